@@ -1,0 +1,31 @@
+//===-- CompileOptions.h - what a user may ask of a compile ----------------------------------------===//
+// Plain C++. Every field is part of the cache key. Names are those of Triton's launch keywords.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace sectile::backends {
+
+struct CompileOptions {
+  std::string backend = "cpu";
+  /// Empty: the machine at hand. Else a CPU name LLVM knows, or "sm_90a", "gfx942".
+  std::string arch;
+  int32_t warpCount = 4;  // num_warps
+  int32_t stageCount = 3; // num_stages
+  int32_t ctaCount = 1;   // num_ctas
+  int32_t maxRegisters = 0; // maxnreg; 0: as many as needed
+  bool enableFpFusion = true;
+  /// device_assert is active; integer overflow is checked.
+  bool debug = false;
+  bool sanitizeOverflow = false;
+  /// Every load and store is checked against the argument arrays (SECTILE_CHECK=bounds).
+  bool checkBounds = false;
+  /// For tests: makes code generation fail in this way ("cannot-select", "missing-libcall").
+  std::string injectFailure;
+
+  /// All fields, for keys.
+  std::string fingerprint() const;
+};
+
+} // namespace sectile::backends

@@ -1,0 +1,1 @@
+// Only carries the precompiled header that every LLVM- and MLIR-using target shares.

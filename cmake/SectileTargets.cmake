@@ -1,0 +1,49 @@
+# How our libraries are made: one function per kind, so that flags are said once.
+
+find_program(SECTILE_CCACHE ccache)
+if(SECTILE_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${SECTILE_CCACHE})
+endif()
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # ld.lld links the static LLVM in seconds.
+  add_link_options(-fuse-ld=lld)
+  # Keeps the precompiled header's hash free of time stamps, so ccache can reuse it.
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+endif()
+add_compile_options(-Wall -Wextra -Wno-unused-parameter -ffunction-sections -fdata-sections)
+if(PROJECT_IS_TOP_LEVEL)
+  add_compile_options(-Werror)
+endif()
+
+# sectile_plain_library(<name> <sources>...): no LLVM header; part of the small runtime.
+function(sectile_plain_library name)
+  add_library(${name} STATIC ${ARGN})
+  target_include_directories(${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}>)
+  target_compile_options(${name} PRIVATE -fno-exceptions)
+endfunction()
+
+# sectile_mlir_library(<name> <sources>...): uses LLVM and MLIR. All share one precompiled header
+# (cmake/MlirPrecompiled.h), hence one set of flags.
+function(sectile_mlir_library name)
+  add_library(${name} STATIC ${ARGN})
+  sectile_use_mlir(${name})
+endfunction()
+
+function(sectile_use_mlir name)
+  target_include_directories(${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}>)
+  target_link_libraries(${name} PUBLIC sectile_llvm)
+  target_compile_options(${name} PRIVATE -fno-exceptions)
+  target_precompile_headers(${name} REUSE_FROM sectile_mlir_precompiled)
+endfunction()
+
+add_library(sectile_mlir_precompiled STATIC ${PROJECT_SOURCE_DIR}/cmake/MlirPrecompiled.cpp)
+target_include_directories(sectile_mlir_precompiled PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+target_link_libraries(sectile_mlir_precompiled PUBLIC sectile_llvm)
+target_compile_options(sectile_mlir_precompiled PRIVATE -fno-exceptions)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fpch-instantiate-templates>")
+endif()
+target_precompile_headers(sectile_mlir_precompiled PRIVATE ${PROJECT_SOURCE_DIR}/cmake/MlirPrecompiled.h)

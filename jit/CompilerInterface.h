@@ -1,0 +1,67 @@
+//===-- CompilerInterface.h - what the runtime asks of the compiler library -------------------------===//
+// libsectile.so (runtime: small, no LLVM) loads libsectile-compiler.so only when something must be
+// compiled, and talks to it through this header. Both come from one build: `buildId` is compared on
+// loading, so plain C++ types may cross.
+#pragma once
+
+#include "backends/CompileOptions.h"
+#include "backends/KernelImage.h"
+#include "frontend/cpp/Tracer.h"
+#include "frontend/python/Ast.h"
+#include "lang/Diagnostics.h"
+#include "lang/KernelSignature.h"
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sectile::jit {
+
+/// What to compile. Exactly one of the three sources is set.
+struct CompileRequest {
+  // A Python kernel ...
+  std::shared_ptr<const python::ast::Function> function;
+  python::Environment *environment = nullptr;
+  // ... or a C++ one ...
+  cpp::TraceFunction trace;
+  // ... or tile IR text.
+  std::string tileText;
+
+  lang::KernelSignature signature;
+  backends::CompileOptions options;
+};
+
+/// Something outside the kernel's source that its evaluation read.
+struct RecordedDependency {
+  lang::FunctionRef function;
+  std::string name, value;
+};
+
+struct CompileResult {
+  std::optional<backends::KernelImage> image;
+  /// Of the kernel (errors when there is no image; warnings otherwise).
+  std::vector<lang::Diagnostic> diagnostics;
+  /// The compiler is wrong: what happened, in which step; `reproducer` is a file to attach to a report.
+  std::string internalError, reproducer;
+  std::vector<RecordedDependency> dependencies;
+  /// Digest of the typed IR: the second key. Equal IR need not be compiled again.
+  std::string irDigest;
+  /// Seconds per step, in order.
+  std::vector<std::pair<std::string, double>> times;
+};
+
+class Compiler {
+public:
+  virtual ~Compiler() = default;
+  virtual std::string buildId() const = 0;
+  /// Thread-safe; never throws, never ends the process.
+  virtual CompileResult compile(const CompileRequest &request) = 0;
+  /// `sectile opt|compile|...`: returns the exit status.
+  virtual int commandLine(const std::vector<std::string> &arguments) = 0;
+};
+
+/// Exported by libsectile-compiler.so under this name.
+inline constexpr const char *kCompilerEntryPoint = "sectile_create_compiler";
+using CreateCompiler = Compiler *(*)();
+
+} // namespace sectile::jit

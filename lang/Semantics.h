@@ -1,0 +1,96 @@
+//===-- Semantics.h - the meaning of every language operation, once --------------------------------===//
+// Both front ends build tile IR only through this class: promotion, broadcasting, shape and type checks
+// and their diagnostics live here and nowhere else, so the same kernel from Python and from C++ gives
+// the same IR. Rules follow Triton's release language (3.6-3.8), traps included; see lang/README.md.
+//
+// A front end sets where it is (`at`), then calls. A call that fails has reported why to the sink and
+// returns failure(); nothing is thrown.
+//
+//   Semantics sema(builder, sink);
+//   sema.at(location);
+//   FailureOr<Operand> sum = sema.binary(BinaryOperator::Add, x, y);
+#pragma once
+
+#include "lang/Diagnostics.h"
+#include "lang/KernelSignature.h"
+#include "lang/Value.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace sectile::lang {
+
+enum class BinaryOperator {
+  Add, Subtract, Multiply, Divide, FloorDivide, Modulo, Power,
+  BitAnd, BitOr, BitXor, ShiftLeft, ShiftRight,
+  Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual,
+  LogicalAnd, LogicalOr, MatrixMultiply,
+};
+enum class UnaryOperator { Plus, Negate, BitNot, LogicalNot };
+
+class Semantics {
+public:
+  Semantics(mlir::OpBuilder &builder, DiagnosticSink &sink) : builder(builder), sink(sink) {}
+
+  //-- Where we are ----------------------------------------------------------------------------------
+  /// Location of the ops built from now on, and of errors reported without a range. The caller chain
+  /// is kept by the front end through `callers`.
+  void at(const SourceRange &range);
+  const SourceRange &range() const { return currentRange; }
+  /// The MLIR location of `currentRange`, inlined through `callers`.
+  mlir::Location location() const;
+  /// Function being evaluated, and the calls that led to it (innermost first).
+  std::string function;
+  std::vector<CallSite> callers;
+  /// Text of a line of a source file, for carets; empty when unknown. Set by the front end.
+  std::function<std::string(const std::string &file, int line)> sourceLine;
+
+  mlir::OpBuilder &builder;
+
+  /// Reports at the current range. Always returns failure().
+  mlir::LogicalResult error(std::string message, std::string help = "");
+  void warning(std::string message, std::string help = "");
+
+  //-- Types -----------------------------------------------------------------------------------------
+  mlir::Type irType(DType dtype) const;
+  mlir::Type irType(const Type &type) const;
+
+  //-- Constants into values -------------------------------------------------------------------------
+  /// A scalar value: int -> the smallest of i32/u32/i64/u64 that holds it, float -> fp32 (fp64 outside
+  /// its normal range), bool -> int1. Values pass through. Anything else is an error naming `what`.
+  mlir::FailureOr<Value> toValue(const Operand &operand, llvm::StringRef what = "operand");
+  /// The constant behind a literal or behind a value that is an `arith.constant` scalar; else nullopt.
+  std::optional<Constant> asConstant(const Operand &operand) const;
+
+  //-- Operators -------------------------------------------------------------------------------------
+  /// At least one side is a value (constants among themselves are the front end's arithmetic).
+  mlir::FailureOr<Operand> binary(BinaryOperator op, const Operand &lhs, const Operand &rhs);
+  mlir::FailureOr<Operand> unary(UnaryOperator op, const Operand &operand);
+  /// Integer `/` and `%` of C++: truncating, on promoted integers; `/` of floats as in binary().
+  mlir::FailureOr<Operand> truncatingDivide(const Operand &lhs, const Operand &rhs);
+  /// x[:, None] and x[None, :]: one entry per written index, true for None, false for a full slice.
+  mlir::FailureOr<Operand> expandByIndex(const Value &value, llvm::ArrayRef<bool> isNone);
+  /// An i1 scalar from what stands after `if`/`while`/`assert`.
+  mlir::FailureOr<Value> condition(const Operand &operand, llvm::StringRef statement);
+
+  //-- Building blocks used by lang/*Ops.cpp and by loops ---------------------------------------------
+  mlir::FailureOr<Value> cast(const Value &value, DType to, bool bitcast = false,
+                              bool roundTowardZero = false);
+  mlir::FailureOr<Value> broadcastTo(const Value &value, llvm::ArrayRef<int64_t> shape);
+  /// Both sides to one shape; `operation` names the caller in errors.
+  mlir::FailureOr<std::pair<Value, Value>> broadcast(const Value &lhs, const Value &rhs,
+                                                     llvm::StringRef operation);
+  /// The dtype two operands meet in (triton-semantics: kinds, scalars, traps). `isDivision`: / and %.
+  mlir::FailureOr<DType> promote(const Operand &lhs, const Operand &rhs, llvm::StringRef operation,
+                                 bool isDivision);
+  /// promote, cast and broadcast together.
+  mlir::FailureOr<std::pair<Value, Value>> unify(const Operand &lhs, const Operand &rhs,
+                                                 llvm::StringRef operation, bool isDivision = false);
+  Value constant(const Constant &number, DType dtype);
+  Value splatConstant(const Constant &number, const Type &type);
+
+private:
+  DiagnosticSink &sink;
+  SourceRange currentRange;
+};
+
+} // namespace sectile::lang

@@ -1,0 +1,100 @@
+// The `tile` dialect: what a block-level kernel says that `arith`, `math` and `scf` cannot.
+#ifndef SECTILE_LANG_TILEDIALECT_TD
+#define SECTILE_LANG_TILEDIALECT_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+
+def Tile_Dialect : Dialect {
+  let name = "tile";
+  let cppNamespace = "::sectile::tile";
+  let summary = "Block-level kernels: programs, tiles, memory";
+  let description = [{
+    A kernel is a `func.func` with the unit attribute `tile.kernel`. It is run once per *program* of a
+    grid of up to three dimensions. Its values are scalars (`i32`, `f32`, `!tile.ptr<f32>`) and *tiles*:
+    `tensor<128x64xf16>`, of any static extents, no power of two needed. A tile has no layout here; how
+    its elements are spread over threads, registers or loops is the optimiser's business.
+
+    Integers are signless; signedness lives in the operations (`arith.divsi` / `arith.divui`), as
+    everywhere in MLIR. Elementwise arithmetic is `arith` and `math`; control flow is `scf`.
+
+    Function arguments carry what specialisation knows of them: `tile.divisibility = 16 : i64` (of the
+    integer, or of the address in bytes), `tile.name = "x"`.
+  }];
+  let useDefaultTypePrinterParser = 1;
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
+    "::mlir::scf::SCFDialect"];
+}
+
+class Tile_Type<string name, string typeMnemonic, list<Trait> traits = []>
+    : TypeDef<Tile_Dialect, name, traits> {
+  let mnemonic = typeMnemonic;
+}
+
+def Tile_PtrType : Tile_Type<"Ptr", "ptr"> {
+  let summary = "address of one element in global memory";
+  let description = [{
+    `!tile.ptr<f32>` is the address of an `f32`; `tensor<128x!tile.ptr<f32>>` is a tile of addresses.
+    A boolean in memory is a byte, so no pointer points to `i1`.
+  }];
+  let parameters = (ins "::mlir::Type":$pointee);
+  let assemblyFormat = "`<` $pointee `>`";
+  let builders = [TypeBuilderWithInferredContext<(ins "::mlir::Type":$pointee), [{
+    return $_get(pointee.getContext(), pointee);
+  }]>];
+}
+
+def Tile_Ptr : Type<CPred<"::mlir::isa<::sectile::tile::PtrType>($_self)">, "pointer",
+                    "::sectile::tile::PtrType">;
+
+// Element kinds, and "scalar or tile of" them.
+def Tile_Number : AnyTypeOf<[AnySignlessInteger, AnyFloat]>;
+def Tile_Element : AnyTypeOf<[Tile_Number, Tile_Ptr]>;
+def Tile_Tile : RankedTensorOf<[Tile_Element]>;
+def Tile_Value : AnyTypeOf<[Tile_Element, Tile_Tile]>;
+def Tile_NumberLike : AnyTypeOf<[Tile_Number, RankedTensorOf<[Tile_Number]>]>;
+def Tile_IntLike : AnyTypeOf<[AnySignlessInteger, RankedTensorOf<[AnySignlessInteger]>]>;
+def Tile_BoolLike : AnyTypeOf<[I1, RankedTensorOf<[I1]>]>;
+def Tile_PtrLike : AnyTypeOf<[Tile_Ptr, RankedTensorOf<[Tile_Ptr]>]>;
+
+//===-- enumerations: spelled in the IR as written here -------------------------------------------===//
+
+class Tile_Enum<string name, string summary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::sectile::tile";
+}
+
+def Tile_CacheModifier : Tile_Enum<"CacheModifier", "cache levels an access goes through", [
+    I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"CA", 1, "ca">,
+    I32EnumAttrCase<"CG", 2, "cg">, I32EnumAttrCase<"CS", 3, "cs">,
+    I32EnumAttrCase<"CV", 4, "cv">, I32EnumAttrCase<"WB", 5, "wb">,
+    I32EnumAttrCase<"WT", 6, "wt">]>;
+
+def Tile_EvictionPolicy : Tile_Enum<"EvictionPolicy", "how soon a cache line may go", [
+    I32EnumAttrCase<"Normal", 0, "normal">, I32EnumAttrCase<"EvictFirst", 1, "evict_first">,
+    I32EnumAttrCase<"EvictLast", 2, "evict_last">]>;
+
+def Tile_MemorySemantic : Tile_Enum<"MemorySemantic", "ordering of an atomic", [
+    I32EnumAttrCase<"Relaxed", 0, "relaxed">, I32EnumAttrCase<"Acquire", 1, "acquire">,
+    I32EnumAttrCase<"Release", 2, "release">, I32EnumAttrCase<"AcquireRelease", 3, "acq_rel">]>;
+
+def Tile_MemoryScope : Tile_Enum<"MemoryScope", "who observes that ordering", [
+    I32EnumAttrCase<"Block", 0, "cta">, I32EnumAttrCase<"Device", 1, "gpu">,
+    I32EnumAttrCase<"System", 2, "sys">]>;
+
+def Tile_RmwKind : Tile_Enum<"RmwKind", "what an atomic does", [
+    I32EnumAttrCase<"And", 0, "and">, I32EnumAttrCase<"Or", 1, "or">,
+    I32EnumAttrCase<"Xor", 2, "xor">, I32EnumAttrCase<"Add", 3, "add">,
+    I32EnumAttrCase<"FAdd", 4, "fadd">, I32EnumAttrCase<"Max", 5, "max">,
+    I32EnumAttrCase<"Min", 6, "min">, I32EnumAttrCase<"UMax", 7, "umax">,
+    I32EnumAttrCase<"UMin", 8, "umin">, I32EnumAttrCase<"FMax", 9, "fmax">,
+    I32EnumAttrCase<"FMin", 10, "fmin">, I32EnumAttrCase<"Exchange", 11, "xchg">]>;
+
+def Tile_InputPrecision : Tile_Enum<"InputPrecision", "how a dot may round its f32 operands", [
+    I32EnumAttrCase<"Tf32", 0, "tf32">, I32EnumAttrCase<"Tf32x3", 1, "tf32x3">,
+    I32EnumAttrCase<"Ieee", 2, "ieee">, I32EnumAttrCase<"Bf16x3", 3, "bf16x3">,
+    I32EnumAttrCase<"Bf16x6", 4, "bf16x6">]>;
+
+#endif
