@@ -36,6 +36,11 @@ function(sectile_use_mlir name)
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}>)
   target_link_libraries(${name} PUBLIC sectile_llvm)
   target_compile_options(${name} PRIVATE -fno-exceptions)
+  get_target_property(kind ${name} TYPE)
+  if(kind STREQUAL "EXECUTABLE") # -fPIE would not match the precompiled header
+    set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${name} PRIVATE -fPIC)
+  endif()
   target_precompile_headers(${name} REUSE_FROM sectile_mlir_precompiled)
 endfunction()
 
