@@ -1,0 +1,61 @@
+"""Lesson 1: adding two vectors.
+
+A kernel describes what *one program* does to *one tile*: here, a run of BLOCK consecutive elements.
+The grid says how many programs run; each learns its number from `tl.program_id` and works out which
+elements are its own. Programs run in any order and at the same time.
+
+The last tile may stick out over the end of the vectors, so loads and stores carry a mask: where it is
+False, memory is not touched.
+
+Run it:  python tutorials/01_vector_add.py         (the same kernel in C++: cpp/01_vector_add.cpp)
+"""
+
+import sys
+
+import numpy as np
+
+import sectile as st
+import sectile.language as tl
+
+
+@st.jit
+def add(x_ptr, y_ptr, out_ptr, count, BLOCK: tl.constexpr):
+    # This program's elements: BLOCK consecutive indices.
+    index = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = index < count
+    x = tl.load(x_ptr + index, mask=inside)
+    y = tl.load(y_ptr + index, mask=inside)
+    tl.store(out_ptr + index, x + y, mask=inside)
+
+
+def vector_add(x, y):
+    """x + y for one-dimensional arrays of equal length and dtype."""
+    out = np.empty_like(x)
+    # Arguments may be NumPy arrays, torch tensors, anything that shows its memory.
+    add[(st.cdiv(x.size, 4096),)](x, y, out, x.size, BLOCK=4096)
+    return out
+
+
+def main(quick=False):
+    rng = np.random.default_rng(0)
+    count = 98_765 if quick else 10_000_001  # on purpose no multiple of BLOCK
+    x = rng.standard_normal(count, dtype=np.float32)
+    y = rng.standard_normal(count, dtype=np.float32)
+
+    out = vector_add(x, y)
+    assert np.array_equal(out, x + y), "vector add: the result differs from NumPy's"
+    print(f"vector add: {count:,} float32 elements, equal to NumPy's result")
+    if quick:
+        return
+
+    seconds = st.testing.do_bench(lambda: add[(st.cdiv(count, 4096),)](x, y, out, count, BLOCK=4096)) / 1e3
+    numpy_seconds = st.testing.do_bench(lambda: np.add(x, y, out=out)) / 1e3
+    rate = 3 * 4 * count / 1e9  # two arrays read, one written, in GB
+    print(
+        f"  Sectile {rate / seconds:5.1f} GB/s, NumPy {rate / numpy_seconds:5.1f} GB/s"
+        f"  ({numpy_seconds / seconds:.2f}x NumPy)"
+    )
+
+
+if __name__ == "__main__":
+    main("--quick" in sys.argv)
