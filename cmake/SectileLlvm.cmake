@@ -42,7 +42,7 @@ set(SECTILE_LLVM_TARGETS X86 CACHE STRING "LLVM code generators linked into the 
 add_library(sectile_llvm INTERFACE)
 set(sectile_llvm_components
   core support irreader bitreader bitwriter analysis passes target targetparser mc object
-  instcombine scalaropts transformutils lto dtlto)
+  instcombine scalaropts transformutils lto dtlto option asmparser)
 foreach(target IN LISTS SECTILE_LLVM_TARGETS)
   string(TOLOWER ${target} lower)
   list(APPEND sectile_llvm_components ${lower}codegen ${lower}asmparser ${lower}desc ${lower}info)
