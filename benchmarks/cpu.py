@@ -1,0 +1,297 @@
+"""The CPU back end against torch and NumPy: one process, the same threads, one table.
+
+    ./dev bench cpu [--save] [--only NAME]
+
+Contenders are run in turn, on random data; a figure is the median of many runs. `--save` writes the table
+to benchmarks/results/cpu.md. What must happen in a fresh process (import, first compile, warm start) is
+run in one, several times, and the median of those is shown.
+"""
+
+import argparse
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+import torch
+
+import sectile as st
+import sectile.language as tl
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "tutorials"))
+
+
+def lesson(name):
+    return __import__(name)
+
+
+def median_seconds_in_turn(contenders, seconds=1.5):
+    """Runs the contenders one after the other until the time is over; median seconds of each."""
+    for run in contenders:
+        run()
+    times = [[] for _ in contenders]
+    end = time.perf_counter() + seconds * len(contenders)
+    while time.perf_counter() < end or len(times[0]) < 5:
+        for run, taken in zip(contenders, times):
+            start = time.perf_counter()
+            run()
+            taken.append(time.perf_counter() - start)
+    return [statistics.median(taken) for taken in times]
+
+
+class Table:
+    def __init__(self):
+        self.rows = []
+
+    def add(self, what, figure, bar, met):
+        self.rows.append((what, figure, bar, "yes" if met else "no"))
+        print(f"  {what:<44} {figure:<50} {bar:<16} {'met' if met else 'MISSED'}", flush=True)
+
+    def markdown(self):
+        head = "| what | measured | bar | met |\n|---|---|---|---|\n"
+        return head + "".join("| " + " | ".join(row) + " |\n" for row in self.rows)
+
+
+# ---- fresh processes -----------------------------------------------------------------------------------
+
+FIRST_CALL = """
+import sys, time
+from importlib import import_module
+sys.path.insert(0, {tutorials!r})
+import numpy as np
+block = {block}
+if {kernel!r} == "vector add":
+    kernel = import_module("01_vector_add").add
+    x = np.ones(100_000, np.float32); out = np.empty_like(x)
+    call = lambda: kernel[(-(-x.size // block),)](x, x, out, x.size, BLOCK=block)
+elif {kernel!r} == "softmax":
+    kernel = import_module("02_fused_softmax").softmax_rows
+    x = np.ones((4, block - 3), np.float32); out = np.empty_like(x)
+    call = lambda: kernel[(4,)](out, x, block - 3, block - 3, block - 3, BLOCK=block)
+else:
+    module = import_module("03_matmul")
+    x = np.ones((128, 128), np.float32); out = np.empty_like(x)
+    call = lambda: module.matmul(x, x, out=out, block=(block, block, 64))
+start = time.perf_counter()
+call()
+first = time.perf_counter() - start
+maps = open("/proc/self/maps").read()
+print(first * 1e3, "libsectile-compiler" in maps)
+"""
+
+
+def first_call(kernel, block, cache):
+    """Milliseconds of the first call in a fresh process, and whether the compiler library was mapped."""
+    script = FIRST_CALL.format(tutorials=str(HERE.parent / "tutorials"), kernel=kernel, block=block)
+    # Importing the tutorial imports sectile and defines the kernel; only the call is timed.
+    path = pathlib.Path(cache) / "first_call.py"
+    path.write_text(script)
+    environment = dict(os.environ, SECTILE_CACHE_DIR=str(pathlib.Path(cache) / "kernels"))
+    answer = subprocess.run(
+        [sys.executable, str(path)], env=environment, capture_output=True, text=True, check=True
+    ).stdout.split()
+    return float(answer[0]), answer[1] == "True"
+
+
+def median_cold_ms(kernel, block, repeats=7):
+    figures = []
+    for _ in range(repeats):
+        with tempfile.TemporaryDirectory() as cache:
+            figures.append(first_call(kernel, block, cache)[0])
+    return statistics.median(figures)
+
+
+def bench_import(table):
+    def seconds(code):
+        figures = []
+        for _ in range(15):
+            start = time.perf_counter()
+            subprocess.run([sys.executable, "-c", code], check=True)
+            figures.append(time.perf_counter() - start)
+        return statistics.median(figures)
+
+    extra = (seconds("import sectile") - seconds("pass")) * 1e3
+    table.add("import sectile beyond bare Python", f"{extra:.1f} ms", "<= 30 ms", extra <= 30)
+
+
+def bench_compile(table):
+    bars = {"vector add": (20, 1024, 65536), "softmax": (30, 1024, 65536), "matmul": (45, 64, 256)}
+    for kernel, (bar, small, large) in bars.items():
+        cold = median_cold_ms(kernel, small)
+        table.add(f"first kernel, no cache: {kernel}", f"{cold:.1f} ms", f"<= {bar} ms", cold <= bar)
+        big = median_cold_ms(kernel, large)
+        what = f"the same, block {small} -> {large}"
+        if kernel == "matmul":  # 4,096 -> 65,536 elements
+            what = "the same, block 64x64 -> 256x256"
+        table.add(what, f"{big:.1f} ms ({big / cold:.2f}x)", "<= 1.5x", big <= 1.5 * cold)
+
+
+def bench_warm_start(table):
+    with tempfile.TemporaryDirectory() as cache:
+        first_call("softmax", 1024, cache)
+        runs = [first_call("softmax", 1024, cache) for _ in range(9)]
+    warm = statistics.median(run[0] for run in runs)
+    table.add("first call, warm disk cache: softmax", f"{warm:.2f} ms", "<= 3 ms", warm <= 3)
+    mapped = any(run[1] for run in runs)
+    table.add("compiler library mapped afterwards", "yes" if mapped else "no", "no", not mapped)
+
+
+# ---- this process --------------------------------------------------------------------------------------
+
+
+@st.jit
+def eight_arguments(a, b, c, d, i, j, x, y):
+    tl.store(a, tl.load(b) + tl.load(c) + tl.load(d) + i + j + x + y)
+
+
+def bench_launch(table):
+    arrays = [np.zeros(16, np.float32) for _ in range(4)]
+    tensors = [torch.zeros(16) for _ in range(4)]
+    for name, pointers in (("NumPy arrays", arrays), ("torch tensors", tensors)):
+        launch = eight_arguments[(1,)]
+        arguments = (*pointers, 3, 5, 2.0, 7.0)
+        launch(*arguments)
+        count, figures = 20_000, []
+        for _ in range(7):
+            start = time.perf_counter()
+            for _ in range(count):
+                launch(*arguments)
+            figures.append((time.perf_counter() - start) / count * 1e6)
+        microseconds = statistics.median(figures)
+        table.add(f"launch, 8 arguments, one program: {name}", f"{microseconds:.2f} us", "<= 5 us", microseconds <= 5)
+
+
+def ratio_row(table, what, unit, work, ours, peers, bar):
+    """`work` in units of `unit` per second, per run; the bar is against the first peer (torch)."""
+    seconds = median_seconds_in_turn([ours, *(run for _, run in peers)])
+    rates = [work / taken for taken in seconds]
+    ratio = rates[0] / rates[1]
+    others = ", ".join(f"{name} {rate:.1f}" for (name, _), rate in zip(peers, rates[1:]))
+    table.add(what, f"{rates[0]:.1f} {unit}; {others} ({ratio:.2f}x)", f">= {bar}x torch", ratio >= bar)
+
+
+def bench_vector_add(table):
+    kernel = lesson("01_vector_add").add
+    count = 1 << 24
+    x, y = (np.random.default_rng(0).standard_normal(count, dtype=np.float32) for _ in range(2))
+    out = np.empty_like(x)
+    tx, ty, tout = torch.from_numpy(x), torch.from_numpy(y), torch.empty(count)
+    ratio_row(
+        table,
+        "vector add f32 2^24",
+        "GB/s",
+        12 * count / 1e9,
+        lambda: kernel[(st.cdiv(count, 4096),)](x, y, out, count, BLOCK=4096),
+        [("torch", lambda: torch.add(tx, ty, out=tout)), ("NumPy", lambda: np.add(x, y, out=out))],
+        0.9,
+    )
+
+
+def bench_softmax(table):
+    module = lesson("02_fused_softmax")
+    for columns in (256, 781, 1024, 4096):
+        x = np.random.default_rng(0).standard_normal((4096, columns), dtype=np.float32)
+        out, tx = np.empty_like(x), torch.from_numpy(x)
+        tout = torch.empty_like(tx)
+        ratio_row(
+            table,
+            f"softmax f32 4096x{columns}",
+            "GB/s",
+            2 * x.nbytes / 1e9,
+            lambda: module.softmax(x, out),
+            [("torch", lambda: torch.softmax(tx, dim=1, out=tout))],
+            1.0,
+        )
+
+
+def bench_layer_norm(table):
+    module = lesson("05_layer_norm")
+    for columns in (781, 1024, 4096):
+        rng = np.random.default_rng(0)
+        x = rng.standard_normal((4096, columns), dtype=np.float32)
+        w, b = (rng.standard_normal(columns, dtype=np.float32) for _ in range(2))
+        y = np.empty_like(x)
+        tx, tw, tb = (torch.from_numpy(array) for array in (x, w, b))
+        ratio_row(
+            table,
+            f"layer norm forward f32 4096x{columns}",
+            "GB/s",
+            2 * x.nbytes / 1e9,
+            lambda: module.forward(x, w, b, y=y),
+            [("torch", lambda: torch.nn.functional.layer_norm(tx, (columns,), tw, tb))],
+            1.0,
+        )
+
+
+def bench_matmul(table):
+    module = lesson("03_matmul")
+    for size in (512, 1024, 2048):
+        rng = np.random.default_rng(0)
+        a, b = (rng.standard_normal((size, size), dtype=np.float32) for _ in range(2))
+        out, ta, tb = np.empty_like(a), torch.from_numpy(a), torch.from_numpy(b)
+        tout = torch.empty_like(ta)
+        ratio_row(
+            table,
+            f"matmul f32 {size}^3",
+            "GFLOP/s",
+            2 * size**3 / 1e9,
+            lambda: module.matmul(a, b, out=out),
+            [
+                ("torch", lambda: torch.matmul(ta, tb, out=tout)),
+                ("NumPy", lambda: np.matmul(a, b, out=out)),
+            ],
+            0.7,
+        )
+
+
+def cpu_name():
+    for line in open("/proc/cpuinfo"):
+        if line.startswith("model name"):
+            return line.split(":")[1].strip()
+    return platform.processor()
+
+
+BENCHMARKS = {
+    "import": bench_import,
+    "compile": bench_compile,
+    "warm": bench_warm_start,
+    "launch": bench_launch,
+    "add": bench_vector_add,
+    "softmax": bench_softmax,
+    "norm": bench_layer_norm,
+    "matmul": bench_matmul,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", choices=BENCHMARKS, action="append", help="run just this part")
+    parser.add_argument("--save", action="store_true", help="write benchmarks/results/cpu.md")
+    options = parser.parse_args()
+
+    threads = len(os.sched_getaffinity(0))
+    torch.set_num_threads(threads)
+    about = (
+        f"{cpu_name()}, {threads} threads, Python {platform.python_version()}, torch {torch.__version__}, "
+        f"NumPy {np.__version__}"
+    )
+    print(about)
+    table = Table()
+    for name in options.only or BENCHMARKS:
+        BENCHMARKS[name](table)
+    if options.save:
+        results = HERE / "results"
+        results.mkdir(exist_ok=True)
+        (results / "cpu.md").write_text(
+            f"# CPU figures\n\n`./dev bench cpu --save` on {about}\n\n{table.markdown()}"
+        )
+
+
+if __name__ == "__main__":
+    main()
