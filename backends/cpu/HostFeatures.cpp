@@ -1,0 +1,68 @@
+#include "backends/cpu/HostFeatures.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace sectile::cpu {
+
+HostFeatures HostFeatures::detect() {
+  const llvm::StringMap<bool, llvm::MallocAllocator> features = llvm::sys::getHostCPUFeatures();
+  auto has = [&](llvm::StringRef name) { return features.lookup(name); };
+  HostFeatures host;
+  host.sse41 = has("sse4.1");
+  host.avx = has("avx");
+  host.avx2 = has("avx2");
+  host.fma = has("fma");
+  host.f16c = has("f16c");
+  // Every AVX-512 processor since 2017 has these five; code below need not tell them apart.
+  host.avx512 = has("avx512f") && has("avx512bw") && has("avx512cd") && has("avx512dq") &&
+                has("avx512vl") && host.fma;
+  host.avx512Bf16 = host.avx512 && has("avx512bf16");
+  host.avx512Vnni = host.avx512 && has("avx512vnni");
+  host.vectorBits = host.avx512 ? 512 : host.avx2 ? 256 : 128;
+  host.cpuName = llvm::sys::getHostCPUName().str();
+
+  // A virtual machine may hide what its processor's name promises, so each feature is said. In
+  // order of name: the string is part of cache keys.
+  std::vector<std::string> parts;
+  for (const auto &feature : features)
+    parts.push_back((feature.second ? "+" : "-") + feature.first().str());
+  std::sort(parts.begin(), parts.end(),
+            [](const std::string &a, const std::string &b) { return a.substr(1) < b.substr(1); });
+  for (const std::string &part : parts)
+    host.featureString += (host.featureString.empty() ? "" : ",") + part;
+  return host;
+}
+
+HostFeatures HostFeatures::level(unsigned psAbiLevel) {
+  HostFeatures host;
+  host.sse41 = psAbiLevel >= 2;
+  host.avx = host.avx2 = host.fma = host.f16c = psAbiLevel >= 3;
+  host.avx512 = psAbiLevel >= 4;
+  host.vectorBits = host.avx512 ? 512 : host.avx2 ? 256 : 128;
+  host.cpuName = psAbiLevel <= 1 ? "x86-64" : "x86-64-v" + std::to_string(psAbiLevel);
+  return host;
+}
+
+std::optional<HostFeatures> HostFeatures::named(llvm::StringRef name) {
+  if (name.empty())
+    return detect();
+  if (name == "x86-64")
+    return level(1);
+  unsigned number = 0;
+  if (name.consume_front("x86-64-v") && !name.getAsInteger(10, number) && number >= 1 &&
+      number <= 4)
+    return level(number);
+  return std::nullopt;
+}
+
+bool HostFeatures::covers(const HostFeatures &other) const {
+  return sse41 >= other.sse41 && avx >= other.avx && avx2 >= other.avx2 && fma >= other.fma &&
+         f16c >= other.f16c && avx512 >= other.avx512 && avx512Bf16 >= other.avx512Bf16 &&
+         avx512Vnni >= other.avx512Vnni;
+}
+
+} // namespace sectile::cpu

@@ -1,0 +1,46 @@
+//===-- HostFeatures.h - what the CPU that runs a kernel can do
+//--------------------------------------===//
+// The facts about a CPU that code emission asks for, and the names LLVM's code generator wants for
+// the same CPU. The two always describe one machine: code emitted for these facts and compiled with
+// `cpuName` and `featureString` needs no library function.
+//
+//   HostFeatures host = HostFeatures::detect();
+//   unsigned lanes = host.laneCount(32); // f32 lanes of one native vector: 16 on AVX-512
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+#include <optional>
+#include <string>
+
+namespace sectile::cpu {
+
+struct HostFeatures {
+  bool sse41 = false; // rounding instructions
+  bool avx = false;
+  bool avx2 = false;
+  bool fma = false;
+  bool f16c = false;
+  bool avx512 = false; // F, BW, CD, DQ and VL
+  bool avx512Bf16 = false;
+  bool avx512Vnni = false;
+  /// Of one native vector: 128, 256 or 512.
+  unsigned vectorBits = 128;
+  /// For llvm::TargetMachine: "znver5" and "+avx2,-avx512f,...".
+  std::string cpuName = "x86-64";
+  std::string featureString;
+
+  /// The machine at hand.
+  static HostFeatures detect();
+  /// A level of the x86-64 psABI: 1 (SSE2), 2 (SSE4.2), 3 (AVX2, FMA, F16C), 4 (AVX-512).
+  static HostFeatures level(unsigned psAbiLevel);
+  /// From a name a user gave: "x86-64-v3"; "" is the machine at hand. Nothing for an unknown name.
+  static std::optional<HostFeatures> named(llvm::StringRef name);
+
+  /// True when code for `other` runs here.
+  bool covers(const HostFeatures &other) const;
+  unsigned laneCount(unsigned elementBits) const { return vectorBits / elementBits; }
+  unsigned vectorRegisterCount() const { return avx512 ? 32 : 16; }
+};
+
+} // namespace sectile::cpu

@@ -1,0 +1,68 @@
+//===-- VectorMath.h - mathematical functions as vector code
+//-----------------------------------------===//
+// Emits a function of f32 or f64, a scalar or a fixed vector of any width, as arithmetic only: no
+// call leaves the module, whatever the host's features. Special values (NaN, infinities, signed
+// zeros, subnormals) are right. README.md states the errors measured.
+//
+//   llvm::Value *e = emitMath(builder, host, MathFunction::Exp, {x}); // x: <16 x float>
+//
+// Invariant: the builder stays in its block. Functions that need control flow (sin and its kin far
+// from zero, fmod with huge quotients) become internal functions of the same module, made once per
+// type. Fast-math flags of the builder are ignored: the algorithms depend on every rounding.
+#pragma once
+
+#include "backends/cpu/HostFeatures.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/IR/IRBuilder.h"
+
+namespace sectile::cpu {
+
+enum class MathFunction {
+  // one argument
+  Exp,
+  Exp2,
+  Expm1,
+  Log,
+  Log2,
+  Log10,
+  Log1p,
+  Sin,
+  Cos,
+  Tan,
+  Asin,
+  Acos,
+  Atan,
+  Sinh,
+  Cosh,
+  Tanh,
+  Asinh,
+  Acosh,
+  Atanh,
+  Erf,
+  Erfc,
+  Sqrt,
+  Rsqrt,
+  Cbrt,
+  Floor,
+  Ceil,
+  Trunc,
+  Round,     // halves away from zero
+  RoundEven, // halves to even
+  Abs,
+  IsNan,
+  IsInf, // i1 per lane
+  // two arguments
+  Atan2,
+  Pow,
+  CopySign,
+  Fmod, // C's: the sign of the dividend
+  // three arguments
+  Fma, // one rounding, with or without the instruction
+};
+
+/// All `arguments` have one type; so has the result, except for IsNan and IsInf.
+llvm::Value *emitMath(llvm::IRBuilderBase &builder, const HostFeatures &host, MathFunction function,
+                      llvm::ArrayRef<llvm::Value *> arguments);
+
+} // namespace sectile::cpu
