@@ -1,4 +1,5 @@
-//===-- CompilerInterface.h - what the runtime asks of the compiler library -------------------------===//
+//===-- CompilerInterface.h - what the runtime asks of the compiler library
+//-------------------------===//
 // libsectile.so (runtime: small, no LLVM) loads libsectile-compiler.so only when something must be
 // compiled, and talks to it through this header. Both come from one build: `buildId` is compared on
 // loading, so plain C++ types may cross.
@@ -10,6 +11,7 @@
 #include "frontend/python/Ast.h"
 #include "lang/Diagnostics.h"
 #include "lang/KernelSignature.h"
+
 #include <map>
 #include <optional>
 #include <string>
@@ -41,7 +43,8 @@ struct CompileResult {
   std::optional<backends::KernelImage> image;
   /// Of the kernel (errors when there is no image; warnings otherwise).
   std::vector<lang::Diagnostic> diagnostics;
-  /// The compiler is wrong: what happened, in which step; `reproducer` is a file to attach to a report.
+  /// The compiler is wrong: what happened, in which step; `reproducer` is a file to attach to a
+  /// report.
   std::string internalError, reproducer;
   std::vector<RecordedDependency> dependencies;
   /// Digest of the typed IR: the second key. Equal IR need not be compiled again.

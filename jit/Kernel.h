@@ -1,0 +1,63 @@
+//===-- Kernel.h - a compiled kernel, loaded and ready to launch
+//------------------------------------===//
+// Made by Runtime::getKernel, shared by Python and C++. Immutable and thread-safe; the code stays
+// loaded as long as one reference lives.
+//
+//   uint64_t slots[] = {address of out, address of in, cols};
+//   Status status = kernel->launch({rows}, slots);
+//
+// Slots follow image().arguments: the kernel's parameters in order, those folded as constants left
+// out. Specialization.h fills them from arguments.
+#pragma once
+
+#include "backends/Driver.h"
+#include "backends/KernelImage.h"
+#include "jit/Api.h"
+#include "jit/Status.h"
+#include "lang/KernelSignature.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sectile::jit {
+
+using backends::Grid;
+struct BoundArguments;
+
+class SECTILE_API Kernel {
+public:
+  ~Kernel();
+  Kernel(const Kernel &) = delete;
+  Kernel &operator=(const Kernel &) = delete;
+
+  /// Code, metadata and the text of each stage (.asm["tile"] of Python is image().stages).
+  const backends::KernelImage &image() const { return kernelImage; }
+  /// Seconds per step of the compile that made it; empty when it came from the cache.
+  const std::vector<std::pair<std::string, double>> &compileTimes() const { return times; }
+  /// Of the compile that made it; empty when it came from the cache.
+  const std::vector<lang::Diagnostic> &warnings() const { return compileWarnings; }
+
+  /// Runs every program of the grid and returns when all are done. A grid with an empty axis is a
+  /// no-op. `ranges` (two words per argument) is needed only by kernels that check bounds.
+  Status launch(const Grid &grid, const uint64_t *slots, const uint64_t *ranges = nullptr) const;
+  /// The same, and refuses a read-only array that the kernel stores to.
+  Status launch(const Grid &grid, const BoundArguments &arguments) const;
+
+private:
+  friend class Runtime;
+  Kernel();
+  Status renderTrap(const backends::LaunchFailure &failure, const Grid &grid,
+                    const backends::LaunchArguments &arguments) const;
+
+  backends::KernelImage kernelImage;
+  std::unique_ptr<backends::LoadedKernel> code;
+  std::shared_ptr<const backends::PrintHandler> print;
+  std::vector<std::pair<std::string, double>> times;
+  std::vector<lang::Diagnostic> compileWarnings;
+  /// Bit i: argument i is stored through.
+  std::vector<uint64_t> writtenArguments;
+};
+
+} // namespace sectile::jit

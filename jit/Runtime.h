@@ -1,0 +1,116 @@
+//===-- Runtime.h - gets kernels: from memory, from disk, from the compiler
+//------------------------===//
+// The door of libsectile.so. A request names a variant by what it is made from; the answer is a
+// loaded kernel. The compiler library is loaded only when neither cache has it.
+//
+//   KernelRequest request;
+//   request.sourceDigest = ...;                              // of the kernel's source and its
+//   helpers request.signature = specializer.signature(values); request.makeCompileRequest =
+//   [&](CompileRequest &compile) { compile.function = parse(); ... }; KernelResult result =
+//   Runtime::instance().getKernel(request); if (!result.kernel) ... result.status.error().text()
+//   ...
+//
+// Two threads that ask for one variant compile it once. Nothing here throws or ends the process.
+#pragma once
+
+#include "backends/CompileOptions.h"
+#include "jit/Api.h"
+#include "jit/CompilerInterface.h"
+#include "jit/Kernel.h"
+#include "jit/Status.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace sectile::jit {
+
+struct KernelRequest {
+  /// Digest of all that is known of the source without evaluating it: for Python the kernel's and
+  /// its helpers' text and globals; for C++ the executable's build id, registration site and
+  /// constants. Empty: unknown (a capturing C++ kernel); the kernel is then evaluated first and
+  /// found by its IR.
+  std::string sourceDigest;
+  lang::KernelSignature signature;
+  backends::CompileOptions options;
+  /// Sets the source (function and environment, trace, or tileText) of a compile; signature and
+  /// options are filled in. Called on a miss only, by the thread that asked.
+  std::function<Status(CompileRequest &)> makeCompileRequest;
+  /// What `dependency` reads now; nullopt when it is gone. A cached kernel is used only if all read
+  /// as they did. FunctionRef::id is 0 here (ids end with their process): go by the name. May be
+  /// empty when the digest covers everything.
+  std::function<std::optional<std::string>(const RecordedDependency &)> currentValue;
+};
+
+struct KernelResult {
+  /// Null on failure.
+  std::shared_ptr<const Kernel> kernel;
+  Status status;
+  enum class Origin : uint8_t { None, Memory, Disk, SameIr, Compiled };
+  Origin origin = Origin::None;
+};
+
+/// Counts since the start of the process.
+struct RuntimeStatistics {
+  uint64_t memoryHits = 0, diskHits = 0;
+  /// Evaluated to IR whose code was at hand already.
+  uint64_t sameIrHits = 0;
+  uint64_t compiles = 0, failedCompiles = 0;
+  /// Why a disk entry was not used: "absent", "checksum mismatch", "a dependency changed" ... ->
+  /// times.
+  std::map<std::string, uint64_t> diskMisses;
+  uint64_t diskWrites = 0, diskWriteFailures = 0, evictedFiles = 0;
+  /// Why nothing is stored; empty when the disk cache works.
+  std::string diskDisabled;
+  std::string cacheDirectory;
+};
+
+/// What is left empty is taken from the environment (jit/Knobs.h).
+struct RuntimeOptions {
+  std::optional<std::string> cacheDirectory; // "" switches the disk cache off
+  std::optional<uint64_t> cacheBytes;
+  std::string compilerLibrary;
+  /// Used instead of the library: tests, and programs that link the compiler.
+  std::shared_ptr<Compiler> compiler;
+};
+
+class SECTILE_API Runtime {
+public:
+  explicit Runtime(RuntimeOptions options = {});
+  ~Runtime();
+  Runtime(const Runtime &) = delete;
+  Runtime &operator=(const Runtime &) = delete;
+
+  /// The process's default runtime, made on first use from the environment. The one global of the
+  /// library.
+  static Runtime &instance();
+
+  KernelResult getKernel(const KernelRequest &request);
+
+  /// After this, what would have to be compiled is an error that names the variant.
+  void seal();
+  /// Called after every compile, with the kernel's name and the seconds it took.
+  void
+  setCompileHandler(std::function<void(const std::string &kernelName, double seconds)> handler);
+  /// Where device_print goes instead of stdout; empty: stdout.
+  void setPrintHandler(backends::PrintHandler handler);
+
+  RuntimeStatistics statistics() const;
+  /// Forgets kernels in memory; those still referenced live on.
+  void clearMemory();
+
+  /// The compiler library, loaded now if it was not. Null with `status` set when it is missing.
+  Compiler *compiler(Status &status);
+  /// Identifies the build of the compiler; known without loading it.
+  static std::string buildId();
+  /// The driver of a back end ("cpu"); null for an unknown name.
+  backends::Driver *driver(const std::string &backend);
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+} // namespace sectile::jit
