@@ -1,0 +1,24 @@
+//===-- Pipeline.h - the target-neutral passes, in order
+//---------------------------------------------===//
+// Tile IR as the front end made it -> tile IR every backend starts from. Pipeline.cpp says why the
+// passes stand in their order.
+#pragma once
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/LLVM.h"
+
+namespace sectile::optimizer {
+
+/// Adds the passes to a pass manager on builtin.module.
+void buildPipeline(mlir::OpPassManager &passes);
+
+/// Runs them. On failure the module's context has the diagnostics. `time` (optional) is called with
+/// the name and seconds of every pass.
+mlir::LogicalResult optimize(mlir::ModuleOp module,
+                             llvm::function_ref<void(llvm::StringRef, double)> time = {});
+
+/// Makes the passes known to `sectile opt` and to textual pipelines. May be called more than once.
+void registerPasses();
+
+} // namespace sectile::optimizer
