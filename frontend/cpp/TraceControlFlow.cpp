@@ -1,0 +1,290 @@
+//===-- TraceControlFlow.cpp - loops and branches --------------------------------------------------===//
+// Every body is traced once, straight into the region it belongs to. What a loop carries is known
+// before its body is traced, so its types are fixed by the initial values; what a branch yields is
+// known only afterwards, so it is traced into a provisional scf.if that is rebuilt with results.
+#include "frontend/cpp/ScopeGuard.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using mlir::failure;
+using mlir::FailureOr;
+using mlir::succeeded;
+
+namespace sectile::cpp {
+using lang::Constant;
+using lang::Operand;
+
+static llvm::StringRef stringRef(std::string_view text) { return {text.data(), text.size()}; }
+
+static llvm::SmallVector<mlir::Value> irOf(llvm::ArrayRef<lang::Value> values) {
+  llvm::SmallVector<mlir::Value> ir;
+  for (const lang::Value &value : values)
+    ir.push_back(value.ir);
+  return ir;
+}
+
+FailureOr<llvm::SmallVector<lang::Value>>
+TracerImpl::initialValues(std::span<const Argument> initial, std::string_view user) {
+  llvm::SmallVector<lang::Value> carried;
+  for (const Argument &argument : initial) {
+    FailureOr<lang::Value> value = valueLike(argument, nullptr, user);
+    if (mlir::failed(value))
+      return failure();
+    carried.push_back(*value);
+  }
+  return carried;
+}
+
+FailureOr<llvm::SmallVector<mlir::Value>>
+TracerImpl::yielded(const BodyResult &result, llvm::ArrayRef<lang::Value> carried,
+                    std::string_view user) {
+  std::string loop(user);
+  if (!result) {
+    hasFailed = true;
+    return failure();
+  }
+  if (result->size() != carried.size())
+    return sema.error(loop + ": carries " + std::to_string(carried.size()) +
+                          " values, but its body returns " + std::to_string(result->size()),
+                      "return the next value of each carried one, in order");
+  llvm::SmallVector<mlir::Value> next;
+  for (auto [index, argument] : llvm::enumerate(*result)) {
+    const lang::Type &type = carried[index].type;
+    FailureOr<lang::Value> value = valueLike(argument, &type, user);
+    if (mlir::failed(value))
+      return failure();
+    if (value->type != type)
+      return sema.error(loop + ": carried value " + std::to_string(index) + " is " + type.name() +
+                            " at the start and " + value->type.name() + " after one step",
+                        "cast one of them, for example with to<f32>(x), so that both agree");
+    next.push_back(value->ir);
+  }
+  return next;
+}
+
+//===-- for ----------------------------------------------------------------------------------------===//
+
+std::vector<ValueId> TracerImpl::loop(const Argument &lower, const Argument &upper,
+                                      const Argument &step, std::span<const Argument> initial,
+                                      const LoopBody &body) {
+  if (failed())
+    return {};
+  lang::SourceRange place = sema.range();
+  // A step known to be negative counts down: the loop runs upwards, and the index is mirrored.
+  Argument upwardStep = step;
+  bool countsDown = false;
+  if (auto *constant = std::get_if<Constant>(&step.data)) {
+    auto *number = constant->as<lang::Int>();
+    if (number && *number == 0) {
+      error("range: step is zero", "");
+      return {};
+    }
+    if (number && *number < 0) {
+      countsDown = true;
+      upwardStep.data = Constant{-*number};
+    }
+  }
+  llvm::SmallVector<lang::Value, 3> bounds;
+  for (const Argument *bound : {countsDown ? &upper : &lower, countsDown ? &lower : &upper,
+                                static_cast<const Argument *>(&upwardStep)}) {
+    FailureOr<lang::Value> value = valueLike(*bound, nullptr, "range");
+    if (mlir::failed(value))
+      return {};
+    if (!value->type.isScalar() || !value->type.dtype.isInt()) {
+      error("range: bounds and step are integers, not " + value->type.name(), "");
+      return {};
+    }
+    bounds.push_back(*value);
+  }
+  FailureOr<lang::DType> dtype =
+      sema.promote(Operand(bounds[0]), Operand(bounds[1]), "range", /*isDivision=*/false);
+  if (mlir::failed(dtype))
+    return {};
+  lang::Value promoted = {{}, lang::Type{*dtype, {}}};
+  dtype = sema.promote(Operand(promoted), Operand(bounds[2]), "range", /*isDivision=*/false);
+  if (mlir::failed(dtype))
+    return {};
+  for (lang::Value &bound : bounds) {
+    FailureOr<lang::Value> cast = sema.cast(bound, *dtype);
+    if (mlir::failed(cast))
+      return {};
+    bound = *cast;
+  }
+  FailureOr<llvm::SmallVector<lang::Value>> carried = initialValues(initial, "loop");
+  if (mlir::failed(carried))
+    return {};
+
+  auto loop = mlir::scf::ForOp::create(sema.builder, sema.location(), bounds[0].ir, bounds[1].ir,
+                                       bounds[2].ir, irOf(*carried));
+  {
+    ScopeGuard scope(*this, ScopeKind::Open, "loop");
+    mlir::Block *block = loop.getBody();
+    if (carried->empty())
+      block->getTerminator()->erase();
+    sema.builder.setInsertionPointToEnd(block);
+    lang::Value index = {loop.getInductionVar(), lang::Type{*dtype, {}}};
+    if (countsDown) {
+      auto mirrored = sema.binary(lang::BinaryOperator::Subtract, Operand(bounds[1]), Operand(index));
+      if (succeeded(mirrored))
+        mirrored = sema.binary(lang::BinaryOperator::Add, *mirrored, Operand(bounds[0]));
+      if (mlir::failed(mirrored))
+        return {};
+      index = *mirrored->value();
+    }
+    std::vector<ValueId> ids = add(loop.getRegionIterArgs(), *carried);
+    auto next = yielded(body(add(index), ids), *carried, "loop");
+    if (mlir::failed(next)) {
+      hasFailed = true;
+      return {};
+    }
+    sema.at(place);
+    mlir::scf::YieldOp::create(sema.builder, sema.location(), *next);
+  }
+  return add(loop.getResults(), *carried);
+}
+
+//===-- while --------------------------------------------------------------------------------------===//
+
+std::vector<ValueId> TracerImpl::whileLoop(std::span<const Argument> initial,
+                                           const WhileBody &condition, const WhileBody &body) {
+  if (failed())
+    return {};
+  lang::SourceRange place = sema.range();
+  FailureOr<llvm::SmallVector<lang::Value>> carried = initialValues(initial, "while_");
+  if (mlir::failed(carried))
+    return {};
+  llvm::SmallVector<mlir::Value> start = irOf(*carried);
+  llvm::SmallVector<mlir::Type> types;
+  for (mlir::Value value : start)
+    types.push_back(value.getType());
+  llvm::SmallVector<mlir::Location> locations(types.size(), sema.location());
+  auto loop = mlir::scf::WhileOp::create(sema.builder, sema.location(), types, start);
+  {
+    ScopeGuard scope(*this, ScopeKind::Open, "while_");
+    mlir::Block *before = sema.builder.createBlock(&loop.getBefore(), {}, types, locations);
+    BodyResult test = condition(add(before->getArguments(), *carried));
+    if (!test || test->size() != 1) {
+      hasFailed = true;
+      return {};
+    }
+    FailureOr<Operand> operand = operandOf(test->front(), "while_");
+    FailureOr<lang::Value> truth = failure();
+    if (succeeded(operand))
+      truth = sema.condition(*operand, "while_");
+    if (mlir::failed(truth)) {
+      hasFailed = true;
+      return {};
+    }
+    mlir::scf::ConditionOp::create(sema.builder, sema.location(), truth->ir,
+                                   before->getArguments());
+  }
+  {
+    ScopeGuard scope(*this, ScopeKind::Open, "while_");
+    mlir::Block *after = sema.builder.createBlock(&loop.getAfter(), {}, types, locations);
+    auto next = yielded(body(add(after->getArguments(), *carried)), *carried, "while_");
+    if (mlir::failed(next)) {
+      hasFailed = true;
+      return {};
+    }
+    sema.at(place);
+    mlir::scf::YieldOp::create(sema.builder, sema.location(), *next);
+  }
+  return add(loop.getResults(), *carried);
+}
+
+//===-- if -----------------------------------------------------------------------------------------===//
+
+std::vector<Argument> TracerImpl::branch(const Argument &condition, const Branch &then,
+                                         const Branch &orelse) {
+  if (failed())
+    return {};
+  lang::SourceRange place = sema.range();
+  FailureOr<Operand> operand = operandOf(condition, "if_");
+  if (mlir::failed(operand))
+    return {};
+  if (auto *constant = operand->constant()) {
+    // Known while tracing: only the branch that is taken exists.
+    auto *truth = constant->as<bool>();
+    auto *number = constant->as<lang::Int>();
+    if (!truth && !number) {
+      error("if_: condition is " + constant->kindName() + ", not a truth value", "");
+      return {};
+    }
+    BodyResult result = (truth ? *truth : *number != 0) ? then() : orelse();
+    hasFailed |= !result;
+    return result ? std::move(*result) : std::vector<Argument>();
+  }
+  FailureOr<lang::Value> truth = sema.condition(*operand, "if_");
+  if (mlir::failed(truth))
+    return {};
+
+  auto provisional = mlir::scf::IfOp::create(sema.builder, sema.location(), mlir::TypeRange(),
+                                             truth->ir, /*withElseRegion=*/true);
+  BodyResult results[2];
+  lang::SourceRange ends[2];
+  llvm::SmallVector<lang::Value> values[2];
+  auto trace = [&](int side, mlir::Block *block, const Branch &body) {
+    ScopeGuard scope(*this, ScopeKind::Open, "if_");
+    block->getTerminator()->erase();
+    sema.builder.setInsertionPointToEnd(block);
+    results[side] = body();
+    ends[side] = sema.range();
+    hasFailed |= !results[side];
+    if (failed())
+      return;
+    for (auto [index, argument] : llvm::enumerate(*results[side])) {
+      // A constant on one side takes the type of the value on the other.
+      const lang::Type *type =
+          side == 1 && index < values[0].size() ? &values[0][index].type : nullptr;
+      FailureOr<lang::Value> value = valueLike(argument, type, "if_");
+      if (mlir::failed(value)) {
+        hasFailed = true;
+        return;
+      }
+      values[side].push_back(*value);
+    }
+  };
+  trace(0, &provisional.getThenRegion().front(), then);
+  if (!failed())
+    trace(1, &provisional.getElseRegion().front(), orelse);
+  if (failed())
+    return {};
+
+  sema.at(place);
+  if (values[0].size() != values[1].size()) {
+    error("if_: one branch returns " + std::to_string(values[0].size()) + " values, the other " +
+              std::to_string(values[1].size()),
+          "return the same number of values from both");
+    return {};
+  }
+  for (size_t index = 0; index < values[0].size(); ++index)
+    if (values[0][index].type != values[1][index].type) {
+      error("if_: value " + std::to_string(index) + " is " + values[0][index].type.name() +
+                " in one branch and " + values[1][index].type.name() + " in the other",
+            "cast one of them, for example with to<f32>(x), so that both agree");
+      return {};
+    }
+
+  llvm::SmallVector<mlir::Type> types;
+  for (const lang::Value &value : values[0])
+    types.push_back(value.ir.getType());
+  auto final = mlir::scf::IfOp::create(sema.builder, sema.location(), types, truth->ir,
+                                       /*addThenBlock=*/false, /*addElseBlock=*/false);
+  mlir::Region *from[] = {&provisional.getThenRegion(), &provisional.getElseRegion()};
+  mlir::Region *to[] = {&final.getThenRegion(), &final.getElseRegion()};
+  for (int side : {0, 1}) {
+    mlir::OpBuilder::InsertionGuard guard(sema.builder);
+    // An else that does nothing is left out.
+    if (side == 1 && types.empty() && from[side]->front().empty())
+      continue;
+    sema.builder.setInsertionPointToEnd(&from[side]->front());
+    mlir::scf::YieldOp::create(sema.builder, sema.location(), irOf(values[side]));
+    to[side]->takeBody(*from[side]);
+  }
+  provisional.erase();
+  std::vector<Argument> made;
+  for (ValueId id : add(final.getResults(), values[0]))
+    made.push_back({id, ""});
+  return made;
+}
+
+} // namespace sectile::cpp

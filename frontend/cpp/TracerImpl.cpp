@@ -1,0 +1,288 @@
+//===-- TracerImpl.cpp - values, operators and operations ------------------------------------------===//
+// Control flow is in TraceControlFlow.cpp.
+#include "frontend/cpp/TracerImpl.h"
+#include "frontend/cpp/ConstantArithmetic.h"
+#include "frontend/cpp/ScopeGuard.h"
+#include "lang/Builtins.h"
+#include <fstream>
+
+
+using mlir::failure;
+using mlir::FailureOr;
+
+namespace sectile::cpp {
+using lang::BinaryOperator;
+using lang::Constant;
+using lang::Operand;
+using lang::UnaryOperator;
+
+TracerImpl::TracerImpl(lang::Semantics &sema, lang::DiagnosticSink &sink) : sema(sema), sink(sink) {
+  scopes.push_back({lastScope++, ScopeKind::Open, "kernel"});
+  sema.sourceLine = [this](const std::string &file, int line) { return sourceLine(file, line); };
+}
+
+void TracerImpl::at(const lang::SourceRange &range) { sema.at(range); }
+
+std::string TracerImpl::firstError() const {
+  for (const lang::Diagnostic &diagnostic : sink.all())
+    if (diagnostic.severity == lang::Diagnostic::Severity::Error)
+      return render(diagnostic);
+  return "";
+}
+
+TracedType TracerImpl::typeOf(ValueId value) const {
+  if (!value.isKnown() || value.id > values.size())
+    return {};
+  const lang::Type &type = values[value.id - 1].value.type;
+  return {type.dtype, {type.shape.begin(), type.shape.end()}};
+}
+
+void TracerImpl::error(std::string message, std::string help) {
+  (void)sema.error(std::move(message), std::move(help));
+}
+
+std::string TracerImpl::sourceLine(const std::string &file, int line) {
+  auto found = files.find(file);
+  if (found == files.end()) {
+    found = files.emplace(file, std::vector<std::string>()).first;
+    std::ifstream stream(file);
+    for (std::string text; std::getline(stream, text);)
+      found->second.push_back(text);
+  }
+  const std::vector<std::string> &lines = found->second;
+  return line >= 1 && size_t(line) <= lines.size() ? lines[line - 1] : "";
+}
+
+//===-- values and arguments -----------------------------------------------------------------------===//
+
+ValueId TracerImpl::add(const lang::Value &value) {
+  values.push_back({value, scopes.back().id, scopes.back().what});
+  return {uint32_t(values.size())};
+}
+
+std::vector<ValueId> TracerImpl::add(mlir::ValueRange results, llvm::ArrayRef<lang::Value> like) {
+  std::vector<ValueId> ids;
+  for (auto [result, model] : llvm::zip_equal(results, like))
+    ids.push_back(add({result, model.type}));
+  return ids;
+}
+
+FailureOr<lang::Value> TracerImpl::valueOf(ValueId id) {
+  if (!id.isKnown() || id.id > values.size())
+    return sema.error("value: used before it was given one",
+                      "initialise the handle from an operation, as in `auto x = zeros<f32>({BLOCK})`");
+  const Entry &entry = values[id.id - 1];
+  for (const Scope &scope : llvm::reverse(scopes)) {
+    if (scope.id == entry.scope)
+      return entry.value;
+    if (scope.kind == ScopeKind::Isolated)
+      return sema.error(std::string(scope.what) +
+                            ": the combining function uses a value from outside of it",
+                        "let it depend on its parameters and on constants only");
+  }
+  return sema.error("value: made inside the body of " + std::string(entry.what) +
+                        " and used after it ended",
+                    "return it from the body, and use what " + std::string(entry.what) + " returns");
+}
+
+FailureOr<Operand> TracerImpl::operandOf(const Argument &argument, std::string_view user) {
+  if (auto *constant = std::get_if<Constant>(&argument.data))
+    return Operand(*constant);
+  if (auto *id = std::get_if<ValueId>(&argument.data)) {
+    FailureOr<lang::Value> value = valueOf(*id);
+    if (mlir::failed(value))
+      return failure();
+    return Operand(*value);
+  }
+  if (auto *combiner = std::get_if<Argument::Combiner>(&argument.data))
+    return Operand(combinerOf(*combiner, user));
+  std::vector<Operand> items;
+  for (const Argument &item : std::get<Argument::Tuple>(argument.data)) {
+    FailureOr<Operand> operand = operandOf(item, user);
+    if (mlir::failed(operand))
+      return failure();
+    items.push_back(*operand);
+  }
+  // A tuple of constants (a shape, an order) is a constant.
+  if (llvm::all_of(items, [](const Operand &item) { return item.constant(); })) {
+    std::vector<Constant> constants;
+    for (const Operand &item : items)
+      constants.push_back(*item.constant());
+    return Operand(Constant::tuple(std::move(constants)));
+  }
+  return Operand::tuple(std::move(items));
+}
+
+Argument TracerImpl::argumentOf(const Operand &operand) {
+  if (auto *constant = operand.constant())
+    return {*constant, ""};
+  if (auto *value = operand.value())
+    return {add(*value), ""};
+  Argument::Tuple items;
+  if (auto *parts = operand.items())
+    for (const Operand &part : *parts)
+      items.push_back(argumentOf(part));
+  return {std::move(items), ""};
+}
+
+lang::Combiner TracerImpl::combinerOf(Argument::Combiner combiner, std::string_view user) {
+  return [this, combiner = std::move(combiner), user = std::string(user)](
+             llvm::ArrayRef<lang::Value> lhs, llvm::ArrayRef<lang::Value> rhs)
+             -> FailureOr<llvm::SmallVector<lang::Value>> {
+    lang::SourceRange outside = sema.range();
+    ScopeGuard scope(*this, ScopeKind::Isolated, user);
+    std::vector<ValueId> lhsIds, rhsIds;
+    for (const lang::Value &value : lhs)
+      lhsIds.push_back(add(value));
+    for (const lang::Value &value : rhs)
+      rhsIds.push_back(add(value));
+    BodyResult result = combiner(lhsIds, rhsIds);
+    if (!result) {
+      hasFailed = true;
+      return failure();
+    }
+    llvm::SmallVector<lang::Value> combined;
+    for (auto [index, argument] : llvm::enumerate(*result)) {
+      const lang::Type *type = index < lhs.size() ? &lhs[index].type : nullptr;
+      FailureOr<lang::Value> value = valueLike(argument, type, user);
+      if (mlir::failed(value))
+        return failure();
+      combined.push_back(*value);
+    }
+    sema.at(outside);
+    return combined;
+  };
+}
+
+FailureOr<lang::Value> TracerImpl::valueLike(const Argument &argument, const lang::Type *type,
+                                             std::string_view user) {
+  FailureOr<Operand> operand = operandOf(argument, user);
+  if (mlir::failed(operand))
+    return failure();
+  if (type && type->isScalar() && !type->dtype.isPointer && operand->constant()) {
+    const Constant &constant = *operand->constant();
+    bool fits = (constant.is<lang::Int>() && type->dtype.isInt()) ||
+                (constant.is<double>() && type->dtype.isFloat());
+    if (fits)
+      return sema.constant(constant, type->dtype);
+  }
+  return sema.toValue(*operand, llvm::StringRef(user.data(), user.size()));
+}
+
+//===-- operations and operators -------------------------------------------------------------------===//
+
+std::vector<Argument> TracerImpl::call(std::string_view builtin,
+                                       std::span<const Argument> arguments) {
+  if (failed())
+    return {};
+  llvm::SmallVector<Operand> positional;
+  llvm::SmallVector<lang::NamedOperand> named;
+  for (const Argument &argument : arguments) {
+    FailureOr<Operand> operand = operandOf(argument, builtin);
+    if (mlir::failed(operand))
+      return {};
+    if (argument.name.empty())
+      positional.push_back(*operand);
+    else
+      named.push_back({argument.name, *operand});
+  }
+  FailureOr<Operand> result =
+      lang::callBuiltin(sema, llvm::StringRef(builtin.data(), builtin.size()), positional, named);
+  if (mlir::failed(result)) {
+    hasFailed = true;
+    return {};
+  }
+  Argument made = argumentOf(*result);
+  if (auto *items = std::get_if<Argument::Tuple>(&made.data))
+    return std::move(*items);
+  return {std::move(made)};
+}
+
+static std::optional<BinaryOperator> binaryOperator(std::string_view op) {
+  static constexpr std::pair<std::string_view, BinaryOperator> table[] = {
+      {"+", BinaryOperator::Add},          {"-", BinaryOperator::Subtract},
+      {"*", BinaryOperator::Multiply},     {"%", BinaryOperator::Modulo},
+      {"&", BinaryOperator::BitAnd},       {"|", BinaryOperator::BitOr},
+      {"^", BinaryOperator::BitXor},       {"<<", BinaryOperator::ShiftLeft},
+      {">>", BinaryOperator::ShiftRight},  {"==", BinaryOperator::Equal},
+      {"!=", BinaryOperator::NotEqual},    {"<", BinaryOperator::Less},
+      {"<=", BinaryOperator::LessEqual},   {">", BinaryOperator::Greater},
+      {">=", BinaryOperator::GreaterEqual}, {"&&", BinaryOperator::LogicalAnd},
+      {"||", BinaryOperator::LogicalOr}};
+  for (auto [text, kind] : table)
+    if (text == op)
+      return kind;
+  return std::nullopt;
+}
+
+Argument TracerImpl::binary(std::string_view op, const Argument &lhs, const Argument &rhs) {
+  if (failed())
+    return {kNoValue, ""};
+  auto *lhsConstant = std::get_if<Constant>(&lhs.data), *rhsConstant = std::get_if<Constant>(&rhs.data);
+  if (lhsConstant && rhsConstant) {
+    FoldResult folded = foldBinary(op, *lhsConstant, *rhsConstant);
+    if (folded.value)
+      return {*folded.value, ""};
+    error(folded.error, "");
+    return {kNoValue, ""};
+  }
+  FailureOr<Operand> lhsOperand = operandOf(lhs, op), rhsOperand = operandOf(rhs, op);
+  FailureOr<Operand> result = failure();
+  if (mlir::succeeded(lhsOperand) && mlir::succeeded(rhsOperand)) {
+    if (op == "/")
+      result = sema.truncatingDivide(*lhsOperand, *rhsOperand);
+    else if (auto kind = binaryOperator(op))
+      result = sema.binary(*kind, *lhsOperand, *rhsOperand);
+    else
+      error("operator " + std::string(op) + ": not part of the language", "");
+  }
+  if (mlir::failed(result)) {
+    hasFailed = true;
+    return {kNoValue, ""};
+  }
+  return argumentOf(*result);
+}
+
+Argument TracerImpl::unary(std::string_view op, const Argument &operand) {
+  if (failed())
+    return {kNoValue, ""};
+  if (auto *constant = std::get_if<Constant>(&operand.data)) {
+    FoldResult folded = foldUnary(op, *constant);
+    if (folded.value)
+      return {*folded.value, ""};
+    error(folded.error, "");
+    return {kNoValue, ""};
+  }
+  UnaryOperator kind = op == "-"   ? UnaryOperator::Negate
+                       : op == "~" ? UnaryOperator::BitNot
+                       : op == "!" ? UnaryOperator::LogicalNot
+                                   : UnaryOperator::Plus;
+  FailureOr<Operand> value = operandOf(operand, op);
+  FailureOr<Operand> result = failure();
+  if (mlir::succeeded(value))
+    result = sema.unary(kind, *value);
+  if (mlir::failed(result)) {
+    hasFailed = true;
+    return {kNoValue, ""};
+  }
+  return argumentOf(*result);
+}
+
+Argument TracerImpl::expandByIndex(const Argument &value, std::span<const bool> isNone) {
+  if (failed())
+    return {kNoValue, ""};
+  FailureOr<Operand> result = failure();
+  if (auto *id = std::get_if<ValueId>(&value.data)) {
+    FailureOr<lang::Value> source = valueOf(*id);
+    if (mlir::succeeded(source))
+      result = sema.expandByIndex(*source, llvm::ArrayRef<bool>(isNone.data(), isNone.size()));
+  } else
+    error("index: a constant has no dimensions", "use full({...}, value) for a tile of it");
+  if (mlir::failed(result)) {
+    hasFailed = true;
+    return {kNoValue, ""};
+  }
+  return argumentOf(*result);
+}
+
+} // namespace sectile::cpp

@@ -1,0 +1,78 @@
+//===-- TracerImpl.h - the Tracer over lang/Semantics -----------------------------------------------===//
+// Keeps a table of the values handed out, and the stack of bodies being traced. Invariant: a value may
+// be used only while the body it was made in is open, and never across an isolated body (the combining
+// function of a reduce sees its arguments only); both are errors of the kernel, with their place.
+#pragma once
+
+#include "frontend/cpp/Tracer.h"
+#include "lang/Semantics.h"
+#include <map>
+
+namespace sectile::cpp {
+
+class TracerImpl final : public Tracer {
+public:
+  TracerImpl(lang::Semantics &sema, lang::DiagnosticSink &sink);
+
+  void at(const lang::SourceRange &range) override;
+  bool failed() const override { return hasFailed || sink.hasErrors(); }
+  std::string firstError() const override;
+  TracedType typeOf(ValueId value) const override;
+  std::vector<Argument> call(std::string_view builtin,
+                             std::span<const Argument> arguments) override;
+  Argument binary(std::string_view op, const Argument &lhs, const Argument &rhs) override;
+  Argument unary(std::string_view op, const Argument &operand) override;
+  Argument expandByIndex(const Argument &value, std::span<const bool> isNone) override;
+  std::vector<ValueId> loop(const Argument &lower, const Argument &upper, const Argument &step,
+                            std::span<const Argument> initial, const LoopBody &body) override;
+  std::vector<Argument> branch(const Argument &condition, const Branch &then,
+                               const Branch &orelse) override;
+  std::vector<ValueId> whileLoop(std::span<const Argument> initial, const WhileBody &condition,
+                                 const WhileBody &body) override;
+  void error(std::string message, std::string help) override;
+
+  /// What the front end hands to the user for `operand`; ids are made for its values.
+  Argument argumentOf(const lang::Operand &operand);
+
+private:
+  enum class ScopeKind { Open, Isolated };
+  struct Scope {
+    uint32_t id;
+    ScopeKind kind;
+    std::string_view what; // "loop", "if_", "reduce": for messages
+  };
+  struct Entry {
+    lang::Value value;
+    uint32_t scope;
+    std::string_view what;
+  };
+  class ScopeGuard;
+
+  ValueId add(const lang::Value &value);
+  std::vector<ValueId> add(mlir::ValueRange results, llvm::ArrayRef<lang::Value> like);
+  mlir::FailureOr<lang::Value> valueOf(ValueId id);
+  mlir::FailureOr<lang::Operand> operandOf(const Argument &argument, std::string_view user);
+  lang::Combiner combinerOf(Argument::Combiner combiner, std::string_view user);
+  std::string sourceLine(const std::string &file, int line);
+
+  /// The values a loop starts from.
+  mlir::FailureOr<llvm::SmallVector<lang::Value>> initialValues(std::span<const Argument> initial,
+                                                                std::string_view user);
+  /// What a body yields, checked against the types carried into it.
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>> yielded(const BodyResult &result,
+                                                          llvm::ArrayRef<lang::Value> carried,
+                                                          std::string_view user);
+  /// `argument` as a value of `type`, when it is a constant that may become one; else its own type.
+  mlir::FailureOr<lang::Value> valueLike(const Argument &argument, const lang::Type *type,
+                                         std::string_view user);
+
+  lang::Semantics &sema;
+  lang::DiagnosticSink &sink;
+  std::vector<Entry> values;
+  std::vector<Scope> scopes;
+  uint32_t lastScope = 0;
+  bool hasFailed = false;
+  std::map<std::string, std::vector<std::string>> files;
+};
+
+} // namespace sectile::cpp
