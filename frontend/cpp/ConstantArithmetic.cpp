@@ -1,5 +1,7 @@
-//===-- ConstantArithmetic.cpp ----------------------------------------------------------------------===//
+//===-- ConstantArithmetic.cpp
+//----------------------------------------------------------------------===//
 #include "frontend/cpp/ConstantArithmetic.h"
+
 #include <cmath>
 
 namespace sectile::cpp {
@@ -24,15 +26,26 @@ std::optional<double> numberOf(const Constant &constant) {
   return std::nullopt;
 }
 
-FoldResult fail(std::string error) { return {std::nullopt, std::move(error)}; }
-FoldResult truth(bool value) { return {Constant{value}, ""}; }
-FoldResult integer(Int value) { return {Constant{value}, ""}; }
-FoldResult number(double value) { return {Constant{value}, ""}; }
+FoldResult fail(std::string error) {
+  return {std::nullopt, std::move(error)};
+}
+FoldResult truth(bool value) {
+  return {Constant{value}, ""};
+}
+FoldResult integer(Int value) {
+  return {Constant{value}, ""};
+}
+FoldResult number(double value) {
+  return {Constant{value}, ""};
+}
 
-std::string quoted(std::string_view op) { return "operator " + std::string(op); }
+std::string quoted(std::string_view op) {
+  return "operator " + std::string(op);
+}
 
 /// Comparisons, for integers and floating-point numbers alike.
-template <class T> std::optional<bool> compare(std::string_view op, T lhs, T rhs) {
+template <class T>
+std::optional<bool> compare(std::string_view op, T lhs, T rhs) {
   if (op == "==")
     return lhs == rhs;
   if (op == "!=")

@@ -1,12 +1,14 @@
-//===-- ConstantArithmetic.h - operators on what is known while tracing ----------------------------===//
-// A kernel parameter specialised to the value 1 reaches the user's lambda as a constant; `stride * 2`
-// is then a constant too, so that it folds into the code as it does in a Python kernel. Integers follow
-// C++: `/` and `%` truncate. Plain C++.
+//===-- ConstantArithmetic.h - operators on what is known while tracing
+//----------------------------===//
+// A kernel parameter specialised to the value 1 reaches the user's lambda as a constant; `stride *
+// 2` is then a constant too, so that it folds into the code as it does in a Python kernel. Integers
+// follow C++: `/` and `%` truncate. Plain C++.
 //
 //   foldBinary("/", {Int(-7)}, {Int(2)})  ->  -3
 #pragma once
 
 #include "lang/Constant.h"
+
 #include <optional>
 #include <string>
 #include <string_view>

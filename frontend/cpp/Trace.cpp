@@ -1,11 +1,14 @@
-//===-- Trace.cpp -----------------------------------------------------------------------------------===//
+//===-- Trace.cpp
+//-----------------------------------------------------------------------------------===//
 #include "frontend/cpp/Trace.h"
+
 #include "frontend/cpp/TracerImpl.h"
 #include "lang/KernelFunction.h"
 
 namespace sectile::cpp {
 
-mlir::OwningOpRef<mlir::ModuleOp> traceKernel(mlir::MLIRContext &context, const TraceFunction &trace,
+mlir::OwningOpRef<mlir::ModuleOp> traceKernel(mlir::MLIRContext &context,
+                                              const TraceFunction &trace,
                                               const lang::KernelSignature &signature,
                                               const lang::SourceRange &where,
                                               lang::DiagnosticSink &sink) {
@@ -13,8 +16,7 @@ mlir::OwningOpRef<mlir::ModuleOp> traceKernel(mlir::MLIRContext &context, const 
   lang::Semantics sema(builder, sink);
   sema.function = signature.kernelName;
   sema.at(where);
-  lang::KernelFunction kernel =
-      lang::createKernelFunction(builder, signature, sema.location());
+  lang::KernelFunction kernel = lang::createKernelFunction(builder, signature, sema.location());
 
   TracerImpl tracer(sema, sink);
   std::vector<Argument> parameters;

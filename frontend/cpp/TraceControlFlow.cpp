@@ -1,8 +1,10 @@
-//===-- TraceControlFlow.cpp - loops and branches --------------------------------------------------===//
+//===-- TraceControlFlow.cpp - loops and branches
+//--------------------------------------------------===//
 // Every body is traced once, straight into the region it belongs to. What a loop carries is known
 // before its body is traced, so its types are fixed by the initial values; what a branch yields is
 // known only afterwards, so it is traced into a provisional scf.if that is rebuilt with results.
 #include "frontend/cpp/ScopeGuard.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using mlir::failure;
@@ -12,8 +14,6 @@ using mlir::succeeded;
 namespace sectile::cpp {
 using lang::Constant;
 using lang::Operand;
-
-static llvm::StringRef stringRef(std::string_view text) { return {text.data(), text.size()}; }
 
 static llvm::SmallVector<mlir::Value> irOf(llvm::ArrayRef<lang::Value> values) {
   llvm::SmallVector<mlir::Value> ir;
@@ -34,9 +34,9 @@ TracerImpl::initialValues(std::span<const Argument> initial, std::string_view us
   return carried;
 }
 
-FailureOr<llvm::SmallVector<mlir::Value>>
-TracerImpl::yielded(const BodyResult &result, llvm::ArrayRef<lang::Value> carried,
-                    std::string_view user) {
+FailureOr<llvm::SmallVector<mlir::Value>> TracerImpl::yielded(const BodyResult &result,
+                                                              llvm::ArrayRef<lang::Value> carried,
+                                                              std::string_view user) {
   std::string loop(user);
   if (!result) {
     hasFailed = true;
@@ -61,7 +61,8 @@ TracerImpl::yielded(const BodyResult &result, llvm::ArrayRef<lang::Value> carrie
   return next;
 }
 
-//===-- for ----------------------------------------------------------------------------------------===//
+//===-- for
+//----------------------------------------------------------------------------------------===//
 
 std::vector<ValueId> TracerImpl::loop(const Argument &lower, const Argument &upper,
                                       const Argument &step, std::span<const Argument> initial,
@@ -123,7 +124,8 @@ std::vector<ValueId> TracerImpl::loop(const Argument &lower, const Argument &upp
     sema.builder.setInsertionPointToEnd(block);
     lang::Value index = {loop.getInductionVar(), lang::Type{*dtype, {}}};
     if (countsDown) {
-      auto mirrored = sema.binary(lang::BinaryOperator::Subtract, Operand(bounds[1]), Operand(index));
+      auto mirrored =
+          sema.binary(lang::BinaryOperator::Subtract, Operand(bounds[1]), Operand(index));
       if (succeeded(mirrored))
         mirrored = sema.binary(lang::BinaryOperator::Add, *mirrored, Operand(bounds[0]));
       if (mlir::failed(mirrored))
@@ -142,7 +144,8 @@ std::vector<ValueId> TracerImpl::loop(const Argument &lower, const Argument &upp
   return add(loop.getResults(), *carried);
 }
 
-//===-- while --------------------------------------------------------------------------------------===//
+//===-- while
+//--------------------------------------------------------------------------------------===//
 
 std::vector<ValueId> TracerImpl::whileLoop(std::span<const Argument> initial,
                                            const WhileBody &condition, const WhileBody &body) {
@@ -191,7 +194,8 @@ std::vector<ValueId> TracerImpl::whileLoop(std::span<const Argument> initial,
   return add(loop.getResults(), *carried);
 }
 
-//===-- if -----------------------------------------------------------------------------------------===//
+//===-- if
+//-----------------------------------------------------------------------------------------===//
 
 std::vector<Argument> TracerImpl::branch(const Argument &condition, const Branch &then,
                                          const Branch &orelse) {

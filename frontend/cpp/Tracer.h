@@ -1,8 +1,10 @@
-//===-- Tracer.h - records a C++ kernel as it runs --------------------------------------------------===//
-// The public DSL headers (include/sectile/) hold value handles; each operation on one calls the Tracer,
-// which builds tile IR through lang/Builtins and lang/Semantics. This interface is plain C++ (no LLVM,
-// nothing thrown): it is what crosses from user code into the compiler library. On failure a call
-// returns nothing and `failed()` is true; the inline headers turn that into an exception.
+//===-- Tracer.h - records a C++ kernel as it runs
+//--------------------------------------------------===//
+// The public DSL headers (include/sectile/) hold value handles; each operation on one calls the
+// Tracer, which builds tile IR through lang/Builtins and lang/Semantics. This interface is plain
+// C++ (no LLVM, nothing thrown): it is what crosses from user code into the compiler library. On
+// failure a call returns nothing and `failed()` is true; the inline headers turn that into an
+// exception.
 //
 // Exceptions of the user's code must not pass through here either: the headers catch what a body
 // throws, keep it, return std::nullopt (or false), and throw it again on their own side.
@@ -10,6 +12,7 @@
 
 #include "lang/Constant.h"
 #include "lang/Diagnostics.h"
+
 #include <functional>
 #include <optional>
 #include <span>
@@ -19,8 +22,8 @@
 
 namespace sectile::cpp {
 
-/// Names a value of the trace. Ids are never reused. A value lives as long as the body it was made in:
-/// using it later is a located error.
+/// Names a value of the trace. Ids are never reused. A value lives as long as the body it was made
+/// in: using it later is a located error.
 struct ValueId {
   uint32_t id = 0;
   bool isKnown() const { return id != 0; }
@@ -33,8 +36,8 @@ struct TracedType {
 };
 
 struct Argument;
-/// What a body yields; nullopt when it failed, by an error of the kernel or by an exception that the
-/// caller keeps.
+/// What a body yields; nullopt when it failed, by an error of the kernel or by an exception that
+/// the caller keeps.
 using BodyResult = std::optional<std::vector<Argument>>;
 
 /// A constant, a traced value, a combining function of scalars (for reduce and scan), or a tuple.
@@ -57,9 +60,10 @@ public:
   virtual std::string firstError() const = 0;
   virtual TracedType typeOf(ValueId value) const = 0;
 
-  /// One language operation by its name in lang/Builtins; several results for split, reduce of tuples.
-  /// What is known while tracing (cdiv of two constants) comes back as a constant.
-  virtual std::vector<Argument> call(std::string_view builtin, std::span<const Argument> arguments) = 0;
+  /// One language operation by its name in lang/Builtins; several results for split, reduce of
+  /// tuples. What is known while tracing (cdiv of two constants) comes back as a constant.
+  virtual std::vector<Argument> call(std::string_view builtin,
+                                     std::span<const Argument> arguments) = 0;
   /// Operators: "+" "-" "*" "/" "%" "&" "|" "^" "<<" ">>" "==" "!=" "<" "<=" ">" ">=" "&&" "||";
   /// unary: "-" "~" "!". Integer "/" and "%" truncate. Two constants give a constant.
   virtual Argument binary(std::string_view op, const Argument &lhs, const Argument &rhs) = 0;
@@ -67,20 +71,22 @@ public:
   /// x[None, :]: true for a new extent of one.
   virtual Argument expandByIndex(const Argument &value, std::span<const bool> isNone) = 0;
 
-  /// for (i = lower; i < upper; i += step): `body` gets i and the carried values, returns their next.
-  using LoopBody =
-      std::function<BodyResult(ValueId index, std::span<const ValueId> carried)>;
-  virtual std::vector<ValueId> loop(const Argument &lower, const Argument &upper, const Argument &step,
-                                    std::span<const Argument> initial, const LoopBody &body) = 0;
+  /// for (i = lower; i < upper; i += step): `body` gets i and the carried values, returns their
+  /// next.
+  using LoopBody = std::function<BodyResult(ValueId index, std::span<const ValueId> carried)>;
+  virtual std::vector<ValueId> loop(const Argument &lower, const Argument &upper,
+                                    const Argument &step, std::span<const Argument> initial,
+                                    const LoopBody &body) = 0;
   /// A constant condition traces the one branch that is taken.
   using Branch = std::function<BodyResult()>;
   virtual std::vector<Argument> branch(const Argument &condition, const Branch &then,
                                        const Branch &orelse) = 0;
   using WhileBody = std::function<BodyResult(std::span<const ValueId> carried)>;
   /// `condition` yields the one value that is tested.
-  virtual std::vector<ValueId> whileLoop(std::span<const Argument> initial, const WhileBody &condition,
-                                         const WhileBody &body) = 0;
-  /// Reports an error of the DSL itself (an outer handle assigned inside a body, say) at the position.
+  virtual std::vector<ValueId> whileLoop(std::span<const Argument> initial,
+                                         const WhileBody &condition, const WhileBody &body) = 0;
+  /// Reports an error of the DSL itself (an outer handle assigned inside a body, say) at the
+  /// position.
   virtual void error(std::string message, std::string help) = 0;
 };
 

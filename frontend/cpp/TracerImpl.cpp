@@ -1,11 +1,13 @@
-//===-- TracerImpl.cpp - values, operators and operations ------------------------------------------===//
+//===-- TracerImpl.cpp - values, operators and operations
+//------------------------------------------===//
 // Control flow is in TraceControlFlow.cpp.
 #include "frontend/cpp/TracerImpl.h"
+
 #include "frontend/cpp/ConstantArithmetic.h"
 #include "frontend/cpp/ScopeGuard.h"
 #include "lang/Builtins.h"
-#include <fstream>
 
+#include <fstream>
 
 using mlir::failure;
 using mlir::FailureOr;
@@ -21,7 +23,9 @@ TracerImpl::TracerImpl(lang::Semantics &sema, lang::DiagnosticSink &sink) : sema
   sema.sourceLine = [this](const std::string &file, int line) { return sourceLine(file, line); };
 }
 
-void TracerImpl::at(const lang::SourceRange &range) { sema.at(range); }
+void TracerImpl::at(const lang::SourceRange &range) {
+  sema.at(range);
+}
 
 std::string TracerImpl::firstError() const {
   for (const lang::Diagnostic &diagnostic : sink.all())
@@ -53,7 +57,8 @@ std::string TracerImpl::sourceLine(const std::string &file, int line) {
   return line >= 1 && size_t(line) <= lines.size() ? lines[line - 1] : "";
 }
 
-//===-- values and arguments -----------------------------------------------------------------------===//
+//===-- values and arguments
+//-----------------------------------------------------------------------===//
 
 ValueId TracerImpl::add(const lang::Value &value) {
   values.push_back({value, scopes.back().id, scopes.back().what});
@@ -69,8 +74,9 @@ std::vector<ValueId> TracerImpl::add(mlir::ValueRange results, llvm::ArrayRef<la
 
 FailureOr<lang::Value> TracerImpl::valueOf(ValueId id) {
   if (!id.isKnown() || id.id > values.size())
-    return sema.error("value: used before it was given one",
-                      "initialise the handle from an operation, as in `auto x = zeros<f32>({BLOCK})`");
+    return sema.error(
+        "value: used before it was given one",
+        "initialise the handle from an operation, as in `auto x = zeros<f32>({BLOCK})`");
   const Entry &entry = values[id.id - 1];
   for (const Scope &scope : llvm::reverse(scopes)) {
     if (scope.id == entry.scope)
@@ -80,9 +86,9 @@ FailureOr<lang::Value> TracerImpl::valueOf(ValueId id) {
                             ": the combining function uses a value from outside of it",
                         "let it depend on its parameters and on constants only");
   }
-  return sema.error("value: made inside the body of " + std::string(entry.what) +
-                        " and used after it ended",
-                    "return it from the body, and use what " + std::string(entry.what) + " returns");
+  return sema.error(
+      "value: made inside the body of " + std::string(entry.what) + " and used after it ended",
+      "return it from the body, and use what " + std::string(entry.what) + " returns");
 }
 
 FailureOr<Operand> TracerImpl::operandOf(const Argument &argument, std::string_view user) {
@@ -127,8 +133,8 @@ Argument TracerImpl::argumentOf(const Operand &operand) {
 
 lang::Combiner TracerImpl::combinerOf(Argument::Combiner combiner, std::string_view user) {
   return [this, combiner = std::move(combiner), user = std::string(user)](
-             llvm::ArrayRef<lang::Value> lhs, llvm::ArrayRef<lang::Value> rhs)
-             -> FailureOr<llvm::SmallVector<lang::Value>> {
+             llvm::ArrayRef<lang::Value> lhs,
+             llvm::ArrayRef<lang::Value> rhs) -> FailureOr<llvm::SmallVector<lang::Value>> {
     lang::SourceRange outside = sema.range();
     ScopeGuard scope(*this, ScopeKind::Isolated, user);
     std::vector<ValueId> lhsIds, rhsIds;
@@ -169,7 +175,8 @@ FailureOr<lang::Value> TracerImpl::valueLike(const Argument &argument, const lan
   return sema.toValue(*operand, llvm::StringRef(user.data(), user.size()));
 }
 
-//===-- operations and operators -------------------------------------------------------------------===//
+//===-- operations and operators
+//-------------------------------------------------------------------===//
 
 std::vector<Argument> TracerImpl::call(std::string_view builtin,
                                        std::span<const Argument> arguments) {
@@ -200,13 +207,13 @@ std::vector<Argument> TracerImpl::call(std::string_view builtin,
 
 static std::optional<BinaryOperator> binaryOperator(std::string_view op) {
   static constexpr std::pair<std::string_view, BinaryOperator> table[] = {
-      {"+", BinaryOperator::Add},          {"-", BinaryOperator::Subtract},
-      {"*", BinaryOperator::Multiply},     {"%", BinaryOperator::Modulo},
-      {"&", BinaryOperator::BitAnd},       {"|", BinaryOperator::BitOr},
-      {"^", BinaryOperator::BitXor},       {"<<", BinaryOperator::ShiftLeft},
-      {">>", BinaryOperator::ShiftRight},  {"==", BinaryOperator::Equal},
-      {"!=", BinaryOperator::NotEqual},    {"<", BinaryOperator::Less},
-      {"<=", BinaryOperator::LessEqual},   {">", BinaryOperator::Greater},
+      {"+", BinaryOperator::Add},           {"-", BinaryOperator::Subtract},
+      {"*", BinaryOperator::Multiply},      {"%", BinaryOperator::Modulo},
+      {"&", BinaryOperator::BitAnd},        {"|", BinaryOperator::BitOr},
+      {"^", BinaryOperator::BitXor},        {"<<", BinaryOperator::ShiftLeft},
+      {">>", BinaryOperator::ShiftRight},   {"==", BinaryOperator::Equal},
+      {"!=", BinaryOperator::NotEqual},     {"<", BinaryOperator::Less},
+      {"<=", BinaryOperator::LessEqual},    {">", BinaryOperator::Greater},
       {">=", BinaryOperator::GreaterEqual}, {"&&", BinaryOperator::LogicalAnd},
       {"||", BinaryOperator::LogicalOr}};
   for (auto [text, kind] : table)
@@ -218,7 +225,8 @@ static std::optional<BinaryOperator> binaryOperator(std::string_view op) {
 Argument TracerImpl::binary(std::string_view op, const Argument &lhs, const Argument &rhs) {
   if (failed())
     return {kNoValue, ""};
-  auto *lhsConstant = std::get_if<Constant>(&lhs.data), *rhsConstant = std::get_if<Constant>(&rhs.data);
+  auto *lhsConstant = std::get_if<Constant>(&lhs.data),
+       *rhsConstant = std::get_if<Constant>(&rhs.data);
   if (lhsConstant && rhsConstant) {
     FoldResult folded = foldBinary(op, *lhsConstant, *rhsConstant);
     if (folded.value)

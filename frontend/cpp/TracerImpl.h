@@ -1,11 +1,14 @@
-//===-- TracerImpl.h - the Tracer over lang/Semantics -----------------------------------------------===//
-// Keeps a table of the values handed out, and the stack of bodies being traced. Invariant: a value may
-// be used only while the body it was made in is open, and never across an isolated body (the combining
-// function of a reduce sees its arguments only); both are errors of the kernel, with their place.
+//===-- TracerImpl.h - the Tracer over lang/Semantics
+//-----------------------------------------------===//
+// Keeps a table of the values handed out, and the stack of bodies being traced. Invariant: a value
+// may be used only while the body it was made in is open, and never across an isolated body (the
+// combining function of a reduce sees its arguments only); both are errors of the kernel, with
+// their place.
 #pragma once
 
 #include "frontend/cpp/Tracer.h"
 #include "lang/Semantics.h"
+
 #include <map>
 
 namespace sectile::cpp {
@@ -59,9 +62,8 @@ private:
   mlir::FailureOr<llvm::SmallVector<lang::Value>> initialValues(std::span<const Argument> initial,
                                                                 std::string_view user);
   /// What a body yields, checked against the types carried into it.
-  mlir::FailureOr<llvm::SmallVector<mlir::Value>> yielded(const BodyResult &result,
-                                                          llvm::ArrayRef<lang::Value> carried,
-                                                          std::string_view user);
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+  yielded(const BodyResult &result, llvm::ArrayRef<lang::Value> carried, std::string_view user);
   /// `argument` as a value of `type`, when it is a constant that may become one; else its own type.
   mlir::FailureOr<lang::Value> valueLike(const Argument &argument, const lang::Type *type,
                                          std::string_view user);
