@@ -12,7 +12,9 @@
 #include "lang/Diagnostics.h"
 #include "lang/KernelSignature.h"
 
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +33,14 @@ struct CompileRequest {
 
   lang::KernelSignature signature;
   backends::CompileOptions options;
+
+  /// Keep the text of every stage in the image ("tile", "tile-optimized", "llvm", "llvm-optimized",
+  /// "asm"); without, only "tile", which costs nothing. Printing the others takes milliseconds, so
+  /// `.asm["llvm"]` of a kernel compiled without them is had by compiling again with this set.
+  bool wantStages = false;
+  /// Called once after the front end with CompileResult::irDigest (the second key). True: code of
+  /// this very IR is at hand, and the compile ends there, with neither image nor error.
+  std::function<bool(const std::string &irDigest)> hasIr;
 };
 
 /// Something outside the kernel's source that its evaluation read.

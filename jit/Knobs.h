@@ -1,0 +1,71 @@
+//===-- Knobs.h - the environment variables, all of them
+//---------------------------------------------===//
+// One table: name, kind, default, meaning. Plain C++, read by the runtime and by the compiler;
+// `sectile doctor` and `sectile --help` print it. Nothing else reads a SECTILE_ variable.
+//
+//   Knobs knobs = Knobs::fromEnvironment();
+//   if (knobs.dumps("llvm")) ...                     // SECTILE_DUMP=tile,llvm:/tmp/dumps
+//
+// A value that cannot be understood leaves the default and is reported in `problems`: a knob never
+// fails a compile.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sectile::jit {
+
+struct Knobs {
+  /// Stages to write to files ("tile", "tile-optimized", "llvm", "llvm-optimized", "asm", or "all")
+  /// and the folder they go to.
+  std::vector<std::string> dumpStages;
+  std::string dumpDirectory;
+  /// Compiling ends after this stage; empty: at the end.
+  std::string stopAfter;
+  /// Seconds of every step and pass go to stderr.
+  bool timePasses = false;
+  /// The IR is verified after every pass instead of once after the front end.
+  bool verifyEachPass = false;
+  /// Text of every stage is kept in the kernel (.asm[...]), not only that which costs nothing.
+  bool keepStages = false;
+  /// Every load and store is checked against the argument arrays.
+  bool checkBounds = false;
+  /// device_assert is active.
+  bool debug = false;
+  /// Where compiled kernels are kept; "" switches the disk cache off; unset: the user's cache
+  /// folder.
+  std::optional<std::string> cacheDirectory;
+  /// Upper limit of that folder.
+  uint64_t cacheBytes = uint64_t(1) << 30;
+  /// Threads that run programs of the grid on the CPU; 0: as many as this process may use.
+  uint32_t threadCount = 0;
+  /// libsectile-compiler.so to load; empty: the one beside libsectile.so.
+  std::string compilerLibrary;
+  /// Folder of reproducers of compiler failures; empty: the system's temporary folder.
+  std::string reproducerDirectory;
+
+  /// What could not be understood: "SECTILE_CACHE_SIZE: expected a size such as 512M, found 'big'".
+  std::vector<std::string> problems;
+
+  bool dumps(std::string_view stage) const;
+
+  static Knobs fromEnvironment();
+  /// The same from any source of variables (tests). `lookUp` returns nullptr for an unset one.
+  static Knobs from(const std::function<const char *(const char *)> &lookUp);
+};
+
+struct KnobDescription {
+  const char *name;    // "SECTILE_DUMP"
+  const char *kind;    // "stages:folder"
+  const char *initial; // the default, in words
+  const char *meaning;
+};
+
+std::span<const KnobDescription> knobTable();
+
+} // namespace sectile::jit

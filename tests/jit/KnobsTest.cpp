@@ -1,0 +1,76 @@
+#include "jit/Knobs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <map>
+
+using sectile::jit::Knobs;
+using testing::ElementsAre;
+
+namespace {
+
+Knobs knobsOf(const std::map<std::string, std::string> &variables) {
+  return Knobs::from([&](const char *name) -> const char * {
+    auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  });
+}
+
+TEST(Knobs, unset_variables_leave_defaults) {
+  Knobs knobs = knobsOf({});
+  EXPECT_TRUE(knobs.problems.empty());
+  EXPECT_FALSE(knobs.dumps("tile"));
+  EXPECT_FALSE(knobs.cacheDirectory.has_value());
+  EXPECT_EQ(knobs.cacheBytes, uint64_t(1) << 30);
+  EXPECT_EQ(knobs.threadCount, 0u);
+}
+
+TEST(Knobs, reads_every_kind) {
+  Knobs knobs = knobsOf({{"SECTILE_DUMP", "tile,asm:/tmp/d:e"},
+                         {"SECTILE_STOP_AFTER", "llvm"},
+                         {"SECTILE_TIME_PASSES", "1"},
+                         {"SECTILE_CACHE_DIR", ""},
+                         {"SECTILE_CACHE_SIZE", "512M"},
+                         {"SECTILE_CHECK", "bounds"},
+                         {"SECTILE_NUM_THREADS", "3"}});
+  EXPECT_TRUE(knobs.problems.empty());
+  EXPECT_TRUE(knobs.dumps("tile"));
+  EXPECT_TRUE(knobs.dumps("asm"));
+  EXPECT_FALSE(knobs.dumps("llvm"));
+  EXPECT_EQ(knobs.dumpDirectory, "/tmp/d:e");
+  EXPECT_EQ(knobs.stopAfter, "llvm");
+  EXPECT_TRUE(knobs.timePasses);
+  EXPECT_EQ(knobs.cacheDirectory, "");
+  EXPECT_EQ(knobs.cacheBytes, uint64_t(512) << 20);
+  EXPECT_TRUE(knobs.checkBounds);
+  EXPECT_EQ(knobs.threadCount, 3u);
+}
+
+TEST(Knobs, what_is_not_understood_is_said_and_ignored) {
+  Knobs knobs = knobsOf({{"SECTILE_DUMP", "tile,ptx:/tmp/d"},
+                         {"SECTILE_CACHE_SIZE", "big"},
+                         {"SECTILE_NUM_THREADS", "0"},
+                         {"SECTILE_CHECK", "everything"}});
+  EXPECT_THAT(
+      knobs.problems,
+      ElementsAre("SECTILE_DUMP: expected stages and a folder such as tile,llvm:/tmp/dumps, "
+                  "found 'tile,ptx:/tmp/d'",
+                  "SECTILE_CHECK: expected bounds, found 'everything'",
+                  "SECTILE_CACHE_SIZE: expected a size such as 512M, found 'big'",
+                  "SECTILE_NUM_THREADS: expected a number from 1 to 4096, found '0'"));
+  EXPECT_FALSE(knobs.dumps("tile"));
+  EXPECT_FALSE(knobs.checkBounds);
+  EXPECT_EQ(knobs.cacheBytes, uint64_t(1) << 30);
+}
+
+TEST(Knobs, the_table_names_each_once) {
+  std::map<std::string, int> seen;
+  for (const auto &knob : sectile::jit::knobTable()) {
+    EXPECT_EQ(std::string(knob.name).rfind("SECTILE_", 0), 0u);
+    EXPECT_EQ(seen[knob.name]++, 0);
+    EXPECT_NE(std::string(knob.meaning), "");
+  }
+  EXPECT_GE(seen.size(), 10u);
+}
+
+} // namespace
