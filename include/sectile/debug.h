@@ -1,0 +1,116 @@
+//===-- debug.h - prints, assertions, hints
+//--------------------------------------------------------===//
+//   static_print("tile is", x);                    while the kernel is compiled: shows types
+//   device_print("x = ", x);                       while it runs: shows values, once per program
+//   device_assert(index < count, "in range");      stops the launch; only with Options::debug
+//   auto p = multiple_of(stride, 16);              a promise about values, for faster code
+#pragma once
+
+#include <cstdio>
+#include <sectile/operators.h>
+#include <string>
+
+namespace sectile {
+
+//===-- hints
+//--------------------------------------------------------------------------------------===//
+
+/// Promises that the condition holds.
+inline void assume(const Operand &condition, Operand::Where where = Operand::Where::current()) {
+  detail::call(where, "assume", {condition.argument});
+}
+/// The same value; the first element of every aligned run along a dimension is a multiple of its
+/// number.
+inline Value multiple_of(const Operand &x, const Shape &values,
+                         Operand::Where where = Operand::Where::current()) {
+  return detail::call(where, "multiple_of", {x.argument, values.argument});
+}
+inline Value multiple_of(const Operand &x, int64_t value,
+                         Operand::Where where = Operand::Where::current()) {
+  return multiple_of(x, Shape{value}, where);
+}
+/// The same value; runs of this length along each dimension hold consecutive numbers.
+inline Value max_contiguous(const Operand &x, const Shape &values,
+                            Operand::Where where = Operand::Where::current()) {
+  return detail::call(where, "max_contiguous", {x.argument, values.argument});
+}
+inline Value max_contiguous(const Operand &x, int64_t value,
+                            Operand::Where where = Operand::Where::current()) {
+  return max_contiguous(x, Shape{value}, where);
+}
+/// The same value; runs of this length along each dimension hold equal numbers.
+inline Value max_constancy(const Operand &x, const Shape &values,
+                           Operand::Where where = Operand::Where::current()) {
+  return detail::call(where, "max_constancy", {x.argument, values.argument});
+}
+inline Value max_constancy(const Operand &x, int64_t value,
+                           Operand::Where where = Operand::Where::current()) {
+  return max_constancy(x, Shape{value}, where);
+}
+/// All threads of the program see its earlier memory accesses.
+inline void debug_barrier(Operand::Where where = Operand::Where::current()) {
+  detail::call(where, "debug_barrier", {});
+}
+
+//===-- while the kernel runs
+//----------------------------------------------------------------------===//
+
+template <class... T>
+void device_print(const Operand &prefix, const T &...values) {
+  detail::call(prefix.where, "device_print", {prefix.argument, Operand(values).argument...});
+}
+inline void device_assert(const Operand &condition, const Operand &message = "",
+                          const Operand &mask = none,
+                          Operand::Where where = Operand::Where::current()) {
+  detail::call(where, "device_assert", {condition.argument, message.argument, mask.argument});
+}
+
+//===-- while the kernel is compiled
+//---------------------------------------------------------------===//
+
+namespace detail {
+inline std::string describe(const char *text) {
+  return text;
+}
+inline std::string describe(const std::string &text) {
+  return text;
+}
+template <class T>
+  requires std::is_arithmetic_v<T>
+std::string describe(T number) {
+  return std::to_string(number);
+}
+template <class T>
+std::string describe(Const<T> number) {
+  return std::to_string(number.value);
+}
+inline std::string describe(DType dtype) {
+  return nameOf(dtype);
+}
+inline std::string describe(const AnyHandle &handle) {
+  if (const lang::Constant *constant = handle.constant()) {
+    if (auto *number = constant->as<lang::Int>())
+      return std::to_string(int64_t(*number));
+    if (auto *number = constant->as<double>())
+      return std::to_string(*number);
+    if (auto *truth = constant->as<bool>())
+      return *truth ? "true" : "false";
+    return "none";
+  }
+  std::string text = nameOf(handle.dtype());
+  std::vector<int64_t> shape = handle.shape();
+  for (size_t d = 0; d < shape.size(); ++d)
+    text += (d ? "x" : "[") + std::to_string(shape[d]);
+  return shape.empty() ? text : text + "]";
+}
+} // namespace detail
+
+/// Prints to stdout while the kernel is compiled: numbers as they are, values by type and shape.
+template <class... T>
+void static_print(const T &...values) {
+  std::string line;
+  ((line += (line.empty() ? "" : " ") + detail::describe(values)), ...);
+  std::puts(line.c_str());
+}
+
+} // namespace sectile

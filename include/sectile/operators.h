@@ -1,0 +1,102 @@
+//===-- operators.h - arithmetic, comparison and bit operators
+//--------------------------------------===//
+// At least one side is a handle; the other may be a number or a Const. `/` and `%` of integers
+// truncate, as in C++. Comparisons give a truth value or a tile of them; `&&` and `||` combine
+// those element by element and always evaluate both sides.
+//
+// The operand types exist to learn where an operator was written: their constructors have a
+// defaulted std::source_location, which an operator itself cannot have.
+#pragma once
+
+#include <sectile/types.h>
+
+namespace sectile {
+namespace detail {
+
+/// A side that must be a handle.
+struct HandleOperand : Operand {
+  HandleOperand(const AnyHandle &handle, Where where = Where::current()) : Operand(handle, where) {}
+};
+/// A side that must be a number.
+struct NumberOperand : Operand {
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  NumberOperand(T number, Where where = Where::current()) : Operand(number, where) {}
+  template <class T>
+  NumberOperand(Const<T> number, Where where = Where::current()) : Operand(number, where) {}
+};
+
+inline Value binary(const char *op, const Operand &lhs, const Operand &rhs) {
+  Trace &trace = Trace::active();
+  // Of the side that tells where this is: of a chain a + b + c, every operator has its own.
+  trace.at(rhs.where);
+  Value result = valueOf(trace.tracer.binary(op, lhs.argument, rhs.argument));
+  trace.check();
+  return result;
+}
+inline Value unary(const char *op, const Operand &operand) {
+  Trace &trace = Trace::active();
+  trace.at(operand.where);
+  Value result = valueOf(trace.tracer.unary(op, operand.argument));
+  trace.check();
+  return result;
+}
+
+} // namespace detail
+
+#define SECTILE_BINARY(op)                                                                         \
+  inline Value operator op(const detail::HandleOperand &lhs, const Operand &rhs) {                 \
+    return detail::binary(#op, lhs, rhs);                                                          \
+  }                                                                                                \
+  inline Value operator op(const detail::NumberOperand &lhs, const detail::HandleOperand &rhs) {   \
+    return detail::binary(#op, lhs, rhs);                                                          \
+  }
+SECTILE_BINARY(+)
+SECTILE_BINARY(-)
+SECTILE_BINARY(*)
+SECTILE_BINARY(/)
+SECTILE_BINARY(%)
+SECTILE_BINARY(&)
+SECTILE_BINARY(|)
+SECTILE_BINARY(^)
+SECTILE_BINARY(<<)
+SECTILE_BINARY(>>)
+SECTILE_BINARY(==)
+SECTILE_BINARY(!=)
+SECTILE_BINARY(<)
+SECTILE_BINARY(<=)
+SECTILE_BINARY(>)
+SECTILE_BINARY(>=)
+SECTILE_BINARY(&&)
+SECTILE_BINARY(||)
+#undef SECTILE_BINARY
+
+#define SECTILE_ASSIGNING(op)                                                                      \
+  template <class Kind>                                                                            \
+  Handle<Kind> &operator op## = (Handle<Kind> & lhs, const Operand &rhs) {                         \
+    Value next = detail::binary(#op, Operand(lhs, rhs.where), rhs);                                \
+    return lhs = Operand(next, rhs.where);                                                         \
+  }
+SECTILE_ASSIGNING(+)
+SECTILE_ASSIGNING(-)
+SECTILE_ASSIGNING(*)
+SECTILE_ASSIGNING(/)
+SECTILE_ASSIGNING(%)
+SECTILE_ASSIGNING(&)
+SECTILE_ASSIGNING(|)
+SECTILE_ASSIGNING(^)
+SECTILE_ASSIGNING(<<)
+SECTILE_ASSIGNING(>>)
+#undef SECTILE_ASSIGNING
+
+inline Value operator-(const detail::HandleOperand &x) {
+  return detail::unary("-", x);
+}
+inline Value operator~(const detail::HandleOperand &x) {
+  return detail::unary("~", x);
+}
+inline Value operator!(const detail::HandleOperand &x) {
+  return detail::unary("!", x);
+}
+
+} // namespace sectile

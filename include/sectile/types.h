@@ -1,0 +1,435 @@
+//===-- types.h - handles of values, element types, compile-time parameters
+//-------------------------===//
+// What the variables of a kernel are:
+//
+//   Value            any value: a scalar or a tile of numbers or pointers
+//   i32, f32 ...     a scalar of that type; also names the type: zeros<f32>({16}), to<f16>(x)
+//   Ptr<f32>         a pointer to elements in memory; Ptr<const f32> may only be read through
+//   Const<int>       a number known when the kernel is compiled; converts to a plain int
+//
+// A handle names a value of the recorded kernel; copying one copies no data. A parameter
+// specialised to the value 1 is a constant behind the same handle. Invariant: a handle may be
+// assigned only in the body that declared it (assigning an outer one inside loop or if_ would lose
+// the update) and used only while that body is being traced; both are errors with their place.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <sectile/trace.h>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace sectile {
+
+using lang::DType;
+using lang::ScalarKind;
+
+/// Stands for "no argument", and for a new dimension in x[{all, none}].
+struct NoneType {};
+inline constexpr NoneType none{};
+/// A whole dimension in x[{all, none}].
+struct AllType {};
+inline constexpr AllType all{};
+
+inline constexpr double inf = std::numeric_limits<double>::infinity();
+inline constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+/// A kernel parameter that is known when the kernel is compiled; each value makes a variant.
+template <class T>
+struct Const {
+  static_assert(std::is_arithmetic_v<T>, "Const<T>: T is a number or bool");
+  T value{};
+  constexpr operator T() const { return value; }
+};
+template <class T>
+Const(T) -> Const<T>;
+
+namespace detail {
+
+template <class T>
+inline constexpr bool isConst = false;
+template <class T>
+inline constexpr bool isConst<Const<T>> = true;
+
+template <class T>
+lang::Constant constantOf(T number) {
+  if constexpr (std::is_same_v<T, bool>)
+    return {number};
+  else if constexpr (std::is_integral_v<T>)
+    return {lang::Int(number)};
+  else
+    return {double(number)};
+}
+
+// Kinds of handles.
+struct AnyKind {};
+template <ScalarKind Kind>
+struct ScalarType {};
+template <ScalarKind Kind, bool IsConst>
+struct PointerType {};
+template <class T>
+struct UnspecializedKind {};
+
+} // namespace detail
+
+/// What all handles have in common.
+class AnyHandle {
+public:
+  /// The element type; of a constant, that of the value it becomes (i32, i64, f32 ...).
+  DType dtype() const;
+  /// What a pointer, or a tile of them, points to.
+  DType elementType() const { return dtype().pointee(); }
+  /// The extents of a tile; empty for a scalar.
+  std::vector<int64_t> shape() const;
+  /// Known when the kernel is compiled: a literal, a Const, a parameter specialised to 1.
+  bool isConstant() const { return std::holds_alternative<lang::Constant>(data); }
+  const lang::Constant *constant() const { return std::get_if<lang::Constant>(&data); }
+  /// A pointer parameter that was given nullptr.
+  bool isNone() const { return isConstant() && constant()->isNone(); }
+
+protected:
+  friend class Operand;
+  AnyHandle() { settle(); }
+  AnyHandle(std::variant<lang::Constant, cpp::ValueId> data) : data(std::move(data)) { settle(); }
+  // A copy belongs to the body that makes it.
+  AnyHandle(const AnyHandle &other) : data(other.data), trace(other.trace) { settle(); }
+  AnyHandle &operator=(const AnyHandle &) = delete;
+
+  void assign(const class Operand &value, DType expected);
+
+  std::variant<lang::Constant, cpp::ValueId> data = cpp::kNoValue;
+  uint32_t scope = 0; // the body this handle was declared in
+  uint32_t trace = 0; // the kernel its value belongs to
+
+private:
+  void settle() {
+    if (detail::Trace *current = detail::Trace::current()) {
+      scope = current->scope();
+      if (trace == 0)
+        trace = current->serial();
+    }
+  }
+};
+
+/// Anything that may stand in an expression, and where it was written. Made by implicit conversion.
+class Operand {
+public:
+  using Where = std::source_location;
+
+  Operand(const AnyHandle &handle, Where where = Where::current()) : where(where) {
+    detail::Trace &trace = detail::Trace::active();
+    if (handle.trace != trace.serial() && !handle.isConstant()) {
+      trace.at(where);
+      trace.fail("value: belongs to another kernel", "make it inside this kernel, or pass it in");
+    }
+    std::visit([&](const auto &held) { argument.data = held; }, handle.data);
+  }
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  Operand(T number, Where where = Where::current())
+      : argument{detail::constantOf(number), ""}, where(where) {}
+  template <class T>
+  Operand(Const<T> number, Where where = Where::current())
+      : argument{detail::constantOf(number.value), ""}, where(where) {}
+  Operand(DType dtype, Where where = Where::current())
+      : argument{lang::Constant{dtype}, ""}, where(where) {}
+  Operand(const char *text, Where where = Where::current())
+      : argument{lang::Constant{std::string(text)}, ""}, where(where) {}
+  Operand(NoneType, Where where = Where::current())
+      : argument{lang::Constant{lang::None{}}, ""}, where(where) {}
+
+  bool isNone() const {
+    auto *constant = std::get_if<lang::Constant>(&argument.data);
+    return constant && constant->isNone();
+  }
+
+  cpp::Argument argument;
+  Where where;
+};
+
+/// Extents, or an order of dimensions: {BLOCK_M, 64}.
+class Shape {
+public:
+  Shape(std::initializer_list<Operand> extents) {
+    cpp::Argument::Tuple items;
+    for (const Operand &extent : extents)
+      items.push_back(extent.argument);
+    argument.data = std::move(items);
+  }
+  Shape(const std::vector<int64_t> &extents) {
+    cpp::Argument::Tuple items;
+    for (int64_t extent : extents)
+      items.push_back({detail::constantOf(extent), ""});
+    argument.data = std::move(items);
+  }
+  cpp::Argument argument;
+};
+
+/// One place of an index: all, or none for a new dimension.
+struct Index {
+  Index(AllType) : isNone(false) {}
+  Index(NoneType) : isNone(true) {}
+  bool isNone;
+};
+struct IndexList {
+  IndexList(std::initializer_list<Index> places,
+            std::source_location where = std::source_location::current())
+      : places(places), where(where) {}
+  IndexList(Index place, std::source_location where = std::source_location::current())
+      : places{place}, where(where) {}
+  std::vector<Index> places;
+  std::source_location where;
+};
+
+template <class Kind>
+class Handle;
+/// Any value of a kernel.
+using Value = Handle<detail::AnyKind>;
+
+namespace detail {
+
+template <class Kind>
+inline constexpr DType dtypeOfKind = DType{};
+template <ScalarKind Kind>
+inline constexpr DType dtypeOfKind<ScalarType<Kind>> = DType::scalar(Kind);
+template <ScalarKind Kind, bool IsConst>
+inline constexpr DType dtypeOfKind<PointerType<Kind, IsConst>> = DType::pointer(Kind, IsConst);
+template <class T>
+inline constexpr DType dtypeOfKind<UnspecializedKind<T>> = dtypeOfKind<T>;
+
+template <class Kind>
+concept NumberKind = !dtypeOfKind<Kind>.isPointer && dtypeOfKind<Kind>.kind != ScalarKind::Void;
+/// Depends on a template parameter, so that it may stand in a constraint.
+template <class T>
+inline constexpr bool never = false;
+
+} // namespace detail
+
+template <class Kind>
+class Handle : public AnyHandle {
+public:
+  static constexpr DType declared = detail::dtypeOfKind<Kind>;
+
+  /// Without a value yet: give it one before use.
+  Handle() = default;
+  Handle(const Handle &) = default;
+  explicit Handle(std::variant<lang::Constant, cpp::ValueId> data) : AnyHandle(std::move(data)) {}
+  /// From another handle: its value must be of this type.
+  Handle(const AnyHandle &other) : AnyHandle(other) { requireDeclared(); }
+  /// A scalar known at compile time: `f32 total = 0.0f`.
+  template <class T>
+    requires(std::is_arithmetic_v<T> && detail::NumberKind<Kind>)
+  Handle(T number) : AnyHandle(literal(number)) {}
+
+  // Copy assignment gives way to the one below, which knows where it was written.
+  Handle &operator=(const Handle &)
+    requires(detail::never<Kind>);
+  Handle &operator=(const Operand &value) {
+    assign(value, declared);
+    return *this;
+  }
+
+  /// x[{all, none}]: `none` inserts a dimension of one, `all` keeps one.
+  Value operator[](const IndexList &index) const;
+
+private:
+  template <class T>
+  static lang::Constant literal(T number) {
+    constexpr bool isFloat = declared.kind >= ScalarKind::Float8E4NV;
+    if constexpr (isFloat)
+      return {double(number)};
+    else
+      return detail::constantOf(number);
+  }
+  void requireDeclared() const;
+};
+
+using i1 = Handle<detail::ScalarType<ScalarKind::Int1>>;
+using i8 = Handle<detail::ScalarType<ScalarKind::Int8>>;
+using i16 = Handle<detail::ScalarType<ScalarKind::Int16>>;
+using i32 = Handle<detail::ScalarType<ScalarKind::Int32>>;
+using i64 = Handle<detail::ScalarType<ScalarKind::Int64>>;
+using u8 = Handle<detail::ScalarType<ScalarKind::UInt8>>;
+using u16 = Handle<detail::ScalarType<ScalarKind::UInt16>>;
+using u32 = Handle<detail::ScalarType<ScalarKind::UInt32>>;
+using u64 = Handle<detail::ScalarType<ScalarKind::UInt64>>;
+using f8e4m3 = Handle<detail::ScalarType<ScalarKind::Float8E4NV>>;
+using f8e5m2 = Handle<detail::ScalarType<ScalarKind::Float8E5>>;
+using f8e4m3fnuz = Handle<detail::ScalarType<ScalarKind::Float8E4B8>>;
+using f8e5m2fnuz = Handle<detail::ScalarType<ScalarKind::Float8E5B16>>;
+using f16 = Handle<detail::ScalarType<ScalarKind::Float16>>;
+using bf16 = Handle<detail::ScalarType<ScalarKind::BFloat16>>;
+using f32 = Handle<detail::ScalarType<ScalarKind::Float32>>;
+using f64 = Handle<detail::ScalarType<ScalarKind::Float64>>;
+
+namespace detail {
+
+template <class T>
+inline constexpr ScalarKind elementKind = ScalarKind::Void;
+template <ScalarKind Kind>
+inline constexpr ScalarKind elementKind<Handle<ScalarType<Kind>>> = Kind;
+template <>
+inline constexpr ScalarKind elementKind<float> = ScalarKind::Float32;
+template <>
+inline constexpr ScalarKind elementKind<double> = ScalarKind::Float64;
+template <>
+inline constexpr ScalarKind elementKind<bool> = ScalarKind::Int1;
+template <class T>
+  requires(std::is_integral_v<T>)
+inline constexpr ScalarKind elementKind<T> =
+    std::is_signed_v<T> ? (sizeof(T) == 1   ? ScalarKind::Int8
+                           : sizeof(T) == 2 ? ScalarKind::Int16
+                           : sizeof(T) == 4 ? ScalarKind::Int32
+                                            : ScalarKind::Int64)
+                        : (sizeof(T) == 1   ? ScalarKind::UInt8
+                           : sizeof(T) == 2 ? ScalarKind::UInt16
+                           : sizeof(T) == 4 ? ScalarKind::UInt32
+                                            : ScalarKind::UInt64);
+
+template <class T>
+struct PointerTo {
+  static constexpr ScalarKind kind = elementKind<std::remove_const_t<T>>;
+  static_assert(kind != ScalarKind::Void,
+                "Ptr<T>: T is an element type, as in Ptr<f32> or Ptr<const i64>");
+  using Kind = PointerType<kind, std::is_const_v<T>>;
+};
+
+} // namespace detail
+
+/// The element type that `T` names: dtypeOf<f32>, dtypeOf<float>.
+template <class T>
+inline constexpr DType dtypeOf = DType::scalar(detail::elementKind<T>);
+
+template <class T>
+using Ptr = Handle<typename detail::PointerTo<T>::Kind>;
+
+/// A scalar parameter whose value 1 and whose divisibility by 16 make no variants.
+template <class T>
+using NoSpecialize = Handle<detail::UnspecializedKind<detail::ScalarType<detail::elementKind<T>>>>;
+
+//===-- how operations reach the tracer
+//------------------------------------------------------------===//
+
+namespace detail {
+
+inline Value valueOf(cpp::Argument argument) {
+  if (auto *constant = std::get_if<lang::Constant>(&argument.data))
+    return Value(std::variant<lang::Constant, cpp::ValueId>(std::move(*constant)));
+  if (auto *id = std::get_if<cpp::ValueId>(&argument.data))
+    return Value(std::variant<lang::Constant, cpp::ValueId>(*id));
+  return Value();
+}
+
+inline cpp::Argument named(const char *name, const Operand &operand) {
+  return {operand.argument.data, name};
+}
+inline cpp::Argument named(const char *name, const Shape &shape) {
+  return {shape.argument.data, name};
+}
+
+/// Calls a language operation; throws when it is refused.
+inline std::vector<cpp::Argument> callAll(const std::source_location &where, const char *builtin,
+                                          std::span<const cpp::Argument> arguments) {
+  Trace &trace = Trace::active();
+  trace.at(where);
+  std::vector<cpp::Argument> results = trace.tracer.call(builtin, arguments);
+  trace.check();
+  return results;
+}
+inline Value call(const std::source_location &where, const char *builtin,
+                  std::span<const cpp::Argument> arguments) {
+  std::vector<cpp::Argument> results = callAll(where, builtin, arguments);
+  return results.empty() ? Value() : valueOf(std::move(results.front()));
+}
+inline Value call(const std::source_location &where, const char *builtin,
+                  std::initializer_list<cpp::Argument> arguments) {
+  return call(where, builtin, std::span(arguments.begin(), arguments.size()));
+}
+
+std::string nameOf(DType dtype);
+
+} // namespace detail
+
+//===-- definitions
+//---------------------------------------------------------------------------------===//
+
+inline DType AnyHandle::dtype() const {
+  if (auto *id = std::get_if<cpp::ValueId>(&data))
+    return detail::Trace::active().tracer.typeOf(*id).dtype;
+  const lang::Constant &known = *constant();
+  if (known.is<bool>())
+    return DType::scalar(ScalarKind::Int1);
+  if (auto *number = known.as<lang::Int>())
+    return DType::scalar(*number == lang::Int(int32_t(*number)) ? ScalarKind::Int32
+                                                                : ScalarKind::Int64);
+  return known.is<double>() ? DType::scalar(ScalarKind::Float32) : DType{};
+}
+
+inline std::vector<int64_t> AnyHandle::shape() const {
+  if (auto *id = std::get_if<cpp::ValueId>(&data))
+    return detail::Trace::active().tracer.typeOf(*id).shape;
+  return {};
+}
+
+inline void AnyHandle::assign(const Operand &value, DType expected) {
+  detail::Trace &current = detail::Trace::active();
+  current.at(value.where);
+  if (scope != current.scope() || trace != current.serial())
+    current.fail("assignment: the variable was declared outside this body, and the body is traced "
+                 "once, so the update would be lost",
+                 "pass it in and return its next value: x = loop(range(n), x, [&](auto i, auto x) "
+                 "{ ...; return x; })");
+  if (auto *known = std::get_if<lang::Constant>(&value.argument.data)) {
+    data = *known;
+    return;
+  }
+  cpp::ValueId id = std::get<cpp::ValueId>(value.argument.data);
+  cpp::TracedType type = current.tracer.typeOf(id);
+  if (expected.kind != ScalarKind::Void && (type.dtype != expected || !type.shape.empty()))
+    current.fail("assignment: the variable is " + detail::nameOf(expected) + ", the value is " +
+                     (type.shape.empty() ? "" : "a tile of ") + detail::nameOf(type.dtype),
+                 "convert it with to<T>(x), or declare the variable as Value");
+  data = id;
+}
+
+template <class Kind>
+void Handle<Kind>::requireDeclared() const {
+  if constexpr (declared.kind != ScalarKind::Void) {
+    auto *id = std::get_if<cpp::ValueId>(&data);
+    if (!id)
+      return;
+    detail::Trace &current = detail::Trace::active();
+    cpp::TracedType type = current.tracer.typeOf(*id);
+    if (type.dtype != declared || !type.shape.empty())
+      current.fail("variable: declared as " + detail::nameOf(declared) + ", but the value is " +
+                       (type.shape.empty() ? "" : "a tile of ") + detail::nameOf(type.dtype),
+                   "convert it with to<T>(x), or declare the variable as auto or Value");
+  }
+}
+
+template <class Kind>
+Value Handle<Kind>::operator[](const IndexList &index) const {
+  auto places = std::make_unique<bool[]>(index.places.size());
+  for (size_t place = 0; place < index.places.size(); ++place)
+    places[place] = index.places[place].isNone;
+  detail::Trace &current = detail::Trace::active();
+  Operand self(*this, index.where);
+  current.at(index.where);
+  Value result = detail::valueOf(current.tracer.expandByIndex(
+      self.argument, std::span<const bool>(places.get(), index.places.size())));
+  current.check();
+  return result;
+}
+
+inline std::string detail::nameOf(DType dtype) {
+  static constexpr const char *names[] = {
+      "void", "i1",     "i8",         "i16",    "i32",        "i64", "u8",   "u16", "u32",
+      "u64",  "f8e4m3", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz", "f16", "bf16", "f32", "f64"};
+  std::string element = names[unsigned(dtype.kind)];
+  if (!dtype.isPointer)
+    return element;
+  return (dtype.isConst ? "Ptr<const " : "Ptr<") + element + ">";
+}
+
+} // namespace sectile
