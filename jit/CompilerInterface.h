@@ -28,6 +28,7 @@ struct CompileRequest {
   python::Environment *environment = nullptr;
   // ... or a C++ one ...
   cpp::TraceFunction trace;
+  lang::SourceRange where; // of its definition
   // ... or tile IR text.
   std::string tileText;
 
