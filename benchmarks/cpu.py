@@ -288,9 +288,7 @@ def main():
     if options.save:
         results = HERE / "results"
         results.mkdir(exist_ok=True)
-        (results / "cpu.md").write_text(
-            f"# CPU figures\n\n`./dev bench cpu --save` on {about}\n\n{table.markdown()}"
-        )
+        (results / "cpu.md").write_text(f"# CPU figures\n\n`./dev bench cpu --save` on {about}\n\n{table.markdown()}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,103 @@
+"""Math functions against float64 (float32) and long double (float64) references."""
+
+import math
+
+import numpy as np
+import pytest
+from support import assert_close, random
+
+import sectile as st
+import sectile.language as tl
+
+
+@st.jit
+def unary(x_ptr, out_ptr, N: tl.constexpr, f: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out_ptr + i, f(tl.load(x_ptr + i)))
+
+
+FUNCTIONS = {
+    # name: (kernel function, reference, low, high)
+    "exp": (tl.exp, np.exp, -80, 80),
+    "exp2": (tl.exp2, np.exp2, -100, 100),
+    "log": (tl.log, np.log, 1e-6, 1e6),
+    "log2": (tl.log2, np.log2, 1e-6, 1e6),
+    "sin": (tl.sin, np.sin, -100, 100),
+    "cos": (tl.cos, np.cos, -100, 100),
+    "sqrt": (tl.sqrt, np.sqrt, 0, 1e6),
+    "sqrt_rn": (tl.sqrt_rn, np.sqrt, 0, 1e6),
+    "rsqrt": (tl.rsqrt, lambda x: 1 / np.sqrt(x), 1e-6, 1e6),
+    "erf": (tl.erf, np.vectorize(math.erf, otypes=[float]), -4, 4),
+    "floor": (tl.floor, np.floor, -100, 100),
+    "ceil": (tl.ceil, np.ceil, -100, 100),
+    "abs": (tl.abs, np.abs, -100, 100),
+    "sigmoid": (tl.sigmoid, lambda x: 1 / (1 + np.exp(-x)), -30, 30),
+}
+
+
+@pytest.mark.parametrize("name", ["float32", "float64"])
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_function(function, name):
+    f, reference, low, high = FUNCTIONS[function]
+    x = random(name, 10_001, low=low, high=high)
+    out = np.empty_like(x)
+    unary[(1,)](x, out, N=x.size, f=f)
+    exact = x.astype(np.float64 if name == "float32" else np.longdouble)
+    expected = reference(exact).astype(np.float64)
+    # sin and cos near their zeros: absolute against one.
+    scale = np.maximum(np.abs(expected), 0.01) if function in ("sin", "cos") else None
+    assert_close(out, expected, name, ulps=4, scale=scale)
+
+
+@pytest.mark.parametrize("name", ["float32", "float64"])
+def test_special_values(name):
+    x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40], name)
+    out = np.empty_like(x)
+    for f, reference in ((tl.exp, np.exp), (tl.log, np.log), (tl.sqrt, np.sqrt), (tl.exp2, np.exp2)):
+        unary[(1,)](x, out, N=x.size, f=f)
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(out, reference(x), rtol=1e-6)
+
+
+def test_fma_rounds_once_and_umulhi():
+    @st.jit
+    def kernel(x_ptr, y_ptr, z_ptr, out_ptr, a_ptr, b_ptr, high_ptr, N: tl.constexpr):
+        i = tl.arange(0, N)
+        tl.store(out_ptr + i, tl.fma(tl.load(x_ptr + i), tl.load(y_ptr + i), tl.load(z_ptr + i)))
+        tl.store(high_ptr + i, tl.umulhi(tl.load(a_ptr + i), tl.load(b_ptr + i)))
+
+    x, y, z = (random("float32", 1000, seed) for seed in range(3))
+    a, b = random("uint32", 1000, 3), random("uint32", 1000, 4)
+    out, high = np.empty_like(x), np.empty_like(a)
+    kernel[(1,)](x, y, z, out, a, b, high, N=1000)
+    # The product of two float32 is exact in float64; the sum then rounds twice, seldom visibly.
+    expected = (x.astype(np.longdouble) * y + z).astype(np.float32)
+    np.testing.assert_array_equal(out, expected)
+    np.testing.assert_array_equal(high, (a.astype(np.uint64) * b.astype(np.uint64)) >> np.uint64(32))
+
+
+def test_softmax_along_rows():
+    @st.jit
+    def kernel(x_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr):
+        i = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+        tl.store(out_ptr + i, tl.softmax(tl.load(x_ptr + i), dim=1))
+
+    x = random("float32", (7, 33))
+    out = np.empty_like(x)
+    kernel[(1,)](x, out, M=7, N=33)
+    e = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(out, e / e.sum(axis=1, keepdims=True), rtol=1e-5)
+
+
+def test_libdevice_asin():
+    from sectile.language.extra import libdevice
+
+    @st.jit
+    def kernel(x_ptr, out_ptr, N: tl.constexpr):
+        i = tl.arange(0, N)
+        tl.store(out_ptr + i, libdevice.asin(tl.load(x_ptr + i)))
+
+    x = random("float32", 1000, low=-1, high=1)
+    out = np.empty_like(x)
+    kernel[(1,)](x, out, N=1000)
+    assert_close(out, np.arcsin(x.astype(np.float64)), "float32", ulps=4)

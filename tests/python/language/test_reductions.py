@@ -1,0 +1,184 @@
+"""Reductions and scans, along any axis, with built-in and own combiners."""
+
+import numpy as np
+import pytest
+from support import EXTENTS, FLOATS, INTEGERS, assert_close, random
+
+import sectile as st
+import sectile.language as tl
+
+
+@st.jit
+def reduce_1d(x_ptr, out_ptr, N: tl.constexpr, f: tl.constexpr):
+    tl.store(out_ptr, f(tl.load(x_ptr + tl.arange(0, N)), axis=0))
+
+
+@pytest.mark.parametrize("extent", EXTENTS)
+@pytest.mark.parametrize("name", ["float32", "float64", "int32", "int64"])
+def test_sum_max_min(name, extent):
+    x = random(name, extent, extent)
+    out = np.zeros(1, x.dtype)
+    reduce_1d[(1,)](x, out, N=extent, f=tl.sum)
+    if name in FLOATS:
+        scale = np.abs(x.astype(np.float64)).sum()
+        assert_close(out, [x.astype(np.longdouble).sum()], name, ulps=8, scale=scale)
+    else:
+        assert out[0] == x.sum(dtype=x.dtype)
+    reduce_1d[(1,)](x, out, N=extent, f=tl.max)
+    assert out[0] == x.max()
+    reduce_1d[(1,)](x, out, N=extent, f=tl.min)
+    assert out[0] == x.min()
+
+
+@pytest.mark.parametrize("name", ["int8", "uint8", "int16", "uint16", "float16", "bfloat16"])
+def test_small_types_are_widened(name):
+    x = random(name, 100)
+    wide = np.float64 if name in FLOATS else np.int64
+    out = np.zeros(1, np.float32 if name in FLOATS else (np.uint32 if name[0] == "u" else np.int32))
+    reduce_1d[(1,)](x, out, N=100, f=tl.max)
+    assert out[0] == x.astype(wide).max()
+    if name not in FLOATS:
+        reduce_1d[(1,)](x, out, N=100, f=tl.sum)
+        assert out[0] == x.astype(wide).sum()
+
+
+@pytest.mark.parametrize("extent", EXTENTS)
+@pytest.mark.parametrize("f, reference", [(tl.argmax, np.argmax), (tl.argmin, np.argmin)])
+def test_argmax_takes_the_first_of_equals(f, reference, extent):
+    x = np.random.default_rng(extent).integers(-3, 3, extent).astype(np.float32)
+    out = np.zeros(1, np.int32)
+    reduce_1d[(1,)](x, out, N=extent, f=f)
+    assert out[0] == reference(x)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 17), (16, 32), (5, 100), (33, 7)])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_two_dimensions(shape, axis):
+    @st.jit
+    def kernel(x_ptr, sum_ptr, max_ptr, where_ptr, M: tl.constexpr, N: tl.constexpr, axis: tl.constexpr):
+        i = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+        x = tl.load(x_ptr + i)
+        left = tl.arange(0, N if axis == 0 else M)
+        tl.store(sum_ptr + left, tl.sum(x, axis=axis))
+        largest, where = tl.max(x, axis=axis, return_indices=True)
+        tl.store(max_ptr + left, largest)
+        tl.store(where_ptr + left, where)
+
+    x = random("float32", shape)
+    kept = shape[1 - axis]
+    total, largest, where = np.zeros(kept, np.float32), np.zeros(kept, np.float32), np.zeros(kept, np.int32)
+    kernel[(1,)](x, total, largest, where, M=shape[0], N=shape[1], axis=axis)
+    exact = x.astype(np.float64)
+    assert_close(total, exact.sum(axis=axis), "float32", ulps=8, scale=np.abs(exact).sum(axis=axis))
+    np.testing.assert_array_equal(largest, x.max(axis=axis))
+    np.testing.assert_array_equal(where, x.argmax(axis=axis))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_three_dimensions_and_keep_dims(axis):
+    @st.jit
+    def kernel(x_ptr, out_ptr, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr, axis: tl.constexpr):
+        i = tl.arange(0, A)[:, None, None] * B * C + tl.arange(0, B)[None, :, None] * C + tl.arange(0, C)[None, None, :]
+        x = tl.load(x_ptr + i)
+        tl.store(out_ptr + i, x - tl.max(x, axis=axis, keep_dims=True))
+
+    x = random("float32", (3, 5, 18))
+    out = np.empty_like(x)
+    kernel[(1,)](x, out, A=3, B=5, C=18, axis=axis)
+    np.testing.assert_array_equal(out, x - x.max(axis=axis, keepdims=True))
+
+
+def test_whole_tile_sum_and_xor_sum():
+    @st.jit
+    def kernel(x_ptr, out_ptr, n_ptr, bits_ptr, M: tl.constexpr, N: tl.constexpr):
+        i = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+        tl.store(out_ptr, tl.sum(tl.load(x_ptr + i)))
+        tl.store(bits_ptr, tl.xor_sum(tl.load(n_ptr + tl.arange(0, N)), axis=0))
+
+    x, n = random("float32", (9, 21)), random("int32", 21)
+    out, bits = np.zeros(1, np.float32), np.zeros(1, np.int32)
+    kernel[(1,)](x, out, n, bits, M=9, N=21)
+    assert_close(out, [x.astype(np.float64).sum()], "float32", ulps=8, scale=np.abs(x).sum())
+    assert bits[0] == np.bitwise_xor.reduce(n)
+
+
+@st.jit
+def product(a, b):
+    return a * b
+
+
+@st.jit
+def welford(mean_a, m2_a, n_a, mean_b, m2_b, n_b):
+    n = n_a + n_b
+    delta = mean_b - mean_a
+    return mean_a + delta * n_b / n, m2_a + m2_b + delta * delta * n_a * n_b / n, n
+
+
+def test_own_combiners():
+    @st.jit
+    def kernel(x_ptr, product_ptr, mean_ptr, m2_ptr, N: tl.constexpr):
+        x = tl.load(x_ptr + tl.arange(0, N))
+        tl.store(product_ptr, tl.reduce(x, 0, product))
+        mean, m2, n = tl.reduce((x, tl.zeros((N,), tl.float32), tl.full((N,), 1.0, tl.float32)), 0, welford)
+        tl.store(mean_ptr, mean)
+        tl.store(m2_ptr, m2)
+
+    x = random("float32", 45, low=0.5, high=1.5)
+    results = [np.zeros(1, np.float32) for _ in range(3)]
+    kernel[(1,)](x, *results, N=45)
+    exact = x.astype(np.float64)
+    np.testing.assert_allclose(results[0], exact.prod(), rtol=1e-5)
+    np.testing.assert_allclose(results[1], exact.mean(), rtol=1e-5)
+    np.testing.assert_allclose(results[2], ((exact - exact.mean()) ** 2).sum(), rtol=1e-4)
+
+
+@pytest.mark.parametrize("extent", EXTENTS)
+@pytest.mark.parametrize("reverse", [False, True])
+def test_cumsum_and_cumprod(extent, reverse):
+    @st.jit
+    def kernel(x_ptr, sum_ptr, product_ptr, N: tl.constexpr, reverse: tl.constexpr):
+        i = tl.arange(0, N)
+        x = tl.load(x_ptr + i)
+        tl.store(sum_ptr + i, tl.cumsum(x, axis=0, reverse=reverse))
+        tl.store(product_ptr + i, tl.cumprod(x, axis=0, reverse=reverse))
+
+    x = random("int64", extent, low=-9, high=9)
+    sums, products = np.empty_like(x), np.empty_like(x)
+    kernel[(1,)](x, sums, products, N=extent, reverse=reverse)
+    way = slice(None, None, -1) if reverse else slice(None)
+    np.testing.assert_array_equal(sums, x[way].cumsum()[way])
+    np.testing.assert_array_equal(products, x[way].cumprod()[way])
+
+
+@st.jit
+def recurrence(a_left, b_left, a_right, b_right):
+    # y[i] = a[i] * y[i - 1] + b[i]: associative, not commutative
+    return a_right * a_left, a_right * b_left + b_right
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("shape", [(4, 33), (20, 3)])
+def test_associative_scan_keeps_the_order(shape, axis):
+    @st.jit
+    def kernel(a_ptr, b_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, axis: tl.constexpr):
+        i = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+        a, y = tl.associative_scan((tl.load(a_ptr + i), tl.load(b_ptr + i)), axis, recurrence)
+        tl.store(out_ptr + i, y)
+
+    a, b = random("float32", shape, 1, low=-1, high=1), random("float32", shape, 2)
+    out = np.empty_like(a)
+    kernel[(1,)](a, b, out, M=shape[0], N=shape[1], axis=axis)
+    a, b = np.moveaxis(a.astype(np.float64), axis, 0), np.moveaxis(b.astype(np.float64), axis, 0)
+    y, expected = np.zeros(a.shape[1:]), []
+    for left, right in zip(a, b):
+        y = left * y + right
+        expected.append(y)
+    np.testing.assert_allclose(np.moveaxis(out, axis, 0), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+def test_reduce_with_max_of_every_integer_type(name):
+    x = random(name, 77)
+    out = np.zeros(1, np.int64 if name != "uint64" else np.uint64)
+    reduce_1d[(1,)](x, out, N=77, f=tl.max)
+    assert int(out[0]) == int(x.max())

@@ -1,0 +1,106 @@
+"""Operations that move elements without computing on them."""
+
+import numpy as np
+import pytest
+from support import random
+
+import sectile as st
+import sectile.language as tl
+
+
+@st.jit
+def index_2d(M: tl.constexpr, N: tl.constexpr):
+    return tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+
+
+@pytest.mark.parametrize("shape", [(1, 5), (16, 16), (7, 33), (64, 3)])
+def test_transpose(shape):
+    @st.jit
+    def kernel(x_ptr, out_ptr, again_ptr, M: tl.constexpr, N: tl.constexpr):
+        x = tl.load(x_ptr + index_2d(M, N))
+        tl.store(out_ptr + index_2d(N, M), tl.trans(x))
+        tl.store(again_ptr + index_2d(N, M), x.T)
+
+    x = random("float32", shape)
+    out, again = np.empty(shape[::-1], np.float32), np.empty(shape[::-1], np.float32)
+    kernel[(1,)](x, out, again, M=shape[0], N=shape[1])
+    np.testing.assert_array_equal(out, x.T)
+    np.testing.assert_array_equal(again, x.T)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)])
+def test_permute(order):
+    @st.jit
+    def kernel(x_ptr, out_ptr, a: tl.constexpr, b: tl.constexpr, c: tl.constexpr):
+        x = tl.reshape(tl.load(x_ptr + tl.arange(0, 210)), (5, 6, 7))
+        tl.store(out_ptr + tl.arange(0, 210), tl.reshape(tl.permute(x, (a, b, c)), (210,)))
+
+    x = random("float32", 210)
+    out = np.empty_like(x)
+    kernel[(1,)](x, out, *order)
+    np.testing.assert_array_equal(out, x.reshape(5, 6, 7).transpose(order).ravel())
+
+
+def test_reshape_broadcast_and_expand():
+    @st.jit
+    def kernel(x_ptr, out_ptr, wide_ptr):
+        x = tl.load(x_ptr + tl.arange(0, 24))
+        tl.store(out_ptr + index_2d(4, 6), tl.reshape(x, (4, 6)) + tl.arange(0, 6))
+        row = tl.expand_dims(tl.load(x_ptr + tl.arange(0, 5)), 0)
+        tl.store(wide_ptr + index_2d(3, 5), tl.broadcast_to(row, (3, 5)))
+
+    x = random("float32", 24)
+    out, wide = np.empty((4, 6), np.float32), np.empty((3, 5), np.float32)
+    kernel[(1,)](x, out, wide)
+    np.testing.assert_array_equal(out, x.reshape(4, 6) + np.arange(6, dtype=np.float32))
+    np.testing.assert_array_equal(wide, np.broadcast_to(x[:5], (3, 5)))
+
+
+@pytest.mark.parametrize("extent", [1, 8, 19, 64])
+def test_join_split_interleave(extent):
+    @st.jit
+    def kernel(x_ptr, y_ptr, joined_ptr, woven_ptr, back_ptr, N: tl.constexpr):
+        i = tl.arange(0, N)
+        x = tl.load(x_ptr + i)
+        y = tl.load(y_ptr + i)
+        joined = tl.join(x, y)
+        tl.store(joined_ptr + index_2d(N, 2), joined)
+        tl.store(woven_ptr + tl.arange(0, 2 * N), tl.interleave(x, y))
+        left, right = tl.split(joined * 2)
+        tl.store(back_ptr + i, left - right)
+
+    x, y = random("float32", extent, 1), random("float32", extent, 2)
+    joined, woven, back = np.empty((extent, 2), np.float32), np.empty(2 * extent, np.float32), np.empty_like(x)
+    kernel[(1,)](x, y, joined, woven, back, N=extent)
+    np.testing.assert_array_equal(joined, np.stack([x, y], axis=-1))
+    np.testing.assert_array_equal(woven, np.stack([x, y], axis=-1).ravel())
+    np.testing.assert_array_equal(back, 2 * x - 2 * y)
+
+
+@pytest.mark.parametrize("extent", [2, 16, 100])
+def test_flip(extent):
+    @st.jit
+    def kernel(x_ptr, out_ptr, N: tl.constexpr):
+        i = tl.arange(0, N)
+        tl.store(out_ptr + i, tl.flip(tl.load(x_ptr + i), 0))
+
+    x = random("int32", extent)
+    out = np.empty_like(x)
+    kernel[(1,)](x, out, N=extent)
+    np.testing.assert_array_equal(out, x[::-1])
+
+
+def test_cat_and_gather():
+    @st.jit
+    def kernel(x_ptr, y_ptr, i_ptr, out_ptr, picked_ptr):
+        x = tl.load(x_ptr + tl.arange(0, 16))
+        y = tl.load(y_ptr + tl.arange(0, 16))
+        both = tl.cat(x, y, can_reorder=True)
+        tl.store(out_ptr + tl.arange(0, 32), both)
+        tl.store(picked_ptr + tl.arange(0, 9), tl.gather(both, tl.load(i_ptr + tl.arange(0, 9)), 0))
+
+    x, y, i = random("float32", 16, 1), random("float32", 16, 2), random("int32", 9, 3, low=0, high=31)
+    out, picked = np.empty(32, np.float32), np.empty(9, np.float32)
+    kernel[(1,)](x, y, i, out, picked)
+    np.testing.assert_array_equal(np.sort(out), np.sort(np.concatenate([x, y])))
+    np.testing.assert_array_equal(picked, out[i])
