@@ -124,7 +124,9 @@ def bench_compile(table):
     bars = {"vector add": (20, 1024, 65536), "softmax": (30, 1024, 65536), "matmul": (45, 64, 256)}
     for kernel, (bar, small, large) in bars.items():
         cold = median_cold_ms(kernel, small)
-        table.add(f"first kernel, no cache: {kernel}", f"{cold:.1f} ms", f"<= {bar} ms", cold <= bar)
+        table.add(
+            f"first kernel, no cache: {kernel}", f"{cold:.1f} ms", f"<= {bar} ms", cold <= bar
+        )
         big = median_cold_ms(kernel, large)
         what = f"the same, block {small} -> {large}"
         if kernel == "matmul":  # 4,096 -> 65,536 elements
@@ -164,7 +166,12 @@ def bench_launch(table):
                 launch(*arguments)
             figures.append((time.perf_counter() - start) / count * 1e6)
         microseconds = statistics.median(figures)
-        table.add(f"launch, 8 arguments, one program: {name}", f"{microseconds:.2f} us", "<= 5 us", microseconds <= 5)
+        table.add(
+            f"launch, 8 arguments, one program: {name}",
+            f"{microseconds:.2f} us",
+            "<= 5 us",
+            microseconds <= 5,
+        )
 
 
 def ratio_row(table, what, unit, work, ours, peers, bar):
@@ -173,7 +180,9 @@ def ratio_row(table, what, unit, work, ours, peers, bar):
     rates = [work / taken for taken in seconds]
     ratio = rates[0] / rates[1]
     others = ", ".join(f"{name} {rate:.1f}" for (name, _), rate in zip(peers, rates[1:]))
-    table.add(what, f"{rates[0]:.1f} {unit}; {others} ({ratio:.2f}x)", f">= {bar}x torch", ratio >= bar)
+    table.add(
+        what, f"{rates[0]:.1f} {unit}; {others} ({ratio:.2f}x)", f">= {bar}x torch", ratio >= bar
+    )
 
 
 def bench_vector_add(table):
@@ -288,7 +297,9 @@ def main():
     if options.save:
         results = HERE / "results"
         results.mkdir(exist_ok=True)
-        (results / "cpu.md").write_text(f"# CPU figures\n\n`./dev bench cpu --save` on {about}\n\n{table.markdown()}")
+        (results / "cpu.md").write_text(
+            f"# CPU figures\n\n`./dev bench cpu --save` on {about}\n\n{table.markdown()}"
+        )
 
 
 if __name__ == "__main__":

@@ -48,7 +48,10 @@ def main(quick=False):
     if quick:
         return
 
-    seconds = st.testing.do_bench(lambda: add[(st.cdiv(count, 4096),)](x, y, out, count, BLOCK=4096)) / 1e3
+    seconds = (
+        st.testing.do_bench(lambda: add[(st.cdiv(count, 4096),)](x, y, out, count, BLOCK=4096))
+        / 1e3
+    )
     numpy_seconds = st.testing.do_bench(lambda: np.add(x, y, out=out)) / 1e3
     rate = 3 * 4 * count / 1e9  # two arrays read, one written, in GB
     print(

@@ -40,7 +40,12 @@ def softmax(x, out):
     """Softmax of every row of a matrix into `out`."""
     rows, columns = x.shape
     softmax_rows[(rows,)](
-        out, x, strides_in_elements(x)[0], strides_in_elements(out)[0], columns, BLOCK=st.next_power_of_2(columns)
+        out,
+        x,
+        strides_in_elements(x)[0],
+        strides_in_elements(out)[0],
+        columns,
+        BLOCK=st.next_power_of_2(columns),
     )
     return out
 
@@ -76,7 +81,10 @@ def main(quick=False):
         except ImportError:
             contenders.append(None)
         contenders.append(lambda: numpy_softmax(x))
-        rates = [2 * x.nbytes / 1e6 / st.testing.do_bench(run) if run else float("nan") for run in contenders]
+        rates = [
+            2 * x.nbytes / 1e6 / st.testing.do_bench(run) if run else float("nan")
+            for run in contenders
+        ]
         verdict = "  faster than torch" if rates[0] > rates[1] else ""
         print(f"  {rows} x {columns:<5} " + " ".join(f"{rate:8.1f}" for rate in rates) + verdict)
 

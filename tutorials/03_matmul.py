@@ -91,7 +91,9 @@ def matmul(a, b, activation=None, out=None, block=(64, 64, 64), group=8):
     assert b.shape[0] == K, f"inner dimensions differ: {a.shape} @ {b.shape}"
     out = np.empty((M, N), a.dtype) if out is None else out
     grid = (st.cdiv(M, block[0]) * st.cdiv(N, block[1]),)
-    matmul_tile[grid](a, b, out, M, N, K, K, 1, N, 1, N, 1, *block, GROUP=group, activation=activation)
+    matmul_tile[grid](
+        a, b, out, M, N, K, K, 1, N, 1, N, 1, *block, GROUP=group, activation=activation
+    )
     return out
 
 
@@ -106,7 +108,9 @@ def main(quick=False):
     expected = np.where(product >= 0, product, 0.01 * product)
     error = np.abs(out - expected).max() / np.abs(expected).max()
     assert error < 1e-5, f"matmul: off by {error} of the largest element from the float64 result"
-    print(f"matmul with leaky ReLU: {M} x {N} x {K} float32, within {error:.1e} of the float64 result")
+    print(
+        f"matmul with leaky ReLU: {M} x {N} x {K} float32, within {error:.1e} of the float64 result"
+    )
     if quick:
         return
 
@@ -117,7 +121,9 @@ def main(quick=False):
         rate = 2 * size**3 / 1e6
         ours = rate / st.testing.do_bench(lambda: matmul(a, b, out=out))
         peer = rate / st.testing.do_bench(lambda: np.matmul(a, b, out=out))
-        print(f"  {size}^3: Sectile {ours:6.1f} GFLOP/s, NumPy's BLAS {peer:6.1f} GFLOP/s  ({ours / peer:.2f}x)")
+        print(
+            f"  {size}^3: Sectile {ours:6.1f} GFLOP/s, NumPy's BLAS {peer:6.1f} GFLOP/s  ({ours / peer:.2f}x)"
+        )
 
 
 if __name__ == "__main__":

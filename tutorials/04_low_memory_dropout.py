@@ -42,11 +42,15 @@ def main(quick=False):
     assert np.array_equal(first, again), "the same seed must drop the same elements"
     assert not np.array_equal(first, other), "another seed must drop others"
     kept = first != 0
-    assert np.allclose(first[kept], x[kept] / np.float32(1 - p)), "kept elements must be scaled by 1 / (1 - p)"
+    assert np.allclose(first[kept], x[kept] / np.float32(1 - p)), (
+        "kept elements must be scaled by 1 / (1 - p)"
+    )
     # Five standard deviations of a binomial: a right generator fails here about once in two million.
     fraction, deviation = 1 - kept.mean(), np.sqrt(p * (1 - p) / count)
     assert abs(fraction - p) < 5 * deviation, f"dropped {fraction:.4f} instead of {p}"
-    print(f"dropout: {count:,} elements, {fraction:.4f} of them dropped (p = {p}), reproducible from the seed")
+    print(
+        f"dropout: {count:,} elements, {fraction:.4f} of them dropped (p = {p}), reproducible from the seed"
+    )
 
 
 if __name__ == "__main__":

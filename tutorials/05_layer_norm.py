@@ -41,7 +41,17 @@ def layer_norm_forward(x_ptr, y_ptr, w_ptr, b_ptr, mean_ptr, rstd_ptr, N, eps, B
 
 @st.jit
 def layer_norm_backward(
-    x_ptr, dy_ptr, w_ptr, mean_ptr, rstd_ptr, dx_ptr, partial_dw_ptr, partial_db_ptr, M, N, BLOCK: tl.constexpr
+    x_ptr,
+    dy_ptr,
+    w_ptr,
+    mean_ptr,
+    rstd_ptr,
+    dx_ptr,
+    partial_dw_ptr,
+    partial_db_ptr,
+    M,
+    N,
+    BLOCK: tl.constexpr,
 ):
     program = tl.program_id(0)
     column = tl.arange(0, BLOCK)
@@ -106,7 +116,9 @@ def reference(x, w, b, dy, eps=1e-5):
     rstd = 1 / np.sqrt(x.var(axis=1, keepdims=True) + eps)
     x_hat = (x - x.mean(axis=1, keepdims=True)) * rstd
     g = dy * w
-    dx = (g - g.mean(axis=1, keepdims=True) - x_hat * (g * x_hat).mean(axis=1, keepdims=True)) * rstd
+    dx = (
+        g - g.mean(axis=1, keepdims=True) - x_hat * (g * x_hat).mean(axis=1, keepdims=True)
+    ) * rstd
     return x_hat * w + b, dx, (dy * x_hat).sum(axis=0), dy.sum(axis=0)
 
 
@@ -132,7 +144,9 @@ def main(quick=False):
         import torch
 
         tensors = [torch.from_numpy(array) for array in (x, w, b)]
-        peer = rate / st.testing.do_bench(lambda: torch.nn.functional.layer_norm(tensors[0], (N,), *tensors[1:]))
+        peer = rate / st.testing.do_bench(
+            lambda: torch.nn.functional.layer_norm(tensors[0], (N,), *tensors[1:])
+        )
         print(f", torch {peer:.1f} GB/s  ({ours / peer:.2f}x)")
     except ImportError:
         print("; torch is not installed, no comparison")

@@ -54,4 +54,6 @@ def assert_close(got, expected, name, ulps=1, scale=None):
     tolerance = 2 * ROUNDING[name] * ulps
     bound = tolerance * (np.abs(expected) if scale is None else np.abs(scale))
     smallest = {"float16": 6e-8, "bfloat16": 1e-38, "float32": 1e-38, "float64": 1e-307}[name]
-    np.testing.assert_array_less(np.abs(got.astype(np.float64) - expected), bound + 2 * smallest * max(ulps, 1))
+    np.testing.assert_array_less(
+        np.abs(got.astype(np.float64) - expected), bound + 2 * smallest * max(ulps, 1)
+    )

@@ -125,7 +125,9 @@ def test_branches_with_tiles(flag):
     x = random("float32", 33)
     out = np.empty_like(x)
     kernel[(1,)](x, out, flag, N=33)
-    np.testing.assert_allclose(out, x * 8.0 if flag == 2 else np.exp(x.astype(np.float64)), rtol=1e-5)
+    np.testing.assert_allclose(
+        out, x * 8.0 if flag == 2 else np.exp(x.astype(np.float64)), rtol=1e-5
+    )
 
 
 def test_early_return():
@@ -164,7 +166,9 @@ def test_functions_varargs_and_functions_as_arguments():
     x = random("float32", 20)
     out = np.empty_like(x)
     kernel[(1,)](x, out, N=20)
-    np.testing.assert_allclose(out, np.polyval([1.0, 2.0, 3.0], x.astype(np.float64)), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        out, np.polyval([1.0, 2.0, 3.0], x.astype(np.float64)), rtol=1e-5, atol=1e-6
+    )
 
 
 def test_nested_loops_and_grid_of_three_dimensions():

@@ -3,34 +3,59 @@
 import numpy as np
 import pytest
 from support import DTYPES, random
+from test_shape import index_2d
 
 import sectile as st
 import sectile.language as tl
 
-from test_shape import index_2d
-
 
 @st.jit
-def dot(a_ptr, b_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, out_dtype: tl.constexpr):
+def dot(
+    a_ptr,
+    b_ptr,
+    out_ptr,
+    M: tl.constexpr,
+    N: tl.constexpr,
+    K: tl.constexpr,
+    out_dtype: tl.constexpr,
+):
     a = tl.load(a_ptr + index_2d(M, K))
     b = tl.load(b_ptr + index_2d(K, N))
     tl.store(out_ptr + index_2d(M, N), tl.dot(a, b, out_dtype=out_dtype))
 
 
 @pytest.mark.parametrize(
-    "shape", [(16, 16, 16), (64, 64, 64), (1, 1, 1), (3, 5, 7), (17, 33, 65), (100, 48, 20), (6, 64, 128), (13, 130, 3)]
+    "shape",
+    [
+        (16, 16, 16),
+        (64, 64, 64),
+        (1, 1, 1),
+        (3, 5, 7),
+        (17, 33, 65),
+        (100, 48, 20),
+        (6, 64, 128),
+        (13, 130, 3),
+    ],
 )
 def test_float32(shape):
     M, N, K = shape
     a, b = random("float32", (M, K), 1), random("float32", (K, N), 2)
     out = np.empty((M, N), np.float32)
     dot[(1,)](a, b, out, M, N, K, tl.float32)
-    np.testing.assert_allclose(out, a.astype(np.float64) @ b.astype(np.float64), rtol=1e-5, atol=1e-5 * K**0.5)
+    np.testing.assert_allclose(
+        out, a.astype(np.float64) @ b.astype(np.float64), rtol=1e-5, atol=1e-5 * K**0.5
+    )
 
 
 @pytest.mark.parametrize(
     "name, out_name",
-    [("float16", "float32"), ("bfloat16", "float32"), ("float64", "float64"), ("int8", "int32"), ("uint8", "int32")],
+    [
+        ("float16", "float32"),
+        ("bfloat16", "float32"),
+        ("float64", "float64"),
+        ("int8", "int32"),
+        ("uint8", "int32"),
+    ],
 )
 def test_other_types(name, out_name):
     M, N, K = 33, 40, 50
@@ -39,7 +64,10 @@ def test_other_types(name, out_name):
     dot[(1,)](a, b, out, M, N, K, DTYPES[out_name][1])
     expected = a.astype(np.float64) @ b.astype(np.float64)
     np.testing.assert_allclose(
-        out, expected, rtol=1e-5 if out_name != "int32" else 0, atol=1e-4 if out_name != "int32" else 0
+        out,
+        expected,
+        rtol=1e-5 if out_name != "int32" else 0,
+        atol=1e-4 if out_name != "int32" else 0,
     )
 
 
@@ -49,25 +77,45 @@ def test_accumulator_in_a_loop_with_transposed_operand():
         total = tl.full((M, N), 1.0, tl.float32)
         for k in range(0, K, BLOCK):
             column = k + tl.arange(0, BLOCK)
-            a = tl.load(a_ptr + tl.arange(0, M)[:, None] * K + column[None, :], mask=column[None, :] < K, other=0.0)
-            b = tl.load(b_ptr + tl.arange(0, N)[:, None] * K + column[None, :], mask=column[None, :] < K, other=0.0)
+            a = tl.load(
+                a_ptr + tl.arange(0, M)[:, None] * K + column[None, :],
+                mask=column[None, :] < K,
+                other=0.0,
+            )
+            b = tl.load(
+                b_ptr + tl.arange(0, N)[:, None] * K + column[None, :],
+                mask=column[None, :] < K,
+                other=0.0,
+            )
             total += tl.dot(a, tl.trans(b))
         tl.store(out_ptr + index_2d(M, N), total)
 
     a, b = random("float32", (20, 77), 1), random("float32", (35, 77), 2)
     out = np.empty((20, 35), np.float32)
     kernel[(1,)](a, b, out, 77, M=20, N=35, BLOCK=16)
-    np.testing.assert_allclose(out, 1 + a.astype(np.float64) @ b.T.astype(np.float64), rtol=1e-5, atol=1e-4)
+    np.testing.assert_allclose(
+        out, 1 + a.astype(np.float64) @ b.T.astype(np.float64), rtol=1e-5, atol=1e-4
+    )
 
 
 def test_batched():
     @st.jit
     def kernel(a_ptr, b_ptr, out_ptr):
         batch = tl.arange(0, 3)[:, None, None]
-        a = tl.load(a_ptr + batch * 20 + tl.arange(0, 4)[None, :, None] * 5 + tl.arange(0, 5)[None, None, :])
-        b = tl.load(b_ptr + batch * 30 + tl.arange(0, 5)[None, :, None] * 6 + tl.arange(0, 6)[None, None, :])
+        a = tl.load(
+            a_ptr + batch * 20 + tl.arange(0, 4)[None, :, None] * 5 + tl.arange(0, 5)[None, None, :]
+        )
+        b = tl.load(
+            b_ptr + batch * 30 + tl.arange(0, 5)[None, :, None] * 6 + tl.arange(0, 6)[None, None, :]
+        )
         c = tl.dot(a, b)
-        tl.store(out_ptr + batch * 24 + tl.arange(0, 4)[None, :, None] * 6 + tl.arange(0, 6)[None, None, :], c)
+        tl.store(
+            out_ptr
+            + batch * 24
+            + tl.arange(0, 4)[None, :, None] * 6
+            + tl.arange(0, 6)[None, None, :],
+            c,
+        )
 
     a, b = random("float32", (3, 4, 5), 1), random("float32", (3, 5, 6), 2)
     out = np.empty((3, 4, 6), np.float32)

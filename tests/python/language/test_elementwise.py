@@ -80,7 +80,9 @@ def test_float_arithmetic_rounds_once(op, name):
 @pytest.mark.parametrize("name", FLOATS)
 def test_float_division(name):
     x, y = random(name, 100, 1), random(name, 100, 2)
-    assert_close(run_binary("/", x, y, x.dtype), x.astype(np.float64) / y.astype(np.float64), name, ulps=1)
+    assert_close(
+        run_binary("/", x, y, x.dtype), x.astype(np.float64) / y.astype(np.float64), name, ulps=1
+    )
 
 
 @pytest.mark.parametrize("name", INTEGERS)
@@ -105,8 +107,14 @@ def test_integer_division_truncates(op, name):
     y[y == 0] = 3
     if name in SIGNED:
         y[y == -1] = -7  # the smallest integer over -1 overflows
-    quotient = [abs(int(a)) // abs(int(b)) * (1 if (a < 0) == (b < 0) else -1) for a, b in zip(x, y)]
-    expected = np.array(quotient, object) if op == "//" else x.astype(object) - np.array(quotient, object) * y
+    quotient = [
+        abs(int(a)) // abs(int(b)) * (1 if (a < 0) == (b < 0) else -1) for a, b in zip(x, y)
+    ]
+    expected = (
+        np.array(quotient, object)
+        if op == "//"
+        else x.astype(object) - np.array(quotient, object) * y
+    )
     np.testing.assert_array_equal(run_binary(op, x, y, x.dtype), expected.astype(x.dtype))
 
 
@@ -160,7 +168,9 @@ def test_minimum_maximum_ignore_nan_unless_asked():
     def kernel(x_ptr, y_ptr, out_ptr, propagate: tl.constexpr):
         i = tl.arange(0, 4)
         mode: tl.constexpr = tl.PropagateNan.ALL if propagate else tl.PropagateNan.NONE
-        tl.store(out_ptr + i, tl.maximum(tl.load(x_ptr + i), tl.load(y_ptr + i), propagate_nan=mode))
+        tl.store(
+            out_ptr + i, tl.maximum(tl.load(x_ptr + i), tl.load(y_ptr + i), propagate_nan=mode)
+        )
 
     x = np.array([np.nan, 1, 2, np.nan], np.float32)
     y = np.array([1, np.nan, 3, np.nan], np.float32)
@@ -212,7 +222,9 @@ def test_promotion_of_two_tiles(a, b):
     out = np.empty(8)
     promotion[(1,)](x, y, out, expected=DTYPES[promoted(a, b)][1])
     result = numpy_dtype(promoted(a, b))
-    expected = (x.astype(result).astype(np.float64) + y.astype(result).astype(np.float64)).astype(result)
+    expected = (x.astype(result).astype(np.float64) + y.astype(result).astype(np.float64)).astype(
+        result
+    )
     np.testing.assert_array_equal(out, expected.astype(np.float64))
 
 

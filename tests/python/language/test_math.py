@@ -53,7 +53,12 @@ def test_function(function, name):
 def test_special_values(name):
     x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40], name)
     out = np.empty_like(x)
-    for f, reference in ((tl.exp, np.exp), (tl.log, np.log), (tl.sqrt, np.sqrt), (tl.exp2, np.exp2)):
+    for f, reference in (
+        (tl.exp, np.exp),
+        (tl.log, np.log),
+        (tl.sqrt, np.sqrt),
+        (tl.exp2, np.exp2),
+    ):
         unary[(1,)](x, out, N=x.size, f=f)
         with np.errstate(all="ignore"):
             np.testing.assert_allclose(out, reference(x), rtol=1e-6)
@@ -73,7 +78,9 @@ def test_fma_rounds_once_and_umulhi():
     # The product of two float32 is exact in float64; the sum then rounds twice, seldom visibly.
     expected = (x.astype(np.longdouble) * y + z).astype(np.float32)
     np.testing.assert_array_equal(out, expected)
-    np.testing.assert_array_equal(high, (a.astype(np.uint64) * b.astype(np.uint64)) >> np.uint64(32))
+    np.testing.assert_array_equal(
+        high, (a.astype(np.uint64) * b.astype(np.uint64)) >> np.uint64(32)
+    )
 
 
 def test_softmax_along_rows():

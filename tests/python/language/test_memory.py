@@ -126,7 +126,9 @@ def test_reversing_in_place_needs_the_whole_tile_first():
     np.testing.assert_array_equal(x, expected)
 
 
-@pytest.mark.parametrize("name", ["int32", "uint32", "int64", "uint64", "float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize(
+    "name", ["int32", "uint32", "int64", "uint64", "float32", "float64", "float16", "bfloat16"]
+)
 def test_atomic_add_from_many_programs(name):
     @st.jit
     def kernel(out_ptr, N: tl.constexpr):

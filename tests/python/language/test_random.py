@@ -14,7 +14,12 @@ def philox_4x32_10(counter, key):
     low = np.uint64(0xFFFFFFFF)
     for _ in range(10):
         a, b = c[0] * np.uint64(0xD2511F53), c[2] * np.uint64(0xCD9E8D57)
-        c = [(b >> np.uint64(32)) ^ c[1] ^ k[0], b & low, (a >> np.uint64(32)) ^ c[3] ^ k[1], a & low]
+        c = [
+            (b >> np.uint64(32)) ^ c[1] ^ k[0],
+            b & low,
+            (a >> np.uint64(32)) ^ c[3] ^ k[1],
+            a & low,
+        ]
         k = [(k[0] + np.uint64(0x9E3779B9)) & low, (k[1] + np.uint64(0xBB67AE85)) & low]
     return [x.astype(np.uint32) for x in c]
 

@@ -55,7 +55,9 @@ def test_argmax_takes_the_first_of_equals(f, reference, extent):
 @pytest.mark.parametrize("axis", [0, 1])
 def test_two_dimensions(shape, axis):
     @st.jit
-    def kernel(x_ptr, sum_ptr, max_ptr, where_ptr, M: tl.constexpr, N: tl.constexpr, axis: tl.constexpr):
+    def kernel(
+        x_ptr, sum_ptr, max_ptr, where_ptr, M: tl.constexpr, N: tl.constexpr, axis: tl.constexpr
+    ):
         i = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
         x = tl.load(x_ptr + i)
         left = tl.arange(0, N if axis == 0 else M)
@@ -66,7 +68,11 @@ def test_two_dimensions(shape, axis):
 
     x = random("float32", shape)
     kept = shape[1 - axis]
-    total, largest, where = np.zeros(kept, np.float32), np.zeros(kept, np.float32), np.zeros(kept, np.int32)
+    total, largest, where = (
+        np.zeros(kept, np.float32),
+        np.zeros(kept, np.float32),
+        np.zeros(kept, np.int32),
+    )
     kernel[(1,)](x, total, largest, where, M=shape[0], N=shape[1], axis=axis)
     exact = x.astype(np.float64)
     assert_close(total, exact.sum(axis=axis), "float32", ulps=8, scale=np.abs(exact).sum(axis=axis))
@@ -77,8 +83,14 @@ def test_two_dimensions(shape, axis):
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_three_dimensions_and_keep_dims(axis):
     @st.jit
-    def kernel(x_ptr, out_ptr, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr, axis: tl.constexpr):
-        i = tl.arange(0, A)[:, None, None] * B * C + tl.arange(0, B)[None, :, None] * C + tl.arange(0, C)[None, None, :]
+    def kernel(
+        x_ptr, out_ptr, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr, axis: tl.constexpr
+    ):
+        i = (
+            tl.arange(0, A)[:, None, None] * B * C
+            + tl.arange(0, B)[None, :, None] * C
+            + tl.arange(0, C)[None, None, :]
+        )
         x = tl.load(x_ptr + i)
         tl.store(out_ptr + i, x - tl.max(x, axis=axis, keep_dims=True))
 
@@ -119,7 +131,9 @@ def test_own_combiners():
     def kernel(x_ptr, product_ptr, mean_ptr, m2_ptr, N: tl.constexpr):
         x = tl.load(x_ptr + tl.arange(0, N))
         tl.store(product_ptr, tl.reduce(x, 0, product))
-        mean, m2, n = tl.reduce((x, tl.zeros((N,), tl.float32), tl.full((N,), 1.0, tl.float32)), 0, welford)
+        mean, m2, n = tl.reduce(
+            (x, tl.zeros((N,), tl.float32), tl.full((N,), 1.0, tl.float32)), 0, welford
+        )
         tl.store(mean_ptr, mean)
         tl.store(m2_ptr, m2)
 

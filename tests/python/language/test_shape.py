@@ -28,7 +28,9 @@ def test_transpose(shape):
     np.testing.assert_array_equal(again, x.T)
 
 
-@pytest.mark.parametrize("order", [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)])
+@pytest.mark.parametrize(
+    "order", [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)]
+)
 def test_permute(order):
     @st.jit
     def kernel(x_ptr, out_ptr, a: tl.constexpr, b: tl.constexpr, c: tl.constexpr):
@@ -70,7 +72,11 @@ def test_join_split_interleave(extent):
         tl.store(back_ptr + i, left - right)
 
     x, y = random("float32", extent, 1), random("float32", extent, 2)
-    joined, woven, back = np.empty((extent, 2), np.float32), np.empty(2 * extent, np.float32), np.empty_like(x)
+    joined, woven, back = (
+        np.empty((extent, 2), np.float32),
+        np.empty(2 * extent, np.float32),
+        np.empty_like(x),
+    )
     kernel[(1,)](x, y, joined, woven, back, N=extent)
     np.testing.assert_array_equal(joined, np.stack([x, y], axis=-1))
     np.testing.assert_array_equal(woven, np.stack([x, y], axis=-1).ravel())
@@ -99,7 +105,11 @@ def test_cat_and_gather():
         tl.store(out_ptr + tl.arange(0, 32), both)
         tl.store(picked_ptr + tl.arange(0, 9), tl.gather(both, tl.load(i_ptr + tl.arange(0, 9)), 0))
 
-    x, y, i = random("float32", 16, 1), random("float32", 16, 2), random("int32", 9, 3, low=0, high=31)
+    x, y, i = (
+        random("float32", 16, 1),
+        random("float32", 16, 2),
+        random("int32", 9, 3, low=0, high=31),
+    )
     out, picked = np.empty(32, np.float32), np.empty(9, np.float32)
     kernel[(1,)](x, y, i, out, picked)
     np.testing.assert_array_equal(np.sort(out), np.sort(np.concatenate([x, y])))
