@@ -1,6 +1,7 @@
-//===-- Builtins.h - the table of language operations ----------------------------------------------===//
-// Every operation a kernel may call, by its one name: parameters with defaults, and the function that
-// checks and builds it. `tl.load(p, mask=m)` in Python and `load(p, m)` in C++ are the same
+//===-- Builtins.h - the table of language operations
+//----------------------------------------------===//
+// Every operation a kernel may call, by its one name: parameters with defaults, and the function
+// that checks and builds it. `tl.load(p, mask=m)` in Python and `load(p, m)` in C++ are the same
 // `callBuiltin("load", ...)`, so they cannot drift apart.
 //
 // Arguments are bound here: missing, unknown and duplicate ones are reported with the signature.
@@ -18,6 +19,7 @@ struct NamedOperand {
 struct BuiltinInfo {
   std::string name;                    // "load"
   std::vector<std::string> parameters; // in order
+  std::string signature;               // "load(pointer, mask=None, ...)", as in messages
   /// May be written x.name(...): the value is the first argument.
   bool isMethod = false;
 };

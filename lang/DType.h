@@ -1,6 +1,8 @@
-//===-- DType.h - element types of the language ----------------------------------------------------===//
-// What a user means by `tl.float16` or `Ptr<const f32>`. Plain C++: shared by front ends, runtime and
-// bindings. Unlike MLIR's integers, these know signedness, and pointers know whether they are const.
+//===-- DType.h - element types of the language
+//----------------------------------------------------===//
+// What a user means by `tl.float16` or `Ptr<const f32>`. Plain C++: shared by front ends, runtime
+// and bindings. Unlike MLIR's integers, these know signedness, and pointers know whether they are
+// const.
 //
 //   DType::scalar(ScalarKind::Float16).name()            == "fp16"
 //   DType::pointer(ScalarKind::Float32, true).name()     == "*kfp32"
@@ -24,9 +26,9 @@ enum class ScalarKind : uint8_t {
   UInt16,
   UInt32,
   UInt64,
-  Float8E4NV, // OCP e4m3fn
-  Float8E4B8, // e4m3fnuz
-  Float8E5,   // OCP e5m2
+  Float8E4NV,  // OCP e4m3fn
+  Float8E4B8,  // e4m3fnuz
+  Float8E5,    // OCP e5m2
   Float8E5B16, // e5m2fnuz
   Float16,
   BFloat16,
@@ -63,7 +65,8 @@ struct DType {
 
   /// As in signatures and messages: "i1" "i32" "u8" "fp16" "bf16" "fp8e4nv" "*fp32" "*kfp32".
   std::string name() const;
-  /// The reverse of name(); also takes "int32", "uint8", "float16", "float8e4nv", "float8_e4m3fn" ...
+  /// The reverse of name(); also takes "int32", "uint8", "float16", "float8e4nv", "float8_e4m3fn"
+  /// ...
   static std::optional<DType> parse(std::string_view name);
 };
 

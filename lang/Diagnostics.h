@@ -1,6 +1,7 @@
-//===-- Diagnostics.h - what is wrong with a kernel, where, and what to do -------------------------===//
-// Plain C++. A diagnostic has a message (lower case, no full stop, subject first), a source range, the
-// chain of calls that led there, and a remedy. Several are collected; none is thrown.
+//===-- Diagnostics.h - what is wrong with a kernel, where, and what to do
+//-------------------------===//
+// Plain C++. A diagnostic has a message (lower case, no full stop, subject first), a source range,
+// the chain of calls that led there, and a remedy. Several are collected; none is thrown.
 //
 //   dot: inner dimensions differ: lhs is 128x64, rhs is 32x128
 //     --> kernels.py:17:11, in matmul
@@ -11,6 +12,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sectile::lang {
@@ -32,10 +34,10 @@ struct Diagnostic {
   Severity severity = Severity::Error;
   std::string message;
   SourceRange range;
-  std::string function;            // in which the range lies
-  std::vector<CallSite> callers;   // innermost first
-  std::string help;                // the remedy; may be empty
-  std::string sourceLine;          // text of range.line; may be empty
+  std::string function;          // in which the range lies
+  std::vector<CallSite> callers; // innermost first
+  std::string help;              // the remedy; may be empty
+  std::string sourceLine;        // text of range.line; may be empty
 };
 
 class DiagnosticSink {

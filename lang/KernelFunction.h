@@ -1,9 +1,11 @@
-//===-- KernelFunction.h - the func.func around a kernel's body ------------------------------------===//
+//===-- KernelFunction.h - the func.func around a kernel's body
+//------------------------------------===//
 // Made here for both front ends, so that names, argument order and attributes agree.
 #pragma once
 
 #include "lang/KernelSignature.h"
 #include "lang/Semantics.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
@@ -16,8 +18,8 @@ struct KernelFunction {
   std::vector<Operand> parameters;
 };
 
-/// An empty kernel; the insertion point of `builder` is left in its body. The front end ends the body
-/// with func.return.
+/// An empty kernel; the insertion point of `builder` is left in its body. The front end ends the
+/// body with func.return.
 KernelFunction createKernelFunction(mlir::OpBuilder &builder, const KernelSignature &signature,
                                     mlir::Location location);
 

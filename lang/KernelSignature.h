@@ -1,10 +1,13 @@
-//===-- KernelSignature.h - what a kernel is specialised on ----------------------------------------===//
-// One entry per parameter of the kernel, in order. Constant parameters (constexpr, None, integers equal
-// to 1) are folded into the code; the others become arguments of the compiled kernel, in this order.
+//===-- KernelSignature.h - what a kernel is specialised on
+//----------------------------------------===//
+// One entry per parameter of the kernel, in order. Constant parameters (constexpr, None, integers
+// equal to 1) are folded into the code; the others become arguments of the compiled kernel, in this
+// order.
 #pragma once
 
 #include "lang/Constant.h"
 #include "lang/DType.h"
+
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,10 +1,12 @@
-//===-- Semantics.h - the meaning of every language operation, once --------------------------------===//
-// Both front ends build tile IR only through this class: promotion, broadcasting, shape and type checks
-// and their diagnostics live here and nowhere else, so the same kernel from Python and from C++ gives
-// the same IR. Rules follow Triton's release language (3.6-3.8), traps included; see lang/README.md.
+//===-- Semantics.h - the meaning of every language operation, once
+//--------------------------------===//
+// Both front ends build tile IR only through this class: promotion, broadcasting, shape and type
+// checks and their diagnostics live here and nowhere else, so the same kernel from Python and from
+// C++ gives the same IR. Rules follow Triton's release language (3.6-3.8), traps included; see
+// lang/README.md.
 //
-// A front end sets where it is (`at`), then calls. A call that fails has reported why to the sink and
-// returns failure(); nothing is thrown.
+// A front end sets where it is (`at`), then calls. A call that fails has reported why to the sink
+// and returns failure(); nothing is thrown.
 //
 //   Semantics sema(builder, sink);
 //   sema.at(location);
@@ -14,16 +16,34 @@
 #include "lang/Diagnostics.h"
 #include "lang/KernelSignature.h"
 #include "lang/Value.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace sectile::lang {
 
 enum class BinaryOperator {
-  Add, Subtract, Multiply, Divide, FloorDivide, Modulo, Power,
-  BitAnd, BitOr, BitXor, ShiftLeft, ShiftRight,
-  Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual,
-  LogicalAnd, LogicalOr, MatrixMultiply,
+  Add,
+  Subtract,
+  Multiply,
+  Divide,
+  FloorDivide,
+  Modulo,
+  Power,
+  BitAnd,
+  BitOr,
+  BitXor,
+  ShiftLeft,
+  ShiftRight,
+  Equal,
+  NotEqual,
+  Less,
+  LessEqual,
+  Greater,
+  GreaterEqual,
+  LogicalAnd,
+  LogicalOr,
+  MatrixMultiply,
 };
 enum class UnaryOperator { Plus, Negate, BitNot, LogicalNot };
 
@@ -31,9 +51,11 @@ class Semantics {
 public:
   Semantics(mlir::OpBuilder &builder, DiagnosticSink &sink) : builder(builder), sink(sink) {}
 
-  //-- Where we are ----------------------------------------------------------------------------------
-  /// Location of the ops built from now on, and of errors reported without a range. The caller chain
-  /// is kept by the front end through `callers`.
+  //-- Where we are
+  //----------------------------------------------------------------------------------
+  /// Location of the ops built from now on, and of errors reported without a range. The caller
+  /// chain is kept by the front end through `callers`; call at() again after changing it or
+  /// `function`.
   void at(const SourceRange &range);
   const SourceRange &range() const { return currentRange; }
   /// The MLIR location of `currentRange`, inlined through `callers`.
@@ -43,6 +65,8 @@ public:
   std::vector<CallSite> callers;
   /// Text of a line of a source file, for carets; empty when unknown. Set by the front end.
   std::function<std::string(const std::string &file, int line)> sourceLine;
+  /// Where static_print writes; standard output unless the front end sets it.
+  std::function<void(const std::string &text)> staticPrint;
 
   mlir::OpBuilder &builder;
 
@@ -50,18 +74,23 @@ public:
   mlir::LogicalResult error(std::string message, std::string help = "");
   void warning(std::string message, std::string help = "");
 
-  //-- Types -----------------------------------------------------------------------------------------
+  //-- Types
+  //-----------------------------------------------------------------------------------------
   mlir::Type irType(DType dtype) const;
   mlir::Type irType(const Type &type) const;
 
-  //-- Constants into values -------------------------------------------------------------------------
-  /// A scalar value: int -> the smallest of i32/u32/i64/u64 that holds it, float -> fp32 (fp64 outside
-  /// its normal range), bool -> int1. Values pass through. Anything else is an error naming `what`.
+  //-- Constants into values
+  //-------------------------------------------------------------------------
+  /// A scalar value: int -> the smallest of i32/u32/i64/u64 that holds it, float -> fp32 (fp64
+  /// outside its normal range), bool -> int1. Values pass through. Anything else is an error naming
+  /// `what`.
   mlir::FailureOr<Value> toValue(const Operand &operand, llvm::StringRef what = "operand");
-  /// The constant behind a literal or behind a value that is an `arith.constant` scalar; else nullopt.
+  /// The constant behind a literal or behind a value that is an `arith.constant` scalar; else
+  /// nullopt.
   std::optional<Constant> asConstant(const Operand &operand) const;
 
-  //-- Operators -------------------------------------------------------------------------------------
+  //-- Operators
+  //-------------------------------------------------------------------------------------
   /// At least one side is a value (constants among themselves are the front end's arithmetic).
   mlir::FailureOr<Operand> binary(BinaryOperator op, const Operand &lhs, const Operand &rhs);
   mlir::FailureOr<Operand> unary(UnaryOperator op, const Operand &operand);
@@ -72,25 +101,54 @@ public:
   /// An i1 scalar from what stands after `if`/`while`/`assert`.
   mlir::FailureOr<Value> condition(const Operand &operand, llvm::StringRef statement);
 
-  //-- Building blocks used by lang/*Ops.cpp and by loops ---------------------------------------------
+  /// As binary(), for callers that go on with the value.
+  mlir::FailureOr<Value> arithmetic(BinaryOperator op, const Operand &lhs, const Operand &rhs);
+
+  //-- Building blocks used by lang/*Ops.cpp and by loops
+  //---------------------------------------------
   mlir::FailureOr<Value> cast(const Value &value, DType to, bool bitcast = false,
                               bool roundTowardZero = false);
   mlir::FailureOr<Value> broadcastTo(const Value &value, llvm::ArrayRef<int64_t> shape);
   /// Both sides to one shape; `operation` names the caller in errors.
   mlir::FailureOr<std::pair<Value, Value>> broadcast(const Value &lhs, const Value &rhs,
                                                      llvm::StringRef operation);
-  /// The dtype two operands meet in (triton-semantics: kinds, scalars, traps). `isDivision`: / and %.
+  /// The dtype two operands meet in (triton-semantics: kinds, scalars, traps). `isDivision`: / and
+  /// %.
   mlir::FailureOr<DType> promote(const Operand &lhs, const Operand &rhs, llvm::StringRef operation,
                                  bool isDivision);
   /// promote, cast and broadcast together.
-  mlir::FailureOr<std::pair<Value, Value>> unify(const Operand &lhs, const Operand &rhs,
-                                                 llvm::StringRef operation, bool isDivision = false);
+  mlir::FailureOr<std::pair<Value, Value>>
+  unify(const Operand &lhs, const Operand &rhs, llvm::StringRef operation, bool isDivision = false);
+  /// `number` is a bool, int or float that convertsTo(dtype); it is rounded to nearest even.
   Value constant(const Constant &number, DType dtype);
+  /// The same as a tile, or as a scalar when the type has no extents.
   Value splatConstant(const Constant &number, const Type &type);
+  /// Whether constant() can make `dtype` of it without loss other than rounding; reports if not.
+  mlir::LogicalResult convertsTo(const Constant &number, DType dtype, llvm::StringRef operation);
+  /// Zero where the dtype is a number, the null address of a pointer's bits otherwise.
+  Value zero(const Type &type);
+  /// value != 0, as int1; truth values pass through.
+  mlir::FailureOr<Value> isNonZero(const Value &value);
+  /// x < y of one dtype: signed, unsigned or ordered-float comparison.
+  Value compare(BinaryOperator op, const Value &lhs, const Value &rhs);
+  /// Positive extents, at most kMaxElements elements; reports if not.
+  mlir::LogicalResult checkShape(llvm::ArrayRef<int64_t> shape, llvm::StringRef operation);
 
 private:
   DiagnosticSink &sink;
   SourceRange currentRange;
+  mutable std::optional<mlir::Location> currentLocation; // of currentRange, once asked for
 };
+
+/// Elements a tile may have. Not a hardware limit: code for a tile this large is still correct, it
+/// is only ever asked for by mistake.
+inline constexpr int64_t kMaxElements = int64_t(1) << 24;
+
+/// Whether the number needs at most rounding to become `dtype`: false for 300 as i8 and 1.5 as i32.
+bool fitsDType(const Constant &number, DType dtype);
+/// "+", "//", "==": as in messages.
+llvm::StringRef spelling(BinaryOperator op);
+/// "128x64", or "scalar" for no extents.
+std::string shapeText(llvm::ArrayRef<int64_t> shape);
 
 } // namespace sectile::lang

@@ -1,7 +1,11 @@
-//===-- TileDialect.h - the tile dialect: types, attributes, operations ----------------------------===//
+//===-- TileDialect.h - the tile dialect: types, attributes, operations
+//----------------------------===//
 // The IR between front ends and optimiser. Everything here is described in TileDialect.td and
 // TileOps.td; `elementTypeOf` and `shapeOf` let code treat scalars as tiles of rank zero.
 #pragma once
+
+#include "lang/TileDialect.h.inc"
+#include "lang/TileEnums.h.inc"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -15,9 +19,6 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-
-#include "lang/TileDialect.h.inc"
-#include "lang/TileEnums.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "lang/TileTypes.h.inc"
 

@@ -33,7 +33,8 @@ Attribute resplat(Attribute constant, Type type) {
 
 } // namespace
 
-//===-- creation ----------------------------------------------------------------------------------===//
+//===-- creation
+//----------------------------------------------------------------------------------===//
 
 LogicalResult ArangeOp::verify() {
   int64_t extent = getType().getDimSize(0);
@@ -50,9 +51,12 @@ LogicalResult SplatOp::verify() {
   return success();
 }
 
-OpFoldResult SplatOp::fold(FoldAdaptor adaptor) { return resplat(adaptor.getSrc(), getType()); }
+OpFoldResult SplatOp::fold(FoldAdaptor adaptor) {
+  return resplat(adaptor.getSrc(), getType());
+}
 
-//===-- shape -------------------------------------------------------------------------------------===//
+//===-- shape
+//-------------------------------------------------------------------------------------===//
 
 LogicalResult BroadcastOp::verify() {
   auto from = shapeOf(getSrc().getType()), to = shapeOf(getType());
@@ -95,7 +99,8 @@ LogicalResult ReshapeOp::verify() {
 OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
   if (getSrc().getType() == getType())
     return getSrc();
-  if (auto inner = getSrc().getDefiningOp<ReshapeOp>(); inner && inner.getSrc().getType() == getType())
+  if (auto inner = getSrc().getDefiningOp<ReshapeOp>();
+      inner && inner.getSrc().getType() == getType())
     return inner.getSrc();
   return resplat(adaptor.getSrc(), getType());
 }
@@ -120,7 +125,9 @@ OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
   return resplat(adaptor.getSrc(), getType());
 }
 
-LogicalResult FlipOp::verify() { return checkAxis(*this, getAxis(), getType().getRank()); }
+LogicalResult FlipOp::verify() {
+  return checkAxis(*this, getAxis(), getType().getRank());
+}
 
 /// `pair` has the shape of `half` with a last extent of two.
 static LogicalResult checkPair(Operation *op, RankedTensorType half, RankedTensorType pair) {
@@ -133,7 +140,9 @@ static LogicalResult checkPair(Operation *op, RankedTensorType half, RankedTenso
   return success();
 }
 
-LogicalResult JoinOp::verify() { return checkPair(*this, getLhs().getType(), getType()); }
+LogicalResult JoinOp::verify() {
+  return checkPair(*this, getLhs().getType(), getType());
+}
 
 LogicalResult SplitOp::verify() {
   return checkPair(*this, getLhs().getType(), getSrc().getType());
@@ -171,7 +180,8 @@ LogicalResult GatherOp::verify() {
   return success();
 }
 
-//===-- pointers and memory -----------------------------------------------------------------------===//
+//===-- pointers and memory
+//-----------------------------------------------------------------------===//
 
 OpFoldResult PtrAddOp::fold(FoldAdaptor adaptor) {
   return matchPattern(adaptor.getOffset(), m_Zero()) ? OpFoldResult(getPtr()) : OpFoldResult();
@@ -203,7 +213,8 @@ LogicalResult AtomicRmwOp::verify() {
   }
 }
 
-//===-- reductions --------------------------------------------------------------------------------===//
+//===-- reductions
+//--------------------------------------------------------------------------------===//
 
 /// The combiner takes a left and a right element per source and yields one of each.
 static LogicalResult checkCombiner(Operation *op, ValueRange srcs, Region &combiner) {
@@ -249,10 +260,12 @@ LogicalResult ScanOp::verify() {
   return checkAxis(*this, getAxis(), shapeOf(getSrcs().front().getType()).size());
 }
 
-//===-- matrix product, hints ---------------------------------------------------------------------===//
+//===-- matrix product, hints
+//---------------------------------------------------------------------===//
 
 LogicalResult DotOp::verify() {
-  auto lhs = shapeOf(getLhs().getType()), rhs = shapeOf(getRhs().getType()), acc = shapeOf(getType());
+  auto lhs = shapeOf(getLhs().getType()), rhs = shapeOf(getRhs().getType()),
+       acc = shapeOf(getType());
   size_t rank = lhs.size();
   if ((rank != 2 && rank != 3) || rhs.size() != rank || acc.size() != rank)
     return emitOpError("operands should all be of rank 2, or all of rank 3");

@@ -1,12 +1,15 @@
-//===-- Value.h - values while a kernel is evaluated -----------------------------------------------===//
+//===-- Value.h - values while a kernel is evaluated
+//-----------------------------------------------===//
 // A `Value` is an SSA value with its type in the language (which knows signedness). An `Operand` is
 // whatever may stand in an expression: a constant, a value, a tuple of operands, or a function that
 // combines two elements (for reduce and scan).
 #pragma once
 
 #include "lang/Constant.h"
-#include "mlir/IR/Value.h"
+
 #include "llvm/ADT/SmallVector.h"
+#include "mlir/IR/Value.h"
+
 #include <functional>
 #include <memory>
 #include <variant>
@@ -38,8 +41,8 @@ struct Value {
 
 struct Operand;
 using OperandTuple = std::shared_ptr<const std::vector<Operand>>;
-/// Inlines the user's combining function on scalar values at the current insertion point: one left and
-/// one right element per source -> one element per source.
+/// Inlines the user's combining function on scalar values at the current insertion point: one left
+/// and one right element per source -> one element per source.
 using Combiner = std::function<mlir::FailureOr<llvm::SmallVector<Value>>(
     llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs)>;
 

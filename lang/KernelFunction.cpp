@@ -1,0 +1,43 @@
+#include "lang/KernelFunction.h"
+
+#include "lang/TileDialect.h"
+
+using namespace mlir;
+
+namespace sectile::lang {
+
+KernelFunction createKernelFunction(OpBuilder &builder, const KernelSignature &signature,
+                                    Location location) {
+  DiagnosticSink unused; // only types are asked for
+  Semantics sema(builder, unused);
+  KernelFunction kernel;
+  kernel.module = ModuleOp::create(location);
+  builder.setInsertionPointToEnd(kernel.module->getBody());
+
+  SmallVector<mlir::Type> types;
+  for (const KernelParameter &parameter : signature.parameters)
+    if (!parameter.constant)
+      types.push_back(sema.irType(parameter.dtype));
+  kernel.function = func::FuncOp::create(builder, location, signature.kernelName,
+                                         builder.getFunctionType(types, {}));
+  kernel.function->setAttr(tile::kKernelAttr, builder.getUnitAttr());
+  Block *body = kernel.function.addEntryBlock();
+
+  unsigned index = 0;
+  for (const KernelParameter &parameter : signature.parameters) {
+    if (parameter.constant) {
+      kernel.parameters.push_back(*parameter.constant);
+      continue;
+    }
+    kernel.function.setArgAttr(index, tile::kArgumentNameAttr,
+                               builder.getStringAttr(parameter.name));
+    if (parameter.divisibleBy16)
+      kernel.function.setArgAttr(index, tile::kDivisibilityAttr, builder.getI64IntegerAttr(16));
+    kernel.parameters.push_back(Value{body->getArgument(index), {parameter.dtype, {}}});
+    ++index;
+  }
+  builder.setInsertionPointToEnd(body);
+  return kernel;
+}
+
+} // namespace sectile::lang

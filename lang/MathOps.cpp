@@ -1,0 +1,252 @@
+// Elementary functions. Plain ones carry `afn` (a GPU may approximate them); *_rn ones do not.
+#include "lang/BuiltinTable.h"
+#include "lang/TileDialect.h"
+
+using namespace mlir;
+
+namespace sectile::lang {
+namespace {
+
+using UnaryBuild = mlir::Value (*)(OpBuilder &, Location, mlir::Value);
+
+template <class Op>
+mlir::Value approximable(OpBuilder &b, Location at, mlir::Value x) {
+  auto flags = arith::FastMathFlagsAttr::get(b.getContext(), arith::FastMathFlags::afn);
+  return Op::create(b, at, x, flags);
+}
+template <class Op>
+mlir::Value exact(OpBuilder &b, Location at, mlir::Value x) {
+  return Op::create(b, at, x);
+}
+
+/// fp32 and fp64 only: there is no narrower arithmetic to round as a user would expect.
+FailureOr<Value> wideFloat(Arguments &args, size_t index) {
+  FailureOr<Value> value = args.value(index);
+  if (failed(value))
+    return failure();
+  DType dtype = value->type.dtype;
+  if (dtype.isFloat() && dtype.bits() >= 32)
+    return value;
+  return args.error("fp32 or fp64 expected, found " + value->type.name(),
+                    dtype.isPointer ? "load through the pointer first"
+                                    : "cast first, for example with x.to(tl.float32)");
+}
+
+void addUnary(BuiltinTable &table, StringRef name, UnaryBuild build, MethodKind kind = kMethod) {
+  table.add((name + "(x)").str(),
+            [build](Arguments &args) -> FailureOr<Operand> {
+              FailureOr<Value> x = wideFloat(args, 0);
+              if (failed(x))
+                return failure();
+              return Operand(Value{build(args.sema.builder, args.sema.location(), x->ir), x->type});
+            },
+            kind);
+}
+
+/// isnan, isinf, isfinite: truth values.
+template <class Op>
+void addClassification(BuiltinTable &table, StringRef name) {
+  table.add((name + "(x)").str(), [](Arguments &args) -> FailureOr<Operand> {
+    FailureOr<Value> x = wideFloat(args, 0);
+    if (failed(x))
+      return failure();
+    Type type = x->type.withDType(DType::scalar(ScalarKind::Int1));
+    return Operand(Value{Op::create(args.sema.builder, args.sema.location(), x->ir), type});
+  });
+}
+
+/// Two floats of one dtype, promoted and broadcast.
+FailureOr<std::pair<Value, Value>> floatPair(Arguments &args) {
+  FailureOr<Value> x = wideFloat(args, 0);
+  if (failed(x))
+    return failure();
+  FailureOr<Value> y = wideFloat(args, 1);
+  if (failed(y))
+    return failure();
+  return args.sema.unify(*x, *y, args.operation);
+}
+
+template <class Op>
+void addBinary(BuiltinTable &table, StringRef name) {
+  table.add((name + "(x, y)").str(), [](Arguments &args) -> FailureOr<Operand> {
+    auto both = floatPair(args);
+    if (failed(both))
+      return failure();
+    return Operand(
+        Value{Op::create(args.sema.builder, args.sema.location(), both->first.ir, both->second.ir),
+              both->first.type});
+  });
+}
+
+/// Counting bits: on integers.
+template <class Op>
+void addBitCount(BuiltinTable &table, StringRef name) {
+  table.add((name + "(x)").str(), [](Arguments &args) -> FailureOr<Operand> {
+    FailureOr<Value> x = args.value(0);
+    if (failed(x))
+      return failure();
+    if (!x->type.dtype.isInt())
+      return args.error("integers expected, found " + x->type.name());
+    Value counted{Op::create(args.sema.builder, args.sema.location(), x->ir), x->type};
+    FailureOr<Value> narrow = args.sema.cast(counted, DType::scalar(ScalarKind::Int32));
+    if (failed(narrow))
+      return failure();
+    return Operand(*narrow);
+  });
+}
+
+FailureOr<Operand> absolute(Arguments &args) {
+  Semantics &sema = args.sema;
+  FailureOr<Value> x = args.value(0);
+  if (failed(x))
+    return failure();
+  DType dtype = x->type.dtype;
+  if (dtype.isPointer)
+    return args.error("not defined for pointers, found " + x->type.name());
+  if (dtype.isFp8()) { // clear the sign bit; a sign alone is NaN in the fnuz kinds
+    FailureOr<Value> wide = sema.cast(*x, DType::scalar(ScalarKind::Float32));
+    if (failed(wide))
+      return failure();
+    wide->ir = math::AbsFOp::create(sema.builder, sema.location(), wide->ir);
+    FailureOr<Value> narrow = sema.cast(*wide, dtype);
+    if (failed(narrow))
+      return failure();
+    return Operand(*narrow);
+  }
+  if (dtype.isFloat())
+    return Operand(Value{math::AbsFOp::create(sema.builder, sema.location(), x->ir), x->type});
+  if (dtype.isSignedInt())
+    return Operand(Value{math::AbsIOp::create(sema.builder, sema.location(), x->ir), x->type});
+  return Operand(*x);
+}
+
+FailureOr<Operand> fusedMultiplyAdd(Arguments &args) {
+  Semantics &sema = args.sema;
+  FailureOr<Value> x = args.value(0);
+  if (failed(x))
+    return failure();
+  FailureOr<Value> y = args.value(1);
+  if (failed(y))
+    return failure();
+  FailureOr<Value> z = args.value(2);
+  if (failed(z))
+    return failure();
+  auto xy = sema.unify(*x, *y, args.operation);
+  if (failed(xy))
+    return failure();
+  auto zx = sema.unify(*z, xy->first, args.operation);
+  if (failed(zx))
+    return failure();
+  auto zy = sema.unify(zx->first, xy->second, args.operation);
+  if (failed(zy))
+    return failure();
+  DType dtype = zx->first.type.dtype;
+  if (!dtype.isFloat() || dtype.isFp8())
+    return args.error("fp16, bf16, fp32 or fp64 expected, found " + zx->first.type.name(),
+                      "for integers write x * y + z");
+  FailureOr<Value> left = sema.broadcastTo(zx->second, zy->first.type.shape);
+  if (failed(left))
+    return failure();
+  return Operand(Value{
+      math::FmaOp::create(sema.builder, sema.location(), left->ir, zy->second.ir, zy->first.ir),
+      zy->first.type});
+}
+
+FailureOr<Operand> multiplyHigh(Arguments &args) {
+  Semantics &sema = args.sema;
+  FailureOr<Value> x = args.value(0);
+  if (failed(x))
+    return failure();
+  FailureOr<Value> y = args.value(1);
+  if (failed(y))
+    return failure();
+  for (const Value *side : {&*x, &*y})
+    if (!side->type.dtype.isInt() || side->type.dtype.bits() < 32)
+      return args.error("32- or 64-bit integers expected, found " + side->type.name());
+  auto both = sema.unify(*x, *y, args.operation);
+  if (failed(both))
+    return failure();
+  // The product is unsigned whatever the operands.
+  auto product = arith::MulUIExtendedOp::create(sema.builder, sema.location(), both->first.ir,
+                                                both->second.ir);
+  return Operand(Value{product.getHigh(), both->first.type});
+}
+
+FailureOr<Operand> sigmoid(Arguments &args) {
+  Semantics &sema = args.sema;
+  FailureOr<Value> x = wideFloat(args, 0);
+  if (failed(x))
+    return failure();
+  FailureOr<Operand> negated = sema.unary(UnaryOperator::Negate, *x);
+  if (failed(negated))
+    return failure();
+  Value exponential{approximable<math::ExpOp>(sema.builder, sema.location(), negated->value()->ir),
+                    x->type};
+  FailureOr<Value> sum = sema.arithmetic(BinaryOperator::Add, Constant::integer(1), exponential);
+  if (failed(sum))
+    return failure();
+  return sema.binary(BinaryOperator::Divide, Constant::integer(1), *sum);
+}
+
+} // namespace
+
+void addMathOps(BuiltinTable &table) {
+  table.add("abs(x)", absolute, kMethod);
+  table.add("fma(x, y, z)", fusedMultiplyAdd);
+  table.add("umulhi(x, y)", multiplyHigh);
+  table.add("sigmoid(x)", sigmoid, kMethod);
+  // libdevice's functions are the accurate ones.
+  struct {
+    const char *name;
+    UnaryBuild plain, inLibdevice;
+  } const inBoth[] = {{"exp", approximable<math::ExpOp>, exact<math::ExpOp>},
+                      {"exp2", approximable<math::Exp2Op>, exact<math::Exp2Op>},
+                      {"log", approximable<math::LogOp>, exact<math::LogOp>},
+                      {"log2", approximable<math::Log2Op>, exact<math::Log2Op>},
+                      {"sin", approximable<math::SinOp>, exact<math::SinOp>},
+                      {"cos", approximable<math::CosOp>, exact<math::CosOp>},
+                      {"sqrt", approximable<math::SqrtOp>, exact<math::SqrtOp>},
+                      {"rsqrt", approximable<math::RsqrtOp>, exact<math::RsqrtOp>},
+                      {"tanh", approximable<math::TanhOp>, exact<math::TanhOp>},
+                      {"erf", exact<math::ErfOp>, exact<math::ErfOp>},
+                      {"floor", exact<math::FloorOp>, exact<math::FloorOp>},
+                      {"ceil", exact<math::CeilOp>, exact<math::CeilOp>},
+                      {"sqrt_rn", exact<math::SqrtOp>, exact<math::SqrtOp>}};
+  for (auto [name, plain, inLibdevice] : inBoth) {
+    addUnary(table, name, plain);
+    addUnary(table, std::string("libdevice.") + name, inLibdevice, kFunction);
+  }
+  const std::pair<const char *, UnaryBuild> inLibdevice[] = {
+      {"asin", exact<math::AsinOp>},      {"acos", exact<math::AcosOp>},
+      {"atan", exact<math::AtanOp>},      {"tan", exact<math::TanOp>},
+      {"sinh", exact<math::SinhOp>},      {"cosh", exact<math::CoshOp>},
+      {"asinh", exact<math::AsinhOp>},    {"acosh", exact<math::AcoshOp>},
+      {"atanh", exact<math::AtanhOp>},    {"log1p", exact<math::Log1pOp>},
+      {"log10", exact<math::Log10Op>},    {"expm1", exact<math::ExpM1Op>},
+      {"cbrt", exact<math::CbrtOp>},      {"erfc", exact<math::ErfcOp>},
+      {"rint", exact<math::RoundEvenOp>}, {"nearbyint", exact<math::RoundEvenOp>},
+      {"round", exact<math::RoundOp>},    {"trunc", exact<math::TruncOp>}};
+  for (auto [name, build] : inLibdevice)
+    addUnary(table, std::string("libdevice.") + name, build, kFunction);
+  const std::pair<const char *, UnaryBuild> fast[] = {
+      {"fast_expf", approximable<math::ExpOp>},   {"fast_logf", approximable<math::LogOp>},
+      {"fast_log2f", approximable<math::Log2Op>}, {"fast_sinf", approximable<math::SinOp>},
+      {"fast_cosf", approximable<math::CosOp>},   {"fast_tanhf", approximable<math::TanhOp>}};
+  for (auto [name, build] : fast)
+    addUnary(table, std::string("libdevice.") + name, build, kFunction);
+  table.add("libdevice.abs(x)", absolute);
+  table.add("libdevice.fma(x, y, z)", fusedMultiplyAdd);
+  addBinary<math::PowFOp>(table, "libdevice.pow");
+  addBinary<math::Atan2Op>(table, "libdevice.atan2");
+  addBinary<math::CopySignOp>(table, "libdevice.copysign");
+  addBinary<arith::RemFOp>(table, "libdevice.fmod");
+  addBinary<arith::DivFOp>(table, "libdevice.div_rn");
+  addClassification<math::IsNaNOp>(table, "libdevice.isnan");
+  addClassification<math::IsInfOp>(table, "libdevice.isinf");
+  addClassification<math::IsFiniteOp>(table, "libdevice.finitef");
+  addClassification<math::IsFiniteOp>(table, "libdevice.isfinited");
+  addBitCount<math::CountLeadingZerosOp>(table, "libdevice.clz");
+  addBitCount<math::CtPopOp>(table, "libdevice.popc");
+}
+
+} // namespace sectile::lang

@@ -1,0 +1,35 @@
+#include "lang/Value.h"
+
+namespace sectile::lang {
+
+int64_t Type::elementCount() const {
+  int64_t count = 1;
+  for (int64_t extent : shape)
+    count *= extent;
+  return count;
+}
+
+std::string Type::shapeName() const {
+  if (shape.empty())
+    return "scalar";
+  std::string text;
+  for (size_t dim = 0; dim < shape.size(); ++dim)
+    text += (dim ? "x" : "") + std::to_string(shape[dim]);
+  return text;
+}
+
+std::string Type::name() const {
+  return shape.empty() ? dtype.name() : dtype.name() + "[" + shapeName() + "]";
+}
+
+std::string Operand::kindName() const {
+  if (isNone())
+    return "None";
+  if (auto *held = constant())
+    return held->kindName();
+  if (auto *held = value())
+    return held->type.name();
+  return items() ? "tuple" : "function";
+}
+
+} // namespace sectile::lang
