@@ -1,0 +1,56 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ._builtin import builtin
+from ._dtypes import float32
+
+if TYPE_CHECKING:
+    from ._dtypes import dtype as Dtype
+    from ._tensor import tensor
+
+
+@builtin
+def dot(
+    input: tensor,
+    other: tensor,
+    acc: tensor | None = None,
+    input_precision: str | None = None,
+    allow_tf32: bool | None = None,
+    max_num_imprecise_acc: int | None = None,
+    out_dtype: Dtype = float32,
+) -> tensor:
+    """The matrix product of `input` and `other`, plus `acc`.
+
+    Args:
+        input: ``[.., M, K]``; fp8, fp16, bf16, fp32, fp64 or int8.
+        other: ``[.., K, N]`` of the same dtype (different fp8 kinds may meet).
+        acc: ``[.., M, N]``, added to the product.
+        input_precision: for fp32 operands: ``"ieee"``, ``"tf32"``, ``"tf32x3"``, ``"bf16x3"`` or
+            ``"bf16x6"``. The CPU always computes in full fp32.
+        allow_tf32: older spelling of `input_precision`: True is ``"tf32"``, False ``"ieee"``.
+        max_num_imprecise_acc: for fp8 on some GPUs; ignored elsewhere.
+        out_dtype: of the result, when there is no `acc`; int8 operands give int32.
+
+    Errors: inner dimensions that differ, ranks other than 2 and 3, dtypes that do not go together.
+    """
+
+
+@builtin
+def dot_scaled(
+    lhs: tensor,
+    lhs_scale: tensor | None,
+    lhs_format: str,
+    rhs: tensor,
+    rhs_scale: tensor | None,
+    rhs_format: str,
+    acc: tensor | None = None,
+    fast_math: bool = False,
+    lhs_k_pack: bool = True,
+    rhs_k_pack: bool = True,
+    out_dtype: Dtype = float32,
+) -> tensor:
+    """A matrix product of operands in a block-scaled format (``"e2m1"``, ``"e4m3"``, ``"e5m2"``,
+    ``"bf16"``, ``"fp16"``), with one e8m0 scale per 32 elements along K."""

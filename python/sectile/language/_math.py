@@ -1,0 +1,162 @@
+"""Element by element: selection, arithmetic with options, and the elementary functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ._builtin import builtin
+
+if TYPE_CHECKING:
+    from ._tensor import tensor
+
+
+class PropagateNan:
+    """What `maximum`, `minimum` and `clamp` give when an operand is NaN."""
+
+    NONE = 0  #: the other operand
+    ALL = 0xFFFF  #: NaN
+
+
+@builtin
+def where(condition: tensor, x, y) -> tensor:
+    """``x`` where `condition` is true, else ``y``.
+
+    Args:
+        condition: int1 (other integers are compared with 0), broadcast against `x` and `y`.
+        x, y: promoted to one dtype and broadcast. Both are evaluated everywhere.
+    """
+
+
+@builtin
+def maximum(x, y, propagate_nan: int = PropagateNan.NONE) -> tensor:
+    """The greater of two values, element by element; bf16 is computed in fp32."""
+
+
+@builtin
+def minimum(x, y, propagate_nan: int = PropagateNan.NONE) -> tensor:
+    """The smaller of two values, element by element; bf16 is computed in fp32."""
+
+
+@builtin
+def clamp(x, min, max, propagate_nan: int = PropagateNan.NONE) -> tensor:
+    """`x` limited to ``[min, max]``; floating point. ``min > max`` is undefined."""
+
+
+@builtin
+def add(x, y, sanitize_overflow: bool = True) -> tensor:
+    """``x + y``; with ``debug=True`` an integer overflow stops the launch unless switched off here."""
+
+
+@builtin
+def sub(x, y, sanitize_overflow: bool = True) -> tensor:
+    """``x - y``; `sanitize_overflow` as in `add`."""
+
+
+@builtin
+def mul(x, y, sanitize_overflow: bool = True) -> tensor:
+    """``x * y``; `sanitize_overflow` as in `add`."""
+
+
+@builtin
+def abs(x) -> tensor:
+    """The absolute value; any integer or float. The least signed integer stays as it is."""
+
+
+@builtin
+def exp(x) -> tensor:
+    """e to the power of `x`; fp32 or fp64."""
+
+
+@builtin
+def exp2(x) -> tensor:
+    """2 to the power of `x`; fp32 or fp64."""
+
+
+@builtin
+def log(x) -> tensor:
+    """The natural logarithm; fp32 or fp64. NaN below 0, minus infinity at 0."""
+
+
+@builtin
+def log2(x) -> tensor:
+    """The logarithm to base 2; fp32 or fp64."""
+
+
+@builtin
+def sqrt(x) -> tensor:
+    """The square root; fp32 or fp64. NaN below 0."""
+
+
+@builtin
+def sqrt_rn(x) -> tensor:
+    """The square root of fp32, correctly rounded to nearest."""
+
+
+@builtin
+def rsqrt(x) -> tensor:
+    """One over the square root; fp32 or fp64."""
+
+
+@builtin
+def sin(x) -> tensor:
+    """The sine of an angle in radians; fp32 or fp64."""
+
+
+@builtin
+def cos(x) -> tensor:
+    """The cosine of an angle in radians; fp32 or fp64."""
+
+
+@builtin
+def tanh(x) -> tensor:
+    """The hyperbolic tangent; fp32 or fp64."""
+
+
+@builtin
+def erf(x) -> tensor:
+    """The error function; fp32 or fp64."""
+
+
+@builtin
+def floor(x) -> tensor:
+    """The greatest whole number not above `x`, as a float; fp32 or fp64."""
+
+
+@builtin
+def ceil(x) -> tensor:
+    """The least whole number not below `x`, as a float; fp32 or fp64."""
+
+
+@builtin
+def sigmoid(x) -> tensor:
+    """``1 / (1 + exp(-x))``; fp32 or fp64."""
+
+
+@builtin
+def softmax(x, dim: int | None = None, keep_dims: bool = False, ieee_rounding: bool = False) -> tensor:
+    """``exp(x - max(x)) / sum(exp(x - max(x)))`` along `dim` (the first one when None)."""
+
+
+@builtin
+def fma(x, y, z) -> tensor:
+    """``x * y + z`` with one rounding; floating point."""
+
+
+@builtin
+def fdiv(x, y, ieee_rounding: bool = False) -> tensor:
+    """``x / y`` of floats; `ieee_rounding` asks for the correctly rounded quotient."""
+
+
+@builtin
+def div_rn(x, y) -> tensor:
+    """``x / y`` of fp32, correctly rounded to nearest."""
+
+
+@builtin
+def umulhi(x, y) -> tensor:
+    """The upper half of the double-width product of two 32- or 64-bit integers, taken as unsigned."""
+
+
+@builtin
+def cdiv(x, div) -> tensor:
+    """``x / div`` rounded up, for integers: ``(x + div - 1) // div``."""

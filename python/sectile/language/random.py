@@ -1,0 +1,19 @@
+"""``tl.random``: the Philox generators."""
+
+from ._random import (
+    pair_uniform_to_normal,
+    philox,
+    philox_impl,
+    rand,
+    rand4x,
+    randint,
+    randint4x,
+    randn,
+    randn4x,
+    uint_to_uniform_float,
+)
+
+__all__ = [
+    "pair_uniform_to_normal", "philox", "philox_impl", "rand", "rand4x", "randint", "randint4x",
+    "randn", "randn4x", "uint_to_uniform_float",
+]  # fmt: skip
