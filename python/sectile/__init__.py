@@ -1,0 +1,87 @@
+"""Sectile: tile kernels in Python, compiled when they are first called.
+
+    import sectile as st
+    import sectile.language as tl
+
+    @st.jit
+    def add(x, y, out, n, BLOCK: tl.constexpr):
+        i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(out + i, tl.load(x + i, mask=i < n) + tl.load(y + i, mask=i < n), mask=i < n)
+
+    add[(st.cdiv(n, 1024),)](x, y, out, n, BLOCK=1024)
+
+Importing this module loads nothing else; each name is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from . import compiler, errors, knobs, language, runtime, testing, tools
+    from .compiler import compile
+    from .errors import (
+        ArgumentError,
+        CompilationError,
+        DeviceAssertionError,
+        InternalError,
+        LaunchError,
+        MachineError,
+        OutOfBoundsError,
+        OutOfResources,
+        SectileError,
+    )
+    from .runtime.autotuner import Autotuner, Config, Heuristics, autotune, heuristics
+    from .runtime.control import (
+        build_id,
+        clear_cache,
+        seal,
+        set_allocator,
+        set_compile_handler,
+        set_print,
+        statistics,
+    )
+    from .runtime.functions import cdiv, constexpr_function, next_power_of_2
+    from .runtime.jit import JITFunction, KernelInterface, MockTensor, TensorWrapper, jit, reinterpret
+
+_FROM = {
+    "runtime.jit": (
+        "jit", "JITFunction", "KernelInterface", "MockTensor", "TensorWrapper", "reinterpret",
+    ),
+    "runtime.functions": ("cdiv", "next_power_of_2", "constexpr_function"),
+    "runtime.autotuner": ("autotune", "heuristics", "Config", "Autotuner", "Heuristics"),
+    "runtime.control": (
+        "build_id", "clear_cache", "seal", "set_allocator", "set_compile_handler", "set_print",
+        "statistics",
+    ),
+    "compiler": ("compile",),
+    "errors": (
+        "SectileError", "ArgumentError", "CompilationError", "LaunchError", "OutOfBoundsError",
+        "DeviceAssertionError", "InternalError", "MachineError", "OutOfResources",
+    ),
+}  # fmt: skip
+_SUBMODULES = ("compiler", "errors", "knobs", "language", "runtime", "testing", "tools")
+_HOME = {name: module for module, names in _FROM.items() for name in names}
+
+__all__ = [*_HOME, *_SUBMODULES, "__version__"]
+
+
+def __getattr__(name: str):
+    from importlib import import_module
+
+    if name in _SUBMODULES:
+        return import_module(f"{__name__}.{name}")
+    home = _HOME.get(name)
+    if home is None:
+        from ._suggest import did_you_mean
+
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{did_you_mean(name, __all__)}")
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted(__all__)

@@ -1,0 +1,377 @@
+#include "Arguments.h"
+
+#include "Arrays.h"
+
+#include <unordered_map>
+
+namespace sectile::bindings {
+
+namespace {
+
+using jit::ArgumentValue;
+
+/// How values of one Python type become arguments.
+enum class Reader : uint8_t {
+  None,
+  Bool,
+  Integer,
+  Float,
+  NumpyBool,
+  IndexLike, // numpy.int32 and others with __index__
+  FloatLike, // numpy.float32 and others with __float__
+  Array,
+  Constexpr,
+  Reinterpreted, // sectile.TensorWrapper: .base read as .dtype
+  Mock,          // sectile.MockTensor: a pointer of .dtype to nothing, for warmup
+  Tuple,
+  Constant, // strings, dtypes, functions: folded whatever the parameter says
+  Dtype,    // a dtype: as Constant; in a warmup a pointer
+  Unknown,
+};
+
+struct TypeEntry {
+  Reader reader = Reader::Unknown;
+  ArrayProtocol protocol = ArrayProtocol::None;
+  const void *table = nullptr;
+};
+
+bool hasMark(PyObject *object, const char *name) {
+  py::handle type(reinterpret_cast<PyObject *>(Py_TYPE(object)));
+  return py::hasattr(type, name) && !PyType_Check(object);
+}
+
+bool derivesFrom(PyTypeObject *type, const char *name) {
+  PyObject *order = type->tp_mro;
+  for (Py_ssize_t i = 0; order && i < PyTuple_GET_SIZE(order); ++i)
+    if (!std::strcmp(reinterpret_cast<PyTypeObject *>(PyTuple_GET_ITEM(order, i))->tp_name, name))
+      return true;
+  return false;
+}
+
+TypeEntry classify(PyObject *object) {
+  PyTypeObject *type = Py_TYPE(object);
+  if (object == Py_None)
+    return {Reader::None};
+  if (PyBool_Check(object))
+    return {Reader::Bool};
+  if (hasMark(object, "__sectile_constexpr__"))
+    return {Reader::Constexpr};
+  if (hasMark(object, "__sectile_reinterpret__"))
+    return {Reader::Reinterpreted};
+  if (hasMark(object, "__sectile_mock__"))
+    return {Reader::Mock};
+  if (hasMark(object, "__sectile_dtype__") || derivesFrom(type, "torch.dtype"))
+    return {Reader::Dtype};
+  if (hasMark(object, "__sectile_jit__") || PyUnicode_Check(object) ||
+      PyObject_HasAttrString(object, "__sectile_builtin__"))
+    return {Reader::Constant};
+  if (PyLong_Check(object))
+    return {Reader::Integer};
+  if (PyFloat_Check(object))
+    return {Reader::Float};
+  if (PyTuple_Check(object) || PyList_Check(object))
+    return {Reader::Tuple};
+  if (derivesFrom(type, "numpy.bool") || derivesFrom(type, "numpy.bool_"))
+    return {Reader::NumpyBool};
+  if (derivesFrom(type, "numpy.integer"))
+    return {Reader::IndexLike};
+  if (derivesFrom(type, "numpy.generic") && type->tp_as_number && type->tp_as_number->nb_float &&
+      !derivesFrom(type, "numpy.complexfloating"))
+    return {Reader::FloatLike};
+  TypeEntry entry{Reader::Array};
+  entry.protocol = arrayProtocolOf(object, entry.table);
+  if (entry.protocol != ArrayProtocol::None)
+    return entry;
+  if (type->tp_as_number && type->tp_as_number->nb_index)
+    return {Reader::IndexLike};
+  if (type->tp_as_number && type->tp_as_number->nb_float)
+    return {Reader::FloatLike};
+  return {Reader::Unknown};
+}
+
+/// By identity of the type, which is kept alive: a small open-addressed table, as lookups are most
+/// of what reading an argument costs.
+class TypeTable {
+public:
+  TypeEntry find(PyObject *object) {
+    PyTypeObject *type = Py_TYPE(object);
+    size_t index = (reinterpret_cast<uintptr_t>(type) >> 4) % kSize;
+    for (size_t probe = 0; probe < kProbes; ++probe) {
+      Slot &slot = slots[(index + probe) % kSize];
+      if (slot.type == type) [[likely]]
+        return slot.entry;
+      if (!slot.type) {
+        TypeEntry entry = classify(object);
+        if (slot.type) // classify() ran Python code
+          return entry;
+        Py_INCREF(type);
+        slot = {type, entry};
+        return entry;
+      }
+    }
+    return classify(object);
+  }
+  void clear() {
+    for (Slot &slot : slots)
+      if (slot.type) {
+        PyTypeObject *type = slot.type;
+        slot = {};
+        Py_DECREF(type);
+      }
+  }
+
+private:
+  static constexpr size_t kSize = 128, kProbes = 8;
+  struct Slot {
+    PyTypeObject *type = nullptr;
+    TypeEntry entry;
+  };
+  Slot slots[kSize];
+};
+
+TypeTable &typeTable() {
+  static TypeTable table;
+  return table;
+}
+
+/// Constants that are no plain number, by the identity of the (immutable) object they came from.
+struct ConstantCache {
+  jit::ConstantTable table;
+  struct Known {
+    py::object object;
+    jit::ConstantTable::Entry entry;
+  };
+  std::unordered_map<PyObject *, Known> byObject;
+};
+
+ConstantCache &constantCache() {
+  // Never destroyed: kernels refer to its constants until the process ends.
+  static auto *cache = new ConstantCache;
+  return *cache;
+}
+
+void readConstantWithId(PyObject *object, ArgumentValue &result) {
+  ConstantCache &cache = constantCache();
+  if (auto found = cache.byObject.find(object); found != cache.byObject.end()) {
+    result = ArgumentValue::constantWithId(found->second.entry.id, *found->second.entry.constant);
+    return;
+  }
+  jit::ConstantTable::Entry entry = cache.table.intern(constantOf(object));
+  result = ArgumentValue::constantWithId(entry.id, *entry.constant);
+  constexpr size_t kMost = 4096; // keeps a loop over fresh objects from holding them all
+  bool isImmutable = !PyList_Check(object) && !PyDict_Check(object) && !PyTuple_Check(object);
+  if (isImmutable && cache.byObject.size() < kMost)
+    cache.byObject.emplace(object,
+                           ConstantCache::Known{py::reinterpret_borrow<py::object>(object), entry});
+}
+
+[[noreturn]] void refuse(const ReadArgument &how, const std::string &what,
+                         const std::string &help) {
+  throwCallError(how.kernelName + ": argument '" + how.parameter + "' " + what, help);
+}
+
+void readInteger(PyObject *object, const ReadArgument &how, ArgumentValue &result) {
+  int overflow = 0;
+  long long number = PyLong_AsLongLongAndOverflow(object, &overflow);
+  if (!overflow) [[likely]] {
+    if (number == -1 && PyErr_Occurred())
+      throw py::error_already_set();
+    result = ArgumentValue::integer(number);
+    return;
+  }
+  unsigned long long large = overflow > 0 ? PyLong_AsUnsignedLongLong(object) : 0;
+  if (overflow < 0 || PyErr_Occurred()) {
+    PyErr_Clear();
+    refuse(how,
+           "is " + std::string(py::str(py::handle(object))) + ", which does not fit into 64 bits",
+           "split it into several arguments");
+  }
+  result = ArgumentValue::unsignedInteger(large);
+}
+
+py::object asIndex(PyObject *object) {
+  py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(object));
+  if (!index)
+    throw py::error_already_set();
+  return index;
+}
+
+double asDouble(PyObject *object) {
+  double number = PyFloat_AsDouble(object);
+  if (number == -1.0 && PyErr_Occurred())
+    throw py::error_already_set();
+  return number;
+}
+
+lang::DType dtypeNamed(const py::handle &dtype, const ReadArgument &how) {
+  std::string name = py::hasattr(dtype, "name") ? std::string(py::str(dtype.attr("name")))
+                                                : std::string(py::str(dtype));
+  if (!name.empty() && name[0] == '*')
+    if (std::optional<lang::DType> pointer = lang::DType::parse(name))
+      return *pointer;
+  lang::ScalarKind kind = scalarKindOf(name.substr(name.rfind('.') + 1));
+  if (kind == lang::ScalarKind::Void)
+    refuse(how, "names the element type " + name + ", which kernels do not know",
+           "use one of sectile.language's dtypes");
+  return lang::DType::scalar(kind);
+}
+
+/// A pointer to nothing that is as well aligned as a fresh array.
+ArgumentValue mockPointer(lang::DType dtype) {
+  if (!dtype.isPointer)
+    dtype = lang::DType::pointer(dtype.kind);
+  return ArgumentValue::array(dtype, reinterpret_cast<const void *>(uintptr_t{4096}), 0, 0);
+}
+
+void readMock(PyObject *object, const ReadArgument &how, ArgumentValue &result) {
+  if (!how.isWarmup)
+    refuse(how, "is a MockTensor, which has no memory", "use it with kernel.warmup(...) only");
+  py::handle mock(object);
+  lang::DType dtype = dtypeNamed(mock.attr("dtype"), how);
+  if (!py::cast<bool>(py::getattr(mock, "is_scalar", py::bool_(false)))) {
+    result = mockPointer(dtype);
+    if (!py::cast<bool>(py::getattr(mock, "is_aligned", py::bool_(true))))
+      result.bits += dtype.bytes() % 16 ? 1 : 8;
+  } else if (dtype.isFloat()) {
+    result = ArgumentValue::floating(0.5, dtype);
+  } else {
+    bool aligned = py::cast<bool>(py::getattr(mock, "is_aligned", py::bool_(false)));
+    result = ArgumentValue::integer(aligned ? 16 : 3, dtype);
+  }
+}
+
+void readReinterpreted(PyObject *object, const ReadArgument &how, HeldResources &held,
+                       ArgumentValue &result) {
+  py::handle wrapper(object);
+  py::object base = wrapper.attr("base");
+  readArgument(base.ptr(), how, held, result);
+  if (result.kind != ArgumentValue::Kind::Pointer)
+    refuse(how, "reinterprets a " + typeName(base.ptr()) + ", which is not an array",
+           "sectile.reinterpret takes an array and a dtype");
+  lang::DType dtype = dtypeNamed(wrapper.attr("dtype"), how);
+  result.dtype = lang::DType::pointer(dtype.kind);
+  held.hold(std::move(base));
+}
+
+/// The value of a constexpr parameter.
+void readConstant(PyObject *object, const ReadArgument &how, ArgumentValue &result) {
+  if (PyBool_Check(object)) {
+    result = ArgumentValue::constantBool(object == Py_True);
+  } else if (PyLong_CheckExact(object)) {
+    int overflow = 0;
+    long long number = PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (overflow)
+      return readConstantWithId(object, result);
+    result = ArgumentValue::constantInteger(number);
+  } else if (PyFloat_CheckExact(object)) {
+    result = ArgumentValue::constantFloat(PyFloat_AS_DOUBLE(object));
+  } else if (object == Py_None) {
+    result = ArgumentValue::none();
+  } else {
+    TypeEntry entry = typeTable().find(object);
+    switch (entry.reader) {
+    case Reader::Constexpr: {
+      py::object inner = py::handle(object).attr("value");
+      return readConstant(inner.ptr(), how, result);
+    }
+    case Reader::NumpyBool:
+      result = ArgumentValue::constantBool(PyObject_IsTrue(object) == 1);
+      return;
+    case Reader::IndexLike: {
+      py::object index = asIndex(object);
+      return readConstant(index.ptr(), how, result);
+    }
+    case Reader::FloatLike:
+      result = ArgumentValue::constantFloat(asDouble(object));
+      return;
+    case Reader::Array:
+      refuse(how, "is a " + typeName(object) + ", but the parameter is a tl.constexpr",
+             "pass a number, string, dtype, tuple or @jit function, or drop the tl.constexpr "
+             "annotation");
+    default:
+      return readConstantWithId(object, result);
+    }
+  }
+}
+
+} // namespace
+
+HeldResources::~HeldResources() {
+  for (auto &buffer : buffers)
+    if (buffer->obj)
+      PyBuffer_Release(buffer.get());
+}
+
+Py_buffer &HeldResources::newBuffer() {
+  buffers.push_back(std::make_unique<Py_buffer>());
+  *buffers.back() = {};
+  return *buffers.back();
+}
+
+void readArgument(PyObject *object, const ReadArgument &how, HeldResources &held,
+                  ArgumentValue &result) {
+  if (how.isConstexpr)
+    return readConstant(object, how, result);
+  if (PyLong_CheckExact(object))
+    return readInteger(object, how, result);
+  TypeEntry entry = typeTable().find(object);
+  switch (entry.reader) {
+  case Reader::Array:
+    return readArray(entry.protocol, entry.table, object, how, held, result);
+  case Reader::Float:
+    result = ArgumentValue::floating(PyFloat_AS_DOUBLE(object));
+    return;
+  case Reader::None:
+    result = ArgumentValue::none();
+    return;
+  case Reader::Bool:
+    result = ArgumentValue::boolean(object == Py_True);
+    return;
+  case Reader::Integer:
+    return readInteger(object, how, result);
+  case Reader::NumpyBool:
+    result = ArgumentValue::boolean(PyObject_IsTrue(object) == 1);
+    return;
+  case Reader::IndexLike: {
+    py::object index = asIndex(object);
+    return readInteger(index.ptr(), how, result);
+  }
+  case Reader::FloatLike:
+    result = ArgumentValue::floating(asDouble(object));
+    return;
+  case Reader::Constexpr:
+  case Reader::Constant:
+    return readConstant(object, how, result);
+  case Reader::Dtype:
+    if (!how.isWarmup)
+      return readConstant(object, how, result);
+    result = mockPointer(dtypeNamed(object, how));
+    return;
+  case Reader::Mock:
+    return readMock(object, how, result);
+  case Reader::Reinterpreted:
+    return readReinterpreted(object, how, held, result);
+  case Reader::Tuple: {
+    py::object items = py::reinterpret_steal<py::object>(PySequence_Tuple(object));
+    for (py::handle item : items)
+      if (typeTable().find(item.ptr()).reader == Reader::Array)
+        refuse(how, "is a " + typeName(object) + " that holds an array",
+               "pass each array as a parameter of its own; a tuple may hold constants only");
+    return readConstantWithId(items.ptr(), result);
+  }
+  case Reader::Unknown:
+    break;
+  }
+  refuse(how, "is a " + typeName(object) + ", which cannot be passed to a kernel",
+         "pass a NumPy array, a torch tensor, anything with __dlpack__ or __array_interface__, a "
+         "number, "
+         "or None; constants go to tl.constexpr parameters");
+}
+
+void clearArgumentCaches() {
+  typeTable().clear();
+  clearArrayCaches();
+  constantCache().byObject.clear();
+}
+
+} // namespace sectile::bindings

@@ -1,0 +1,439 @@
+#include "Arrays.h"
+
+#include "Dlpack.h"
+
+#include <cstring>
+#include <string_view>
+
+namespace sectile::bindings {
+
+namespace {
+
+using jit::ArgumentValue;
+using lang::DType;
+using lang::ScalarKind;
+
+[[noreturn]] void refuse(const ReadArgument &how, const std::string &what,
+                         const std::string &help) {
+  throwCallError(how.kernelName + ": argument '" + how.parameter + "' " + what, help);
+}
+
+[[noreturn]] void refuseDtype(const ReadArgument &how, const std::string &dtype) {
+  refuse(how, "has element type " + dtype + ", which kernels do not know",
+         "convert it to a bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32, "
+         "float64 or "
+         "float8 array");
+}
+
+[[noreturn]] void refuseDevice(const ReadArgument &how, const std::string &device) {
+  refuse(how, "is on device " + device + ", for which there is no back end",
+         "move it to the CPU; `sectile doctor` says which back ends were found");
+}
+
+/// Elements may lie below the address (negative strides), so both ends are computed.
+template <class Extent, class Stride>
+void setRange(ArgumentValue &value, int rank, const Extent *shape, const Stride *strides,
+              int64_t strideBytes, int64_t itemBytes) {
+  int64_t low = 0, high = 0, contiguous = 1;
+  for (int i = rank - 1; i >= 0; --i) {
+    if (shape[i] == 0) {
+      value.rangeBegin = value.rangeEnd = value.bits;
+      return;
+    }
+    int64_t stride =
+        strides ? static_cast<int64_t>(strides[i]) * strideBytes : contiguous * itemBytes;
+    contiguous *= shape[i];
+    int64_t reach = (static_cast<int64_t>(shape[i]) - 1) * stride;
+    (reach < 0 ? low : high) += reach;
+  }
+  value.rangeBegin = value.bits + static_cast<uint64_t>(low);
+  value.rangeEnd = value.bits + static_cast<uint64_t>(high + itemBytes);
+}
+
+//-- NumPy ----------------------------------------------------------------------------------------
+
+/// The public part of NumPy's array object, unchanged since NumPy 1.7. Declared here so that
+/// neither building nor importing needs NumPy; checkNumpyLayout compares it with what Python code
+/// sees.
+struct NumpyArray {
+  PyObject_HEAD char *data;
+  int rank;
+  Py_ssize_t *shape;
+  Py_ssize_t *strides;
+  PyObject *base;
+  PyObject *descr;
+  int flags;
+};
+constexpr int kNumpyWriteable = 0x0400;
+
+bool checkNumpyLayout(PyObject *object) {
+  auto *array = reinterpret_cast<NumpyArray *>(object);
+  py::object interface = py::handle(object).attr("__array_interface__");
+  py::tuple data = interface["data"];
+  py::tuple shape = interface["shape"];
+  if (py::cast<uintptr_t>(data[0]) != reinterpret_cast<uintptr_t>(array->data) ||
+      py::len(shape) != static_cast<size_t>(array->rank) ||
+      py::cast<bool>(data[1]) == bool(array->flags & kNumpyWriteable) ||
+      !py::handle(object).attr("dtype").is(array->descr))
+    return false;
+  for (int i = 0; i < array->rank; ++i)
+    if (py::cast<Py_ssize_t>(shape[static_cast<size_t>(i)]) != array->shape[i])
+      return false;
+  return true;
+}
+
+/// Element types by the identity of dtype objects, which are few and live long.
+class DtypeCache {
+public:
+  ScalarKind find(PyObject *dtype) const {
+    for (size_t i = 0; i < count; ++i)
+      if (entries[i].object == dtype)
+        return entries[i].kind;
+    return ScalarKind::Void;
+  }
+  void add(PyObject *dtype, ScalarKind kind) {
+    if (count == kCapacity)
+      return;
+    Py_INCREF(dtype);
+    entries[count++] = {dtype, kind};
+  }
+  void clear() {
+    while (count)
+      Py_DECREF(entries[--count].object);
+  }
+
+private:
+  static constexpr size_t kCapacity = 32;
+  struct Entry {
+    PyObject *object;
+    ScalarKind kind;
+  };
+  Entry entries[kCapacity];
+  size_t count = 0;
+};
+
+DtypeCache &dtypeCache() {
+  static DtypeCache cache;
+  return cache;
+}
+
+ScalarKind numpyKind(PyObject *descr, const ReadArgument &how) {
+  ScalarKind kind = dtypeCache().find(descr);
+  if (kind != ScalarKind::Void) [[likely]]
+    return kind;
+  py::handle dtype(descr);
+  if (!py::cast<bool>(dtype.attr("isnative")))
+    refuse(how,
+           "has elements in foreign byte order (" + std::string(py::str(dtype.attr("str"))) + ")",
+           "convert it with x.astype(x.dtype.newbyteorder('='))");
+  std::string name = py::str(dtype.attr("name"));
+  kind = scalarKindOf(name);
+  if (kind == ScalarKind::Void)
+    refuseDtype(how, name);
+  dtypeCache().add(descr, kind);
+  return kind;
+}
+
+void readNumpy(PyObject *object, const ReadArgument &how, ArgumentValue &result) {
+  auto *array = reinterpret_cast<NumpyArray *>(object);
+  ScalarKind kind = numpyKind(array->descr, how);
+  result =
+      ArgumentValue::pointer(DType::pointer(kind), array->data, !(array->flags & kNumpyWriteable));
+  if (how.wantsRange)
+    setRange(result, array->rank, array->shape, array->strides, 1, DType::scalar(kind).bytes());
+}
+
+//-- DLPack ---------------------------------------------------------------------------------------
+
+ScalarKind dlpackKind(DLDataType type) {
+  if (type.lanes != 1)
+    return ScalarKind::Void;
+  auto sized = [&](ScalarKind of8, ScalarKind of16, ScalarKind of32, ScalarKind of64) {
+    switch (type.bits) {
+    case 8:
+      return of8;
+    case 16:
+      return of16;
+    case 32:
+      return of32;
+    case 64:
+      return of64;
+    default:
+      return ScalarKind::Void;
+    }
+  };
+  switch (type.code) {
+  case kDLInt:
+    return sized(ScalarKind::Int8, ScalarKind::Int16, ScalarKind::Int32, ScalarKind::Int64);
+  case kDLUInt:
+    return sized(ScalarKind::UInt8, ScalarKind::UInt16, ScalarKind::UInt32, ScalarKind::UInt64);
+  case kDLFloat:
+    return sized(ScalarKind::Void, ScalarKind::Float16, ScalarKind::Float32, ScalarKind::Float64);
+  case kDLBfloat:
+    return type.bits == 16 ? ScalarKind::BFloat16 : ScalarKind::Void;
+  case kDLBool:
+    return type.bits == 8 ? ScalarKind::Int1 : ScalarKind::Void;
+  case kDLFloat8E4M3FN:
+    return ScalarKind::Float8E4NV;
+  case kDLFloat8E4M3FNUZ:
+    return ScalarKind::Float8E4B8;
+  case kDLFloat8E5M2:
+    return ScalarKind::Float8E5;
+  case kDLFloat8E5M2FNUZ:
+    return ScalarKind::Float8E5B16;
+  default:
+    return ScalarKind::Void;
+  }
+}
+
+void readDlTensor(const DLTensor &tensor, bool isReadOnly, PyObject *object,
+                  const ReadArgument &how, ArgumentValue &result) {
+  if (tensor.device.type != kDLCPU) [[unlikely]] {
+    py::object device = py::getattr(object, "device", py::none());
+    refuseDevice(how, device.is_none() ? "of DLPack kind " + std::to_string(tensor.device.type)
+                                       : std::string(py::str(device)));
+  }
+  ScalarKind kind = dlpackKind(tensor.dtype);
+  if (kind == ScalarKind::Void) [[unlikely]] {
+    py::object dtype = py::getattr(object, "dtype", py::none());
+    refuseDtype(how, dtype.is_none() ? "of DLPack code " + std::to_string(tensor.dtype.code)
+                                     : std::string(py::str(dtype)));
+  }
+  result = ArgumentValue::pointer(
+      DType::pointer(kind), static_cast<const char *>(tensor.data) + tensor.byteOffset, isReadOnly);
+  if (how.wantsRange) {
+    int64_t bytes = DType::scalar(kind).bytes();
+    setRange(result, tensor.rank, tensor.shape, tensor.strides, bytes, bytes);
+  }
+}
+
+void readDataPointer(PyObject *object, const ReadArgument &how, ArgumentValue &result);
+
+void readExchange(const DLPackExchangeAPI *api, PyObject *object, const ReadArgument &how,
+                  ArgumentValue &result) {
+  DLTensor tensor{};
+  if (api->tensorFromPyObject(object, &tensor) != 0) [[unlikely]] {
+    PyErr_Clear();
+    return readDataPointer(object, how, result); // says better what is wrong, if it is
+  }
+  readDlTensor(tensor, false, object, how, result);
+}
+
+void readDlpack(PyObject *object, const ReadArgument &how, HeldResources &held,
+                ArgumentValue &result) {
+  py::handle array(object);
+  py::tuple device = array.attr("__dlpack_device__")();
+  if (py::cast<int>(device[0]) != kDLCPU)
+    refuseDevice(how, "of DLPack kind " + std::to_string(py::cast<int>(device[0])));
+  py::object capsule;
+  try {
+    capsule = array.attr("__dlpack__")(py::arg("max_version") = py::make_tuple(1, 0));
+  } catch (py::error_already_set &error) {
+    if (!error.matches(PyExc_TypeError))
+      throw;
+    capsule = array.attr("__dlpack__")();
+  }
+  // The capsule stays unconsumed: its destructor gives the memory back when `held` lets go of it.
+  if (PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned")) {
+    auto *managed = static_cast<DLManagedTensorVersioned *>(
+        PyCapsule_GetPointer(capsule.ptr(), "dltensor_versioned"));
+    if (managed->version.major > 1)
+      refuse(how,
+             "speaks DLPack " + std::to_string(managed->version.major) + ", newer than known here",
+             "pass a NumPy array or a torch tensor");
+    readDlTensor(managed->tensor, managed->flags & kDLReadOnly, object, how, result);
+  } else if (PyCapsule_IsValid(capsule.ptr(), "dltensor")) {
+    auto *managed = static_cast<DLManagedTensor *>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
+    readDlTensor(managed->tensor, false, object, how, result);
+  } else {
+    refuse(how, "has a __dlpack__ method that does not return a DLPack capsule",
+           "pass a NumPy array or a torch tensor");
+  }
+  held.hold(std::move(capsule));
+}
+
+//-- The slow ways --------------------------------------------------------------------------------
+
+std::string lastPart(const std::string &name) {
+  return name.substr(name.rfind('.') + 1);
+}
+
+void readDataPointer(PyObject *object, const ReadArgument &how, ArgumentValue &result) {
+  py::handle array(object);
+  py::object device = py::getattr(array, "device", py::none());
+  if (!device.is_none()) {
+    std::string text = py::str(device);
+    if (text.rfind("cpu", 0) != 0)
+      refuseDevice(how, text);
+  }
+  py::object dtype = array.attr("dtype");
+  ScalarKind kind = dtypeCache().find(dtype.ptr());
+  if (kind == ScalarKind::Void) {
+    std::string name = py::str(dtype);
+    kind = scalarKindOf(lastPart(name));
+    if (kind == ScalarKind::Void)
+      refuseDtype(how, name);
+    dtypeCache().add(dtype.ptr(), kind);
+  }
+  result = ArgumentValue::pointer(
+      DType::pointer(kind),
+      reinterpret_cast<const void *>(py::cast<uintptr_t>(array.attr("data_ptr")())));
+  if (!how.wantsRange || !py::hasattr(array, "shape") || !py::hasattr(array, "stride"))
+    return;
+  auto shape = py::cast<std::vector<int64_t>>(py::tuple(array.attr("shape")));
+  auto strides = py::cast<std::vector<int64_t>>(py::tuple(array.attr("stride")()));
+  int64_t bytes = DType::scalar(kind).bytes();
+  setRange(result, static_cast<int>(shape.size()), shape.data(), strides.data(), bytes, bytes);
+}
+
+void readArrayInterface(PyObject *object, const ReadArgument &how, HeldResources &held,
+                        ArgumentValue &result) {
+  py::object interface = py::handle(object).attr("__array_interface__");
+  if (!py::isinstance<py::dict>(interface) || !interface.contains("data") ||
+      !interface.contains("typestr") || !interface.contains("shape"))
+    refuse(how, "has an __array_interface__ without data, typestr or shape",
+           "see the NumPy documentation of the array interface, version 3");
+  py::object data = interface["data"];
+  if (!py::isinstance<py::tuple>(data) || py::len(data) != 2)
+    refuse(how, "has an __array_interface__ whose data is not an (address, read-only) pair",
+           "pass a NumPy array instead: numpy.asarray(x)");
+  std::string type = py::str(interface["typestr"]);
+  ScalarKind kind = ScalarKind::Void;
+  if (type.size() >= 3 && (type[0] == '<' || type[0] == '|')) {
+    static constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+        {"b1", "bool"},   {"i1", "int8"},    {"i2", "int16"},   {"i4", "int32"},
+        {"i8", "int64"},  {"u1", "uint8"},   {"u2", "uint16"},  {"u4", "uint32"},
+        {"u8", "uint64"}, {"f2", "float16"}, {"f4", "float32"}, {"f8", "float64"}};
+    for (auto [code, name] : kNames)
+      if (code == std::string_view(type).substr(1))
+        kind = scalarKindOf(std::string(name));
+  }
+  if (kind == ScalarKind::Void)
+    refuseDtype(how, type);
+  py::tuple pair = data;
+  result = ArgumentValue::pointer(DType::pointer(kind),
+                                  reinterpret_cast<const void *>(py::cast<uintptr_t>(pair[0])),
+                                  py::cast<bool>(pair[1]));
+  if (how.wantsRange) {
+    auto shape = py::cast<std::vector<int64_t>>(interface["shape"]);
+    py::object given =
+        interface.contains("strides") ? py::object(interface["strides"]) : py::none();
+    std::vector<int64_t> strides;
+    if (!given.is_none())
+      strides = py::cast<std::vector<int64_t>>(given);
+    setRange(result, static_cast<int>(shape.size()), shape.data(),
+             given.is_none() ? nullptr : strides.data(), 1, DType::scalar(kind).bytes());
+  }
+  held.hold(std::move(interface));
+}
+
+void readBuffer(PyObject *object, const ReadArgument &how, HeldResources &held,
+                ArgumentValue &result) {
+  Py_buffer &view = held.newBuffer();
+  bool isReadOnly = false;
+  if (PyObject_GetBuffer(object, &view, PyBUF_RECORDS) != 0) {
+    PyErr_Clear();
+    isReadOnly = true;
+    if (PyObject_GetBuffer(object, &view, PyBUF_RECORDS_RO) != 0) {
+      std::string why = takePythonError();
+      refuse(how, "does not show its memory (" + why + ")", "pass a NumPy array instead");
+    }
+  }
+  std::string_view format = view.format ? view.format : "B";
+  if (!format.empty() && (format[0] == '@' || format[0] == '=' || format[0] == '<'))
+    format.remove_prefix(1);
+  ScalarKind kind = ScalarKind::Void;
+  if (format.size() == 1) {
+    bool isSigned = std::strchr("bhilqn", format[0]), isUnsigned = std::strchr("BHILQN", format[0]);
+    if (isSigned || isUnsigned)
+      kind = scalarKindOf((isSigned ? "int" : "uint") + std::to_string(view.itemsize * 8));
+    else if (std::strchr("efd", format[0]))
+      kind = scalarKindOf("float" + std::to_string(view.itemsize * 8));
+    else if (format[0] == '?')
+      kind = ScalarKind::Int1;
+  }
+  if (kind == ScalarKind::Void)
+    refuseDtype(how, "'" + std::string(format) + "' (a buffer format)");
+  result = ArgumentValue::pointer(DType::pointer(kind), view.buf, isReadOnly || view.readonly);
+  if (how.wantsRange)
+    setRange(result, view.ndim, view.shape, view.strides, 1, view.itemsize);
+}
+
+bool isNumpyArrayType(PyTypeObject *type) {
+  // By name, so that NumPy need not be imported; subclasses have the same struct.
+  PyObject *order = type->tp_mro;
+  if (!order)
+    return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order); ++i)
+    if (!std::strcmp(reinterpret_cast<PyTypeObject *>(PyTuple_GET_ITEM(order, i))->tp_name,
+                     "numpy.ndarray"))
+      return true;
+  return false;
+}
+
+} // namespace
+
+ScalarKind scalarKindOf(const std::string &name) {
+  if (name == "bool")
+    return ScalarKind::Int1;
+  std::optional<DType> dtype = DType::parse(name);
+  return dtype && !dtype->isPointer ? dtype->kind : ScalarKind::Void;
+}
+
+ArrayProtocol arrayProtocolOf(PyObject *object, const void *&table) {
+  py::handle array(object);
+  py::handle type(reinterpret_cast<PyObject *>(Py_TYPE(object)));
+  if (isNumpyArrayType(Py_TYPE(object)) && checkNumpyLayout(object))
+    return ArrayProtocol::Numpy;
+  if (py::hasattr(type, "__dlpack_c_exchange_api__")) {
+    py::object capsule = type.attr("__dlpack_c_exchange_api__");
+    if (PyCapsule_IsValid(capsule.ptr(), kExchangeCapsuleName)) {
+      auto *api = static_cast<const DLPackExchangeAPI *>(
+          PyCapsule_GetPointer(capsule.ptr(), kExchangeCapsuleName));
+      if (api->header.version.major == 1 && api->tensorFromPyObject) {
+        table = api;
+        return ArrayProtocol::DlpackExchange;
+      }
+    }
+  }
+  if (py::hasattr(array, "data_ptr") && py::hasattr(array, "dtype"))
+    return ArrayProtocol::DataPointer;
+  if (py::hasattr(array, "__array_interface__"))
+    return ArrayProtocol::ArrayInterface;
+  if (py::hasattr(array, "__cuda_array_interface__"))
+    return ArrayProtocol::CudaArrayInterface;
+  if (py::hasattr(array, "__dlpack__") && py::hasattr(array, "__dlpack_device__"))
+    return ArrayProtocol::Dlpack;
+  if (PyObject_CheckBuffer(object) && !PyBytes_Check(object))
+    return ArrayProtocol::Buffer;
+  return ArrayProtocol::None;
+}
+
+void readArray(ArrayProtocol protocol, const void *table, PyObject *object, const ReadArgument &how,
+               HeldResources &held, ArgumentValue &result) {
+  switch (protocol) {
+  case ArrayProtocol::Numpy:
+    return readNumpy(object, how, result);
+  case ArrayProtocol::DlpackExchange:
+    return readExchange(static_cast<const DLPackExchangeAPI *>(table), object, how, result);
+  case ArrayProtocol::DataPointer:
+    return readDataPointer(object, how, result);
+  case ArrayProtocol::ArrayInterface:
+    return readArrayInterface(object, how, held, result);
+  case ArrayProtocol::CudaArrayInterface:
+    refuseDevice(how, "cuda");
+  case ArrayProtocol::Dlpack:
+    return readDlpack(object, how, held, result);
+  case ArrayProtocol::Buffer:
+    return readBuffer(object, how, held, result);
+  case ArrayProtocol::None:
+    break;
+  }
+  refuse(how, "is not an array", "pass a NumPy array or a torch tensor");
+}
+
+void clearArrayCaches() {
+  dtypeCache().clear();
+}
+
+} // namespace sectile::bindings

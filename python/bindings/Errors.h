@@ -1,0 +1,27 @@
+//===-- Errors.h - our errors as Python exceptions
+//-----------------------------------------------===//
+// The classes live in sectile/errors.py. Everything here sets the Python error and throws
+// py::error_already_set; the edges (vectorcall, slots) turn that into NULL.
+//
+//   throwCallError("softmax: argument 'cols' is missing", "the parameters are out, in, cols");
+#pragma once
+
+#include "jit/Status.h"
+
+#include <pybind11/pybind11.h>
+#include <string>
+
+namespace sectile::bindings {
+
+namespace py = pybind11;
+
+/// sectile.errors.ArgumentError: the call is wrong, not the kernel.
+[[noreturn]] void throwCallError(const std::string &message, const std::string &help = {});
+/// The class that fits the kind of `error`.
+[[noreturn]] void throwError(const jit::Error &error);
+/// What is pending, as "ValueError: text"; clears it.
+std::string takePythonError();
+/// "dict", "numpy.ndarray": a type as a user would write it.
+std::string typeName(PyObject *object);
+
+} // namespace sectile::bindings

@@ -1,0 +1,143 @@
+#include "LaunchOptions.h"
+
+#include <iterator>
+
+namespace sectile::bindings {
+
+namespace {
+
+enum class Option { Warps, Stages, Ctas, MaxRegisters, FpFusion, Debug, SanitizeOverflow, Check };
+
+struct OptionName {
+  const char *name;
+  Option option;
+};
+constexpr OptionName kOptions[] = {
+    {"num_warps", Option::Warps},
+    {"num_stages", Option::Stages},
+    {"num_ctas", Option::Ctas},
+    {"maxnreg", Option::MaxRegisters},
+    {"enable_fp_fusion", Option::FpFusion},
+    {"debug", Option::Debug},
+    {"sanitize_overflow", Option::SanitizeOverflow},
+    {"check", Option::Check},
+};
+
+/// The names as interned Python strings: keywords of call sites are interned too.
+PyObject *const *internedNames() {
+  static PyObject *names[std::size(kOptions)] = {};
+  if (!names[0])
+    for (size_t i = 0; i < std::size(kOptions); ++i)
+      names[i] = PyUnicode_InternFromString(kOptions[i].name);
+  return names;
+}
+
+int32_t readCount(PyObject *value, const char *name, int64_t least, int64_t most, bool powerOfTwo,
+                  const std::string &kernelName) {
+  py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(value));
+  int overflow = 0;
+  long long number = index ? PyLong_AsLongLongAndOverflow(index.ptr(), &overflow) : 0;
+  if (!index || overflow || number < least || number > most ||
+      (powerOfTwo && (number & (number - 1)) != 0)) {
+    PyErr_Clear();
+    std::string allowed = (powerOfTwo ? "a power of two from " : "an int from ") +
+                          std::to_string(least) + " to " + std::to_string(most);
+    throwCallError(kernelName + ": " + name + " is " + std::string(py::repr(value)) + ", not " +
+                   allowed);
+  }
+  return static_cast<int32_t>(number);
+}
+
+bool readFlag(PyObject *value, const char *name, const std::string &kernelName) {
+  int truth = value == Py_None ? 0 : PyObject_IsTrue(value);
+  if (truth < 0) {
+    PyErr_Clear();
+    throwCallError(kernelName + ": " + name + " is " + std::string(py::repr(value)) +
+                   ", not True or False");
+  }
+  return truth == 1;
+}
+
+} // namespace
+
+const std::vector<std::string> &LaunchOptions::names() {
+  static const auto *names = [] {
+    auto *result = new std::vector<std::string>;
+    for (const OptionName &option : kOptions)
+      result->push_back(option.name);
+    return result;
+  }();
+  return *names;
+}
+
+bool LaunchOptions::set(PyObject *keyword, PyObject *value, const std::string &kernelName) {
+  PyObject *const *names = internedNames();
+  size_t index = 0;
+  while (index < std::size(kOptions) && names[index] != keyword)
+    ++index;
+  if (index == std::size(kOptions))
+    for (index = 0; index < std::size(kOptions); ++index)
+      if (PyUnicode_CompareWithASCIIString(keyword, kOptions[index].name) == 0)
+        break;
+  if (index == std::size(kOptions))
+    return false;
+  const char *name = kOptions[index].name;
+  switch (kOptions[index].option) {
+  case Option::Warps:
+    warpCount = readCount(value, name, 1, 64, true, kernelName);
+    return true;
+  case Option::Stages:
+    stageCount = readCount(value, name, 0, 64, false, kernelName);
+    return true;
+  case Option::Ctas:
+    ctaCount = readCount(value, name, 1, 16, true, kernelName);
+    return true;
+  case Option::MaxRegisters:
+    maxRegisters = value == Py_None ? 0 : readCount(value, name, 1, 1024, false, kernelName);
+    return true;
+  case Option::FpFusion:
+    enableFpFusion = readFlag(value, name, kernelName);
+    return true;
+  case Option::Debug:
+    debug = readFlag(value, name, kernelName);
+    return true;
+  case Option::SanitizeOverflow:
+    sanitizeOverflow = readFlag(value, name, kernelName);
+    return true;
+  case Option::Check:
+    if (value == Py_None) {
+      checkBounds = false;
+    } else if (PyUnicode_Check(value) && (PyUnicode_CompareWithASCIIString(value, "bounds") == 0 ||
+                                          PyUnicode_CompareWithASCIIString(value, "") == 0)) {
+      checkBounds = PyUnicode_GET_LENGTH(value) != 0;
+    } else {
+      throwCallError(
+          kernelName + ": check is " + std::string(py::repr(value)) + ", not 'bounds'",
+          "check='bounds' stops a launch at the first access outside the argument arrays");
+    }
+    return true;
+  }
+  return false;
+}
+
+uint64_t LaunchOptions::word() const {
+  return uint64_t(warpCount) | uint64_t(stageCount) << 8 | uint64_t(ctaCount) << 16 |
+         uint64_t(maxRegisters) << 24 | uint64_t(enableFpFusion) << 40 | uint64_t(debug) << 41 |
+         uint64_t(sanitizeOverflow) << 42 | uint64_t(checkBounds) << 43;
+}
+
+backends::CompileOptions LaunchOptions::compileOptions() const {
+  backends::CompileOptions options;
+  options.warpCount = warpCount;
+  options.stageCount = stageCount;
+  options.ctaCount = ctaCount;
+  options.maxRegisters = maxRegisters;
+  options.enableFpFusion = enableFpFusion;
+  options.debug = debug;
+  // As in Triton, overflow checks come with debug=True only.
+  options.sanitizeOverflow = sanitizeOverflow && debug;
+  options.checkBounds = checkBounds;
+  return options;
+}
+
+} // namespace sectile::bindings

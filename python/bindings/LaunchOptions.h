@@ -1,0 +1,27 @@
+//===-- LaunchOptions.h - kernel[grid](..., num_warps=8)
+//--------------------------------------------===//
+// The keywords of a launch that are not parameters of the kernel. All of them select a variant, so
+// they are packed into one word of its key.
+#pragma once
+
+#include "Errors.h"
+#include "backends/CompileOptions.h"
+
+#include <optional>
+
+namespace sectile::bindings {
+
+struct LaunchOptions {
+  int32_t warpCount = 4, stageCount = 3, ctaCount = 1, maxRegisters = 0;
+  bool enableFpFusion = true, debug = false, sanitizeOverflow = true, checkBounds = false;
+
+  /// One keyword and its value. False when there is no such option; throws when the value is wrong.
+  bool set(PyObject *keyword, PyObject *value, const std::string &kernelName);
+  /// Different options, different words.
+  uint64_t word() const;
+  backends::CompileOptions compileOptions() const;
+
+  static const std::vector<std::string> &names();
+};
+
+} // namespace sectile::bindings

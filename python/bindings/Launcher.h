@@ -1,0 +1,90 @@
+//===-- Launcher.h - kernel[grid](arguments) from Python
+//---------------------------------------------===//
+// Two heap types of the C API, because a launch must cost no more than a few hundred nanoseconds
+// here:
+//
+//   KernelBase  what @sectile.jit's JITFunction derives from; kernel[grid] gives a
+//   Launcher    whose vectorcall binds the arguments, classifies them, finds the variant and runs
+//   it
+//
+//   kernel[grid](x, y, n, BLOCK=64)
+//     bind -> watches hold? -> readArgument each -> Specializer::bind -> KernelTable::find ->
+//     launch
+//                  | no                                                     | none
+//           Python: _snapshot()                                      VariantCompiler.cpp
+//
+// Everything runs under the GIL up to Kernel::launch.
+#pragma once
+
+#include "Arguments.h"
+#include "LaunchOptions.h"
+
+#include <unordered_map>
+
+namespace sectile::bindings {
+
+/// Something a kernel's source refers to, and what it was when the source was digested. As long as
+/// all hold, the digest does.
+struct Watch {
+  enum class Kind : uint8_t {
+    Dictionary, // holder[name] is expected (null: absent)
+    Cell,       // the closure cell holder contains expected
+    Attribute,  // getattr(holder, name) is expected
+    Text,       // repr(holder) == expected: lists and dictionaries, which change in place
+  };
+  Kind kind;
+  py::object holder, name, expected;
+
+  bool holds() const;
+};
+
+/// What a KernelBase object knows; made by its _configure method.
+struct KernelState {
+  std::string name;
+  std::vector<std::string> parameterNames;
+  std::vector<py::object> internedNames;
+  /// Null where there is no default.
+  std::vector<py::object> defaults;
+  /// Parameters from here on are keyword-only.
+  size_t positionalCount = 0;
+  std::unique_ptr<jit::Specializer> specializer;
+  LaunchOptions options;
+
+  jit::KernelTable table;
+  /// The Python face of each variant.
+  std::unordered_map<const jit::Kernel *, py::object> compiled;
+
+  /// Of the source and all it refers to, as of the last time the watches were set up.
+  std::string sourceDigest;
+  /// Numbers the digests seen; part of each variant's key.
+  uint64_t version = 0;
+  std::unordered_map<std::string, uint64_t> versions;
+  std::vector<Watch> watches;
+  bool isDigested = false;
+};
+
+/// A launch as Python wrote it.
+struct LaunchCall {
+  PyObject *kernel; // the JITFunction
+  PyObject *grid;   // null in a warmup without one
+  PyObject *const *arguments;
+  size_t positionalCount;
+  PyObject *keywordNames; // tuple or null
+  bool isWarmup;
+};
+
+/// Runs it. Returns a new reference to the compiled kernel, or null with the Python error set.
+PyObject *launch(KernelState &state, const LaunchCall &call) noexcept;
+
+/// On a miss: gets the variant from the runtime. The GIL is given up meanwhile.
+std::shared_ptr<const jit::Kernel> getVariant(KernelState &state, PyObject *kernel,
+                                              std::span<const jit::ArgumentValue> values,
+                                              const LaunchOptions &options);
+
+/// The Python object for a compiled kernel.
+py::object wrapCompiledKernel(std::shared_ptr<const jit::Kernel> kernel);
+
+void registerLauncherTypes(py::module_ &module);
+void registerCompiledKernel(py::module_ &module);
+
+} // namespace sectile::bindings

@@ -1,0 +1,251 @@
+// One launch, from the call's arguments to the kernel's end. The order of the steps is that of the
+// drawing in Launcher.h.
+
+#include "Grid.h"
+#include "Launcher.h"
+#include "lang/Diagnostics.h"
+
+#include <cstdlib>
+
+namespace sectile::bindings {
+
+namespace {
+
+/// Fixed room for the usual case, the heap beyond.
+template <class T, size_t Inline>
+class Room {
+public:
+  explicit Room(size_t count) {
+    if (count > Inline)
+      heap = std::make_unique<T[]>(count);
+  }
+  T *data() { return heap ? heap.get() : fixed; }
+
+private:
+  T fixed[Inline];
+  std::unique_ptr<T[]> heap;
+};
+
+constexpr size_t kUsualParameters = 24;
+
+std::string listNames(const KernelState &state) {
+  std::string text;
+  for (const std::string &name : state.parameterNames)
+    text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "the kernel has no parameters" : "the parameters are " + text;
+}
+
+[[noreturn]] void throwUnknownKeyword(const KernelState &state, PyObject *keyword) {
+  std::string name = py::str(keyword);
+  std::vector<std::string> known = state.parameterNames;
+  known.insert(known.end(), LaunchOptions::names().begin(), LaunchOptions::names().end());
+  std::string closest = lang::closestName(name, known);
+  throwCallError(state.name + ": unknown argument '" + name + "'" +
+                     (closest.empty() ? "" : "; did you mean '" + closest + "'?"),
+                 listNames(state) +
+                     "; launch options are num_warps, num_stages, num_ctas, maxnreg, "
+                     "enable_fp_fusion, debug, sanitize_overflow, check");
+}
+
+size_t parameterIndex(const KernelState &state, PyObject *keyword) {
+  size_t count = state.internedNames.size();
+  for (size_t i = 0; i < count; ++i)
+    if (state.internedNames[i].ptr() == keyword)
+      return i;
+  for (size_t i = 0; i < count; ++i)
+    if (PyUnicode_Compare(state.internedNames[i].ptr(), keyword) == 0)
+      return i;
+  return count;
+}
+
+/// Gives every parameter its argument: by position, by name, by default. Borrowed references.
+void bindParameters(const KernelState &state, const LaunchCall &call, PyObject **bound,
+                    LaunchOptions &options) {
+  size_t count = state.parameterNames.size();
+  size_t keywordCount =
+      call.keywordNames ? static_cast<size_t>(PyTuple_GET_SIZE(call.keywordNames)) : 0;
+  if (call.positionalCount > state.positionalCount) [[unlikely]]
+    throwCallError(state.name + ": " + std::to_string(call.positionalCount) +
+                       " positional arguments, but there are " +
+                       std::to_string(state.positionalCount) + " positional parameters",
+                   listNames(state));
+  for (size_t i = 0; i < call.positionalCount; ++i)
+    bound[i] = call.arguments[i];
+  for (size_t i = call.positionalCount; i < count; ++i)
+    bound[i] = nullptr;
+  for (size_t i = 0; i < keywordCount; ++i) {
+    PyObject *keyword = PyTuple_GET_ITEM(call.keywordNames, static_cast<Py_ssize_t>(i));
+    PyObject *value = call.arguments[call.positionalCount + i];
+    size_t index = parameterIndex(state, keyword);
+    if (index == count) {
+      if (!options.set(keyword, value, state.name))
+        throwUnknownKeyword(state, keyword);
+      continue;
+    }
+    if (bound[index]) [[unlikely]]
+      throwCallError(state.name + ": argument '" + state.parameterNames[index] +
+                         "' is given twice, by "
+                         "position and by name",
+                     listNames(state));
+    bound[index] = value;
+  }
+  std::string missing;
+  size_t missingCount = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (bound[i]) [[likely]]
+      continue;
+    bound[i] = state.defaults[i].ptr();
+    if (!bound[i]) {
+      missing += (missing.empty() ? "'" : ", '") + state.parameterNames[i] + "'";
+      ++missingCount;
+    }
+  }
+  if (missingCount) [[unlikely]]
+    throwCallError(state.name + (missingCount > 1 ? ": arguments " : ": argument ") + missing +
+                       (missingCount > 1 ? " are missing" : " is missing"),
+                   listNames(state));
+}
+
+/// Checks what the source refers to; where something changed, digests anew.
+void refreshDigest(KernelState &state, PyObject *kernel) {
+  if (state.isDigested) [[likely]] {
+    bool hold = true;
+    for (const Watch &watch : state.watches)
+      if (!watch.holds()) {
+        hold = false;
+        break;
+      }
+    if (hold) [[likely]]
+      return;
+  }
+  py::tuple snapshot = py::handle(kernel).attr("_snapshot")();
+  std::string digest = py::cast<std::string>(snapshot[0]);
+  std::vector<Watch> watches;
+  for (py::handle entry : py::list(snapshot[1])) {
+    py::tuple fields = py::reinterpret_borrow<py::tuple>(entry);
+    std::string kind = py::cast<std::string>(fields[0]);
+    Watch watch{Watch::Kind::Dictionary, fields[1], fields[2], fields[3]};
+    if (kind == "absent")
+      watch.expected = py::object();
+    else if (kind == "cell")
+      watch.kind = Watch::Kind::Cell;
+    else if (kind == "attribute")
+      watch.kind = Watch::Kind::Attribute;
+    else if (kind == "text")
+      watch.kind = Watch::Kind::Text;
+    watches.push_back(std::move(watch));
+  }
+  state.version = state.versions.try_emplace(digest, state.versions.size()).first->second;
+  state.sourceDigest = std::move(digest);
+  state.watches = std::move(watches);
+  state.isDigested = true;
+}
+
+/// Environment switches that hold for every launch of the process.
+void applyEnvironment(LaunchOptions &options) {
+  if (const char *check = std::getenv("SECTILE_CHECK"); check && !std::strcmp(check, "bounds"))
+    options.checkBounds = true;
+  if (const char *debug = std::getenv("SECTILE_DEBUG");
+      debug && *debug && std::strcmp(debug, "0") != 0)
+    options.debug = true;
+}
+
+PyObject *launchOrThrow(KernelState &state, const LaunchCall &call) {
+  size_t count = state.parameterNames.size();
+  LaunchOptions options = state.options;
+  applyEnvironment(options);
+  Room<PyObject *, kUsualParameters> boundRoom(count);
+  PyObject **bound = boundRoom.data();
+  bindParameters(state, call, bound, options);
+
+  backends::Grid grid;
+  if (call.grid)
+    grid = readGrid(call.grid, state.name, [&] {
+      py::dict arguments;
+      for (size_t i = 0; i < count; ++i)
+        arguments[state.internedNames[i]] = py::handle(bound[i]);
+      return arguments;
+    });
+
+  refreshDigest(state, call.kernel);
+
+  HeldResources held;
+  Room<jit::ArgumentValue, kUsualParameters> valueRoom(count);
+  std::span<jit::ArgumentValue> values(valueRoom.data(), count);
+  std::span<const jit::ParameterPolicy> policies = state.specializer->parameters();
+  for (size_t i = 0; i < count; ++i)
+    readArgument(bound[i],
+                 {state.name, state.parameterNames[i], policies[i].isConstexpr, options.checkBounds,
+                  call.isWarmup},
+                 held, values[i]);
+  jit::BoundArguments arguments;
+  if (jit::Status status = state.specializer->bind(values, arguments); !status.ok()) [[unlikely]]
+    throwError(status.error());
+  arguments.addOption(options.word());
+  arguments.addOption(state.version);
+
+  const jit::Kernel *kernel = state.table.find(arguments);
+  if (!kernel) [[unlikely]] {
+    std::shared_ptr<const jit::Kernel> made = getVariant(state, call.kernel, values, options);
+    // Another thread may have been faster; its kernel is the one that stays.
+    kernel = state.table.insert(arguments, made);
+    if (kernel == made.get())
+      state.compiled.try_emplace(kernel, wrapCompiledKernel(std::move(made)));
+  }
+  auto compiled = state.compiled.find(kernel);
+  py::object result = compiled->second;
+
+  if (!call.isWarmup) {
+    jit::Status status;
+    {
+      py::gil_scoped_release release;
+      status = kernel->launch(grid, arguments);
+    }
+    if (!status.ok()) [[unlikely]]
+      throwError(status.error());
+  }
+  return result.release().ptr();
+}
+
+} // namespace
+
+bool Watch::holds() const {
+  switch (kind) {
+  case Kind::Dictionary:
+    // A strong dictionary and an interned key: neither can fail.
+    return PyDict_GetItemWithError(holder.ptr(), name.ptr()) == expected.ptr();
+  case Kind::Cell:
+    return PyCell_GET(holder.ptr()) == expected.ptr();
+  case Kind::Attribute: {
+    PyObject *now = PyObject_GetAttr(holder.ptr(), name.ptr());
+    if (!now)
+      PyErr_Clear();
+    Py_XDECREF(now);
+    return now == expected.ptr();
+  }
+  case Kind::Text: {
+    PyObject *now = PyObject_Repr(holder.ptr());
+    if (!now) {
+      PyErr_Clear();
+      return false;
+    }
+    bool same = PyUnicode_Compare(now, expected.ptr()) == 0;
+    Py_DECREF(now);
+    return same;
+  }
+  }
+  return false;
+}
+
+PyObject *launch(KernelState &state, const LaunchCall &call) noexcept {
+  try {
+    return launchOrThrow(state, call);
+  } catch (py::error_already_set &error) {
+    error.restore();
+  } catch (const std::exception &error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+} // namespace sectile::bindings

@@ -1,0 +1,291 @@
+// The two types of Launcher.h as the C API wants them.
+
+#include "Launcher.h"
+
+#include <structmember.h>
+
+namespace sectile::bindings {
+
+namespace {
+
+struct KernelObject {
+  PyObject_HEAD KernelState *state; // null until _configure
+};
+
+struct LauncherObject {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  PyObject *kernel;
+  PyObject *grid;
+};
+
+PyTypeObject *launcherType = nullptr;
+/// One launcher of the last call is kept for the next: kernel[grid](...) makes and drops one.
+LauncherObject *spareLauncher = nullptr;
+
+KernelState *stateOf(PyObject *kernel) {
+  KernelState *state = reinterpret_cast<KernelObject *>(kernel)->state;
+  if (!state)
+    PyErr_SetString(PyExc_RuntimeError, "this JITFunction was never initialised");
+  return state;
+}
+
+//-- Launcher -------------------------------------------------------------------------------------
+
+PyObject *callLauncher(PyObject *self, PyObject *const *arguments, size_t countAndFlag,
+                       PyObject *keywordNames) {
+  auto *launcher = reinterpret_cast<LauncherObject *>(self);
+  KernelState *state = stateOf(launcher->kernel);
+  if (!state)
+    return nullptr;
+  return launch(*state,
+                {launcher->kernel, launcher->grid, arguments,
+                 static_cast<size_t>(PyVectorcall_NARGS(countAndFlag)), keywordNames, false});
+}
+
+PyObject *makeLauncher(PyObject *kernel, PyObject *grid) {
+  LauncherObject *launcher = spareLauncher;
+  if (launcher) {
+    spareLauncher = nullptr;
+    PyObject_Init(reinterpret_cast<PyObject *>(launcher), launcherType);
+  } else {
+    launcher = PyObject_GC_New(LauncherObject, launcherType);
+    if (!launcher)
+      return nullptr;
+  }
+  launcher->vectorcall = callLauncher;
+  launcher->kernel = Py_NewRef(kernel);
+  launcher->grid = Py_NewRef(grid);
+  PyObject_GC_Track(launcher);
+  return reinterpret_cast<PyObject *>(launcher);
+}
+
+void freeLauncher(PyObject *self) {
+  auto *launcher = reinterpret_cast<LauncherObject *>(self);
+  PyTypeObject *type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  Py_CLEAR(launcher->kernel);
+  Py_CLEAR(launcher->grid);
+  if (!spareLauncher)
+    spareLauncher = launcher;
+  else
+    PyObject_GC_Del(self);
+  Py_DECREF(type);
+}
+
+int traverseLauncher(PyObject *self, visitproc visit, void *arg) {
+  auto *launcher = reinterpret_cast<LauncherObject *>(self);
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(launcher->kernel);
+  Py_VISIT(launcher->grid);
+  return 0;
+}
+
+int clearLauncher(PyObject *self) {
+  // The call may still be running on this object, so kernel and grid stay: they cannot be part of a
+  // cycle that only this object closes without the kernel's own clear breaking it.
+  return 0;
+}
+
+PyMemberDef launcherMembers[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(LauncherObject, vectorcall), READONLY, nullptr},
+    {"kernel", T_OBJECT, offsetof(LauncherObject, kernel), READONLY,
+     "The kernel that is launched."},
+    {"grid", T_OBJECT, offsetof(LauncherObject, grid), READONLY, "The grid it is launched on."},
+    {nullptr, 0, 0, 0, nullptr}};
+
+PyType_Slot launcherSlots[] = {{Py_tp_doc, const_cast<char *>("kernel[grid]: call it to launch.")},
+                               {Py_tp_call, reinterpret_cast<void *>(PyVectorcall_Call)},
+                               {Py_tp_members, launcherMembers},
+                               {Py_tp_dealloc, reinterpret_cast<void *>(freeLauncher)},
+                               {Py_tp_traverse, reinterpret_cast<void *>(traverseLauncher)},
+                               {Py_tp_clear, reinterpret_cast<void *>(clearLauncher)},
+                               {0, nullptr}};
+
+PyType_Spec launcherSpec = {"sectile._native.Launcher", sizeof(LauncherObject), 0,
+                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                                Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                            launcherSlots};
+
+//-- KernelBase -----------------------------------------------------------------------------------
+
+PyObject *subscriptKernel(PyObject *self, PyObject *grid) {
+  return makeLauncher(self, grid);
+}
+
+void freeKernel(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  delete reinterpret_cast<KernelObject *>(self)->state;
+  reinterpret_cast<KernelObject *>(self)->state = nullptr;
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+int traverseKernel(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  KernelState *state = reinterpret_cast<KernelObject *>(self)->state;
+  if (!state)
+    return 0;
+  for (const py::object &value : state->defaults)
+    Py_VISIT(value.ptr());
+  for (const Watch &watch : state->watches) {
+    Py_VISIT(watch.holder.ptr());
+    Py_VISIT(watch.expected.ptr());
+  }
+  for (auto &[kernel, object] : state->compiled)
+    Py_VISIT(object.ptr());
+  return 0;
+}
+
+int clearKernel(PyObject *self) {
+  if (KernelState *state = reinterpret_cast<KernelObject *>(self)->state) {
+    std::vector<Watch> watches = std::move(state->watches);
+    state->watches.clear();
+    state->isDigested = false;
+  }
+  return 0;
+}
+
+/// A C++ exception on its way into Python.
+template <class Body>
+PyObject *guarded(const Body &body) {
+  try {
+    return body().release().ptr();
+  } catch (py::error_already_set &error) {
+    error.restore();
+  } catch (const std::exception &error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+/// _configure(name, parameters, positional_count, options): each parameter is (name, is_constexpr,
+/// specialize, specialize_on_alignment, annotation, has_default, default).
+PyObject *configureKernel(PyObject *self, PyObject *arguments) {
+  return guarded([&]() -> py::object {
+    py::tuple fields = py::reinterpret_borrow<py::tuple>(arguments);
+    auto state = std::make_unique<KernelState>();
+    state->name = py::cast<std::string>(fields[0]);
+    state->positionalCount = py::cast<size_t>(fields[2]);
+    std::vector<jit::ParameterPolicy> policies;
+    for (py::handle entry : fields[1]) {
+      py::tuple parameter = py::reinterpret_borrow<py::tuple>(entry);
+      py::object name = parameter[0];
+      PyObject *interned = name.release().ptr();
+      PyUnicode_InternInPlace(&interned);
+      state->internedNames.push_back(py::reinterpret_steal<py::object>(interned));
+      jit::ParameterPolicy policy;
+      policy.name = py::cast<std::string>(state->internedNames.back());
+      policy.isConstexpr = py::cast<bool>(parameter[1]);
+      policy.specialize = py::cast<bool>(parameter[2]);
+      policy.specializeOnAlignment = py::cast<bool>(parameter[3]);
+      if (!parameter[4].is_none()) {
+        std::string annotation = py::cast<std::string>(parameter[4]);
+        if (std::optional<lang::DType> dtype = lang::DType::parse(annotation))
+          policy.annotation = *dtype;
+      }
+      state->defaults.push_back(py::cast<bool>(parameter[5]) ? py::object(parameter[6])
+                                                             : py::object());
+      state->parameterNames.push_back(policy.name);
+      policies.push_back(std::move(policy));
+    }
+    for (auto [name, value] : py::reinterpret_borrow<py::dict>(fields[3]))
+      state->options.set(name.ptr(), value.ptr(), state->name);
+    state->specializer = std::make_unique<jit::Specializer>(state->name, std::move(policies));
+    auto *object = reinterpret_cast<KernelObject *>(self);
+    delete object->state;
+    object->state = state.release();
+    return py::none();
+  });
+}
+
+/// _prepare(grid, args, kwargs, is_warmup): as kernel[grid](*args, **kwargs), or without running
+/// it.
+PyObject *prepareKernel(PyObject *self, PyObject *arguments) {
+  KernelState *state = stateOf(self);
+  if (!state)
+    return nullptr;
+  return guarded([&]() -> py::object {
+    py::tuple fields = py::reinterpret_borrow<py::tuple>(arguments);
+    py::object grid = fields[0];
+    py::tuple positional = fields[1];
+    py::dict named = fields[2];
+    std::vector<PyObject *> flat;
+    for (py::handle value : positional)
+      flat.push_back(value.ptr());
+    py::tuple names(named.size());
+    size_t index = 0;
+    for (auto [name, value] : named) {
+      names[index++] = name;
+      flat.push_back(value.ptr());
+    }
+    PyObject *result =
+        launch(*state, {self, grid.is_none() ? nullptr : grid.ptr(), flat.data(), positional.size(),
+                        names.size() ? names.ptr() : nullptr, py::cast<bool>(fields[3])});
+    if (!result)
+      throw py::error_already_set();
+    return py::reinterpret_steal<py::object>(result);
+  });
+}
+
+PyObject *kernelVariants(PyObject *self, PyObject *) {
+  KernelState *state = stateOf(self);
+  if (!state)
+    return nullptr;
+  return guarded([&]() -> py::object {
+    py::list result;
+    for (const std::shared_ptr<const jit::Kernel> &kernel : state->table.all())
+      if (auto found = state->compiled.find(kernel.get()); found != state->compiled.end())
+        result.append(found->second);
+    return result;
+  });
+}
+
+PyObject *forgetKernel(PyObject *self, PyObject *) {
+  KernelState *state = stateOf(self);
+  if (!state)
+    return nullptr;
+  return guarded([&]() -> py::object {
+    // The table keeps kernels that were found alive; their Python faces may be held elsewhere too.
+    state->table.clear();
+    state->isDigested = false;
+    return py::none();
+  });
+}
+
+PyMethodDef kernelMethods[] = {{"_configure", configureKernel, METH_VARARGS, nullptr},
+                               {"_prepare", prepareKernel, METH_VARARGS, nullptr},
+                               {"_variants", kernelVariants, METH_NOARGS, nullptr},
+                               {"_forget", forgetKernel, METH_NOARGS, nullptr},
+                               {nullptr, nullptr, 0, nullptr}};
+
+PyType_Slot kernelSlots[] = {
+    {Py_tp_doc,
+     const_cast<char *>("What sectile.JITFunction is made of; kernel[grid] gives a Launcher.")},
+    {Py_tp_methods, kernelMethods},
+    {Py_mp_subscript, reinterpret_cast<void *>(subscriptKernel)},
+    {Py_tp_dealloc, reinterpret_cast<void *>(freeKernel)},
+    {Py_tp_traverse, reinterpret_cast<void *>(traverseKernel)},
+    {Py_tp_clear, reinterpret_cast<void *>(clearKernel)},
+    {0, nullptr}};
+
+PyType_Spec kernelSpec = {"sectile._native.KernelBase", sizeof(KernelObject), 0,
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
+                          kernelSlots};
+
+} // namespace
+
+void registerLauncherTypes(py::module_ &module) {
+  auto make = [](PyType_Spec &spec) {
+    py::object type = py::reinterpret_steal<py::object>(PyType_FromSpec(&spec));
+    if (!type)
+      throw py::error_already_set();
+    return type;
+  };
+  py::object launcher = make(launcherSpec);
+  launcherType = reinterpret_cast<PyTypeObject *>(launcher.inc_ref().ptr());
+  module.attr("Launcher") = launcher;
+  module.attr("KernelBase") = make(kernelSpec);
+}
+
+} // namespace sectile::bindings

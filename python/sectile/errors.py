@@ -1,0 +1,130 @@
+"""What can go wrong, by whose fault it is.
+
+    SectileError
+     ├─ ArgumentError       the call is wrong (also a TypeError): an argument, a keyword, the grid
+     ├─ CompilationError    the kernel is wrong; `diagnostics` say where and how to put it right
+     ├─ LaunchError         the kernel stopped itself
+     │   ├─ OutOfBoundsError       a checked access outside the argument arrays
+     │   └─ DeviceAssertionError   a device_assert that failed
+     ├─ InternalError       the compiler is wrong; `reproducer` is the file to attach to a report
+     └─ MachineError        the machine is wrong: a library is missing, no memory
+         └─ OutOfResources         the kernel needs more than the device has
+"""
+
+from __future__ import annotations
+
+
+class SectileError(Exception):
+    """Base of all errors raised by Sectile."""
+
+    # Shown as users import it, not by the file it happens to be in.
+    __module__ = "sectile"
+
+
+class ArgumentError(SectileError, TypeError):
+    """A kernel was called wrongly: an argument is missing, unknown, of the wrong kind; a bad grid."""
+
+    __module__ = "sectile"
+
+
+class Diagnostic:
+    """One thing that is wrong with a kernel.
+
+    Attributes:
+        severity: ``"error"``, ``"warning"`` or ``"note"``.
+        message: lower case, subject first.
+        file, line, column, end_line, end_column: where; counted from 1; 0 when not known.
+        function: the kernel or helper it is in.
+        help: the remedy; may be empty.
+        source_line: the text of that line; may be empty.
+        callers: ``(function, (file, line, column, end_line, end_column))``, innermost first.
+    """
+
+    __slots__ = (
+        "severity", "message", "file", "line", "column", "end_line", "end_column", "function", "help",
+        "source_line", "callers",
+    )  # fmt: skip
+
+    def __init__(self, severity, message, place, function, help, source_line, callers) -> None:
+        self.severity: str = severity
+        self.message: str = message
+        self.file, self.line, self.column, self.end_line, self.end_column = place
+        self.function: str = function
+        self.help: str = help
+        self.source_line: str = source_line
+        self.callers: list = callers
+
+    def __repr__(self) -> str:
+        return f"<{self.severity} {self.file}:{self.line}:{self.column}: {self.message}>"
+
+
+class CompilationError(SectileError):
+    """The kernel cannot be compiled. ``str(error)`` shows the source with a caret.
+
+    Attributes:
+        diagnostics: list of `Diagnostic`, one per thing that is wrong.
+    """
+
+    __module__ = "sectile"
+
+    def __init__(self, text: str, diagnostics: list[Diagnostic] | None = None) -> None:
+        super().__init__(text)
+        self.diagnostics = list(diagnostics or [])
+
+    @property
+    def error_message(self) -> str:
+        """The first message alone."""
+        return self.diagnostics[0].message if self.diagnostics else str(self)
+
+
+class LaunchError(SectileError, RuntimeError):
+    """The kernel stopped itself while it ran."""
+
+    __module__ = "sectile"
+
+
+class OutOfBoundsError(LaunchError, IndexError):
+    """With ``check="bounds"``: an access outside the argument arrays, which was not carried out."""
+
+    __module__ = "sectile"
+
+
+class DeviceAssertionError(LaunchError, AssertionError):
+    """A ``tl.device_assert`` failed."""
+
+    __module__ = "sectile"
+
+
+class InternalError(SectileError, RuntimeError):
+    """The compiler failed on a kernel that may well be right; please report it.
+
+    Attributes:
+        reproducer: path of a file that shows the failure, or ``""``.
+    """
+
+    __module__ = "sectile"
+
+    def __init__(self, text: str, reproducer: str = "") -> None:
+        super().__init__(text)
+        self.reproducer = reproducer
+
+
+class MachineError(SectileError, RuntimeError):
+    """Something outside the program is missing or full; the message says the remedy."""
+
+    __module__ = "sectile"
+
+
+class OutOfResources(MachineError):
+    """The kernel needs more registers or shared memory than the device has."""
+
+    __module__ = "sectile"
+
+
+def launch_error_class(message: str) -> type[LaunchError]:
+    """Which class fits a kernel that stopped with `message`."""
+    if "out of bounds" in message or "outside" in message:
+        return OutOfBoundsError
+    if "assert" in message:
+        return DeviceAssertionError
+    return LaunchError

@@ -1,0 +1,176 @@
+"""What a kernel's code depends on besides its own text.
+
+`snapshot(fn)` follows the names in the function's code object: helpers decorated with @jit and plain
+functions it may call at compile time (their text, and what they refer to in turn), global and closure
+values, attributes of modules, classes and objects. It returns a digest of all that, and the list of what
+to look at before the next launch: as long as every watched thing is what it was, so is the digest.
+
+The list names more than the kernel uses (any attribute name of the code that an object happens to have),
+never less, so a needless recompile is possible and a stale kernel is not.
+"""
+
+from __future__ import annotations
+
+import builtins
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+
+try:
+    from _blake2 import blake2b  # hashlib would load OpenSSL
+except ImportError:  # pragma: no cover
+    from hashlib import blake2b
+
+from .source import SourceUnavailable, source_lines
+
+_DEPTH = 4  # of attributes of attributes
+_PLAIN = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis))
+
+
+def _names(code: CodeType) -> set[str]:
+    """All global, builtin and attribute names in a code object and those nested in it."""
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names |= _names(constant)
+    return names
+
+
+def _code_text(code: CodeType) -> str:
+    constants = [
+        _code_text(constant) if isinstance(constant, CodeType) else repr(constant)
+        for constant in code.co_consts
+    ]
+    return f"{code.co_code!r}{constants}{code.co_names}{code.co_varnames}{code.co_freevars}"
+
+
+class _Snapshot:
+    def __init__(self, package: str) -> None:
+        self.package = package
+        self.parts: list[str] = []
+        self.watches: dict[tuple, tuple] = {}
+        # What was visited, by identity; the values keep the objects alive, so that no id is reused.
+        self.seen: dict[object, object] = {}
+
+    def visit(self, key, value) -> bool:
+        """True the first time."""
+        if key in self.seen:
+            return False
+        self.seen[key] = value
+        return True
+
+    def watch(self, kind: str, holder, name, value) -> None:
+        self.watches.setdefault((kind, id(holder), name), (kind, holder, name, value))
+
+    def function(self, fn: FunctionType, text: str | None) -> None:
+        """A function's text (or, without source, its code) and whatever it refers to."""
+        if not self.visit(id(fn), fn):
+            return
+        code = fn.__code__
+        if text is None:
+            try:
+                text = "".join(source_lines(code, fn.__globals__)[0])
+            except SourceUnavailable:
+                text = _code_text(code)
+        # File and line are in messages of traps and assertions, so they are part of what is compiled.
+        self.parts.append(f"def {fn.__qualname__}@{code.co_filename}:{code.co_firstlineno}\n{text}")
+        for index, default in enumerate(fn.__defaults__ or ()):
+            self.value(f"default {index}", default, ())
+        for name, default in (fn.__kwdefaults__ or {}).items():
+            self.value(f"default {name}", default, ())
+        names = _names(code)
+        namespace = fn.__globals__
+        for name in sorted(names):
+            if name in namespace:
+                value = namespace[name]
+                self.watch("dict", namespace, name, value)
+                self.value(name, value, names)
+            elif hasattr(builtins, name):
+                self.watch("absent", namespace, name, None)
+        for name, cell in zip(code.co_freevars, fn.__closure__ or ()):
+            try:
+                value = cell.cell_contents
+            except ValueError:
+                continue
+            self.watch("cell", cell, name, value)
+            self.value(name, value, names)
+
+    def value(self, name: str, value, names, depth: int = 0) -> None:
+        """Describes `value`, known as `name`, of which the attributes `names` may be read."""
+        if isinstance(value, _PLAIN):
+            self.parts.append(f"{name}={type(value).__name__}:{value!r}")
+        elif getattr(value, "__sectile_jit__", False) is True and not isinstance(value, type):
+            self.parts.append(f"{name}=jit:{value.__name__}")
+            self.function(value.fn, getattr(value, "_source_override", None))
+        elif isinstance(getattr(value, "__sectile_builtin__", None), str):
+            self.parts.append(f"{name}=builtin:{value.__sectile_builtin__}")
+        elif getattr(value, "__sectile_dtype__", False) is True and not isinstance(value, type):
+            self.parts.append(f"{name}=dtype:{value.name}")
+        elif getattr(value, "__sectile_constexpr__", False) is True and not isinstance(value, type):
+            self.watch("attribute", value, "value", value.value)
+            self.value(f"{name}.value", value.value, names, depth)
+        elif isinstance(value, tuple):
+            fields = getattr(type(value), "_fields", "")
+            self.parts.append(f"{name}={type(value).__qualname__}[{len(value)}]{fields}")
+            for index, item in enumerate(value):
+                self.value(f"{name}[{index}]", item, names, depth + 1)
+        elif isinstance(value, (list, dict, set, frozenset)):
+            text = repr(value)
+            self.watch("text", value, name, text)
+            self.parts.append(f"{name}={text}")
+        elif isinstance(value, FunctionType):
+            own = (value.__module__ or "").partition(".")[0] == self.package
+            if own or getattr(value, "__sectile_constexpr_function__", False):
+                self.function(value, None)
+            else:  # somebody else's library: its code, but not all that it refers to in turn
+                self.parts.append(f"{name}=function:{value.__qualname__}:{_code_text(value.__code__)}")
+        elif isinstance(value, BuiltinFunctionType):
+            self.parts.append(f"{name}=native:{value.__module__}.{value.__qualname__}")
+        else:
+            self.attributes(name, value, names, depth)
+
+    def attributes(self, name: str, value, names, depth: int) -> None:
+        """A module, class or object: what it is, and those of its attributes the code may read."""
+        is_module = isinstance(value, ModuleType)
+        if is_module:
+            self.parts.append(f"{name}=module:{value.__name__}")
+            if value.__name__.partition(".")[0] == "sectile":
+                return  # the language: fixed by the compiler's build
+        else:
+            kind = value if isinstance(value, type) else type(value)
+            self.parts.append(f"{name}={kind.__module__}.{kind.__qualname__}")
+        if depth >= _DEPTH:
+            return
+        for attribute in sorted(names):
+            if attribute.startswith("__") or not self.visit((id(value), attribute), value):
+                continue
+            if is_module:
+                if attribute not in value.__dict__:
+                    continue
+                item = value.__dict__[attribute]
+                self.watch("dict", value.__dict__, attribute, item)
+            else:
+                try:
+                    item = getattr(value, attribute)
+                    again = getattr(value, attribute)
+                except Exception:
+                    continue
+                # Bound methods and properties make a fresh object at each read: nothing to compare.
+                if item is again:
+                    self.watch("attribute", value, attribute, item)
+            self.value(f"{name}.{attribute}", getattr(item, "__func__", item), names, depth + 1)
+
+
+def snapshot(fn: FunctionType, source: str | None = None) -> tuple[str, list[tuple]]:
+    """The digest of `fn` and all it refers to, and what to watch.
+
+    Args:
+        fn: the kernel's function.
+        source: its text, when that is not the file's.
+
+    Returns:
+        ``(digest, watches)``; each watch is ``(kind, holder, name, expected)`` with kind ``"dict"``,
+        ``"absent"``, ``"cell"``, ``"attribute"`` or ``"text"``.
+    """
+    state = _Snapshot((fn.__module__ or "").partition(".")[0])
+    state.function(fn, source)
+    digest = blake2b("\0".join(state.parts).encode("utf-8", "surrogatepass"), digest_size=20)
+    return digest.hexdigest(), list(state.watches.values())

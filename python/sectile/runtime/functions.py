@@ -1,0 +1,44 @@
+"""Functions of plain numbers that are useful on both sides of a launch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    F = TypeVar("F", bound=Callable)
+
+
+def cdiv(x: int, y: int) -> int:
+    """`x` divided by `y`, rounded up: how many tiles of `y` elements cover `x`.
+
+    Also an operation of the kernel language, where it works on tiles.
+    """
+    return -(-x // y)
+
+
+cdiv.__sectile_builtin__ = "cdiv"  # type: ignore[attr-defined]
+
+
+def next_power_of_2(n: int) -> int:
+    """The least power of two that is not less than `n`; 1 for 0 and 1.
+
+    In a kernel `n` must be a compile-time constant.
+    """
+    if n < 0:
+        raise ValueError(f"next_power_of_2: n is {n}, below zero")
+    return 1 if n <= 1 else 1 << (n - 1).bit_length()
+
+
+def constexpr_function(fn: F) -> F:
+    """Marks a plain Python function that kernels may call on compile-time constants.
+
+    It runs while the kernel is compiled and gives a constant. From Python it is called as ever.
+    """
+    fn.__sectile_constexpr_function__ = True  # type: ignore[attr-defined]
+    return fn
+
+
+next_power_of_2.__sectile_constexpr_function__ = True  # type: ignore[attr-defined]

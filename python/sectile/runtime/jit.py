@@ -1,0 +1,356 @@
+"""`@sectile.jit`: a Python function as a kernel."""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import TYPE_CHECKING
+
+from .. import _native
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any
+
+
+class KernelInterface:
+    """What is launched with ``kernel[grid](...)``: a `JITFunction`, or a tuner around one."""
+
+    def __getitem__(self, grid):
+        def launch(*args, **kwargs):
+            return self.run(*args, grid=grid, warmup=False, **kwargs)
+
+        return launch
+
+    def run(self, *args, grid, warmup: bool = False, **kwargs):
+        raise NotImplementedError
+
+    def warmup(self, *args, grid=None, **kwargs):
+        """Compiles for these arguments without running; a dtype or `MockTensor` may stand for an array."""
+        return self.run(*args, grid=grid, warmup=True, **kwargs)
+
+
+class KernelParam:
+    """One parameter of a kernel, as the decorator understood it.
+
+    Attributes:
+        name, num: name and position.
+        is_constexpr: annotated ``tl.constexpr``.
+        annotation: ``"fp32"``, ``"*fp16"`` ... when a type was asked for, else None.
+        do_not_specialize, do_not_specialize_on_alignment: from the decorator.
+        has_default, default: of the Python function.
+    """
+
+    __slots__ = (
+        "name", "num", "is_constexpr", "annotation", "do_not_specialize",
+        "do_not_specialize_on_alignment", "has_default", "default", "is_keyword_only",
+    )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"KernelParam({self.num}, {self.name!r}{', constexpr' if self.is_constexpr else ''})"
+
+
+def _annotation(annotation: Any) -> tuple[bool, str | None]:
+    """(is it tl.constexpr?, the dtype it names)."""
+    if isinstance(annotation, str):
+        text = annotation.strip("'\" ")
+        if text.rpartition(".")[2] == "constexpr":
+            return True, None
+        for prefix in ("tl.", "sectile.language.", "language."):
+            text = text.removeprefix(prefix)
+    elif isinstance(annotation, type):
+        return bool(getattr(annotation, "__sectile_constexpr__", False)), None
+    elif getattr(annotation, "__sectile_constexpr__", False):
+        return True, None
+    elif getattr(annotation, "__sectile_dtype__", False):
+        text = annotation.name
+    else:
+        return False, None
+    from ..language._dtypes import dtype
+
+    element = text.removeprefix("*").removeprefix("k") if text.startswith("*") else text
+    try:
+        name = dtype(element).name
+    except ValueError:
+        return False, None  # tl.tensor, int ...: says nothing about the dtype
+    return False, text[: len(text) - len(element)] + name
+
+
+def _parameters(fn: FunctionType, unspecialized, unaligned) -> list[KernelParam]:
+    code = fn.__code__
+    if code.co_flags & 0x0C:  # *args or **kwargs
+        raise TypeError(
+            f"{fn.__name__}: a kernel that is launched cannot have *args or **kwargs\n"
+            f"  help: name each parameter; helpers called from kernels may have *args"
+        )
+    positional = code.co_argcount
+    names = code.co_varnames[: positional + code.co_kwonlyargcount]
+    defaults = dict(zip(names[positional - len(fn.__defaults__ or ()) : positional], fn.__defaults__ or ()))
+    defaults.update(fn.__kwdefaults__ or {})
+
+    def listed(entries, index, name):
+        return index in entries or name in entries
+
+    parameters = []
+    for index, name in enumerate(names):
+        parameter = KernelParam()
+        parameter.name, parameter.num = name, index
+        parameter.is_constexpr, parameter.annotation = _annotation(fn.__annotations__.get(name))
+        parameter.do_not_specialize = listed(unspecialized, index, name)
+        parameter.do_not_specialize_on_alignment = listed(unaligned, index, name)
+        parameter.has_default, parameter.default = name in defaults, defaults.get(name)
+        parameter.is_keyword_only = index >= positional
+        parameters.append(parameter)
+    return parameters
+
+
+class JITFunction(_native.KernelBase, KernelInterface):
+    """A kernel, or a helper that kernels call. Made by `jit`.
+
+    ``kernel[grid](*arguments, num_warps=4, ...)`` launches it and returns the compiled kernel.
+
+    Attributes:
+        fn: the Python function.
+        params: list of `KernelParam`.
+        arg_names: names of the parameters.
+        src: the text from ``def`` on.
+    """
+
+    __sectile_jit__ = True
+
+    def __init__(
+        self,
+        fn: FunctionType,
+        version=None,
+        do_not_specialize: Iterable[int | str] | None = None,
+        do_not_specialize_on_alignment: Iterable[int | str] | None = None,
+        debug: bool | None = None,
+        noinline: bool | None = None,
+        repr: Callable | None = None,
+        launch_metadata: Callable | None = None,
+    ) -> None:
+        if isinstance(fn, JITFunction):
+            fn = fn.fn
+        if not isinstance(fn, FunctionType):
+            raise TypeError(f"jit: expected a Python function, got a {type(fn).__name__}")
+        self.fn = fn
+        self.version = version
+        self.debug = debug
+        self.noinline = noinline
+        self.launch_metadata = launch_metadata
+        self.do_not_specialize = list(do_not_specialize or ())
+        self.do_not_specialize_on_alignment = list(do_not_specialize_on_alignment or ())
+        self._repr = repr
+        self._source_override: str | None = None
+        self.pre_run_hooks: list[Callable] = []
+        self.__name__ = fn.__name__
+        self.__qualname__ = fn.__qualname__
+        self.__doc__ = fn.__doc__
+        self.__module__ = fn.__module__
+        self.__wrapped__ = fn
+        self._params: list[KernelParam] | None = None
+        self._parameter_error: TypeError | None = None
+        try:
+            self._params = _parameters(fn, self.do_not_specialize, self.do_not_specialize_on_alignment)
+        except TypeError as error:  # a helper may have *args; launching it is what fails
+            self._parameter_error = error
+        parameters = self._params or []
+        self._configure(
+            fn.__name__,
+            [
+                (p.name, p.is_constexpr, not p.do_not_specialize, not p.do_not_specialize_on_alignment,
+                 p.annotation, p.has_default, p.default)
+                for p in parameters
+            ],
+            sum(not p.is_keyword_only for p in parameters),
+            {} if debug is None else {"debug": bool(debug)},
+        )  # fmt: skip
+
+    @property
+    def params(self) -> list[KernelParam]:
+        if self._parameter_error is not None:
+            raise self._parameter_error
+        return self._params
+
+    @property
+    def arg_names(self) -> list[str]:
+        return [parameter.name for parameter in self.params]
+
+    @property
+    def constexprs(self) -> list[int]:
+        """Positions of the compile-time parameters."""
+        return [parameter.num for parameter in self.params if parameter.is_constexpr]
+
+    @property
+    def src(self) -> str:
+        if self._source_override is not None:
+            return self._source_override
+        from .source import source_text
+
+        return source_text(self.fn)
+
+    def _unsafe_update_src(self, text: str) -> None:
+        """Replaces the source text; variants compiled so far are forgotten."""
+        self._source_override = text
+        self._forget()
+
+    @property
+    def cache_key(self) -> str:
+        """A digest of the source and of everything it refers to."""
+        return self._snapshot()[0]
+
+    def _snapshot(self) -> tuple[str, list[tuple]]:
+        if self._parameter_error is not None:
+            raise self._parameter_error
+        from .dependencies import snapshot
+
+        return snapshot(self.fn, self._source_override)
+
+    def add_pre_run_hook(self, hook: Callable) -> None:
+        """`hook(*args, **kwargs)` is called before each launch that goes through `run`."""
+        self.pre_run_hooks.append(hook)
+
+    def run(self, *args, grid, warmup: bool = False, **kwargs):
+        """As ``self[grid](*args, **kwargs)``; with `warmup` it is compiled and not run."""
+        for hook in self.pre_run_hooks:
+            hook(*args, **kwargs)
+        return self._prepare(grid, args, kwargs, warmup)
+
+    @property
+    def variants(self) -> Sequence:
+        """The compiled kernels so far, in the order they were made."""
+        return self._variants()
+
+    def clear(self) -> None:
+        """Forgets the compiled variants of this kernel; the next launch looks them up anew."""
+        self._forget()
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError(
+            f"{self.__name__} is a kernel and cannot be called like a function\n"
+            f"  help: launch it on a grid, {self.__name__}[grid](...), or call it from another kernel"
+        )
+
+    def __get__(self, instance, owner=None):
+        return self
+
+    def __repr__(self) -> str:
+        return f"JITFunction({self.__module__}:{self.__qualname__})"
+
+    def __reduce__(self):
+        # By name, as functions are pickled: the decorated function is what the module holds.
+        return self.__qualname__
+
+
+def jit(
+    fn: FunctionType | None = None,
+    *,
+    version=None,
+    repr: Callable | None = None,
+    launch_metadata: Callable | None = None,
+    do_not_specialize: Iterable[int | str] | None = None,
+    do_not_specialize_on_alignment: Iterable[int | str] | None = None,
+    debug: bool | None = None,
+    noinline: bool | None = None,
+):
+    """Makes a function a kernel. Use it plain or with options: ``@st.jit`` or ``@st.jit(debug=True)``.
+
+    Compilation happens at the first launch with arguments of a new kind: another dtype, an integer that
+    is or is not 1 or a multiple of 16, another value of a ``tl.constexpr`` parameter.
+
+    Args:
+        do_not_specialize: names or positions of integer parameters whose values make no variants.
+        do_not_specialize_on_alignment: names or positions whose divisibility by 16 makes none.
+        debug: ``tl.device_assert`` is active and integer overflow is checked.
+        version, noinline: accepted and ignored. Calls to helpers are always inlined.
+        repr, launch_metadata: kept for profilers, as ``kernel._repr`` and ``kernel.launch_metadata``.
+    """
+
+    def decorate(function: FunctionType) -> JITFunction:
+        return JITFunction(
+            function,
+            version=version,
+            do_not_specialize=do_not_specialize,
+            do_not_specialize_on_alignment=do_not_specialize_on_alignment,
+            debug=debug,
+            noinline=noinline,
+            repr=repr,
+            launch_metadata=launch_metadata,
+        )
+
+    return decorate if fn is None else decorate(fn)
+
+
+class MockTensor:
+    """Stands for an array of `dtype` in ``kernel.warmup(...)``; it has no memory.
+
+    Args:
+        dtype: a dtype of the language, of torch or of NumPy.
+        shape: for grid functions that look at it; not used otherwise.
+        aligned: whether the array's address would be a multiple of 16.
+    """
+
+    __sectile_mock__ = True
+
+    def __init__(self, dtype, shape: Sequence[int] | None = None, aligned: bool = True) -> None:
+        self.dtype = dtype
+        self.shape = tuple(shape) if shape is not None else None
+        self.is_aligned = aligned
+        self.is_scalar = False
+
+    @staticmethod
+    def wrap_dtype(value):
+        """`value`, wrapped if it is a dtype."""
+        return MockTensor(value) if getattr(value, "__sectile_dtype__", False) else value
+
+
+class MockScalar:
+    """Stands for a number of `dtype` in ``kernel.warmup(...)``."""
+
+    __sectile_mock__ = True
+
+    def __init__(self, dtype, aligned: bool = False) -> None:
+        self.dtype = dtype
+        self.is_aligned = aligned
+        self.is_scalar = True
+
+
+class TensorWrapper:
+    """An array whose elements are read as another dtype. Made by `reinterpret`."""
+
+    __sectile_reinterpret__ = True
+
+    def __init__(self, base, dtype) -> None:
+        self.base = base
+        self.dtype = dtype
+
+    @property
+    def shape(self):
+        return self.base.shape
+
+    def data_ptr(self) -> int:
+        return self.base.data_ptr()
+
+    def stride(self, *args):
+        return self.base.stride(*args)
+
+    def element_size(self) -> int:
+        return self.base.element_size()
+
+    def __repr__(self) -> str:
+        return f"TensorWrapper[{self.dtype}]({self.base!r})"
+
+
+def reinterpret(tensor, dtype):
+    """The same memory with elements of `dtype`, for dtypes the array library does not have.
+
+    Args:
+        tensor: any array a kernel takes.
+        dtype: a dtype of the language (``tl.uint16``, ``tl.float8e5`` ...) of equal width, or
+            ``tl.int1`` for bytes.
+
+    Returns:
+        Something to pass to a kernel.
+    """
+    if isinstance(tensor, TensorWrapper):
+        tensor = tensor.base
+    return TensorWrapper(tensor, dtype)
