@@ -1,0 +1,140 @@
+//===-- arguments.h - from C++ objects to the arguments of a kernel
+//--------------------------------===//
+// Internal to kernel.h. One `ParameterTraits` per kind of parameter says how it is specialised,
+// which C++ objects may be passed for it, and what the kernel's lambda gets while it is traced.
+#pragma once
+
+#include "jit/Specialization.h"
+
+#include <cstddef>
+#include <sectile/types.h>
+#include <span>
+#include <string>
+
+namespace sectile::detail {
+
+template <class Parameter>
+struct ParameterTraits {
+  static_assert(never<Parameter>,
+                "kernel: a parameter is Ptr<T>, a scalar such as i32 or f32, NoSpecialize<i32>, or "
+                "Const<T>");
+};
+
+/// Elements without a C++ type of their own (f16, bf16, fp8) are passed as anything of their size.
+template <ScalarKind Kind, class T>
+constexpr bool mayHold() {
+  constexpr bool hasOwnType = !(Kind >= ScalarKind::Float8E4NV && Kind <= ScalarKind::BFloat16);
+  if constexpr (std::is_void_v<T>)
+    return true;
+  else if constexpr (hasOwnType)
+    return elementKind<std::remove_cv_t<T>> == Kind ||
+           (Kind == ScalarKind::Int1 && sizeof(T) == 1 && std::is_integral_v<T>);
+  else
+    return sizeof(T) == (Kind <= ScalarKind::Float8E5B16 ? 1 : 2) &&
+           std::is_trivially_copyable_v<T>;
+}
+
+template <ScalarKind Kind, bool IsConst>
+struct ParameterTraits<Handle<PointerType<Kind, IsConst>>> {
+  static constexpr DType dtype = DType::pointer(Kind, IsConst);
+  static jit::ParameterPolicy policy(std::string name) {
+    return {std::move(name), false, true, true, {}};
+  }
+
+  template <class Argument>
+  static jit::ArgumentValue convert(Argument &passed) {
+    using Object = std::remove_cv_t<Argument>;
+    if constexpr (std::is_same_v<Object, std::nullptr_t>)
+      return jit::ArgumentValue::none();
+    else if constexpr (std::is_pointer_v<Object>)
+      return fromPointer(passed);
+    else if constexpr (requires { std::span(passed); })
+      return fromArray(std::span(passed));
+    else
+      static_assert(never<Object>, "launch: a Ptr<T> parameter takes a T*, a std::vector<T>, a "
+                                   "std::span<T>, a std::array<T, N> or nullptr");
+  }
+
+private:
+  template <class T>
+  static constexpr void checkElement() {
+    static_assert(mayHold<Kind, T>(),
+                  "launch: the array's element type is not that of the kernel's Ptr<T> parameter");
+  }
+  template <class T>
+  static jit::ArgumentValue fromPointer(T *address) {
+    checkElement<T>();
+    static_assert(IsConst || !std::is_const_v<T>,
+                  "launch: a pointer to const is passed for a Ptr<T> parameter; declare it as "
+                  "Ptr<const T> if the kernel only reads");
+    return jit::ArgumentValue::pointer(dtype, address, IsConst);
+  }
+  template <class T, size_t Extent>
+  static jit::ArgumentValue fromArray(std::span<T, Extent> array) {
+    checkElement<T>();
+    // A const container may be passed only where the kernel promises to read.
+    static_assert(IsConst || !std::is_const_v<T>,
+                  "launch: an array of const elements is passed for a Ptr<T> parameter; declare it "
+                  "as Ptr<const T> if the kernel only reads");
+    auto begin = reinterpret_cast<uintptr_t>(array.data());
+    return jit::ArgumentValue::array(dtype, array.data(), begin, begin + array.size_bytes(),
+                                     IsConst);
+  }
+};
+
+template <ScalarKind Kind>
+struct ParameterTraits<Handle<ScalarType<Kind>>> {
+  static constexpr DType dtype = DType::scalar(Kind);
+  static jit::ParameterPolicy policy(std::string name) {
+    return {std::move(name), false, true, true, {}};
+  }
+
+  template <class Argument>
+  static jit::ArgumentValue convert(Argument &passed) {
+    using Object = std::remove_cv_t<Argument>;
+    static_assert(std::is_arithmetic_v<Object>,
+                  "launch: a scalar parameter (i32, f32 ...) takes a number");
+    if constexpr (Kind == ScalarKind::Int1)
+      return jit::ArgumentValue::boolean(bool(passed));
+    else if constexpr (Kind >= ScalarKind::Float8E4NV)
+      return jit::ArgumentValue::floating(double(passed), dtype);
+    else {
+      static_assert(std::is_integral_v<Object>,
+                    "launch: a floating-point number is passed for an integer parameter");
+      if constexpr (std::is_unsigned_v<Object>)
+        return jit::ArgumentValue::unsignedInteger(passed, dtype);
+      else
+        return jit::ArgumentValue::integer(passed, dtype);
+    }
+  }
+};
+
+template <class Scalar>
+struct ParameterTraits<Handle<UnspecializedKind<Scalar>>> : ParameterTraits<Handle<Scalar>> {
+  static jit::ParameterPolicy policy(std::string name) {
+    return {std::move(name), false, false, false, {}};
+  }
+};
+
+template <class T>
+struct ParameterTraits<Const<T>> {
+  static jit::ParameterPolicy policy(std::string name) {
+    return {std::move(name), true, false, false, {}};
+  }
+
+  template <class Argument>
+  static jit::ArgumentValue convert(Argument &passed) {
+    using Object = std::remove_cv_t<Argument>;
+    static_assert(isConst<Object> || std::is_arithmetic_v<Object>,
+                  "launch: a Const<T> parameter takes a number, as in Const{1024}");
+    T number = T(passed);
+    if constexpr (std::is_same_v<T, bool>)
+      return jit::ArgumentValue::constantBool(number);
+    else if constexpr (std::is_integral_v<T>)
+      return jit::ArgumentValue::constantInteger(int64_t(number));
+    else
+      return jit::ArgumentValue::constantFloat(double(number));
+  }
+};
+
+} // namespace sectile::detail

@@ -1,0 +1,242 @@
+//===-- kernel.h - kernels from C++ functions, and their launch
+//-------------------------------------===//
+//   auto add = sectile::kernel("add", [](Ptr<const f32> x, Ptr<f32> out, i32 n, Const<int> BLOCK) {
+//     auto i = program_id(0) * BLOCK + arange(0, BLOCK);
+//     store(out + i, load(x + i, i < n) + 1.0f, i < n);
+//   });
+//   add.launch({cdiv(n, 1024)}, x, out, n, Const{1024});
+//
+// The function runs once per variant, to be recorded; launches of a known variant cost about a
+// microsecond. A variant is what its parameters were specialised on (Const values, integers equal
+// to 1, divisibility by 16) and the options. launch() returns when the grid is done, or throws
+// Error.
+//
+// A function without captures is found again in the disk cache by the build of the executable, the
+// place of the kernel() call and its constants; it must depend on nothing else that may change. One
+// with captures is recorded once in every process.
+#pragma once
+
+#include "frontend/cpp/BuildId.h"
+#include "jit/Runtime.h"
+
+#include <sectile/arguments.h>
+#include <sectile/record.h>
+#include <tuple>
+
+namespace sectile {
+
+/// How a kernel is compiled. Names and defaults are those of Triton's launch keywords.
+struct Options {
+  int num_warps = 4;  // GPUs only
+  int num_stages = 3; // GPUs only
+  /// Check every load and store against the argument arrays; SECTILE_CHECK=bounds does it from
+  /// outside.
+  bool check_bounds = false;
+  /// device_assert is active.
+  bool debug = false;
+  bool enable_fp_fusion = true;
+};
+
+/// Programs along up to three axes: {rows}, {x, y}, {x, y, z}.
+class Grid {
+public:
+  template <class... T>
+    requires(sizeof...(T) >= 1 && sizeof...(T) <= 3 && (std::is_convertible_v<T, int64_t> && ...))
+  Grid(T... axes) {
+    int64_t extents[] = {int64_t(axes)...};
+    int64_t *slots[] = {&grid.x, &grid.y, &grid.z};
+    for (size_t axis = 0; axis < sizeof...(T); ++axis)
+      *slots[axis] = extents[axis];
+  }
+  backends::Grid grid;
+};
+
+/// A variant, to look inside.
+class CompiledKernel {
+public:
+  explicit CompiledKernel(std::shared_ptr<const jit::Kernel> kernel) : kernel(std::move(kernel)) {}
+  /// "tile", "llvm", "asm": the text of a stage; empty when it was not kept (SECTILE_KEEP_STAGES).
+  std::string stage(const std::string &name) const {
+    auto found = kernel->image().stages.find(name);
+    return found == kernel->image().stages.end() ? std::string() : found->second;
+  }
+  const std::string &name() const { return kernel->image().kernelName; }
+  const std::string &targetName() const { return kernel->image().targetName; }
+  const std::map<std::string, int64_t> &properties() const { return kernel->image().properties; }
+  const std::vector<lang::Diagnostic> &warnings() const { return kernel->warnings(); }
+
+private:
+  std::shared_ptr<const jit::Kernel> kernel;
+};
+
+namespace detail {
+
+[[noreturn]] inline void raise(const jit::Error &error) {
+  static constexpr Error::Kind kinds[] = {Error::Kind::Kernel, Error::Kind::Call, Error::Kind::Trap,
+                                          Error::Kind::Internal, Error::Kind::Machine};
+  throw Error(kinds[unsigned(error.kind)], error.text());
+}
+
+} // namespace detail
+
+template <class F, class Parameters>
+class Kernel;
+
+template <class F, class... P>
+class Kernel<F, std::tuple<P...>> {
+public:
+  Kernel(std::string name, std::vector<std::string> parameterNames, F function,
+         const std::source_location &where)
+      : state(std::make_shared<State>(std::move(name), std::move(parameterNames),
+                                      std::move(function), detail::rangeOf(where))) {}
+
+  /// The same kernel compiled with other options.
+  Kernel with(const Options &options) const {
+    Kernel copy = *this;
+    copy.options = options;
+    return copy;
+  }
+
+  /// Runs the kernel for every program of the grid; throws Error.
+  template <class... Arguments>
+  void launch(const Grid &grid, Arguments &&...arguments) const {
+    jit::BoundArguments bound;
+    auto values = convert(arguments...);
+    const jit::Kernel *kernel = find(values, bound);
+    jit::Status status = kernel->launch(grid.grid, bound);
+    if (!status.ok())
+      detail::raise(status.error());
+  }
+
+  /// Compiles, or finds, the variant that launch() would run for these arguments.
+  template <class... Arguments>
+  CompiledKernel compile(Arguments &&...arguments) const {
+    jit::BoundArguments bound;
+    auto values = convert(arguments...);
+    check(state->specializer.bind(values, bound));
+    std::exception_ptr thrown;
+    return CompiledKernel(get(values, thrown));
+  }
+
+  /// What a variant for these arguments is compiled for.
+  template <class... Arguments>
+  lang::KernelSignature signature(Arguments &&...arguments) const {
+    jit::BoundArguments bound;
+    auto values = convert(arguments...);
+    check(state->specializer.bind(values, bound));
+    return state->specializer.signature(values);
+  }
+
+  /// Records the function; keeps in `thrown` what it throws, for throwing it again once the
+  /// compiler has returned. `thrown` must outlive the result.
+  cpp::TraceFunction traceFunction(std::exception_ptr &thrown) const {
+    return detail::traceFunction<std::tuple<P...>>(
+        std::shared_ptr<const F>(state, &state->function), thrown);
+  }
+  const lang::SourceRange &where() const { return state->where; }
+
+private:
+  static std::vector<jit::ParameterPolicy> policies(std::vector<std::string> names) {
+    for (size_t index = names.size(); index < sizeof...(P); ++index)
+      names.push_back("arg" + std::to_string(index));
+    size_t index = 0;
+    return {detail::ParameterTraits<P>::policy(names[index++])...};
+  }
+
+  struct State {
+    State(std::string name, std::vector<std::string> parameterNames, F function,
+          lang::SourceRange where)
+        : name(name), function(std::move(function)), where(std::move(where)),
+          specializer(std::move(name), policies(std::move(parameterNames))) {}
+    std::string name;
+    F function;
+    lang::SourceRange where;
+    jit::Specializer specializer;
+    jit::KernelTable table;
+  };
+  using Values = std::array<jit::ArgumentValue, sizeof...(P)>;
+
+  template <class... Arguments>
+  static Values convert(Arguments &&...arguments) {
+    static_assert(sizeof...(Arguments) == sizeof...(P),
+                  "launch: one argument for each parameter of the kernel, after the grid");
+    if constexpr (sizeof...(Arguments) == sizeof...(P))
+      return {detail::ParameterTraits<P>::convert(arguments)...};
+    else
+      return {};
+  }
+  static void check(const jit::Status &status) {
+    if (!status.ok())
+      detail::raise(status.error());
+  }
+
+  const jit::Kernel *find(const Values &values, jit::BoundArguments &bound) const {
+    check(state->specializer.bind(values, bound));
+    bound.addOption(uint64_t(uint32_t(options.num_warps)) << 32 |
+                    uint32_t(options.num_stages) << 3 | options.check_bounds << 2 |
+                    options.debug << 1 | options.enable_fp_fusion);
+    if (const jit::Kernel *kernel = state->table.find(bound)) [[likely]]
+      return kernel;
+    std::exception_ptr thrown;
+    return state->table.insert(bound, get(values, thrown));
+  }
+
+  std::shared_ptr<const jit::Kernel> get(const Values &values, std::exception_ptr &thrown) const {
+    jit::KernelRequest request;
+    request.sourceDigest = sourceDigest();
+    request.signature = state->specializer.signature(values);
+    request.options.warpCount = options.num_warps;
+    request.options.stageCount = options.num_stages;
+    request.options.checkBounds = options.check_bounds;
+    request.options.debug = options.debug;
+    request.options.enableFpFusion = options.enable_fp_fusion;
+    request.makeCompileRequest = [&](jit::CompileRequest &compile) {
+      compile.trace = traceFunction(thrown);
+      compile.where = state->where;
+      return jit::Status();
+    };
+    jit::KernelResult result = jit::Runtime::instance().getKernel(request);
+    if (thrown)
+      std::rethrow_exception(thrown);
+    if (!result.kernel)
+      detail::raise(result.status.error());
+    return result.kernel;
+  }
+
+  /// Empty when the source cannot be named: the kernel is then recorded, and found by its IR.
+  std::string sourceDigest() const {
+    if constexpr (std::is_empty_v<F>) {
+      std::string build = cpp::buildIdOf(reinterpret_cast<const void *>(&anchor));
+      if (build.empty())
+        return "";
+      const lang::SourceRange &at = state->where;
+      return "c++ " + build + " " + at.file + ":" + std::to_string(at.line) + ":" +
+             std::to_string(at.column) + " " + state->name;
+    } else
+      return "";
+  }
+  /// Lies in the executable, or library, that holds the kernel.
+  static void anchor() {}
+
+  std::shared_ptr<State> state;
+  Options options;
+};
+
+/// A kernel from a function or lambda. Its parameters are Ptr<T>, scalars (i32, f32 ...),
+/// NoSpecialize<i32> and Const<T>.
+template <class F>
+auto kernel(std::string name, F function,
+            std::source_location where = std::source_location::current()) {
+  using Parameters = decltype(detail::parametersOf<F>());
+  return Kernel<F, Parameters>(std::move(name), {}, std::move(function), where);
+}
+/// The same with names for its parameters, for messages and for the IR.
+template <class F>
+auto kernel(std::string name, std::vector<std::string> parameterNames, F function,
+            std::source_location where = std::source_location::current()) {
+  using Parameters = decltype(detail::parametersOf<F>());
+  return Kernel<F, Parameters>(std::move(name), std::move(parameterNames), std::move(function),
+                               where);
+}
+
+} // namespace sectile
