@@ -1,11 +1,14 @@
-//===-- Ast.h - a Python kernel's syntax, as plain C++ ----------------------------------------------===//
+//===-- Ast.h - a Python kernel's syntax, as plain C++
+//----------------------------------------------===//
 // CPython's own parser has done the work: the bindings convert its `ast` into these nodes once per
-// function. Header-only and free of both Python.h and LLVM. One node type for expressions and one for
-// statements; what `children` means per kind stands beside the kind.
+// function. Header-only and free of both Python.h and LLVM. One node type for expressions and one
+// for statements; what `children` means per kind stands beside the kind.
 #pragma once
 
 #include "lang/Constant.h"
 #include "lang/Diagnostics.h"
+
+#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
@@ -78,8 +81,8 @@ enum class StmtKind {
   Pass,
   Break,
   Continue,
-  Global,          // names in `text`, comma-separated; text starts with "nonlocal " for nonlocal
-  Unsupported,     // text: "try", "with", "class", "def", "del", "raise", "import" ...
+  Global,      // names in `text`, comma-separated; text starts with "nonlocal " for nonlocal
+  Unsupported, // text: "try", "with", "class", "def", "del", "raise", "import" ...
 };
 
 struct Stmt;
@@ -100,19 +103,22 @@ struct Parameter {
   Position position;
   /// Annotated `tl.constexpr` (or the string "constexpr").
   bool isConstexpr = false;
+  /// Stands after `*` or `*args`.
+  bool isKeywordOnly = false;
   /// Of a default, evaluated when the function was defined.
   std::optional<lang::Constant> defaultValue;
 };
 
 struct Function {
-  std::string name;      // "softmax"
-  std::string file;      // as Python reports it
-  Position position;     // of the `def`
+  std::string name;  // "softmax"
+  std::string file;  // as Python reports it
+  Position position; // of the `def`
   /// The whole lines the function was parsed from; lines[0] is line `firstLine` of the file.
   std::vector<std::string> lines;
   int firstLine = 1;
   std::vector<Parameter> parameters;
-  std::optional<std::string> varArgs; // *args
+  std::optional<std::string> varArgs;     // *args
+  std::optional<std::string> keywordArgs; // **kwargs, which calls in a kernel do not support
   std::vector<StmtPtr> body;
   /// For the Environment that resolves this function's globals and closure.
   lang::FunctionRef reference;
@@ -122,9 +128,9 @@ struct Function {
 
 namespace sectile::python {
 
-/// What a kernel can see of Python outside its own source. Implemented by the bindings (and by tests).
-/// Every answer is recorded by the evaluator, so that a cached kernel can be checked against it.
-/// Errors come back as text; nothing is thrown through the evaluator.
+/// What a kernel can see of Python outside its own source. Implemented by the bindings (and by
+/// tests). Every answer is recorded by the evaluator, so that a cached kernel can be checked
+/// against it. Errors come back as text; nothing is thrown through the evaluator.
 class Environment {
 public:
   virtual ~Environment() = default;
@@ -132,6 +138,7 @@ public:
   struct Answer {
     std::optional<lang::Constant> value;
     std::string error; // why there is no value; empty when the name simply does not exist
+    std::string help;  // the remedy, beside `error`; may be empty
   };
 
   /// A global, closure variable or Python builtin seen from `function`.
@@ -140,7 +147,9 @@ public:
   virtual std::vector<std::string> visibleNames(const lang::FunctionRef &function) = 0;
   /// object.name, object being an opaque object (a module, say) or a string, dtype ...
   virtual Answer attribute(const lang::Constant &object, const std::string &name) = 0;
-  /// object[key] of an opaque object.
+  /// Names of an object's attributes, for "did you mean".
+  virtual std::vector<std::string> attributeNames(const lang::Constant &object) { return {}; }
+  /// object[key] of an opaque object, or of a text.
   virtual Answer item(const lang::Constant &object, const lang::Constant &key) = 0;
   /// callee(arguments...) on constants only, callee being an opaque callable.
   virtual Answer call(const lang::Constant &callee, const std::vector<lang::Constant> &positional,
@@ -148,6 +157,8 @@ public:
   /// The syntax of a @jit function; null with `error` set when its source cannot be had.
   virtual std::shared_ptr<const ast::Function> function(const lang::FunctionRef &function,
                                                         std::string &error) = 0;
+  /// What static_print writes: one line, without its end.
+  virtual void print(const std::string &line) { std::printf("%s\n", line.c_str()); }
 };
 
 } // namespace sectile::python

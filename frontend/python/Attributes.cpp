@@ -1,0 +1,243 @@
+// x.shape, x.dtype, module.name; x[:, None], tuple[i].
+#include "frontend/python/Evaluator.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace sectile::lang;
+
+namespace sectile::python {
+
+using ast::Expr;
+using ast::ExprKind;
+
+std::string Evaluator::dottedPath(const Expr &expr) {
+  if (expr.kind == ExprKind::Name)
+    return expr.text;
+  if (expr.kind != ExprKind::Attribute)
+    return "";
+  std::string base = dottedPath(*expr.children[0]);
+  return base.empty() ? "" : base + "." + expr.text;
+}
+
+Evaluator::Result Evaluator::evaluateAttribute(const Expr &expr) {
+  const Expr &base = *expr.children[0];
+  // x.type.scalar, x.type.element_ty: a type is no operand of its own, so the pair is read
+  // together.
+  if (base.kind == ExprKind::Attribute && base.text == "type") {
+    Result object = evaluate(*base.children[0]);
+    if (mlir::failed(object))
+      return mlir::failure();
+    if (auto *value = object->value()) {
+      bool isTile = !value->type.isScalar();
+      if (expr.text == "scalar" || (expr.text == "element_ty" && isTile))
+        return Operand(Constant{value->type.dtype});
+      if (expr.text == "shape")
+        return attributeOfValue(*value, "shape", expr);
+      return attributeOfDType(value->type.dtype, expr.text, expr);
+    }
+    Result type = attributeOf(*object, "type", base);
+    return mlir::failed(type) ? type : attributeOf(*type, expr.text, expr);
+  }
+  Result object = evaluate(base);
+  if (mlir::failed(object))
+    return mlir::failure();
+  return attributeOf(*object, expr.text, expr);
+}
+
+Evaluator::Result Evaluator::attributeOf(const Operand &object, const std::string &name,
+                                         const Expr &expr) {
+  if (auto *value = object.value())
+    return attributeOfValue(*value, name, expr);
+  auto *constant = object.constant();
+  if (!constant)
+    return error(expr.position, object.kindName() + " has no attribute '" + name + "'");
+  if (auto *dtype = constant->as<DType>())
+    return attributeOfDType(*dtype, name, expr);
+  // A constexpr is its value here.
+  if (name == "value" && !constant->is<ObjectRef>())
+    return object;
+  Environment::Answer answer = environment.attribute(*constant, name);
+  if (answer.value) {
+    recordDependency(dottedPath(expr), *answer.value);
+    return Operand(std::move(*answer.value));
+  }
+  if (!answer.error.empty())
+    return error(expr.position, answer.error, answer.help);
+  std::string owner = dottedPath(*expr.children[0]);
+  return error(expr.position,
+               (owner.empty() ? constant->kindName() : "'" + owner + "'") + " has no attribute '" +
+                   name + "'",
+               suggestion(name, environment.attributeNames(*constant)));
+}
+
+Evaluator::Result Evaluator::attributeOfValue(const Value &value, const std::string &name,
+                                              const Expr &expr) {
+  const Type &type = value.type;
+  if (name == "shape") {
+    std::vector<Constant> extents;
+    for (int64_t extent : type.shape)
+      extents.push_back(Constant::integer(extent));
+    return Operand(Constant::tuple(std::move(extents)));
+  }
+  if (name == "dtype" || name == "type")
+    return Operand(Constant{type.dtype});
+  if (name == "numel")
+    return Operand(Constant::integer(type.elementCount()));
+  at(expr.position);
+  if (name == "T")
+    return callBuiltin(sema, "trans", {value}, {});
+  std::vector<std::string> known = {"shape", "dtype", "type", "numel", "T", "to"};
+  for (const BuiltinInfo &info : builtins())
+    if (info.isMethod)
+      known.push_back(info.name);
+  if (llvm::is_contained(known, name))
+    return error(expr.position, "method '" + name + "' is not called", "write x." + name + "(...)");
+  return error(expr.position, type.name() + " has no attribute '" + name + "'",
+               suggestion(name, known));
+}
+
+Evaluator::Result Evaluator::attributeOfDType(const DType &dtype, const std::string &name,
+                                              const Expr &expr) {
+  if (name == "element_ty") {
+    if (!dtype.isPointer)
+      return error(expr.position, dtype.name() + " is no pointer: it has no element_ty");
+    return Operand(Constant{dtype.pointee()});
+  }
+  if (name == "scalar" || name == "dtype" || name == "value")
+    return Operand(Constant{dtype});
+  if (name == "name")
+    return Operand(Constant{dtype.name()});
+  if (name == "primitive_bitwidth" || name == "int_bitwidth" || name == "fp_bitwidth")
+    return Operand(Constant::integer(dtype.bits()));
+  if (name == "itemsize")
+    return Operand(Constant::integer(dtype.bytes()));
+  if (name == "shape")
+    return Operand(Constant::tuple({}));
+  return error(expr.position, "dtype " + dtype.name() + " has no attribute '" + name + "'",
+               suggestion(name, {"element_ty", "scalar", "name", "primitive_bitwidth", "itemsize",
+                                 "is_floating", "is_int", "is_ptr"}));
+}
+
+//-- subscripts
+//----------------------------------------------------------------------------------------
+
+Evaluator::Result Evaluator::evaluateSubscript(const Expr &expr) {
+  Result object = evaluate(*expr.children[0]);
+  if (mlir::failed(object))
+    return mlir::failure();
+  const Expr &index = *expr.children[1];
+  if (auto *value = object->value())
+    return indexTile(*value, index, expr.position);
+  if (auto items = tupleItems(*object))
+    return indexTuple(*items, index, expr.position);
+  if (!object->constant())
+    return error(expr.position, object->kindName() + " cannot be indexed");
+  Result key = evaluate(index);
+  if (mlir::failed(key))
+    return mlir::failure();
+  auto constant = requireConstant(*key, index.position, "an index");
+  if (mlir::failed(constant))
+    return mlir::failure();
+  Environment::Answer answer = environment.item(*object->constant(), *constant);
+  if (!answer.value)
+    return error(expr.position,
+                 answer.error.empty() ? object->kindName() + " cannot be indexed" : answer.error,
+                 answer.help);
+  std::string path = dottedPath(*expr.children[0]);
+  recordDependency(path.empty() ? "" : path + "[" + constant->repr() + "]", *answer.value);
+  return Operand(std::move(*answer.value));
+}
+
+Evaluator::Result Evaluator::indexTile(const Value &value, const Expr &index,
+                                       const ast::Position &position) {
+  llvm::SmallVector<bool> isNone;
+  auto entry = [&](const Expr &part) -> mlir::LogicalResult {
+    if (part.kind == ExprKind::Slice) {
+      for (const ast::ExprPtr &bound : part.children)
+        if (bound)
+          return error(part.position, "a tile cannot be sliced",
+                       "compute the part's indices with tl.arange and load it, or use tl.gather");
+      isNone.push_back(false);
+      return mlir::success();
+    }
+    Result operand = evaluate(part);
+    if (mlir::failed(operand))
+      return mlir::failure();
+    if (!operand->isNone())
+      return error(part.position, "a tile cannot be indexed by " + operand->kindName(),
+                   "only ':' and None may stand here; single elements are reached with tl.gather, "
+                   "or tl.sum(tl.where(...))");
+    isNone.push_back(true);
+    return mlir::success();
+  };
+  if (index.kind == ExprKind::Tuple) {
+    for (const ast::ExprPtr &part : index.children)
+      if (mlir::failed(entry(*part)))
+        return mlir::failure();
+  } else if (mlir::failed(entry(index))) {
+    return mlir::failure();
+  }
+  at(position);
+  return sema.expandByIndex(value, isNone);
+}
+
+Evaluator::Result Evaluator::indexTuple(const std::vector<Operand> &items, const Expr &index,
+                                        const ast::Position &position) {
+  Int size = Int(items.size());
+  auto integerAt = [&](const Expr &expr) -> mlir::FailureOr<Int> {
+    Result operand = evaluate(expr);
+    if (mlir::failed(operand))
+      return mlir::failure();
+    auto constant = requireConstant(*operand, expr.position, "the index of a tuple");
+    if (mlir::failed(constant))
+      return mlir::failure();
+    auto number = integerOf(*constant);
+    if (!number)
+      return error(expr.position,
+                   "the index of a tuple must be an integer, not " + constant->kindName());
+    return *number;
+  };
+  if (index.kind != ExprKind::Slice) {
+    auto number = integerAt(index);
+    if (mlir::failed(number))
+      return mlir::failure();
+    Int i = *number < 0 ? *number + size : *number;
+    if (i < 0 || i >= size)
+      return error(position, "tuple index " + Constant::integer(*number).repr() +
+                                 " is out of range: the tuple has " + std::to_string(items.size()) +
+                                 " items");
+    return items[size_t(i)];
+  }
+
+  Int step = 1;
+  std::optional<Int> bounds[2];
+  for (size_t i = 0; i < 3; ++i) {
+    if (i >= index.children.size() || !index.children[i])
+      continue;
+    auto number = integerAt(*index.children[i]);
+    if (mlir::failed(number))
+      return mlir::failure();
+    if (i == 2)
+      step = *number;
+    else
+      bounds[i] = *number;
+  }
+  if (step == 0)
+    return error(position, "slice step is zero");
+  auto clamp = [&](Int bound) {
+    Int low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
+    if (bound < 0)
+      bound += size;
+    return bound < low ? low : bound > high ? high : bound;
+  };
+  Int first = bounds[0] ? clamp(*bounds[0]) : step > 0 ? 0 : size - 1;
+  Int last = bounds[1] ? clamp(*bounds[1]) : step > 0 ? size : -1;
+  // A step past either end is the same as one of the whole length; keeps the sum below in range.
+  step = step > size ? size + 1 : step < -size ? -size - 1 : step;
+  std::vector<Operand> picked;
+  for (Int i = first; step > 0 ? i < last : i > last; i += step)
+    picked.push_back(items[size_t(i)]);
+  return makeTuple(std::move(picked));
+}
+
+} // namespace sectile::python

@@ -1,0 +1,267 @@
+//===-- Evaluator.h - staged evaluation of one kernel
+//-----------------------------------------------===//
+// Walks the syntax once, in program order. Expressions give operands: constants are computed here,
+// values become IR through lang/Semantics and lang/Builtins. Failure means that a diagnostic was
+// reported, or that a name was used whose computation had failed before; either way the statement
+// is skipped and what it would have assigned is poisoned, so one mistake gives one message.
+//
+// Statements give an `Exit`: how control leaves them. An early `return` under a condition known
+// only at run time makes the rest of the function the other branch:
+//
+//   if n == 0:           scf.if %n_is_0 -> (T) {
+//     return a             yield a
+//   b = a + 1            } else {
+//   return b               b = a + 1; yield b
+//                        }
+//
+// Where that would duplicate the rest (a return nested deeper), the branch yields a flag beside its
+// value, and the rest runs under "flag not set".
+//
+// Files: Evaluate (entry, names, errors), Expressions, Attributes, Statements, Branches, Loops,
+// Calls (binding and inlining), PythonBuiltins.
+#pragma once
+
+#include "frontend/python/ConstantArithmetic.h"
+#include "frontend/python/Evaluate.h"
+#include "frontend/python/Scope.h"
+#include "frontend/python/ValueShape.h"
+#include "lang/Builtins.h"
+#include "lang/Semantics.h"
+
+namespace sectile::python {
+
+/// How control leaves a statement or block.
+struct Exit {
+  enum class Kind {
+    Falls,     // to the next statement
+    Returns,   // `returned` from the function
+    MayReturn, // returns `returned` where `hasReturned` is true at run time, else falls
+    Breaks,    // out of an unrolled loop
+    Continues, // to the next turn of an unrolled loop
+  };
+  Kind kind = Kind::Falls;
+  lang::Operand returned;
+  lang::SourceRange returnRange;
+  mlir::Value hasReturned;
+
+  static Exit falls() { return {}; }
+};
+
+/// Evaluates what follows a statement in its block; called at most once.
+using Rest = llvm::function_ref<Exit()>;
+
+/// Arguments of a call after `*tuple` has been expanded.
+struct Arguments {
+  std::vector<lang::Operand> positional;
+  std::vector<lang::NamedOperand> named;
+
+  /// The argument by position or name; null when absent.
+  const lang::Operand *find(size_t position, llvm::StringRef name) const;
+};
+
+class Evaluator {
+public:
+  using Operand = lang::Operand;
+  using Constant = lang::Constant;
+  using Result = mlir::FailureOr<Operand>;
+
+  Evaluator(lang::Semantics &sema, Environment &environment, lang::DiagnosticSink &sink)
+      : sema(sema), environment(environment), sink(sink) {}
+
+  /// Binds the parameters and evaluates the body of the outermost function.
+  void evaluateKernel(const ast::Function &kernel, const lang::KernelSignature &signature,
+                      llvm::ArrayRef<Operand> parameters);
+  std::vector<Dependency> takeDependencies() { return std::move(dependencies); }
+  /// Text of a line of any function evaluated so far.
+  std::string sourceLine(const std::string &file, int line) const;
+
+private:
+  //-- Evaluate.cpp: where we are, names, errors
+  //-------------------------------------------------------
+  /// One function being evaluated; inlined calls stack up.
+  struct Frame {
+    const ast::Function *function;
+    std::vector<std::string> locals;
+    /// Loops and branches around the current statement whose course is known only at run time.
+    int runtimeLoops = 0, runtimeBranches = 0;
+    int unrolledLoops = 0;
+    /// Runtime branches and loops opened inside the innermost unrolled loop: no break from there.
+    int runtimeSinceUnrolled = 0;
+    /// Nesting of the caller, where the body begins.
+    int depthAtEntry = 0;
+  };
+
+  lang::SourceRange rangeOf(const ast::Position &position) const;
+  void at(const ast::Position &position) { sema.at(rangeOf(position)); }
+  mlir::LogicalResult error(const ast::Position &position, std::string message,
+                            std::string help = "");
+  /// Counts work and nesting; fails (reported once) where a limit is passed.
+  mlir::LogicalResult enter(const ast::Position &position);
+  struct DepthGuard {
+    int &depth;
+    ~DepthGuard() { --depth; }
+  };
+  bool isBroken() const { return gaveUp; }
+
+  Result lookUp(const ast::Expr &name);
+  void assign(llvm::StringRef name, Operand operand, const ast::Position &position);
+  void poison(llvm::ArrayRef<std::string> names);
+  void forget(llvm::StringRef name, std::string reason, std::string help);
+  void recordDependency(const std::string &path, const Constant &value);
+  /// "; did you mean 'x'?" as a remedy, or `otherwise`.
+  std::string suggestion(const std::string &name, const std::vector<std::string> &known,
+                         std::string otherwise = "") const;
+
+  //-- Expressions.cpp
+  //---------------------------------------------------------------------------------
+  Result evaluate(const ast::Expr &expr);
+  Result evaluateUnary(const ast::Expr &expr);
+  Result evaluateBoolOp(const ast::Expr &expr);
+  Result evaluateCompare(const ast::Expr &expr);
+  Result evaluateComprehension(const ast::Expr &expr);
+  Result evaluateFormattedText(const ast::Expr &expr);
+  mlir::LogicalResult runComprehensionClause(const ast::Expr &expr, size_t clause,
+                                             std::vector<Operand> &items);
+  Result binary(const std::string &op, const Operand &lhs, const Operand &rhs,
+                const ast::Position &position);
+  Result compare(const std::string &op, const Operand &lhs, const Operand &rhs,
+                 const ast::Position &position);
+  /// The constant behind an operand, where only a constant will do: `what` names the place.
+  mlir::FailureOr<Constant> requireConstant(const Operand &operand, const ast::Position &position,
+                                            const std::string &what);
+  /// All items of something iterable at compile time.
+  mlir::FailureOr<std::vector<Operand>> iterate(const Operand &operand,
+                                                const ast::Position &position);
+  /// An item per expression, `*x` expanded.
+  mlir::FailureOr<std::vector<Operand>> evaluateItems(llvm::ArrayRef<ast::ExprPtr> expressions);
+
+  //-- Attributes.cpp
+  //----------------------------------------------------------------------------------
+  Result evaluateAttribute(const ast::Expr &expr);
+  Result attributeOf(const Operand &object, const std::string &name, const ast::Expr &expr);
+  Result attributeOfValue(const lang::Value &value, const std::string &name, const ast::Expr &expr);
+  Result attributeOfDType(const lang::DType &dtype, const std::string &name, const ast::Expr &expr);
+  Result evaluateSubscript(const ast::Expr &expr);
+  Result indexTile(const lang::Value &value, const ast::Expr &index, const ast::Position &position);
+  Result indexTuple(const std::vector<Operand> &items, const ast::Expr &index,
+                    const ast::Position &position);
+  /// "module.name" when the expression is a chain of attributes of a name, else "".
+  static std::string dottedPath(const ast::Expr &expr);
+
+  //-- Statements.cpp
+  //----------------------------------------------------------------------------------
+  Exit evaluateBlock(llvm::ArrayRef<ast::StmtPtr> statements);
+  /// `restTaken` is set when `rest` was evaluated inside a branch.
+  Exit evaluateStatement(const ast::Stmt &stmt, bool hasRest, Rest rest, bool &restTaken);
+  mlir::LogicalResult evaluateAssign(const ast::Stmt &stmt);
+  mlir::LogicalResult evaluateAnnotatedAssign(const ast::Stmt &stmt);
+  mlir::LogicalResult evaluateAugmentedAssign(const ast::Stmt &stmt);
+  mlir::LogicalResult evaluateAssert(const ast::Stmt &stmt);
+  mlir::FailureOr<Exit> evaluateReturn(const ast::Stmt &stmt);
+  mlir::FailureOr<Exit> evaluateBreakOrContinue(const ast::Stmt &stmt);
+  mlir::LogicalResult assignTarget(const ast::Expr &target, const Operand &operand);
+  mlir::LogicalResult unpack(const ast::Expr &target, const Operand &operand);
+  /// What assigning to a plain variable makes of an operand: numbers become typed scalars.
+  Result decay(const Operand &operand, const ast::Position &position);
+
+  //-- Branches.cpp
+  //------------------------------------------------------------------------------------
+  /// One side of a run-time branch, evaluated.
+  struct Branch {
+    mlir::Block *block;
+    Exit exit;
+    Scope scope;
+  };
+  mlir::FailureOr<Exit> evaluateIf(const ast::Stmt &stmt, bool hasRest, Rest rest, bool &restTaken);
+  /// Runs `rest` only where `exit` has not returned.
+  Exit guardRest(const Exit &exit, const ast::Position &position, Rest rest);
+  /// Ends both branches of `op`, an scf.if without results, and replaces it by one that yields what
+  /// they assigned or returned.
+  Exit mergeBranches(mlir::scf::IfOp op, Branch then, Branch orelse, const Scope &before,
+                     const ast::Position &position);
+  void mergeNames(Branch &then, Branch &orelse, const Scope &before, const ast::Position &position,
+                  BranchEnd &endOfThen, BranchEnd &endOfElse,
+                  std::vector<std::pair<std::string, ValueShape>> &merged);
+  Result evaluateConditional(const ast::Expr &expr);
+  Branch evaluateBranch(mlir::Region &region, const Scope &before, llvm::function_ref<Exit()> body);
+
+  //-- Loops.cpp
+  //---------------------------------------------------------------------------------------
+  struct LoopRange; // start, end, step and options of range()
+  /// Variables a loop carries, with their shapes.
+  struct Carried {
+    std::vector<std::string> names;
+    std::vector<ValueShape> shapes;
+    llvm::SmallVector<mlir::Value> initial;
+    llvm::SmallVector<mlir::Type> types() const;
+  };
+  mlir::FailureOr<Exit> evaluateFor(const ast::Stmt &stmt);
+  mlir::LogicalResult evaluateRuntimeFor(const ast::Stmt &stmt, const LoopRange &range);
+  Exit evaluateUnrolled(const ast::Stmt &stmt, llvm::ArrayRef<Operand> items, size_t from);
+  mlir::LogicalResult evaluateWhile(const ast::Stmt &stmt);
+  mlir::FailureOr<LoopRange> bindRange(const std::string &kind, const Arguments &arguments,
+                                       const ast::Position &position);
+  mlir::FailureOr<Carried> findCarried(llvm::ArrayRef<std::string> assigned,
+                                       const ast::Position &position);
+  void bindCarried(const Carried &carried, mlir::ValueRange values, const Scope &before);
+  /// The carried variables' values at the end of a body; failure is reported with both types.
+  mlir::LogicalResult flattenCarried(const Carried &carried, const ast::Stmt &loop,
+                                     const Scope &before,
+                                     llvm::SmallVectorImpl<mlir::Value> &values);
+  void leaveLoop(const Carried &carried, mlir::ValueRange results, const Scope &before,
+                 llvm::ArrayRef<std::string> assigned, const ast::Stmt &loop);
+  mlir::FailureOr<std::vector<Operand>> constantRange(const LoopRange &range,
+                                                      const ast::Position &position);
+
+  //-- Calls.cpp
+  //---------------------------------------------------------------------------------------
+  Result evaluateCall(const ast::Expr &expr);
+  mlir::FailureOr<Arguments> evaluateArguments(const ast::Expr &call);
+  Result call(const Constant &callee, Arguments arguments, const ast::Expr &expr);
+  Result callLanguage(const std::string &name, Arguments arguments, const ast::Expr &expr);
+  Result callMethod(const Operand &object, const ast::Expr &expr);
+  Result callObject(const Constant &callee, const Arguments &arguments, const ast::Expr &expr);
+  Result callFunction(const lang::FunctionRef &reference, const Arguments &arguments,
+                      const ast::Position &position);
+  mlir::FailureOr<Scope> bindArguments(const ast::Function &function, const Arguments &arguments,
+                                       const ast::Position &position);
+  /// Functions among the arguments of a language operation become combiners.
+  Operand asCombiner(const Constant &function, const ast::Position &position);
+
+  //-- PythonBuiltins.cpp
+  //------------------------------------------------------------------------------
+  /// len, min, range, isinstance ... and the language's compile-time functions; nullopt when `name`
+  /// is none of them.
+  std::optional<Result> callPython(const std::string &name, const Arguments &arguments,
+                                   const ast::Expr &expr);
+  Result callMinMax(const std::string &name, const Arguments &arguments, const ast::Expr &expr);
+  Result callIsInstance(const Arguments &arguments, const ast::Expr &expr);
+  Result callStaticAssert(const Arguments &arguments, const ast::Expr &expr);
+  Result callAttributeQuery(const std::string &name, const Arguments &arguments,
+                            const ast::Expr &expr);
+
+  lang::Semantics &sema;
+  Environment &environment;
+  lang::DiagnosticSink &sink;
+  std::vector<Dependency> dependencies;
+
+  Scope scope;
+  std::vector<Frame> frames;
+  /// Keeps the syntax of inlined functions alive, and finds source lines.
+  std::vector<std::shared_ptr<const ast::Function>> inlined;
+  std::vector<const ast::Function *> sources;
+  /// Functions whose evaluation failed: their errors are not repeated per call.
+  std::vector<uint64_t> failedFunctions;
+  uint64_t nextVersion = 1;
+  int depth = 0;
+  int64_t work = 0;
+  bool gaveUp = false;
+};
+
+struct Evaluator::LoopRange {
+  Operand start, end, step;
+  /// tile.num_stages and the like, for scf.for.
+  std::vector<std::pair<std::string, Constant>> options;
+};
+
+} // namespace sectile::python

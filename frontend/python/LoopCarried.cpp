@@ -1,0 +1,109 @@
+#include "frontend/python/LoopCarried.h"
+
+#include <unordered_set>
+
+namespace sectile::python {
+namespace {
+
+using namespace ast;
+
+struct NameCollector {
+  bool withConstexpr = false;
+  std::vector<std::string> names;
+  std::unordered_set<std::string> seen;
+
+  void add(const std::string &name) {
+    if (seen.insert(name).second)
+      names.push_back(name);
+  }
+
+  void target(const Expr &expr) {
+    switch (expr.kind) {
+    case ExprKind::Name:
+      return add(expr.text);
+    case ExprKind::Tuple:
+    case ExprKind::List:
+    case ExprKind::Starred:
+      for (const ExprPtr &child : expr.children)
+        target(*child);
+      return;
+    default:
+      return expression(&expr);
+    }
+  }
+
+  void expression(const Expr *expr) {
+    if (!expr)
+      return;
+    for (const ExprPtr &child : expr->children)
+      expression(child.get());
+    for (const Keyword &keyword : expr->keywords)
+      expression(keyword.value.get());
+    // Variables of a comprehension are its own; a walrus inside it is not.
+    for (const ComprehensionClause &clause : expr->clauses) {
+      expression(clause.iterable.get());
+      for (const ExprPtr &condition : clause.conditions)
+        expression(condition.get());
+    }
+    if (expr->kind == ExprKind::NamedExpr)
+      add(expr->text);
+  }
+
+  void statement(const Stmt &stmt) {
+    expression(stmt.value.get());
+    bool isConstexpr = stmt.kind == StmtKind::AnnotatedAssign && stmt.annotation &&
+                       isConstexprAnnotation(*stmt.annotation);
+    bool binds = stmt.kind != StmtKind::AnnotatedAssign || stmt.value;
+    if (binds && (!isConstexpr || withConstexpr))
+      for (const ExprPtr &child : stmt.targets)
+        target(*child);
+    body(stmt.body);
+    body(stmt.orelse);
+  }
+
+  void body(const std::vector<StmtPtr> &statements) {
+    for (const StmtPtr &stmt : statements)
+      statement(*stmt);
+  }
+};
+
+} // namespace
+
+std::vector<std::string> assignedNames(const std::vector<StmtPtr> &body) {
+  NameCollector collector;
+  collector.body(body);
+  return std::move(collector.names);
+}
+
+std::vector<std::string> assignedNames(const Expr &expression) {
+  NameCollector collector;
+  collector.expression(&expression);
+  return std::move(collector.names);
+}
+
+std::vector<std::string> assignedNames(const Stmt &statement) {
+  NameCollector collector;
+  collector.statement(statement);
+  return std::move(collector.names);
+}
+
+std::vector<std::string> localNames(const Function &function) {
+  NameCollector collector;
+  collector.withConstexpr = true;
+  for (const Parameter &parameter : function.parameters)
+    collector.add(parameter.name);
+  if (function.varArgs)
+    collector.add(*function.varArgs);
+  collector.body(function.body);
+  return std::move(collector.names);
+}
+
+bool isConstexprAnnotation(const Expr &annotation) {
+  if (annotation.kind == ExprKind::Name || annotation.kind == ExprKind::Attribute)
+    return annotation.text == "constexpr";
+  auto *text = annotation.value.as<std::string>();
+  return annotation.kind == ExprKind::Constant && text &&
+         (*text == "constexpr" || text->ends_with(".constexpr"));
+}
+
+} // namespace sectile::python

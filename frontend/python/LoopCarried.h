@@ -1,0 +1,28 @@
+//===-- LoopCarried.h - what a body assigns, found on the syntax
+//------------------------------------===//
+// A loop carries the variables that its body assigns and that exist before it; a branch merges
+// those that either side assigns. Both are read off the syntax, so every body is evaluated exactly
+// once and evaluation is linear in nesting depth.
+//
+//   for i in range(n):        assignedNames(body) == {"a", "b", "c"}
+//       a, (b, _c.x) = f(i)
+//       if (c := a) > 0: b += 1
+#pragma once
+
+#include "frontend/python/Ast.h"
+
+namespace sectile::python {
+
+/// Names in order of their first assignment. Targets annotated `constexpr` are left out: they are
+/// computed afresh wherever they stand.
+std::vector<std::string> assignedNames(const std::vector<ast::StmtPtr> &body);
+/// The names that evaluating an expression binds (`name := ...`).
+std::vector<std::string> assignedNames(const ast::Expr &expression);
+std::vector<std::string> assignedNames(const ast::Stmt &statement);
+/// Every name a function binds itself, `constexpr` ones too: what Python calls its locals.
+std::vector<std::string> localNames(const ast::Function &function);
+
+/// `tl.constexpr`, `constexpr` or "constexpr".
+bool isConstexprAnnotation(const ast::Expr &annotation);
+
+} // namespace sectile::python

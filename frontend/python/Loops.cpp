@@ -1,0 +1,461 @@
+// for and while. Loops whose turns are known at compile time (tl.static_range, tuples) are
+// unrolled; the others carry the variables their body assigns.
+#include "frontend/python/Evaluator.h"
+#include "frontend/python/LoopCarried.h"
+
+using namespace sectile::lang;
+
+namespace sectile::python {
+
+using ast::ExprKind;
+using ast::Stmt;
+
+static constexpr Int kMostUnrolled = 65536;
+
+//-- range()
+//-------------------------------------------------------------------------------------------
+
+mlir::FailureOr<Evaluator::LoopRange> Evaluator::bindRange(const std::string &kind,
+                                                           const Arguments &arguments,
+                                                           const ast::Position &position) {
+  static constexpr const char *kOptions[] = {
+      "num_stages", "loop_unroll_factor", "disallow_acc_multi_buffer",
+      "flatten",    "warp_specialize",    "disable_licm"};
+  LoopRange range;
+  std::optional<Operand> bounds[3]; // start, end, step
+  const auto &positional = arguments.positional;
+  size_t bound = std::min<size_t>(positional.size(), 3);
+  if (bound == 1)
+    bounds[1] = positional[0];
+  for (size_t i = 0; bound > 1 && i < bound; ++i)
+    bounds[i] = positional[i];
+  auto addOption = [&](const std::string &name, const Operand &operand) -> mlir::LogicalResult {
+    auto constant = requireConstant(operand, position, kind + ": '" + name + "'");
+    if (mlir::failed(constant))
+      return mlir::failure();
+    if (constant->isNone())
+      return mlir::success();
+    if (!integerOf(*constant))
+      return error(position, kind + ": '" + name + "' must be an integer or a truth value, not " +
+                                 constant->repr());
+    range.options.emplace_back("tile." + name, std::move(*constant));
+    return mlir::success();
+  };
+  size_t mostPositional = kind == "range" ? 9 : 3;
+  if (positional.size() > mostPositional)
+    return error(position, kind + " takes at most " + std::to_string(mostPositional) +
+                               " positional arguments, not " + std::to_string(positional.size()));
+  for (size_t i = 3; i < positional.size(); ++i)
+    if (mlir::failed(addOption(kOptions[i - 3], positional[i])))
+      return mlir::failure();
+  for (const NamedOperand &argument : arguments.named) {
+    if (kind == "range" && llvm::is_contained(kOptions, argument.name)) {
+      if (mlir::failed(addOption(argument.name, argument.operand)))
+        return mlir::failure();
+      continue;
+    }
+    // Triton's names of the bounds.
+    int index = llvm::StringSwitch<int>(argument.name)
+                    .Cases({"start", "arg1"}, 0)
+                    .Cases({"end", "stop", "arg2"}, 1)
+                    .Case("step", 2)
+                    .Default(-1);
+    if (index < 0)
+      return error(position, kind + " has no argument '" + argument.name + "'",
+                   suggestion(argument.name,
+                              {"step", "num_stages", "loop_unroll_factor", "flatten",
+                               "warp_specialize", "disallow_acc_multi_buffer", "disable_licm"}));
+    if (bounds[index])
+      return error(position, kind + ": argument '" + argument.name + "' is given twice");
+    bounds[index] = argument.operand;
+  }
+  if (bounds[0] && !bounds[1])
+    std::swap(bounds[0], bounds[1]);
+  if (!bounds[1])
+    return error(position, kind + ": the end is missing");
+  range.start = bounds[0] && !bounds[0]->isNone() ? *bounds[0] : Operand(Constant::integer(0));
+  range.end = *bounds[1];
+  range.step = bounds[2] && !bounds[2]->isNone() ? *bounds[2] : Operand(Constant::integer(1));
+  return range;
+}
+
+mlir::FailureOr<std::vector<Operand>> Evaluator::constantRange(const LoopRange &range,
+                                                               const ast::Position &position) {
+  Int numbers[3];
+  const char *what[] = {"the start of the range", "the end of the range", "the step of the range"};
+  const Operand *bounds[] = {&range.start, &range.end, &range.step};
+  for (int i = 0; i < 3; ++i) {
+    auto constant = requireConstant(*bounds[i], position, what[i]);
+    if (mlir::failed(constant))
+      return mlir::failure();
+    auto number = integerOf(*constant);
+    if (!number)
+      return error(position,
+                   std::string(what[i]) + " must be an integer, not " + constant->kindName());
+    numbers[i] = *number;
+  }
+  auto [start, end, step] = numbers;
+  if (step == 0)
+    return error(position, "range: step is zero");
+  Int distance, count = 0;
+  bool overflows = step > 0 ? __builtin_sub_overflow(end, start, &distance)
+                            : __builtin_sub_overflow(start, end, &distance);
+  Int stride = step > 0 ? step : -step;
+  if (!overflows && distance > 0)
+    count = distance / stride + (distance % stride != 0);
+  if (overflows || count > kMostUnrolled)
+    return error(position,
+                 "loop unrolls to more than " + std::to_string(int64_t(kMostUnrolled)) + " turns",
+                 "use tl.range, whose turns are not unrolled");
+  std::vector<Operand> items;
+  for (Int i = 0; i < count; ++i)
+    items.push_back(Constant::integer(start + i * step));
+  return items;
+}
+
+//-- for
+//-----------------------------------------------------------------------------------------------
+
+mlir::FailureOr<Exit> Evaluator::evaluateFor(const Stmt &stmt) {
+  const ast::Expr &iterable = *stmt.value;
+  Result operand = mlir::failure();
+  bool isCallByName =
+      iterable.kind == ExprKind::Call && (iterable.children[0]->kind == ExprKind::Name ||
+                                          iterable.children[0]->kind == ExprKind::Attribute);
+  if (isCallByName) {
+    Result callee = evaluate(*iterable.children[0]);
+    auto arguments = evaluateArguments(iterable);
+    if (mlir::failed(callee) || mlir::failed(arguments))
+      return mlir::failure();
+    auto *constant = callee->constant();
+    if (!constant)
+      return error(iterable.position, callee->kindName() + " cannot be called");
+    auto *builtin = constant->as<BuiltinRef>();
+    bool isRange = builtin && (builtin->name == "range" || builtin->name == "python.range");
+    bool isStaticRange = builtin && builtin->name == "static_range";
+    if (isRange || isStaticRange) {
+      auto range = bindRange(isRange ? "range" : "static_range", *arguments, iterable.position);
+      if (mlir::failed(range))
+        return mlir::failure();
+      if (isRange) {
+        if (mlir::failed(evaluateRuntimeFor(stmt, *range)))
+          return mlir::failure();
+        return evaluateBlock(stmt.orelse);
+      }
+      auto numbers = constantRange(*range, iterable.position);
+      if (mlir::failed(numbers))
+        return mlir::failure();
+      return evaluateUnrolled(stmt, *numbers, 0);
+    }
+    operand = call(*constant, std::move(*arguments), iterable);
+  } else {
+    operand = evaluate(iterable);
+  }
+  if (mlir::failed(operand))
+    return mlir::failure();
+  auto items = iterate(*operand, iterable.position);
+  if (mlir::failed(items))
+    return mlir::failure();
+  return evaluateUnrolled(stmt, *items, 0);
+}
+
+Exit Evaluator::evaluateUnrolled(const Stmt &stmt, llvm::ArrayRef<Operand> items, size_t from) {
+  const ast::Expr &target = *stmt.targets[0];
+  for (size_t i = from; i < items.size(); ++i) {
+    if (isBroken())
+      return Exit::falls();
+    size_t errorsBefore = sink.all().size();
+    // The variable of an unrolled loop stays a constant.
+    if (target.kind == ExprKind::Name)
+      assign(target.text, items[i], target.position);
+    else if (mlir::failed(assignTarget(target, items[i]))) {
+      poison(assignedNames(stmt));
+      return Exit::falls();
+    }
+    int outerRuntime = std::exchange(frames.back().runtimeSinceUnrolled, 0);
+    ++frames.back().unrolledLoops;
+    Exit exit = evaluateBlock(stmt.body);
+    --frames.back().unrolledLoops;
+    frames.back().runtimeSinceUnrolled = outerRuntime;
+    // The other turns would only repeat the errors of this one.
+    if (sink.all().size() > errorsBefore) {
+      poison(assignedNames(stmt));
+      return exit.kind == Exit::Kind::Returns ? exit : Exit::falls();
+    }
+    if (exit.kind == Exit::Kind::Breaks)
+      return Exit::falls();
+    if (exit.kind == Exit::Kind::Returns)
+      return exit;
+    if (exit.kind == Exit::Kind::MayReturn)
+      return guardRest(exit, stmt.position, [&] { return evaluateUnrolled(stmt, items, i + 1); });
+  }
+  return evaluateBlock(stmt.orelse);
+}
+
+mlir::LogicalResult Evaluator::evaluateRuntimeFor(const Stmt &stmt, const LoopRange &range) {
+  const ast::Position &position = stmt.value->position;
+  const ast::Expr &target = *stmt.targets[0];
+  if (target.kind != ExprKind::Name)
+    return error(target.position, "the variable of a loop over range() must be one name");
+
+  // A step known to be negative counts down: the loop runs upwards, and the index is mirrored.
+  at(position);
+  Operand step = range.step;
+  bool countsDown = false;
+  if (auto constant = sema.asConstant(step)) {
+    auto number = integerOf(*constant);
+    if (number && *number == 0)
+      return error(position, "range: step is zero");
+    if (number && *number < 0) {
+      countsDown = true;
+      step = Constant::integer(-*number);
+    }
+  }
+  const Operand *operands[] = {countsDown ? &range.end : &range.start,
+                               countsDown ? &range.start : &range.end, &step};
+  Value bounds[3];
+  for (int i = 0; i < 3; ++i) {
+    mlir::FailureOr<Value> value = mlir::failure();
+    if (operands[i]->value() || isNumberConstant(*operands[i]))
+      value = sema.toValue(*operands[i], "range");
+    else
+      return error(position,
+                   "range: bounds and step must be integers, not " + describeOperand(*operands[i]));
+    if (mlir::failed(value))
+      return mlir::failure();
+    if (!value->type.isScalar() || !value->type.dtype.isIntOrBool())
+      return error(position, "range: bounds and step must be integers, not " + value->type.name(),
+                   value->type.isScalar() ? "cast with .to(tl.int32)"
+                                          : "reduce the tile to a scalar");
+    bounds[i] = *value;
+  }
+  auto dtype = sema.promote(bounds[0], bounds[1], "range", /*isDivision=*/false);
+  if (mlir::failed(dtype))
+    return mlir::failure();
+  dtype = sema.promote(bounds[0].type.dtype == *dtype ? bounds[0] : bounds[1], bounds[2], "range",
+                       /*isDivision=*/false);
+  if (mlir::failed(dtype))
+    return mlir::failure();
+  for (Value &bound : bounds) {
+    auto cast = sema.cast(bound, *dtype);
+    if (mlir::failed(cast))
+      return mlir::failure();
+    bound = *cast;
+  }
+
+  std::vector<std::string> assigned = assignedNames(stmt.body);
+  llvm::erase(assigned, target.text);
+  at(stmt.position);
+  auto carried = findCarried(assigned, stmt.position);
+  if (mlir::failed(carried))
+    return mlir::failure();
+  auto loop = mlir::scf::ForOp::create(sema.builder, sema.location(), bounds[0].ir, bounds[1].ir,
+                                       bounds[2].ir, carried->initial);
+  if (dtype->isUnsignedInt())
+    loop.setUnsignedCmp(true);
+  for (const auto &[name, constant] : range.options)
+    loop->setAttr(name, constant.is<bool>()
+                            ? mlir::Attribute(sema.builder.getBoolAttr(*constant.as<bool>()))
+                            : sema.builder.getI64IntegerAttr(int64_t(*integerOf(constant))));
+
+  Scope before = scope;
+  llvm::SmallVector<mlir::Value> next;
+  {
+    mlir::OpBuilder::InsertionGuard guard(sema.builder);
+    mlir::Block *body = loop.getBody();
+    if (carried->initial.empty())
+      body->getTerminator()->erase();
+    sema.builder.setInsertionPointToEnd(body);
+    bindCarried(*carried, loop.getRegionIterArgs(), before);
+    at(target.position);
+    Operand index = Value{loop.getInductionVar(), Type{*dtype, {}}};
+    if (countsDown) {
+      auto mirrored = sema.binary(BinaryOperator::Subtract, bounds[1], index);
+      if (mlir::succeeded(mirrored))
+        mirrored = sema.binary(BinaryOperator::Add, *mirrored, bounds[0]);
+      if (mlir::failed(mirrored))
+        return mlir::failure();
+      index = *mirrored;
+    }
+    assign(target.text, index, target.position);
+    ++frames.back().runtimeLoops;
+    ++frames.back().runtimeSinceUnrolled;
+    evaluateBlock(stmt.body);
+    --frames.back().runtimeLoops;
+    --frames.back().runtimeSinceUnrolled;
+    if (mlir::failed(flattenCarried(*carried, stmt, before, next))) {
+      scope = std::move(before);
+      return mlir::failure();
+    }
+    at(stmt.position);
+    mlir::scf::YieldOp::create(sema.builder, sema.location(), next);
+  }
+  leaveLoop(*carried, loop.getResults(), before, assigned, stmt);
+  forget(target.text,
+         "is the variable of the loop on line " + std::to_string(stmt.position.line) +
+             ", and unknown after it",
+         "assign it to another variable inside the loop");
+  return mlir::success();
+}
+
+//-- while
+//---------------------------------------------------------------------------------------------
+
+mlir::LogicalResult Evaluator::evaluateWhile(const Stmt &stmt) {
+  std::vector<std::string> assigned = assignedNames(*stmt.value);
+  for (std::string &name : assignedNames(stmt.body))
+    if (!llvm::is_contained(assigned, name))
+      assigned.push_back(std::move(name));
+  at(stmt.position);
+  auto carried = findCarried(assigned, stmt.position);
+  if (mlir::failed(carried))
+    return mlir::failure();
+  llvm::SmallVector<mlir::Type> types = carried->types();
+  llvm::SmallVector<mlir::Location> locations(types.size(), sema.location());
+  auto loop = mlir::scf::WhileOp::create(sema.builder, sema.location(), types, carried->initial);
+
+  Scope before = scope;
+  mlir::OpBuilder::InsertionGuard guard(sema.builder);
+  auto failed = [&] {
+    scope = before;
+    return mlir::failure();
+  };
+  mlir::Block *test = sema.builder.createBlock(&loop.getBefore(), {}, types, locations);
+  bindCarried(*carried, test->getArguments(), before);
+  Result condition = evaluate(*stmt.value);
+  if (mlir::failed(condition))
+    return failed();
+  if (auto *constant = condition->constant()) {
+    (void)failed();
+    if (isTrue(*constant))
+      return error(stmt.value->position, "the condition of 'while' is always true",
+                   "loop over a condition that the body changes; 'break' is not supported here");
+    loop.erase(); // never runs
+    return mlir::success();
+  }
+  at(stmt.value->position);
+  auto flag = sema.condition(*condition, "while");
+  llvm::SmallVector<mlir::Value> tested, next;
+  if (mlir::failed(flag) || mlir::failed(flattenCarried(*carried, stmt, before, tested)))
+    return failed();
+  at(stmt.position);
+  mlir::scf::ConditionOp::create(sema.builder, sema.location(), flag->ir, tested);
+
+  mlir::Block *body = sema.builder.createBlock(&loop.getAfter(), {}, types, locations);
+  bindCarried(*carried, body->getArguments(), before);
+  ++frames.back().runtimeLoops;
+  ++frames.back().runtimeSinceUnrolled;
+  evaluateBlock(stmt.body);
+  --frames.back().runtimeLoops;
+  --frames.back().runtimeSinceUnrolled;
+  if (mlir::failed(flattenCarried(*carried, stmt, before, next)))
+    return failed();
+  at(stmt.position);
+  mlir::scf::YieldOp::create(sema.builder, sema.location(), next);
+  leaveLoop(*carried, loop.getResults(), before, assigned, stmt);
+  return mlir::success();
+}
+
+//-- carried variables
+//---------------------------------------------------------------------------------
+
+llvm::SmallVector<mlir::Type> Evaluator::Carried::types() const {
+  llvm::SmallVector<mlir::Type> types;
+  for (mlir::Value value : initial)
+    types.push_back(value.getType());
+  return types;
+}
+
+mlir::FailureOr<Evaluator::Carried> Evaluator::findCarried(llvm::ArrayRef<std::string> assigned,
+                                                           const ast::Position &position) {
+  Carried carried;
+  for (const std::string &name : assigned) {
+    const Binding *binding = scope.find(name);
+    if (!binding || binding->state != Binding::State::Defined)
+      continue;
+    at(position);
+    auto shape = shapeForLoop(sema, binding->operand, carried.initial);
+    if (mlir::failed(shape))
+      return mlir::failure();
+    carried.names.push_back(name);
+    carried.shapes.push_back(std::move(*shape));
+  }
+  return carried;
+}
+
+void Evaluator::bindCarried(const Carried &carried, mlir::ValueRange values, const Scope &before) {
+  scope = before;
+  size_t next = 0;
+  for (auto [name, shape] : llvm::zip(carried.names, carried.shapes)) {
+    // Keeps the place of the first assignment for messages; only the value is new.
+    Binding binding = *before.find(name);
+    binding.operand = shape.rebuild(values, next);
+    binding.version = nextVersion++;
+    scope.set(name, std::move(binding));
+  }
+}
+
+mlir::LogicalResult Evaluator::flattenCarried(const Carried &carried, const Stmt &loop,
+                                              const Scope &before,
+                                              llvm::SmallVectorImpl<mlir::Value> &values) {
+  bool isBad = false;
+  for (auto [name, shape] : llvm::zip(carried.names, carried.shapes)) {
+    const Binding *now = scope.find(name);
+    if (!now || now->state == Binding::State::Poisoned) {
+      isBad = true;
+      continue;
+    }
+    std::string line = std::to_string(loop.position.line);
+    if (now->state == Binding::State::Unknown) {
+      sema.at(rangeOf(loop.position));
+      (void)sema.error("'" + name + "' " + now->reason + ", but the loop on line " + line +
+                           " carries it to its next turn",
+                       now->help);
+      isBad = true;
+      continue;
+    }
+    at(loop.position);
+    if (flattenAs(sema, shape, now->operand, values))
+      continue;
+    isBad = true;
+    const Binding *first = before.find(name);
+    sema.at(now->range);
+    std::string help = "give '" + name + "' the same type before the loop and in it";
+    auto *value = now->operand.value();
+    if (shape.kind == ValueShape::Kind::Slot && value) {
+      const Type &was = shape.type, &is = value->type;
+      if (was.shape != is.shape && was.isScalar())
+        help = "start it as a tile: " + name + " = tl.zeros(...) or tl.full(...) of shape " +
+               is.shapeName();
+      else if (was.shape == is.shape)
+        help = "cast what is assigned with .to(...), or start '" + name + "' as " + is.dtype.name();
+    } else if (value && shape.kind == ValueShape::Kind::Constant) {
+      help = "assign '" + name + "' a value of type " + value->type.name() + " before the loop";
+    }
+    (void)sema.error("'" + name + "' changes its type in the loop: it is " + shape.describe() +
+                         " before (line " + std::to_string(first->range.line) + "), and " +
+                         describeOperand(now->operand) + " after a turn",
+                     help);
+  }
+  return mlir::failure(isBad);
+}
+
+void Evaluator::leaveLoop(const Carried &carried, mlir::ValueRange results, const Scope &before,
+                          llvm::ArrayRef<std::string> assigned, const Stmt &loop) {
+  Scope inside = std::move(scope);
+  bindCarried(carried, results, before);
+  for (const std::string &name : assigned) {
+    if (llvm::is_contained(carried.names, name))
+      continue;
+    const Binding *binding = inside.find(name);
+    if (binding && binding->state == Binding::State::Poisoned)
+      poison(name);
+    else if (binding)
+      forget(name,
+             "is assigned only inside the loop on line " + std::to_string(loop.position.line) +
+                 ", which may not run",
+             "assign it before the loop too");
+  }
+}
+
+} // namespace sectile::python

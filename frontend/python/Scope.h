@@ -1,0 +1,51 @@
+//===-- Scope.h - what names mean at one point of a function
+//----------------------------------------===//
+// A scope is a value: a branch copies it, and the copies are compared afterwards. A name is bound
+// to an operand, or poisoned (its computation failed and was reported, so using it stays silent),
+// or unknown for a reason that its use reports ("assigned only if the condition on line 12 holds").
+#pragma once
+
+#include "lang/Diagnostics.h"
+#include "lang/Value.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace sectile::python {
+
+struct Binding {
+  enum class State { Defined, Poisoned, Unknown };
+  State state = State::Defined;
+  lang::Operand operand;
+  /// Where it was bound.
+  lang::SourceRange range;
+  /// Of an unknown name: why, and what to do.
+  std::string reason, help;
+  /// Unique per assignment: tells whether a branch assigned the name, and in which order.
+  uint64_t version = 0;
+};
+
+class Scope {
+public:
+  const Binding *find(llvm::StringRef name) const {
+    auto found = bindings.find(name);
+    return found == bindings.end() ? nullptr : &found->second;
+  }
+  void set(llvm::StringRef name, Binding binding) { bindings[name] = std::move(binding); }
+  void erase(llvm::StringRef name) { bindings.erase(name); }
+  /// Names in order of their last assignment.
+  std::vector<std::string> names() const {
+    std::vector<std::pair<uint64_t, std::string>> ordered;
+    for (const auto &entry : bindings)
+      ordered.emplace_back(entry.second.version, entry.first().str());
+    llvm::sort(ordered);
+    std::vector<std::string> names;
+    for (auto &entry : ordered)
+      names.push_back(std::move(entry.second));
+    return names;
+  }
+
+private:
+  llvm::StringMap<Binding> bindings;
+};
+
+} // namespace sectile::python

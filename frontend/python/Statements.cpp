@@ -1,0 +1,294 @@
+// Statements in order; what assigning does to an operand.
+#include "frontend/python/Evaluator.h"
+#include "frontend/python/LoopCarried.h"
+
+using namespace sectile::lang;
+
+namespace sectile::python {
+
+using ast::Expr;
+using ast::ExprKind;
+using ast::Stmt;
+using ast::StmtKind;
+
+Exit Evaluator::evaluateBlock(llvm::ArrayRef<ast::StmtPtr> statements) {
+  for (size_t i = 0; i < statements.size(); ++i) {
+    if (isBroken())
+      return Exit::falls();
+    const Stmt &stmt = *statements[i];
+    bool restTaken = false;
+    auto rest = [&] { return evaluateBlock(statements.drop_front(i + 1)); };
+    Exit exit = evaluateStatement(stmt, i + 1 < statements.size(), rest, restTaken);
+    if (restTaken)
+      return exit;
+    if (exit.kind == Exit::Kind::MayReturn)
+      return guardRest(exit, stmt.position, rest);
+    if (exit.kind != Exit::Kind::Falls)
+      return exit;
+  }
+  return Exit::falls();
+}
+
+Exit Evaluator::evaluateStatement(const Stmt &stmt, bool hasRest, Rest rest, bool &restTaken) {
+  ++depth;
+  DepthGuard guard{depth};
+  mlir::FailureOr<Exit> exit = Exit::falls();
+  auto withoutExit = [&](mlir::LogicalResult result) {
+    if (mlir::failed(result))
+      exit = mlir::failure();
+  };
+  if (mlir::failed(enter(stmt.position)))
+    return Exit::falls();
+
+  switch (stmt.kind) {
+  case StmtKind::Expression:
+    withoutExit(evaluate(*stmt.value));
+    break;
+  case StmtKind::Assign:
+    withoutExit(evaluateAssign(stmt));
+    break;
+  case StmtKind::AugmentedAssign:
+    withoutExit(evaluateAugmentedAssign(stmt));
+    break;
+  case StmtKind::AnnotatedAssign:
+    withoutExit(evaluateAnnotatedAssign(stmt));
+    break;
+  case StmtKind::If:
+    exit = evaluateIf(stmt, hasRest, rest, restTaken);
+    break;
+  case StmtKind::For:
+    exit = evaluateFor(stmt);
+    break;
+  case StmtKind::While:
+    if (mlir::failed(evaluateWhile(stmt)))
+      exit = mlir::failure();
+    else
+      exit = evaluateBlock(stmt.orelse);
+    break;
+  case StmtKind::Return:
+    exit = evaluateReturn(stmt);
+    break;
+  case StmtKind::Assert:
+    withoutExit(evaluateAssert(stmt));
+    break;
+  case StmtKind::Pass:
+    break;
+  case StmtKind::Break:
+  case StmtKind::Continue:
+    exit = evaluateBreakOrContinue(stmt);
+    break;
+  case StmtKind::Global:
+    withoutExit(error(stmt.position, "'global' and 'nonlocal' are not supported in a kernel",
+                      "return the value, or write it to memory with tl.store"));
+    break;
+  case StmtKind::Unsupported: {
+    std::string help;
+    if (stmt.text == "def" || stmt.text == "class")
+      help = "move it out of the kernel and decorate it with @jit";
+    else if (stmt.text == "import")
+      help = "import at the top of the file";
+    else if (stmt.text == "raise" || stmt.text == "try")
+      help = "use tl.static_assert or tl.device_assert";
+    withoutExit(error(stmt.position, "'" + stmt.text + "' is not supported in a kernel", help));
+    break;
+  }
+  }
+  if (mlir::succeeded(exit))
+    return *exit;
+  // One message per mistake: whoever uses what this statement would have computed stays silent.
+  std::vector<std::string> names = assignedNames(stmt);
+  poison(names);
+  for (const ast::ExprPtr &target : stmt.targets)
+    if (stmt.kind == StmtKind::AnnotatedAssign && target->kind == ExprKind::Name)
+      poison(target->text);
+  return Exit::falls();
+}
+
+//-- assignment
+//----------------------------------------------------------------------------------------
+
+Evaluator::Result Evaluator::decay(const Operand &operand, const ast::Position &position) {
+  if (!isNumberConstant(operand))
+    return operand;
+  at(position);
+  mlir::FailureOr<Value> value = sema.toValue(operand);
+  if (mlir::failed(value))
+    return mlir::failure();
+  return Operand(*value);
+}
+
+mlir::LogicalResult Evaluator::evaluateAssign(const Stmt &stmt) {
+  Result value = evaluate(*stmt.value);
+  if (mlir::failed(value))
+    return mlir::failure();
+  for (const ast::ExprPtr &target : stmt.targets)
+    if (mlir::failed(assignTarget(*target, *value)))
+      return mlir::failure();
+  return mlir::success();
+}
+
+mlir::LogicalResult Evaluator::assignTarget(const Expr &target, const Operand &operand) {
+  switch (target.kind) {
+  case ExprKind::Name: {
+    Result value = decay(operand, target.position);
+    if (mlir::failed(value))
+      return mlir::failure();
+    assign(target.text, *value, target.position);
+    return mlir::success();
+  }
+  case ExprKind::Tuple:
+  case ExprKind::List:
+    return unpack(target, operand);
+  case ExprKind::Subscript:
+    return error(target.position,
+                 "assignment to an item is not supported: tiles and tuples are values",
+                 "use tl.where to change part of a tile, or tl.store to write to memory");
+  case ExprKind::Attribute:
+    return error(target.position, "assignment to an attribute is not supported in a kernel",
+                 "assign to a variable");
+  default:
+    return error(target.position, "cannot assign to this");
+  }
+}
+
+mlir::LogicalResult Evaluator::unpack(const Expr &target, const Operand &operand) {
+  auto items = tupleItems(operand);
+  if (!items)
+    return error(target.position,
+                 "cannot unpack " + describeOperand(operand) + " into " +
+                     std::to_string(target.children.size()) + " variables",
+                 operand.value() ? "tl.split takes a tile apart" : "");
+  auto isStarred = [](const ast::ExprPtr &child) { return child->kind == ExprKind::Starred; };
+  auto starred = llvm::find_if(target.children, isStarred);
+  size_t count = target.children.size();
+  bool hasStar = starred != target.children.end();
+  if (hasStar ? items->size() + 1 < count : items->size() != count)
+    return error(target.position, "cannot unpack " + std::to_string(items->size()) +
+                                      " values into " + std::to_string(count) + " variables");
+  size_t starredCount = items->size() + 1 - count, next = 0;
+  for (const ast::ExprPtr &child : target.children) {
+    if (!isStarred(child)) {
+      if (mlir::failed(assignTarget(*child, (*items)[next++])))
+        return mlir::failure();
+      continue;
+    }
+    std::vector<Operand> rest(items->begin() + next, items->begin() + next + starredCount);
+    next += starredCount;
+    if (mlir::failed(assignTarget(*child->children[0], makeTuple(std::move(rest)))))
+      return mlir::failure();
+  }
+  return mlir::success();
+}
+
+mlir::LogicalResult Evaluator::evaluateAnnotatedAssign(const Stmt &stmt) {
+  if (!stmt.value)
+    return mlir::success();
+  Result value = evaluate(*stmt.value);
+  if (mlir::failed(value))
+    return mlir::failure();
+  const Expr &target = *stmt.targets[0];
+  if (!isConstexprAnnotation(*stmt.annotation))
+    return assignTarget(target, *value);
+  if (target.kind != ExprKind::Name)
+    return error(target.position, "only a variable can be annotated tl.constexpr");
+  auto constant = requireConstant(*value, stmt.value->position,
+                                  "'" + target.text + "' is annotated tl.constexpr: its value");
+  if (mlir::failed(constant))
+    return mlir::failure();
+  assign(target.text, std::move(*constant), target.position);
+  return mlir::success();
+}
+
+mlir::LogicalResult Evaluator::evaluateAugmentedAssign(const Stmt &stmt) {
+  const Expr &target = *stmt.targets[0];
+  if (target.kind != ExprKind::Name)
+    return assignTarget(target, Operand());
+  Result lhs = evaluate(target);
+  Result rhs = evaluate(*stmt.value);
+  if (mlir::failed(lhs) || mlir::failed(rhs))
+    return mlir::failure();
+  Result value = binary(stmt.text, *lhs, *rhs, stmt.position);
+  if (mlir::failed(value))
+    return mlir::failure();
+  return assignTarget(target, *value);
+}
+
+//-- the others
+//----------------------------------------------------------------------------------------
+
+mlir::LogicalResult Evaluator::evaluateAssert(const Stmt &stmt) {
+  Result condition = evaluate(*stmt.value);
+  if (mlir::failed(condition))
+    return mlir::failure();
+  Operand message = Constant{std::string()};
+  if (stmt.annotation) {
+    Result text = evaluate(*stmt.annotation);
+    if (mlir::failed(text))
+      return mlir::failure();
+    auto constant = requireConstant(*text, stmt.annotation->position, "the message of an assert");
+    if (mlir::failed(constant))
+      return mlir::failure();
+    message = Constant{textOf(*constant)};
+  }
+  if (auto *constant = condition->constant()) {
+    if (isTrue(*constant))
+      return mlir::success();
+    std::string text = textOf(*message.constant());
+    return error(stmt.position, "assertion failed" + (text.empty() ? "" : ": " + text));
+  }
+  at(stmt.position);
+  return callBuiltin(sema, "device_assert", {*condition, message}, {});
+}
+
+mlir::FailureOr<Exit> Evaluator::evaluateReturn(const Stmt &stmt) {
+  const Frame &frame = frames.back();
+  if (frame.runtimeLoops > 0)
+    return error(stmt.position, "'return' inside a loop is not supported",
+                 "keep the result in a variable, and return it after the loop");
+  Exit exit;
+  exit.kind = Exit::Kind::Returns;
+  exit.returnRange = rangeOf(stmt.position);
+  if (!stmt.value)
+    return exit;
+  Result value = evaluate(*stmt.value);
+  // A poisoned result: nobody uses it, but control still ends here.
+  if (mlir::failed(value))
+    return exit;
+  at(stmt.position);
+  auto decayed = [&](auto &self, const Operand &operand) -> Result {
+    auto items = tupleItems(operand);
+    if (!items)
+      return decay(operand, stmt.position);
+    for (Operand &item : *items) {
+      Result value = self(self, item);
+      if (mlir::failed(value))
+        return mlir::failure();
+      item = *value;
+    }
+    return makeTuple(std::move(*items));
+  };
+  value = decayed(decayed, *value);
+  if (mlir::succeeded(value))
+    exit.returned = *value;
+  return exit;
+}
+
+mlir::FailureOr<Exit> Evaluator::evaluateBreakOrContinue(const Stmt &stmt) {
+  const Frame &frame = frames.back();
+  bool isBreak = stmt.kind == StmtKind::Break;
+  std::string word = isBreak ? "'break'" : "'continue'";
+  if (frame.unrolledLoops == 0 || frame.runtimeSinceUnrolled > 0) {
+    if (frame.unrolledLoops > 0 && frame.runtimeLoops == 0)
+      return error(stmt.position,
+                   word + " under a condition known only at run time is not supported",
+                   "compute with tl.where, or put what follows under the opposite condition");
+    return error(stmt.position, word + " is supported only in loops unrolled at compile time",
+                 isBreak ? "make it a 'while' with the condition to go on"
+                         : "put what follows in the body under the opposite condition");
+  }
+  Exit exit;
+  exit.kind = isBreak ? Exit::Kind::Breaks : Exit::Kind::Continues;
+  return exit;
+}
+
+} // namespace sectile::python

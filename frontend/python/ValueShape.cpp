@@ -1,0 +1,215 @@
+#include "frontend/python/ValueShape.h"
+
+#include "lang/TileDialect.h"
+
+using namespace sectile::lang;
+
+namespace sectile::python {
+
+Operand ValueShape::rebuild(mlir::ValueRange values, size_t &next) const {
+  switch (kind) {
+  case Kind::Slot:
+    return Value{values[next++], type};
+  case Kind::Constant:
+    return constant;
+  case Kind::Tuple:
+    break;
+  }
+  std::vector<Operand> operands;
+  for (const ValueShape &item : items)
+    operands.push_back(item.rebuild(values, next));
+  return makeTuple(std::move(operands));
+}
+
+static std::string describeItems(const std::vector<std::string> &items) {
+  std::string text = "(";
+  for (size_t i = 0; i < items.size(); ++i)
+    text += (i ? ", " : "") + items[i];
+  return text + (items.size() == 1 ? ",)" : ")");
+}
+
+std::string ValueShape::describe() const {
+  if (kind == Kind::Slot)
+    return type.name();
+  if (kind == Kind::Constant)
+    return describeOperand(constant);
+  std::vector<std::string> texts;
+  for (const ValueShape &item : items)
+    texts.push_back(item.describe());
+  return describeItems(texts);
+}
+
+std::string describeOperand(const Operand &operand) {
+  if (auto *constant = operand.constant())
+    return constant->repr();
+  if (auto *value = operand.value())
+    return value->type.name();
+  if (!operand.items())
+    return operand.kindName();
+  std::vector<std::string> texts;
+  for (const Operand &item : *operand.items())
+    texts.push_back(describeOperand(item));
+  return describeItems(texts);
+}
+
+std::optional<std::vector<Operand>> tupleItems(const Operand &operand) {
+  if (auto *items = operand.items())
+    return *items;
+  auto *constant = operand.constant();
+  auto *tuple = constant ? constant->as<ConstantTuple>() : nullptr;
+  if (!tuple)
+    return std::nullopt;
+  return std::vector<Operand>((*tuple)->begin(), (*tuple)->end());
+}
+
+Operand makeTuple(std::vector<Operand> items) {
+  std::vector<Constant> constants;
+  for (const Operand &item : items) {
+    if (!item.constant())
+      return Operand::tuple(std::move(items));
+    constants.push_back(*item.constant());
+  }
+  return Constant::tuple(std::move(constants));
+}
+
+bool isNumberConstant(const Operand &operand) {
+  auto *constant = operand.constant();
+  return constant && (constant->is<bool>() || constant->is<Int>() || constant->is<double>());
+}
+
+bool isSameOperand(const Operand &a, const Operand &b) {
+  if (a.constant() && b.constant())
+    return a.constant()->value.index() == b.constant()->value.index() &&
+           a.constant()->equals(*b.constant());
+  if (a.value() && b.value())
+    return a.value()->ir == b.value()->ir && a.value()->type == b.value()->type;
+  auto itemsOfA = tupleItems(a), itemsOfB = tupleItems(b);
+  if (!itemsOfA || !itemsOfB || itemsOfA->size() != itemsOfB->size())
+    return false;
+  for (size_t i = 0; i < itemsOfA->size(); ++i)
+    if (!isSameOperand((*itemsOfA)[i], (*itemsOfB)[i]))
+      return false;
+  return true;
+}
+
+static ValueShape constantShape(const Operand &operand) {
+  ValueShape shape;
+  shape.constant = operand;
+  return shape;
+}
+
+static ValueShape slot(const Type &type) {
+  ValueShape shape;
+  shape.kind = ValueShape::Kind::Slot;
+  shape.type = type;
+  return shape;
+}
+
+mlir::FailureOr<ValueShape> shapeForLoop(Semantics &sema, const Operand &operand,
+                                         llvm::SmallVectorImpl<mlir::Value> &values) {
+  if (operand.value() || isNumberConstant(operand)) {
+    mlir::FailureOr<Value> value = sema.toValue(operand);
+    if (mlir::failed(value))
+      return mlir::failure();
+    values.push_back(value->ir);
+    return slot(value->type);
+  }
+  auto items = tupleItems(operand);
+  if (!items)
+    return constantShape(operand);
+  ValueShape shape;
+  shape.kind = ValueShape::Kind::Tuple;
+  for (const Operand &item : *items) {
+    auto itemShape = shapeForLoop(sema, item, values);
+    if (mlir::failed(itemShape))
+      return mlir::failure();
+    shape.items.push_back(std::move(*itemShape));
+  }
+  return shape;
+}
+
+bool flattenAs(Semantics &sema, const ValueShape &shape, const Operand &operand,
+               llvm::SmallVectorImpl<mlir::Value> &values) {
+  if (shape.kind == ValueShape::Kind::Constant)
+    return isSameOperand(shape.constant, operand);
+  if (shape.kind == ValueShape::Kind::Tuple) {
+    auto items = tupleItems(operand);
+    if (!items || items->size() != shape.items.size())
+      return false;
+    for (size_t i = 0; i < items->size(); ++i)
+      if (!flattenAs(sema, shape.items[i], (*items)[i], values))
+        return false;
+    return true;
+  }
+  if (!operand.value() && !isNumberConstant(operand))
+    return false;
+  mlir::FailureOr<Value> value = sema.toValue(operand);
+  if (mlir::failed(value) || value->type != shape.type)
+    return false;
+  values.push_back(value->ir);
+  return true;
+}
+
+std::optional<ValueShape> mergeOperands(Semantics &sema, const Operand &a, const Operand &b,
+                                        BranchEnd &endOfA, BranchEnd &endOfB) {
+  if (isSameOperand(a, b))
+    return constantShape(a);
+  auto itemsOfA = tupleItems(a), itemsOfB = tupleItems(b);
+  if (itemsOfA && itemsOfB) {
+    if (itemsOfA->size() != itemsOfB->size())
+      return std::nullopt;
+    ValueShape shape;
+    shape.kind = ValueShape::Kind::Tuple;
+    for (size_t i = 0; i < itemsOfA->size(); ++i) {
+      auto item = mergeOperands(sema, (*itemsOfA)[i], (*itemsOfB)[i], endOfA, endOfB);
+      if (!item)
+        return std::nullopt;
+      shape.items.push_back(std::move(*item));
+    }
+    return shape;
+  }
+  for (const Operand *operand : {&a, &b})
+    if (!operand->value() && !isNumberConstant(*operand))
+      return std::nullopt;
+  mlir::OpBuilder::InsertionGuard guard(sema.builder);
+  sema.builder.setInsertionPointToEnd(endOfA.block);
+  mlir::FailureOr<Value> valueOfA = sema.toValue(a);
+  sema.builder.setInsertionPointToEnd(endOfB.block);
+  mlir::FailureOr<Value> valueOfB = sema.toValue(b);
+  if (mlir::failed(valueOfA) || mlir::failed(valueOfB) || valueOfA->type != valueOfB->type)
+    return std::nullopt;
+  endOfA.values.push_back(valueOfA->ir);
+  endOfB.values.push_back(valueOfB->ir);
+  return slot(valueOfA->type);
+}
+
+static mlir::Value zeroAt(Semantics &sema, mlir::Block *block, mlir::Type type) {
+  mlir::OpBuilder::InsertionGuard guard(sema.builder);
+  mlir::OpBuilder &builder = sema.builder;
+  builder.setInsertionPointToEnd(block);
+  mlir::Location loc = sema.location();
+  auto pointer = mlir::dyn_cast<tile::PtrType>(tile::elementTypeOf(type));
+  mlir::Type number = pointer ? tile::withElementType(type, builder.getI64Type()) : type;
+  mlir::Value zero = mlir::arith::ConstantOp::create(
+      builder, loc, mlir::cast<mlir::TypedAttr>(builder.getZeroAttr(number)));
+  return pointer ? mlir::Value(tile::IntToPtrOp::create(builder, loc, type, zero)) : zero;
+}
+
+ValueShape mergeWithNothing(Semantics &sema, const Operand &operand, BranchEnd &end,
+                            BranchEnd &other) {
+  if (auto *value = operand.value()) {
+    end.values.push_back(value->ir);
+    other.values.push_back(zeroAt(sema, other.block, value->ir.getType()));
+    return slot(value->type);
+  }
+  auto items = tupleItems(operand);
+  if (!items || operand.constant())
+    return constantShape(operand);
+  ValueShape shape;
+  shape.kind = ValueShape::Kind::Tuple;
+  for (const Operand &item : *items)
+    shape.items.push_back(mergeWithNothing(sema, item, end, other));
+  return shape;
+}
+
+} // namespace sectile::python
