@@ -1,5 +1,4 @@
-//===-- HoistUniformOffsets.h - loop-carried tiles that only move become a scalar
-//--------------------===//
+//===-- HoistUniformOffsets.h - loop-carried tiles that only move become a scalar -------------===//
 // A tile of pointers or integers that a loop advances by the same amount in every element is a tile
 // that stays plus a scalar that moves. The tile is then computed once and its facts (IndexAnalysis)
 // are those of its start; the loop carries one integer instead of a tile of addresses.

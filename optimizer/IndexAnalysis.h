@@ -1,5 +1,4 @@
-//===-- IndexAnalysis.h - what is known of integers, masks and pointers, per dimension
-//---------------===//
+//===-- IndexAnalysis.h - what is known of integers, masks and pointers, per dimension --------===//
 // Answers, for every integer, truth value and pointer of a kernel: how do neighbouring elements
 // relate along each dimension, what divides them, between which numbers do they lie? Contiguous
 // loads, packing, alignment and masks that need no test all follow from it.
@@ -15,7 +14,7 @@
 // facts:
 //   (Run)          f(i+1) - f(i) == stride for i, i+1 of one aligned run. Pointers: in elements.
 //   (Divisibility) divisibility divides f(i) at the start of every aligned run. Pointers: in bytes.
-//   (Range)        low <= f(i) <= high, as a signed number.
+//   (Range)        low <= f(i) <= high, as a signed number; truth values are 0 and 1.
 //   (Prefix)       of truth values: f(i) >= f(i+1), so a row is trues followed by falses.
 // Contiguity is a run of stride one, constancy a run of stride zero; no value has both.
 //
@@ -35,6 +34,8 @@
 
 namespace sectile::optimizer {
 
+inline constexpr int64_t kMaxDivisibility = int64_t(1) << 62;
+
 /// Facts along one dimension.
 struct DimensionFacts {
   int64_t extent = 1;
@@ -45,7 +46,7 @@ struct DimensionFacts {
   /// a scalar integer of the kernel, as in `row * stride_m`.
   int64_t stride = 0;
   mlir::Value strideSymbol;
-  /// Of the first element of every run. 0 divides only 0: the largest divisor there is.
+  /// Of the first element of every run; at least 1. Zero counts as divisible by kMaxDivisibility.
   int64_t divisibility = 1;
   /// Truth values only.
   bool isPrefix = false;
@@ -70,6 +71,8 @@ struct IndexFacts {
   int64_t high = std::numeric_limits<int64_t>::max();
   /// No element is negative, unless index arithmetic overflowed.
   bool isNonNegative = false;
+  /// The scalar of the kernel that every element equals, when there is one (a splat's source).
+  mlir::Value scalar;
 
   /// All elements are equal.
   bool isUniform() const;
@@ -100,8 +103,7 @@ public:
   int64_t alignment(mlir::Value pointer, unsigned dimension) const;
 
 private:
-  // Filled on demand for values the walk did not reach, hence mutable.
-  mutable llvm::DenseMap<mlir::Value, IndexFacts> facts;
+  llvm::DenseMap<mlir::Value, IndexFacts> facts;
 };
 
 } // namespace sectile::optimizer

@@ -1,5 +1,4 @@
-//===-- Pipeline.h - the target-neutral passes, in order
-//---------------------------------------------===//
+//===-- Pipeline.h - the target-neutral passes, in order --------------------------------------===//
 // Tile IR as the front end made it -> tile IR every backend starts from. Pipeline.cpp says why the
 // passes stand in their order.
 #pragma once

@@ -1,0 +1,226 @@
+#include "optimizer/IndexAnalysis.h"
+
+#include "lang/TileDialect.h"
+#include "optimizer/IndexRules.h"
+
+#include <numeric>
+
+using namespace mlir;
+
+namespace sectile::optimizer {
+namespace {
+
+/// Walks a function in order; loops are walked until what they carry no longer changes.
+class Walker {
+public:
+  explicit Walker(DenseMap<Value, IndexFacts> &facts) : facts(facts) {}
+
+  void walk(func::FuncOp function) {
+    for (BlockArgument argument : function.getArguments()) {
+      IndexFacts known = unknownFacts(argument.getType());
+      if (auto divisor = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
+                                                                tile::kDivisibilityAttr))
+        for (DimensionFacts &dim : known.dimensions)
+          dim.divisibility = std::max<int64_t>(1, divisor.getInt());
+      set(argument, std::move(known));
+    }
+    walk(function.getBody());
+  }
+
+private:
+  void set(Value value, IndexFacts known) {
+    // A scalar is itself, whatever else it equals.
+    if (!isa<RankedTensorType>(value.getType()))
+      known.scalar = value;
+    facts[value] = std::move(known);
+  }
+
+  const IndexFacts &of(Value value) {
+    auto [it, isNew] = facts.try_emplace(value);
+    if (isNew)
+      it->second = unknownFacts(value.getType());
+    return it->second;
+  }
+
+  void walk(Region &region) {
+    for (Block &block : region)
+      for (Operation &op : block)
+        walk(&op);
+  }
+
+  void walk(Operation *op) {
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      return walkFor(loop);
+    if (auto loop = dyn_cast<scf::WhileOp>(op))
+      return walkWhile(loop);
+    if (auto branch = dyn_cast<scf::IfOp>(op))
+      return walkIf(branch);
+    for (Region &region : op->getRegions()) {
+      for (BlockArgument argument : region.getArguments())
+        set(argument, unknownFacts(argument.getType()));
+      walk(region);
+    }
+    if (op->getNumResults() == 0)
+      return;
+    // References into the map do not survive insertion: operands first.
+    for (Value operand : op->getOperands())
+      of(operand);
+    auto results = applyRules(
+        op, [&](Value value) -> const IndexFacts & { return facts.find(value)->second; });
+    for (auto [result, known] : llvm::zip(op->getResults(), results))
+      set(result, std::move(known));
+  }
+
+  /// (Loop) What a loop carries holds before the first round and after every one. Divisors and runs
+  /// can only shrink; a range that keeps growing is given up, so few rounds are needed.
+  template <class Body>
+  void untilStable(ArrayRef<Value> carried, ArrayRef<IndexFacts> initial, Body body) {
+    SmallVector<IndexFacts> known(initial);
+    for (auto [value, start] : llvm::zip(carried, known))
+      set(value, start);
+    for (int round = 0;; ++round) {
+      ValueRange yielded = body();
+      bool isStable = true;
+      for (auto [value, state, next] : llvm::zip(carried, known, yielded)) {
+        IndexFacts joined = joinFacts(state, of(next));
+        IndexFacts limits = unknownFacts(value.getType());
+        if (joined.low < state.low)
+          joined.low = limits.low;
+        if (joined.high > state.high)
+          joined.high = limits.high;
+        joined.scalar = state.scalar == joined.scalar ? state.scalar : Value();
+        if (round >= 8 && !(joined == state))
+          joined = limits;
+        // A scalar's identity is no news.
+        if (!isa<RankedTensorType>(value.getType()))
+          joined.scalar = state.scalar;
+        isStable &= joined == state;
+        state = joined;
+        set(value, state);
+      }
+      if (isStable)
+        return;
+    }
+  }
+
+  SmallVector<IndexFacts> factsOf(ValueRange values) {
+    SmallVector<IndexFacts> known;
+    for (Value value : values)
+      known.push_back(of(value));
+    return known;
+  }
+
+  void walkFor(scf::ForOp loop) {
+    IndexFacts lower = of(loop.getLowerBound()), upper = of(loop.getUpperBound()),
+               step = of(loop.getStep());
+    // lower, lower + step, ... below upper; the language's steps are positive.
+    IndexFacts index = unknownFacts(loop.getInductionVar().getType());
+    index.dimensions[0].divisibility =
+        std::gcd(lower.dimensions[0].divisibility, step.dimensions[0].divisibility);
+    index.low = lower.low;
+    index.high = upper.high > index.low ? upper.high - 1 : index.low;
+    index.isNonNegative = lower.isNonNegative;
+    set(loop.getInductionVar(), index);
+
+    SmallVector<Value> carried(loop.getRegionIterArgs());
+    untilStable(carried, factsOf(loop.getInitArgs()), [&]() -> ValueRange {
+      walk(loop.getRegion());
+      return loop.getYieldedValues();
+    });
+    for (auto [result, argument] : llvm::zip(loop.getResults(), loop.getRegionIterArgs()))
+      set(result, of(argument));
+  }
+
+  void walkWhile(scf::WhileOp loop) {
+    SmallVector<Value> carried(loop.getBeforeArguments());
+    untilStable(carried, factsOf(loop.getInits()), [&]() -> ValueRange {
+      walk(loop.getBefore());
+      for (auto [argument, value] :
+           llvm::zip(loop.getAfterArguments(), loop.getConditionOp().getArgs()))
+        set(argument, of(value));
+      walk(loop.getAfter());
+      return loop.getYieldOp().getResults();
+    });
+    for (auto [result, value] : llvm::zip(loop.getResults(), loop.getConditionOp().getArgs()))
+      set(result, withoutSymbolsOf(of(value), loop));
+  }
+
+  /// Facts that speak of values inside `op` mean nothing outside.
+  static IndexFacts withoutSymbolsOf(IndexFacts known, Operation *op) {
+    auto isInside = [op](Value value) {
+      return value && op->isAncestor(value.getParentRegion()->getParentOp());
+    };
+    if (isInside(known.scalar))
+      known.scalar = {};
+    for (DimensionFacts &dim : known.dimensions)
+      if (isInside(dim.strideSymbol)) {
+        dim.divisibility = known.commonDivisor();
+        dim.run = 1;
+        dim.stride = 0;
+        dim.strideSymbol = {};
+      }
+    return known;
+  }
+
+  void walkIf(scf::IfOp branch) {
+    walk(branch.getThenRegion());
+    walk(branch.getElseRegion());
+    if (branch.getNumResults() == 0)
+      return;
+    for (auto [result, a, b] : llvm::zip(branch.getResults(), branch.thenYield().getResults(),
+                                         branch.elseYield().getResults())) {
+      IndexFacts known = of(a);
+      set(result, joinFacts(known, of(b)));
+    }
+  }
+
+  DenseMap<Value, IndexFacts> &facts;
+};
+
+} // namespace
+
+bool IndexFacts::isUniform() const {
+  return llvm::all_of(dimensions, [](const DimensionFacts &dim) { return dim.isConstant(); });
+}
+
+int64_t IndexFacts::commonDivisor(int64_t elementBytes) const {
+  // Each dimension's facts speak of all elements.
+  int64_t best = 1;
+  for (const DimensionFacts &dim : dimensions) {
+    int64_t divisor = dim.divisibility;
+    if (dim.extent > 1 && dim.run > 1 && dim.stride != 0) {
+      int64_t step;
+      if (__builtin_mul_overflow(dim.stride, elementBytes, &step))
+        step = 1;
+      divisor = std::gcd(divisor, step);
+    }
+    best = std::max(best, divisor);
+  }
+  return best;
+}
+
+IndexAnalysis::IndexAnalysis(func::FuncOp function) {
+  Walker(facts).walk(function);
+}
+
+const IndexFacts &IndexAnalysis::of(Value value) const {
+  auto found = facts.find(value);
+  assert(found != facts.end() && "the value is not of the function analysed");
+  return found->second;
+}
+
+int64_t IndexAnalysis::accessRun(Value pointer, unsigned dimension, Value mask) const {
+  const DimensionFacts &dim = of(pointer).dimensions[dimension];
+  int64_t run = dim.contiguity();
+  if (!mask)
+    return run;
+  int64_t same = of(mask).dimensions[dimension].constancy();
+  return run >= dim.extent ? same : same >= dim.extent ? run : std::gcd(run, same);
+}
+
+int64_t IndexAnalysis::alignment(Value pointer, unsigned dimension) const {
+  int64_t divisor = of(pointer).dimensions[dimension].divisibility;
+  return divisor & -divisor;
+}
+
+} // namespace sectile::optimizer

@@ -1,0 +1,592 @@
+// The laws of IndexAnalysis.h: stated facts of small kernels, and a property test that builds
+// random expressions, evaluates them and checks every fact claimed of every value.
+#include "optimizer/IndexAnalysis.h"
+
+#include "lang/TileDialect.h"
+
+#include "mlir/Parser/Parser.h"
+
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace mlir;
+using namespace sectile;
+using optimizer::DimensionFacts;
+using optimizer::IndexAnalysis;
+using optimizer::IndexFacts;
+
+namespace {
+
+/// Facts of the operand of the one `tile.print "name", %value` of a kernel.
+class Kernel {
+public:
+  explicit Kernel(StringRef body) : context(MLIRContext::Threading::DISABLED) {
+    context.loadDialect<tile::TileDialect>();
+    std::string text = ("func.func @k(%p: !tile.ptr<f32> {tile.divisibility = 16 : i64}, "
+                        "%n: i32 {tile.divisibility = 16 : i64}, %m: i32, %s: i32) {\n" +
+                        body + "\nreturn\n}")
+                           .str();
+    module = parseSourceString<ModuleOp>(text, &context);
+    EXPECT_TRUE(module) << text;
+    function = *module->getOps<func::FuncOp>().begin();
+    analysis.emplace(function);
+  }
+
+  const IndexFacts &of(StringRef name) {
+    Value found;
+    function.walk([&](tile::PrintOp print) {
+      if (print.getPrefix() == name)
+        found = print.getArgs().front();
+    });
+    EXPECT_TRUE(found) << name.str();
+    return analysis->of(found);
+  }
+  const DimensionFacts &of(StringRef name, unsigned dimension) {
+    return of(name).dimensions[dimension];
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+  func::FuncOp function;
+  std::optional<IndexAnalysis> analysis;
+};
+
+#define PRINT(value, type)                                                                         \
+  "tile.print \"" value "\", %" value " {hex = false, isSigned = array<i32: 1>} : " type "\n"
+
+TEST(IndexAnalysis, vector_add_is_contiguous_aligned_and_its_mask_a_prefix) {
+  Kernel kernel(R"(
+    %pid = tile.program_id 0
+    %c128 = arith.constant 128 : i32
+    %base = arith.muli %pid, %c128 : i32
+    %i = tile.arange 0, 128 : tensor<128xi32>
+    %bs = tile.splat %base : i32 -> tensor<128xi32>
+    %offsets = arith.addi %bs, %i : tensor<128xi32>
+    %ns = tile.splat %n : i32 -> tensor<128xi32>
+    %mask = arith.cmpi slt, %offsets, %ns : tensor<128xi32>
+    %ms = tile.splat %m : i32 -> tensor<128xi32>
+    %odd = arith.cmpi slt, %offsets, %ms : tensor<128xi32>
+    %ps = tile.splat %p : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>>
+    %q = tile.ptr_add %ps, %offsets : tensor<128x!tile.ptr<f32>>, tensor<128xi32>
+  )" PRINT("base", "i32") PRINT("offsets", "tensor<128xi32>") PRINT("mask", "tensor<128xi1>")
+                    PRINT("odd", "tensor<128xi1>") PRINT("q", "tensor<128x!tile.ptr<f32>>"));
+  EXPECT_EQ(kernel.of("base", 0).divisibility, 128);
+  EXPECT_TRUE(kernel.of("base").isNonNegative);
+  EXPECT_TRUE(kernel.of("offsets", 0).isContiguous());
+  EXPECT_EQ(kernel.of("offsets", 0).divisibility, 128);
+  EXPECT_TRUE(kernel.of("q", 0).isContiguous());
+  EXPECT_EQ(kernel.of("q", 0).divisibility, 16);
+  // n is a multiple of 16, so 16 neighbours are on or off together; of m nothing is known.
+  EXPECT_EQ(kernel.of("mask", 0).constancy(), 16);
+  EXPECT_TRUE(kernel.of("mask", 0).isPrefix);
+  EXPECT_EQ(kernel.of("odd", 0).constancy(), 1);
+  EXPECT_TRUE(kernel.of("odd", 0).isPrefix);
+}
+
+TEST(IndexAnalysis, rows_and_columns_of_a_matrix) {
+  Kernel kernel(R"(
+    %i = tile.arange 0, 32 : tensor<32xi32>
+    %j = tile.arange 0, 64 : tensor<64xi32>
+    %ic = tile.expand_dims %i {axis = 1 : i32} : tensor<32xi32> -> tensor<32x1xi32>
+    %jr = tile.expand_dims %j {axis = 0 : i32} : tensor<64xi32> -> tensor<1x64xi32>
+    %ns = tile.splat %n : i32 -> tensor<32x1xi32>
+    %rows = arith.muli %ic, %ns : tensor<32x1xi32>
+    %rb = tile.broadcast %rows : tensor<32x1xi32> -> tensor<32x64xi32>
+    %cb = tile.broadcast %jr : tensor<1x64xi32> -> tensor<32x64xi32>
+    %o = arith.addi %rb, %cb : tensor<32x64xi32>
+    %ps = tile.splat %p : !tile.ptr<f32> -> tensor<32x64x!tile.ptr<f32>>
+    %q = tile.ptr_add %ps, %o : tensor<32x64x!tile.ptr<f32>>, tensor<32x64xi32>
+    %t = tile.transpose %q [1, 0] : tensor<32x64x!tile.ptr<f32>> -> tensor<64x32x!tile.ptr<f32>>
+  )" PRINT("q", "tensor<32x64x!tile.ptr<f32>>") PRINT("t", "tensor<64x32x!tile.ptr<f32>>"));
+  EXPECT_TRUE(kernel.of("q", 1).isContiguous());
+  EXPECT_EQ(kernel.of("q", 1).divisibility, 16);
+  const DimensionFacts &down = kernel.of("q", 0);
+  EXPECT_TRUE(down.isStrided());
+  EXPECT_EQ(down.stride, 1);
+  EXPECT_EQ(down.strideSymbol, kernel.function.getArgument(1));
+  EXPECT_TRUE(kernel.of("t", 0).isContiguous());
+}
+
+TEST(IndexAnalysis, wrapping_around_a_divisible_extent_keeps_runs_of_it) {
+  const char *body = R"(
+    %pid = tile.program_id 0
+    %c64 = arith.constant 64 : i32
+    %base = arith.muli %pid, %c64 : i32
+    %i = tile.arange 0, 64 : tensor<64xi32>
+    %bs = tile.splat %base : i32 -> tensor<64xi32>
+    %o = arith.addi %bs, %i : tensor<64xi32>
+    %ns = tile.splat %n : i32 -> tensor<64xi32>
+    %w = arith.remsi %o, %ns : tensor<64xi32>
+    %ms = tile.splat %m : i32 -> tensor<64xi32>
+    %v = arith.remsi %o, %ms : tensor<64xi32>
+    %c16 = arith.constant dense<16> : tensor<64xi32>
+    %d = arith.divsi %o, %c16 : tensor<64xi32>
+    %h = tile.hint %v {divisibility = array<i64: 64>, contiguity = array<i64: 64>} : tensor<64xi32>
+  )" PRINT("w", "tensor<64xi32>") PRINT("v", "tensor<64xi32>") PRINT("d", "tensor<64xi32>")
+      PRINT("h", "tensor<64xi32>");
+  Kernel kernel(body);
+  EXPECT_EQ(kernel.of("w", 0).contiguity(), 16);
+  EXPECT_EQ(kernel.of("w", 0).divisibility, 16);
+  EXPECT_EQ(kernel.of("v", 0).contiguity(), 1);
+  EXPECT_EQ(kernel.of("d", 0).constancy(), 16);
+  EXPECT_TRUE(kernel.of("h", 0).isContiguous());
+  EXPECT_EQ(kernel.of("h", 0).divisibility, 64);
+}
+
+TEST(IndexAnalysis, loops_keep_what_every_round_keeps) {
+  Kernel kernel(R"(
+    %i = tile.arange 0, 64 : tensor<64xi32>
+    %c0 = arith.constant 0 : i32
+    %c32 = arith.constant 32 : i32
+    %c8 = arith.constant dense<8> : tensor<64xi32>
+    %ps = tile.splat %p : !tile.ptr<f32> -> tensor<64x!tile.ptr<f32>>
+    %q0 = tile.ptr_add %ps, %i : tensor<64x!tile.ptr<f32>>, tensor<64xi32>
+    %r:2 = scf.for %k = %c0 to %m step %c32 iter_args(%x = %i, %q = %q0)
+        -> (tensor<64xi32>, tensor<64x!tile.ptr<f32>>) : i32 {
+  )" PRINT("k", "i32") PRINT("x", "tensor<64xi32>") PRINT("q", "tensor<64x!tile.ptr<f32>>") R"(
+      %x2 = arith.addi %x, %c8 : tensor<64xi32>
+      %ss = tile.splat %s : i32 -> tensor<64xi32>
+      %q2 = tile.ptr_add %q, %ss : tensor<64x!tile.ptr<f32>>, tensor<64xi32>
+      scf.yield %x2, %q2 : tensor<64xi32>, tensor<64x!tile.ptr<f32>>
+    }
+    %after = arith.addi %r#0, %i : tensor<64xi32>
+  )" PRINT("after", "tensor<64xi32>"));
+  EXPECT_EQ(kernel.of("k", 0).divisibility, 32);
+  EXPECT_EQ(kernel.of("k").low, 0);
+  EXPECT_TRUE(kernel.of("x", 0).isContiguous());
+  EXPECT_EQ(kernel.of("x", 0).divisibility, 8);
+  EXPECT_TRUE(kernel.of("q", 0).isContiguous());
+  EXPECT_EQ(kernel.of("q", 0).divisibility, 4); // by an unknown number of elements
+  EXPECT_EQ(kernel.of("after", 0).stride, 2);
+  EXPECT_TRUE(kernel.of("after", 0).isStrided());
+}
+
+TEST(IndexAnalysis, ranges_decide_comparisons) {
+  Kernel kernel(R"(
+    %i = tile.arange 0, 64 : tensor<64xi32>
+    %c64 = arith.constant dense<64> : tensor<64xi32>
+    %all = arith.cmpi slt, %i, %c64 : tensor<64xi32>
+    %none = arith.cmpi sge, %i, %c64 : tensor<64xi32>
+  )" PRINT("all", "tensor<64xi1>") PRINT("none", "tensor<64xi1>"));
+  EXPECT_EQ(kernel.of("all").constant(), 1);
+  EXPECT_EQ(kernel.of("none").constant(), 0);
+}
+
+TEST(IndexAnalysis, accesses_stop_where_their_mask_may_change) {
+  Kernel kernel(R"(
+    %i = tile.arange 0, 64 : tensor<64xi32>
+    %ns = tile.splat %n : i32 -> tensor<64xi32>
+    %mask = arith.cmpi slt, %i, %ns : tensor<64xi32>
+    %ps = tile.splat %p : !tile.ptr<f32> -> tensor<64x!tile.ptr<f32>>
+    %q = tile.ptr_add %ps, %i : tensor<64x!tile.ptr<f32>>, tensor<64xi32>
+    %x = arith.constant dense<1.0> : tensor<64xf32>
+    tile.store %q, %x, %mask : tensor<64x!tile.ptr<f32>>
+  )");
+  auto store = *kernel.function.getOps<tile::StoreOp>().begin();
+  EXPECT_EQ(kernel.analysis->accessRun(store.getPtr(), 0), 64);
+  EXPECT_EQ(kernel.analysis->accessRun(store.getPtr(), 0, store.getMask()), 16);
+  EXPECT_EQ(kernel.analysis->alignment(store.getPtr(), 0), 16);
+}
+
+//===-- the property --------------------------------------------------------------------------===//
+
+/// A tile's elements in row-major order.
+using Numbers = std::vector<int64_t>;
+
+int64_t wrap(__int128 value, unsigned width, bool &overflowed) {
+  if (width == 1)
+    return int64_t(value) & 1;
+  __int128 half = __int128(1) << (width - 1);
+  if (value < -half || value >= half)
+    overflowed = true;
+  unsigned __int128 bits = (unsigned __int128)(value) & (((unsigned __int128)(1) << width) - 1);
+  __int128 result = __int128(bits);
+  return int64_t(result >= half ? result - 2 * half : result);
+}
+
+uint64_t asUnsigned(int64_t value, unsigned width) {
+  return width >= 64 ? uint64_t(value) : uint64_t(value) & ((uint64_t(1) << width) - 1);
+}
+
+/// Runs the operations of a straight-line function on numbers.
+class Interpreter {
+public:
+  std::map<const void *, Numbers> values;
+  bool overflowed = false;
+  bool isUndefined = false;
+
+  Numbers &of(Value value) { return values[value.getAsOpaquePointer()]; }
+
+  void run(Operation *op) {
+    if (op->getNumResults() != 1)
+      return;
+    Value result = op->getResult(0);
+    auto shape = tile::shapeOf(result.getType());
+    int64_t count = 1;
+    for (int64_t extent : shape)
+      count *= extent;
+    Numbers out(count);
+    auto a = [&](int64_t i) { return of(op->getOperand(0))[i]; };
+    auto b = [&](int64_t i) { return of(op->getOperand(1))[i]; };
+    auto c = [&](int64_t i) { return of(op->getOperand(2))[i]; };
+    for (int64_t i = 0; i < count; ++i)
+      out[i] = element(op, i, shape, a, b, c);
+    of(result) = std::move(out);
+  }
+
+private:
+  template <class A, class B, class C>
+  int64_t element(Operation *op, int64_t i, ArrayRef<int64_t> shape, A a, B b, C c) {
+    auto width = [](Value value) {
+      return cast<IntegerType>(tile::elementTypeOf(value.getType())).getWidth();
+    };
+    unsigned bits = width(op->getResult(0));
+    auto wrapped = [&](__int128 value) { return wrap(value, bits, overflowed); };
+    auto divisor = [&]() -> int64_t {
+      if (b(i) == 0)
+        isUndefined = true;
+      return b(i) == 0 ? 1 : b(i);
+    };
+    auto shift = [&]() -> int64_t {
+      if (b(i) < 0 || b(i) >= bits)
+        isUndefined = true;
+      return b(i) & (bits - 1);
+    };
+    auto u = [&](int64_t value) { return asUnsigned(value, bits); };
+    bool ignored = false;
+    if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+      if (auto integer = dyn_cast<IntegerAttr>(constant.getValue()))
+        return integer.getInt();
+      return cast<DenseElementsAttr>(constant.getValue()).getValues<APInt>()[i].getSExtValue();
+    }
+    if (auto arange = dyn_cast<tile::ArangeOp>(op))
+      return int32_t(arange.getStart()) + i;
+    if (isa<tile::SplatOp>(op))
+      return a(0);
+    if (isa<tile::ReshapeOp, tile::ExpandDimsOp>(op))
+      return a(i);
+    if (auto broadcast = dyn_cast<tile::BroadcastOp>(op)) {
+      auto from = tile::shapeOf(broadcast.getSrc().getType());
+      return a(from[0] == 1 ? (from[1] == 1 ? 0 : i % shape[1])
+                            : (from[1] == 1 ? i / shape[1] : i));
+    }
+    if (isa<tile::TransposeOp>(op))
+      return a((i % shape[1]) * shape[0] + i / shape[1]);
+    if (auto flip = dyn_cast<tile::FlipOp>(op)) {
+      if (shape.size() == 1)
+        return a(shape[0] - 1 - i);
+      int64_t row = i / shape[1], column = i % shape[1];
+      return flip.getAxis() == 0 ? a((shape[0] - 1 - row) * shape[1] + column)
+                                 : a(row * shape[1] + shape[1] - 1 - column);
+    }
+    if (isa<arith::AddIOp>(op))
+      return wrapped(__int128(a(i)) + b(i));
+    if (isa<arith::SubIOp>(op))
+      return wrapped(__int128(a(i)) - b(i));
+    if (isa<arith::MulIOp>(op))
+      return wrapped(__int128(a(i)) * b(i));
+    if (isa<arith::DivSIOp>(op))
+      return wrapped(__int128(a(i)) / divisor());
+    if (isa<arith::RemSIOp>(op))
+      return wrapped(__int128(a(i)) % divisor());
+    if (isa<arith::DivUIOp>(op))
+      return wrap(u(a(i)) / u(divisor()), bits, ignored);
+    if (isa<arith::RemUIOp>(op))
+      return wrap(u(a(i)) % u(divisor()), bits, ignored);
+    if (isa<arith::FloorDivSIOp>(op)) {
+      int64_t d = divisor(), q = a(i) / d;
+      return q - (a(i) % d != 0 && (a(i) < 0) != (d < 0));
+    }
+    if (isa<arith::ShLIOp>(op))
+      return wrapped(__int128(a(i)) * (__int128(1) << shift()));
+    if (isa<arith::ShRSIOp>(op))
+      return a(i) >> shift();
+    if (isa<arith::ShRUIOp>(op))
+      return wrap(u(a(i)) >> shift(), bits, ignored);
+    if (isa<arith::AndIOp>(op))
+      return a(i) & b(i);
+    if (isa<arith::OrIOp>(op))
+      return a(i) | b(i);
+    if (isa<arith::XOrIOp>(op))
+      return a(i) ^ b(i);
+    if (isa<arith::MinSIOp>(op))
+      return std::min(a(i), b(i));
+    if (isa<arith::MaxSIOp>(op))
+      return std::max(a(i), b(i));
+    if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
+      unsigned from = width(compare.getLhs());
+      return arith::applyCmpPredicate(compare.getPredicate(), APInt(from, a(i), true, true),
+                                      APInt(from, b(i), true, true));
+    }
+    if (isa<arith::SelectOp>(op))
+      return a(i) ? b(i) : c(i);
+    if (auto extension = dyn_cast<arith::ExtSIOp>(op))
+      return width(extension.getIn()) == 1 ? -a(i) : a(i);
+    if (auto extension = dyn_cast<arith::ExtUIOp>(op))
+      return int64_t(asUnsigned(a(i), width(extension.getIn())));
+    if (isa<arith::TruncIOp>(op))
+      return wrapped(a(i));
+    ADD_FAILURE() << "no meaning for " << op->getName().getStringRef().str();
+    return 0;
+  }
+};
+
+std::string print(Operation *op) {
+  std::string text;
+  llvm::raw_string_ostream(text) << *op;
+  return text;
+}
+
+/// Checks the laws; `mayAssume` when no index arithmetic overflowed.
+void checkFacts(const IndexFacts &facts, ArrayRef<int64_t> shape, const Numbers &numbers,
+                const std::function<int64_t(Value)> &scalar, bool mayAssume,
+                const std::function<std::string()> &about) {
+  SmallVector<int64_t> extents(shape);
+  if (extents.empty())
+    extents.push_back(1);
+  ASSERT_EQ(facts.dimensions.size(), extents.size());
+  for (int64_t number : numbers) {
+    ASSERT_LE(facts.low, number) << about();
+    ASSERT_GE(facts.high, number) << about();
+  }
+  if (!mayAssume)
+    return;
+  for (int64_t number : numbers) {
+    ASSERT_TRUE(!facts.isNonNegative || number >= 0) << about();
+    ASSERT_EQ(number % facts.commonDivisor(), 0) << about();
+    if (facts.scalar)
+      ASSERT_EQ(number, scalar(facts.scalar)) << about();
+  }
+  int64_t step = 1; // between neighbours of the dimension, in row-major order
+  for (int d = int(extents.size()) - 1; d >= 0; --d) {
+    const DimensionFacts &dim = facts.dimensions[d];
+    ASSERT_EQ(dim.extent, extents[d]) << about();
+    ASSERT_GE(dim.run, 1) << about();
+    ASSERT_LE(dim.run, dim.extent) << about();
+    int64_t stride = dim.strideSymbol ? dim.stride * scalar(dim.strideSymbol) : dim.stride;
+    for (int64_t i = 0; i < int64_t(numbers.size()); ++i) {
+      int64_t index = i / step % extents[d];
+      if (index % dim.run == 0)
+        ASSERT_EQ(numbers[i] % dim.divisibility, 0) << about() << "\nelement " << i << " dimension "
+                                                    << d << " divisor " << dim.divisibility;
+      else
+        ASSERT_EQ(numbers[i] - numbers[i - step], stride)
+            << about() << "\nelement " << i << " dimension " << d << " run " << dim.run;
+      if (dim.isPrefix && index > 0)
+        ASSERT_GE(numbers[i - step], numbers[i]) << about() << "\nelement " << i;
+    }
+    step *= extents[d];
+  }
+}
+
+class RandomExpressions {
+public:
+  explicit RandomExpressions(uint32_t seed)
+      : random(seed), context(MLIRContext::Threading::DISABLED), builder(&context) {
+    context.loadDialect<tile::TileDialect>();
+    location = builder.getUnknownLoc();
+    i32 = builder.getI32Type();
+    module = ModuleOp::create(location);
+    builder.setInsertionPointToEnd(module->getBody());
+    function =
+        func::FuncOp::create(builder, location, "k", builder.getFunctionType({i32, i32, i32}, {}));
+    function.setArgAttr(0, tile::kDivisibilityAttr, builder.getI64IntegerAttr(16));
+    function.setArgAttr(1, tile::kDivisibilityAttr, builder.getI64IntegerAttr(4));
+    builder.setInsertionPointToEnd(function.addEntryBlock());
+    // Extents that are powers of two and not.
+    const int64_t extents[] = {1, 4, 8, 12, 16, 24, 30, 32};
+    rows = extents[pick(8)], columns = extents[pick(8)];
+    build();
+    func::ReturnOp::create(builder, location);
+  }
+
+  void check() {
+    IndexAnalysis analysis(function);
+    for (int sample = 0; sample < 4; ++sample) {
+      Interpreter interpreter;
+      const int64_t units[] = {16, 4, 1};
+      for (auto [argument, unit] : llvm::zip(function.getArguments(), units))
+        interpreter.of(argument) = {unit * (int64_t(pick(41)) - (sample < 2 ? 0 : 20))};
+      for (Operation &op : function.getBody().front()) {
+        interpreter.run(&op);
+        if (op.getNumResults() != 1 || interpreter.isUndefined)
+          continue;
+        Value value = op.getResult(0);
+        checkFacts(
+            analysis.of(value), tile::shapeOf(value.getType()), interpreter.of(value),
+            [&](Value scalar) { return interpreter.of(scalar).front(); }, !interpreter.overflowed,
+            [&] { return print(&op) + "\nin\n" + print(function); });
+        if (testing::Test::HasFatalFailure())
+          return;
+      }
+    }
+  }
+
+private:
+  uint32_t pick(uint32_t count) { return random() % count; }
+  Value any(std::vector<Value> &pool) { return pool[pick(pool.size())]; }
+
+  Value number(Type type) {
+    const int64_t numbers[] = {0, 1, 2, 3, 4, 5, 7, 8, 12, 15, 16, 31, 32, -1, -4, -16};
+    int64_t value = numbers[pick(16)];
+    Attribute attribute = IntegerAttr::get(i32, value);
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      attribute = DenseElementsAttr::get(tensor, attribute);
+    return arith::ConstantOp::create(builder, location, cast<TypedAttr>(attribute));
+  }
+
+  Value binary(Value a, Value b) {
+    switch (pick(16)) {
+    case 0:
+    case 1:
+    case 2:
+      return arith::AddIOp::create(builder, location, a, b);
+    case 3:
+      return arith::SubIOp::create(builder, location, a, b);
+    case 4:
+    case 5:
+      return arith::MulIOp::create(builder, location, a, b);
+    case 6:
+      return arith::DivSIOp::create(builder, location, a, b);
+    case 7:
+      return arith::DivUIOp::create(builder, location, a, b);
+    case 8:
+      return arith::RemSIOp::create(builder, location, a, b);
+    case 9:
+      return arith::RemUIOp::create(builder, location, a, b);
+    case 10:
+      return arith::AndIOp::create(builder, location, a, b);
+    case 11:
+      return arith::OrIOp::create(builder, location, a, b);
+    case 12:
+      return arith::MinSIOp::create(builder, location, a, b);
+    case 13:
+      return arith::MaxSIOp::create(builder, location, a, b);
+    case 14:
+      return arith::XOrIOp::create(builder, location, a, b);
+    default:
+      return arith::FloorDivSIOp::create(builder, location, a, b);
+    }
+  }
+
+  Value shift(Value a) {
+    Value amount = arith::ConstantOp::create(
+        builder, location,
+        cast<TypedAttr>(
+            isa<RankedTensorType>(a.getType())
+                ? Attribute(DenseElementsAttr::get(cast<RankedTensorType>(a.getType()),
+                                                   Attribute(IntegerAttr::get(i32, pick(5)))))
+                : Attribute(IntegerAttr::get(i32, pick(5)))));
+    switch (pick(3)) {
+    case 0:
+      return arith::ShLIOp::create(builder, location, a, amount);
+    case 1:
+      return arith::ShRSIOp::create(builder, location, a, amount);
+    default:
+      return arith::ShRUIOp::create(builder, location, a, amount);
+    }
+  }
+
+  Value choice(Value a, Value b, std::vector<Value> &masks) {
+    Value mask = arith::CmpIOp::create(builder, location, arith::CmpIPredicate(pick(10)), a, b);
+    masks.push_back(mask);
+    if (masks.size() > 1) {
+      Value other = any(masks);
+      masks.push_back(pick(2) ? arith::AndIOp::create(builder, location, mask, other).getResult()
+                              : arith::OrIOp::create(builder, location, mask, other).getResult());
+    }
+    return arith::SelectOp::create(builder, location, any(masks), a, b);
+  }
+
+  Value throughCast(Value a) {
+    Type narrow = tile::withElementType(a.getType(), builder.getIntegerType(16));
+    Value truncated = arith::TruncIOp::create(builder, location, narrow, a);
+    if (pick(2))
+      return arith::ExtSIOp::create(builder, location, a.getType(), truncated);
+    return arith::ExtUIOp::create(builder, location, a.getType(), truncated);
+  }
+
+  void step(std::vector<Value> &pool, std::vector<Value> &masks) {
+    Value a = any(pool), b = pick(3) == 0 ? number(a.getType()) : any(pool);
+    switch (pick(8)) {
+    case 0:
+      pool.push_back(shift(a));
+      break;
+    case 1:
+      pool.push_back(choice(a, b, masks));
+      break;
+    case 2:
+      pool.push_back(throughCast(a));
+      break;
+    default:
+      pool.push_back(binary(a, b));
+      break;
+    }
+  }
+
+  Value expanded(Value vector, int64_t axis) {
+    SmallVector<int64_t> shape(tile::shapeOf(vector.getType()));
+    shape.insert(shape.begin() + axis, 1);
+    Value wide = tile::ExpandDimsOp::create(builder, location, RankedTensorType::get(shape, i32),
+                                            vector, int32_t(axis));
+    return tile::BroadcastOp::create(builder, location, RankedTensorType::get({rows, columns}, i32),
+                                     wide);
+  }
+
+  void build() {
+    std::vector<Value> scalars(function.getArguments().begin(), function.getArguments().end());
+    std::vector<Value> scalarMasks;
+    for (int i = 0; i < 3; ++i)
+      step(scalars, scalarMasks);
+    auto vectorOf = [&](int64_t extent) {
+      auto type = RankedTensorType::get({extent}, i32);
+      std::vector<Value> pool{
+          tile::ArangeOp::create(builder, location, type, 0, int32_t(extent)),
+          tile::ArangeOp::create(builder, location, type, 8, int32_t(extent + 8)),
+          tile::SplatOp::create(builder, location, type, any(scalars)),
+          tile::SplatOp::create(builder, location, type, any(scalars)), number(type)};
+      std::vector<Value> masks;
+      for (int i = 0; i < 5; ++i)
+        step(pool, masks);
+      if (pick(3) == 0)
+        pool.push_back(tile::FlipOp::create(builder, location, type, pool.back(), 0));
+      return pool.back();
+    };
+    auto type = RankedTensorType::get({rows, columns}, i32);
+    std::vector<Value> pool{
+        expanded(vectorOf(rows), 1), expanded(vectorOf(columns), 0),
+        tile::ReshapeOp::create(builder, location, type, vectorOf(rows * columns)),
+        tile::TransposeOp::create(
+            builder, location, type,
+            tile::ReshapeOp::create(builder, location, RankedTensorType::get({columns, rows}, i32),
+                                    vectorOf(rows * columns)),
+            ArrayRef<int32_t>{1, 0})};
+    std::vector<Value> masks;
+    for (int i = 0; i < 5; ++i)
+      step(pool, masks);
+    tile::ReshapeOp::create(builder, location, RankedTensorType::get({rows * columns}, i32),
+                            pool.back());
+    tile::ReshapeOp::create(builder, location, RankedTensorType::get({columns, rows}, i32),
+                            pool.back());
+    tile::FlipOp::create(builder, location, type, pool.back(), int32_t(pick(2)));
+  }
+
+  std::mt19937 random;
+  MLIRContext context;
+  OpBuilder builder;
+  Location location = UnknownLoc::get(&context);
+  Type i32;
+  OwningOpRef<ModuleOp> module;
+  func::FuncOp function;
+  int64_t rows, columns;
+};
+
+TEST(IndexAnalysis, every_fact_holds_of_random_expressions) {
+  for (uint32_t seed = 0; seed < 500; ++seed) {
+    RandomExpressions(seed).check();
+    if (HasFatalFailure())
+      FAIL() << "seed " << seed;
+  }
+}
+
+} // namespace
