@@ -20,6 +20,8 @@ static Constant parseDefault(StringRef text) {
     return {text == "True"};
   if (text == "()")
     return Constant::tuple({});
+  if (text == "'\\n'")
+    return {std::string("\n")};
   if (text.starts_with("'"))
     return {text.drop_front().drop_back().str()};
   if (!text.getAsInteger(10, integer))
@@ -63,14 +65,14 @@ struct SortedTable {
     addCreationOps(table);
     addShapeOps(table);
     addMemoryOps(table);
-    // A addAtomicOps(table);
+    addAtomicOps(table);
     addArithmeticOps(table);
     addMathOps(table);
     addReduceOps(table);
     addDotOps(table);
-    // A addRandomOps(table);
-    // A addHintOps(table);
-    // A addDebugOps(table);
+    addRandomOps(table);
+    addHintOps(table);
+    addDebugOps(table);
     entries = std::move(table.entries);
     llvm::sort(entries, [](const auto &a, const auto &b) { return a.info.name < b.info.name; });
     for (const BuiltinTable::Entry &entry : entries)

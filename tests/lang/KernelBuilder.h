@@ -1,11 +1,15 @@
-// A kernel body built by calling lang/ directly, for tests: parameters in, IR text or diagnostics out.
+// A kernel body built by calling lang/ directly, for tests: parameters in, IR text or diagnostics
+// out.
 #pragma once
 
 #include "lang/Builtins.h"
 #include "lang/KernelFunction.h"
 #include "lang/TileDialect.h"
+
 #include "mlir/IR/Verifier.h"
+
 #include <gtest/gtest.h>
+#include <sstream>
 
 namespace sectile::lang {
 
@@ -17,8 +21,8 @@ public:
         sema(builder, sink) {
     KernelSignature signature{"k", {}};
     for (const char *dtype : dtypes)
-      signature.parameters.push_back(
-          {std::string(1, char('a' + signature.parameters.size())), std::nullopt, *DType::parse(dtype), false});
+      signature.parameters.push_back({std::string(1, char('a' + signature.parameters.size())),
+                                      std::nullopt, *DType::parse(dtype), false});
     kernel = createKernelFunction(builder, signature, builder.getUnknownLoc());
     SourceRange range;
     range.file = "k.py", range.line = range.endLine = 3, range.column = 5, range.endColumn = 9;
@@ -51,7 +55,8 @@ public:
   /// A tile of that dtype whose elements nobody knows.
   Operand tile(const char *dtypeName, std::initializer_list<long> extents) {
     DType dtype = *DType::parse(dtypeName);
-    Operand ramp = call("reshape", {call("arange", {number(0), number(product(extents))}), shape(extents)});
+    Operand ramp =
+        call("reshape", {call("arange", {number(0), number(product(extents))}), shape(extents)});
     if (dtype.isPointer)
       return *sema.cast(*sema.cast(*ramp.value(), DType::scalar(ScalarKind::Int64)), dtype);
     return *sema.cast(*ramp.value(), dtype);

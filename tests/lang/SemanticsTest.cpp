@@ -9,7 +9,8 @@ TEST(Semantics, builds_a_masked_vector_addition) {
   KernelBuilder k{"*fp32", "*fp32", "i32"};
   Operand pid = k.call("program_id", {k.number(0)});
   Operand start = k.binary(BinaryOperator::Multiply, pid, k.number(128));
-  Operand offsets = k.binary(BinaryOperator::Add, start, k.call("arange", {k.number(0), k.number(128)}));
+  Operand offsets =
+      k.binary(BinaryOperator::Add, start, k.call("arange", {k.number(0), k.number(128)}));
   Operand mask = k.binary(BinaryOperator::Less, offsets, k[2]);
   Operand from = k.binary(BinaryOperator::Add, k[0], offsets);
   Operand x = k.call("load", {from}, {{"mask", mask}, {"other", k.real(0)}});

@@ -1,6 +1,8 @@
 // The dialect as text: what it refuses, and in which words.
 #include "lang/TileDialect.h"
+
 #include "mlir/Parser/Parser.h"
+
 #include <gtest/gtest.h>
 
 using namespace mlir;
