@@ -7,10 +7,10 @@
 #include <ctime>
 #include <dirent.h>
 #include <fcntl.h>
-#include <random>
 #include <set>
 #include <string_view>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <tuple>
@@ -25,6 +25,8 @@ constexpr std::string_view kTemporarySuffix = ".tmp";
 constexpr const char *kEvictionStamp = ".eviction";
 constexpr time_t kUseGranularitySeconds = 3600;
 constexpr time_t kEvictionIntervalSeconds = 300;
+/// More than any kernel has; a damaged size must not reserve memory.
+constexpr off_t kLargestEntryBytes = off_t{1} << 30;
 /// A temporary this old was left by a process that died.
 constexpr time_t kTemporaryLifetimeSeconds = 3600;
 
@@ -101,6 +103,16 @@ bool writeAll(int descriptor, std::string_view content) {
     content.remove_prefix(count);
   }
   return true;
+}
+
+uint64_t randomNumber() {
+  uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number) {
+    struct timespec now;
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    number = static_cast<uint64_t>(now.tv_nsec) * 0x9e3779b97f4a7c15;
+  }
+  return number;
 }
 
 bool endsWith(std::string_view text, std::string_view suffix) {
@@ -188,8 +200,7 @@ DiskCache::Counts DiskCache::counts() const {
 }
 
 DiskCache::Found DiskCache::miss(std::string reason) {
-  std::lock_guard lock(mutex);
-  ++counters.misses[reason];
+  countMiss(reason);
   return {std::nullopt, std::move(reason)};
 }
 
@@ -205,6 +216,8 @@ DiskCache::Found DiskCache::load(const std::string &key, const std::string &buil
   struct stat status;
   if (::fstat(file.get(), &status) != 0)
     return miss("unreadable");
+  if (status.st_size > kLargestEntryBytes)
+    return miss("too large");
   if (!S_ISREG(status.st_mode) || !isOurs(status) || othersMayWrite(status))
     return miss("not ours");
   std::string content;
@@ -250,9 +263,8 @@ void DiskCache::store(const CacheEntry &entry) {
   const std::string &key = entry.sourceKey.empty() ? entry.irKey : entry.sourceKey;
   std::string name = key + std::string(kEntrySuffix);
   // Unique among processes, machines sharing the folder, threads and forks.
-  static thread_local std::random_device random;
   std::string temporary = "." + key.substr(0, 16) + "." + std::to_string(::getpid()) + "." +
-                          std::to_string(temporaryCount++) + "." + std::to_string(random()) +
+                          std::to_string(temporaryCount++) + "." + std::to_string(randomNumber()) +
                           std::string(kTemporarySuffix);
   int error = 0;
   {
@@ -286,17 +298,16 @@ void DiskCache::store(const CacheEntry &entry) {
     evict();
 }
 
-void DiskCache::discard(const std::string &key) {
-  if (directoryDescriptor >= 0)
-    ::unlinkat(directoryDescriptor, (key + std::string(kEntrySuffix)).c_str(), 0);
+void DiskCache::countMiss(const std::string &reason) {
+  std::lock_guard lock(mutex);
+  ++counters.misses[reason];
 }
 
 /// Cheap and rare: a folder is listed after 1/64 of the cap was stored by this process, or by
 /// chance, and not if some process listed it within the last minutes.
 bool DiskCache::evictionIsDue(uint64_t storedBytes) {
   uint64_t stored = bytesSinceEviction.fetch_add(storedBytes) + storedBytes;
-  static thread_local std::minstd_rand random{std::random_device{}()};
-  if (stored < capBytes / 64 && random() % 64 != 0)
+  if (stored < capBytes / 64 && randomNumber() % 64 != 0)
     return false;
   bytesSinceEviction = 0;
   struct stat stamp;

@@ -47,8 +47,8 @@ public:
   /// Under the source key, and under the IR key too; under the latter only when the former is
   /// empty.
   void store(const CacheEntry &entry);
-  /// The entry loaded under `key` is of no use (a dependency changed, it does not load).
-  void discard(const std::string &key);
+  /// For a miss found out by the caller: "a dependency changed".
+  void countMiss(const std::string &reason);
   /// Deletes what is over the cap, now. Returns the number of files deleted.
   uint64_t evict();
 

@@ -25,6 +25,7 @@ namespace sectile::jit {
 
 using backends::Grid;
 struct BoundArguments;
+class PrintTarget;
 
 class SECTILE_API Kernel {
 public:
@@ -48,16 +49,16 @@ public:
 private:
   friend class Runtime;
   Kernel();
-  Status renderTrap(const backends::LaunchFailure &failure, const Grid &grid,
-                    const backends::LaunchArguments &arguments) const;
+  Status renderFailure(const backends::LaunchFailure &failure, const Grid &grid,
+                       const backends::LaunchArguments &arguments) const;
 
   backends::KernelImage kernelImage;
-  std::unique_ptr<backends::LoadedKernel> code;
-  std::shared_ptr<const backends::PrintHandler> print;
+  std::unique_ptr<backends::LoadedKernel> code; // refers to kernelImage
+  std::shared_ptr<const PrintTarget> print;
   std::vector<std::pair<std::string, double>> times;
   std::vector<lang::Diagnostic> compileWarnings;
-  /// Bit i: argument i is stored through.
-  std::vector<uint64_t> writtenArguments;
+  /// Checks bounds, so launches need the extents of the arguments.
+  bool needsRanges = false;
 };
 
 } // namespace sectile::jit

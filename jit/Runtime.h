@@ -35,6 +35,8 @@ struct KernelRequest {
   std::string sourceDigest;
   lang::KernelSignature signature;
   backends::CompileOptions options;
+  /// The text of every stage is wanted in image().stages, not only what costs nothing.
+  bool wantStages = false;
   /// Sets the source (function and environment, trace, or tileText) of a compile; signature and
   /// options are filled in. Called on a miss only, by the thread that asked.
   std::function<Status(CompileRequest &)> makeCompileRequest;
@@ -74,6 +76,8 @@ struct RuntimeOptions {
   std::string compilerLibrary;
   /// Used instead of the library: tests, and programs that link the compiler.
   std::shared_ptr<Compiler> compiler;
+  /// Threads of the CPU; 0: as many as the process may use.
+  uint32_t threadCount = 0;
 };
 
 class SECTILE_API Runtime {
@@ -87,7 +91,12 @@ public:
   /// library.
   static Runtime &instance();
 
+  /// Thread-safe. May wait for another thread that compiles the same variant, and calls back into the
+  /// request: hold no lock that the callbacks need (Python: release the GIL, take it in the callbacks).
   KernelResult getKernel(const KernelRequest &request);
+
+  /// Options as the environment sets them (SECTILE_CHECK, SECTILE_DEBUG).
+  backends::CompileOptions defaultOptions() const;
 
   /// After this, what would have to be compiled is an error that names the variant.
   void seal();

@@ -21,6 +21,7 @@
 //   table.insert(...) } kernel->launch(grid, bound);
 #pragma once
 
+#include "backends/ForkSafeMutex.h"
 #include "jit/Api.h"
 #include "jit/Kernel.h"
 #include "jit/Status.h"
@@ -29,7 +30,6 @@
 #include <array>
 #include <atomic>
 #include <cstring>
-#include <mutex>
 #include <span>
 
 namespace sectile::jit {
@@ -252,15 +252,11 @@ public:
 private:
   struct Entry;
   struct Slots;
-  static uint64_t hash(const BoundArguments &arguments);
   std::atomic<Slots *> slots;
-  mutable std::mutex mutex;
+  mutable ForkSafeMutex mutex;
   std::vector<std::unique_ptr<Entry>> entries;
   size_t firstLive = 0;
   std::vector<std::unique_ptr<Slots>> generations;
 };
-
-/// A double as a number of `dtype` in the low bytes of a slot, rounded to nearest even.
-SECTILE_API uint64_t encodeFloat(double number, lang::ScalarKind kind);
 
 } // namespace sectile::jit

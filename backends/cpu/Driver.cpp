@@ -1,0 +1,167 @@
+#include "backends/cpu/Driver.h"
+
+#include "backends/cpu/HostAbi.h"
+#include "backends/cpu/HostProcessor.h"
+#include "backends/cpu/PrintFormat.h"
+#include "backends/cpu/Scratch.h"
+#include "backends/cpu/SharedObject.h"
+#include "backends/cpu/ThreadPool.h"
+
+#include <atomic>
+#include <cstdio>
+
+namespace sectile::cpu {
+namespace {
+
+using backends::Grid;
+using backends::KernelImage;
+using backends::LaunchArguments;
+using backends::LaunchFailure;
+using backends::PrintHandler;
+
+/// One launch: what kernels get back as HostCall::launch.
+struct LaunchState {
+  const KernelImage &image;
+  const Grid &grid;
+  const PrintHandler &print;
+  HostKernel entry;
+  HostCall call;
+  std::atomic<bool> hasFailed{false};
+  LaunchFailure failure;
+
+  /// True for the first to fail: later failures may follow from it.
+  bool isFirstFailure() { return !hasFailed.exchange(true); }
+
+  /// Part of the grid, on whichever thread took it.
+  bool run(int64_t first, int64_t last) {
+    ScratchLease scratch(image.scratchBytes);
+    if (!scratch.data()) {
+      if (isFirstFailure()) {
+        failure.kind = LaunchFailure::Kind::Machine;
+        failure.message = image.kernelName + ": no memory for " +
+                          std::to_string(image.scratchBytes) + " bytes of scratch per thread";
+        failure.help = "use smaller blocks, or fewer threads (SECTILE_NUM_THREADS)";
+      }
+      return false;
+    }
+    HostCall mine = call;
+    mine.scratch = scratch.data();
+    return entry(&mine, first, last) == 0;
+  }
+};
+
+void reportTrap(void *launch, int32_t site, int64_t program, uint64_t address) {
+  auto &state = *static_cast<LaunchState *>(launch);
+  if (!state.isFirstFailure())
+    return;
+  state.failure.kind = LaunchFailure::Kind::Trap;
+  state.failure.site = site;
+  state.failure.program = program;
+  state.failure.address = address;
+}
+
+void print(void *launch, int32_t site, int64_t program, const void *data) {
+  auto &state = *static_cast<LaunchState *>(launch);
+  if (site < 0 || static_cast<size_t>(site) >= state.image.printSites.size())
+    return;
+  std::string text =
+      formatPrint(state.image.printSites[site], program, state.grid.x, state.grid.y, data);
+  if (state.print)
+    state.print(text);
+  else
+    std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+constexpr HostServices kServices = {reportTrap, print};
+
+class CpuKernel final : public backends::LoadedKernel {
+public:
+  CpuKernel(const KernelImage &image, std::unique_ptr<SharedObject> object, HostKernel entry,
+            std::shared_ptr<ThreadPool> pool)
+      : image(image), object(std::move(object)), entry(entry), pool(std::move(pool)) {}
+
+  LaunchFailure launch(const Grid &grid, const LaunchArguments &arguments,
+                       const PrintHandler &print) const override {
+    LaunchState state{image, grid, print, entry, {}, {}, {}};
+    state.call.arguments = arguments.slots;
+    state.call.gridX = static_cast<int32_t>(grid.x);
+    state.call.gridY = static_cast<int32_t>(grid.y);
+    state.call.gridZ = static_cast<int32_t>(grid.z);
+    state.call.services = &kServices;
+    state.call.launch = &state;
+    state.call.argumentRanges = arguments.ranges;
+    auto runChunk = [](void *context, int64_t first, int64_t last) {
+      return static_cast<LaunchState *>(context)->run(first, last);
+    };
+    pool->run(grid.x * grid.y * grid.z, estimate, runChunk, &state);
+    return std::move(state.failure);
+  }
+
+private:
+  const KernelImage &image;
+  std::unique_ptr<SharedObject> object;
+  HostKernel entry;
+  std::shared_ptr<ThreadPool> pool;
+  mutable CostEstimate estimate{0};
+};
+
+class CpuDriver final : public backends::Driver {
+public:
+  explicit CpuDriver(unsigned threadCount)
+      : fingerprint(cpu::hostFingerprint()),
+        pool(std::make_shared<ThreadPool>(usableThreadCount(threadCount))) {}
+
+  std::string hostFingerprint() const override { return fingerprint; }
+
+  bool canRun(std::string_view targetName, std::string &reason) const override {
+    size_t colon = targetName.find(':');
+    std::string_view architecture = targetName.substr(0, colon);
+    if (std::string_view(fingerprint).substr(0, fingerprint.find(':')) != architecture) {
+      reason = "the code is for " + std::string(architecture) + " processors";
+      return false;
+    }
+    return colon == std::string_view::npos || hostCovers(targetName.substr(colon + 1), reason);
+  }
+
+  std::unique_ptr<backends::LoadedKernel> load(const KernelImage &image,
+                                               LaunchFailure &failure) override {
+    auto fail = [&](std::string message, std::string help) {
+      failure.kind = LaunchFailure::Kind::Machine;
+      failure.message = image.kernelName + ": " + std::move(message);
+      failure.help = std::move(help);
+      return nullptr;
+    };
+    std::string reason;
+    if (!canRun(image.targetName, reason))
+      return fail("compiled for " + image.targetName + ", which this machine cannot run: " + reason,
+                  "compile it here, or for a target that this machine covers");
+    if (uint64_t limit = scratchLimit(pool->threadCount()); image.scratchBytes > limit)
+      return fail("tiles need " + std::to_string(image.scratchBytes >> 20) +
+                      " MiB of scratch memory per thread, and this machine can give " +
+                      std::to_string(limit >> 20),
+                  "use smaller blocks, or fewer threads (SECTILE_NUM_THREADS)");
+    std::string error;
+    std::unique_ptr<SharedObject> object =
+        SharedObject::load(image.binary, image.kernelName, error);
+    if (!object)
+      return fail("compiled code cannot be loaded: " + error,
+                  "memory files or the folder TMPDIR must allow executable code");
+    const std::string &entryPoint = image.entryPoint.empty() ? kEntryPoint : image.entryPoint;
+    auto entry = reinterpret_cast<HostKernel>(object->symbol(entryPoint.c_str()));
+    if (!entry)
+      return fail("compiled code has no symbol " + entryPoint, "");
+    return std::make_unique<CpuKernel>(image, std::move(object), entry, pool);
+  }
+
+private:
+  std::string fingerprint;
+  std::shared_ptr<ThreadPool> pool;
+};
+
+} // namespace
+
+std::unique_ptr<backends::Driver> createDriver(unsigned threadCount) {
+  return std::make_unique<CpuDriver>(threadCount);
+}
+
+} // namespace sectile::cpu

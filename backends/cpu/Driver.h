@@ -1,0 +1,15 @@
+//===-- Driver.h - runs host code
+//-------------------------------------------------------------------===//
+// The CPU's half of backends/Driver.h: loads shared objects, runs their programs on a thread pool
+// with scratch memory per thread, and carries out what kernels ask for through HostServices.
+#pragma once
+
+#include "backends/Driver.h"
+
+namespace sectile::cpu {
+
+/// `threadCount` 0: as many threads as the process may use. Threads start with the first launch
+/// that can use them.
+std::unique_ptr<backends::Driver> createDriver(unsigned threadCount = 0);
+
+} // namespace sectile::cpu

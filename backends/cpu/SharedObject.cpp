@@ -1,0 +1,93 @@
+#include "backends/cpu/SharedObject.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <string_view>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace sectile::cpu {
+namespace {
+
+bool writeAll(int descriptor, std::string_view content) {
+  while (!content.empty()) {
+    ssize_t count = ::write(descriptor, content.data(), content.size());
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count <= 0)
+      return false;
+    content.remove_prefix(count);
+  }
+  return true;
+}
+
+/// The loader takes a path it has seen for the object it has loaded, even when the descriptor
+/// behind it is another by now. So no two paths are equal: "/./" and "//" spell a serial number.
+std::string uniquePath(int descriptor) {
+  static std::atomic<uint64_t> serial{0};
+  std::string path = "/proc/" + std::to_string(::getpid()) + "/fd";
+  for (uint64_t rest = serial.fetch_add(1, std::memory_order_relaxed); rest != 0; rest >>= 1)
+    path += rest & 1 ? "/." : "/";
+  return path + "/" + std::to_string(descriptor);
+}
+
+/// One descriptor per kernel would use up a process's share; a debugger can do without the later
+/// ones.
+bool canKeepOpen(int descriptor) {
+  struct rlimit limit;
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+         static_cast<rlim_t>(descriptor) < limit.rlim_cur / 4;
+}
+
+} // namespace
+
+std::unique_ptr<SharedObject> SharedObject::load(const std::string &binary, const std::string &name,
+                                                 std::string &error) {
+  int descriptor = ::memfd_create(("sectile-" + name).substr(0, 240).c_str(), MFD_CLOEXEC);
+  void *handle = nullptr;
+  if (descriptor >= 0 && writeAll(descriptor, binary))
+    handle = ::dlopen(uniquePath(descriptor).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle) {
+    if (!canKeepOpen(descriptor)) {
+      ::close(descriptor);
+      descriptor = -1;
+    }
+    return std::unique_ptr<SharedObject>(new SharedObject(handle, descriptor));
+  }
+  const char *why = descriptor < 0 ? std::strerror(errno) : ::dlerror();
+  error = why ? why : std::strerror(errno);
+  if (descriptor >= 0)
+    ::close(descriptor);
+
+  // Some systems forbid code from memory files, or have no /proc: a file, gone as soon as it is
+  // loaded.
+  const char *folder = std::getenv("TMPDIR");
+  std::string path = std::string(folder && *folder ? folder : "/tmp") + "/sectile-XXXXXX";
+  descriptor = ::mkostemp(path.data(), O_CLOEXEC);
+  if (descriptor < 0)
+    return nullptr;
+  if (writeAll(descriptor, binary))
+    handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  ::unlink(path.c_str());
+  ::close(descriptor);
+  if (!handle)
+    return nullptr;
+  return std::unique_ptr<SharedObject>(new SharedObject(handle, -1));
+}
+
+SharedObject::~SharedObject() {
+  ::dlclose(handle);
+  if (descriptor >= 0)
+    ::close(descriptor);
+}
+
+void *SharedObject::symbol(const char *name) const {
+  return ::dlsym(handle, name);
+}
+
+} // namespace sectile::cpu

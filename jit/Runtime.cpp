@@ -1,0 +1,450 @@
+#include "jit/Runtime.h"
+
+#include "backends/ForkSafeMutex.h"
+#include "backends/cpu/Driver.h"
+#include "jit/BuildId.h"
+#include "jit/CacheKey.h"
+#include "jit/CompilerLoader.h"
+#include "jit/DiskCache.h"
+#include "jit/Knobs.h"
+#include "jit/PrintTarget.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <thread>
+#include <unordered_map>
+
+namespace sectile::jit {
+namespace {
+
+/// A kernel in memory, with what it is good for.
+struct Remembered {
+  std::shared_ptr<const Kernel> kernel;
+  std::vector<RecordedDependency> dependencies;
+};
+
+bool isCurrent(const std::vector<RecordedDependency> &dependencies, const KernelRequest &request) {
+  if (!request.currentValue)
+    return true;
+  for (const RecordedDependency &dependency : dependencies)
+    if (request.currentValue(dependency) != dependency.value)
+      return false;
+  return true;
+}
+
+/// "x: *fp32 (divisible by 16), n: i32, BLOCK = 1024": what tells this variant from others.
+std::string describe(const lang::KernelSignature &signature) {
+  std::string text;
+  for (const lang::KernelParameter &parameter : signature.parameters) {
+    text += (text.empty() ? "" : ", ") + parameter.name;
+    if (parameter.constant)
+      text += " = " + parameter.constant->repr();
+    else
+      text += ": " + parameter.dtype.name() + (parameter.divisibleBy16 ? " (divisible by 16)" : "");
+  }
+  return text;
+}
+
+void warn(const std::string &text) { std::fprintf(stderr, "sectile: warning: %s\n", text.c_str()); }
+
+bool checksBounds(const backends::KernelImage &image) {
+  for (const backends::TrapSite &site : image.trapSites)
+    if (site.kind != backends::TrapSite::Kind::Assertion)
+      return true;
+  return false;
+}
+
+} // namespace
+
+/// One compile under way; others who want the same variant wait for it.
+struct Flight {
+  std::mutex mutex;
+  std::condition_variable finished;
+  bool isFinished = false;
+  std::shared_ptr<const Kernel> kernel;
+  std::optional<Error> error;
+  const std::thread::id owner = std::this_thread::get_id();
+  const uint64_t generation = forkGeneration();
+};
+
+struct Runtime::State {
+  State(RuntimeOptions given)
+      : knobs(Knobs::fromEnvironment()), options(std::move(given)),
+        disk(options.cacheDirectory ? *options.cacheDirectory
+                                    : knobs.cacheDirectory.value_or(defaultCacheDirectory()),
+             options.cacheBytes.value_or(knobs.cacheBytes)),
+        loadedCompiler(options.compiler) {
+    // Stages can be shown only by compiling.
+    readsDisk = knobs.dumpStages.empty() && knobs.stopAfter.empty() && !knobs.timePasses &&
+                !knobs.verifyEachPass;
+  }
+
+  KernelResult get(const KernelRequest &request);
+  KernelResult find(const KernelRequest &request, const std::string &key,
+                    const KeyContext &context, backends::Driver &driver);
+  KernelResult compile(const KernelRequest &request, const std::string &key,
+                       const KeyContext &context, backends::Driver &driver);
+  std::shared_ptr<const Kernel> load(backends::KernelImage image, backends::Driver &driver,
+                                     Status &status, CompileResult *made = nullptr);
+  std::shared_ptr<const Kernel> findIr(const std::string &key, const KeyContext &context,
+                                       backends::Driver &driver);
+  void remember(const std::string &key, Remembered entry);
+  backends::Driver *driver(const std::string &name);
+  std::shared_ptr<Compiler> compiler(Status &status);
+  void warnOnce();
+
+  const Knobs knobs;
+  const RuntimeOptions options;
+  DiskCache disk;
+  bool readsDisk = true;
+  const std::shared_ptr<PrintTarget> printTarget = std::make_shared<PrintTarget>();
+
+  ForkSafeMutex mutex;
+  // Guarded by `mutex`:
+  std::unordered_map<std::string, Remembered> memory; // by source key and by IR key
+  std::unordered_map<std::string, std::shared_ptr<Flight>> flights;
+  std::unique_ptr<backends::Driver> cpuDriver;
+  std::shared_ptr<Compiler> loadedCompiler;
+  RuntimeStatistics counts;
+  std::function<void(const std::string &, double)> compileHandler;
+  bool isSealed = false;
+  bool hasWarned = false;
+
+  std::mutex compilerMutex; // held while the library is loaded
+};
+
+Runtime::Runtime(RuntimeOptions options) : state(std::make_unique<State>(std::move(options))) {}
+Runtime::~Runtime() = default;
+
+Runtime &Runtime::instance() {
+  // Never destroyed: threads may launch while static destructors run.
+  static Runtime *runtime = new Runtime;
+  return *runtime;
+}
+
+KernelResult Runtime::getKernel(const KernelRequest &request) { return state->get(request); }
+
+backends::CompileOptions Runtime::defaultOptions() const {
+  backends::CompileOptions result;
+  result.checkBounds = state->knobs.checkBounds;
+  result.debug = state->knobs.debug;
+  return result;
+}
+
+void Runtime::seal() {
+  std::lock_guard lock(state->mutex);
+  state->isSealed = true;
+}
+
+void Runtime::setCompileHandler(std::function<void(const std::string &, double)> handler) {
+  std::lock_guard lock(state->mutex);
+  state->compileHandler = std::move(handler);
+}
+
+void Runtime::setPrintHandler(backends::PrintHandler handler) {
+  state->printTarget->set(std::move(handler));
+}
+
+RuntimeStatistics Runtime::statistics() const {
+  DiskCache::Counts disk = state->disk.counts();
+  std::string disabled = state->disk.disabledReason();
+  std::lock_guard lock(state->mutex);
+  RuntimeStatistics result = state->counts;
+  result.diskMisses = std::move(disk.misses);
+  result.diskWrites = disk.writes;
+  result.diskWriteFailures = disk.writeFailures;
+  result.evictedFiles = disk.evictedFiles;
+  result.diskDisabled = disabled.empty() ? disk.writesDisabled : disabled;
+  result.cacheDirectory = state->disk.directory();
+  return result;
+}
+
+void Runtime::clearMemory() {
+  std::unordered_map<std::string, Remembered> dropped; // unloaded outside of the lock
+  std::lock_guard lock(state->mutex);
+  dropped.swap(state->memory);
+}
+
+Compiler *Runtime::compiler(Status &status) { return state->compiler(status).get(); }
+std::string Runtime::buildId() { return jit::buildId(); }
+backends::Driver *Runtime::driver(const std::string &backend) { return state->driver(backend); }
+
+backends::Driver *Runtime::State::driver(const std::string &name) {
+  if (name != "cpu")
+    return nullptr;
+  std::lock_guard lock(mutex);
+  if (!cpuDriver)
+    cpuDriver = cpu::createDriver(options.threadCount ? options.threadCount : knobs.threadCount);
+  return cpuDriver.get();
+}
+
+std::shared_ptr<Compiler> Runtime::State::compiler(Status &status) {
+  std::lock_guard loading(compilerMutex);
+  {
+    std::lock_guard lock(mutex);
+    if (loadedCompiler)
+      return loadedCompiler;
+  }
+  std::string library =
+      options.compilerLibrary.empty() ? knobs.compilerLibrary : options.compilerLibrary;
+  std::shared_ptr<Compiler> loaded = loadCompiler(library, status);
+  std::lock_guard lock(mutex);
+  loadedCompiler = loaded;
+  return loaded;
+}
+
+void Runtime::State::warnOnce() {
+  {
+    std::lock_guard lock(mutex);
+    if (std::exchange(hasWarned, true))
+      return;
+  }
+  for (const std::string &problem : knobs.problems)
+    warn(problem);
+  if (std::string reason = disk.disabledReason(); !reason.empty() && !disk.directory().empty())
+    warn(reason);
+}
+
+/// Finds the kernel in memory, or waits for the thread that is making it, or makes it.
+KernelResult Runtime::State::get(const KernelRequest &request) {
+  KernelResult result;
+  backends::Driver *target = driver(request.options.backend);
+  if (!target) {
+    result.status = Status::fail(Error::Kind::Call,
+                                 "backend: there is no '" + request.options.backend + "'", "use 'cpu'");
+    return result;
+  }
+  KeyContext context;
+  context.buildId = options.compiler ? options.compiler->buildId() : jit::buildId();
+  context.hostFingerprint = target->hostFingerprint();
+  context.wantStages = request.wantStages || knobs.keepStages;
+  if (request.sourceDigest.empty())
+    return compile(request, {}, context, *target);
+
+  std::string key = sourceKey(request.sourceDigest, request.signature, request.options, context);
+  std::shared_ptr<Flight> flight;
+  for (;;) {
+    std::optional<Remembered> remembered;
+    bool isOwner = false;
+    {
+      std::lock_guard lock(mutex);
+      if (auto found = memory.find(key); found != memory.end()) {
+        remembered = found->second;
+      } else {
+        std::shared_ptr<Flight> &entry = flights[key];
+        if (entry && entry->generation != forkGeneration()) {
+          // The thread that compiled it is the parent's. Waiters are too: destroying what they wait on
+          // would wait for them.
+          new std::shared_ptr<Flight>(std::move(entry));
+          entry = nullptr;
+        }
+        if (!entry) {
+          entry = std::make_shared<Flight>();
+          isOwner = true;
+        }
+        flight = entry;
+      }
+    }
+    if (isOwner)
+      break;
+    if (remembered) {
+      if (isCurrent(remembered->dependencies, request)) {
+        std::lock_guard lock(mutex);
+        ++counts.memoryHits;
+        result.kernel = std::move(remembered->kernel);
+        result.origin = KernelResult::Origin::Memory;
+        return result;
+      }
+      std::lock_guard lock(mutex);
+      if (auto found = memory.find(key);
+          found != memory.end() && found->second.kernel == remembered->kernel)
+        memory.erase(found);
+      continue;
+    }
+    if (flight->owner == std::this_thread::get_id()) {
+      result.status = Status::fail(Error::Kind::Call,
+                                   request.signature.kernelName +
+                                       ": launched while this very variant is being compiled",
+                                   "do not launch a kernel from code that runs at compile time");
+      return result;
+    }
+    std::unique_lock wait(flight->mutex);
+    flight->finished.wait(wait, [&] { return flight->isFinished; });
+    if (flight->error) {
+      result.status = Status(*flight->error);
+      return result;
+    }
+    // In memory now; looked at again for its dependencies.
+  }
+
+  result = find(request, key, context, *target);
+  {
+    std::lock_guard lock(mutex);
+    flights.erase(key);
+  }
+  std::lock_guard finish(flight->mutex);
+  flight->isFinished = true;
+  flight->kernel = result.kernel;
+  if (!result.status.ok())
+    flight->error = result.status.error();
+  flight->finished.notify_all();
+  return result;
+}
+
+/// On disk, or compiled.
+KernelResult Runtime::State::find(const KernelRequest &request, const std::string &key,
+                                  const KeyContext &context, backends::Driver &driver) {
+  warnOnce();
+  if (readsDisk) {
+    DiskCache::Found found = disk.load(key, context.buildId, context.hostFingerprint);
+    if (found.entry && !isCurrent(found.entry->dependencies, request)) {
+      disk.countMiss("a dependency changed"); // replaced when compiled
+    } else if (found.entry) {
+      Status status;
+      if (auto kernel = load(std::move(found.entry->image), driver, status)) {
+        remember(key, {kernel, std::move(found.entry->dependencies)});
+        std::lock_guard lock(mutex);
+        ++counts.diskHits;
+        KernelResult result;
+        result.kernel = std::move(kernel);
+        result.origin = KernelResult::Origin::Disk;
+        return result;
+      }
+      disk.countMiss("does not load");
+    }
+  }
+  return compile(request, key, context, driver);
+}
+
+std::shared_ptr<const Kernel> Runtime::State::findIr(const std::string &key,
+                                                     const KeyContext &context,
+                                                     backends::Driver &driver) {
+  {
+    std::lock_guard lock(mutex);
+    if (auto found = memory.find(key); found != memory.end())
+      return found->second.kernel;
+  }
+  if (!readsDisk)
+    return nullptr;
+  DiskCache::Found found = disk.load(key, context.buildId, context.hostFingerprint);
+  Status status;
+  return found.entry ? load(std::move(found.entry->image), driver, status) : nullptr;
+}
+
+/// `key` is empty when the source has no digest.
+KernelResult Runtime::State::compile(const KernelRequest &request, const std::string &key,
+                                     const KeyContext &context, backends::Driver &driver) {
+  KernelResult result;
+  auto fail = [&](Error error) {
+    std::lock_guard lock(mutex);
+    ++counts.failedCompiles;
+    result.status = Status(std::move(error));
+    return std::move(result);
+  };
+  const std::string &name = request.signature.kernelName;
+  bool sealed;
+  {
+    std::lock_guard lock(mutex);
+    sealed = isSealed;
+  }
+  if (sealed && !key.empty())
+    return fail({Error::Kind::Call, name + ": a new variant would have to be compiled after seal()",
+                 "precompile it before sealing: " + describe(request.signature), {}, {}, -1});
+  std::shared_ptr<Compiler> used = compiler(result.status);
+  if (!used)
+    return fail(std::move(result.status.error()));
+
+  CompileRequest compileRequest;
+  compileRequest.signature = request.signature;
+  compileRequest.options = request.options;
+  compileRequest.wantStages = context.wantStages;
+  if (Status made = request.makeCompileRequest(compileRequest); !made.ok())
+    return fail(std::move(made.error()));
+  std::shared_ptr<const Kernel> same;
+  compileRequest.hasIr = [&](const std::string &irDigest) {
+    same = findIr(irKey(irDigest, request.options, context), context, driver);
+    return same != nullptr;
+  };
+
+  auto start = std::chrono::steady_clock::now();
+  CompileResult made = used->compile(compileRequest);
+  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+
+  CacheEntry entry;
+  entry.buildId = context.buildId;
+  entry.sourceKey = key;
+  if (!made.irDigest.empty())
+    entry.irKey = irKey(made.irDigest, request.options, context);
+  entry.hostFingerprint = context.hostFingerprint;
+  entry.dependencies = made.dependencies;
+  if (same) {
+    entry.image = same->image();
+    result.kernel = same;
+    result.origin = KernelResult::Origin::SameIr;
+  } else if (made.image) {
+    if (sealed)
+      return fail({Error::Kind::Call, name + ": a new variant would have to be compiled after seal()",
+                   "precompile it before sealing: " + describe(request.signature), {}, {}, -1});
+    entry.image = *made.image;
+    result.kernel = load(std::move(*made.image), driver, result.status, &made);
+    if (!result.kernel)
+      return fail(std::move(result.status.error()));
+    result.origin = KernelResult::Origin::Compiled;
+  } else if (!made.internalError.empty()) {
+    return fail({Error::Kind::Internal, name + ": " + made.internalError,
+                 "this is a fault of the compiler, not of the kernel", std::move(made.diagnostics),
+                 std::move(made.reproducer), -1});
+  } else if (!made.diagnostics.empty()) {
+    std::string message = made.diagnostics.front().message;
+    return fail({Error::Kind::Kernel, std::move(message), {}, std::move(made.diagnostics), {}, -1});
+  } else if (!knobs.stopAfter.empty()) {
+    return fail({Error::Kind::Machine, name + ": compiling stopped after stage '" + knobs.stopAfter + "'",
+                 "unset SECTILE_STOP_AFTER", {}, {}, -1});
+  } else {
+    return fail({Error::Kind::Internal, name + ": the compiler gave neither code nor a reason",
+                 {}, {}, {}, -1});
+  }
+
+  if (!key.empty() || result.origin == KernelResult::Origin::Compiled)
+    disk.store(entry);
+  if (!key.empty())
+    remember(key, {result.kernel, std::move(entry.dependencies)});
+  if (!entry.irKey.empty())
+    remember(entry.irKey, {result.kernel, {}});
+  std::function<void(const std::string &, double)> handler;
+  {
+    std::lock_guard lock(mutex);
+    ++(same ? counts.sameIrHits : counts.compiles);
+    handler = compileHandler;
+  }
+  if (handler && !same)
+    handler(name, seconds);
+  return result;
+}
+
+std::shared_ptr<const Kernel> Runtime::State::load(backends::KernelImage image,
+                                                   backends::Driver &driver, Status &status,
+                                                   CompileResult *made) {
+  std::shared_ptr<Kernel> kernel(new Kernel);
+  kernel->kernelImage = std::move(image);
+  kernel->print = printTarget;
+  kernel->needsRanges = checksBounds(kernel->kernelImage);
+  if (made) {
+    kernel->times = std::move(made->times);
+    kernel->compileWarnings = std::move(made->diagnostics);
+  }
+  backends::LaunchFailure failure;
+  kernel->code = driver.load(kernel->kernelImage, failure);
+  if (kernel->code)
+    return kernel;
+  status = Status::fail(Error::Kind::Machine, std::move(failure.message), std::move(failure.help));
+  return nullptr;
+}
+
+void Runtime::State::remember(const std::string &key, Remembered entry) {
+  std::lock_guard lock(mutex);
+  memory.insert_or_assign(key, std::move(entry));
+}
+
+} // namespace sectile::jit
