@@ -1,20 +1,24 @@
-//===-- Backend.h - what a target must provide ------------------------------------------------------===//
-// The one virtual interface of the compiler. `createBackend("cpu")` is a switch in Backend.cpp; each
-// target's folder holds same-named files.
+//===-- Backend.h - what a target must provide
+//------------------------------------------------------===//
+// The one virtual interface of the compiler. `createBackend("cpu")` is a switch in Backend.cpp;
+// each target's folder holds same-named files.
 #pragma once
 
 #include "backends/CompileOptions.h"
 #include "backends/KernelImage.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Support/LLVM.h"
+
 #include <functional>
 #include <memory>
 
 namespace sectile::backends {
 
-/// Called after every named stage ("tile-optimized", "llvm", "llvm-optimized", "asm") with a function
-/// that prints it; the compile driver decides whether to (dumps, `.asm`, stop-after).
-using StageObserver = std::function<void(llvm::StringRef stage, llvm::function_ref<std::string()> text)>;
+/// Called after every named stage ("tile-optimized", "llvm", "llvm-optimized", "asm") with a
+/// function that prints it; the compile driver decides whether to (dumps, `.asm`, stop-after).
+using StageObserver =
+    std::function<void(llvm::StringRef stage, llvm::function_ref<std::string()> text)>;
 /// Called around every timed step: step name, seconds.
 using StepTimer = std::function<void(llvm::StringRef step, double seconds)>;
 
@@ -31,7 +35,8 @@ public:
   /// Identifies code that may run here: goes into keys and images.
   virtual std::string targetName(const CompileOptions &options) const = 0;
   /// Tile IR (verified) to a loadable image. On failure the module's context has the diagnostics.
-  virtual mlir::FailureOr<KernelImage> compile(mlir::ModuleOp module, const CompileContext &context) = 0;
+  virtual mlir::FailureOr<KernelImage> compile(mlir::ModuleOp module,
+                                               const CompileContext &context) = 0;
 };
 
 /// Null for an unknown name.

@@ -1,4 +1,5 @@
-//===-- CompileOptions.h - what a user may ask of a compile ----------------------------------------===//
+//===-- CompileOptions.h - what a user may ask of a compile
+//----------------------------------------===//
 // Plain C++. Every field is part of the cache key. Names are those of Triton's launch keywords.
 #pragma once
 
@@ -11,9 +12,9 @@ struct CompileOptions {
   std::string backend = "cpu";
   /// Empty: the machine at hand. Else a CPU name LLVM knows, or "sm_90a", "gfx942".
   std::string arch;
-  int32_t warpCount = 4;  // num_warps
-  int32_t stageCount = 3; // num_stages
-  int32_t ctaCount = 1;   // num_ctas
+  int32_t warpCount = 4;    // num_warps
+  int32_t stageCount = 3;   // num_stages
+  int32_t ctaCount = 1;     // num_ctas
   int32_t maxRegisters = 0; // maxnreg; 0: as many as needed
   bool enableFpFusion = true;
   /// device_assert is active; integer overflow is checked.

@@ -1,8 +1,10 @@
-//===-- KernelImage.h - a compiled kernel: code, and what launching it needs -----------------------===//
+//===-- KernelImage.h - a compiled kernel: code, and what launching it needs
+//-----------------------===//
 // Plain C++: made by a backend, stored by the cache, loaded by the runtime. One file on disk.
 #pragma once
 
 #include "lang/DType.h"
+
 #include <cstdint>
 #include <map>
 #include <string>
@@ -44,9 +46,9 @@ struct PrintSite {
 
 struct KernelImage {
   std::string kernelName;
-  std::string backend;     // "cpu"
-  std::string targetName;  // "x86_64:znver5"; a kernel of another target is never loaded
-  std::string entryPoint;  // symbol
+  std::string backend;    // "cpu"
+  std::string targetName; // "x86_64:znver5"; a kernel of another target is never loaded
+  std::string entryPoint; // symbol
   std::vector<KernelArgument> arguments;
   uint64_t scratchBytes = 0; // per thread (cpu)
   std::vector<TrapSite> trapSites;

@@ -1,7 +1,9 @@
-//===-- CacheKey.h - the two names of a compiled kernel ---------------------------------------------===//
-// sourceKey: from what is known without evaluating the kernel: digest of the source, specialisation,
-// options, the build of the compiler, the host. A hit under it never enters the compiler.
-// irKey: from the typed IR: different source, or source whose digest is not known, may give the same.
+//===-- CacheKey.h - the two names of a compiled kernel
+//---------------------------------------------===//
+// sourceKey: from what is known without evaluating the kernel: digest of the source,
+// specialisation, options, the build of the compiler, the host. A hit under it never enters the
+// compiler. irKey: from the typed IR: different source, or source whose digest is not known, may
+// give the same.
 //
 // All fields go into a Digest with their lengths, so no two inputs share a key.
 #pragma once
@@ -25,7 +27,8 @@ std::string irKey(const std::string &irDigest, const backends::CompileOptions &o
                   const KeyContext &context);
 
 /// Kind and value as bytes; equal only for equal constants of one kind (1, 1.0 and True differ).
-/// References: `ById` tells any two apart within this process, `ByName` is the same in every process.
+/// References: `ById` tells any two apart within this process, `ByName` is the same in every
+/// process.
 enum class References { ById, ByName };
 std::string encodeConstant(const lang::Constant &constant, References references);
 

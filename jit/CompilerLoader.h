@@ -1,6 +1,8 @@
-//===-- CompilerLoader.h - brings in libsectile-compiler.so -----------------------------------------===//
-// The 100 MB of LLVM are loaded when something must be compiled for the first time, and stay. Looked for
-// in SECTILE_COMPILER_LIBRARY, else beside libsectile.so (or the program that contains the runtime).
+//===-- CompilerLoader.h - brings in libsectile-compiler.so
+//-----------------------------------------===//
+// The 100 MB of LLVM are loaded when something must be compiled for the first time, and stay.
+// Looked for in SECTILE_COMPILER_LIBRARY, else beside libsectile.so (or the program that contains
+// the runtime).
 #pragma once
 
 #include "jit/CompilerInterface.h"

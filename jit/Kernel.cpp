@@ -22,18 +22,19 @@ Status checkGrid(const std::string &kernelName, const Grid &grid) {
   const std::pair<char, int64_t> axes[] = {{'x', grid.x}, {'y', grid.y}, {'z', grid.z}};
   for (auto [name, extent] : axes) {
     if (extent < 0)
-      return Status::fail(Error::Kind::Call, kernelName + ": grid axis " + name + " is negative: " +
-                                                 std::to_string(extent));
+      return Status::fail(Error::Kind::Call, kernelName + ": grid axis " + name +
+                                                 " is negative: " + std::to_string(extent));
     if (extent > kLargestAxis)
       return Status::fail(Error::Kind::Call,
                           kernelName + ": grid axis " + name + " has " + std::to_string(extent) +
-                              " programs, at most " + std::to_string(kLargestAxis) + " are possible",
+                              " programs, at most " + std::to_string(kLargestAxis) +
+                              " are possible",
                           "use larger blocks, or spread the programs over several axes");
   }
   __int128 programs = static_cast<__int128>(grid.x) * grid.y * grid.z;
   if (programs > INT64_MAX)
-    return Status::fail(Error::Kind::Call,
-                        kernelName + ": the grid has more than 2^63 programs", "use larger blocks");
+    return Status::fail(Error::Kind::Call, kernelName + ": the grid has more than 2^63 programs",
+                        "use larger blocks");
   return {};
 }
 
@@ -63,10 +64,10 @@ Status Kernel::launch(const Grid &grid, const uint64_t *slots, const uint64_t *r
 
 Status Kernel::launch(const Grid &grid, const BoundArguments &arguments) const {
   if (arguments.slots.size() != kernelImage.arguments.size()) [[unlikely]]
-    return Status::fail(Error::Kind::Internal,
-                        kernelImage.kernelName + ": compiled for " +
-                            std::to_string(kernelImage.arguments.size()) + " arguments, launched with " +
-                            std::to_string(arguments.slots.size()));
+    return Status::fail(Error::Kind::Internal, kernelImage.kernelName + ": compiled for " +
+                                                   std::to_string(kernelImage.arguments.size()) +
+                                                   " arguments, launched with " +
+                                                   std::to_string(arguments.slots.size()));
   if (arguments.anyReadOnly) [[unlikely]]
     for (size_t i = 0; i < kernelImage.arguments.size(); ++i)
       if (kernelImage.arguments[i].isWritten && (arguments.readOnly[i / 64] >> i % 64 & 1)) {

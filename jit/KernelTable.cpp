@@ -32,8 +32,8 @@ struct KernelTable::Entry {
   std::shared_ptr<const Kernel> kernel;
 };
 
-/// A power of two of places, at most half of them taken, so that a search ends at an empty one. Places go
-/// from null to an entry once; readers need no lock.
+/// A power of two of places, at most half of them taken, so that a search ends at an empty one.
+/// Places go from null to an entry once; readers need no lock.
 struct KernelTable::Slots {
   explicit Slots(size_t size)
       : mask(size - 1), places(std::make_unique<std::atomic<Entry *>[]>(size)) {}

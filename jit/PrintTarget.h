@@ -1,6 +1,7 @@
-//===-- PrintTarget.h - where device_print goes -----------------------------------------------------===//
-// Shared by a runtime and its kernels; may be changed at any time. A handler that was replaced is kept:
-// a launch under way may still call it. (They change once or twice in a process.)
+//===-- PrintTarget.h - where device_print goes
+//-----------------------------------------------------===//
+// Shared by a runtime and its kernels; may be changed at any time. A handler that was replaced is
+// kept: a launch under way may still call it. (They change once or twice in a process.)
 #pragma once
 
 #include "backends/Driver.h"

@@ -46,7 +46,9 @@ std::string describe(const lang::KernelSignature &signature) {
   return text;
 }
 
-void warn(const std::string &text) { std::fprintf(stderr, "sectile: warning: %s\n", text.c_str()); }
+void warn(const std::string &text) {
+  std::fprintf(stderr, "sectile: warning: %s\n", text.c_str());
+}
 
 bool checksBounds(const backends::KernelImage &image) {
   for (const backends::TrapSite &site : image.trapSites)
@@ -74,6 +76,7 @@ struct Runtime::State {
         disk(options.cacheDirectory ? *options.cacheDirectory
                                     : knobs.cacheDirectory.value_or(defaultCacheDirectory()),
              options.cacheBytes.value_or(knobs.cacheBytes)),
+        cpuDriver(cpu::createDriver(options.threadCount ? options.threadCount : knobs.threadCount)),
         loadedCompiler(options.compiler) {
     // Stages can be shown only by compiling.
     readsDisk = knobs.dumpStages.empty() && knobs.stopAfter.empty() && !knobs.timePasses &&
@@ -81,8 +84,8 @@ struct Runtime::State {
   }
 
   KernelResult get(const KernelRequest &request);
-  KernelResult find(const KernelRequest &request, const std::string &key,
-                    const KeyContext &context, backends::Driver &driver);
+  KernelResult find(const KernelRequest &request, const std::string &key, const KeyContext &context,
+                    backends::Driver &driver);
   KernelResult compile(const KernelRequest &request, const std::string &key,
                        const KeyContext &context, backends::Driver &driver);
   std::shared_ptr<const Kernel> load(backends::KernelImage image, backends::Driver &driver,
@@ -99,12 +102,12 @@ struct Runtime::State {
   DiskCache disk;
   bool readsDisk = true;
   const std::shared_ptr<PrintTarget> printTarget = std::make_shared<PrintTarget>();
+  const std::unique_ptr<backends::Driver> cpuDriver;
 
   ForkSafeMutex mutex;
   // Guarded by `mutex`:
   std::unordered_map<std::string, Remembered> memory; // by source key and by IR key
   std::unordered_map<std::string, std::shared_ptr<Flight>> flights;
-  std::unique_ptr<backends::Driver> cpuDriver;
   std::shared_ptr<Compiler> loadedCompiler;
   RuntimeStatistics counts;
   std::function<void(const std::string &, double)> compileHandler;
@@ -123,7 +126,9 @@ Runtime &Runtime::instance() {
   return *runtime;
 }
 
-KernelResult Runtime::getKernel(const KernelRequest &request) { return state->get(request); }
+KernelResult Runtime::getKernel(const KernelRequest &request) {
+  return state->get(request);
+}
 
 backends::CompileOptions Runtime::defaultOptions() const {
   backends::CompileOptions result;
@@ -166,17 +171,18 @@ void Runtime::clearMemory() {
   dropped.swap(state->memory);
 }
 
-Compiler *Runtime::compiler(Status &status) { return state->compiler(status).get(); }
-std::string Runtime::buildId() { return jit::buildId(); }
-backends::Driver *Runtime::driver(const std::string &backend) { return state->driver(backend); }
+Compiler *Runtime::compiler(Status &status) {
+  return state->compiler(status).get();
+}
+std::string Runtime::buildId() {
+  return jit::buildId();
+}
+backends::Driver *Runtime::driver(const std::string &backend) {
+  return state->driver(backend);
+}
 
 backends::Driver *Runtime::State::driver(const std::string &name) {
-  if (name != "cpu")
-    return nullptr;
-  std::lock_guard lock(mutex);
-  if (!cpuDriver)
-    cpuDriver = cpu::createDriver(options.threadCount ? options.threadCount : knobs.threadCount);
-  return cpuDriver.get();
+  return name == "cpu" ? cpuDriver.get() : nullptr;
 }
 
 std::shared_ptr<Compiler> Runtime::State::compiler(Status &status) {
@@ -211,8 +217,8 @@ KernelResult Runtime::State::get(const KernelRequest &request) {
   KernelResult result;
   backends::Driver *target = driver(request.options.backend);
   if (!target) {
-    result.status = Status::fail(Error::Kind::Call,
-                                 "backend: there is no '" + request.options.backend + "'", "use 'cpu'");
+    result.status = Status::fail(
+        Error::Kind::Call, "backend: there is no '" + request.options.backend + "'", "use 'cpu'");
     return result;
   }
   KeyContext context;
@@ -234,8 +240,8 @@ KernelResult Runtime::State::get(const KernelRequest &request) {
       } else {
         std::shared_ptr<Flight> &entry = flights[key];
         if (entry && entry->generation != forkGeneration()) {
-          // The thread that compiled it is the parent's. Waiters are too: destroying what they wait on
-          // would wait for them.
+          // The thread that compiled it is the parent's. Waiters are too: destroying what they wait
+          // on would wait for them.
           new std::shared_ptr<Flight>(std::move(entry));
           entry = nullptr;
         }
@@ -349,8 +355,12 @@ KernelResult Runtime::State::compile(const KernelRequest &request, const std::st
     sealed = isSealed;
   }
   if (sealed && !key.empty())
-    return fail({Error::Kind::Call, name + ": a new variant would have to be compiled after seal()",
-                 "precompile it before sealing: " + describe(request.signature), {}, {}, -1});
+    return fail({Error::Kind::Call,
+                 name + ": a new variant would have to be compiled after seal()",
+                 "precompile it before sealing: " + describe(request.signature),
+                 {},
+                 {},
+                 -1});
   std::shared_ptr<Compiler> used = compiler(result.status);
   if (!used)
     return fail(std::move(result.status.error()));
@@ -384,8 +394,12 @@ KernelResult Runtime::State::compile(const KernelRequest &request, const std::st
     result.origin = KernelResult::Origin::SameIr;
   } else if (made.image) {
     if (sealed)
-      return fail({Error::Kind::Call, name + ": a new variant would have to be compiled after seal()",
-                   "precompile it before sealing: " + describe(request.signature), {}, {}, -1});
+      return fail({Error::Kind::Call,
+                   name + ": a new variant would have to be compiled after seal()",
+                   "precompile it before sealing: " + describe(request.signature),
+                   {},
+                   {},
+                   -1});
     entry.image = *made.image;
     result.kernel = load(std::move(*made.image), driver, result.status, &made);
     if (!result.kernel)
@@ -399,11 +413,19 @@ KernelResult Runtime::State::compile(const KernelRequest &request, const std::st
     std::string message = made.diagnostics.front().message;
     return fail({Error::Kind::Kernel, std::move(message), {}, std::move(made.diagnostics), {}, -1});
   } else if (!knobs.stopAfter.empty()) {
-    return fail({Error::Kind::Machine, name + ": compiling stopped after stage '" + knobs.stopAfter + "'",
-                 "unset SECTILE_STOP_AFTER", {}, {}, -1});
+    return fail({Error::Kind::Machine,
+                 name + ": compiling stopped after stage '" + knobs.stopAfter + "'",
+                 "unset SECTILE_STOP_AFTER",
+                 {},
+                 {},
+                 -1});
   } else {
-    return fail({Error::Kind::Internal, name + ": the compiler gave neither code nor a reason",
-                 {}, {}, {}, -1});
+    return fail({Error::Kind::Internal,
+                 name + ": the compiler gave neither code nor a reason",
+                 {},
+                 {},
+                 {},
+                 -1});
   }
 
   if (!key.empty() || result.origin == KernelResult::Origin::Compiled)

@@ -91,8 +91,9 @@ public:
   /// library.
   static Runtime &instance();
 
-  /// Thread-safe. May wait for another thread that compiles the same variant, and calls back into the
-  /// request: hold no lock that the callbacks need (Python: release the GIL, take it in the callbacks).
+  /// Thread-safe. May wait for another thread that compiles the same variant, and calls back into
+  /// the request: hold no lock that the callbacks need (Python: release the GIL, take it in the
+  /// callbacks).
   KernelResult getKernel(const KernelRequest &request);
 
   /// Options as the environment sets them (SECTILE_CHECK, SECTILE_DEBUG).

@@ -19,9 +19,9 @@ using Bits = ArgumentValue::Bits;
 //   bit 7           6          5           4..0
 //   divisible by 16 const      pointer     ScalarKind
 //
-// Kind 31 is none of ScalarKind's; with it, bits 7..5 say which constant. Constants other than None and
-// the folded 1 are followed by eight bytes. (Every parameter's bytes can be told from the first one, so
-// keys of one kernel never run into each other.)
+// Kind 31 is none of ScalarKind's; with it, bits 7..5 say which constant. Constants other than None
+// and the folded 1 are followed by eight bytes. (Every parameter's bytes can be told from the first
+// one, so keys of one kernel never run into each other.)
 constexpr uint8_t kConstantKind = 31;
 enum ConstantCode : uint8_t {
   kNone = kConstantKind,
@@ -45,8 +45,12 @@ struct Classified {
   bool hasConstantBits() const { return code != kNone && code != kFoldedOne; }
 };
 
-Classified constant(ConstantCode code, uint64_t bits) { return {code, bits, {}, nullptr}; }
-Classified problem(const char *text) { return {kNone, 0, {}, text}; }
+Classified constant(ConstantCode code, uint64_t bits) {
+  return {code, bits, {}, nullptr};
+}
+Classified problem(const char *text) {
+  return {kNone, 0, {}, text};
+}
 Classified passed(DType dtype, uint64_t bits, bool divisible) {
   auto code = static_cast<uint8_t>(static_cast<uint8_t>(dtype.kind) | dtype.isPointer << 5 |
                                    dtype.isConst << 6 | divisible << 7);
@@ -125,7 +129,7 @@ Classified classifyInteger(const ArgumentValue &value, const ParameterPolicy &po
   if (dtype.isBool())
     return passed(dtype, value.bits != 0, false);
   if (dtype.isVoid())
-    dtype = DType::scalar(value.content == Bits::Unsigned ? ScalarKind::UInt64
+    dtype = DType::scalar(value.content == Bits::Unsigned  ? ScalarKind::UInt64
                           : fits(value, ScalarKind::Int32) ? ScalarKind::Int32
                                                            : ScalarKind::Int64);
   else if (!fits(value, dtype.kind))
@@ -206,9 +210,9 @@ Status Specializer::bind(std::span<const ArgumentValue> values, BoundArguments &
   result.readOnly.clear();
   result.anyReadOnly = false;
   if (values.size() != policies.size()) [[unlikely]]
-    return Status::fail(Error::Kind::Call,
-                        kernelName + ": takes " + std::to_string(policies.size()) +
-                            " arguments, got " + std::to_string(values.size()));
+    return Status::fail(Error::Kind::Call, kernelName + ": takes " +
+                                               std::to_string(policies.size()) +
+                                               " arguments, got " + std::to_string(values.size()));
   for (size_t i = 0; i < values.size(); ++i) {
     const ArgumentValue &value = values[i];
     Classified argument = classify(value, policies[i]);
