@@ -52,6 +52,9 @@ struct Keyword {
   Position position;
 };
 
+/// Whether an annotation is `tl.constexpr`, `constexpr` or the text "constexpr".
+inline bool isConstexprAnnotation(const Expr &annotation);
+
 struct ComprehensionClause {
   ExprPtr target, iterable;
   std::vector<ExprPtr> conditions;
@@ -67,6 +70,14 @@ struct Expr {
   std::vector<Keyword> keywords;
   std::vector<ComprehensionClause> clauses;
 };
+
+inline bool isConstexprAnnotation(const Expr &annotation) {
+  if (annotation.kind == ExprKind::Name || annotation.kind == ExprKind::Attribute)
+    return annotation.text == "constexpr";
+  auto *text = annotation.value.as<std::string>();
+  return annotation.kind == ExprKind::Constant && text &&
+         (*text == "constexpr" || text->ends_with(".constexpr"));
+}
 
 enum class StmtKind {
   Expression,      // value

@@ -98,12 +98,4 @@ std::vector<std::string> localNames(const Function &function) {
   return std::move(collector.names);
 }
 
-bool isConstexprAnnotation(const Expr &annotation) {
-  if (annotation.kind == ExprKind::Name || annotation.kind == ExprKind::Attribute)
-    return annotation.text == "constexpr";
-  auto *text = annotation.value.as<std::string>();
-  return annotation.kind == ExprKind::Constant && text &&
-         (*text == "constexpr" || text->ends_with(".constexpr"));
-}
-
 } // namespace sectile::python

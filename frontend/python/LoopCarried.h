@@ -22,7 +22,4 @@ std::vector<std::string> assignedNames(const ast::Stmt &statement);
 /// Every name a function binds itself, `constexpr` ones too: what Python calls its locals.
 std::vector<std::string> localNames(const ast::Function &function);
 
-/// `tl.constexpr`, `constexpr` or "constexpr".
-bool isConstexprAnnotation(const ast::Expr &annotation);
-
 } // namespace sectile::python

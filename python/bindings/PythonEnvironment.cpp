@@ -1,0 +1,317 @@
+#include "python/bindings/PythonEnvironment.h"
+#include "python/bindings/AstConverter.h"
+
+namespace sectile::bindings {
+
+using lang::Constant;
+using Answer = python::Environment::Answer;
+
+namespace {
+
+/// Python's functions that the evaluator knows; others are called on constants.
+constexpr const char *kKnownBuiltins[] = {
+    "len",   "min",     "max",  "range",     "int",  "float",  "bool",    "str",
+    "repr",  "abs",     "sum",  "any",       "all",  "zip",    "enumerate", "reversed",
+    "tuple", "list",    "pow",  "divmod",    "print", "isinstance", "hasattr", "getattr"};
+
+/// A flag on an object; never on its class seen from itself.
+bool hasMark(py::handle object, const char *name) {
+  if (PyType_Check(object.ptr()))
+    return false;
+  py::object mark = py::getattr(object, name, py::none());
+  return PyBool_Check(mark.ptr()) && mark.ptr() == Py_True;
+}
+
+std::optional<std::string> textAttribute(py::handle object, const char *name) {
+  py::object text = py::getattr(object, name, py::none());
+  if (!PyUnicode_Check(text.ptr()))
+    return std::nullopt;
+  return text.cast<std::string>();
+}
+
+/// Whether a kernel that reads this would bake a plain number in without the user having said so.
+bool holdsPlainNumber(py::handle value) {
+  PyObject *object = value.ptr();
+  if (PyBool_Check(object) || PyLong_Check(object) || PyFloat_Check(object))
+    return true;
+  if (PyTuple_Check(object) || PyList_Check(object))
+    for (py::handle item : value)
+      if (holdsPlainNumber(item))
+        return true;
+  return false;
+}
+
+template <class Function>
+Answer answering(Function function) {
+  py::gil_scoped_acquire gil;
+  try {
+    return function();
+  } catch (py::error_already_set &exception) {
+    return {std::nullopt, describeException(exception), ""};
+  } catch (std::exception &exception) {
+    return {std::nullopt, exception.what(), ""};
+  }
+}
+
+} // namespace
+
+PythonEnvironment::~PythonEnvironment() {
+  py::gil_scoped_acquire gil;
+  functions.clear();
+  objects.clear();
+}
+
+uint64_t PythonEnvironment::keep(py::handle object) {
+  auto [found, isNew] = ids.try_emplace(object.ptr(), objects.size() + 1);
+  if (isNew)
+    objects.push_back(py::reinterpret_borrow<py::object>(object));
+  return found->second;
+}
+
+lang::FunctionRef PythonEnvironment::reference(py::handle jitFunction) {
+  py::object plain = py::getattr(jitFunction, "fn", jitFunction);
+  return {keep(jitFunction), py::str(plain.attr("__name__"))};
+}
+
+Constant PythonEnvironment::constantOf(py::handle object) {
+  PyObject *raw = object.ptr();
+  if (object.is_none())
+    return {lang::None{}};
+  if (PyBool_Check(raw))
+    return {raw == Py_True};
+  if (PyLong_CheckExact(raw)) {
+    if (auto number = integerFromPython(object))
+      return Constant::integer(*number);
+  } else if (PyFloat_CheckExact(raw)) {
+    return {PyFloat_AS_DOUBLE(raw)};
+  } else if (PyUnicode_Check(raw)) {
+    return {object.cast<std::string>()};
+  } else if (PyTuple_Check(raw) || PyList_Check(raw)) {
+    // A list may hold itself.
+    if (Py_EnterRecursiveCall(" while reading a constant"))
+      throw py::error_already_set();
+    std::vector<Constant> items;
+    for (py::handle item : object)
+      items.push_back(constantOf(item));
+    Py_LeaveRecursiveCall();
+    return Constant::tuple(std::move(items));
+  } else if (PyModule_Check(raw)) {
+    return {lang::ObjectRef{keep(object), "module"}};
+  }
+  if (hasMark(object, "__sectile_constexpr__"))
+    return constantOf(object.attr("value"));
+  if (hasMark(object, "__sectile_dtype__"))
+    if (auto dtype = lang::DType::parse(textAttribute(object, "name").value_or("")))
+      return {*dtype};
+  if (hasMark(object, "__sectile_jit__"))
+    return {reference(object)};
+  if (auto name = textAttribute(object, "__sectile_builtin__"))
+    return {lang::BuiltinRef{*name}};
+  if (PyType_Check(raw)) {
+    // The language's own classes, as isinstance() and annotations name them.
+    for (auto [mark, name] : {std::pair{"__sectile_constexpr__", "constexpr"},
+                              std::pair{"__sectile_dtype__", "dtype"}})
+      if (py::hasattr(object, mark)) {
+        std::string className = py::str(object.attr("__name__"));
+        return {lang::BuiltinRef{className == "pointer_type" ? className : name}};
+      }
+    std::string module = textAttribute(object, "__module__").value_or("");
+    std::string className = py::str(object.attr("__name__"));
+    if (className == "tensor" && module.starts_with("sectile."))
+      return {lang::BuiltinRef{"tensor"}};
+  }
+  if (PyCFunction_Check(raw) || PyType_Check(raw)) {
+    py::dict builtins = py::module_::import("builtins").attr("__dict__");
+    for (const char *name : kKnownBuiltins)
+      if (builtins[name].ptr() == raw)
+        return {lang::BuiltinRef{std::string("python.") + name}};
+  }
+  return {lang::ObjectRef{keep(object), py::str(py::type::handle_of(object).attr("__name__"))}};
+}
+
+py::object PythonEnvironment::objectOf(const Constant &constant) const {
+  struct Visitor {
+    const PythonEnvironment &environment;
+    py::object operator()(lang::None) const { return py::none(); }
+    py::object operator()(bool value) const { return py::bool_(value); }
+    py::object operator()(lang::Int value) const {
+      if (value >= INT64_MIN && value <= INT64_MAX)
+        return py::int_(int64_t(value));
+      py::object high = py::int_(int64_t(value >> 64));
+      return (high << py::int_(64)) | py::int_(uint64_t(value));
+    }
+    py::object operator()(double value) const { return py::float_(value); }
+    py::object operator()(const std::string &text) const { return py::str(text); }
+    py::object operator()(const lang::DType &dtype) const {
+      return py::module_::import("sectile.language").attr("dtype")(dtype.name());
+    }
+    py::object operator()(const lang::ConstantTuple &items) const {
+      py::tuple tuple(items->size());
+      for (size_t i = 0; i < items->size(); ++i)
+        tuple[i] = environment.objectOf((*items)[i]);
+      return std::move(tuple);
+    }
+    py::object operator()(const lang::BuiltinRef &builtin) const {
+      if (builtin.name.starts_with("python."))
+        return py::module_::import("builtins").attr(builtin.name.substr(7).c_str());
+      return py::module_::import("sectile.language").attr(builtin.name.c_str());
+    }
+    py::object operator()(const lang::FunctionRef &function) const {
+      return environment.objectAt(function.id);
+    }
+    py::object operator()(const lang::ObjectRef &object) const {
+      return environment.objectAt(object.id);
+    }
+  };
+  return std::visit(Visitor{*this}, constant.value);
+}
+
+py::object PythonEnvironment::plainFunction(const lang::FunctionRef &function) const {
+  py::object object = objectAt(function.id);
+  return py::getattr(object, "fn", object);
+}
+
+//-- names ---------------------------------------------------------------------------------------------
+
+Answer PythonEnvironment::checkedGlobal(py::handle value, const std::string &name,
+                                        py::handle globals) {
+  if (!holdsPlainNumber(value))
+    return {constantOf(value), "", ""};
+  py::object annotations =
+      globals.contains("__annotations__") ? py::object(globals["__annotations__"]) : py::none();
+  if (!annotations.is_none() && annotations.contains(name.c_str())) {
+    py::object annotation = annotations[name.c_str()];
+    bool isText = PyUnicode_Check(annotation.ptr());
+    std::string text = isText ? annotation.cast<std::string>() : "";
+    if (isText ? text == "constexpr" || text.ends_with(".constexpr")
+               : py::hasattr(annotation, "__sectile_constexpr__"))
+      return {constantOf(value), "", ""};
+  }
+  std::string kind = py::str(py::type::handle_of(value).attr("__name__"));
+  return {std::nullopt,
+          "'" + name + "' is a plain " + kind + " outside the kernel, which may change later",
+          "make it a constant, " + name + " = tl.constexpr(...) or " + name +
+              ": tl.constexpr = ..., or pass it as a tl.constexpr argument"};
+}
+
+Answer PythonEnvironment::lookUp(const lang::FunctionRef &function, const std::string &name) {
+  return answering([&]() -> Answer {
+    py::object plain = plainFunction(function);
+    py::object globals = plain.attr("__globals__");
+    py::object closure = plain.attr("__closure__");
+    if (!closure.is_none()) {
+      py::object names = plain.attr("__code__").attr("co_freevars");
+      size_t count = py::len(closure);
+      for (size_t i = 0; i < count; ++i) {
+        if (names[py::int_(i)].cast<std::string>() != name)
+          continue;
+        py::object content = py::getattr(closure[py::int_(i)], "cell_contents", py::object());
+        if (!content)
+          return {std::nullopt, "'" + name + "' of the enclosing function has no value yet", ""};
+        return checkedGlobal(content, name, py::dict());
+      }
+    }
+    if (globals.contains(name.c_str()))
+      return checkedGlobal(py::object(globals[name.c_str()]), name, globals);
+    py::dict builtins = py::module_::import("builtins").attr("__dict__");
+    if (builtins.contains(name.c_str()))
+      return {constantOf(builtins[name.c_str()]), "", ""};
+    return {};
+  });
+}
+
+std::vector<std::string> PythonEnvironment::visibleNames(const lang::FunctionRef &function) {
+  py::gil_scoped_acquire gil;
+  std::vector<std::string> names;
+  try {
+    py::object plain = plainFunction(function);
+    for (py::handle name : plain.attr("__code__").attr("co_freevars"))
+      names.push_back(name.cast<std::string>());
+    for (py::handle name : py::object(plain.attr("__globals__")))
+      if (PyUnicode_Check(name.ptr()))
+        names.push_back(name.cast<std::string>());
+    names.insert(names.end(), std::begin(kKnownBuiltins), std::end(kKnownBuiltins));
+  } catch (py::error_already_set &) {
+    // Only a suggestion is lost.
+  }
+  return names;
+}
+
+Answer PythonEnvironment::attribute(const Constant &object, const std::string &name) {
+  return answering([&]() -> Answer {
+    py::object owner = objectOf(object);
+    py::object value = py::getattr(owner, name.c_str(), py::object());
+    if (!value) {
+      PyErr_Clear();
+      return {};
+    }
+    return {constantOf(value), "", ""};
+  });
+}
+
+std::vector<std::string> PythonEnvironment::attributeNames(const Constant &object) {
+  py::gil_scoped_acquire gil;
+  std::vector<std::string> names;
+  try {
+    py::object owner = objectOf(object);
+    py::object listed = py::reinterpret_steal<py::object>(PyObject_Dir(owner.ptr()));
+    if (!listed)
+      throw py::error_already_set();
+    for (py::handle name : listed)
+      names.push_back(name.cast<std::string>());
+  } catch (std::exception &) {
+    // Only a suggestion is lost.
+  }
+  return names;
+}
+
+Answer PythonEnvironment::item(const Constant &object, const Constant &key) {
+  return answering(
+      [&]() -> Answer { return {constantOf(py::object(objectOf(object)[objectOf(key)])), "", ""}; });
+}
+
+Answer PythonEnvironment::call(const Constant &callee, const std::vector<Constant> &positional,
+                               const std::vector<std::pair<std::string, Constant>> &named) {
+  return answering([&]() -> Answer {
+    py::object function = objectOf(callee);
+    py::tuple arguments(positional.size());
+    for (size_t i = 0; i < positional.size(); ++i)
+      arguments[i] = objectOf(positional[i]);
+    py::dict keywords;
+    for (const auto &[name, value] : named)
+      keywords[name.c_str()] = objectOf(value);
+    std::string name = textAttribute(function, "__name__").value_or("the call");
+    try {
+      return {constantOf(function(*arguments, **keywords)), "", ""};
+    } catch (py::error_already_set &exception) {
+      return {std::nullopt, "'" + name + "' raised " + describeException(exception), ""};
+    }
+  });
+}
+
+std::shared_ptr<const python::ast::Function>
+PythonEnvironment::function(const lang::FunctionRef &function, std::string &error) {
+  py::gil_scoped_acquire gil;
+  auto known = functions.find(function.id);
+  if (known != functions.end())
+    return known->second;
+  FunctionSource source = findSource(objectAt(function.id), error);
+  if (!source.function)
+    return nullptr;
+  std::shared_ptr<const python::ast::Function> converted = convertFunction(
+      source, function, [this](py::handle object) { return constantOf(object); }, error);
+  if (converted)
+    functions[function.id] = converted;
+  return converted;
+}
+
+void PythonEnvironment::print(const std::string &line) {
+  py::gil_scoped_acquire gil;
+  try {
+    py::print(line);
+  } catch (py::error_already_set &) {
+    // A closed sys.stdout does not stop a compilation.
+  }
+}
+
+} // namespace sectile::bindings

@@ -1,0 +1,80 @@
+// The Python module `sectile_frontend_testing`.
+#include "python/bindings/AstConverter.h"
+#include "python/bindings/PythonEnvironment.h"
+#include "tests/frontend/python/EvaluateToText.h"
+#include <pybind11/stl.h>
+
+namespace py = pybind11;
+using namespace sectile;
+
+/// `signature` maps each parameter to a dtype ("*fp32", "i32:16" for a multiple of 16) or to a tuple of
+/// one constant.
+static lang::KernelSignature makeSignature(bindings::PythonEnvironment &environment,
+                                           const std::string &name, const py::dict &signature) {
+  lang::KernelSignature result;
+  result.kernelName = name;
+  for (auto [key, value] : signature) {
+    lang::KernelParameter parameter;
+    parameter.name = py::str(key);
+    if (py::isinstance<py::tuple>(value)) {
+      parameter.constant = environment.constantOf(value[py::int_(0)]);
+    } else {
+      std::string text = py::str(value);
+      parameter.divisibleBy16 = text.ends_with(":16");
+      if (parameter.divisibleBy16)
+        text.resize(text.size() - 3);
+      auto dtype = lang::DType::parse(text);
+      if (!dtype)
+        throw py::value_error("no dtype: " + text);
+      parameter.dtype = *dtype;
+    }
+    result.parameters.push_back(std::move(parameter));
+  }
+  return result;
+}
+
+static py::dict describe(const lang::Diagnostic &diagnostic) {
+  py::dict result;
+  result["message"] = diagnostic.message;
+  result["help"] = diagnostic.help;
+  result["file"] = diagnostic.range.file;
+  result["line"] = diagnostic.range.line;
+  result["column"] = diagnostic.range.column;
+  result["end_line"] = diagnostic.range.endLine;
+  result["end_column"] = diagnostic.range.endColumn;
+  result["function"] = diagnostic.function;
+  result["source_line"] = diagnostic.sourceLine;
+  result["severity"] = diagnostic.severity == lang::Diagnostic::Severity::Error ? "error" : "warning";
+  py::list callers;
+  for (const lang::CallSite &caller : diagnostic.callers)
+    callers.append(py::make_tuple(caller.function, caller.range.line, caller.range.column));
+  result["callers"] = callers;
+  result["text"] = lang::render(diagnostic);
+  return result;
+}
+
+static py::dict evaluate(py::object kernel, py::dict signature, bool locations) {
+  bindings::PythonEnvironment environment;
+  lang::FunctionRef reference = environment.reference(kernel);
+  std::string error;
+  auto function = environment.function(reference, error);
+  if (!function)
+    throw py::value_error(error);
+  testing::EvaluationText text = testing::evaluateToText(
+      *function, makeSignature(environment, reference.name, signature), environment, locations);
+  py::list diagnostics;
+  for (const lang::Diagnostic &diagnostic : text.diagnostics)
+    diagnostics.append(describe(diagnostic));
+  py::dict result;
+  result["ir"] = text.ir;
+  result["verifier_error"] = text.verifierError;
+  result["diagnostics"] = diagnostics;
+  result["dependencies"] = text.dependencies;
+  return result;
+}
+
+PYBIND11_MODULE(sectile_frontend_testing, module) {
+  module.doc() = "Evaluates Python kernels into tile IR text.";
+  module.def("evaluate", &evaluate, py::arg("kernel"), py::arg("signature"),
+             py::arg("locations") = false);
+}
