@@ -8,10 +8,6 @@ namespace sectile::python {
 using ast::Expr;
 using ast::Stmt;
 
-static Exit::Kind kindOf(const Exit &exit) {
-  return exit.kind;
-}
-
 mlir::FailureOr<Exit> Evaluator::evaluateIf(const Stmt &stmt, bool hasRest, Rest rest,
                                             bool &restTaken) {
   Result condition = evaluate(*stmt.value);
@@ -35,10 +31,10 @@ mlir::FailureOr<Exit> Evaluator::evaluateIf(const Stmt &stmt, bool hasRest, Rest
   Branch orelse =
       evaluateBranch(op.getElseRegion(), before, [&] { return evaluateBlock(stmt.orelse); });
   // One side returns for sure: what follows belongs to the other.
-  bool thenReturns = kindOf(then.exit) == Exit::Kind::Returns;
-  bool elseReturns = kindOf(orelse.exit) == Exit::Kind::Returns;
-  bool thenFalls = kindOf(then.exit) == Exit::Kind::Falls;
-  bool elseFalls = kindOf(orelse.exit) == Exit::Kind::Falls;
+  bool thenReturns = then.exit.kind == Exit::Kind::Returns;
+  bool elseReturns = orelse.exit.kind == Exit::Kind::Returns;
+  bool thenFalls = then.exit.kind == Exit::Kind::Falls;
+  bool elseFalls = orelse.exit.kind == Exit::Kind::Falls;
   if (hasRest && ((thenReturns && elseFalls) || (elseReturns && thenFalls))) {
     Branch &goesOn = thenReturns ? orelse : then;
     mlir::Region &region = thenReturns ? op.getElseRegion() : op.getThenRegion();
@@ -258,6 +254,8 @@ Evaluator::Result Evaluator::evaluateConditional(const Expr &expr) {
       Exit exit;
       exit.kind = Exit::Kind::Returns;
       Result value = evaluate(child);
+      if (mlir::succeeded(value))
+        value = decay(*value, child.position);
       isBad |= mlir::failed(value);
       if (mlir::succeeded(value))
         exit.returned = *value;

@@ -352,14 +352,7 @@ Evaluator::Result Evaluator::callFunction(const FunctionRef &reference, const Ar
   frames.push_back({function.get(), localNames(*function)});
   frames.back().depthAtEntry = depth;
 
-  Exit exit = evaluateBlock(function->body);
-  if (exit.kind == Exit::Kind::MayReturn)
-    exit = guardRest(exit, function->body.back()->position, [] {
-      Exit end;
-      end.kind = Exit::Kind::Returns;
-      return end;
-    });
-
+  Exit exit = evaluateBlock(function->body, BlockEnd::ReturnsNone);
   frames.pop_back();
   sema.callers.erase(sema.callers.begin());
   sema.function = std::move(outerFunction);

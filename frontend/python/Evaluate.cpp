@@ -72,9 +72,8 @@ void Evaluator::evaluateKernel(const ast::Function &kernel, const KernelSignatur
                   "pass it in the call of the kernel");
   }
 
-  Exit exit = evaluateBlock(kernel.body);
-  bool isVoid = exit.returned.isNone();
-  if (exit.kind != Exit::Kind::Falls && !isVoid && !sink.hasErrors()) {
+  Exit exit = evaluateBlock(kernel.body, BlockEnd::ReturnsNone);
+  if (!exit.returned.isNone() && !sink.hasErrors()) {
     sema.at(exit.returnRange);
     (void)sema.error("kernel returns a value", "write it to memory with tl.store");
   }

@@ -150,7 +150,9 @@ private:
 
   //-- Statements.cpp
   //----------------------------------------------------------------------------------
-  Exit evaluateBlock(llvm::ArrayRef<ast::StmtPtr> statements);
+  /// What comes after the last statement of a block.
+  enum class BlockEnd { Falls, ReturnsNone };
+  Exit evaluateBlock(llvm::ArrayRef<ast::StmtPtr> statements, BlockEnd end = BlockEnd::Falls);
   /// `restTaken` is set when `rest` was evaluated inside a branch.
   Exit evaluateStatement(const ast::Stmt &stmt, bool hasRest, Rest rest, bool &restTaken);
   mlir::LogicalResult evaluateAssign(const ast::Stmt &stmt);

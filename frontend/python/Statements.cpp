@@ -11,14 +11,15 @@ using ast::ExprKind;
 using ast::Stmt;
 using ast::StmtKind;
 
-Exit Evaluator::evaluateBlock(llvm::ArrayRef<ast::StmtPtr> statements) {
+Exit Evaluator::evaluateBlock(llvm::ArrayRef<ast::StmtPtr> statements, BlockEnd end) {
   for (size_t i = 0; i < statements.size(); ++i) {
     if (isBroken())
       return Exit::falls();
     const Stmt &stmt = *statements[i];
     bool restTaken = false;
-    auto rest = [&] { return evaluateBlock(statements.drop_front(i + 1)); };
-    Exit exit = evaluateStatement(stmt, i + 1 < statements.size(), rest, restTaken);
+    auto rest = [&] { return evaluateBlock(statements.drop_front(i + 1), end); };
+    bool hasRest = i + 1 < statements.size() || end == BlockEnd::ReturnsNone;
+    Exit exit = evaluateStatement(stmt, hasRest, rest, restTaken);
     if (restTaken)
       return exit;
     if (exit.kind == Exit::Kind::MayReturn)
@@ -26,7 +27,10 @@ Exit Evaluator::evaluateBlock(llvm::ArrayRef<ast::StmtPtr> statements) {
     if (exit.kind != Exit::Kind::Falls)
       return exit;
   }
-  return Exit::falls();
+  Exit exit;
+  if (end == BlockEnd::ReturnsNone)
+    exit.kind = Exit::Kind::Returns;
+  return exit;
 }
 
 Exit Evaluator::evaluateStatement(const Stmt &stmt, bool hasRest, Rest rest, bool &restTaken) {

@@ -1,4 +1,5 @@
 #include "python/bindings/AstConverter.h"
+
 #include <string_view>
 #include <unordered_map>
 
@@ -17,12 +18,14 @@ struct ConversionError {
 
 const std::unordered_map<std::string_view, const char *> &operatorTexts() {
   static const std::unordered_map<std::string_view, const char *> texts = {
-      {"Add", "+"},      {"Sub", "-"},       {"Mult", "*"},    {"Div", "/"},     {"FloorDiv", "//"},
-      {"Mod", "%"},      {"Pow", "**"},      {"MatMult", "@"}, {"BitAnd", "&"},  {"BitOr", "|"},
-      {"BitXor", "^"},   {"LShift", "<<"},   {"RShift", ">>"}, {"UAdd", "+"},    {"USub", "-"},
-      {"Invert", "~"},   {"Not", "not"},     {"And", "and"},   {"Or", "or"},     {"Eq", "=="},
-      {"NotEq", "!="},   {"Lt", "<"},        {"LtE", "<="},    {"Gt", ">"},      {"GtE", ">="},
-      {"Is", "is"},      {"IsNot", "is not"}, {"In", "in"},    {"NotIn", "not in"},
+      {"Add", "+"},        {"Sub", "-"},   {"Mult", "*"},       {"Div", "/"},
+      {"FloorDiv", "//"},  {"Mod", "%"},   {"Pow", "**"},       {"MatMult", "@"},
+      {"BitAnd", "&"},     {"BitOr", "|"}, {"BitXor", "^"},     {"LShift", "<<"},
+      {"RShift", ">>"},    {"UAdd", "+"},  {"USub", "-"},       {"Invert", "~"},
+      {"Not", "not"},      {"And", "and"}, {"Or", "or"},        {"Eq", "=="},
+      {"NotEq", "!="},     {"Lt", "<"},    {"LtE", "<="},       {"Gt", ">"},
+      {"GtE", ">="},       {"Is", "is"},   {"IsNot", "is not"}, {"In", "in"},
+      {"NotIn", "not in"},
   };
   return texts;
 }
@@ -217,12 +220,12 @@ ExprPtr Converter::expression(py::handle node) {
   } else if (kind == "SetComp") {
     comprehension(expr, node, "set");
   } else {
-    unsupported(expr, kind == "Lambda"                        ? "lambda"
-                      : kind == "Dict" || kind == "DictComp"  ? "dict"
-                      : kind == "Set"                         ? "set"
-                      : kind == "Await"                       ? "await"
+    unsupported(expr, kind == "Lambda"                         ? "lambda"
+                      : kind == "Dict" || kind == "DictComp"   ? "dict"
+                      : kind == "Set"                          ? "set"
+                      : kind == "Await"                        ? "await"
                       : kind == "Yield" || kind == "YieldFrom" ? "yield"
-                                                              : std::string(kind).c_str());
+                                                               : std::string(kind).c_str());
   }
   return result;
 }
@@ -281,14 +284,24 @@ StmtPtr Converter::statement(py::handle node) {
     stmt.kind = StmtKind::Global;
     stmt.text = kind == "Nonlocal" ? "nonlocal " : "";
     for (py::handle name : node.attr("names"))
-      stmt.text += (stmt.text.empty() || stmt.text.back() == ' ' ? "" : ",") + name.cast<std::string>();
+      stmt.text +=
+          (stmt.text.empty() || stmt.text.back() == ' ' ? "" : ",") + name.cast<std::string>();
   } else {
     static const std::unordered_map<std::string_view, const char *> words = {
-        {"FunctionDef", "def"},  {"AsyncFunctionDef", "async def"}, {"ClassDef", "class"},
-        {"Delete", "del"},       {"Try", "try"},                    {"TryStar", "try"},
-        {"With", "with"},        {"AsyncWith", "async with"},       {"AsyncFor", "async for"},
-        {"Raise", "raise"},      {"Import", "import"},              {"ImportFrom", "import"},
-        {"Match", "match"},      {"TypeAlias", "type"},
+        {"FunctionDef", "def"},
+        {"AsyncFunctionDef", "async def"},
+        {"ClassDef", "class"},
+        {"Delete", "del"},
+        {"Try", "try"},
+        {"TryStar", "try"},
+        {"With", "with"},
+        {"AsyncWith", "async with"},
+        {"AsyncFor", "async for"},
+        {"Raise", "raise"},
+        {"Import", "import"},
+        {"ImportFrom", "import"},
+        {"Match", "match"},
+        {"TypeAlias", "type"},
     };
     auto word = words.find(kind);
     stmt.kind = StmtKind::Unsupported;
@@ -422,8 +435,8 @@ convertFunction(const FunctionSource &source, const lang::FunctionRef &reference
     for (const std::string &line : source.lines)
       text += line + "\n";
     constexpr int kOnlyAst = 0x400; // ast.PyCF_ONLY_AST, without importing ast
-    py::object module = py::module_::import("builtins")
-                            .attr("compile")(text, source.file, "exec", kOnlyAst, true);
+    py::object module =
+        py::module_::import("builtins").attr("compile")(text, source.file, "exec", kOnlyAst, true);
     py::object definition = findDefinition(module, isIndented);
     if (definition.is_none()) {
       error = "its source holds no 'def'";

@@ -1,4 +1,5 @@
 #include "python/bindings/PythonEnvironment.h"
+
 #include "python/bindings/AstConverter.h"
 
 namespace sectile::bindings {
@@ -10,9 +11,9 @@ namespace {
 
 /// Python's functions that the evaluator knows; others are called on constants.
 constexpr const char *kKnownBuiltins[] = {
-    "len",   "min",     "max",  "range",     "int",  "float",  "bool",    "str",
-    "repr",  "abs",     "sum",  "any",       "all",  "zip",    "enumerate", "reversed",
-    "tuple", "list",    "pow",  "divmod",    "print", "isinstance", "hasattr", "getattr"};
+    "len",   "min",  "max", "range",  "int",   "float",      "bool",      "str",
+    "repr",  "abs",  "sum", "any",    "all",   "zip",        "enumerate", "reversed",
+    "tuple", "list", "pow", "divmod", "print", "isinstance", "hasattr",   "getattr"};
 
 /// A flag on an object; never on its class seen from itself.
 bool hasMark(py::handle object, const char *name) {
@@ -109,8 +110,8 @@ Constant PythonEnvironment::constantOf(py::handle object) {
     return {lang::BuiltinRef{*name}};
   if (PyType_Check(raw)) {
     // The language's own classes, as isinstance() and annotations name them.
-    for (auto [mark, name] : {std::pair{"__sectile_constexpr__", "constexpr"},
-                              std::pair{"__sectile_dtype__", "dtype"}})
+    for (auto [mark, name] :
+         {std::pair{"__sectile_constexpr__", "constexpr"}, std::pair{"__sectile_dtype__", "dtype"}})
       if (py::hasattr(object, mark)) {
         std::string className = py::str(object.attr("__name__"));
         return {lang::BuiltinRef{className == "pointer_type" ? className : name}};
@@ -171,7 +172,8 @@ py::object PythonEnvironment::plainFunction(const lang::FunctionRef &function) c
   return py::getattr(object, "fn", object);
 }
 
-//-- names ---------------------------------------------------------------------------------------------
+//-- names
+//---------------------------------------------------------------------------------------------
 
 Answer PythonEnvironment::checkedGlobal(py::handle value, const std::string &name,
                                         py::handle globals) {
@@ -266,8 +268,9 @@ std::vector<std::string> PythonEnvironment::attributeNames(const Constant &objec
 }
 
 Answer PythonEnvironment::item(const Constant &object, const Constant &key) {
-  return answering(
-      [&]() -> Answer { return {constantOf(py::object(objectOf(object)[objectOf(key)])), "", ""}; });
+  return answering([&]() -> Answer {
+    return {constantOf(py::object(objectOf(object)[objectOf(key)])), "", ""};
+  });
 }
 
 Answer PythonEnvironment::call(const Constant &callee, const std::vector<Constant> &positional,

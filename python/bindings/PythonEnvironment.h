@@ -1,7 +1,8 @@
-//===-- PythonEnvironment.h - what kernels see of the Python around them ----------------------------===//
-// The evaluator asks by name; this answers from live Python objects. Objects that have no counterpart
-// in lang/Constant.h are kept in a table and named by number, so nothing of Python crosses into the
-// core. Every exception becomes the text of an Answer; the GIL is taken per call.
+//===-- PythonEnvironment.h - what kernels see of the Python around them
+//----------------------------===//
+// The evaluator asks by name; this answers from live Python objects. Objects that have no
+// counterpart in lang/Constant.h are kept in a table and named by number, so nothing of Python
+// crosses into the core. Every exception becomes the text of an Answer; the GIL is taken per call.
 //
 // How the package marks its objects:
 //   __sectile_builtin__ = "load"    an operation of the language, by its name in lang/Builtins
@@ -11,6 +12,7 @@
 #pragma once
 
 #include "frontend/python/Ast.h"
+
 #include <map>
 #include <pybind11/pybind11.h>
 #include <unordered_map>

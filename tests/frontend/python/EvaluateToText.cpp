@@ -1,6 +1,8 @@
 #include "tests/frontend/python/EvaluateToText.h"
+
 #include "frontend/python/Evaluate.h"
 #include "lang/TileDialect.h"
+
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
 

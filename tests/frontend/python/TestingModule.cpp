@@ -2,13 +2,14 @@
 #include "python/bindings/AstConverter.h"
 #include "python/bindings/PythonEnvironment.h"
 #include "tests/frontend/python/EvaluateToText.h"
+
 #include <pybind11/stl.h>
 
 namespace py = pybind11;
 using namespace sectile;
 
-/// `signature` maps each parameter to a dtype ("*fp32", "i32:16" for a multiple of 16) or to a tuple of
-/// one constant.
+/// `signature` maps each parameter to a dtype ("*fp32", "i32:16" for a multiple of 16) or to a
+/// tuple of one constant.
 static lang::KernelSignature makeSignature(bindings::PythonEnvironment &environment,
                                            const std::string &name, const py::dict &signature) {
   lang::KernelSignature result;
@@ -44,7 +45,8 @@ static py::dict describe(const lang::Diagnostic &diagnostic) {
   result["end_column"] = diagnostic.range.endColumn;
   result["function"] = diagnostic.function;
   result["source_line"] = diagnostic.sourceLine;
-  result["severity"] = diagnostic.severity == lang::Diagnostic::Severity::Error ? "error" : "warning";
+  result["severity"] =
+      diagnostic.severity == lang::Diagnostic::Severity::Error ? "error" : "warning";
   py::list callers;
   for (const lang::CallSite &caller : diagnostic.callers)
     callers.append(py::make_tuple(caller.function, caller.range.line, caller.range.column));
