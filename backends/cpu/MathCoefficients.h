@@ -1,0 +1,96 @@
+//===-- MathCoefficients.h - minimax polynomials
+//---------------------------------------------------===//
+// Made by coefficients/derive.py, lowest degree first. `Error`: relative to the function's result.
+#pragma once
+
+namespace sectile::cpu::coefficients {
+
+/// exp(r) = 1 + r + r^2 p(r), |r| <= ln(2)/2. Error 2^-27.9.
+inline constexpr double kExp32[] = {0x1.0000000000000p-1, 0x1.55548e0000000p-3,
+                                    0x1.5555b80000000p-5, 0x1.123bee0000000p-7,
+                                    0x1.6c5c6a0000000p-10};
+/// The same for f64. Error 2^-63.5.
+inline constexpr double kExp64[] = {
+    0x1.0000000000000p-1,  0x1.555555555555cp-3,  0x1.5555555555541p-5,  0x1.111111110e9f7p-7,
+    0x1.6c16c16c1faaep-10, 0x1.a01a01b447ac6p-13, 0x1.a01a0176e85d4p-16, 0x1.71ddee6798d83p-19,
+    0x1.27e540af1d938p-22, 0x1.af6e9a29ecce2p-26, 0x1.1ed9d5cb293dcp-29};
+/// 2^r = 1 + r p(r), |r| <= 1/2. Error 2^-28.0.
+inline constexpr double kExp2_32[] = {0x1.62e4300000000p-1,  0x1.ebfbd80000000p-3,
+                                      0x1.c6af760000000p-5,  0x1.3b30a80000000p-7,
+                                      0x1.5f0bae0000000p-10, 0x1.3f9a640000000p-13};
+/// The same for f64. Error 2^-59.5.
+inline constexpr double kExp2_64[] = {
+    0x1.62e42fefa39efp-1,  0x1.ebfbdff82c58ep-3,  0x1.c6b08d704a185p-5,  0x1.3b2ab6fba50fdp-7,
+    0x1.5d87fe78883a9p-10, 0x1.430912f7aa849p-13, 0x1.ffcbfcde2f102p-17, 0x1.62c0255d034dap-20,
+    0x1.b5241d0767001p-24, 0x1.e4c390ebc9652p-28, 0x1.eb066d72aecb2p-32, 0x1.d46a24326adacp-36};
+/// log(1 + f) = f - f^2/2 + f^3 p(f), sqrt(1/2) <= 1 + f < sqrt(2). Error 2^-30.1.
+inline constexpr double kLog32[] = {
+    0x1.5555480000000p-2,  -0x1.00000e0000000p-2, 0x1.99a4700000000p-3,
+    -0x1.5558c80000000p-3, 0x1.2339d80000000p-3,  -0x1.fca04c0000000p-4,
+    0x1.e74c980000000p-4,  -0x1.db78ce0000000p-4, 0x1.10352c0000000p-4};
+/// log((1 + s) / (1 - s)) = 2s + s^3 p(s^2). Error 2^-59.5.
+inline constexpr double kLog64[] = {
+    0x1.5555555555592p-1, 0x1.999999997ff02p-2, 0x1.24924941e43d0p-2, 0x1.c71c5210bd758p-3,
+    0x1.74663de260c58p-3, 0x1.39a1caf4a21fcp-3, 0x1.2f0515313cd36p-3};
+/// The same to more digits, behind a leading 2/3 (for pow). Error 2^-77.0.
+inline constexpr double kLogDouble[] = {
+    0x1.999999999999ap-2, 0x1.2492492492363p-2, 0x1.c71c71c747eb4p-3,
+    0x1.745d172bc6f74p-3, 0x1.3b13ba5b98ffbp-3, 0x1.110f1be6f472bp-3,
+    0x1.e265997185818p-4, 0x1.a5069b82cad24p-4, 0x1.ecb675c523f6ap-4};
+/// sin(r) = r + r^3 p(r^2), |r| <= pi/2. Error 2^-31.0.
+inline constexpr double kSin32[] = {-0x1.5555560000000p-3, 0x1.1111360000000p-7,
+                                    -0x1.a023cc0000000p-13, 0x1.72cdd20000000p-19,
+                                    -0x1.b6219c0000000p-26};
+/// The same for f64. Error 2^-62.2.
+inline constexpr double kSin64[] = {
+    -0x1.5555555555555p-3,  0x1.11111111110bdp-7,  -0x1.a01a01a012d9cp-13, 0x1.71de3a50a1180p-19,
+    -0x1.ae6452da47934p-26, 0x1.6122b3d2b6a1fp-33, -0x1.ad8b4a716b1c5p-41, 0x1.41887a0d2ab98p-49,
+    0x1.d5d0c76b3c4bbp-54,  -0x1.46acbc221bd16p-57};
+/// cos(r) = 1 - r^2/2 + r^4 p(r^2), |r| <= pi/4. Error 2^-69.0.
+inline constexpr double kCos64[] = {
+    0x1.5555555555555p-5,  -0x1.6c16c16c16b30p-10, 0x1.a01a019ffcb8cp-16, -0x1.27e4fb5a228aep-22,
+    0x1.1eed6f84a8ff6p-29, -0x1.937459cc8e88cp-37, 0x1.9db24bc69ffc8p-45};
+/// atan(t) = t + t^3 p(t^2), |t| <= tan(pi/8). Error 2^-61.4.
+inline constexpr double kAtan64[] = {
+    -0x1.5555555555554p-2, 0x1.9999999999583p-3, -0x1.249249246f4a3p-3, 0x1.c71c71b44f032p-4,
+    -0x1.745d144e9b7f1p-4, 0x1.3b1364c56bb12p-4, -0x1.110be8cece175p-4, 0x1.e16785fa55176p-5,
+    -0x1.ab3aaa53e0f64p-5, 0x1.6fe0777b2ed63p-5, -0x1.0fce410503f8ap-5, 0x1.e844bdd337f11p-7};
+/// The same for f32. Error 2^-30.5.
+inline constexpr double kAtan32[] = {-0x1.55554a0000000p-2, 0x1.9991e60000000p-3,
+                                     -0x1.23ba040000000p-3, 0x1.b22a2e0000000p-4,
+                                     -0x1.f301d80000000p-5};
+/// asin(t) = t + t^3 p(t^2), |t| <= 1/2. Error 2^-59.8.
+inline constexpr double kAsin64[] = {
+    0x1.5555555555578p-3, 0x1.333333332df1fp-4, 0x1.6db6db722ab6ep-5, 0x1.f1c71a8beee79p-6,
+    0x1.6e8bdfdc59561p-6, 0x1.1c49dec6142ffp-6, 0x1.ca213146c092ap-7, 0x1.75782ac62bdf2p-7,
+    0x1.618746374a297p-7, 0x1.e18f1b0ca9c5fp-9, 0x1.64f26b202f880p-6, -0x1.59e0c7b4b6ccdp-6,
+    0x1.0bddb7ea12715p-5};
+/// The same for f32. Error 2^-31.7.
+inline constexpr double kAsin32[] = {0x1.55554c0000000p-3, 0x1.3338aa0000000p-4,
+                                     0x1.6ca7da0000000p-5, 0x1.04cd340000000p-5,
+                                     0x1.d586460000000p-7, 0x1.349ffc0000000p-5};
+/// erf(x) = x + x p(x^2), |x| <= 1. Error 2^-56.3.
+inline constexpr double kErf64[] = {
+    0x1.06eba8214db69p-3,  -0x1.812746b037a3dp-2,  0x1.ce2f21a0481f9p-4,  -0x1.b82ce314a739dp-6,
+    0x1.565bcd7e17589p-8,  -0x1.c02dcf940755dp-11, 0x1.f9a7919dbebf2p-14, -0x1.f54d5fee10166p-17,
+    0x1.c33c31b7db5dap-20, -0x1.df3d2afa45ef5p-23, 0x1.72a6be0feb8d6p-24, -0x1.02bc00fa56bb5p-24,
+    0x1.128d55624b571p-25, -0x1.5c8dc74f3196fp-27, 0x1.8c01a81101c21p-30};
+/// erf(x) = 1 - exp(-x p(x)), 0 <= x <= 3.93. Error 2^-24.2.
+inline constexpr double kErf32[] = {
+    0x1.20dd760000000p+0, 0x1.45f2100000000p-1,   0x1.a58f8a0000000p-4,  -0x1.4bb4800000000p-6,
+    0x1.0669b00000000p-8, -0x1.df8a3c0000000p-8,  0x1.6c36b80000000p-7,  -0x1.36f7fa0000000p-7,
+    0x1.4201920000000p-8, -0x1.90e47a0000000p-10, 0x1.132e900000000p-12, -0x1.3f38d40000000p-16};
+/// exp(x^2) erfc(x) = p((x - 4) / (x + 4)) / (1 + 2x), 0 <= x <= 28. Error 2^-54.4.
+inline constexpr double kErfc64[] = {
+    0x1.3ba5916e9fd7fp+0,   -0x1.1df1ad154a29dp-3,  0x1.f7f5df66fcbb8p-7,   0x1.16ecefcfa60bap-4,
+    -0x1.9ddb23c3e5b1fp-4,  0x1.7fee004df66d1p-4,   -0x1.0fb06dfe860a0p-4,  0x1.3079edf9ed1d4p-5,
+    -0x1.0962387a72a52p-6,  0x1.49c6719a020d5p-8,   -0x1.8d4aa3ce4cde0p-11, -0x1.a1de8c3f7ba5cp-13,
+    0x1.3be104c66e4f3p-13,  -0x1.9968ae60563e4p-16, -0x1.78aeb1e45ab11p-17, 0x1.7fa2785e048b2p-18,
+    0x1.45220e3cd7f9bp-22,  -0x1.bf502bdb36a13p-21, 0x1.0a048e804367bp-24,  0x1.e8460e3d56a83p-24,
+    -0x1.0c7b7de490d65p-27, -0x1.c1658501b3156p-27, -0x1.bb9cc636941f6p-30};
+/// cbrt(m) as first guess, 1 <= m < 8. Error 2^-9.1.
+inline constexpr double kCbrt[] = {0x1.412bdf03d53e6p-1, 0x1.cbfd6805554d1p-2,
+                                   -0x1.572e966fb5e36p-4, 0x1.3a1cd818e4b97p-7,
+                                   -0x1.c53ee4c974c7cp-12};
+
+} // namespace sectile::cpu::coefficients

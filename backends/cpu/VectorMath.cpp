@@ -1,0 +1,131 @@
+#include "backends/cpu/VectorMath.h"
+
+#include "backends/cpu/MathFamilies.h"
+
+#include "llvm/Support/ErrorHandling.h"
+
+namespace sectile::cpu {
+
+using V = llvm::Value *;
+
+/// Seldom used functions have an f64 form only: f32 goes there and back, which also rounds well.
+static bool isDoubleOnly(MathFunction function) {
+  switch (function) {
+  case MathFunction::Tan:
+  case MathFunction::Asinh:
+  case MathFunction::Acosh:
+  case MathFunction::Atanh:
+  case MathFunction::Erfc:
+  case MathFunction::Cbrt:
+  case MathFunction::Pow:
+  case MathFunction::Fmod:
+    return true;
+  default:
+    return false;
+  }
+}
+
+static V emitDoubleOnly(const Lanes &l, MathFunction function, llvm::ArrayRef<V> x,
+                        bool isExtended) {
+  switch (function) {
+  case MathFunction::Tan:
+    return emitPeriodic(l, Periodic::Tan, x[0]);
+  case MathFunction::Asinh:
+    return emitAsinh64(l, x[0]);
+  case MathFunction::Acosh:
+    return emitAcosh64(l, x[0]);
+  case MathFunction::Atanh:
+    return emitAtanh64(l, x[0]);
+  case MathFunction::Erfc:
+    return emitErfc64(l, x[0]);
+  case MathFunction::Cbrt:
+    return emitCbrt64(l, x[0]);
+  case MathFunction::Pow:
+    return emitPow64(l, x[0], x[1], isExtended);
+  case MathFunction::Fmod:
+    return emitFmod64(l, x[0], x[1]);
+  default:
+    llvm_unreachable("has a form for f32");
+  }
+}
+
+static V emitAnyWidth(const Lanes &l, MathFunction function, llvm::ArrayRef<V> x) {
+  switch (function) {
+  case MathFunction::Exp:
+    return emitExp(l, x[0]);
+  case MathFunction::Exp2:
+    return emitExp2(l, x[0]);
+  case MathFunction::Expm1:
+    return emitExpm1(l, x[0]);
+  case MathFunction::Log:
+    return emitLog(l, x[0]);
+  case MathFunction::Log2:
+    return emitLog2(l, x[0]);
+  case MathFunction::Log10:
+    return emitLog10(l, x[0]);
+  case MathFunction::Log1p:
+    return emitLog1p(l, x[0]);
+  case MathFunction::Sin:
+    return emitPeriodic(l, Periodic::Sin, x[0]);
+  case MathFunction::Cos:
+    return emitPeriodic(l, Periodic::Cos, x[0]);
+  case MathFunction::Asin:
+    return emitAsin(l, x[0]);
+  case MathFunction::Acos:
+    return emitAcos(l, x[0]);
+  case MathFunction::Atan:
+    return emitAtan(l, x[0]);
+  case MathFunction::Sinh:
+    return emitSinh(l, x[0]);
+  case MathFunction::Cosh:
+    return emitCosh(l, x[0]);
+  case MathFunction::Tanh:
+    return emitTanh(l, x[0]);
+  case MathFunction::Erf:
+    return emitErf(l, x[0]);
+  case MathFunction::Sqrt:
+    return l.sqrt(x[0]);
+  case MathFunction::Rsqrt:
+    return l.div(l.number(1), l.sqrt(x[0]));
+  case MathFunction::Floor:
+    return emitFloor(l, x[0]);
+  case MathFunction::Ceil:
+    return emitCeil(l, x[0]);
+  case MathFunction::Trunc:
+    return emitTrunc(l, x[0]);
+  case MathFunction::Round:
+    return emitRoundAway(l, x[0]);
+  case MathFunction::RoundEven:
+    return emitRoundEven(l, x[0]);
+  case MathFunction::Abs:
+    return l.abs(x[0]);
+  case MathFunction::IsNan:
+    return l.isNan(x[0]);
+  case MathFunction::IsInf:
+    return l.equal(l.abs(x[0]), l.infinity());
+  case MathFunction::Atan2:
+    return emitAtan2(l, x[0], x[1]);
+  case MathFunction::CopySign:
+    return l.copySign(x[0], x[1]);
+  case MathFunction::Fma:
+    return emitFma(l, x[0], x[1], x[2]);
+  default:
+    llvm_unreachable("has a form for f64 only");
+  }
+}
+
+V emitMath(llvm::IRBuilderBase &builder, const HostFeatures &host, MathFunction function,
+           llvm::ArrayRef<V> arguments) {
+  Lanes lanes(builder, host, arguments[0]->getType());
+  if (!isDoubleOnly(function))
+    return emitAnyWidth(lanes, function, arguments);
+  if (lanes.isDouble)
+    return emitDoubleOnly(lanes, function, arguments, false);
+  Lanes wide(builder, host, lanes.withElement(builder.getDoubleTy()));
+  llvm::SmallVector<V> extended;
+  for (V argument : arguments)
+    extended.push_back(builder.CreateFPExt(argument, wide.type));
+  return builder.CreateFPTrunc(emitDoubleOnly(wide, function, extended, true), lanes.type);
+}
+
+} // namespace sectile::cpu
