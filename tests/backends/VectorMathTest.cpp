@@ -1,0 +1,241 @@
+// Mathematical functions against the C library in a wider type: error in units in the last place
+// over dense samples, special values by table, at every CPU level this machine runs.
+#include "backends/cpu/VectorMath.h"
+
+#include "HostCode.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+#include <random>
+
+using namespace sectile;
+using namespace sectile::testing;
+using cpu::MathFunction;
+
+namespace {
+
+using Real = long double;
+
+struct Case {
+  const char *name;
+  MathFunction function;
+  unsigned arity;
+  Real (*reference)(Real, Real);
+  double low, high; // of dense samples for f32; f64 is sampled in the same range
+  double ulp32, ulp64;
+  double lowExponent = 0, highExponent = 0; // of samples with random exponents; both 0: none
+};
+
+Real rsqrtReference(Real x, Real) {
+  return 1 / sqrtl(x);
+}
+Real roundReference(Real x, Real) {
+  return roundl(x);
+}
+Real roundEvenReference(Real x, Real) {
+  return nearbyintl(x);
+}
+
+#define UNARY(f) +[](Real x, Real) -> Real { return f(x); }
+#define BINARY(f) +[](Real x, Real y) -> Real { return f(x, y); }
+
+const Case cases[] = {
+    {"exp", MathFunction::Exp, 1, UNARY(expl), -110, 92, 1.3, 1.5, -40, 7},
+    {"exp2", MathFunction::Exp2, 1, UNARY(exp2l), -160, 130, 1.3, 1.5, -40, 7},
+    {"expm1", MathFunction::Expm1, 1, UNARY(expm1l), -30, 90, 1.5, 1.5, -148, 7},
+    {"log", MathFunction::Log, 1, UNARY(logl), 0, 4, 1.2, 1.2, -148, 127},
+    {"log2", MathFunction::Log2, 1, UNARY(log2l), 0, 4, 1.8, 1.8, -148, 127},
+    {"log10", MathFunction::Log10, 1, UNARY(log10l), 0, 4, 1.8, 2, -148, 127},
+    {"log1p", MathFunction::Log1p, 1, UNARY(log1pl), -1, 4, 1.5, 2, -148, 127},
+    {"sin", MathFunction::Sin, 1, UNARY(sinl), -30, 30, 1.6, 1.6, -148, 127},
+    {"cos", MathFunction::Cos, 1, UNARY(cosl), -30, 30, 1.6, 1.6, -148, 127},
+    {"tan", MathFunction::Tan, 1, UNARY(tanl), -30, 30, 0.6, 3, -148, 127},
+    {"asin", MathFunction::Asin, 1, UNARY(asinl), -1, 1, 2, 2, -148, -1},
+    {"acos", MathFunction::Acos, 1, UNARY(acosl), -1, 1, 2, 2, -148, -1},
+    {"atan", MathFunction::Atan, 1, UNARY(atanl), -8, 8, 2, 2, -148, 127},
+    {"sinh", MathFunction::Sinh, 1, UNARY(sinhl), -92, 92, 2, 2, -148, 6},
+    {"cosh", MathFunction::Cosh, 1, UNARY(coshl), -92, 92, 2, 2, -148, 6},
+    {"tanh", MathFunction::Tanh, 1, UNARY(tanhl), -12, 12, 2, 2.5, -148, 6},
+    {"asinh", MathFunction::Asinh, 1, UNARY(asinhl), -9, 9, 0.6, 3, -148, 127},
+    {"acosh", MathFunction::Acosh, 1, UNARY(acoshl), 1, 9, 0.6, 3, 0, 127},
+    {"atanh", MathFunction::Atanh, 1, UNARY(atanhl), -1, 1, 0.6, 3, -148, -1},
+    {"erf", MathFunction::Erf, 1, UNARY(erfl), -5, 5, 2, 2, -148, 6},
+    {"erfc", MathFunction::Erfc, 1, UNARY(erfcl), -5, 11, 0.6, 3, -148, 3},
+    {"sqrt", MathFunction::Sqrt, 1, UNARY(sqrtl), 0, 9, 0.5, 0.5, -148, 127},
+    {"rsqrt", MathFunction::Rsqrt, 1, rsqrtReference, 0, 9, 1, 1, -148, 127},
+    {"cbrt", MathFunction::Cbrt, 1, UNARY(cbrtl), -9, 9, 0.6, 1.5, -148, 127},
+    {"floor", MathFunction::Floor, 1, UNARY(floorl), -9, 9, 0, 0, -148, 127},
+    {"ceil", MathFunction::Ceil, 1, UNARY(ceill), -9, 9, 0, 0, -148, 127},
+    {"trunc", MathFunction::Trunc, 1, UNARY(truncl), -9, 9, 0, 0, -148, 127},
+    {"round", MathFunction::Round, 1, roundReference, -9, 9, 0, 0, -148, 127},
+    {"rint", MathFunction::RoundEven, 1, roundEvenReference, -9, 9, 0, 0, -148, 127},
+    {"abs", MathFunction::Abs, 1, UNARY(fabsl), -9, 9, 0, 0, -148, 127},
+    {"atan2", MathFunction::Atan2, 2, BINARY(atan2l), -9, 9, 2.5, 2.5, -148, 127},
+    {"pow", MathFunction::Pow, 2, BINARY(powl), -9, 9, 0.6, 2, -148, 127},
+    {"fmod", MathFunction::Fmod, 2, BINARY(fmodl), -9, 9, 0, 0, -148, 127},
+    {"copysign", MathFunction::CopySign, 2, BINARY(copysignl), -9, 9, 0, 0, -148, 127},
+};
+
+template <typename T>
+struct Traits;
+template <>
+struct Traits<float> {
+  using Bits = uint32_t;
+  static constexpr Element element = Element::F32;
+  static constexpr int minExponent = -126, digits = 24;
+};
+template <>
+struct Traits<double> {
+  using Bits = uint64_t;
+  static constexpr Element element = Element::F64;
+  static constexpr int minExponent = -1022, digits = 53;
+};
+
+/// In units in the last place of T at the reference; infinities and NaN must match.
+template <typename T>
+double ulpError(T actual, Real reference) {
+  T rounded = T(reference);
+  if (std::isnan(reference) || std::isnan(actual))
+    return std::isnan(reference) && std::isnan(actual) ? 0 : 1e9;
+  if (std::signbit(reference) != std::signbit(actual))
+    return 1e9;
+  if (std::isinf(rounded) || std::isinf(actual)) {
+    if (std::isinf(rounded) && std::isinf(actual))
+      return 0;
+    // Right at the border of overflow either is within one unit.
+    T largest = std::numeric_limits<T>::max();
+    Real unit = ldexpl(1, std::numeric_limits<T>::max_exponent - Traits<T>::digits);
+    Real finite = std::isinf(actual) ? Real(largest) + unit : Real(actual);
+    return double(fabsl(finite - (std::isinf(reference) ? Real(largest) + unit : reference)) /
+                  unit);
+  }
+  int exponent =
+      reference == 0 ? Traits<T>::minExponent : std::max(ilogbl(reference), Traits<T>::minExponent);
+  return double(fabsl(Real(actual) - reference) / ldexpl(1, exponent - Traits<T>::digits + 1));
+}
+
+template <typename T>
+T anyBits(std::mt19937_64 &random) {
+  typename Traits<T>::Bits bits = typename Traits<T>::Bits(random());
+  T value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+template <typename T>
+std::vector<T> samples(const Case &c, std::mt19937_64 &random, unsigned argument, size_t count) {
+  std::uniform_real_distribution<double> uniform(c.low, c.high), unit(1, 2);
+  double low = c.lowExponent, high = c.highExponent;
+  if (sizeof(T) == 8 && high == 127)
+    low = low == -148 ? -1070 : low, high = 1023;
+  std::uniform_int_distribution<int> exponent{int(low), int(high)};
+  std::vector<T> result(count);
+  bool hasNegative = c.low < 0;
+  for (size_t k = 0; k < count; ++k) {
+    if (k % 2 == 0 || (low == 0 && high == 0))
+      result[k] = T(uniform(random));
+    else
+      result[k] = T(std::ldexp(unit(random), exponent(random))) *
+                  (hasNegative && (random() & 1) ? T(-1) : T(1));
+  }
+  const T infinity = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
+  const T special[] = {0,
+                       T(-0.0),
+                       1,
+                       -1,
+                       infinity,
+                       -infinity,
+                       nan,
+                       T(0.5),
+                       T(-0.5),
+                       2,
+                       -2,
+                       3,
+                       -3,
+                       std::numeric_limits<T>::denorm_min(),
+                       -std::numeric_limits<T>::denorm_min(),
+                       std::numeric_limits<T>::min(),
+                       std::numeric_limits<T>::max(),
+                       -std::numeric_limits<T>::max(),
+                       T(1.5),
+                       T(2.5),
+                       T(-2.5),
+                       T(0.49999997),
+                       100,
+                       T(1e10),
+                       T(-1e10),
+                       T(8388609),
+                       T(4503599627370497.0),
+                       T(88.72284),
+                       T(709.7827),
+                       T(-745.2),
+                       T(-103.98),
+                       T(1.1e30),
+                       7,
+                       -7};
+  // Every pair of them.
+  constexpr size_t n = std::size(special);
+  for (size_t k = 0; k < n * n && k < count; ++k)
+    result[k] = special[argument == 0 ? k % n : k / n];
+  return result;
+}
+
+template <typename T>
+void checkUlp(const Case &c, const cpu::HostFeatures &host, unsigned width, size_t count) {
+  SCOPED_TRACE(std::string(c.name) + (sizeof(T) == 4 ? " f32 " : " f64 ") + levelName(host) +
+               " width " + std::to_string(width));
+  std::vector<Element> inputs(c.arity, Traits<T>::element);
+  auto code = compileLanes(host, width, inputs, Traits<T>::element,
+                           [&](llvm::IRBuilderBase &b, llvm::ArrayRef<llvm::Value *> x) {
+                             return cpu::emitMath(b, host, c.function, x);
+                           });
+  ASSERT_EQ(code->error(), "");
+  std::mt19937_64 random(7);
+  count = (count + width - 1) / width * width;
+  std::vector<T> x = samples<T>(c, random, 0, count), y = samples<T>(c, random, 1, count),
+                 out(count);
+  if (c.arity == 1)
+    (*code)(x.data(), out.data(), int64_t(count));
+  else
+    (*code)(x.data(), y.data(), out.data(), int64_t(count));
+  double worst = -1;
+  size_t where = 0;
+  for (size_t k = 0; k < count; ++k) {
+    Real reference = c.reference(x[k], c.arity == 2 ? y[k] : 0);
+    double error = ulpError(out[k], reference);
+    if (error > worst)
+      worst = error, where = k;
+  }
+  double bar = sizeof(T) == 4 ? c.ulp32 : c.ulp64;
+  EXPECT_LE(worst, bar) << "at " << std::hexfloat << x[where] << ", " << y[where] << " ("
+                        << std::defaultfloat << double(x[where]) << ", " << double(y[where])
+                        << "): " << double(out[where]) << " instead of "
+                        << double(c.reference(x[where], c.arity == 2 ? y[where] : 0));
+  if (getenv("SECTILE_TEST_VERBOSE"))
+    printf("%-8s %s %-10s %.3f\n", c.name, sizeof(T) == 4 ? "f32" : "f64", levelName(host).c_str(),
+           worst);
+}
+
+class VectorMath : public ::testing::TestWithParam<Case> {};
+
+TEST_P(VectorMath, within_units_in_the_last_place) {
+  for (const cpu::HostFeatures &host : runnableLevels()) {
+    checkUlp<float>(GetParam(), host, host.laneCount(32), 200000);
+    checkUlp<double>(GetParam(), host, host.laneCount(64), 100000);
+  }
+}
+
+// Widths that are no native vector: split, padded and scalar code.
+TEST_P(VectorMath, at_any_width) {
+  for (const cpu::HostFeatures &host : {runnableLevels().front(), runnableLevels().back()})
+    for (unsigned width : {1u, 3u, 64u}) {
+      checkUlp<float>(GetParam(), host, width, 3000);
+      checkUlp<double>(GetParam(), host, width, 3000);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cpu, VectorMath, ::testing::ValuesIn(cases),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+} // namespace
