@@ -37,19 +37,20 @@ inline constexpr double kLogDouble[] = {
     0x1.999999999999ap-2, 0x1.2492492492363p-2, 0x1.c71c71c747eb4p-3,
     0x1.745d172bc6f74p-3, 0x1.3b13ba5b98ffbp-3, 0x1.110f1be6f472bp-3,
     0x1.e265997185818p-4, 0x1.a5069b82cad24p-4, 0x1.ecb675c523f6ap-4};
-/// sin(r) = r + r^3 p(r^2), |r| <= pi/2. Error 2^-31.0.
-inline constexpr double kSin32[] = {-0x1.5555560000000p-3, 0x1.1111360000000p-7,
-                                    -0x1.a023cc0000000p-13, 0x1.72cdd20000000p-19,
-                                    -0x1.b6219c0000000p-26};
-/// The same for f64. Error 2^-62.2.
+/// sin(r) = r + r^3 p(r^2), |r| <= pi/4. Error 2^-27.9.
+inline constexpr double kSin32[] = {-0x1.5555460000000p-3, 0x1.1107760000000p-7,
+                                    -0x1.9952dc0000000p-13};
+/// The same for f64. Error 2^-63.2.
 inline constexpr double kSin64[] = {
-    -0x1.5555555555555p-3,  0x1.11111111110bdp-7,  -0x1.a01a01a012d9cp-13, 0x1.71de3a50a1180p-19,
-    -0x1.ae6452da47934p-26, 0x1.6122b3d2b6a1fp-33, -0x1.ad8b4a716b1c5p-41, 0x1.41887a0d2ab98p-49,
-    0x1.d5d0c76b3c4bbp-54,  -0x1.46acbc221bd16p-57};
-/// cos(r) = 1 - r^2/2 + r^4 p(r^2), |r| <= pi/4. Error 2^-69.0.
-inline constexpr double kCos64[] = {
-    0x1.5555555555555p-5,  -0x1.6c16c16c16b30p-10, 0x1.a01a019ffcb8cp-16, -0x1.27e4fb5a228aep-22,
-    0x1.1eed6f84a8ff6p-29, -0x1.937459cc8e88cp-37, 0x1.9db24bc69ffc8p-45};
+    -0x1.5555555555555p-3,  0x1.1111111111069p-7,  -0x1.a01a019ffe521p-13, 0x1.71de3a33a53d1p-19,
+    -0x1.ae642c516a1b8p-26, 0x1.6109bd723d11dp-33, -0x1.9ffd97434e77ap-41};
+/// cos(r) = 1 - r^2/2 + r^4 p(r^2), |r| <= pi/4. Error 2^-33.0.
+inline constexpr double kCos32[] = {0x1.55554a0000000p-5, -0x1.6c0c280000000p-10,
+                                    0x1.99e81e0000000p-16};
+/// The same for f64. Error 2^-63.9.
+inline constexpr double kCos64[] = {0x1.555555555554bp-5,  -0x1.6c16c16c15005p-10,
+                                    0x1.a01a019c8c80cp-16, -0x1.27e4f7ef13304p-22,
+                                    0x1.1ee9d9ccff9b1p-29, -0x1.8fa55827bbf6bp-37};
 /// atan(t) = t + t^3 p(t^2), |t| <= tan(pi/8). Error 2^-61.4.
 inline constexpr double kAtan64[] = {
     -0x1.5555555555554p-2, 0x1.9999999999583p-3, -0x1.249249246f4a3p-3, 0x1.c71c71b44f032p-4,
@@ -75,11 +76,14 @@ inline constexpr double kErf64[] = {
     0x1.565bcd7e17589p-8,  -0x1.c02dcf940755dp-11, 0x1.f9a7919dbebf2p-14, -0x1.f54d5fee10166p-17,
     0x1.c33c31b7db5dap-20, -0x1.df3d2afa45ef5p-23, 0x1.72a6be0feb8d6p-24, -0x1.02bc00fa56bb5p-24,
     0x1.128d55624b571p-25, -0x1.5c8dc74f3196fp-27, 0x1.8c01a81101c21p-30};
-/// erf(x) = 1 - exp(-x p(x)), 0 <= x <= 3.93. Error 2^-24.2.
+/// The same for f32. Error 2^-29.4.
 inline constexpr double kErf32[] = {
-    0x1.20dd760000000p+0, 0x1.45f2100000000p-1,   0x1.a58f8a0000000p-4,  -0x1.4bb4800000000p-6,
-    0x1.0669b00000000p-8, -0x1.df8a3c0000000p-8,  0x1.6c36b80000000p-7,  -0x1.36f7fa0000000p-7,
-    0x1.4201920000000p-8, -0x1.90e47a0000000p-10, 0x1.132e900000000p-12, -0x1.3f38d40000000p-16};
+    0x1.06eba80000000p-3, -0x1.81273e0000000p-2,  0x1.ce2ce60000000p-4, -0x1.b7f71a0000000p-6,
+    0x1.53f2240000000p-8, -0x1.a351600000000p-11, 0x1.47720c0000000p-14};
+/// erf(x) = 1 - exp(p(x)), 1 <= x <= 3.93. Error 2^-29.7.
+inline constexpr double kErfTail32[] = {
+    -0x1.663efc0000000p-12, -0x1.2088e20000000p+0, -0x1.46bb0a0000000p-1, -0x1.a652600000000p-4,
+    0x1.65c99a0000000p-6,   -0x1.8256c80000000p-9, 0x1.86d5820000000p-13};
 /// exp(x^2) erfc(x) = p((x - 4) / (x + 4)) / (1 + 2x), 0 <= x <= 28. Error 2^-54.4.
 inline constexpr double kErfc64[] = {
     0x1.3ba5916e9fd7fp+0,   -0x1.1df1ad154a29dp-3,  0x1.f7f5df66fcbb8p-7,   0x1.16ecefcfa60bap-4,

@@ -18,29 +18,35 @@ static V complementOfPositive(const Lanes &l, V magnitude) {
   return l.scale(l.mulAdd(e.p, factor, factor), e.n);
 }
 
-V emitErfc64(const Lanes &l, V x) {
-  V complement = complementOfPositive(l, l.abs(x));
-  return l.select(l.less(x, l.number(0)), l.sub(l.number(2), complement), complement);
+/// |x| <= 1.
+static V erfOfSmall(const Lanes &l, V x) {
+  V z = l.mul(x, x);
+  V p = l.isDouble ? l.polynomial(z, coefficients::kErf64) : l.polynomial(z, coefficients::kErf32);
+  return l.mulAdd(x, p, x);
 }
 
-/// erf(x) = -expm1(g) with g = log(erfc(x)), which is x times a smooth factor.
-static V emitErf32(const Lanes &l, V x) {
-  V magnitude = l.min(l.abs(x), 3.93); // 1 from there on
-  V g = l.neg(l.mul(magnitude, l.polynomial(magnitude, coefficients::kErf32)));
-  Exponential e = reduceExp(l, g);
+V emitErfc64(const Lanes &l, V x) {
+  V magnitude = l.abs(x);
+  V complement = complementOfPositive(l, magnitude);
+  V large = l.select(l.less(x, l.number(0)), l.sub(l.number(2), complement), complement);
+  V small = l.sub(l.number(1), erfOfSmall(l, x));
+  return l.select(l.less(magnitude, l.number(0.5)), small, large);
+}
+
+/// For 1 <= x: -expm1(log(erfc(x))). Inexact logarithms do no harm, for erfc is small there.
+static V erfOfLarge32(const Lanes &l, V magnitude) {
+  V x = l.min(magnitude, 3.93); // 1 from there on
+  Exponential e = reduceExp(l, l.polynomial(x, coefficients::kErfTail32));
   V power = l.powerOfTwo(e.n);
-  V result = l.mulAdd(e.p, power, l.sub(power, l.number(1)));
-  return l.copySign(result, x);
+  return l.sub(l.number(1), l.mulAdd(e.p, power, power));
 }
 
 V emitErf(const Lanes &l, V x) {
-  if (!l.isDouble)
-    return emitErf32(l, x);
   V magnitude = l.abs(x);
+  V large = l.isDouble ? l.sub(l.number(1), complementOfPositive(l, magnitude))
+                       : erfOfLarge32(l, magnitude);
   V isSmall = l.less(magnitude, l.number(1));
-  V small = l.mulAdd(x, l.polynomial(l.mul(x, x), coefficients::kErf64), x);
-  V large = l.copySign(l.sub(l.number(1), complementOfPositive(l, magnitude)), x);
-  return l.select(isSmall, small, large);
+  return l.select(isSmall, erfOfSmall(l, x), l.copySign(large, x));
 }
 
 } // namespace sectile::cpu

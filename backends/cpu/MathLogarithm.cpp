@@ -97,7 +97,8 @@ V emitAsinh64(const Lanes &l, V x) {
   V isHuge = l.less(l.number(0x1p28), magnitude);
   V square = l.mul(magnitude, magnitude);
   V root = l.add(l.sqrt(l.add(square, l.number(1))), l.number(1));
-  V argument = l.select(isHuge, magnitude, l.add(magnitude, l.div(square, root)));
+  V shifted = l.sub(magnitude, l.number(1)); // log1p(x - 1) = log(x)
+  V argument = l.select(isHuge, shifted, l.add(magnitude, l.div(square, root)));
   V result = emitLog1p(l, argument);
   return l.copySign(l.select(isHuge, l.add(result, l.number(0x1.62e42fefa39efp-1)), result), x);
 }
@@ -106,7 +107,7 @@ V emitAcosh64(const Lanes &l, V x) {
   V isHuge = l.less(l.number(0x1p28), x);
   V t = l.sub(x, l.number(1));
   V inner = l.add(t, l.sqrt(l.mulAdd(t, t, l.add(t, t))));
-  V result = emitLog1p(l, l.select(isHuge, x, inner));
+  V result = emitLog1p(l, l.select(isHuge, t, inner));
   result = l.select(isHuge, l.add(result, l.number(0x1.62e42fefa39efp-1)), result);
   return l.select(l.less(x, l.number(1)), l.nan(), result);
 }

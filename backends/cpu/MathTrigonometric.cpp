@@ -15,10 +15,9 @@ using V = llvm::Value *;
 
 namespace {
 
-/// x = r + n * period, |r| <= period / 2 (cos: plus half a period); `odd` is n & 1, as integer
-/// lanes. The period is pi, for tan pi / 2.
+/// x = r + n * pi / 2, |r| <= pi / 4. `quadrant` is n in its low bits, as integer lanes.
 struct Reduced {
-  V r, odd;
+  V r, quadrant;
 };
 
 /// The first 1280 bits of 1/pi behind 64 zeros.
@@ -52,12 +51,11 @@ llvm::GlobalVariable *inversePiBits(llvm::Module &module) {
                                   llvm::GlobalValue::InternalLinkage, values, name);
 }
 
-/// double -> {double r, i64 odd}: the reduction of one finite number with |x| >= 2^-9. NaN for
-/// others.
-llvm::Function *exactReduction(llvm::Function &caller, Periodic kind) {
+/// double -> {double r, i64 quadrant}: the reduction of one number with |x| >= 1. r is NaN for
+/// infinity.
+llvm::Function *exactReduction(const HostFeatures &host, llvm::Function &caller) {
   llvm::Module &module = *caller.getParent();
-  const char *names[] = {"sectile.reduce.sin", "sectile.reduce.cos", "sectile.reduce.tan"};
-  const char *name = names[int(kind)];
+  const char *name = "sectile.reduce_radians";
   if (llvm::Function *existing = module.getFunction(name))
     return existing;
   llvm::LLVMContext &context = module.getContext();
@@ -71,10 +69,10 @@ llvm::Function *exactReduction(llvm::Function &caller, Periodic kind) {
   V exponentField = b.CreateAnd(b.CreateLShr(bits, 52), 0x7ff);
   V mantissa = b.CreateOr(b.CreateAnd(bits, (uint64_t(1) << 52) - 1), uint64_t(1) << 52);
 
-  // |x| = mantissa * 2^e. In mantissa * 2^e / pi, the bits of 1/pi of weight 2^(1 - e) and more
-  // only add even multiples of the period; the 192 bits from there on decide. `position` is where
-  // they start, with tan's factor of two and the 64 zeros of the table counted in.
-  int constant = -1075 - 1 + 64 + (kind == Periodic::Tan ? 1 : 0);
+  // |x| = mantissa * 2^e. In mantissa * 2^e * 2/pi, the bits of 1/pi of weight 2^(1 - e) and more
+  // only add whole turns; the 192 bits from there on decide. `position` is where they start in the
+  // table.
+  const int constant = -1075 - 1 + 64;
   V isFinite = b.CreateICmpNE(exponentField, b.getInt64(0x7ff));
   V position = b.CreateAdd(exponentField, b.getInt64(constant));
   position = b.CreateSelect(isFinite, position, b.getInt64(0));
@@ -88,41 +86,40 @@ llvm::Function *exactReduction(llvm::Function &caller, Periodic kind) {
   for (unsigned k = 0; k < 3; ++k)
     window[k] = b.CreateIntrinsic(llvm::Intrinsic::fshl, {i64}, {loaded[k], loaded[k + 1], shift});
 
-  // The product modulo 2^192: one bit of parity, then 191 bits of fraction.
+  // The product modulo 2^192: two bits of quadrant, then 190 bits of fraction.
   auto wide = [&](V v) { return b.CreateZExt(v, i128); };
   V low = b.CreateMul(wide(mantissa), wide(window[2]));
   V middle = b.CreateAdd(b.CreateMul(wide(mantissa), wide(window[1])), b.CreateLShr(low, 64));
   V high =
       b.CreateAdd(b.CreateMul(mantissa, window[0]), b.CreateTrunc(b.CreateLShr(middle, 64), i64));
   V top = b.CreateOr(b.CreateShl(wide(high), 64), wide(b.CreateTrunc(middle, i64)));
-  // cos(x) = sin(x + pi / 2)
-  if (kind == Periodic::Cos)
-    top = b.CreateAdd(top, b.CreateShl(llvm::ConstantInt::get(i128, 1), 126));
-  // Without the parity bit and read as signed, the fraction is that of the nearest multiple.
-  V lowest = b.CreateLShr(b.CreateTrunc(low, i64), 63);
-  V fraction = b.CreateOr(b.CreateShl(top, 1), wide(lowest));
+  // Without the quadrant and read as signed, the fraction is that of the nearest multiple.
+  V next = b.CreateLShr(b.CreateTrunc(low, i64), 62);
+  V fraction = b.CreateOr(b.CreateShl(top, 2), wide(next));
   V roundsUp = b.CreateTrunc(b.CreateLShr(fraction, 127), i64);
-  V parity = b.CreateTrunc(b.CreateLShr(top, 127), i64);
-  V odd = b.CreateXor(parity, roundsUp);
+  V quadrant = b.CreateAdd(b.CreateTrunc(b.CreateLShr(top, 126), i64), roundsUp);
 
   V isNegative = b.CreateICmpSLT(fraction, llvm::ConstantInt::get(i128, 0));
   V magnitude = b.CreateSelect(isNegative, b.CreateNeg(fraction), fraction);
   V zeros = b.CreateIntrinsic(llvm::Intrinsic::ctlz, {i128}, {magnitude, b.getFalse()});
   V normalized = b.CreateShl(magnitude, b.CreateAnd(zeros, llvm::ConstantInt::get(i128, 127)));
-  V leading = b.CreateTrunc(b.CreateLShr(normalized, 64 + 1), i64); // 63 bits: converts as signed
-  V value = b.CreateSIToFP(leading, f64);
-  // leading * 2^(1 + 64 - zeros) is the fraction in units of 2^-128.
-  V power = b.CreateSub(b.getInt64(1023 + 65 - 128), b.CreateTrunc(zeros, i64));
-  value = b.CreateFMul(value, b.CreateBitCast(b.CreateShl(power, 52), f64));
-  const double pi = 0x1.921fb54442d18p1;
-  V r = b.CreateFMul(value, llvm::ConstantFP::get(f64, kind == Periodic::Tan ? pi / 2 : pi));
-  // Of -x: the negative, but half a period was added before, not subtracted: cos is even.
-  if (kind != Periodic::Cos)
-    isNegative = b.CreateXor(isNegative, b.CreateICmpSLT(bits, b.getInt64(0)));
-  r = b.CreateSelect(isNegative, b.CreateFNeg(r), r);
-  r = b.CreateSelect(isFinite, r, llvm::ConstantFP::getNaN(f64));
+  // The fraction is (leading + following / 2^53) * 2^(75 - zeros) in units of 2^-128.
+  Lanes l(b, host, f64);
+  V leading = b.CreateSIToFP(b.CreateTrunc(b.CreateLShr(normalized, 75), i64), f64);
+  V rest = b.CreateTrunc(b.CreateLShr(normalized, 22), i64);
+  V following = b.CreateSIToFP(b.CreateAnd(rest, (uint64_t(1) << 53) - 1), f64);
+  V power = b.CreateSub(b.getInt64(1023 + 75 - 128), b.CreateTrunc(zeros, i64));
+  power = b.CreateBitCast(b.CreateShl(power, 52), f64);
+  const double half = 0x1.921fb54442d18p0, halfLow = 0x1.1a62633145c07p-54; // pi / 2
+  Lanes::Pair product = l.twoProduct(leading, l.number(half));
+  V small = l.mulAdd(leading, l.number(halfLow), l.mul(following, l.number(half * 0x1p-53)));
+  V r = l.mul(l.add(product.high, l.add(product.low, small)), power);
+  V reflects = b.CreateICmpSLT(bits, b.getInt64(0));
+  r = l.select(b.CreateXor(isNegative, reflects), l.neg(r), r);
+  quadrant = l.select(reflects, b.CreateNeg(quadrant), quadrant);
+  r = l.select(isFinite, r, l.nan());
   V result = b.CreateInsertValue(llvm::PoisonValue::get(resultType), r, 0);
-  b.CreateRet(b.CreateInsertValue(result, odd, 1));
+  b.CreateRet(b.CreateInsertValue(result, quadrant, 1));
   return function;
 }
 
@@ -133,87 +130,70 @@ V subtractMultiple(const Lanes &l, V x, V n, llvm::ArrayRef<double> period) {
 }
 
 /// For |x| below limitOf(l).
-Reduced quickReduction(const Lanes &l, Periodic kind, V x) {
+Reduced quickReduction(const Lanes &l, V x) {
   llvm::IRBuilderBase &b = l.builder;
   if (!l.isDouble && !l.hasFma()) {
-    // n * pi is exact only with fused operations, or in f64.
-    llvm::Type *f64 = b.getDoubleTy();
-    Lanes wide(b, l.host, l.withElement(f64));
-    Reduced reduced = quickReduction(wide, kind, b.CreateFPExt(x, wide.type));
-    return {b.CreateFPTrunc(reduced.r, l.type), b.CreateTrunc(reduced.odd, l.intType)};
+    // Multiples of pi are exact only in fused operations, or in f64.
+    Lanes wide(b, l.host, l.withElement(b.getDoubleTy()));
+    Reduced reduced = quickReduction(wide, b.CreateFPExt(x, wide.type));
+    return {b.CreateFPTrunc(reduced.r, l.type), b.CreateTrunc(reduced.quadrant, l.intType)};
   }
-  const double inversePi = 0x1.45f306dc9c883p-2;
-  Lanes::Whole n;
-  V multiple;
-  if (kind == Periodic::Cos) {
-    // r = x - (n + 1/2) pi. Half of 2n + 1 needs no rounding.
-    n = l.nearest(l.mulAdd(x, l.number(inversePi), l.number(-0.5)));
-    multiple = l.add(n.whole, l.number(0.5));
-  } else {
-    n = l.nearestProduct(x, kind == Periodic::Tan ? 2 * inversePi : inversePi);
-    multiple = n.whole;
-  }
-  // The multiple counts halves for tan: its period's parts are halved instead.
-  double unit = kind == Periodic::Tan ? 0.5 : 1;
+  Lanes::Whole n = l.nearestProduct(x, 0x1.45f306dc9c883p-1);
   V r;
-  if (!l.isDouble) {
-    r = subtractMultiple(l, x, multiple, {0x1.921fb6p1, -0x1.777a5cp-24, -0x1.ee59dap-49});
-  } else if (l.hasFma()) {
+  if (!l.isDouble)
+    r = subtractMultiple(l, x, n.whole, {0x1.921fb6p0, -0x1.777a5cp-25, -0x1.ee59dap-50});
+  else if (l.hasFma())
+    r = subtractMultiple(l, x, n.whole,
+                         {0x1.921fb54442d18p0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110});
+  else // parts of 33 bits: products with n are exact
     r = subtractMultiple(
-        l, x, multiple,
-        {unit * 0x1.921fb54442d18p1, unit * 0x1.1a62633145c07p-53, unit * -0x1.f1976b7ed8fbcp-109});
-  } else { // parts of 33 bits: products with n are exact
-    r = subtractMultiple(l, x, multiple,
-                         {unit * 0x1.921fb544p1, unit * 0x1.0b4611a6p-33, unit * 0x1.3198a2ep-68,
-                          unit * 0x1.b839a252049c1p-103});
-  }
-  V odd = b.CreateAnd(n.raw, l.integer(1));
-  // cos(x) = cos(r + (n + 1/2) pi) = -sin(r) for even n
-  if (kind == Periodic::Cos)
-    odd = b.CreateXor(odd, l.integer(1));
-  return {r, odd};
+        l, x, n.whole, {0x1.921fb544p0, 0x1.0b4611a6p-34, 0x1.3198a2ep-69, 0x1.b839a252049c1p-104});
+  return {r, n.raw};
 }
 
 double limitOf(const Lanes &l) {
   return l.isDouble ? 0x1p19 : 0x1p17;
 }
 
-/// (-1)^odd sin(r), |r| <= pi/2.
-V sine(const Lanes &l, const Reduced &reduced) {
-  llvm::IRBuilderBase &b = l.builder;
-  V sign = b.CreateShl(reduced.odd, l.integer(l.bits() - 1));
-  V r = l.floatOf(b.CreateXor(l.bitsOf(reduced.r), sign));
-  V z = l.mul(r, r);
-  V p = l.isDouble ? l.polynomial(z, coefficients::kSin64) : l.polynomial(z, coefficients::kSin32);
-  V result = l.mulAdd(l.mul(r, z), p, r);
-  return l.select(l.equal(r, l.number(0)), r, result); // keeps the sign of zero
-}
-
-/// tan(r), for odd n -1 / tan(r); |r| <= pi/4.
-V tangent(const Lanes &l, const Reduced &reduced) {
-  V r = reduced.r;
-  V z = l.mul(r, r);
-  V sin = l.mulAdd(l.mul(r, z), l.polynomial(z, coefficients::kSin64), r);
-  V cos = l.mulAdd(z, l.number(-0.5), l.mul(l.mul(z, z), l.polynomial(z, coefficients::kCos64)));
-  cos = l.add(cos, l.number(1));
-  V isOdd = l.builder.CreateICmpNE(reduced.odd, l.integer(0));
-  V result = l.div(l.select(isOdd, l.neg(cos), sin), l.select(isOdd, sin, cos));
-  return l.select(l.equal(r, l.number(0)), r, result);
-}
-
-Reduced reduce(const Lanes &l, Periodic kind, V x) {
+Reduced reduce(const Lanes &l, V x) {
   llvm::IRBuilderBase &b = l.builder;
   llvm::Function &function = *b.GetInsertBlock()->getParent();
-  Reduced quick = quickReduction(l, kind, x);
+  Reduced quick = quickReduction(l, x);
   V isFar = b.CreateFCmpOGE(l.abs(x), l.number(limitOf(l)));
   auto exact = [&](llvm::ArrayRef<V> number) -> llvm::SmallVector<V> {
-    V reduced =
-        b.CreateCall(exactReduction(function, kind), {b.CreateFPCast(number[0], b.getDoubleTy())});
+    V reduced = b.CreateCall(exactReduction(l.host, function),
+                             {b.CreateFPCast(number[0], b.getDoubleTy())});
     return {b.CreateFPCast(b.CreateExtractValue(reduced, 0), l.type->getScalarType()),
             b.CreateTrunc(b.CreateExtractValue(reduced, 1), l.intType->getScalarType())};
   };
-  llvm::SmallVector<V> repaired = repairLanes(b, isFar, {x}, {quick.r, quick.odd}, exact);
+  llvm::SmallVector<V> repaired = repairLanes(b, isFar, {x}, {quick.r, quick.quadrant}, exact);
   return {repaired[0], repaired[1]};
+}
+
+V evaluate(const Lanes &l, Periodic kind, V x) {
+  llvm::IRBuilderBase &b = l.builder;
+  auto [r, quadrant] = reduce(l, x);
+  V z = l.mul(r, r);
+  V sinTail =
+      l.isDouble ? l.polynomial(z, coefficients::kSin64) : l.polynomial(z, coefficients::kSin32);
+  V cosTail =
+      l.isDouble ? l.polynomial(z, coefficients::kCos64) : l.polynomial(z, coefficients::kCos32);
+  V sin = l.mulAdd(l.mul(r, z), sinTail, r);
+  V cos = l.mulAdd(l.mul(z, z), cosTail, l.mulAdd(z, l.number(-0.5), l.number(1)));
+
+  if (kind == Periodic::Cos) // cos(x) = sin(x + pi / 2)
+    quadrant = b.CreateAdd(quadrant, l.integer(1));
+  V isOdd = b.CreateICmpNE(b.CreateAnd(quadrant, l.integer(1)), l.integer(0));
+  V result;
+  if (kind == Periodic::Tan) {
+    result = l.div(l.select(isOdd, l.neg(cos), sin), l.select(isOdd, sin, cos));
+  } else {
+    V sign = b.CreateShl(b.CreateAnd(quadrant, l.integer(2)), l.integer(l.bits() - 2));
+    result = l.floatOf(b.CreateXor(l.bitsOf(l.select(isOdd, cos, sin)), sign));
+  }
+  if (kind == Periodic::Cos)
+    return result;
+  return l.select(l.equal(x, l.number(0)), x, result); // keeps the sign of zero
 }
 
 } // namespace
@@ -227,8 +207,7 @@ V emitPeriodic(const Lanes &caller, Periodic kind, V x) {
     function = createLaneFunction(parent, name, caller.type, {caller.type});
     llvm::IRBuilder<> b(&function->getEntryBlock());
     Lanes l(b, caller.host, caller.type);
-    Reduced reduced = reduce(l, kind, function->getArg(0));
-    b.CreateRet(kind == Periodic::Tan ? tangent(l, reduced) : sine(l, reduced));
+    b.CreateRet(evaluate(l, kind, function->getArg(0)));
   }
   return caller.builder.CreateCall(function, {x});
 }

@@ -137,13 +137,13 @@ def main():
     atanhq = near_zero(lambda z: (mp.atanh(sqrt(z)) / sqrt(z) - 1) / z * 2, [2 / mpf(2 * k + 3) for k in range(40)], mpf("0.003"))
     fit("kLog64", "log((1 + s) / (1 - s)) = 2s + s^3 p(s^2).", atanhq, lambda z: z / 2, 6, mpf(0), z_max, 64)
     fit("kLogDouble", "The same to more digits, behind a leading 2/3 (for pow).", near_zero(lambda z: ((mp.atanh(sqrt(z)) / sqrt(z) - 1) / z - mpf(1) / 3) / z * 2, [2 / mpf(2 * k + 5) for k in range(40)], mpf("0.003")), lambda z: z**2 / 2, 8, mpf(0), z_max, 64)
-    quarter = (pi / 2 * mpf("1.0005"))**2
-    sinq = near_zero(lambda z: (sin(sqrt(z)) / sqrt(z) - 1) / z, [(-1)**(k + 1) / fact(2 * k + 3) for k in range(20)], mpf("0.01"))
-    fit("kSin32", "sin(r) = r + r^3 p(r^2), |r| <= pi/2.", sinq, lambda z: z / (sinq(z) * z + 1), 4, mpf(0), quarter, 32)
-    fit("kSin64", "The same for f64.", sinq, lambda z: z / (sinq(z) * z + 1), 9, mpf(0), quarter, 64)
-    cosq = near_zero(lambda z: (cos(sqrt(z)) - 1 + z / 2) / z**2, [(-1)**k / fact(2 * k + 4) for k in range(20)], mpf("0.01"))
     eighth = (pi / 4 * mpf("1.001"))**2
-    fit("kCos64", "cos(r) = 1 - r^2/2 + r^4 p(r^2), |r| <= pi/4.", cosq, lambda z: z**2 / cos(sqrt(z)), 6, mpf(0), eighth, 64)
+    sinq = near_zero(lambda z: (sin(sqrt(z)) / sqrt(z) - 1) / z, [(-1)**(k + 1) / fact(2 * k + 3) for k in range(20)], mpf("0.01"))
+    fit("kSin32", "sin(r) = r + r^3 p(r^2), |r| <= pi/4.", sinq, lambda z: z / (sinq(z) * z + 1), 2, mpf(0), eighth, 32)
+    fit("kSin64", "The same for f64.", sinq, lambda z: z / (sinq(z) * z + 1), 6, mpf(0), eighth, 64)
+    cosq = near_zero(lambda z: (cos(sqrt(z)) - 1 + z / 2) / z**2, [(-1)**k / fact(2 * k + 4) for k in range(20)], mpf("0.01"))
+    fit("kCos32", "cos(r) = 1 - r^2/2 + r^4 p(r^2), |r| <= pi/4.", cosq, lambda z: z**2 / cos(sqrt(z)), 2, mpf(0), eighth, 32)
+    fit("kCos64", "The same for f64.", cosq, lambda z: z**2 / cos(sqrt(z)), 5, mpf(0), eighth, 64)
     tan_eighth = (sqrt(mpf(2)) - 1) * mpf("1.0001")
     atanq = near_zero(lambda z: (atan(sqrt(z)) / sqrt(z) - 1) / z, [mpf(-1)**(k + 1) / (2 * k + 3) for k in range(60)], mpf("0.003"))
     fit("kAtan64", "atan(t) = t + t^3 p(t^2), |t| <= tan(pi/8).", atanq, lambda z: z, 11, mpf(0), tan_eighth**2, 64)
@@ -154,9 +154,8 @@ def main():
     fit("kAsin32", "The same for f32.", asinq, lambda z: z, 5, mpf(0), mpf("0.2501"), 32)
     erfq = near_zero(lambda z: erf(sqrt(z)) / sqrt(z) - 1, [2 / sqrt(pi) * (-1)**k / fact(k) / (2 * k + 1) - (1 if k == 0 else 0) for k in range(40)], mpf("0.003"))
     fit("kErf64", "erf(x) = x + x p(x^2), |x| <= 1.", erfq, lambda z: 1 / (erfq(z) + 1), 14, mpf(0), mpf("1.0001"), 64)
-    ratio = near_zero(lambda t: -log(erfc(t)) / t, [c for c in mp.taylor(lambda t: -log(erfc(t)), 0, 16)][1:], mpf("0.005"))
-    fit("kErf32", "erf(x) = 1 - exp(-x p(x)), 0 <= x <= 3.93.", ratio,
-        lambda t: (erfc(t) * t / erf(t) if t > mpf("1e-20") else sqrt(pi) / 2), 11, mpf(0), mpf("3.93"), 32)
+    fit("kErf32", "The same for f32.", erfq, lambda z: 1 / (erfq(z) + 1), 6, mpf(0), mpf("1.0001"), 32)
+    fit("kErfTail32", "erf(x) = 1 - exp(p(x)), 1 <= x <= 3.93.", lambda t: log(erfc(t)), lambda t: erfc(t) / erf(t), 6, mpf(1), mpf("3.93"), 32)
     # Shepherd and Laframboise 1981: (1 + 2x) exp(x^2) erfc(x) is nearly flat in (x - 4) / (x + 4).
     def scaled(q):
         x = 4 * (1 + q) / (1 - q)
