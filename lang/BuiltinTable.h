@@ -76,6 +76,7 @@ void addMemoryOps(BuiltinTable &table);
 void addAtomicOps(BuiltinTable &table);
 void addArithmeticOps(BuiltinTable &table);
 void addMathOps(BuiltinTable &table);
+void addLibdeviceOps(BuiltinTable &table);
 void addReduceOps(BuiltinTable &table);
 void addDotOps(BuiltinTable &table);
 void addRandomOps(BuiltinTable &table);
@@ -89,6 +90,8 @@ mlir::FailureOr<Value> reshape(Semantics &sema, const Value &value, llvm::ArrayR
                                llvm::StringRef operation);
 /// The only element of a tile of one element.
 Value extractElement(Semantics &sema, const Value &value);
+/// An argument of fp32 or fp64: there is no narrower arithmetic to round as a user would expect.
+mlir::FailureOr<Value> wideFloat(Arguments &args, size_t index);
 enum class Extremum { Minimum, Maximum };
 /// Of one dtype and shape already.
 Value buildExtremum(Semantics &sema, Extremum which, const Value &lhs, const Value &rhs,

@@ -68,6 +68,7 @@ struct SortedTable {
     addAtomicOps(table);
     addArithmeticOps(table);
     addMathOps(table);
+    addLibdeviceOps(table);
     addReduceOps(table);
     addDotOps(table);
     addRandomOps(table);
@@ -78,7 +79,15 @@ struct SortedTable {
     for (const BuiltinTable::Entry &entry : entries)
       infos.push_back(entry.info);
   }
+  /// "libdevice.exp" has an entry of its own; "libdevice.asin" and "math.exp" are plain names.
   const BuiltinTable::Entry *find(StringRef name) const {
+    if (auto *entry = findExactly(name))
+      return entry;
+    if (name.consume_front("libdevice.") || name.consume_front("math."))
+      return findExactly(name);
+    return nullptr;
+  }
+  const BuiltinTable::Entry *findExactly(StringRef name) const {
     auto found = llvm::lower_bound(entries, name, [](const auto &entry, StringRef wanted) {
       return entry.info.name < wanted;
     });

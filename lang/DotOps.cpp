@@ -43,6 +43,12 @@ bool accumulatesIn(DType operand, DType result) {
   }
 }
 
+/// "float32", as users write it.
+std::string longName(DType accumulator) {
+  std::string bits = std::to_string(accumulator.bits());
+  return (accumulator.isFloat() ? "float" : "int") + bits;
+}
+
 FailureOr<Operand> dot(Arguments &args) {
   Semantics &sema = args.sema;
   FailureOr<Value> lhs = args.tile(0);
@@ -122,8 +128,8 @@ FailureOr<Operand> dot(Arguments &args) {
       return args.error("accumulator is " + acc.type.name() + ", but products of " + left.name() +
                             " are accumulated in " + wanted.name(),
                         "make the accumulator " + wanted.name() + ", as in tl.zeros((" +
-                            std::to_string(rows) + ", " + std::to_string(columns) +
-                            "), dtype=...), and cast the result");
+                            std::to_string(rows) + ", " + std::to_string(columns) + "), tl." +
+                            longName(wanted) + "), and cast the result");
     }
     type.dtype = acc.type.dtype;
   }

@@ -5,6 +5,19 @@
 using namespace mlir;
 
 namespace sectile::lang {
+/// fp32 and fp64 only: there is no narrower arithmetic to round as a user would expect.
+FailureOr<Value> wideFloat(Arguments &args, size_t index) {
+  FailureOr<Value> value = args.value(index);
+  if (failed(value))
+    return failure();
+  DType dtype = value->type.dtype;
+  if (dtype.isFloat() && dtype.bits() >= 32)
+    return value;
+  return args.error("fp32 or fp64 expected, found " + value->type.name(),
+                    dtype.isPointer ? "load through the pointer first"
+                                    : "cast first, for example with x.to(tl.float32)");
+}
+
 namespace {
 
 using UnaryBuild = mlir::Value (*)(OpBuilder &, Location, mlir::Value);
@@ -19,20 +32,7 @@ mlir::Value exact(OpBuilder &b, Location at, mlir::Value x) {
   return Op::create(b, at, x);
 }
 
-/// fp32 and fp64 only: there is no narrower arithmetic to round as a user would expect.
-FailureOr<Value> wideFloat(Arguments &args, size_t index) {
-  FailureOr<Value> value = args.value(index);
-  if (failed(value))
-    return failure();
-  DType dtype = value->type.dtype;
-  if (dtype.isFloat() && dtype.bits() >= 32)
-    return value;
-  return args.error("fp32 or fp64 expected, found " + value->type.name(),
-                    dtype.isPointer ? "load through the pointer first"
-                                    : "cast first, for example with x.to(tl.float32)");
-}
-
-void addUnary(BuiltinTable &table, StringRef name, UnaryBuild build, MethodKind kind = kMethod) {
+void addUnary(BuiltinTable &table, StringRef name, UnaryBuild build, MethodKind kind) {
   table.add((name + "(x)").str(),
             [build](Arguments &args) -> FailureOr<Operand> {
               FailureOr<Value> x = wideFloat(args, 0);
@@ -41,58 +41,6 @@ void addUnary(BuiltinTable &table, StringRef name, UnaryBuild build, MethodKind 
               return Operand(Value{build(args.sema.builder, args.sema.location(), x->ir), x->type});
             },
             kind);
-}
-
-/// isnan, isinf, isfinite: truth values.
-template <class Op>
-void addClassification(BuiltinTable &table, StringRef name) {
-  table.add((name + "(x)").str(), [](Arguments &args) -> FailureOr<Operand> {
-    FailureOr<Value> x = wideFloat(args, 0);
-    if (failed(x))
-      return failure();
-    Type type = x->type.withDType(DType::scalar(ScalarKind::Int1));
-    return Operand(Value{Op::create(args.sema.builder, args.sema.location(), x->ir), type});
-  });
-}
-
-/// Two floats of one dtype, promoted and broadcast.
-FailureOr<std::pair<Value, Value>> floatPair(Arguments &args) {
-  FailureOr<Value> x = wideFloat(args, 0);
-  if (failed(x))
-    return failure();
-  FailureOr<Value> y = wideFloat(args, 1);
-  if (failed(y))
-    return failure();
-  return args.sema.unify(*x, *y, args.operation);
-}
-
-template <class Op>
-void addBinary(BuiltinTable &table, StringRef name) {
-  table.add((name + "(x, y)").str(), [](Arguments &args) -> FailureOr<Operand> {
-    auto both = floatPair(args);
-    if (failed(both))
-      return failure();
-    return Operand(
-        Value{Op::create(args.sema.builder, args.sema.location(), both->first.ir, both->second.ir),
-              both->first.type});
-  });
-}
-
-/// Counting bits: on integers.
-template <class Op>
-void addBitCount(BuiltinTable &table, StringRef name) {
-  table.add((name + "(x)").str(), [](Arguments &args) -> FailureOr<Operand> {
-    FailureOr<Value> x = args.value(0);
-    if (failed(x))
-      return failure();
-    if (!x->type.dtype.isInt())
-      return args.error("integers expected, found " + x->type.name());
-    Value counted{Op::create(args.sema.builder, args.sema.location(), x->ir), x->type};
-    FailureOr<Value> narrow = args.sema.cast(counted, DType::scalar(ScalarKind::Int32));
-    if (failed(narrow))
-      return failure();
-    return Operand(*narrow);
-  });
 }
 
 FailureOr<Operand> absolute(Arguments &args) {
@@ -213,40 +161,9 @@ void addMathOps(BuiltinTable &table) {
                       {"ceil", exact<math::CeilOp>, exact<math::CeilOp>},
                       {"sqrt_rn", exact<math::SqrtOp>, exact<math::SqrtOp>}};
   for (auto [name, plain, inLibdevice] : inBoth) {
-    addUnary(table, name, plain);
+    addUnary(table, name, plain, kMethod);
     addUnary(table, std::string("libdevice.") + name, inLibdevice, kFunction);
   }
-  const std::pair<const char *, UnaryBuild> inLibdevice[] = {
-      {"asin", exact<math::AsinOp>},      {"acos", exact<math::AcosOp>},
-      {"atan", exact<math::AtanOp>},      {"tan", exact<math::TanOp>},
-      {"sinh", exact<math::SinhOp>},      {"cosh", exact<math::CoshOp>},
-      {"asinh", exact<math::AsinhOp>},    {"acosh", exact<math::AcoshOp>},
-      {"atanh", exact<math::AtanhOp>},    {"log1p", exact<math::Log1pOp>},
-      {"log10", exact<math::Log10Op>},    {"expm1", exact<math::ExpM1Op>},
-      {"cbrt", exact<math::CbrtOp>},      {"erfc", exact<math::ErfcOp>},
-      {"rint", exact<math::RoundEvenOp>}, {"nearbyint", exact<math::RoundEvenOp>},
-      {"round", exact<math::RoundOp>},    {"trunc", exact<math::TruncOp>}};
-  for (auto [name, build] : inLibdevice)
-    addUnary(table, std::string("libdevice.") + name, build, kFunction);
-  const std::pair<const char *, UnaryBuild> fast[] = {
-      {"fast_expf", approximable<math::ExpOp>},   {"fast_logf", approximable<math::LogOp>},
-      {"fast_log2f", approximable<math::Log2Op>}, {"fast_sinf", approximable<math::SinOp>},
-      {"fast_cosf", approximable<math::CosOp>},   {"fast_tanhf", approximable<math::TanhOp>}};
-  for (auto [name, build] : fast)
-    addUnary(table, std::string("libdevice.") + name, build, kFunction);
-  table.add("libdevice.abs(x)", absolute);
-  table.add("libdevice.fma(x, y, z)", fusedMultiplyAdd);
-  addBinary<math::PowFOp>(table, "libdevice.pow");
-  addBinary<math::Atan2Op>(table, "libdevice.atan2");
-  addBinary<math::CopySignOp>(table, "libdevice.copysign");
-  addBinary<arith::RemFOp>(table, "libdevice.fmod");
-  addBinary<arith::DivFOp>(table, "libdevice.div_rn");
-  addClassification<math::IsNaNOp>(table, "libdevice.isnan");
-  addClassification<math::IsInfOp>(table, "libdevice.isinf");
-  addClassification<math::IsFiniteOp>(table, "libdevice.finitef");
-  addClassification<math::IsFiniteOp>(table, "libdevice.isfinited");
-  addBitCount<math::CountLeadingZerosOp>(table, "libdevice.clz");
-  addBitCount<math::CtPopOp>(table, "libdevice.popc");
 }
 
 } // namespace sectile::lang

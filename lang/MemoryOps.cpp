@@ -84,6 +84,13 @@ DType storedDType(const Value &ptr) {
   return pointsToBool(ptr) ? DType::scalar(ScalarKind::UInt8) : ptr.type.dtype.pointee();
 }
 
+bool doBroadcast(const Value &lhs, const Value &rhs) {
+  for (auto [left, right] : llvm::zip(llvm::reverse(lhs.type.shape), llvm::reverse(rhs.type.shape)))
+    if (left != right && left != 1 && right != 1)
+      return false;
+  return true;
+}
+
 FailureOr<Operand> load(Arguments &args) {
   Semantics &sema = args.sema;
   FailureOr<Value> ptr = pointer(args);
@@ -136,6 +143,11 @@ FailureOr<Operand> load(Arguments &args) {
   for (std::optional<Value> *side : {&*masked, &other}) {
     if (!*side)
       continue;
+    if (!doBroadcast(where, **side))
+      return args.error("`" + Twine(side == &other ? "other" : "mask") + "` is " +
+                            (*side)->type.shapeName() + ", but `pointer` is " +
+                            where.type.shapeName(),
+                        "extents broadcast only if they are equal or one");
     auto both = sema.broadcast(where, **side, args.operation);
     if (failed(both))
       return failure();
@@ -159,6 +171,25 @@ FailureOr<Operand> load(Arguments &args) {
   if (failed(truth))
     return failure();
   return Operand(*truth);
+}
+
+/// A side that must take the shape of the pointer, not the other way round.
+LogicalResult fitsPointer(Arguments &args, StringRef name, const Value &side, const Value &ptr) {
+  ArrayRef<int64_t> from = side.type.shape, to = ptr.type.shape;
+  bool fits = from.size() <= to.size();
+  for (size_t fromEnd = 1; fits && fromEnd <= from.size(); ++fromEnd) {
+    int64_t extent = from[from.size() - fromEnd];
+    fits = extent == 1 || extent == to[to.size() - fromEnd];
+  }
+  if (fits)
+    return success();
+  if (to.empty())
+    return args.error("`" + name + "` is a tile of " + side.type.shapeName() +
+                          ", but the pointer is a scalar",
+                      "add offsets to the pointer, or reduce the value first");
+  return args.error("`" + name + "` is " + side.type.shapeName() + ", but `pointer` is " +
+                        ptr.type.shapeName(),
+                    "the value and the mask broadcast to the shape of the pointer");
 }
 
 FailureOr<Operand> store(Arguments &args) {
@@ -197,21 +228,10 @@ FailureOr<Operand> store(Arguments &args) {
   }
   if (failed(value))
     return failure();
-  for (auto [name, side] :
-       {std::pair<StringRef, const Value *>("value", &*value),
-        std::pair<StringRef, const Value *>("mask", *masked ? &**masked : nullptr)}) {
-    if (!side)
-      continue;
-    auto both = side->type.shape.size() <= ptr->type.shape.size();
-    for (size_t fromEnd = 1; both && fromEnd <= side->type.shape.size(); ++fromEnd) {
-      int64_t extent = side->type.shape[side->type.shape.size() - fromEnd];
-      both = extent == 1 || extent == ptr->type.shape[ptr->type.shape.size() - fromEnd];
-    }
-    if (!both)
-      return args.error("`" + name + "` is " + side->type.shapeName() + ", but `pointer` is " +
-                            ptr->type.shapeName(),
-                        "the value and the mask broadcast to the shape of the pointer");
-  }
+  if (failed(fitsPointer(args, "value", *value, *ptr)))
+    return failure();
+  if (*masked && failed(fitsPointer(args, "mask", **masked, *ptr)))
+    return failure();
   // Broadcasting before the cast keeps the IR of `store(p, x)` and `store(p, x.to(...))` alike.
   value = sema.broadcastTo(*value, ptr->type.shape);
   if (failed(value))

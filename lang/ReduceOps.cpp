@@ -50,14 +50,20 @@ LogicalResult buildCombiner(Arguments &args, Region &region, ArrayRef<Value> sou
                         "cast the result, or the source, so that they agree");
     yielded.push_back(result.ir);
   }
+  auto refuseOuter = [&] {
+    return args.error("the combining function uses a value from outside",
+                      "pass it in as one more source, or apply it after the reduction");
+  };
+  for (mlir::Value result : yielded)
+    if (result.getParentRegion() != &region)
+      return refuseOuter();
   // Elements are combined in any order and number, so nothing else may be read or written.
   for (Operation &op : *block) {
     bool capturesOuter = llvm::any_of(op.getOperands(), [&](mlir::Value operand) {
       return operand.getParentRegion() != &region;
     });
-    if (op.getNumRegions() == 0 && capturesOuter)
-      return args.error("the combining function uses a value from outside",
-                        "pass it in as one more source, or apply it after the reduction");
+    if (capturesOuter)
+      return refuseOuter();
     if (!isMemoryEffectFree(&op))
       return args.error("the combining function has side effects",
                         "only arithmetic on its arguments is possible");

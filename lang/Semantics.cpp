@@ -1,6 +1,7 @@
 // Where we are, what went wrong, and constants becoming values.
 #include "lang/Semantics.h"
 
+#include "lang/BuiltinTable.h"
 #include "lang/TileDialect.h"
 
 #include "llvm/ADT/APFloat.h"
@@ -311,8 +312,8 @@ FailureOr<Value> Semantics::condition(const Operand &operand, StringRef statemen
   auto *value = operand.value();
   if (!value)
     return error((statement + ": the condition is a " + operand.kindName()).str());
-  if (value->type.isScalar())
-    return isNonZero(*value);
+  if (value->type.elementCount() == 1)
+    return isNonZero(extractElement(*this, *value));
   return error(
       (statement + ": the condition is a tile of " + value->type.shapeName() +
        ", not one truth value")

@@ -109,7 +109,7 @@ FailureOr<Operand> trans(Arguments &args) {
 }
 
 FailureOr<Operand> permute(Arguments &args) {
-  if (auto *dims = args[1].items(); dims && dims->empty())
+  if (auto *dims = args[1].constant(); dims && dims->equals(Constant::tuple({})))
     return args.error("dims are missing", "name every dimension, as in tl.permute(x, 1, 0)");
   return trans(args);
 }
@@ -361,7 +361,10 @@ void addShapeOps(BuiltinTable &table) {
         FailureOr<Value> input = args.value(0);
         if (failed(input))
           return failure();
-        return toOperand(reshape(args.sema, *input, {}, args.operation));
+        if (input->type.elementCount() != 1)
+          return args.error("a tile of one element expected, found " + input->type.name(),
+                            "reduce it first, for example with tl.sum");
+        return Operand(extractElement(args.sema, *input));
       },
       kMethod);
 }
