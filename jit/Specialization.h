@@ -44,7 +44,7 @@ struct ParameterPolicy {
   bool specializeOnAlignment = true;
   /// A type the parameter is annotated with ("fp16", "*kfp32"): the argument is converted to it and
   /// no constant is made of it. void: the type follows from the argument.
-  lang::DType annotation;
+  lang::DType annotation = {};
 };
 
 /// One argument of a launch, unwrapped from the host language.
