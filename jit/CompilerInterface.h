@@ -60,8 +60,10 @@ struct CompileResult {
   std::vector<RecordedDependency> dependencies;
   /// Digest of the typed IR: the second key. Equal IR need not be compiled again.
   std::string irDigest;
-  /// Seconds per step, in order.
+  /// Seconds per step, in order; "optimize/..." and "backend/..." are parts of the step after.
   std::vector<std::pair<std::string, double>> times;
+  /// Text of the stages reached when SECTILE_STOP_AFTER ended the compile; else in the image.
+  std::map<std::string, std::string> stages;
 };
 
 class Compiler {

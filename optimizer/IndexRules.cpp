@@ -136,8 +136,8 @@ IndexFacts multiply(Type type, const IndexFacts &x, const IndexFacts &y) {
 
 enum class Division { Truncating, Floor, Unsigned };
 
-/// (Unsigned) Read as unsigned, a negative number gains a power of two: only such divisors stay, and
-/// runs go on only where no element changes sign.
+/// (Unsigned) Read as unsigned, a negative number gains a power of two: only such divisors stay,
+/// and runs go on only where no element changes sign.
 IndexFacts asUnsigned(const IndexFacts &x) {
   IndexFacts facts = x;
   if (x.isNonNegative)

@@ -9,12 +9,17 @@
 
 namespace sectile::optimizer {
 
+struct Options {
+  /// The IR is verified after every pass (SECTILE_VERIFY).
+  bool verifyEachPass = false;
+};
+
 /// Adds the passes to a pass manager on builtin.module.
 void buildPipeline(mlir::OpPassManager &passes);
 
-/// Runs them. On failure the module's context has the diagnostics. `time` (optional) is called with
-/// the name and seconds of every pass.
-mlir::LogicalResult optimize(mlir::ModuleOp module,
+/// Runs them. On failure the module's context has the diagnostics. `time` (may be null) is called
+/// with the name and seconds of every pass.
+mlir::LogicalResult optimize(mlir::ModuleOp module, const Options &options = {},
                              llvm::function_ref<void(llvm::StringRef, double)> time = {});
 
 /// Makes the passes known to `sectile opt` and to textual pipelines. May be called more than once.

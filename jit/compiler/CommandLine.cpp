@@ -1,0 +1,224 @@
+// `sectile opt` and `sectile compile`: the compiler's part of the command line.
+#include "jit/Knobs.h"
+#include "jit/compiler/CompileDriver.h"
+#include "jit/compiler/Reproducer.h"
+#include "lang/TileDialect.h"
+#include "optimizer/Pipeline.h"
+
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+
+using namespace mlir;
+
+namespace sectile::jit {
+namespace {
+
+constexpr llvm::StringLiteral kHelp = R"(usage: sectile COMMAND [options]
+
+commands of the compiler:
+  opt [--PASS ...] [FILE]     read tile IR, run passes in the order given, print the result
+      --help                  list the passes
+      --verify-each           verify the IR after every pass
+      --locations             print source locations
+      -o FILE                 write there instead of to the standard output
+  compile [FILE]              compile tile IR, print one stage or report what was made
+      --emit=STAGE            tile, tile-optimized, llvm, llvm-optimized, asm, or object
+      --check-bounds, --debug compile options
+      --time                  print the time of every step
+      -o FILE                 write there instead of to the standard output
+  knobs                       list the environment variables
+
+FILE is - (or left out) for the standard input.
+)";
+
+/// Arguments in order: options are looked at by whoever knows them, the rest are files.
+struct Arguments {
+  std::vector<std::string> options;
+  std::string input = "-", output = "-";
+  std::string problem;
+
+  explicit Arguments(llvm::ArrayRef<std::string> words) {
+    bool hasInput = false;
+    for (size_t i = 0; i < words.size(); ++i) {
+      const std::string &word = words[i];
+      if (word == "-o") {
+        if (++i == words.size())
+          problem = "-o: no file follows";
+        else
+          output = words[i];
+      } else if (word.size() > 1 && word[0] == '-') {
+        options.push_back(word);
+      } else if (hasInput) {
+        problem = "more than one input: " + input + " and " + word;
+      } else {
+        input = word;
+        hasInput = true;
+      }
+    }
+  }
+};
+
+int fail(const llvm::Twine &message) {
+  llvm::errs() << "sectile: " << message << "\n";
+  return 1;
+}
+
+/// Writes all of `text`, or says why not.
+int write(llvm::StringRef path, llvm::StringRef text) {
+  std::error_code error;
+  llvm::raw_fd_ostream out(path, error);
+  if (!error) {
+    out << text;
+    out.flush();
+    error = out.error();
+    out.clear_error();
+  }
+  return error ? fail(path + ": " + error.message()) : 0;
+}
+
+int listPasses() {
+  llvm::outs() << "passes of `sectile opt`, run in the order given:\n";
+  for (llvm::StringRef name : {"optimize", "canonicalize", "reorder-broadcast", "cse",
+                               "loop-invariant-code-motion", "hoist-uniform-offsets"}) {
+    const PassRegistryEntry *entry = PassPipelineInfo::lookup(name);
+    if (!entry)
+      entry = PassInfo::lookup(name);
+    llvm::outs() << llvm::formatv("  --{0,-30} {1}\n", name,
+                                  entry ? entry->getPassDescription() : "");
+  }
+  return 0;
+}
+
+int runPasses(llvm::ArrayRef<std::string> words) {
+  Arguments arguments(words);
+  if (!arguments.problem.empty())
+    return fail("opt: " + arguments.problem);
+  optimizer::registerPasses();
+
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<tile::TileDialect>();
+  context.printOpOnDiagnostic(false);
+  PassManager passes(&context, ModuleOp::getOperationName(), OpPassManager::Nesting::Implicit);
+  passes.enableVerifier(false);
+  OpPrintingFlags flags;
+  for (llvm::StringRef option : arguments.options) {
+    llvm::StringRef name = option.ltrim('-');
+    if (name == "help" || name == "h")
+      return listPasses();
+    if (name == "verify-each") {
+      passes.enableVerifier(true);
+      continue;
+    }
+    if (name == "locations") {
+      flags.enableDebugInfo();
+      continue;
+    }
+    const PassRegistryEntry *entry = PassPipelineInfo::lookup(name);
+    if (!entry)
+      entry = PassInfo::lookup(name);
+    auto report = [&](const llvm::Twine &message) {
+      fail("opt: " + option + ": " + message);
+      return failure();
+    };
+    if (!entry)
+      return fail("opt: unknown option or pass " + option + "; --help lists the passes");
+    if (failed(entry->addToPipeline(passes, "", report)))
+      return 1;
+  }
+
+  auto input = llvm::MemoryBuffer::getFileOrSTDIN(arguments.input, /*IsText=*/true);
+  if (!input)
+    return fail(arguments.input + ": " + input.getError().message());
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(*input), llvm::SMLoc());
+  SourceMgrDiagnosticHandler handler(sources, &context);
+  auto module = parseSourceFile<ModuleOp>(sources, &context);
+  if (!module || failed(passes.run(*module)) || failed(verify(*module)))
+    return 1;
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  module->print(out, flags);
+  out << "\n";
+  return write(arguments.output, text);
+}
+
+int listKnobs() {
+  for (const KnobDescription &knob : knobTable())
+    llvm::outs() << llvm::formatv("{0} = {1}\n    {2} (default: {3})\n", knob.name, knob.kind,
+                                  knob.meaning, knob.initial);
+  return 0;
+}
+
+int compileFile(CompileDriver &driver, llvm::ArrayRef<std::string> words) {
+  Arguments arguments(words);
+  if (!arguments.problem.empty())
+    return fail("compile: " + arguments.problem);
+  CompileRequest request;
+  std::string emit;
+  bool wantsTimes = false;
+  auto input = llvm::MemoryBuffer::getFileOrSTDIN(arguments.input, /*IsText=*/true);
+  if (!input)
+    return fail(arguments.input + ": " + input.getError().message());
+  request.tileText = (*input)->getBuffer().str();
+  readOptions(request.tileText, request.options);
+  for (llvm::StringRef option : arguments.options) {
+    if (option.consume_front("--emit="))
+      emit = option.str();
+    else if (option == "--check-bounds")
+      request.options.checkBounds = true;
+    else if (option == "--debug")
+      request.options.debug = true;
+    else if (option == "--time")
+      wantsTimes = true;
+    else
+      return fail("compile: unknown option " + option);
+  }
+  request.wantStages = !emit.empty() && emit != "object";
+
+  CompileResult result = driver.compile(request);
+  if (!result.diagnostics.empty())
+    llvm::errs() << lang::render(result.diagnostics);
+  if (!result.internalError.empty())
+    llvm::errs() << "internal error: " << result.internalError << "\n"
+                 << "reproducer: " << result.reproducer << "\n";
+  if (wantsTimes)
+    for (const auto &[step, seconds] : result.times)
+      llvm::errs() << llvm::formatv("{0,10:f3} ms  {1}\n", seconds * 1e3, step);
+  const auto &stages = result.image ? result.image->stages : result.stages;
+  if (auto found = stages.find(emit); found != stages.end())
+    return write(arguments.output, found->second);
+  if (!result.image)
+    return 1;
+  if (emit == "object")
+    return write(arguments.output, result.image->binary);
+  if (!emit.empty())
+    return fail("compile: the " + result.image->backend + " back end has no stage '" + emit + "'");
+  llvm::outs() << result.image->kernelName << ": " << result.image->targetName << ", "
+               << result.image->binary.size() << " bytes\n";
+  return 0;
+}
+
+} // namespace
+
+int CompileDriver::commandLine(const std::vector<std::string> &arguments) {
+  llvm::ArrayRef<std::string> words(arguments);
+  llvm::StringRef command = words.empty() ? "" : llvm::StringRef(words.front());
+  if (command == "opt")
+    return runPasses(words.drop_front());
+  if (command == "compile")
+    return compileFile(*this, words.drop_front());
+  if (command == "knobs")
+    return listKnobs();
+  bool asked = command == "help" || command == "--help" || command == "-h";
+  (asked ? llvm::outs() : llvm::errs()) << kHelp;
+  if (!asked && !command.empty())
+    llvm::errs() << "\nsectile: unknown command '" << command << "'\n";
+  return asked ? 0 : 1;
+}
+
+} // namespace sectile::jit

@@ -1,0 +1,287 @@
+#include "jit/compiler/CompileDriver.h"
+
+#include "frontend/cpp/Trace.h"
+#include "frontend/python/Evaluate.h"
+#include "jit/Knobs.h"
+#include "jit/compiler/KernelArguments.h"
+#include "jit/compiler/MlirDiagnostics.h"
+#include "jit/compiler/Reproducer.h"
+#include "jit/compiler/RunSafely.h"
+#include "jit/compiler/Stages.h"
+#include "lang/TileDialect.h"
+#include "optimizer/Pipeline.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SHA256.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+
+#include <chrono>
+
+using namespace mlir;
+
+namespace sectile::jit {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// All that one compile knows. It outlives a crash of the code working on it, and is then leaked:
+/// its objects may be in any state.
+class Compilation {
+public:
+  Compilation(const CompileRequest &request, const CompileDriver::BackendFactory &createBackend)
+      : request(request), createBackend(createBackend), knobs(Knobs::fromEnvironment()),
+        stages(knobs, request.wantStages) {}
+
+  void run();
+  /// After a crash, or an error of the compiler's own.
+  void reportFailure(const std::string &reason, const std::string &buildId);
+  void finish();
+
+  const CompileRequest &request;
+  const CompileDriver::BackendFactory &createBackend;
+  Knobs knobs;
+  Stages stages;
+  CompileResult result;
+  /// What is being done; named in internal errors.
+  const char *step = "set-up";
+
+private:
+  bool evaluate();
+  bool verifyInput();
+  bool optimizeTile();
+  bool generateCode();
+
+  /// Runs one step under its name and its time.
+  template <class Function>
+  auto timed(const char *name, Function function) {
+    step = name;
+    auto start = Clock::now();
+    auto value = function();
+    result.times.emplace_back(name, std::chrono::duration<double>(Clock::now() - start).count());
+    return value;
+  }
+  void takeDiagnostics();
+  lang::SourceRange definition() const;
+
+  std::unique_ptr<MLIRContext> context;
+  std::unique_ptr<MlirDiagnostics> reported;
+  OwningOpRef<ModuleOp> module;
+  lang::DiagnosticSink sink;
+  std::string tileText;
+};
+
+void Compilation::run() {
+  timed("context", [&] {
+    context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
+    context->loadDialect<tile::TileDialect>();
+    context->printOpOnDiagnostic(false);
+    reported = std::make_unique<MlirDiagnostics>(*context);
+    return true;
+  });
+  stages.setKernel(request.signature.kernelName.empty() ? "kernel" : request.signature.kernelName);
+  (void)(timed("front end", [&] { return evaluate(); }) &&
+         timed("verify", [&] { return verifyInput(); }) &&
+         timed("optimize", [&] { return optimizeTile(); }) &&
+         timed("backend", [&] { return generateCode(); }));
+  takeDiagnostics();
+}
+
+bool Compilation::evaluate() {
+  if (request.function) {
+    python::EvaluatedKernel kernel = python::evaluateKernel(
+        *context, *request.function, request.signature, *request.environment, sink);
+    module = std::move(kernel.module);
+    for (python::Dependency &dependency : kernel.dependencies)
+      result.dependencies.push_back({std::move(dependency.function), std::move(dependency.name),
+                                     std::move(dependency.value)});
+  } else if (request.trace) {
+    module = cpp::traceKernel(*context, request.trace, request.signature, request.where, sink);
+  } else {
+    module = parseSourceString<ModuleOp>(request.tileText, context.get(), "tile IR");
+  }
+  return module && !sink.hasErrors();
+}
+
+/// The second key: everything the code depends on but places in the source. Two kernels of one IR
+/// may still number their parameters differently.
+static std::string digest(llvm::StringRef tileText, const lang::KernelSignature &signature) {
+  llvm::SHA256 hash;
+  hash.update(tileText);
+  for (const lang::KernelParameter &parameter : signature.parameters) {
+    hash.update(parameter.name);
+    hash.update(parameter.constant ? llvm::StringRef(" constant\n")
+                                   : llvm::StringRef(" argument\n"));
+  }
+  return llvm::toHex(hash.final(), /*LowerCase=*/true);
+}
+
+bool Compilation::verifyInput() {
+  // Printing needs valid IR less than verifying does, and a reproducer needs the text.
+  llvm::raw_string_ostream(tileText) << *module;
+  result.irDigest = digest(tileText, request.signature);
+  stages.keep("tile", tileText);
+  if (failed(verify(*module))) {
+    // Text written by hand is the user's.
+    if (request.tileText.empty() && reported->internalError().empty())
+      emitError(module->getLoc(), "'builtin.module' op does not verify");
+    return false;
+  }
+  if (request.hasIr && request.hasIr(result.irDigest))
+    return false;
+  return !stages.isStopped();
+}
+
+bool Compilation::optimizeTile() {
+  optimizer::Options options;
+  options.verifyEachPass = knobs.verifyEachPass;
+  auto record = [&](llvm::StringRef pass, double seconds) {
+    result.times.emplace_back("optimize/" + pass.str(), seconds);
+  };
+  if (failed(optimizer::optimize(*module, options, record)))
+    return false;
+  stages.observe("tile-optimized", [&] {
+    std::string text;
+    llvm::raw_string_ostream(text) << *module;
+    return text;
+  });
+  return !stages.isStopped();
+}
+
+bool Compilation::generateCode() {
+  std::unique_ptr<backends::Backend> backend = createBackend(request.options.backend);
+  if (!backend) {
+    lang::Diagnostic diagnostic;
+    diagnostic.message = "backend: unknown name '" + request.options.backend + "'";
+    diagnostic.help = "use 'cpu'";
+    sink.report(std::move(diagnostic));
+    return false;
+  }
+  backends::CompileContext backendContext;
+  backendContext.options = request.options;
+  backendContext.observe = [&](llvm::StringRef stage, llvm::function_ref<std::string()> text) {
+    stages.observe(stage, text);
+  };
+  backendContext.time = [&](llvm::StringRef name, double seconds) {
+    result.times.emplace_back("backend/" + name.str(), seconds);
+  };
+  // The IR is the backend's once it starts.
+  std::vector<backends::KernelArgument> arguments = kernelArguments(*module, request.signature);
+  FailureOr<backends::KernelImage> image = backend->compile(*module, backendContext);
+  if (failed(image)) {
+    if (!reported->hasErrors())
+      emitError(module->getLoc(), "'builtin.module' op failed without a diagnostic");
+    return false;
+  }
+  if (stages.isStopped())
+    return true;
+  result.image = std::move(*image);
+  backends::KernelImage &made = *result.image;
+  made.arguments = std::move(arguments);
+  made.backend = request.options.backend;
+  if (made.kernelName.empty())
+    made.kernelName = request.signature.kernelName;
+  made.properties.try_emplace("num_warps", request.options.warpCount);
+  made.properties.try_emplace("num_stages", request.options.stageCount);
+  made.properties.try_emplace("num_ctas", request.options.ctaCount);
+  return true;
+}
+
+/// The line of a file, for carets; of the kernel's source when that is at hand.
+static std::string lineOf(const CompileRequest &request, const lang::SourceRange &range) {
+  if (request.function && request.function->file == range.file) {
+    int index = range.line - request.function->firstLine;
+    if (index >= 0 && index < int(request.function->lines.size()))
+      return llvm::StringRef(request.function->lines[index]).rtrim("\r\n").str();
+  }
+  auto file = llvm::MemoryBuffer::getFile(range.file, /*IsText=*/true);
+  if (!file)
+    return {};
+  llvm::StringRef text = (*file)->getBuffer();
+  for (int line = 1; line < range.line && !text.empty(); ++line)
+    text = text.split('\n').second;
+  return text.split('\n').first.rtrim('\r').str();
+}
+
+lang::SourceRange Compilation::definition() const {
+  lang::SourceRange range = request.where;
+  if (request.function) {
+    range.file = request.function->file;
+    range.line = request.function->firstLine;
+    range.column = 1;
+  }
+  return range;
+}
+
+void Compilation::takeDiagnostics() {
+  result.diagnostics = sink.take();
+  if (!reported)
+    return;
+  for (lang::Diagnostic &diagnostic : reported->all) {
+    if (!diagnostic.range.isKnown())
+      diagnostic.range = definition();
+    if (diagnostic.range.isKnown() && diagnostic.sourceLine.empty())
+      diagnostic.sourceLine = lineOf(request, diagnostic.range);
+    result.diagnostics.push_back(std::move(diagnostic));
+  }
+  // Of text written by hand even words about operations are for its author.
+  if (request.tileText.empty())
+    result.internalError = reported->internalError();
+  reported->all.clear();
+}
+
+void Compilation::reportFailure(const std::string &reason, const std::string &buildId) {
+  result.image.reset();
+  CompilerFailure failure{step, reason, tileText};
+  std::string problem;
+  result.reproducer =
+      writeReproducer(request, failure, buildId, knobs.reproducerDirectory, problem);
+  result.internalError = std::string(step) + ": " + reason;
+  if (!problem.empty())
+    result.internalError += " (" + problem + ")";
+}
+
+void Compilation::finish() {
+  if (result.image) {
+    result.image->stages = std::move(stages.texts);
+  } else if (stages.isStopped() && result.internalError.empty()) {
+    lang::Diagnostic diagnostic;
+    diagnostic.message = "compile: stopped after stage '" + knobs.stopAfter + "'";
+    diagnostic.help = "unset SECTILE_STOP_AFTER to compile to the end";
+    diagnostic.range = definition();
+    result.diagnostics.push_back(std::move(diagnostic));
+    result.stages = std::move(stages.texts);
+  }
+  for (std::vector<std::string> *problems : {&knobs.problems, &stages.problems})
+    for (std::string &problem : *problems) {
+      lang::Diagnostic diagnostic;
+      diagnostic.severity = lang::Diagnostic::Severity::Warning;
+      diagnostic.message = std::move(problem);
+      result.diagnostics.push_back(std::move(diagnostic));
+    }
+  if (knobs.timePasses)
+    for (const auto &[name, seconds] : result.times)
+      llvm::errs() << llvm::formatv("{0,10:f3} ms  {1}\n", seconds * 1e3, name);
+}
+
+} // namespace
+
+CompileResult CompileDriver::compile(const CompileRequest &request) {
+  auto compilation = std::make_unique<Compilation>(request, createBackend);
+  auto start = Clock::now();
+  std::string crash = runSafely([&] { compilation->run(); });
+  if (!crash.empty())
+    compilation->reportFailure(crash, build);
+  else if (!compilation->result.internalError.empty())
+    compilation->reportFailure(compilation->result.internalError, build);
+  double total = std::chrono::duration<double>(Clock::now() - start).count();
+  compilation->result.times.emplace_back("total", total);
+  compilation->finish();
+  CompileResult result = std::move(compilation->result);
+  if (!crash.empty())
+    (void)compilation.release();
+  return result;
+}
+
+} // namespace sectile::jit

@@ -1,0 +1,88 @@
+#include "optimizer/Pipeline.h"
+
+#include "optimizer/HoistUniformOffsets.h"
+#include "optimizer/ReorderBroadcast.h"
+
+#include "mlir/Pass/PassInstrumentation.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+#include <chrono>
+#include <mutex>
+
+using namespace mlir;
+
+namespace sectile::optimizer {
+
+void buildPipeline(OpPassManager &passes) {
+  // Folds constants and simplifies control flow, so that what follows sees few forms. Control flow
+  // of kernels is structured already: no block merging.
+  GreedyRewriteConfig config;
+  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+  passes.addPass(createCanonicalizerPass(config));
+  // Before CSE: tiles that were equal become scalars that are equal, of which there are fewer
+  // kinds.
+  passes.addNestedPass<func::FuncOp>(createReorderBroadcast());
+  // Before LICM, which would move both of two equal operations.
+  passes.addPass(createCSEPass());
+  // Before offsets are hoisted: the start of what a loop carries must be known outside it.
+  passes.addPass(createLoopInvariantCodeMotionPass());
+  passes.addNestedPass<func::FuncOp>(createHoistUniformOffsets());
+  // Pointers that advance alike now carry equal offsets, and additions to tiles that moved are
+  // dead.
+  passes.addPass(createCSEPass());
+}
+
+namespace {
+
+/// Tells the time of every pass; nested ones are told, their managers not.
+class PassTimer : public PassInstrumentation {
+public:
+  explicit PassTimer(llvm::function_ref<void(llvm::StringRef, double)> time) : time(time) {}
+
+  void runBeforePass(Pass *, Operation *) override { starts.push_back(Clock::now()); }
+  void runAfterPass(Pass *pass, Operation *) override { end(pass); }
+  void runAfterPassFailed(Pass *pass, Operation *) override { end(pass); }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  void end(Pass *pass) {
+    double seconds = std::chrono::duration<double>(Clock::now() - starts.pop_back_val()).count();
+    if (!pass->getArgument().empty())
+      time(pass->getArgument(), seconds);
+  }
+  llvm::function_ref<void(llvm::StringRef, double)> time;
+  SmallVector<Clock::time_point> starts;
+};
+
+} // namespace
+
+LogicalResult optimize(ModuleOp module, const Options &options,
+                       llvm::function_ref<void(llvm::StringRef, double)> time) {
+  PassManager passes(module.getContext(), ModuleOp::getOperationName());
+  passes.enableVerifier(options.verifyEachPass);
+  buildPipeline(passes);
+  if (time)
+    passes.addInstrumentation(std::make_unique<PassTimer>(time));
+  return passes.run(module);
+}
+
+void registerPasses() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    registerCanonicalizerPass();
+    registerCSEPass();
+    registerLoopInvariantCodeMotionPass();
+    registerPass([] { return createReorderBroadcast(); });
+    registerPass([] { return createHoistUniformOffsets(); });
+    registerPassPipeline(
+        "optimize", "every pass below, in the order compiles use",
+        [](OpPassManager &passes, StringRef, function_ref<LogicalResult(const Twine &)>) {
+          buildPipeline(passes);
+          return success();
+        },
+        [](function_ref<void(const detail::PassOptions &)>) {});
+  });
+}
+
+} // namespace sectile::optimizer
