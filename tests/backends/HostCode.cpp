@@ -85,7 +85,7 @@ HostCode::HostCode(const cpu::HostFeatures &host, unsigned parameterCount, Build
     message = llvm::toString(image.takeError());
     return;
   }
-  int file = memfd_create("test", MFD_CLOEXEC);
+  file = memfd_create("test", MFD_CLOEXEC);
   if (write(file, image->data(), image->size()) != ssize_t(image->size())) {
     message = "cannot write the image";
     return;
@@ -96,7 +96,6 @@ HostCode::HostCode(const cpu::HostFeatures &host, unsigned parameterCount, Build
     fclose(copy);
   }
   library = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
-  close(file);
   entry = library ? dlsym(library, "sectile_kernel") : nullptr;
   if (!entry)
     message = dlerror();
@@ -105,6 +104,9 @@ HostCode::HostCode(const cpu::HostFeatures &host, unsigned parameterCount, Build
 HostCode::~HostCode() {
   if (library)
     dlclose(library);
+  // Only now: the loader knows libraries by path, and a closed descriptor's would come again.
+  if (file >= 0)
+    close(file);
 }
 
 std::vector<cpu::HostFeatures> runnableLevels() {

@@ -37,6 +37,7 @@ public:
 private:
   std::string message;
   void *library = nullptr, *entry = nullptr;
+  int file = -1;
 };
 
 /// The levels this machine can run: SSE2, SSE4.2, AVX2, AVX-512, and itself.

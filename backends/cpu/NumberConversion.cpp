@@ -1,0 +1,310 @@
+#include "backends/cpu/NumberConversion.h"
+
+#include "backends/cpu/LaneArithmetic.h"
+
+#include "llvm/Support/ErrorHandling.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+#include <cmath>
+
+namespace sectile::cpu {
+
+using V = llvm::Value *;
+
+namespace {
+
+struct Format {
+  unsigned bits, mantissaBits;
+  int bias;
+  uint32_t largest;     // pattern of the largest finite number
+  uint32_t nan;         // without sign
+  bool hasInfinity;     // its pattern is largest + 1
+  bool hasNegativeZero; // where not, that pattern is the one NaN
+
+  double smallestNormal() const { return std::ldexp(1.0, 1 - bias); }
+  /// The distance of subnormal numbers.
+  double quantum() const { return std::ldexp(1.0, 1 - bias - int(mantissaBits)); }
+  double largestValue() const {
+    double mantissa = 1 + (largest & ((1u << mantissaBits) - 1)) / double(1u << mantissaBits);
+    return std::ldexp(mantissa, int(largest >> mantissaBits) - bias);
+  }
+  uint32_t signMask() const { return 1u << (bits - 1); }
+  unsigned droppedBits() const { return 23 - mantissaBits; }
+};
+
+const Format &formatOf(NarrowFloat kind) {
+  static const Format formats[] = {
+      /*F16*/ {16, 10, 15, 0x7bff, 0x7e00, true, true},
+      /*BF16*/ {16, 7, 127, 0x7f7f, 0x7fc0, true, true},
+      /*F8E4M3FN*/ {8, 3, 7, 0x7e, 0x7f, false, true},
+      /*F8E4M3FNUZ*/ {8, 3, 8, 0x7f, 0x80, false, false},
+      /*F8E5M2*/ {8, 2, 15, 0x7b, 0x7e, true, true},
+      /*F8E5M2FNUZ*/ {8, 2, 16, 0x7f, 0x80, false, false},
+  };
+  return formats[int(kind)];
+}
+
+uint32_t bitsOfFloat(double value) {
+  return llvm::bit_cast<uint32_t>(float(value));
+}
+
+constexpr uint32_t kInfinityBits = 0x7f800000;
+
+/// An f32 taken apart.
+struct Magnitude {
+  V sign, bits, value; // sign: bit 31 alone; bits, value: |x|
+  V isNan;
+};
+
+Magnitude magnitudeOf(const Lanes &l, V x) {
+  llvm::IRBuilderBase &b = l.builder;
+  V all = l.bitsOf(x);
+  V bits = b.CreateAnd(all, l.integer(0x7fffffff));
+  return {b.CreateAnd(all, l.integer(0x80000000)), bits, l.floatOf(bits),
+          b.CreateICmpUGT(bits, l.integer(kInfinityBits))};
+}
+
+/// Rounds the low bits of `bits` away, leaving zeros. Carries run into the exponent, as they
+/// should.
+V roundLowBits(const Lanes &l, V bits, unsigned dropped, FloatRounding rounding) {
+  llvm::IRBuilderBase &b = l.builder;
+  if (rounding == FloatRounding::NearestEven) {
+    V last = b.CreateAnd(b.CreateLShr(bits, l.integer(dropped)), l.integer(1));
+    bits = b.CreateAdd(b.CreateAdd(bits, l.integer((1u << (dropped - 1)) - 1)), last);
+  }
+  return b.CreateAnd(bits, l.integer(~((1u << dropped) - 1)));
+}
+
+/// f64 -> f32 that keeps a trace of what it drops: an inexact result has an odd last bit, so that
+/// rounding it to fewer bits gives what rounding the f64 would. See addRoundToOdd.
+V truncateToOdd(llvm::IRBuilderBase &b, const HostFeatures &host, V x) {
+  Lanes l(b, host, x->getType()->getWithNewType(b.getFloatTy()));
+  Lanes wide(b, host, x->getType());
+  V rounded = b.CreateFPTrunc(x, l.type);
+  V back = b.CreateFPExt(rounded, wide.type);
+  V bits = l.bitsOf(rounded);
+  V isInexact = b.CreateFCmpONE(back, x);
+  V isEven = b.CreateICmpEQ(b.CreateAnd(bits, l.integer(1)), l.integer(0));
+  V isAbove = wide.less(wide.abs(x), wide.abs(back));
+  V neighbour = b.CreateAdd(bits, l.select(isAbove, l.integer(~0u), l.integer(1)));
+  return l.floatOf(l.select(b.CreateAnd(isInexact, isEven), neighbour, bits));
+}
+
+/// |x| as a multiple of the quantum, an integer; for |x| below the smallest normal number.
+V subnormalPattern(const Lanes &l, const Format &format, V magnitude, FloatRounding rounding) {
+  llvm::IRBuilderBase &b = l.builder;
+  if (rounding == FloatRounding::TowardZero) {
+    V scaled = l.mul(magnitude, l.number(1 / format.quantum()));
+    V isSmall = l.less(magnitude, l.number(format.smallestNormal()));
+    return b.CreateFPToSI(l.select(isSmall, scaled, l.number(0)), l.intType);
+  }
+  // An addition that puts the quantum at the last bit rounds there.
+  double magic = std::ldexp(format.quantum(), 23);
+  return b.CreateSub(l.bitsOf(l.add(magnitude, l.number(magic))), l.integer(bitsOfFloat(magic)));
+}
+
+/// The pattern of |x| in i32.
+V narrowMagnitude(const Lanes &l, const Format &format, const Magnitude &x,
+                  FloatRounding rounding) {
+  llvm::IRBuilderBase &b = l.builder;
+  unsigned dropped = format.droppedBits();
+  V rounded = roundLowBits(l, x.bits, dropped, rounding);
+  V pattern = b.CreateLShr(rounded, l.integer(dropped));
+  if (format.bias != 127) {
+    pattern = b.CreateSub(pattern, l.integer(uint32_t(127 - format.bias) << format.mantissaBits));
+    V isSubnormal = b.CreateICmpULT(x.bits, l.integer(bitsOfFloat(format.smallestNormal())));
+    pattern = l.select(isSubnormal, subnormalPattern(l, format, x.value, rounding), pattern);
+  }
+  uint32_t overflow = format.hasInfinity ? format.largest + 1 : format.nan;
+  V isTooLarge = b.CreateICmpUGT(pattern, l.integer(format.largest));
+  if (rounding == FloatRounding::TowardZero) {
+    V isInfinite = b.CreateICmpEQ(x.bits, l.integer(kInfinityBits));
+    V limit = l.select(isInfinite, l.integer(overflow), l.integer(format.largest));
+    pattern = l.select(isTooLarge, limit, pattern);
+  } else {
+    pattern = l.select(isTooLarge, l.integer(overflow), pattern);
+  }
+  return l.select(x.isNan, l.integer(format.nan), pattern);
+}
+
+/// `pattern` with the sign bit of x in its place.
+V withSign(const Lanes &l, const Format &format, V pattern, V sign) {
+  llvm::IRBuilderBase &b = l.builder;
+  V moved = b.CreateLShr(sign, l.integer(32 - format.bits));
+  if (!format.hasNegativeZero) // nor a negative NaN
+    moved = l.select(b.CreateICmpEQ(pattern, l.integer(0)), l.integer(0), moved);
+  return b.CreateOr(pattern, moved);
+}
+
+llvm::Type *halfLike(V value) {
+  return value->getType()->getWithNewType(llvm::Type::getHalfTy(value->getContext()));
+}
+
+} // namespace
+
+std::optional<NarrowFloat> narrowFloatOf(mlir::Type type) {
+  if (type.isF16())
+    return NarrowFloat::F16;
+  if (type.isBF16())
+    return NarrowFloat::BF16;
+  if (llvm::isa<mlir::Float8E4M3FNType>(type))
+    return NarrowFloat::F8E4M3FN;
+  if (llvm::isa<mlir::Float8E4M3FNUZType>(type))
+    return NarrowFloat::F8E4M3FNUZ;
+  if (llvm::isa<mlir::Float8E5M2Type>(type))
+    return NarrowFloat::F8E5M2;
+  if (llvm::isa<mlir::Float8E5M2FNUZType>(type))
+    return NarrowFloat::F8E5M2FNUZ;
+  return std::nullopt;
+}
+
+unsigned narrowFloatBits(NarrowFloat kind) {
+  return formatOf(kind).bits;
+}
+
+V emitWiden(llvm::IRBuilderBase &b, const HostFeatures &host, V bits, NarrowFloat kind) {
+  Lanes l(b, host, bits->getType()->getWithNewType(b.getFloatTy()));
+  if (kind == NarrowFloat::F16 && host.f16c)
+    return b.CreateFPExt(b.CreateBitCast(bits, halfLike(bits)), l.type);
+  V wide = b.CreateZExt(bits, l.intType);
+  if (kind == NarrowFloat::BF16)
+    return l.floatOf(b.CreateShl(wide, l.integer(16)));
+
+  // In the place of an f32's fields the exponent is off by a constant, which a product repairs,
+  // also for subnormal numbers.
+  const Format &format = formatOf(kind);
+  V sign =
+      b.CreateShl(b.CreateAnd(wide, l.integer(format.signMask())), l.integer(32 - format.bits));
+  V magnitude = b.CreateAnd(wide, l.integer(format.signMask() - 1));
+  V placed = l.floatOf(b.CreateShl(magnitude, l.integer(format.droppedBits())));
+  V value = l.bitsOf(l.mul(placed, l.number(std::ldexp(1.0, 127 - format.bias))));
+  if (format.hasInfinity) { // the mantissa of infinity and NaN is in place already
+    V isSpecial = b.CreateICmpUGT(magnitude, l.integer(format.largest));
+    value = b.CreateOr(value, l.select(isSpecial, l.integer(kInfinityBits), l.integer(0)));
+  } else {
+    V isNan = format.hasNegativeZero ? b.CreateICmpEQ(magnitude, l.integer(format.nan))
+                                     : b.CreateICmpEQ(wide, l.integer(format.nan));
+    value = l.select(isNan, l.integer(0x7fc00000), value);
+  }
+  return l.floatOf(b.CreateOr(value, sign));
+}
+
+V emitNarrow(llvm::IRBuilderBase &b, const HostFeatures &host, V value, NarrowFloat kind,
+             FloatRounding rounding) {
+  if (value->getType()->getScalarType()->isDoubleTy())
+    value = truncateToOdd(b, host, value);
+  Lanes l(b, host, value->getType());
+  const Format &format = formatOf(kind);
+  llvm::Type *narrowType = l.intType->getWithNewBitWidth(format.bits);
+  if (kind == NarrowFloat::F16 && host.f16c && rounding == FloatRounding::NearestEven)
+    return b.CreateBitCast(b.CreateFPTrunc(value, halfLike(value)), narrowType);
+  Magnitude x = magnitudeOf(l, value);
+  V pattern = narrowMagnitude(l, format, x, rounding);
+  if (!format.hasNegativeZero) // the only NaN has the sign bit already
+    x.sign = l.select(x.isNan, l.integer(0), x.sign);
+  return b.CreateTrunc(withSign(l, format, pattern, x.sign), narrowType);
+}
+
+V emitRound(llvm::IRBuilderBase &b, const HostFeatures &host, V value, NarrowFloat kind,
+            FloatRounding rounding) {
+  if (value->getType()->getScalarType()->isDoubleTy())
+    value = truncateToOdd(b, host, value);
+  Lanes l(b, host, value->getType());
+  if (kind == NarrowFloat::F16 && host.f16c && rounding == FloatRounding::NearestEven)
+    return b.CreateFPExt(b.CreateFPTrunc(value, halfLike(value)), l.type);
+
+  const Format &format = formatOf(kind);
+  Magnitude x = magnitudeOf(l, value);
+  V rounded = roundLowBits(l, x.bits, format.droppedBits(), rounding);
+  if (format.bias != 127) {
+    V pattern = subnormalPattern(l, format, x.value, rounding);
+    V small = l.mul(b.CreateSIToFP(pattern, l.type), l.number(format.quantum()));
+    V isSubnormal = b.CreateICmpULT(x.bits, l.integer(bitsOfFloat(format.smallestNormal())));
+    rounded = l.select(isSubnormal, l.bitsOf(small), rounded);
+  }
+  uint32_t largest = bitsOfFloat(format.largestValue());
+  V overflow = l.integer(format.hasInfinity ? kInfinityBits : 0x7fc00000);
+  V isTooLarge = b.CreateICmpUGT(rounded, l.integer(largest));
+  if (rounding == FloatRounding::TowardZero) {
+    V isInfinite = b.CreateICmpEQ(x.bits, l.integer(kInfinityBits));
+    overflow = l.select(isInfinite, overflow, l.integer(largest));
+  }
+  // An f32 overflows to infinity in bf16 by the carry alone.
+  if (format.bias != 127 || rounding == FloatRounding::TowardZero)
+    rounded = l.select(isTooLarge, overflow, rounded);
+  rounded = l.select(x.isNan, b.CreateOr(x.bits, l.integer(0x00400000)), rounded);
+  V result = l.floatOf(b.CreateOr(rounded, x.sign));
+  return format.hasNegativeZero ? result : l.add(result, l.number(0));
+}
+
+V emitTruncateDouble(llvm::IRBuilderBase &b, const HostFeatures &host, V value,
+                     FloatRounding rounding) {
+  Lanes l(b, host, value->getType()->getWithNewType(b.getFloatTy()));
+  Lanes wide(b, host, value->getType());
+  V rounded = b.CreateFPTrunc(value, l.type);
+  if (rounding == FloatRounding::NearestEven)
+    return rounded;
+  V isAbove = wide.less(wide.abs(value), wide.abs(b.CreateFPExt(rounded, wide.type)));
+  V bits = l.bitsOf(rounded);
+  return l.floatOf(l.select(isAbove, b.CreateSub(bits, l.integer(1)), bits));
+}
+
+V emitFloatToInt(llvm::IRBuilderBase &b, const HostFeatures &host, V value, llvm::Type *integerType,
+                 bool isSigned) {
+  Lanes l(b, host, value->getType());
+  unsigned bits = integerType->getScalarSizeInBits();
+  unsigned computedBits = bits <= 32 ? 32 : 64;
+  llvm::Type *computed = l.type->getWithNewType(b.getIntNTy(computedBits));
+  double high = std::ldexp(1.0, int(bits) - (isSigned ? 1 : 0)); // the first too large
+  double low = isSigned ? -high : 0;
+
+  // Outside the range the instruction's result differs between CPUs, and LLVM's is poison.
+  V isBelow = b.CreateFCmpOLT(value, l.number(low));
+  V isAbove = b.CreateFCmpOGE(value, l.number(high));
+  V isInside =
+      b.CreateAnd(b.CreateFCmpOGE(value, l.number(low)), b.CreateFCmpOLT(value, l.number(high)));
+  V safe = l.select(isInside, value, l.number(0));
+  bool fitsSigned = isSigned || bits < 32;
+  V result = fitsSigned ? b.CreateFPToSI(safe, computed) : b.CreateFPToUI(safe, computed);
+  llvm::APInt largest = isSigned ? llvm::APInt::getSignedMaxValue(bits).sext(computedBits)
+                                 : llvm::APInt::getMaxValue(bits).zext(computedBits);
+  result = l.select(isAbove, llvm::ConstantInt::get(computed, largest), result);
+  if (isSigned) {
+    llvm::APInt smallest = llvm::APInt::getSignedMinValue(bits).sext(computedBits);
+    result = l.select(isBelow, llvm::ConstantInt::get(computed, smallest), result);
+  }
+  return b.CreateTrunc(result, l.type->getWithNewType(integerType->getScalarType()));
+}
+
+V emitIntToFloat(llvm::IRBuilderBase &b, const HostFeatures &host, V value, llvm::Type *floatType,
+                 bool isSigned) {
+  llvm::Type *target = value->getType()->getWithNewType(floatType->getScalarType());
+  unsigned bits = value->getType()->getScalarSizeInBits();
+  if (bits < 32) {
+    llvm::Type *wide = value->getType()->getWithNewBitWidth(32);
+    value = isSigned ? b.CreateSExt(value, wide) : b.CreateZExt(value, wide);
+    isSigned = true;
+  }
+  return isSigned ? b.CreateSIToFP(value, target) : b.CreateUIToFP(value, target);
+}
+
+V emitIntToNarrow(llvm::IRBuilderBase &b, const HostFeatures &host, V value, NarrowFloat kind,
+                  bool isSigned) {
+  unsigned bits = value->getType()->getScalarSizeInBits();
+  if (bits <= 16)
+    return emitRound(b, host, emitIntToFloat(b, host, value, b.getFloatTy(), isSigned), kind);
+  if (bits == 64) {
+    // More than 53 bits: gather the last ones in one, so that f64 holds the number.
+    auto integer = [&](uint64_t v) { return llvm::ConstantInt::get(value->getType(), v); };
+    V low = b.CreateAnd(value, integer(0x7ff));
+    V sticky = b.CreateSelect(b.CreateICmpNE(low, integer(0)), integer(0x800), integer(0));
+    V gathered = b.CreateOr(b.CreateAnd(value, integer(~uint64_t(0x7ff))), sticky);
+    const uint64_t exact = uint64_t(1) << 53;
+    V isExact = isSigned ? b.CreateICmpULT(b.CreateAdd(value, integer(exact)), integer(2 * exact))
+                         : b.CreateICmpULT(value, integer(exact));
+    value = b.CreateSelect(isExact, value, gathered);
+  }
+  return emitRound(b, host, emitIntToFloat(b, host, value, b.getDoubleTy(), isSigned), kind);
+}
+
+} // namespace sectile::cpu
