@@ -289,7 +289,8 @@ mlir::FailureOr<Scope> Evaluator::bindArguments(const ast::Function &function,
     bind(*function.varArgs, makeTuple(std::move(rest)));
   } else if (next < arguments.positional.size()) {
     return error(position,
-                 function.name + " takes " + std::to_string(next) + " positional arguments, not " +
+                 function.name + " takes " + std::to_string(next) +
+                     (next == 1 ? " positional argument, not " : " positional arguments, not ") +
                      std::to_string(arguments.positional.size()),
                  help);
   }

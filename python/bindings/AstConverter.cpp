@@ -378,7 +378,9 @@ std::optional<lang::Int> integerFromPython(py::handle number) {
   if (!overflow)
     return lang::Int(small);
   py::object object = py::reinterpret_borrow<py::object>(number);
-  if (object.attr("bit_length")().cast<int>() > 127)
+  // Of -2**127 the complement has 127 bits, as of the largest.
+  py::object magnitude = overflow < 0 ? ~object : object;
+  if (magnitude.attr("bit_length")().cast<int>() > 127)
     return std::nullopt;
   // Arithmetic shift: the high half carries the sign.
   auto high = (object >> py::int_(64)).cast<int64_t>();

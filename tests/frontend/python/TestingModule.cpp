@@ -1,9 +1,11 @@
 // The Python module `sectile_frontend_testing`.
+#include "frontend/python/ConstantArithmetic.h"
 #include "python/bindings/AstConverter.h"
 #include "python/bindings/PythonEnvironment.h"
 #include "tests/frontend/python/EvaluateToText.h"
 
 #include <pybind11/stl.h>
+#include <set>
 
 namespace py = pybind11;
 using namespace sectile;
@@ -75,8 +77,27 @@ static py::dict evaluate(py::object kernel, py::dict signature, bool locations) 
   return result;
 }
 
+/// The constant, or the error's text in a tuple.
+static py::object arithmetic(const std::string &op, py::object lhs, py::object rhs) {
+  bindings::PythonEnvironment environment;
+  lang::Constant a = environment.constantOf(lhs), b = environment.constantOf(rhs);
+  static const std::set<std::string> comparisons = {
+      "==", "!=", "<", "<=", ">", ">=", "in", "not in"};
+  bool isUnary = op == "neg" || op == "invert" || op == "not";
+  python::ConstantResult result = isUnary ? python::constantUnary(op == "neg"      ? "-"
+                                                                  : op == "invert" ? "~"
+                                                                                   : "not",
+                                                                  a)
+                                  : comparisons.count(op) ? python::constantCompare(op, a, b)
+                                                          : python::constantBinary(op, a, b);
+  if (!result.value)
+    throw py::value_error(result.error);
+  return environment.objectOf(*result.value);
+}
+
 PYBIND11_MODULE(sectile_frontend_testing, module) {
   module.doc() = "Evaluates Python kernels into tile IR text.";
   module.def("evaluate", &evaluate, py::arg("kernel"), py::arg("signature"),
              py::arg("locations") = false);
+  module.def("arithmetic", &arithmetic);
 }
