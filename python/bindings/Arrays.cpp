@@ -74,7 +74,7 @@ bool checkNumpyLayout(PyObject *object) {
   if (py::cast<uintptr_t>(data[0]) != reinterpret_cast<uintptr_t>(array->data) ||
       py::len(shape) != static_cast<size_t>(array->rank) ||
       py::cast<bool>(data[1]) == bool(array->flags & kNumpyWriteable) ||
-      !py::handle(object).attr("dtype").is(array->descr))
+      !py::object(py::handle(object).attr("dtype")).is(py::handle(array->descr)))
     return false;
   for (int i = 0; i < array->rank; ++i)
     if (py::cast<Py_ssize_t>(shape[static_cast<size_t>(i)]) != array->shape[i])

@@ -26,7 +26,7 @@ int64_t readAxis(PyObject *object, int axis, const std::string &kernelName) {
   }
   int overflow = 0;
   long long extent = PyLong_AsLongLongAndOverflow(object, &overflow);
-  if (overflow < 0 || extent < 0)
+  if (overflow < 0 || (!overflow && extent < 0))
     throwCallError(describe() + " is " + std::string(py::str(py::handle(object))) + ", below zero",
                    "check the arithmetic of the grid; zero is allowed and runs nothing");
   if (overflow > 0 || extent > std::numeric_limits<int32_t>::max())

@@ -38,6 +38,13 @@ struct Watch {
   bool holds() const;
 };
 
+struct SourceState {
+  std::string digest;
+  /// The digest's number; part of each variant's key.
+  uint64_t version = 0;
+  std::vector<Watch> watches;
+};
+
 /// What a KernelBase object knows; made by its _configure method.
 struct KernelState {
   std::string name;
@@ -54,13 +61,11 @@ struct KernelState {
   /// The Python face of each variant.
   std::unordered_map<const jit::Kernel *, py::object> compiled;
 
-  /// Of the source and all it refers to, as of the last time the watches were set up.
-  std::string sourceDigest;
-  /// Numbers the digests seen; part of each variant's key.
-  uint64_t version = 0;
+  /// Of the source and all it refers to, as of the last time it was digested; null before.
+  /// Replaced, never changed: another thread may be comparing it.
+  std::shared_ptr<const SourceState> source;
+  /// Numbers the digests seen.
   std::unordered_map<std::string, uint64_t> versions;
-  std::vector<Watch> watches;
-  bool isDigested = false;
 };
 
 /// A launch as Python wrote it.
@@ -76,13 +81,19 @@ struct LaunchCall {
 /// Runs it. Returns a new reference to the compiled kernel, or null with the Python error set.
 PyObject *launch(KernelState &state, const LaunchCall &call) noexcept;
 
-/// On a miss: gets the variant from the runtime. The GIL is given up meanwhile.
+/// On a miss: gets the variant from the runtime, for `values` as read from `arguments`. The GIL is
+/// given up meanwhile.
 std::shared_ptr<const jit::Kernel> getVariant(KernelState &state, PyObject *kernel,
                                               std::span<const jit::ArgumentValue> values,
-                                              const LaunchOptions &options);
+                                              PyObject *const *arguments,
+                                              const LaunchOptions &options,
+                                              const std::string &sourceDigest);
 
 /// The Python object for a compiled kernel.
 py::object wrapCompiledKernel(std::shared_ptr<const jit::Kernel> kernel);
+
+/// The state behind a JITFunction; null for any other object.
+KernelState *kernelStateOf(PyObject *object);
 
 void registerLauncherTypes(py::module_ &module);
 void registerCompiledKernel(py::module_ &module);

@@ -66,8 +66,8 @@ void bindParameters(const KernelState &state, const LaunchCall &call, PyObject *
       call.keywordNames ? static_cast<size_t>(PyTuple_GET_SIZE(call.keywordNames)) : 0;
   if (call.positionalCount > state.positionalCount) [[unlikely]]
     throwCallError(state.name + ": " + std::to_string(call.positionalCount) +
-                       " positional arguments, but there are " +
-                       std::to_string(state.positionalCount) + " positional parameters",
+                       " positional arguments for " + std::to_string(state.positionalCount) +
+                       (state.positionalCount == 1 ? " parameter" : " parameters"),
                    listNames(state));
   for (size_t i = 0; i < call.positionalCount; ++i)
     bound[i] = call.arguments[i];
@@ -107,20 +107,17 @@ void bindParameters(const KernelState &state, const LaunchCall &call, PyObject *
 }
 
 /// Checks what the source refers to; where something changed, digests anew.
-void refreshDigest(KernelState &state, PyObject *kernel) {
-  if (state.isDigested) [[likely]] {
+std::shared_ptr<const SourceState> currentSource(KernelState &state, PyObject *kernel) {
+  if (std::shared_ptr<const SourceState> known = state.source) [[likely]] {
     bool hold = true;
-    for (const Watch &watch : state.watches)
-      if (!watch.holds()) {
-        hold = false;
-        break;
-      }
+    for (const Watch &watch : known->watches)
+      hold = hold && watch.holds();
     if (hold) [[likely]]
-      return;
+      return known;
   }
   py::tuple snapshot = py::handle(kernel).attr("_snapshot")();
-  std::string digest = py::cast<std::string>(snapshot[0]);
-  std::vector<Watch> watches;
+  auto source = std::make_shared<SourceState>();
+  source->digest = py::cast<std::string>(snapshot[0]);
   for (py::handle entry : py::list(snapshot[1])) {
     py::tuple fields = py::reinterpret_borrow<py::tuple>(entry);
     std::string kind = py::cast<std::string>(fields[0]);
@@ -133,12 +130,11 @@ void refreshDigest(KernelState &state, PyObject *kernel) {
       watch.kind = Watch::Kind::Attribute;
     else if (kind == "text")
       watch.kind = Watch::Kind::Text;
-    watches.push_back(std::move(watch));
+    source->watches.push_back(std::move(watch));
   }
-  state.version = state.versions.try_emplace(digest, state.versions.size()).first->second;
-  state.sourceDigest = std::move(digest);
-  state.watches = std::move(watches);
-  state.isDigested = true;
+  source->version = state.versions.try_emplace(source->digest, state.versions.size()).first->second;
+  state.source = source;
+  return source;
 }
 
 /// Environment switches that hold for every launch of the process.
@@ -167,7 +163,7 @@ PyObject *launchOrThrow(KernelState &state, const LaunchCall &call) {
       return arguments;
     });
 
-  refreshDigest(state, call.kernel);
+  std::shared_ptr<const SourceState> source = currentSource(state, call.kernel);
 
   HeldResources held;
   Room<jit::ArgumentValue, kUsualParameters> valueRoom(count);
@@ -182,11 +178,17 @@ PyObject *launchOrThrow(KernelState &state, const LaunchCall &call) {
   if (jit::Status status = state.specializer->bind(values, arguments); !status.ok()) [[unlikely]]
     throwError(status.error());
   arguments.addOption(options.word());
-  arguments.addOption(state.version);
+  arguments.addOption(source->version);
+  // A @jit function passed as a constant has sources of its own.
+  for (size_t i = 0; i < count; ++i)
+    if (values[i].content == jit::ArgumentValue::Bits::ConstantId)
+      if (KernelState *passed = kernelStateOf(bound[i]))
+        arguments.addOption(currentSource(*passed, bound[i])->version);
 
   const jit::Kernel *kernel = state.table.find(arguments);
   if (!kernel) [[unlikely]] {
-    std::shared_ptr<const jit::Kernel> made = getVariant(state, call.kernel, values, options);
+    std::shared_ptr<const jit::Kernel> made =
+        getVariant(state, call.kernel, values, bound, options, source->digest);
     // Another thread may have been faster; its kernel is the one that stays.
     kernel = state.table.insert(arguments, made);
     if (kernel == made.get())

@@ -19,6 +19,7 @@ struct LauncherObject {
 };
 
 PyTypeObject *launcherType = nullptr;
+PyTypeObject *kernelBaseType = nullptr;
 /// One launcher of the last call is kept for the next: kernel[grid](...) makes and drops one.
 LauncherObject *spareLauncher = nullptr;
 
@@ -128,10 +129,12 @@ int traverseKernel(PyObject *self, visitproc visit, void *arg) {
     return 0;
   for (const py::object &value : state->defaults)
     Py_VISIT(value.ptr());
-  for (const Watch &watch : state->watches) {
-    Py_VISIT(watch.holder.ptr());
-    Py_VISIT(watch.expected.ptr());
-  }
+  // Shared with a launch that is going on, the references belong to that launch too.
+  if (state->source && state->source.use_count() == 1)
+    for (const Watch &watch : state->source->watches) {
+      Py_VISIT(watch.holder.ptr());
+      Py_VISIT(watch.expected.ptr());
+    }
   for (auto &[kernel, object] : state->compiled)
     Py_VISIT(object.ptr());
   return 0;
@@ -139,9 +142,7 @@ int traverseKernel(PyObject *self, visitproc visit, void *arg) {
 
 int clearKernel(PyObject *self) {
   if (KernelState *state = reinterpret_cast<KernelObject *>(self)->state) {
-    std::vector<Watch> watches = std::move(state->watches);
-    state->watches.clear();
-    state->isDigested = false;
+    std::shared_ptr<const SourceState> source = std::move(state->source);
   }
   return 0;
 }
@@ -248,7 +249,7 @@ PyObject *forgetKernel(PyObject *self, PyObject *) {
   return guarded([&]() -> py::object {
     // The table keeps kernels that were found alive; their Python faces may be held elsewhere too.
     state->table.clear();
-    state->isDigested = false;
+    state->source.reset();
     return py::none();
   });
 }
@@ -275,6 +276,12 @@ PyType_Spec kernelSpec = {"sectile._native.KernelBase", sizeof(KernelObject), 0,
 
 } // namespace
 
+KernelState *kernelStateOf(PyObject *object) {
+  return PyObject_TypeCheck(object, kernelBaseType)
+             ? reinterpret_cast<KernelObject *>(object)->state
+             : nullptr;
+}
+
 void registerLauncherTypes(py::module_ &module) {
   auto make = [](PyType_Spec &spec) {
     py::object type = py::reinterpret_steal<py::object>(PyType_FromSpec(&spec));
@@ -285,7 +292,9 @@ void registerLauncherTypes(py::module_ &module) {
   py::object launcher = make(launcherSpec);
   launcherType = reinterpret_cast<PyTypeObject *>(launcher.inc_ref().ptr());
   module.attr("Launcher") = launcher;
-  module.attr("KernelBase") = make(kernelSpec);
+  py::object kernelBase = make(kernelSpec);
+  kernelBaseType = reinterpret_cast<PyTypeObject *>(kernelBase.inc_ref().ptr());
+  module.attr("KernelBase") = kernelBase;
 }
 
 } // namespace sectile::bindings

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from . import compiler, errors, knobs, language, runtime, testing, tools
+    from . import compiler, errors, knobs, language, runtime, testing
     from .compiler import compile
     from .errors import (
         ArgumentError,
@@ -44,7 +44,14 @@ if TYPE_CHECKING:
         statistics,
     )
     from .runtime.functions import cdiv, constexpr_function, next_power_of_2
-    from .runtime.jit import JITFunction, KernelInterface, MockTensor, TensorWrapper, jit, reinterpret
+    from .runtime.jit import (
+        JITFunction,
+        KernelInterface,
+        MockTensor,
+        TensorWrapper,
+        jit,
+        reinterpret,
+    )
 
 _FROM = {
     "runtime.jit": (
@@ -62,7 +69,7 @@ _FROM = {
         "DeviceAssertionError", "InternalError", "MachineError", "OutOfResources",
     ),
 }  # fmt: skip
-_SUBMODULES = ("compiler", "errors", "knobs", "language", "runtime", "testing", "tools")
+_SUBMODULES = ("compiler", "errors", "knobs", "language", "runtime", "testing")
 _HOME = {name: module for module, names in _FROM.items() for name in names}
 
 __all__ = [*_HOME, *_SUBMODULES, "__version__"]
@@ -77,7 +84,9 @@ def __getattr__(name: str):
     if home is None:
         from ._suggest import did_you_mean
 
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{did_you_mean(name, __all__)}")
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}{did_you_mean(name, __all__)}"
+        )
     value = getattr(import_module(f"{__name__}.{home}"), name)
     globals()[name] = value
     return value

@@ -1,14 +1,14 @@
 """What can go wrong, by whose fault it is.
 
-    SectileError
-     ├─ ArgumentError       the call is wrong (also a TypeError): an argument, a keyword, the grid
-     ├─ CompilationError    the kernel is wrong; `diagnostics` say where and how to put it right
-     ├─ LaunchError         the kernel stopped itself
-     │   ├─ OutOfBoundsError       a checked access outside the argument arrays
-     │   └─ DeviceAssertionError   a device_assert that failed
-     ├─ InternalError       the compiler is wrong; `reproducer` is the file to attach to a report
-     └─ MachineError        the machine is wrong: a library is missing, no memory
-         └─ OutOfResources         the kernel needs more than the device has
+SectileError
+ ├─ ArgumentError       the call is wrong (also a TypeError): an argument, a keyword, the grid
+ ├─ CompilationError    the kernel is wrong; `diagnostics` say where and how to put it right
+ ├─ LaunchError         the kernel stopped itself
+ │   ├─ OutOfBoundsError       a checked access outside the argument arrays
+ │   └─ DeviceAssertionError   a device_assert that failed
+ ├─ InternalError       the compiler is wrong; `reproducer` is the file to attach to a report
+ └─ MachineError        the machine is wrong: a library is missing, no memory
+     └─ OutOfResources         the kernel needs more than the device has
 """
 
 from __future__ import annotations

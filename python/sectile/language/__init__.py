@@ -154,7 +154,9 @@ def __getattr__(name: str):
     known = [key for key in globals() if not key.startswith("_")]
     from .._suggest import did_you_mean
 
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{did_you_mean(name, known)}")
+    raise AttributeError(
+        f"module {__name__!r} has no attribute {name!r}{did_you_mean(name, known)}"
+    )
 
 
 __all__ = [key for key in globals() if not key.startswith("_") and key != "math"] + ["math"]

@@ -226,9 +226,9 @@ class block_type:
         return True
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, block_type)
-            and (self.element_ty, self.shape) == (other.element_ty, other.shape)
+        return isinstance(other, block_type) and (self.element_ty, self.shape) == (
+            other.element_ty,
+            other.shape,
         )
 
     def __hash__(self) -> int:

@@ -133,7 +133,9 @@ def sigmoid(x) -> tensor:
 
 
 @builtin
-def softmax(x, dim: int | None = None, keep_dims: bool = False, ieee_rounding: bool = False) -> tensor:
+def softmax(
+    x, dim: int | None = None, keep_dims: bool = False, ieee_rounding: bool = False
+) -> tensor:
     """``exp(x - max(x)) / sum(exp(x - max(x)))`` along `dim` (the first one when None)."""
 
 

@@ -62,12 +62,16 @@ def min(
 
 
 @builtin
-def argmax(input: tensor, axis: int, tie_break_left: bool = True, keep_dims: bool = False) -> tensor:
+def argmax(
+    input: tensor, axis: int, tie_break_left: bool = True, keep_dims: bool = False
+) -> tensor:
     """The index (int32) of the greatest element along `axis`; the first of equals by default."""
 
 
 @builtin
-def argmin(input: tensor, axis: int, tie_break_left: bool = True, keep_dims: bool = False) -> tensor:
+def argmin(
+    input: tensor, axis: int, tie_break_left: bool = True, keep_dims: bool = False
+) -> tensor:
     """The index (int32) of the smallest element along `axis`; the first of equals by default."""
 
 
@@ -94,7 +98,9 @@ def associative_scan(input, axis: int, combine_fn, reverse: bool = False):
 
 
 @builtin
-def cumsum(input: tensor, axis: int = 0, reverse: bool = False, dtype: Dtype | None = None) -> tensor:
+def cumsum(
+    input: tensor, axis: int = 0, reverse: bool = False, dtype: Dtype | None = None
+) -> tensor:
     """Running sums along `axis`; narrow integers are widened as in `sum`."""
 
 

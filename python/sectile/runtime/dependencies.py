@@ -50,6 +50,10 @@ class _Snapshot:
         # What was visited, by identity; the values keep the objects alive, so that no id is reused.
         self.seen: dict[object, object] = {}
 
+    def digest(self) -> str:
+        text = "\0".join(self.parts)
+        return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
+
     def visit(self, key, value) -> bool:
         """True the first time."""
         if key in self.seen:
@@ -121,7 +125,9 @@ class _Snapshot:
             if own or getattr(value, "__sectile_constexpr_function__", False):
                 self.function(value, None)
             else:  # somebody else's library: its code, but not all that it refers to in turn
-                self.parts.append(f"{name}=function:{value.__qualname__}:{_code_text(value.__code__)}")
+                self.parts.append(
+                    f"{name}=function:{value.__qualname__}:{_code_text(value.__code__)}"
+                )
         elif isinstance(value, BuiltinFunctionType):
             self.parts.append(f"{name}=native:{value.__module__}.{value.__qualname__}")
         else:
@@ -172,5 +178,20 @@ def snapshot(fn: FunctionType, source: str | None = None) -> tuple[str, list[tup
     """
     state = _Snapshot((fn.__module__ or "").partition(".")[0])
     state.function(fn, source)
-    digest = blake2b("\0".join(state.parts).encode("utf-8", "surrogatepass"), digest_size=20)
-    return digest.hexdigest(), list(state.watches.values())
+    return state.digest(), list(state.watches.values())
+
+
+def describe(fn: FunctionType, constants: list) -> str:
+    """The digest of constant arguments of `fn`: texts, dtypes, functions, objects."""
+    state = _Snapshot((fn.__module__ or "").partition(".")[0])
+    names = _names(fn.__code__)
+    for index, constant in enumerate(constants):
+        state.value(f"constant {index}", constant, names)
+        # Members of an enumeration differ in nothing but their text.
+        state.parts.append("" if hasattr(constant, "__sectile_jit__") else _stable_repr(constant))
+    return state.digest()
+
+
+def _stable_repr(value) -> str:
+    """repr(), unless it is the default one, which shows an address."""
+    return "" if type(value).__repr__ is object.__repr__ else repr(value)

@@ -84,7 +84,9 @@ def _parameters(fn: FunctionType, unspecialized, unaligned) -> list[KernelParam]
         )
     positional = code.co_argcount
     names = code.co_varnames[: positional + code.co_kwonlyargcount]
-    defaults = dict(zip(names[positional - len(fn.__defaults__ or ()) : positional], fn.__defaults__ or ()))
+    defaults = dict(
+        zip(names[positional - len(fn.__defaults__ or ()) : positional], fn.__defaults__ or ())
+    )
     defaults.update(fn.__kwdefaults__ or {})
 
     def listed(entries, index, name):
@@ -150,7 +152,9 @@ class JITFunction(_native.KernelBase, KernelInterface):
         self._params: list[KernelParam] | None = None
         self._parameter_error: TypeError | None = None
         try:
-            self._params = _parameters(fn, self.do_not_specialize, self.do_not_specialize_on_alignment)
+            self._params = _parameters(
+                fn, self.do_not_specialize, self.do_not_specialize_on_alignment
+            )
         except TypeError as error:  # a helper may have *args; launching it is what fails
             self._parameter_error = error
         parameters = self._params or []
@@ -204,6 +208,12 @@ class JITFunction(_native.KernelBase, KernelInterface):
         from .dependencies import snapshot
 
         return snapshot(self.fn, self._source_override)
+
+    def _describe_constants(self, constants: list) -> str:
+        """What constant arguments are that are no plain numbers, for the cache key."""
+        from .dependencies import describe
+
+        return describe(self.fn, constants)
 
     def add_pre_run_hook(self, hook: Callable) -> None:
         """`hook(*args, **kwargs)` is called before each launch that goes through `run`."""

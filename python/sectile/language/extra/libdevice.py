@@ -94,8 +94,10 @@ def _define(name: str, operation_name: str, parameters: list[str], text: str):
     scope: dict[str, object] = {"__name__": __name__}
     exec(f"def {name}({', '.join(parameters)}): ...", scope)
     stub = scope[name]
-    stub.__doc__ = f"The {text}." if not text.startswith(("whether", "exp", "log(", "x ", "1 ")) else (
-        text[0].upper() + text[1:] + "."
+    stub.__doc__ = (
+        f"The {text}."
+        if not text.startswith(("whether", "exp", "log(", "x ", "1 "))
+        else (text[0].upper() + text[1:] + ".")
     )
     return operation(operation_name)(stub)
 

@@ -1,0 +1,90 @@
+// The Python face of a compiled kernel: what kernel[grid](...) and kernel.warmup(...) return.
+
+#include "Launcher.h"
+
+namespace sectile::bindings {
+
+namespace {
+
+struct CompiledKernel {
+  std::shared_ptr<const jit::Kernel> kernel;
+  py::object metadata;
+};
+
+py::dict stagesOf(const CompiledKernel &self) {
+  py::dict stages;
+  for (const auto &[name, text] : self.kernel->image().stages)
+    stages[py::str(name)] = py::str(text);
+  stages["so"] = py::bytes(self.kernel->image().binary);
+  return stages;
+}
+
+/// The image's properties as attributes, and what Triton's users read besides.
+py::object metadataOf(const jit::Kernel &kernel) {
+  const backends::KernelImage &image = kernel.image();
+  py::dict fields;
+  fields["name"] = image.kernelName;
+  fields["target"] = image.targetName;
+  fields["backend"] = image.backend;
+  fields["shared"] = 0;
+  fields["scratch_bytes"] = image.scratchBytes;
+  for (const auto &[name, value] : image.properties)
+    fields[py::str(name)] = value;
+  return py::module_::import("types").attr("SimpleNamespace")(**fields);
+}
+
+py::list argumentsOf(const CompiledKernel &self) {
+  py::list result;
+  for (const backends::KernelArgument &argument : self.kernel->image().arguments)
+    result.append(py::make_tuple(argument.name, argument.dtype.name(), argument.isWritten));
+  return result;
+}
+
+py::list warningsOf(const CompiledKernel &self) {
+  py::list result;
+  for (const lang::Diagnostic &warning : self.kernel->warnings())
+    result.append(py::str(lang::render(warning)));
+  return result;
+}
+
+} // namespace
+
+py::object wrapCompiledKernel(std::shared_ptr<const jit::Kernel> kernel) {
+  py::object metadata = metadataOf(*kernel);
+  return py::cast(CompiledKernel{std::move(kernel), std::move(metadata)});
+}
+
+void registerCompiledKernel(py::module_ &module) {
+  py::class_<CompiledKernel>(module, "CompiledKernel",
+                             "One compiled variant of a kernel: its code, and what is known of it.")
+      .def_property_readonly(
+          "name", [](const CompiledKernel &self) { return self.kernel->image().kernelName; })
+      .def_property_readonly(
+          "asm", &stagesOf,
+          "The text of each stage that was kept: \"tile\", \"llvm\", \"asm\"; and "
+          "\"so\", the loadable code. SECTILE_KEEP_STAGES=1 keeps all.")
+      .def_property_readonly(
+          "metadata", [](const CompiledKernel &self) { return self.metadata; },
+          "num_warps, num_stages, ..., target, backend, shared.")
+      .def_property_readonly("arguments", &argumentsOf,
+                             "(name, dtype, is stored through) of what a launch passes.")
+      .def_property_readonly("warnings", &warningsOf, "Of the compile; empty from the cache.")
+      .def_property_readonly(
+          "compile_times",
+          [](const CompiledKernel &self) {
+            py::list times;
+            for (const auto &[step, seconds] : self.kernel->compileTimes())
+              times.append(py::make_tuple(step, seconds));
+            return times;
+          },
+          "(step, seconds) of the compile; empty from the cache.")
+      // There is no register file to fill on a CPU; tutorials divide by what is read here.
+      .def_property_readonly("n_regs", [](const CompiledKernel &) { return 0; })
+      .def_property_readonly("n_spills", [](const CompiledKernel &) { return 0; })
+      .def("__repr__", [](const CompiledKernel &self) {
+        const backends::KernelImage &image = self.kernel->image();
+        return "<CompiledKernel " + image.kernelName + " for " + image.targetName + ">";
+      });
+}
+
+} // namespace sectile::bindings

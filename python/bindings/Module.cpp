@@ -1,0 +1,152 @@
+// sectile._native: the runtime library for Python. Functions here are private to the package; users
+// see them through sectile.runtime.control and the command line.
+
+#include "Arguments.h"
+#include "Launcher.h"
+#include "jit/Knobs.h"
+#include "jit/Runtime.h"
+
+#include <dlfcn.h>
+#include <pybind11/functional.h>
+#include <pybind11/stl.h>
+#include <thread>
+
+namespace sectile::bindings {
+
+namespace {
+
+/// Called by threads of the pool; a Python callable needs the GIL even to be destroyed.
+class PythonCallback {
+public:
+  explicit PythonCallback(py::object callable)
+      : callable(new py::object(std::move(callable)), [](py::object *object) {
+          if (!Py_IsInitialized())
+            return; // leaked: there is no interpreter to give it back to
+          py::gil_scoped_acquire acquire;
+          delete object;
+        }) {}
+  template <class... Arguments>
+  void operator()(Arguments... arguments) const {
+    py::gil_scoped_acquire acquire;
+    try {
+      (*callable)(arguments...);
+    } catch (py::error_already_set &error) {
+      error.discard_as_unraisable("a sectile handler");
+    }
+  }
+
+private:
+  std::shared_ptr<py::object> callable;
+};
+
+void setPrint(py::object handler) {
+  py::module_::import("sectile._native").attr("_print_handler_is_set") = true;
+  if (handler.is_none())
+    handler = py::cpp_function([](const std::string &text) {
+      py::module_::import("sys").attr("stdout").attr("write")(text);
+    });
+  auto callback = std::make_shared<PythonCallback>(std::move(handler));
+  backends::PrintHandler wrapped = [callback](std::string_view text) {
+    (*callback)(std::string(text));
+  };
+  py::gil_scoped_release release;
+  jit::Runtime::instance().setPrintHandler(std::move(wrapped));
+}
+
+void setCompileHandler(py::object handler) {
+  if (handler.is_none())
+    return jit::Runtime::instance().setCompileHandler({});
+  auto callback = std::make_shared<PythonCallback>(std::move(handler));
+  jit::Runtime::instance().setCompileHandler(
+      [callback](const std::string &name, double seconds) { (*callback)(name, seconds); });
+}
+
+py::dict statistics() {
+  jit::RuntimeStatistics counts = jit::Runtime::instance().statistics();
+  py::dict result;
+  result["memory_hits"] = counts.memoryHits;
+  result["disk_hits"] = counts.diskHits;
+  result["same_ir_hits"] = counts.sameIrHits;
+  result["compiles"] = counts.compiles;
+  result["failed_compiles"] = counts.failedCompiles;
+  result["disk_misses"] = counts.diskMisses;
+  result["disk_writes"] = counts.diskWrites;
+  result["disk_write_failures"] = counts.diskWriteFailures;
+  result["evicted_files"] = counts.evictedFiles;
+  result["disk_disabled"] = counts.diskDisabled;
+  result["cache_directory"] = counts.cacheDirectory;
+  return result;
+}
+
+jit::Compiler *compilerOrThrow() {
+  jit::Status status;
+  jit::Compiler *compiler = jit::Runtime::instance().compiler(status);
+  if (!compiler)
+    throwError(status.error());
+  return compiler;
+}
+
+int commandLine(const std::vector<std::string> &arguments) {
+  jit::Compiler *compiler = compilerOrThrow();
+  py::gil_scoped_release release;
+  return compiler->commandLine(arguments);
+}
+
+/// "" when the compiler library can be loaded, else why not.
+std::string compilerError() {
+  jit::Status status;
+  return jit::Runtime::instance().compiler(status) ? "" : status.error().text();
+}
+
+/// Where the loaded compiler library lies.
+std::string compilerPath() {
+  Dl_info info;
+  jit::Compiler *compiler = compilerOrThrow();
+  // Any address inside the library will do; its virtual table is one.
+  if (dladdr(*reinterpret_cast<void **>(compiler), &info) && info.dli_fname)
+    return info.dli_fname;
+  return "";
+}
+
+std::string hostFingerprint() {
+  backends::Driver *driver = jit::Runtime::instance().driver("cpu");
+  return driver ? driver->hostFingerprint() : "";
+}
+
+unsigned hardwareThreads() {
+  if (uint32_t wanted = jit::Knobs::fromEnvironment().threadCount)
+    return wanted;
+  return std::thread::hardware_concurrency();
+}
+
+} // namespace
+
+} // namespace sectile::bindings
+
+PYBIND11_MODULE(_native, module) {
+  using namespace sectile;
+  using namespace sectile::bindings;
+  module.doc() = "Bindings of the Sectile runtime; private to the package.";
+  registerLauncherTypes(module);
+  registerCompiledKernel(module);
+  module.attr("_print_handler_is_set") = false;
+  module.def("build_id", [] { return jit::Runtime::buildId(); });
+  module.def("statistics", &statistics);
+  module.def("clear_memory", [] { jit::Runtime::instance().clearMemory(); });
+  module.def("seal", [] { jit::Runtime::instance().seal(); });
+  module.def("set_print", &setPrint);
+  module.def("set_compile_handler", &setCompileHandler);
+  module.def("command_line", &commandLine);
+  module.def("compiler_error", &compilerError);
+  module.def("compiler_path", &compilerPath);
+  module.def("host_fingerprint", &hostFingerprint);
+  module.def("hardware_threads", &hardwareThreads);
+  module.def("knob_table", [] {
+    py::list rows;
+    for (const jit::KnobDescription &knob : jit::knobTable())
+      rows.append(py::make_tuple(knob.name, knob.kind, knob.initial, knob.meaning));
+    return rows;
+  });
+  module.def("knob_problems", [] { return jit::Knobs::fromEnvironment().problems; });
+  module.add_object("_cleanup", py::capsule([] { clearArgumentCaches(); }));
+}

@@ -1,0 +1,127 @@
+"""``sectile doctor``: what Sectile finds on this machine, and why something is not used."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import sys
+
+# Driver library, back end, what to say of it.
+_DRIVERS = (
+    ("libcuda.so.1", "nvidia", "NVIDIA's driver"),
+    ("libamdhip64.so", "amd", "AMD's HIP runtime"),
+)
+
+
+def _line(what: str, finding: str) -> None:
+    print(f"  {what:<18} {finding}")
+
+
+def _processor() -> tuple[str, list[str]]:
+    name, flags = platform.machine(), set()
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            for line in file:
+                key, _, value = line.partition(":")
+                if key.strip() == "model name" and name == platform.machine():
+                    name = value.strip()
+                elif key.strip() == "flags" and not flags:
+                    flags = set(value.split())
+    except OSError:
+        pass
+    wanted = (
+        "avx2",
+        "fma",
+        "f16c",
+        "avx512f",
+        "avx512_bf16",
+        "avx512_fp16",
+        "avx512_vnni",
+        "amx_bf16",
+    )
+    return name, [flag for flag in wanted if flag in flags]
+
+
+def _device_count(driver: ctypes.CDLL, backend: str) -> str:
+    count = ctypes.c_int()
+    try:
+        if backend == "nvidia":
+            status = driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count))
+        else:
+            status = driver.hipGetDeviceCount(ctypes.byref(count))
+    except AttributeError:
+        return "not the library it should be"
+    if status:
+        return f"its initialisation failed with code {status}"
+    return f"{count.value} device{'s' if count.value != 1 else ''}"
+
+
+def main() -> int:
+    """Prints the report; 1 when kernels cannot be compiled or run here."""
+    import sectile
+
+    from . import _native
+    from .runtime import control
+
+    problems: list[str] = []
+    package = os.path.dirname(os.path.abspath(__file__))
+    print("Sectile")
+    _line("version", f"{sectile.__version__}, build {control.build_id()}")
+    _line("package", package)
+    _line("python", f"{platform.python_version()} ({sys.executable})")
+
+    print("Back ends")
+    name, features = _processor()
+    _line("cpu", f"used: {name}; {', '.join(features) or 'no vector extensions beyond the base'}")
+    _line("", f"{_native.hardware_threads()} threads for programs (SECTILE_NUM_THREADS)")
+    _line("", f"code for {_native.host_fingerprint()}")
+    for library, backend, owner in _DRIVERS:
+        try:
+            driver = ctypes.CDLL(library)
+        except OSError:
+            _line(backend, f"not used: {owner} ({library}) was not found")
+            continue
+        _line(backend, f"not used: this build has no {backend} back end ({owner}: "
+                       f"{_device_count(driver, backend)})")  # fmt: skip
+
+    print("Compiler")
+    error = _native.compiler_error()
+    if error:
+        _line("library", error)
+        problems.append("kernels that are not in the cache cannot be compiled")
+    else:
+        path = _native.compiler_path()
+        size = f", {os.path.getsize(path) / 2**20:.0f} MiB" if os.path.exists(path) else ""
+        _line("library", f"{path}{size}")
+    _line("assembler", "built in (LLVM and LLD); ptxas is not needed for the CPU")
+
+    print("Cache")
+    statistics = control.statistics()
+    if statistics["disk_disabled"]:
+        _line("disk", f"not used: {statistics['disk_disabled']}")
+    else:
+        files = control.cache_files()
+        total = sum(os.path.getsize(path) for path in files)
+        _line(
+            "disk", f"{statistics['cache_directory']}: {len(files)} files, {total / 2**20:.1f} MiB"
+        )
+
+    print("Environment")
+    known = {row[0] for row in _native.knob_table()} | {
+        "SECTILE_CACHE_AUTOTUNING", "SECTILE_PRINT_AUTOTUNING", "SECTILE_DEBUG", "SECTILE_CHECK",
+    }  # fmt: skip
+    found = sorted(name for name in os.environ if name.startswith("SECTILE_"))
+    for variable in found:
+        from ._suggest import did_you_mean
+
+        note = "" if variable in known else f"  (not known{did_you_mean(variable, known)})"
+        _line(variable, os.environ[variable] + note)
+    if not found:
+        _line("", "no SECTILE_ variable is set")
+    for problem in _native.knob_problems():
+        _line("", problem)
+
+    for problem in problems:
+        print(f"problem: {problem}")
+    return 1 if problems else 0

@@ -1,0 +1,130 @@
+"""Environment variables as typed attributes, in groups.
+
+    import sectile as st
+    st.knobs.cache.dir = "/tmp/kernels"      # as if SECTILE_CACHE_DIR had been set
+    st.knobs.runtime.check                   # "bounds", or None
+
+Setting one sets the environment variable, for this process and those it starts; ``None`` (or `del`)
+unsets it. Those of the cache and of threads are read once, when the first kernel is launched.
+`table()` lists the meaning of all.
+"""
+
+from __future__ import annotations
+
+import os
+
+
+class Knob:
+    """One environment variable: its name, how its text is read, and its default."""
+
+    def __init__(self, variable: str, kind: type, default, meaning: str) -> None:
+        self.variable = variable
+        self.kind = kind
+        self.default = default
+        self.__doc__ = meaning
+
+    def __get__(self, instance, owner=None):
+        if instance is None:
+            return self
+        text = os.environ.get(self.variable)
+        if text is None:
+            return self.default
+        if self.kind is bool:
+            return text.strip().lower() not in ("", "0", "false", "off", "no")
+        if self.kind is int:
+            try:
+                return int(text)
+            except ValueError:
+                raise ValueError(f"{self.variable} is {text!r}, not an integer") from None
+        return text
+
+    def __set__(self, instance, value) -> None:
+        if value is None:
+            os.environ.pop(self.variable, None)
+        elif self.kind is bool:
+            os.environ[self.variable] = "1" if value else "0"
+        elif isinstance(value, self.kind) or hasattr(value, "__fspath__"):
+            os.environ[self.variable] = (
+                os.fspath(value) if hasattr(value, "__fspath__") else str(value)
+            )
+        else:
+            raise TypeError(
+                f"{self.variable} takes {self.kind.__name__}, not {type(value).__name__} {value!r}"
+            )
+
+    def __delete__(self, instance) -> None:
+        os.environ.pop(self.variable, None)
+
+
+class Group:
+    """Knobs of one subject; other attributes cannot be set, so a misspelt one is an error."""
+
+    def __setattr__(self, name: str, value) -> None:
+        if not isinstance(getattr(type(self), name, None), Knob):
+            from ._suggest import did_you_mean
+
+            raise AttributeError(
+                f"knobs.{type(self).__name__} has no knob {name!r}{did_you_mean(name, self._names())}"
+            )
+        object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str):
+        from ._suggest import did_you_mean
+
+        raise AttributeError(
+            f"knobs.{type(self).__name__} has no knob {name!r}{did_you_mean(name, self._names())}"
+        )
+
+    def _names(self) -> list[str]:
+        return [name for name, value in vars(type(self)).items() if isinstance(value, Knob)]
+
+    def __dir__(self):
+        return self._names()
+
+
+class Cache(Group):
+    """Where compiled kernels are kept."""
+
+    dir = Knob(
+        "SECTILE_CACHE_DIR", str, None, "folder of the disk cache; empty text switches it off"
+    )
+    size = Knob("SECTILE_CACHE_SIZE", str, None, "upper limit of that folder, such as 512M")
+
+
+class Compilation(Group):
+    """What the compiler shows of its work."""
+
+    dump = Knob(
+        "SECTILE_DUMP", str, None, "stages to write to files, and where: tile,llvm:/tmp/dumps"
+    )
+    stop_after = Knob("SECTILE_STOP_AFTER", str, None, "compiling ends after this stage")
+    time_passes = Knob("SECTILE_TIME_PASSES", bool, False, "seconds of each step go to stderr")
+    keep_stages = Knob("SECTILE_KEEP_STAGES", bool, False, "keep the text of every stage in .asm")
+
+
+class Runtime(Group):
+    """How kernels run."""
+
+    check = Knob("SECTILE_CHECK", str, None, "'bounds' checks every access")
+    debug = Knob("SECTILE_DEBUG", bool, False, "device_assert is active in every kernel")
+    num_threads = Knob("SECTILE_NUM_THREADS", int, None, "threads that run programs on the CPU")
+
+
+class Autotuning(Group):
+    """The tuner."""
+
+    cache = Knob("SECTILE_CACHE_AUTOTUNING", bool, False, "remember every choice on disk")
+    print = Knob("SECTILE_PRINT_AUTOTUNING", bool, False, "print what was chosen")
+
+
+cache = Cache()
+compilation = Compilation()
+runtime = Runtime()
+autotuning = Autotuning()
+
+
+def table() -> list[tuple[str, str, str, str]]:
+    """(variable, kind, default, meaning) of every variable the runtime and the compiler read."""
+    from . import _native
+
+    return _native.knob_table()

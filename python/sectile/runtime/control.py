@@ -1,0 +1,96 @@
+"""The runtime of this process: what it did, and switches that are no environment variables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .. import _native
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def build_id() -> str:
+    """Identifies the build of the compiler; kernels of another build are never loaded from disk."""
+    return _native.build_id()
+
+
+def statistics() -> dict:
+    """Counts since the start of the process.
+
+    ``memory_hits``, ``disk_hits``, ``same_ir_hits``, ``compiles``, ``failed_compiles``,
+    ``disk_misses`` (reason: times), ``disk_writes``, ``disk_write_failures``, ``evicted_files``,
+    ``disk_disabled`` (why nothing is stored, or ``""``) and ``cache_directory``.
+    """
+    return _native.statistics()
+
+
+def clear_cache(memory: bool = True, disk: bool = False) -> int:
+    """Forgets compiled kernels.
+
+    Args:
+        memory: those the runtime holds. A kernel that was launched keeps its own variants until
+            ``kernel.clear()``.
+        disk: the files in the cache folder.
+
+    Returns:
+        How many files were deleted.
+    """
+    if memory:
+        _native.clear_memory()
+    if not disk:
+        return 0
+    import os
+
+    deleted = 0
+    for path in cache_files():
+        try:
+            os.unlink(path)
+            deleted += 1
+        except OSError:
+            pass
+    return deleted
+
+
+def cache_files() -> list[str]:
+    """The files of the disk cache, by name. Only what Sectile wrote is listed."""
+    import os
+
+    folder = statistics()["cache_directory"]
+    found = []
+    if folder and os.path.isdir(folder):
+        for directory, folders, files in os.walk(folder):
+            folders.sort()
+            found += [
+                os.path.join(directory, name)
+                for name in sorted(files)
+                if name.endswith((".kernel", ".sectile", ".image", ".autotune.json"))
+            ]
+    return found
+
+
+def seal() -> None:
+    """From now on a launch that would have to compile is an error that names the variant."""
+    _native.seal()
+
+
+def set_print(handler: Callable[[str], object] | None) -> None:
+    """Where ``tl.device_print`` goes: `handler` gets each finished piece of text.
+
+    It is called by the threads that run the kernel, one at a time. None: to ``sys.stdout``.
+    """
+    _native.set_print(handler)
+
+
+def set_compile_handler(handler: Callable[[str, float], object] | None) -> None:
+    """`handler(kernel_name, seconds)` is called after every compile; None for nobody."""
+    _native.set_compile_handler(handler)
+
+
+_allocator: Callable | None = None
+
+
+def set_allocator(allocator: Callable | None) -> None:
+    """Kept for GPU back ends, which take scratch memory from it. The CPU needs none."""
+    global _allocator
+    _allocator = allocator

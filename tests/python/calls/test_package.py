@@ -1,0 +1,198 @@
+"""The package around the compiler: import, names, dtypes, constants, decorators, knobs."""
+
+import inspect
+import os
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+import sectile as st
+import sectile.language as tl
+
+
+def run(code, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **environment},
+    ).stdout
+
+
+def test_import_loads_no_array_library():
+    loaded = run(
+        "import sys, sectile, sectile.language\n"
+        "@sectile.jit\n"
+        "def kernel(x): pass\n"
+        "print(*sorted(m for m in ('numpy', 'torch', 'inspect', 'ast', 'pandas', 'matplotlib') "
+        "if m in sys.modules))"
+    )
+    assert loaded.strip() == ""
+
+
+def test_every_public_name_can_be_had():
+    for name in st.__all__:
+        assert getattr(st, name) is not None
+    for name in tl.__all__:
+        assert hasattr(tl, name)
+
+
+def test_misspelt_names():
+    with pytest.raises(AttributeError, match="did you mean 'autotune'"):
+        st.autotun
+    with pytest.raises(AttributeError, match="did you mean 'program_id'"):
+        tl.programid
+    with pytest.raises(AttributeError, match="did you mean 'tanh'"):
+        tl.extra.libdevice.tanhh
+
+
+def operations():
+    for name in tl.__all__:
+        stub = getattr(tl, name)
+        if isinstance(getattr(stub, "__sectile_builtin__", None), str):
+            yield name, stub
+
+
+def test_every_operation_is_documented():
+    found = dict(operations())
+    assert len(found) > 100
+    for name, stub in found.items():
+        assert stub.__sectile_builtin__ == name
+        assert len(stub.__doc__) > 20, name
+        assert inspect.signature(stub) is not None
+        assert stub.__module__.startswith("sectile.language")
+
+
+def test_libdevice():
+    assert tl.extra.libdevice.pow.__sectile_builtin__ == "pow"
+    assert tl.extra.libdevice.fast_expf.__sectile_builtin__ == "exp"
+    assert str(inspect.signature(tl.extra.libdevice.fma)) == "(x, y, z)"
+    for name in tl.extra.libdevice.__all__:
+        assert getattr(tl.extra.libdevice, name).__doc__
+
+
+@pytest.mark.parametrize(
+    "dtype, name, bits, floating",
+    [
+        (tl.int1, "int1", 1, False),
+        (tl.int64, "int64", 64, False),
+        (tl.uint8, "uint8", 8, False),
+        (tl.float16, "fp16", 16, True),
+        (tl.bfloat16, "bf16", 16, True),
+        (tl.float8e4nv, "fp8e4nv", 8, True),
+        (tl.float64, "fp64", 64, True),
+    ],
+)
+def test_dtypes(dtype, name, bits, floating):
+    assert (dtype.name, dtype.primitive_bitwidth, dtype.is_floating()) == (name, bits, floating)
+    assert dtype == tl.dtype(name) and hash(dtype) == hash(tl.dtype(name))
+    assert pickle.loads(pickle.dumps(dtype)) == dtype
+    assert eval(repr(dtype), {"sectile": st}) == dtype
+
+
+def test_pointer_types():
+    assert tl.pointer_type(tl.float32).name == "*fp32"
+    assert tl.pointer_type(tl.float32, const=True).name == "*kfp32"
+    assert tl.pointer_type(tl.int8) != tl.pointer_type(tl.uint8)
+    with pytest.raises(TypeError):
+        tl.pointer_type(3)
+    with pytest.raises(ValueError, match="unknown dtype 'float31'"):
+        tl.dtype("float31")
+
+
+def test_constexpr_arithmetic():
+    four = tl.constexpr(4)
+    assert (four * 2 + 1).value == 9
+    assert (2**four).value == 16
+    assert (four == 4).value is True and bool(four != 4) is False
+    assert (-four).value == -4 and (four // 3).value == 1
+    assert tl.constexpr(tl.constexpr(3)).value == 3
+    assert list(range(four)) == [0, 1, 2, 3]
+    assert hash(tl.constexpr("a")) == hash(tl.constexpr("a"))
+
+
+def test_parameters():
+    @st.jit(do_not_specialize=["n"], do_not_specialize_on_alignment=[0])
+    def kernel(
+        x, n, m: "tl.int64", p: tl.pointer_type(tl.float16), q: tl.tensor, B: tl.constexpr = 4
+    ):
+        pass
+
+    assert kernel.arg_names == ["x", "n", "m", "p", "q", "B"]
+    assert [p.annotation for p in kernel.params] == [None, None, "int64", "*fp16", None, None]
+    assert kernel.constexprs == [5]
+    assert [p.do_not_specialize for p in kernel.params][:2] == [False, True]
+    assert kernel.params[0].do_not_specialize_on_alignment
+    assert kernel.params[5].has_default and kernel.params[5].default == 4
+    assert kernel.src.startswith("def kernel(")
+
+
+def test_string_annotation():
+    @st.jit
+    def kernel(x, B: "tl.constexpr"):
+        pass
+
+    assert kernel.constexprs == [1]
+
+
+@st.jit
+def module_level(x):
+    pass
+
+
+def test_pickle_by_name():
+    assert pickle.loads(pickle.dumps(module_level)) is module_level
+
+
+def test_cdiv_and_powers():
+    assert [st.cdiv(n, 4) for n in (0, 1, 4, 5)] == [0, 1, 1, 2]
+    assert [st.next_power_of_2(n) for n in (0, 1, 2, 3, 1000)] == [1, 1, 2, 4, 1024]
+    with pytest.raises(ValueError):
+        st.next_power_of_2(-1)
+
+
+def test_knobs(monkeypatch):
+    monkeypatch.delenv("SECTILE_CHECK", raising=False)
+    assert st.knobs.runtime.check is None
+    st.knobs.runtime.check = "bounds"
+    assert os.environ["SECTILE_CHECK"] == "bounds"
+    del st.knobs.runtime.check
+    assert "SECTILE_CHECK" not in os.environ
+    with pytest.raises(AttributeError, match="did you mean 'check'"):
+        st.knobs.runtime.chek = "bounds"
+    with pytest.raises(TypeError):
+        st.knobs.runtime.num_threads = "many"
+    assert any(row[0] == "SECTILE_CACHE_DIR" for row in st.knobs.table())
+
+
+def test_knob_descriptors_name_variables_of_the_table():
+    names = {row[0] for row in st.knobs.table()}
+    python_only = {"SECTILE_CACHE_AUTOTUNING", "SECTILE_PRINT_AUTOTUNING"}
+    for group in (st.knobs.cache, st.knobs.compilation, st.knobs.runtime, st.knobs.autotuning):
+        for name in dir(group):
+            variable = getattr(type(group), name).variable
+            assert variable in names | python_only, variable
+
+
+def test_command_line():
+    run("import sectile.__main__ as m, sys; sys.exit(m.main(['version']))")
+    wrong = subprocess.run(
+        [sys.executable, "-m", "sectile", "docter"], capture_output=True, text=True
+    )
+    assert wrong.returncode == 2
+    assert "did you mean 'doctor'?" in wrong.stderr
+
+
+def test_doctor():
+    report = subprocess.run(
+        [sys.executable, "-m", "sectile", "doctor"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "SECTILE_CHEK": "bounds"},
+    ).stdout
+    assert "cpu" in report and "used:" in report
+    assert "nvidia" in report and "not used:" in report
+    assert "SECTILE_CHEK" in report and "did you mean 'SECTILE_CHECK'?" in report
