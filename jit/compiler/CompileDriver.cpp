@@ -1,12 +1,12 @@
 #include "jit/compiler/CompileDriver.h"
 
+#include "backends/RunSafely.h"
 #include "frontend/cpp/Trace.h"
 #include "frontend/python/Evaluate.h"
 #include "jit/Knobs.h"
 #include "jit/compiler/KernelArguments.h"
 #include "jit/compiler/MlirDiagnostics.h"
 #include "jit/compiler/Reproducer.h"
-#include "jit/compiler/RunSafely.h"
 #include "jit/compiler/Stages.h"
 #include "lang/TileDialect.h"
 #include "optimizer/Pipeline.h"
@@ -70,6 +70,7 @@ private:
   OwningOpRef<ModuleOp> module;
   lang::DiagnosticSink sink;
   std::string tileText;
+  bool isVerified = false;
 };
 
 void Compilation::run() {
@@ -128,6 +129,7 @@ bool Compilation::verifyInput() {
       emitError(module->getLoc(), "'builtin.module' op does not verify");
     return false;
   }
+  isVerified = true;
   if (request.hasIr && request.hasIr(result.irDigest))
     return false;
   return !stages.isStopped();
@@ -225,8 +227,8 @@ void Compilation::takeDiagnostics() {
       diagnostic.sourceLine = lineOf(request, diagnostic.range);
     result.diagnostics.push_back(std::move(diagnostic));
   }
-  // Of text written by hand even words about operations are for its author.
-  if (request.tileText.empty())
+  // Of text written by hand that does not verify, words about operations are for its author.
+  if (isVerified || request.tileText.empty())
     result.internalError = reported->internalError();
   reported->all.clear();
 }
@@ -270,7 +272,7 @@ void Compilation::finish() {
 CompileResult CompileDriver::compile(const CompileRequest &request) {
   auto compilation = std::make_unique<Compilation>(request, createBackend);
   auto start = Clock::now();
-  std::string crash = runSafely([&] { compilation->run(); });
+  std::string crash = backends::runSafely([&] { compilation->run(); });
   if (!crash.empty())
     compilation->reportFailure(crash, build);
   else if (!compilation->result.internalError.empty())

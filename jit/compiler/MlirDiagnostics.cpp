@@ -72,11 +72,14 @@ bool MlirDiagnostics::hasErrors() const {
 }
 
 std::string MlirDiagnostics::internalError() const {
-  for (const lang::Diagnostic &diagnostic : all)
-    if (diagnostic.severity == lang::Diagnostic::Severity::Error &&
-        llvm::StringRef(diagnostic.message).starts_with("'") &&
-        llvm::StringRef(diagnostic.message).contains("' op "))
+  for (const lang::Diagnostic &diagnostic : all) {
+    llvm::StringRef message = diagnostic.message;
+    bool isOfCompiler = (message.starts_with("'") && message.contains("' op ")) ||
+                        message.starts_with("code generation failed") ||
+                        message.starts_with("linking failed");
+    if (diagnostic.severity == lang::Diagnostic::Severity::Error && isOfCompiler)
       return diagnostic.message;
+  }
   return {};
 }
 

@@ -6,8 +6,9 @@
 //   (void)backend.compile(module, ...);
 //   for (const lang::Diagnostic &diagnostic : collected.all) ...
 //
-// A diagnostic that names an operation ("'tile.dot' op ...") speaks of IR the user never wrote: the
-// compiler is wrong. One that does not speaks of the kernel.
+// A diagnostic that names an operation ("'tile.dot' op ...") speaks of IR the user never wrote, and
+// one that starts with "code generation failed" or "linking failed" of LLVM: the compiler is wrong.
+// Any other speaks of the kernel.
 #pragma once
 
 #include "lang/Diagnostics.h"
@@ -24,7 +25,7 @@ public:
   std::vector<lang::Diagnostic> all;
 
   bool hasErrors() const;
-  /// The first error that names an operation; empty when none does.
+  /// The first error of the compiler's own; empty when there is none.
   std::string internalError() const;
 
 private:

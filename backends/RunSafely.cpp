@@ -1,4 +1,4 @@
-#include "jit/compiler/RunSafely.h"
+#include "backends/RunSafely.h"
 
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -6,7 +6,7 @@
 #include <csignal>
 #include <mutex>
 
-namespace sectile::jit {
+namespace sectile::backends {
 namespace {
 
 /// LLVM's last words on this thread.
@@ -78,4 +78,4 @@ std::string runSafely(llvm::function_ref<void()> function) {
   return describeExit(context.RetCode);
 }
 
-} // namespace sectile::jit
+} // namespace sectile::backends

@@ -14,9 +14,9 @@
 
 #include <string>
 
-namespace sectile::jit {
+namespace sectile::backends {
 
 /// What ended `function`; empty when it returned.
 std::string runSafely(llvm::function_ref<void()> function);
 
-} // namespace sectile::jit
+} // namespace sectile::backends
