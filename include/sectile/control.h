@@ -1,5 +1,4 @@
-//===-- control.h - loops and branches
-//--------------------------------------------------------------===//
+//===-- control.h - loops and branches --------------------------------------------------------===//
 // Decided while the kernel runs, so their values are carried explicitly: what a body may change
 // comes in as parameters and goes out as its result. Each body is traced once.
 //

@@ -1,5 +1,4 @@
-//===-- debug.h - prints, assertions, hints
-//--------------------------------------------------------===//
+//===-- debug.h - prints, assertions, hints ---------------------------------------------------===//
 //   static_print("tile is", x);                    while the kernel is compiled: shows types
 //   device_print("x = ", x);                       while it runs: shows values, once per program
 //   device_assert(index < count, "in range");      stops the launch; only with Options::debug

@@ -1,5 +1,4 @@
-//===-- kernel.h - kernels from C++ functions, and their launch
-//-------------------------------------===//
+//===-- kernel.h - kernels from C++ functions, and their launch -------------------------------===//
 //   auto add = sectile::kernel("add", [](Ptr<const f32> x, Ptr<f32> out, i32 n, Const<int> BLOCK) {
 //     auto i = program_id(0) * BLOCK + arange(0, BLOCK);
 //     store(out + i, load(x + i, i < n) + 1.0f, i < n);
@@ -22,6 +21,7 @@
 #include <sectile/arguments.h>
 #include <sectile/record.h>
 #include <tuple>
+#include <typeinfo>
 
 namespace sectile {
 
@@ -210,8 +210,9 @@ private:
       if (build.empty())
         return "";
       const lang::SourceRange &at = state->where;
-      return "c++ " + build + " " + at.file + ":" + std::to_string(at.line) + ":" +
-             std::to_string(at.column) + " " + state->name;
+      // Two instantiations of a template share their place, but not their type.
+      return "c++ " + build + " " + typeid(F).name() + " " + at.file + ":" +
+             std::to_string(at.line) + ":" + std::to_string(at.column) + " " + state->name;
     } else
       return "";
   }

@@ -1,5 +1,4 @@
-//===-- types.h - handles of values, element types, compile-time parameters
-//-------------------------===//
+//===-- types.h - handles of values, element types, compile-time parameters -------------------===//
 // What the variables of a kernel are:
 //
 //   Value            any value: a scalar or a tile of numbers or pointers
