@@ -1,4 +1,4 @@
-//===-- BuildId.h - which build of a program this is ------------------------------------------===//
+//===-- BuildId.h - which build of a program this is --------------------------------------===//
 // The linker's build id of the executable or shared library that contains an address, in
 // hexadecimal. It names the source of C++ kernels in cache keys. Empty when there is none (linked
 // without

@@ -1,4 +1,4 @@
-//===-- ConstantArithmetic.cpp ----------------------------------------------------------------===//
+//===-- ConstantArithmetic.cpp ------------------------------------------------------------===//
 #include "frontend/cpp/ConstantArithmetic.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-//===-- ConstantArithmetic.h - operators on what is known while tracing -----------------------===//
+//===-- ConstantArithmetic.h - operators on what is known while tracing -------------------===//
 // A kernel parameter specialised to the value 1 reaches the user's lambda as a constant; `stride *
 // 2` is then a constant too, so that it folds into the code as it does in a Python kernel. Integers
 // follow C++: `/` and `%` truncate. Plain C++.

@@ -1,4 +1,4 @@
-//===-- ScopeGuard.h - one traced body --------------------------------------------------------===//
+//===-- ScopeGuard.h - one traced body ----------------------------------------------------===//
 // While it lives, new values belong to the body; afterwards they are out of scope. Also puts the
 // builder back where it was.
 #pragma once

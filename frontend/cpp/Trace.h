@@ -1,4 +1,4 @@
-//===-- Trace.h - C++ kernels into tile IR ----------------------------------------------------===//
+//===-- Trace.h - C++ kernels into tile IR ------------------------------------------------===//
 // Runs the user's lambda once against a Tracer and returns the kernel it recorded.
 //
 //   DiagnosticSink sink;

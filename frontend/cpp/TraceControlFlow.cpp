@@ -1,4 +1,4 @@
-//===-- TraceControlFlow.cpp - loops and branches ---------------------------------------------===//
+//===-- TraceControlFlow.cpp - loops and branches -----------------------------------------===//
 // Every body is traced once, straight into the region it belongs to. What a loop carries is known
 // before its body is traced, so its types are fixed by the initial values; what a branch yields is
 // known only afterwards, so it is traced into a provisional scf.if that is rebuilt with results.

@@ -1,4 +1,4 @@
-//===-- Tracer.h - records a C++ kernel as it runs --------------------------------------------===//
+//===-- Tracer.h - records a C++ kernel as it runs ----------------------------------------===//
 // The public DSL headers (include/sectile/) hold value handles; each operation on one calls the
 // Tracer, which builds tile IR through lang/Builtins and lang/Semantics. This interface is plain
 // C++ (no LLVM, nothing thrown): it is what crosses from user code into the compiler library. On

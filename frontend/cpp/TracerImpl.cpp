@@ -1,4 +1,4 @@
-//===-- TracerImpl.cpp - values, operators and operations -------------------------------------===//
+//===-- TracerImpl.cpp - values, operators and operations ---------------------------------===//
 // Control flow is in TraceControlFlow.cpp.
 #include "frontend/cpp/TracerImpl.h"
 

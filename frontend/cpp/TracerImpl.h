@@ -1,4 +1,4 @@
-//===-- TracerImpl.h - the Tracer over lang/Semantics -----------------------------------------===//
+//===-- TracerImpl.h - the Tracer over lang/Semantics -------------------------------------===//
 // Keeps a table of the values handed out, and the stack of bodies being traced. Invariant: a value
 // may be used only while the body it was made in is open, and never across an isolated body (the
 // combining function of a reduce sees its arguments only); both are errors of the kernel, with

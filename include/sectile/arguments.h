@@ -1,4 +1,4 @@
-//===-- arguments.h - from C++ objects to the arguments of a kernel ---------------------------===//
+//===-- arguments.h - from C++ objects to the arguments of a kernel -----------------------===//
 // Internal to kernel.h. One `ParameterTraits` per kind of parameter says how it is specialised,
 // which C++ objects may be passed for it, and what the kernel's lambda gets while it is traced.
 #pragma once

@@ -1,4 +1,4 @@
-//===-- control.h - loops and branches --------------------------------------------------------===//
+//===-- control.h - loops and branches ----------------------------------------------------===//
 // Decided while the kernel runs, so their values are carried explicitly: what a body may change
 // comes in as parameters and goes out as its result. Each body is traced once.
 //
@@ -47,13 +47,12 @@ constexpr size_t carriedCount() {
 
 /// Calls a body with the leading values and those carried, whatever it declares them as.
 template <size_t Count, class Body, class... Leading>
-decltype(auto) callBody(const Body &body, std::span<const cpp::ValueId> carried,
+decltype(auto) callBody(Body &body, std::span<const cpp::ValueId> carried,
                         const Leading &...leading) {
   return [&]<size_t... I>(std::index_sequence<I...>) -> decltype(auto) {
-    static_assert(
-        std::is_invocable_v<const Body &, const Leading &..., decltype((void)I, Value())...>,
-        "loop, while_: the body takes the index (loop only), then one parameter per "
-        "carried value");
+    static_assert(std::is_invocable_v<Body &, const Leading &..., decltype((void)I, Value())...>,
+                  "loop, while_: the body takes the index (loop only), then one parameter per "
+                  "carried value");
     return body(leading..., valueOf({carried[I], ""})...);
   }(std::make_index_sequence<Count>());
 }
@@ -74,7 +73,7 @@ auto carriedResult(const std::vector<cpp::ValueId> &ids) {
 /// for (i = lower; i < upper; i += step) carried = body(i, carried...); a negative constant step
 /// counts down.
 template <class Carried, class Body>
-auto loop(const Range &range, const Carried &initial, const Body &body,
+auto loop(const Range &range, const Carried &initial, Body &&body,
           Operand::Where where = Operand::Where::current()) {
   constexpr size_t count = detail::carriedCount<Carried>();
   detail::Trace &trace = detail::Trace::active();
@@ -93,7 +92,7 @@ auto loop(const Range &range, const Carried &initial, const Body &body,
 }
 /// A loop that carries nothing.
 template <class Body>
-void loop(const Range &range, const Body &body, Operand::Where where = Operand::Where::current()) {
+void loop(const Range &range, Body &&body, Operand::Where where = Operand::Where::current()) {
   detail::Trace &trace = detail::Trace::active();
   trace.at(where);
   auto traced = [&](cpp::ValueId index, std::span<const cpp::ValueId> carried) {
@@ -110,7 +109,7 @@ void loop(const Range &range, const Body &body, Operand::Where where = Operand::
 
 /// while (condition(carried...)) carried = body(carried...).
 template <class Carried, class Condition, class Body>
-auto while_(const Carried &initial, const Condition &condition, const Body &body,
+auto while_(const Carried &initial, Condition &&condition, Body &&body,
             Operand::Where where = Operand::Where::current()) {
   constexpr size_t count = detail::carriedCount<Carried>();
   detail::Trace &trace = detail::Trace::active();
@@ -133,7 +132,7 @@ auto while_(const Carried &initial, const Condition &condition, const Body &body
 
 namespace detail {
 template <class Branch>
-cpp::Tracer::Branch branchOf(Trace &trace, const Branch &branch) {
+cpp::Tracer::Branch branchOf(Trace &trace, Branch &branch) {
   return [&trace, &branch]() {
     return trace.guard([&]() -> cpp::BodyResult {
       if constexpr (std::is_void_v<decltype(branch())>) {
@@ -148,7 +147,7 @@ cpp::Tracer::Branch branchOf(Trace &trace, const Branch &branch) {
 
 /// What one of the branches returns. A condition known at compile time traces that branch alone.
 template <class Then, class Else>
-auto if_(const Operand &condition, const Then &then, const Else &orelse,
+auto if_(const Operand &condition, Then &&then, Else &&orelse,
          Operand::Where where = Operand::Where::current()) {
   using Result = std::decay_t<decltype(then())>;
   constexpr bool isVoid = std::is_void_v<Result>;
@@ -169,8 +168,7 @@ auto if_(const Operand &condition, const Then &then, const Else &orelse,
 }
 /// A branch with effects only.
 template <class Then>
-void if_(const Operand &condition, const Then &then,
-         Operand::Where where = Operand::Where::current()) {
+void if_(const Operand &condition, Then &&then, Operand::Where where = Operand::Where::current()) {
   static_assert(std::is_void_v<decltype(then())>,
                 "if_: the branch returns a value, so there must be one for the other case, too");
   if_(condition, then, [] {}, where);

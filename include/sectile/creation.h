@@ -1,4 +1,4 @@
-//===-- creation.h - where a program is, and tiles from nothing -------------------------------===//
+//===-- creation.h - where a program is, and tiles from nothing ---------------------------===//
 //   auto index = program_id(0) * BLOCK + arange(0, BLOCK);
 //   auto total = zeros<f32>({BLOCK_M, BLOCK_N});
 #pragma once

@@ -1,4 +1,4 @@
-//===-- debug.h - prints, assertions, hints ---------------------------------------------------===//
+//===-- debug.h - prints, assertions, hints -----------------------------------------------===//
 //   static_print("tile is", x);                    while the kernel is compiled: shows types
 //   device_print("x = ", x);                       while it runs: shows values, once per program
 //   device_assert(index < count, "in range");      stops the launch; only with Options::debug
@@ -24,27 +24,15 @@ inline Value multiple_of(const Operand &x, const Shape &values,
                          Operand::Where where = Operand::Where::current()) {
   return detail::call(where, "multiple_of", {x.argument, values.argument});
 }
-inline Value multiple_of(const Operand &x, int64_t value,
-                         Operand::Where where = Operand::Where::current()) {
-  return multiple_of(x, Shape{value}, where);
-}
 /// The same value; runs of this length along each dimension hold consecutive numbers.
 inline Value max_contiguous(const Operand &x, const Shape &values,
                             Operand::Where where = Operand::Where::current()) {
   return detail::call(where, "max_contiguous", {x.argument, values.argument});
 }
-inline Value max_contiguous(const Operand &x, int64_t value,
-                            Operand::Where where = Operand::Where::current()) {
-  return max_contiguous(x, Shape{value}, where);
-}
 /// The same value; runs of this length along each dimension hold equal numbers.
 inline Value max_constancy(const Operand &x, const Shape &values,
                            Operand::Where where = Operand::Where::current()) {
   return detail::call(where, "max_constancy", {x.argument, values.argument});
-}
-inline Value max_constancy(const Operand &x, int64_t value,
-                           Operand::Where where = Operand::Where::current()) {
-  return max_constancy(x, Shape{value}, where);
 }
 /// All threads of the program see its earlier memory accesses.
 inline void debug_barrier(Operand::Where where = Operand::Where::current()) {

@@ -1,4 +1,4 @@
-//===-- error.h - what the C++ DSL throws -----------------------------------------------------===//
+//===-- error.h - what the C++ DSL throws -------------------------------------------------===//
 // One exception class. what() is the whole message, as it is shown to a user:
 //
 //   load: mask is 64, pointer is 128

@@ -1,4 +1,4 @@
-//===-- kernel.h - kernels from C++ functions, and their launch -------------------------------===//
+//===-- kernel.h - kernels from C++ functions, and their launch ---------------------------===//
 //   auto add = sectile::kernel("add", [](Ptr<const f32> x, Ptr<f32> out, i32 n, Const<int> BLOCK) {
 //     auto i = program_id(0) * BLOCK + arange(0, BLOCK);
 //     store(out + i, load(x + i, i < n) + 1.0f, i < n);

@@ -1,4 +1,4 @@
-//===-- math.h - elementwise functions --------------------------------------------------------===//
+//===-- math.h - elementwise functions ----------------------------------------------------===//
 // All work element by element on scalars and tiles and broadcast their operands. exp, log, sqrt and
 // their like take f32 and f64; convert narrower floats first.
 #pragma once

@@ -1,4 +1,4 @@
-//===-- memory.h - loads, stores, atomics -----------------------------------------------------===//
+//===-- memory.h - loads, stores, atomics -------------------------------------------------===//
 //   auto x = load(in + index, index < count, 0.0f);
 //   store(out + index, x, index < count);
 //   atomic_add(counter, 1);

@@ -1,4 +1,4 @@
-//===-- operators.h - arithmetic, comparison and bit operators --------------------------------===//
+//===-- operators.h - arithmetic, comparison and bit operators ----------------------------===//
 // At least one side is a handle; the other may be a number or a Const. `/` and `%` of integers
 // truncate, as in C++. Comparisons give a truth value or a tile of them; `&&` and `||` combine
 // those element by element and always evaluate both sides.

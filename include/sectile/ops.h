@@ -1,4 +1,4 @@
-//===-- ops.h - every operation of the language -----------------------------------------------===//
+//===-- ops.h - every operation of the language -------------------------------------------===//
 #pragma once
 
 #include <sectile/creation.h>

@@ -1,4 +1,4 @@
-//===-- random.h - counter-based random numbers -----------------------------------------------===//
+//===-- random.h - counter-based random numbers -------------------------------------------===//
 // Philox: the number at (seed, offset) depends on nothing else, so it can be made again anywhere.
 //
 //   auto keep = rand(seed, index) > p;

@@ -1,4 +1,4 @@
-//===-- record.h - runs a kernel's function against a tracer ----------------------------------===//
+//===-- record.h - runs a kernel's function against a tracer ------------------------------===//
 // Internal to kernel.h. The types of the function's parameters say what it gets: handles of the
 // recorded kernel's parameters, or the numbers of Const ones.
 #pragma once

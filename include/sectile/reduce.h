@@ -1,4 +1,4 @@
-//===-- reduce.h - reductions, scans, matrix products -----------------------------------------===//
+//===-- reduce.h - reductions, scans, matrix products -------------------------------------===//
 //   auto total  = sum(x, 0);
 //   auto best   = reduce(x, 0, [](Value a, Value b) { return where(a > b, a, b); });
 //   auto [v, i] = reduce(std::tuple{x, index}, 0, [](Value v, Value i, Value w, Value j) {

@@ -1,4 +1,4 @@
-//===-- sectile.h - write tile kernels in C++ and run them ------------------------------------===//
+//===-- sectile.h - write tile kernels in C++ and run them --------------------------------===//
 //   #include <sectile/sectile.h>
 //   using namespace sectile;
 //

@@ -1,4 +1,4 @@
-//===-- shape.h - rearranging the elements of a tile ------------------------------------------===//
+//===-- shape.h - rearranging the elements of a tile --------------------------------------===//
 // Elements are in row-major order. x[{all, none}] (types.h) inserts dimensions; so does
 // expand_dims.
 #pragma once

@@ -1,4 +1,4 @@
-//===-- trace.h - the kernel being recorded on this thread ------------------------------------===//
+//===-- trace.h - the kernel being recorded on this thread --------------------------------===//
 // Internal to these headers. While a kernel's lambda runs, `Trace::current()` is where its
 // operations go. Invariant: nothing is thrown through the Tracer: a body runs inside `guard`, which
 // keeps what it throws; `check` throws it again once the Tracer has returned.

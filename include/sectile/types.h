@@ -1,4 +1,4 @@
-//===-- types.h - handles of values, element types, compile-time parameters -------------------===//
+//===-- types.h - handles of values, element types, compile-time parameters ---------------===//
 // What the variables of a kernel are:
 //
 //   Value            any value: a scalar or a tile of numbers or pointers
@@ -147,9 +147,12 @@ public:
   Where where;
 };
 
-/// Extents, or an order of dimensions: {BLOCK_M, 64}.
+/// Extents, or an order of dimensions: {BLOCK_M, 64}; of one dimension also 64.
 class Shape {
 public:
+  template <class T>
+    requires(std::is_integral_v<T> || detail::isConst<T>)
+  Shape(T extent) : Shape({Operand(extent)}) {}
   Shape(std::initializer_list<Operand> extents) {
     cpp::Argument::Tuple items;
     for (const Operand &extent : extents)
@@ -322,9 +325,6 @@ inline Value valueOf(cpp::Argument argument) {
 
 inline cpp::Argument named(const char *name, const Operand &operand) {
   return {operand.argument.data, name};
-}
-inline cpp::Argument named(const char *name, const Shape &shape) {
-  return {shape.argument.data, name};
 }
 
 /// Calls a language operation; throws when it is refused.

@@ -1,4 +1,4 @@
-//===-- lesson.h - what all lessons need besides Sectile --------------------------------------===//
+//===-- lesson.h - what all lessons need besides Sectile ----------------------------------===//
 // Random data, a stop watch, and the comparison with a reference. Nothing here is part of Sectile.
 #pragma once
 

@@ -1,4 +1,4 @@
-//===-- ControlFlowTest.cpp - loops and branches of the C++ DSL --------------------------------===//
+//===-- ControlFlowTest.cpp - loops and branches of the C++ DSL ---------------------------===//
 #include "tests/frontend/cpp/Record.h"
 
 #include <gmock/gmock.h>
@@ -52,8 +52,8 @@ TEST(CppControlFlow, LoopCountsDown) {
 
 TEST(CppControlFlow, LoopIndexIsAsWideAsItsBounds) {
   Recorded kernel = record(
-      {"out", "n"},
-      [](Ptr<i64> out, i64 n) { loop(range(n), [&](i64 i) { store(out + i, i); }); }, any, any);
+      {"out", "n"}, [](Ptr<i64> out, i64 n) { loop(range(n), [&](i64 i) { store(out + i, i); }); },
+      any, any);
   EXPECT_EQ(kernel.error, "");
   EXPECT_THAT(kernel.ir, HasSubstr(": i64 {"));
 }
@@ -86,8 +86,7 @@ TEST(CppControlFlow, KnownConditionTracesOneBranch) {
   Recorded kernel = record(
       {"out", "n"},
       [&](Ptr<f32> out, i32 n) {
-        auto x = if_(
-            n == 1, [&] { return ++thens, 1.0f; }, [&] { return ++elses, 0.0f; });
+        auto x = if_(n == 1, [&] { return ++thens, 1.0f; }, [&] { return ++elses, 0.0f; });
         store(out, x);
       },
       any, 1);
@@ -119,8 +118,7 @@ TEST(CppControlFlow, BodiesNest) {
       [](Ptr<f32> out, i32 n) {
         auto total = loop(range(n), 0.0f, [&](i32 i, auto total) {
           return loop(range(i), total, [&](i32 j, auto inner) {
-            return if_(
-                j > 2, [&] { return inner + 1.0f; }, [&] { return inner; });
+            return if_(j > 2, [&] { return inner + 1.0f; }, [&] { return inner; });
           });
         });
         store(out, total);

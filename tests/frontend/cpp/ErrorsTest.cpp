@@ -1,5 +1,7 @@
-//===-- ErrorsTest.cpp - what the C++ DSL refuses, with the place ------------------------------===//
+//===-- ErrorsTest.cpp - what the C++ DSL refuses, with the place -------------------------===//
 #include "tests/frontend/cpp/Record.h"
+// The whole path, however the compiler was called: the text of a line is read from the file.
+#line 5 SECTILE_THIS_FILE
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -136,7 +138,7 @@ TEST(CppErrors, CarriedValueChangesType) {
       },
       any, any);
   EXPECT_EQ(kernel.error,
-            at("loop: carried value 0 is int32 at the start and fp32 after one step", line));
+            at("loop: carried value 0 is i32 at the start and fp32 after one step", line));
 }
 
 TEST(CppErrors, BranchesDiffer) {
@@ -149,7 +151,7 @@ TEST(CppErrors, BranchesDiffer) {
         store(out, x);
       },
       any, any);
-  EXPECT_EQ(kernel.error, at("if_: value 0 is int32 in one branch and fp32 in the other", line));
+  EXPECT_EQ(kernel.error, at("if_: value 0 is i32 in one branch and fp32 in the other", line));
 }
 
 TEST(CppErrors, DeclaredTypeDiffers) {

@@ -1,4 +1,4 @@
-//===-- Record.h - records a C++ kernel for a test ---------------------------------------------===//
+//===-- Record.h - records a C++ kernel for a test ----------------------------------------===//
 //   Recorded kernel = record({"x", "n", "BLOCK"}, [](Ptr<f32> x, i32 n, Const<int> BLOCK) { ... },
 //                            aligned, any, Const{16});
 //   kernel.ir             verified tile IR without locations; empty when there are diagnostics

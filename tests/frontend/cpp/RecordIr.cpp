@@ -1,4 +1,4 @@
-//===-- RecordIr.cpp - the compiler's side of Record.h -----------------------------------------===//
+//===-- RecordIr.cpp - the compiler's side of Record.h ------------------------------------===//
 #include "frontend/cpp/Trace.h"
 #include "lang/TileDialect.h"
 #include "tests/frontend/cpp/RecordedIr.h"

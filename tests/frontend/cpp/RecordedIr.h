@@ -1,4 +1,4 @@
-//===-- RecordedIr.h - what crosses between the two sides of Record.h --------------------------===//
+//===-- RecordedIr.h - what crosses between the two sides of Record.h ---------------------===//
 #pragma once
 
 #include "frontend/cpp/Tracer.h"

@@ -1,0 +1,221 @@
+//===-- OperationsTest.cpp - every operation of the headers, recorded ---------------------===//
+// Each is recorded in a kernel of its own, so that a failure names the operation; the IR must
+// verify and contain what the operation is made of.
+#include "tests/frontend/cpp/Record.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sectile::test {
+namespace {
+using testing::HasSubstr;
+
+struct Operands {
+  Value x, y;    // f32[16]
+  Value m, n;    // f32[16x16]
+  Value i, j;    // i32[16]
+  Value b;       // i1[16]
+  Ptr<f32> p;    // f32
+  Value ps, ips; // pointers to f32[16], i32[16]
+};
+struct Case {
+  const char *name;
+  std::function<void(Operands)> run;
+  const char *ir; // part of what is recorded
+};
+
+void PrintTo(const Case &test, std::ostream *stream) {
+  *stream << test.name;
+}
+
+class CppOperation : public testing::TestWithParam<Case> {};
+
+TEST_P(CppOperation, IsRecorded) {
+  Recorded kernel = record(
+      {"p", "q"},
+      [](Ptr<f32> p, Ptr<i32> q) {
+        auto i = arange(0, 16);
+        auto ps = p + i;
+        auto wide = ps[{all, none}] + i[{none, all}];
+        auto j = load(q + i);
+        GetParam().run(
+            {load(ps), load(ps + 16), load(wide), load(wide + 1), i, j, i < 8, p, ps, q + i});
+      },
+      any, any);
+  EXPECT_EQ(kernel.error, "");
+  EXPECT_THAT(kernel.ir, HasSubstr(GetParam().ir));
+  EXPECT_THAT(kernel.ir, testing::Not(HasSubstr("does not verify")));
+}
+
+#define OP(name, ir, ...)                                                                          \
+  Case {                                                                                           \
+    name, [](Operands o) { __VA_ARGS__; }, ir                                                      \
+  }
+
+INSTANTIATE_TEST_SUITE_P(
+    Operators, CppOperation,
+    testing::Values(OP("add", "arith.addf", store(o.ps, o.x + o.y)),
+                    OP("sub", "arith.subf", store(o.ps, 1.0f - o.x)),
+                    OP("mul", "arith.mulf", store(o.ps, 2 * o.x)),
+                    OP("div", "arith.divf", store(o.ps, o.x / o.y)),
+                    OP("div_int", "arith.divsi", store(o.ips, o.i / o.j)),
+                    OP("rem", "arith.remsi", store(o.ips, o.i % 3)),
+                    OP("and", "arith.andi", store(o.ips, o.i & o.j)),
+                    OP("or", "arith.ori", store(o.ips, o.i | 1)),
+                    OP("xor", "arith.xori", store(o.ips, 7 ^ o.i)),
+                    OP("shl", "arith.shli", store(o.ips, o.i << 2)),
+                    OP("shr", "arith.shrsi", store(o.ips, o.i >> 2)),
+                    OP("eq", "cmpf oeq", store(o.ps, o.x, o.x == o.y)),
+                    OP("ne", "cmpf une", store(o.ps, o.x, o.x != 0)),
+                    OP("lt", "cmpf olt", store(o.ps, o.x, o.x < 0)),
+                    OP("le", "cmpf ole", store(o.ps, o.x, o.x <= 0)),
+                    OP("gt", "cmpf ogt", store(o.ps, o.x, o.x > 0)),
+                    OP("ge", "cmpf oge", store(o.ps, o.x, o.x >= 0)),
+                    OP("both", "arith.andi", store(o.ps, o.x, o.b &&o.x > 0)),
+                    OP("either", "arith.ori", store(o.ps, o.x, o.b || o.x > 0)),
+                    OP("neg", "arith.negf", store(o.ps, -o.x)),
+                    OP("not", "arith.xori", store(o.ps, o.x, !o.b)),
+                    OP("inv", "arith.xori", store(o.ips, ~o.i)),
+                    OP("assign", "arith.mulf", Value x = o.x; x += o.y; x *= 2; store(o.ps, x))));
+
+INSTANTIATE_TEST_SUITE_P(
+    Creation, CppOperation,
+    testing::Values(OP("program_id", "tile.program_id 1", store(o.ips, program_id(1) + o.i)),
+                    OP("num_programs", "tile.num_programs 0", store(o.ips, num_programs(0) + o.i)),
+                    OP("arange", "tile.arange 16, 32", store(o.ips, arange(16, 32))),
+                    OP("full", "dense<2.5", store(o.ps, full<f32>({16}, 2.5))),
+                    OP("zeros", "dense<0.0", store(o.ps, zeros<f32>({16}))),
+                    OP("zeros_like", "dense<0.0", store(o.ps, zeros_like(o.x))),
+                    OP("to", "arith.truncf", store(o.ps, to<f16>(o.x))),
+                    OP("to_dtype", "arith.sitofp", store(o.ps, to(o.i, o.p.elementType()))),
+                    OP("rounding", "toward_zero", store(o.ps, to<f16>(o.x, Rounding::TowardZero))),
+                    OP("cast", "arith.fptosi", store(o.ips, cast<i32>(o.x))),
+                    OP("bitcast", "arith.bitcast", store(o.ips, bitcast<i32>(o.x)))));
+
+INSTANTIATE_TEST_SUITE_P(
+    Memory, CppOperation,
+    testing::Values(
+        OP("load", "tile.load", store(o.ps, load(o.ps + 1))),
+        OP("load_options", "cache = cg evict = evict_last",
+           store(o.ps,
+                 load(o.ps, o.b, 0.0f, {.cache_modifier = "cg", .eviction_policy = "evict_last"}))),
+        OP("volatile", "volatile", store(o.ps, load(o.ps, none, none, {.is_volatile = true}))),
+        OP("store", "tile.store", store(o.ps, 1, o.b)),
+        OP("store_options", "cache = wt", store(o.ps, 1, none, {.cache_modifier = ".wt"})),
+        OP("atomic_add", "atomic_rmw fadd, acq_rel, gpu", atomic_add(o.ps, o.x, o.b)),
+        OP("atomic_relaxed", "atomic_rmw add, relaxed, sys",
+           atomic_add(o.ips, 1, none, {.sem = "relaxed", .scope = "sys"})),
+        OP("atomic_max", "atomic_rmw max", atomic_max(o.ips, o.i)),
+        OP("atomic_min", "atomic_rmw min", atomic_min(o.ips, o.i)),
+        OP("atomic_and", "atomic_rmw and", atomic_and(o.ips, o.i)),
+        OP("atomic_or", "atomic_rmw or", atomic_or(o.ips, o.i)),
+        OP("atomic_xor", "atomic_rmw xor", atomic_xor(o.ips, o.i)),
+        OP("atomic_xchg", "atomic_rmw xchg", atomic_xchg(o.ps, o.x)),
+        OP("atomic_cas", "atomic_cas", atomic_cas(o.ips, 0, 1))));
+
+INSTANTIATE_TEST_SUITE_P(
+    Math, CppOperation,
+    testing::Values(OP("exp", "math.exp ", store(o.ps, exp(o.x))),
+                    OP("exp2", "math.exp2", store(o.ps, exp2(o.x))),
+                    OP("log", "math.log ", store(o.ps, log(o.x))),
+                    OP("log2", "math.log2", store(o.ps, log2(o.x))),
+                    OP("sin", "math.sin", store(o.ps, sin(o.x))),
+                    OP("cos", "math.cos", store(o.ps, cos(o.x))),
+                    OP("tanh", "math.tanh", store(o.ps, tanh(o.x))),
+                    OP("erf", "math.erf", store(o.ps, erf(o.x))),
+                    OP("sqrt", "math.sqrt", store(o.ps, sqrt(o.x))),
+                    OP("sqrt_rn", "math.sqrt", store(o.ps, sqrt_rn(o.x))),
+                    OP("rsqrt", "math.rsqrt", store(o.ps, rsqrt(o.x))),
+                    OP("floor", "math.floor", store(o.ps, floor(o.x))),
+                    OP("ceil", "math.ceil", store(o.ps, ceil(o.x))),
+                    OP("abs", "math.absf", store(o.ps, abs(o.x))),
+                    OP("sigmoid", "math.exp", store(o.ps, sigmoid(o.x))),
+                    OP("div_rn", "arith.divf", store(o.ps, div_rn(o.x, o.y))),
+                    OP("umulhi", "arith.mului_extended", store(o.ips, umulhi(o.i, o.j))),
+                    OP("fdiv", "arith.divf", store(o.ps, fdiv(o.x, o.y))),
+                    OP("fma", "math.fma", store(o.ps, fma(o.x, o.y, 1.0f))),
+                    OP("minimum", "arith.minnumf", store(o.ps, minimum(o.x, o.y))),
+                    OP("maximum", "arith.maximumf",
+                       store(o.ps, maximum(o.x, 0.0f, PropagateNan::All))),
+                    OP("clamp", "arith.m", store(o.ps, clamp(o.x, 0.0f, 1.0f))),
+                    OP("where", "arith.select", store(o.ps, where(o.b, o.x, 0.0f))),
+                    OP("cdiv", "arith.divsi", store(o.ips, cdiv(o.j, 3)))));
+
+INSTANTIATE_TEST_SUITE_P(
+    Shape, CppOperation,
+    testing::Values(
+        OP("index", "tensor<16x1xf32>", store(o.ps[{all, none}], o.x[{all, none}])),
+        OP("expand_dims", "tile.expand_dims", store(o.ps[{all, none}], expand_dims(o.x, 1))),
+        OP("broadcast_to", "tile.broadcast",
+           store(o.p + zeros<i32>({4, 16}), broadcast_to(o.x, {4, 16}))),
+        OP("broadcast", "tile.broadcast", auto [a, b] = broadcast(o.x, o.m);
+           store(o.p + zeros<i32>({16, 16}), a + b)),
+        OP("reshape", "tile.reshape", store(o.p + zeros<i32>({4, 4}), reshape(o.x, {4, 4}))),
+        OP("view", "tile.reshape", store(o.p + zeros<i32>({2, 8}), view(o.x, {2, 8}))),
+        OP("ravel", "tensor<256xf32>", store(o.p + arange(0, 256), ravel(o.m))),
+        OP("trans", "tile.transpose", store(o.p + zeros<i32>({16, 16}), trans(o.m))),
+        OP("trans_order", "[1, 0]", store(o.p + zeros<i32>({16, 16}), trans(o.m, {1, 0}))),
+        OP("permute", "[1, 0]", store(o.p + zeros<i32>({16, 16}), permute(o.m, {1, 0}))),
+        OP("flip", "tile.flip", store(o.ps, flip(o.x, 0))),
+        OP("join", "tile.join", store(o.p + zeros<i32>({16, 2}), join(o.x, o.y))),
+        OP("split", "tile.split", auto [a, b] = split(join(o.x, o.y)); store(o.ps, a - b)),
+        OP("interleave", "tensor<32xf32>", store(o.p + arange(0, 32), interleave(o.x, o.y))),
+        OP("cat", "tile.cat", store(o.p + arange(0, 32), cat(o.x, o.y))),
+        OP("gather", "tile.gather", store(o.ps, gather(o.x, o.j, 0)))));
+
+INSTANTIATE_TEST_SUITE_P(
+    Reductions, CppOperation,
+    testing::Values(
+        OP("sum", "tile.reduce", store(o.p, sum(o.x, 0))),
+        OP("sum_all", "tile.reduce", store(o.p, sum(o.m))),
+        OP("sum_keep", "tensor<16x1xf32>", store(o.ps[{all, none}], sum(o.m, 1, true))),
+        OP("sum_dtype", "f64", store(o.p, sum<f64>(o.x, 0))),
+        OP("max", "arith.maxnumf", store(o.p, max(o.x, 0))),
+        OP("min", "arith.minnumf", store(o.p, min(o.x))),
+        OP("argmax", "tile.reduce", store(o.p, argmax(o.x, 0))),
+        OP("argmin", "tile.reduce", store(o.p, argmin(o.x, 0))),
+        OP("xor_sum", "arith.xori", store(o.p, xor_sum(o.i, 0))),
+        OP("max_with_index", "(f32, i32)", auto [v, k] = max_with_index(o.x, 0); store(o.p + k, v)),
+        OP("min_with_index", "(f32, i32)", auto [v, k] = min_with_index(o.x, 0); store(o.p + k, v)),
+        OP("softmax", "math.exp", store(o.ps, softmax(o.x))),
+        OP("reduce", "arith.mulf",
+           store(o.p, reduce(o.x, 0, [](Value a, Value b) { return a * b; }))),
+        OP("reduce_tuple", "(f32, i32)",
+           auto [v, k] = reduce(std::tuple{o.x, o.i}, 0,
+                                [](Value v, Value i, Value w, Value j) {
+                                  return std::tuple{where(v > w, v, w), where(v > w, i, j)};
+                                });
+           store(o.p + k, v)),
+        OP("scan", "reverse true",
+           store(o.ps, scan(
+                           o.x, 0, [](Value a, Value b) { return a * b; }, Direction::Reverse))),
+        OP("scan_tuple", "tile.scan",
+           auto [a, b] = scan(std::tuple{o.x, o.y}, 0,
+                              [](Value a, Value b, Value c, Value d) {
+                                return std::tuple{a * c, b * c + d};
+                              });
+           store(o.ps, a + b)),
+        OP("associative_scan", "tile.scan",
+           store(o.ps, associative_scan(o.x, 0, [](Value a, Value b) { return maximum(a, b); }))),
+        OP("cumsum", "tile.scan", store(o.ps, cumsum(o.x, 0))),
+        OP("cumprod", "reverse true", store(o.ps, cumprod(o.x, 0, Direction::Reverse))),
+        OP("dot", "tile.dot", store(o.p + zeros<i32>({16, 16}), dot(o.m, o.n))),
+        OP("dot_accumulate", "precision = ieee",
+           store(o.p + zeros<i32>({16, 16}), dot(o.m, o.n, o.m, {.input_precision = "ieee"})))));
+
+INSTANTIATE_TEST_SUITE_P(
+    Others, CppOperation,
+    testing::Values(OP("rand", "arith.", store(o.ps, rand(7, o.i))),
+                    OP("randn", "math.cos", store(o.ps, randn(7, o.i))),
+                    OP("randint", "arith.", store(o.ips, randint(7, o.i))),
+                    OP("assume", "tile.assume", assume(o.j > 0)),
+                    OP("multiple_of", "divisibility", store(o.ips, multiple_of(o.j, 8))),
+                    OP("max_contiguous", "contiguity", store(o.ips, max_contiguous(o.j, {16}))),
+                    OP("max_constancy", "constancy", store(o.ips, max_constancy(o.j, 4))),
+                    OP("debug_barrier", "tile.barrier", debug_barrier()),
+                    OP("device_print", "tile.print", device_print("x: ", o.x, o.i)),
+                    OP("device_assert", "tile.assert", device_assert(o.x > 0, "positive")),
+                    OP("static_print", "tile.load", static_print("x is", o.x, Const{3}))));
+
+} // namespace
+} // namespace sectile::test
