@@ -9,7 +9,7 @@
 // machine at hand and then runs for each program of the grid. Const parameters are plain numbers
 // while recording; the others get their values at the launch.
 //
-// Run it: tutorials/cpp/tutorial_01_vector_add      (the same kernel in Python: 01_vector_add.py)
+// Run it: build/tutorials/01_vector_add      (the same kernel in Python: 01_vector_add.py)
 
 #include "lesson.h"
 

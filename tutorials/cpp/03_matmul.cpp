@@ -22,7 +22,7 @@
 // costs nothing. A function called from a kernel is a plain C++ function, here chosen by a template
 // parameter.
 //
-// Run it: tutorials/cpp/tutorial_03_matmul          (the same kernel in Python: 03_matmul.py)
+// Run it: build/tutorials/03_matmul          (the same kernel in Python: 03_matmul.py)
 
 #include "lesson.h"
 

@@ -12,7 +12,7 @@
 //
 // (Ba, Kiros, Hinton, "Layer Normalization", 2016.)
 //
-// Run it: tutorials/cpp/tutorial_05_layer_norm      (the same kernels in Python: 05_layer_norm.py)
+// Run it: build/tutorials/05_layer_norm      (the same kernels in Python: 05_layer_norm.py)
 
 #include "lesson.h"
 
