@@ -7,8 +7,7 @@
 // One program handles one row. The tile is the next power of two above the row's length; the
 // surplus elements are loaded as minus infinity, which neither the maximum nor the sum notices.
 //
-// Run it: build/tutorials/02_fused_softmax   (the same kernel in Python:
-// 02_fused_softmax.py)
+// Run it: build/tutorials/02_fused_softmax   (in Python: 02_fused_softmax.py)
 
 #include "lesson.h"
 

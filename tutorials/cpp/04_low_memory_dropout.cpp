@@ -6,8 +6,7 @@
 // 2011) makes the n-th number of a seed directly from (seed, n), so the mask can be made again from
 // four bytes of seed.
 //
-// Run it: build/tutorials/04_low_memory_dropout
-//                                                   (the same kernel in Python:
+// Run it: build/tutorials/04_low_memory_dropout   (in Python: 04_low_memory_dropout.py)
 //                                                   04_low_memory_dropout.py)
 
 #include "lesson.h"
