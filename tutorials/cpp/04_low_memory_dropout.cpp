@@ -7,7 +7,6 @@
 // four bytes of seed.
 //
 // Run it: build/tutorials/04_low_memory_dropout   (in Python: 04_low_memory_dropout.py)
-//                                                   04_low_memory_dropout.py)
 
 #include "lesson.h"
 
