@@ -220,6 +220,9 @@ void Compilation::takeDiagnostics() {
   result.diagnostics = sink.take();
   if (!reported)
     return;
+  // Of text written by hand that does not verify, words about operations are for its author.
+  if (isVerified || request.tileText.empty())
+    result.internalError = reported->internalError();
   for (lang::Diagnostic &diagnostic : reported->all) {
     if (!diagnostic.range.isKnown())
       diagnostic.range = definition();
@@ -227,9 +230,6 @@ void Compilation::takeDiagnostics() {
       diagnostic.sourceLine = lineOf(request, diagnostic.range);
     result.diagnostics.push_back(std::move(diagnostic));
   }
-  // Of text written by hand that does not verify, words about operations are for its author.
-  if (isVerified || request.tileText.empty())
-    result.internalError = reported->internalError();
   reported->all.clear();
 }
 
