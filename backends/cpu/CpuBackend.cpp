@@ -1,0 +1,12 @@
+#include "backends/cpu/CpuBackend.h"
+
+#include "backends/cpu/HostFeatures.h"
+
+namespace sectile::cpu {
+
+std::string CpuBackend::targetName(const backends::CompileOptions &options) const {
+  auto host = HostFeatures::named(options.arch);
+  return "x86_64:" + (host ? host->cpuName : options.arch);
+}
+
+} // namespace sectile::cpu

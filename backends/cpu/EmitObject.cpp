@@ -1,0 +1,220 @@
+#include "backends/cpu/EmitObject.h"
+
+#include "backends/cpu/HostAbi.h"
+
+#include "llvm/Analysis/AliasAnalysis.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/IntrinsicsAArch64.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/CrashRecoveryContext.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/LICM.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+
+#include <mutex>
+
+namespace sectile::cpu {
+namespace {
+
+const char *const kTriple = "x86_64-unknown-linux-gnu";
+
+thread_local std::string *currentError = nullptr;
+
+/// LLVM's fatal errors end the process unless someone jumps out of the handler.
+void onFatalError(void *, const char *reason, bool) {
+  if (currentError)
+    *currentError = reason;
+  if (auto *recovery = llvm::CrashRecoveryContext::GetCurrent())
+    recovery->HandleExit(70);
+}
+
+void initializeOnce() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    llvm::install_fatal_error_handler(onFatalError);
+    // Loop strength reduction takes half of the code generator's time and made softmax slower.
+    auto &options = llvm::cl::getRegisteredOptions();
+    if (auto found = options.find("disable-lsr"); found != options.end())
+      static_cast<llvm::cl::opt<bool> *>(found->second)->setValue(true);
+  });
+}
+
+/// Crash recovery takes over signals of the whole process, so it is on only while something
+/// compiles.
+class RecoveryScope {
+public:
+  RecoveryScope() {
+    std::lock_guard lock(mutex());
+    if (users()++ == 0)
+      llvm::CrashRecoveryContext::Enable();
+  }
+  ~RecoveryScope() {
+    std::lock_guard lock(mutex());
+    if (--users() == 0)
+      llvm::CrashRecoveryContext::Disable();
+  }
+
+private:
+  static std::mutex &mutex() {
+    static std::mutex instance;
+    return instance;
+  }
+  static int &users() {
+    static int count = 0;
+    return count;
+  }
+};
+
+struct ErrorCollector final : llvm::DiagnosticHandler {
+  explicit ErrorCollector(std::string &error) : error(error) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
+    if (info.getSeverity() != llvm::DS_Error)
+      return true;
+    llvm::raw_string_ostream stream(error);
+    llvm::DiagnosticPrinterRawOStream printer(stream);
+    info.print(printer);
+    return true; // the default ends the process
+  }
+  std::string &error;
+};
+
+bool runGuarded(llvm::Module &module, std::string &error, llvm::function_ref<void()> action) {
+  RecoveryScope scope;
+  module.getContext().setDiagnosticHandler(std::make_unique<ErrorCollector>(error));
+  std::string *outer = currentError;
+  currentError = &error;
+  llvm::CrashRecoveryContext recovery;
+  bool finished = recovery.RunSafely(action);
+  currentError = outer;
+  module.getContext().setDiagnosticHandler(std::make_unique<llvm::DiagnosticHandler>());
+  if (!finished && error.empty())
+    error = "the code generator crashed";
+  return finished && error.empty();
+}
+
+} // namespace
+
+ObjectEmitter::ObjectEmitter(const HostFeatures &host) {
+  initializeOnce();
+  std::string error;
+  llvm::Triple triple(kTriple);
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  llvm::TargetOptions options;
+  if (target)
+    machine.reset(target->createTargetMachine(triple, host.cpuName, host.featureString, options,
+                                              llvm::Reloc::PIC_, llvm::CodeModel::Small,
+                                              llvm::CodeGenOptLevel::Default));
+}
+
+ObjectEmitter::~ObjectEmitter() = default;
+
+bool ObjectEmitter::optimize(llvm::Module &module, std::string &error) {
+  if (!machine) {
+    error = "LLVM has no x86-64 target";
+    return false;
+  }
+  module.setTargetTriple(machine->getTargetTriple());
+  module.setDataLayout(machine->createDataLayout());
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", machine->getTargetCPU());
+    function.addFnAttr("target-features", machine->getTargetFeatureString());
+    function.addFnAttr("prefer-vector-width", "512");
+    function.addFnAttr("min-legal-vector-width", "512");
+    // No loop becomes a call to memset or memcpy.
+    function.addFnAttr("no-builtins");
+  }
+  return runGuarded(module, error, [&] {
+    llvm::LoopAnalysisManager loops;
+    llvm::FunctionAnalysisManager functions;
+    llvm::CGSCCAnalysisManager components;
+    llvm::ModuleAnalysisManager modules;
+    llvm::PassBuilder passes(machine.get());
+    passes.registerModuleAnalyses(modules);
+    passes.registerCGSCCAnalyses(components);
+    passes.registerFunctionAnalyses(functions);
+    passes.registerLoopAnalyses(loops);
+    passes.crossRegisterProxies(loops, functions, components, modules);
+
+    llvm::FunctionPassManager pipeline;
+    pipeline.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+    pipeline.addPass(llvm::EarlyCSEPass());
+    pipeline.addPass(llvm::InstCombinePass());
+    pipeline.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+                                                           /*UseMemorySSA=*/true));
+    pipeline.addPass(llvm::SimplifyCFGPass());
+    for (llvm::Function &function : module)
+      if (!function.isDeclaration())
+        pipeline.run(function, functions);
+  });
+}
+
+bool ObjectEmitter::emit(llvm::Module &module, llvm::SmallVectorImpl<char> &object,
+                         std::string &error) {
+  return runGuarded(module, error, [&] {
+    llvm::raw_svector_ostream stream(object);
+    llvm::legacy::PassManager passes;
+    if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile)) {
+      error = "LLVM cannot write objects for this target";
+      return;
+    }
+    passes.run(module);
+  });
+}
+
+std::string ObjectEmitter::assembly(const llvm::Module &module) {
+  llvm::SmallString<0> text;
+  std::string error;
+  auto copy = llvm::CloneModule(module);
+  bool done = runGuarded(*copy, error, [&] {
+    llvm::raw_svector_ostream stream(text);
+    llvm::legacy::PassManager passes;
+    if (machine->addPassesToEmitFile(passes, stream, nullptr,
+                                     llvm::CodeGenFileType::AssemblyFile)) {
+      error = "LLVM cannot write assembly for this target";
+      return;
+    }
+    passes.run(*copy);
+  });
+  return done ? std::string(text) : "; " + error + "\n";
+}
+
+void injectFailure(llvm::Module &module, llvm::StringRef kind) {
+  llvm::Function *kernel = module.getFunction(kEntryPoint);
+  if (kind.empty() || !kernel)
+    return;
+  llvm::IRBuilder<> builder(&*kernel->getEntryBlock().getFirstInsertionPt());
+  llvm::Value *first = builder.CreateTrunc(kernel->getArg(1), builder.getInt32Ty());
+  llvm::Value *result = nullptr;
+  if (kind == "cannot-select") { // an instruction of another processor
+    result = builder.CreateIntrinsic(llvm::Intrinsic::aarch64_crc32b, {}, {first, first});
+  } else if (kind == "missing-libcall") {
+    llvm::Value *number = builder.CreateSIToFP(first, builder.getFloatTy());
+    result = builder.CreateFPToSI(builder.CreateFRem(number, number), builder.getInt32Ty());
+  }
+  if (!result)
+    return;
+  auto *slot = new llvm::GlobalVariable(module, builder.getInt32Ty(), false,
+                                        llvm::GlobalValue::InternalLinkage, builder.getInt32(0));
+  builder.CreateStore(result, slot, /*isVolatile=*/true);
+}
+
+} // namespace sectile::cpu

@@ -1,0 +1,77 @@
+#include "backends/cpu/ImageDescription.h"
+
+#include "backends/cpu/HostAbi.h"
+#include "backends/cpu/KernelPlan.h"
+#include "backends/cpu/NumberConversion.h"
+
+using namespace mlir;
+using namespace sectile::tile;
+
+namespace sectile::cpu {
+namespace {
+
+lang::ScalarKind scalarKindOf(Type type) {
+  using K = lang::ScalarKind;
+  if (type.isF64())
+    return K::Float64;
+  if (type.isF32())
+    return K::Float32;
+  if (auto narrow = narrowFloatOf(type))
+    switch (*narrow) {
+    case NarrowFloat::F16:
+      return K::Float16;
+    case NarrowFloat::BF16:
+      return K::BFloat16;
+    case NarrowFloat::F8E4M3FN:
+      return K::Float8E4NV;
+    case NarrowFloat::F8E4M3FNUZ:
+      return K::Float8E4B8;
+    case NarrowFloat::F8E5M2:
+      return K::Float8E5;
+    case NarrowFloat::F8E5M2FNUZ:
+      return K::Float8E5B16;
+    }
+  // The IR does not say which integers are unsigned; who has the signature does.
+  if (type.isInteger(1))
+    return K::Int1;
+  if (type.isInteger(8))
+    return K::Int8;
+  if (type.isInteger(16))
+    return K::Int16;
+  if (type.isInteger(32))
+    return K::Int32;
+  return K::Int64;
+}
+
+} // namespace
+
+void describeKernel(func::FuncOp function, std::string targetName, backends::KernelImage &image) {
+  image.kernelName = function.getName().str();
+  image.backend = "cpu";
+  image.targetName = std::move(targetName);
+  image.entryPoint = kEntryPoint;
+  for (BlockArgument argument : function.getArguments()) {
+    backends::KernelArgument described;
+    unsigned number = argument.getArgNumber();
+    if (auto name = function.getArgAttrOfType<StringAttr>(number, kArgumentNameAttr))
+      described.name = name.getValue().str();
+    else
+      described.name = "arg" + std::to_string(number);
+    described.parameterIndex = number;
+    if (auto pointer = dyn_cast<PtrType>(argument.getType()))
+      described.dtype = lang::DType::pointer(scalarKindOf(pointer.getPointee()));
+    else
+      described.dtype = lang::DType::scalar(scalarKindOf(argument.getType()));
+    image.arguments.push_back(std::move(described));
+  }
+  function.walk([&](Operation *op) {
+    if (!isa<StoreOp, AtomicRmwOp, AtomicCasOp>(op))
+      return;
+    auto base = dyn_cast_or_null<BlockArgument>(baseArgument(op->getOperand(0)));
+    for (auto [number, argument] : llvm::enumerate(image.arguments))
+      if (argument.dtype.isPointer && (!base || base.getArgNumber() == number))
+        argument.isWritten = true;
+  });
+}
+
+} // namespace sectile::cpu

@@ -1,0 +1,186 @@
+//===-- KernelEmitter.h - a tile kernel as LLVM IR
+//-------------------------------------------------===//
+// Walks a planned kernel (KernelPlan.h) and emits the function of HostAbi.h with llvm::IRBuilder.
+// Scalars become SSA values. A tile is either *virtual*, recomputed from its operands wherever a
+// loop nest needs it, or lives in a TileBuffer, a row-major piece of the per-thread scratch frame.
+//
+//   std::unique_ptr<llvm::Module> module = emitKernel(function, plan, host, options, llvmContext,
+//   image);
+//
+// Invariant: the builder always stands before a terminator, so that code can be put at the end of
+// any enclosing loop's preheader, and blocks can be split under way.
+#pragma once
+
+#include "backends/CompileOptions.h"
+#include "backends/KernelImage.h"
+#include "backends/cpu/HostFeatures.h"
+#include "backends/cpu/KernelPlan.h"
+#include "backends/cpu/NumberConversion.h"
+#include "lang/TileDialect.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+
+namespace sectile::cpu {
+
+struct DotShape;
+
+/// A tile in the scratch frame. Rows (the last dimension) are padded to whole vectors, so that a
+/// vector access may run past the end of a row; one more vector follows the last row.
+struct TileBuffer {
+  llvm::Value *base = nullptr;
+  /// Type of an element in memory: what a register holds, but i8 for truth values.
+  llvm::Type *element = nullptr;
+  llvm::SmallVector<int64_t, 3> shape, strides; // in elements
+  int64_t bytes = 0;
+};
+
+/// A counted loop under construction. Code of the body goes before `bodyEnd`.
+struct EmittedLoop {
+  llvm::BasicBlock *preheader = nullptr, *body = nullptr, *latch = nullptr, *exit = nullptr;
+  llvm::PHINode *induction = nullptr;
+  llvm::SmallVector<llvm::PHINode *, 4> carried;
+  llvm::SmallVector<llvm::Value *, 4> initial;
+  llvm::Instruction *bodyEnd = nullptr, *afterLoop = nullptr;
+  llvm::Value *end = nullptr, *step = nullptr;
+  bool isSigned = true, isGuarded = false;
+};
+
+class KernelEmitter {
+public:
+  KernelEmitter(mlir::func::FuncOp function, const KernelPlan &plan, const HostFeatures &host,
+                const backends::CompileOptions &options, llvm::LLVMContext &llvmContext,
+                backends::KernelImage &image);
+
+  /// Null after an op that has no lowering; the diagnostic has been emitted.
+  std::unique_ptr<llvm::Module> emit();
+
+  //-- Types and numbers
+  //------------------------------------------------------------------------------
+  /// What a register holds for an element: f32 for narrower floats, iN, ptr.
+  llvm::Type *registerType(mlir::Type element);
+  /// What an array of the user holds: the bits of narrow floats.
+  llvm::Type *memoryType(mlir::Type element);
+  llvm::Value *fromMemory(llvm::Value *bits, mlir::Type element);
+  llvm::Value *toMemory(llvm::Value *value, mlir::Type element);
+  unsigned memoryBytes(mlir::Type element);
+  llvm::Constant *constantOf(mlir::Attribute attribute, mlir::Type element);
+  llvm::ConstantInt *index(int64_t number) { return builder.getInt64(number); }
+
+  //-- Elementwise operations (EmitElementwise.cpp)
+  //----------------------------------------------------
+  /// Emits one scalar or elementwise op on registers; operands may be scalars and vectors mixed.
+  /// Empty after a diagnostic.
+  llvm::SmallVector<llvm::Value *, 2> emitElementwise(mlir::Operation *op,
+                                                      llvm::ArrayRef<llvm::Value *> operands);
+  /// The body of a reduce or scan on registers: one value per yielded element.
+  llvm::SmallVector<llvm::Value *, 2> emitCombiner(mlir::Block &block,
+                                                   llvm::ArrayRef<llvm::Value *> arguments);
+  static bool isElementwise(mlir::Operation *op);
+
+  //-- Scalars, buffers
+  //------------------------------------------------------------------------------
+  llvm::Value *scalar(mlir::Value value);
+  void setScalar(mlir::Value value, llvm::Value *emitted) { scalars[value] = emitted; }
+  TileBuffer *buffer(mlir::Value value) {
+    auto found = buffers.find(value);
+    return found == buffers.end() ? nullptr : found->second;
+  }
+  void setBuffer(mlir::Value value, TileBuffer *buffer) { buffers[value] = buffer; }
+  /// In the current scope of the frame: memory comes back when the enclosing block is done.
+  TileBuffer *allocate(llvm::ArrayRef<int64_t> shape, llvm::Type *element);
+  TileBuffer *allocateFor(mlir::Value value);
+  llvm::Value *frameAddress(int64_t bytes, uint64_t alignment = 64);
+  void copyBuffer(TileBuffer *to, TileBuffer *from);
+  /// Lanes of a vector along an extent.
+  unsigned lanesFor(int64_t extent) const;
+
+  //-- Memory
+  //------------------------------------------------------------------------------------------
+  enum class MemoryKind { Scratch, Arrays };
+  /// Tells LLVM that scratch and the user's arrays do not overlap.
+  void mark(llvm::Instruction *access, MemoryKind kind);
+  /// Somewhere to read from or write to in place of a masked-off scalar access.
+  llvm::Value *dummyAddress = nullptr;
+
+  //-- Control flow
+  //------------------------------------------------------------------------------------
+  EmittedLoop beginLoop(llvm::Value *start, llvm::Value *end, llvm::Value *step,
+                        llvm::ArrayRef<llvm::Value *> initial, bool mayBeEmpty,
+                        bool isSigned = true);
+  /// Values of the carried variables after the loop.
+  llvm::SmallVector<llvm::Value *, 4> endLoop(EmittedLoop &loop,
+                                              llvm::ArrayRef<llvm::Value *> next);
+  /// Stops the kernel when `failed` is true: calls trap(site, program, address) and returns 1.
+  void emitTrapIf(llvm::Value *failed, unsigned site, llvm::Value *address);
+  unsigned addTrapSite(mlir::Operation *op, backends::TrapSite::Kind kind, mlir::Value pointer,
+                       llvm::StringRef message = {});
+
+  llvm::Value *emitAtomicElement(mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands,
+                                 llvm::Value *mask, llvm::function_ref<void(llvm::Value *)> check);
+  llvm::Value *argumentRanges();
+  unsigned argumentCount() { return function.getNumArguments(); }
+  bool isPointerArgument(unsigned number) {
+    return mlir::isa<tile::PtrType>(function.getArgument(number).getType());
+  }
+
+  mlir::LogicalResult emitBlock(mlir::Block &block);
+  void fail(mlir::Operation *op, llvm::StringRef what);
+  bool failed() const { return hasFailed; }
+
+  llvm::IRBuilder<> builder;
+  const KernelPlan &plan;
+  const HostFeatures &host;
+  const backends::CompileOptions &options;
+  backends::KernelImage &image;
+
+private:
+  mlir::LogicalResult emitStep(const Step &step);
+  mlir::LogicalResult emitScalar(mlir::Operation *op);
+  mlir::LogicalResult emitFor(mlir::scf::ForOp op);
+  mlir::LogicalResult emitIf(mlir::scf::IfOp op);
+  mlir::LogicalResult emitWhile(mlir::scf::WhileOp op);
+  mlir::LogicalResult emitDotStep(tile::DotOp op);
+  void emitDotHere(const DotShape &shape, llvm::Value *lhs, llvm::Value *rhs, llvm::Value *acc);
+  void roundBuffer(TileBuffer *buffer, NarrowFloat kind);
+  mlir::LogicalResult emitScan(tile::ScanOp op);
+  mlir::LogicalResult emitAtomic(mlir::Operation *op);
+  mlir::LogicalResult emitPrint(tile::PrintOp op);
+  mlir::LogicalResult emitAssert(tile::AssertOp op);
+  /// The terminator's tile operands into `targets` (null: not a tile), scalars into the result.
+  llvm::SmallVector<llvm::Value *, 4> emitYield(mlir::ValueRange values,
+                                                llvm::ArrayRef<TileBuffer *> targets,
+                                                mlir::ValueRange overwritten);
+  void writeTile(mlir::Value value, TileBuffer *target);
+  /// A buffer that holds `value` in elements of `element`, made by a nest if there is none.
+  TileBuffer *operandBuffer(mlir::Value value, llvm::Type *element);
+  llvm::Value *callField(uint64_t offset, llvm::Type *type, const llvm::Twine &name);
+  llvm::Value *programIndex(int axis);
+  llvm::Value *atomicRmw(tile::AtomicRmwOp op, llvm::Value *address, llvm::Value *value);
+  llvm::Value *atomicCas(tile::AtomicCasOp op, llvm::Value *address, llvm::Value *expected,
+                         llvm::Value *desired);
+  llvm::FastMathFlags fastMathOf(mlir::Operation *op);
+  llvm::Value *emitIntegerDivision(mlir::Operation *op, llvm::Value *lhs, llvm::Value *rhs,
+                                   bool isSigned, bool wantsRemainder);
+
+  mlir::func::FuncOp function;
+  std::unique_ptr<llvm::Module> module;
+  llvm::Function *kernel = nullptr;
+  llvm::Value *call = nullptr, *scratch = nullptr, *program = nullptr;
+  llvm::Value *programs[3] = {}, *gridExtents[3] = {};
+  llvm::Instruction *entryEnd = nullptr;
+  llvm::BasicBlock *trapExit = nullptr;
+  llvm::DenseMap<mlir::Value, llvm::Value *> scalars;
+  llvm::DenseMap<mlir::Value, TileBuffer *> buffers;
+  std::vector<std::unique_ptr<TileBuffer>> ownedBuffers;
+  llvm::DenseMap<mlir::Value, TileBuffer *> denseConstants;
+  int64_t frameBytes = 0, framePeak = 0;
+  llvm::MDNode *scopeLists[2] = {};
+  bool hasFailed = false;
+
+public:
+  TileBuffer *denseConstant(mlir::Value value, mlir::DenseElementsAttr elements);
+};
+
+} // namespace sectile::cpu

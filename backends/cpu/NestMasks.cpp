@@ -1,0 +1,152 @@
+// Prefix masks: a mask `col < n` holds for the first n - col(0) positions of a row and for no
+// other. Up to the least such bound of a nest's accesses the vector loop needs no mask at all.
+#include "backends/cpu/NestEmitter.h"
+
+using namespace mlir;
+using namespace sectile::tile;
+
+namespace sectile::cpu {
+
+/// Leading positions along the vector dimension where `mask` holds, as an i64 in [0, extent]; null
+/// when the mask is not of that form. `at` starts at position 0.
+llvm::Value *NestEmitter::prefixCount(Value mask, const Coordinate &at) {
+  llvm::Value *extent = kernel.index(nest.shape[vectorDimension]);
+  auto uniform = [&](llvm::Value *condition) -> llvm::Value * {
+    return emitAt(levelOf(condition),
+                  [&] { return builder.CreateSelect(condition, extent, kernel.index(0)); });
+  };
+  if (laneStep(mask, at) == 0) {
+    Coordinate first(at);
+    for (LaneIndex &index : first) {
+      if (index.vector)
+        return nullptr;
+      index.step = 0;
+    }
+    return uniform(evaluate(mask, first));
+  }
+  Operation *op = mask.getDefiningOp();
+  if (!op)
+    return nullptr;
+  if (isa<BroadcastOp, ExpandDimsOp, TransposeOp>(op))
+    return prefixCount(op->getOperand(0), sourceCoordinate(op, 0, at));
+  if (isa<arith::AndIOp>(op)) {
+    llvm::Value *lhs = prefixCount(op->getOperand(0), at);
+    llvm::Value *rhs = lhs ? prefixCount(op->getOperand(1), at) : nullptr;
+    if (!rhs)
+      return nullptr;
+    return emitAt(std::max(levelOf(lhs), levelOf(rhs)),
+                  [&] { return builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, lhs, rhs); });
+  }
+  auto cmp = dyn_cast<arith::CmpIOp>(op);
+  if (!cmp)
+    return nullptr;
+  using P = arith::CmpIPredicate;
+  Value moving = cmp.getLhs(), limit = cmp.getRhs();
+  P predicate = cmp.getPredicate();
+  if (predicate == P::sgt || predicate == P::sge || predicate == P::ugt || predicate == P::uge) {
+    std::swap(moving, limit);
+    predicate = predicate == P::sgt   ? P::slt
+                : predicate == P::sge ? P::sle
+                : predicate == P::ugt ? P::ult
+                                      : P::ule;
+  }
+  bool isSigned = predicate == P::slt || predicate == P::sle;
+  bool isUnsigned = predicate == P::ult || predicate == P::ule;
+  if ((!isSigned && !isUnsigned) || laneStep(moving, at) != 1 || laneStep(limit, at) != 0)
+    return nullptr;
+  Coordinate first(at);
+  for (LaneIndex &index : first)
+    index.step = 0;
+  llvm::Value *start = evaluate(moving, first), *end = evaluate(limit, first);
+  if (start->getType()->getScalarSizeInBits() > 64)
+    return nullptr;
+  return emitAt(std::max(levelOf(start), levelOf(end)), [&] {
+    llvm::Type *wide = builder.getInt64Ty();
+    llvm::Value *from =
+        isSigned ? builder.CreateSExt(start, wide) : builder.CreateZExt(start, wide);
+    llvm::Value *to = isSigned ? builder.CreateSExt(end, wide) : builder.CreateZExt(end, wide);
+    if (predicate == P::sle || predicate == P::ule)
+      to = builder.CreateAdd(to, kernel.index(1));
+    llvm::Value *count = builder.CreateSub(to, from);
+    count = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, kernel.index(0));
+    return builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, count, extent);
+  });
+}
+
+llvm::Value *NestEmitter::findPrefixBound() {
+  if (lanes == 1)
+    return nullptr;
+  Coordinate start = current;
+  llvm::Value *unknown = nullptr;
+  if (innerDimension) {
+    // Not known before the loop inside: whatever depends on it is no bound.
+    unknown = builder.CreateFreeze(llvm::PoisonValue::get(builder.getInt64Ty()));
+    levels[unknown] = 1u << 20;
+    start[*innerDimension] = {unknown};
+  }
+  constexpr unsigned kUnknownLevel = 1u << 20;
+
+  // Masks of accesses, with the coordinates they are read at. A mask reached in two ways, or
+  // through ops that reorder elements, is left alone.
+  SmallVector<std::pair<Value, Coordinate>> masks;
+  llvm::DenseMap<Value, Coordinate> seenAt;
+  llvm::DenseSet<Value> ambiguous, done;
+  auto visit = [&](auto &self, Value value, const Coordinate &at, bool isMask,
+                   bool isReordered) -> void {
+    Operation *op = value.getDefiningOp();
+    if (!op || !isa<RankedTensorType>(value.getType()))
+      return;
+    if (kernel.buffer(value) && !keptHere.contains(value))
+      return;
+    if (elementTypeOf(value.getType()).isInteger(1)) {
+      auto [known, isNew] = seenAt.try_emplace(value, at);
+      if (isReordered || (!isNew && known->second != at))
+        ambiguous.insert(value);
+      if (isMask && isNew)
+        masks.push_back({value, at});
+    }
+    if (!isMask && !done.insert(value).second)
+      return;
+    if (auto load = dyn_cast<LoadOp>(op)) {
+      if (load.getMask())
+        self(self, load.getMask(), at, true, isReordered);
+      self(self, load.getPtr(), at, false, isReordered);
+      if (load.getOther())
+        self(self, load.getOther(), at, false, isReordered);
+      return;
+    }
+    if (isa<BroadcastOp, ExpandDimsOp, TransposeOp>(op)) {
+      self(self, op->getOperand(0), sourceCoordinate(op, 0, at), isMask, isReordered);
+      return;
+    }
+    bool reorders = isa<ReshapeOp, FlipOp, SplitOp, JoinOp, CatOp, GatherOp>(op);
+    bool passesMask = isMask && isa<arith::AndIOp>(op);
+    for (Value operand : op->getOperands())
+      self(self, operand, at, passesMask, isReordered || reorders);
+  };
+  for (const Root &root : nest.roots) {
+    if (!root.op) {
+      visit(visit, root.value, start, false, false);
+      continue;
+    }
+    auto store = dyn_cast<StoreOp>(root.op);
+    for (Value operand : root.op->getOperands())
+      visit(visit, operand, start, store && operand == store.getMask(), false);
+  }
+
+  llvm::Value *bound = nullptr;
+  for (auto &[mask, at] : masks) {
+    if (ambiguous.contains(mask) || (kernel.buffer(mask) && !keptHere.contains(mask)))
+      continue;
+    llvm::Value *count = prefixCount(mask, at);
+    if (!count || levelOf(count) >= kUnknownLevel)
+      continue;
+    assumed.insert(mask);
+    bound = !bound ? count : emitAt(std::max(levelOf(bound), levelOf(count)), [&, known = bound] {
+      return builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, known, count);
+    });
+  }
+  return bound;
+}
+
+} // namespace sectile::cpu
