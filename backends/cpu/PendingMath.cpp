@@ -1,88 +1,9 @@
-// Plain versions of number conversion and matrix product for as long as NumberConversion.cpp and
-// DotKernel.cpp are not there: weak, so theirs win.
+// A plain matrix product for as long as DotKernel.cpp is not there: weak, so that one wins.
 #include "backends/cpu/DotKernel.h"
-#include "backends/cpu/NumberConversion.h"
-
-#include "mlir/IR/BuiltinTypes.h"
 
 #define SECTILE_WEAK __attribute__((weak))
 
 namespace sectile::cpu {
-namespace {
-
-llvm::Type *like(llvm::Value *value, llvm::Type *element) {
-  auto *vector = llvm::dyn_cast<llvm::VectorType>(value->getType());
-  return vector ? llvm::VectorType::get(element, vector->getElementCount()) : element;
-}
-
-} // namespace
-
-SECTILE_WEAK std::optional<NarrowFloat> narrowFloatOf(mlir::Type type) {
-  if (type.isF16())
-    return NarrowFloat::F16;
-  if (type.isBF16())
-    return NarrowFloat::BF16;
-  return std::nullopt;
-}
-SECTILE_WEAK unsigned narrowFloatBits(NarrowFloat) {
-  return 16;
-}
-
-SECTILE_WEAK llvm::Value *emitWiden(llvm::IRBuilderBase &builder, const HostFeatures &,
-                                    llvm::Value *bits, NarrowFloat kind) {
-  if (kind == NarrowFloat::F16)
-    return builder.CreateFPExt(builder.CreateBitCast(bits, like(bits, builder.getHalfTy())),
-                               like(bits, builder.getFloatTy()));
-  llvm::Value *wide =
-      builder.CreateShl(builder.CreateZExt(bits, like(bits, builder.getInt32Ty())), 16);
-  return builder.CreateBitCast(wide, like(bits, builder.getFloatTy()));
-}
-
-SECTILE_WEAK llvm::Value *emitNarrow(llvm::IRBuilderBase &builder, const HostFeatures &,
-                                     llvm::Value *value, NarrowFloat kind, FloatRounding) {
-  llvm::Type *bits = like(value, builder.getInt16Ty());
-  if (kind == NarrowFloat::F16)
-    return builder.CreateBitCast(builder.CreateFPTrunc(value, like(value, builder.getHalfTy())),
-                                 bits);
-  llvm::Type *word = like(value, builder.getInt32Ty());
-  llvm::Value *number = builder.CreateBitCast(value, word);
-  llvm::Value *odd = builder.CreateAnd(builder.CreateLShr(number, 16), 1);
-  llvm::Value *rounded =
-      builder.CreateAdd(builder.CreateAdd(number, odd), llvm::ConstantInt::get(word, 0x7fff));
-  llvm::Value *isNan = builder.CreateFCmpUNO(value, value);
-  rounded = builder.CreateSelect(isNan, llvm::ConstantInt::get(word, 0x7fc00000), rounded);
-  return builder.CreateTrunc(builder.CreateLShr(rounded, 16), bits);
-}
-
-SECTILE_WEAK llvm::Value *emitRound(llvm::IRBuilderBase &builder, const HostFeatures &host,
-                                    llvm::Value *value, NarrowFloat kind, FloatRounding rounding) {
-  return emitWiden(builder, host, emitNarrow(builder, host, value, kind, rounding), kind);
-}
-
-SECTILE_WEAK llvm::Value *emitTruncateDouble(llvm::IRBuilderBase &builder, const HostFeatures &,
-                                             llvm::Value *value, FloatRounding) {
-  return builder.CreateFPTrunc(value, like(value, builder.getFloatTy()));
-}
-
-SECTILE_WEAK llvm::Value *emitFloatToInt(llvm::IRBuilderBase &builder, const HostFeatures &,
-                                         llvm::Value *value, llvm::Type *integer, bool isSigned) {
-  return builder.CreateIntrinsic(isSigned ? llvm::Intrinsic::fptosi_sat
-                                          : llvm::Intrinsic::fptoui_sat,
-                                 {like(value, integer), value->getType()}, {value});
-}
-
-SECTILE_WEAK llvm::Value *emitIntToFloat(llvm::IRBuilderBase &builder, const HostFeatures &,
-                                         llvm::Value *value, llvm::Type *type, bool isSigned) {
-  return isSigned ? builder.CreateSIToFP(value, like(value, type))
-                  : builder.CreateUIToFP(value, like(value, type));
-}
-
-SECTILE_WEAK llvm::Value *emitIntToNarrow(llvm::IRBuilderBase &builder, const HostFeatures &host,
-                                          llvm::Value *value, NarrowFloat kind, bool isSigned) {
-  llvm::Value *wide = emitIntToFloat(builder, host, value, builder.getFloatTy(), isSigned);
-  return emitRound(builder, host, wide, kind, FloatRounding::NearestEven);
-}
-
 SECTILE_WEAK void emitDot(llvm::IRBuilderBase &builder, const HostFeatures &, const DotShape &shape,
                           llvm::Value *lhs, llvm::Value *rhs, llvm::Value *acc) {
   llvm::LLVMContext &context = builder.getContext();

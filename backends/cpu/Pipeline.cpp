@@ -1,4 +1,5 @@
-// The way of a kernel through the CPU back end, from tile IR to a loadable image.
+// The way of a kernel through the CPU back end, from optimised tile IR (optimizer/Pipeline.h) to a
+// loadable image.
 #include "backends/cpu/CpuBackend.h"
 #include "backends/cpu/EmitObject.h"
 #include "backends/cpu/HostAbi.h"
@@ -6,8 +7,6 @@
 #include "backends/cpu/KernelEmitter.h"
 #include "backends/cpu/KernelPlan.h"
 #include "backends/cpu/LinkSharedObject.h"
-
-#include "llvm/ADT/ScopeExit.h"
 
 #include <chrono>
 
@@ -30,7 +29,8 @@ private:
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 };
 
-std::string printed(llvm::Module &module) {
+template <typename Module>
+std::string printed(Module &module) {
   std::string text;
   llvm::raw_string_ostream(text) << module;
   return text;

@@ -1,5 +1,7 @@
 #include "HostKernelHarness.h"
 
+#include "optimizer/Pipeline.h"
+
 #include "mlir/Parser/Parser.h"
 
 #include <dlfcn.h>
@@ -19,6 +21,8 @@ HostKernelUnderTest::HostKernelUnderTest(llvm::StringRef tileText, backends::Com
   });
   auto module = mlir::parseSourceString<mlir::ModuleOp>(tileText, &context);
   if (!module)
+    return;
+  if (mlir::failed(optimizer::optimize(*module)))
     return;
   auto backend = backends::createBackend("cpu");
   auto made = backend->compile(*module, {options, std::move(observe), std::move(time)});
