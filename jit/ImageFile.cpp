@@ -134,6 +134,11 @@ void visit(auto &stream, Is<RecordedDependency> auto &dependency) {
   stream.field(dependency.name);
   stream.field(dependency.value);
 }
+// A new field must be written and read, and kFormatVersion raised.
+#if defined(__x86_64__) && defined(__GLIBCXX__)
+static_assert(sizeof(backends::KernelImage) == 336 && sizeof(backends::TrapSite) == 152 &&
+              sizeof(backends::KernelArgument) == 48 && sizeof(backends::PrintSite) == 64);
+#endif
 void visit(auto &stream, Is<backends::KernelImage> auto &image) {
   stream.field(image.kernelName);
   stream.field(image.backend);

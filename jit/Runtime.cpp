@@ -326,16 +326,20 @@ KernelResult Runtime::State::find(const KernelRequest &request, const std::strin
 std::shared_ptr<const Kernel> Runtime::State::findIr(const std::string &key,
                                                      const KeyContext &context,
                                                      backends::Driver &driver) {
+  // The digest leaves out places in the source, which errors of checked kernels name.
+  auto namesPlaces = [](const backends::KernelImage &image) { return !image.trapSites.empty(); };
   {
     std::lock_guard lock(mutex);
     if (auto found = memory.find(key); found != memory.end())
-      return found->second.kernel;
+      return namesPlaces(found->second.kernel->image()) ? nullptr : found->second.kernel;
   }
   if (!readsDisk)
     return nullptr;
   DiskCache::Found found = disk.load(key, context.buildId, context.hostFingerprint);
+  if (!found.entry || namesPlaces(found.entry->image))
+    return nullptr;
   Status status;
-  return found.entry ? load(std::move(found.entry->image), driver, status) : nullptr;
+  return load(std::move(found.entry->image), driver, status);
 }
 
 /// `key` is empty when the source has no digest.
