@@ -1,0 +1,152 @@
+// Matrix products of every awkward extent against long double, with canaries around acc.
+#include "backends/cpu/DotKernel.h"
+
+#include "HostCode.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <random>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace sectile;
+using namespace sectile::testing;
+using cpu::DotShape;
+
+namespace {
+
+struct Extents {
+  int64_t m, n, k, lhsPad = 0, rhsPad = 0, accPad = 0;
+  bool isDynamic = false;
+};
+
+std::unique_ptr<HostCode> compileDot(const cpu::HostFeatures &host, Element element,
+                                     const Extents &e) {
+  return std::make_unique<HostCode>(host, 4, [&](llvm::IRBuilder<> &b, llvm::Function &f) {
+    DotShape shape{e.m, e.n, e.k, elementType(b.getContext(), element)};
+    shape.lhsStride = e.k + e.lhsPad;
+    shape.rhsStride = e.n + e.rhsPad;
+    shape.accStride = e.n + e.accPad;
+    if (e.isDynamic)
+      shape.lhsRowStride = f.getArg(3);
+    cpu::emitDot(b, host, shape, f.getArg(0), f.getArg(1), f.getArg(2));
+    b.CreateRetVoid();
+  });
+}
+
+/// Memory that ends where a page may not be touched.
+class Guarded {
+public:
+  explicit Guarded(size_t bytes) : pages((bytes + 4095) / 4096 * 4096) {
+    base = static_cast<char *>(
+        mmap(nullptr, pages + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    mprotect(base + pages, 4096, PROT_NONE);
+    begin = base + pages - bytes;
+  }
+  ~Guarded() { munmap(base, pages + 4096); }
+  Guarded(const Guarded &) = delete;
+  template <typename T>
+  T *as() const {
+    return reinterpret_cast<T *>(begin);
+  }
+
+private:
+  size_t pages;
+  char *base, *begin;
+};
+
+template <typename T>
+void check(const cpu::HostFeatures &host, Element element, const Extents &e) {
+  SCOPED_TRACE(levelName(host) + " " + std::to_string(e.m) + "x" + std::to_string(e.n) + "x" +
+               std::to_string(e.k));
+  auto code = compileDot(host, element, e);
+  ASSERT_EQ(code->error(), "");
+  int64_t lda = e.k + e.lhsPad, ldb = e.n + e.rhsPad, ldc = e.n + e.accPad;
+  size_t lhsCount = (e.m - 1) * lda + e.k, rhsCount = (e.k - 1) * ldb + e.n;
+  size_t accCount = (e.m - 1) * ldc + e.n;
+  Guarded lhs(lhsCount * sizeof(T)), rhs(rhsCount * sizeof(T) + cpu::dotPaddingBytes(host));
+  Guarded acc(accCount * sizeof(T));
+  std::mt19937_64 random(1);
+  auto draw = [&]() -> T {
+    if constexpr (std::is_integral_v<T>)
+      return T(random());
+    else
+      return std::uniform_real_distribution<T>(-1, 1)(random);
+  };
+  for (size_t i = 0; i < lhsCount; ++i)
+    lhs.as<T>()[i] = draw();
+  for (size_t i = 0; i < rhsCount; ++i)
+    rhs.as<T>()[i] = draw();
+  for (size_t i = 0; i < accCount; ++i)
+    acc.as<T>()[i] = draw();
+  std::vector<T> before(acc.as<T>(), acc.as<T>() + accCount);
+  (*code)(lhs.as<T>(), rhs.as<T>(), acc.as<T>(), lda);
+  for (int64_t i = 0; i < e.m; ++i)
+    for (int64_t j = 0; j < ldc && i * ldc + j < int64_t(accCount); ++j) {
+      T actual = acc.as<T>()[i * ldc + j], start = before[i * ldc + j];
+      if (j >= e.n) {
+        ASSERT_EQ(actual, start) << "between rows, at " << i << ", " << j;
+        continue;
+      }
+      if constexpr (std::is_integral_v<T>) {
+        std::make_unsigned_t<T> sum = start;
+        for (int64_t k = 0; k < e.k; ++k)
+          sum += std::make_unsigned_t<T>(lhs.as<T>()[i * lda + k]) *
+                 std::make_unsigned_t<T>(rhs.as<T>()[k * ldb + j]);
+        ASSERT_EQ(actual, T(sum)) << "at " << i << ", " << j;
+      } else {
+        long double sum = start;
+        for (int64_t k = 0; k < e.k; ++k)
+          sum += (long double)lhs.as<T>()[i * lda + k] * rhs.as<T>()[k * ldb + j];
+        double bound = double(e.k + 1) * std::numeric_limits<T>::epsilon();
+        ASSERT_NEAR(actual, double(sum), bound) << "at " << i << ", " << j;
+      }
+    }
+}
+
+const Extents extents[] = {
+    {1, 1, 1},
+    {1, 16, 1},
+    {2, 3, 5},
+    {6, 64, 64},
+    {7, 65, 9},
+    {13, 31, 33},
+    {16, 16, 16},
+    {33, 80, 17},
+    {64, 64, 64},
+    {5, 127, 4},
+    {25, 100, 3},
+    {3, 200, 8},
+    {40, 48, 12},
+    {17, 33, 129},
+    {9, 24, 7, 3, 5, 2},
+    {20, 70, 10, 1, 6, 9, true},
+    {8, 16, 40, 0, 0, 0, true},
+};
+
+TEST(DotKernel, f32) {
+  for (const cpu::HostFeatures &host : runnableLevels())
+    for (const Extents &e : extents)
+      check<float>(host, Element::F32, e);
+}
+
+TEST(DotKernel, f64_and_integers) {
+  for (const cpu::HostFeatures &host : runnableLevels())
+    for (const Extents &e :
+         {extents[2], extents[4], extents[7], extents[13], extents[14], extents[15]}) {
+      check<double>(host, Element::F64, e);
+      check<int32_t>(host, Element::I32, e);
+      check<int64_t>(host, Element::I64, e);
+    }
+}
+
+// A handful of loops, whatever the extents.
+TEST(DotKernel, code_does_not_grow_with_extents) {
+  cpu::HostFeatures host = runnableLevels().back();
+  size_t small = compileDot(host, Element::F32, {50, 200, 64})->objectBytes;
+  size_t large = compileDot(host, Element::F32, {500, 2000, 1030})->objectBytes;
+  EXPECT_LT(large, 2 * small);
+  EXPECT_LT(large, 60000u);
+}
+
+} // namespace
