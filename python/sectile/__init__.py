@@ -15,10 +15,9 @@ Importing this module loads nothing else; each name is imported when it is first
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 __version__ = "0.1.0"
 
+TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from . import compiler, errors, knobs, language, runtime, testing
     from .compiler import compile

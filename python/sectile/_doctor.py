@@ -19,7 +19,8 @@ def _line(what: str, finding: str) -> None:
 
 
 def _processor() -> tuple[str, list[str]]:
-    name, flags = platform.machine(), set()
+    name = platform.machine()
+    flags: set[str] = set()
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
             for line in file:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
@@ -227,9 +227,9 @@ class Mark:
         if bench.plot_name and (show_plots or save_path):
             self._plot(bench, rows, show_plots, save_path)
         unit = f" ({bench.ylabel})" if bench.ylabel else ""
-        header = [*bench.x_names, *(f"{name}{unit}" for name in bench.line_names)]
+        header: list[str] = [*bench.x_names, *(f"{name}{unit}" for name in bench.line_names)]
         first = len(bench.x_names)
-        table = [[*row[:first], *row[first::3]] for row in rows]
+        table: list[list[Any]] = [[*row[:first], *row[first::3]] for row in rows]
         if print_data:
             print(bench.plot_name + ":")
             print(_format_table(header, table))
@@ -237,7 +237,8 @@ class Mark:
             with open(
                 os.path.join(save_path, f"{bench.plot_name}.csv"), "w", encoding="utf-8"
             ) as file:
-                file.write("\n".join(",".join(map(str, row)) for row in [header, *table]) + "\n")
+                for cells in [header, *table]:
+                    file.write(",".join(str(cell) for cell in cells) + "\n")
         try:
             import pandas
         except ImportError:
@@ -255,8 +256,10 @@ class Mark:
             return_df: return the tables: pandas data frames, or without pandas lists of dictionaries.
             kwargs: further arguments of the function.
         """
-        several = isinstance(self.benchmarks, (list, tuple))
-        benchmarks = list(self.benchmarks) if several else [self.benchmarks]
+        several = not isinstance(self.benchmarks, Benchmark)
+        benchmarks = (
+            [self.benchmarks] if isinstance(self.benchmarks, Benchmark) else list(self.benchmarks)
+        )
         tables = [self._run_one(b, show_plots, print_data, save_path, **kwargs) for b in benchmarks]
         if return_df:
             return tables if several else tables[0]

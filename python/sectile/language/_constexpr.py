@@ -102,7 +102,7 @@ def _define_operators() -> None:
 
 _hash = constexpr.__hash__
 _define_operators()
-constexpr.__hash__ = _hash
+constexpr.__hash__ = _hash  # type: ignore[method-assign]
 
 
 class const:

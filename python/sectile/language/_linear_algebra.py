@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ._builtin import builtin
 from ._dtypes import float32
 
+TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from ._dtypes import dtype as Dtype
     from ._tensor import tensor

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ._builtin import builtin
 
+TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from ._tensor import tensor
 

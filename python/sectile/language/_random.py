@@ -5,10 +5,9 @@ Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ._builtin import builtin
 
+TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from ._tensor import tensor
 

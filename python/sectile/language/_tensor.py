@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from ._dtypes import block_type
     from ._dtypes import dtype as Dtype

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from .autotuner import Autotuner, Config, Heuristics, autotune, heuristics
     from .jit import JITFunction, KernelInterface, MockTensor, TensorWrapper, jit, reinterpret

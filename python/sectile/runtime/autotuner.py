@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import os
 import time
-from typing import TYPE_CHECKING
 
 from ..errors import CompilationError, OutOfResources
 from .jit import KernelInterface
 
+TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
@@ -111,7 +111,7 @@ class Autotuner(KernelInterface):
         restore_value: list[str] | None = None,
         pre_hook: Callable | None = None,
         post_hook: Callable | None = None,
-        prune_configs_by: dict[str, Callable] | None = None,
+        prune_configs_by: dict[str, Any] | None = None,
         warmup: int | None = None,
         rep: int | None = None,
         do_bench: Callable | None = None,
@@ -119,7 +119,7 @@ class Autotuner(KernelInterface):
     ) -> None:
         self.fn = fn
         self.base_fn = fn
-        while hasattr(self.base_fn, "fn") and isinstance(self.base_fn, KernelInterface):
+        while isinstance(self.base_fn, (Autotuner, Heuristics)):
             self.base_fn = self.base_fn.fn
         self.arg_names = list(arg_names)
         self.configs = list(configs) or [Config({})]
@@ -228,10 +228,9 @@ class Autotuner(KernelInterface):
             config = self.configs[0]
         else:
             key = self._key(arguments)
-            config = self.cache.get(key)
-            if config is None:
-                config = self._stored(key) or self._tune(key, arguments, args, grid, kwargs)
-                self.cache[key] = config
+            known = self.cache.get(key)
+            config = known or self._stored(key) or self._tune(key, arguments, args, grid, kwargs)
+            self.cache[key] = config
         self.best_config = config
         if config.pre_hook and not warmup:
             config.pre_hook({**arguments, **kwargs, **config.all_kwargs()})
@@ -304,7 +303,7 @@ class Autotuner(KernelInterface):
 def autotune(
     configs: list[Config],
     key: list[str],
-    prune_configs_by: dict[str, Callable] | None = None,
+    prune_configs_by: dict[str, Any] | None = None,
     reset_to_zero: list[str] | None = None,
     restore_value: list[str] | None = None,
     pre_hook: Callable | None = None,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from types import FunctionType
-from typing import TYPE_CHECKING
 
 from .. import _native
 
+TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
@@ -40,10 +40,15 @@ class KernelParam:
         has_default, default: of the Python function.
     """
 
-    __slots__ = (
-        "name", "num", "is_constexpr", "annotation", "do_not_specialize",
-        "do_not_specialize_on_alignment", "has_default", "default", "is_keyword_only",
-    )  # fmt: skip
+    name: str
+    num: int
+    is_constexpr: bool
+    annotation: str | None
+    do_not_specialize: bool
+    do_not_specialize_on_alignment: bool
+    has_default: bool
+    default: Any
+    is_keyword_only: bool
 
     def __repr__(self) -> str:
         return f"KernelParam({self.num}, {self.name!r}{', constexpr' if self.is_constexpr else ''})"
@@ -131,10 +136,10 @@ class JITFunction(_native.KernelBase, KernelInterface):
         launch_metadata: Callable | None = None,
     ) -> None:
         if isinstance(fn, JITFunction):
-            fn = fn.fn
+            fn = fn.fn  # a second kernel from the same text
         if not isinstance(fn, FunctionType):
             raise TypeError(f"jit: expected a Python function, got a {type(fn).__name__}")
-        self.fn = fn
+        self.fn: FunctionType = fn
         self.version = version
         self.debug = debug
         self.noinline = noinline
@@ -149,7 +154,7 @@ class JITFunction(_native.KernelBase, KernelInterface):
         self.__doc__ = fn.__doc__
         self.__module__ = fn.__module__
         self.__wrapped__ = fn
-        self._params: list[KernelParam] | None = None
+        self._params: list[KernelParam] = []
         self._parameter_error: TypeError | None = None
         try:
             self._params = _parameters(
@@ -157,7 +162,7 @@ class JITFunction(_native.KernelBase, KernelInterface):
             )
         except TypeError as error:  # a helper may have *args; launching it is what fails
             self._parameter_error = error
-        parameters = self._params or []
+        parameters = self._params
         self._configure(
             fn.__name__,
             [

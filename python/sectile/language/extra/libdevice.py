@@ -91,7 +91,7 @@ umulhi       umulhi       x,y  upper half of the unsigned product
 
 def _define(name: str, operation_name: str, parameters: list[str], text: str):
     # exec gives help() and inspect.signature() the real parameter names.
-    scope: dict[str, object] = {"__name__": __name__}
+    scope: dict = {"__name__": __name__}
     exec(f"def {name}({', '.join(parameters)}): ...", scope)
     stub = scope[name]
     stub.__doc__ = (
