@@ -30,15 +30,26 @@ std::optional<std::string> textAttribute(py::handle object, const char *name) {
   return text.cast<std::string>();
 }
 
+/// A list may hold itself: that ends as Python's RecursionError.
+struct SequenceGuard {
+  SequenceGuard() {
+    if (Py_EnterRecursiveCall(" while reading a constant"))
+      throw py::error_already_set();
+  }
+  ~SequenceGuard() { Py_LeaveRecursiveCall(); }
+};
+
 /// Whether a kernel that reads this would bake a plain number in without the user having said so.
 bool holdsPlainNumber(py::handle value) {
   PyObject *object = value.ptr();
   if (PyBool_Check(object) || PyLong_Check(object) || PyFloat_Check(object))
     return true;
-  if (PyTuple_Check(object) || PyList_Check(object))
-    for (py::handle item : value)
-      if (holdsPlainNumber(item))
-        return true;
+  if (!PyTuple_Check(object) && !PyList_Check(object))
+    return false;
+  SequenceGuard guard;
+  for (py::handle item : value)
+    if (holdsPlainNumber(item))
+      return true;
   return false;
 }
 
@@ -88,13 +99,10 @@ Constant PythonEnvironment::constantOf(py::handle object) {
   } else if (PyUnicode_Check(raw)) {
     return {object.cast<std::string>()};
   } else if (PyTuple_Check(raw) || PyList_Check(raw)) {
-    // A list may hold itself.
-    if (Py_EnterRecursiveCall(" while reading a constant"))
-      throw py::error_already_set();
+    SequenceGuard guard;
     std::vector<Constant> items;
     for (py::handle item : object)
       items.push_back(constantOf(item));
-    Py_LeaveRecursiveCall();
     return Constant::tuple(std::move(items));
   } else if (PyModule_Check(raw)) {
     return {lang::ObjectRef{keep(object), "module"}};

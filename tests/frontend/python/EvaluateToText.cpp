@@ -30,7 +30,7 @@ EvaluationText evaluateToText(const python::ast::Function &kernel,
   if (mlir::failed(mlir::verify(*evaluated.module)) && result.verifierError.empty())
     result.verifierError = "verification failed";
   mlir::OpPrintingFlags flags;
-  flags.enableDebugInfo(withLocations, withLocations);
+  flags.enableDebugInfo(withLocations, /*prettyForm=*/false);
   llvm::raw_string_ostream stream(result.ir);
   evaluated.module->print(stream, flags);
   return result;
