@@ -185,17 +185,19 @@ private:
     jit::KernelRequest request;
     request.sourceDigest = sourceDigest();
     request.signature = state->specializer.signature(values);
+    jit::Runtime &runtime = jit::Runtime::instance();
+    request.options = runtime.defaultOptions(); // what the environment asks for
     request.options.warpCount = options.num_warps;
     request.options.stageCount = options.num_stages;
-    request.options.checkBounds = options.check_bounds;
-    request.options.debug = options.debug;
+    request.options.checkBounds |= options.check_bounds;
+    request.options.debug |= options.debug;
     request.options.enableFpFusion = options.enable_fp_fusion;
     request.makeCompileRequest = [&](jit::CompileRequest &compile) {
       compile.trace = traceFunction(thrown);
       compile.where = state->where;
       return jit::Status();
     };
-    jit::KernelResult result = jit::Runtime::instance().getKernel(request);
+    jit::KernelResult result = runtime.getKernel(request);
     if (thrown)
       std::rethrow_exception(thrown);
     if (!result.kernel)

@@ -1,0 +1,220 @@
+//===-- LaunchTest.cpp - kernels written in C++, run on this machine ----------------------===//
+// A program of its own, as a user's is: the public headers, libsectile.so, no Python.
+#include <cmath>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <random>
+#include <sectile/sectile.h>
+
+using namespace sectile;
+using testing::HasSubstr;
+
+namespace {
+
+std::vector<float> randomNumbers(size_t count) {
+  std::mt19937 generator(7);
+  std::normal_distribution<float> normal;
+  std::vector<float> numbers(count);
+  for (float &number : numbers)
+    number = normal(generator);
+  return numbers;
+}
+
+const auto add =
+    kernel("add", {"x", "y", "out", "count", "BLOCK"},
+           [](Ptr<const f32> x, Ptr<const f32> y, Ptr<f32> out, i32 count, Const<int> BLOCK) {
+             auto index = program_id(0) * BLOCK + arange(0, BLOCK);
+             auto inside = index < count;
+             store(out + index, load(x + index, inside) + load(y + index, inside), inside);
+           });
+
+TEST(CppLaunch, VectorAdd) {
+  for (int count : {1, 7, 1000, 4096, 10'001}) {
+    auto x = randomNumbers(count), y = randomNumbers(count);
+    std::vector<float> out(count + 1, -1.0f);
+    add.launch({cdiv(count, 256)}, x, y.data(), std::span(out), count, Const{256});
+    for (int i = 0; i < count; ++i)
+      ASSERT_EQ(out[i], x[i] + y[i]) << "element " << i << " of " << count;
+    EXPECT_EQ(out[count], -1.0f) << "written beyond the end";
+  }
+}
+
+TEST(CppLaunch, Softmax) {
+  auto softmaxRows = kernel("softmax_rows", [](Ptr<f32> out, Ptr<const f32> in, i32 stride,
+                                               i32 columns, Const<int> BLOCK) {
+    auto row = program_id(0);
+    auto column = arange(0, BLOCK);
+    auto x = load(in + row * stride + column, column < columns, -inf);
+    auto e = exp(x - max(x, 0));
+    store(out + row * stride + column, e / sum(e, 0), column < columns);
+  });
+  const int rows = 33, columns = 781;
+  auto in = randomNumbers(rows * columns);
+  std::vector<float> out(in.size());
+  softmaxRows.launch({rows}, out, in, columns, columns, Const{1024});
+  for (int row = 0; row < rows; ++row) {
+    double total = 0;
+    for (int c = 0; c < columns; ++c)
+      total += std::exp(double(in[row * columns + c]));
+    for (int c = 0; c < columns; ++c)
+      ASSERT_NEAR(out[row * columns + c], std::exp(double(in[row * columns + c])) / total, 1e-7);
+  }
+}
+
+TEST(CppLaunch, LoopsAndBranches) {
+  // The number of steps of Collatz' sequence, and the greatest number on the way.
+  auto collatz = kernel("collatz", [](Ptr<i32> steps, Ptr<i32> peak) {
+    auto start = program_id(0) + 1;
+    auto [n, count, greatest] = while_(
+        std::tuple{start, 0, start}, [](auto n, auto, auto) { return n > 1; },
+        [](auto n, auto count, auto greatest) {
+          auto next = if_(n % 2 == 0, [&] { return n / 2; }, [&] { return 3 * n + 1; });
+          return std::tuple{next, count + 1, maximum(greatest, next)};
+        });
+    store(steps + program_id(0), count);
+    store(peak + program_id(0), greatest);
+  });
+  std::vector<int32_t> steps(100), peak(100);
+  collatz.launch({100}, steps, peak);
+  for (int start = 1; start <= 100; ++start) {
+    int n = start, count = 0, greatest = start;
+    for (; n > 1; ++count) {
+      n = n % 2 == 0 ? n / 2 : 3 * n + 1;
+      greatest = std::max(greatest, n);
+    }
+    EXPECT_EQ(steps[start - 1], count);
+    EXPECT_EQ(peak[start - 1], greatest);
+  }
+}
+
+TEST(CppLaunch, IntegersTruncate) {
+  auto divide = kernel("divide", [](Ptr<i32> out, i32 x, i32 y) {
+    store(out, x / y);
+    store(out + 1, x % y);
+  });
+  for (auto [x, y] : {std::pair{-7, 2}, std::pair{7, -2}, std::pair{-7, 1}, std::pair{1, -3}}) {
+    int32_t out[2] = {};
+    divide.launch({1}, out, x, y);
+    EXPECT_EQ(out[0], x / y);
+    EXPECT_EQ(out[1], x % y);
+  }
+}
+
+TEST(CppLaunch, CapturesAreReadWhenRecorded) {
+  for (int factor : {2, 3}) {
+    auto scale = kernel("scale", [factor](Ptr<f32> x) { store(x, load(x) * factor); });
+    float x[] = {5};
+    scale.launch({1}, x);
+    EXPECT_EQ(x[0], 5.0f * factor);
+  }
+}
+
+TEST(CppLaunch, NullPointersAreNone) {
+  auto copy = kernel("copy", [](Ptr<f32> out, Ptr<const f32> bias) {
+    store(out, bias.isNone() ? Value(f32(1.0f)) : load(bias));
+  });
+  float out[] = {0}, bias[] = {4};
+  copy.launch({1}, out, nullptr);
+  EXPECT_EQ(out[0], 1.0f);
+  copy.launch({1}, out, bias);
+  EXPECT_EQ(out[0], 4.0f);
+}
+
+TEST(CppLaunch, RecordedOncePerVariant) {
+  int recorded = 0;
+  auto counted = kernel("counted", [&recorded](Ptr<f32> out, i32 n, NoSpecialize<i32> m) {
+    ++recorded;
+    store(out, to<f32>(n + m));
+  });
+  alignas(16) float out[4] = {};
+  for (auto [n, m] : {std::pair{5, 5}, std::pair{7, 16}, std::pair{9, 1}})
+    counted.launch({1}, out, n, m);
+  EXPECT_EQ(recorded, 1);
+  counted.launch({1}, out, 16, 1); // divisible by 16
+  EXPECT_EQ(recorded, 2);
+  counted.launch({1}, out, 1, 1); // a constant
+  EXPECT_EQ(recorded, 3);
+  EXPECT_EQ(out[0], 2.0f);
+}
+
+TEST(CppLaunch, CompileShowsTheIr) {
+  std::vector<float> x(256);
+  CompiledKernel compiled = add.compile(x, x, x, 256, Const{256});
+  EXPECT_EQ(compiled.name(), "add");
+  EXPECT_THAT(compiled.stage("tile"), HasSubstr("tile.program_id 0"));
+  EXPECT_THAT(compiled.stage("tile"), HasSubstr("tile.name = \"count\""));
+}
+
+TEST(CppLaunch, KernelErrorsAreThrown) {
+  int line = 0;
+  auto wrong = kernel("wrong", [&line](Ptr<f32> out) {
+    line = __LINE__ + 1;
+    store(out + arange(0, 8), arange(0, 4));
+  });
+  float out[8];
+  try {
+    wrong.launch({1}, out);
+    FAIL() << "nothing was thrown";
+  } catch (const Error &error) {
+    EXPECT_EQ(error.kind(), Error::Kind::Kernel);
+    EXPECT_THAT(error.what(), HasSubstr("LaunchTest.cpp:" + std::to_string(line) + ":"));
+    EXPECT_THAT(error.what(), HasSubstr("in wrong"));
+  }
+}
+
+TEST(CppLaunch, ExceptionsOfTheKernelPassThrough) {
+  auto throwing = kernel("throwing", [line = 1](Ptr<f32> out) {
+    loop(range(load(bitcast<i32>(program_id(0)) * 0 + out) > 0),
+         [&](Value) { throw std::out_of_range("of my own"); });
+    (void)line;
+  });
+  auto plain = kernel("plain", [line = 1](Ptr<f32>) {
+    (void)line;
+    throw std::out_of_range("of my own");
+  });
+  float out[1];
+  EXPECT_THROW(plain.launch({1}, out), std::out_of_range);
+  EXPECT_ANY_THROW(throwing.launch({1}, out));
+}
+
+TEST(CppLaunch, BoundsAreChecked) {
+  std::vector<float> x(100), out(100, -1.0f);
+  auto checked = add.with({.check_bounds = true});
+  EXPECT_NO_THROW(checked.launch({1}, x, x, out, 100, Const{128}));
+  EXPECT_EQ(out[99], 0.0f);
+  try {
+    checked.launch({1}, x, x, out, 101, Const{128}); // one element too many
+    FAIL() << "nothing was thrown";
+  } catch (const Error &error) {
+    EXPECT_EQ(error.kind(), Error::Kind::Trap);
+    EXPECT_THAT(error.what(), HasSubstr("add"));
+    EXPECT_THAT(error.what(), HasSubstr("LaunchTest.cpp:"));
+  }
+}
+
+TEST(CppLaunch, AssertionsStopTheLaunch) {
+  auto positive =
+      kernel("positive", [](Ptr<const f32> x) { device_assert(load(x) > 0.0f, "x is positive"); });
+  float x[] = {-1};
+  EXPECT_NO_THROW(positive.launch({1}, x));
+  try {
+    positive.with({.debug = true}).launch({1}, x);
+    FAIL() << "nothing was thrown";
+  } catch (const Error &error) {
+    EXPECT_EQ(error.kind(), Error::Kind::Trap);
+    EXPECT_THAT(error.what(), HasSubstr("x is positive"));
+  }
+}
+
+TEST(CppLaunch, IntegersThatDoNotFit) {
+  auto take = kernel("take", [](Ptr<i32> out, i32 n) { store(out, n); });
+  int32_t out[1];
+  try {
+    take.launch({1}, out, int64_t(1) << 40);
+    FAIL() << "nothing was thrown";
+  } catch (const Error &error) {
+    EXPECT_EQ(error.kind(), Error::Kind::Call);
+  }
+}
+
+} // namespace
