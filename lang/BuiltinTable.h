@@ -1,5 +1,4 @@
-//===-- BuiltinTable.h - how lang/*Ops.cpp fill the table of operations
-//----------------------------===//
+//===-- BuiltinTable.h - how lang/*Ops.cpp fill the table of operations -----------------------===//
 // Internal to lang/. Each family of operations registers its entries with a signature written as in
 // Python, which is also what messages quote:
 //

@@ -8,8 +8,7 @@ using namespace mlir;
 
 namespace sectile::lang {
 
-//===-- the table
-//---------------------------------------------------------------------------------===//
+//===-- the table -----------------------------------------------------------------------------===//
 
 static Constant parseDefault(StringRef text) {
   double real;
@@ -113,8 +112,7 @@ const BuiltinInfo *findBuiltin(StringRef name) {
   return entry ? &entry->info : nullptr;
 }
 
-//===-- binding
-//-----------------------------------------------------------------------------------===//
+//===-- binding -------------------------------------------------------------------------------===//
 
 static FailureOr<std::vector<Operand>> bind(Semantics &sema, const BuiltinTable::Entry &entry,
                                             ArrayRef<Operand> positional,
@@ -171,8 +169,7 @@ FailureOr<Operand> callBuiltin(Semantics &sema, StringRef name, ArrayRef<Operand
   return entry->build(arguments);
 }
 
-//===-- reading arguments
-//-------------------------------------------------------------------------===//
+//===-- reading arguments ---------------------------------------------------------------------===//
 
 LogicalResult Arguments::error(const Twine &message, std::string help) {
   return sema.error((operation + ": " + message).str(), std::move(help));

@@ -1,5 +1,4 @@
-//===-- Builtins.h - the table of language operations
-//----------------------------------------------===//
+//===-- Builtins.h - the table of language operations -----------------------------------------===//
 // Every operation a kernel may call, by its one name: parameters with defaults, and the function
 // that checks and builds it. `tl.load(p, mask=m)` in Python and `load(p, m)` in C++ are the same
 // `callBuiltin("load", ...)`, so they cannot drift apart.

@@ -1,5 +1,4 @@
-//===-- Constant.h - what is known at compile time
-//-------------------------------------------------===//
+//===-- Constant.h - what is known at compile time --------------------------------------------===//
 // The value of a literal, a `constexpr` parameter, a global, or anything computed from them while a
 // kernel is evaluated. Plain C++. Objects of the host language that have no counterpart here are
 // kept as opaque references, which only the host's `Environment` can look into.

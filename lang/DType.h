@@ -1,5 +1,4 @@
-//===-- DType.h - element types of the language
-//----------------------------------------------------===//
+//===-- DType.h - element types of the language -----------------------------------------------===//
 // What a user means by `tl.float16` or `Ptr<const f32>`. Plain C++: shared by front ends, runtime
 // and bindings. Unlike MLIR's integers, these know signedness, and pointers know whether they are
 // const.

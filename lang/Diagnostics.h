@@ -1,5 +1,4 @@
-//===-- Diagnostics.h - what is wrong with a kernel, where, and what to do
-//-------------------------===//
+//===-- Diagnostics.h - what is wrong with a kernel, where, and what to do --------------------===//
 // Plain C++. A diagnostic has a message (lower case, no full stop, subject first), a source range,
 // the chain of calls that led there, and a remedy. Several are collected; none is thrown.
 //

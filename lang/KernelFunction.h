@@ -1,5 +1,4 @@
-//===-- KernelFunction.h - the func.func around a kernel's body
-//------------------------------------===//
+//===-- KernelFunction.h - the func.func around a kernel's body -------------------------------===//
 // Made here for both front ends, so that names, argument order and attributes agree.
 #pragma once
 

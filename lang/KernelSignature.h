@@ -1,5 +1,4 @@
-//===-- KernelSignature.h - what a kernel is specialised on
-//----------------------------------------===//
+//===-- KernelSignature.h - what a kernel is specialised on -----------------------------------===//
 // One entry per parameter of the kernel, in order. Constant parameters (constexpr, None, integers
 // equal to 1) are folded into the code; the others become arguments of the compiled kernel, in this
 // order.

@@ -10,8 +10,7 @@ namespace {
 const DType kInt32 = DType::scalar(ScalarKind::Int32);
 const DType kFloat32 = DType::scalar(ScalarKind::Float32);
 
-//===-- the combiner's region
-//---------------------------------------------------------------------===//
+//===-- the combiner's region -----------------------------------------------------------------===//
 
 /// Inlines `combine` into an empty region and checks what it yields.
 LogicalResult buildCombiner(Arguments &args, Region &region, ArrayRef<Value> sources,
@@ -93,8 +92,7 @@ FailureOr<SmallVector<Value>> buildReduce(Arguments &args, ArrayRef<Value> sourc
   return results;
 }
 
-//===-- what a user passes
-//------------------------------------------------------------------------===//
+//===-- what a user passes --------------------------------------------------------------------===//
 
 /// One tile or a tuple of tiles of one shape.
 FailureOr<SmallVector<Value>> sourceTiles(Arguments &args, size_t index) {
@@ -225,8 +223,7 @@ FailureOr<Operand> reduceOp(Arguments &args) {
   return asOperand(*results, args[0].items());
 }
 
-//===-- named reductions
-//--------------------------------------------------------------------------===//
+//===-- named reductions ----------------------------------------------------------------------===//
 
 Combiner operatorCombiner(Semantics &sema, BinaryOperator op) {
   return [&sema, op](ArrayRef<Value> lhs, ArrayRef<Value> rhs) -> FailureOr<SmallVector<Value>> {
@@ -450,8 +447,7 @@ FailureOr<Operand> softmax(Arguments &args) {
   return callBuiltin(sema, "fdiv", {*numerator, total->front(), Operand(Constant{*isRounded})}, {});
 }
 
-//===-- scans
-//-------------------------------------------------------------------------------------===//
+//===-- scans ---------------------------------------------------------------------------------===//
 
 FailureOr<Operand> scanAlong(Arguments &args, ArrayRef<Value> sources, int64_t axis, bool reverse,
                              const Combiner &combine, bool isTuple) {

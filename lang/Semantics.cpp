@@ -16,8 +16,7 @@ std::string shapeText(ArrayRef<int64_t> shape) {
   return Type{{}, SmallVector<int64_t, 4>(shape)}.shapeName();
 }
 
-//===-- where we are
-//------------------------------------------------------------------------------===//
+//===-- where we are --------------------------------------------------------------------------===//
 
 void Semantics::at(const SourceRange &range) {
   currentRange = range;
@@ -70,8 +69,7 @@ void Semantics::warning(std::string message, std::string help) {
       diagnosticAt(*this, Diagnostic::Severity::Warning, std::move(message), std::move(help)));
 }
 
-//===-- types
-//-------------------------------------------------------------------------------------===//
+//===-- types ---------------------------------------------------------------------------------===//
 
 mlir::Type Semantics::irType(DType dtype) const {
   MLIRContext *context = builder.getContext();
@@ -123,8 +121,7 @@ LogicalResult Semantics::checkShape(ArrayRef<int64_t> shape, StringRef operation
   return success();
 }
 
-//===-- constants into values
-//---------------------------------------------------------------------===//
+//===-- constants into values -----------------------------------------------------------------===//
 
 static bool isNumber(const Constant &constant) {
   return constant.is<bool>() || constant.is<Int>() || constant.is<double>();
@@ -280,8 +277,7 @@ std::optional<Constant> Semantics::asConstant(const Operand &operand) const {
   return std::nullopt;
 }
 
-//===-- conditions
-//--------------------------------------------------------------------------------===//
+//===-- conditions ----------------------------------------------------------------------------===//
 
 FailureOr<Value> Semantics::isNonZero(const Value &value) {
   DType dtype = value.type.dtype;

@@ -1,5 +1,4 @@
-//===-- Semantics.h - the meaning of every language operation, once
-//--------------------------------===//
+//===-- Semantics.h - the meaning of every language operation, once ---------------------------===//
 // Both front ends build tile IR only through this class: promotion, broadcasting, shape and type
 // checks and their diagnostics live here and nowhere else, so the same kernel from Python and from
 // C++ gives the same IR. Rules follow Triton's release language (3.6-3.8), traps included; see
@@ -51,8 +50,7 @@ class Semantics {
 public:
   Semantics(mlir::OpBuilder &builder, DiagnosticSink &sink) : builder(builder), sink(sink) {}
 
-  //-- Where we are
-  //----------------------------------------------------------------------------------
+  //-- Where we are --------------------------------------------------------------------------------
   /// Location of the ops built from now on, and of errors reported without a range. The caller
   /// chain is kept by the front end through `callers`; call at() again after changing it or
   /// `function`.
@@ -74,13 +72,11 @@ public:
   mlir::LogicalResult error(std::string message, std::string help = "");
   void warning(std::string message, std::string help = "");
 
-  //-- Types
-  //-----------------------------------------------------------------------------------------
+  //-- Types ---------------------------------------------------------------------------------------
   mlir::Type irType(DType dtype) const;
   mlir::Type irType(const Type &type) const;
 
-  //-- Constants into values
-  //-------------------------------------------------------------------------
+  //-- Constants into values -----------------------------------------------------------------------
   /// A scalar value: int -> the smallest of i32/u32/i64/u64 that holds it, float -> fp32 (fp64
   /// outside its normal range), bool -> int1. Values pass through. Anything else is an error naming
   /// `what`.
@@ -89,8 +85,7 @@ public:
   /// nullopt.
   std::optional<Constant> asConstant(const Operand &operand) const;
 
-  //-- Operators
-  //-------------------------------------------------------------------------------------
+  //-- Operators -----------------------------------------------------------------------------------
   /// At least one side is a value (constants among themselves are the front end's arithmetic).
   mlir::FailureOr<Operand> binary(BinaryOperator op, const Operand &lhs, const Operand &rhs);
   mlir::FailureOr<Operand> unary(UnaryOperator op, const Operand &operand);
@@ -104,8 +99,7 @@ public:
   /// As binary(), for callers that go on with the value.
   mlir::FailureOr<Value> arithmetic(BinaryOperator op, const Operand &lhs, const Operand &rhs);
 
-  //-- Building blocks used by lang/*Ops.cpp and by loops
-  //---------------------------------------------
+  //-- Building blocks used by lang/*Ops.cpp and by loops ------------------------------------------
   mlir::FailureOr<Value> cast(const Value &value, DType to, bool bitcast = false,
                               bool roundTowardZero = false);
   mlir::FailureOr<Value> broadcastTo(const Value &value, llvm::ArrayRef<int64_t> shape);

@@ -1,5 +1,4 @@
-//===-- TileDialect.h - the tile dialect: types, attributes, operations
-//----------------------------===//
+//===-- TileDialect.h - the tile dialect: types, attributes, operations -----------------------===//
 // The IR between front ends and optimiser. Everything here is described in TileDialect.td and
 // TileOps.td; `elementTypeOf` and `shapeOf` let code treat scalars as tiles of rank zero.
 #pragma once

@@ -23,6 +23,7 @@ def Tile_Dialect : Dialect {
     integer, or of the address in bytes), `tile.name = "x"`.
   }];
   let useDefaultTypePrinterParser = 1;
+  let hasConstantMaterializer = 1;
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
     "::mlir::scf::SCFDialect"];
@@ -59,7 +60,7 @@ def Tile_IntLike : AnyTypeOf<[AnySignlessInteger, RankedTensorOf<[AnySignlessInt
 def Tile_BoolLike : AnyTypeOf<[I1, RankedTensorOf<[I1]>]>;
 def Tile_PtrLike : AnyTypeOf<[Tile_Ptr, RankedTensorOf<[Tile_Ptr]>]>;
 
-//===-- enumerations: spelled in the IR as written here -------------------------------------------===//
+//===-- enumerations: spelled in the IR as written here ---------------------------------------===//
 
 class Tile_Enum<string name, string summary, list<I32EnumAttrCase> cases>
     : I32EnumAttr<name, summary, cases> {

@@ -1,4 +1,4 @@
-// Verifiers and folders of the tile dialect. A verifier says what ODS cannot: how extents relate.
+// Verifiers of the tile dialect, and effects. A verifier says what ODS cannot: how extents relate.
 #include "lang/TileDialect.h"
 
 using namespace mlir;
@@ -21,20 +21,9 @@ LogicalResult checkAxis(Operation *op, int64_t axis, int64_t rank) {
   return op->emitOpError() << "axis " << axis << " is out of range for rank " << rank;
 }
 
-/// One constant repeated: a splat attribute of the wider type, or null.
-Attribute resplat(Attribute constant, Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  if (auto elements = dyn_cast_or_null<SplatElementsAttr>(constant))
-    return elements.resizeSplat(tensor);
-  if (isa_and_nonnull<IntegerAttr, FloatAttr>(constant))
-    return SplatElementsAttr::get(tensor, constant);
-  return {};
-}
-
 } // namespace
 
-//===-- creation
-//----------------------------------------------------------------------------------===//
+//===-- creation ------------------------------------------------------------------------------===//
 
 LogicalResult ArangeOp::verify() {
   int64_t extent = getType().getDimSize(0);
@@ -51,12 +40,7 @@ LogicalResult SplatOp::verify() {
   return success();
 }
 
-OpFoldResult SplatOp::fold(FoldAdaptor adaptor) {
-  return resplat(adaptor.getSrc(), getType());
-}
-
-//===-- shape
-//-------------------------------------------------------------------------------------===//
+//===-- shape ---------------------------------------------------------------------------------===//
 
 LogicalResult BroadcastOp::verify() {
   auto from = shapeOf(getSrc().getType()), to = shapeOf(getType());
@@ -69,12 +53,6 @@ LogicalResult BroadcastOp::verify() {
                            << result;
   }
   return success();
-}
-
-OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
-  if (getSrc().getType() == getType())
-    return getSrc();
-  return resplat(adaptor.getSrc(), getType());
 }
 
 LogicalResult ExpandDimsOp::verify() {
@@ -96,15 +74,6 @@ LogicalResult ReshapeOp::verify() {
   return success();
 }
 
-OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
-  if (getSrc().getType() == getType())
-    return getSrc();
-  if (auto inner = getSrc().getDefiningOp<ReshapeOp>();
-      inner && inner.getSrc().getType() == getType())
-    return inner.getSrc();
-  return resplat(adaptor.getSrc(), getType());
-}
-
 LogicalResult TransposeOp::verify() {
   auto from = shapeOf(getSrc().getType()), to = shapeOf(getType());
   auto order = getOrder();
@@ -117,12 +86,6 @@ LogicalResult TransposeOp::verify() {
     if (to[dim] != from[source])
       return emitOpError() << "result extent " << dim << " should be " << from[source];
   return success();
-}
-
-OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
-  if (llvm::equal(getOrder(), llvm::seq<int32_t>(0, getOrder().size())))
-    return getSrc();
-  return resplat(adaptor.getSrc(), getType());
 }
 
 LogicalResult FlipOp::verify() {
@@ -180,12 +143,7 @@ LogicalResult GatherOp::verify() {
   return success();
 }
 
-//===-- pointers and memory
-//-----------------------------------------------------------------------===//
-
-OpFoldResult PtrAddOp::fold(FoldAdaptor adaptor) {
-  return matchPattern(adaptor.getOffset(), m_Zero()) ? OpFoldResult(getPtr()) : OpFoldResult();
-}
+//===-- pointers and memory -------------------------------------------------------------------===//
 
 LogicalResult LoadOp::verify() {
   if (getOther() && !getMask())
@@ -213,13 +171,10 @@ LogicalResult AtomicRmwOp::verify() {
   }
 }
 
-//===-- reductions
-//--------------------------------------------------------------------------------===//
+//===-- reductions ----------------------------------------------------------------------------===//
 
 /// The combiner takes a left and a right element per source and yields one of each.
 static LogicalResult checkCombiner(Operation *op, ValueRange srcs, Region &combiner) {
-  if (srcs.empty())
-    return op->emitOpError("has no source");
   SmallVector<Type> elements;
   for (Value src : srcs)
     elements.push_back(elementTypeOf(src.getType()));
@@ -260,8 +215,7 @@ LogicalResult ScanOp::verify() {
   return checkAxis(*this, getAxis(), shapeOf(getSrcs().front().getType()).size());
 }
 
-//===-- matrix product, hints
-//---------------------------------------------------------------------===//
+//===-- matrix product, hints -----------------------------------------------------------------===//
 
 LogicalResult DotOp::verify() {
   auto lhs = shapeOf(getLhs().getType()), rhs = shapeOf(getRhs().getType()),

@@ -10,7 +10,7 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 
 class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, traits>;
 
-//===-- program -----------------------------------------------------------------------------------===//
+//===-- program -------------------------------------------------------------------------------===//
 
 class Tile_GridOp<string mnemonic> : Tile_Op<mnemonic, [Pure]> {
   let arguments = (ins ConfinedAttr<I32Attr, [IntMinValue<0>, IntMaxValue<2>]>:$axis);
@@ -33,7 +33,7 @@ def Tile_NumProgramsOp : Tile_GridOp<"num_programs"> {
   let description = [{ Example: `%n = tile.num_programs 0` }];
 }
 
-//===-- creation ----------------------------------------------------------------------------------===//
+//===-- creation ------------------------------------------------------------------------------===//
 
 def Tile_ArangeOp : Tile_Op<"arange", [Pure]> {
   let summary = "the consecutive integers [start, end)";
@@ -44,6 +44,7 @@ def Tile_ArangeOp : Tile_Op<"arange", [Pure]> {
   let results = (outs 1DTensorOf<[I32]>:$result);
   let assemblyFormat = "$start `,` $end attr-dict `:` type($result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Tile_SplatOp : Tile_Op<"splat", [Pure]> {
@@ -56,9 +57,10 @@ def Tile_SplatOp : Tile_Op<"splat", [Pure]> {
   let assemblyFormat = "$src attr-dict `:` type($src) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
+  let hasCanonicalizer = 1;
 }
 
-//===-- shape -------------------------------------------------------------------------------------===//
+//===-- shape ---------------------------------------------------------------------------------===//
 
 def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure, SameOperandsAndResultElementType]> {
   let summary = "repeats a tile along its extents of one";
@@ -70,6 +72,7 @@ def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure, SameOperandsAndResultElementT
   let assemblyFormat = "$src attr-dict `:` type($src) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
+  let hasCanonicalizer = 1;
 }
 
 def Tile_ExpandDimsOp : Tile_Op<"expand_dims", [Pure, SameOperandsAndResultElementType]> {
@@ -81,6 +84,8 @@ def Tile_ExpandDimsOp : Tile_Op<"expand_dims", [Pure, SameOperandsAndResultEleme
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$src attr-dict `:` type($src) `->` type($result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
 }
 
 def Tile_ReshapeOp : Tile_Op<"reshape", [Pure, SameOperandsAndResultElementType]> {
@@ -93,6 +98,7 @@ def Tile_ReshapeOp : Tile_Op<"reshape", [Pure, SameOperandsAndResultElementType]
   let assemblyFormat = "$src attr-dict `:` type($src) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
+  let hasCanonicalizer = 1;
 }
 
 def Tile_TransposeOp : Tile_Op<"transpose", [Pure, SameOperandsAndResultElementType]> {
@@ -105,6 +111,7 @@ def Tile_TransposeOp : Tile_Op<"transpose", [Pure, SameOperandsAndResultElementT
   let assemblyFormat = "$src $order attr-dict `:` type($src) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
+  let hasCanonicalizer = 1;
 }
 
 def Tile_FlipOp : Tile_Op<"flip", [Pure, SameOperandsAndResultType]> {
@@ -114,6 +121,7 @@ def Tile_FlipOp : Tile_Op<"flip", [Pure, SameOperandsAndResultType]> {
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$src attr-dict `:` type($result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Tile_JoinOp : Tile_Op<"join", [Pure, AllTypesMatch<["lhs", "rhs"]>]> {
@@ -126,6 +134,7 @@ def Tile_JoinOp : Tile_Op<"join", [Pure, AllTypesMatch<["lhs", "rhs"]>]> {
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)";
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
 }
 
 def Tile_SplitOp : Tile_Op<"split", [Pure, AllTypesMatch<["lhs", "rhs"]>]> {
@@ -137,6 +146,7 @@ def Tile_SplitOp : Tile_Op<"split", [Pure, AllTypesMatch<["lhs", "rhs"]>]> {
   let results = (outs Tile_Tile:$lhs, Tile_Tile:$rhs);
   let assemblyFormat = "$src attr-dict `:` type($src) `->` type($lhs)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Tile_CatOp : Tile_Op<"cat", [Pure]> {
@@ -164,7 +174,7 @@ def Tile_GatherOp : Tile_Op<"gather", [Pure]> {
   let hasVerifier = 1;
 }
 
-//===-- pointers ----------------------------------------------------------------------------------===//
+//===-- pointers ------------------------------------------------------------------------------===//
 
 def Tile_PtrAddOp : Tile_Op<"ptr_add", [Pure, AllTypesMatch<["ptr", "result"]>,
                                        SameOperandsAndResultShape]> {
@@ -177,6 +187,7 @@ def Tile_PtrAddOp : Tile_Op<"ptr_add", [Pure, AllTypesMatch<["ptr", "result"]>,
   let results = (outs Tile_PtrLike:$result);
   let assemblyFormat = "$ptr `,` $offset attr-dict `:` type($ptr) `,` type($offset)";
   let hasFolder = 1;
+  let hasCanonicalizer = 1;
 }
 
 class Tile_PtrConversionOp<string mnemonic, Type from, Type to>
@@ -189,19 +200,22 @@ class Tile_PtrConversionOp<string mnemonic, Type from, Type to>
 def Tile_PtrToIntOp : Tile_PtrConversionOp<"ptr_to_int", Tile_PtrLike, Tile_IntLike> {
   let summary = "the address as a 64-bit integer";
   let description = [{ Example: `%i = tile.ptr_to_int %p : !tile.ptr<f32> -> i64` }];
+  let hasFolder = 1;
 }
 
 def Tile_IntToPtrOp : Tile_PtrConversionOp<"int_to_ptr", Tile_IntLike, Tile_PtrLike> {
   let summary = "the pointer with that 64-bit address";
   let description = [{ Example: `%p = tile.int_to_ptr %i : i64 -> !tile.ptr<f32>` }];
+  let hasFolder = 1;
 }
 
 def Tile_PtrCastOp : Tile_PtrConversionOp<"ptr_cast", Tile_PtrLike, Tile_PtrLike> {
   let summary = "the same address, pointing to another element type";
   let description = [{ Example: `%q = tile.ptr_cast %p : !tile.ptr<f32> -> !tile.ptr<i32>` }];
+  let hasFolder = 1;
 }
 
-//===-- memory ------------------------------------------------------------------------------------===//
+//===-- memory --------------------------------------------------------------------------------===//
 
 // Operand types of an access follow from its pointer's.
 class Tile_PointeeMatches<string operand>
@@ -238,6 +252,7 @@ def Tile_LoadOp : Tile_Op<"load", [
     attr-dict `:` type($ptr)
   }];
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
 }
 
 def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>, Tile_PointeeMatches<"value">,
@@ -255,9 +270,10 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>, Tile_PointeeMatc
     $ptr `,` $value (`,` $mask^)? oilist(`cache` `=` $cache | `evict` `=` $eviction)
     attr-dict `:` type($ptr)
   }];
+  let hasCanonicalizer = 1;
 }
 
-//===-- atomics -----------------------------------------------------------------------------------===//
+//===-- atomics -------------------------------------------------------------------------------===//
 
 def Tile_AtomicRmwOp : Tile_Op<"atomic_rmw", [
       MemoryEffects<[MemRead, MemWrite]>, Tile_PointeeMatches<"value">,
@@ -275,6 +291,7 @@ def Tile_AtomicRmwOp : Tile_Op<"atomic_rmw", [
     $kind `,` $semantic `,` $scope `,` $ptr `,` $value (`,` $mask^)? attr-dict `:` type($ptr)
   }];
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
 }
 
 def Tile_AtomicCasOp : Tile_Op<"atomic_cas", [
@@ -293,7 +310,7 @@ def Tile_AtomicCasOp : Tile_Op<"atomic_cas", [
   }];
 }
 
-//===-- reductions --------------------------------------------------------------------------------===//
+//===-- reductions ----------------------------------------------------------------------------===//
 
 def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ReturnLike,
                                      ParentOneOf<["ReduceOp", "ScanOp"]>]> {
@@ -329,6 +346,7 @@ def Tile_ReduceOp : Tile_CombiningOp<"reduce"> {
   let assemblyFormat = [{
     `(` $srcs `)` `axis` $axis attr-dict `:` functional-type($srcs, $results) $combiner
   }];
+  let hasCanonicalizer = 1;
 }
 
 def Tile_ScanOp : Tile_CombiningOp<"scan"> {
@@ -351,9 +369,10 @@ def Tile_ScanOp : Tile_CombiningOp<"scan"> {
     `(` $srcs `)` `axis` $axis `reverse` $reverse attr-dict
     `:` functional-type($srcs, $results) $combiner
   }];
+  let hasFolder = 1;
 }
 
-//===-- matrix product ----------------------------------------------------------------------------===//
+//===-- matrix product ------------------------------------------------------------------------===//
 
 def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
   let summary = "acc + lhs * rhs, matrices or batches of them";
@@ -378,7 +397,7 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
   let hasVerifier = 1;
 }
 
-//===-- hints -------------------------------------------------------------------------------------===//
+//===-- hints ---------------------------------------------------------------------------------===//
 
 def Tile_HintOp : Tile_Op<"hint", [Pure, SameOperandsAndResultType]> {
   let summary = "the same value, with what the user knows of it per dimension";
@@ -393,6 +412,7 @@ def Tile_HintOp : Tile_Op<"hint", [Pure, SameOperandsAndResultType]> {
   let results = (outs Tile_Value:$result);
   let assemblyFormat = "$src attr-dict `:` type($result)";
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
 }
 
 def Tile_AssumeOp : Tile_Op<"assume", [MemoryEffects<[MemWrite]>]> {
@@ -400,9 +420,10 @@ def Tile_AssumeOp : Tile_Op<"assume", [MemoryEffects<[MemWrite]>]> {
   let description = [{ Example: `tile.assume %c : i1` }];
   let arguments = (ins Tile_BoolLike:$condition);
   let assemblyFormat = "$condition attr-dict `:` type($condition)";
+  let hasCanonicalizer = 1;
 }
 
-//===-- debugging ---------------------------------------------------------------------------------===//
+//===-- debugging -----------------------------------------------------------------------------===//
 
 def Tile_BarrierOp : Tile_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "all threads of the program see its earlier memory accesses";
@@ -426,6 +447,7 @@ def Tile_AssertOp : Tile_Op<"assert", [MemoryEffects<[MemWrite]>]> {
   let description = [{ Example: `tile.assert %c, "index in range" : tensor<8xi1>` }];
   let arguments = (ins Tile_BoolLike:$condition, StrAttr:$message);
   let assemblyFormat = "$condition `,` $message attr-dict `:` type($condition)";
+  let hasCanonicalizer = 1;
 }
 
 #endif

@@ -28,23 +28,131 @@ struct Refusal {
   const char *text, *diagnostic;
 };
 
-TEST(TileDialect, refuses) {
-  const Refusal refusals[] = {
-      {"%a = tile.arange 0, 8 : tensor<4xi32>",
-       "'tile.arange' op range [0, 8) does not have 4 elements"},
-      {"%a = tile.arange 0, 8 : tensor<8xi32>\n"
-       "%b = tile.broadcast %a : tensor<8xi32> -> tensor<16xi32>",
-       "'tile.broadcast' op extent 8 of dimension 0 cannot become 16"},
-      {"%a = tile.arange 0, 8 : tensor<8xi32>\n"
-       "%b = tile.expand_dims %a {axis = 0 : i32} : tensor<8xi32> -> tensor<8x1xi32>",
-       "'tile.expand_dims' op result should be tensor<1x8xi32>"},
-      {"%a = tile.arange 0, 8 : tensor<8xi32>\n"
-       "%b = tile.reshape %a : tensor<8xi32> -> tensor<2x3xi32>",
-       "'tile.reshape' op changes the number of elements from 8 to 6"},
-  };
-  for (const Refusal &refusal : refusals)
-    EXPECT_EQ(firstDiagnostic(refusal.text), refusal.diagnostic);
+/// Values to work on: a vector %v, matrices %m and %n, floats %f and %g, pointers %p and %q.
+constexpr const char *kPrelude = R"(
+%v = tile.arange 0, 8 : tensor<8xi32>
+%m = tile.reshape %v : tensor<8xi32> -> tensor<2x4xi32>
+%n = tile.reshape %v : tensor<8xi32> -> tensor<4x2xi32>
+%f = arith.constant dense<0.0> : tensor<2x4xf32>
+%g = arith.constant dense<0.0> : tensor<4x2xf32>
+%b = arith.constant dense<0.0> : tensor<3x2x4xf32>
+%c = arith.constant dense<0.0> : tensor<2x4x2xf32>
+%z = arith.constant 0 : i64
+%p = tile.int_to_ptr %z : i64 -> !tile.ptr<f32>
+%q = tile.int_to_ptr %z : i64 -> !tile.ptr<i32>
+%x = arith.constant 0.0 : f32
+%i = arith.constant 0 : i32
+)";
+
+class TileVerifier : public testing::TestWithParam<Refusal> {};
+
+TEST_P(TileVerifier, refuses) {
+  EXPECT_EQ(firstDiagnostic(std::string(kPrelude) + GetParam().text), GetParam().diagnostic);
 }
+
+const Refusal kRefusals[] = {
+    // creation
+    {"%a = tile.arange 0, 8 : tensor<4xi32>",
+     "'tile.arange' op range [0, 8) does not have 4 elements"},
+    {"%a = tile.splat %x : f32 -> tensor<4xi32>",
+     "'tile.splat' op scalar is 'f32', tile holds 'i32'"},
+    {"%a = \"tile.program_id\"() {axis = 3 : i32} : () -> i32",
+     "'tile.program_id' op attribute 'axis' failed to satisfy constraint: 32-bit signless integer "
+     "attribute whose minimum value is 0 whose maximum value is 2"},
+    // shape
+    {"%a = tile.broadcast %v : tensor<8xi32> -> tensor<1x8xi32>",
+     "'tile.broadcast' op rank changes from 1 to 2"},
+    {"%a = tile.broadcast %v : tensor<8xi32> -> tensor<16xi32>",
+     "'tile.broadcast' op extent 8 of dimension 0 cannot become 16"},
+    {"%a = tile.expand_dims %v {axis = 2 : i32} : tensor<8xi32> -> tensor<8x1xi32>",
+     "'tile.expand_dims' op axis 2 is out of range for rank 2"},
+    {"%a = tile.expand_dims %v {axis = 0 : i32} : tensor<8xi32> -> tensor<8x1xi32>",
+     "'tile.expand_dims' op result should be tensor<1x8xi32>"},
+    {"%a = tile.reshape %v : tensor<8xi32> -> tensor<2x3xi32>",
+     "'tile.reshape' op changes the number of elements from 8 to 6"},
+    {"%a = tile.transpose %m [0, 0] : tensor<2x4xi32> -> tensor<2x2xi32>",
+     "'tile.transpose' op order is not a permutation of the dimensions"},
+    {"%a = tile.transpose %m [1, 0] : tensor<2x4xi32> -> tensor<2x4xi32>",
+     "'tile.transpose' op result extent 0 should be 4"},
+    {"%a = tile.flip %v {axis = 1 : i32} : tensor<8xi32>",
+     "'tile.flip' op axis 1 is out of range for rank 1"},
+    {"%a = tile.join %v, %v : tensor<8xi32> -> tensor<2x8xi32>",
+     "'tile.join' op pairs of tensor<8xi32> are tensor<8x2xi32>, not tensor<2x8xi32>"},
+    {"%a, %d = tile.split %m : tensor<2x4xi32> -> tensor<2xi32>",
+     "'tile.split' op pairs of tensor<2xi32> are tensor<2x2xi32>, not tensor<2x4xi32>"},
+    {"%a = tile.cat %v, %m {axis = 0 : i32} : tensor<8xi32>, tensor<2x4xi32> -> tensor<10xi32>",
+     "'tile.cat' op operands differ in rank"},
+    {"%a = tile.cat %m, %n {axis = 2 : i32} : tensor<2x4xi32>, tensor<4x2xi32> -> tensor<6x4xi32>",
+     "'tile.cat' op axis 2 is out of range for rank 2"},
+    {"%a = tile.cat %m, %n {axis = 0 : i32} : tensor<2x4xi32>, tensor<4x2xi32> -> tensor<6x4xi32>",
+     "'tile.cat' op operands differ in dimension 1"},
+    {"%a = tile.cat %m, %m {axis = 0 : i32} : tensor<2x4xi32>, tensor<2x4xi32> -> tensor<2x8xi32>",
+     "'tile.cat' op result should be tensor<4x4xi32>"},
+    {"%a = tile.gather %v[%m] {axis = 0 : i32} : tensor<8xi32>, tensor<2x4xi32> -> tensor<2x4xi32>",
+     "'tile.gather' op source and index differ in rank"},
+    {"%a = tile.gather %v[%v] {axis = 1 : i32} : tensor<8xi32>, tensor<8xi32> -> tensor<8xi32>",
+     "'tile.gather' op axis 1 is out of range for rank 1"},
+    {"%a = tile.gather %f[%n] {axis = 0 : i32} : tensor<2x4xf32>, tensor<4x2xi32> -> "
+     "tensor<4x2xf32>",
+     "'tile.gather' op source and index differ in dimension 1"},
+    {"%a = tile.gather %f[%m] {axis = 0 : i32} : tensor<2x4xf32>, tensor<2x4xi32> -> "
+     "tensor<2x4xi32>",
+     "'tile.gather' op result has the shape of the index and the element type of the source"},
+    // memory
+    {"%o = tile.int_to_ptr %z : i64 -> !tile.ptr<i1>\n%t = arith.constant true\n"
+     "%a = \"tile.load\"(%o, %t) <{operandSegmentSizes = array<i32: 1, 0, 1>}> : (!tile.ptr<i1>, "
+     "i1) "
+     "-> i1",
+     "'tile.load' op `other` without a mask"},
+    {"%a = \"tile.load\"(%p) <{operandSegmentSizes = array<i32: 1, 0, 0>}> : (!tile.ptr<f32>) -> "
+     "i32",
+     "'tile.load' op failed to verify that result is what ptr points to"},
+    {"\"tile.store\"(%p, %i) : (!tile.ptr<f32>, i32) -> ()",
+     "'tile.store' op failed to verify that value is what ptr points to"},
+    {"%a = tile.atomic_rmw fadd, acq_rel, gpu, %q, %i : !tile.ptr<i32>",
+     "'tile.atomic_rmw' op floating-point kind on integers"},
+    {"%a = tile.atomic_rmw add, acq_rel, gpu, %p, %x : !tile.ptr<f32>",
+     "'tile.atomic_rmw' op integer kind on floating-point numbers"},
+    // reductions
+    {"\"tile.reduce\"() <{axis = 0 : i32}> ({ ^bb0: \"tile.yield\"() : () -> () }) : () -> ()",
+     "'tile.reduce' op expected 1 or more operands, but found 0"},
+    {"%a = tile.reduce(%v) axis 0 : (tensor<8xi32>) -> i32 { ^bb0(%l: i32): tile.yield %l : i32 }",
+     "'tile.reduce' op combiner should take a left and a right element per source"},
+    {"%a = tile.reduce(%v) axis 0 : (tensor<8xi32>) -> i32 { ^bb0(%l: i32, %r: i32): "
+     "tile.yield %l, %r : i32, i32 }",
+     "'tile.reduce' op combiner should yield one element per source"},
+    {"%a = tile.reduce(%v) axis 1 : (tensor<8xi32>) -> i32 { ^bb0(%l: i32, %r: i32): "
+     "tile.yield %l : i32 }",
+     "'tile.reduce' op axis 1 is out of range for rank 1"},
+    {"%a:2 = tile.reduce(%v) axis 0 : (tensor<8xi32>) -> (i32, i32) { ^bb0(%l: i32, %r: i32): "
+     "tile.yield %l : i32 }",
+     "'tile.reduce' op yields one result per source"},
+    {"%a = tile.reduce(%m) axis 0 : (tensor<2x4xi32>) -> tensor<2xi32> { ^bb0(%l: i32, %r: i32): "
+     "tile.yield %l : i32 }",
+     "'tile.reduce' op result should be tensor<4xi32>"},
+    {"%a = tile.scan(%v) axis 0 reverse false : (tensor<8xi32>) -> tensor<4xi32> { "
+     "^bb0(%l: i32, %r: i32): tile.yield %l : i32 }",
+     "'tile.scan' op results have the types of the sources"},
+    {"%a = tile.scan(%v) axis 1 reverse false : (tensor<8xi32>) -> tensor<8xi32> { "
+     "^bb0(%l: i32, %r: i32): tile.yield %l : i32 }",
+     "'tile.scan' op axis 1 is out of range for rank 1"},
+    // dot
+    {"%a = tile.dot %f, %b, %f : tensor<2x4xf32> * tensor<3x2x4xf32> -> tensor<2x4xf32>",
+     "'tile.dot' op operands should all be of rank 2, or all of rank 3"},
+    {"%a = tile.dot %b, %c, %b : tensor<3x2x4xf32> * tensor<2x4x2xf32> -> tensor<3x2x4xf32>",
+     "'tile.dot' op batch extents differ"},
+    {"%a = tile.dot %f, %f, %f : tensor<2x4xf32> * tensor<2x4xf32> -> tensor<2x4xf32>",
+     "'tile.dot' op inner extents differ: 4 and 2"},
+    {"%a = tile.dot %f, %g, %f : tensor<2x4xf32> * tensor<4x2xf32> -> tensor<2x4xf32>",
+     "'tile.dot' op accumulator does not have the extents of the product"},
+    // hints
+    {"%a = tile.hint %m {divisibility = array<i64: 16>} : tensor<2x4xi32>",
+     "'tile.hint' op takes one number per dimension, 2 here"},
+    {"%a = tile.hint %i {constancy = array<i64: 0>} : i32",
+     "'tile.hint' op numbers should be positive"},
+};
+
+INSTANTIATE_TEST_SUITE_P(TileDialect, TileVerifier, testing::ValuesIn(kRefusals));
 
 TEST(TileDialect, round_trips) {
   const char *text = R"(func.func @k(%p: !tile.ptr<f32>, %n: i32) attributes {tile.kernel} {
