@@ -1,5 +1,6 @@
 #include "backends/cpu/EmitObject.h"
 
+#include "backends/RunSafely.h"
 #include "backends/cpu/HostAbi.h"
 
 #include "llvm/Analysis/AliasAnalysis.h"
@@ -11,8 +12,6 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/CrashRecoveryContext.h"
-#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -31,16 +30,6 @@ namespace {
 
 const char *const kTriple = "x86_64-unknown-linux-gnu";
 
-thread_local std::string *currentError = nullptr;
-
-/// LLVM's fatal errors end the process unless someone jumps out of the handler.
-void onFatalError(void *, const char *reason, bool) {
-  if (currentError)
-    *currentError = reason;
-  if (auto *recovery = llvm::CrashRecoveryContext::GetCurrent())
-    recovery->HandleExit(70);
-}
-
 void initializeOnce() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -48,39 +37,12 @@ void initializeOnce() {
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
-    llvm::install_fatal_error_handler(onFatalError);
     // Loop strength reduction takes half of the code generator's time and made softmax slower.
     auto &options = llvm::cl::getRegisteredOptions();
     if (auto found = options.find("disable-lsr"); found != options.end())
       static_cast<llvm::cl::opt<bool> *>(found->second)->setValue(true);
   });
 }
-
-/// Crash recovery takes over signals of the whole process, so it is on only while something
-/// compiles.
-class RecoveryScope {
-public:
-  RecoveryScope() {
-    std::lock_guard lock(mutex());
-    if (users()++ == 0)
-      llvm::CrashRecoveryContext::Enable();
-  }
-  ~RecoveryScope() {
-    std::lock_guard lock(mutex());
-    if (--users() == 0)
-      llvm::CrashRecoveryContext::Disable();
-  }
-
-private:
-  static std::mutex &mutex() {
-    static std::mutex instance;
-    return instance;
-  }
-  static int &users() {
-    static int count = 0;
-    return count;
-  }
-};
 
 struct ErrorCollector final : llvm::DiagnosticHandler {
   explicit ErrorCollector(std::string &error) : error(error) {}
@@ -96,17 +58,12 @@ struct ErrorCollector final : llvm::DiagnosticHandler {
 };
 
 bool runGuarded(llvm::Module &module, std::string &error, llvm::function_ref<void()> action) {
-  RecoveryScope scope;
   module.getContext().setDiagnosticHandler(std::make_unique<ErrorCollector>(error));
-  std::string *outer = currentError;
-  currentError = &error;
-  llvm::CrashRecoveryContext recovery;
-  bool finished = recovery.RunSafely(action);
-  currentError = outer;
+  std::string crash = backends::runSafely(action);
   module.getContext().setDiagnosticHandler(std::make_unique<llvm::DiagnosticHandler>());
-  if (!finished && error.empty())
-    error = "the code generator crashed";
-  return finished && error.empty();
+  if (error.empty())
+    error = crash;
+  return error.empty();
 }
 
 } // namespace

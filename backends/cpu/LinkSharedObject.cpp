@@ -1,11 +1,11 @@
 #include "backends/cpu/LinkSharedObject.h"
 
+#include "backends/RunSafely.h"
 #include "backends/cpu/HostAbi.h"
 
 #include "lld/Common/CommonLinkerContext.h"
 #include "lld/Common/Driver.h"
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -78,14 +78,13 @@ bool runLld(llvm::ArrayRef<const char *> arguments, std::string &messages) {
   std::lock_guard lock(oneAtATime);
   llvm::raw_string_ostream out(messages);
   bool ok = false;
-  llvm::CrashRecoveryContext recovery;
-  bool finished = recovery.RunSafely([&] {
+  std::string crash = backends::runSafely([&] {
     ok = lld::elf::link(arguments, out, out, /*exitEarly=*/false, /*disableOutput=*/false);
   });
-  if (!finished)
-    out << "the linker crashed";
+  if (!crash.empty())
+    out << "the linker crashed: " << crash;
   lld::CommonLinkerContext::destroy();
-  return ok && finished;
+  return ok && crash.empty();
 }
 
 } // namespace

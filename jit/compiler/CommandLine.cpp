@@ -30,6 +30,7 @@ commands of the compiler:
       --emit=STAGE            tile, tile-optimized, llvm, llvm-optimized, asm, or object
       --check-bounds, --debug compile options
       --time                  print the time of every step
+      --repeat=N              compile N times (the first pays for loading); times are of the last
       -o FILE                 write there instead of to the standard output
   knobs                       list the environment variables
 
@@ -161,6 +162,7 @@ int compileFile(CompileDriver &driver, llvm::ArrayRef<std::string> words) {
   CompileRequest request;
   std::string emit;
   bool wantsTimes = false;
+  unsigned repeat = 1;
   auto input = llvm::MemoryBuffer::getFileOrSTDIN(arguments.input, /*IsText=*/true);
   if (!input)
     return fail(arguments.input + ": " + input.getError().message());
@@ -175,12 +177,17 @@ int compileFile(CompileDriver &driver, llvm::ArrayRef<std::string> words) {
       request.options.debug = true;
     else if (option == "--time")
       wantsTimes = true;
-    else
+    else if (option.consume_front("--repeat=")) {
+      if (option.getAsInteger(10, repeat) || repeat == 0)
+        return fail("compile: --repeat: expected a number from 1, found '" + option + "'");
+    } else
       return fail("compile: unknown option " + option);
   }
   request.wantStages = !emit.empty() && emit != "object";
 
   CompileResult result = driver.compile(request);
+  while (--repeat)
+    result = driver.compile(request);
   if (!result.diagnostics.empty())
     llvm::errs() << lang::render(result.diagnostics);
   if (!result.internalError.empty())

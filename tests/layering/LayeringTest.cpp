@@ -26,7 +26,8 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
      {"frontend/cpp/Tracer.h", "frontend/cpp/BuildId.h", "lang/", "jit/",
       "backends/CompileOptions.h", "backends/Driver.h", "backends/KernelImage.h"}},
     {"optimizer/", {"lang/", "llvm"}},
-    {"backends/", {"optimizer/", "lang/", "llvm"}},
+    // Backend.cpp is the switch over all of them.
+    {"backends/", {"backends/cpu/CpuBackend.h", "optimizer/", "lang/", "llvm"}},
     {"backends/cpu/", {"backends/", "optimizer/", "lang/", "llvm"}},
     // The runtime: no LLVM header, nothing of the compiler but its interface.
     {"jit/",
