@@ -54,7 +54,6 @@ def test_float32(shape):
         ("bfloat16", "float32"),
         ("float64", "float64"),
         ("int8", "int32"),
-        ("uint8", "int32"),
     ],
 )
 def test_other_types(name, out_name):

@@ -187,19 +187,13 @@ RANK = {"8": 1, "16": 2, "32": 3, "64": 4}
 
 
 def promoted(a, b):
-    """Triton's rules: kinds first; fp16 beats bf16; mixed signedness goes to the unsigned of equal rank."""
-    if a in FLOATS or b in FLOATS:
-        if a not in FLOATS:
-            return b
-        if b not in FLOATS:
-            return a
-        if "float64" in (a, b):
-            return "float64"
-        if "float32" in (a, b):
-            return "float32"
-        if "float16" in (a, b):
-            return "float16"
-        return "bfloat16"
+    """Triton's rules: f64, f32, fp16 win in this order; bf16 stays only with itself; mixed signedness
+    goes to the unsigned of equal rank."""
+    for winner in ("float64", "float32", "float16"):
+        if winner in (a, b):
+            return winner
+    if "bfloat16" in (a, b):
+        return "bfloat16" if a == b else "float32"
     bits = {name: int("".join(c for c in name if c.isdigit())) for name in (a, b)}
     if a.startswith("u") == b.startswith("u"):
         return a if bits[a] >= bits[b] else b
