@@ -14,6 +14,12 @@ class dtype:
     __sectile_dtype__ = True
     __slots__ = ("name", "primitive_bitwidth", "_family")
 
+    SINT_TYPES = ("int8", "int16", "int32", "int64")
+    UINT_TYPES = ("int1", "uint8", "uint16", "uint32", "uint64")
+    FP_TYPES = ("fp8e4nv", "fp8e4b8", "fp8e5", "fp8e5b16", "fp16", "bf16", "fp32", "fp64")
+    STANDARD_FP_TYPES = ("fp16", "bf16", "fp32", "fp64")
+    OTHER_TYPES = ("void",)
+
     def __init__(self, name: str) -> None:
         name = _ALIASES.get(name, name)
         if name not in _SCALARS:
