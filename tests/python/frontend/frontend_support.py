@@ -12,7 +12,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 BUILD = Path(os.environ.get("SECTILE_BUILD_DIR", ROOT / "build"))
-sys.path[:0] = [str(ROOT / "python"), str(BUILD / "tests" / "frontend" / "python")]
+sys.path[:0] = [str(BUILD / "tests" / "frontend" / "python")]
+try:
+    import sectile  # noqa: F401
+except ImportError:
+    # The build's copy has the extension too; the sources suffice for most tests here.
+    built = BUILD / "python"
+    sys.path.insert(0, str(built if (built / "sectile").is_dir() else ROOT / "python"))
 
 try:
     import sectile_frontend_testing as front_end
