@@ -1,0 +1,26 @@
+# Installs the build into a folder of its own, builds a user's project against it and runs it there.
+#   cmake -DBUILD=<build> -DPROJECT=<tests/install/project> -DCOMPILER=<c++> -P InstallTest.cmake
+set(work "${BUILD}/install-test")
+file(REMOVE_RECURSE "${work}")
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "failed: ${ARGN}\n${text}")
+  endif()
+  set(text "${text}" PARENT_SCOPE)
+endfunction()
+
+run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${work}/prefix")
+run("${CMAKE_COMMAND}" -S "${PROJECT}" -B "${work}/build" "-DCMAKE_PREFIX_PATH=${work}/prefix"
+  "-DCMAKE_CXX_COMPILER=${COMPILER}")
+run("${CMAKE_COMMAND}" --build "${work}/build")
+run("${CMAKE_COMMAND}" -E env SECTILE_CACHE_DIR= "${work}/build/uses_sectile")
+if(NOT text STREQUAL "ok\n")
+  message(FATAL_ERROR "the installed library computed: ${text}")
+endif()
+run("${work}/prefix/bin/sectile" opt --help)
+if(NOT text MATCHES "--canonicalize")
+  message(FATAL_ERROR "the installed command printed: ${text}")
+endif()
+file(REMOVE_RECURSE "${work}")
