@@ -2,7 +2,9 @@
 // see them through sectile.runtime.control and the command line.
 
 #include "Arguments.h"
+#include "FunctionExtent.h"
 #include "Launcher.h"
+#include "jit/Digest.h"
 #include "jit/Knobs.h"
 #include "jit/Runtime.h"
 
@@ -108,6 +110,26 @@ std::string compilerPath() {
   return "";
 }
 
+std::string digest(const std::vector<std::string> &parts) {
+  jit::Digest result("python kernel");
+  for (const std::string &part : parts)
+    result.add(part);
+  return result.hex();
+}
+
+int blockLength(const py::list &lines, size_t start) {
+  FunctionExtent extent;
+  for (size_t i = start; i < lines.size(); ++i) {
+    Py_ssize_t size = 0;
+    const char *text = PyUnicode_AsUTF8AndSize(py::object(lines[i]).ptr(), &size);
+    if (!text)
+      throw py::error_already_set();
+    if (!extent.add({text, static_cast<size_t>(size)}))
+      break;
+  }
+  return extent.length();
+}
+
 std::string hostFingerprint() {
   backends::Driver *driver = jit::Runtime::instance().driver("cpu");
   return driver ? driver->hostFingerprint() : "";
@@ -130,6 +152,8 @@ PYBIND11_MODULE(_native, module) {
   registerLauncherTypes(module);
   registerCompiledKernel(module);
   module.attr("_print_handler_is_set") = false;
+  module.def("digest", &digest);
+  module.def("block_length", &blockLength);
   module.def("build_id", [] { return jit::Runtime::buildId(); });
   module.def("statistics", &statistics);
   module.def("clear_memory", [] { jit::Runtime::instance().clearMemory(); });

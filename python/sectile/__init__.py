@@ -75,6 +75,8 @@ __all__ = [*_HOME, *_SUBMODULES, "__version__"]
 
 
 def __getattr__(name: str):
+    if name.startswith("__"):  # protocols ask for these all the time
+        raise AttributeError(name)
     from importlib import import_module
 
     if name in _SUBMODULES:

@@ -151,6 +151,8 @@ def __getattr__(name: str):
         import importlib
 
         return importlib.import_module(f"{__name__}.{name}")
+    if name.startswith("__"):  # protocols ask for these all the time
+        raise AttributeError(name)
     known = [key for key in globals() if not key.startswith("_")]
     from .._suggest import did_you_mean
 

@@ -6,6 +6,7 @@ import math
 import os
 import time
 
+from .. import _native
 from ..errors import CompilationError, OutOfResources
 from .jit import KernelInterface
 
@@ -256,13 +257,12 @@ class Autotuner(KernelInterface):
 
     def _store_path(self, key: tuple) -> str | None:
         from .control import build_id, statistics
-        from .dependencies import blake2b
 
         folder = statistics()["cache_directory"]
         if not folder or not self.cache_results:
             return None
         text = repr((self.base_fn.cache_key, build_id(), [str(c) for c in self.configs], key))
-        name = f"{self.__name__}-{blake2b(text.encode(), digest_size=12).hexdigest()}.autotune.json"
+        name = f"{self.__name__}-{_native.digest([text])[:24]}.autotune.json"
         return os.path.join(folder, name)
 
     def _stored(self, key: tuple) -> Config | None:

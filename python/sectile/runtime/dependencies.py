@@ -14,11 +14,7 @@ from __future__ import annotations
 import builtins
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 
-try:
-    from _blake2 import blake2b  # hashlib would load OpenSSL
-except ImportError:  # pragma: no cover
-    from hashlib import blake2b
-
+from .. import _native
 from .source import SourceUnavailable, source_lines
 
 _DEPTH = 4  # of attributes of attributes
@@ -51,8 +47,7 @@ class _Snapshot:
         self.seen: dict[object, object] = {}
 
     def digest(self) -> str:
-        text = "\0".join(self.parts)
-        return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
+        return _native.digest([part.encode("utf-8", "surrogatepass") for part in self.parts])
 
     def visit(self, key, value) -> bool:
         """True the first time."""
@@ -101,6 +96,8 @@ class _Snapshot:
         """Describes `value`, known as `name`, of which the attributes `names` may be read."""
         if isinstance(value, _PLAIN):
             self.parts.append(f"{name}={type(value).__name__}:{value!r}")
+        elif isinstance(value, ModuleType):
+            self.attributes(name, value, names, depth)
         elif getattr(value, "__sectile_jit__", False) is True and not isinstance(value, type):
             self.parts.append(f"{name}=jit:{value.__name__}")
             self.function(value.fn, getattr(value, "_source_override", None))

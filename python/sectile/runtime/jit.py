@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import FunctionType
 
 from .. import _native
+from .dependencies import describe, snapshot
+from .source import source_text
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
@@ -193,8 +195,6 @@ class JITFunction(_native.KernelBase, KernelInterface):
     def src(self) -> str:
         if self._source_override is not None:
             return self._source_override
-        from .source import source_text
-
         return source_text(self.fn)
 
     def _unsafe_update_src(self, text: str) -> None:
@@ -210,14 +210,10 @@ class JITFunction(_native.KernelBase, KernelInterface):
     def _snapshot(self) -> tuple[str, list[tuple]]:
         if self._parameter_error is not None:
             raise self._parameter_error
-        from .dependencies import snapshot
-
         return snapshot(self.fn, self._source_override)
 
     def _describe_constants(self, constants: list) -> str:
         """What constant arguments are that are no plain numbers, for the cache key."""
-        from .dependencies import describe
-
         return describe(self.fn, constants)
 
     def add_pre_run_hook(self, hook: Callable) -> None:
