@@ -281,6 +281,7 @@ void readConstant(PyObject *object, const ReadArgument &how, ArgumentValue &resu
       py::object index = asIndex(object);
       return readConstant(index.ptr(), how, result);
     }
+    case Reader::Float: // numpy.float64 is one
     case Reader::FloatLike:
       result = ArgumentValue::constantFloat(asDouble(object));
       return;

@@ -36,7 +36,7 @@ def _cache(arguments: list[str]) -> int:
         print(f"deleted {control.clear_cache(disk=True)} files")
     elif action == "show":
         files = control.cache_files()
-        total = sum(os.path.getsize(path) for path in files)
+        total = control.cache_bytes()
         print(f"{statistics['cache_directory'] or '(none)'}: {len(files)} files, {_size(total)}")
         if statistics["disk_disabled"]:
             print(f"not used: {statistics['disk_disabled']}")

@@ -103,7 +103,7 @@ def main() -> int:
         _line("disk", f"not used: {statistics['disk_disabled']}")
     else:
         files = control.cache_files()
-        total = sum(os.path.getsize(path) for path in files)
+        total = control.cache_bytes()
         _line(
             "disk", f"{statistics['cache_directory']}: {len(files)} files, {total / 2**20:.1f} MiB"
         )

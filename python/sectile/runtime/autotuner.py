@@ -194,7 +194,7 @@ class Autotuner(KernelInterface):
             return [math.inf] * 3
         except CompilationError as error:
             # A configuration the kernel itself rules out is no candidate; any other error is a bug.
-            if not error.error_message.startswith("static_assert"):
+            if not error.error_message.startswith("static assertion failed"):
                 raise
             return [math.inf] * 3
 

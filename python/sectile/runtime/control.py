@@ -63,9 +63,23 @@ def cache_files() -> list[str]:
             found += [
                 os.path.join(directory, name)
                 for name in sorted(files)
-                if name.endswith((".kernel", ".sectile", ".image", ".autotune.json"))
+                if name.endswith((".kernel", ".autotune.json"))
             ]
     return found
+
+
+def cache_bytes() -> int:
+    """What the disk cache takes; a file with two names (two kernels of equal code) counts once."""
+    import os
+
+    sizes = {}
+    for path in cache_files():
+        try:
+            status = os.stat(path)
+        except OSError:  # deleted meanwhile by another process
+            continue
+        sizes[status.st_dev, status.st_ino] = status.st_size
+    return sum(sizes.values())
 
 
 def seal() -> None:

@@ -41,7 +41,9 @@ def source_lines(code: CodeType, namespace: dict | None = None) -> tuple[list[st
 def source_text(fn: FunctionType) -> str:
     """The text from ``def`` on, without the indentation all its lines share and without decorators."""
     lines, _ = source_lines(fn.__code__, fn.__globals__)
-    start = next(i for i, line in enumerate(lines) if line.lstrip().startswith(("def ", "async def ")))
+    start = next(
+        i for i, line in enumerate(lines) if line.lstrip().startswith(("def ", "async def "))
+    )
     lines = lines[start:]
     indent = len(lines[0]) - len(lines[0].lstrip())
     return "".join(line[indent:] if not line[:indent].strip() else line for line in lines)
