@@ -91,8 +91,17 @@ llvm::Value *NestEmitter::findPrefixBound() {
   SmallVector<std::pair<Value, Coordinate>> masks;
   llvm::DenseMap<Value, Coordinate> seenAt;
   llvm::DenseSet<Value> ambiguous, done;
-  auto visit = [&](auto &self, Value value, const Coordinate &at, bool isMask,
-                   bool isReordered) -> void {
+  llvm::DenseSet<Value> leftAlone;
+  auto leaveAlone = [&](auto &self, Value value) -> void {
+    Operation *op = value.getDefiningOp();
+    if (!op || !isa<RankedTensorType>(value.getType()) || !leftAlone.insert(value).second)
+      return;
+    if (elementTypeOf(value.getType()).isInteger(1))
+      ambiguous.insert(value);
+    for (Value operand : op->getOperands())
+      self(self, operand);
+  };
+  auto visit = [&](auto &self, Value value, const Coordinate &at, bool isMask) -> void {
     Operation *op = value.getDefiningOp();
     if (!op || !isa<RankedTensorType>(value.getType()))
       return;
@@ -100,7 +109,7 @@ llvm::Value *NestEmitter::findPrefixBound() {
       return;
     if (elementTypeOf(value.getType()).isInteger(1)) {
       auto [known, isNew] = seenAt.try_emplace(value, at);
-      if (isReordered || (!isNew && known->second != at))
+      if (!isNew && known->second != at)
         ambiguous.insert(value);
       if (isMask && isNew)
         masks.push_back({value, at});
@@ -109,29 +118,32 @@ llvm::Value *NestEmitter::findPrefixBound() {
       return;
     if (auto load = dyn_cast<LoadOp>(op)) {
       if (load.getMask())
-        self(self, load.getMask(), at, true, isReordered);
-      self(self, load.getPtr(), at, false, isReordered);
+        self(self, load.getMask(), at, true);
+      self(self, load.getPtr(), at, false);
       if (load.getOther())
-        self(self, load.getOther(), at, false, isReordered);
+        self(self, load.getOther(), at, false);
       return;
     }
     if (isa<BroadcastOp, ExpandDimsOp, TransposeOp>(op)) {
-      self(self, op->getOperand(0), sourceCoordinate(op, 0, at), isMask, isReordered);
+      self(self, op->getOperand(0), sourceCoordinate(op, 0, at), isMask);
       return;
     }
-    bool reorders = isa<ReshapeOp, FlipOp, SplitOp, JoinOp, CatOp, GatherOp>(op);
+    if (isa<ReshapeOp, FlipOp, SplitOp, JoinOp, CatOp, GatherOp>(op)) {
+      leaveAlone(leaveAlone, value);
+      return;
+    }
     bool passesMask = isMask && isa<arith::AndIOp>(op);
     for (Value operand : op->getOperands())
-      self(self, operand, at, passesMask, isReordered || reorders);
+      self(self, operand, at, passesMask);
   };
   for (const Root &root : nest.roots) {
     if (!root.op) {
-      visit(visit, root.value, start, false, false);
+      visit(visit, root.value, start, false);
       continue;
     }
     auto store = dyn_cast<StoreOp>(root.op);
     for (Value operand : root.op->getOperands())
-      visit(visit, operand, start, store && operand == store.getMask(), false);
+      visit(visit, operand, start, store && operand == store.getMask());
   }
 
   llvm::Value *bound = nullptr;
