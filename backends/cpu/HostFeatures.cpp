@@ -48,8 +48,11 @@ HostFeatures HostFeatures::level(unsigned psAbiLevel) {
 }
 
 std::optional<HostFeatures> HostFeatures::named(llvm::StringRef name) {
-  if (name.empty())
-    return detect();
+  if (name.empty()) {
+    // A virtual machine traps every CPUID, and a process does not change machines.
+    static const HostFeatures host = detect();
+    return host;
+  }
   if (name == "x86-64")
     return level(1);
   unsigned number = 0;
