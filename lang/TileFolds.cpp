@@ -285,7 +285,7 @@ struct DropKnownCondition : OpRewritePattern<Op> {
 OpFoldResult ArangeOp::fold(FoldAdaptor) {
   if (getType().getDimSize(0) != 1)
     return {};
-  return DenseElementsAttr::get(getType(), APInt(32, getStart(), /*isSigned=*/true));
+  return DenseElementsAttr::get(getType(), APInt(32, int32_t(getStart()), /*isSigned=*/true));
 }
 
 OpFoldResult SplatOp::fold(FoldAdaptor adaptor) {

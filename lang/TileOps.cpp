@@ -27,8 +27,10 @@ LogicalResult checkAxis(Operation *op, int64_t axis, int64_t rank) {
 
 LogicalResult ArangeOp::verify() {
   int64_t extent = getType().getDimSize(0);
-  if (int64_t(getEnd()) - int64_t(getStart()) != extent)
-    return emitOpError() << "range [" << getStart() << ", " << getEnd() << ") does not have "
+  // The attributes are signed; their accessors are not.
+  int64_t start = int32_t(getStart()), end = int32_t(getEnd());
+  if (end - start != extent)
+    return emitOpError() << "range [" << start << ", " << end << ") does not have "
                          << extent << " elements";
   return success();
 }

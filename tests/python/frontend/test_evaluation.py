@@ -219,6 +219,14 @@ def test_branches_on_constants_fold_and_the_other_side_is_not_read():
     assert "scf" not in ir and ir.count("tile.store") == 1
 
 
+def test_arange_below_zero():
+    def kernel(x):
+        i = tl.arange(-4, 4)
+        tl.store(x + i + 4, i)
+
+    assert "tile.arange -4, 4 : tensor<8xi32>" in tile_ir(jit(kernel), x="*i32")
+
+
 def test_unsigned_loop():
     def kernel(x, n):
         for i in range(n, n):
