@@ -173,9 +173,8 @@ std::optional<Result> Evaluator::callPython(const std::string &fullName, const A
       return Operand();
     }
     if (name == "constexpr") {
-      if (std::string wrong = wrongCount(name, arguments, 1, 1);
-          !wrong.empty() || positional.empty())
-        return fail(wrong);
+      if (positional.size() != 1 || !arguments.named.empty())
+        return fail("constexpr takes one positional argument");
       auto constant = constantAt(0);
       return mlir::failed(constant) ? Result(mlir::failure())
                                     : Result(Operand(std::move(*constant)));
