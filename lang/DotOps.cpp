@@ -7,6 +7,9 @@ using namespace mlir;
 namespace sectile::lang {
 namespace {
 
+const DType kInt8 = DType::scalar(ScalarKind::Int8);
+const DType kInt32 = DType::scalar(ScalarKind::Int32);
+
 FailureOr<tile::InputPrecision> inputPrecision(Arguments &args) {
   FailureOr<std::string> text = args.text(3);
   if (failed(text))
@@ -28,10 +31,15 @@ FailureOr<tile::InputPrecision> inputPrecision(Arguments &args) {
                     "known are tf32, tf32x3, ieee, bf16x3, bf16x6");
 }
 
+bool isByte(DType dtype) {
+  return dtype == kInt8 || dtype == DType::scalar(ScalarKind::UInt8);
+}
+
 /// What products of `operand` may be accumulated in.
 bool accumulatesIn(DType operand, DType result) {
   switch (operand.kind) {
   case ScalarKind::Int8:
+  case ScalarKind::UInt8:
     return result.kind == ScalarKind::Int32;
   case ScalarKind::Float64:
     return result.kind == ScalarKind::Float64;
@@ -67,10 +75,10 @@ FailureOr<Operand> dot(Arguments &args) {
   // Kinds.
   DType left = lhs->type.dtype, right = rhs->type.dtype;
   for (DType side : {left, right})
-    if (!side.isFloat() && side.kind != ScalarKind::Int8)
+    if (!side.isFloat() && !isByte(side))
       return args.error("operands of " + side.name() + " cannot be multiplied",
                         side.isPointer ? "load through the pointers first"
-                                       : "cast to int8 or to a floating-point dtype");
+                                       : "cast to int8, uint8 or a floating-point dtype");
   if (left != right && !(left.isFp8() && right.isFp8()))
     return args.error("dtypes differ: lhs is " + lhs->type.name() + ", rhs is " + rhs->type.name(),
                       "cast one side, for example with rhs.to(lhs.dtype)");
@@ -101,8 +109,8 @@ FailureOr<Operand> dot(Arguments &args) {
   // Accumulator. Left at its default, out_dtype follows the accumulator.
   Value acc;
   if (args.isNone(2)) {
-    if (left.kind == ScalarKind::Int8)
-      type.dtype = DType::scalar(ScalarKind::Int32);
+    if (isByte(left))
+      type.dtype = kInt32;
     else if (left.kind == ScalarKind::Float64)
       type.dtype = left;
     else if (outDType->kind == ScalarKind::BFloat16)
@@ -122,7 +130,7 @@ FailureOr<Operand> dot(Arguments &args) {
       return args.error("accumulator is " + acc.type.shapeName() + ", the product is " +
                         type.shapeName());
     if (!accumulatesIn(left, acc.type.dtype)) {
-      DType wanted = DType::scalar(left.kind == ScalarKind::Int8      ? ScalarKind::Int32
+      DType wanted = DType::scalar(isByte(left)                       ? ScalarKind::Int32
                                    : left.kind == ScalarKind::Float64 ? ScalarKind::Float64
                                                                       : ScalarKind::Float32);
       return args.error("accumulator is " + acc.type.name() + ", but products of " + left.name() +
@@ -147,6 +155,14 @@ FailureOr<Operand> dot(Arguments &args) {
 
   // More than one batch dimension: flattened around the product.
   Value x = *lhs, y = *rhs;
+  // The IR's i8 products are signed; unsigned bytes go through a wider integer.
+  if (left.kind == ScalarKind::UInt8) {
+    FailureOr<Value> wideX = sema.cast(x, kInt32);
+    FailureOr<Value> wideY = sema.cast(y, kInt32);
+    if (failed(wideX) || failed(wideY))
+      return failure();
+    x = *wideX, y = *wideY;
+  }
   Type productType = type;
   if (rank > 3) {
     int64_t batches = 1;
