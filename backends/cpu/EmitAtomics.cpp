@@ -1,6 +1,7 @@
 // Atomics, one element at a time, with the machine's own atomic instructions.
 #include "backends/cpu/KernelEmitter.h"
 #include "backends/cpu/NestEmitter.h"
+#include "backends/cpu/VectorMath.h"
 
 using namespace mlir;
 using namespace sectile::tile;
@@ -129,9 +130,9 @@ llvm::Value *KernelEmitter::atomicRmw(AtomicRmwOp op, llvm::Value *address, llvm
   if (op.getKind() == RmwKind::FAdd)
     next = builder.CreateFAdd(old, value);
   else
-    next = builder.CreateBinaryIntrinsic(op.getKind() == RmwKind::FMax ? llvm::Intrinsic::maxnum
-                                                                       : llvm::Intrinsic::minnum,
-                                         old, value);
+    next = emitFloatExtremum(
+        builder, op.getKind() == RmwKind::FMax ? FloatExtremum::MaxNum : FloatExtremum::MinNum, old,
+        value);
   auto *exchange = builder.CreateAtomicCmpXchg(
       address, expected, emitNarrow(builder, host, next, *narrow), align, ordering,
       llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(ordering));

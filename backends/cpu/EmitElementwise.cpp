@@ -119,16 +119,13 @@ std::optional<MathFunction> mathFunctionOf(Operation *op) {
       .Default([](Operation *) { return std::nullopt; });
 }
 
-llvm::Intrinsic::ID floatExtremumOf(Operation *op) {
-  if (isa<arith::MaximumFOp>(op))
-    return llvm::Intrinsic::maximum;
-  if (isa<arith::MinimumFOp>(op))
-    return llvm::Intrinsic::minimum;
-  if (isa<arith::MaxNumFOp>(op))
-    return llvm::Intrinsic::maxnum;
-  if (isa<arith::MinNumFOp>(op))
-    return llvm::Intrinsic::minnum;
-  return llvm::Intrinsic::not_intrinsic;
+std::optional<FloatExtremum> floatExtremumOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, std::optional<FloatExtremum>>(op)
+      .Case([](arith::MaximumFOp) { return FloatExtremum::Maximum; })
+      .Case([](arith::MinimumFOp) { return FloatExtremum::Minimum; })
+      .Case([](arith::MaxNumFOp) { return FloatExtremum::MaxNum; })
+      .Case([](arith::MinNumFOp) { return FloatExtremum::MinNum; })
+      .Default([](Operation *) { return std::nullopt; });
 }
 
 llvm::Intrinsic::ID integerExtremumOf(Operation *op) {
@@ -263,8 +260,8 @@ llvm::SmallVector<llvm::Value *, 2> KernelEmitter::emitElementwise(Operation *op
     llvm::Value *value = builder.CreateBinOp(*kind, operands[0], operands[1]);
     return rounded(value);
   }
-  if (auto id = floatExtremumOf(op)) // exact: no rounding
-    return {builder.CreateBinaryIntrinsic(id, operands[0], operands[1])};
+  if (auto extremum = floatExtremumOf(op)) // exact: no rounding
+    return {emitFloatExtremum(builder, *extremum, operands[0], operands[1])};
   if (auto id = integerExtremumOf(op))
     return {builder.CreateBinaryIntrinsic(id, operands[0], operands[1])};
   if (auto function = mathFunctionOf(op)) {

@@ -128,4 +128,24 @@ V emitMath(llvm::IRBuilderBase &builder, const HostFeatures &host, MathFunction 
   return builder.CreateFPTrunc(emitDoubleOnly(wide, function, extended, true), lanes.type);
 }
 
+llvm::Value *emitFloatExtremum(llvm::IRBuilderBase &builder, FloatExtremum kind, llvm::Value *lhs,
+                               llvm::Value *rhs) {
+  llvm::IRBuilderBase::FastMathFlagGuard guard(builder);
+  builder.clearFastMathFlags();
+  bool isMax = kind == FloatExtremum::MaxNum || kind == FloatExtremum::Maximum;
+  llvm::Value *lhsWins = isMax ? builder.CreateFCmpOGT(lhs, rhs) : builder.CreateFCmpOLT(lhs, rhs);
+  llvm::Value *chosen = builder.CreateSelect(lhsWins, lhs, rhs);
+  if (kind == FloatExtremum::MaxNum || kind == FloatExtremum::MinNum) // rhs is chosen beside a NaN
+    return builder.CreateSelect(builder.CreateFCmpUNO(rhs, rhs), lhs, chosen);
+
+  // Equal numbers differ at most in the sign of zero: + wins a maximum, - a minimum.
+  llvm::Type *bits = lhs->getType()->getWithNewBitWidth(lhs->getType()->getScalarSizeInBits());
+  llvm::Value *a = builder.CreateBitCast(lhs, bits), *b = builder.CreateBitCast(rhs, bits);
+  llvm::Value *equal = builder.CreateBitCast(
+      isMax ? builder.CreateAnd(a, b) : builder.CreateOr(a, b), lhs->getType());
+  chosen = builder.CreateSelect(builder.CreateFCmpOEQ(lhs, rhs), equal, chosen);
+  return builder.CreateSelect(builder.CreateFCmpUNO(lhs, rhs), builder.CreateFAdd(lhs, rhs),
+                              chosen);
+}
+
 } // namespace sectile::cpu

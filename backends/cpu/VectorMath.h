@@ -65,4 +65,12 @@ enum class MathFunction {
 llvm::Value *emitMath(llvm::IRBuilderBase &builder, const HostFeatures &host, MathFunction function,
                       llvm::ArrayRef<llvm::Value *> arguments);
 
+/// Num: a NaN loses against a number. Maximum and Minimum: a NaN wins, and -0 < +0.
+enum class FloatExtremum { MaxNum, MinNum, Maximum, Minimum };
+
+/// The larger or smaller of two scalars or vectors, written with comparisons: LLVM's intrinsics are
+/// narrowed to half where both sides were widened from it, and call fmaxf() then.
+llvm::Value *emitFloatExtremum(llvm::IRBuilderBase &builder, FloatExtremum kind, llvm::Value *lhs,
+                               llvm::Value *rhs);
+
 } // namespace sectile::cpu
