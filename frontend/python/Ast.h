@@ -159,7 +159,7 @@ public:
   /// object.name, object being an opaque object (a module, say) or a string, dtype ...
   virtual Answer attribute(const lang::Constant &object, const std::string &name) = 0;
   /// Names of an object's attributes, for "did you mean".
-  virtual std::vector<std::string> attributeNames(const lang::Constant &object) { return {}; }
+  virtual std::vector<std::string> attributeNames(const lang::Constant &) { return {}; }
   /// object[key] of an opaque object, or of a text.
   virtual Answer item(const lang::Constant &object, const lang::Constant &key) = 0;
   /// callee(arguments...) on constants only, callee being an opaque callable.

@@ -60,18 +60,20 @@ static const auto matmul_tile =
              auto a = a_ptr + (m % M)[{all, none}] * a_row + k[{none, all}] * a_column;
              auto b = b_ptr + k[{all, none}] * b_row + (n % N)[{none, all}] * b_column;
 
+             auto zero = zeros<f32>({BLOCK_M, BLOCK_N});
              auto [total, a_end, b_end] =
-                 loop(range(0, cdiv(K, BLOCK_K)), std::tuple{zeros<f32>({BLOCK_M, BLOCK_N}), a, b},
+                 loop(range(0, cdiv(K, BLOCK_K)), std::tuple{zero, a, b},
                       [&](i32 step, auto total, auto a, auto b) {
                         auto left = K - step * BLOCK_K;
                         auto a_tile = load(a, k[{none, all}] < left, 0.0);
                         auto b_tile = load(b, k[{all, none}] < left, 0.0);
-                        return std::tuple{dot(a_tile, b_tile, total), a + BLOCK_K * a_column,
-                                          b + BLOCK_K * b_row};
+                        total = dot(a_tile, b_tile, total);
+                        return std::tuple{total, a + BLOCK_K * a_column, b + BLOCK_K * b_row};
                       });
+             auto activated = Activation::apply(total);
 
              auto c = c_ptr + m[{all, none}] * c_row + n[{none, all}] * c_column;
-             store(c, Activation::apply(total), (m[{all, none}] < M) & (n[{none, all}] < N));
+             store(c, activated, (m[{all, none}] < M) & (n[{none, all}] < N));
            });
 
 struct Matrix {
