@@ -26,6 +26,39 @@ SECTILE_UNARY(floor)
 SECTILE_UNARY(ceil)
 SECTILE_UNARY(abs)
 SECTILE_UNARY(sigmoid)
+// What CUDA calls libdevice.
+SECTILE_UNARY(acos)
+SECTILE_UNARY(acosh)
+SECTILE_UNARY(asin)
+SECTILE_UNARY(asinh)
+SECTILE_UNARY(atan)
+SECTILE_UNARY(atanh)
+SECTILE_UNARY(cbrt)
+SECTILE_UNARY(cosh)
+SECTILE_UNARY(erfc)
+SECTILE_UNARY(expm1)
+SECTILE_UNARY(exp10)
+SECTILE_UNARY(log10)
+SECTILE_UNARY(log1p)
+SECTILE_UNARY(nearbyint)
+SECTILE_UNARY(rint)
+SECTILE_UNARY(round)
+SECTILE_UNARY(sinh)
+SECTILE_UNARY(tan)
+SECTILE_UNARY(trunc)
+SECTILE_UNARY(cospi)
+SECTILE_UNARY(sinpi)
+SECTILE_UNARY(normcdf)
+SECTILE_UNARY(signbit)
+SECTILE_UNARY(rcbrt)
+SECTILE_UNARY(llrint)
+SECTILE_UNARY(llround)
+SECTILE_UNARY(isnan)
+SECTILE_UNARY(isinf)
+SECTILE_UNARY(isfinite)
+SECTILE_UNARY(clz)
+SECTILE_UNARY(popc)
+SECTILE_UNARY(ffs)
 #undef SECTILE_UNARY
 
 #define SECTILE_BINARY(name)                                                                       \
@@ -35,6 +68,13 @@ SECTILE_UNARY(sigmoid)
   }
 SECTILE_BINARY(div_rn) // division rounded as IEEE 754 asks
 SECTILE_BINARY(umulhi) // the high half of an unsigned product
+SECTILE_BINARY(atan2)
+SECTILE_BINARY(copysign)
+SECTILE_BINARY(pow)
+SECTILE_BINARY(fmod)
+SECTILE_BINARY(fdim)
+SECTILE_BINARY(hypot)
+SECTILE_BINARY(mulhi)
 #undef SECTILE_BINARY
 
 /// Floating-point division; `ieeeRounding` asks for the correctly rounded one.
