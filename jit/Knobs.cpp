@@ -125,7 +125,7 @@ constexpr Knob kKnobs[] = {
        knobs.cacheDirectory = text;
        return true;
      }},
-    {{"SECTILE_CACHE_SIZE", "size", "1G", "upper limit of that folder, such as 512M"},
+    {{"SECTILE_CACHE_SIZE", "size", "2G", "upper limit of that folder, such as 512M"},
      "a size such as 512M",
      [](std::string_view text, Knobs &knobs) { return readSize(text, knobs.cacheBytes); }},
     {{"SECTILE_NUM_THREADS", "number", "the CPUs this process may use",

@@ -41,7 +41,7 @@ struct Knobs {
   /// folder.
   std::optional<std::string> cacheDirectory;
   /// Upper limit of that folder.
-  uint64_t cacheBytes = uint64_t(1) << 30;
+  uint64_t cacheBytes = uint64_t(2) << 30;
   /// Threads that run programs of the grid on the CPU; 0: as many as this process may use.
   uint32_t threadCount = 0;
   /// libsectile-compiler.so to load; empty: the one beside libsectile.so.

@@ -21,7 +21,7 @@ TEST(Knobs, unset_variables_leave_defaults) {
   EXPECT_TRUE(knobs.problems.empty());
   EXPECT_FALSE(knobs.dumps("tile"));
   EXPECT_FALSE(knobs.cacheDirectory.has_value());
-  EXPECT_EQ(knobs.cacheBytes, uint64_t(1) << 30);
+  EXPECT_EQ(knobs.cacheBytes, uint64_t(2) << 30);
   EXPECT_EQ(knobs.threadCount, 0u);
 }
 
@@ -60,7 +60,7 @@ TEST(Knobs, what_is_not_understood_is_said_and_ignored) {
                   "SECTILE_NUM_THREADS: expected a number from 1 to 4096, found '0'"));
   EXPECT_FALSE(knobs.dumps("tile"));
   EXPECT_FALSE(knobs.checkBounds);
-  EXPECT_EQ(knobs.cacheBytes, uint64_t(1) << 30);
+  EXPECT_EQ(knobs.cacheBytes, uint64_t(2) << 30);
 }
 
 TEST(Knobs, the_table_names_each_once) {
