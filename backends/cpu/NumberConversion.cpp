@@ -181,12 +181,16 @@ V emitWiden(llvm::IRBuilderBase &b, const HostFeatures &host, V bits, NarrowFloa
   if (format.hasInfinity) { // the mantissa of infinity and NaN is in place already
     V isSpecial = b.CreateICmpUGT(magnitude, l.integer(format.largest));
     value = b.CreateOr(value, l.select(isSpecial, l.integer(kInfinityBits), l.integer(0)));
-  } else {
+  }
+  value = b.CreateOr(value, sign);
+  if (!format.hasInfinity) {
     V isNan = format.hasNegativeZero ? b.CreateICmpEQ(magnitude, l.integer(format.nan))
                                      : b.CreateICmpEQ(wide, l.integer(format.nan));
-    value = l.select(isNan, l.integer(0x7fc00000), value);
+    V nan = l.integer(0x7fc00000);
+    // The sign bit of the one NaN of fnuz types is no sign.
+    value = l.select(isNan, format.hasNegativeZero ? b.CreateOr(nan, sign) : nan, value);
   }
-  return l.floatOf(b.CreateOr(value, sign));
+  return l.floatOf(value);
 }
 
 V emitNarrow(llvm::IRBuilderBase &b, const HostFeatures &host, V value, NarrowFloat kind,

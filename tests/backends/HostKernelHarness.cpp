@@ -29,14 +29,13 @@ HostKernelUnderTest::HostKernelUnderTest(llvm::StringRef tileText, backends::Com
   if (mlir::failed(made))
     return;
   image = std::move(*made);
-  int file = memfd_create("kernel", MFD_CLOEXEC);
+  file = memfd_create("kernel", MFD_CLOEXEC);
   size_t written = 0;
   while (written < image.binary.size())
     written += write(file, image.binary.data() + written, image.binary.size() - written);
   std::string path = "/proc/self/fd/" + std::to_string(file);
   // RTLD_NOW: an undefined symbol fails here.
   library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  close(file);
   if (!library) {
     errors += dlerror();
     return;
@@ -47,6 +46,9 @@ HostKernelUnderTest::HostKernelUnderTest(llvm::StringRef tileText, backends::Com
 HostKernelUnderTest::~HostKernelUnderTest() {
   if (library)
     dlclose(library);
+  // Only now: the loader knows libraries by path, and a closed descriptor's would come again.
+  if (file >= 0)
+    close(file);
 }
 
 int HostKernelUnderTest::run(std::vector<int32_t> grid,

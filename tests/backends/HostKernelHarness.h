@@ -68,6 +68,7 @@ public:
 private:
   std::string errors;
   void *library = nullptr;
+  int file = -1;
   cpu::HostKernel entry = nullptr;
 };
 
