@@ -169,6 +169,23 @@ llvm::Type *likeShapeOf(llvm::Value *value, llvm::Type *element) {
   return vector ? llvm::VectorType::get(element, vector->getElementCount()) : element;
 }
 
+/// By as many bits as the number has, or more: all of them leave, as on GPUs. LLVM's own shifts are
+/// poison then, which spoils the store of a whole tile. x86's vector shifts do just this.
+llvm::Value *emitShift(llvm::IRBuilderBase &builder, llvm::Instruction::BinaryOps kind,
+                       llvm::Value *value, llvm::Value *amount) {
+  llvm::Type *type = value->getType();
+  unsigned bits = type->getScalarSizeInBits();
+  llvm::Value *isInside = builder.CreateICmpULT(amount, llvm::ConstantInt::get(type, bits));
+  auto *known = dyn_cast<llvm::Constant>(isInside);
+  if (known && known->isAllOnesValue())
+    return builder.CreateBinOp(kind, value, amount);
+  if (kind == llvm::Instruction::AShr)
+    return builder.CreateAShr(
+        value, builder.CreateSelect(isInside, amount, llvm::ConstantInt::get(type, bits - 1)));
+  return builder.CreateSelect(isInside, builder.CreateBinOp(kind, value, amount),
+                              llvm::Constant::getNullValue(type));
+}
+
 } // namespace
 
 bool KernelEmitter::isElementwise(Operation *op) {
@@ -212,9 +229,10 @@ llvm::Value *KernelEmitter::emitIntegerDivision(Operation *op, llvm::Value *lhs,
         isBad, builder.CreateAnd(builder.CreateICmpEQ(lhs, smallest),
                                  builder.CreateICmpEQ(rhs, llvm::Constant::getAllOnesValue(type))));
   }
-  auto constantDivisor = dyn_cast<llvm::Constant>(rhs);
-  if (!constantDivisor || !isa<llvm::Constant>(isBad))
+  auto *known = dyn_cast<llvm::Constant>(isBad);
+  if (!known || !known->isNullValue())
     rhs = builder.CreateSelect(isBad, one, rhs);
+  auto constantDivisor = dyn_cast<llvm::Constant>(rhs);
   if (type->isVectorTy() && bits <= 32 && bits > 1 && !constantDivisor) {
     // There is no vector division of integers; the quotient of two 32-bit integers in f64 is exact
     // once truncated.
@@ -257,6 +275,8 @@ llvm::SmallVector<llvm::Value *, 2> KernelEmitter::emitElementwise(Operation *op
   };
 
   if (auto kind = binaryOf(op)) {
+    if (isa<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(op))
+      return {emitShift(builder, *kind, operands[0], operands[1])};
     llvm::Value *value = builder.CreateBinOp(*kind, operands[0], operands[1]);
     return rounded(value);
   }

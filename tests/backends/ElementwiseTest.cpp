@@ -128,6 +128,8 @@ std::string kernelText(const Type &source, const std::vector<Op> &ops, bool isTi
     std::string op = replaceAll(ops[n].text, "%r", "%r" + number + "_");
     op = replaceAll(op, " T", " " + shaped(source.name));
     op = replaceAll(op, " R", " " + shaped(ops[n].result.name));
+    op = replaceAll(op, " C(", isTile ? " dense<" : " ");
+    op = replaceAll(op, ")C", isTile ? ">" : "");
     op = replaceAll(op, " I1", " " + shaped("i1"));
     op = replaceAll(op, "%t", "%t" + number + "_");
     text += "  " + op + "\n" + address(pointer, ops[n].result.name) + "  tile.store " + pointer +
@@ -308,6 +310,47 @@ TEST_P(IntegerElementwise, shifts_products_and_choices) {
                   : "%tall = arith.subi %x, %x : T\n  %tn = arith.cmpi eq, %tall, %tall : T\n"
                     "  %tone = arith.extui %tn : I1 to T\n  " +
                         op.text;
+  check(t, ops, specialIntegers(t), [&](auto &random) { return drawInteger(t, random); });
+}
+
+// Zero, too, must neither trap nor spoil other lanes.
+TEST_P(IntegerElementwise, division_by_constants) {
+  const Type t = GetParam();
+  std::vector<Op> ops;
+  for (int64_t divisor : {0, 1, -1, 2, 7, -10, 64, 100, -128})
+    for (auto [name, kind] : {std::pair("divsi", 0), {"remsi", 1}, {"divui", 2}, {"remui", 3}})
+      ops.push_back({"%tc = arith.constant C(" + std::to_string(divisor) + ")C : T\n  %r = arith." +
+                         name + " %x, %tc : T",
+                     t, [=, kind = kind](uint64_t bits, uint64_t, uint64_t) {
+                       APInt x(t.bits, bits), y(t.bits, uint64_t(divisor), true, true);
+                       if (y.isZero() || (kind < 2 && x.isMinSignedValue() && y.isAllOnes()))
+                         y = APInt(t.bits, 1);
+                       return (kind == 0   ? x.sdiv(y)
+                               : kind == 1 ? x.srem(y)
+                               : kind == 2 ? x.udiv(y)
+                                           : x.urem(y))
+                           .getZExtValue();
+                     }});
+  check(t, ops, specialIntegers(t), [&](auto &random) { return drawInteger(t, random); });
+}
+
+// Amounts of the width and more shift everything out.
+TEST_P(IntegerElementwise, shifts_by_any_amount) {
+  const Type t = GetParam();
+  std::vector<Op> ops;
+  for (auto [name, kind] : {std::pair("shli", 0), {"shrsi", 1}, {"shrui", 2}}) {
+    auto reference = [=, kind = kind](uint64_t x, uint64_t amount) {
+      APInt a(t.bits, x);
+      unsigned by = unsigned(std::min<uint64_t>(amount, t.bits));
+      return (kind == 0 ? a.shl(by) : kind == 1 ? a.ashr(by) : a.lshr(by)).getZExtValue();
+    };
+    ops.push_back({std::string("%r = arith.") + name + " %x, %y : T", t,
+                   [=](uint64_t x, uint64_t y, uint64_t) { return reference(x, y); }});
+    for (unsigned amount : {1u, t.bits - 1, t.bits, t.bits + 1})
+      ops.push_back({"%tc = arith.constant C(" + std::to_string(amount) + ")C : T\n  %r = arith." +
+                         name + " %x, %tc : T",
+                     t, [=](uint64_t x, uint64_t, uint64_t) { return reference(x, amount); }});
+  }
   check(t, ops, specialIntegers(t), [&](auto &random) { return drawInteger(t, random); });
 }
 
