@@ -196,7 +196,7 @@ def bench_vector_add(table):
         "vector add f32 2^24",
         "GB/s",
         12 * count / 1e9,
-        lambda: kernel[(st.cdiv(count, 4096),)](x, y, out, count, BLOCK=4096),
+        lambda: kernel[(st.cdiv(count, 16384),)](x, y, out, count, BLOCK=16384),
         [("torch", lambda: torch.add(tx, ty, out=tout)), ("NumPy", lambda: np.add(x, y, out=out))],
         0.9,
     )

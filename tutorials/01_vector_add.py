@@ -18,6 +18,10 @@ import sectile as st
 import sectile.language as tl
 
 
+# Large enough that a CPU thread streams long runs of memory; a GPU would take about 1024.
+BLOCK = 16384
+
+
 @st.jit
 def add(x_ptr, y_ptr, out_ptr, count, BLOCK: tl.constexpr):
     # This program's elements: BLOCK consecutive indices.
@@ -32,7 +36,7 @@ def vector_add(x, y):
     """x + y for one-dimensional arrays of equal length and dtype."""
     out = np.empty_like(x)
     # Arguments may be NumPy arrays, torch tensors, anything that shows its memory.
-    add[(st.cdiv(x.size, 4096),)](x, y, out, x.size, BLOCK=4096)
+    add[(st.cdiv(x.size, BLOCK),)](x, y, out, x.size, BLOCK=BLOCK)
     return out
 
 
@@ -49,7 +53,7 @@ def main(quick=False):
         return
 
     seconds = (
-        st.testing.do_bench(lambda: add[(st.cdiv(count, 4096),)](x, y, out, count, BLOCK=4096))
+        st.testing.do_bench(lambda: add[(st.cdiv(count, BLOCK),)](x, y, out, count, BLOCK=BLOCK))
         / 1e3
     )
     numpy_seconds = st.testing.do_bench(lambda: np.add(x, y, out=out)) / 1e3

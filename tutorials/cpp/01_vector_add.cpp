@@ -34,7 +34,7 @@ int main(int argc, char **argv) try {
   std::vector<float> out(count);
 
   // One program for each block. Vectors, spans and plain pointers may be passed for a Ptr.
-  auto sum = [&] { add.launch({cdiv(count, 4096)}, x, y, out, count, Const{4096}); };
+  auto sum = [&] { add.launch({cdiv(count, 16384)}, x, y, out, count, Const{16384}); };
   sum();
 
   std::vector<double> expected(count);
