@@ -31,7 +31,11 @@ EXTRA = ["None", "0", "-1", "2**200", "1e400", "''", "()", "[]", "lambda: 0", "x
 
 
 def tokens_of(source):
-    return [t for t in tokenize.generate_tokens(io.StringIO(source).readline) if t.type != tokenize.COMMENT]
+    return [
+        t
+        for t in tokenize.generate_tokens(io.StringIO(source).readline)
+        if t.type != tokenize.COMMENT
+    ]
 
 
 def mutate(source, rng, others):
@@ -70,7 +74,9 @@ def mutate(source, rng, others):
 
 def main(seed, count, last):
     rng = random.Random(seed)
-    others = [t.string for source, _ in SOURCES.values() for t in tokens_of(source) if t.string.strip()]
+    others = [
+        t.string for source, _ in SOURCES.values() for t in tokens_of(source) if t.string.strip()
+    ]
     last = Path(last)
     parsed = accepted = 0
     slowest = 0.0

@@ -37,13 +37,16 @@ class Program:
             self.emit(2, f"return {self.expression()}")
             self.emit(1, "else:")
             self.emit(2, f"return {self.expression()}")
-        self.source = "\n".join(self.lines) + """
+        self.source = (
+            "\n".join(self.lines)
+            + """
 
 @jit
 def kernel(ns, ms, out):
     i = tl.program_id(0)
     tl.store(out + i, function(tl.load(ns + i), tl.load(ms + i)))
 """
+        )
 
     def emit(self, indent, text):
         self.lines.append("    " * indent + text)
@@ -53,7 +56,9 @@ def kernel(ns, ms, out):
         return f"t{self.counter}"
 
     def atom(self):
-        return self.rng.choice(["a", "b", "c", "n", "m", str(self.rng.randint(0, 9)), *self.constants])
+        return self.rng.choice(
+            ["a", "b", "c", "n", "m", str(self.rng.randint(0, 9)), *self.constants]
+        )
 
     def expression(self):
         rng, kind = self.rng, self.rng.randrange(6)
@@ -64,7 +69,9 @@ def kernel(ns, ms, out):
         return f"({self.atom()} {rng.choice('+-*|^&')} {self.atom()})"
 
     def condition(self):
-        link = f"{self.atom()} {self.rng.choice(['<', '<=', '>', '>=', '==', '!='])} {self.variable()}"
+        link = (
+            f"{self.atom()} {self.rng.choice(['<', '<=', '>', '>=', '==', '!='])} {self.variable()}"
+        )
         if self.rng.random() < 0.2:
             return f"not ({link})"
         if self.rng.random() < 0.3:

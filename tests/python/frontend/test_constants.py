@@ -21,7 +21,9 @@ def same(a, b):
     if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, float) and isinstance(b, float):
-        return (math.isnan(a) and math.isnan(b)) or (a == b and math.copysign(1, a) == math.copysign(1, b))
+        return (math.isnan(a) and math.isnan(b)) or (
+            a == b and math.copysign(1, a) == math.copysign(1, b)
+        )
     return type(a) is type(b) and a == b
 
 
@@ -30,9 +32,13 @@ def values(rng):
     if kind == 0:
         return rng.choice([True, False])
     if kind < 4:
-        return rng.choice([rng.randint(-9, 9), rng.randint(-(2**40), 2**40), rng.randint(-LIMIT, LIMIT - 1)])
+        return rng.choice(
+            [rng.randint(-9, 9), rng.randint(-(2**40), 2**40), rng.randint(-LIMIT, LIMIT - 1)]
+        )
     if kind < 6:
-        return rng.choice([rng.uniform(-9, 9), float(rng.randint(-5, 5)), 0.0, -0.0, 1e300, 2.0**53])
+        return rng.choice(
+            [rng.uniform(-9, 9), float(rng.randint(-5, 5)), 0.0, -0.0, 1e300, 2.0**53]
+        )
     if kind == 6:
         return rng.choice(["", "a", "ab", "b"])
     return rng.choice([(), (1,), (1, 2.5), ("a", (True,))])
@@ -42,8 +48,10 @@ def check(op, a, b):
     """Agrees with Python; None if both refuse."""
     if op in ("**", "<<") and isinstance(b, int) and abs(b) > 400:
         return None  # Python itself would take long
-    if op == "*" and any(isinstance(x, (str, tuple)) for x in (a, b)) and any(
-        isinstance(x, int) and abs(x) > 1000 for x in (a, b)
+    if (
+        op == "*"
+        and any(isinstance(x, (str, tuple)) for x in (a, b))
+        and any(isinstance(x, int) and abs(x) > 1000 for x in (a, b))
     ):
         return None
     if op == "%" and isinstance(a, str):
@@ -61,7 +69,12 @@ def check(op, a, b):
             front_end.arithmetic(op, a, b)
         return False
     found = front_end.arithmetic(op, a, b)
-    if op in ("/", "**") and isinstance(expected, float) and isinstance(a, int) and isinstance(b, int):
+    if (
+        op in ("/", "**")
+        and isinstance(expected, float)
+        and isinstance(a, int)
+        and isinstance(b, int)
+    ):
         # Python rounds the quotient of two long integers once, we twice.
         assert math.isclose(found, expected, rel_tol=1e-15), (op, a, b, found, expected)
     else:

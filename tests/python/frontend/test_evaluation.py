@@ -45,7 +45,9 @@ def test_work_is_linear_in_depth():
 def test_a_branch_and_what_follows_an_early_return_are_visited_once(capfd):
     source = "def kernel(x, n):\n"
     for level in range(10):
-        source += f"    if n == {level}:\n        if n > 2:\n            return\n        n = n + 1\n"
+        source += (
+            f"    if n == {level}:\n        if n > 2:\n            return\n        n = n + 1\n"
+        )
     source += "    tl.static_print('rest')\n    tl.store(x, n)\n"
     tile_ir(kernel_from(source), x="*fp32", n="i32")
     assert capfd.readouterr().out.count("rest") == 1

@@ -20,6 +20,8 @@ def test_mutants(seed, tmp_path):
         process.kill()
         pytest.fail("hangs on:\n" + last.read_text())
     mutant = last.read_text() if last.exists() else ""
-    assert process.returncode == 0, f"exit status {process.returncode}\n{output}\nlast mutant:\n{mutant}"
+    assert process.returncode == 0, (
+        f"exit status {process.returncode}\n{output}\nlast mutant:\n{mutant}"
+    )
     parsed, accepted = map(int, output.splitlines()[-1].split()[:2])
     assert parsed > 1500 and accepted > 50

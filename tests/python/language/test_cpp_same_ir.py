@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 import pytest
+
 import sectile._native as native
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -20,7 +21,9 @@ LESSONS = sorted(path.stem for path in (ROOT / "tutorials").glob("0*.py"))
 
 def tile_ir(command, folder):
     environment = os.environ | {"SECTILE_DUMP": f"tile:{folder}", "SECTILE_CACHE_DIR": ""}
-    subprocess.run([*command, "--quick"], env=environment, check=True, capture_output=True, timeout=120)
+    subprocess.run(
+        [*command, "--quick"], env=environment, check=True, capture_output=True, timeout=120
+    )
     return {
         path.name: re.sub(r'tile\.name = "\w+"', "tile.name", path.read_text())
         for path in folder.iterdir()
