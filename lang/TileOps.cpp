@@ -30,8 +30,8 @@ LogicalResult ArangeOp::verify() {
   // The attributes are signed; their accessors are not.
   int64_t start = int32_t(getStart()), end = int32_t(getEnd());
   if (end - start != extent)
-    return emitOpError() << "range [" << start << ", " << end << ") does not have "
-                         << extent << " elements";
+    return emitOpError() << "range [" << start << ", " << end << ") does not have " << extent
+                         << " elements";
   return success();
 }
 

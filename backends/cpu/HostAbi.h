@@ -1,7 +1,8 @@
-//===-- HostAbi.h - how compiled host code is called ------------------------------------------------===//
-// Plain C, shared by the code generator and the driver. A kernel is one exported function that runs a
-// range of programs of the grid (x fastest); it has no undefined symbol: what it needs of the runtime
-// it reaches through `HostServices`.
+//===-- HostAbi.h - how compiled host code is called
+//------------------------------------------------===//
+// Plain C, shared by the code generator and the driver. A kernel is one exported function that runs
+// a range of programs of the grid (x fastest); it has no undefined symbol: what it needs of the
+// runtime it reaches through `HostServices`.
 #pragma once
 
 #include <cstdint>
@@ -30,15 +31,16 @@ struct HostCall {
   const uint64_t *argumentRanges;
 };
 
-/// Runs programs [first, last) of the linear grid. Returns 0, or 1 when a service reported a trap: the
-/// launch stops then.
+/// Runs programs [first, last) of the linear grid. Returns 0, or 1 when a service reported a trap:
+/// the launch stops then.
 using HostKernel = int32_t (*)(const HostCall *call, int64_t first, int64_t last);
 
 struct HostServices {
-  /// A failed assertion or an access out of bounds at trapSites[site]. `address`: first offending one.
+  /// A failed assertion or an access out of bounds at trapSites[site]. `address`: first offending
+  /// one.
   void (*trap)(void *launch, int32_t site, int64_t program, uint64_t address);
-  /// One device_print: `data` holds each operand's elements, row-major, one after another, each operand
-  /// aligned to 8 bytes.
+  /// One device_print: `data` holds each operand's elements, row-major, one after another, each
+  /// operand aligned to 8 bytes.
   void (*print)(void *launch, int32_t site, int64_t program, const void *data);
 };
 
