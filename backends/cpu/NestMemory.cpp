@@ -139,8 +139,12 @@ llvm::Value *NestEmitter::evaluateLoad(LoadOp op, const Coordinate &at) {
         mask = nullptr;
       llvm::Value *other = op.getOther() ? evaluate(op.getOther(), at) : nullptr;
       llvm::Value *any = mask;
-      if (mask && mask->getType()->isVectorTy())
-        any = emitAt(levelOf(mask), [&] { return builder.CreateOrReduce(mask); });
+      if (mask && mask->getType()->isVectorTy()) {
+        // Lanes past the extent may find the mask true, but are no reason to read.
+        llvm::Value *active =
+            body.laneMask ? arithmetic(llvm::Instruction::And, mask, body.laneMask) : mask;
+        any = emitAt(levelOf(active), [&] { return builder.CreateOrReduce(active); });
+      }
       unsigned level = std::max(levelOf(address), any ? levelOf(any) : 0);
       checkAccess(op, backends::TrapSite::Kind::Load, op.getPtr(), address, 1, any, align.value());
       llvm::Value *value = emitAt(level, [&] {

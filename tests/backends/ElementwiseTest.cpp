@@ -550,6 +550,31 @@ TEST_P(FloatElementwise, casts) {
   check(t, ops, special, [&](auto &random) { return drawFloat(t, random); });
 }
 
+// Lanes past a tile's extent compute whatever they like, but may not read.
+TEST(MaskedLoads, lanes_past_the_extent_read_nothing) {
+  HostKernelUnderTest kernel(R"(
+func.func @k(%p: !tile.ptr<f32>, %out: !tile.ptr<f32>, %n: i32) attributes {tile.kernel} {
+  %i = tile.arange 0, 37 : tensor<37xi32>
+  %ns = tile.splat %n : i32 -> tensor<37xi32>
+  %m = arith.cmpi sge, %i, %ns : tensor<37xi32>
+  %other = arith.constant dense<5.0> : tensor<37xf32>
+  %ps = tile.splat %p : !tile.ptr<f32> -> tensor<37x!tile.ptr<f32>>
+  %x = tile.load %ps, %m, %other : tensor<37x!tile.ptr<f32>>
+  %q = tile.ptr_add %ps, %i : tensor<37x!tile.ptr<f32>>, tensor<37xi32>
+  %y = tile.load %q, %m, %other : tensor<37x!tile.ptr<f32>>
+  %s = arith.addf %x, %y : tensor<37xf32>
+  %os = tile.splat %out : !tile.ptr<f32> -> tensor<37x!tile.ptr<f32>>
+  %oq = tile.ptr_add %os, %i : tensor<37x!tile.ptr<f32>>, tensor<37xi32>
+  tile.store %oq, %s : tensor<37x!tile.ptr<f32>>
+  return
+})");
+  ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+  std::vector<float> out(40, -7.0f);
+  ASSERT_EQ(kernel.run({1}, {argument(uint64_t(0)), argument(out), argument(int32_t(37))}), 0);
+  for (int k = 0; k < 40; ++k)
+    EXPECT_EQ(out[k], k < 37 ? 10.0f : -7.0f) << k;
+}
+
 auto nameOf = [](const auto &info) { return std::string(info.param.name); };
 INSTANTIATE_TEST_SUITE_P(Cpu, IntegerElementwise, ::testing::ValuesIn(integers), nameOf);
 INSTANTIATE_TEST_SUITE_P(Cpu, FloatElementwise, ::testing::ValuesIn(floats), nameOf);
