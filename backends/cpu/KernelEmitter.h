@@ -17,6 +17,7 @@
 #include "backends/cpu/KernelPlan.h"
 #include "backends/cpu/NumberConversion.h"
 #include "lang/TileDialect.h"
+#include "optimizer/IndexAnalysis.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/IR/IRBuilder.h"
@@ -134,6 +135,7 @@ public:
   const HostFeatures &host;
   const backends::CompileOptions &options;
   backends::KernelImage &image;
+  const optimizer::IndexAnalysis indexFacts;
 
 private:
   mlir::LogicalResult emitStep(const Step &step);

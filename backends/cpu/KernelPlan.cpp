@@ -262,12 +262,14 @@ private:
     return first;
   }
 
-  bool groupConflicts(const Group &group, LoadOp load) {
+  /// Rule (Overlap). Through the same pointers only an element's own place may be overwritten.
+  bool groupConflicts(const Group &group, LoadOp load, bool isIdentity) {
     if (!group.nest)
       return isa<AtomicRmwOp, AtomicCasOp>(group.op);
     return llvm::any_of(group.nest->roots, [&](const Root &root) {
       auto store = dyn_cast_or_null<StoreOp>(root.op);
-      return store && mayConflict(store.getPtr(), load.getPtr());
+      return store && (mayConflict(store.getPtr(), load.getPtr()) ||
+                       (store.getPtr() == load.getPtr() && !isIdentity));
     });
   }
 
@@ -278,7 +280,8 @@ private:
       if (load.getIsVolatile())
         return true;
       for (const Use &use : list)
-        if (groups[use.group].position > lastPosition || groupConflicts(groups[use.group], load))
+        if (groups[use.group].position > lastPosition ||
+            groupConflicts(groups[use.group], load, use.isIdentity))
           return true; // rules (Order) and (Overlap)
     }
     const RecomputeCost &cost = costs.of(value);
@@ -323,7 +326,8 @@ private:
     Group &group = groups[first];
     bool canAttach = group.nest && firstUse.isIdentity &&
                      ArrayRef<int64_t>(group.nest->shape) == shapeOf(value.getType()) &&
-                     group.position <= lastPosition && !(load && groupConflicts(group, load));
+                     group.position <= lastPosition &&
+                     !(load && groupConflicts(group, load, firstUse.isIdentity));
     int home = first;
     if (!canAttach) {
       auto nest = std::make_unique<Nest>();

@@ -30,7 +30,7 @@ void NestEmitter::emit() {
 /// How many accesses of the nest are contiguous along the dimension (weighted), for choosing it.
 int64_t NestEmitter::contiguityScore(unsigned dimension) {
   unsigned savedLanes = lanes;
-  lanes = 2;
+  lanes = kernel.lanesFor(nest.shape[dimension]);
   Coordinate at(nest.shape.size());
   for (auto [dim, index] : llvm::enumerate(at)) {
     index.base = kernel.index(0);
@@ -51,7 +51,8 @@ int64_t NestEmitter::contiguityScore(unsigned dimension) {
       return;
     }
     if (auto load = dyn_cast<LoadOp>(op)) {
-      auto step = laneStep(load.getPtr(), where);
+      bool isLocal = false;
+      auto step = laneStep(load.getPtr(), where, isLocal);
       score += step == 1 ? 4 : step == 0 ? 1 : 0;
       return;
     }
@@ -65,7 +66,8 @@ int64_t NestEmitter::contiguityScore(unsigned dimension) {
   };
   for (const Root &root : nest.roots) {
     if (root.kind == Root::Kind::Store) {
-      auto step = laneStep(root.op->getOperand(0), at);
+      bool isLocal = false;
+      auto step = laneStep(root.op->getOperand(0), at, isLocal);
       score += step == 1 ? 4 : 0;
     }
     if (root.kind == Root::Kind::Keep)

@@ -124,15 +124,22 @@ private:
   //-- Memory (NestMemory.cpp)
   //--------------------------------------------------------------------------
   /// How an integer or pointer changes from lane to lane (pointers: in elements), if always by the
-  /// same.
-  std::optional<int64_t> laneStep(mlir::Value value, const Coordinate &at);
+  /// same. `isLocal` is set when that holds inside one vector only, not along the whole dimension.
+  std::optional<int64_t> laneStep(mlir::Value value, const Coordinate &at, bool &isLocal);
+  std::optional<int64_t> laneStep(mlir::Value value, const Coordinate &at) {
+    bool isLocal = false;
+    auto step = laneStep(value, at, isLocal);
+    return isLocal ? std::nullopt : step;
+  }
+  /// The same from what the index analysis knows of aligned runs.
+  std::optional<int64_t> runStep(mlir::Value value, const Coordinate &at);
   llvm::Value *evaluateLoad(tile::LoadOp op, const Coordinate &at);
   /// One element of an atomic, or an assertion over the lanes.
   void emitEffect(mlir::Operation *op, const Coordinate &at,
                   llvm::ArrayRef<llvm::Value *> operands);
   void emitStore(tile::StoreOp op, const Coordinate &at, llvm::Value *value, llvm::Value *mask);
   /// Address of lane 0.
-  llvm::Value *firstAddress(mlir::Value pointer, const Coordinate &at, int64_t step);
+  llvm::Value *firstAddress(mlir::Value pointer, const Coordinate &at, int64_t step, bool isLocal);
   llvm::Value *readBuffer(TileBuffer &buffer, mlir::Type element, const Coordinate &at);
   void writeBuffer(TileBuffer &buffer, const Coordinate &at, llvm::Value *value);
   struct BufferAddress {

@@ -10,13 +10,29 @@ namespace sectile::cpu {
 //===-- From lane to lane
 //-------------------------------------------------------------------------===//
 
-std::optional<int64_t> NestEmitter::laneStep(Value value, const Coordinate &at) {
+std::optional<int64_t> NestEmitter::runStep(Value value, const Coordinate &at) {
+  const auto &facts = kernel.indexFacts.of(value).dimensions;
+  if (facts.size() != at.size())
+    return std::nullopt;
+  std::optional<int64_t> step;
+  for (auto [fact, index] : llvm::zip(facts, at)) {
+    if (index.isScalar())
+      continue;
+    // A vector that starts at a multiple of its length stays inside one aligned run.
+    if (step || !index.isRun() || fact.strideSymbol || fact.run % lanes || index.divisor % lanes)
+      return std::nullopt;
+    step = fact.stride;
+  }
+  return step;
+}
+
+std::optional<int64_t> NestEmitter::laneStep(Value value, const Coordinate &at, bool &isLocal) {
   if (!isa<RankedTensorType>(value.getType()) || isUniform(at))
     return 0;
   Operation *op = value.getDefiningOp();
   if (!op)
     return std::nullopt;
-  auto operandStep = [&](unsigned number) { return laneStep(op->getOperand(number), at); };
+  auto operandStep = [&](unsigned number) { return laneStep(op->getOperand(number), at, isLocal); };
   auto constantOf = [&](unsigned number) -> std::optional<int64_t> {
     APInt constant;
     Value operand = op->getOperand(number);
@@ -35,8 +51,9 @@ std::optional<int64_t> NestEmitter::laneStep(Value value, const Coordinate &at) 
         return at[0].vector ? std::nullopt : std::optional<int64_t>(at[0].step);
       })
       .Case([&](SplatOp) { return 0; })
-      .Case<BroadcastOp, ExpandDimsOp, TransposeOp, ReshapeOp, FlipOp>(
-          [&](Operation *) { return laneStep(op->getOperand(0), sourceCoordinate(op, 0, at)); })
+      .Case<BroadcastOp, ExpandDimsOp, TransposeOp, ReshapeOp, FlipOp>([&](Operation *) {
+        return laneStep(op->getOperand(0), sourceCoordinate(op, 0, at), isLocal);
+      })
       .Case<arith::AddIOp, PtrAddOp>([&](Operation *) -> std::optional<int64_t> {
         auto lhs = operandStep(0), rhs = operandStep(1);
         return lhs && rhs ? std::optional(*lhs + *rhs) : std::nullopt;
@@ -68,14 +85,19 @@ std::optional<int64_t> NestEmitter::laneStep(Value value, const Coordinate &at) 
       .Default([&](Operation *) -> std::optional<int64_t> {
         if (!KernelEmitter::isElementwise(op) && !isa<LoadOp>(op))
           return std::nullopt;
-        for (unsigned number = 0; number < op->getNumOperands(); ++number)
-          if (operandStep(number) != 0)
-            return std::nullopt;
-        return 0;
+        bool isUniform = llvm::all_of(llvm::seq(op->getNumOperands()),
+                                      [&](unsigned number) { return operandStep(number) == 0; });
+        if (isUniform)
+          return 0;
+        auto step =
+            isa<IntegerType>(elementTypeOf(value.getType())) ? runStep(value, at) : std::nullopt;
+        isLocal |= step.has_value();
+        return step;
       });
 }
 
-llvm::Value *NestEmitter::firstAddress(Value pointer, const Coordinate &at, int64_t step) {
+llvm::Value *NestEmitter::firstAddress(Value pointer, const Coordinate &at, int64_t step,
+                                       bool isLocal) {
   // One address for the whole row, computed outside the vector loop, plus the distance along it.
   int runs = 0;
   Coordinate start(at);
@@ -87,7 +109,7 @@ llvm::Value *NestEmitter::firstAddress(Value pointer, const Coordinate &at, int6
     distance = index.isRun() ? index.base : nullptr;
     index = {kernel.index(0), 0, nullptr, 1 << 16};
   }
-  if (runs == 1 && distance && step) {
+  if (runs == 1 && distance && step && !isLocal) {
     llvm::Value *row = evaluate(pointer, start);
     Type pointee = cast<PtrType>(elementTypeOf(pointer.getType())).getPointee();
     unsigned level = std::max(levelOf(row), levelOf(distance));
@@ -124,12 +146,13 @@ llvm::Value *NestEmitter::evaluateLoad(LoadOp op, const Coordinate &at) {
   Type element = elementTypeOf(op.getType());
   llvm::Type *memory = kernel.memoryType(element);
   llvm::Align align(kernel.memoryBytes(element));
-  auto step = isUniform(at) ? std::optional<int64_t>(0) : laneStep(op.getPtr(), at);
+  bool isLocal = false;
+  auto step = isUniform(at) ? std::optional<int64_t>(0) : laneStep(op.getPtr(), at, isLocal);
 
   if (step == 0) {
     // One address for all lanes. The masks of the vector loop say nothing about it.
     Coordinate first(at);
-    llvm::Value *address = firstAddress(op.getPtr(), first, 0);
+    llvm::Value *address = firstAddress(op.getPtr(), first, 0, isLocal);
     bool assumes = body.assumesMasks;
     body.assumesMasks = false;
     llvm::Value *mask = op.getMask() ? evaluate(op.getMask(), at) : nullptr;
@@ -173,7 +196,7 @@ llvm::Value *NestEmitter::evaluateLoad(LoadOp op, const Coordinate &at) {
   if (mask)
     mask = splat(mask);
   llvm::Value *other = mask && op.getOther() ? evaluate(op.getOther(), at) : nullptr;
-  llvm::Value *address = step == 1 ? firstAddress(op.getPtr(), at, 1) : nullptr;
+  llvm::Value *address = step == 1 ? firstAddress(op.getPtr(), at, 1, isLocal) : nullptr;
   llvm::Value *pointers = address ? address : evaluate(op.getPtr(), at);
   unsigned level = std::max(levelOf(pointers), mask ? levelOf(mask) : 0);
   if (!address)
@@ -215,11 +238,12 @@ void NestEmitter::emitStore(StoreOp op, const Coordinate &at, llvm::Value *value
       kernel.mark(store, KernelEmitter::MemoryKind::Arrays);
     return;
   }
-  auto step = laneStep(op.getPtr(), at);
+  bool isLocal = false;
+  auto step = laneStep(op.getPtr(), at, isLocal);
   llvm::Value *bits = kernel.toMemory(splat(value), element);
   if (mask)
     mask = splat(mask);
-  llvm::Value *address = step == 1 ? firstAddress(op.getPtr(), at, 1) : nullptr;
+  llvm::Value *address = step == 1 ? firstAddress(op.getPtr(), at, 1, isLocal) : nullptr;
   llvm::Value *pointers = address ? address : splat(evaluate(op.getPtr(), at));
   checkAccess(op, backends::TrapSite::Kind::Store, op.getPtr(), pointers, lanes, mask,
               align.value());

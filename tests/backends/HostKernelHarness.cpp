@@ -34,6 +34,7 @@ HostKernelUnderTest::HostKernelUnderTest(llvm::StringRef tileText, backends::Com
   while (written < image.binary.size())
     written += write(file, image.binary.data() + written, image.binary.size() - written);
   std::string path = "/proc/self/fd/" + std::to_string(file);
+  // Two libraries of one path are one to dlopen: the file stays open as long as the library.
   // RTLD_NOW: an undefined symbol fails here.
   library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {

@@ -67,6 +67,7 @@ public:
 
 private:
   std::string errors;
+  int file = -1;
   void *library = nullptr;
   int file = -1;
   cpu::HostKernel entry = nullptr;
