@@ -47,7 +47,6 @@ HostKernelUnderTest::HostKernelUnderTest(llvm::StringRef tileText, backends::Com
 HostKernelUnderTest::~HostKernelUnderTest() {
   if (library)
     dlclose(library);
-  // Only now: the loader knows libraries by path, and a closed descriptor's would come again.
   if (file >= 0)
     close(file);
 }

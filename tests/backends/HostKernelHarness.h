@@ -69,7 +69,6 @@ private:
   std::string errors;
   int file = -1;
   void *library = nullptr;
-  int file = -1;
   cpu::HostKernel entry = nullptr;
 };
 
