@@ -245,6 +245,36 @@ FailureOr<Value> Semantics::toValue(const Operand &operand, StringRef what) {
   return error((what + " " + number->repr() + " does not fit 64 bits").str());
 }
 
+/// What `value` is if it follows from constants by arithmetic alone; nothing in the IR changes.
+/// `budget` bounds the operations looked at: a shared operand is met once per use.
+static TypedAttr constantBehind(mlir::Value value, int &budget) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return {};
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return constant.getValue();
+  if (!isa_and_nonnull<arith::ArithDialect>(op->getDialect()) || op->getNumResults() != 1 ||
+      op->getNumOperands() == 0 || --budget < 0)
+    return {};
+  SmallVector<Attribute, 3> operands;
+  for (mlir::Value operand : op->getOperands()) {
+    TypedAttr known = constantBehind(operand, budget);
+    if (!known)
+      return {};
+    operands.push_back(known);
+  }
+  SmallVector<OpFoldResult, 1> results;
+  if (failed(op->fold(operands, results)) || results.size() != 1)
+    return {};
+  if (auto folded = dyn_cast<Attribute>(results.front()))
+    return dyn_cast<TypedAttr>(folded);
+  // One of the operands, as in x + 0.
+  for (auto [operand, known] : llvm::zip(op->getOperands(), operands))
+    if (operand == cast<mlir::Value>(results.front()))
+      return cast<TypedAttr>(known);
+  return {};
+}
+
 std::optional<Constant> Semantics::asConstant(const Operand &operand) const {
   if (auto *held = operand.constant())
     return *held;
@@ -261,18 +291,19 @@ std::optional<Constant> Semantics::asConstant(const Operand &operand) const {
   auto *value = operand.value();
   if (!value || !value->type.isScalar())
     return std::nullopt;
-  auto op = value->ir.getDefiningOp<arith::ConstantOp>();
-  if (!op)
+  int budget = 256;
+  TypedAttr known = constantBehind(value->ir, budget);
+  if (!known)
     return std::nullopt;
   DType dtype = value->type.dtype;
-  if (auto integer = dyn_cast<IntegerAttr>(op.getValue())) {
+  if (auto integer = dyn_cast<IntegerAttr>(known)) {
     APInt bits = integer.getValue();
     if (dtype.isBool())
       return Constant{!bits.isZero()};
     return Constant::integer(dtype.isSignedInt() ? Int(bits.getSExtValue())
                                                  : Int(bits.getZExtValue()));
   }
-  if (auto real = dyn_cast<FloatAttr>(op.getValue()))
+  if (auto real = dyn_cast<FloatAttr>(known))
     return Constant{real.getValueAsDouble()};
   return std::nullopt;
 }

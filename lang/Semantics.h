@@ -81,8 +81,8 @@ public:
   /// outside its normal range), bool -> int1. Values pass through. Anything else is an error naming
   /// `what`.
   mlir::FailureOr<Value> toValue(const Operand &operand, llvm::StringRef what = "operand");
-  /// The constant behind a literal or behind a value that is an `arith.constant` scalar; else
-  /// nullopt.
+  /// The constant behind a literal, or behind a scalar value that follows from `arith.constant`s by
+  /// arithmetic alone (N // 2 * 2 of an assigned N); else nullopt. Types stay what they are.
   std::optional<Constant> asConstant(const Operand &operand) const;
 
   //-- Operators -----------------------------------------------------------------------------------

@@ -96,6 +96,35 @@ Evaluator::Result Evaluator::attributeOfValue(const Value &value, const std::str
                suggestion(name, known));
 }
 
+namespace {
+struct FloatLayout {
+  int mantissaBits, exponentBias;
+};
+} // namespace
+
+static std::optional<FloatLayout> floatLayout(const DType &dtype) {
+  if (!dtype.isFloat())
+    return std::nullopt;
+  switch (dtype.kind) {
+  case ScalarKind::Float8E4NV:
+    return FloatLayout{3, 7};
+  case ScalarKind::Float8E4B8:
+    return FloatLayout{3, 8};
+  case ScalarKind::Float8E5:
+    return FloatLayout{2, 15};
+  case ScalarKind::Float8E5B16:
+    return FloatLayout{2, 16};
+  case ScalarKind::Float16:
+    return FloatLayout{10, 15};
+  case ScalarKind::BFloat16:
+    return FloatLayout{7, 127};
+  case ScalarKind::Float32:
+    return FloatLayout{23, 127};
+  default:
+    return FloatLayout{52, 1023};
+  }
+}
+
 Evaluator::Result Evaluator::attributeOfDType(const DType &dtype, const std::string &name,
                                               const Expr &expr) {
   if (name == "element_ty") {
@@ -109,6 +138,10 @@ Evaluator::Result Evaluator::attributeOfDType(const DType &dtype, const std::str
     return Operand(Constant{dtype.name()});
   if (name == "primitive_bitwidth" || name == "int_bitwidth" || name == "fp_bitwidth")
     return Operand(Constant::integer(dtype.bits()));
+  if (name == "fp_mantissa_width" || name == "exponent_bias")
+    if (auto format = floatLayout(dtype))
+      return Operand(
+          Constant::integer(name == "exponent_bias" ? format->exponentBias : format->mantissaBits));
   if (name == "itemsize")
     return Operand(Constant::integer(dtype.bytes()));
   if (name == "shape")

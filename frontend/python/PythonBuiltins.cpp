@@ -70,6 +70,8 @@ Result Evaluator::callIsInstance(const Arguments &arguments, const Expr &expr) {
             .Case("tensor", object.value() != nullptr)
             .Case("constexpr", constant != nullptr)
             .Case("dtype", constant && constant->is<DType>())
+            .Case("pointer_type",
+                  constant && constant->is<DType>() && constant->as<DType>()->isPointer)
             .Case("int", constant && (constant->is<Int>() || constant->is<bool>()))
             .Case("bool", constant && constant->is<bool>())
             .Case("float", constant && constant->is<double>())

@@ -15,19 +15,31 @@ constexpr const char *kKnownBuiltins[] = {
     "repr",  "abs",  "sum", "any",    "all",   "zip",        "enumerate", "reversed",
     "tuple", "list", "pow", "divmod", "print", "isinstance", "hasattr",   "getattr"};
 
+std::optional<std::string> textAttribute(py::handle object, const char *name) {
+  py::object text = py::getattr(object, name, py::none());
+  if (!PyUnicode_Check(text.ptr()))
+    return std::nullopt;
+  return text.cast<std::string>();
+}
+
+/// What a NumPy scalar is as a Python number; null for anything else.
+py::object plainNumber(py::handle object) {
+  std::optional<std::string> module = textAttribute(py::type::handle_of(object), "__module__");
+  if (module != "numpy" || !py::hasattr(object, "item") || !py::hasattr(object, "dtype") ||
+      PySequence_Check(object.ptr()))
+    return {};
+  py::object number = object.attr("item")();
+  bool isPlain = PyBool_Check(number.ptr()) || PyLong_CheckExact(number.ptr()) ||
+                 PyFloat_CheckExact(number.ptr());
+  return isPlain ? number : py::object();
+}
+
 /// A flag on an object; never on its class seen from itself.
 bool hasMark(py::handle object, const char *name) {
   if (PyType_Check(object.ptr()))
     return false;
   py::object mark = py::getattr(object, name, py::none());
   return PyBool_Check(mark.ptr()) && mark.ptr() == Py_True;
-}
-
-std::optional<std::string> textAttribute(py::handle object, const char *name) {
-  py::object text = py::getattr(object, name, py::none());
-  if (!PyUnicode_Check(text.ptr()))
-    return std::nullopt;
-  return text.cast<std::string>();
 }
 
 /// A list may hold itself: that ends as Python's RecursionError.
@@ -94,7 +106,7 @@ Constant PythonEnvironment::constantOf(py::handle object) {
   if (PyLong_CheckExact(raw)) {
     if (auto number = integerFromPython(object))
       return Constant::integer(*number);
-  } else if (PyFloat_CheckExact(raw)) {
+  } else if (PyFloat_Check(raw)) { // np.float64 is one
     return {PyFloat_AS_DOUBLE(raw)};
   } else if (PyUnicode_Check(raw)) {
     return {object.cast<std::string>()};
@@ -129,6 +141,8 @@ Constant PythonEnvironment::constantOf(py::handle object) {
     if (className == "tensor" && module.starts_with("sectile."))
       return {lang::BuiltinRef{"tensor"}};
   }
+  if (py::object number = plainNumber(object))
+    return constantOf(number);
   if (PyCFunction_Check(raw) || PyType_Check(raw)) {
     py::dict builtins = py::module_::import("builtins").attr("__dict__");
     for (const char *name : kKnownBuiltins)
@@ -152,7 +166,7 @@ py::object PythonEnvironment::objectOf(const Constant &constant) const {
     py::object operator()(double value) const { return py::float_(value); }
     py::object operator()(const std::string &text) const { return py::str(text); }
     py::object operator()(const lang::DType &dtype) const {
-      return py::module_::import("sectile.language").attr("dtype")(dtype.name());
+      return py::module_::import("sectile.language").attr("str_to_ty")(dtype.name());
     }
     py::object operator()(const lang::ConstantTuple &items) const {
       py::tuple tuple(items->size());

@@ -26,6 +26,7 @@ from ._dtypes import (
     int64,
     pi32_t,
     pointer_type,
+    str_to_ty,
     uint8,
     uint16,
     uint32,

@@ -33,6 +33,28 @@ class dtype:
         return max(1, self.primitive_bitwidth // 8)
 
     @property
+    def int_bitwidth(self) -> int:
+        """Bits of an integer."""
+        if not self.is_int():
+            raise AttributeError(f"{self.name} is no integer: it has no int_bitwidth")
+        return self.primitive_bitwidth
+
+    @property
+    def fp_mantissa_width(self) -> int:
+        """Bits of a float's fraction, without the leading one."""
+        return self._float_layout("fp_mantissa_width")[0]
+
+    @property
+    def exponent_bias(self) -> int:
+        """What is added to the exponent of a float where it is stored."""
+        return self._float_layout("exponent_bias")[1]
+
+    def _float_layout(self, attribute: str) -> tuple[int, int]:
+        if not self.is_floating():
+            raise AttributeError(f"{self.name} is no float: it has no {attribute}")
+        return _FLOAT_LAYOUTS[self.name]
+
+    @property
     def scalar(self) -> dtype:
         """The element type itself (tiles answer with the type of their elements)."""
         return self
@@ -166,6 +188,12 @@ _SCALARS = {
     "fp64": ("float", 64),
 }
 
+# name: (bits of the fraction, bias of the exponent)
+_FLOAT_LAYOUTS = {
+    "fp8e4nv": (3, 7), "fp8e4b8": (3, 8), "fp8e5": (2, 15), "fp8e5b16": (2, 16),
+    "fp16": (10, 15), "bf16": (7, 127), "fp32": (23, 127), "fp64": (52, 1023),
+}  # fmt: skip
+
 _ALIASES = {
     "i1": "int1", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
     "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64",
@@ -206,6 +234,17 @@ class pointer_type(dtype):
 
     def __reduce__(self):
         return (pointer_type, (self.element_ty, self.const))
+
+
+def str_to_ty(name: str, c=None) -> dtype:
+    """The dtype of a name as in signatures: ``"fp32"``, ``"i64"``, ``"*fp16"``, ``"*kfp16"``.
+
+    `c` is taken and ignored, as in Triton, where it holds the aggregate types of a kernel.
+    """
+    if not name.startswith("*"):
+        return dtype(name)
+    element = name[1:].removeprefix("k")
+    return pointer_type(dtype(element), const=len(element) < len(name) - 1)
 
 
 class block_type:

@@ -288,3 +288,60 @@ def test_lists_that_hold_themselves():
 
     found = diagnostics(jit(kernel), x="*i32")
     assert len(found) == 1 and "RecursionError" in found[0]["message"]
+
+
+def test_a_constant_is_seen_through_arithmetic_on_a_variable():
+    def kernel(x, n, N: tl.constexpr):
+        half = N // 2
+        quarter = (half * 2 + 0) // 4
+        both = tl.maximum(half, quarter).to(tl.int64)
+        tl.static_assert(quarter + half == 12 and both == 8)
+        tl.store(x + tl.arange(0, half * 2), half * 2)
+        tl.store(x + tl.arange(0, tl.cdiv(half, 3)), quarter)
+        # Still typed scalars: no constants of Python's arithmetic.
+        tl.static_assert((half * 2).dtype == tl.int32 and (half / 2).dtype == tl.float32)
+        tl.static_assert(isinstance(half * 2, tl.tensor))
+
+    ir = tile_ir(jit(kernel), x="*i32", n="i32", N=Const(16))
+    assert "tile.arange 0, 16" in ir and "tile.arange 0, 3" in ir
+    assert ir.count("arith.muli") >= 2  # nothing was folded in the IR itself
+
+    def unknown(x, n):
+        count = n * 2
+        tl.store(x + tl.arange(0, count), 0)
+
+    [error] = diagnostics(jit(unknown), x="*i32", n="i32")
+    assert "arange" in error["text"] and "compile time" in error["text"]
+
+
+def test_numpy_scalars_are_numbers():
+    np = pytest.importorskip("numpy")
+    scale, count = tl.constexpr(np.float64(1.5)), tl.constexpr(np.int64(8))
+    half, flag = tl.constexpr(np.float32(0.5)), tl.constexpr(np.bool_(True))
+
+    def kernel(x):
+        tl.static_assert(flag and scale == 1.5 and half + scale == 2.0)
+        tl.store(x + tl.arange(0, count), scale * half)
+
+    ir = tile_ir(jit(kernel), x="*fp32")
+    assert "tile.arange 0, 8" in ir and "7.500000e-01" in ir
+
+
+def test_types_are_asked_in_kernels():
+    def kernel(p, q: tl.const, x, N: tl.constexpr):
+        tl.static_assert(isinstance(p.dtype, tl.pointer_type) and isinstance(p, tl.tensor))
+        tl.static_assert(not isinstance(x.dtype, tl.pointer_type) and not isinstance(N, tl.tensor))
+        tl.static_assert(isinstance(x.dtype, tl.dtype) and isinstance(p.dtype, tl.dtype))
+        tl.static_assert(p.dtype.is_ptr() and not x.dtype.is_ptr())
+        tl.static_assert(q.dtype.is_const() and not p.dtype.is_const())
+        tl.static_assert(p.dtype.element_ty == tl.float16 and x.dtype.int_bitwidth == 32)
+        value = tl.load(p)
+        tl.static_assert(value.dtype.fp_mantissa_width == 10 and value.dtype.exponent_bias == 15)
+        tl.static_assert(value.dtype.primitive_bitwidth == 16)
+        tl.static_assert(tl.float8e5.fp_mantissa_width == 2 and tl.int64.int_bitwidth == 64)
+        tl.static_assert(tl.str_to_ty("*fp16", None) == p.dtype)
+        tl.static_assert(tl.str_to_ty("*kfp16", None) == q.dtype)
+        tl.static_assert(tl.str_to_ty("i64", None) == tl.int64)
+        tl.store(p, value)
+
+    tile_ir(jit(kernel), p="*fp16", q="*kfp16", x="i32", N=Const(3))
