@@ -326,6 +326,8 @@ KernelResult Runtime::State::find(const KernelRequest &request, const std::strin
 std::shared_ptr<const Kernel> Runtime::State::findIr(const std::string &key,
                                                      const KeyContext &context,
                                                      backends::Driver &driver) {
+  if (!readsDisk) // nor memory: the later stages of each kernel are wanted
+    return nullptr;
   // The digest leaves out places in the source, which errors of checked kernels name.
   auto namesPlaces = [](const backends::KernelImage &image) { return !image.trapSites.empty(); };
   {
@@ -333,8 +335,6 @@ std::shared_ptr<const Kernel> Runtime::State::findIr(const std::string &key,
     if (auto found = memory.find(key); found != memory.end())
       return namesPlaces(found->second.kernel->image()) ? nullptr : found->second.kernel;
   }
-  if (!readsDisk)
-    return nullptr;
   DiskCache::Found found = disk.load(key, context.buildId, context.hostFingerprint);
   if (!found.entry || namesPlaces(found.entry->image))
     return nullptr;

@@ -150,7 +150,9 @@ inline Classified classify(const ArgumentValue &value, const ParameterPolicy &po
     if (!annotation.isVoid() && !annotation.isPointer)
       return problem("is annotated as a number and got an array");
     bool divisible = policy.specialize && policy.specializeOnAlignment && value.bits % 16 == 0;
-    return passed(annotation.isPointer ? annotation : value.dtype, value.bits, divisible);
+    DType dtype = annotation.isPointer ? annotation : value.dtype;
+    dtype.isConst |= policy.isConst;
+    return passed(dtype, value.bits, divisible);
   }
   case Kind::Integer:
     return classifyInteger(value, policy);

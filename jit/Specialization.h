@@ -45,6 +45,8 @@ struct ParameterPolicy {
   /// A type the parameter is annotated with ("fp16", "*kfp32"): the argument is converted to it and
   /// no constant is made of it. void: the type follows from the argument.
   lang::DType annotation = {};
+  /// Annotated as const: a pointer given for it becomes one to constant data.
+  bool isConst = false;
 };
 
 /// One argument of a launch, unwrapped from the host language.

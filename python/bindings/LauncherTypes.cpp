@@ -182,6 +182,7 @@ PyObject *configureKernel(PyObject *self, PyObject *arguments) {
       policy.specializeOnAlignment = py::cast<bool>(parameter[3]);
       if (!parameter[4].is_none()) {
         std::string annotation = py::cast<std::string>(parameter[4]);
+        policy.isConst = annotation == "const";
         if (std::optional<lang::DType> dtype = lang::DType::parse(annotation))
           policy.annotation = *dtype;
       }

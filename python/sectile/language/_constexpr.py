@@ -107,3 +107,5 @@ constexpr.__hash__ = _hash  # type: ignore[method-assign]
 
 class const:
     """Annotation of a pointer parameter that the kernel only reads: ``x_ptr: tl.const``."""
+
+    __sectile_const__ = True

@@ -37,7 +37,7 @@ class KernelParam:
     Attributes:
         name, num: name and position.
         is_constexpr: annotated ``tl.constexpr``.
-        annotation: ``"fp32"``, ``"*fp16"`` ... when a type was asked for, else None.
+        annotation: ``"fp32"``, ``"*fp16"`` ... when a type was asked for, ``"const"``, else None.
         do_not_specialize, do_not_specialize_on_alignment: from the decorator.
         has_default, default: of the Python function.
     """
@@ -64,7 +64,11 @@ def _annotation(annotation: Any) -> tuple[bool, str | None]:
             return True, None
         for prefix in ("tl.", "sectile.language.", "language."):
             text = text.removeprefix(prefix)
+        if text == "const":
+            return False, text
     elif isinstance(annotation, type):
+        if getattr(annotation, "__sectile_const__", False):
+            return False, "const"
         return bool(getattr(annotation, "__sectile_constexpr__", False)), None
     elif getattr(annotation, "__sectile_constexpr__", False):
         return True, None

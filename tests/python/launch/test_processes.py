@@ -169,3 +169,48 @@ def test_the_first_key_needs_no_parser(run):
     """
     run(text=text)
     assert run(text=text) == (0, 0, 0, 0)
+
+
+def test_a_cached_kernel_is_dumped(run, tmp_path):
+    assert run() == (1, 0, 1)
+    assert run() == (0, 1, 0)
+    for folder in ("first", "second"):
+        run(SECTILE_DUMP=f"tile,asm:{tmp_path / folder}")
+        names = sorted(os.listdir(tmp_path / folder))
+        assert names == ["kernel.asm.s", "kernel.tile.mlir"]
+
+
+TWINS = """
+import numpy as np
+import sectile as st
+import sectile.language as tl
+
+@st.jit
+def kernel(x, N: tl.constexpr):
+    tl.store(x, 2)
+
+x = np.zeros(1, np.int32)
+kernel[(1,)](x, N=2)
+kernel[(1,)](x, N=3)
+print(0)
+"""
+
+
+def test_kernels_of_one_ir_are_each_dumped(run, tmp_path):
+    run(text=TWINS, SECTILE_DUMP=f"asm:{tmp_path / 'dumps'}")
+    assert len(os.listdir(tmp_path / "dumps")) == 2
+
+
+def test_stopping_is_not_hidden_by_the_cache(run, tmp_path):
+    assert run() == (1, 0, 1)
+    with pytest.raises(AssertionError, match="stopped after stage"):
+        run(SECTILE_STOP_AFTER="tile")
+
+
+def test_kept_stages_are_there_whatever_the_cache_holds(run):
+    text = (
+        PROGRAM + "print(len(kernel.warmup(out, x, 100, BLOCK=64, grid=(1,)).asm.get('llvm', '')))"
+    )
+    assert run(text=text)[-1] == 0
+    assert run(text=text, SECTILE_KEEP_STAGES="1")[-1] > 100
+    assert run(text=text)[:3] == (0, 1, 0)

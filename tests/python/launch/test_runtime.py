@@ -436,3 +436,51 @@ def test_assert_close():
         st.testing.assert_close(np.zeros(3), np.zeros(4))
     torch = pytest.importorskip("torch")
     st.testing.assert_close(torch.ones(2, dtype=torch.bfloat16), np.ones(2, np.float32))
+
+
+def test_failed_assertions_say_where(monkeypatch):
+    @st.jit
+    def kernel(x, n):
+        i = tl.program_id(0)
+        assert tl.load(x + i) < n, "too large"
+
+    @st.jit
+    def tiles(x, n):
+        tl.device_assert(tl.load(x + tl.arange(0, 8)) < n, "too large")
+
+    line = kernel.fn.__code__.co_firstlineno + 3
+    x = np.arange(8, dtype=np.int32)
+    for each in (kernel, tiles):
+        each[(8,)](x, 5)  # dropped without debug
+        assert "assert" not in each.warmup(x, 5, grid=(1,)).asm.get("tile-optimized", "")
+    with pytest.raises(st.DeviceAssertionError) as raised:
+        kernel[(8,)](x, 7, debug=True)
+    text = str(raised.value)
+    assert f"{__file__}:{line}" in text and "too large" in text and "program (7, 0, 0)" in text, (
+        text
+    )
+    with pytest.raises(st.DeviceAssertionError, match="too large"):
+        tiles[(1,)](x, 5, debug=True)
+
+
+def test_const_parameters_are_only_read():
+    @st.jit
+    def copy(out, x: tl.const, y: "tl.const", n):
+        tl.static_assert(x.dtype.is_const() and not out.dtype.is_const())
+        tl.store(out + tl.arange(0, 8), tl.load(x + tl.arange(0, 8)) + tl.load(y), mask=n > 0)
+
+    out, x = np.zeros(8, np.float32), np.arange(8, dtype=np.float32)
+    copy[(1,)](out, x, x[3:], 4)
+    np.testing.assert_array_equal(out, x + 3)
+
+    @st.jit
+    def store(x: tl.const):
+        tl.store(x + tl.arange(0, 8), 0)
+
+    @st.jit
+    def add(x: tl.const):
+        tl.atomic_add(x, 1)
+
+    for kernel, name in ((store, "store"), (add, "atomic_add")):
+        with pytest.raises(st.CompilationError, match=f"{name}: the pointer is to constant data"):
+            kernel[(1,)](x)
