@@ -59,6 +59,8 @@ public:
   /// What the machine at hand is, in all that decides which code is right for it: goes into cache
   /// keys.
   virtual std::string hostFingerprint() const = 0;
+  /// Threads of the host that run the programs of a launch, the caller's included.
+  virtual unsigned threadCount() const { return 1; }
   /// May code compiled for `targetName` run here? Otherwise `reason` says what is lacking.
   virtual bool canRun(std::string_view targetName, std::string &reason) const = 0;
   /// Null with `failure` set. The image must outlive the result.

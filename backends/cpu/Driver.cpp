@@ -112,6 +112,7 @@ public:
         pool(std::make_shared<ThreadPool>(usableThreadCount(threadCount))) {}
 
   std::string hostFingerprint() const override { return fingerprint; }
+  unsigned threadCount() const override { return pool->threadCount(); }
 
   bool canRun(std::string_view targetName, std::string &reason) const override {
     size_t colon = targetName.find(':');

@@ -136,9 +136,8 @@ std::string hostFingerprint() {
 }
 
 unsigned hardwareThreads() {
-  if (uint32_t wanted = jit::Knobs::fromEnvironment().threadCount)
-    return wanted;
-  return std::thread::hardware_concurrency();
+  backends::Driver *driver = jit::Runtime::instance().driver("cpu");
+  return driver ? driver->threadCount() : 1;
 }
 
 } // namespace

@@ -70,6 +70,17 @@ def _misuse(message: str, name: str, known) -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs one command; returns the exit status."""
+    try:
+        status = _run(arguments)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        # Whoever read the output has seen enough. The interpreter flushes once more as it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + 13  # as a program that ends by SIGPIPE
+
+
+def _run(arguments: list[str] | None) -> int:
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     command = arguments[0] if arguments else "help"
     if command in ("help", "-h", "--help"):

@@ -72,6 +72,31 @@ def test_libdevice():
     assert str(inspect.signature(tl.extra.libdevice.fma)) == "(x, y, z)"
     for name in tl.extra.libdevice.__all__:
         assert getattr(tl.extra.libdevice, name).__doc__
+    # The precise ones, whatever tl.exp may be on a GPU.
+    assert tl.extra.libdevice.exp.__sectile_builtin__ == "libdevice.exp"
+    assert not hasattr(tl.extra.libdevice, "lgamma")
+
+
+def test_every_function_of_libdevice_compiles():
+    libdevice = tl.extra.libdevice
+    integers = {"brev", "clz", "popc", "ffs", "mulhi", "umulhi", "mul24"}
+    for name in libdevice.__all__:
+        function = getattr(libdevice, name)
+        count = len(inspect.signature(function).parameters)
+
+        @st.jit
+        def kernel(x, function: tl.constexpr, count: tl.constexpr):
+            value = tl.load(x + tl.arange(0, 8))
+            if count == 1:
+                result = function(value)
+            elif count == 2:
+                result = function(value, value)
+            else:
+                result = function(value, value, value)
+            tl.store(x + tl.arange(0, 8), result.to(x.dtype.element_ty))
+
+        dtype = tl.int32 if name in integers else tl.float32
+        kernel.warmup(st.MockTensor(dtype), function, count, grid=(1,))
 
 
 @pytest.mark.parametrize(
@@ -196,3 +221,20 @@ def test_doctor():
     assert "cpu" in report and "used:" in report
     assert "nvidia" in report and "not used:" in report
     assert "SECTILE_CHEK" in report and "did you mean 'SECTILE_CHECK'?" in report
+
+
+def test_doctor_counts_the_processors_it_may_use():
+    program = (
+        "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
+        "import sectile.__main__ as m; m.main(['doctor'])"
+    )
+    assert " 1 threads" in run(program) or " 1 thread " in run(program)
+    assert " 3 threads" in run(
+        "import sectile.__main__ as m; m.main(['doctor'])", SECTILE_NUM_THREADS="3"
+    )
+
+
+def test_a_reader_may_stop_early():
+    shell = f"set -o pipefail; {sys.executable} -u -m sectile doctor | head -1"
+    result = subprocess.run(["bash", "-c", shell], capture_output=True, text=True)
+    assert result.stdout == "Sectile\n" and result.stderr == ""

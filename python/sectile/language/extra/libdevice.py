@@ -17,21 +17,19 @@ asinh        asinh        x    inverse hyperbolic sine
 atan         atan         x    arc tangent, in [-pi/2, pi/2]
 atan2        atan2        y,x  angle of the point (x, y), in [-pi, pi]
 atanh        atanh        x    inverse hyperbolic tangent; NaN outside [-1, 1]
-brev         brev         x    bits in reverse order
 cbrt         cbrt         x    cube root
-ceil         ceil         x    least whole number not below x
+ceil         libdevice.ceil x    least whole number not below x
 clz          clz          x    number of leading zero bits
 copysign     copysign     x,y  magnitude of x with the sign of y
-cos          cos          x    cosine of radians
+cos          libdevice.cos x    cosine of radians
 cosh         cosh         x    hyperbolic cosine
 cospi        cospi        x    cosine of pi * x
 div_rn       div_rn       x,y  quotient, correctly rounded
-erf          erf          x    error function
+erf          libdevice.erf x    error function
 erfc         erfc         x    one minus the error function, accurate where that is small
-erfinv       erfinv       x    inverse of the error function
-exp          exp          x    e to the power of x
+exp          libdevice.exp x    e to the power of x
 exp10        exp10        x    10 to the power of x
-exp2         exp2         x    2 to the power of x
+exp2         libdevice.exp2 x    2 to the power of x
 expm1        expm1        x    exp(x) - 1, accurate near 0
 fast_cosf    cos          x    cosine; fp32
 fast_dividef fdiv         x,y  quotient; fp32
@@ -47,43 +45,36 @@ fast_tanhf   tanh         x    hyperbolic tangent; fp32
 fdim         fdim         x,y  x - y, but not below 0
 ffs          ffs          x    1 + position of the lowest set bit; 0 for 0
 finitef      isfinite     x    whether x is neither infinite nor NaN; fp32
-floor        floor        x    greatest whole number not above x
+floor        libdevice.floor x    greatest whole number not above x
 fma          fma          x,y,z  x * y + z with one rounding
 fmod         fmod         x,y  remainder of x / y with the sign of x
 hypot        hypot        x,y  square root of x*x + y*y
-ilogb        ilogb        x    exponent of x as an integer
 isfinited    isfinite     x    whether x is neither infinite nor NaN; fp64
 isinf        isinf        x    whether x is infinite
 isnan        isnan        x    whether x is NaN
-ldexp        ldexp        x,n  x times 2 to the power of the integer n
-lgamma       lgamma       x    logarithm of the absolute value of the gamma function
 llrint       llrint       x    nearest int64, ties to even
 llround      llround      x    nearest int64, ties away from 0
-log          log          x    natural logarithm
+log          libdevice.log x    natural logarithm
 log10        log10        x    decimal logarithm
 log1p        log1p        x    log(1 + x), accurate near 0
-log2         log2         x    logarithm to base 2
-mul24        mul24        x,y  product of the low 24 bits
+log2         libdevice.log2 x    logarithm to base 2
 mulhi        mulhi        x,y  upper half of the product
 nearbyint    rint         x    nearest whole number as a float, ties to even
-nextafter    nextafter    x,y  next float from x towards y
 normcdf      normcdf      x    standard normal distribution function
 popc         popc         x    number of set bits
 pow          pow          x,y  x to the power of y
 rcbrt        rcbrt        x    one over the cube root
-remainder    remainder    x,y  x minus the whole number nearest to x / y times y
 rint         rint         x    nearest whole number as a float, ties to even
 round        round        x    nearest whole number as a float, ties away from 0
-rsqrt        rsqrt        x    one over the square root
+rsqrt        libdevice.rsqrt x    one over the square root
 signbit      signbit      x    whether the sign bit is set
-sin          sin          x    sine of radians
+sin          libdevice.sin x    sine of radians
 sinh         sinh         x    hyperbolic sine
 sinpi        sinpi        x    sine of pi * x
-sqrt         sqrt         x    square root
-sqrt_rn      sqrt_rn      x    square root, correctly rounded
+sqrt         libdevice.sqrt x    square root
+sqrt_rn      libdevice.sqrt_rn x    square root, correctly rounded
 tan          tan          x    tangent of radians
-tanh         tanh         x    hyperbolic tangent
-tgamma       tgamma       x    gamma function
+tanh         libdevice.tanh x    hyperbolic tangent
 trunc        trunc        x    whole number towards 0, as a float
 umulhi       umulhi       x,y  upper half of the unsigned product
 """
