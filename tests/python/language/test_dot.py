@@ -139,3 +139,21 @@ def test_chained_products_as_in_attention():
     scores = q.astype(np.float64) @ k.T.astype(np.float64)
     p = np.exp(scores - scores.max(axis=1, keepdims=True))
     np.testing.assert_allclose(out, p / p.sum(axis=1, keepdims=True) @ v, rtol=1e-4, atol=1e-5)
+
+
+def test_four_and_five_dimensions():
+    @st.jit
+    def kernel(a_ptr, b_ptr, c_ptr, out_ptr, deep_ptr):
+        a = tl.reshape(tl.load(a_ptr + tl.arange(0, 120)), (2, 3, 4, 5))
+        b = tl.reshape(tl.load(b_ptr + tl.arange(0, 180)), (2, 3, 5, 6))
+        c = tl.reshape(tl.load(c_ptr + tl.arange(0, 144)), (2, 3, 4, 6))
+        tl.store(out_ptr + tl.arange(0, 144), tl.reshape(tl.dot(a, b, acc=c), (144,)))
+        a5, b5 = tl.reshape(a, (2, 1, 3, 4, 5)), tl.reshape(b, (2, 1, 3, 5, 6))
+        tl.store(deep_ptr + tl.arange(0, 144), tl.reshape(tl.dot(a5, b5), (144,)))
+
+    a, b = random("float32", (2, 3, 4, 5), 1), random("float32", (2, 3, 5, 6), 2)
+    c = random("float32", (2, 3, 4, 6), 3)
+    out, deep = np.empty_like(c), np.empty_like(c)
+    kernel[(1,)](a, b, c, out, deep)
+    np.testing.assert_allclose(out, a @ b + c, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(deep, a @ b, rtol=1e-5, atol=1e-5)

@@ -114,3 +114,17 @@ def test_cat_and_gather():
     kernel[(1,)](x, y, i, out, picked)
     np.testing.assert_array_equal(np.sort(out), np.sort(np.concatenate([x, y])))
     np.testing.assert_array_equal(picked, out[i])
+
+
+def test_scalars_indexed_by_none():
+    @st.jit
+    def kernel(x_ptr, out_ptr):
+        x = tl.load(x_ptr)
+        tl.static_assert(x[None].shape == (1,) and x[None, None, None].shape == (1, 1, 1))
+        tl.store(out_ptr + index_2d(3, 4), x[None, None] + index_2d(3, 4))
+        tl.store((out_ptr + 12)[None, None], x[None, None])
+
+    x, out = random("float32", 1), np.empty(13, np.float32)
+    kernel[(1,)](x, out)
+    np.testing.assert_array_equal(out[:12], x[0] + np.arange(12, dtype=np.float32))
+    assert out[12] == x[0]
