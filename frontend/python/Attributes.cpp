@@ -63,7 +63,8 @@ Evaluator::Result Evaluator::attributeOf(const Operand &object, const std::strin
   }
   if (!answer.error.empty())
     return error(expr.position, answer.error, answer.help);
-  std::string owner = dottedPath(*expr.children[0]);
+  // Of getattr(object, "name") there is no path.
+  std::string owner = expr.kind == ExprKind::Attribute ? dottedPath(*expr.children[0]) : "";
   return error(expr.position,
                (owner.empty() ? constant->kindName() : "'" + owner + "'") + " has no attribute '" +
                    name + "'",
@@ -186,10 +187,16 @@ Evaluator::Result Evaluator::indexTile(const Value &value, const Expr &index,
   llvm::SmallVector<bool> isNone;
   auto entry = [&](const Expr &part) -> mlir::LogicalResult {
     if (part.kind == ExprKind::Slice) {
-      for (const ast::ExprPtr &bound : part.children)
-        if (bound)
+      for (const ast::ExprPtr &bound : part.children) {
+        if (!bound)
+          continue;
+        Result given = evaluate(*bound);
+        if (mlir::failed(given))
+          return mlir::failure();
+        if (!given->isNone()) // x[:None] is x[:]
           return error(part.position, "a tile cannot be sliced",
                        "compute the part's indices with tl.arange and load it, or use tl.gather");
+      }
       isNone.push_back(false);
       return mlir::success();
     }

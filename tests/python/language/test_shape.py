@@ -128,3 +128,16 @@ def test_scalars_indexed_by_none():
     kernel[(1,)](x, out)
     np.testing.assert_array_equal(out[:12], x[0] + np.arange(12, dtype=np.float32))
     assert out[12] == x[0]
+
+
+def test_slices_bounded_by_none_are_whole():
+    @st.jit
+    def kernel(x_ptr, out_ptr, WHOLE: tl.constexpr):
+        x = tl.load(x_ptr + tl.arange(0, 6))
+        tl.static_assert(x[None, None:].shape == (1, 6) and x[:WHOLE, None].shape == (6, 1))
+        tl.static_assert(x[None, ::None, None].shape == (1, 6, 1))
+        tl.store(out_ptr + index_2d(6, 6), x[:None, None] * x[None, None:None:None])
+
+    x, out = random("float32", 6), np.empty((6, 6), np.float32)
+    kernel[(1,)](x, out, WHOLE=None)
+    np.testing.assert_array_equal(out, np.outer(x, x))
