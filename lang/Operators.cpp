@@ -315,6 +315,11 @@ FailureOr<Operand> Semantics::unary(UnaryOperator op, const Operand &operand) {
 }
 
 FailureOr<Operand> Semantics::expandByIndex(const Value &value, ArrayRef<bool> isNone) {
+  // A scalar has no dimension for the ':' in p[None, None, :] to stand for; as in Triton, what
+  // the Nones have made is enough.
+  if (value.type.isScalar() && !isNone.empty() && isNone.front())
+    while (!isNone.back())
+      isNone = isNone.drop_back();
   size_t slices = llvm::count(isNone, false);
   if (slices > value.type.shape.size())
     return error("indexing: " + std::to_string(slices) + " dimensions in a tile of " +

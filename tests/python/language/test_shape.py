@@ -120,6 +120,7 @@ def test_scalars_indexed_by_none():
     @st.jit
     def kernel(x_ptr, out_ptr):
         x = tl.load(x_ptr)
+        tl.static_assert(x[None, :].shape == (1,) and x[None, None, :].shape == (1, 1))
         tl.static_assert(x[None].shape == (1,) and x[None, None, None].shape == (1, 1, 1))
         tl.store(out_ptr + index_2d(3, 4), x[None, None] + index_2d(3, 4))
         tl.store((out_ptr + 12)[None, None], x[None, None])
