@@ -7,6 +7,8 @@
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAArch64.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -82,6 +84,40 @@ ObjectEmitter::ObjectEmitter(const HostFeatures &host) {
 
 ObjectEmitter::~ObjectEmitter() = default;
 
+/// A masked store of one lane, known now, becomes a store of that element. X86's combine for it
+/// forgets that the store may truncate: `trunc <16 x i32>` to bytes would write four of them.
+static void scalarizeStoresOfOneLane(llvm::Function &function) {
+  for (llvm::Instruction &instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+    auto *store = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+    if (!store || store->getIntrinsicID() != llvm::Intrinsic::masked_store)
+      continue;
+    llvm::Value *value = store->getArgOperand(0), *pointer = store->getArgOperand(1);
+    auto *mask = llvm::dyn_cast<llvm::Constant>(store->getArgOperand(2));
+    auto *type = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+    if (!mask || !type)
+      continue;
+    unsigned active = 0, last = 0;
+    for (unsigned lane = 0; lane < type->getNumElements(); ++lane) {
+      llvm::Constant *element = mask->getAggregateElement(lane);
+      if (element && element->isNullValue())
+        continue;
+      ++active;
+      last = lane;
+    }
+    if (active != 1)
+      continue;
+    llvm::IRBuilder<> builder(store);
+    llvm::Value *address = builder.CreateConstGEP1_64(type->getElementType(), pointer, last);
+    llvm::Align align = llvm::commonAlignment(
+        store->getParamAlign(1).valueOrOne(),
+        last * (type->getElementType()->getPrimitiveSizeInBits().getFixedValue() / 8));
+    auto *scalar = builder.CreateAlignedStore(builder.CreateExtractElement(value, uint64_t(last)),
+                                              address, align);
+    scalar->setAAMetadata(store->getAAMetadata());
+    store->eraseFromParent();
+  }
+}
+
 bool ObjectEmitter::optimize(llvm::Module &module, std::string &error) {
   if (!machine) {
     error = "LLVM has no x86-64 target";
@@ -119,8 +155,10 @@ bool ObjectEmitter::optimize(llvm::Module &module, std::string &error) {
                                                            /*UseMemorySSA=*/true));
     pipeline.addPass(llvm::SimplifyCFGPass());
     for (llvm::Function &function : module)
-      if (!function.isDeclaration())
+      if (!function.isDeclaration()) {
         pipeline.run(function, functions);
+        scalarizeStoresOfOneLane(function);
+      }
   });
 }
 

@@ -1,6 +1,6 @@
 """Runs generated kernels on both sides and compares every array.
 
-    python differential_support.py 1000 50      # kernels of seeds 1000 ... 1049; failures are printed
+python differential_support.py 1000 50      # kernels of seeds 1000 ... 1049; failures are printed
 """
 
 import importlib.util

@@ -54,7 +54,7 @@ class Generator:
         self.budget = budget or self.random.choice([4, 8, 15, 30])
         self.base_shape = self.new_shape()
 
-    #-- text
+    # -- text
 
     def emit(self, text):
         self.lines.append("    " * self.depth + text)
@@ -68,7 +68,9 @@ class Generator:
         if dtype in EXACT and bound > EXACT[dtype] // 4:
             limit = EXACT[dtype] // 16
             self.emit(f"{name} = tl.cast({text}, tl.{dtype})")
-            self.emit(f"{name} = tl.cast(tl.where(tl.abs({name}) < {limit}, {name}, {name} * 0), tl.{dtype})")
+            self.emit(
+                f"{name} = tl.cast(tl.where(tl.abs({name}) < {limit}, {name}, {name} * 0), tl.{dtype})"
+            )
             assert bound <= EXACT[dtype]
             bound = limit
         else:
@@ -77,11 +79,13 @@ class Generator:
         self.pool.append(value)
         return value
 
-    #-- choices
+    # -- choices
 
     def new_shape(self):
         while True:
-            shape = tuple(self.random.choice(EXTENTS) for _ in range(self.random.choice([1, 1, 2, 2, 2, 3])))
+            shape = tuple(
+                self.random.choice(EXTENTS) for _ in range(self.random.choice([1, 1, 2, 2, 2, 3]))
+            )
             if size(shape) <= 2000:
                 return shape
 
@@ -100,11 +104,13 @@ class Generator:
     def literal(self):
         return self.random.randint(-4, 4)
 
-    #-- addresses
+    # -- addresses
 
     def index(self, shape, injective):
         """An int32 expression of `shape` with values in [0, REGION)."""
-        kind = self.random.choice(["rows", "rows", "rows", "columns", "reverse", "strided", "permuted", "any"])
+        kind = self.random.choice(
+            ["rows", "rows", "rows", "columns", "reverse", "strided", "permuted", "any"]
+        )
         order = list(range(len(shape)))
         if kind == "columns":
             self.random.shuffle(order)
@@ -158,7 +164,7 @@ class Generator:
                 return f"({value.name} > 0)"
         return prefix
 
-    #-- operations; each returns a value or None
+    # -- operations; each returns a value or None
 
     def load(self):
         array = self.random.choice(list(ARRAYS))
@@ -166,7 +172,9 @@ class Generator:
         dtype = ARRAYS[array]
         arguments = f"{array} + base + ({self.index(shape, False)})"
         if mask := self.mask(shape):
-            mask = mask if self.random.random() < 0.8 else f"({mask}) | ({self.mask(shape) or mask})"
+            mask = (
+                mask if self.random.random() < 0.8 else f"({mask}) | ({self.mask(shape) or mask})"
+            )
             arguments += f", mask={mask}, other={self.random.randint(0, 5)}"
             # A mask may be of a smaller shape.
         bound = EXACT[dtype] // 4 if dtype in EXACT else 0
@@ -208,7 +216,9 @@ class Generator:
     def convert(self):
         value = self.tile()
         dtype = self.random.choice(INTEGERS + FLOATS)
-        return self.define(self.as_dtype(value, dtype), value.shape, dtype, self.bound_as(value, dtype))
+        return self.define(
+            self.as_dtype(value, dtype), value.shape, dtype, self.bound_as(value, dtype)
+        )
 
     def partner(self, value):
         """A value that may be combined with `value`: (text, shape of both, bound)."""
@@ -217,13 +227,16 @@ class Generator:
             other = self.pick(lambda v: v.shape == value.shape)
         roll = self.random.random()
         if not other or roll < 0.15:
-            other = self.pick(lambda v: v.shape == () )
+            other = self.pick(lambda v: v.shape == ())
         if roll > 0.85 and len(value.shape) > 1:
             axis = self.random.randrange(len(value.shape))
             less = value.shape[:axis] + value.shape[axis + 1 :]
             found = self.pick(lambda v: v.shape == less)
             if found:
-                return f"tl.expand_dims({self.as_dtype(found, value.dtype)}, {axis})", self.bound_as(found, value.dtype)
+                return (
+                    f"tl.expand_dims({self.as_dtype(found, value.dtype)}, {axis})",
+                    self.bound_as(found, value.dtype),
+                )
         if not other:
             other = value
         return self.as_dtype(other, value.dtype), self.bound_as(other, value.dtype)
@@ -243,7 +256,15 @@ class Generator:
             text = f"{value.name} {kind} {text}"
         elif kind == "where":
             condition = self.pick(lambda v: v.shape == value.shape)
-            test = self.random.choice([f"{condition.name} > 1", f"{condition.name} == 0", f"{condition.name} < {value.name}" if condition.dtype == value.dtype else f"{condition.name} != 2"])
+            test = self.random.choice(
+                [
+                    f"{condition.name} > 1",
+                    f"{condition.name} == 0",
+                    f"{condition.name} < {value.name}"
+                    if condition.dtype == value.dtype
+                    else f"{condition.name} != 2",
+                ]
+            )
             text = f"tl.where({test}, {value.name}, {text})"
         elif kind == "bits":
             if value.dtype in EXACT:
@@ -285,7 +306,21 @@ class Generator:
         value = self.tile()
         shape, rank = value.shape, len(value.shape)
         kind = self.random.choice(
-            ["trans", "trans", "reshape", "reshape", "expand", "broadcast", "flip", "join", "split", "interleave", "cat", "gather", "index"]
+            [
+                "trans",
+                "trans",
+                "reshape",
+                "reshape",
+                "expand",
+                "broadcast",
+                "flip",
+                "join",
+                "split",
+                "interleave",
+                "cat",
+                "gather",
+                "index",
+            ]
         )
         axis = self.random.randrange(rank)
         if kind == "trans" and rank > 1:
@@ -295,44 +330,73 @@ class Generator:
             return self.define(text, [shape[d] for d in dims], value.dtype, value.bound)
         if kind == "reshape":
             count = size(shape)
-            choices = [(count,)] + [(count // f, f) for f in (1, 2, 3, 4, 7, 16, 17) if count % f == 0]
-            choices += [(a, count // a // b, b) for a in (1, 2, 3) for b in (1, 2, 5) if count % (a * b) == 0]
+            choices = [(count,)] + [
+                (count // f, f) for f in (1, 2, 3, 4, 7, 16, 17) if count % f == 0
+            ]
+            choices += [
+                (a, count // a // b, b)
+                for a in (1, 2, 3)
+                for b in (1, 2, 5)
+                if count % (a * b) == 0
+            ]
             if self.base_shape and size(self.base_shape) == count:
                 choices += [self.base_shape] * 3
             new = self.random.choice(choices)
-            return self.define(f"tl.reshape({value.name}, {list(new)})", new, value.dtype, value.bound)
+            return self.define(
+                f"tl.reshape({value.name}, {list(new)})", new, value.dtype, value.bound
+            )
         if kind == "expand" and rank < 3:
             axis = self.random.randrange(rank + 1)
             new = shape[:axis] + (1,) + shape[axis:]
-            return self.define(f"tl.expand_dims({value.name}, {axis})", new, value.dtype, value.bound)
+            return self.define(
+                f"tl.expand_dims({value.name}, {axis})", new, value.dtype, value.bound
+            )
         if kind == "broadcast" and 1 in shape:
             new = tuple(self.random.choice([3, 5, 16, 17]) if e == 1 else e for e in shape)
             if size(new) <= 3000:
-                return self.define(f"tl.broadcast_to({value.name}, {list(new)})", new, value.dtype, value.bound)
+                return self.define(
+                    f"tl.broadcast_to({value.name}, {list(new)})", new, value.dtype, value.bound
+                )
         if kind == "flip" and shape[axis] & (shape[axis] - 1) == 0:
             return self.define(f"tl.flip({value.name}, {axis})", shape, value.dtype, value.bound)
         if kind in ("join", "interleave", "cat") and size(shape) <= 1500:
             other = self.pick(lambda v: v.shape == shape) or value
-            text, bound = self.as_dtype(other, value.dtype), max(value.bound, self.bound_as(other, value.dtype))
+            text, bound = (
+                self.as_dtype(other, value.dtype),
+                max(value.bound, self.bound_as(other, value.dtype)),
+            )
             if kind == "join" and rank < 3:
-                return self.define(f"tl.join({value.name}, {text})", shape + (2,), value.dtype, bound)
+                return self.define(
+                    f"tl.join({value.name}, {text})", shape + (2,), value.dtype, bound
+                )
             if kind == "interleave":
-                return self.define(f"tl.interleave({value.name}, {text})", shape[:-1] + (2 * shape[-1],), value.dtype, bound)
+                return self.define(
+                    f"tl.interleave({value.name}, {text})",
+                    shape[:-1] + (2 * shape[-1],),
+                    value.dtype,
+                    bound,
+                )
             if kind == "cat":
                 new = shape[:axis] + (2 * shape[axis],) + shape[axis + 1 :]
-                return self.define(f"tl.cat({value.name}, {text}, dim={axis})", new, value.dtype, bound)
+                return self.define(
+                    f"tl.cat({value.name}, {text}, dim={axis})", new, value.dtype, bound
+                )
         if kind == "split":
             found = self.pick(lambda v: len(v.shape) > 1 and v.shape[-1] == 2)
             if found:
                 first, second = self.fresh(), self.fresh()
                 self.emit(f"{first}, {second} = tl.split({found.name})")
-                values = [Value(n, found.shape[:-1], found.dtype, found.bound) for n in (first, second)]
+                values = [
+                    Value(n, found.shape[:-1], found.dtype, found.bound) for n in (first, second)
+                ]
                 self.pool += values
                 return values[0]
         if kind == "gather":
             other = self.pick(lambda v: v.shape == shape) or value
             index = f"(({self.as_dtype(other, 'int32')} & 1023) % {shape[axis]})"
-            return self.define(f"tl.gather({value.name}, {index}, {axis})", shape, value.dtype, value.bound)
+            return self.define(
+                f"tl.gather({value.name}, {index}, {axis})", shape, value.dtype, value.bound
+            )
         return self.binary()
 
     def reduce(self):
@@ -344,7 +408,9 @@ class Generator:
             shape = ()
         else:
             shape = value.shape[:axis] + ((1,) if keep else ()) + value.shape[axis + 1 :]
-        kind = self.random.choice(["sum", "sum", "max", "min", "xor_sum", "argmax", "argmin", "cumsum", "cumsum"])
+        kind = self.random.choice(
+            ["sum", "sum", "max", "min", "xor_sum", "argmax", "argmin", "cumsum", "cumsum"]
+        )
         dtype, bound = value.dtype, value.bound
         text = value.name
         if dtype in ("int8", "uint8", "int16"):
@@ -388,8 +454,10 @@ class Generator:
         if size(shape) > 4096:
             return None
         bound = 225 * left.shape[1]
-        accumulator = self.pick(lambda v: v.shape == shape and v.dtype == "float32" and v.bound < 2**22)
-        text = f"tl.dot({small(left)}, {b}" 
+        accumulator = self.pick(
+            lambda v: v.shape == shape and v.dtype == "float32" and v.bound < 2**22
+        )
+        text = f"tl.dot({small(left)}, {b}"
         if accumulator and self.random.random() < 0.7:
             text += f", {accumulator.name}"
             bound += accumulator.bound
@@ -401,9 +469,14 @@ class Generator:
             return self.define("k2 + 1", (), "int32")
         if choice == "n":
             return self.define("n - k2", (), "int32")
-        return self.define(f"tl.load({choice} + base + {self.random.randint(0, 9)})", (), ARRAYS[choice], EXACT.get(ARRAYS[choice], 0) // 4)
+        return self.define(
+            f"tl.load({choice} + base + {self.random.randint(0, 9)})",
+            (),
+            ARRAYS[choice],
+            EXACT.get(ARRAYS[choice], 0) // 4,
+        )
 
-    #-- control flow
+    # -- control flow
 
     def assign(self, target, source):
         """`target = source` with target's type and bound."""
@@ -416,7 +489,11 @@ class Generator:
         """Gives outer variables new values: from each other (swaps, delays) or from the pool."""
         if len(targets) > 1 and self.random.random() < 0.4:
             first, second = targets[0], targets[1]
-            if (first.shape, first.dtype, first.bound) == (second.shape, second.dtype, second.bound):
+            if (first.shape, first.dtype, first.bound) == (
+                second.shape,
+                second.dtype,
+                second.bound,
+            ):
                 self.emit(f"{first.name}, {second.name} = {second.name}, {first.name}")
         for target in targets:
             if self.random.random() < 0.2:
@@ -432,7 +509,12 @@ class Generator:
         if chosen and self.random.random() < 0.5:
             first = chosen[0]
             # a twin, for swaps
-            twin = self.define(f"{first.name} * 1" if first.dtype != "int1" else first.name, first.shape, first.dtype, first.bound)
+            twin = self.define(
+                f"{first.name} * 1" if first.dtype != "int1" else first.name,
+                first.shape,
+                first.dtype,
+                first.bound,
+            )
             if twin.bound == first.bound:
                 chosen.insert(1, twin)
         return chosen
@@ -482,7 +564,22 @@ class Generator:
 
     def statements(self, count):
         for _ in range(count):
-            kinds = [self.load, self.store, self.store, self.binary, self.binary, self.binary, self.compare, self.unary, self.convert, self.rearrange, self.rearrange, self.reduce, self.reduce, self.scalar]
+            kinds = [
+                self.load,
+                self.store,
+                self.store,
+                self.binary,
+                self.binary,
+                self.binary,
+                self.compare,
+                self.unary,
+                self.convert,
+                self.rearrange,
+                self.rearrange,
+                self.reduce,
+                self.reduce,
+                self.scalar,
+            ]
             if self.depth < 4:
                 kinds += [self.loop, self.branch]
             if self.random.random() < 0.3:
@@ -503,6 +600,8 @@ class Generator:
                 self.emit(f"tl.store({array} + base + {self.random.randint(0, 99)}, {value.name})")
             else:
                 if size(value.shape) <= REGION:
-                    self.emit(f"tl.store({array} + base + ({self.index(value.shape, True)}), {value.name})")
+                    self.emit(
+                        f"tl.store({array} + base + ({self.index(value.shape, True)}), {value.name})"
+                    )
         arguments = ", ".join(ARRAYS)
         return f"def {name}({arguments}, n, k2):\n" + "\n".join(self.lines) + "\n"

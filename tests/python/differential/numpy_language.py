@@ -1,6 +1,6 @@
 """`tl` by NumPy: enough of the language to run a generated kernel as plain Python.
 
-    numpy_language.run(kernel_function, program, *arguments)   # arrays are changed in place
+numpy_language.run(kernel_function, program, *arguments)   # arrays are changed in place
 """
 
 import ml_dtypes
@@ -98,7 +98,9 @@ def _reduction(function):
 
 
 sum, max, min = _reduction(np.sum), _reduction(np.max), _reduction(np.min)
-xor_sum = _reduction(lambda x, axis, keepdims: np.bitwise_xor.reduce(x, axis=axis, keepdims=keepdims))
+xor_sum = _reduction(
+    lambda x, axis, keepdims: np.bitwise_xor.reduce(x, axis=axis, keepdims=keepdims)
+)
 
 
 def argmax(x, axis):

@@ -24,6 +24,24 @@ def test_masked_copy_touches_nothing_else(name, extent):
     np.testing.assert_array_equal(out[extent:], np.full(8, 7).astype(out.dtype))
 
 
+@pytest.mark.parametrize("extent", [1, 2, 3, 5, 9, 17, 18, 33, 65])
+@pytest.mark.parametrize("narrow", ["int8", "int16", "bfloat16", "float16", "float32"])
+@pytest.mark.parametrize("wide", ["int32", "int64", "float32", "float64"])
+def test_narrowed_tail_touches_nothing_else(wide, narrow, extent):
+    dtype = DTYPES[narrow][1]
+
+    @st.jit
+    def kernel(x_ptr, out_ptr, N: tl.constexpr, dtype: tl.constexpr):
+        i = tl.arange(0, N)
+        tl.store(out_ptr + i, tl.load(x_ptr + i).to(dtype))
+
+    x = np.random.default_rng(0).integers(0, 100, extent).astype(numpy_dtype(wide))
+    out = np.full(extent + 8, 7).astype(numpy_dtype(narrow))
+    kernel[(1,)](x, out, N=extent, dtype=dtype)
+    np.testing.assert_array_equal(out[:extent], x.astype(out.dtype))
+    np.testing.assert_array_equal(out[extent:], np.full(8, 7).astype(out.dtype))
+
+
 @pytest.mark.parametrize("stride", [1, 2, 3])
 @pytest.mark.parametrize("offset", [0, 1, 5])
 def test_strided_access_at_any_alignment(stride, offset):

@@ -1,0 +1,23 @@
+"""Random kernels against NumPy: the same results from every way of compiling and running them.
+
+More than these, when hunting: python differential_support.py FIRST_SEED COUNT [check=bounds]
+"""
+
+import differential_support
+import pytest
+
+# Kernels of a group share a test: a few hundred in all, in seconds.
+GROUPS, KERNELS = 12, 20
+
+
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_random_kernels_agree_with_numpy(group, tmp_path):
+    for seed in range(group * KERNELS, (group + 1) * KERNELS):
+        source, difference = differential_support.run(seed, tmp_path)
+        assert not difference, f"seed {seed}\n{source}\n{difference}"
+
+
+@pytest.mark.parametrize("seed", range(1000, 1020))
+def test_checks_of_bounds_change_no_result(seed, tmp_path):
+    source, difference = differential_support.run(seed, tmp_path, check="bounds")
+    assert not difference, f"seed {seed}\n{source}\n{difference}"
