@@ -17,7 +17,7 @@ KernelEmitter::KernelEmitter(func::FuncOp function, const KernelPlan &plan,
                              const HostFeatures &host, const backends::CompileOptions &options,
                              llvm::LLVMContext &llvmContext, backends::KernelImage &image)
     : builder(llvmContext), plan(plan), host(host), options(options), image(image),
-      indexFacts(function), function(function) {}
+      function(function) {}
 
 void KernelEmitter::fail(Operation *op, StringRef what) {
   if (!hasFailed)

@@ -135,7 +135,12 @@ public:
   const HostFeatures &host;
   const backends::CompileOptions &options;
   backends::KernelImage &image;
-  const optimizer::IndexAnalysis indexFacts;
+  /// Made when first asked for: most kernels need none.
+  const optimizer::IndexAnalysis &indexFacts() {
+    if (!analysis)
+      analysis.emplace(function);
+    return *analysis;
+  }
 
 private:
   mlir::LogicalResult emitStep(const Step &step);
@@ -167,6 +172,7 @@ private:
                                    bool isSigned, bool wantsRemainder);
 
   mlir::func::FuncOp function;
+  std::optional<optimizer::IndexAnalysis> analysis;
   std::unique_ptr<llvm::Module> module;
   llvm::Function *kernel = nullptr;
   llvm::Value *call = nullptr, *scratch = nullptr, *program = nullptr;

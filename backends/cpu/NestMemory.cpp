@@ -11,7 +11,7 @@ namespace sectile::cpu {
 //-------------------------------------------------------------------------===//
 
 std::optional<int64_t> NestEmitter::runStep(Value value, const Coordinate &at) {
-  const auto &facts = kernel.indexFacts.of(value).dimensions;
+  const auto &facts = kernel.indexFacts().of(value).dimensions;
   if (facts.size() != at.size())
     return std::nullopt;
   std::optional<int64_t> step;

@@ -105,25 +105,35 @@ NestEmitter::combineLanes(const Reduction &reduction, llvm::SmallVector<llvm::Va
   // Lanes past the extent never held anything, unless an identity.
   unsigned valid =
       reduction.identity ? lanes : std::min<int64_t>(lanes, nest.shape[vectorDimension]);
-  for (unsigned distance = lanes / 2; distance > 0; distance /= 2) {
-    SmallVector<llvm::Value *, 4> arguments(values.begin(), values.end());
-    SmallVector<int, 16> order;
-    llvm::SmallVector<llvm::Constant *, 16> hasPartner;
-    for (unsigned lane = 0; lane < lanes; ++lane) {
-      order.push_back(lane + distance < lanes ? int(lane + distance) : -1);
-      hasPartner.push_back(builder.getInt1(lane + distance < valid));
-    }
-    for (llvm::Value *value : values)
-      arguments.push_back(builder.CreateShuffleVector(value, order));
+  // Halves, so that the later steps work on short vectors.
+  for (unsigned half = lanes / 2; half > 0; half /= 2) {
+    SmallVector<llvm::Value *, 4> arguments;
+    for (bool isUpper : {false, true})
+      for (llvm::Value *value : values) {
+        SmallVector<int, 16> order;
+        for (unsigned lane = 0; lane < half; ++lane)
+          order.push_back(lane + (isUpper ? half : 0));
+        arguments.push_back(half == 1
+                                ? builder.CreateExtractElement(value, uint64_t(isUpper ? 1 : 0))
+                                : builder.CreateShuffleVector(value, order));
+      }
     auto combined = kernel.emitCombiner(combiner, arguments);
-    for (auto [value, next] : llvm::zip(values, combined))
-      value = valid == lanes
-                  ? next
-                  : builder.CreateSelect(llvm::ConstantVector::get(hasPartner), next, value);
-    valid = std::min(valid, distance);
+    for (auto [number, value] : llvm::enumerate(values)) {
+      llvm::Value *lower = arguments[number];
+      if (valid >= 2 * half)
+        value = combined[number];
+      else if (valid <= half)
+        value = lower;
+      else {
+        llvm::SmallVector<llvm::Constant *, 16> hasPartner;
+        for (unsigned lane = 0; lane < half; ++lane)
+          hasPartner.push_back(builder.getInt1(lane + half < valid));
+        value =
+            builder.CreateSelect(llvm::ConstantVector::get(hasPartner), combined[number], lower);
+      }
+    }
+    valid = std::min(valid, half);
   }
-  for (llvm::Value *&value : values)
-    value = builder.CreateExtractElement(value, uint64_t(0));
   return values;
 }
 

@@ -50,13 +50,18 @@ const RecomputeCost &RecomputeCosts::of(Value value) {
   cost.isCostly = cost.instructions >= kMathFunction;
   cost.containsLoad = isa<LoadOp>(op);
   for (Value operand : op->getOperands()) {
-    const RecomputeCost &inner = of(operand);
+    RecomputeCost inner = of(operand);
     // The address and mask of a load are needed once per vector.
-    if (isa<LoadOp>(op) && inner.isIndex && !inner.isCostly && !inner.containsLoad)
+    if (isa<LoadOp>(op) && inner.isIndex)
       continue;
-    cost.instructions = std::min(kMost, cost.instructions + inner.instructions);
-    cost.containsLoad |= inner.containsLoad;
-    cost.isCostly |= inner.isCostly;
+    // Index arithmetic on top of something dear is not kept itself: what is dear below it is. So
+    // addresses stay expressions, and show how they change from lane to lane.
+    bool isKeptBelow = inner.isIndex && (inner.isCostly || inner.containsLoad);
+    cost.instructions = std::min(kMost, cost.instructions + (isKeptBelow ? 1 : inner.instructions));
+    if (!cost.isIndex) {
+      cost.containsLoad |= inner.containsLoad;
+      cost.isCostly |= inner.isCostly;
+    }
   }
   return known[value] = cost;
 }
