@@ -259,6 +259,16 @@ def bench_matmul(table):
         )
 
 
+def bench_cache(table):
+    what = "cache, 16 processes x 200 rounds, some killed"
+    program = pathlib.Path(os.environ.get("SECTILE_BENCH_BUILD", "build")) / "benchmarks"
+    program /= "sectile_bench_cache_stress"
+    if not program.exists():
+        return print(f"  {what}: not run, {program} is not built (./dev bench builds it)")
+    run = subprocess.run([program], capture_output=True, text=True)
+    table.add(what, run.stdout.strip().splitlines()[-1], "0 errors, 0 wrong", run.returncode == 0)
+
+
 def cpu_name():
     for line in open("/proc/cpuinfo"):
         if line.startswith("model name"):
@@ -275,6 +285,7 @@ BENCHMARKS = {
     "softmax": bench_softmax,
     "norm": bench_layer_norm,
     "matmul": bench_matmul,
+    "cache": bench_cache,
 }
 
 
