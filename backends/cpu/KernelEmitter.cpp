@@ -383,28 +383,39 @@ std::unique_ptr<llvm::Module> KernelEmitter::emit() {
     setScalar(argument, value);
   }
 
-  EmittedLoop loop =
-      beginLoop(kernel->getArg(1), kernel->getArg(2), index(1), {}, /*mayBeEmpty=*/true);
+  // The program's place in the grid: divided once, then counted along.
+  int axesUsed = 0;
+  function.walk([&](ProgramIdOp op) { axesUsed = std::max(axesUsed, int(op.getAxis()) + 1); });
+  llvm::SmallVector<llvm::Value *, 3> firstPrograms;
+  llvm::Value *rest = kernel->getArg(1);
+  for (int axis = 0; axis < axesUsed; ++axis) {
+    llvm::Value *extent =
+        builder.CreateZExt(builder.CreateBinaryIntrinsic(llvm::Intrinsic::umax, gridExtents[axis],
+                                                         builder.getInt32(1)),
+                           builder.getInt64Ty());
+    firstPrograms.push_back(
+        builder.CreateTrunc(builder.CreateURem(rest, extent), builder.getInt32Ty()));
+    rest = builder.CreateUDiv(rest, extent);
+  }
+  EmittedLoop loop = beginLoop(kernel->getArg(1), kernel->getArg(2), index(1), firstPrograms,
+                               /*mayBeEmpty=*/true);
   entryEnd = loop.preheader->getTerminator();
   program = loop.induction;
   program->setName("program");
-  bool usesAxis[3] = {};
-  function.walk([&](ProgramIdOp op) { usesAxis[op.getAxis()] = true; });
-  llvm::Value *rest = program;
-  for (int axis = 0; axis < 3; ++axis) {
-    bool usesLater = false;
-    for (int later = axis; later < 3; ++later)
-      usesLater |= usesAxis[later];
-    if (!usesLater)
-      break;
-    llvm::Value *extent = builder.CreateZExt(gridExtents[axis], builder.getInt64Ty());
-    programs[axis] = builder.CreateTrunc(builder.CreateURem(rest, extent), builder.getInt32Ty());
-    rest = builder.CreateUDiv(rest, extent);
-  }
+  for (int axis = 0; axis < axesUsed; ++axis)
+    programs[axis] = loop.carried[axis];
 
   if (mlir::failed(emitBlock(function.front())) || hasFailed)
     return nullptr;
-  endLoop(loop, {});
+  llvm::SmallVector<llvm::Value *, 3> nextPrograms;
+  llvm::Value *carry = builder.getInt32(1);
+  for (int axis = 0; axis < axesUsed; ++axis) {
+    llvm::Value *next = builder.CreateAdd(programs[axis], carry);
+    llvm::Value *wraps = builder.CreateICmpEQ(next, gridExtents[axis]);
+    nextPrograms.push_back(builder.CreateSelect(wraps, builder.getInt32(0), next));
+    carry = builder.CreateZExt(wraps, builder.getInt32Ty());
+  }
+  endLoop(loop, nextPrograms);
   image.scratchBytes = llvm::alignTo(framePeak, 64);
   return std::move(module);
 }

@@ -165,7 +165,7 @@ unsigned NestEmitter::unrollFor(int64_t fullVectors, bool isDynamic) {
   if (!reductions.empty() && !hasIdentities)
     return 1;
   int cost = bodyCost();
-  unsigned most = cost > 60 ? 1 : cost > 12 ? 2 : 4;
+  unsigned most = cost > 60 ? 1 : cost > 12 || reductions.empty() ? 2 : 4;
   if (most > fullVectors)
     most = std::max<int64_t>(1, fullVectors);
   if (!isDynamic)

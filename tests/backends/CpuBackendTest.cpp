@@ -61,4 +61,33 @@ TEST(CpuBackend, softmax_of_rows) {
     }
 }
 
+TEST(CpuBackend, programs_of_a_grid_of_three_dimensions) {
+  HostKernelUnderTest kernel(R"(
+func.func @where(%out: !tile.ptr<i32>) attributes {tile.kernel} {
+  %x = tile.program_id 0
+  %y = tile.program_id 1
+  %z = tile.program_id 2
+  %nx = tile.num_programs 0
+  %ny = tile.num_programs 1
+  %a = arith.muli %z, %ny : i32
+  %b = arith.addi %a, %y : i32
+  %c = arith.muli %b, %nx : i32
+  %d = arith.addi %c, %x : i32
+  %thousand = arith.constant 1000 : i32
+  %e = arith.muli %z, %thousand : i32
+  %f = arith.addi %e, %y : i32
+  %g = arith.muli %f, %thousand : i32
+  %h = arith.addi %g, %x : i32
+  %p = tile.ptr_add %out, %d : !tile.ptr<i32>, i32
+  tile.store %p, %h : !tile.ptr<i32>
+  return
+})");
+  std::vector<int32_t> out(3 * 4 * 5, -1);
+  ASSERT_EQ(kernel.run({3, 4, 5}, {argument(out)}), 0);
+  for (int z = 0; z < 5; ++z)
+    for (int y = 0; y < 4; ++y)
+      for (int x = 0; x < 3; ++x)
+        EXPECT_EQ(out[(z * 4 + y) * 3 + x], (z * 1000 + y) * 1000 + x);
+}
+
 } // namespace
