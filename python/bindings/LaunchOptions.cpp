@@ -1,12 +1,23 @@
 #include "LaunchOptions.h"
 
+#include <algorithm>
 #include <iterator>
 
 namespace sectile::bindings {
 
 namespace {
 
-enum class Option { Warps, Stages, Ctas, MaxRegisters, FpFusion, Debug, SanitizeOverflow, Check };
+enum class Option {
+  Warps,
+  Stages,
+  Ctas,
+  MaxRegisters,
+  FpFusion,
+  Debug,
+  SanitizeOverflow,
+  Check,
+  Arch
+};
 
 struct OptionName {
   const char *name;
@@ -21,6 +32,7 @@ constexpr OptionName kOptions[] = {
     {"debug", Option::Debug},
     {"sanitize_overflow", Option::SanitizeOverflow},
     {"check", Option::Check},
+    {"arch", Option::Arch},
 };
 
 /// The names as interned Python strings: keywords of call sites are interned too.
@@ -30,6 +42,29 @@ PyObject *const *internedNames() {
     for (size_t i = 0; i < std::size(kOptions); ++i)
       names[i] = PyUnicode_InternFromString(kOptions[i].name);
   return names;
+}
+
+/// The processors that launches have named, by number: a word of options holds the number.
+std::vector<std::string> &namedArchs() {
+  static auto *names = new std::vector<std::string>{""};
+  return *names;
+}
+
+uint16_t readArch(PyObject *value, const std::string &kernelName) {
+  if (value == Py_None)
+    return 0;
+  const char *text = PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : nullptr;
+  std::vector<std::string> &names = namedArchs();
+  auto found = std::find(names.begin(), names.end(), text ? text : "");
+  if (!text || (found == names.end() && names.size() > UINT16_MAX)) {
+    PyErr_Clear();
+    throwCallError(kernelName + ": arch is " + std::string(py::repr(value)) +
+                       ", not the name of a processor",
+                   "x86-64, x86-64-v2, x86-64-v3 and x86-64-v4 are known; None is this machine");
+  }
+  if (found == names.end())
+    found = names.insert(names.end(), text);
+  return static_cast<uint16_t>(found - names.begin());
 }
 
 int32_t readCount(PyObject *value, const char *name, int64_t least, int64_t most, bool powerOfTwo,
@@ -116,6 +151,9 @@ bool LaunchOptions::set(PyObject *keyword, PyObject *value, const std::string &k
           "check='bounds' stops a launch at the first access outside the argument arrays");
     }
     return true;
+  case Option::Arch:
+    archNumber = readArch(value, kernelName);
+    return true;
   }
   return false;
 }
@@ -123,11 +161,13 @@ bool LaunchOptions::set(PyObject *keyword, PyObject *value, const std::string &k
 uint64_t LaunchOptions::word() const {
   return uint64_t(warpCount) | uint64_t(stageCount) << 8 | uint64_t(ctaCount) << 16 |
          uint64_t(maxRegisters) << 24 | uint64_t(enableFpFusion) << 40 | uint64_t(debug) << 41 |
-         uint64_t(sanitizeOverflow) << 42 | uint64_t(checkBounds) << 43;
+         uint64_t(sanitizeOverflow) << 42 | uint64_t(checkBounds) << 43 |
+         uint64_t(archNumber) << 44;
 }
 
 backends::CompileOptions LaunchOptions::compileOptions() const {
   backends::CompileOptions options;
+  options.arch = namedArchs()[archNumber];
   options.warpCount = warpCount;
   options.stageCount = stageCount;
   options.ctaCount = ctaCount;

@@ -15,6 +15,9 @@ struct LaunchOptions {
   int32_t warpCount = 4, stageCount = 3, ctaCount = 1, maxRegisters = 0;
   bool enableFpFusion = true, debug = false, sanitizeOverflow = true, checkBounds = false;
 
+  /// Number of the `arch` among those that launches have named; 0: the machine at hand.
+  uint16_t archNumber = 0;
+
   /// One keyword and its value. False when there is no such option; throws when the value is wrong.
   bool set(PyObject *keyword, PyObject *value, const std::string &kernelName);
   /// Different options, different words.

@@ -44,7 +44,7 @@ std::string listNames(const KernelState &state) {
                      (closest.empty() ? "" : "; did you mean '" + closest + "'?"),
                  listNames(state) +
                      "; launch options are num_warps, num_stages, num_ctas, maxnreg, "
-                     "enable_fp_fusion, debug, sanitize_overflow, check");
+                     "enable_fp_fusion, debug, sanitize_overflow, check, arch");
 }
 
 size_t parameterIndex(const KernelState &state, PyObject *keyword) {

@@ -21,3 +21,10 @@ def test_random_kernels_agree_with_numpy(group, tmp_path):
 def test_checks_of_bounds_change_no_result(seed, tmp_path):
     source, difference = differential_support.run(seed, tmp_path, check="bounds")
     assert not difference, f"seed {seed}\n{source}\n{difference}"
+
+
+@pytest.mark.parametrize("arch", ["x86-64", "x86-64-v2", "x86-64-v3"])
+def test_older_processors_give_the_same_results(arch, tmp_path):
+    for seed in range(2000, 2015):
+        source, difference = differential_support.run(seed, tmp_path, arch=arch)
+        assert not difference, f"seed {seed}\n{source}\n{difference}"
