@@ -221,8 +221,10 @@ def test_static_print(capsys):
         tl.static_print("N is", N)
         tl.store(out, N)
 
-    kernel[(1,)](np.zeros(1, np.int32), N=12321)
-    assert "N is 12321" in capsys.readouterr().out
+    # Printed while the kernel is evaluated: one that no cache has seen.
+    number = int(np.random.default_rng().integers(1_000_000, 2_000_000_000))
+    kernel[(1,)](np.zeros(1, np.int32), N=number)
+    assert f"N is {number}" in capsys.readouterr().out
 
 
 # -- threads ------------------------------------------------------------------------------------------
