@@ -14,6 +14,9 @@ bool isTile(Value value) {
   return isa<RankedTensorType>(value.getType());
 }
 
+/// Rule (Spread).
+constexpr int kMostCoordinates = 16;
+
 /// Ops that only rearrange or repeat elements: keeping their operand is never worse than keeping
 /// them.
 bool isShapeOp(Operation *op) {
@@ -273,6 +276,26 @@ private:
     });
   }
 
+  /// At how many coordinates of a nest `value` would be computed for one of the nest's own. Ops on
+  /// elements share a coordinate; every rearrangement, and each part of a join, may add one. Users
+  /// come later in the block and are known by now.
+  int coordinatesOf(Value value) {
+    int shared = 1, added = 0;
+    for (OpOperand &use : value.getUses()) {
+      Operation *user = use.getOwner();
+      if (user->getBlock() != &block || isStepOp(user) || isScalarOp(user))
+        continue;
+      for (Value result : user->getResults()) {
+        int inherited = plan.kept.contains(result) ? 1 : coordinates.lookup(result);
+        if (isa<ReshapeOp, TransposeOp, FlipOp, JoinOp, SplitOp, CatOp, GatherOp>(user))
+          added += inherited;
+        else
+          shared = std::max(shared, inherited);
+      }
+    }
+    return std::min(shared + added, 1 << 16);
+  }
+
   bool shouldKeep(Operation *op, Value value, ArrayRef<Use> list, double lastPosition) {
     if (isShapeOp(op) || isa<arith::ConstantOp, ArangeOp>(op))
       return false;
@@ -284,6 +307,8 @@ private:
             groupConflicts(groups[use.group], load, use.isIdentity))
           return true; // rules (Order) and (Overlap)
     }
+    if (coordinates.lookup(value) > kMostCoordinates)
+      return true; // rule (Spread)
     const RecomputeCost &cost = costs.of(value);
     if (cost.isDearAcrossRegions() && llvm::any_of(list, [](Use use) { return use.isNested; }))
       return true; // rule (Region)
@@ -297,8 +322,10 @@ private:
 
   void decide(Operation *op) {
     for (Value result : op->getResults())
-      if (isTile(result))
+      if (isTile(result)) {
+        coordinates[result] = coordinatesOf(result);
         decideValue(op, result);
+      }
   }
 
   void decideValue(Operation *op, Value value) {
@@ -396,6 +423,7 @@ private:
   std::vector<Group> groups;
   llvm::DenseMap<Operation *, int> groupOf;
   llvm::DenseMap<Value, SmallVector<Use, 2>> uses;
+  llvm::DenseMap<Value, int> coordinates;
   RecomputeCosts costs;
 };
 

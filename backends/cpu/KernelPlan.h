@@ -19,6 +19,8 @@
 //               meet only in the same iteration.
 //   (Region)    a dear value used inside a loop or branch is kept before it.
 //   (Enlarge)   a dear value that is broadcast is kept in its own shape first.
+//   (Spread)    a value read at many coordinates for one of the nest is kept: chains in which each
+//               value meets its own rearrangement would double the code at every link.
 #pragma once
 
 #include "lang/TileDialect.h"

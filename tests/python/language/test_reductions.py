@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support import EXTENTS, FLOATS, INTEGERS, assert_close, random
+from support import EXTENTS, FLOATS, INTEGERS, assert_close, numpy_dtype, random
 
 import sectile as st
 import sectile.language as tl
@@ -196,3 +196,19 @@ def test_reduce_with_max_of_every_integer_type(name):
     out = np.zeros(1, np.int64 if name != "uint64" else np.uint64)
     reduce_1d[(1,)](x, out, N=77, f=tl.max)
     assert int(out[0]) == int(x.max())
+
+
+@pytest.mark.parametrize("name", ["int32", "int64", "float16", "float32", "float64"])
+@pytest.mark.parametrize("extent", [2, 3, 5, 7, 8, 9, 16, 17, 33])
+def test_first_of_many_equal_extrema_of_a_sum(extent, name):
+    @st.jit
+    def kernel(x_ptr, least_ptr, greatest_ptr, N: tl.constexpr):
+        x = tl.load(x_ptr + tl.arange(0, N))
+        tl.store(least_ptr, tl.argmin(x + x, 0))
+        tl.store(greatest_ptr, tl.argmax(x + x, 0))
+
+    for seed in range(20):
+        x = np.random.default_rng(seed).integers(0, 8, extent).astype(numpy_dtype(name))
+        least, greatest = np.zeros(1, np.int32), np.zeros(1, np.int32)
+        kernel[(1,)](x, least, greatest, N=extent)
+        assert (least[0], greatest[0]) == (np.argmin(x), np.argmax(x))

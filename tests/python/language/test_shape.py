@@ -142,3 +142,35 @@ def test_slices_bounded_by_none_are_whole():
     x, out = random("float32", 6), np.empty((6, 6), np.float32)
     kernel[(1,)](x, out, WHOLE=None)
     np.testing.assert_array_equal(out, np.outer(x, x))
+
+
+@pytest.mark.parametrize("form", ["transposed", "reshaped", "flipped"])
+def test_values_that_meet_their_own_rearrangement_again_and_again(form):
+    """Code grows with the links of such a chain, not with their power of two."""
+
+    @st.jit
+    def kernel(x_ptr, out_ptr, form: tl.constexpr):
+        i = tl.arange(0, 16)[:, None] * 16 + tl.arange(0, 16)[None, :]
+        x = tl.load(x_ptr + i)
+        for _ in tl.static_range(40):
+            if form == "transposed":
+                y = tl.trans(x + 1, 1, 0)
+            elif form == "reshaped":
+                y = tl.reshape(tl.trans(tl.reshape(x, [8, 32]), 1, 0), [16, 16])
+            else:
+                y = tl.maximum(tl.flip(x, 1), x) - tl.flip(x, 0)
+            x = (x + y) & 1023
+        tl.store(out_ptr + i, x)
+
+    x = np.random.default_rng(0).integers(0, 100, (16, 16)).astype(np.int32)
+    out = np.empty_like(x)
+    kernel[(1,)](x, out, form=form)
+    for _ in range(40):
+        if form == "transposed":
+            y = (x + 1).T
+        elif form == "reshaped":
+            y = x.reshape(8, 32).T.reshape(16, 16)
+        else:
+            y = np.maximum(x[:, ::-1], x) - x[::-1]
+        x = (x + y) & 1023
+    np.testing.assert_array_equal(out, x)
