@@ -138,6 +138,7 @@ private:
   void emitEffect(mlir::Operation *op, const Coordinate &at,
                   llvm::ArrayRef<llvm::Value *> operands);
   void emitStore(tile::StoreOp op, const Coordinate &at, llvm::Value *value, llvm::Value *mask);
+  void prefetchAhead(llvm::Value *address, llvm::Type *accessed, bool isWrite);
   /// Address of lane 0.
   llvm::Value *firstAddress(mlir::Value pointer, const Coordinate &at, int64_t step, bool isLocal);
   llvm::Value *readBuffer(TileBuffer &buffer, mlir::Type element, const Coordinate &at);
