@@ -1,0 +1,158 @@
+//===-- GpuEmitter.h - a laid-out tile kernel as LLVM IR of one thread ------------------------===//
+// Walks a kernel whose tiles carry layouts (optimizer/gpu/AssignLayouts.h) and emits the code one
+// thread runs. A scalar is one LLVM value. A tile is its *registers*: one LLVM value for every
+// register index of its layout; registers that hold copies of one element hold the same value.
+//
+//   tensor<256xf32, blocked 2 per thread, 32 lanes, 4 warps>     two registers: elements 2t, 2t + 1
+//
+// Invariants:
+//   (Copies)  lanes and warps that hold the same element by the layout hold the same number.
+//   (Padding) registers beyond the tile's extents hold anything. Ops that cross elements (reduce,
+//             scan, dot, store, atomics, reshape, conversions) mask or skip them.
+//   (Shared)  an op's scratch in shared memory is free again when the op is done; SharedMemoryPlan
+//             says where it lies, and where a barrier must stand between two ops that share bytes.
+//
+// Narrow floats are held as they are stored (half, bfloat; fp8 as i8) and computed in f32, rounded
+// after every operation; LLVM narrows what it can.
+#pragma once
+
+#include "backends/KernelImage.h"
+#include "backends/common/ElementwiseEmitter.h"
+#include "backends/gpu/GpuTarget.h"
+#include "backends/gpu/SharedMemoryPlan.h"
+#include "lang/layout/TileLayout.h"
+#include "optimizer/IndexAnalysis.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+namespace sectile::gpu {
+
+/// One value per register of a layout.
+using Registers = llvm::SmallVector<llvm::Value *, 8>;
+
+class GpuEmitter {
+public:
+  GpuEmitter(mlir::func::FuncOp function, const GpuTarget &target, const SharedMemoryPlan &plan,
+             const backends::CompileOptions &options, llvm::LLVMContext &llvmContext,
+             backends::KernelImage &image);
+
+  /// Null after an op that has no lowering; the diagnostic has been emitted.
+  std::unique_ptr<llvm::Module> emit();
+
+  //-- Values of the kernel
+  //------------------------------------------------------------------------------------------
+  llvm::Value *scalar(mlir::Value value);
+  void setScalar(mlir::Value value, llvm::Value *emitted) { scalars[value] = emitted; }
+  const Registers &registers(mlir::Value tile);
+  void setRegisters(mlir::Value tile, Registers emitted) { tiles[tile] = std::move(emitted); }
+  /// A scalar is a tile of one register.
+  Registers valuesOf(mlir::Value value);
+  void setValues(mlir::Value value, Registers emitted);
+  const layout::TileLayout &layoutOf(mlir::Value tile);
+
+  //-- Types
+  //------------------------------------------------------------------------------------------
+  /// What a register holds: half, bfloat, float, double, iN, ptr addrspace(1); fp8 as i8.
+  llvm::Type *registerType(mlir::Type element);
+  /// The same but i8 for truth values.
+  llvm::Type *memoryType(mlir::Type element);
+  unsigned memoryBytes(mlir::Type element);
+  llvm::Value *fromMemory(llvm::Value *value, mlir::Type element);
+  llvm::Value *toMemory(llvm::Value *value, mlir::Type element);
+  llvm::Constant *constantOf(mlir::Attribute attribute, mlir::Type element);
+
+  //-- Threads and layouts (EmitLayout.cpp)
+  //------------------------------------------------------------------------------------------
+  unsigned threadCount() const { return warpCount * target.laneCount; }
+  /// Within the warps this code runs in; i32.
+  llvm::Value *threadIndex();
+  llvm::Value *laneIndex();
+  llvm::Value *warpIndex();
+  /// Where register 0 of this thread lies, one i32 per dimension; made once per layout at the
+  /// function's entry.
+  llvm::ArrayRef<llvm::Value *> threadCoordinate(const layout::TileLayout &layout);
+  /// Where a register lies along a dimension (i32).
+  llvm::Value *coordinate(const layout::TileLayout &layout, unsigned reg, unsigned dimension);
+  /// i1: this thread is the one among those with copies that acts (stores, atomics); null: it is.
+  llvm::Value *isFirstCopy(const layout::TileLayout &layout);
+  /// i1: the register lies within the tile's extents; null: always.
+  llvm::Value *isInside(const layout::TileLayout &layout, unsigned reg);
+  llvm::Value *both(llvm::Value *lhs, llvm::Value *rhs); // `and` of conditions that may be null
+
+  //-- Shared memory (EmitConvert.cpp)
+  //------------------------------------------------------------------------------------------
+  /// ptr addrspace(3): `offset` bytes into the block's shared memory.
+  llvm::Value *sharedAddress(int64_t offset);
+  /// All threads of the region meet.
+  void barrier();
+  /// Registers of `value` moved from one layout to another, by way of what is cheapest; `scratch`
+  /// is the offset of bytes set aside for it, or -1 when none are needed.
+  Registers convert(const Registers &values, const layout::TileLayout &from,
+                    const layout::TileLayout &to, llvm::Type *type, int64_t scratch);
+
+  //-- Elementwise (EmitTile.cpp)
+  //------------------------------------------------------------------------------------------
+  /// One op on scalars of one thread; narrow floats in and out as registers hold them.
+  llvm::SmallVector<llvm::Value *, 2> emitElementwise(mlir::Operation *op,
+                                                      llvm::ArrayRef<llvm::Value *> operands);
+  llvm::SmallVector<llvm::Value *, 2> emitCombiner(mlir::Block &block,
+                                                   llvm::ArrayRef<llvm::Value *> arguments);
+
+  //-- Control flow
+  //------------------------------------------------------------------------------------------
+  mlir::LogicalResult emitBlock(mlir::Block &block);
+  /// Emits `then` in a block of its own that runs where `condition` holds; the builder stands
+  /// behind it afterwards.
+  void emitIf(llvm::Value *condition, llvm::function_ref<void()> then);
+  void fail(mlir::Operation *op, llvm::StringRef what);
+  bool failed() const { return hasFailed; }
+
+  const optimizer::IndexAnalysis &indexFacts();
+
+  llvm::IRBuilder<> builder;
+  const GpuTarget &target;
+  const SharedMemoryPlan &plan;
+  const backends::CompileOptions &options;
+  backends::KernelImage &image;
+
+private:
+  mlir::LogicalResult emitOp(mlir::Operation *op);
+  // EmitControlFlow.cpp
+  mlir::LogicalResult emitFor(mlir::scf::ForOp op);
+  mlir::LogicalResult emitScfIf(mlir::scf::IfOp op);
+  mlir::LogicalResult emitWhile(mlir::scf::WhileOp op);
+  // EmitTile.cpp: arange, splat, constants, broadcast, expand_dims, transpose, reshape, join, split
+  bool emitTileOp(mlir::Operation *op);
+  // EmitMemory.cpp
+  mlir::LogicalResult emitLoad(tile::LoadOp op);
+  mlir::LogicalResult emitStore(tile::StoreOp op);
+  // EmitAtomics.cpp
+  mlir::LogicalResult emitAtomic(mlir::Operation *op);
+  // EmitReduce.cpp, EmitScan.cpp
+  mlir::LogicalResult emitReduce(tile::ReduceOp op);
+  mlir::LogicalResult emitScan(tile::ScanOp op);
+  // EmitConvert.cpp: convert_layout; and by way of shared memory: flip, cat, gather, reshape that
+  // moves elements between threads
+  mlir::LogicalResult emitConvert(tile::ConvertLayoutOp op);
+  mlir::LogicalResult emitRearrangement(mlir::Operation *op);
+  // EmitDot.cpp
+  mlir::LogicalResult emitDot(tile::DotOp op);
+  // EmitDebug.cpp
+  mlir::LogicalResult emitPrint(tile::PrintOp op);
+  mlir::LogicalResult emitAssert(tile::AssertOp op);
+
+  mlir::func::FuncOp function;
+  unsigned warpCount;
+  std::optional<optimizer::IndexAnalysis> analysis;
+  std::unique_ptr<llvm::Module> module;
+  llvm::Function *kernel = nullptr;
+  llvm::GlobalVariable *shared = nullptr;
+  llvm::Instruction *entryEnd = nullptr;
+  llvm::Value *threadIndexValue = nullptr, *laneIndexValue = nullptr, *warpIndexValue = nullptr;
+  llvm::DenseMap<mlir::Value, llvm::Value *> scalars;
+  llvm::DenseMap<mlir::Value, Registers> tiles;
+  std::vector<std::pair<layout::TileLayout, llvm::SmallVector<llvm::Value *, 3>>> coordinates;
+  bool hasFailed = false;
+};
+
+} // namespace sectile::gpu

@@ -1,0 +1,97 @@
+//===-- GpuTarget.h - what a GPU offers, and how its instructions are written -----------------===//
+// The seam between the code generation all GPUs share (GpuEmitter.h) and one maker's instructions.
+// Everything takes an IRBuilder and emits LLVM IR before its insertion point; values are scalars of
+// one thread. No caller may assume 32 lanes, nor that every thread of the block takes part in a
+// barrier: the number of threads that meet is said.
+//
+//   llvm::Value *partner = target.shuffleXor(builder, value, 16);
+//   target.barrier(builder, threads);
+#pragma once
+
+#include "backends/CompileOptions.h"
+#include "backends/common/MathTarget.h"
+#include "lang/TileDialect.h"
+
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+
+namespace sectile::gpu {
+
+/// Address spaces are LLVM's for NVPTX and AMDGPU alike.
+inline constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;
+
+/// One access of one thread to global memory: a scalar, or a vector of neighbouring elements of at
+/// most `GpuTarget::maxAccessBytes`, aligned to its size.
+struct GlobalAccess {
+  llvm::Value *address = nullptr; // ptr addrspace(1)
+  /// Of memory elements: iN, half, bfloat, float, double, ptr addrspace(1), or a vector of them.
+  llvm::Type *type = nullptr;
+  /// i1; null: always.
+  llvm::Value *predicate = nullptr;
+  tile::CacheModifier cache = tile::CacheModifier::None;
+  tile::EvictionPolicy eviction = tile::EvictionPolicy::Normal;
+  bool isVolatile = false;
+};
+
+struct AtomicAccess {
+  llvm::Value *address = nullptr; // ptr addrspace(1)
+  llvm::Value *predicate = nullptr;
+  tile::MemorySemantic semantic = tile::MemorySemantic::AcquireRelease;
+  tile::MemoryScope scope = tile::MemoryScope::Device;
+};
+
+class GpuTarget {
+public:
+  virtual ~GpuTarget() = default;
+
+  //-- Facts
+  unsigned laneCount = 32;
+  unsigned maxThreadsPerBlock = 1024;
+  /// Per block, dynamic.
+  int64_t maxSharedBytes = 48 << 10;
+  unsigned maxAccessBytes = 16;
+  /// Shared memory: banks of four bytes.
+  unsigned bankCount = 32;
+
+  /// "nvptx64-nvidia-cuda".
+  virtual llvm::StringRef triple() const = 0;
+  /// Calling convention, thread bounds and attributes of the kernel function.
+  virtual void declareKernel(llvm::Function &kernel, unsigned threads,
+                             const backends::CompileOptions &options) const = 0;
+  virtual const backends::MathTarget &math() const = 0;
+
+  //-- Where a thread is; i32
+  virtual llvm::Value *threadIndex(llvm::IRBuilderBase &builder) const = 0;
+  virtual llvm::Value *programIndex(llvm::IRBuilderBase &builder, unsigned axis) const = 0;
+  virtual llvm::Value *programCount(llvm::IRBuilderBase &builder, unsigned axis) const = 0;
+
+  //-- Between the lanes of a warp, all of which take part. `value`: any scalar of up to 64 bits
+  virtual llvm::Value *shuffleXor(llvm::IRBuilderBase &builder, llvm::Value *value,
+                                  unsigned mask) const = 0;
+  /// From the lane `source` (i32).
+  virtual llvm::Value *shuffleFrom(llvm::IRBuilderBase &builder, llvm::Value *value,
+                                   llvm::Value *source) const = 0;
+  /// i1: true in some lane.
+  virtual llvm::Value *anyLane(llvm::IRBuilderBase &builder, llvm::Value *truth) const = 0;
+
+  //-- Among threads of the block
+  /// `threads` of them meet; `barrier` tells partitions apart (0: the whole block).
+  virtual void barrier(llvm::IRBuilderBase &builder, unsigned threads,
+                       unsigned barrier = 0) const = 0;
+
+  //-- Global memory
+  /// `other` (of the access's type; may be null: undefined) where the predicate is false.
+  virtual llvm::Value *load(llvm::IRBuilderBase &builder, const GlobalAccess &access,
+                            llvm::Value *other) const = 0;
+  virtual void store(llvm::IRBuilderBase &builder, const GlobalAccess &access,
+                     llvm::Value *value) const = 0;
+  /// What was there before; undefined where the predicate is false. `isUsed`: the result is.
+  virtual llvm::Value *atomicRmw(llvm::IRBuilderBase &builder, const AtomicAccess &access,
+                                 tile::RmwKind kind, llvm::Value *value, mlir::Type element,
+                                 bool isUsed) const = 0;
+  virtual llvm::Value *atomicCas(llvm::IRBuilderBase &builder, const AtomicAccess &access,
+                                 llvm::Value *expected, llvm::Value *desired,
+                                 mlir::Type element) const = 0;
+};
+
+} // namespace sectile::gpu

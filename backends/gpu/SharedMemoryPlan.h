@@ -1,0 +1,38 @@
+//===-- SharedMemoryPlan.h - where shared memory lies, and where barriers stand ---------------===//
+// Made before code is emitted, from the laid-out kernel. Every op that moves elements between
+// threads by way of shared memory says how many bytes of scratch it wants (`scratchBytes`); buffers
+// that live longer are values of the IR. Bytes are shared by what is never alive together, and a
+// barrier stands before an op only if bytes it writes may still be read, or bytes it reads may
+// still be written, by a thread that has not come past a barrier since; loops are followed round.
+//
+//   SharedMemoryPlan plan = planSharedMemory(function, target);
+//   plan.scratchOf(op)                 // byte offset; -1: it needs none
+//   plan.needsBarrierBefore(op)
+#pragma once
+
+#include "backends/gpu/GpuTarget.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace sectile::gpu {
+
+struct SharedMemoryPlan {
+  int64_t bytes = 0;
+  llvm::DenseMap<mlir::Operation *, int64_t> scratch;
+  llvm::DenseSet<mlir::Operation *> barriersBefore;
+
+  int64_t scratchOf(mlir::Operation *op) const {
+    auto found = scratch.find(op);
+    return found == scratch.end() ? -1 : found->second;
+  }
+  bool needsBarrierBefore(mlir::Operation *op) const { return barriersBefore.contains(op); }
+};
+
+SharedMemoryPlan planSharedMemory(mlir::func::FuncOp function, const GpuTarget &target);
+
+/// Bytes of shared memory the op wants while it runs; 0: none. One case per op family, each beside
+/// its emission.
+int64_t scratchBytes(mlir::Operation *op, const GpuTarget &target);
+
+} // namespace sectile::gpu
