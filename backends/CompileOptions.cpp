@@ -21,6 +21,7 @@ std::string CompileOptions::fingerprint() const {
   addNumber("debug", debug);
   addNumber("sanitizeOverflow", sanitizeOverflow);
   addNumber("checkBounds", checkBounds);
+  addNumber("argumentsOverlap", argumentsOverlap);
   add("injectFailure", injectFailure);
   return text;
 }

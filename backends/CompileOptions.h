@@ -22,6 +22,8 @@ struct CompileOptions {
   bool sanitizeOverflow = false;
   /// Every load and store is checked against the argument arrays (SECTILE_CHECK=bounds).
   bool checkBounds = false;
+  /// Any two arguments may overlap (see KernelImage::overlapHazards). Set by the runtime.
+  bool argumentsOverlap = false;
   /// For tests: makes code generation fail in this way ("cannot-select", "missing-libcall").
   std::string injectFailure;
 

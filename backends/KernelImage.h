@@ -22,6 +22,21 @@ struct KernelArgument {
   bool isWritten = false;
 };
 
+/// The code takes the memory of two arguments to be apart. When they overlap all the same, it is
+/// right only if both start at one address and `evenIfSame` is not set.
+struct OverlapHazard {
+  uint32_t written = 0, other = 0; // indices among the arguments
+  bool evenIfSame = true;
+  friend bool operator==(const OverlapHazard &, const OverlapHazard &) = default;
+};
+
+/// Two arguments of a launch that share memory.
+struct ArgumentOverlap {
+  uint16_t first = 0, second = 0; // indices among the arguments; first < second
+  /// One address, one element type.
+  bool isSame = false;
+};
+
 /// A place in the kernel that can stop a launch: a checked access, an assertion.
 struct TrapSite {
   enum class Kind : uint8_t { Load, Store, Atomic, Assertion };
@@ -51,6 +66,7 @@ struct KernelImage {
   std::string entryPoint; // symbol
   std::vector<KernelArgument> arguments;
   uint64_t scratchBytes = 0; // per thread (cpu)
+  std::vector<OverlapHazard> overlapHazards;
   std::vector<TrapSite> trapSites;
   std::vector<PrintSite> printSites;
   /// What was asked for: num_warps, num_stages ... (GPU launch needs them; users read them).

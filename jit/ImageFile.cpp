@@ -12,7 +12,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr char kMagic[8] = {'S', 'E', 'C', 'T', 'I', 'L', 'E', '\n'};
-constexpr uint32_t kFormatVersion = 1;
+constexpr uint32_t kFormatVersion = 2;
 
 struct Header {
   char magic[8];
@@ -109,6 +109,11 @@ void visit(auto &stream, Is<backends::KernelArgument> auto &argument) {
   stream.field(argument.parameterIndex);
   stream.field(argument.isWritten);
 }
+void visit(auto &stream, Is<backends::OverlapHazard> auto &hazard) {
+  stream.field(hazard.written);
+  stream.field(hazard.other);
+  stream.field(hazard.evenIfSame);
+}
 void visit(auto &stream, Is<backends::TrapSite> auto &site) {
   stream.field(site.kind);
   stream.field(site.message);
@@ -136,7 +141,7 @@ void visit(auto &stream, Is<RecordedDependency> auto &dependency) {
 }
 // A new field must be written and read, and kFormatVersion raised.
 #if defined(__x86_64__) && defined(__GLIBCXX__)
-static_assert(sizeof(backends::KernelImage) == 336 && sizeof(backends::TrapSite) == 152 &&
+static_assert(sizeof(backends::KernelImage) == 360 && sizeof(backends::TrapSite) == 152 &&
               sizeof(backends::KernelArgument) == 48 && sizeof(backends::PrintSite) == 64);
 #endif
 void visit(auto &stream, Is<backends::KernelImage> auto &image) {
@@ -146,6 +151,7 @@ void visit(auto &stream, Is<backends::KernelImage> auto &image) {
   stream.field(image.entryPoint);
   stream.field(image.arguments);
   stream.field(image.scratchBytes);
+  stream.field(image.overlapHazards);
   stream.field(image.trapSites);
   stream.field(image.printSites);
   stream.field(image.properties);

@@ -9,6 +9,7 @@
 #include "jit/Knobs.h"
 #include "jit/PrintTarget.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -54,6 +55,17 @@ bool checksBounds(const backends::KernelImage &image) {
   for (const backends::TrapSite &site : image.trapSites)
     if (site.kind != backends::TrapSite::Kind::Assertion)
       return true;
+  return false;
+}
+
+bool meetsHazard(const backends::KernelImage &image,
+                 const std::vector<backends::ArgumentOverlap> &overlaps) {
+  for (const backends::ArgumentOverlap &overlap : overlaps)
+    for (const backends::OverlapHazard &hazard : image.overlapHazards)
+      if (std::minmax<uint32_t>(hazard.written, hazard.other) ==
+              std::minmax<uint32_t>(overlap.first, overlap.second) &&
+          (hazard.evenIfSame || !overlap.isSame))
+        return true;
   return false;
 }
 
@@ -127,7 +139,12 @@ Runtime &Runtime::instance() {
 }
 
 KernelResult Runtime::getKernel(const KernelRequest &request) {
-  return state->get(request);
+  KernelResult result = state->get(request);
+  if (!result.kernel || !meetsHazard(result.kernel->image(), request.overlaps))
+    return result;
+  KernelRequest careful = request;
+  careful.options.argumentsOverlap = true;
+  return state->get(careful);
 }
 
 backends::CompileOptions Runtime::defaultOptions() const {

@@ -35,6 +35,9 @@ struct KernelRequest {
   std::string sourceDigest;
   lang::KernelSignature signature;
   backends::CompileOptions options;
+  /// Arrays of the launch that share memory: where the code relies on their being apart, a variant
+  /// that does not is got instead.
+  std::vector<backends::ArgumentOverlap> overlaps;
   /// The text of every stage is wanted in image().stages, not only what costs nothing.
   bool wantStages = false;
   /// Sets the source (function and environment, trace, or tileText) of a compile; signature and

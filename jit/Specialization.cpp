@@ -205,12 +205,60 @@ ConstantTable::Entry ConstantTable::intern(const lang::Constant &constant) {
 Specializer::Specializer(std::string kernelName, std::vector<ParameterPolicy> parameters)
     : kernelName(std::move(kernelName)), policies(std::move(parameters)) {}
 
+namespace {
+
+/// The bytes of every array of a launch, compared with those of all before it.
+class OverlapFinder {
+public:
+  explicit OverlapFinder(BoundArguments &result) : result(result) {}
+
+  void add(uint16_t slot, const ArgumentValue &value, DType dtype) {
+    // Of a bare pointer only the address is known.
+    bool isBounded = value.rangeEnd != ~uint64_t{0};
+    uint64_t begin = isBounded ? value.rangeBegin : value.bits;
+    uint64_t end = isBounded ? value.rangeEnd : value.bits + 1;
+    if (!value.bits || begin == end)
+      return;
+    for (size_t i = 0; i < arrays.size(); ++i) {
+      const Array &other = arrays.data()[i];
+      if (begin < other.end && other.begin < end) [[unlikely]]
+        result.overlaps.push(
+            {other.slot, slot, value.bits == other.address && dtype.kind == other.kind});
+    }
+    arrays.push({begin, end, value.bits, slot, dtype.kind});
+  }
+
+  /// Self-delimiting, like the parameters' bytes before it.
+  void appendToKey() {
+    for (size_t i = 0; i < result.overlaps.size(); ++i) {
+      backends::ArgumentOverlap overlap = result.overlaps[i];
+      result.key.push(uint8_t(1 + overlap.isSame));
+      result.key.append(&overlap.first, sizeof overlap.first);
+      result.key.append(&overlap.second, sizeof overlap.second);
+    }
+    result.key.push(0);
+  }
+
+private:
+  struct Array {
+    uint64_t begin, end, address;
+    uint16_t slot;
+    ScalarKind kind;
+  };
+  BoundArguments &result;
+  ArgumentBuffer<Array, 16> arrays;
+};
+
+} // namespace
+
 Status Specializer::bind(std::span<const ArgumentValue> values, BoundArguments &result) const {
   result.key.clear();
   result.slots.clear();
   result.ranges.clear();
   result.readOnly.clear();
   result.anyReadOnly = false;
+  result.overlaps.clear();
+  OverlapFinder overlaps(result);
   if (values.size() != policies.size()) [[unlikely]]
     return Status::fail(Error::Kind::Call, kernelName + ": takes " +
                                                std::to_string(policies.size()) +
@@ -238,6 +286,8 @@ Status Specializer::bind(std::span<const ArgumentValue> values, BoundArguments &
       result.readOnly.push(0);
     result.slots.push(argument.bits);
     bool isArray = value.kind == Kind::Pointer;
+    if (isArray)
+      overlaps.add(static_cast<uint16_t>(slot), value, argument.dtype);
     result.ranges.push(isArray ? value.rangeBegin : 0);
     result.ranges.push(isArray ? value.rangeEnd : 0);
     if (isArray && value.isReadOnly) {
@@ -245,6 +295,7 @@ Status Specializer::bind(std::span<const ArgumentValue> values, BoundArguments &
       result.anyReadOnly = true;
     }
   }
+  overlaps.appendToKey();
   return {};
 }
 

@@ -6,6 +6,7 @@
 //   int             1 becomes a constant; else i32, i64 or u64 by its value; divisible by 16 when
 //   it is float           fp32 from Python, as typed from C++; never specialised bool            i1
 //   None, constexpr constants
+//   arrays that share memory         which ones: right code may need to know
 //   do_not_specialize                neither 1 nor divisibility
 //   do_not_specialize_on_alignment   no divisibility
 //
@@ -212,6 +213,8 @@ struct BoundArguments {
   /// Bit i: slot i is an array that may not be written.
   ArgumentBuffer<uint64_t, 2> readOnly;
   bool anyReadOnly = false;
+  /// Pairs of arrays that share memory, by slot.
+  ArgumentBuffer<backends::ArgumentOverlap, 4> overlaps;
 
   /// Anything else that selects a variant: options, the version of the globals.
   void addOption(uint64_t word) { key.append(&word, sizeof word); }

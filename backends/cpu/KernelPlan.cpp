@@ -47,17 +47,27 @@ bool writesMemory(Operation *op) {
   return writes;
 }
 
-/// Rule (Overlap): may the two accesses meet in different iterations?
-bool mayConflict(Value written, Value read) {
-  if (written == read)
+/// The same distance from the start of two different arguments, in the same elements: equal arrays
+/// are accessed at equal places.
+bool haveSameOffsets(Value lhs, Value rhs) {
+  if (lhs.getType() != rhs.getType())
     return false;
-  Value writtenBase = baseArgument(written), readBase = baseArgument(read);
-  return !writtenBase || !readBase || writtenBase == readBase;
+  if (isa<BlockArgument>(lhs) && isa<BlockArgument>(rhs))
+    return isa<func::FuncOp>(lhs.getParentBlock()->getParentOp()) &&
+           isa<func::FuncOp>(rhs.getParentBlock()->getParentOp());
+  Operation *left = lhs.getDefiningOp(), *right = rhs.getDefiningOp();
+  if (!left || !right || left->getName() != right->getName() ||
+      left->getAttrDictionary() != right->getAttrDictionary() ||
+      !isa<PtrAddOp, SplatOp, BroadcastOp, ExpandDimsOp, ReshapeOp, TransposeOp, FlipOp>(left))
+    return false;
+  return haveSameOffsets(left->getOperand(0), right->getOperand(0)) &&
+         llvm::equal(left->getOperands().drop_front(), right->getOperands().drop_front());
 }
 
 class BlockPlanner {
 public:
-  BlockPlanner(Block &block, KernelPlan &plan) : block(block), plan(plan) {}
+  BlockPlanner(Block &block, KernelPlan &plan, bool argumentsOverlap)
+      : block(block), plan(plan), argumentsOverlap(argumentsOverlap) {}
 
   void run() {
     indexOps();
@@ -173,6 +183,28 @@ private:
     return groups.size() - 1;
   }
 
+  using Hazards = std::vector<backends::OverlapHazard>;
+
+  /// Rule (Overlap): may the two accesses meet in different iterations? `isIdentity`: the nest
+  /// visits the elements of both in the same order.
+  bool mayConflict(Value written, Value other, bool isIdentity, Hazards &hazards) {
+    if (written == other)
+      return !isIdentity;
+    auto writtenBase = dyn_cast_or_null<BlockArgument>(baseArgument(written));
+    auto otherBase = dyn_cast_or_null<BlockArgument>(baseArgument(other));
+    if (argumentsOverlap || !writtenBase || !otherBase || writtenBase == otherBase)
+      return true;
+    hazards.push_back({writtenBase.getArgNumber(), otherBase.getArgNumber(),
+                       !isIdentity || !haveSameOffsets(written, other)});
+    return false;
+  }
+
+  void note(const Hazards &hazards) {
+    for (const backends::OverlapHazard &hazard : hazards)
+      if (!llvm::is_contained(plan.overlapHazards, hazard))
+        plan.overlapHazards.push_back(hazard);
+  }
+
   bool mayJoin(const Group &group, Operation *op, ArrayRef<int64_t> shape, int axis) {
     Nest *nest = group.nest;
     if (!nest || ArrayRef<int64_t>(nest->shape) != shape)
@@ -198,11 +230,14 @@ private:
         if (isa<LoadOp>(*it))
           return false;
       }
+    Hazards hazards;
     auto conflictsWithLoadsOf = [&](StoreOp write, Operation *reader) {
       for (Value operand : reader->getOperands()) {
         const Sources &made = sourcesOf(operand);
         for (Operation *load : made.loads)
-          if (indexOf(load) > indexOf(write) || mayConflict(write.getPtr(), load->getOperand(0)))
+          // Whether the load is visited in the nest's order is asked when it is placed.
+          if (indexOf(load) > indexOf(write) ||
+              mayConflict(write.getPtr(), load->getOperand(0), /*isIdentity=*/true, hazards))
             return true;
       }
       return false;
@@ -213,9 +248,11 @@ private:
         return false;
       if (store && other.op && conflictsWithLoadsOf(store, other.op))
         return false;
-      if (store && otherStore && mayConflict(otherStore.getPtr(), store.getPtr()))
+      if (store && otherStore &&
+          mayConflict(otherStore.getPtr(), store.getPtr(), /*isIdentity=*/true, hazards))
         return false;
     }
+    note(hazards);
     return true;
   }
 
@@ -269,11 +306,14 @@ private:
   bool groupConflicts(const Group &group, LoadOp load, bool isIdentity) {
     if (!group.nest)
       return isa<AtomicRmwOp, AtomicCasOp>(group.op);
-    return llvm::any_of(group.nest->roots, [&](const Root &root) {
+    Hazards hazards;
+    bool conflicts = llvm::any_of(group.nest->roots, [&](const Root &root) {
       auto store = dyn_cast_or_null<StoreOp>(root.op);
-      return store && (mayConflict(store.getPtr(), load.getPtr()) ||
-                       (store.getPtr() == load.getPtr() && !isIdentity));
+      return store && mayConflict(store.getPtr(), load.getPtr(), isIdentity, hazards);
     });
+    if (!conflicts)
+      note(hazards);
+    return conflicts;
   }
 
   /// At how many coordinates of a nest `value` would be computed for one of the nest's own. Ops on
@@ -417,6 +457,7 @@ private:
 
   Block &block;
   KernelPlan &plan;
+  const bool argumentsOverlap;
   llvm::DenseMap<Operation *, int64_t> index;
   SmallVector<Operation *, 8> writes;
   llvm::DenseMap<Value, std::unique_ptr<Sources>> sources;
@@ -460,11 +501,11 @@ Value baseArgument(Value pointer) {
   return {};
 }
 
-KernelPlan planKernel(func::FuncOp function) {
+KernelPlan planKernel(func::FuncOp function, bool argumentsOverlap) {
   KernelPlan plan;
   function.walk([&](Block *block) {
     if (!isa<ReduceOp, ScanOp>(block->getParentOp()))
-      BlockPlanner(*block, plan).run();
+      BlockPlanner(*block, plan, argumentsOverlap).run();
   });
   return plan;
 }

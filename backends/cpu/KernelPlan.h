@@ -13,16 +13,17 @@
 //
 // Rules, cited where they apply:
 //   (Order)     a load is not moved across a write that follows it in the program.
-//   (Overlap)   two arrays given as different arguments are the same or do not overlap: inside one
-//   nest
-//               a load and a store through different arguments, or through the same pointer value,
-//               meet only in the same iteration.
+//   (Overlap)   inside one nest a load and a store through the same pointer value meet only in the
+//               same iteration; through different arguments they are taken never to meet, and the
+//               pair is noted as a hazard: a launch with such arrays overlapping gets a plan made
+//               for `argumentsOverlap`, which takes all arguments for one.
 //   (Region)    a dear value used inside a loop or branch is kept before it.
 //   (Enlarge)   a dear value that is broadcast is kept in its own shape first.
 //   (Spread)    a value read at many coordinates for one of the nest is kept: chains in which each
 //               value meets its own rearrangement would double the code at every link.
 #pragma once
 
+#include "backends/KernelImage.h"
 #include "lang/TileDialect.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -67,11 +68,13 @@ struct KernelPlan {
   /// Values in buffers that a nest writes (`Keep` roots).
   llvm::DenseSet<mlir::Value> kept;
   std::vector<std::unique_ptr<Nest>> nests;
+  /// Where rule (Overlap) relied on arguments being apart.
+  std::vector<backends::OverlapHazard> overlapHazards;
   /// Which dots may accumulate in the buffer that holds their accumulator.
   llvm::DenseSet<mlir::Operation *> dotsInPlace;
 };
 
-KernelPlan planKernel(mlir::func::FuncOp function);
+KernelPlan planKernel(mlir::func::FuncOp function, bool argumentsOverlap = false);
 
 /// The kernel argument a pointer was made from; null when it cannot be told.
 mlir::Value baseArgument(mlir::Value pointer);

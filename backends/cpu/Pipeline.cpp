@@ -67,7 +67,8 @@ FailureOr<backends::KernelImage> CpuBackend::compile(ModuleOp module,
   KernelPlan plan;
   {
     StepClock clock(context.time, "plan nests");
-    plan = planKernel(function);
+    plan = planKernel(function, options.argumentsOverlap);
+    image.overlapHazards = plan.overlapHazards;
   }
 
   llvm::LLVMContext llvmContext;

@@ -7,8 +7,9 @@
 //
 // The function runs once per variant, to be recorded; launches of a known variant cost about a
 // microsecond. A variant is what its parameters were specialised on (Const values, integers equal
-// to 1, divisibility by 16) and the options. launch() returns when the grid is done, or throws
-// Error.
+// to 1, divisibility by 16) and the options. Arrays may overlap if they are given with their
+// lengths (vectors, spans); of two pointers only that they are equal is seen. launch() returns when
+// the grid is done, or throws Error.
 //
 // A function without captures is found again in the disk cache by the build of the executable, the
 // place of the kernel() call and its constants; it must depend on nothing else that may change. One
@@ -115,7 +116,7 @@ public:
     auto values = convert(arguments...);
     check(state->specializer.bind(values, bound));
     std::exception_ptr thrown;
-    return CompiledKernel(get(values, thrown));
+    return CompiledKernel(get(values, bound, thrown));
   }
 
   /// What a variant for these arguments is compiled for.
@@ -178,13 +179,15 @@ private:
     if (const jit::Kernel *kernel = state->table.find(bound)) [[likely]]
       return kernel;
     std::exception_ptr thrown;
-    return state->table.insert(bound, get(values, thrown));
+    return state->table.insert(bound, get(values, bound, thrown));
   }
 
-  std::shared_ptr<const jit::Kernel> get(const Values &values, std::exception_ptr &thrown) const {
+  std::shared_ptr<const jit::Kernel> get(const Values &values, const jit::BoundArguments &bound,
+                                         std::exception_ptr &thrown) const {
     jit::KernelRequest request;
     request.sourceDigest = sourceDigest();
     request.signature = state->specializer.signature(values);
+    request.overlaps.assign(bound.overlaps.data(), bound.overlaps.data() + bound.overlaps.size());
     jit::Runtime &runtime = jit::Runtime::instance();
     request.options = runtime.defaultOptions(); // what the environment asks for
     request.options.warpCount = options.num_warps;

@@ -187,6 +187,7 @@ bool Compilation::generateCode() {
   made.properties.try_emplace("num_warps", request.options.warpCount);
   made.properties.try_emplace("num_stages", request.options.stageCount);
   made.properties.try_emplace("num_ctas", request.options.ctaCount);
+  made.properties.try_emplace("arguments_overlap", request.options.argumentsOverlap);
   return true;
 }
 

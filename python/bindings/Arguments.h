@@ -37,8 +37,6 @@ struct ReadArgument {
   const std::string &parameter;
   /// The parameter is annotated tl.constexpr.
   bool isConstexpr = false;
-  /// Fill in the byte range of arrays: kernels that check bounds want it.
-  bool wantsRange = false;
   /// Nothing runs: dtypes stand for arrays of them.
   bool isWarmup = false;
 };

@@ -139,8 +139,7 @@ void readNumpy(PyObject *object, const ReadArgument &how, ArgumentValue &result)
   ScalarKind kind = numpyKind(array->descr, how);
   result =
       ArgumentValue::pointer(DType::pointer(kind), array->data, !(array->flags & kNumpyWriteable));
-  if (how.wantsRange)
-    setRange(result, array->rank, array->shape, array->strides, 1, DType::scalar(kind).bytes());
+  setRange(result, array->rank, array->shape, array->strides, 1, DType::scalar(kind).bytes());
 }
 
 //-- DLPack ---------------------------------------------------------------------------------------
@@ -201,10 +200,8 @@ void readDlTensor(const DLTensor &tensor, bool isReadOnly, PyObject *object,
   }
   result = ArgumentValue::pointer(
       DType::pointer(kind), static_cast<const char *>(tensor.data) + tensor.byteOffset, isReadOnly);
-  if (how.wantsRange) {
-    int64_t bytes = DType::scalar(kind).bytes();
-    setRange(result, tensor.rank, tensor.shape, tensor.strides, bytes, bytes);
-  }
+  int64_t bytes = DType::scalar(kind).bytes();
+  setRange(result, tensor.rank, tensor.shape, tensor.strides, bytes, bytes);
 }
 
 void readDataPointer(PyObject *object, const ReadArgument &how, ArgumentValue &result);
@@ -254,6 +251,13 @@ void readDlpack(PyObject *object, const ReadArgument &how, HeldResources &held,
 
 //-- The slow ways --------------------------------------------------------------------------------
 
+std::vector<int64_t> integers(py::handle sequence) {
+  std::vector<int64_t> numbers;
+  for (py::handle number : sequence)
+    numbers.push_back(py::cast<int64_t>(number));
+  return numbers;
+}
+
 std::string lastPart(const std::string &name) {
   return name.substr(name.rfind('.') + 1);
 }
@@ -278,10 +282,10 @@ void readDataPointer(PyObject *object, const ReadArgument &how, ArgumentValue &r
   result = ArgumentValue::pointer(
       DType::pointer(kind),
       reinterpret_cast<const void *>(py::cast<uintptr_t>(array.attr("data_ptr")())));
-  if (!how.wantsRange || !py::hasattr(array, "shape") || !py::hasattr(array, "stride"))
+  if (!py::hasattr(array, "shape") || !py::hasattr(array, "stride"))
     return;
-  auto shape = py::cast<std::vector<int64_t>>(py::tuple(array.attr("shape")));
-  auto strides = py::cast<std::vector<int64_t>>(py::tuple(array.attr("stride")()));
+  std::vector<int64_t> shape = integers(array.attr("shape"));
+  std::vector<int64_t> strides = integers(array.attr("stride")());
   int64_t bytes = DType::scalar(kind).bytes();
   setRange(result, static_cast<int>(shape.size()), shape.data(), strides.data(), bytes, bytes);
 }
@@ -314,16 +318,13 @@ void readArrayInterface(PyObject *object, const ReadArgument &how, HeldResources
   result = ArgumentValue::pointer(DType::pointer(kind),
                                   reinterpret_cast<const void *>(py::cast<uintptr_t>(pair[0])),
                                   py::cast<bool>(pair[1]));
-  if (how.wantsRange) {
-    auto shape = py::cast<std::vector<int64_t>>(interface["shape"]);
-    py::object given =
-        interface.contains("strides") ? py::object(interface["strides"]) : py::none();
-    std::vector<int64_t> strides;
-    if (!given.is_none())
-      strides = py::cast<std::vector<int64_t>>(given);
-    setRange(result, static_cast<int>(shape.size()), shape.data(),
-             given.is_none() ? nullptr : strides.data(), 1, DType::scalar(kind).bytes());
-  }
+  std::vector<int64_t> shape = integers(interface["shape"]);
+  py::object given = interface.contains("strides") ? py::object(interface["strides"]) : py::none();
+  std::vector<int64_t> strides;
+  if (!given.is_none())
+    strides = integers(given);
+  setRange(result, static_cast<int>(shape.size()), shape.data(),
+           given.is_none() ? nullptr : strides.data(), 1, DType::scalar(kind).bytes());
   held.hold(std::move(interface));
 }
 
@@ -355,8 +356,7 @@ void readBuffer(PyObject *object, const ReadArgument &how, HeldResources &held,
   if (kind == ScalarKind::Void)
     refuseDtype(how, "'" + std::string(format) + "' (a buffer format)");
   result = ArgumentValue::pointer(DType::pointer(kind), view.buf, isReadOnly || view.readonly);
-  if (how.wantsRange)
-    setRange(result, view.ndim, view.shape, view.strides, 1, view.itemsize);
+  setRange(result, view.ndim, view.shape, view.strides, 1, view.itemsize);
 }
 
 bool isNumpyArrayType(PyTypeObject *type) {

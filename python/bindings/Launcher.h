@@ -83,11 +83,10 @@ PyObject *launch(KernelState &state, const LaunchCall &call) noexcept;
 
 /// On a miss: gets the variant from the runtime, for `values` as read from `arguments`. The GIL is
 /// given up meanwhile.
-std::shared_ptr<const jit::Kernel> getVariant(KernelState &state, PyObject *kernel,
-                                              std::span<const jit::ArgumentValue> values,
-                                              PyObject *const *arguments,
-                                              const LaunchOptions &options,
-                                              const std::string &sourceDigest);
+std::shared_ptr<const jit::Kernel>
+getVariant(KernelState &state, PyObject *kernel, std::span<const jit::ArgumentValue> values,
+           PyObject *const *arguments, const jit::BoundArguments &bound,
+           const LaunchOptions &options, const std::string &sourceDigest);
 
 /// The Python object for a compiled kernel.
 py::object wrapCompiledKernel(std::shared_ptr<const jit::Kernel> kernel);

@@ -171,8 +171,7 @@ PyObject *launchOrThrow(KernelState &state, const LaunchCall &call) {
   std::span<const jit::ParameterPolicy> policies = state.specializer->parameters();
   for (size_t i = 0; i < count; ++i)
     readArgument(bound[i],
-                 {state.name, state.parameterNames[i], policies[i].isConstexpr, options.checkBounds,
-                  call.isWarmup},
+                 {state.name, state.parameterNames[i], policies[i].isConstexpr, call.isWarmup},
                  held, values[i]);
   jit::BoundArguments arguments;
   if (jit::Status status = state.specializer->bind(values, arguments); !status.ok()) [[unlikely]]
@@ -188,7 +187,7 @@ PyObject *launchOrThrow(KernelState &state, const LaunchCall &call) {
   const jit::Kernel *kernel = state.table.find(arguments);
   if (!kernel) [[unlikely]] {
     std::shared_ptr<const jit::Kernel> made =
-        getVariant(state, call.kernel, values, bound, options, source->digest);
+        getVariant(state, call.kernel, values, bound, arguments, options, source->digest);
     // Another thread may have been faster; its kernel is the one that stays.
     kernel = state.table.insert(arguments, made);
     if (kernel == made.get())

@@ -184,6 +184,47 @@ TEST(Specialization, KeysDifferExactlyWhenSignaturesDo) {
   EXPECT_GE(distinct.size() + 2 * samples.size(), signatures.size());
 }
 
+TEST(Specialization, ArraysThatShareMemory) {
+  DType floats = DType::pointer(ScalarKind::Float32), words = DType::pointer(ScalarKind::Int32);
+  auto array = [](DType dtype, uintptr_t begin, uintptr_t end) {
+    return ArgumentValue::array(dtype, address(begin), begin, end);
+  };
+  Specializer specializer("k", {{"x"}, {"n"}, {"y"}});
+  auto bind = [&](ArgumentValue x, ArgumentValue y) {
+    BoundArguments bound;
+    EXPECT_TRUE(specializer.bind(std::array{x, ArgumentValue::integer(1), y}, bound).ok());
+    std::string found;
+    for (size_t i = 0; i < bound.overlaps.size(); ++i)
+      found += std::to_string(bound.overlaps[i].first) + "-" +
+               std::to_string(bound.overlaps[i].second) +
+               (bound.overlaps[i].isSame ? " same" : " part");
+    std::string key(reinterpret_cast<const char *>(bound.key.data()), bound.key.size());
+    return std::pair(found, key);
+  };
+  auto apart = bind(array(floats, 0x1000, 0x2000), array(floats, 0x2000, 0x3000));
+  auto same = bind(array(floats, 0x1000, 0x2000), array(floats, 0x1000, 0x1800));
+  auto part = bind(array(floats, 0x1000, 0x2010), array(floats, 0x2000, 0x3000));
+  EXPECT_EQ(apart.first, "");
+  EXPECT_EQ(same.first, "0-1 same"); // slots: the folded 1 has none
+  EXPECT_EQ(part.first, "0-1 part");
+  EXPECT_EQ((std::set{apart.second, same.second, part.second}.size()), 3u);
+  EXPECT_EQ(bind(array(floats, 0x1000, 0x2000), array(words, 0x1000, 0x2000)).first, "0-1 part");
+  EXPECT_EQ(bind(array(floats, 0x1000, 0x1000), array(words, 0x1000, 0x2000)).first, "");
+  EXPECT_EQ(bind(array(floats, 0x800, 0x1000), array(words, 0x900, 0xa00)).first, "0-1 part");
+  // Bare pointers, and dtypes that stand for arrays in a warm-up.
+  EXPECT_EQ(bind(ArgumentValue::pointer(floats, address(0x1000)),
+                 ArgumentValue::pointer(floats, address(0x1000)))
+                .first,
+            "0-1 same");
+  EXPECT_EQ(bind(ArgumentValue::pointer(floats, address(0x1000)),
+                 ArgumentValue::pointer(floats, address(0x1004)))
+                .first,
+            "");
+  EXPECT_EQ(
+      bind(ArgumentValue::pointer(floats, nullptr), ArgumentValue::pointer(floats, nullptr)).first,
+      "");
+}
+
 TEST(Specialization, ManyArgumentsAndOptions) {
   constexpr size_t kCount = 300;
   std::vector<ParameterPolicy> policies(kCount, {"x"});
@@ -196,9 +237,10 @@ TEST(Specialization, ManyArgumentsAndOptions) {
   EXPECT_EQ(bound.slots.size(), 200u);
   EXPECT_EQ(bound.slots[0], 3u);
   EXPECT_EQ(bound.slots[199], 301u);
-  EXPECT_EQ(bound.key.size(), 100 * 9 + 200u);
+  const size_t size = 100 * 9 + 200 + 1; // the last byte ends the list of overlaps
+  EXPECT_EQ(bound.key.size(), size);
   bound.addOption(4);
-  EXPECT_EQ(bound.key.size(), 100 * 9 + 200u + 8);
+  EXPECT_EQ(bound.key.size(), size + 8);
   EXPECT_EQ(specializer.bind({values.data(), 5}, bound).error().message,
             "k: takes 300 arguments, got 5");
 }

@@ -39,6 +39,33 @@ TEST(CppLaunch, VectorAdd) {
   }
 }
 
+const auto shift = kernel("shift", [](Ptr<const f32> x, Ptr<f32> out, i32 count, Const<int> BLOCK) {
+  auto index = arange(0, BLOCK);
+  store(out + index, load(x + index, index < count) + 1.0f, index < count);
+});
+const auto reverse =
+    kernel("reverse", [](Ptr<const f32> x, Ptr<f32> out, i32 count, Const<int> BLOCK) {
+      auto index = arange(0, BLOCK);
+      store(out + (count - 1 - index), load(x + index, index < count), index < count);
+    });
+
+TEST(CppLaunch, ArraysThatShareMemory) {
+  const int count = 150;
+  auto numbers = randomNumbers(count);
+  for (int distance : {1, 16, 40}) {
+    auto array = numbers, expected = numbers;
+    for (int i = distance; i < count; ++i)
+      expected[i] = numbers[i - distance] + 1.0f;
+    std::span<float> all(array);
+    shift.launch({1}, all.first(count - distance), all.subspan(distance), count - distance,
+                 Const{256});
+    EXPECT_EQ(array, expected) << distance;
+  }
+  auto array = numbers; // of pointers the length is unknown, but that they are equal is not
+  reverse.launch({1}, array.data(), array.data(), count, Const{256});
+  EXPECT_EQ(array, std::vector<float>(numbers.rbegin(), numbers.rend()));
+}
+
 TEST(CppLaunch, Softmax) {
   auto softmaxRows = kernel("softmax_rows", [](Ptr<f32> out, Ptr<const f32> in, i32 stride,
                                                i32 columns, Const<int> BLOCK) {
