@@ -443,7 +443,7 @@ class Generator:
         right_text = None
         if not right:
             right = left
-            right_text = f"tl.trans({{}}, 1, 0)"
+            right_text = "tl.trans({}, 1, 0)"
         dtype = self.random.choice(["float32", "float16", "bfloat16", "float32"])
         small = lambda v: f"tl.cast(tl.cast({v.name}, tl.int32) & 15, tl.{dtype})"
         b = small(right)
