@@ -233,7 +233,9 @@ void NestEmitter::prefetchAhead(llvm::Value *address, llvm::Type *accessed, bool
   constexpr int64_t kDistance = 4096, kLeastRowBytes = 1024, kLeastVectorBytes = 32;
   int64_t vectorBytes = accessed->getPrimitiveSizeInBits().getFixedValue() / 8;
   int64_t rowBytes = nest.shape[vectorDimension] * (vectorBytes / lanes);
-  if (rowBytes < kLeastRowBytes || vectorBytes < kLeastVectorBytes)
+  // The rows of a block of a matrix do not follow each other in memory.
+  bool isOneRow = llvm::count(nest.shape, 1) + 1 == int64_t(nest.shape.size());
+  if (!isOneRow || rowBytes < kLeastRowBytes || vectorBytes < kLeastVectorBytes)
     return;
   constexpr int kKeepInAllCaches = 3, kData = 1;
   builder.CreateIntrinsic(llvm::Intrinsic::prefetch, {builder.getPtrTy()},
