@@ -2,6 +2,7 @@
 
 #include "jit/Digest.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <type_traits>
@@ -207,6 +208,9 @@ bool isConsistent(const backends::KernelImage &image) {
   auto isKind = [](lang::DType dtype) { return dtype.kind <= lang::ScalarKind::Float64; };
   for (const backends::KernelArgument &argument : image.arguments)
     if (!isKind(argument.dtype))
+      return false;
+  for (const backends::OverlapHazard &hazard : image.overlapHazards)
+    if (std::max(hazard.written, hazard.other) >= image.arguments.size())
       return false;
   for (const backends::TrapSite &site : image.trapSites)
     if (site.kind > backends::TrapSite::Kind::Assertion ||

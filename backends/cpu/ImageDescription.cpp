@@ -1,8 +1,9 @@
 #include "backends/cpu/ImageDescription.h"
 
 #include "backends/cpu/HostAbi.h"
-#include "backends/cpu/KernelPlan.h"
 #include "backends/cpu/NumberConversion.h"
+#include "lang/TileDialect.h"
+#include "optimizer/PointerProvenance.h"
 
 using namespace mlir;
 using namespace sectile::tile;
@@ -64,14 +65,9 @@ void describeKernel(func::FuncOp function, std::string targetName, backends::Ker
       described.dtype = lang::DType::scalar(scalarKindOf(argument.getType()));
     image.arguments.push_back(std::move(described));
   }
-  function.walk([&](Operation *op) {
-    if (!isa<StoreOp, AtomicRmwOp, AtomicCasOp>(op))
-      return;
-    auto base = dyn_cast_or_null<BlockArgument>(baseArgument(op->getOperand(0)));
-    for (auto [number, argument] : llvm::enumerate(image.arguments))
-      if (argument.dtype.isPointer && (!base || base.getArgNumber() == number))
-        argument.isWritten = true;
-  });
+  optimizer::PointerProvenance provenance(function);
+  for (auto [number, argument] : llvm::enumerate(image.arguments))
+    argument.isWritten = provenance.mayWrite(number);
 }
 
 } // namespace sectile::cpu

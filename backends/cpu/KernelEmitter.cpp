@@ -285,8 +285,8 @@ unsigned KernelEmitter::addTrapSite(Operation *op, backends::TrapSite::Kind kind
     site.column = file.getColumn();
   }
   if (pointer)
-    if (auto base = dyn_cast_or_null<BlockArgument>(baseArgument(pointer)))
-      site.argument = base.getArgNumber();
+    if (auto argument = plan.provenance->argumentOf(pointer))
+      site.argument = *argument;
   image.trapSites.push_back(std::move(site));
   return image.trapSites.size() - 1;
 }

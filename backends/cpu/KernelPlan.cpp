@@ -190,12 +190,11 @@ private:
   bool mayConflict(Value written, Value other, bool isIdentity, Hazards &hazards) {
     if (written == other)
       return !isIdentity;
-    auto writtenBase = dyn_cast_or_null<BlockArgument>(baseArgument(written));
-    auto otherBase = dyn_cast_or_null<BlockArgument>(baseArgument(other));
+    std::optional<unsigned> writtenBase = plan.provenance->argumentOf(written);
+    std::optional<unsigned> otherBase = plan.provenance->argumentOf(other);
     if (argumentsOverlap || !writtenBase || !otherBase || writtenBase == otherBase)
       return true;
-    hazards.push_back({writtenBase.getArgNumber(), otherBase.getArgNumber(),
-                       !isIdentity || !haveSameOffsets(written, other)});
+    hazards.push_back({*writtenBase, *otherBase, !isIdentity || !haveSameOffsets(written, other)});
     return false;
   }
 
@@ -470,39 +469,9 @@ private:
 
 } // namespace
 
-Value baseArgument(Value pointer) {
-  for (int step = 0; step < 64; ++step) {
-    if (auto argument = dyn_cast<BlockArgument>(pointer)) {
-      Operation *parent = argument.getOwner()->getParentOp();
-      if (isa<func::FuncOp>(parent))
-        return pointer;
-      auto loop = dyn_cast<scf::ForOp>(parent);
-      if (!loop || argument.getArgNumber() == 0)
-        return {};
-      pointer = loop.getInitArgs()[argument.getArgNumber() - 1];
-      continue;
-    }
-    Operation *op = pointer.getDefiningOp();
-    if (isa<PtrAddOp, PtrCastOp, SplatOp, BroadcastOp, ExpandDimsOp, ReshapeOp, TransposeOp, FlipOp,
-            HintOp, SplitOp, GatherOp>(op)) {
-      pointer = op->getOperand(0);
-      continue;
-    }
-    if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      pointer = loop.getInitArgs()[cast<OpResult>(pointer).getResultNumber()];
-      continue;
-    }
-    if (auto select = dyn_cast<arith::SelectOp>(op)) {
-      Value base = baseArgument(select.getTrueValue());
-      return base == baseArgument(select.getFalseValue()) ? base : Value();
-    }
-    return {};
-  }
-  return {};
-}
-
 KernelPlan planKernel(func::FuncOp function, bool argumentsOverlap) {
   KernelPlan plan;
+  plan.provenance.emplace(function);
   function.walk([&](Block *block) {
     if (!isa<ReduceOp, ScanOp>(block->getParentOp()))
       BlockPlanner(*block, plan, argumentsOverlap).run();

@@ -25,6 +25,7 @@
 
 #include "backends/KernelImage.h"
 #include "lang/TileDialect.h"
+#include "optimizer/PointerProvenance.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -68,6 +69,8 @@ struct KernelPlan {
   /// Values in buffers that a nest writes (`Keep` roots).
   llvm::DenseSet<mlir::Value> kept;
   std::vector<std::unique_ptr<Nest>> nests;
+  /// Which argument a pointer comes from. Made by planKernel.
+  std::optional<optimizer::PointerProvenance> provenance;
   /// Where rule (Overlap) relied on arguments being apart.
   std::vector<backends::OverlapHazard> overlapHazards;
   /// Which dots may accumulate in the buffer that holds their accumulator.
@@ -75,8 +78,5 @@ struct KernelPlan {
 };
 
 KernelPlan planKernel(mlir::func::FuncOp function, bool argumentsOverlap = false);
-
-/// The kernel argument a pointer was made from; null when it cannot be told.
-mlir::Value baseArgument(mlir::Value pointer);
 
 } // namespace sectile::cpu

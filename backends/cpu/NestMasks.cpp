@@ -90,7 +90,7 @@ llvm::Value *NestEmitter::findPrefixBound() {
   // through ops that reorder elements, is left alone.
   SmallVector<std::pair<Value, Coordinate>> masks;
   llvm::DenseMap<Value, Coordinate> seenAt;
-  llvm::DenseSet<Value> ambiguous, done;
+  llvm::DenseSet<Value> ambiguous, done, foundAsMask;
   llvm::DenseSet<Value> leftAlone;
   auto leaveAlone = [&](auto &self, Value value) -> void {
     Operation *op = value.getDefiningOp();
@@ -111,7 +111,8 @@ llvm::Value *NestEmitter::findPrefixBound() {
       auto [known, isNew] = seenAt.try_emplace(value, at);
       if (!isNew && known->second != at)
         ambiguous.insert(value);
-      if (isMask && isNew)
+      // It may have been reached as an operand of a selection before.
+      if (isMask && foundAsMask.insert(value).second)
         masks.push_back({value, at});
     }
     if (!isMask && !done.insert(value).second)

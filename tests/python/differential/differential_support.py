@@ -1,6 +1,7 @@
 """Runs generated kernels on both sides and compares every array.
 
 python differential_support.py 1000 50      # kernels of seeds 1000 ... 1049; failures are printed
+python differential_support.py 1000 50 overlap=1
 """
 
 import importlib.util
@@ -28,6 +29,20 @@ def arrays(seed):
     }
 
 
+def overlapping_arrays(seed):
+    """The same for one program, with pairs of arrays that are one, or views of one shifted against
+    each other."""
+    rng = np.random.default_rng(seed)
+    made = {name: array[: generate.REGION] for name, array in arrays(seed).items()}
+    for first, second in (("a32", "b32"), ("i32", "j32")):
+        shift = int(rng.choice([0, 0, 1, 3, 16, 33]))
+        length = generate.REGION + shift
+        memory = rng.integers(0, generate.LOADED_BOUND, length).astype(made[first].dtype)
+        views = [memory[: generate.REGION], memory[shift:]]
+        made[first], made[second] = views if rng.random() < 0.5 else reversed(views)
+    return made
+
+
 def functions(source, name, folder):
     """The kernel by Sectile and by Python."""
     path = pathlib.Path(folder) / f"{name}.py"
@@ -41,17 +56,19 @@ def functions(source, name, folder):
     return st.jit(getattr(module, name)), names[name]
 
 
-def differences(source, name, seed, folder, **options):
+def differences(source, name, seed, folder, overlap=False, **options):
     """What differs, as text; empty when nothing does."""
     kernel, reference = functions(source, name, folder)
-    got, expected = arrays(seed), arrays(seed)
+    programs = 1 if overlap else PROGRAMS  # those of a grid run in any order
+    make = overlapping_arrays if overlap else arrays
+    got, expected = make(seed), make(seed)
     rng = np.random.default_rng(seed)
     scalars = int(rng.integers(1, 20)), int(rng.integers(1, 5))
     with np.errstate(all="ignore"):
-        for program in range(PROGRAMS):
+        for program in range(programs):
             numpy_language.program = program
             reference(*map(numpy_language.Pointer, expected.values()), *scalars)
-    kernel[(PROGRAMS,)](*got.values(), *scalars, **options)
+    kernel[(programs,)](*got.values(), *scalars, **options)
     found = []
     for array in got:
         differs = np.flatnonzero(~(got[array] == expected[array]))

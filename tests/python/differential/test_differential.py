@@ -23,6 +23,12 @@ def test_checks_of_bounds_change_no_result(seed, tmp_path):
     assert not difference, f"seed {seed}\n{source}\n{difference}"
 
 
+def test_arrays_that_share_memory_are_loaded_before_they_are_stored(tmp_path):
+    for seed in range(3000, 3040):
+        source, difference = differential_support.run(seed, tmp_path, overlap=True)
+        assert not difference, f"seed {seed}\n{source}\n{difference}"
+
+
 @pytest.mark.parametrize("arch", ["x86-64", "x86-64-v2", "x86-64-v3"])
 def test_older_processors_give_the_same_results(arch, tmp_path):
     for seed in range(2000, 2015):

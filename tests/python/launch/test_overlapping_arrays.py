@@ -51,6 +51,15 @@ def add(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
     tl.store(out_ptr + i, total, mask=inside)
 
 
+@st.jit
+def follow(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    p = x_ptr
+    for _ in range(2):  # reads what it wrote, through a pointer that began as another
+        tl.store(y_ptr + i + 1, tl.load(p + i, mask=i < n) + 1, mask=i < n)
+        p = y_ptr
+
+
 def memory(kind, count=N):
     values = np.arange(count, dtype=np.float32) ** 2 % 97
     return torch.from_numpy(values) if kind == "torch" else values
@@ -139,6 +148,15 @@ def test_arrays_that_are_only_read_need_no_other_code(kind):
     kernel = add[(1,)](x, x, out, N, BLOCK=256)
     np.testing.assert_array_equal(as_numpy(out), as_numpy(x) * 2)
     assert kernel.metadata.arguments_overlap == 0
+
+
+def test_a_pointer_that_changes_its_array_in_a_loop():
+    x, y = memory("numpy"), np.zeros(N + 1, np.float32)
+    expected = y.copy()
+    expected[1:] = x + 1
+    expected[1:] = expected[:-1].copy() + 1
+    follow[(1,)](x, y, N, BLOCK=256)
+    np.testing.assert_array_equal(y, expected)
 
 
 def test_partial_overlap_gets_code_of_its_own():
