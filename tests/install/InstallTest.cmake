@@ -12,13 +12,24 @@ function(run)
 endfunction()
 
 run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${work}/prefix")
+
+# The C++ example of the README is built as it stands there.
+file(READ "${PROJECT}/../../../README.md" readme)
+string(FIND "${readme}" "```cpp\n" start)
+math(EXPR start "${start} + 7")
+string(SUBSTRING "${readme}" ${start} -1 readme)
+string(FIND "${readme}" "```" end)
+string(SUBSTRING "${readme}" 0 ${end} readme)
+file(WRITE "${work}/readme.cpp" "${readme}")
+
 run("${CMAKE_COMMAND}" -S "${PROJECT}" -B "${work}/build" "-DCMAKE_PREFIX_PATH=${work}/prefix"
-  "-DCMAKE_CXX_COMPILER=${COMPILER}")
+  "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DREADME_EXAMPLE=${work}/readme.cpp")
 run("${CMAKE_COMMAND}" --build "${work}/build")
 run("${CMAKE_COMMAND}" -E env SECTILE_CACHE_DIR= "${work}/build/uses_sectile")
 if(NOT text STREQUAL "ok\n")
   message(FATAL_ERROR "the installed library computed: ${text}")
 endif()
+run("${CMAKE_COMMAND}" -E env SECTILE_CACHE_DIR= "${work}/build/readme_example")
 run("${work}/prefix/bin/sectile" opt --help)
 if(NOT text MATCHES "--canonicalize")
   message(FATAL_ERROR "the installed command printed: ${text}")
