@@ -137,6 +137,10 @@ private:
   mlir::LogicalResult emitRearrangement(mlir::Operation *op);
   // EmitDot.cpp
   mlir::LogicalResult emitDot(tile::DotOp op);
+  Registers emitMatrixProduct(tile::DotOp op, Registers acc);
+  Registers emitMultiplyAdds(tile::DotOp op, Registers acc, mlir::Type inner);
+  llvm::Value *castForDot(llvm::Value *value, mlir::Type from, mlir::Type to);
+  void storeRowMajor(mlir::Value tile, int64_t offset);
   // EmitDebug.cpp
   mlir::LogicalResult emitPrint(tile::PrintOp op);
   mlir::LogicalResult emitAssert(tile::AssertOp op);

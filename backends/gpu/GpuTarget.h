@@ -74,6 +74,25 @@ public:
   /// i1: true in some lane.
   virtual llvm::Value *anyLane(llvm::IRBuilderBase &builder, llvm::Value *truth) const = 0;
 
+  //-- Matrix products of a warp (lang/layout/MmaLayouts.h has the fragments)
+  /// Is there an instruction for these element types?
+  virtual bool hasMatrixProduct(mlir::Type lhs, mlir::Type rhs, mlir::Type acc,
+                                tile::InputPrecision precision) const {
+    return false;
+  }
+  /// One instruction: `acc` + a b, each a fragment in its order of registers. `acc` is of f32, f64
+  /// or i32; f32 operands are read as tf32.
+  virtual llvm::SmallVector<llvm::Value *, 4>
+  matrixProduct(llvm::IRBuilderBase &builder, mlir::Type lhs, mlir::Type rhs,
+                llvm::ArrayRef<llvm::Value *> a, llvm::ArrayRef<llvm::Value *> b,
+                llvm::ArrayRef<llvm::Value *> acc) const {
+    return {acc.begin(), acc.end()};
+  }
+  /// f32 rounded to tf32, to nearest.
+  virtual llvm::Value *roundToTf32(llvm::IRBuilderBase &builder, llvm::Value *value) const {
+    return value;
+  }
+
   //-- Among threads of the block
   /// `threads` of them meet; `barrier` tells partitions apart (0: the whole block).
   virtual void barrier(llvm::IRBuilderBase &builder, unsigned threads,

@@ -1,0 +1,332 @@
+#include "backends/gpu/EmitDot.h"
+
+#include "backends/gpu/GpuEmitter.h"
+#include "lang/layout/MmaLayouts.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace sectile::tile;
+
+namespace sectile::gpu {
+namespace {
+
+using layout::Coordinates;
+using layout::TileLayout;
+
+unsigned bitsOf(Type element) {
+  return element.getIntOrFloatBitWidth();
+}
+
+/// Warps per axis of an accumulator.
+SmallVector<int64_t, 3> warpsOf(const TileLayout &acc) {
+  SmallVector<int64_t, 3> warps;
+  for (int axis = 0; axis < acc.rank(); ++axis)
+    warps.push_back(int64_t(1) << llvm::popcount(acc.contributionMask(layout::Dim::Warp, axis)));
+  return warps;
+}
+
+/// What the product is accumulated in.
+Type computedIn(Type acc) {
+  if (acc.isF64())
+    return acc;
+  if (auto integer = dyn_cast<IntegerType>(acc))
+    return integer.getWidth() < 32 ? IntegerType::get(acc.getContext(), 32) : Type(acc);
+  return Float32Type::get(acc.getContext());
+}
+
+/// The registers of a tile cut into the fragments of one instruction each. A fragment is named by
+/// its place in units of the instruction's extents, batch axes first.
+class Fragments {
+public:
+  /// `rows`, `columns`: the instruction's extents along the last two axes. `slot` gives the number
+  /// within the fragment of a register that lies `row`, `column` behind the fragment's start.
+  template <class Slot>
+  Fragments(const TileLayout &tile, int64_t rows, int64_t columns, unsigned size, Slot slot) {
+    int rank = tile.rank();
+    for (int reg = 0; reg < tile.registersPerThread(); ++reg) {
+      Coordinates at = tile.constantOf(reg);
+      int64_t row = at[rank - 2] % rows, column = at[rank - 1] % columns;
+      at[rank - 2] /= rows;
+      at[rank - 1] /= columns;
+      auto &registers = byPlace[{at.begin(), at.end()}];
+      registers.resize(size, -1);
+      registers[slot(row, column)] = reg;
+    }
+  }
+
+  using Place = std::vector<int32_t>;
+  std::map<Place, SmallVector<int, 8>> byPlace;
+};
+
+struct DotFragments {
+  layout::MmaShape shape;
+  unsigned perWord; // elements in 32 bits
+  explicit DotFragments(unsigned bits)
+      : shape(layout::mmaShape(bits)), perWord(bits == 64 ? 1 : 32 / bits) {}
+
+  bool isDouble() const { return shape.m == 8; }
+  Fragments accumulator(const TileLayout &tile) const {
+    return {tile, shape.m, shape.n, isDouble() ? 2u : 4u,
+            [](int64_t row, int64_t column) { return row / 8 * 2 + column; }};
+  }
+  Fragments lhs(const TileLayout &tile) const {
+    unsigned v = perWord;
+    return {tile, shape.m, shape.k, isDouble() ? 1 : 4 * v,
+            [v](int64_t row, int64_t k) { return k % v + v * (row / 8) + 2 * v * (k / (4 * v)); }};
+  }
+  Fragments rhs(const TileLayout &tile) const {
+    unsigned v = perWord;
+    return {tile, shape.k, shape.n, isDouble() ? 1 : 2 * v,
+            [v](int64_t k, int64_t) { return k % v + v * (k / (4 * v)); }};
+  }
+};
+
+/// Elements of a rank-2 or batched operand in shared memory, row-major.
+int64_t operandBytes(RankedTensorType type) {
+  int64_t bytes = std::max(1u, bitsOf(type.getElementType()) / 8);
+  return llvm::alignTo(type.getNumElements() * bytes, 16);
+}
+
+} // namespace
+
+bool usesMatrixInstructions(DotOp op, const GpuTarget &target) {
+  Type lhs = op.getLhs().getType().getElementType(), rhs = op.getRhs().getType().getElementType();
+  const TileLayout *a = layoutOf(op.getLhs().getType()), *b = layoutOf(op.getRhs().getType()),
+                   *acc = layoutOf(op.getType());
+  unsigned bits = bitsOf(lhs);
+  if (!a || !b || !acc || bits != bitsOf(rhs) || bits < 8 ||
+      !target.hasMatrixProduct(lhs, rhs, computedIn(op.getType().getElementType()),
+                               op.getPrecision()))
+    return false;
+  auto warps = warpsOf(*acc);
+  return *acc == layout::mmaAccumulator(acc->shape(), warps, bits) &&
+         *a == layout::mmaOperand(layout::MmaOperand::A, a->shape(), warps, bits) &&
+         *b == layout::mmaOperand(layout::MmaOperand::B, b->shape(), warps, bits);
+}
+
+int64_t dotScratchBytes(DotOp op, const GpuTarget &target) {
+  if (usesMatrixInstructions(op, target))
+    return 0;
+  return operandBytes(op.getLhs().getType()) + operandBytes(op.getRhs().getType());
+}
+
+LogicalResult GpuEmitter::emitDot(DotOp op) {
+  Type accElement = op.getType().getElementType(), inner = computedIn(accElement);
+  Registers acc = registers(op.getAcc());
+  for (llvm::Value *&value : acc)
+    value = castForDot(value, accElement, inner);
+  acc = usesMatrixInstructions(op, target) ? emitMatrixProduct(op, std::move(acc))
+                                           : emitMultiplyAdds(op, std::move(acc), inner);
+  for (llvm::Value *&value : acc)
+    value = castForDot(value, inner, accElement);
+  setRegisters(op.getResult(), std::move(acc));
+  return success(!hasFailed);
+}
+
+/// Between what registers hold and what is computed in.
+llvm::Value *GpuEmitter::castForDot(llvm::Value *value, Type from, Type to) {
+  if (from == to)
+    return value;
+  if (isa<IntegerType>(from))
+    return builder.CreateSExtOrTrunc(value, registerType(to));
+  if (auto narrow = backends::narrowFloatOf(from); narrow && bitsOf(from) == 8)
+    return target.math().widen(builder, value, *narrow);
+  if (auto narrow = backends::narrowFloatOf(to); narrow && bitsOf(to) == 8)
+    return target.math().narrow(builder, value, *narrow, backends::FloatRounding::NearestEven);
+  return builder.CreateFPCast(value, registerType(to));
+}
+
+Registers GpuEmitter::emitMatrixProduct(DotOp op, Registers acc) {
+  Type lhs = op.getLhs().getType().getElementType(), rhs = op.getRhs().getType().getElementType();
+  DotFragments fragments(bitsOf(lhs));
+  Fragments accFragments = fragments.accumulator(layoutOf(op.getResult()));
+  Fragments lhsFragments = fragments.lhs(layoutOf(op.getLhs()));
+  Fragments rhsFragments = fragments.rhs(layoutOf(op.getRhs()));
+
+  // f32 as one tf32 number, or as the sum of two for three products.
+  bool isTf32 = lhs.isF32(), isSplit = isTf32 && op.getPrecision() == InputPrecision::Tf32x3;
+  auto high = [&](const Registers &values) {
+    Registers parts;
+    for (llvm::Value *value : values)
+      parts.push_back(isTf32 ? target.roundToTf32(builder, value) : value);
+    return parts;
+  };
+  auto low = [&](const Registers &values, const Registers &highs) {
+    Registers parts;
+    for (auto [value, rounded] : llvm::zip(values, highs))
+      parts.push_back(target.roundToTf32(builder, builder.CreateFSub(value, rounded)));
+    return parts;
+  };
+  Registers lhsHigh = high(registers(op.getLhs())), rhsHigh = high(registers(op.getRhs()));
+  Registers lhsLow, rhsLow;
+  if (isSplit) {
+    lhsLow = low(registers(op.getLhs()), lhsHigh);
+    rhsLow = low(registers(op.getRhs()), rhsHigh);
+  }
+  auto pick = [](const Registers &values, ArrayRef<int> numbers) {
+    Registers picked;
+    for (int number : numbers)
+      picked.push_back(values[number]);
+    return picked;
+  };
+
+  auto lhsShape = op.getLhs().getType().getShape();
+  int64_t depth = layoutOf(op.getLhs()).paddedExtent(lhsShape.size() - 1) / fragments.shape.k;
+  if (lhsShape.back() % fragments.shape.k)
+    return fail(op, "the depth of a matrix product is no multiple of the instruction's"), acc;
+  // Depth outside: neighbouring instructions do not wait for each other's sum.
+  for (int64_t k = 0; k < depth; ++k) {
+    for (auto &[place, numbers] : accFragments.byPlace) {
+      Fragments::Place lhsPlace = place, rhsPlace = place;
+      lhsPlace.back() = k;
+      rhsPlace[rhsPlace.size() - 2] = k;
+      ArrayRef<int> a = lhsFragments.byPlace[lhsPlace], b = rhsFragments.byPlace[rhsPlace];
+      if (a.empty() || b.empty())
+        return fail(op, "the layouts of a matrix product do not meet"), acc;
+      Registers sums = pick(acc, numbers);
+      auto add = [&](const Registers &left, const Registers &right) {
+        auto made = target.matrixProduct(builder, lhs, rhs, pick(left, a), pick(right, b), sums);
+        sums.assign(made.begin(), made.end());
+      };
+      if (isSplit) {
+        add(lhsLow, rhsHigh);
+        add(lhsHigh, rhsLow);
+      }
+      add(lhsHigh, rhsHigh);
+      for (auto [number, sum] : llvm::zip(numbers, sums))
+        acc[number] = sum;
+    }
+  }
+  return acc;
+}
+
+/// Every thread adds up its own elements, reading both operands from shared memory.
+Registers GpuEmitter::emitMultiplyAdds(DotOp op, Registers acc, Type inner) {
+  int64_t scratch = plan.scratchOf(op);
+  auto lhsType = op.getLhs().getType(), rhsType = op.getRhs().getType();
+  int rank = lhsType.getRank();
+  int64_t rows = lhsType.getDimSize(rank - 2), depth = lhsType.getDimSize(rank - 1),
+          columns = rhsType.getDimSize(rank - 1);
+  int64_t rhsScratch = scratch + operandBytes(lhsType);
+  storeRowMajor(op.getLhs(), scratch);
+  storeRowMajor(op.getRhs(), rhsScratch);
+  barrier();
+
+  // Where the rows and columns of this thread start; each is needed by many registers.
+  const TileLayout &layout = layoutOf(op.getResult());
+  Type lhsElement = lhsType.getElementType(), rhsElement = rhsType.getElementType();
+  auto clamped = [&](unsigned reg, int axis, int64_t extent) {
+    llvm::Value *at = coordinate(layout, reg, axis);
+    if (!layout.isPadded(axis))
+      return at;
+    return builder.CreateBinaryIntrinsic(llvm::Intrinsic::umin, at, builder.getInt32(extent - 1));
+  };
+  auto batchOf = [&](unsigned reg) -> llvm::Value * {
+    llvm::Value *batch = builder.getInt32(0);
+    for (int axis = 0; axis + 2 < rank; ++axis)
+      batch =
+          builder.CreateAdd(builder.CreateMul(batch, builder.getInt32(lhsType.getDimSize(axis))),
+                            clamped(reg, axis, lhsType.getDimSize(axis)));
+    return batch;
+  };
+  using Key = std::vector<int32_t>;
+  auto keyOf = [&](unsigned reg, int leftOut) {
+    Coordinates at = layout.constantOf(reg);
+    Key key(at.begin(), at.end());
+    key.erase(key.begin() + leftOut);
+    return key;
+  };
+  std::map<Key, llvm::Value *> rowStarts, columnStarts;
+  for (unsigned reg = 0; reg < acc.size(); ++reg) {
+    llvm::Value *&row = rowStarts[keyOf(reg, rank - 1)];
+    if (!row) {
+      llvm::Value *number = builder.CreateAdd(
+          builder.CreateMul(batchOf(reg), builder.getInt32(rows)), clamped(reg, rank - 2, rows));
+      row = builder.CreateGEP(memoryType(lhsElement), sharedAddress(scratch),
+                              builder.CreateMul(number, builder.getInt32(depth)));
+    }
+    llvm::Value *&column = columnStarts[keyOf(reg, rank - 2)];
+    if (!column) {
+      llvm::Value *number =
+          builder.CreateAdd(builder.CreateMul(batchOf(reg), builder.getInt32(depth * columns)),
+                            clamped(reg, rank - 1, columns));
+      column = builder.CreateGEP(memoryType(rhsElement), sharedAddress(rhsScratch), number);
+    }
+  }
+
+  llvm::BasicBlock *before = builder.GetInsertBlock();
+  llvm::Function *parent = before->getParent();
+  auto *body = llvm::BasicBlock::Create(builder.getContext(), "dot", parent);
+  auto *after = llvm::BasicBlock::Create(builder.getContext(), "dot.done", parent);
+  builder.CreateBr(body);
+  builder.SetInsertPoint(body);
+  auto *k = builder.CreatePHI(builder.getInt32Ty(), 2);
+  k->addIncoming(builder.getInt32(0), before);
+  SmallVector<llvm::PHINode *, 8> sums;
+  for (llvm::Value *value : acc) {
+    sums.push_back(builder.CreatePHI(value->getType(), 2));
+    sums.back()->addIncoming(value, before);
+  }
+  auto read = [&](llvm::Value *start, Type element, int64_t step) {
+    llvm::Value *offset = builder.CreateMul(k, builder.getInt32(step));
+    llvm::Value *address = builder.CreateGEP(memoryType(element), start, offset);
+    llvm::Value *value =
+        builder.CreateAlignedLoad(memoryType(element), address, llvm::Align(memoryBytes(element)));
+    return castForDot(fromMemory(value, element), element, inner);
+  };
+  std::map<Key, llvm::Value *> rowValues, columnValues;
+  for (auto &[key, start] : rowStarts)
+    rowValues[key] = read(start, lhsElement, 1);
+  for (auto &[key, start] : columnStarts)
+    columnValues[key] = read(start, rhsElement, columns);
+  Registers next;
+  for (unsigned reg = 0; reg < acc.size(); ++reg) {
+    llvm::Value *a = rowValues[keyOf(reg, rank - 1)], *b = columnValues[keyOf(reg, rank - 2)];
+    if (isa<IntegerType>(inner))
+      next.push_back(builder.CreateAdd(sums[reg], builder.CreateMul(a, b)));
+    else
+      next.push_back(
+          builder.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, sums[reg]}));
+    sums[reg]->addIncoming(next.back(), body);
+  }
+  llvm::Value *following = builder.CreateAdd(k, builder.getInt32(1));
+  k->addIncoming(following, body);
+  builder.CreateCondBr(builder.CreateICmpULT(following, builder.getInt32(depth)), body, after);
+  builder.SetInsertPoint(after);
+  return next;
+}
+
+/// The tile's elements, each once, from `offset` of shared memory on.
+void GpuEmitter::storeRowMajor(Value tile, int64_t offset) {
+  auto type = cast<RankedTensorType>(tile.getType());
+  const TileLayout &layout = layoutOf(tile);
+  Type element = type.getElementType();
+  const Registers &values = registers(tile);
+  auto store = [&] {
+    for (int reg : layout.uniqueRegisters()) {
+      if (layout.isPaddingRegister(reg))
+        continue;
+      llvm::Value *number = builder.getInt32(0);
+      for (int axis = 0; axis < layout.rank(); ++axis)
+        number =
+            builder.CreateAdd(builder.CreateMul(number, builder.getInt32(layout.shape()[axis])),
+                              coordinate(layout, reg, axis));
+      llvm::Value *address = builder.CreateGEP(memoryType(element), sharedAddress(offset), number);
+      auto write = [&] {
+        builder.CreateAlignedStore(toMemory(values[reg], element), address,
+                                   llvm::Align(memoryBytes(element)));
+      };
+      if (llvm::Value *inside = isInside(layout, reg))
+        emitIf(inside, write);
+      else
+        write();
+    }
+  };
+  if (llvm::Value *isFirst = isFirstCopy(layout))
+    emitIf(isFirst, store);
+  else
+    store();
+}
+
+} // namespace sectile::gpu

@@ -1,0 +1,24 @@
+//===-- NvidiaMatrix.h - mma.sync -------------------------------------------------------------===//
+// Matrix instructions that every target from sm_80 on has: one warp, fragments in registers
+// (lang/layout/MmaLayouts.h says which element is where; PTX ISA, "mma.sync").
+#pragma once
+
+#include "lang/TileDialect.h"
+
+#include "llvm/IR/IRBuilder.h"
+
+namespace sectile::nvidia {
+
+/// `capability`: 80 for sm_80.
+bool hasMatrixProduct(int capability, mlir::Type lhs, mlir::Type rhs, mlir::Type acc,
+                      tile::InputPrecision precision);
+
+llvm::SmallVector<llvm::Value *, 4> emitMatrixProduct(llvm::IRBuilderBase &builder, mlir::Type lhs,
+                                                      mlir::Type rhs,
+                                                      llvm::ArrayRef<llvm::Value *> a,
+                                                      llvm::ArrayRef<llvm::Value *> b,
+                                                      llvm::ArrayRef<llvm::Value *> acc);
+
+llvm::Value *emitRoundToTf32(llvm::IRBuilderBase &builder, llvm::Value *value);
+
+} // namespace sectile::nvidia
