@@ -1,7 +1,8 @@
 //===-- MathTarget.h - numbers that elementwise code asks its target for ----------------------===//
 // The seam between ElementwiseEmitter.h, which every back end uses, and how one target computes
-// mathematical functions and converts numbers. The CPU answers with polynomials over vectors, GPUs
-// with their own instructions where those are right, and the same polynomials elsewhere.
+// mathematical functions and converts numbers. As it stands it answers with arithmetic only
+// (VectorMath.h, NumberConversion.h), which is right everywhere and all a CPU needs; GPUs override
+// what they have instructions for. Values are scalars or fixed vectors.
 #pragma once
 
 #include "backends/common/math/NumberConversion.h"
@@ -11,18 +12,53 @@ namespace sectile::backends {
 
 class MathTarget {
 public:
+  using Value = llvm::Value;
+  using Builder = llvm::IRBuilderBase;
+
+  explicit MathTarget(const ArithmeticFeatures &features) : features(features) {}
   virtual ~MathTarget() = default;
-  virtual llvm::Value *math(llvm::IRBuilderBase &builder, MathFunction function,
-                            llvm::ArrayRef<llvm::Value *> arguments) const = 0;
-  /// fp division of f32 as the language means it.
-  virtual llvm::Value *divide(llvm::IRBuilderBase &builder, llvm::Value *lhs,
-                              llvm::Value *rhs) const = 0;
+
+  virtual Value *math(Builder &builder, MathFunction function,
+                      llvm::ArrayRef<Value *> arguments) const {
+    return emitMath(builder, features, function, arguments);
+  }
+  virtual Value *extremum(Builder &builder, FloatExtremum kind, Value *lhs, Value *rhs) const {
+    return emitFloatExtremum(builder, kind, lhs, rhs);
+  }
+  /// `/` of the language.
+  virtual Value *divide(Builder &builder, Value *lhs, Value *rhs) const {
+    return builder.CreateFDiv(lhs, rhs);
+  }
+
   /// i8 or i16 bits -> f32, exactly.
-  virtual llvm::Value *widen(llvm::IRBuilderBase &builder, llvm::Value *bits,
-                             NarrowFloat kind) const = 0;
+  virtual Value *widen(Builder &builder, Value *bits, NarrowFloat kind) const {
+    return emitWiden(builder, features, bits, kind);
+  }
   /// f32 or f64 -> i8 or i16 bits.
-  virtual llvm::Value *narrow(llvm::IRBuilderBase &builder, llvm::Value *value, NarrowFloat kind,
-                              FloatRounding rounding) const = 0;
+  virtual Value *narrow(Builder &builder, Value *value, NarrowFloat kind,
+                        FloatRounding rounding = FloatRounding::NearestEven) const {
+    return emitNarrow(builder, features, value, kind, rounding);
+  }
+  /// f32 or f64 -> the f32 that widen(narrow(value)) gives.
+  virtual Value *round(Builder &builder, Value *value, NarrowFloat kind,
+                       FloatRounding rounding = FloatRounding::NearestEven) const {
+    return emitRound(builder, features, value, kind, rounding);
+  }
+
+  Value *truncateDouble(Builder &builder, Value *value, FloatRounding rounding) const {
+    return emitTruncateDouble(builder, features, value, rounding);
+  }
+  Value *floatToInt(Builder &builder, Value *value, llvm::Type *integerType, bool isSigned) const {
+    return emitFloatToInt(builder, features, value, integerType, isSigned);
+  }
+  Value *intToFloat(Builder &builder, Value *value, llvm::Type *floatType, bool isSigned) const {
+    return emitIntToFloat(builder, features, value, floatType, isSigned);
+  }
+  Value *intToNarrow(Builder &builder, Value *value, NarrowFloat kind, bool isSigned) const {
+    return emitIntToNarrow(builder, features, value, kind, isSigned);
+  }
+
+  const ArithmeticFeatures features;
 };
 
 } // namespace sectile::backends

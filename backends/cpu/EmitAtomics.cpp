@@ -1,7 +1,7 @@
 // Atomics, one element at a time, with the machine's own atomic instructions.
+#include "backends/common/math/VectorMath.h"
 #include "backends/cpu/KernelEmitter.h"
 #include "backends/cpu/NestEmitter.h"
-#include "backends/cpu/VectorMath.h"
 
 using namespace mlir;
 using namespace sectile::tile;

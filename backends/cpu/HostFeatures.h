@@ -8,6 +8,8 @@
 //   unsigned lanes = host.laneCount(32); // f32 lanes of one native vector: 16 on AVX-512
 #pragma once
 
+#include "backends/common/math/ArithmeticFeatures.h"
+
 #include "llvm/ADT/StringRef.h"
 
 #include <optional>
@@ -15,17 +17,11 @@
 
 namespace sectile::cpu {
 
-struct HostFeatures {
-  bool sse41 = false; // rounding instructions
+struct HostFeatures : backends::ArithmeticFeatures {
   bool avx = false;
   bool avx2 = false;
-  bool fma = false;
-  bool f16c = false;
-  bool avx512 = false; // F, BW, CD, DQ and VL
   bool avx512Bf16 = false;
   bool avx512Vnni = false;
-  /// Of one native vector: 128, 256 or 512.
-  unsigned vectorBits = 128;
   /// For llvm::TargetMachine: "znver5" and "+avx2,-avx512f,...".
   std::string cpuName = "x86-64";
   std::string featureString;
@@ -39,7 +35,6 @@ struct HostFeatures {
 
   /// True when code for `other` runs here.
   bool covers(const HostFeatures &other) const;
-  unsigned laneCount(unsigned elementBits) const { return vectorBits / elementBits; }
   unsigned vectorRegisterCount() const { return avx512 ? 32 : 16; }
 };
 

@@ -1,7 +1,7 @@
 #include "backends/cpu/ImageDescription.h"
 
+#include "backends/common/math/NumberConversion.h"
 #include "backends/cpu/HostAbi.h"
-#include "backends/cpu/NumberConversion.h"
 #include "lang/TileDialect.h"
 #include "optimizer/PointerProvenance.h"
 
@@ -17,19 +17,19 @@ lang::ScalarKind scalarKindOf(Type type) {
     return K::Float64;
   if (type.isF32())
     return K::Float32;
-  if (auto narrow = narrowFloatOf(type))
+  if (auto narrow = backends::narrowFloatOf(type))
     switch (*narrow) {
-    case NarrowFloat::F16:
+    case backends::NarrowFloat::F16:
       return K::Float16;
-    case NarrowFloat::BF16:
+    case backends::NarrowFloat::BF16:
       return K::BFloat16;
-    case NarrowFloat::F8E4M3FN:
+    case backends::NarrowFloat::F8E4M3FN:
       return K::Float8E4NV;
-    case NarrowFloat::F8E4M3FNUZ:
+    case backends::NarrowFloat::F8E4M3FNUZ:
       return K::Float8E4B8;
-    case NarrowFloat::F8E5M2:
+    case backends::NarrowFloat::F8E5M2:
       return K::Float8E5;
-    case NarrowFloat::F8E5M2FNUZ:
+    case backends::NarrowFloat::F8E5M2FNUZ:
       return K::Float8E5B16;
     }
   // The IR does not say which integers are unsigned; who has the signature does.

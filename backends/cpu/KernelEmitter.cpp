@@ -1,8 +1,8 @@
 #include "backends/cpu/KernelEmitter.h"
 
+#include "backends/common/math/NumberConversion.h"
 #include "backends/cpu/HostAbi.h"
 #include "backends/cpu/NestEmitter.h"
-#include "backends/cpu/NumberConversion.h"
 
 #include "llvm/IR/MDBuilder.h"
 
@@ -16,8 +16,9 @@ namespace sectile::cpu {
 KernelEmitter::KernelEmitter(func::FuncOp function, const KernelPlan &plan,
                              const HostFeatures &host, const backends::CompileOptions &options,
                              llvm::LLVMContext &llvmContext, backends::KernelImage &image)
-    : builder(llvmContext), plan(plan), host(host), options(options), image(image),
-      function(function) {}
+    : builder(llvmContext), plan(plan), host(host),
+      elementwise(builder, math, options.enableFpFusion, /*pointerSpace=*/0), options(options),
+      image(image), function(function) {}
 
 void KernelEmitter::fail(Operation *op, StringRef what) {
   if (!hasFailed)
@@ -27,26 +28,6 @@ void KernelEmitter::fail(Operation *op, StringRef what) {
 
 //===-- Types and numbers
 //-------------------------------------------------------------------------===//
-
-llvm::Type *KernelEmitter::registerType(Type element) {
-  if (element.isF64())
-    return builder.getDoubleTy();
-  if (isa<FloatType>(element))
-    return builder.getFloatTy();
-  if (auto integer = dyn_cast<IntegerType>(element))
-    return builder.getIntNTy(integer.getWidth());
-  if (isa<IndexType>(element))
-    return builder.getInt64Ty();
-  return builder.getPtrTy();
-}
-
-llvm::Type *KernelEmitter::memoryType(Type element) {
-  if (auto narrow = narrowFloatOf(element))
-    return builder.getIntNTy(narrowFloatBits(*narrow));
-  if (element.isInteger(1))
-    return builder.getInt8Ty();
-  return registerType(element);
-}
 
 unsigned KernelEmitter::memoryBytes(Type element) {
   llvm::Type *type = memoryType(element);
@@ -71,20 +52,6 @@ llvm::Value *KernelEmitter::toMemory(llvm::Value *value, Type element) {
     return builder.CreateZExt(value, type);
   }
   return value;
-}
-
-llvm::Constant *KernelEmitter::constantOf(Attribute attribute, Type element) {
-  llvm::Type *type = registerType(element);
-  if (auto integer = dyn_cast<IntegerAttr>(attribute))
-    return llvm::ConstantInt::get(type, integer.getValue().sextOrTrunc(type->getIntegerBitWidth()));
-  if (auto number = dyn_cast<FloatAttr>(attribute)) {
-    llvm::APFloat value = number.getValue();
-    bool losesInfo = false;
-    value.convert(type->isDoubleTy() ? llvm::APFloat::IEEEdouble() : llvm::APFloat::IEEEsingle(),
-                  llvm::APFloat::rmNearestTiesToEven, &losesInfo);
-    return llvm::ConstantFP::get(type, value);
-  }
-  return llvm::PoisonValue::get(type);
 }
 
 unsigned KernelEmitter::lanesFor(int64_t extent) const {

@@ -13,9 +13,9 @@
 
 #include "backends/CompileOptions.h"
 #include "backends/KernelImage.h"
+#include "backends/common/ElementwiseEmitter.h"
 #include "backends/cpu/HostFeatures.h"
 #include "backends/cpu/KernelPlan.h"
-#include "backends/cpu/NumberConversion.h"
 #include "lang/TileDialect.h"
 #include "optimizer/IndexAnalysis.h"
 
@@ -26,6 +26,9 @@
 namespace sectile::cpu {
 
 struct DotShape;
+using backends::FloatExtremum;
+using backends::NarrowFloat;
+using backends::narrowFloatOf;
 
 /// A tile in the scratch frame. Rows (the last dimension) are padded to whole vectors, so that a
 /// vector access may run past the end of a row; one more vector follows the last row.
@@ -60,13 +63,15 @@ public:
   //-- Types and numbers
   //------------------------------------------------------------------------------
   /// What a register holds for an element: f32 for narrower floats, iN, ptr.
-  llvm::Type *registerType(mlir::Type element);
+  llvm::Type *registerType(mlir::Type element) { return elementwise.registerType(element); }
   /// What an array of the user holds: the bits of narrow floats.
-  llvm::Type *memoryType(mlir::Type element);
+  llvm::Type *memoryType(mlir::Type element) { return elementwise.memoryType(element); }
   llvm::Value *fromMemory(llvm::Value *bits, mlir::Type element);
   llvm::Value *toMemory(llvm::Value *value, mlir::Type element);
   unsigned memoryBytes(mlir::Type element);
-  llvm::Constant *constantOf(mlir::Attribute attribute, mlir::Type element);
+  llvm::Constant *constantOf(mlir::Attribute attribute, mlir::Type element) {
+    return elementwise.constantOf(attribute, element);
+  }
   llvm::ConstantInt *index(int64_t number) { return builder.getInt64(number); }
 
   //-- Elementwise operations (EmitElementwise.cpp)
@@ -133,6 +138,8 @@ public:
   llvm::IRBuilder<> builder;
   const KernelPlan &plan;
   const HostFeatures &host;
+  const backends::MathTarget math{host};
+  backends::ElementwiseEmitter elementwise;
   const backends::CompileOptions &options;
   backends::KernelImage &image;
   /// Made when first asked for: most kernels need none.
@@ -167,9 +174,6 @@ private:
   llvm::Value *atomicRmw(tile::AtomicRmwOp op, llvm::Value *address, llvm::Value *value);
   llvm::Value *atomicCas(tile::AtomicCasOp op, llvm::Value *address, llvm::Value *expected,
                          llvm::Value *desired);
-  llvm::FastMathFlags fastMathOf(mlir::Operation *op);
-  llvm::Value *emitIntegerDivision(mlir::Operation *op, llvm::Value *lhs, llvm::Value *rhs,
-                                   bool isSigned, bool wantsRemainder);
 
   mlir::func::FuncOp function;
   std::optional<optimizer::IndexAnalysis> analysis;

@@ -1,9 +1,9 @@
 // Figures, not checks: sectile_tests --gtest_also_run_disabled_tests
 // --gtest_filter='*CpuMathBenchmark*'
 #include "HostCode.h"
+#include "backends/common/math/NumberConversion.h"
+#include "backends/common/math/VectorMath.h"
 #include "backends/cpu/DotKernel.h"
-#include "backends/cpu/NumberConversion.h"
-#include "backends/cpu/VectorMath.h"
 
 #include <chrono>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 using namespace sectile;
 using namespace sectile::testing;
-using cpu::MathFunction;
+using backends::MathFunction;
 
 namespace {
 
@@ -57,7 +57,7 @@ TEST(CpuMathBenchmark, DISABLED_nanoseconds_per_element) {
         std::vector<Element> inputs(isBinary ? 2 : 1, element);
         auto code = compileLanes(host, host.laneCount(8 * sizeof(T)), inputs, element,
                                  [&](llvm::IRBuilderBase &b, llvm::ArrayRef<llvm::Value *> x) {
-                                   return cpu::emitMath(b, host, row.function, x);
+                                   return backends::emitMath(b, host, row.function, x);
                                  });
         EXPECT_EQ(code->error(), "");
         std::mt19937 random(1);

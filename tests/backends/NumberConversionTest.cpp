@@ -1,6 +1,6 @@
 // Narrow floats against an independent model: every pattern decoded from the definition of its
 // format, narrowing by search among the decoded values.
-#include "backends/cpu/NumberConversion.h"
+#include "backends/common/math/NumberConversion.h"
 
 #include "HostCode.h"
 
@@ -12,8 +12,8 @@
 
 using namespace sectile;
 using namespace sectile::testing;
-using cpu::FloatRounding;
-using cpu::NarrowFloat;
+using backends::FloatRounding;
+using backends::NarrowFloat;
 
 namespace {
 
@@ -115,7 +115,7 @@ TEST_P(Narrow, every_pattern_widens_exactly) {
       SCOPED_TRACE(levelName(host) + " width " + std::to_string(width));
       auto code = compileLanes(host, width, {storage(k)}, Element::F32,
                                [&](llvm::IRBuilderBase &b, llvm::ArrayRef<llvm::Value *> x) {
-                                 return cpu::emitWiden(b, host, x[0], k.kind);
+                                 return backends::emitWiden(b, host, x[0], k.kind);
                                });
       ASSERT_EQ(code->error(), "");
       std::vector<uint16_t> wide(1u << k.bits);
@@ -180,11 +180,11 @@ void checkNarrow(const Kind &k, Element element, size_t randomCount) {
                      (rounding == FloatRounding::TowardZero ? " toward zero" : " nearest even"));
         auto narrow = compileLanes(host, width, {element}, storage(k),
                                    [&](llvm::IRBuilderBase &b, llvm::ArrayRef<llvm::Value *> x) {
-                                     return cpu::emitNarrow(b, host, x[0], k.kind, rounding);
+                                     return backends::emitNarrow(b, host, x[0], k.kind, rounding);
                                    });
         auto round = compileLanes(host, width, {element}, Element::F32,
                                   [&](llvm::IRBuilderBase &b, llvm::ArrayRef<llvm::Value *> x) {
-                                    return cpu::emitRound(b, host, x[0], k.kind, rounding);
+                                    return backends::emitRound(b, host, x[0], k.kind, rounding);
                                   });
         ASSERT_EQ(narrow->error() + round->error(), "");
         std::vector<uint16_t> words(in.size());
@@ -230,7 +230,7 @@ TEST_P(Narrow, i64_rounds_once) {
       SCOPED_TRACE(levelName(host));
       auto code = compileLanes(host, host.laneCount(64), {Element::I64}, Element::F32,
                                [&](llvm::IRBuilderBase &b, llvm::ArrayRef<llvm::Value *> x) {
-                                 return cpu::emitIntToNarrow(b, host, x[0], k.kind, isSigned);
+                                 return backends::emitIntToNarrow(b, host, x[0], k.kind, isSigned);
                                });
       ASSERT_EQ(code->error(), "");
       std::vector<float> out(in.size());
@@ -281,10 +281,11 @@ void checkFloatToInt(Element from, Element to) {
     for (unsigned width : {1u, 16u}) {
       SCOPED_TRACE(levelName(host) + " width " + std::to_string(width) + " to " +
                    std::to_string(8 * sizeof(Int)) + (isSigned ? " signed" : " unsigned"));
-      auto code = compileLanes(
-          host, width, {from}, to, [&](llvm::IRBuilderBase &b, llvm::ArrayRef<llvm::Value *> x) {
-            return cpu::emitFloatToInt(b, host, x[0], elementType(b.getContext(), to), isSigned);
-          });
+      auto code = compileLanes(host, width, {from}, to,
+                               [&](llvm::IRBuilderBase &b, llvm::ArrayRef<llvm::Value *> x) {
+                                 return backends::emitFloatToInt(
+                                     b, host, x[0], elementType(b.getContext(), to), isSigned);
+                               });
       ASSERT_EQ(code->error(), "");
       std::vector<Int> out(in.size());
       (*code)(in.data(), out.data(), int64_t(in.size()));
@@ -309,8 +310,8 @@ void checkIntToFloat(Element from) {
       auto compile = [&](Element to) {
         return compileLanes(
             host, width, {from}, to, [&](llvm::IRBuilderBase &b, llvm::ArrayRef<llvm::Value *> x) {
-              return cpu::emitIntToFloat(b, host, x[0], elementType(b.getContext(), to),
-                                         std::is_signed_v<Int>);
+              return backends::emitIntToFloat(b, host, x[0], elementType(b.getContext(), to),
+                                              std::is_signed_v<Int>);
             });
       };
       auto toFloat = compile(Element::F32), toDouble = compile(Element::F64);
@@ -366,11 +367,11 @@ TEST(FloatConversion, f64_to_f32_toward_zero) {
   while (in.size() < 65536)
     in.push_back(std::ldexp(unit(random), int(random() % 300) - 160));
   for (const cpu::HostFeatures &host : runnableLevels()) {
-    auto code =
-        compileLanes(host, host.laneCount(32), {Element::F64}, Element::F32,
-                     [&](llvm::IRBuilderBase &b, llvm::ArrayRef<llvm::Value *> x) {
-                       return cpu::emitTruncateDouble(b, host, x[0], FloatRounding::TowardZero);
-                     });
+    auto code = compileLanes(host, host.laneCount(32), {Element::F64}, Element::F32,
+                             [&](llvm::IRBuilderBase &b, llvm::ArrayRef<llvm::Value *> x) {
+                               return backends::emitTruncateDouble(b, host, x[0],
+                                                                   FloatRounding::TowardZero);
+                             });
     ASSERT_EQ(code->error(), "");
     std::vector<float> out(in.size());
     (*code)(in.data(), out.data(), int64_t(in.size()));

@@ -1,6 +1,6 @@
 // Mathematical functions against the C library in a wider type: error in units in the last place
 // over dense samples, special values by table, at every CPU level this machine runs.
-#include "backends/cpu/VectorMath.h"
+#include "backends/common/math/VectorMath.h"
 
 #include "HostCode.h"
 
@@ -11,7 +11,7 @@
 
 using namespace sectile;
 using namespace sectile::testing;
-using cpu::MathFunction;
+using backends::MathFunction;
 
 namespace {
 
@@ -192,7 +192,7 @@ void checkUlp(const Case &c, const cpu::HostFeatures &host, unsigned width, size
   std::vector<Element> inputs(c.arity, Traits<T>::element);
   auto code = compileLanes(host, width, inputs, Traits<T>::element,
                            [&](llvm::IRBuilderBase &b, llvm::ArrayRef<llvm::Value *> x) {
-                             return cpu::emitMath(b, host, c.function, x);
+                             return backends::emitMath(b, host, c.function, x);
                            });
   ASSERT_EQ(code->error(), "");
   std::mt19937_64 random(7);
@@ -252,7 +252,7 @@ TEST(VectorMathPredicates, tell_nan_and_infinity) {
     for (MathFunction function : {MathFunction::IsNan, MathFunction::IsInf}) {
       auto code = compileLanes(host, 4, {Element::F32}, Element::I8,
                                [&](llvm::IRBuilderBase &b, llvm::ArrayRef<llvm::Value *> v) {
-                                 return cpu::emitMath(b, host, function, v);
+                                 return backends::emitMath(b, host, function, v);
                                });
       ASSERT_EQ(code->error(), "");
       int8_t out[8];
@@ -270,7 +270,7 @@ void checkFma(const cpu::HostFeatures &host, int exponents) {
   constexpr Element element = Traits<T>::element;
   auto code = compileLanes(host, host.laneCount(8 * sizeof(T)), {element, element, element},
                            element, [&](llvm::IRBuilderBase &b, llvm::ArrayRef<llvm::Value *> v) {
-                             return cpu::emitMath(b, host, MathFunction::Fma, v);
+                             return backends::emitMath(b, host, MathFunction::Fma, v);
                            });
   ASSERT_EQ(code->error(), "");
   constexpr size_t count = 1 << 17;

@@ -27,8 +27,14 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
       "backends/CompileOptions.h", "backends/Driver.h", "backends/KernelImage.h"}},
     {"optimizer/", {"lang/", "llvm"}},
     // Backend.cpp is the switch over all of them.
-    {"backends/", {"backends/cpu/CpuBackend.h", "optimizer/", "lang/", "llvm"}},
-    {"backends/cpu/", {"backends/", "optimizer/", "lang/", "llvm"}},
+    {"backends/",
+     {"backends/cpu/CpuBackend.h", "backends/nvidia/NvidiaBackend.h", "optimizer/", "lang/",
+      "llvm"}},
+    {"backends/common/", {"lang/", "llvm"}},
+    {"backends/cpu/", {"backends/", "backends/common/", "optimizer/", "lang/", "llvm"}},
+    {"backends/gpu/", {"backends/", "backends/common/", "optimizer/", "lang/", "llvm"}},
+    {"backends/nvidia/",
+     {"backends/", "backends/common/", "backends/gpu/", "optimizer/", "lang/", "llvm"}},
     // The runtime: no LLVM header, nothing of the compiler but its interface.
     {"jit/",
      {"lang/", "backends/CompileOptions.h", "backends/KernelImage.h", "backends/Driver.h",

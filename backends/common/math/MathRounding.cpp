@@ -1,11 +1,11 @@
 // Rounding to integral numbers, remainders, and the fused product.
-#include "backends/cpu/LaneFunctions.h"
-#include "backends/cpu/MathFamilies.h"
+#include "backends/common/math/LaneFunctions.h"
+#include "backends/common/math/MathFamilies.h"
 
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/Module.h"
 
-namespace sectile::cpu {
+namespace sectile::backends {
 
 using V = llvm::Value *;
 namespace Intrinsic = llvm::Intrinsic;
@@ -185,4 +185,4 @@ V emitFmod64(const Lanes &caller, V x, V y) {
   return caller.builder.CreateCall(function, {x, y});
 }
 
-} // namespace sectile::cpu
+} // namespace sectile::backends

@@ -3,7 +3,7 @@
 // Made by coefficients/derive.py, lowest degree first. `Error`: relative to the function's result.
 #pragma once
 
-namespace sectile::cpu::coefficients {
+namespace sectile::backends::coefficients {
 
 /// exp(r) = 1 + r + r^2 p(r), |r| <= ln(2)/2. Error 2^-27.9.
 inline constexpr double kExp32[] = {0x1.0000000000000p-1, 0x1.55548e0000000p-3,
@@ -97,4 +97,4 @@ inline constexpr double kCbrt[] = {0x1.412bdf03d53e6p-1, 0x1.cbfd6805554d1p-2,
                                    -0x1.572e966fb5e36p-4, 0x1.3a1cd818e4b97p-7,
                                    -0x1.c53ee4c974c7cp-12};
 
-} // namespace sectile::cpu::coefficients
+} // namespace sectile::backends::coefficients

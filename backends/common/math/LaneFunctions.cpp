@@ -1,9 +1,9 @@
-#include "backends/cpu/LaneFunctions.h"
+#include "backends/common/math/LaneFunctions.h"
 
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 
-namespace sectile::cpu {
+namespace sectile::backends {
 
 using V = llvm::Value *;
 
@@ -105,4 +105,4 @@ repairLanes(llvm::IRBuilderBase &b, V condition, llvm::ArrayRef<V> arguments,
   return joined;
 }
 
-} // namespace sectile::cpu
+} // namespace sectile::backends

@@ -1,15 +1,15 @@
-#include "backends/cpu/LaneArithmetic.h"
+#include "backends/common/math/LaneArithmetic.h"
 
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"
 
-namespace sectile::cpu {
+namespace sectile::backends {
 
 using llvm::Intrinsic::ID;
 using V = Lanes::V;
 
-Lanes::Lanes(llvm::IRBuilderBase &builder, const HostFeatures &host, llvm::Type *floatType)
+Lanes::Lanes(llvm::IRBuilderBase &builder, const ArithmeticFeatures &host, llvm::Type *floatType)
     : builder(builder), host(host), type(floatType),
       intType(floatType->getWithNewBitWidth(floatType->getScalarSizeInBits())),
       isDouble(floatType->getScalarType()->isDoubleTy()), guard(builder) {
@@ -189,4 +189,4 @@ Lanes::Pair Lanes::twoProduct(V a, V b) const {
   return {product, add(error, mul(left.low, right.low))};
 }
 
-} // namespace sectile::cpu
+} // namespace sectile::backends

@@ -1,10 +1,10 @@
-#include "backends/cpu/VectorMath.h"
+#include "backends/common/math/VectorMath.h"
 
-#include "backends/cpu/MathFamilies.h"
+#include "backends/common/math/MathFamilies.h"
 
 #include "llvm/Support/ErrorHandling.h"
 
-namespace sectile::cpu {
+namespace sectile::backends {
 
 using V = llvm::Value *;
 
@@ -114,7 +114,7 @@ static V emitAnyWidth(const Lanes &l, MathFunction function, llvm::ArrayRef<V> x
   }
 }
 
-V emitMath(llvm::IRBuilderBase &builder, const HostFeatures &host, MathFunction function,
+V emitMath(llvm::IRBuilderBase &builder, const ArithmeticFeatures &host, MathFunction function,
            llvm::ArrayRef<V> arguments) {
   Lanes lanes(builder, host, arguments[0]->getType());
   if (!isDoubleOnly(function))
@@ -148,4 +148,4 @@ llvm::Value *emitFloatExtremum(llvm::IRBuilderBase &builder, FloatExtremum kind,
                               chosen);
 }
 
-} // namespace sectile::cpu
+} // namespace sectile::backends

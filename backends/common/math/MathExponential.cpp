@@ -1,9 +1,9 @@
 // exp and its kin: Cody and Waite's reduction, a polynomial, and the exponent put in place.
 // Cody, Waite: Software Manual for the Elementary Functions, 1980.
-#include "backends/cpu/MathCoefficients.h"
-#include "backends/cpu/MathFamilies.h"
+#include "backends/common/math/MathCoefficients.h"
+#include "backends/common/math/MathFamilies.h"
 
-namespace sectile::cpu {
+namespace sectile::backends {
 
 using V = llvm::Value *;
 
@@ -83,4 +83,4 @@ V emitSinh(const Lanes &l, V x) {
   return l.copySign(l.select(isTiny, magnitude, result), x);
 }
 
-} // namespace sectile::cpu
+} // namespace sectile::backends

@@ -14,7 +14,7 @@
 // stop at the largest finite one. The fnuz kinds have no negative zero: -0 becomes 0.
 #pragma once
 
-#include "backends/cpu/HostFeatures.h"
+#include "backends/common/math/ArithmeticFeatures.h"
 
 #include "llvm/IR/IRBuilder.h"
 
@@ -24,7 +24,7 @@ namespace mlir {
 class Type;
 }
 
-namespace sectile::cpu {
+namespace sectile::backends {
 
 enum class NarrowFloat { F16, BF16, F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ };
 enum class FloatRounding { NearestEven, TowardZero };
@@ -35,29 +35,31 @@ std::optional<NarrowFloat> narrowFloatOf(mlir::Type type);
 unsigned narrowFloatBits(NarrowFloat kind);
 
 /// i8 or i16 bits -> f32, exactly.
-llvm::Value *emitWiden(llvm::IRBuilderBase &builder, const HostFeatures &host, llvm::Value *bits,
-                       NarrowFloat kind);
+llvm::Value *emitWiden(llvm::IRBuilderBase &builder, const ArithmeticFeatures &host,
+                       llvm::Value *bits, NarrowFloat kind);
 /// f32 or f64 -> i8 or i16 bits.
-llvm::Value *emitNarrow(llvm::IRBuilderBase &builder, const HostFeatures &host, llvm::Value *value,
-                        NarrowFloat kind, FloatRounding rounding = FloatRounding::NearestEven);
+llvm::Value *emitNarrow(llvm::IRBuilderBase &builder, const ArithmeticFeatures &host,
+                        llvm::Value *value, NarrowFloat kind,
+                        FloatRounding rounding = FloatRounding::NearestEven);
 /// f32 or f64 -> the f32 that emitWiden(emitNarrow(value)) gives, in fewer instructions where
 /// possible.
-llvm::Value *emitRound(llvm::IRBuilderBase &builder, const HostFeatures &host, llvm::Value *value,
-                       NarrowFloat kind, FloatRounding rounding = FloatRounding::NearestEven);
+llvm::Value *emitRound(llvm::IRBuilderBase &builder, const ArithmeticFeatures &host,
+                       llvm::Value *value, NarrowFloat kind,
+                       FloatRounding rounding = FloatRounding::NearestEven);
 
 /// f64 -> f32.
-llvm::Value *emitTruncateDouble(llvm::IRBuilderBase &builder, const HostFeatures &host,
+llvm::Value *emitTruncateDouble(llvm::IRBuilderBase &builder, const ArithmeticFeatures &host,
                                 llvm::Value *value, FloatRounding rounding);
 
 /// f32 or f64 -> integers of any width up to 64, toward zero. What does not fit saturates and NaN
 /// gives 0, in every lane and at every feature level.
-llvm::Value *emitFloatToInt(llvm::IRBuilderBase &builder, const HostFeatures &host,
+llvm::Value *emitFloatToInt(llvm::IRBuilderBase &builder, const ArithmeticFeatures &host,
                             llvm::Value *value, llvm::Type *integerType, bool isSigned);
 /// Integers -> f32 or f64.
-llvm::Value *emitIntToFloat(llvm::IRBuilderBase &builder, const HostFeatures &host,
+llvm::Value *emitIntToFloat(llvm::IRBuilderBase &builder, const ArithmeticFeatures &host,
                             llvm::Value *value, llvm::Type *floatType, bool isSigned);
 /// Integers -> the f32 that holds the value rounded to `kind`, once.
-llvm::Value *emitIntToNarrow(llvm::IRBuilderBase &builder, const HostFeatures &host,
+llvm::Value *emitIntToNarrow(llvm::IRBuilderBase &builder, const ArithmeticFeatures &host,
                              llvm::Value *value, NarrowFloat kind, bool isSigned);
 
-} // namespace sectile::cpu
+} // namespace sectile::backends

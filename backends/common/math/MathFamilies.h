@@ -4,9 +4,9 @@
 // f32 is widened for them.
 #pragma once
 
-#include "backends/cpu/LaneArithmetic.h"
+#include "backends/common/math/LaneArithmetic.h"
 
-namespace sectile::cpu {
+namespace sectile::backends {
 
 // MathExponential.cpp
 llvm::Value *emitExp(const Lanes &l, llvm::Value *x);
@@ -67,4 +67,4 @@ llvm::Value *emitRoundEven(const Lanes &l, llvm::Value *x);
 llvm::Value *emitFmod64(const Lanes &l, llvm::Value *x, llvm::Value *y);
 llvm::Value *emitFma(const Lanes &l, llvm::Value *x, llvm::Value *y, llvm::Value *z);
 
-} // namespace sectile::cpu
+} // namespace sectile::backends

@@ -1,13 +1,13 @@
-#include "backends/cpu/NumberConversion.h"
+#include "backends/common/math/NumberConversion.h"
 
-#include "backends/cpu/LaneArithmetic.h"
+#include "backends/common/math/LaneArithmetic.h"
 
 #include "llvm/Support/ErrorHandling.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 #include <cmath>
 
-namespace sectile::cpu {
+namespace sectile::backends {
 
 using V = llvm::Value *;
 
@@ -77,7 +77,7 @@ V roundLowBits(const Lanes &l, V bits, unsigned dropped, FloatRounding rounding)
 
 /// f64 -> f32 that keeps a trace of what it drops: an inexact result has an odd last bit, so that
 /// rounding it to fewer bits gives what rounding the f64 would. See addRoundToOdd.
-V truncateToOdd(llvm::IRBuilderBase &b, const HostFeatures &host, V x) {
+V truncateToOdd(llvm::IRBuilderBase &b, const ArithmeticFeatures &host, V x) {
   Lanes l(b, host, x->getType()->getWithNewType(b.getFloatTy()));
   Lanes wide(b, host, x->getType());
   V rounded = b.CreateFPTrunc(x, l.type);
@@ -162,7 +162,7 @@ unsigned narrowFloatBits(NarrowFloat kind) {
   return formatOf(kind).bits;
 }
 
-V emitWiden(llvm::IRBuilderBase &b, const HostFeatures &host, V bits, NarrowFloat kind) {
+V emitWiden(llvm::IRBuilderBase &b, const ArithmeticFeatures &host, V bits, NarrowFloat kind) {
   Lanes l(b, host, bits->getType()->getWithNewType(b.getFloatTy()));
   if (kind == NarrowFloat::F16 && host.f16c)
     return b.CreateFPExt(b.CreateBitCast(bits, halfLike(bits)), l.type);
@@ -193,7 +193,7 @@ V emitWiden(llvm::IRBuilderBase &b, const HostFeatures &host, V bits, NarrowFloa
   return l.floatOf(value);
 }
 
-V emitNarrow(llvm::IRBuilderBase &b, const HostFeatures &host, V value, NarrowFloat kind,
+V emitNarrow(llvm::IRBuilderBase &b, const ArithmeticFeatures &host, V value, NarrowFloat kind,
              FloatRounding rounding) {
   if (value->getType()->getScalarType()->isDoubleTy())
     value = truncateToOdd(b, host, value);
@@ -209,7 +209,7 @@ V emitNarrow(llvm::IRBuilderBase &b, const HostFeatures &host, V value, NarrowFl
   return b.CreateTrunc(withSign(l, format, pattern, x.sign), narrowType);
 }
 
-V emitRound(llvm::IRBuilderBase &b, const HostFeatures &host, V value, NarrowFloat kind,
+V emitRound(llvm::IRBuilderBase &b, const ArithmeticFeatures &host, V value, NarrowFloat kind,
             FloatRounding rounding) {
   if (value->getType()->getScalarType()->isDoubleTy())
     value = truncateToOdd(b, host, value);
@@ -241,7 +241,7 @@ V emitRound(llvm::IRBuilderBase &b, const HostFeatures &host, V value, NarrowFlo
   return format.hasNegativeZero ? result : l.add(result, l.number(0));
 }
 
-V emitTruncateDouble(llvm::IRBuilderBase &b, const HostFeatures &host, V value,
+V emitTruncateDouble(llvm::IRBuilderBase &b, const ArithmeticFeatures &host, V value,
                      FloatRounding rounding) {
   Lanes l(b, host, value->getType()->getWithNewType(b.getFloatTy()));
   Lanes wide(b, host, value->getType());
@@ -253,8 +253,8 @@ V emitTruncateDouble(llvm::IRBuilderBase &b, const HostFeatures &host, V value,
   return l.floatOf(l.select(isAbove, b.CreateSub(bits, l.integer(1)), bits));
 }
 
-V emitFloatToInt(llvm::IRBuilderBase &b, const HostFeatures &host, V value, llvm::Type *integerType,
-                 bool isSigned) {
+V emitFloatToInt(llvm::IRBuilderBase &b, const ArithmeticFeatures &host, V value,
+                 llvm::Type *integerType, bool isSigned) {
   Lanes l(b, host, value->getType());
   unsigned bits = integerType->getScalarSizeInBits();
   unsigned computedBits = bits <= 32 ? 32 : 64;
@@ -280,8 +280,8 @@ V emitFloatToInt(llvm::IRBuilderBase &b, const HostFeatures &host, V value, llvm
   return b.CreateTrunc(result, l.type->getWithNewType(integerType->getScalarType()));
 }
 
-V emitIntToFloat(llvm::IRBuilderBase &b, const HostFeatures &host, V value, llvm::Type *floatType,
-                 bool isSigned) {
+V emitIntToFloat(llvm::IRBuilderBase &b, const ArithmeticFeatures &host, V value,
+                 llvm::Type *floatType, bool isSigned) {
   llvm::Type *target = value->getType()->getWithNewType(floatType->getScalarType());
   unsigned bits = value->getType()->getScalarSizeInBits();
   if (bits < 32) {
@@ -292,7 +292,7 @@ V emitIntToFloat(llvm::IRBuilderBase &b, const HostFeatures &host, V value, llvm
   return isSigned ? b.CreateSIToFP(value, target) : b.CreateUIToFP(value, target);
 }
 
-V emitIntToNarrow(llvm::IRBuilderBase &b, const HostFeatures &host, V value, NarrowFloat kind,
+V emitIntToNarrow(llvm::IRBuilderBase &b, const ArithmeticFeatures &host, V value, NarrowFloat kind,
                   bool isSigned) {
   unsigned bits = value->getType()->getScalarSizeInBits();
   if (bits <= 16)
@@ -311,4 +311,4 @@ V emitIntToNarrow(llvm::IRBuilderBase &b, const HostFeatures &host, V value, Nar
   return emitRound(b, host, emitIntToFloat(b, host, value, b.getDoubleTy(), isSigned), kind);
 }
 
-} // namespace sectile::cpu
+} // namespace sectile::backends

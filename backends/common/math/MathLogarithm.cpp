@@ -1,9 +1,9 @@
 // Logarithms and the inverse hyperbolic functions. The f64 form is that of Ng and others in FDLIBM
 // (1993): log(1 + f) = 2 atanh(s) with s = f / (2 + f), arranged so that f itself is added last.
-#include "backends/cpu/MathCoefficients.h"
-#include "backends/cpu/MathFamilies.h"
+#include "backends/common/math/MathCoefficients.h"
+#include "backends/common/math/MathFamilies.h"
 
-namespace sectile::cpu {
+namespace sectile::backends {
 
 using V = llvm::Value *;
 
@@ -120,4 +120,4 @@ V emitAtanh64(const Lanes &l, V x) {
   return l.copySign(l.select(isTiny, magnitude, result), x);
 }
 
-} // namespace sectile::cpu
+} // namespace sectile::backends

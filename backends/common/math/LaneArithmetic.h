@@ -9,23 +9,23 @@
 // Invariant: while a Lanes lives, the builder's fast-math flags are off.
 #pragma once
 
-#include "backends/cpu/HostFeatures.h"
+#include "backends/common/math/ArithmeticFeatures.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/IR/IRBuilder.h"
 
 #include <cstdint>
 
-namespace sectile::cpu {
+namespace sectile::backends {
 
 class Lanes {
 public:
   using V = llvm::Value *;
 
-  Lanes(llvm::IRBuilderBase &builder, const HostFeatures &host, llvm::Type *floatType);
+  Lanes(llvm::IRBuilderBase &builder, const ArithmeticFeatures &host, llvm::Type *floatType);
 
   llvm::IRBuilderBase &builder;
-  const HostFeatures &host;
+  const ArithmeticFeatures &host;
   llvm::Type *const type;
   /// Integers of the same width and shape.
   llvm::Type *const intType;
@@ -104,4 +104,4 @@ private:
   llvm::IRBuilderBase::FastMathFlagGuard guard;
 };
 
-} // namespace sectile::cpu
+} // namespace sectile::backends

@@ -2,14 +2,14 @@
 // Waite); far from it, lane by lane, with as many bits of 1/pi as it takes (Payne and Hanek: Radian
 // Reduction for Trigonometric Functions, 1983). The second way needs branches, so each function is
 // an internal function of the module.
-#include "backends/cpu/LaneFunctions.h"
-#include "backends/cpu/MathCoefficients.h"
-#include "backends/cpu/MathFamilies.h"
+#include "backends/common/math/LaneFunctions.h"
+#include "backends/common/math/MathCoefficients.h"
+#include "backends/common/math/MathFamilies.h"
 
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/Module.h"
 
-namespace sectile::cpu {
+namespace sectile::backends {
 
 using V = llvm::Value *;
 
@@ -53,7 +53,7 @@ llvm::GlobalVariable *inversePiBits(llvm::Module &module) {
 
 /// double -> {double r, i64 quadrant}: the reduction of one number with |x| >= 1. r is NaN for
 /// infinity.
-llvm::Function *exactReduction(const HostFeatures &host, llvm::Function &caller) {
+llvm::Function *exactReduction(const ArithmeticFeatures &host, llvm::Function &caller) {
   llvm::Module &module = *caller.getParent();
   const char *name = "sectile.reduce_radians";
   if (llvm::Function *existing = module.getFunction(name))
@@ -212,4 +212,4 @@ V emitPeriodic(const Lanes &caller, Periodic kind, V x) {
   return caller.builder.CreateCall(function, {x});
 }
 
-} // namespace sectile::cpu
+} // namespace sectile::backends

@@ -1,8 +1,8 @@
 // erf and erfc.
-#include "backends/cpu/MathCoefficients.h"
-#include "backends/cpu/MathFamilies.h"
+#include "backends/common/math/MathCoefficients.h"
+#include "backends/common/math/MathFamilies.h"
 
-namespace sectile::cpu {
+namespace sectile::backends {
 
 using V = llvm::Value *;
 
@@ -49,4 +49,4 @@ V emitErf(const Lanes &l, V x) {
   return l.select(isSmall, erfOfSmall(l, x), l.copySign(large, x));
 }
 
-} // namespace sectile::cpu
+} // namespace sectile::backends

@@ -1,9 +1,9 @@
 // asin, acos, atan and atan2: reduced to short intervals by the half-angle and addition formulas,
 // then one odd polynomial.
-#include "backends/cpu/MathCoefficients.h"
-#include "backends/cpu/MathFamilies.h"
+#include "backends/common/math/MathCoefficients.h"
+#include "backends/common/math/MathFamilies.h"
 
-namespace sectile::cpu {
+namespace sectile::backends {
 
 using V = llvm::Value *;
 
@@ -101,4 +101,4 @@ V emitAtan2(const Lanes &l, V y, V x) {
   return l.select(b.CreateFCmpUNO(x, y), l.nan(), angle);
 }
 
-} // namespace sectile::cpu
+} // namespace sectile::backends

@@ -1,9 +1,9 @@
 // pow: exp2(y log2|x|) with the logarithm to about 70 bits, as the exponent multiplies its error by
 // up to 1024. Signs and special values follow C's annex F. And cbrt.
-#include "backends/cpu/MathCoefficients.h"
-#include "backends/cpu/MathFamilies.h"
+#include "backends/common/math/MathCoefficients.h"
+#include "backends/common/math/MathFamilies.h"
 
-namespace sectile::cpu {
+namespace sectile::backends {
 
 using V = llvm::Value *;
 
@@ -109,4 +109,4 @@ V emitCbrt64(const Lanes &l, V x) {
   return l.copySign(l.select(isOrdinary, result, magnitude), x);
 }
 
-} // namespace sectile::cpu
+} // namespace sectile::backends

@@ -11,12 +11,12 @@
 // type. Fast-math flags of the builder are ignored: the algorithms depend on every rounding.
 #pragma once
 
-#include "backends/cpu/HostFeatures.h"
+#include "backends/common/math/ArithmeticFeatures.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/IR/IRBuilder.h"
 
-namespace sectile::cpu {
+namespace sectile::backends {
 
 enum class MathFunction {
   // one argument
@@ -62,8 +62,8 @@ enum class MathFunction {
 };
 
 /// All `arguments` have one type; so has the result, except for IsNan and IsInf.
-llvm::Value *emitMath(llvm::IRBuilderBase &builder, const HostFeatures &host, MathFunction function,
-                      llvm::ArrayRef<llvm::Value *> arguments);
+llvm::Value *emitMath(llvm::IRBuilderBase &builder, const ArithmeticFeatures &host,
+                      MathFunction function, llvm::ArrayRef<llvm::Value *> arguments);
 
 /// Num: a NaN loses against a number. Maximum and Minimum: a NaN wins, and -0 < +0.
 enum class FloatExtremum { MaxNum, MinNum, Maximum, Minimum };
@@ -73,4 +73,4 @@ enum class FloatExtremum { MaxNum, MinNum, Maximum, Minimum };
 llvm::Value *emitFloatExtremum(llvm::IRBuilderBase &builder, FloatExtremum kind, llvm::Value *lhs,
                                llvm::Value *rhs);
 
-} // namespace sectile::cpu
+} // namespace sectile::backends

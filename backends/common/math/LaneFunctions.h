@@ -5,12 +5,12 @@
 // module.
 #pragma once
 
-#include "backends/cpu/LaneArithmetic.h"
+#include "backends/common/math/LaneArithmetic.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
-namespace sectile::cpu {
+namespace sectile::backends {
 
 /// "sectile.<stem>.v16f32".
 std::string laneFunctionName(llvm::StringRef stem, llvm::Type *type);
@@ -26,4 +26,4 @@ llvm::SmallVector<llvm::Value *> repairLanes(
     llvm::ArrayRef<llvm::Value *> results,
     llvm::function_ref<llvm::SmallVector<llvm::Value *>(llvm::ArrayRef<llvm::Value *>)> exact);
 
-} // namespace sectile::cpu
+} // namespace sectile::backends

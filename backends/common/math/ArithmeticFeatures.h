@@ -1,0 +1,27 @@
+//===-- ArithmeticFeatures.h - the arithmetic a processor has instructions for ----------------===//
+// What the emission of mathematical functions and number conversions asks of its target. Where an
+// instruction is lacking the same function is made of others; results differ in the last place at
+// most. CPUs derive from it (backends/cpu/HostFeatures.h); GPUs have `gpu()`.
+#pragma once
+
+namespace sectile::backends {
+
+struct ArithmeticFeatures {
+  bool sse41 = false; // rounding instructions
+  bool fma = false;
+  bool f16c = false;   // conversion between f16 and f32
+  bool avx512 = false; // F, BW, CD, DQ and VL
+  /// Of one native vector: 128, 256 or 512.
+  unsigned vectorBits = 128;
+
+  unsigned laneCount(unsigned elementBits) const { return vectorBits / elementBits; }
+
+  /// Scalar code of one thread: multiply-add, rounding and f16 are instructions.
+  static ArithmeticFeatures gpu() {
+    ArithmeticFeatures features;
+    features.sse41 = features.fma = features.f16c = true;
+    return features;
+  }
+};
+
+} // namespace sectile::backends
