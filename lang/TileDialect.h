@@ -5,6 +5,7 @@
 
 #include "lang/TileDialect.h.inc"
 #include "lang/TileEnums.h.inc"
+#include "lang/layout/SharedLayout.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -15,9 +16,12 @@
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#define GET_ATTRDEF_CLASSES
+#include "lang/TileAttributes.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "lang/TileTypes.h.inc"
 
@@ -45,9 +49,29 @@ inline mlir::Type tileOf(llvm::ArrayRef<int64_t> shape, mlir::Type element) {
   return shape.empty() ? element : mlir::RankedTensorType::get(shape, element);
 }
 
-/// The same shape with another element type.
+/// The same shape and layout with another element type.
 inline mlir::Type withElementType(mlir::Type type, mlir::Type element) {
-  return tileOf(shapeOf(type), element);
+  auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type);
+  return tensor ? mlir::Type(tensor.clone(element)) : element;
+}
+
+/// The layout of a laid-out tile; null for scalars and for tiles that have none yet.
+inline const layout::TileLayout *layoutOf(mlir::Type type) {
+  auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type);
+  auto attribute = tensor ? mlir::dyn_cast_or_null<LayoutAttr>(tensor.getEncoding()) : LayoutAttr();
+  return attribute ? &attribute.getLayout() : nullptr;
+}
+
+/// The tile with `layout`, whose shape it has.
+inline mlir::RankedTensorType withLayout(mlir::Type type, const layout::TileLayout &layout) {
+  auto tensor = mlir::cast<mlir::RankedTensorType>(type);
+  return tensor.cloneWithEncoding(LayoutAttr::get(type.getContext(), layout));
+}
+
+/// The type without its layout, if it has one.
+inline mlir::Type withoutLayout(mlir::Type type) {
+  auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type);
+  return tensor ? mlir::Type(tensor.dropEncoding()) : type;
 }
 
 /// What a pointer, or tile of pointers, points to, in the same shape.

@@ -5,6 +5,7 @@
 include "mlir/IR/OpBase.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
+include "mlir/IR/TensorEncoding.td"
 
 def Tile_Dialect : Dialect {
   let name = "tile";
@@ -23,6 +24,7 @@ def Tile_Dialect : Dialect {
     integer, or of the address in bytes), `tile.name = "x"`.
   }];
   let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
@@ -59,6 +61,29 @@ def Tile_NumberLike : AnyTypeOf<[Tile_Number, RankedTensorOf<[Tile_Number]>]>;
 def Tile_IntLike : AnyTypeOf<[AnySignlessInteger, RankedTensorOf<[AnySignlessInteger]>]>;
 def Tile_BoolLike : AnyTypeOf<[I1, RankedTensorOf<[I1]>]>;
 def Tile_PtrLike : AnyTypeOf<[Tile_Ptr, RankedTensorOf<[Tile_Ptr]>]>;
+
+//===-- layouts -------------------------------------------------------------------------------===//
+
+def Tile_LayoutAttr : AttrDef<Tile_Dialect, "Layout", [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+  let mnemonic = "layout";
+  let summary = "which register of which thread holds which element of a tile";
+  let description = [{
+    The encoding of a laid-out tile: `tensor<96x160xf32, #tile.layout<96x160, register = [(0, 1) (0, 2)],
+    lane = [...], warp = [...]>>`. See lang/layout/TileLayout.h for the meaning, LayoutText.h for the text.
+  }];
+  let parameters = (ins AttrParameter<"::sectile::layout::TileLayout", "", "const ::sectile::layout::TileLayout &">:$layout);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Tile_SharedLayoutAttr : AttrDef<Tile_Dialect, "SharedLayout"> {
+  let mnemonic = "shared_layout";
+  let summary = "where in shared memory an element of a buffer lies";
+  let description = [{
+    `#tile.shared_layout<64x64, offset = [(0, 1) ...], padding = 64 + 8>`. See lang/layout/SharedLayout.h.
+  }];
+  let parameters = (ins AttrParameter<"::sectile::layout::SharedLayout", "", "const ::sectile::layout::SharedLayout &">:$layout);
+  let hasCustomAssemblyFormat = 1;
+}
 
 //===-- enumerations: spelled in the IR as written here ---------------------------------------===//
 

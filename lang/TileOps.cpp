@@ -99,9 +99,9 @@ static LogicalResult checkPair(Operation *op, RankedTensorType half, RankedTenso
   SmallVector<int64_t> expected(half.getShape());
   expected.push_back(2);
   auto type = RankedTensorType::get(expected, half.getElementType());
-  if (pair != type)
-    return op->emitOpError() << "pairs of " << spell(half) << " are " << spell(type) << ", not "
-                             << spell(pair);
+  if (withoutLayout(pair) != type)
+    return op->emitOpError() << "pairs of " << spell(withoutLayout(half)) << " are " << spell(type)
+                             << ", not " << spell(pair);
   return success();
 }
 
@@ -125,7 +125,7 @@ LogicalResult CatOp::verify() {
     if (dim != getAxis() && lhs[dim] != rhs[dim])
       return emitOpError() << "operands differ in dimension " << dim;
   auto type = RankedTensorType::get(expected, getLhs().getType().getElementType());
-  if (getType() != type)
+  if (withoutLayout(getType()) != type)
     return emitOpError() << "result should be " << spell(type);
   return success();
 }
@@ -140,7 +140,7 @@ LogicalResult GatherOp::verify() {
   for (int64_t dim = 0; dim < src.getRank(); ++dim)
     if (dim != int64_t(getAxis()) && src.getDimSize(dim) != index.getDimSize(dim))
       return emitOpError() << "source and index differ in dimension " << dim;
-  if (getType() != RankedTensorType::get(index.getShape(), src.getElementType()))
+  if (withoutLayout(getType()) != RankedTensorType::get(index.getShape(), src.getElementType()))
     return emitOpError("result has the shape of the index and the element type of the source");
   return success();
 }
@@ -203,7 +203,7 @@ LogicalResult ReduceOp::verify() {
     return emitOpError("yields one result per source");
   for (auto [src, result] : llvm::zip(getSrcs(), getResults())) {
     Type type = tileOf(expected, elementTypeOf(src.getType()));
-    if (result.getType() != type)
+    if (withoutLayout(result.getType()) != type)
       return emitOpError() << "result should be " << spell(type);
   }
   return success();

@@ -30,6 +30,7 @@
 #include "lang/layout/BitSpan.h"
 
 #include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/StringRef.h"
 
 #include <initializer_list>
 #include <string>

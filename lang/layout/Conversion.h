@@ -1,0 +1,95 @@
+//===-- Conversion.h - how a tile goes from one layout to another
+//--------------------------------===//
+// planConversion says which of three ways is enough, and gives every instruction of it as data:
+//
+//   Same           every thread has its new elements already: registers are renamed
+//   WithinWarp     every warp has them: lane shuffles, with selects before and after
+//   ThroughShared  stores, a barrier, loads, free of bank conflicts where 32 banks of 4 bytes allow
+//   it
+//
+//   ConversionPlan plan = planConversion(source, destination, /*elementBits=*/16);
+//
+// The two layouts may differ in block and padding: both are seen as repetitions of the larger
+// block. What only padding would read is register -1: any value will do.
+#pragma once
+
+#include "lang/layout/SharedLayout.h"
+
+namespace sectile::layout {
+
+enum class ConversionKind : uint8_t {
+  Same,
+  WithinWarp,
+  ThroughShared,
+  BetweenBlocks // elements would cross thread blocks, or warp or lane counts differ: no plan
+};
+
+/// value[s] = bit `bit` of the lane (warp, block) number ? value[s xor slotXor] : value[s], for all
+/// slots at once.
+struct ConditionalSwap {
+  Dim dim;
+  unsigned bit;
+  int64_t slotXor;
+  bool operator==(const ConditionalSwap &) const = default;
+};
+
+/// moved[to[i]] = the value[from[i]] of the lane `sourceLane` says, for all i: small elements can
+/// be packed into one 32-bit shuffle.
+struct ShuffleStep {
+  int64_t laneXor = 0;
+  llvm::SmallVector<int, 8> from, to;
+};
+
+/// slots <- source registers; `before`; `steps`; `after`; destination registers <- slots.
+struct ShufflePlan {
+  llvm::SmallVector<int, 16> sourceRegisters; // of each slot; -1: undefined
+  llvm::SmallVector<ConditionalSwap, 4> before, after;
+  /// The lane that lane l of warp w reads in a step: the xor of laneXor and the bases of the bits
+  /// of l, w, block.
+  llvm::SmallVector<int64_t, 6> laneBases, warpBases, blockBases;
+  llvm::SmallVector<ShuffleStep, 8> steps;
+  llvm::SmallVector<int, 16> destinationSlots; // of each destination register; -1: undefined
+
+  /// True when `step` moves nothing between lanes.
+  bool staysInLane(const ShuffleStep &step) const;
+  /// True when every lane reads lane xor laneXor (a butterfly shuffle).
+  bool isButterfly() const;
+  int64_t sourceLane(const ShuffleStep &step, int64_t lane, int64_t warp, int64_t block = 0) const;
+  /// Shuffle instructions of 32 bits, and selects.
+  int64_t shuffleCount(unsigned elementBits) const;
+  int64_t selectCount() const;
+};
+
+/// Rounds share the same bytes: store, barrier, load, barrier, store ...
+struct SharedRound {
+  llvm::SmallVector<int, 8> stores, loads; // groups of `write` and `read`
+};
+
+struct SharedPlan {
+  SharedAccess write, read; // only threads without copies need to write
+  llvm::SmallVector<SharedRound, 4> rounds;
+  int64_t bytes = 0;
+};
+
+struct ConversionPlan {
+  ConversionKind kind = ConversionKind::BetweenBlocks;
+  llvm::SmallVector<int, 16> registerMap; // Same: source register of each destination register
+  ShufflePlan shuffles;                   // WithinWarp
+  SharedPlan shared;                      // ThroughShared
+};
+
+struct ConversionSettings {
+  /// Larger conversions go in rounds, as far as the layouts allow.
+  int64_t maxSharedBytes = 32 * 1024;
+  /// Set to plan through shared memory, or by shuffles at any price, as tests and measurements do.
+  enum class Way : uint8_t { Cheapest, Shuffles, Shared } way = Way::Cheapest;
+};
+
+ConversionPlan planConversion(const TileLayout &source, const TileLayout &destination,
+                              unsigned elementBits, const ConversionSettings &settings = {});
+
+/// Only which case holds: what a pass that removes conversions asks often.
+ConversionKind classifyConversion(const TileLayout &source, const TileLayout &destination,
+                                  unsigned elementBits);
+
+} // namespace sectile::layout

@@ -1,0 +1,186 @@
+// A conversion through shared memory: the layout of the scratch buffer, and what each round moves.
+//
+// All vectors here are sets of coordinate bits of the common block. The buffer's offset bits are,
+// from the lowest:
+//
+//   V  elements that one access takes: register bits of both layouts
+//   W  which access of a word of 4 bytes, if accesses are narrower
+//   K  which bank (in units of one access, or of a word)
+//   H  which row of banks: elements that differ by a vector of H lie in the same bank
+//   G  which round (not part of the offset)
+//
+// Lanes that act at once conflict when two of them differ by a vector of H. A is the span of the
+// source's lanes, B that of the destination's, so H has to meet neither: it is made of vectors
+// outside A + B and of sums a + b of a vector only in A with one only in B. There are enough,
+// because A and B are no larger than a row of banks.
+#include "lang/layout/ConversionView.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cassert>
+
+namespace sectile::layout {
+
+namespace {
+
+/// The register bits that the tile itself has: those that only the view adds do not always exist.
+llvm::ArrayRef<Word> ownRegisters(const ConversionView &view) {
+  return view.block.columns(Dim::Register).take_front(view.tile->block().inBits(Dim::Register));
+}
+
+/// Register bits that both layouts have and nothing else touches, in the source's order.
+Words commonVector(const ConversionViews &views, unsigned elementBytes) {
+  const LinearLayout &source = views.source.block, &destination = views.destination.block;
+  Words vector;
+  auto isFree = [&](Word candidate) {
+    BitSpan others;
+    for (const LinearLayout *layout : {&source, &destination})
+      for (Word column : layout->columns())
+        if (column != candidate && !llvm::is_contained(vector, column))
+          others.insert(column);
+    for (Word taken : vector)
+      others.insert(taken);
+    return !others.contains(candidate);
+  };
+  for (Word column : ownRegisters(views.source)) {
+    if (elementBytes << (vector.size() + 1) > 16)
+      break;
+    if (column && llvm::is_contained(ownRegisters(views.destination), column) &&
+        !llvm::is_contained(vector, column) && llvm::count(source.columns(), column) == 1 &&
+        llvm::count(destination.columns(), column) == 1 && isFree(column))
+      vector.push_back(column);
+  }
+  return vector;
+}
+
+Words independent(llvm::ArrayRef<Word> vectors) {
+  BitSpan span;
+  return extend(span, vectors);
+}
+
+/// Vectors of `space` beyond `part`.
+Words beyond(llvm::ArrayRef<Word> space, llvm::ArrayRef<Word> part) {
+  BitSpan span(part);
+  return extend(span, space);
+}
+
+struct Scratch {
+  LinearLayout offsets; // axes -> Offset
+  LinearLayout rounds;  // axes -> Offset, meaning the round
+};
+
+Scratch designScratch(const ConversionViews &views, unsigned elementBytes, unsigned maxOffsetBits) {
+  const LinearLayout &source = views.source.block, &destination = views.destination.block;
+  unsigned total = source.totalOutBits();
+  Words vector = commonVector(views, elementBytes);
+  auto isVector = [&](Word column) { return llvm::is_contained(vector, column); };
+
+  // Threads of both sides, and the rest of the space.
+  Words threads, all;
+  for (const LinearLayout *layout : {&source, &destination}) {
+    for (Dim dim : {Dim::Lane, Dim::Warp, Dim::Block})
+      llvm::append_range(threads, layout->columns(dim));
+    llvm::copy_if(layout->columns(), std::back_inserter(all),
+                  [&](Word column) { return !isVector(column); });
+  }
+  Words rest = beyond(all, threads), rounds;
+  while (!rest.empty() && total - rounds.size() > maxOffsetBits)
+    rounds.push_back(rest.pop_back_val());
+  Words space = independent(threads);
+  llvm::append_range(space, rest);
+
+  // Lanes that act at once, and what shares a word with them: elements of one word never conflict.
+  unsigned accessBytes = elementBytes << vector.size();
+  unsigned lanesAtOnce = llvm::Log2_32(128 / std::max(accessBytes, 4u));
+  unsigned bankBits = llvm::Log2_32(128 / std::max(accessBytes, 4u));
+  unsigned wordBits = accessBytes < 4 ? llvm::Log2_32(4 / accessBytes) : 0;
+  Words writing = independent(source.columns(Dim::Lane).take_front(lanesAtOnce));
+  Words reading = independent(destination.columns(Dim::Lane).take_front(lanesAtOnce));
+  Words word = intersect(writing, reading);
+  for (llvm::ArrayRef<Word> more : {writing, reading, space})
+    llvm::append_range(word, beyond(more, word));
+  word.truncate(std::min<size_t>(word.size(), wordBits));
+  llvm::append_range(writing, beyond(word, writing));
+  llvm::append_range(reading, beyond(word, reading));
+
+  Words both = intersect(writing, reading);
+  Words onlyWriting = beyond(writing, both), onlyReading = beyond(reading, both);
+  Words lanes(writing);
+  llvm::append_range(lanes, reading);
+  Words rows = beyond(space, lanes);
+  for (auto [write, read] : llvm::zip(onlyWriting, onlyReading))
+    rows.push_back(write ^ read);
+  size_t banks = word.size() + bankBits;
+  rows.truncate(std::min(rows.size(), space.size() > banks ? space.size() - banks : 0));
+
+  // Banks in the order of the writing lanes: the simplest addresses.
+  Words candidates(lanes), wordAndRows(word);
+  llvm::append_range(candidates, space);
+  llvm::append_range(wordAndRows, rows);
+  Words basis(vector);
+  llvm::append_range(basis, word);
+  llvm::append_range(basis, beyond(candidates, wordAndRows));
+  llvm::append_range(basis, rows);
+  unsigned offsetBits = basis.size();
+  llvm::append_range(basis, rounds);
+  assert(basis.size() == total);
+
+  std::optional<Words> inverse = invertColumns(basis);
+  assert(inverse);
+  Words offsets, roundNumbers;
+  for (Word image : *inverse) {
+    offsets.push_back(image & ((Word(1) << offsetBits) - 1));
+    roundNumbers.push_back(image >> offsetBits);
+  }
+  DimList axes(source.outDims().begin(), source.outDims().end());
+  return {LinearLayout::fromColumns(axes, {{Dim::Offset, offsetBits}}, std::move(offsets)),
+          LinearLayout::fromColumns(axes, {{Dim::Offset, unsigned(rounds.size())}},
+                                    std::move(roundNumbers))};
+}
+
+} // namespace
+
+SharedPlan planShared(const ConversionViews &views, unsigned elementBits, int64_t maxBytes) {
+  const TileLayout &source = *views.source.tile, &destination = *views.destination.tile;
+  unsigned elementBytes = (elementBits + 7) / 8;
+  unsigned total = views.source.block.totalOutBits();
+  int64_t repetitions = views.source.repetitionCount();
+  bool allAtOnce = (repetitions << total) * elementBytes <= maxBytes;
+  unsigned maxBits =
+      allAtOnce ? total : llvm::Log2_64(std::max<int64_t>(1, maxBytes / elementBytes));
+  Scratch scratch = designScratch(views, elementBytes, maxBits);
+  SharedLayout buffer(scratch.offsets, source.shape());
+
+  SharedPlan plan;
+  plan.write = accessShared(source, buffer, elementBits);
+  plan.read = accessShared(destination, buffer, elementBits);
+  int64_t blockElements = buffer.blockElements();
+  int64_t roundsPerBlock = int64_t(1) << scratch.rounds.totalOutBits();
+  plan.rounds.resize(allAtOnce ? 1 : repetitions * roundsPerBlock);
+  plan.bytes = (allAtOnce ? repetitions : 1) * blockElements * elementBytes;
+  if (!allAtOnce)
+    for (auto [tile, access, isWrite] :
+         {std::tuple(&source, &plan.write, true), std::tuple(&destination, &plan.read, false)})
+      for (auto [number, group] : llvm::enumerate(access->groups)) {
+        // Threads do not influence the round: only the register's constant does.
+        Coordinates constant = tile->constantOf(group.registers.front());
+        for (auto [index, coordinate] : llvm::enumerate(constant))
+          coordinate %= buffer.blockExtent(index);
+        Word packed = 0;
+        for (auto [index, coordinate] : llvm::enumerate(constant))
+          packed |= scratch.rounds.packIn({{axis(index), coordinate}});
+        int64_t round =
+            group.addPart / blockElements * roundsPerBlock + int64_t(scratch.rounds.apply(packed));
+        group.addPart %= blockElements;
+        (isWrite ? plan.rounds[round].stores : plan.rounds[round].loads).push_back(number);
+      }
+  else {
+    llvm::append_range(plan.rounds[0].stores, llvm::seq<int>(0, plan.write.groups.size()));
+    llvm::append_range(plan.rounds[0].loads, llvm::seq<int>(0, plan.read.groups.size()));
+  }
+  return plan;
+}
+
+} // namespace sectile::layout

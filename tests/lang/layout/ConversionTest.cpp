@@ -1,0 +1,322 @@
+// Conversions, run on arrays of (register, lane, warp) values: after the plan every thread has its
+// new elements.
+#include "lang/layout/Conversion.h"
+
+#include "RandomLayouts.h"
+#include "lang/layout/LayoutText.h"
+#include "lang/layout/MmaLayouts.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <gtest/gtest.h>
+
+using namespace sectile::layout;
+
+namespace {
+
+constexpr int64_t kUndefined = -1;
+
+/// Values of all threads of a block: values[warp][lane][register].
+using Threads = std::vector<std::vector<std::vector<int64_t>>>;
+
+Threads threadsOf(const TileLayout &tile, size_t registers) {
+  return Threads(tile.warpCount(),
+                 std::vector(tile.lanesPerWarp(), std::vector<int64_t>(registers, kUndefined)));
+}
+
+int64_t numberOf(const TileLayout &tile, const Coordinates &element) {
+  int64_t number = 0;
+  for (int index = 0; index < tile.rank(); ++index)
+    number = number * tile.shape()[index] + element[index];
+  return number;
+}
+
+/// Every element's value is its number; padding is undefined.
+Threads fill(const TileLayout &tile) {
+  Threads threads = threadsOf(tile, tile.registersPerThread());
+  for (int64_t warp = 0; warp < tile.warpCount(); ++warp)
+    for (int64_t lane = 0; lane < tile.lanesPerWarp(); ++lane)
+      for (int number = 0; number < tile.registersPerThread(); ++number)
+        if (Coordinates element = tile.elementOf(number, lane, warp); tile.isInside(element))
+          threads[warp][lane][number] = numberOf(tile, element);
+  return threads;
+}
+
+Threads runRenaming(const ConversionPlan &plan, const TileLayout &destination,
+                    const Threads &from) {
+  Threads to = threadsOf(destination, destination.registersPerThread());
+  for (size_t warp = 0; warp < to.size(); ++warp)
+    for (size_t lane = 0; lane < to[warp].size(); ++lane)
+      for (auto [number, source] : llvm::enumerate(plan.registerMap))
+        if (source >= 0)
+          to[warp][lane][number] = from[warp][lane][source];
+  return to;
+}
+
+void runSwaps(llvm::ArrayRef<ConditionalSwap> swaps, int64_t lane, int64_t warp,
+              std::vector<int64_t> &values) {
+  for (const ConditionalSwap &swap : swaps) {
+    int64_t index = swap.dim == Dim::Lane ? lane : warp;
+    if (!(index >> swap.bit & 1))
+      continue;
+    std::vector<int64_t> old = values;
+    for (size_t slot = 0; slot < values.size(); ++slot)
+      values[slot] = old[slot ^ swap.slotXor];
+  }
+}
+
+Threads runShuffles(const ShufflePlan &plan, const TileLayout &destination, const Threads &from) {
+  Threads to = threadsOf(destination, destination.registersPerThread());
+  int slots = 0;
+  for (const ShuffleStep &step : plan.steps)
+    for (int slot : step.to)
+      slots = std::max(slots, slot + 1);
+  for (size_t warp = 0; warp < to.size(); ++warp) {
+    std::vector<std::vector<int64_t>> given;
+    for (size_t lane = 0; lane < to[warp].size(); ++lane) {
+      std::vector<int64_t> values;
+      for (int number : plan.sourceRegisters)
+        values.push_back(number < 0 ? kUndefined : from[warp][lane][number]);
+      runSwaps(plan.before, lane, warp, values);
+      given.push_back(values);
+    }
+    for (size_t lane = 0; lane < to[warp].size(); ++lane) {
+      std::vector<int64_t> values(slots, kUndefined);
+      for (const ShuffleStep &step : plan.steps)
+        for (auto [source, target] : llvm::zip_equal(step.from, step.to))
+          values[target] = given[plan.sourceLane(step, lane, warp)][source];
+      runSwaps(plan.after, lane, warp, values);
+      for (auto [number, slot] : llvm::enumerate(plan.destinationSlots))
+        if (slot >= 0)
+          to[warp][lane][number] = values[slot];
+    }
+  }
+  return to;
+}
+
+Threads runShared(const SharedPlan &plan, const TileLayout &source, const TileLayout &destination,
+                  unsigned elementBits, const Threads &from) {
+  Threads to = threadsOf(destination, destination.registersPerThread());
+  int64_t elementBytes = elementBits / 8;
+  std::vector<int64_t> memory(plan.bytes / elementBytes, kUndefined);
+  auto visit = [&](const SharedAccess &access, llvm::ArrayRef<int> groups, auto move) {
+    for (size_t warp = 0; warp < to.size(); ++warp)
+      for (size_t lane = 0; lane < to[warp].size(); ++lane)
+        for (int group : groups) {
+          int64_t offset = access.offsetOf(group, lane, warp);
+          EXPECT_EQ(offset % access.width, 0);
+          for (auto [place, number] : llvm::enumerate(access.groups[group].registers)) {
+            ASSERT_GE(offset, 0);
+            ASSERT_LT(offset + int64_t(place), int64_t(memory.size()));
+            move(warp, lane, number, memory[offset + place]);
+          }
+        }
+  };
+  for (const SharedRound &round : plan.rounds) {
+    std::fill(memory.begin(), memory.end(), kUndefined);
+    visit(plan.write, round.stores, [&](int64_t warp, int64_t lane, int number, int64_t &cell) {
+      if (Word(lane) & source.copyMask(Dim::Lane) || Word(warp) & source.copyMask(Dim::Warp))
+        return;
+      // No two elements may share a place.
+      int64_t value = from[warp][lane][number];
+      EXPECT_TRUE(cell == kUndefined || value == kUndefined || cell == value);
+      if (value != kUndefined)
+        cell = value;
+    });
+    visit(plan.read, round.loads, [&](int64_t warp, int64_t lane, int number, int64_t &cell) {
+      to[warp][lane][number] = cell;
+    });
+  }
+  return to;
+}
+
+/// Runs the plan; every element of the tile must arrive.
+void check(const TileLayout &source, const TileLayout &destination, unsigned elementBits,
+           const ConversionPlan &plan) {
+  Threads from = fill(source), expected = fill(destination), to;
+  switch (plan.kind) {
+  case ConversionKind::Same:
+    to = runRenaming(plan, destination, from);
+    break;
+  case ConversionKind::WithinWarp:
+    to = runShuffles(plan.shuffles, destination, from);
+    break;
+  case ConversionKind::ThroughShared:
+    to = runShared(plan.shared, source, destination, elementBits, from);
+    break;
+  case ConversionKind::BetweenBlocks:
+    FAIL() << "no plan";
+  }
+  int64_t wrong = 0;
+  for (size_t warp = 0; warp < to.size(); ++warp)
+    for (size_t lane = 0; lane < to[warp].size(); ++lane)
+      for (size_t number = 0; number < to[warp][lane].size(); ++number)
+        if (int64_t value = expected[warp][lane][number]; value != kUndefined)
+          wrong += to[warp][lane][number] != value;
+  EXPECT_EQ(wrong, 0) << print(source) << "\nto " << print(destination);
+}
+
+const Extents kShapes[] = {{96},      {100},    {176},    {781},     {512},       {96, 160},
+                           {100, 96}, {3, 176}, {16, 88}, {128, 64}, {5, 6, 100}, {4, 96}};
+
+using Way = ConversionSettings::Way;
+
+class Conversions : public testing::Test {
+protected:
+  RandomLayouts random{99};
+  int counts[4] = {};
+  ConversionPlan plan(const TileLayout &source, const TileLayout &destination, unsigned bits,
+                      Way way = Way::Cheapest, int64_t maxBytes = 32 * 1024) {
+    ConversionPlan plan = planConversion(source, destination, bits, {maxBytes, way});
+    ++counts[int(plan.kind)];
+    check(source, destination, bits, plan);
+    return plan;
+  }
+};
+
+TEST_F(Conversions, between_any_blocked_layouts) {
+  for (const Extents &shape : kShapes)
+    for (int64_t lanes : {32, 64})
+      for (int trial = 0; trial < 8; ++trial) {
+        int64_t warps = random.oneOf<int64_t>({1, 2, 4});
+        TileLayout source = random.blockedTile(shape, lanes, warps);
+        TileLayout destination = random.blockedTile(shape, lanes, warps);
+        unsigned bits = random.oneOf<unsigned>({8, 16, 32, 64});
+        ConversionPlan cheapest = plan(source, destination, bits);
+        EXPECT_EQ(classifyConversion(source, destination, bits), cheapest.kind);
+        plan(source, destination, bits, Way::Shared);
+        plan(source, destination, bits, Way::Shared, 1024);
+      }
+  EXPECT_GT(counts[int(ConversionKind::WithinWarp)], 0);
+  EXPECT_GT(counts[int(ConversionKind::ThroughShared)], 0);
+}
+
+TEST_F(Conversions, shuffles_reach_whatever_a_warp_holds) {
+  for (const Extents &shape : kShapes)
+    for (int64_t lanes : {32, 64})
+      for (int trial = 0; trial < 10; ++trial) {
+        int64_t warps = random.oneOf<int64_t>({1, 2});
+        TileLayout source = random.shuffledTile(shape, lanes, warps);
+        // The same warps: lanes and registers exchanged again.
+        TileLayout destination = source;
+        LinearLayout block = source.block();
+        DimList inside = {{Dim::Register, block.inBits(Dim::Register)},
+                          {Dim::Lane, block.inBits(Dim::Lane)}};
+        LinearLayout mix = random.bijection(inside, inside);
+        if (int64_t count = block.inSize(Dim::Warp); count > 1)
+          mix = mix * LinearLayout::identity1D(count, Dim::Warp, Dim::Warp);
+        destination = TileLayout(mix.compose(block), shape);
+        plan(source, destination, 32, Way::Shuffles);
+      }
+  EXPECT_GT(counts[int(ConversionKind::WithinWarp)], 200);
+  EXPECT_EQ(counts[int(ConversionKind::ThroughShared)], 0);
+}
+
+TEST_F(Conversions, copies_are_used_where_they_are) {
+  // From a slice, which every lane of a row holds, to one element per lane: no lane reads another.
+  TileLayout matrix = blocked({32, 32}, {1, 1}, {1, 32}, {1, 1}, {1, 0});
+  TileLayout rows = sliceOf(matrix, 1); // all 32 in every lane
+  TileLayout spread = blocked({32}, {1}, {32}, {1}, {0});
+  ConversionPlan selects = plan(rows, spread, 32, Way::Shuffles);
+  ASSERT_EQ(selects.kind, ConversionKind::WithinWarp);
+  EXPECT_EQ(selects.shuffles.shuffleCount(32), 0);
+  // And back: one shuffle for each register.
+  ConversionPlan gather = plan(spread, rows, 32, Way::Shuffles);
+  ASSERT_EQ(gather.kind, ConversionKind::WithinWarp);
+  EXPECT_EQ(gather.shuffles.shuffleCount(32), 32);
+  EXPECT_EQ(gather.shuffles.selectCount(), 0);
+  // Random slices.
+  for (int trial = 0; trial < 40; ++trial) {
+    Extents shape = {96, random.oneOf<int64_t>({1, 8, 100})};
+    int64_t lanes = random.oneOf<int64_t>({32, 64});
+    TileLayout source = sliceOf(random.blockedTile(shape, lanes, 4), 1);
+    TileLayout destination = sliceOf(random.blockedTile(shape, lanes, 4), 1);
+    plan(source, destination, 32);
+    plan(source, destination, 32, Way::Shared);
+  }
+}
+
+TEST_F(Conversions, equal_and_renumbered_layouts_are_the_same) {
+  TileLayout tile = blocked({96, 96}, {1, 4}, {4, 8}, {4, 1}, {1, 0});
+  EXPECT_EQ(plan(tile, tile, 16).kind, ConversionKind::Same);
+  // Both axes repeat three times: the transpose numbers the repetitions otherwise.
+  TileLayout order = blocked({96, 96}, {2, 4}, {4, 8}, {4, 1}, {1, 0});
+  TileLayout other = blocked({96, 96}, {2, 4}, {4, 8}, {4, 1}, {0, 1});
+  EXPECT_NE(plan(order, other, 16).kind, ConversionKind::BetweenBlocks);
+  // 6 x 16 is held as 3 x 32 by another block.
+  TileLayout narrow = blocked({96}, {1}, {32}, {1}, {0}), wide = narrow;
+  EXPECT_EQ(plan(narrow, wide, 32).kind, ConversionKind::Same);
+}
+
+TEST_F(Conversions, accumulator_becomes_operand_without_leaving_the_thread) {
+  // The chain of attention: P = softmax(QK) is the accumulator of one dot and operand A of the
+  // next.
+  TileLayout accumulator = mmaAccumulator({64, 96}, {4, 1}, 16);
+  TileLayout operand = mmaOperand(MmaOperand::A, {64, 96}, {4, 1}, 16);
+  EXPECT_EQ(plan(accumulator, operand, 16).kind, ConversionKind::Same);
+  // For 8-bit elements lanes exchange halves.
+  TileLayout narrow = mmaOperand(MmaOperand::A, {64, 96}, {4, 1}, 8);
+  EXPECT_EQ(plan(mmaAccumulator({64, 96}, {4, 1}, 8), narrow, 8, Way::Shuffles).kind,
+            ConversionKind::WithinWarp);
+}
+
+TEST_F(Conversions, scratch_has_no_bank_conflicts) {
+  const Extents shapes[] = {{128, 64}, {64, 128}, {96, 160}, {64, 176}, {256, 32}};
+  int64_t checked = 0;
+  for (const Extents &shape : shapes)
+    for (unsigned bits : {8, 16, 32, 64}) {
+      TileLayout layouts[] = {
+          blocked(shape, {1, 16 * 8 / bits}, {8, 4}, {4, 1}, {1, 0}),
+          blocked(shape, {16 * 8 / bits, 1}, {4, 8}, {1, 4}, {0, 1}),
+          mmaAccumulator(shape, {4, 1}, bits),
+          mmaOperand(MmaOperand::A, shape, {2, 2}, bits),
+          mmaOperand(MmaOperand::B, shape, {2, 2}, bits),
+      };
+      for (const TileLayout &source : layouts)
+        for (const TileLayout &destination : layouts) {
+          ConversionPlan made = plan(source, destination, bits, Way::Shared);
+          EXPECT_EQ(bankConflicts(made.shared.write, 32, bits), 0)
+              << print(source) << "\nto " << print(destination);
+          EXPECT_EQ(bankConflicts(made.shared.read, 32, bits), 0)
+              << print(source) << "\nto " << print(destination);
+          ++checked;
+        }
+    }
+  EXPECT_EQ(checked, 5 * 4 * 25);
+}
+
+TEST_F(Conversions, scratch_of_random_layouts_has_no_bank_conflicts) {
+  for (int trial = 0; trial < 200; ++trial) {
+    TileLayout source = random.shuffledTile({64, 32}, 32, 2);
+    TileLayout destination = random.shuffledTile({64, 32}, 32, 2);
+    unsigned bits = random.oneOf<unsigned>({8, 16, 32, 64});
+    ConversionPlan made = plan(source, destination, bits, Way::Shared);
+    EXPECT_EQ(bankConflicts(made.shared.write, 32, bits), 0);
+    EXPECT_EQ(bankConflicts(made.shared.read, 32, bits), 0);
+  }
+}
+
+TEST_F(Conversions, vectors_are_as_wide_as_both_sides_allow) {
+  TileLayout rows = blocked({64, 64}, {1, 8}, {4, 8}, {4, 1}, {1, 0});
+  TileLayout others = blocked({64, 64}, {2, 8}, {16, 2}, {1, 4}, {1, 0});
+  ConversionPlan made = plan(rows, others, 16, Way::Shared);
+  EXPECT_EQ(made.shared.write.width, 8);
+  EXPECT_EQ(made.shared.read.width, 8);
+  EXPECT_EQ(made.shared.bytes, 64 * 64 * 2);
+}
+
+TEST_F(Conversions, large_tiles_go_in_rounds) {
+  TileLayout source = mmaAccumulator({128, 256}, {4, 2}, 16);
+  TileLayout destination = blocked({128, 256}, {1, 4}, {1, 32}, {8, 1}, {1, 0});
+  ConversionPlan made = plan(source, destination, 32, Way::Shared, 32 * 1024);
+  EXPECT_LE(made.shared.bytes, 32 * 1024);
+  EXPECT_EQ(made.shared.rounds.size(), 4u);
+  EXPECT_EQ(bankConflicts(made.shared.write, 32, 32), 0);
+}
+
+TEST_F(Conversions, warp_counts_must_agree) {
+  TileLayout four = blocked({128}, {1}, {32}, {4}, {0}), two = blocked({128}, {1}, {32}, {2}, {0});
+  EXPECT_EQ(planConversion(four, two, 32).kind, ConversionKind::BetweenBlocks);
+}
+
+} // namespace
