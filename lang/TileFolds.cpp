@@ -149,6 +149,20 @@ struct ReshapeOfExpandDims : OpRewritePattern<ReshapeOp> {
   }
 };
 
+/// convert_layout (splat x)  ==>  splat x; likewise arange: every thread can make its own elements.
+struct ConvertedMaker : OpRewritePattern<ConvertLayoutOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ConvertLayoutOp op, PatternRewriter &rewriter) const override {
+    Operation *maker = op.getSrc().getDefiningOp();
+    if (!isa_and_nonnull<SplatOp, ArangeOp>(maker))
+      return failure();
+    Operation *copy = rewriter.clone(*maker);
+    rewriter.modifyOpInPlace(copy, [&] { copy->getResult(0).setType(op.getType()); });
+    rewriter.replaceOp(op, copy->getResults());
+    return success();
+  }
+};
+
 //===-- pointers and memory -------------------------------------------------------------------===//
 
 /// ptr_add (ptr_add p, c1), c2  ==>  ptr_add p, c1 + c2     for constants that do not overflow
@@ -331,6 +345,20 @@ LogicalResult SplitOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &results)
   return success();
 }
 
+OpFoldResult ConvertLayoutOp::fold(FoldAdaptor adaptor) {
+  if (getSrc().getType() == getType())
+    return getSrc();
+  if (auto elements = dyn_cast_or_null<DenseElementsAttr>(adaptor.getSrc()))
+    return elements.reshape(getType());
+  auto inner = getSrc().getDefiningOp<ConvertLayoutOp>();
+  if (!inner)
+    return {};
+  if (inner.getSrc().getType() == getType())
+    return inner.getSrc();
+  setOperand(inner.getSrc());
+  return getResult();
+}
+
 OpFoldResult PtrAddOp::fold(FoldAdaptor adaptor) {
   return matchPattern(adaptor.getOffset(), m_Zero()) ? OpFoldResult(getPtr()) : OpFoldResult();
 }
@@ -386,6 +414,10 @@ void JoinOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContex
 }
 void PtrAddOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
   patterns.add<MergeConstantOffsets>(context);
+}
+void ConvertLayoutOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                                  MLIRContext *context) {
+  patterns.add<ConvertedMaker>(context);
 }
 void LoadOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
   patterns.add<LoadWithKnownMask>(context);

@@ -145,6 +145,13 @@ LogicalResult GatherOp::verify() {
   return success();
 }
 
+LogicalResult ConvertLayoutOp::verify() {
+  for (Type type : {Type(getSrc().getType()), Type(getType())})
+    if (!layoutOf(type))
+      return emitOpError() << spell(type) << " has no layout";
+  return success();
+}
+
 //===-- pointers and memory -------------------------------------------------------------------===//
 
 LogicalResult LoadOp::verify() {

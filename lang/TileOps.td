@@ -1,4 +1,4 @@
-// Operations of the `tile` dialect. Groups: program, creation, shape, pointers, memory, atomics,
+// Operations of the `tile` dialect. Groups: program, creation, shape, layouts, pointers, memory, atomics,
 // reductions, matrix product, hints, debugging. Semantics and an example stand with each operation.
 #ifndef SECTILE_LANG_TILEOPS_TD
 #define SECTILE_LANG_TILEOPS_TD
@@ -172,6 +172,28 @@ def Tile_GatherOp : Tile_Op<"gather", [Pure]> {
   let assemblyFormat =
     "$src `[` $index `]` attr-dict `:` type($src) `,` type($index) `->` type($result)";
   let hasVerifier = 1;
+}
+
+//===-- layouts -------------------------------------------------------------------------------===//
+
+def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure, SameOperandsAndResultShape,
+                                                     SameOperandsAndResultElementType]> {
+  let summary = "the same tile, held by threads in another layout";
+  let description = [{
+    Moves elements between registers, lanes or warps, whichever the two layouts differ in. Both types are laid
+    out. Example, two elements per lane to one:
+    ```mlir
+    %b = tile.convert_layout %a
+        : tensor<4xf32, #tile.layout<4, register = [1], lane = [2]>>
+       -> tensor<4xf32, #tile.layout<4, register = [2], lane = [1]>>
+    ```
+  }];
+  let arguments = (ins Tile_Tile:$src);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$src attr-dict `:` type($src) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
 }
 
 //===-- pointers ------------------------------------------------------------------------------===//

@@ -666,6 +666,7 @@ SmallVector<IndexFacts, 1> applyRules(Operation *op, Lookup of) {
             return recountRule(type, operand(0), 1, elementBytes(type));
           })
           .Case([&](tile::HintOp hint) { return hintRule(hint, operand(0)); })
+          .Case([&](tile::ConvertLayoutOp) { return operand(0); })
           .Case([&](arith::AddIOp) {
             return typeRange(type).high == 1 ? generic() : add(type, operand(0), operand(1), 1);
           })

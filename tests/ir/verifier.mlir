@@ -34,3 +34,21 @@ func.func @other(%p: !tile.ptr<f32>, %m: i1, %o: f32) {
   %i = arith.constant 1 : i32
   return
 }
+
+// -----
+
+func.func @convert_without_layout(%x: tensor<8xf32>) {
+  // expected-error @below {{'tile.convert_layout' op tensor<8xf32> has no layout}}
+  %y = tile.convert_layout %x : tensor<8xf32> -> tensor<8xf32, #tile.layout<8, register = [4], lane = [1 2]>>
+  return
+}
+
+// -----
+
+func.func @layouts_differ(%x: tensor<4xf32, #tile.layout<4, register = [1], lane = [2]>>,
+                          %p: tensor<4x!tile.ptr<f32>, #tile.layout<4, register = [2], lane = [1]>>) {
+  // expected-error @below {{'tile.store' op failed to verify that value is what ptr points to}}
+  "tile.store"(%p, %x) : (tensor<4x!tile.ptr<f32>, #tile.layout<4, register = [2], lane = [1]>>,
+                          tensor<4xf32, #tile.layout<4, register = [1], lane = [2]>>) -> ()
+  return
+}
