@@ -4,6 +4,7 @@
 #include "jit/compiler/Reproducer.h"
 #include "lang/TileDialect.h"
 #include "optimizer/Pipeline.h"
+#include "optimizer/gpu/Pipeline.h"
 
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
@@ -22,6 +23,7 @@ constexpr llvm::StringLiteral kHelp = R"(usage: sectile COMMAND [options]
 
 commands of the compiler:
   opt [--PASS ...] [FILE]     read tile IR, run passes in the order given, print the result
+      --PASS=OPTION=VALUE,... sets options of a pass
       --help                  list the passes
       --verify-each           verify the IR after every pass
       --locations             print source locations
@@ -85,7 +87,8 @@ int write(llvm::StringRef path, llvm::StringRef text) {
 int listPasses() {
   llvm::outs() << "passes of `sectile opt`, run in the order given:\n";
   for (llvm::StringRef name : {"optimize", "canonicalize", "reorder-broadcast", "cse",
-                               "loop-invariant-code-motion", "hoist-uniform-offsets"}) {
+                               "loop-invariant-code-motion", "hoist-uniform-offsets",
+                               "assign-layouts"}) {
     const PassRegistryEntry *entry = PassPipelineInfo::lookup(name);
     if (!entry)
       entry = PassInfo::lookup(name);
@@ -100,6 +103,7 @@ int runPasses(llvm::ArrayRef<std::string> words) {
   if (!arguments.problem.empty())
     return fail("opt: " + arguments.problem);
   optimizer::registerPasses();
+  optimizer::registerGpuPasses();
 
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<tile::TileDialect>();
@@ -119,16 +123,20 @@ int runPasses(llvm::ArrayRef<std::string> words) {
       flags.enableDebugInfo();
       continue;
     }
-    const PassRegistryEntry *entry = PassPipelineInfo::lookup(name);
+    // --PASS=OPTION=VALUE,OPTION=VALUE
+    auto [passName, values] = name.split('=');
+    std::string passOptions = values.str();
+    std::replace(passOptions.begin(), passOptions.end(), ',', ' ');
+    const PassRegistryEntry *entry = PassPipelineInfo::lookup(passName);
     if (!entry)
-      entry = PassInfo::lookup(name);
+      entry = PassInfo::lookup(passName);
     auto report = [&](const llvm::Twine &message) {
       fail("opt: " + option + ": " + message);
       return failure();
     };
     if (!entry)
       return fail("opt: unknown option or pass " + option + "; --help lists the passes");
-    if (failed(entry->addToPipeline(passes, "", report)))
+    if (failed(entry->addToPipeline(passes, passOptions, report)))
       return 1;
   }
 

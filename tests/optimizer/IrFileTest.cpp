@@ -6,6 +6,7 @@
 //                                          // expected-error @below {{...}}
 #include "lang/TileDialect.h"
 #include "optimizer/Pipeline.h"
+#include "optimizer/gpu/Pipeline.h"
 
 #include "llvm/FileCheck/FileCheck.h"
 #include "llvm/Support/FileSystem.h"
@@ -57,11 +58,14 @@ std::string runPipeline(StringRef text, StringRef pipeline) {
   SmallVector<StringRef> words;
   pipeline.split(words, ' ', -1, /*KeepEmpty=*/false);
   for (StringRef word : words) {
-    const PassRegistryEntry *entry = PassPipelineInfo::lookup(word.ltrim('-'));
+    auto [name, values] = word.ltrim('-').split('=');
+    std::string options = values.str();
+    std::replace(options.begin(), options.end(), ',', ' ');
+    const PassRegistryEntry *entry = PassPipelineInfo::lookup(name);
     if (!entry)
-      entry = PassInfo::lookup(word.ltrim('-'));
+      entry = PassInfo::lookup(name);
     EXPECT_TRUE(entry) << "unknown pass " << word.str();
-    if (!entry || failed(entry->addToPipeline(passes, "", [](const Twine &) { return failure(); })))
+    if (!entry || failed(entry->addToPipeline(passes, options, [](const Twine &) { return failure(); })))
       return {};
   }
   EXPECT_TRUE(succeeded(passes.run(*module))) << diagnostics;
@@ -133,6 +137,7 @@ private:
 /// Registered before main(), one by one, so that each file can be run by its name.
 const bool registered = [] {
   sectile::optimizer::registerPasses();
+  sectile::optimizer::registerGpuPasses();
   std::error_code error;
   std::vector<std::string> paths;
   for (llvm::sys::fs::directory_iterator it(SECTILE_SOURCE_DIR "/tests/ir", error), end;

@@ -1,0 +1,32 @@
+//===-- AssignLayouts.h - every tile gets a layout --------------------------------------------===//
+// Layout-free tile IR -> tile IR in which every tensor type says which thread holds which element,
+// and `tile.convert_layout` stands where that must change. Chosen so that global memory is read and
+// written in wide, neighbouring accesses, matrix products take and give the fragments of the warps'
+// instructions, and little is moved between threads.
+//
+//   %x = tile.load %p : tensor<256x!tile.ptr<f32>>
+//     ==>
+//   %x = tile.load %p : tensor<256x!tile.ptr<f32>, #tile.layout<256, register = [1],
+//                                                    lane = [2 4 8 16 32], warp = [64 128]>>
+//
+// The layouts of an operation (VerifyLayouts.h) afterwards: all alike for elementwise operations,
+// memory accesses, scans and flips; a reduction's results are slices of its operands; shape changes
+// move nothing between threads, but for reshape, cat and gather, which may; the operands of a dot
+// are fragments that fit its accumulator where the accumulator is one, else anything.
+//
+// Runs after the target-neutral passes, once; the order of passes is in optimizer/gpu/Pipeline.h.
+#pragma once
+
+#include "optimizer/gpu/GpuShape.h"
+
+#include "mlir/Pass/Pass.h"
+
+namespace sectile::optimizer {
+
+mlir::LogicalResult assignLayouts(mlir::func::FuncOp function, const GpuShape &shape);
+
+/// --assign-layouts=warps=4,lanes=32,bytes=16,matrix=false: `matrix` has products of 8-, 16- and
+/// 32-bit floats and 8-bit integers done by matrix instructions, as tests want it.
+std::unique_ptr<mlir::Pass> createAssignLayouts();
+
+} // namespace sectile::optimizer

@@ -1,0 +1,82 @@
+#include "optimizer/gpu/DotLayouts.h"
+
+#include "lang/layout/Builders.h"
+#include "lang/layout/MmaLayouts.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace sectile::tile;
+
+namespace sectile::optimizer {
+
+namespace {
+
+using Counts = llvm::SmallVector<int64_t, 3>;
+
+/// Calls `use` with every way to write `count` as a product over the last two axes, batches first.
+template <class Use>
+void forEachSplit(llvm::ArrayRef<int64_t> extents, int64_t count, Use use) {
+  size_t rank = extents.size();
+  Counts counts(rank, 1);
+  for (size_t axis = 0; axis + 2 < rank; ++axis) {
+    counts[axis] = std::min<int64_t>(count, llvm::PowerOf2Ceil(uint64_t(extents[axis])));
+    count /= counts[axis];
+  }
+  for (int64_t rows = 1; rows <= count; rows *= 2) {
+    counts[rank - 2] = rows;
+    counts[rank - 1] = count / rows;
+    use(counts);
+  }
+}
+
+unsigned operandBits(DotOp dot) {
+  return dot.getLhs().getType().getElementTypeBitWidth();
+}
+
+} // namespace
+
+LayoutList matrixAccumulators(DotOp dot, const GpuShape &shape) {
+  LayoutList layouts;
+  auto extents = shapeOf(dot.getType());
+  forEachSplit(extents, shape.warpCount, [&](llvm::ArrayRef<int64_t> warps) {
+    layouts.push_back(layout::mmaAccumulator(extents, warps, operandBits(dot)));
+  });
+  return layouts;
+}
+
+LayoutList multiplyAddAccumulators(DotOp dot, const GpuShape &shape) {
+  LayoutList layouts;
+  auto extents = shapeOf(dot.getType());
+  size_t rank = extents.size();
+  int64_t count = 1;
+  for (int64_t extent : extents)
+    count *= extent;
+  llvm::SmallVector<int, 3> order;
+  for (int axis = rank; axis-- > 0;)
+    order.push_back(axis);
+  // A thread's rectangle: k rows and k columns are read for k * k products.
+  for (int64_t size : {4, 2, 1}) {
+    if (size > 1 && size * size * shape.threadCount() > count)
+      continue;
+    Counts perThread(rank, 1), lanes(rank, 1);
+    perThread[rank - 2] = perThread[rank - 1] = size;
+    lanes[rank - 1] = std::min<int64_t>(8, llvm::PowerOf2Ceil(uint64_t(extents[rank - 1])));
+    lanes[rank - 2] = shape.laneCount / lanes[rank - 1];
+    forEachSplit(extents, shape.warpCount, [&](llvm::ArrayRef<int64_t> warps) {
+      layouts.push_back(layout::blocked(extents, perThread, lanes, warps, order));
+    });
+  }
+  return layouts;
+}
+
+layout::TileLayout matrixOperand(DotOp dot, const layout::TileLayout &accumulator, bool isLhs) {
+  Counts warps;
+  for (int axis = 0; axis < accumulator.rank(); ++axis)
+    warps.push_back(
+        int64_t(1) << llvm::popcount(accumulator.contributionMask(layout::Dim::Warp, axis)));
+  auto operand = isLhs ? dot.getLhs().getType() : dot.getRhs().getType();
+  return layout::mmaOperand(isLhs ? layout::MmaOperand::A : layout::MmaOperand::B,
+                            operand.getShape(), warps, operandBits(dot));
+}
+
+} // namespace sectile::optimizer

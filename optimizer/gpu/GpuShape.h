@@ -1,0 +1,27 @@
+//===-- GpuShape.h - what layout assignment must know of a GPU --------------------------------===//
+// How many threads a kernel has and how they sit together, and which matrix products the warps have
+// instructions for. A value, filled by the back end from its target and the launch options.
+//
+//   GpuShape shape;
+//   shape.warpCount = 8;
+//   assignLayouts(function, shape);
+#pragma once
+
+#include "lang/TileDialect.h"
+
+#include <functional>
+
+namespace sectile::optimizer {
+
+struct GpuShape {
+  int64_t warpCount = 4;       // a power of two
+  int64_t laneCount = 32;      // a power of two
+  int64_t maxAccessBytes = 16; // of one thread's access to global memory
+  /// Whether the warps have an instruction for this product (lang/layout/MmaLayouts.h has its
+  /// fragments). Null: for none.
+  std::function<bool(tile::DotOp)> hasMatrixProduct;
+
+  int64_t threadCount() const { return warpCount * laneCount; }
+};
+
+} // namespace sectile::optimizer

@@ -1,0 +1,151 @@
+#include "optimizer/gpu/LayoutCost.h"
+
+#include "lang/layout/Conversion.h"
+
+#include "llvm/Support/MathExtras.h"
+
+namespace sectile::optimizer {
+
+using layout::Dim;
+using layout::TileLayout;
+
+namespace {
+
+constexpr double kPerRegister = 0.25, kPerShuffle = 2, kPerSector = 1.5, kSectorsPerCycle = 4,
+                 kRoundTrip = 100, kSharedBytesPerCycle = 128;
+constexpr int64_t kSectorBytes = 32;
+
+/// Registers of all warps together.
+double warpRegisters(const TileLayout &layout) {
+  return double(layout.registersPerThread()) * layout.warpCount();
+}
+
+//===-- memory --------------------------------------------------------------------------------===//
+
+double accessCost(const MemoryAccess &access, const TileLayout &layout) {
+  int axis = 0;
+  int64_t width = 1;
+  for (int candidate = layout.rank(); candidate-- > 0;) {
+    int64_t held = access.axes[candidate].width;
+    if (held > 1)
+      held = std::min(held, layout.contiguousRegisters(candidate));
+    bool isWider = held > width || (candidate == layout.rank() - 1);
+    if (held == width && access.axes[candidate].neighbours > access.axes[axis].neighbours)
+      isWider = true;
+    if (isWider) {
+      axis = candidate;
+      width = held;
+    }
+  }
+
+  // Lanes that go on where the others end make one stretch of memory; other lanes start their own.
+  int64_t stretch = width, stretches = 1;
+  for (unsigned bit = 0; bit < layout.block().inBits(Dim::Lane); ++bit) {
+    layout::Coordinates basis = layout.laneBasis(bit);
+    bool moves = false, movesOnlyAlong = true;
+    for (auto [index, step] : llvm::enumerate(basis)) {
+      moves |= step != 0 && !access.axes[index].isConstant;
+      movesOnlyAlong &= step == 0 || int(index) == axis;
+    }
+    if (!moves)
+      continue;
+    if (movesOnlyAlong && basis[axis] == stretch && 2 * stretch <= access.axes[axis].neighbours)
+      stretch *= 2;
+    else
+      stretches *= 2;
+  }
+
+  double instructions = warpRegisters(layout) / width;
+  double sectors = double(stretches) *
+                   llvm::divideCeil(uint64_t(stretch * access.bytes), uint64_t(kSectorBytes));
+  double copies = int64_t(1) << llvm::popcount(layout.copyMask(Dim::Warp));
+  double issue = instructions * (1 + std::max(1.0, sectors / kSectorsPerCycle));
+  // What is left of a loaded sector mostly waits in the cache for the thread's next access.
+  double touched = instructions * sectors / copies;
+  double needed = std::min(touched, warpRegisters(layout) * layout.lanesPerWarp() *
+                                        double(access.bytes) / double(kSectorBytes) / copies);
+  double excess = (touched - needed) * (access.isWrite ? 1 : 0.5);
+  return access.trips * (issue + kPerSector * (needed + excess));
+}
+
+//===-- combinations --------------------------------------------------------------------------===//
+
+double combinationCost(const Combination &combination, const TileLayout &layout) {
+  int axis = combination.axis;
+  auto steps = [&](Dim dim) { return llvm::popcount(layout.contributionMask(dim, axis)); };
+  double words = std::max(1.0, combination.bits / 32.0);
+  double registers = warpRegisters(layout), perShuffle = words * kPerShuffle;
+  double cost = registers * words * kPerRegister;
+  // What is left when a thread has combined its own. A scan may only combine neighbours.
+  double rest;
+  if (combination.isScan) {
+    rest = registers / layout.contiguousRegisters(axis);
+  } else {
+    rest = registers / (int64_t(1) << steps(Dim::Register));
+    rest /= layout.repetitions()[axis];
+  }
+  cost += rest * perShuffle * steps(Dim::Lane);
+  if (steps(Dim::Warp) > 0)
+    cost += kRoundTrip + rest * words * (2 + steps(Dim::Warp));
+  return cost * combination.trips;
+}
+
+//===-- products ------------------------------------------------------------------------------===//
+
+/// Multiply-adds a cycle of a multiprocessor, and by matrix instructions.
+constexpr double kMultiplyAdds = 128, kMatrixMultiplyAdds = 1024;
+
+double dotCost(const LayoutNode &node, const TileLayout &layout) {
+  double depth = node.dotDepth;
+  double products = warpRegisters(layout) * layout.lanesPerWarp() * depth;
+  if (node.usesMatrixInstructions)
+    return node.dotTrips * products / kMatrixMultiplyAdds;
+  // Every row and every column of the thread's elements is read once for each step along the depth.
+  int rank = layout.rank();
+  auto extentPerThread = [&](int axis) {
+    int bits = llvm::popcount(layout.contributionMask(Dim::Register, axis));
+    return double(int64_t(1) << bits) * layout.repetitions()[axis];
+  };
+  double reads =
+      depth * layout.warpCount() * (extentPerThread(rank - 2) + extentPerThread(rank - 1));
+  return node.dotTrips * (products / kMultiplyAdds + reads);
+}
+
+} // namespace
+
+double nodeCost(const LayoutNode &node, const TileLayout &layout) {
+  double cost = node.elementwiseOps * warpRegisters(layout) * kPerRegister;
+  for (const MemoryAccess &access : node.accesses)
+    cost += accessCost(access, layout);
+  for (const Combination &combination : node.combinations)
+    cost += combinationCost(combination, layout);
+  if (node.dot)
+    cost += dotCost(node, layout);
+  return cost;
+}
+
+//===-- conversions ---------------------------------------------------------------------------===//
+
+double roundTripCost(const TileLayout &layout, unsigned bits) {
+  double bytes = warpRegisters(layout) * layout.lanesPerWarp() * bits / 8;
+  return kRoundTrip + 2 * bytes / kSharedBytesPerCycle;
+}
+
+double conversionCost(const TileLayout &from, const TileLayout &to, unsigned bits) {
+  switch (layout::classifyConversion(from, to, bits)) {
+  case layout::ConversionKind::Same:
+    return 0;
+  case layout::ConversionKind::WithinWarp: {
+    double words = std::max(1.0, bits / 32.0);
+    return kPerShuffle * words * warpRegisters(to);
+  }
+  default: {
+    int64_t copies = int64_t(1) << (llvm::popcount(from.copyMask(Dim::Warp)) +
+                                    llvm::popcount(from.copyMask(Dim::Lane)));
+    return kRoundTrip + (roundTripCost(from, bits) - kRoundTrip) / 2 / copies +
+           (roundTripCost(to, bits) - kRoundTrip) / 2;
+  }
+  }
+}
+
+} // namespace sectile::optimizer

@@ -1,0 +1,28 @@
+//===-- LayoutCost.h - what a layout costs
+//------------------------------------------------------===//
+// Estimates in cycles of one multiprocessor for all warps of a block, good enough to rank layouts:
+//
+//   registers   an operation on a register of a warp takes a quarter (four schedulers)
+//   accesses    an instruction takes two, or one and what the 32-byte sectors take at four a cycle;
+//               each sector takes one and a half from memory
+//   shuffles    two each
+//   shared      128 bytes a cycle, each way; the barriers and the latency of a round trip 100
+//
+// Only differences matter, so what no layout can change is left out.
+#pragma once
+
+#include "lang/layout/TileLayout.h"
+#include "optimizer/gpu/LayoutGraph.h"
+
+namespace sectile::optimizer {
+
+/// Of everything in the node, all trips.
+double nodeCost(const LayoutNode &node, const layout::TileLayout &layout);
+
+/// Of one conversion of a tile of `bits` per element.
+double conversionCost(const layout::TileLayout &from, const layout::TileLayout &to, unsigned bits);
+
+/// Of moving a tile by way of shared memory from one layout to one of as many registers.
+double roundTripCost(const layout::TileLayout &layout, unsigned bits);
+
+} // namespace sectile::optimizer

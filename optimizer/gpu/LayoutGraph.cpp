@@ -1,0 +1,337 @@
+#include "optimizer/gpu/LayoutGraph.h"
+
+#include "lang/layout/MmaLayouts.h"
+
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace sectile::tile;
+
+namespace sectile::optimizer {
+
+int64_t LayoutNode::elementCount() const {
+  int64_t count = 1;
+  for (int64_t extent : shape)
+    count *= extent;
+  return count;
+}
+
+int LayoutGraph::nodeOf(Value value) const {
+  auto found = nodesOfValues.find(value);
+  return found == nodesOfValues.end() ? -1 : found->second;
+}
+
+int LayoutGraph::operandNodeOf(Operation *op) const {
+  auto found = operandNodes.find(op);
+  return found == operandNodes.end() ? -1 : found->second;
+}
+
+namespace {
+
+/// How often a loop of unknown length is thought to run, and when to stop multiplying.
+constexpr double kLoopTrips = 16, kMaxTrips = 1e6;
+
+bool isTile(Value value) {
+  return isa<RankedTensorType>(value.getType());
+}
+
+unsigned bitsOf(Value value) {
+  Type element = elementTypeOf(value.getType());
+  return isa<PtrType>(element) ? 64 : std::max(8u, element.getIntOrFloatBitWidth());
+}
+
+int64_t lowestBit(int64_t number) {
+  return number & -number;
+}
+
+std::optional<int64_t> constantOf(Value value) {
+  APInt number;
+  return matchPattern(value, m_ConstantInt(&number)) ? std::optional(number.getSExtValue())
+                                                     : std::nullopt;
+}
+
+double tripsOf(scf::ForOp loop) {
+  auto lower = constantOf(loop.getLowerBound()), upper = constantOf(loop.getUpperBound()),
+       step = constantOf(loop.getStep());
+  if (!lower || !upper || !step || *step <= 0)
+    return kLoopTrips;
+  return std::max<double>(1, llvm::divideCeil(std::max<int64_t>(0, *upper - *lower), *step));
+}
+
+} // namespace
+
+class LayoutGraphBuilder {
+public:
+  LayoutGraphBuilder(LayoutGraph &graph, func::FuncOp function, const CheapValues &cheap,
+                     const IndexAnalysis &analysis, const GpuShape &shape)
+      : graph(graph), function(function), cheap(cheap), analysis(analysis), shape(shape) {}
+
+  void build() {
+    for (BlockArgument argument : function.getArguments())
+      makeNode({argument});
+    function.walk<WalkOrder::PreOrder>([&](Operation *op) { makeNodes(op); });
+    function.walk<WalkOrder::PreOrder>([&](Operation *op) { describe(op); });
+  }
+
+private:
+  //-- Nodes
+  //------------------------------------------------------------------------------------------
+
+  int newNode(Type type) {
+    LayoutNode &node = graph.allNodes.emplace_back();
+    node.shape.assign(shapeOf(type).begin(), shapeOf(type).end());
+    return graph.allNodes.size() - 1;
+  }
+
+  /// One node for values that are all tiles or all scalars.
+  int makeNode(ArrayRef<Value> values) {
+    if (values.empty() || !isTile(values.front()))
+      return -1;
+    int node = newNode(values.front().getType());
+    for (Value value : values)
+      graph.nodesOfValues[value] = node;
+    return node;
+  }
+
+  void makeNodes(Operation *op) {
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      for (auto [argument, result] : llvm::zip(loop.getRegionIterArgs(), loop.getResults()))
+        makeNode({argument, result});
+      return;
+    }
+    if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+      for (Value argument : loop.getBeforeArguments())
+        makeNode({argument});
+      for (auto [argument, result] : llvm::zip(loop.getAfterArguments(), loop.getResults()))
+        makeNode({argument, result});
+      return;
+    }
+    if (isa<ReduceOp>(op)) {
+      graph.operandNodes[op] = newNode(op->getOperand(0).getType());
+      for (Value result : op->getResults())
+        makeNode({result});
+      return;
+    }
+    if (isa<StoreOp>(op)) {
+      if (isTile(op->getOperand(0)))
+        graph.operandNodes[op] = newNode(op->getOperand(0).getType());
+      return;
+    }
+    if (op->getNumResults() == 0 || !isTile(op->getResult(0)) || cheap.contains(op->getResult(0)))
+      return;
+    if (isa<scf::IfOp>(op)) {
+      for (Value result : op->getResults())
+        makeNode({result});
+      return;
+    }
+    if (isElementwise(op)) {
+      makeElementwise(op);
+      return;
+    }
+    // Both halves of a split, all results of a scan: of one type.
+    int node = makeNode(SmallVector<Value>(op->getResults()));
+    if (isa<LoadOp, AtomicRmwOp, AtomicCasOp, ScanOp, FlipOp>(op))
+      graph.operandNodes[op] = node;
+    if (auto dot = dyn_cast<DotOp>(op)) {
+      graph.allNodes[node].dot = dot;
+      graph.allNodes[node].usesMatrixInstructions = usesMatrixInstructions(dot);
+      graph.allNodes[node].dotDepth = dot.getLhs().getType().getShape().back();
+    }
+  }
+
+  /// The results of elementwise operations that feed each other are one node. An operation that
+  /// joins two nodes makes one of them.
+  void makeElementwise(Operation *op) {
+    int node = -1;
+    for (Value operand : op->getOperands()) {
+      Operation *maker = operand.getDefiningOp();
+      int made = graph.nodeOf(operand);
+      if (made < 0 || !maker || !isElementwise(maker) || made == node)
+        continue;
+      if (node >= 0)
+        merge(made, node);
+      else
+        node = made;
+    }
+    if (node < 0)
+      node = newNode(op->getResult(0).getType());
+    for (Value result : op->getResults())
+      graph.nodesOfValues[result] = node;
+    graph.operandNodes[op] = node;
+  }
+
+  void merge(int from, int into) {
+    for (auto &[value, node] : graph.nodesOfValues)
+      if (node == from)
+        node = into;
+    for (auto &[op, node] : graph.operandNodes)
+      if (node == from)
+        node = into;
+  }
+
+  bool usesMatrixInstructions(DotOp dot) {
+    auto lhs = dot.getLhs().getType(), rhs = dot.getRhs().getType();
+    unsigned bits = lhs.getElementTypeBitWidth();
+    return shape.hasMatrixProduct && bits >= 8 && bits == rhs.getElementTypeBitWidth() &&
+           lhs.getShape().back() % layout::mmaShape(bits).k == 0 && shape.hasMatrixProduct(dot);
+  }
+
+  //-- Costs and links
+  //------------------------------------------------------------------------------------------
+
+  double tripsOfBlock(Block *block) {
+    auto [found, isNew] = blockTrips.try_emplace(block, 1);
+    if (!isNew)
+      return found->second;
+    double trips = 1;
+    Operation *parent = block->getParentOp();
+    if (parent && parent != function.getOperation()) {
+      trips = tripsOfBlock(parent->getBlock());
+      if (auto loop = dyn_cast<scf::ForOp>(parent))
+        trips *= tripsOf(loop);
+      else if (isa<scf::WhileOp>(parent))
+        trips *= kLoopTrips;
+      trips = std::min(trips, kMaxTrips);
+    }
+    return blockTrips[block] = trips;
+  }
+
+  void link(Value made, int user, LinkKind kind, Operation *op, int axis = 0) {
+    int maker = graph.nodeOf(made);
+    if (maker < 0 || user < 0 || (maker == user && kind == LinkKind::Same))
+      return;
+    // A tile used twice is converted once.
+    for (LayoutLink &held : graph.allLinks)
+      if (kind == LinkKind::Same && held.kind == kind && held.from == maker && held.to == user &&
+          linkedValues.lookup(&held - graph.allLinks.data()) == made)
+        return;
+    linkedValues[graph.allLinks.size()] = made;
+    graph.allLinks.push_back({maker, user, kind, op, axis, bitsOf(made),
+                              tripsOfBlock(made.getParentBlock()),
+                              graph.allNodes[user].usesMatrixInstructions});
+  }
+
+  void linkSame(ValueRange made, ValueRange users, Operation *op) {
+    for (auto [value, user] : llvm::zip(made, users))
+      link(value, graph.nodeOf(user), LinkKind::Same, op);
+  }
+
+  void describe(Operation *op) {
+    double trips = op == function.getOperation() ? 1 : tripsOfBlock(op->getBlock());
+    int node = graph.operandNodeOf(op);
+    if (node >= 0)
+      for (Value operand : op->getOperands())
+        link(operand, node, LinkKind::Same, op);
+
+    if (isa<LoadOp, StoreOp, AtomicRmwOp, AtomicCasOp>(op)) {
+      if (node >= 0)
+        graph.allNodes[node].accesses.push_back(describeAccess(op, trips));
+    } else if (isa<ReduceOp, ScanOp>(op)) {
+      describeCombination(op, node, trips);
+    } else if (isElementwise(op)) {
+      if (node >= 0)
+        graph.allNodes[node].elementwiseOps += trips;
+    } else if (auto dot = dyn_cast<DotOp>(op)) {
+      int result = graph.nodeOf(dot.getResult());
+      graph.allNodes[result].dotTrips = trips;
+      link(dot.getAcc(), result, LinkKind::Same, op);
+      link(dot.getLhs(), result, LinkKind::DotLhs, op);
+      link(dot.getRhs(), result, LinkKind::DotRhs, op);
+    } else if (auto gather = dyn_cast<GatherOp>(op)) {
+      link(gather.getIndex(), graph.nodeOf(gather.getResult()), LinkKind::Same, op);
+    } else {
+      describeShapeOrControl(op);
+    }
+  }
+
+  void describeCombination(Operation *op, int node, double trips) {
+    Combination combination;
+    combination.isScan = isa<ScanOp>(op);
+    combination.axis =
+        combination.isScan ? cast<ScanOp>(op).getAxis() : cast<ReduceOp>(op).getAxis();
+    combination.bits = 0;
+    for (Value operand : op->getOperands())
+      combination.bits += bitsOf(operand);
+    combination.trips = trips;
+    graph.allNodes[node].combinations.push_back(combination);
+    if (combination.isScan)
+      return;
+    for (Value result : op->getResults())
+      if (int made = graph.nodeOf(result); made >= 0)
+        graph.allLinks.push_back(
+            {node, made, LinkKind::Slice, op, combination.axis, bitsOf(result), trips, false});
+  }
+
+  void describeShapeOrControl(Operation *op) {
+    auto linkTo = [&](LinkKind kind, int axis = 0) {
+      for (Value operand : op->getOperands())
+        link(operand, graph.nodeOf(op->getResult(0)), kind, op, axis);
+    };
+    if (auto expand = dyn_cast<ExpandDimsOp>(op))
+      linkTo(LinkKind::Expand, expand.getAxis());
+    else if (isa<BroadcastOp>(op))
+      linkTo(LinkKind::Broadcast);
+    else if (isa<TransposeOp>(op))
+      linkTo(LinkKind::Transpose);
+    else if (isa<ReshapeOp>(op))
+      linkTo(LinkKind::Reshape);
+    else if (isa<JoinOp>(op))
+      linkTo(LinkKind::Join);
+    else if (isa<SplitOp>(op))
+      linkTo(LinkKind::Split);
+    else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      linkSame(loop.getInitArgs(), loop.getRegionIterArgs(), op);
+      linkSame(loop.getYieldedValues(), loop.getRegionIterArgs(), op);
+    } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+      linkSame(loop.getInits(), loop.getBeforeArguments(), op);
+      linkSame(loop.getConditionOp().getArgs(), loop.getAfterArguments(), op);
+      linkSame(loop.getYieldOp().getResults(), loop.getBeforeArguments(), op);
+    } else if (auto branch = dyn_cast<scf::IfOp>(op); branch && branch.getNumResults() > 0) {
+      linkSame(branch.thenYield().getResults(), branch.getResults(), op);
+      linkSame(branch.elseYield().getResults(), branch.getResults(), op);
+    }
+  }
+
+  MemoryAccess describeAccess(Operation *op, double trips) {
+    Value pointer = op->getOperand(0), mask;
+    MemoryAccess access;
+    if (auto load = dyn_cast<LoadOp>(op)) {
+      mask = load.getMask();
+    } else {
+      access.isWrite = true;
+      if (auto store = dyn_cast<StoreOp>(op))
+        mask = store.getMask();
+    }
+    bool isAtomic = isa<AtomicRmwOp, AtomicCasOp>(op);
+    Type element = elementTypeOf(pointeeOf(pointer.getType()));
+    access.bytes = isa<PtrType>(element) ? 8 : std::max(8u, element.getIntOrFloatBitWidth()) / 8;
+    access.trips = trips;
+    for (auto [axis, extent] : llvm::enumerate(shapeOf(pointer.getType()))) {
+      const DimensionFacts &facts = analysis.of(pointer).dimensions[axis];
+      MemoryAccess::Axis &entry = access.axes.emplace_back();
+      entry.neighbours = facts.contiguity();
+      entry.isConstant = facts.isConstant();
+      int64_t run = isAtomic ? 1 : analysis.accessRun(pointer, axis, mask);
+      entry.width = std::min(
+          {lowestBit(run), std::max<int64_t>(1, analysis.alignment(pointer, axis) / access.bytes),
+           std::max<int64_t>(1, shape.maxAccessBytes / access.bytes)});
+    }
+    return access;
+  }
+
+  LayoutGraph &graph;
+  func::FuncOp function;
+  const CheapValues &cheap;
+  const IndexAnalysis &analysis;
+  const GpuShape &shape;
+  DenseMap<Block *, double> blockTrips;
+  DenseMap<size_t, Value> linkedValues; // by number of the link
+};
+
+LayoutGraph::LayoutGraph(func::FuncOp function, const CheapValues &cheap,
+                         const IndexAnalysis &analysis, const GpuShape &shape) {
+  LayoutGraphBuilder(*this, function, cheap, analysis, shape).build();
+}
+
+} // namespace sectile::optimizer

@@ -1,0 +1,50 @@
+#include "optimizer/gpu/Pipeline.h"
+
+#include "optimizer/gpu/AssignLayouts.h"
+
+#include "mlir/IR/Dominance.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/CSE.h"
+
+#include <chrono>
+#include <mutex>
+
+using namespace mlir;
+
+namespace sectile::optimizer {
+
+namespace {
+
+/// One step of the pipeline, timed.
+template <class Step>
+LogicalResult run(StringRef name, llvm::function_ref<void(StringRef, double)> time, Step step) {
+  auto start = std::chrono::steady_clock::now();
+  LogicalResult result = step();
+  if (time)
+    time(name, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  return result;
+}
+
+LogicalResult eliminateCommonSubexpressions(func::FuncOp function) {
+  IRRewriter rewriter(function.getContext());
+  DominanceInfo dominance(function);
+  mlir::eliminateCommonSubExpressions(rewriter, dominance, function);
+  return success();
+}
+
+} // namespace
+
+LogicalResult optimizeForGpu(func::FuncOp function, const GpuPipelineOptions &options,
+                             llvm::function_ref<void(StringRef, double)> time) {
+  if (failed(run("assign-layouts", time, [&] { return assignLayouts(function, options.shape); })))
+    return failure();
+  // Copies of cheap values and recomputed ones may meet what is there already.
+  return run("cse", time, [&] { return eliminateCommonSubexpressions(function); });
+}
+
+void registerGpuPasses() {
+  static std::once_flag once;
+  std::call_once(once, [] { registerPass([] { return createAssignLayouts(); }); });
+}
+
+} // namespace sectile::optimizer

@@ -1,0 +1,22 @@
+//===-- Pipeline.h - the passes all GPU back ends share, in order -----------------------------===//
+// Optimised, layout-free tile IR -> laid-out tile IR that backends/gpu emits. Pipeline.cpp says why
+// the passes stand in their order.
+#pragma once
+
+#include "optimizer/gpu/GpuShape.h"
+
+namespace sectile::optimizer {
+
+struct GpuPipelineOptions {
+  GpuShape shape;
+};
+
+/// On failure the context has the diagnostics. `time` (may be null) is called with the name and
+/// seconds of every pass.
+mlir::LogicalResult optimizeForGpu(mlir::func::FuncOp function, const GpuPipelineOptions &options,
+                                   llvm::function_ref<void(llvm::StringRef, double)> time = {});
+
+/// Makes the passes known to `sectile opt` and to textual pipelines. May be called more than once.
+void registerGpuPasses();
+
+} // namespace sectile::optimizer

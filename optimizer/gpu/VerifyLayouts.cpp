@@ -1,0 +1,107 @@
+#include "optimizer/gpu/VerifyLayouts.h"
+
+#include "lang/layout/Builders.h"
+#include "optimizer/gpu/CheapValues.h"
+
+using namespace mlir;
+using namespace sectile::tile;
+
+namespace sectile::optimizer {
+
+namespace {
+
+using layout::TileLayout;
+
+bool isTile(Value value) {
+  return isa<RankedTensorType>(value.getType());
+}
+
+/// Threads of the layout are those of the kernel.
+bool fits(const TileLayout &layout, const GpuShape &shape) {
+  return layout.lanesPerWarp() == shape.laneCount && layout.warpCount() == shape.warpCount;
+}
+
+bool areAlike(Operation *op) {
+  Attribute first;
+  auto check = [&](Value value) {
+    if (!isTile(value))
+      return true;
+    Attribute encoding = cast<RankedTensorType>(value.getType()).getEncoding();
+    if (!first)
+      first = encoding;
+    return first == encoding;
+  };
+  return llvm::all_of(op->getOperands(), check) && llvm::all_of(op->getResults(), check);
+}
+
+LogicalResult verify(Operation *op) {
+  auto of = [](Value value) -> const TileLayout & { return *layoutOf(value.getType()); };
+  auto require = [&](bool holds, StringRef what) -> LogicalResult {
+    return holds ? success() : op->emitOpError("layouts: ") << what;
+  };
+  if (isElementwise(op) || isa<LoadOp, StoreOp, AtomicRmwOp, AtomicCasOp, ScanOp, FlipOp>(op))
+    return require(areAlike(op), "operands and results differ");
+  if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    for (Value source : reduce.getSrcs())
+      if (failed(require(of(source) == of(reduce.getSrcs().front()), "sources differ")))
+        return failure();
+    for (Value result : reduce.getResults())
+      if (isTile(result) &&
+          failed(
+              require(of(result) == layout::sliceOf(of(reduce.getSrcs().front()), reduce.getAxis()),
+                      "the result is no slice of the source")))
+        return failure();
+    return success();
+  }
+  if (auto expand = dyn_cast<ExpandDimsOp>(op))
+    return require(of(expand.getSrc()) == layout::sliceOf(of(expand.getResult()), expand.getAxis()),
+                   "the source is no slice of the result");
+  if (auto broadcast = dyn_cast<BroadcastOp>(op))
+    return require(of(broadcast.getSrc()) ==
+                       layout::broadcastOperand(of(broadcast.getResult()),
+                                                broadcast.getSrc().getType().getShape()),
+                   "the source does not hold what the result repeats");
+  if (auto transpose = dyn_cast<TransposeOp>(op)) {
+    SmallVector<int> order(transpose.getOrder().begin(), transpose.getOrder().end());
+    return require(of(transpose.getResult()) == layout::transpose(of(transpose.getSrc()), order),
+                   "the result is not the source transposed");
+  }
+  if (auto join = dyn_cast<JoinOp>(op))
+    return require(layout::split(of(join.getResult())) == of(join.getLhs()),
+                   "the sources are not the halves of the result");
+  if (auto split = dyn_cast<SplitOp>(op))
+    return require(layout::split(of(split.getSrc())) == of(split.getLhs()),
+                   "the results are not the halves of the source");
+  if (auto gather = dyn_cast<GatherOp>(op))
+    return require(of(gather.getIndex()) == of(gather.getResult()), "index and result differ");
+  return success();
+}
+
+} // namespace
+
+LogicalResult verifyLayouts(func::FuncOp function, const GpuShape &shape) {
+  auto check = [&](Value value, Operation *op) -> LogicalResult {
+    if (!isTile(value))
+      return success();
+    const TileLayout *layout = layoutOf(value.getType());
+    if (!layout)
+      return op->emitOpError("layouts: ") << value.getType() << " has none";
+    if (!fits(*layout, shape))
+      return op->emitOpError("layouts: ") << value.getType() << " is not of " << shape.warpCount
+                                          << " warps of " << shape.laneCount << " lanes";
+    return success();
+  };
+  WalkResult result = function.walk([&](Operation *op) {
+    for (Value value : op->getResults())
+      if (failed(check(value, op)))
+        return WalkResult::interrupt();
+    for (Region &region : op->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        if (failed(check(argument, op)))
+          return WalkResult::interrupt();
+    return failed(verify(op)) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+} // namespace sectile::optimizer
