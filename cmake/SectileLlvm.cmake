@@ -37,7 +37,7 @@ sectile_drop_shared_llvm()
 
 # The code generators linked into the compiler library. LLD initialises every target LLVM was built
 # with; jit/LldTargets.cpp defines empty initialisers for those not listed here.
-set(SECTILE_LLVM_TARGETS X86 CACHE STRING "LLVM code generators linked into the compiler library")
+set(SECTILE_LLVM_TARGETS X86 NVPTX)
 
 add_library(sectile_llvm INTERFACE)
 set(sectile_llvm_components
@@ -45,7 +45,10 @@ set(sectile_llvm_components
   instcombine scalaropts transformutils lto dtlto option asmparser)
 foreach(target IN LISTS SECTILE_LLVM_TARGETS)
   string(TOLOWER ${target} lower)
-  list(APPEND sectile_llvm_components ${lower}codegen ${lower}asmparser ${lower}desc ${lower}info)
+  list(APPEND sectile_llvm_components ${lower}codegen ${lower}desc ${lower}info)
+  if(NOT target STREQUAL NVPTX) # nothing parses PTX
+    list(APPEND sectile_llvm_components ${lower}asmparser)
+  endif()
 endforeach()
 llvm_map_components_to_libnames(sectile_llvm_libraries ${sectile_llvm_components})
 target_link_libraries(sectile_llvm INTERFACE ${sectile_llvm_libraries})

@@ -1,11 +1,9 @@
 #include "backends/cpu/EmitObject.h"
 
-#include "backends/RunSafely.h"
+#include "backends/GuardedCodegen.h"
 #include "backends/cpu/HostAbi.h"
 
 #include "llvm/Analysis/AliasAnalysis.h"
-#include "llvm/IR/DiagnosticInfo.h"
-#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -44,28 +42,6 @@ void initializeOnce() {
     if (auto found = options.find("disable-lsr"); found != options.end())
       static_cast<llvm::cl::opt<bool> *>(found->second)->setValue(true);
   });
-}
-
-struct ErrorCollector final : llvm::DiagnosticHandler {
-  explicit ErrorCollector(std::string &error) : error(error) {}
-  bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
-    if (info.getSeverity() != llvm::DS_Error)
-      return true;
-    llvm::raw_string_ostream stream(error);
-    llvm::DiagnosticPrinterRawOStream printer(stream);
-    info.print(printer);
-    return true; // the default ends the process
-  }
-  std::string &error;
-};
-
-bool runGuarded(llvm::Module &module, std::string &error, llvm::function_ref<void()> action) {
-  module.getContext().setDiagnosticHandler(std::make_unique<ErrorCollector>(error));
-  std::string crash = backends::runSafely(action);
-  module.getContext().setDiagnosticHandler(std::make_unique<llvm::DiagnosticHandler>());
-  if (error.empty())
-    error = crash;
-  return error.empty();
 }
 
 } // namespace
@@ -135,7 +111,7 @@ bool ObjectEmitter::optimize(llvm::Module &module, std::string &error) {
     // No loop becomes a call to memset or memcpy.
     function.addFnAttr("no-builtins");
   }
-  return runGuarded(module, error, [&] {
+  return backends::runGuarded(module, error, [&] {
     llvm::LoopAnalysisManager loops;
     llvm::FunctionAnalysisManager functions;
     llvm::CGSCCAnalysisManager components;
@@ -164,7 +140,7 @@ bool ObjectEmitter::optimize(llvm::Module &module, std::string &error) {
 
 bool ObjectEmitter::emit(llvm::Module &module, llvm::SmallVectorImpl<char> &object,
                          std::string &error) {
-  return runGuarded(module, error, [&] {
+  return backends::runGuarded(module, error, [&] {
     llvm::raw_svector_ostream stream(object);
     llvm::legacy::PassManager passes;
     if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile)) {
@@ -179,7 +155,7 @@ std::string ObjectEmitter::assembly(const llvm::Module &module) {
   llvm::SmallString<0> text;
   std::string error;
   auto copy = llvm::CloneModule(module);
-  bool done = runGuarded(*copy, error, [&] {
+  bool done = backends::runGuarded(*copy, error, [&] {
     llvm::raw_svector_ostream stream(text);
     llvm::legacy::PassManager passes;
     if (machine->addPassesToEmitFile(passes, stream, nullptr,

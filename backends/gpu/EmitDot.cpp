@@ -90,15 +90,22 @@ int64_t operandBytes(RankedTensorType type) {
 
 } // namespace
 
-bool usesMatrixInstructions(DotOp op, const GpuTarget &target) {
+bool hasMatrixInstructions(DotOp op, const GpuTarget &target) {
   Type lhs = op.getLhs().getType().getElementType(), rhs = op.getRhs().getType().getElementType();
+  unsigned bits = bitsOf(lhs);
+  // Fragments that end within the depth would add up padding.
+  return bits == bitsOf(rhs) && bits >= 8 &&
+         op.getLhs().getType().getShape().back() % layout::mmaShape(bits).k == 0 &&
+         target.hasMatrixProduct(lhs, rhs, computedIn(op.getType().getElementType()),
+                                 op.getPrecision());
+}
+
+bool usesMatrixInstructions(DotOp op, const GpuTarget &target) {
   const TileLayout *a = layoutOf(op.getLhs().getType()), *b = layoutOf(op.getRhs().getType()),
                    *acc = layoutOf(op.getType());
-  unsigned bits = bitsOf(lhs);
-  if (!a || !b || !acc || bits != bitsOf(rhs) || bits < 8 ||
-      !target.hasMatrixProduct(lhs, rhs, computedIn(op.getType().getElementType()),
-                               op.getPrecision()))
+  if (!a || !b || !acc || !hasMatrixInstructions(op, target))
     return false;
+  unsigned bits = bitsOf(op.getLhs().getType().getElementType());
   auto warps = warpsOf(*acc);
   return *acc == layout::mmaAccumulator(acc->shape(), warps, bits) &&
          *a == layout::mmaOperand(layout::MmaOperand::A, a->shape(), warps, bits) &&
@@ -173,8 +180,6 @@ Registers GpuEmitter::emitMatrixProduct(DotOp op, Registers acc) {
 
   auto lhsShape = op.getLhs().getType().getShape();
   int64_t depth = layoutOf(op.getLhs()).paddedExtent(lhsShape.size() - 1) / fragments.shape.k;
-  if (lhsShape.back() % fragments.shape.k)
-    return fail(op, "the depth of a matrix product is no multiple of the instruction's"), acc;
   // Depth outside: neighbouring instructions do not wait for each other's sum.
   for (int64_t k = 0; k < depth; ++k) {
     for (auto &[place, numbers] : accFragments.byPlace) {
@@ -297,36 +302,50 @@ Registers GpuEmitter::emitMultiplyAdds(DotOp op, Registers acc, Type inner) {
   return next;
 }
 
-/// The tile's elements, each once, from `offset` of shared memory on.
-void GpuEmitter::storeRowMajor(Value tile, int64_t offset) {
-  auto type = cast<RankedTensorType>(tile.getType());
+/// Where a register's element lies in a row-major copy of the tile at `offset` of shared memory.
+llvm::Value *GpuEmitter::rowMajorAddress(Value tile, int reg, int64_t offset) {
   const TileLayout &layout = layoutOf(tile);
-  Type element = type.getElementType();
+  llvm::Value *number = builder.getInt32(0);
+  for (int axis = 0; axis < layout.rank(); ++axis)
+    number = builder.CreateAdd(builder.CreateMul(number, builder.getInt32(layout.shape()[axis])),
+                               coordinate(layout, reg, axis));
+  return builder.CreateGEP(memoryType(elementTypeOf(tile.getType())), sharedAddress(offset),
+                           number);
+}
+
+void GpuEmitter::storeRowMajor(Value tile, int64_t offset) {
+  const TileLayout &layout = layoutOf(tile);
+  Type element = elementTypeOf(tile.getType());
   const Registers &values = registers(tile);
-  auto store = [&] {
+  emitIf(isFirstCopy(layout), [&] {
     for (int reg : layout.uniqueRegisters()) {
       if (layout.isPaddingRegister(reg))
         continue;
-      llvm::Value *number = builder.getInt32(0);
-      for (int axis = 0; axis < layout.rank(); ++axis)
-        number =
-            builder.CreateAdd(builder.CreateMul(number, builder.getInt32(layout.shape()[axis])),
-                              coordinate(layout, reg, axis));
-      llvm::Value *address = builder.CreateGEP(memoryType(element), sharedAddress(offset), number);
-      auto write = [&] {
-        builder.CreateAlignedStore(toMemory(values[reg], element), address,
+      emitIf(isInside(layout, reg), [&] {
+        builder.CreateAlignedStore(toMemory(values[reg], element),
+                                   rowMajorAddress(tile, reg, offset),
                                    llvm::Align(memoryBytes(element)));
-      };
-      if (llvm::Value *inside = isInside(layout, reg))
-        emitIf(inside, write);
-      else
-        write();
+      });
     }
-  };
-  if (llvm::Value *isFirst = isFirstCopy(layout))
-    emitIf(isFirst, store);
-  else
-    store();
+  });
+}
+
+void GpuEmitter::loadRowMajor(Value tile, int64_t offset) {
+  const TileLayout &layout = layoutOf(tile);
+  Type element = elementTypeOf(tile.getType());
+  Registers values(layout.registersPerThread(), llvm::PoisonValue::get(registerType(element)));
+  for (int reg = 0; reg < layout.registersPerThread(); ++reg) {
+    if (layout.isPaddingRegister(reg))
+      continue;
+    // Beyond the tile there may be no shared memory.
+    llvm::Value *address = rowMajorAddress(tile, reg, offset);
+    if (llvm::Value *inside = isInside(layout, reg))
+      address = builder.CreateSelect(inside, address, sharedAddress(offset));
+    values[reg] = fromMemory(
+        builder.CreateAlignedLoad(memoryType(element), address, llvm::Align(memoryBytes(element))),
+        element);
+  }
+  setRegisters(tile, std::move(values));
 }
 
 } // namespace sectile::gpu

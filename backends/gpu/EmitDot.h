@@ -8,6 +8,9 @@
 
 namespace sectile::gpu {
 
+/// There are instructions for its element types.
+bool hasMatrixInstructions(tile::DotOp op, const GpuTarget &target);
+/// And all three tiles have the layouts of their fragments.
 bool usesMatrixInstructions(tile::DotOp op, const GpuTarget &target);
 
 /// Shared memory for the operands of a product by multiply-adds; 0 with matrix instructions.

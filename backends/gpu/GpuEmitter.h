@@ -117,15 +117,28 @@ public:
 
 private:
   mlir::LogicalResult emitOp(mlir::Operation *op);
+  llvm::Value *widened(llvm::Value *value, mlir::Type element);
+  llvm::Value *narrowed(llvm::Value *value, mlir::Type element);
   // EmitControlFlow.cpp
+  Registers flatten(mlir::ValueRange values);
+  void distribute(llvm::ArrayRef<llvm::Value *> all, mlir::ValueRange values);
+  llvm::BasicBlock *newBlock(const char *name);
+  llvm::SmallVector<llvm::PHINode *, 8> startPhis(llvm::ArrayRef<llvm::Value *> initial,
+                                                  llvm::BasicBlock *from);
   mlir::LogicalResult emitFor(mlir::scf::ForOp op);
   mlir::LogicalResult emitScfIf(mlir::scf::IfOp op);
   mlir::LogicalResult emitWhile(mlir::scf::WhileOp op);
   // EmitTile.cpp: arange, splat, constants, broadcast, expand_dims, transpose, reshape, join, split
   bool emitTileOp(mlir::Operation *op);
+  /// Registers of `to` whose elements are those of `from` at the mapped places; false when the
+  /// elements lie in other threads.
+  using CoordinateMap = llvm::function_ref<layout::Coordinates(layout::Coordinates)>;
+  bool mapRegisters(mlir::Value from, mlir::Value to, CoordinateMap map);
   // EmitMemory.cpp
   mlir::LogicalResult emitLoad(tile::LoadOp op);
   mlir::LogicalResult emitStore(tile::StoreOp op);
+  /// The axis and the number of elements of the vector accesses through `pointer`.
+  std::pair<int, int64_t> accessWidth(mlir::Value pointer, mlir::Value mask, unsigned bytes);
   // EmitAtomics.cpp
   mlir::LogicalResult emitAtomic(mlir::Operation *op);
   // EmitReduce.cpp, EmitScan.cpp
@@ -140,11 +153,15 @@ private:
   Registers emitMatrixProduct(tile::DotOp op, Registers acc);
   Registers emitMultiplyAdds(tile::DotOp op, Registers acc, mlir::Type inner);
   llvm::Value *castForDot(llvm::Value *value, mlir::Type from, mlir::Type to);
+  /// The tile's elements, each once, row-major from `offset` of shared memory on; and back.
   void storeRowMajor(mlir::Value tile, int64_t offset);
+  llvm::Value *rowMajorAddress(mlir::Value tile, int reg, int64_t offset);
+  void loadRowMajor(mlir::Value tile, int64_t offset);
   // EmitDebug.cpp
   mlir::LogicalResult emitPrint(tile::PrintOp op);
   mlir::LogicalResult emitAssert(tile::AssertOp op);
 
+  backends::ElementwiseEmitter elementwise;
   mlir::func::FuncOp function;
   unsigned warpCount;
   std::optional<optimizer::IndexAnalysis> analysis;

@@ -104,13 +104,16 @@ public:
                             llvm::Value *other) const = 0;
   virtual void store(llvm::IRBuilderBase &builder, const GlobalAccess &access,
                      llvm::Value *value) const = 0;
-  /// What was there before; undefined where the predicate is false. `isUsed`: the result is.
+  /// LLVM's name of a scope: "" is the whole system.
+  virtual llvm::StringRef syncScope(tile::MemoryScope scope) const { return ""; }
+  /// What was there before. Runs under the access's predicate already. As they stand, LLVM's atomic
+  /// instructions, which it expands where the hardware has none.
   virtual llvm::Value *atomicRmw(llvm::IRBuilderBase &builder, const AtomicAccess &access,
                                  tile::RmwKind kind, llvm::Value *value, mlir::Type element,
-                                 bool isUsed) const = 0;
+                                 bool isUsed) const;
   virtual llvm::Value *atomicCas(llvm::IRBuilderBase &builder, const AtomicAccess &access,
                                  llvm::Value *expected, llvm::Value *desired,
-                                 mlir::Type element) const = 0;
+                                 mlir::Type element) const;
 };
 
 } // namespace sectile::gpu

@@ -35,4 +35,7 @@ SharedMemoryPlan planSharedMemory(mlir::func::FuncOp function, const GpuTarget &
 /// its emission.
 int64_t scratchBytes(mlir::Operation *op, const GpuTarget &target);
 
+/// The cases of the op families that have files of their own.
+int64_t atomicScratchBytes(mlir::Operation *op);
+
 } // namespace sectile::gpu

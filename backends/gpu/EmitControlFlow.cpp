@@ -1,0 +1,150 @@
+// Loops and branches: one phi for every scalar and every register of every tile that is carried.
+#include "backends/gpu/GpuEmitter.h"
+
+using namespace mlir;
+using namespace sectile::tile;
+
+namespace sectile::gpu {
+
+/// All values, one after another.
+Registers GpuEmitter::flatten(ValueRange values) {
+  Registers all;
+  for (Value value : values)
+    llvm::append_range(all, valuesOf(value));
+  return all;
+}
+
+/// The inverse: hands out `all` to `values`.
+void GpuEmitter::distribute(ArrayRef<llvm::Value *> all, ValueRange values) {
+  for (Value value : values) {
+    size_t count =
+        isa<RankedTensorType>(value.getType()) ? layoutOf(value).registersPerThread() : 1;
+    setValues(value, Registers(all.begin(), all.begin() + count));
+    all = all.drop_front(count);
+  }
+}
+
+llvm::BasicBlock *GpuEmitter::newBlock(const char *name) {
+  return llvm::BasicBlock::Create(builder.getContext(), name, kernel);
+}
+
+/// A phi for each value, with its first incoming one.
+SmallVector<llvm::PHINode *, 8> GpuEmitter::startPhis(ArrayRef<llvm::Value *> initial,
+                                                      llvm::BasicBlock *from) {
+  SmallVector<llvm::PHINode *, 8> phis;
+  for (llvm::Value *value : initial) {
+    phis.push_back(builder.CreatePHI(value->getType(), 2));
+    phis.back()->addIncoming(value, from);
+  }
+  return phis;
+}
+
+void GpuEmitter::emitIf(llvm::Value *condition, llvm::function_ref<void()> then) {
+  if (!condition)
+    return then();
+  llvm::BasicBlock *inside = newBlock("then"), *after = newBlock("endif");
+  builder.CreateCondBr(condition, inside, after);
+  builder.SetInsertPoint(inside);
+  then();
+  builder.CreateBr(after);
+  builder.SetInsertPoint(after);
+}
+
+LogicalResult GpuEmitter::emitFor(scf::ForOp op) {
+  llvm::Value *low = scalar(op.getLowerBound()), *high = scalar(op.getUpperBound()),
+              *step = scalar(op.getStep());
+  auto isBefore = [&](llvm::Value *index) {
+    return op.getUnsignedCmp() ? builder.CreateICmpULT(index, high)
+                               : builder.CreateICmpSLT(index, high);
+  };
+  Registers initial = flatten(op.getInitArgs());
+  llvm::BasicBlock *before = builder.GetInsertBlock(), *body = newBlock("loop"),
+                   *after = newBlock("loop.done");
+  builder.CreateCondBr(isBefore(low), body, after);
+
+  builder.SetInsertPoint(body);
+  auto *index = builder.CreatePHI(low->getType(), 2);
+  index->addIncoming(low, before);
+  auto carried = startPhis(initial, before);
+  setScalar(op.getInductionVar(), index);
+  distribute(Registers(carried.begin(), carried.end()), op.getRegionIterArgs());
+  if (mlir::failed(emitBlock(*op.getBody())))
+    return failure();
+  Registers next = flatten(op.getBody()->getTerminator()->getOperands());
+  llvm::BasicBlock *end = builder.GetInsertBlock();
+  // The last step may pass the end of the type; the loop then ended before, by its condition.
+  llvm::Value *following = builder.CreateAdd(index, step);
+  llvm::Value *goesOn = builder.CreateAnd(
+      isBefore(following), op.getUnsignedCmp() ? builder.CreateICmpUGT(following, index)
+                                               : builder.CreateICmpSGT(following, index));
+  index->addIncoming(following, end);
+  for (auto [phi, value] : llvm::zip(carried, next))
+    phi->addIncoming(value, end);
+  builder.CreateCondBr(goesOn, body, after);
+
+  builder.SetInsertPoint(after);
+  auto results = startPhis(initial, before);
+  for (auto [phi, value] : llvm::zip(results, next))
+    phi->addIncoming(value, end);
+  distribute(Registers(results.begin(), results.end()), op.getResults());
+  return success(!hasFailed);
+}
+
+LogicalResult GpuEmitter::emitScfIf(scf::IfOp op) {
+  llvm::BasicBlock *start = builder.GetInsertBlock(), *then = newBlock("then"),
+                   *after = newBlock("endif");
+  bool hasElse = !op.getElseRegion().empty();
+  llvm::BasicBlock *otherwise = hasElse ? newBlock("else") : after;
+  builder.SetInsertPoint(start);
+  builder.CreateCondBr(scalar(op.getCondition()), then, otherwise);
+  builder.SetInsertPoint(then);
+  if (mlir::failed(emitBlock(op.getThenRegion().front())))
+    return failure();
+  Registers thenValues = flatten(op.getThenRegion().front().getTerminator()->getOperands());
+  llvm::BasicBlock *thenEnd = builder.GetInsertBlock();
+  builder.CreateBr(after);
+  if (!hasElse) {
+    builder.SetInsertPoint(after);
+    return success(!hasFailed);
+  }
+  builder.SetInsertPoint(otherwise);
+  if (mlir::failed(emitBlock(op.getElseRegion().front())))
+    return failure();
+  Registers elseValues = flatten(op.getElseRegion().front().getTerminator()->getOperands());
+  llvm::BasicBlock *elseEnd = builder.GetInsertBlock();
+  builder.CreateBr(after);
+  builder.SetInsertPoint(after);
+  auto results = startPhis(thenValues, thenEnd);
+  for (auto [phi, value] : llvm::zip(results, elseValues))
+    phi->addIncoming(value, elseEnd);
+  distribute(Registers(results.begin(), results.end()), op.getResults());
+  return success(!hasFailed);
+}
+
+LogicalResult GpuEmitter::emitWhile(scf::WhileOp op) {
+  Registers initial = flatten(op.getInits());
+  llvm::BasicBlock *before = builder.GetInsertBlock(), *test = newBlock("while"),
+                   *body = newBlock("while.body"), *after = newBlock("while.done");
+  builder.CreateBr(test);
+  builder.SetInsertPoint(test);
+  auto carried = startPhis(initial, before);
+  distribute(Registers(carried.begin(), carried.end()), op.getBeforeArguments());
+  if (mlir::failed(emitBlock(*op.getBeforeBody())))
+    return failure();
+  auto condition = op.getConditionOp();
+  Registers passed = flatten(condition.getArgs());
+  builder.CreateCondBr(scalar(condition.getCondition()), body, after);
+  builder.SetInsertPoint(body);
+  distribute(passed, op.getAfterArguments());
+  if (mlir::failed(emitBlock(*op.getAfterBody())))
+    return failure();
+  Registers next = flatten(op.getYieldOp()->getOperands());
+  for (auto [phi, value] : llvm::zip(carried, next))
+    phi->addIncoming(value, builder.GetInsertBlock());
+  builder.CreateBr(test);
+  builder.SetInsertPoint(after);
+  distribute(passed, op.getResults());
+  return success(!hasFailed);
+}
+
+} // namespace sectile::gpu

@@ -1,0 +1,141 @@
+// Loads and stores: as few and as wide accesses as layout, contiguity and alignment allow.
+#include "backends/gpu/GpuEmitter.h"
+
+using namespace mlir;
+using namespace sectile::tile;
+
+namespace sectile::gpu {
+
+using layout::TileLayout;
+
+std::pair<int, int64_t> GpuEmitter::accessWidth(Value pointer, Value mask, unsigned bytes) {
+  const TileLayout &layout = layoutOf(pointer);
+  std::pair<int, int64_t> best{0, 1};
+  for (int axis = 0; axis < layout.rank(); ++axis) {
+    int64_t width = std::min<int64_t>(
+        {layout.contiguousRegisters(axis), indexFacts().accessRun(pointer, axis, mask),
+         indexFacts().alignment(pointer, axis) / bytes, target.maxAccessBytes / bytes});
+    width = width > 1 ? int64_t(llvm::bit_floor(uint64_t(width))) : 1;
+    // A vector lies within the tile or outside of it.
+    if (layout.isPadded(axis))
+      width = std::min<int64_t>(width, layout.shape()[axis] & -layout.shape()[axis]);
+    if (width > best.second)
+      best = {axis, width};
+  }
+  return best;
+}
+
+/// The values as one vector, or the value itself.
+static llvm::Value *vectorOf(llvm::IRBuilderBase &builder, ArrayRef<llvm::Value *> values) {
+  if (values.size() == 1)
+    return values.front();
+  auto *type = llvm::FixedVectorType::get(values.front()->getType(), values.size());
+  llvm::Value *vector = llvm::PoisonValue::get(type);
+  for (auto [lane, value] : llvm::enumerate(values))
+    vector = builder.CreateInsertElement(vector, value, uint64_t(lane));
+  return vector;
+}
+
+static llvm::Value *elementOf(llvm::IRBuilderBase &builder, llvm::Value *vector, unsigned lane) {
+  if (!vector->getType()->isVectorTy())
+    return vector;
+  return builder.CreateExtractElement(vector, uint64_t(lane));
+}
+
+static bool isNever(llvm::Value *predicate) {
+  auto *constant = dyn_cast_or_null<llvm::ConstantInt>(predicate);
+  return constant && constant->isZero();
+}
+static llvm::Value *orAlways(llvm::Value *predicate) {
+  auto *constant = dyn_cast_or_null<llvm::ConstantInt>(predicate);
+  return constant && constant->isOne() ? nullptr : predicate;
+}
+
+LogicalResult GpuEmitter::emitLoad(LoadOp op) {
+  Type element = elementTypeOf(op.getType());
+  llvm::Type *memory = memoryType(element);
+  GlobalAccess access;
+  access.cache = op.getCache();
+  access.eviction = op.getEviction();
+  access.isVolatile = op.getIsVolatile();
+  if (!isa<RankedTensorType>(op.getType())) {
+    access.address = scalar(op.getPtr());
+    access.type = memory;
+    access.predicate = op.getMask() ? orAlways(scalar(op.getMask())) : nullptr;
+    llvm::Value *other = op.getOther() ? toMemory(scalar(op.getOther()), element) : nullptr;
+    setScalar(op, fromMemory(target.load(builder, access, other), element));
+    return success();
+  }
+
+  const TileLayout &layout = layoutOf(op);
+  auto [axis, width] = accessWidth(op.getPtr(), op.getMask(), memoryBytes(element));
+  const Registers &pointers = registers(op.getPtr());
+  Registers masks = op.getMask() ? registers(op.getMask()) : Registers();
+  Registers others = op.getOther() ? registers(op.getOther()) : Registers();
+  Registers loaded(layout.registersPerThread(), llvm::PoisonValue::get(registerType(element)));
+  for (const layout::RegisterGroup &group : layout.accessGroups(axis, width)) {
+    int first = group.front();
+    if (layout.isPaddingRegister(first))
+      continue;
+    access.address = pointers[first];
+    access.type = width == 1 ? memory : llvm::FixedVectorType::get(memory, width);
+    llvm::Value *mask = masks.empty() ? nullptr : orAlways(masks[first]);
+    access.predicate = both(mask, isInside(layout, first));
+    llvm::Value *other = nullptr;
+    if (!others.empty() && access.predicate) {
+      SmallVector<llvm::Value *, 8> values;
+      for (int reg : group)
+        values.push_back(toMemory(others[reg], element));
+      other = vectorOf(builder, values);
+    }
+    llvm::Value *value =
+        isNever(access.predicate) && other ? other : target.load(builder, access, other);
+    for (auto [lane, reg] : llvm::enumerate(group))
+      loaded[reg] = fromMemory(elementOf(builder, value, lane), element);
+  }
+  setRegisters(op, std::move(loaded));
+  return success(!hasFailed);
+}
+
+LogicalResult GpuEmitter::emitStore(StoreOp op) {
+  Type element = elementTypeOf(op.getValue().getType());
+  llvm::Type *memory = memoryType(element);
+  GlobalAccess access;
+  access.cache = op.getCache();
+  access.eviction = op.getEviction();
+  if (!isa<RankedTensorType>(op.getValue().getType())) {
+    access.address = scalar(op.getPtr());
+    access.type = memory;
+    llvm::Value *mask = op.getMask() ? orAlways(scalar(op.getMask())) : nullptr;
+    access.predicate = both(mask, builder.CreateICmpEQ(threadIndex(), builder.getInt32(0)));
+    target.store(builder, access, toMemory(scalar(op.getValue()), element));
+    return success();
+  }
+
+  const TileLayout &layout = layoutOf(op.getValue());
+  auto [axis, width] = accessWidth(op.getPtr(), op.getMask(), memoryBytes(element));
+  const Registers &pointers = registers(op.getPtr()), &values = registers(op.getValue());
+  Registers masks = op.getMask() ? registers(op.getMask()) : Registers();
+  llvm::Value *firstCopy = isFirstCopy(layout);
+  llvm::SmallDenseSet<int> unique;
+  for (int reg : layout.uniqueRegisters())
+    unique.insert(reg);
+  for (const layout::RegisterGroup &group : layout.accessGroups(axis, width)) {
+    int first = group.front();
+    if (layout.isPaddingRegister(first) || !unique.contains(first))
+      continue;
+    access.address = pointers[first];
+    access.type = width == 1 ? memory : llvm::FixedVectorType::get(memory, width);
+    llvm::Value *mask = masks.empty() ? nullptr : orAlways(masks[first]);
+    access.predicate = both(both(mask, firstCopy), isInside(layout, first));
+    if (isNever(access.predicate))
+      continue;
+    SmallVector<llvm::Value *, 8> stored;
+    for (int reg : group)
+      stored.push_back(toMemory(values[reg], element));
+    target.store(builder, access, vectorOf(builder, stored));
+  }
+  return success(!hasFailed);
+}
+
+} // namespace sectile::gpu

@@ -1,0 +1,161 @@
+// Ops on tiles that move no data between threads: elementwise ones, those that make positions, and
+// those that only say differently which element is where.
+#include "backends/gpu/GpuEmitter.h"
+#include "lang/layout/Builders.h"
+
+using namespace mlir;
+using namespace sectile::tile;
+
+namespace sectile::gpu {
+
+using layout::Coordinates;
+using layout::TileLayout;
+
+/// Do the bits of lanes and warps mean the same, but for axes that `map` drops?
+static bool sameThreads(const TileLayout &from, const TileLayout &to,
+                        llvm::function_ref<Coordinates(Coordinates)> map) {
+  for (layout::Dim dim : {layout::Dim::Lane, layout::Dim::Warp}) {
+    unsigned bits = to.block().inBits(dim);
+    if (from.block().inBits(dim) != bits)
+      return false;
+    for (unsigned bit = 0; bit < bits; ++bit) {
+      Coordinates mapped = map(to.block().basis(dim, bit));
+      if (mapped != from.block().basis(dim, bit))
+        return false;
+    }
+  }
+  return true;
+}
+
+bool GpuEmitter::mapRegisters(Value from, Value to, CoordinateMap map) {
+  const TileLayout &source = layoutOf(from), &result = layoutOf(to);
+  if (!sameThreads(source, result, map))
+    return false;
+  const Registers &values = registers(from);
+  Registers mapped;
+  for (int reg = 0; reg < result.registersPerThread(); ++reg) {
+    auto found = source.registerHolding(map(result.constantOf(reg)));
+    if (found)
+      mapped.push_back(values[*found]);
+    else if (result.isPaddingRegister(reg))
+      mapped.push_back(llvm::PoisonValue::get(values.front()->getType()));
+    else
+      return false;
+  }
+  setRegisters(to, std::move(mapped));
+  return true;
+}
+
+bool GpuEmitter::emitTileOp(Operation *op) {
+  if (op->getNumResults() == 0)
+    return false;
+  Value result = op->getResult(0);
+  bool isTile = isa<RankedTensorType>(result.getType());
+  Type element = elementTypeOf(result.getType());
+  if (backends::ElementwiseEmitter::isElementwise(op)) {
+    SmallVector<Registers, 3> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(valuesOf(operand));
+    size_t count = isTile ? layoutOf(result).registersPerThread() : 1;
+    SmallVector<Registers, 2> results(op->getNumResults());
+    for (size_t reg = 0; reg < count; ++reg) {
+      SmallVector<llvm::Value *, 4> given;
+      for (Registers &operand : operands)
+        given.push_back(operand.size() == 1 ? operand.front() : operand[reg]);
+      for (auto [all, value] : llvm::zip(results, emitElementwise(op, given)))
+        all.push_back(value);
+    }
+    for (auto [value, all] : llvm::zip(op->getResults(), results))
+      setValues(value, std::move(all));
+    return true;
+  }
+
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case([&](arith::ConstantOp constant) {
+        if (!isTile)
+          return false;
+        auto elements = dyn_cast<SplatElementsAttr>(constant.getValue());
+        if (!elements)
+          return false;
+        setRegisters(result, Registers(layoutOf(result).registersPerThread(),
+                                       constantOf(elements.getSplatValue<Attribute>(), element)));
+        return true;
+      })
+      .Case([&](ArangeOp arange) {
+        const TileLayout &layout = layoutOf(result);
+        Registers positions;
+        for (int reg = 0; reg < layout.registersPerThread(); ++reg) {
+          llvm::Value *at = coordinate(layout, reg, 0);
+          if (int64_t start = arange.getStart())
+            at = builder.CreateAdd(at, builder.getInt32(uint32_t(start)), "", false, true);
+          positions.push_back(builder.CreateSExtOrTrunc(at, registerType(element)));
+        }
+        setRegisters(result, std::move(positions));
+        return true;
+      })
+      .Case([&](SplatOp splat) {
+        setRegisters(result,
+                     Registers(layoutOf(result).registersPerThread(), scalar(splat.getSrc())));
+        return true;
+      })
+      .Case([&](BroadcastOp broadcast) {
+        auto from = shapeOf(broadcast.getSrc().getType());
+        return mapRegisters(broadcast.getSrc(), result, [&](Coordinates at) {
+          for (size_t axis = 0; axis < from.size(); ++axis)
+            if (from[axis] == 1)
+              at[axis] = 0;
+          return at;
+        });
+      })
+      .Case([&](ExpandDimsOp expand) {
+        return mapRegisters(expand.getSrc(), result, [&](Coordinates at) {
+          at.erase(at.begin() + expand.getAxis());
+          return at;
+        });
+      })
+      .Case([&](TransposeOp transpose) {
+        auto order = transpose.getOrder();
+        return mapRegisters(transpose.getSrc(), result, [&](Coordinates at) {
+          Coordinates from(at.size());
+          for (size_t axis = 0; axis < at.size(); ++axis)
+            from[order[axis]] = at[axis];
+          return from;
+        });
+      })
+      .Case([&](ReshapeOp reshape) {
+        auto same = layout::reshape(layoutOf(reshape.getSrc()), shapeOf(result.getType()));
+        if (!same || *same != layoutOf(result))
+          return false;
+        setRegisters(result, registers(reshape.getSrc()));
+        return true;
+      })
+      .Case([&](JoinOp join) {
+        if (layoutOf(result) != layout::join(layoutOf(join.getLhs())))
+          return false;
+        Registers pairs;
+        for (auto [lhs, rhs] : llvm::zip(registers(join.getLhs()), registers(join.getRhs()))) {
+          pairs.push_back(lhs);
+          pairs.push_back(rhs);
+        }
+        setRegisters(result, std::move(pairs));
+        return true;
+      })
+      .Case([&](SplitOp split) {
+        auto half = [&](Value to, int32_t which) {
+          return mapRegisters(split.getSrc(), to, [&](Coordinates at) {
+            at.push_back(which);
+            return at;
+          });
+        };
+        // Threads contribute nothing along the last axis, or the halves are not in registers.
+        if (layoutOf(split.getSrc())
+                .contributionMask(layout::Dim::Lane, shapeOf(result.getType()).size()) ||
+            layoutOf(split.getSrc())
+                .contributionMask(layout::Dim::Warp, shapeOf(result.getType()).size()))
+          return false;
+        return half(split.getLhs(), 0) && half(split.getRhs(), 1);
+      })
+      .Default([](Operation *) { return false; });
+}
+
+} // namespace sectile::gpu

@@ -1,0 +1,267 @@
+#include "backends/gpu/GpuEmitter.h"
+
+#include "backends/gpu/EmitDot.h"
+
+using namespace mlir;
+using namespace sectile::tile;
+
+namespace sectile::gpu {
+
+using layout::TileLayout;
+
+GpuEmitter::GpuEmitter(func::FuncOp function, const GpuTarget &target, const SharedMemoryPlan &plan,
+                       const backends::CompileOptions &options, llvm::LLVMContext &llvmContext,
+                       backends::KernelImage &image)
+    : builder(llvmContext), target(target), plan(plan), options(options), image(image),
+      elementwise(builder, target.math(), options.enableFpFusion, kGlobalSpace), function(function),
+      warpCount(unsigned(options.warpCount)) {}
+
+void GpuEmitter::fail(Operation *op, StringRef what) {
+  if (!hasFailed)
+    op->emitOpError() << what;
+  hasFailed = true;
+}
+
+const optimizer::IndexAnalysis &GpuEmitter::indexFacts() {
+  if (!analysis)
+    analysis.emplace(function);
+  return *analysis;
+}
+
+//===-- The function
+//-------------------------------------------------------------------------===//
+
+std::unique_ptr<llvm::Module> GpuEmitter::emit() {
+  module = std::make_unique<llvm::Module>(function.getName(), builder.getContext());
+  module->setTargetTriple(llvm::Triple(target.triple()));
+  auto parameterType = [&](Type type) { return memoryType(type); };
+  SmallVector<llvm::Type *, 8> types;
+  for (Type type : function.getArgumentTypes())
+    types.push_back(parameterType(type));
+  kernel = llvm::Function::Create(llvm::FunctionType::get(builder.getVoidTy(), types, false),
+                                  llvm::GlobalValue::ExternalLinkage, function.getName(), *module);
+  target.declareKernel(*kernel, threadCount(), options);
+  auto *entry = llvm::BasicBlock::Create(builder.getContext(), "entry", kernel);
+  auto *body = llvm::BasicBlock::Create(builder.getContext(), "body", kernel);
+  builder.SetInsertPoint(entry);
+  entryEnd = builder.CreateBr(body);
+  builder.SetInsertPoint(entryEnd);
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    llvm::Argument *parameter = kernel->getArg(number);
+    if (auto name = function.getArgAttrOfType<StringAttr>(number, kArgumentNameAttr))
+      parameter->setName(name.getValue());
+    if (auto known = function.getArgAttrOfType<IntegerAttr>(number, kDivisibilityAttr);
+        known && isa<PtrType>(argument.getType())) {
+      uint64_t bytes = uint64_t(known.getInt()) & -uint64_t(known.getInt());
+      kernel->addParamAttr(
+          number, llvm::Attribute::getWithAlignment(builder.getContext(), llvm::Align(bytes)));
+    }
+    setScalar(argument, fromMemory(parameter, argument.getType()));
+  }
+  builder.SetInsertPoint(body);
+  if (mlir::failed(emitBlock(function.front())) || hasFailed)
+    return nullptr;
+  builder.CreateRetVoid();
+  return std::move(module);
+}
+
+LogicalResult GpuEmitter::emitBlock(Block &block) {
+  for (Operation &op : block) {
+    if (op.hasTrait<OpTrait::IsTerminator>())
+      break;
+    builder.SetCurrentDebugLocation({});
+    if (plan.needsBarrierBefore(&op))
+      barrier();
+    if (mlir::failed(emitOp(&op)) || hasFailed)
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult GpuEmitter::emitOp(Operation *op) {
+  if (isa<arith::ConstantOp>(op) && !isa<RankedTensorType>(op->getResult(0).getType()))
+    return success(); // made where it is used
+  if (emitTileOp(op))
+    return success(!hasFailed);
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](ProgramIdOp id) {
+        setScalar(id, target.programIndex(builder, id.getAxis()));
+        return success();
+      })
+      .Case([&](NumProgramsOp count) {
+        setScalar(count, target.programCount(builder, count.getAxis()));
+        return success();
+      })
+      .Case([&](scf::ForOp loop) { return emitFor(loop); })
+      .Case([&](scf::IfOp branch) { return emitScfIf(branch); })
+      .Case([&](scf::WhileOp loop) { return emitWhile(loop); })
+      .Case([&](LoadOp load) { return emitLoad(load); })
+      .Case([&](StoreOp store) { return emitStore(store); })
+      .Case<AtomicRmwOp, AtomicCasOp>([&](Operation *atomic) { return emitAtomic(atomic); })
+      .Case([&](ReduceOp reduce) { return emitReduce(reduce); })
+      .Case([&](ScanOp scan) { return emitScan(scan); })
+      .Case([&](DotOp dot) { return emitDot(dot); })
+      .Case([&](ConvertLayoutOp convert) { return emitConvert(convert); })
+      .Case([&](PrintOp print) { return emitPrint(print); })
+      .Case([&](AssertOp assertion) { return emitAssert(assertion); })
+      .Case([&](BarrierOp) {
+        barrier();
+        return success();
+      })
+      .Case([&](AssumeOp assume) {
+        if (!isa<RankedTensorType>(assume.getCondition().getType()))
+          builder.CreateAssumption(scalar(assume.getCondition()));
+        return success();
+      })
+      .Default([&](Operation *other) { return emitRearrangement(other); });
+}
+
+//===-- Values
+//-------------------------------------------------------------------------------===//
+
+llvm::Value *GpuEmitter::scalar(Value value) {
+  auto found = scalars.find(value);
+  if (found != scalars.end())
+    return found->second;
+  if (auto constant = value.getDefiningOp<arith::ConstantOp>())
+    return constantOf(constant.getValue(), constant.getType());
+  Operation *op = value.getDefiningOp();
+  fail(op ? op : function.getOperation(), "scalar used before it was emitted");
+  return llvm::PoisonValue::get(registerType(value.getType()));
+}
+
+const Registers &GpuEmitter::registers(Value tile) {
+  Registers &known = tiles[tile];
+  if (known.empty()) {
+    Operation *op = tile.getDefiningOp();
+    fail(op ? op : function.getOperation(), "tile used before it was emitted");
+    known.assign(layoutOf(tile).registersPerThread(),
+                 llvm::PoisonValue::get(registerType(elementTypeOf(tile.getType()))));
+  }
+  return known;
+}
+
+Registers GpuEmitter::valuesOf(Value value) {
+  if (isa<RankedTensorType>(value.getType()))
+    return registers(value);
+  return {scalar(value)};
+}
+
+void GpuEmitter::setValues(Value value, Registers emitted) {
+  if (isa<RankedTensorType>(value.getType()))
+    setRegisters(value, std::move(emitted));
+  else
+    setScalar(value, emitted.front());
+}
+
+const TileLayout &GpuEmitter::layoutOf(Value tile) {
+  static const TileLayout none;
+  const TileLayout *layout = tile::layoutOf(tile.getType());
+  if (layout)
+    return *layout;
+  Operation *op = tile.getDefiningOp();
+  fail(op ? op : function.getOperation(), "tile without a layout");
+  return none;
+}
+
+//===-- Types
+//--------------------------------------------------------------------------------===//
+
+llvm::Type *GpuEmitter::registerType(Type element) {
+  if (element.isF16())
+    return builder.getHalfTy();
+  if (element.isBF16())
+    return builder.getBFloatTy();
+  if (auto narrow = backends::narrowFloatOf(element))
+    return builder.getIntNTy(backends::narrowFloatBits(*narrow));
+  return elementwise.registerType(element);
+}
+
+llvm::Type *GpuEmitter::memoryType(Type element) {
+  return element.isInteger(1) ? builder.getInt8Ty() : registerType(element);
+}
+
+unsigned GpuEmitter::memoryBytes(Type element) {
+  llvm::Type *type = memoryType(element);
+  return type->isPointerTy() ? 8 : type->getScalarSizeInBits() / 8;
+}
+
+llvm::Value *GpuEmitter::fromMemory(llvm::Value *value, Type element) {
+  if (!element.isInteger(1))
+    return value;
+  return builder.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType()));
+}
+
+llvm::Value *GpuEmitter::toMemory(llvm::Value *value, Type element) {
+  return element.isInteger(1) ? builder.CreateZExt(value, builder.getInt8Ty()) : value;
+}
+
+llvm::Constant *GpuEmitter::constantOf(Attribute attribute, Type element) {
+  auto number = dyn_cast<FloatAttr>(attribute);
+  if (!number || !backends::narrowFloatOf(element))
+    return elementwise.constantOf(attribute, element);
+  llvm::Type *type = registerType(element);
+  if (type->isIntegerTy())
+    return llvm::ConstantInt::get(type, number.getValue().bitcastToAPInt());
+  return llvm::ConstantFP::get(type, number.getValue());
+}
+
+//===-- Elementwise
+//--------------------------------------------------------------------------===//
+
+/// A narrow float as the f32 it is; anything else as it is.
+llvm::Value *GpuEmitter::widened(llvm::Value *value, Type element) {
+  auto narrow = backends::narrowFloatOf(element);
+  if (!narrow)
+    return value;
+  if (value->getType()->isIntegerTy())
+    return target.math().widen(builder, value, *narrow);
+  return builder.CreateFPExt(value, builder.getFloatTy());
+}
+
+llvm::Value *GpuEmitter::narrowed(llvm::Value *value, Type element) {
+  auto narrow = backends::narrowFloatOf(element);
+  if (!narrow)
+    return value;
+  if (registerType(element)->isIntegerTy())
+    return target.math().narrow(builder, value, *narrow);
+  return builder.CreateFPTrunc(value, registerType(element));
+}
+
+llvm::SmallVector<llvm::Value *, 2> GpuEmitter::emitElementwise(Operation *op,
+                                                                ArrayRef<llvm::Value *> operands) {
+  // Bits that only move need no arithmetic.
+  if (isa<arith::SelectOp>(op))
+    return {builder.CreateSelect(operands[0], operands[1], operands[2])};
+  if (isa<arith::BitcastOp>(op))
+    return {builder.CreateBitCast(operands[0],
+                                  registerType(elementTypeOf(op->getResult(0).getType())))};
+  SmallVector<llvm::Value *, 4> wide;
+  for (auto [value, operand] : llvm::zip(operands, op->getOperands()))
+    wide.push_back(widened(value, elementTypeOf(operand.getType())));
+  auto results = elementwise.emit(op, wide);
+  if (results.empty() && op->getNumResults())
+    fail(op, "no lowering to GPU code");
+  for (auto [value, result] : llvm::zip(results, op->getResults()))
+    value = narrowed(value, elementTypeOf(result.getType()));
+  for (size_t i = results.size(); i < op->getNumResults(); ++i)
+    results.push_back(
+        llvm::PoisonValue::get(registerType(elementTypeOf(op->getResult(i).getType()))));
+  return results;
+}
+
+llvm::SmallVector<llvm::Value *, 2> GpuEmitter::emitCombiner(Block &block,
+                                                             ArrayRef<llvm::Value *> arguments) {
+  return backends::ElementwiseEmitter::emitCombiner(
+      block, arguments,
+      [&](Operation *op, ArrayRef<llvm::Value *> operands) -> llvm::SmallVector<llvm::Value *, 2> {
+        if (auto constant = dyn_cast<arith::ConstantOp>(op))
+          return {constantOf(constant.getValue(), constant.getType())};
+        if (!backends::ElementwiseEmitter::isElementwise(op))
+          fail(op, "no lowering inside a combiner");
+        return emitElementwise(op, operands);
+      });
+}
+
+} // namespace sectile::gpu

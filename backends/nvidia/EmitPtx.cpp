@@ -1,0 +1,94 @@
+#include "backends/nvidia/EmitPtx.h"
+
+#include "backends/GuardedCodegen.h"
+
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/LICM.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+
+#include <mutex>
+
+namespace sectile::nvidia {
+namespace {
+
+void initializeOnce() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+}
+
+} // namespace
+
+PtxEmitter::PtxEmitter(const NvidiaArch &arch) {
+  initializeOnce();
+  std::string error;
+  llvm::Triple triple("nvptx64-nvidia-cuda");
+  if (const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error))
+    machine.reset(target->createTargetMachine(
+        triple, arch.name, "+ptx" + std::to_string(arch.ptxVersion), llvm::TargetOptions(),
+        std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Default));
+}
+
+PtxEmitter::~PtxEmitter() = default;
+
+bool PtxEmitter::optimize(llvm::Module &module, std::string &error) {
+  if (!machine) {
+    error = "LLVM has no NVPTX target";
+    return false;
+  }
+  module.setTargetTriple(machine->getTargetTriple());
+  module.setDataLayout(machine->createDataLayout());
+  return backends::runGuarded(module, error, [&] {
+    llvm::LoopAnalysisManager loops;
+    llvm::FunctionAnalysisManager functions;
+    llvm::CGSCCAnalysisManager components;
+    llvm::ModuleAnalysisManager modules;
+    // With the machine: convergence and costs are the target's.
+    llvm::PassBuilder passes(machine.get());
+    passes.registerModuleAnalyses(modules);
+    passes.registerCGSCCAnalyses(components);
+    passes.registerFunctionAnalyses(functions);
+    passes.registerLoopAnalyses(loops);
+    passes.crossRegisterProxies(loops, functions, components, modules);
+
+    llvm::FunctionPassManager pipeline;
+    pipeline.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+    pipeline.addPass(llvm::EarlyCSEPass());
+    pipeline.addPass(llvm::InstCombinePass());
+    pipeline.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+                                                           /*UseMemorySSA=*/true));
+    pipeline.addPass(llvm::SimplifyCFGPass());
+    for (llvm::Function &function : module)
+      if (!function.isDeclaration())
+        pipeline.run(function, functions);
+  });
+}
+
+bool PtxEmitter::emit(llvm::Module &module, std::string &ptx, std::string &error) {
+  return backends::runGuarded(module, error, [&] {
+    llvm::SmallString<0> text;
+    llvm::raw_svector_ostream stream(text);
+    llvm::legacy::PassManager passes;
+    if (machine->addPassesToEmitFile(passes, stream, nullptr,
+                                     llvm::CodeGenFileType::AssemblyFile)) {
+      error = "LLVM cannot write PTX";
+      return;
+    }
+    passes.run(module);
+    ptx = std::string(text);
+  });
+}
+
+} // namespace sectile::nvidia

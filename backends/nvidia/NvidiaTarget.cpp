@@ -1,0 +1,154 @@
+#include "backends/nvidia/NvidiaTarget.h"
+
+#include "backends/nvidia/NvidiaMatrix.h"
+
+#include "llvm/IR/IntrinsicsNVPTX.h"
+
+using namespace mlir;
+
+namespace sectile::nvidia {
+
+std::optional<NvidiaArch> NvidiaArch::parse(llvm::StringRef text) {
+  struct Known {
+    int capability;
+    const char *name;
+    int sharedKilobytes, ptxVersion;
+  };
+  // 10.0 and 12.0 need CUDA 12.8 and 12.8, of PTX 8.6 and 8.7.
+  static constexpr Known all[] = {{80, "sm_80", 163, 80},    {86, "sm_86", 99, 80},
+                                  {89, "sm_89", 99, 81},     {90, "sm_90a", 227, 80},
+                                  {100, "sm_100a", 227, 86}, {120, "sm_120a", 99, 87}};
+  text.consume_front("sm_");
+  text.consume_back("a");
+  int capability = 0;
+  if (text.getAsInteger(10, capability))
+    return std::nullopt;
+  for (const Known &known : all)
+    if (known.capability == capability)
+      return NvidiaArch{known.name, known.capability, known.sharedKilobytes * 1024,
+                        known.ptxVersion};
+  return std::nullopt;
+}
+
+NvidiaTarget::NvidiaTarget(NvidiaArch arch) : architecture(std::move(arch)) {
+  maxSharedBytes = architecture.maxSharedBytes;
+}
+
+void NvidiaTarget::declareKernel(llvm::Function &kernel, unsigned threads,
+                                 const backends::CompileOptions &options) const {
+  kernel.setCallingConv(llvm::CallingConv::PTX_Kernel);
+  kernel.addFnAttr("nvvm.reqntid", std::to_string(threads));
+  if (options.maxRegisters)
+    kernel.addFnAttr("nvvm.maxnreg", std::to_string(options.maxRegisters));
+}
+
+//===-- Threads
+//------------------------------------------------------------------------------===//
+
+static llvm::Value *specialRegister(llvm::IRBuilderBase &builder, llvm::Intrinsic::ID id) {
+  return builder.CreateIntrinsic(id, llvm::ArrayRef<llvm::Type *>(),
+                                 llvm::ArrayRef<llvm::Value *>());
+}
+
+llvm::Value *NvidiaTarget::threadIndex(llvm::IRBuilderBase &builder) const {
+  return specialRegister(builder, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x);
+}
+
+llvm::Value *NvidiaTarget::programIndex(llvm::IRBuilderBase &builder, unsigned axis) const {
+  static constexpr llvm::Intrinsic::ID ids[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x,
+                                                llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
+                                                llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z};
+  return specialRegister(builder, ids[axis]);
+}
+
+llvm::Value *NvidiaTarget::programCount(llvm::IRBuilderBase &builder, unsigned axis) const {
+  static constexpr llvm::Intrinsic::ID ids[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x,
+                                                llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_y,
+                                                llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_z};
+  return specialRegister(builder, ids[axis]);
+}
+
+/// Applies `move` to a value in pieces of 32 bits.
+static llvm::Value *inWords(llvm::IRBuilderBase &builder, llvm::Value *value,
+                            llvm::function_ref<llvm::Value *(llvm::Value *)> move) {
+  llvm::Type *type = value->getType(), *word = builder.getInt32Ty();
+  if (type->isPointerTy())
+    return builder.CreateIntToPtr(
+        inWords(builder, builder.CreatePtrToInt(value, builder.getInt64Ty()), move), type);
+  unsigned bits = type->getPrimitiveSizeInBits();
+  llvm::Type *integer = builder.getIntNTy(bits);
+  llvm::Value *whole = builder.CreateBitCast(value, integer);
+  if (bits <= 32) {
+    whole = builder.CreateTrunc(move(builder.CreateZExt(whole, word)), integer);
+    return builder.CreateBitCast(whole, type);
+  }
+  llvm::Value *low = move(builder.CreateTrunc(whole, word));
+  llvm::Value *high = move(builder.CreateTrunc(builder.CreateLShr(whole, 32), word));
+  whole = builder.CreateOr(builder.CreateZExt(low, integer),
+                           builder.CreateShl(builder.CreateZExt(high, integer), 32));
+  return builder.CreateBitCast(whole, type);
+}
+
+llvm::Value *NvidiaTarget::shuffleXor(llvm::IRBuilderBase &builder, llvm::Value *value,
+                                      unsigned mask) const {
+  return inWords(builder, value, [&](llvm::Value *word) {
+    return builder.CreateIntrinsic(
+        llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, {},
+        {builder.getInt32(~0u), word, builder.getInt32(mask), builder.getInt32(31)});
+  });
+}
+
+llvm::Value *NvidiaTarget::shuffleFrom(llvm::IRBuilderBase &builder, llvm::Value *value,
+                                       llvm::Value *source) const {
+  return inWords(builder, value, [&](llvm::Value *word) {
+    return builder.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_idx_i32, {},
+                                   {builder.getInt32(~0u), word, source, builder.getInt32(31)});
+  });
+}
+
+llvm::Value *NvidiaTarget::anyLane(llvm::IRBuilderBase &builder, llvm::Value *truth) const {
+  return builder.CreateIntrinsic(llvm::Intrinsic::nvvm_vote_any_sync, {},
+                                 {builder.getInt32(~0u), truth});
+}
+
+void NvidiaTarget::barrier(llvm::IRBuilderBase &builder, unsigned threads, unsigned barrier) const {
+  if (barrier == 0)
+    builder.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {},
+                            {builder.getInt32(0)});
+  else
+    builder.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_count, {},
+                            {builder.getInt32(barrier), builder.getInt32(threads)});
+}
+
+llvm::StringRef NvidiaTarget::syncScope(tile::MemoryScope scope) const {
+  switch (scope) {
+  case tile::MemoryScope::Block:
+    return "block";
+  case tile::MemoryScope::Device:
+    return "device";
+  case tile::MemoryScope::System:
+    return "";
+  }
+  return "";
+}
+
+//===-- Matrix products
+//----------------------------------------------------------------------===//
+
+bool NvidiaTarget::hasMatrixProduct(Type lhs, Type rhs, Type acc,
+                                    tile::InputPrecision precision) const {
+  return nvidia::hasMatrixProduct(architecture.capability, lhs, rhs, acc, precision);
+}
+
+SmallVector<llvm::Value *, 4> NvidiaTarget::matrixProduct(llvm::IRBuilderBase &builder, Type lhs,
+                                                          Type rhs, ArrayRef<llvm::Value *> a,
+                                                          ArrayRef<llvm::Value *> b,
+                                                          ArrayRef<llvm::Value *> acc) const {
+  return emitMatrixProduct(builder, lhs, rhs, a, b, acc);
+}
+
+llvm::Value *NvidiaTarget::roundToTf32(llvm::IRBuilderBase &builder, llvm::Value *value) const {
+  return emitRoundToTf32(builder, value);
+}
+
+} // namespace sectile::nvidia

@@ -1,0 +1,104 @@
+// The way of a kernel through the NVIDIA back end, from optimised tile IR (optimizer/Pipeline.h) to
+// PTX.
+#include "optimizer/gpu/Pipeline.h"
+
+#include "backends/PipelineSteps.h"
+#include "backends/gpu/EmitDot.h"
+#include "backends/gpu/GpuEmitter.h"
+#include "backends/nvidia/EmitPtx.h"
+#include "backends/nvidia/NvidiaBackend.h"
+
+using namespace mlir;
+
+namespace sectile::nvidia {
+
+std::string NvidiaBackend::targetName(const backends::CompileOptions &options) const {
+  auto arch = NvidiaArch::parse(options.arch.empty() ? "sm_90a" : options.arch);
+  return "nvptx64:" + (arch ? arch->name : options.arch);
+}
+
+FailureOr<backends::KernelImage> NvidiaBackend::compile(ModuleOp module,
+                                                        const backends::CompileContext &context) {
+  const backends::CompileOptions &options = context.options;
+  auto arch = NvidiaArch::parse(options.arch.empty() ? "sm_90a" : options.arch);
+  if (!arch)
+    return module.emitError() << "unknown NVIDIA architecture '" << options.arch
+                              << "': expected sm_80, sm_86, sm_89, sm_90a, sm_100a or sm_120a";
+  func::FuncOp function = backends::kernelOf(module);
+  if (!function)
+    return module.emitError() << "module has no function with the attribute " << tile::kKernelAttr;
+  NvidiaTarget target(*arch);
+  unsigned mostWarps = target.maxThreadsPerBlock / target.laneCount;
+  if (options.warpCount < 1 || options.warpCount > int32_t(mostWarps) ||
+      !llvm::isPowerOf2_32(options.warpCount))
+    return function.emitError() << "num_warps is " << options.warpCount
+                                << "; it must be a power of two up to " << mostWarps;
+  if (options.checkBounds)
+    return function.emitError("check=\"bounds\" is not supported on GPUs yet; run the kernel on "
+                              "CPU arrays to check it");
+  auto observe = [&](StringRef stage, llvm::function_ref<std::string()> text) {
+    if (context.observe)
+      context.observe(stage, text);
+  };
+
+  backends::KernelImage image;
+  image.kernelName = image.entryPoint = function.getName().str();
+  image.backend = "cuda";
+  image.targetName = targetName(options);
+  image.properties["threads"] = options.warpCount * target.laneCount;
+
+  {
+    backends::StepClock clock(context.time, "lay out tiles");
+    optimizer::GpuPipelineOptions gpu;
+    optimizer::GpuShape &shape = gpu.shape;
+    shape.warpCount = options.warpCount;
+    shape.laneCount = target.laneCount;
+    shape.maxAccessBytes = target.maxAccessBytes;
+    shape.hasMatrixProduct = [&](tile::DotOp dot) {
+      return gpu::hasMatrixInstructions(dot, target);
+    };
+    if (failed(optimizer::optimizeForGpu(function, gpu)))
+      return failure();
+  }
+  observe("tile-gpu", [&] { return backends::printed(module); });
+
+  // Needs all layouts: scratch is what conversions and reductions make of them.
+  gpu::SharedMemoryPlan plan;
+  {
+    backends::StepClock clock(context.time, "plan shared memory");
+    plan = gpu::planSharedMemory(function, target);
+  }
+  image.properties["shared"] = plan.bytes;
+  if (plan.bytes > target.maxSharedBytes)
+    return function.emitError() << "needs " << plan.bytes << " bytes of shared memory, and "
+                                << arch->name << " has " << target.maxSharedBytes
+                                << " for a block; use smaller blocks or fewer stages";
+
+  llvm::LLVMContext llvmContext;
+  std::unique_ptr<llvm::Module> code;
+  {
+    backends::StepClock clock(context.time, "emit llvm");
+    code = gpu::GpuEmitter(function, target, plan, options, llvmContext, image).emit();
+  }
+  if (!code)
+    return failure();
+  observe("llvm", [&] { return backends::printed(*code); });
+
+  std::string error;
+  PtxEmitter ptx(*arch);
+  {
+    backends::StepClock clock(context.time, "optimize llvm");
+    if (!ptx.optimize(*code, error))
+      return function.emitError() << "code generation failed: " << error;
+  }
+  observe("llvm-optimized", [&] { return backends::printed(*code); });
+  {
+    backends::StepClock clock(context.time, "generate ptx");
+    if (!ptx.emit(*code, image.binary, error))
+      return function.emitError() << "code generation failed: " << error;
+  }
+  observe("ptx", [&] { return image.binary; });
+  return image;
+}
+
+} // namespace sectile::nvidia
