@@ -29,7 +29,9 @@ commands of the compiler:
       --locations             print source locations
       -o FILE                 write there instead of to the standard output
   compile [FILE]              compile tile IR, print one stage or report what was made
-      --emit=STAGE            tile, tile-optimized, llvm, llvm-optimized, asm, or object
+      --emit=STAGE            tile, tile-optimized, llvm, llvm-optimized, asm, or object; for GPUs also tile-gpu, ptx
+      --target=BACKEND[:ARCH] cpu, cpu:x86-64-v3, cuda:90
+      --num-warps=N           of a GPU program
       --check-bounds, --debug compile options
       --time                  print the time of every step
       --repeat=N              compile N times (the first pays for loading); times are of the last
@@ -86,9 +88,9 @@ int write(llvm::StringRef path, llvm::StringRef text) {
 
 int listPasses() {
   llvm::outs() << "passes of `sectile opt`, run in the order given:\n";
-  for (llvm::StringRef name : {"optimize", "canonicalize", "reorder-broadcast", "cse",
-                               "loop-invariant-code-motion", "hoist-uniform-offsets",
-                               "assign-layouts"}) {
+  for (llvm::StringRef name :
+       {"optimize", "canonicalize", "reorder-broadcast", "cse", "loop-invariant-code-motion",
+        "hoist-uniform-offsets", "assign-layouts"}) {
     const PassRegistryEntry *entry = PassPipelineInfo::lookup(name);
     if (!entry)
       entry = PassInfo::lookup(name);
@@ -179,7 +181,14 @@ int compileFile(CompileDriver &driver, llvm::ArrayRef<std::string> words) {
   for (llvm::StringRef option : arguments.options) {
     if (option.consume_front("--emit="))
       emit = option.str();
-    else if (option == "--check-bounds")
+    else if (option.consume_front("--target=")) {
+      auto [backend, arch] = option.split(':'); // "cuda:90", "cpu", "cpu:x86-64-v3"
+      request.options.backend = backend.str();
+      request.options.arch = arch.str();
+    } else if (option.consume_front("--num-warps=")) {
+      if (option.getAsInteger(10, request.options.warpCount))
+        return fail("compile: --num-warps: expected a number, found '" + option + "'");
+    } else if (option == "--check-bounds")
       request.options.checkBounds = true;
     else if (option == "--debug")
       request.options.debug = true;
@@ -214,7 +223,10 @@ int compileFile(CompileDriver &driver, llvm::ArrayRef<std::string> words) {
   if (!emit.empty())
     return fail("compile: the " + result.image->backend + " back end has no stage '" + emit + "'");
   llvm::outs() << result.image->kernelName << ": " << result.image->targetName << ", "
-               << result.image->binary.size() << " bytes\n";
+               << result.image->binary.size() << " bytes";
+  for (const auto &[name, value] : result.image->properties)
+    llvm::outs() << ", " << name << " " << value;
+  llvm::outs() << "\n";
   return 0;
 }
 
