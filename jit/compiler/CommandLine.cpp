@@ -1,8 +1,10 @@
-// `sectile opt` and `sectile compile`: the compiler's part of the command line.
+// `sectile opt`, `sectile compile` and `sectile layout`: the compiler's part of the command line.
 #include "jit/Knobs.h"
 #include "jit/compiler/CompileDriver.h"
 #include "jit/compiler/Reproducer.h"
 #include "lang/TileDialect.h"
+#include "lang/layout/LayoutDrawing.h"
+#include "lang/layout/LayoutText.h"
 #include "optimizer/Pipeline.h"
 #include "optimizer/gpu/Pipeline.h"
 
@@ -36,6 +38,12 @@ commands of the compiler:
       --time                  print the time of every step
       --repeat=N              compile N times (the first pays for loading); times are of the last
       -o FILE                 write there instead of to the standard output
+  layout DESCRIPTION [DESCRIPTION]
+                              draw who holds which element of a tile, or where it lies in shared
+                              memory; of two tiles also how one becomes the other. For instance
+                              "blocked 128x64 f16 warps=4", "accumulator 64x96 f16 warps=2,2",
+                              "operand-a 64x32 f16", "shared 64x64 f16 swizzle=128"
+      --rows=N, --columns=N   how much of the table is shown
   knobs                       list the environment variables
 
 FILE is - (or left out) for the standard input.
@@ -165,6 +173,48 @@ int listKnobs() {
   return 0;
 }
 
+int drawLayouts(llvm::ArrayRef<std::string> words) {
+  layout::DrawingSettings settings;
+  std::vector<layout::DescribedLayout> layouts;
+  for (llvm::StringRef word : words) {
+    llvm::StringRef option = word;
+    int64_t *limit = option.consume_front("--rows=")      ? &settings.maxRows
+                     : option.consume_front("--columns=") ? &settings.maxColumns
+                                                          : nullptr;
+    if (limit) {
+      if (option.getAsInteger(10, *limit) || *limit < 1)
+        return fail("layout: " + word + ": expected a number from 1");
+      continue;
+    }
+    if (word.starts_with("-"))
+      return fail("layout: unknown option " + word);
+    std::string problem;
+    std::optional<layout::DescribedLayout> described = layout::parseDescription(word, problem);
+    if (!described)
+      return fail(problem);
+    layouts.push_back(std::move(*described));
+  }
+  if (layouts.empty() || layouts.size() > 2)
+    return fail("layout: expected one description or two, such as \"blocked 128x64 f16 warps=4\"");
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  for (const layout::DescribedLayout &described : layouts) {
+    if (auto *tile = std::get_if<layout::TileLayout>(&described.layout))
+      out << "#tile.layout<" << layout::print(*tile) << ">\n" << layout::draw(*tile, settings);
+    else
+      out << layout::draw(std::get<layout::SharedLayout>(described.layout), described.elementBits,
+                          settings);
+  }
+  if (layouts.size() < 2)
+    return write("-", text);
+  auto *source = std::get_if<layout::TileLayout>(&layouts[0].layout),
+       *destination = std::get_if<layout::TileLayout>(&layouts[1].layout);
+  if (!source || !destination || source->shape() != destination->shape())
+    return fail("layout: a conversion is between two tiles of one shape");
+  out << layout::drawConversion(*source, *destination, layouts[0].elementBits);
+  return write("-", text);
+}
+
 int compileFile(CompileDriver &driver, llvm::ArrayRef<std::string> words) {
   Arguments arguments(words);
   if (!arguments.problem.empty())
@@ -239,6 +289,8 @@ int CompileDriver::commandLine(const std::vector<std::string> &arguments) {
     return runPasses(words.drop_front());
   if (command == "compile")
     return compileFile(*this, words.drop_front());
+  if (command == "layout")
+    return drawLayouts(words.drop_front());
   if (command == "knobs")
     return listKnobs();
   bool asked = command == "help" || command == "--help" || command == "-h";

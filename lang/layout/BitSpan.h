@@ -1,5 +1,4 @@
-//===-- BitSpan.h - linear algebra over F2, a vector per word
-//----------------------------------===//
+//===-- BitSpan.h - linear algebra over F2, a vector per word -----------------------------===//
 // A BitSpan is the space spanned by the vectors inserted so far, kept in echelon form, together
 // with how each of its vectors is a sum of inserted ones.
 //

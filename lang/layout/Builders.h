@@ -1,8 +1,6 @@
-//===-- Builders.h - the layouts that tiles get, and what operations make of them
-//---------------===//
-//   blocked({128, 64}, /*sizePerThread=*/{1, 8}, /*threadsPerWarp=*/{4, 8}, /*warpsPerBlock=*/{4,
-//   1},
-//           /*order=*/{1, 0})
+//===-- Builders.h - the layouts that tiles get, and what operations make of them ---------===//
+//   blocked({128, 64}, /*sizePerThread=*/{1, 8}, /*threadsPerWarp=*/{4, 8},
+//           /*warpsPerBlock=*/{4, 1}, /*order=*/{1, 0})
 //
 //   is a tile of 128 x 64 where a thread holds 8 neighbours of a row, a warp 4 rows of 64, the 4
 //   warps 16 rows below each other, and all that 8 times: 64 registers.

@@ -1,11 +1,9 @@
-//===-- Conversion.h - how a tile goes from one layout to another
-//--------------------------------===//
+//===-- Conversion.h - how a tile goes from one layout to another -------------------------===//
 // planConversion says which of three ways is enough, and gives every instruction of it as data:
 //
 //   Same           every thread has its new elements already: registers are renamed
 //   WithinWarp     every warp has them: lane shuffles, with selects before and after
-//   ThroughShared  stores, a barrier, loads, free of bank conflicts where 32 banks of 4 bytes allow
-//   it
+//   ThroughShared  stores, a barrier, loads, free of bank conflicts
 //
 //   ConversionPlan plan = planConversion(source, destination, /*elementBits=*/16);
 //

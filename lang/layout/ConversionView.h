@@ -1,5 +1,4 @@
-//===-- ConversionView.h - two layouts of one tile over the same block
-//--------------------------===//
+//===-- ConversionView.h - two layouts of one tile over the same block --------------------===//
 // Private to the planning of conversions. Layouts with different blocks are compared over the
 // larger block on each axis: the smaller one is repeated by register bits, some of which may not
 // exist (they would be padding of the larger block only).

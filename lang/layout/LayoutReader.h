@@ -1,13 +1,14 @@
-//===-- LayoutReader.h - the grammar of layouts, over any source of tokens
-//----------------------===//
+//===-- LayoutReader.h - the grammar of layouts, over any source of tokens ----------------===//
 // LayoutText.cpp reads from a string, the attributes of the tile dialect from MLIR's parser.
 // `Tokens` has
 //
-//   bool consume(char punctuation);          // one of ( ) [ ] , = +; false when something else is
-//   next bool consumeKeyword(StringRef keyword); bool readShape(Extents &shape);          // 128x64
-//   or `scalar` bool readNumber(int64_t &number);        // false when no number is next
+//   bool consume(char punctuation);           one of ( ) [ ] , = +
+//   bool consumeKeyword(StringRef keyword);
+//   bool readShape(Extents &shape);           128x64, or `scalar`
+//   bool readNumber(int64_t &number);
 //
-// Every function returns false and sets `problem` when the text is not a layout.
+// each false, with nothing consumed, when something else is next. Every function of the reader
+// returns nothing and sets `problem` when the text is not a layout.
 #pragma once
 
 #include "lang/layout/SharedLayout.h"

@@ -1,11 +1,11 @@
-//===-- LayoutText.h - layouts as text
-//-----------------------------------------------------------===//
-// What stands between < and > in #tile.layout<...> and #tile.shared<...>: the shape, then for every
-// hardware dimension the coordinates that its bits contribute, the lowest bit first.
+//===-- LayoutText.h - layouts as text ----------------------------------------------------===//
+// What stands between < and > in #tile.layout<...> and #tile.shared_layout<...>: the shape, then
+// for every hardware dimension the coordinates that its bits contribute, the lowest bit first.
 //
-//   96x160, register = [(0, 1) (0, 2)], lane = [(0, 4) (0, 8) (0, 16) (1, 0) (2, 0)], warp = [(4,
-//   0) (8, 0)] 128, register = [1 2], lane = [4 8 16 32 64] 64x64, offset = [(0, 1) ...], padding =
-//   64 + 8 scalar, lane = [() () () () ()]
+//   16x8, register = [(0, 1) (8, 0)], lane = [(0, 2) (0, 4) (1, 0) (2, 0) (4, 0)]
+//   128, register = [1 2], lane = [4 8 16 32 64]
+//   64x64, offset = [(0, 1) ...], padding = 64 + 8
+//   scalar, lane = [() () () () ()]
 //
 // The block's extents are not written: it is surjective, so they follow from the bases. Text that
 // was printed parses to an equal layout.

@@ -1,11 +1,10 @@
-//===-- LinearLayout.h - F2-linear maps between named, power-of-two index spaces
-//---------------===//
+//===-- LinearLayout.h - F2-linear maps between named, power-of-two index spaces ----------===//
 // Who holds which element? A linear layout answers it: a map from hardware indices (register, lane,
 // warp, block; or an offset in shared memory) to the coordinates of a tensor, where every *bit* of
 // an index contributes a fixed coordinate (its *basis*) and contributions are added without carry
 // (xor).
 //
-//   A 4x4 tile over 4 lanes, each lane holding a row of... two columns twice:
+//   A 4x4 tile over 4 lanes, each lane holding two pairs of neighbours:
 //
 //     register bit 0 -> (0, 1)        element (row, column) of register r, lane l:
 //     register bit 1 -> (2, 0)          (0,0)^(r&1)*(0,1)^(r>>1)*(2,0)^(l&1)*(0,2)^(l>>1)*(1,0)

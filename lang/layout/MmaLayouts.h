@@ -1,5 +1,4 @@
-//===-- MmaLayouts.h - fragments of mma.sync
-//------------------------------------------------------===//
+//===-- MmaLayouts.h - fragments of mma.sync ----------------------------------------------===//
 // The layouts in which tensor cores take their operands and give their results (PTX ISA, "Matrix
 // Fragments for mma.m16n8k*"), as bases. g = lane / 4, t = lane mod 4, v = 32 / elementBits:
 //

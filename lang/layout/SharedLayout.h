@@ -1,5 +1,4 @@
-//===-- SharedLayout.h - where in shared memory an element of a tile lies
-//-----------------------===//
+//===-- SharedLayout.h - where in shared memory an element of a tile lies -----------------===//
 // The shared-memory counterpart of TileLayout: a bijective LinearLayout of a power-of-two block
 // (offset -> axes), repeated along each axis, block after block in row-major order, and optionally
 // padded: after every `padding.interval` elements `padding.amount` elements are left out. Padding

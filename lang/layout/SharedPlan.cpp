@@ -9,10 +9,10 @@
 //   H  which row of banks: elements that differ by a vector of H lie in the same bank
 //   G  which round (not part of the offset)
 //
-// Lanes that act at once conflict when two of them differ by a vector of H. A is the span of the
-// source's lanes, B that of the destination's, so H has to meet neither: it is made of vectors
-// outside A + B and of sums a + b of a vector only in A with one only in B. There are enough,
-// because A and B are no larger than a row of banks.
+// Lanes that act at once conflict when two of them differ by a vector of H (and perhaps W). A is
+// the span of W and the source's lanes, B that of W and the destination's, so H has to meet
+// neither: it is made of vectors outside A + B and of sums a + b of a vector only in A with one
+// only in B. There are enough, because A and B are no larger than a row of banks.
 #include "lang/layout/ConversionView.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -1,12 +1,10 @@
-//===-- TileLayout.h - who holds which element of a tile of any extents
-//-------------------------===//
+//===-- TileLayout.h - who holds which element of a tile of any extents -------------------===//
 // A TileLayout is a LinearLayout of a power-of-two *block*, repeated an integer number of times
 // along each axis; every repetition appends registers. What the last repetition holds beyond the
 // tile is *padding*: it exists, and its value is undefined.
 //
 //   tile 96 x 160, block 32 x 32: repetitions 3 x 5, nothing padded
-//   tile 100,      block 128:     28 padded elements (the last one of lanes 25 to 31 with 4
-//   registers each)
+//   tile 100, block 128 of 4 registers and 32 lanes: lanes 25 to 31 hold padding
 //
 // The element of (register, lane, warp) has two parts, and code generation wants them apart:
 //

@@ -323,6 +323,29 @@ TEST(CommandLine, opt_runs_passes_in_order) {
   (void)llvm::sys::fs::remove_directories(folder);
 }
 
+TEST(CommandLine, layout_draws) {
+  CompileDriver driver = makeDriver();
+  testing::internal::CaptureStdout();
+  int status = driver.commandLine(
+      {"layout", "accumulator 64x64 f16 warps=4,1", "operand-a 64x64 f16 warps=4,1", "--rows=2"});
+  std::string text = testing::internal::GetCapturedStdout();
+  EXPECT_EQ(status, 0);
+  EXPECT_THAT(text, HasSubstr("#tile.layout<64x64, register = [(0, 1) (8, 0) (0, 8)"));
+  EXPECT_THAT(text, HasSubstr("62 more rows"));
+  EXPECT_THAT(text, HasSubstr("conversion: within each thread, registers are renamed"));
+  for (auto [words, problem] :
+       {std::pair(std::vector<std::string>{"layout"}, "expected one description or two"),
+        {{"layout", "blocked 4", "blocked 8"}, "between two tiles of one shape"},
+        {{"layout", "block 4"}, "'block' is not blocked"},
+        {{"layout", "--rows=0"}, "expected a number from 1"}}) {
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(driver.commandLine(words), 1);
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr(problem));
+    (void)testing::internal::GetCapturedStdout();
+  }
+}
+
 TEST(CommandLine, compile_prints_a_stage) {
   std::string folder = freshFolder(), in = folder + "/in.mlir";
   std::error_code error;

@@ -1,0 +1,231 @@
+// Buffers in shared memory: places, banks, and access by the threads of a tile.
+#include "lang/layout/SharedLayout.h"
+
+#include "RandomLayouts.h"
+#include "lang/layout/LayoutText.h"
+#include "lang/layout/MmaLayouts.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <gtest/gtest.h>
+#include <set>
+
+using namespace sectile::layout;
+
+namespace {
+
+const Extents kShapes[] = {{96, 160}, {100, 96}, {64, 176},  {7, 5},
+                           {64, 781}, {128, 64}, {3, 32, 48}};
+
+class Buffers : public testing::Test {
+protected:
+  SharedLayout randomBuffer(Counts shape) {
+    auto order = random.order(shape.size());
+    switch (random.below(4)) {
+    case 0:
+      return contiguousShared(shape, order);
+    case 1:
+      return swizzledShared(shape, order, random.oneOf<int64_t>({1, 2, 4, 8}),
+                            random.oneOf<int64_t>({1, 2, 4}), random.oneOf<int64_t>({1, 4, 8}));
+    case 2:
+      return panelSwizzledShared(shape, order, 16, random.oneOf<int64_t>({32, 64, 128}));
+    default:
+      return paddedShared(shape, order, random.oneOf<int64_t>({0, 1, 4, 8}));
+    }
+  }
+  RandomLayouts random{31};
+};
+
+template <class Visit>
+void forEachElement(Counts shape, Visit visit) {
+  Coordinates element(shape.size(), 0);
+  for (size_t index = 0; index < shape.size();) {
+    visit(element);
+    for (index = 0; index < shape.size() && ++element[index] == shape[index]; ++index)
+      element[index] = 0;
+  }
+}
+
+TEST_F(Buffers, every_element_has_a_place_of_its_own) {
+  for (const Extents &shape : kShapes)
+    for (int trial = 0; trial < 8; ++trial) {
+      SharedLayout buffer = randomBuffer(shape);
+      std::set<int64_t> places;
+      forEachElement(shape, [&](const Coordinates &element) {
+        int64_t offset = buffer.offsetOf(element);
+        EXPECT_TRUE(offset >= 0 && offset < buffer.elements());
+        EXPECT_TRUE(places.insert(offset).second);
+      });
+    }
+}
+
+TEST_F(Buffers, swizzle_is_the_formula) {
+  SharedLayout buffer = swizzledShared({64, 128}, {1, 0}, 8, 2, 4);
+  forEachElement({64, 128}, [&](const Coordinates &element) {
+    int64_t row = element[0], column = element[1];
+    int64_t piece = (column / 8) ^ (row / 2 % 4);
+    EXPECT_EQ(buffer.offsetOf(element), row * 128 + piece * 8 + column % 8);
+  });
+  // Columns contiguous: the roles are exchanged.
+  SharedLayout other = swizzledShared({128, 64}, {0, 1}, 8, 2, 4);
+  forEachElement({128, 64}, [&](const Coordinates &element) {
+    EXPECT_EQ(other.offsetOf(element), buffer.offsetOf({element[1], element[0]}));
+  });
+}
+
+TEST_F(Buffers, panels_are_swizzled_as_tma_does_it) {
+  for (int64_t bytes : {32, 64, 128}) {
+    SharedLayout buffer = panelSwizzledShared({64, 256}, {1, 0}, 16, bytes);
+    int64_t panel = bytes / 2;
+    forEachElement({64, 256}, [&](const Coordinates &element) {
+      // In bytes, bits 4.. are exchanged with bits 7.. : 128-byte groups of rows.
+      int64_t linear = (element[0] * panel + element[1] % panel) * 2;
+      linear ^= (linear >> 7 & (bytes / 16 - 1)) << 4;
+      EXPECT_EQ(buffer.offsetOf(element), element[1] / panel * 64 * panel + linear / 2);
+    });
+  }
+}
+
+TEST_F(Buffers, padding_follows_every_row) {
+  SharedLayout buffer = paddedShared({64, 32}, {1, 0}, 4);
+  forEachElement({64, 32}, [&](const Coordinates &element) {
+    EXPECT_EQ(buffer.offsetOf(element), element[0] * 36 + element[1]);
+  });
+  EXPECT_EQ(buffer.elements(), 63 * 36 + 32);
+}
+
+TEST_F(Buffers, threads_reach_their_elements) {
+  for (const Extents &shape : kShapes)
+    for (int64_t lanes : {32, 64})
+      for (int trial = 0; trial < 12; ++trial) {
+        SharedLayout buffer = randomBuffer(shape);
+        TileLayout tile = random.blockedTile(shape, lanes, random.oneOf<int64_t>({1, 2, 4}));
+        unsigned bits = random.oneOf<unsigned>({8, 16, 32, 64});
+        SharedAccess access = accessShared(tile, buffer, bits);
+        EXPECT_LE(access.width * bits / 8, 16);
+        std::set<int> registers;
+        for (int64_t warp = 0; warp < tile.warpCount(); ++warp)
+          for (int64_t lane = 0; lane < lanes; ++lane)
+            for (auto [number, group] : llvm::enumerate(access.groups)) {
+              int64_t offset = access.offsetOf(number, lane, warp);
+              EXPECT_EQ(offset % access.width, 0);
+              for (auto [place, member] : llvm::enumerate(group.registers)) {
+                registers.insert(member);
+                Coordinates element = tile.elementOf(member, lane, warp);
+                if (tile.isInside(element))
+                  EXPECT_EQ(offset + int64_t(place), buffer.offsetOf(element));
+                else if (!needsMask(tile, buffer))
+                  EXPECT_LT(offset + int64_t(place), buffer.elements());
+              }
+            }
+        EXPECT_EQ(int64_t(registers.size()), tile.registersPerThread());
+      }
+}
+
+TEST_F(Buffers, accesses_are_wide_where_both_are_contiguous) {
+  TileLayout tile = blocked({64, 64}, {1, 8}, {4, 8}, {4, 1}, {1, 0});
+  EXPECT_EQ(accessShared(tile, panelSwizzledShared({64, 64}, {1, 0}, 16, 128), 16).width, 8);
+  EXPECT_EQ(accessShared(tile, swizzledShared({64, 64}, {1, 0}, 4, 1, 8), 16).width, 4);
+  EXPECT_EQ(accessShared(tile, contiguousShared({64, 64}, {0, 1}), 16).width, 1);
+  EXPECT_EQ(accessShared(tile, paddedShared({64, 64}, {1, 0}, 2), 16).width, 2);
+  // The immediate takes what the thread does not touch.
+  SharedAccess access = accessShared(tile, contiguousShared({64, 64}, {1, 0}), 16);
+  for (const SharedAccessGroup &group : access.groups)
+    EXPECT_EQ(group.xorPart, 0);
+}
+
+/// What ldmatrix does: lane l gives the address of a row; the value of lane l, word j, comes from
+/// matrix j, row l / 4, words l % 4 of it; transposed, from column l / 4, rows 2 (l % 4) and the
+/// next.
+void checkMatrices(const TileLayout &tile, const SharedLayout &buffer, unsigned bits,
+                   bool transposed) {
+  auto access = accessSharedMatrices(tile, buffer, bits, transposed);
+  ASSERT_TRUE(access);
+  std::map<int64_t, Coordinates> contents;
+  forEachElement(tile.shape(),
+                 [&](const Coordinates &element) { contents[buffer.offsetOf(element)] = element; });
+  int perWord = 32 / bits;
+  std::set<int> registers;
+  for (int64_t warp = 0; warp < tile.warpCount(); ++warp)
+    for (auto [number, group] : llvm::enumerate(access->rows.groups)) {
+      ASSERT_EQ(int(group.registers.size()), access->matrices * perWord);
+      for (int lane = 0; lane < 32; ++lane)
+        for (int matrix = 0; matrix < access->matrices; ++matrix)
+          for (int place = 0; place < perWord; ++place) {
+            int row = transposed ? lane % 4 * 2 + place : lane / 4;
+            int column = transposed ? lane / 4 : lane % 4 * perWord + place;
+            int64_t start = access->rows.offsetOf(number, matrix * 8 + row, warp);
+            EXPECT_EQ(start * bits / 8 % 16, 0);
+            int member = group.registers[matrix * perWord + place];
+            registers.insert(member);
+            EXPECT_EQ(contents[start + column], tile.elementOf(member, lane, warp));
+          }
+    }
+  EXPECT_EQ(int64_t(registers.size()), tile.registersPerThread());
+  EXPECT_EQ(bankConflicts(access->rows, 32, bits), 0);
+}
+
+TEST_F(Buffers, ldmatrix_loads_operands) {
+  for (int64_t bytes : {32, 64, 128})
+    for (auto [m, k] : {std::pair<int64_t, int64_t>{64, 64}, {96, 64}, {128, 128}, {32, 192}}) {
+      TileLayout a = mmaOperand(MmaOperand::A, {m, k}, {2, 2}, 16);
+      TileLayout b = mmaOperand(MmaOperand::B, {k, m}, {2, 2}, 16);
+      // Contiguous along k: as it lies; along the other axis: transposed.
+      checkMatrices(a, panelSwizzledShared({m, k}, {1, 0}, 16, bytes), 16, false);
+      checkMatrices(b, panelSwizzledShared({k, m}, {0, 1}, 16, bytes), 16, false);
+      if (m % 64 == 0) {
+        checkMatrices(a, panelSwizzledShared({m, k}, {0, 1}, 16, bytes), 16, true);
+        checkMatrices(b, panelSwizzledShared({k, m}, {1, 0}, 16, bytes), 16, true);
+      }
+    }
+  for (unsigned bits : {8, 32}) {
+    TileLayout a = mmaOperand(MmaOperand::A, {64, 128}, {2, 2}, bits);
+    checkMatrices(a, panelSwizzledShared({64, 128}, {1, 0}, bits, 128), bits, false);
+    checkMatrices(a, paddedShared({64, 128}, {1, 0}, 128 / bits), bits, false);
+    EXPECT_FALSE(
+        accessSharedMatrices(a, panelSwizzledShared({64, 128}, {1, 0}, bits, 128), bits, true));
+  }
+}
+
+TEST_F(Buffers, ldmatrix_is_refused_where_rows_are_torn) {
+  TileLayout a = mmaOperand(MmaOperand::A, {64, 64}, {4, 1}, 16);
+  EXPECT_FALSE(accessSharedMatrices(a, swizzledShared({64, 64}, {1, 0}, 4, 1, 8), 16, false));
+  EXPECT_FALSE(accessSharedMatrices(a, paddedShared({64, 64}, {1, 0}, 4), 16, false));
+  EXPECT_FALSE(accessSharedMatrices(a, contiguousShared({64, 64}, {0, 1}), 16, false));
+  EXPECT_FALSE(accessSharedMatrices(a, contiguousShared({64, 64}, {1, 0}), 16, true));
+  TileLayout wide = mmaOperand(MmaOperand::A, {64, 64}, {4, 1}, 16, 8);
+  EXPECT_FALSE(accessSharedMatrices(wide, contiguousShared({64, 64}, {1, 0}), 16, false));
+  EXPECT_FALSE(accessSharedMatrices(mmaOperand(MmaOperand::A, {64, 64}, {4, 1}, 64),
+                                    contiguousShared({64, 64}, {1, 0}), 64, false));
+}
+
+TEST_F(Buffers, conflicts_are_counted) {
+  // 32 lanes down a column of 32 words.
+  TileLayout column = blocked({32, 32}, {1, 1}, {32, 1}, {1, 1}, {0, 1});
+  SharedLayout plain = contiguousShared({32, 32}, {1, 0});
+  EXPECT_EQ(bankConflicts(accessShared(column, plain, 32, 4), 32, 32), 31);
+  EXPECT_EQ(bankConflicts(accessShared(column, paddedShared({32, 32}, {1, 0}, 1), 32, 4), 32, 32),
+            0);
+  SharedLayout swizzled = swizzledShared({32, 32}, {1, 0}, 1, 1, 32);
+  EXPECT_EQ(bankConflicts(accessShared(column, swizzled, 32, 4), 32, 32), 0);
+  // Two halves of a word are one access.
+  EXPECT_EQ(bankConflicts(accessShared(column, contiguousShared({32, 32}, {0, 1}), 16, 2), 32, 16),
+            0);
+}
+
+TEST_F(Buffers, text_parses_to_an_equal_buffer) {
+  for (const Extents &shape : kShapes)
+    for (int trial = 0; trial < 8; ++trial) {
+      SharedLayout buffer = randomBuffer(shape);
+      std::string problem;
+      auto parsed = parseSharedLayout(print(buffer), problem);
+      ASSERT_TRUE(parsed) << problem << print(buffer);
+      EXPECT_EQ(*parsed, buffer);
+      EXPECT_EQ(hash_value(*parsed), hash_value(buffer));
+    }
+  std::string problem;
+  EXPECT_FALSE(parseSharedLayout("4, offset = [1 2 1]", problem));
+  EXPECT_EQ(problem, "layout: two offsets have the same element");
+}
+
+} // namespace
