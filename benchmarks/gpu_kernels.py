@@ -1,0 +1,152 @@
+"""Kernels that benchmarks/nvidia.py runs under two compilers: the text below is all that both see.
+
+For Triton the two imports are replaced, nothing else.
+"""
+
+import sectile as dsl
+import sectile.language as tl
+
+
+@dsl.jit
+def add(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = i < n
+    tl.store(out_ptr + i, tl.load(x_ptr + i, mask=mask) + tl.load(y_ptr + i, mask=mask), mask=mask)
+
+
+@dsl.jit
+def copy(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + i, tl.load(x_ptr + i, mask=i < n), mask=i < n)
+
+
+@dsl.jit
+def softmax(out_ptr, x_ptr, stride, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * stride + i, mask=i < n, other=-float("inf")).to(tl.float32)
+    e = tl.exp(x - tl.max(x, axis=0))
+    y = e / tl.sum(e, axis=0)
+    tl.store(out_ptr + row * stride + i, y.to(out_ptr.dtype.element_ty), mask=i < n)
+
+
+@dsl.jit
+def layer_norm(x_ptr, y_ptr, w_ptr, b_ptr, mean_ptr, rstd_ptr, stride, n, eps, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    mask = i < n
+    x = tl.load(x_ptr + row * stride + i, mask=mask, other=0.0).to(tl.float32)
+    mean = tl.sum(x, axis=0) / n
+    centred = tl.where(mask, x - mean, 0.0)
+    rstd = 1 / tl.sqrt(tl.sum(centred * centred, axis=0) / n + eps)
+    w = tl.load(w_ptr + i, mask=mask).to(tl.float32)
+    b = tl.load(b_ptr + i, mask=mask).to(tl.float32)
+    y = centred * rstd * w + b
+    tl.store(y_ptr + row * stride + i, y.to(y_ptr.dtype.element_ty), mask=mask)
+    tl.store(mean_ptr + row, mean)
+    tl.store(rstd_ptr + row, rstd)
+
+
+@dsl.jit
+def layer_norm_backward(
+    x_ptr, dy_ptr, w_ptr, mean_ptr, rstd_ptr, dx_ptr, dw_ptr, db_ptr, rows, n, BLOCK: tl.constexpr
+):
+    program = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    mask = i < n
+    w = tl.load(w_ptr + i, mask=mask, other=0.0).to(tl.float32)
+    dw = tl.zeros((BLOCK,), dtype=tl.float32)
+    db = tl.zeros((BLOCK,), dtype=tl.float32)
+    for row in range(program, rows, tl.num_programs(0)):
+        x = tl.load(x_ptr + row * n + i, mask=mask, other=0.0).to(tl.float32)
+        dy = tl.load(dy_ptr + row * n + i, mask=mask, other=0.0).to(tl.float32)
+        rstd = tl.load(rstd_ptr + row)
+        x_hat = tl.where(mask, (x - tl.load(mean_ptr + row)) * rstd, 0.0)
+        g = dy * w
+        along_x = tl.sum(g * x_hat, axis=0) / n
+        along_one = tl.sum(g, axis=0) / n
+        dx = (g - along_one - x_hat * along_x) * rstd
+        tl.store(dx_ptr + row * n + i, dx.to(dx_ptr.dtype.element_ty), mask=mask)
+        dw += dy * x_hat
+        db += dy
+    tl.store(dw_ptr + program * n + i, dw, mask=mask)
+    tl.store(db_ptr + program * n + i, db, mask=mask)
+
+
+@dsl.jit
+def add_partial_sums(
+    dw_ptr, db_ptr, out_w_ptr, out_b_ptr, rows, n, BM: tl.constexpr, BN: tl.constexpr
+):
+    j = tl.program_id(0) * BN + tl.arange(0, BN)
+    w = tl.zeros((BM, BN), dtype=tl.float32)
+    b = tl.zeros((BM, BN), dtype=tl.float32)
+    for start in range(0, rows, BM):
+        i = start + tl.arange(0, BM)
+        mask = (i[:, None] < rows) & (j[None, :] < n)
+        at = i[:, None] * n + j[None, :]
+        w += tl.load(dw_ptr + at, mask=mask, other=0.0)
+        b += tl.load(db_ptr + at, mask=mask, other=0.0)
+    tl.store(out_w_ptr + j, tl.sum(w, axis=0).to(out_w_ptr.dtype.element_ty), mask=j < n)
+    tl.store(out_b_ptr + j, tl.sum(b, axis=0).to(out_b_ptr.dtype.element_ty), mask=j < n)
+
+
+@dsl.jit
+def dropout(x_ptr, out_ptr, n, p, seed, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = i < n
+    x = tl.load(x_ptr + i, mask=mask)
+    keep = tl.rand(seed, i) > p
+    tl.store(out_ptr + i, tl.where(keep, x / (1 - p), 0.0), mask=mask)
+
+
+@dsl.jit
+def argmax(x_ptr, out_ptr, stride, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * stride + i, mask=i < n, other=-float("inf"))
+    tl.store(out_ptr + row, tl.argmax(x, axis=0))
+
+
+@dsl.jit
+def cumsum(x_ptr, out_ptr, stride, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * stride + i, mask=i < n, other=0.0)
+    tl.store(out_ptr + row * stride + i, tl.cumsum(x, axis=0), mask=i < n)
+
+
+@dsl.jit
+def transpose(x_ptr, out_ptr, rows, columns, BM: tl.constexpr, BN: tl.constexpr):
+    i = tl.program_id(0) * BM + tl.arange(0, BM)
+    j = tl.program_id(1) * BN + tl.arange(0, BN)
+    mask = (i < rows)[:, None] & (j < columns)[None, :]
+    x = tl.load(x_ptr + i[:, None] * columns + j[None, :], mask=mask)
+    mask_t = (j < columns)[:, None] & (i < rows)[None, :]
+    tl.store(out_ptr + j[:, None] * rows + i[None, :], tl.trans(x), mask=mask_t)
+
+
+@dsl.jit
+def matmul(
+    a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+    GROUP: tl.constexpr,
+):  # fmt: skip
+    program = tl.program_id(0)
+    tiles_m = tl.cdiv(M, BM)
+    tiles_n = tl.cdiv(N, BN)
+    in_group = GROUP * tiles_n
+    first = program // in_group * GROUP
+    height = min(tiles_m - first, GROUP)
+    m = (first + program % in_group % height) * BM + tl.arange(0, BM)
+    n = (program % in_group // height) * BN + tl.arange(0, BN)
+    k = tl.arange(0, BK)
+    a = a_ptr + (m % M)[:, None] * K + k[None, :]
+    b = b_ptr + k[:, None] * N + (n % N)[None, :]
+    total = tl.zeros((BM, BN), dtype=tl.float32)
+    for start in range(0, K, BK):
+        x = tl.load(a, mask=k[None, :] < K - start, other=0.0)
+        y = tl.load(b, mask=k[:, None] < K - start, other=0.0)
+        total = tl.dot(x, y, total)
+        a += BK
+        b += BK * N
+    mask = (m < M)[:, None] & (n < N)[None, :]
+    tl.store(c_ptr + m[:, None] * N + n[None, :], total.to(c_ptr.dtype.element_ty), mask=mask)

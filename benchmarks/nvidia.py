@@ -1,0 +1,317 @@
+"""The NVIDIA back end against Triton and torch: one process, one GPU, the same data, in turn.
+
+    ./dev bench nvidia [--save] [--only NAME]        (on a machine with a GPU, torch and Triton)
+
+Kernels of gpu_kernels.py run under both compilers from the same text, with the same blocks and warps.
+Contenders alternate run by run; a figure is the median; the L2 cache is flushed before every run; data is
+random; every result is compared with torch's in float64 first. `--save` writes the table to
+benchmarks/results/nvidia.md.
+"""
+
+import argparse
+import importlib.util
+import os
+import pathlib
+import statistics
+import sys
+import tempfile
+import time
+
+# The driver's own cache would hide what assembling costs.
+os.environ.setdefault("CUDA_CACHE_DISABLE", "1")
+
+import torch
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def load_kernels(source, name, folder):
+    path = pathlib.Path(folder) / f"{name}.py"
+    path.write_text(source)
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def contenders(folder):
+    """{"sectile": module, "triton": module}; Triton only where it is installed."""
+    source = (HERE / "gpu_kernels.py").read_text()
+    found = {"sectile": load_kernels(source, "kernels_sectile", folder)}
+    if importlib.util.find_spec("triton"):
+        text = source.replace("import sectile as dsl", "import triton as dsl")
+        text = text.replace("import sectile.language as tl", "import triton.language as tl")
+        found["triton"] = load_kernels(text, "kernels_triton", folder)
+    return found
+
+
+class Timer:
+    def __init__(self):
+        self.flush = torch.empty(256 << 20, dtype=torch.int8, device="cuda")
+
+    def once(self, run):
+        self.flush.zero_()
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        run()
+        end.record()
+        return start, end
+
+    def medians(self, runs, rounds=30):
+        """Seconds of each of {name: function}, which run in turn."""
+        for run in runs.values():
+            for _ in range(3):
+                run()
+        events = {name: [] for name in runs}
+        for _ in range(rounds):
+            for name, run in runs.items():
+                events[name].append(self.once(run))
+        torch.cuda.synchronize()
+        return {
+            name: statistics.median(s.elapsed_time(e) for s, e in pairs) / 1e3
+            for name, pairs in events.items()
+        }
+
+
+class Table:
+    def __init__(self):
+        self.rows = []
+
+    def add(self, what, seconds, amount, unit, bars):
+        """`bars`: {contender: least ratio of Sectile's rate to its}."""
+        rate = {name: amount / s for name, s in seconds.items()}
+        figure = f"{rate['sectile']:.0f} {unit}"
+        verdicts = []
+        for name, value in rate.items():
+            if name == "sectile":
+                continue
+            ratio = rate["sectile"] / value
+            figure += f"; {name} {value:.0f} ({ratio:.2f}x)"
+            if name in bars:  # 0.98 to 1.02 is a tie
+                verdicts.append(ratio >= bars[name] - 0.02 * (bars[name] == 1.0))
+        bar = ", ".join(f">= {least}x {name}" for name, least in bars.items())
+        met = "" if not verdicts else "yes" if all(verdicts) else "no"
+        self.rows.append((what, figure, bar, met))
+        print(f"  {what:<34} {figure:<72} {bar:<28} {met}", flush=True)
+
+    def fail(self, what, error):
+        text = f"{type(error).__name__}: {str(error).splitlines()[0][:90]}"
+        self.rows.append((what, text, "", "no"))
+        print(f"  {what:<34} FAILED {text}", flush=True)
+
+    def markdown(self):
+        head = "| what | measured | bar | met |\n|---|---|---|---|\n"
+        return head + "".join("| " + " | ".join(row) + " |\n" for row in self.rows)
+
+
+class Benchmark:
+    def __init__(self, table, kernels):
+        self.table, self.kernels, self.timer = table, kernels, Timer()
+
+    def compare(self, what, launch, others, outputs, reference, amount, unit, bars, tolerance):
+        """`launch(module)` runs the kernel into `outputs`; `others`: {name: function}."""
+        runs = {}
+        for name, module in self.kernels.items():
+            try:
+                for out in outputs:
+                    out.fill_(float("nan") if out.is_floating_point() else -1)
+                launch(module)
+                for out, expected in zip(outputs, reference):
+                    error = (out.double() - expected.double()).norm() / expected.double().norm()
+                    if not error <= tolerance:
+                        raise ValueError(f"wrong by {error:.1e} of the norm")
+                runs[name] = lambda module=module: launch(module)
+            except Exception as error:
+                if name == "sectile":
+                    return self.table.fail(what, error)
+                print(f"    {name} on {what}: {type(error).__name__}: {str(error)[:90]}")
+        bars = {name: least for name, least in bars.items() if name in runs or name in others}
+        seconds = self.timer.medians({**runs, **others})
+        self.table.add(what, seconds, amount, unit, bars)
+
+    def elementwise(self):
+        for log in (20, 24, 28):
+            n = 1 << log
+            x, y = torch.randn(n, device="cuda"), torch.randn(n, device="cuda")
+            out = torch.empty_like(x)
+            grid = (-(-n // 1024),)
+            self.compare(
+                f"vector add f32 2^{log}",
+                lambda k: k.add[grid](x, y, out, n, BLOCK=1024),
+                {"torch": lambda: torch.add(x, y, out=out)},
+                [out], [x + y], 12 * n / 1e9, "GB/s", {"triton": 1.0}, 0,
+            )  # fmt: skip
+            self.compare(
+                f"copy f32 2^{log}",
+                lambda k: k.copy[grid](x, out, n, BLOCK=1024),
+                {"torch": lambda: out.copy_(x)},
+                [out], [x], 8 * n / 1e9, "GB/s", {"triton": 1.0}, 0,
+            )  # fmt: skip
+        n = 1 << 26
+        x = torch.randn(n, device="cuda")
+        out = torch.empty_like(x)
+        # The random numbers of both are Philox's: the same elements stay.
+        self.kernels["sectile"].dropout[(n // 1024,)](x, out, n, 0.3, 123, BLOCK=1024)
+        kept = (out != 0).float().mean().item()
+        assert abs(kept - 0.7) < 1e-3, kept
+        expected = out.clone()
+        self.compare(
+            "dropout f32 2^26",
+            lambda k: k.dropout[(n // 1024,)](x, out, n, 0.3, 123, BLOCK=1024),
+            {}, [out], [expected], 8 * n / 1e9, "GB/s", {"triton": 1.0}, 1e-6,
+        )  # fmt: skip
+
+    def softmax(self):
+        for dtype in (torch.float32, torch.bfloat16):
+            for n in (256, 781, 1024, 2048, 4096, 8192, 12672, 16384, 32768):
+                x = torch.randn(4096, n, device="cuda").to(dtype)
+                out = torch.empty_like(x)
+                block = 1 << (n - 1).bit_length()
+                warps = 4 if block <= 2048 else 8 if block <= 8192 else 16
+                bars = {"triton": 1.0}
+                if dtype == torch.float32 and n >= 4096:
+                    bars["copy"] = 0.88
+                self.compare(
+                    f"softmax {str(dtype)[6:]} 4096x{n}",
+                    lambda k: k.softmax[(4096,)](out, x, n, n, BLOCK=block, num_warps=warps),
+                    {"torch": lambda: torch.softmax(x, 1), "copy": lambda: out.copy_(x)},
+                    [out], [torch.softmax(x.double(), 1)],
+                    2 * x.numel() * x.element_size() / 1e9, "GB/s", bars, 5e-3,
+                )  # fmt: skip
+
+    def layer_norm(self):
+        rows = 4096
+        for n in (1024, 2048, 4096, 8192, 15872):
+            x = torch.randn(rows, n, device="cuda").half()
+            w, b = torch.randn(n, device="cuda").half(), torch.randn(n, device="cuda").half()
+            y = torch.empty_like(x)
+            mean, rstd = torch.empty(rows, device="cuda"), torch.empty(rows, device="cuda")
+            block = 1 << (n - 1).bit_length()
+            warps = min(max(block // 256, 1), 8)
+            norm = torch.nn.functional.layer_norm
+            self.compare(
+                f"layer norm forward f16 4096x{n}",
+                lambda k: k.layer_norm[(rows,)](
+                    x, y, w, b, mean, rstd, n, n, 1e-5, BLOCK=block, num_warps=warps
+                ),
+                {"torch": lambda: norm(x, (n,), w, b)},
+                [y], [norm(x.double(), (n,), w.double(), b.double())],
+                4 * x.numel() / 1e9, "GB/s", {"triton": 1.1}, 1e-3,
+            )  # fmt: skip
+
+            dy = torch.randn_like(x)
+            leaf = [t.double().requires_grad_() for t in (x, w, b)]
+            norm(leaf[0], (n,), leaf[1], leaf[2]).backward(dy.double())
+            dx, dw, db = torch.empty_like(x), torch.empty_like(w), torch.empty_like(b)
+            programs = 528
+            partial = torch.empty(2, programs, n, device="cuda")
+
+            def backward(k):
+                k.layer_norm_backward[(programs,)](
+                    x, dy, w, mean, rstd, dx, partial[0], partial[1], rows, n,
+                    BLOCK=block, num_warps=warps,
+                )  # fmt: skip
+                k.add_partial_sums[(-(-n // 32),)](
+                    partial[0], partial[1], dw, db, programs, n, BM=32, BN=32
+                )
+
+            half = [t.clone().requires_grad_() for t in (x, w, b)]
+            out = norm(half[0], (n,), half[1], half[2])
+
+            def torch_backward():
+                torch.autograd.grad(out, half, dy, retain_graph=True)
+
+            self.compare(
+                f"layer norm backward f16 4096x{n}", backward, {"torch": torch_backward},
+                [dx, dw, db], [t.grad for t in leaf],
+                6 * x.numel() / 1e9, "GB/s", {"triton": 1.1, "torch": 1.0}, 3e-3,
+            )  # fmt: skip
+
+    def rows(self):
+        x = torch.randn(8192, 4096, device="cuda")
+        n = x.shape[1]
+        found = torch.empty(8192, dtype=torch.int32, device="cuda")
+        self.compare(
+            "argmax over rows f32 8192x4096",
+            lambda k: k.argmax[(8192,)](x, found, n, n, BLOCK=4096, num_warps=8),
+            {"torch": lambda: torch.argmax(x, 1)},
+            [found], [torch.argmax(x, 1)], 4 * x.numel() / 1e9, "GB/s", {"triton": 1.0}, 0,
+        )  # fmt: skip
+        out = torch.empty_like(x)
+        self.compare(
+            "cumsum over rows f32 8192x4096",
+            lambda k: k.cumsum[(8192,)](x, out, n, n, BLOCK=4096, num_warps=8),
+            {"torch": lambda: torch.cumsum(x, 1)},
+            [out], [torch.cumsum(x.double(), 1)], 8 * x.numel() / 1e9, "GB/s", {"triton": 1.0}, 1e-5,
+        )  # fmt: skip
+        flipped = torch.empty(4096, 8192, device="cuda")
+        self.compare(
+            "transpose copy f32 8192x4096",
+            lambda k: k.transpose[(128, 64)](x, flipped, 8192, 4096, BM=64, BN=64),
+            {"torch": lambda: flipped.copy_(x.T)},
+            [flipped], [x.T], 8 * x.numel() / 1e9, "GB/s", {"triton": 1.0}, 0,
+        )  # fmt: skip
+
+    def matmul(self):
+        for n in (4096, 8192):
+            a, b = (torch.randn(n, n, device="cuda").half() for _ in range(2))
+            c = torch.empty_like(a)
+            expected = torch.matmul(a.float(), b.float())
+            for block, warps, stages in (((128, 128, 32), 4, 4), ((128, 256, 64), 8, 3)):
+                grid = ((n // block[0]) * (n // block[1]),)
+                self.compare(
+                    f"matmul f16 {n}^3 {block[0]}x{block[1]}x{block[2]}",
+                    lambda k: k.matmul[grid](
+                        a, b, c, n, n, n, *block, GROUP=8, num_warps=warps, num_stages=stages
+                    ),
+                    {"cuBLAS": lambda: torch.matmul(a, b, out=c)},
+                    [c], [expected], 2 * n**3 / 1e12, "TFLOP/s", {"cuBLAS": 0.5}, 1e-3,
+                )  # fmt: skip
+
+    def compile_times(self):
+        """Kernel call to running code, each compiler's disk cache empty."""
+        x = torch.randn(4096, device="cuda")
+        for name, module in self.kernels.items():
+            start = time.perf_counter()
+            kernel = module.add[(4,)](x, x, torch.empty_like(x), 4095, BLOCK=2048)
+            torch.cuda.synchronize()
+            print(
+                f"    {name}: vector add from call to result {1e3 * (time.perf_counter() - start):.1f} ms"
+            )
+            for step, seconds in getattr(kernel, "compile_times", []):
+                if seconds > 5e-4:
+                    print(f"        {1e3 * seconds:7.2f} ms  {step}")
+
+
+def main():
+    parts = ["compile_times", "elementwise", "softmax", "layer_norm", "rows", "matmul"]
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", action="append", choices=parts, help="these rows only")
+    parser.add_argument("--save", action="store_true", help="write benchmarks/results/nvidia.md")
+    arguments = parser.parse_args()
+    if not torch.cuda.is_available():
+        sys.exit("nvidia.py: no usable NVIDIA GPU: torch.cuda.is_available() is False")
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["SECTILE_CACHE_DIR"] = f"{folder}/sectile"
+        os.environ["TRITON_CACHE_DIR"] = f"{folder}/triton"
+        kernels = contenders(folder)
+        triton = sys.modules.get("triton")
+        setting = f"{torch.cuda.get_device_name()}, torch {torch.__version__}, " + (
+            f"Triton {triton.__version__}" if triton else "no Triton"
+        )
+        print(setting, flush=True)
+        table = Table()
+        benchmark = Benchmark(table, kernels)
+        for part in arguments.only or parts:
+            getattr(benchmark, part)()
+    if arguments.save:
+        command = "./dev bench nvidia --save" + "".join(
+            f" --only {p}" for p in arguments.only or []
+        )
+        (HERE / "results" / "nvidia.md").write_text(
+            f"# NVIDIA figures\n\n`{command}` on {setting}\n\n{table.markdown()}"
+        )
+
+
+if __name__ == "__main__":
+    main()
