@@ -98,6 +98,8 @@ bool TileLayout::isPaddingRegister(int registerNumber) const {
   // The smallest coordinate any thread has on an axis: bits that threads can flip are clear.
   RegisterPart part = coordinateOf(registerNumber);
   for (int index = 0; index < rank(); ++index) {
+    if (!isPadded(index))
+      continue;
     BitSpan threads;
     for (Dim dim : {Dim::Lane, Dim::Warp, Dim::Block})
       for (unsigned bit = 0; bit < blockLayout.inBits(dim); ++bit)
