@@ -100,12 +100,17 @@ int fastAxisOf(const MemoryAccess &access) {
   return fast;
 }
 
+/// Whether widths below the widest are worth a look: threads of narrow vectors fit odd extents
+/// better.
+enum class Narrower { No, Too };
+
 struct AxisWishes {
   llvm::SmallSet<int64_t, 8> widths;
   int64_t bytes = 4; // of the smallest element accessed
 };
 
-AxisWishes wishesFor(int axis, llvm::ArrayRef<const LayoutNode *> nodes, int64_t widest) {
+AxisWishes wishesFor(int axis, llvm::ArrayRef<const LayoutNode *> nodes, int64_t widest,
+                     Narrower tries) {
   AxisWishes wishes;
   bool combines = false;
   int64_t top = 1;
@@ -126,7 +131,7 @@ AxisWishes wishesFor(int axis, llvm::ArrayRef<const LayoutNode *> nodes, int64_t
   }
   if (wishes.widths.empty())
     wishes.widths.insert(top = std::min<int64_t>(widest, 4));
-  if (combines)
+  if (combines || tries == Narrower::Too)
     for (int64_t width = top; width >= 1; width /= 2)
       wishes.widths.insert(width);
   return wishes;
@@ -173,7 +178,7 @@ LayoutList blockedCandidates(llvm::ArrayRef<const LayoutNode *> nodes, const Gpu
         cost += nodeCost(*node, layout);
       rated.push_back({cost, rated.size(), std::move(layout)});
     };
-    AxisWishes wishes = wishesFor(axis, nodes, widest);
+    AxisWishes wishes = wishesFor(axis, nodes, widest, isPower ? Narrower::No : Narrower::Too);
     llvm::SmallVector<int64_t, 8> widths(wishes.widths.begin(), wishes.widths.end());
     llvm::sort(widths, std::greater<>());
     for (int64_t width : widths)

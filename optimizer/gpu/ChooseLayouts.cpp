@@ -14,6 +14,8 @@ namespace {
 constexpr unsigned kKeptSeeds = 6, kMaxCandidates = 24;
 /// Of a layout that an operation cannot take.
 constexpr double kImpossible = 1e15;
+/// Of a load that a product waits for in every round of a loop.
+constexpr double kExposedLoad = 400;
 /// Less is no improvement.
 constexpr double kLeastGain = 1e-6;
 
@@ -60,7 +62,7 @@ public:
     seedCandidates();
     for (int round = 0; round < 2; ++round)
       exchangeCandidates();
-    for (int number : byWeight())
+    for (int number : byNeighbourhood())
       moveTogether(components[number].nodes, components[number]);
     descend();
     std::vector<layout::TileLayout> result;
@@ -116,6 +118,31 @@ private:
     std::iota(order.begin(), order.end(), 0);
     llvm::sort(order,
                [&](int a, int b) { return std::pair(-weight(a), a) < std::pair(-weight(b), b); });
+    return order;
+  }
+
+  /// The heaviest first, then always the heaviest of those next to one before: a chain of shapes
+  /// between two accesses follows the greater one, and the smaller sees what it would have to meet.
+  llvm::SmallVector<int, 32> byNeighbourhood() const {
+    std::vector<llvm::SmallVector<int, 4>> neighbours(components.size());
+    for (const LayoutLink &link : links)
+      if (int from = componentOf[link.from], to = componentOf[link.to]; from != to) {
+        neighbours[from].push_back(to);
+        neighbours[to].push_back(from);
+      }
+    llvm::SmallVector<int, 32> order;
+    std::vector<bool> isDone(components.size()), isNear(components.size());
+    llvm::SmallVector<int, 32> heaviest = byWeight();
+    while (order.size() < components.size()) {
+      auto next =
+          llvm::find_if(heaviest, [&](int number) { return !isDone[number] && isNear[number]; });
+      if (next == heaviest.end())
+        next = llvm::find_if(heaviest, [&](int number) { return !isDone[number]; });
+      order.push_back(*next);
+      isDone[*next] = true;
+      for (int neighbour : neighbours[*next])
+        isNear[neighbour] = true;
+    }
     return order;
   }
 
@@ -208,6 +235,8 @@ private:
     auto pulled = pull(link, table[to], nodes[link.from].shape);
     if (pulled) {
       cost = conversion(from, table.numberOf(*pulled), link.bits);
+      if (link.canBeAhead)
+        cost = cost == 0 ? kExposedLoad : sharedReadCost(*pulled, link.bits);
     } else if (link.kind == LinkKind::Slice || link.kind == LinkKind::Join) {
       auto pushed = push(link, table[from], nodes[link.to].shape);
       cost = conversion(table.numberOf(*pushed), to, link.bits);

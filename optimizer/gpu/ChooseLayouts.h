@@ -4,7 +4,7 @@
 // components make of them by broadcasting, reducing, transposing ... The sum of all costs is then
 // lowered:
 //
-//   1. component by component, the costliest first, all nodes alike;
+//   1. component by component, all nodes alike: the heaviest first, then its neighbours;
 //   2. nodes of one layout together, and each for itself, as long as the sum falls.
 //
 // So a load of transposed data takes its own layout, at the price of one conversion, when that is

@@ -13,7 +13,8 @@ namespace {
 
 using Counts = llvm::SmallVector<int64_t, 3>;
 
-/// Calls `use` with every way to write `count` as a product over the last two axes, batches first.
+/// Calls `use` with every way to write `count` as a product over the axes, batches first, the best
+/// balanced first.
 template <class Use>
 void forEachSplit(llvm::ArrayRef<int64_t> extents, int64_t count, Use use) {
   size_t rank = extents.size();
@@ -22,7 +23,17 @@ void forEachSplit(llvm::ArrayRef<int64_t> extents, int64_t count, Use use) {
     counts[axis] = std::min<int64_t>(count, llvm::PowerOf2Ceil(uint64_t(extents[axis])));
     count /= counts[axis];
   }
-  for (int64_t rows = 1; rows <= count; rows *= 2) {
+  llvm::SmallVector<int64_t, 8> splits;
+  for (int64_t rows = 1; rows <= count; rows *= 2)
+    splits.push_back(rows);
+  // What is left for each of `count` should be square: it takes the fewest rows and columns then.
+  auto perimeter = [&](int64_t rows) {
+    return double(extents[rank - 2]) / rows + double(extents[rank - 1]) * rows / count;
+  };
+  llvm::sort(splits, [&](int64_t a, int64_t b) {
+    return std::pair(perimeter(a), a) < std::pair(perimeter(b), b);
+  });
+  for (int64_t rows : splits) {
     counts[rank - 2] = rows;
     counts[rank - 1] = count / rows;
     use(counts);

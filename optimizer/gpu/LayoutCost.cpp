@@ -11,8 +11,8 @@ using layout::TileLayout;
 
 namespace {
 
-constexpr double kPerRegister = 0.25, kPerShuffle = 2, kPerSector = 1.5, kSectorsPerCycle = 4,
-                 kRoundTrip = 100, kSharedBytesPerCycle = 128;
+constexpr double kPerRegister = 0.25, kPerShuffle = 2, kShuffles = 20, kPerSector = 1.5,
+                 kSectorsPerCycle = 4, kRoundTrip = 100, kSharedBytesPerCycle = 128;
 constexpr int64_t kSectorBytes = 32;
 
 /// Registers of all warps together.
@@ -56,8 +56,11 @@ double accessCost(const MemoryAccess &access, const TileLayout &layout) {
   }
 
   double instructions = warpRegisters(layout) / width;
-  double sectors = double(stretches) *
-                   llvm::divideCeil(uint64_t(stretch * access.bytes), uint64_t(kSectorBytes));
+  // A stretch that is longer than one access may begin within a sector.
+  int64_t bytes = stretch * access.bytes;
+  if (stretch > width)
+    bytes += kSectorBytes - std::min(kSectorBytes, access.axes[axis].alignment);
+  double sectors = double(stretches) * llvm::divideCeil(uint64_t(bytes), uint64_t(kSectorBytes));
   double copies = int64_t(1) << llvm::popcount(layout.copyMask(Dim::Warp));
   double issue = instructions * (1 + std::max(1.0, sectors / kSectorsPerCycle));
   // What is left of a loaded sector mostly waits in the cache for the thread's next access.
@@ -126,9 +129,12 @@ double nodeCost(const LayoutNode &node, const TileLayout &layout) {
 
 //===-- conversions ---------------------------------------------------------------------------===//
 
+double sharedReadCost(const TileLayout &layout, unsigned bits) {
+  return warpRegisters(layout) * layout.lanesPerWarp() * bits / 8 / kSharedBytesPerCycle;
+}
+
 double roundTripCost(const TileLayout &layout, unsigned bits) {
-  double bytes = warpRegisters(layout) * layout.lanesPerWarp() * bits / 8;
-  return kRoundTrip + 2 * bytes / kSharedBytesPerCycle;
+  return kRoundTrip + 2 * sharedReadCost(layout, bits);
 }
 
 double conversionCost(const TileLayout &from, const TileLayout &to, unsigned bits) {
@@ -137,13 +143,13 @@ double conversionCost(const TileLayout &from, const TileLayout &to, unsigned bit
     return 0;
   case layout::ConversionKind::WithinWarp: {
     double words = std::max(1.0, bits / 32.0);
-    return kPerShuffle * words * warpRegisters(to);
+    return kShuffles + kPerShuffle * words * warpRegisters(to);
   }
   default: {
+    // Only one of several copies is written.
     int64_t copies = int64_t(1) << (llvm::popcount(from.copyMask(Dim::Warp)) +
                                     llvm::popcount(from.copyMask(Dim::Lane)));
-    return kRoundTrip + (roundTripCost(from, bits) - kRoundTrip) / 2 / copies +
-           (roundTripCost(to, bits) - kRoundTrip) / 2;
+    return kRoundTrip + sharedReadCost(from, bits) / copies + sharedReadCost(to, bits);
   }
   }
 }

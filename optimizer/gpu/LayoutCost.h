@@ -5,7 +5,7 @@
 //   registers   an operation on a register of a warp takes a quarter (four schedulers)
 //   accesses    an instruction takes two, or one and what the 32-byte sectors take at four a cycle;
 //               each sector takes one and a half from memory
-//   shuffles    two each
+//   shuffles    two each, and 20 for their latency
 //   shared      128 bytes a cycle, each way; the barriers and the latency of a round trip 100
 //
 // Only differences matter, so what no layout can change is left out.
@@ -21,6 +21,9 @@ double nodeCost(const LayoutNode &node, const layout::TileLayout &layout);
 
 /// Of one conversion of a tile of `bits` per element.
 double conversionCost(const layout::TileLayout &from, const layout::TileLayout &to, unsigned bits);
+
+/// Of reading a tile that lies in shared memory.
+double sharedReadCost(const layout::TileLayout &layout, unsigned bits);
 
 /// Of moving a tile by way of shared memory from one layout to one of as many registers.
 double roundTripCost(const layout::TileLayout &layout, unsigned bits);

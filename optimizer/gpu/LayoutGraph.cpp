@@ -32,6 +32,9 @@ namespace {
 /// How often a loop of unknown length is thought to run, and when to stop multiplying.
 constexpr double kLoopTrips = 16, kMaxTrips = 1e6;
 
+/// Of the fragments in MmaLayouts.h.
+constexpr int64_t kFragmentLanes = 32;
+
 bool isTile(Value value) {
   return isa<RankedTensorType>(value.getType());
 }
@@ -173,7 +176,8 @@ private:
   bool usesMatrixInstructions(DotOp dot) {
     auto lhs = dot.getLhs().getType(), rhs = dot.getRhs().getType();
     unsigned bits = lhs.getElementTypeBitWidth();
-    return shape.hasMatrixProduct && bits >= 8 && bits == rhs.getElementTypeBitWidth() &&
+    return shape.hasMatrixProduct && shape.laneCount == kFragmentLanes && bits >= 8 &&
+           bits == rhs.getElementTypeBitWidth() &&
            lhs.getShape().back() % layout::mmaShape(bits).k == 0 && shape.hasMatrixProduct(dot);
   }
 
@@ -207,9 +211,12 @@ private:
           linkedValues.lookup(&held - graph.allLinks.data()) == made)
         return;
     linkedValues[graph.allLinks.size()] = made;
-    graph.allLinks.push_back({maker, user, kind, op, axis, bitsOf(made),
-                              tripsOfBlock(made.getParentBlock()),
-                              graph.allNodes[user].usesMatrixInstructions});
+    LayoutLink link{maker, user, kind, op, axis, bitsOf(made), tripsOfBlock(made.getParentBlock())};
+    bool isOperand = kind == LinkKind::DotLhs || kind == LinkKind::DotRhs;
+    link.usesMatrixInstructions = isOperand && graph.allNodes[user].usesMatrixInstructions;
+    link.canBeAhead =
+        link.usesMatrixInstructions && link.trips > 1 && made.getDefiningOp<LoadOp>() != nullptr;
+    graph.allLinks.push_back(link);
   }
 
   void linkSame(ValueRange made, ValueRange users, Operation *op) {
@@ -260,7 +267,7 @@ private:
     for (Value result : op->getResults())
       if (int made = graph.nodeOf(result); made >= 0)
         graph.allLinks.push_back(
-            {node, made, LinkKind::Slice, op, combination.axis, bitsOf(result), trips, false});
+            {node, made, LinkKind::Slice, op, combination.axis, bitsOf(result), trips});
   }
 
   void describeShapeOrControl(Operation *op) {
@@ -311,6 +318,7 @@ private:
       const DimensionFacts &facts = analysis.of(pointer).dimensions[axis];
       MemoryAccess::Axis &entry = access.axes.emplace_back();
       entry.neighbours = facts.contiguity();
+      entry.alignment = analysis.alignment(pointer, axis);
       entry.isConstant = facts.isConstant();
       int64_t run = isAtomic ? 1 : analysis.accessRun(pointer, axis, mask);
       entry.width = std::min(

@@ -26,6 +26,7 @@ struct MemoryAccess {
   struct Axis {
     int64_t width = 1;      // elements that one access of a thread may take; a power of two
     int64_t neighbours = 1; // length of the runs of elements that lie side by side in memory
+    int64_t alignment = 1;  // of the bytes at which they start
     bool isConstant = false;
   };
   llvm::SmallVector<Axis, 3> axes;
@@ -76,6 +77,9 @@ struct LayoutLink {
   unsigned bits = 32;                  // of an element
   double trips = 1;                    // how often a conversion would run
   bool usesMatrixInstructions = false; // of a dot's operand
+  /// A conversion can be an asynchronous copy to shared memory, ahead of its use: the maker is a
+  /// load in a loop, the user a product.
+  bool canBeAhead = false;
 };
 
 class LayoutGraph {

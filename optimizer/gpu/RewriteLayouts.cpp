@@ -93,8 +93,8 @@ private:
 
   /// The layout a tile has, or a good one for a cheap value that may have any.
   LayoutAttr freeLayout(Value tile) {
-    if (int node = graph.nodeOf(tile); node >= 0)
-      return heldBy(tile) ? heldBy(tile) : attributes[node];
+    if (LayoutAttr held = heldBy(tile))
+      return held;
     return attributeOf(defaultLayout(shapeOf(tile.getType()), shape));
   }
 

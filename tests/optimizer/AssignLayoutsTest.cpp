@@ -1,0 +1,89 @@
+// Layout assignment on the kernels of tests/optimizer/kernels: the width of accesses, the number of
+// conversions, and that the result is sound for any number of warps and lanes.
+#include "LaidOutKernel.h"
+#include "RandomKernel.h"
+
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace sectile;
+using namespace sectile::testing;
+
+namespace {
+
+struct Kernel {
+  MLIRContext context{MLIRContext::Threading::DISABLED};
+  OwningOpRef<ModuleOp> module;
+
+  explicit Kernel(llvm::StringRef name) {
+    context.loadDialect<tile::TileDialect>();
+    module = parseSourceString<ModuleOp>(kernelText(name), &context);
+  }
+};
+
+//===-- what is chosen ------------------------------------------------------------------------===//
+
+struct Expectation {
+  const char *kernel;
+  int warps;
+  const char *summary;
+};
+
+class AssignLayouts : public ::testing::TestWithParam<Expectation> {};
+
+TEST_P(AssignLayouts, chooses) {
+  Kernel kernel(GetParam().kernel);
+  ASSERT_TRUE(kernel.module);
+  optimizer::GpuShape shape = gpuShape(GetParam().warps);
+  ASSERT_EQ(layOut(*kernel.module, shape), "");
+  EXPECT_EQ(summaryOf(*kernel.module, shape), GetParam().summary);
+}
+
+const Expectation kExpectations[] = {
+#include "AssignLayoutsExpected.inc"
+};
+
+INSTANTIATE_TEST_SUITE_P(Kernels, AssignLayouts, ::testing::ValuesIn(kExpectations),
+                         [](const auto &info) {
+                           return std::string(info.param.kernel) + "_" +
+                                  std::to_string(info.param.warps);
+                         });
+
+//===-- soundness -----------------------------------------------------------------------------===//
+
+class AssignLayoutsToKernel : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(AssignLayoutsToKernel, of_any_number_of_warps_and_lanes) {
+  for (int64_t lanes : {32, 64})
+    for (int64_t warps : {1, 2, 4, 8, 16})
+      for (bool matrix : {false, true}) {
+        Kernel kernel(GetParam());
+        ASSERT_TRUE(kernel.module);
+        ASSERT_EQ(layOut(*kernel.module, gpuShape(warps, lanes, matrix)), "")
+            << warps << " warps of " << lanes << " lanes";
+      }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, AssignLayoutsToKernel, ::testing::ValuesIn(kernelNames()),
+                         [](const auto &info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+TEST(AssignLayoutsToRandomKernel, holds_the_contract) {
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    MLIRContext context(MLIRContext::Threading::DISABLED);
+    context.loadDialect<tile::TileDialect>();
+    OwningOpRef<ModuleOp> module = randomKernel(context, seed);
+    ASSERT_TRUE(succeeded(verify(*module))) << "seed " << seed;
+    optimizer::GpuShape shape =
+        gpuShape(1 << seed % 5, seed % 7 == 0 ? 64 : 32, /*matrix=*/seed % 3 != 0);
+    ASSERT_EQ(layOut(*module, shape), "") << "seed " << seed;
+  }
+}
+
+} // namespace

@@ -1,0 +1,118 @@
+#include "LaidOutKernel.h"
+
+#include "lang/layout/Conversion.h"
+#include "optimizer/IndexAnalysis.h"
+#include "optimizer/gpu/Pipeline.h"
+#include "optimizer/gpu/VerifyLayouts.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+
+namespace sectile::testing {
+
+namespace {
+
+const std::string kFolder = SECTILE_SOURCE_DIR "/tests/optimizer/kernels/";
+
+int64_t accessBytes(Operation *op, const optimizer::IndexAnalysis &analysis,
+                    const optimizer::GpuShape &shape) {
+  Value pointer = op->getOperand(0), mask;
+  if (auto load = dyn_cast<tile::LoadOp>(op))
+    mask = load.getMask();
+  else if (auto store = dyn_cast<tile::StoreOp>(op))
+    mask = store.getMask();
+  const layout::TileLayout *layout = tile::layoutOf(pointer.getType());
+  Type element = tile::elementTypeOf(tile::pointeeOf(pointer.getType()));
+  int64_t bytes = std::max(8u, element.getIntOrFloatBitWidth()) / 8, widest = bytes;
+  for (int axis = 0; layout && axis < layout->rank(); ++axis) {
+    int64_t run = analysis.accessRun(pointer, axis, mask);
+    int64_t width = std::min(
+        {layout->contiguousRegisters(axis), run & -run, analysis.alignment(pointer, axis) / bytes});
+    widest = std::max(widest, std::min(width * bytes, shape.maxAccessBytes));
+  }
+  return widest;
+}
+
+} // namespace
+
+optimizer::GpuShape gpuShape(int64_t warps, int64_t lanes, bool matrix) {
+  optimizer::GpuShape shape;
+  shape.warpCount = warps;
+  shape.laneCount = lanes;
+  if (matrix)
+    shape.hasMatrixProduct = [](tile::DotOp dot) {
+      Type lhs = dot.getLhs().getType().getElementType();
+      Type rhs = dot.getRhs().getType().getElementType();
+      bool isInteger = lhs.isInteger(8) && dot.getType().getElementType().isInteger(32);
+      return lhs == rhs && (isInteger || (isa<FloatType>(lhs) && !lhs.isF64()));
+    };
+  return shape;
+}
+
+std::string kernelText(llvm::StringRef name) {
+  auto buffer = llvm::MemoryBuffer::getFile(kFolder + name + ".mlir");
+  return buffer ? (*buffer)->getBuffer().str() : std::string();
+}
+
+std::vector<std::string> kernelNames() {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (llvm::sys::fs::directory_iterator it(kFolder, error), end; it != end && !error;
+       it.increment(error))
+    names.push_back(llvm::sys::path::stem(it->path()).str());
+  llvm::sort(names);
+  return names;
+}
+
+std::string layOut(ModuleOp module, const optimizer::GpuShape &shape) {
+  std::string problems;
+  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) {
+    problems += diagnostic.str() + "\n";
+    return success();
+  });
+  optimizer::GpuPipelineOptions options{shape};
+  for (auto function : module.getOps<func::FuncOp>())
+    if (failed(optimizer::optimizeForGpu(function, options)) ||
+        failed(optimizer::verifyLayouts(function, shape)))
+      return problems + "layout assignment failed";
+  if (failed(verify(module)))
+    return problems + "the laid-out IR does not verify";
+  module.walk([&](tile::ConvertLayoutOp convert) {
+    auto plan = layout::planConversion(*tile::layoutOf(convert.getSrc().getType()),
+                                       *tile::layoutOf(convert.getType()), 32);
+    if (plan.kind == layout::ConversionKind::BetweenBlocks)
+      problems += "a conversion has no plan\n";
+  });
+  return problems;
+}
+
+std::string summaryOf(ModuleOp module, const optimizer::GpuShape &shape) {
+  std::string loads, stores;
+  int conversions = 0, inLoops = 0;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    optimizer::IndexAnalysis analysis(function);
+    function.walk([&](Operation *op) {
+      if (isa<tile::LoadOp, tile::StoreOp>(op) &&
+          isa<RankedTensorType>(op->getOperand(0).getType()))
+        (isa<tile::LoadOp>(op) ? loads : stores) +=
+            " " + std::to_string(accessBytes(op, analysis, shape));
+      if (auto convert = dyn_cast<tile::ConvertLayoutOp>(op)) {
+        unsigned bits = tile::elementTypeOf(convert.getType()).getIntOrFloatBitWidth();
+        if (layout::classifyConversion(*tile::layoutOf(convert.getSrc().getType()),
+                                       *tile::layoutOf(convert.getType()),
+                                       bits) == layout::ConversionKind::Same)
+          return;
+        ++conversions;
+        inLoops += op->getParentOfType<scf::ForOp>() || op->getParentOfType<scf::WhileOp>();
+      }
+    });
+  }
+  return "load" + loads + ", store" + stores + ", convert " + std::to_string(conversions) +
+         ", in loops " + std::to_string(inLoops);
+}
+
+} // namespace sectile::testing
