@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sectile::backends {
 
@@ -25,17 +26,27 @@ struct LaunchArguments {
   /// [begin, end) in bytes of each argument, two words each; may be null unless the image checks
   /// bounds.
   const uint64_t *ranges = nullptr;
+  /// GPUs: the index of the device, and the driver's handle of the stream (null: its default one).
+  int32_t device = 0;
+  void *stream = nullptr;
 };
 
 /// Why a launch did not finish. `None` is success.
 struct LaunchFailure {
-  enum class Kind : uint8_t { None, Trap, Machine };
+  enum class Kind : uint8_t {
+    None,
+    Trap,
+    Machine,
+    Resources, // more than the device has
+    Call,      // the launch is wrong
+    Internal,  // the compiler is wrong
+  };
   Kind kind = Kind::None;
   /// Of a trap: which site of the image, the linear program, the first offending address.
   int32_t site = -1;
   int64_t program = 0;
   uint64_t address = 0;
-  /// Of the machine: what is wrong and the remedy.
+  /// Of all others: what is wrong and the remedy.
   std::string message, help;
   bool ok() const { return kind == Kind::None; }
 };
@@ -44,6 +55,17 @@ struct LaunchFailure {
 /// time.
 using PrintHandler = std::function<void(std::string_view text)>;
 
+/// A GPU.
+struct DeviceInfo {
+  std::string name; // "NVIDIA H200"
+  std::string arch; // "sm_90a"
+};
+
+/// What the threads of a GPU kernel use: 32-bit registers, bytes of local memory (spills).
+struct KernelResources {
+  int32_t registers = 0, localBytes = 0;
+};
+
 /// Code in memory, ready to run. Thread-safe: several threads may launch at once.
 class LoadedKernel {
 public:
@@ -51,6 +73,8 @@ public:
   /// `grid` has been checked: every axis positive, the product within 2^63.
   virtual LaunchFailure launch(const Grid &grid, const LaunchArguments &arguments,
                                const PrintHandler &print) const = 0;
+  /// Zeros where there are none to speak of, or no device to ask.
+  virtual KernelResources resources() const { return {}; }
 };
 
 class Driver {
@@ -63,6 +87,16 @@ public:
   virtual unsigned threadCount() const { return 1; }
   /// May code compiled for `targetName` run here? Otherwise `reason` says what is lacking.
   virtual bool canRun(std::string_view targetName, std::string &reason) const = 0;
+  /// The last step of a compile: code as the back end leaves it into code as it is loaded, which is
+  /// what the cache keeps. False with `failure` set. Thread-safe.
+  virtual bool finish(KernelImage &image, LaunchFailure &failure) { return true; }
+  /// The GPUs; when there are none, `reason` says why.
+  virtual const std::vector<DeviceInfo> &devices(std::string &reason) {
+    static const std::vector<DeviceInfo> none;
+    return none;
+  }
+  /// The index of the GPU that owns the memory at `address`; -1 when none does.
+  virtual int32_t deviceOf(uint64_t address) { return -1; }
   /// Null with `failure` set. The image must outlive the result.
   virtual std::unique_ptr<LoadedKernel> load(const KernelImage &image, LaunchFailure &failure) = 0;
 };

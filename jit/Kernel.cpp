@@ -43,7 +43,20 @@ Status checkGrid(const std::string &kernelName, const Grid &grid) {
 Kernel::Kernel() = default;
 Kernel::~Kernel() = default;
 
+Status statusOf(backends::LaunchFailure failure) {
+  using Kind = backends::LaunchFailure::Kind;
+  Error::Kind kind = failure.kind == Kind::Call        ? Error::Kind::Call
+                     : failure.kind == Kind::Resources ? Error::Kind::Resources
+                     : failure.kind == Kind::Internal  ? Error::Kind::Internal
+                                                       : Error::Kind::Machine;
+  return Status::fail(kind, std::move(failure.message), std::move(failure.help));
+}
+
 Status Kernel::launch(const Grid &grid, const uint64_t *slots, const uint64_t *ranges) const {
+  return run(grid, {slots, ranges});
+}
+
+Status Kernel::run(const Grid &grid, const backends::LaunchArguments &arguments) const {
   constexpr auto isOrdinary = [](int64_t extent) { return extent > 0 && extent <= 1 << 20; };
   if (!isOrdinary(grid.x) || !isOrdinary(grid.y) || !isOrdinary(grid.z)) [[unlikely]] {
     if (Status status = checkGrid(kernelImage.kernelName, grid); !status.ok())
@@ -51,11 +64,10 @@ Status Kernel::launch(const Grid &grid, const uint64_t *slots, const uint64_t *r
     if (grid.x == 0 || grid.y == 0 || grid.z == 0)
       return {};
   }
-  if (needsRanges && !ranges) [[unlikely]]
+  if (needsRanges && !arguments.ranges) [[unlikely]]
     return Status::fail(Error::Kind::Call,
                         kernelImage.kernelName +
                             ": a kernel that checks bounds needs the extents of its arguments");
-  backends::LaunchArguments arguments{slots, ranges};
   backends::LaunchFailure failure = code->launch(grid, arguments, print->current());
   if (failure.ok()) [[likely]]
     return {};
@@ -81,13 +93,14 @@ Status Kernel::launch(const Grid &grid, const BoundArguments &arguments) const {
                     static_cast<int32_t>(argument.parameterIndex)};
         return error;
       }
-  return launch(grid, arguments.slots.data(), arguments.ranges.data());
+  return run(grid,
+             {arguments.slots.data(), arguments.ranges.data(), arguments.device, arguments.stream});
 }
 
 Status Kernel::renderFailure(const backends::LaunchFailure &failure, const Grid &grid,
                              const backends::LaunchArguments &arguments) const {
-  if (failure.kind == backends::LaunchFailure::Kind::Machine)
-    return Status::fail(Error::Kind::Machine, failure.message, failure.help);
+  if (failure.kind != backends::LaunchFailure::Kind::Trap)
+    return statusOf(failure);
   if (failure.site < 0 || static_cast<size_t>(failure.site) >= kernelImage.trapSites.size())
     return Status::fail(Error::Kind::Internal,
                         kernelImage.kernelName + ": stopped at an unknown place");

@@ -24,6 +24,10 @@
 namespace sectile::jit {
 
 using backends::Grid;
+
+/// Of any kind but a trap, which only the kernel can tell of.
+Status statusOf(backends::LaunchFailure failure);
+
 struct BoundArguments;
 class PrintTarget;
 
@@ -40,15 +44,20 @@ public:
   /// Of the compile that made it; empty when it came from the cache.
   const std::vector<lang::Diagnostic> &warnings() const { return compileWarnings; }
 
-  /// Runs every program of the grid and returns when all are done. A grid with an empty axis is a
-  /// no-op. `ranges` (two words per argument) is needed only by kernels that check bounds.
+  /// Runs every program of the grid and returns when all are done (on a GPU: are queued). A grid
+  /// with an empty axis is a no-op. `ranges` (two words per argument) is needed only by kernels
+  /// that check bounds.
   Status launch(const Grid &grid, const uint64_t *slots, const uint64_t *ranges = nullptr) const;
   /// The same, and refuses a read-only array that the kernel stores to.
   Status launch(const Grid &grid, const BoundArguments &arguments) const;
 
+  /// Of a GPU kernel: what a thread uses. May load it on a device.
+  backends::KernelResources resources() const { return code->resources(); }
+
 private:
   friend class Runtime;
   Kernel();
+  Status run(const Grid &grid, const backends::LaunchArguments &arguments) const;
   Status renderFailure(const backends::LaunchFailure &failure, const Grid &grid,
                        const backends::LaunchArguments &arguments) const;
 

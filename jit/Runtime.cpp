@@ -2,6 +2,7 @@
 
 #include "backends/ForkSafeMutex.h"
 #include "backends/cpu/Driver.h"
+#include "backends/nvidia/Driver.h"
 #include "jit/BuildId.h"
 #include "jit/CacheKey.h"
 #include "jit/CompilerLoader.h"
@@ -89,7 +90,7 @@ struct Runtime::State {
                                     : knobs.cacheDirectory.value_or(defaultCacheDirectory()),
              options.cacheBytes.value_or(knobs.cacheBytes)),
         cpuDriver(cpu::createDriver(options.threadCount ? options.threadCount : knobs.threadCount)),
-        loadedCompiler(options.compiler) {
+        cudaDriver(nvidia::createDriver()), loadedCompiler(options.compiler) {
     // Stages can be shown only by compiling.
     readsDisk = knobs.dumpStages.empty() && knobs.stopAfter.empty() && !knobs.timePasses &&
                 !knobs.verifyEachPass;
@@ -114,7 +115,7 @@ struct Runtime::State {
   DiskCache disk;
   bool readsDisk = true;
   const std::shared_ptr<PrintTarget> printTarget = std::make_shared<PrintTarget>();
-  const std::unique_ptr<backends::Driver> cpuDriver;
+  const std::unique_ptr<backends::Driver> cpuDriver, cudaDriver;
 
   ForkSafeMutex mutex;
   // Guarded by `mutex`:
@@ -199,7 +200,7 @@ backends::Driver *Runtime::driver(const std::string &backend) {
 }
 
 backends::Driver *Runtime::State::driver(const std::string &name) {
-  return name == "cpu" ? cpuDriver.get() : nullptr;
+  return name == "cpu" ? cpuDriver.get() : name == "cuda" ? cudaDriver.get() : nullptr;
 }
 
 std::shared_ptr<Compiler> Runtime::State::compiler(Status &status) {
@@ -234,8 +235,9 @@ KernelResult Runtime::State::get(const KernelRequest &request) {
   KernelResult result;
   backends::Driver *target = driver(request.options.backend);
   if (!target) {
-    result.status = Status::fail(
-        Error::Kind::Call, "backend: there is no '" + request.options.backend + "'", "use 'cpu'");
+    result.status =
+        Status::fail(Error::Kind::Call, "backend: there is no '" + request.options.backend + "'",
+                     "use 'cpu' or 'cuda'");
     return result;
   }
   KeyContext context;
@@ -421,6 +423,10 @@ KernelResult Runtime::State::compile(const KernelRequest &request, const std::st
                    {},
                    {},
                    -1});
+    if (backends::LaunchFailure failure; !driver.finish(*made.image, failure)) {
+      Status status = statusOf(std::move(failure));
+      return fail(std::move(status.error()));
+    }
     entry.image = *made.image;
     result.kernel = load(std::move(*made.image), driver, result.status, &made);
     if (!result.kernel)
@@ -481,7 +487,7 @@ std::shared_ptr<const Kernel> Runtime::State::load(backends::KernelImage image,
   kernel->code = driver.load(kernel->kernelImage, failure);
   if (kernel->code)
     return kernel;
-  status = Status::fail(Error::Kind::Machine, std::move(failure.message), std::move(failure.help));
+  status = statusOf(std::move(failure));
   return nullptr;
 }
 

@@ -66,6 +66,10 @@ struct ArgumentValue {
     ConstantId
   };
   Bits content = Bits::Signed;
+  /// Of a Pointer: the index of the GPU whose memory it is; else kHost, or kAnywhere when nothing
+  /// is behind it.
+  int16_t device = kHost;
+  static constexpr int16_t kHost = -1, kAnywhere = -2;
   /// Of a Pointer: "*fp32". Of numbers: void when the type follows from the value (Python's).
   lang::DType dtype;
   /// The address; the integer; the double's bits; 0 or 1; a constant's value or id.
@@ -215,6 +219,9 @@ struct BoundArguments {
   bool anyReadOnly = false;
   /// Pairs of arrays that share memory, by slot.
   ArgumentBuffer<backends::ArgumentOverlap, 4> overlaps;
+  /// Where a GPU kernel runs (backends::LaunchArguments).
+  int32_t device = 0;
+  void *stream = nullptr;
 
   /// Anything else that selects a variant: options, the version of the globals.
   void addOption(uint64_t word) { key.append(&word, sizeof word); }

@@ -39,7 +39,8 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"jit/",
      {"lang/", "backends/CompileOptions.h", "backends/KernelImage.h", "backends/Driver.h",
       "backends/FloatFormat.h", "backends/ForkSafeMutex.h", "backends/cpu/Driver.h",
-      "backends/cpu/HostAbi.h", "frontend/cpp/Tracer.h", "frontend/python/Ast.h"}},
+      "backends/cpu/HostAbi.h", "backends/nvidia/Driver.h", "frontend/cpp/Tracer.h",
+      "frontend/python/Ast.h"}},
     {"jit/compiler/",
      {"jit/", "backends/", "backends/cpu/", "optimizer/", "frontend/", "lang/", "llvm"}},
     {"python/",
@@ -58,6 +59,8 @@ const std::vector<std::string> kPlain = {"lang/DType.h",
                                          "backends/KernelImage.h",
                                          "backends/Driver.h",
                                          "backends/cpu/HostAbi.h",
+                                         "backends/nvidia/CudaApi.h",
+                                         "backends/nvidia/Driver.h",
                                          "backends/cpu/Driver.h"};
 
 std::string layerOf(const std::string &path) {
