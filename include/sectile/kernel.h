@@ -74,7 +74,8 @@ namespace detail {
 
 [[noreturn]] inline void raise(const jit::Error &error) {
   static constexpr Error::Kind kinds[] = {Error::Kind::Kernel, Error::Kind::Call, Error::Kind::Trap,
-                                          Error::Kind::Internal, Error::Kind::Machine};
+                                          Error::Kind::Internal, Error::Kind::Machine,
+                                          Error::Kind::Machine};
   throw Error(kinds[unsigned(error.kind)], error.text());
 }
 

@@ -220,7 +220,10 @@ lang::DType dtypeNamed(const py::handle &dtype, const ReadArgument &how) {
 ArgumentValue mockPointer(lang::DType dtype) {
   if (!dtype.isPointer)
     dtype = lang::DType::pointer(dtype.kind);
-  return ArgumentValue::array(dtype, reinterpret_cast<const void *>(uintptr_t{4096}), 0, 0);
+  ArgumentValue value =
+      ArgumentValue::array(dtype, reinterpret_cast<const void *>(uintptr_t{4096}), 0, 0);
+  value.device = ArgumentValue::kAnywhere;
+  return value;
 }
 
 void readMock(PyObject *object, const ReadArgument &how, ArgumentValue &result) {

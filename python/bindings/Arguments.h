@@ -11,6 +11,7 @@
 #include "Errors.h"
 #include "jit/Specialization.h"
 
+#include <optional>
 #include <vector>
 
 namespace sectile::bindings {
@@ -25,6 +26,9 @@ public:
 
   void hold(py::object object) { objects.push_back(std::move(object)); }
   Py_buffer &newBuffer();
+
+  /// The stream that the first GPU array is used on, as its library says.
+  std::optional<void *> stream;
 
 private:
   std::vector<py::object> objects;

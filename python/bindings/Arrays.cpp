@@ -1,7 +1,9 @@
 #include "Arrays.h"
 
 #include "Dlpack.h"
+#include "jit/Runtime.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -48,6 +50,39 @@ void setRange(ArgumentValue &value, int rank, const Extent *shape, const Stride 
   }
   value.rangeBegin = value.bits + static_cast<uint64_t>(low);
   value.rangeEnd = value.bits + static_cast<uint64_t>(high + itemBytes);
+}
+
+//-- GPUs ------------------------------------------------------------------------------------------
+
+/// Kept for ever: looked up once, called at every launch.
+PyObject *functionOf(const char *module, const char *name) {
+  PyObject *modules = PyImport_GetModuleDict();
+  PyObject *found = PyDict_GetItemString(modules, module);
+  PyObject *function = found ? PyObject_GetAttrString(found, name) : nullptr;
+  PyErr_Clear();
+  return function;
+}
+
+/// The stream torch puts its own work on; not set where torch has not been imported.
+void useTorchStream(int device, HeldResources &held) {
+  static PyObject *current = nullptr;
+  if (!current)
+    current = functionOf("torch._C", "_cuda_getCurrentRawStream");
+  if (!current)
+    return;
+  py::object handle = py::reinterpret_borrow<py::object>(current)(device);
+  held.stream = reinterpret_cast<void *>(py::cast<uintptr_t>(handle));
+}
+
+/// `value` is in the memory of GPU `device`.
+void setDevice(ArgumentValue &value, int64_t device, PyObject *object, const ReadArgument &how,
+               HeldResources &held) {
+  if (device < 0 || device > INT16_MAX)
+    refuse(how, "is in no GPU's memory", "`sectile doctor` shows which GPUs were found");
+  value.device = static_cast<int16_t>(device);
+  PyTypeObject *type = Py_TYPE(object);
+  if (!held.stream && PyObject_HasAttrString(reinterpret_cast<PyObject *>(type), "is_cuda"))
+    useTorchStream(static_cast<int>(device), held);
 }
 
 //-- NumPy ----------------------------------------------------------------------------------------
@@ -185,9 +220,16 @@ ScalarKind dlpackKind(DLDataType type) {
   }
 }
 
+constexpr bool isHostMemory(int32_t type) {
+  return type == kDLCPU || type == kDLCUDAHost;
+}
+constexpr bool isCudaMemory(int32_t type) {
+  return type == kDLCUDA || type == kDLCUDAManaged;
+}
+
 void readDlTensor(const DLTensor &tensor, bool isReadOnly, PyObject *object,
-                  const ReadArgument &how, ArgumentValue &result) {
-  if (tensor.device.type != kDLCPU) [[unlikely]] {
+                  const ReadArgument &how, HeldResources &held, ArgumentValue &result) {
+  if (!isHostMemory(tensor.device.type) && !isCudaMemory(tensor.device.type)) [[unlikely]] {
     py::object device = py::getattr(object, "device", py::none());
     refuseDevice(how, device.is_none() ? "of DLPack kind " + std::to_string(tensor.device.type)
                                        : std::string(py::str(device)));
@@ -202,25 +244,29 @@ void readDlTensor(const DLTensor &tensor, bool isReadOnly, PyObject *object,
       DType::pointer(kind), static_cast<const char *>(tensor.data) + tensor.byteOffset, isReadOnly);
   int64_t bytes = DType::scalar(kind).bytes();
   setRange(result, tensor.rank, tensor.shape, tensor.strides, bytes, bytes);
+  if (isCudaMemory(tensor.device.type))
+    setDevice(result, tensor.device.id, object, how, held);
 }
 
-void readDataPointer(PyObject *object, const ReadArgument &how, ArgumentValue &result);
+void readDataPointer(PyObject *object, const ReadArgument &how, HeldResources &held,
+                     ArgumentValue &result);
 
 void readExchange(const DLPackExchangeAPI *api, PyObject *object, const ReadArgument &how,
-                  ArgumentValue &result) {
+                  HeldResources &held, ArgumentValue &result) {
   DLTensor tensor{};
   if (api->tensorFromPyObject(object, &tensor) != 0) [[unlikely]] {
     PyErr_Clear();
-    return readDataPointer(object, how, result); // says better what is wrong, if it is
+    return readDataPointer(object, how, held, result); // says better what is wrong, if it is
   }
-  readDlTensor(tensor, false, object, how, result);
+  readDlTensor(tensor, false, object, how, held, result);
 }
 
 void readDlpack(PyObject *object, const ReadArgument &how, HeldResources &held,
                 ArgumentValue &result) {
   py::handle array(object);
   py::tuple device = array.attr("__dlpack_device__")();
-  if (py::cast<int>(device[0]) != kDLCPU)
+  int kind = py::cast<int>(device[0]);
+  if (!isHostMemory(kind) && !isCudaMemory(kind))
     refuseDevice(how, "of DLPack kind " + std::to_string(py::cast<int>(device[0])));
   py::object capsule;
   try {
@@ -238,10 +284,10 @@ void readDlpack(PyObject *object, const ReadArgument &how, HeldResources &held,
       refuse(how,
              "speaks DLPack " + std::to_string(managed->version.major) + ", newer than known here",
              "pass a NumPy array or a torch tensor");
-    readDlTensor(managed->tensor, managed->flags & kDLReadOnly, object, how, result);
+    readDlTensor(managed->tensor, managed->flags & kDLReadOnly, object, how, held, result);
   } else if (PyCapsule_IsValid(capsule.ptr(), "dltensor")) {
     auto *managed = static_cast<DLManagedTensor *>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
-    readDlTensor(managed->tensor, false, object, how, result);
+    readDlTensor(managed->tensor, false, object, how, held, result);
   } else {
     refuse(how, "has a __dlpack__ method that does not return a DLPack capsule",
            "pass a NumPy array or a torch tensor");
@@ -262,12 +308,16 @@ std::string lastPart(const std::string &name) {
   return name.substr(name.rfind('.') + 1);
 }
 
-void readDataPointer(PyObject *object, const ReadArgument &how, ArgumentValue &result) {
+void readDataPointer(PyObject *object, const ReadArgument &how, HeldResources &held,
+                     ArgumentValue &result) {
   py::handle array(object);
   py::object device = py::getattr(array, "device", py::none());
+  int64_t gpu = -1;
   if (!device.is_none()) {
     std::string text = py::str(device);
-    if (text.rfind("cpu", 0) != 0)
+    if (text.rfind("cuda", 0) == 0)
+      gpu = text.size() > 5 ? std::atoi(text.c_str() + 5) : 0;
+    else if (text.rfind("cpu", 0) != 0)
       refuseDevice(how, text);
   }
   py::object dtype = array.attr("dtype");
@@ -282,6 +332,8 @@ void readDataPointer(PyObject *object, const ReadArgument &how, ArgumentValue &r
   result = ArgumentValue::pointer(
       DType::pointer(kind),
       reinterpret_cast<const void *>(py::cast<uintptr_t>(array.attr("data_ptr")())));
+  if (gpu >= 0)
+    setDevice(result, gpu, object, how, held);
   if (!py::hasattr(array, "shape") || !py::hasattr(array, "stride"))
     return;
   std::vector<int64_t> shape = integers(array.attr("shape"));
@@ -290,16 +342,18 @@ void readDataPointer(PyObject *object, const ReadArgument &how, ArgumentValue &r
   setRange(result, static_cast<int>(shape.size()), shape.data(), strides.data(), bytes, bytes);
 }
 
-void readArrayInterface(PyObject *object, const ReadArgument &how, HeldResources &held,
-                        ArgumentValue &result) {
-  py::object interface = py::handle(object).attr("__array_interface__");
+/// CUDA's is NumPy's with a stream.
+void readArrayInterface(PyObject *object, const char *attribute, const ReadArgument &how,
+                        HeldResources &held, ArgumentValue &result) {
+  py::object interface = py::handle(object).attr(attribute);
   if (!py::isinstance<py::dict>(interface) || !interface.contains("data") ||
       !interface.contains("typestr") || !interface.contains("shape"))
-    refuse(how, "has an __array_interface__ without data, typestr or shape",
+    refuse(how, "has an " + std::string(attribute) + " without data, typestr or shape",
            "see the NumPy documentation of the array interface, version 3");
   py::object data = interface["data"];
   if (!py::isinstance<py::tuple>(data) || py::len(data) != 2)
-    refuse(how, "has an __array_interface__ whose data is not an (address, read-only) pair",
+    refuse(how,
+           "has an " + std::string(attribute) + " whose data is not an (address, read-only) pair",
            "pass a NumPy array instead: numpy.asarray(x)");
   std::string type = py::str(interface["typestr"]);
   ScalarKind kind = ScalarKind::Void;
@@ -326,6 +380,36 @@ void readArrayInterface(PyObject *object, const ReadArgument &how, HeldResources
   setRange(result, static_cast<int>(shape.size()), shape.data(),
            given.is_none() ? nullptr : strides.data(), 1, DType::scalar(kind).bytes());
   held.hold(std::move(interface));
+}
+
+void readCudaArrayInterface(PyObject *object, const ReadArgument &how, HeldResources &held,
+                            ArgumentValue &result) {
+  py::handle array(object);
+  if (!py::hasattr(array, "__cuda_array_interface__")) // JAX's arrays have it on GPUs only
+    return readDlpack(object, how, held, result);
+  readArrayInterface(object, "__cuda_array_interface__", how, held, result);
+  if (result.bits == 0) { // an empty array has no memory
+    result.device = ArgumentValue::kAnywhere;
+    return;
+  }
+  setDevice(result, jit::Runtime::instance().driver("cuda")->deviceOf(result.bits), object, how,
+            held);
+  if (held.stream)
+    return;
+  std::string module = Py_TYPE(object)->tp_name;
+  if (module.rfind("cupy", 0) == 0) {
+    static PyObject *current = nullptr;
+    if (!current)
+      current = functionOf("cupy.cuda", "get_current_stream");
+    if (current) {
+      py::object stream = py::reinterpret_borrow<py::object>(current)();
+      held.stream = reinterpret_cast<void *>(py::cast<uintptr_t>(stream.attr("ptr")));
+      return;
+    }
+  }
+  py::dict interface = array.attr("__cuda_array_interface__");
+  if (interface.contains("stream") && !py::object(interface["stream"]).is_none())
+    held.stream = reinterpret_cast<void *>(py::cast<uintptr_t>(interface["stream"]));
 }
 
 void readBuffer(PyObject *object, const ReadArgument &how, HeldResources &held,
@@ -415,13 +499,13 @@ void readArray(ArrayProtocol protocol, const void *table, PyObject *object, cons
   case ArrayProtocol::Numpy:
     return readNumpy(object, how, result);
   case ArrayProtocol::DlpackExchange:
-    return readExchange(static_cast<const DLPackExchangeAPI *>(table), object, how, result);
+    return readExchange(static_cast<const DLPackExchangeAPI *>(table), object, how, held, result);
   case ArrayProtocol::DataPointer:
-    return readDataPointer(object, how, result);
+    return readDataPointer(object, how, held, result);
   case ArrayProtocol::ArrayInterface:
-    return readArrayInterface(object, how, held, result);
+    return readArrayInterface(object, "__array_interface__", how, held, result);
   case ArrayProtocol::CudaArrayInterface:
-    refuseDevice(how, "cuda");
+    return readCudaArrayInterface(object, how, held, result);
   case ArrayProtocol::Dlpack:
     return readDlpack(object, how, held, result);
   case ArrayProtocol::Buffer:

@@ -15,7 +15,14 @@ py::dict stagesOf(const CompiledKernel &self) {
   py::dict stages;
   for (const auto &[name, text] : self.kernel->image().stages)
     stages[py::str(name)] = py::str(text);
-  stages["so"] = py::bytes(self.kernel->image().binary);
+  const backends::KernelImage &image = self.kernel->image();
+  bool isGpu = image.backend == "cuda", isElf = image.binary.rfind("\x7f"
+                                                                   "ELF",
+                                                                   0) == 0;
+  if (isGpu && !isElf)
+    stages["ptx"] = py::str(image.binary);
+  else
+    stages[isGpu ? "cubin" : "so"] = py::bytes(image.binary);
   return stages;
 }
 
@@ -62,7 +69,7 @@ void registerCompiledKernel(py::module_ &module) {
       .def_property_readonly(
           "asm", &stagesOf,
           "The text of each stage that was kept: \"tile\", \"llvm\", \"asm\"; and "
-          "\"so\", the loadable code. SECTILE_KEEP_STAGES=1 keeps all.")
+          "\"so\", the loadable code (GPUs: \"ptx\", \"cubin\"). SECTILE_KEEP_STAGES=1 keeps all.")
       .def_property_readonly(
           "metadata", [](const CompiledKernel &self) { return self.metadata; },
           "num_warps, num_stages, ..., target, backend, shared.")
@@ -79,8 +86,15 @@ void registerCompiledKernel(py::module_ &module) {
           },
           "(step, seconds) of the compile; empty from the cache.")
       // There is no register file to fill on a CPU; tutorials divide by what is read here.
-      .def_property_readonly("n_regs", [](const CompiledKernel &) { return 0; })
-      .def_property_readonly("n_spills", [](const CompiledKernel &) { return 0; })
+      .def_property_readonly(
+          "n_regs", [](const CompiledKernel &self) { return self.kernel->resources().registers; },
+          "Registers of a GPU thread; 0 on the CPU.")
+      .def_property_readonly(
+          "n_spills",
+          [](const CompiledKernel &self) { return self.kernel->resources().localBytes / 4; },
+          "Local memory of a GPU thread, in registers; 0 on the CPU.")
+      // Triton's programs call it before they read n_regs.
+      .def("_init_handles", [](const CompiledKernel &) {})
       .def("__repr__", [](const CompiledKernel &self) {
         const backends::KernelImage &image = self.kernel->image();
         return "<CompiledKernel " + image.kernelName + " for " + image.targetName + ">";

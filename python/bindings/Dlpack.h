@@ -8,7 +8,7 @@
 
 namespace sectile::bindings {
 
-inline constexpr int32_t kDLCPU = 1;
+inline constexpr int32_t kDLCPU = 1, kDLCUDA = 2, kDLCUDAHost = 3, kDLCUDAManaged = 13;
 enum DLTypeCode : uint8_t {
   kDLInt = 0,
   kDLUInt = 1,

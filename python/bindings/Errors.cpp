@@ -65,6 +65,10 @@ void throwError(const jit::Error &error) {
     py::object type = errorClass("InternalError");
     raise(type, type(text, error.reproducer));
   }
+  case jit::Error::Kind::Resources: {
+    py::object type = errorClass("OutOfResources");
+    raise(type, type(text));
+  }
   case jit::Error::Kind::Machine: {
     py::object type = errorClass("MachineError");
     raise(type, type(text));

@@ -1,5 +1,7 @@
 #include "LaunchOptions.h"
 
+#include "jit/Runtime.h"
+
 #include <algorithm>
 #include <iterator>
 
@@ -16,7 +18,9 @@ enum class Option {
   Debug,
   SanitizeOverflow,
   Check,
-  Arch
+  Arch,
+  Target,
+  Stream
 };
 
 struct OptionName {
@@ -33,6 +37,8 @@ constexpr OptionName kOptions[] = {
     {"sanitize_overflow", Option::SanitizeOverflow},
     {"check", Option::Check},
     {"arch", Option::Arch},
+    {"target", Option::Target},
+    {"stream", Option::Stream},
 };
 
 /// The names as interned Python strings: keywords of call sites are interned too.
@@ -48,6 +54,41 @@ PyObject *const *internedNames() {
 std::vector<std::string> &namedArchs() {
   static auto *names = new std::vector<std::string>{""};
   return *names;
+}
+
+uint16_t numberOfArch(const std::string &arch) {
+  std::vector<std::string> &names = namedArchs();
+  auto found = std::find(names.begin(), names.end(), arch);
+  if (found == names.end()) {
+    if (names.size() > UINT16_MAX)
+      throwCallError("target: more than 65535 architectures have been named");
+    found = names.insert(names.end(), arch);
+  }
+  return static_cast<uint16_t>(found - names.begin());
+}
+
+/// "cpu", "cpu:x86-64-v3", "cuda", "cuda:90", "cuda:sm_90a".
+void readTarget(PyObject *value, const std::string &kernelName, LaunchOptions &options) {
+  const char *given = PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : nullptr;
+  std::string text = given ? given : "";
+  size_t colon = std::min(text.find(':'), text.size());
+  std::string backend = text.substr(0, colon);
+  std::string arch = colon < text.size() ? text.substr(colon + 1) : "";
+  if (backend == "cuda" && !arch.empty() &&
+      arch.find_first_not_of("0123456789") == std::string::npos)
+    arch = "sm_" + arch + (arch.size() > 2 || arch >= "90" ? "a" : "");
+  if (backend == "cpu")
+    options.target = LaunchOptions::Target::Cpu;
+  else if (backend == "cuda")
+    options.target = LaunchOptions::Target::Cuda;
+  else {
+    PyErr_Clear();
+    throwCallError(kernelName + ": target is " + std::string(py::repr(value)) +
+                       ", not the name of a target",
+                   "'cpu', 'cuda' or 'cuda:90', with the compute capability after the colon");
+  }
+  if (!arch.empty())
+    options.archNumber = numberOfArch(arch);
 }
 
 uint16_t readArch(PyObject *value, const std::string &kernelName) {
@@ -154,6 +195,22 @@ bool LaunchOptions::set(PyObject *keyword, PyObject *value, const std::string &k
   case Option::Arch:
     archNumber = readArch(value, kernelName);
     return true;
+  case Option::Target:
+    readTarget(value, kernelName, *this);
+    return true;
+  case Option::Stream: {
+    py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(value));
+    uint64_t handle = index ? PyLong_AsUnsignedLongLong(index.ptr()) : 0;
+    if (PyErr_Occurred()) {
+      PyErr_Clear();
+      throwCallError(kernelName + ": stream is " + std::string(py::repr(value)) +
+                         ", not the handle of a stream",
+                     "pass the driver's handle as an int: torch.cuda.Stream().cuda_stream, or "
+                     "cupy.cuda.Stream().ptr");
+    }
+    stream = handle;
+    return true;
+  }
   }
   return false;
 }
@@ -165,9 +222,28 @@ uint64_t LaunchOptions::word() const {
          uint64_t(archNumber) << 44;
 }
 
-backends::CompileOptions LaunchOptions::compileOptions() const {
+backends::CompileOptions LaunchOptions::compileOptions(int32_t device) const {
   backends::CompileOptions options;
   options.arch = namedArchs()[archNumber];
+  if (device >= 0 || target == Target::Cuda) {
+    options.backend = "cuda";
+    if (options.arch.empty()) {
+      std::string reason;
+      const auto &devices = jit::Runtime::instance().driver("cuda")->devices(reason);
+      auto index = static_cast<size_t>(std::max(device, 0));
+      if (index < devices.size())
+        options.arch = devices[index].arch;
+      else if (device >= 0)
+        throwError({jit::Error::Kind::Machine,
+                    devices.empty() ? "there is no NVIDIA GPU to run on: " + reason
+                                    : "there is no device cuda:" + std::to_string(device) +
+                                          ", only " + std::to_string(devices.size()),
+                    "`sectile doctor` shows what was found",
+                    {},
+                    {},
+                    -1});
+    }
+  }
   options.warpCount = warpCount;
   options.stageCount = stageCount;
   options.ctaCount = ctaCount;

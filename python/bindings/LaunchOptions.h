@@ -15,6 +15,12 @@ struct LaunchOptions {
   int32_t warpCount = 4, stageCount = 3, ctaCount = 1, maxRegisters = 0;
   bool enableFpFusion = true, debug = false, sanitizeOverflow = true, checkBounds = false;
 
+  /// Which back end compiles: what `target` names, else that of the arrays.
+  enum class Target : uint8_t { OfArrays, Cpu, Cuda };
+  Target target = Target::OfArrays;
+  /// Of a GPU launch; null: the arrays' library says. Selects no variant.
+  std::optional<uint64_t> stream;
+
   /// Number of the `arch` among those that launches have named; 0: the machine at hand.
   uint16_t archNumber = 0;
 
@@ -22,7 +28,8 @@ struct LaunchOptions {
   bool set(PyObject *keyword, PyObject *value, const std::string &kernelName);
   /// Different options, different words.
   uint64_t word() const;
-  backends::CompileOptions compileOptions() const;
+  /// `device`: the GPU of the launch, -1 without one.
+  backends::CompileOptions compileOptions(int32_t device) const;
 
   static const std::vector<std::string> &names();
 };

@@ -86,7 +86,7 @@ PyObject *launch(KernelState &state, const LaunchCall &call) noexcept;
 std::shared_ptr<const jit::Kernel>
 getVariant(KernelState &state, PyObject *kernel, std::span<const jit::ArgumentValue> values,
            PyObject *const *arguments, const jit::BoundArguments &bound,
-           const LaunchOptions &options, const std::string &sourceDigest);
+           const LaunchOptions &options, int32_t device, const std::string &sourceDigest);
 
 /// The Python object for a compiled kernel.
 py::object wrapCompiledKernel(std::shared_ptr<const jit::Kernel> kernel);

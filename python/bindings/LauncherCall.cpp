@@ -44,7 +44,7 @@ std::string listNames(const KernelState &state) {
                      (closest.empty() ? "" : "; did you mean '" + closest + "'?"),
                  listNames(state) +
                      "; launch options are num_warps, num_stages, num_ctas, maxnreg, "
-                     "enable_fp_fusion, debug, sanitize_overflow, check, arch");
+                     "enable_fp_fusion, debug, sanitize_overflow, check, arch, target, stream");
 }
 
 size_t parameterIndex(const KernelState &state, PyObject *keyword) {
@@ -137,6 +137,42 @@ std::shared_ptr<const SourceState> currentSource(KernelState &state, PyObject *k
   return source;
 }
 
+/// Which GPU the arrays are on; -1: the host. All must be in one place.
+int32_t deviceOf(const KernelState &state, std::span<const jit::ArgumentValue> values,
+                 const LaunchOptions &options, bool isWarmup) {
+  using jit::ArgumentValue;
+  auto place = [](int device) {
+    return device < 0 ? std::string("the CPU") : "cuda:" + std::to_string(device);
+  };
+  size_t first = values.size();
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i].kind != ArgumentValue::Kind::Pointer ||
+        values[i].device == ArgumentValue::kAnywhere)
+      continue;
+    if (first == values.size())
+      first = i;
+    else if (values[i].device != values[first].device) [[unlikely]]
+      throwCallError(state.name + ": argument '" + state.parameterNames[i] + "' is on " +
+                         place(values[i].device) + ", and '" + state.parameterNames[first] +
+                         "' on " + place(values[first].device),
+                     "move all arrays to one device");
+  }
+  using Target = LaunchOptions::Target;
+  bool hasArrays = first < values.size();
+  int32_t device = hasArrays ? values[first].device : ArgumentValue::kHost;
+  if (!isWarmup && hasArrays && options.target != Target::OfArrays &&
+      (device >= 0) != (options.target == Target::Cuda)) [[unlikely]]
+    throwCallError(state.name + ": target is " + (options.target == Target::Cuda ? "cuda" : "cpu") +
+                       ", and argument '" + state.parameterNames[first] + "' is on " +
+                       place(device),
+                   "leave target= out: the arrays select it");
+  if (options.target == Target::Cpu)
+    return ArgumentValue::kHost;
+  if (options.target == Target::Cuda && !hasArrays && !isWarmup)
+    return 0;
+  return device;
+}
+
 /// Environment switches that hold for every launch of the process.
 void applyEnvironment(LaunchOptions &options) {
   if (const char *check = std::getenv("SECTILE_CHECK"); check && !std::strcmp(check, "bounds"))
@@ -176,7 +212,14 @@ PyObject *launchOrThrow(KernelState &state, const LaunchCall &call) {
   jit::BoundArguments arguments;
   if (jit::Status status = state.specializer->bind(values, arguments); !status.ok()) [[unlikely]]
     throwError(status.error());
+  int32_t device = deviceOf(state, values, options, call.isWarmup);
+  bool isGpu = device >= 0 || options.target == LaunchOptions::Target::Cuda;
+  arguments.device = std::max(device, 0);
+  arguments.stream = options.stream ? reinterpret_cast<void *>(*options.stream)
+                     : isGpu        ? held.stream.value_or(nullptr)
+                                    : nullptr;
   arguments.addOption(options.word());
+  arguments.addOption(isGpu ? 2 + static_cast<uint64_t>(device + 1) : 0);
   arguments.addOption(source->version);
   // A @jit function passed as a constant has sources of its own.
   for (size_t i = 0; i < count; ++i)
@@ -187,7 +230,7 @@ PyObject *launchOrThrow(KernelState &state, const LaunchCall &call) {
   const jit::Kernel *kernel = state.table.find(arguments);
   if (!kernel) [[unlikely]] {
     std::shared_ptr<const jit::Kernel> made =
-        getVariant(state, call.kernel, values, bound, arguments, options, source->digest);
+        getVariant(state, call.kernel, values, bound, arguments, options, device, source->digest);
     // Another thread may have been faster; its kernel is the one that stays.
     kernel = state.table.insert(arguments, made);
     if (kernel == made.get())
@@ -198,7 +241,9 @@ PyObject *launchOrThrow(KernelState &state, const LaunchCall &call) {
 
   if (!call.isWarmup) {
     jit::Status status;
-    {
+    if (isGpu) { // asynchronous: giving up the GIL costs more
+      status = kernel->launch(grid, arguments);
+    } else {
       py::gil_scoped_release release;
       status = kernel->launch(grid, arguments);
     }

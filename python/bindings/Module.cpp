@@ -135,6 +135,16 @@ std::string hostFingerprint() {
   return driver ? driver->hostFingerprint() : "";
 }
 
+/// ([(name, arch)], why there are none).
+py::tuple cudaDevices() {
+  std::string reason;
+  py::list devices;
+  for (const backends::DeviceInfo &device :
+       jit::Runtime::instance().driver("cuda")->devices(reason))
+    devices.append(py::make_tuple(device.name, device.arch));
+  return py::make_tuple(devices, reason);
+}
+
 unsigned hardwareThreads() {
   backends::Driver *driver = jit::Runtime::instance().driver("cpu");
   return driver ? driver->threadCount() : 1;
@@ -163,6 +173,7 @@ PYBIND11_MODULE(_native, module) {
   module.def("compiler_error", &compilerError);
   module.def("compiler_path", &compilerPath);
   module.def("host_fingerprint", &hostFingerprint);
+  module.def("cuda_devices", &cudaDevices);
   module.def("hardware_threads", &hardwareThreads);
   module.def("knob_table", [] {
     py::list rows;

@@ -26,13 +26,13 @@ void ensurePrintHandler() {
 std::shared_ptr<const jit::Kernel>
 getVariant(KernelState &state, PyObject *kernel, std::span<const jit::ArgumentValue> values,
            PyObject *const *arguments, const jit::BoundArguments &bound,
-           const LaunchOptions &options, const std::string &sourceDigest) {
+           const LaunchOptions &options, int32_t device, const std::string &sourceDigest) {
   ensurePrintHandler();
   KernelSource source(kernel);
   jit::KernelRequest request;
   request.sourceDigest = sourceDigest;
   request.signature = state.specializer->signature(values);
-  request.options = options.compileOptions();
+  request.options = options.compileOptions(device);
   request.overlaps.assign(bound.overlaps.data(), bound.overlaps.data() + bound.overlaps.size());
   // Constants that refer to functions and objects: their numbers must be those of this compile's
   // environment, and what they are must be in the key, of which a signature knows the name only.

@@ -8,10 +8,7 @@ import platform
 import sys
 
 # Driver library, back end, what to say of it.
-_DRIVERS = (
-    ("libcuda.so.1", "nvidia", "NVIDIA's driver"),
-    ("libamdhip64.so", "amd", "AMD's HIP runtime"),
-)
+_DRIVERS = (("libamdhip64.so", "amd", "AMD's HIP runtime"),)
 
 
 def _line(what: str, finding: str) -> None:
@@ -44,13 +41,10 @@ def _processor() -> tuple[str, list[str]]:
     return name, [flag for flag in wanted if flag in flags]
 
 
-def _device_count(driver: ctypes.CDLL, backend: str) -> str:
+def _device_count(driver: ctypes.CDLL) -> str:
     count = ctypes.c_int()
     try:
-        if backend == "nvidia":
-            status = driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count))
-        else:
-            status = driver.hipGetDeviceCount(ctypes.byref(count))
+        status = driver.hipGetDeviceCount(ctypes.byref(count))
     except AttributeError:
         return "not the library it should be"
     if status:
@@ -77,6 +71,11 @@ def main() -> int:
     _line("cpu", f"used: {name}; {', '.join(features) or 'no vector extensions beyond the base'}")
     _line("", f"{_native.hardware_threads()} threads for programs (SECTILE_NUM_THREADS)")
     _line("", f"code for {_native.host_fingerprint()}")
+    devices, reason = _native.cuda_devices()
+    for index, (name, arch) in enumerate(devices):
+        _line("cuda" if index == 0 else "", f"used: cuda:{index} {name}, {arch}")
+    if not devices or reason:
+        _line("cuda", f"not used: {reason}")
     for library, backend, owner in _DRIVERS:
         try:
             driver = ctypes.CDLL(library)
@@ -84,7 +83,7 @@ def main() -> int:
             _line(backend, f"not used: {owner} ({library}) was not found")
             continue
         _line(backend, f"not used: this build has no {backend} back end ({owner}: "
-                       f"{_device_count(driver, backend)})")  # fmt: skip
+                       f"{_device_count(driver)})")  # fmt: skip
 
     print("Compiler")
     error = _native.compiler_error()

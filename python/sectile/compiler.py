@@ -37,6 +37,7 @@ def compile(
     kernel: JITFunction,
     signature: Mapping[str, Any],
     constexprs: Mapping[str, Any] | None = None,
+    target: str | None = None,
     **options: Any,
 ):
     """Compiles one variant of `kernel` without arguments to run it on.
@@ -47,6 +48,8 @@ def compile(
             ``":16"`` for what is a multiple of 16 and ``":1"`` for an integer that is 1;
             ``"constexpr"`` for one in `constexprs`; anything that is no string is a constant.
         constexprs: values of the compile-time parameters.
+        target: ``"cpu"``, ``"cuda"`` (the first GPU at hand) or ``"cuda:90"``, with the compute
+            capability; needs no GPU. ``"cpu"`` when None.
         options: as in a launch: ``num_warps=8``.
 
     Returns:
@@ -58,4 +61,6 @@ def compile(
     for name, kind in signature.items():
         if kind != "constexpr":
             arguments[name] = _mock(kernel.__name__, name, kind)
+    if target is not None:
+        options["target"] = target
     return kernel.warmup(**arguments, **options)

@@ -220,7 +220,7 @@ def test_doctor():
         env={**os.environ, "SECTILE_CHEK": "bounds"},
     ).stdout
     assert "cpu" in report and "used:" in report
-    assert "nvidia" in report and "not used:" in report
+    assert "cuda" in report and "not used:" in report
     assert "SECTILE_CHEK" in report and "did you mean 'SECTILE_CHECK'?" in report
 
 

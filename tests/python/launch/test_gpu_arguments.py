@@ -1,0 +1,134 @@
+"""Arguments on GPUs: what selects the back end, the device and the stream. No GPU is needed."""
+
+import numpy as np
+import pytest
+
+import sectile as st
+import sectile.language as tl
+from sectile import _native
+
+HAS_GPU = bool(_native.cuda_devices()[0])
+
+
+@st.jit
+def copy(x, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i, mask=i < n), mask=i < n)
+
+
+class GpuArray:
+    """As a torch tensor on a GPU shows itself."""
+
+    dtype = "float32"
+    shape = (64,)
+
+    def __init__(self, device):
+        self.device = device
+
+    def data_ptr(self):
+        return 0x10000
+
+    def stride(self):
+        return (1,)
+
+
+def test_all_arrays_must_be_on_one_device():
+    host = np.zeros(64, np.float32)
+    with pytest.raises(st.ArgumentError) as error:
+        copy[(1,)](GpuArray("cuda:1"), host, 64, BLOCK=64)
+    text = str(error.value)
+    assert "argument 'out' is on the CPU, and 'x' on cuda:1" in text
+    assert "move all arrays to one device" in text
+    with pytest.raises(st.ArgumentError, match="'out' is on cuda:0, and 'x' on cuda:1"):
+        copy[(1,)](GpuArray("cuda:1"), GpuArray("cuda"), 64, BLOCK=64)
+
+
+def test_devices_without_a_back_end_are_named():
+    with pytest.raises(st.ArgumentError, match="on device xpu:0, for which there is no back end"):
+        copy[(1,)](GpuArray("xpu:0"), GpuArray("xpu:0"), 64, BLOCK=64)
+
+
+@pytest.mark.parametrize("target", ["cdua", "cuda90", 90])
+def test_wrong_target(target):
+    with pytest.raises(st.ArgumentError, match="target is .*, not the name of a target"):
+        st.compile(copy, {"x": "*fp32", "out": "*fp32", "n": "i32"}, {"BLOCK": 64}, target=target)
+
+
+def test_target_must_be_where_the_arrays_are():
+    x, out = np.zeros(64, np.float32), np.zeros(64, np.float32)
+    with pytest.raises(st.ArgumentError, match="target is cuda, and argument 'x' is on the CPU"):
+        copy[(1,)](x, out, 64, BLOCK=64, target="cuda")
+    with pytest.raises(st.ArgumentError, match="target is cpu, and argument 'x' is on cuda:0"):
+        copy[(1,)](GpuArray("cuda:0"), GpuArray("cuda:0"), 64, BLOCK=64, target="cpu")
+
+
+def test_wrong_stream():
+    x, out = np.zeros(64, np.float32), np.zeros(64, np.float32)
+    with pytest.raises(st.ArgumentError, match="stream is 'main', not the handle of a stream"):
+        copy[(1,)](x, out, 64, BLOCK=64, stream="main")
+
+
+def test_compile_for_the_cpu_by_target():
+    kernel = st.compile(
+        copy, {"x": "*fp32:16", "out": "*fp32", "n": "i32"}, {"BLOCK": 64}, target="cpu"
+    )
+    assert kernel.metadata.backend == "cpu" and kernel.n_regs == 0
+
+
+def test_compile_ahead_of_time():
+    try:
+        kernel = st.compile(
+            copy,
+            {"x": "*fp32:16", "out": "*fp32:16", "n": "i32"},
+            {"BLOCK": 1024},
+            target="cuda:90",
+            num_warps=8,
+        )
+    except st.CompilationError as error:
+        if "unknown name 'cuda'" not in str(error):
+            raise
+        pytest.skip("this build generates no code for GPUs")
+    assert kernel.metadata.target == "nvptx64:sm_90a"
+    assert ".target sm_90a" in kernel.asm["ptx"] and ".entry copy" in kernel.asm["ptx"]
+    assert kernel.metadata.threads == 256
+
+
+@pytest.mark.skipif(HAS_GPU, reason="there is a GPU")
+def test_launch_without_a_gpu():
+    with pytest.raises(st.MachineError, match="there is no NVIDIA GPU to run on"):
+        copy[(1,)](GpuArray("cuda:0"), GpuArray("cuda:0"), 64, BLOCK=64)
+
+
+@pytest.mark.skipif(not HAS_GPU, reason=_native.cuda_devices()[1] or "no GPU")
+def test_launches_follow_torchs_device_and_stream():
+    torch = pytest.importorskip("torch")
+    x = torch.randn(1000, device="cuda")
+    out = torch.zeros_like(x)
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        torch.cuda._sleep(200_000_000)
+        x.mul_(2)
+        kernel = copy[(4,)](x, out, 1000, BLOCK=256)
+    stream.synchronize()
+    assert torch.equal(out, x)
+    assert kernel.metadata.backend == "cuda" and kernel.n_regs > 0
+    out.zero_()
+    torch.cuda.synchronize()
+    copy[(4,)](x, out, 1000, BLOCK=256, stream=stream.cuda_stream)
+    stream.synchronize()
+    assert torch.equal(out, x)
+
+
+@pytest.mark.skipif(not HAS_GPU, reason=_native.cuda_devices()[1] or "no GPU")
+@pytest.mark.parametrize("library", ["cupy", "jax.numpy"])
+def test_launch_on_arrays_of(library):
+    numbers = pytest.importorskip(library)
+    x = numbers.arange(1000, dtype="float32")
+    out = numbers.zeros(1000, dtype="float32")
+    copy[(4,)](x, out, 1000, BLOCK=256, num_warps=2)
+    if library == "jax.numpy":
+        import ctypes
+
+        ctypes.CDLL("libcuda.so.1").cuStreamSynchronize(None)
+    assert (np.asarray(out.get() if hasattr(out, "get") else out) == np.arange(1000)).all()
