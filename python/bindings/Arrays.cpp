@@ -346,14 +346,14 @@ void readDataPointer(PyObject *object, const ReadArgument &how, HeldResources &h
 void readArrayInterface(PyObject *object, const char *attribute, const ReadArgument &how,
                         HeldResources &held, ArgumentValue &result) {
   py::object interface = py::handle(object).attr(attribute);
+  std::string named = (attribute[2] == 'a' ? "has an " : "has a ") + std::string(attribute);
   if (!py::isinstance<py::dict>(interface) || !interface.contains("data") ||
       !interface.contains("typestr") || !interface.contains("shape"))
-    refuse(how, "has an " + std::string(attribute) + " without data, typestr or shape",
+    refuse(how, named + " without data, typestr or shape",
            "see the NumPy documentation of the array interface, version 3");
   py::object data = interface["data"];
   if (!py::isinstance<py::tuple>(data) || py::len(data) != 2)
-    refuse(how,
-           "has an " + std::string(attribute) + " whose data is not an (address, read-only) pair",
+    refuse(how, named + " whose data is not an (address, read-only) pair",
            "pass a NumPy array instead: numpy.asarray(x)");
   std::string type = py::str(interface["typestr"]);
   ScalarKind kind = ScalarKind::Void;

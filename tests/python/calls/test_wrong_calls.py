@@ -38,10 +38,10 @@ DTYPES = (
 
 
 class OnGpu:
-    """A tensor as torch would show it on a GPU."""
+    """A tensor as torch would show it on a GPU of Intel's."""
 
     dtype = np.dtype(np.float32)
-    device = "cuda:0"
+    device = "xpu:0"
 
     def data_ptr(self):
         raise AssertionError("a pointer that is of no use was asked for")
@@ -152,13 +152,13 @@ CALLS = {
     ),
     "gpu tensor": (
         lambda: scale[(1,)](OnGpu(), X, 1),
-        "scale: argument 'x' is on device cuda:0, for which there is no back end\n  help: move it to "
+        "scale: argument 'x' is on device xpu:0, for which there is no back end\n  help: move it to "
         "the CPU; `sectile doctor` says which back ends were found",
     ),
     "gpu array": (
         lambda: scale[(1,)](OnlyCuda(), X, 1),
-        "scale: argument 'x' is on device cuda, for which there is no back end\n  help: move it to "
-        "the CPU; `sectile doctor` says which back ends were found",
+        "scale: argument 'x' has a __cuda_array_interface__ without data, typestr or shape\n  help: see "
+        "the NumPy documentation of the array interface, version 3",
     ),
     "array interface": (
         lambda: scale[(1,)](BadInterface(), X, 1),
