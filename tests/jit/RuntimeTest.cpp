@@ -318,7 +318,7 @@ TEST_F(RuntimeTest, UnknownBackends) {
   KernelRequest request = fakeRequest("k");
   request.options.backend = "tpu";
   EXPECT_EQ(makeRuntime()->getKernel(request).status.error().text(),
-            "backend: there is no 'tpu'\n  help: use 'cpu'");
+            "backend: there is no 'tpu'\n  help: use 'cpu' or 'cuda'");
 }
 
 TEST_F(RuntimeTest, RunsEveryProgramOfAGrid) {
