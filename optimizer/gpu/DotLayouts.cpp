@@ -40,11 +40,22 @@ void forEachSplit(llvm::ArrayRef<int64_t> extents, int64_t count, Use use) {
   }
 }
 
+/// Of the fragments in MmaLayouts.h.
+constexpr int64_t kFragmentLanes = 32;
+
 unsigned operandBits(DotOp dot) {
   return dot.getLhs().getType().getElementTypeBitWidth();
 }
 
 } // namespace
+
+bool usesMatrixInstructions(DotOp dot, const GpuShape &shape) {
+  auto lhs = dot.getLhs().getType(), rhs = dot.getRhs().getType();
+  unsigned bits = lhs.getElementTypeBitWidth();
+  return shape.hasMatrixProduct && shape.laneCount == kFragmentLanes && bits >= 8 &&
+         bits == rhs.getElementTypeBitWidth() &&
+         lhs.getShape().back() % layout::mmaShape(bits).k == 0 && shape.hasMatrixProduct(dot);
+}
 
 LayoutList matrixAccumulators(DotOp dot, const GpuShape &shape) {
   LayoutList layouts;

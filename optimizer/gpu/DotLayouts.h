@@ -10,7 +10,10 @@ namespace sectile::optimizer {
 
 using LayoutList = llvm::SmallVector<layout::TileLayout, 8>;
 
-/// Every way to spread the warps over the accumulator, the squarest first.
+/// Whether the product is done by matrix instructions: the warps have one, and the depth is whole.
+bool usesMatrixInstructions(tile::DotOp dot, const GpuShape &shape);
+
+/// Every way to spread the warps over the accumulator, the best balanced first.
 LayoutList matrixAccumulators(tile::DotOp dot, const GpuShape &shape);
 /// Accumulators for multiply-adds: rectangles of several rows and columns per thread.
 LayoutList multiplyAddAccumulators(tile::DotOp dot, const GpuShape &shape);

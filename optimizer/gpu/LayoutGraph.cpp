@@ -1,6 +1,6 @@
 #include "optimizer/gpu/LayoutGraph.h"
 
-#include "lang/layout/MmaLayouts.h"
+#include "optimizer/gpu/DotLayouts.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/Support/MathExtras.h"
@@ -31,9 +31,6 @@ namespace {
 
 /// How often a loop of unknown length is thought to run, and when to stop multiplying.
 constexpr double kLoopTrips = 16, kMaxTrips = 1e6;
-
-/// Of the fragments in MmaLayouts.h.
-constexpr int64_t kFragmentLanes = 32;
 
 bool isTile(Value value) {
   return isa<RankedTensorType>(value.getType());
@@ -138,7 +135,7 @@ private:
       graph.operandNodes[op] = node;
     if (auto dot = dyn_cast<DotOp>(op)) {
       graph.allNodes[node].dot = dot;
-      graph.allNodes[node].usesMatrixInstructions = usesMatrixInstructions(dot);
+      graph.allNodes[node].usesMatrixInstructions = usesMatrixInstructions(dot, shape);
       graph.allNodes[node].dotDepth = dot.getLhs().getType().getShape().back();
     }
   }
@@ -171,14 +168,6 @@ private:
     for (auto &[op, node] : graph.operandNodes)
       if (node == from)
         node = into;
-  }
-
-  bool usesMatrixInstructions(DotOp dot) {
-    auto lhs = dot.getLhs().getType(), rhs = dot.getRhs().getType();
-    unsigned bits = lhs.getElementTypeBitWidth();
-    return shape.hasMatrixProduct && shape.laneCount == kFragmentLanes && bits >= 8 &&
-           bits == rhs.getElementTypeBitWidth() &&
-           lhs.getShape().back() % layout::mmaShape(bits).k == 0 && shape.hasMatrixProduct(dot);
   }
 
   //-- Costs and links

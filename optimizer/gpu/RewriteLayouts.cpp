@@ -37,10 +37,16 @@ public:
     });
     setTypes(ops);
     SmallVector<Operation *> cheapOps;
-    for (Operation *op : ops) {
-      if (op->getNumResults() > 0 && cheap.contains(op->getResult(0)))
+    llvm::erase_if(ops, [&](Operation *op) {
+      bool isCheap = op->getNumResults() > 0 && cheap.contains(op->getResult(0));
+      if (isCheap)
         cheapOps.push_back(op);
-      else
+      return isCheap;
+    });
+    // What is computed may be computed again from what was converted: that first.
+    for (bool computed : {false, true}) {
+      convertsComputed = computed;
+      for (Operation *op : ops)
         rewriteOperands(op);
     }
     for (Operation *op : llvm::reverse(cheapOps))
@@ -113,8 +119,13 @@ private:
   //------------------------------------------------------------------------------------------
 
   void setOperand(OpOperand &operand, LayoutAttr layout) {
-    if (isTile(operand.get()))
-      operand.set(inLayout(operand.get(), layout));
+    Value tile = operand.get();
+    if (!isTile(tile))
+      return;
+    Operation *maker = tile.getDefiningOp();
+    bool isComputed = maker && isElementwise(maker) && !cheap.contains(tile);
+    if (!isComputed || convertsComputed)
+      operand.set(inLayout(tile, layout));
   }
 
   /// Those of a terminator or loop that flow into `targets`.
@@ -199,32 +210,47 @@ private:
   //-- Values in other layouts
   //------------------------------------------------------------------------------------------
 
+  /// What a tile is a copy of; itself when it is none.
+  Value originalOf(Value tile) {
+    Value original = originals.lookup(tile);
+    return original ? original : tile;
+  }
+  void remember(Value original, Value copy, LayoutAttr layout) {
+    copies[{original, layout}] = copy;
+    originals[copy] = original;
+  }
+
   Value inLayout(Value tile, LayoutAttr layout) {
+    if (heldBy(tile) == layout)
+      return tile;
+    tile = originalOf(tile);
     if (heldBy(tile) == layout)
       return tile;
     if (Value known = copies.lookup({tile, layout}))
       return known;
     unsigned budget = kMaxRecomputed;
-    Value made = cheap.contains(tile) || canRecompute(tile, layout, budget)
-                     ? recompute(tile, layout)
-                     : convert(tile, layout);
-    return copies[{tile, layout}] = made;
+    return cheap.contains(tile) || canRecompute(tile, layout, budget) ? recompute(tile, layout)
+                                                                      : convert(tile, layout);
   }
 
   Value convert(Value tile, LayoutAttr layout) {
     builder.setInsertionPointAfterValue(tile);
     auto type = cast<RankedTensorType>(tile.getType()).cloneWithEncoding(layout);
-    return ConvertLayoutOp::create(builder, tile.getLoc(), type, tile);
+    Value converted = ConvertLayoutOp::create(builder, tile.getLoc(), type, tile);
+    remember(tile, converted, layout);
+    return converted;
   }
 
   /// Whether a tile is there in a layout at no price.
   bool isAvailable(Value tile, LayoutAttr layout) {
+    tile = originalOf(tile);
     return heldBy(tile) == layout || cheap.contains(tile) || copies.lookup({tile, layout});
   }
 
   /// Whether a few elementwise operations on what is available make `tile` in that layout, and save
   /// data from being moved.
   bool canRecompute(Value tile, LayoutAttr layout, unsigned &budget) {
+    tile = originalOf(tile);
     Operation *op = tile.getDefiningOp();
     if (!op || !isElementwise(op) || budget == 0)
       return false;
@@ -251,7 +277,7 @@ private:
     copy->setOperands(operands);
     for (auto [result, original] : llvm::zip(copy->getResults(), op->getResults())) {
       setLayout(result, layout);
-      copies[{original, layout}] = result;
+      remember(original, result, layout);
     }
     if (auto constant = dyn_cast<arith::ConstantOp>(copy))
       constant.setValueAttr(cast<DenseElementsAttr>(constant.getValue())
@@ -273,6 +299,8 @@ private:
   OpBuilder builder;
   SmallVector<LayoutAttr> attributes; // by node
   DenseMap<std::pair<Value, LayoutAttr>, Value> copies;
+  DenseMap<Value, Value> originals; // of copies
+  bool convertsComputed = false;
 };
 
 } // namespace

@@ -2,6 +2,7 @@
 
 #include "lang/layout/Builders.h"
 #include "optimizer/gpu/CheapValues.h"
+#include "optimizer/gpu/DotLayouts.h"
 
 using namespace mlir;
 using namespace sectile::tile;
@@ -34,7 +35,7 @@ bool areAlike(Operation *op) {
   return llvm::all_of(op->getOperands(), check) && llvm::all_of(op->getResults(), check);
 }
 
-LogicalResult verify(Operation *op) {
+LogicalResult verify(Operation *op, const GpuShape &shape) {
   auto of = [](Value value) -> const TileLayout & { return *layoutOf(value.getType()); };
   auto require = [&](bool holds, StringRef what) -> LogicalResult {
     return holds ? success() : op->emitOpError("layouts: ") << what;
@@ -72,6 +73,15 @@ LogicalResult verify(Operation *op) {
   if (auto split = dyn_cast<SplitOp>(op))
     return require(layout::split(of(split.getSrc())) == of(split.getLhs()),
                    "the results are not the halves of the source");
+  if (auto dot = dyn_cast<DotOp>(op); dot && usesMatrixInstructions(dot, shape)) {
+    LayoutList accumulators = matrixAccumulators(dot, shape);
+    const TileLayout &acc = of(dot.getResult());
+    if (failed(require(llvm::is_contained(accumulators, acc), "the accumulator is no fragment")))
+      return failure();
+    return require(of(dot.getLhs()) == matrixOperand(dot, acc, /*isLhs=*/true) &&
+                       of(dot.getRhs()) == matrixOperand(dot, acc, /*isLhs=*/false),
+                   "the operands do not fit the accumulator");
+  }
   if (auto gather = dyn_cast<GatherOp>(op))
     return require(of(gather.getIndex()) == of(gather.getResult()), "index and result differ");
   return success();
@@ -99,7 +109,7 @@ LogicalResult verifyLayouts(func::FuncOp function, const GpuShape &shape) {
       for (BlockArgument argument : region.getArguments())
         if (failed(check(argument, op)))
           return WalkResult::interrupt();
-    return failed(verify(op)) ? WalkResult::interrupt() : WalkResult::advance();
+    return failed(verify(op, shape)) ? WalkResult::interrupt() : WalkResult::advance();
   });
   return failure(result.wasInterrupted());
 }
