@@ -144,10 +144,20 @@ private:
   // EmitReduce.cpp, EmitScan.cpp
   mlir::LogicalResult emitReduce(tile::ReduceOp op);
   mlir::LogicalResult emitScan(tile::ScanOp op);
-  // EmitConvert.cpp: convert_layout; and by way of shared memory: flip, cat, gather, reshape that
-  // moves elements between threads
+  // EmitConvert.cpp
   mlir::LogicalResult emitConvert(tile::ConvertLayoutOp op);
+  // EmitRearrange.cpp: flip, cat, gather; reshape, transpose, join and split that move elements
+  // between threads
   mlir::LogicalResult emitRearrangement(mlir::Operation *op);
+  void emitFlip(tile::FlipOp op);
+  void emitCat(tile::CatOp op);
+  void emitGather(tile::GatherOp op);
+  void emitReshapeThroughShared(tile::ReshapeOp op);
+  /// One element per register of `layout` from a row-major array at `offset` of shared memory:
+  /// at(register, axis) says which (i32).
+  Registers readRowMajor(const layout::TileLayout &layout, mlir::Type element, int64_t offset,
+                         llvm::ArrayRef<int64_t> extents,
+                         llvm::function_ref<llvm::Value *(unsigned reg, unsigned axis)> at);
   // EmitDot.cpp
   mlir::LogicalResult emitDot(tile::DotOp op);
   Registers emitMatrixProduct(tile::DotOp op, Registers acc);

@@ -31,6 +31,11 @@ struct SharedMemoryPlan {
 
 SharedMemoryPlan planSharedMemory(mlir::func::FuncOp function, const GpuTarget &target);
 
+/// An error when the plan needs more than a block of `targetName` has: which ops need how much, and
+/// how large their tiles may be.
+mlir::LogicalResult checkSharedMemory(mlir::func::FuncOp function, const SharedMemoryPlan &plan,
+                                      const GpuTarget &target, llvm::StringRef targetName);
+
 /// Bytes of shared memory the op wants while it runs; 0: none. One case per op family, each beside
 /// its emission.
 int64_t scratchBytes(mlir::Operation *op, const GpuTarget &target);

@@ -69,10 +69,8 @@ FailureOr<backends::KernelImage> NvidiaBackend::compile(ModuleOp module,
     plan = gpu::planSharedMemory(function, target);
   }
   image.properties["shared"] = plan.bytes;
-  if (plan.bytes > target.maxSharedBytes)
-    return function.emitError() << "needs " << plan.bytes << " bytes of shared memory, and "
-                                << arch->name << " has " << target.maxSharedBytes
-                                << " for a block; use smaller blocks or fewer stages";
+  if (failed(gpu::checkSharedMemory(function, plan, target, arch->name)))
+    return failure();
 
   llvm::LLVMContext llvmContext;
   std::unique_ptr<llvm::Module> code;

@@ -86,8 +86,9 @@ Scratch designScratch(const ConversionViews &views, unsigned elementBytes, unsig
                   [&](Word column) { return !isVector(column); });
   }
   Words rest = beyond(all, threads), rounds;
-  while (!rest.empty() && total - rounds.size() > maxOffsetBits)
-    rounds.push_back(rest.pop_back_val());
+  // Narrower accesses, too, are better than too much memory.
+  while (!(rest.empty() && vector.empty()) && total - rounds.size() > maxOffsetBits)
+    rounds.push_back((rest.empty() ? vector : rest).pop_back_val());
   Words space = independent(threads);
   llvm::append_range(space, rest);
 

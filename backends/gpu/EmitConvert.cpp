@@ -1,0 +1,217 @@
+#include "backends/gpu/EmitConvert.h"
+
+#include "backends/gpu/IndexBits.h"
+#include "backends/gpu/SharedAddresses.h"
+
+using namespace mlir;
+using namespace sectile::tile;
+
+namespace sectile::gpu {
+
+using layout::ConversionKind;
+using layout::ConversionPlan;
+using layout::TileLayout;
+
+//===-- Shared memory -------------------------------------------------------------------------===//
+
+llvm::Value *GpuEmitter::sharedAddress(int64_t offset) {
+  if (!shared) {
+    // How large it is, is said at launch.
+    auto *bytes = llvm::ArrayType::get(builder.getInt8Ty(), 0);
+    shared = new llvm::GlobalVariable(*module, bytes, /*isConstant=*/false,
+                                      llvm::GlobalValue::ExternalLinkage, nullptr, "sectile_shared",
+                                      nullptr, llvm::GlobalValue::NotThreadLocal, kSharedSpace);
+    shared->setAlignment(llvm::Align(128));
+  }
+  return offset ? builder.CreateConstGEP1_64(builder.getInt8Ty(), shared, offset) : shared;
+}
+
+void GpuEmitter::barrier() {
+  target.barrier(builder, threadCount());
+}
+
+int64_t scratchLimit(const GpuTarget &target) {
+  return std::min<int64_t>(32 << 10, target.maxSharedBytes);
+}
+
+unsigned scratchBits(Type element) {
+  if (isa<PtrType>(element))
+    return 64;
+  return std::max(8u, element.getIntOrFloatBitWidth());
+}
+
+static ConversionPlan planFor(const TileLayout &from, const TileLayout &to, unsigned bits,
+                              const GpuTarget &target) {
+  layout::ConversionSettings settings;
+  settings.maxSharedBytes = scratchLimit(target);
+  return layout::planConversion(from, to, bits, settings);
+}
+
+int64_t conversionBytes(const TileLayout &from, const TileLayout &to, unsigned elementBits,
+                        const GpuTarget &target) {
+  if (from == to)
+    return 0;
+  ConversionPlan plan = planFor(from, to, elementBits, target);
+  return plan.kind == ConversionKind::ThroughShared ? plan.shared.bytes : 0;
+}
+
+int64_t convertScratchBytes(ConvertLayoutOp op, const GpuTarget &target) {
+  return conversionBytes(*layoutOf(op.getSrc().getType()), *layoutOf(op.getType()),
+                         scratchBits(elementTypeOf(op.getType())), target);
+}
+
+//===-- Lane shuffles -------------------------------------------------------------------------===//
+
+namespace {
+
+class ShuffleEmitter {
+public:
+  ShuffleEmitter(GpuEmitter &emitter, const layout::ShufflePlan &plan, llvm::Type *type)
+      : emitter(emitter), builder(emitter.builder), plan(plan), type(type) {}
+
+  Registers emit(const Registers &values) {
+    Registers slots;
+    for (int reg : plan.sourceRegisters)
+      slots.push_back(reg < 0 ? llvm::PoisonValue::get(type) : values[reg]);
+    swap(slots, plan.before);
+    Registers moved(plan.steps.empty() ? 0 : movedCount(), llvm::PoisonValue::get(type));
+    for (const layout::ShuffleStep &step : plan.steps)
+      shuffle(step, slots, moved);
+    swap(moved, plan.after);
+    Registers results;
+    for (int slot : plan.destinationSlots)
+      results.push_back(slot < 0 ? llvm::PoisonValue::get(type) : moved[slot]);
+    return results;
+  }
+
+private:
+  size_t movedCount() const {
+    int last = 0;
+    for (const layout::ShuffleStep &step : plan.steps)
+      for (int slot : step.to)
+        last = std::max(last, slot);
+    return last + 1;
+  }
+
+  void swap(Registers &slots, llvm::ArrayRef<layout::ConditionalSwap> swaps) {
+    for (const layout::ConditionalSwap &swap : swaps) {
+      if (swap.dim != layout::Dim::Lane && swap.dim != layout::Dim::Warp)
+        continue;
+      llvm::Value *index =
+          swap.dim == layout::Dim::Lane ? emitter.laneIndex() : emitter.warpIndex();
+      llvm::Value *isSet = builder.CreateICmpNE(
+          builder.CreateAnd(index, builder.getInt32(1u << swap.bit)), builder.getInt32(0));
+      Registers next;
+      for (size_t slot = 0; slot < slots.size(); ++slot)
+        next.push_back(builder.CreateSelect(isSet, slots[slot ^ swap.slotXor], slots[slot]));
+      slots = std::move(next);
+    }
+  }
+
+  void shuffle(const layout::ShuffleStep &step, const Registers &slots, Registers &moved) {
+    if (plan.staysInLane(step)) {
+      for (auto [from, to] : llvm::zip(step.from, step.to))
+        moved[to] = slots[from];
+      return;
+    }
+    unsigned bits = type->isPointerTy() ? 64 : type->getScalarSizeInBits();
+    size_t perWord = bits < 32 ? 32 / std::max(bits, 8u) : 1;
+    for (size_t first = 0; first < step.from.size(); first += perWord) {
+      size_t count = std::min(perWord, step.from.size() - first);
+      if (count == 1) {
+        moved[step.to[first]] = exchange(step, slots[step.from[first]]);
+        continue;
+      }
+      // Truth values travel as bytes.
+      llvm::Type *narrow = bits == 1 ? builder.getInt8Ty() : type;
+      auto *packedType = llvm::FixedVectorType::get(narrow, perWord);
+      llvm::Value *packed = llvm::PoisonValue::get(packedType);
+      for (size_t index = 0; index < count; ++index) {
+        llvm::Value *value = slots[step.from[first + index]];
+        packed = builder.CreateInsertElement(
+            packed, bits == 1 ? builder.CreateZExt(value, narrow) : value, index);
+      }
+      llvm::Value *word = exchange(step, builder.CreateBitCast(packed, builder.getInt32Ty()));
+      llvm::Value *unpacked = builder.CreateBitCast(word, packedType);
+      for (size_t index = 0; index < count; ++index) {
+        llvm::Value *value = builder.CreateExtractElement(unpacked, index);
+        moved[step.to[first + index]] = bits == 1 ? builder.CreateTrunc(value, type) : value;
+      }
+    }
+  }
+
+  llvm::Value *exchange(const layout::ShuffleStep &step, llvm::Value *value) {
+    if (plan.isButterfly())
+      return emitter.target.shuffleXor(builder, value, step.laneXor);
+    if (!hasLane) {
+      lane = emitXor(builder, emitXorOfBases(builder, emitter.laneIndex(), plan.laneBases),
+                     emitXorOfBases(builder, emitter.warpIndex(), plan.warpBases));
+      if (!lane)
+        lane = builder.getInt32(0);
+      hasLane = true;
+    }
+    return emitter.target.shuffleFrom(
+        builder, value,
+        step.laneXor ? builder.CreateXor(lane, builder.getInt32(step.laneXor)) : lane);
+  }
+
+  GpuEmitter &emitter;
+  llvm::IRBuilder<> &builder;
+  const layout::ShufflePlan &plan;
+  llvm::Type *type;
+  llvm::Value *lane = nullptr;
+  bool hasLane = false;
+};
+
+} // namespace
+
+//===-- Conversions ---------------------------------------------------------------------------===//
+
+Registers GpuEmitter::convert(const Registers &values, const TileLayout &from, const TileLayout &to,
+                              llvm::Type *type, int64_t scratch) {
+  if (from == to)
+    return values;
+  ConversionPlan plan = planFor(from, to, scratchBytesOf(type) * 8, target);
+  Registers results(to.registersPerThread(), llvm::PoisonValue::get(type));
+  switch (plan.kind) {
+  case ConversionKind::Same:
+    for (auto [result, source] : llvm::zip(results, plan.registerMap))
+      if (source >= 0)
+        result = values[source];
+    return results;
+  case ConversionKind::WithinWarp:
+    return ShuffleEmitter(*this, plan.shuffles, type).emit(values);
+  case ConversionKind::BetweenBlocks:
+    hasFailed = true;
+    return results;
+  case ConversionKind::ThroughShared:
+    break;
+  }
+  SharedAddresses write(*this, plan.shared.write, type, scratch);
+  SharedAddresses read(*this, plan.shared.read, type, scratch);
+  write.prepare();
+  llvm::Value *acts = isFirstCopy(from);
+  for (auto [number, round] : llvm::enumerate(plan.shared.rounds)) {
+    if (number)
+      barrier();
+    emitIf(acts, [&] {
+      for (int group : round.stores)
+        write.store(group, values);
+    });
+    barrier();
+    for (int group : round.loads)
+      read.load(group, results);
+  }
+  return results;
+}
+
+LogicalResult GpuEmitter::emitConvert(ConvertLayoutOp op) {
+  llvm::Type *type = registerType(elementTypeOf(op.getType()));
+  setRegisters(op.getResult(), convert(registers(op.getSrc()), layoutOf(op.getSrc()),
+                                       layoutOf(op.getResult()), type, plan.scratchOf(op)));
+  if (hasFailed)
+    return op->emitOpError("no conversion between these layouts: warp or lane counts differ");
+  return success();
+}
+
+} // namespace sectile::gpu

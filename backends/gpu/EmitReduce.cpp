@@ -1,0 +1,257 @@
+#include "backends/gpu/EmitReduce.h"
+
+#include "backends/gpu/Combiner.h"
+#include "backends/gpu/EmitConvert.h"
+#include "backends/gpu/IndexBits.h"
+#include "backends/gpu/PartialBuffer.h"
+#include "backends/gpu/ReducePlan.h"
+#include "lang/layout/Builders.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace sectile::tile;
+
+namespace sectile::gpu {
+namespace {
+
+using layout::TileLayout;
+
+/// What happens, in order; known before code is emitted, because scratch must be set aside.
+struct ReduceSteps {
+  SmallVector<TileLayout, 2> sources; // of each operand
+  TileLayout reduced;                 // what they are converted to first
+  ReducePlan plan;
+  TileLayout slice;
+  int64_t partialBytes = 0;
+  SmallVector<int64_t, 3> partialOffsets; // of each operand, and of the flags
+
+  ReduceSteps(ReduceOp op, const GpuTarget &target) {
+    for (Value source : op.getSrcs())
+      sources.push_back(*layoutOf(source.getType()));
+    int axis = op.getAxis();
+    reduced = sources.front();
+    planFor(op, axis);
+    if (!plan.isDirect || partialBytes > scratchLimit(target)) {
+      reduced = reducible(reduced, axis);
+      planFor(op, axis);
+    }
+  }
+
+  int64_t scratchBytes(ReduceOp op, const GpuTarget &target) const {
+    int64_t bytes = partialBytes;
+    for (auto [source, layout] : llvm::zip(op.getSrcs(), sources))
+      bytes = std::max(bytes, conversionBytes(layout, reduced, bitsOf(source), target));
+    for (Value result : op.getResults())
+      if (const TileLayout *wanted = layoutOf(result.getType()))
+        bytes = std::max(bytes, conversionBytes(made(op), *wanted, bitsOf(result), target));
+    return bytes;
+  }
+
+  /// Where the results are before the last conversion: warps can read what the first one asks for.
+  TileLayout made(ReduceOp op) const {
+    const TileLayout *wanted = layoutOf(op.getResult(0).getType());
+    return wanted && plan.partialCount > 1 ? *wanted : slice;
+  }
+
+private:
+  static unsigned bitsOf(Value value) { return scratchBits(elementTypeOf(value.getType())); }
+
+  void planFor(ReduceOp op, int axis) {
+    plan = planReduce(reduced, axis);
+    slice = layout::sliceOf(reduced, axis);
+    partialBytes = 0;
+    partialOffsets.clear();
+    if (plan.partialCount == 1)
+      return;
+    PartialBuffer buffer(slice, plan.partialCount);
+    auto append = [&](unsigned bits) {
+      partialOffsets.push_back(partialBytes);
+      partialBytes += llvm::alignTo(buffer.bytes(bits), 16);
+    };
+    for (Value source : op.getSrcs())
+      append(bitsOf(source));
+    if (reduced.isPadded(axis))
+      append(8);
+  }
+};
+
+/// The code of one reduction.
+class ReduceEmitter {
+public:
+  ReduceEmitter(GpuEmitter &emitter, ReduceOp op)
+      : emitter(emitter), builder(emitter.builder), op(op), axis(op.getAxis()),
+        combiner(emitter, op.getCombiner().front()), steps(op, emitter.target),
+        scratch(emitter.plan.scratchOf(op)) {}
+
+  void emit() {
+    for (auto [index, source] : llvm::enumerate(op.getSrcs()))
+      operands.push_back(converted(emitter.registers(source), steps.sources[index], steps.reduced,
+                                   combiner.type(index)));
+    std::vector<Partial> partials;
+    for (ArrayRef<int> group : steps.plan.groups)
+      partials.push_back(combineRegisters(group));
+    for (unsigned mask : steps.plan.laneMasks)
+      for (Partial &partial : partials)
+        partial = combineLanes(partial, mask);
+    if (steps.plan.partialCount > 1)
+      return combineWarps(partials);
+    for (auto [index, result] : llvm::enumerate(op.getResults())) {
+      Registers values;
+      for (const Partial &partial : partials)
+        values.push_back(valueOf(partial, index));
+      if (const TileLayout *wanted = layoutOf(result.getType()))
+        values = converted(values, steps.slice, *wanted, combiner.type(index));
+      emitter.setValues(result, values);
+    }
+  }
+
+private:
+  /// One conversion after another uses the scratch.
+  Registers converted(const Registers &values, const TileLayout &from, const TileLayout &to,
+                      llvm::Type *type) {
+    if (from == to)
+      return values;
+    bool usesScratch = conversionBytes(from, to, scratchBytesOf(type) * 8, emitter.target) > 0;
+    if (usesScratch)
+      claimScratch();
+    return emitter.convert(values, from, to, type, scratch);
+  }
+  void claimScratch() {
+    if (isScratchUsed)
+      emitter.barrier();
+    isScratchUsed = true;
+  }
+
+  llvm::Value *valueOf(const Partial &partial, unsigned index) {
+    return partial.values.empty() ? llvm::PoisonValue::get(combiner.type(index))
+                                  : partial.values[index];
+  }
+
+  /// i1: the register is not padding along the axis; null: never is.
+  llvm::Value *isInside(int reg) {
+    const TileLayout &layout = steps.reduced;
+    layout::RegisterPart part = layout.coordinateOf(reg);
+    int64_t reach = 0; // of the threads
+    for (layout::Dim dim : {layout::Dim::Lane, layout::Dim::Warp})
+      for (unsigned bit = 0; bit < layout.block().inBits(dim); ++bit)
+        reach |= layout.block().basis(dim, bit, layout::axis(axis));
+    if ((part.inBlock[axis] | reach) + part.offset[axis] < layout.shape()[axis])
+      return nullptr;
+    return builder.CreateICmpULT(emitter.coordinate(layout, reg, axis),
+                                 builder.getInt32(layout.shape()[axis]));
+  }
+
+  /// Neighbours first, level by level: short chains, and what is combined in one step is free.
+  Partial combineTree(SmallVectorImpl<Partial> &partials) {
+    while (partials.size() > 1) {
+      size_t half = partials.size() / 2;
+      for (size_t index = 0; index < half; ++index)
+        partials[index] = combiner.combine(partials[2 * index], partials[2 * index + 1]);
+      if (partials.size() % 2)
+        partials[half++] = partials.back();
+      partials.truncate(half);
+    }
+    return partials.empty() ? Partial() : partials.front();
+  }
+
+  Partial combineRegisters(ArrayRef<int> group) {
+    SmallVector<Partial, 16> partials;
+    for (int reg : group) {
+      Partial partial;
+      for (const Registers &values : operands)
+        partial.values.push_back(values[reg]);
+      partials.push_back(combiner.onlyIf(std::move(partial), isInside(reg)));
+    }
+    return combineTree(partials);
+  }
+
+  /// The lanes of a pair combine in the same order, so that they agree to the last bit.
+  Partial combineLanes(const Partial &own, unsigned mask) {
+    if (own.values.empty())
+      return own;
+    Partial other = combiner.shuffleXor(own, mask);
+    if (combiner.isSymmetric())
+      return combiner.combine(own, other);
+    llvm::Value *isUpper = builder.CreateICmpNE(
+        builder.CreateAnd(emitter.laneIndex(), builder.getInt32(llvm::bit_floor(mask))),
+        builder.getInt32(0));
+    return combiner.combine(combiner.select(isUpper, other, own),
+                            combiner.select(isUpper, own, other));
+  }
+
+  void combineWarps(ArrayRef<Partial> partials) {
+    PartialBuffer buffer(steps.slice, steps.plan.partialCount);
+    llvm::Value *partial = emitXorOfBases(builder, emitter.warpIndex(), steps.plan.partialOfWarp);
+    bool hasFlags =
+        llvm::any_of(partials, [](const Partial &partial) { return partial.exists != nullptr; });
+    claimScratch();
+    for (unsigned index = 0; index < combiner.operandCount(); ++index) {
+      Registers values;
+      for (const Partial &partial : partials)
+        values.push_back(valueOf(partial, index));
+      buffer.store(emitter, scratch + steps.partialOffsets[index], values, partial);
+    }
+    if (hasFlags) {
+      Registers flags;
+      for (const Partial &partial : partials)
+        flags.push_back(partial.exists ? partial.exists : builder.getTrue());
+      buffer.store(emitter, scratch + steps.partialOffsets.back(), flags, partial);
+    }
+    emitter.barrier();
+
+    TileLayout read = steps.made(op);
+    SmallVector<std::vector<Registers>, 2> all;
+    for (unsigned index = 0; index < combiner.operandCount(); ++index)
+      all.push_back(
+          buffer.load(emitter, scratch + steps.partialOffsets[index], read, combiner.type(index)));
+    std::vector<Registers> flags;
+    if (hasFlags)
+      flags =
+          buffer.load(emitter, scratch + steps.partialOffsets.back(), read, builder.getInt1Ty());
+    SmallVector<Registers, 2> results(combiner.operandCount());
+    for (size_t reg = 0; reg < all.front().size(); ++reg) {
+      SmallVector<Partial, 16> row;
+      for (int64_t number = 0; number < steps.plan.partialCount; ++number) {
+        Partial made;
+        for (const auto &operand : all)
+          made.values.push_back(operand[reg][number]);
+        if (hasFlags)
+          made.exists = flags[reg][number];
+        row.push_back(std::move(made));
+      }
+      Partial whole = combineTree(row);
+      for (auto [index, values] : llvm::enumerate(results))
+        values.push_back(whole.values[index]);
+    }
+    for (auto [result, values] : llvm::zip(op.getResults(), results)) {
+      const TileLayout *own = layoutOf(result.getType());
+      if (own && *own != read)
+        values = converted(values, read, *own, values.front()->getType());
+      emitter.setValues(result, values);
+    }
+  }
+
+  GpuEmitter &emitter;
+  llvm::IRBuilder<> &builder;
+  ReduceOp op;
+  int axis;
+  Combiner combiner;
+  ReduceSteps steps;
+  int64_t scratch;
+  bool isScratchUsed = false;
+  SmallVector<Registers, 2> operands;
+};
+
+} // namespace
+
+int64_t reduceScratchBytes(ReduceOp op, const GpuTarget &target) {
+  return ReduceSteps(op, target).scratchBytes(op, target);
+}
+
+LogicalResult GpuEmitter::emitReduce(ReduceOp op) {
+  ReduceEmitter(*this, op).emit();
+  return success(!hasFailed);
+}
+
+} // namespace sectile::gpu

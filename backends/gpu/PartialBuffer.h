@@ -1,0 +1,41 @@
+//===-- PartialBuffer.h - partial results of warps, side by side in shared memory -------------===//
+// For every position of a tile (the slice of the one that is reduced or scanned) a row of `count`
+// partial results, one per warp along the axis.
+//
+//   lanes differ in position          lanes share a position
+//   partial 0: pos 0 1 2 3 ...        pos 0: partial 0 1 2 3
+//   partial 1: pos 0 1 2 3 ...        pos 1: partial 0 1 2 3
+//
+// The order keeps lanes apart in the first case, and lets a thread read several partials at once
+// in the second.
+#pragma once
+
+#include "backends/gpu/SharedAddresses.h"
+
+namespace sectile::gpu {
+
+class PartialBuffer {
+public:
+  /// `positions`: the layout of the threads that write. Rank 0 is one position.
+  PartialBuffer(const layout::TileLayout &positions, int64_t count);
+
+  /// Of one operand with elements of `bits`.
+  int64_t bytes(unsigned bits) const { return positionCount * count * (bits / 8); }
+
+  /// Register `reg` of `positions` in the row's place `partial` (i32; null: 0).
+  void store(GpuEmitter &emitter, int64_t offset, llvm::ArrayRef<llvm::Value *> values,
+             llvm::Value *partial) const;
+  /// [register of `tile`][partial]
+  std::vector<Registers> load(GpuEmitter &emitter, int64_t offset, const layout::TileLayout &tile,
+                              llvm::Type *type) const;
+
+private:
+  layout::SharedAccess accessOf(const layout::TileLayout &tile, unsigned bits) const;
+
+  layout::TileLayout positions;
+  layout::SharedLayout buffer;
+  int64_t count, positionCount = 1;
+  bool partialsTogether = true;
+};
+
+} // namespace sectile::gpu

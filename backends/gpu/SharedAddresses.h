@@ -1,0 +1,58 @@
+//===-- SharedAddresses.h - a thread's accesses to shared memory, as instructions -------------===//
+// Addresses and vector accesses for what layout::accessShared says. What is constant in an offset
+// becomes part of the instruction; an xor is left only where a swizzle needs one.
+//
+//   SharedAddresses scratch(emitter, access, type, offset);
+//   scratch.store(group, values);
+//   scratch.load(group, values);
+#pragma once
+
+#include "backends/gpu/GpuEmitter.h"
+#include "lang/layout/SharedLayout.h"
+
+namespace sectile::gpu {
+
+/// What a register's value is stored as: bytes for truth values, integers for pointers.
+llvm::Type *scratchType(llvm::Type *type);
+unsigned scratchBytesOf(llvm::Type *type);
+
+class SharedAddresses {
+public:
+  /// `type` is a register's. `offset`: bytes into shared memory.
+  SharedAddresses(GpuEmitter &emitter, layout::SharedAccess access, llvm::Type *type,
+                  int64_t offset);
+  /// From an address on.
+  SharedAddresses(GpuEmitter &emitter, layout::SharedAccess access, llvm::Type *type,
+                  llvm::Value *start);
+
+  const layout::SharedAccess &access() const { return accesses; }
+  /// Makes here what several accesses share, so that accesses may stand in branches.
+  void prepare();
+  /// Of the first element of a group. `more` bytes (may be null) are added.
+  llvm::Value *address(unsigned group, llvm::Value *more = nullptr);
+  /// Registers of the group, from or to `values`, which has one for each register of the tile.
+  void store(unsigned group, const Registers &values, llvm::Value *more = nullptr);
+  void load(unsigned group, Registers &values, llvm::Value *more = nullptr);
+  /// Stores of all groups, each place once.
+  void storeAll(const Registers &values, llvm::Value *more = nullptr);
+  void loadAll(Registers &values, llvm::Value *more = nullptr);
+
+private:
+  int64_t swizzleOf(const layout::SharedAccessGroup &group) const;
+  llvm::Value *base(int64_t swizzle);
+  llvm::Value *threadOffset();
+  llvm::Value *emitIndexed(llvm::ArrayRef<int64_t> laneBases, llvm::ArrayRef<int64_t> warpBases);
+
+  GpuEmitter &emitter;
+  llvm::IRBuilder<> &builder;
+  layout::SharedAccess accesses;
+  llvm::Type *type;
+  llvm::Value *start;
+  int64_t elementBytes;
+  llvm::Value *thread = nullptr;
+  bool hasThread = false;
+  int64_t threadBits = 0;
+  llvm::DenseMap<int64_t, llvm::Value *> byXor;
+};
+
+} // namespace sectile::gpu

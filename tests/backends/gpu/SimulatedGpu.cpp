@@ -1,0 +1,230 @@
+#include "SimulatedGpu.h"
+
+#include "SimulatedThreads.h"
+#include "backends/cpu/HostFeatures.h"
+#include "backends/cpu/LinkSharedObject.h"
+
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace sectile::testing {
+namespace {
+
+/// Shared memory becomes an array; every access to it is reported.
+void instrumentShared(llvm::Module &module, int64_t sharedBytes) {
+  llvm::LLVMContext &context = module.getContext();
+  for (llvm::GlobalVariable &global : llvm::make_early_inc_range(module.globals())) {
+    if (global.getAddressSpace() != gpu::kSharedSpace)
+      continue;
+    auto *type =
+        llvm::ArrayType::get(llvm::Type::getInt8Ty(context), std::max<int64_t>(sharedBytes, 1));
+    auto *array = new llvm::GlobalVariable(
+        module, type, false, llvm::GlobalValue::InternalLinkage, llvm::Constant::getNullValue(type),
+        "simulated.shared", nullptr, llvm::GlobalValue::NotThreadLocal, gpu::kSharedSpace);
+    array->setAlignment(llvm::Align(128));
+    global.replaceAllUsesWith(array);
+    global.eraseFromParent();
+  }
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction :
+         llvm::make_early_inc_range(llvm::instructions(function))) {
+      llvm::Value *address = llvm::getPointerOperand(&instruction);
+      bool isStore = llvm::isa<llvm::StoreInst>(instruction);
+      if (!address || (!isStore && !llvm::isa<llvm::LoadInst>(instruction)) ||
+          address->getType()->getPointerAddressSpace() != gpu::kSharedSpace)
+        continue;
+      llvm::IRBuilder<> builder(context);
+      if (isStore)
+        builder.SetInsertPoint(instruction.getNextNode());
+      else
+        builder.SetInsertPoint(&instruction);
+      unsigned bytes =
+          module.getDataLayout().getTypeStoreSize(llvm::getLoadStoreType(&instruction));
+      emitSimulatedCall(builder, SimulatedCall::Shared, builder.getVoidTy(),
+                        {builder.CreateAddrSpaceCast(address, builder.getPtrTy()),
+                         builder.getInt32(bytes), builder.getInt32(isStore), nextSite(module)});
+    }
+}
+
+/// void sectile_kernel(ptr table, ptr slots): fills the module's table and calls the kernel. With a
+/// null table it returns the shared memory's address in slots[0] instead.
+void addEntry(llvm::Module &module, llvm::Function &kernel) {
+  llvm::LLVMContext &context = module.getContext();
+  llvm::IRBuilder<> builder(context);
+  auto *type =
+      llvm::FunctionType::get(builder.getVoidTy(), {builder.getPtrTy(), builder.getPtrTy()}, false);
+  auto *entry =
+      llvm::Function::Create(type, llvm::Function::ExternalLinkage, "sectile_kernel", module);
+  builder.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", entry));
+  llvm::GlobalVariable *table = simulatedTable(module);
+  for (unsigned slot = 0; slot < unsigned(SimulatedCall::Count); ++slot) {
+    llvm::Value *function = builder.CreateLoad(
+        builder.getPtrTy(), builder.CreateConstGEP1_32(builder.getPtrTy(), entry->getArg(0), slot));
+    builder.CreateStore(function,
+                        builder.CreateConstInBoundsGEP2_32(table->getValueType(), table, 0, slot));
+  }
+  llvm::SmallVector<llvm::Value *> arguments;
+  for (llvm::Argument &argument : kernel.args()) {
+    llvm::Value *slot =
+        builder.CreateConstGEP1_32(builder.getInt64Ty(), entry->getArg(1), argument.getArgNo());
+    arguments.push_back(builder.CreateLoad(argument.getType(), slot));
+  }
+  builder.CreateCall(&kernel, arguments)->setCallingConv(kernel.getCallingConv());
+  builder.CreateRetVoid();
+}
+
+/// LLVM calls this function to round to bfloat on CPUs that cannot.
+void addBfloatRounding(llvm::Module &module) {
+  llvm::LLVMContext &context = module.getContext();
+  llvm::IRBuilder<> b(context);
+  auto *type = llvm::FunctionType::get(b.getBFloatTy(), {b.getFloatTy()}, false);
+  if (module.getFunction("__truncsfbf2"))
+    return;
+  auto *function =
+      llvm::Function::Create(type, llvm::Function::ExternalLinkage, "__truncsfbf2", module);
+  b.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", function));
+  llvm::Value *value = function->getArg(0);
+  llvm::Value *bits = b.CreateBitCast(value, b.getInt32Ty());
+  llvm::Value *odd = b.CreateAnd(b.CreateLShr(bits, 16), 1);
+  llvm::Value *rounded = b.CreateLShr(b.CreateAdd(bits, b.CreateAdd(odd, b.getInt32(0x7fff))), 16);
+  llvm::Value *quiet = b.CreateOr(b.CreateLShr(bits, 16), 0x40);
+  rounded = b.CreateSelect(b.CreateFCmpUNO(value, value), quiet, rounded);
+  b.CreateRet(b.CreateBitCast(b.CreateTrunc(rounded, b.getInt16Ty()), b.getBFloatTy()));
+}
+
+void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder passes(&machine);
+  passes.registerModuleAnalyses(modules);
+  passes.registerCGSCCAnalyses(components);
+  passes.registerFunctionAnalyses(functions);
+  passes.registerLoopAnalyses(loops);
+  passes.crossRegisterProxies(loops, functions, components, modules);
+  llvm::ModulePassManager manager;
+  llvm::cantFail(passes.parsePassPipeline(
+      manager, "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg)"));
+  manager.run(module, modules);
+}
+
+} // namespace
+
+SimulatedProgram::SimulatedProgram(llvm::Module &module, llvm::StringRef kernel, unsigned warps,
+                                   unsigned lanes, int64_t sharedBytes, unsigned banks)
+    : warps(warps), lanes(lanes), banks(banks), sharedBytes(sharedBytes) {
+  compile(module, kernel);
+}
+
+SimulatedProgram::~SimulatedProgram() {
+  if (library)
+    dlclose(library);
+  if (file >= 0)
+    close(file);
+}
+
+void SimulatedProgram::compile(llvm::Module &module, llvm::StringRef kernelName) {
+  static bool initialized = [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    return true;
+  }();
+  (void)initialized;
+  llvm::Function *kernel = module.getFunction(kernelName);
+  if (!kernel) {
+    message = "the module has no kernel of that name";
+    return;
+  }
+  llvm::Triple triple("x86_64-unknown-linux-gnu");
+  cpu::HostFeatures host = cpu::HostFeatures::detect();
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, message);
+  if (!target)
+    return;
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      triple, host.cpuName, host.featureString, llvm::TargetOptions(), llvm::Reloc::PIC_,
+      llvm::CodeModel::Small, llvm::CodeGenOptLevel::Less));
+  module.setTargetTriple(triple);
+  module.setDataLayout(machine->createDataLayout());
+  kernel->setLinkage(llvm::GlobalValue::InternalLinkage);
+  kernel->setCallingConv(llvm::CallingConv::C);
+  if (getenv("SECTILE_TEST_DUMP"))
+    module.print(llvm::errs(), nullptr);
+  instrumentShared(module, sharedBytes);
+  addEntry(module, *kernel);
+  addBfloatRounding(module);
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration() && !function.isIntrinsic()) {
+      function.addFnAttr("target-cpu", machine->getTargetCPU());
+      function.addFnAttr("target-features", machine->getTargetFeatureString());
+      function.addFnAttr("no-builtins");
+    }
+  llvm::raw_string_ostream complaint(message);
+  if (llvm::verifyModule(module, &complaint))
+    return;
+  optimize(module, *machine);
+
+  llvm::SmallString<0> object;
+  llvm::raw_svector_ostream stream(object);
+  llvm::legacy::PassManager passes;
+  machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile);
+  passes.run(module);
+  llvm::Expected<std::string> image = cpu::linkSharedObject(object.str(), "simulated");
+  if (!image) {
+    message = llvm::toString(image.takeError());
+    return;
+  }
+  file = memfd_create("simulated", MFD_CLOEXEC);
+  if (write(file, image->data(), image->size()) != ssize_t(image->size())) {
+    message = "cannot write the image";
+    return;
+  }
+  library = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
+  entry = library ? dlsym(library, "sectile_kernel") : nullptr;
+  if (!entry)
+    message = dlerror();
+}
+
+SimulatedReport SimulatedProgram::run(std::vector<int32_t> grid,
+                                      const std::vector<HostArgument> &arguments) {
+  grid.resize(3, 1);
+  std::vector<uint64_t> slots;
+  SimulatedBlock::Launch launch;
+  for (const HostArgument &argument : arguments) {
+    slots.push_back(argument.slot);
+    if (argument.end)
+      launch.arrays.push_back({argument.begin, argument.end});
+  }
+  launch.entry = reinterpret_cast<SimulatedBlock::Entry>(entry);
+  launch.slots = slots.data();
+  launch.warps = warps;
+  launch.lanes = lanes;
+  launch.banks = banks;
+  launch.grid = {grid[0], grid[1], grid[2]};
+  SimulatedReport report;
+  if (!entry) {
+    report.problem = message;
+    return report;
+  }
+  for (int32_t z = 0; z < grid[2]; ++z)
+    for (int32_t y = 0; y < grid[1]; ++y)
+      for (int32_t x = 0; x < grid[0] && report.problem.empty(); ++x) {
+        launch.program = {x, y, z};
+        SimulatedBlock(launch, report).run();
+      }
+  return report;
+}
+
+} // namespace sectile::testing

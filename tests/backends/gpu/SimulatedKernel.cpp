@@ -1,0 +1,68 @@
+#include "SimulatedGpu.h"
+#include "backends/gpu/GpuEmitter.h"
+#include "optimizer/Pipeline.h"
+#include "optimizer/gpu/Pipeline.h"
+
+#include "mlir/Parser/Parser.h"
+
+namespace sectile::testing {
+
+SimulatedKernel::SimulatedKernel(llvm::StringRef text, SimulatedOptions options) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<tile::TileDialect>();
+  context.printOpOnDiagnostic(false);
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
+    errors += diagnostic.str() + "\n";
+    for (mlir::Diagnostic &note : diagnostic.getNotes())
+      errors += note.str() + "\n";
+    return mlir::success();
+  });
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  if (!module)
+    return;
+  SimulatedTarget target(options.lanes);
+  target.maxSharedBytes = options.maxSharedBytes;
+  mlir::func::FuncOp function = *module->getOps<mlir::func::FuncOp>().begin();
+  if (!text.contains("#tile.layout")) {
+    if (mlir::failed(optimizer::optimize(*module)))
+      return;
+    optimizer::GpuPipelineOptions passes;
+    passes.shape.warpCount = options.warps;
+    passes.shape.laneCount = options.lanes;
+    if (mlir::failed(optimizer::optimizeForGpu(function, passes)))
+      return;
+  }
+  llvm::raw_string_ostream(tileText) << *module;
+
+  gpu::SharedMemoryPlan plan = gpu::planSharedMemory(function, target);
+  if (mlir::failed(gpu::checkSharedMemory(function, plan, target, "the simulated GPU")))
+    return;
+  sharedBytes = plan.bytes;
+  backends::CompileOptions compile;
+  compile.warpCount = options.warps;
+  llvm::LLVMContext llvmContext;
+  backends::KernelImage image;
+  auto code = gpu::GpuEmitter(function, target, plan, compile, llvmContext, image).emit();
+  if (!code)
+    return;
+  llvm::raw_string_ostream(llvmText) << *code;
+  auto made = std::make_unique<SimulatedProgram>(*code, function.getName(), options.warps,
+                                                 options.lanes, sharedBytes, target.bankCount);
+  errors += made->error();
+  if (made->error().empty())
+    program = std::move(made);
+}
+
+SimulatedKernel::~SimulatedKernel() = default;
+
+SimulatedReport SimulatedKernel::run(std::vector<int32_t> grid,
+                                     const std::vector<HostArgument> &arguments) {
+  if (!program) {
+    SimulatedReport report;
+    report.problem = errors;
+    return report;
+  }
+  return program->run(std::move(grid), arguments);
+}
+
+} // namespace sectile::testing

@@ -1,0 +1,65 @@
+//===-- SimulatedTarget.h - a GPU whose instructions are calls into the test ------------------===//
+// What a back end writes as instructions of its GPU is written here as calls through a table of
+// functions, which SimulatedGpu.h fills: thread numbers, shuffles, barriers, global accesses. So
+// the code that all GPUs share runs on the CPU, with any number of lanes and banks.
+#pragma once
+
+#include "backends/gpu/GpuTarget.h"
+
+namespace sectile::testing {
+
+/// What simulated code calls. One entry per slot of the table, in this order.
+enum class SimulatedCall : unsigned {
+  ThreadIndex,  // () -> i32
+  ProgramIndex, // (i32 axis) -> i32
+  ProgramCount, // (i32 axis) -> i32
+  Exchange,     // (i64 value, i32 source lane, i32 site) -> i64
+  AnyLane,      // (i32 truth, i32 site) -> i32
+  Barrier,      // (i32 threads, i32 barrier, i32 site)
+  Global,       // (ptr address, i32 bytes, i32 is written, i32 predicate, i32 site)
+  Shared,       // (ptr address, i32 bytes, i32 is written, i32 site)
+  Count
+};
+
+class SimulatedTarget final : public gpu::GpuTarget {
+public:
+  explicit SimulatedTarget(unsigned lanes = 32);
+  ~SimulatedTarget() override;
+
+  llvm::StringRef triple() const override { return "x86_64-unknown-linux-gnu"; }
+  void declareKernel(llvm::Function &kernel, unsigned threads,
+                     const backends::CompileOptions &options) const override;
+  const backends::MathTarget &math() const override { return *mathTarget; }
+
+  llvm::Value *threadIndex(llvm::IRBuilderBase &builder) const override;
+  llvm::Value *programIndex(llvm::IRBuilderBase &builder, unsigned axis) const override;
+  llvm::Value *programCount(llvm::IRBuilderBase &builder, unsigned axis) const override;
+  llvm::Value *shuffleXor(llvm::IRBuilderBase &builder, llvm::Value *value,
+                          unsigned mask) const override;
+  llvm::Value *shuffleFrom(llvm::IRBuilderBase &builder, llvm::Value *value,
+                           llvm::Value *source) const override;
+  llvm::Value *anyLane(llvm::IRBuilderBase &builder, llvm::Value *truth) const override;
+  void barrier(llvm::IRBuilderBase &builder, unsigned threads, unsigned barrier) const override;
+  llvm::Value *load(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,
+                    llvm::Value *other) const override;
+  void store(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,
+             llvm::Value *value) const override;
+
+private:
+  llvm::Value *guarded(llvm::IRBuilderBase &builder, llvm::Value *address, llvm::Value *predicate,
+                       unsigned bytes, bool isWritten) const;
+
+  std::unique_ptr<backends::MathTarget> mathTarget;
+};
+
+/// Calls slot `which` of the module's table.
+llvm::CallInst *emitSimulatedCall(llvm::IRBuilderBase &builder, SimulatedCall which,
+                                  llvm::Type *result, llvm::ArrayRef<llvm::Value *> arguments);
+
+/// The table, one per module.
+llvm::GlobalVariable *simulatedTable(llvm::Module &module);
+
+/// A number that no other call has: tells instructions apart at run time.
+llvm::ConstantInt *nextSite(llvm::Module &module);
+
+} // namespace sectile::testing

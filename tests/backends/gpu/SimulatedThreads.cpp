@@ -1,0 +1,259 @@
+#include "SimulatedThreads.h"
+
+#include <set>
+#include <sys/mman.h>
+
+namespace sectile::testing {
+namespace {
+
+constexpr size_t kStackBytes = 256 << 10;
+/// Code calls back without a context of its own.
+SimulatedBlock *current = nullptr;
+
+} // namespace
+
+SimulatedBlock::SimulatedBlock(const Launch &launch, SimulatedReport &report)
+    : launch(launch), report(report), threads(launch.warps * launch.lanes) {
+  // Touched where it is used only.
+  stacks =
+      static_cast<uint8_t *>(mmap(nullptr, kStackBytes * threads.size(), PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+}
+
+SimulatedBlock::~SimulatedBlock() {
+  munmap(stacks, kStackBytes * threads.size());
+}
+
+void SimulatedBlock::problem(const std::string &what) {
+  if (report.problem.empty())
+    report.problem = what;
+}
+
+void SimulatedBlock::trampoline() {
+  static const std::array<void *, size_t(SimulatedCall::Count)> table = {
+      reinterpret_cast<void *>(threadIndex),  reinterpret_cast<void *>(programIndex),
+      reinterpret_cast<void *>(programCount), reinterpret_cast<void *>(exchange),
+      reinterpret_cast<void *>(anyLane),      reinterpret_cast<void *>(barrier),
+      reinterpret_cast<void *>(global),       reinterpret_cast<void *>(shared)};
+  SimulatedBlock &block = *current;
+  block.launch.entry(const_cast<void **>(table.data()), block.launch.slots);
+  block.threads[block.running].state = State::Done;
+  swapcontext(&block.threads[block.running].context, &block.scheduler);
+}
+
+void SimulatedBlock::run() {
+  current = this;
+  for (unsigned number = 0; number < threads.size(); ++number) {
+    ucontext_t &context = threads[number].context;
+    getcontext(&context);
+    context.uc_stack.ss_sp = stacks + kStackBytes * number;
+    context.uc_stack.ss_size = kStackBytes;
+    context.uc_link = nullptr;
+    makecontext(&context, trampoline, 0);
+  }
+  do {
+    for (unsigned number = 0; number < threads.size(); ++number)
+      if (threads[number].state == State::Ready) {
+        running = number;
+        swapcontext(&scheduler, &threads[number].context);
+      }
+  } while (report.problem.empty() && release());
+  for (Thread &thread : threads)
+    if (thread.state != State::Done) {
+      problem("stuck: a thread waits for others that have ended or wait elsewhere");
+      break;
+    }
+  countConflicts();
+  const Thread &first = threads.front();
+  report.barriers = first.barriers;
+  report.shuffles = first.exchanges;
+  report.globalLoads = first.loads;
+  report.globalStores = first.stores;
+  current = nullptr;
+}
+
+void SimulatedBlock::wait() {
+  swapcontext(&threads[running].context, &scheduler);
+}
+
+bool SimulatedBlock::release() {
+  bool warpsMoved = releaseWarps(); // both: a warp may wait while the rest of the block goes on
+  return releaseBarriers() || warpsMoved;
+}
+
+bool SimulatedBlock::releaseWarps() {
+  bool moved = false;
+  for (unsigned warp = 0; warp < launch.warps; ++warp) {
+    Thread *lanes = &threads[warp * launch.lanes];
+    bool together = lanes[0].state == State::AtExchange || lanes[0].state == State::AtAny;
+    for (unsigned lane = 0; lane < launch.lanes; ++lane)
+      together &= lanes[lane].state == lanes[0].state && lanes[lane].site == lanes[0].site;
+    if (!together)
+      continue;
+    bool any = false;
+    for (unsigned lane = 0; lane < launch.lanes; ++lane)
+      any |= lanes[lane].value != 0;
+    for (unsigned lane = 0; lane < launch.lanes; ++lane) {
+      Thread &thread = lanes[lane];
+      if (thread.state == State::AtAny)
+        thread.result = any;
+      else if (unsigned(thread.source) < launch.lanes)
+        thread.result = lanes[thread.source].value;
+      else
+        problem("a shuffle reads lane " + std::to_string(thread.source));
+    }
+    for (unsigned lane = 0; lane < launch.lanes; ++lane)
+      lanes[lane].state = State::Ready;
+    moved = true;
+  }
+  return moved;
+}
+
+bool SimulatedBlock::releaseBarriers() {
+  std::map<int32_t, std::vector<Thread *>> waiting;
+  for (Thread &thread : threads)
+    if (thread.state == State::AtBarrier)
+      waiting[thread.barrier].push_back(&thread);
+  bool moved = false;
+  for (auto &[number, group] : waiting) {
+    size_t expected = group.front()->meeting ? group.front()->meeting : threads.size();
+    if (group.size() < expected)
+      continue;
+    if (group.size() > expected)
+      problem("more threads came to a barrier than it is for");
+    for (Thread *thread : group) {
+      if (thread->site != group.front()->site)
+        problem("threads meet at different barriers");
+      thread->state = State::Ready;
+    }
+    ++epoch;
+    moved = true;
+  }
+  return moved;
+}
+
+int32_t SimulatedBlock::threadIndex() {
+  return current->running;
+}
+int32_t SimulatedBlock::programIndex(int32_t axis) {
+  return current->launch.program[axis];
+}
+int32_t SimulatedBlock::programCount(int32_t axis) {
+  return current->launch.grid[axis];
+}
+
+uint64_t SimulatedBlock::exchange(uint64_t value, int32_t source, int32_t site) {
+  Thread &thread = current->threads[current->running];
+  thread.value = value;
+  thread.source = source;
+  thread.site = site;
+  thread.state = State::AtExchange;
+  ++thread.exchanges;
+  current->wait();
+  return thread.result;
+}
+
+int32_t SimulatedBlock::anyLane(int32_t truth, int32_t site) {
+  Thread &thread = current->threads[current->running];
+  thread.value = truth;
+  thread.site = site;
+  thread.state = State::AtAny;
+  current->wait();
+  return thread.result;
+}
+
+void SimulatedBlock::barrier(int32_t meeting, int32_t barrier, int32_t site) {
+  Thread &thread = current->threads[current->running];
+  thread.meeting = meeting;
+  thread.barrier = barrier;
+  thread.site = site;
+  thread.state = State::AtBarrier;
+  ++thread.barriers;
+  current->wait();
+}
+
+void SimulatedBlock::global(uint64_t address, int32_t bytes, int32_t isWritten, int32_t predicate,
+                            int32_t) {
+  current->touchGlobal(address, bytes, isWritten, predicate);
+}
+
+void SimulatedBlock::shared(uint64_t address, int32_t bytes, int32_t isWritten, int32_t site) {
+  current->touchShared(address, bytes, isWritten, site);
+}
+
+void SimulatedBlock::touchGlobal(uint64_t address, int32_t bytes, bool isWritten, bool predicate) {
+  Thread &thread = threads[running];
+  ++(isWritten ? thread.stores : thread.loads);
+  if (!predicate)
+    return;
+  if (address % bytes)
+    problem("a global access of " + std::to_string(bytes) + " bytes is not aligned");
+  for (auto [begin, end] : launch.arrays)
+    if (address >= begin && address + bytes <= end)
+      return;
+  problem("thread " + std::to_string(running) + (isWritten ? " writes" : " reads") +
+          " outside every array");
+  // Going on could end the process.
+  thread.state = State::AtBarrier;
+  thread.barrier = -1;
+  thread.meeting = 1 << 30;
+  wait();
+}
+
+/// Stores are reported after, loads before they are done.
+void SimulatedBlock::touchShared(uint64_t address, int32_t count, bool isWritten, int32_t site) {
+  Thread &thread = threads[running];
+  if (address % count)
+    problem("an access of " + std::to_string(count) + " bytes to shared memory is not aligned");
+  int32_t self = running;
+  auto *content = reinterpret_cast<const uint8_t *>(address);
+  for (int32_t offset = 0; offset < count; ++offset) {
+    Byte &byte = bytes[address + offset];
+    bool wrote = byte.writeEpoch == epoch && byte.writer != self;
+    bool read = byte.readEpoch == epoch && byte.reader != self;
+    if (isWritten) {
+      if (read)
+        problem("race: thread " + std::to_string(self) +
+                " writes shared memory that another reads, with no barrier between");
+      if (wrote && byte.value != content[offset])
+        problem("race: threads " + std::to_string(self) + " and " + std::to_string(byte.writer) +
+                " write different values to one place of shared memory");
+      byte.writeEpoch = epoch;
+      byte.writer = self;
+      byte.value = content[offset];
+    } else {
+      if (wrote)
+        problem("race: thread " + std::to_string(self) +
+                " reads shared memory that another writes, with no barrier between");
+      byte.reader = byte.readEpoch == epoch && byte.reader != self ? -2 : self;
+      byte.readEpoch = epoch;
+    }
+  }
+  accesses[{site, self / int32_t(launch.lanes), thread.visits[site]++}].push_back(
+      {address, count, self % int32_t(launch.lanes)});
+  isStoreSite[site] = isWritten;
+}
+
+/// An access of four bytes or less of 32 lanes takes one wavefront; one of 8 bytes goes in halves,
+/// one of 16 in quarters. A wavefront reads one word of each bank.
+void SimulatedBlock::countConflicts() {
+  for (auto &[key, group] : accesses) {
+    ++(isStoreSite[std::get<0>(key)] ? report.sharedStores : report.sharedLoads);
+    int32_t bytes = group.front().bytes;
+    int32_t atOnce = bytes <= 4 ? launch.banks : launch.banks * 4 / bytes;
+    std::map<int32_t, std::map<uint64_t, std::set<uint64_t>>> phases;
+    for (const Access &access : group)
+      for (int32_t offset = 0; offset < std::max(access.bytes, 4); offset += 4) {
+        uint64_t word = (access.address + offset) / 4;
+        phases[access.lane / atOnce][word % launch.banks].insert(word);
+      }
+    for (auto &[phase, byBank] : phases) {
+      size_t wavefronts = 0;
+      for (auto &[bank, words] : byBank)
+        wavefronts = std::max(wavefronts, words.size());
+      report.bankConflicts += wavefronts - 1;
+    }
+  }
+}
+
+} // namespace sectile::testing

@@ -1,0 +1,86 @@
+//===-- SimulatedThreads.h - the threads of one block as fibres -------------------------------===//
+// Behind SimulatedGpu.h. A fibre runs until it waits; when no fibre can run, those that wait are
+// released where all that should meet have come, and if there are none the block is stuck.
+#pragma once
+
+#include "SimulatedGpu.h"
+
+#include <array>
+#include <ucontext.h>
+#include <unordered_map>
+
+namespace sectile::testing {
+
+class SimulatedBlock {
+public:
+  using Entry = void (*)(void *table, const uint64_t *slots);
+  struct Launch {
+    Entry entry = nullptr;
+    const uint64_t *slots = nullptr;
+    unsigned warps = 1, lanes = 32, banks = 32;
+    std::array<int32_t, 3> grid{1, 1, 1}, program{0, 0, 0};
+    std::vector<std::pair<uint64_t, uint64_t>> arrays;
+  };
+  SimulatedBlock(const Launch &launch, SimulatedReport &report);
+  ~SimulatedBlock();
+  void run();
+
+private:
+  enum class State : uint8_t { Ready, AtExchange, AtAny, AtBarrier, Done };
+  struct Thread {
+    ucontext_t context;
+    State state = State::Ready;
+    int32_t site = 0, meeting = 0, barrier = 0;
+    uint64_t value = 0, result = 0;
+    int32_t source = 0;
+    int64_t exchanges = 0, barriers = 0, loads = 0, stores = 0;
+    std::unordered_map<int32_t, int64_t> visits; // of each access to shared memory
+  };
+  /// What happened to a byte of shared memory since the last barrier.
+  struct Byte {
+    int64_t writeEpoch = -1, readEpoch = -1;
+    int32_t writer = -1, reader = -1; // reader -2: several
+    uint8_t value = 0;
+  };
+  struct Access {
+    uint64_t address;
+    int32_t bytes;
+    int32_t lane;
+  };
+
+  void start(unsigned thread);
+  void wait();
+  bool release();
+  bool releaseWarps();
+  bool releaseBarriers();
+  void problem(const std::string &what);
+  void touchShared(uint64_t address, int32_t bytes, bool isWritten, int32_t site);
+  void touchGlobal(uint64_t address, int32_t bytes, bool isWritten, bool predicate);
+  void countConflicts();
+
+  // The table.
+  static int32_t threadIndex();
+  static int32_t programIndex(int32_t axis);
+  static int32_t programCount(int32_t axis);
+  static uint64_t exchange(uint64_t value, int32_t source, int32_t site);
+  static int32_t anyLane(int32_t truth, int32_t site);
+  static void barrier(int32_t threads, int32_t barrier, int32_t site);
+  static void global(uint64_t address, int32_t bytes, int32_t isWritten, int32_t predicate,
+                     int32_t site);
+  static void shared(uint64_t address, int32_t bytes, int32_t isWritten, int32_t site);
+  static void trampoline();
+
+  const Launch &launch;
+  SimulatedReport &report;
+  std::vector<Thread> threads;
+  ucontext_t scheduler;
+  unsigned running = 0;
+  int64_t epoch = 0;
+  std::unordered_map<uint64_t, Byte> bytes;
+  /// By (site, warp, how often the thread has been there): what the lanes touch together.
+  std::map<std::tuple<int32_t, int32_t, int64_t>, std::vector<Access>> accesses;
+  std::map<int32_t, bool> isStoreSite;
+  uint8_t *stacks = nullptr;
+};
+
+} // namespace sectile::testing
