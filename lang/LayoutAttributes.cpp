@@ -96,3 +96,7 @@ Attribute SharedLayoutAttr::parse(AsmParser &parser, Type) {
 void SharedLayoutAttr::print(AsmPrinter &printer) const {
   printer << "<" << layout::print(getLayout()) << ">";
 }
+
+int64_t BufferType::getStageBytes() const {
+  return llvm::alignTo(getLayout().getLayout().bytes(getElement().getIntOrFloatBitWidth()), 128);
+}

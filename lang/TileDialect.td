@@ -85,6 +85,21 @@ def Tile_SharedLayoutAttr : AttrDef<Tile_Dialect, "SharedLayout"> {
   let hasCustomAssemblyFormat = 1;
 }
 
+def Tile_BufferType : Tile_Type<"Buffer", "buffer"> {
+  let summary = "shared memory for several tiles of one shape, one for each stage of a pipeline";
+  let description = [{ `!tile.buffer<3, [128, 64], f16, #tile.shared_layout<...>>` }];
+  let parameters = (ins "int64_t":$stages, ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$element,
+                        "::sectile::tile::SharedLayoutAttr":$layout);
+  let assemblyFormat = "`<` $stages `,` `[` $shape `]` `,` $element `,` $layout `>`";
+  let extraClassDeclaration = [{
+    /// Of one stage.
+    int64_t getStageBytes() const;
+  }];
+}
+
+def Tile_Buffer : Type<CPred<"::mlir::isa<::sectile::tile::BufferType>($_self)">, "buffer",
+                       "::sectile::tile::BufferType">;
+
 //===-- enumerations: spelled in the IR as written here ---------------------------------------===//
 
 class Tile_Enum<string name, string summary, list<I32EnumAttrCase> cases>

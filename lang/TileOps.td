@@ -419,6 +419,51 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
   let hasVerifier = 1;
 }
 
+//===-- shared memory -------------------------------------------------------------------------===//
+// Made by the passes for GPUs, never by a front end.
+
+def Tile_BufferAllocOp : Tile_Op<"buffer_alloc", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "shared memory that lives as long as the program";
+  let description = [{ Example: `%b = tile.buffer_alloc : !tile.buffer<3, [128, 64], f16, #shared>` }];
+  let results = (outs Tile_Buffer:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def Tile_AsyncCopyOp : Tile_Op<"async_copy", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "starts copying elements from global memory into a stage of a buffer";
+  let description = [{
+    Where `mask` is false the buffer gets zeros. `width` elements along `axis` are neighbours in memory, all
+    under one mask, and aligned to their number. Joins the group of copies that the next `async_commit` ends.
+    Example: `tile.async_copy %p, %b[%stage], %m {axis = 1 : i32, width = 8 : i32} : tensor<128x64x!tile.ptr<f16>, #l>, !tile.buffer<...>`
+  }];
+  let arguments = (ins RankedTensorOf<[Tile_Ptr]>:$ptr, Tile_Buffer:$buffer, I32:$stage,
+                       Optional<RankedTensorOf<[I1]>>:$mask, I32Attr:$axis, I32Attr:$width);
+  let assemblyFormat = [{
+    $ptr `,` $buffer `[` $stage `]` (`,` $mask^ `:` type($mask) `,`)? attr-dict `:` type($ptr) `,` type($buffer)
+  }];
+}
+
+def Tile_AsyncCommitOp : Tile_Op<"async_commit", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "ends a group of asynchronous copies";
+  let description = [{ Example: `tile.async_commit` }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_AsyncWaitOp : Tile_Op<"async_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "waits until at most `pending` groups of this thread's copies are under way";
+  let description = [{ Example: `tile.async_wait 2` }];
+  let arguments = (ins I32Attr:$pending);
+  let assemblyFormat = "$pending attr-dict";
+}
+
+def Tile_BufferLoadOp : Tile_Op<"buffer_load", [MemoryEffects<[MemRead]>]> {
+  let summary = "reads a tile from a stage of a buffer";
+  let description = [{ Example: `%x = tile.buffer_load %b[%stage] : !tile.buffer<...> -> tensor<128x64xf16, #l>` }];
+  let arguments = (ins Tile_Buffer:$buffer, I32:$stage);
+  let results = (outs RankedTensorOf<[Tile_Number]>:$result);
+  let assemblyFormat = "$buffer `[` $stage `]` attr-dict `:` type($buffer) `->` type($result)";
+}
+
 //===-- hints ---------------------------------------------------------------------------------===//
 
 def Tile_HintOp : Tile_Op<"hint", [Pure, SameOperandsAndResultType]> {

@@ -103,6 +103,17 @@ LogicalResult GpuEmitter::emitOp(Operation *op) {
       .Case([&](ScanOp scan) { return emitScan(scan); })
       .Case([&](DotOp dot) { return emitDot(dot); })
       .Case([&](ConvertLayoutOp convert) { return emitConvert(convert); })
+      .Case([&](BufferAllocOp) { return success(); }) // placed by the plan
+      .Case([&](AsyncCopyOp copy) { return emitAsyncCopy(copy); })
+      .Case([&](AsyncCommitOp) {
+        target.asyncCommit(builder);
+        return success();
+      })
+      .Case([&](AsyncWaitOp wait) {
+        target.asyncWait(builder, wait.getPending());
+        return success();
+      })
+      .Case([&](BufferLoadOp load) { return emitBufferLoad(load); })
       .Case([&](PrintOp print) { return emitPrint(print); })
       .Case([&](AssertOp assertion) { return emitAssert(assertion); })
       .Case([&](BarrierOp) {

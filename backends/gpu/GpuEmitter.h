@@ -167,6 +167,10 @@ private:
   void storeRowMajor(mlir::Value tile, int64_t offset);
   llvm::Value *rowMajorAddress(mlir::Value tile, int reg, int64_t offset);
   void loadRowMajor(mlir::Value tile, int64_t offset);
+  // EmitBuffers.cpp
+  llvm::Value *stageAddress(mlir::Value buffer, mlir::Value stage);
+  mlir::LogicalResult emitAsyncCopy(tile::AsyncCopyOp op);
+  mlir::LogicalResult emitBufferLoad(tile::BufferLoadOp op);
   // EmitDebug.cpp
   mlir::LogicalResult emitPrint(tile::PrintOp op);
   mlir::LogicalResult emitAssert(tile::AssertOp op);

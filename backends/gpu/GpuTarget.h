@@ -98,6 +98,20 @@ public:
   virtual void barrier(llvm::IRBuilderBase &builder, unsigned threads,
                        unsigned barrier = 0) const = 0;
 
+  //-- Shared memory
+  /// Starts a copy of 4, 8 or 16 bytes, or of zeros where `predicate` (may be null) is false.
+  virtual void asyncCopy(llvm::IRBuilderBase &builder, llvm::Value *shared, llvm::Value *global,
+                         unsigned bytes, llvm::Value *predicate) const {}
+  virtual void asyncCommit(llvm::IRBuilderBase &builder) const {}
+  virtual void asyncWait(llvm::IRBuilderBase &builder, unsigned pending) const {}
+  /// ldmatrix: `matrices` words of 32 bits for each lane, rows given by the lanes' addresses; empty
+  /// when there is no such instruction.
+  virtual llvm::SmallVector<llvm::Value *, 4> loadMatrices(llvm::IRBuilderBase &builder,
+                                                           llvm::Value *row, unsigned matrices,
+                                                           bool isTransposed) const {
+    return {};
+  }
+
   //-- Global memory
   /// `other` (of the access's type; may be null: undefined) where the predicate is false.
   virtual llvm::Value *load(llvm::IRBuilderBase &builder, const GlobalAccess &access,

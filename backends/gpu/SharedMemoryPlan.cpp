@@ -181,7 +181,21 @@ int64_t scratchBytes(Operation *op, const GpuTarget &target) {
 }
 
 SharedMemoryPlan planSharedMemory(func::FuncOp function, const GpuTarget &target) {
-  return Planner(function, target).plan;
+  SharedMemoryPlan plan = Planner(function, target).plan;
+  // Buffers live as long as the program: they come first, scratch behind them.
+  int64_t buffers = 0;
+  SmallVector<std::pair<Operation *, int64_t>> places;
+  function.walk([&](BufferAllocOp alloc) {
+    places.push_back({alloc, buffers});
+    BufferType type = alloc.getType();
+    buffers += type.getStages() * type.getStageBytes();
+  });
+  for (auto &entry : plan.scratch)
+    entry.second += buffers;
+  for (auto [alloc, offset] : places)
+    plan.scratch[alloc] = offset;
+  plan.bytes += buffers;
+  return plan;
 }
 
 LogicalResult checkSharedMemory(func::FuncOp function, const SharedMemoryPlan &plan,

@@ -51,6 +51,13 @@ public:
                 llvm::ArrayRef<llvm::Value *> acc) const override;
   llvm::Value *roundToTf32(llvm::IRBuilderBase &builder, llvm::Value *value) const override;
   void barrier(llvm::IRBuilderBase &builder, unsigned threads, unsigned barrier) const override;
+  void asyncCopy(llvm::IRBuilderBase &builder, llvm::Value *shared, llvm::Value *global,
+                 unsigned bytes, llvm::Value *predicate) const override;
+  void asyncCommit(llvm::IRBuilderBase &builder) const override;
+  void asyncWait(llvm::IRBuilderBase &builder, unsigned pending) const override;
+  llvm::SmallVector<llvm::Value *, 4> loadMatrices(llvm::IRBuilderBase &builder, llvm::Value *row,
+                                                   unsigned matrices,
+                                                   bool isTransposed) const override;
   llvm::Value *load(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,
                     llvm::Value *other) const override;
   void store(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,

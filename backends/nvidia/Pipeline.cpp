@@ -54,6 +54,8 @@ FailureOr<backends::KernelImage> NvidiaBackend::compile(ModuleOp module,
     shape.warpCount = options.warpCount;
     shape.laneCount = target.laneCount;
     shape.maxAccessBytes = target.maxAccessBytes;
+    shape.hasAsyncCopy = true;
+    gpu.stageCount = options.stageCount;
     shape.hasMatrixProduct = [&](tile::DotOp dot) {
       return gpu::hasMatrixInstructions(dot, target);
     };

@@ -17,6 +17,8 @@ struct GpuShape {
   int64_t warpCount = 4;       // a power of two
   int64_t laneCount = 32;      // a power of two
   int64_t maxAccessBytes = 16; // of one thread's access to global memory
+  /// Copies from global to shared memory that a thread need not wait for.
+  bool hasAsyncCopy = false;
   /// Whether the warps have an instruction for this product (lang/layout/MmaLayouts.h has its
   /// fragments). Null: for none.
   std::function<bool(tile::DotOp)> hasMatrixProduct;

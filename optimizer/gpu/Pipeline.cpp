@@ -1,6 +1,7 @@
 #include "optimizer/gpu/Pipeline.h"
 
 #include "optimizer/gpu/AssignLayouts.h"
+#include "optimizer/gpu/PipelineLoops.h"
 
 #include "mlir/IR/Dominance.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -39,7 +40,13 @@ LogicalResult optimizeForGpu(func::FuncOp function, const GpuPipelineOptions &op
   if (failed(run("assign-layouts", time, [&] { return assignLayouts(function, options.shape); })))
     return failure();
   // Copies of cheap values and recomputed ones may meet what is there already.
-  return run("cse", time, [&] { return eliminateCommonSubexpressions(function); });
+  if (failed(run("cse", time, [&] { return eliminateCommonSubexpressions(function); })))
+    return failure();
+  // Last: layouts say which loads go through shared memory anyway.
+  return run("pipeline-loops", time, [&] {
+    pipelineLoops(function, options.shape, options.stageCount);
+    return success();
+  });
 }
 
 void registerGpuPasses() {

@@ -9,6 +9,8 @@ namespace sectile::optimizer {
 
 struct GpuPipelineOptions {
   GpuShape shape;
+  /// Buffers of a pipelined loop (num_stages).
+  int64_t stageCount = 3;
 };
 
 /// On failure the context has the diagnostics. `time` (may be null) is called with the name and

@@ -1,0 +1,292 @@
+#include "optimizer/gpu/PipelineLoops.h"
+
+#include "optimizer/IndexAnalysis.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace sectile::tile;
+
+namespace sectile::optimizer {
+namespace {
+
+/// A load to be made asynchronous.
+struct AheadLoad {
+  LoadOp load;
+  int axis = 0;
+  int64_t width = 1;
+  Value buffer;
+};
+
+/// The operations of a loop's body that some values are made by, and the carried values they need.
+struct Slice {
+  llvm::SetVector<Operation *> ops;
+  llvm::SetVector<unsigned> carried; // numbers of iteration arguments
+};
+
+/// Adds what `value` needs; false when that is more than arithmetic.
+bool addToSlice(scf::ForOp loop, Value value, Slice &slice) {
+  Block *body = loop.getBody();
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    if (argument.getOwner() != body || argument == loop.getInductionVar())
+      return true;
+    unsigned number = argument.getArgNumber() - 1;
+    if (!slice.carried.insert(number))
+      return true;
+    return addToSlice(loop, body->getTerminator()->getOperand(number), slice);
+  }
+  Operation *op = value.getDefiningOp();
+  if (op->getBlock() != body || slice.ops.contains(op))
+    return true;
+  if (op->getNumRegions() || !isPure(op))
+    return false;
+  for (Value operand : op->getOperands())
+    if (!addToSlice(loop, operand, slice))
+      return false;
+  slice.ops.insert(op);
+  return true;
+}
+
+bool isZeroOrNothing(Value other) {
+  if (!other)
+    return true;
+  SplatElementsAttr splat;
+  if (!matchPattern(other, m_Constant(&splat)))
+    return false;
+  if (auto number = dyn_cast<FloatAttr>(splat.getSplatValue<Attribute>()))
+    return number.getValue().isPosZero();
+  auto number = dyn_cast<IntegerAttr>(splat.getSplatValue<Attribute>());
+  return number && number.getValue().isZero();
+}
+
+class LoopPipeliner {
+public:
+  LoopPipeliner(scf::ForOp loop, const GpuShape &shape, int64_t stageCount,
+                const IndexAnalysis &analysis)
+      : loop(loop), shape(shape), stageCount(stageCount), analysis(analysis), builder(loop) {}
+
+  void run() {
+    for (Operation &op : *loop.getBody())
+      if (auto load = dyn_cast<LoadOp>(op))
+        consider(load);
+    if (!loads.empty())
+      rewrite();
+  }
+
+private:
+  int64_t distance() const { return stageCount - 1; }
+
+  void consider(LoadOp load) {
+    auto type = dyn_cast<RankedTensorType>(load.getType());
+    const layout::TileLayout *layout = type ? layoutOf(type) : nullptr;
+    if (!layout || type.getRank() < 2 || load.getIsVolatile() ||
+        !isZeroOrNothing(load.getOther()) || !type.getElementType().isIntOrFloat() ||
+        load->use_empty())
+      return;
+    int64_t bits = type.getElementType().getIntOrFloatBitWidth();
+    if (bits < 8)
+      return;
+    bool feedsProducts = false;
+    for (Operation *user : load->getUsers()) {
+      auto convert = dyn_cast<ConvertLayoutOp>(user);
+      if (!convert || convert->getBlock() != loop.getBody())
+        return;
+      feedsProducts |= llvm::any_of(convert->getUsers(), llvm::IsaPred<DotOp>);
+    }
+    if (!feedsProducts)
+      return;
+
+    AheadLoad ahead;
+    ahead.load = load;
+    for (int axis = 0; axis < layout->rank(); ++axis) {
+      int64_t width = std::min<int64_t>({layout->contiguousRegisters(axis),
+                                         analysis.accessRun(load.getPtr(), axis, load.getMask()),
+                                         analysis.alignment(load.getPtr(), axis) * 8 / bits,
+                                         shape.maxAccessBytes * 8 / bits});
+      width = width > 1 ? int64_t(llvm::bit_floor(uint64_t(width))) : 1;
+      if (layout->isPadded(axis))
+        width = std::min(width, type.getDimSize(axis) & -type.getDimSize(axis));
+      if (width > ahead.width) {
+        ahead.width = width;
+        ahead.axis = axis;
+      }
+    }
+    // The instruction copies 4, 8 or 16 bytes.
+    if (ahead.width * bits < 32)
+      return;
+    Slice needed = slice;
+    if (!addToSlice(loop, load.getPtr(), needed) ||
+        (load.getMask() && !addToSlice(loop, load.getMask(), needed)))
+      return;
+    slice = std::move(needed);
+    loads.push_back(ahead);
+  }
+
+  BufferType bufferOf(AheadLoad &ahead) {
+    auto type = cast<RankedTensorType>(ahead.load.getType());
+    SmallVector<int, 3> order{ahead.axis};
+    for (int axis = int(type.getRank()); axis-- > 0;)
+      if (axis != ahead.axis)
+        order.push_back(axis);
+    unsigned bits = type.getElementType().getIntOrFloatBitWidth();
+    int64_t rowBytes = type.getDimSize(ahead.axis) * bits / 8;
+    int64_t swizzle = rowBytes >= 128 ? 128 : rowBytes >= 64 ? 64 : 32;
+    auto shared = layout::panelSwizzledShared(type.getShape(), order, bits, swizzle);
+    return BufferType::get(loop.getContext(), stageCount, type.getShape(), type.getElementType(),
+                           SharedLayoutAttr::get(loop.getContext(), shared));
+  }
+
+  Value constant(Type type, int64_t number) {
+    return arith::ConstantOp::create(builder, loop.getLoc(), builder.getIntegerAttr(type, number));
+  }
+
+  /// The slice of one iteration, `index` and `carried` in place of the loop's own; starts the
+  /// copies where `exists`, and gives the carried values of the iteration after it.
+  SmallVector<Value> startCopies(Value index, ValueRange carried, Value stage, Value exists) {
+    IRMapping mapping;
+    mapping.map(loop.getInductionVar(), index);
+    for (auto [number, value] : llvm::zip(slice.carried, carried))
+      mapping.map(loop.getRegionIterArg(number), value);
+    for (Operation &op : *loop.getBody())
+      if (slice.ops.contains(&op))
+        builder.clone(op, mapping);
+    for (AheadLoad &ahead : loads) {
+      Location place = ahead.load.getLoc();
+      Value pointer = mapping.lookupOrDefault(ahead.load.getPtr());
+      Type maskType = maskOf(pointer.getType());
+      Value mask = SplatOp::create(builder, place, maskType, exists);
+      if (Value own = ahead.load.getMask())
+        mask = arith::AndIOp::create(builder, place, mapping.lookupOrDefault(own), mask);
+      AsyncCopyOp::create(builder, place, pointer, ahead.buffer, stage, mask,
+                          builder.getI32IntegerAttr(ahead.axis),
+                          builder.getI32IntegerAttr(ahead.width));
+    }
+    AsyncCommitOp::create(builder, loop.getLoc());
+    SmallVector<Value> next;
+    for (unsigned number : slice.carried)
+      next.push_back(mapping.lookupOrDefault(loop.getBody()->getTerminator()->getOperand(number)));
+    return next;
+  }
+
+  Value isBefore(Value index) {
+    auto predicate = loop.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
+    return arith::CmpIOp::create(builder, loop.getLoc(), predicate, index, loop.getUpperBound());
+  }
+
+  void rewrite() {
+    Location place = loop.getLoc();
+    Type i32 = builder.getI32Type(), indexType = loop.getInductionVar().getType();
+    {
+      // Buffers belong to the program, not to a loop around this one.
+      OpBuilder::InsertionGuard guard(builder);
+      auto function = loop->getParentOfType<func::FuncOp>();
+      builder.setInsertionPointToStart(&function.getBody().front());
+      for (AheadLoad &ahead : loads)
+        ahead.buffer = BufferAllocOp::create(builder, place, bufferOf(ahead));
+    }
+    // Warps that are behind may still read what this loop left there when it ran before.
+    if (loop->getParentOfType<scf::ForOp>() || loop->getParentOfType<scf::WhileOp>())
+      BarrierOp::create(builder, place);
+
+    Value index = loop.getLowerBound(), step = loop.getStep();
+    SmallVector<Value> ahead;
+    for (unsigned number : slice.carried)
+      ahead.push_back(loop.getInitArgs()[number]);
+    for (int64_t stage = 0; stage < distance(); ++stage) {
+      ahead = startCopies(index, ahead, constant(i32, stage), isBefore(index));
+      index = arith::AddIOp::create(builder, place, index, step);
+    }
+
+    SmallVector<Value> initial(loop.getInitArgs());
+    llvm::append_range(initial, ahead);
+    initial.push_back(constant(i32, 0));
+    initial.push_back(constant(i32, distance()));
+    Value reach = arith::MulIOp::create(builder, place, step, constant(indexType, distance()));
+    auto made = scf::ForOp::create(builder, place, loop.getLowerBound(), loop.getUpperBound(), step,
+                                   initial, nullptr, loop.getUnsignedCmp());
+    made->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+    builder.setInsertionPointToStart(made.getBody());
+    unsigned ownCount = loop.getNumRegionIterArgs();
+    auto arguments = made.getRegionIterArgs();
+    auto aheadArguments = arguments.drop_front(ownCount).drop_back(2);
+    Value readStage = arguments[arguments.size() - 2], writeStage = arguments.back();
+
+    AsyncWaitOp::create(builder, place, builder.getI32IntegerAttr(distance() - 1));
+    BarrierOp::create(builder, place);
+    Value future = arith::AddIOp::create(builder, place, made.getInductionVar(), reach);
+    SmallVector<Value> aheadNext = startCopies(
+        future, ValueRange(SmallVector<Value>(aheadArguments.begin(), aheadArguments.end())),
+        writeStage, isBefore(future));
+
+    IRMapping mapping;
+    mapping.map(loop.getInductionVar(), made.getInductionVar());
+    for (auto [from, to] : llvm::zip(loop.getRegionIterArgs(), arguments))
+      mapping.map(from, to);
+    llvm::DenseMap<Operation *, Value> buffers;
+    for (AheadLoad &each : loads)
+      buffers[each.load] = each.buffer;
+    for (Operation &op : loop.getBody()->without_terminator()) {
+      if (buffers.contains(&op))
+        continue;
+      auto convert = dyn_cast<ConvertLayoutOp>(op);
+      Operation *source = convert ? convert.getSrc().getDefiningOp() : nullptr;
+      if (auto found = buffers.find(source); source && found != buffers.end())
+        mapping.map(
+            convert.getResult(),
+            BufferLoadOp::create(builder, op.getLoc(), convert.getType(), found->second, readStage)
+                .getResult());
+      else
+        builder.clone(op, mapping);
+    }
+    auto nextStage = [&](Value stage) -> Value {
+      Value more = arith::AddIOp::create(builder, place, stage, constant(i32, 1));
+      Value isLast = arith::CmpIOp::create(builder, place, arith::CmpIPredicate::eq, more,
+                                           constant(i32, stageCount));
+      return arith::SelectOp::create(builder, place, isLast, constant(i32, 0), more);
+    };
+    SmallVector<Value> yielded;
+    for (Value value : loop.getBody()->getTerminator()->getOperands())
+      yielded.push_back(mapping.lookupOrDefault(value));
+    llvm::append_range(yielded, aheadNext);
+    yielded.push_back(nextStage(readStage));
+    yielded.push_back(nextStage(writeStage));
+    if (!made.getBody()->empty() && made.getBody()->back().hasTrait<OpTrait::IsTerminator>())
+      made.getBody()->back().erase();
+    builder.setInsertionPointToEnd(made.getBody());
+    scf::YieldOp::create(builder, place, yielded);
+    loop.replaceAllUsesWith(made.getResults().take_front(ownCount));
+    loop.erase();
+  }
+
+  scf::ForOp loop;
+  const GpuShape &shape;
+  const int64_t stageCount;
+  const IndexAnalysis &analysis;
+  OpBuilder builder;
+  SmallVector<AheadLoad, 2> loads;
+  Slice slice;
+};
+
+} // namespace
+
+void pipelineLoops(func::FuncOp function, const GpuShape &shape, int64_t stageCount) {
+  if (stageCount < 2 || !shape.hasAsyncCopy)
+    return;
+  SmallVector<scf::ForOp> loops;
+  function.walk([&](scf::ForOp loop) {
+    bool isInnermost = true;
+    loop.getBody()->walk([&](Operation *op) { isInnermost &= !isa<scf::ForOp, scf::WhileOp>(op); });
+    if (isInnermost)
+      loops.push_back(loop);
+  });
+  if (loops.empty())
+    return;
+  IndexAnalysis analysis(function);
+  for (scf::ForOp loop : loops)
+    LoopPipeliner(loop, shape, stageCount, analysis).run();
+}
+
+} // namespace sectile::optimizer

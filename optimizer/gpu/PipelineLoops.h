@@ -1,0 +1,23 @@
+//===-- PipelineLoops.h - loads of a loop, started iterations ahead ---------------------------===//
+// A loop that loads tiles for matrix products gets them by asynchronous copies into buffers of
+// `stageCount` stages: while one iteration computes, those after it are under way.
+//
+//   for i:                           copy 0, ... copy S-2
+//     x = load p                     for i:
+//     acc = dot convert x, ...         wait for copy i; barrier
+//     p += step                        copy i + S-1 into the stage that iteration i-1 read
+//                                      acc = dot (x of stage i), ...
+//
+// Whatever addresses and masks depend on runs S-1 iterations ahead in values of its own. A load
+// qualifies when its tile is wanted only in other layouts (it goes through shared memory anyway),
+// what is masked off is zero or undefined, and its address follows from the loop's own arithmetic.
+#pragma once
+
+#include "optimizer/gpu/GpuShape.h"
+
+namespace sectile::optimizer {
+
+/// Of a kernel that is laid out. Loops where nothing qualifies stay as they are.
+void pipelineLoops(mlir::func::FuncOp function, const GpuShape &shape, int64_t stageCount);
+
+} // namespace sectile::optimizer
