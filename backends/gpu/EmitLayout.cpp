@@ -150,20 +150,4 @@ llvm::Value *GpuEmitter::both(llvm::Value *lhs, llvm::Value *rhs) {
   return builder.CreateAnd(lhs, rhs);
 }
 
-llvm::Value *GpuEmitter::sharedAddress(int64_t offset) {
-  if (!shared) {
-    // The size is said at launch.
-    auto *bytes = llvm::ArrayType::get(builder.getInt8Ty(), 0);
-    shared = new llvm::GlobalVariable(*module, bytes, false, llvm::GlobalValue::ExternalLinkage,
-                                      nullptr, "sectile_shared", nullptr,
-                                      llvm::GlobalValue::NotThreadLocal, kSharedSpace);
-    shared->setAlignment(llvm::Align(128));
-  }
-  return offset ? builder.CreateConstGEP1_64(builder.getInt8Ty(), shared, offset) : shared;
-}
-
-void GpuEmitter::barrier() {
-  target.barrier(builder, threadCount());
-}
-
 } // namespace sectile::gpu

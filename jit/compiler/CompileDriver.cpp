@@ -156,7 +156,7 @@ bool Compilation::generateCode() {
   if (!backend) {
     lang::Diagnostic diagnostic;
     diagnostic.message = "backend: unknown name '" + request.options.backend + "'";
-    diagnostic.help = "use 'cpu'";
+    diagnostic.help = "use 'cpu' or 'cuda'";
     sink.report(std::move(diagnostic));
     return false;
   }
