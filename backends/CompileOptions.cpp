@@ -13,6 +13,7 @@ std::string CompileOptions::fingerprint() const {
   };
   add("backend", backend);
   add("arch", arch);
+  addNumber("ptxVersion", ptxVersion);
   addNumber("warpCount", warpCount);
   addNumber("stageCount", stageCount);
   addNumber("ctaCount", ctaCount);

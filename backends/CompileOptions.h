@@ -12,6 +12,9 @@ struct CompileOptions {
   std::string backend = "cpu";
   /// Empty: the machine at hand. Else a CPU name LLVM knows, or "sm_90a", "gfx942".
   std::string arch;
+  /// PTX: the newest version that may be emitted, 85 for 8.5; 0: whatever the architecture asks
+  /// for.
+  int32_t ptxVersion = 0;
   int32_t warpCount = 4;    // num_warps
   int32_t stageCount = 3;   // num_stages
   int32_t ctaCount = 1;     // num_ctas

@@ -4,6 +4,8 @@
 // holds its Driver.{h,cpp}; jit/ sees only this header.
 #pragma once
 
+#include "backends/CompileOptions.h"
+#include "backends/Device.h"
 #include "backends/KernelImage.h"
 
 #include <cstdint>
@@ -55,12 +57,6 @@ struct LaunchFailure {
 /// time.
 using PrintHandler = std::function<void(std::string_view text)>;
 
-/// A GPU.
-struct DeviceInfo {
-  std::string name; // "NVIDIA H200"
-  std::string arch; // "sm_90a"
-};
-
 /// What the threads of a GPU kernel use: 32-bit registers, bytes of local memory (spills).
 struct KernelResources {
   int32_t registers = 0, localBytes = 0;
@@ -75,6 +71,8 @@ public:
                                const PrintHandler &print) const = 0;
   /// Zeros where there are none to speak of, or no device to ask.
   virtual KernelResources resources() const { return {}; }
+  /// launch() returns before the kernel is done.
+  virtual bool isAsynchronous() const { return false; }
 };
 
 class Driver {
@@ -90,6 +88,8 @@ public:
   /// The last step of a compile: code as the back end leaves it into code as it is loaded, which is
   /// what the cache keeps. False with `failure` set. Thread-safe.
   virtual bool finish(KernelImage &image, LaunchFailure &failure) { return true; }
+  /// Fills in what the machine at hand decides and was left open.
+  virtual void completeOptions(CompileOptions &options) {}
   /// The GPUs; when there are none, `reason` says why.
   virtual const std::vector<DeviceInfo> &devices(std::string &reason) {
     static const std::vector<DeviceInfo> none;
@@ -97,6 +97,10 @@ public:
   }
   /// The index of the GPU that owns the memory at `address`; -1 when none does.
   virtual int32_t deviceOf(uint64_t address) { return -1; }
+  /// Null where memory is the host's.
+  virtual DeviceServices *services() { return nullptr; }
+  /// The latest launches on the device, newest first, one line each.
+  virtual std::vector<std::string> recentLaunches(int32_t device) { return {}; }
   /// Null with `failure` set. The image must outlive the result.
   virtual std::unique_ptr<LoadedKernel> load(const KernelImage &image, LaunchFailure &failure) = 0;
 };

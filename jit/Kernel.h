@@ -51,6 +51,8 @@ public:
   /// The same, and refuses a read-only array that the kernel stores to.
   Status launch(const Grid &grid, const BoundArguments &arguments) const;
 
+  /// launch() returns when the kernel is in the stream, before it is done.
+  bool isAsynchronous() const { return code->isAsynchronous(); }
   /// Of a GPU kernel: what a thread uses. May load it on a device.
   backends::KernelResources resources() const { return code->resources(); }
 

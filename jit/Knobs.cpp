@@ -138,6 +138,25 @@ constexpr Knob kKnobs[] = {
        knobs.threadCount = uint32_t(number);
        return true;
      }},
+    {{"SECTILE_PTXAS", "file", "looked for in CUDA_HOME, PATH and Python packages",
+      "the ptxas that assembles code for NVIDIA GPUs"},
+     "a file",
+     [](std::string_view text, Knobs &knobs) {
+       knobs.ptxas = text;
+       return true;
+     }},
+    {{"SECTILE_ASSEMBLER", "driver|ptxas|none", "ptxas if there is one, else the driver's",
+      "what turns PTX into machine code"},
+     "driver, ptxas or none",
+     [](std::string_view text, Knobs &knobs) {
+       if (!text.empty() && text != "driver" && text != "ptxas" && text != "none")
+         return false;
+       knobs.assembler = text;
+       return true;
+     }},
+    {{"SECTILE_PRINT_BUFFER", "size", "16M", "room for what one launch prints on a GPU"},
+     "a size such as 64M",
+     [](std::string_view text, Knobs &knobs) { return readSize(text, knobs.printBufferBytes); }},
     {{"SECTILE_COMPILER_LIBRARY", "file", "libsectile-compiler.so beside libsectile.so",
       "the compiler library to load"},
      "a file",

@@ -44,6 +44,11 @@ struct Knobs {
   uint64_t cacheBytes = uint64_t(2) << 30;
   /// Threads that run programs of the grid on the CPU; 0: as many as this process may use.
   uint32_t threadCount = 0;
+  /// NVIDIA: the ptxas to use; empty: looked for. And which assembler is asked first: "driver",
+  /// "ptxas", "none"; empty: whichever is better.
+  std::string ptxas, assembler;
+  /// Room for what one launch on a GPU prints.
+  uint64_t printBufferBytes = uint64_t(16) << 20;
   /// libsectile-compiler.so to load; empty: the one beside libsectile.so.
   std::string compilerLibrary;
   /// Folder of reproducers of compiler failures; empty: the system's temporary folder.

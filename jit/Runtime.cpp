@@ -70,6 +70,19 @@ bool meetsHazard(const backends::KernelImage &image,
   return false;
 }
 
+nvidia::DriverOptions cudaOptions(const Knobs &knobs, const RuntimeOptions &options) {
+  using Assembler = nvidia::DriverOptions::Assembler;
+  nvidia::DriverOptions result;
+  result.ptxas = knobs.ptxas;
+  result.assembler = knobs.assembler == "driver"  ? Assembler::Driver
+                     : knobs.assembler == "ptxas" ? Assembler::Ptxas
+                     : knobs.assembler == "none"  ? Assembler::None
+                                                  : Assembler::Automatic;
+  result.printBufferBytes = knobs.printBufferBytes;
+  result.api = options.cudaApi;
+  return result;
+}
+
 } // namespace
 
 /// One compile under way; others who want the same variant wait for it.
@@ -90,7 +103,8 @@ struct Runtime::State {
                                     : knobs.cacheDirectory.value_or(defaultCacheDirectory()),
              options.cacheBytes.value_or(knobs.cacheBytes)),
         cpuDriver(cpu::createDriver(options.threadCount ? options.threadCount : knobs.threadCount)),
-        cudaDriver(nvidia::createDriver()), loadedCompiler(options.compiler) {
+        cudaDriver(nvidia::createDriver(cudaOptions(knobs, options))),
+        loadedCompiler(options.compiler) {
     // Stages can be shown only by compiling.
     readsDisk = knobs.dumpStages.empty() && knobs.stopAfter.empty() && !knobs.timePasses &&
                 !knobs.verifyEachPass;
@@ -139,7 +153,14 @@ Runtime &Runtime::instance() {
   return *runtime;
 }
 
-KernelResult Runtime::getKernel(const KernelRequest &request) {
+KernelResult Runtime::getKernel(const KernelRequest &given) {
+  std::optional<KernelRequest> completed;
+  if (given.options.backend != "cpu")
+    if (backends::Driver *target = state->driver(given.options.backend)) {
+      completed = given;
+      target->completeOptions(completed->options);
+    }
+  const KernelRequest &request = completed ? *completed : given;
   KernelResult result = state->get(request);
   if (!result.kernel || !meetsHazard(result.kernel->image(), request.overlaps))
     return result;
@@ -423,9 +444,14 @@ KernelResult Runtime::State::compile(const KernelRequest &request, const std::st
                    {},
                    {},
                    -1});
+    auto finishing = std::chrono::steady_clock::now();
     if (backends::LaunchFailure failure; !driver.finish(*made.image, failure)) {
       Status status = statusOf(std::move(failure));
       return fail(std::move(status.error()));
+    }
+    if (request.options.backend != "cpu") {
+      auto spent = std::chrono::steady_clock::now() - finishing;
+      made.times.emplace_back("assemble", std::chrono::duration<double>(spent).count());
     }
     entry.image = *made.image;
     result.kernel = load(std::move(*made.image), driver, result.status, &made);

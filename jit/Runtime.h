@@ -25,6 +25,10 @@
 #include <optional>
 #include <string>
 
+namespace sectile::nvidia {
+struct CudaApi;
+}
+
 namespace sectile::jit {
 
 struct KernelRequest {
@@ -81,6 +85,8 @@ struct RuntimeOptions {
   std::shared_ptr<Compiler> compiler;
   /// Threads of the CPU; 0: as many as the process may use.
   uint32_t threadCount = 0;
+  /// Tests: used instead of NVIDIA's driver.
+  const nvidia::CudaApi *cudaApi = nullptr;
 };
 
 class SECTILE_API Runtime {
@@ -118,7 +124,7 @@ public:
   Compiler *compiler(Status &status);
   /// Identifies the build of the compiler; known without loading it.
   static std::string buildId();
-  /// The driver of a back end ("cpu"); null for an unknown name.
+  /// The driver of a back end ("cpu", "cuda"); null for an unknown name.
   backends::Driver *driver(const std::string &backend);
 
 private:

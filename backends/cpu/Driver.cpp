@@ -1,8 +1,8 @@
 #include "backends/cpu/Driver.h"
 
+#include "backends/PrintFormat.h"
 #include "backends/cpu/HostAbi.h"
 #include "backends/cpu/HostProcessor.h"
-#include "backends/cpu/PrintFormat.h"
 #include "backends/cpu/Scratch.h"
 #include "backends/cpu/SharedObject.h"
 #include "backends/cpu/ThreadPool.h"
@@ -65,7 +65,7 @@ void print(void *launch, int32_t site, int64_t program, const void *data) {
   if (site < 0 || static_cast<size_t>(site) >= state.image.printSites.size())
     return;
   std::string text =
-      formatPrint(state.image.printSites[site], program, state.grid.x, state.grid.y, data);
+      backends::formatPrint(state.image.printSites[site], program, state.grid.x, state.grid.y, data);
   if (state.print)
     state.print(text);
   else

@@ -3,76 +3,90 @@
 #include <dlfcn.h>
 
 namespace sectile::nvidia {
-namespace {
 
-struct LoadedApi {
-  CudaApi api;
-  std::string reason;
-
-  LoadedApi() {
-    void *library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-      reason = "NVIDIA's driver (libcuda.so.1) was not found";
-      return;
-    }
+bool CudaApi::fill(void *library, std::string &reason) {
 #define SECTILE_CUDA_FIND(field, name, parameters)                                                 \
-  api.field = reinterpret_cast<decltype(api.field)>(::dlsym(library, name));                       \
-  if (!api.field)                                                                                  \
-    reason = "NVIDIA's driver lacks " name ": version 520 or newer is needed";
-    SECTILE_CUDA_API(SECTILE_CUDA_FIND)
-#undef SECTILE_CUDA_FIND
+  field = reinterpret_cast<decltype(field)>(::dlsym(library, name));                               \
+  if (!field) {                                                                                    \
+    reason =                                                                                       \
+        "NVIDIA's driver is too old: it has no " name "; version 520 (CUDA 11.8) or newer is "     \
+        "needed";                                                                                  \
+    return false;                                                                                  \
   }
-};
-
-} // namespace
+  SECTILE_CUDA_FUNCTIONS(SECTILE_CUDA_FIND)
+#undef SECTILE_CUDA_FIND
+  return true;
+}
 
 const CudaApi *CudaApi::load(std::string &reason) {
-  static const LoadedApi *loaded = new LoadedApi; // used until the process ends
+  struct Loaded {
+    CudaApi api;
+    std::string reason;
+    bool isGood = false;
+    Loaded() {
+      void *library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+      if (!library) {
+        const char *why = ::dlerror();
+        reason = std::string("NVIDIA's driver was not found: ") + (why ? why : "libcuda.so.1");
+        return;
+      }
+      isGood = api.fill(library, reason);
+    }
+  };
+  static const Loaded *loaded = new Loaded;
   reason = loaded->reason;
-  return reason.empty() ? &loaded->api : nullptr;
+  return loaded->isGood ? &loaded->api : nullptr;
 }
 
 std::string CudaApi::describe(CudaResult result) const {
   const char *name = nullptr, *text = nullptr;
   if (getErrorName(result, &name) != kCudaSuccess || !name)
     return "CUDA error " + std::to_string(result);
-  if (getErrorString(result, &text) != kCudaSuccess || !text)
-    return name;
-  return std::string(name) + " (" + text + ")";
+  std::string description = name;
+  if (getErrorString(result, &text) == kCudaSuccess && text)
+    description += std::string(" (") + text + ")";
+  return description;
 }
 
-std::string cudaRemedy(CudaResult result) {
+std::string remedyFor(CudaResult result) {
   switch (result) {
-  case 2: // out of memory
-    return "free memory of the device: that of other processes, or cached blocks "
+  case kCudaOutOfMemory:
+    return "free memory of the device: other processes, or cached blocks "
            "(torch.cuda.empty_cache())";
-  case 3: // not initialised: what a forked child sees
-    return "start the process with 'spawn': CUDA does not survive fork()";
-  case 100: // no device
-    return "see nvidia-smi and CUDA_VISIBLE_DEVICES";
-  case 209: // no binary for the GPU
+  case kCudaNotInitialized:
+    return "CUDA does not survive fork(): start the process with 'spawn', or use the GPU only in "
+           "the child";
+  case kCudaDeinitialized:
+    return "the process is ending; launch before that";
+  case kCudaNoDevice:
+    return "see nvidia-smi, and CUDA_VISIBLE_DEVICES";
+  case kCudaInvalidContext:
+    return "the device's primary context was reset; reset devices before the first launch only";
+  case kCudaNoBinaryForGpu:
     return "compile for this device: leave arch= out";
-  case 218: // invalid PTX
-    return "this is a fault of the compiler, not of the kernel";
-  case 221: // JIT compiler not found
-    return "install libnvidia-ptxjitcompiler of the same version as the driver";
-  case 222: // unsupported PTX version
-    return "update NVIDIA's driver: the code is newer than it";
-  case 700: // illegal address
-  case 716: // misaligned address
-    return "an earlier launch accessed memory outside of its arrays; look for a missing mask, or "
-           "run compute-sanitizer; the device cannot be used by this process any more";
-  case 701: // too many resources requested
-    return "use smaller blocks or fewer warps, or limit registers with maxnreg";
-  case 715: // illegal instruction
-  case 719: // launch failed
-    return "an earlier launch crashed; run compute-sanitizer; the device cannot be used by this "
-           "process any more";
-  case 803: // system driver mismatch
-    return "restart the machine: the driver in use and its library have different versions";
+  case kCudaJitCompilerNotFound:
+    return "install the driver's libnvidia-ptxjitcompiler, or put ptxas on the PATH";
+  case kCudaUnsupportedPtxVersion:
+    return "the code was made for a newer driver; update the driver, or compile here";
+  case kCudaIllegalAddress:
+  case kCudaMisalignedAddress:
+    return "run with SECTILE_CHECK=bounds (in a new process) to find the access; the device cannot "
+           "be used by this process any more";
+  case kCudaLaunchFailed:
+  case kCudaIllegalInstruction:
+    return "run with SECTILE_CHECK=bounds, or under compute-sanitizer, in a new process";
+  case kCudaLaunchTimeout:
+    return "the kernel ran longer than the display's watchdog allows; make the launch smaller";
+  case kCudaSystemDriverMismatch:
+    return "restart the machine: the driver in use and its library are of different versions";
   default:
     return "";
   }
+}
+
+bool isSticky(CudaResult result) {
+  return result >= kCudaIllegalAddress && result <= kCudaLaunchFailed &&
+         result != kCudaLaunchOutOfResources;
 }
 
 } // namespace sectile::nvidia

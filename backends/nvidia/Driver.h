@@ -2,7 +2,8 @@
 // Part of libsectile.so: no LLVM, no CUDA header. NVIDIA's driver is looked for when something is
 // first asked of a device; without one there are no devices, and `devices` says why.
 //
-// A kernel is loaded on a device when it first runs there. Launches are asynchronous.
+// A kernel is loaded on a device when it first runs there. Launches are asynchronous, but for
+// kernels that report something (DeviceAbi.h).
 #pragma once
 
 #include "backends/Driver.h"
@@ -10,7 +11,18 @@
 
 namespace sectile::nvidia {
 
-/// `api`: used instead of the machine's driver, by tests.
-std::unique_ptr<backends::Driver> createDriver(const CudaApi *api = nullptr);
+struct DriverOptions {
+  /// Path of ptxas; empty: looked for.
+  std::string ptxas;
+  /// Which assembler is asked first.
+  enum class Assembler : uint8_t { Automatic, Driver, Ptxas, None };
+  Assembler assembler = Assembler::Automatic;
+  /// Room for what one launch prints.
+  uint64_t printBufferBytes = uint64_t(16) << 20;
+  /// Tests: used instead of the machine's.
+  const CudaApi *api = nullptr;
+};
+
+std::unique_ptr<backends::Driver> createDriver(DriverOptions options = {});
 
 } // namespace sectile::nvidia

@@ -241,7 +241,7 @@ PyObject *launchOrThrow(KernelState &state, const LaunchCall &call) {
 
   if (!call.isWarmup) {
     jit::Status status;
-    if (isGpu) { // asynchronous: giving up the GIL costs more
+    if (kernel->isAsynchronous()) { // giving up the GIL costs more than queueing
       status = kernel->launch(grid, arguments);
     } else {
       py::gil_scoped_release release;

@@ -1,407 +1,468 @@
-// The driver of the back end "cuda": against a table of functions of our own, where errors can be
-// had, and against a GPU where there is one.
-
+// The driver of NVIDIA GPUs without one: a fake libcuda answers.
+#include "FakeCuda.h"
+#include "PtxKernels.h"
+#include "backends/nvidia/Assembler.h"
 #include "backends/nvidia/Driver.h"
+#include "backends/nvidia/TargetNames.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
 
-#include <array>
-#include <cstring>
-#include <dlfcn.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <map>
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace sectile::nvidia {
-namespace {
-
-using backends::KernelImage;
-using backends::LaunchArguments;
+using namespace sectile;
+using namespace sectile::nvidia;
 using backends::LaunchFailure;
 using testing::HasSubstr;
 using Kind = LaunchFailure::Kind;
 
-/// What the fake driver does, and what was asked of it.
-struct FakeState {
-  int deviceCount = 2;
-  std::map<std::string, CudaResult> errors; // by function
-  CudaContext current = nullptr;
-  int modulesLoaded = 0, modulesUnloaded = 0, contextsRetained = 0, linked = 0;
-  int maxThreads = 1024, dynamicShared = 0;
-  std::string loadedCode, linkedPtx;
-  struct Launch {
-    CudaContext context;
-    std::array<unsigned, 7> shape; // grid, block, shared bytes
-    CudaStream stream;
-    std::vector<uint64_t> arguments;
-  };
-  std::vector<Launch> launches;
-  size_t argumentCount = 0;
-};
-FakeState fake;
+namespace {
 
-CudaResult errorOf(const char *function) {
-  auto found = fake.errors.find(function);
-  return found == fake.errors.end() ? kCudaSuccess : found->second;
-}
-template <class Handle>
-Handle handle(size_t number) {
-  return reinterpret_cast<Handle>(number);
-}
-
-CudaApi makeFakeApi() {
-  CudaApi api;
-  api.init = [](unsigned) { return errorOf("init"); };
-  api.driverGetVersion = [](int *version) {
-    *version = 13000;
-    return kCudaSuccess;
-  };
-  api.getErrorName = [](CudaResult result, const char **name) {
-    *name = result == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_OF_THE_TEST";
-    return kCudaSuccess;
-  };
-  api.getErrorString = [](CudaResult, const char **text) {
-    *text = "as injected";
-    return kCudaSuccess;
-  };
-  api.deviceGetCount = [](int *count) {
-    *count = fake.deviceCount;
-    return kCudaSuccess;
-  };
-  api.deviceGet = [](int *device, int ordinal) {
-    *device = 10 + ordinal;
-    return kCudaSuccess;
-  };
-  api.deviceGetName = [](char *name, int, int) {
-    std::strcpy(name, "Fake GPU");
-    return kCudaSuccess;
-  };
-  api.deviceGetAttribute = [](int *value, int attribute, int device) {
-    *value = attribute == kMajorCapability       ? (device == 10 ? 9 : 8)
-             : attribute == kMinorCapability     ? (device == 10 ? 0 : 6)
-             : attribute == kMaxSharedBytesOptin ? 227 << 10
-                                                 : 1024;
-    return kCudaSuccess;
-  };
-  api.primaryContextRetain = [](CudaContext *context, int device) {
-    ++fake.contextsRetained;
-    *context = handle<CudaContext>(static_cast<size_t>(device) * 100);
-    return errorOf("primaryContextRetain");
-  };
-  api.contextGetCurrent = [](CudaContext *context) {
-    *context = fake.current;
-    return kCudaSuccess;
-  };
-  api.contextSetCurrent = [](CudaContext context) {
-    fake.current = context;
-    return kCudaSuccess;
-  };
-  api.moduleLoadDataEx = [](CudaModule *module, const void *image, unsigned, int *, void **values) {
-    if (CudaResult error = errorOf("moduleLoadDataEx")) {
-      std::strcpy(static_cast<char *>(values[0]), "ptxas: line 7");
-      return error;
-    }
-    fake.loadedCode = static_cast<const char *>(image);
-    *module = handle<CudaModule>(static_cast<size_t>(++fake.modulesLoaded));
-    return kCudaSuccess;
-  };
-  api.moduleUnload = [](CudaModule) {
-    ++fake.modulesUnloaded;
-    return kCudaSuccess;
-  };
-  api.moduleGetFunction = [](CudaFunction *function, CudaModule module, const char *) {
-    *function = reinterpret_cast<CudaFunction>(module);
-    return errorOf("moduleGetFunction");
-  };
-  api.functionGetAttribute = [](int *value, int attribute, CudaFunction) {
-    *value = attribute == kFunctionMaxThreads   ? fake.maxThreads
-             : attribute == kFunctionRegisters  ? 40
-             : attribute == kFunctionLocalBytes ? 16
-                                                : 0;
-    return kCudaSuccess;
-  };
-  api.functionSetAttribute = [](CudaFunction, int attribute, int value) {
-    if (attribute == kFunctionMaxDynamicShared)
-      fake.dynamicShared = value;
-    return errorOf("functionSetAttribute");
-  };
-  api.launchKernel = [](CudaFunction, unsigned gridX, unsigned gridY, unsigned gridZ,
-                        unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,
-                        CudaStream stream, void **parameters, void **) {
-    FakeState::Launch launch{
-        fake.current, {gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes}, stream, {}};
-    for (size_t i = 0; i < fake.argumentCount; ++i)
-      launch.arguments.push_back(*static_cast<uint64_t *>(parameters[i]));
-    fake.launches.push_back(launch);
-    return errorOf("launchKernel");
-  };
-  api.linkCreate = [](unsigned, int *, void **values, CudaLink *link) {
-    std::strcpy(static_cast<char *>(values[0]), errorOf("linkComplete") ? "ptxas: line 9" : "");
-    *link = handle<CudaLink>(1);
-    return errorOf("linkCreate");
-  };
-  api.linkAddData = [](CudaLink, int, void *data, size_t bytes, const char *, unsigned, int *,
-                       void **) {
-    fake.linkedPtx.assign(static_cast<const char *>(data), bytes);
-    return kCudaSuccess;
-  };
-  api.linkComplete = [](CudaLink, void **cubin, size_t *bytes) {
-    static char code[] = "\x7f"
-                         "ELF of the fake";
-    *cubin = code;
-    *bytes = sizeof code - 1;
-    ++fake.linked;
-    return errorOf("linkComplete");
-  };
-  api.linkDestroy = [](CudaLink) { return kCudaSuccess; };
-  api.pointerGetAttribute = [](void *value, int, unsigned long long address) {
-    *static_cast<int *>(value) = address >= 0x2000 ? 1 : 0;
-    return address < 0x1000 ? 1 : kCudaSuccess;
-  };
-  return api;
-}
-
-class CudaDriver : public testing::Test {
+class CudaDriverTest : public testing::Test {
 protected:
-  CudaDriver() : api(makeFakeApi()) {
-    fake = {};
-    image.kernelName = "add";
-    image.backend = "cuda";
-    image.targetName = "nvptx64:sm_90a";
-    image.entryPoint = "add";
-    image.properties = {{"threads", 128}, {"shared", 0}};
-    image.binary = "// PTX";
-    driver = createDriver(&api);
+  backends::Driver &driver() {
+    if (!made) {
+      options.api = &fake.api;
+      made = createDriver(options);
+    }
+    return *made;
   }
-  LaunchFailure launch(int32_t device = 0, backends::Grid grid = {3, 2, 1}) {
-    LaunchFailure failure;
-    if (!kernel)
-      kernel = driver->load(image, failure);
-    if (!kernel)
-      return failure;
-    LaunchArguments arguments;
-    arguments.slots = slots;
-    arguments.device = device;
-    arguments.stream = handle<void *>(77);
-    return kernel->launch(grid, arguments, {});
+  std::unique_ptr<backends::LoadedKernel> load(backends::KernelImage given) {
+    image = std::move(given);
+    return driver().load(image, failure);
   }
-
-  CudaApi api;
-  KernelImage image;
-  std::unique_ptr<backends::Driver> driver;
-  std::unique_ptr<backends::LoadedKernel> kernel;
-  uint64_t slots[2] = {0x1000, 42};
+  LaunchFailure launch(const backends::LoadedKernel &kernel, int32_t device = 0,
+                       uint64_t stream = 0, backends::Grid grid = {4, 1, 1}) {
+    return kernel.launch(grid, {slots, ranges, device, reinterpret_cast<void *>(stream)},
+                         [this](std::string_view text) { printed += text; });
+  }
+  LaunchFailure launch(backends::KernelImage given) {
+    auto kernel = load(std::move(given));
+    EXPECT_TRUE(kernel);
+    return launch(*kernel);
+  }
+  test::FakeCuda fake;
+  DriverOptions options;
+  std::unique_ptr<backends::Driver> made;
+  backends::KernelImage image;
+  LaunchFailure failure;
+  uint64_t slots[4] = {0x1000, 0x2000, 0x3000, 100};
+  uint64_t ranges[8] = {0x1000, 0x1400, 0x2000, 0x2400, 0x3000, 0x3400, 0, 0};
+  std::string printed;
 };
 
-TEST_F(CudaDriver, describesDevices) {
+TEST_F(CudaDriverTest, DescribesDevices) {
   std::string reason;
-  const auto &devices = driver->devices(reason);
-  ASSERT_EQ(devices.size(), 2u);
+  std::vector<backends::DeviceInfo> devices = driver().devices(reason);
+  ASSERT_EQ(devices.size(), 1u);
+  EXPECT_EQ(devices[0].name, "Fake GPU");
   EXPECT_EQ(devices[0].arch, "sm_90a");
-  EXPECT_EQ(devices[1].arch, "sm_86");
-  EXPECT_EQ(reason, "");
-  EXPECT_EQ(driver->hostFingerprint(), "cuda:13000:sm_86:sm_90a");
-  EXPECT_TRUE(driver->canRun("nvptx64:sm_86", reason));
-  EXPECT_FALSE(driver->canRun("nvptx64:sm_80", reason));
-  EXPECT_EQ(driver->deviceOf(0x2345), 1);
-  EXPECT_EQ(driver->deviceOf(0x10), -1);
+  EXPECT_EQ(devices[0].sharedBytesPerBlock, 232448);
+  EXPECT_EQ(devices[0].multiprocessorCount, 132);
+  EXPECT_EQ(fake.count("retain"), 0) << "looking at devices makes no context";
 }
 
-TEST_F(CudaDriver, saysWhyThereAreNoDevices) {
-  fake.errors["init"] = 803;
+TEST_F(CudaDriverTest, SaysWhyThereIsNoDevice) {
+  fake.results["init"] = kCudaNotInitialized;
   std::string reason;
-  EXPECT_TRUE(driver->devices(reason).empty());
-  EXPECT_THAT(reason, HasSubstr("does not start: CUDA_ERROR_OF_THE_TEST"));
-  EXPECT_THAT(reason, HasSubstr("restart the machine"));
-  LaunchFailure failure = launch();
-  EXPECT_EQ(failure.kind, Kind::Machine);
-  EXPECT_THAT(failure.message, HasSubstr("add: there is no NVIDIA GPU to run on"));
+  EXPECT_TRUE(driver().devices(reason).empty());
+  EXPECT_THAT(reason, HasSubstr("CUDA_ERROR_NOT_INITIALIZED"));
+  EXPECT_THAT(reason, HasSubstr("spawn"));
+  EXPECT_THAT(launch(test::addImage()).message,
+              HasSubstr("add: there is no NVIDIA GPU to run on: NVIDIA's driver does not start"));
 }
 
-TEST_F(CudaDriver, passesArgumentsShapeAndStream) {
-  image.arguments.resize(fake.argumentCount = 2);
-  image.properties["shared"] = 100 << 10;
-  ASSERT_TRUE(launch().ok());
-  ASSERT_EQ(fake.launches.size(), 1u);
-  const FakeState::Launch &made = fake.launches[0];
-  EXPECT_EQ(made.shape, (std::array<unsigned, 7>{3, 2, 1, 128, 1, 1, 100 << 10}));
-  EXPECT_EQ(made.stream, handle<CudaStream>(77));
-  EXPECT_EQ(made.arguments, (std::vector<uint64_t>{0x1000, 42}));
-  EXPECT_EQ(fake.dynamicShared, 100 << 10);
-  EXPECT_EQ(kernel->resources().registers, 40);
-  EXPECT_EQ(kernel->resources().localBytes, 16);
+TEST_F(CudaDriverTest, NamesAFewDevicesWhenThereAreFewer) {
+  auto kernel = load(test::addImage());
+  EXPECT_EQ(launch(*kernel, 3).message, "add: there is no device cuda:3, only 1");
+  EXPECT_EQ(launch(*kernel, -1).message, "add: there is no device cuda:-1, only 1");
 }
 
-TEST_F(CudaDriver, loadsOncePerDeviceAndPutsTheContextBack) {
-  fake.current = handle<CudaContext>(5);
-  for (int32_t device : {0, 1, 0, 1})
-    ASSERT_TRUE(launch(device).ok());
-  EXPECT_EQ(fake.modulesLoaded, 2);
-  EXPECT_EQ(fake.contextsRetained, 2);
-  EXPECT_EQ(fake.launches[0].context, handle<CudaContext>(1000));
-  EXPECT_EQ(fake.launches[1].context, handle<CudaContext>(1100));
-  EXPECT_EQ(fake.current, handle<CudaContext>(5));
-  LaunchFailure failure = launch(2);
-  EXPECT_THAT(failure.message, HasSubstr("there is no device cuda:2, only 2"));
+TEST_F(CudaDriverTest, PassesArgumentsAndShape) {
+  auto kernel = load(test::addImage());
+  ASSERT_TRUE(kernel) << failure.message;
+  EXPECT_TRUE(kernel->isAsynchronous());
+  bool launched = false;
+  fake.onLaunch = [&](const test::FakeCuda::Launch &launch) {
+    launched = true;
+    EXPECT_EQ(launch.config.gridX, 4u);
+    EXPECT_EQ(launch.config.gridY, 2u);
+    EXPECT_EQ(launch.config.gridZ, 3u);
+    EXPECT_EQ(launch.config.blockX, 128u);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(launch.config.stream), 0x77u);
+    for (int i = 0; i < 4; ++i)
+      EXPECT_EQ(*static_cast<uint64_t *>(launch.parameters[i]), slots[i]);
+  };
+  EXPECT_TRUE(launch(*kernel, 0, 0x77, {4, 2, 3}).ok());
+  EXPECT_TRUE(launched);
 }
 
-TEST_F(CudaDriver, errorsNameTheKernelTheErrorAndARemedy) {
-  fake.errors["launchKernel"] = 700;
-  LaunchFailure failure = launch();
-  EXPECT_EQ(failure.kind, Kind::Machine);
-  EXPECT_EQ(failure.message, "add: launch: CUDA_ERROR_ILLEGAL_ADDRESS (as injected)");
-  EXPECT_THAT(failure.help, HasSubstr("missing mask"));
+TEST_F(CudaDriverTest, LoadsOncePerDeviceAndKeepsTheCallersContext) {
+  fake.deviceCount = 2;
+  auto kernel = load(test::addImage());
+  ASSERT_TRUE(kernel);
+  EXPECT_EQ(fake.count("load"), 0);
+  EXPECT_TRUE(launch(*kernel).ok());
+  CudaContext first = fake.currentContext;
+  EXPECT_TRUE(launch(*kernel).ok());
+  EXPECT_EQ(fake.count("load"), 1);
+  fake.onLaunch = [&](const test::FakeCuda::Launch &launch) { EXPECT_NE(launch.context, first); };
+  EXPECT_TRUE(launch(*kernel, 1).ok());
+  EXPECT_TRUE(launch(*kernel, 1).ok());
+  EXPECT_EQ(fake.count("load"), 2);
+  EXPECT_EQ(fake.count("retain"), 2);
+  EXPECT_EQ(fake.currentContext, first);
 }
 
-TEST_F(CudaDriver, failsToLoadEachTimeItIsTried) {
-  fake.errors["moduleLoadDataEx"] = 218;
-  for (int i = 0; i < 2; ++i) {
-    LaunchFailure failure = launch();
-    EXPECT_THAT(failure.message, HasSubstr("the code cannot be loaded"));
-    EXPECT_THAT(failure.message, HasSubstr("ptxas: line 7"));
+TEST_F(CudaDriverTest, LeavesItsContextWhereThereWasNone) {
+  auto kernel = load(test::addImage());
+  fake.currentContext = nullptr;
+  EXPECT_TRUE(launch(*kernel).ok());
+  EXPECT_NE(fake.currentContext, nullptr);
+}
+
+TEST_F(CudaDriverTest, AsksForLargeSharedMemory) {
+  backends::KernelImage large = test::addImage();
+  large.properties["shared"] = 100000;
+  auto kernel = load(large);
+  ASSERT_TRUE(kernel);
+  fake.onLaunch = [](const test::FakeCuda::Launch &launch) {
+    EXPECT_EQ(launch.config.sharedBytes, 100000u);
+  };
+  EXPECT_TRUE(launch(*kernel).ok());
+  EXPECT_THAT(fake.attributesSet,
+              testing::ElementsAre(std::pair<int, int>(kFunctionMaxDynamicSharedBytes, 100000)));
+}
+
+TEST_F(CudaDriverTest, RefusesWhatTheDeviceDoesNotHave) {
+  backends::KernelImage large = test::addImage();
+  large.properties["shared"] = 300000;
+  failure = launch(large);
+  EXPECT_EQ(failure.kind, Kind::Resources);
+  EXPECT_EQ(failure.message,
+            "add: needs 300000 bytes of shared memory, and Fake GPU offers 232448 to a program");
+
+  large = test::addImage();
+  large.properties["num_warps"] = 64;
+  failure = launch(large);
+  EXPECT_EQ(failure.kind, Kind::Resources);
+  EXPECT_EQ(failure.message, "add: num_warps = 64 are 2048 threads, and Fake GPU runs at most 1024 "
+                             "in a program");
+
+  fake.functionAttributes[kFunctionMaxThreadsPerBlock] = 96;
+  fake.functionAttributes[kFunctionRegisters] = 255;
+  failure = launch(test::addImage());
+  EXPECT_EQ(failure.kind, Kind::Resources);
+  EXPECT_EQ(failure.message, "add: 128 threads of 255 registers each, and Fake GPU has 65536 "
+                             "registers for a program");
+  EXPECT_EQ(fake.count("launch"), 0);
+}
+
+TEST_F(CudaDriverTest, RefusesLongAxes) {
+  auto kernel = load(test::addImage());
+  LaunchFailure why = launch(*kernel, 0, 0, {1, 65536, 1});
+  EXPECT_EQ(why.kind, Kind::Call);
+  EXPECT_EQ(why.message,
+            "add: grid axis y has 65536 programs, and GPUs run at most 65535 along it");
+  EXPECT_EQ(fake.count("launch"), 0);
+}
+
+TEST_F(CudaDriverTest, NamesTheLatestLaunchesWhenTheDeviceHasFailed) {
+  auto kernel = load(test::addImage());
+  EXPECT_TRUE(launch(*kernel).ok());
+  slots[3] = 7;
+  fake.results["launch"] = kCudaIllegalAddress;
+  LaunchFailure why = launch(*kernel, 0, 0x10, {2, 1, 1});
+  EXPECT_EQ(why.kind, Kind::Machine);
+  EXPECT_EQ(why.message,
+            "add: launch: CUDA_ERROR_ILLEGAL_ADDRESS (a text)\n"
+            "  it may come from an earlier launch; the latest on cuda:0, newest first:\n"
+            "    add[2, 1, 1](x = 0x0000000000001000, y = 0x0000000000002000, "
+            "out = 0x0000000000003000, n = 7) on stream 0x10\n"
+            "    add[4, 1, 1](x = 0x0000000000001000, y = 0x0000000000002000, "
+            "out = 0x0000000000003000, n = 100) on stream 0x0");
+  EXPECT_THAT(why.help, HasSubstr("SECTILE_CHECK=bounds"));
+}
+
+TEST_F(CudaDriverTest, RemembersOnlyTheLatestLaunches) {
+  auto kernel = load(test::addImage());
+  for (uint64_t i = 0; i < 20; ++i) {
+    slots[3] = i;
+    EXPECT_TRUE(launch(*kernel).ok());
   }
-  fake.errors.clear();
-  EXPECT_TRUE(launch().ok());
+  std::vector<std::string> launches = driver().recentLaunches(0);
+  ASSERT_EQ(launches.size(), 8u);
+  EXPECT_THAT(launches[0], HasSubstr("n = 19"));
+  EXPECT_THAT(launches[7], HasSubstr("n = 12"));
 }
 
-TEST_F(CudaDriver, refusesWhatDoesNotFit) {
-  image.properties["shared"] = 300 << 10;
-  LaunchFailure failure = launch();
-  EXPECT_EQ(failure.kind, Kind::Resources);
-  EXPECT_THAT(failure.message, HasSubstr("needs 307200 bytes of shared memory"));
-  EXPECT_EQ(fake.modulesUnloaded, 1);
-
-  kernel.reset();
-  image.properties = {{"threads", 1024}};
-  fake.maxThreads = 512;
-  failure = launch();
-  EXPECT_EQ(failure.kind, Kind::Resources);
-  EXPECT_THAT(failure.message, HasSubstr("at most 512"));
-
-  kernel.reset();
-  image.properties = {{"threads", 128}};
-  failure = launch(0, {1, 65536, 1});
-  EXPECT_EQ(failure.kind, Kind::Call);
-  EXPECT_THAT(failure.message, HasSubstr("grid axis y has 65536 programs"));
-  EXPECT_TRUE(fake.launches.empty());
+TEST_F(CudaDriverTest, LaunchesClusters) {
+  backends::KernelImage clustered = test::addImage();
+  clustered.properties["cluster"] = 2;
+  auto kernel = load(clustered);
+  fake.onLaunch = [](const test::FakeCuda::Launch &launch) {
+    EXPECT_EQ(launch.config.gridX, 8u);
+    EXPECT_THAT(launch.cluster, testing::ElementsAre(2u, 1u, 1u));
+  };
+  EXPECT_TRUE(launch(*kernel).ok());
+  EXPECT_EQ(fake.count("launch"), 1);
 }
 
-TEST_F(CudaDriver, assemblesForADeviceThatIsThere) {
-  LaunchFailure failure;
-  ASSERT_TRUE(driver->finish(image, failure));
-  EXPECT_EQ(image.binary, "\x7f"
-                          "ELF of the fake");
-  EXPECT_EQ(image.stages["ptx"], "// PTX");
-  EXPECT_EQ(fake.linkedPtx, std::string("// PTX\0", 7));
-
-  image.binary = "// other PTX";
-  image.targetName = "nvptx64:sm_100a";
-  ASSERT_TRUE(driver->finish(image, failure));
-  EXPECT_EQ(image.binary, "// other PTX");
-  EXPECT_EQ(fake.linked, 1);
+TEST_F(CudaDriverTest, TellsRegisters) {
+  auto kernel = load(test::addImage());
+  EXPECT_TRUE(launch(*kernel).ok());
+  EXPECT_EQ(kernel->resources().registers, 24);
+  EXPECT_EQ(kernel->resources().localBytes, 16);
+  fake.deviceCount = 0;
+  made.reset();
+  backends::KernelImage elsewhere = test::addImage();
+  elsewhere.properties["n_regs"] = 40;
+  kernel = load(elsewhere);
+  EXPECT_EQ(kernel->resources().registers, 40) << "as the assembler said";
 }
 
-TEST_F(CudaDriver, rejectedPtxIsAFaultOfTheCompiler) {
-  fake.errors["linkComplete"] = 218;
-  LaunchFailure failure;
-  EXPECT_FALSE(driver->finish(image, failure));
+TEST_F(CudaDriverTest, TriesToLoadEachTime) {
+  auto kernel = load(test::addImage());
+  fake.results["load"] = kCudaInvalidPtx;
+  for (int round = 0; round < 2; ++round)
+    EXPECT_THAT(launch(*kernel).message, HasSubstr("add: the code cannot be loaded: "
+                                                   "CUDA_ERROR_INVALID_PTX"));
+  fake.results.clear();
+  EXPECT_TRUE(launch(*kernel).ok());
+}
+
+TEST_F(CudaDriverTest, FindsTheDeviceOfAnAddress) {
+  EXPECT_EQ(driver().deviceOf(0x2345), 1);
+  EXPECT_EQ(driver().deviceOf(0x10), -1);
+}
+
+//-- Reports of kernels ---------------------------------------------------------------------------
+
+TEST_F(CudaDriverTest, ReportsTraps) {
+  auto kernel = load(test::checkedImage());
+  fake.onLaunch = [&](const test::FakeCuda::Launch &launch) {
+    auto *rangesSeen = reinterpret_cast<uint64_t *>(*static_cast<uint64_t *>(launch.parameters[2]));
+    EXPECT_EQ(rangesSeen[1], ranges[1]);
+    auto *buffer = reinterpret_cast<RecordBuffer *>(*static_cast<uint64_t *>(launch.parameters[3]));
+    EXPECT_EQ(buffer->stop, 0u);
+    buffer->stop = 1;
+    buffer->trapSite = 0;
+    buffer->trapProgram = 3;
+    buffer->trapAddress = 0x1400;
+  };
+  for (int round = 0; round < 2; ++round) { // the buffer is clean the second time
+    LaunchFailure why = launch(*kernel);
+    EXPECT_EQ(why.kind, Kind::Trap);
+    EXPECT_EQ(why.site, 0);
+    EXPECT_EQ(why.program, 3);
+    EXPECT_EQ(why.address, 0x1400u);
+  }
+  EXPECT_EQ(fake.count("synchronize"), 2);
+  EXPECT_EQ(fake.count("pin"), 1) << "the buffer is used again";
+}
+
+/// A record as a kernel writes it.
+void writeRecord(RecordBuffer &buffer, int64_t program, float first, uint32_t bytes = 144) {
+  char *place = reinterpret_cast<char *>(&buffer + 1) + buffer.cursor;
+  RecordHeader header{0, bytes, program};
+  std::memcpy(place, &header, sizeof header);
+  for (int i = 0; i < 32; ++i) {
+    float value = first + static_cast<float>(i);
+    std::memcpy(place + sizeof header + 4 * i, &value, sizeof value);
+  }
+  buffer.cursor += 144;
+}
+
+TEST_F(CudaDriverTest, PrintsWhatKernelsPrinted) {
+  auto kernel = load(test::printImage());
+  fake.onLaunch = [&](const test::FakeCuda::Launch &launch) {
+    auto &buffer =
+        *reinterpret_cast<RecordBuffer *>(*static_cast<uint64_t *>(launch.parameters[1]));
+    writeRecord(buffer, 2, 0.5f);
+    writeRecord(buffer, 1, 100);
+    buffer.lost = 5;
+  };
+  EXPECT_TRUE(launch(*kernel).ok());
+  EXPECT_THAT(printed, testing::StartsWith("pid (2, 0, 0) idx ( 0) value: 0.5\n"
+                                           "pid (2, 0, 0) idx ( 1) value: 1.5\n"));
+  EXPECT_THAT(printed, HasSubstr("pid (1, 0, 0) idx (31) value: 131.0\n"));
+  EXPECT_THAT(printed, HasSubstr("printing: device_print: 5 values of programs were not printed"));
+}
+
+TEST_F(CudaDriverTest, DoesNotTrustRecords) {
+  auto kernel = load(test::printImage());
+  auto buffer = [](const test::FakeCuda::Launch &launch) -> RecordBuffer & {
+    return *reinterpret_cast<RecordBuffer *>(*static_cast<uint64_t *>(launch.parameters[1]));
+  };
+  fake.onLaunch = [&](const test::FakeCuda::Launch &launch) {
+    buffer(launch).cursor = ~uint64_t{0}; // nothing was ever written
+  };
+  EXPECT_TRUE(launch(*kernel).ok());
+  EXPECT_EQ(printed, "");
+  fake.onLaunch = [&](const test::FakeCuda::Launch &launch) {
+    writeRecord(buffer(launch), 0, 1, 0xffffff00); // beyond the end
+  };
+  EXPECT_TRUE(launch(*kernel).ok());
+  EXPECT_EQ(printed, "");
+  fake.onLaunch = [&](const test::FakeCuda::Launch &launch) {
+    writeRecord(buffer(launch), 0, 1, 24); // shorter than what the site says
+  };
+  EXPECT_TRUE(launch(*kernel).ok());
+  EXPECT_EQ(printed, "");
+}
+
+TEST_F(CudaDriverTest, PrintsBeforeItTellsOfACrash) {
+  auto kernel = load(test::printImage());
+  fake.onLaunch = [&](const test::FakeCuda::Launch &launch) {
+    writeRecord(*reinterpret_cast<RecordBuffer *>(*static_cast<uint64_t *>(launch.parameters[1])),
+                0, 1);
+    fake.results["synchronize"] = kCudaIllegalAddress;
+  };
+  LaunchFailure why = launch(*kernel);
+  EXPECT_THAT(printed, HasSubstr("value: 1.0"));
+  EXPECT_THAT(why.message, HasSubstr("printing: stopped: CUDA_ERROR_ILLEGAL_ADDRESS"));
+}
+
+TEST_F(CudaDriverTest, RefusesToCaptureReports) {
+  auto kernel = load(test::printImage());
+  fake.isCapturing = true;
+  LaunchFailure why = launch(*kernel);
+  EXPECT_EQ(why.kind, Kind::Call);
+  EXPECT_THAT(why.message, HasSubstr("cannot be captured into a graph"));
+  EXPECT_EQ(fake.count("launch"), 0);
+}
+
+//-- Assembling -----------------------------------------------------------------------------------
+
+TEST_F(CudaDriverTest, AssemblesWithTheDriver) {
+  image = test::addImage();
+  image.targetName = "nvptx64:sm_90a";
+  options.assembler = DriverOptions::Assembler::Driver;
+  fake.assemblerLog = "ptxas info    : 8 bytes stack frame, 0 bytes spill stores\n"
+                      "ptxas info    : Used 40 registers, used 1 barriers\n";
+  ASSERT_TRUE(driver().finish(image, failure)) << failure.message;
+  EXPECT_EQ(image.binary, fake.cubin);
+  EXPECT_THAT(image.stages["ptx"], HasSubstr(".entry add"));
+  EXPECT_EQ(image.properties["n_regs"], 40);
+  EXPECT_EQ(image.properties["local_bytes"], 8);
+  EXPECT_EQ(fake.assembledFor, 90 + kJitTargetAccelerated);
+  EXPECT_EQ(fake.count("link destroy"), 1);
+  EXPECT_TRUE(driver().finish(image, failure)) << "machine code already";
+}
+
+TEST_F(CudaDriverTest, RejectedPtxIsTheCompilersFault) {
+  image = test::addImage();
+  image.targetName = "nvptx64:sm_90a";
+  options.assembler = DriverOptions::Assembler::Driver;
+  fake.results["link add"] = kCudaInvalidPtx;
+  fake.assemblerLog = "line 7: no such register";
+  EXPECT_FALSE(driver().finish(image, failure));
   EXPECT_EQ(failure.kind, Kind::Internal);
-  EXPECT_THAT(failure.message, HasSubstr("ptxas: line 9"));
-  EXPECT_EQ(image.binary, "// PTX");
+  EXPECT_THAT(failure.message, HasSubstr("line 7: no such register"));
+  EXPECT_EQ(fake.count("link destroy"), 1);
 }
 
-TEST_F(CudaDriver, aForkedChildGetsAnError) {
-  ASSERT_TRUE(launch().ok());
-  pid_t child = ::fork();
+TEST_F(CudaDriverTest, CodeForAnOlderArchitectureStaysPtx) {
+  image = test::addImage(); // sm_80
+  EXPECT_TRUE(driver().finish(image, failure));
+  EXPECT_THAT(image.binary, HasSubstr(".entry add"));
+  std::string reason;
+  EXPECT_TRUE(driver().canRun("nvptx64:sm_80", reason));
+  EXPECT_TRUE(driver().canRun("nvptx64:sm_90a", reason));
+  EXPECT_FALSE(driver().canRun("nvptx64:sm_100a", reason));
+  EXPECT_EQ(reason, "the code is for sm_100a, and the device is sm_90a");
+  EXPECT_FALSE(driver().canRun("x86_64:znver5", reason));
+}
+
+TEST_F(CudaDriverTest, WithoutAnAssemblerTheCodeStaysPtx) {
+  image = test::addImage();
+  image.targetName = "nvptx64:sm_90a";
+  options.ptxas = "/nonexistent/ptxas";
+  fake.results["link add"] = kCudaJitCompilerNotFound;
+  EXPECT_TRUE(driver().finish(image, failure));
+  EXPECT_THAT(image.binary, HasSubstr(".entry add"));
+}
+
+TEST_F(CudaDriverTest, PtxasAssemblesWithoutADevice) {
+  std::string ptxas = findPtxas("");
+  if (ptxas.empty())
+    GTEST_SKIP() << "there is no ptxas";
+  fake.deviceCount = 0;
+  for (backends::KernelImage kernel :
+       {test::addImage(), test::checkedImage(), test::printImage()}) {
+    image = kernel;
+    image.targetName = "nvptx64:sm_90a";
+    ASSERT_TRUE(driver().finish(image, failure)) << failure.message;
+    EXPECT_TRUE(isCubin(image.binary));
+    EXPECT_GT(image.properties["n_regs"], 0);
+    EXPECT_EQ(image.properties["local_bytes"], 0);
+  }
+  image = test::addImage();
+  image.targetName = "nvptx64:sm_90a";
+  image.binary += ".visible .entry broken() { no.such.instruction; }\n";
+  EXPECT_FALSE(driver().finish(image, failure));
+  EXPECT_EQ(failure.kind, Kind::Internal);
+  EXPECT_THAT(failure.message, HasSubstr("Unknown modifier '.such'"));
+}
+
+TEST_F(CudaDriverTest, PtxIsWhatTheDriverTakes) {
+  backends::CompileOptions compile;
+  driver().completeOptions(compile);
+  EXPECT_EQ(compile.ptxVersion, 90);
+  compile.ptxVersion = 80;
+  driver().completeOptions(compile);
+  EXPECT_EQ(compile.ptxVersion, 80);
+}
+
+TEST(CudaTargetNames, RoundTrip) {
+  EXPECT_EQ(archOfCapability(86), "sm_86");
+  EXPECT_EQ(archOfCapability(90), "sm_90a");
+  EXPECT_EQ(archOfCapability(120), "sm_120a");
+  EXPECT_EQ(capabilityOf("sm_90a"), 90);
+  EXPECT_EQ(capabilityOf("120"), 120);
+  EXPECT_EQ(capabilityOf("sm_90x"), 0);
+  EXPECT_EQ(capabilityOf("gfx942"), 0);
+  EXPECT_EQ(newestPtxVersion(11080), 78);
+  EXPECT_EQ(newestPtxVersion(12040), 84);
+  EXPECT_EQ(newestPtxVersion(12060), 85);
+  EXPECT_EQ(newestPtxVersion(13000), 90);
+}
+
+TEST_F(CudaDriverTest, AForkedChildIsTold) {
+  auto kernel = load(test::addImage());
+  ASSERT_TRUE(launch(*kernel).ok());
+  pid_t child = fork();
   if (child == 0) {
-    LaunchFailure failure = launch();
-    bool isRight = failure.kind == Kind::Machine &&
-                   failure.message.find("does not survive fork()") != std::string::npos &&
-                   failure.help.find("spawn") != std::string::npos && fake.launches.size() == 1;
-    ::_exit(isRight ? 0 : 1);
+    LaunchFailure why = launch(*kernel);
+    bool isTold = why.kind == Kind::Machine &&
+                  why.message.find("does not survive fork()") != std::string::npos &&
+                  fake.count("launch") == 1;
+    std::string reason;
+    isTold &= why.help.find("spawn") != std::string::npos &&
+              launch(test::addImage()).kind == Kind::Machine;
+    _exit(isTold ? 0 : 1);
   }
   int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
+  fake.onLaunch = nullptr;
+  EXPECT_TRUE(launch(*kernel).ok()) << "the parent goes on";
 }
 
-//-- With a GPU -----------------------------------------------------------------------------------
-
-constexpr const char *kVectorAdd = R"(
-.version 7.0
-.target sm_80
-.address_size 64
-.visible .entry add(.param .u64 x, .param .u64 y, .param .u64 out, .param .u32 n) {
-  .reg .pred %p; .reg .b32 %r<5>; .reg .b64 %d<8>; .reg .f32 %f<3>;
-  ld.param.u64 %d1, [x]; ld.param.u64 %d2, [y]; ld.param.u64 %d3, [out]; ld.param.u32 %r1, [n];
-  mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mov.u32 %r4, %tid.x;
-  mad.lo.s32 %r2, %r2, %r3, %r4;
-  setp.ge.s32 %p, %r2, %r1;
-  @%p bra done;
-  mul.wide.s32 %d4, %r2, 4;
-  add.s64 %d5, %d1, %d4; add.s64 %d6, %d2, %d4; add.s64 %d7, %d3, %d4;
-  ld.global.f32 %f1, [%d5]; ld.global.f32 %f2, [%d6];
-  add.f32 %f1, %f1, %f2;
-  st.global.f32 [%d7], %f1;
-done:
-  ret;
-}
-)";
-
-TEST(CudaDriverOnAGpu, addsVectors) {
-  auto driver = createDriver();
-  std::string reason;
-  const auto &devices = driver->devices(reason);
-  if (devices.empty())
-    GTEST_SKIP() << reason;
-  void *library = ::dlopen("libcuda.so.1", RTLD_NOW);
-  auto allocate = reinterpret_cast<CudaResult (*)(unsigned long long *, size_t)>(
-      ::dlsym(library, "cuMemAlloc_v2"));
-  auto release =
-      reinterpret_cast<CudaResult (*)(unsigned long long)>(::dlsym(library, "cuMemFree_v2"));
-  auto toDevice = reinterpret_cast<CudaResult (*)(unsigned long long, const void *, size_t)>(
-      ::dlsym(library, "cuMemcpyHtoD_v2"));
-  auto toHost = reinterpret_cast<CudaResult (*)(void *, unsigned long long, size_t)>(
-      ::dlsym(library, "cuMemcpyDtoH_v2"));
-
-  KernelImage image;
-  image.kernelName = image.entryPoint = "add";
-  image.backend = "cuda";
-  image.targetName = "nvptx64:" + devices[0].arch;
-  image.arguments.resize(4);
-  image.properties = {{"threads", 128}, {"shared", 0}};
-  image.binary = kVectorAdd;
-  LaunchFailure failure;
-  ASSERT_TRUE(driver->finish(image, failure)) << failure.message;
-  EXPECT_EQ(image.binary.substr(1, 3), "ELF");
-  auto kernel = driver->load(image, failure);
-  ASSERT_NE(kernel, nullptr) << failure.message;
-  EXPECT_GT(kernel->resources().registers, 0); // makes the context, too
-
-  constexpr unsigned kCount = 1000;
-  std::vector<float> x(kCount), y(kCount), out(kCount);
-  for (unsigned i = 0; i < kCount; ++i) {
-    x[i] = static_cast<float>(i * 7 % 101);
-    y[i] = static_cast<float>(i * 13 % 211) / 4;
-  }
-  uint64_t slots[4] = {0, 0, 0, kCount};
-  for (int i = 0; i < 3; ++i) {
-    unsigned long long address = 0;
-    ASSERT_EQ(allocate(&address, kCount * sizeof(float)), kCudaSuccess);
-    slots[i] = address;
-  }
-  ASSERT_EQ(toDevice(slots[0], x.data(), kCount * sizeof(float)), kCudaSuccess);
-  ASSERT_EQ(toDevice(slots[1], y.data(), kCount * sizeof(float)), kCudaSuccess);
-  LaunchArguments arguments;
-  arguments.slots = slots;
-  failure = kernel->launch({8, 1, 1}, arguments, {});
-  ASSERT_TRUE(failure.ok()) << failure.message;
-  ASSERT_EQ(toHost(out.data(), slots[2], kCount * sizeof(float)), kCudaSuccess);
-  for (unsigned i = 0; i < kCount; ++i)
-    ASSERT_EQ(out[i], x[i] + y[i]) << i;
-  for (int i = 0; i < 3; ++i)
-    EXPECT_EQ(release(slots[i]), kCudaSuccess);
+TEST_F(CudaDriverTest, HandsOutMemoryAndTimes) {
+  backends::DeviceServices &services = *driver().services();
+  uint64_t address = 0;
+  int32_t device = 0;
+  ASSERT_TRUE(services.allocate(device, 16, address).ok());
+  char in[16] = "fifteen letters", out[16] = "";
+  EXPECT_TRUE(services.copyToDevice(device, address, in, 16, nullptr).ok());
+  EXPECT_TRUE(services.copyToHost(device, out, address, 16, nullptr).ok());
+  EXPECT_STREQ(out, in);
+  services.release(device, address);
+  fake.results["allocate"] = kCudaOutOfMemory;
+  backends::DeviceStatus status = services.allocate(device, 1000, address);
+  EXPECT_EQ(status.message, "cuda:0: no memory: CUDA_ERROR_OUT_OF_MEMORY (a text) (1000 bytes)");
+  EXPECT_THAT(status.help, HasSubstr("free memory"));
 }
 
 } // namespace
-} // namespace sectile::nvidia

@@ -74,6 +74,7 @@ TEST(CacheKey, EveryInputChangesTheSourceKey) {
       constant(Constant::tuple({Constant::tuple({Constant::integer(1), Constant::integer(2)})})),
       [](Inputs &in) { in.options.backend = "other"; },
       [](Inputs &in) { in.options.arch = "x86-64-v3"; },
+      [](Inputs &in) { in.options.ptxVersion = 85; },
       [](Inputs &in) { in.options.warpCount = 8; },
       [](Inputs &in) { in.options.stageCount = 4; },
       [](Inputs &in) { in.options.ctaCount = 2; },

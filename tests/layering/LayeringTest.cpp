@@ -24,7 +24,8 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     // The public C++ headers sit on plain interfaces only.
     {"include/sectile/",
      {"frontend/cpp/Tracer.h", "frontend/cpp/BuildId.h", "lang/", "jit/",
-      "backends/CompileOptions.h", "backends/Driver.h", "backends/KernelImage.h"}},
+      "backends/CompileOptions.h", "backends/Device.h", "backends/Driver.h",
+      "backends/KernelImage.h"}},
     {"optimizer/", {"lang/", "llvm"}},
     // Backend.cpp is the switch over all of them.
     {"backends/",
@@ -38,7 +39,7 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     // The runtime: no LLVM header, nothing of the compiler but its interface.
     {"jit/",
      {"lang/", "backends/CompileOptions.h", "backends/KernelImage.h", "backends/Driver.h",
-      "backends/FloatFormat.h", "backends/ForkSafeMutex.h", "backends/cpu/Driver.h",
+      "backends/Device.h", "backends/FloatFormat.h", "backends/ForkSafeMutex.h", "backends/cpu/Driver.h",
       "backends/cpu/HostAbi.h", "backends/nvidia/Driver.h", "frontend/cpp/Tracer.h",
       "frontend/python/Ast.h"}},
     {"jit/compiler/",
@@ -59,7 +60,9 @@ const std::vector<std::string> kPlain = {"lang/DType.h",
                                          "backends/KernelImage.h",
                                          "backends/Driver.h",
                                          "backends/cpu/HostAbi.h",
+                                         "backends/Device.h",
                                          "backends/nvidia/CudaApi.h",
+                                         "backends/nvidia/DeviceAbi.h",
                                          "backends/nvidia/Driver.h",
                                          "backends/cpu/Driver.h"};
 

@@ -11,13 +11,14 @@
 #include <cstdint>
 #include <string>
 
-namespace sectile::cpu {
+namespace sectile::backends {
 
-/// `data` as HostServices::print describes it; `program` is linear over a grid of gridX by gridY.
-std::string formatPrint(const backends::PrintSite &site, int64_t program, int64_t gridX,
-                        int64_t gridY, const void *data);
+/// `data`: each operand's elements, row-major, one operand after another, each aligned to 8 bytes;
+/// `program` is linear over a grid of gridX by gridY.
+std::string formatPrint(const PrintSite &site, int64_t program, int64_t gridX, int64_t gridY,
+                        const void *data);
 
 /// One number of `dtype` in memory, as text: "2.5", "-7", "true", "0x3f".
 std::string formatElement(lang::DType dtype, const void *element, bool isHexadecimal);
 
-} // namespace sectile::cpu
+} // namespace sectile::backends

@@ -1,4 +1,4 @@
-#include "backends/cpu/PrintFormat.h"
+#include "backends/PrintFormat.h"
 
 #include "backends/FloatFormat.h"
 
@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
-namespace sectile::cpu {
+namespace sectile::backends {
 namespace {
 
 uint64_t loadElement(const void *element, unsigned bytes) {
@@ -25,7 +25,7 @@ std::string formatFloat(double value, lang::ScalarKind kind) {
   for (int shorter = 1; shorter <= digits; ++shorter) {
     std::snprintf(text, sizeof text, "%.*g", shorter, value);
     double reread = std::strtod(text, nullptr);
-    if (backends::encodeFloat(reread, kind) == backends::encodeFloat(value, kind))
+    if (encodeFloat(reread, kind) == encodeFloat(value, kind))
       break;
   }
   // As Python prints: a float is never mistaken for an integer.
@@ -60,7 +60,7 @@ std::string formatElement(lang::DType dtype, const void *element, bool isHexadec
   if (dtype.isBool())
     return bits ? "True" : "False";
   if (dtype.isFloat())
-    return formatFloat(backends::decodeFloat(bits, dtype.kind), dtype.kind);
+    return formatFloat(decodeFloat(bits, dtype.kind), dtype.kind);
   if (dtype.isSignedInt()) {
     unsigned unused = 64 - 8 * bytes;
     return std::to_string(static_cast<int64_t>(bits << unused) >> unused);
@@ -68,8 +68,8 @@ std::string formatElement(lang::DType dtype, const void *element, bool isHexadec
   return std::to_string(bits);
 }
 
-std::string formatPrint(const backends::PrintSite &site, int64_t program, int64_t gridX,
-                        int64_t gridY, const void *data) {
+std::string formatPrint(const PrintSite &site, int64_t program, int64_t gridX, int64_t gridY,
+                        const void *data) {
   char where[96];
   std::snprintf(where, sizeof where, "pid (%" PRId64 ", %" PRId64 ", %" PRId64 ") ",
                 program % gridX, program / gridX % gridY, program / gridX / gridY);
@@ -78,7 +78,7 @@ std::string formatPrint(const backends::PrintSite &site, int64_t program, int64_
   std::string text;
   const auto *bytes = static_cast<const uint8_t *>(data);
   for (size_t i = 0; i < site.operands.size(); ++i) {
-    const backends::PrintSite::Operand &operand = site.operands[i];
+    const PrintSite::Operand &operand = site.operands[i];
     int64_t count = 1;
     for (int64_t extent : operand.shape)
       count *= extent;
@@ -98,4 +98,4 @@ std::string formatPrint(const backends::PrintSite &site, int64_t program, int64_
   return text;
 }
 
-} // namespace sectile::cpu
+} // namespace sectile::backends

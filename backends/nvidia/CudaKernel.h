@@ -1,0 +1,61 @@
+//===-- CudaKernel.h - a compiled kernel on the GPUs of this process
+//----------------------------===//
+// Loaded on a device when it first runs there. Modules are never unloaded: a captured graph may
+// still refer to them after the kernel object is gone.
+#pragma once
+
+#include "backends/Driver.h"
+#include "backends/nvidia/CudaDevice.h"
+
+#include <array>
+
+namespace sectile::nvidia {
+
+struct CudaKernelOptions {
+  uint64_t recordBytes = 0; // for prints
+};
+
+class CudaKernel final : public backends::LoadedKernel {
+public:
+  CudaKernel(const backends::KernelImage &image, CudaSystem &system, CudaKernelOptions options);
+
+  backends::KernelResources resources() const override;
+  bool isAsynchronous() const override { return hidden == 0; }
+  backends::LaunchFailure launch(const backends::Grid &grid,
+                                 const backends::LaunchArguments &arguments,
+                                 const backends::PrintHandler &print) const override;
+
+  struct Loaded {
+    CudaDevice *device;
+    CudaContext context;
+    CudaFunction function;
+    /// 32-bit registers and bytes of local memory of a thread.
+    int32_t registers, localBytes;
+  };
+  /// On the device, now if it was not. Null with `failure` set.
+  const Loaded *loadedOn(int32_t ordinal, backends::LaunchFailure &failure) const;
+
+private:
+  const Loaded *loadOn(int32_t ordinal, backends::LaunchFailure &failure) const;
+  bool fits(const CudaDevice &device, CudaFunction function,
+            backends::LaunchFailure &failure) const;
+  backends::LaunchFailure launchWithRecords(const Loaded &loaded, const backends::Grid &grid,
+                                            const backends::LaunchArguments &arguments,
+                                            const backends::PrintHandler &print) const;
+  backends::LaunchFailure start(const Loaded &loaded, const backends::Grid &grid,
+                                const backends::LaunchArguments &arguments,
+                                const Records *records) const;
+  int64_t property(const char *name, int64_t otherwise) const;
+
+  static constexpr size_t kMostDevices = 64;
+  const backends::KernelImage &image;
+  CudaSystem &system;
+  const CudaKernelOptions options;
+  const std::shared_ptr<const KernelIdentity> identity;
+  const unsigned threads, sharedBytes, clusterSize;
+  const int64_t hidden;
+  mutable std::mutex loading;
+  mutable std::array<std::atomic<const Loaded *>, kMostDevices> loaded{};
+};
+
+} // namespace sectile::nvidia

@@ -1,0 +1,49 @@
+#include "backends/nvidia/LaunchHistory.h"
+
+#include "backends/PrintFormat.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+
+namespace sectile::nvidia {
+
+void LaunchHistory::note(const std::shared_ptr<const KernelIdentity> &kernel,
+                         const backends::Grid &grid, void *stream, const uint64_t *slots) {
+  std::lock_guard lock(mutex);
+  Entry &entry = entries[count++ % kLaunches];
+  if (entry.kernel != kernel)
+    entry.kernel = kernel;
+  entry.grid = grid;
+  entry.stream = stream;
+  std::memcpy(entry.slots.data(), slots,
+              std::min(kernel->arguments.size(), kArguments) * sizeof(uint64_t));
+}
+
+LaunchHistory::Last LaunchHistory::last() const {
+  std::lock_guard lock(mutex);
+  return {count, count ? entries[(count - 1) % kLaunches].stream : nullptr};
+}
+
+std::vector<std::string> LaunchHistory::describe() const {
+  std::lock_guard lock(mutex);
+  std::vector<std::string> lines;
+  for (uint64_t back = 1; back <= std::min<uint64_t>(count, kLaunches); ++back) {
+    const Entry &entry = entries[(count - back) % kLaunches];
+    std::string line = entry.kernel->name + "[" + std::to_string(entry.grid.x) + ", " +
+                       std::to_string(entry.grid.y) + ", " + std::to_string(entry.grid.z) + "](";
+    const auto &arguments = entry.kernel->arguments;
+    for (size_t i = 0; i < std::min(arguments.size(), kArguments); ++i)
+      line += (i ? ", " : "") + arguments[i].name + " = " +
+              backends::formatElement(arguments[i].dtype, &entry.slots[i], false);
+    if (arguments.size() > kArguments)
+      line += ", ...";
+    char stream[32];
+    std::snprintf(stream, sizeof stream, "0x%" PRIxPTR, reinterpret_cast<uintptr_t>(entry.stream));
+    lines.push_back(line + ") on stream " + stream);
+  }
+  return lines;
+}
+
+} // namespace sectile::nvidia

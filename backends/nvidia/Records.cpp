@@ -1,0 +1,125 @@
+#include "backends/nvidia/Records.h"
+
+#include "backends/PrintFormat.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+namespace sectile::nvidia {
+
+using backends::Grid;
+using backends::KernelImage;
+using backends::LaunchFailure;
+using backends::PrintHandler;
+
+std::unique_ptr<Records> Records::make(const CudaApi &api, size_t recordBytes, size_t rangeWords,
+                                       CudaResult &result) {
+  recordBytes = (recordBytes + 7) / 8 * 8;
+  size_t bytes = sizeof(RecordBuffer) + recordBytes + rangeWords * sizeof(uint64_t);
+  std::unique_ptr<Records> records(new Records(api));
+  void *memory = nullptr;
+  result = api.hostAlloc(&memory, bytes, kHostAllocPortable | kHostAllocMapped);
+  if (result != kCudaSuccess)
+    return nullptr;
+  records->header = static_cast<RecordBuffer *>(memory);
+  result = api.hostGetDevicePointer(&records->address, memory, 0);
+  if (result != kCudaSuccess)
+    return nullptr;
+  std::memset(memory, 0, bytes);
+  records->header->capacity = recordBytes;
+  records->rangeWords = rangeWords;
+  records->rangeMemory = reinterpret_cast<uint64_t *>(static_cast<char *>(memory) +
+                                                      sizeof(RecordBuffer) + recordBytes);
+  return records;
+}
+
+Records::~Records() {
+  if (header)
+    (void)api.hostFree(header);
+}
+
+void Records::clear() {
+  uint64_t capacity = header->capacity;
+  std::memset(static_cast<void *>(header), 0,
+              sizeof(RecordBuffer) + std::min(header->cursor, capacity));
+  header->capacity = capacity;
+}
+
+std::unique_ptr<Records> RecordPool::take(const CudaApi &api, size_t recordBytes, size_t rangeWords,
+                                          CudaResult &result) {
+  result = kCudaSuccess;
+  {
+    std::lock_guard lock(mutex);
+    for (auto &records : idle)
+      if (records->buffer().capacity >= recordBytes && records->rangeCapacity() >= rangeWords) {
+        std::unique_ptr<Records> taken = std::move(records);
+        std::swap(records, idle.back());
+        idle.pop_back();
+        return taken;
+      }
+  }
+  constexpr size_t kUsualRangeWords = 128;
+  return Records::make(api, recordBytes, std::max(rangeWords, kUsualRangeWords), result);
+}
+
+void RecordPool::giveBack(std::unique_ptr<Records> records) {
+  records->clear();
+  std::lock_guard lock(mutex);
+  idle.push_back(std::move(records));
+}
+
+namespace {
+
+/// Bytes of the elements that follow a record of `site`.
+uint64_t payloadBytes(const backends::PrintSite &site) {
+  uint64_t bytes = 0;
+  for (const backends::PrintSite::Operand &operand : site.operands) {
+    uint64_t count = 1;
+    for (int64_t extent : operand.shape)
+      count *= static_cast<uint64_t>(extent);
+    bytes += (count * operand.dtype.bytes() + 7) / 8 * 8;
+  }
+  return bytes;
+}
+
+} // namespace
+
+LaunchFailure readRecords(const KernelImage &image, const Grid &grid, const RecordBuffer &buffer,
+                          const PrintHandler &print) {
+  auto say = [&](const std::string &text) {
+    if (print)
+      print(text);
+    else
+      std::fwrite(text.data(), 1, text.size(), stdout);
+  };
+  const char *bytes = reinterpret_cast<const char *>(&buffer + 1);
+  uint64_t end = std::min(buffer.cursor, buffer.capacity);
+  for (uint64_t place = 0; place + sizeof(RecordHeader) <= end;) {
+    RecordHeader record;
+    std::memcpy(&record, bytes + place, sizeof record);
+    if (record.bytes < sizeof record || record.bytes > end - place)
+      break; // the place of one that did not fit, or that was never written
+    if (record.site < image.printSites.size() &&
+        record.bytes >= sizeof record + payloadBytes(image.printSites[record.site]))
+      say(backends::formatPrint(image.printSites[record.site], record.program, grid.x, grid.y,
+                                bytes + place + sizeof record));
+    place += (record.bytes + 7) / 8 * 8;
+  }
+  if (buffer.lost)
+    say(image.kernelName + ": device_print: " + std::to_string(buffer.lost) +
+        " values of programs were not printed: the buffer of " +
+        std::to_string(buffer.capacity >> 10) +
+        " KiB is full; print fewer, or set SECTILE_PRINT_BUFFER\n");
+
+  LaunchFailure failure;
+  if (buffer.stop) {
+    failure.kind = LaunchFailure::Kind::Trap;
+    failure.site = buffer.trapSite;
+    failure.program = buffer.trapProgram;
+    failure.address = buffer.trapAddress;
+  }
+  return failure;
+}
+
+} // namespace sectile::nvidia

@@ -1,0 +1,69 @@
+//===-- Records.h - the buffers that kernels report to
+//-----------------------------------------===//
+// Pinned host memory that the device sees (DeviceAbi.h). One buffer belongs to one launch at a
+// time; a device keeps those it has made for later launches.
+//
+//   std::unique_ptr<Records> records = pool.take(api, bytes, result);
+//   ... launch with records->deviceAddress(), wait for the kernel ...
+//   LaunchFailure failure = readRecords(image, grid, records->buffer(), print);
+//   pool.giveBack(std::move(records));
+#pragma once
+
+#include "backends/Driver.h"
+#include "backends/ForkSafeMutex.h"
+#include "backends/nvidia/CudaApi.h"
+#include "backends/nvidia/DeviceAbi.h"
+
+#include <memory>
+#include <vector>
+
+namespace sectile::nvidia {
+
+class Records {
+public:
+  /// Null with `result` set. Needs the device's context.
+  static std::unique_ptr<Records> make(const CudaApi &api, size_t recordBytes, size_t rangeWords,
+                                       CudaResult &result);
+  ~Records();
+  Records(const Records &) = delete;
+  Records &operator=(const Records &) = delete;
+
+  RecordBuffer &buffer() { return *header; }
+  uint64_t *ranges() { return rangeMemory; }
+  size_t rangeCapacity() const { return rangeWords; }
+  /// As kernels see them.
+  CudaAddress bufferAddress() const { return address; }
+  CudaAddress rangeAddress() const {
+    return address + static_cast<CudaAddress>(reinterpret_cast<char *>(rangeMemory) -
+                                              reinterpret_cast<char *>(header));
+  }
+  /// As kernels expect to find it.
+  void clear();
+
+private:
+  Records(const CudaApi &api) : api(api) {}
+  const CudaApi &api;
+  RecordBuffer *header = nullptr;
+  uint64_t *rangeMemory = nullptr;
+  size_t rangeWords = 0;
+  CudaAddress address = 0;
+};
+
+class RecordPool {
+public:
+  std::unique_ptr<Records> take(const CudaApi &api, size_t recordBytes, size_t rangeWords,
+                                CudaResult &result);
+  void giveBack(std::unique_ptr<Records> records);
+
+private:
+  ForkSafeMutex mutex;
+  std::vector<std::unique_ptr<Records>> idle;
+};
+
+/// Prints what was printed, says what was lost, and tells of the trap if there was one. What the
+/// buffer holds comes from the device and is not trusted.
+backends::LaunchFailure readRecords(const backends::KernelImage &image, const backends::Grid &grid,
+                                    const RecordBuffer &buffer,
+                                    const backends::PrintHandler &print);
+
+} // namespace sectile::nvidia

@@ -1,0 +1,71 @@
+//===-- FakeCuda.h - a driver of NVIDIA's that is not one
+//--------------------------------------===//
+// A CudaApi whose functions note what was asked and answer as a test wants them to. Device memory
+// is the host's. One at a time exists: its functions reach it through `FakeCuda::current`.
+#pragma once
+
+#include "backends/nvidia/CudaApi.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace sectile::test {
+
+class FakeCuda {
+public:
+  FakeCuda();
+  ~FakeCuda() { current = nullptr; }
+  FakeCuda(const FakeCuda &) = delete;
+
+  nvidia::CudaApi api;
+  int deviceCount = 1;
+  int driverVersion = 13000;
+  std::map<int, int> attributes = {{nvidia::kMaxThreadsPerBlock, 1024},
+                                   {nvidia::kMultiprocessorCount, 132},
+                                   {nvidia::kWarpSize, 32},
+                                   {nvidia::kMaxRegistersPerBlock, 65536},
+                                   {nvidia::kComputeCapabilityMajor, 9},
+                                   {nvidia::kComputeCapabilityMinor, 0},
+                                   {nvidia::kMaxSharedPerBlockOptin, 232448}};
+  /// Of every kernel.
+  std::map<int, int> functionAttributes = {{nvidia::kFunctionMaxThreadsPerBlock, 1024},
+                                           {nvidia::kFunctionRegisters, 24},
+                                           {nvidia::kFunctionLocalBytes, 16}};
+  /// Results of functions by name; kCudaSuccess where there is none.
+  std::map<std::string, nvidia::CudaResult> results;
+  /// Names of the functions called, in order, without those that only ask.
+  std::vector<std::string> calls;
+  nvidia::CudaContext currentContext = nullptr;
+  bool isCapturing = false;
+  std::string assemblerLog, cubin = "\x7f"
+                                    "ELF machine code";
+
+  struct Launch {
+    nvidia::CudaLaunchConfig config;
+    std::vector<unsigned> cluster;
+    nvidia::CudaContext context;
+    void **parameters;
+  };
+  std::function<void(const Launch &)> onLaunch;
+  std::vector<std::pair<int, int>> attributesSet; // of functions
+  int assembledFor = 0;
+
+  static inline FakeCuda *current = nullptr;
+  nvidia::CudaResult note(const char *name) {
+    calls.push_back(name);
+    auto found = results.find(name);
+    return found == results.end() ? nvidia::kCudaSuccess : found->second;
+  }
+  int count(const std::string &name) const {
+    int times = 0;
+    for (const std::string &call : calls)
+      times += call == name;
+    return times;
+  }
+};
+
+} // namespace sectile::test
