@@ -87,20 +87,20 @@ public:
   virtual bool canRun(std::string_view targetName, std::string &reason) const = 0;
   /// The last step of a compile: code as the back end leaves it into code as it is loaded, which is
   /// what the cache keeps. False with `failure` set. Thread-safe.
-  virtual bool finish(KernelImage &image, LaunchFailure &failure) { return true; }
+  virtual bool finish(KernelImage & /*image*/, LaunchFailure & /*failure*/) { return true; }
   /// Fills in what the machine at hand decides and was left open.
-  virtual void completeOptions(CompileOptions &options) {}
+  virtual void completeOptions(CompileOptions & /*options*/) {}
   /// The GPUs; when there are none, `reason` says why.
-  virtual const std::vector<DeviceInfo> &devices(std::string &reason) {
+  virtual const std::vector<DeviceInfo> &devices(std::string & /*reason*/) {
     static const std::vector<DeviceInfo> none;
     return none;
   }
   /// The index of the GPU that owns the memory at `address`; -1 when none does.
-  virtual int32_t deviceOf(uint64_t address) { return -1; }
+  virtual int32_t deviceOf(uint64_t /*address*/) { return -1; }
   /// Null where memory is the host's.
   virtual DeviceServices *services() { return nullptr; }
   /// The latest launches on the device, newest first, one line each.
-  virtual std::vector<std::string> recentLaunches(int32_t device) { return {}; }
+  virtual std::vector<std::string> recentLaunches(int32_t /*device*/) { return {}; }
   /// Null with `failure` set. The image must outlive the result.
   virtual std::unique_ptr<LoadedKernel> load(const KernelImage &image, LaunchFailure &failure) = 0;
 };

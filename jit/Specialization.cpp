@@ -299,6 +299,34 @@ Status Specializer::bind(std::span<const ArgumentValue> values, BoundArguments &
   return {};
 }
 
+Status Specializer::commonDevice(std::span<const ArgumentValue> values, int32_t &device,
+                                 size_t *first) const {
+  auto place = [](int device) {
+    return device < 0 ? std::string("the CPU") : "cuda:" + std::to_string(device);
+  };
+  device = ArgumentValue::kAnywhere;
+  size_t from = values.size();
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i].kind != Kind::Pointer || values[i].device == ArgumentValue::kAnywhere ||
+        values[i].device == device)
+      continue;
+    if (from < values.size()) [[unlikely]]
+      return Error{Error::Kind::Call,
+                   kernelName + ": argument '" + policies[i].name + "' is on " +
+                       place(values[i].device) + ", and '" + policies[from].name + "' on " +
+                       place(device),
+                   "move all arrays to one device",
+                   {},
+                   {},
+                   static_cast<int32_t>(i)};
+    device = values[i].device;
+    from = i;
+  }
+  if (first)
+    *first = from;
+  return {};
+}
+
 lang::KernelSignature Specializer::signature(std::span<const ArgumentValue> values) const {
   lang::KernelSignature result{kernelName, {}};
   for (size_t i = 0; i < values.size() && i < policies.size(); ++i) {

@@ -235,6 +235,10 @@ public:
   /// One value per parameter, defaults filled in. Fails with Error::Kind::Call on an argument that
   /// cannot be passed: an integer beyond 64 bits of its type, a pointer for an `fp32` parameter.
   Status bind(std::span<const ArgumentValue> values, BoundArguments &result) const;
+  /// Where the arrays are: the index of a GPU, kHost, or kAnywhere when no argument says. Fails
+  /// when they are in several places. `first`: the argument that said it.
+  Status commonDevice(std::span<const ArgumentValue> values, int32_t &device,
+                      size_t *first = nullptr) const;
   /// What the variant selected by the same values is compiled for. Only after bind() succeeded.
   lang::KernelSignature signature(std::span<const ArgumentValue> values) const;
 

@@ -24,6 +24,11 @@ FailureOr<backends::KernelImage> NvidiaBackend::compile(ModuleOp module,
   if (!arch)
     return module.emitError() << "unknown NVIDIA architecture '" << options.arch
                               << "': expected sm_80, sm_86, sm_89, sm_90a, sm_100a or sm_120a";
+  if (options.ptxVersion && options.ptxVersion < arch->ptxVersion)
+    return module.emitError() << arch->name << " needs PTX " << arch->ptxVersion / 10 << "."
+                              << arch->ptxVersion % 10 << ", and the driver here takes "
+                              << options.ptxVersion / 10 << "." << options.ptxVersion % 10
+                              << "; update NVIDIA's driver";
   func::FuncOp function = backends::kernelOf(module);
   if (!function)
     return module.emitError() << "module has no function with the attribute " << tile::kKernelAttr;

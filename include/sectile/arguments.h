@@ -6,6 +6,7 @@
 #include "jit/Specialization.h"
 
 #include <cstddef>
+#include <sectile/device.h>
 #include <sectile/types.h>
 #include <span>
 #include <string>
@@ -45,13 +46,16 @@ struct ParameterTraits<Handle<PointerType<Kind, IsConst>>> {
     using Object = std::remove_cv_t<Argument>;
     if constexpr (std::is_same_v<Object, std::nullptr_t>)
       return jit::ArgumentValue::none();
+    else if constexpr (isDeviceBuffer<Object>)
+      return fromBuffer(passed, std::is_const_v<Argument>);
     else if constexpr (std::is_pointer_v<Object>)
       return fromPointer(passed);
     else if constexpr (requires { std::span(passed); })
       return fromArray(std::span(passed));
     else
       static_assert(never<Object>, "launch: a Ptr<T> parameter takes a T*, a std::vector<T>, a "
-                                   "std::span<T>, a std::array<T, N> or nullptr");
+                                   "std::span<T>, a std::array<T, N>, a DeviceBuffer<T> or "
+                                   "nullptr");
   }
 
 private:
@@ -66,7 +70,19 @@ private:
     static_assert(IsConst || !std::is_const_v<T>,
                   "launch: a pointer to const is passed for a Ptr<T> parameter; declare it as "
                   "Ptr<const T> if the kernel only reads");
-    return jit::ArgumentValue::pointer(dtype, address, IsConst);
+    // It does not say what memory it points into.
+    jit::ArgumentValue value = jit::ArgumentValue::pointer(dtype, address, IsConst);
+    value.device = jit::ArgumentValue::kAnywhere;
+    return value;
+  }
+  template <class T>
+  static jit::ArgumentValue fromBuffer(const DeviceBuffer<T> &buffer, bool isReadOnly) {
+    checkElement<T>();
+    auto begin = reinterpret_cast<uintptr_t>(buffer.data());
+    jit::ArgumentValue value = jit::ArgumentValue::array(
+        dtype, buffer.data(), begin, begin + buffer.size() * sizeof(T), IsConst || isReadOnly);
+    value.device = static_cast<int16_t>(buffer.device().index());
+    return value;
   }
   template <class T, size_t Extent>
   static jit::ArgumentValue fromArray(std::span<T, Extent> array) {

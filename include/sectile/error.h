@@ -18,11 +18,12 @@ namespace sectile {
 class Error : public std::runtime_error {
 public:
   enum class Kind {
-    Kernel,   // the kernel is wrong
-    Call,     // the launch is wrong: an argument, the grid
-    Trap,     // the kernel stopped itself: an assertion, an access out of bounds
-    Internal, // the compiler is wrong; the message names a file to attach to a report
-    Machine,  // the machine is wrong: no compiler library, no memory
+    Kernel,    // the kernel is wrong
+    Call,      // the launch is wrong: an argument, the grid
+    Trap,      // the kernel stopped itself: an assertion, an access out of bounds
+    Internal,  // the compiler is wrong; the message names a file to attach to a report
+    Machine,   // the machine is wrong: no compiler library, no memory
+    Resources, // the kernel needs more than the device has: shared memory, registers, threads
   };
   Error(Kind kind, const std::string &text) : std::runtime_error(text), errorKind(kind) {}
   Kind kind() const { return errorKind; }

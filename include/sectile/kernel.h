@@ -7,9 +7,12 @@
 //
 // The function runs once per variant, to be recorded; launches of a known variant cost about a
 // microsecond. A variant is what its parameters were specialised on (Const values, integers equal
-// to 1, divisibility by 16) and the options. Arrays may overlap if they are given with their
-// lengths (vectors, spans); of two pointers only that they are equal is seen. launch() returns when
-// the grid is done, or throws Error.
+// to 1, divisibility by 16), the options and the kind of device. Arrays may overlap if they are
+// given with their lengths (vectors, spans); of two pointers only that they are equal is seen.
+// launch() returns when the grid is done (on a GPU: when it is queued), or throws Error.
+//
+// It runs where its DeviceBuffers are (device.h), else on the CPU. add.on(Device::cuda(0)) and
+// add.on(stream) name the place, for pointers into a GPU's memory too.
 //
 // A function without captures is found again in the disk cache by the build of the executable, the
 // place of the kernel() call and its constants; it must depend on nothing else that may change. One
@@ -73,9 +76,9 @@ private:
 namespace detail {
 
 [[noreturn]] inline void raise(const jit::Error &error) {
-  static constexpr Error::Kind kinds[] = {Error::Kind::Kernel, Error::Kind::Call, Error::Kind::Trap,
-                                          Error::Kind::Internal, Error::Kind::Machine,
-                                          Error::Kind::Machine};
+  static constexpr Error::Kind kinds[] = {Error::Kind::Kernel,  Error::Kind::Call,
+                                          Error::Kind::Trap,    Error::Kind::Internal,
+                                          Error::Kind::Machine, Error::Kind::Resources};
   throw Error(kinds[unsigned(error.kind)], error.text());
 }
 
@@ -99,6 +102,19 @@ public:
     return copy;
   }
 
+  /// The same kernel for launches on this device, or stream.
+  Kernel on(Device device) const {
+    Kernel copy = *this;
+    copy.place = device.index();
+    copy.stream = nullptr;
+    return copy;
+  }
+  Kernel on(const Stream &on) const {
+    Kernel copy = this->on(on.device());
+    copy.stream = on.handle();
+    return copy;
+  }
+
   /// Runs the kernel for every program of the grid; throws Error.
   template <class... Arguments>
   void launch(const Grid &grid, Arguments &&...arguments) const {
@@ -115,7 +131,7 @@ public:
   CompiledKernel compile(Arguments &&...arguments) const {
     jit::BoundArguments bound;
     auto values = convert(arguments...);
-    check(state->specializer.bind(values, bound));
+    bind(values, bound);
     std::exception_ptr thrown;
     return CompiledKernel(get(values, bound, thrown));
   }
@@ -172,8 +188,30 @@ private:
       detail::raise(status.error());
   }
 
-  const jit::Kernel *find(const Values &values, jit::BoundArguments &bound) const {
+  /// Sets bound.device to the index of a GPU, or to -1.
+  void bind(const Values &values, jit::BoundArguments &bound) const {
+    constexpr int anywhere = jit::ArgumentValue::kAnywhere;
     check(state->specializer.bind(values, bound));
+    size_t first = 0;
+    check(state->specializer.commonDevice(values, bound.device, &first));
+    if (place != anywhere && bound.device != anywhere && bound.device != place) [[unlikely]]
+      throw Error(Error::Kind::Call,
+                  state->name + ": argument '" + state->specializer.parameters()[first].name +
+                      "' is on " + nameOf(bound.device) + ", and the launch is on " +
+                      nameOf(place) + "\n  help: pass a DeviceBuffer of that device");
+    if (place != anywhere)
+      bound.device = place;
+    else if (bound.device == anywhere)
+      bound.device = jit::ArgumentValue::kHost;
+    bound.stream = stream;
+  }
+  static std::string nameOf(int32_t device) {
+    return device < 0 ? "the CPU" : "cuda:" + std::to_string(device);
+  }
+
+  const jit::Kernel *find(const Values &values, jit::BoundArguments &bound) const {
+    bind(values, bound);
+    bound.addOption(uint64_t(bound.device + 1));
     bound.addOption(uint64_t(uint32_t(options.num_warps)) << 32 |
                     uint32_t(options.num_stages) << 3 | options.check_bounds << 2 |
                     options.debug << 1 | options.enable_fp_fusion);
@@ -196,6 +234,17 @@ private:
     request.options.checkBounds |= options.check_bounds;
     request.options.debug |= options.debug;
     request.options.enableFpFusion = options.enable_fp_fusion;
+    if (bound.device >= 0) {
+      request.options.backend = "cuda";
+      std::string reason;
+      const auto &devices = Device::driver().devices(reason);
+      if (size_t(bound.device) >= devices.size())
+        throw Error(Error::Kind::Machine, devices.empty()
+                                              ? "there is no NVIDIA GPU to run on: " + reason
+                                              : "there is no device " + nameOf(bound.device) +
+                                                    ", only " + std::to_string(devices.size()));
+      request.options.arch = devices[size_t(bound.device)].arch;
+    }
     request.makeCompileRequest = [&](jit::CompileRequest &compile) {
       compile.trace = traceFunction(thrown);
       compile.where = state->where;
@@ -227,6 +276,9 @@ private:
 
   std::shared_ptr<State> state;
   Options options;
+  /// Of a GPU its index; -1: the CPU; else wherever the arrays are.
+  int32_t place = jit::ArgumentValue::kAnywhere;
+  void *stream = nullptr;
 };
 
 /// A kernel from a function or lambda. Its parameters are Ptr<T>, scalars (i32, f32 ...),

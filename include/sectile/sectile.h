@@ -16,5 +16,6 @@
 #pragma once
 
 #include <sectile/control.h>
+#include <sectile/device.h>
 #include <sectile/kernel.h>
 #include <sectile/ops.h>

@@ -258,6 +258,10 @@ void readExchange(const DLPackExchangeAPI *api, PyObject *object, const ReadArgu
     PyErr_Clear();
     return readDataPointer(object, how, held, result); // says better what is wrong, if it is
   }
+  void *stream = nullptr;
+  if (isCudaMemory(tensor.device.type) && !held.stream && api->currentWorkStream &&
+      api->currentWorkStream(tensor.device.type, tensor.device.id, &stream) == 0)
+    held.stream = stream;
   readDlTensor(tensor, false, object, how, held, result);
 }
 
@@ -268,13 +272,19 @@ void readDlpack(PyObject *object, const ReadArgument &how, HeldResources &held,
   int kind = py::cast<int>(device[0]);
   if (!isHostMemory(kind) && !isCudaMemory(kind))
     refuseDevice(how, "of DLPack kind " + std::to_string(py::cast<int>(device[0])));
+  // On a GPU the library makes the stream we run on wait for the array; 1 is the default stream.
+  py::dict wishes;
+  if (isCudaMemory(kind)) {
+    auto stream = reinterpret_cast<uintptr_t>(held.stream.value_or(nullptr));
+    wishes["stream"] = py::int_(stream ? stream : 1);
+  }
   py::object capsule;
   try {
-    capsule = array.attr("__dlpack__")(py::arg("max_version") = py::make_tuple(1, 0));
+    capsule = array.attr("__dlpack__")(py::arg("max_version") = py::make_tuple(1, 0), **wishes);
   } catch (py::error_already_set &error) {
     if (!error.matches(PyExc_TypeError))
       throw;
-    capsule = array.attr("__dlpack__")();
+    capsule = array.attr("__dlpack__")(**wishes);
   }
   // The capsule stays unconsumed: its destructor gives the memory back when `held` lets go of it.
   if (PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned")) {
@@ -484,9 +494,12 @@ ArrayProtocol arrayProtocolOf(PyObject *object, const void *&table) {
     return ArrayProtocol::DataPointer;
   if (py::hasattr(array, "__array_interface__"))
     return ArrayProtocol::ArrayInterface;
-  if (py::hasattr(array, "__cuda_array_interface__"))
+  bool hasDlpack = py::hasattr(array, "__dlpack__") && py::hasattr(array, "__dlpack_device__");
+  // Without a stream it does not say when the array is ready (JAX); DLPack waits for it.
+  if (py::hasattr(array, "__cuda_array_interface__") &&
+      !(hasDlpack && !py::object(array.attr("__cuda_array_interface__")).contains("stream")))
     return ArrayProtocol::CudaArrayInterface;
-  if (py::hasattr(array, "__dlpack__") && py::hasattr(array, "__dlpack_device__"))
+  if (hasDlpack)
     return ArrayProtocol::Dlpack;
   if (PyObject_CheckBuffer(object) && !PyBytes_Check(object))
     return ArrayProtocol::Buffer;

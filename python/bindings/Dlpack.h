@@ -66,7 +66,8 @@ struct DLPackExchangeAPI {
   void *managedTensorToPyObject;
   /// Borrows: the tensor is valid while the object lives. 0 on success, else a Python error is set.
   int (*tensorFromPyObject)(void *object, DLTensor *result);
-  void *currentWorkStream;
+  /// The stream its library works on at the moment. 0 on success. Null where there is none to ask.
+  int (*currentWorkStream)(int32_t deviceType, int32_t device, void **stream);
 };
 
 } // namespace sectile::bindings

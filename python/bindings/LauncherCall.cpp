@@ -141,36 +141,22 @@ std::shared_ptr<const SourceState> currentSource(KernelState &state, PyObject *k
 int32_t deviceOf(const KernelState &state, std::span<const jit::ArgumentValue> values,
                  const LaunchOptions &options, bool isWarmup) {
   using jit::ArgumentValue;
-  auto place = [](int device) {
-    return device < 0 ? std::string("the CPU") : "cuda:" + std::to_string(device);
-  };
-  size_t first = values.size();
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (values[i].kind != ArgumentValue::Kind::Pointer ||
-        values[i].device == ArgumentValue::kAnywhere)
-      continue;
-    if (first == values.size())
-      first = i;
-    else if (values[i].device != values[first].device) [[unlikely]]
-      throwCallError(state.name + ": argument '" + state.parameterNames[i] + "' is on " +
-                         place(values[i].device) + ", and '" + state.parameterNames[first] +
-                         "' on " + place(values[first].device),
-                     "move all arrays to one device");
-  }
   using Target = LaunchOptions::Target;
+  int32_t device;
+  size_t first;
+  if (jit::Status status = state.specializer->commonDevice(values, device, &first); !status.ok())
+      [[unlikely]]
+    throwError(status.error());
   bool hasArrays = first < values.size();
-  int32_t device = hasArrays ? values[first].device : ArgumentValue::kHost;
   if (!isWarmup && hasArrays && options.target != Target::OfArrays &&
       (device >= 0) != (options.target == Target::Cuda)) [[unlikely]]
     throwCallError(state.name + ": target is " + (options.target == Target::Cuda ? "cuda" : "cpu") +
                        ", and argument '" + state.parameterNames[first] + "' is on " +
-                       place(device),
+                       (device < 0 ? std::string("the CPU") : "cuda:" + std::to_string(device)),
                    "leave target= out: the arrays select it");
-  if (options.target == Target::Cpu)
-    return ArgumentValue::kHost;
   if (options.target == Target::Cuda && !hasArrays && !isWarmup)
     return 0;
-  return device;
+  return options.target == Target::Cpu || !hasArrays ? int32_t{ArgumentValue::kHost} : device;
 }
 
 /// Environment switches that hold for every launch of the process.
@@ -202,6 +188,8 @@ PyObject *launchOrThrow(KernelState &state, const LaunchCall &call) {
   std::shared_ptr<const SourceState> source = currentSource(state, call.kernel);
 
   HeldResources held;
+  if (options.stream)
+    held.stream = reinterpret_cast<void *>(*options.stream);
   Room<jit::ArgumentValue, kUsualParameters> valueRoom(count);
   std::span<jit::ArgumentValue> values(valueRoom.data(), count);
   std::span<const jit::ParameterPolicy> policies = state.specializer->parameters();
@@ -215,9 +203,7 @@ PyObject *launchOrThrow(KernelState &state, const LaunchCall &call) {
   int32_t device = deviceOf(state, values, options, call.isWarmup);
   bool isGpu = device >= 0 || options.target == LaunchOptions::Target::Cuda;
   arguments.device = std::max(device, 0);
-  arguments.stream = options.stream ? reinterpret_cast<void *>(*options.stream)
-                     : isGpu        ? held.stream.value_or(nullptr)
-                                    : nullptr;
+  arguments.stream = isGpu ? held.stream.value_or(nullptr) : nullptr;
   arguments.addOption(options.word());
   arguments.addOption(isGpu ? 2 + static_cast<uint64_t>(device + 1) : 0);
   arguments.addOption(source->version);

@@ -2,6 +2,7 @@
 // see them through sectile.runtime.control and the command line.
 
 #include "Arguments.h"
+#include "Devices.h"
 #include "FunctionExtent.h"
 #include "Launcher.h"
 #include "jit/Digest.h"
@@ -160,6 +161,7 @@ PYBIND11_MODULE(_native, module) {
   module.doc() = "Bindings of the Sectile runtime; private to the package.";
   registerLauncherTypes(module);
   registerCompiledKernel(module);
+  registerDevices(module);
   module.attr("_print_handler_is_set") = false;
   module.def("digest", &digest);
   module.def("block_length", &blockLength);

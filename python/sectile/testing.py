@@ -35,45 +35,44 @@ def _summary(times: list[float], quantiles: Sequence[float] | None, return_mode:
     return sum(times) / len(times)
 
 
-def _torch_on_gpu():
-    """torch, when the program works on a GPU with it; it is not imported for this."""
-    torch = sys.modules.get("torch")
-    cuda = getattr(torch, "cuda", None)
-    return torch if cuda is not None and cuda.is_initialized() else None
+def _stream_in_use(before: dict, after: dict) -> tuple[int, int] | None:
+    """(device, handle of the stream) of what was just run; None when that was on the CPU.
+
+    `before` and `after` count our own launches; other work on a GPU is torch's.
+    """
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    if cuda is not None and cuda.is_initialized():
+        return cuda.current_device(), cuda.current_stream().cuda_stream
+    for device, (count, stream) in after.items():
+        if count != before.get(device, (0, 0))[0]:
+            return device, stream
+    return None
 
 
-_L2_FLUSH_BYTES = 256 << 20  # several times the L2 cache of any GPU
-
-
-def _gpu_times(torch, fn, warmup: float, rep: float, grad_to_none) -> list[float]:
+def _gpu_times(where: tuple[int, int], fn, warmup: float, rep: float, grad_to_none) -> list[float]:
     """Milliseconds of each call, by events around it."""
-    flush = torch.empty(_L2_FLUSH_BYTES, dtype=torch.int8, device="cuda")
+    from . import _native
 
-    def event():
-        return torch.cuda.Event(enable_timing=True)
-
-    fn()
-    torch.cuda.synchronize()
-    start, end = event(), event()
-    start.record()
+    timer = _native.GpuTimer(*where)
+    start = time.perf_counter()
+    timer.mark()
     for _ in range(5):
-        flush.zero_()
+        timer.flush()
         fn()
-    end.record()
-    torch.cuda.synchronize()
-    estimate = max(start.elapsed_time(end) / 5, 1e-4)
+    timer.mark()
+    timer.take()
+    # By the host's clock: what `fn` does besides must not make this take for ever.
+    estimate = max((time.perf_counter() - start) * 1e3 / 5, 1e-4)
     for _ in range(max(1, int(warmup / estimate))):
         fn()
-    pairs = [(event(), event()) for _ in range(max(1, int(rep / estimate)))]
-    for start, end in pairs:
+    for _ in range(max(1, int(rep / estimate))):
         for tensor in grad_to_none or ():
             tensor.grad = None
-        flush.zero_()
-        start.record()
+        timer.flush()
+        timer.mark()
         fn()
-        end.record()
-    torch.cuda.synchronize()
-    return [start.elapsed_time(end) for start, end in pairs]
+        timer.mark()
+    return timer.take()
 
 
 def do_bench(
@@ -94,15 +93,19 @@ def do_bench(
         quantiles: give these quantiles of the times instead.
         return_mode: ``"mean"``, ``"median"``, ``"min"``, ``"max"`` or ``"all"``.
 
-    Where torch has started CUDA, times are those of the GPU's clock (CUDA events on torch's current
-    stream), and its L2 cache is overwritten before each call. Else they are the host's, and caches
-    are left as they are between calls: what fits into them is measured from there.
+    On a GPU (torch has started CUDA, or `fn` launches a kernel there) times are the GPU's own, by
+    events on the stream in use, and the L2 cache is overwritten before each call. Else they are the
+    host's, and caches are left as they are between calls: what fits into them is measured from there.
     """
     if return_mode not in ("mean", "median", "min", "max", "all"):
         raise ValueError(f"do_bench: return_mode is {return_mode!r}")
-    if (torch := _torch_on_gpu()) is not None:
-        times = _gpu_times(torch, fn, warmup, rep, grad_to_none)
-        return _summary(times, quantiles, return_mode)
+    from . import _native
+
+    launches = _native.launch_counts()
+    fn()
+    where = _stream_in_use(launches, _native.launch_counts())
+    if where is not None:
+        return _summary(_gpu_times(where, fn, warmup, rep, grad_to_none), quantiles, return_mode)
     clock = time.perf_counter
 
     def call() -> float:
@@ -112,7 +115,6 @@ def do_bench(
         fn()
         return clock() - start
 
-    fn()
     estimate = max(min(call() for _ in range(3)), 1e-7)
     for _ in range(int(warmup / 1e3 / estimate)):
         fn()

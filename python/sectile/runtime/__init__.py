@@ -20,7 +20,7 @@ __all__ = list(_HOME)
 def __getattr__(name: str):
     from importlib import import_module
 
-    if name in ("autotuner", "control", "dependencies", "functions", "source"):
+    if name in ("autotuner", "control", "dependencies", "driver", "functions", "source"):
         return import_module(f"{__name__}.{name}")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

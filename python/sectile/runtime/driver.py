@@ -1,0 +1,113 @@
+"""The devices that kernels run on, by the names Triton's programs use.
+
+    from sectile.runtime import driver
+    properties = driver.active.utils.get_device_properties(0)
+    properties["multiprocessor_count"], properties["max_shared_mem"]
+
+Without a GPU, the device is the CPU: its "multiprocessors" are the threads that run programs.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+
+from .. import _native
+
+TYPE_CHECKING = False  # importing typing takes milliseconds
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class GPUTarget:
+    """What code is made for.
+
+    Attributes:
+        backend: ``"cuda"`` or ``"cpu"``.
+        arch: the compute capability (90), or the processor's architecture.
+        warp_size: threads of a warp; 1 on the CPU.
+    """
+
+    __slots__ = ("backend", "arch", "warp_size")
+
+    def __init__(self, backend: str, arch: int | str, warp_size: int) -> None:
+        self.backend = backend
+        self.arch = arch
+        self.warp_size = warp_size
+
+    def _key(self):
+        return self.backend, self.arch, self.warp_size
+
+    def __eq__(self, other) -> bool:
+        return isinstance(other, GPUTarget) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        return (
+            f"GPUTarget(backend={self.backend!r}, arch={self.arch!r}, warp_size={self.warp_size})"
+        )
+
+
+def _torch_cuda():
+    """torch.cuda, when the program has used a GPU with it."""
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    return cuda if cuda is not None and cuda.is_initialized() else None
+
+
+class _Utilities:
+    def get_device_properties(self, device: int = 0) -> dict[str, Any]:
+        """Of a GPU, or of the CPU where there is none.
+
+        ``max_shared_mem`` (bytes a program may have), ``max_num_regs`` (32-bit registers of a
+        program), ``multiprocessor_count``, ``warpSize``, ``sm_clock_rate`` and ``mem_clock_rate``
+        (kHz), ``mem_bus_width`` (bits), ``l2_cache_size`` and ``total_memory`` (bytes), ``name``,
+        ``arch``.
+        """
+        if _native.cuda_devices()[0]:
+            return _native.device_properties(device)
+        return {
+            "name": platform.processor() or platform.machine(), "arch": platform.machine(),
+            "max_shared_mem": 0, "max_num_regs": 0, "warpSize": 1,
+            "multiprocessor_count": _native.hardware_threads(), "sm_clock_rate": 0,
+            "mem_clock_rate": 0, "mem_bus_width": 0, "l2_cache_size": 0, "total_memory": 0,
+        }  # fmt: skip
+
+
+class _Active:
+    """The back end in use: "cuda" where there is a GPU, else "cpu"."""
+
+    utils = _Utilities()
+
+    def get_current_device(self) -> int:
+        """The index of torch's current GPU; 0 without torch."""
+        cuda = _torch_cuda()
+        return cuda.current_device() if cuda is not None else 0
+
+    def get_current_stream(self, device: int | None = None) -> int:
+        """The handle of torch's current stream on the GPU; 0, the default stream, without torch."""
+        cuda = _torch_cuda()
+        return cuda.current_stream(device).cuda_stream if cuda is not None else 0
+
+    def get_active_torch_device(self):
+        """``torch.device`` of the current GPU, or of the CPU."""
+        import torch
+
+        if _native.cuda_devices()[0]:
+            return torch.device("cuda", self.get_current_device())
+        return torch.device("cpu")
+
+    def get_current_target(self) -> GPUTarget:
+        if not _native.cuda_devices()[0]:
+            return GPUTarget("cpu", platform.machine(), 1)
+        properties = self.utils.get_device_properties(self.get_current_device())
+        return GPUTarget("cuda", properties["capability"], properties["warpSize"])
+
+    def get_benchmarker(self):
+        from ..testing import do_bench
+
+        return do_bench
+
+
+active = _Active()
