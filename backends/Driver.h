@@ -90,6 +90,8 @@ public:
   virtual bool finish(KernelImage & /*image*/, LaunchFailure & /*failure*/) { return true; }
   /// Fills in what the machine at hand decides and was left open.
   virtual void completeOptions(CompileOptions & /*options*/) {}
+  /// What finish() uses, in words for people: "ptxas (/usr/local/bin/ptxas)".
+  virtual std::string assembler() { return {}; }
   /// The GPUs; when there are none, `reason` says why.
   virtual const std::vector<DeviceInfo> &devices(std::string & /*reason*/) {
     static const std::vector<DeviceInfo> none;

@@ -77,6 +77,17 @@ public:
 
   bool finish(KernelImage &image, LaunchFailure &failure) override;
 
+  std::string assembler() override {
+    using Choice = DriverOptions::Assembler;
+    std::string ptxas = findPtxas(options.ptxas), reason;
+    bool hasDevice = !system.devices(reason).empty();
+    if (options.assembler == Choice::None)
+      return "none (SECTILE_ASSEMBLER)";
+    if (!ptxas.empty() && (options.assembler != Choice::Driver || !hasDevice))
+      return ptxas;
+    return hasDevice ? "that of NVIDIA's driver" : "none: put ptxas on the PATH";
+  }
+
   std::unique_ptr<backends::LoadedKernel> load(const KernelImage &image,
                                                LaunchFailure &failure) override {
     if (image.targetName.starts_with(kTargetPrefix))

@@ -116,6 +116,7 @@ py::dict launchCounts() {
 
 void registerDevices(py::module_ &module) {
   module.def("device_properties", &deviceProperties);
+  module.def("gpu_assembler", [] { return driver().assembler(); });
   module.def("recent_launches", [](int32_t device) { return driver().recentLaunches(device); });
   module.def("launch_counts", &launchCounts);
   py::class_<GpuTimer>(module, "GpuTimer")

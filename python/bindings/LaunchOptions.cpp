@@ -91,6 +91,30 @@ void readTarget(PyObject *value, const std::string &kernelName, LaunchOptions &o
     options.archNumber = numberOfArch(arch);
 }
 
+/// The driver's handle: an int, or what a stream of torch, CuPy or another library says of itself.
+uint64_t readStream(PyObject *value, const std::string &kernelName) {
+  py::handle object(value);
+  py::object handle = py::reinterpret_borrow<py::object>(value);
+  if (value == Py_None)
+    handle = py::int_(0);
+  else if (py::hasattr(object, "__cuda_stream__")) // (version of the protocol, handle)
+    handle = py::tuple(object.attr("__cuda_stream__")())[1];
+  else if (py::hasattr(object, "cuda_stream"))
+    handle = object.attr("cuda_stream");
+  else if (py::hasattr(object, "ptr"))
+    handle = object.attr("ptr");
+  py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(handle.ptr()));
+  uint64_t number = index ? PyLong_AsUnsignedLongLong(index.ptr()) : 0;
+  if (PyErr_Occurred()) {
+    PyErr_Clear();
+    throwCallError(
+        kernelName + ": stream is " + std::string(py::repr(value)) +
+            ", not a stream or the handle of one",
+        "pass a torch.cuda.Stream, a cupy.cuda.Stream, or the driver's handle as an int");
+  }
+  return number;
+}
+
 uint16_t readArch(PyObject *value, const std::string &kernelName) {
   if (value == Py_None)
     return 0;
@@ -198,19 +222,9 @@ bool LaunchOptions::set(PyObject *keyword, PyObject *value, const std::string &k
   case Option::Target:
     readTarget(value, kernelName, *this);
     return true;
-  case Option::Stream: {
-    py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(value));
-    uint64_t handle = index ? PyLong_AsUnsignedLongLong(index.ptr()) : 0;
-    if (PyErr_Occurred()) {
-      PyErr_Clear();
-      throwCallError(kernelName + ": stream is " + std::string(py::repr(value)) +
-                         ", not the handle of a stream",
-                     "pass the driver's handle as an int: torch.cuda.Stream().cuda_stream, or "
-                     "cupy.cuda.Stream().ptr");
-    }
-    stream = handle;
+  case Option::Stream:
+    stream = readStream(value, kernelName);
     return true;
-  }
   }
   return false;
 }

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .runtime.control import (
         build_id,
         clear_cache,
+        recent_launches,
         seal,
         set_allocator,
         set_compile_handler,
@@ -59,8 +60,8 @@ _FROM = {
     "runtime.functions": ("cdiv", "next_power_of_2", "constexpr_function"),
     "runtime.autotuner": ("autotune", "heuristics", "Config", "Autotuner", "Heuristics"),
     "runtime.control": (
-        "build_id", "clear_cache", "seal", "set_allocator", "set_compile_handler", "set_print",
-        "statistics",
+        "build_id", "clear_cache", "recent_launches", "seal", "set_allocator", "set_compile_handler",
+        "set_print", "statistics",
     ),
     "compiler": ("compile",),
     "errors": (

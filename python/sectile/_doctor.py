@@ -73,7 +73,8 @@ def main() -> int:
     _line("", f"code for {_native.host_fingerprint()}")
     devices, reason = _native.cuda_devices()
     for index, (name, arch) in enumerate(devices):
-        _line("cuda" if index == 0 else "", f"used: cuda:{index} {name}, {arch}")
+        memory = _native.device_properties(index)["total_memory"] / 2**30
+        _line("cuda" if index == 0 else "", f"used: cuda:{index} {name}, {arch}, {memory:.0f} GiB")
     if not devices or reason:
         _line("cuda", f"not used: {reason}")
     for library, backend, owner in _DRIVERS:
@@ -94,7 +95,8 @@ def main() -> int:
         path = _native.compiler_path()
         size = f", {os.path.getsize(path) / 2**20:.0f} MiB" if os.path.exists(path) else ""
         _line("library", f"{path}{size}")
-    _line("assembler", "built in (LLVM and LLD); ptxas is not needed for the CPU")
+    _line("assembler", "cpu: built in (LLVM and LLD)")
+    _line("", f"cuda: {_native.gpu_assembler()}")
 
     print("Cache")
     statistics = control.statistics()

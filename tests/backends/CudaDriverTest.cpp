@@ -414,6 +414,14 @@ TEST_F(CudaDriverTest, PtxIsWhatTheDriverTakes) {
   EXPECT_EQ(compile.ptxVersion, 80);
 }
 
+TEST_F(CudaDriverTest, SaysWhichAssemblerItUses) {
+  options.ptxas = "/some/ptxas";
+  EXPECT_EQ(driver().assembler(), "/some/ptxas");
+  made.reset();
+  options.assembler = DriverOptions::Assembler::Driver;
+  EXPECT_EQ(driver().assembler(), "that of NVIDIA's driver");
+}
+
 TEST(CudaTargetNames, RoundTrip) {
   EXPECT_EQ(archOfCapability(86), "sm_86");
   EXPECT_EQ(archOfCapability(90), "sm_90a");

@@ -87,6 +87,14 @@ def seal() -> None:
     _native.seal()
 
 
+def recent_launches(device: int = 0) -> list[str]:
+    """The latest launches on a GPU with their arguments, newest first.
+
+    CUDA tells of a kernel's crash at some later call, torch's for one: these are the suspects.
+    """
+    return _native.recent_launches(device)
+
+
 def set_print(handler: Callable[[str], object] | None) -> None:
     """Where ``tl.device_print`` goes: `handler` gets each finished piece of text.
 

@@ -1,11 +1,29 @@
 """Arguments on GPUs: what selects the back end, the device and the stream. No GPU is needed."""
 
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
 import numpy as np
 import pytest
 
 import sectile as st
 import sectile.language as tl
 from sectile import _native
+
+
+@contextlib.contextmanager
+def open_program(text):
+    """A file of `text`: kernels are read from their file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "program.py")
+        with open(path, "w") as file:
+            file.write(text)
+        yield path
+
 
 HAS_GPU = bool(_native.cuda_devices()[0])
 
@@ -64,8 +82,49 @@ def test_target_must_be_where_the_arrays_are():
 
 def test_wrong_stream():
     x, out = np.zeros(64, np.float32), np.zeros(64, np.float32)
-    with pytest.raises(st.ArgumentError, match="stream is 'main', not the handle of a stream"):
+    with pytest.raises(
+        st.ArgumentError, match="stream is 'main', not a stream or the handle of one"
+    ):
         copy[(1,)](x, out, 64, BLOCK=64, stream="main")
+
+
+def test_streams_of_libraries_are_known():
+    class Torch:
+        cuda_stream = 0x10
+
+    class Cupy:
+        ptr = 0x20
+
+    class Protocol:
+        def __cuda_stream__(self):
+            return (0, 0x30)
+
+    x, out = np.ones(64, np.float32), np.zeros(64, np.float32)
+    for stream in (None, 7, Torch(), Cupy(), Protocol()):  # the CPU has none: nothing to do
+        out[:] = 0
+        copy[(1,)](x, out, 64, BLOCK=64, stream=stream)
+        assert (out == x).all()
+
+
+def test_the_active_device():
+    from sectile.runtime import driver
+
+    properties = driver.active.utils.get_device_properties(0)
+    assert properties["multiprocessor_count"] >= 1 and "max_shared_mem" in properties
+    target = driver.active.get_current_target()
+    if HAS_GPU:
+        assert target.backend == "cuda" and target.warp_size == 32 and target.arch >= 80
+        assert properties["max_shared_mem"] > 48 << 10
+    else:
+        assert target.backend == "cpu" and target == driver.GPUTarget("cpu", target.arch, 1)
+        with pytest.raises(st.MachineError, match="there is no device cuda:0, only 0"):
+            _native.device_properties(0)
+        assert st.recent_launches() == []
+
+
+def test_do_bench_uses_the_hosts_clock_on_the_cpu():
+    assert 1.9 < st.testing.do_bench(lambda: time.sleep(0.002), 4, 20, return_mode="min") < 100
+    assert _native.launch_counts() == {} or HAS_GPU
 
 
 def test_compile_for_the_cpu_by_target():
@@ -132,3 +191,43 @@ def test_launch_on_arrays_of(library):
 
         ctypes.CDLL("libcuda.so.1").cuStreamSynchronize(None)
     assert (np.asarray(out.get() if hasattr(out, "get") else out) == np.arange(1000)).all()
+
+
+@pytest.mark.skipif(not HAS_GPU, reason=_native.cuda_devices()[1] or "no GPU")
+def test_times_and_latest_launches():
+    torch = pytest.importorskip("torch")
+    x = torch.randn(1 << 24, device="cuda")
+    out = torch.empty_like(x)
+    launch = lambda: copy[(1 << 14,)](x, out, x.numel(), BLOCK=1024)  # noqa: E731
+    ours, theirs = st.testing.do_bench(launch), st.testing.do_bench(lambda: out.copy_(x))
+    assert 0.2 < ours / theirs < 5, "a copy is a copy, by the GPU's clock"
+    assert st.recent_launches()[0].startswith(
+        f"copy[16384, 1, 1](x = 0x{x.data_ptr():016x}, out = "
+    )
+    with pytest.raises(st.ArgumentError, match="grid axis y has 65536 programs"):
+        copy[(1, 65536)](x, out, 1, BLOCK=1024)
+
+
+@pytest.mark.skipif(not HAS_GPU, reason=_native.cuda_devices()[1] or "no GPU")
+def test_a_crash_names_the_latest_launches():
+    program = """
+import torch, sectile as st, sectile.language as tl
+@st.jit
+def crash(x, where, BLOCK: tl.constexpr):
+    tl.store(x + where + tl.arange(0, BLOCK), 1.0)
+x = torch.zeros(64, device="cuda")
+crash[(1,)](x, 1 << 40, BLOCK=64)
+try:
+    torch.cuda.synchronize()
+except RuntimeError:
+    pass
+try:
+    crash[(2,)](x, 0, BLOCK=64)
+except st.MachineError as error:
+    print(error)
+"""
+    with open_program(program) as path:
+        report = subprocess.run([sys.executable, path], capture_output=True, text=True).stdout
+    assert "crash: launch: CUDA_ERROR_ILLEGAL_ADDRESS" in report
+    assert "where = 1099511627776) on stream" in report
+    assert "SECTILE_CHECK=bounds" in report
