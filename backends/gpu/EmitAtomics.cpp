@@ -31,7 +31,7 @@ LogicalResult GpuEmitter::emitAtomic(Operation *op) {
   AtomicAccess access;
   access.semantic = rmw ? rmw.getSemantic() : cas.getSemantic();
   access.scope = rmw ? rmw.getScope() : cas.getScope();
-  Registers pointers = valuesOf(pointer), values = valuesOf(op->getOperand(1));
+  Registers values = valuesOf(op->getOperand(1));
   Registers desired = cas ? valuesOf(cas.getDesired()) : Registers();
   Registers masks = rmw && rmw.getMask() ? valuesOf(rmw.getMask()) : Registers();
   bool isTile = isa<RankedTensorType>(result.getType()), isUsed = !result.use_empty();
@@ -42,7 +42,7 @@ LogicalResult GpuEmitter::emitAtomic(Operation *op) {
     llvm::Value *old = nullptr;
     llvm::BasicBlock *end = nullptr;
     emitIf(predicate, [&] {
-      access.address = pointers[reg];
+      access.address = isTile ? addressOf(pointer, reg) : scalar(pointer);
       old = rmw ? target.atomicRmw(builder, access, rmw.getKind(), values[reg], element, isUsed)
                 : target.atomicCas(builder, access, values[reg], desired[reg], element);
       end = builder.GetInsertBlock();

@@ -13,6 +13,9 @@ llvm::Value *GpuEmitter::threadIndex() {
     llvm::IRBuilderBase::InsertPointGuard guard(builder);
     builder.SetInsertPoint(entryEnd);
     threadIndexValue = target.threadIndex(builder);
+    if (auto *call = llvm::dyn_cast<llvm::CallInst>(threadIndexValue))
+      call->addRangeRetAttr(
+          llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, threadCount())));
   }
   return threadIndexValue;
 }

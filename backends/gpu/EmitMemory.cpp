@@ -1,5 +1,6 @@
 // Loads and stores: as few and as wide accesses as layout, contiguity and alignment allow.
 #include "backends/gpu/GpuEmitter.h"
+#include "backends/gpu/RegisterAddress.h"
 
 using namespace mlir;
 using namespace sectile::tile;
@@ -23,6 +24,21 @@ std::pair<int, int64_t> GpuEmitter::accessWidth(Value pointer, Value mask, unsig
       best = {axis, width};
   }
   return best;
+}
+
+llvm::Value *GpuEmitter::addressOf(Value pointers, unsigned reg) {
+  unsigned bytes = memoryBytes(cast<PtrType>(elementTypeOf(pointers.getType())).getPointee());
+  RegisterAddress relative =
+      relativeAddress(layoutOf(pointers), indexFacts().of(pointers), bytes, int(reg));
+  llvm::Value *address = registers(pointers)[relative.base];
+  for (auto [symbol, factor] : relative.scaled) {
+    llvm::Value *steps = builder.CreateSExtOrTrunc(scalar(symbol), builder.getInt64Ty());
+    llvm::Value *offset = builder.CreateMul(steps, builder.getInt64(uint64_t(factor)));
+    address = builder.CreatePtrAdd(address, offset);
+  }
+  if (relative.bytes)
+    address = builder.CreatePtrAdd(address, builder.getInt64(uint64_t(relative.bytes)));
+  return address;
 }
 
 /// The values as one vector, or the value itself.
@@ -69,7 +85,6 @@ LogicalResult GpuEmitter::emitLoad(LoadOp op) {
 
   const TileLayout &layout = layoutOf(op);
   auto [axis, width] = accessWidth(op.getPtr(), op.getMask(), memoryBytes(element));
-  const Registers &pointers = registers(op.getPtr());
   Registers masks = op.getMask() ? registers(op.getMask()) : Registers();
   Registers others = op.getOther() ? registers(op.getOther()) : Registers();
   Registers loaded(layout.registersPerThread(), llvm::PoisonValue::get(registerType(element)));
@@ -77,7 +92,7 @@ LogicalResult GpuEmitter::emitLoad(LoadOp op) {
     int first = group.front();
     if (layout.isPaddingRegister(first))
       continue;
-    access.address = pointers[first];
+    access.address = addressOf(op.getPtr(), first);
     access.type = width == 1 ? memory : llvm::FixedVectorType::get(memory, width);
     llvm::Value *mask = masks.empty() ? nullptr : orAlways(masks[first]);
     access.predicate = both(mask, isInside(layout, first));
@@ -114,7 +129,7 @@ LogicalResult GpuEmitter::emitStore(StoreOp op) {
 
   const TileLayout &layout = layoutOf(op.getValue());
   auto [axis, width] = accessWidth(op.getPtr(), op.getMask(), memoryBytes(element));
-  const Registers &pointers = registers(op.getPtr()), &values = registers(op.getValue());
+  const Registers &values = registers(op.getValue());
   Registers masks = op.getMask() ? registers(op.getMask()) : Registers();
   llvm::Value *firstCopy = isFirstCopy(layout);
   llvm::SmallDenseSet<int> unique;
@@ -124,7 +139,7 @@ LogicalResult GpuEmitter::emitStore(StoreOp op) {
     int first = group.front();
     if (layout.isPaddingRegister(first) || !unique.contains(first))
       continue;
-    access.address = pointers[first];
+    access.address = addressOf(op.getPtr(), first);
     access.type = width == 1 ? memory : llvm::FixedVectorType::get(memory, width);
     llvm::Value *mask = masks.empty() ? nullptr : orAlways(masks[first]);
     access.predicate = both(both(mask, firstCopy), isInside(layout, first));

@@ -52,8 +52,9 @@ std::unique_ptr<llvm::Module> GpuEmitter::emit() {
     if (auto name = function.getArgAttrOfType<StringAttr>(number, kArgumentNameAttr))
       parameter->setName(name.getValue());
     if (auto known = function.getArgAttrOfType<IntegerAttr>(number, kDivisibilityAttr);
-        known && isa<PtrType>(argument.getType())) {
-      uint64_t bytes = uint64_t(known.getInt()) & -uint64_t(known.getInt());
+        known && known.getInt() && isa<PtrType>(argument.getType())) {
+      // No access asks for more.
+      uint64_t bytes = std::min<uint64_t>(known.getInt() & -known.getInt(), 256);
       kernel->addParamAttr(
           number, llvm::Attribute::getWithAlignment(builder.getContext(), llvm::Align(bytes)));
     }

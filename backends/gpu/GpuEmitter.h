@@ -73,6 +73,8 @@ public:
   llvm::ArrayRef<llvm::Value *> threadCoordinate(const layout::TileLayout &layout);
   /// Where a register lies along a dimension (i32).
   llvm::Value *coordinate(const layout::TileLayout &layout, unsigned reg, unsigned dimension);
+  /// What register `reg` of a tile of pointers holds, by way of as few pointers per thread as can be.
+  llvm::Value *addressOf(mlir::Value pointers, unsigned reg);
   /// i1: this thread is the one among those with copies that acts (stores, atomics); null: it is.
   llvm::Value *isFirstCopy(const layout::TileLayout &layout);
   /// i1: the register lies within the tile's extents; null: always.

@@ -2,12 +2,15 @@
 
 #include "backends/GuardedCodegen.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/OptBisect.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/ADCE.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/LICM.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
@@ -29,7 +32,33 @@ void initializeOnce() {
   });
 }
 
+/// Leaves out passes of the code generator that take long and help ptxas with nothing, as measured
+/// (README.md). Stateless.
+class ShortCodegen final : public llvm::OptPassGate {
+public:
+  bool isEnabled() const override { return true; }
+  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override {
+    return !llvm::is_contained(llvm::ArrayRef<llvm::StringRef>{"slsr", "Loop Strength Reduction",
+                                                               "nary-reassociate",
+                                                               "speculative-execution"},
+                               pass);
+  }
+};
+
 } // namespace
+
+std::string ptxIdentifier(llvm::StringRef name) {
+  std::string text;
+  for (char c : name) {
+    if (llvm::isAlnum(c) || c == '_' || c == '$')
+      text += c;
+    else // a byte of a letter beyond ASCII, or a dot
+      text += "$" + llvm::toHex(llvm::StringRef(&c, 1), /*LowerCase=*/true);
+  }
+  bool isWord = text.empty() || text == "_" || text == "$" || text == "WARP_SZ" ||
+                llvm::isDigit(text.front());
+  return isWord ? "_" + text + "_" : text;
+}
 
 PtxEmitter::PtxEmitter(const NvidiaArch &arch) {
   initializeOnce();
@@ -64,6 +93,8 @@ bool PtxEmitter::optimize(llvm::Module &module, std::string &error) {
     passes.crossRegisterProxies(loops, functions, components, modules);
 
     llvm::FunctionPassManager pipeline;
+    // Pointers that no access takes go first, round the loops that carry them.
+    pipeline.addPass(llvm::ADCEPass());
     pipeline.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
     pipeline.addPass(llvm::EarlyCSEPass());
     pipeline.addPass(llvm::InstCombinePass());
@@ -77,7 +108,9 @@ bool PtxEmitter::optimize(llvm::Module &module, std::string &error) {
 }
 
 bool PtxEmitter::emit(llvm::Module &module, std::string &ptx, std::string &error) {
-  return backends::runGuarded(module, error, [&] {
+  ShortCodegen gate;
+  module.getContext().setOptPassGate(gate);
+  bool done = backends::runGuarded(module, error, [&] {
     llvm::SmallString<0> text;
     llvm::raw_svector_ostream stream(text);
     llvm::legacy::PassManager passes;
@@ -89,6 +122,8 @@ bool PtxEmitter::emit(llvm::Module &module, std::string &ptx, std::string &error
     passes.run(module);
     ptx = std::string(text);
   });
+  module.getContext().setOptPassGate(llvm::getGlobalPassGate());
+  return done;
 }
 
 } // namespace sectile::nvidia

@@ -12,6 +12,9 @@ class TargetMachine;
 
 namespace sectile::nvidia {
 
+/// `name` as PTX may spell it: letters, digits, `_` and `$`, and no word of PTX's own.
+std::string ptxIdentifier(llvm::StringRef name);
+
 class PtxEmitter {
 public:
   explicit PtxEmitter(const NvidiaArch &arch);

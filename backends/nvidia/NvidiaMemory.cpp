@@ -130,8 +130,10 @@ llvm::Value *NvidiaTarget::load(llvm::IRBuilderBase &builder, const gpu::GlobalA
     operands.push_back(value);
     types.push_back(value->getType());
   };
+  // `other` is moved in before address and predicate are read.
+  const char *output = access.predicate ? "=&" : "=";
   for (unsigned i = 0; i < words.count; ++i)
-    constraints += std::string(i ? ",=" : "=") + words.constraint();
+    constraints += std::string(i ? "," : "") + output + words.constraint();
   unsigned next = words.count;
   if (access.predicate) {
     llvm::Value *rest = other ? toWords(builder, other, words) : nullptr;

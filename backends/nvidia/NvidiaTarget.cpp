@@ -45,27 +45,36 @@ void NvidiaTarget::declareKernel(llvm::Function &kernel, unsigned threads,
 //===-- Threads
 //------------------------------------------------------------------------------===//
 
-static llvm::Value *specialRegister(llvm::IRBuilderBase &builder, llvm::Intrinsic::ID id) {
-  return builder.CreateIntrinsic(id, llvm::ArrayRef<llvm::Type *>(),
-                                 llvm::ArrayRef<llvm::Value *>());
+/// `low` <= value < `high`.
+static llvm::Value *specialRegister(llvm::IRBuilderBase &builder, llvm::Intrinsic::ID id,
+                                    uint32_t low, uint32_t high) {
+  llvm::CallInst *call =
+      builder.CreateIntrinsic(id, llvm::ArrayRef<llvm::Type *>(), llvm::ArrayRef<llvm::Value *>());
+  call->addRangeRetAttr(llvm::ConstantRange(llvm::APInt(32, low), llvm::APInt(32, high)));
+  return call;
+}
+
+/// Programs a grid may have along an axis.
+static uint32_t gridLimit(unsigned axis) {
+  return axis == 0 ? 0x7fffffff : 0xffff;
 }
 
 llvm::Value *NvidiaTarget::threadIndex(llvm::IRBuilderBase &builder) const {
-  return specialRegister(builder, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x);
+  return specialRegister(builder, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, 0, maxThreadsPerBlock);
 }
 
 llvm::Value *NvidiaTarget::programIndex(llvm::IRBuilderBase &builder, unsigned axis) const {
   static constexpr llvm::Intrinsic::ID ids[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x,
                                                 llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
                                                 llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z};
-  return specialRegister(builder, ids[axis]);
+  return specialRegister(builder, ids[axis], 0, gridLimit(axis));
 }
 
 llvm::Value *NvidiaTarget::programCount(llvm::IRBuilderBase &builder, unsigned axis) const {
   static constexpr llvm::Intrinsic::ID ids[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x,
                                                 llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_y,
                                                 llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_z};
-  return specialRegister(builder, ids[axis]);
+  return specialRegister(builder, ids[axis], 1, gridLimit(axis) + 1);
 }
 
 /// Applies `move` to a value in pieces of 32 bits.

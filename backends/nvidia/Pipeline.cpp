@@ -47,7 +47,7 @@ FailureOr<backends::KernelImage> NvidiaBackend::compile(ModuleOp module,
   };
 
   backends::KernelImage image;
-  image.kernelName = image.entryPoint = function.getName().str();
+  image.kernelName = function.getName().str();
   image.backend = "cuda";
   image.targetName = targetName(options);
   image.properties["threads"] = options.warpCount * target.laneCount;
@@ -87,6 +87,9 @@ FailureOr<backends::KernelImage> NvidiaBackend::compile(ModuleOp module,
   }
   if (!code)
     return failure();
+  llvm::Function *kernel = code->getFunction(function.getName());
+  kernel->setName(ptxIdentifier(function.getName()));
+  image.entryPoint = kernel->getName().str();
   observe("llvm", [&] { return backends::printed(*code); });
 
   std::string error;
