@@ -42,10 +42,10 @@ inline layout::TileLayout randomLayout(std::mt19937 &random, const std::vector<i
   };
   auto laneBases = take(lanes), warpBases = take(warps);
   llvm::SmallVector<Coordinates, 8> registers(bits.begin(), bits.end());
-  return TileLayout(LinearLayout::fromBases(extents, {{Dim::Register, registers},
-                                                      {Dim::Lane, laneBases},
-                                                      {Dim::Warp, warpBases}}),
-                    shape);
+  return TileLayout(
+      LinearLayout::fromBases(
+          extents, {{Dim::Register, registers}, {Dim::Lane, laneBases}, {Dim::Warp, warpBases}}),
+      shape);
 }
 
 } // namespace sectile::testing

@@ -1,0 +1,119 @@
+// What moves elements between threads, as PTX: it assembles, spills nothing, and takes the
+// instructions it should.
+#include "../TileText.h"
+#include "AssembledKernel.h"
+
+#include <gtest/gtest.h>
+
+using namespace sectile::testing;
+
+namespace {
+
+std::string reduction(const std::string &result, const std::string &value, const Shape &shape,
+                      int axis, const std::string &op) {
+  Shape rest = shape;
+  rest.erase(rest.begin() + axis);
+  return "%" + result + " = tile.reduce(%" + value + ") axis " + std::to_string(axis) + " : (" +
+         tileType(shape, "f32") + ") -> " + (rest.empty() ? "f32" : tileType(rest, "f32")) +
+         " {\n^bb0(%a: f32, %b: f32):\n%cc = " + op + " %a, %b : f32\ntile.yield %cc : f32\n}\n";
+}
+
+std::string inAndOut(const std::string &element) {
+  return "%in: !tile.ptr<" + element + "> {tile.divisibility = 16 : i64}, %out: !tile.ptr<" +
+         element + "> {tile.divisibility = 16 : i64}";
+}
+
+/// exp(x - max) / sum, without the exp.
+std::string softmaxLike(int64_t columns) {
+  Shape shape{columns};
+  std::string type = tileType(shape, "f32");
+  return kernelText(
+      inAndOut("f32"),
+      loadTile("x", "in", shape, "f32") + reduction("m", "x", shape, 0, "arith.maxnumf") +
+          "%ms = tile.splat %m : f32 -> " + type + "\n%d = arith.subf %x, %ms : " + type + "\n" +
+          reduction("s", "d", shape, 0, "arith.addf") + "%ss = tile.splat %s : f32 -> " + type +
+          "\n%r = arith.divf %d, %ss : " + type + "\n" + storeTile("r", "out", shape, "f32"));
+}
+
+class GpuPtx : public ::testing::TestWithParam<const char *> {
+protected:
+  void check(const AssembledKernel &kernel) {
+    ASSERT_EQ(kernel.problem(), "");
+    if (kernel.isAssembled())
+      EXPECT_EQ(kernel.spilledBytes(), 0);
+  }
+};
+
+TEST_P(GpuPtx, two_reductions_take_two_barriers) {
+  AssembledKernel kernel(softmaxLike(2048), GetParam(), 4);
+  check(kernel);
+  EXPECT_EQ(kernel.count("bar.sync") + kernel.count("barrier.sync"), 2);
+  EXPECT_EQ(kernel.count("shfl.sync.bfly"), 10);
+  EXPECT_EQ(kernel.sharedBytes(), 32);
+}
+
+TEST_P(GpuPtx, a_transposing_copy_goes_through_shared_memory_in_wide_accesses) {
+  Shape shape{64, 32}, turned{32, 64};
+  AssembledKernel kernel(
+      kernelText(inAndOut("f32"), loadTile("x", "in", shape, "f32") +
+                                      "%r = tile.transpose %x [1, 0] : " + tileType(shape, "f32") +
+                                      " -> " + tileType(turned, "f32") + "\n" +
+                                      storeTile("r", "out", turned, "f32")),
+      GetParam(), 4);
+  check(kernel);
+  EXPECT_EQ(kernel.count("bar.sync") + kernel.count("barrier.sync"), 1);
+}
+
+TEST_P(GpuPtx, scans_of_every_kind) {
+  for (const char *element : {"f32", "i32", "i8", "i64", "f64", "bf16", "f16", "i1"}) {
+    std::string e = element, op = e[0] == 'i' ? "arith.xori" : "arith.addf";
+    std::string memory = e == "i1" ? "i8" : e;
+    for (bool isReverse : {false, true})
+      for (int64_t extent : {64, 100, 3000}) {
+        Shape shape{extent};
+        std::string type = tileType(shape, e), text = loadTile("x", "in", shape, memory);
+        std::string value = "%x";
+        if (e == "i1") {
+          text += "%z = arith.constant dense<0> : " + tileType(shape, "i8") +
+                  "\n%y = arith.cmpi ne, %x, %z : " + tileType(shape, "i8") + "\n";
+          value = "%y";
+        }
+        text += "%s = tile.scan(" + value + ") axis 0 reverse " + (isReverse ? "true" : "false") +
+                " : (" + type + ") -> " + type + " {\n^bb0(%a: " + e + ", %b: " + e +
+                "):\n%cc = " + op + " %a, %b : " + e + "\ntile.yield %cc : " + e + "\n}\n";
+        if (e == "i1")
+          text += "%r = arith.extui %s : " + type + " to " + tileType(shape, "i8") + "\n" +
+                  storeTile("r", "out", shape, "i8");
+        else
+          text += storeTile("s", "out", shape, e);
+        SCOPED_TRACE(e + " " + std::to_string(extent));
+        check(AssembledKernel(kernelText(inAndOut(memory), text), GetParam(), 4));
+      }
+  }
+}
+
+TEST_P(GpuPtx, rearrangements) {
+  Shape shape{32, 64};
+  std::string type = tileType(shape, "f16"), load = loadTile("x", "in", shape, "f16");
+  auto compile = [&](const std::string &body, const Shape &result) {
+    SCOPED_TRACE(body);
+    check(AssembledKernel(
+        kernelText(inAndOut("f16"), load + body + "\n" + storeTile("r", "out", result, "f16")),
+        GetParam(), 4));
+  };
+  compile("%r = tile.flip %x {axis = 0 : i32} : " + type, shape);
+  compile("%r = tile.cat %x, %x {axis = 1 : i32} : " + type + ", " + type + " -> " +
+              tileType({32, 128}, "f16"),
+          {32, 128});
+  compile("%r = tile.reshape %x : " + type + " -> " + tileType({2048}, "f16"), {2048});
+  compile("%r = tile.join %x, %x : " + type + " -> " + tileType({32, 64, 2}, "f16"), {32, 64, 2});
+  compile("%i = arith.constant dense<3> : " + tileType({32, 5}, "i32") +
+              "\n%r = tile.gather %x[%i] {axis = 1 : i32} : " + type + ", " +
+              tileType({32, 5}, "i32") + " -> " + tileType({32, 5}, "f16"),
+          {32, 5});
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, GpuPtx, ::testing::Values("sm_80", "sm_90a", "sm_120a"),
+                         [](const auto &info) { return std::string(info.param); });
+
+} // namespace
