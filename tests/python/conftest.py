@@ -1,116 +1,79 @@
-"""Options of the suite.
+"""Devices of the suite, and the GPUs that its kernels are compiled for.
 
-    pytest tests/python/language tests/python/differential --device=cuda
+    pytest --device=all        what there is: the CPU, and "cuda" where a GPU can be used (the default)
+    pytest --device=cuda       on a GPU only; without one every test is skipped, with the reason
+    pytest --targets=all       each kernel that a test launches is compiled for every GPU, not for one; "none"
 
-runs the same tests on a GPU: every launch copies its NumPy arrays and torch CPU tensors there, with their
-alignment, strides and overlaps, and what they hold afterwards back.
+Tests in FOLDERS run once for each device: launches copy their arrays there and back
+(`launch_on_device.py`). Those marked `host` are about the host's memory or code, or choose devices
+themselves; they run once. On the CPU every kernel launched is compiled for GPUs, too (`target_check.py`).
 """
 
-import ctypes
-
-import numpy as np
 import pytest
+from launch_on_device import launches_on, why_not
+from target_check import Recorder
 
-import sectile as st
+FOLDERS = ("language", "differential", "launch")
 
 
 def pytest_addoption(parser):
     parser.addoption(
-        "--device", default="cpu", choices=["cpu", "cuda"], help="where launches of the tests run"
+        "--device",
+        default="all",
+        choices=["all", "cpu", "cuda", "moved"],
+        help="where launches of the tests run; moved: the CPU, with arrays copied as for a GPU",
+    )
+    parser.addoption(
+        "--targets",
+        default="one",
+        choices=["one", "all", "none"],
+        help="GPUs that launched kernels are compiled for, too",
     )
 
 
-class Region:
-    """Host bytes [begin, end), and a copy of them on the GPU at the same place modulo 256."""
-
-    ALIGNMENT = 256
-
-    def __init__(self, begin, end, torch):
-        self.begin, self.end, self.torch = begin, end, torch
-        self.lead = begin % self.ALIGNMENT
-        host = torch.from_numpy(self.host_bytes().copy())
-        self.memory = torch.empty(self.lead + len(host), dtype=torch.uint8, device="cuda")
-        self.memory[self.lead :] = host.cuda()
-
-    def host_bytes(self):
-        size = self.end - self.begin
-        return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(self.begin))
-
-    def tensor(self, address, element, dtype):
-        """One element of `dtype` at a host address: kernels know the rest from their arguments."""
-        start = self.lead + address - self.begin
-        return self.memory[start : start + element].view(dtype)
-
-    def copy_back(self):
-        self.host_bytes()[:] = self.memory[self.lead :].cpu().numpy()
+def pytest_configure(config):
+    config.addinivalue_line(
+        "markers", "host: about memory or code of the host, or choosing devices itself; runs once"
+    )
+    config.recorder = Recorder()
 
 
-def torch_dtype(torch, dtype):
-    names = {"bool": "bool", "float8_e4m3fn": "float8_e4m3fn", "float8_e5m2": "float8_e5m2"}
-    return getattr(torch, names.get(dtype.name, dtype.name))
+def devices(config):
+    chosen = config.getoption("--device")
+    if chosen != "all":
+        return [chosen]
+    return ["cpu"] if why_not("cuda") else ["cpu", "cuda"]
 
 
-class LaunchOnGpu:
-    """kernel[grid] with its arrays on the GPU."""
-
-    def __init__(self, launch, torch):
-        self.launch, self.torch = launch, torch
-
-    def __call__(self, *arguments, **keywords):
-        if "arch" in keywords or "check" in keywords:
-            pytest.skip("an option of the CPU")
-        given = [a for a in (*arguments, *keywords.values()) if self.is_array(a) and a.size != 0]
-        regions = self.regions(given)
-        moved = [self.move(a, regions) for a in arguments]
-        kernel = self.launch(*moved, **{k: self.move(v, regions) for k, v in keywords.items()})
-        self.torch.cuda.synchronize()
-        for region in regions:
-            region.copy_back()
-        return kernel
-
-    def is_array(self, value):
-        return isinstance(value, (np.ndarray, self.torch.Tensor))
-
-    def as_numpy(self, array):
-        if isinstance(array, np.ndarray):
-            return array
-        return (
-            array.view(self.torch.uint8).numpy()
-            if array.element_size() == 1
-            else (array.view(getattr(self.torch, f"int{8 * array.element_size()}")).numpy())
-        )
-
-    def regions(self, arrays):
-        bounds = sorted(np.lib.array_utils.byte_bounds(self.as_numpy(a)) for a in arrays)
-        merged = []
-        for begin, end in bounds:
-            if merged and begin < merged[-1][1]:
-                merged[-1][1] = max(merged[-1][1], end)
-            else:
-                merged.append([begin, end])
-        return [Region(begin, end, self.torch) for begin, end in merged]
-
-    def move(self, value, regions):
-        if not self.is_array(value):
-            return value
-        array = self.as_numpy(value)
-        dtype = value.dtype if array is not value else torch_dtype(self.torch, value.dtype)
-        address = array.__array_interface__["data"][0]
-        for region in regions:
-            if region.begin <= address < region.end:
-                return region.tensor(address, array.itemsize, dtype)
-        return self.torch.empty(0, dtype=dtype, device="cuda")
+def pytest_report_header(config):
+    reason = why_not("cuda")
+    return f"devices: {', '.join(devices(config))}" + (f" (no cuda: {reason})" if reason else "")
 
 
-@pytest.fixture(autouse=True, scope="session")
-def launches(request):
-    if request.config.getoption("--device") == "cpu":
-        yield
+def pytest_generate_tests(metafunc):
+    path = metafunc.definition.path
+    if path.parent.name in FOLDERS and "device" in metafunc.fixturenames:
+        is_host = metafunc.definition.get_closest_marker("host")
+        names = [name for name in devices(metafunc.config) if name == "cpu" or not is_host]
+        metafunc.parametrize("device", names or [HOST_ONLY], indirect=True)
+
+
+HOST_ONLY = pytest.param("host", marks=pytest.mark.skip("about the host"), id="host")
+
+
+@pytest.fixture(autouse=True)
+def device(request):
+    """Where this test's launches run: "cpu" or "cuda"."""
+    name = getattr(request, "param", "cpu")
+    if reason := why_not(name):
+        pytest.skip(f"{name}: {reason}")
+    targets = request.config.getoption("--targets")
+    recorder = request.config.recorder
+    if name != "cpu" or targets == "none" or request.node.get_closest_marker("host"):
+        with launches_on(name):
+            yield name
         return
-    torch = pytest.importorskip("torch")
-    if not torch.cuda.is_available():
-        pytest.skip("no usable NVIDIA GPU: torch.cuda.is_available() is False")
-    native = st.JITFunction.__getitem__
-    st.JITFunction.__getitem__ = lambda self, grid: LaunchOnGpu(native(self, grid), torch)
-    yield
-    st.JITFunction.__getitem__ = native
+    with recorder.recording():
+        yield name
+    if failures := recorder.failures(targets):
+        pytest.fail("\n".join(failures), pytrace=False)

@@ -14,6 +14,8 @@ import pytest
 
 import sectile._native as native
 
+pytestmark = pytest.mark.host
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(native.__file__).parents[2]
 LESSONS = sorted(path.stem for path in (ROOT / "tutorials").glob("0*.py"))

@@ -84,6 +84,7 @@ def test_torch_parameters_and_views():
     assert torch.equal(out, x.detach()[3:8])
 
 
+@pytest.mark.host
 def test_torch_on_no_device():
     torch = pytest.importorskip("torch")
     with pytest.raises(st.ArgumentError, match="argument 'x' is on device meta"):
@@ -130,6 +131,7 @@ class Pointer:
         return self.kept.ctypes.data
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("wrap", [Interface, Dlpack, OldDlpack, Pointer, memoryview])
 def test_protocols(wrap):
     x = np.random.default_rng(0).standard_normal(40).astype(np.float32)
@@ -140,6 +142,7 @@ def test_protocols(wrap):
     assert out[0] == x[32]
 
 
+@pytest.mark.host
 def test_buffers():
     x = array.array("i", range(10))
     out = (ctypes.c_int32 * 10)()
@@ -150,6 +153,7 @@ def test_buffers():
     assert bytes(view) == b"wxyz"
 
 
+@pytest.mark.host
 def test_dlpack_capsules_are_given_back():
     import gc
     import weakref
@@ -175,6 +179,7 @@ def frozen(array):
     return array
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("wrap", [lambda x: x, Interface, memoryview, Dlpack])
 def test_read_only(wrap):
     x = np.arange(4, dtype=np.float32)
@@ -383,6 +388,7 @@ def test_empty_grids_run_nothing(grid):
     assert out[0] == 0 and compiled.name == "put"
 
 
+@pytest.mark.host
 def test_grid_function_sees_all_arguments():
     seen = {}
 
@@ -395,6 +401,7 @@ def test_grid_function_sees_all_arguments():
     assert seen["out"] is out and seen["x"] is x and seen["N"] == 2
 
 
+@pytest.mark.host
 def test_what_a_launch_returns():
     out, x = np.zeros(4, np.float32), np.ones(4, np.float32)
     compiled = copy[(1,)](out, x, N=4, num_warps=8, num_stages=2)
@@ -411,6 +418,7 @@ def test_what_a_launch_returns():
     assert copy[(1,)](out, x, N=4) is not compiled
 
 
+@pytest.mark.host
 def test_warmup_and_compile():
     @st.jit
     def kernel(out, x, n, f, B: tl.constexpr):

@@ -14,6 +14,7 @@ import sectile as st
 import sectile.language as tl
 from sectile import _native
 
+pytestmark = pytest.mark.host
 
 @contextlib.contextmanager
 def open_program(text):

@@ -7,6 +7,9 @@ import torch
 import sectile as st
 import sectile.language as tl
 
+# A promise of the CPU, where a program is one thread.
+pytestmark = pytest.mark.host
+
 N = 150  # more than one vector, and no multiple of one
 
 

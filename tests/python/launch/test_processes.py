@@ -7,6 +7,8 @@ import textwrap
 
 import pytest
 
+pytestmark = pytest.mark.host
+
 PROGRAM = """
 import sys
 import numpy as np

@@ -155,6 +155,7 @@ def test_out_of_bounds(how, monkeypatch):
     assert (memory[:100] == 7).all() and (memory[164:] == 7).all()
 
 
+@pytest.mark.host
 def test_bounds_of_strided_arrays():
     @st.jit
     def kernel(x, first, stride, N: tl.constexpr):
@@ -169,6 +170,7 @@ def test_bounds_of_strided_arrays():
         kernel[(1,)](base[:, 3:5], 0, 8, N=9, check="bounds")
 
 
+@pytest.mark.host  # GPUs neither assert nor print yet
 def test_device_assert():
     @st.jit
     def kernel(x, n):
@@ -197,6 +199,7 @@ def test_compilation_error():
     assert raised.value.error_message == diagnostic.message
 
 
+@pytest.mark.host  # GPUs neither assert nor print yet
 def test_device_print(capsys):
     @st.jit
     def kernel(x):
@@ -260,6 +263,7 @@ def test_threads_launch_at_once():
     assert not errors
 
 
+@pytest.mark.host
 def test_the_gil_is_released():
     @st.jit
     def wait_for(flag, seen):
@@ -279,6 +283,7 @@ def test_the_gil_is_released():
     assert seen[0] == 1
 
 
+@pytest.mark.host
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_fork():
@@ -440,6 +445,7 @@ def test_assert_close():
     st.testing.assert_close(torch.ones(2, dtype=torch.bfloat16), np.ones(2, np.float32))
 
 
+@pytest.mark.host  # GPUs neither assert nor print yet
 def test_failed_assertions_say_where(monkeypatch):
     @st.jit
     def kernel(x, n):
