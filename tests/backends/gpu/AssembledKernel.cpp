@@ -1,6 +1,7 @@
 #include "AssembledKernel.h"
 
 #include "backends/nvidia/NvidiaBackend.h"
+#include "lang/TileDialect.h"
 #include "optimizer/Pipeline.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -14,7 +15,7 @@ namespace sectile::testing {
 AssembledKernel::AssembledKernel(const std::string &tileText, const std::string &arch,
                                  int32_t warps) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  context.loadDialect<tile::TileDialect>();
+  context.loadDialect<sectile::tile::TileDialect>();
   context.printOpOnDiagnostic(false);
   mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
     message += diagnostic.str() + "\n";

@@ -97,12 +97,14 @@ TEST(RegisterAddress, holds_in_every_thread) {
 TEST(RegisterAddress, one_pointer_for_a_strided_tile) {
   // row * stride + column: 4 registers along rows 16 apart, 4 columns each
   TileLayout layout = blocked({64, 64}, {1, 4}, {4, 8}, {4, 1}, {1, 0});
-  int symbol;
+  int symbol = 0;
   IndexFacts facts;
   facts.dimensions.resize(2);
-  facts.dimensions[0] = {.extent = 64, .run = 64, .stride = 1};
+  for (DimensionFacts &dim : facts.dimensions) {
+    dim.extent = dim.run = 64;
+    dim.stride = 1;
+  }
   facts.dimensions[0].strideSymbol = mlir::Value::getFromOpaquePointer(&symbol);
-  facts.dimensions[1] = {.extent = 64, .run = 64, .stride = 1};
   for (int reg = 0; reg < layout.registersPerThread(); ++reg) {
     gpu::RegisterAddress relative = gpu::relativeAddress(layout, facts, 2, reg);
     Coordinates at = layout.constantOf(reg);
