@@ -20,6 +20,8 @@ import time
 # OpenBLAS's threads otherwise spin for a tenth of a second after each product, on the cores of whoever
 # comes next. 2^20 cycles are well below a millisecond. Read when NumPy is imported.
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "20")
+# Lessons run on a GPU if they see one.
+os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 import numpy as np
 import torch

@@ -13,6 +13,7 @@ Run it:  python tutorials/02_fused_softmax.py      (the same kernel in C++: cpp/
 import sys
 
 import numpy as np
+from lesson import DEVICE_NAME, import_torch, normal, to_numpy, to_torch, xp
 
 import sectile as st
 import sectile.language as tl
@@ -56,37 +57,33 @@ def numpy_softmax(x):
 
 
 def main(quick=False):
-    rng = np.random.default_rng(0)
     rows, columns = (123, 781) if quick else (4096, 781)
-    x = rng.standard_normal((rows, columns), dtype=np.float32)
-    out = softmax(x, np.empty_like(x))
+    x = normal(rows, columns, seed=1)
+    out = softmax(x, xp.empty_like(x))
 
-    expected = numpy_softmax(x.astype(np.float64))
-    error = np.abs(out - expected).max()
+    expected = numpy_softmax(to_numpy(x).astype(np.float64))
+    error = np.abs(to_numpy(out) - expected).max()
     assert error < 1e-6, f"softmax: off by {error} from the float64 result"
-    print(f"softmax: {rows} x {columns} float32, within {error:.1e} of the float64 result")
+    print(
+        f"softmax on {DEVICE_NAME}: {rows} x {columns} float32, within {error:.1e} of the float64 result"
+    )
     if quick:
         return
 
-    print("  GB/s           Sectile    torch    NumPy")
+    contenders = {"Sectile": lambda x, out: softmax(x, out)}
+    if torch := import_torch():
+        contenders["torch"] = lambda x, out: torch.softmax(to_torch(x), dim=1)
+    if xp is np:
+        contenders["NumPy"] = lambda x, out: numpy_softmax(x)
+    print("  GB/s         " + "".join(f"{name:>9}" for name in contenders))
     for columns in (256, 781, 1024, 4096):
-        x = rng.standard_normal((rows, columns), dtype=np.float32)
-        out = np.empty_like(x)
-        contenders = [lambda: softmax(x, out)]
-        try:
-            import torch
-
-            tensor = torch.from_numpy(x)
-            contenders.append(lambda: torch.softmax(tensor, dim=1))
-        except ImportError:
-            contenders.append(None)
-        contenders.append(lambda: numpy_softmax(x))
+        x = normal(rows, columns, seed=2)
+        out = xp.empty_like(x)
         rates = [
-            2 * x.nbytes / 1e6 / st.testing.do_bench(run) if run else float("nan")
-            for run in contenders
+            2 * x.nbytes / 1e6 / st.testing.do_bench(lambda: run(x, out))
+            for run in contenders.values()
         ]
-        verdict = "  faster than torch" if rates[0] > rates[1] else ""
-        print(f"  {rows} x {columns:<5} " + " ".join(f"{rate:8.1f}" for rate in rates) + verdict)
+        print(f"  {rows} x {columns:<5} " + "".join(f"{rate:9.1f}" for rate in rates))
 
 
 if __name__ == "__main__":

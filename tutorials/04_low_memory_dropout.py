@@ -11,6 +11,7 @@ Run it:  python tutorials/04_low_memory_dropout.py
 import sys
 
 import numpy as np
+from lesson import DEVICE_NAME, normal, to_numpy, xp
 
 import sectile as st
 import sectile.language as tl
@@ -28,28 +29,29 @@ def dropout_tile(x_ptr, out_ptr, count, p, seed, BLOCK: tl.constexpr):
 
 def dropout(x, p, seed):
     """x with a fraction p of its elements zeroed, the others scaled by 1 / (1 - p)."""
-    out = np.empty_like(x)
-    dropout_tile[(st.cdiv(x.size, 1024),)](x, out, x.size, p, seed, BLOCK=1024)
+    out = xp.empty_like(x)
+    (count,) = x.shape
+    dropout_tile[(st.cdiv(count, 1024),)](x, out, count, p, seed, BLOCK=1024)
     return out
 
 
 def main(quick=False):
-    rng = np.random.default_rng(0)
     count, p = (50_001 if quick else 5_000_001), 0.3
-    x = rng.standard_normal(count, dtype=np.float32)
+    x = normal(count, seed=1)
 
-    first, again, other = dropout(x, p, seed=123), dropout(x, p, seed=123), dropout(x, p, seed=512)
+    first, again, other = (to_numpy(dropout(x, p, seed)) for seed in (123, 123, 512))
     assert np.array_equal(first, again), "the same seed must drop the same elements"
     assert not np.array_equal(first, other), "another seed must drop others"
     kept = first != 0
-    assert np.allclose(first[kept], x[kept] / np.float32(1 - p)), (
+    assert np.allclose(first[kept], to_numpy(x)[kept] / np.float32(1 - p)), (
         "kept elements must be scaled by 1 / (1 - p)"
     )
     # Five standard deviations of a binomial: a right generator fails here about once in two million.
     fraction, deviation = 1 - kept.mean(), np.sqrt(p * (1 - p) / count)
     assert abs(fraction - p) < 5 * deviation, f"dropped {fraction:.4f} instead of {p}"
     print(
-        f"dropout: {count:,} elements, {fraction:.4f} of them dropped (p = {p}), reproducible from the seed"
+        f"dropout on {DEVICE_NAME}: {count:,} elements, {fraction:.4f} of them dropped (p = {p}),"
+        " reproducible from the seed"
     )
 
 

@@ -18,9 +18,13 @@ Run it:  python tutorials/05_layer_norm.py
 import sys
 
 import numpy as np
+from lesson import DEVICE, DEVICE_NAME, empty, import_torch, normal, to_numpy, to_torch, xp
 
 import sectile as st
 import sectile.language as tl
+
+# How many programs share the rows of the backward pass: each has partial sums to be added at the end.
+PROGRAMS = 256 if DEVICE == "cuda" else 16
 
 
 @st.jit
@@ -88,23 +92,23 @@ def add_partial_sums(partial_ptr, out_ptr, P, N, BLOCK_P: tl.constexpr, BLOCK_N:
 def forward(x, w, b, eps=1e-5, y=None):
     """Returns y and what backward needs: mean and 1/std of every row."""
     M, N = x.shape
-    y = np.empty_like(x) if y is None else y
-    mean, rstd = np.empty(M, np.float32), np.empty(M, np.float32)
+    y = xp.empty_like(x) if y is None else y
+    mean, rstd = empty(M), empty(M)
     layer_norm_forward[(M,)](x, y, w, b, mean, rstd, N, eps, BLOCK=st.next_power_of_2(N))
     return y, mean, rstd
 
 
-def backward(dy, x, w, mean, rstd, programs=16):
+def backward(dy, x, w, mean, rstd, programs=PROGRAMS):
     """Returns dx, dw, db."""
     M, N = x.shape
-    dx = np.empty_like(x)
-    partial = np.empty((2, programs, N), np.float32)
+    dx = xp.empty_like(x)
+    partial = empty(2, programs, N)
     layer_norm_backward[(programs,)](
         x, dy, w, mean, rstd, dx, partial[0], partial[1], M, N, BLOCK=st.next_power_of_2(N)
     )
     sums = []
     for part in partial:
-        total = np.empty(N, np.float32)
+        total = empty(N)
         add_partial_sums[(st.cdiv(N, 128),)](part, total, programs, N, BLOCK_P=16, BLOCK_N=128)
         sums.append(total)
     return dx, *sums
@@ -112,7 +116,7 @@ def backward(dy, x, w, mean, rstd, programs=16):
 
 def reference(x, w, b, dy, eps=1e-5):
     """The formulas above in float64."""
-    x, w, b, dy = (array.astype(np.float64) for array in (x, w, b, dy))
+    x, w, b, dy = (to_numpy(array).astype(np.float64) for array in (x, w, b, dy))
     rstd = 1 / np.sqrt(x.var(axis=1, keepdims=True) + eps)
     x_hat = (x - x.mean(axis=1, keepdims=True)) * rstd
     g = dy * w
@@ -123,33 +127,32 @@ def reference(x, w, b, dy, eps=1e-5):
 
 
 def main(quick=False):
-    rng = np.random.default_rng(0)
     M, N = (151, 300) if quick else (4096, 1023)
-    x, dy = (rng.standard_normal((M, N), dtype=np.float32) for _ in range(2))
-    w, b = (rng.standard_normal(N, dtype=np.float32) for _ in range(2))
+    x, dy = normal(M, N, seed=1), normal(M, N, seed=2)
+    w, b = normal(N, seed=3), normal(N, seed=4)
 
     y, mean, rstd = forward(x, w, b)
     results = (y, *backward(dy, x, w, mean, rstd))
     for name, got, expected in zip(("y", "dx", "dw", "db"), results, reference(x, w, b, dy)):
-        error = np.abs(got - expected).max() / np.abs(expected).max()
+        error = np.abs(to_numpy(got) - expected).max() / np.abs(expected).max()
         assert error < 2e-5, f"layer norm: {name} is off by {error} of its largest element"
-        print(f"layer norm {M} x {N}: {name:2} within {error:.1e} of the float64 result")
+        print(
+            f"layer norm on {DEVICE_NAME}, {M} x {N}: {name:2} within {error:.1e} of the float64 result"
+        )
     if quick:
         return
 
     rate = 2 * x.nbytes / 1e6
     ours = rate / st.testing.do_bench(lambda: forward(x, w, b, y=y))
-    print(f"  forward: Sectile {ours:.1f} GB/s", end="")
-    try:
-        import torch
-
-        tensors = [torch.from_numpy(array) for array in (x, w, b)]
-        peer = rate / st.testing.do_bench(
-            lambda: torch.nn.functional.layer_norm(tensors[0], (N,), *tensors[1:])
-        )
-        print(f", torch {peer:.1f} GB/s  ({ours / peer:.2f}x)")
-    except ImportError:
-        print("; torch is not installed, no comparison")
+    torch = import_torch()
+    if torch is None:
+        print(f"  forward: Sectile {ours:.1f} GB/s; torch is not installed, no comparison")
+        return
+    tensors = [to_torch(array) for array in (x, w, b)]
+    peer = rate / st.testing.do_bench(
+        lambda: torch.nn.functional.layer_norm(tensors[0], (N,), *tensors[1:])
+    )
+    print(f"  forward: Sectile {ours:.1f} GB/s, torch {peer:.1f} GB/s  ({ours / peer:.2f}x)")
 
 
 if __name__ == "__main__":

@@ -39,6 +39,11 @@ public:
   int index() const { return gpu; }
   /// "cpu", "cuda:0".
   std::string name() const { return isGpu() ? "cuda:" + std::to_string(gpu) : "cpu"; }
+  /// For people: "NVIDIA H200", "the CPU".
+  std::string description() const {
+    std::string reason;
+    return isGpu() ? driver().devices(reason).at(size_t(gpu)).name : "the CPU";
+  }
   /// Waits for what was put into the default stream.
   void synchronize() const {
     if (isGpu())

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import sectile as st
+import sectile._native as native
 
 
 class Region:
@@ -143,7 +144,7 @@ def why_not(device):
     if device == "cpu":
         return ""
     if device == "cuda":
-        devices, reason = st._native.cuda_devices()
+        devices, reason = native.cuda_devices()
         if not devices:
             return reason
     try:

@@ -9,6 +9,9 @@
 // machine at hand and then runs for each program of the grid. Const parameters are plain numbers
 // while recording; the others get their values at the launch.
 //
+// It runs on the GPU if there is one, else on the CPU: a launch goes where its buffers are, and the
+// kernel's text is the same.
+//
 // Run it: build/tutorials/01_vector_add      (the same kernel in Python: 01_vector_add.py)
 
 #include "lesson.h"
@@ -31,21 +34,29 @@ int main(int argc, char **argv) try {
   const bool quick = lesson::isQuick(argc, argv);
   const int count = quick ? 98'765 : 10'000'001; // on purpose no multiple of the block
   auto x = lesson::randomNumbers(count, 1), y = lesson::randomNumbers(count, 2);
-  std::vector<float> out(count);
 
-  // One program for each block. Vectors, spans and plain pointers may be passed for a Ptr.
-  auto sum = [&] { add.launch({cdiv(count, 16384)}, x, y, out, count, Const{16384}); };
+  const Device device = Device::best(); // the first GPU, or else the CPU
+  DeviceBuffer<float> xThere(device, x), yThere(device, y), outThere(device, count);
+
+  // A GPU runs thousands of programs at once; a thread of a CPU does best with long runs of memory.
+  const int block = device.isGpu() ? 1024 : 16384;
+  // One program for each block. For a Ptr, vectors, spans and plain pointers may be passed, too.
+  auto sum = [&] {
+    add.launch({cdiv(count, block)}, xThere, yThere, outThere, count, Const{block});
+  };
   sum();
+  std::vector<float> out = outThere.download(); // waits for the kernel
 
   std::vector<double> expected(count);
   for (int i = 0; i < count; ++i)
     expected[i] = double(x[i]) + double(y[i]);
-  lesson::check("vector add, " + std::to_string(count) + " float32 elements",
+  lesson::check("vector add on " + device.description() + ", " + std::to_string(count) +
+                    " float32 elements",
                 lesson::errorOf(out, expected), 1e-7);
   if (quick)
     return 0;
 
-  double seconds = lesson::secondsOf(sum);
+  double seconds = lesson::secondsOf(device, sum);
   double plainSeconds = lesson::secondsOf([&] {
     for (int i = 0; i < count; ++i)
       out[i] = x[i] + y[i];

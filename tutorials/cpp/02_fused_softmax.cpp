@@ -27,7 +27,7 @@ static const auto softmax_rows =
       store(out_ptr + row * out_stride + column, e / sum(e, 0), inside);
     });
 
-static void softmax(const std::vector<float> &x, std::vector<float> &out, int rows, int columns) {
+static void softmax(const DeviceBuffer<float> &x, DeviceBuffer<float> &out, int rows, int columns) {
   softmax_rows.launch({rows}, out, x, columns, columns, columns, Const{next_power_of_2(columns)});
 }
 
@@ -49,24 +49,28 @@ static void plainSoftmax(const std::vector<float> &x, std::vector<T> &out, int r
 
 int main(int argc, char **argv) try {
   const bool quick = lesson::isQuick(argc, argv);
+  const Device device = Device::best();
   const int rows = quick ? 123 : 4096, columns = 781;
   auto x = lesson::randomNumbers(size_t(rows) * columns, 1);
-  std::vector<float> out(x.size());
-  softmax(x, out, rows, columns);
+  DeviceBuffer<float> xThere(device, x), outThere(device, x.size());
+  softmax(xThere, outThere, rows, columns);
 
   std::vector<double> expected(x.size());
   plainSoftmax(x, expected, rows, columns);
-  lesson::check("softmax, " + std::to_string(rows) + " x " + std::to_string(columns) + " float32",
-                lesson::errorOf(out, expected), 1e-6);
+  lesson::check("softmax on " + device.description() + ", " + std::to_string(rows) + " x " +
+                    std::to_string(columns) + " float32",
+                lesson::errorOf(outThere.download(), expected), 1e-6);
   if (quick)
     return 0;
 
   std::printf("  GB/s           Sectile   plain C++ loop\n");
   for (int width : {256, 781, 1024, 4096}) {
     x = lesson::randomNumbers(size_t(rows) * width, 2);
-    out.resize(x.size());
+    xThere = {device, x}, outThere = {device, x.size()};
+    std::vector<float> out(x.size());
     double gigabytes = 2.0 * 4 * x.size() / 1e9;
-    double ours = gigabytes / lesson::secondsOf([&] { softmax(x, out, rows, width); });
+    double ours =
+        gigabytes / lesson::secondsOf(device, [&] { softmax(xThere, outThere, rows, width); });
     double plain = gigabytes / lesson::secondsOf([&] { plainSoftmax(x, out, rows, width); });
     std::printf("  %d x %-5d %8.1f %8.1f  (%.1fx)\n", rows, width, ours, plain, ours / plain);
   }

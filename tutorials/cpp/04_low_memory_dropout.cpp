@@ -25,11 +25,11 @@ static const auto dropout_tile =
       store(out_ptr + index, where(keep, x / (1 - p), 0.0), inside);
     });
 
-static std::vector<float> dropout(const std::vector<float> &x, float p, int seed) {
-  std::vector<float> out(x.size());
+static std::vector<float> dropout(const DeviceBuffer<float> &x, float p, int seed) {
+  DeviceBuffer<float> out(x.device(), x.size());
   const int count = int(x.size());
   dropout_tile.launch({cdiv(count, 1024)}, x, out, count, p, seed, Const{1024});
-  return out;
+  return out.download();
 }
 
 static int fail(const char *what) {
@@ -41,9 +41,12 @@ int main(int argc, char **argv) try {
   const bool quick = lesson::isQuick(argc, argv);
   const int count = quick ? 50'001 : 5'000'001;
   const float p = 0.3f;
+  const Device device = Device::best();
   auto x = lesson::randomNumbers(count, 1);
+  DeviceBuffer<float> xThere(device, x);
 
-  auto first = dropout(x, p, 123), again = dropout(x, p, 123), other = dropout(x, p, 512);
+  auto first = dropout(xThere, p, 123), again = dropout(xThere, p, 123);
+  auto other = dropout(xThere, p, 512);
   if (first != again)
     return fail("the same seed must drop the same elements");
   if (first == other)
@@ -59,17 +62,20 @@ int main(int argc, char **argv) try {
   const double fraction = double(dropped) / count;
   if (std::abs(fraction - p) > 5 * std::sqrt(p * (1 - p) / count))
     return fail(("dropped a fraction of " + std::to_string(fraction)).c_str());
-  lesson::check("dropout, " + std::to_string(count) + " elements, " + std::to_string(fraction) +
+  lesson::check("dropout on " + device.description() + ", " + std::to_string(count) +
+                    " elements, " + std::to_string(fraction) +
                     " of them dropped, reproducible from the seed",
                 lesson::errorOf(first, expected), 1e-6);
   if (quick)
     return 0;
 
   std::vector<float> out(count);
+  DeviceBuffer<float> outThere(device, count);
   double gigabytes = 2.0 * 4 * count / 1e9;
-  double ours = gigabytes / lesson::secondsOf([&] {
-                  dropout_tile.launch({cdiv(count, 1024)}, x, out, count, p, 123, Const{1024});
-                });
+  double ours =
+      gigabytes / lesson::secondsOf(device, [&] {
+        dropout_tile.launch({cdiv(count, 1024)}, xThere, outThere, count, p, 123, Const{1024});
+      });
   double plain = gigabytes / lesson::secondsOf([&] {
                    std::minstd_rand generator(123); // far simpler than Philox, and not parallel
                    const double limit = double(p) * generator.max();

@@ -78,17 +78,18 @@ static const auto add_partial_sums =
     });
 
 using Numbers = std::vector<float>;
+using Buffer = DeviceBuffer<float>;
 
-static void forward(int M, int N, const Numbers &x, const Numbers &w, const Numbers &b, Numbers &y,
-                    Numbers &mean, Numbers &rstd) {
+static void forward(int M, int N, const Buffer &x, const Buffer &w, const Buffer &b, Buffer &y,
+                    Buffer &mean, Buffer &rstd) {
   layer_norm_forward.launch({M}, x, y, w, b, mean, rstd, N, 1e-5f, Const{next_power_of_2(N)});
 }
 
-static void backward(int M, int N, const Numbers &dy, const Numbers &x, const Numbers &w,
-                     const Numbers &mean, const Numbers &rstd, Numbers &dx, Numbers &dw,
-                     Numbers &db) {
-  const int programs = 16;
-  Numbers partialDw(size_t(programs) * N), partialDb(size_t(programs) * N);
+static void backward(int M, int N, const Buffer &dy, const Buffer &x, const Buffer &w,
+                     const Buffer &mean, const Buffer &rstd, Buffer &dx, Buffer &dw, Buffer &db) {
+  const Device device = x.device();
+  const int programs = device.isGpu() ? 256 : 16; // each has partial sums to be added at the end
+  Buffer partialDw(device, size_t(programs) * N), partialDb(device, size_t(programs) * N);
   layer_norm_backward.launch({programs}, x, dy, w, mean, rstd, dx, partialDw, partialDb, M, N,
                              Const{next_power_of_2(N)});
   for (auto [partial, out] : {std::pair{&partialDw, &dw}, std::pair{&partialDb, &db}})
@@ -148,24 +149,30 @@ int main(int argc, char **argv) try {
   Numbers x = lesson::randomNumbers(size, 1), dy = lesson::randomNumbers(size, 2);
   Numbers w = lesson::randomNumbers(N, 3), b = lesson::randomNumbers(N, 4);
 
-  Numbers y(size), dx(size), dw(N), db(N), mean(M), rstd(M);
-  forward(M, N, x, w, b, y, mean, rstd);
-  backward(M, N, dy, x, w, mean, rstd, dx, dw, db);
+  const Device device = Device::best();
+  Buffer xThere(device, x), dyThere(device, dy), wThere(device, w), bThere(device, b);
+  Buffer y(device, size), dx(device, size), dw(device, N), db(device, N);
+  Buffer mean(device, M), rstd(device, M);
+  forward(M, N, xThere, wThere, bThere, y, mean, rstd);
+  backward(M, N, dyThere, xThere, wThere, mean, rstd, dx, dw, db);
 
   Plain<double> expected = reference(M, N, x, w, b, dy);
-  const std::string shape = "layer norm " + std::to_string(M) + " x " + std::to_string(N) + ", ";
-  lesson::check(shape + "y", lesson::errorOf(y, expected.y), 2e-5);
-  lesson::check(shape + "dx", lesson::errorOf(dx, expected.dx), 2e-5);
-  lesson::check(shape + "dw", lesson::errorOf(dw, expected.dw), 2e-5);
-  lesson::check(shape + "db", lesson::errorOf(db, expected.db), 2e-5);
+  const std::string shape = "layer norm on " + device.description() + ", " + std::to_string(M) +
+                            " x " + std::to_string(N) + ", ";
+  lesson::check(shape + "y", lesson::errorOf(y.download(), expected.y), 2e-5);
+  lesson::check(shape + "dx", lesson::errorOf(dx.download(), expected.dx), 2e-5);
+  lesson::check(shape + "dw", lesson::errorOf(dw.download(), expected.dw), 2e-5);
+  lesson::check(shape + "db", lesson::errorOf(db.download(), expected.db), 2e-5);
   if (quick)
     return 0;
 
   const double gigabytes = 2.0 * 4 * size / 1e9;
-  Numbers plainRstd(M), plainHat(size);
-  double ours = gigabytes / lesson::secondsOf([&] { forward(M, N, x, w, b, y, mean, rstd); });
-  double plain =
-      gigabytes / lesson::secondsOf([&] { plainForward(M, N, x, w, b, y, plainRstd, plainHat); });
+  Numbers plainY(size), plainRstd(M), plainHat(size);
+  double ours = gigabytes / lesson::secondsOf(device, [&] {
+                  forward(M, N, xThere, wThere, bThere, y, mean, rstd);
+                });
+  double plain = gigabytes / lesson::secondsOf(
+                                 [&] { plainForward(M, N, x, w, b, plainY, plainRstd, plainHat); });
   std::printf("  forward: Sectile %.1f GB/s, plain C++ loop %.1f GB/s  (%.1fx)\n", ours, plain,
               ours / plain);
 } catch (const sectile::Error &error) {

@@ -1,5 +1,8 @@
 //===-- lesson.h - what all lessons need besides Sectile ----------------------------------===//
 // Random data, a stop watch, and the comparison with a reference. Nothing here is part of Sectile.
+//
+// Lessons run on the first GPU, or else on the CPU. To stay on the CPU beside a GPU:
+//   CUDA_VISIBLE_DEVICES= build/tutorials/01_vector_add
 #pragma once
 
 #include <chrono>
@@ -8,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <sectile/device.h>
 #include <string>
 #include <vector>
 
@@ -28,20 +32,31 @@ inline std::vector<float> randomNumbers(size_t count, unsigned seed) {
   return numbers;
 }
 
-/// Seconds one call takes: the best of several, after a first one that may compile.
+/// Seconds one call takes: the best of several, after a first one that may compile. Launches on a
+/// GPU are queued, so many go into one measurement there.
 template <class Work>
-double secondsOf(const Work &work) {
+double secondsOf(sectile::Device device, const Work &work) {
   using Clock = std::chrono::steady_clock;
+  const int calls = device.isGpu() ? 20 : 1;
   work();
+  device.synchronize();
   double best = 1e30, total = 0;
   for (int round = 0; round < 100 && (round < 3 || total < 0.5); ++round) {
     auto start = Clock::now();
-    work();
+    for (int call = 0; call < calls; ++call)
+      work();
+    device.synchronize();
     double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    best = std::min(best, seconds);
+    best = std::min(best, seconds / calls);
     total += seconds;
   }
   return best;
+}
+
+/// Of a plain loop, on one thread of the CPU.
+template <class Work>
+double secondsOf(const Work &work) {
+  return secondsOf(sectile::Device::cpu(), work);
 }
 
 /// Keeps the optimiser from dropping a plain loop whose result nobody reads.
