@@ -445,7 +445,10 @@ class Generator:
             right = left
             right_text = "tl.trans({}, 1, 0)"
         dtype = self.random.choice(["float32", "float16", "bfloat16", "float32"])
-        small = lambda v: f"tl.cast(tl.cast({v.name}, tl.int32) & 15, tl.{dtype})"
+
+        def small(v):
+            return f"tl.cast(tl.cast({v.name}, tl.int32) & 15, tl.{dtype})"
+
         b = small(right)
         columns = right.shape[1]
         if right_text:

@@ -16,6 +16,7 @@ from sectile import _native
 
 pytestmark = pytest.mark.host
 
+
 @contextlib.contextmanager
 def open_program(text):
     """A file of `text`: kernels are read from their file."""

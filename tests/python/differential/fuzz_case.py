@@ -1,0 +1,165 @@
+"""Runs a random kernel on a device and compares with the reference.
+
+    outcome = run(make_case(7), "cuda", folder)   # Outcome("right", "")
+
+Devices: "cpu"; "cuda", compared with the CPU as well; "compile", which compiles for one GPU, chosen by the
+seed, and assembles the code where there is a ptxas.
+"""
+
+import importlib.util
+import pathlib
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+
+import sectile as st
+import sectile.language as tl
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+
+from error_bounds import Unsuitable  # noqa: E402
+from random_kernels import reference  # noqa: E402
+from target_check import TARGETS, assemble  # noqa: E402
+
+# What a kernel may ask, and a GPU or this version lack.
+REFUSALS = ("shared memory", "the language has no operation")
+
+
+@dataclass
+class Outcome:
+    """kind: "right", "wrong" (a result), "failed" (to compile or run), "refused" (for want of resources)."""
+
+    kind: str
+    text: str = ""
+
+    def is_bad(self):
+        return self.kind in ("wrong", "failed")
+
+
+def compiled_function(case, folder):
+    """The kernel, from a file: st.jit reads source there."""
+    path = pathlib.Path(folder) / f"{case.name}.py"
+    path.write_text(case.source)
+    spec = importlib.util.spec_from_file_location(case.name, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.dont_write_bytecode = True  # texts of one file follow each other within a second
+    spec.loader.exec_module(module)
+    return getattr(module, case.name)
+
+
+def language_dtype(name):
+    return getattr(tl, name)
+
+
+def mismatch(got, memory):
+    """What is beyond the bound, as text; empty when nothing is."""
+    if memory.error is None:
+        wrong = got != memory.value
+    else:
+        got = got.astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            wrong = ~((got == memory.value) | (np.abs(got - memory.value) <= memory.error))
+    if not wrong.any():
+        return ""
+    at = np.flatnonzero(wrong)
+    shown = ", ".join(
+        f"[{i}] {got[i]!r} for {memory.value[i]!r}"
+        + ("" if memory.error is None else f" +- {memory.error[i]:.3g}")
+        for i in at[:3]
+    )
+    return f"{len(at)} of {len(got)} differ: {shown}"
+
+
+def differences(results, expected):
+    lines = []
+    for name, got in results.items():
+        if name[0] == "x":
+            continue
+        if text := mismatch(got, expected[name]):
+            lines.append(f"{name}: {text}")
+    return "\n".join(lines)
+
+
+def run_on_cpu(case, kernel):
+    arrays = case.arrays()
+    arguments = [arrays.get(name, case.scalars.get(name)) for name in case.arguments]
+    kernel[(case.programs,)](*arguments)
+    return arrays
+
+
+class GpuArray:
+    """A NumPy array's copy on the GPU, as bytes: dtypes NumPy and torch have not in common do no harm."""
+
+    def __init__(self, array, is_shifted, place):
+        import torch
+
+        raw = torch.from_numpy(np.ascontiguousarray(array).view(np.uint8))
+        lead = array.itemsize if is_shifted else 0
+        self.memory = torch.empty(lead + raw.numel(), dtype=torch.uint8, device=place)
+        self.bytes = self.memory[lead:]
+        self.bytes.copy_(raw)
+        self.dtype = array.dtype
+
+    def argument(self, name):
+        import torch
+
+        kinds = {"uint16": "int16", "uint32": "int32", "uint64": "int64", "bfloat16": "bfloat16",
+                 "float8e4nv": "uint8", "float8e5": "uint8"}  # fmt: skip
+        view = self.bytes.view(getattr(torch, kinds.get(name, name)))
+        return st.reinterpret(view, language_dtype(name))
+
+    def numpy(self):
+        return self.bytes.cpu().numpy().view(self.dtype)
+
+
+def run_on_gpu(case, kernel, place="cuda"):
+    import torch
+
+    arrays = {name: GpuArray(a, name in case.shifted, place) for name, a in case.arrays().items()}
+    arguments = [
+        arrays[name].argument(name[2:]) if name in arrays else case.scalars[name]
+        for name in case.arguments
+    ]
+    kernel[(case.programs,)](*arguments, **case.options)
+    if place == "cuda":
+        torch.cuda.synchronize()
+    return {name: array.numpy() for name, array in arrays.items()}
+
+
+def compile_for_gpu(case, kernel):
+    arguments = [
+        st.MockTensor(language_dtype(name[2:]), aligned=name not in case.shifted)
+        if "_" in name
+        else case.scalars[name]
+        for name in case.arguments
+    ]
+    target = TARGETS[case.seed % len(TARGETS)]
+    compiled = kernel.warmup(*arguments, grid=(case.programs,), target=target, **case.options)
+    error, _ = assemble(compiled.asm["ptx"])
+    return Outcome("failed", f"{target}: ptxas: {error}") if error else Outcome("right")
+
+
+def failure(text):
+    return Outcome("refused" if any(words in text for words in REFUSALS) else "failed", text)
+
+
+def run(case, device, folder):
+    try:
+        expected = None if device == "compile" else reference(case)
+    except Unsuitable as reason:
+        return Outcome("unsuitable", str(reason))
+    where = device
+    try:
+        kernel = compiled_function(case, folder)
+        if device == "compile":
+            return compile_for_gpu(case, kernel)
+        if device == "cuda":
+            gpu = differences(run_on_gpu(case, kernel), expected)
+            if gpu:
+                return Outcome("wrong", f"on the GPU:\n{gpu}")
+        where = "cpu"
+        cpu = differences(run_on_cpu(case, kernel), expected)
+        return Outcome("wrong", f"on the CPU:\n{cpu}") if cpu else Outcome("right")
+    except st.SectileError as error:
+        return failure(f"{where}: {error}")

@@ -1,0 +1,249 @@
+"""Random kernels for GPUs, made by running them: each statement is tried on the case's data by NumPy
+(`error_bounds`), and kept where it has one right answer for every program.
+
+    case = make_case(7)
+    case.source, case.options, case.arguments
+
+Inputs (x_*) are only read, each store has elements of outputs (o_*) to itself, and accumulators (c_*) are
+reached by one kind of atomic operation: so no threads race, and programs may run in any order.
+"""
+
+import random
+import re
+import textwrap
+from dataclasses import dataclass, field
+
+import error_bounds as bounds
+import numpy as np
+from error_bounds import Memory, Pointer, Tile, Unsuitable, is_float
+from random_products import Products
+from random_statements import Statements
+
+INPUT = 1 << 14  # elements of each array that is read
+OUTPUT = 1 << 14  # elements of each output that belong to one program
+ACCUMULATOR = 256
+
+HEADER = "import sectile as st\nimport sectile.language as tl\n"
+
+
+@dataclass
+class Case:
+    """A kernel and how it is launched; arrays follow from the seed and their names."""
+
+    seed: int
+    source: str = ""
+    programs: int = 1
+    scalars: dict = field(default_factory=dict)
+    options: dict = field(default_factory=dict)
+    style: str = "whole"  # of numbers: "whole" ones make float results exact
+    shifted: frozenset = frozenset()  # arrays that do not begin at a multiple of 16 bytes
+
+    @property
+    def name(self):
+        return f"kernel_{self.seed}"
+
+    @property
+    def arguments(self):
+        start = self.source.index(f"def {self.name}(") + len(f"def {self.name}(")
+        names = self.source[start : self.source.index(")", start)].split(",")
+        return [name.strip() for name in names if name.strip()]
+
+    def array(self, name):
+        """What an array holds before the launch."""
+        role, _, dtype = name.partition("_")
+        rng = np.random.default_rng([self.seed, *name.encode()])
+        length = {"x": INPUT, "o": OUTPUT * self.programs, "c": ACCUMULATOR}[role]
+        made = numbers(rng, dtype, length, self.style)
+        if name not in self.shifted:
+            return made
+        room = np.empty(length + 1, made.dtype)
+        room[1:] = made
+        return room[1:]
+
+    def arrays(self):
+        return {name: self.array(name) for name in self.arguments if "_" in name}
+
+
+def numbers(rng, dtype, length, style):
+    kind = np.dtype(bounds.TYPES[dtype])
+    if is_float(dtype):
+        if style == "whole":
+            return rng.integers(-8, 9, length).astype(np.float32).astype(kind)
+        return rng.standard_normal(length).astype(np.float32).astype(kind)
+    info = np.iinfo(kind)
+    if style == "whole":
+        return rng.integers(max(info.min, -50), 100, length).astype(kind)
+    return rng.integers(info.min, info.max, length, dtype=kind, endpoint=True)
+
+
+def reference(case):
+    """The arrays after all programs, as `Memory`; raises `Unsuitable`."""
+    import types
+
+    memories = {name: Memory(array, name[2:]) for name, array in case.arrays().items()}
+    names = {
+        "tl": bounds,
+        "range": bounds.range,
+        "st": types.SimpleNamespace(jit=lambda function: function),
+    }
+    exec(compile(case.source.replace(HEADER, ""), case.name, "exec"), names)
+    arguments = [
+        Pointer(memories[name]) if name in memories else Tile(case.scalars[name], "int32")
+        for name in case.arguments
+    ]
+    with np.errstate(all="ignore"):
+        for program in range(case.programs):
+            bounds.program = program
+            names[case.name](*arguments)
+    return memories
+
+
+class Builder(Statements, Products):
+    """The kernel so far: its text, and what every name is in every program."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        choose = self.random.choice
+        self.case = Case(seed)
+        self.case.programs = choose([1, 1, 2, 3])
+        self.case.style = choose(["whole", "real"])
+        self.case.scalars = {
+            "n": self.random.randint(0, 40),
+            "k": choose([1, 2, 3, 16, 32]),
+            "ld": choose([64, 100, 128, 131, 256]),
+            "depth": choose([1, 16, 30, 48, 64, 77, 96]),
+        }
+        self.case.options = {
+            "num_warps": choose([1, 2, 4, 4, 8, 16]),
+            "num_stages": choose([1, 2, 3, 4]),
+        }
+        # A name costs nothing where it is not used: parameters are what the text names in the end.
+        self.shifting = self.random.random() < 0.2
+        self.memories, self.lines, self.helpers, self.pool = {}, [], [], []
+        self.depth, self.count, self.stored = 1, 0, {}
+        self.atomic_kinds, self.counters = {}, set()
+        scope = {name: Tile(value, "int32") for name, value in self.case.scalars.items()}
+        scope |= {"tl": bounds, "range": bounds.range}
+        self.programs = [dict(scope) for _ in range(self.case.programs)]
+        self.base_shape = self.new_shape()
+
+    def array(self, role, dtype):
+        """The name of an array, which is among the arguments from now on."""
+        name = f"{role}_{dtype}"
+        if name not in self.memories:
+            if self.shifting and self.random.random() < 0.5:
+                self.case.shifted |= {name}
+            self.memories[name] = Memory(self.case.array(name), dtype)
+        for scope in self.programs:
+            scope[name] = Pointer(self.memories[name])
+        return name
+
+    def helper(self, text):
+        """The name of a function of two scalars."""
+        name = f"combine_{len(self.helpers) + 1}"
+        self.helpers.append(f"@st.jit\ndef {name}(a, b):\n    return {text}\n")
+        for scope in self.programs:
+            exec(f"def {name}(a, b):\n    return {text}\n", scope)
+        return name
+
+    def state(self):
+        memories = {
+            name: memory.copy_of() for name, memory in self.memories.items() if name[0] != "x"
+        }
+        return [dict(scope) for scope in self.programs], memories, list(self.pool)
+
+    def restore(self, state):
+        scopes, memories, pool = state
+        functions = {n: v for n, v in self.programs[0].items() if n.startswith("combine_")}
+        pointers = {name: Pointer(memory) for name, memory in self.memories.items()}
+        self.programs = [{**scope, **functions, **pointers} for scope in scopes]
+        self.pool = list(pool)
+        for name, saved in memories.items():
+            self.memories[name].restore([None if a is None else a.copy() for a in saved])
+
+    def attempt(self, *lines):
+        """Adds statements where they have one right answer; says whether."""
+        text = textwrap.dedent("\n".join(lines))
+        code = compile(text, "statement", "exec")
+        writes = "store(" in text or "atomic" in text
+        saved = {n: m.copy_of() for n, m in self.memories.items() if n[0] != "x"} if writes else {}
+        scopes = []
+        try:
+            with np.errstate(all="ignore"):
+                for program, names in enumerate(self.programs):
+                    bounds.program = program
+                    scopes.append(dict(names))
+                    exec(code, scopes[-1])
+        except Unsuitable:
+            for name, arrays in saved.items():
+                self.memories[name].restore(arrays)
+            return False
+        self.programs = scopes
+        self.lines += textwrap.indent(text, "    " * self.depth).splitlines()
+        return True
+
+    def fresh(self):
+        self.count += 1
+        return f"v{self.count}"
+
+    def define(self, text):
+        """The name of a new value, or None."""
+        name = self.fresh()
+        if not self.attempt(f"{name} = {text}"):
+            return None
+        self.pool.append(name)
+        return name
+
+    def of(self, name):
+        return self.programs[0][name]
+
+    def dtype(self, name):
+        return self.of(name).dtype
+
+    def shape(self, name):
+        return self.of(name).shape
+
+    def pick(self, test=lambda tile: True):
+        found = [name for name in self.pool if test(self.of(name))]
+        if not found:
+            return None
+        # Recent values, so that chains become deep; old ones, so that values are used late.
+        if self.random.random() < 0.5:
+            found = found[-4:]
+        return self.random.choice(found)
+
+    def build(self):
+        if self.random.random() < 0.8:
+            self.attempt("pid = tl.program_id(0)")
+        else:  # less text where one program is enough
+            self.case.programs = 1
+            self.programs = self.programs[:1]
+            self.attempt("pid = tl.program_id(0)")
+        profile = self.random.choice(list(self.PROFILES))
+        for _ in range(self.random.choice([1, 1, 2, 3])):
+            self.load()
+        self.statements(profile, self.random.choice([3, 6, 10, 16]))
+        stored = 0
+        for name in reversed(self.pool):  # what comes last uses what was before
+            stored += bool(self.store(name))
+            if stored == 4:
+                break
+        self.case.source = self.text()
+        return self.case
+
+    def text(self):
+        body = "\n".join(self.lines)
+        words = set(re.findall(r"\w+", body))
+        names = [n for n in (*sorted(self.memories), *self.case.scalars) if n in words]
+        kernel = f"@st.jit\ndef {self.case.name}({', '.join(names)}):\n{body}\n"
+        return "\n\n".join(
+            [
+                HEADER,
+                *(h for i, h in enumerate(self.helpers) if f"combine_{i + 1}" in words),
+                kernel,
+            ]
+        )
+
+
+def make_case(seed):
+    return Builder(seed).build()

@@ -1,0 +1,241 @@
+"""Matrix products of random kernels: single ones, loops over the inner dimension, and attention."""
+
+from error_bounds import is_float
+
+ROWS = [1, 4, 8, 16, 16, 32, 32, 48, 64, 64, 17, 33, 96, 128]
+DEPTHS = [1, 4, 8, 16, 16, 32, 32, 64, 5, 17, 48, 96, 128]
+OPERANDS = [
+    "float16",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float32",
+    "int8",
+    "float8e4nv",
+    "float8e5",
+    "float64",
+]
+PRECISIONS = ["ieee", "tf32", "tf32", "tf32x3", "bf16x3", "bf16x6"]
+
+
+class Products:
+    def extents(self):
+        """(M, N, K)"""
+        choose = self.random.choice
+        while True:
+            m, n, k = choose(ROWS), choose(ROWS), choose(DEPTHS)
+            if m * n <= 8192 and m * k <= 8192 and n * k <= 8192:
+                return m, n, k
+
+    def operand(self, dtype, shape):
+        """The text of an operand."""
+        roll = self.random.random()
+        if roll < 0.35:
+            found = self.pick(lambda t: t.shape == shape and t.dtype == dtype)
+            found = found or self.pick(
+                lambda t: (
+                    t.shape == shape and is_float(t.dtype) and is_float(dtype) and "8" not in dtype
+                )
+            )
+            if found:
+                return self.as_dtype(found, dtype)
+        transposed = roll > 0.65 and len(shape) == 2
+        stored = shape[::-1] if transposed else shape
+        source = dtype
+        if roll > 0.9:  # converted, as when weights are narrower
+            source = {"float16": "int8", "bfloat16": "float16", "float32": "float16"}.get(
+                dtype, dtype
+            )
+        name = self.fresh()
+        array = self.array("x", source)
+        mask = self.mask(stored)
+        text = f"tl.load({array} + {self.random.choice(['', 'pid * 1024 + ', 'k + '])}({self.matrix_index(stored)})"
+        text += f", mask={mask}, other=0)" if mask else ")"
+        if not self.attempt(f"{name} = {text}"):
+            if not self.attempt(f"{name} = tl.load({array} + {self.index_of_rows(stored)})"):
+                return None
+        if source != dtype:
+            name = f"tl.cast({name}, tl.{dtype})"
+        return f"tl.trans({name})" if transposed else name
+
+    def matrix_index(self, shape):
+        if len(shape) == 3:
+            return self.index_of_rows(shape)
+        rows, columns = self.along(shape, 0), self.along(shape, 1)
+        kind = self.random.choice(["rows", "rows", "columns", "leading"])
+        if kind == "leading" and shape[1] <= self.case.scalars["ld"]:
+            return f"{rows} * ld + {columns}"
+        if kind == "columns":
+            return f"{rows} + {columns} * {shape[0]}"
+        return f"{rows} * {shape[1]} + {columns}"
+
+    def product_options(self, dtype):
+        """(dtype of rhs, text of further arguments, dtype of the result)"""
+        other = dtype
+        if "float8" in dtype:
+            other = self.random.choice(["float8e4nv", "float8e5"])
+        if dtype == "float32":
+            return (
+                other,
+                self.random.choice(["", *(f', input_precision="{p}"' for p in PRECISIONS)]),
+                "float32",
+            )
+        if dtype == "float64":
+            return other, ", out_dtype=tl.float64", "float64"
+        if dtype == "int8":
+            return other, ", out_dtype=tl.int32", "int32"
+        if dtype == "float16" and self.random.random() < 0.15:
+            return other, ", out_dtype=tl.float16", "float16"
+        return other, "", "float32"
+
+    def dot(self):
+        m, n, k = self.extents()
+        dtype = self.random.choice(OPERANDS)
+        batch = ()
+        if self.random.random() < 0.1 and m * n <= 1024:
+            batch = (self.random.choice([2, 3]),)
+        known = self.pick(
+            lambda t: len(t.shape) == 2 and t.dtype == "float32" and max(t.shape) <= 128
+        )
+        if known and not batch and self.random.random() < 0.5:  # chained products
+            m, k = self.shape(known)
+        right_dtype, options, result = self.product_options(dtype)
+        left, right = self.operand(dtype, (*batch, m, k)), self.operand(right_dtype, (*batch, k, n))
+        if not left or not right:
+            return None
+        shape = (*batch, m, n)
+        accumulator = self.pick(lambda t: t.shape == shape and t.dtype == result)
+        roll = self.random.random()
+        if roll < 0.2:
+            accumulator = f"tl.full({list(shape)}, 1, tl.{result})"
+        if accumulator and roll < 0.6:
+            return self.define(f"tl.dot({left}, {right}, {accumulator}{options})")
+        made = f"tl.dot({left}, {right}{options})"
+        return self.define(f"{made} + {accumulator}" if accumulator and roll < 0.8 else made)
+
+    def matmul(self):
+        """A loop over the inner dimension, whose end may be masked: what pipelining is for."""
+        choose, roll = self.random.choice, self.random.random
+        m, n, k = self.extents()
+        k = max(k, 4)
+        total = self.case.scalars["depth"]
+        if total > 6 * k or max(m, n) * max(total, k) > 8192:
+            return None
+        dtype = choose(OPERANDS)
+        right_dtype, options, result = self.product_options(dtype)
+        left_source = choose(
+            [dtype, dtype, dtype, {"float16": "int8", "bfloat16": "int8"}.get(dtype, dtype)]
+        )
+        a, b = self.array("x", left_source), self.array("x", right_dtype)
+        masked = total % k != 0 or roll() < 0.3
+        inner, rows, columns = f"tl.arange(0, {k})", f"tl.arange(0, {m})", f"tl.arange(0, {n})"
+        turned = roll() < 0.4  # the right operand as [N, K], transposed after the load
+        left_index = choose(
+            [
+                f"{rows}[:, None] * depth + {inner}[None, :]",
+                f"{rows}[:, None] + {inner}[None, :] * {m}",
+            ]
+        )
+        left_step = k if "* depth" in left_index else k * m
+        if turned:
+            right_index = choose(
+                [
+                    f"{columns}[:, None] * depth + {inner}[None, :]",
+                    f"{columns}[:, None] + {inner}[None, :] * {n}",
+                ]
+            )
+            right_step = k if "* depth" in right_index else k * n
+        else:
+            right_index = choose(
+                [
+                    f"{inner}[:, None] * {n} + {columns}[None, :]",
+                    f"{inner}[:, None] + {columns}[None, :] * depth",
+                ]
+            )
+            right_step = k if "* depth" in right_index else k * n
+        names = [self.fresh() for _ in range(6)]
+        pa, pb, acc, i, va, vb = names
+        base = choose(["", "pid * 256 + ", "k * 16 + "])
+        lines = [
+            f"{pa} = {a} + {base}({left_index})",
+            f"{pb} = {b} + {base}({right_index})",
+            f"{acc} = tl.{'zeros(%s' % [m, n] if roll() < 0.7 else 'full(%s, 1' % [m, n]}, tl.{result})",
+            f"for {i} in range(0, depth, {k}):"
+            if roll() < 0.7
+            else f"for {i} in tl.range(0, {total}, {k}):",
+        ]
+        left_mask = f", mask=({inner}[None, :] < depth - {i}), other=0" if masked else ""
+        where = f"{inner}[None, :]" if turned else f"{inner}[:, None]"
+        right_mask = f", mask=({where} < depth - {i}), other=0" if masked else ""
+        increments = roll() < 0.5
+
+        def step(pointer, by):
+            return pointer if increments else f"{pointer} + {i} // {k} * {by}"
+
+        body = [
+            f"{va} = tl.load({step(pa, left_step)}{left_mask})",
+            f"{vb} = tl.load({step(pb, right_step)}{right_mask})",
+        ]
+        if left_source != dtype:
+            body.append(f"{va} = tl.cast({va}, tl.{dtype})")
+        elif dtype in ("float16", "float32") and roll() < 0.2:
+            body.append(f"{va} = {va} * 0.5")
+        right = f"tl.trans({vb})" if turned else vb
+        if roll() < 0.15 and result == "float32":
+            body.append(f"{acc} = {acc} * 0.5")
+        body.append(
+            f"{acc} = tl.dot({va}, {right}, {acc}{options})"
+            if roll() < 0.6
+            else f"{acc} += tl.dot({va}, {right}{options})"
+        )
+        if increments:
+            body += [f"{pa} += {left_step}", f"{pb} += {right_step}"]
+        if not self.attempt(*lines, *("    " + line for line in body)):
+            return None
+        self.pool.append(acc)
+        return acc
+
+    def attention(self):
+        """Two products in a loop, with running maxima and sums between them."""
+        choose, roll = self.random.choice, self.random.random
+        m, d, n = choose([16, 32, 64, 17]), choose([16, 32, 64, 48]), choose([16, 32, 64])
+        total = self.case.scalars["depth"]
+        if total * d > 8192 or total > 6 * n:
+            return None
+        dtype = choose(["float16", "bfloat16", "float32"])
+        x = self.array("x", dtype)
+        q, top, norm, acc, j, key, value, s, p, new, old = (self.fresh() for _ in range(11))
+
+        def grid(rows):
+            return f"tl.arange(0, {rows})[:, None] * {d} + tl.arange(0, {d})[None, :]"
+
+        precision = ', input_precision="ieee"' if dtype == "float32" else ""
+        masked = total % n != 0 or roll() < 0.3
+        mask = f", mask=tl.arange(0, {n})[:, None] < depth - {j}, other=0" if masked else ""
+        lines = [
+            f"{q} = tl.load({x} + {choose(['', 'pid * 512 + '])}({grid(m)}))",
+            f'{top} = tl.full([{m}], -float("inf"), tl.float32)',
+            f"{norm} = tl.zeros([{m}], tl.float32)",
+            f"{acc} = tl.zeros([{m}, {d}], tl.float32)",
+            f"for {j} in range(0, depth, {n}):",
+            f"    {key} = tl.load({x} + {j} * {d} + ({grid(n)}){mask})",
+            f"    {s} = tl.dot({q}, tl.trans({key}){precision}) * 0.125",
+        ]
+        if masked:
+            lines.append(
+                f'    {s} = tl.where(tl.arange(0, {n})[None, :] < depth - {j}, {s}, -float("inf"))'
+            )
+        lines += [
+            f"    {new} = tl.maximum({top}, tl.max({s}, axis=1))",
+            f"    {p} = tl.exp({s} - {new}[:, None])",
+            f"    {old} = tl.exp({top} - {new})",
+            f"    {norm} = {norm} * {old} + tl.sum({p}, axis=1)",
+            f"    {value} = tl.load({x} + 1024 + {j} * {d} + ({grid(n)}){mask})",
+            f"    {acc} = {acc} * {old}[:, None]",
+            f"    {acc} = tl.dot(tl.cast({p}, tl.{dtype}), {value}, {acc}{precision})",
+            f"    {top} = {new}",
+        ]
+        if not self.attempt(*lines):
+            return None
+        self.pool += [norm, acc]
+        return self.define(f"{acc} / {norm}[:, None]")

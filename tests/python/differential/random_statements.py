@@ -1,0 +1,642 @@
+"""The statements of random kernels but for matrix products; `random_kernels.Builder` is made of them.
+
+Each method adds statements and gives the name of what they define, or None where nothing was added.
+"""
+
+from error_bounds import is_float
+
+EXTENTS = [1, 2, 3, 4, 5, 7, 8, 16, 16, 17, 32, 33, 48, 64, 96, 100, 128]
+LONG = [128, 256, 257, 500, 512, 768, 1000, 1024, 2048, 4096]
+LARGEST = 4096
+INTEGERS = ["int32", "int32", "int64", "int16", "int8", "uint8", "uint16", "uint32", "uint64"]
+FLOATS = ["float32", "float32", "float32", "float16", "bfloat16", "float64"]
+NARROW = ["float8e4nv", "float8e5"]
+SAFE = {  # arguments into the domain
+    "log": "tl.abs({}) + 0.5",
+    "log2": "tl.abs({}) + 0.5",
+    "sqrt": "tl.abs({})",
+    "sqrt_rn": "tl.abs({})",
+    "rsqrt": "tl.abs({}) + 0.25",
+    "exp": "{} * 0.125",
+    "exp2": "{} * 0.25",
+}
+FUNCTIONS = [
+    "exp",
+    "exp2",
+    "log",
+    "log2",
+    "sin",
+    "cos",
+    "sqrt",
+    "rsqrt",
+    "tanh",
+    "erf",
+    "sigmoid",
+    "floor",
+    "ceil",
+]
+COMBINERS = [
+    "a ^ b",
+    "a + b",
+    "a * b",
+    "a & b",
+    "tl.maximum(a, b)",
+    "tl.where(a > b, a, b)",
+    "a + b + a * b",
+]
+
+
+def size(shape):
+    product = 1
+    for extent in shape:
+        product *= extent
+    return product
+
+
+def is_power_of_two(number):
+    return number & (number - 1) == 0
+
+
+class Statements:
+    PROFILES = {
+        "elementwise": dict(load=2, unary=4, binary=5, compare=2, convert=4, store=1),
+        "reduce": dict(load=2, binary=3, unary=2, reduce=5, scan=2, convert=1, store=1),
+        "scan": dict(load=2, binary=3, scan=5, reduce=1, order=2, store=1),
+        "shape": dict(load=2, binary=3, rearrange=6, reduce=1, store=1, convert=1),
+        "dot": dict(load=1, dot=4, binary=2, unary=1, rearrange=1, reduce=1, store=1),
+        "matmul": dict(matmul=3, dot=1, binary=2, reduce=1, convert=1, unary=1, store=1),
+        "attention": dict(attention=3, binary=1, reduce=1),
+        "control": dict(load=3, binary=4, unary=1, loop=4, branch=2, reduce=1, scalar=2, store=1),
+        "atomic": dict(load=2, binary=2, atomic=5, convert=1, reduce=1),
+        "mixed": dict(
+            load=3, binary=5, unary=3, compare=2, convert=2, rearrange=3, reduce=2, scan=1, dot=1,
+            loop=1, branch=1, atomic=1, order=1, store=1, scalar=1,
+        ),
+    }  # fmt: skip
+
+    def statements(self, profile, count):
+        kinds = dict(self.PROFILES[profile])
+        if self.depth > 2:
+            for kind in ("loop", "branch", "matmul", "attention"):
+                kinds.pop(kind, None)
+        for _ in range(count):
+            kind = self.random.choices(list(kinds), list(kinds.values()))[0]
+            getattr(self, kind)()
+
+    def literal(self, dtype):
+        if not is_float(dtype):
+            return str(self.random.randint(0, 7))
+        return self.random.choice(["0.5", "2.0", "1.0", "-1.5", "0.25", "3.0"])
+
+    # -- shapes, addresses, masks
+
+    def new_shape(self):
+        while True:
+            if self.random.random() < 0.15:
+                shape = (self.random.choice(LONG),)
+            else:
+                rank = self.random.choice([1, 1, 2, 2, 2, 3])
+                shape = tuple(self.random.choice(EXTENTS) for _ in range(rank))
+            if size(shape) <= LARGEST:
+                return shape
+
+    def tile(self, test=lambda tile: True):
+        return self.pick(lambda tile: tile.shape and test(tile)) or self.load()
+
+    @staticmethod
+    def along(shape, d):
+        where = ", ".join(":" if e == d else "None" for e in range(len(shape)))
+        return f"tl.arange(0, {shape[d]})" + (f"[{where}]" if len(shape) > 1 else "")
+
+    def index(self, shape, injective):
+        """(an int32 expression of that shape, all different where `injective`; the greatest value + 1)"""
+        choose = self.random.choice
+        kind = choose(
+            ["rows", "rows", "rows", "rows", "columns", "reverse", "strided", "leading", "permuted"]
+        )
+        order = list(range(len(shape)))
+        if kind == "columns":
+            self.random.shuffle(order)
+        strides, stride = {}, choose([2, 3]) if kind == "strided" else 1
+        for d in reversed(order):
+            strides[d] = stride
+            stride *= shape[d]
+        leading = self.case.scalars["ld"]
+        if kind == "leading" and len(shape) == 2 and shape[1] <= leading:
+            text = f"{self.along(shape, 0)} * ld + {self.along(shape, 1)}"
+            return text, shape[0] * leading
+        terms = []
+        for d in range(len(shape)):
+            factor = f" * {strides[d]}" if strides[d] != 1 else ""
+            terms.append(self.along(shape, d) + factor)
+        text = " + ".join(terms)
+        if kind == "reverse":
+            text = f"{stride - 1} - ({text})"
+        if kind == "permuted" and not injective:
+            return f"(({text}) * {choose([3, 5, 77])}) % 8192", 8192
+        return text, stride
+
+    def mask(self, shape):
+        kind = self.random.choice(
+            ["none", "none", "none", "prefix", "row", "odd", "value", "both", "scalar"]
+        )
+        if kind == "none" or not shape:
+            return None
+        d = self.random.randrange(len(shape))
+        bound = self.random.choice(["n", "k", str(self.random.randint(0, shape[d]))])
+        prefix = f"({self.along(shape, d)} < {bound})"
+        if kind == "row":
+            return f"({self.along(shape, 0)} < {bound})"
+        if kind == "odd":
+            return f"(({self.along(shape, d)} * 7) % 3 != 1)"
+        if kind == "scalar":
+            return f"({prefix} & (n > {self.random.randint(0, 40)}))"
+        if kind == "both":
+            return f"({prefix} & ({self.along(shape, len(shape) - 1)} >= 1))"
+        if kind == "value":
+            value = self.pick(lambda tile: tile.shape == shape and tile.dtype in ("int32", "int1"))
+            if value:
+                return value if self.dtype(value) == "int1" else f"({value} > 3)"
+        return prefix
+
+    # -- memory
+
+    def load(self, shape=None, dtype=None):
+        choose, roll = self.random.choice, self.random.random
+        shape = shape or (self.base_shape if roll() < 0.6 else self.new_shape())
+        dtype = dtype or choose(FLOATS + INTEGERS + (NARROW if roll() < 0.5 else []))
+        array = self.array("x", dtype)
+        index, _ = self.index(shape, injective=False)
+        other = self.pick(lambda tile: tile.shape == shape and tile.dtype == "int32")
+        if other and roll() < 0.1:
+            index = f"({other} & 2047)"
+        base = choose(
+            [
+                "",
+                "",
+                "pid * 1024 + ",
+                "pid * 1000 + ",
+                "k + ",
+                "n + ",
+                "tl.multiple_of(k * 16, 16) + ",
+            ]
+        )
+        arguments = f"{array} + {base}({index})"
+        if mask := self.mask(shape):
+            if roll() < 0.2:
+                mask = f"{mask} | {self.mask(shape) or mask}"
+            arguments += f", mask={mask}, other={choose(['0', '1', '3'])}"
+        if roll() < 0.1:
+            arguments += ', cache_modifier="%s"' % choose([".ca", ".cg", ".cs"])
+        if roll() < 0.1:
+            arguments += ', eviction_policy="%s"' % choose(["evict_first", "evict_last"])
+        name = self.define(f"tl.load({arguments})")
+        if name and self.dtype(name) in NARROW:
+            self.pool.pop()
+            return self.define(f"tl.cast({name}, tl.{choose(['float32', 'float16'])})")
+        return name or self.define(f"tl.load({array} + {self.index_of_rows(shape)})")
+
+    def index_of_rows(self, shape):
+        stride, terms = 1, []
+        for d in reversed(range(len(shape))):
+            terms.append(f"{self.along(shape, d)} * {stride}")
+            stride *= shape[d]
+        return "(" + " + ".join(terms) + ")"
+
+    def store(self, name=None):
+        name = name or self.tile()
+        if not name:
+            return None
+        shape, dtype = self.shape(name), self.dtype(name)
+        if dtype == "int1":
+            name, dtype = f"tl.cast({name}, tl.int8)", "int8"
+        elif self.random.random() < 0.15:
+            dtype = self.random.choice(FLOATS + INTEGERS + NARROW)
+            name = f"tl.cast({name}, tl.{dtype})"
+        index, extent = self.index(shape, injective=True) if shape else ("0", 1)
+        start = self.stored.get(dtype, 0) + self.random.choice([0, 0, 0, 1, 16, 5])
+        if start + extent > 1 << 14:
+            return None
+        array = self.array("o", dtype)
+        mask = self.mask(shape)
+        hint = self.random.choice(
+            ["", "", "", "", ', cache_modifier=".cs"', ', eviction_policy="evict_first"']
+        )
+        text = f"tl.store({array} + pid * {1 << 14} + {start} + ({index}), {name}"
+        text += (f", mask={mask}" if mask else "") + hint + ")"
+        if not self.attempt(text):
+            return None
+        self.stored[dtype] = (start + extent + 15) // 16 * 16
+        return name
+
+    def scalar(self):
+        choose = self.random.choice
+        text = choose(["k + 1", "n - k", "pid * 3 + n", "load", "load"])
+        if text != "load":
+            return self.define(text)
+        return self.define(
+            f"tl.load({self.array('x', choose(['int32', 'float32', 'int64']))} + pid + {choose([0, 3, 9])})"
+        )
+
+    def atomic(self):
+        choose, roll = self.random.choice, self.random.random
+        name = self.tile(lambda tile: tile.dtype != "int1" and len(tile.shape) < 3)
+        if not name:
+            return None
+        shape, dtype = self.shape(name), self.dtype(name)
+        if dtype not in (
+            "int32",
+            "int64",
+            "uint32",
+            "uint64",
+            "float32",
+            "float64",
+            "float16",
+            "bfloat16",
+        ):
+            dtype = choose(["int32", "float32"])
+            name = self.define(f"tl.cast({name}, tl.{dtype})")
+            if not name:
+                return None
+        if size(shape) > 1024:
+            return None
+        hints = choose(["", "", ', sem="relaxed"', ', sem="release"']) + choose(
+            ["", "", ', scope="gpu"', ', scope="sys"']
+        )
+        kinds = ["add", "add", "max", "min"]
+        if not is_float(dtype):
+            kinds += ["and", "or", "xor"]
+        elif dtype in ("float16", "bfloat16"):
+            kinds = ["add"]
+        array = self.array("c", dtype)
+        kind = self.atomic_kinds.setdefault(array, choose(kinds))
+        mask = self.mask(shape)
+        masked = f", mask={mask}" if mask else ""
+        if roll() < 0.6:  # many elements at one address, from every program
+            index, _ = self.index(shape, injective=False)
+            text = f"tl.atomic_{kind}({array} + (({index}) % {choose([1, 3, 16, 100, 256])}), {name}{masked}{hints})"
+            return name if self.attempt(text) else None
+        # Addresses of one's own: what was there before is known, too.
+        index, extent = self.index(shape, injective=True)
+        start = self.stored.get(dtype, 0)
+        if start + extent > 1 << 14:
+            return None
+        array = self.array("o", dtype)
+        pointer = f"{array} + pid * {1 << 14} + {start} + ({index})"
+        if not is_float(dtype) and roll() < 0.2:
+            text = f"tl.atomic_cas({pointer}, {name}, {name} + 1{hints})"
+        else:
+            kind = choose(kinds + (["xchg"] if dtype[-2:] in ("32", "64") else []))
+            text = f"tl.atomic_{kind}({pointer}, {name}{masked}{hints})"
+        self.stored[dtype] = start + extent
+        if masked:
+            return name if self.attempt(text) else None
+        return self.define(text)
+
+    # -- element by element
+
+    def unary(self):
+        name = self.tile(lambda tile: tile.dtype != "int1")
+        if not name:
+            return None
+        dtype = self.dtype(name)
+        if not is_float(dtype):
+            kinds = [
+                f"{name} << {self.random.randint(0, 7)}",
+                f"{name} >> {self.random.randint(0, 7)}",
+                f"~{name}",
+            ]
+            kinds += [
+                f"{name} // {self.random.randint(1, 9)}",
+                f"{name} % {self.random.randint(1, 9)}",
+            ]
+            if not dtype.startswith("u"):
+                kinds += [f"-{name}", f"tl.abs({name})"]
+            return self.define(self.random.choice(kinds))
+        if dtype not in ("float32", "float64") or self.random.random() < 0.25:
+            return self.define(
+                self.random.choice(
+                    [f"-{name}", f"tl.abs({name})", f"{name} * 0.5", f"{name} + {name}"]
+                )
+            )
+        function = self.random.choice(FUNCTIONS + (["sqrt_rn"] if dtype == "float32" else []))
+        argument = name
+        if function in SAFE and self.random.random() < 0.8:
+            argument = SAFE[function].format(name)
+        return self.define(f"tl.{function}({argument})")
+
+    def as_dtype(self, name, dtype):
+        return name if self.dtype(name) == dtype else f"tl.cast({name}, tl.{dtype})"
+
+    def partner(self, name):
+        """Text of a value that may be combined with `name`."""
+        tile = self.of(name)
+        roll = self.random.random()
+        if roll < 0.15:
+            return self.literal(tile.dtype)
+        other = None
+        if roll < 0.25:
+            other = self.pick(lambda o: o.shape == () and o.dtype != "int1")
+        if roll > 0.8 and len(tile.shape) > 1:  # broadcast along one dimension
+            axis = self.random.randrange(len(tile.shape))
+            less = tile.shape[:axis] + tile.shape[axis + 1 :]
+            if found := self.pick(lambda o: o.shape == less and o.dtype != "int1"):
+                return f"tl.expand_dims({self.as_dtype(found, tile.dtype)}, {axis})"
+        other = other or self.pick(lambda o: o.shape == tile.shape and o.dtype == tile.dtype)
+        other = other or self.pick(lambda o: o.shape == tile.shape and o.dtype != "int1")
+        other = (
+            other or self.load(tile.shape, tile.dtype if tile.dtype not in NARROW else None) or name
+        )
+        return self.as_dtype(other, tile.dtype)
+
+    def binary(self):
+        name = self.tile(lambda tile: tile.dtype != "int1")
+        if not name:
+            return None
+        dtype = self.dtype(name)
+        other = self.partner(name)
+        kinds = [
+            "{} + {}",
+            "{} - {}",
+            "{} * {}",
+            "tl.maximum({}, {})",
+            "tl.minimum({}, {})",
+            "where",
+        ]
+        if is_float(dtype):
+            kinds += ["tl.fma({0}, {0}, {1})", "{} + {}"]
+            if dtype in ("float32", "float64"):
+                kinds += ["{} / (tl.abs({}) + 0.5)"] * 2 if "." not in other else ["{} / {}"]
+            if dtype == "float32" and "tl" not in other and "." not in other:
+                kinds += ["tl.div_rn({}, tl.abs({}) + 0.5)", "tl.fdiv({}, tl.abs({}) + 0.5)"]
+        else:
+            kinds += [
+                "{} & {}",
+                "{} | {}",
+                "{} ^ {}",
+                "{} // (({} & 15) + 1)",
+                "{} % (({} & 15) + 1)",
+            ]
+            kinds += ["{} << ({} & 7)", "{} >> ({} & 7)"]
+            if dtype in ("int32", "uint32", "uint64", "int64") and not other.isdigit():
+                kinds += ["tl.umulhi({}, {})"] if dtype.startswith("u") else []
+        kind = self.random.choice(kinds)
+        if other.lstrip("-").replace(".", "").isdigit() and (
+            "tl." in kind or "& " in kind or kind == "where"
+        ):
+            kind = "{} + {}"  # a literal as an argument of a function has a type of its own
+        if kind == "where":
+            condition = self.condition(self.shape(name))
+            return self.define(f"tl.where({condition}, {name}, {other})") if condition else None
+        return self.define(kind.format(name, other))
+
+    def condition(self, shape):
+        """Text of an int1 tile."""
+        found = self.pick(lambda tile: tile.shape == shape and tile.dtype == "int1")
+        if found and self.random.random() < 0.5:
+            return found
+        return self.mask(shape) or f"({self.along(shape, 0)} % 3 == 1)"
+
+    def compare(self):
+        name = self.tile(lambda tile: tile.dtype != "int1")
+        if not name:
+            return None
+        operator = self.random.choice(["<", "<=", ">", ">=", "==", "!="])
+        made = self.define(f"{name} {operator} {self.partner(name)}")
+        if made and self.random.random() < 0.4:
+            shape = self.shape(made)
+            if other := self.pick(lambda tile: tile.shape == shape and tile.dtype == "int1"):
+                return self.define(f"{made} {self.random.choice('&|^')} {other}")
+        return made
+
+    def convert(self):
+        name = self.tile()
+        if not name:
+            return None
+        dtype = self.dtype(name)
+        roll = self.random.random()
+        pairs = {"int32": ["float32", "uint32"], "int16": ["uint16"], "int8": ["uint8"], "uint32": ["int32"],
+                 "float32": ["int32", "uint32"], "float16": ["int16", "uint16"], "bfloat16": ["int16"],
+                 "float64": ["int64"], "int64": ["uint64"]}  # fmt: skip
+        if roll < 0.15 and dtype in pairs:
+            return self.define(
+                f"tl.cast({name}, tl.{self.random.choice(pairs[dtype])}, bitcast=True)"
+            )
+        if roll < 0.3 and dtype in ("float32", "float16", "bfloat16"):  # there and back
+            narrow = self.random.choice(NARROW)
+            return self.define(f"tl.cast(tl.cast({name}, tl.{narrow}), tl.{dtype})")
+        return self.define(f"tl.cast({name}, tl.{self.random.choice(FLOATS + INTEGERS)})")
+
+    # -- shapes
+
+    def rearrange(self):
+        choose = self.random.choice
+        name = self.tile()
+        if not name:
+            return None
+        shape = self.shape(name)
+        rank = len(shape)
+        axis = self.random.randrange(rank)
+        kind = choose(["trans", "trans", "reshape", "reshape", "expand", "broadcast", "flip", "join", "split",
+                       "interleave", "cat", "gather"])  # fmt: skip
+        if kind == "trans" and rank > 1:
+            dims = list(range(rank))
+            self.random.shuffle(dims)
+            return self.define(f"tl.trans({name}, {', '.join(map(str, dims))})")
+        if kind == "reshape":
+            count = size(shape)
+            shapes = [(count,)] + [
+                (count // f, f) for f in (1, 2, 3, 4, 7, 8, 16, 17, 32) if count % f == 0
+            ]
+            shapes += [
+                (a, count // a // b, b)
+                for a in (1, 2, 3, 4)
+                for b in (1, 2, 5, 8)
+                if count % (a * b) == 0
+            ]
+            if size(self.base_shape) == count:
+                shapes += [self.base_shape] * 3
+            return self.define(f"tl.reshape({name}, {list(choose(shapes))})")
+        if kind == "expand" and rank < 3:
+            return self.define(f"tl.expand_dims({name}, {self.random.randrange(rank + 1)})")
+        if kind == "broadcast" and 1 in shape:
+            new = tuple(choose([3, 5, 16, 17, 64]) if e == 1 else e for e in shape)
+            if size(new) <= LARGEST:
+                return self.define(f"tl.broadcast_to({name}, {list(new)})")
+        if kind == "flip" and is_power_of_two(shape[axis]):
+            return self.define(f"tl.flip({name}, {axis})")
+        if kind in ("join", "interleave", "cat") and 2 * size(shape) <= LARGEST:
+            dtype = self.dtype(name)
+            other = self.pick(lambda tile: tile.shape == shape and tile.dtype == dtype) or name
+            if kind == "join" and rank < 3:
+                return self.define(f"tl.join({name}, {other})")
+            if kind == "interleave":
+                return self.define(f"tl.interleave({name}, {other})")
+            if kind == "cat":
+                return self.define(f"tl.cat({name}, {other}, dim={axis})")
+        if kind == "split":
+            if found := self.pick(lambda tile: len(tile.shape) > 1 and tile.shape[-1] == 2):
+                first, second = self.fresh(), self.fresh()
+                if self.attempt(f"{first}, {second} = tl.split({found})"):
+                    self.pool += [first, second]
+                    return second
+        if kind == "gather":
+            other = self.pick(
+                lambda tile: tile.shape == shape and tile.dtype in ("int32", "uint32")
+            )
+            if other:
+                return self.define(
+                    f"tl.gather({name}, tl.cast({other} & 1023, tl.int32) % {shape[axis]}, {axis})"
+                )
+        return None
+
+    # -- along a dimension
+
+    def reduce(self):
+        choose = self.random.choice
+        name = self.tile(lambda tile: tile.dtype != "int1")
+        if not name:
+            return None
+        dtype, shape = self.dtype(name), self.shape(name)
+        axis = choose([*range(len(shape)), None])
+        kind = choose(["sum", "sum", "max", "min", "xor_sum", "argmax", "argmin", "own"])
+        if is_float(dtype):
+            kind = {"xor_sum": "sum", "own": "max"}.get(kind, kind)
+        if kind in ("argmax", "argmin"):
+            return self.define(f"tl.{kind}({name}, {axis or 0})")
+        if kind == "own":
+            wide = name if dtype[-2:] in ("32", "64") else f"tl.cast({name}, tl.int32)"
+            return self.define(
+                f"tl.reduce({wide}, {axis or 0}, {self.helper(choose(COMBINERS[:6]))})"
+            )
+        keep = (
+            ", keep_dims=True"
+            if kind != "xor_sum" and axis is not None and self.random.random() < 0.3
+            else ""
+        )
+        result = dtype if dtype[-2:] in ("32", "64") or is_float(dtype) else "int32"
+        text = name if result == dtype else f"tl.cast({name}, tl.{result})"
+        return self.define(f"tl.cast(tl.{kind}({text}, axis={axis}{keep}), tl.{result})")
+
+    def scan(self):
+        choose = self.random.choice
+        name = self.tile(lambda tile: tile.dtype != "int1")
+        if not name:
+            return None
+        dtype, shape = self.dtype(name), self.shape(name)
+        axis = self.random.randrange(len(shape))
+        reverse = choose(["", ", reverse=True"])
+        if dtype[-2:] not in ("32", "64") and not is_float(dtype):
+            name, dtype = f"tl.cast({name}, tl.int32)", "int32"
+        if dtype in ("float16", "bfloat16"):
+            name, dtype = f"tl.cast({name}, tl.float32)", "float32"
+        kind = choose(["cumsum", "cumsum", "cumprod", "own"])
+        if kind == "own" and not is_float(dtype):
+            return self.define(
+                f"tl.associative_scan({name}, {axis}, {self.helper(choose(COMBINERS))}{reverse})"
+            )
+        if kind == "cumprod" and is_float(dtype):
+            name = (
+                f"tl.where(tl.abs({name}) < 2, {name}, {name} * 0 + 1.0)"
+                if "tl" not in name
+                else name
+            )
+        return self.define(f"tl.{'cumsum' if kind == 'own' else kind}({name}, {axis}{reverse})")
+
+    def order(self):
+        name = self.tile(lambda tile: tile.dtype not in ("int1", "bfloat16"))
+        if not name:
+            return None
+        shape, dtype = self.shape(name), self.dtype(name)
+        if dtype == "int32" and len(shape) == 1 and self.random.random() < 0.5:
+            bins = self.random.choice([8, 16, 64])
+            return self.define(f"tl.histogram({name} & {self.random.choice([7, 31, 127])}, {bins})")
+        if is_power_of_two(shape[-1]) and size(shape) <= 1024:
+            descending = self.random.choice(["", ", descending=True"])
+            return self.define(f"tl.sort({name}{descending})")
+        return None
+
+    # -- control flow
+
+    def targets(self):
+        found = [n for n in self.pool if self.dtype(n) != "int1" and n not in self.counters]
+        self.random.shuffle(found)
+        return found[: self.random.choice([1, 1, 2, 3])]
+
+    def update(self, targets):
+        """Gives outer variables new values: from each other (swaps, delays) or from the pool."""
+        alike = [
+            t
+            for t in targets[1:]
+            if self.shape(t) == self.shape(targets[0]) and self.dtype(t) == self.dtype(targets[0])
+        ]
+        if alike and self.random.random() < 0.4:
+            self.attempt(f"{targets[0]}, {alike[0]} = {alike[0]}, {targets[0]}")
+        for target in targets:
+            shape, dtype = self.shape(target), self.dtype(target)
+            source = self.pick(lambda tile: tile.shape == shape and tile.dtype != "int1") or target
+            text = self.as_dtype(source, dtype)
+            if self.random.random() < 0.5:
+                text = f"{target} * 0.5 + {text}" if is_float(dtype) else f"{target} + {text}"
+            self.attempt(f"{target} = {text}")
+
+    def block(self, heads, profile, targets, before=()):
+        """A compound statement for each of `heads`: (its line, lines at its end)."""
+        state, start, stored = self.state(), len(self.lines), dict(self.stored)
+        kinds = dict(self.atomic_kinds)
+        self.lines += ["    " * self.depth + line for line in before]
+        for line in before:
+            for scope in self.programs:
+                exec(line, scope)
+        middle = self.state()
+        for head, end in heads:
+            self.lines.append("    " * self.depth + head)
+            self.depth += 1
+            self.lines.append("    " * self.depth + "pass")
+            self.statements(profile, self.random.choice([1, 2, 4]))
+            self.update(targets)
+            self.lines += ["    " * self.depth + line for line in end]
+            self.depth -= 1
+            self.restore(middle)
+        text = self.lines[start:]
+        del self.lines[start:]
+        self.restore(state)
+        if not self.attempt(*text):
+            self.stored, self.atomic_kinds = stored, kinds
+            return None
+        return targets[0]
+
+    def loop(self):
+        targets = self.targets()
+        if not targets:
+            return None
+        trips = self.random.choice(["3", "2", "k", "n % 5", "n % 3 + 1", "0"])
+        name = self.fresh()
+        profile = self.random.choice(["control", "elementwise", "reduce", "shape", "scan"])
+        if self.random.random() < 0.25:
+            self.counters.add(name)
+            return self.block([(f"while {name} > 0:", [f"{name} = {name} - 1"])], profile, targets,
+                              [f"{name} = tl.cast({trips}, tl.int32)"])  # fmt: skip
+        head = self.random.choice(
+            [f"for {name} in range({trips}):", f"for {name} in tl.range(0, {trips}):"]
+        )
+        # In the body the counter is some number of int32.
+        self.pool.append(name)
+        self.counters.add(name)
+        for scope in self.programs:
+            scope[name] = scope["k"] * 0
+        made = self.block([(head, [])], profile, targets)
+        self.pool.remove(name)
+        return made
+
+    def branch(self):
+        targets = self.targets()
+        scalar = self.pick(lambda tile: tile.shape == () and tile.dtype == "int32") or "n"
+        if not targets:
+            return None
+        heads = [(f"if {scalar} > {self.random.randint(0, 20)}:", [])]
+        if self.random.random() < 0.6:
+            heads.append(("else:", []))
+        return self.block(
+            heads, self.random.choice(["control", "elementwise", "reduce", "shape"]), targets
+        )

@@ -1,0 +1,106 @@
+"""Random kernels for GPUs: results of each device against float64 with bounds, and code for every GPU.
+
+More of them: python tests/python/differential/fuzz_gpu.py
+"""
+
+import error_bounds
+import numpy as np
+import pytest
+from fuzz_case import Outcome, compiled_function, differences, failure, run, run_on_gpu
+from fuzz_gpu import check
+from launch_on_device import why_not
+from random_kernels import make_case, reference
+from shrink import shrink
+
+GROUPS, CASES = 6, 20
+
+
+def expect_right(seeds, device, folder):
+    for seed in seeds:
+        outcome, text = check(seed, device, folder, shrinks=False)
+        assert not outcome.is_bad(), text
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_on_the_cpu(group, tmp_path):
+    expect_right(range(group * CASES, (group + 1) * CASES), "cpu", tmp_path)
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_on_a_gpu(group, tmp_path):
+    if reason := why_not("cuda"):
+        pytest.skip(f"{reason}; kernels are compiled in test_compiled_for_gpus")
+    expect_right(range(group * CASES, (group + 1) * CASES), "cuda", tmp_path)
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("group", range(3))
+def test_compiled_for_gpus(group, tmp_path):
+    if not why_not("cuda"):
+        pytest.skip("kernels run on the GPU in test_on_a_gpu")
+    expect_right(range(group * CASES, (group + 1) * CASES), "compile", tmp_path)
+
+
+@pytest.mark.host
+def test_a_case_follows_from_its_seed():
+    first, second = make_case(5), make_case(5)
+    assert first.source == second.source and first.options == second.options
+    for name, array in first.arrays().items():
+        assert array.tobytes() == second.arrays()[name].tobytes()
+
+
+@pytest.mark.host
+def test_wrong_results_are_found():
+    """One element that is off by little more than the bound, or untouched memory that is written."""
+    for seed in range(20):
+        case = make_case(seed)
+        expected = reference(case)
+        results = case.arrays()
+        for name, memory in expected.items():
+            results[name] = memory.value.astype(error_bounds.TYPES[name[2:]])
+        assert differences(results, expected) == ""
+        for name, memory in expected.items():
+            if name[0] == "x":
+                continue
+            at = int(np.random.default_rng(seed).integers(len(memory.value)))
+            damaged = dict(results)
+            damaged[name] = results[name].copy()
+            if memory.error is None:
+                damaged[name][at] += 1
+            else:
+                value = float(memory.value[at])
+                if np.isinf(value):
+                    continue
+                worse = value + 1.01 * memory.error[at] + abs(value) * 0.3 + 0.1
+                damaged[name][at] = worse
+            assert differences(damaged, expected).startswith(name), (seed, name, at)
+
+
+@pytest.mark.host
+def test_shrinking_keeps_what_is_wrong():
+    case = next(
+        c for c in map(make_case, range(100)) if "tl.exp(" in c.source and "for " in c.source
+    )
+    small = shrink(case, lambda c: "tl.exp(" in c.source)
+    assert "tl.exp(" in small.source and len(small.source) < len(case.source) / 2
+    assert len(small.source.splitlines()) <= 8
+
+
+@pytest.mark.host
+def test_arrays_are_carried_to_a_device_and_back(tmp_path):
+    pytest.importorskip("torch")
+    for seed in range(20):
+        case = make_case(seed)
+        if run(case, "cpu", tmp_path).kind == "refused":
+            continue
+        results = run_on_gpu(case, compiled_function(case, tmp_path), place="cpu")
+        assert differences(results, reference(case)) == "", seed
+
+
+@pytest.mark.host
+def test_what_is_wanting_is_no_failure():
+    assert failure("cuda: kernel needs 300000 bytes of shared memory").kind == "refused"
+    assert not Outcome("refused").is_bad() and Outcome("wrong").is_bad()
+    assert failure("cuda: cannot select").is_bad()
