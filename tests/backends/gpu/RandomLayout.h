@@ -11,8 +11,8 @@ namespace sectile::testing {
 
 /// The bits of the coordinates dealt to lanes, warps and registers as they come. Some lanes and
 /// warps hold copies, some axes are left to repetition in part.
-inline layout::TileLayout randomLayout(std::mt19937 &random, const std::vector<int64_t> &shape,
-                                       int64_t lanes, int64_t warps) {
+inline layout::TileLayout anyLayout(std::mt19937 &random, const std::vector<int64_t> &shape,
+                                    int64_t lanes, int64_t warps) {
   using namespace layout;
   std::vector<Coordinates> bits;
   Extents extents;
@@ -46,6 +46,16 @@ inline layout::TileLayout randomLayout(std::mt19937 &random, const std::vector<i
       LinearLayout::fromBases(
           extents, {{Dim::Register, registers}, {Dim::Lane, laneBases}, {Dim::Warp, warpBases}}),
       shape);
+}
+
+/// One of at most 128 registers per thread: compiling takes the square of them.
+inline layout::TileLayout randomLayout(std::mt19937 &random, const std::vector<int64_t> &shape,
+                                       int64_t lanes, int64_t warps) {
+  for (;;) {
+    layout::TileLayout layout = anyLayout(random, shape, lanes, warps);
+    if (layout.registersPerThread() <= 128)
+      return layout;
+  }
 }
 
 } // namespace sectile::testing

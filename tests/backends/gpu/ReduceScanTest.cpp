@@ -222,7 +222,7 @@ TEST(GpuReduceScan, random_layouts) {
   const std::vector<std::vector<int64_t>> shapes = {{64},    {96},       {100},      {1},
                                                     {7},     {1000},     {32, 32},   {16, 48},
                                                     {5, 17}, {4, 8, 16}, {3, 1, 20}, {2, 96, 2}};
-  for (int trial = 0; trial < 300; ++trial) {
+  for (int trial = 0; trial < 100; ++trial) {
     const auto &shape = shapes[random() % shapes.size()];
     SimulatedOptions options;
     options.lanes = random() % 3 ? 32 : 64;
@@ -241,9 +241,6 @@ TEST(GpuReduceScan, random_layouts) {
     }
     const TileLayout *wanted = result ? &*result : nullptr;
     SCOPED_TRACE(trial);
-    if (getenv("SECTILE_TEST_TRACE"))
-      fprintf(stderr, "%d %s axis %d way %d warps %d lanes %d\n", trial, print(layout).c_str(),
-              axis, int(way), options.warps, options.lanes);
     switch (random() % 7) {
     case 0:
       check<int32_t>(argmax(), layout, wanted, axis, way, options, trial);

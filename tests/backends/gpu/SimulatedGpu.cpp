@@ -155,7 +155,7 @@ void SimulatedProgram::compile(llvm::Module &module, llvm::StringRef kernelName)
     return;
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
       triple, host.cpuName, host.featureString, llvm::TargetOptions(), llvm::Reloc::PIC_,
-      llvm::CodeModel::Small, llvm::CodeGenOptLevel::Less));
+      llvm::CodeModel::Small, llvm::CodeGenOptLevel::None));
   module.setTargetTriple(triple);
   module.setDataLayout(machine->createDataLayout());
   kernel->setLinkage(llvm::GlobalValue::InternalLinkage);
