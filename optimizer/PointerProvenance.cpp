@@ -15,7 +15,7 @@ bool isPointer(Value value) {
 bool keepsProvenance(Operation *op) {
   return isa<tile::PtrAddOp, tile::PtrCastOp, tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp,
              tile::ReshapeOp, tile::TransposeOp, tile::FlipOp, tile::JoinOp, tile::SplitOp,
-             tile::CatOp, tile::GatherOp, tile::HintOp, arith::SelectOp>(op);
+             tile::CatOp, tile::GatherOp, tile::HintOp, tile::ConvertLayoutOp, arith::SelectOp>(op);
 }
 
 } // namespace

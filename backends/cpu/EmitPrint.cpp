@@ -1,4 +1,5 @@
 // Prints and assertions: what a kernel says to its host.
+#include "backends/DebugSites.h"
 #include "backends/cpu/HostAbi.h"
 #include "backends/cpu/KernelEmitter.h"
 #include "backends/cpu/NestEmitter.h"
@@ -9,69 +10,11 @@ using namespace mlir;
 using namespace sectile::tile;
 
 namespace sectile::cpu {
-namespace {
-
-lang::DType dtypeOf(Type element, bool isSigned) {
-  using K = lang::ScalarKind;
-  auto scalar = [](K kind) { return lang::DType::scalar(kind); };
-  if (element.isF64())
-    return scalar(K::Float64);
-  if (element.isF32())
-    return scalar(K::Float32);
-  if (auto narrow = narrowFloatOf(element))
-    switch (*narrow) {
-    case NarrowFloat::F16:
-      return scalar(K::Float16);
-    case NarrowFloat::BF16:
-      return scalar(K::BFloat16);
-    case NarrowFloat::F8E4M3FN:
-      return scalar(K::Float8E4NV);
-    case NarrowFloat::F8E4M3FNUZ:
-      return scalar(K::Float8E4B8);
-    case NarrowFloat::F8E5M2:
-      return scalar(K::Float8E5);
-    case NarrowFloat::F8E5M2FNUZ:
-      return scalar(K::Float8E5B16);
-    }
-  if (auto integer = dyn_cast<IntegerType>(element))
-    switch (integer.getWidth()) {
-    case 1:
-      return scalar(K::Int1);
-    case 8:
-      return scalar(isSigned ? K::Int8 : K::UInt8);
-    case 16:
-      return scalar(isSigned ? K::Int16 : K::UInt16);
-    case 32:
-      return scalar(isSigned ? K::Int32 : K::UInt32);
-    default:
-      break;
-    }
-  return scalar(isSigned && !isa<PtrType>(element) ? K::Int64 : K::UInt64);
-}
-
-} // namespace
-
 LogicalResult KernelEmitter::emitPrint(PrintOp op) {
-  backends::PrintSite site;
-  site.prefix = op.getPrefix().str();
-  site.isHexadecimal = op.getHex();
-  int64_t bytes = 0;
-  SmallVector<int64_t> offsets;
-  for (auto [number, value] : llvm::enumerate(op.getArgs())) {
-    Type element = elementTypeOf(value.getType());
-    auto shape = shapeOf(value.getType());
-    bool isSigned = number < op.getIsSigned().size() && op.getIsSigned()[number];
-    site.operands.push_back({dtypeOf(element, isSigned), {shape.begin(), shape.end()}});
-    bytes = llvm::alignTo(bytes, 8);
-    offsets.push_back(bytes);
-    int64_t elements = 1;
-    for (int64_t extent : shape)
-      elements *= extent;
-    bytes += elements * memoryBytes(element);
-  }
+  backends::PrintLayout layout = backends::addPrintSite(image, op);
   int64_t frameAtEntry = frameBytes;
-  llvm::Value *data = frameAddress(std::max<int64_t>(bytes, 8));
-  for (auto [offset, value] : llvm::zip(offsets, op.getArgs())) {
+  llvm::Value *data = frameAddress(std::max<int64_t>(layout.bytes, 8));
+  for (auto [offset, value] : llvm::zip(layout.offsets, op.getArgs())) {
     Type element = elementTypeOf(value.getType());
     auto shape = shapeOf(value.getType());
     llvm::Align align(memoryBytes(element));
@@ -107,9 +50,7 @@ LogicalResult KernelEmitter::emitPrint(PrintOp op) {
   auto *type = llvm::FunctionType::get(
       builder.getVoidTy(),
       {builder.getPtrTy(), builder.getInt32Ty(), builder.getInt64Ty(), builder.getPtrTy()}, false);
-  builder.CreateCall(type, service,
-                     {launch, builder.getInt32(image.printSites.size()), program, data});
-  image.printSites.push_back(std::move(site));
+  builder.CreateCall(type, service, {launch, builder.getInt32(layout.site), program, data});
   frameBytes = frameAtEntry;
   return success(!hasFailed);
 }

@@ -1,5 +1,6 @@
 #include "backends/cpu/KernelEmitter.h"
 
+#include "backends/DebugSites.h"
 #include "backends/common/math/NumberConversion.h"
 #include "backends/cpu/HostAbi.h"
 #include "backends/cpu/NestEmitter.h"
@@ -231,31 +232,8 @@ llvm::SmallVector<llvm::Value *, 4> KernelEmitter::endLoop(EmittedLoop &loop,
 
 unsigned KernelEmitter::addTrapSite(Operation *op, backends::TrapSite::Kind kind, Value pointer,
                                     StringRef message) {
-  backends::TrapSite site;
-  site.kind = kind;
-  site.message = message.str();
-  Location location = op->getLoc();
-  while (!isa<FileLineColLoc>(location)) {
-    if (auto call = dyn_cast<CallSiteLoc>(location))
-      location = call.getCallee();
-    else if (auto name = dyn_cast<NameLoc>(location)) {
-      site.function = name.getName().str();
-      location = name.getChildLoc();
-    } else if (auto fused = dyn_cast<FusedLoc>(location); fused && !fused.getLocations().empty())
-      location = fused.getLocations().front();
-    else
-      break;
-  }
-  if (auto file = dyn_cast<FileLineColLoc>(location)) {
-    site.file = file.getFilename().str();
-    site.line = file.getLine();
-    site.column = file.getColumn();
-  }
-  if (pointer)
-    if (auto argument = plan.provenance->argumentOf(pointer))
-      site.argument = *argument;
-  image.trapSites.push_back(std::move(site));
-  return image.trapSites.size() - 1;
+  auto argument = pointer ? plan.provenance->argumentOf(pointer) : std::nullopt;
+  return backends::addTrapSite(image, op, kind, argument, message);
 }
 
 void KernelEmitter::emitTrapIf(llvm::Value *failed, unsigned site, llvm::Value *address) {

@@ -36,6 +36,7 @@ LogicalResult GpuEmitter::emitAtomic(Operation *op) {
   Registers masks = rmw && rmw.getMask() ? valuesOf(rmw.getMask()) : Registers();
   bool isTile = isa<RankedTensorType>(result.getType()), isUsed = !result.use_empty();
   llvm::Type *type = registerType(element);
+  checkAccess(op, backends::TrapSite::Kind::Atomic, pointer, rmw ? rmw.getMask() : Value());
 
   auto one = [&](unsigned reg, llvm::Value *predicate) {
     llvm::BasicBlock *start = builder.GetInsertBlock();
@@ -56,7 +57,7 @@ LogicalResult GpuEmitter::emitAtomic(Operation *op) {
   };
 
   if (!isTile) {
-    llvm::Value *first = builder.CreateICmpEQ(threadIndex(), builder.getInt32(0));
+    llvm::Value *first = isFirstThread();
     llvm::Value *old = one(0, both(masks.empty() ? nullptr : masks[0], first));
     if (isUsed) {
       llvm::Value *slot = sharedAddress(plan.scratchOf(op));

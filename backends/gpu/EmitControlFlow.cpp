@@ -129,6 +129,8 @@ LogicalResult GpuEmitter::emitWhile(scf::WhileOp op) {
   builder.SetInsertPoint(test);
   auto carried = startPhis(initial, before);
   distribute(Registers(carried.begin(), carried.end()), op.getBeforeArguments());
+  // It may wait for a program that has been stopped.
+  returnIfStopped();
   if (mlir::failed(emitBlock(*op.getBeforeBody())))
     return failure();
   auto condition = op.getConditionOp();

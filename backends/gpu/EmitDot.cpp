@@ -304,13 +304,8 @@ Registers GpuEmitter::emitMultiplyAdds(DotOp op, Registers acc, Type inner) {
 
 /// Where a register's element lies in a row-major copy of the tile at `offset` of shared memory.
 llvm::Value *GpuEmitter::rowMajorAddress(Value tile, int reg, int64_t offset) {
-  const TileLayout &layout = layoutOf(tile);
-  llvm::Value *number = builder.getInt32(0);
-  for (int axis = 0; axis < layout.rank(); ++axis)
-    number = builder.CreateAdd(builder.CreateMul(number, builder.getInt32(layout.shape()[axis])),
-                               coordinate(layout, reg, axis));
   return builder.CreateGEP(memoryType(elementTypeOf(tile.getType())), sharedAddress(offset),
-                           number);
+                           rowMajorNumber(layoutOf(tile), reg));
 }
 
 void GpuEmitter::storeRowMajor(Value tile, int64_t offset) {

@@ -147,6 +147,14 @@ llvm::Value *GpuEmitter::isInside(const TileLayout &layout, unsigned reg) {
   return inside;
 }
 
+llvm::Value *GpuEmitter::rowMajorNumber(const TileLayout &layout, int reg) {
+  llvm::Value *number = builder.getInt32(0);
+  for (int axis = 0; axis < layout.rank(); ++axis)
+    number = builder.CreateAdd(builder.CreateMul(number, builder.getInt32(layout.shape()[axis])),
+                               coordinate(layout, reg, axis));
+  return number;
+}
+
 llvm::Value *GpuEmitter::both(llvm::Value *lhs, llvm::Value *rhs) {
   if (!lhs || !rhs)
     return lhs ? lhs : rhs;

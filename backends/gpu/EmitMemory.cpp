@@ -74,6 +74,7 @@ LogicalResult GpuEmitter::emitLoad(LoadOp op) {
   access.cache = op.getCache();
   access.eviction = op.getEviction();
   access.isVolatile = op.getIsVolatile();
+  checkAccess(op, backends::TrapSite::Kind::Load, op.getPtr(), op.getMask());
   if (!isa<RankedTensorType>(op.getType())) {
     access.address = scalar(op.getPtr());
     access.type = memory;
@@ -118,11 +119,12 @@ LogicalResult GpuEmitter::emitStore(StoreOp op) {
   GlobalAccess access;
   access.cache = op.getCache();
   access.eviction = op.getEviction();
+  checkAccess(op, backends::TrapSite::Kind::Store, op.getPtr(), op.getMask());
   if (!isa<RankedTensorType>(op.getValue().getType())) {
     access.address = scalar(op.getPtr());
     access.type = memory;
     llvm::Value *mask = op.getMask() ? orAlways(scalar(op.getMask())) : nullptr;
-    access.predicate = both(mask, builder.CreateICmpEQ(threadIndex(), builder.getInt32(0)));
+    access.predicate = both(mask, isFirstThread());
     target.store(builder, access, toMemory(scalar(op.getValue()), element));
     return success();
   }

@@ -1,5 +1,6 @@
 #include "backends/gpu/GpuEmitter.h"
 
+#include "backends/DeviceAbi.h"
 #include "backends/gpu/EmitDot.h"
 
 using namespace mlir;
@@ -38,6 +39,13 @@ std::unique_ptr<llvm::Module> GpuEmitter::emit() {
   SmallVector<llvm::Type *, 8> types;
   for (Type type : function.getArgumentTypes())
     types.push_back(parameterType(type));
+  unsigned argumentCount = types.size();
+  int64_t hidden = findHiddenParameters();
+  for (int64_t each : {backends::kHiddenRanges, backends::kHiddenRecords})
+    if (hidden & each)
+      types.push_back(llvm::PointerType::get(builder.getContext(), kGlobalSpace));
+  if (hidden)
+    image.properties["hidden"] = hidden;
   kernel = llvm::Function::Create(llvm::FunctionType::get(builder.getVoidTy(), types, false),
                                   llvm::GlobalValue::ExternalLinkage, function.getName(), *module);
   target.declareKernel(*kernel, threadCount(), options);
@@ -60,7 +68,12 @@ std::unique_ptr<llvm::Module> GpuEmitter::emit() {
     }
     setScalar(argument, fromMemory(parameter, argument.getType()));
   }
+  if (hidden & backends::kHiddenRanges)
+    rangeTable = kernel->getArg(argumentCount);
+  if (hidden & backends::kHiddenRecords)
+    recordBuffer = kernel->getArg(kernel->arg_size() - 1);
   builder.SetInsertPoint(body);
+  returnIfStopped();
   if (mlir::failed(emitBlock(function.front())) || hasFailed)
     return nullptr;
   builder.CreateRetVoid();

@@ -16,12 +16,14 @@
 // after every operation; LLVM narrows what it can.
 #pragma once
 
+#include "backends/DebugSites.h"
 #include "backends/KernelImage.h"
 #include "backends/common/ElementwiseEmitter.h"
 #include "backends/gpu/GpuTarget.h"
 #include "backends/gpu/SharedMemoryPlan.h"
 #include "lang/layout/TileLayout.h"
 #include "optimizer/IndexAnalysis.h"
+#include "optimizer/PointerProvenance.h"
 
 #include "llvm/ADT/DenseMap.h"
 
@@ -73,13 +75,17 @@ public:
   llvm::ArrayRef<llvm::Value *> threadCoordinate(const layout::TileLayout &layout);
   /// Where a register lies along a dimension (i32).
   llvm::Value *coordinate(const layout::TileLayout &layout, unsigned reg, unsigned dimension);
-  /// What register `reg` of a tile of pointers holds, by way of as few pointers per thread as can be.
+  /// What register `reg` of a tile of pointers holds, by way of as few pointers per thread as can
+  /// be.
   llvm::Value *addressOf(mlir::Value pointers, unsigned reg);
   /// i1: this thread is the one among those with copies that acts (stores, atomics); null: it is.
   llvm::Value *isFirstCopy(const layout::TileLayout &layout);
   /// i1: the register lies within the tile's extents; null: always.
   llvm::Value *isInside(const layout::TileLayout &layout, unsigned reg);
   llvm::Value *both(llvm::Value *lhs, llvm::Value *rhs); // `and` of conditions that may be null
+  /// Of a register's element, counted row by row (i32).
+  llvm::Value *rowMajorNumber(const layout::TileLayout &layout, int reg);
+  llvm::Value *isFirstThread();
 
   //-- Shared memory (EmitConvert.cpp)
   //------------------------------------------------------------------------------------------
@@ -175,7 +181,25 @@ private:
   mlir::LogicalResult emitBufferLoad(tile::BufferLoadOp op);
   // EmitDebug.cpp
   mlir::LogicalResult emitPrint(tile::PrintOp op);
+  llvm::Value *claimRecord(const backends::PrintLayout &print);
+  void writeRowMajor(mlir::Value value, llvm::Value *start);
+  // EmitChecks.cpp
+  /// What the kernel must be given besides its arguments (backends::HiddenParameter).
+  int64_t findHiddenParameters();
+  llvm::Value *recordField(uint64_t offset);
+  llvm::Value *linearProgram();
+  /// Every thread returns, after `before`; `condition` is the same in all of them.
+  void returnIf(llvm::Value *condition, llvm::function_ref<void()> before);
+  void returnIfStopped();
+  void reportTrap(unsigned site, llvm::Value *address);
+  llvm::Value *isLeast(llvm::Value *number, int64_t limit);
   mlir::LogicalResult emitAssert(tile::AssertOp op);
+  std::pair<llvm::Value *, llvm::Value *> argumentRange(unsigned argument);
+  llvm::Value *isWithinArguments(llvm::Value *address, unsigned bytes,
+                                 std::optional<unsigned> argument);
+  /// With check="bounds": nothing is accessed unless all of it may be.
+  void checkAccess(mlir::Operation *op, backends::TrapSite::Kind kind, mlir::Value pointer,
+                   mlir::Value mask);
 
   backends::ElementwiseEmitter elementwise;
   mlir::func::FuncOp function;
@@ -185,6 +209,11 @@ private:
   llvm::Function *kernel = nullptr;
   llvm::GlobalVariable *shared = nullptr;
   llvm::Instruction *entryEnd = nullptr;
+  /// Of kernels that report to the host.
+  llvm::Value *recordBuffer = nullptr, *rangeTable = nullptr;
+  bool mayStop = false, hasAsyncCopies = false;
+  std::optional<optimizer::PointerProvenance> provenance;
+  llvm::DenseMap<unsigned, std::pair<llvm::Value *, llvm::Value *>> argumentRanges;
   llvm::Value *threadIndexValue = nullptr, *laneIndexValue = nullptr, *warpIndexValue = nullptr;
   llvm::DenseMap<mlir::Value, llvm::Value *> scalars;
   llvm::DenseMap<mlir::Value, Registers> tiles;

@@ -97,6 +97,9 @@ public:
   /// `threads` of them meet; `barrier` tells partitions apart (0: the whole block).
   virtual void barrier(llvm::IRBuilderBase &builder, unsigned threads,
                        unsigned barrier = 0) const = 0;
+  /// i1, the same in all `threads`, which meet as at a barrier: true in one of them.
+  virtual llvm::Value *anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth, unsigned threads,
+                                 unsigned barrier = 0) const = 0;
 
   //-- Shared memory
   /// Starts a copy of 4, 8 or 16 bytes, or of zeros where `predicate` (may be null) is false.

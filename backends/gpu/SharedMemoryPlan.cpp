@@ -175,6 +175,7 @@ int64_t scratchBytes(Operation *op, const GpuTarget &target) {
       .Case([&](ScanOp scan) { return scanScratchBytes(scan, target); })
       .Case([&](DotOp dot) { return dotScratchBytes(dot, target); })
       .Case<AtomicRmwOp, AtomicCasOp>([&](Operation *atomic) { return atomicScratchBytes(atomic); })
+      .Case([&](PrintOp print) { return printScratchBytes(print); })
       .Default([&](Operation *other) -> int64_t {
         return isRearrangement(other) ? rearrangeScratchBytes(other, target) : 0;
       });

@@ -42,5 +42,6 @@ int64_t scratchBytes(mlir::Operation *op, const GpuTarget &target);
 
 /// The cases of the op families that have files of their own.
 int64_t atomicScratchBytes(mlir::Operation *op);
+int64_t printScratchBytes(tile::PrintOp op);
 
 } // namespace sectile::gpu

@@ -189,9 +189,9 @@ LaunchFailure CudaKernel::start(const Loaded &on, const Grid &grid,
   if (records) [[unlikely]] {
     ranges = records->rangeAddress();
     buffer = records->bufferAddress();
-    if (hidden & kHiddenRanges)
+    if (hidden & backends::kHiddenRanges)
       parameters[count++] = &ranges;
-    if (hidden & kHiddenRecords)
+    if (hidden & backends::kHiddenRecords)
       parameters[count++] = &buffer;
   }
 
@@ -275,7 +275,7 @@ LaunchFailure CudaKernel::launchWithRecords(const Loaded &on, const Grid &grid,
                                       "captured into a graph",
                    "capture it without device_print, debug=True and SECTILE_CHECK");
   CudaResult result = kCudaSuccess;
-  size_t rangeWords = hidden & kHiddenRanges ? 2 * image.arguments.size() : 0;
+  size_t rangeWords = hidden & backends::kHiddenRanges ? 2 * image.arguments.size() : 0;
   size_t recordBytes = image.printSites.empty() ? 0 : options.recordBytes;
   std::unique_ptr<Records> records = device.records.take(api, recordBytes, rangeWords, result);
   if (!records)

@@ -129,6 +129,15 @@ void NvidiaTarget::barrier(llvm::IRBuilderBase &builder, unsigned threads, unsig
                             {builder.getInt32(barrier), builder.getInt32(threads)});
 }
 
+llvm::Value *NvidiaTarget::anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth,
+                                     unsigned threads, unsigned barrier) const {
+  if (barrier == 0)
+    return builder.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_red_or_aligned_all, {},
+                                   {builder.getInt32(0), truth});
+  return builder.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_red_or_aligned_count, {},
+                                 {builder.getInt32(barrier), builder.getInt32(threads), truth});
+}
+
 llvm::StringRef NvidiaTarget::syncScope(tile::MemoryScope scope) const {
   switch (scope) {
   case tile::MemoryScope::Block:

@@ -51,6 +51,8 @@ public:
                 llvm::ArrayRef<llvm::Value *> acc) const override;
   llvm::Value *roundToTf32(llvm::IRBuilderBase &builder, llvm::Value *value) const override;
   void barrier(llvm::IRBuilderBase &builder, unsigned threads, unsigned barrier) const override;
+  llvm::Value *anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth, unsigned threads,
+                         unsigned barrier) const override;
   void asyncCopy(llvm::IRBuilderBase &builder, llvm::Value *shared, llvm::Value *global,
                  unsigned bytes, llvm::Value *predicate) const override;
   void asyncCommit(llvm::IRBuilderBase &builder) const override;

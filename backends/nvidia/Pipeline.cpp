@@ -38,9 +38,6 @@ FailureOr<backends::KernelImage> NvidiaBackend::compile(ModuleOp module,
       !llvm::isPowerOf2_32(options.warpCount))
     return function.emitError() << "num_warps is " << options.warpCount
                                 << "; it must be a power of two up to " << mostWarps;
-  if (options.checkBounds)
-    return function.emitError("check=\"bounds\" is not supported on GPUs yet; run the kernel on "
-                              "CPU arrays to check it");
   auto observe = [&](StringRef stage, llvm::function_ref<std::string()> text) {
     if (context.observe)
       context.observe(stage, text);
@@ -59,8 +56,9 @@ FailureOr<backends::KernelImage> NvidiaBackend::compile(ModuleOp module,
     shape.warpCount = options.warpCount;
     shape.laneCount = target.laneCount;
     shape.maxAccessBytes = target.maxAccessBytes;
-    shape.hasAsyncCopy = true;
-    gpu.stageCount = options.stageCount;
+    // Copies that run ahead are not checked.
+    shape.hasAsyncCopy = !options.checkBounds;
+    gpu.stageCount = options.checkBounds ? 1 : options.stageCount;
     shape.hasMatrixProduct = [&](tile::DotOp dot) {
       return gpu::hasMatrixInstructions(dot, target);
     };

@@ -12,6 +12,8 @@ using backends::Grid;
 using backends::KernelImage;
 using backends::LaunchFailure;
 using backends::PrintHandler;
+using backends::RecordBuffer;
+using backends::RecordHeader;
 
 std::unique_ptr<Records> Records::make(const CudaApi &api, size_t recordBytes, size_t rangeWords,
                                        CudaResult &result) {

@@ -9,10 +9,10 @@
 //   pool.giveBack(std::move(records));
 #pragma once
 
+#include "backends/DeviceAbi.h"
 #include "backends/Driver.h"
 #include "backends/ForkSafeMutex.h"
 #include "backends/nvidia/CudaApi.h"
-#include "backends/nvidia/DeviceAbi.h"
 
 #include <memory>
 #include <vector>
@@ -28,7 +28,7 @@ public:
   Records(const Records &) = delete;
   Records &operator=(const Records &) = delete;
 
-  RecordBuffer &buffer() { return *header; }
+  backends::RecordBuffer &buffer() { return *header; }
   uint64_t *ranges() { return rangeMemory; }
   size_t rangeCapacity() const { return rangeWords; }
   /// As kernels see them.
@@ -43,7 +43,7 @@ public:
 private:
   Records(const CudaApi &api) : api(api) {}
   const CudaApi &api;
-  RecordBuffer *header = nullptr;
+  backends::RecordBuffer *header = nullptr;
   uint64_t *rangeMemory = nullptr;
   size_t rangeWords = 0;
   CudaAddress address = 0;
@@ -63,7 +63,7 @@ private:
 /// Prints what was printed, says what was lost, and tells of the trap if there was one. What the
 /// buffer holds comes from the device and is not trusted.
 backends::LaunchFailure readRecords(const backends::KernelImage &image, const backends::Grid &grid,
-                                    const RecordBuffer &buffer,
+                                    const backends::RecordBuffer &buffer,
                                     const backends::PrintHandler &print);
 
 } // namespace sectile::nvidia

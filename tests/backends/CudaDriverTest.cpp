@@ -13,6 +13,8 @@
 using namespace sectile;
 using namespace sectile::nvidia;
 using backends::LaunchFailure;
+using backends::RecordBuffer;
+using backends::RecordHeader;
 using testing::HasSubstr;
 using Kind = LaunchFailure::Kind;
 

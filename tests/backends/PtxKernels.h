@@ -4,8 +4,8 @@
 // called.
 #pragma once
 
+#include "backends/DeviceAbi.h"
 #include "backends/KernelImage.h"
-#include "backends/nvidia/DeviceAbi.h"
 
 #include <string>
 
@@ -157,7 +157,7 @@ inline backends::KernelImage addImage() {
 inline backends::KernelImage checkedImage() {
   backends::KernelImage image = ptxImage(
       "checked", kCheckedPtx, {{"x", floatPointer(), 0, false}, {"out", floatPointer(), 1, true}});
-  image.properties["hidden"] = nvidia::kHiddenRanges | nvidia::kHiddenRecords;
+  image.properties["hidden"] = backends::kHiddenRanges | backends::kHiddenRecords;
   backends::TrapSite site;
   site.kind = backends::TrapSite::Kind::Load;
   site.file = "kernel.py";
@@ -172,7 +172,7 @@ inline backends::KernelImage printImage() {
   backends::KernelImage image = ptxImage(
       "printing", kPrintPtx, {{"scale", lang::DType::scalar(lang::ScalarKind::Float32), 0, false}});
   image.properties["num_warps"] = 1;
-  image.properties["hidden"] = nvidia::kHiddenRecords;
+  image.properties["hidden"] = backends::kHiddenRecords;
   backends::PrintSite site;
   site.prefix = "value: ";
   site.operands.push_back({lang::DType::scalar(lang::ScalarKind::Float32), {32}});

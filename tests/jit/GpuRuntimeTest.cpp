@@ -108,7 +108,7 @@ TEST_F(GpuRuntimeTest, TrapsReadAsOnTheCpu) {
   EXPECT_FALSE(kernel->isAsynchronous());
   cuda.onLaunch = [&](const sectile::test::FakeCuda::Launch &launch) {
     auto *buffer =
-        reinterpret_cast<nvidia::RecordBuffer *>(*static_cast<uint64_t *>(launch.parameters[3]));
+        reinterpret_cast<backends::RecordBuffer *>(*static_cast<uint64_t *>(launch.parameters[3]));
     buffer->stop = 1;
     buffer->trapProgram = 2;
     buffer->trapAddress = 0x1000 + 4 * 256;

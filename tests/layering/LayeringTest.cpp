@@ -62,7 +62,7 @@ const std::vector<std::string> kPlain = {"lang/DType.h",
                                          "backends/cpu/HostAbi.h",
                                          "backends/Device.h",
                                          "backends/nvidia/CudaApi.h",
-                                         "backends/nvidia/DeviceAbi.h",
+                                         "backends/DeviceAbi.h",
                                          "backends/nvidia/Driver.h",
                                          "backends/cpu/Driver.h"};
 

@@ -58,6 +58,7 @@ private:
 struct SimulatedOptions {
   unsigned warps = 4, lanes = 32;
   int64_t maxSharedBytes = 1 << 20;
+  bool debug = false, checkBounds = false;
 };
 
 /// Tile IR text, compiled by the code that all GPUs share. Tiles without layouts are given some by
@@ -72,6 +73,8 @@ public:
   SimulatedReport run(std::vector<int32_t> grid, const std::vector<HostArgument> &arguments);
 
   int64_t sharedBytes = 0;
+  /// Its sites and properties.
+  backends::KernelImage image;
   /// The laid-out kernel, and the LLVM IR of one thread.
   std::string tileText, llvmText;
 

@@ -40,8 +40,9 @@ SimulatedKernel::SimulatedKernel(llvm::StringRef text, SimulatedOptions options)
   sharedBytes = plan.bytes;
   backends::CompileOptions compile;
   compile.warpCount = options.warps;
+  compile.debug = options.debug;
+  compile.checkBounds = options.checkBounds;
   llvm::LLVMContext llvmContext;
-  backends::KernelImage image;
   auto code = gpu::GpuEmitter(function, target, plan, compile, llvmContext, image).emit();
   if (!code)
     return;

@@ -113,6 +113,15 @@ void SimulatedTarget::barrier(llvm::IRBuilderBase &builder, unsigned threads,
                      nextSite(*builder.GetInsertBlock()->getModule())});
 }
 
+llvm::Value *SimulatedTarget::anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth,
+                                        unsigned threads, unsigned barrier) const {
+  llvm::Value *any = emitSimulatedCall(builder, SimulatedCall::AnyThread, builder.getInt32Ty(),
+                                       {builder.CreateZExt(truth, builder.getInt32Ty()),
+                                        builder.getInt32(threads), builder.getInt32(barrier),
+                                        nextSite(*builder.GetInsertBlock()->getModule())});
+  return builder.CreateICmpNE(any, builder.getInt32(0));
+}
+
 /// The address, or that of some bytes nobody reads where the predicate is false.
 llvm::Value *SimulatedTarget::guarded(llvm::IRBuilderBase &builder, llvm::Value *address,
                                       llvm::Value *predicate, unsigned bytes,

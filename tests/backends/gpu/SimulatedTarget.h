@@ -16,6 +16,7 @@ enum class SimulatedCall : unsigned {
   Exchange,     // (i64 value, i32 source lane, i32 site) -> i64
   AnyLane,      // (i32 truth, i32 site) -> i32
   Barrier,      // (i32 threads, i32 barrier, i32 site)
+  AnyThread,    // (i32 truth, i32 threads, i32 barrier, i32 site) -> i32
   Global,       // (ptr address, i32 bytes, i32 is written, i32 predicate, i32 site)
   Shared,       // (ptr address, i32 bytes, i32 is written, i32 site)
   Count
@@ -40,6 +41,8 @@ public:
                            llvm::Value *source) const override;
   llvm::Value *anyLane(llvm::IRBuilderBase &builder, llvm::Value *truth) const override;
   void barrier(llvm::IRBuilderBase &builder, unsigned threads, unsigned barrier) const override;
+  llvm::Value *anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth, unsigned threads,
+                         unsigned barrier) const override;
   llvm::Value *load(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,
                     llvm::Value *other) const override;
   void store(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,

@@ -34,7 +34,8 @@ void SimulatedBlock::trampoline() {
       reinterpret_cast<void *>(threadIndex),  reinterpret_cast<void *>(programIndex),
       reinterpret_cast<void *>(programCount), reinterpret_cast<void *>(exchange),
       reinterpret_cast<void *>(anyLane),      reinterpret_cast<void *>(barrier),
-      reinterpret_cast<void *>(global),       reinterpret_cast<void *>(shared)};
+      reinterpret_cast<void *>(anyThread),    reinterpret_cast<void *>(global),
+      reinterpret_cast<void *>(shared)};
   SimulatedBlock &block = *current;
   block.launch.entry(const_cast<void **>(table.data()), block.launch.slots);
   block.threads[block.running].state = State::Done;
@@ -121,7 +122,11 @@ bool SimulatedBlock::releaseBarriers() {
       continue;
     if (group.size() > expected)
       problem("more threads came to a barrier than it is for");
+    bool any = false;
+    for (Thread *thread : group)
+      any |= thread->value != 0;
     for (Thread *thread : group) {
+      thread->result = any;
       if (thread->site != group.front()->site)
         problem("threads meet at different barriers");
       thread->state = State::Ready;
@@ -164,12 +169,25 @@ int32_t SimulatedBlock::anyLane(int32_t truth, int32_t site) {
 
 void SimulatedBlock::barrier(int32_t meeting, int32_t barrier, int32_t site) {
   Thread &thread = current->threads[current->running];
+  thread.value = 0;
   thread.meeting = meeting;
   thread.barrier = barrier;
   thread.site = site;
   thread.state = State::AtBarrier;
   ++thread.barriers;
   current->wait();
+}
+
+int32_t SimulatedBlock::anyThread(int32_t truth, int32_t meeting, int32_t barrier, int32_t site) {
+  Thread &thread = current->threads[current->running];
+  thread.value = truth;
+  thread.meeting = meeting;
+  thread.barrier = barrier;
+  thread.site = site;
+  thread.state = State::AtBarrier;
+  ++thread.barriers;
+  current->wait();
+  return thread.result;
 }
 
 void SimulatedBlock::global(uint64_t address, int32_t bytes, int32_t isWritten, int32_t predicate,

@@ -65,6 +65,7 @@ private:
   static uint64_t exchange(uint64_t value, int32_t source, int32_t site);
   static int32_t anyLane(int32_t truth, int32_t site);
   static void barrier(int32_t threads, int32_t barrier, int32_t site);
+  static int32_t anyThread(int32_t truth, int32_t threads, int32_t barrier, int32_t site);
   static void global(uint64_t address, int32_t bytes, int32_t isWritten, int32_t predicate,
                      int32_t site);
   static void shared(uint64_t address, int32_t bytes, int32_t isWritten, int32_t site);

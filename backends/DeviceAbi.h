@@ -1,8 +1,8 @@
 //===-- DeviceAbi.h - how compiled kernels are called on a GPU
 //---------------------------------===//
-// Plain C, shared by the code generator and the driver.
+// Plain C, shared by the code generator of all GPUs and their drivers.
 //
-// A kernel is a PTX entry named image.entryPoint, launched with (threads, 1, 1) threads per block,
+// A kernel is an entry point (of PTX) named image.entryPoint, launched with (threads, 1, 1) threads per block,
 // threads = 32 num_warps, over a grid of the launch's x, y, z programs, and with
 // properties["shared"] bytes of dynamic shared memory. With properties["cluster"] = n, n blocks in
 // a cluster run one program: the grid is n times as long in x. Parameters, in this order:
@@ -18,9 +18,11 @@
 // launch of such a kernel returns when the kernel is over, and cannot be captured into a graph.
 //
 // A trap: the thread exchanges `stop` from 0 to 1 with atom.cas; if it was 0 the thread fills
-// trapSite, trapProgram and trapAddress. Then the program ends as soon as it can (`exit`; failing
-// accesses are not carried out). Every program looks at `stop` first (a volatile load) and returns
-// where it is set. `trap;` is never used: it would take the device from the whole process.
+// trapSite, trapProgram and trapAddress. Then the program ends; failing accesses are not carried
+// out. All threads of a program agree before they leave (a barrier that votes): none is left behind
+// at a barrier or in a shuffle. Every program looks at `stop` first (a volatile load by one thread)
+// and returns where it is set, and looks again in every round of a `while` loop, which may wait for
+// a program that has ended. `trap;` is never used: it would take the device from the whole process.
 //
 // A print: one thread adds the record's size to `cursor` (atom.add, which gives the record's
 // place). If place + size <= capacity it writes the RecordHeader there, and all threads of the
@@ -30,7 +32,7 @@
 
 #include <cstdint>
 
-namespace sectile::nvidia {
+namespace sectile::backends {
 
 inline constexpr uint32_t kDeviceAbiVersion = 1;
 
@@ -61,4 +63,4 @@ struct RecordHeader {
 };
 static_assert(sizeof(RecordHeader) == 16);
 
-} // namespace sectile::nvidia
+} // namespace sectile::backends

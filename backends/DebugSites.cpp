@@ -1,0 +1,85 @@
+#include "backends/DebugSites.h"
+
+#include "backends/SourcePlace.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace sectile::tile;
+
+namespace sectile::backends {
+namespace {
+
+lang::ScalarKind scalarKindOf(Type element, bool isSigned) {
+  using K = lang::ScalarKind;
+  if (element.isF64())
+    return K::Float64;
+  if (element.isF32())
+    return K::Float32;
+  if (element.isF16())
+    return K::Float16;
+  if (element.isBF16())
+    return K::BFloat16;
+  if (isa<Float8E4M3FNType>(element))
+    return K::Float8E4NV;
+  if (isa<Float8E4M3FNUZType>(element))
+    return K::Float8E4B8;
+  if (isa<Float8E5M2Type>(element))
+    return K::Float8E5;
+  if (isa<Float8E5M2FNUZType>(element))
+    return K::Float8E5B16;
+  if (auto integer = dyn_cast<IntegerType>(element))
+    switch (integer.getWidth()) {
+    case 1:
+      return K::Int1;
+    case 8:
+      return isSigned ? K::Int8 : K::UInt8;
+    case 16:
+      return isSigned ? K::Int16 : K::UInt16;
+    case 32:
+      return isSigned ? K::Int32 : K::UInt32;
+    default:
+      break;
+    }
+  return isSigned && !isa<PtrType>(element) ? K::Int64 : K::UInt64;
+}
+
+} // namespace
+
+unsigned addTrapSite(KernelImage &image, Operation *op, TrapSite::Kind kind,
+                     std::optional<unsigned> argument, StringRef message) {
+  SourcePlace place = sourcePlaceOf(op->getLoc());
+  TrapSite site;
+  site.kind = kind;
+  site.message = message.str();
+  site.file = std::move(place.file);
+  site.function = std::move(place.function);
+  site.line = place.line;
+  site.column = place.column;
+  site.argument = argument ? int32_t(*argument) : -1;
+  image.trapSites.push_back(std::move(site));
+  return image.trapSites.size() - 1;
+}
+
+PrintLayout addPrintSite(KernelImage &image, PrintOp op) {
+  PrintSite site;
+  site.prefix = op.getPrefix().str();
+  site.isHexadecimal = op.getHex();
+  PrintLayout layout;
+  layout.site = image.printSites.size();
+  for (auto [number, value] : llvm::enumerate(op.getArgs())) {
+    auto shape = shapeOf(value.getType());
+    bool isSigned = number < op.getIsSigned().size() && op.getIsSigned()[number];
+    auto dtype = lang::DType::scalar(scalarKindOf(elementTypeOf(value.getType()), isSigned));
+    site.operands.push_back({dtype, {shape.begin(), shape.end()}});
+    layout.offsets.push_back(layout.bytes);
+    int64_t elements = 1;
+    for (int64_t extent : shape)
+      elements *= extent;
+    layout.bytes = llvm::alignTo(layout.bytes + elements * dtype.bytes(), 8);
+  }
+  image.printSites.push_back(std::move(site));
+  return layout;
+}
+
+} // namespace sectile::backends

@@ -1,0 +1,290 @@
+// What stops a kernel on a GPU: assertions and accesses out of bounds. All threads leave together,
+// nothing of the failing access is carried out, the report is the first offender's.
+#include "LaidOutText.h"
+#include "RandomLayout.h"
+#include "ReportBuffer.h"
+#include "SimulatedGpu.h"
+
+using namespace sectile;
+using namespace sectile::testing;
+using Kind = backends::TrapSite::Kind;
+
+namespace {
+
+TEST(GpuChecks, a_failed_assertion_stops_its_program_and_later_ones) {
+  Shape shape{128};
+  std::string body = R"(
+  %p = tile.program_id 0 : i32
+  %t = tile.splat %p : i32 -> tensor<128xi32>
+)" + loadTile("x", "in", shape, "i32") +
+                     R"(
+  %small = arith.cmpi slt, %x, %limit : tensor<128xi32>
+  tile.assert %small, "too large" : tensor<128xi1>
+  %place = tile.ptr_add %out, %p : !tile.ptr<i32>, i32
+  %one = arith.constant 1 : i32
+  tile.store %place, %one : !tile.ptr<i32>
+)";
+  // Program p takes numbers below 10 - p.
+  body.insert(body.find("%small"), R"(
+  %ten = arith.constant dense<10> : tensor<128xi32>
+  %limit = arith.subi %ten, %t : tensor<128xi32>
+  )");
+  std::string text = kernelText(pointer("in", "i32") + ", " + pointer("out", "i32"), body);
+  std::vector<int32_t> in(128, 1);
+  in[77] = 7;
+
+  SimulatedKernel kernel(text, {.warps = 2, .debug = true});
+  ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+  std::vector<int32_t> out(8, 0);
+  ReportBuffer reports;
+  SimulatedReport run = kernel.run({8}, reports.with(kernel.image, {argument(in), argument(out)}));
+  EXPECT_EQ(run.problem, "");
+  EXPECT_EQ(reports.header().stop, 1u);
+  EXPECT_EQ(reports.header().trapProgram, 3);
+  EXPECT_EQ(reports.header().trapAddress, 0u);
+  ASSERT_EQ(kernel.image.trapSites.size(), 1u);
+  EXPECT_EQ(reports.header().trapSite, 0);
+  EXPECT_EQ(kernel.image.trapSites[0].kind, Kind::Assertion);
+  EXPECT_EQ(kernel.image.trapSites[0].message, "too large");
+  EXPECT_EQ(out, (std::vector<int32_t>{1, 1, 1, 0, 0, 0, 0, 0}));
+
+  SimulatedKernel released(text, {.warps = 2});
+  ASSERT_TRUE(released.compiled()) << released.diagnostics();
+  EXPECT_EQ(released.image.properties.count("hidden"), 0u);
+  EXPECT_EQ(released.run({8}, {argument(in), argument(out)}).problem, "");
+  EXPECT_EQ(out, std::vector<int32_t>(8, 1));
+}
+
+TEST(GpuChecks, an_assertion_ends_an_endless_loop_with_barriers_in_it) {
+  SimulatedKernel kernel(R"(
+func.func @k(%in: !tile.ptr<i32>, %out: !tile.ptr<i32>) attributes {tile.kernel} {
+  %true = arith.constant true
+  %zero = arith.constant 0 : i32
+  %r = tile.arange 0, 512 : tensor<512xi32>
+  %base = tile.splat %in : !tile.ptr<i32> -> tensor<512x!tile.ptr<i32>>
+  %ptrs = tile.ptr_add %base, %r : tensor<512x!tile.ptr<i32>>, tensor<512xi32>
+  %x = tile.load %ptrs : tensor<512x!tile.ptr<i32>>
+  %last = scf.while (%i = %zero) : (i32) -> i32 {
+    scf.condition(%true) %i : i32
+  } do {
+  ^bb0(%i: i32):
+    %one = arith.constant 1 : i32
+    %next = arith.addi %i, %one : i32
+    %ni = tile.splat %next : i32 -> tensor<512xi32>
+    %y = arith.muli %x, %ni : tensor<512xi32>
+    %s = tile.reduce(%y) axis 0 : (tensor<512xi32>) -> i32 {
+    ^bb0(%a: i32, %b: i32):
+      %c = arith.addi %a, %b : i32
+      tile.yield %c : i32
+    }
+    %bound = arith.constant 5000 : i32
+    %fine = arith.cmpi slt, %s, %bound : i32
+    tile.assert %fine, "grew" : i1
+    tile.store %out, %s : !tile.ptr<i32>
+    scf.yield %next : i32
+  }
+  tile.store %out, %zero : !tile.ptr<i32>
+  return
+}
+)",
+                         {.warps = 4, .debug = true});
+  ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+  std::vector<int32_t> in(512, 1), out(1, -1);
+  ReportBuffer reports;
+  EXPECT_EQ(kernel.run({1}, reports.with(kernel.image, {argument(in), argument(out)})).problem, "");
+  EXPECT_EQ(reports.header().stop, 1u);
+  EXPECT_EQ(out[0], 9 * 512);
+}
+
+/// It may wait for what a stopped program was to do.
+TEST(GpuChecks, a_waiting_loop_ends_when_another_program_has_stopped) {
+  SimulatedKernel kernel(R"(
+func.func @k(%flag: !tile.ptr<i32>, %records: !tile.ptr<i32>, %out: !tile.ptr<i32>)
+    attributes {tile.kernel} {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %last = scf.while (%i = %zero) : (i32) -> i32 {
+    %f = tile.load %flag volatile : !tile.ptr<i32>
+    %waits = arith.cmpi eq, %f, %zero : i32
+    // Another program's trap, in the third round.
+    %three = arith.constant 3 : i32
+    %third = arith.cmpi eq, %i, %three : i32
+    scf.if %third {
+      tile.store %records, %one : !tile.ptr<i32>
+    }
+    tile.assert %waits, "never" : i1
+    scf.condition(%waits) %i : i32
+  } do {
+  ^bb0(%i: i32):
+    %next = arith.addi %i, %one : i32
+    tile.store %out, %next : !tile.ptr<i32>
+    scf.yield %next : i32
+  }
+  return
+}
+)",
+                         {.warps = 2, .debug = true});
+  ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+  std::vector<int32_t> flag(1, 0), out(1, -1);
+  ReportBuffer reports;
+  HostArgument records;
+  records.slot = reinterpret_cast<uint64_t>(&reports.header());
+  records.begin = records.slot;
+  records.end = records.slot + 4;
+  EXPECT_EQ(
+      kernel.run({1}, reports.with(kernel.image, {argument(flag), records, argument(out)})).problem,
+      "");
+  EXPECT_EQ(out[0], 4);
+}
+
+TEST(GpuChecks, the_first_offending_address_whatever_the_layout) {
+  std::mt19937 random(11);
+  for (const Shape &shape : {Shape{256}, {96}, {16, 32}, {12, 20}})
+    for (bool isStore : {false, true}) {
+      layout::TileLayout layout = randomLayout(random, shape, 32, 4);
+      SimulatedKernel kernel(kernelText(pointer("in", "f32") + ", " + pointer("out", "f32"),
+                                        loadLaidOut("x", "in", layout, "f32") +
+                                            storeLaidOut("x", "out", layout, "f32")),
+                             {.warps = 4, .checkBounds = true});
+      ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+      EXPECT_EQ(kernel.image.properties.at("hidden"),
+                backends::kHiddenRanges | backends::kHiddenRecords);
+      ASSERT_EQ(kernel.image.trapSites.size(), 2u);
+      EXPECT_EQ(kernel.image.trapSites[0].kind, Kind::Load);
+      EXPECT_EQ(kernel.image.trapSites[0].argument, 0);
+      EXPECT_EQ(kernel.image.trapSites[1].kind, Kind::Store);
+      EXPECT_EQ(kernel.image.trapSites[1].argument, 1);
+
+      size_t count = elementCount(shape);
+      std::vector<float> in(count, 2.5f), out(count, 7.f), fit = out;
+      {
+        ReportBuffer reports;
+        SimulatedReport run =
+            kernel.run({1}, reports.with(kernel.image, {argument(in), argument(fit)}));
+        EXPECT_EQ(run.problem, "");
+        EXPECT_EQ(reports.header().stop, 0u);
+        EXPECT_EQ(fit, in);
+      }
+      for (size_t available : {size_t(0), size_t(1), count / 2 + 1, count - 1}) {
+        HostArgument input = argument(in), output = argument(out);
+        (isStore ? output : input).end = (isStore ? output : input).begin + 4 * available;
+        ReportBuffer reports;
+        SimulatedReport run = kernel.run({1}, reports.with(kernel.image, {input, output}));
+        EXPECT_EQ(run.problem, "");
+        EXPECT_EQ(reports.header().stop, 1u);
+        EXPECT_EQ(reports.header().trapSite, isStore);
+        EXPECT_EQ(reports.header().trapAddress, (isStore ? output : input).begin + 4 * available)
+            << layout::print(layout);
+        EXPECT_EQ(out, std::vector<float>(count, 7.f)) << "something was written";
+      }
+    }
+}
+
+TEST(GpuChecks, masked_elements_are_not_checked) {
+  Shape shape{64};
+  SimulatedKernel kernel(
+      kernelText(pointer("in", "i32") + ", " + pointer("out", "i32") + ", %n: i32",
+                 pointerTile("p", "in", shape, "i32") + pointerTile("q", "out", shape, "i32") + R"(
+  %r = tile.arange 0, 64 : tensor<64xi32>
+  %sn = tile.splat %n : i32 -> tensor<64xi32>
+  %m = arith.cmpi slt, %r, %sn : tensor<64xi32>
+  %x = tile.load %p, %m : tensor<64x!tile.ptr<i32>>
+  tile.store %q, %x, %m : tensor<64x!tile.ptr<i32>>
+)"),
+      {.warps = 1, .checkBounds = true});
+  ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+  std::vector<int32_t> in(41, 5), out(41, 0);
+  ReportBuffer reports;
+  auto arguments = [&](int32_t n) {
+    return reports.with(kernel.image, {argument(in), argument(out), argument(n)});
+  };
+  EXPECT_EQ(kernel.run({1}, arguments(41)).problem, "");
+  EXPECT_EQ(reports.header().stop, 0u);
+  EXPECT_EQ(out, in);
+  EXPECT_EQ(kernel.run({1}, arguments(42)).problem, "");
+  EXPECT_EQ(reports.header().stop, 1u);
+  EXPECT_EQ(reports.header().trapAddress, reinterpret_cast<uint64_t>(in.data() + 41));
+}
+
+TEST(GpuChecks, scalars_and_atomics) {
+  SimulatedKernel kernel(
+      R"(
+func.func @k(%in: !tile.ptr<i64>, %out: !tile.ptr<i32>, %i: i32, %j: i32)
+    attributes {tile.kernel} {
+  %p = tile.ptr_add %in, %i : !tile.ptr<i64>, i32
+  %x = tile.load %p : !tile.ptr<i64>
+  %y = arith.trunci %x : i64 to i32
+  %q = tile.ptr_add %out, %j : !tile.ptr<i32>, i32
+  %old = tile.atomic_rmw add, acq_rel, gpu, %q, %y : !tile.ptr<i32>
+  tile.store %out, %old : !tile.ptr<i32>
+  return
+}
+)",
+      {.warps = 2, .checkBounds = true});
+  ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+  std::vector<int64_t> in{3, 4};
+  auto run = [&](int32_t i, int32_t j, std::vector<int32_t> &out, ReportBuffer &reports) {
+    return kernel
+        .run({1},
+             reports.with(kernel.image, {argument(in), argument(out), argument(i), argument(j)}))
+        .problem;
+  };
+  {
+    std::vector<int32_t> out{10, 20};
+    ReportBuffer reports;
+    EXPECT_EQ(run(1, 1, out, reports), "");
+    EXPECT_EQ(reports.header().stop, 0u);
+    EXPECT_EQ(out, (std::vector<int32_t>{20, 24}));
+  }
+  {
+    std::vector<int32_t> out{10, 20};
+    ReportBuffer reports;
+    EXPECT_EQ(run(-1, 1, out, reports), "");
+    EXPECT_EQ(kernel.image.trapSites[reports.header().trapSite].kind, Kind::Load);
+    EXPECT_EQ(reports.header().trapAddress, reinterpret_cast<uint64_t>(in.data() - 1));
+    EXPECT_EQ(out, (std::vector<int32_t>{10, 20}));
+  }
+  {
+    std::vector<int32_t> out{10, 20};
+    ReportBuffer reports;
+    EXPECT_EQ(run(0, 2, out, reports), "");
+    EXPECT_EQ(kernel.image.trapSites[reports.header().trapSite].kind, Kind::Atomic);
+    EXPECT_EQ(reports.header().trapAddress, reinterpret_cast<uint64_t>(out.data() + 2));
+    EXPECT_EQ(out, (std::vector<int32_t>{10, 20}));
+  }
+}
+
+/// A pointer that may be either argument's has to lie in one of them.
+TEST(GpuChecks, pointers_of_unknown_origin) {
+  SimulatedKernel kernel(R"(
+func.func @k(%a: !tile.ptr<i32>, %b: !tile.ptr<i32>, %which: i1, %out: !tile.ptr<i32>, %i: i32)
+    attributes {tile.kernel} {
+  %s = arith.select %which, %a, %b : !tile.ptr<i32>
+  %p = tile.ptr_add %s, %i : !tile.ptr<i32>, i32
+  %x = tile.load %p : !tile.ptr<i32>
+  tile.store %out, %x : !tile.ptr<i32>
+  return
+}
+)",
+                         {.warps = 1, .checkBounds = true});
+  ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+  EXPECT_EQ(kernel.image.trapSites[0].argument, -1);
+  std::vector<int32_t> memory{1, 2, 3, 4, 5, 6}, out(1, 0);
+  HostArgument a = argument(memory), b = a;
+  a.end = a.begin + 8;
+  b.slot = b.begin = a.begin + 16;
+  for (bool which : {true, false})
+    for (int32_t i = 0; i < 3; ++i) {
+      ReportBuffer reports;
+      EXPECT_EQ(kernel
+                    .run({1}, reports.with(kernel.image, {a, b, argument(uint8_t(which)),
+                                                          argument(out), argument(i)}))
+                    .problem,
+                "");
+      EXPECT_EQ(reports.header().stop, uint32_t(i == 2)) << which << i;
+      if (i < 2)
+        EXPECT_EQ(out[0], memory[size_t(which ? i : 4 + i)]);
+    }
+}
+
+} // namespace
