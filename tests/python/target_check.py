@@ -25,7 +25,7 @@ import numpy as np
 import sectile as st
 
 TARGETS = ["cuda:80", "cuda:86", "cuda:89", "cuda:90", "cuda:100", "cuda:120"]
-CPU_OPTIONS = ("arch", "check", "stream", "target")
+CPU_OPTIONS = ("arch", "stream", "target")
 
 
 def find_ptxas():

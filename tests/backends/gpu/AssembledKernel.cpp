@@ -13,7 +13,7 @@
 namespace sectile::testing {
 
 AssembledKernel::AssembledKernel(const std::string &tileText, const std::string &arch,
-                                 int32_t warps) {
+                                 int32_t warps, const backends::CompileOptions &options) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<sectile::tile::TileDialect>();
   context.printOpOnDiagnostic(false);
@@ -25,6 +25,7 @@ AssembledKernel::AssembledKernel(const std::string &tileText, const std::string 
   if (!module || mlir::failed(optimizer::optimize(*module)))
     return;
   backends::CompileContext compile;
+  compile.options = options;
   compile.options.backend = "cuda";
   compile.options.arch = arch;
   compile.options.warpCount = warps;

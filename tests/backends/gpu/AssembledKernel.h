@@ -5,6 +5,8 @@
 //     EXPECT_EQ(kernel.spilledBytes(), 0);
 #pragma once
 
+#include "backends/CompileOptions.h"
+
 #include <cstdint>
 #include <string>
 
@@ -12,7 +14,8 @@ namespace sectile::testing {
 
 class AssembledKernel {
 public:
-  AssembledKernel(const std::string &tileText, const std::string &arch, int32_t warps);
+  AssembledKernel(const std::string &tileText, const std::string &arch, int32_t warps,
+                  const backends::CompileOptions &options = {});
 
   /// Diagnostics of the compiler or complaints of ptxas; empty when there are none.
   const std::string &problem() const { return message; }

@@ -14,8 +14,10 @@ namespace {
 TEST(GpuChecks, a_failed_assertion_stops_its_program_and_later_ones) {
   Shape shape{128};
   std::string body = R"(
-  %p = tile.program_id 0 : i32
+  %p = tile.program_id 0
   %t = tile.splat %p : i32 -> tensor<128xi32>
+  %ten = arith.constant dense<10> : tensor<128xi32>
+  %limit = arith.subi %ten, %t : tensor<128xi32>
 )" + loadTile("x", "in", shape, "i32") +
                      R"(
   %small = arith.cmpi slt, %x, %limit : tensor<128xi32>
@@ -24,11 +26,6 @@ TEST(GpuChecks, a_failed_assertion_stops_its_program_and_later_ones) {
   %one = arith.constant 1 : i32
   tile.store %place, %one : !tile.ptr<i32>
 )";
-  // Program p takes numbers below 10 - p.
-  body.insert(body.find("%small"), R"(
-  %ten = arith.constant dense<10> : tensor<128xi32>
-  %limit = arith.subi %ten, %t : tensor<128xi32>
-  )");
   std::string text = kernelText(pointer("in", "i32") + ", " + pointer("out", "i32"), body);
   std::vector<int32_t> in(128, 1);
   in[77] = 7;

@@ -93,16 +93,19 @@ func.func @k(%h: !tile.ptr<f16>, %n: i32, %wide: i64, %flag: i1, %d: f64)
   for (const Record &record : recordsOf(reports))
     all += backends::formatPrint(kernel.image.printSites[record.header.site], record.header.program,
                                  1, 1, record.data.data());
-  char address[32];
-  std::snprintf(address, sizeof address, "%llu", (unsigned long long)(uintptr_t)in.data());
-  for (const std::string &expected :
-       {std::string("idx (0) a: (operand 0) 1.5"), std::string("idx (1) a: (operand 0) -2"),
-        std::string("idx (2) a: (operand 0) inf"), std::string("a: (operand 1) -7"),
-        std::string("idx (0) a: (operand 2) true"), std::string("idx (1) a: (operand 2) false"),
-        std::string("b: (operand 0) 18446744073709551615"), std::string("b: (operand 1) true"),
-        std::string("b: (operand 2) 0.25"), "b: (operand 3) " + std::string(address),
-        std::string("here")})
-    EXPECT_NE(all.find(expected), std::string::npos) << expected << " in\n" << all;
+  EXPECT_EQ(all, "pid (0, 0, 0) idx (0)  a:  (operand 0)1.5\n"
+                 "pid (0, 0, 0) idx (1)  a:  (operand 0)-2.0\n"
+                 "pid (0, 0, 0) idx (2)  a:  (operand 0)inf\n"
+                 "pid (0, 0, 0) idx ()  a:  (operand 1)-7\n"
+                 "pid (0, 0, 0) idx (0)  a:  (operand 2)True\n"
+                 "pid (0, 0, 0) idx (1)  a:  (operand 2)False\n"
+                 "pid (0, 0, 0) idx (2)  a:  (operand 2)True\n"
+                 "pid (0, 0, 0) idx ()  b:  (operand 0)18446744073709551615\n"
+                 "pid (0, 0, 0) idx ()  b:  (operand 1)True\n"
+                 "pid (0, 0, 0) idx ()  b:  (operand 2)0.25\n"
+                 "pid (0, 0, 0) idx ()  b:  (operand 3)" +
+                     std::to_string(reinterpret_cast<uint64_t>(in.data())) +
+                     "\npid (0, 0, 0) here\n");
 }
 
 TEST(GpuPrint, what_does_not_fit_is_counted_and_not_written) {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+using namespace sectile;
 using namespace sectile::testing;
 
 namespace {
@@ -111,6 +112,43 @@ TEST_P(GpuPtx, rearrangements) {
               "\n%r = tile.gather %x[%i] {axis = 1 : i32} : " + type + ", " +
               tileType({32, 5}, "i32") + " -> " + tileType({32, 5}, "f16"),
           {32, 5});
+}
+
+/// What reports to the host, in a loop with a reduction.
+TEST_P(GpuPtx, prints_assertions_and_checked_accesses_assemble) {
+  Shape shape{16, 64};
+  std::string type = tileType(shape, "f32");
+  std::string text = kernelText(
+      inAndOut("f32") + ", %n: i32",
+      "%c0 = arith.constant 0 : i32\n%c1 = arith.constant 1 : i32\n"
+      "scf.for %i = %c0 to %n step %c1 : i32 {\n" +
+          loadTile("x", "in", shape, "f32") + reduction("m", "x", shape, 1, "arith.addf") +
+          "%zero = arith.constant dense<0.0> : tensor<16xf32>\n"
+          "%fine = arith.cmpf oge, %m, %zero : tensor<16xf32>\n"
+          "tile.assert %fine, \"negative\" : tensor<16xi1>\n"
+          "tile.print \" x: \", %x, %i {hex = false, isSigned = array<i32: 0, 1>} : " +
+          type + ", i32\n" + storeTile("x", "out", shape, "f32") + "}\n");
+  auto count = [](const std::string &ptx) {
+    return std::count(ptx.begin(), ptx.begin() + long(ptx.find(')')), ',') + 1;
+  };
+  backends::CompileOptions options;
+  AssembledKernel released(text, GetParam(), 4, options);
+  check(released);
+  EXPECT_EQ(count(released.ptx()), 4);
+  EXPECT_EQ(released.count("bar.red"), 0);
+  options.debug = true;
+  AssembledKernel asserting(text, GetParam(), 4, options);
+  check(asserting);
+  EXPECT_EQ(count(asserting.ptx()), 4);
+  EXPECT_EQ(asserting.count("bar.red.or"), 2) << asserting.ptx();
+  options.checkBounds = true;
+  AssembledKernel checked(text, GetParam(), 4, options);
+  check(checked);
+  EXPECT_EQ(count(checked.ptx()), 5);
+  // At the start, the assertion, and for load and store the check and the search for the first.
+  EXPECT_EQ(checked.count("bar.red.or"), 6) << checked.ptx();
+  EXPECT_GE(checked.count("ld.volatile.global"), 1);
+  EXPECT_EQ(checked.count("trap"), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, GpuPtx, ::testing::Values("sm_80", "sm_90a", "sm_120a"),

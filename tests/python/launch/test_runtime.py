@@ -170,7 +170,6 @@ def test_bounds_of_strided_arrays():
         kernel[(1,)](base[:, 3:5], 0, 8, N=9, check="bounds")
 
 
-@pytest.mark.host  # GPUs neither assert nor print yet
 def test_device_assert():
     @st.jit
     def kernel(x, n):
@@ -199,7 +198,6 @@ def test_compilation_error():
     assert raised.value.error_message == diagnostic.message
 
 
-@pytest.mark.host  # GPUs neither assert nor print yet
 def test_device_print(capsys):
     @st.jit
     def kernel(x):
@@ -445,7 +443,6 @@ def test_assert_close():
     st.testing.assert_close(torch.ones(2, dtype=torch.bfloat16), np.ones(2, np.float32))
 
 
-@pytest.mark.host  # GPUs neither assert nor print yet
 def test_failed_assertions_say_where(monkeypatch):
     @st.jit
     def kernel(x, n):
