@@ -49,6 +49,7 @@ std::unique_ptr<llvm::Module> GpuEmitter::emit() {
   kernel = llvm::Function::Create(llvm::FunctionType::get(builder.getVoidTy(), types, false),
                                   llvm::GlobalValue::ExternalLinkage, function.getName(), *module);
   target.declareKernel(*kernel, threadCount(), options);
+  lines.emplace(*module, *kernel, function.getLoc());
   auto *entry = llvm::BasicBlock::Create(builder.getContext(), "entry", kernel);
   auto *body = llvm::BasicBlock::Create(builder.getContext(), "body", kernel);
   builder.SetInsertPoint(entry);
@@ -77,6 +78,7 @@ std::unique_ptr<llvm::Module> GpuEmitter::emit() {
   if (mlir::failed(emitBlock(function.front())) || hasFailed)
     return nullptr;
   builder.CreateRetVoid();
+  lines->finish();
   return std::move(module);
 }
 
@@ -84,7 +86,7 @@ LogicalResult GpuEmitter::emitBlock(Block &block) {
   for (Operation &op : block) {
     if (op.hasTrait<OpTrait::IsTerminator>())
       break;
-    builder.SetCurrentDebugLocation({});
+    builder.SetCurrentDebugLocation(lines->at(op.getLoc()));
     if (plan.needsBarrierBefore(&op))
       barrier();
     if (mlir::failed(emitOp(&op)) || hasFailed)

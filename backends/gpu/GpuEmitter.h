@@ -20,6 +20,7 @@
 #include "backends/KernelImage.h"
 #include "backends/common/ElementwiseEmitter.h"
 #include "backends/gpu/GpuTarget.h"
+#include "backends/gpu/LineInfo.h"
 #include "backends/gpu/SharedMemoryPlan.h"
 #include "lang/layout/TileLayout.h"
 #include "optimizer/IndexAnalysis.h"
@@ -207,6 +208,7 @@ private:
   std::optional<optimizer::IndexAnalysis> analysis;
   std::unique_ptr<llvm::Module> module;
   llvm::Function *kernel = nullptr;
+  std::optional<LineInfo> lines;
   llvm::GlobalVariable *shared = nullptr;
   llvm::Instruction *entryEnd = nullptr;
   /// Of kernels that report to the host.

@@ -1,0 +1,43 @@
+//===-- LineInfo.h - which line of the user's source an instruction is from -------------------===//
+// For profilers, which show a kernel's source beside its instructions. Only places are said (.file
+// and .loc in PTX): no types, no variables, no sections of debug information.
+//
+//   LineInfo lines(module, kernel, function.getLoc());
+//   builder.SetCurrentDebugLocation(lines.at(op->getLoc()));
+//   lines.finish();
+//
+// A function called by the kernel has been inlined: its lines are its own, with the place of the
+// call.
+#pragma once
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/IR/DIBuilder.h"
+#include "llvm/IR/Function.h"
+#include "mlir/IR/Location.h"
+
+namespace sectile::gpu {
+
+class LineInfo {
+public:
+  /// `location`: of the kernel in its source. Where it is unknown nothing is said.
+  LineInfo(llvm::Module &module, llvm::Function &kernel, mlir::Location location);
+  ~LineInfo();
+  llvm::DebugLoc at(mlir::Location location);
+  /// Before the module is used.
+  void finish();
+
+private:
+  llvm::DIFile *fileOf(llvm::StringRef path);
+  llvm::DILocalScope *scopeOf(mlir::Location location, bool isKernel);
+  llvm::DILocation *place(mlir::Location location, llvm::DILocation *caller);
+
+  llvm::DIBuilder builder;
+  llvm::DICompileUnit *unit = nullptr;
+  llvm::DISubprogram *kernelScope = nullptr;
+  std::string kernelFile;
+  llvm::DenseMap<mlir::Location, llvm::DILocation *> known;
+  llvm::StringMap<llvm::DILocalScope *> scopes;
+};
+
+} // namespace sectile::gpu
