@@ -28,6 +28,9 @@ struct CompileContext {
   StepTimer time;
 };
 
+/// How the error of a kernel starts that is right, but needs more than its target has.
+inline constexpr const char *kTooMuchSharedMemory = "shared memory: ";
+
 class Backend {
 public:
   virtual ~Backend() = default;

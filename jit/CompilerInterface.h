@@ -54,6 +54,8 @@ struct CompileResult {
   std::optional<backends::KernelImage> image;
   /// Of the kernel (errors when there is no image; warnings otherwise).
   std::vector<lang::Diagnostic> diagnostics;
+  /// They say that the target has less than the kernel needs.
+  bool isOutOfResources = false;
   /// The compiler is wrong: what happened, in which step; `reproducer` is a file to attach to a
   /// report.
   std::string internalError, reproducer;

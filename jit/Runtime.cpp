@@ -464,7 +464,8 @@ KernelResult Runtime::State::compile(const KernelRequest &request, const std::st
                  std::move(made.reproducer), -1});
   } else if (!made.diagnostics.empty()) {
     std::string message = made.diagnostics.front().message;
-    return fail({Error::Kind::Kernel, std::move(message), {}, std::move(made.diagnostics), {}, -1});
+    auto kind = made.isOutOfResources ? Error::Kind::Resources : Error::Kind::Kernel;
+    return fail({kind, std::move(message), {}, std::move(made.diagnostics), {}, -1});
   } else if (!knobs.stopAfter.empty()) {
     return fail({Error::Kind::Machine,
                  name + ": compiling stopped after stage '" + knobs.stopAfter + "'",

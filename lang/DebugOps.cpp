@@ -82,6 +82,22 @@ FailureOr<Operand> devicePrint(Arguments &args) {
   FailureOr<bool> hex = args.flag(2);
   if (failed(hex))
     return failure();
+  mlir::OpBuilder::InsertionGuard guard(sema.builder);
+  if (!args.isNone(3)) {
+    FailureOr<Value> when = args.value(3);
+    if (failed(when))
+      return failure();
+    if (!when->type.isScalar())
+      return args.error("`when` is a tile, " + shapeText(when->type.shape) +
+                            ", and a program prints all of its values or none",
+                        "reduce it first, as in when=tl.max(mask.to(tl.int32)) != 0");
+    when = sema.isNonZero(*when);
+    if (failed(when))
+      return failure();
+    auto branch = mlir::scf::IfOp::create(sema.builder, sema.location(), when->ir,
+                                          /*withElseRegion=*/false);
+    sema.builder.setInsertionPoint(branch.thenBlock()->getTerminator());
+  }
   SmallVector<mlir::Value> values;
   SmallVector<int32_t> isSigned;
   if (auto *items = args[1].items())
@@ -134,7 +150,7 @@ FailureOr<Operand> deviceAssert(Arguments &args) {
 void addDebugOps(BuiltinTable &table) {
   table.add("static_print(*values, sep=' ', end='\\n', file=None, flush=False)", staticPrint);
   table.add("static_assert(cond, msg='')", staticAssert);
-  table.add("device_print(prefix, *args, hex=False)", devicePrint);
+  table.add("device_print(prefix, *args, hex=False, when=None)", devicePrint);
   table.add("device_assert(cond, msg='', mask=None)", deviceAssert);
   table.add("debug_barrier()", [](Arguments &args) -> FailureOr<Operand> {
     tile::BarrierOp::create(args.sema.builder, args.sema.location());

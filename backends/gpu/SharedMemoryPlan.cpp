@@ -7,6 +7,7 @@
 //           grows from round to round, so a barrier once found necessary stays necessary.
 #include "backends/gpu/SharedMemoryPlan.h"
 
+#include "backends/Backend.h"
 #include "backends/gpu/EmitConvert.h"
 #include "backends/gpu/EmitDot.h"
 #include "backends/gpu/EmitRearrange.h"
@@ -15,6 +16,8 @@
 
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <map>
 
 using namespace mlir;
 using namespace sectile::tile;
@@ -145,25 +148,55 @@ private:
   int64_t budget = 0;
 };
 
-/// "scan of 64x128xf32 at line 12"
+void printShape(llvm::raw_ostream &stream, ArrayRef<int64_t> shape, Type element) {
+  for (int64_t extent : shape)
+    stream << extent << "x";
+  stream << element;
+}
+
+/// "scan of 64x128xf32", "3 stages of 128x64xf16"
 std::string describe(Operation *op) {
-  std::string text = op->getName().stripDialect().str();
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (auto alloc = dyn_cast<BufferAllocOp>(op)) {
+    BufferType type = alloc.getType();
+    stream << type.getStages() << " stages of ";
+    printShape(stream, type.getShape(), type.getElement());
+    return text;
+  }
+  if (isa<ConvertLayoutOp>(op))
+    stream << "exchange between threads";
+  else
+    stream << op->getName().stripDialect();
   Value value = op->getNumOperands() ? op->getOperand(0) : op->getResult(0);
   if (auto tile = dyn_cast<RankedTensorType>(value.getType())) {
-    llvm::raw_string_ostream stream(text);
     stream << " of ";
-    for (int64_t extent : tile.getShape())
-      stream << extent << "x";
-    stream << tile.getElementType();
+    printShape(stream, tile.getShape(), tile.getElementType());
   }
-  Location place = op->getLoc();
-  while (auto call = dyn_cast<CallSiteLoc>(place))
-    place = call.getCallee();
-  if (auto named = dyn_cast<NameLoc>(place))
-    place = named.getChildLoc();
-  if (auto line = dyn_cast<FileLineColLoc>(place))
-    text += " at line " + std::to_string(line.getLine());
   return text;
+}
+
+int64_t bufferBytes(BufferAllocOp alloc, int64_t stages) {
+  return stages * alloc.getType().getStageBytes();
+}
+
+/// What the user can change so that the kernel fits.
+std::string remedyFor(ArrayRef<BufferAllocOp> buffers, int64_t needed, int64_t available) {
+  int64_t most = 0;
+  for (BufferAllocOp alloc : buffers)
+    most = std::max(most, alloc.getType().getStages());
+  for (int64_t stages = most - 1; stages >= 2; --stages) {
+    int64_t bytes = needed;
+    for (BufferAllocOp alloc : buffers)
+      bytes -= bufferBytes(alloc, alloc.getType().getStages()) - bufferBytes(alloc, stages);
+    if (bytes <= available)
+      return "num_stages=" + std::to_string(stages) + " fits, with " + std::to_string(bytes) +
+             " bytes; or use smaller tiles";
+  }
+  int64_t times = 1;
+  while (needed > available * times)
+    times *= 2;
+  return "use tiles with " + std::to_string(times) + " times fewer elements";
 }
 
 } // namespace
@@ -203,24 +236,36 @@ LogicalResult checkSharedMemory(func::FuncOp function, const SharedMemoryPlan &p
                                 const GpuTarget &target, StringRef targetName) {
   if (plan.bytes <= target.maxSharedBytes)
     return success();
+  // Buffers live as long as the program; of the scratch behind them, what reaches too far counts.
+  SmallVector<BufferAllocOp> buffers;
   SmallVector<std::pair<int64_t, Operation *>> users;
   function.walk([&](Operation *op) {
-    if (plan.scratchOf(op) >= 0)
-      if (int64_t bytes = scratchBytes(op, target); bytes > target.maxSharedBytes)
-        users.push_back({bytes, op});
+    int64_t offset = plan.scratchOf(op);
+    if (auto alloc = dyn_cast<BufferAllocOp>(op)) {
+      buffers.push_back(alloc);
+      users.push_back({bufferBytes(alloc, alloc.getType().getStages()), op});
+    } else if (int64_t bytes = offset < 0 ? 0 : scratchBytes(op, target);
+               offset + bytes > target.maxSharedBytes) {
+      users.push_back({bytes, op});
+    }
   });
-  auto diagnostic = function.emitError()
-                    << "shared memory: this kernel needs " << plan.bytes << " bytes, a block of "
-                    << targetName << " has " << target.maxSharedBytes << ": ";
-  llvm::interleaveComma(users, diagnostic, [&](auto user) {
-    diagnostic << describe(user.second) << " needs " << user.first;
-  });
-  auto &note = diagnostic.attachNote();
-  int64_t times = 0;
-  for (int64_t bytes = plan.bytes; bytes > target.maxSharedBytes; bytes = (bytes + 1) / 2)
-    ++times;
-  note << "use tiles with " << (int64_t(1) << times) << " times fewer elements";
-  return diagnostic;
+  {
+    InFlightDiagnostic error = function.emitError()
+                               << backends::kTooMuchSharedMemory << "this kernel needs "
+                               << plan.bytes << " bytes, and a program on " << targetName << " has "
+                               << target.maxSharedBytes;
+    error.attachNote() << remedyFor(buffers, plan.bytes, target.maxSharedBytes);
+  }
+  // The largest first; of equals, the earlier in the kernel.
+  std::map<std::pair<int64_t, size_t>, Operation *> inOrder;
+  for (auto [bytes, op] : users)
+    inOrder[{-bytes, inOrder.size()}] = op;
+  constexpr size_t kMostListed = 8;
+  size_t listed = 0;
+  for (auto [key, op] : inOrder)
+    if (listed++ < kMostListed)
+      emitRemark(op->getLoc()) << -key.first << " bytes: " << describe(op);
+  return failure();
 }
 
 } // namespace sectile::gpu

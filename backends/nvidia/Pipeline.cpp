@@ -37,7 +37,9 @@ FailureOr<backends::KernelImage> NvidiaBackend::compile(ModuleOp module,
   if (options.warpCount < 1 || options.warpCount > int32_t(mostWarps) ||
       !llvm::isPowerOf2_32(options.warpCount))
     return function.emitError() << "num_warps is " << options.warpCount
-                                << "; it must be a power of two up to " << mostWarps;
+                                << ": it must be a power of two up to " << mostWarps << ", because "
+                                << arch->name << " runs at most " << target.maxThreadsPerBlock
+                                << " threads in a program";
   auto observe = [&](StringRef stage, llvm::function_ref<std::string()> text) {
     if (context.observe)
       context.observe(stage, text);

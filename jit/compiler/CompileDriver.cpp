@@ -224,6 +224,7 @@ void Compilation::takeDiagnostics() {
   // Of text written by hand that does not verify, words about operations are for its author.
   if (isVerified || request.tileText.empty())
     result.internalError = reported->internalError();
+  result.isOutOfResources = reported->isOutOfResources();
   for (lang::Diagnostic &diagnostic : reported->all) {
     if (!diagnostic.range.isKnown())
       diagnostic.range = definition();

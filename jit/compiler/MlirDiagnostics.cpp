@@ -1,5 +1,7 @@
 #include "jit/compiler/MlirDiagnostics.h"
 
+#include "backends/Backend.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 
 using namespace mlir;
@@ -68,6 +70,13 @@ MlirDiagnostics::MlirDiagnostics(MLIRContext &context)
 bool MlirDiagnostics::hasErrors() const {
   return llvm::any_of(all, [](const lang::Diagnostic &diagnostic) {
     return diagnostic.severity == lang::Diagnostic::Severity::Error;
+  });
+}
+
+bool MlirDiagnostics::isOutOfResources() const {
+  return llvm::any_of(all, [](const lang::Diagnostic &diagnostic) {
+    return diagnostic.severity == lang::Diagnostic::Severity::Error &&
+           llvm::StringRef(diagnostic.message).starts_with(backends::kTooMuchSharedMemory);
   });
 }
 

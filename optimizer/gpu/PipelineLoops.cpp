@@ -185,7 +185,7 @@ private:
       auto function = loop->getParentOfType<func::FuncOp>();
       builder.setInsertionPointToStart(&function.getBody().front());
       for (AheadLoad &ahead : loads)
-        ahead.buffer = BufferAllocOp::create(builder, place, bufferOf(ahead));
+        ahead.buffer = BufferAllocOp::create(builder, ahead.load.getLoc(), bufferOf(ahead));
     }
     // Warps that are behind may still read what this loop left there when it ran before.
     if (loop->getParentOfType<scf::ForOp>() || loop->getParentOfType<scf::WhileOp>())

@@ -16,7 +16,7 @@ def static_assert(cond, msg: str = "") -> None:
 
 
 @builtin
-def device_print(prefix: str, *args, hex: bool = False) -> None:
+def device_print(prefix: str, *args, hex: bool = False, when=None) -> None:
     """Prints values while the kernel runs.
 
     Every element is printed with the program it belongs to. Where the text goes can be changed with
@@ -26,6 +26,7 @@ def device_print(prefix: str, *args, hex: bool = False) -> None:
         prefix: a string known at compile time.
         args: tiles and scalars.
         hex: print the bits in hexadecimal.
+        when: a scalar; programs where it is false print nothing.
     """
 
 

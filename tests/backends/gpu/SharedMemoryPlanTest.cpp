@@ -156,8 +156,9 @@ TEST(SharedMemoryPlan, too_much_is_an_error_that_names_the_ops) {
   Planned planned =
       planOf("%g = tile.flip %m {axis = 0 : i32} : " + laidOut(kRows, "f32") + "\n", 10000);
   EXPECT_EQ(planned.diagnostics,
-            "shared memory: this kernel needs 16384 bytes, a block of sm_00 has 10000: flip of "
-            "64x64xf32 at line 6 needs 16384\nuse tiles with 2 times fewer elements\n");
+            "shared memory: this kernel needs 16384 bytes, and a program on sm_00 has 10000\n"
+            "use tiles with 2 times fewer elements\n"
+            "16384 bytes: flip of 64x64xf32\n");
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-"""Kernels that report to the host, compiled for GPUs: prints, assertions, bounds. No GPU is needed."""
+"""What is known of kernels compiled for GPUs: what they report to the host, lines, resources. No GPU is needed."""
 
 import re
 
@@ -55,3 +55,89 @@ def test_kernels_ask_for_what_they_report_with(target):
         # Votes, so that all threads leave together; a trap instruction would lose the device.
         assert ("bar.red.or" in ptx) == (kernel is scale and bool(options))
         assert not re.search(r"^\s*trap;", ptx, re.M)
+
+
+@st.jit
+def halved(value):
+    return value * 0.5  # line of the helper
+
+
+@st.jit
+def halves(x, out, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out + i, halved(tl.load(x + i)), mask=i < n)
+
+
+def test_instructions_know_their_lines():
+    ptx = compiled(halves, "cuda:90").asm["ptx"]
+    assert re.findall(r'^\s*\.file\s+(\d+) "(.*)"', ptx, re.M) == [("1", __file__)]
+    first = halves.fn.__code__.co_firstlineno
+    store, helper = first + 3, halved.fn.__code__.co_firstlineno + 2
+    line = None
+    lines = {}
+    for text in ptx.splitlines():
+        if found := re.match(r"\s*\.loc\s+1 (\d+) \d+", text):
+            line = int(found[1])
+        for name in ("ld.global", "mul", "st.global"):
+            if re.match(rf"\s*(@%p\d+ )?{name}", text):
+                lines.setdefault(name, set()).add(line)
+    assert lines["ld.global"] == {store} and lines["st.global"] == {store}, lines
+    assert helper in lines["mul"], lines
+    assert ", debug" not in ptx and ".debug_info" not in ptx  # which would stop optimisation
+
+
+@st.jit
+def product(a, b, c, n, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    i = tl.arange(0, BM)
+    j = tl.arange(0, BN)
+    k = tl.arange(0, BK)
+    total = tl.zeros((BM, BN), tl.float32)
+    for start in range(0, n, BK):
+        x = tl.load(a + i[:, None] * n + (start + k)[None, :])
+        y = tl.load(b + (start + k)[:, None] * BN + j[None, :])
+        total = tl.dot(x, y, total)
+    tl.store(c + i[:, None] * BN + j[None, :], total)
+
+
+def compiled_product(target, stages, columns):
+    signature = {"a": "*fp16:16", "b": "*fp16:16", "c": "*fp32:16", "n": "i32:16"}
+    constants = {"BM": 128, "BN": columns, "BK": 64}
+    return st.compile(product, signature, constants, target=target, num_warps=8, num_stages=stages)
+
+
+@pytest.mark.parametrize(
+    "target, stages, columns, has",
+    [("cuda:86", 4, 128, 99), ("cuda:80", 6, 128, 163), ("cuda:90", 5, 256, 227)],
+)
+def test_too_much_shared_memory(target, stages, columns, has):
+    with pytest.raises(st.OutOfResources) as raised:
+        compiled_product(target, stages, columns)
+    text = str(raised.value)
+    arch = {"cuda:86": "sm_86", "cuda:80": "sm_80", "cuda:90": "sm_90a"}[target]
+    assert f"and a program on {arch} has {has * 1024}" in text
+    first = product.fn.__code__.co_firstlineno
+    for rows, width, line in [(128, 64, first + 7), (64, columns, first + 8)]:
+        note = f"note: {stages * rows * width * 2} bytes: {stages} stages of {rows}x{width}xf16"
+        assert f"{note}\n  --> {__file__}:{line}:" in text
+    # What it says fits, fits; one more does not.
+    fitting, needed = map(int, re.search(r"num_stages=(\d) fits, with (\d+) bytes", text).groups())
+    assert compiled_product(target, fitting, columns).metadata.shared == needed
+    with pytest.raises(st.OutOfResources):
+        compiled_product(target, fitting + 1, columns)
+
+
+def test_tiles_too_large_for_any_number_of_stages():
+    with pytest.raises(st.OutOfResources, match="use tiles with 2 times fewer elements"):
+        compiled_product("cuda:86", 2, 512)
+
+
+def test_too_many_threads():
+    with pytest.raises(st.CompilationError, match="num_warps is 64: .* at most 1024 threads"):
+        compiled(scale, "cuda:90", num_warps=64)
+
+
+def test_resources_of_a_kernel():
+    kernel = compiled_product("cuda:90", 3, 128)
+    assert kernel.metadata.shared == kernel.metadata.shared // 16 * 16 > 0
+    if assemble.path:  # ptxas says what the kernel needs, without a GPU
+        assert 0 < kernel.n_regs <= 255 and kernel.n_spills == 0

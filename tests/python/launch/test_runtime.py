@@ -216,6 +216,30 @@ def test_device_print(capsys):
     assert capsys.readouterr().out == ""
 
 
+def test_device_print_of_some_programs():
+    @st.jit
+    def kernel(x, n):
+        i = tl.program_id(0)
+        tl.device_print("value", tl.load(x + i), when=(i == 2) & (n != 0))
+
+    @st.jit
+    def by_tile(x):
+        value = tl.load(x + tl.arange(0, 8))
+        tl.device_print("value", value, when=value > 2)
+
+    lines = []
+    st.set_print(lines.append)
+    try:
+        kernel[(4,)](np.arange(40, 44, dtype=np.int32), 1)
+        assert "".join(lines) == "pid (2, 0, 0) idx ()  value: 42\n"
+        kernel[(4,)](np.arange(40, 44, dtype=np.int32), 0)
+        assert len(lines) == 1
+    finally:
+        st.set_print(None)
+    with pytest.raises(st.CompilationError, match="`when` is a tile, .*8.*, and a program prints all"):
+        by_tile[(1,)](np.arange(8, dtype=np.int32))
+
+
 def test_static_print(capsys):
     @st.jit
     def kernel(out, N: tl.constexpr):
