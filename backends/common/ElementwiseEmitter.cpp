@@ -249,6 +249,13 @@ llvm::FastMathFlags ElementwiseEmitter::fastMathOf(Operation *op) {
   return flags;
 }
 
+llvm::Value *ElementwiseEmitter::rounded(llvm::Value *value, NarrowFloat kind, FloatRounding mode) {
+  if (rounding == Rounding::ByCaller && mode == FloatRounding::NearestEven &&
+      value->getType()->getScalarType()->isFloatTy())
+    return value;
+  return target.round(builder, value, kind, mode);
+}
+
 /// Never traps: a divisor of zero, or -1 under the smallest number, becomes 1.
 llvm::Value *ElementwiseEmitter::emitIntegerDivision(Operation *op, llvm::Value *lhs,
                                                      llvm::Value *rhs, bool isSigned,
@@ -304,16 +311,16 @@ llvm::SmallVector<llvm::Value *, 2> ElementwiseEmitter::emit(Operation *op,
   if (lanes.isNonZero())
     resultType = llvm::VectorType::get(resultType, lanes);
   builder.setFastMathFlags(fastMathOf(op));
-  auto rounded = [&](llvm::Value *value) -> llvm::SmallVector<llvm::Value *, 2> {
-    return {narrowResult ? target.round(builder, value, *narrowResult) : value};
+  auto finish = [&](llvm::Value *value) -> llvm::SmallVector<llvm::Value *, 2> {
+    return {narrowResult ? rounded(value, *narrowResult) : value};
   };
 
   if (auto kind = binaryOf(op)) {
     if (isa<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(op))
       return {emitShift(builder, *kind, operands[0], operands[1])};
     if (isa<arith::DivFOp>(op))
-      return rounded(target.divide(builder, operands[0], operands[1]));
-    return rounded(builder.CreateBinOp(*kind, operands[0], operands[1]));
+      return finish(target.divide(builder, operands[0], operands[1]));
+    return finish(builder.CreateBinOp(*kind, operands[0], operands[1]));
   }
   if (auto extremum = floatExtremumOf(op)) // exact: no rounding
     return {target.extremum(builder, *extremum, operands[0], operands[1])};
@@ -321,7 +328,7 @@ llvm::SmallVector<llvm::Value *, 2> ElementwiseEmitter::emit(Operation *op,
     return {builder.CreateBinaryIntrinsic(id, operands[0], operands[1])};
   if (auto function = mathFunctionOf(op)) {
     builder.clearFastMathFlags();
-    return rounded(target.math(builder, *function, operands));
+    return finish(target.math(builder, *function, operands));
   }
 
   return llvm::TypeSwitch<Operation *, llvm::SmallVector<llvm::Value *, 2>>(op)
@@ -408,7 +415,7 @@ llvm::SmallVector<llvm::Value *, 2> ElementwiseEmitter::emit(Operation *op,
                         ? FloatRounding::TowardZero
                         : FloatRounding::NearestEven;
         if (narrowResult)
-          return {target.round(builder, operands[0], *narrowResult, mode)};
+          return {rounded(operands[0], *narrowResult, mode)};
         return {target.truncateDouble(builder, operands[0], mode)};
       })
       .Case([&](arith::BitcastOp) -> llvm::SmallVector<llvm::Value *, 2> {

@@ -1,7 +1,8 @@
 //===-- ElementwiseEmitter.h - one elementwise op as LLVM IR ----------------------------------===//
 // What a scalar, or an element of a tile, becomes under the ops of `arith` and `math` and under
 // pointer arithmetic: the same on every target but for what MathTarget.h decides. Operands are
-// scalars or fixed vectors, mixed; narrow floats are held as f32 and rounded after every operation.
+// scalars or fixed vectors, mixed; narrow floats are held as f32 and rounded after every operation,
+// unless the caller turns each result into the bits of its type, which rounds.
 //
 //   ElementwiseEmitter elementwise(builder, mathTarget, /*enableFpFusion=*/true,
 //   /*pointerSpace=*/0); llvm::SmallVector<llvm::Value *, 2> results = elementwise.emit(op,
@@ -19,10 +20,13 @@ class ElementwiseEmitter {
 public:
   using Values = llvm::SmallVector<llvm::Value *, 2>;
 
+  /// Results of narrow types in f32 are rounded to nearest by emit(), or left to the caller.
+  enum class Rounding { Emitted, ByCaller };
+
   ElementwiseEmitter(llvm::IRBuilderBase &builder, const MathTarget &target, bool enableFpFusion,
-                     unsigned pointerSpace)
+                     unsigned pointerSpace, Rounding rounding = Rounding::Emitted)
       : builder(builder), target(target), enableFpFusion(enableFpFusion),
-        pointerSpace(pointerSpace) {}
+        pointerSpace(pointerSpace), rounding(rounding) {}
 
   static bool isElementwise(mlir::Operation *op);
   /// One value per result; empty for an op that is not known.
@@ -40,6 +44,8 @@ public:
 
 private:
   llvm::FastMathFlags fastMathOf(mlir::Operation *op);
+  llvm::Value *rounded(llvm::Value *value, NarrowFloat kind,
+                       FloatRounding mode = FloatRounding::NearestEven);
   llvm::Value *emitIntegerDivision(mlir::Operation *op, llvm::Value *lhs, llvm::Value *rhs,
                                    bool isSigned, bool wantsRemainder);
 
@@ -47,6 +53,7 @@ private:
   const MathTarget &target;
   const bool enableFpFusion;
   const unsigned pointerSpace;
+  const Rounding rounding;
 };
 
 } // namespace sectile::backends

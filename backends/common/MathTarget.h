@@ -30,14 +30,26 @@ public:
     return builder.CreateFDiv(lhs, rhs);
   }
 
-  /// i8 or i16 bits -> f32, exactly.
-  virtual Value *widen(Builder &builder, Value *bits, NarrowFloat kind) const {
-    return emitWiden(builder, features, bits, kind);
+  /// i8 or i16 bits -> f32, exactly. Several at once, because some targets convert pairs.
+  virtual void widenEach(Builder &builder, llvm::MutableArrayRef<Value *> values,
+                         NarrowFloat kind) const {
+    for (Value *&value : values)
+      value = emitWiden(builder, features, value, kind);
   }
   /// f32 or f64 -> i8 or i16 bits.
-  virtual Value *narrow(Builder &builder, Value *value, NarrowFloat kind,
-                        FloatRounding rounding = FloatRounding::NearestEven) const {
-    return emitNarrow(builder, features, value, kind, rounding);
+  virtual void narrowEach(Builder &builder, llvm::MutableArrayRef<Value *> values, NarrowFloat kind,
+                          FloatRounding rounding = FloatRounding::NearestEven) const {
+    for (Value *&value : values)
+      value = emitNarrow(builder, features, value, kind, rounding);
+  }
+  Value *widen(Builder &builder, Value *bits, NarrowFloat kind) const {
+    widenEach(builder, bits, kind);
+    return bits;
+  }
+  Value *narrow(Builder &builder, Value *value, NarrowFloat kind,
+                FloatRounding rounding = FloatRounding::NearestEven) const {
+    narrowEach(builder, value, kind, rounding);
+    return value;
   }
   /// f32 or f64 -> the f32 that widen(narrow(value)) gives.
   virtual Value *round(Builder &builder, Value *value, NarrowFloat kind,

@@ -57,15 +57,7 @@ bool GpuEmitter::emitTileOp(Operation *op) {
     for (Value operand : op->getOperands())
       operands.push_back(valuesOf(operand));
     size_t count = isTile ? layoutOf(result).registersPerThread() : 1;
-    SmallVector<Registers, 2> results(op->getNumResults());
-    for (size_t reg = 0; reg < count; ++reg) {
-      SmallVector<llvm::Value *, 4> given;
-      for (Registers &operand : operands)
-        given.push_back(operand.size() == 1 ? operand.front() : operand[reg]);
-      for (auto [all, value] : llvm::zip(results, emitElementwise(op, given)))
-        all.push_back(value);
-    }
-    for (auto [value, all] : llvm::zip(op->getResults(), results))
+    for (auto [value, all] : llvm::zip(op->getResults(), emitElementwise(op, operands, count)))
       setValues(value, std::move(all));
     return true;
   }

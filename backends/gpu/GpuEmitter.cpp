@@ -14,8 +14,9 @@ GpuEmitter::GpuEmitter(func::FuncOp function, const GpuTarget &target, const Sha
                        const backends::CompileOptions &options, llvm::LLVMContext &llvmContext,
                        backends::KernelImage &image)
     : builder(llvmContext), target(target), plan(plan), options(options), image(image),
-      elementwise(builder, target.math(), options.enableFpFusion, kGlobalSpace), function(function),
-      warpCount(unsigned(options.warpCount)) {}
+      elementwise(builder, target.math(), options.enableFpFusion, kGlobalSpace,
+                  backends::ElementwiseEmitter::Rounding::ByCaller),
+      function(function), warpCount(unsigned(options.warpCount)) {}
 
 void GpuEmitter::fail(Operation *op, StringRef what) {
   if (!hasFailed)
@@ -237,44 +238,73 @@ llvm::Constant *GpuEmitter::constantOf(Attribute attribute, Type element) {
 //===-- Elementwise
 //--------------------------------------------------------------------------===//
 
-/// A narrow float as the f32 it is; anything else as it is.
-llvm::Value *GpuEmitter::widened(llvm::Value *value, Type element) {
+/// Narrow floats as the f32 they are; anything else as it is.
+void GpuEmitter::widenEach(llvm::MutableArrayRef<llvm::Value *> values, Type element) {
   auto narrow = backends::narrowFloatOf(element);
   if (!narrow)
-    return value;
-  if (value->getType()->isIntegerTy())
-    return target.math().widen(builder, value, *narrow);
-  return builder.CreateFPExt(value, builder.getFloatTy());
-}
-
-llvm::Value *GpuEmitter::narrowed(llvm::Value *value, Type element) {
-  auto narrow = backends::narrowFloatOf(element);
-  if (!narrow)
-    return value;
+    return;
   if (registerType(element)->isIntegerTy())
-    return target.math().narrow(builder, value, *narrow);
-  return builder.CreateFPTrunc(value, registerType(element));
+    return target.math().widenEach(builder, values, *narrow);
+  for (llvm::Value *&value : values)
+    value = builder.CreateFPExt(value, builder.getFloatTy());
 }
 
-llvm::SmallVector<llvm::Value *, 2> GpuEmitter::emitElementwise(Operation *op,
-                                                                ArrayRef<llvm::Value *> operands) {
+void GpuEmitter::narrowEach(llvm::MutableArrayRef<llvm::Value *> values, Type element) {
+  auto narrow = backends::narrowFloatOf(element);
+  if (!narrow)
+    return;
+  if (registerType(element)->isIntegerTy())
+    return target.math().narrowEach(builder, values, *narrow);
+  for (llvm::Value *&value : values)
+    value = builder.CreateFPTrunc(value, registerType(element));
+}
+
+SmallVector<Registers, 2> GpuEmitter::emitElementwise(Operation *op, ArrayRef<Registers> operands,
+                                                      size_t count) {
+  SmallVector<Registers, 2> results(op->getNumResults());
   // Bits that only move need no arithmetic.
+  const bool isMove = isa<arith::SelectOp, arith::BitcastOp>(op);
+  // Registers go in pairs, as conversions of fp8 do.
+  for (size_t first = 0; first < count; first += 2) {
+    const size_t pair = std::min<size_t>(2, count - first);
+    SmallVector<SmallVector<llvm::Value *, 4>, 2> given(pair);
+    for (auto [registers, operand] : llvm::zip(operands, op->getOperands())) {
+      SmallVector<llvm::Value *, 2> values(pair, registers.front());
+      if (registers.size() > 1)
+        llvm::copy(ArrayRef(registers).slice(first, pair), values.begin());
+      if (!isMove)
+        widenEach(values, elementTypeOf(operand.getType()));
+      for (auto [all, value] : llvm::zip(given, values))
+        all.push_back(value);
+    }
+    SmallVector<SmallVector<llvm::Value *, 2>, 2> emitted(op->getNumResults());
+    for (ArrayRef<llvm::Value *> values : given)
+      for (auto [all, value] : llvm::zip(emitted, emitOne(op, values)))
+        all.push_back(value);
+    for (auto [all, values, result] : llvm::zip(results, emitted, op->getResults())) {
+      if (!isMove)
+        narrowEach(values, elementTypeOf(result.getType()));
+      all.append(values);
+    }
+  }
+  return results;
+}
+
+/// On operands that are widened, to results that are to be narrowed.
+llvm::SmallVector<llvm::Value *, 2> GpuEmitter::emitOne(Operation *op,
+                                                        ArrayRef<llvm::Value *> operands) {
   if (isa<arith::SelectOp>(op))
     return {builder.CreateSelect(operands[0], operands[1], operands[2])};
   if (isa<arith::BitcastOp>(op))
     return {builder.CreateBitCast(operands[0],
                                   registerType(elementTypeOf(op->getResult(0).getType())))};
-  SmallVector<llvm::Value *, 4> wide;
-  for (auto [value, operand] : llvm::zip(operands, op->getOperands()))
-    wide.push_back(widened(value, elementTypeOf(operand.getType())));
-  auto results = elementwise.emit(op, wide);
+  auto results = elementwise.emit(op, operands);
   if (results.empty() && op->getNumResults())
     fail(op, "no lowering to GPU code");
-  for (auto [value, result] : llvm::zip(results, op->getResults()))
-    value = narrowed(value, elementTypeOf(result.getType()));
-  for (size_t i = results.size(); i < op->getNumResults(); ++i)
-    results.push_back(
-        llvm::PoisonValue::get(registerType(elementTypeOf(op->getResult(i).getType()))));
+  for (size_t i = results.size(); i < op->getNumResults(); ++i) {
+    Type element = elementTypeOf(op->getResult(i).getType());
+    results.push_back(llvm::PoisonValue::get(elementwise.registerType(element)));
+  }
   return results;
 }
 
@@ -287,7 +317,13 @@ llvm::SmallVector<llvm::Value *, 2> GpuEmitter::emitCombiner(Block &block,
           return {constantOf(constant.getValue(), constant.getType())};
         if (!backends::ElementwiseEmitter::isElementwise(op))
           fail(op, "no lowering inside a combiner");
-        return emitElementwise(op, operands);
+        SmallVector<Registers, 4> registers;
+        for (llvm::Value *operand : operands)
+          registers.push_back({operand});
+        llvm::SmallVector<llvm::Value *, 2> results;
+        for (const Registers &result : emitElementwise(op, registers, 1))
+          results.push_back(result.front());
+        return results;
       });
 }
 

@@ -101,9 +101,10 @@ public:
 
   //-- Elementwise (EmitTile.cpp)
   //------------------------------------------------------------------------------------------
-  /// One op on scalars of one thread; narrow floats in and out as registers hold them.
-  llvm::SmallVector<llvm::Value *, 2> emitElementwise(mlir::Operation *op,
-                                                      llvm::ArrayRef<llvm::Value *> operands);
+  /// One op on `count` registers of one thread, or on one that stands for all; narrow floats in and
+  /// out as registers hold them. One list for each result.
+  llvm::SmallVector<Registers, 2> emitElementwise(mlir::Operation *op,
+                                                  llvm::ArrayRef<Registers> operands, size_t count);
   llvm::SmallVector<llvm::Value *, 2> emitCombiner(mlir::Block &block,
                                                    llvm::ArrayRef<llvm::Value *> arguments);
 
@@ -126,8 +127,10 @@ public:
 
 private:
   mlir::LogicalResult emitOp(mlir::Operation *op);
-  llvm::Value *widened(llvm::Value *value, mlir::Type element);
-  llvm::Value *narrowed(llvm::Value *value, mlir::Type element);
+  void widenEach(llvm::MutableArrayRef<llvm::Value *> values, mlir::Type element);
+  void narrowEach(llvm::MutableArrayRef<llvm::Value *> values, mlir::Type element);
+  llvm::SmallVector<llvm::Value *, 2> emitOne(mlir::Operation *op,
+                                              llvm::ArrayRef<llvm::Value *> operands);
   // EmitControlFlow.cpp
   Registers flatten(mlir::ValueRange values);
   void distribute(llvm::ArrayRef<llvm::Value *> all, mlir::ValueRange values);

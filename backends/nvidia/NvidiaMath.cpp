@@ -1,5 +1,6 @@
 #include "backends/nvidia/NvidiaMath.h"
 
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace sectile::nvidia {
@@ -72,6 +73,96 @@ llvm::Value *NvidiaMath::divide(Builder &builder, Value *lhs, Value *rhs) const 
   if (lhs->getType()->isFloatTy() && builder.getFastMathFlags().approxFunc())
     return builder.CreateIntrinsic(llvm::Intrinsic::nvvm_div_full, {}, {lhs, rhs});
   return builder.CreateFDiv(lhs, rhs);
+}
+
+/// One instruction without side effects. Not an intrinsic: LLVM asks for PTX 8.1 there, and sm_90
+/// converts fp8 since 7.8.
+static llvm::Value *instruction(llvm::IRBuilderBase &builder, llvm::Type *result, const char *text,
+                                const char *constraints, llvm::ArrayRef<llvm::Value *> operands) {
+  llvm::SmallVector<llvm::Type *, 2> types;
+  for (llvm::Value *operand : operands)
+    types.push_back(operand->getType());
+  auto *type = llvm::FunctionType::get(result, types, /*isVarArg=*/false);
+  auto *assembly = llvm::InlineAsm::get(type, text, constraints, /*hasSideEffects=*/false);
+  llvm::CallInst *call = builder.CreateCall(assembly, operands);
+  call->setDoesNotAccessMemory();
+  return call;
+}
+
+/// Values two by two; the last may be alone, `high` is null then.
+static void
+forPairs(llvm::MutableArrayRef<llvm::Value *> values,
+         llvm::function_ref<std::pair<llvm::Value *, llvm::Value *>(llvm::Value *, llvm::Value *)>
+             convert) {
+  for (size_t i = 0; i < values.size(); i += 2) {
+    bool isPair = i + 1 < values.size();
+    auto [low, high] = convert(values[i], isPair ? values[i + 1] : nullptr);
+    values[i] = low;
+    if (isPair)
+      values[i + 1] = high;
+  }
+}
+
+void NvidiaMath::widenEach(Builder &builder, llvm::MutableArrayRef<Value *> values,
+                           NarrowFloat kind) const {
+  if (kind == NarrowFloat::F8E5M2) {
+    // The upper byte of a half.
+    for (Value *&value : values) {
+      Value *bits = builder.CreateShl(builder.CreateZExt(value, builder.getInt16Ty()), 8);
+      value = builder.CreateFPExt(builder.CreateBitCast(bits, builder.getHalfTy()),
+                                  builder.getFloatTy());
+    }
+    return;
+  }
+  if (kind != NarrowFloat::F8E4M3FN || capability < 89)
+    return MathTarget::widenEach(builder, values, kind);
+  auto *pairType = llvm::FixedVectorType::get(builder.getHalfTy(), 2);
+  forPairs(values, [&](Value *low, Value *high) {
+    Value *bits = builder.CreateZExt(low, builder.getInt16Ty());
+    if (high)
+      bits = builder.CreateOr(bits,
+                              builder.CreateShl(builder.CreateZExt(high, builder.getInt16Ty()), 8));
+    Value *halves = builder.CreateBitCast(
+        instruction(builder, builder.getInt32Ty(), "cvt.rn.f16x2.e4m3x2 $0, $1;", "=r,h", {bits}),
+        pairType);
+    auto at = [&](uint64_t lane) {
+      return builder.CreateFPExt(builder.CreateExtractElement(halves, lane), builder.getFloatTy());
+    };
+    return std::pair{at(0), high ? at(1) : nullptr};
+  });
+}
+
+void NvidiaMath::narrowEach(Builder &builder, llvm::MutableArrayRef<Value *> values,
+                            NarrowFloat kind, FloatRounding rounding) const {
+  bool isE4m3 = kind == NarrowFloat::F8E4M3FN, isE5m2 = kind == NarrowFloat::F8E5M2;
+  if ((!isE4m3 && !isE5m2) || capability < 89 || rounding != FloatRounding::NearestEven ||
+      llvm::any_of(values, [](Value *value) { return !value->getType()->isFloatTy(); }))
+    return MathTarget::narrowEach(builder, values, kind, rounding);
+  const char *text = isE4m3 ? "cvt.rn.satfinite.e4m3x2.f32 $0, $1, $2;"
+                            : "cvt.rn.satfinite.e5m2x2.f32 $0, $1, $2;";
+  // The instruction stops at the largest finite number; one more is what the language asks for, NaN
+  // or infinity. Half way to it, 448 is even and 57344 odd.
+  auto addOverflow = [&](Value *bits, Value *value, uint16_t one) {
+    Value *magnitude = builder.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value);
+    Value *limit = llvm::ConstantFP::get(value->getType(), isE4m3 ? 464 : 61440);
+    Value *isBeyond =
+        isE4m3 ? builder.CreateFCmpOGT(magnitude, limit) : builder.CreateFCmpOGE(magnitude, limit);
+    return builder.CreateAdd(
+        bits, builder.CreateSelect(isBeyond, builder.getInt16(one), builder.getInt16(0)));
+  };
+  llvm::IRBuilderBase::FastMathFlagGuard guard(builder);
+  builder.clearFastMathFlags();
+  forPairs(values, [&](Value *low, Value *high) {
+    Value *top = high ? high : llvm::ConstantFP::get(low->getType(), 0);
+    Value *bits = instruction(builder, builder.getInt16Ty(), text, "=h,f,f", {top, low});
+    bits = addOverflow(bits, low, 1);
+    if (high)
+      bits = addOverflow(bits, high, 0x100);
+    auto at = [&](unsigned shift) {
+      return builder.CreateTrunc(builder.CreateLShr(bits, shift), builder.getInt8Ty());
+    };
+    return std::pair{at(0), high ? at(8) : nullptr};
+  });
 }
 
 llvm::Value *NvidiaMath::round(Builder &builder, Value *value, NarrowFloat kind,

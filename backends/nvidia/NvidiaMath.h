@@ -7,14 +7,23 @@ namespace sectile::nvidia {
 
 class NvidiaMath final : public backends::MathTarget {
 public:
-  NvidiaMath() : MathTarget(backends::ArithmeticFeatures::gpu()) {}
+  /// 90: sm_90.
+  explicit NvidiaMath(int capability)
+      : MathTarget(backends::ArithmeticFeatures::gpu()), capability(capability) {}
   Value *math(Builder &builder, backends::MathFunction function,
               llvm::ArrayRef<Value *> arguments) const override;
   Value *extremum(Builder &builder, backends::FloatExtremum kind, Value *lhs,
                   Value *rhs) const override;
   Value *divide(Builder &builder, Value *lhs, Value *rhs) const override;
+  void widenEach(Builder &builder, llvm::MutableArrayRef<Value *> values,
+                 backends::NarrowFloat kind) const override;
+  void narrowEach(Builder &builder, llvm::MutableArrayRef<Value *> values,
+                  backends::NarrowFloat kind, backends::FloatRounding rounding) const override;
   Value *round(Builder &builder, Value *value, backends::NarrowFloat kind,
                backends::FloatRounding rounding) const override;
+
+private:
+  int capability;
 };
 
 } // namespace sectile::nvidia

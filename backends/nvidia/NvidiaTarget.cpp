@@ -30,7 +30,8 @@ std::optional<NvidiaArch> NvidiaArch::parse(llvm::StringRef text) {
   return std::nullopt;
 }
 
-NvidiaTarget::NvidiaTarget(NvidiaArch arch) : architecture(std::move(arch)) {
+NvidiaTarget::NvidiaTarget(NvidiaArch arch)
+    : architecture(std::move(arch)), mathematics(architecture.capability) {
   maxSharedBytes = architecture.maxSharedBytes;
 }
 
