@@ -13,7 +13,8 @@ namespace {
 /// Walks a function in order; loops are walked until what they carry no longer changes.
 class Walker {
 public:
-  explicit Walker(DenseMap<Value, IndexFacts> &facts) : facts(facts) {}
+  Walker(DenseMap<Value, IndexFacts> &facts, Remainders remainders)
+      : facts(facts), remainders(remainders) {}
 
   void walk(func::FuncOp function) {
     for (BlockArgument argument : function.getArguments()) {
@@ -65,8 +66,17 @@ private:
     // References into the map do not survive insertion: operands first.
     for (Value operand : op->getOperands())
       of(operand);
-    auto results = applyRules(
-        op, [&](Value value) -> const IndexFacts & { return facts.find(value)->second; });
+    IndexFacts dividend;
+    bool isRemainder = remainders == Remainders::AreIndices && isa<arith::RemSIOp>(op) &&
+                       isa<RankedTensorType>(op->getOperand(0).getType());
+    if (isRemainder) {
+      dividend = facts.find(op->getOperand(0))->second;
+      dividend.isNonNegative = true;
+    }
+    auto results = applyRules(op, [&](Value value) -> const IndexFacts & {
+      bool isDividend = isRemainder && value == op->getOperand(0);
+      return isDividend ? dividend : facts.find(value)->second;
+    });
     for (auto [result, known] : llvm::zip(op->getResults(), results))
       set(result, std::move(known));
   }
@@ -175,6 +185,7 @@ private:
   }
 
   DenseMap<Value, IndexFacts> &facts;
+  const Remainders remainders;
 };
 
 } // namespace
@@ -199,8 +210,8 @@ int64_t IndexFacts::commonDivisor(int64_t elementBytes) const {
   return best;
 }
 
-IndexAnalysis::IndexAnalysis(func::FuncOp function) {
-  Walker(facts).walk(function);
+IndexAnalysis::IndexAnalysis(func::FuncOp function, Remainders remainders) {
+  Walker(facts, remainders).walk(function);
 }
 
 const IndexFacts &IndexAnalysis::of(Value value) const {

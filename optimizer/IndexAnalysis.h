@@ -87,9 +87,18 @@ struct IndexFacts {
   friend bool operator==(const IndexFacts &, const IndexFacts &) = default;
 };
 
+/// What is assumed of tiles `x % n` where x may be negative for all that is known.
+///
+/// As in `(program * 256 + arange) % N`, by which kernels keep rows inside a matrix. Signs of
+/// sizes, and so of what is computed from the program's number, are not known; if the tile is
+/// negative, an index made of it is, too. `AreIndices` takes such a dividend as not negative: where
+/// facts only serve accesses to memory (their widths, their common base), an access that this
+/// breaks lies before its array already.
+enum class Remainders { Exact, AreIndices };
+
 class IndexAnalysis {
 public:
-  explicit IndexAnalysis(mlir::func::FuncOp function);
+  explicit IndexAnalysis(mlir::func::FuncOp function, Remainders remainders = Remainders::Exact);
 
   /// Facts of an integer, truth value or pointer, scalar or tile. Of anything else: that nothing is
   /// known, with the right extents.

@@ -1,5 +1,5 @@
 // Buffers in shared memory: copies into their stages, tiles out of them.
-#include "backends/gpu/SharedAddresses.h"
+#include "backends/gpu/BufferReader.h"
 
 #include <set>
 
@@ -26,7 +26,6 @@ LogicalResult GpuEmitter::emitAsyncCopy(AsyncCopyOp op) {
                          layout::accessShared(layout, buffer.getLayout().getLayout(), bytes * 8,
                                               op.getWidth() * bytes),
                          memoryType(element), stageAddress(op.getBuffer(), op.getStage()));
-  const Registers &pointers = registers(op.getPtr());
   Registers masks = op.getMask() ? registers(op.getMask()) : Registers();
   emitIf(isFirstCopy(layout), [&] {
     std::set<std::pair<int64_t, int64_t>> written;
@@ -41,7 +40,8 @@ LogicalResult GpuEmitter::emitAsyncCopy(AsyncCopyOp op) {
         return fail(op, "elements of less than four bytes cannot be copied one by one");
       llvm::Value *predicate = masks.empty() ? nullptr : masks[first];
       auto copy = [&] {
-        target.asyncCopy(builder, places.address(number), pointers[first], size, predicate);
+        target.asyncCopy(builder, places.address(number), addressOf(op.getPtr(), first), size,
+                         predicate);
       };
       // Beyond the tile there is no place in the buffer.
       emitIf(isInside(layout, first), copy);
@@ -51,47 +51,13 @@ LogicalResult GpuEmitter::emitAsyncCopy(AsyncCopyOp op) {
 }
 
 LogicalResult GpuEmitter::emitBufferLoad(BufferLoadOp op) {
-  const layout::TileLayout &layout = layoutOf(op);
-  auto buffer = cast<BufferType>(op.getBuffer().getType());
-  const layout::SharedLayout &shared = buffer.getLayout().getLayout();
-  Type element = buffer.getElement();
-  llvm::Type *type = registerType(element);
-  unsigned bits = memoryBytes(element) * 8;
-  llvm::Value *start = stageAddress(op.getBuffer(), op.getStage());
-  Registers values(layout.registersPerThread(), llvm::PoisonValue::get(type));
-
-  for (bool isTransposed : {false, true}) {
-    if (isTransposed && bits != 16)
-      continue;
-    auto matrices = layout::accessSharedMatrices(layout, shared, bits, isTransposed);
-    if (!matrices)
-      continue;
-    SharedAddresses rows(*this, matrices->rows, memoryType(element), start);
-    bool isDone = true;
-    for (auto [number, group] : llvm::enumerate(matrices->rows.groups)) {
-      auto words =
-          target.loadMatrices(builder, rows.address(number), matrices->matrices, isTransposed);
-      isDone &= !words.empty();
-      unsigned perWord = 32 / bits;
-      for (auto [position, word] : llvm::enumerate(words)) {
-        auto *vector = llvm::FixedVectorType::get(type, perWord);
-        llvm::Value *elements =
-            perWord == 1 ? builder.CreateBitCast(word, type) : builder.CreateBitCast(word, vector);
-        for (unsigned lane = 0; lane < perWord; ++lane)
-          values[group.registers[position * perWord + lane]] =
-              perWord == 1 ? elements : builder.CreateExtractElement(elements, uint64_t(lane));
-      }
-    }
-    if (isDone) {
-      setRegisters(op, std::move(values));
-      return success(!hasFailed);
-    }
-  }
-  SharedAddresses places(*this, layout::accessShared(layout, shared, bits), memoryType(element),
-                         start);
-  places.loadAll(values);
-  for (llvm::Value *&value : values)
-    value = fromMemory(value, element);
+  if (isReadByProduct(op.getResult()))
+    return success();
+  BufferReader reader(*this, op);
+  Registers values(layoutOf(op).registersPerThread(),
+                   llvm::PoisonValue::get(registerType(elementTypeOf(op.getType()))));
+  for (unsigned group = 0; group < reader.groupCount(); ++group)
+    reader.read(group, values);
   setRegisters(op, std::move(values));
   return success(!hasFailed);
 }

@@ -1,6 +1,6 @@
 #include "backends/gpu/EmitDot.h"
 
-#include "backends/gpu/GpuEmitter.h"
+#include "backends/gpu/MatrixOperand.h"
 #include "lang/layout/MmaLayouts.h"
 
 #include <map>
@@ -34,30 +34,6 @@ Type computedIn(Type acc) {
     return integer.getWidth() < 32 ? IntegerType::get(acc.getContext(), 32) : Type(acc);
   return Float32Type::get(acc.getContext());
 }
-
-/// The registers of a tile cut into the fragments of one instruction each. A fragment is named by
-/// its place in units of the instruction's extents, batch axes first.
-class Fragments {
-public:
-  /// `rows`, `columns`: the instruction's extents along the last two axes. `slot` gives the number
-  /// within the fragment of a register that lies `row`, `column` behind the fragment's start.
-  template <class Slot>
-  Fragments(const TileLayout &tile, int64_t rows, int64_t columns, unsigned size, Slot slot) {
-    int rank = tile.rank();
-    for (int reg = 0; reg < tile.registersPerThread(); ++reg) {
-      Coordinates at = tile.constantOf(reg);
-      int64_t row = at[rank - 2] % rows, column = at[rank - 1] % columns;
-      at[rank - 2] /= rows;
-      at[rank - 1] /= columns;
-      auto &registers = byPlace[{at.begin(), at.end()}];
-      registers.resize(size, -1);
-      registers[slot(row, column)] = reg;
-    }
-  }
-
-  using Place = std::vector<int32_t>;
-  std::map<Place, SmallVector<int, 8>> byPlace;
-};
 
 struct DotFragments {
   layout::MmaShape shape;
@@ -144,61 +120,59 @@ llvm::Value *GpuEmitter::castForDot(llvm::Value *value, Type from, Type to) {
   return builder.CreateFPCast(value, registerType(to));
 }
 
+/// A buffer's tile that one product in the same block takes, with nothing in between that writes to
+/// buffers, is left to the product: it reads the tile step by step.
+bool GpuEmitter::isReadByProduct(Value tile) {
+  auto load = tile.getDefiningOp<BufferLoadOp>();
+  if (!load || !load->hasOneUse() || !load->getParentOfType<scf::ForOp>())
+    return false;
+  auto dot = dyn_cast<DotOp>(*load->user_begin());
+  if (!dot || dot->getBlock() != load->getBlock() || dot.getAcc() == tile ||
+      !usesMatrixInstructions(dot, target))
+    return false;
+  for (Operation *op = load->getNextNode(); op != dot; op = op->getNextNode())
+    if (op->getNumRegions() || isa<AsyncCopyOp, BarrierOp>(op))
+      return false;
+  return true;
+}
+
 Registers GpuEmitter::emitMatrixProduct(DotOp op, Registers acc) {
   Type lhs = op.getLhs().getType().getElementType(), rhs = op.getRhs().getType().getElementType();
+  int rank = op.getType().getRank();
   DotFragments fragments(bitsOf(lhs));
+  int64_t step = fragments.shape.k;
   Fragments accFragments = fragments.accumulator(layoutOf(op.getResult()));
-  Fragments lhsFragments = fragments.lhs(layoutOf(op.getLhs()));
-  Fragments rhsFragments = fragments.rhs(layoutOf(op.getRhs()));
+  WordForm form{fragments.perWord, lhs.isF32()};
+  MatrixOperand a(*this, op.getLhs(), fragments.lhs(layoutOf(op.getLhs())), rank - 1, step, form);
+  MatrixOperand b(*this, op.getRhs(), fragments.rhs(layoutOf(op.getRhs())), rank - 2, step, form);
+  // f32 is one tf32 number, or the sum of two for three products.
+  bool isSplit = form.isTf32 && op.getPrecision() == InputPrecision::Tf32x3;
 
-  // f32 as one tf32 number, or as the sum of two for three products.
-  bool isTf32 = lhs.isF32(), isSplit = isTf32 && op.getPrecision() == InputPrecision::Tf32x3;
-  auto high = [&](const Registers &values) {
-    Registers parts;
-    for (llvm::Value *value : values)
-      parts.push_back(isTf32 ? target.roundToTf32(builder, value) : value);
-    return parts;
-  };
-  auto low = [&](const Registers &values, const Registers &highs) {
-    Registers parts;
-    for (auto [value, rounded] : llvm::zip(values, highs))
-      parts.push_back(target.roundToTf32(builder, builder.CreateFSub(value, rounded)));
-    return parts;
-  };
-  Registers lhsHigh = high(registers(op.getLhs())), rhsHigh = high(registers(op.getRhs()));
-  Registers lhsLow, rhsLow;
-  if (isSplit) {
-    lhsLow = low(registers(op.getLhs()), lhsHigh);
-    rhsLow = low(registers(op.getRhs()), rhsHigh);
-  }
-  auto pick = [](const Registers &values, ArrayRef<int> numbers) {
-    Registers picked;
-    for (int number : numbers)
-      picked.push_back(values[number]);
-    return picked;
-  };
-
-  auto lhsShape = op.getLhs().getType().getShape();
-  int64_t depth = layoutOf(op.getLhs()).paddedExtent(lhsShape.size() - 1) / fragments.shape.k;
+  int64_t steps = layoutOf(op.getLhs()).paddedExtent(rank - 1) / step;
+  a.prepare(0);
+  b.prepare(0);
   // Depth outside: neighbouring instructions do not wait for each other's sum.
-  for (int64_t k = 0; k < depth; ++k) {
+  for (int64_t k = 0; k < steps; ++k) {
+    a.prepare(k + 1);
+    b.prepare(k + 1);
     for (auto &[place, numbers] : accFragments.byPlace) {
-      Fragments::Place lhsPlace = place, rhsPlace = place;
-      lhsPlace.back() = k;
-      rhsPlace[rhsPlace.size() - 2] = k;
-      ArrayRef<int> a = lhsFragments.byPlace[lhsPlace], b = rhsFragments.byPlace[rhsPlace];
-      if (a.empty() || b.empty())
+      Fragments::Place aPlace = place, bPlace = place;
+      aPlace.back() = k;
+      bPlace[rank - 2] = k;
+      if (!a.has(aPlace) || !b.has(bPlace))
         return fail(op, "the layouts of a matrix product do not meet"), acc;
-      Registers sums = pick(acc, numbers);
-      auto add = [&](const Registers &left, const Registers &right) {
-        auto made = target.matrixProduct(builder, lhs, rhs, pick(left, a), pick(right, b), sums);
+      Registers sums;
+      for (int number : numbers)
+        sums.push_back(acc[number]);
+      auto add = [&](const MatrixOperand::Words &left, const MatrixOperand::Words &right) {
+        auto made = target.matrixProduct(builder, lhs, rhs, left, right, sums);
         sums.assign(made.begin(), made.end());
       };
       if (isSplit) {
-        add(lhsLow, rhsHigh);
-        add(lhsHigh, rhsLow);
+        add(a.remainders(aPlace), b.words(bPlace));
+        add(a.words(aPlace), b.remainders(bPlace));
       }
-      add(lhsHigh, rhsHigh);
+      add(a.words(aPlace), b.words(bPlace));
       for (auto [number, sum] : llvm::zip(numbers, sums))
         acc[number] = sum;
     }

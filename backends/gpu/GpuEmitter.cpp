@@ -26,7 +26,7 @@ void GpuEmitter::fail(Operation *op, StringRef what) {
 
 const optimizer::IndexAnalysis &GpuEmitter::indexFacts() {
   if (!analysis)
-    analysis.emplace(function);
+    analysis.emplace(function, optimizer::Remainders::AreIndices);
   return *analysis;
 }
 

@@ -108,6 +108,12 @@ public:
   llvm::SmallVector<llvm::Value *, 2> emitCombiner(mlir::Block &block,
                                                    llvm::ArrayRef<llvm::Value *> arguments);
 
+  //-- Buffers
+  //------------------------------------------------------------------------------------------
+  llvm::Value *stageAddress(mlir::Value buffer, mlir::Value stage);
+  /// The tile is a buffer's and stays there: the one product that takes it reads it.
+  bool isReadByProduct(mlir::Value tile);
+
   //-- Control flow
   //------------------------------------------------------------------------------------------
   mlir::LogicalResult emitBlock(mlir::Block &block);
@@ -180,7 +186,6 @@ private:
   llvm::Value *rowMajorAddress(mlir::Value tile, int reg, int64_t offset);
   void loadRowMajor(mlir::Value tile, int64_t offset);
   // EmitBuffers.cpp
-  llvm::Value *stageAddress(mlir::Value buffer, mlir::Value stage);
   mlir::LogicalResult emitAsyncCopy(tile::AsyncCopyOp op);
   mlir::LogicalResult emitBufferLoad(tile::BufferLoadOp op);
   // EmitDebug.cpp

@@ -81,7 +81,7 @@ public:
     return false;
   }
   /// One instruction: `acc` + a b, each a fragment in its order of registers. `acc` is of f32, f64
-  /// or i32; f32 operands are read as tf32.
+  /// or i32; operands are words of 32 bits, those of f32 rounded to tf32, those of f64 as they are.
   virtual llvm::SmallVector<llvm::Value *, 4>
   matrixProduct(llvm::IRBuilderBase &builder, mlir::Type lhs, mlir::Type rhs,
                 llvm::ArrayRef<llvm::Value *> a, llvm::ArrayRef<llvm::Value *> b,
@@ -107,8 +107,9 @@ public:
                          unsigned bytes, llvm::Value *predicate) const {}
   virtual void asyncCommit(llvm::IRBuilderBase &builder) const {}
   virtual void asyncWait(llvm::IRBuilderBase &builder, unsigned pending) const {}
-  /// ldmatrix: `matrices` words of 32 bits for each lane, rows given by the lanes' addresses; empty
-  /// when there is no such instruction.
+  /// Is there an instruction for `loadMatrices`?
+  bool hasMatrixLoads = false;
+  /// ldmatrix: `matrices` words of 32 bits for each lane, rows given by the lanes' addresses.
   virtual llvm::SmallVector<llvm::Value *, 4> loadMatrices(llvm::IRBuilderBase &builder,
                                                            llvm::Value *row, unsigned matrices,
                                                            bool isTransposed) const {

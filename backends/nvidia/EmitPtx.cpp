@@ -7,6 +7,7 @@
 #include "llvm/IR/OptBisect.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
@@ -29,6 +30,10 @@ void initializeOnce() {
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
+    // Addresses in shared memory have 32 bits. LLVM offers no other way to say so.
+    auto known = llvm::cl::getRegisteredOptions().find("nvptx-short-ptr");
+    if (known != llvm::cl::getRegisteredOptions().end())
+      static_cast<llvm::cl::opt<bool> *>(known->second)->setValue(true);
   });
 }
 

@@ -26,27 +26,6 @@ StringRef nameOf(Type element) {
   return "";
 }
 
-/// Elements in 32-bit words, the first in the lowest bits.
-SmallVector<llvm::Value *, 4> packed(llvm::IRBuilderBase &builder,
-                                     ArrayRef<llvm::Value *> elements) {
-  llvm::Type *type = elements.front()->getType();
-  unsigned bits = type->getPrimitiveSizeInBits();
-  SmallVector<llvm::Value *, 4> words;
-  if (bits >= 32) {
-    for (llvm::Value *element : elements)
-      words.push_back(bits == 64 ? element : builder.CreateBitCast(element, builder.getInt32Ty()));
-    return words;
-  }
-  unsigned perWord = 32 / bits;
-  for (size_t first = 0; first < elements.size(); first += perWord) {
-    llvm::Value *vector = llvm::PoisonValue::get(llvm::FixedVectorType::get(type, perWord));
-    for (unsigned i = 0; i < perWord; ++i)
-      vector = builder.CreateInsertElement(vector, elements[first + i], uint64_t(i));
-    words.push_back(builder.CreateBitCast(vector, builder.getInt32Ty()));
-  }
-  return words;
-}
-
 } // namespace
 
 bool hasMatrixProduct(int capability, Type lhs, Type rhs, Type acc,
@@ -68,10 +47,9 @@ bool hasMatrixProduct(int capability, Type lhs, Type rhs, Type acc,
 }
 
 SmallVector<llvm::Value *, 4> emitMatrixProduct(llvm::IRBuilderBase &builder, Type lhs, Type rhs,
-                                                ArrayRef<llvm::Value *> a,
-                                                ArrayRef<llvm::Value *> b,
+                                                ArrayRef<llvm::Value *> aWords,
+                                                ArrayRef<llvm::Value *> bWords,
                                                 ArrayRef<llvm::Value *> acc) {
-  SmallVector<llvm::Value *, 4> aWords = packed(builder, a), bWords = packed(builder, b);
   llvm::Type *accType = acc.front()->getType();
   bool isDouble = accType->isDoubleTy(), isInteger = accType->isIntegerTy();
   StringRef accName = isDouble ? "f64" : isInteger ? "s32" : "f32";

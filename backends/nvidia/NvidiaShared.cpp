@@ -23,7 +23,7 @@ void NvidiaTarget::asyncCopy(llvm::IRBuilderBase &builder, llvm::Value *shared, 
   std::string text =
       std::string("cp.async.") + (bytes == 16 ? "cg" : "ca") + ".shared.global [$0], [$1], " + size;
   llvm::SmallVector<llvm::Value *, 3> operands{shared, global};
-  std::string constraints = "l,l";
+  std::string constraints = "r,l";
   if (predicate) {
     text += ", $2";
     constraints += ",r";
@@ -59,7 +59,7 @@ llvm::SmallVector<llvm::Value *, 4> NvidiaTarget::loadMatrices(llvm::IRBuilderBa
                                       "ldmatrix.sync.aligned.m8n8.x" + std::to_string(matrices) +
                                           (isTransposed ? ".trans" : "") + ".shared.b16 {" + list +
                                           "}, [$" + std::to_string(matrices) + "];",
-                                      constraints + ",l,~{memory}", {row});
+                                      constraints + ",r,~{memory}", {row});
   call->setConvergent();
   llvm::SmallVector<llvm::Value *, 4> words;
   for (unsigned i = 0; i < matrices; ++i)

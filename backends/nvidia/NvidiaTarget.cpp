@@ -33,6 +33,7 @@ std::optional<NvidiaArch> NvidiaArch::parse(llvm::StringRef text) {
 NvidiaTarget::NvidiaTarget(NvidiaArch arch)
     : architecture(std::move(arch)), mathematics(architecture.capability) {
   maxSharedBytes = architecture.maxSharedBytes;
+  hasMatrixLoads = true;
 }
 
 void NvidiaTarget::declareKernel(llvm::Function &kernel, unsigned threads,

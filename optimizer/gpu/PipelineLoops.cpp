@@ -284,7 +284,7 @@ void pipelineLoops(func::FuncOp function, const GpuShape &shape, int64_t stageCo
   });
   if (loops.empty())
     return;
-  IndexAnalysis analysis(function);
+  IndexAnalysis analysis(function, Remainders::AreIndices);
   for (scf::ForOp loop : loops)
     LoopPipeliner(loop, shape, stageCount, analysis).run();
 }

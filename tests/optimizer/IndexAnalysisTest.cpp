@@ -54,6 +54,22 @@ public:
 #define PRINT(value, type)                                                                         \
   "tile.print \"" value "\", %" value " {hex = false, isSigned = array<i32: 1>} : " type "\n"
 
+TEST(IndexAnalysis, remainders_of_unknown_sign_are_runs_where_they_are_indices) {
+  Kernel kernel(R"(
+    %c16 = arith.constant 16 : i32
+    %b = arith.muli %s, %c16 : i32
+    %bs = tile.splat %b : i32 -> tensor<128xi32>
+    %i = tile.arange 0, 128 : tensor<128xi32>
+    %x = arith.addi %bs, %i : tensor<128xi32>
+    %ns = tile.splat %n : i32 -> tensor<128xi32>
+    %r = arith.remsi %x, %ns : tensor<128xi32>
+  )" PRINT("r", "tensor<128xi32>"));
+  // -16 % 16 is 0, -15 % 16 is -15.
+  EXPECT_EQ(kernel.of("r", 0).run, 1);
+  kernel.analysis.emplace(kernel.function, optimizer::Remainders::AreIndices);
+  EXPECT_EQ(kernel.of("r", 0).contiguity(), 16);
+}
+
 TEST(IndexAnalysis, vector_add_is_contiguous_aligned_and_its_mask_a_prefix) {
   Kernel kernel(R"(
     %pid = tile.program_id 0
