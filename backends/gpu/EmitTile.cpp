@@ -91,10 +91,10 @@ bool GpuEmitter::emitTileOp(Operation *op) {
         return true;
       })
       .Case([&](BroadcastOp broadcast) {
-        auto from = shapeOf(broadcast.getSrc().getType());
+        auto from = shapeOf(broadcast.getSrc().getType()), to = shapeOf(result.getType());
         return mapRegisters(broadcast.getSrc(), result, [&](Coordinates at) {
           for (size_t axis = 0; axis < from.size(); ++axis)
-            if (from[axis] == 1)
+            if (from[axis] == 1 && to[axis] != 1) // padding of an axis that stays is where it was
               at[axis] = 0;
           return at;
         });

@@ -111,6 +111,9 @@ llvm::Value *SharedAddresses::address(unsigned number, llvm::Value *more) {
     llvm::Value *steps = emitIndexed(stride.laneBases, stride.warpBases);
     if (stride.groupBases[number])
       steps = emitXor(builder, steps, builder.getInt32(stride.groupBases[number]));
+    if (steps && !stride.groupLimits.empty())
+      steps = builder.CreateBinaryIntrinsic(llvm::Intrinsic::umin, steps,
+                                            builder.getInt32(stride.groupLimits[number]));
     if (steps)
       pointer = builder.CreateGEP(
           builder.getInt8Ty(), pointer,

@@ -28,7 +28,7 @@ StringRef nameOf(Type element) {
 
 } // namespace
 
-bool hasMatrixProduct(int capability, Type lhs, Type rhs, Type acc,
+bool hasMatrixProduct(const NvidiaArch &arch, Type lhs, Type rhs, Type acc,
                       tile::InputPrecision precision) {
   StringRef left = nameOf(lhs), right = nameOf(rhs);
   if (left.empty() || right.empty())
@@ -43,7 +43,9 @@ bool hasMatrixProduct(int capability, Type lhs, Type rhs, Type acc,
     return right == "tf32" &&
            (precision == tile::InputPrecision::Tf32 || precision == tile::InputPrecision::Tf32x3);
   bool isFp8 = left.starts_with("e"), rightIsFp8 = right.starts_with("e");
-  return isFp8 ? rightIsFp8 && capability >= 89 : left == right;
+  return isFp8
+             ? rightIsFp8 && arch.capability >= kFp8Capability && arch.ptxVersion >= kFp8PtxVersion
+             : left == right;
 }
 
 SmallVector<llvm::Value *, 4> emitMatrixProduct(llvm::IRBuilderBase &builder, Type lhs, Type rhs,

@@ -3,14 +3,16 @@
 // (lang/layout/MmaLayouts.h says which element is where; PTX ISA, "mma.sync").
 #pragma once
 
-#include "lang/TileDialect.h"
+#include "backends/nvidia/NvidiaTarget.h"
 
 #include "llvm/IR/IRBuilder.h"
 
 namespace sectile::nvidia {
 
-/// `capability`: 80 for sm_80.
-bool hasMatrixProduct(int capability, mlir::Type lhs, mlir::Type rhs, mlir::Type acc,
+/// From when on there are those of fp8 operands.
+inline constexpr int kFp8Capability = 89, kFp8PtxVersion = 84;
+
+bool hasMatrixProduct(const NvidiaArch &arch, mlir::Type lhs, mlir::Type rhs, mlir::Type acc,
                       tile::InputPrecision precision);
 
 llvm::SmallVector<llvm::Value *, 4> emitMatrixProduct(llvm::IRBuilderBase &builder, mlir::Type lhs,

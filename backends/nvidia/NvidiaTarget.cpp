@@ -157,7 +157,7 @@ llvm::StringRef NvidiaTarget::syncScope(tile::MemoryScope scope) const {
 
 bool NvidiaTarget::hasMatrixProduct(Type lhs, Type rhs, Type acc,
                                     tile::InputPrecision precision) const {
-  return nvidia::hasMatrixProduct(architecture.capability, lhs, rhs, acc, precision);
+  return nvidia::hasMatrixProduct(architecture, lhs, rhs, acc, precision);
 }
 
 SmallVector<llvm::Value *, 4> NvidiaTarget::matrixProduct(llvm::IRBuilderBase &builder, Type lhs,

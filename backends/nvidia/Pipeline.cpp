@@ -7,6 +7,7 @@
 #include "backends/gpu/GpuEmitter.h"
 #include "backends/nvidia/EmitPtx.h"
 #include "backends/nvidia/NvidiaBackend.h"
+#include "backends/nvidia/NvidiaMatrix.h"
 
 using namespace mlir;
 
@@ -15,6 +16,19 @@ namespace sectile::nvidia {
 std::string NvidiaBackend::targetName(const backends::CompileOptions &options) const {
   auto arch = NvidiaArch::parse(options.arch.empty() ? "sm_90a" : options.arch);
   return "nvptx64:" + (arch ? arch->name : options.arch);
+}
+
+/// Products of fp8 need a newer PTX than the architecture does; only kernels that have some ask for
+/// it, and they do without the instruction where the driver (`newest`; 0: any) is older.
+static int ptxVersionFor(func::FuncOp function, const NvidiaArch &arch, int newest) {
+  if (arch.capability < kFp8Capability || (newest && newest < kFp8PtxVersion))
+    return arch.ptxVersion;
+  bool hasFp8 = false;
+  function.walk([&](tile::DotOp dot) {
+    Type element = dot.getLhs().getType().getElementType();
+    hasFp8 |= isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8;
+  });
+  return hasFp8 ? std::max(arch.ptxVersion, kFp8PtxVersion) : arch.ptxVersion;
 }
 
 FailureOr<backends::KernelImage> NvidiaBackend::compile(ModuleOp module,
@@ -32,6 +46,7 @@ FailureOr<backends::KernelImage> NvidiaBackend::compile(ModuleOp module,
   func::FuncOp function = backends::kernelOf(module);
   if (!function)
     return module.emitError() << "module has no function with the attribute " << tile::kKernelAttr;
+  arch->ptxVersion = ptxVersionFor(function, *arch, options.ptxVersion);
   NvidiaTarget target(*arch);
   unsigned mostWarps = target.maxThreadsPerBlock / target.laneCount;
   if (options.warpCount < 1 || options.warpCount > int32_t(mostWarps) ||

@@ -6,6 +6,8 @@
 //
 //   BS >= BT: o only adds bits above t ^ r, so modulo BS all is xor, and o / BS is a constant;
 //   BS <  BT: (t ^ r) / BS depends on the thread: a SharedStride.
+//
+// A quotient beyond the buffer's repetitions is of padding. The last one is taken instead.
 #include "lang/layout/SharedLayout.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -70,17 +72,23 @@ public:
     SharedAccessGroup group;
     int64_t constant = 0;
     Coordinates inBlock = part.inBlock;
+    Extents quotientsOfAxes;
     for (int index = 0; index < tile.rank(); ++index) {
       int64_t extent = shared.blockExtent(index);
       int64_t quotient = part.offset[index] / extent;
       if (!llvm::is_contained(strideAxes, index))
         quotient += inBlock[index] / extent;
       inBlock[index] = (inBlock[index] ^ part.offset[index]) % extent;
+      quotient = std::min(quotient, shared.repetitions()[index] - 1);
       constant += quotient * shared.repetitionStride(index);
+      quotientsOfAxes.push_back(quotient);
     }
     group.xorPart = inBlockOffset(shared, inBlock);
-    for (auto [stride, index] : llvm::zip_equal(access.strides, strideAxes))
+    for (auto [stride, index] : llvm::zip_equal(access.strides, strideAxes)) {
       stride.groupBases.push_back(part.inBlock[index] / shared.blockExtent(index));
+      if (isPaddedFurther(index))
+        stride.groupLimits.push_back(shared.repetitions()[index] - 1 - quotientsOfAxes[index]);
+    }
     group.addPart = shared.padded(constant);
     group.registers = std::move(registers);
     access.groups.push_back(std::move(group));
@@ -105,10 +113,16 @@ public:
   SharedAccess access;
 
 private:
+  bool isPaddedFurther(int index) const {
+    return tile.paddedExtent(index) > shared.blockExtent(index) * shared.repetitions()[index];
+  }
+
   llvm::SmallVector<int64_t, 8> quotients(Dim dim, int index) const {
     llvm::SmallVector<int64_t, 8> bases;
+    bool isOneBlock = shared.repetitions()[index] == 1;
     for (unsigned bit = 0; bit < tile.block().inBits(dim); ++bit)
-      bases.push_back(tile.block().basis(dim, bit, axis(index)) / shared.blockExtent(index));
+      bases.push_back(
+          isOneBlock ? 0 : tile.block().basis(dim, bit, axis(index)) / shared.blockExtent(index));
     return bases;
   }
 
@@ -184,13 +198,17 @@ Word maskOf(llvm::ArrayRef<unsigned> bits) {
 
 } // namespace
 
+int64_t SharedStride::stepsOf(int group, int64_t lane, int64_t warp) const {
+  int64_t steps = xorOver(laneBases, lane) ^ xorOver(warpBases, warp) ^ groupBases[group];
+  return groupLimits.empty() ? steps : std::min(steps, groupLimits[group]);
+}
+
 int64_t SharedAccess::offsetOf(int group, int64_t lane, int64_t warp) const {
   int64_t offset = xorOver(laneBases, lane) ^ xorOver(warpBases, warp) ^ groups[group].xorPart;
   if (padding.interval)
     offset += offset / padding.interval * padding.amount;
   for (const SharedStride &stride : strides)
-    offset += stride.stride * (xorOver(stride.laneBases, lane) ^ xorOver(stride.warpBases, warp) ^
-                               stride.groupBases[group]);
+    offset += stride.stride * stride.stepsOf(group, lane, warp);
   return offset + groups[group].addPart;
 }
 

@@ -95,13 +95,20 @@ struct SharedStride {
   llvm::SmallVector<int64_t, 8> laneBases, warpBases;
   /// Per group, xored in before the product.
   llvm::SmallVector<int64_t, 8> groupBases;
+  /// Per group, the greatest factor: beyond it lies padding of the tile that the buffer lacks.
+  /// Empty when there is none.
+  llvm::SmallVector<int64_t, 8> groupLimits;
   int64_t stride = 1;
+
+  int64_t stepsOf(int group, int64_t lane, int64_t warp) const;
 };
 
 /// The offset, in elements, of group g in thread (lane, warp):
 ///
 ///   t = xor of laneBases and warpBases over the thread's set bits
 ///   padded(t xor groups[g].xorPart) + sum of strides + groups[g].addPart
+///
+/// which is an offset in the buffer for padded elements, too.
 ///
 /// `strides` is empty unless the tile's block is larger than the buffer's.
 struct SharedAccess {
@@ -116,7 +123,7 @@ struct SharedAccess {
 
 /// How threads of `tile` reach their elements in a buffer of the same shape, with the widest
 /// accesses up to `maxBytes` each. Padded elements of the tile that the buffer lacks get offsets of
-/// other elements: see `needsMask`.
+/// other elements, in the buffer: to load there is harmless, for stores see `needsMask`.
 SharedAccess accessShared(const TileLayout &tile, const SharedLayout &shared, unsigned elementBits,
                           int64_t maxBytes = 16);
 /// True when the tile is padded further than the buffer, so that only elements inside the shape may

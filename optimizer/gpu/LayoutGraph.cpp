@@ -118,13 +118,13 @@ private:
         graph.operandNodes[op] = newNode(op->getOperand(0).getType());
       return;
     }
-    if (op->getNumResults() == 0 || !isTile(op->getResult(0)) || cheap.contains(op->getResult(0)))
-      return;
-    if (isa<scf::IfOp>(op)) {
+    if (isa<scf::IfOp>(op)) { // scalars and tiles in any order
       for (Value result : op->getResults())
         makeNode({result});
       return;
     }
+    if (op->getNumResults() == 0 || !isTile(op->getResult(0)) || cheap.contains(op->getResult(0)))
+      return;
     if (isElementwise(op)) {
       makeElementwise(op);
       return;

@@ -56,7 +56,9 @@ private:
 };
 
 struct SimulatedOptions {
-  unsigned warps = 4, lanes = 32;
+  unsigned warps = 4, lanes = 32, stages = 3;
+  /// mma.sync, cp.async and ldmatrix, as NVIDIA's back end uses them.
+  bool hasMatrices = false;
   int64_t maxSharedBytes = 1 << 20;
   bool debug = false, checkBounds = false;
 };

@@ -1,4 +1,5 @@
 #include "SimulatedGpu.h"
+#include "backends/gpu/EmitDot.h"
 #include "backends/gpu/GpuEmitter.h"
 #include "optimizer/Pipeline.h"
 #include "optimizer/gpu/Pipeline.h"
@@ -20,7 +21,7 @@ SimulatedKernel::SimulatedKernel(llvm::StringRef text, SimulatedOptions options)
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   if (!module)
     return;
-  SimulatedTarget target(options.lanes);
+  SimulatedTarget target(options.lanes, options.hasMatrices);
   target.maxSharedBytes = options.maxSharedBytes;
   mlir::func::FuncOp function = *module->getOps<mlir::func::FuncOp>().begin();
   if (!text.contains("#tile.layout")) {
@@ -29,6 +30,11 @@ SimulatedKernel::SimulatedKernel(llvm::StringRef text, SimulatedOptions options)
     optimizer::GpuPipelineOptions passes;
     passes.shape.warpCount = options.warps;
     passes.shape.laneCount = options.lanes;
+    passes.shape.hasAsyncCopy = options.hasMatrices;
+    passes.stageCount = options.stages;
+    passes.shape.hasMatrixProduct = [&](tile::DotOp dot) {
+      return gpu::hasMatrixInstructions(dot, target);
+    };
     if (mlir::failed(optimizer::optimizeForGpu(function, passes)))
       return;
   }

@@ -63,8 +63,9 @@ llvm::CallInst *emitSimulatedCall(llvm::IRBuilderBase &builder, SimulatedCall wh
   return call;
 }
 
-SimulatedTarget::SimulatedTarget(unsigned lanes)
-    : mathTarget(std::make_unique<backends::MathTarget>(backends::ArithmeticFeatures::gpu())) {
+SimulatedTarget::SimulatedTarget(unsigned lanes, bool hasMatrices)
+    : mathTarget(std::make_unique<backends::MathTarget>(backends::ArithmeticFeatures::gpu())),
+      hasMatrices(hasMatrices) {
   laneCount = lanes;
 }
 

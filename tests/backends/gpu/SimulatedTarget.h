@@ -19,12 +19,21 @@ enum class SimulatedCall : unsigned {
   AnyThread,    // (i32 truth, i32 threads, i32 barrier, i32 site) -> i32
   Global,       // (ptr address, i32 bytes, i32 is written, i32 predicate, i32 site)
   Shared,       // (ptr address, i32 bytes, i32 is written, i32 site)
+  Matrix,       // (ptr fragments, i32 lhs, i32 rhs, i32 acc, i32 site), of SimulatedElement
+  AsyncCopy,    // (ptr shared, ptr global, i32 bytes, i32 predicate)
+  AsyncCommit,  // ()
+  AsyncWait,    // (i32 pending)
+  LoadMatrices, // (ptr row, i32 matrices, i32 is transposed, ptr words, i32 site)
   Count
 };
 
+/// Of the fragments of a matrix product, which are passed as 64-bit words: a's, b's, acc's.
+enum class SimulatedElement : int32_t { F16, BF16, Tf32, F64, E4M3, E5M2, S8, F32, S32 };
+
 class SimulatedTarget final : public gpu::GpuTarget {
 public:
-  explicit SimulatedTarget(unsigned lanes = 32);
+  /// With 32 lanes also mma.sync, cp.async and ldmatrix, where asked for.
+  explicit SimulatedTarget(unsigned lanes = 32, bool hasMatrices = false);
   ~SimulatedTarget() override;
 
   llvm::StringRef triple() const override { return "x86_64-unknown-linux-gnu"; }
@@ -40,9 +49,23 @@ public:
   llvm::Value *shuffleFrom(llvm::IRBuilderBase &builder, llvm::Value *value,
                            llvm::Value *source) const override;
   llvm::Value *anyLane(llvm::IRBuilderBase &builder, llvm::Value *truth) const override;
+  bool hasMatrixProduct(mlir::Type lhs, mlir::Type rhs, mlir::Type acc,
+                        tile::InputPrecision precision) const override;
+  llvm::SmallVector<llvm::Value *, 4>
+  matrixProduct(llvm::IRBuilderBase &builder, mlir::Type lhs, mlir::Type rhs,
+                llvm::ArrayRef<llvm::Value *> a, llvm::ArrayRef<llvm::Value *> b,
+                llvm::ArrayRef<llvm::Value *> acc) const override;
+  llvm::Value *roundToTf32(llvm::IRBuilderBase &builder, llvm::Value *value) const override;
   void barrier(llvm::IRBuilderBase &builder, unsigned threads, unsigned barrier) const override;
   llvm::Value *anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth, unsigned threads,
                          unsigned barrier) const override;
+  void asyncCopy(llvm::IRBuilderBase &builder, llvm::Value *shared, llvm::Value *global,
+                 unsigned bytes, llvm::Value *predicate) const override;
+  void asyncCommit(llvm::IRBuilderBase &builder) const override;
+  void asyncWait(llvm::IRBuilderBase &builder, unsigned pending) const override;
+  llvm::SmallVector<llvm::Value *, 4> loadMatrices(llvm::IRBuilderBase &builder, llvm::Value *row,
+                                                   unsigned matrices,
+                                                   bool isTransposed) const override;
   llvm::Value *load(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,
                     llvm::Value *other) const override;
   void store(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,
@@ -53,6 +76,7 @@ private:
                        unsigned bytes, bool isWritten) const;
 
   std::unique_ptr<backends::MathTarget> mathTarget;
+  bool hasMatrices;
 };
 
 /// Calls slot `which` of the module's table.

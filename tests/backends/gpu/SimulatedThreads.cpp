@@ -7,10 +7,13 @@ namespace sectile::testing {
 namespace {
 
 constexpr size_t kStackBytes = 256 << 10;
-/// Code calls back without a context of its own.
-SimulatedBlock *current = nullptr;
 
 } // namespace
+
+SimulatedBlock *&SimulatedBlock::current() {
+  static SimulatedBlock *block = nullptr;
+  return block;
+}
 
 SimulatedBlock::SimulatedBlock(const Launch &launch, SimulatedReport &report)
     : launch(launch), report(report), threads(launch.warps * launch.lanes) {
@@ -35,15 +38,17 @@ void SimulatedBlock::trampoline() {
       reinterpret_cast<void *>(programCount), reinterpret_cast<void *>(exchange),
       reinterpret_cast<void *>(anyLane),      reinterpret_cast<void *>(barrier),
       reinterpret_cast<void *>(anyThread),    reinterpret_cast<void *>(global),
-      reinterpret_cast<void *>(shared)};
-  SimulatedBlock &block = *current;
+      reinterpret_cast<void *>(shared),       reinterpret_cast<void *>(matrix),
+      reinterpret_cast<void *>(asyncCopy),    reinterpret_cast<void *>(asyncCommit),
+      reinterpret_cast<void *>(asyncWait),    reinterpret_cast<void *>(loadMatrices)};
+  SimulatedBlock &block = *current();
   block.launch.entry(const_cast<void **>(table.data()), block.launch.slots);
   block.threads[block.running].state = State::Done;
   swapcontext(&block.threads[block.running].context, &block.scheduler);
 }
 
 void SimulatedBlock::run() {
-  current = this;
+  current() = this;
   for (unsigned number = 0; number < threads.size(); ++number) {
     ucontext_t &context = threads[number].context;
     getcontext(&context);
@@ -70,7 +75,7 @@ void SimulatedBlock::run() {
   report.shuffles = first.exchanges;
   report.globalLoads = first.loads;
   report.globalStores = first.stores;
-  current = nullptr;
+  current() = nullptr;
 }
 
 void SimulatedBlock::wait() {
@@ -86,16 +91,24 @@ bool SimulatedBlock::releaseWarps() {
   bool moved = false;
   for (unsigned warp = 0; warp < launch.warps; ++warp) {
     Thread *lanes = &threads[warp * launch.lanes];
-    bool together = lanes[0].state == State::AtExchange || lanes[0].state == State::AtAny;
+    bool together = lanes[0].state != State::Ready && lanes[0].state != State::AtBarrier &&
+                    lanes[0].state != State::Done;
     for (unsigned lane = 0; lane < launch.lanes; ++lane)
       together &= lanes[lane].state == lanes[0].state && lanes[lane].site == lanes[0].site;
     if (!together)
       continue;
+    State meeting = lanes[0].state;
+    if (meeting == State::AtMatrix)
+      multiply(lanes);
+    if (meeting == State::AtMatrices)
+      readMatrices(lanes);
     bool any = false;
     for (unsigned lane = 0; lane < launch.lanes; ++lane)
       any |= lanes[lane].value != 0;
     for (unsigned lane = 0; lane < launch.lanes; ++lane) {
       Thread &thread = lanes[lane];
+      if (meeting == State::AtMatrix || meeting == State::AtMatrices)
+        break;
       if (thread.state == State::AtAny)
         thread.result = any;
       else if (unsigned(thread.source) < launch.lanes)
@@ -138,65 +151,65 @@ bool SimulatedBlock::releaseBarriers() {
 }
 
 int32_t SimulatedBlock::threadIndex() {
-  return current->running;
+  return current()->running;
 }
 int32_t SimulatedBlock::programIndex(int32_t axis) {
-  return current->launch.program[axis];
+  return current()->launch.program[axis];
 }
 int32_t SimulatedBlock::programCount(int32_t axis) {
-  return current->launch.grid[axis];
+  return current()->launch.grid[axis];
 }
 
 uint64_t SimulatedBlock::exchange(uint64_t value, int32_t source, int32_t site) {
-  Thread &thread = current->threads[current->running];
+  Thread &thread = current()->threads[current()->running];
   thread.value = value;
   thread.source = source;
   thread.site = site;
   thread.state = State::AtExchange;
   ++thread.exchanges;
-  current->wait();
+  current()->wait();
   return thread.result;
 }
 
 int32_t SimulatedBlock::anyLane(int32_t truth, int32_t site) {
-  Thread &thread = current->threads[current->running];
+  Thread &thread = current()->threads[current()->running];
   thread.value = truth;
   thread.site = site;
   thread.state = State::AtAny;
-  current->wait();
+  current()->wait();
   return thread.result;
 }
 
 void SimulatedBlock::barrier(int32_t meeting, int32_t barrier, int32_t site) {
-  Thread &thread = current->threads[current->running];
+  Thread &thread = current()->threads[current()->running];
   thread.value = 0;
   thread.meeting = meeting;
   thread.barrier = barrier;
   thread.site = site;
   thread.state = State::AtBarrier;
   ++thread.barriers;
-  current->wait();
+  current()->wait();
 }
 
 int32_t SimulatedBlock::anyThread(int32_t truth, int32_t meeting, int32_t barrier, int32_t site) {
-  Thread &thread = current->threads[current->running];
+  Thread &thread = current()->threads[current()->running];
   thread.value = truth;
   thread.meeting = meeting;
   thread.barrier = barrier;
   thread.site = site;
   thread.state = State::AtBarrier;
   ++thread.barriers;
-  current->wait();
+  current()->wait();
   return thread.result;
 }
 
 void SimulatedBlock::global(uint64_t address, int32_t bytes, int32_t isWritten, int32_t predicate,
                             int32_t) {
-  current->touchGlobal(address, bytes, isWritten, predicate);
+  current()->touchGlobal(address, bytes, isWritten, predicate);
 }
 
 void SimulatedBlock::shared(uint64_t address, int32_t bytes, int32_t isWritten, int32_t site) {
-  current->touchShared(address, bytes, isWritten, site);
+  current()->touchShared(address, bytes, isWritten, site);
 }
 
 void SimulatedBlock::touchGlobal(uint64_t address, int32_t bytes, bool isWritten, bool predicate) {
@@ -227,6 +240,9 @@ void SimulatedBlock::touchShared(uint64_t address, int32_t count, bool isWritten
   auto *content = reinterpret_cast<const uint8_t *>(address);
   for (int32_t offset = 0; offset < count; ++offset) {
     Byte &byte = bytes[address + offset];
+    if (inFlight.contains(address + offset))
+      problem("race: thread " + std::to_string(self) +
+              " touches shared memory that an asynchronous copy is still writing");
     bool wrote = byte.writeEpoch == epoch && byte.writer != self;
     bool read = byte.readEpoch == epoch && byte.reader != self;
     if (isWritten) {
@@ -247,6 +263,8 @@ void SimulatedBlock::touchShared(uint64_t address, int32_t count, bool isWritten
       byte.readEpoch = epoch;
     }
   }
+  if (site < 0) // not an instruction of the thread
+    return;
   accesses[{site, self / int32_t(launch.lanes), thread.visits[site]++}].push_back(
       {address, count, self % int32_t(launch.lanes)});
   isStoreSite[site] = isWritten;

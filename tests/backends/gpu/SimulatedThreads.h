@@ -6,8 +6,10 @@
 #include "SimulatedGpu.h"
 
 #include <array>
+#include <deque>
 #include <ucontext.h>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace sectile::testing {
 
@@ -26,13 +28,23 @@ public:
   void run();
 
 private:
-  enum class State : uint8_t { Ready, AtExchange, AtAny, AtBarrier, Done };
+  enum class State : uint8_t { Ready, AtExchange, AtAny, AtMatrix, AtMatrices, AtBarrier, Done };
+  struct PendingCopy {
+    uint64_t address;
+    std::vector<uint8_t> content;
+  };
   struct Thread {
     ucontext_t context;
     State state = State::Ready;
     int32_t site = 0, meeting = 0, barrier = 0;
     uint64_t value = 0, result = 0;
     int32_t source = 0;
+    std::array<int32_t, 3> elements{}; // of a matrix product; counts of matrices
+    uint64_t *words = nullptr;
+    uint64_t row = 0;
+    uint32_t *rows = nullptr;
+    std::vector<PendingCopy> copies;
+    std::deque<std::vector<PendingCopy>> groups;
     int64_t exchanges = 0, barriers = 0, loads = 0, stores = 0;
     std::unordered_map<int32_t, int64_t> visits; // of each access to shared memory
   };
@@ -69,7 +81,18 @@ private:
   static void global(uint64_t address, int32_t bytes, int32_t isWritten, int32_t predicate,
                      int32_t site);
   static void shared(uint64_t address, int32_t bytes, int32_t isWritten, int32_t site);
+  static void matrix(uint64_t *fragments, int32_t lhs, int32_t rhs, int32_t acc, int32_t site);
+  static void asyncCopy(uint64_t shared, uint64_t global, int32_t bytes, int32_t predicate);
+  static void asyncCommit();
+  static void asyncWait(int32_t pending);
+  static void loadMatrices(uint64_t row, int32_t matrices, int32_t isTransposed, uint32_t *words,
+                           int32_t site);
   static void trampoline();
+  /// Code calls back without a context of its own.
+  static SimulatedBlock *&current();
+
+  static void multiply(Thread *lanes);
+  static void readMatrices(Thread *lanes);
 
   const Launch &launch;
   SimulatedReport &report;
@@ -78,6 +101,7 @@ private:
   unsigned running = 0;
   int64_t epoch = 0;
   std::unordered_map<uint64_t, Byte> bytes;
+  std::unordered_set<uint64_t> inFlight; // bytes that asynchronous copies will write
   /// By (site, warp, how often the thread has been there): what the lanes touch together.
   std::map<std::tuple<int32_t, int32_t, int64_t>, std::vector<Access>> accesses;
   std::map<int32_t, bool> isStoreSite;

@@ -3,11 +3,15 @@
     outcome = run(make_case(7), "cuda", folder)   # Outcome("right", "")
 
 Devices: "cpu"; "cuda", compared with the CPU as well; "compile", which compiles for one GPU, chosen by the
-seed, and assembles the code where there is a ptxas.
+seed, and assembles the code where there is a ptxas; "simulated", which runs the GPU's code on the CPU, thread
+by thread (tests/backends/gpu/Simulator.cpp): seconds for large tiles, and races are found as well.
 """
 
 import importlib.util
+import os
 import pathlib
+import re
+import subprocess
 import sys
 from dataclasses import dataclass
 
@@ -140,6 +144,63 @@ def compile_for_gpu(case, kernel):
     return Outcome("failed", f"{target}: ptxas: {error}") if error else Outcome("right")
 
 
+class Simulator:
+    """A process that answers for one kernel after the other."""
+
+    def __init__(self):
+        self.process = None
+
+    @staticmethod
+    def path():
+        build = pathlib.Path(st.__file__).parents[2]  # build/python/sectile
+        return os.environ.get("SECTILE_SIMULATOR") or build / "tests/backends/gpu/sectile_simulator"
+
+    def __call__(self, line):
+        if self.process is None or self.process.poll() is not None:
+            pipe = subprocess.PIPE
+            self.process = subprocess.Popen([self.path()], stdin=pipe, stdout=pipe, text=True)
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().strip()
+        return answer or f"failed: the simulator ended with status {self.process.wait()}"
+
+
+simulate = Simulator()
+
+
+def run_simulated(case, kernel, folder):
+    """(the arrays, what the simulator says)"""
+    mocks = [
+        st.MockTensor(language_dtype(name[2:]), aligned=name not in case.shifted)
+        if "_" in name
+        else case.scalars[name]
+        for name in case.arguments
+    ]
+    text = kernel.warmup(*mocks, grid=(1,), target="cpu").asm["tile"]
+    folder = pathlib.Path(folder)
+    (folder / "kernel.mlir").write_text(text)
+    words = [
+        folder / "kernel.mlir",
+        case.options["num_warps"],
+        case.options["num_stages"],
+        case.programs,
+    ]
+    arrays = case.arrays()
+    # Scalars whose value was compiled in are no arguments.
+    for name in re.findall(r'tile.name = "(\w+)"', text.split("attributes")[0]):
+        if name in arrays:
+            (folder / name).write_bytes(arrays[name].tobytes())
+            lead = arrays[name].itemsize if name in case.shifted else 0
+            words.append(f"{folder / name}:{lead}")
+        else:
+            words.append(f"i32:{case.scalars[name]}")
+    answer = simulate(" ".join(map(str, words)))
+    for name, array in arrays.items():
+        if (folder / name).exists():
+            arrays[name] = np.frombuffer((folder / name).read_bytes(), array.dtype)
+    return arrays, answer
+
+
 def failure(text):
     return Outcome("refused" if any(words in text for words in REFUSALS) else "failed", text)
 
@@ -154,6 +215,14 @@ def run(case, device, folder):
         kernel = compiled_function(case, folder)
         if device == "compile":
             return compile_for_gpu(case, kernel)
+        if device == "simulated":
+            results, answer = run_simulated(case, kernel, folder)
+            if answer.startswith("failed"):
+                return failure(f"simulated: {answer}")
+            wrong = answer.removeprefix("right") + differences(results, expected)
+            return (
+                Outcome("wrong", f"on the simulated GPU:\n{wrong}") if wrong else Outcome("right")
+            )
         if device == "cuda":
             gpu = differences(run_on_gpu(case, kernel), expected)
             if gpu:

@@ -2,6 +2,7 @@
 
     python tests/python/differential/fuzz_gpu.py --seconds 120 --seed 0            # what there is
     python tests/python/differential/fuzz_gpu.py --device compile --cases 500      # no GPU needed
+    python tests/python/differential/fuzz_gpu.py --device simulated                # its code on the CPU
     python tests/python/differential/fuzz_gpu.py --only 1234                       # one, with its source
 
 Case number i of seed s is the same everywhere: its number is printed, and `--only` repeats it. A mismatch is
@@ -18,8 +19,10 @@ import queue
 import sys
 import tempfile
 import time
+import warnings
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+warnings.simplefilter("ignore", SyntaxWarning)  # kernels become strange while they become smaller
 
 HANGING = 60  # seconds
 
@@ -200,7 +203,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--seed", type=int, default=0, help="cases begin at 1000000 times this")
     parser.add_argument("--cases", type=int, default=1000000, help="at most so many")
-    parser.add_argument("--device", choices=["cuda", "cpu", "compile"])
+    parser.add_argument("--device", choices=["cuda", "cpu", "compile", "simulated"])
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="processes")
     parser.add_argument("--only", type=int, help="run this case and print its kernel")
     parser.add_argument(

@@ -388,7 +388,11 @@ class Statements:
         if kind == "where":
             condition = self.condition(self.shape(name))
             return self.define(f"tl.where({condition}, {name}, {other})") if condition else None
-        return self.define(kind.format(name, other))
+        text = kind.format(name, other)
+        # Those of bfloat16 are float32.
+        return self.define(
+            f"tl.cast({text}, tl.{dtype})" if "imum(" in text and dtype == "bfloat16" else text
+        )
 
     def condition(self, shape):
         """Text of an int1 tile."""

@@ -1,0 +1,86 @@
+// sectile_simulator: runs kernels on the simulated GPU, one for each line of its input.
+//
+//   kernel.mlir 4 3 2 x.bin:4 out.bin:0 i32:17
+//
+// is tile IR, num_warps, num_stages, programs, and the arguments in order: a file whose bytes lie
+// that many bytes behind a multiple of 16 and are written back, or a number. Answers a line:
+// "right", "failed" with the diagnostics, or "wrong" with a race or another misdeed.
+#include "SimulatedGpu.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+using namespace sectile::testing;
+
+namespace {
+
+struct FileArray {
+  std::string path;
+  std::unique_ptr<char[], void (*)(void *)> memory{nullptr, std::free};
+  char *begin = nullptr;
+  size_t bytes = 0;
+
+  FileArray(std::string name, size_t lead) : path(std::move(name)) {
+    std::ifstream file(path, std::ios::binary);
+    std::string content((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    bytes = content.size();
+    memory.reset(static_cast<char *>(std::aligned_alloc(256, (bytes + lead) / 256 * 256 + 256)));
+    begin = memory.get() + lead;
+    std::memcpy(begin, content.data(), bytes);
+  }
+  void writeBack() const { std::ofstream(path, std::ios::binary).write(begin, bytes); }
+  HostArgument argument() const {
+    HostArgument made;
+    made.begin = made.slot = reinterpret_cast<uint64_t>(begin);
+    made.end = made.begin + bytes;
+    return made;
+  }
+};
+
+std::string oneLine(std::string text) {
+  for (char &letter : text)
+    if (letter == '\n')
+      letter = ' ';
+  return text;
+}
+
+std::string run(std::istringstream &line) {
+  std::string path, word;
+  SimulatedOptions options;
+  options.hasMatrices = true;
+  options.maxSharedBytes = 227 << 10;
+  int32_t programs = 1;
+  line >> path >> options.warps >> options.stages >> programs;
+  std::ifstream file(path);
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  SimulatedKernel kernel(text, options);
+  if (!kernel.compiled())
+    return "failed " + oneLine(kernel.diagnostics());
+  std::vector<FileArray> arrays;
+  std::vector<HostArgument> arguments;
+  while (line >> word) {
+    size_t colon = word.rfind(':');
+    long number = std::strtol(word.c_str() + colon + 1, nullptr, 10);
+    if (word.starts_with("i32:")) {
+      arguments.push_back(argument(int32_t(number)));
+    } else {
+      arrays.emplace_back(word.substr(0, colon), number);
+      arguments.push_back(arrays.back().argument());
+    }
+  }
+  SimulatedReport report = kernel.run({programs}, arguments);
+  for (const FileArray &array : arrays)
+    array.writeBack();
+  return report.problem.empty() ? "right" : "wrong " + oneLine(report.problem);
+}
+
+} // namespace
+
+int main() {
+  for (std::string text; std::getline(std::cin, text);) {
+    std::istringstream line(text);
+    std::cout << run(line) << std::endl;
+  }
+}

@@ -1,0 +1,105 @@
+"""Kernels on which GPUs once failed, made small (differential/fuzz_gpu.py).
+
+Without a GPU they are compiled for one; results are compared on every device.
+"""
+
+import numpy as np
+import pytest
+from support import random
+from test_shape import index_2d
+
+import sectile as st
+import sectile.language as tl
+
+
+def test_a_branch_gives_a_scalar_before_a_tile():
+    @st.jit
+    def kernel(x, out, scalar, n, N: tl.constexpr):
+        i = tl.arange(0, N)
+        v, s = tl.load(x + i), n
+        if n > 3:
+            s = s + n
+        else:
+            v = v + 1
+        tl.store(scalar, s)
+        tl.store(out + i, v)
+
+    x = random("int32", 100)
+    for n in (2, 5):
+        out, scalar = np.zeros_like(x), np.zeros(1, np.int32)
+        kernel[(1,)](x, out, scalar, n, N=100)
+        assert scalar[0] == (n if n <= 3 else 2 * n)
+        np.testing.assert_array_equal(out, x if n > 3 else x + 1)
+
+
+def test_batched_products_with_a_single_row():
+    @st.jit
+    def kernel(x, out):
+        row = tl.arange(0, 4)[None, None, :] + 4 * tl.arange(0, 3)[:, None, None]
+        column = tl.arange(0, 4)[None, :, None] + 4 * tl.arange(0, 3)[:, None, None]
+        product = tl.dot(tl.load(x + row), tl.load(x + column), out_dtype=tl.float64)
+        tl.store(out + tl.arange(0, 3)[:, None, None], product)
+
+    x, out = random("float64", (3, 4)), np.zeros(3)
+    kernel[(1,)](x, out, num_warps=1)
+    np.testing.assert_allclose(out, (x * x).sum(axis=1), rtol=1e-12)
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("target", ["cuda:80", "cuda:89", "cuda:90"])
+def test_products_of_fp8_ask_for_the_ptx_that_has_them(target):
+    @st.jit
+    def kernel(a, b, out):
+        tl.store(
+            out + index_2d(16, 16),
+            tl.dot(tl.load(a + index_2d(16, 32)), tl.load(b + index_2d(32, 16))),
+        )
+
+    fp8, fp32 = st.MockTensor(tl.float8e4nv), st.MockTensor(tl.float32)
+    ptx = kernel.warmup(fp8, fp8, fp32, grid=(1,), target=target).asm["ptx"]
+    assert ("mma.sync" in ptx) == (target != "cuda:80")
+    assert ("mma.sync" in ptx) == (".version 8.4" in ptx)
+
+
+@pytest.mark.parametrize("stages", [2, 3, 4])
+@pytest.mark.parametrize("shape", [(16, 4), (16, 8), (17, 24), (48, 20)])
+@pytest.mark.parametrize("name", ["int8", "float16", "float32"])
+def test_pipelined_operands_smaller_than_a_fragment(name, shape, stages):
+    @st.jit
+    def kernel(a, b, out, depth, M: tl.constexpr, N: tl.constexpr, acc_dtype: tl.constexpr):
+        k = tl.arange(0, 32)
+        acc = tl.zeros((M, N), acc_dtype)
+        for start in range(0, depth, 32):
+            inside = k < depth - start
+            left = tl.load(
+                a + tl.arange(0, M)[:, None] * depth + (start + k)[None, :],
+                mask=inside[None, :],
+                other=0,
+            )
+            right = tl.load(
+                b + (start + k)[:, None] + tl.arange(0, N)[None, :] * depth,
+                mask=inside[:, None],
+                other=0,
+            )
+            acc = tl.dot(left, right, acc)
+        tl.store(out + index_2d(M, N), acc)
+
+    (M, N), depth = shape, 80
+    a, b = random(name, (M, depth), 1, -4, 5), random(name, (N, depth), 2, -4, 5)
+    a, b = (
+        np.rint(a.astype(np.float64)).astype(a.dtype),
+        np.rint(b.astype(np.float64)).astype(b.dtype),
+    )
+    is_integer = name == "int8"
+    out = np.zeros(shape, np.int32 if is_integer else np.float32)
+    kernel[(1,)](
+        a,
+        b,
+        out,
+        depth,
+        M=M,
+        N=N,
+        acc_dtype=tl.int32 if is_integer else tl.float32,
+        num_stages=stages,
+    )
+    np.testing.assert_array_equal(out, a.astype(np.float64) @ b.T.astype(np.float64))
