@@ -28,7 +28,11 @@ std::string formatFloat(double value, lang::ScalarKind kind) {
     if (encodeFloat(reread, kind) == encodeFloat(value, kind))
       break;
   }
-  // As Python prints: a float is never mistaken for an integer.
+  // As Python prints: 20.0, not 2e+01.
+  if (double shown = std::strtod(text, nullptr);
+      std::strchr(text, 'e') && std::fabs(shown) >= 1 && std::fabs(shown) < 1e16)
+    std::snprintf(text, sizeof text, "%.0f", shown);
+  // A float is never mistaken for an integer.
   if (std::strpbrk(text, ".eni") == nullptr)
     std::strcat(text, ".0");
   return text;

@@ -58,6 +58,24 @@ def test_kernels_ask_for_what_they_report_with(target):
 
 
 @st.jit
+def wait(flag, n):
+    tl.device_assert(n == 0, "none")
+    while tl.atomic_add(flag, 0) == 0:
+        pass
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_waiting_loops_look_whether_the_launch_has_stopped(target):
+    def looks(**options):
+        ptx = st.compile(wait, {"flag": "*i32", "n": "i32"}, target=target, **options).asm["ptx"]
+        assert assemble(ptx)[0] == ""
+        return ptx.count("ld.volatile.global")
+
+    # At the start, and in every round.
+    assert looks(debug=True) == 2 and looks() == 0
+
+
+@st.jit
 def halved(value):
     return value * 0.5  # line of the helper
 
