@@ -10,6 +10,10 @@ namespace sectile::gpu {
 
 using layout::TileLayout;
 
+static bool isOneOf(MemorySemantic semantic, MemorySemantic one, MemorySemantic other) {
+  return semantic == one || semantic == other;
+}
+
 int64_t atomicScratchBytes(Operation *op) {
   Value result = op->getResult(0);
   if (result.use_empty())
@@ -28,57 +32,89 @@ LogicalResult GpuEmitter::emitAtomic(Operation *op) {
   Type element = elementTypeOf(result.getType());
   auto rmw = dyn_cast<AtomicRmwOp>(op);
   auto cas = dyn_cast<AtomicCasOp>(op);
+  const MemorySemantic semantic = rmw ? rmw.getSemantic() : cas.getSemantic();
   AtomicAccess access;
-  access.semantic = rmw ? rmw.getSemantic() : cas.getSemantic();
+  access.semantic = semantic;
   access.scope = rmw ? rmw.getScope() : cas.getScope();
   Registers values = valuesOf(op->getOperand(1));
   Registers desired = cas ? valuesOf(cas.getDesired()) : Registers();
-  Registers masks = rmw && rmw.getMask() ? valuesOf(rmw.getMask()) : Registers();
+  Value mask = rmw ? rmw.getMask() : Value();
+  Registers masks = mask ? valuesOf(mask) : Registers();
   bool isTile = isa<RankedTensorType>(result.getType()), isUsed = !result.use_empty();
-  llvm::Type *type = registerType(element);
-  checkAccess(op, backends::TrapSite::Kind::Atomic, pointer, rmw ? rmw.getMask() : Value());
+  checkAccess(op, backends::TrapSite::Kind::Atomic, pointer, mask);
 
-  auto one = [&](unsigned reg, llvm::Value *predicate) {
+  /// What was in memory at neighbouring elements; null if nobody asks.
+  auto atomic = [&](ArrayRef<int> group, llvm::Value *predicate) {
     llvm::BasicBlock *start = builder.GetInsertBlock();
     llvm::Value *old = nullptr;
     llvm::BasicBlock *end = nullptr;
     emitIf(predicate, [&] {
-      access.address = isTile ? addressOf(pointer, reg) : scalar(pointer);
-      old = rmw ? target.atomicRmw(builder, access, rmw.getKind(), values[reg], element, isUsed)
-                : target.atomicCas(builder, access, values[reg], desired[reg], element);
+      int first = group.front();
+      access.address = isTile ? addressOf(pointer, first) : scalar(pointer);
+      if (rmw) {
+        SmallVector<llvm::Value *, 8> operands;
+        for (int reg : group)
+          operands.push_back(values[reg]);
+        old = target.atomicRmw(builder, access, rmw.getKind(), vectorOf(builder, operands), element,
+                               isUsed);
+      } else {
+        old = target.atomicCas(builder, access, values[first], desired[first], element);
+      }
       end = builder.GetInsertBlock();
     });
-    if (!predicate)
-      return old;
-    auto *merged = builder.CreatePHI(type, 2);
-    merged->addIncoming(llvm::Constant::getNullValue(type), start);
+    if (!predicate || !isUsed)
+      return isUsed ? old : nullptr;
+    auto *merged = builder.CreatePHI(old->getType(), 2);
+    merged->addIncoming(llvm::Constant::getNullValue(old->getType()), start);
     merged->addIncoming(old, end);
     return static_cast<llvm::Value *>(merged);
   };
 
   if (!isTile) {
     llvm::Value *first = isFirstThread();
-    llvm::Value *old = one(0, both(masks.empty() ? nullptr : masks[0], first));
+    llvm::Value *old = atomic({0}, both(masks.empty() ? nullptr : masks[0], first));
     if (isUsed) {
       llvm::Value *slot = sharedAddress(plan.scratchOf(op));
       llvm::Align align(memoryBytes(element));
       emitIf(first, [&] { builder.CreateAlignedStore(toMemory(old, element), slot, align); });
       barrier();
       old = fromMemory(builder.CreateAlignedLoad(memoryType(element), slot, align), element);
+      setScalar(result, old);
     }
-    setScalar(result, old);
     return success(!hasFailed);
   }
 
   const TileLayout &layout = layoutOf(result);
+  unsigned bytes = memoryBytes(element);
+  unsigned mostElements = rmw ? target.atomicWidth(rmw.getKind(), element) : 1;
+  auto [axis, width] = accessWidth(pointer, mask, bytes, mostElements * bytes);
+  llvm::SmallDenseSet<int> unique;
+  for (int reg : layout.uniqueRegisters())
+    unique.insert(reg);
+  SmallVector<layout::RegisterGroup> groups;
+  for (const layout::RegisterGroup &group : layout.accessGroups(axis, width))
+    if (!layout.isPaddingRegister(group.front()) && unique.contains(group.front()))
+      groups.push_back(group);
+
+  // One fence on either side of several is as good as an order for each of them.
+  const bool isFenced = groups.size() > 1;
+  if (isFenced)
+    access.semantic = MemorySemantic::Relaxed;
+  if (isFenced && isOneOf(semantic, MemorySemantic::Release, MemorySemantic::AcquireRelease))
+    target.fence(builder, access.scope);
   llvm::Value *firstCopy = isFirstCopy(layout);
+  llvm::Type *type = registerType(element);
   Registers olds(layout.registersPerThread(), llvm::PoisonValue::get(type));
-  for (int reg : layout.uniqueRegisters()) {
-    if (layout.isPaddingRegister(reg))
-      continue;
-    llvm::Value *predicate = both(masks.empty() ? nullptr : masks[reg], firstCopy);
-    olds[reg] = one(reg, both(predicate, isInside(layout, reg)));
+  for (const layout::RegisterGroup &group : groups) {
+    llvm::Value *predicate = both(masks.empty() ? nullptr : masks[group.front()], firstCopy);
+    llvm::Value *old = atomic(group, both(predicate, isInside(layout, group.front())));
+    if (isUsed)
+      for (auto [lane, reg] : llvm::enumerate(group))
+        olds[reg] = elementOf(builder, old, lane);
   }
+  if (isFenced && isOneOf(semantic, MemorySemantic::Acquire, MemorySemantic::AcquireRelease))
+    target.fence(builder, access.scope);
+
   // Registers that are copies within the thread.
   if (isUsed)
     for (int reg = 0; reg < layout.registersPerThread(); ++reg)

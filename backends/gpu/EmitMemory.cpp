@@ -9,13 +9,14 @@ namespace sectile::gpu {
 
 using layout::TileLayout;
 
-std::pair<int, int64_t> GpuEmitter::accessWidth(Value pointer, Value mask, unsigned bytes) {
+std::pair<int, int64_t> GpuEmitter::accessWidth(Value pointer, Value mask, unsigned bytes,
+                                                unsigned maxBytes) {
   const TileLayout &layout = layoutOf(pointer);
   std::pair<int, int64_t> best{0, 1};
   for (int axis = 0; axis < layout.rank(); ++axis) {
     int64_t width = std::min<int64_t>(
         {layout.contiguousRegisters(axis), indexFacts().accessRun(pointer, axis, mask),
-         indexFacts().alignment(pointer, axis) / bytes, target.maxAccessBytes / bytes});
+         indexFacts().alignment(pointer, axis) / bytes, maxBytes / bytes});
     width = width > 1 ? int64_t(llvm::bit_floor(uint64_t(width))) : 1;
     // A vector lies within the tile or outside of it.
     if (layout.isPadded(axis))
@@ -41,8 +42,7 @@ llvm::Value *GpuEmitter::addressOf(Value pointers, unsigned reg) {
   return address;
 }
 
-/// The values as one vector, or the value itself.
-static llvm::Value *vectorOf(llvm::IRBuilderBase &builder, ArrayRef<llvm::Value *> values) {
+llvm::Value *vectorOf(llvm::IRBuilderBase &builder, ArrayRef<llvm::Value *> values) {
   if (values.size() == 1)
     return values.front();
   auto *type = llvm::FixedVectorType::get(values.front()->getType(), values.size());
@@ -52,7 +52,7 @@ static llvm::Value *vectorOf(llvm::IRBuilderBase &builder, ArrayRef<llvm::Value 
   return vector;
 }
 
-static llvm::Value *elementOf(llvm::IRBuilderBase &builder, llvm::Value *vector, unsigned lane) {
+llvm::Value *elementOf(llvm::IRBuilderBase &builder, llvm::Value *vector, unsigned lane) {
   if (!vector->getType()->isVectorTy())
     return vector;
   return builder.CreateExtractElement(vector, uint64_t(lane));
@@ -85,7 +85,8 @@ LogicalResult GpuEmitter::emitLoad(LoadOp op) {
   }
 
   const TileLayout &layout = layoutOf(op);
-  auto [axis, width] = accessWidth(op.getPtr(), op.getMask(), memoryBytes(element));
+  auto [axis, width] =
+      accessWidth(op.getPtr(), op.getMask(), memoryBytes(element), target.maxAccessBytes);
   Registers masks = op.getMask() ? registers(op.getMask()) : Registers();
   Registers others = op.getOther() ? registers(op.getOther()) : Registers();
   Registers loaded(layout.registersPerThread(), llvm::PoisonValue::get(registerType(element)));
@@ -130,7 +131,8 @@ LogicalResult GpuEmitter::emitStore(StoreOp op) {
   }
 
   const TileLayout &layout = layoutOf(op.getValue());
-  auto [axis, width] = accessWidth(op.getPtr(), op.getMask(), memoryBytes(element));
+  auto [axis, width] =
+      accessWidth(op.getPtr(), op.getMask(), memoryBytes(element), target.maxAccessBytes);
   const Registers &values = registers(op.getValue());
   Registers masks = op.getMask() ? registers(op.getMask()) : Registers();
   llvm::Value *firstCopy = isFirstCopy(layout);

@@ -33,6 +33,10 @@ namespace sectile::gpu {
 /// One value per register of a layout.
 using Registers = llvm::SmallVector<llvm::Value *, 8>;
 
+/// The values as one vector, or the value itself; and back (EmitMemory.cpp).
+llvm::Value *vectorOf(llvm::IRBuilderBase &builder, llvm::ArrayRef<llvm::Value *> values);
+llvm::Value *elementOf(llvm::IRBuilderBase &builder, llvm::Value *vector, unsigned lane);
+
 class GpuEmitter {
 public:
   GpuEmitter(mlir::func::FuncOp function, const GpuTarget &target, const SharedMemoryPlan &plan,
@@ -156,7 +160,8 @@ private:
   mlir::LogicalResult emitLoad(tile::LoadOp op);
   mlir::LogicalResult emitStore(tile::StoreOp op);
   /// The axis and the number of elements of the vector accesses through `pointer`.
-  std::pair<int, int64_t> accessWidth(mlir::Value pointer, mlir::Value mask, unsigned bytes);
+  std::pair<int, int64_t> accessWidth(mlir::Value pointer, mlir::Value mask, unsigned bytes,
+                                      unsigned maxBytes);
   // EmitAtomics.cpp
   mlir::LogicalResult emitAtomic(mlir::Operation *op);
   // EmitReduce.cpp, EmitScan.cpp

@@ -57,6 +57,11 @@ llvm::Align alignOf(llvm::Value *value) {
 
 } // namespace
 
+void GpuTarget::fence(llvm::IRBuilderBase &builder, MemoryScope scope) const {
+  builder.CreateFence(llvm::AtomicOrdering::AcquireRelease,
+                      builder.getContext().getOrInsertSyncScopeID(syncScope(scope)));
+}
+
 llvm::Value *GpuTarget::atomicRmw(llvm::IRBuilderBase &builder, const AtomicAccess &access,
                                   RmwKind kind, llvm::Value *value, mlir::Type, bool) const {
   auto scope = builder.getContext().getOrInsertSyncScopeID(syncScope(access.scope));

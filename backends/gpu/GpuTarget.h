@@ -124,8 +124,13 @@ public:
                      llvm::Value *value) const = 0;
   /// LLVM's name of a scope: "" is the whole system.
   virtual llvm::StringRef syncScope(tile::MemoryScope scope) const { return ""; }
+  /// Orders the thread's accesses to memory before and after it, as others in the scope see them.
+  virtual void fence(llvm::IRBuilderBase &builder, tile::MemoryScope scope) const;
+  /// How many neighbours one instruction may combine into memory, each of them atomically.
+  virtual unsigned atomicWidth(tile::RmwKind kind, mlir::Type element) const { return 1; }
   /// What was there before. Runs under the access's predicate already. As they stand, LLVM's atomic
-  /// instructions, which it expands where the hardware has none.
+  /// instructions, which it expands where the hardware has none. `value` is a vector where there
+  /// are several neighbours; unless `isUsed`, the result may be null.
   virtual llvm::Value *atomicRmw(llvm::IRBuilderBase &builder, const AtomicAccess &access,
                                  tile::RmwKind kind, llvm::Value *value, mlir::Type element,
                                  bool isUsed) const;

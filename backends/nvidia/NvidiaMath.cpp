@@ -1,6 +1,5 @@
 #include "backends/nvidia/NvidiaMath.h"
 
-#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace sectile::nvidia {
@@ -75,20 +74,6 @@ llvm::Value *NvidiaMath::divide(Builder &builder, Value *lhs, Value *rhs) const 
   return builder.CreateFDiv(lhs, rhs);
 }
 
-/// One instruction without side effects. Not an intrinsic: LLVM asks for PTX 8.1 there, and sm_90
-/// converts fp8 since 7.8.
-static llvm::Value *instruction(llvm::IRBuilderBase &builder, llvm::Type *result, const char *text,
-                                const char *constraints, llvm::ArrayRef<llvm::Value *> operands) {
-  llvm::SmallVector<llvm::Type *, 2> types;
-  for (llvm::Value *operand : operands)
-    types.push_back(operand->getType());
-  auto *type = llvm::FunctionType::get(result, types, /*isVarArg=*/false);
-  auto *assembly = llvm::InlineAsm::get(type, text, constraints, /*hasSideEffects=*/false);
-  llvm::CallInst *call = builder.CreateCall(assembly, operands);
-  call->setDoesNotAccessMemory();
-  return call;
-}
-
 /// Values two by two; the last may be alone, `high` is null then.
 static void
 forPairs(llvm::MutableArrayRef<llvm::Value *> values,
@@ -116,15 +101,12 @@ void NvidiaMath::widenEach(Builder &builder, llvm::MutableArrayRef<Value *> valu
   }
   if (kind != NarrowFloat::F8E4M3FN || capability < 89)
     return MathTarget::widenEach(builder, values, kind);
-  auto *pairType = llvm::FixedVectorType::get(builder.getHalfTy(), 2);
   forPairs(values, [&](Value *low, Value *high) {
     Value *bits = builder.CreateZExt(low, builder.getInt16Ty());
     if (high)
       bits = builder.CreateOr(bits,
                               builder.CreateShl(builder.CreateZExt(high, builder.getInt16Ty()), 8));
-    Value *halves = builder.CreateBitCast(
-        instruction(builder, builder.getInt32Ty(), "cvt.rn.f16x2.e4m3x2 $0, $1;", "=r,h", {bits}),
-        pairType);
+    Value *halves = builder.CreateIntrinsic(llvm::Intrinsic::nvvm_e4m3x2_to_f16x2_rn, {}, {bits});
     auto at = [&](uint64_t lane) {
       return builder.CreateFPExt(builder.CreateExtractElement(halves, lane), builder.getFloatTy());
     };
@@ -138,8 +120,8 @@ void NvidiaMath::narrowEach(Builder &builder, llvm::MutableArrayRef<Value *> val
   if ((!isE4m3 && !isE5m2) || capability < 89 || rounding != FloatRounding::NearestEven ||
       llvm::any_of(values, [](Value *value) { return !value->getType()->isFloatTy(); }))
     return MathTarget::narrowEach(builder, values, kind, rounding);
-  const char *text = isE4m3 ? "cvt.rn.satfinite.e4m3x2.f32 $0, $1, $2;"
-                            : "cvt.rn.satfinite.e5m2x2.f32 $0, $1, $2;";
+  const ID instruction =
+      isE4m3 ? llvm::Intrinsic::nvvm_ff_to_e4m3x2_rn : llvm::Intrinsic::nvvm_ff_to_e5m2x2_rn;
   // The instruction stops at the largest finite number; one more is what the language asks for, NaN
   // or infinity. Half way to it, 448 is even and 57344 odd.
   auto addOverflow = [&](Value *bits, Value *value, uint16_t one) {
@@ -154,7 +136,7 @@ void NvidiaMath::narrowEach(Builder &builder, llvm::MutableArrayRef<Value *> val
   builder.clearFastMathFlags();
   forPairs(values, [&](Value *low, Value *high) {
     Value *top = high ? high : llvm::ConstantFP::get(low->getType(), 0);
-    Value *bits = instruction(builder, builder.getInt16Ty(), text, "=h,f,f", {top, low});
+    Value *bits = builder.CreateIntrinsic(instruction, {}, {top, low});
     bits = addOverflow(bits, low, 1);
     if (high)
       bits = addOverflow(bits, high, 0x100);

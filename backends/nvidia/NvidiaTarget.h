@@ -64,6 +64,10 @@ public:
                     llvm::Value *other) const override;
   void store(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,
              llvm::Value *value) const override;
+  unsigned atomicWidth(tile::RmwKind kind, mlir::Type element) const override;
+  llvm::Value *atomicRmw(llvm::IRBuilderBase &builder, const gpu::AtomicAccess &access,
+                         tile::RmwKind kind, llvm::Value *value, mlir::Type element,
+                         bool isUsed) const override;
   llvm::StringRef syncScope(tile::MemoryScope scope) const override;
 
 private:

@@ -73,6 +73,9 @@ FailureOr<backends::KernelImage> NvidiaBackend::compile(ModuleOp module,
     shape.warpCount = options.warpCount;
     shape.laneCount = target.laneCount;
     shape.maxAccessBytes = target.maxAccessBytes;
+    shape.atomicWidth = [&](tile::AtomicRmwOp op) {
+      return target.atomicWidth(op.getKind(), tile::elementTypeOf(op.getResult().getType()));
+    };
     // Copies that run ahead are not checked.
     shape.hasAsyncCopy = !options.checkBounds;
     gpu.stageCount = options.checkBounds ? 1 : options.stageCount;

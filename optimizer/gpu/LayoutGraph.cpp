@@ -299,7 +299,13 @@ private:
       if (auto store = dyn_cast<StoreOp>(op))
         mask = store.getMask();
     }
-    bool isAtomic = isa<AtomicRmwOp, AtomicCasOp>(op);
+    int64_t mostElements = std::numeric_limits<int64_t>::max();
+    if (auto rmw = dyn_cast<AtomicRmwOp>(op)) {
+      mask = rmw.getMask();
+      mostElements = shape.atomicWidth ? shape.atomicWidth(rmw) : 1;
+    } else if (isa<AtomicCasOp>(op)) {
+      mostElements = 1;
+    }
     Type element = elementTypeOf(pointeeOf(pointer.getType()));
     access.bytes = isa<PtrType>(element) ? 8 : std::max(8u, element.getIntOrFloatBitWidth()) / 8;
     access.trips = trips;
@@ -309,7 +315,7 @@ private:
       entry.neighbours = facts.contiguity();
       entry.alignment = analysis.alignment(pointer, axis);
       entry.isConstant = facts.isConstant();
-      int64_t run = isAtomic ? 1 : analysis.accessRun(pointer, axis, mask);
+      int64_t run = std::min(analysis.accessRun(pointer, axis, mask), mostElements);
       entry.width = std::min(
           {lowestBit(run), std::max<int64_t>(1, analysis.alignment(pointer, axis) / access.bytes),
            std::max<int64_t>(1, shape.maxAccessBytes / access.bytes)});

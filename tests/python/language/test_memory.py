@@ -160,6 +160,77 @@ def test_atomic_add_from_many_programs(name):
     np.testing.assert_array_equal(out.astype(np.float64), expected)
 
 
+@st.jit
+def atomic_add_tile(x_ptr, out_ptr, old_ptr, count, first, N: tl.constexpr, sem: tl.constexpr):
+    i = tl.program_id(0) * N + tl.arange(0, N)
+    x = tl.load(x_ptr + i, mask=i < count)
+    old = tl.atomic_add(out_ptr + first + i, x, mask=i < count, sem=sem)
+    if old_ptr is not None:
+        tl.store(old_ptr + i, old, mask=i < count)
+
+
+@pytest.mark.parametrize("sem", ["relaxed", "acq_rel"])
+@pytest.mark.parametrize("wants_old", [False, True])
+@pytest.mark.parametrize("count, first", [(4096, 0), (4096, 1), (3001, 0), (999, 2), (6, 0)])
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32"])
+def test_atomic_add_of_neighbours(name, count, first, wants_old, sem):
+    # Neighbours may be added in pairs and vectors, as far as alignment and mask allow.
+    x = random(name, count, 1, low=-8, high=8)
+    start = random(name, count + first + 3, 2, low=-8, high=8)
+    out, old = start.copy(), np.zeros_like(x) if wants_old else None
+    atomic_add_tile[(st.cdiv(count, 1024),)](x, out, old, count, first, N=1024, sem=sem)
+    expected = start.astype(np.float32)
+    expected[first : first + count] += x.astype(np.float32)
+    np.testing.assert_array_equal(out, expected.astype(numpy_dtype(name)))
+    if wants_old:
+        np.testing.assert_array_equal(old, start[first : first + count])
+
+
+ATOMIC_INSTRUCTIONS = [
+    ("fp16", 80, "relaxed", "red.relaxed.gpu.global.add.noftz.f16x2"),
+    ("fp16", 90, "relaxed", "red.relaxed.gpu.global.add.noftz.v4.f16x2"),
+    ("bf16", 90, "relaxed", "red.relaxed.gpu.global.add.noftz.v4.bf16x2"),
+    ("fp32", 90, "release", "red.relaxed.gpu.global.add.v4.f32"),
+    ("fp32", 80, "relaxed", "red.relaxed.gpu.global.add.f32"),
+    ("fp32", 90, "acq_rel", "red.relaxed.gpu.global.add.v4.f32"),
+    ("i32", 90, "relaxed", "red.relaxed.gpu.global.add.u32"),
+]
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("name, capability, sem, instruction", ATOMIC_INSTRUCTIONS)
+def test_atomic_instructions(name, capability, sem, instruction):
+    signature = {
+        "x_ptr": f"*{name}:16",
+        "out_ptr": f"*{name}:16",
+        "count": "i32:16",
+        "first": "i32:16",
+    }
+    constants = {"old_ptr": None, "N": 4096, "sem": sem}
+    kernel = st.compile(
+        atomic_add_tile, signature, constants, target=f"cuda:{capability}", num_warps=4
+    )
+    ptx = kernel.asm["ptx"]
+    width = 2 if "f16x2" in instruction else 1
+    width *= 4 if ".v4" in instruction else 1
+    assert ptx.count(instruction) == 4096 // 128 // width, ptx
+    fences = {"relaxed": 0, "release": 1, "acq_rel": 2}[sem]
+    assert ptx.count("fence.acq_rel.gpu") == fences, ptx
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("scope, suffix", [("cta", "cta"), ("gpu", "gpu"), ("sys", "sys")])
+@pytest.mark.parametrize("sem", ["relaxed", "acquire", "release", "acq_rel"])
+def test_atomics_have_their_order_and_scope(sem, scope, suffix):
+    @st.jit
+    def kernel(out_ptr, old_ptr, sem: tl.constexpr, scope: tl.constexpr):
+        tl.store(old_ptr, tl.atomic_add(out_ptr, 1, sem=sem, scope=scope))
+
+    signature = {"out_ptr": "*i32", "old_ptr": "*i32"}
+    compiled = st.compile(kernel, signature, {"sem": sem, "scope": scope}, target="cuda:90")
+    assert f"atom.{sem}.{suffix}.global.add.u32" in compiled.asm["ptx"]
+
+
 @pytest.mark.parametrize("name", ["int32", "uint32", "int64", "float32", "float64"])
 def test_atomic_max_min(name):
     @st.jit

@@ -1,0 +1,159 @@
+// Atomics by inline PTX: LLVM writes read-modify-write instructions without their order and scope,
+// and knows neither pairs nor vectors of them.
+#include "backends/nvidia/NvidiaTarget.h"
+
+#include "llvm/IR/InlineAsm.h"
+
+using namespace mlir;
+using namespace sectile::tile;
+
+namespace sectile::nvidia {
+namespace {
+
+const char *semanticOf(MemorySemantic semantic) {
+  switch (semantic) {
+  case MemorySemantic::Relaxed:
+    return ".relaxed";
+  case MemorySemantic::Acquire:
+    return ".acquire";
+  case MemorySemantic::Release:
+    return ".release";
+  case MemorySemantic::AcquireRelease:
+    return ".acq_rel";
+  }
+  return ".acq_rel";
+}
+
+const char *scopeOf(MemoryScope scope) {
+  switch (scope) {
+  case MemoryScope::Block:
+    return ".cta";
+  case MemoryScope::Device:
+    return ".gpu";
+  case MemoryScope::System:
+    return ".sys";
+  }
+  return ".sys";
+}
+
+/// ".add.u32", without the vector; empty where there is no instruction.
+std::string operationOf(RmwKind kind, Type element, int capability) {
+  bool isPointer = isa<PtrType>(element);
+  unsigned bits = isPointer ? 64 : element.getIntOrFloatBitWidth();
+  bool isWord = bits == 32 || bits == 64;
+  std::string size = std::to_string(bits);
+  switch (kind) {
+  case RmwKind::And:
+    return isWord ? ".and.b" + size : "";
+  case RmwKind::Or:
+    return isWord ? ".or.b" + size : "";
+  case RmwKind::Xor:
+    return isWord ? ".xor.b" + size : "";
+  case RmwKind::Exchange:
+    return isWord ? ".exch.b" + size : "";
+  case RmwKind::Add:
+    return isWord ? ".add.u" + size : "";
+  case RmwKind::Max:
+    return isWord ? ".max.s" + size : "";
+  case RmwKind::Min:
+    return isWord ? ".min.s" + size : "";
+  case RmwKind::UMax:
+    return isWord ? ".max.u" + size : "";
+  case RmwKind::UMin:
+    return isWord ? ".min.u" + size : "";
+  case RmwKind::FAdd:
+    if (element.isF32() || element.isF64())
+      return ".add.f" + size;
+    if (element.isF16())
+      return ".add.noftz.f16";
+    return element.isBF16() && capability >= 90 ? ".add.noftz.bf16" : "";
+  case RmwKind::FMax:
+  case RmwKind::FMin: // no NaN as the language has it
+    return "";
+  }
+  return "";
+}
+
+} // namespace
+
+unsigned NvidiaTarget::atomicWidth(RmwKind kind, Type element) const {
+  if (kind != RmwKind::FAdd || operationOf(kind, element, architecture.capability).empty())
+    return 1;
+  const bool hasVectors = architecture.capability >= 90;
+  if (element.isF32())
+    return hasVectors ? 4 : 1;
+  if (element.isF16() || element.isBF16())
+    return hasVectors ? 8 : 2;
+  return 1;
+}
+
+llvm::Value *NvidiaTarget::atomicRmw(llvm::IRBuilderBase &builder, const gpu::AtomicAccess &access,
+                                     RmwKind kind, llvm::Value *value, Type element,
+                                     bool isUsed) const {
+  std::string operation = operationOf(kind, element, architecture.capability);
+  if (operation.empty())
+    return GpuTarget::atomicRmw(builder, access, kind, value, element, isUsed);
+
+  // As words of PTX: neighbours of 16 bits go in pairs.
+  llvm::Type *type = value->getType();
+  auto *vector = dyn_cast<llvm::FixedVectorType>(type);
+  unsigned elementBits = isa<PtrType>(element) ? 64 : element.getIntOrFloatBitWidth();
+  unsigned bits = elementBits == 16 && vector ? 32 : elementBits;
+  unsigned count = vector ? vector->getNumElements() * elementBits / bits : 1;
+  llvm::Type *word = builder.getIntNTy(bits);
+  llvm::Type *words = count > 1 ? llvm::FixedVectorType::get(word, count) : word;
+  if (type->isPointerTy())
+    value = builder.CreatePtrToInt(value, word);
+  value = builder.CreateBitCast(value, words);
+  if (bits != elementBits)
+    operation += "x2"; // ".add.noftz.f16x2"
+  if (count > 1)
+    operation.insert(operation.rfind('.'), ".v" + std::to_string(count));
+
+  const bool isReduction = !isUsed && (access.semantic == MemorySemantic::Relaxed ||
+                                       access.semantic == MemorySemantic::Release);
+  const char *constraint = bits == 16 ? "h" : bits == 32 ? "r" : "l";
+  unsigned next = 0;
+  std::string constraints;
+  auto list = [&](const char *prefix) {
+    std::string text;
+    for (unsigned i = 0; i < count; ++i) {
+      text += (i ? ", $" : "$") + std::to_string(next++);
+      constraints += std::string(prefix) + constraint + ",";
+    }
+    return count > 1 ? "{" + text + "}" : text;
+  };
+  std::string text = isReduction ? "red" : "atom";
+  text += std::string(semanticOf(access.semantic)) + scopeOf(access.scope) + ".global" + operation;
+  text += isReduction ? " " : " " + list("=") + ", ";
+  text += "[$" + std::to_string(next++) + "], ";
+  constraints += "l,";
+  text += list("") + ";";
+  constraints += "~{memory}";
+
+  SmallVector<llvm::Value *, 5> operands{access.address};
+  SmallVector<llvm::Type *, 5> types{access.address->getType()};
+  for (unsigned i = 0; i < count; ++i) {
+    operands.push_back(count > 1 ? builder.CreateExtractElement(value, uint64_t(i)) : value);
+    types.push_back(word);
+  }
+  llvm::Type *result = builder.getVoidTy();
+  if (!isReduction)
+    result = count > 1 ? llvm::StructType::get(builder.getContext(),
+                                               SmallVector<llvm::Type *, 4>(count, word))
+                       : word;
+  auto *assembly = llvm::InlineAsm::get(llvm::FunctionType::get(result, types, false), text,
+                                        constraints, /*hasSideEffects=*/true);
+  llvm::Value *old = builder.CreateCall(assembly, operands);
+  if (!isUsed)
+    return nullptr;
+  if (count > 1) {
+    llvm::Value *all = llvm::PoisonValue::get(words);
+    for (unsigned i = 0; i < count; ++i)
+      all = builder.CreateInsertElement(all, builder.CreateExtractValue(old, i), uint64_t(i));
+    old = all;
+  }
+  return type->isPointerTy() ? builder.CreateIntToPtr(old, type) : builder.CreateBitCast(old, type);
+}
+
+} // namespace sectile::nvidia
