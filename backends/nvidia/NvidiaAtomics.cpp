@@ -110,8 +110,10 @@ llvm::Value *NvidiaTarget::atomicRmw(llvm::IRBuilderBase &builder, const gpu::At
   if (count > 1)
     operation.insert(operation.rfind('.'), ".v" + std::to_string(count));
 
-  const bool isReduction = !isUsed && (access.semantic == MemorySemantic::Relaxed ||
-                                       access.semantic == MemorySemantic::Release);
+  // `red` exchanges nothing.
+  const bool isReduction =
+      !isUsed && kind != RmwKind::Exchange &&
+      (access.semantic == MemorySemantic::Relaxed || access.semantic == MemorySemantic::Release);
   const char *constraint = bits == 16 ? "h" : bits == 32 ? "r" : "l";
   unsigned next = 0;
   std::string constraints;
