@@ -37,7 +37,7 @@ FUNCTIONS = {
 
 @pytest.mark.parametrize("name", ["float32", "float64"])
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_function(function, name):
+def test_function(function, name, device):
     f, reference, low, high = FUNCTIONS[function]
     x = random(name, 10_001, low=low, high=high)
     out = np.empty_like(x)
@@ -46,7 +46,10 @@ def test_function(function, name):
     expected = reference(exact).astype(np.float64)
     # sin and cos near their zeros: absolute against one.
     scale = np.maximum(np.abs(expected), 0.01) if function in ("sin", "cos") else None
-    assert_close(out, expected, name, ulps=4, scale=scale)
+    ulps = 4
+    if device == "cuda" and name == "float32" and function in ("exp", "sigmoid"):
+        ulps = ulps + np.abs(x)  # ex2.approx(x log2(e)), as in Triton: the product is rounded
+    assert_close(out, expected, name, ulps=ulps, scale=scale)
 
 
 @pytest.mark.parametrize("name", ["float32", "float64"])
