@@ -28,6 +28,7 @@ LogicalResult GpuEmitter::emitAsyncCopy(AsyncCopyOp op) {
                          memoryType(element), stageAddress(op.getBuffer(), op.getStage()));
   Registers masks = op.getMask() ? registers(op.getMask()) : Registers();
   emitIf(isFirstCopy(layout), [&] {
+    places.prepare(); // copies stand in branches of their own
     std::set<std::pair<int64_t, int64_t>> written;
     for (auto [number, group] : llvm::enumerate(places.access().groups)) {
       int first = group.registers.front();

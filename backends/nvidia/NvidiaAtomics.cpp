@@ -110,7 +110,7 @@ llvm::Value *NvidiaTarget::atomicRmw(llvm::IRBuilderBase &builder, const gpu::At
   if (count > 1)
     operation.insert(operation.rfind('.'), ".v" + std::to_string(count));
 
-  // `red` exchanges nothing.
+  // There is no reduction that exchanges.
   const bool isReduction =
       !isUsed && kind != RmwKind::Exchange &&
       (access.semantic == MemorySemantic::Relaxed || access.semantic == MemorySemantic::Release);

@@ -301,7 +301,8 @@ std::optional<MatrixAccess> accessSharedMatrices(const TileLayout &tile, const S
   // buffer.
   llvm::SmallVector<unsigned, 2> matrixBits;
   for (unsigned bit = 0; bit < addressing.registerOffsets.size() && matrixBits.size() < 2; ++bit)
-    if (!llvm::is_contained(word, bit))
+    if (!llvm::is_contained(word, bit) &&
+        isInsideBlock(shared, tile.block().basis(Dim::Register, bit)))
       matrixBits.push_back(bit);
   for (unsigned bit : matrixBits)
     rowBases.push_back(addressing.registerOffsets[bit]);

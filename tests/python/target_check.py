@@ -145,13 +145,21 @@ class Recorder:
         named = {k: value for k, (value, _) in named.items()}
         self.launches.append((kernel, positional, named))
 
+    def take(self):
+        """(kernel, positional arguments, keyword arguments) of what was recorded since the last call."""
+        launches, self.launches = self.launches, []
+        return launches
+
+    @staticmethod
+    def name_of(kernel, positional, named):
+        values = [*positional, *(v for _, v in sorted(named.items()))]
+        return f"{kernel.__name__}({', '.join(map(described, values))})"
+
     def failures(self, targets):
         """Compiles what was recorded since the last call; what went wrong, as text."""
-        launches, self.launches = self.launches, []
         found = []
-        for kernel, positional, named in launches:
-            values = [*positional, *(v for _, v in sorted(named.items()))]
-            name = f"{kernel.__name__}({', '.join(map(described, values))})"
+        for kernel, positional, named in self.take():
+            name = self.name_of(kernel, positional, named)
             chosen = TARGETS
             if targets == "one":
                 chosen = [TARGETS[zlib.crc32(name.encode()) % len(TARGETS)]]

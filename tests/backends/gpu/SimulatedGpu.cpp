@@ -212,6 +212,7 @@ SimulatedReport SimulatedProgram::run(std::vector<int32_t> grid,
   launch.warps = warps;
   launch.lanes = lanes;
   launch.banks = banks;
+  launch.acceptsDifferentWrites = acceptsDifferentWrites;
   launch.grid = {grid[0], grid[1], grid[2]};
   SimulatedReport report;
   if (!entry) {

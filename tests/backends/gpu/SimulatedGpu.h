@@ -44,6 +44,8 @@ public:
   /// Why it did not compile; empty when it did.
   const std::string &error() const { return message; }
   SimulatedReport run(std::vector<int32_t> grid, const std::vector<HostArgument> &arguments);
+  /// Two threads may write different values to one place between barriers: copies of padding do.
+  bool acceptsDifferentWrites = false;
 
 private:
   void compile(llvm::Module &module, llvm::StringRef kernel);
@@ -59,6 +61,8 @@ struct SimulatedOptions {
   unsigned warps = 4, lanes = 32, stages = 3;
   /// mma.sync, cp.async and ldmatrix, as NVIDIA's back end uses them.
   bool hasMatrices = false;
+  /// See SimulatedProgram; for kernels with tiles of any extents.
+  bool acceptsDifferentWrites = false;
   int64_t maxSharedBytes = 1 << 20;
   bool debug = false, checkBounds = false;
 };

@@ -55,6 +55,7 @@ SimulatedKernel::SimulatedKernel(llvm::StringRef text, SimulatedOptions options)
   llvm::raw_string_ostream(llvmText) << *code;
   auto made = std::make_unique<SimulatedProgram>(*code, function.getName(), options.warps,
                                                  options.lanes, sharedBytes, target.bankCount);
+  made->acceptsDifferentWrites = options.acceptsDifferentWrites;
   errors += made->error();
   if (made->error().empty())
     program = std::move(made);

@@ -230,20 +230,28 @@ void SimulatedBlock::multiply(Thread *lanes) {
   auto left = SimulatedElement(lhs), right = SimulatedElement(rhs), sum = SimulatedElement(acc);
   FragmentShape shape(bitsOf(left));
   std::vector<double> a(shape.m * shape.k), b(shape.k * shape.n);
+  // A lane's words of 32 bits (64 for f64), `v` elements each: a's, b's, then acc's one by one.
+  unsigned bits = bitsOf(left), lhsWords = shape.lhsCount / shape.v,
+           rhsWords = shape.rhsCount / shape.v;
+  auto operand = [&](const Thread &lane, unsigned firstWord, unsigned reg,
+                     SimulatedElement element) {
+    uint64_t word = lane.words[firstWord + reg / shape.v] >> reg % shape.v * bits;
+    return decoded(bits == 64 ? word : word & ((uint64_t(1) << bits) - 1), element);
+  };
   for (unsigned k = 0; k < shape.k; ++k) {
     for (unsigned row = 0; row < shape.m; ++row) {
       Place place = shape.lhs(row, k);
-      a[row * shape.k + k] = decoded(lanes[place.lane].words[place.reg], left);
+      a[row * shape.k + k] = operand(lanes[place.lane], 0, place.reg, left);
     }
     for (unsigned column = 0; column < shape.n; ++column) {
       Place place = shape.rhs(k, column);
-      b[k * shape.n + column] = decoded(lanes[place.lane].words[shape.lhsCount + place.reg], right);
+      b[k * shape.n + column] = operand(lanes[place.lane], lhsWords, place.reg, right);
     }
   }
   for (unsigned row = 0; row < shape.m; ++row)
     for (unsigned column = 0; column < shape.n; ++column) {
       Place place = shape.acc(row, column);
-      uint64_t &word = lanes[place.lane].words[shape.lhsCount + shape.rhsCount + place.reg];
+      uint64_t &word = lanes[place.lane].words[lhsWords + rhsWords + place.reg];
       double total = decoded(word, sum);
       for (unsigned k = 0; k < shape.k; ++k)
         total += a[row * shape.k + k] * b[k * shape.n + column];

@@ -67,6 +67,7 @@ SimulatedTarget::SimulatedTarget(unsigned lanes, bool hasMatrices)
     : mathTarget(std::make_unique<backends::MathTarget>(backends::ArithmeticFeatures::gpu())),
       hasMatrices(hasMatrices) {
   laneCount = lanes;
+  hasMatrixLoads = hasMatrices;
 }
 
 SimulatedTarget::~SimulatedTarget() = default;

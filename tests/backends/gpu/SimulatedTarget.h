@@ -27,7 +27,7 @@ enum class SimulatedCall : unsigned {
   Count
 };
 
-/// Of the fragments of a matrix product, which are passed as 64-bit words: a's, b's, acc's.
+/// Of the fragments of a matrix product, whose words are passed as 64 bits each: a's, b's, acc's.
 enum class SimulatedElement : int32_t { F16, BF16, Tf32, F64, E4M3, E5M2, S8, F32, S32 };
 
 class SimulatedTarget final : public gpu::GpuTarget {

@@ -22,6 +22,7 @@ public:
     unsigned warps = 1, lanes = 32, banks = 32;
     std::array<int32_t, 3> grid{1, 1, 1}, program{0, 0, 0};
     std::vector<std::pair<uint64_t, uint64_t>> arrays;
+    bool acceptsDifferentWrites = false;
   };
   SimulatedBlock(const Launch &launch, SimulatedReport &report);
   ~SimulatedBlock();

@@ -8,7 +8,6 @@ by thread (tests/backends/gpu/Simulator.cpp): seconds for large tiles, and races
 """
 
 import importlib.util
-import os
 import pathlib
 import re
 import subprocess
@@ -153,7 +152,7 @@ class Simulator:
     @staticmethod
     def path():
         build = pathlib.Path(st.__file__).parents[2]  # build/python/sectile
-        return os.environ.get("SECTILE_SIMULATOR") or build / "tests/backends/gpu/sectile_simulator"
+        return build / "tests/backends/gpu/sectile_simulator"
 
     def __call__(self, line):
         if self.process is None or self.process.poll() is not None:

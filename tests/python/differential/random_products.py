@@ -24,7 +24,8 @@ class Products:
         choose = self.random.choice
         while True:
             m, n, k = choose(ROWS), choose(ROWS), choose(DEPTHS)
-            if m * n <= 8192 and m * k <= 8192 and n * k <= 8192:
+            most = min(8192, 2048 * self.case.options["num_warps"])
+            if m * n <= most and m * k <= most and n * k <= most:
                 return m, n, k
 
     def operand(self, dtype, shape):

@@ -7,7 +7,7 @@ from error_bounds import is_float
 
 EXTENTS = [1, 2, 3, 4, 5, 7, 8, 16, 16, 17, 32, 33, 48, 64, 96, 100, 128]
 LONG = [128, 256, 257, 500, 512, 768, 1000, 1024, 2048, 4096]
-LARGEST = 4096
+LARGEST = 4096  # elements of a tile; 1024 for each warp, or compiling takes seconds
 INTEGERS = ["int32", "int32", "int64", "int16", "int8", "uint8", "uint16", "uint32", "uint64"]
 FLOATS = ["float32", "float32", "float32", "float16", "bfloat16", "float64"]
 NARROW = ["float8e4nv", "float8e5"]
@@ -97,7 +97,7 @@ class Statements:
             else:
                 rank = self.random.choice([1, 1, 2, 2, 2, 3])
                 shape = tuple(self.random.choice(EXTENTS) for _ in range(rank))
-            if size(shape) <= LARGEST:
+            if size(shape) <= min(LARGEST, 1024 * self.case.options["num_warps"]):
                 return shape
 
     def tile(self, test=lambda tile: True):

@@ -6,7 +6,7 @@ More of them: python tests/python/differential/fuzz_gpu.py
 import error_bounds
 import numpy as np
 import pytest
-from fuzz_case import Outcome, compiled_function, differences, failure, run, run_on_gpu
+from fuzz_case import Outcome, Simulator, compiled_function, differences, failure, run, run_on_gpu
 from fuzz_gpu import check
 from launch_on_device import why_not
 from random_kernels import make_case, reference
@@ -41,6 +41,14 @@ def test_compiled_for_gpus(group, tmp_path):
     if not why_not("cuda"):
         pytest.skip("kernels run on the GPU in test_on_a_gpu")
     expect_right(range(group * CASES, (group + 1) * CASES), "compile", tmp_path)
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("group", range(2))
+def test_on_the_simulated_gpu(group, tmp_path):
+    if not Simulator.path().exists():
+        pytest.skip(f"{Simulator.path()} is not built")
+    expect_right(range(group * CASES, (group + 1) * CASES), "simulated", tmp_path)
 
 
 @pytest.mark.host

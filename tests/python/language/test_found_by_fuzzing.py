@@ -45,6 +45,19 @@ def test_batched_products_with_a_single_row():
     np.testing.assert_allclose(out, (x * x).sum(axis=1), rtol=1e-12)
 
 
+@pytest.mark.parametrize("sem", ["relaxed", "release", "acq_rel"])
+def test_exchanges_whose_result_is_not_used(sem):
+    @st.jit
+    def kernel(x, out, N: tl.constexpr, sem: tl.constexpr):
+        i = tl.arange(0, N)
+        tl.atomic_xchg(out + i, tl.load(x + i), sem=sem)
+
+    x = random("float32", 100)
+    out = np.zeros_like(x)
+    kernel[(1,)](x, out, N=100, sem=sem)
+    np.testing.assert_array_equal(out, x)
+
+
 @pytest.mark.host
 @pytest.mark.parametrize("target", ["cuda:80", "cuda:89", "cuda:90"])
 def test_products_of_fp8_ask_for_the_ptx_that_has_them(target):
@@ -62,7 +75,7 @@ def test_products_of_fp8_ask_for_the_ptx_that_has_them(target):
 
 
 @pytest.mark.parametrize("stages", [2, 3, 4])
-@pytest.mark.parametrize("shape", [(16, 4), (16, 8), (17, 24), (48, 20)])
+@pytest.mark.parametrize("shape", [(16, 4), (16, 8), (17, 24), (48, 20), (16, 96)])
 @pytest.mark.parametrize("name", ["int8", "float16", "float32"])
 def test_pipelined_operands_smaller_than_a_fragment(name, shape, stages):
     @st.jit

@@ -236,7 +236,9 @@ def test_device_print_of_some_programs():
         assert len(lines) == 1
     finally:
         st.set_print(None)
-    with pytest.raises(st.CompilationError, match="`when` is a tile, .*8.*, and a program prints all"):
+    with pytest.raises(
+        st.CompilationError, match="`when` is a tile, .*8.*, and a program prints all"
+    ):
         by_tile[(1,)](np.arange(8, dtype=np.int32))
 
 
