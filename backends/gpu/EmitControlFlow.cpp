@@ -53,14 +53,18 @@ void GpuEmitter::emitIf(llvm::Value *condition, llvm::function_ref<void()> then)
 LogicalResult GpuEmitter::emitFor(scf::ForOp op) {
   llvm::Value *low = scalar(op.getLowerBound()), *high = scalar(op.getUpperBound()),
               *step = scalar(op.getStep());
-  auto isBefore = [&](llvm::Value *index) {
-    return op.getUnsignedCmp() ? builder.CreateICmpULT(index, high)
-                               : builder.CreateICmpSLT(index, high);
+  bool isUnsigned = op.getUnsignedCmp();
+  auto isBefore = [&](llvm::Value *index, llvm::Value *end) {
+    return isUnsigned ? builder.CreateICmpULT(index, end) : builder.CreateICmpSLT(index, end);
   };
+  // A further round follows those that begin before high - step. Asked so, nothing overflows, and
+  // one comparison ends the loop: assemblers unroll no others.
+  llvm::Value *lastButOne = builder.CreateBinaryIntrinsic(
+      isUnsigned ? llvm::Intrinsic::usub_sat : llvm::Intrinsic::ssub_sat, high, step);
   Registers initial = flatten(op.getInitArgs());
   llvm::BasicBlock *before = builder.GetInsertBlock(), *body = newBlock("loop"),
                    *after = newBlock("loop.done");
-  builder.CreateCondBr(isBefore(low), body, after);
+  builder.CreateCondBr(isBefore(low, high), body, after);
 
   builder.SetInsertPoint(body);
   auto *index = builder.CreatePHI(low->getType(), 2);
@@ -72,15 +76,10 @@ LogicalResult GpuEmitter::emitFor(scf::ForOp op) {
     return failure();
   Registers next = flatten(op.getBody()->getTerminator()->getOperands());
   llvm::BasicBlock *end = builder.GetInsertBlock();
-  // The last step may pass the end of the type; the loop then ended before, by its condition.
-  llvm::Value *following = builder.CreateAdd(index, step);
-  llvm::Value *goesOn = builder.CreateAnd(
-      isBefore(following), op.getUnsignedCmp() ? builder.CreateICmpUGT(following, index)
-                                               : builder.CreateICmpSGT(following, index));
-  index->addIncoming(following, end);
+  index->addIncoming(builder.CreateAdd(index, step), end);
   for (auto [phi, value] : llvm::zip(carried, next))
     phi->addIncoming(value, end);
-  builder.CreateCondBr(goesOn, body, after);
+  builder.CreateCondBr(isBefore(index, lastButOne), body, after);
 
   builder.SetInsertPoint(after);
   auto results = startPhis(initial, before);

@@ -1,6 +1,7 @@
 // Ops on tiles that move no data between threads: elementwise ones, those that make positions, and
 // those that only say differently which element is where.
 #include "backends/gpu/GpuEmitter.h"
+#include "backends/gpu/RegisterAddress.h"
 #include "lang/layout/Builders.h"
 
 using namespace mlir;
@@ -46,6 +47,37 @@ bool GpuEmitter::mapRegisters(Value from, Value to, CoordinateMap map) {
   return true;
 }
 
+/// Registers known to hold equal numbers are computed once.
+void GpuEmitter::emitElementwiseTile(Operation *op, ArrayRef<Registers> operands) {
+  Value result = op->getResult(0);
+  const TileLayout &layout = layoutOf(result);
+  auto equal = op->getNumResults() == 1
+                   ? equalRegisters(layout, valueFacts().of(result))
+                   : llvm::to_vector<16>(llvm::seq<int>(0, int(layout.registersPerThread())));
+  SmallVector<int, 16> computed, place(equal.size());
+  for (auto [reg, first] : llvm::enumerate(equal))
+    if (int(reg) == first) {
+      place[reg] = computed.size();
+      computed.push_back(reg);
+    }
+  SmallVector<Registers, 3> given;
+  for (const Registers &operand : operands) {
+    Registers &some = given.emplace_back();
+    if (operand.size() == 1)
+      some = operand;
+    else
+      for (int reg : computed)
+        some.push_back(operand[reg]);
+  }
+  for (auto [value, some] :
+       llvm::zip(op->getResults(), emitElementwise(op, given, computed.size()))) {
+    Registers all;
+    for (int first : equal)
+      all.push_back(some[place[first]]);
+    setRegisters(value, std::move(all));
+  }
+}
+
 bool GpuEmitter::emitTileOp(Operation *op) {
   if (op->getNumResults() == 0)
     return false;
@@ -56,9 +88,12 @@ bool GpuEmitter::emitTileOp(Operation *op) {
     SmallVector<Registers, 3> operands;
     for (Value operand : op->getOperands())
       operands.push_back(valuesOf(operand));
-    size_t count = isTile ? layoutOf(result).registersPerThread() : 1;
-    for (auto [value, all] : llvm::zip(op->getResults(), emitElementwise(op, operands, count)))
-      setValues(value, std::move(all));
+    if (!isTile) {
+      for (auto [value, all] : llvm::zip(op->getResults(), emitElementwise(op, operands, 1)))
+        setValues(value, std::move(all));
+      return true;
+    }
+    emitElementwiseTile(op, operands);
     return true;
   }
 

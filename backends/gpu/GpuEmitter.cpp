@@ -25,9 +25,15 @@ void GpuEmitter::fail(Operation *op, StringRef what) {
 }
 
 const optimizer::IndexAnalysis &GpuEmitter::indexFacts() {
-  if (!analysis)
-    analysis.emplace(function, optimizer::Remainders::AreIndices);
-  return *analysis;
+  if (!accesses)
+    accesses.emplace(function, optimizer::Remainders::AreIndices);
+  return *accesses;
+}
+
+const optimizer::IndexAnalysis &GpuEmitter::valueFacts() {
+  if (!numbers)
+    numbers.emplace(function, optimizer::Remainders::Exact);
+  return *numbers;
 }
 
 //===-- The function
@@ -245,8 +251,17 @@ void GpuEmitter::widenEach(llvm::MutableArrayRef<llvm::Value *> values, Type ele
     return;
   if (registerType(element)->isIntegerTy())
     return target.math().widenEach(builder, values, *narrow);
-  for (llvm::Value *&value : values)
-    value = builder.CreateFPExt(value, builder.getFloatTy());
+  // bf16 is the upper half of f32. The instruction that converts has a quarter of a shift's rate.
+  const bool isShift = element.isBF16();
+  for (llvm::Value *&value : values) {
+    if (isShift) {
+      llvm::Value *bits = builder.CreateZExt(builder.CreateBitCast(value, builder.getInt16Ty()),
+                                             builder.getInt32Ty());
+      value = builder.CreateBitCast(builder.CreateShl(bits, 16), builder.getFloatTy());
+    } else {
+      value = builder.CreateFPExt(value, builder.getFloatTy());
+    }
+  }
 }
 
 void GpuEmitter::narrowEach(llvm::MutableArrayRef<llvm::Value *> values, Type element) {

@@ -127,7 +127,10 @@ public:
   void fail(mlir::Operation *op, llvm::StringRef what);
   bool failed() const { return hasFailed; }
 
+  /// Facts that only serve accesses to memory (optimizer::Remainders::AreIndices).
   const optimizer::IndexAnalysis &indexFacts();
+  /// Facts that hold of the numbers themselves.
+  const optimizer::IndexAnalysis &valueFacts();
 
   llvm::IRBuilder<> builder;
   const GpuTarget &target;
@@ -151,6 +154,7 @@ private:
   mlir::LogicalResult emitScfIf(mlir::scf::IfOp op);
   mlir::LogicalResult emitWhile(mlir::scf::WhileOp op);
   // EmitTile.cpp: arange, splat, constants, broadcast, expand_dims, transpose, reshape, join, split
+  void emitElementwiseTile(mlir::Operation *op, llvm::ArrayRef<Registers> operands);
   bool emitTileOp(mlir::Operation *op);
   /// Registers of `to` whose elements are those of `from` at the mapped places; false when the
   /// elements lie in other threads.
@@ -218,7 +222,7 @@ private:
   backends::ElementwiseEmitter elementwise;
   mlir::func::FuncOp function;
   unsigned warpCount;
-  std::optional<optimizer::IndexAnalysis> analysis;
+  std::optional<optimizer::IndexAnalysis> accesses, numbers;
   std::unique_ptr<llvm::Module> module;
   llvm::Function *kernel = nullptr;
   std::optional<LineInfo> lines;

@@ -56,4 +56,26 @@ RegisterAddress relativeAddress(const TileLayout &layout, const optimizer::Index
   return address;
 }
 
+llvm::SmallVector<int, 16> equalRegisters(const TileLayout &layout,
+                                          const optimizer::IndexFacts &facts) {
+  llvm::SmallVector<int, 16> equal;
+  for (int reg = 0; reg < layout.registersPerThread(); ++reg) {
+    layout::RegisterPart part = layout.coordinateOf(reg);
+    layout::Coordinates base = layout.constantOf(reg);
+    int first = reg;
+    for (int axis = 0; axis < layout.rank(); ++axis) {
+      if (facts.dimensions[axis].constancy() == 1)
+        continue;
+      int32_t constant = base[axis];
+      base[axis] = startOfRun(layout, facts.dimensions[axis], axis, part);
+      if (auto holder = layout.registerHolding(base))
+        first = *holder;
+      else
+        base[axis] = constant;
+    }
+    equal.push_back(first);
+  }
+  return equal;
+}
+
 } // namespace sectile::gpu

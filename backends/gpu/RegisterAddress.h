@@ -31,4 +31,10 @@ RegisterAddress relativeAddress(const layout::TileLayout &layout,
                                 const optimizer::IndexFacts &pointer, int64_t elementBytes,
                                 int reg);
 
+/// For each register one that holds the same number in every thread, itself where none is known:
+/// the first of a run of equal elements. A mask `i < n` with n a multiple of 8 takes one comparison
+/// for eight neighbours.
+llvm::SmallVector<int, 16> equalRegisters(const layout::TileLayout &layout,
+                                          const optimizer::IndexFacts &facts);
+
 } // namespace sectile::gpu

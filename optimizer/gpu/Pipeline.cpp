@@ -1,6 +1,7 @@
 #include "optimizer/gpu/Pipeline.h"
 
 #include "optimizer/gpu/AssignLayouts.h"
+#include "optimizer/gpu/HoistLoads.h"
 #include "optimizer/gpu/PipelineLoops.h"
 
 #include "mlir/IR/Dominance.h"
@@ -42,9 +43,15 @@ LogicalResult optimizeForGpu(func::FuncOp function, const GpuPipelineOptions &op
   // Copies of cheap values and recomputed ones may meet what is there already.
   if (failed(run("cse", time, [&] { return eliminateCommonSubexpressions(function); })))
     return failure();
-  // Last: layouts say which loads go through shared memory anyway.
-  return run("pipeline-loops", time, [&] {
-    pipelineLoops(function, options.shape, options.stageCount);
+  // Layouts say which loads go through shared memory anyway.
+  if (failed(run("pipeline-loops", time, [&] {
+        pipelineLoops(function, options.shape, options.stageCount);
+        return success();
+      })))
+    return failure();
+  // Last, of the loads that are left.
+  return run("hoist-loads", time, [&] {
+    hoistLoads(function);
     return success();
   });
 }

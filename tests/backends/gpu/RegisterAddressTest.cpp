@@ -94,6 +94,46 @@ TEST(RegisterAddress, holds_in_every_thread) {
   EXPECT_GT(shared, 1000);
 }
 
+TEST(RegisterAddress, equal_registers_hold_one_element_of_a_run) {
+  RandomLayouts random(17);
+  int shared = 0;
+  for (int trial = 0; trial < 300; ++trial) {
+    Extents shape;
+    for (int64_t rank = 1 + random.below(3); rank > 0; --rank)
+      shape.push_back(random.oneOf<int64_t>({1, 2, 5, 7, 16, 24, 32, 96, 100}));
+    TileLayout layout =
+        trial % 3 ? random.blockedTile(shape, 32, 4) : random.shuffledTile(shape, 32, 2);
+    IndexFacts facts;
+    for (int64_t extent : shape) {
+      DimensionFacts dim;
+      dim.extent = extent;
+      dim.run = std::min<int64_t>(extent, random.oneOf<int64_t>({1, 2, 4, 8, 12, 3, extent}));
+      dim.stride = dim.run > 1 ? random.oneOf<int64_t>({0, 0, 1}) : 0;
+      facts.dimensions.push_back(dim);
+    }
+    auto equal = gpu::equalRegisters(layout, facts);
+    for (int reg = 0; reg < layout.registersPerThread(); ++reg) {
+      shared += equal[reg] != reg;
+      ASSERT_EQ(equal[equal[reg]], equal[reg]);
+      for (int64_t warp = 0; warp < layout.warpCount(); ++warp)
+        for (int64_t lane = 0; lane < layout.lanesPerWarp(); ++lane) {
+          Coordinates at = layout.elementOf(reg, lane, warp);
+          Coordinates first = layout.elementOf(equal[reg], lane, warp);
+          if (!layout.isInside(at))
+            continue;
+          for (size_t axis = 0; axis < shape.size(); ++axis) {
+            const DimensionFacts &dim = facts.dimensions[axis];
+            bool isRun = dim.constancy() > 1;
+            ASSERT_EQ(isRun ? at[axis] / dim.run : at[axis],
+                      isRun ? first[axis] / dim.run : first[axis])
+                << "trial " << trial << " register " << reg;
+          }
+        }
+    }
+  }
+  EXPECT_GT(shared, 1000);
+}
+
 TEST(RegisterAddress, one_pointer_for_a_strided_tile) {
   // row * stride + column: 4 registers along rows 16 apart, 4 columns each
   TileLayout layout = blocked({64, 64}, {1, 4}, {4, 8}, {4, 1}, {1, 0});

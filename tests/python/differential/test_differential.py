@@ -6,6 +6,10 @@ More than these, when hunting: python differential_support.py FIRST_SEED COUNT [
 import differential_support
 import pytest
 
+# Their programs load what they stored, which is the order of one thread: a promise of the CPU.
+# Kernels for every device: test_fuzz_gpu.py.
+pytestmark = pytest.mark.host
+
 # Kernels of a group share a test: a few hundred in all, in seconds.
 GROUPS, KERNELS = 12, 20
 
