@@ -110,7 +110,7 @@ llvm::Value *NvidiaTarget::atomicRmw(llvm::IRBuilderBase &builder, const gpu::At
   if (count > 1)
     operation.insert(operation.rfind('.'), ".v" + std::to_string(count));
 
-  // There is no reduction that exchanges.
+  // `red` exchanges nothing.
   const bool isReduction =
       !isUsed && kind != RmwKind::Exchange &&
       (access.semantic == MemorySemantic::Relaxed || access.semantic == MemorySemantic::Release);

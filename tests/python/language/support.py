@@ -55,5 +55,5 @@ def assert_close(got, expected, name, ulps=1, scale=None):
     bound = tolerance * (np.abs(expected) if scale is None else np.abs(scale))
     smallest = {"float16": 6e-8, "bfloat16": 1e-38, "float32": 1e-38, "float64": 1e-307}[name]
     np.testing.assert_array_less(
-        np.abs(got.astype(np.float64) - expected), bound + 2 * smallest * max(ulps, 1)
+        np.abs(got.astype(np.float64) - expected), bound + 2 * smallest * np.maximum(ulps, 1)
     )
