@@ -93,8 +93,12 @@ TileBuffer *KernelEmitter::allocate(ArrayRef<int64_t> shape, llvm::Type *element
   buffer->strides.assign(shape.size(), 1);
   int64_t elements = 1;
   if (!shape.empty()) {
-    elements = llvm::alignTo(shape.back(), lanesFor(shape.back()));
-    for (unsigned dim = shape.size() - 1; dim-- > 0;) {
+    // Of 16x3x1 the rows are those of 3: nests vectorise that dimension.
+    unsigned row = shape.size() - 1;
+    while (row > 0 && shape[row] == 1)
+      --row;
+    elements = llvm::alignTo(shape[row], lanesFor(shape[row]));
+    for (unsigned dim = row; dim-- > 0;) {
       buffer->strides[dim] = elements;
       elements *= shape[dim];
     }

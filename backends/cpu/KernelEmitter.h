@@ -30,8 +30,9 @@ using backends::FloatExtremum;
 using backends::NarrowFloat;
 using backends::narrowFloatOf;
 
-/// A tile in the scratch frame. Rows (the last dimension) are padded to whole vectors, so that a
-/// vector access may run past the end of a row; one more vector follows the last row.
+/// A tile in the scratch frame. Rows (the last dimension of more than one element) are padded to
+/// whole vectors, so that a vector access may run past the end of a row; one more vector follows
+/// the last row. Only along rows do neighbours lie side by side (stride 1).
 struct TileBuffer {
   llvm::Value *base = nullptr;
   /// Type of an element in memory: what a register holds, but i8 for truth values.

@@ -374,7 +374,8 @@ void NestEmitter::writeBuffer(TileBuffer &buffer, const Coordinate &at, llvm::Va
                                             : buffer.element);
   llvm::Instruction *store;
   if (address.step == 0 || address.step == 1) {
-    // Rows end in padding, so lanes past the end of a row may be written.
+    // A step of 1 is along a row, and rows end in padding: lanes past the end may be written. In
+    // the next row they would count an element of a carried tile twice.
     store = builder.CreateAlignedStore(value, address.first, align);
   } else {
     LaneIndex offsets{kernel.index(0), *address.step, nullptr, 1};

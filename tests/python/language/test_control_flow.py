@@ -70,6 +70,46 @@ def test_a_tile_reversed_in_every_iteration():
     np.testing.assert_array_equal(out, expected)
 
 
+@pytest.mark.parametrize(
+    "shape", [(16, 3, 1), (5, 3, 1, 1), (2, 5, 3, 1), (3, 1, 5, 1), (4, 19, 1), (7, 33), (21, 1)]
+)
+def test_each_element_of_a_carried_tile_is_updated_once(shape):
+    @st.jit
+    def kernel(x_ptr, sum_ptr, power_ptr, count, N: tl.constexpr, SHAPE: tl.constexpr):
+        i = tl.reshape(tl.arange(0, N), SHAPE)
+        x = tl.load(x_ptr + i)
+        total = x
+        power = x
+        for k in range(count):
+            total += x
+            power = power * 3 + k
+        tl.store(sum_ptr + i, total)
+        tl.store(power_ptr + i, power)
+
+    x = random("int32", shape, low=-99, high=99)
+    total, power = np.empty_like(x), np.empty_like(x)
+    kernel[(1,)](x, total, power, 5, N=x.size, SHAPE=shape)
+    np.testing.assert_array_equal(total, 6 * x)
+    np.testing.assert_array_equal(power, 243 * x + 58)  # 58: 0, 1, 5, 18, 58
+
+
+@pytest.mark.parametrize("rows", [1, 7])
+def test_a_carried_column_of_every_matrix(rows):
+    @st.jit
+    def kernel(x_ptr, out_ptr, count, R: tl.constexpr):
+        i = tl.arange(0, R)[:, None, None] * 3 + tl.arange(0, 3)[None, :, None]
+        x = tl.load(x_ptr + i, mask=tl.arange(0, 1)[None, None, :] < count, other=1)
+        total = x
+        for _ in range(count):
+            total = total + x
+        tl.store(out_ptr + i, total)
+
+    x = random("float64", (rows, 3))
+    out = np.empty_like(x)
+    kernel[(1,)](x, out, 16, R=rows)
+    np.testing.assert_allclose(out, 17 * x, rtol=1e-12)
+
+
 def test_pointers_advance_in_a_loop():
     @st.jit
     def kernel(x_ptr, out_ptr, count, stride, N: tl.constexpr):
