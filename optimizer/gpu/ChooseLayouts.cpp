@@ -166,7 +166,7 @@ private:
         for (const layout::TileLayout &layout : accumulators) {
           add(component, layout);
           if (nodes[node].usesMatrixInstructions)
-            fragments.insert(table.numberOf(layout));
+            fragments.insert({table.numberOf(layout), bitsOfOperands(node)});
         }
       }
       for (const layout::TileLayout &layout : blockedCandidates(members, shape, kKeptSeeds))
@@ -198,7 +198,13 @@ private:
   }
 
   bool canHave(int node, int layout) const {
-    return !nodes[node].usesMatrixInstructions || fragments.contains(layout);
+    return !nodes[node].usesMatrixInstructions ||
+           fragments.contains({layout, bitsOfOperands(node)});
+  }
+
+  unsigned bitsOfOperands(int node) const {
+    tile::DotOp dot = nodes[node].dot;
+    return dot.getLhs().getType().getElementTypeBitWidth();
   }
 
   //-- Costs
@@ -333,7 +339,8 @@ private:
   std::vector<int> componentOf;
   std::vector<Component> components;
   LayoutTable table;
-  llvm::DenseSet<int> fragments; // numbers of accumulators of matrix instructions
+  /// Accumulators of matrix instructions, for operands of so many bits: one shape has several.
+  llvm::DenseSet<std::pair<int, unsigned>> fragments;
   llvm::DenseMap<std::pair<int, int>, double> ownCosts;
   llvm::DenseMap<std::tuple<int, int, unsigned>, double> conversions;
   llvm::DenseMap<std::tuple<int, int, int>, double> linkCosts;

@@ -45,6 +45,26 @@ def test_batched_products_with_a_single_row():
     np.testing.assert_allclose(out, (x * x).sum(axis=1), rtol=1e-12)
 
 
+def test_products_of_two_types_in_one_kernel():
+    @st.jit
+    def kernel(a, b, c, d, wide, narrow):
+        product = tl.dot(
+            tl.load(a + index_2d(48, 128)), tl.load(b + index_2d(128, 8)), out_dtype=tl.float64
+        )
+        tl.store(wide + index_2d(48, 16), tl.cat(product, product, dim=1))
+        left = tl.load(c + index_2d(128, 48))
+        right = tl.load(d + index_2d(8, 128)).to(tl.float32)
+        tl.store(narrow + index_2d(48, 8), tl.dot(tl.trans(left), tl.trans(right)))
+
+    a, b = random("float64", (48, 128), 1), random("float64", (128, 8), 2)
+    c = np.rint(random("float32", (128, 48), 3, -8, 8))
+    d = np.rint(random("float32", (8, 128), 4, -8, 8)).astype(np.float16)
+    wide, narrow = np.zeros((48, 16)), np.zeros((48, 8), np.float32)
+    kernel[(1,)](a, b, c, d, wide, narrow, num_warps=2)
+    np.testing.assert_allclose(wide, np.hstack([a @ b, a @ b]), rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(narrow, c.T @ d.T.astype(np.float32))
+
+
 @pytest.mark.parametrize("sem", ["relaxed", "release", "acq_rel"])
 def test_exchanges_whose_result_is_not_used(sem):
     @st.jit
