@@ -26,7 +26,60 @@ StringRef nameOf(Type element) {
   return "";
 }
 
+bool isFp8(Type element) {
+  return nameOf(element).starts_with("e");
+}
+
+/// Four numbers of fp8 as two words of two f16, the lower ones first; exact.
+std::pair<llvm::Value *, llvm::Value *> widenFp8(llvm::IRBuilderBase &builder, Type element,
+                                                 llvm::Value *word) {
+  std::string convert = "cvt.rn.f16x2." + nameOf(element).str() + "x2 ";
+  std::string text = "{ .reg .b16 low, high; mov.b32 {low, high}, $2; " + convert + "$0, low; " +
+                     convert + "$1, high; }";
+  llvm::Type *type = builder.getInt32Ty();
+  auto *both = llvm::StructType::get(builder.getContext(), {type, type});
+  auto *assembly =
+      llvm::InlineAsm::get(llvm::FunctionType::get(both, {type}, false), text, "=r,=r,r", false);
+  llvm::CallInst *call = builder.CreateCall(assembly, {word});
+  call->setDoesNotAccessMemory(); // done once for all products that take the word
+  call->setDoesNotThrow();
+  return {builder.CreateExtractValue(call, 0), builder.CreateExtractValue(call, 1)};
+}
+
+/// Two products of f16, each of the lower or upper half of the depth. Which number of the depth
+/// stands where within an instruction does not matter, as long as both operands agree.
+SmallVector<llvm::Value *, 4> emitFp8ProductByF16(llvm::IRBuilderBase &builder, Type lhs, Type rhs,
+                                                  ArrayRef<llvm::Value *> a,
+                                                  ArrayRef<llvm::Value *> b,
+                                                  ArrayRef<llvm::Value *> acc) {
+  Type half = Float16Type::get(lhs.getContext());
+  SmallVector<llvm::Value *, 4> sums(acc);
+  for (unsigned step = 0; step < 2; ++step) {
+    auto top = widenFp8(builder, lhs, a[2 * step]),
+         bottom = widenFp8(builder, lhs, a[2 * step + 1]);
+    auto column = widenFp8(builder, rhs, b[step]);
+    sums =
+        emitMatrixProduct(builder, half, half, {top.first, bottom.first, top.second, bottom.second},
+                          {column.first, column.second}, sums);
+  }
+  return sums;
+}
+
 } // namespace
+
+bool hasFp8Products(int capability) {
+  return capability >= kFp8Capability && capability != 90;
+}
+
+SmallVector<llvm::Value *, 4> emitMatrixProduct(const NvidiaArch &arch,
+                                                llvm::IRBuilderBase &builder, Type lhs, Type rhs,
+                                                ArrayRef<llvm::Value *> a,
+                                                ArrayRef<llvm::Value *> b,
+                                                ArrayRef<llvm::Value *> acc) {
+  if (isFp8(lhs) && !hasFp8Products(arch.capability))
+    return emitFp8ProductByF16(builder, lhs, rhs, a, b, acc);
+  return emitMatrixProduct(builder, lhs, rhs, a, b, acc);
+}
 
 bool hasMatrixProduct(const NvidiaArch &arch, Type lhs, Type rhs, Type acc,
                       tile::InputPrecision precision) {
@@ -42,10 +95,12 @@ bool hasMatrixProduct(const NvidiaArch &arch, Type lhs, Type rhs, Type acc,
   if (left == "tf32")
     return right == "tf32" &&
            (precision == tile::InputPrecision::Tf32 || precision == tile::InputPrecision::Tf32x3);
-  bool isFp8 = left.starts_with("e"), rightIsFp8 = right.starts_with("e");
-  return isFp8
-             ? rightIsFp8 && arch.capability >= kFp8Capability && arch.ptxVersion >= kFp8PtxVersion
-             : left == right;
+  if (!isFp8(lhs))
+    return left == right;
+  // sm_89's conversions to f16 need no newer PTX than it does.
+  bool isNative = hasFp8Products(arch.capability);
+  return isFp8(rhs) && arch.capability >= kFp8Capability &&
+         (!isNative || arch.ptxVersion >= kFp8PtxVersion);
 }
 
 SmallVector<llvm::Value *, 4> emitMatrixProduct(llvm::IRBuilderBase &builder, Type lhs, Type rhs,

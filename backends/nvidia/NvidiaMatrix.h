@@ -11,15 +11,24 @@ namespace sectile::nvidia {
 
 /// From when on there are those of fp8 operands.
 inline constexpr int kFp8Capability = 89, kFp8PtxVersion = 84;
+/// sm_90 has none of them among `mma.sync`: ptxas would make conversions and products of f16 of
+/// them, and converts wrongly what it knows to be zero (13.0). So we do it.
+bool hasFp8Products(int capability);
 
 bool hasMatrixProduct(const NvidiaArch &arch, mlir::Type lhs, mlir::Type rhs, mlir::Type acc,
                       tile::InputPrecision precision);
 
+/// Of these very types.
 llvm::SmallVector<llvm::Value *, 4> emitMatrixProduct(llvm::IRBuilderBase &builder, mlir::Type lhs,
                                                       mlir::Type rhs,
                                                       llvm::ArrayRef<llvm::Value *> a,
                                                       llvm::ArrayRef<llvm::Value *> b,
                                                       llvm::ArrayRef<llvm::Value *> acc);
+/// By what the architecture has.
+llvm::SmallVector<llvm::Value *, 4>
+emitMatrixProduct(const NvidiaArch &arch, llvm::IRBuilderBase &builder, mlir::Type lhs,
+                  mlir::Type rhs, llvm::ArrayRef<llvm::Value *> a, llvm::ArrayRef<llvm::Value *> b,
+                  llvm::ArrayRef<llvm::Value *> acc);
 
 llvm::Value *emitRoundToTf32(llvm::IRBuilderBase &builder, llvm::Value *value);
 

@@ -113,6 +113,9 @@ llvm::Value *wordAt(llvm::IRBuilderBase &builder, llvm::Value *whole, const Word
 
 llvm::Value *NvidiaTarget::load(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,
                                 llvm::Value *other) const {
+  if (auto *known = llvm::dyn_cast_or_null<llvm::ConstantInt>(access.predicate);
+      known && known->isZero())
+    return other ? other : llvm::PoisonValue::get(access.type);
   std::string modifiers = modifiersOf(access, /*isStore=*/false);
   if (!access.predicate && modifiers == kPlain)
     return builder.CreateAlignedLoad(access.type, access.address,

@@ -165,7 +165,7 @@ SmallVector<llvm::Value *, 4> NvidiaTarget::matrixProduct(llvm::IRBuilderBase &b
                                                           Type rhs, ArrayRef<llvm::Value *> a,
                                                           ArrayRef<llvm::Value *> b,
                                                           ArrayRef<llvm::Value *> acc) const {
-  return emitMatrixProduct(builder, lhs, rhs, a, b, acc);
+  return emitMatrixProduct(architecture, builder, lhs, rhs, a, b, acc);
 }
 
 llvm::Value *NvidiaTarget::roundToTf32(llvm::IRBuilderBase &builder, llvm::Value *value) const {

@@ -21,7 +21,7 @@ std::string NvidiaBackend::targetName(const backends::CompileOptions &options) c
 /// Products of fp8 need a newer PTX than the architecture does; only kernels that have some ask for
 /// it, and they do without the instruction where the driver (`newest`; 0: any) is older.
 static int ptxVersionFor(func::FuncOp function, const NvidiaArch &arch, int newest) {
-  if (arch.capability < kFp8Capability || (newest && newest < kFp8PtxVersion))
+  if (!hasFp8Products(arch.capability) || (newest && newest < kFp8PtxVersion))
     return arch.ptxVersion;
   bool hasFp8 = false;
   function.walk([&](tile::DotOp dot) {
