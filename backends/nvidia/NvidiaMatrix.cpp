@@ -34,8 +34,11 @@ bool isFp8(Type element) {
 std::pair<llvm::Value *, llvm::Value *> widenFp8(llvm::IRBuilderBase &builder, Type element,
                                                  llvm::Value *word) {
   std::string convert = "cvt.rn.f16x2." + nameOf(element).str() + "x2 ";
-  std::string text = "{ .reg .b16 low, high; mov.b32 {low, high}, $2; " + convert + "$0, low; " +
-                     convert + "$1, high; }";
+  // The upper half is shifted down: ptxas 13.0 converts the upper half of a word that it knows to
+  // be zero into the number whose bits are 8.
+  std::string text = "{ .reg .b16 low, high, rest; .reg .b32 upper; shr.u32 upper, $2, 16; "
+                     "mov.b32 {low, rest}, $2; mov.b32 {high, rest}, upper; " +
+                     convert + "$0, low; " + convert + "$1, high; }";
   llvm::Type *type = builder.getInt32Ty();
   auto *both = llvm::StructType::get(builder.getContext(), {type, type});
   auto *assembly =

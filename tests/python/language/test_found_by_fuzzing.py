@@ -136,3 +136,33 @@ def test_pipelined_operands_smaller_than_a_fragment(name, shape, stages):
         num_stages=stages,
     )
     np.testing.assert_array_equal(out, a.astype(np.float64) @ b.T.astype(np.float64))
+
+
+def test_fp8_products_with_rows_known_to_be_zero():
+    """ptxas takes the upper half of a zero for the number of bits 8 where it unpacks fp8 itself."""
+
+    @st.jit
+    def kernel(out, x, y):
+        a = tl.load(
+            x + tl.arange(0, 16)[:, None] * 64 + tl.arange(0, 64)[None, :],
+            mask=tl.arange(0, 16)[:, None] < 8,
+            other=0,
+        )
+        b = tl.load(
+            y + tl.arange(0, 64)[:, None] * 8 + tl.arange(0, 8)[None, :],
+            mask=tl.arange(0, 64)[:, None] < 40,
+            other=0,
+        )
+        c = tl.dot(a, b)
+        tl.store(out + tl.arange(0, 16)[:, None] * 8 + tl.arange(0, 8)[None, :], c)
+
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    random = np.random.default_rng(3)
+    for x_type, y_type in (("e4m3fn", "e5m2"), ("e5m2", "e4m3fn"), ("e4m3fn", "e4m3fn")):
+        x = random.integers(-8, 9, (16, 64)).astype(getattr(ml_dtypes, f"float8_{x_type}"))
+        y = random.integers(-8, 9, (64, 8)).astype(getattr(ml_dtypes, f"float8_{y_type}"))
+        out = np.full((16, 8), np.nan, np.float32)
+        kernel[(1,)](out, x, y)
+        expected = x.astype(np.float64)[:, :40] @ y.astype(np.float64)[:40]
+        expected[8:] = 0
+        np.testing.assert_array_equal(out, expected)
