@@ -38,11 +38,17 @@ def report(case, outcome, device):
     )
 
 
+class LostDevice(BaseException):
+    """A kernel crashed, and this process can use the GPU no more."""
+
+
 def check(seed, device, folder, shrinks=True, full=False):
     """(Outcome, report)"""
     from fuzz_case import Outcome, run
     from random_kernels import make_case
     from shrink import shrink
+
+    from sectile import MachineError
 
     case = make_case(seed)
 
@@ -50,9 +56,10 @@ def check(seed, device, folder, shrinks=True, full=False):
         try:
             return run(case, device, folder)
         except Exception as error:
-            if "cuda" in str(error).lower() or "cuda" in type(error).__name__.lower():
-                raise
-            return Outcome("failed", f"{type(error).__name__}: {str(error)[:2000]}")
+            text = f"{type(error).__name__}: {str(error)[:2000]}"
+            if device == "cuda" and ("CUDA" in text or isinstance(error, MachineError)):
+                raise LostDevice(text) from None
+            return Outcome("failed", text)
 
     outcome = attempt(case)
     if not outcome.is_bad():
@@ -64,7 +71,10 @@ def check(seed, device, folder, shrinks=True, full=False):
             now = attempt(smaller)
             return now.kind == outcome.kind and family(now) == family(outcome)
 
-        small = shrink(case, is_still_bad)
+        try:
+            small = shrink(case, is_still_bad)
+        except LostDevice as lost:
+            raise LostDevice(f"{lost}\nwhile this was made smaller:\n{text}") from None
         if small is not case:
             text = report(small, attempt(small), device)
     return outcome, text
@@ -79,8 +89,8 @@ def family(outcome):
 
 def work(number, count, arguments, current, results):
     """Cases number, number + count, ...; says which one it is at, for when it does not come back."""
-    os.environ["SECTILE_CACHE_DIR"] = tempfile.mkdtemp(prefix="sectile-fuzz-cache-")
-    folder = tempfile.mkdtemp(prefix="sectile-fuzz-")
+    os.environ["SECTILE_CACHE_DIR"] = tempfile.mkdtemp(dir=arguments.folder)
+    folder = tempfile.mkdtemp(dir=arguments.folder)
     for seed in range(arguments.first + number, arguments.first + arguments.cases, count):
         if time.time() > arguments.end:
             break
@@ -94,7 +104,7 @@ def work(number, count, arguments, current, results):
             from fuzz_case import Outcome
             from random_kernels import make_case
 
-            outcome = Outcome("crashed", f"{type(error).__name__}: {str(error)[:2000]}")
+            outcome = Outcome("crashed", f"{type(error).__name__}: {str(error)[:9000]}")
             results.put(
                 (number, seed, outcome.kind, report(make_case(seed), outcome, arguments.device), 0)
             )
@@ -220,7 +230,9 @@ def main():
         sys.exit(outcome.is_bad())
     arguments.first = arguments.seed * 1000000
     arguments.end = time.time() + arguments.seconds
-    sys.exit(bool(run_all(arguments)))
+    with tempfile.TemporaryDirectory(prefix="sectile-fuzz-") as arguments.folder:
+        bad = run_all(arguments)
+    sys.exit(bool(bad))
 
 
 if __name__ == "__main__":
