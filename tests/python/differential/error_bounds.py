@@ -389,6 +389,8 @@ def function(name):
         unit = FLOATS[x.dtype][0]
         if name in ("exp", "exp2"):  # the product with log2(e) is rounded
             error = error + np.where(np.isinf(x.value), 0, 2 * unit * np.abs(x.value) * value)
+        if name == "sigmoid":  # of exp(-x), and what its error makes of the quotient
+            error = error + 2 * unit * np.abs(x.value) * value * (1 - value)
         if name in ("log", "log2", "sin", "cos"):
             error = error + roundings * unit
         # float64's functions are NumPy's to a few units, too

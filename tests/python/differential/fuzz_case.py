@@ -229,6 +229,8 @@ def run(case, device, folder):
         where = "cpu"
         cpu = differences(run_on_cpu(case, kernel), expected)
         return Outcome("wrong", f"on the CPU:\n{cpu}") if cpu else Outcome("right")
+    except st.OutOfResources as error:
+        return failure(f"{where}: {error}")
     except st.MachineError:
         raise  # the device is lost
     except st.SectileError as error:
