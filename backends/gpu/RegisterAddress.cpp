@@ -58,22 +58,22 @@ RegisterAddress relativeAddress(const TileLayout &layout, const optimizer::Index
 
 llvm::SmallVector<int, 16> equalRegisters(const TileLayout &layout,
                                           const optimizer::IndexFacts &facts) {
-  llvm::SmallVector<int, 16> equal;
-  for (int reg = 0; reg < layout.registersPerThread(); ++reg) {
+  auto equal = llvm::to_vector<16>(llvm::seq<int>(0, int(layout.registersPerThread())));
+  if (llvm::all_of(facts.dimensions, [](const auto &dim) { return dim.constancy() == 1; }))
+    return equal;
+  for (int &reg : equal) {
     layout::RegisterPart part = layout.coordinateOf(reg);
     layout::Coordinates base = layout.constantOf(reg);
-    int first = reg;
     for (int axis = 0; axis < layout.rank(); ++axis) {
       if (facts.dimensions[axis].constancy() == 1)
         continue;
       int32_t constant = base[axis];
       base[axis] = startOfRun(layout, facts.dimensions[axis], axis, part);
       if (auto holder = layout.registerHolding(base))
-        first = *holder;
+        reg = *holder;
       else
         base[axis] = constant;
     }
-    equal.push_back(first);
   }
   return equal;
 }

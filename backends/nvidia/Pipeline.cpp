@@ -8,6 +8,7 @@
 #include "backends/nvidia/EmitPtx.h"
 #include "backends/nvidia/NvidiaBackend.h"
 #include "backends/nvidia/NvidiaMatrix.h"
+#include "optimizer/gpu/ThreadWork.h"
 
 using namespace mlir;
 
@@ -31,16 +32,13 @@ static int ptxVersionFor(func::FuncOp function, const NvidiaArch &arch, int newe
   return hasFp8 ? std::max(arch.ptxVersion, kFp8PtxVersion) : arch.ptxVersion;
 }
 
-/// 32-bit registers of a thread that the largest tile takes.
+/// Of numbers: pointers of a tile mostly are one pointer.
 static int64_t wordsOfLargestTile(func::FuncOp function) {
   int64_t most = 0;
   function.walk([&](Operation *op) {
     for (Type type : op->getResultTypes())
-      if (const layout::TileLayout *layout = tile::layoutOf(type)) {
-        Type element = tile::elementTypeOf(type);
-        int64_t bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 0;
-        most = std::max<int64_t>(most, layout->registersPerThread() * bits / 32);
-      }
+      if (tile::layoutOf(type) && tile::elementTypeOf(type).isIntOrFloat())
+        most = std::max(most, optimizer::wordsPerThread(type));
   });
   return most;
 }
@@ -48,9 +46,7 @@ static int64_t wordsOfLargestTile(func::FuncOp function) {
 static bool loadsInLoops(func::FuncOp function) {
   return function
       .walk([](tile::LoadOp load) {
-        bool isInLoop =
-            load->getParentOfType<scf::ForOp>() || load->getParentOfType<scf::WhileOp>();
-        return isInLoop ? WalkResult::interrupt() : WalkResult::advance();
+        return optimizer::isInLoop(load) ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }
@@ -105,7 +101,7 @@ FailureOr<backends::KernelImage> NvidiaBackend::compile(ModuleOp module,
     };
     // Copies that run ahead are not checked.
     shape.hasAsyncCopy = !options.checkBounds;
-    gpu.stageCount = options.checkBounds ? 1 : options.stageCount;
+    gpu.stageCount = options.stageCount;
     shape.hasMatrixProduct = [&](tile::DotOp dot) {
       return gpu::hasMatrixInstructions(dot, target);
     };

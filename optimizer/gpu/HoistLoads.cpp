@@ -1,8 +1,7 @@
 #include "optimizer/gpu/HoistLoads.h"
 
-#include "lang/TileDialect.h"
-#include "lang/layout/TileLayout.h"
 #include "optimizer/gpu/CheapValues.h"
+#include "optimizer/gpu/ThreadWork.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -15,13 +14,6 @@ namespace {
 
 /// 32-bit registers of a thread that may be filled early: with more, fewer programs run at a time.
 constexpr int64_t kMaxWords = 24;
-
-int64_t wordsOf(Type type) {
-  Type element = elementTypeOf(type);
-  int64_t bits = isa<PtrType>(element) ? 64 : element.getIntOrFloatBitWidth();
-  const layout::TileLayout *layout = tile::layoutOf(type);
-  return llvm::divideCeil(uint64_t(bits * (layout ? layout->registersPerThread() : 1)), 32);
-}
 
 /// What addresses and masks are made of, which costs little wherever it stands.
 bool isIndexArithmetic(Operation *op) {
@@ -52,7 +44,7 @@ private:
 
   void consider(LoadOp load) {
     llvm::SetVector<Operation *> needed;
-    int64_t more = wordsOf(load.getType());
+    int64_t more = wordsPerThread(load.getType());
     if (!collect(load, needed) || words + more > kMaxWords) {
       waiting.insert(load);
       return;
@@ -94,8 +86,7 @@ private:
 void hoistLoads(func::FuncOp function) {
   function.walk([](Block *block) {
     Operation *parent = block->getParentOp();
-    if (isa<scf::ForOp, scf::WhileOp>(parent) || parent->getParentOfType<scf::ForOp>() ||
-        parent->getParentOfType<scf::WhileOp>())
+    if (isa<scf::ForOp, scf::WhileOp>(parent) || isInLoop(parent))
       BlockHoister().run(*block);
   });
 }

@@ -1,6 +1,7 @@
 #include "optimizer/gpu/PipelineLoops.h"
 
 #include "optimizer/IndexAnalysis.h"
+#include "optimizer/gpu/ThreadWork.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "mlir/IR/IRMapping.h"
@@ -188,7 +189,7 @@ private:
         ahead.buffer = BufferAllocOp::create(builder, ahead.load.getLoc(), bufferOf(ahead));
     }
     // Warps that are behind may still read what this loop left there when it ran before.
-    if (loop->getParentOfType<scf::ForOp>() || loop->getParentOfType<scf::WhileOp>())
+    if (isInLoop(loop))
       BarrierOp::create(builder, place);
 
     Value index = loop.getLowerBound(), step = loop.getStep();

@@ -47,19 +47,22 @@ private:
   std::map<std::pair<size_t, int64_t>, int64_t> starts;
 };
 
+TileLayout anyTile(RandomLayouts &random, int trial) {
+  Extents shape;
+  for (int64_t rank = 1 + random.below(3); rank > 0; --rank)
+    shape.push_back(random.oneOf<int64_t>({1, 2, 5, 7, 16, 24, 32, 96, 100}));
+  return trial % 3 ? random.blockedTile(shape, 32, 4) : random.shuffledTile(shape, 32, 2);
+}
+
 TEST(RegisterAddress, holds_in_every_thread) {
   RandomLayouts random(11);
   int symbolOf[2];
   std::map<void *, int64_t> symbols{{&symbolOf[0], 1009}, {&symbolOf[1], -77}};
   int shared = 0;
   for (int trial = 0; trial < 400; ++trial) {
-    Extents shape;
-    for (int64_t rank = 1 + random.below(3); rank > 0; --rank)
-      shape.push_back(random.oneOf<int64_t>({1, 2, 5, 7, 16, 24, 32, 96, 100}));
-    TileLayout layout =
-        trial % 3 ? random.blockedTile(shape, 32, 4) : random.shuffledTile(shape, 32, 2);
+    TileLayout layout = anyTile(random, trial);
     IndexFacts facts;
-    for (int64_t extent : shape) {
+    for (int64_t extent : layout.shape()) {
       DimensionFacts dim;
       dim.extent = extent;
       // Aligned runs of any length, powers of two and the whole axis above all.
@@ -98,13 +101,9 @@ TEST(RegisterAddress, equal_registers_hold_one_element_of_a_run) {
   RandomLayouts random(17);
   int shared = 0;
   for (int trial = 0; trial < 300; ++trial) {
-    Extents shape;
-    for (int64_t rank = 1 + random.below(3); rank > 0; --rank)
-      shape.push_back(random.oneOf<int64_t>({1, 2, 5, 7, 16, 24, 32, 96, 100}));
-    TileLayout layout =
-        trial % 3 ? random.blockedTile(shape, 32, 4) : random.shuffledTile(shape, 32, 2);
+    TileLayout layout = anyTile(random, trial);
     IndexFacts facts;
-    for (int64_t extent : shape) {
+    for (int64_t extent : layout.shape()) {
       DimensionFacts dim;
       dim.extent = extent;
       dim.run = std::min<int64_t>(extent, random.oneOf<int64_t>({1, 2, 4, 8, 12, 3, extent}));
@@ -121,7 +120,7 @@ TEST(RegisterAddress, equal_registers_hold_one_element_of_a_run) {
           Coordinates first = layout.elementOf(equal[reg], lane, warp);
           if (!layout.isInside(at))
             continue;
-          for (size_t axis = 0; axis < shape.size(); ++axis) {
+          for (size_t axis = 0; axis < layout.shape().size(); ++axis) {
             const DimensionFacts &dim = facts.dimensions[axis];
             bool isRun = dim.constancy() > 1;
             ASSERT_EQ(isRun ? at[axis] / dim.run : at[axis],
