@@ -405,8 +405,7 @@ FunctionSource findSource(py::handle jitFunction, std::string &error) {
       py::dict modules = py::module_::import("sys").attr("modules");
       py::object found;
       if (modules.contains("sectile")) {
-        found = py::module_::import("sectile.runtime.source")
-                    .attr("source_lines")(code, function.attr("__globals__"));
+        found = py::module_::import("sectile.runtime.source").attr("source_lines")(function);
       } else {
         found = py::module_::import("inspect").attr("getsourcelines")(function);
       }

@@ -66,7 +66,7 @@ class _Snapshot:
         code = fn.__code__
         if text is None:
             try:
-                text = "".join(source_lines(code, fn.__globals__)[0])
+                text = "".join(source_lines(fn)[0])
             except SourceUnavailable:
                 text = _code_text(code)
         # File and line are in messages of traps and assertions, so they are part of what is compiled.

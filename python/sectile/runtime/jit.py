@@ -6,7 +6,7 @@ from types import FunctionType
 
 from .. import _native
 from .dependencies import describe, snapshot
-from .source import source_text
+from .source import remember, source_text
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
@@ -145,6 +145,7 @@ class JITFunction(_native.KernelBase, KernelInterface):
             fn = fn.fn  # a second kernel from the same text
         if not isinstance(fn, FunctionType):
             raise TypeError(f"jit: expected a Python function, got a {type(fn).__name__}")
+        remember(fn)
         self.fn: FunctionType = fn
         self.version = version
         self.debug = debug

@@ -6,7 +6,7 @@ from .. import _native
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
-    from types import CodeType, FunctionType
+    from types import FunctionType
 
 
 class SourceUnavailable(OSError):
@@ -18,16 +18,32 @@ def block_length(lines: list[str], start: int = 0) -> int:
     return _native.block_length(lines, start)
 
 
-def source_lines(code: CodeType, namespace: dict | None = None) -> tuple[list[str], int]:
+def _file_lines(fn: FunctionType) -> list[str]:
+    import linecache  # not at the top: it brings `re` along
+
+    linecache.checkcache(fn.__code__.co_filename)
+    return linecache.getlines(fn.__code__.co_filename, fn.__globals__)
+
+
+def remember(fn: FunctionType) -> None:
+    """Keeps the text of the function's file as it is now, for `source_lines`.
+
+    Called when the function is made: a file that is edited while the program runs changes nothing.
+    """
+    # The functions of a file share one list. The code tells a copied __dict__ from its original.
+    fn.__dict__["__sectile_lines__"] = (fn.__code__, _file_lines(fn))
+
+
+def source_lines(fn: FunctionType) -> tuple[list[str], int]:
     """The lines of a function, decorators included, and the number of the first of them.
 
     Raises:
         SourceUnavailable: typed into an interpreter that keeps no source, or made by ``exec``.
     """
-    import linecache  # not at the top: it brings `re` along
-
-    linecache.checkcache(code.co_filename)
-    lines = linecache.getlines(code.co_filename, namespace)
+    code = fn.__code__
+    remembered_code, lines = fn.__dict__.get("__sectile_lines__", (None, ()))
+    if remembered_code is not code or not lines:
+        lines = _file_lines(fn)
     if not lines or code.co_firstlineno > len(lines):
         raise SourceUnavailable(
             f"the source of {code.co_name} is not available (from {code.co_filename!r})\n"
@@ -40,7 +56,7 @@ def source_lines(code: CodeType, namespace: dict | None = None) -> tuple[list[st
 
 def source_text(fn: FunctionType) -> str:
     """The text from ``def`` on, without the indentation all its lines share and without decorators."""
-    lines, _ = source_lines(fn.__code__, fn.__globals__)
+    lines, _ = source_lines(fn)
     start = next(
         i for i, line in enumerate(lines) if line.lstrip().startswith(("def ", "async def "))
     )

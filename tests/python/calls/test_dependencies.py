@@ -122,6 +122,25 @@ def test_same_text_same_digest(tmp_path):
     assert load(tmp_path, SUBJECT).kernel.cache_key == load(tmp_path, SUBJECT).kernel.cache_key
 
 
+def test_a_file_edited_after_it_was_loaded_changes_nothing(tmp_path):
+    text = textwrap.dedent("""
+        import sectile as st
+        import sectile.language as tl
+
+        @st.jit
+        def helper(x):
+            return x + 1
+
+        @st.jit
+        def kernel(out):
+            tl.store(out, helper(6))
+    """)
+    module = load(tmp_path, text)
+    (tmp_path / "subject.py").write_text("# a line more\n" + text.replace("x + 1", "x - 1"))
+    compiled = st.compile(module.kernel, {"out": "*i32"}, target="cpu")
+    assert "7 : i32" in compiled.asm["tile"] and "5 : i32" not in compiled.asm["tile"]
+
+
 def test_text_of_a_helper_counts(tmp_path):
     first = load(tmp_path, SUBJECT).kernel.cache_key
     changed = SUBJECT.replace("return x * SIZE", "return x + SIZE")
@@ -249,7 +268,7 @@ def test_extent_agrees_with_inspect():
             if fn.__module__ != "argparse":
                 continue
             expected = "".join(inspect.getsourcelines(fn)[0]).rstrip()
-            assert "".join(source.source_lines(fn.__code__)[0]).rstrip() == expected
+            assert "".join(source.source_lines(fn)[0]).rstrip() == expected
             checked += 1
     assert checked > 50
 
