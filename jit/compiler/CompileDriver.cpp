@@ -4,6 +4,7 @@
 #include "frontend/cpp/Trace.h"
 #include "frontend/python/Evaluate.h"
 #include "jit/Knobs.h"
+#include "jit/compiler/IrDigest.h"
 #include "jit/compiler/KernelArguments.h"
 #include "jit/compiler/MlirDiagnostics.h"
 #include "jit/compiler/Reproducer.h"
@@ -13,7 +14,6 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/SHA256.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 
@@ -105,23 +105,10 @@ bool Compilation::evaluate() {
   return module && !sink.hasErrors();
 }
 
-/// The second key: everything the code depends on but places in the source. Two kernels of one IR
-/// may still number their parameters differently.
-static std::string digest(llvm::StringRef tileText, const lang::KernelSignature &signature) {
-  llvm::SHA256 hash;
-  hash.update(tileText);
-  for (const lang::KernelParameter &parameter : signature.parameters) {
-    hash.update(parameter.name);
-    hash.update(parameter.constant ? llvm::StringRef(" constant\n")
-                                   : llvm::StringRef(" argument\n"));
-  }
-  return llvm::toHex(hash.final(), /*LowerCase=*/true);
-}
-
 bool Compilation::verifyInput() {
   // Printing needs valid IR less than verifying does, and a reproducer needs the text.
   llvm::raw_string_ostream(tileText) << *module;
-  result.irDigest = digest(tileText, request.signature);
+  result.irDigest = irDigest(*module, tileText, request.signature, request.options);
   stages.keep("tile", tileText);
   if (failed(verify(*module))) {
     // Text written by hand is the user's.

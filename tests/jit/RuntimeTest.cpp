@@ -99,23 +99,6 @@ TEST_F(RuntimeTest, EqualIrIsNotCompiledAgain) {
   EXPECT_EQ(makeRuntime()->getKernel(request("")).origin, Origin::SameIr);
 }
 
-TEST_F(RuntimeTest, KernelsThatNamePlacesAreNotSharedByIr) {
-  compiler->body = [](const CompileRequest &request) {
-    CompileResult result;
-    result.irDigest = "same";
-    if (request.hasIr(result.irDigest))
-      return result;
-    result.image = testImage("trapAt");
-    result.image->trapSites.resize(1);
-    return result;
-  };
-  auto first = makeRuntime();
-  EXPECT_EQ(first->getKernel(fakeRequest("one")).origin, Origin::Compiled);
-  EXPECT_EQ(first->getKernel(fakeRequest("two")).origin, Origin::Compiled);
-  EXPECT_EQ(makeRuntime()->getKernel(fakeRequest("three")).origin, Origin::Compiled);
-  EXPECT_EQ(makeRuntime()->getKernel(fakeRequest("three")).origin, Origin::Disk);
-}
-
 TEST_F(RuntimeTest, DependenciesAreCheckedOnEveryHit) {
   compiler->body = [](const CompileRequest &) {
     CompileResult result;

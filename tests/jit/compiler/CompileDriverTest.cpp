@@ -145,6 +145,31 @@ TEST(CompileDriver, digests_leave_out_places_and_take_in_signatures) {
   EXPECT_NE(driver.compile(request).irDigest, first);
 }
 
+TEST(CompileDriver, digests_take_in_places_that_the_code_names) {
+  CompileDriver driver = makeDriver();
+  auto digestOf = [&](const std::string &place, auto change) {
+    CompileRequest request;
+    request.tileText =
+        std::string("func.func @k(%c: i1) attributes {tile.kernel} {\n") + place + "  return\n}";
+    change(request.options);
+    return driver.compile(request).irDigest;
+  };
+  const std::string assertion = "tile.assert %c, \"none\" : i1 loc(\"";
+  auto asIs = [](backends::CompileOptions &) {};
+  EXPECT_NE(digestOf(assertion + "a.py\":1:1)\n", asIs),
+            digestOf(assertion + "a.py\":2:1)\n", asIs));
+  EXPECT_EQ(digestOf(assertion + "a.py\":1:1)\n", asIs),
+            digestOf(assertion + "a.py\":1:1)\n", asIs));
+
+  const std::string plain = "%x = arith.addi %c, %c : i1 loc(\"";
+  auto one = plain + "a.py\":1:1)\n", two = plain + "b.py\":1:1)\n";
+  EXPECT_EQ(digestOf(one, asIs), digestOf(two, asIs));
+  auto checked = [](backends::CompileOptions &options) { options.checkBounds = true; };
+  EXPECT_NE(digestOf(one, checked), digestOf(two, checked));
+  auto lines = [](backends::CompileOptions &options) { options.backend = "cuda"; };
+  EXPECT_NE(digestOf(one, lines), digestOf(two, lines));
+}
+
 TEST(CompileDriver, stops_when_the_ir_is_known) {
   CompileDriver driver = makeDriver();
   CompileRequest request;

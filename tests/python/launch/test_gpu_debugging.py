@@ -1,5 +1,6 @@
 """What is known of kernels compiled for GPUs: what they report to the host, lines, resources. No GPU is needed."""
 
+import importlib.util
 import re
 
 import pytest
@@ -102,6 +103,20 @@ def test_instructions_know_their_lines():
     assert lines["ld.global"] == {store} and lines["st.global"] == {store}, lines
     assert helper in lines["mul"], lines
     assert ", debug" not in ptx and ".debug_info" not in ptx  # which would stop optimisation
+
+
+def test_equal_kernels_of_two_files_know_their_own_file(tmp_path):
+    for name in ("one", "two"):
+        path = tmp_path / f"equal_{name}.py"
+        path.write_text(
+            "import sectile as st\nimport sectile.language as tl\n\n\n"
+            "@st.jit\ndef zeros(x):\n    tl.store(x, 0.0)\n"
+        )
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        ptx = st.compile(module.zeros, {"x": "*fp32"}, target="cuda:90").asm["ptx"]
+        assert re.findall(r'\.file\s+1 "(.*)"', ptx) == [str(path)]
 
 
 @st.jit
