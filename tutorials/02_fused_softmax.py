@@ -40,13 +40,16 @@ def strides_in_elements(matrix):
 def softmax(x, out):
     """Softmax of every row of a matrix into `out`."""
     rows, columns = x.shape
+    block = st.next_power_of_2(columns)
     softmax_rows[(rows,)](
         out,
         x,
         strides_in_elements(x)[0],
         strides_in_elements(out)[0],
         columns,
-        BLOCK=st.next_power_of_2(columns),
+        BLOCK=block,
+        # Warps of 32 threads share the row on a GPU, some 16 elements for each thread.
+        num_warps=min(max(block // 512, 4), 16),
     )
     return out
 

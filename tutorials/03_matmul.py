@@ -16,6 +16,9 @@ GROUP rows needs few strips of both.
 *Fused activation.* The tile is in fast memory when it is finished: applying a function there costs
 nothing. `activation` is itself a @st.jit function, passed as a constant; None leaves it out.
 
+*Blocks.* A large tile reads less for each product, but there must be enough tiles for every multiprocessor
+of a GPU (an H200 has 132) to have one.
+
 *Precision.* The tensor cores of a GPU multiply float32 as TF32, rounded to 11 significant bits; sums stay
 float32. `tl.dot(..., input_precision="ieee")` does without them. On a CPU nothing is rounded.
 
@@ -30,8 +33,41 @@ from lesson import DEVICE, DEVICE_NAME, empty, normal, to_numpy, xp
 import sectile as st
 import sectile.language as tl
 
-# BLOCK_M, BLOCK_N, BLOCK_K. On a GPU, the strips of three steps are in shared memory at once: 48 KB.
-BLOCK = (64, 64, 32) if DEVICE == "cuda" else (64, 64, 64)
+
+def choose_block(M, N):
+    """BLOCK_M, BLOCK_N, BLOCK_K. On a GPU, the strips of four steps are in shared memory at once: 64 KiB of
+    float32."""
+    if DEVICE != "cuda":
+        return 64, 64, 64
+    has_many_tiles = st.cdiv(M, 128) * st.cdiv(N, 128) >= 128
+    return (128, 128, 16) if has_many_tiles else (64, 64, 32)
+
+
+@st.jit function, passed as a constant; None leaves it out.
+
+*Blocks.* A large tile reads less for each product, but there must be enough tiles for every multiprocessor
+of a GPU (an H200 has 132) to have one.
+
+*Precision.* The tensor cores of a GPU multiply float32 as TF32, rounded to 11 significant bits; sums stay
+float32. `tl.dot(..., input_precision="ieee")` does without them. On a CPU nothing is rounded.
+
+Run it:  python tutorials/03_matmul.py             (the same kernel in C++: cpp/03_matmul.cpp)
+"""
+
+import sys
+
+import numpy as np
+from lesson import DEVICE, DEVICE_NAME, empty, normal, to_numpy, xp
+
+import sectile as st
+import sectile.language as tl
+
+
+def choose_block(M, N):
+    """BLOCK_M, BLOCK_N, BLOCK_K. On a GPU, the strips of three steps are in shared memory at once: 96 KiB of
+    float32."""
+    many_tiles = DEVICE == "cuda" and st.cdiv(M, 128) * st.cdiv(N, 128) >= 128
+    return (128, 128, 32) if many_tiles else (64, 64, 64)
 
 
 @st.jit
@@ -92,14 +128,15 @@ def matmul_tile(
     tl.store(c, total.to(c_ptr.dtype.element_ty), mask=(m[:, None] < M) & (n[None, :] < N))
 
 
-def matmul(a, b, activation=None, out=None, block=BLOCK, group=8):
+def matmul(a, b, activation=None, out=None, block=None, group=8):
     """activation(a @ b) of two C-contiguous matrices of one dtype."""
     (M, K), N = a.shape, b.shape[1]
     assert b.shape[0] == K, f"inner dimensions differ: {a.shape} @ {b.shape}"
     out = empty(M, N) if out is None else out
+    block = block or choose_block(M, N)
     grid = (st.cdiv(M, block[0]) * st.cdiv(N, block[1]),)
     strides = (K, 1, N, 1, N, 1)
-    constants = {"GROUP": group, "activation": activation}
+    constants = {"GROUP": group, "activation": activation, "num_stages": 4}
     matmul_tile[grid](a, b, out, M, N, K, *strides, *block, **constants)
     return out
 

@@ -25,6 +25,8 @@ import sectile.language as tl
 
 # How many programs share the rows of the backward pass: each has partial sums to be added at the end.
 PROGRAMS = 256 if DEVICE == "cuda" else 16
+# Block of the kernel that adds them, partial sums x columns: many programs on a GPU, long rows on a CPU.
+SUM_BLOCK = (32, 32) if DEVICE == "cuda" else (16, 128)
 
 
 @st.jit
@@ -89,12 +91,20 @@ def add_partial_sums(partial_ptr, out_ptr, P, N, BLOCK_P: tl.constexpr, BLOCK_N:
     tl.store(out_ptr + column, tl.sum(total, axis=0), mask=column < N)
 
 
+def row_options(N, elements, warps):
+    """BLOCK holds a row. On a GPU warps of 32 threads share it, some `elements` for each thread."""
+    block = st.next_power_of_2(N)
+    least, most = warps
+    return {"BLOCK": block, "num_warps": min(max(block // (32 * elements), least), most)}
+
+
 def forward(x, w, b, eps=1e-5, y=None):
     """Returns y and what backward needs: mean and 1/std of every row."""
     M, N = x.shape
     y = xp.empty_like(x) if y is None else y
     mean, rstd = empty(M), empty(M)
-    layer_norm_forward[(M,)](x, y, w, b, mean, rstd, N, eps, BLOCK=st.next_power_of_2(N))
+    options = row_options(N, elements=8, warps=(1, 8))
+    layer_norm_forward[(M,)](x, y, w, b, mean, rstd, N, eps, **options)
     return y, mean, rstd
 
 
@@ -103,13 +113,15 @@ def backward(dy, x, w, mean, rstd, programs=PROGRAMS):
     M, N = x.shape
     dx = xp.empty_like(x)
     partial = empty(2, programs, N)
+    options = row_options(N, elements=16, warps=(4, 16))
     layer_norm_backward[(programs,)](
-        x, dy, w, mean, rstd, dx, partial[0], partial[1], M, N, BLOCK=st.next_power_of_2(N)
+        x, dy, w, mean, rstd, dx, partial[0], partial[1], M, N, **options
     )
     sums = []
     for part in partial:
         total = empty(N)
-        add_partial_sums[(st.cdiv(N, 128),)](part, total, programs, N, BLOCK_P=16, BLOCK_N=128)
+        grid = (st.cdiv(N, SUM_BLOCK[1]),)
+        add_partial_sums[grid](part, total, programs, N, *SUM_BLOCK)
         sums.append(total)
     return dx, *sums
 

@@ -28,7 +28,10 @@ static const auto softmax_rows =
     });
 
 static void softmax(const DeviceBuffer<float> &x, DeviceBuffer<float> &out, int rows, int columns) {
-  softmax_rows.launch({rows}, out, x, columns, columns, columns, Const{next_power_of_2(columns)});
+  const int block = next_power_of_2(columns);
+  // Warps of 32 threads share the row on a GPU, some 16 elements for each thread.
+  softmax_rows.with({.num_warps = std::clamp(block / 512, 4, 16)})
+      .launch({rows}, out, x, columns, columns, columns, Const{block});
 }
 
 /// The same in plain C++, in the precision of `T`.

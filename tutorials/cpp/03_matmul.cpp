@@ -22,6 +22,9 @@
 // costs nothing. A function called from a kernel is a plain C++ function, here chosen by a template
 // parameter.
 //
+// *Blocks.* A large tile reads less for each product, but there must be enough tiles for every
+// multiprocessor of a GPU (an H200 has 132) to have one.
+//
 // *Precision.* The tensor cores of a GPU multiply float32 as TF32, rounded to 11 significant bits;
 // sums stay float32. dot(a, b, c, {.input_precision = "ieee"}) does without them. On a CPU nothing
 // is rounded.
@@ -88,10 +91,12 @@ using Buffer = DeviceBuffer<float>;
 
 template <class Activation>
 static void matmul(const Buffer &a, const Buffer &b, Buffer &c, int M, int N, int K) {
-  // On a GPU, the strips of three steps are in shared memory at once: 48 KB.
-  const Const BLOCK_M{64}, BLOCK_N{64}, BLOCK_K{a.device().isGpu() ? 32 : 64}, GROUP{8};
-  matmul_tile<Activation>.launch({cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N)}, a, b, c, M, N, K, K, 1, N,
-                                 1, N, 1, BLOCK_M, BLOCK_N, BLOCK_K, GROUP);
+  // On a GPU, the strips of four steps are in shared memory at once: 64 KiB.
+  const bool isGpu = a.device().isGpu();
+  const bool hasManyTiles = isGpu && cdiv(M, 128) * cdiv(N, 128) >= 128;
+  const Const BLOCK_M{hasManyTiles ? 128 : 64}, BLOCK_N{hasManyTiles ? 128 : 64};
+  const Const BLOCK_K{hasManyTiles ? 16 : isGpu ? 32 : 64}, GROUP{8};
+  matmul_tile<Activation>.with({.num_stages = 4}).launch({cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N)}, a, b, c, M, N, K, K, 1, N, 1, N, 1, BLOCK_M, BLOCK_N, BLOCK_K, GROUP);
 }
 
 /// The same in plain C++; the inner loop runs along rows, so that it vectorises.

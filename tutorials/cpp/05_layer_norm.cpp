@@ -80,9 +80,16 @@ static const auto add_partial_sums =
 using Numbers = std::vector<float>;
 using Buffer = DeviceBuffer<float>;
 
+/// On a GPU warps of 32 threads share a row, some `elements` for each thread.
+static Options rowOptions(int block, int elements, int leastWarps, int mostWarps) {
+  return {.num_warps = std::clamp(block / (32 * elements), leastWarps, mostWarps)};
+}
+
 static void forward(int M, int N, const Buffer &x, const Buffer &w, const Buffer &b, Buffer &y,
                     Buffer &mean, Buffer &rstd) {
-  layer_norm_forward.launch({M}, x, y, w, b, mean, rstd, N, 1e-5f, Const{next_power_of_2(N)});
+  const int block = next_power_of_2(N);
+  layer_norm_forward.with(rowOptions(block, 8, 1, 8))
+      .launch({M}, x, y, w, b, mean, rstd, N, 1e-5f, Const{block});
 }
 
 static void backward(int M, int N, const Buffer &dy, const Buffer &x, const Buffer &w,
@@ -90,10 +97,13 @@ static void backward(int M, int N, const Buffer &dy, const Buffer &x, const Buff
   const Device device = x.device();
   const int programs = device.isGpu() ? 256 : 16; // each has partial sums to be added at the end
   Buffer partialDw(device, size_t(programs) * N), partialDb(device, size_t(programs) * N);
-  layer_norm_backward.launch({programs}, x, dy, w, mean, rstd, dx, partialDw, partialDb, M, N,
-                             Const{next_power_of_2(N)});
+  const int block = next_power_of_2(N);
+  layer_norm_backward.with(rowOptions(block, 16, 4, 16))
+      .launch({programs}, x, dy, w, mean, rstd, dx, partialDw, partialDb, M, N, Const{block});
+  // Many programs on a GPU, long rows on a CPU.
+  const Const BLOCK_P{device.isGpu() ? 32 : 16}, BLOCK_N{device.isGpu() ? 32 : 128};
   for (auto [partial, out] : {std::pair{&partialDw, &dw}, std::pair{&partialDb, &db}})
-    add_partial_sums.launch({cdiv(N, 128)}, *partial, *out, programs, N, Const{16}, Const{128});
+    add_partial_sums.launch({cdiv(N, BLOCK_N)}, *partial, *out, programs, N, BLOCK_P, BLOCK_N);
 }
 
 /// The formulas above, in the precision of `T`.
