@@ -43,33 +43,6 @@ def choose_block(M, N):
     return (128, 128, 16) if has_many_tiles else (64, 64, 32)
 
 
-@st.jit function, passed as a constant; None leaves it out.
-
-*Blocks.* A large tile reads less for each product, but there must be enough tiles for every multiprocessor
-of a GPU (an H200 has 132) to have one.
-
-*Precision.* The tensor cores of a GPU multiply float32 as TF32, rounded to 11 significant bits; sums stay
-float32. `tl.dot(..., input_precision="ieee")` does without them. On a CPU nothing is rounded.
-
-Run it:  python tutorials/03_matmul.py             (the same kernel in C++: cpp/03_matmul.cpp)
-"""
-
-import sys
-
-import numpy as np
-from lesson import DEVICE, DEVICE_NAME, empty, normal, to_numpy, xp
-
-import sectile as st
-import sectile.language as tl
-
-
-def choose_block(M, N):
-    """BLOCK_M, BLOCK_N, BLOCK_K. On a GPU, the strips of three steps are in shared memory at once: 96 KiB of
-    float32."""
-    many_tiles = DEVICE == "cuda" and st.cdiv(M, 128) * st.cdiv(N, 128) >= 128
-    return (128, 128, 32) if many_tiles else (64, 64, 64)
-
-
 @st.jit
 def leaky_relu(x):
     return tl.where(x >= 0, x, 0.01 * x)
