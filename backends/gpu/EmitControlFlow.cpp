@@ -6,22 +6,62 @@ using namespace sectile::tile;
 
 namespace sectile::gpu {
 
-/// All values, one after another.
-Registers GpuEmitter::flatten(ValueRange values) {
+/// How many registers go into a word of 32 bits; 1: they are carried one by one.
+static unsigned perWord(Value value, llvm::Type *registerType) {
+  if (!isa<RankedTensorType>(value.getType()))
+    return 1;
+  unsigned bits = registerType->getScalarSizeInBits();
+  bool isWhole = bits >= 8 && bits < 32 &&
+                 tile::layoutOf(value.getType())->registersPerThread() * bits % 32 == 0;
+  return isWhole ? 32 / bits : 1;
+}
+
+/// All values, one after another; those of which `inWords` is true, in words of 32 bits.
+Registers GpuEmitter::flatten(ValueRange values, const llvm::BitVector &inWords) {
   Registers all;
-  for (Value value : values)
-    llvm::append_range(all, valuesOf(value));
+  for (auto [number, value] : llvm::enumerate(values)) {
+    const Registers &own = valuesOf(value);
+    unsigned count = inWords.any() && inWords[number] ? perWord(value, own[0]->getType()) : 1;
+    if (count == 1)
+      llvm::append_range(all, own);
+    else
+      for (size_t first = 0; first < own.size(); first += count)
+        all.push_back(builder.CreateBitCast(
+            vectorOf(builder, ArrayRef<llvm::Value *>(own).slice(first, count)),
+            builder.getInt32Ty()));
+  }
   return all;
 }
 
 /// The inverse: hands out `all` to `values`.
-void GpuEmitter::distribute(ArrayRef<llvm::Value *> all, ValueRange values) {
-  for (Value value : values) {
+void GpuEmitter::distribute(ArrayRef<llvm::Value *> all, ValueRange values,
+                            const llvm::BitVector &inWords) {
+  for (auto [number, value] : llvm::enumerate(values)) {
     size_t count =
         isa<RankedTensorType>(value.getType()) ? layoutOf(value).registersPerThread() : 1;
-    setValues(value, Registers(all.begin(), all.begin() + count));
-    all = all.drop_front(count);
+    Registers own;
+    llvm::Type *type = registerType(elementTypeOf(value.getType()));
+    unsigned perRegister = inWords.any() && inWords[number] ? perWord(value, type) : 1;
+    for (llvm::Value *held : all.take_front(count / perRegister))
+      if (perRegister == 1) {
+        own.push_back(held);
+      } else {
+        auto *vector = llvm::FixedVectorType::get(type, perRegister);
+        llvm::Value *elements = builder.CreateBitCast(held, vector);
+        for (unsigned lane = 0; lane < perRegister; ++lane)
+          own.push_back(elementOf(builder, elements, lane));
+      }
+    setValues(value, std::move(own));
+    all = all.drop_front(count / perRegister);
   }
+}
+
+/// What is carried as it came from memory: taken apart at once, it would be waited for at once.
+static llvm::BitVector freshFromMemory(scf::ForOp loop) {
+  llvm::BitVector fresh(loop.getNumRegionIterArgs());
+  for (auto [number, value] : llvm::enumerate(loop.getYieldedValues()))
+    fresh[number] = value.getDefiningOp<LoadOp>() != nullptr;
+  return fresh;
 }
 
 llvm::BasicBlock *GpuEmitter::newBlock(const char *name) {
@@ -61,7 +101,8 @@ LogicalResult GpuEmitter::emitFor(scf::ForOp op) {
   // one comparison ends the loop: assemblers unroll no others.
   llvm::Value *lastButOne = builder.CreateBinaryIntrinsic(
       isUnsigned ? llvm::Intrinsic::usub_sat : llvm::Intrinsic::ssub_sat, high, step);
-  Registers initial = flatten(op.getInitArgs());
+  llvm::BitVector inWords = freshFromMemory(op);
+  Registers initial = flatten(op.getInitArgs(), inWords);
   llvm::BasicBlock *before = builder.GetInsertBlock(), *body = newBlock("loop"),
                    *after = newBlock("loop.done");
   builder.CreateCondBr(isBefore(low, high), body, after);
@@ -71,10 +112,10 @@ LogicalResult GpuEmitter::emitFor(scf::ForOp op) {
   index->addIncoming(low, before);
   auto carried = startPhis(initial, before);
   setScalar(op.getInductionVar(), index);
-  distribute(Registers(carried.begin(), carried.end()), op.getRegionIterArgs());
+  distribute(Registers(carried.begin(), carried.end()), op.getRegionIterArgs(), inWords);
   if (mlir::failed(emitBlock(*op.getBody())))
     return failure();
-  Registers next = flatten(op.getBody()->getTerminator()->getOperands());
+  Registers next = flatten(op.getBody()->getTerminator()->getOperands(), inWords);
   llvm::BasicBlock *end = builder.GetInsertBlock();
   index->addIncoming(builder.CreateAdd(index, step), end);
   for (auto [phi, value] : llvm::zip(carried, next))
@@ -85,7 +126,7 @@ LogicalResult GpuEmitter::emitFor(scf::ForOp op) {
   auto results = startPhis(initial, before);
   for (auto [phi, value] : llvm::zip(results, next))
     phi->addIncoming(value, end);
-  distribute(Registers(results.begin(), results.end()), op.getResults());
+  distribute(Registers(results.begin(), results.end()), op.getResults(), inWords);
   return success(!hasFailed);
 }
 

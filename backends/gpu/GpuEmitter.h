@@ -145,8 +145,9 @@ private:
   llvm::SmallVector<llvm::Value *, 2> emitOne(mlir::Operation *op,
                                               llvm::ArrayRef<llvm::Value *> operands);
   // EmitControlFlow.cpp
-  Registers flatten(mlir::ValueRange values);
-  void distribute(llvm::ArrayRef<llvm::Value *> all, mlir::ValueRange values);
+  Registers flatten(mlir::ValueRange values, const llvm::BitVector &inWords = {});
+  void distribute(llvm::ArrayRef<llvm::Value *> all, mlir::ValueRange values,
+                  const llvm::BitVector &inWords = {});
   llvm::BasicBlock *newBlock(const char *name);
   llvm::SmallVector<llvm::PHINode *, 8> startPhis(llvm::ArrayRef<llvm::Value *> initial,
                                                   llvm::BasicBlock *from);

@@ -32,27 +32,15 @@ static int ptxVersionFor(func::FuncOp function, const NvidiaArch &arch, int newe
   return hasFp8 ? std::max(arch.ptxVersion, kFp8PtxVersion) : arch.ptxVersion;
 }
 
-/// Of numbers: pointers of a tile mostly are one pointer.
-static int64_t wordsOfLargestTile(func::FuncOp function) {
-  int64_t most = 0;
-  function.walk([&](Operation *op) {
-    for (Type type : op->getResultTypes())
-      if (tile::layoutOf(type) && tile::elementTypeOf(type).isIntOrFloat())
-        most = std::max(most, optimizer::wordsPerThread(type));
-  });
-  return most;
-}
-
+/// Loops of loads that no matrix product waits for.
 static bool loadsInLoops(func::FuncOp function) {
-  return function
-      .walk([](tile::LoadOp load) {
-        return optimizer::isInLoop(load) ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
+  bool loads = false, multiplies = false;
+  function.walk([&](Operation *op) {
+    loads |= isa<tile::LoadOp>(op) && optimizer::isInLoop(op);
+    multiplies |= isa<tile::DotOp>(op);
+  });
+  return loads && !multiplies;
 }
-
-/// Below, a kernel has registers to spare.
-static constexpr int64_t kSmallTileWords = 16;
 
 FailureOr<backends::KernelImage> NvidiaBackend::compile(ModuleOp module,
                                                         const backends::CompileContext &context) {
@@ -83,6 +71,7 @@ FailureOr<backends::KernelImage> NvidiaBackend::compile(ModuleOp module,
       context.observe(stage, text);
   };
 
+  int64_t wantedPrograms = 0;
   backends::KernelImage image;
   image.kernelName = function.getName().str();
   image.backend = "cuda";
@@ -99,14 +88,20 @@ FailureOr<backends::KernelImage> NvidiaBackend::compile(ModuleOp module,
     shape.atomicWidth = [&](tile::AtomicRmwOp op) {
       return target.atomicWidth(op.getKind(), tile::elementTypeOf(op.getResult().getType()));
     };
-    // Copies that run ahead are not checked.
-    shape.hasAsyncCopy = !options.checkBounds;
+    shape.hasAsyncCopy = true;
     gpu.stageCount = options.stageCount;
+    // What runs ahead is not checked.
+    gpu.runAhead = !options.checkBounds;
+    gpu.argumentsOverlap = options.argumentsOverlap;
     shape.hasMatrixProduct = [&](tile::DotOp dot) {
       return gpu::hasMatrixInstructions(dot, target);
     };
-    if (failed(optimizer::optimizeForGpu(function, gpu)))
+    auto assumed = optimizer::optimizeForGpu(function, gpu);
+    if (failed(assumed))
       return failure();
+    wantedPrograms = assumed->programs;
+    for (optimizer::ApartArguments pair : assumed->apart)
+      image.overlapHazards.push_back({pair.written, pair.other, /*evenIfSame=*/true});
   }
   observe("tile-gpu", [&] { return backends::printed(module); });
 
@@ -132,8 +127,10 @@ FailureOr<backends::KernelImage> NvidiaBackend::compile(ModuleOp module,
   kernel->setName(ptxIdentifier(function.getName()));
   // ptxas otherwise makes loads wait for each other to save registers, for more programs at a time
   // than such a kernel needs: a sum of 32 x 32 tiles took 32 registers and 1.6 times as long.
-  if (loadsInLoops(function) && wordsOfLargestTile(function) <= kSmallTileWords)
-    kernel->addFnAttr("nvvm.minctasm", "1");
+  if (!wantedPrograms && loadsInLoops(function))
+    wantedPrograms = 1;
+  if (wantedPrograms)
+    kernel->addFnAttr("nvvm.minctasm", std::to_string(wantedPrograms));
   image.entryPoint = kernel->getName().str();
   observe("llvm", [&] { return backends::printed(*code); });
 

@@ -3,6 +3,7 @@
 #include "optimizer/gpu/AssignLayouts.h"
 #include "optimizer/gpu/HoistLoads.h"
 #include "optimizer/gpu/PipelineLoops.h"
+#include "optimizer/gpu/PrefetchLoads.h"
 
 #include "mlir/IR/Dominance.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -36,24 +37,37 @@ LogicalResult eliminateCommonSubexpressions(func::FuncOp function) {
 
 } // namespace
 
-LogicalResult optimizeForGpu(func::FuncOp function, const GpuPipelineOptions &options,
-                             llvm::function_ref<void(StringRef, double)> time) {
+FailureOr<GpuAssumptions> optimizeForGpu(func::FuncOp function, const GpuPipelineOptions &options,
+                                         llvm::function_ref<void(StringRef, double)> time) {
+  GpuAssumptions assumed;
   if (failed(run("assign-layouts", time, [&] { return assignLayouts(function, options.shape); })))
     return failure();
   // Copies of cheap values and recomputed ones may meet what is there already.
   if (failed(run("cse", time, [&] { return eliminateCommonSubexpressions(function); })))
     return failure();
-  // Layouts say which loads go through shared memory anyway.
-  if (failed(run("pipeline-loops", time, [&] {
-        pipelineLoops(function, options.shape, options.stageCount);
+  if (options.runAhead) {
+    // Layouts say which loads go through shared memory anyway.
+    if (failed(run("pipeline-loops", time, [&] {
+          pipelineLoops(function, options.shape, options.stageCount, options.argumentsOverlap,
+                        assumed.apart);
+          return success();
+        })))
+      return failure();
+    // Of the loops that are left.
+    if (failed(run("prefetch-loads", time, [&] {
+          assumed.programs =
+              prefetchLoads(function, options.shape, options.argumentsOverlap, assumed.apart);
+          return success();
+        })))
+      return failure();
+  }
+  // Last, of the loads that are left.
+  if (failed(run("hoist-loads", time, [&] {
+        hoistLoads(function);
         return success();
       })))
     return failure();
-  // Last, of the loads that are left.
-  return run("hoist-loads", time, [&] {
-    hoistLoads(function);
-    return success();
-  });
+  return assumed;
 }
 
 void registerGpuPasses() {

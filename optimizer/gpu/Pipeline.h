@@ -4,6 +4,7 @@
 #pragma once
 
 #include "optimizer/gpu/GpuShape.h"
+#include "optimizer/gpu/LoopWrites.h"
 
 namespace sectile::optimizer {
 
@@ -11,12 +12,24 @@ struct GpuPipelineOptions {
   GpuShape shape;
   /// Buffers of a pipelined loop (num_stages).
   int64_t stageCount = 3;
+  /// Loads of later iterations may start early.
+  bool runAhead = true;
+  /// Any two arguments may share memory.
+  bool argumentsOverlap = false;
+};
+
+/// What the laid-out kernel counts on.
+struct GpuAssumptions {
+  llvm::SmallVector<ApartArguments> apart;
+  /// Registers should be few enough for so many programs on a multiprocessor; 0: as it comes.
+  int64_t programs = 0;
 };
 
 /// On failure the context has the diagnostics. `time` (may be null) is called with the name and
 /// seconds of every pass.
-mlir::LogicalResult optimizeForGpu(mlir::func::FuncOp function, const GpuPipelineOptions &options,
-                                   llvm::function_ref<void(llvm::StringRef, double)> time = {});
+mlir::FailureOr<GpuAssumptions>
+optimizeForGpu(mlir::func::FuncOp function, const GpuPipelineOptions &options,
+               llvm::function_ref<void(llvm::StringRef, double)> time = {});
 
 /// Makes the passes known to `sectile opt` and to textual pipelines. May be called more than once.
 void registerGpuPasses();

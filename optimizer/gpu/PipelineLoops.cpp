@@ -1,12 +1,10 @@
 #include "optimizer/gpu/PipelineLoops.h"
 
 #include "optimizer/IndexAnalysis.h"
+#include "optimizer/gpu/LoopSlice.h"
 #include "optimizer/gpu/ThreadWork.h"
 
-#include "llvm/ADT/SetVector.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace sectile::tile;
@@ -21,35 +19,6 @@ struct AheadLoad {
   int64_t width = 1;
   Value buffer;
 };
-
-/// The operations of a loop's body that some values are made by, and the carried values they need.
-struct Slice {
-  llvm::SetVector<Operation *> ops;
-  llvm::SetVector<unsigned> carried; // numbers of iteration arguments
-};
-
-/// Adds what `value` needs; false when that is more than arithmetic.
-bool addToSlice(scf::ForOp loop, Value value, Slice &slice) {
-  Block *body = loop.getBody();
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    if (argument.getOwner() != body || argument == loop.getInductionVar())
-      return true;
-    unsigned number = argument.getArgNumber() - 1;
-    if (!slice.carried.insert(number))
-      return true;
-    return addToSlice(loop, body->getTerminator()->getOperand(number), slice);
-  }
-  Operation *op = value.getDefiningOp();
-  if (op->getBlock() != body || slice.ops.contains(op))
-    return true;
-  if (op->getNumRegions() || !isPure(op))
-    return false;
-  for (Value operand : op->getOperands())
-    if (!addToSlice(loop, operand, slice))
-      return false;
-  slice.ops.insert(op);
-  return true;
-}
 
 bool isZeroOrNothing(Value other) {
   if (!other)
@@ -66,8 +35,10 @@ bool isZeroOrNothing(Value other) {
 class LoopPipeliner {
 public:
   LoopPipeliner(scf::ForOp loop, const GpuShape &shape, int64_t stageCount,
-                const IndexAnalysis &analysis)
-      : loop(loop), shape(shape), stageCount(stageCount), analysis(analysis), builder(loop) {}
+                const IndexAnalysis &analysis, const LoopWrites &writes,
+                SmallVectorImpl<ApartArguments> &apart)
+      : loop(loop), shape(shape), stageCount(stageCount), analysis(analysis), writes(writes),
+        apart(apart), builder(loop), slice(loop) {}
 
   void run() {
     for (Operation &op : *loop.getBody())
@@ -118,12 +89,8 @@ private:
     // The instruction copies 4, 8 or 16 bytes.
     if (ahead.width * bits < 32)
       return;
-    Slice needed = slice;
-    if (!addToSlice(loop, load.getPtr(), needed) ||
-        (load.getMask() && !addToSlice(loop, load.getMask(), needed)))
-      return;
-    slice = std::move(needed);
-    loads.push_back(ahead);
+    if (writes.mayBePassedBy(load, apart) && slice.add({load.getPtr(), load.getMask()}))
+      loads.push_back(ahead);
   }
 
   BufferType bufferOf(AheadLoad &ahead) {
@@ -147,13 +114,7 @@ private:
   /// The slice of one iteration, `index` and `carried` in place of the loop's own; starts the
   /// copies where `exists`, and gives the carried values of the iteration after it.
   SmallVector<Value> startCopies(Value index, ValueRange carried, Value stage, Value exists) {
-    IRMapping mapping;
-    mapping.map(loop.getInductionVar(), index);
-    for (auto [number, value] : llvm::zip(slice.carried, carried))
-      mapping.map(loop.getRegionIterArg(number), value);
-    for (Operation &op : *loop.getBody())
-      if (slice.ops.contains(&op))
-        builder.clone(op, mapping);
+    IRMapping mapping = slice.clone(builder, index, carried);
     for (AheadLoad &ahead : loads) {
       Location place = ahead.load.getLoc();
       Value pointer = mapping.lookupOrDefault(ahead.load.getPtr());
@@ -166,20 +127,12 @@ private:
                           builder.getI32IntegerAttr(ahead.width));
     }
     AsyncCommitOp::create(builder, loop.getLoc());
-    SmallVector<Value> next;
-    for (unsigned number : slice.carried)
-      next.push_back(mapping.lookupOrDefault(loop.getBody()->getTerminator()->getOperand(number)));
-    return next;
-  }
-
-  Value isBefore(Value index) {
-    auto predicate = loop.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
-    return arith::CmpIOp::create(builder, loop.getLoc(), predicate, index, loop.getUpperBound());
+    return slice.next(mapping);
   }
 
   void rewrite() {
     Location place = loop.getLoc();
-    Type i32 = builder.getI32Type(), indexType = loop.getInductionVar().getType();
+    Type i32 = builder.getI32Type();
     {
       // Buffers belong to the program, not to a loop around this one.
       OpBuilder::InsertionGuard guard(builder);
@@ -192,12 +145,14 @@ private:
     if (isInLoop(loop))
       BarrierOp::create(builder, place);
 
-    Value index = loop.getLowerBound(), step = loop.getStep();
-    SmallVector<Value> ahead;
-    for (unsigned number : slice.carried)
-      ahead.push_back(loop.getInitArgs()[number]);
+    LoopExtent extent(builder, loop, distance());
+    Value index = loop.getLowerBound(), step = loop.getStep(), exists = extent.hasFirst(builder);
+    SmallVector<Value> ahead = slice.initial();
     for (int64_t stage = 0; stage < distance(); ++stage) {
-      ahead = startCopies(index, ahead, constant(i32, stage), isBefore(index));
+      ahead = startCopies(index, ahead, constant(i32, stage), exists);
+      if (stage + 1 == distance())
+        break;
+      exists = arith::AndIOp::create(builder, place, exists, extent.hasNext(builder, index));
       index = arith::AddIOp::create(builder, place, index, step);
     }
 
@@ -205,7 +160,6 @@ private:
     llvm::append_range(initial, ahead);
     initial.push_back(constant(i32, 0));
     initial.push_back(constant(i32, distance()));
-    Value reach = arith::MulIOp::create(builder, place, step, constant(indexType, distance()));
     auto made = scf::ForOp::create(builder, place, loop.getLowerBound(), loop.getUpperBound(), step,
                                    initial, nullptr, loop.getUnsignedCmp());
     made->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
@@ -217,10 +171,10 @@ private:
 
     AsyncWaitOp::create(builder, place, builder.getI32IntegerAttr(distance() - 1));
     BarrierOp::create(builder, place);
-    Value future = arith::AddIOp::create(builder, place, made.getInductionVar(), reach);
-    SmallVector<Value> aheadNext = startCopies(
-        future, ValueRange(SmallVector<Value>(aheadArguments.begin(), aheadArguments.end())),
-        writeStage, isBefore(future));
+    Value now = made.getInductionVar();
+    SmallVector<Value> aheadNext =
+        startCopies(extent.later(builder, now), SmallVector<Value>(aheadArguments), writeStage,
+                    extent.hasLater(builder, now));
 
     IRMapping mapping;
     mapping.map(loop.getInductionVar(), made.getInductionVar());
@@ -266,14 +220,17 @@ private:
   const GpuShape &shape;
   const int64_t stageCount;
   const IndexAnalysis &analysis;
+  const LoopWrites &writes;
+  SmallVectorImpl<ApartArguments> &apart;
   OpBuilder builder;
   SmallVector<AheadLoad, 2> loads;
-  Slice slice;
+  LoopSlice slice;
 };
 
 } // namespace
 
-void pipelineLoops(func::FuncOp function, const GpuShape &shape, int64_t stageCount) {
+void pipelineLoops(func::FuncOp function, const GpuShape &shape, int64_t stageCount,
+                   bool argumentsOverlap, SmallVectorImpl<ApartArguments> &apart) {
   if (stageCount < 2 || !shape.hasAsyncCopy)
     return;
   SmallVector<scf::ForOp> loops;
@@ -286,8 +243,11 @@ void pipelineLoops(func::FuncOp function, const GpuShape &shape, int64_t stageCo
   if (loops.empty())
     return;
   IndexAnalysis analysis(function, Remainders::AreIndices);
-  for (scf::ForOp loop : loops)
-    LoopPipeliner(loop, shape, stageCount, analysis).run();
+  PointerProvenance provenance(function);
+  for (scf::ForOp loop : loops) {
+    LoopWrites writes(loop, provenance, argumentsOverlap);
+    LoopPipeliner(loop, shape, stageCount, analysis, writes, apart).run();
+  }
 }
 
 } // namespace sectile::optimizer

@@ -10,14 +10,18 @@
 //
 // Whatever addresses and masks depend on runs S-1 iterations ahead in values of its own. A load
 // qualifies when its tile is wanted only in other layouts (it goes through shared memory anyway),
-// what is masked off is zero or undefined, and its address follows from the loop's own arithmetic.
+// what is masked off is zero or undefined, its address follows from the loop's own arithmetic, and
+// nothing that the loop writes may be what it reads.
 #pragma once
 
 #include "optimizer/gpu/GpuShape.h"
+#include "optimizer/gpu/LoopWrites.h"
 
 namespace sectile::optimizer {
 
-/// Of a kernel that is laid out. Loops where nothing qualifies stay as they are.
-void pipelineLoops(mlir::func::FuncOp function, const GpuShape &shape, int64_t stageCount);
+/// Of a kernel that is laid out. Loops where nothing qualifies stay as they are. Adds to `apart`
+/// the arguments it takes to share no memory.
+void pipelineLoops(mlir::func::FuncOp function, const GpuShape &shape, int64_t stageCount,
+                   bool argumentsOverlap, llvm::SmallVectorImpl<ApartArguments> &apart);
 
 } // namespace sectile::optimizer

@@ -32,6 +32,7 @@ SimulatedKernel::SimulatedKernel(llvm::StringRef text, SimulatedOptions options)
     passes.shape.laneCount = options.lanes;
     passes.shape.hasAsyncCopy = options.hasMatrices;
     passes.stageCount = options.stages;
+    passes.runAhead = !options.checkBounds;
     passes.shape.hasMatrixProduct = [&](tile::DotOp dot) {
       return gpu::hasMatrixInstructions(dot, target);
     };

@@ -1,0 +1,114 @@
+#include "optimizer/gpu/LoopSlice.h"
+
+#include "llvm/Support/MathExtras.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace sectile::optimizer {
+
+bool LoopSlice::add(ArrayRef<Value> values) {
+  Parts grown = parts;
+  for (Value value : values)
+    if (value && !addTo(grown, value))
+      return false;
+  parts = std::move(grown);
+  return true;
+}
+
+bool LoopSlice::addTo(Parts &grown, Value value) {
+  Block *body = loop.getBody();
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    if (argument.getOwner() != body || argument == loop.getInductionVar())
+      return true;
+    unsigned number = argument.getArgNumber() - 1;
+    if (!grown.carried.insert(number))
+      return true;
+    return addTo(grown, body->getTerminator()->getOperand(number));
+  }
+  Operation *op = value.getDefiningOp();
+  if (op->getBlock() != body || grown.ops.contains(op))
+    return true;
+  if (op->getNumRegions() || !isPure(op))
+    return false;
+  for (Value operand : op->getOperands())
+    if (!addTo(grown, operand))
+      return false;
+  grown.ops.insert(op);
+  return true;
+}
+
+SmallVector<Value> LoopSlice::initial() const {
+  scf::ForOp loop = this->loop;
+  SmallVector<Value> values;
+  for (unsigned number : parts.carried)
+    values.push_back(loop.getInitArgs()[number]);
+  return values;
+}
+
+IRMapping LoopSlice::clone(OpBuilder &builder, Value index, ValueRange carried) {
+  IRMapping mapping;
+  mapping.map(loop.getInductionVar(), index);
+  for (auto [number, value] : llvm::zip(parts.carried, carried))
+    mapping.map(loop.getRegionIterArg(number), value);
+  for (Operation &op : *loop.getBody())
+    if (parts.ops.contains(&op))
+      builder.clone(op, mapping);
+  return mapping;
+}
+
+SmallVector<Value> LoopSlice::next(const IRMapping &cloned) {
+  SmallVector<Value> values;
+  for (unsigned number : parts.carried)
+    values.push_back(cloned.lookupOrDefault(loop.getBody()->getTerminator()->getOperand(number)));
+  return values;
+}
+
+LoopExtent::LoopExtent(OpBuilder &builder, scf::ForOp loop, int64_t distance)
+    : loop(loop), reach(loop.getStep()) {
+  if (distance == 1)
+    return;
+  Location place = loop.getLoc();
+  Type type = reach.getType();
+  unsigned bits = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  auto constant = [&](uint64_t number) -> Value {
+    auto attribute = IntegerAttr::get(type, APInt(type.isIndex() ? 64 : bits, number));
+    return arith::ConstantOp::create(builder, place, attribute);
+  };
+  uint64_t most = llvm::maxUIntN(bits) / uint64_t(distance);
+  APInt known;
+  bool isKnown = matchPattern(loop.getStep(), m_ConstantInt(&known));
+  if (!isKnown || known.ugt(most))
+    fits = arith::CmpIOp::create(builder, place, arith::CmpIPredicate::ule, loop.getStep(),
+                                 constant(most));
+  reach = arith::MulIOp::create(builder, place, loop.getStep(), constant(uint64_t(distance)));
+}
+
+Value LoopExtent::hasFirst(OpBuilder &builder) {
+  auto before = loop.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
+  return arith::CmpIOp::create(builder, loop.getLoc(), before, loop.getLowerBound(),
+                               loop.getUpperBound());
+}
+
+/// As an unsigned number, the distance of an index from the upper bound is exact.
+Value LoopExtent::isLeft(OpBuilder &builder, Value index, Value steps) {
+  Value left = arith::SubIOp::create(builder, loop.getLoc(), loop.getUpperBound(), index);
+  return arith::CmpIOp::create(builder, loop.getLoc(), arith::CmpIPredicate::ugt, left, steps);
+}
+
+Value LoopExtent::hasNext(OpBuilder &builder, Value index) {
+  return isLeft(builder, index, loop.getStep());
+}
+
+Value LoopExtent::hasLater(OpBuilder &builder, Value index) {
+  Value is = isLeft(builder, index, reach);
+  return fits ? arith::AndIOp::create(builder, loop.getLoc(), is, fits).getResult() : is;
+}
+
+Value LoopExtent::later(OpBuilder &builder, Value index) {
+  return arith::AddIOp::create(builder, loop.getLoc(), index, reach);
+}
+
+} // namespace sectile::optimizer

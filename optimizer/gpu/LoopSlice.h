@@ -1,0 +1,71 @@
+//===-- LoopSlice.h - part of an iteration, computed for another one --------------------------===//
+// Loads that run ahead of their iteration need its addresses and masks early.
+//
+//   LoopSlice slice(loop);
+//   if (slice.add({load.getPtr(), load.getMask()})) {
+//     IRMapping there = slice.clone(builder, index, carried);   // carried: for slice.carried()
+//     Value pointer = there.lookupOrDefault(load.getPtr());
+//     carried = slice.next(there);
+//   }
+#pragma once
+
+#include "llvm/ADT/SetVector.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace sectile::optimizer {
+
+/// The operations of a loop's body that some values are made by, and the carried values they need.
+class LoopSlice {
+public:
+  explicit LoopSlice(mlir::scf::ForOp loop) : loop(loop) {}
+
+  /// Adds what `values` need (null ones nothing). False, and nothing is added, when that is more
+  /// than arithmetic.
+  bool add(llvm::ArrayRef<mlir::Value> values);
+
+  /// Of the carried values that are needed: what the first iteration begins with.
+  llvm::SmallVector<mlir::Value> initial() const;
+  size_t carriedCount() const { return parts.carried.size(); }
+
+  /// The slice of one iteration, `index` and `carried` in place of the loop's own.
+  mlir::IRMapping clone(mlir::OpBuilder &builder, mlir::Value index, mlir::ValueRange carried);
+  /// The carried values of the iteration after the cloned one.
+  llvm::SmallVector<mlir::Value> next(const mlir::IRMapping &cloned);
+
+private:
+  struct Parts {
+    llvm::SetVector<mlir::Operation *> ops;
+    llvm::SetVector<unsigned> carried; // numbers of iteration arguments
+  };
+  bool addTo(Parts &grown, mlir::Value value);
+
+  mlir::scf::ForOp loop;
+  Parts parts;
+};
+
+/// Which iterations there are, asked without overflow wherever the bounds lie.
+class LoopExtent {
+public:
+  /// Emits what does not change from iteration to iteration at the builder's place, before the
+  /// loop.
+  LoopExtent(mlir::OpBuilder &builder, mlir::scf::ForOp loop, int64_t distance);
+
+  /// Whether there is a first iteration.
+  mlir::Value hasFirst(mlir::OpBuilder &builder);
+  /// Whether one follows that of `index`, which exists.
+  mlir::Value hasNext(mlir::OpBuilder &builder, mlir::Value index);
+  /// Whether there is one `distance` later than that of `index`, which exists.
+  mlir::Value hasLater(mlir::OpBuilder &builder, mlir::Value index);
+  /// The index of that iteration, if it exists.
+  mlir::Value later(mlir::OpBuilder &builder, mlir::Value index);
+
+private:
+  mlir::Value isLeft(mlir::OpBuilder &builder, mlir::Value index, mlir::Value steps);
+
+  mlir::scf::ForOp loop;
+  mlir::Value reach; // distance * step
+  mlir::Value fits;  // whether that is a number of the index type; null: it is
+};
+
+} // namespace sectile::optimizer

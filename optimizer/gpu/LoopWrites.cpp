@@ -1,0 +1,49 @@
+#include "optimizer/gpu/LoopWrites.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace sectile::tile;
+
+namespace sectile::optimizer {
+
+LoopWrites::LoopWrites(scf::ForOp loop, const PointerProvenance &provenance, bool argumentsOverlap)
+    : provenance(provenance), argumentsOverlap(argumentsOverlap) {
+  auto write = [&](Value pointer) {
+    if (auto argument = provenance.argumentOf(pointer))
+      written.push_back(*argument);
+    else
+      isOpaque = true;
+  };
+  loop.getBody()->walk([&](Operation *op) {
+    llvm::TypeSwitch<Operation *>(op)
+        .Case([&](StoreOp store) { write(store.getPtr()); })
+        .Case([&](AtomicRmwOp atomic) {
+          write(atomic.getPtr());
+          // Who looks at what was there may be waiting for another program's data.
+          isOpaque |= !atomic->use_empty();
+        })
+        .Case([&](LoadOp load) { isOpaque |= load.getIsVolatile(); })
+        .Case<BufferLoadOp, PrintOp, AssertOp, AssumeOp>([](Operation *) {})
+        .Default([&](Operation *op) {
+          isOpaque |=
+              !isMemoryEffectFree(op) && !op->hasTrait<OpTrait::HasRecursiveMemoryEffects>();
+        });
+  });
+}
+
+bool LoopWrites::mayBePassedBy(LoadOp load, SmallVectorImpl<ApartArguments> &apart) const {
+  if (isOpaque)
+    return false;
+  auto read = provenance.argumentOf(load.getPtr());
+  if (!written.empty() && (!read || argumentsOverlap || llvm::is_contained(written, *read)))
+    return false;
+  for (unsigned argument : written)
+    if (ApartArguments pair{argument, *read}; !llvm::is_contained(apart, pair))
+      apart.push_back(pair);
+  return true;
+}
+
+} // namespace sectile::optimizer

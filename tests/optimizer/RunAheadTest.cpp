@@ -1,0 +1,153 @@
+// Which loads of a loop start before their iteration, and which must not.
+#include "LaidOutKernel.h"
+#include "lang/TileDialect.h"
+#include "optimizer/gpu/Pipeline.h"
+
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+
+#include <gtest/gtest.h>
+
+using namespace sectile;
+using namespace sectile::testing;
+
+namespace {
+
+struct Outcome {
+  int loadsBefore = 0, loadsInside = 0, copiesInside = 0;
+  optimizer::GpuAssumptions assumed;
+};
+
+/// The pipeline on a kernel with one loop.
+Outcome optimized(const std::string &text, bool argumentsOverlap = false) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<sectile::tile::TileDialect, mlir::scf::SCFDialect>();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  EXPECT_TRUE(module) << text;
+  Outcome outcome;
+  if (!module)
+    return outcome;
+  optimizer::GpuPipelineOptions options{gpuShape(4)};
+  options.shape.hasAsyncCopy = true;
+  options.argumentsOverlap = argumentsOverlap;
+  auto function = *module->getOps<mlir::func::FuncOp>().begin();
+  auto assumed = optimizer::optimizeForGpu(function, options);
+  EXPECT_TRUE(mlir::succeeded(assumed) && mlir::succeeded(mlir::verify(*module)));
+  if (mlir::succeeded(assumed))
+    outcome.assumed = *assumed;
+  function.walk([&](mlir::Operation *op) {
+    bool isInside = op->getParentOfType<mlir::scf::ForOp>() != nullptr;
+    if (mlir::isa<tile::LoadOp>(op))
+      ++(isInside ? outcome.loadsInside : outcome.loadsBefore);
+    outcome.copiesInside += isInside && mlir::isa<tile::AsyncCopyOp>(op);
+  });
+  return outcome;
+}
+
+struct Rows {
+  std::string extent = "512", more = "", store = "%q";
+  bool reduces = true;
+
+  /// for row: x = in[row]; s = sum x; out[row] = x * s
+  std::string text() const {
+    std::string tile = "tensor<" + extent + "xf32>", indices = "tensor<" + extent + "xi32>";
+    std::string pointers = "tensor<" + extent + "x!tile.ptr<f32>>";
+    std::string sum = reduces ? "%s = tile.reduce(%x) axis 0 : (" + tile +
+                                    ") -> f32 {\n^bb0(%a: f32, %b: f32):\n%c = arith.addf %a, %b : "
+                                    "f32\ntile.yield %c : f32\n}\n"
+                              : "%s = arith.constant 2.0 : f32\n";
+    return "func.func @k(%in: !tile.ptr<f32>, %out: !tile.ptr<f32>, %n: i32) "
+           "attributes {tile.kernel} {\n"
+           "%zero = arith.constant 0 : i32\n%one = arith.constant 1 : i32\n"
+           "%stride = arith.constant " +
+           extent + " : i32\n%i = tile.arange 0, " + extent + " : " + indices +
+           "\nscf.for %row = %zero to %n step %one : i32 {\n"
+           "%start = arith.muli %row, %stride : i32\n"
+           "%base = tile.splat %start : i32 -> " +
+           indices + "\n%at = arith.addi %base, %i : " + indices +
+           "\n%ins = tile.splat %in : !tile.ptr<f32> -> " + pointers +
+           "\n%outs = tile.splat %out : !tile.ptr<f32> -> " + pointers +
+           "\n%p = tile.ptr_add %ins, %at : " + pointers + ", " + indices +
+           "\n%q = tile.ptr_add %outs, %at : " + pointers + ", " + indices +
+           "\n%x = tile.load %p : " + pointers + "\n" + more + sum +
+           "%ss = tile.splat %s : f32 -> " + tile + "\n%y = arith.mulf %x, %ss : " + tile +
+           "\ntile.store " + store + ", %y : " + pointers + "\n}\nreturn\n}\n";
+  }
+};
+
+TEST(PrefetchLoads, rows_are_loaded_an_iteration_ahead) {
+  Outcome outcome = optimized(Rows{}.text());
+  EXPECT_EQ(outcome.loadsBefore, 1);
+  EXPECT_EQ(outcome.loadsInside, 1);
+  ASSERT_EQ(outcome.assumed.apart.size(), 1u);
+  EXPECT_EQ(outcome.assumed.apart[0], (optimizer::ApartArguments{1, 0}));
+  EXPECT_EQ(outcome.assumed.programs, 4);
+}
+
+void expectUntouched(const Outcome &outcome) {
+  EXPECT_EQ(outcome.loadsBefore, 0);
+  EXPECT_EQ(outcome.copiesInside, 0);
+  EXPECT_TRUE(outcome.assumed.apart.empty());
+  EXPECT_EQ(outcome.assumed.programs, 0);
+}
+
+TEST(PrefetchLoads, what_the_loop_may_write_is_not_loaded_ahead) {
+  expectUntouched(optimized(Rows{.store = "%p"}.text()));
+  expectUntouched(optimized(Rows{}.text(), /*argumentsOverlap=*/true));
+}
+
+TEST(PrefetchLoads, nothing_passes_what_orders_memory) {
+  expectUntouched(optimized(Rows{.more = "tile.barrier\n"}.text()));
+  std::string atomic = "%old = tile.atomic_rmw fadd, acq_rel, gpu, %out, %f : !tile.ptr<f32>\n";
+  std::string one = "%f = arith.constant 1.0 : f32\n";
+  EXPECT_EQ(optimized(Rows{.more = one + atomic}.text()).loadsBefore, 1);
+  expectUntouched(optimized(Rows{.more = one + atomic +
+                                         "%never = arith.constant 0.0 : f32\n"
+                                         "%none = arith.cmpf oeq, %old, %never : f32\n"
+                                         "tile.assert %none, \"first\" : i1\n"}
+                                .text()));
+  expectUntouched(
+      optimized(Rows{.more = "%flag = tile.load %in volatile : !tile.ptr<f32>\n"}.text()));
+}
+
+TEST(PrefetchLoads, loops_that_only_add_up_stay) {
+  expectUntouched(optimized(Rows{.reduces = false}.text()));
+}
+
+TEST(PrefetchLoads, with_many_bytes_under_way_registers_are_worth_more) {
+  EXPECT_EQ(optimized(Rows{.extent = "2048"}.text()).loadsBefore, 1);
+  expectUntouched(optimized(Rows{.extent = "4096"}.text()));
+}
+
+TEST(PrefetchLoads, addresses_that_are_loaded_stay) {
+  // The other row comes from memory: nothing of it is known before.
+  std::string text = Rows{.more = "%j = tile.load %out : !tile.ptr<f32>\n"
+                                  "%k = arith.fptosi %j : f32 to i32\n"
+                                  "%ks = tile.splat %k : i32 -> tensor<512xi32>\n"
+                                  "%r = tile.ptr_add %ins, %ks : tensor<512x!tile.ptr<f32>>, "
+                                  "tensor<512xi32>\n"
+                                  "%z = tile.load %r : tensor<512x!tile.ptr<f32>>\n"
+                                  "tile.store %q, %z : tensor<512x!tile.ptr<f32>>\n"}
+                         .text();
+  expectUntouched(optimized(text));
+}
+
+TEST(PipelineLoops, what_the_loop_may_write_is_not_copied_ahead) {
+  std::string text = kernelText("matmul");
+  EXPECT_EQ(optimized(text).copiesInside, 2);
+  auto with = [&](const std::string &more) {
+    std::string changed = text;
+    changed.insert(changed.find("      scf.yield"), more);
+    return changed;
+  };
+  std::string element = "%e = arith.constant 1.0 : f16\n";
+  Outcome other = optimized(with(element + "tile.store %arg2, %e : !tile.ptr<f16>\n"));
+  EXPECT_EQ(other.copiesInside, 2);
+  EXPECT_EQ(other.assumed.apart.size(), 2u);
+  EXPECT_EQ(optimized(with(element + "tile.store %arg0, %e : !tile.ptr<f16>\n")).copiesInside, 1);
+  EXPECT_EQ(optimized(with(element + "tile.store %arg2, %e : !tile.ptr<f16>\n"), true).copiesInside,
+            0);
+  EXPECT_EQ(optimized(with("tile.barrier\n")).copiesInside, 0);
+}
+
+} // namespace
