@@ -15,12 +15,22 @@ FailureOr<Operand> toOperand(FailureOr<Value> value) {
   return Operand(*value);
 }
 
-/// Minimum and maximum are not defined on bf16 in hardware: they are taken in fp32.
-FailureOr<Value> widenBFloat16(Semantics &sema, FailureOr<Value> value) {
-  if (succeeded(value) && value->type.dtype.kind == ScalarKind::BFloat16 &&
-      !value->type.dtype.isPointer)
-    return sema.cast(*value, kFloat32);
-  return value;
+/// The first `count` arguments. Minimum and maximum are not defined on bf16 in hardware: they are
+/// taken in fp32. Literals are typed first (an int is i32, a float fp32) and so take part in the
+/// promotion.
+FailureOr<SmallVector<Value>> extremumArguments(Arguments &args, size_t count) {
+  auto given = args.values(count);
+  if (failed(given))
+    return failure();
+  for (Value &value : *given) {
+    if (value.type.dtype.isPointer || value.type.dtype.kind != ScalarKind::BFloat16)
+      continue;
+    FailureOr<Value> wide = args.sema.cast(value, kFloat32);
+    if (failed(wide))
+      return failure();
+    value = *wide;
+  }
+  return given;
 }
 
 /// PropagateNan.NONE is 0 or "none", PropagateNan.ALL 0xffff or "all".
@@ -39,17 +49,14 @@ FailureOr<Operand> extremum(Arguments &args, Extremum which) {
   FailureOr<bool> propagateNan = propagatesNan(args, 2);
   if (failed(propagateNan))
     return failure();
-  // Literals are typed first (an int is i32, a float fp32) and so take part in the promotion.
-  FailureOr<Value> x = widenBFloat16(sema, args.value(0));
-  if (failed(x))
+  auto given = extremumArguments(args, 2);
+  if (failed(given))
     return failure();
-  FailureOr<Value> y = widenBFloat16(sema, args.value(1));
-  if (failed(y))
-    return failure();
-  if (x->type.dtype.isPointer || y->type.dtype.isPointer)
-    return args.error("not defined for pointers: x is " + x->type.name() + ", y is " +
-                      y->type.name());
-  auto both = sema.unify(*x, *y, args.operation);
+  const Value &x = (*given)[0], &y = (*given)[1];
+  if (x.type.dtype.isPointer || y.type.dtype.isPointer)
+    return args.error("not defined for pointers: x is " + x.type.name() + ", y is " +
+                      y.type.name());
+  auto both = sema.unify(x, y, args.operation);
   if (failed(both))
     return failure();
   return Operand(buildExtremum(sema, which, both->first, both->second, *propagateNan));
@@ -60,26 +67,21 @@ FailureOr<Operand> clamp(Arguments &args) {
   FailureOr<bool> propagateNan = propagatesNan(args, 3);
   if (failed(propagateNan))
     return failure();
-  FailureOr<Value> x = widenBFloat16(sema, args.value(0));
-  if (failed(x))
+  auto given = extremumArguments(args, 3);
+  if (failed(given))
     return failure();
-  FailureOr<Value> low = widenBFloat16(sema, args.value(1));
-  if (failed(low))
-    return failure();
-  FailureOr<Value> high = widenBFloat16(sema, args.value(2));
-  if (failed(high))
-    return failure();
-  auto bounds = sema.unify(*low, *high, args.operation);
+  const Value &x = (*given)[0], &low = (*given)[1], &high = (*given)[2];
+  auto bounds = sema.unify(low, high, args.operation);
   if (failed(bounds))
     return failure();
-  auto lower = sema.unify(*x, bounds->first, args.operation);
+  auto lower = sema.unify(x, bounds->first, args.operation);
   if (failed(lower))
     return failure();
   auto upper = sema.unify(lower->first, bounds->second, args.operation);
   if (failed(upper))
     return failure();
   if (!upper->first.type.dtype.isFloat())
-    return args.error("floating-point numbers expected, found " + x->type.name(),
+    return args.error("floating-point numbers expected, found " + x.type.name(),
                       "for integers use tl.minimum(tl.maximum(x, low), high)");
   auto floor = sema.broadcast(lower->second, upper->first, args.operation);
   if (failed(floor))
@@ -130,17 +132,15 @@ FailureOr<Operand> cdiv(Arguments &args) {
 
 FailureOr<Operand> floatDivide(Arguments &args, bool isCorrectlyRounded) {
   Semantics &sema = args.sema;
-  FailureOr<Value> x = args.value(0);
-  if (failed(x))
+  auto given = args.values(2);
+  if (failed(given))
     return failure();
-  FailureOr<Value> y = args.value(1);
-  if (failed(y))
-    return failure();
-  if (!x->type.dtype.isFloat() || !y->type.dtype.isFloat())
-    return args.error("floating-point numbers expected, found " + x->type.name() + " and " +
-                          y->type.name(),
+  const Value &x = (*given)[0], &y = (*given)[1];
+  if (!x.type.dtype.isFloat() || !y.type.dtype.isFloat())
+    return args.error("floating-point numbers expected, found " + x.type.name() + " and " +
+                          y.type.name(),
                       "cast the integer side, for example with .to(tl.float32)");
-  auto both = sema.unify(*x, *y, args.operation, /*isDivision=*/true);
+  auto both = sema.unify(x, y, args.operation, /*isDivision=*/true);
   if (failed(both))
     return failure();
   if (!isCorrectlyRounded)
@@ -198,15 +198,11 @@ FailureOr<Operand> swizzle2d(Arguments &args) {
     return failing ? Operand() : *result;
   };
   // Every argument as a value, so that literals among themselves compute too.
-  std::vector<Operand> given;
-  for (size_t index = 0; index < 5; ++index) {
-    FailureOr<Value> value = args.value(index);
-    if (failed(value))
-      return failure();
-    given.push_back(*value);
-  }
-  const Operand &i = given[0], &j = given[1], &sizeI = given[2], &sizeJ = given[3],
-                &sizeG = given[4];
+  auto given = args.values(5);
+  if (failed(given))
+    return failure();
+  const Operand i = (*given)[0], j = (*given)[1], sizeI = (*given)[2], sizeJ = (*given)[3],
+                sizeG = (*given)[4];
   Operand linear = compute(BinaryOperator::Add, compute(BinaryOperator::Multiply, i, sizeJ), j);
   Operand groupSize = compute(BinaryOperator::Multiply, sizeG, sizeJ);
   Operand group = compute(BinaryOperator::FloorDivide, linear, groupSize);

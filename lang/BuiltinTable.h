@@ -26,6 +26,8 @@ public:
 
   /// A number or tile; literals become scalars.
   mlir::FailureOr<Value> value(size_t index);
+  /// The first `count` arguments.
+  mlir::FailureOr<llvm::SmallVector<Value>> values(size_t count);
   /// A value with at least one dimension.
   mlir::FailureOr<Value> tile(size_t index);
   /// Known at compile time:
@@ -67,8 +69,7 @@ public:
   std::vector<Entry> entries;
 };
 
-//-- The families, each in the file of its name
-//------------------------------------------------------
+//-- The families, each in the file of its name ----------------------------------------------------
 void addCreationOps(BuiltinTable &table);
 void addShapeOps(BuiltinTable &table);
 void addMemoryOps(BuiltinTable &table);

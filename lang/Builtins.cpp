@@ -183,6 +183,17 @@ FailureOr<Value> Arguments::value(size_t index) {
   return sema.toValue(operands[index], describe(index));
 }
 
+FailureOr<SmallVector<Value>> Arguments::values(size_t count) {
+  SmallVector<Value> held;
+  for (size_t index = 0; index < count; ++index) {
+    FailureOr<Value> one = value(index);
+    if (failed(one))
+      return failure();
+    held.push_back(*one);
+  }
+  return held;
+}
+
 FailureOr<Value> Arguments::tile(size_t index) {
   FailureOr<Value> held = value(index);
   if (succeeded(held) && held->type.isScalar())

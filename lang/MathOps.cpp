@@ -70,19 +70,14 @@ FailureOr<Operand> absolute(Arguments &args) {
 
 FailureOr<Operand> fusedMultiplyAdd(Arguments &args) {
   Semantics &sema = args.sema;
-  FailureOr<Value> x = args.value(0);
-  if (failed(x))
+  auto given = args.values(3);
+  if (failed(given))
     return failure();
-  FailureOr<Value> y = args.value(1);
-  if (failed(y))
-    return failure();
-  FailureOr<Value> z = args.value(2);
-  if (failed(z))
-    return failure();
-  auto xy = sema.unify(*x, *y, args.operation);
+  const Value &x = (*given)[0], &y = (*given)[1], &z = (*given)[2];
+  auto xy = sema.unify(x, y, args.operation);
   if (failed(xy))
     return failure();
-  auto zx = sema.unify(*z, xy->first, args.operation);
+  auto zx = sema.unify(z, xy->first, args.operation);
   if (failed(zx))
     return failure();
   auto zy = sema.unify(zx->first, xy->second, args.operation);
@@ -102,16 +97,13 @@ FailureOr<Operand> fusedMultiplyAdd(Arguments &args) {
 
 FailureOr<Operand> multiplyHigh(Arguments &args) {
   Semantics &sema = args.sema;
-  FailureOr<Value> x = args.value(0);
-  if (failed(x))
+  auto given = args.values(2);
+  if (failed(given))
     return failure();
-  FailureOr<Value> y = args.value(1);
-  if (failed(y))
-    return failure();
-  for (const Value *side : {&*x, &*y})
-    if (!side->type.dtype.isInt() || side->type.dtype.bits() < 32)
-      return args.error("32- or 64-bit integers expected, found " + side->type.name());
-  auto both = sema.unify(*x, *y, args.operation);
+  for (const Value &side : *given)
+    if (!side.type.dtype.isInt() || side.type.dtype.bits() < 32)
+      return args.error("32- or 64-bit integers expected, found " + side.type.name());
+  auto both = sema.unify((*given)[0], (*given)[1], args.operation);
   if (failed(both))
     return failure();
   // The product is unsigned whatever the operands.

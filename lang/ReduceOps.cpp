@@ -163,28 +163,21 @@ FailureOr<SmallVector<Value>> reduceAlong(Arguments &args, ArrayRef<Value> sourc
                                           const Combiner &combine) {
   Semantics &sema = args.sema;
   size_t rank = sources.front().type.shape.size();
+  SmallVector<int64_t> axes;
+  if (axis)
+    axes.push_back(*axis);
+  else
+    llvm::append_range(axes, llvm::seq<int64_t>(0, rank));
   SmallVector<Value> results(sources);
-  if (axis) {
-    auto reduced = buildReduce(args, results, *axis, combine);
+  for (int64_t dim : llvm::reverse(axes)) {
+    auto reduced = buildReduce(args, results, dim, combine);
     if (failed(reduced))
       return failure();
     results = *reduced;
-  } else {
-    for (size_t dim = rank; dim-- > 0;) {
-      auto reduced = buildReduce(args, results, dim, combine);
-      if (failed(reduced))
-        return failure();
-      results = *reduced;
-    }
   }
   if (!keepDims)
     return results;
   for (Value &result : results) {
-    SmallVector<int64_t> axes;
-    if (axis)
-      axes.push_back(*axis);
-    else
-      llvm::append_range(axes, llvm::seq<int64_t>(0, rank));
     for (int64_t dim : axes) {
       FailureOr<Value> expanded = expandDims(sema, result, dim);
       if (failed(expanded))
@@ -202,6 +195,15 @@ FailureOr<std::optional<int64_t>> optionalAxis(Arguments &args, size_t index, si
   if (failed(axis))
     return failure();
   return std::optional<int64_t>(*axis);
+}
+
+/// Of one tile, to one.
+FailureOr<Operand> reduceTile(Arguments &args, Value input, std::optional<int64_t> axis,
+                              bool keepDims, const Combiner &combine) {
+  auto results = reduceAlong(args, input, axis, keepDims, combine);
+  if (failed(results))
+    return failure();
+  return Operand(results->front());
 }
 
 FailureOr<Operand> reduceOp(Arguments &args) {
@@ -305,11 +307,8 @@ FailureOr<Operand> sum(Arguments &args) {
   input = accumulated(args, *input, 3);
   if (failed(input))
     return failure();
-  auto results =
-      reduceAlong(args, *input, *axis, *keepDims, operatorCombiner(args.sema, BinaryOperator::Add));
-  if (failed(results))
-    return failure();
-  return asOperand(*results, false);
+  return reduceTile(args, *input, *axis, *keepDims,
+                    operatorCombiner(args.sema, BinaryOperator::Add));
 }
 
 /// xor_sum and reduce_or.
@@ -325,10 +324,7 @@ FailureOr<Operand> bitwiseReduction(Arguments &args, BinaryOperator op) {
   FailureOr<bool> keepDims = args.flag(2);
   if (failed(keepDims))
     return failure();
-  auto results = reduceAlong(args, *input, *axis, *keepDims, operatorCombiner(args.sema, op));
-  if (failed(results))
-    return failure();
-  return asOperand(*results, false);
+  return reduceTile(args, *input, *axis, *keepDims, operatorCombiner(args.sema, op));
 }
 
 /// The positions along `axis`, in the shape of `like`.
@@ -392,10 +388,7 @@ FailureOr<Operand> maxOrMin(Arguments &args, Extremum which) {
     input = args.sema.cast(*input, dtype.isFloat() ? kFloat32 : kInt32);
   if (failed(input))
     return failure();
-  auto results = reduceAlong(args, *input, *axis, *keepDims, extremumCombiner(args.sema, which));
-  if (failed(results))
-    return failure();
-  return asOperand(*results, false);
+  return reduceTile(args, *input, *axis, *keepDims, extremumCombiner(args.sema, which));
 }
 
 FailureOr<Operand> argExtremum(Arguments &args, Extremum which) {

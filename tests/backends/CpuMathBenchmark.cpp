@@ -145,7 +145,7 @@ TEST(CpuMathBenchmark, DISABLED_gigaflops_of_dot) {
       double rate = 2e-9 * s.m * s.n * s.k / seconds([&] { code(a, b, c, int64_t(0)); });
       printf("  %4lldx%lldx%lld pad %lld: %.1f GF/s, %.0f %% of peak; %zu bytes\n", (long long)s.m,
              (long long)s.n, (long long)s.k, (long long)s.rhsPad, rate, 100 * rate / best,
-             code.objectBytes);
+             code.objectBytes());
       free(a), free(b), free(c);
     }
   }

@@ -143,8 +143,8 @@ TEST(DotKernel, f64_and_integers) {
 // A handful of loops, whatever the extents.
 TEST(DotKernel, code_does_not_grow_with_extents) {
   cpu::HostFeatures host = runnableLevels().back();
-  size_t small = compileDot(host, Element::F32, {50, 200, 64})->objectBytes;
-  size_t large = compileDot(host, Element::F32, {500, 2000, 1030})->objectBytes;
+  size_t small = compileDot(host, Element::F32, {50, 200, 64})->objectBytes();
+  size_t large = compileDot(host, Element::F32, {500, 2000, 1030})->objectBytes();
   EXPECT_LT(large, 2 * small);
   EXPECT_LT(large, 60000u);
 }

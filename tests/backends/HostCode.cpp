@@ -1,61 +1,17 @@
 #include "HostCode.h"
 
-#include "backends/cpu/LinkSharedObject.h"
+#include "HostLibrary.h"
 
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
-#include "llvm/IR/Verifier.h"
-#include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
-#include "llvm/Support/TargetSelect.h"
-#include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
-#include "llvm/TargetParser/Host.h"
-
-#include <dlfcn.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 namespace sectile::testing {
 
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder passes(&machine);
-  passes.registerModuleAnalyses(modules);
-  passes.registerCGSCCAnalyses(components);
-  passes.registerFunctionAnalyses(functions);
-  passes.registerLoopAnalyses(loops);
-  passes.crossRegisterProxies(loops, functions, components, modules);
-  llvm::ModulePassManager manager;
-  llvm::cantFail(passes.parsePassPipeline(
-      manager,
-      "function(sroa,early-cse,instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg)"));
-  manager.run(module, modules);
-}
-
 HostCode::HostCode(const cpu::HostFeatures &host, unsigned parameterCount, Build build) {
-  static bool initialized = [] {
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
-    return true;
-  }();
-  (void)initialized;
-
   llvm::LLVMContext context;
   llvm::Module module("test", context);
-  llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
-  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, message);
-  if (!target)
-    return;
-  llvm::TargetOptions options;
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      triple, host.cpuName, host.featureString, options, llvm::Reloc::PIC_));
-  module.setTargetTriple(triple);
+  std::unique_ptr<llvm::TargetMachine> machine = hostMachine(host);
+  module.setTargetTriple(machine->getTargetTriple());
   module.setDataLayout(machine->createDataLayout());
 
   llvm::Type *pointer = llvm::PointerType::get(context, 0);
@@ -66,47 +22,20 @@ HostCode::HostCode(const cpu::HostFeatures &host, unsigned parameterCount, Build
       llvm::Function::Create(type, llvm::Function::ExternalLinkage, "sectile_kernel", module);
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", function));
   build(builder, *function);
-  llvm::raw_string_ostream complaint(message);
-  if (llvm::verifyModule(module, &complaint))
-    return;
-  optimize(module, *machine);
-  if (getenv("SECTILE_TEST_DUMP"))
-    module.print(llvm::errs(), nullptr);
-
-  llvm::SmallString<0> object;
-  llvm::raw_svector_ostream stream(object);
-  llvm::legacy::PassManager codegen;
-  machine->addPassesToEmitFile(codegen, stream, nullptr, llvm::CodeGenFileType::ObjectFile);
-  codegen.run(module);
-  objectBytes = object.size();
-
-  llvm::Expected<std::string> image = cpu::linkSharedObject(object.str(), "test");
-  if (!image) {
-    message = llvm::toString(image.takeError());
-    return;
-  }
-  file = memfd_create("test", MFD_CLOEXEC);
-  if (write(file, image->data(), image->size()) != ssize_t(image->size())) {
-    message = "cannot write the image";
-    return;
-  }
-  if (getenv("SECTILE_TEST_DUMP")) {
-    FILE *copy = fopen("/tmp/sectile-test.so", "wb");
-    fwrite(image->data(), 1, image->size(), copy);
-    fclose(copy);
-  }
-  library = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
-  entry = library ? dlsym(library, "sectile_kernel") : nullptr;
-  if (!entry)
-    message = dlerror();
+  library = std::make_unique<HostLibrary>(
+      module, *machine,
+      "function(sroa,early-cse,instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg)");
 }
 
-HostCode::~HostCode() {
-  if (library)
-    dlclose(library);
-  // Only now: the loader knows libraries by path, and a closed descriptor's would come again.
-  if (file >= 0)
-    close(file);
+HostCode::~HostCode() = default;
+const std::string &HostCode::error() const {
+  return library->error;
+}
+size_t HostCode::objectBytes() const {
+  return library->objectBytes;
+}
+void *HostCode::entry() const {
+  return library->entry;
 }
 
 std::vector<cpu::HostFeatures> runnableLevels() {

@@ -1,8 +1,6 @@
-//===-- HostCode.h - runs IR that a test emitted
-//-----------------------------------------------------===//
-// Compiles a module as a kernel is compiled (short pipeline, object in memory, LLD, dlopen), for
-// any CPU level. Linking fails on an undefined symbol, so every test of generated code is also a
-// test of that.
+//===-- HostCode.h - runs IR that a test emitted ----------------------------------------------===//
+// Compiles a module as a kernel is compiled (short pipeline, then HostLibrary.h), for any CPU
+// level.
 #pragma once
 
 #include "backends/cpu/HostFeatures.h"
@@ -17,6 +15,8 @@
 
 namespace sectile::testing {
 
+class HostLibrary;
+
 /// `build` gets a builder in the entry block of the exported function and ends it with a return.
 class HostCode {
 public:
@@ -26,18 +26,18 @@ public:
   HostCode(const HostCode &) = delete;
 
   /// Why it did not compile or link; empty when it did.
-  const std::string &error() const { return message; }
+  const std::string &error() const;
   /// All parameters are pointers or i64.
   template <typename... Arguments>
   void operator()(Arguments... arguments) const {
-    reinterpret_cast<void (*)(Arguments...)>(entry)(arguments...);
+    reinterpret_cast<void (*)(Arguments...)>(entry())(arguments...);
   }
-  size_t objectBytes = 0;
+  size_t objectBytes() const;
 
 private:
-  std::string message;
-  void *library = nullptr, *entry = nullptr;
-  int file = -1;
+  void *entry() const;
+
+  std::unique_ptr<HostLibrary> library;
 };
 
 /// The levels this machine can run: SSE2, SSE4.2, AVX2, AVX-512, and itself.

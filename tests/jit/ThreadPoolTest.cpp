@@ -1,12 +1,12 @@
 // The pool: every program exactly once, whoever launches, from wherever.
 #include "backends/cpu/ThreadPool.h"
 
-#include "FakeCompiler.h"
 #include "gtest/gtest.h"
 
 #include <chrono>
+#include <functional>
+#include <mutex>
 #include <set>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
 
@@ -42,6 +42,25 @@ bool runsAllOnce(ThreadPool &pool, int64_t count, CostEstimate &estimate) {
   return counter.allOnce();
 }
 
+/// Programs that sleep, so that other threads get their turn even on one CPU, and who ran them.
+struct SleepingPrograms {
+  explicit SleepingPrograms(int64_t count) : counter(count) {
+    counter.body = [this](int64_t) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      std::lock_guard lock(mutex);
+      threads.insert(std::this_thread::get_id());
+      return true;
+    };
+  }
+  void run(ThreadPool &pool, CostEstimate &estimate) {
+    pool.run(int64_t(counter.seen.size()), estimate, Counter::run, &counter);
+  }
+
+  Counter counter;
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+};
+
 void spin(std::chrono::microseconds time) {
   auto end = std::chrono::steady_clock::now() + time;
   while (std::chrono::steady_clock::now() < end) {
@@ -62,38 +81,21 @@ TEST(ThreadPool, SharesLongPrograms) {
   ThreadPool pool(4);
   CostEstimate estimate{0};
   for (int round = 0; round < 3; ++round) {
-    Counter counter(64);
-    std::mutex mutex;
-    std::set<std::thread::id> threads;
-    counter.body = [&](int64_t) {
-      // As a sleep: other threads get their turn even on one CPU.
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      std::lock_guard lock(mutex);
-      threads.insert(std::this_thread::get_id());
-      return true;
-    };
-    pool.run(64, estimate, Counter::run, &counter);
-    EXPECT_TRUE(counter.allOnce());
-    EXPECT_GT(threads.size(), 1u) << "round " << round;
-    EXPECT_TRUE(threads.contains(std::this_thread::get_id())) << "the caller takes part";
+    SleepingPrograms programs(64);
+    programs.run(pool, estimate);
+    EXPECT_TRUE(programs.counter.allOnce());
+    EXPECT_GT(programs.threads.size(), 1u) << "round " << round;
+    EXPECT_TRUE(programs.threads.contains(std::this_thread::get_id())) << "the caller takes part";
   }
 }
 
 TEST(ThreadPool, AWrongEstimateDoesNotKeepOthersOut) {
   ThreadPool pool(4);
   CostEstimate estimate{0.001f}; // programs were very short so far
-  Counter counter(64);
-  std::mutex mutex;
-  std::set<std::thread::id> threads;
-  counter.body = [&](int64_t) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    std::lock_guard lock(mutex);
-    threads.insert(std::this_thread::get_id());
-    return true;
-  };
-  pool.run(64, estimate, Counter::run, &counter);
-  EXPECT_TRUE(counter.allOnce());
-  EXPECT_GT(threads.size(), 1u);
+  SleepingPrograms programs(64);
+  programs.run(pool, estimate);
+  EXPECT_TRUE(programs.counter.allOnce());
+  EXPECT_GT(programs.threads.size(), 1u);
 }
 
 TEST(ThreadPool, OneProgramRunsOnTheCaller) {
@@ -168,18 +170,10 @@ TEST(ThreadPool, SurvivesFork) {
     for (int round = 0; round < 50; ++round)
       good = good && runsAllOnce(pool, 1000, estimate);
     // Threads of its own share the work again.
-    Counter counter(32);
-    std::mutex mutex;
-    std::set<std::thread::id> threads;
-    counter.body = [&](int64_t) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      std::lock_guard lock(mutex);
-      threads.insert(std::this_thread::get_id());
-      return true;
-    };
+    SleepingPrograms programs(32);
     CostEstimate slow{0};
-    pool.run(32, slow, Counter::run, &counter);
-    ::_exit(good && counter.allOnce() && threads.size() > 1 ? 0 : 1);
+    programs.run(pool, slow);
+    ::_exit(good && programs.counter.allOnce() && programs.threads.size() > 1 ? 0 : 1);
   }
   int status = 0;
   ::waitpid(child, &status, 0);
@@ -209,44 +203,6 @@ TEST(ThreadPool, ForksWhileOthersLaunch) {
   done = true;
   launcher.join();
   EXPECT_EQ(failures, 0);
-}
-
-void write(const std::string &path, const std::string &content) {
-  (void)!std::system(("mkdir -p " + path.substr(0, path.rfind('/'))).c_str());
-  std::ofstream(path) << content;
-}
-
-TEST(ProcessorCount, ReadsQuotasOfBothCgroupVersions) {
-  sectile::jit::test::TemporaryFolder folder;
-  const std::string &root = folder.path;
-  EXPECT_EQ(cgroupQuota("0::/\n", root), 0u);
-
-  write(root + "/cpu.max", "250000 100000\n");
-  EXPECT_EQ(cgroupQuota("0::/\n", root), 3u) << "2.5 CPUs are rounded up";
-  write(root + "/cpu.max", "max 100000\n");
-  EXPECT_EQ(cgroupQuota("0::/\n", root), 0u);
-  write(root + "/a/b/cpu.max", "400000 100000\n");
-  EXPECT_EQ(cgroupQuota("0::/a/b\n", root), 4u);
-  write(root + "/a/cpu.max", "150000 100000\n");
-  EXPECT_EQ(cgroupQuota("0::/a/b\n", root), 2u) << "the tightest group counts";
-  EXPECT_EQ(cgroupQuota("0::/not/visible/here\n", root), 0u);
-
-  write(root + "/cpu,cpuacct/job/cpu.cfs_quota_us", "300000\n");
-  write(root + "/cpu,cpuacct/job/cpu.cfs_period_us", "100000\n");
-  std::string membership = "5:memory:/job\n4:cpu,cpuacct:/job\n0::/\n";
-  EXPECT_EQ(cgroupQuota(membership, root), 3u);
-  write(root + "/cpu,cpuacct/job/cpu.cfs_quota_us", "-1\n");
-  EXPECT_EQ(cgroupQuota(membership, root), 0u);
-  write(root + "/cpu/cpu.cfs_quota_us", "100000\n");
-  write(root + "/cpu/cpu.cfs_period_us", "50000\n");
-  EXPECT_EQ(cgroupQuota("3:cpu:/seen/from/inside/a/container\n", root), 2u);
-  EXPECT_EQ(cgroupQuota("nonsense\n:::\n", root), 0u);
-}
-
-TEST(ProcessorCount, ARequestWins) {
-  EXPECT_EQ(usableThreadCount(3), 3u);
-  EXPECT_GE(usableThreadCount(0), 1u);
-  EXPECT_LE(usableThreadCount(0), std::max(1u, std::thread::hardware_concurrency()));
 }
 
 } // namespace

@@ -29,17 +29,17 @@ def broadcast_to(input: tensor, *shape) -> tensor:
 
 @builtin
 def expand_dims(input: tensor, axis) -> tensor:
-    """`input` with an extent of 1 put in at `axis` (an int or a tuple of ints, negative from the end)."""
+    """`x` with an extent of 1 put in at `axis` (an int or a tuple of ints, negative from the end)."""
 
 
 @builtin
-def squeeze(input: tensor, dim: int) -> tensor:
-    """`input` without dimension `dim`, whose extent must be 1."""
+def squeeze(x: tensor, dim: int) -> tensor:
+    """`x` without dimension `dim`, whose extent must be 1."""
 
 
 @builtin
-def unsqueeze(input: tensor, dim: int) -> tensor:
-    """`input` with an extent of 1 put in at `dim`."""
+def unsqueeze(x: tensor, dim: int) -> tensor:
+    """`x` with an extent of 1 put in at `dim`."""
 
 
 @builtin
@@ -59,7 +59,7 @@ def view(input: tensor, *shape) -> tensor:
 
 
 @builtin
-def ravel(x: tensor) -> tensor:
+def ravel(x: tensor, can_reorder: bool = False) -> tensor:
     """The elements of `x` in row-major order, rank 1."""
 
 

@@ -1,21 +1,10 @@
 #include "SimulatedGpu.h"
 
+#include "../HostLibrary.h"
 #include "SimulatedThreads.h"
-#include "backends/cpu/HostFeatures.h"
-#include "backends/cpu/LinkSharedObject.h"
 
 #include "llvm/IR/InstIterator.h"
-#include "llvm/IR/LegacyPassManager.h"
-#include "llvm/IR/Verifier.h"
-#include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
-#include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
-#include "llvm/Target/TargetMachine.h"
-
-#include <dlfcn.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 namespace sectile::testing {
 namespace {
@@ -102,23 +91,6 @@ void addBfloatRounding(llvm::Module &module) {
   b.CreateRet(b.CreateBitCast(b.CreateTrunc(rounded, b.getInt16Ty()), b.getBFloatTy()));
 }
 
-void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder passes(&machine);
-  passes.registerModuleAnalyses(modules);
-  passes.registerCGSCCAnalyses(components);
-  passes.registerFunctionAnalyses(functions);
-  passes.registerLoopAnalyses(loops);
-  passes.crossRegisterProxies(loops, functions, components, modules);
-  llvm::ModulePassManager manager;
-  llvm::cantFail(passes.parsePassPipeline(
-      manager, "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg)"));
-  manager.run(module, modules);
-}
-
 } // namespace
 
 SimulatedProgram::SimulatedProgram(llvm::Module &module, llvm::StringRef kernel, unsigned warps,
@@ -127,41 +99,20 @@ SimulatedProgram::SimulatedProgram(llvm::Module &module, llvm::StringRef kernel,
   compile(module, kernel);
 }
 
-SimulatedProgram::~SimulatedProgram() {
-  if (library)
-    dlclose(library);
-  if (file >= 0)
-    close(file);
-}
+SimulatedProgram::~SimulatedProgram() = default;
 
 void SimulatedProgram::compile(llvm::Module &module, llvm::StringRef kernelName) {
-  static bool initialized = [] {
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
-    return true;
-  }();
-  (void)initialized;
   llvm::Function *kernel = module.getFunction(kernelName);
   if (!kernel) {
     message = "the module has no kernel of that name";
     return;
   }
-  llvm::Triple triple("x86_64-unknown-linux-gnu");
-  cpu::HostFeatures host = cpu::HostFeatures::detect();
-  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, message);
-  if (!target)
-    return;
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      triple, host.cpuName, host.featureString, llvm::TargetOptions(), llvm::Reloc::PIC_,
-      llvm::CodeModel::Small, llvm::CodeGenOptLevel::None));
-  module.setTargetTriple(triple);
+  std::unique_ptr<llvm::TargetMachine> machine =
+      hostMachine(cpu::HostFeatures::detect(), llvm::CodeGenOptLevel::None);
+  module.setTargetTriple(machine->getTargetTriple());
   module.setDataLayout(machine->createDataLayout());
   kernel->setLinkage(llvm::GlobalValue::InternalLinkage);
   kernel->setCallingConv(llvm::CallingConv::C);
-  if (getenv("SECTILE_TEST_DUMP"))
-    module.print(llvm::errs(), nullptr);
   instrumentShared(module, sharedBytes);
   addEntry(module, *kernel);
   addBfloatRounding(module);
@@ -171,30 +122,9 @@ void SimulatedProgram::compile(llvm::Module &module, llvm::StringRef kernelName)
       function.addFnAttr("target-features", machine->getTargetFeatureString());
       function.addFnAttr("no-builtins");
     }
-  llvm::raw_string_ostream complaint(message);
-  if (llvm::verifyModule(module, &complaint))
-    return;
-  optimize(module, *machine);
-
-  llvm::SmallString<0> object;
-  llvm::raw_svector_ostream stream(object);
-  llvm::legacy::PassManager passes;
-  machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile);
-  passes.run(module);
-  llvm::Expected<std::string> image = cpu::linkSharedObject(object.str(), "simulated");
-  if (!image) {
-    message = llvm::toString(image.takeError());
-    return;
-  }
-  file = memfd_create("simulated", MFD_CLOEXEC);
-  if (write(file, image->data(), image->size()) != ssize_t(image->size())) {
-    message = "cannot write the image";
-    return;
-  }
-  library = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
-  entry = library ? dlsym(library, "sectile_kernel") : nullptr;
-  if (!entry)
-    message = dlerror();
+  library = std::make_unique<HostLibrary>(
+      module, *machine, "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg)");
+  message = library->error;
 }
 
 SimulatedReport SimulatedProgram::run(std::vector<int32_t> grid,
@@ -207,7 +137,7 @@ SimulatedReport SimulatedProgram::run(std::vector<int32_t> grid,
     if (argument.end)
       launch.arrays.push_back({argument.begin, argument.end});
   }
-  launch.entry = reinterpret_cast<SimulatedBlock::Entry>(entry);
+  launch.entry = reinterpret_cast<SimulatedBlock::Entry>(library ? library->entry : nullptr);
   launch.slots = slots.data();
   launch.warps = warps;
   launch.lanes = lanes;
@@ -215,7 +145,7 @@ SimulatedReport SimulatedProgram::run(std::vector<int32_t> grid,
   launch.acceptsDifferentWrites = acceptsDifferentWrites;
   launch.grid = {grid[0], grid[1], grid[2]};
   SimulatedReport report;
-  if (!entry) {
+  if (!launch.entry) {
     report.problem = message;
     return report;
   }

@@ -33,6 +33,8 @@ struct SimulatedReport {
   int64_t globalLoads = 0, globalStores = 0;
 };
 
+class HostLibrary;
+
 /// A kernel's module, compiled for the host.
 class SimulatedProgram {
 public:
@@ -53,8 +55,7 @@ private:
   unsigned warps, lanes, banks;
   int64_t sharedBytes;
   std::string message;
-  int file = -1;
-  void *library = nullptr, *entry = nullptr;
+  std::unique_ptr<HostLibrary> library;
 };
 
 struct SimulatedOptions {

@@ -4,6 +4,7 @@ import inspect
 import os
 import pathlib
 import pickle
+import re
 import subprocess
 import sys
 
@@ -65,6 +66,28 @@ def test_every_operation_is_documented():
         assert len(stub.__doc__) > 20, name
         assert inspect.signature(stub) is not None
         assert stub.__module__.startswith("sectile.language")
+
+
+LANG = pathlib.Path(__file__).parents[3] / "lang"
+
+
+@pytest.mark.skipif(not LANG.exists(), reason="the compiler's sources are not here")
+def test_stubs_have_the_parameters_of_their_operations():
+    signatures = {}
+    for file in LANG.glob("*Ops.cpp"):
+        text = re.sub(r'"\s*"', "", file.read_text())
+        signatures.update(re.findall(r'"([a-z]\w*)\(([\w ,*=\'.()]*)\)"', text))
+    compared = 0
+    for name, stub in operations():
+        if name in signatures:
+            parameters = inspect.signature(stub).parameters.values()
+            starred = [("*" if p.kind == p.VAR_POSITIONAL else "") + p.name for p in parameters]
+            required = [p.default is p.empty for p in parameters]
+            expected = [p.strip() for p in signatures[name].split(",") if p.strip()]
+            assert starred == [p.split("=")[0] for p in expected], name
+            assert required == ["=" not in p for p in expected], name
+            compared += 1
+    assert compared > 60
 
 
 def test_libdevice():

@@ -20,6 +20,13 @@ DTYPES = {
     "float32": (np.float32, tl.float32),
     "float64": (np.float64, tl.float64),
 }
+# Conversions only: there is no arithmetic on them.
+FP8 = {
+    "e4m3fn": (ml_dtypes.float8_e4m3fn, tl.float8e4nv),
+    "e4m3fnuz": (ml_dtypes.float8_e4m3fnuz, tl.float8e4b8),
+    "e5m2": (ml_dtypes.float8_e5m2, tl.float8e5),
+    "e5m2fnuz": (ml_dtypes.float8_e5m2fnuz, tl.float8e5b16),
+}
 INTEGERS = [name for name in DTYPES if "int" in name]
 SIGNED = [name for name in INTEGERS if not name.startswith("u")]
 FLOATS = [name for name in DTYPES if "float" in name]

@@ -3,22 +3,15 @@
 References are ml_dtypes', which round once, to nearest even. NaN is NaN, whatever its sign and payload.
 """
 
-import ml_dtypes
 import numpy as np
 import pytest
+from support import DTYPES, FP8
 
 import sectile as st
 import sectile.language as tl
 
-KINDS = {
-    "fp16": (np.float16, tl.float16),
-    "bf16": (ml_dtypes.bfloat16, tl.bfloat16),
-    "e4m3fn": (ml_dtypes.float8_e4m3fn, tl.float8e4nv),
-    "e4m3fnuz": (ml_dtypes.float8_e4m3fnuz, tl.float8e4b8),
-    "e5m2": (ml_dtypes.float8_e5m2, tl.float8e5),
-    "e5m2fnuz": (ml_dtypes.float8_e5m2fnuz, tl.float8e5b16),
-}
-WIDE = {"fp32": (np.float32, tl.float32), "fp64": (np.float64, tl.float64), **KINDS}
+KINDS = {name: DTYPES[name] for name in ("float16", "bfloat16")} | FP8
+WIDE = {name: DTYPES[name] for name in ("float32", "float64")} | KINDS
 
 
 def bits_type(dtype):
@@ -88,7 +81,7 @@ def as_kind(x, name):
         return x.astype(WIDE[name][0])
 
 
-@pytest.mark.parametrize("to", ["fp32", "fp64"])
+@pytest.mark.parametrize("to", ["float32", "float64"])
 @pytest.mark.parametrize("name", KINDS)
 def test_every_pattern_widens_exactly(name, to):
     x = every_pattern(name)
@@ -103,7 +96,7 @@ def test_every_pattern_to_other_narrow_kinds(name, to):
         assert_same(converted(x, name, to), as_kind(x.astype(np.float32), to))
 
 
-@pytest.mark.parametrize("source", ["fp32", "fp64"])
+@pytest.mark.parametrize("source", ["float32", "float64"])
 @pytest.mark.parametrize("to", KINDS)
 def test_narrowing_at_every_boundary(to, source):
     x = boundaries(to)
@@ -114,16 +107,16 @@ def test_narrowing_at_every_boundary(to, source):
 def test_narrowing_random_patterns(to):
     bits = np.random.default_rng(0).integers(0, 1 << 32, 1 << 20, dtype=np.uint32)
     x = bits.view(np.float32)
-    assert_same(converted(x, "fp32", to), as_kind(x, to))
+    assert_same(converted(x, "float32", to), as_kind(x, to))
 
 
 @pytest.mark.parametrize("kind", ["e4m3fn", "e5m2"])
 def test_one_element(kind):
     # No pair for the instruction.
     x = np.array([300.0], np.float32)
-    assert_same(converted(x, "fp32", kind), as_kind(x, kind))
+    assert_same(converted(x, "float32", kind), as_kind(x, kind))
     narrow = as_kind(x, kind)
-    assert_same(converted(narrow, kind, "fp32"), narrow.astype(np.float32))
+    assert_same(converted(narrow, kind, "float32"), narrow.astype(np.float32))
 
 
 @st.jit
