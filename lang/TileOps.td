@@ -423,8 +423,12 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
 // Made by the passes for GPUs, never by a front end.
 
 def Tile_BufferAllocOp : Tile_Op<"buffer_alloc", [MemoryEffects<[MemAlloc]>]> {
-  let summary = "shared memory that lives as long as the program";
-  let description = [{ Example: `%b = tile.buffer_alloc : !tile.buffer<3, [128, 64], f16, #shared>` }];
+  let summary = "shared memory for stages of a tile";
+  let description = [{
+    What it holds lives within one run through the innermost block that has all its uses. Its bytes are its own until
+    an `async_wait 0` behind the last of them (or the program's end).
+    Example: `%b = tile.buffer_alloc : !tile.buffer<3, [128, 64], f16, #shared>`
+  }];
   let results = (outs Tile_Buffer:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
 }

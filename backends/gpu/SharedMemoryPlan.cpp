@@ -1,7 +1,9 @@
-// Two questions, answered in one walk over the kernel in the order it runs:
+// Buffers first, at the lowest offsets where they meet no other that is alive with them. Then two
+// questions about scratch, answered in one walk over the kernel in the order it runs:
 //
-// Where?    First fit: the lowest offset that no thread may still be reading, so that a barrier is
-//           saved, unless that would make the kernel larger than its largest op and kFreeBytes.
+// Where?    First fit among what no buffer holds: the lowest offset that no thread may still be
+//           reading, so that a barrier is saved, unless that would make the kernel larger than it
+//           must be and kFreeBytes.
 // Barriers? A forward data flow. Its state is what may still be read or written since the last
 //           barrier; branches join by union, loops go round until nothing is added. The state only
 //           grows from round to round, so a barrier once found necessary stays necessary.
@@ -28,6 +30,8 @@ namespace {
 /// Shared memory that costs no occupancy on any GPU at hand.
 constexpr int64_t kFreeBytes = 8 << 10;
 constexpr int64_t kAlignment = 16;
+/// One row of all banks: where it begins, conflicts are those of the buffer's layout.
+constexpr int64_t kBufferAlignment = 128;
 
 /// Bytes of shared memory, as disjoint ranges in order.
 class Bytes {
@@ -56,33 +60,94 @@ public:
   }
   void clear() { ranges.clear(); }
   /// The lowest aligned offset with room for `size`.
-  int64_t firstFit(int64_t size) const {
+  int64_t firstFit(int64_t size, int64_t alignment = kAlignment) const {
     int64_t offset = 0;
     for (auto [begin, end] : ranges)
       if (offset + size > begin)
-        offset = std::max(offset, int64_t(llvm::alignTo(end, kAlignment)));
+        offset = std::max(offset, int64_t(llvm::alignTo(end, alignment)));
     return offset;
   }
+  int64_t end() const { return ranges.empty() ? 0 : ranges.back().second; }
   bool operator==(const Bytes &) const = default;
 
 private:
   SmallVector<std::pair<int64_t, int64_t>, 4> ranges;
 };
 
+/// The ops between which a buffer's bytes are its own: in the innermost block that holds all its
+/// uses, from the first, which must fill it, to the wait for all copies behind the last. What it
+/// holds does not outlive one run through the block. Where that cannot be seen, the whole program.
+class BufferLife {
+public:
+  explicit BufferLife(BufferAllocOp alloc) {
+    SmallVector<Operation *> uses(alloc->getUsers());
+    // Products may read a buffer themselves (GpuEmitter::isReadByProduct).
+    for (Operation *user : alloc->getUsers())
+      if (isa<BufferLoadOp>(user))
+        llvm::append_range(uses, user->getUsers());
+    if (uses.empty())
+      return;
+    Block *common = uses.front()->getBlock();
+    for (Operation *use : uses)
+      while (!common->findAncestorOpInBlock(*use))
+        common = common->getParentOp()->getBlock();
+    first = last = common->findAncestorOpInBlock(*uses.front());
+    for (Operation *use : uses) {
+      Operation *here = common->findAncestorOpInBlock(*use);
+      first = here->isBeforeInBlock(first) ? here : first;
+      last = last->isBeforeInBlock(here) ? here : last;
+    }
+    auto waitsForAll = [](Operation *op) {
+      auto wait = dyn_cast<AsyncWaitOp>(op);
+      return wait && wait.getPending() == 0;
+    };
+    while (last && !waitsForAll(last))
+      last = last->getNextNode();
+    if (isa<AsyncCopyOp>(first) && last)
+      block = common;
+  }
+
+  bool isAliveAt(Operation *op) const {
+    if (!block)
+      return true;
+    Operation *here = block->findAncestorOpInBlock(*op);
+    return here && !here->isBeforeInBlock(first) && !last->isBeforeInBlock(here);
+  }
+  bool meets(const BufferLife &other) const {
+    return !block || !other.block || isAliveAt(other.first) || other.isAliveAt(first);
+  }
+  bool beginsAt(Operation *op) const { return block && op == first; }
+  bool endsAt(Operation *op) const { return block && op == last; }
+
+private:
+  Block *block = nullptr;
+  Operation *first = nullptr, *last = nullptr;
+};
+
+struct PlacedBuffer {
+  BufferLife life;
+  int64_t begin, end;
+};
+
+int64_t bufferBytes(BufferAllocOp alloc, int64_t mostStages = INT64_MAX) {
+  return std::min(alloc.getType().getStages(), mostStages) * alloc.getType().getStageBytes();
+}
+
 /// Scratch is written, then behind a barrier of the op's own read: at the end of any op all that
 /// is pending are reads.
 class Planner {
 public:
-  Planner(func::FuncOp function, const GpuTarget &target) {
-    int64_t largest = 0;
+  /// As if no buffer had more than `mostStages`.
+  Planner(func::FuncOp function, const GpuTarget &target, int64_t mostStages = INT64_MAX)
+      : maxBytes(target.maxSharedBytes) {
+    function.walk([&](BufferAllocOp alloc) { placeBuffer(alloc, bufferBytes(alloc, mostStages)); });
+    needed = plan.bytes;
     function.walk([&](Operation *op) {
       if (int64_t bytes = scratchBytes(op, target)) {
         sizes[op] = bytes;
-        largest = std::max(largest, bytes);
+        needed = std::max(needed, heldAt(op).firstFit(bytes) + bytes);
       }
     });
-    budget = std::max(largest, kFreeBytes);
-    budget = std::min(budget, std::max(largest, target.maxSharedBytes));
     if (!function.getBody().empty())
       walk(function.getBody().front(), {});
   }
@@ -90,9 +155,35 @@ public:
   SharedMemoryPlan plan;
 
 private:
+  void placeBuffer(BufferAllocOp alloc, int64_t size) {
+    BufferLife life(alloc);
+    Bytes held;
+    for (const PlacedBuffer &other : buffers)
+      if (life.meets(other.life))
+        held.add(other.begin, other.end);
+    int64_t begin = held.firstFit(size, kBufferAlignment);
+    buffers.push_back({life, begin, begin + size});
+    plan.scratch[alloc] = begin;
+    plan.bytes = std::max(plan.bytes, begin + size);
+  }
+
+  /// By buffers.
+  Bytes heldAt(Operation *op) const {
+    Bytes held;
+    for (const PlacedBuffer &buffer : buffers)
+      if (buffer.life.isAliveAt(op))
+        held.add(buffer.begin, buffer.end);
+    return held;
+  }
+
   /// What may still be read after the block when `pending` may be before it.
   Bytes walk(Block &block, Bytes pending) {
     for (Operation &op : block) {
+      for (const PlacedBuffer &buffer : buffers)
+        if (buffer.life.beginsAt(&op) && pending.overlaps(buffer.begin, buffer.end)) {
+          plan.barriersBefore.insert(&op);
+          pending.clear();
+        }
       if (auto loop = dyn_cast<scf::ForOp>(op)) {
         pending = walkLoop(pending, [&](Bytes state) { return walk(*loop.getBody(), state); });
       } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
@@ -116,6 +207,9 @@ private:
         pending.clear();
         pending.add(begin, end);
       }
+      for (const PlacedBuffer &buffer : buffers)
+        if (buffer.life.endsAt(&op))
+          pending.add(buffer.begin, buffer.end);
     }
     return pending;
   }
@@ -136,16 +230,22 @@ private:
     auto known = plan.scratch.find(op);
     if (known != plan.scratch.end())
       return known->second;
-    int64_t offset = pending.firstFit(size);
+    Bytes held = heldAt(op), unfree = pending;
+    unfree.add(held);
+    int64_t offset = unfree.firstFit(size);
+    int64_t budget = std::max(needed, std::min(held.end() + kFreeBytes, maxBytes));
     if (offset + size > budget)
-      offset = 0;
+      offset = held.firstFit(size);
     plan.scratch[op] = offset;
     plan.bytes = std::max(plan.bytes, offset + size);
     return offset;
   }
 
+  SmallVector<PlacedBuffer, 4> buffers;
   llvm::DenseMap<Operation *, int64_t> sizes;
-  int64_t budget = 0;
+  /// Bytes that no order of the rest makes fewer, as scratch shares all that it may.
+  int64_t needed = 0;
+  const int64_t maxBytes;
 };
 
 void printShape(llvm::raw_ostream &stream, ArrayRef<int64_t> shape, Type element) {
@@ -176,19 +276,12 @@ std::string describe(Operation *op) {
   return text;
 }
 
-int64_t bufferBytes(BufferAllocOp alloc, int64_t stages) {
-  return stages * alloc.getType().getStageBytes();
-}
-
 /// What the user can change so that the kernel fits.
-std::string remedyFor(ArrayRef<BufferAllocOp> buffers, int64_t needed, int64_t available) {
-  int64_t most = 0;
-  for (BufferAllocOp alloc : buffers)
-    most = std::max(most, alloc.getType().getStages());
+std::string remedyFor(func::FuncOp function, const GpuTarget &target, int64_t needed) {
+  int64_t most = 0, available = target.maxSharedBytes;
+  function.walk([&](BufferAllocOp alloc) { most = std::max(most, alloc.getType().getStages()); });
   for (int64_t stages = most - 1; stages >= 2; --stages) {
-    int64_t bytes = needed;
-    for (BufferAllocOp alloc : buffers)
-      bytes -= bufferBytes(alloc, alloc.getType().getStages()) - bufferBytes(alloc, stages);
+    int64_t bytes = Planner(function, target, stages).plan.bytes;
     if (bytes <= available)
       return "num_stages=" + std::to_string(stages) + " fits, with " + std::to_string(bytes) +
              " bytes; or use smaller tiles";
@@ -215,35 +308,19 @@ int64_t scratchBytes(Operation *op, const GpuTarget &target) {
 }
 
 SharedMemoryPlan planSharedMemory(func::FuncOp function, const GpuTarget &target) {
-  SharedMemoryPlan plan = Planner(function, target).plan;
-  // Buffers live as long as the program: they come first, scratch behind them.
-  int64_t buffers = 0;
-  SmallVector<std::pair<Operation *, int64_t>> places;
-  function.walk([&](BufferAllocOp alloc) {
-    places.push_back({alloc, buffers});
-    BufferType type = alloc.getType();
-    buffers += type.getStages() * type.getStageBytes();
-  });
-  for (auto &entry : plan.scratch)
-    entry.second += buffers;
-  for (auto [alloc, offset] : places)
-    plan.scratch[alloc] = offset;
-  plan.bytes += buffers;
-  return plan;
+  return Planner(function, target).plan;
 }
 
 LogicalResult checkSharedMemory(func::FuncOp function, const SharedMemoryPlan &plan,
                                 const GpuTarget &target, StringRef targetName) {
   if (plan.bytes <= target.maxSharedBytes)
     return success();
-  // Buffers live as long as the program; of the scratch behind them, what reaches too far counts.
-  SmallVector<BufferAllocOp> buffers;
+  // All buffers; of the scratch, what reaches too far.
   SmallVector<std::pair<int64_t, Operation *>> users;
   function.walk([&](Operation *op) {
     int64_t offset = plan.scratchOf(op);
     if (auto alloc = dyn_cast<BufferAllocOp>(op)) {
-      buffers.push_back(alloc);
-      users.push_back({bufferBytes(alloc, alloc.getType().getStages()), op});
+      users.push_back({bufferBytes(alloc), op});
     } else if (int64_t bytes = offset < 0 ? 0 : scratchBytes(op, target);
                offset + bytes > target.maxSharedBytes) {
       users.push_back({bytes, op});
@@ -254,7 +331,7 @@ LogicalResult checkSharedMemory(func::FuncOp function, const SharedMemoryPlan &p
                                << backends::kTooMuchSharedMemory << "this kernel needs "
                                << plan.bytes << " bytes, and a program on " << targetName << " has "
                                << target.maxSharedBytes;
-    error.attachNote() << remedyFor(buffers, plan.bytes, target.maxSharedBytes);
+    error.attachNote() << remedyFor(function, target, plan.bytes);
   }
   // The largest first; of equals, the earlier in the kernel.
   std::map<std::pair<int64_t, size_t>, Operation *> inOrder;

@@ -1,9 +1,10 @@
 //===-- SharedMemoryPlan.h - where shared memory lies, and where barriers stand ---------------===//
 // Made before code is emitted, from the laid-out kernel. Every op that moves elements between
 // threads by way of shared memory says how many bytes of scratch it wants (`scratchBytes`); buffers
-// that live longer are values of the IR. Bytes are shared by what is never alive together, and a
-// barrier stands before an op only if bytes it writes may still be read, or bytes it reads may
-// still be written, by a thread that has not come past a barrier since; loops are followed round.
+// that live longer are values of the IR, alive from the first use to the wait for all copies behind
+// the last. Bytes are shared by what is never alive together, and a barrier stands before an op
+// only if bytes it writes may still be read, or bytes it reads may still be written, by a thread
+// that has not come past a barrier since; loops are followed round.
 //
 //   SharedMemoryPlan plan = planSharedMemory(function, target);
 //   plan.scratchOf(op)                 // byte offset; -1: it needs none

@@ -2,7 +2,6 @@
 
 #include "optimizer/IndexAnalysis.h"
 #include "optimizer/gpu/LoopSlice.h"
-#include "optimizer/gpu/ThreadWork.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -134,17 +133,12 @@ private:
     Location place = loop.getLoc();
     Type i32 = builder.getI32Type();
     {
-      // Buffers belong to the program, not to a loop around this one.
       OpBuilder::InsertionGuard guard(builder);
       auto function = loop->getParentOfType<func::FuncOp>();
       builder.setInsertionPointToStart(&function.getBody().front());
       for (AheadLoad &ahead : loads)
         ahead.buffer = BufferAllocOp::create(builder, ahead.load.getLoc(), bufferOf(ahead));
     }
-    // Warps that are behind may still read what this loop left there when it ran before.
-    if (isInLoop(loop))
-      BarrierOp::create(builder, place);
-
     LoopExtent extent(builder, loop, distance());
     Value index = loop.getLowerBound(), step = loop.getStep(), exists = extent.hasFirst(builder);
     SmallVector<Value> ahead = slice.initial();
@@ -212,6 +206,9 @@ private:
       made.getBody()->back().erase();
     builder.setInsertionPointToEnd(made.getBody());
     scf::YieldOp::create(builder, place, yielded);
+    // Copies of rounds that do not exist write zeros; behind them the buffers' bytes are free.
+    builder.setInsertionPointAfter(made);
+    AsyncWaitOp::create(builder, place, builder.getI32IntegerAttr(0));
     loop.replaceAllUsesWith(made.getResults().take_front(ownCount));
     loop.erase();
   }
