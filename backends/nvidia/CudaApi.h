@@ -132,6 +132,7 @@ inline constexpr unsigned kStreamNonBlocking = 1;
     (CudaContext * context, CudaDeviceHandle device))                                              \
   X(contextGetCurrent, "cuCtxGetCurrent", (CudaContext * context))                                 \
   X(contextSetCurrent, "cuCtxSetCurrent", (CudaContext context))                                   \
+  X(contextSynchronize, "cuCtxSynchronize", ())                                                    \
   X(moduleLoadDataEx, "cuModuleLoadDataEx",                                                        \
     (CudaModule * module, const void *image, unsigned count, CudaJitOption *options,               \
      void **values))                                                                               \

@@ -45,6 +45,29 @@ DeviceInfo describeDevice(const CudaApi &api, CudaDeviceHandle handle) {
 
 } // namespace
 
+void DeadModules::add(CudaModule module) {
+  std::lock_guard lock(guard);
+  modules.push_back(module);
+}
+
+void DeadModules::unloadBatch(const CudaApi &api) {
+  std::vector<CudaModule> batch;
+  {
+    std::lock_guard lock(guard);
+    if (modules.size() >= kBatch)
+      batch.swap(modules);
+  }
+  if (batch.empty())
+    return;
+  if (api.contextSynchronize() == kCudaSuccess) {
+    for (CudaModule module : batch)
+      (void)api.moduleUnload(module);
+    return;
+  }
+  std::lock_guard lock(guard);
+  modules.insert(modules.end(), batch.begin(), batch.end());
+}
+
 CudaDevice::CudaDevice(const CudaApi &api, unsigned ordinal, CudaDeviceHandle handle)
     : api(api), ordinal(ordinal), handle(handle), info(describeDevice(api, handle)) {}
 

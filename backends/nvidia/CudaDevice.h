@@ -23,6 +23,24 @@
 
 namespace sectile::nvidia {
 
+/// Modules whose kernels are gone, until they can be unloaded. When a kernel dies its work may
+/// still be queued, another thread may be capturing a graph (which waiting would spoil), or the
+/// process may be ending: so nothing is asked of the driver then. The next load waits for the
+/// device and unloads them; loading is refused by the driver while a graph is captured, so it has
+/// not come to that.
+class DeadModules {
+public:
+  /// Waiting for the device once for so many.
+  static constexpr size_t kBatch = 32;
+  void add(CudaModule module);
+  /// After a load; the device's context is current. What cannot be unloaded now is left for later.
+  void unloadBatch(const CudaApi &api);
+
+private:
+  std::mutex guard;
+  std::vector<CudaModule> modules;
+};
+
 class CudaDevice {
 public:
   CudaDevice(const CudaApi &api, unsigned ordinal, CudaDeviceHandle handle);
@@ -33,6 +51,7 @@ public:
   const backends::DeviceInfo info;
   LaunchHistory history;
   RecordPool records;
+  DeadModules deadModules;
 
   /// Retained now if it was not. Null with `result` set.
   CudaContext context(CudaResult &result);

@@ -30,12 +30,23 @@ LaunchFailure failure(DeviceStatus status) {
 
 } // namespace
 
-CudaKernel::CudaKernel(const KernelImage &image, CudaSystem &system, CudaKernelOptions options)
-    : image(image), system(system), options(options),
+CudaKernel::CudaKernel(const KernelImage &image, std::shared_ptr<CudaSystem> system,
+                       CudaKernelOptions options)
+    : image(image), system(std::move(system)), options(options),
       identity(std::make_shared<KernelIdentity>(KernelIdentity{image.kernelName, image.arguments})),
       threads(static_cast<unsigned>(property("threads", 32 * property("num_warps", 4)))),
       sharedBytes(static_cast<unsigned>(property("shared", 0))),
       clusterSize(static_cast<unsigned>(property("cluster", 1))), hidden(property("hidden", 0)) {}
+
+CudaKernel::~CudaKernel() {
+  // A child of fork() must not touch the device, nor its locks.
+  bool isUnloadable = !system->isForked() && !wasCaptured.load(std::memory_order_relaxed);
+  for (std::atomic<const Loaded *> &each : loaded) {
+    std::unique_ptr<const Loaded> on(each.load(std::memory_order_acquire));
+    if (on && isUnloadable)
+      on->device->deadModules.add(on->module);
+  }
+}
 
 int64_t CudaKernel::property(const char *name, int64_t otherwise) const {
   auto found = image.properties.find(name);
@@ -45,7 +56,7 @@ int64_t CudaKernel::property(const char *name, int64_t otherwise) const {
 backends::KernelResources CudaKernel::resources() const {
   std::string_view arch = std::string_view(image.targetName).substr(kTargetPrefix.size());
   std::string reason;
-  const auto &devices = system.devices(reason);
+  const auto &devices = system->devices(reason);
   for (size_t i = 0; i < std::min(devices.size(), kMostDevices); ++i) {
     LaunchFailure ignored;
     bool isOurs = loaded[i].load(std::memory_order_acquire) || devices[i]->info.arch == arch;
@@ -67,7 +78,7 @@ const CudaKernel::Loaded *CudaKernel::loadedOn(int32_t ordinal, LaunchFailure &w
 
 const CudaKernel::Loaded *CudaKernel::loadOn(int32_t ordinal, LaunchFailure &why) const {
   DeviceStatus status;
-  CudaDevice *device = system.device(ordinal, status);
+  CudaDevice *device = system->device(ordinal, status);
   auto index = static_cast<size_t>(ordinal);
   if (!device || index >= kMostDevices) {
     if (device)
@@ -104,6 +115,8 @@ const CudaKernel::Loaded *CudaKernel::loadOn(int32_t ordinal, LaunchFailure &why
     }
     return nullptr;
   }
+  // Loading has found no graph being captured.
+  device->deadModules.unloadBatch(api);
   CudaFunction function = nullptr;
   result = api.moduleGetFunction(&function, module, image.entryPoint.c_str());
   if (result != kCudaSuccess || !fits(*device, function, why)) {
@@ -122,14 +135,16 @@ const CudaKernel::Loaded *CudaKernel::loadOn(int32_t ordinal, LaunchFailure &why
   if (sharedBytes > kAlwaysAllowed) {
     result = api.functionSetAttribute(function, kFunctionMaxDynamicSharedBytes,
                                       static_cast<int>(sharedBytes));
-    if (result != kCudaSuccess)
+    if (result != kCudaSuccess) {
+      (void)api.moduleUnload(module);
       return fail("shared memory cannot be reserved", result);
+    }
   }
   if (clusterSize > kPortableCluster)
     (void)api.functionSetAttribute(function, kFunctionNonPortableClusterSize, 1);
   CudaResult ignored;
-  auto *made = new Loaded{device, device->context(ignored), function, attribute(kFunctionRegisters),
-                          attribute(kFunctionLocalBytes)};
+  auto *made = new Loaded{device,   device->context(ignored),      module,
+                          function, attribute(kFunctionRegisters), attribute(kFunctionLocalBytes)};
   loaded[index].store(made, std::memory_order_release);
   return made;
 }
@@ -216,6 +231,12 @@ LaunchFailure CudaKernel::start(const Loaded &on, const Grid &grid,
     config.attributeCount = 1;
   }
   CudaDevice &device = *on.device;
+  // The legacy default stream cannot be captured.
+  if (arguments.stream && !wasCaptured.load(std::memory_order_relaxed)) {
+    int status = 0;
+    if (device.api.streamIsCapturing(config.stream, &status) == kCudaSuccess && status != 0)
+      wasCaptured.store(true, std::memory_order_relaxed);
+  }
   device.history.note(identity, grid, arguments.stream, arguments.slots);
 
   // As ContextScope, without its calls where there is nothing to change.
@@ -245,7 +266,7 @@ LaunchFailure CudaKernel::launch(const Grid &grid, const LaunchArguments &argume
                        " programs, and GPUs run at most 65535 along it",
                    "put the longest axis first: x may have 2147483647");
   }
-  if (system.isForked()) [[unlikely]]
+  if (system->isForked()) [[unlikely]]
     return failure(Kind::Machine, image.kernelName + ": " + kForkedMessage, kForkedHelp);
   LaunchFailure why;
   const Loaded *on = loadedOn(arguments.device, why);

@@ -1,7 +1,7 @@
 //===-- CudaKernel.h - a compiled kernel on the GPUs of this process
 //----------------------------===//
-// Loaded on a device when it first runs there. Modules are never unloaded: a captured graph may
-// still refer to them after the kernel object is gone.
+// Loaded on a device when it first runs there; the modules of kernels that are gone are unloaded
+// (DeadModules), but for those that a graph has captured: it may be launched at any time.
 #pragma once
 
 #include "backends/Driver.h"
@@ -17,7 +17,9 @@ struct CudaKernelOptions {
 
 class CudaKernel final : public backends::LoadedKernel {
 public:
-  CudaKernel(const backends::KernelImage &image, CudaSystem &system, CudaKernelOptions options);
+  CudaKernel(const backends::KernelImage &image, std::shared_ptr<CudaSystem> system,
+             CudaKernelOptions options);
+  ~CudaKernel() override;
 
   backends::KernelResources resources() const override;
   bool isAsynchronous() const override { return hidden == 0; }
@@ -28,6 +30,7 @@ public:
   struct Loaded {
     CudaDevice *device;
     CudaContext context;
+    CudaModule module;
     CudaFunction function;
     /// 32-bit registers and bytes of local memory of a thread.
     int32_t registers, localBytes;
@@ -49,13 +52,15 @@ private:
 
   static constexpr size_t kMostDevices = 64;
   const backends::KernelImage &image;
-  CudaSystem &system;
+  /// Kernels may outlive the driver that loaded them.
+  const std::shared_ptr<CudaSystem> system;
   const CudaKernelOptions options;
   const std::shared_ptr<const KernelIdentity> identity;
   const unsigned threads, sharedBytes, clusterSize;
   const int64_t hidden;
   mutable std::mutex loading;
   mutable std::array<std::atomic<const Loaded *>, kMostDevices> loaded{};
+  mutable std::atomic<bool> wasCaptured{false};
 };
 
 } // namespace sectile::nvidia

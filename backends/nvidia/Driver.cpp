@@ -21,10 +21,11 @@ using Kind = LaunchFailure::Kind;
 class CudaDriver final : public backends::Driver {
 public:
   explicit CudaDriver(DriverOptions options)
-      : options(std::move(options)), system([api = this->options.api](std::string &reason) {
+      : options(std::move(options)),
+        sharedSystem(std::make_shared<CudaSystem>([api = this->options.api](std::string &reason) {
           return api ? api : CudaApi::load(reason);
-        }),
-        cudaServices(system) {}
+        })),
+        system(*sharedSystem), cudaServices(system) {}
 
   /// The driver's version, because it assembles, and the devices it does so for.
   std::string hostFingerprint() const override {
@@ -91,7 +92,7 @@ public:
   std::unique_ptr<backends::LoadedKernel> load(const KernelImage &image,
                                                LaunchFailure &failure) override {
     if (image.targetName.starts_with(kTargetPrefix))
-      return std::make_unique<CudaKernel>(image, system,
+      return std::make_unique<CudaKernel>(image, sharedSystem,
                                           CudaKernelOptions{options.printBufferBytes});
     failure.kind = Kind::Machine;
     failure.message =
@@ -119,7 +120,8 @@ private:
   }
 
   const DriverOptions options;
-  mutable CudaSystem system;
+  const std::shared_ptr<CudaSystem> sharedSystem;
+  CudaSystem &system;
   CudaServices cudaServices;
 };
 

@@ -2,11 +2,13 @@
 #include "FakeCuda.h"
 #include "PtxKernels.h"
 #include "backends/nvidia/Assembler.h"
+#include "backends/nvidia/CudaDevice.h"
 #include "backends/nvidia/Driver.h"
 #include "backends/nvidia/TargetNames.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -231,6 +233,58 @@ TEST_F(CudaDriverTest, TriesToLoadEachTime) {
                                                    "CUDA_ERROR_INVALID_PTX"));
   fake.results.clear();
   EXPECT_TRUE(launch(*kernel).ok());
+}
+
+TEST_F(CudaDriverTest, UnloadsModulesOfDeadKernelsWhenItLoads) {
+  fake.deviceCount = 2;
+  for (size_t number = 0; number < DeadModules::kBatch; ++number)
+    EXPECT_TRUE(launch(*load(test::addImage())).ok());
+  EXPECT_TRUE(launch(*load(test::addImage()), 1).ok());
+  EXPECT_EQ(fake.count("unload") + fake.count("synchronize context"), 0)
+      << "nothing is asked of the driver when a kernel dies";
+  fake.calls.clear();
+  EXPECT_TRUE(launch(*load(test::addImage())).ok());
+  ASSERT_EQ(fake.unloaded.size(), DeadModules::kBatch);
+  for (auto [number, context] : fake.unloaded) {
+    EXPECT_LT(number, DeadModules::kBatch) << "device 1 has but one dead kernel";
+    EXPECT_EQ(context, reinterpret_cast<CudaContext>(100 << 4));
+  }
+  auto place = [&](const char *name) { return std::ranges::find(fake.calls, name); };
+  EXPECT_LT(place("load"), place("synchronize context"));
+  EXPECT_LT(place("synchronize context"), place("unload"));
+  EXPECT_EQ(fake.count("synchronize context"), 1);
+}
+
+TEST_F(CudaDriverTest, KeepsModulesThatAGraphHasCaptured) {
+  for (size_t number = 0; number < DeadModules::kBatch; ++number) {
+    auto kernel = load(test::addImage());
+    EXPECT_TRUE(launch(*kernel, 0, 0x77).ok());
+    fake.isCapturing = number == 3;
+    EXPECT_TRUE(launch(*kernel, 0, 0x77).ok());
+    fake.isCapturing = false;
+    EXPECT_TRUE(launch(*kernel, 0, 0x77).ok());
+  }
+  EXPECT_TRUE(launch(*load(test::addImage())).ok());
+  EXPECT_TRUE(fake.unloaded.empty()) << "one is missing to the batch";
+  EXPECT_TRUE(launch(*load(test::addImage())).ok());
+  EXPECT_EQ(fake.unloaded.size(), DeadModules::kBatch);
+  for (auto [number, context] : fake.unloaded)
+    EXPECT_NE(number, 3u);
+}
+
+TEST_F(CudaDriverTest, UnloadsNothingThatMayStillRun) {
+  for (size_t number = 0; number < DeadModules::kBatch; ++number)
+    EXPECT_TRUE(launch(*load(test::addImage())).ok());
+  fake.results["synchronize context"] = kCudaInvalidValue;
+  auto kernel = load(test::addImage());
+  EXPECT_TRUE(launch(*kernel).ok());
+  EXPECT_EQ(fake.count("unload"), 0);
+  fake.results.clear();
+  auto another = load(test::addImage());
+  EXPECT_TRUE(launch(*another).ok());
+  EXPECT_EQ(fake.unloaded.size(), DeadModules::kBatch);
+  made.reset();
+  kernel.reset(); // outlives the driver
 }
 
 TEST_F(CudaDriverTest, FindsTheDeviceOfAnAddress) {

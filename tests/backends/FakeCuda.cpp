@@ -69,10 +69,14 @@ FakeCuda::FakeCuda() {
     return fake().note("set context");
   };
   api.moduleLoadDataEx = [](CudaModule *module, const void *, unsigned, CudaJitOption *, void **) {
-    *module = handle<CudaModule>(0x500);
+    *module = handle<CudaModule>(0x500 + fake().modulesLoaded++);
     return fake().note("load");
   };
-  api.moduleUnload = [](CudaModule) { return fake().note("unload"); };
+  api.moduleUnload = [](CudaModule module) {
+    fake().unloaded.push_back({reinterpret_cast<uintptr_t>(module) - 0x500, fake().currentContext});
+    return fake().note("unload");
+  };
+  api.contextSynchronize = [] { return fake().note("synchronize context"); };
   api.moduleGetFunction = [](CudaFunction *function, CudaModule, const char *) {
     *function = handle<CudaFunction>(0x600);
     return fake().note("find");

@@ -53,6 +53,9 @@ public:
   std::function<void(const Launch &)> onLaunch;
   std::vector<std::pair<int, int>> attributesSet; // of functions
   int assembledFor = 0;
+  uintptr_t modulesLoaded = 0;
+  /// The number of each module among those loaded, and the context that was current.
+  std::vector<std::pair<uintptr_t, nvidia::CudaContext>> unloaded;
 
   static inline FakeCuda *current = nullptr;
   nvidia::CudaResult note(const char *name) {
