@@ -9,6 +9,7 @@
 #include "jit/DiskCache.h"
 #include "jit/Knobs.h"
 #include "jit/PrintTarget.h"
+#include "jit/RecentKernels.h"
 
 #include <algorithm>
 #include <chrono>
@@ -20,9 +21,9 @@
 namespace sectile::jit {
 namespace {
 
-/// A kernel in memory, with what it is good for.
+/// A kernel in memory as long as somebody holds it, with what it is good for.
 struct Remembered {
-  std::shared_ptr<const Kernel> kernel;
+  std::weak_ptr<const Kernel> kernel;
   std::vector<RecordedDependency> dependencies;
 };
 
@@ -104,7 +105,7 @@ struct Runtime::State {
              options.cacheBytes.value_or(knobs.cacheBytes)),
         cpuDriver(cpu::createDriver(options.threadCount ? options.threadCount : knobs.threadCount)),
         cudaDriver(nvidia::createDriver(cudaOptions(knobs, options))),
-        loadedCompiler(options.compiler) {
+        recent(options.recentKernels), loadedCompiler(options.compiler) {
     // Stages can be shown only by compiling.
     readsDisk = knobs.dumpStages.empty() && knobs.stopAfter.empty() && !knobs.timePasses &&
                 !knobs.verifyEachPass;
@@ -119,7 +120,8 @@ struct Runtime::State {
                                      Status &status, CompileResult *made = nullptr);
   std::shared_ptr<const Kernel> findIr(const std::string &key, const KeyContext &context,
                                        backends::Driver &driver);
-  void remember(const std::string &key, Remembered entry);
+  void remember(const std::string &key, const std::shared_ptr<const Kernel> &kernel,
+                std::vector<RecordedDependency> dependencies);
   backends::Driver *driver(const std::string &name);
   std::shared_ptr<Compiler> compiler(Status &status);
   void warnOnce();
@@ -134,6 +136,8 @@ struct Runtime::State {
   ForkSafeMutex mutex;
   // Guarded by `mutex`:
   std::unordered_map<std::string, Remembered> memory; // by source key and by IR key
+  size_t sweepAt = 1024;                              // entries of kernels that are gone
+  RecentKernels recent;
   std::unordered_map<std::string, std::shared_ptr<Flight>> flights;
   std::shared_ptr<Compiler> loadedCompiler;
   RuntimeStatistics counts;
@@ -205,9 +209,10 @@ RuntimeStatistics Runtime::statistics() const {
 }
 
 void Runtime::clearMemory() {
-  std::unordered_map<std::string, Remembered> dropped; // unloaded outside of the lock
+  std::list<std::shared_ptr<const Kernel>> dropped; // unloaded outside of the lock
   std::lock_guard lock(state->mutex);
-  dropped.swap(state->memory);
+  state->memory.clear();
+  dropped = state->recent.takeAll();
 }
 
 Compiler *Runtime::compiler(Status &status) {
@@ -271,12 +276,16 @@ KernelResult Runtime::State::get(const KernelRequest &request) {
   std::string key = sourceKey(request.sourceDigest, request.signature, request.options, context);
   std::shared_ptr<Flight> flight;
   for (;;) {
-    std::optional<Remembered> remembered;
+    std::shared_ptr<const Kernel> kernel;
+    std::vector<RecordedDependency> dependencies;
     bool isOwner = false;
     {
       std::lock_guard lock(mutex);
-      if (auto found = memory.find(key); found != memory.end()) {
-        remembered = found->second;
+      auto found = memory.find(key);
+      if (found != memory.end())
+        kernel = found->second.kernel.lock();
+      if (kernel) {
+        dependencies = found->second.dependencies;
       } else {
         std::shared_ptr<Flight> &entry = flights[key];
         if (entry && entry->generation != forkGeneration()) {
@@ -294,17 +303,19 @@ KernelResult Runtime::State::get(const KernelRequest &request) {
     }
     if (isOwner)
       break;
-    if (remembered) {
-      if (isCurrent(remembered->dependencies, request)) {
+    if (kernel) {
+      if (isCurrent(dependencies, request)) {
+        std::shared_ptr<const Kernel> dropped; // unloaded outside of the lock
         std::lock_guard lock(mutex);
         ++counts.memoryHits;
-        result.kernel = std::move(remembered->kernel);
+        dropped = recent.touch(kernel);
+        result.kernel = std::move(kernel);
         result.origin = KernelResult::Origin::Memory;
         return result;
       }
       std::lock_guard lock(mutex);
       if (auto found = memory.find(key);
-          found != memory.end() && found->second.kernel == remembered->kernel)
+          found != memory.end() && found->second.kernel.lock() == kernel)
         memory.erase(found);
       continue;
     }
@@ -349,7 +360,7 @@ KernelResult Runtime::State::find(const KernelRequest &request, const std::strin
     } else if (found.entry) {
       Status status;
       if (auto kernel = load(std::move(found.entry->image), driver, status)) {
-        remember(key, {kernel, std::move(found.entry->dependencies)});
+        remember(key, kernel, std::move(found.entry->dependencies));
         std::lock_guard lock(mutex);
         ++counts.diskHits;
         KernelResult result;
@@ -371,7 +382,8 @@ std::shared_ptr<const Kernel> Runtime::State::findIr(const std::string &key,
   {
     std::lock_guard lock(mutex);
     if (auto found = memory.find(key); found != memory.end())
-      return found->second.kernel;
+      if (auto kernel = found->second.kernel.lock())
+        return kernel;
   }
   DiskCache::Found found = disk.load(key, context.buildId, context.hostFingerprint);
   if (!found.entry)
@@ -483,9 +495,9 @@ KernelResult Runtime::State::compile(const KernelRequest &request, const std::st
   if (!key.empty() || result.origin == KernelResult::Origin::Compiled)
     disk.store(entry);
   if (!key.empty())
-    remember(key, {result.kernel, std::move(entry.dependencies)});
+    remember(key, result.kernel, std::move(entry.dependencies));
   if (!entry.irKey.empty())
-    remember(entry.irKey, {result.kernel, {}});
+    remember(entry.irKey, result.kernel, {});
   std::function<void(const std::string &, double)> handler;
   {
     std::lock_guard lock(mutex);
@@ -516,9 +528,16 @@ std::shared_ptr<const Kernel> Runtime::State::load(backends::KernelImage image,
   return nullptr;
 }
 
-void Runtime::State::remember(const std::string &key, Remembered entry) {
+void Runtime::State::remember(const std::string &key, const std::shared_ptr<const Kernel> &kernel,
+                              std::vector<RecordedDependency> dependencies) {
+  std::shared_ptr<const Kernel> dropped; // unloaded outside of the lock
   std::lock_guard lock(mutex);
-  memory.insert_or_assign(key, std::move(entry));
+  memory.insert_or_assign(key, Remembered{kernel, std::move(dependencies)});
+  dropped = recent.touch(kernel);
+  if (memory.size() < sweepAt)
+    return;
+  std::erase_if(memory, [](const auto &entry) { return entry.second.kernel.expired(); });
+  sweepAt = 2 * memory.size() + 1024;
 }
 
 } // namespace sectile::jit

@@ -85,6 +85,8 @@ struct RuntimeOptions {
   std::shared_ptr<Compiler> compiler;
   /// Threads of the CPU; 0: as many as the process may use.
   uint32_t threadCount = 0;
+  /// How many kernels are kept in memory that nobody holds.
+  uint32_t recentKernels = 256;
   /// Tests: used instead of NVIDIA's driver.
   const nvidia::CudaApi *cudaApi = nullptr;
 };

@@ -75,6 +75,30 @@ TEST_F(RuntimeTest, CompilesOnceThenMemoryThenDisk) {
   EXPECT_EQ(statistics.cacheDirectory, folder.path);
 }
 
+TEST_F(RuntimeTest, KernelsNobodyHoldsDieButForTheLatest) {
+  options.recentKernels = 2;
+  auto runtime = makeRuntime();
+  auto get = [&](const char *source) { return runtime->getKernel(fakeRequest(source)); };
+  std::shared_ptr<const Kernel> held = get("addValue 1").kernel;
+  std::weak_ptr<const Kernel> second = get("addValue 2").kernel, third = get("addValue 3").kernel;
+  EXPECT_FALSE(second.expired());
+  EXPECT_EQ(get("addValue 2").origin, Origin::Memory) << "the latest now";
+  std::weak_ptr<const Kernel> fourth = get("addValue 4").kernel;
+  EXPECT_TRUE(third.expired());
+  EXPECT_FALSE(second.expired());
+  EXPECT_FALSE(fourth.expired());
+  EXPECT_EQ(get("addValue 1").origin, Origin::Memory) << "somebody holds it";
+  EXPECT_EQ(get("addValue 3").origin, Origin::Disk);
+  EXPECT_EQ(launchOne(*get("addValue 3").kernel), 3);
+  runtime->clearMemory();
+  EXPECT_TRUE(second.expired() && fourth.expired());
+  EXPECT_EQ(launchOne(*held), 1);
+  // Entries of what is gone are swept.
+  for (int value = 0; value < 3000; ++value)
+    ASSERT_TRUE(get(("addValue " + std::to_string(value)).c_str()).kernel);
+  EXPECT_EQ(launchOne(*get("addValue 2999").kernel), 2999);
+}
+
 TEST_F(RuntimeTest, AnotherBuildOfTheCompilerCompilesAgain) {
   makeRuntime()->getKernel(fakeRequest("addValue 7"));
   compiler->id = "next build";
