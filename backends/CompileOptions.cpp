@@ -19,6 +19,8 @@ std::string CompileOptions::fingerprint() const {
   addNumber("ctaCount", ctaCount);
   addNumber("maxRegisters", maxRegisters);
   addNumber("enableFpFusion", enableFpFusion);
+  addNumber("cooperativeGrid", cooperativeGrid);
+  addNumber("dependentLaunch", dependentLaunch);
   addNumber("debug", debug);
   addNumber("sanitizeOverflow", sanitizeOverflow);
   addNumber("checkBounds", checkBounds);

@@ -20,6 +20,9 @@ struct CompileOptions {
   int32_t ctaCount = 1;     // num_ctas
   int32_t maxRegisters = 0; // maxnreg; 0: as many as needed
   bool enableFpFusion = true;
+  /// All programs run at once (launch_cooperative_grid); the launch may begin before the one before
+  /// it is done (launch_pdl). GPUs only.
+  bool cooperativeGrid = false, dependentLaunch = false;
   /// device_assert is active; integer overflow is checked.
   bool debug = false;
   bool sanitizeOverflow = false;

@@ -95,6 +95,16 @@ FailureOr<Operand> operatorCall(Arguments &args) {
   return args.sema.binary(op, args[0], args[1]);
 }
 
+/// add, sub, mul: the operators, and without the check of overflow when asked.
+template <BinaryOperator op>
+FailureOr<Operand> sanitizedCall(Arguments &args) {
+  FailureOr<bool> isSanitized = args.flag(2);
+  if (failed(isSanitized))
+    return failure();
+  return *isSanitized ? args.sema.binary(op, args[0], args[1])
+                      : toOperand(args.sema.arithmetic(op, args[0], args[1]));
+}
+
 /// Python's floor division of constants; none on division by zero.
 std::optional<Int> floorDivide(Int lhs, Int rhs) {
   if (rhs == 0)
@@ -270,9 +280,9 @@ FailureOr<Value> select(Semantics &sema, const Value &condition, const Operand &
 }
 
 void addArithmeticOps(BuiltinTable &table) {
-  table.add("add(x, y, sanitize_overflow=True)", operatorCall<BinaryOperator::Add>);
-  table.add("sub(x, y, sanitize_overflow=True)", operatorCall<BinaryOperator::Subtract>);
-  table.add("mul(x, y, sanitize_overflow=True)", operatorCall<BinaryOperator::Multiply>);
+  table.add("add(x, y, sanitize_overflow=True)", sanitizedCall<BinaryOperator::Add>);
+  table.add("sub(x, y, sanitize_overflow=True)", sanitizedCall<BinaryOperator::Subtract>);
+  table.add("mul(x, y, sanitize_overflow=True)", sanitizedCall<BinaryOperator::Multiply>);
   table.add("logical_and(input, other)", operatorCall<BinaryOperator::LogicalAnd>, kMethod);
   table.add("logical_or(input, other)", operatorCall<BinaryOperator::LogicalOr>, kMethod);
   table.add("minimum(x, y, propagate_nan='none')",

@@ -1,4 +1,4 @@
-// static_assert, static_print, device_print, device_assert, debug_barrier.
+// static_assert, static_print, device_print, device_assert; barriers of programs and of launches.
 #include "lang/BuiltinTable.h"
 #include "lang/TileDialect.h"
 
@@ -154,6 +154,14 @@ void addDebugOps(BuiltinTable &table) {
   table.add("device_assert(cond, msg='', mask=None)", deviceAssert);
   table.add("debug_barrier()", [](Arguments &args) -> FailureOr<Operand> {
     tile::BarrierOp::create(args.sema.builder, args.sema.location());
+    return Operand();
+  });
+  table.add("gdc_wait()", [](Arguments &args) -> FailureOr<Operand> {
+    tile::GridWaitOp::create(args.sema.builder, args.sema.location());
+    return Operand();
+  });
+  table.add("gdc_launch_dependents()", [](Arguments &args) -> FailureOr<Operand> {
+    tile::GridLaunchDependentsOp::create(args.sema.builder, args.sema.location());
     return Operand();
   });
 }

@@ -25,6 +25,8 @@ struct KernelParameter {
 struct KernelSignature {
   std::string kernelName;
   std::vector<KernelParameter> parameters;
+  /// Sums, differences and products of integers below 64 bits are asserted not to overflow.
+  bool sanitizeOverflow = false;
 };
 
 } // namespace sectile::lang

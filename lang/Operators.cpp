@@ -119,6 +119,37 @@ bool isIntegerDivision(BinaryOperator op) {
   return op == BinaryOperator::FloorDivide || op == BinaryOperator::Modulo;
 }
 
+/// `result` of `op` is what the same op gives in 64 bits. Nothing where `op` is none that
+/// overflows.
+void assertNoOverflow(Semantics &sema, BinaryOperator op, const Value &result) {
+  Operation *narrow = result.ir.getDefiningOp();
+  DType dtype = result.type.dtype;
+  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MulIOp>(narrow) || dtype.isPointer ||
+      !dtype.isInt() || dtype.bits() >= 64)
+    return;
+  // What combines elements has no effects.
+  OpBuilder &b = sema.builder;
+  for (Operation *around = b.getInsertionBlock()->getParentOp(); around;
+       around = around->getParentOp())
+    if (isa<tile::ReduceOp, tile::ScanOp>(around))
+      return;
+  Location at = sema.location();
+  auto widen = [&](mlir::Value value) -> mlir::Value {
+    mlir::Type wide = sema.irType(result.type.withDType(DType::scalar(ScalarKind::Int64)));
+    return dtype.isSignedInt() ? arith::ExtSIOp::create(b, at, wide, value).getResult()
+                               : arith::ExtUIOp::create(b, at, wide, value).getResult();
+  };
+  Value lhs{widen(narrow->getOperand(0)), result.type}, rhs{widen(narrow->getOperand(1)), {}};
+  mlir::Value exact = buildArithmetic(sema, op, lhs, rhs, dtype.isSignedInt());
+  mlir::Value isExact =
+      arith::CmpIOp::create(b, at, arith::CmpIPredicate::eq, exact, widen(result.ir));
+  static constexpr StringLiteral names[] = {"add", "sub", "mul"};
+  std::string kind = (dtype.isSignedInt() ? "int" : "uint") + std::to_string(dtype.bits());
+  tile::AssertOp::create(b, at, isExact,
+                         kind + " overflow detected for operation " +
+                             names[static_cast<int>(op)].str());
+}
+
 /// Comparing addresses: as unsigned 64-bit integers.
 FailureOr<Value> comparePointers(Semantics &sema, BinaryOperator op, const Operand &lhs,
                                  const Operand &rhs) {
@@ -249,6 +280,8 @@ FailureOr<Operand> Semantics::binary(BinaryOperator op, const Operand &lhs, cons
   FailureOr<Value> result = arithmetic(op, lhs, rhs);
   if (failed(result))
     return failure();
+  if (sanitizeOverflow)
+    assertNoOverflow(*this, op, *result);
   return Operand(*result);
 }
 

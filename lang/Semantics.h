@@ -66,6 +66,10 @@ public:
   /// Where static_print writes; standard output unless the front end sets it.
   std::function<void(const std::string &text)> staticPrint;
 
+  /// As in KernelSignature: of the operators a kernel writes (`binary`), not of what operations are
+  /// made of (`arithmetic`).
+  bool sanitizeOverflow = false;
+
   mlir::OpBuilder &builder;
 
   /// Reports at the current range. Always returns failure().

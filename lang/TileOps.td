@@ -502,6 +502,22 @@ def Tile_BarrierOp : Tile_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "attr-dict";
 }
 
+def Tile_GridWaitOp : Tile_Op<"grid_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "waits until the launches before this one are done and what they wrote is seen";
+  let description = [{
+    Of launches with `launch_pdl`, which may begin before. Nothing where a launch begins after the one before it.
+    Example: `tile.grid_wait`
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_GridLaunchDependentsOp
+    : Tile_Op<"grid_launch_dependents", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "lets the next launch begin once all programs have come here or ended";
+  let description = [{ A hint: nothing is seen of this one before it is done. Example: `tile.grid_launch_dependents` }];
+  let assemblyFormat = "attr-dict";
+}
+
 def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemWrite]>]> {
   let summary = "prints values once per program";
   let description = [{

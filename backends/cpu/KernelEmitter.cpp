@@ -397,8 +397,9 @@ LogicalResult KernelEmitter::emitStep(const Step &step) {
       .Case<AtomicRmwOp, AtomicCasOp>([&](Operation *) { return emitAtomic(op); })
       .Case([&](PrintOp print) { return emitPrint(print); })
       .Case([&](AssertOp check) { return emitAssert(check); })
-      .Case<BarrierOp>([&](Operation *) {
-        // A program runs on one thread; only the compiler must not move accesses.
+      .Case<BarrierOp, GridWaitOp, GridLaunchDependentsOp>([&](Operation *) {
+        // A program runs on one thread, and a launch after the one before; only the compiler must
+        // not move accesses.
         return success();
       })
       .Case<AssumeOp, scf::YieldOp, scf::ConditionOp, func::ReturnOp>(

@@ -42,7 +42,8 @@ bool writesMemory(Operation *op) {
   op->walk([&](Operation *inner) {
     if (auto load = dyn_cast<LoadOp>(inner))
       writes |= load.getIsVolatile();
-    writes |= isa<StoreOp, AtomicRmwOp, AtomicCasOp, BarrierOp>(inner);
+    writes |= isa<StoreOp, AtomicRmwOp, AtomicCasOp, BarrierOp, GridWaitOp, GridLaunchDependentsOp>(
+        inner);
   });
   return writes;
 }

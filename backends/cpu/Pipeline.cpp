@@ -22,6 +22,18 @@ FailureOr<backends::KernelImage> CpuBackend::compile(ModuleOp module,
   func::FuncOp function = backends::kernelOf(module);
   if (!function)
     return module.emitError() << "module has no function with the attribute " << tile::kKernelAttr;
+  auto refuse = [&](const char *what, const char *remedy) {
+    InFlightDiagnostic error = function.emitError() << what;
+    error.attachNote() << remedy;
+    return error;
+  };
+  if (options.cooperativeGrid)
+    return refuse("launch_cooperative_grid: on the CPU programs run one after another, so they "
+                  "cannot wait for each other",
+                  "split the kernel where its programs meet");
+  if (options.dependentLaunch)
+    return refuse("launch_pdl: on the CPU a launch begins only when the one before it is done",
+                  "leave it out");
   auto observe = [&](StringRef stage, llvm::function_ref<std::string()> text) {
     if (context.observe)
       context.observe(stage, text);

@@ -143,6 +143,14 @@ LogicalResult GpuEmitter::emitOp(Operation *op) {
         barrier();
         return success();
       })
+      .Case([&](GridWaitOp) {
+        target.gridWait(builder);
+        return success();
+      })
+      .Case([&](GridLaunchDependentsOp) {
+        target.gridLaunchDependents(builder);
+        return success();
+      })
       .Case([&](AssumeOp assume) {
         if (!isa<RankedTensorType>(assume.getCondition().getType()))
           builder.CreateAssumption(scalar(assume.getCondition()));

@@ -101,6 +101,10 @@ public:
   virtual llvm::Value *anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth, unsigned threads,
                                  unsigned barrier = 0) const = 0;
 
+  //-- Between launches; nothing where they do not overlap
+  virtual void gridWait(llvm::IRBuilderBase &builder) const {}
+  virtual void gridLaunchDependents(llvm::IRBuilderBase &builder) const {}
+
   //-- Shared memory
   /// Starts a copy of 4, 8 or 16 bytes, or of zeros where `predicate` (may be null) is false.
   virtual void asyncCopy(llvm::IRBuilderBase &builder, llvm::Value *shared, llvm::Value *global,

@@ -75,6 +75,8 @@ std::string remedyFor(CudaResult result) {
   case kCudaLaunchFailed:
   case kCudaIllegalInstruction:
     return "run with SECTILE_CHECK=bounds, or under compute-sanitizer, in a new process";
+  case kCudaCooperativeTooLarge:
+    return "launch_cooperative_grid runs all programs at once: launch fewer, or make them smaller";
   case kCudaLaunchTimeout:
     return "the kernel ran longer than the display's watchdog allows; make the launch smaller";
   case kCudaSystemDriverMismatch:

@@ -46,6 +46,7 @@ enum : CudaResult {
   kCudaIllegalInstruction = 715,
   kCudaMisalignedAddress = 716,
   kCudaLaunchFailed = 719,
+  kCudaCooperativeTooLarge = 720,
   kCudaSystemDriverMismatch = 803,
 };
 
@@ -90,12 +91,13 @@ inline constexpr int kJitInputPtx = 1;
 /// Added to a capability for its architecture-specific variant ("sm_90a").
 inline constexpr int kJitTargetAccelerated = 0x10000;
 
-inline constexpr int kLaunchClusterDimension = 4;
+inline constexpr int kLaunchCooperative = 2, kLaunchClusterDimension = 4, kLaunchDependent = 6;
 struct CudaLaunchAttribute {
   int id;
   int padding;
   union {
     unsigned cluster[3];
+    int isOn;
     char bytes[64];
   };
 };

@@ -36,7 +36,9 @@ CudaKernel::CudaKernel(const KernelImage &image, std::shared_ptr<CudaSystem> sys
       identity(std::make_shared<KernelIdentity>(KernelIdentity{image.kernelName, image.arguments})),
       threads(static_cast<unsigned>(property("threads", 32 * property("num_warps", 4)))),
       sharedBytes(static_cast<unsigned>(property("shared", 0))),
-      clusterSize(static_cast<unsigned>(property("cluster", 1))), hidden(property("hidden", 0)) {}
+      clusterSize(static_cast<unsigned>(property("cluster", 1))),
+      isCooperative(property("launch_cooperative_grid", 0)), isDependent(property("launch_pdl", 0)),
+      hidden(property("hidden", 0)) {}
 
 CudaKernel::~CudaKernel() {
   // A child of fork() must not touch the device, nor its locks.
@@ -210,7 +212,7 @@ LaunchFailure CudaKernel::start(const Loaded &on, const Grid &grid,
       parameters[count++] = &buffer;
   }
 
-  CudaLaunchAttribute cluster;
+  CudaLaunchAttribute attributes[3];
   CudaLaunchConfig config{static_cast<unsigned>(grid.x),
                           static_cast<unsigned>(grid.y),
                           static_cast<unsigned>(grid.z),
@@ -219,17 +221,24 @@ LaunchFailure CudaKernel::start(const Loaded &on, const Grid &grid,
                           1,
                           sharedBytes,
                           static_cast<CudaStream>(arguments.stream),
-                          nullptr,
+                          attributes,
                           0};
+  auto addAttribute = [&](int id) -> CudaLaunchAttribute & {
+    CudaLaunchAttribute &added = attributes[config.attributeCount++];
+    added = {};
+    added.id = id;
+    return added;
+  };
   if (clusterSize > 1) [[unlikely]] {
-    cluster = {};
-    cluster.id = kLaunchClusterDimension;
+    CudaLaunchAttribute &cluster = addAttribute(kLaunchClusterDimension);
     cluster.cluster[0] = clusterSize;
     cluster.cluster[1] = cluster.cluster[2] = 1;
     config.gridX *= clusterSize;
-    config.attributes = &cluster;
-    config.attributeCount = 1;
   }
+  if (isCooperative) [[unlikely]]
+    addAttribute(kLaunchCooperative).isOn = 1;
+  if (isDependent) [[unlikely]]
+    addAttribute(kLaunchDependent).isOn = 1;
   CudaDevice &device = *on.device;
   // The legacy default stream cannot be captured.
   if (arguments.stream && !wasCaptured.load(std::memory_order_relaxed)) {

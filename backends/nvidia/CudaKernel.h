@@ -57,6 +57,7 @@ private:
   const CudaKernelOptions options;
   const std::shared_ptr<const KernelIdentity> identity;
   const unsigned threads, sharedBytes, clusterSize;
+  const bool isCooperative, isDependent;
   const int64_t hidden;
   mutable std::mutex loading;
   mutable std::array<std::atomic<const Loaded *>, kMostDevices> loaded{};

@@ -33,6 +33,17 @@ void NvidiaTarget::asyncCopy(llvm::IRBuilderBase &builder, llvm::Value *shared, 
   emitAssembly(builder, builder.getVoidTy(), text + ";", constraints + ",~{memory}", operands);
 }
 
+void NvidiaTarget::gridWait(llvm::IRBuilderBase &builder) const {
+  if (architecture.hasDependentLaunch())
+    emitAssembly(builder, builder.getVoidTy(), "griddepcontrol.wait;", "~{memory}", {});
+}
+
+void NvidiaTarget::gridLaunchDependents(llvm::IRBuilderBase &builder) const {
+  if (architecture.hasDependentLaunch())
+    emitAssembly(builder, builder.getVoidTy(), "griddepcontrol.launch_dependents;", "~{memory}",
+                 {});
+}
+
 void NvidiaTarget::asyncCommit(llvm::IRBuilderBase &builder) const {
   emitAssembly(builder, builder.getVoidTy(), "cp.async.commit_group;", "~{memory}", {});
 }

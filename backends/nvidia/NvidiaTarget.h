@@ -20,6 +20,9 @@ struct NvidiaArch {
   /// The PTX version code is written in: the least that knows the architecture.
   int ptxVersion = 80;
 
+  /// A launch may begin before the one before it in the stream is done.
+  bool hasDependentLaunch() const { return capability >= 90; }
+
   /// "sm_80", "sm_90a"; or "80", "90" as in the target "cuda:90", which stands for all its
   /// instructions. Nothing for an architecture that is not known.
   static std::optional<NvidiaArch> parse(llvm::StringRef text);
@@ -53,6 +56,8 @@ public:
   void barrier(llvm::IRBuilderBase &builder, unsigned threads, unsigned barrier) const override;
   llvm::Value *anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth, unsigned threads,
                          unsigned barrier) const override;
+  void gridWait(llvm::IRBuilderBase &builder) const override;
+  void gridLaunchDependents(llvm::IRBuilderBase &builder) const override;
   void asyncCopy(llvm::IRBuilderBase &builder, llvm::Value *shared, llvm::Value *global,
                  unsigned bytes, llvm::Value *predicate) const override;
   void asyncCommit(llvm::IRBuilderBase &builder) const override;

@@ -66,6 +66,20 @@ FailureOr<backends::KernelImage> NvidiaBackend::compile(ModuleOp module,
                                 << ": it must be a power of two up to " << mostWarps << ", because "
                                 << arch->name << " runs at most " << target.maxThreadsPerBlock
                                 << " threads in a program";
+  if (options.ctaCount != 1) {
+    InFlightDiagnostic error = function.emitError()
+                               << "num_ctas is " << options.ctaCount
+                               << ": programs of several blocks are not there yet";
+    error.attachNote() << "use num_ctas=1, with more warps for large tiles";
+    return error;
+  }
+  if (options.dependentLaunch && !arch->hasDependentLaunch()) {
+    InFlightDiagnostic error = function.emitError()
+                               << "launch_pdl: " << arch->name
+                               << " begins a launch only when the one before it is done";
+    error.attachNote() << "leave it out below compute capability 9.0";
+    return error;
+  }
   auto observe = [&](StringRef stage, llvm::function_ref<std::string()> text) {
     if (context.observe)
       context.observe(stage, text);
@@ -77,6 +91,10 @@ FailureOr<backends::KernelImage> NvidiaBackend::compile(ModuleOp module,
   image.backend = "cuda";
   image.targetName = targetName(options);
   image.properties["threads"] = options.warpCount * target.laneCount;
+  if (options.cooperativeGrid)
+    image.properties["launch_cooperative_grid"] = 1;
+  if (options.dependentLaunch)
+    image.properties["launch_pdl"] = 1;
 
   {
     backends::StepClock clock(context.time, "lay out tiles");

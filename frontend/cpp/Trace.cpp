@@ -14,6 +14,7 @@ mlir::OwningOpRef<mlir::ModuleOp> traceKernel(mlir::MLIRContext &context,
   mlir::OpBuilder builder(&context);
   lang::Semantics sema(builder, sink);
   sema.function = signature.kernelName;
+  sema.sanitizeOverflow = signature.sanitizeOverflow;
   sema.at(where);
   lang::KernelFunction kernel = lang::createKernelFunction(builder, signature, sema.location());
 

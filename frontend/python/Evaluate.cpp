@@ -28,6 +28,7 @@ EvaluatedKernel evaluateKernel(mlir::MLIRContext &context, const ast::Function &
   Semantics sema(builder, sink);
   Evaluator evaluator(sema, environment, sink);
   sema.function = kernel.name;
+  sema.sanitizeOverflow = signature.sanitizeOverflow;
   sema.sourceLine = [&](const std::string &file, int line) {
     return evaluator.sourceLine(file, line);
   };

@@ -38,6 +38,15 @@ inline Value max_constancy(const Operand &x, const Shape &values,
 inline void debug_barrier(Operand::Where where = Operand::Where::current()) {
   detail::call(where, "debug_barrier", {});
 }
+/// Of launches that may begin before the one before them is done: waits for it, and sees what it
+/// wrote.
+inline void gdc_wait(Operand::Where where = Operand::Where::current()) {
+  detail::call(where, "gdc_wait", {});
+}
+/// Lets the next launch begin, once every program came here or ended.
+inline void gdc_launch_dependents(Operand::Where where = Operand::Where::current()) {
+  detail::call(where, "gdc_launch_dependents", {});
+}
 
 //===-- while the kernel runs
 //----------------------------------------------------------------------===//

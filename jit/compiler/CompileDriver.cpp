@@ -90,15 +90,17 @@ void Compilation::run() {
 }
 
 bool Compilation::evaluate() {
+  lang::KernelSignature signature = request.signature;
+  signature.sanitizeOverflow = request.options.debug && request.options.sanitizeOverflow;
   if (request.function) {
-    python::EvaluatedKernel kernel = python::evaluateKernel(
-        *context, *request.function, request.signature, *request.environment, sink);
+    python::EvaluatedKernel kernel =
+        python::evaluateKernel(*context, *request.function, signature, *request.environment, sink);
     module = std::move(kernel.module);
     for (python::Dependency &dependency : kernel.dependencies)
       result.dependencies.push_back({std::move(dependency.function), std::move(dependency.name),
                                      std::move(dependency.value)});
   } else if (request.trace) {
-    module = cpp::traceKernel(*context, request.trace, request.signature, request.where, sink);
+    module = cpp::traceKernel(*context, request.trace, signature, request.where, sink);
   } else {
     module = parseSourceString<ModuleOp>(request.tileText, context.get(), "tile IR");
   }

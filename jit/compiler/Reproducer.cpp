@@ -21,6 +21,8 @@ void visitOptions(Options &options, Visit visit) {
   visit("num_ctas", options.ctaCount);
   visit("maxnreg", options.maxRegisters);
   visit("enable_fp_fusion", options.enableFpFusion);
+  visit("launch_cooperative_grid", options.cooperativeGrid);
+  visit("launch_pdl", options.dependentLaunch);
   visit("debug", options.debug);
   visit("sanitize_overflow", options.sanitizeOverflow);
   visit("check_bounds", options.checkBounds);

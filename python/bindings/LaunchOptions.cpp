@@ -15,6 +15,8 @@ enum class Option {
   Ctas,
   MaxRegisters,
   FpFusion,
+  CooperativeGrid,
+  DependentLaunch,
   Debug,
   SanitizeOverflow,
   Check,
@@ -33,6 +35,8 @@ constexpr OptionName kOptions[] = {
     {"num_ctas", Option::Ctas},
     {"maxnreg", Option::MaxRegisters},
     {"enable_fp_fusion", Option::FpFusion},
+    {"launch_cooperative_grid", Option::CooperativeGrid},
+    {"launch_pdl", Option::DependentLaunch},
     {"debug", Option::Debug},
     {"sanitize_overflow", Option::SanitizeOverflow},
     {"check", Option::Check},
@@ -198,6 +202,12 @@ bool LaunchOptions::set(PyObject *keyword, PyObject *value, const std::string &k
   case Option::FpFusion:
     enableFpFusion = readFlag(value, name, kernelName);
     return true;
+  case Option::CooperativeGrid:
+    cooperativeGrid = readFlag(value, name, kernelName);
+    return true;
+  case Option::DependentLaunch:
+    dependentLaunch = readFlag(value, name, kernelName);
+    return true;
   case Option::Debug:
     debug = readFlag(value, name, kernelName);
     return true;
@@ -233,7 +243,8 @@ uint64_t LaunchOptions::word() const {
   return uint64_t(warpCount) | uint64_t(stageCount) << 8 | uint64_t(ctaCount) << 16 |
          uint64_t(maxRegisters) << 24 | uint64_t(enableFpFusion) << 40 | uint64_t(debug) << 41 |
          uint64_t(sanitizeOverflow) << 42 | uint64_t(checkBounds) << 43 |
-         uint64_t(archNumber) << 44;
+         uint64_t(archNumber) << 44 | uint64_t(cooperativeGrid) << 60 |
+         uint64_t(dependentLaunch) << 61;
 }
 
 backends::CompileOptions LaunchOptions::compileOptions(int32_t device) const {
@@ -263,6 +274,8 @@ backends::CompileOptions LaunchOptions::compileOptions(int32_t device) const {
   options.ctaCount = ctaCount;
   options.maxRegisters = maxRegisters;
   options.enableFpFusion = enableFpFusion;
+  options.cooperativeGrid = cooperativeGrid;
+  options.dependentLaunch = dependentLaunch;
   options.debug = debug;
   // As in Triton, overflow checks come with debug=True only.
   options.sanitizeOverflow = sanitizeOverflow && debug;

@@ -13,6 +13,7 @@ namespace sectile::bindings {
 
 struct LaunchOptions {
   int32_t warpCount = 4, stageCount = 3, ctaCount = 1, maxRegisters = 0;
+  bool cooperativeGrid = false, dependentLaunch = false;
   bool enableFpFusion = true, debug = false, sanitizeOverflow = true, checkBounds = false;
 
   /// Which back end compiles: what `target` names, else that of the arrays.

@@ -44,7 +44,8 @@ std::string listNames(const KernelState &state) {
                      (closest.empty() ? "" : "; did you mean '" + closest + "'?"),
                  listNames(state) +
                      "; launch options are num_warps, num_stages, num_ctas, maxnreg, "
-                     "enable_fp_fusion, debug, sanitize_overflow, check, arch, target, stream");
+                     "enable_fp_fusion, launch_cooperative_grid, launch_pdl, debug, "
+                     "sanitize_overflow, check, arch, target, stream");
 }
 
 size_t parameterIndex(const KernelState &state, PyObject *keyword) {

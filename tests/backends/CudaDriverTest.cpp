@@ -235,6 +235,26 @@ TEST_F(CudaDriverTest, TriesToLoadEachTime) {
   EXPECT_TRUE(launch(*kernel).ok());
 }
 
+TEST_F(CudaDriverTest, LaunchesAsItsOptionsSay) {
+  for (bool isCooperative : {false, true})
+    for (bool isDependent : {false, true}) {
+      backends::KernelImage given = test::addImage();
+      given.properties["launch_cooperative_grid"] = isCooperative;
+      given.properties["launch_pdl"] = isDependent;
+      bool wasLaunched = false;
+      fake.onLaunch = [&](const test::FakeCuda::Launch &launched) {
+        wasLaunched = true;
+        EXPECT_EQ(launched.isCooperative, isCooperative);
+        EXPECT_EQ(launched.isDependent, isDependent);
+        EXPECT_EQ(launched.config.attributeCount, unsigned(isCooperative + isDependent));
+      };
+      EXPECT_TRUE(launch(given).ok());
+      EXPECT_TRUE(wasLaunched);
+    }
+  fake.results["launch"] = kCudaCooperativeTooLarge;
+  EXPECT_THAT(launch(test::addImage()).help, HasSubstr("all programs at once"));
+}
+
 TEST_F(CudaDriverTest, UnloadsModulesOfDeadKernelsWhenItLoads) {
   fake.deviceCount = 2;
   for (size_t number = 0; number < DeadModules::kBatch; ++number)

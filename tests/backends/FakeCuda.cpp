@@ -92,10 +92,16 @@ FakeCuda::FakeCuda() {
   api.launchKernelEx = [](const CudaLaunchConfig *config, CudaFunction, void **parameters,
                           void **) {
     CudaResult result = fake().note("launch");
-    FakeCuda::Launch launch{*config, {}, fake().currentContext, parameters};
-    for (unsigned i = 0; i < config->attributeCount; ++i)
-      if (config->attributes[i].id == kLaunchClusterDimension)
-        launch.cluster.assign(config->attributes[i].cluster, config->attributes[i].cluster + 3);
+    FakeCuda::Launch launch{*config, {}, false, false, fake().currentContext, parameters};
+    for (unsigned i = 0; i < config->attributeCount; ++i) {
+      const CudaLaunchAttribute &attribute = config->attributes[i];
+      if (attribute.id == kLaunchClusterDimension)
+        launch.cluster.assign(attribute.cluster, attribute.cluster + 3);
+      if (attribute.id == kLaunchCooperative)
+        launch.isCooperative = attribute.isOn;
+      if (attribute.id == kLaunchDependent)
+        launch.isDependent = attribute.isOn;
+    }
     if (result == kCudaSuccess && fake().onLaunch)
       fake().onLaunch(launch);
     return result;

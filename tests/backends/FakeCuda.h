@@ -47,6 +47,7 @@ public:
   struct Launch {
     nvidia::CudaLaunchConfig config;
     std::vector<unsigned> cluster;
+    bool isCooperative = false, isDependent = false;
     nvidia::CudaContext context;
     void **parameters;
   };

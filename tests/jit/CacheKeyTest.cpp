@@ -80,6 +80,8 @@ TEST(CacheKey, EveryInputChangesTheSourceKey) {
       [](Inputs &in) { in.options.ctaCount = 2; },
       [](Inputs &in) { in.options.maxRegisters = 64; },
       [](Inputs &in) { in.options.enableFpFusion = false; },
+      [](Inputs &in) { in.options.cooperativeGrid = true; },
+      [](Inputs &in) { in.options.dependentLaunch = true; },
       [](Inputs &in) { in.options.debug = true; },
       [](Inputs &in) { in.options.sanitizeOverflow = true; },
       [](Inputs &in) { in.options.checkBounds = true; },

@@ -24,8 +24,8 @@ def keyword_only(x, *, n):
 X = np.zeros(64, np.float32)
 PARAMETERS = "\n  help: the parameters are x, out, n, factor, BLOCK"
 OPTIONS = (
-    "; launch options are num_warps, num_stages, num_ctas, maxnreg, enable_fp_fusion, debug, "
-    "sanitize_overflow, check, arch, target, stream"
+    "; launch options are num_warps, num_stages, num_ctas, maxnreg, enable_fp_fusion, "
+    "launch_cooperative_grid, launch_pdl, debug, sanitize_overflow, check, arch, target, stream"
 )
 GRID = (
     "\n  help: a grid is an int, a tuple of one to three ints, or a function of the arguments that "

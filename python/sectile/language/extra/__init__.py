@@ -1,5 +1,5 @@
 """``tl.extra``: what goes beyond the core language. `libdevice` works on every back end."""
 
-from . import libdevice
+from . import cuda, libdevice
 
-__all__ = ["libdevice"]
+__all__ = ["cuda", "libdevice"]

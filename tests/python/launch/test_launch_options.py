@@ -1,0 +1,192 @@
+"""Overflow checks, launches that overlap, cooperative launches, clusters."""
+
+import numpy as np
+import pytest
+
+import sectile as st
+import sectile.language as tl
+
+
+@st.jit
+def apply(x, y, out, n, which: tl.constexpr, sanitize: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    mask = i < n
+    a, b = tl.load(x + i, mask=mask, other=1), tl.load(y + i, mask=mask, other=1)
+    if not sanitize:
+        c = (
+            tl.add(a, b, sanitize_overflow=False)
+            if which == "add"
+            else tl.sub(a, b, sanitize_overflow=False)
+            if which == "sub"
+            else tl.mul(a, b, sanitize_overflow=False)
+        )
+    else:
+        c = a + b if which == "add" else a - b if which == "sub" else a * b
+    tl.store(out + i, c, mask=mask)
+
+
+NARROW = ["int8", "int16", "int32", "uint8", "uint16", "uint32"]
+
+
+def operands(name, which):
+    """The outermost that fit, and one more step, in Python's numbers."""
+    info = np.iinfo(name)
+    low, high = int(info.min), int(info.max)
+    if which == "add":
+        return [(high - 3, 3), (low, 0), (high, low)], (high - 3, 4)
+    if which == "sub":
+        return [(low + 3, 3), (high, 0), (high, high)], (low + 3, 4)
+    half = high // 2
+    return [(half, 2), (low, 1), (1, high)], (half + 1, 2)
+
+
+@pytest.mark.parametrize("which", ["add", "sub", "mul"])
+@pytest.mark.parametrize("name", NARROW)
+def test_overflow_is_found_in_debug_mode(name, which):
+    fitting, beyond = operands(name, which)
+    function = {"add": np.add, "sub": np.subtract, "mul": np.multiply}[which]
+    for pairs, overflows in [(fitting, False), ([*fitting, beyond, fitting[0]], True)]:
+        x, y = (np.array(column, name) for column in zip(*pairs, strict=True))
+        expected = function(x, y)
+        n, block = len(pairs), 128
+
+        def launch(sanitize=True, **options):
+            out = np.zeros_like(x)
+            apply[(1,)](x, y, out, n, which, sanitize, block, **options)
+            np.testing.assert_array_equal(out, expected)
+
+        launch()
+        launch(debug=True, sanitize_overflow=False)
+        launch(sanitize=False, debug=True)
+        if overflows:
+            with pytest.raises(
+                st.DeviceAssertionError, match=f"{name} overflow detected for operation {which}"
+            ):
+                launch(debug=True)
+        else:
+            launch(debug=True)
+
+
+@st.jit
+def wraps(x, out, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    a = tl.load(x + i)
+    tl.store(out + i, a.to(tl.int64) * a.to(tl.int64))
+    tl.store(out + BLOCK, tl.sum(a))
+    tl.store(out + BLOCK + 1, tl.reduce(a, 0, add))
+    tl.store(out + BLOCK + 2, tl.randint(7, 3))
+
+
+@st.jit
+def add(a, b):
+    return a + b
+
+
+def test_what_is_not_checked():
+    # 64 bits; what combines elements; the arithmetic of random numbers, made to wrap.
+    x = np.full(64, 2**31 - 1, np.int32)
+    out, plain = np.zeros((2, 67), np.int64)
+    wraps[(1,)](x, out, 64, debug=True)
+    wraps[(1,)](x, plain, 64)
+    np.testing.assert_array_equal(out, plain)
+    np.testing.assert_array_equal(out[:64], (2**31 - 1) ** 2)
+    assert out[64] == out[65] == np.int32(-64)
+
+
+@st.jit
+def handed_on(x, out, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.extra.cuda.gdc_wait()
+    value = tl.load(x + i)
+    tl.extra.cuda.gdc_launch_dependents()
+    tl.store(out + i, value + 1)
+
+
+def test_waiting_for_launches_that_do_not_overlap():
+    x, out = np.arange(1024, dtype=np.float32), np.zeros(1024, np.float32)
+    handed_on[(8,)](x, out, 128)
+    np.testing.assert_array_equal(out, x + 1)
+
+
+SIGNATURE = {"x": "*fp32:16", "out": "*fp32:16"}
+
+
+def compiled(target, **options):
+    return st.compile(handed_on, SIGNATURE, {"BLOCK": 128}, target=target, **options)
+
+
+@pytest.mark.host
+def test_instructions_of_dependent_launches():
+    ptx = compiled("cuda:90", launch_pdl=True).asm["ptx"]
+    wait, load = ptx.index("griddepcontrol.wait"), ptx.index("ld.global")
+    store = ptx.index("st.global")
+    assert wait < load < ptx.index("griddepcontrol.launch_dependents") < store
+    assert "griddepcontrol" not in compiled("cuda:80").asm["ptx"]
+
+
+@pytest.mark.host
+@pytest.mark.parametrize(
+    "target, option, error, remedy",
+    [
+        (
+            "cuda:89",
+            {"launch_pdl": True},
+            "launch_pdl: sm_89 begins a launch only when",
+            "leave it",
+        ),
+        (
+            "cpu",
+            {"launch_pdl": True},
+            "launch_pdl: on the CPU a launch begins only",
+            "leave it out",
+        ),
+        (
+            "cpu",
+            {"launch_cooperative_grid": True},
+            "launch_cooperative_grid: on the CPU programs run one after another",
+            "split the kernel",
+        ),
+        ("cuda:90", {"num_ctas": 2}, "num_ctas is 2: programs of several blocks", "use num_ctas=1"),
+    ],
+)
+def test_options_that_a_target_lacks(target, option, error, remedy):
+    with pytest.raises(st.CompilationError, match=error) as raised:
+        compiled(target, **option)
+    assert remedy in str(raised.value)
+
+
+@st.jit
+def add_one(x, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.extra.cuda.gdc_wait()
+    value = tl.load(x + i)
+    tl.store(x + i, value + 1)
+    tl.extra.cuda.gdc_launch_dependents()
+
+
+@st.jit
+def meet(x, out, arrived, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x + i, tl.program_id(0) + 1)
+    tl.debug_barrier()
+    tl.atomic_add(arrived, 1)
+    while tl.atomic_add(arrived, 0) < tl.num_programs(0):
+        pass
+    tl.debug_barrier()
+    other = (tl.program_id(0) + 1) % tl.num_programs(0)
+    tl.store(out + i, tl.load(x + other * BLOCK + tl.arange(0, BLOCK), volatile=True))
+
+
+def test_launches_that_overlap_and_programs_that_meet(device):
+    if device == "cpu":
+        pytest.skip("a CPU refuses both")
+    x = np.zeros(1 << 16, np.float32)
+    for _ in range(100):
+        add_one[(512,)](x, 128, launch_pdl=True)
+    np.testing.assert_array_equal(x, 100)
+    x, out, arrived = np.zeros(8192, np.int32), np.zeros(8192, np.int32), np.zeros(1, np.int32)
+    meet[(64,)](x, out, arrived, 128, launch_cooperative_grid=True)
+    np.testing.assert_array_equal(out.reshape(64, 128)[:, 0], (np.arange(64) + 1) % 64 + 1)
+    with pytest.raises(st.SectileError, match="COOPERATIVE_LAUNCH_TOO_LARGE|too many blocks"):
+        huge = np.zeros(128 << 14, np.int32)
+        meet[(1 << 14,)](huge, huge.copy(), arrived, 128, launch_cooperative_grid=True)
