@@ -31,8 +31,10 @@ if TYPE_CHECKING:
         OutOfBoundsError,
         OutOfResources,
         SectileError,
+        TuningError,
+        TuningWarning,
     )
-    from .runtime.autotuner import Autotuner, Config, Heuristics, autotune, heuristics
+    from .runtime.autotuner import Autotuner, Config, Heuristics, Space, autotune, heuristics
     from .runtime.control import (
         build_id,
         clear_cache,
@@ -58,7 +60,7 @@ _FROM = {
         "jit", "JITFunction", "KernelInterface", "MockTensor", "TensorWrapper", "reinterpret",
     ),
     "runtime.functions": ("cdiv", "next_power_of_2", "constexpr_function"),
-    "runtime.autotuner": ("autotune", "heuristics", "Config", "Autotuner", "Heuristics"),
+    "runtime.autotuner": ("autotune", "heuristics", "Config", "Space", "Autotuner", "Heuristics"),
     "runtime.control": (
         "build_id", "clear_cache", "recent_launches", "seal", "set_allocator", "set_compile_handler",
         "set_print", "statistics",
@@ -66,7 +68,8 @@ _FROM = {
     "compiler": ("compile",),
     "errors": (
         "SectileError", "ArgumentError", "CompilationError", "LaunchError", "OutOfBoundsError",
-        "DeviceAssertionError", "InternalError", "MachineError", "OutOfResources",
+        "DeviceAssertionError", "InternalError", "MachineError", "OutOfResources", "TuningError",
+        "TuningWarning",
     ),
 }  # fmt: skip
 _SUBMODULES = ("compiler", "errors", "knobs", "language", "runtime", "testing")

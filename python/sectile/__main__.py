@@ -11,6 +11,7 @@ _USAGE = """usage: sectile COMMAND ...
   cache [show]        what is in the disk cache
   cache path          its folder
   cache clear         empties it
+  tune SCRIPT ...     runs a program and tunes its kernels (sectile tune --help)
   knobs               the environment variables and what they mean
   opt, compile ...    the compiler's own commands (sectile opt --help)
   version             version and build
@@ -98,6 +99,10 @@ def _run(arguments: list[str] | None) -> int:
         return doctor()
     if command == "cache":
         return _cache(arguments[1:])
+    if command == "tune":
+        from .runtime.autotuner.command import main as tune
+
+        return tune(arguments[1:])
     if command == "knobs":
         return _knobs()
     if command in ("opt", "compile"):
@@ -105,7 +110,7 @@ def _run(arguments: list[str] | None) -> int:
 
         return _native.command_line(arguments)
     print(_USAGE, end="", file=sys.stderr)
-    known = ("doctor", "cache", "knobs", "opt", "compile", "version")
+    known = ("doctor", "cache", "tune", "knobs", "opt", "compile", "version")
     return _misuse(f"sectile: unknown command {command!r}", command, known)
 
 

@@ -110,9 +110,9 @@ def main() -> int:
         )
 
     print("Environment")
-    known = {row[0] for row in _native.knob_table()} | {
-        "SECTILE_CACHE_AUTOTUNING", "SECTILE_PRINT_AUTOTUNING", "SECTILE_DEBUG", "SECTILE_CHECK",
-    }  # fmt: skip
+    from . import knobs
+
+    known = {row[0] for row in knobs.table()}
     found = sorted(name for name in os.environ if name.startswith("SECTILE_"))
     for variable in found:
         from ._suggest import did_you_mean

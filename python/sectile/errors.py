@@ -6,6 +6,7 @@ SectileError
  ├─ LaunchError         the kernel stopped itself
  │   ├─ OutOfBoundsError       a checked access outside the argument arrays
  │   └─ DeviceAssertionError   a device_assert that failed
+ ├─ TuningError         a configuration would have to be measured where that cannot be
  ├─ InternalError       the compiler is wrong; `reproducer` is the file to attach to a report
  └─ MachineError        the machine is wrong: a library is missing, no memory
      └─ OutOfResources         the kernel needs more than the device has
@@ -91,6 +92,18 @@ class OutOfBoundsError(LaunchError, IndexError):
 
 class DeviceAssertionError(LaunchError, AssertionError):
     """A ``tl.device_assert`` failed."""
+
+    __module__ = "sectile"
+
+
+class TuningError(SectileError, RuntimeError):
+    """A configuration would have to be measured, and that is forbidden here or failed elsewhere."""
+
+    __module__ = "sectile"
+
+
+class TuningWarning(RuntimeWarning):
+    """A candidate of `autotune` failed and was left out."""
 
     __module__ = "sectile"
 

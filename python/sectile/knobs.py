@@ -15,13 +15,26 @@ import os
 
 
 class Knob:
-    """One environment variable: its name, how its text is read, and its default."""
+    """One environment variable: its name, how its text is read, its default, and the texts allowed."""
 
-    def __init__(self, variable: str, kind: type, default, meaning: str) -> None:
+    def __init__(
+        self, variable: str, kind: type, default, meaning: str, allowed: tuple[str, ...] = ()
+    ) -> None:
         self.variable = variable
         self.kind = kind
         self.default = default
+        self.allowed = allowed
         self.__doc__ = meaning
+
+    def _check(self, text: str) -> str:
+        if self.allowed and text not in self.allowed:
+            from ._suggest import did_you_mean
+
+            raise ValueError(
+                f"{self.variable} is {text!r}, not one of {', '.join(self.allowed)}"
+                f"{did_you_mean(text, self.allowed)}"
+            )
+        return text
 
     def __get__(self, instance, owner=None):
         if instance is None:
@@ -36,17 +49,22 @@ class Knob:
                 return int(text)
             except ValueError:
                 raise ValueError(f"{self.variable} is {text!r}, not an integer") from None
-        return text
+        if self.kind is float:
+            try:
+                return float(text)
+            except ValueError:
+                raise ValueError(f"{self.variable} is {text!r}, not a number") from None
+        return self._check(text)
 
     def __set__(self, instance, value) -> None:
         if value is None:
             os.environ.pop(self.variable, None)
         elif self.kind is bool:
             os.environ[self.variable] = "1" if value else "0"
-        elif isinstance(value, self.kind) or hasattr(value, "__fspath__"):
-            os.environ[self.variable] = (
-                os.fspath(value) if hasattr(value, "__fspath__") else str(value)
-            )
+        elif isinstance(value, self.kind) or (self.kind is float and isinstance(value, int)):
+            os.environ[self.variable] = self._check(str(value))
+        elif self.kind is str and hasattr(value, "__fspath__"):
+            os.environ[self.variable] = os.fspath(value)
         else:
             raise TypeError(
                 f"{self.variable} takes {self.kind.__name__}, not {type(value).__name__} {value!r}"
@@ -56,11 +74,32 @@ class Knob:
         os.environ.pop(self.variable, None)
 
 
+class Callback:
+    """A function to call, or None. Of this process only: no environment variable can hold it."""
+
+    def __init__(self, meaning: str) -> None:
+        self.__doc__ = meaning
+
+    def __set_name__(self, owner, name: str) -> None:
+        self.slot = "_" + name
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else vars(instance).get(self.slot)
+
+    def __set__(self, instance, value) -> None:
+        if value is not None and not callable(value):
+            raise TypeError(f"{self.slot[1:]} takes a function or None, not {value!r}")
+        vars(instance)[self.slot] = value
+
+    def __delete__(self, instance) -> None:
+        vars(instance).pop(self.slot, None)
+
+
 class Group:
     """Knobs of one subject; other attributes cannot be set, so a misspelt one is an error."""
 
     def __setattr__(self, name: str, value) -> None:
-        if not isinstance(getattr(type(self), name, None), Knob):
+        if not isinstance(getattr(type(self), name, None), (Knob, Callback)):
             from ._suggest import did_you_mean
 
             raise AttributeError(
@@ -113,8 +152,30 @@ class Runtime(Group):
 class Autotuning(Group):
     """The tuner."""
 
-    cache = Knob("SECTILE_CACHE_AUTOTUNING", bool, False, "remember every choice on disk")
+    mode = Knob(
+        "SECTILE_AUTOTUNE", str, "on",
+        "on: measure what is not known; force: measure anew; off: measure nothing, take the first "
+        "candidate where none is known; frozen: that is an error",
+        ("on", "off", "force", "frozen"),
+    )  # fmt: skip
+    dir = Knob(
+        "SECTILE_TUNING_DIR", str, None,
+        "folder of what was measured; default: 'tuning' in the cache's; empty text: it is not kept",
+    )  # fmt: skip
+    cache = Knob("SECTILE_CACHE_AUTOTUNING", bool, True, "remember every choice on disk")
     print = Knob("SECTILE_PRINT_AUTOTUNING", bool, False, "print what was chosen")
+    threads = Knob(
+        "SECTILE_TUNING_THREADS", int, None,
+        "threads that compile candidates; default: the CPUs this process may use",
+    )  # fmt: skip
+    budget = Knob(
+        "SECTILE_TUNING_BUDGET",
+        float,
+        None,
+        "seconds a tuning may take, where autotune() says none",
+    )
+    listener = Callback("called after each choice: fn, key, best_config, configs_timings, duration, "
+                        "cache_hit")  # fmt: skip
 
 
 cache = Cache()
@@ -124,7 +185,16 @@ autotuning = Autotuning()
 
 
 def table() -> list[tuple[str, str, str, str]]:
-    """(variable, kind, default, meaning) of every variable the runtime and the compiler read."""
+    """(variable, kind, default, meaning) of every variable that the runtime, the compiler and this
+    package read."""
     from . import _native
 
-    return _native.knob_table()
+    rows = list(_native.knob_table())
+    known = {row[0] for row in rows}
+    for group in (cache, compilation, runtime, autotuning):
+        for knob in vars(type(group)).values():
+            if isinstance(knob, Knob) and knob.variable not in known:
+                kind = "|".join(knob.allowed) or knob.kind.__name__
+                default = "" if knob.default is None else str(knob.default)
+                rows.append((knob.variable, kind, default, knob.__doc__ or ""))
+    return rows

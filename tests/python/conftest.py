@@ -9,6 +9,8 @@ Tests in FOLDERS run once for each device: launches copy their arrays there and 
 themselves; they run once. On the CPU every kernel launched is compiled for GPUs, too (`target_check.py`).
 """
 
+import itertools
+
 import pytest
 from launch_on_device import launches_on, why_not
 from target_check import Recorder
@@ -59,6 +61,16 @@ def pytest_generate_tests(metafunc):
 
 
 HOST_ONLY = pytest.param("host", marks=pytest.mark.skip("about the host"), id="host")
+
+
+@pytest.fixture(autouse=True)
+def own_tuning_folder(tmp_path_factory, monkeypatch):
+    """What is measured in a test is known to no other."""
+    folder = tmp_path_factory.getbasetemp() / f"tuning-{next(COUNTER)}"
+    monkeypatch.setenv("SECTILE_TUNING_DIR", str(folder))
+
+
+COUNTER = itertools.count()
 
 
 @pytest.fixture(autouse=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
-    from .autotuner import Autotuner, Config, Heuristics, autotune, heuristics
+    from .autotuner import Autotuner, Config, Heuristics, Space, autotune, heuristics
     from .jit import JITFunction, KernelInterface, MockTensor, TensorWrapper, jit, reinterpret
 
 _HOME = {
     "JITFunction": "jit", "KernelInterface": "jit", "MockTensor": "jit", "TensorWrapper": "jit",
     "jit": "jit", "reinterpret": "jit",
-    "Autotuner": "autotuner", "Config": "autotuner", "Heuristics": "autotuner",
+    "Autotuner": "autotuner", "Config": "autotuner", "Heuristics": "autotuner", "Space": "autotuner",
     "autotune": "autotuner", "heuristics": "autotuner",
 }  # fmt: skip
 

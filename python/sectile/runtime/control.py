@@ -63,7 +63,7 @@ def cache_files() -> list[str]:
             found += [
                 os.path.join(directory, name)
                 for name in sorted(files)
-                if name.endswith((".kernel", ".autotune.json"))
+                if name.endswith((".kernel", ".tuning"))
             ]
     return found
 

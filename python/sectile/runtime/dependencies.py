@@ -15,7 +15,7 @@ import builtins
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 
 from .. import _native
-from .source import SourceUnavailable, source_lines
+from .source import SourceUnavailable, source_lines, source_text
 
 _DEPTH = 4  # of attributes of attributes
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis))
@@ -30,17 +30,19 @@ def _names(code: CodeType) -> set[str]:
     return names
 
 
-def _code_text(code: CodeType) -> str:
+def code_text(code: CodeType) -> str:
+    """What a function without source does: instructions, constants and names."""
     constants = [
-        _code_text(constant) if isinstance(constant, CodeType) else repr(constant)
+        code_text(constant) if isinstance(constant, CodeType) else repr(constant)
         for constant in code.co_consts
     ]
     return f"{code.co_code!r}{constants}{code.co_names}{code.co_varnames}{code.co_freevars}"
 
 
 class _Snapshot:
-    def __init__(self, package: str) -> None:
+    def __init__(self, package: str, has_places: bool = True) -> None:
         self.package = package
+        self.has_places = has_places
         self.parts: list[str] = []
         self.watches: dict[tuple, tuple] = {}
         # What was visited, by identity; the values keep the objects alive, so that no id is reused.
@@ -66,11 +68,12 @@ class _Snapshot:
         code = fn.__code__
         if text is None:
             try:
-                text = "".join(source_lines(fn)[0])
+                text = "".join(source_lines(fn)[0]) if self.has_places else source_text(fn)
             except SourceUnavailable:
-                text = _code_text(code)
+                text = code_text(code)
         # File and line are in messages of traps and assertions, so they are part of what is compiled.
-        self.parts.append(f"def {fn.__qualname__}@{code.co_filename}:{code.co_firstlineno}\n{text}")
+        place = f"@{code.co_filename}:{code.co_firstlineno}" if self.has_places else ""
+        self.parts.append(f"def {fn.__qualname__}{place}\n{text}")
         for index, default in enumerate(fn.__defaults__ or ()):
             self.value(f"default {index}", default, ())
         for name, default in (fn.__kwdefaults__ or {}).items():
@@ -123,7 +126,7 @@ class _Snapshot:
                 self.function(value, None)
             else:  # somebody else's library: its code, but not all that it refers to in turn
                 self.parts.append(
-                    f"{name}=function:{value.__qualname__}:{_code_text(value.__code__)}"
+                    f"{name}=function:{value.__qualname__}:{code_text(value.__code__)}"
                 )
         elif isinstance(value, BuiltinFunctionType):
             self.parts.append(f"{name}=native:{value.__module__}.{value.__qualname__}")
@@ -162,18 +165,21 @@ class _Snapshot:
             self.value(f"{name}.{attribute}", getattr(item, "__func__", item), names, depth + 1)
 
 
-def snapshot(fn: FunctionType, source: str | None = None) -> tuple[str, list[tuple]]:
+def snapshot(
+    fn: FunctionType, source: str | None = None, has_places: bool = True
+) -> tuple[str, list[tuple]]:
     """The digest of `fn` and all it refers to, and what to watch.
 
     Args:
         fn: the kernel's function.
         source: its text, when that is not the file's.
+        has_places: digest file, line and decorators, too, which change messages and not the code.
 
     Returns:
         ``(digest, watches)``; each watch is ``(kind, holder, name, expected)`` with kind ``"dict"``,
         ``"absent"``, ``"cell"``, ``"attribute"`` or ``"text"``.
     """
-    state = _Snapshot((fn.__module__ or "").partition(".")[0])
+    state = _Snapshot((fn.__module__ or "").partition(".")[0], has_places)
     state.function(fn, source)
     return state.digest(), list(state.watches.values())
 

@@ -219,11 +219,27 @@ def test_knobs(monkeypatch):
 
 def test_knob_descriptors_name_variables_of_the_table():
     names = {row[0] for row in st.knobs.table()}
-    python_only = {"SECTILE_CACHE_AUTOTUNING", "SECTILE_PRINT_AUTOTUNING"}
     for group in (st.knobs.cache, st.knobs.compilation, st.knobs.runtime, st.knobs.autotuning):
         for name in dir(group):
-            variable = getattr(type(group), name).variable
-            assert variable in names | python_only, variable
+            assert getattr(type(group), name).variable in names
+
+
+def test_knobs_with_a_choice_and_callbacks(monkeypatch):
+    group = st.knobs.autotuning
+    monkeypatch.setenv("SECTILE_AUTOTUNE", "frosen")
+    with pytest.raises(
+        ValueError, match="not one of on, off, force, frozen; did you mean 'frozen'"
+    ):
+        group.mode
+    with pytest.raises(ValueError, match="not one of"):
+        group.mode = "never"
+    group.mode = "off"
+    assert os.environ["SECTILE_AUTOTUNE"] == "off"
+    monkeypatch.setenv("SECTILE_TUNING_BUDGET", "2.5")
+    assert group.budget == 2.5
+    with pytest.raises(TypeError, match="takes a function"):
+        group.listener = 3
+    assert group.listener is None
 
 
 def test_command_line():

@@ -1,0 +1,34 @@
+"""Choosing among configurations of a kernel by measuring them, once, and remembering.
+
+    @st.autotune(
+        [st.Config({"BLOCK": block}, num_warps=warps) for block in (512, 1024) for warps in (4, 8)],
+        key=["n"],
+    )
+    @st.jit
+    def kernel(x, out, n, BLOCK: tl.constexpr): ...
+
+    kernel[grid](x, out, n)         # the first launch with this n measures, unless that was done before
+    print(kernel.tuning_report())
+
+| file | what |
+|---|---|
+| `config.py`, `space.py` | `Config`; `Space`: all combinations of some values |
+| `tuner.py`, `heuristics.py` | `autotune` and `heuristics`: what a launch goes through |
+| `session.py` | one tuning, from candidates to a choice: the order of the steps |
+| `limits.py`, `cost_model.py`, `search.py` | who cannot run; who is likely fast; who is next |
+| `runner.py`, `race.py` | runs of one candidate with arrays put back; timing all of them in turn |
+| `record.py`, `locks.py`, `agreement.py` | results on disk; one process tunes; ranks agree |
+| `identity.py` | what tells kernels, keys, devices and candidates apart, in every process |
+| `report.py`, `progress.py`, `command.py` | tables and plots; `sectile tune` |
+
+Importing the package loads only what a launch needs.
+"""
+
+from __future__ import annotations
+
+from .config import Config
+from .heuristics import Heuristics, heuristics
+from .space import Space
+from .tuner import Autotuner, autotune, set_store
+
+__all__ = ["Autotuner", "Config", "Heuristics", "Space", "autotune", "heuristics", "set_store"]

@@ -1,0 +1,201 @@
+"""``sectile tune script.py``: runs a program, shows what its tuned kernels do, and ends with a table."""
+
+from __future__ import annotations
+
+import math
+import os
+import runpy
+import shutil
+import sys
+import time
+import traceback
+
+from ... import knobs
+from .progress import Watcher, set_watcher
+from .report import TuningReport, time_text
+
+TYPE_CHECKING = False  # importing typing takes milliseconds
+if TYPE_CHECKING:
+    from typing import Any, TextIO
+
+USAGE = """usage: sectile tune [OPTIONS] SCRIPT [ARGUMENTS ...]
+
+Runs SCRIPT with its ARGUMENTS. Each launch of an autotuned kernel whose best configuration is not known
+is measured, and the choice is kept for all later runs.
+
+  --force         measure also what is known
+  --budget S      seconds for each tuning at most
+  --plot FOLDER   write a plot of each tuning there (needs matplotlib)
+  --details       the whole table of each tuning, not only its winner
+"""
+
+
+class Display(Watcher):
+    """One line that is rewritten, on a terminal; else a line for each tuning.
+
+    Args:
+        stream: where to, stderr by default: the program's own output stays clean.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self.stream = stream or sys.stderr
+        self.is_live = self.stream.isatty()
+        self.drawn = 0.0
+        self.reports: list[tuple[TuningReport, bool]] = []
+        self.started_at = 0.0
+        self.best: tuple[float, Any] = (math.inf, None)
+
+    def _show(self, text: str, is_last: bool = False) -> None:
+        if not self.is_live:
+            if is_last:
+                print(text, file=self.stream, flush=True)
+            return
+        now = time.monotonic()
+        if not is_last and now - self.drawn < 0.05:
+            return
+        self.drawn = now
+        width = shutil.get_terminal_size().columns - 1
+        self.stream.write(
+            "\r\x1b[K" + (text if is_last else text[:width]) + ("\n" if is_last else "")
+        )
+        self.stream.flush()
+
+    def _line(self, session, step: str) -> str:
+        best = f", best {time_text(self.best[0])}: {self.best[1]}" if self.best[1] else ""
+        seconds = time.perf_counter() - self.started_at
+        return f"{session.tuner.__name__} {session.key_text} {seconds:.1f} s: {step}{best}"
+
+    def started(self, session) -> None:
+        self.started_at = time.perf_counter()
+        self.best = (math.inf, None)
+        self._show(self._line(session, f"{len(session.candidates)} candidates"))
+
+    def compiled(self, session, candidate) -> None:
+        self._show(self._line(session, f"compiled {session.compiled}/{len(session.candidates)}"))
+
+    def timed(self, session, race, candidates: dict) -> None:
+        alive = [racer for racer in race.alive() if racer.samples]
+        if alive:
+            fastest = min(alive, key=lambda racer: racer.median)
+            self.best = fastest.median, fastest.config
+            rounds = max(len(racer.samples) for racer in alive)
+            self._show(
+                self._line(session, f"timing {len(alive)} of {len(race.racers)}, run {rounds}")
+            )
+
+    def result(self, session, candidate, row: dict) -> None:
+        if row["status"] == "ok" and row["ms"][0] < self.best[0]:
+            self.best = row["ms"][0], candidate.config
+        self._show(
+            self._line(session, f"{len(session.known.results)}/{len(session.candidates)} done")
+        )
+
+    def decided(self, choice) -> None:
+        report = choice.report
+        self.reports.append((report, choice.is_tuned))
+        self._show(
+            f"{report.kernel} {report.key[:-1]}: {time_text(report.best.milliseconds)}, "
+            f"{report.best.config}; {report.summary()}"
+            if math.isfinite(report.best.milliseconds)
+            else f"{report.kernel} {report.key[:-1]}: {report.best.config}; not measured",
+            is_last=True,
+        )
+
+
+def final_table(reports: list[tuple[TuningReport, bool]]) -> str:
+    """One line for each choice: what, how fast, against the first candidate, how it was found."""
+    if not reports:
+        return "no autotuned kernel was launched with more than one configuration"
+    rows = [("kernel", "key", "best", "time", "first", "how")]
+    for report, _ in reports:
+        best, first = report.best.milliseconds, report.rows[0].milliseconds
+        gain = f"{first / best:.2f}x" if math.isfinite(first) and best > 0 else "-"
+        rows.append(
+            (
+                report.kernel, str(report.key[:-1]), str(report.best.config),
+                time_text(best) if math.isfinite(best) else "-", gain, report.summary(),
+            )
+        )  # fmt: skip
+    widths = [max(len(row[i]) for row in rows) for i in range(5)]
+    lines = [
+        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths)), row[5]])
+        for row in rows
+    ]
+    lines.insert(1, "-" * max(map(len, lines)))
+    lines.append('"first" is how much faster the best is than the first candidate of the list')
+    return "\n".join(lines)
+
+
+def _misuse(message: str) -> int:
+    print(f"sectile tune: {message}\n\n{USAGE}", end="", file=sys.stderr)
+    return 2
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the command; returns the exit status: the script's own, 1 after an error in it."""
+    plots = None
+    details = False
+    while arguments and arguments[0].startswith("-"):
+        option, *arguments = arguments
+        if option in ("-h", "--help"):
+            print(USAGE, end="")
+            return 0
+        if option == "--force":
+            knobs.autotuning.mode = "force"
+        elif option == "--details":
+            details = True
+        elif option in ("--budget", "--plot"):
+            if not arguments:
+                return _misuse(f"{option} needs a value")
+            value, *arguments = arguments
+            if option == "--plot":
+                plots = value
+                continue
+            try:
+                knobs.autotuning.budget = float(value)
+            except ValueError:
+                return _misuse(f"--budget is {value!r}, not a number of seconds")
+        else:
+            return _misuse(f"unknown option {option!r}")
+    if not arguments:
+        return _misuse("no script was given")
+    script = arguments[0]
+    if not os.path.exists(script):
+        return _misuse(f"there is no file {script!r}")
+    if knobs.autotuning.mode in ("off", "frozen"):  # left over from the surroundings
+        knobs.autotuning.mode = "on"
+
+    display = Display()
+    set_watcher(display)
+    sys.argv = list(arguments)
+    sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
+    status = 0
+    try:
+        runpy.run_path(script, run_name="__main__")
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
+    except KeyboardInterrupt:
+        print("\ninterrupted: what was measured is kept", file=sys.stderr)
+        status = 130
+    except Exception:
+        traceback.print_exc()
+        status = 1
+    finally:
+        set_watcher(None)
+    sys.stdout.flush()
+    print("\n" + final_table(display.reports))
+    for index, (report, _) in enumerate(display.reports):
+        if details:
+            print(f"\n{report}")
+        if plots is not None:
+            os.makedirs(plots, exist_ok=True)
+            path = os.path.join(plots, f"{report.kernel}-{index}.png")
+            try:
+                report.save(path)
+                print(path)
+            except ImportError as error:
+                print(error, file=sys.stderr)
+                plots = None
+    return status

@@ -1,0 +1,63 @@
+"""One configuration of a kernel."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # importing typing takes milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
+
+
+class Config:
+    """One configuration: values of the kernel's constants and launch options.
+
+    Args:
+        kwargs: values of ``tl.constexpr`` parameters, by name.
+        num_warps, num_stages, num_ctas, maxnreg: launch options.
+        pre_hook: called with the dictionary of arguments before each launch with this configuration.
+        ir_override: accepted and ignored.
+    """
+
+    def __init__(
+        self,
+        kwargs: dict[str, Any],
+        num_warps: int = 4,
+        num_stages: int = 3,
+        num_ctas: int = 1,
+        maxnreg: int | None = None,
+        pre_hook: Callable | None = None,
+        ir_override: str | None = None,
+    ) -> None:
+        self.kwargs = dict(kwargs)
+        self.num_warps = num_warps
+        self.num_stages = num_stages
+        self.num_ctas = num_ctas
+        self.maxnreg = maxnreg
+        self.pre_hook = pre_hook
+        self.ir_override = ir_override
+
+    def all_kwargs(self) -> dict[str, Any]:
+        """What a launch with this configuration passes besides the arguments."""
+        options = {name: getattr(self, name) for name in OPTIONS}
+        return {
+            **self.kwargs,
+            **{name: value for name, value in options.items() if value is not None},
+        }
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Config)
+            and self.all_kwargs() == other.all_kwargs()
+            and self.pre_hook is other.pre_hook
+        )
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name}: {value}" for name, value in self.all_kwargs().items())
+
+    def __repr__(self) -> str:
+        return f"<Config {self}>"

@@ -1,0 +1,119 @@
+"""What a compiled candidate takes of a device, and whether it fits at all.
+
+Rules are those of NVIDIA's occupancy calculation: registers go to warps in units of 256, warps to a
+multiprocessor in fours, and each program takes 1 KiB of shared memory for the system.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # importing typing takes milliseconds
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .config import Config
+    from .identity import Device
+
+_REGISTER_UNIT = 256
+_WARP_UNIT = 4
+_SYSTEM_SHARED_BYTES = 1024
+# Programs a multiprocessor can hold, where it is not 32.
+_MOST_PROGRAMS = {86: 16, 87: 16, 89: 24, 120: 24}
+
+
+class Resources:
+    """What one program of a compiled kernel takes; zeros on the CPU.
+
+    Attributes:
+        registers: of a thread, 32 bits each.
+        spilled_bytes: local memory of a thread.
+        shared_bytes: shared memory of a program.
+        threads: of a program.
+    """
+
+    __slots__ = ("registers", "shared_bytes", "spilled_bytes", "threads")
+
+    def __init__(
+        self, registers: int = 0, spilled_bytes: int = 0, shared_bytes: int = 0, threads: int = 1
+    ) -> None:
+        self.registers = registers
+        self.spilled_bytes = spilled_bytes
+        self.shared_bytes = shared_bytes
+        self.threads = threads
+
+    @classmethod
+    def of(cls, compiled: Any) -> Resources:
+        """Of what ``kernel.warmup()`` returned."""
+        metadata = getattr(compiled, "metadata", None)
+        if metadata is None or metadata.backend == "cpu":
+            return cls()
+        threads = getattr(metadata, "threads", 32 * getattr(metadata, "num_warps", 4))
+        return cls(compiled.n_regs, 4 * compiled.n_spills, metadata.shared, threads)
+
+    def as_dict(self) -> dict[str, int]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def reason_before_compiling(config: Config, device: Device) -> str:
+    """Why `config` cannot run on `device` whatever the kernel is; "" when it may."""
+    if device.kind != "cuda":
+        return ""
+    most = device.properties["max_threads_per_block"]
+    threads = config.num_warps * device.properties["warpSize"]
+    if threads > most:
+        return f"num_warps = {config.num_warps} are {threads} threads, and a program has at most {most}"
+    if config.maxnreg and config.maxnreg * threads > device.properties["max_num_regs"]:
+        return (
+            f"maxnreg = {config.maxnreg} for {threads} threads is more than the "
+            f"{device.properties['max_num_regs']} registers of a program"
+        )
+    return ""
+
+
+def reason_after_compiling(resources: Resources, device: Device) -> str:
+    """Why a compiled candidate cannot run on `device`; "" when it can."""
+    if device.kind != "cuda":
+        return ""
+    properties = device.properties
+    if resources.shared_bytes > properties["max_shared_mem"]:
+        return (
+            f"needs {resources.shared_bytes} bytes of shared memory, and a program has at most "
+            f"{properties['max_shared_mem']}"
+        )
+    if resources.threads > properties["max_threads_per_block"]:
+        return (
+            f"needs {resources.threads} threads, and a program has at most "
+            f"{properties['max_threads_per_block']}"
+        )
+    registers = _registers(resources, properties)
+    if registers > properties["max_num_regs"]:
+        return (
+            f"needs {registers} registers, and a program has at most {properties['max_num_regs']}"
+        )
+    return ""
+
+
+def _registers(resources: Resources, properties: dict[str, Any]) -> int:
+    """Of a program, as they are given out."""
+    warp = properties["warpSize"]
+    each = -(-resources.registers * warp // _REGISTER_UNIT) * _REGISTER_UNIT
+    return each * -(-resources.threads // warp)
+
+
+def programs_per_unit(resources: Resources, device: Device) -> int:
+    """How many programs one multiprocessor holds at a time; 0 when not even one; 1 on the CPU."""
+    if device.kind != "cuda":
+        return 1
+    properties = device.properties
+    warp = properties["warpSize"]
+    warps = -(-resources.threads // warp)
+    limits = [
+        _MOST_PROGRAMS.get(properties.get("capability", 0), 32),
+        properties["max_threads_per_sm"] // (warps * warp),
+    ]
+    if resources.registers:
+        each = -(-resources.registers * warp // _REGISTER_UNIT) * _REGISTER_UNIT
+        room = properties["regs_per_sm"] // each // _WARP_UNIT * _WARP_UNIT
+        limits.append(room // warps)
+    shared = resources.shared_bytes + _SYSTEM_SHARED_BYTES
+    limits.append(properties["shared_mem_per_sm"] // shared)
+    return min(limits)

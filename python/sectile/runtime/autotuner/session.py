@@ -1,0 +1,378 @@
+"""One tuning, from candidates to a choice.
+
+    who cannot run (limits) ─► order (cost model, search) ─► batch ─► compile, all in parallel
+                                        ▲                               │ who does not fit, who fails
+                                        └── time and candidates left ── race: time them in turn ─► record
+                                                                        └─► the fastest
+
+Without a budget there is one batch: all candidates. What an earlier process measured is not measured
+again, except that its winner runs along with new ones, for times of different days do not compare.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+
+from ... import _native, knobs
+from ...errors import CompilationError, OutOfResources
+from . import progress
+from .cost_model import guessed_resources, predicted_cost
+from .identity import Device
+from .limits import Resources, reason_after_compiling, reason_before_compiling
+from .locks import HostLock
+from .race import GpuClock, HostClock, Race, Racer, first_runs, summary
+from .record import Contents, Record
+from .runner import Runner
+from .search import Search
+
+TYPE_CHECKING = False  # importing typing takes milliseconds
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .config import Config
+
+_DEVICE_LOCK_SECONDS = 120.0
+
+
+def is_a_property_of_the_kernel(error: Exception) -> bool:
+    """Whether a candidate would fail again for `error`, in another process and at another time."""
+    return isinstance(error, (OutOfResources, CompilationError))
+
+
+def first_line(error: Exception) -> str:
+    if isinstance(error, CompilationError):
+        return error.error_message
+    text = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {text[0]}" if text else type(error).__name__
+
+
+def _is_excluded(error: Exception) -> bool:
+    """Ruled out by the device or by the kernel itself, and nobody's mistake."""
+    if isinstance(error, CompilationError):
+        return error.error_message.startswith("static assertion failed")
+    return isinstance(error, OutOfResources)
+
+
+class Candidate:
+    """A configuration and what is known of it.
+
+    Attributes:
+        index, id, config: place in the list; name in the record; the configuration.
+        resources: of the compiled kernel; None before.
+        cost: what the model expects, in no unit.
+        compile_seconds: 0.0 when it came from the cache.
+        error: of compiling or running.
+    """
+
+    def __init__(self, index: int, name: str, config: Config) -> None:
+        self.index = index
+        self.id = name
+        self.config = config
+        self.resources: Resources | None = None
+        self.cost = math.inf
+        self.compile_seconds = 0.0
+        self.error: Exception | None = None
+
+
+class Session:
+    """See the module.
+
+    Args:
+        runner: the launch.
+        candidates: configurations and their ids.
+        device: where it runs.
+        record: of this kernel, key and device.
+        known: what the record holds.
+        budget: seconds for all of it; None: until all candidates are measured.
+        cost_model: ``(config, programs, resources, device) -> float`` in place of `predicted_cost`.
+        key_text: for the display.
+    """
+
+    def __init__(
+        self, runner: Runner, candidates: list[Candidate], device: Device, record: Record,
+        known: Contents, budget: float | None, cost_model, key_text: str,
+    ) -> None:  # fmt: skip
+        self.runner = runner
+        self.tuner = runner.tuner
+        self.candidates = candidates
+        self.device = device
+        self.record = record
+        self.known = known
+        self.budget = budget
+        self.cost_model = cost_model
+        self.key_text = key_text
+        self.started = time.perf_counter()
+        self.compiled = 0
+        self.measured = 0
+        self.clock: Any = None
+        self.watcher = progress.watcher()
+
+    # -- the steps ---------------------------------------------------------------------------------
+
+    def run(self) -> Candidate:
+        """The fastest candidate.
+
+        Raises:
+            the error of the first candidate that failed, when none can run.
+        """
+        self.watcher.started(self)
+        champion = self._champion()
+        todo = [c for c in self.candidates if c.id not in self.known.results]
+        if (
+            champion is None and not todo
+        ):  # a process was killed between the last result and the choice
+            champion = self._fastest()
+        todo = [c for c in todo if not self._is_excluded_at_once(c)]
+        search = self._search(todo)
+        self.runner.save()
+        try:
+            while batch := self._next_batch(search, todo):
+                champion = self._try(batch, champion)
+                if self._seconds_left() <= 0:
+                    break
+        finally:
+            self.runner.leave(champion.config if champion else None)
+        if champion is None:
+            self._nobody_runs()
+        assert champion is not None
+        self.watcher.finished(self, champion)
+        return champion
+
+    def _champion(self) -> Candidate | None:
+        """Whom an earlier tuning chose, when he is still a candidate."""
+        if self.known.choice is None:
+            return None
+        found = next((c for c in self.candidates if c.id == self.known.choice["id"]), None)
+        return found if found and self.known.milliseconds(found.id) < math.inf else self._fastest()
+
+    def _fastest(self) -> Candidate | None:
+        """Those measured to the end first."""
+        rows = self.known.results
+        timed = [c for c in self.candidates if self.known.milliseconds(c.id) < math.inf]
+        return min(
+            timed, key=lambda c: (rows[c.id]["status"] != "ok", rows[c.id]["ms"][0]), default=None
+        )
+
+    def _is_excluded_at_once(self, candidate: Candidate) -> bool:
+        reason = reason_before_compiling(candidate.config, self.device)
+        if reason:
+            self._record(candidate, "excluded", reason=reason)
+        return bool(reason)
+
+    def _search(self, todo: list[Candidate]) -> Search | None:
+        for candidate in todo:
+            candidate.cost = self._cost(candidate)
+        if self.budget is None:
+            return None
+        search = Search([c.config for c in self.candidates], [c.cost for c in self.candidates])
+        waiting = {c.index for c in todo}
+        search.drop(c.index for c in self.candidates if c.index not in waiting)
+        return search
+
+    def _cost(self, candidate: Candidate) -> float:
+        programs = self.runner.program_count(candidate.config)
+        resources = candidate.resources or guessed_resources(candidate.config, self.device)
+        if self.cost_model is not None:
+            return float(self.cost_model(candidate.config, programs, resources, self.device))
+        if self.tuner.perf_model is not None:
+            return float(self.tuner.perf_model(**self.runner.everything(candidate.config)))
+        return predicted_cost(programs, resources, self.device)
+
+    def _next_batch(self, search: Search | None, todo: list[Candidate]) -> list[Candidate]:
+        if search is None:
+            batch, todo[:] = list(todo), []
+            return batch
+        times = {
+            c.index: self.known.milliseconds(c.id)
+            for c in self.candidates
+            if self.known.milliseconds(c.id) < math.inf
+        }
+        indices = search.next_batch(max(4, 2 * self._threads()), times)
+        return [self.candidates[index] for index in indices]
+
+    def _try(self, batch: list[Candidate], champion: Candidate | None) -> Candidate | None:
+        """Compiles and times; gives the fastest of `batch` and `champion`."""
+        runnable = self._compile(batch)
+        for candidate in runnable:
+            candidate.cost = self._cost(candidate)
+        runnable.sort(key=lambda c: c.cost)
+        if not runnable:
+            return champion
+        if self.tuner._do_bench is not None:
+            self._bench_by_hand(runnable)
+        else:
+            entrants = runnable + ([champion] if champion and champion not in runnable else [])
+            self._race(entrants)
+            # Only what ran now compares; a champion that could not run now keeps his old time.
+            runnable = [c for c in entrants if self.known.milliseconds(c.id) < math.inf]
+        ok = [c for c in runnable if self.known.results.get(c.id, {}).get("status") == "ok"]
+        if champion and champion not in ok and self.known.milliseconds(champion.id) < math.inf:
+            if self.tuner._do_bench is not None or not ok:
+                ok.append(champion)
+        return min(ok, key=lambda c: self.known.milliseconds(c.id)) if ok else self._fastest()
+
+    # -- compiling ---------------------------------------------------------------------------------
+
+    def _threads(self) -> int:
+        return max(1, knobs.autotuning.threads or _native.hardware_threads())
+
+    def _compile(self, batch: list[Candidate]) -> list[Candidate]:
+        """All at once; those that fit, in the order given."""
+
+        def one(candidate: Candidate) -> None:
+            start = time.perf_counter()
+            try:
+                made = self.runner.compile(candidate.config)
+                candidate.resources = Resources.of(made)
+            except Exception as error:
+                candidate.error = error
+            candidate.compile_seconds = time.perf_counter() - start
+
+        # A hook may change what is compiled. It cannot run here, with the arguments in use by others:
+        # what is made without it may be what is needed, and else that shows when it runs.
+        with ThreadPoolExecutor(min(self._threads(), len(batch)), "sectile-tune") as pool:
+            waiting = {pool.submit(one, candidate): candidate for candidate in batch}
+            try:
+                for done in as_completed(waiting):
+                    done.result()
+                    self.compiled += 1
+                    self._settle_compiled(waiting[done])
+                    self.watcher.compiled(self, waiting[done])
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+        return [c for c in batch if c.id not in self.known.results and c.error is None]
+
+    def _settle_compiled(self, candidate: Candidate) -> None:
+        error = candidate.error
+        if error is not None and self.runner.is_hooked(candidate.config):
+            candidate.error = None
+        elif error is not None:
+            self._record_error(candidate, error)
+        elif candidate.resources is not None:
+            reason = reason_after_compiling(candidate.resources, self.device)
+            if reason:
+                self._record(candidate, "excluded", reason=reason)
+
+    # -- timing ------------------------------------------------------------------------------------
+
+    def _device_lock(self) -> HostLock:
+        """Others on this host do not time on this device meanwhile."""
+        if self.record.path is None:
+            return HostLock(None, "")
+        name = _native.digest([f"{self.device.kind}:{self.device.index} {self.device.text}"])[:16]
+        path = os.path.join(os.path.dirname(self.record.path), f"device-{name}.lock")
+        return HostLock(path, f"it times kernels on {self.device.kind}", _DEVICE_LOCK_SECONDS)
+
+    def _bench_by_hand(self, runnable: list[Candidate]) -> None:
+        """With the user's do_bench, one candidate after the other."""
+        for candidate in runnable:
+            if self._seconds_left() <= 0 and self.measured:
+                break
+            try:
+                with self._device_lock():
+                    result = self.tuner._do_bench(
+                        lambda config=candidate.config: self.runner.once(config),
+                        quantiles=(0.5, 0.2, 0.8),
+                    )
+            except Exception as error:
+                self._record_error(candidate, error)
+                continue
+            times = list(result) if isinstance(result, (list, tuple)) else [result]
+            times = [float(value) for value in times]
+            if not all(map(math.isfinite, times)) or not times:
+                self._record(candidate, "failed", reason=f"do_bench gave {result!r}")
+                continue
+            self._record(candidate, "ok", times)
+
+    def _race(self, entrants: list[Candidate]) -> None:
+        of_racer = {}
+        for candidate in entrants:
+            earlier = self.known.samples.get(candidate.id)
+            of_racer[Racer(candidate.config, earlier)] = candidate
+
+        def on_round(fresh: dict) -> None:
+            rows = {of_racer[racer].id: [round(t, 6) for t in new] for racer, new in fresh.items()}
+            if rows:
+                self.record.append({"type": "samples", "ms": rows})
+            self.watcher.timed(self, race, of_racer)
+
+        def on_result(racer: Racer) -> None:
+            candidate = of_racer[racer]
+            if racer.status == "failed":
+                assert racer.error is not None
+                self._record_error(candidate, racer.error)
+                return
+            status = "ok" if racer.status == "finished" else "rejected"
+            self._record(candidate, status, summary(racer.samples), len(racer.samples))
+
+        def make_clock(place):
+            return GpuClock(self.runner, *place) if place else HostClock(self.runner)
+
+        with self._device_lock():
+            racers = list(of_racer)
+            self.clock = first_runs(racers, self.runner, make_clock) or HostClock(self.runner)
+            race = Race(
+                racers, self.clock, self.tuner.num_warmups, self.tuner.num_reps, self._seconds_left
+            )
+            race.run(on_round, on_result)
+
+    # -- results -----------------------------------------------------------------------------------
+
+    def _seconds_left(self) -> float:
+        if self.budget is None:
+            return math.inf
+        return self.budget - (time.perf_counter() - self.started)
+
+    def _record_error(self, candidate: Candidate, error: Exception) -> None:
+        candidate.error = error
+        status = "excluded" if _is_excluded(error) else "failed"
+        # What may be better next time is told, and not written down.
+        self._record(
+            candidate, status, reason=first_line(error), keep=is_a_property_of_the_kernel(error)
+        )
+
+    def _record(
+        self, candidate: Candidate, status: str, times: list[float] | None = None, runs: int = 0,
+        reason: str = "", keep: bool = True,
+    ) -> None:  # fmt: skip
+        row: dict[str, Any] = {
+            "type": "result", "id": candidate.id, "config": str(candidate.config), "status": status,
+        }  # fmt: skip
+        if times is not None:
+            self.measured += 1
+            row["ms"] = [round(value, 6) for value in times]
+            row["runs"] = runs
+        if reason:
+            row["reason"] = reason
+        if candidate.resources is not None:
+            row["resources"] = candidate.resources.as_dict()
+        if math.isfinite(candidate.cost):
+            row["cost"] = candidate.cost
+        row["compile_s"] = round(candidate.compile_seconds, 4)
+        self.known.take(row)
+        if keep:
+            self.record.append(row)
+        self.watcher.result(self, candidate, row)
+
+    def _nobody_runs(self) -> None:
+        rows = [self.known.results[c.id] for c in self.candidates if c.id in self.known.results]
+        name = self.tuner.__name__
+        failed = [c for c in self.candidates if c.error is not None and not _is_excluded(c.error)]
+        if failed:
+            error = failed[0].error
+            assert error is not None
+            note = f"all {len(rows)} candidates of {name} fail; the first, {failed[0].config}, with this"
+            if isinstance(error, CompilationError):
+                raise CompilationError(f"{error}\n  note: {note}", error.diagnostics) from error
+            if hasattr(error, "add_note"):
+                error.add_note(note)
+            raise error
+        reasons = "\n".join(f"  {row['config']}: {row.get('reason', '')}" for row in rows[:8])
+        more = f"\n  and {len(rows) - 8} more" if len(rows) > 8 else ""
+        raise OutOfResources(
+            f"{name}: none of the {len(rows)} configurations can run\n{reasons}{more}"
+        )

@@ -1,0 +1,336 @@
+"""`autotune`: what a launch of a tuned kernel goes through.
+
+launch ─► key ─► known? ─yes─► launch with that configuration          a few microseconds
+                   │no
+                 agree with other ranks (agreement.py) ─► on disk? (record.py) ─► Session: measure
+"""
+
+from __future__ import annotations
+
+from ... import _native, knobs
+from ...errors import CompilationError, OutOfResources, TuningError
+from ..jit import KernelInterface
+from . import identity
+from .config import Config
+from .locks import process_lock
+from .space import Space
+
+TYPE_CHECKING = False  # importing typing takes milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from .report import TuningReport
+
+_default_store: Any = None
+
+
+def set_store(store: Any) -> None:
+    """The store through which all ranks agree, for every tuner that was given none.
+
+    Args:
+        store: has ``set``, ``get`` and ``add``, as those of torch.distributed; or a function that
+            gives it, called at the first launch; None for no store.
+    """
+    global _default_store
+    _default_store = store
+
+
+def _check_names(what: str, names: list[str], arg_names: list[str]) -> None:
+    unknown = [name for name in names if name not in arg_names]
+    if unknown:
+        from ..._suggest import did_you_mean
+
+        raise ValueError(
+            f"autotune: {what} names {unknown[0]!r}, which is no parameter of the kernel"
+            f"{did_you_mean(unknown[0], arg_names)}"
+        )
+
+
+class Autotuner(KernelInterface):
+    """A kernel with several configurations; made by `autotune`.
+
+    Attributes:
+        configs: the candidates.
+        cache: the best `Config` of each key met so far. A key is the values of the parameters named,
+            the dtypes of all arrays, and the device.
+        best_config: that of the last launch.
+        configs_timings: milliseconds (median, 20 % and 80 % quantile) of each candidate, from the last
+            tuning, done here or read from disk; inf for those that cannot run.
+        bench_time: seconds the last tuning took in this process.
+    """
+
+    def __init__(
+        self,
+        fn,
+        arg_names: list[str],
+        configs: list[Config] | Space,
+        key: list[str],
+        reset_to_zero: list[str] | None = None,
+        restore_value: list[str] | None = None,
+        pre_hook: Callable | None = None,
+        post_hook: Callable | None = None,
+        prune_configs_by: dict[str, Any] | None = None,
+        warmup: float | None = None,
+        rep: float | None = None,
+        use_cuda_graph: bool = False,
+        do_bench: Callable | None = None,
+        cache_results: bool | None = None,
+        budget: float | None = None,
+        cost_model: Callable | None = None,
+        store: Any = None,
+    ) -> None:
+        self.fn = fn
+        self.base_fn = fn
+        while not getattr(self.base_fn, "__sectile_jit__", False) and hasattr(self.base_fn, "fn"):
+            self.base_fn = self.base_fn.fn
+        self.arg_names = list(arg_names)
+        self.configs = (configs.configs() if isinstance(configs, Space) else list(configs)) or [
+            Config({})
+        ]
+        self.keys = list(key)
+        self.reset_to_zero = list(reset_to_zero or ())
+        self.restore_value = list(restore_value or ())
+        _check_names("key", self.keys, self.arg_names)
+        _check_names("reset_to_zero", self.reset_to_zero, self.arg_names)
+        _check_names("restore_value", self.restore_value, self.arg_names)
+        self.user_pre_hook = pre_hook
+        self.user_post_hook = post_hook
+        prune = dict(prune_configs_by or {})
+        self.early_config_prune = prune.pop("early_config_prune", None)
+        self.perf_model = prune.pop("perf_model", None)
+        self.configs_top_k = prune.pop("top_k", 1.0)
+        if prune:
+            raise ValueError(
+                f"autotune: prune_configs_by has {next(iter(prune))!r}; known are "
+                f"early_config_prune, perf_model and top_k"
+            )
+        self.num_warmups = 25.0 if warmup is None else warmup
+        self.num_reps = 100.0 if rep is None else rep
+        self.use_cuda_graph = use_cuda_graph
+        self._do_bench = do_bench
+        self.cache_results = True if cache_results is None else cache_results
+        self.budget = budget
+        self.cost_model = cost_model
+        self.store = store
+        self.cache: dict[tuple, Config] = {}
+        self.best_config: Config | None = None
+        self.configs_timings: dict[Config, list[float]] = {}
+        self.bench_time = 0.0
+        self._reports: dict[tuple, TuningReport] = {}
+        self._devices: dict[Any, str] = {}
+
+    # -- a launch ----------------------------------------------------------------------------------
+
+    def run(self, *args, grid, warmup: bool = False, **kwargs):
+        if warmup:
+            return self.warmup(*args, grid=grid, **kwargs)
+        arguments = self._arguments(args, kwargs)
+        if len(self.configs) == 1:
+            config = self.configs[0]
+        else:
+            key = self._key(arguments, kwargs)
+            try:
+                config = self.cache[key]
+            except KeyError:
+                config = self._decide(key, arguments, args, grid, kwargs)
+        self.best_config = config
+        if config.pre_hook:
+            config.pre_hook({**arguments, **kwargs, **config.all_kwargs()})
+        return self.fn.run(*args, grid=grid, **kwargs, **config.all_kwargs())
+
+    def warmup(self, *args, grid=None, **kwargs):
+        """Compiles every candidate for these arguments, in parallel, and runs none.
+
+        Returns:
+            The compiled kernels, in the order of the candidates that `prune_configs_by` leaves;
+            candidates that cannot be compiled are left out.
+
+        Raises:
+            CompilationError, OutOfResources: none can.
+        """
+        from concurrent.futures import ThreadPoolExecutor
+
+        from .runner import Runner
+
+        arguments = self._arguments(args, kwargs)
+        runner = Runner(self, args, grid, kwargs, arguments)
+        configs = self._prune(arguments, kwargs)
+        for config in configs:
+            runner.settings(config)
+        threads = max(1, knobs.autotuning.threads or _native.hardware_threads())
+        with ThreadPoolExecutor(min(threads, len(configs)), "sectile-tune") as pool:
+            waiting = [pool.submit(runner.compile, config) for config in configs]
+        errors = [future.exception() for future in waiting]
+        made = [future.result() for future, error in zip(waiting, errors) if error is None]
+        for error in errors:
+            is_expected = isinstance(error, (CompilationError, OutOfResources))
+            if error is not None and (not made or not is_expected):
+                raise error
+        return made
+
+    def _arguments(self, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The kernel's parameters that were passed, in the order the kernel has them."""
+        given = dict(zip(self.arg_names, args))
+        if kwargs:
+            given.update(kwargs)
+            return {name: given[name] for name in self.arg_names if name in given}
+        return given
+
+    def _key(self, arguments: dict[str, Any], kwargs: dict[str, Any]) -> tuple:
+        key = [arguments[name] for name in self.keys if name in arguments]
+        for value in arguments.values():
+            dtype = getattr(value, "dtype", None)
+            if dtype is not None:
+                key.append(str(dtype))
+        place = identity.place_of(arguments, kwargs.get("target"))
+        text = self._devices.get(place)
+        if text is None:
+            text = self._devices[place] = identity.device_at(place).text
+        key.append(text)
+        return tuple(key)
+
+    def _prune(self, arguments: dict[str, Any], meta: dict[str, Any]) -> list[Config]:
+        configs = self.configs
+        if self.early_config_prune:
+            configs = list(self.early_config_prune(configs, arguments, **meta))
+            if not configs:
+                raise ValueError(
+                    f"{self.__name__}: early_config_prune left no configuration\n"
+                    f"  help: return at least one of the configurations it is given"
+                )
+        if self.perf_model:
+            top = self.configs_top_k
+            if isinstance(top, float) and top <= 1.0:
+                top = max(1, int(len(configs) * top))
+            elif not isinstance(top, int) or top < 1:
+                raise TypeError(
+                    f"{self.__name__}: top_k is {top!r}, not a number of configurations or a share "
+                    f"of them up to 1.0"
+                )
+            if top < len(configs):
+                estimate = {
+                    c: self.perf_model(**{**arguments, **meta, **c.all_kwargs()}) for c in configs
+                }
+                configs = sorted(configs, key=estimate.__getitem__)[:top]
+        return configs
+
+    # -- a choice ----------------------------------------------------------------------------------
+
+    def _decide(self, key: tuple, arguments, args, grid, kwargs) -> Config:
+        from .choice import Choice
+
+        with process_lock():
+            known = self.cache.get(key)
+            if known is not None:  # another thread was at it
+                return known
+            candidates = self._prune(arguments, kwargs)
+            if len(candidates) == 1:
+                self.cache[key] = candidates[0]
+                return candidates[0]
+            choice = Choice(self, key, candidates, arguments, args, grid, kwargs)
+            config = choice.make()
+            self.cache[key] = config
+        report = choice.report
+        self._reports[key] = report
+        self.configs_timings = report.timings()
+        if choice.is_tuned:
+            self.bench_time = report.seconds
+        listener = knobs.autotuning.listener
+        if listener is not None:
+            listener(
+                fn=self.base_fn, key=key, best_config=config, configs_timings=self.configs_timings,
+                duration=report.seconds if choice.is_tuned else None, cache_hit=not choice.is_tuned,
+            )  # fmt: skip
+        if knobs.autotuning.print and choice.is_tuned:
+            print(f"autotuning {self.__name__} for {key}: {config} after {report.seconds:.2f} s")
+        return config
+
+    def tuning_report(self, key: tuple | None = None) -> TuningReport:
+        """What is known of the candidates: ``print(kernel.tuning_report())``, ``.save("plot.png")``.
+
+        Args:
+            key: one of `cache`; None: that of the latest choice.
+
+        Raises:
+            TuningError: no choice was made in this process, or none for `key`.
+        """
+        if not self._reports or (key is not None and key not in self._reports):
+            raise TuningError(
+                f"{self.__name__}: nothing was tuned in this process"
+                + (f" for {key}" if key is not None and self._reports else "")
+                + "\n  help: launch the kernel first; a kernel with one configuration is not tuned"
+            )
+        return self._reports[key if key is not None else next(reversed(self._reports))]
+
+    @property
+    def __name__(self) -> str:
+        return self.base_fn.__name__
+
+    def __call__(self, *args, **kwargs):
+        return self.fn(*args, **kwargs)
+
+
+def autotune(
+    configs: list[Config] | Space,
+    key: list[str],
+    prune_configs_by: dict[str, Any] | None = None,
+    reset_to_zero: list[str] | None = None,
+    restore_value: list[str] | None = None,
+    pre_hook: Callable | None = None,
+    post_hook: Callable | None = None,
+    warmup: float | None = None,
+    rep: float | None = None,
+    use_cuda_graph: bool = False,
+    do_bench: Callable | None = None,
+    cache_results: bool | None = None,
+    budget: float | None = None,
+    cost_model: Callable | None = None,
+    store: Any = None,
+):
+    """Decorator above `jit`: at the first launch with new values of `key`, measures the configurations
+    on the real arguments and keeps the fastest, on disk, too.
+
+    Args:
+        configs: what to choose from: a list of `Config`, or a `Space`.
+        key: parameters whose values call for tuning anew; so do the dtypes of all arrays and the device.
+        prune_configs_by: ``early_config_prune(configs, arguments, **meta)`` returns those worth
+            measuring; ``perf_model(**arguments)`` estimates times, of which the best ``top_k`` (a number,
+            or a share of all) are measured.
+        reset_to_zero: arrays to zero before each run, and once after the last.
+        restore_value: arrays that hold after the tuning, bit for bit, what they held before.
+        pre_hook: ``pre_hook(arguments)`` before each run while tuning, and
+            ``pre_hook(arguments, reset_only=True)`` after the last.
+        post_hook: ``post_hook(arguments, exception=None)`` after each run while tuning.
+        warmup: milliseconds of runs before the first that counts, of all candidates together; 25.
+        rep: milliseconds of runs for each candidate at most, and at least three runs; 100.
+        use_cuda_graph: accepted. What a launch costs the host is not in a GPU's times anyway.
+        do_bench: measures in place of all that: ``do_bench(call, quantiles)`` returns milliseconds.
+        cache_results: False: remember the choice in this process only.
+        budget: seconds a tuning may take; the rest of the candidates is then left out, the least
+            likely ones by the cost model. Default: `SECTILE_TUNING_BUDGET`, else none.
+        cost_model: ``cost_model(config, programs, resources, device)`` orders the candidates in place
+            of `sectile.runtime.autotuner.cost_model`; ``programs`` and ``resources`` as there.
+        store: see `set_store`; for this kernel.
+
+    `SECTILE_AUTOTUNE` says what happens where nothing is known: ``on`` measures; ``off`` takes the first
+    candidate that can be compiled; ``frozen`` raises; ``force`` measures also where something is known.
+
+    Raises (at a launch):
+        TuningError: it would have to tune, and the stream is being captured into a CUDA graph, or the
+            mode is frozen; or the process that tunes for all ranks failed.
+        OutOfResources: no candidate can run.
+        the error of a candidate, when all fail; one that fails alone is a `TuningWarning`.
+
+    Raises (here):
+        ValueError: `key`, `reset_to_zero` or `restore_value` name what is no parameter.
+    """
+
+    def decorate(fn):
+        return Autotuner(
+            fn, fn.arg_names, configs, key, reset_to_zero, restore_value, pre_hook, post_hook,
+            prune_configs_by, warmup, rep, use_cuda_graph, do_bench, cache_results, budget, cost_model,
+            store,
+        )  # fmt: skip
+
+    return decorate
