@@ -12,8 +12,6 @@ namespace {
 
 /// Registers of a thread besides those of tiles.
 constexpr int64_t kOtherWords = 16;
-/// More than a thread has; a few can be made again when they are wanted.
-constexpr int64_t kMaxWords = 320;
 /// Programs of a multiprocessor that a loop over rows is launched for, as a rule.
 constexpr int64_t kUsualPrograms = 4;
 /// Bytes that a multiprocessor must be waiting for at any time to get all that memory can give.
@@ -93,8 +91,10 @@ private:
       int64_t programs = shape.registerWords / (shape.threadCount() * words);
       return std::clamp<int64_t>(programs, 1, kUsualPrograms);
     };
+    // A few values can be made again when they are wanted.
+    int64_t most = std::min<int64_t>(256, shape.registerWords / shape.threadCount()) * 5 / 4;
     bool isAlone = room(now) == 1;
-    if (isAlone ? then > kMaxWords
+    if (isAlone ? then > most
                 : room(then) * 5 < room(now) * 3 || room(now) * bytes >= kBytesInFlight)
       return 0;
     // An assembler gets along with a quarter less.
