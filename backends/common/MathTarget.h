@@ -66,7 +66,8 @@ public:
   Value *intToFloat(Builder &builder, Value *value, llvm::Type *floatType, bool isSigned) const {
     return emitIntToFloat(builder, features, value, floatType, isSigned);
   }
-  Value *intToNarrow(Builder &builder, Value *value, NarrowFloat kind, bool isSigned) const {
+  virtual Value *intToNarrow(Builder &builder, Value *value, NarrowFloat kind,
+                             bool isSigned) const {
     return emitIntToNarrow(builder, features, value, kind, isSigned);
   }
 

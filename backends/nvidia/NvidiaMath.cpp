@@ -147,12 +147,43 @@ void NvidiaMath::narrowEach(Builder &builder, llvm::MutableArrayRef<Value *> val
   });
 }
 
+/// `number` was rounded toward zero: with its last bit set where something was lost, rounding it to
+/// fewer bits is rounding what it was made of.
+static llvm::Value *roundedToOdd(llvm::IRBuilderBase &builder, llvm::Value *number,
+                                 llvm::Value *isInexact) {
+  llvm::Value *bits = builder.CreateBitCast(number, builder.getInt32Ty());
+  bits = builder.CreateOr(bits, builder.CreateZExt(isInexact, builder.getInt32Ty()));
+  return builder.CreateBitCast(bits, builder.getFloatTy());
+}
+
+llvm::Value *NvidiaMath::intToNarrow(Builder &builder, Value *value, NarrowFloat kind,
+                                     bool isSigned) const {
+  unsigned bits = value->getType()->getScalarSizeInBits();
+  if (bits < 32)
+    return round(builder, intToFloat(builder, value, builder.getFloatTy(), isSigned), kind,
+                 FloatRounding::NearestEven);
+  // Not by f64, which these GPUs may have 64 times fewer units for. (And ptxas, 12.8 to 13.0, gets
+  // long sequences of it wrong that start from predicates.)
+  ID instruction =
+      bits == 32 ? (isSigned ? llvm::Intrinsic::nvvm_i2f_rz : llvm::Intrinsic::nvvm_ui2f_rz)
+                 : (isSigned ? llvm::Intrinsic::nvvm_ll2f_rz : llvm::Intrinsic::nvvm_ull2f_rz);
+  Value *number = builder.CreateIntrinsic(instruction, {}, {value});
+  Value *back = isSigned ? builder.CreateFPToSI(number, value->getType())
+                         : builder.CreateFPToUI(number, value->getType());
+  Value *odd = roundedToOdd(builder, number, builder.CreateICmpNE(back, value));
+  return round(builder, odd, kind, FloatRounding::NearestEven);
+}
+
 llvm::Value *NvidiaMath::round(Builder &builder, Value *value, NarrowFloat kind,
                                FloatRounding rounding) const {
   bool isHalf = kind == NarrowFloat::F16, isBfloat = kind == NarrowFloat::BF16;
-  if (rounding != FloatRounding::NearestEven || (!isHalf && !isBfloat) ||
-      !value->getType()->isFloatTy())
+  if (rounding != FloatRounding::NearestEven || (!isHalf && !isBfloat))
     return MathTarget::round(builder, value, kind, rounding);
+  if (value->getType()->isDoubleTy()) {
+    Value *number = builder.CreateIntrinsic(llvm::Intrinsic::nvvm_d2f_rz, {}, {value});
+    Value *back = builder.CreateFPExt(number, value->getType());
+    value = roundedToOdd(builder, number, builder.CreateFCmpUNE(back, value));
+  }
   llvm::Type *narrow = isHalf ? builder.getHalfTy() : builder.getBFloatTy();
   return builder.CreateFPExt(builder.CreateFPTrunc(value, narrow), value->getType());
 }

@@ -103,6 +103,7 @@ FailureOr<backends::KernelImage> NvidiaBackend::compile(ModuleOp module,
     shape.warpCount = options.warpCount;
     shape.laneCount = target.laneCount;
     shape.maxAccessBytes = target.maxAccessBytes;
+    shape.sharedBytes = target.maxSharedBytes;
     shape.atomicWidth = [&](tile::AtomicRmwOp op) {
       return target.atomicWidth(op.getKind(), tile::elementTypeOf(op.getResult().getType()));
     };

@@ -1,35 +1,13 @@
 #include "optimizer/gpu/PipelineLoops.h"
 
-#include "optimizer/IndexAnalysis.h"
+#include "optimizer/gpu/AsyncLoads.h"
 #include "optimizer/gpu/LoopSlice.h"
-
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace sectile::tile;
 
 namespace sectile::optimizer {
 namespace {
-
-/// A load to be made asynchronous.
-struct AheadLoad {
-  LoadOp load;
-  int axis = 0;
-  int64_t width = 1;
-  Value buffer;
-};
-
-bool isZeroOrNothing(Value other) {
-  if (!other)
-    return true;
-  SplatElementsAttr splat;
-  if (!matchPattern(other, m_Constant(&splat)))
-    return false;
-  if (auto number = dyn_cast<FloatAttr>(splat.getSplatValue<Attribute>()))
-    return number.getValue().isPosZero();
-  auto number = dyn_cast<IntegerAttr>(splat.getSplatValue<Attribute>());
-  return number && number.getValue().isZero();
-}
 
 class LoopPipeliner {
 public:
@@ -52,13 +30,7 @@ private:
 
   void consider(LoadOp load) {
     auto type = dyn_cast<RankedTensorType>(load.getType());
-    const layout::TileLayout *layout = type ? layoutOf(type) : nullptr;
-    if (!layout || type.getRank() < 2 || load.getIsVolatile() ||
-        !isZeroOrNothing(load.getOther()) || !type.getElementType().isIntOrFloat() ||
-        load->use_empty())
-      return;
-    int64_t bits = type.getElementType().getIntOrFloatBitWidth();
-    if (bits < 8)
+    if (!type || type.getRank() < 2 || load->use_empty())
       return;
     bool feedsProducts = false;
     for (Operation *user : load->getUsers()) {
@@ -70,40 +42,9 @@ private:
     if (!feedsProducts)
       return;
 
-    AheadLoad ahead;
-    ahead.load = load;
-    for (int axis = 0; axis < layout->rank(); ++axis) {
-      int64_t width = std::min<int64_t>({layout->contiguousRegisters(axis),
-                                         analysis.accessRun(load.getPtr(), axis, load.getMask()),
-                                         analysis.alignment(load.getPtr(), axis) * 8 / bits,
-                                         shape.maxAccessBytes * 8 / bits});
-      width = width > 1 ? int64_t(llvm::bit_floor(uint64_t(width))) : 1;
-      if (layout->isPadded(axis))
-        width = std::min(width, type.getDimSize(axis) & -type.getDimSize(axis));
-      if (width > ahead.width) {
-        ahead.width = width;
-        ahead.axis = axis;
-      }
-    }
-    // The instruction copies 4, 8 or 16 bytes.
-    if (ahead.width * bits < 32)
-      return;
-    if (writes.mayBePassedBy(load, apart) && slice.add({load.getPtr(), load.getMask()}))
-      loads.push_back(ahead);
-  }
-
-  BufferType bufferOf(AheadLoad &ahead) {
-    auto type = cast<RankedTensorType>(ahead.load.getType());
-    SmallVector<int, 3> order{ahead.axis};
-    for (int axis = int(type.getRank()); axis-- > 0;)
-      if (axis != ahead.axis)
-        order.push_back(axis);
-    unsigned bits = type.getElementType().getIntOrFloatBitWidth();
-    int64_t rowBytes = type.getDimSize(ahead.axis) * bits / 8;
-    int64_t swizzle = rowBytes >= 128 ? 128 : rowBytes >= 64 ? 64 : 32;
-    auto shared = layout::panelSwizzledShared(type.getShape(), order, bits, swizzle);
-    return BufferType::get(loop.getContext(), stageCount, type.getShape(), type.getElementType(),
-                           SharedLayoutAttr::get(loop.getContext(), shared));
+    std::optional<AsyncLoad> ahead = asAsyncLoad(load, shape, analysis);
+    if (ahead && writes.mayBePassedBy(load, apart) && slice.add({load.getPtr(), load.getMask()}))
+      loads.push_back(*ahead);
   }
 
   Value constant(Type type, int64_t number) {
@@ -114,17 +55,8 @@ private:
   /// copies where `exists`, and gives the carried values of the iteration after it.
   SmallVector<Value> startCopies(Value index, ValueRange carried, Value stage, Value exists) {
     IRMapping mapping = slice.clone(builder, index, carried);
-    for (AheadLoad &ahead : loads) {
-      Location place = ahead.load.getLoc();
-      Value pointer = mapping.lookupOrDefault(ahead.load.getPtr());
-      Type maskType = maskOf(pointer.getType());
-      Value mask = SplatOp::create(builder, place, maskType, exists);
-      if (Value own = ahead.load.getMask())
-        mask = arith::AndIOp::create(builder, place, mapping.lookupOrDefault(own), mask);
-      AsyncCopyOp::create(builder, place, pointer, ahead.buffer, stage, mask,
-                          builder.getI32IntegerAttr(ahead.axis),
-                          builder.getI32IntegerAttr(ahead.width));
-    }
+    for (const AsyncLoad &ahead : loads)
+      startCopy(builder, ahead, mapping, stage, exists);
     AsyncCommitOp::create(builder, loop.getLoc());
     return slice.next(mapping);
   }
@@ -132,13 +64,8 @@ private:
   void rewrite() {
     Location place = loop.getLoc();
     Type i32 = builder.getI32Type();
-    {
-      OpBuilder::InsertionGuard guard(builder);
-      auto function = loop->getParentOfType<func::FuncOp>();
-      builder.setInsertionPointToStart(&function.getBody().front());
-      for (AheadLoad &ahead : loads)
-        ahead.buffer = BufferAllocOp::create(builder, ahead.load.getLoc(), bufferOf(ahead));
-    }
+    for (AsyncLoad &ahead : loads)
+      allocateBuffer(ahead, stageCount);
     LoopExtent extent(builder, loop, distance());
     Value index = loop.getLowerBound(), step = loop.getStep(), exists = extent.hasFirst(builder);
     SmallVector<Value> ahead = slice.initial();
@@ -175,7 +102,7 @@ private:
     for (auto [from, to] : llvm::zip(loop.getRegionIterArgs(), arguments))
       mapping.map(from, to);
     llvm::DenseMap<Operation *, Value> buffers;
-    for (AheadLoad &each : loads)
+    for (AsyncLoad &each : loads)
       buffers[each.load] = each.buffer;
     for (Operation &op : loop.getBody()->without_terminator()) {
       if (buffers.contains(&op))
@@ -220,7 +147,7 @@ private:
   const LoopWrites &writes;
   SmallVectorImpl<ApartArguments> &apart;
   OpBuilder builder;
-  SmallVector<AheadLoad, 2> loads;
+  SmallVector<AsyncLoad, 2> loads;
   LoopSlice slice;
 };
 

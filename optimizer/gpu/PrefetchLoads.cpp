@@ -1,5 +1,6 @@
 #include "optimizer/gpu/PrefetchLoads.h"
 
+#include "optimizer/gpu/AsyncLoads.h"
 #include "optimizer/gpu/CheapValues.h"
 #include "optimizer/gpu/LoopSlice.h"
 #include "optimizer/gpu/ThreadWork.h"
@@ -50,6 +51,59 @@ int64_t peakWords(scf::ForOp loop, const CheapValues &cheap) {
   return std::max(most, words);
 }
 
+/// Reads tiles of buffers again behind the last place where threads meet, and makes again what
+/// elementwise operations make of them: so they are not held in registers meanwhile.
+class Rereader {
+public:
+  explicit Rereader(Block &body) {
+    for (Operation &op : body)
+      if (isa<ReduceOp, ScanOp>(op))
+        last = &op;
+  }
+
+  void run() {
+    if (!last)
+      return;
+    OpBuilder builder(last->getContext());
+    builder.setInsertionPointAfter(last);
+    SmallVector<Operation *> after;
+    for (Operation *op = last->getNextNode(); op; op = op->getNextNode())
+      after.push_back(op);
+    for (Operation *op : after)
+      for (OpOperand &operand : op->getOpOperands())
+        if (comesFromBuffer(operand.get()))
+          operand.set(again(builder, operand.get()));
+  }
+
+private:
+  bool isBefore(Operation *op) const {
+    return op && op->getBlock() == last->getBlock() && op->isBeforeInBlock(last);
+  }
+  bool comesFromBuffer(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!isBefore(op))
+      return false;
+    if (isa<BufferLoadOp>(op))
+      return true;
+    return isElementwise(op) && layoutOf(value.getType()) &&
+           llvm::any_of(op->getOperands(), [&](Value operand) { return comesFromBuffer(operand); });
+  }
+  Value again(OpBuilder &builder, Value value) {
+    if (!comesFromBuffer(value))
+      return value;
+    if (Value known = made.lookup(value))
+      return known;
+    Operation *op = value.getDefiningOp();
+    IRMapping operands;
+    for (Value operand : op->getOperands())
+      operands.map(operand, again(builder, operand));
+    return made[value] = builder.clone(*op, operands)->getResult(0);
+  }
+
+  Operation *last = nullptr;
+  llvm::DenseMap<Value, Value> made;
+};
+
 class LoopPrefetcher {
 public:
   LoopPrefetcher(scf::ForOp loop, const GpuShape &shape, const LoopWrites &writes,
@@ -57,7 +111,7 @@ public:
       : loop(loop), shape(shape), writes(writes), apart(apart), slice(loop), builder(loop) {}
 
   /// Programs that a multiprocessor should have room for; 0: nothing changed.
-  int64_t run(const CheapValues &cheap) {
+  int64_t run(const CheapValues &cheap, const IndexAnalysis &analysis) {
     SmallVector<ApartArguments> assumed;
     for (LoadOp load : loop.getOps<LoadOp>()) {
       // Without some of its loads an iteration would wait all the same.
@@ -66,7 +120,7 @@ public:
         return 0;
       loads.push_back(load);
     }
-    int64_t programs = roomIfItPays(cheap);
+    int64_t programs = roomIfItPays(cheap, analysis);
     if (!programs)
       return 0;
     for (ApartArguments pair : assumed)
@@ -79,7 +133,7 @@ public:
 private:
   /// More registers in each thread make fewer programs on a multiprocessor, and with many of them
   /// there is enough under way without this.
-  int64_t roomIfItPays(const CheapValues &cheap) {
+  int64_t roomIfItPays(const CheapValues &cheap, const IndexAnalysis &analysis) {
     int64_t ahead = 0, bytes = 0;
     for (LoadOp load : loads) {
       ahead += wordsPerThread(load.getType());
@@ -91,19 +145,45 @@ private:
       int64_t programs = shape.registerWords / (shape.threadCount() * words);
       return std::clamp<int64_t>(programs, 1, kUsualPrograms);
     };
+    bool isAlone = room(now) == 1;
+    if (!isAlone && room(now) * bytes >= kBytesInFlight)
+      return 0;
     // A few values can be made again when they are wanted.
     int64_t most = std::min<int64_t>(256, shape.registerWords / shape.threadCount()) * 5 / 4;
-    bool isAlone = room(now) == 1;
-    if (isAlone ? then > most
-                : room(then) * 5 < room(now) * 3 || room(now) * bytes >= kBytesInFlight)
+    bool fitsRegisters = isAlone ? then <= most : room(then) * 5 >= room(now) * 3;
+    if (!fitsRegisters && !moveToSharedMemory(bytes * room(now), analysis))
       return 0;
     // An assembler gets along with a quarter less.
-    return room(then * 3 / 4);
+    return room((fitsRegisters ? then : now) * 3 / 4);
+  }
+
+  /// All tiles, if two stages of them (`bytes` each, of all programs) fit beside what else programs
+  /// exchange there.
+  bool moveToSharedMemory(int64_t bytes, const IndexAnalysis &analysis) {
+    if (!shape.hasAsyncCopy || 2 * bytes > shape.sharedBytes * 2 / 3)
+      return false;
+    SmallVector<LoadOp, 4> scalars;
+    for (LoadOp load : loads) {
+      if (!layoutOf(load.getType()))
+        scalars.push_back(load);
+      else if (auto copy = asAsyncLoad(load, shape, analysis))
+        copies.push_back(*copy);
+      else
+        return false;
+    }
+    loads = std::move(scalars);
+    for (AsyncLoad &copy : copies)
+      allocateBuffer(copy, 2);
+    return true;
   }
 
   /// The loads of the iteration of `index`, where it `exists`; `carried` becomes the next one's.
-  SmallVector<Value> load(Value index, SmallVector<Value> &carried, Value exists) {
+  SmallVector<Value> load(Value index, SmallVector<Value> &carried, Value exists, Value stage) {
     IRMapping there = slice.clone(builder, index, carried);
+    for (const AsyncLoad &copy : copies)
+      startCopy(builder, copy, there, stage, exists);
+    if (!copies.empty())
+      AsyncCommitOp::create(builder, loop.getLoc());
     SmallVector<Value> loaded;
     for (LoadOp load : loads) {
       Location place = load.getLoc();
@@ -122,12 +202,14 @@ private:
 
   void rewrite() {
     LoopExtent extent(builder, loop, 1);
+    Value zero = number(0), one = number(1);
     SmallVector<Value> carried = slice.initial();
-    SmallVector<Value> loaded = load(loop.getLowerBound(), carried, extent.hasFirst(builder));
+    SmallVector<Value> loaded = load(loop.getLowerBound(), carried, extent.hasFirst(builder), zero);
 
     SmallVector<Value> initial(loop.getInitArgs());
     llvm::append_range(initial, carried);
     llvm::append_range(initial, loaded);
+    initial.push_back(zero);
     auto made =
         scf::ForOp::create(builder, loop.getLoc(), loop.getLowerBound(), loop.getUpperBound(),
                            loop.getStep(), initial, nullptr, loop.getUnsignedCmp());
@@ -136,10 +218,15 @@ private:
     auto arguments = made.getRegionIterArgs();
 
     builder.setInsertionPointToStart(made.getBody());
-    Value index = made.getInductionVar();
+    Value index = made.getInductionVar(), stage = arguments.back();
+    Value otherStage = arith::SubIOp::create(builder, loop.getLoc(), one, stage);
+    if (!copies.empty()) {
+      AsyncWaitOp::create(builder, loop.getLoc(), builder.getI32IntegerAttr(0));
+      BarrierOp::create(builder, loop.getLoc());
+    }
     SmallVector<Value> aheadCarried(arguments.slice(ownCount, carried.size()));
-    SmallVector<Value> ahead =
-        load(extent.later(builder, index), aheadCarried, extent.hasLater(builder, index));
+    SmallVector<Value> ahead = load(extent.later(builder, index), aheadCarried,
+                                    extent.hasLater(builder, index), otherStage);
 
     IRMapping mapping;
     mapping.map(loop.getInductionVar(), index);
@@ -147,20 +234,39 @@ private:
       mapping.map(from, to);
     for (auto [from, to] : llvm::zip(loads, arguments.drop_front(ownCount + carried.size())))
       mapping.map(from.getResult(), to);
-    for (Operation &op : loop.getBody()->without_terminator())
-      if (!isa<LoadOp>(op))
+    llvm::SmallDenseMap<Operation *, Value> buffers;
+    for (AsyncLoad &copy : copies)
+      buffers[copy.load] = copy.buffer;
+    for (Operation &op : loop.getBody()->without_terminator()) {
+      if (Value buffer = buffers.lookup(&op))
+        mapping.map(op.getResult(0), BufferLoadOp::create(builder, op.getLoc(),
+                                                          op.getResult(0).getType(), buffer, stage)
+                                         .getResult());
+      else if (!isa<LoadOp>(op))
         builder.clone(op, mapping);
+    }
     SmallVector<Value> yielded;
     for (Value value : loop.getBody()->getTerminator()->getOperands())
       yielded.push_back(mapping.lookupOrDefault(value));
     llvm::append_range(yielded, aheadCarried);
     llvm::append_range(yielded, ahead);
+    yielded.push_back(otherStage);
     if (!made.getBody()->empty() && made.getBody()->back().hasTrait<OpTrait::IsTerminator>())
       made.getBody()->back().erase();
     builder.setInsertionPointToEnd(made.getBody());
     scf::YieldOp::create(builder, loop.getLoc(), yielded);
     loop.replaceAllUsesWith(made.getResults().take_front(ownCount));
+    if (!copies.empty()) {
+      Rereader(*made.getBody()).run();
+      // Copies of a round that does not exist write zeros; behind them the buffers' bytes are free.
+      builder.setInsertionPointAfter(made);
+      AsyncWaitOp::create(builder, loop.getLoc(), builder.getI32IntegerAttr(0));
+    }
     loop.erase();
+  }
+
+  Value number(int32_t value) {
+    return arith::ConstantOp::create(builder, loop.getLoc(), builder.getI32IntegerAttr(value));
   }
 
   scf::ForOp loop;
@@ -169,7 +275,8 @@ private:
   SmallVectorImpl<ApartArguments> &apart;
   LoopSlice slice;
   OpBuilder builder;
-  SmallVector<LoadOp, 4> loads;
+  SmallVector<LoadOp, 4> loads;     // wait in registers
+  SmallVector<AsyncLoad, 4> copies; // wait in shared memory
 };
 
 /// A loop of loads that are waited for before anything else can be done: threads meet in it. (Loops
@@ -199,9 +306,10 @@ int64_t prefetchLoads(func::FuncOp function, const GpuShape &shape, bool argumen
   int64_t programs = 0;
   PointerProvenance provenance(function);
   CheapValues cheap(function);
+  IndexAnalysis analysis(function, Remainders::AreIndices);
   for (scf::ForOp loop : loops) {
     LoopWrites writes(loop, provenance, argumentsOverlap);
-    programs = std::max(programs, LoopPrefetcher(loop, shape, writes, apart).run(cheap));
+    programs = std::max(programs, LoopPrefetcher(loop, shape, writes, apart).run(cheap, analysis));
   }
   return programs;
 }

@@ -19,7 +19,7 @@ struct Outcome {
 };
 
 /// The pipeline on a kernel with one loop.
-Outcome optimized(const std::string &text, bool argumentsOverlap = false) {
+Outcome optimized(const std::string &text, bool argumentsOverlap = false, int warps = 4) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<sectile::tile::TileDialect, mlir::scf::SCFDialect>();
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
@@ -27,8 +27,9 @@ Outcome optimized(const std::string &text, bool argumentsOverlap = false) {
   Outcome outcome;
   if (!module)
     return outcome;
-  optimizer::GpuPipelineOptions options{gpuShape(4)};
+  optimizer::GpuPipelineOptions options{gpuShape(warps)};
   options.shape.hasAsyncCopy = true;
+  options.shape.sharedBytes = 1 << 20;
   options.argumentsOverlap = argumentsOverlap;
   auto function = *module->getOps<mlir::func::FuncOp>().begin();
   auto assumed = optimizer::optimizeForGpu(function, options);
@@ -112,6 +113,14 @@ TEST(PrefetchLoads, nothing_passes_what_orders_memory) {
 
 TEST(PrefetchLoads, loops_that_only_add_up_stay) {
   expectUntouched(optimized(Rows{.reduces = false}.text()));
+}
+
+TEST(PrefetchLoads, rows_that_take_all_registers_wait_in_shared_memory) {
+  // 256 numbers in each thread.
+  Outcome outcome = optimized(Rows{.extent = "65536"}.text(), false, 8);
+  EXPECT_EQ(outcome.loadsBefore + outcome.loadsInside, 0);
+  EXPECT_EQ(outcome.copiesInside, 1);
+  EXPECT_EQ(outcome.assumed.programs, 1);
 }
 
 TEST(PrefetchLoads, with_many_bytes_under_way_registers_are_worth_more) {

@@ -29,16 +29,17 @@ const Bounds kBounds[] = {{0, 5, 1},
                           {kLeast, kLeast + 3, kMost},
                           {0, kMost, kMost / 2 + 3}};
 
-/// For each row: y = x - sum(x), rows behind carried pointers, `extent` numbers in each.
-std::string rowsText(const std::string &type, int64_t extent) {
+/// For each row: y = x - sum(x), rows behind carried pointers, `columns` of `extent` in each.
+std::string rowsText(const std::string &type, int64_t extent, int64_t columns) {
   Shape shape{extent};
   std::string tile = tileType(shape, type), wide = tileType(shape, "i32");
   std::string pointers = tileType(shape, "!tile.ptr<" + type + ">");
-  std::string count = std::to_string(extent), last = std::to_string(extent - 1);
+  std::string count = std::to_string(extent), last = std::to_string(columns);
   std::string widened = type == "i32" ? "%w = arith.addi %x, %zeros : " + wide + "\n"
                                       : "%w = arith.extsi %x : " + tile + " to " + wide + "\n";
   return "func.func @k(%in: !tile.ptr<" + type +
-         ">, %out: !tile.ptr<i32>, %low: i32, %high: i32, %step: i32) attributes {tile.kernel} {\n"
+         "> {tile.divisibility = 16 : i64}, %out: !tile.ptr<i32>, %low: i32, %high: i32, %step: "
+         "i32) attributes {tile.kernel} {\n"
          "%i = tile.arange 0, " +
          count + " : " + wide + "\n%zeros = arith.constant dense<0> : " + wide +
          "\n%extent = arith.constant " + last + " : i32\n%end = tile.splat %extent : i32 -> " +
@@ -65,15 +66,22 @@ std::string rowsText(const std::string &type, int64_t extent) {
          type + ">, !tile.ptr<i32>\n}\nreturn\n}\n";
 }
 
+enum class Wait { InRegisters, InSharedMemory };
+
 template <class T>
-void checkRows(const std::string &type, int64_t extent) {
-  SimulatedKernel kernel(rowsText(type, extent));
+void checkRows(const std::string &type, int64_t extent, int64_t columns,
+               Wait where = Wait::InRegisters) {
+  bool isShared = where == Wait::InSharedMemory;
+  SimulatedOptions options{.hasMatrices = true};
+  if (isShared)
+    options.warps = 8;
+  SimulatedKernel kernel(rowsText(type, extent, columns), options);
   ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
-  size_t first = kernel.tileText.find("tile.load");
+  size_t first = kernel.tileText.find(isShared ? "tile.async_copy" : "tile.load");
   ASSERT_LT(first, kernel.tileText.find("scf.for")) << "nothing runs ahead\n" << kernel.tileText;
   std::mt19937 random(5);
   for (Bounds bounds : kBounds) {
-    int64_t rows = bounds.trips(), columns = extent - 1;
+    int64_t rows = bounds.trips();
     // No element more than is read: one beyond would be noticed.
     std::vector<T> in(std::max<int64_t>(rows * columns, 1));
     for (T &number : in)
@@ -95,16 +103,23 @@ void checkRows(const std::string &type, int64_t extent) {
 }
 
 TEST(GpuLoops, rows_ahead_in_words) {
-  checkRows<int32_t>("i32", 256);
+  checkRows<int32_t>("i32", 256, 255);
 }
 TEST(GpuLoops, rows_ahead_two_to_a_word) {
-  checkRows<int16_t>("i16", 256);
+  checkRows<int16_t>("i16", 256, 255);
 }
 TEST(GpuLoops, rows_ahead_four_to_a_word) {
-  checkRows<int8_t>("i8", 1024);
+  checkRows<int8_t>("i8", 1024, 1008);
 }
 TEST(GpuLoops, rows_ahead_fewer_than_threads) {
-  checkRows<int16_t>("i16", 100);
+  checkRows<int16_t>("i16", 100, 99);
+}
+// 256 numbers in each thread.
+TEST(GpuLoops, rows_ahead_in_shared_memory) {
+  checkRows<int32_t>("i32", 65536, 65535, Wait::InSharedMemory);
+}
+TEST(GpuLoops, rows_ahead_in_shared_memory_by_vectors) {
+  checkRows<int16_t>("i16", 65536, 65520, Wait::InSharedMemory);
 }
 
 } // namespace

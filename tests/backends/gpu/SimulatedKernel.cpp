@@ -31,6 +31,7 @@ SimulatedKernel::SimulatedKernel(llvm::StringRef text, SimulatedOptions options)
     passes.shape.warpCount = options.warps;
     passes.shape.laneCount = options.lanes;
     passes.shape.hasAsyncCopy = options.hasMatrices;
+    passes.shape.sharedBytes = options.maxSharedBytes;
     passes.stageCount = options.stages;
     passes.runAhead = !options.checkBounds;
     passes.shape.hasMatrixProduct = [&](tile::DotOp dot) {

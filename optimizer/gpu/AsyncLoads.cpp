@@ -1,0 +1,83 @@
+#include "optimizer/gpu/AsyncLoads.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace sectile::tile;
+
+namespace sectile::optimizer {
+
+static bool isZeroOrNothing(Value other) {
+  if (!other)
+    return true;
+  SplatElementsAttr splat;
+  if (!matchPattern(other, m_Constant(&splat)))
+    return false;
+  if (auto number = dyn_cast<FloatAttr>(splat.getSplatValue<Attribute>()))
+    return number.getValue().isPosZero();
+  auto number = dyn_cast<IntegerAttr>(splat.getSplatValue<Attribute>());
+  return number && number.getValue().isZero();
+}
+
+std::optional<AsyncLoad> asAsyncLoad(LoadOp load, const GpuShape &shape,
+                                     const IndexAnalysis &analysis) {
+  auto type = dyn_cast<RankedTensorType>(load.getType());
+  const layout::TileLayout *layout = type ? layoutOf(type) : nullptr;
+  if (!layout || load.getIsVolatile() || !isZeroOrNothing(load.getOther()) ||
+      !type.getElementType().isIntOrFloat())
+    return std::nullopt;
+  int64_t bits = type.getElementType().getIntOrFloatBitWidth();
+  if (bits < 8)
+    return std::nullopt;
+  AsyncLoad ahead;
+  ahead.load = load;
+  for (int axis = 0; axis < layout->rank(); ++axis) {
+    int64_t width = std::min<int64_t>(
+        {layout->contiguousRegisters(axis), analysis.accessRun(load.getPtr(), axis, load.getMask()),
+         analysis.alignment(load.getPtr(), axis) * 8 / bits, shape.maxAccessBytes * 8 / bits});
+    width = width > 1 ? int64_t(llvm::bit_floor(uint64_t(width))) : 1;
+    if (layout->isPadded(axis))
+      width = std::min(width, type.getDimSize(axis) & -type.getDimSize(axis));
+    if (width > ahead.width) {
+      ahead.width = width;
+      ahead.axis = axis;
+    }
+  }
+  if (ahead.width * bits < 32)
+    return std::nullopt;
+  return ahead;
+}
+
+void allocateBuffer(AsyncLoad &ahead, int64_t stages) {
+  LoadOp load = ahead.load;
+  auto type = cast<RankedTensorType>(load.getType());
+  SmallVector<int, 3> order{ahead.axis};
+  for (int axis = int(type.getRank()); axis-- > 0;)
+    if (axis != ahead.axis)
+      order.push_back(axis);
+  unsigned bits = type.getElementType().getIntOrFloatBitWidth();
+  int64_t rowBytes = type.getDimSize(ahead.axis) * bits / 8;
+  int64_t swizzle = rowBytes >= 128 ? 128 : rowBytes >= 64 ? 64 : 32;
+  auto shared = layout::panelSwizzledShared(type.getShape(), order, bits, swizzle);
+  auto buffer = BufferType::get(load.getContext(), stages, type.getShape(), type.getElementType(),
+                                SharedLayoutAttr::get(load.getContext(), shared));
+  auto function = load->getParentOfType<func::FuncOp>();
+  auto builder = OpBuilder::atBlockBegin(&function.getBody().front());
+  ahead.buffer = BufferAllocOp::create(builder, load.getLoc(), buffer);
+}
+
+void startCopy(OpBuilder &builder, const AsyncLoad &ahead, const IRMapping &there, Value stage,
+               Value exists) {
+  LoadOp load = ahead.load;
+  Location place = load.getLoc();
+  Value pointer = there.lookupOrDefault(load.getPtr());
+  Value mask = SplatOp::create(builder, place, maskOf(pointer.getType()), exists);
+  if (Value own = load.getMask())
+    mask = arith::AndIOp::create(builder, place, there.lookupOrDefault(own), mask);
+  AsyncCopyOp::create(builder, place, pointer, ahead.buffer, stage, mask,
+                      builder.getI32IntegerAttr(ahead.axis),
+                      builder.getI32IntegerAttr(ahead.width));
+}
+
+} // namespace sectile::optimizer

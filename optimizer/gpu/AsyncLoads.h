@@ -1,0 +1,38 @@
+//===-- AsyncLoads.h - a load as an asynchronous copy to shared memory ------------------------===//
+//   std::optional<AsyncLoad> ahead = asAsyncLoad(load, shape, analysis);
+//   allocateBuffer(*ahead, stages);
+//   startCopy(builder, *ahead, slice.clone(...), stage, exists);     // of a later iteration
+#pragma once
+
+#include "optimizer/IndexAnalysis.h"
+#include "optimizer/gpu/GpuShape.h"
+
+#include "mlir/IR/IRMapping.h"
+
+#include <optional>
+
+namespace sectile::optimizer {
+
+struct AsyncLoad {
+  tile::LoadOp load;
+  /// Each thread copies `width` neighbours along `axis` at a time.
+  int axis = 0;
+  int64_t width = 1;
+  mlir::Value buffer;
+};
+
+/// Nothing where the instruction cannot: it copies 4, 8 or 16 bytes, and zeros where it is masked
+/// off.
+std::optional<AsyncLoad> asAsyncLoad(tile::LoadOp load, const GpuShape &shape,
+                                     const IndexAnalysis &analysis);
+
+/// Stages of the tile's shape. They are in use from the first copy to a wait for all copies behind
+/// the loop, which is the caller's.
+void allocateBuffer(AsyncLoad &ahead, int64_t stages);
+
+/// Copies what the load would read with the pointer and mask that `there` has, if the iteration
+/// `exists`. A commit is the caller's.
+void startCopy(mlir::OpBuilder &builder, const AsyncLoad &ahead, const mlir::IRMapping &there,
+               mlir::Value stage, mlir::Value exists);
+
+} // namespace sectile::optimizer
