@@ -133,14 +133,41 @@ FailureOr<Value> findFirstSet(Emitter &emit, const Value &x) {
   return emit.choose(*isSet, position, nothing);
 }
 
-/// sin and cos of pi * x: the period is taken off exactly before multiplying by pi.
-template <class Op>
-FailureOr<Value> ofHalfTurns(Emitter &emit, const Value &x) {
+/// What is left of x when whole periods of sin(pi x) are taken off: in [-1, 1], exactly.
+Value withinPeriod(Emitter &emit, const Value &x) {
   Value half = emit.literal(0.5, x), two = emit.literal(2.0, x);
   Value turns = emit.apply<math::RoundEvenOp>(emit.apply<arith::MulFOp>(x, half));
-  Value rest = emit.apply<arith::SubFOp>(x, emit.apply<arith::MulFOp>(turns, two));
-  Value pi = emit.literal(3.14159265358979323846, x);
-  return emit.apply<Op>(emit.apply<arith::MulFOp>(rest, pi));
+  return emit.apply<arith::SubFOp>(x, emit.apply<arith::MulFOp>(turns, two));
+}
+
+/// sin(pi * x), |x| <= 1/2. Relative accuracy holds near zero: the angle is rounded once.
+Value sineOfHalfTurns(Emitter &emit, const Value &x) {
+  bool isDouble = x.type.dtype.bits() == 64;
+  Value pi = emit.literal(isDouble ? 0x1.921fb54442d18p1 : 0x1.921fb6p1, x);
+  Value piTail = emit.literal(isDouble ? 0x1.1a62633145c07p-53 : -0x1.777a5cp-24, x);
+  Value tail = emit.apply<arith::MulFOp>(x, piTail);
+  Value angle{math::FmaOp::create(emit.b, emit.at, x.ir, pi.ir, tail.ir), x.type};
+  return emit.apply<math::SinOp>(angle);
+}
+
+/// Reflected at 1/2, which is exact, so that zeros of the result are zeros of the angle.
+FailureOr<Value> sinPi(Emitter &emit, const Value &x) {
+  Value rest = withinPeriod(emit, x);
+  Value reflected =
+      emit.apply<arith::SubFOp>(emit.apply<math::CopySignOp>(emit.literal(1.0, x), rest), rest);
+  Value isBeyond =
+      emit.sema.compare(BinaryOperator::Less, emit.literal(0.5, x), emit.apply<math::AbsFOp>(rest));
+  Value nearest = emit.choose(isBeyond, reflected, rest);
+  // Whole numbers give a zero of their sign.
+  Value zero = emit.literal(0.0, x);
+  Value isZero = emit.sema.compare(BinaryOperator::Equal, nearest, zero);
+  return emit.choose(isZero, emit.apply<math::CopySignOp>(zero, x), sineOfHalfTurns(emit, nearest));
+}
+
+/// sin(pi (1/2 - |x|)), whose argument is exact where the result is small.
+FailureOr<Value> cosPi(Emitter &emit, const Value &x) {
+  Value rest = emit.apply<math::AbsFOp>(withinPeriod(emit, x));
+  return sineOfHalfTurns(emit, emit.apply<arith::SubFOp>(emit.literal(0.5, x), rest));
 }
 
 /// sqrt(x*x + y*y) without overflow on the way.
@@ -152,12 +179,14 @@ FailureOr<Value> hypotenuse(Emitter &emit, const Value &x, const Value &y) {
   Value one = emit.literal(1.0, x);
   Value sum = emit.apply<arith::AddFOp>(emit.apply<arith::MulFOp>(ratio, ratio), one);
   Value length = emit.apply<arith::MulFOp>(longer, emit.apply<math::SqrtOp>(sum));
-  // 0/0 and inf/inf: the longer side is the result. So it is when both are equal to zero.
+  // 0/0: both are zero, and so is the result. It is infinite where either is, whatever the other.
   Value zero = emit.literal(0.0, x), infinity = emit.literal(INFINITY, x);
   Value isZero = emit.sema.compare(BinaryOperator::Equal, longer, zero);
-  Value isInfinite = emit.sema.compare(BinaryOperator::Equal, longer, infinity);
-  Value isPlain = emit.choose(isZero, longer, length);
-  return emit.choose(isInfinite, longer, isPlain);
+  Value result = emit.choose(isZero, longer, length);
+  for (const Value &side : {a, b})
+    result =
+        emit.choose(emit.sema.compare(BinaryOperator::Equal, side, infinity), infinity, result);
+  return result;
 }
 
 /// max(x - y, 0), NaN where either is.
@@ -221,8 +250,8 @@ void addLibdeviceOps(BuiltinTable &table) {
   addFloatOp<math::SinhOp>(table, "sinh");
   addFloatOp<math::TanOp>(table, "tan");
   addFloatOp<math::TruncOp>(table, "trunc");
-  addFloat(table, "cospi", ofHalfTurns<math::CosOp>);
-  addFloat(table, "sinpi", ofHalfTurns<math::SinOp>);
+  addFloat(table, "cospi", cosPi);
+  addFloat(table, "sinpi", sinPi);
   addFloat(table, "normcdf", normalDistribution);
   addFloat(table, "signbit", signBit);
   addFloat(table, "exp10", [](Emitter &emit, const Value &x) -> FailureOr<Value> {

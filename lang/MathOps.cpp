@@ -112,20 +112,25 @@ FailureOr<Operand> multiplyHigh(Arguments &args) {
   return Operand(Value{product.getHigh(), both->first.type});
 }
 
+/// 1 / (1 + exp(-x)), and exp(x) / (1 + exp(x)) below zero, where exp(-x) would overflow before the
+/// result is zero.
 FailureOr<Operand> sigmoid(Arguments &args) {
   Semantics &sema = args.sema;
   FailureOr<Value> x = wideFloat(args, 0);
   if (failed(x))
     return failure();
-  FailureOr<Operand> negated = sema.unary(UnaryOperator::Negate, *x);
-  if (failed(negated))
-    return failure();
-  Value exponential{approximable<math::ExpOp>(sema.builder, sema.location(), negated->value()->ir),
-                    x->type};
-  FailureOr<Value> sum = sema.arithmetic(BinaryOperator::Add, Constant::integer(1), exponential);
+  OpBuilder &b = sema.builder;
+  Location at = sema.location();
+  auto negated = arith::NegFOp::create(b, at, math::AbsFOp::create(b, at, x->ir));
+  Value exponential{approximable<math::ExpOp>(b, at, negated), x->type};
+  Value zero = sema.splatConstant(Constant{0.0}, x->type);
+  Value one = sema.splatConstant(Constant{1.0}, x->type);
+  Value isNegative = sema.compare(BinaryOperator::Less, *x, zero);
+  Value numerator{arith::SelectOp::create(b, at, isNegative.ir, exponential.ir, one.ir), x->type};
+  FailureOr<Value> sum = sema.arithmetic(BinaryOperator::Add, one, exponential);
   if (failed(sum))
     return failure();
-  return sema.binary(BinaryOperator::Divide, Constant::integer(1), *sum);
+  return sema.binary(BinaryOperator::Divide, numerator, *sum);
 }
 
 } // namespace

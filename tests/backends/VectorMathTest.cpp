@@ -159,6 +159,8 @@ std::vector<T> samples(const Case &c, std::mt19937_64 &random, unsigned argument
                        -3,
                        std::numeric_limits<T>::denorm_min(),
                        -std::numeric_limits<T>::denorm_min(),
+                       2 * std::numeric_limits<T>::denorm_min(),
+                       -3 * std::numeric_limits<T>::denorm_min(),
                        std::numeric_limits<T>::min(),
                        std::numeric_limits<T>::max(),
                        -std::numeric_limits<T>::max(),

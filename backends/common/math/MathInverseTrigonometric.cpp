@@ -89,9 +89,11 @@ V emitAtan2(const Lanes &l, V y, V x) {
   larger = l.select(bothInfinite, l.number(1), larger);
   smaller = l.select(bothInfinite, l.number(1), smaller);
   larger = l.select(l.equal(larger, l.number(0)), l.number(1), larger);
-  // Sums of the two must not overflow.
+  // Sums of the two must not overflow, and parts of them not be rounded to subnormal numbers.
   V isHuge = l.less(l.number(l.isDouble ? 0x1p1000 : 0x1p120), larger);
+  V isTiny = l.less(larger, l.number(l.isDouble ? 0x1p-960 : 0x1p-100));
   V scale = l.select(isHuge, l.number(0.25), l.number(1));
+  scale = l.select(isTiny, l.number(l.isDouble ? 0x1p64 : 0x1p32), scale);
   V angle = atanOfRatio(l, l.mul(smaller, scale), l.mul(larger, scale));
   angle =
       l.select(isSteep, l.sub(l.number(kPi / 2), l.sub(angle, l.number(piTail(l, 0.5)))), angle);

@@ -55,7 +55,7 @@ module {
     %c0_i32_7 = arith.constant 0 : i32
     %29 = arith.cmpi sgt, %6, %c0_i32_7 : i32
     tile.assert %29, "a is positive" : i1
-    tile.print " a: ", %6 {hex = false, isSigned = array<i32: 1>} : i32
+    tile.print "a", %6 {hex = false, isSigned = array<i32: 1>, names = ["a"]} : i32
     return
   }
 }
