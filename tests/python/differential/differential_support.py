@@ -2,6 +2,7 @@
 
 python differential_support.py 1000 50      # kernels of seeds 1000 ... 1049; failures are printed
 python differential_support.py 1000 50 overlap=1
+python differential_support.py 1000 50 device=cuda    # with barriers, on a GPU
 """
 
 import importlib.util
@@ -80,10 +81,10 @@ def differences(source, name, seed, folder, overlap=False, **options):
     return "\n".join(found)
 
 
-def run(seed, folder, **options):
+def run(seed, folder, has_threads=False, **options):
     """(source, difference)"""
     name = f"kernel_{seed}"
-    source = generate.Generator(seed).kernel(name)
+    source = generate.Generator(seed, has_threads=has_threads).kernel(name)
     return source, differences(source, name, seed, folder, **options)
 
 
@@ -92,12 +93,17 @@ if __name__ == "__main__":
 
     first, count = int(sys.argv[1]), int(sys.argv[2])
     options = dict(option.split("=") for option in sys.argv[3:])
+    device = options.pop("device", "cpu")
+    sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+    from launch_on_device import launches_on
+
     folder = tempfile.mkdtemp(prefix="differential")
     failures = 0
     for seed in range(first, first + count):
         start = time.time()
         try:
-            source, difference = run(seed, folder, **options)
+            with launches_on(device):
+                source, difference = run(seed, folder, device != "cpu", **options)
         except Exception as error:  # the source is in the folder
             difference = f"{type(error).__name__}: {str(error)[:600]}"
         seconds = time.time() - start

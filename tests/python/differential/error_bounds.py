@@ -19,307 +19,51 @@ decide, overflow, conversions out of range, division by zero, shifts too far, st
 import builtins
 import math as scalar_math
 
-import ml_dtypes
 import numpy as np
-
-TYPES = {
-    "int1": np.bool_, "int8": np.int8, "int16": np.int16, "int32": np.int32, "int64": np.int64,
-    "uint8": np.uint8, "uint16": np.uint16, "uint32": np.uint32, "uint64": np.uint64,
-    "float8e4nv": ml_dtypes.float8_e4m3fn, "float8e5": ml_dtypes.float8_e5m2,
-    "float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float32": np.float32, "float64": np.float64,
-}  # fmt: skip
-# (u, what rounding near zero may cost, the greatest number). In float64 the reference rounds, too. A GPU
-# may take subnormal float32 numbers for 0.
-FLOATS = {
-    "float8e4nv": (2.0**-4, 2.0**-10, 448.0),
-    "float8e5": (2.0**-3, 2.0**-17, 57344.0),
-    "float16": (2.0**-11, 2.0**-25, 65504.0),
-    "bfloat16": (2.0**-8, 2.0**-126, 3e38),
-    "float32": (2.0**-24, 2.0**-126, 3e38),
-    "float64": (2.0**-52, 2.0**-1000, 1e300),
-}
-int1, int8, int16, int32, int64 = "int1", "int8", "int16", "int32", "int64"
-uint8, uint16, uint32, uint64 = "uint8", "uint16", "uint32", "uint64"
-float8e4nv, float8e5, float16, bfloat16 = "float8e4nv", "float8e5", "float16", "bfloat16"
-float32, float64 = "float32", "float64"
-
-
-class constexpr:
-    """An annotation; what it means is up to `st.jit`."""
-
-
-class Unsuitable(Exception):
-    """The kernel asks something to which there are several right answers, or none."""
-
-
-def refuse_unless(condition, why):
-    if not np.all(condition):
-        raise Unsuitable(why)
-
-
-def is_float(dtype):
-    return dtype in FLOATS
-
-
-def is_number_of(value, dtype):
-    """Where float64 values are numbers of that type, for sure."""
-    if (
-        dtype == "float64"
-    ):  # whatever NumPy computed is one: small multiples of 2^-20 were computed exactly
-        return (np.abs(value) < 2.0**30) & (value * 2.0**20 == np.rint(value * 2.0**20))
-    with np.errstate(over="ignore"):
-        return value.astype(TYPES[dtype]).astype(np.float64) == value
-
-
-class Tile:
-    def __init__(self, value, dtype, error=None):
-        self.dtype = dtype
-        self.value = np.asarray(value, np.float64 if is_float(dtype) else TYPES[dtype])
-        self.error = None
-        if is_float(dtype):
-            error = np.zeros(self.value.shape) if error is None else np.asarray(error, np.float64)
-            self.error = np.broadcast_to(error, self.value.shape)
-
-    @staticmethod
-    def rounded(value, error, dtype, roundings=1.0):
-        """A result that was rounded; infinities stay without error."""
-        unit, least, greatest = FLOATS[dtype]
-        value = np.asarray(value, np.float64)
-        error = np.broadcast_to(np.asarray(error, np.float64), value.shape)
-        infinite = np.isinf(value)
-        refuse_unless(
-            ~np.isnan(value) & (infinite | (np.abs(value) + error < greatest / 2)), "overflow"
-        )
-        refuse_unless(~infinite | (error == 0), "uncertain infinity")
-        bound = error + roundings * (unit * (np.abs(value) + error) + least)
-        exact = infinite
-        if roundings <= 1:
-            exact = exact | ((error == 0) & is_number_of(value, dtype))
-        return Tile(value, dtype, np.where(exact, 0.0, bound))
-
-    @property
-    def shape(self):
-        return self.value.shape
-
-    def map(self, function):
-        """The same rearrangement of values and errors."""
-        return Tile(
-            function(self.value), self.dtype, None if self.error is None else function(self.error)
-        )
-
-    def is_exact(self):
-        return self.error is None or not self.error.any()
-
-    def magnitude(self):
-        return np.abs(self.value) + self.error
-
-    def __bool__(self):
-        assert self.shape == ()
-        refuse_unless(self.is_exact(), "a branch on an inexact number")
-        return bool(self.value)
-
-    def __index__(self):
-        return int(self.value)
-
-    __int__ = __index__
-
-    def __getitem__(self, index):
-        return self.map(lambda array: array[index])
-
-    def to(self, dtype):
-        return cast(self, dtype)
-
-    def __add__(self, other):
-        return arithmetic(self, other, np.add, lambda a, b: a.error + b.error)
-
-    def __sub__(self, other):
-        return arithmetic(self, other, np.subtract, lambda a, b: a.error + b.error)
-
-    def __mul__(self, other):
-        return arithmetic(
-            self,
-            other,
-            np.multiply,
-            lambda a, b: a.magnitude() * b.magnitude() - np.abs(a.value * b.value),
-        )
-
-    def __radd__(self, other):
-        return same(other, self)[0] + self
-
-    def __rsub__(self, other):
-        return same(other, self)[0] - self
-
-    def __rmul__(self, other):
-        return same(other, self)[0] * self
-
-    def __truediv__(self, other):
-        return quotient(self, other, 4)
-
-    def __floordiv__(self, other):
-        return integer_division(self, other)[0]
-
-    def __mod__(self, other):
-        return integer_division(self, other)[1]
-
-    def __and__(self, other):
-        return bits(self, other, np.bitwise_and)
-
-    def __or__(self, other):
-        return bits(self, other, np.bitwise_or)
-
-    def __xor__(self, other):
-        return bits(self, other, np.bitwise_xor)
-
-    def __lshift__(self, other):
-        return shift(self, other, np.left_shift)
-
-    def __rshift__(self, other):
-        return shift(self, other, np.right_shift)
-
-    def __neg__(self):
-        return (
-            self.map(np.negative)
-            if self.error is None
-            else Tile(-self.value, self.dtype, self.error)
-        )
-
-    def __invert__(self):
-        return self.map(np.invert)
-
-    def __lt__(self, other):
-        return compare(self, other, np.less)
-
-    def __le__(self, other):
-        return compare(self, other, np.less_equal)
-
-    def __gt__(self, other):
-        return compare(self, other, np.greater)
-
-    def __ge__(self, other):
-        return compare(self, other, np.greater_equal)
-
-    def __eq__(self, other):
-        return compare(self, other, np.equal)
-
-    def __ne__(self, other):
-        return compare(self, other, np.not_equal)
-
-
-# ---- element by element ------------------------------------------------------------------------------
-
-
-def same(a, b):
-    """Both as tiles of one type: a number takes the other's."""
-    if not isinstance(a, Tile):
-        a = literal(a, b.dtype)
-    if not isinstance(b, Tile):
-        b = literal(b, a.dtype)
-    assert a.dtype == b.dtype, f"{a.dtype} and {b.dtype}"
-    return a, b
-
-
-def literal(number, dtype):
-    if not is_float(dtype):
-        info = np.iinfo(TYPES[dtype])
-        refuse_unless(info.min <= number <= info.max, "a constant out of range")
-    return Tile(number, dtype)
-
-
-def arithmetic(a, b, function, error):
-    a, b = same(a, b)
-    value = function(a.value, b.value)
-    if not is_float(a.dtype):
-        return Tile(value, a.dtype)
-    with np.errstate(invalid="ignore"):
-        error = np.where(np.isinf(value), 0, error(a, b))
-    return Tile.rounded(value, error, a.dtype)
-
-
-def bits(a, b, function):
-    a, b = same(a, b)
-    assert not is_float(a.dtype)
-    return Tile(function(a.value, b.value), a.dtype)
-
-
-def shift(a, b, function):
-    a, b = same(a, b)
-    width = 8 * a.value.itemsize
-    refuse_unless((b.value >= 0) & (b.value < width), "a shift too far")
-    return Tile(function(a.value, b.value), a.dtype)
-
-
-def integer_division(a, b):
-    """(quotient, remainder), truncating as in C."""
-    a, b = same(a, b)
-    refuse_unless(b.value > 0, "division by zero")
-    remainder = np.fmod(a.value, b.value)
-    return Tile((a.value - remainder) // b.value, a.dtype), Tile(remainder, a.dtype)
-
-
-def compare(a, b, function):
-    a, b = same(a, b)
-    if is_float(a.dtype):
-        with np.errstate(invalid="ignore"):
-            apart = np.abs(a.value - b.value) > a.error + b.error
-        refuse_unless(apart | ((a.error == 0) & (b.error == 0)), "a comparison that errors decide")
-    return Tile(function(a.value, b.value), "int1")
-
-
-def quotient(a, b, roundings):
-    a, b = same(a, b)
-    if not is_float(a.dtype):
-        raise Unsuitable("a quotient of integers")
-    smallest = np.abs(b.value) - b.error
-    refuse_unless((smallest > 1e-4) & np.isfinite(a.value), "division by what may be zero")
-    value = a.value / b.value
-    error = (a.error + np.abs(value) * b.error) / smallest
-    if a.dtype == "float64":
-        roundings = 1
-    return Tile.rounded(value, error, a.dtype, roundings)
-
-
-def fdiv(a, b):
-    return quotient(a, b, 4)
-
-
-def div_rn(a, b):
-    return quotient(a, b, 1)
-
-
-def cast(x, dtype, bitcast=False):
-    if not isinstance(x, Tile):
-        return literal(x, dtype)
-    if bitcast:
-        refuse_unless(x.is_exact(), "the bits of an inexact number")
-        whole = x.value.astype(TYPES[x.dtype]).view(TYPES[dtype])
-        if is_float(dtype):
-            with np.errstate(invalid="ignore"):
-                refuse_unless(np.isfinite(whole.astype(np.float64)), "bits of no number")
-        return Tile(whole.astype(np.float64) if is_float(dtype) else whole, dtype)
-    if is_float(dtype):
-        if not is_float(x.dtype):
-            return Tile.rounded(x.value.astype(np.float64), 0, dtype)
-        if FLOATS[x.dtype][0] <= FLOATS[dtype][0] and x.dtype != dtype:
-            refuse_unless(np.isfinite(x.value) | ("float8" not in dtype), "infinity as fp8")
-        return Tile.rounded(x.value, x.error, dtype) if x.dtype != dtype else x
-    if not is_float(x.dtype):
-        return Tile(x.value != 0 if dtype == "int1" else x.value.astype(TYPES[dtype]), dtype)
-    refuse_unless(dtype != "int1", "a float as a truth value")
-    low, high = np.trunc(x.value - x.error), np.trunc(x.value + x.error)
-    refuse_unless(np.isfinite(x.value) & (low == high), "a conversion that errors decide")
-    info = np.iinfo(TYPES[dtype])
-    refuse_unless((low >= info.min) & (low < float(info.max)), "a conversion out of range")
-    return Tile(low.astype(TYPES[dtype]), dtype)
-
-
-def where(condition, x, y):
-    x, y = same(x, y)
-    return chosen(condition.value, x, y)
-
-
-def chosen(condition, x, y):
-    error = None if x.error is None else np.where(condition, x.error, y.error)
-    return Tile(np.where(condition, x.value, y.value), x.dtype, error)
+from bounded_memory import (  # noqa: F401 - a part of the language
+    Memory,
+    Pointer,
+    atomic_add,
+    atomic_and,
+    atomic_cas,
+    atomic_max,
+    atomic_min,
+    atomic_or,
+    atomic_xchg,
+    atomic_xor,
+    load,
+    store,
+)
+from bounded_tiles import (  # noqa: F401 - a part of the language
+    FLOATS,
+    TYPES,
+    Tile,
+    Unsuitable,
+    bfloat16,
+    broadcast_to,
+    cast,
+    constexpr,
+    div_rn,
+    fdiv,
+    float8e4nv,
+    float8e5,
+    float16,
+    float32,
+    float64,
+    int1,
+    int8,
+    int16,
+    int32,
+    int64,
+    is_float,
+    refuse_unless,
+    same,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    where,
+)
 
 
 def extremum(function):
@@ -444,10 +188,6 @@ def expand_dims(x, axis):
     return x.map(lambda array: np.expand_dims(array, axis))
 
 
-def broadcast_to(x, shape):
-    return x.map(lambda array: np.broadcast_to(array, shape))
-
-
 def flip(x, axis):
     return x.map(lambda array: np.flip(array, axis))
 
@@ -478,8 +218,8 @@ def cat(a, b, dim=0):
 def gather(src, index, axis):
     extent = src.shape[axis]
     refuse_unless((index.value >= 0) & (index.value < extent), "gather out of range")
-    where = index.value.astype(np.int64)
-    return src.map(lambda array: np.take_along_axis(array, where, axis))
+    places = index.value.astype(np.int64)
+    return src.map(lambda array: np.take_along_axis(array, places, axis))
 
 
 def multiple_of(x, _):
@@ -686,7 +426,7 @@ def dot(a, b, acc=None, input_precision="tf32", out_dtype=float32):
     return Tile(product, out_dtype, error)
 
 
-# ---- programs and memory -----------------------------------------------------------------------------
+# ---- programs -----------------------------------------------------------------------------------------
 
 program = 0  # set before each run
 
@@ -701,127 +441,3 @@ static_range = range
 
 def program_id(_):
     return Tile(program, "int32")
-
-
-class Memory:
-    """An array argument. Numbers of atomic operations are kept: they come in any order."""
-
-    def __init__(self, array, dtype):
-        self.dtype = dtype
-        self.value = array.astype(np.float64) if is_float(dtype) else array.copy()
-        self.error = np.zeros(array.shape) if is_float(dtype) else None
-        self.count = np.zeros(array.shape)
-        self.absolute = np.abs(self.value) if is_float(dtype) else None
-
-    def copy_of(self):
-        return [
-            None if a is None else a.copy()
-            for a in (self.value, self.error, self.count, self.absolute)
-        ]
-
-    def restore(self, saved):
-        self.value, self.error, self.count, self.absolute = saved
-
-
-class Pointer:
-    def __init__(self, memory, offsets=0):
-        self.memory, self.offsets = memory, np.asarray(offsets, np.int64)
-
-    def __add__(self, other):
-        other = other.value if isinstance(other, Tile) else other
-        return Pointer(self.memory, self.offsets + np.asarray(other).astype(np.int64))
-
-    @property
-    def shape(self):
-        return self.offsets.shape
-
-    def __getitem__(self, index):
-        return Pointer(self.memory, self.offsets[index])
-
-    def places(self, mask):
-        """(offsets, mask) of one shape, inside the array."""
-        mask = np.broadcast_to(True if mask is None else mask.value, self.offsets.shape)
-        inside = (self.offsets >= 0) & (self.offsets < len(self.memory.value))
-        refuse_unless(inside | ~mask, "an access outside the array")
-        return np.where(mask, self.offsets, 0), mask
-
-    def distinct(self, mask):
-        """Offsets of what is not masked, which must all differ."""
-        offsets, mask = self.places(mask)
-        taken = offsets[mask]
-        refuse_unless(len(np.unique(taken)) == len(taken), "two elements at one address")
-        return taken, mask
-
-
-def load(pointer, mask=None, other=None, **hints):
-    memory = pointer.memory
-    offsets, inside = pointer.places(mask)
-    picked = Tile(
-        memory.value[offsets], memory.dtype, None if memory.error is None else memory.error[offsets]
-    )
-    if mask is None:
-        return picked
-    return chosen(inside, picked, cast(other, memory.dtype))
-
-
-def store(pointer, value, mask=None, **hints):
-    memory = pointer.memory
-    value = broadcast_to(cast(value, memory.dtype), pointer.shape)
-    taken, mask = pointer.distinct(mask)
-    memory.value[taken] = value.value[mask]
-    if memory.error is not None:
-        memory.error[taken] = value.error[mask]
-
-
-def atomic(combine):
-    def of(pointer, value, mask=None, sem=None, scope=None):
-        """The result is right where addresses differ, in one program."""
-        memory = pointer.memory
-        value = broadcast_to(cast(value, memory.dtype), pointer.shape)
-        offsets, mask = pointer.places(mask)
-        old = Tile(
-            memory.value[offsets],
-            memory.dtype,
-            None if memory.error is None else memory.error[offsets],
-        )
-        for index in zip(*np.nonzero(mask)) if mask.ndim else ([()] if mask else []):
-            at = offsets[index]
-            one = value[index]
-            now = Tile(
-                memory.value[at], memory.dtype, None if memory.error is None else memory.error[at]
-            )
-            memory.value[at] = combine(now.value, one.value)
-            if memory.error is None:
-                continue
-            if combine is not np.add:
-                memory.error[at] = builtins.max(now.error, one.error)
-                continue
-            # n sums in any order: n u (|x1| + ... + |xn|), and none as long as all are whole and small
-            unit, least, greatest = FLOATS[memory.dtype]
-            memory.count[at] += 1
-            memory.absolute[at] += one.magnitude()
-            refuse_unless(memory.absolute[at] < greatest / 2, "overflow of a sum")
-            whole = now.is_exact() and one.is_exact() and one.value == np.rint(one.value)
-            whole = whole and memory.value[at] == np.rint(memory.value[at])
-            if whole and memory.absolute[at] < 0.5 / unit:
-                continue
-            memory.error[at] = (
-                now.error + one.error + memory.count[at] * (unit * memory.absolute[at] + least)
-            )
-        return old
-
-    return of
-
-
-atomic_add, atomic_max, atomic_min = atomic(np.add), atomic(np.maximum), atomic(np.minimum)
-atomic_and, atomic_or = atomic(np.bitwise_and), atomic(np.bitwise_or)
-atomic_xor, atomic_xchg = atomic(np.bitwise_xor), atomic(lambda old, new: new)
-
-
-def atomic_cas(pointer, expected, value, sem=None, scope=None):
-    """The addresses differ."""
-    memory = pointer.memory
-    taken, _ = pointer.distinct(None)
-    old = memory.value[pointer.offsets]
-    memory.value[pointer.offsets] = np.where(old == expected.value, value.value, old)
-    return Tile(old, memory.dtype)

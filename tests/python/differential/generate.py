@@ -3,6 +3,9 @@
 One text serves both sides: `st.jit` compiles it, and Python itself runs it with NumPy's `tl`
 (`numpy_language.py`). All numbers are whole and small enough to be exact in their type, floating
 point included, so results are compared for equality: `Value.bound` is the greatest magnitude.
+
+Programs load what they stored. On the CPU that is the order of one thread; where a program has many,
+`has_threads` sets a barrier on either side of every store.
 """
 
 import random
@@ -45,12 +48,13 @@ def size(shape):
 
 
 class Generator:
-    def __init__(self, seed, budget=None):
+    def __init__(self, seed, budget=None, has_threads=False):
         self.random = random.Random(seed)
         self.lines = []
         self.pool = []
         self.depth = 1
         self.next = 0
+        self.has_threads = has_threads
         self.budget = budget or self.random.choice([4, 8, 15, 30])
         self.base_shape = self.new_shape()
 
@@ -188,7 +192,14 @@ class Generator:
         arguments = f"{array} + base + ({self.index(value.shape, True)}), {text}"
         if mask := self.mask(value.shape):
             arguments += f", mask={mask}"
+        self.emit_store(arguments)
+
+    def emit_store(self, arguments):
+        if self.has_threads:
+            self.emit("tl.debug_barrier()")
         self.emit(f"tl.store({arguments})")
+        if self.has_threads:
+            self.emit("tl.debug_barrier()")
 
     def as_dtype(self, value, dtype):
         if value.dtype == dtype:
@@ -600,11 +611,10 @@ class Generator:
             dtype = value.dtype
             array = self.random.choice([a for a in ARRAYS if ARRAYS[a] == dtype])
             if value.shape == ():
-                self.emit(f"tl.store({array} + base + {self.random.randint(0, 99)}, {value.name})")
+                self.emit_store(f"{array} + base + {self.random.randint(0, 99)}, {value.name}")
             else:
                 if size(value.shape) <= REGION:
-                    self.emit(
-                        f"tl.store({array} + base + ({self.index(value.shape, True)}), {value.name})"
-                    )
+                    where = self.index(value.shape, True)
+                    self.emit_store(f"{array} + base + ({where}), {value.name}")
         arguments = ", ".join(ARRAYS)
         return f"def {name}({arguments}, n, k2):\n" + "\n".join(self.lines) + "\n"
