@@ -26,6 +26,8 @@ struct CompileContext {
   CompileOptions options;
   StageObserver observe;
   StepTimer time;
+  /// LLVM IR is verified after every step (VerifyCode.h).
+  bool verifyCode = false;
 };
 
 /// How the error of a kernel starts that is right, but needs more than its target has.

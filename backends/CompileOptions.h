@@ -30,7 +30,8 @@ struct CompileOptions {
   bool checkBounds = false;
   /// Any two arguments may overlap (see KernelImage::overlapHazards). Set by the runtime.
   bool argumentsOverlap = false;
-  /// For tests: makes code generation fail in this way ("cannot-select", "missing-libcall").
+  /// For tests: makes code generation fail in this way ("cannot-select", "missing-libcall",
+  /// "invalid-code").
   std::string injectFailure;
 
   /// All fields, for keys.

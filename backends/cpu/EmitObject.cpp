@@ -172,6 +172,10 @@ void injectFailure(llvm::Module &module, llvm::StringRef kind) {
   llvm::Function *kernel = module.getFunction(kEntryPoint);
   if (kind.empty() || !kernel)
     return;
+  if (kind == "invalid-code") {
+    kernel->getEntryBlock().getTerminator()->eraseFromParent();
+    return;
+  }
   llvm::IRBuilder<> builder(&*kernel->getEntryBlock().getFirstInsertionPt());
   llvm::Value *first = builder.CreateTrunc(kernel->getArg(1), builder.getInt32Ty());
   llvm::Value *result = nullptr;

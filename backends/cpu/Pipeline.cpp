@@ -1,6 +1,7 @@
 // The way of a kernel through the CPU back end, from optimised tile IR (optimizer/Pipeline.h) to a
 // loadable image.
 #include "backends/PipelineSteps.h"
+#include "backends/VerifyCode.h"
 #include "backends/cpu/CpuBackend.h"
 #include "backends/cpu/EmitObject.h"
 #include "backends/cpu/HostAbi.h"
@@ -58,18 +59,22 @@ FailureOr<backends::KernelImage> CpuBackend::compile(ModuleOp module,
   }
   if (!code)
     return failure();
+  injectFailure(*code, options.injectFailure);
   observe("llvm", [&] { return backends::printed(*code); });
+  if (failed(backends::verifyCode(function, *code, "emit llvm", context)))
+    return failure();
 
   // Everything below is LLVM, which may fail by ending the process: each step runs guarded.
   std::string error;
   ObjectEmitter objects(*host);
   {
     backends::StepClock clock(context.time, "optimize llvm");
-    injectFailure(*code, options.injectFailure);
     if (!objects.optimize(*code, error))
       return function.emitError() << "code generation failed: " << error;
   }
   observe("llvm-optimized", [&] { return backends::printed(*code); });
+  if (failed(backends::verifyCode(function, *code, "optimize llvm", context)))
+    return failure();
   observe("asm", [&] { return objects.assembly(*code); });
   llvm::SmallVector<char, 0> object;
   {

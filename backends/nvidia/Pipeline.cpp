@@ -3,6 +3,7 @@
 #include "optimizer/gpu/Pipeline.h"
 
 #include "backends/PipelineSteps.h"
+#include "backends/VerifyCode.h"
 #include "backends/gpu/EmitDot.h"
 #include "backends/gpu/GpuEmitter.h"
 #include "backends/nvidia/EmitPtx.h"
@@ -151,7 +152,11 @@ FailureOr<backends::KernelImage> NvidiaBackend::compile(ModuleOp module,
   if (wantedPrograms)
     kernel->addFnAttr("nvvm.minctasm", std::to_string(wantedPrograms));
   image.entryPoint = kernel->getName().str();
+  if (options.injectFailure == "invalid-code")
+    kernel->getEntryBlock().getTerminator()->eraseFromParent();
   observe("llvm", [&] { return backends::printed(*code); });
+  if (failed(backends::verifyCode(function, *code, "emit llvm", context)))
+    return failure();
 
   std::string error;
   PtxEmitter ptx(*arch);
@@ -161,6 +166,8 @@ FailureOr<backends::KernelImage> NvidiaBackend::compile(ModuleOp module,
       return function.emitError() << "code generation failed: " << error;
   }
   observe("llvm-optimized", [&] { return backends::printed(*code); });
+  if (failed(backends::verifyCode(function, *code, "optimize llvm", context)))
+    return failure();
   {
     backends::StepClock clock(context.time, "generate ptx");
     if (!ptx.emit(*code, image.binary, error))

@@ -151,6 +151,7 @@ bool Compilation::generateCode() {
   }
   backends::CompileContext backendContext;
   backendContext.options = request.options;
+  backendContext.verifyCode = knobs.verifyEachPass;
   backendContext.observe = [&](llvm::StringRef stage, llvm::function_ref<std::string()> text) {
     stages.observe(stage, text);
   };
