@@ -41,7 +41,13 @@ lang::ScalarKind scalarKindOf(Type element, bool isSigned) {
     default:
       break;
     }
-  return isSigned && !isa<PtrType>(element) ? K::Int64 : K::UInt64;
+  return isSigned ? K::Int64 : K::UInt64;
+}
+
+lang::DType dtypeOf(Type element, bool isSigned) {
+  if (auto pointer = dyn_cast<PtrType>(element))
+    return lang::DType::pointer(scalarKindOf(pointer.getPointee(), /*isSigned=*/true));
+  return lang::DType::scalar(scalarKindOf(element, isSigned));
 }
 
 } // namespace
@@ -70,8 +76,11 @@ PrintLayout addPrintSite(KernelImage &image, PrintOp op) {
   for (auto [number, value] : llvm::enumerate(op.getArgs())) {
     auto shape = shapeOf(value.getType());
     bool isSigned = number < op.getIsSigned().size() && op.getIsSigned()[number];
-    auto dtype = lang::DType::scalar(scalarKindOf(elementTypeOf(value.getType()), isSigned));
-    site.operands.push_back({dtype, {shape.begin(), shape.end()}});
+    lang::DType dtype = dtypeOf(elementTypeOf(value.getType()), isSigned);
+    std::string name;
+    if (ArrayAttr names = op.getNamesAttr(); names && number < names.size())
+      name = cast<StringAttr>(names[number]).str();
+    site.operands.push_back({dtype, {shape.begin(), shape.end()}, std::move(name)});
     layout.offsets.push_back(layout.bytes);
     int64_t elements = 1;
     for (int64_t extent : shape)

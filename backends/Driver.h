@@ -53,8 +53,8 @@ struct LaunchFailure {
   bool ok() const { return kind == Kind::None; }
 };
 
-/// Gets the finished text of each device_print; called by the threads that run the kernel, one at a
-/// time.
+/// Gets the finished text of device_print, whole prints in the order of the programs; called by the
+/// threads that run or launch the kernel, one at a time.
 using PrintHandler = std::function<void(std::string_view text)>;
 
 /// What the threads of a GPU kernel use: 32-bit registers, bytes of local memory (spills).

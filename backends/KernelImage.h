@@ -55,6 +55,8 @@ struct PrintSite {
   struct Operand {
     lang::DType dtype;
     std::vector<int64_t> shape;
+    /// What the source calls it: "x", "tl.sum(x, 1)"; empty when not known.
+    std::string name;
   };
   std::vector<Operand> operands;
 };

@@ -1,79 +1,52 @@
 #include "backends/PrintFormat.h"
 
-#include "backends/FloatFormat.h"
+#include "backends/TileFormat.h"
 
 #include <cinttypes>
-#include <cmath>
 #include <cstdio>
-#include <cstring>
 
 namespace sectile::backends {
 namespace {
 
-uint64_t loadElement(const void *element, unsigned bytes) {
-  uint64_t bits = 0;
-  std::memcpy(&bits, element, bytes);
-  return bits;
+/// "x: " or "x: y * 2 = ".
+std::string labelOf(const PrintSite &site, size_t number) {
+  std::string_view prefix = site.prefix;
+  while (prefix.starts_with(' '))
+    prefix.remove_prefix(1);
+  while (prefix.ends_with(' '))
+    prefix.remove_suffix(1);
+  std::string label(prefix);
+  if (!label.empty())
+    label += label.ends_with(':') || label.ends_with('=') ? " " : ": ";
+  std::string name = site.operands[number].name;
+  if (site.operands.size() > 1)
+    return label + (name.empty() ? "operand " + std::to_string(number + 1) : name) + " = ";
+  return label.empty() && !name.empty() ? name + " = " : label;
 }
 
-std::string formatFloat(double value, lang::ScalarKind kind) {
-  if (std::isnan(value))
-    return "nan";
-  char text[64];
-  // Enough digits to tell neighbours of the type apart.
-  int digits = kind == lang::ScalarKind::Float64 ? 17 : kind == lang::ScalarKind::Float32 ? 9 : 5;
-  for (int shorter = 1; shorter <= digits; ++shorter) {
-    std::snprintf(text, sizeof text, "%.*g", shorter, value);
-    double reread = std::strtod(text, nullptr);
-    if (encodeFloat(reread, kind) == encodeFloat(value, kind))
-      break;
-  }
-  // As Python prints: 20.0, not 2e+01.
-  if (double shown = std::strtod(text, nullptr);
-      std::strchr(text, 'e') && std::fabs(shown) >= 1 && std::fabs(shown) < 1e16)
-    std::snprintf(text, sizeof text, "%.0f", shown);
-  // A float is never mistaken for an integer.
-  if (std::strpbrk(text, ".eni") == nullptr)
-    std::strcat(text, ".0");
-  return text;
-}
-
-/// "(3)", "( 1, 12)": indices are aligned on the widest.
-std::string formatIndex(int64_t element, const std::vector<int64_t> &shape) {
-  std::string text;
-  for (size_t axis = shape.size(); axis-- > 0;) {
-    int width = static_cast<int>(std::to_string(shape[axis] - 1).size());
-    char number[32];
-    std::snprintf(number, sizeof number, "%*" PRId64, width, element % shape[axis]);
-    element /= shape[axis];
-    text = text.empty() ? std::string(number) : number + (", " + text);
-  }
-  return "(" + text + ")";
+/// "fp32[128x64]".
+std::string typeOf(const PrintSite::Operand &operand) {
+  std::string text = operand.dtype.name() + "[";
+  for (size_t axis = 0; axis < operand.shape.size(); ++axis)
+    text += (axis ? "x" : "") + std::to_string(operand.shape[axis]);
+  return text + "]";
 }
 
 } // namespace
 
-std::string formatElement(lang::DType dtype, const void *element, bool isHexadecimal) {
-  unsigned bytes = dtype.bytes();
-  uint64_t bits = loadElement(element, bytes);
-  char text[32];
-  if (isHexadecimal || dtype.isPointer) {
-    std::snprintf(text, sizeof text, "0x%0*" PRIx64, static_cast<int>(bytes * 2), bits);
-    return text;
+uint64_t printedBytes(const PrintSite &site) {
+  uint64_t bytes = 0;
+  for (const PrintSite::Operand &operand : site.operands) {
+    uint64_t count = 1;
+    for (int64_t extent : operand.shape)
+      count *= static_cast<uint64_t>(extent);
+    bytes += (count * operand.dtype.bytes() + 7) / 8 * 8;
   }
-  if (dtype.isBool())
-    return bits ? "True" : "False";
-  if (dtype.isFloat())
-    return formatFloat(decodeFloat(bits, dtype.kind), dtype.kind);
-  if (dtype.isSignedInt()) {
-    unsigned unused = 64 - 8 * bytes;
-    return std::to_string(static_cast<int64_t>(bits << unused) >> unused);
-  }
-  return std::to_string(bits);
+  return bytes;
 }
 
 std::string formatPrint(const PrintSite &site, int64_t program, int64_t gridX, int64_t gridY,
-                        const void *data) {
+                        const void *data, uint64_t mostElements) {
   char where[96];
   std::snprintf(where, sizeof where, "pid (%" PRId64 ", %" PRId64 ", %" PRId64 ") ",
                 program % gridX, program / gridX % gridY, program / gridX / gridY);
@@ -81,23 +54,29 @@ std::string formatPrint(const PrintSite &site, int64_t program, int64_t gridX, i
     return where + site.prefix + "\n";
   std::string text;
   const auto *bytes = static_cast<const uint8_t *>(data);
-  for (size_t i = 0; i < site.operands.size(); ++i) {
-    const PrintSite::Operand &operand = site.operands[i];
-    int64_t count = 1;
-    for (int64_t extent : operand.shape)
-      count *= extent;
-    unsigned size = operand.dtype.bytes();
-    for (int64_t element = 0; element < count; ++element) {
-      text += where;
-      text += "idx " + formatIndex(element, operand.shape) + " " + site.prefix;
-      if (site.operands.size() > 1)
-        text += " (operand " + std::to_string(i) + ")";
-      text += (site.prefix.ends_with(':')    ? " "
-               : site.prefix.ends_with(": ") ? ""
-                                             : ": ") +
-              formatElement(operand.dtype, bytes + element * size, site.isHexadecimal) + "\n";
+  for (size_t number = 0; number < site.operands.size(); ++number) {
+    const PrintSite::Operand &operand = site.operands[number];
+    std::string line = where + labelOf(site, number);
+    if (operand.shape.empty()) {
+      line += formatElement(operand.dtype, bytes, site.isHexadecimal);
+      bytes += 8;
+    } else {
+      FormattedTile tile =
+          formatTile(operand.dtype, operand.shape, bytes, site.isHexadecimal, mostElements);
+      int64_t count = 1;
+      for (int64_t extent : operand.shape)
+        count *= extent;
+      line += typeOf(operand);
+      if (tile.leftOut)
+        line += ", " + std::to_string(tile.leftOut) + " of " + std::to_string(count) +
+                " elements left out (SECTILE_PRINT_ELEMENTS=" + std::to_string(count) +
+                " shows all)";
+      bool isShort = tile.text.find('\n') == std::string::npos &&
+                     line.size() + 1 + tile.text.size() <= kTileLineWidth;
+      line += (isShort ? " " : "\n") + tile.text;
+      bytes += (static_cast<uint64_t>(count) * operand.dtype.bytes() + 7) / 8 * 8;
     }
-    bytes += (count * size + 7) / 8 * 8;
+    text += line + "\n";
   }
   return text;
 }

@@ -13,7 +13,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr char kMagic[8] = {'S', 'E', 'C', 'T', 'I', 'L', 'E', '\n'};
-constexpr uint32_t kFormatVersion = 2;
+constexpr uint32_t kFormatVersion = 3;
 
 struct Header {
   char magic[8];
@@ -128,6 +128,7 @@ void visit(auto &stream, Is<backends::TrapSite> auto &site) {
 void visit(auto &stream, Is<backends::PrintSite::Operand> auto &operand) {
   visit(stream, operand.dtype);
   stream.field(operand.shape);
+  stream.field(operand.name);
 }
 void visit(auto &stream, Is<backends::PrintSite> auto &site) {
   stream.field(site.prefix);

@@ -29,7 +29,8 @@ struct Knobs {
   std::string stopAfter;
   /// Seconds of every step and pass go to stderr.
   bool timePasses = false;
-  /// The IR is verified after every pass instead of once after the front end.
+  /// The IR is verified after every pass instead of once after the front end, LLVM's after every
+  /// step of a back end.
   bool verifyEachPass = false;
   /// Text of every stage is kept in the kernel (.asm[...]), not only that which costs nothing.
   bool keepStages = false;
@@ -49,6 +50,8 @@ struct Knobs {
   std::string ptxas, assembler;
   /// Room for what one launch on a GPU prints.
   uint64_t printBufferBytes = uint64_t(16) << 20;
+  /// Elements that device_print shows of a tile, larger ones being cut short; 0: all.
+  uint64_t printElements = 1024;
   /// libsectile-compiler.so to load; empty: the one beside libsectile.so.
   std::string compilerLibrary;
   /// Folder of reproducers of compiler failures; empty: the system's temporary folder.

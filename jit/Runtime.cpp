@@ -80,6 +80,7 @@ nvidia::DriverOptions cudaOptions(const Knobs &knobs, const RuntimeOptions &opti
                      : knobs.assembler == "none"  ? Assembler::None
                                                   : Assembler::Automatic;
   result.printBufferBytes = knobs.printBufferBytes;
+  result.printElements = knobs.printElements;
   result.api = options.cudaApi;
   return result;
 }
@@ -103,7 +104,8 @@ struct Runtime::State {
         disk(options.cacheDirectory ? *options.cacheDirectory
                                     : knobs.cacheDirectory.value_or(defaultCacheDirectory()),
              options.cacheBytes.value_or(knobs.cacheBytes)),
-        cpuDriver(cpu::createDriver(options.threadCount ? options.threadCount : knobs.threadCount)),
+        cpuDriver(cpu::createDriver(options.threadCount ? options.threadCount : knobs.threadCount,
+                                    knobs.printElements)),
         cudaDriver(nvidia::createDriver(cudaOptions(knobs, options))),
         recent(options.recentKernels), loadedCompiler(options.compiler) {
     // Stages can be shown only by compiling.

@@ -61,18 +61,6 @@ FailureOr<Operand> staticAssert(Arguments &args) {
   return args.sema.error("static assertion failed" + (shown.empty() ? "" : ": " + shown));
 }
 
-/// " x: " for "x", as device_print shows it before each value.
-std::string printPrefix(std::string prefix, bool hasValues) {
-  if (hasValues) {
-    while (!prefix.empty() && (prefix.back() == ' ' || prefix.back() == ':'))
-      prefix.pop_back();
-    prefix += ": ";
-  }
-  if (prefix.size() > 2 && prefix.front() != ' ')
-    prefix = " " + prefix;
-  return prefix;
-}
-
 FailureOr<Operand> devicePrint(Arguments &args) {
   Semantics &sema = args.sema;
   auto *held = args[0].constant();
@@ -100,6 +88,7 @@ FailureOr<Operand> devicePrint(Arguments &args) {
   }
   SmallVector<mlir::Value> values;
   SmallVector<int32_t> isSigned;
+  SmallVector<llvm::StringRef> names;
   if (auto *items = args[1].items())
     for (const Operand &item : *items) {
       FailureOr<Value> value = sema.toValue(item, "device_print: value");
@@ -111,10 +100,14 @@ FailureOr<Operand> devicePrint(Arguments &args) {
         return failure();
       values.push_back(value->ir);
       isSigned.push_back(value->type.dtype.isSignedInt());
+      // The prefix is the first argument.
+      names.push_back(values.size() < sema.argumentTexts.size() ? sema.argumentTexts[values.size()]
+                                                                : llvm::StringRef());
     }
-  tile::PrintOp::create(sema.builder, sema.location(),
-                        printPrefix(*held->as<std::string>(), !values.empty()), values, *hex,
-                        isSigned);
+  bool hasNames = llvm::any_of(names, [](llvm::StringRef name) { return !name.empty(); });
+  tile::PrintOp::create(sema.builder, sema.location(), *held->as<std::string>(), values, *hex,
+                        isSigned,
+                        hasNames ? sema.builder.getStrArrayAttr(names) : mlir::ArrayAttr());
   return Operand();
 }
 

@@ -63,6 +63,9 @@ public:
   std::vector<CallSite> callers;
   /// Text of a line of a source file, for carets; empty when unknown. Set by the front end.
   std::function<std::string(const std::string &file, int line)> sourceLine;
+  /// What the source calls the positional arguments of the call being built, "" where it does not
+  /// say; for device_print. Set by the front end.
+  std::vector<std::string> argumentTexts;
   /// Where static_print writes; standard output unless the front end sets it.
   std::function<void(const std::string &text)> staticPrint;
 

@@ -521,11 +521,12 @@ def Tile_GridLaunchDependentsOp
 def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemWrite]>]> {
   let summary = "prints values once per program";
   let description = [{
-    `isSigned` says per operand whether integers print as signed.
+    `isSigned` says per operand whether integers print as signed; `names`, where it is there, what
+    the source calls them ("" where it does not say).
     Example: `tile.print "x: ", %x {hex = false, isSigned = array<i32: 1>} : tensor<8xf32>`
   }];
   let arguments = (ins StrAttr:$prefix, Variadic<Tile_Value>:$args, BoolAttr:$hex,
-                       DenseI32ArrayAttr:$isSigned);
+                       DenseI32ArrayAttr:$isSigned, OptionalAttr<StrArrayAttr>:$names);
   let assemblyFormat = "$prefix (`,` $args^)? attr-dict (`:` type($args)^)?";
 }
 

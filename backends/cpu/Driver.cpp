@@ -3,12 +3,14 @@
 #include "backends/PrintFormat.h"
 #include "backends/cpu/HostAbi.h"
 #include "backends/cpu/HostProcessor.h"
+#include "backends/cpu/PrintOrder.h"
 #include "backends/cpu/Scratch.h"
 #include "backends/cpu/SharedObject.h"
 #include "backends/cpu/ThreadPool.h"
 
 #include <atomic>
 #include <cstdio>
+#include <optional>
 
 namespace sectile::cpu {
 namespace {
@@ -23,11 +25,14 @@ using backends::PrintHandler;
 struct LaunchState {
   const KernelImage &image;
   const Grid &grid;
-  const PrintHandler &print;
   HostKernel entry;
-  HostCall call;
+  /// Elements that are shown of a tile.
+  uint64_t printElements;
+  HostCall call = {};
+  /// Of kernels that print.
+  std::optional<PrintOrder> prints = {};
   std::atomic<bool> hasFailed{false};
-  LaunchFailure failure;
+  LaunchFailure failure = {};
 
   /// True for the first to fail: later failures may follow from it.
   bool isFirstFailure() { return !hasFailed.exchange(true); }
@@ -46,7 +51,12 @@ struct LaunchState {
     }
     HostCall mine = call;
     mine.scratch = scratch.data();
-    return entry(&mine, first, last) == 0;
+    if (!prints)
+      return entry(&mine, first, last) == 0;
+    prints->begin(first, last);
+    bool hasRun = entry(&mine, first, last) == 0;
+    prints->end(first);
+    return hasRun;
   }
 };
 
@@ -64,12 +74,9 @@ void print(void *launch, int32_t site, int64_t program, const void *data) {
   auto &state = *static_cast<LaunchState *>(launch);
   if (site < 0 || static_cast<size_t>(site) >= state.image.printSites.size())
     return;
-  std::string text =
-      backends::formatPrint(state.image.printSites[site], program, state.grid.x, state.grid.y, data);
-  if (state.print)
-    state.print(text);
-  else
-    std::fwrite(text.data(), 1, text.size(), stdout);
+  state.prints->print(program,
+                      backends::formatPrint(state.image.printSites[site], program, state.grid.x,
+                                            state.grid.y, data, state.printElements));
 }
 
 constexpr HostServices kServices = {reportTrap, print};
@@ -77,12 +84,20 @@ constexpr HostServices kServices = {reportTrap, print};
 class CpuKernel final : public backends::LoadedKernel {
 public:
   CpuKernel(const KernelImage &image, std::unique_ptr<SharedObject> object, HostKernel entry,
-            std::shared_ptr<ThreadPool> pool)
-      : image(image), object(std::move(object)), entry(entry), pool(std::move(pool)) {}
+            std::shared_ptr<ThreadPool> pool, uint64_t printElements)
+      : image(image), object(std::move(object)), entry(entry), pool(std::move(pool)),
+        printElements(printElements) {}
 
   LaunchFailure launch(const Grid &grid, const LaunchArguments &arguments,
                        const PrintHandler &print) const override {
-    LaunchState state{image, grid, print, entry, {}, {}, {}};
+    LaunchState state{image, grid, entry, printElements};
+    if (!image.printSites.empty())
+      state.prints.emplace([&](std::string_view text) {
+        if (print)
+          print(text);
+        else
+          std::fwrite(text.data(), 1, text.size(), stdout);
+      });
     state.call.arguments = arguments.slots;
     state.call.gridX = static_cast<int32_t>(grid.x);
     state.call.gridY = static_cast<int32_t>(grid.y);
@@ -94,6 +109,8 @@ public:
       return static_cast<LaunchState *>(context)->run(first, last);
     };
     pool->run(grid.x * grid.y * grid.z, estimate, runChunk, &state);
+    if (state.prints)
+      state.prints->finish();
     return std::move(state.failure);
   }
 
@@ -102,14 +119,16 @@ private:
   std::unique_ptr<SharedObject> object;
   HostKernel entry;
   std::shared_ptr<ThreadPool> pool;
+  const uint64_t printElements;
   mutable CostEstimate estimate{0};
 };
 
 class CpuDriver final : public backends::Driver {
 public:
-  explicit CpuDriver(unsigned threadCount)
+  CpuDriver(unsigned threadCount, uint64_t printElements)
       : fingerprint(cpu::hostFingerprint()),
-        pool(std::make_shared<ThreadPool>(usableThreadCount(threadCount))) {}
+        pool(std::make_shared<ThreadPool>(usableThreadCount(threadCount))),
+        printElements(printElements) {}
 
   std::string hostFingerprint() const override { return fingerprint; }
   unsigned threadCount() const override { return pool->threadCount(); }
@@ -151,18 +170,19 @@ public:
     auto entry = reinterpret_cast<HostKernel>(object->symbol(entryPoint.c_str()));
     if (!entry)
       return fail("compiled code has no symbol " + entryPoint, "");
-    return std::make_unique<CpuKernel>(image, std::move(object), entry, pool);
+    return std::make_unique<CpuKernel>(image, std::move(object), entry, pool, printElements);
   }
 
 private:
   std::string fingerprint;
   std::shared_ptr<ThreadPool> pool;
+  const uint64_t printElements;
 };
 
 } // namespace
 
-std::unique_ptr<backends::Driver> createDriver(unsigned threadCount) {
-  return std::make_unique<CpuDriver>(threadCount);
+std::unique_ptr<backends::Driver> createDriver(unsigned threadCount, uint64_t printElements) {
+  return std::make_unique<CpuDriver>(threadCount, printElements);
 }
 
 } // namespace sectile::cpu

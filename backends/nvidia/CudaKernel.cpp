@@ -317,7 +317,7 @@ LaunchFailure CudaKernel::launchWithRecords(const Loaded &on, const Grid &grid,
   if (why.ok()) {
     result = api.streamSynchronize(stream);
     // What it printed before it crashed shows where it was.
-    why = readRecords(image, grid, records->buffer(), print);
+    why = readRecords(image, grid, records->buffer(), options.printElements, print);
     if (result != kCudaSuccess)
       why = fail("stopped", result);
   }

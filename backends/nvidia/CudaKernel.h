@@ -12,7 +12,8 @@
 namespace sectile::nvidia {
 
 struct CudaKernelOptions {
-  uint64_t recordBytes = 0; // for prints
+  uint64_t recordBytes = 0;   // for prints
+  uint64_t printElements = 0; // shown of a tile; 0: all
 };
 
 class CudaKernel final : public backends::LoadedKernel {

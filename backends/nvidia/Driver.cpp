@@ -92,8 +92,9 @@ public:
   std::unique_ptr<backends::LoadedKernel> load(const KernelImage &image,
                                                LaunchFailure &failure) override {
     if (image.targetName.starts_with(kTargetPrefix))
-      return std::make_unique<CudaKernel>(image, sharedSystem,
-                                          CudaKernelOptions{options.printBufferBytes});
+      return std::make_unique<CudaKernel>(
+          image, sharedSystem,
+          CudaKernelOptions{options.printBufferBytes, options.printElements});
     failure.kind = Kind::Machine;
     failure.message =
         image.kernelName + ": compiled for " + image.targetName + ", not for an NVIDIA GPU";

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "backends/Driver.h"
+#include "backends/PrintFormat.h"
 #include "backends/nvidia/CudaApi.h"
 
 namespace sectile::nvidia {
@@ -19,6 +20,8 @@ struct DriverOptions {
   Assembler assembler = Assembler::Automatic;
   /// Room for what one launch prints.
   uint64_t printBufferBytes = uint64_t(16) << 20;
+  /// Elements that are shown of a printed tile; 0: all.
+  uint64_t printElements = backends::kMostPrintedElements;
   /// Tests: used instead of the machine's.
   const CudaApi *api = nullptr;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <tuple>
 
 namespace sectile::nvidia {
 
@@ -71,24 +72,8 @@ void RecordPool::giveBack(std::unique_ptr<Records> records) {
   idle.push_back(std::move(records));
 }
 
-namespace {
-
-/// Bytes of the elements that follow a record of `site`.
-uint64_t payloadBytes(const backends::PrintSite &site) {
-  uint64_t bytes = 0;
-  for (const backends::PrintSite::Operand &operand : site.operands) {
-    uint64_t count = 1;
-    for (int64_t extent : operand.shape)
-      count *= static_cast<uint64_t>(extent);
-    bytes += (count * operand.dtype.bytes() + 7) / 8 * 8;
-  }
-  return bytes;
-}
-
-} // namespace
-
 LaunchFailure readRecords(const KernelImage &image, const Grid &grid, const RecordBuffer &buffer,
-                          const PrintHandler &print) {
+                          uint64_t printElements, const PrintHandler &print) {
   auto say = [&](const std::string &text) {
     if (print)
       print(text);
@@ -97,21 +82,34 @@ LaunchFailure readRecords(const KernelImage &image, const Grid &grid, const Reco
   };
   const char *bytes = reinterpret_cast<const char *>(&buffer + 1);
   uint64_t end = std::min(buffer.cursor, buffer.capacity);
+  struct Print {
+    int64_t program;
+    const backends::PrintSite *site;
+    const char *elements;
+  };
+  std::vector<Print> prints;
   for (uint64_t place = 0; place + sizeof(RecordHeader) <= end;) {
     RecordHeader record;
     std::memcpy(&record, bytes + place, sizeof record);
     if (record.bytes < sizeof record || record.bytes > end - place)
       break; // the place of one that did not fit, or that was never written
-    if (record.site < image.printSites.size() &&
-        record.bytes >= sizeof record + payloadBytes(image.printSites[record.site]))
-      say(backends::formatPrint(image.printSites[record.site], record.program, grid.x, grid.y,
-                                bytes + place + sizeof record));
+    if (record.site < image.printSites.size()) {
+      const backends::PrintSite &site = image.printSites[record.site];
+      if (record.bytes >= sizeof record + backends::printedBytes(site))
+        prints.push_back({record.program, &site, bytes + place + sizeof record});
+    }
     place += (record.bytes + 7) / 8 * 8;
   }
+  // Records of one program lie in the order it printed them in.
+  std::sort(prints.begin(), prints.end(), [](const Print &a, const Print &b) {
+    return std::tie(a.program, a.elements) < std::tie(b.program, b.elements);
+  });
+  for (const Print &each : prints)
+    say(backends::formatPrint(*each.site, each.program, grid.x, grid.y, each.elements,
+                              printElements));
   if (buffer.lost)
     say(image.kernelName + ": device_print: " + std::to_string(buffer.lost) +
-        " values of programs were not printed: the buffer of " +
-        std::to_string(buffer.capacity >> 10) +
+        " prints of programs are missing: the buffer of " + std::to_string(buffer.capacity >> 10) +
         " KiB is full; print fewer, or set SECTILE_PRINT_BUFFER\n");
 
   LaunchFailure failure;

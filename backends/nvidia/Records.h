@@ -5,7 +5,7 @@
 //
 //   std::unique_ptr<Records> records = pool.take(api, bytes, result);
 //   ... launch with records->deviceAddress(), wait for the kernel ...
-//   LaunchFailure failure = readRecords(image, grid, records->buffer(), print);
+//   LaunchFailure failure = readRecords(image, grid, records->buffer(), 1024, print);
 //   pool.giveBack(std::move(records));
 #pragma once
 
@@ -60,10 +60,11 @@ private:
   std::vector<std::unique_ptr<Records>> idle;
 };
 
-/// Prints what was printed, says what was lost, and tells of the trap if there was one. What the
-/// buffer holds comes from the device and is not trusted.
+/// Prints what was printed in the order of the programs (of large tiles `printElements`, see
+/// PrintFormat.h), says what was lost, and tells of the trap if there was one. What the buffer
+/// holds comes from the device and is not trusted.
 backends::LaunchFailure readRecords(const backends::KernelImage &image, const backends::Grid &grid,
-                                    const backends::RecordBuffer &buffer,
+                                    const backends::RecordBuffer &buffer, uint64_t printElements,
                                     const backends::PrintHandler &print);
 
 } // namespace sectile::nvidia

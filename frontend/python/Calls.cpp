@@ -89,7 +89,23 @@ Evaluator::Result Evaluator::callLanguage(const std::string &name, Arguments arg
   for (NamedOperand &argument : arguments.named)
     withCombiner(argument.operand);
   at(expr.position);
+  if (name == "device_print")
+    return callPrint(arguments, expr, 0);
   return callBuiltin(sema, name, arguments.positional, arguments.named);
+}
+
+Evaluator::Result Evaluator::callPrint(const Arguments &arguments, const Expr &expr,
+                                       size_t addedCount) {
+  std::vector<std::string> texts(addedCount);
+  for (const ast::ExprPtr &argument : llvm::ArrayRef(expr.children).drop_front()) {
+    if (argument->kind == ExprKind::Starred)
+      break; // who is who behind it is not known
+    texts.push_back(argument->kind == ExprKind::Constant ? "" : sourceText(argument->position));
+  }
+  sema.argumentTexts = std::move(texts);
+  Result result = callBuiltin(sema, "device_print", arguments.positional, arguments.named);
+  sema.argumentTexts.clear();
+  return result;
 }
 
 Evaluator::Operand Evaluator::asCombiner(const Constant &function, const ast::Position &position) {

@@ -124,6 +124,30 @@ std::string Evaluator::sourceLine(const std::string &file, int line) const {
   return "";
 }
 
+std::string Evaluator::sourceText(const ast::Position &position) const {
+  constexpr size_t kLongest = 60;
+  const ast::Function &function = *frames.back().function;
+  std::string text;
+  for (int line = position.line; line <= position.endLine; ++line) {
+    size_t index = size_t(line - function.firstLine);
+    if (line < function.firstLine || index >= function.lines.size())
+      return "";
+    llvm::StringRef part = function.lines[index];
+    if (line == position.endLine)
+      part = part.take_front(size_t(std::max(position.endColumn - 1, 0)));
+    if (line == position.line)
+      part = part.drop_front(std::min(part.size(), size_t(std::max(position.column - 1, 0))));
+    text += (text.empty() ? "" : " ") + part.trim().str();
+  }
+  if (text.size() > kLongest) {
+    size_t end = kLongest - 3;
+    while (end > 0 && (text[end] & 0xC0) == 0x80) // not within a character
+      --end;
+    text = text.substr(0, end) + "...";
+  }
+  return text;
+}
+
 //-- names
 //---------------------------------------------------------------------------------------------
 

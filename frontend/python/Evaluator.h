@@ -93,6 +93,8 @@ private:
 
   lang::SourceRange rangeOf(const ast::Position &position) const;
   void at(const ast::Position &position) { sema.at(rangeOf(position)); }
+  /// The text of an expression of the current function, on one line; cut where it is long.
+  std::string sourceText(const ast::Position &position) const;
   mlir::LogicalResult error(const ast::Position &position, std::string message,
                             std::string help = "");
   /// Counts work and nesting; fails (reported once) where a limit is passed.
@@ -221,6 +223,9 @@ private:
   mlir::FailureOr<Arguments> evaluateArguments(const ast::Expr &call);
   Result call(const Constant &callee, Arguments arguments, const ast::Expr &expr);
   Result callLanguage(const std::string &name, Arguments arguments, const ast::Expr &expr);
+  /// device_print, which is told what the source calls its values. `addedCount`: arguments in front
+  /// of those that the source has.
+  Result callPrint(const Arguments &arguments, const ast::Expr &expr, size_t addedCount);
   Result callMethod(const Operand &object, const ast::Expr &expr);
   Result callObject(const Constant &callee, const Arguments &arguments, const ast::Expr &expr);
   Result callFunction(const lang::FunctionRef &reference, const Arguments &arguments,

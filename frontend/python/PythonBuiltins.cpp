@@ -212,10 +212,12 @@ std::optional<Result> Evaluator::callPython(const std::string &fullName, const A
     return callMinMax(name, arguments, expr);
   if (name == "print") {
     at(expr.position);
-    std::vector<Operand> printed = positional;
-    if (printed.empty() || !printed[0].constant() || !printed[0].constant()->is<std::string>())
-      printed.insert(printed.begin(), Constant{std::string()});
-    return callBuiltin(sema, "device_print", printed, {});
+    bool hasPrefix = !positional.empty() && positional[0].constant() &&
+                     positional[0].constant()->is<std::string>();
+    Arguments printed{positional, {}};
+    if (!hasPrefix)
+      printed.positional.insert(printed.positional.begin(), Constant{std::string()});
+    return callPrint(printed, expr, hasPrefix ? 0 : 1);
   }
   if (name == "range") {
     auto range = bindRange("range", arguments, expr.position);

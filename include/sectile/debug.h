@@ -1,6 +1,7 @@
 //===-- debug.h - prints, assertions, hints -----------------------------------------------===//
 //   static_print("tile is", x);                    while the kernel is compiled: shows types
-//   device_print("x = ", x);                       while it runs: shows values, once per program
+//   device_print("x = ", x);                       while it runs: shows whole values, one program
+//                                                  after another
 //   device_assert(index < count, "in range");      stops the launch; only with Options::debug
 //   auto p = multiple_of(stride, 16);              a promise about values, for faster code
 #pragma once
@@ -51,6 +52,9 @@ inline void gdc_launch_dependents(Operand::Where where = Operand::Where::current
 //===-- while the kernel runs
 //----------------------------------------------------------------------===//
 
+/// Prints the values of every program, tiles laid out as NumPy does: "pid (0, 0, 0) x: fp32[2] [1.5
+/// 2.0]". Tiles of more than 1024 elements (SECTILE_PRINT_ELEMENTS) are cut short. For some programs
+/// only: within if_().
 template <class... T>
 void device_print(const Operand &prefix, const T &...values) {
   detail::call(prefix.where, "device_print", {prefix.argument, Operand(values).argument...});

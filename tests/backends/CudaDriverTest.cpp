@@ -356,13 +356,27 @@ TEST_F(CudaDriverTest, PrintsWhatKernelsPrinted) {
         *reinterpret_cast<RecordBuffer *>(*static_cast<uint64_t *>(launch.parameters[1]));
     writeRecord(buffer, 2, 0.5f);
     writeRecord(buffer, 1, 100);
+    writeRecord(buffer, 2, -1);
     buffer.lost = 5;
   };
   EXPECT_TRUE(launch(*kernel).ok());
-  EXPECT_THAT(printed, testing::StartsWith("pid (2, 0, 0) idx ( 0) value: 0.5\n"
-                                           "pid (2, 0, 0) idx ( 1) value: 1.5\n"));
-  EXPECT_THAT(printed, HasSubstr("pid (1, 0, 0) idx (31) value: 131.0\n"));
-  EXPECT_THAT(printed, HasSubstr("printing: device_print: 5 values of programs were not printed"));
+  EXPECT_THAT(printed, testing::StartsWith("pid (1, 0, 0) value: fp32[32]\n[100.0 101.0 "));
+  EXPECT_THAT(printed, HasSubstr(" 131.0]\npid (2, 0, 0) value: fp32[32]\n[ 0.5  1.5 "));
+  EXPECT_THAT(printed, HasSubstr("31.5]\npid (2, 0, 0) value: fp32[32]\n[-1.0  0.0 "));
+  EXPECT_THAT(printed, HasSubstr("printing: device_print: 5 prints of programs are missing"));
+}
+
+TEST_F(CudaDriverTest, CutsLargeTilesShort) {
+  options.printElements = 31;
+  auto kernel = load(test::printImage());
+  fake.onLaunch = [&](const test::FakeCuda::Launch &launch) {
+    writeRecord(*reinterpret_cast<RecordBuffer *>(*static_cast<uint64_t *>(launch.parameters[1])),
+                0, 0);
+  };
+  EXPECT_TRUE(launch(*kernel).ok());
+  EXPECT_EQ(printed, "pid (0, 0, 0) value: fp32[32], 26 of 32 elements left out "
+                     "(SECTILE_PRINT_ELEMENTS=32 shows all)\n"
+                     "[ 0.0  1.0  2.0 ... 29.0 30.0 31.0]\n");
 }
 
 TEST_F(CudaDriverTest, DoesNotTrustRecords) {
@@ -395,7 +409,7 @@ TEST_F(CudaDriverTest, PrintsBeforeItTellsOfACrash) {
     fake.results["synchronize"] = kCudaIllegalAddress;
   };
   LaunchFailure why = launch(*kernel);
-  EXPECT_THAT(printed, HasSubstr("value: 1.0"));
+  EXPECT_THAT(printed, HasSubstr("value: fp32[32]\n[ 1.0  2.0 "));
   EXPECT_THAT(why.message, HasSubstr("printing: stopped: CUDA_ERROR_ILLEGAL_ADDRESS"));
 }
 

@@ -25,7 +25,8 @@ HostKernelUnderTest::HostKernelUnderTest(llvm::StringRef tileText, backends::Com
   if (mlir::failed(optimizer::optimize(*module)))
     return;
   auto backend = backends::createBackend("cpu");
-  auto made = backend->compile(*module, {options, std::move(observe), std::move(time)});
+  auto made = backend->compile(*module,
+                               {options, std::move(observe), std::move(time), /*verifyCode=*/true});
   if (mlir::failed(made))
     return;
   image = std::move(*made);

@@ -175,7 +175,7 @@ inline backends::KernelImage printImage() {
   image.properties["hidden"] = backends::kHiddenRecords;
   backends::PrintSite site;
   site.prefix = "value: ";
-  site.operands.push_back({lang::DType::scalar(lang::ScalarKind::Float32), {32}});
+  site.operands.push_back({lang::DType::scalar(lang::ScalarKind::Float32), {32}, ""});
   image.printSites.push_back(site);
   return image;
 }

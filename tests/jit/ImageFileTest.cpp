@@ -36,7 +36,8 @@ CacheEntry fullEntry() {
   site.column = 5;
   site.argument = 0;
   image.trapSites = {site};
-  image.printSites = {{"x", true, {{lang::DType::scalar(lang::ScalarKind::Int8), {2, 3}}}}};
+  image.printSites = {
+      {"x", true, {{lang::DType::scalar(lang::ScalarKind::Int8), {2, 3}, "a + b"}}}};
   image.properties = {{"num_warps", 4}, {"num_stages", -1}};
   image.binary = std::string("\x7f"
                              "ELF\0binary",
@@ -84,6 +85,7 @@ TEST(ImageFile, WhatIsWrittenIsReadBack) {
   EXPECT_TRUE(image.printSites[0].isHexadecimal);
   ASSERT_EQ(image.printSites[0].operands.size(), 1u);
   EXPECT_EQ(image.printSites[0].operands[0].shape, (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(image.printSites[0].operands[0].name, "a + b");
   EXPECT_EQ(image.properties, entry.image.properties);
   EXPECT_EQ(image.binary, entry.image.binary);
   EXPECT_EQ(image.stages, entry.image.stages);

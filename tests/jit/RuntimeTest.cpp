@@ -428,9 +428,9 @@ TEST_F(RuntimeTest, ReadOnlyArraysAreNotStoredTo) {
   EXPECT_EQ(out, 1);
 }
 
-TEST_F(RuntimeTest, PrintsElementsWithTheirPlace) {
+TEST_F(RuntimeTest, PrintsProgramsInOrder) {
   backends::KernelImage image = testImage("printProgram");
-  image.printSites = {{"x", false, {{lang::DType::scalar(lang::ScalarKind::Int32), {2}}}}};
+  image.printSites = {{"x", false, {{lang::DType::scalar(lang::ScalarKind::Int32), {2}, ""}}}};
   auto kernel = kernelOf(image);
   std::mutex mutex;
   std::string text;
@@ -439,11 +439,23 @@ TEST_F(RuntimeTest, PrintsElementsWithTheirPlace) {
     text += part;
   });
   ASSERT_TRUE(kernel->launch({1}, nullptr).ok());
-  EXPECT_EQ(text, "pid (0, 0, 0) idx (0) x: 0\npid (0, 0, 0) idx (1) x: -7\n");
+  EXPECT_EQ(text, "pid (0, 0, 0) x: i32[2] [ 0 -7]\n");
   text.clear();
-  ASSERT_TRUE(kernel->launch({3, 2}, nullptr).ok());
-  EXPECT_NE(text.find("pid (2, 1, 0) idx (0) x: 5\n"), std::string::npos) << text;
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 12);
+  // More than once: the first launch runs on one thread.
+  for (int round = 0; round < 20; ++round) {
+    text.clear();
+    ASSERT_TRUE(kernel->launch({300, 20}, nullptr).ok());
+    std::string expected;
+    for (int program = 0; program < 6000; ++program) {
+      std::string number = std::to_string(program);
+      expected += "pid (" + std::to_string(program % 300) + ", " + std::to_string(program / 300) +
+                  ", 0) x: i32[2] [" +
+                  (number.size() == 1 ? " " + number + " -7"
+                                      : number + std::string(number.size() - 1, ' ') + "-7") +
+                  "]\n";
+    }
+    ASSERT_EQ(text, expected);
+  }
 }
 
 TEST_F(RuntimeTest, EveryThreadHasScratchOfItsOwn) {

@@ -17,10 +17,20 @@ def static_assert(cond, msg: str = "") -> None:
 
 @builtin
 def device_print(prefix: str, *args, hex: bool = False, when=None) -> None:
-    """Prints values while the kernel runs.
+    """Prints values while the kernel runs: whole tiles, one program after another.
 
-    Every element is printed with the program it belongs to. Where the text goes can be changed with
-    `sectile.set_print`.
+    ``tl.device_print("sums", n, tl.sum(x, 1))`` prints, for each program::
+
+        pid (0, 0, 0) sums: n = 6
+        pid (0, 0, 0) sums: tl.sum(x, 1) = fp32[2x3]
+        [[ 1.5   2.0   0.25]
+         [  inf 20.0  -1.0 ]]
+
+    A single value has no name of its own but the prefix. Tiles of more than 1024 elements are cut short,
+    and say how many elements they leave out; the environment variable ``SECTILE_PRINT_ELEMENTS`` is that
+    limit, 0 for none. Programs come in order on every device; a GPU's prints come when the kernel is over, as
+    far as its buffer holds them (``SECTILE_PRINT_BUFFER``), and those that are missing are counted. Where the text
+    goes can be changed with `sectile.set_print`.
 
     Args:
         prefix: a string known at compile time.

@@ -96,9 +96,9 @@ def recent_launches(device: int = 0) -> list[str]:
 
 
 def set_print(handler: Callable[[str], object] | None) -> None:
-    """Where ``tl.device_print`` goes: `handler` gets each finished piece of text.
+    """Where ``tl.device_print`` goes: `handler` gets finished pieces of text, whole prints in order of programs.
 
-    It is called by the threads that run the kernel, one at a time. None: to ``sys.stdout``.
+    It is called by the threads that run or launch the kernel, one at a time. None: to ``sys.stdout``.
     """
     _native.set_print(handler)
 

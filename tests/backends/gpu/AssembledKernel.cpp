@@ -29,6 +29,7 @@ AssembledKernel::AssembledKernel(const std::string &tileText, const std::string 
   compile.options.backend = "cuda";
   compile.options.arch = arch;
   compile.options.warpCount = warps;
+  compile.verifyCode = true;
   auto image = nvidia::NvidiaBackend().compile(*module, compile);
   if (mlir::failed(image))
     return;

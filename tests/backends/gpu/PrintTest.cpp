@@ -5,6 +5,8 @@
 #include "SimulatedGpu.h"
 #include "backends/PrintFormat.h"
 
+#include <cinttypes>
+
 using namespace sectile;
 using namespace sectile::testing;
 using backends::RecordHeader;
@@ -75,7 +77,7 @@ func.func @k(%h: !tile.ptr<f16>, %n: i32, %wide: i64, %flag: i1, %d: f64)
                      R"(
   %zero = arith.constant dense<0.0> : tensor<3xf16>
   %positive = arith.cmpf ogt, %x, %zero : tensor<3xf16>
-  tile.print " a: ", %x, %n, %positive {hex = false, isSigned = array<i32: 1, 1, 0>} : tensor<3xf16>, i32, tensor<3xi1>
+  tile.print " a: ", %x, %n, %positive {hex = false, isSigned = array<i32: 1, 1, 0>, names = ["x", "", "x > 0"]} : tensor<3xf16>, i32, tensor<3xi1>
   tile.print " b: ", %wide, %flag, %d, %h {hex = false, isSigned = array<i32: 0, 0, 0, 0>} : i64, i1, f64, !tile.ptr<f16>
   tile.print "here" {hex = false, isSigned = array<i32>}
   return
@@ -93,19 +95,16 @@ func.func @k(%h: !tile.ptr<f16>, %n: i32, %wide: i64, %flag: i1, %d: f64)
   for (const Record &record : recordsOf(reports))
     all += backends::formatPrint(kernel.image.printSites[record.header.site], record.header.program,
                                  1, 1, record.data.data());
-  EXPECT_EQ(all, "pid (0, 0, 0) idx (0)  a:  (operand 0)1.5\n"
-                 "pid (0, 0, 0) idx (1)  a:  (operand 0)-2.0\n"
-                 "pid (0, 0, 0) idx (2)  a:  (operand 0)inf\n"
-                 "pid (0, 0, 0) idx ()  a:  (operand 1)-7\n"
-                 "pid (0, 0, 0) idx (0)  a:  (operand 2)True\n"
-                 "pid (0, 0, 0) idx (1)  a:  (operand 2)False\n"
-                 "pid (0, 0, 0) idx (2)  a:  (operand 2)True\n"
-                 "pid (0, 0, 0) idx ()  b:  (operand 0)18446744073709551615\n"
-                 "pid (0, 0, 0) idx ()  b:  (operand 1)True\n"
-                 "pid (0, 0, 0) idx ()  b:  (operand 2)0.25\n"
-                 "pid (0, 0, 0) idx ()  b:  (operand 3)" +
-                     std::to_string(reinterpret_cast<uint64_t>(in.data())) +
-                     "\npid (0, 0, 0) here\n");
+  char address[32];
+  std::snprintf(address, sizeof address, "0x%016" PRIx64, reinterpret_cast<uint64_t>(in.data()));
+  EXPECT_EQ(all, "pid (0, 0, 0) a: x = fp16[3] [ 1.5 -2.0  inf]\n"
+                 "pid (0, 0, 0) a: operand 2 = -7\n"
+                 "pid (0, 0, 0) a: x > 0 = i1[3] [ True False  True]\n"
+                 "pid (0, 0, 0) b: operand 1 = 18446744073709551615\n"
+                 "pid (0, 0, 0) b: operand 2 = True\n"
+                 "pid (0, 0, 0) b: operand 3 = 0.25\n"
+                 "pid (0, 0, 0) b: operand 4 = " +
+                     std::string(address) + "\npid (0, 0, 0) here\n");
 }
 
 TEST(GpuPrint, what_does_not_fit_is_counted_and_not_written) {

@@ -11,16 +11,21 @@ import sectile.language as tl
 
 @pytest.fixture
 def printed():
-    """The text printed so far, one program's after another's: GPUs print as programs come."""
+    """The text printed so far."""
     pieces = []
     st.set_print(pieces.append)
-
-    def lines(order=None):
-        text = "".join(pieces).splitlines()
-        return sorted(text, key=order) if order else text
-
-    yield lines
+    yield lambda: "".join(pieces)
     st.set_print(None)
+
+
+def laid_out(words, threshold=1024):
+    """An array of words, padded on the left, as NumPy lays it out."""
+    words = np.asarray(words)
+    width = max(map(len, words.flat))
+    padded = np.char.rjust(words, width).astype(object)
+    return np.array2string(
+        padded, max_line_width=80, threshold=threshold, edgeitems=3, formatter={"object": str}
+    )
 
 
 @st.jit
@@ -32,30 +37,111 @@ def show_rows(x, rows, COLUMNS: tl.constexpr, ROWS: tl.constexpr):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "int32", "uint8", "float64"])
-@pytest.mark.parametrize("shape", [(1, 8), (16, 32), (8, 100)])
+@pytest.mark.parametrize("shape", [(1, 8), (16, 32), (8, 100), (32, 64)])
 def test_prints_of_tiles(dtype, shape, printed):
     rows, columns = shape
     x = np.random.default_rng(3).integers(0, 10, (3 * rows, columns)).astype(dtype)
     show_rows[(3,)](x, -5, COLUMNS=columns, ROWS=rows)
-    text = (lambda v: f"{float(v):.1f}") if "float" in dtype else (lambda v: str(int(v)))
-    expected = []
+    is_float = "float" in dtype
+    text = np.vectorize(lambda v: f"{float(v):.1f}" if is_float else str(int(v)))
+    name = {"float16": "fp16", "int32": "i32", "uint8": "u8", "float64": "fp64"}[dtype]
+    sum_name = {"uint8": "u32"}.get(dtype, name)
+    expected = ""
     for program in range(3):
         tile = x[program * rows : (program + 1) * rows]
-        place = f"pid ({program}, 0, 0) idx "
-        expected += [
-            f"{place}({j}, {i})  t:  (operand 0){text(tile[i, j])}"
-            for j in range(columns)
-            for i in range(rows)
+        left_out = rows * columns - 36 if rows * columns > 1024 else 0
+        note = (
+            f", {left_out} of {rows * columns} elements left out "
+            f"(SECTILE_PRINT_ELEMENTS={rows * columns} shows all)"
+        )
+        lines = [
+            (f"tl.trans(tile) = {name}[{columns}x{rows}]{note if left_out else ''}", tile.T),
+            (f"tl.sum(tile, 1) = {sum_name}[{rows}]", tile.sum(1, dtype=np.float64)),
         ]
-        sums = tile.sum(1, dtype=np.float64)
-        expected += [f"{place}({i})  t:  (operand 1){text(sums[i])}" for i in range(rows)]
-        expected.append(f"{place}()  t:  (operand 2)-5")
-    # The spaces that line indices up are not the point.
-    squeezed = [
-        re.sub(r"\( *", "(", re.sub(r", +", ", ", line))
-        for line in printed(lambda line: int(re.search(r"\d+", line)[0]))
+        place = f"pid ({program}, 0, 0) t: "
+        for head, values in lines:
+            shown = laid_out(text(values))
+            on_one = "\n" not in shown and len(place + head) + 1 + len(shown) <= 80
+            expected += place + head + (" " if on_one else "\n") + shown + "\n"
+        expected += f"{place}rows = -5\n"
+    assert printed() == expected
+
+
+@st.jit
+def show_steps(x, n):
+    program = tl.program_id(0) + 3 * tl.program_id(1)
+    value = tl.load(x + program)
+    for step in range(n):
+        value = value * 2
+        tl.device_print("step", step, value, when=program % 2 == 1)
+    print(value)
+    tl.device_print("bits: ", value, hex=True)
+    tl.device_print("end")
+
+
+def test_programs_print_in_order(printed):
+    show_steps[(3, 2)](np.arange(6, dtype=np.int32), 3)
+    expected = ""
+    for program in range(6):
+        place = f"pid ({program % 3}, {program // 3}, 0) "
+        if program % 2:
+            for step in range(3):
+                expected += f"{place}step: step = {step}\n"
+                expected += f"{place}step: value = {program << (step + 1)}\n"
+        expected += f"{place}value = {program * 8}\n{place}bits: 0x{program * 8:08x}\n{place}end\n"
+    assert printed() == expected
+
+
+@st.jit
+def show_one(x, BLOCK: tl.constexpr):
+    program = tl.program_id(0)
+    tl.device_print("x", tl.load(x + program * BLOCK + tl.arange(0, BLOCK)), program)
+
+
+def test_many_programs_print_in_order(printed):
+    x = np.random.default_rng(8).integers(-9, 10, (700, 8)).astype(np.int64)
+    for _ in range(5):
+        before = len(printed())
+        show_one[(700,)](x, BLOCK=8)
+        lines = printed()[before:].splitlines()
+        assert len(lines) == 2100
+        for program in range(700):
+            row = laid_out(x[program].astype(str))
+            loaded = "tl.load(x + program * BLOCK + tl.arange(0, BLOCK))"
+            place = f"pid ({program}, 0, 0) x: "
+            assert lines[3 * program : 3 * program + 3] == [
+                f"{place}{loaded} = i64[8]",
+                row,
+                f"{place}program = {program}",
+            ]
+
+
+@st.jit
+def show_names(x, n):
+    pair = (x, n)
+    tl.device_print("", n + 1)
+    tl.device_print("p", 3, n - (1), *pair)
+    tl.device_print(
+        "q",
+        n * 2,
+        tl.where(n > 0, n + 100000000, n - 100000000) * tl.where(n > 0, n, 0) + 1,
+    )
+
+
+def test_names_of_printed_values(printed):
+    show_names[(1,)](np.zeros(1, np.float32), 4)
+    lines = printed().splitlines()
+    place = "pid (0, 0, 0) "
+    address = next(i for i, line in enumerate(lines) if "0x" in line)
+    assert re.fullmatch(re.escape(place) + r"p: operand 3 = 0x[0-9a-f]{16}", lines.pop(address))
+    assert lines == [
+        place + "n + 1 = 5",
+        place + "p: operand 1 = 3",
+        place + "p: n - (1) = 3",
+        place + "p: operand 4 = 4",
+        place + "q: n * 2 = 8",
+        place + "q: tl.where(n > 0, n + 100000000, n - 100000000) * tl.where(... = 400000017",
     ]
-    assert squeezed == expected
 
 
 @st.jit

@@ -231,7 +231,7 @@ def test_device_print_of_some_programs():
     st.set_print(lines.append)
     try:
         kernel[(4,)](np.arange(40, 44, dtype=np.int32), 1)
-        assert "".join(lines) == "pid (2, 0, 0) idx ()  value: 42\n"
+        assert "".join(lines) == "pid (2, 0, 0) value: 42\n"
         kernel[(4,)](np.arange(40, 44, dtype=np.int32), 0)
         assert len(lines) == 1
     finally:
