@@ -160,12 +160,23 @@ void visit(auto &stream, Is<backends::KernelImage> auto &image) {
   stream.field(image.binary);
   stream.field(image.stages);
 }
+void visit(auto &stream, Is<Provenance> auto &provenance) {
+  stream.field(provenance.sourceDigest);
+  stream.field(provenance.variant);
+  stream.field(provenance.options);
+  stream.field(provenance.version);
+  stream.field(provenance.createdAt);
+  stream.field(provenance.compileSeconds);
+  stream.field(provenance.measuredSeconds);
+}
 void visit(auto &stream, Is<CacheEntry> auto &entry) {
   stream.field(entry.buildId);
   stream.field(entry.sourceKey);
   stream.field(entry.irKey);
   stream.field(entry.hostFingerprint);
   stream.field(entry.dependencies);
+  stream.field(entry.sourceFiles);
+  visit(stream, entry.provenance);
   visit(stream, entry.image);
 }
 
@@ -248,18 +259,32 @@ std::string readImageFile(std::string_view file, CacheEntry &entry) {
   std::memcpy(&header, file.data(), sizeof header);
   if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0)
     return "not a kernel image";
-  if (header.formatVersion != kFormatVersion || header.reserved != 0)
-    return "another format version";
+  if (header.reserved != 0)
+    return "malformed";
   std::string_view body = file.substr(sizeof header);
   if (header.bodySize != body.size())
     return "truncated";
   if (header.bodyChecksum != checksum64(body))
     return "checksum mismatch";
+  if (header.formatVersion != kFormatVersion)
+    return kAnotherFormat;
   Reader reader(body);
   visit(reader, entry);
   if (!reader.isGood() || !reader.atEnd() || !isConsistent(entry.image))
     return "malformed";
   return {};
+}
+
+void relocate(CacheEntry &entry, const std::vector<std::string> &now) {
+  if (entry.sourceFiles.size() != now.size())
+    return;
+  for (backends::TrapSite &site : entry.image.trapSites)
+    for (size_t i = 0; i < now.size(); ++i)
+      if (site.file == entry.sourceFiles[i]) {
+        site.file = now[i];
+        break;
+      }
+  entry.sourceFiles = now;
 }
 
 } // namespace sectile::jit

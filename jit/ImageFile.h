@@ -3,15 +3,17 @@
 //   magic "SECTILE\n" | format version | size of the rest | checksum of the rest | the rest
 //
 // The rest is a list of fields, each a number of fixed width or bytes preceded by their length: the
-// build id of the compiler, both keys, the host's fingerprint, what the compile depended on, the
-// image. Little-endian, as every host that can run the code.
+// build id of the compiler, both keys, the host's fingerprint, what the compile depended on, how it
+// was made, the image. Little-endian, as every host that can run the code.
 //
 // Reading trusts nothing: what is not exactly a file that this build wrote is refused, with the
-// reason.
+// reason. A file of another format version whose checksum is right is not damaged, only of no use
+// here.
 #pragma once
 
 #include "backends/KernelImage.h"
 #include "jit/CompilerInterface.h"
+#include "jit/Provenance.h"
 
 #include <string>
 #include <string_view>
@@ -27,12 +29,20 @@ struct CacheEntry {
   std::string irKey;
   std::string hostFingerprint;
   std::vector<RecordedDependency> dependencies;
+  /// The files of the functions that it was made from (KernelRequest::sourceFiles). The key does
+  /// not hold them: who finds the entry from other places, gets the places exchanged (relocate).
+  std::vector<std::string> sourceFiles;
+  Provenance provenance;
   backends::KernelImage image;
 };
 
 std::string writeImageFile(const CacheEntry &entry);
 
+/// Messages of traps name the files of `now` where they named those of entry.sourceFiles.
+void relocate(CacheEntry &entry, const std::vector<std::string> &now);
+
 /// Why a file is not a cache entry of this build; "" when it is, and `entry` is filled.
+inline constexpr const char *kAnotherFormat = "another format version";
 std::string readImageFile(std::string_view file, CacheEntry &entry);
 
 } // namespace sectile::jit

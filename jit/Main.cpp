@@ -1,9 +1,13 @@
-// The `sectile` command: hands its arguments to the compiler library.
+// The `sectile` command: hands its arguments to the compiler library, those about the cache
+// excepted.
+#include "jit/CacheCommand.h"
 #include "jit/Runtime.h"
 
 #include <cstdio>
 
 int main(int count, char **words) {
+  if (count > 1 && std::string(words[1]) == "cache")
+    return sectile::jit::cacheCommand(std::vector<std::string>(words + 2, words + count));
   sectile::jit::Status status;
   sectile::jit::Compiler *compiler = sectile::jit::Runtime::instance().compiler(status);
   if (!compiler) {

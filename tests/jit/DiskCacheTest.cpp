@@ -2,7 +2,7 @@
 // compile.
 #include "jit/DiskCache.h"
 
-#include "FakeCompiler.h"
+#include "CacheProcesses.h"
 #include "gtest/gtest.h"
 
 #include <fcntl.h>
@@ -13,6 +13,7 @@
 
 using namespace sectile;
 using namespace sectile::jit;
+using jit::test::inChild;
 using jit::test::TemporaryFolder;
 
 namespace {
@@ -52,25 +53,15 @@ int fileCount(const std::string &folder) {
   return count;
 }
 
-/// Runs `body` in a child process; 0 when it returned true.
-int inChild(const std::function<bool()> &body) {
-  pid_t child = ::fork();
-  if (child == 0)
-    ::_exit(body() ? 0 : 1);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
-}
-
 TEST(DiskCache, KeepsEntriesUnderBothKeysInOneFile) {
   TemporaryFolder folder;
-  DiskCache writer(folder.path + "/made/for/us", kAmple);
+  DiskCache writer({folder.path + "/made/for/us", kAmple});
   ASSERT_EQ(writer.disabledReason(), "");
   EXPECT_EQ(load(writer, 1).miss, "absent");
   CacheEntry entry = entryOf(1);
   entry.irKey = keyOf(2);
   writer.store(entry);
-  DiskCache reader(folder.path + "/made/for/us", kAmple);
+  DiskCache reader({folder.path + "/made/for/us", kAmple});
   ASSERT_TRUE(load(reader, 1).entry);
   EXPECT_EQ(load(reader, 1).entry->image.binary, entry.image.binary);
   ASSERT_TRUE(load(reader, 2).entry);
@@ -85,7 +76,7 @@ TEST(DiskCache, KeepsEntriesUnderBothKeysInOneFile) {
 
 TEST(DiskCache, DeletesDamagedForeignAndOlderEntries) {
   TemporaryFolder folder;
-  DiskCache cache(folder.path, kAmple);
+  DiskCache cache({folder.path, kAmple});
   auto replaced = [&](const std::function<void(CacheEntry &)> &change, const char *miss) {
     CacheEntry entry = entryOf(1);
     change(entry);
@@ -109,7 +100,7 @@ TEST(DiskCache, DeletesDamagedForeignAndOlderEntries) {
 
 TEST(DiskCache, AnInputOutputErrorDeletesNothing) {
   TemporaryFolder folder;
-  DiskCache cache(folder.path, kAmple);
+  DiskCache cache({folder.path, kAmple});
   cache.store(entryOf(1));
   // No descriptor is left: open() fails, and says nothing of the content.
   int result = inChild([&] {
@@ -125,7 +116,7 @@ TEST(DiskCache, RefusesFoldersThatOthersCanWriteTo) {
   for (mode_t mode : {0777, 0770, 0722}) {
     TemporaryFolder folder;
     ::chmod(folder.path.c_str(), mode);
-    DiskCache cache(folder.path, kAmple);
+    DiskCache cache({folder.path, kAmple});
     EXPECT_NE(cache.disabledReason().find("chmod go-w " + folder.path), std::string::npos)
         << cache.disabledReason();
     cache.store(entryOf(1));
@@ -140,10 +131,10 @@ TEST(DiskCache, RefusesFoldersAndFilesOfOthers) {
   TemporaryFolder folder;
   ::mkdir((folder.path + "/theirs").c_str(), 0755);
   (void)!::chown((folder.path + "/theirs").c_str(), 12345, 12345);
-  DiskCache theirs(folder.path + "/theirs", kAmple);
+  DiskCache theirs({folder.path + "/theirs", kAmple});
   EXPECT_NE(theirs.disabledReason().find("belongs to another user"), std::string::npos);
 
-  DiskCache cache(folder.path, kAmple);
+  DiskCache cache({folder.path, kAmple});
   cache.store(entryOf(1));
   (void)!::chown(fileOf(folder.path, 1).c_str(), 12345, 12345);
   EXPECT_EQ(load(cache, 1).miss, "not ours");
@@ -158,7 +149,7 @@ TEST(DiskCache, RefusesFoldersAndFilesOfOthers) {
 TEST(DiskCache, AReadOnlyFolderIsReadAndWritesAreGivenUp) {
   TemporaryFolder folder;
   {
-    DiskCache writer(folder.path, kAmple);
+    DiskCache writer({folder.path, kAmple});
     writer.store(entryOf(1));
   }
   ::chmod(fileOf(folder.path, 1).c_str(), 0644);
@@ -166,7 +157,7 @@ TEST(DiskCache, AReadOnlyFolderIsReadAndWritesAreGivenUp) {
   int result = inChild([&] {
     if (::geteuid() == 0 && ::setuid(12345) != 0) // root may write anywhere
       return false;
-    DiskCache cache(folder.path, kAmple);
+    DiskCache cache({folder.path, kAmple});
     bool hit = load(cache, 1).entry.has_value();
     cache.store(entryOf(2));
     cache.store(entryOf(3));
@@ -183,7 +174,7 @@ TEST(DiskCache, AReadOnlyFolderIsReadAndWritesAreGivenUp) {
 TEST(DiskCache, AFileLimitFailsTheStoreOnly) {
   TemporaryFolder folder;
   int result = inChild([&] {
-    DiskCache cache(folder.path, kAmple);
+    DiskCache cache({folder.path, kAmple});
     struct rlimit small = {2000, RLIM_INFINITY};
     ::setrlimit(RLIMIT_FSIZE, &small);
     cache.store(entryOf(1, 10'000));
@@ -204,7 +195,7 @@ TEST(DiskCache, AFullDiskFailsTheStoreOnly) {
       0)
     GTEST_SKIP() << "mounting a small file system needs root";
   {
-    DiskCache cache(folder.path, kAmple);
+    DiskCache cache({folder.path, kAmple});
     for (int i = 0; i < 8; ++i)
       cache.store(entryOf(i, 20'000));
     DiskCache::Counts counts = cache.counts();
@@ -218,17 +209,17 @@ TEST(DiskCache, AFullDiskFailsTheStoreOnly) {
 }
 
 TEST(DiskCache, ANonexistentHomeOnlySwitchesItOff) {
-  DiskCache cache("/proc/nowhere/sectile", kAmple);
+  DiskCache cache({"/proc/nowhere/sectile", kAmple});
   EXPECT_NE(cache.disabledReason().find("SECTILE_CACHE_DIR"), std::string::npos);
   cache.store(entryOf(1));
   EXPECT_FALSE(load(cache, 1).entry);
-  DiskCache off("", kAmple);
+  DiskCache off({"", kAmple});
   EXPECT_FALSE(load(off, 1).entry);
 }
 
 TEST(DiskCache, EvictsWhatIsLongestUnused) {
   TemporaryFolder folder;
-  DiskCache cache(folder.path, 20 * 16384);
+  DiskCache cache({folder.path, 20 * 16384});
   for (int i = 0; i < 40; ++i) {
     CacheEntry entry = entryOf(i, 15'000);
     if (i == 3)
@@ -256,7 +247,7 @@ TEST(DiskCache, EvictsWhatIsLongestUnused) {
 
 TEST(DiskCache, AHitCountsAsUse) {
   TemporaryFolder folder;
-  DiskCache cache(folder.path, kAmple);
+  DiskCache cache({folder.path, kAmple});
   cache.store(entryOf(1));
   struct timeval old[2] = {{1000, 0}, {1000, 0}};
   ::utimes(fileOf(folder.path, 1).c_str(), old);
@@ -268,7 +259,7 @@ TEST(DiskCache, AHitCountsAsUse) {
 
 TEST(DiskCache, TemporariesOfDeadProcessesGo) {
   TemporaryFolder folder;
-  DiskCache cache(folder.path, kAmple);
+  DiskCache cache({folder.path, kAmple});
   std::string stale = folder.path + "/.00.1.1.1.tmp", fresh = folder.path + "/.00.1.1.2.tmp";
   std::ofstream(stale) << "x";
   std::ofstream(fresh) << "x";
