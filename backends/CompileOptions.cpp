@@ -2,30 +2,30 @@
 
 namespace sectile::backends {
 
+std::vector<std::pair<const char *, std::string>> CompileOptions::fields() const {
+  auto number = [](int64_t value) { return std::to_string(value); };
+  return {{"backend", backend},
+          {"arch", arch},
+          {"ptx_version", number(ptxVersion)},
+          {"num_warps", number(warpCount)},
+          {"num_stages", number(stageCount)},
+          {"num_ctas", number(ctaCount)},
+          {"maxnreg", number(maxRegisters)},
+          {"enable_fp_fusion", number(enableFpFusion)},
+          {"cooperative_grid", number(cooperativeGrid)},
+          {"dependent_launch", number(dependentLaunch)},
+          {"debug", number(debug)},
+          {"sanitize_overflow", number(sanitizeOverflow)},
+          {"check_bounds", number(checkBounds)},
+          {"arguments_overlap", number(argumentsOverlap)},
+          {"inject_failure", injectFailure}};
+}
+
 std::string CompileOptions::fingerprint() const {
   std::string text;
-  // Strings go in with their length: their content cannot be taken for another field.
-  auto add = [&](const char *name, const std::string &value) {
+  // With their lengths: no content can be taken for another field.
+  for (const auto &[name, value] : fields())
     text += std::string(name) + "=" + std::to_string(value.size()) + ":" + value + ";";
-  };
-  auto addNumber = [&](const char *name, int64_t value) {
-    text += std::string(name) + "=" + std::to_string(value) + ";";
-  };
-  add("backend", backend);
-  add("arch", arch);
-  addNumber("ptxVersion", ptxVersion);
-  addNumber("warpCount", warpCount);
-  addNumber("stageCount", stageCount);
-  addNumber("ctaCount", ctaCount);
-  addNumber("maxRegisters", maxRegisters);
-  addNumber("enableFpFusion", enableFpFusion);
-  addNumber("cooperativeGrid", cooperativeGrid);
-  addNumber("dependentLaunch", dependentLaunch);
-  addNumber("debug", debug);
-  addNumber("sanitizeOverflow", sanitizeOverflow);
-  addNumber("checkBounds", checkBounds);
-  addNumber("argumentsOverlap", argumentsOverlap);
-  add("injectFailure", injectFailure);
   return text;
 }
 

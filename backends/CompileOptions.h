@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace sectile::backends {
 
@@ -34,6 +36,8 @@ struct CompileOptions {
   /// "invalid-code").
   std::string injectFailure;
 
+  /// All fields as text, by the names of launch keywords where there is one.
+  std::vector<std::pair<const char *, std::string>> fields() const;
   /// All fields, for keys.
   std::string fingerprint() const;
 };

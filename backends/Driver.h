@@ -90,6 +90,12 @@ public:
   virtual bool finish(KernelImage & /*image*/, LaunchFailure & /*failure*/) { return true; }
   /// Fills in what the machine at hand decides and was left open.
   virtual void completeOptions(CompileOptions & /*options*/) {}
+  /// Whether finish() has nothing left to do.
+  virtual bool isFinished(const KernelImage & /*image*/) const { return true; }
+  /// Code made on a machine without devices (the build of a container) serves here, too: changes
+  /// `options` to what they were there and returns that machine's fingerprint. "" when there is no
+  /// such code.
+  virtual std::string deviceless(CompileOptions & /*options*/) { return {}; }
   /// What finish() uses, in words for people: "ptxas (/usr/local/bin/ptxas)".
   virtual std::string assembler() { return {}; }
   /// The GPUs; when there are none, `reason` says why.

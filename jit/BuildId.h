@@ -10,5 +10,7 @@ namespace sectile::jit {
 
 /// 64 hexadecimal digits.
 const char *buildId();
+/// "0.1.0".
+const char *version();
 
 } // namespace sectile::jit

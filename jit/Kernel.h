@@ -13,6 +13,7 @@
 #include "backends/Driver.h"
 #include "backends/KernelImage.h"
 #include "jit/Api.h"
+#include "jit/Provenance.h"
 #include "jit/Status.h"
 #include "lang/KernelSignature.h"
 
@@ -41,6 +42,8 @@ public:
   const backends::KernelImage &image() const { return kernelImage; }
   /// Seconds per step of the compile that made it; empty when it came from the cache.
   const std::vector<std::pair<std::string, double>> &compileTimes() const { return times; }
+  /// How it was made, wherever it came from.
+  const Provenance &provenance() const { return made; }
   /// Of the compile that made it; empty when it came from the cache.
   const std::vector<lang::Diagnostic> &warnings() const { return compileWarnings; }
 
@@ -68,6 +71,9 @@ private:
   std::shared_ptr<const PrintTarget> print;
   std::vector<std::pair<std::string, double>> times;
   std::vector<lang::Diagnostic> compileWarnings;
+  Provenance made;
+  /// Of its entry in the disk cache; empty where there is none.
+  std::string key, hostFingerprint;
   /// Checks bounds, so launches need the extents of the arguments.
   bool needsRanges = false;
 };

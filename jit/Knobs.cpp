@@ -24,6 +24,8 @@ bool readNumber(std::string_view text, uint64_t &value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+} // namespace
+
 bool readSize(std::string_view text, uint64_t &bytes) {
   unsigned shift = 0;
   if (!text.empty()) {
@@ -51,6 +53,8 @@ bool readSize(std::string_view text, uint64_t &bytes) {
   return true;
 }
 
+namespace {
+
 constexpr std::string_view kStages[] = {"tile", "tile-optimized", "llvm", "llvm-optimized", "asm",
                                         "all"};
 
@@ -73,6 +77,16 @@ bool readDump(std::string_view text, Knobs &knobs) {
     }
     knobs.dumpStages.emplace_back(stage);
     stages.remove_prefix(std::min(comma + 1, stages.size()));
+  }
+  return true;
+}
+
+bool readFolders(std::string_view text, std::vector<std::string> &folders) {
+  while (!text.empty()) {
+    size_t colon = std::min(text.find(':'), text.size());
+    if (colon)
+      folders.emplace_back(text.substr(0, colon));
+    text.remove_prefix(std::min(colon + 1, text.size()));
   }
   return true;
 }
@@ -128,6 +142,21 @@ constexpr Knob kKnobs[] = {
     {{"SECTILE_CACHE_SIZE", "size", "2G", "upper limit of that folder, such as 512M"},
      "a size such as 512M",
      [](std::string_view text, Knobs &knobs) { return readSize(text, knobs.cacheBytes); }},
+    {{"SECTILE_CACHE_LAYERS", "folders", "none",
+      "folders of compiled kernels that are only read, after one's own; separated by colons"},
+     "folders separated by colons",
+     [](std::string_view text, Knobs &knobs) { return readFolders(text, knobs.cacheLayers); }},
+    {{"SECTILE_CACHE_WAIT", "seconds", "30",
+      "how long a process waits for another that compiles the same kernel; 0: not at all"},
+     "a number of seconds",
+     [](std::string_view text, Knobs &knobs) { return readNumber(text, knobs.cacheWaitSeconds); }},
+    {{"SECTILE_LOG", "compile", "nothing",
+      "compile: prints every compile to stderr, with its reason and time"},
+     "compile",
+     [](std::string_view text, Knobs &knobs) {
+       knobs.logsCompiles = text == "compile";
+       return text.empty() || text == "compile";
+     }},
     {{"SECTILE_NUM_THREADS", "number", "the CPUs this process may use",
       "threads that run programs of the grid on the CPU"},
      "a number from 1 to 4096",

@@ -43,6 +43,12 @@ struct Knobs {
   std::optional<std::string> cacheDirectory;
   /// Upper limit of that folder.
   uint64_t cacheBytes = uint64_t(2) << 30;
+  /// Folders of compiled kernels that are only read, after the user's own.
+  std::vector<std::string> cacheLayers;
+  /// How long a process waits for another that compiles the same kernel; 0: not at all.
+  uint64_t cacheWaitSeconds = 30;
+  /// Every compile goes to stderr, with its reason and time.
+  bool logsCompiles = false;
   /// Threads that run programs of the grid on the CPU; 0: as many as this process may use.
   uint32_t threadCount = 0;
   /// NVIDIA: the ptxas to use; empty: looked for. And which assembler is asked first: "driver",
@@ -66,6 +72,9 @@ struct Knobs {
   /// The same from any source of variables (tests). `lookUp` returns nullptr for an unset one.
   static Knobs from(const std::function<const char *(const char *)> &lookUp);
 };
+
+/// "512M"; false when `text` is no size.
+bool readSize(std::string_view text, uint64_t &bytes);
 
 struct KnobDescription {
   const char *name;    // "SECTILE_DUMP"

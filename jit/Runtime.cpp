@@ -10,11 +10,13 @@
 #include "jit/Knobs.h"
 #include "jit/PrintTarget.h"
 #include "jit/RecentKernels.h"
+#include "jit/VariantHistory.h"
 
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
+#include <ctime>
 #include <thread>
 #include <unordered_map>
 
@@ -25,6 +27,13 @@ namespace {
 struct Remembered {
   std::weak_ptr<const Kernel> kernel;
   std::vector<RecordedDependency> dependencies;
+  /// That its messages name.
+  std::vector<std::string> sourceFiles;
+
+  /// Messages of a kernel of one text, loaded from two places, name their own.
+  bool isOf(const Kernel &held, const KernelRequest &request) const {
+    return held.image().trapSites.empty() || sourceFiles == request.sourceFiles;
+  }
 };
 
 bool isCurrent(const std::vector<RecordedDependency> &dependencies, const KernelRequest &request) {
@@ -36,17 +45,9 @@ bool isCurrent(const std::vector<RecordedDependency> &dependencies, const Kernel
   return true;
 }
 
-/// "x: *fp32 (divisible by 16), n: i32, BLOCK = 1024": what tells this variant from others.
-std::string describe(const lang::KernelSignature &signature) {
-  std::string text;
-  for (const lang::KernelParameter &parameter : signature.parameters) {
-    text += (text.empty() ? "" : ", ") + parameter.name;
-    if (parameter.constant)
-      text += " = " + parameter.constant->repr();
-    else
-      text += ": " + parameter.dtype.name() + (parameter.divisibleBy16 ? " (divisible by 16)" : "");
-  }
-  return text;
+/// "cpu", "cuda:sm_90a".
+std::string targetOf(const backends::CompileOptions &options) {
+  return options.backend + (options.arch.empty() ? "" : ":" + options.arch);
 }
 
 void warn(const std::string &text) {
@@ -87,6 +88,16 @@ nvidia::DriverOptions cudaOptions(const Knobs &knobs, const RuntimeOptions &opti
 
 } // namespace
 
+std::string CompileEvent::text() const {
+  char time[32];
+  std::snprintf(time, sizeof time, "%.1f ms", seconds * 1e3);
+  std::string text = (succeeded ? "compiled " : "failed to compile ") + kernelName + " for " +
+                     target + " in " + time + ": " + reason + " [" + variant;
+  if (!options.empty())
+    text += "; " + options;
+  return text + "] (disk cache: " + cacheMiss + ")";
+}
+
 /// One compile under way; others who want the same variant wait for it.
 struct Flight {
   std::mutex mutex;
@@ -101,9 +112,11 @@ struct Flight {
 struct Runtime::State {
   State(RuntimeOptions given)
       : knobs(Knobs::fromEnvironment()), options(std::move(given)),
-        disk(options.cacheDirectory ? *options.cacheDirectory
-                                    : knobs.cacheDirectory.value_or(defaultCacheDirectory()),
-             options.cacheBytes.value_or(knobs.cacheBytes)),
+        disk({options.cacheDirectory ? *options.cacheDirectory
+                                     : knobs.cacheDirectory.value_or(defaultCacheDirectory()),
+              options.cacheBytes.value_or(knobs.cacheBytes),
+              options.cacheLayers.value_or(knobs.cacheLayers),
+              options.cacheWaitSeconds.value_or(double(knobs.cacheWaitSeconds))}),
         cpuDriver(cpu::createDriver(options.threadCount ? options.threadCount : knobs.threadCount,
                                     knobs.printElements)),
         cudaDriver(nvidia::createDriver(cudaOptions(knobs, options))),
@@ -117,14 +130,28 @@ struct Runtime::State {
   KernelResult find(const KernelRequest &request, const std::string &key, const KeyContext &context,
                     backends::Driver &driver);
   KernelResult compile(const KernelRequest &request, const std::string &key,
-                       const KeyContext &context, backends::Driver &driver);
-  std::shared_ptr<const Kernel> load(backends::KernelImage image, backends::Driver &driver,
-                                     Status &status, CompileResult *made = nullptr);
+                       const KeyContext &context, backends::Driver &driver,
+                       const std::string &cacheMiss);
+  std::optional<KernelResult> take(DiskCache::Found found, const KernelRequest &request,
+                                   const std::string &key, const KeyContext &context,
+                                   backends::Driver &driver);
+  std::optional<KernelResult> findDeviceless(const KernelRequest &request, const std::string &key,
+                                             const KeyContext &context, backends::Driver &driver);
+  void report(const KernelRequest &request, const KernelResult &result,
+              const std::string &cacheMiss, double seconds);
+  Error sealedError(const KernelRequest &request) const;
+  KernelResult noted(const KernelRequest &request, KernelResult result);
+  bool isSealedNow();
+  std::shared_ptr<Kernel> load(backends::KernelImage image, backends::Driver &driver,
+                               Status &status, CompileResult *made = nullptr);
   std::shared_ptr<const Kernel> findIr(const std::string &key, const KeyContext &context,
                                        backends::Driver &driver);
   void remember(const std::string &key, const std::shared_ptr<const Kernel> &kernel,
-                std::vector<RecordedDependency> dependencies);
+                std::vector<RecordedDependency> dependencies, std::vector<std::string> sourceFiles);
   backends::Driver *driver(const std::string &name);
+  std::string buildId() const {
+    return options.compiler ? options.compiler->buildId() : jit::buildId();
+  }
   std::shared_ptr<Compiler> compiler(Status &status);
   void warnOnce();
 
@@ -143,9 +170,11 @@ struct Runtime::State {
   std::unordered_map<std::string, std::shared_ptr<Flight>> flights;
   std::shared_ptr<Compiler> loadedCompiler;
   RuntimeStatistics counts;
-  std::function<void(const std::string &, double)> compileHandler;
+  CompileListener compileListener;
   bool isSealed = false;
   bool hasWarned = false;
+
+  VariantHistory history; // has a mutex of its own
 
   std::mutex compilerMutex; // held while the library is loaded
 };
@@ -187,9 +216,21 @@ void Runtime::seal() {
   state->isSealed = true;
 }
 
-void Runtime::setCompileHandler(std::function<void(const std::string &, double)> handler) {
+void Runtime::setCompileListener(CompileListener listener) {
+  CompileListener previous; // destroyed outside of the lock
   std::lock_guard lock(state->mutex);
-  state->compileHandler = std::move(handler);
+  previous = std::exchange(state->compileListener, std::move(listener));
+}
+
+bool Runtime::recordMeasurement(const Kernel &kernel, double seconds) {
+  if (kernel.key.empty())
+    return false;
+  DiskCache::Found found = state->disk.look(kernel.key, state->buildId(), kernel.hostFingerprint);
+  if (!found.entry || found.isFromLayer)
+    return false;
+  found.entry->provenance.measuredSeconds = seconds;
+  state->disk.store(*found.entry);
+  return true;
 }
 
 void Runtime::setPrintHandler(backends::PrintHandler handler) {
@@ -204,6 +245,7 @@ RuntimeStatistics Runtime::statistics() const {
   result.diskMisses = std::move(disk.misses);
   result.diskWrites = disk.writes;
   result.diskWriteFailures = disk.writeFailures;
+  result.diskWaits = disk.waits;
   result.evictedFiles = disk.evictedFiles;
   result.diskDisabled = disabled.empty() ? disk.writesDisabled : disabled;
   result.cacheDirectory = state->disk.directory();
@@ -256,6 +298,8 @@ void Runtime::State::warnOnce() {
     warn(problem);
   if (std::string reason = disk.disabledReason(); !reason.empty() && !disk.directory().empty())
     warn(reason);
+  for (const std::string &reason : disk.refusedLayers())
+    warn(reason);
 }
 
 /// Finds the kernel in memory, or waits for the thread that is making it, or makes it.
@@ -269,17 +313,17 @@ KernelResult Runtime::State::get(const KernelRequest &request) {
     return result;
   }
   KeyContext context;
-  context.buildId = options.compiler ? options.compiler->buildId() : jit::buildId();
+  context.buildId = buildId();
   context.hostFingerprint = target->hostFingerprint();
   context.wantStages = request.wantStages || knobs.keepStages;
   if (request.sourceDigest.empty())
-    return compile(request, {}, context, *target);
+    return noted(request, compile(request, {}, context, *target, "found by its IR only"));
 
   std::string key = sourceKey(request.sourceDigest, request.signature, request.options, context);
   std::shared_ptr<Flight> flight;
   for (;;) {
     std::shared_ptr<const Kernel> kernel;
-    std::vector<RecordedDependency> dependencies;
+    Remembered remembered;
     bool isOwner = false;
     {
       std::lock_guard lock(mutex);
@@ -287,7 +331,7 @@ KernelResult Runtime::State::get(const KernelRequest &request) {
       if (found != memory.end())
         kernel = found->second.kernel.lock();
       if (kernel) {
-        dependencies = found->second.dependencies;
+        remembered = found->second;
       } else {
         std::shared_ptr<Flight> &entry = flights[key];
         if (entry && entry->generation != forkGeneration()) {
@@ -306,7 +350,7 @@ KernelResult Runtime::State::get(const KernelRequest &request) {
     if (isOwner)
       break;
     if (kernel) {
-      if (isCurrent(dependencies, request)) {
+      if (remembered.isOf(*kernel, request) && isCurrent(remembered.dependencies, request)) {
         std::shared_ptr<const Kernel> dropped; // unloaded outside of the lock
         std::lock_guard lock(mutex);
         ++counts.memoryHits;
@@ -351,29 +395,144 @@ KernelResult Runtime::State::get(const KernelRequest &request) {
   return result;
 }
 
-/// On disk, or compiled.
+/// What was found on disk, loaded; nullopt when it cannot be used.
+std::optional<KernelResult> Runtime::State::take(DiskCache::Found found,
+                                                 const KernelRequest &request,
+                                                 const std::string &key, const KeyContext &context,
+                                                 backends::Driver &driver) {
+  if (!found.entry)
+    return std::nullopt;
+  CacheEntry &entry = *found.entry;
+  if (!isCurrent(entry.dependencies, request)) {
+    disk.countMiss("a dependency changed"); // replaced when compiled
+    return std::nullopt;
+  }
+  relocate(entry, request.sourceFiles);
+  Status status;
+  std::shared_ptr<Kernel> kernel = load(std::move(entry.image), driver, status);
+  if (!kernel) {
+    disk.countMiss("does not load");
+    return std::nullopt;
+  }
+  kernel->made = std::move(entry.provenance);
+  kernel->key = key;
+  kernel->hostFingerprint = context.hostFingerprint;
+  remember(key, kernel, std::move(entry.dependencies), request.sourceFiles);
+  KernelResult result;
+  result.kernel = std::move(kernel);
+  result.origin = KernelResult::Origin::Disk;
+  std::lock_guard lock(mutex);
+  ++counts.diskHits;
+  counts.layerHits += found.isFromLayer;
+  return result;
+}
+
+/// An entry made where there was no device. Code that is not assembled yet is now, and kept.
+std::optional<KernelResult> Runtime::State::findDeviceless(const KernelRequest &request,
+                                                           const std::string &key,
+                                                           const KeyContext &context,
+                                                           backends::Driver &driver) {
+  KeyContext there = context;
+  backends::CompileOptions thereOptions = request.options;
+  there.hostFingerprint = driver.deviceless(thereOptions);
+  if (there.hostFingerprint.empty())
+    return std::nullopt;
+  std::string thereKey = sourceKey(request.sourceDigest, request.signature, thereOptions, there);
+  DiskCache::Found found = disk.look(thereKey, there.buildId, there.hostFingerprint);
+  if (!found.entry || driver.isFinished(found.entry->image))
+    return take(std::move(found), request, thereKey, there, driver);
+  backends::LaunchFailure failure;
+  if (isSealedNow() || !isCurrent(found.entry->dependencies, request) ||
+      !driver.finish(found.entry->image, failure))
+    return std::nullopt;
+  found.entry->sourceKey = key;
+  found.entry->irKey.clear();
+  found.entry->hostFingerprint = context.hostFingerprint;
+  disk.store(*found.entry);
+  return take(std::move(found), request, key, context, driver);
+}
+
+/// On disk, or compiled; by this process or by another that is at it.
 KernelResult Runtime::State::find(const KernelRequest &request, const std::string &key,
                                   const KeyContext &context, backends::Driver &driver) {
   warnOnce();
-  if (readsDisk) {
-    DiskCache::Found found = disk.load(key, context.buildId, context.hostFingerprint);
-    if (found.entry && !isCurrent(found.entry->dependencies, request)) {
-      disk.countMiss("a dependency changed"); // replaced when compiled
-    } else if (found.entry) {
-      Status status;
-      if (auto kernel = load(std::move(found.entry->image), driver, status)) {
-        remember(key, kernel, std::move(found.entry->dependencies));
-        std::lock_guard lock(mutex);
-        ++counts.diskHits;
-        KernelResult result;
-        result.kernel = std::move(kernel);
-        result.origin = KernelResult::Origin::Disk;
-        return result;
-      }
-      disk.countMiss("does not load");
-    }
+  if (!readsDisk)
+    return noted(request, compile(request, key, context, driver, "every stage is wanted"));
+  DiskCache::Found found = disk.load(key, context.buildId, context.hostFingerprint);
+  std::string miss = found.miss.empty() ? "not usable" : found.miss;
+  if (auto result = take(std::move(found), request, key, context, driver))
+    return noted(request, std::move(*result));
+  if (auto result = findDeviceless(request, key, context, driver))
+    return noted(request, std::move(*result));
+  if (isSealedNow())
+    return noted(request, compile(request, key, context, driver, miss));
+  std::unique_ptr<CacheClaim> claim = disk.claim(key);
+  while (claim->next() == CacheClaim::Answer::LookAgain) {
+    if (claim->hasWaited())
+      disk.countWait();
+    if (auto result = take(disk.look(key, context.buildId, context.hostFingerprint), request, key,
+                           context, driver))
+      return noted(request, std::move(*result));
   }
-  return compile(request, key, context, driver);
+  return noted(request, compile(request, key, context, driver, miss));
+}
+
+/// A variant that was not in memory, with what sets it apart; the history knows it from here on.
+KernelResult Runtime::State::noted(const KernelRequest &request, KernelResult result) {
+  if (result.reason.empty())
+    result.reason =
+        history.compare(request.sourceDigest, request.signature, request.options).text();
+  if (result.kernel)
+    history.add(request.sourceDigest, request.signature, request.options);
+  return result;
+}
+
+bool Runtime::State::isSealedNow() {
+  std::lock_guard lock(mutex);
+  return isSealed;
+}
+
+Error Runtime::State::sealedError(const KernelRequest &request) const {
+  VariantDifference difference =
+      history.compare(request.sourceDigest, request.signature, request.options);
+  Error error;
+  error.kind = Error::Kind::Call;
+  error.message = request.signature.kernelName + ": sealed, and no variant fits: ";
+  error.message +=
+      difference.kind == VariantDifference::Kind::First ? "there is none" : difference.text();
+  error.help = "precompile it before seal(): " + describe(request.signature);
+  if (std::string options = describe(request.options); !options.empty())
+    error.help += "; " + options;
+  for (const VariantDifference::Change &change : difference.changes)
+    if (change.parameter >= 0) {
+      error.parameter = change.parameter;
+      break;
+    }
+  return error;
+}
+
+void Runtime::State::report(const KernelRequest &request, const KernelResult &result,
+                            const std::string &cacheMiss, double seconds) {
+  CompileListener listener;
+  {
+    std::lock_guard lock(mutex);
+    listener = compileListener;
+  }
+  if (!listener && !knobs.logsCompiles)
+    return;
+  CompileEvent event;
+  event.kernelName = request.signature.kernelName;
+  event.target = targetOf(request.options);
+  event.variant = describe(request.signature);
+  event.options = describe(request.options);
+  event.reason = result.reason;
+  event.cacheMiss = cacheMiss;
+  event.seconds = seconds;
+  event.succeeded = result.kernel != nullptr;
+  if (knobs.logsCompiles)
+    std::fprintf(stderr, "sectile: %s\n", event.text().c_str());
+  if (listener)
+    listener(event);
 }
 
 std::shared_ptr<const Kernel> Runtime::State::findIr(const std::string &key,
@@ -391,32 +550,34 @@ std::shared_ptr<const Kernel> Runtime::State::findIr(const std::string &key,
   if (!found.entry)
     return nullptr;
   Status status;
-  return load(std::move(found.entry->image), driver, status);
+  std::shared_ptr<Kernel> kernel = load(std::move(found.entry->image), driver, status);
+  if (kernel)
+    kernel->made = std::move(found.entry->provenance);
+  return kernel;
 }
 
 /// `key` is empty when the source has no digest.
 KernelResult Runtime::State::compile(const KernelRequest &request, const std::string &key,
-                                     const KeyContext &context, backends::Driver &driver) {
+                                     const KeyContext &context, backends::Driver &driver,
+                                     const std::string &cacheMiss) {
   KernelResult result;
+  double seconds = 0;
+  bool isCompiling = false;
   auto fail = [&](Error error) {
-    std::lock_guard lock(mutex);
-    ++counts.failedCompiles;
+    {
+      std::lock_guard lock(mutex);
+      ++counts.failedCompiles;
+    }
     result.status = Status(std::move(error));
+    if (isCompiling)
+      report(request, result, cacheMiss, seconds);
     return std::move(result);
   };
   const std::string &name = request.signature.kernelName;
-  bool sealed;
-  {
-    std::lock_guard lock(mutex);
-    sealed = isSealed;
-  }
+  bool sealed = isSealedNow();
   if (sealed && !key.empty())
-    return fail({Error::Kind::Call,
-                 name + ": a new variant would have to be compiled after seal()",
-                 "precompile it before sealing: " + describe(request.signature),
-                 {},
-                 {},
-                 -1});
+    return fail(sealedError(request));
+  result.reason = history.compare(request.sourceDigest, request.signature, request.options).text();
   std::shared_ptr<Compiler> used = compiler(result.status);
   if (!used)
     return fail(std::move(result.status.error()));
@@ -428,14 +589,25 @@ KernelResult Runtime::State::compile(const KernelRequest &request, const std::st
   if (Status made = request.makeCompileRequest(compileRequest); !made.ok())
     return fail(std::move(made.error()));
   std::shared_ptr<const Kernel> same;
+  std::unique_ptr<CacheClaim> claim; // of a kernel that only its IR names
   compileRequest.hasIr = [&](const std::string &irDigest) {
-    same = findIr(irKey(irDigest, request.options, context), context, driver);
+    std::string secondKey = irKey(irDigest, request.options, context);
+    same = findIr(secondKey, context, driver);
+    if (same || !key.empty() || !readsDisk || sealed)
+      return same != nullptr;
+    claim = disk.claim(secondKey);
+    while (!same && claim->next() == CacheClaim::Answer::LookAgain)
+      same = findIr(secondKey, context, driver);
     return same != nullptr;
   };
 
+  isCompiling = true;
   auto start = std::chrono::steady_clock::now();
+  auto elapsed = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
   CompileResult made = used->compile(compileRequest);
-  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  seconds = elapsed();
 
   CacheEntry entry;
   entry.buildId = context.buildId;
@@ -444,18 +616,19 @@ KernelResult Runtime::State::compile(const KernelRequest &request, const std::st
     entry.irKey = irKey(made.irDigest, request.options, context);
   entry.hostFingerprint = context.hostFingerprint;
   entry.dependencies = made.dependencies;
+  entry.sourceFiles = request.sourceFiles;
+  entry.provenance = {request.sourceDigest, describe(request.signature), describe(request.options),
+                      jit::version(),       std::time(nullptr),          seconds};
   if (same) {
     entry.image = same->image();
+    entry.provenance = same->provenance();
+    entry.provenance.sourceDigest = request.sourceDigest;
+    entry.provenance.variant = describe(request.signature);
     result.kernel = same;
     result.origin = KernelResult::Origin::SameIr;
   } else if (made.image) {
     if (sealed)
-      return fail({Error::Kind::Call,
-                   name + ": a new variant would have to be compiled after seal()",
-                   "precompile it before sealing: " + describe(request.signature),
-                   {},
-                   {},
-                   -1});
+      return fail(sealedError(request));
     auto finishing = std::chrono::steady_clock::now();
     if (backends::LaunchFailure failure; !driver.finish(*made.image, failure)) {
       Status status = statusOf(std::move(failure));
@@ -466,9 +639,14 @@ KernelResult Runtime::State::compile(const KernelRequest &request, const std::st
       made.times.emplace_back("assemble", std::chrono::duration<double>(spent).count());
     }
     entry.image = *made.image;
-    result.kernel = load(std::move(*made.image), driver, result.status, &made);
-    if (!result.kernel)
+    std::shared_ptr<Kernel> kernel = load(std::move(*made.image), driver, result.status, &made);
+    if (!kernel)
       return fail(std::move(result.status.error()));
+    entry.provenance.compileSeconds = seconds = elapsed();
+    kernel->made = entry.provenance;
+    kernel->key = key.empty() ? entry.irKey : key;
+    kernel->hostFingerprint = context.hostFingerprint;
+    result.kernel = std::move(kernel);
     result.origin = KernelResult::Origin::Compiled;
   } else if (!made.internalError.empty()) {
     return fail({Error::Kind::Internal, name + ": " + made.internalError,
@@ -497,23 +675,20 @@ KernelResult Runtime::State::compile(const KernelRequest &request, const std::st
   if (!key.empty() || result.origin == KernelResult::Origin::Compiled)
     disk.store(entry);
   if (!key.empty())
-    remember(key, result.kernel, std::move(entry.dependencies));
+    remember(key, result.kernel, std::move(entry.dependencies), request.sourceFiles);
   if (!entry.irKey.empty())
-    remember(entry.irKey, result.kernel, {});
-  std::function<void(const std::string &, double)> handler;
+    remember(entry.irKey, result.kernel, {}, {});
   {
     std::lock_guard lock(mutex);
     ++(same ? counts.sameIrHits : counts.compiles);
-    handler = compileHandler;
   }
-  if (handler && !same)
-    handler(name, seconds);
+  if (!same)
+    report(request, result, cacheMiss, seconds);
   return result;
 }
 
-std::shared_ptr<const Kernel> Runtime::State::load(backends::KernelImage image,
-                                                   backends::Driver &driver, Status &status,
-                                                   CompileResult *made) {
+std::shared_ptr<Kernel> Runtime::State::load(backends::KernelImage image, backends::Driver &driver,
+                                             Status &status, CompileResult *made) {
   std::shared_ptr<Kernel> kernel(new Kernel);
   kernel->kernelImage = std::move(image);
   kernel->print = printTarget;
@@ -531,10 +706,11 @@ std::shared_ptr<const Kernel> Runtime::State::load(backends::KernelImage image,
 }
 
 void Runtime::State::remember(const std::string &key, const std::shared_ptr<const Kernel> &kernel,
-                              std::vector<RecordedDependency> dependencies) {
+                              std::vector<RecordedDependency> dependencies,
+                              std::vector<std::string> sourceFiles) {
   std::shared_ptr<const Kernel> dropped; // unloaded outside of the lock
   std::lock_guard lock(mutex);
-  memory.insert_or_assign(key, Remembered{kernel, std::move(dependencies)});
+  memory.insert_or_assign(key, Remembered{kernel, std::move(dependencies), std::move(sourceFiles)});
   dropped = recent.touch(kernel);
   if (memory.size() < sweepAt)
     return;

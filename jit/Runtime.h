@@ -42,6 +42,9 @@ struct KernelRequest {
   /// Arrays of the launch that share memory: where the code relies on their being apart, a variant
   /// that does not is got instead.
   std::vector<backends::ArgumentOverlap> overlaps;
+  /// The files of the functions in `sourceDigest`, each once, in the order in which it takes them
+  /// in. They are in no key: an entry made elsewhere names these files when it is loaded here.
+  std::vector<std::string> sourceFiles;
   /// The text of every stage is wanted in image().stages, not only what costs nothing.
   bool wantStages = false;
   /// Sets the source (function and environment, trace, or tileText) of a compile; signature and
@@ -53,17 +56,38 @@ struct KernelRequest {
   std::function<std::optional<std::string>(const RecordedDependency &)> currentValue;
 };
 
+/// A compile that was done, or failed.
+struct CompileEvent {
+  std::string kernelName;
+  /// "cuda:sm_90a"; "x: *fp32, BLOCK = 64"; "num_warps=8".
+  std::string target, variant, options;
+  /// What sets it apart from the nearest variant there was: "BLOCK: 64 instead of 32".
+  std::string reason;
+  /// Why the disk cache did not have it: "absent".
+  std::string cacheMiss;
+  double seconds = 0;
+  bool succeeded = false;
+
+  /// The line of SECTILE_LOG=compile.
+  std::string text() const;
+};
+using CompileListener = std::function<void(const CompileEvent &)>;
+
 struct KernelResult {
   /// Null on failure.
   std::shared_ptr<const Kernel> kernel;
   Status status;
   enum class Origin : uint8_t { None, Memory, Disk, SameIr, Compiled };
   Origin origin = Origin::None;
+  /// Of a variant that was not in memory: as CompileEvent::reason.
+  std::string reason;
 };
 
 /// Counts since the start of the process.
 struct RuntimeStatistics {
   uint64_t memoryHits = 0, diskHits = 0;
+  /// Those of the disk hits that a read-only layer had.
+  uint64_t layerHits = 0;
   /// Evaluated to IR whose code was at hand already.
   uint64_t sameIrHits = 0;
   uint64_t compiles = 0, failedCompiles = 0;
@@ -71,6 +95,8 @@ struct RuntimeStatistics {
   /// times.
   std::map<std::string, uint64_t> diskMisses;
   uint64_t diskWrites = 0, diskWriteFailures = 0, evictedFiles = 0;
+  /// Times another process that compiled the same kernel was waited for.
+  uint64_t diskWaits = 0;
   /// Why nothing is stored; empty when the disk cache works.
   std::string diskDisabled;
   std::string cacheDirectory;
@@ -80,6 +106,8 @@ struct RuntimeStatistics {
 struct RuntimeOptions {
   std::optional<std::string> cacheDirectory; // "" switches the disk cache off
   std::optional<uint64_t> cacheBytes;
+  std::optional<std::vector<std::string>> cacheLayers;
+  std::optional<double> cacheWaitSeconds;
   std::string compilerLibrary;
   /// Used instead of the library: tests, and programs that link the compiler.
   std::shared_ptr<Compiler> compiler;
@@ -110,11 +138,14 @@ public:
   /// Options as the environment sets them (SECTILE_CHECK, SECTILE_DEBUG).
   backends::CompileOptions defaultOptions() const;
 
-  /// After this, what would have to be compiled is an error that names the variant.
+  /// After this, what would have to be compiled is an error that names the argument, or option, by
+  /// which it differs from the nearest variant there is.
   void seal();
-  /// Called after every compile, with the kernel's name and the seconds it took.
-  void
-  setCompileHandler(std::function<void(const std::string &kernelName, double seconds)> handler);
+  /// Called after every compile, by the thread that did it; empty: nobody is.
+  void setCompileListener(CompileListener listener);
+  /// Keeps with the cache entry of `kernel` what one launch of it took. False when there is no such
+  /// entry.
+  bool recordMeasurement(const Kernel &kernel, double seconds);
   /// Where device_print goes instead of stdout; empty: stdout.
   void setPrintHandler(backends::PrintHandler handler);
 

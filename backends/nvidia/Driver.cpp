@@ -29,16 +29,13 @@ public:
 
   /// The driver's version, because it assembles, and the devices it does so for.
   std::string hostFingerprint() const override {
-    std::string reason, text = "cuda:" + std::to_string(system.driverVersion()) + ":" +
-                               std::to_string(static_cast<int>(options.assembler));
+    std::string reason;
     std::vector<std::string> archs;
     for (const auto &device : system.devices(reason))
       archs.push_back(device->info.arch);
     std::sort(archs.begin(), archs.end());
     archs.erase(std::unique(archs.begin(), archs.end()), archs.end());
-    for (const std::string &arch : archs)
-      text += ":" + arch;
-    return text;
+    return fingerprintOf(archs.empty() ? 0 : system.driverVersion(), archs);
   }
 
   const std::vector<DeviceInfo> &devices(std::string &reason) override {
@@ -72,11 +69,21 @@ public:
   }
 
   void completeOptions(CompileOptions &compile) override {
-    if (compile.ptxVersion == 0 && system.driverVersion())
+    std::string reason;
+    if (compile.ptxVersion == 0 && !system.devices(reason).empty())
       compile.ptxVersion = newestPtxVersion(system.driverVersion());
   }
 
   bool finish(KernelImage &image, LaunchFailure &failure) override;
+  bool isFinished(const KernelImage &image) const override { return isCubin(image.binary); }
+
+  std::string deviceless(CompileOptions &compile) override {
+    // Machine code of another architecture than the devices' would not run here.
+    if (!deviceFor(compile.arch))
+      return {};
+    compile.ptxVersion = 0;
+    return fingerprintOf(0, {});
+  }
 
   std::string assembler() override {
     using Choice = DriverOptions::Assembler;
@@ -111,6 +118,13 @@ public:
   }
 
 private:
+  std::string fingerprintOf(int driverVersion, const std::vector<std::string> &archs) const {
+    std::string text = "cuda:" + std::to_string(driverVersion) + ":" +
+                       std::to_string(static_cast<int>(options.assembler));
+    for (const std::string &arch : archs)
+      text += ":" + arch;
+    return text;
+  }
   /// A device of that very architecture, to assemble on; null when there is none.
   CudaDevice *deviceFor(const std::string &arch) {
     std::string reason;

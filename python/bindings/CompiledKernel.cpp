@@ -1,6 +1,7 @@
 // The Python face of a compiled kernel: what kernel[grid](...) and kernel.warmup(...) return.
 
 #include "Launcher.h"
+#include "jit/Runtime.h"
 
 namespace sectile::bindings {
 
@@ -47,6 +48,25 @@ py::list argumentsOf(const CompiledKernel &self) {
   return result;
 }
 
+/// What its cache entry says of how it was made.
+py::dict provenanceOf(const CompiledKernel &self) {
+  const jit::Provenance &made = self.kernel->provenance();
+  py::dict result;
+  result["source_digest"] = made.sourceDigest;
+  result["variant"] = made.variant;
+  result["options"] = made.options;
+  result["version"] = made.version;
+  result["created_at"] = made.createdAt;
+  result["compile_seconds"] = made.compileSeconds;
+  result["measured_seconds"] = made.measuredSeconds;
+  return result;
+}
+
+bool recordTime(const CompiledKernel &self, double seconds) {
+  py::gil_scoped_release release;
+  return jit::Runtime::instance().recordMeasurement(*self.kernel, seconds);
+}
+
 py::list warningsOf(const CompiledKernel &self) {
   py::list result;
   for (const lang::Diagnostic &warning : self.kernel->warnings())
@@ -75,6 +95,13 @@ void registerCompiledKernel(py::module_ &module) {
           "num_warps, num_stages, ..., target, backend, shared.")
       .def_property_readonly("arguments", &argumentsOf,
                              "(name, dtype, is stored through) of what a launch passes.")
+      .def_property_readonly("provenance", &provenanceOf,
+                             "How it was made, as its cache entry says: source_digest, variant, "
+                             "options, version, created_at (seconds since 1970), compile_seconds, "
+                             "measured_seconds (0: nobody measured).")
+      .def("record_time", &recordTime, py::arg("seconds"),
+           "Keeps with the cache entry what one launch took. False when there is no entry of "
+           "one's own to keep it with.")
       .def_property_readonly("warnings", &warningsOf, "Of the compile; empty from the cache.")
       .def_property_readonly(
           "compile_times",

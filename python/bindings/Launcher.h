@@ -40,9 +40,24 @@ struct Watch {
 
 struct SourceState {
   std::string digest;
+  /// Of the functions in it, by order of their first; in no key (jit::KernelRequest::sourceFiles).
+  std::vector<std::string> files;
   /// The digest's number; part of each variant's key.
   uint64_t version = 0;
   std::vector<Watch> watches;
+};
+
+/// A variant that a launch, or a warmup, has had.
+struct Variant {
+  std::shared_ptr<const jit::Kernel> kernel;
+  /// Parameter -> "*fp32:16", "i32" or its constant: sectile.compile() takes it.
+  py::dict signature;
+  /// Keywords of the launch that were not the usual ones.
+  py::dict options;
+  std::string target;
+  /// "compiled", "disk", "memory", "same ir".
+  const char *origin = "";
+  uint64_t sourceVersion = 0;
 };
 
 /// What a KernelBase object knows; made by its _configure method.
@@ -60,6 +75,8 @@ struct KernelState {
   jit::KernelTable table;
   /// The Python face of each variant.
   std::unordered_map<const jit::Kernel *, py::object> compiled;
+  /// In the order in which they were had.
+  std::vector<Variant> variants;
 
   /// Of the source and all it refers to, as of the last time it was digested; null before.
   /// Replaced, never changed: another thread may be comparing it.
@@ -83,10 +100,9 @@ PyObject *launch(KernelState &state, const LaunchCall &call) noexcept;
 
 /// On a miss: gets the variant from the runtime, for `values` as read from `arguments`. The GIL is
 /// given up meanwhile.
-std::shared_ptr<const jit::Kernel>
-getVariant(KernelState &state, PyObject *kernel, std::span<const jit::ArgumentValue> values,
-           PyObject *const *arguments, const jit::BoundArguments &bound,
-           const LaunchOptions &options, int32_t device, const std::string &sourceDigest);
+Variant getVariant(KernelState &state, PyObject *kernel, std::span<const jit::ArgumentValue> values,
+                   PyObject *const *arguments, const jit::BoundArguments &bound,
+                   const LaunchOptions &options, int32_t device, const SourceState &source);
 
 /// The Python object for a compiled kernel.
 py::object wrapCompiledKernel(std::shared_ptr<const jit::Kernel> kernel);

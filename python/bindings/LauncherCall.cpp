@@ -6,6 +6,7 @@
 #include "lang/Diagnostics.h"
 
 #include <cstdlib>
+#include <pybind11/stl.h>
 
 namespace sectile::bindings {
 
@@ -119,6 +120,7 @@ std::shared_ptr<const SourceState> currentSource(KernelState &state, PyObject *k
   py::tuple snapshot = py::handle(kernel).attr("_snapshot")();
   auto source = std::make_shared<SourceState>();
   source->digest = py::cast<std::string>(snapshot[0]);
+  source->files = py::cast<std::vector<std::string>>(snapshot[2]);
   for (py::handle entry : py::list(snapshot[1])) {
     py::tuple fields = py::reinterpret_borrow<py::tuple>(entry);
     std::string kind = py::cast<std::string>(fields[0]);
@@ -216,12 +218,16 @@ PyObject *launchOrThrow(KernelState &state, const LaunchCall &call) {
 
   const jit::Kernel *kernel = state.table.find(arguments);
   if (!kernel) [[unlikely]] {
-    std::shared_ptr<const jit::Kernel> made =
-        getVariant(state, call.kernel, values, bound, arguments, options, device, source->digest);
+    Variant made =
+        getVariant(state, call.kernel, values, bound, arguments, options, device, *source);
     // Another thread may have been faster; its kernel is the one that stays.
-    kernel = state.table.insert(arguments, made);
-    if (kernel == made.get())
-      state.compiled.try_emplace(kernel, wrapCompiledKernel(std::move(made)));
+    bool isNew = !state.table.find(arguments);
+    kernel = state.table.insert(arguments, made.kernel);
+    if (kernel == made.kernel.get()) {
+      state.compiled.try_emplace(kernel, wrapCompiledKernel(made.kernel));
+      if (isNew)
+        state.variants.push_back(std::move(made));
+    }
   }
   auto compiled = state.compiled.find(kernel);
   py::object result = compiled->second;

@@ -137,12 +137,18 @@ int traverseKernel(PyObject *self, visitproc visit, void *arg) {
     }
   for (auto &[kernel, object] : state->compiled)
     Py_VISIT(object.ptr());
+  for (const Variant &variant : state->variants) {
+    Py_VISIT(variant.signature.ptr());
+    Py_VISIT(variant.options.ptr());
+  }
   return 0;
 }
 
 int clearKernel(PyObject *self) {
   if (KernelState *state = reinterpret_cast<KernelObject *>(self)->state) {
     std::shared_ptr<const SourceState> source = std::move(state->source);
+    std::vector<Variant> variants = std::move(state->variants);
+    state->variants.clear();
   }
   return 0;
 }
@@ -236,9 +242,11 @@ PyObject *kernelVariants(PyObject *self, PyObject *) {
     return nullptr;
   return guarded([&]() -> py::object {
     py::list result;
-    for (const std::shared_ptr<const jit::Kernel> &kernel : state->table.all())
-      if (auto found = state->compiled.find(kernel.get()); found != state->compiled.end())
-        result.append(found->second);
+    for (const Variant &variant : state->variants)
+      if (auto found = state->compiled.find(variant.kernel.get()); found != state->compiled.end())
+        result.append(py::make_tuple(found->second, variant.signature.attr("copy")(),
+                                     variant.options.attr("copy")(), variant.target, variant.origin,
+                                     variant.sourceVersion));
     return result;
   });
 }
@@ -250,6 +258,7 @@ PyObject *forgetKernel(PyObject *self, PyObject *) {
   return guarded([&]() -> py::object {
     // The table keeps kernels that were found alive; their Python faces may be held elsewhere too.
     state->table.clear();
+    std::vector<Variant> variants = std::exchange(state->variants, {});
     state->source.reset();
     return py::none();
   });

@@ -5,6 +5,7 @@
 #include "Devices.h"
 #include "FunctionExtent.h"
 #include "Launcher.h"
+#include "jit/CacheCommand.h"
 #include "jit/Digest.h"
 #include "jit/Knobs.h"
 #include "jit/Runtime.h"
@@ -56,12 +57,29 @@ void setPrint(py::object handler) {
   jit::Runtime::instance().setPrintHandler(std::move(wrapped));
 }
 
-void setCompileHandler(py::object handler) {
-  if (handler.is_none())
-    return jit::Runtime::instance().setCompileHandler({});
-  auto callback = std::make_shared<PythonCallback>(std::move(handler));
-  jit::Runtime::instance().setCompileHandler(
-      [callback](const std::string &name, double seconds) { (*callback)(name, seconds); });
+void setCompileListener(py::object listener) {
+  jit::CompileListener wrapped;
+  if (!listener.is_none())
+    wrapped = [callback = std::make_shared<PythonCallback>(std::move(listener))](
+                  const jit::CompileEvent &event) {
+      py::gil_scoped_acquire acquire;
+      try {
+        py::dict fields;
+        fields["kernel"] = event.kernelName;
+        fields["target"] = event.target;
+        fields["variant"] = event.variant;
+        fields["options"] = event.options;
+        fields["reason"] = event.reason;
+        fields["cache_miss"] = event.cacheMiss;
+        fields["seconds"] = event.seconds;
+        fields["succeeded"] = event.succeeded;
+        (*callback)(py::module_::import("types").attr("SimpleNamespace")(**fields));
+      } catch (py::error_already_set &error) {
+        error.discard_as_unraisable("a sectile handler");
+      }
+    };
+  py::gil_scoped_release release;
+  jit::Runtime::instance().setCompileListener(std::move(wrapped));
 }
 
 py::dict statistics() {
@@ -69,16 +87,23 @@ py::dict statistics() {
   py::dict result;
   result["memory_hits"] = counts.memoryHits;
   result["disk_hits"] = counts.diskHits;
+  result["layer_hits"] = counts.layerHits;
   result["same_ir_hits"] = counts.sameIrHits;
   result["compiles"] = counts.compiles;
   result["failed_compiles"] = counts.failedCompiles;
   result["disk_misses"] = counts.diskMisses;
   result["disk_writes"] = counts.diskWrites;
   result["disk_write_failures"] = counts.diskWriteFailures;
+  result["disk_waits"] = counts.diskWaits;
   result["evicted_files"] = counts.evictedFiles;
   result["disk_disabled"] = counts.diskDisabled;
   result["cache_directory"] = counts.cacheDirectory;
   return result;
+}
+
+int cacheCommand(const std::vector<std::string> &arguments) {
+  py::gil_scoped_release release;
+  return jit::cacheCommand(arguments);
 }
 
 jit::Compiler *compilerOrThrow() {
@@ -170,8 +195,9 @@ PYBIND11_MODULE(_native, module) {
   module.def("clear_memory", [] { jit::Runtime::instance().clearMemory(); });
   module.def("seal", [] { jit::Runtime::instance().seal(); });
   module.def("set_print", &setPrint);
-  module.def("set_compile_handler", &setCompileHandler);
+  module.def("set_compile_listener", &setCompileListener);
   module.def("command_line", &commandLine);
+  module.def("cache_command", &cacheCommand);
   module.def("compiler_error", &compilerError);
   module.def("compiler_path", &compilerPath);
   module.def("host_fingerprint", &hostFingerprint);

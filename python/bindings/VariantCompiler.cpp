@@ -5,6 +5,8 @@
 #include "Launcher.h"
 #include "jit/Runtime.h"
 
+#include <pybind11/stl.h>
+
 namespace sectile::bindings {
 
 namespace {
@@ -21,16 +23,58 @@ void ensurePrintHandler() {
     native.attr("set_print")(py::none());
 }
 
+/// What sectile.compile() would be given for this variant.
+py::dict signatureOf(const KernelState &state, const lang::KernelSignature &signature,
+                     PyObject *const *arguments) {
+  py::dict result;
+  for (size_t i = 0; i < signature.parameters.size(); ++i) {
+    const lang::KernelParameter &parameter = signature.parameters[i];
+    py::handle name = state.internedNames[i];
+    if (parameter.constant)
+      result[name] = py::handle(arguments[i]);
+    else
+      result[name] = parameter.dtype.name() + (parameter.divisibleBy16 ? ":16" : "");
+  }
+  return result;
+}
+
+py::dict optionsOf(const LaunchOptions &options) {
+  py::dict result;
+  LaunchOptions usual;
+  auto add = [&](const char *name, auto value, auto initial) {
+    if (value != initial)
+      result[name] = value;
+  };
+  add("num_warps", options.warpCount, usual.warpCount);
+  add("num_stages", options.stageCount, usual.stageCount);
+  add("num_ctas", options.ctaCount, usual.ctaCount);
+  add("maxnreg", options.maxRegisters, usual.maxRegisters);
+  add("enable_fp_fusion", options.enableFpFusion, usual.enableFpFusion);
+  add("debug", options.debug, usual.debug);
+  add("sanitize_overflow", options.sanitizeOverflow, usual.sanitizeOverflow);
+  if (options.checkBounds)
+    result["check"] = "bounds";
+  return result;
+}
+
+const char *nameOf(jit::KernelResult::Origin origin) {
+  using Origin = jit::KernelResult::Origin;
+  return origin == Origin::Memory   ? "memory"
+         : origin == Origin::Disk   ? "disk"
+         : origin == Origin::SameIr ? "same ir"
+                                    : "compiled";
+}
+
 } // namespace
 
-std::shared_ptr<const jit::Kernel>
-getVariant(KernelState &state, PyObject *kernel, std::span<const jit::ArgumentValue> values,
-           PyObject *const *arguments, const jit::BoundArguments &bound,
-           const LaunchOptions &options, int32_t device, const std::string &sourceDigest) {
+Variant getVariant(KernelState &state, PyObject *kernel, std::span<const jit::ArgumentValue> values,
+                   PyObject *const *arguments, const jit::BoundArguments &bound,
+                   const LaunchOptions &options, int32_t device, const SourceState &sourceState) {
   ensurePrintHandler();
   KernelSource source(kernel);
   jit::KernelRequest request;
-  request.sourceDigest = sourceDigest;
+  request.sourceDigest = sourceState.digest;
+  request.sourceFiles = sourceState.files;
   request.signature = state.specializer->signature(values);
   request.options = options.compileOptions(device);
   request.overlaps.assign(bound.overlaps.data(), bound.overlaps.data() + bound.overlaps.size());
@@ -44,10 +88,19 @@ getVariant(KernelState &state, PyObject *kernel, std::span<const jit::ArgumentVa
     request.signature.parameters[i].constant = source.constantOf(arguments[i]);
     opaque.append(py::handle(arguments[i]));
   }
-  if (!opaque.empty())
-    request.sourceDigest +=
-        py::cast<std::string>(py::handle(kernel).attr("_describe_constants")(opaque));
+  if (!opaque.empty()) {
+    py::tuple described =
+        py::handle(kernel).attr("_describe_constants")(opaque, request.sourceFiles);
+    request.sourceDigest += py::cast<std::string>(described[0]);
+    request.sourceFiles = py::cast<std::vector<std::string>>(described[1]);
+  }
   request.makeCompileRequest = [&](jit::CompileRequest &compile) { return source.fill(compile); };
+  Variant variant;
+  variant.signature = signatureOf(state, request.signature, arguments);
+  variant.options = optionsOf(options);
+  variant.target =
+      request.options.backend + (request.options.arch.empty() ? "" : ":" + request.options.arch);
+  variant.sourceVersion = sourceState.version;
   jit::KernelResult result;
   {
     py::gil_scoped_release release;
@@ -55,7 +108,9 @@ getVariant(KernelState &state, PyObject *kernel, std::span<const jit::ArgumentVa
   }
   if (!result.kernel)
     throwError(result.status.error());
-  return std::move(result.kernel);
+  variant.kernel = std::move(result.kernel);
+  variant.origin = nameOf(result.origin);
+  return variant;
 }
 
 } // namespace sectile::bindings

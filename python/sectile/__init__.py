@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         recent_launches,
         seal,
         set_allocator,
-        set_compile_handler,
+        set_compile_listener,
         set_print,
         statistics,
     )
@@ -62,7 +62,7 @@ _FROM = {
     "runtime.functions": ("cdiv", "next_power_of_2", "constexpr_function"),
     "runtime.autotuner": ("autotune", "heuristics", "Config", "Space", "Autotuner", "Heuristics"),
     "runtime.control": (
-        "build_id", "clear_cache", "recent_launches", "seal", "set_allocator", "set_compile_handler",
+        "build_id", "clear_cache", "recent_launches", "seal", "set_allocator", "set_compile_listener",
         "set_print", "statistics",
     ),
     "compiler": ("compile",),

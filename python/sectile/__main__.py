@@ -8,46 +8,13 @@ import sys
 _USAGE = """usage: sectile COMMAND ...
 
   doctor              which devices, drivers and libraries were found, and why one is not used
-  cache [show]        what is in the disk cache
-  cache path          its folder
-  cache clear         empties it
+  cache ls|path|verify|prune|clear|export|import
+                      the disk cache (sectile cache --help)
   tune SCRIPT ...     runs a program and tunes its kernels (sectile tune --help)
   knobs               the environment variables and what they mean
   opt, compile ...    the compiler's own commands (sectile opt --help)
   version             version and build
 """
-
-
-def _size(count: float) -> str:
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if count < 1024 or unit == "GiB":
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1024
-    return ""
-
-
-def _cache(arguments: list[str]) -> int:
-    from .runtime import control
-
-    action = arguments[0] if arguments else "show"
-    statistics = control.statistics()
-    if action == "path":
-        print(statistics["cache_directory"])
-    elif action == "clear":
-        print(f"deleted {control.clear_cache(disk=True)} files")
-    elif action == "show":
-        files = control.cache_files()
-        total = control.cache_bytes()
-        print(f"{statistics['cache_directory'] or '(none)'}: {len(files)} files, {_size(total)}")
-        if statistics["disk_disabled"]:
-            print(f"not used: {statistics['disk_disabled']}")
-        for path in files:
-            print(f"  {_size(os.path.getsize(path)):>10}  {os.path.basename(path)}")
-    else:
-        return _misuse(
-            f"sectile cache: unknown action {action!r}", action, ("show", "path", "clear")
-        )
-    return 0
 
 
 def _knobs() -> int:
@@ -98,7 +65,9 @@ def _run(arguments: list[str] | None) -> int:
 
         return doctor()
     if command == "cache":
-        return _cache(arguments[1:])
+        from . import _native
+
+        return _native.cache_command(arguments[1:])
     if command == "tune":
         from .runtime.autotuner.command import main as tune
 

@@ -5,7 +5,7 @@
     st.knobs.runtime.check                   # "bounds", or None
 
 Setting one sets the environment variable, for this process and those it starts; ``None`` (or `del`)
-unsets it. Those of the cache and of threads are read once, when the first kernel is launched.
+unsets it. Those of the cache, of threads and the log are read once, when the first kernel is launched.
 `table()` lists the meaning of all.
 """
 
@@ -128,6 +128,12 @@ class Cache(Group):
         "SECTILE_CACHE_DIR", str, None, "folder of the disk cache; empty text switches it off"
     )
     size = Knob("SECTILE_CACHE_SIZE", str, None, "upper limit of that folder, such as 512M")
+    layers = Knob(
+        "SECTILE_CACHE_LAYERS", str, None, "folders that are only read, after that one; a:b"
+    )
+    wait = Knob(
+        "SECTILE_CACHE_WAIT", int, 30, "seconds to wait for a process that compiles the same kernel"
+    )
 
 
 class Compilation(Group):
@@ -138,6 +144,7 @@ class Compilation(Group):
     )
     stop_after = Knob("SECTILE_STOP_AFTER", str, None, "compiling ends after this stage")
     time_passes = Knob("SECTILE_TIME_PASSES", bool, False, "seconds of each step go to stderr")
+    log = Knob("SECTILE_LOG", str, None, "'compile' prints each compile, its reason and time")
     keep_stages = Knob("SECTILE_KEEP_STAGES", bool, False, "keep the text of every stage in .asm")
 
 

@@ -33,8 +33,20 @@ protected:
     request.options.arch = "sm_90a";
     cuda.assemblerLog = "ptxas info    : Used 40 registers";
     ::setenv("SECTILE_ASSEMBLER", "driver", 1);
+    ::setenv("SECTILE_PTXAS", "/there/is/none", 1);
   }
-  ~GpuRuntimeTest() override { ::unsetenv("SECTILE_ASSEMBLER"); }
+  ~GpuRuntimeTest() override {
+    ::unsetenv("SECTILE_ASSEMBLER");
+    ::unsetenv("SECTILE_PTXAS");
+  }
+
+  /// As on a machine that only builds.
+  bool getWithoutDevice() {
+    cuda.deviceCount = 0;
+    bool isGood = Runtime(options).getKernel(request).kernel != nullptr;
+    cuda.deviceCount = 1;
+    return isGood;
+  }
 
   sectile::test::FakeCuda cuda;
   TemporaryFolder folder;
@@ -67,6 +79,35 @@ TEST_F(GpuRuntimeTest, TheCacheKeepsMachineCode) {
   EXPECT_EQ(result.kernel->image().properties.at("n_regs"), 40);
   EXPECT_EQ(cuda.count("link complete"), 1);
   EXPECT_EQ(compiler->compileCount, 1);
+}
+
+TEST_F(GpuRuntimeTest, WhatWasCompiledWithoutADeviceServesOne) {
+  ASSERT_TRUE(getWithoutDevice());
+  EXPECT_EQ(seen.ptxVersion, 0);
+  Runtime with(options);
+  KernelResult result = with.getKernel(request);
+  ASSERT_TRUE(result.kernel) << result.status.error().text();
+  EXPECT_EQ(result.origin, Origin::Disk);
+  EXPECT_EQ(result.kernel->image().binary, cuda.cubin) << "assembled now";
+  EXPECT_EQ(compiler->compileCount, 1);
+  // And kept.
+  Runtime later(options);
+  later.seal();
+  EXPECT_EQ(later.getKernel(request).origin, Origin::Disk);
+  EXPECT_EQ(cuda.count("link complete"), 1);
+  // Of another architecture than the devices', it does not.
+  request.options.arch = "sm_80";
+  ASSERT_TRUE(getWithoutDevice());
+  EXPECT_EQ(Runtime(options).getKernel(request).origin, Origin::Compiled);
+}
+
+TEST_F(GpuRuntimeTest, ASealedRuntimeDoesNotAssemble) {
+  ASSERT_TRUE(getWithoutDevice());
+  Runtime with(options);
+  with.seal();
+  KernelResult result = with.getKernel(request);
+  EXPECT_FALSE(result.kernel);
+  EXPECT_EQ(cuda.count("link complete"), 0);
 }
 
 TEST_F(GpuRuntimeTest, ArchitecturesHaveVariantsOfTheirOwn) {

@@ -238,6 +238,7 @@ TEST_F(RuntimeTest, ACompileThatWantsItselfIsAnError) {
 }
 
 TEST_F(RuntimeTest, ForkDuringACompileLeavesTheChildAbleToCompile) {
+  options.cacheWaitSeconds = 0.1; // the parent, which lives, holds the claim
   auto shared = makeRuntime();
   std::atomic<bool> inCompile{false}, mayFinish{false};
   pid_t parent = ::getpid();
@@ -288,15 +289,76 @@ TEST_F(RuntimeTest, SealedRuntimesDoNotCompile) {
   EXPECT_TRUE(shared->getKernel(fakeRequest("addValue 1")).kernel);
   shared->seal();
   EXPECT_TRUE(shared->getKernel(fakeRequest("addValue 1")).kernel);
-  KernelRequest other = fakeRequest("addValue 2");
-  other.signature.parameters = {
-      {"n", std::nullopt, lang::DType::scalar(lang::ScalarKind::Int32), true},
-      {"BLOCK", lang::Constant::integer(64), {}, false}};
+  KernelResult result = shared->getKernel(fakeRequest("addValue 2"));
+  ASSERT_FALSE(result.kernel);
+  EXPECT_EQ(result.status.error().message, "fake: sealed, and no variant fits: its source, or "
+                                           "something that it refers to, is another");
+}
+
+/// Of one source, with an integer and a constant.
+static KernelRequest variantOf(bool isDivisible, int64_t block) {
+  KernelRequest request = fakeRequest("addValue 1");
+  request.signature.parameters = {
+      {"n", std::nullopt, lang::DType::scalar(lang::ScalarKind::Int32), isDivisible},
+      {"BLOCK", lang::Constant::integer(block), {}, false}};
+  return request;
+}
+
+TEST_F(RuntimeTest, ASealedRuntimeNamesTheArgumentThatChanged) {
+  auto shared = makeRuntime();
+  for (int64_t block : {32, 64})
+    EXPECT_TRUE(shared->getKernel(variantOf(false, block)).kernel);
+  shared->seal();
+  EXPECT_TRUE(shared->getKernel(variantOf(false, 32)).kernel);
+  KernelRequest other = variantOf(true, 64);
+  other.options.warpCount = 8;
   KernelResult result = shared->getKernel(other);
   ASSERT_FALSE(result.kernel);
+  EXPECT_EQ(result.status.error().parameter, 0);
   EXPECT_EQ(result.status.error().text(),
-            "fake: a new variant would have to be compiled after seal()\n"
-            "  help: precompile it before sealing: n: i32 (divisible by 16), BLOCK = 64");
+            "fake: sealed, and no variant fits: n: i32 (divisible by 16) instead of i32, "
+            "num_warps: 8 instead of 4\n"
+            "  help: precompile it before seal(): n: i32 (divisible by 16), BLOCK = 64; "
+            "num_warps=8");
+  EXPECT_EQ(compiler->compileCount, 2);
+  // What is on disk needs no compile.
+  options.cacheDirectory = folder.path;
+  auto later = makeRuntime();
+  later->seal();
+  EXPECT_EQ(later->getKernel(variantOf(false, 64)).origin, Origin::Disk);
+  result = later->getKernel(variantOf(false, 128));
+  EXPECT_EQ(result.status.error().message,
+            "fake: sealed, and no variant fits: BLOCK: 128 instead of 64");
+}
+
+TEST_F(RuntimeTest, CompilesAreReportedWithTheirReason) {
+  std::vector<CompileEvent> events;
+  auto shared = makeRuntime();
+  shared->setCompileListener([&](const CompileEvent &event) { events.push_back(event); });
+  shared->getKernel(variantOf(false, 64));
+  shared->getKernel(variantOf(false, 64));
+  EXPECT_EQ(shared->getKernel(variantOf(true, 64)).reason,
+            "n: i32 (divisible by 16) instead of i32");
+  ASSERT_EQ(events.size(), 1u) << "the second has the IR of the first";
+  EXPECT_EQ(events[0].kernelName, "fake");
+  EXPECT_EQ(events[0].target, "cpu");
+  EXPECT_EQ(events[0].variant, "n: i32, BLOCK = 64");
+  EXPECT_EQ(events[0].reason, "the first variant");
+  EXPECT_EQ(events[0].cacheMiss, "absent");
+  EXPECT_TRUE(events[0].succeeded);
+  EXPECT_GT(events[0].seconds, 0);
+  compiler->body = [](const CompileRequest &) {
+    CompileResult result;
+    result.diagnostics.emplace_back().message = "wrong kernel";
+    return result;
+  };
+  shared->getKernel(variantOf(false, 128));
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_FALSE(events[1].succeeded);
+  EXPECT_EQ(events[1].reason, "BLOCK: 128 instead of 64");
+  events[1].seconds = 0.0123;
+  EXPECT_EQ(events[1].text(), "failed to compile fake for cpu in 12.3 ms: BLOCK: 128 instead of 64 "
+                              "[n: i32, BLOCK = 128] (disk cache: absent)");
 }
 
 TEST_F(RuntimeTest, AMissingOrForeignCompilerLibraryIsExplained) {

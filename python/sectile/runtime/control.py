@@ -7,6 +7,7 @@ from .. import _native
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import SimpleNamespace
 
 
 def build_id() -> str:
@@ -17,8 +18,9 @@ def build_id() -> str:
 def statistics() -> dict:
     """Counts since the start of the process.
 
-    ``memory_hits``, ``disk_hits``, ``same_ir_hits``, ``compiles``, ``failed_compiles``,
-    ``disk_misses`` (reason: times), ``disk_writes``, ``disk_write_failures``, ``evicted_files``,
+    ``memory_hits``, ``disk_hits`` and those of them in ``layer_hits``, ``same_ir_hits``, ``compiles``,
+    ``failed_compiles``, ``disk_misses`` (reason: times), ``disk_writes``, ``disk_write_failures``,
+    ``disk_waits`` (for another process that compiled the same kernel), ``evicted_files``,
     ``disk_disabled`` (why nothing is stored, or ``""``) and ``cache_directory``.
     """
     return _native.statistics()
@@ -83,7 +85,11 @@ def cache_bytes() -> int:
 
 
 def seal() -> None:
-    """From now on a launch that would have to compile is an error that names the variant."""
+    """From now on a launch that would have to compile is an error.
+
+    It names the argument, or the option, by which the launch differs from the nearest variant there is.
+    Kernels on disk may still be loaded.
+    """
     _native.seal()
 
 
@@ -103,9 +109,14 @@ def set_print(handler: Callable[[str], object] | None) -> None:
     _native.set_print(handler)
 
 
-def set_compile_handler(handler: Callable[[str, float], object] | None) -> None:
-    """`handler(kernel_name, seconds)` is called after every compile; None for nobody."""
-    _native.set_compile_handler(handler)
+def set_compile_listener(listener: Callable[[SimpleNamespace], object] | None) -> None:
+    """`listener(event)` is called after every compile, by the thread that did it; None for nobody.
+
+    The event has ``kernel``, ``target``, ``variant`` (the kinds of its arguments), ``options``, ``reason``
+    (what sets it apart from the nearest variant there was: ``"n: i32 instead of 1"``), ``cache_miss`` (why the
+    disk cache did not have it), ``seconds`` and ``succeeded``. `SECTILE_LOG=compile` prints the same.
+    """
+    _native.set_compile_listener(listener)
 
 
 _allocator: Callable | None = None

@@ -39,11 +39,19 @@ def code_text(code: CodeType) -> str:
     return f"{code.co_code!r}{constants}{code.co_names}{code.co_varnames}{code.co_freevars}"
 
 
+def _home(fn: FunctionType) -> str:
+    """The module of `fn`; of a program, the name of its file."""
+    if fn.__module__ in (None, "__main__"):
+        return fn.__code__.co_filename.replace("\\", "/").rpartition("/")[2]
+    return fn.__module__
+
+
 class _Snapshot:
-    def __init__(self, package: str, has_places: bool = True) -> None:
+    def __init__(self, package: str, has_places: bool = True, files=()) -> None:
         self.package = package
         self.has_places = has_places
         self.parts: list[str] = []
+        self.files: dict[str, int] = {name: number for number, name in enumerate(files)}
         self.watches: dict[tuple, tuple] = {}
         # What was visited, by identity; the values keep the objects alive, so that no id is reused.
         self.seen: dict[object, object] = {}
@@ -71,8 +79,13 @@ class _Snapshot:
                 text = "".join(source_lines(fn)[0]) if self.has_places else source_text(fn)
             except SourceUnavailable:
                 text = code_text(code)
-        # File and line are in messages of traps and assertions, so they are part of what is compiled.
-        place = f"@{code.co_filename}:{code.co_firstlineno}" if self.has_places else ""
+        # Lines are in the code (messages, debug information), so they are part of what is compiled. Of a file
+        # it is its module, and which functions share one: where files lie differs between a container's
+        # build and its use, and the runtime puts in the place that is right when it loads the kernel.
+        place = ""
+        if self.has_places:
+            file = self.files.setdefault(code.co_filename, len(self.files))
+            place = f"@{_home(fn)}:{file}:{code.co_firstlineno}"
         self.parts.append(f"def {fn.__qualname__}{place}\n{text}")
         for index, default in enumerate(fn.__defaults__ or ()):
             self.value(f"default {index}", default, ())
@@ -167,7 +180,7 @@ class _Snapshot:
 
 def snapshot(
     fn: FunctionType, source: str | None = None, has_places: bool = True
-) -> tuple[str, list[tuple]]:
+) -> tuple[str, list[tuple], list[str]]:
     """The digest of `fn` and all it refers to, and what to watch.
 
     Args:
@@ -176,23 +189,28 @@ def snapshot(
         has_places: digest file, line and decorators, too, which change messages and not the code.
 
     Returns:
-        ``(digest, watches)``; each watch is ``(kind, holder, name, expected)`` with kind ``"dict"``,
-        ``"absent"``, ``"cell"``, ``"attribute"`` or ``"text"``.
+        ``(digest, watches, files)``; each watch is ``(kind, holder, name, expected)`` with kind ``"dict"``,
+        ``"absent"``, ``"cell"``, ``"attribute"`` or ``"text"``; the files are those of the functions, which
+        the digest knows by their number only.
     """
     state = _Snapshot((fn.__module__ or "").partition(".")[0], has_places)
     state.function(fn, source)
-    return state.digest(), list(state.watches.values())
+    return state.digest(), list(state.watches.values()), list(state.files)
 
 
-def describe(fn: FunctionType, constants: list) -> str:
-    """The digest of constant arguments of `fn`: texts, dtypes, functions, objects."""
-    state = _Snapshot((fn.__module__ or "").partition(".")[0])
+def describe(fn: FunctionType, constants: list, files=()) -> tuple[str, list[str]]:
+    """The digest of constant arguments of `fn`: texts, dtypes, functions, objects.
+
+    Returns:
+        The digest, and `files` with those of the functions among the constants added.
+    """
+    state = _Snapshot((fn.__module__ or "").partition(".")[0], files)
     names = _names(fn.__code__)
     for index, constant in enumerate(constants):
         state.value(f"constant {index}", constant, names)
         # Members of an enumeration differ in nothing but their text.
         state.parts.append("" if hasattr(constant, "__sectile_jit__") else _stable_repr(constant))
-    return state.digest()
+    return state.digest(), list(state.files)
 
 
 def _stable_repr(value) -> str:

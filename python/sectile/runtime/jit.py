@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
+    from .precompile import Variant
+
 
 class KernelInterface:
     """What is launched with ``kernel[grid](...)``: a `JITFunction`, or a tuner around one."""
@@ -26,8 +28,18 @@ class KernelInterface:
     def run(self, *args, grid, warmup: bool = False, **kwargs):
         raise NotImplementedError
 
-    def warmup(self, *args, grid=None, **kwargs):
-        """Compiles for these arguments without running; a dtype or `MockTensor` may stand for an array."""
+    def warmup(self, *args, grid=None, wait: bool = True, **kwargs):
+        """Compiles for these arguments without running; a dtype or `MockTensor` may stand for an array.
+
+        Args:
+            wait: False compiles on another thread, without the GIL, and returns a
+                ``concurrent.futures.Future`` of the compiled kernel at once. A launch of that variant
+                meanwhile waits for the same compile.
+        """
+        if not wait:
+            from .precompile import pool
+
+            return pool().submit(self.run, *args, grid=grid, warmup=True, **kwargs)
         return self.run(*args, grid=grid, warmup=True, **kwargs)
 
 
@@ -212,14 +224,14 @@ class JITFunction(_native.KernelBase, KernelInterface):
         """A digest of the source and of everything it refers to."""
         return self._snapshot()[0]
 
-    def _snapshot(self) -> tuple[str, list[tuple]]:
+    def _snapshot(self) -> tuple[str, list[tuple], list[str]]:
         if self._parameter_error is not None:
             raise self._parameter_error
         return snapshot(self.fn, self._source_override)
 
-    def _describe_constants(self, constants: list) -> str:
+    def _describe_constants(self, constants: list, files: list[str]) -> tuple[str, list[str]]:
         """What constant arguments are that are no plain numbers, for the cache key."""
-        return describe(self.fn, constants)
+        return describe(self.fn, constants, files)
 
     def add_pre_run_hook(self, hook: Callable) -> None:
         """`hook(*args, **kwargs)` is called before each launch that goes through `run`."""
@@ -231,10 +243,39 @@ class JITFunction(_native.KernelBase, KernelInterface):
             hook(*args, **kwargs)
         return self._prepare(grid, args, kwargs, warmup)
 
-    @property
-    def variants(self) -> Sequence:
-        """The compiled kernels so far, in the order they were made."""
-        return self._variants()
+    def variants(self) -> list[Variant]:
+        """The variants so far, in the order they were made, each with what sets it apart.
+
+        What they were made for can be made elsewhere, or at the next start, before anything is launched:
+
+            kernel.precompile([variant.signature for variant in kernel.variants()])
+        """
+        from .precompile import variants
+
+        return variants(self)
+
+    def precompile(self, *signatures, targets=None, wait: bool = True, **options):
+        """Compiles variants ahead of their first launch, in parallel, for any target, with or without a GPU.
+
+        Args:
+            signatures: mappings of parameters to kinds as in `sectile.compile`, or `Variant` objects, or
+                sequences of them. A list stands for alternatives, of which all combinations are compiled:
+                ``{"x": ["*fp16:16", "*bf16:16"], "n": ["i32", "i32:16", 1], "BLOCK": [64, 128]}``.
+            targets: ``"cpu"``, ``"cuda"``, ``"cuda:90"``; one or several. That of each `Variant`, else
+                ``"cpu"``, when None.
+            wait: False returns futures at once.
+            options: as in a launch: ``num_warps=8``; lists are alternatives here, too.
+
+        Returns:
+            A list of compiled kernels, or of their futures: signatures first, then options, then targets vary
+            slowest.
+
+        Raises:
+            CompilationError: of the first that failed, after all have ended.
+        """
+        from .precompile import precompile
+
+        return precompile(self, signatures, targets, wait, options)
 
     def clear(self) -> None:
         """Forgets the compiled variants of this kernel; the next launch looks them up anew."""

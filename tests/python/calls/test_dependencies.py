@@ -103,7 +103,7 @@ def change_foreign_module(module):
 )
 def test_change_is_seen(tmp_path, change):
     module = load(tmp_path, SUBJECT)
-    digest, watches = module.kernel._snapshot()
+    digest, watches, _ = module.kernel._snapshot()
     assert watches_hold(watches)
     change(module)
     assert not watches_hold(watches)
@@ -112,7 +112,7 @@ def test_change_is_seen(tmp_path, change):
 
 def test_what_is_not_used_does_not_matter(tmp_path):
     module = load(tmp_path, SUBJECT)
-    digest, watches = module.kernel._snapshot()
+    digest, watches, _ = module.kernel._snapshot()
     module.UNUSED = 2
     assert watches_hold(watches)
     assert module.kernel._snapshot()[0] == digest
@@ -158,7 +158,7 @@ def test_shadowed_builtin(tmp_path):
                 pass
         """,
     )
-    digest, watches = module.kernel._snapshot()
+    digest, watches, _ = module.kernel._snapshot()
     module.range = reversed
     assert not watches_hold(watches)
     assert module.kernel._snapshot()[0] != digest
@@ -209,7 +209,7 @@ def test_library_functions_are_not_followed(tmp_path):
             np.sum, np.load, np.float32
         """,
     )
-    digest, watches = module.kernel._snapshot()
+    digest, watches, _ = module.kernel._snapshot()
     assert len(watches) < 20
 
 

@@ -216,12 +216,12 @@ CALLS = {
 @pytest.mark.parametrize("name", CALLS)
 def test_wrong_call(name):
     call, text = CALLS[name]
-    before = len(scale.variants)
+    before = len(scale.variants())
     with pytest.raises(st.ArgumentError) as raised:
         call()
     assert str(raised.value) == text
     assert isinstance(raised.value, TypeError)
-    assert len(scale.variants) == before
+    assert len(scale.variants()) == before
 
 
 def test_error_in_a_grid_function_is_the_users_own():

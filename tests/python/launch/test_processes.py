@@ -98,9 +98,9 @@ def test_cache_command(run, tmp_path):
         ).stdout
 
     assert command("path").strip().startswith(str(tmp_path / "cache"))
-    assert "0 files" not in command("show")
+    assert "0 files" not in command("ls")
     assert "deleted 0 files" not in command("clear")
-    assert "0 files" in command("show")
+    assert "0 files" in command("ls")
     assert run() == (1, 0, 1)
 
 

@@ -1,0 +1,108 @@
+#include "jit/VariantHistory.h"
+
+#include <climits>
+
+namespace sectile::jit {
+
+std::string describe(const lang::KernelParameter &parameter) {
+  if (parameter.constant)
+    return parameter.constant->repr();
+  return parameter.dtype.name() + (parameter.divisibleBy16 ? " (divisible by 16)" : "");
+}
+
+std::string describe(const lang::KernelSignature &signature) {
+  std::string text;
+  for (const lang::KernelParameter &parameter : signature.parameters)
+    text += (text.empty() ? "" : ", ") + parameter.name + (parameter.constant ? " = " : ": ") +
+            describe(parameter);
+  return text;
+}
+
+std::string describe(const backends::CompileOptions &options) {
+  std::string text;
+  auto fields = options.fields(), initial = backends::CompileOptions().fields();
+  for (size_t i = 0; i < fields.size(); ++i)
+    if (fields[i].second != initial[i].second)
+      text += (text.empty() ? "" : ", ") + std::string(fields[i].first) + "=" + fields[i].second;
+  return text;
+}
+
+std::string VariantDifference::text() const {
+  switch (kind) {
+  case Kind::First:
+    return "the first variant";
+  case Kind::NewSource:
+    return "its source, or something that it refers to, is another";
+  case Kind::Same:
+    return "compiled before and no longer at hand";
+  case Kind::Changed:
+    break;
+  }
+  std::string text;
+  for (const Change &change : changes)
+    text += (text.empty() ? "" : ", ") + change.name + ": " + change.now + " instead of " +
+            change.nearest;
+  return text;
+}
+
+void VariantHistory::add(const std::string &sourceDigest, const lang::KernelSignature &signature,
+                         const backends::CompileOptions &options) {
+  if (compare(sourceDigest, signature, options).kind == VariantDifference::Kind::Same)
+    return;
+  std::lock_guard lock(mutex);
+  variants[signature.kernelName].push_back({sourceDigest, signature, options});
+}
+
+/// How far apart two kinds of one parameter are: divisibility, the value of a constant or the type,
+/// a constant or none.
+static int distance(const lang::KernelParameter &a, const lang::KernelParameter &b) {
+  if (a.constant.has_value() != b.constant.has_value())
+    return 3;
+  return a.constant || a.dtype.name() != b.dtype.name() ? 2 : 1;
+}
+
+VariantDifference VariantHistory::compare(const std::string &sourceDigest,
+                                          const lang::KernelSignature &signature,
+                                          const backends::CompileOptions &options) const {
+  using Kind = VariantDifference::Kind;
+  VariantDifference nearest;
+  std::lock_guard lock(mutex);
+  auto known = variants.find(signature.kernelName);
+  if (known == variants.end())
+    return nearest;
+  nearest.kind = Kind::NewSource;
+  auto fields = options.fields();
+  int nearestDistance = INT_MAX;
+  for (const Variant &variant : known->second) {
+    // Source that is only known by its IR has no digest; its signature says all there is to say.
+    if (variant.sourceDigest != sourceDigest ||
+        variant.signature.parameters.size() != signature.parameters.size())
+      continue;
+    VariantDifference difference{Kind::Changed, {}};
+    int total = 0;
+    for (size_t i = 0; i < signature.parameters.size(); ++i) {
+      std::string now = describe(signature.parameters[i]);
+      std::string before = describe(variant.signature.parameters[i]);
+      if (now == before)
+        continue;
+      total += distance(signature.parameters[i], variant.signature.parameters[i]);
+      difference.changes.push_back(
+          {static_cast<int32_t>(i), signature.parameters[i].name, now, before});
+    }
+    auto before = variant.options.fields();
+    for (size_t i = 0; i < fields.size(); ++i)
+      if (fields[i].second != before[i].second) {
+        total += 2;
+        difference.changes.push_back({-1, fields[i].first, fields[i].second, before[i].second});
+      }
+    if (difference.changes.empty())
+      difference.kind = Kind::Same;
+    if (total <= nearestDistance) {
+      nearestDistance = total;
+      nearest = std::move(difference);
+    }
+  }
+  return nearest;
+}
+
+} // namespace sectile::jit

@@ -1,0 +1,69 @@
+// What sets a variant apart is said by comparison with the nearest.
+#include "jit/VariantHistory.h"
+
+#include "gtest/gtest.h"
+
+using namespace sectile;
+using namespace sectile::jit;
+
+namespace {
+
+lang::KernelSignature signature(int64_t block, bool isAligned = false,
+                                std::optional<int64_t> n = {}) {
+  lang::KernelSignature result;
+  result.kernelName = "add";
+  result.parameters = {{"x", std::nullopt, lang::DType::pointer(lang::ScalarKind::Float32), true},
+                       {"n", std::nullopt, lang::DType::scalar(lang::ScalarKind::Int32), isAligned},
+                       {"BLOCK", lang::Constant::integer(block), {}, false}};
+  if (n)
+    result.parameters[1] = {"n", lang::Constant::integer(*n), {}, false};
+  return result;
+}
+
+backends::CompileOptions options(int warps = 4) {
+  backends::CompileOptions result;
+  result.warpCount = warps;
+  return result;
+}
+
+TEST(VariantHistory, ComparesWithTheNearestVariant) {
+  VariantHistory history;
+  auto text = [&](const lang::KernelSignature &what, int warps = 4, const char *source = "s") {
+    return history.compare(source, what, options(warps)).text();
+  };
+  EXPECT_EQ(text(signature(64)), "the first variant");
+  history.add("s", signature(64), options());
+  history.add("s", signature(128, true), options());
+  EXPECT_EQ(text(signature(64)), "compiled before and no longer at hand");
+  EXPECT_EQ(text(signature(64, true)), "n: i32 (divisible by 16) instead of i32")
+      << "nearer than another BLOCK";
+  EXPECT_EQ(text(signature(64, false, 1)), "n: 1 instead of i32");
+  EXPECT_EQ(text(signature(128, true), 8), "num_warps: 8 instead of 4");
+  EXPECT_EQ(text(signature(32, true), 8), "BLOCK: 32 instead of 128, num_warps: 8 instead of 4");
+  EXPECT_EQ(text(signature(256)), "BLOCK: 256 instead of 64");
+  history.add("s", signature(32), options());
+  EXPECT_EQ(text(signature(32, true)), "n: i32 (divisible by 16) instead of i32");
+  EXPECT_EQ(text(signature(64), 4, "other"),
+            "its source, or something that it refers to, is another");
+  lang::KernelSignature other = signature(64);
+  other.kernelName = "mul";
+  EXPECT_EQ(text(other), "the first variant");
+}
+
+TEST(VariantHistory, SaysWhichParameterIsAnother) {
+  VariantHistory history;
+  history.add("s", signature(64), options());
+  VariantDifference difference = history.compare("s", signature(64, true), options(8));
+  ASSERT_EQ(difference.changes.size(), 2u);
+  EXPECT_EQ(difference.changes[0].parameter, 1);
+  EXPECT_EQ(difference.changes[1].parameter, -1) << "an option";
+}
+
+TEST(VariantHistory, DescribesWhatIsUnusual) {
+  EXPECT_EQ(describe(signature(64, true)),
+            "x: *fp32 (divisible by 16), n: i32 (divisible by 16), BLOCK = 64");
+  EXPECT_EQ(describe(options()), "");
+  EXPECT_EQ(describe(options(8)), "num_warps=8");
+}
+
+} // namespace
