@@ -31,6 +31,10 @@ function(sectile_mlir_library name)
   sectile_use_mlir(${name})
 endfunction()
 
+if(SECTILE_SANITIZE) # no LLVM
+  return()
+endif()
+
 function(sectile_use_mlir name)
   target_include_directories(${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}>)

@@ -176,7 +176,7 @@ struct Runtime::State {
 
   VariantHistory history; // has a mutex of its own
 
-  std::mutex compilerMutex; // held while the library is loaded
+  std::mutex compilerMutex; // held while the library is loaded, under a ForkShield
 };
 
 Runtime::Runtime(RuntimeOptions options) : state(std::make_unique<State>(std::move(options))) {}
@@ -274,6 +274,8 @@ backends::Driver *Runtime::State::driver(const std::string &name) {
 }
 
 std::shared_ptr<Compiler> Runtime::State::compiler(Status &status) {
+  // No child finds the library half loaded, nor the mutex locked.
+  ForkShield shield;
   std::lock_guard loading(compilerMutex);
   {
     std::lock_guard lock(mutex);

@@ -1,5 +1,7 @@
 #include "backends/cpu/SharedObject.h"
 
+#include "backends/ForkSafeMutex.h"
+
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
@@ -48,6 +50,7 @@ bool canKeepOpen(int descriptor) {
 
 std::unique_ptr<SharedObject> SharedObject::load(const std::string &binary, const std::string &name,
                                                  std::string &error) {
+  ForkShield shield;
   int descriptor = ::memfd_create(("sectile-" + name).substr(0, 240).c_str(), MFD_CLOEXEC);
   void *handle = nullptr;
   if (descriptor >= 0 && writeAll(descriptor, binary))
@@ -81,6 +84,7 @@ std::unique_ptr<SharedObject> SharedObject::load(const std::string &binary, cons
 }
 
 SharedObject::~SharedObject() {
+  ForkShield shield;
   ::dlclose(handle);
   if (descriptor >= 0)
     ::close(descriptor);

@@ -99,12 +99,12 @@ ContextScope::ContextScope(CudaDevice &device) : api(device.api) {
 }
 
 void CudaSystem::initialize() {
-  if (isInitialized.load(std::memory_order_acquire))
+  if (isInitialized.load(std::memory_order_acquire) || isForked())
     return;
   std::lock_guard lock(initializing);
   if (isInitialized.load(std::memory_order_relaxed))
     return;
-  generation = forkGeneration();
+  startedIn.store(forkGeneration(), std::memory_order_release);
   loadedApi = loadApi(whyNone);
   if (loadedApi) {
     int count = 0;
@@ -132,18 +132,24 @@ void CudaSystem::initialize() {
 
 const CudaApi *CudaSystem::api() {
   initialize();
-  return loadedApi;
+  return isReady() ? loadedApi : nullptr;
 }
 
 int CudaSystem::driverVersion() {
   initialize();
-  return version;
+  return isReady() ? version : 0;
 }
 
 const std::vector<std::unique_ptr<CudaDevice>> &CudaSystem::devices(std::string &reason) {
   initialize();
-  reason = isForked() ? std::string(kForkedMessage) + "; " + kForkedHelp : whyNone;
-  return found;
+  if (!isForked()) {
+    reason = whyNone;
+    return found;
+  }
+  reason = std::string(kForkedMessage) + "; " + kForkedHelp;
+  // The thread that was looking for them may be the parent's.
+  static const std::vector<std::unique_ptr<CudaDevice>> none;
+  return isReady() ? found : none;
 }
 
 CudaDevice *CudaSystem::device(int32_t ordinal, DeviceStatus &status) {

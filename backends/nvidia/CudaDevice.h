@@ -91,23 +91,29 @@ public:
   const std::vector<std::unique_ptr<CudaDevice>> &devices(std::string &reason);
   const std::vector<backends::DeviceInfo> &infos(std::string &reason) {
     (void)devices(reason);
-    return allInfos;
+    static const std::vector<backends::DeviceInfo> none;
+    return isReady() ? allInfos : none;
   }
   /// 13000 for CUDA 13.0; 0 without a driver.
   int driverVersion();
   const CudaApi *api();
-  /// CUDA was initialised here by another process that then forked.
+  /// CUDA was initialised here, or begun to be, by another process that then forked.
   bool isForked() const {
-    return isInitialized.load(std::memory_order_acquire) && generation != forkGeneration();
+    uint64_t generation = startedIn.load(std::memory_order_acquire);
+    return generation != kNever && generation != forkGeneration();
   }
-  bool wasUsed() const { return isInitialized.load(std::memory_order_acquire); }
+  bool wasUsed() const { return isReady(); }
 
 private:
+  static constexpr uint64_t kNever = ~uint64_t{0};
+  /// False also in a child that was forked while it was initialised: nothing may be read then.
+  bool isReady() const { return isInitialized.load(std::memory_order_acquire); }
   void initialize();
   const ApiLoader loadApi;
   std::mutex initializing;
   std::atomic<bool> isInitialized{false};
-  uint64_t generation = 0;
+  /// The fork generation of the process that initialises it.
+  std::atomic<uint64_t> startedIn{kNever};
   const CudaApi *loadedApi = nullptr;
   std::string whyNone;
   int version = 0;

@@ -18,6 +18,7 @@ T handle(uintptr_t number) {
 
 FakeCuda::FakeCuda() {
   current = this;
+  currentContext = nullptr;
   api.init = [](unsigned) { return fake().note("init"); };
   api.driverGetVersion = [](int *version) {
     *version = fake().driverVersion;
@@ -49,6 +50,7 @@ FakeCuda::FakeCuda() {
     return CudaResult{kCudaSuccess};
   };
   api.deviceGetAttribute = [](int *value, CudaDeviceAttribute attribute, CudaDeviceHandle) {
+    std::lock_guard lock(fake().guard);
     *value = fake().attributes[attribute];
     return CudaResult{kCudaSuccess};
   };
@@ -69,29 +71,42 @@ FakeCuda::FakeCuda() {
     return fake().note("set context");
   };
   api.moduleLoadDataEx = [](CudaModule *module, const void *, unsigned, CudaJitOption *, void **) {
+    std::lock_guard lock(fake().guard);
+    fake().modules[fake().modulesLoaded] = fake().currentContext;
     *module = handle<CudaModule>(0x500 + fake().modulesLoaded++);
     return fake().note("load");
   };
   api.moduleUnload = [](CudaModule module) {
-    fake().unloaded.push_back({reinterpret_cast<uintptr_t>(module) - 0x500, fake().currentContext});
+    std::lock_guard lock(fake().guard);
+    uintptr_t number = reinterpret_cast<uintptr_t>(module) - 0x500;
+    fake().modules.erase(number);
+    fake().unloaded.push_back({number, fake().currentContext});
     return fake().note("unload");
   };
   api.contextSynchronize = [] { return fake().note("synchronize context"); };
-  api.moduleGetFunction = [](CudaFunction *function, CudaModule, const char *) {
-    *function = handle<CudaFunction>(0x600);
+  api.moduleGetFunction = [](CudaFunction *function, CudaModule module, const char *) {
+    *function = handle<CudaFunction>(reinterpret_cast<uintptr_t>(module));
     return fake().note("find");
   };
   api.functionSetAttribute = [](CudaFunction, CudaFunctionAttribute attribute, int value) {
+    std::lock_guard lock(fake().guard);
     fake().attributesSet.emplace_back(attribute, value);
     return fake().note("set attribute");
   };
   api.functionGetAttribute = [](int *value, CudaFunctionAttribute attribute, CudaFunction) {
+    std::lock_guard lock(fake().guard);
     *value = fake().functionAttributes[attribute];
     return CudaResult{kCudaSuccess};
   };
-  api.launchKernelEx = [](const CudaLaunchConfig *config, CudaFunction, void **parameters,
+  api.launchKernelEx = [](const CudaLaunchConfig *config, CudaFunction function, void **parameters,
                           void **) {
     CudaResult result = fake().note("launch");
+    {
+      std::lock_guard lock(fake().guard);
+      auto module = fake().modules.find(reinterpret_cast<uintptr_t>(function) - 0x500);
+      fake().wrongLaunches +=
+          module == fake().modules.end() || module->second != fake().currentContext;
+    }
     FakeCuda::Launch launch{*config, {}, false, false, fake().currentContext, parameters};
     for (unsigned i = 0; i < config->attributeCount; ++i) {
       const CudaLaunchAttribute &attribute = config->attributes[i];
@@ -107,6 +122,7 @@ FakeCuda::FakeCuda() {
     return result;
   };
   api.linkCreate = [](unsigned count, CudaJitOption *options, void **values, CudaLinkState *state) {
+    std::lock_guard lock(fake().guard);
     for (unsigned i = 0; i < count; ++i) {
       if (options[i] == kJitTarget)
         fake().assembledFor = static_cast<int>(reinterpret_cast<uintptr_t>(values[i]));

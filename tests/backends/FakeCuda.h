@@ -1,7 +1,8 @@
 //===-- FakeCuda.h - a driver of NVIDIA's that is not one
 //--------------------------------------===//
 // A CudaApi whose functions note what was asked and answer as a test wants them to. Device memory
-// is the host's. One at a time exists: its functions reach it through `FakeCuda::current`.
+// is the host's. One at a time exists: its functions reach it through `FakeCuda::current`, from any
+// thread. What a test sets, it sets while nobody calls.
 #pragma once
 
 #include "backends/nvidia/CudaApi.h"
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -39,7 +41,8 @@ public:
   std::map<std::string, nvidia::CudaResult> results;
   /// Names of the functions called, in order, without those that only ask.
   std::vector<std::string> calls;
-  nvidia::CudaContext currentContext = nullptr;
+  /// Of the calling thread.
+  static inline thread_local nvidia::CudaContext currentContext = nullptr;
   bool isCapturing = false;
   std::string assemblerLog, cubin = "\x7f"
                                     "ELF machine code";
@@ -55,11 +58,18 @@ public:
   std::vector<std::pair<int, int>> attributesSet; // of functions
   int assembledFor = 0;
   uintptr_t modulesLoaded = 0;
+  /// By number, with the context that each was loaded into.
+  std::map<uintptr_t, nvidia::CudaContext> modules;
+  /// Launches of what was unloaded, or in another context than its own.
+  int wrongLaunches = 0;
   /// The number of each module among those loaded, and the context that was current.
   std::vector<std::pair<uintptr_t, nvidia::CudaContext>> unloaded;
 
   static inline FakeCuda *current = nullptr;
+  /// Guards what calls write; not held while `onLaunch` runs.
+  std::recursive_mutex guard;
   nvidia::CudaResult note(const char *name) {
+    std::lock_guard lock(guard);
     calls.push_back(name);
     auto found = results.find(name);
     return found == results.end() ? nvidia::kCudaSuccess : found->second;

@@ -1,0 +1,14 @@
+// What the sanitizers take from the environment otherwise (SECTILE_SANITIZE).
+extern "C" {
+/// Children of tests start threads.
+__attribute__((visibility("default"))) const char *__tsan_default_options() {
+  return "die_after_fork=0:halt_on_error=0:second_deadlock_stack=1";
+}
+/// Kernels are unloaded at once; what they left would have no stack.
+__attribute__((visibility("default"))) const char *__asan_default_options() {
+  return "detect_stack_use_after_return=1:detect_leaks=1";
+}
+__attribute__((visibility("default"))) const char *__ubsan_default_options() {
+  return "print_stacktrace=1";
+}
+}
