@@ -1,6 +1,6 @@
 #include "backends/DebugSites.h"
 
-#include "backends/SourcePlace.h"
+#include "lang/SourcePlace.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -54,7 +54,7 @@ lang::DType dtypeOf(Type element, bool isSigned) {
 
 unsigned addTrapSite(KernelImage &image, Operation *op, TrapSite::Kind kind,
                      std::optional<unsigned> argument, StringRef message) {
-  SourcePlace place = sourcePlaceOf(op->getLoc());
+  lang::SourcePlace place = lang::sourcePlaceOf(op->getLoc());
   TrapSite site;
   site.kind = kind;
   site.message = message.str();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "lang/DType.h"
+#include "lang/Remark.h"
 
 #include <cstdint>
 #include <map>
@@ -71,6 +72,8 @@ struct KernelImage {
   std::vector<OverlapHazard> overlapHazards;
   std::vector<TrapSite> trapSites;
   std::vector<PrintSite> printSites;
+  /// How it was compiled, for who looks inside.
+  std::vector<lang::Remark> remarks;
   /// What was asked for: num_warps, num_stages ... (GPU launch needs them; users read them).
   std::map<std::string, int64_t> properties;
   /// Loadable code.

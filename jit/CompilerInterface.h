@@ -62,6 +62,9 @@ struct CompileResult {
   std::vector<RecordedDependency> dependencies;
   /// Digest of the typed IR: the second key. Equal IR need not be compiled again.
   std::string irDigest;
+  /// Where the operations of the IR stand, by number (lang::Remark::operation), when `hasIr` found
+  /// its code: that may have been made for source elsewhere.
+  std::vector<lang::Remark> places;
   /// Seconds per step, in order; "optimize/..." and "backend/..." are parts of the step after.
   std::vector<std::pair<std::string, double>> times;
   /// Text of the stages reached when SECTILE_STOP_AFTER ended the compile; else in the image.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <tuple>
 #include <type_traits>
 
 namespace sectile::jit {
@@ -13,7 +14,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr char kMagic[8] = {'S', 'E', 'C', 'T', 'I', 'L', 'E', '\n'};
-constexpr uint32_t kFormatVersion = 3;
+constexpr uint32_t kFormatVersion = 4;
 
 struct Header {
   char magic[8];
@@ -135,6 +136,16 @@ void visit(auto &stream, Is<backends::PrintSite> auto &site) {
   stream.field(site.isHexadecimal);
   stream.field(site.operands);
 }
+void visit(auto &stream, Is<lang::Remark> auto &remark) {
+  stream.field(remark.kind);
+  stream.field(remark.text);
+  stream.field(remark.file);
+  stream.field(remark.function);
+  stream.field(remark.line);
+  stream.field(remark.column);
+  stream.field(remark.operation);
+  stream.field(remark.numbers);
+}
 void visit(auto &stream, Is<RecordedDependency> auto &dependency) {
   // The function's id means something only to the process that made it.
   stream.field(dependency.function.name);
@@ -143,8 +154,9 @@ void visit(auto &stream, Is<RecordedDependency> auto &dependency) {
 }
 // A new field must be written and read, and kFormatVersion raised.
 #if defined(__x86_64__) && defined(__GLIBCXX__)
-static_assert(sizeof(backends::KernelImage) == 360 && sizeof(backends::TrapSite) == 152 &&
-              sizeof(backends::KernelArgument) == 48 && sizeof(backends::PrintSite) == 64);
+static_assert(sizeof(backends::KernelImage) == 384 && sizeof(backends::TrapSite) == 152 &&
+              sizeof(backends::KernelArgument) == 48 && sizeof(backends::PrintSite) == 64 &&
+              sizeof(lang::Remark) == 192);
 #endif
 void visit(auto &stream, Is<backends::KernelImage> auto &image) {
   stream.field(image.kernelName);
@@ -156,6 +168,7 @@ void visit(auto &stream, Is<backends::KernelImage> auto &image) {
   stream.field(image.overlapHazards);
   stream.field(image.trapSites);
   stream.field(image.printSites);
+  stream.field(image.remarks);
   stream.field(image.properties);
   stream.field(image.binary);
   stream.field(image.stages);
@@ -278,13 +291,36 @@ std::string readImageFile(std::string_view file, CacheEntry &entry) {
 void relocate(CacheEntry &entry, const std::vector<std::string> &now) {
   if (entry.sourceFiles.size() != now.size())
     return;
+  auto exchange = [&](std::string &file) {
+    auto found = std::find(entry.sourceFiles.begin(), entry.sourceFiles.end(), file);
+    if (found != entry.sourceFiles.end())
+      file = now[static_cast<size_t>(found - entry.sourceFiles.begin())];
+  };
   for (backends::TrapSite &site : entry.image.trapSites)
-    for (size_t i = 0; i < now.size(); ++i)
-      if (site.file == entry.sourceFiles[i]) {
-        site.file = now[i];
-        break;
-      }
+    exchange(site.file);
+  for (lang::Remark &remark : entry.image.remarks)
+    exchange(remark.file);
   entry.sourceFiles = now;
+}
+
+bool relocate(std::vector<lang::Remark> &remarks, const std::vector<lang::Remark> &places) {
+  bool changed = false;
+  for (lang::Remark &remark : remarks) {
+    if (remark.operation < 0 || static_cast<size_t>(remark.operation) >= places.size())
+      continue;
+    const lang::Remark &place = places[static_cast<size_t>(remark.operation)];
+    auto of = [](const lang::Remark &one) {
+      return std::tie(one.file, one.function, one.line, one.column);
+    };
+    if (of(remark) == of(place))
+      continue;
+    remark.file = place.file;
+    remark.function = place.function;
+    remark.line = place.line;
+    remark.column = place.column;
+    changed = true;
+  }
+  return changed;
 }
 
 } // namespace sectile::jit

@@ -38,8 +38,12 @@ struct CacheEntry {
 
 std::string writeImageFile(const CacheEntry &entry);
 
-/// Messages of traps name the files of `now` where they named those of entry.sourceFiles.
+/// Messages of traps, and remarks, name the files of `now` where they named those of
+/// entry.sourceFiles.
 void relocate(CacheEntry &entry, const std::vector<std::string> &now);
+/// Of code that equal IR was compiled to: its remarks get the places of that IR's operations
+/// (CompileResult::places). False when they have them already.
+bool relocate(std::vector<lang::Remark> &remarks, const std::vector<lang::Remark> &places);
 
 /// Why a file is not a cache entry of this build; "" when it is, and `entry` is filled.
 inline constexpr const char *kAnotherFormat = "another format version";

@@ -623,6 +623,17 @@ KernelResult Runtime::State::compile(const KernelRequest &request, const std::st
                       jit::version(),       std::time(nullptr),          seconds};
   if (same) {
     entry.image = same->image();
+    // The same code, but what is said of it is said of other lines: a kernel object of its own.
+    if (relocate(entry.image.remarks, made.places)) {
+      Provenance provenance = same->provenance();
+      std::shared_ptr<Kernel> here = load(entry.image, driver, result.status);
+      if (!here)
+        return fail(std::move(result.status.error()));
+      here->made = std::move(provenance);
+      here->key = key.empty() ? entry.irKey : key;
+      here->hostFingerprint = context.hostFingerprint;
+      same = std::move(here);
+    }
     entry.provenance = same->provenance();
     entry.provenance.sourceDigest = request.sourceDigest;
     entry.provenance.variant = describe(request.signature);

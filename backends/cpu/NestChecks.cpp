@@ -42,6 +42,7 @@ void NestEmitter::emitEffect(Operation *op, const Coordinate &at,
   }
   auto rmw = dyn_cast<AtomicRmwOp>(op);
   llvm::Value *mask = rmw && rmw.getMask() ? operands[2] : nullptr;
+  noteAccess(op, "atomic", op->getOperand(0), Access::Single, 0, mask != nullptr);
   llvm::Value *result = kernel.emitAtomicElement(op, operands, mask, [&](llvm::Value *address) {
     Type element = elementTypeOf(op->getResult(0).getType());
     checkAccess(op, backends::TrapSite::Kind::Atomic, op->getOperand(0), address, 1, nullptr,

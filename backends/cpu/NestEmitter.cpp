@@ -182,6 +182,7 @@ void NestEmitter::emitVectorLoop() {
   llvm::Value *bound = fullVectors && !kernel.options.checkBounds ? findPrefixBound() : nullptr;
   unsigned copies = unrollFor(fullVectors, bound != nullptr);
   accumulators = initialAccumulators(copies);
+  noteNest(copies, bound != nullptr);
 
   int64_t width = int64_t(copies) * lanes;
   if (bound) {

@@ -154,6 +154,14 @@ private:
   void checkAccess(mlir::Operation *op, backends::TrapSite::Kind kind, mlir::Value pointer,
                    llvm::Value *addresses, int64_t span, llvm::Value *mask, unsigned bytes);
 
+  //-- Remarks (NestRemarks.cpp)
+  //------------------------------------------------------------------------------------------
+  enum class Access { Vector, Single, EachLane };
+  void noteNest(unsigned copies, bool isBounded);
+  /// `step`: elements from lane to lane, where they are known.
+  void noteAccess(mlir::Operation *op, llvm::StringRef kind, mlir::Value pointer, Access access,
+                  std::optional<int64_t> step, bool isMasked);
+
   //-- Prefix masks (NestMasks.cpp)
   //---------------------------------------------------------------------
   /// Number of leading vector positions where every prefix mask of the nest's accesses holds; null
@@ -190,6 +198,8 @@ private:
   llvm::DenseMap<llvm::Value *, unsigned> levels;
   Body body;
   llvm::DenseSet<mlir::Value> assumed;
+  /// Accesses there is a remark of.
+  llvm::DenseSet<mlir::Operation *> noted;
   /// Values that this nest computes for their buffers: never read back from them.
   llvm::DenseSet<mlir::Value> keptHere;
 

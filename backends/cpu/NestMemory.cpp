@@ -158,6 +158,7 @@ llvm::Value *NestEmitter::evaluateLoad(LoadOp op, const Coordinate &at) {
     llvm::Value *mask = op.getMask() ? evaluate(op.getMask(), at) : nullptr;
     body.assumesMasks = assumes;
     if (address) {
+      noteAccess(op, "load", op.getPtr(), Access::Single, step, mask != nullptr);
       if (auto *constant = dyn_cast_or_null<llvm::ConstantInt>(mask); constant && constant->isOne())
         mask = nullptr;
       llvm::Value *other = op.getOther() ? evaluate(op.getOther(), at) : nullptr;
@@ -198,6 +199,8 @@ llvm::Value *NestEmitter::evaluateLoad(LoadOp op, const Coordinate &at) {
   llvm::Value *other = mask && op.getOther() ? evaluate(op.getOther(), at) : nullptr;
   llvm::Value *address = step == 1 ? firstAddress(op.getPtr(), at, 1, isLocal) : nullptr;
   llvm::Value *pointers = address ? address : evaluate(op.getPtr(), at);
+  noteAccess(op, "load", op.getPtr(), address ? Access::Vector : Access::EachLane, step,
+             op.getMask() && mask);
   unsigned level = std::max(levelOf(pointers), mask ? levelOf(mask) : 0);
   if (!address)
     pointers = splat(pointers);
@@ -250,6 +253,7 @@ void NestEmitter::emitStore(StoreOp op, const Coordinate &at, llvm::Value *value
   llvm::Align align(kernel.memoryBytes(element));
   if (isUniform(at)) {
     llvm::Value *address = evaluate(op.getPtr(), at);
+    noteAccess(op, "store", op.getPtr(), Access::Single, 0, mask != nullptr);
     checkAccess(op, backends::TrapSite::Kind::Store, op.getPtr(), address, 1, mask, align.value());
     llvm::Value *bits = kernel.toMemory(value, element);
     llvm::Value *to = mask ? builder.CreateSelect(mask, address, kernel.dummyAddress) : address;
@@ -265,6 +269,8 @@ void NestEmitter::emitStore(StoreOp op, const Coordinate &at, llvm::Value *value
     mask = splat(mask);
   llvm::Value *address = step == 1 ? firstAddress(op.getPtr(), at, 1, isLocal) : nullptr;
   llvm::Value *pointers = address ? address : splat(evaluate(op.getPtr(), at));
+  noteAccess(op, "store", op.getPtr(), address ? Access::Vector : Access::EachLane, step,
+             op.getMask() && mask);
   checkAccess(op, backends::TrapSite::Kind::Store, op.getPtr(), pointers, lanes, mask,
               align.value());
   llvm::Instruction *store;

@@ -71,6 +71,7 @@ LogicalResult GpuEmitter::emitAtomic(Operation *op) {
   };
 
   if (!isTile) {
+    noteAccess(op, "atomic", pointer, mask, 1, memoryBytes(element));
     llvm::Value *first = isFirstThread();
     llvm::Value *old = atomic({0}, both(masks.empty() ? nullptr : masks[0], first));
     if (isUsed) {
@@ -88,6 +89,7 @@ LogicalResult GpuEmitter::emitAtomic(Operation *op) {
   unsigned bytes = memoryBytes(element);
   unsigned mostElements = rmw ? target.atomicWidth(rmw.getKind(), element) : 1;
   auto [axis, width] = accessWidth(pointer, mask, bytes, mostElements * bytes);
+  noteAccess(op, "atomic", pointer, mask, width, mostElements * bytes);
   llvm::SmallDenseSet<int> unique;
   for (int reg : layout.uniqueRegisters())
     unique.insert(reg);

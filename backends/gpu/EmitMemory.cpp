@@ -76,6 +76,7 @@ LogicalResult GpuEmitter::emitLoad(LoadOp op) {
   access.isVolatile = op.getIsVolatile();
   checkAccess(op, backends::TrapSite::Kind::Load, op.getPtr(), op.getMask());
   if (!isa<RankedTensorType>(op.getType())) {
+    noteAccess(op, "load", op.getPtr(), op.getMask(), 1, target.maxAccessBytes);
     access.address = scalar(op.getPtr());
     access.type = memory;
     access.predicate = op.getMask() ? orAlways(scalar(op.getMask())) : nullptr;
@@ -87,6 +88,7 @@ LogicalResult GpuEmitter::emitLoad(LoadOp op) {
   const TileLayout &layout = layoutOf(op);
   auto [axis, width] =
       accessWidth(op.getPtr(), op.getMask(), memoryBytes(element), target.maxAccessBytes);
+  noteAccess(op, "load", op.getPtr(), op.getMask(), width, target.maxAccessBytes);
   Registers masks = op.getMask() ? registers(op.getMask()) : Registers();
   Registers others = op.getOther() ? registers(op.getOther()) : Registers();
   Registers loaded(layout.registersPerThread(), llvm::PoisonValue::get(registerType(element)));
@@ -122,6 +124,7 @@ LogicalResult GpuEmitter::emitStore(StoreOp op) {
   access.eviction = op.getEviction();
   checkAccess(op, backends::TrapSite::Kind::Store, op.getPtr(), op.getMask());
   if (!isa<RankedTensorType>(op.getValue().getType())) {
+    noteAccess(op, "store", op.getPtr(), op.getMask(), 1, target.maxAccessBytes);
     access.address = scalar(op.getPtr());
     access.type = memory;
     llvm::Value *mask = op.getMask() ? orAlways(scalar(op.getMask())) : nullptr;
@@ -133,6 +136,7 @@ LogicalResult GpuEmitter::emitStore(StoreOp op) {
   const TileLayout &layout = layoutOf(op.getValue());
   auto [axis, width] =
       accessWidth(op.getPtr(), op.getMask(), memoryBytes(element), target.maxAccessBytes);
+  noteAccess(op, "store", op.getPtr(), op.getMask(), width, target.maxAccessBytes);
   const Registers &values = registers(op.getValue());
   Registers masks = op.getMask() ? registers(op.getMask()) : Registers();
   llvm::Value *firstCopy = isFirstCopy(layout);

@@ -22,6 +22,7 @@
 #include "backends/gpu/GpuTarget.h"
 #include "backends/gpu/LineInfo.h"
 #include "backends/gpu/SharedMemoryPlan.h"
+#include "lang/SourcePlace.h"
 #include "lang/layout/TileLayout.h"
 #include "optimizer/IndexAnalysis.h"
 #include "optimizer/PointerProvenance.h"
@@ -167,6 +168,10 @@ private:
   /// The axis and the number of elements of the vector accesses through `pointer`.
   std::pair<int, int64_t> accessWidth(mlir::Value pointer, mlir::Value mask, unsigned bytes,
                                       unsigned maxBytes);
+  // AccessRemarks.cpp
+  /// A remark: a thread's accesses through `pointer` are of so many elements, and why not more.
+  void noteAccess(mlir::Operation *op, llvm::StringRef kind, mlir::Value pointer, mlir::Value mask,
+                  int64_t elements, unsigned maxBytes);
   // EmitAtomics.cpp
   mlir::LogicalResult emitAtomic(mlir::Operation *op);
   // EmitReduce.cpp, EmitScan.cpp

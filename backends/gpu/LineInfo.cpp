@@ -1,6 +1,6 @@
 #include "backends/gpu/LineInfo.h"
 
-#include "backends/SourcePlace.h"
+#include "lang/SourcePlace.h"
 
 #include "llvm/BinaryFormat/Dwarf.h"
 #include "llvm/IR/Module.h"
@@ -10,12 +10,11 @@ using namespace mlir;
 
 namespace sectile::gpu {
 
-using backends::SourcePlace;
-using backends::sourcePlaceOf;
+using lang::SourcePlace;
 
 LineInfo::LineInfo(llvm::Module &module, llvm::Function &kernel, Location location)
     : builder(module) {
-  SourcePlace place = sourcePlaceOf(location);
+  SourcePlace place = lang::sourcePlaceOf(location);
   if (!place.isKnown())
     return;
   module.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
@@ -44,7 +43,7 @@ llvm::DIFile *LineInfo::fileOf(llvm::StringRef path) {
 
 /// Of the innermost function the location is in.
 llvm::DILocalScope *LineInfo::scopeOf(Location location, bool isKernel) {
-  SourcePlace place = sourcePlaceOf(location);
+  SourcePlace place = lang::sourcePlaceOf(location);
   if (isKernel && (!place.isKnown() || place.file == kernelFile))
     return kernelScope;
   llvm::DILocalScope *&scope = scopes[place.file + ":" + (isKernel ? "" : place.function)];
@@ -64,7 +63,7 @@ llvm::DILocation *LineInfo::place(Location location, llvm::DILocation *caller) {
     llvm::DILocation *site = place(call.getCaller(), caller);
     return place(call.getCallee(), site ? site : caller);
   }
-  SourcePlace where = sourcePlaceOf(location);
+  SourcePlace where = lang::sourcePlaceOf(location);
   if (!where.isKnown())
     return caller;
   return llvm::DILocation::get(kernelScope->getContext(), unsigned(where.line),

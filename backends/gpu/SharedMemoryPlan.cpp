@@ -311,6 +311,25 @@ SharedMemoryPlan planSharedMemory(func::FuncOp function, const GpuTarget &target
   return Planner(function, target).plan;
 }
 
+void noteSharedMemory(func::FuncOp function, const SharedMemoryPlan &plan, const GpuTarget &target,
+                      lang::Remarks &remarks) {
+  if (plan.scratch.empty())
+    return;
+  function.walk([&](Operation *op) {
+    int64_t offset = plan.scratchOf(op);
+    if (offset < 0)
+      return;
+    if (auto alloc = dyn_cast<BufferAllocOp>(op))
+      addRemark(remarks, op->getLoc(), "shared-buffer", describe(op),
+                {{"bytes", bufferBytes(alloc)},
+                 {"offset", offset},
+                 {"stages", alloc.getType().getStages()}});
+    else if (int64_t bytes = scratchBytes(op, target))
+      addRemark(remarks, op->getLoc(), "shared-scratch", describe(op),
+                {{"bytes", bytes}, {"offset", offset}});
+  });
+}
+
 LogicalResult checkSharedMemory(func::FuncOp function, const SharedMemoryPlan &plan,
                                 const GpuTarget &target, StringRef targetName) {
   if (plan.bytes <= target.maxSharedBytes)

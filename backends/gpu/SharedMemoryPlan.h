@@ -12,6 +12,7 @@
 #pragma once
 
 #include "backends/gpu/GpuTarget.h"
+#include "lang/SourcePlace.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -36,6 +37,10 @@ SharedMemoryPlan planSharedMemory(mlir::func::FuncOp function, const GpuTarget &
 /// remark for each buffer and op that takes part: how many bytes, where.
 mlir::LogicalResult checkSharedMemory(mlir::func::FuncOp function, const SharedMemoryPlan &plan,
                                       const GpuTarget &target, llvm::StringRef targetName);
+
+/// A remark for each buffer and op that takes part.
+void noteSharedMemory(mlir::func::FuncOp function, const SharedMemoryPlan &plan,
+                      const GpuTarget &target, lang::Remarks &remarks);
 
 /// Bytes of shared memory the op wants while it runs; 0: none. One case per op family, each beside
 /// its emission.

@@ -120,6 +120,7 @@ FailureOr<backends::KernelImage> NvidiaBackend::compile(ModuleOp module,
     if (failed(assumed))
       return failure();
     wantedPrograms = assumed->programs;
+    image.remarks = std::move(assumed->remarks);
     for (optimizer::ApartArguments pair : assumed->apart)
       image.overlapHazards.push_back({pair.written, pair.other, /*evenIfSame=*/true});
   }
@@ -132,6 +133,7 @@ FailureOr<backends::KernelImage> NvidiaBackend::compile(ModuleOp module,
     plan = gpu::planSharedMemory(function, target);
   }
   image.properties["shared"] = plan.bytes;
+  gpu::noteSharedMemory(function, plan, target, image.remarks);
   if (failed(gpu::checkSharedMemory(function, plan, target, arch->name)))
     return failure();
 

@@ -35,6 +35,7 @@ commands of the compiler:
       --target=BACKEND[:ARCH] cpu, cpu:x86-64-v3, cuda:90
       --num-warps=N           of a GPU program
       --check-bounds, --debug compile options
+      --remarks               print what was done and what was not: widths of accesses, loads ahead
       --time                  print the time of every step
       --repeat=N              compile N times (the first pays for loading); times are of the last
       -o FILE                 write there instead of to the standard output
@@ -215,13 +216,27 @@ int drawLayouts(llvm::ArrayRef<std::string> words) {
   return write("-", text);
 }
 
+/// "kernel.py:12:9: load: the mask may change at every element argument=0 bytes=4 ...".
+std::string asLine(const lang::Remark &remark) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (remark.line > 0)
+    stream << remark.file << ":" << remark.line << ":" << remark.column << ": ";
+  stream << remark.kind << ":";
+  if (!remark.text.empty())
+    stream << " " << remark.text;
+  for (const auto &[name, number] : remark.numbers)
+    stream << " " << name << "=" << number;
+  return text;
+}
+
 int compileFile(CompileDriver &driver, llvm::ArrayRef<std::string> words) {
   Arguments arguments(words);
   if (!arguments.problem.empty())
     return fail("compile: " + arguments.problem);
   CompileRequest request;
   std::string emit;
-  bool wantsTimes = false;
+  bool wantsTimes = false, wantsRemarks = false;
   unsigned repeat = 1;
   auto input = llvm::MemoryBuffer::getFileOrSTDIN(arguments.input, /*IsText=*/true);
   if (!input)
@@ -242,6 +257,8 @@ int compileFile(CompileDriver &driver, llvm::ArrayRef<std::string> words) {
       request.options.checkBounds = true;
     else if (option == "--debug")
       request.options.debug = true;
+    else if (option == "--remarks")
+      wantsRemarks = true;
     else if (option == "--time")
       wantsTimes = true;
     else if (option.consume_front("--repeat=")) {
@@ -263,6 +280,9 @@ int compileFile(CompileDriver &driver, llvm::ArrayRef<std::string> words) {
   if (wantsTimes)
     for (const auto &[step, seconds] : result.times)
       llvm::errs() << llvm::formatv("{0,10:f3} ms  {1}\n", seconds * 1e3, step);
+  if (wantsRemarks && result.image)
+    for (const lang::Remark &remark : result.image->remarks)
+      llvm::errs() << asLine(remark) << "\n";
   const auto &stages = result.image ? result.image->stages : result.stages;
   if (auto found = stages.find(emit); found != stages.end())
     return write(arguments.output, found->second);

@@ -9,6 +9,7 @@
 #include "jit/compiler/MlirDiagnostics.h"
 #include "jit/compiler/Reproducer.h"
 #include "jit/compiler/Stages.h"
+#include "lang/SourcePlace.h"
 #include "lang/TileDialect.h"
 #include "optimizer/Pipeline.h"
 
@@ -70,6 +71,7 @@ private:
   OwningOpRef<ModuleOp> module;
   lang::DiagnosticSink sink;
   std::string tileText;
+  lang::OperationPlaces places;
   bool isVerified = false;
 };
 
@@ -119,8 +121,11 @@ bool Compilation::verifyInput() {
     return false;
   }
   isVerified = true;
-  if (request.hasIr && request.hasIr(result.irDigest))
+  places = lang::OperationPlaces(*module);
+  if (request.hasIr && request.hasIr(result.irDigest)) {
+    result.places = places.all();
     return false;
+  }
   return !stages.isStopped();
 }
 
@@ -171,6 +176,7 @@ bool Compilation::generateCode() {
   result.image = std::move(*image);
   backends::KernelImage &made = *result.image;
   made.arguments = std::move(arguments);
+  places.number(made.remarks);
   made.backend = request.options.backend;
   if (made.kernelName.empty())
     made.kernelName = request.signature.kernelName;

@@ -21,15 +21,24 @@ static bool isZeroOrNothing(Value other) {
 }
 
 std::optional<AsyncLoad> asAsyncLoad(LoadOp load, const GpuShape &shape,
-                                     const IndexAnalysis &analysis) {
+                                     const IndexAnalysis &analysis, std::string &whyNot) {
+  auto no = [&](std::string reason) {
+    whyNot = std::move(reason);
+    return std::nullopt;
+  };
   auto type = dyn_cast<RankedTensorType>(load.getType());
   const layout::TileLayout *layout = type ? layoutOf(type) : nullptr;
-  if (!layout || load.getIsVolatile() || !isZeroOrNothing(load.getOther()) ||
-      !type.getElementType().isIntOrFloat())
-    return std::nullopt;
+  if (!layout)
+    return no("it is no tile");
+  if (load.getIsVolatile())
+    return no("it is volatile");
+  if (!isZeroOrNothing(load.getOther()))
+    return no("what is masked off is not zero (other=), and asynchronous copies write zeros there");
+  if (!type.getElementType().isIntOrFloat())
+    return no("asynchronous copies are of numbers only");
   int64_t bits = type.getElementType().getIntOrFloatBitWidth();
   if (bits < 8)
-    return std::nullopt;
+    return no("asynchronous copies are of whole bytes");
   AsyncLoad ahead;
   ahead.load = load;
   for (int axis = 0; axis < layout->rank(); ++axis) {
@@ -45,7 +54,8 @@ std::optional<AsyncLoad> asAsyncLoad(LoadOp load, const GpuShape &shape,
     }
   }
   if (ahead.width * bits < 32)
-    return std::nullopt;
+    return no("a thread has " + std::to_string(ahead.width * bits / 8) +
+              " neighbouring bytes at a time, and asynchronous copies take 4, 8 or 16");
   return ahead;
 }
 

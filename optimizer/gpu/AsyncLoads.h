@@ -1,5 +1,5 @@
 //===-- AsyncLoads.h - a load as an asynchronous copy to shared memory ------------------------===//
-//   std::optional<AsyncLoad> ahead = asAsyncLoad(load, shape, analysis);
+//   std::optional<AsyncLoad> ahead = asAsyncLoad(load, shape, analysis, whyNot);
 //   allocateBuffer(*ahead, stages);
 //   startCopy(builder, *ahead, slice.clone(...), stage, exists);     // of a later iteration
 #pragma once
@@ -10,6 +10,7 @@
 #include "mlir/IR/IRMapping.h"
 
 #include <optional>
+#include <string>
 
 namespace sectile::optimizer {
 
@@ -22,9 +23,9 @@ struct AsyncLoad {
 };
 
 /// Nothing where the instruction cannot: it copies 4, 8 or 16 bytes, and zeros where it is masked
-/// off.
+/// off. `whyNot` is then the reason, for a remark.
 std::optional<AsyncLoad> asAsyncLoad(tile::LoadOp load, const GpuShape &shape,
-                                     const IndexAnalysis &analysis);
+                                     const IndexAnalysis &analysis, std::string &whyNot);
 
 /// Stages of the tile's shape. They are in use from the first copy to a wait for all copies behind
 /// the loop, which is the caller's.

@@ -15,6 +15,10 @@
 
 namespace sectile::optimizer {
 
+/// Why a load does not run ahead when LoopSlice::add() fails for it.
+inline constexpr const char *kAddressNeedsIteration =
+    "its address or mask depends on more than arithmetic: on what the iteration loads, say";
+
 /// The operations of a loop's body that some values are made by, and the carried values they need.
 class LoopSlice {
 public:

@@ -46,4 +46,15 @@ bool LoopWrites::mayBePassedBy(LoadOp load, SmallVectorImpl<ApartArguments> &apa
   return true;
 }
 
+std::string LoopWrites::whyNotPassedBy(LoadOp load) const {
+  if (isOpaque)
+    return "the loop orders memory (by a barrier, an atomic whose result is used or a volatile "
+           "load), or writes to who knows where";
+  if (argumentsOverlap)
+    return "arguments of the launch share memory, and the loop writes";
+  if (!provenance.argumentOf(load.getPtr()))
+    return "the loop writes, and which argument this reads is not known";
+  return "the loop writes to the argument that this reads";
+}
+
 } // namespace sectile::optimizer

@@ -7,6 +7,8 @@
 #include "lang/TileDialect.h"
 #include "optimizer/PointerProvenance.h"
 
+#include <string>
+
 namespace sectile::optimizer {
 
 /// Two arguments of the kernel that the code takes to share no memory.
@@ -21,6 +23,8 @@ public:
 
   /// Adds to `apart` what that takes for granted.
   bool mayBePassedBy(tile::LoadOp load, llvm::SmallVectorImpl<ApartArguments> &apart) const;
+  /// The reason for a remark, where it must not.
+  std::string whyNotPassedBy(tile::LoadOp load) const;
 
 private:
   const PointerProvenance &provenance;

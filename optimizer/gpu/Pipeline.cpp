@@ -49,18 +49,23 @@ FailureOr<GpuAssumptions> optimizeForGpu(func::FuncOp function, const GpuPipelin
     // Layouts say which loads go through shared memory anyway.
     if (failed(run("pipeline-loops", time, [&] {
           pipelineLoops(function, options.shape, options.stageCount, options.argumentsOverlap,
-                        assumed.apart);
+                        assumed.apart, assumed.remarks);
           return success();
         })))
       return failure();
     // Of the loops that are left.
     if (failed(run("prefetch-loads", time, [&] {
-          assumed.programs =
-              prefetchLoads(function, options.shape, options.argumentsOverlap, assumed.apart);
+          assumed.programs = prefetchLoads(function, options.shape, options.argumentsOverlap,
+                                           assumed.apart, assumed.remarks);
           return success();
         })))
       return failure();
-  }
+  } else
+    function.walk([&](scf::ForOp loop) {
+      for (auto load : loop.getOps<tile::LoadOp>())
+        addRemark(assumed.remarks, load.getLoc(), "not-pipelined",
+                  "bounds are checked, and what runs ahead would not be");
+    });
   // Last, of the loads that are left.
   if (failed(run("hoist-loads", time, [&] {
         hoistLoads(function);

@@ -3,6 +3,7 @@
 // the passes stand in their order.
 #pragma once
 
+#include "lang/SourcePlace.h"
 #include "optimizer/gpu/GpuShape.h"
 #include "optimizer/gpu/LoopWrites.h"
 
@@ -18,11 +19,13 @@ struct GpuPipelineOptions {
   bool argumentsOverlap = false;
 };
 
-/// What the laid-out kernel counts on.
+/// What the laid-out kernel counts on, and what is to be said of it.
 struct GpuAssumptions {
   llvm::SmallVector<ApartArguments> apart;
   /// Registers should be few enough for so many programs on a multiprocessor; 0: as it comes.
   int64_t programs = 0;
+  /// What runs ahead and what does not, and why.
+  lang::Remarks remarks;
 };
 
 /// On failure the context has the diagnostics. `time` (may be null) is called with the name and

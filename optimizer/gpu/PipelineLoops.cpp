@@ -9,42 +9,77 @@ using namespace sectile::tile;
 namespace sectile::optimizer {
 namespace {
 
+bool multiplies(scf::ForOp loop) {
+  return loop.getBody()->walk([](DotOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
+void noteNotPipelined(lang::Remarks &remarks, LoadOp load, const std::string &whyNot) {
+  if (isa<RankedTensorType>(load.getType()))
+    addRemark(remarks, load.getLoc(), "not-pipelined", whyNot);
+}
+
 class LoopPipeliner {
 public:
   LoopPipeliner(scf::ForOp loop, const GpuShape &shape, int64_t stageCount,
                 const IndexAnalysis &analysis, const LoopWrites &writes,
-                SmallVectorImpl<ApartArguments> &apart)
+                SmallVectorImpl<ApartArguments> &apart, lang::Remarks &remarks)
       : loop(loop), shape(shape), stageCount(stageCount), analysis(analysis), writes(writes),
-        apart(apart), builder(loop), slice(loop) {}
+        apart(apart), remarks(remarks), builder(loop), slice(loop) {}
 
   void run() {
-    for (Operation &op : *loop.getBody())
-      if (auto load = dyn_cast<LoadOp>(op))
-        consider(load);
-    if (!loads.empty())
-      rewrite();
+    const bool hasProducts = multiplies(loop);
+    for (auto load : loop.getOps<LoadOp>())
+      if (std::string whyNot = consider(load); hasProducts && !whyNot.empty())
+        noteNotPipelined(remarks, load, whyNot);
+    if (loads.empty())
+      return;
+    for (const AsyncLoad &ahead : loads)
+      notePipelined(ahead);
+    rewrite();
   }
 
 private:
   int64_t distance() const { return stageCount - 1; }
 
-  void consider(LoadOp load) {
+  /// Why it stays as it is; empty: it goes to `loads`.
+  std::string consider(LoadOp load) {
     auto type = dyn_cast<RankedTensorType>(load.getType());
-    if (!type || type.getRank() < 2 || load->use_empty())
-      return;
+    if (!type || type.getRank() < 2)
+      return "only tiles of two dimensions or more wait in shared memory";
     bool feedsProducts = false;
     for (Operation *user : load->getUsers()) {
       auto convert = dyn_cast<ConvertLayoutOp>(user);
       if (!convert || convert->getBlock() != loop.getBody())
-        return;
+        return "'" + user->getName().getStringRef().str() +
+               "' takes it from registers, so shared memory would be a detour";
       feedsProducts |= llvm::any_of(convert->getUsers(), llvm::IsaPred<DotOp>);
     }
     if (!feedsProducts)
-      return;
+      return "no product takes it";
 
-    std::optional<AsyncLoad> ahead = asAsyncLoad(load, shape, analysis);
-    if (ahead && writes.mayBePassedBy(load, apart) && slice.add({load.getPtr(), load.getMask()}))
-      loads.push_back(*ahead);
+    std::string whyNot;
+    std::optional<AsyncLoad> ahead = asAsyncLoad(load, shape, analysis, whyNot);
+    if (!ahead)
+      return whyNot;
+    if (!writes.mayBePassedBy(load, apart))
+      return writes.whyNotPassedBy(load);
+    if (!slice.add({load.getPtr(), load.getMask()}))
+      return kAddressNeedsIteration;
+    loads.push_back(*ahead);
+    return {};
+  }
+
+  void notePipelined(const AsyncLoad &ahead) {
+    LoadOp load = ahead.load;
+    auto type = cast<RankedTensorType>(load.getType());
+    int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+    addRemark(remarks, load.getLoc(), "pipelined",
+              std::to_string(distance()) + " iterations ahead, through " +
+                  std::to_string(stageCount) + " stages in shared memory",
+              {{"iterations_ahead", distance()},
+               {"stages", stageCount},
+               {"through_shared_memory", 1},
+               {"stage_bytes", bytes}});
   }
 
   Value constant(Type type, int64_t number) {
@@ -146,6 +181,7 @@ private:
   const IndexAnalysis &analysis;
   const LoopWrites &writes;
   SmallVectorImpl<ApartArguments> &apart;
+  lang::Remarks &remarks;
   OpBuilder builder;
   SmallVector<AsyncLoad, 2> loads;
   LoopSlice slice;
@@ -154,15 +190,28 @@ private:
 } // namespace
 
 void pipelineLoops(func::FuncOp function, const GpuShape &shape, int64_t stageCount,
-                   bool argumentsOverlap, SmallVectorImpl<ApartArguments> &apart) {
-  if (stageCount < 2 || !shape.hasAsyncCopy)
+                   bool argumentsOverlap, SmallVectorImpl<ApartArguments> &apart,
+                   lang::Remarks &remarks) {
+  auto noteAll = [&](scf::ForOp loop, const std::string &whyNot) {
+    if (multiplies(loop))
+      for (auto load : loop.getOps<LoadOp>())
+        noteNotPipelined(remarks, load, whyNot);
+  };
+  if (stageCount < 2 || !shape.hasAsyncCopy) {
+    function.walk([&](scf::ForOp loop) {
+      noteAll(loop, stageCount < 2 ? "num_stages is " + std::to_string(stageCount)
+                                   : "the target has no asynchronous copies");
+    });
     return;
+  }
   SmallVector<scf::ForOp> loops;
   function.walk([&](scf::ForOp loop) {
     bool isInnermost = true;
     loop.getBody()->walk([&](Operation *op) { isInnermost &= !isa<scf::ForOp, scf::WhileOp>(op); });
     if (isInnermost)
       loops.push_back(loop);
+    else
+      noteAll(loop, "there is another loop in this one");
   });
   if (loops.empty())
     return;
@@ -170,7 +219,7 @@ void pipelineLoops(func::FuncOp function, const GpuShape &shape, int64_t stageCo
   PointerProvenance provenance(function);
   for (scf::ForOp loop : loops) {
     LoopWrites writes(loop, provenance, argumentsOverlap);
-    LoopPipeliner(loop, shape, stageCount, analysis, writes, apart).run();
+    LoopPipeliner(loop, shape, stageCount, analysis, writes, apart, remarks).run();
   }
 }
 

@@ -14,14 +14,17 @@
 // nothing that the loop writes may be what it reads.
 #pragma once
 
+#include "lang/SourcePlace.h"
 #include "optimizer/gpu/GpuShape.h"
 #include "optimizer/gpu/LoopWrites.h"
 
 namespace sectile::optimizer {
 
 /// Of a kernel that is laid out. Loops where nothing qualifies stay as they are. Adds to `apart`
-/// the arguments it takes to share no memory.
+/// the arguments it takes to share no memory, and a remark for each tile that a loop with products
+/// loads.
 void pipelineLoops(mlir::func::FuncOp function, const GpuShape &shape, int64_t stageCount,
-                   bool argumentsOverlap, llvm::SmallVectorImpl<ApartArguments> &apart);
+                   bool argumentsOverlap, llvm::SmallVectorImpl<ApartArguments> &apart,
+                   lang::Remarks &remarks);
 
 } // namespace sectile::optimizer

@@ -107,22 +107,30 @@ private:
 class LoopPrefetcher {
 public:
   LoopPrefetcher(scf::ForOp loop, const GpuShape &shape, const LoopWrites &writes,
-                 SmallVectorImpl<ApartArguments> &apart)
-      : loop(loop), shape(shape), writes(writes), apart(apart), slice(loop), builder(loop) {}
+                 SmallVectorImpl<ApartArguments> &apart, lang::Remarks &remarks)
+      : loop(loop), shape(shape), writes(writes), apart(apart), remarks(remarks), slice(loop),
+        builder(loop) {}
 
   /// Programs that a multiprocessor should have room for; 0: nothing changed.
   int64_t run(const CheapValues &cheap, const IndexAnalysis &analysis) {
     SmallVector<ApartArguments> assumed;
     for (LoadOp load : loop.getOps<LoadOp>()) {
       // Without some of its loads an iteration would wait all the same.
-      if (!writes.mayBePassedBy(load, assumed) ||
-          !slice.add({load.getPtr(), load.getMask(), load.getOther()}))
-        return 0;
+      if (!writes.mayBePassedBy(load, assumed))
+        return stay(load, writes.whyNotPassedBy(load));
+      if (!slice.add({load.getPtr(), load.getMask(), load.getOther()}))
+        return stay(load, kAddressNeedsIteration);
       loads.push_back(load);
     }
     int64_t programs = roomIfItPays(cheap, analysis);
     if (!programs)
-      return 0;
+      return stay({}, whyNot);
+    for (LoadOp load : loads)
+      note(load, "pipelined", "1 iteration ahead, in registers",
+           {{"iterations_ahead", 1}, {"through_shared_memory", 0}});
+    for (const AsyncLoad &copy : copies)
+      note(copy.load, "pipelined", "1 iteration ahead, through 2 stages in shared memory",
+           {{"iterations_ahead", 1}, {"stages", 2}, {"through_shared_memory", 1}});
     for (ApartArguments pair : assumed)
       if (!llvm::is_contained(apart, pair))
         apart.push_back(pair);
@@ -131,6 +139,20 @@ public:
   }
 
 private:
+  void note(LoadOp load, StringRef kind, std::string text,
+            std::initializer_list<std::pair<const char *, int64_t>> numbers = {}) {
+    addRemark(remarks, load.getLoc(), kind, std::move(text), numbers);
+  }
+  /// Nothing is changed, because of `culprit` (null: of them all).
+  int64_t stay(LoadOp culprit, const std::string &reason) {
+    for (LoadOp load : loop.getOps<LoadOp>())
+      note(load, "not-pipelined",
+           !culprit || load == culprit ? reason
+                                       : "another load of the loop cannot run ahead, and the "
+                                         "iteration would wait for that all the same");
+    return 0;
+  }
+
   /// More registers in each thread make fewer programs on a multiprocessor, and with many of them
   /// there is enough under way without this.
   int64_t roomIfItPays(const CheapValues &cheap, const IndexAnalysis &analysis) {
@@ -146,13 +168,18 @@ private:
       return std::clamp<int64_t>(programs, 1, kUsualPrograms);
     };
     bool isAlone = room(now) == 1;
-    if (!isAlone && room(now) * bytes >= kBytesInFlight)
+    if (!isAlone && room(now) * bytes >= kBytesInFlight) {
+      whyNot = "about " + std::to_string(room(now)) + " programs fit on a multiprocessor, and " +
+               std::to_string(room(now) * bytes) + " bytes are under way without this";
       return 0;
+    }
     // A few values can be made again when they are wanted.
     int64_t most = std::min<int64_t>(256, shape.registerWords / shape.threadCount()) * 5 / 4;
     bool fitsRegisters = isAlone ? then <= most : room(then) * 5 >= room(now) * 3;
-    if (!fitsRegisters && !moveToSharedMemory(bytes * room(now), analysis))
+    if (!fitsRegisters && !moveToSharedMemory(bytes * room(now), analysis)) {
+      whyNot = "a thread would need about " + std::to_string(then) + " registers, and " + whyNot;
       return 0;
+    }
     // An assembler gets along with a quarter less.
     return room((fitsRegisters ? then : now) * 3 / 4);
   }
@@ -160,13 +187,19 @@ private:
   /// All tiles, if two stages of them (`bytes` each, of all programs) fit beside what else programs
   /// exchange there.
   bool moveToSharedMemory(int64_t bytes, const IndexAnalysis &analysis) {
-    if (!shape.hasAsyncCopy || 2 * bytes > shape.sharedBytes * 2 / 3)
+    if (!shape.hasAsyncCopy) {
+      whyNot = "the target has no asynchronous copies";
       return false;
+    }
+    if (2 * bytes > shape.sharedBytes * 2 / 3) {
+      whyNot = "two stages of " + std::to_string(bytes) + " bytes are too much shared memory";
+      return false;
+    }
     SmallVector<LoadOp, 4> scalars;
     for (LoadOp load : loads) {
       if (!layoutOf(load.getType()))
         scalars.push_back(load);
-      else if (auto copy = asAsyncLoad(load, shape, analysis))
+      else if (auto copy = asAsyncLoad(load, shape, analysis, whyNot))
         copies.push_back(*copy);
       else
         return false;
@@ -273,6 +306,8 @@ private:
   const GpuShape &shape;
   const LoopWrites &writes;
   SmallVectorImpl<ApartArguments> &apart;
+  lang::Remarks &remarks;
+  std::string whyNot;
   LoopSlice slice;
   OpBuilder builder;
   SmallVector<LoadOp, 4> loads;     // wait in registers
@@ -281,24 +316,32 @@ private:
 
 /// A loop of loads that are waited for before anything else can be done: threads meet in it. (Loops
 /// that only add up are unrolled by the assembler, which is better.)
-bool isCandidate(scf::ForOp loop) {
+bool isCandidate(scf::ForOp loop, lang::Remarks &remarks) {
   if (loop.getOps<LoadOp>().empty())
     return false;
-  bool isInnermost = true, meets = false;
+  bool hasLoops = false, multiplies = false, meets = false;
   loop.getBody()->walk([&](Operation *op) {
-    isInnermost &= !isa<scf::ForOp, scf::WhileOp, DotOp, AsyncCopyOp>(op);
+    hasLoops |= isa<scf::ForOp, scf::WhileOp>(op);
+    multiplies |= isa<DotOp, AsyncCopyOp>(op);
     meets |= isa<ReduceOp, ScanOp>(op);
   });
-  return isInnermost && meets;
+  // Loops with products are PipelineLoops'.
+  if (!multiplies && (hasLoops || !meets))
+    for (auto load : loop.getOps<LoadOp>())
+      addRemark(remarks, load.getLoc(), "not-pipelined",
+                hasLoops ? "there is another loop in this one"
+                         : "threads do not wait for each other in the loop (no reduction, no "
+                           "scan), so loads of later iterations start early as it is");
+  return !hasLoops && !multiplies && meets;
 }
 
 } // namespace
 
 int64_t prefetchLoads(func::FuncOp function, const GpuShape &shape, bool argumentsOverlap,
-                      SmallVectorImpl<ApartArguments> &apart) {
+                      SmallVectorImpl<ApartArguments> &apart, lang::Remarks &remarks) {
   SmallVector<scf::ForOp> loops;
   function.walk([&](scf::ForOp loop) {
-    if (isCandidate(loop))
+    if (isCandidate(loop, remarks))
       loops.push_back(loop);
   });
   if (loops.empty())
@@ -309,7 +352,8 @@ int64_t prefetchLoads(func::FuncOp function, const GpuShape &shape, bool argumen
   IndexAnalysis analysis(function, Remainders::AreIndices);
   for (scf::ForOp loop : loops) {
     LoopWrites writes(loop, provenance, argumentsOverlap);
-    programs = std::max(programs, LoopPrefetcher(loop, shape, writes, apart).run(cheap, analysis));
+    LoopPrefetcher prefetcher(loop, shape, writes, apart, remarks);
+    programs = std::max(programs, prefetcher.run(cheap, analysis));
   }
   return programs;
 }

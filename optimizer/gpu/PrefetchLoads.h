@@ -12,6 +12,7 @@
 // kernels on an H200. Loops with matrix products are left to PipelineLoops.
 #pragma once
 
+#include "lang/SourcePlace.h"
 #include "optimizer/gpu/GpuShape.h"
 #include "optimizer/gpu/LoopWrites.h"
 
@@ -21,8 +22,8 @@ namespace sectile::optimizer {
 
 /// Of a kernel that is laid out. Adds to `apart` the arguments it takes to share no memory. Gives
 /// the number of programs that registers should be few enough for on a multiprocessor; 0: no loop
-/// is changed.
+/// is changed. Of each load in a loop without products a remark says what became of it.
 int64_t prefetchLoads(mlir::func::FuncOp function, const GpuShape &shape, bool argumentsOverlap,
-                      llvm::SmallVectorImpl<ApartArguments> &apart);
+                      llvm::SmallVectorImpl<ApartArguments> &apart, lang::Remarks &remarks);
 
 } // namespace sectile::optimizer

@@ -62,6 +62,26 @@ py::dict provenanceOf(const CompiledKernel &self) {
   return result;
 }
 
+/// As dictionaries: sectile.runtime.inspection makes objects of them.
+py::list remarksOf(const CompiledKernel &self) {
+  py::list result;
+  for (const lang::Remark &remark : self.kernel->image().remarks) {
+    py::dict numbers;
+    for (const auto &[name, number] : remark.numbers)
+      numbers[py::str(name)] = number;
+    py::dict one;
+    one["kind"] = remark.kind;
+    one["text"] = remark.text;
+    one["file"] = remark.file;
+    one["function"] = remark.function;
+    one["line"] = remark.line;
+    one["column"] = remark.column;
+    one["numbers"] = std::move(numbers);
+    result.append(std::move(one));
+  }
+  return result;
+}
+
 bool recordTime(const CompiledKernel &self, double seconds) {
   py::gil_scoped_release release;
   return jit::Runtime::instance().recordMeasurement(*self.kernel, seconds);
@@ -99,6 +119,9 @@ void registerCompiledKernel(py::module_ &module) {
                              "How it was made, as its cache entry says: source_digest, variant, "
                              "options, version, created_at (seconds since 1970), compile_seconds, "
                              "measured_seconds (0: nobody measured).")
+      .def_property_readonly("remarks", &remarksOf,
+                             "What the compiler has to say of how it compiled it, as dictionaries; "
+                             "sectile.inspect() reads them.")
       .def("record_time", &recordTime, py::arg("seconds"),
            "Keeps with the cache entry what one launch took. False when there is no entry of "
            "one's own to keep it with.")

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         statistics,
     )
     from .runtime.functions import cdiv, constexpr_function, next_power_of_2
+    from .runtime.inspection import inspect
     from .runtime.jit import (
         JITFunction,
         KernelInterface,
@@ -65,6 +66,7 @@ _FROM = {
         "build_id", "clear_cache", "recent_launches", "seal", "set_allocator", "set_compile_listener",
         "set_print", "statistics",
     ),
+    "runtime.inspection": ("inspect",),
     "compiler": ("compile",),
     "errors": (
         "SectileError", "ArgumentError", "CompilationError", "LaunchError", "OutOfBoundsError",

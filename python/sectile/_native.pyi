@@ -28,6 +28,7 @@ class CompiledKernel:
     warnings: list[str]
     compile_times: list[tuple[str, float]]
     provenance: dict[str, Any]
+    remarks: list[dict[str, Any]]
     def record_time(self, seconds: float) -> bool: ...
 
     n_regs: int

@@ -38,6 +38,17 @@ CacheEntry fullEntry() {
   image.trapSites = {site};
   image.printSites = {
       {"x", true, {{lang::DType::scalar(lang::ScalarKind::Int8), {2, 3}, "a + b"}}}};
+  lang::Remark remark;
+  remark.kind = "load";
+  remark.text = "the mask may change";
+  remark.file = "k.py";
+  remark.function = "softmax";
+  remark.line = 11;
+  remark.column = 9;
+  remark.operation = 1;
+  remark.numbers = {{"bytes", 4}, {"argument", -1}};
+  image.remarks = {remark, lang::Remark()};
+  image.remarks[1].kind = "nest";
   image.properties = {{"num_warps", 4}, {"num_stages", -1}};
   image.binary = std::string("\x7f"
                              "ELF\0binary",
@@ -86,9 +97,40 @@ TEST(ImageFile, WhatIsWrittenIsReadBack) {
   ASSERT_EQ(image.printSites[0].operands.size(), 1u);
   EXPECT_EQ(image.printSites[0].operands[0].shape, (std::vector<int64_t>{2, 3}));
   EXPECT_EQ(image.printSites[0].operands[0].name, "a + b");
+  EXPECT_EQ(image.remarks, entry.image.remarks);
   EXPECT_EQ(image.properties, entry.image.properties);
   EXPECT_EQ(image.binary, entry.image.binary);
   EXPECT_EQ(image.stages, entry.image.stages);
+}
+
+TEST(ImageFile, PlacesFollowTheFiles) {
+  CacheEntry entry = fullEntry();
+  entry.sourceFiles = {"helper.py", "k.py"};
+  relocate(entry, {"/now/helper.py", "/now/k.py"});
+  EXPECT_EQ(entry.image.trapSites[0].file, "/now/k.py");
+  EXPECT_EQ(entry.image.remarks[0].file, "/now/k.py");
+  EXPECT_EQ(entry.image.remarks[1].file, "");
+}
+
+TEST(ImageFile, RemarksFollowEqualIr) {
+  CacheEntry entry = fullEntry();
+  std::vector<lang::Remark> places(2), first = entry.image.remarks;
+  places[1].file = "k.py";
+  places[1].function = "softmax";
+  places[1].line = 11;
+  places[1].column = 9;
+  EXPECT_FALSE(relocate(entry.image.remarks, places));
+  EXPECT_EQ(entry.image.remarks, first);
+  places[1].file = "copy.py";
+  places[1].line = 21;
+  EXPECT_TRUE(relocate(entry.image.remarks, places));
+  EXPECT_EQ(entry.image.remarks[0].file, "copy.py");
+  EXPECT_EQ(entry.image.remarks[0].line, 21);
+  EXPECT_EQ(entry.image.remarks[0].text, first[0].text);
+  EXPECT_EQ(entry.image.remarks[1], first[1]);
+  // Nothing says that a file's numbers are right.
+  entry.image.remarks[0].operation = 2;
+  EXPECT_FALSE(relocate(entry.image.remarks, places));
 }
 
 TEST(ImageFile, EveryFlippedBitIsFound) {

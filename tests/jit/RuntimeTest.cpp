@@ -123,6 +123,42 @@ TEST_F(RuntimeTest, EqualIrIsNotCompiledAgain) {
   EXPECT_EQ(makeRuntime()->getKernel(request("")).origin, Origin::SameIr);
 }
 
+TEST_F(RuntimeTest, WhatIsSaidOfEqualIrNamesThePlacesOfEachSource) {
+  auto request = [](const char *source) {
+    KernelRequest made = fakeRequest("addValue 7");
+    made.sourceDigest = source;
+    return made;
+  };
+  int line = 10;
+  compiler->body = [&](const CompileRequest &compile) {
+    CompileResult result;
+    result.irDigest = "equal";
+    result.places.resize(2);
+    result.places[1].file = "k.py";
+    result.places[1].line = line;
+    if (compile.hasIr(result.irDigest))
+      return result;
+    result.image = testImage("addValue", 7);
+    result.image->remarks = {result.places[1]};
+    result.image->remarks[0].operation = 1;
+    return result;
+  };
+  auto runtime = makeRuntime();
+  KernelResult first = runtime->getKernel(request("one"));
+  line = 20;
+  KernelResult second = runtime->getKernel(request("two"));
+  ASSERT_TRUE(first.kernel && second.kernel);
+  EXPECT_EQ(second.origin, Origin::SameIr);
+  EXPECT_EQ(first.kernel->image().remarks[0].line, 10);
+  EXPECT_EQ(second.kernel->image().remarks[0].line, 20);
+  EXPECT_EQ(launchOne(*second.kernel), 7);
+  // And from the disk.
+  auto later = makeRuntime();
+  EXPECT_EQ(later->getKernel(request("one")).kernel->image().remarks[0].line, 10);
+  EXPECT_EQ(later->getKernel(request("two")).kernel->image().remarks[0].line, 20);
+  EXPECT_EQ(compiler->compileCount, 2);
+}
+
 TEST_F(RuntimeTest, DependenciesAreCheckedOnEveryHit) {
   compiler->body = [](const CompileRequest &) {
     CompileResult result;

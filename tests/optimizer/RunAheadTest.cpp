@@ -16,6 +16,14 @@ namespace {
 struct Outcome {
   int loadsBefore = 0, loadsInside = 0, copiesInside = 0;
   optimizer::GpuAssumptions assumed;
+
+  /// "pipelined: 1 iteration ahead, in registers", one line each.
+  std::string said() const {
+    std::string text;
+    for (const lang::Remark &remark : assumed.remarks)
+      text += remark.kind + ": " + remark.text + "\n";
+    return text;
+  }
 };
 
 /// The pipeline on a kernel with one loop.
@@ -83,6 +91,8 @@ TEST(PrefetchLoads, rows_are_loaded_an_iteration_ahead) {
   ASSERT_EQ(outcome.assumed.apart.size(), 1u);
   EXPECT_EQ(outcome.assumed.apart[0], (optimizer::ApartArguments{1, 0}));
   EXPECT_EQ(outcome.assumed.programs, 4);
+  EXPECT_EQ(outcome.said(), "pipelined: 1 iteration ahead, in registers\n");
+  EXPECT_GT(outcome.assumed.remarks[0].line, 0);
 }
 
 void expectUntouched(const Outcome &outcome) {
@@ -93,12 +103,21 @@ void expectUntouched(const Outcome &outcome) {
 }
 
 TEST(PrefetchLoads, what_the_loop_may_write_is_not_loaded_ahead) {
-  expectUntouched(optimized(Rows{.store = "%p"}.text()));
-  expectUntouched(optimized(Rows{}.text(), /*argumentsOverlap=*/true));
+  Outcome itself = optimized(Rows{.store = "%p"}.text());
+  expectUntouched(itself);
+  EXPECT_EQ(itself.said(), "not-pipelined: the loop writes to the argument that this reads\n");
+  Outcome overlapping = optimized(Rows{}.text(), /*argumentsOverlap=*/true);
+  expectUntouched(overlapping);
+  EXPECT_EQ(overlapping.said(),
+            "not-pipelined: arguments of the launch share memory, and the loop writes\n");
 }
 
 TEST(PrefetchLoads, nothing_passes_what_orders_memory) {
-  expectUntouched(optimized(Rows{.more = "tile.barrier\n"}.text()));
+  Outcome ordered = optimized(Rows{.more = "tile.barrier\n"}.text());
+  expectUntouched(ordered);
+  EXPECT_EQ(ordered.said(),
+            "not-pipelined: the loop orders memory (by a barrier, an atomic whose result is used "
+            "or a volatile load), or writes to who knows where\n");
   std::string atomic = "%old = tile.atomic_rmw fadd, acq_rel, gpu, %out, %f : !tile.ptr<f32>\n";
   std::string one = "%f = arith.constant 1.0 : f32\n";
   EXPECT_EQ(optimized(Rows{.more = one + atomic}.text()).loadsBefore, 1);
@@ -112,7 +131,11 @@ TEST(PrefetchLoads, nothing_passes_what_orders_memory) {
 }
 
 TEST(PrefetchLoads, loops_that_only_add_up_stay) {
-  expectUntouched(optimized(Rows{.reduces = false}.text()));
+  Outcome outcome = optimized(Rows{.reduces = false}.text());
+  expectUntouched(outcome);
+  EXPECT_EQ(outcome.said(),
+            "not-pipelined: threads do not wait for each other in the loop (no reduction, no "
+            "scan), so loads of later iterations start early as it is\n");
 }
 
 TEST(PrefetchLoads, rows_that_take_all_registers_wait_in_shared_memory) {
@@ -121,16 +144,20 @@ TEST(PrefetchLoads, rows_that_take_all_registers_wait_in_shared_memory) {
   EXPECT_EQ(outcome.loadsBefore + outcome.loadsInside, 0);
   EXPECT_EQ(outcome.copiesInside, 1);
   EXPECT_EQ(outcome.assumed.programs, 1);
+  EXPECT_EQ(outcome.said(), "pipelined: 1 iteration ahead, through 2 stages in shared memory\n");
 }
 
 TEST(PrefetchLoads, with_many_bytes_under_way_registers_are_worth_more) {
   EXPECT_EQ(optimized(Rows{.extent = "2048"}.text()).loadsBefore, 1);
-  expectUntouched(optimized(Rows{.extent = "4096"}.text()));
+  Outcome outcome = optimized(Rows{.extent = "4096"}.text());
+  expectUntouched(outcome);
+  EXPECT_EQ(outcome.said(), "not-pipelined: about 4 programs fit on a multiprocessor, and 65536 "
+                            "bytes are under way without this\n");
 }
 
 TEST(PrefetchLoads, addresses_that_are_loaded_stay) {
   // The other row comes from memory: nothing of it is known before.
-  std::string text = Rows{.more = "%j = tile.load %out : !tile.ptr<f32>\n"
+  std::string text = Rows{.more = "%j = tile.load %in : !tile.ptr<f32>\n"
                                   "%k = arith.fptosi %j : f32 to i32\n"
                                   "%ks = tile.splat %k : i32 -> tensor<512xi32>\n"
                                   "%r = tile.ptr_add %ins, %ks : tensor<512x!tile.ptr<f32>>, "
@@ -138,12 +165,26 @@ TEST(PrefetchLoads, addresses_that_are_loaded_stay) {
                                   "%z = tile.load %r : tensor<512x!tile.ptr<f32>>\n"
                                   "tile.store %q, %z : tensor<512x!tile.ptr<f32>>\n"}
                          .text();
-  expectUntouched(optimized(text));
+  Outcome outcome = optimized(text);
+  expectUntouched(outcome);
+  EXPECT_NE(outcome.said().find("not-pipelined: its address or mask depends on more than "
+                                "arithmetic: on what the iteration loads, say\n"),
+            std::string::npos)
+      << outcome.said();
+  EXPECT_NE(outcome.said().find("not-pipelined: another load of the loop cannot run ahead"),
+            std::string::npos);
 }
 
 TEST(PipelineLoops, what_the_loop_may_write_is_not_copied_ahead) {
   std::string text = kernelText("matmul");
-  EXPECT_EQ(optimized(text).copiesInside, 2);
+  Outcome usual = optimized(text);
+  EXPECT_EQ(usual.copiesInside, 2);
+  EXPECT_EQ(usual.said(), "pipelined: 2 iterations ahead, through 3 stages in shared memory\n"
+                          "pipelined: 2 iterations ahead, through 3 stages in shared memory\n");
+  ASSERT_EQ(usual.assumed.remarks.size(), 2u);
+  EXPECT_NE(usual.assumed.remarks[0].line, usual.assumed.remarks[1].line);
+  EXPECT_EQ(usual.assumed.remarks[0].numbers.at("stages"), 3);
+  EXPECT_EQ(usual.assumed.remarks[0].numbers.at("iterations_ahead"), 2);
   auto with = [&](const std::string &more) {
     std::string changed = text;
     changed.insert(changed.find("      scf.yield"), more);
@@ -157,6 +198,10 @@ TEST(PipelineLoops, what_the_loop_may_write_is_not_copied_ahead) {
   EXPECT_EQ(optimized(with(element + "tile.store %arg2, %e : !tile.ptr<f16>\n"), true).copiesInside,
             0);
   EXPECT_EQ(optimized(with("tile.barrier\n")).copiesInside, 0);
+  EXPECT_NE(optimized(with(element + "tile.store %arg0, %e : !tile.ptr<f16>\n"))
+                .said()
+                .find("not-pipelined: the loop writes to the argument that this reads\n"),
+            std::string::npos);
 }
 
 } // namespace

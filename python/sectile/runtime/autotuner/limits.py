@@ -19,6 +19,26 @@ _SYSTEM_SHARED_BYTES = 1024
 # Programs a multiprocessor can hold, where it is not 32.
 _MOST_PROGRAMS = {86: 16, 87: 16, 89: 24, 120: 24}
 
+# Threads and bytes of shared memory of a multiprocessor, by compute capability: the table "Technical
+# Specifications per Compute Capability" of NVIDIA's CUDA programming guide. Registers are 65536 in all.
+_MULTIPROCESSORS = {
+    80: (2048, 164 << 10), 86: (1536, 100 << 10), 87: (1536, 164 << 10), 89: (1536, 100 << 10),
+    90: (2048, 228 << 10), 100: (2048, 228 << 10), 103: (2048, 228 << 10), 120: (1536, 100 << 10),
+}  # fmt: skip
+
+
+def properties_of_architecture(architecture: str) -> dict[str, Any] | None:
+    """Of ``"sm_90a"``, when there is no such device to ask, as far as `limits_per_unit` wants them."""
+    digits = "".join(letter for letter in architecture if letter.isdigit())
+    capability = int(digits or 0)
+    if capability not in _MULTIPROCESSORS:
+        return None
+    threads, shared = _MULTIPROCESSORS[capability]
+    return {
+        "capability": capability, "warpSize": 32, "max_threads_per_sm": threads,
+        "regs_per_sm": 65536, "shared_mem_per_sm": shared,
+    }  # fmt: skip
+
 
 class Resources:
     """What one program of a compiled kernel takes; zeros on the CPU.
@@ -103,17 +123,20 @@ def programs_per_unit(resources: Resources, device: Device) -> int:
     """How many programs one multiprocessor holds at a time; 0 when not even one; 1 on the CPU."""
     if device.kind != "cuda":
         return 1
-    properties = device.properties
+    return min(limits_per_unit(resources, device.properties).values())
+
+
+def limits_per_unit(resources: Resources, properties: dict[str, Any]) -> dict[str, int]:
+    """How many programs a multiprocessor has room for, by what takes the room. Unknown registers do not."""
     warp = properties["warpSize"]
     warps = -(-resources.threads // warp)
-    limits = [
-        _MOST_PROGRAMS.get(properties.get("capability", 0), 32),
-        properties["max_threads_per_sm"] // (warps * warp),
-    ]
+    limits = {}
     if resources.registers:
         each = -(-resources.registers * warp // _REGISTER_UNIT) * _REGISTER_UNIT
         room = properties["regs_per_sm"] // each // _WARP_UNIT * _WARP_UNIT
-        limits.append(room // warps)
+        limits["registers"] = room // warps
     shared = resources.shared_bytes + _SYSTEM_SHARED_BYTES
-    limits.append(properties["shared_mem_per_sm"] // shared)
-    return min(limits)
+    limits["shared memory"] = properties["shared_mem_per_sm"] // shared
+    limits["threads"] = properties["max_threads_per_sm"] // (warps * warp)
+    limits["programs"] = _MOST_PROGRAMS.get(properties.get("capability", 0), 32)
+    return limits

@@ -1,0 +1,447 @@
+"""Looking inside compiled kernels: `inspect` and the reports it makes."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from .. import _native
+from .autotuner.limits import Resources, limits_per_unit, properties_of_architecture
+
+TYPE_CHECKING = False  # importing typing takes milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+_STAGES = {
+    "cpu": ("tile", "tile-optimized", "llvm", "llvm-optimized", "asm"),
+    "cuda": ("tile", "tile-optimized", "tile-gpu", "llvm", "llvm-optimized", "ptx"),
+}
+_ACCESSES = {"load": "load", "store": "store", "atomic": "atomic", "async-copy": "load"}
+_KEEP_STAGES = (
+    "st.knobs.compilation.keep_stages = True (SECTILE_KEEP_STAGES=1) before it is compiled"
+)
+
+
+class Remark:
+    """One thing the compiler has to say.
+
+    Attributes:
+        kind: ``"load"``, ``"store"``, ``"pipelined"``, ``"nest"`` ...; ``lang/README.md`` lists them.
+        text: for people; may be empty.
+        file, function, line, column: where in the source; line 0 is nowhere in particular.
+        numbers: what programs may want, by name.
+    """
+
+    __slots__ = ("column", "file", "function", "kind", "line", "numbers", "text")
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        for name in self.__slots__:
+            setattr(self, name, fields[name])
+
+    @property
+    def place(self) -> str:
+        """``"kernel.py:12"``; "" when it is nowhere in particular."""
+        return f"{os.path.basename(self.file)}:{self.line}" if self.line > 0 else ""
+
+    def _position(self) -> tuple:
+        return self.file, self.line, self.column
+
+    def as_dict(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in sorted(self.__slots__)}
+
+    def __repr__(self) -> str:
+        return f"Remark({self.kind} {self.place}: {self.text} {self.numbers})"
+
+
+class _Fields:
+    """A record: its fields are its attributes."""
+
+    def __init__(self, **fields: Any) -> None:
+        vars(self).update(fields)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {name: _plain(value) for name, value in vars(self).items()}
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({inside})"
+
+
+def _plain(value: Any) -> Any:
+    """As `json` takes it."""
+    if hasattr(value, "as_dict"):
+        return value.as_dict()
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)
+
+
+class Access(_Fields):
+    """A load, store or atomic.
+
+    Attributes:
+        kind: ``"load"``, ``"store"``, ``"atomic"``.
+        bytes: that one instruction of one thread moves (GPU), that one vector holds (CPU).
+        element_bytes: of an element.
+        argument: the parameter it goes through; None when that is not one.
+        masked: it has a mask that is not gone.
+        asynchronous: copied to shared memory without a thread waiting.
+        why: what keeps it from being wider than that; "" when nothing does, or nothing is known.
+        place, file, line: in the source.
+    """
+
+
+class AheadLoad(_Fields):
+    """A load in a loop, and whether it starts before its iteration.
+
+    Attributes:
+        iterations_ahead: 0: it does not.
+        stages: buffers in shared memory; 0: it waits in registers, or is not ahead.
+        through: ``"shared memory"``, ``"registers"``, or None.
+        text: how, or why not.
+        place, file, line: in the source.
+    """
+
+
+class SharedUse(_Fields):
+    """Bytes of shared memory; those that are not alive together may be the same ones.
+
+    Attributes:
+        bytes, offset: where they lie.
+        what: ``"3 stages of 128x64xf16"``, ``"reduce of 64x128xf32"``.
+        argument: the parameter that is copied there, or None.
+        place, file, line: in the source.
+    """
+
+
+class Occupancy(_Fields):
+    """How many programs a multiprocessor holds at a time.
+
+    Attributes:
+        programs: so many.
+        limited_by: what is used up first, of ``"registers"``, ``"shared memory"``, ``"threads"``
+            and ``"programs"`` (of which a multiprocessor has no more than 16 to 32).
+        limits: how many programs each of them would allow.
+        warps, most_warps: at a time, and at most.
+        source: where the limits of the device are from: its driver, or the table for its
+            architecture in `sectile.runtime.autotuner.limits`.
+    """
+
+
+class VariantReport:
+    """What is known of one compiled variant; printing it shows all.
+
+    Attributes:
+        name, target, backend: ``"softmax"``, ``"nvptx64:sm_90a"``, ``"cuda"``.
+        signature: parameter -> kind, of what a launch passes.
+        constants: parameter -> value, of the rest. (Text, for a compiled kernel by itself.)
+        options: ``num_warps``, ``num_stages`` and other launch keywords.
+        origin: ``"compiled"``, ``"disk"``, ``"memory"``, ``"same ir"``; None for a compiled kernel by itself.
+        stages: name -> text of the stages that were kept.
+        missing_stages: names of the others.
+        n_regs: registers of a thread (32 bits each); None when nothing assembled it, or on the CPU.
+        n_spills: bytes of local memory of a thread, which is where registers spill to; None likewise.
+        shared: bytes of shared memory of a program.
+        scratch_bytes: of a CPU thread.
+        threads: of a program; 1 on the CPU, where programs run on all cores in turn.
+        occupancy: an `Occupancy`; None on the CPU.
+        accesses: a list of `Access`, in the order of the source.
+        ahead: a list of `AheadLoad`.
+        shared_uses: a list of `SharedUse`.
+        remarks: all that the compiler said, as `Remark`.
+    """
+
+    def __init__(self, compiled: Any, variant: Any = None) -> None:
+        metadata = compiled.metadata
+        self.name: str = compiled.name
+        self.target: str = metadata.target
+        self.backend: str = metadata.backend
+        self.origin: str | None = variant and variant.origin
+        self._read_signature(compiled, variant)
+        self.options: dict[str, Any] = {
+            name: getattr(metadata, name)
+            for name in ("num_warps", "num_stages", "num_ctas")
+            if self.backend != "cpu" and hasattr(metadata, name)
+        }
+        self.options.update(variant.options if variant else _options_of(compiled))
+        asm = compiled.asm
+        self.stages: dict[str, str] = {
+            name: asm[name] for name in _STAGES.get(self.backend, ()) if name in asm
+        }
+        self.stages.update((k, v) for k, v in asm.items() if isinstance(v, str))
+        self.missing_stages = [s for s in _STAGES.get(self.backend, ()) if s not in asm]
+        resources = Resources.of(compiled)
+        self.n_regs: int | None = resources.registers or None
+        self.n_spills: int | None = None if self.n_regs is None else resources.spilled_bytes
+        self.shared: int = resources.shared_bytes
+        self.threads: int = resources.threads
+        self.scratch_bytes: int = metadata.scratch_bytes
+        self.occupancy = _occupancy(resources, self.target) if self.backend == "cuda" else None
+        # Those of one line stay as they were said, which is the order in which the code runs.
+        self.remarks = sorted(
+            map(Remark, compiled.remarks), key=lambda each: (each.file, each.line)
+        )
+        self._read_remarks([name for name, _, _ in compiled.arguments])
+
+    def _read_signature(self, compiled: Any, variant: Any) -> None:
+        passed = [name for name, _, _ in compiled.arguments]
+        if variant is not None:
+            kinds = variant.signature
+        else:
+            # "x: *fp32:16, BLOCK = 64": texts of constants may hold anything.
+            text = compiled.provenance["variant"].replace(" (divisible by 16)", ":16")
+            words = re.split(r"(?:^|, )(\w+)(?:: | = )", text)
+            kinds = dict(zip(words[1::2], words[2::2]))
+        self.signature = {name: kinds.get(name, kind) for name, kind, _ in compiled.arguments}
+        self.constants = {name: kind for name, kind in kinds.items() if name not in passed}
+
+    def _read_remarks(self, arguments: list[str]) -> None:
+        self.accesses: list[Access] = []
+        self.ahead: list[AheadLoad] = []
+        self.shared_uses: list[SharedUse] = []
+        copied: dict[tuple, str | None] = {}
+        for remark in self.remarks:
+            numbers = remark.numbers
+            where = {"place": remark.place, "file": remark.file, "line": remark.line}
+            if remark.kind in _ACCESSES:
+                number = numbers.get("argument", -1)
+                name = arguments[number] if 0 <= number < len(arguments) else None
+                copied.setdefault(remark._position(), name)
+                self.accesses.append(
+                    Access(
+                        kind=_ACCESSES[remark.kind],
+                        bytes=numbers.get("bytes", 0),
+                        element_bytes=numbers.get("element_bytes", 0),
+                        argument=name,
+                        masked=bool(numbers.get("is_masked")),
+                        asynchronous=remark.kind == "async-copy",
+                        why=remark.text,
+                        **where,
+                    )
+                )
+            elif remark.kind in ("pipelined", "not-pipelined"):
+                ahead = numbers.get("iterations_ahead", 0)
+                through = "shared memory" if numbers.get("through_shared_memory") else "registers"
+                self.ahead.append(
+                    AheadLoad(
+                        iterations_ahead=ahead,
+                        stages=numbers.get("stages", 0),
+                        through=through if ahead else None,
+                        text=remark.text,
+                        **where,
+                    )
+                )
+        for remark in self.remarks:
+            if remark.kind in ("shared-buffer", "shared-scratch"):
+                self.shared_uses.append(
+                    SharedUse(
+                        bytes=remark.numbers.get("bytes", 0),
+                        offset=remark.numbers.get("offset", 0),
+                        what=remark.text,
+                        argument=copied.get(remark._position())
+                        if remark.kind == "shared-buffer"
+                        else None,
+                        place=remark.place,
+                        file=remark.file,
+                        line=remark.line,
+                    )
+                )
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it, as `json` takes it."""
+        return {name: _plain(value) for name, value in vars(self).items()}
+
+    def _lines(self) -> Iterator[str]:
+        yield f"{self.name} for {self.target}"
+
+        def row(title: str, text: str) -> str:
+            return f"  {title:<10}  {text}"
+
+        def pairs(mapping: dict[str, Any], sign: str) -> str:
+            return ", ".join(f"{name}{sign}{value}" for name, value in mapping.items()) or "none"
+
+        yield row("signature", pairs(self.signature, ": "))
+        if self.constants:
+            yield row("constants", pairs(self.constants, "="))
+        if self.options:
+            yield row("options", pairs(self.options, "="))
+        kept = [f"{name} ({len(text.splitlines())} lines)" for name, text in self.stages.items()]
+        yield row("stages", ", ".join(kept) or "none")
+        if self.missing_stages:
+            yield row("", f"not kept: {', '.join(self.missing_stages)}; for them set")
+            yield row("", _KEEP_STAGES)
+        if self.backend == "cpu":
+            yield row(
+                "programs", f"on all cores in turn, {self.scratch_bytes} bytes of scratch each"
+            )
+        else:
+            registers = (
+                "registers not known: nothing assembled it (put ptxas on the PATH)"
+                if self.n_regs is None
+                else f"{self.n_regs} registers, {self.n_spills} bytes spilled"
+            )
+            yield row(
+                "resources",
+                f"{self.threads} threads, {registers}, {self.shared} bytes of shared memory",
+            )
+        if self.occupancy:
+            o = self.occupancy
+            yield row(
+                "occupancy",
+                f"{o.programs} programs on a multiprocessor ({o.warps} of {o.most_warps} warps), "
+                f"limited by {' and '.join(o.limited_by)}",
+            )
+            yield row("", f"room for {pairs(o.limits, ': ')} ({o.source})")
+        yield from _table(
+            "shared memory",
+            [
+                (f"{use.bytes} bytes", f"at {use.offset}", use.place, use.argument or "", use.what)
+                for use in self.shared_uses
+            ],
+        )
+        yield from _table(
+            "memory accesses",
+            [
+                (
+                    access.kind,
+                    f"{access.bytes} bytes",
+                    access.place,
+                    access.argument or "",
+                    _joined("asynchronous" if access.asynchronous else "", access.why),
+                )
+                for access in self.accesses
+            ],
+        )
+        yield from _table(
+            "loads of loops",
+            [
+                (load.place, "ahead" if load.iterations_ahead else "not ahead", load.text)
+                for load in self.ahead
+            ],
+        )
+        known = {*_ACCESSES, "pipelined", "not-pipelined", "shared-buffer", "shared-scratch"}
+        others = [remark for remark in self.remarks if remark.kind not in known]
+        yield from _table("code", [(r.place, r.kind, r.text) for r in others])
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    __repr__ = __str__
+
+
+class KernelReport:
+    """The variants of a kernel, in the order in which they were had; printing it shows all.
+
+    Attributes:
+        name: of the kernel.
+        variants: a list of `VariantReport`; also by ``report[0]``, ``len(report)`` and iteration.
+    """
+
+    def __init__(self, name: str, variants: list[VariantReport]) -> None:
+        self.name = name
+        self.variants = variants
+
+    def __len__(self) -> int:
+        return len(self.variants)
+
+    def __getitem__(self, index: int) -> VariantReport:
+        return self.variants[index]
+
+    def __iter__(self) -> Iterator[VariantReport]:
+        return iter(self.variants)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it, as `json` takes it."""
+        return {"name": self.name, "variants": [variant.as_dict() for variant in self.variants]}
+
+    def __str__(self) -> str:
+        if not self.variants:
+            return f"{self.name}: no variant is compiled yet; launch it, or use {self.name}.precompile()"
+        return "\n\n".join(map(str, self.variants))
+
+    __repr__ = __str__
+
+
+def _options_of(compiled: Any) -> dict[str, Any]:
+    """Those that are not the usual ones, of a kernel by itself."""
+    words = re.split(r"(?:^|, )(\w+)=", compiled.provenance["options"])
+    return {
+        name: int(text) if text.isdigit() else text
+        for name, text in zip(words[1::2], words[2::2])
+        if name not in ("backend", "arch", "ptx_version")
+    }
+
+
+def _joined(*texts: str) -> str:
+    return ", ".join(text for text in texts if text)
+
+
+def _table(title: str, rows: list[tuple[str, ...]]) -> Iterator[str]:
+    if not rows:
+        return
+    yield f"  {title}"
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        cells = [text.ljust(width) for text, width in zip(row, widths) if width]
+        yield "    " + "  ".join(cells).rstrip()
+
+
+def _occupancy(resources: Resources, target: str) -> Occupancy | None:
+    architecture = target.rpartition(":")[2]
+    properties, source = None, f"from the table for {architecture}"
+    for index, (name, arch) in enumerate(_native.cuda_devices()[0]):
+        if arch == architecture:
+            properties, source = _native.device_properties(index), f"limits of {name}"
+            break
+    if properties is None:
+        properties = properties_of_architecture(architecture)
+    if properties is None:
+        return None
+    limits = limits_per_unit(resources, properties)
+    programs = min(limits.values())
+    warp = properties["warpSize"]
+    return Occupancy(
+        programs=programs,
+        limited_by=[name for name, room in limits.items() if room == programs],
+        limits=limits,
+        warps=programs * -(-resources.threads // warp),
+        most_warps=properties["max_threads_per_sm"] // warp,
+        source=source,
+    )
+
+
+def inspect(kernel: Any) -> KernelReport | VariantReport:
+    """What the compiler made of a kernel, and why: print the result, or read its attributes.
+
+        print(st.inspect(kernel))              # every variant that was compiled
+        st.inspect(kernel)[0].accesses[0].why  # "the mask may change at every element"
+        st.inspect(kernel[grid](x, n))         # of one compiled kernel
+
+    For each variant: its signature, constants, options and target; the text of the stages that were kept;
+    registers, spilled bytes, shared memory (and what takes it), threads; occupancy and what limits it; the
+    width of every access to memory and what keeps it from being wider; which loads start iterations ahead, and
+    why others do not; on the CPU how loops were vectorised. Registers and spills are the assembler's figures;
+    the limits behind the occupancy are those of the device the code was made for when there is one, else
+    those of NVIDIA's tables for the architecture. Nothing is compiled or run.
+
+    Args:
+        kernel: a `@jit` function, a tuner around one, or a compiled kernel (``kernel[grid](...)``,
+            ``kernel.warmup(...)``, `sectile.compile`).
+
+    Returns:
+        A `KernelReport` of all variants; a `VariantReport` of a compiled kernel.
+    """
+    if isinstance(kernel, _native.CompiledKernel):
+        return VariantReport(kernel)
+    function = kernel
+    while not hasattr(function, "_variants") and hasattr(function, "fn"):
+        function = function.fn  # a tuner
+    if not hasattr(function, "_variants"):
+        raise TypeError(
+            f"inspect: expected a @jit function or a compiled kernel, got a {type(kernel).__name__}"
+        )
+    variants = [VariantReport(variant.compiled, variant) for variant in function.variants()]
+    return KernelReport(function.__name__, variants)
