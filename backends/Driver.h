@@ -75,9 +75,18 @@ public:
   virtual bool isAsynchronous() const { return false; }
 };
 
+/// What may be set while the process runs (jit/Knobs.h says what each is).
+struct DriverSettings {
+  uint32_t threadCount = 0; // 0: as many as the process may use
+  uint64_t printBufferBytes = 0, printElements = 0;
+  std::string ptxas, assembler;
+};
+
 class Driver {
 public:
   virtual ~Driver() = default;
+  /// Thread-safe; holds for launches from then on, of kernels that are loaded, too.
+  virtual void configure(const DriverSettings & /*settings*/) {}
   /// What the machine at hand is, in all that decides which code is right for it: goes into cache
   /// keys.
   virtual std::string hostFingerprint() const = 0;

@@ -20,7 +20,7 @@ endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/sectile
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT cpp FILES_MATCHING PATTERN "*.h")
 set(plain_headers
-  lang/Constant.h lang/DType.h lang/Diagnostics.h lang/KernelSignature.h
+  lang/Constant.h lang/DType.h lang/Diagnostics.h lang/KernelSignature.h lang/Remark.h
   frontend/cpp/BuildId.h frontend/cpp/Tracer.h frontend/python/Ast.h
   backends/CompileOptions.h backends/Device.h backends/Driver.h backends/ForkSafeMutex.h backends/KernelImage.h
   jit/Api.h jit/CompilerInterface.h jit/Kernel.h jit/Provenance.h jit/Runtime.h jit/Specialization.h jit/Status.h)

@@ -45,6 +45,7 @@ public:
     std::vector<std::string> layers = {};
     /// For another process that makes an entry; 0: nobody is waited for.
     double waitSeconds = 0;
+    friend bool operator==(const Options &, const Options &) = default;
   };
   explicit DiskCache(Options options);
   DiskCache(const DiskCache &) = delete;

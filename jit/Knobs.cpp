@@ -55,8 +55,8 @@ bool readSize(std::string_view text, uint64_t &bytes) {
 
 namespace {
 
-constexpr std::string_view kStages[] = {"tile", "tile-optimized", "llvm", "llvm-optimized", "asm",
-                                        "all"};
+constexpr std::string_view kStages[] = {
+    "tile", "tile-optimized", "tile-gpu", "llvm", "llvm-optimized", "asm", "ptx", "all"};
 
 bool isStage(std::string_view name) {
   return std::find(std::begin(kStages), std::end(kStages), name) != std::end(kStages);
@@ -100,21 +100,41 @@ struct Knob {
 
 constexpr Knob kKnobs[] = {
     {{"SECTILE_DUMP", "stages:folder", "no dumps",
-      "writes stages of every compile to files: tile,tile-optimized,llvm,llvm-optimized,asm or "
-      "all"},
+      "writes stages of every compile to files: tile, tile-optimized, llvm, llvm-optimized, asm, "
+      "of "
+      "GPUs tile-gpu and ptx, or all"},
      "stages and a folder such as tile,llvm:/tmp/dumps",
      readDump},
     {{"SECTILE_STOP_AFTER", "stage", "compile to the end", "ends every compile after this stage"},
-     "one of tile, tile-optimized, llvm, llvm-optimized, asm",
+     "one of tile, tile-optimized, tile-gpu, llvm, llvm-optimized, asm, ptx",
      [](std::string_view text, Knobs &knobs) {
        if (!text.empty() && (!isStage(text) || text == "all"))
          return false;
        knobs.stopAfter = text;
        return true;
      }},
-    {{"SECTILE_TIME_PASSES", "flag", "0", "prints the time of every step and pass to stderr"},
+    {{"SECTILE_TIME", "1|passes", "0",
+      "1: prints where the time of every compile goes to stderr, and the total at exit; passes: of "
+      "every pass too, and compiles what the cache has"},
+     "0, 1 or passes",
+     [](std::string_view text, Knobs &knobs) {
+       bool isOn = text == "passes";
+       if (!isOn && !read(text, isOn))
+         return false;
+       if (isOn)
+         knobs.timing = text == "passes" ? Knobs::Timing::Passes : Knobs::Timing::Steps;
+       return true;
+     }},
+    {{"SECTILE_TIME_PASSES", "flag", "0", "1: the same as SECTILE_TIME=passes"},
      "0 or 1",
-     [](std::string_view text, Knobs &knobs) { return read(text, knobs.timePasses); }},
+     [](std::string_view text, Knobs &knobs) {
+       bool isOn = false;
+       if (!read(text, isOn))
+         return false;
+       if (isOn)
+         knobs.timing = Knobs::Timing::Passes;
+       return true;
+     }},
     {{"SECTILE_VERIFY", "flag", "0", "verifies the IR after every pass, LLVM's too, not only once"},
      "0 or 1",
      [](std::string_view text, Knobs &knobs) { return read(text, knobs.verifyEachPass); }},

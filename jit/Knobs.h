@@ -21,14 +21,15 @@
 namespace sectile::jit {
 
 struct Knobs {
-  /// Stages to write to files ("tile", "tile-optimized", "llvm", "llvm-optimized", "asm", or "all")
-  /// and the folder they go to.
+  /// Stages to write to files ("tile", "tile-optimized", "llvm", "llvm-optimized", "asm"; of GPUs
+  /// "tile-gpu" and "ptx"; or "all") and the folder they go to.
   std::vector<std::string> dumpStages;
   std::string dumpDirectory;
   /// Compiling ends after this stage; empty: at the end.
   std::string stopAfter;
-  /// Seconds of every step and pass go to stderr.
-  bool timePasses = false;
+  /// Where the time of every compile goes is printed to stderr: by steps, or by passes, too.
+  enum class Timing : uint8_t { None, Steps, Passes };
+  Timing timing = Timing::None;
   /// The IR is verified after every pass instead of once after the front end, LLVM's after every
   /// step of a back end.
   bool verifyEachPass = false;

@@ -5,14 +5,18 @@
 #include "backends/nvidia/Driver.h"
 #include "jit/BuildId.h"
 #include "jit/CacheKey.h"
+#include "jit/CompileEvent.h"
 #include "jit/CompilerLoader.h"
 #include "jit/DiskCache.h"
 #include "jit/Knobs.h"
 #include "jit/PrintTarget.h"
 #include "jit/RecentKernels.h"
+#include "jit/RuntimeSettings.h"
+#include "jit/TimeTable.h"
 #include "jit/VariantHistory.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -45,9 +49,9 @@ bool isCurrent(const std::vector<RecordedDependency> &dependencies, const Kernel
   return true;
 }
 
-/// "cpu", "cuda:sm_90a".
-std::string targetOf(const backends::CompileOptions &options) {
-  return options.backend + (options.arch.empty() ? "" : ":" + options.arch);
+std::atomic<Runtime *> &startedRuntime() {
+  static std::atomic<Runtime *> started{nullptr};
+  return started;
 }
 
 void warn(const std::string &text) {
@@ -72,31 +76,12 @@ bool meetsHazard(const backends::KernelImage &image,
   return false;
 }
 
-nvidia::DriverOptions cudaOptions(const Knobs &knobs, const RuntimeOptions &options) {
-  using Assembler = nvidia::DriverOptions::Assembler;
-  nvidia::DriverOptions result;
-  result.ptxas = knobs.ptxas;
-  result.assembler = knobs.assembler == "driver"  ? Assembler::Driver
-                     : knobs.assembler == "ptxas" ? Assembler::Ptxas
-                     : knobs.assembler == "none"  ? Assembler::None
-                                                  : Assembler::Automatic;
-  result.printBufferBytes = knobs.printBufferBytes;
-  result.printElements = knobs.printElements;
-  result.api = options.cudaApi;
-  return result;
+using Clock = std::chrono::steady_clock;
+double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 } // namespace
-
-std::string CompileEvent::text() const {
-  char time[32];
-  std::snprintf(time, sizeof time, "%.1f ms", seconds * 1e3);
-  std::string text = (succeeded ? "compiled " : "failed to compile ") + kernelName + " for " +
-                     target + " in " + time + ": " + reason + " [" + variant;
-  if (!options.empty())
-    text += "; " + options;
-  return text + "] (disk cache: " + cacheMiss + ")";
-}
 
 /// One compile under way; others who want the same variant wait for it.
 struct Flight {
@@ -111,35 +96,31 @@ struct Flight {
 
 struct Runtime::State {
   State(RuntimeOptions given)
-      : knobs(Knobs::fromEnvironment()), options(std::move(given)),
-        disk({options.cacheDirectory ? *options.cacheDirectory
-                                     : knobs.cacheDirectory.value_or(defaultCacheDirectory()),
-              options.cacheBytes.value_or(knobs.cacheBytes),
-              options.cacheLayers.value_or(knobs.cacheLayers),
-              options.cacheWaitSeconds.value_or(double(knobs.cacheWaitSeconds))}),
-        cpuDriver(cpu::createDriver(options.threadCount ? options.threadCount : knobs.threadCount,
-                                    knobs.printElements)),
-        cudaDriver(nvidia::createDriver(cudaOptions(knobs, options))),
-        recent(options.recentKernels), loadedCompiler(options.compiler) {
-    // Stages can be shown only by compiling.
-    readsDisk = knobs.dumpStages.empty() && knobs.stopAfter.empty() && !knobs.timePasses &&
-                !knobs.verifyEachPass;
+      : options(std::move(given)), settings(readSettings(options, nullptr)),
+        cpuDriver(cpu::createDriver(driverSettings(settings->knobs, options).threadCount,
+                                    settings->knobs.printElements)),
+        cudaDriver(nvidia::createDriver(cudaOptions(settings->knobs, options))),
+        recent(options.recentKernels), loadedCompiler(options.compiler) {}
+
+  std::shared_ptr<const Settings> now() const {
+    std::lock_guard lock(mutex);
+    return settings;
   }
+  std::vector<std::string> reconfigure();
 
   KernelResult get(const KernelRequest &request);
   KernelResult find(const KernelRequest &request, const std::string &key, const KeyContext &context,
                     backends::Driver &driver);
   KernelResult compile(const KernelRequest &request, const std::string &key,
                        const KeyContext &context, backends::Driver &driver,
-                       const std::string &cacheMiss);
+                       const std::string &cacheMiss, double cacheSeconds = 0);
   std::optional<KernelResult> take(DiskCache::Found found, const KernelRequest &request,
                                    const std::string &key, const KeyContext &context,
-                                   backends::Driver &driver);
+                                   backends::Driver &driver, double lookSeconds = 0);
   std::optional<KernelResult> findDeviceless(const KernelRequest &request, const std::string &key,
                                              const KeyContext &context, backends::Driver &driver);
   void report(const KernelRequest &request, const KernelResult &result,
               const std::string &cacheMiss, double seconds);
-  Error sealedError(const KernelRequest &request) const;
   KernelResult noted(const KernelRequest &request, KernelResult result);
   bool isSealedNow();
   std::shared_ptr<Kernel> load(backends::KernelImage image, backends::Driver &driver,
@@ -155,15 +136,14 @@ struct Runtime::State {
   std::shared_ptr<Compiler> compiler(Status &status);
   void warnOnce();
 
-  const Knobs knobs;
   const RuntimeOptions options;
-  DiskCache disk;
-  bool readsDisk = true;
+  mutable ForkSafeMutex mutex;
+  std::shared_ptr<const Settings> settings; // guarded by `mutex`, as what is listed below it
   const std::shared_ptr<PrintTarget> printTarget = std::make_shared<PrintTarget>();
   const std::unique_ptr<backends::Driver> cpuDriver, cudaDriver;
 
-  ForkSafeMutex mutex;
   // Guarded by `mutex`:
+  DiskCache::Counts retired;                          // of disk caches that were in use before
   std::unordered_map<std::string, Remembered> memory; // by source key and by IR key
   size_t sweepAt = 1024;                              // entries of kernels that are gone
   RecentKernels recent;
@@ -176,6 +156,7 @@ struct Runtime::State {
 
   VariantHistory history; // has a mutex of its own
 
+  std::mutex reconfiguring; // one at a time, under a ForkShield
   std::mutex compilerMutex; // held while the library is loaded, under a ForkShield
 };
 
@@ -184,8 +165,56 @@ Runtime::~Runtime() = default;
 
 Runtime &Runtime::instance() {
   // Never destroyed: threads may launch while static destructors run.
-  static Runtime *runtime = new Runtime;
+  static Runtime *runtime = [] {
+    auto *made = new Runtime;
+    startedRuntime().store(made, std::memory_order_release);
+    return made;
+  }();
   return *runtime;
+}
+
+Runtime *Runtime::ifStarted() {
+  return startedRuntime().load(std::memory_order_acquire);
+}
+
+std::vector<std::string> Runtime::reconfigure() {
+  return state->reconfigure();
+}
+
+std::vector<std::string> Runtime::State::reconfigure() {
+  // One at a time: the drivers must be set as the last of them says.
+  ForkShield shield;
+  std::lock_guard oneByOne(reconfiguring);
+  std::shared_ptr<const Settings> before = now(), next = readSettings(options, before.get());
+  std::vector<std::string> refused;
+  for (const std::string &problem : next->knobs.problems)
+    if (std::find(before->knobs.problems.begin(), before->knobs.problems.end(), problem) ==
+        before->knobs.problems.end())
+      refused.push_back(problem);
+  if (next->knobs.compilerLibrary != before->knobs.compilerLibrary && !options.compiler) {
+    std::lock_guard lock(mutex);
+    if (loadedCompiler)
+      refused.push_back("SECTILE_COMPILER_LIBRARY: the compiler library is loaded, and a process "
+                        "has one: set it before the first kernel is compiled");
+  }
+  if (!refused.empty())
+    return refused;
+  backends::DriverSettings wanted = driverSettings(next->knobs, options);
+  cpuDriver->configure(wanted);
+  cudaDriver->configure(wanted);
+  DiskCache::Counts counts = before->disk->counts();
+  std::list<std::shared_ptr<const Kernel>> dropped; // unloaded outside of the lock
+  std::lock_guard lock(mutex);
+  if (!next->readsDisk) { // nor memory, of what was compiled before
+    memory.clear();
+    dropped = recent.takeAll();
+  }
+  if (next->disk != before->disk) {
+    add(counts, retired);
+    hasWarned = false;
+  }
+  settings = std::move(next);
+  return {};
 }
 
 KernelResult Runtime::getKernel(const KernelRequest &given) {
@@ -206,8 +235,9 @@ KernelResult Runtime::getKernel(const KernelRequest &given) {
 
 backends::CompileOptions Runtime::defaultOptions() const {
   backends::CompileOptions result;
-  result.checkBounds = state->knobs.checkBounds;
-  result.debug = state->knobs.debug;
+  auto settings = state->now();
+  result.checkBounds = settings->knobs.checkBounds;
+  result.debug = settings->knobs.debug;
   return result;
 }
 
@@ -225,11 +255,12 @@ void Runtime::setCompileListener(CompileListener listener) {
 bool Runtime::recordMeasurement(const Kernel &kernel, double seconds) {
   if (kernel.key.empty())
     return false;
-  DiskCache::Found found = state->disk.look(kernel.key, state->buildId(), kernel.hostFingerprint);
+  std::shared_ptr<DiskCache> disk = state->now()->disk;
+  DiskCache::Found found = disk->look(kernel.key, state->buildId(), kernel.hostFingerprint);
   if (!found.entry || found.isFromLayer)
     return false;
   found.entry->provenance.measuredSeconds = seconds;
-  state->disk.store(*found.entry);
+  disk->store(*found.entry);
   return true;
 }
 
@@ -238,9 +269,11 @@ void Runtime::setPrintHandler(backends::PrintHandler handler) {
 }
 
 RuntimeStatistics Runtime::statistics() const {
-  DiskCache::Counts disk = state->disk.counts();
-  std::string disabled = state->disk.disabledReason();
+  std::shared_ptr<DiskCache> current = state->now()->disk;
+  DiskCache::Counts disk = current->counts();
+  std::string disabled = current->disabledReason();
   std::lock_guard lock(state->mutex);
+  add(state->retired, disk);
   RuntimeStatistics result = state->counts;
   result.diskMisses = std::move(disk.misses);
   result.diskWrites = disk.writes;
@@ -248,7 +281,7 @@ RuntimeStatistics Runtime::statistics() const {
   result.diskWaits = disk.waits;
   result.evictedFiles = disk.evictedFiles;
   result.diskDisabled = disabled.empty() ? disk.writesDisabled : disabled;
-  result.cacheDirectory = state->disk.directory();
+  result.cacheDirectory = current->directory();
   return result;
 }
 
@@ -283,7 +316,7 @@ std::shared_ptr<Compiler> Runtime::State::compiler(Status &status) {
       return loadedCompiler;
   }
   std::string library =
-      options.compilerLibrary.empty() ? knobs.compilerLibrary : options.compilerLibrary;
+      options.compilerLibrary.empty() ? now()->knobs.compilerLibrary : options.compilerLibrary;
   std::shared_ptr<Compiler> loaded = loadCompiler(library, status);
   std::lock_guard lock(mutex);
   loadedCompiler = loaded;
@@ -296,7 +329,9 @@ void Runtime::State::warnOnce() {
     if (std::exchange(hasWarned, true))
       return;
   }
-  for (const std::string &problem : knobs.problems)
+  std::shared_ptr<const Settings> held = now();
+  DiskCache &disk = *held->disk;
+  for (const std::string &problem : held->knobs.problems)
     warn(problem);
   if (std::string reason = disk.disabledReason(); !reason.empty() && !disk.directory().empty())
     warn(reason);
@@ -317,7 +352,7 @@ KernelResult Runtime::State::get(const KernelRequest &request) {
   KeyContext context;
   context.buildId = buildId();
   context.hostFingerprint = target->hostFingerprint();
-  context.wantStages = request.wantStages || knobs.keepStages;
+  context.wantStages = request.wantStages || now()->knobs.keepStages;
   if (request.sourceDigest.empty())
     return noted(request, compile(request, {}, context, *target, "found by its IR only"));
 
@@ -401,9 +436,12 @@ KernelResult Runtime::State::get(const KernelRequest &request) {
 std::optional<KernelResult> Runtime::State::take(DiskCache::Found found,
                                                  const KernelRequest &request,
                                                  const std::string &key, const KeyContext &context,
-                                                 backends::Driver &driver) {
+                                                 backends::Driver &driver, double lookSeconds) {
   if (!found.entry)
     return std::nullopt;
+  auto start = Clock::now();
+  std::shared_ptr<const Settings> held = now();
+  DiskCache &disk = *held->disk;
   CacheEntry &entry = *found.entry;
   if (!isCurrent(entry.dependencies, request)) {
     disk.countMiss("a dependency changed"); // replaced when compiled
@@ -423,6 +461,8 @@ std::optional<KernelResult> Runtime::State::take(DiskCache::Found found,
   KernelResult result;
   result.kernel = std::move(kernel);
   result.origin = KernelResult::Origin::Disk;
+  if (held->isTimed())
+    addCacheHitToTotals(lookSeconds + secondsSince(start));
   std::lock_guard lock(mutex);
   ++counts.diskHits;
   counts.layerHits += found.isFromLayer;
@@ -439,6 +479,8 @@ std::optional<KernelResult> Runtime::State::findDeviceless(const KernelRequest &
   there.hostFingerprint = driver.deviceless(thereOptions);
   if (there.hostFingerprint.empty())
     return std::nullopt;
+  std::shared_ptr<DiskCache> cache = now()->disk;
+  DiskCache &disk = *cache;
   std::string thereKey = sourceKey(request.sourceDigest, request.signature, thereOptions, there);
   DiskCache::Found found = disk.look(thereKey, there.buildId, there.hostFingerprint);
   if (!found.entry || driver.isFinished(found.entry->image))
@@ -458,11 +500,15 @@ std::optional<KernelResult> Runtime::State::findDeviceless(const KernelRequest &
 KernelResult Runtime::State::find(const KernelRequest &request, const std::string &key,
                                   const KeyContext &context, backends::Driver &driver) {
   warnOnce();
-  if (!readsDisk)
+  auto start = Clock::now();
+  std::shared_ptr<const Settings> held = now(); // outlives the claim
+  DiskCache &disk = *held->disk;
+  if (!held->readsDisk)
     return noted(request, compile(request, key, context, driver, "every stage is wanted"));
   DiskCache::Found found = disk.load(key, context.buildId, context.hostFingerprint);
   std::string miss = found.miss.empty() ? "not usable" : found.miss;
-  if (auto result = take(std::move(found), request, key, context, driver))
+  double lookSeconds = secondsSince(start);
+  if (auto result = take(std::move(found), request, key, context, driver, lookSeconds))
     return noted(request, std::move(*result));
   if (auto result = findDeviceless(request, key, context, driver))
     return noted(request, std::move(*result));
@@ -476,7 +522,7 @@ KernelResult Runtime::State::find(const KernelRequest &request, const std::strin
                            context, driver))
       return noted(request, std::move(*result));
   }
-  return noted(request, compile(request, key, context, driver, miss));
+  return noted(request, compile(request, key, context, driver, miss, secondsSince(start)));
 }
 
 /// A variant that was not in memory, with what sets it apart; the history knows it from here on.
@@ -494,25 +540,6 @@ bool Runtime::State::isSealedNow() {
   return isSealed;
 }
 
-Error Runtime::State::sealedError(const KernelRequest &request) const {
-  VariantDifference difference =
-      history.compare(request.sourceDigest, request.signature, request.options);
-  Error error;
-  error.kind = Error::Kind::Call;
-  error.message = request.signature.kernelName + ": sealed, and no variant fits: ";
-  error.message +=
-      difference.kind == VariantDifference::Kind::First ? "there is none" : difference.text();
-  error.help = "precompile it before seal(): " + describe(request.signature);
-  if (std::string options = describe(request.options); !options.empty())
-    error.help += "; " + options;
-  for (const VariantDifference::Change &change : difference.changes)
-    if (change.parameter >= 0) {
-      error.parameter = change.parameter;
-      break;
-    }
-  return error;
-}
-
 void Runtime::State::report(const KernelRequest &request, const KernelResult &result,
                             const std::string &cacheMiss, double seconds) {
   CompileListener listener;
@@ -520,18 +547,11 @@ void Runtime::State::report(const KernelRequest &request, const KernelResult &re
     std::lock_guard lock(mutex);
     listener = compileListener;
   }
-  if (!listener && !knobs.logsCompiles)
+  const bool logs = now()->knobs.logsCompiles;
+  if (!listener && !logs)
     return;
-  CompileEvent event;
-  event.kernelName = request.signature.kernelName;
-  event.target = targetOf(request.options);
-  event.variant = describe(request.signature);
-  event.options = describe(request.options);
-  event.reason = result.reason;
-  event.cacheMiss = cacheMiss;
-  event.seconds = seconds;
-  event.succeeded = result.kernel != nullptr;
-  if (knobs.logsCompiles)
+  CompileEvent event = CompileEvent::of(request, result, cacheMiss, seconds);
+  if (logs)
     std::fprintf(stderr, "sectile: %s\n", event.text().c_str());
   if (listener)
     listener(event);
@@ -540,7 +560,8 @@ void Runtime::State::report(const KernelRequest &request, const KernelResult &re
 std::shared_ptr<const Kernel> Runtime::State::findIr(const std::string &key,
                                                      const KeyContext &context,
                                                      backends::Driver &driver) {
-  if (!readsDisk) // nor memory: the later stages of each kernel are wanted
+  std::shared_ptr<const Settings> held = now();
+  if (!held->readsDisk) // nor memory: the later stages of each kernel are wanted
     return nullptr;
   {
     std::lock_guard lock(mutex);
@@ -548,7 +569,7 @@ std::shared_ptr<const Kernel> Runtime::State::findIr(const std::string &key,
       if (auto kernel = found->second.kernel.lock())
         return kernel;
   }
-  DiskCache::Found found = disk.load(key, context.buildId, context.hostFingerprint);
+  DiskCache::Found found = held->disk->load(key, context.buildId, context.hostFingerprint);
   if (!found.entry)
     return nullptr;
   Status status;
@@ -561,7 +582,9 @@ std::shared_ptr<const Kernel> Runtime::State::findIr(const std::string &key,
 /// `key` is empty when the source has no digest.
 KernelResult Runtime::State::compile(const KernelRequest &request, const std::string &key,
                                      const KeyContext &context, backends::Driver &driver,
-                                     const std::string &cacheMiss) {
+                                     const std::string &cacheMiss, double cacheSeconds) {
+  std::shared_ptr<const Settings> held = now(); // outlives the claim
+  DiskCache &disk = *held->disk;
   KernelResult result;
   double seconds = 0;
   bool isCompiling = false;
@@ -578,7 +601,7 @@ KernelResult Runtime::State::compile(const KernelRequest &request, const std::st
   const std::string &name = request.signature.kernelName;
   bool sealed = isSealedNow();
   if (sealed && !key.empty())
-    return fail(sealedError(request));
+    return fail(sealedError(history, request));
   result.reason = history.compare(request.sourceDigest, request.signature, request.options).text();
   std::shared_ptr<Compiler> used = compiler(result.status);
   if (!used)
@@ -595,7 +618,7 @@ KernelResult Runtime::State::compile(const KernelRequest &request, const std::st
   compileRequest.hasIr = [&](const std::string &irDigest) {
     std::string secondKey = irKey(irDigest, request.options, context);
     same = findIr(secondKey, context, driver);
-    if (same || !key.empty() || !readsDisk || sealed)
+    if (same || !key.empty() || !held->readsDisk || sealed)
       return same != nullptr;
     claim = disk.claim(secondKey);
     while (!same && claim->next() == CacheClaim::Answer::LookAgain)
@@ -604,12 +627,16 @@ KernelResult Runtime::State::compile(const KernelRequest &request, const std::st
   };
 
   isCompiling = true;
-  auto start = std::chrono::steady_clock::now();
-  auto elapsed = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  };
+  auto start = Clock::now();
+  auto elapsed = [&] { return secondsSince(start); };
   CompileResult made = used->compile(compileRequest);
   seconds = elapsed();
+  StepTimes times; // of SECTILE_TIME
+  if (held->isTimed())
+    times = made.times;
+  auto time = [&](const char *step, Clock::time_point from) {
+    times.emplace_back(step, secondsSince(from));
+  };
 
   CacheEntry entry;
   entry.buildId = context.buildId;
@@ -641,20 +668,22 @@ KernelResult Runtime::State::compile(const KernelRequest &request, const std::st
     result.origin = KernelResult::Origin::SameIr;
   } else if (made.image) {
     if (sealed)
-      return fail(sealedError(request));
-    auto finishing = std::chrono::steady_clock::now();
+      return fail(sealedError(history, request));
+    auto finishing = Clock::now();
     if (backends::LaunchFailure failure; !driver.finish(*made.image, failure)) {
       Status status = statusOf(std::move(failure));
       return fail(std::move(status.error()));
     }
     if (request.options.backend != "cpu") {
-      auto spent = std::chrono::steady_clock::now() - finishing;
-      made.times.emplace_back("assemble", std::chrono::duration<double>(spent).count());
+      made.times.emplace_back("assemble", secondsSince(finishing));
+      time("assemble", finishing);
     }
     entry.image = *made.image;
+    auto loading = Clock::now();
     std::shared_ptr<Kernel> kernel = load(std::move(*made.image), driver, result.status, &made);
     if (!kernel)
       return fail(std::move(result.status.error()));
+    time("load", loading);
     entry.provenance.compileSeconds = seconds = elapsed();
     kernel->made = entry.provenance;
     kernel->key = key.empty() ? entry.irKey : key;
@@ -669,9 +698,9 @@ KernelResult Runtime::State::compile(const KernelRequest &request, const std::st
     std::string message = made.diagnostics.front().message;
     auto kind = made.isOutOfResources ? Error::Kind::Resources : Error::Kind::Kernel;
     return fail({kind, std::move(message), {}, std::move(made.diagnostics), {}, -1});
-  } else if (!knobs.stopAfter.empty()) {
+  } else if (!held->knobs.stopAfter.empty()) {
     return fail({Error::Kind::Machine,
-                 name + ": compiling stopped after stage '" + knobs.stopAfter + "'",
+                 name + ": compiling stopped after stage '" + held->knobs.stopAfter + "'",
                  "unset SECTILE_STOP_AFTER",
                  {},
                  {},
@@ -685,8 +714,15 @@ KernelResult Runtime::State::compile(const KernelRequest &request, const std::st
                  -1});
   }
 
+  auto storing = Clock::now();
   if (!key.empty() || result.origin == KernelResult::Origin::Compiled)
     disk.store(entry);
+  if (held->isTimed()) {
+    times.emplace_back("cache", cacheSeconds + secondsSince(storing));
+    printTimeTable(name + " for " + targetOf(request.options) + " [" + describe(request.signature) +
+                       "]",
+                   times, cacheSeconds + elapsed(), held->knobs.timing == Knobs::Timing::Passes);
+  }
   if (!key.empty())
     remember(key, result.kernel, std::move(entry.dependencies), request.sourceFiles);
   if (!entry.irKey.empty())

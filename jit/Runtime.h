@@ -56,6 +56,8 @@ struct KernelRequest {
   std::function<std::optional<std::string>(const RecordedDependency &)> currentValue;
 };
 
+struct KernelResult;
+
 /// A compile that was done, or failed.
 struct CompileEvent {
   std::string kernelName;
@@ -68,6 +70,8 @@ struct CompileEvent {
   double seconds = 0;
   bool succeeded = false;
 
+  static CompileEvent of(const KernelRequest &request, const KernelResult &result,
+                         const std::string &cacheMiss, double seconds);
   /// The line of SECTILE_LOG=compile.
   std::string text() const;
 };
@@ -148,6 +152,12 @@ public:
   bool recordMeasurement(const Kernel &kernel, double seconds);
   /// Where device_print goes instead of stdout; empty: stdout.
   void setPrintHandler(backends::PrintHandler handler);
+
+  /// Reads the environment again: what it says holds for launches and compiles from then on.
+  /// Nothing is changed, and what cannot be is returned, when there is something of that kind.
+  std::vector<std::string> reconfigure();
+  /// instance(), if it has been made.
+  static Runtime *ifStarted();
 
   RuntimeStatistics statistics() const;
   /// Forgets kernels in memory; those still referenced live on.

@@ -1,5 +1,6 @@
 #include "backends/cpu/Driver.h"
 
+#include "backends/ForkSafeMutex.h"
 #include "backends/PrintFormat.h"
 #include "backends/cpu/HostAbi.h"
 #include "backends/cpu/HostProcessor.h"
@@ -10,6 +11,8 @@
 
 #include <atomic>
 #include <cstdio>
+#include <map>
+#include <mutex>
 #include <optional>
 
 namespace sectile::cpu {
@@ -81,16 +84,41 @@ void print(void *launch, int32_t site, int64_t program, const void *data) {
 
 constexpr HostServices kServices = {reportTrap, print};
 
+/// What launches look up, as it is set at the moment. Pools once made stay: launches may be at work
+/// in them, and whoever sets a number again finds its threads.
+class LaunchSettings {
+public:
+  LaunchSettings(unsigned threadCount, uint64_t printElements) : shownElements(printElements) {
+    setThreadCount(threadCount);
+  }
+  ThreadPool &pool() const { return *current.load(std::memory_order_acquire); }
+  uint64_t printElements() const { return shownElements.load(std::memory_order_relaxed); }
+
+  void setThreadCount(unsigned requested) {
+    unsigned count = usableThreadCount(requested);
+    auto fresh = std::make_unique<ThreadPool>(count); // starts threads when it has work
+    std::lock_guard lock(mutex);
+    auto known = pools.try_emplace(count, std::move(fresh)).first;
+    current.store(known->second.get(), std::memory_order_release);
+  }
+  void setPrintElements(uint64_t count) { shownElements = count; }
+
+private:
+  std::atomic<ThreadPool *> current{nullptr};
+  std::atomic<uint64_t> shownElements;
+  ForkSafeMutex mutex;
+  std::map<unsigned, std::unique_ptr<ThreadPool>> pools; // guarded by `mutex`
+};
+
 class CpuKernel final : public backends::LoadedKernel {
 public:
   CpuKernel(const KernelImage &image, std::unique_ptr<SharedObject> object, HostKernel entry,
-            std::shared_ptr<ThreadPool> pool, uint64_t printElements)
-      : image(image), object(std::move(object)), entry(entry), pool(std::move(pool)),
-        printElements(printElements) {}
+            std::shared_ptr<const LaunchSettings> settings)
+      : image(image), object(std::move(object)), entry(entry), settings(std::move(settings)) {}
 
   LaunchFailure launch(const Grid &grid, const LaunchArguments &arguments,
                        const PrintHandler &print) const override {
-    LaunchState state{image, grid, entry, printElements};
+    LaunchState state{image, grid, entry, settings->printElements()};
     if (!image.printSites.empty())
       state.prints.emplace([&](std::string_view text) {
         if (print)
@@ -108,7 +136,7 @@ public:
     auto runChunk = [](void *context, int64_t first, int64_t last) {
       return static_cast<LaunchState *>(context)->run(first, last);
     };
-    pool->run(grid.x * grid.y * grid.z, estimate, runChunk, &state);
+    settings->pool().run(grid.x * grid.y * grid.z, estimate, runChunk, &state);
     if (state.prints)
       state.prints->finish();
     return std::move(state.failure);
@@ -118,8 +146,7 @@ private:
   const KernelImage &image;
   std::unique_ptr<SharedObject> object;
   HostKernel entry;
-  std::shared_ptr<ThreadPool> pool;
-  const uint64_t printElements;
+  std::shared_ptr<const LaunchSettings> settings;
   mutable CostEstimate estimate{0};
 };
 
@@ -127,11 +154,14 @@ class CpuDriver final : public backends::Driver {
 public:
   CpuDriver(unsigned threadCount, uint64_t printElements)
       : fingerprint(cpu::hostFingerprint()),
-        pool(std::make_shared<ThreadPool>(usableThreadCount(threadCount))),
-        printElements(printElements) {}
+        settings(std::make_shared<LaunchSettings>(threadCount, printElements)) {}
 
   std::string hostFingerprint() const override { return fingerprint; }
-  unsigned threadCount() const override { return pool->threadCount(); }
+  unsigned threadCount() const override { return settings->pool().threadCount(); }
+  void configure(const backends::DriverSettings &wanted) override {
+    settings->setThreadCount(wanted.threadCount);
+    settings->setPrintElements(wanted.printElements);
+  }
 
   bool canRun(std::string_view targetName, std::string &reason) const override {
     size_t colon = targetName.find(':');
@@ -155,7 +185,7 @@ public:
     if (!canRun(image.targetName, reason))
       return fail("compiled for " + image.targetName + ", which this machine cannot run: " + reason,
                   "compile it here, or for a target that this machine covers");
-    if (uint64_t limit = scratchLimit(pool->threadCount()); image.scratchBytes > limit)
+    if (uint64_t limit = scratchLimit(threadCount()); image.scratchBytes > limit)
       return fail("tiles need " + std::to_string(image.scratchBytes >> 20) +
                       " MiB of scratch memory per thread, and this machine can give " +
                       std::to_string(limit >> 20),
@@ -170,13 +200,12 @@ public:
     auto entry = reinterpret_cast<HostKernel>(object->symbol(entryPoint.c_str()));
     if (!entry)
       return fail("compiled code has no symbol " + entryPoint, "");
-    return std::make_unique<CpuKernel>(image, std::move(object), entry, pool, printElements);
+    return std::make_unique<CpuKernel>(image, std::move(object), entry, settings);
   }
 
 private:
   std::string fingerprint;
-  std::shared_ptr<ThreadPool> pool;
-  const uint64_t printElements;
+  const std::shared_ptr<LaunchSettings> settings;
 };
 
 } // namespace

@@ -31,8 +31,8 @@ LaunchFailure failure(DeviceStatus status) {
 } // namespace
 
 CudaKernel::CudaKernel(const KernelImage &image, std::shared_ptr<CudaSystem> system,
-                       CudaKernelOptions options)
-    : image(image), system(std::move(system)), options(options),
+                       std::shared_ptr<const CudaKernelOptions> options)
+    : image(image), system(std::move(system)), options(std::move(options)),
       identity(std::make_shared<KernelIdentity>(KernelIdentity{image.kernelName, image.arguments})),
       threads(static_cast<unsigned>(property("threads", 32 * property("num_warps", 4)))),
       sharedBytes(static_cast<unsigned>(property("shared", 0))),
@@ -306,7 +306,7 @@ LaunchFailure CudaKernel::launchWithRecords(const Loaded &on, const Grid &grid,
                    "capture it without device_print, debug=True and SECTILE_CHECK");
   CudaResult result = kCudaSuccess;
   size_t rangeWords = hidden & backends::kHiddenRanges ? 2 * image.arguments.size() : 0;
-  size_t recordBytes = image.printSites.empty() ? 0 : options.recordBytes;
+  size_t recordBytes = image.printSites.empty() ? 0 : options->recordBytes.load();
   std::unique_ptr<Records> records = device.records.take(api, recordBytes, rangeWords, result);
   if (!records)
     return fail("no pinned memory for its reports", result);
@@ -317,7 +317,7 @@ LaunchFailure CudaKernel::launchWithRecords(const Loaded &on, const Grid &grid,
   if (why.ok()) {
     result = api.streamSynchronize(stream);
     // What it printed before it crashed shows where it was.
-    why = readRecords(image, grid, records->buffer(), options.printElements, print);
+    why = readRecords(image, grid, records->buffer(), options->printElements, print);
     if (result != kCudaSuccess)
       why = fail("stopped", result);
   }

@@ -8,18 +8,21 @@
 #include "backends/nvidia/CudaDevice.h"
 
 #include <array>
+#include <atomic>
+#include <memory>
 
 namespace sectile::nvidia {
 
+/// May be set while kernels run.
 struct CudaKernelOptions {
-  uint64_t recordBytes = 0;   // for prints
-  uint64_t printElements = 0; // shown of a tile; 0: all
+  std::atomic<uint64_t> recordBytes{0};   // for prints
+  std::atomic<uint64_t> printElements{0}; // shown of a tile; 0: all
 };
 
 class CudaKernel final : public backends::LoadedKernel {
 public:
   CudaKernel(const backends::KernelImage &image, std::shared_ptr<CudaSystem> system,
-             CudaKernelOptions options);
+             std::shared_ptr<const CudaKernelOptions> options);
   ~CudaKernel() override;
 
   backends::KernelResources resources() const override;
@@ -55,7 +58,7 @@ private:
   const backends::KernelImage &image;
   /// Kernels may outlive the driver that loaded them.
   const std::shared_ptr<CudaSystem> system;
-  const CudaKernelOptions options;
+  const std::shared_ptr<const CudaKernelOptions> options;
   const std::shared_ptr<const KernelIdentity> identity;
   const unsigned threads, sharedBytes, clusterSize;
   const bool isCooperative, isDependent;

@@ -1,5 +1,6 @@
 #include "backends/nvidia/Driver.h"
 
+#include "backends/ForkSafeMutex.h"
 #include "backends/nvidia/Assembler.h"
 #include "backends/nvidia/CudaDevice.h"
 #include "backends/nvidia/CudaKernel.h"
@@ -7,6 +8,7 @@
 #include "backends/nvidia/TargetNames.h"
 
 #include <algorithm>
+#include <mutex>
 
 namespace sectile::nvidia {
 namespace {
@@ -20,12 +22,22 @@ using Kind = LaunchFailure::Kind;
 
 class CudaDriver final : public backends::Driver {
 public:
-  explicit CudaDriver(DriverOptions options)
-      : options(std::move(options)),
-        sharedSystem(std::make_shared<CudaSystem>([api = this->options.api](std::string &reason) {
+  explicit CudaDriver(const DriverOptions &options)
+      : assembling{options.ptxas, options.assembler},
+        sharedSystem(std::make_shared<CudaSystem>([api = options.api](std::string &reason) {
           return api ? api : CudaApi::load(reason);
         })),
-        system(*sharedSystem), cudaServices(system) {}
+        system(*sharedSystem), cudaServices(system) {
+    kernelOptions->recordBytes = options.printBufferBytes;
+    kernelOptions->printElements = options.printElements;
+  }
+
+  void configure(const backends::DriverSettings &settings) override {
+    kernelOptions->recordBytes = settings.printBufferBytes;
+    kernelOptions->printElements = settings.printElements;
+    std::lock_guard lock(mutex);
+    assembling = {settings.ptxas, assemblerNamed(settings.assembler)};
+  }
 
   /// The driver's version, because it assembles, and the devices it does so for.
   std::string hostFingerprint() const override {
@@ -87,6 +99,7 @@ public:
 
   std::string assembler() override {
     using Choice = DriverOptions::Assembler;
+    const Assembling options = assemblingNow();
     std::string ptxas = findPtxas(options.ptxas), reason;
     bool hasDevice = !system.devices(reason).empty();
     if (options.assembler == Choice::None)
@@ -99,9 +112,7 @@ public:
   std::unique_ptr<backends::LoadedKernel> load(const KernelImage &image,
                                                LaunchFailure &failure) override {
     if (image.targetName.starts_with(kTargetPrefix))
-      return std::make_unique<CudaKernel>(
-          image, sharedSystem,
-          CudaKernelOptions{options.printBufferBytes, options.printElements});
+      return std::make_unique<CudaKernel>(image, sharedSystem, kernelOptions);
     failure.kind = Kind::Machine;
     failure.message =
         image.kernelName + ": compiled for " + image.targetName + ", not for an NVIDIA GPU";
@@ -118,9 +129,18 @@ public:
   }
 
 private:
+  struct Assembling {
+    std::string ptxas;
+    DriverOptions::Assembler assembler = DriverOptions::Assembler::Automatic;
+  };
+  Assembling assemblingNow() const {
+    std::lock_guard lock(mutex);
+    return assembling;
+  }
+
   std::string fingerprintOf(int driverVersion, const std::vector<std::string> &archs) const {
     std::string text = "cuda:" + std::to_string(driverVersion) + ":" +
-                       std::to_string(static_cast<int>(options.assembler));
+                       std::to_string(static_cast<int>(assemblingNow().assembler));
     for (const std::string &arch : archs)
       text += ":" + arch;
     return text;
@@ -134,7 +154,9 @@ private:
     return found == devices.end() || system.isForked() ? nullptr : found->get();
   }
 
-  const DriverOptions options;
+  mutable ForkSafeMutex mutex;
+  Assembling assembling; // guarded by `mutex`
+  const std::shared_ptr<CudaKernelOptions> kernelOptions = std::make_shared<CudaKernelOptions>();
   const std::shared_ptr<CudaSystem> sharedSystem;
   CudaSystem &system;
   CudaServices cudaServices;
@@ -144,6 +166,7 @@ bool CudaDriver::finish(KernelImage &image, LaunchFailure &failure) {
   using Choice = DriverOptions::Assembler;
   if (isCubin(image.binary))
     return true;
+  const Assembling options = assemblingNow();
   image.stages["ptx"] = image.binary;
   if (options.assembler == Choice::None || !image.targetName.starts_with(kTargetPrefix))
     return true;
@@ -192,8 +215,16 @@ bool CudaDriver::finish(KernelImage &image, LaunchFailure &failure) {
 
 } // namespace
 
+DriverOptions::Assembler assemblerNamed(std::string_view name) {
+  using Assembler = DriverOptions::Assembler;
+  return name == "driver"  ? Assembler::Driver
+         : name == "ptxas" ? Assembler::Ptxas
+         : name == "none"  ? Assembler::None
+                           : Assembler::Automatic;
+}
+
 std::unique_ptr<backends::Driver> createDriver(DriverOptions options) {
-  return std::make_unique<CudaDriver>(std::move(options));
+  return std::make_unique<CudaDriver>(options);
 }
 
 } // namespace sectile::nvidia

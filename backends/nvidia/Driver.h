@@ -26,6 +26,9 @@ struct DriverOptions {
   const CudaApi *api = nullptr;
 };
 
+/// "driver", "ptxas", "none"; Automatic for any other.
+DriverOptions::Assembler assemblerNamed(std::string_view name);
+
 std::unique_ptr<backends::Driver> createDriver(DriverOptions options = {});
 
 } // namespace sectile::nvidia

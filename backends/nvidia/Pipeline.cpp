@@ -116,7 +116,10 @@ FailureOr<backends::KernelImage> NvidiaBackend::compile(ModuleOp module,
     shape.hasMatrixProduct = [&](tile::DotOp dot) {
       return gpu::hasMatrixInstructions(dot, target);
     };
-    auto assumed = optimizer::optimizeForGpu(function, gpu);
+    auto assumed = optimizer::optimizeForGpu(function, gpu, [&](StringRef pass, double seconds) {
+      if (context.time)
+        context.time(("lay out tiles/" + pass).str(), seconds);
+    });
     if (failed(assumed))
       return failure();
     wantedPrograms = assumed->programs;

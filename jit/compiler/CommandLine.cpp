@@ -236,7 +236,7 @@ int compileFile(CompileDriver &driver, llvm::ArrayRef<std::string> words) {
     return fail("compile: " + arguments.problem);
   CompileRequest request;
   std::string emit;
-  bool wantsTimes = false, wantsRemarks = false;
+  bool wantsTimes = Knobs::fromEnvironment().timing != Knobs::Timing::None, wantsRemarks = false;
   unsigned repeat = 1;
   auto input = llvm::MemoryBuffer::getFileOrSTDIN(arguments.input, /*IsText=*/true);
   if (!input)

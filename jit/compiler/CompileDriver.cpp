@@ -260,9 +260,6 @@ void Compilation::finish() {
       diagnostic.message = std::move(problem);
       result.diagnostics.push_back(std::move(diagnostic));
     }
-  if (knobs.timePasses)
-    for (const auto &[name, seconds] : result.times)
-      llvm::errs() << llvm::formatv("{0,10:f3} ms  {1}\n", seconds * 1e3, name);
 }
 
 } // namespace

@@ -209,6 +209,11 @@ PYBIND11_MODULE(_native, module) {
       rows.append(py::make_tuple(knob.name, knob.kind, knob.initial, knob.meaning));
     return rows;
   });
+  module.def("reconfigure", [] {
+    jit::Runtime *runtime = jit::Runtime::ifStarted();
+    py::gil_scoped_release release;
+    return runtime ? runtime->reconfigure() : std::vector<std::string>();
+  });
   module.def("knob_problems", [] { return jit::Knobs::fromEnvironment().problems; });
   module.add_object("_cleanup", py::capsule([] { clearArgumentCaches(); }));
 }

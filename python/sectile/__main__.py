@@ -17,8 +17,12 @@ _USAGE = """usage: sectile COMMAND ...
 """
 
 
-def _knobs() -> int:
+def _knobs(arguments: list[str]) -> int:
     from . import knobs
+
+    if arguments == ["--markdown"]:
+        print(knobs.markdown())
+        return 0
 
     for name, kind, initial, meaning in knobs.table():
         value = os.environ.get(name)
@@ -73,7 +77,7 @@ def _run(arguments: list[str] | None) -> int:
 
         return tune(arguments[1:])
     if command == "knobs":
-        return _knobs()
+        return _knobs(arguments[1:])
     if command in ("opt", "compile"):
         from . import _native
 

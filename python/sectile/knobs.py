@@ -4,14 +4,60 @@
     st.knobs.cache.dir = "/tmp/kernels"      # as if SECTILE_CACHE_DIR had been set
     st.knobs.runtime.check                   # "bounds", or None
 
-Setting one sets the environment variable, for this process and those it starts; ``None`` (or `del`)
-unsets it. Those of the cache, of threads and the log are read once, when the first kernel is launched.
-`table()` lists the meaning of all.
+    with st.knobs.scope():                   # all is as before behind it
+        st.knobs.compilation.dump = "llvm:/tmp/dumps"
+        kernel[grid](x, n)
+
+    with st.knobs.scope(check="bounds"):     # the same, by the name of the variable
+        kernel[grid](x, n)
+
+Setting one sets the environment variable, for this process and those it starts, and tells the runtime: it
+holds from the next launch on, also for kernels that are loaded already (those about compiling: for what is
+compiled from then on; `JITFunction.clear` forgets what there is). What cannot change any more is an error.
+``None`` (or `del`) unsets a knob. Whoever changes `os.environ` itself calls `refresh` afterwards.
+`table()` lists the meaning of all, `python/README.md` too.
 """
 
 from __future__ import annotations
 
 import os
+import sys
+
+TYPE_CHECKING = False  # importing typing takes milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+
+def refresh() -> None:
+    """Makes the runtime read the environment again; a no-op where it has not started.
+
+    Raises:
+        RuntimeError: something was set that this process cannot change any more.
+    """
+    native = sys.modules.get("sectile._native")
+    if native is None:
+        return
+    if refused := native.reconfigure():
+        raise RuntimeError("\n".join(refused))
+
+
+def _change(variable: str, text: str | None) -> None:
+    """Sets or unsets the variable, or leaves all as it was."""
+    before = os.environ.get(variable)
+    _set(variable, text)
+    try:
+        refresh()
+    except RuntimeError:
+        _set(variable, before)
+        raise
+
+
+def _set(variable: str, text: str | None) -> None:
+    if text is None:
+        os.environ.pop(variable, None)
+    else:
+        os.environ[variable] = text
 
 
 class Knob:
@@ -57,21 +103,26 @@ class Knob:
         return self._check(text)
 
     def __set__(self, instance, value) -> None:
+        _change(self.variable, self._text(value))
+
+    def _text(self, value) -> str | None:
         if value is None:
-            os.environ.pop(self.variable, None)
-        elif self.kind is bool:
-            os.environ[self.variable] = "1" if value else "0"
+            return None
+        if self.kind is bool or (isinstance(value, bool) and "1" in self.allowed):
+            return "1" if value else "0"
+        is_number = self.kind in (int, float)
+        if isinstance(value, bool) and is_number:
+            pass  # True threads?
         elif isinstance(value, self.kind) or (self.kind is float and isinstance(value, int)):
-            os.environ[self.variable] = self._check(str(value))
+            return self._check(str(value))
         elif self.kind is str and hasattr(value, "__fspath__"):
-            os.environ[self.variable] = os.fspath(value)
-        else:
-            raise TypeError(
-                f"{self.variable} takes {self.kind.__name__}, not {type(value).__name__} {value!r}"
-            )
+            return os.fspath(value)
+        raise TypeError(
+            f"{self.variable} takes {self.kind.__name__}, not {type(value).__name__} {value!r}"
+        )
 
     def __delete__(self, instance) -> None:
-        os.environ.pop(self.variable, None)
+        _change(self.variable, None)
 
 
 class Callback:
@@ -143,9 +194,24 @@ class Compilation(Group):
         "SECTILE_DUMP", str, None, "stages to write to files, and where: tile,llvm:/tmp/dumps"
     )
     stop_after = Knob("SECTILE_STOP_AFTER", str, None, "compiling ends after this stage")
-    time_passes = Knob("SECTILE_TIME_PASSES", bool, False, "seconds of each step go to stderr")
+    time = Knob(
+        "SECTILE_TIME", str, None,
+        "'1' prints where the time of each compile goes, and the total at exit; 'passes' of every pass",
+        ("0", "1", "passes", ""),
+    )  # fmt: skip
+    time_passes = Knob("SECTILE_TIME_PASSES", bool, False, "the same as time = 'passes'")
     log = Knob("SECTILE_LOG", str, None, "'compile' prints each compile, its reason and time")
     keep_stages = Knob("SECTILE_KEEP_STAGES", bool, False, "keep the text of every stage in .asm")
+    verify = Knob("SECTILE_VERIFY", bool, False, "verify the IR after every pass, not only once")
+    library = Knob("SECTILE_COMPILER_LIBRARY", str, None, "the compiler library to load")
+    reproducer_dir = Knob(
+        "SECTILE_REPRODUCER_DIR", str, None, "where reproducers of compiler failures are written"
+    )
+    ptxas = Knob("SECTILE_PTXAS", str, None, "the ptxas that assembles code for NVIDIA GPUs")
+    assembler = Knob(
+        "SECTILE_ASSEMBLER", str, None, "what turns PTX into machine code",
+        ("driver", "ptxas", "none", ""),
+    )  # fmt: skip
 
 
 class Runtime(Group):
@@ -154,6 +220,12 @@ class Runtime(Group):
     check = Knob("SECTILE_CHECK", str, None, "'bounds' checks every access")
     debug = Knob("SECTILE_DEBUG", bool, False, "device_assert is active in every kernel")
     num_threads = Knob("SECTILE_NUM_THREADS", int, None, "threads that run programs on the CPU")
+    print_elements = Knob(
+        "SECTILE_PRINT_ELEMENTS", int, 1024, "device_print cuts larger tiles short; 0: none"
+    )
+    print_buffer = Knob(
+        "SECTILE_PRINT_BUFFER", str, None, "room for what one launch prints on a GPU, such as 64M"
+    )
 
 
 class Autotuning(Group):
@@ -191,6 +263,57 @@ runtime = Runtime()
 autotuning = Autotuning()
 
 
+_GROUPS = (cache, compilation, runtime, autotuning)
+
+
+def _knobs() -> Iterator[tuple[Group, str, Knob]]:
+    for group in _GROUPS:
+        for name, knob in vars(type(group)).items():
+            if isinstance(knob, Knob):
+                yield group, name, knob
+
+
+class scope:
+    """``with st.knobs.scope():`` restores every knob at its end, and the environment with them.
+
+        with st.knobs.scope(num_threads=1, dump="llvm:/tmp/dumps"): ...
+
+    Knobs are the process's: other threads see them, too.
+
+    Args:
+        values: knobs to set, by the names of their variables: ``cache_dir`` is SECTILE_CACHE_DIR.
+    """
+
+    def __init__(self, **values: Any) -> None:
+        known = {knob.variable.removeprefix("SECTILE_").lower(): knob for _, _, knob in _knobs()}
+        self._texts: dict[str, str | None] = {}
+        for name, value in values.items():
+            if name not in known:
+                from ._suggest import did_you_mean
+
+                raise TypeError(f"scope: there is no knob {name!r}{did_you_mean(name, known)}")
+            self._texts[known[name].variable] = known[name]._text(value)
+
+    def __enter__(self) -> scope:
+        self._before = {knob.variable: os.environ.get(knob.variable) for _, _, knob in _knobs()}
+        self._callbacks = [dict(vars(group)) for group in _GROUPS]
+        try:
+            for variable, text in self._texts.items():
+                _change(variable, text)
+        except RuntimeError:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for variable, text in self._before.items():
+            _set(variable, text)
+        for group, callbacks in zip(_GROUPS, self._callbacks):
+            vars(group).clear()
+            vars(group).update(callbacks)
+        refresh()
+
+
 def table() -> list[tuple[str, str, str, str]]:
     """(variable, kind, default, meaning) of every variable that the runtime, the compiler and this
     package read."""
@@ -198,10 +321,21 @@ def table() -> list[tuple[str, str, str, str]]:
 
     rows = list(_native.knob_table())
     known = {row[0] for row in rows}
-    for group in (cache, compilation, runtime, autotuning):
-        for knob in vars(type(group)).values():
-            if isinstance(knob, Knob) and knob.variable not in known:
-                kind = "|".join(knob.allowed) or knob.kind.__name__
-                default = "" if knob.default is None else str(knob.default)
-                rows.append((knob.variable, kind, default, knob.__doc__ or ""))
+    for _, _, knob in _knobs():
+        if knob.variable not in known:
+            kind = "|".join(knob.allowed) or knob.kind.__name__
+            default = "" if knob.default is None else str(knob.default)
+            rows.append((knob.variable, kind, default, knob.__doc__ or ""))
     return rows
+
+
+def markdown() -> str:
+    """`table()` with the attribute of each, as python/README.md has it."""
+    names = {
+        knob.variable: f"{type(group).__name__.lower()}.{name}" for group, name, knob in _knobs()
+    }
+    lines = ["| `st.knobs.` | variable | value | default | meaning |", "|---|---|---|---|---|"]
+    for variable, kind, default, meaning in table():
+        cells = (f"`{names[variable]}`", f"`{variable}`", f"`{kind}`", default, meaning)
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines)

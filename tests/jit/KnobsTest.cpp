@@ -28,7 +28,7 @@ TEST(Knobs, unset_variables_leave_defaults) {
 TEST(Knobs, reads_every_kind) {
   Knobs knobs = knobsOf({{"SECTILE_DUMP", "tile,asm:/tmp/d:e"},
                          {"SECTILE_STOP_AFTER", "llvm"},
-                         {"SECTILE_TIME_PASSES", "1"},
+                         {"SECTILE_TIME", "1"},
                          {"SECTILE_CACHE_DIR", ""},
                          {"SECTILE_CACHE_SIZE", "512M"},
                          {"SECTILE_CHECK", "bounds"},
@@ -39,22 +39,33 @@ TEST(Knobs, reads_every_kind) {
   EXPECT_FALSE(knobs.dumps("llvm"));
   EXPECT_EQ(knobs.dumpDirectory, "/tmp/d:e");
   EXPECT_EQ(knobs.stopAfter, "llvm");
-  EXPECT_TRUE(knobs.timePasses);
+  EXPECT_EQ(knobs.timing, Knobs::Timing::Steps);
   EXPECT_EQ(knobs.cacheDirectory, "");
   EXPECT_EQ(knobs.cacheBytes, uint64_t(512) << 20);
   EXPECT_TRUE(knobs.checkBounds);
   EXPECT_EQ(knobs.threadCount, 3u);
 }
 
+TEST(Knobs, time_is_one_knob_of_two_names) {
+  using Timing = Knobs::Timing;
+  EXPECT_EQ(knobsOf({{"SECTILE_TIME", "0"}}).timing, Timing::None);
+  EXPECT_EQ(knobsOf({{"SECTILE_TIME", "passes"}}).timing, Timing::Passes);
+  EXPECT_EQ(knobsOf({{"SECTILE_TIME_PASSES", "1"}}).timing, Timing::Passes);
+  EXPECT_EQ(knobsOf({{"SECTILE_TIME", "1"}, {"SECTILE_TIME_PASSES", "1"}}).timing, Timing::Passes);
+  EXPECT_EQ(knobsOf({{"SECTILE_TIME", "1"}, {"SECTILE_TIME_PASSES", "0"}}).timing, Timing::Steps);
+  EXPECT_THAT(knobsOf({{"SECTILE_TIME", "all"}}).problems,
+              ElementsAre("SECTILE_TIME: expected 0, 1 or passes, found 'all'"));
+}
+
 TEST(Knobs, what_is_not_understood_is_said_and_ignored) {
-  Knobs knobs = knobsOf({{"SECTILE_DUMP", "tile,ptx:/tmp/d"},
+  Knobs knobs = knobsOf({{"SECTILE_DUMP", "tile,cubin:/tmp/d"},
                          {"SECTILE_CACHE_SIZE", "big"},
                          {"SECTILE_NUM_THREADS", "0"},
                          {"SECTILE_CHECK", "everything"}});
   EXPECT_THAT(
       knobs.problems,
       ElementsAre("SECTILE_DUMP: expected stages and a folder such as tile,llvm:/tmp/dumps, "
-                  "found 'tile,ptx:/tmp/d'",
+                  "found 'tile,cubin:/tmp/d'",
                   "SECTILE_CHECK: expected bounds, found 'everything'",
                   "SECTILE_CACHE_SIZE: expected a size such as 512M, found 'big'",
                   "SECTILE_NUM_THREADS: expected a number from 1 to 4096, found '0'"));

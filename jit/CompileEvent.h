@@ -1,0 +1,17 @@
+//===-- CompileEvent.h - compiles, and those refused, in words --------------------------------===//
+// CompileEvent itself is in Runtime.h.
+#pragma once
+
+#include "jit/Runtime.h"
+#include "jit/VariantHistory.h"
+
+namespace sectile::jit {
+
+/// "cpu", "cuda:sm_90a".
+std::string targetOf(const backends::CompileOptions &options);
+
+/// After seal(): names the argument, or option, by which the request differs from the nearest
+/// variant.
+Error sealedError(const VariantHistory &history, const KernelRequest &request);
+
+} // namespace sectile::jit
