@@ -268,8 +268,11 @@ std::string describe(Operation *op) {
     stream << "exchange between threads";
   else
     stream << op->getName().stripDialect();
-  Value value = op->getNumOperands() ? op->getOperand(0) : op->getResult(0);
-  if (auto tile = dyn_cast<RankedTensorType>(value.getType())) {
+  Value value = op->getNumOperands()  ? op->getOperand(0)
+                : op->getNumResults() ? Value(op->getResult(0))
+                                      : Value(); // a print of words only
+  auto tile = value ? dyn_cast<RankedTensorType>(value.getType()) : RankedTensorType();
+  if (tile) {
     stream << " of ";
     printShape(stream, tile.getShape(), tile.getElementType());
   }

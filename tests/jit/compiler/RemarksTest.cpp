@@ -95,6 +95,17 @@ TEST(Remarks, of_accesses_on_a_gpu) {
   EXPECT_EQ(why(copyKernel("2", kAligned, kMultiple)), "4 bytes: elements are 2 apart");
 }
 
+TEST(Remarks, of_shared_memory) {
+  // A print without operands takes part, too.
+  CompileResult result =
+      compile("func.func @say(%p: !tile.ptr<f32>) attributes {tile.kernel} {\n"
+              "tile.print \"here\" {hex = false, isSigned = array<i32>}\nreturn\n}\n",
+              "cuda");
+  const Remark &scratch = remark(result, "shared-scratch");
+  EXPECT_EQ(scratch.text, "print");
+  EXPECT_GT(number(scratch, "bytes"), 0);
+}
+
 TEST(Remarks, of_accesses_and_loops_on_the_cpu) {
   CompileResult wide = compile(copyKernel("1", kAligned, ""), "cpu");
   const Remark &load = remark(wide, "load"), &nest = remark(wide, "nest");
