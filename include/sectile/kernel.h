@@ -20,6 +20,7 @@
 #pragma once
 
 #include "frontend/cpp/BuildId.h"
+#include "jit/BoundLaunch.h"
 #include "jit/Runtime.h"
 
 #include <sectile/arguments.h>
@@ -53,6 +54,39 @@ public:
       *slots[axis] = extents[axis];
   }
   backends::Grid grid;
+};
+
+/// A launch with its arguments, made by Kernel::bind(): running it reads and looks up nothing. The
+/// memory that its arguments point to must stay where it is; set<>() and setGrid() take others.
+/// Copies are cheap, and several threads may run the same one as long as nobody changes it.
+template <class K>
+class BoundKernel {
+public:
+  /// Throws Error, as Kernel::launch().
+  void operator()() const {
+    jit::Status status = launch->run();
+    if (!status.ok())
+      K::raise(status);
+  }
+
+  /// Another argument for parameter `Index` from now on; finds, or compiles, the variant for it.
+  template <size_t Index, class Argument>
+  void set(Argument &&argument) {
+    auto changed = values;
+    changed[Index] = K::template convertOne<Index>(argument);
+    launch = kernel.ready(changed, launch->grid);
+    values = changed;
+  }
+  void setGrid(const Grid &grid) { launch = kernel.ready(values, grid.grid); }
+
+private:
+  friend K;
+  BoundKernel(K kernel, const backends::Grid &grid, const typename K::Values &values)
+      : kernel(std::move(kernel)), values(values), launch(this->kernel.ready(values, grid)) {}
+
+  K kernel; // keeps the variants
+  typename K::Values values;
+  std::shared_ptr<const jit::BoundLaunch> launch;
 };
 
 /// A variant, to look inside.
@@ -126,12 +160,21 @@ public:
       detail::raise(status.error());
   }
 
+  /// A launch with its arguments, to be run many times:
+  ///   auto run = add.bind({cdiv(n, 1024)}, x, out, n, Const{1024});
+  ///   run();
+  ///   run.set<0>(other);
+  template <class... Arguments>
+  BoundKernel<Kernel> bind(const Grid &grid, Arguments &&...arguments) const {
+    return BoundKernel<Kernel>(*this, grid.grid, convert(arguments...));
+  }
+
   /// Compiles, or finds, the variant that launch() would run for these arguments.
   template <class... Arguments>
   CompiledKernel compile(Arguments &&...arguments) const {
     jit::BoundArguments bound;
     auto values = convert(arguments...);
-    bind(values, bound);
+    classify(values, bound);
     std::exception_ptr thrown;
     return CompiledKernel(get(values, bound, thrown));
   }
@@ -188,8 +231,23 @@ private:
       detail::raise(status.error());
   }
 
+  friend class BoundKernel<Kernel>;
+  template <size_t Index, class Argument>
+  static jit::ArgumentValue convertOne(Argument &&argument) {
+    return detail::ParameterTraits<std::tuple_element_t<Index, std::tuple<P...>>>::convert(
+        argument);
+  }
+  [[noreturn]] static void raise(const jit::Status &status) { detail::raise(status.error()); }
+  std::shared_ptr<const jit::BoundLaunch> ready(const Values &values,
+                                                const backends::Grid &grid) const {
+    auto launch = std::make_shared<jit::BoundLaunch>();
+    launch->grid = grid;
+    launch->kernel = find(values, launch->arguments);
+    return launch;
+  }
+
   /// Sets bound.device to the index of a GPU, or to -1.
-  void bind(const Values &values, jit::BoundArguments &bound) const {
+  void classify(const Values &values, jit::BoundArguments &bound) const {
     constexpr int anywhere = jit::ArgumentValue::kAnywhere;
     check(state->specializer.bind(values, bound));
     size_t first = 0;
@@ -210,7 +268,7 @@ private:
   }
 
   const jit::Kernel *find(const Values &values, jit::BoundArguments &bound) const {
-    bind(values, bound);
+    classify(values, bound);
     bound.addOption(uint64_t(bound.device + 1));
     bound.addOption(uint64_t(uint32_t(options.num_warps)) << 32 |
                     uint32_t(options.num_stages) << 3 | options.check_bounds << 2 |

@@ -39,6 +39,43 @@ TEST(CppLaunch, VectorAdd) {
   }
 }
 
+TEST(CppLaunch, BoundKernelsKeepTheirArguments) {
+  const int count = 1000;
+  auto x = randomNumbers(count), y = randomNumbers(count);
+  std::vector<float> out(count), elsewhere(count);
+  auto run = add.bind({cdiv(count, 256)}, x, y, out, count, Const{256});
+  EXPECT_EQ(out[0], 0) << "binding runs nothing";
+  run();
+  for (int i = 0; i < count; ++i)
+    ASSERT_EQ(out[i], x[i] + y[i]) << i;
+  auto copy = run;
+  run.set<1>(x);
+  run.set<2>(elsewhere);
+  run();
+  for (int i = 0; i < count; ++i)
+    ASSERT_EQ(elsewhere[i], x[i] + x[i]) << i;
+  run.set<3>(16); // divisible by 16: another variant
+  run.setGrid({1});
+  std::fill(elsewhere.begin(), elsewhere.end(), -1.0f);
+  run();
+  for (int i = 0; i < count; ++i)
+    ASSERT_EQ(elsewhere[i], i < 16 ? x[i] + x[i] : -1.0f) << i;
+  std::fill(out.begin(), out.end(), -1.0f);
+  copy();
+  EXPECT_EQ(out[count - 1], x[count - 1] + y[count - 1]) << "copies do not see changes";
+}
+
+TEST(CppLaunch, WhatCannotBeBoundChangesNothing) {
+  auto x = randomNumbers(10);
+  std::vector<float> out(10);
+  auto run = add.bind({1}, x, x, out, 10, Const{16});
+  EXPECT_THROW(run.set<4>(Const{-16}), Error);
+  run();
+  EXPECT_EQ(out[9], 2 * x[9]);
+  run.setGrid({-1});
+  EXPECT_THROW(run(), Error);
+}
+
 const auto shift = kernel("shift", [](Ptr<const f32> x, Ptr<f32> out, i32 count, Const<int> BLOCK) {
   auto index = arange(0, BLOCK);
   store(out + index, load(x + index, index < count) + 1.0f, index < count);
