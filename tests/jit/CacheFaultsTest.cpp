@@ -122,7 +122,8 @@ TEST_F(CacheFaultsTest, AProcessKilledAtAnyStepOfACompileHoldsNobodyUp) {
       setTime(file.name, 1000);
   prune(files, {});
   for (const CacheFolder::Listed &file : files.list())
-    EXPECT_TRUE(file.name.ends_with(".kernel") || file.name == kPruneStamp) << file.name << " is left";
+    EXPECT_TRUE(file.name.ends_with(".kernel") || file.name == kPruneStamp)
+        << file.name << " is left";
   EXPECT_EQ(valueOf(0), 0);
 }
 

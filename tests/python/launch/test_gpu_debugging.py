@@ -1,6 +1,7 @@
 """What is known of kernels compiled for GPUs: what they report to the host, lines, resources. No GPU is needed."""
 
 import importlib.util
+import os
 import re
 
 import pytest
@@ -89,7 +90,9 @@ def halves(x, out, n, BLOCK: tl.constexpr):
 
 def test_instructions_know_their_lines():
     ptx = compiled(halves, "cuda:90").asm["ptx"]
-    assert re.findall(r'^\s*\.file\s+(\d+) "(.*)"', ptx, re.M) == [("1", __file__)]
+    # The folder is that of the first compile, which a cache may hold.
+    files = re.findall(r'^\s*\.file\s+(\d+) ".*/(.*)"', ptx, re.M)
+    assert files == [("1", os.path.basename(__file__))]
     first = halves.fn.__code__.co_firstlineno
     store, helper = first + 3, halved.fn.__code__.co_firstlineno + 2
     line = None

@@ -112,7 +112,10 @@ def test_variants_can_be_precompiled_elsewhere():
     variants = kernel.variants()
     assert len(variants) == 4
     other.precompile(variants)
-    assert [v.signature for v in other.variants()] == [v.signature for v in variants]
+    # They are compiled side by side, and listed as they are done.
+    assert sorted(str(v.signature) for v in other.variants()) == sorted(
+        str(v.signature) for v in variants
+    )
     third = new_kernel()
     third.precompile([variant.signature for variant in variants], targets=["cpu"])
     assert len(third.variants()) == 4
