@@ -16,6 +16,27 @@
 
 namespace sectile::bindings {
 
+/// Who says which stream a GPU array is used on. Bound launches ask again each time.
+struct StreamSource {
+  enum class Kind : uint8_t {
+    None,
+    Fixed,    // the user, or the array itself
+    Exchange, // the DLPack table of its library: torch
+    Torch,    // torch, by a call
+    Cupy,
+  };
+  Kind kind = Kind::None;
+  int32_t deviceType = 0, device = 0;
+  const void *table = nullptr;
+  void *fixed = nullptr;
+
+  static StreamSource of(uint64_t handle) {
+    return {Kind::Fixed, 0, 0, nullptr, reinterpret_cast<void *>(handle)};
+  }
+  /// Null: the default stream, or nobody says. Throws what the library throws.
+  void *current() const;
+};
+
 /// Views and capsules a launch has borrowed; released when the launch is over. Needs the GIL.
 class HeldResources {
 public:
@@ -27,8 +48,9 @@ public:
   void hold(py::object object) { objects.push_back(std::move(object)); }
   Py_buffer &newBuffer();
 
-  /// The stream that the first GPU array is used on, as its library says.
-  std::optional<void *> stream;
+  /// Of the first GPU array whose library says one.
+  StreamSource stream;
+  bool hasStream() const { return stream.kind != StreamSource::Kind::None; }
 
 private:
   std::vector<py::object> objects;

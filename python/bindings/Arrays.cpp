@@ -63,15 +63,19 @@ PyObject *functionOf(const char *module, const char *name) {
   return function;
 }
 
-/// The stream torch puts its own work on; not set where torch has not been imported.
-void useTorchStream(int device, HeldResources &held) {
-  static PyObject *current = nullptr;
-  if (!current)
-    current = functionOf("torch._C", "_cuda_getCurrentRawStream");
-  if (!current)
-    return;
-  py::object handle = py::reinterpret_borrow<py::object>(current)(device);
-  held.stream = reinterpret_cast<void *>(py::cast<uintptr_t>(handle));
+/// Null where torch has not been imported.
+PyObject *torchStreamFunction() {
+  static PyObject *function = nullptr;
+  if (!function)
+    function = functionOf("torch._C", "_cuda_getCurrentRawStream");
+  return function;
+}
+
+PyObject *cupyStreamFunction() {
+  static PyObject *function = nullptr;
+  if (!function)
+    function = functionOf("cupy.cuda", "get_current_stream");
+  return function;
 }
 
 /// `value` is in the memory of GPU `device`.
@@ -81,8 +85,9 @@ void setDevice(ArgumentValue &value, int64_t device, PyObject *object, const Rea
     refuse(how, "is in no GPU's memory", "`sectile doctor` shows which GPUs were found");
   value.device = static_cast<int16_t>(device);
   PyTypeObject *type = Py_TYPE(object);
-  if (!held.stream && PyObject_HasAttrString(reinterpret_cast<PyObject *>(type), "is_cuda"))
-    useTorchStream(static_cast<int>(device), held);
+  if (!held.hasStream() && PyObject_HasAttrString(reinterpret_cast<PyObject *>(type), "is_cuda") &&
+      torchStreamFunction())
+    held.stream = {StreamSource::Kind::Torch, 0, static_cast<int32_t>(device)};
 }
 
 //-- NumPy ----------------------------------------------------------------------------------------
@@ -258,10 +263,8 @@ void readExchange(const DLPackExchangeAPI *api, PyObject *object, const ReadArgu
     PyErr_Clear();
     return readDataPointer(object, how, held, result); // says better what is wrong, if it is
   }
-  void *stream = nullptr;
-  if (isCudaMemory(tensor.device.type) && !held.stream && api->currentWorkStream &&
-      api->currentWorkStream(tensor.device.type, tensor.device.id, &stream) == 0)
-    held.stream = stream;
+  if (isCudaMemory(tensor.device.type) && !held.hasStream() && api->currentWorkStream)
+    held.stream = {StreamSource::Kind::Exchange, tensor.device.type, tensor.device.id, api};
   readDlTensor(tensor, false, object, how, held, result);
 }
 
@@ -275,7 +278,7 @@ void readDlpack(PyObject *object, const ReadArgument &how, HeldResources &held,
   // On a GPU the library makes the stream we run on wait for the array; 1 is the default stream.
   py::dict wishes;
   if (isCudaMemory(kind)) {
-    auto stream = reinterpret_cast<uintptr_t>(held.stream.value_or(nullptr));
+    auto stream = reinterpret_cast<uintptr_t>(held.stream.current());
     wishes["stream"] = py::int_(stream ? stream : 1);
   }
   py::object capsule;
@@ -404,22 +407,17 @@ void readCudaArrayInterface(PyObject *object, const ReadArgument &how, HeldResou
   }
   setDevice(result, jit::Runtime::instance().driver("cuda")->deviceOf(result.bits), object, how,
             held);
-  if (held.stream)
+  if (held.hasStream())
     return;
   std::string module = Py_TYPE(object)->tp_name;
-  if (module.rfind("cupy", 0) == 0) {
-    static PyObject *current = nullptr;
-    if (!current)
-      current = functionOf("cupy.cuda", "get_current_stream");
-    if (current) {
-      py::object stream = py::reinterpret_borrow<py::object>(current)();
-      held.stream = reinterpret_cast<void *>(py::cast<uintptr_t>(stream.attr("ptr")));
-      return;
-    }
+  if (module.rfind("cupy", 0) == 0 && cupyStreamFunction()) {
+    held.stream.kind = StreamSource::Kind::Cupy;
+    return;
   }
   py::dict interface = array.attr("__cuda_array_interface__");
   if (interface.contains("stream") && !py::object(interface["stream"]).is_none())
-    held.stream = reinterpret_cast<void *>(py::cast<uintptr_t>(interface["stream"]));
+    held.stream = {StreamSource::Kind::Fixed, 0, 0, nullptr,
+                   reinterpret_cast<void *>(py::cast<uintptr_t>(interface["stream"]))};
 }
 
 void readBuffer(PyObject *object, const ReadArgument &how, HeldResources &held,
@@ -527,6 +525,29 @@ void readArray(ArrayProtocol protocol, const void *table, PyObject *object, cons
     break;
   }
   refuse(how, "is not an array", "pass a NumPy array or a torch tensor");
+}
+
+void *StreamSource::current() const {
+  switch (kind) {
+  case Kind::None:
+    return nullptr;
+  case Kind::Fixed:
+    return fixed;
+  case Kind::Exchange: {
+    void *stream = nullptr;
+    return static_cast<const DLPackExchangeAPI *>(table)->currentWorkStream(deviceType, device,
+                                                                            &stream) == 0
+               ? stream
+               : nullptr;
+  }
+  case Kind::Torch:
+    return reinterpret_cast<void *>(
+        py::cast<uintptr_t>(py::reinterpret_borrow<py::object>(torchStreamFunction())(device)));
+  case Kind::Cupy:
+    return reinterpret_cast<void *>(py::cast<uintptr_t>(
+        py::reinterpret_borrow<py::object>(cupyStreamFunction())().attr("ptr")));
+  }
+  return nullptr;
 }
 
 void clearArrayCaches() {

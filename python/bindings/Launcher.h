@@ -18,6 +18,7 @@
 
 #include "Arguments.h"
 #include "LaunchOptions.h"
+#include "jit/BoundLaunch.h"
 
 #include <unordered_map>
 
@@ -71,6 +72,8 @@ struct KernelState {
   size_t positionalCount = 0;
   std::unique_ptr<jit::Specializer> specializer;
   LaunchOptions options;
+  /// A list of functions that are called with the arguments of each launch.
+  py::object preRunHooks;
 
   jit::KernelTable table;
   /// The Python face of each variant.
@@ -98,6 +101,38 @@ struct LaunchCall {
 /// Runs it. Returns a new reference to the compiled kernel, or null with the Python error set.
 PyObject *launch(KernelState &state, const LaunchCall &call) noexcept;
 
+/// Those of the decorator and of the environment.
+LaunchOptions launchOptions(const KernelState &state);
+
+/// Gives every parameter its argument: by position, by name, by default. Borrowed references.
+void bindParameters(const KernelState &state, const LaunchCall &call, PyObject **bound,
+                    LaunchOptions &options);
+
+/// The number of parameters when there is none of that name.
+size_t parameterIndex(const KernelState &state, PyObject *keyword);
+/// "the parameters are x, y, n", for messages.
+std::string listParameters(const KernelState &state);
+
+/// A call whose arguments have been read.
+struct ReadCall {
+  PyObject *kernel;
+  PyObject *const *arguments;
+  std::span<const jit::ArgumentValue> values;
+  const LaunchOptions &options;
+  const StreamSource &stream;
+  bool isWarmup = false;
+};
+
+/// Finds the variant, or has it made; fills in all of `result` but the grid. Returns the Python
+/// object of the variant.
+py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLaunch &result);
+
+/// Without the GIL where that is worth it; throws what goes wrong.
+void runLaunch(const jit::BoundLaunch &ready);
+
+/// Parameter -> argument.
+py::dict argumentsByName(const KernelState &state, PyObject *const *bound);
+
 /// On a miss: gets the variant from the runtime, for `values` as read from `arguments`. The GIL is
 /// given up meanwhile.
 Variant getVariant(KernelState &state, PyObject *kernel, std::span<const jit::ArgumentValue> values,
@@ -110,7 +145,11 @@ py::object wrapCompiledKernel(std::shared_ptr<const jit::Kernel> kernel);
 /// The state behind a JITFunction; null for any other object.
 KernelState *kernelStateOf(PyObject *object);
 
+/// `kernel[grid].bind(...)`: the launch with its arguments, to be run many times. BoundKernel.cpp.
+py::object bindLaunch(KernelState &state, const LaunchCall &call);
+
 void registerLauncherTypes(py::module_ &module);
+void registerBoundKernel(py::module_ &module);
 void registerCompiledKernel(py::module_ &module);
 
 } // namespace sectile::bindings

@@ -2,6 +2,7 @@
 // drawing in Launcher.h.
 
 #include "Grid.h"
+#include "LaunchHooks.h"
 #include "Launcher.h"
 #include "lang/Diagnostics.h"
 
@@ -29,13 +30,6 @@ private:
 
 constexpr size_t kUsualParameters = 24;
 
-std::string listNames(const KernelState &state) {
-  std::string text;
-  for (const std::string &name : state.parameterNames)
-    text += (text.empty() ? "" : ", ") + name;
-  return text.empty() ? "the kernel has no parameters" : "the parameters are " + text;
-}
-
 [[noreturn]] void throwUnknownKeyword(const KernelState &state, PyObject *keyword) {
   std::string name = py::str(keyword);
   std::vector<std::string> known = state.parameterNames;
@@ -43,69 +37,10 @@ std::string listNames(const KernelState &state) {
   std::string closest = lang::closestName(name, known);
   throwCallError(state.name + ": unknown argument '" + name + "'" +
                      (closest.empty() ? "" : "; did you mean '" + closest + "'?"),
-                 listNames(state) +
+                 listParameters(state) +
                      "; launch options are num_warps, num_stages, num_ctas, maxnreg, "
                      "enable_fp_fusion, launch_cooperative_grid, launch_pdl, debug, "
                      "sanitize_overflow, check, arch, target, stream");
-}
-
-size_t parameterIndex(const KernelState &state, PyObject *keyword) {
-  size_t count = state.internedNames.size();
-  for (size_t i = 0; i < count; ++i)
-    if (state.internedNames[i].ptr() == keyword)
-      return i;
-  for (size_t i = 0; i < count; ++i)
-    if (PyUnicode_Compare(state.internedNames[i].ptr(), keyword) == 0)
-      return i;
-  return count;
-}
-
-/// Gives every parameter its argument: by position, by name, by default. Borrowed references.
-void bindParameters(const KernelState &state, const LaunchCall &call, PyObject **bound,
-                    LaunchOptions &options) {
-  size_t count = state.parameterNames.size();
-  size_t keywordCount =
-      call.keywordNames ? static_cast<size_t>(PyTuple_GET_SIZE(call.keywordNames)) : 0;
-  if (call.positionalCount > state.positionalCount) [[unlikely]]
-    throwCallError(state.name + ": " + std::to_string(call.positionalCount) +
-                       " positional arguments for " + std::to_string(state.positionalCount) +
-                       (state.positionalCount == 1 ? " parameter" : " parameters"),
-                   listNames(state));
-  for (size_t i = 0; i < call.positionalCount; ++i)
-    bound[i] = call.arguments[i];
-  for (size_t i = call.positionalCount; i < count; ++i)
-    bound[i] = nullptr;
-  for (size_t i = 0; i < keywordCount; ++i) {
-    PyObject *keyword = PyTuple_GET_ITEM(call.keywordNames, static_cast<Py_ssize_t>(i));
-    PyObject *value = call.arguments[call.positionalCount + i];
-    size_t index = parameterIndex(state, keyword);
-    if (index == count) {
-      if (!options.set(keyword, value, state.name))
-        throwUnknownKeyword(state, keyword);
-      continue;
-    }
-    if (bound[index]) [[unlikely]]
-      throwCallError(state.name + ": argument '" + state.parameterNames[index] +
-                         "' is given twice, by "
-                         "position and by name",
-                     listNames(state));
-    bound[index] = value;
-  }
-  std::string missing;
-  size_t missingCount = 0;
-  for (size_t i = 0; i < count; ++i) {
-    if (bound[i]) [[likely]]
-      continue;
-    bound[i] = state.defaults[i].ptr();
-    if (!bound[i]) {
-      missing += (missing.empty() ? "'" : ", '") + state.parameterNames[i] + "'";
-      ++missingCount;
-    }
-  }
-  if (missingCount) [[unlikely]]
-    throwCallError(state.name + (missingCount > 1 ? ": arguments " : ": argument ") + missing +
-                       (missingCount > 1 ? " are missing" : " is missing"),
-                   listNames(state));
 }
 
 /// Checks what the source refers to; where something changed, digests anew.
@@ -162,37 +97,35 @@ int32_t deviceOf(const KernelState &state, std::span<const jit::ArgumentValue> v
   return options.target == Target::Cpu || !hasArrays ? int32_t{ArgumentValue::kHost} : device;
 }
 
-/// Environment switches that hold for every launch of the process.
-void applyEnvironment(LaunchOptions &options) {
-  if (const char *check = std::getenv("SECTILE_CHECK"); check && !std::strcmp(check, "bounds"))
-    options.checkBounds = true;
-  if (const char *debug = std::getenv("SECTILE_DEBUG");
-      debug && *debug && std::strcmp(debug, "0") != 0)
-    options.debug = true;
+void callPreRunHooks(const KernelState &state, const LaunchCall &call) {
+  py::tuple positional(call.positionalCount);
+  for (size_t i = 0; i < call.positionalCount; ++i)
+    positional[i] = py::handle(call.arguments[i]);
+  py::dict named;
+  for (size_t i = 0; call.keywordNames && i < size_t(PyTuple_GET_SIZE(call.keywordNames)); ++i)
+    named[PyTuple_GET_ITEM(call.keywordNames, Py_ssize_t(i))] =
+        py::handle(call.arguments[call.positionalCount + i]);
+  // A copy: a hook may take itself off the list.
+  for (py::handle hook : py::list(state.preRunHooks.attr("copy")()))
+    hook(*positional, **named);
 }
 
 PyObject *launchOrThrow(KernelState &state, const LaunchCall &call) {
   size_t count = state.parameterNames.size();
-  LaunchOptions options = state.options;
-  applyEnvironment(options);
+  if (PyList_GET_SIZE(state.preRunHooks.ptr()) != 0) [[unlikely]]
+    callPreRunHooks(state, call);
+  LaunchOptions options = launchOptions(state);
   Room<PyObject *, kUsualParameters> boundRoom(count);
   PyObject **bound = boundRoom.data();
   bindParameters(state, call, bound, options);
 
-  backends::Grid grid;
+  jit::BoundLaunch ready;
   if (call.grid)
-    grid = readGrid(call.grid, state.name, [&] {
-      py::dict arguments;
-      for (size_t i = 0; i < count; ++i)
-        arguments[state.internedNames[i]] = py::handle(bound[i]);
-      return arguments;
-    });
-
-  std::shared_ptr<const SourceState> source = currentSource(state, call.kernel);
+    ready.grid = readGrid(call.grid, state.name, [&] { return argumentsByName(state, bound); });
 
   HeldResources held;
   if (options.stream)
-    held.stream = reinterpret_cast<void *>(*options.stream);
+    held.stream = StreamSource::of(*options.stream);
   Room<jit::ArgumentValue, kUsualParameters> valueRoom(count);
   std::span<jit::ArgumentValue> values(valueRoom.data(), count);
   std::span<const jit::ParameterPolicy> policies = state.specializer->parameters();
@@ -200,26 +133,124 @@ PyObject *launchOrThrow(KernelState &state, const LaunchCall &call) {
     readArgument(bound[i],
                  {state.name, state.parameterNames[i], policies[i].isConstexpr, call.isWarmup},
                  held, values[i]);
-  jit::BoundArguments arguments;
-  if (jit::Status status = state.specializer->bind(values, arguments); !status.ok()) [[unlikely]]
+  py::object compiled = selectVariant(
+      state, {call.kernel, bound, values, options, held.stream, call.isWarmup}, ready);
+  if (!call.isWarmup) {
+    if (hasLaunchHooks()) [[unlikely]]
+      runBetweenHooks({call.kernel, compiled, argumentsByName(state, bound)}, ready);
+    else
+      runLaunch(ready);
+  }
+  return compiled.release().ptr();
+}
+
+} // namespace
+
+std::string listParameters(const KernelState &state) {
+  std::string text;
+  for (const std::string &name : state.parameterNames)
+    text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "the kernel has no parameters" : "the parameters are " + text;
+}
+
+size_t parameterIndex(const KernelState &state, PyObject *keyword) {
+  size_t count = state.internedNames.size();
+  for (size_t i = 0; i < count; ++i)
+    if (state.internedNames[i].ptr() == keyword)
+      return i;
+  for (size_t i = 0; i < count; ++i)
+    if (PyUnicode_Compare(state.internedNames[i].ptr(), keyword) == 0)
+      return i;
+  return count;
+}
+
+void bindParameters(const KernelState &state, const LaunchCall &call, PyObject **bound,
+                    LaunchOptions &options) {
+  size_t count = state.parameterNames.size();
+  size_t keywordCount =
+      call.keywordNames ? static_cast<size_t>(PyTuple_GET_SIZE(call.keywordNames)) : 0;
+  if (call.positionalCount > state.positionalCount) [[unlikely]]
+    throwCallError(state.name + ": " + std::to_string(call.positionalCount) +
+                       " positional arguments for " + std::to_string(state.positionalCount) +
+                       (state.positionalCount == 1 ? " parameter" : " parameters"),
+                   listParameters(state));
+  for (size_t i = 0; i < call.positionalCount; ++i)
+    bound[i] = call.arguments[i];
+  for (size_t i = call.positionalCount; i < count; ++i)
+    bound[i] = nullptr;
+  for (size_t i = 0; i < keywordCount; ++i) {
+    PyObject *keyword = PyTuple_GET_ITEM(call.keywordNames, static_cast<Py_ssize_t>(i));
+    PyObject *value = call.arguments[call.positionalCount + i];
+    size_t index = parameterIndex(state, keyword);
+    if (index == count) {
+      if (!options.set(keyword, value, state.name))
+        throwUnknownKeyword(state, keyword);
+      continue;
+    }
+    if (bound[index]) [[unlikely]]
+      throwCallError(state.name + ": argument '" + state.parameterNames[index] +
+                         "' is given twice, by "
+                         "position and by name",
+                     listParameters(state));
+    bound[index] = value;
+  }
+  std::string missing;
+  size_t missingCount = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (bound[i]) [[likely]]
+      continue;
+    bound[i] = state.defaults[i].ptr();
+    if (!bound[i]) {
+      missing += (missing.empty() ? "'" : ", '") + state.parameterNames[i] + "'";
+      ++missingCount;
+    }
+  }
+  if (missingCount) [[unlikely]]
+    throwCallError(state.name + (missingCount > 1 ? ": arguments " : ": argument ") + missing +
+                       (missingCount > 1 ? " are missing" : " is missing"),
+                   listParameters(state));
+}
+
+LaunchOptions launchOptions(const KernelState &state) {
+  LaunchOptions options = state.options;
+  if (const char *check = std::getenv("SECTILE_CHECK"); check && !std::strcmp(check, "bounds"))
+    options.checkBounds = true;
+  if (const char *debug = std::getenv("SECTILE_DEBUG");
+      debug && *debug && std::strcmp(debug, "0") != 0)
+    options.debug = true;
+  return options;
+}
+
+py::dict argumentsByName(const KernelState &state, PyObject *const *bound) {
+  py::dict arguments;
+  for (size_t i = 0; i < state.parameterNames.size(); ++i)
+    arguments[state.internedNames[i]] = py::handle(bound[i]);
+  return arguments;
+}
+
+py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLaunch &result) {
+  std::shared_ptr<const SourceState> source = currentSource(state, call.kernel);
+  jit::BoundArguments &arguments = result.arguments;
+  if (jit::Status status = state.specializer->bind(call.values, arguments); !status.ok())
+      [[unlikely]]
     throwError(status.error());
-  int32_t device = deviceOf(state, values, options, call.isWarmup);
-  bool isGpu = device >= 0 || options.target == LaunchOptions::Target::Cuda;
+  int32_t device = deviceOf(state, call.values, call.options, call.isWarmup);
+  bool isGpu = device >= 0 || call.options.target == LaunchOptions::Target::Cuda;
   arguments.device = std::max(device, 0);
-  arguments.stream = isGpu ? held.stream.value_or(nullptr) : nullptr;
-  arguments.addOption(options.word());
+  arguments.stream = isGpu && !call.isWarmup ? call.stream.current() : nullptr;
+  arguments.addOption(call.options.word());
   arguments.addOption(isGpu ? 2 + static_cast<uint64_t>(device + 1) : 0);
   arguments.addOption(source->version);
   // A @jit function passed as a constant has sources of its own.
-  for (size_t i = 0; i < count; ++i)
-    if (values[i].content == jit::ArgumentValue::Bits::ConstantId)
-      if (KernelState *passed = kernelStateOf(bound[i]))
-        arguments.addOption(currentSource(*passed, bound[i])->version);
+  for (size_t i = 0; i < call.values.size(); ++i)
+    if (call.values[i].content == jit::ArgumentValue::Bits::ConstantId)
+      if (KernelState *passed = kernelStateOf(call.arguments[i]))
+        arguments.addOption(currentSource(*passed, call.arguments[i])->version);
 
   const jit::Kernel *kernel = state.table.find(arguments);
   if (!kernel) [[unlikely]] {
-    Variant made =
-        getVariant(state, call.kernel, values, bound, arguments, options, device, *source);
+    Variant made = getVariant(state, call.kernel, call.values, call.arguments, arguments,
+                              call.options, device, *source);
     // Another thread may have been faster; its kernel is the one that stays.
     bool isNew = !state.table.find(arguments);
     kernel = state.table.insert(arguments, made.kernel);
@@ -229,24 +260,21 @@ PyObject *launchOrThrow(KernelState &state, const LaunchCall &call) {
         state.variants.push_back(std::move(made));
     }
   }
-  auto compiled = state.compiled.find(kernel);
-  py::object result = compiled->second;
-
-  if (!call.isWarmup) {
-    jit::Status status;
-    if (kernel->isAsynchronous()) { // giving up the GIL costs more than queueing
-      status = kernel->launch(grid, arguments);
-    } else {
-      py::gil_scoped_release release;
-      status = kernel->launch(grid, arguments);
-    }
-    if (!status.ok()) [[unlikely]]
-      throwError(status.error());
-  }
-  return result.release().ptr();
+  result.kernel = kernel;
+  return state.compiled.find(kernel)->second;
 }
 
-} // namespace
+void runLaunch(const jit::BoundLaunch &ready) {
+  jit::Status status;
+  if (ready.kernel->isAsynchronous()) { // giving up the GIL costs more than queueing
+    status = ready.run();
+  } else {
+    py::gil_scoped_release release;
+    status = ready.run();
+  }
+  if (!status.ok()) [[unlikely]]
+    throwError(status.error());
+}
 
 bool Watch::holds() const {
   switch (kind) {

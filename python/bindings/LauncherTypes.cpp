@@ -30,6 +30,19 @@ KernelState *stateOf(PyObject *kernel) {
   return state;
 }
 
+/// A C++ exception on its way into Python.
+template <class Body>
+PyObject *guarded(const Body &body) {
+  try {
+    return body().release().ptr();
+  } catch (py::error_already_set &error) {
+    error.restore();
+  } catch (const std::exception &error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
 //-- Launcher -------------------------------------------------------------------------------------
 
 PyObject *callLauncher(PyObject *self, PyObject *const *arguments, size_t countAndFlag,
@@ -87,6 +100,26 @@ int clearLauncher(PyObject *self) {
   return 0;
 }
 
+/// bind(*arguments, **named)
+PyObject *bindLauncher(PyObject *self, PyObject *const *arguments, Py_ssize_t count,
+                       PyObject *keywordNames) {
+  auto *launcher = reinterpret_cast<LauncherObject *>(self);
+  KernelState *state = stateOf(launcher->kernel);
+  if (!state)
+    return nullptr;
+  return guarded([&] {
+    return bindLaunch(*state, {launcher->kernel, launcher->grid, arguments,
+                               static_cast<size_t>(count), keywordNames, false});
+  });
+}
+
+PyMethodDef launcherMethods[] = {
+    {"bind", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(bindLauncher)),
+     METH_FASTCALL | METH_KEYWORDS,
+     "bind(*arguments, **named): the launch with its arguments, to be run many times by calling "
+     "what is returned."},
+    {nullptr, nullptr, 0, nullptr}};
+
 PyMemberDef launcherMembers[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(LauncherObject, vectorcall), READONLY, nullptr},
     {"kernel", T_OBJECT, offsetof(LauncherObject, kernel), READONLY,
@@ -97,6 +130,7 @@ PyMemberDef launcherMembers[] = {
 PyType_Slot launcherSlots[] = {{Py_tp_doc, const_cast<char *>("kernel[grid]: call it to launch.")},
                                {Py_tp_call, reinterpret_cast<void *>(PyVectorcall_Call)},
                                {Py_tp_members, launcherMembers},
+                               {Py_tp_methods, launcherMethods},
                                {Py_tp_dealloc, reinterpret_cast<void *>(freeLauncher)},
                                {Py_tp_traverse, reinterpret_cast<void *>(traverseLauncher)},
                                {Py_tp_clear, reinterpret_cast<void *>(clearLauncher)},
@@ -135,6 +169,7 @@ int traverseKernel(PyObject *self, visitproc visit, void *arg) {
       Py_VISIT(watch.holder.ptr());
       Py_VISIT(watch.expected.ptr());
     }
+  Py_VISIT(state->preRunHooks.ptr());
   for (auto &[kernel, object] : state->compiled)
     Py_VISIT(object.ptr());
   for (const Variant &variant : state->variants) {
@@ -153,21 +188,8 @@ int clearKernel(PyObject *self) {
   return 0;
 }
 
-/// A C++ exception on its way into Python.
-template <class Body>
-PyObject *guarded(const Body &body) {
-  try {
-    return body().release().ptr();
-  } catch (py::error_already_set &error) {
-    error.restore();
-  } catch (const std::exception &error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
-  }
-  return nullptr;
-}
-
-/// _configure(name, parameters, positional_count, options): each parameter is (name, is_constexpr,
-/// specialize, specialize_on_alignment, annotation, has_default, default).
+/// _configure(name, parameters, positional_count, options, pre_run_hooks): each parameter is (name,
+/// is_constexpr, specialize, specialize_on_alignment, annotation, has_default, default).
 PyObject *configureKernel(PyObject *self, PyObject *arguments) {
   return guarded([&]() -> py::object {
     py::tuple fields = py::reinterpret_borrow<py::tuple>(arguments);
@@ -197,6 +219,7 @@ PyObject *configureKernel(PyObject *self, PyObject *arguments) {
       state->parameterNames.push_back(policy.name);
       policies.push_back(std::move(policy));
     }
+    state->preRunHooks = fields[4];
     for (auto [name, value] : py::reinterpret_borrow<py::dict>(fields[3]))
       state->options.set(name.ptr(), value.ptr(), state->name);
     state->specializer = std::make_unique<jit::Specializer>(state->name, std::move(policies));

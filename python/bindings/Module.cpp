@@ -4,6 +4,7 @@
 #include "Arguments.h"
 #include "Devices.h"
 #include "FunctionExtent.h"
+#include "LaunchHooks.h"
 #include "Launcher.h"
 #include "jit/CacheCommand.h"
 #include "jit/Digest.h"
@@ -185,6 +186,8 @@ PYBIND11_MODULE(_native, module) {
   using namespace sectile::bindings;
   module.doc() = "Bindings of the Sectile runtime; private to the package.";
   registerLauncherTypes(module);
+  registerBoundKernel(module);
+  registerLaunchHooks(module);
   registerCompiledKernel(module);
   registerDevices(module);
   module.attr("_print_handler_is_set") = false;

@@ -146,11 +146,34 @@ class Callback:
         vars(instance).pop(self.slot, None)
 
 
+class Hook:
+    """Functions that are told of every launch; setting one replaces all. Of this process only."""
+
+    def __init__(self, which: str, meaning: str) -> None:
+        self.which = which
+        self.__doc__ = meaning
+
+    def __get__(self, instance, owner=None):
+        if instance is None:
+            return self
+        from .runtime import hooks
+
+        return getattr(hooks, self.which)
+
+    def __set__(self, instance, value) -> None:
+        chain = self.__get__(instance)
+        if value is not chain:
+            chain.replace(value)
+
+    def __delete__(self, instance) -> None:
+        self.__get__(instance).replace(None)
+
+
 class Group:
     """Knobs of one subject; other attributes cannot be set, so a misspelt one is an error."""
 
     def __setattr__(self, name: str, value) -> None:
-        if not isinstance(getattr(type(self), name, None), (Knob, Callback)):
+        if not isinstance(getattr(type(self), name, None), (Knob, Callback, Hook)):
             from ._suggest import did_you_mean
 
             raise AttributeError(
@@ -226,6 +249,11 @@ class Runtime(Group):
     print_buffer = Knob(
         "SECTILE_PRINT_BUFFER", str, None, "room for what one launch prints on a GPU, such as 64M"
     )
+    launch_enter_hook = Hook(
+        "enter",
+        "called with a LaunchMetadata before each launch: .add(function), .remove(function)",
+    )
+    launch_exit_hook = Hook("exit", "the same after each launch; on a GPU it is queued then")
 
 
 class Autotuning(Group):

@@ -42,6 +42,23 @@ class KernelInterface:
             return pool().submit(self.run, *args, grid=grid, warmup=True, **kwargs)
         return self.run(*args, grid=grid, warmup=True, **kwargs)
 
+    def bind(self, *args, grid, **kwargs):
+        """A launch with its arguments, to be run many times: nothing is read or looked up then.
+
+            run = kernel.bind(x, y, n, BLOCK=64, grid=(64,))     # compiles if need be; runs nothing
+            run()                                                # one C call
+            run(x=other)                                         # another x from now on
+            run.update(n=5); run.grid = (5,)
+
+        The arrays are kept alive. Their addresses are read when they are given, so an array that moves
+        its memory has to be given again. The stream is asked for at each launch, as ever. What kernels
+        refer to (globals, source) is as it was at the latest `bind` or `update`.
+
+        Returns:
+            A `BoundKernel` with ``update(**arguments)``, ``grid``, ``kernel`` and ``arguments``.
+        """
+        raise NotImplementedError
+
 
 class KernelParam:
     """One parameter of a kernel, as the decorator understood it.
@@ -191,6 +208,7 @@ class JITFunction(_native.KernelBase, KernelInterface):
             ],
             sum(not p.is_keyword_only for p in parameters),
             {} if debug is None else {"debug": bool(debug)},
+            self.pre_run_hooks,
         )  # fmt: skip
 
     @property
@@ -234,14 +252,17 @@ class JITFunction(_native.KernelBase, KernelInterface):
         return describe(self.fn, constants, files)
 
     def add_pre_run_hook(self, hook: Callable) -> None:
-        """`hook(*args, **kwargs)` is called before each launch that goes through `run`."""
+        """`hook(*args, **kwargs)` is called before each launch, but for those of bound kernels."""
         self.pre_run_hooks.append(hook)
 
     def run(self, *args, grid, warmup: bool = False, **kwargs):
         """As ``self[grid](*args, **kwargs)``; with `warmup` it is compiled and not run."""
-        for hook in self.pre_run_hooks:
-            hook(*args, **kwargs)
         return self._prepare(grid, args, kwargs, warmup)
+
+    def bind(self, *args, grid, **kwargs):
+        return self[grid].bind(*args, **kwargs)
+
+    bind.__doc__ = KernelInterface.bind.__doc__
 
     def variants(self) -> list[Variant]:
         """The variants so far, in the order they were made, each with what sets it apart.

@@ -23,6 +23,13 @@ class Heuristics(KernelInterface):
             kwargs[name] = arguments[name] = function(arguments)
         return self.fn.run(*args, grid=grid, warmup=warmup, **kwargs)
 
+    def bind(self, *args, grid, **kwargs):
+        """As `JITFunction.bind`; the constants follow from these arguments, not from later ones."""
+        arguments = {**dict(zip(self.arg_names, args)), **kwargs}
+        for name, function in self.values.items():
+            kwargs[name] = arguments[name] = function(arguments)
+        return self.fn.bind(*args, grid=grid, **kwargs)
+
     def warmup(self, *args, grid=None, **kwargs):
         """Compiles for these arguments without running."""
         arguments = {**dict(zip(self.arg_names, args)), **kwargs}

@@ -125,6 +125,16 @@ class Autotuner(KernelInterface):
     def run(self, *args, grid, warmup: bool = False, **kwargs):
         if warmup:
             return self.warmup(*args, grid=grid, **kwargs)
+        config = self._config(args, grid, kwargs)
+        return self.fn.run(*args, grid=grid, **kwargs, **config.all_kwargs())
+
+    def bind(self, *args, grid, **kwargs):
+        """As `JITFunction.bind`, with the configuration for these arguments, which is tuned if need be.
+        Its `pre_hook` is called here, and not when the bound kernel runs."""
+        config = self._config(args, grid, kwargs)
+        return self.fn.bind(*args, grid=grid, **kwargs, **config.all_kwargs())
+
+    def _config(self, args: tuple, grid, kwargs: dict[str, Any]) -> Config:
         arguments = self._arguments(args, kwargs)
         if len(self.configs) == 1:
             config = self.configs[0]
@@ -137,7 +147,7 @@ class Autotuner(KernelInterface):
         self.best_config = config
         if config.pre_hook:
             config.pre_hook({**arguments, **kwargs, **config.all_kwargs()})
-        return self.fn.run(*args, grid=grid, **kwargs, **config.all_kwargs())
+        return config
 
     def warmup(self, *args, grid=None, **kwargs):
         """Compiles every candidate for these arguments, in parallel, and runs none.

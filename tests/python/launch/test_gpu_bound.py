@@ -1,0 +1,72 @@
+"""Bound kernels, streams and graphs on a GPU."""
+
+import pytest
+from launch_on_device import why_not
+
+import sectile as st
+import sectile.language as tl
+
+pytestmark = [
+    pytest.mark.host,
+    pytest.mark.skipif(why_not("cuda") is not None, reason=f"needs a GPU: {why_not('cuda')}"),
+]
+
+
+@st.jit
+def add_one(x, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x + i, tl.load(x + i, mask=i < n) + 1, mask=i < n)
+
+
+@pytest.fixture
+def torch():
+    import torch
+
+    return torch
+
+
+def test_bound_kernels_follow_the_current_stream(torch):
+    x = torch.zeros(1000, device="cuda")
+    seen = []
+    st.knobs.runtime.launch_enter_hook.add(lambda data: seen.append(data.get()["stream"]))
+    try:
+        run = add_one[(16,)].bind(x, 1000, BLOCK=64)
+        run()
+        side = torch.cuda.Stream()
+        with torch.cuda.stream(side):
+            run()
+        fixed = add_one[(16,)].bind(x, 1000, BLOCK=64, stream=side)
+        fixed()
+    finally:
+        st.knobs.runtime.launch_enter_hook = None
+    torch.cuda.synchronize()
+    assert seen == [torch.cuda.current_stream().cuda_stream, side.cuda_stream, side.cuda_stream]
+    assert (x == 3).all()
+
+
+def test_another_array_of_the_gpu(torch):
+    x, y = torch.zeros(2, 1000, device="cuda")
+    run = add_one[(16,)].bind(x, 1000, BLOCK=64)
+    run(x=y)
+    run(n=500)
+    assert x.sum() == 0 and y.sum() == 1500
+
+
+@pytest.mark.parametrize("is_bound", [False, True])
+def test_graphs_capture_launches(torch, is_bound):
+    x = torch.zeros(1000, device="cuda")
+    launch = add_one[(16,)].bind(x, 1000, BLOCK=64) if is_bound else None
+    add_one[(16,)](x, 1000, BLOCK=64)  # compiled and loaded before the capture
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(3):
+            if launch:
+                launch()
+            else:
+                add_one[(16,)](x, 1000, BLOCK=64)
+    torch.cuda.synchronize()
+    assert (x == 1).all()
+    for _ in range(5):
+        graph.replay()
+    torch.cuda.synchronize()
+    assert (x == 16).all()
