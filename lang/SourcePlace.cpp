@@ -1,33 +1,36 @@
 #include "lang/SourcePlace.h"
 
-#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
-
-#include <map>
-#include <tuple>
 
 using namespace mlir;
 
 namespace sectile::lang {
 
-SourcePlace sourcePlaceOf(Location location) {
-  SourcePlace place;
+/// Null: unknown. `function`: the name of the innermost there is; may be null.
+static FileLineColLoc fileLineOf(Location location, std::string *function = nullptr) {
   while (!isa<FileLineColLoc>(location)) {
     if (auto call = dyn_cast<CallSiteLoc>(location)) {
       location = call.getCallee();
     } else if (auto name = dyn_cast<NameLoc>(location)) {
-      place.function = name.getName().str();
+      if (function)
+        *function = name.getName().str();
       location = name.getChildLoc();
     } else if (auto fused = dyn_cast<FusedLoc>(location); fused && !fused.getLocations().empty()) {
       location = fused.getLocations().front();
     } else {
-      return place;
+      return {};
     }
   }
-  auto file = cast<FileLineColLoc>(location);
-  place.file = file.getFilename().str();
-  place.line = int32_t(file.getLine());
-  place.column = int32_t(file.getColumn());
+  return cast<FileLineColLoc>(location);
+}
+
+SourcePlace sourcePlaceOf(Location location) {
+  SourcePlace place;
+  if (FileLineColLoc file = fileLineOf(location, &place.function)) {
+    place.file = file.getFilename().str();
+    place.line = int32_t(file.getLine());
+    place.column = int32_t(file.getColumn());
+  }
   return place;
 }
 
@@ -52,21 +55,14 @@ OperationPlaces::OperationPlaces(ModuleOp module) {
 }
 
 void OperationPlaces::number(Remarks &remarks) const {
-  if (remarks.empty())
-    return;
-  using Place = std::tuple<std::string, int32_t, int32_t>;
-  std::map<Place, int32_t> first;
-  llvm::DenseSet<Location> seen;
-  for (auto [number, location] : llvm::enumerate(places)) {
-    if (!seen.insert(location).second)
-      continue;
-    SourcePlace place = sourcePlaceOf(location);
-    first.try_emplace({std::move(place.file), place.line, place.column}, int32_t(number));
-  }
   for (Remark &remark : remarks)
-    if (auto found = first.find({remark.file, remark.line, remark.column});
-        remark.line > 0 && found != first.end())
-      remark.operation = found->second;
+    for (auto [number, location] : llvm::enumerate(places))
+      if (FileLineColLoc place = fileLineOf(location);
+          place && place.getLine() == unsigned(remark.line) &&
+          place.getColumn() == unsigned(remark.column) && place.getFilename() == remark.file) {
+        remark.operation = int32_t(number);
+        break;
+      }
 }
 
 std::vector<Remark> OperationPlaces::all() const {

@@ -21,7 +21,10 @@ void Stages::keep(llvm::StringRef stage, std::string text) {
 }
 
 void Stages::dump(llvm::StringRef stage, llvm::StringRef text) {
-  llvm::StringRef suffix = stage.starts_with("tile") ? ".mlir" : stage == "asm" ? ".s" : ".ll";
+  llvm::StringRef suffix = stage.starts_with("tile") ? ".mlir"
+                           : stage == "asm"          ? ".s"
+                           : stage == "ptx"          ? ""
+                                                     : ".ll";
   // Kernels of one name do not overwrite each other.
   std::string path;
   std::error_code error = llvm::sys::fs::create_directories(knobs.dumpDirectory);

@@ -291,7 +291,8 @@ class VariantReport:
             o = self.occupancy
             yield row(
                 "occupancy",
-                f"{o.programs} programs on a multiprocessor ({o.warps} of {o.most_warps} warps), "
+                f"{o.programs} program{'s' * (o.programs != 1)} on a multiprocessor "
+                f"({o.warps} of {o.most_warps} warps), "
                 f"limited by {' and '.join(o.limited_by)}",
             )
             yield row("", f"room for {pairs(o.limits, ': ')} ({o.source})")

@@ -1,6 +1,7 @@
 """st.inspect: what the compiler made of a kernel, on the CPU and for a GPU that is not here."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -237,6 +238,26 @@ def test_of_a_tuned_kernel():
     assert only(st.inspect(tuned).variants).constants == {"BLOCK": 64}
 
 
+def test_on_the_command_line(tmp_path):
+    (tmp_path / "scale.mlir").write_text(
+        """func.func @scale(%x: !tile.ptr<f32> {tile.divisibility = 16 : i64}) attributes {tile.kernel} {
+          %i = tile.arange 0, 512 : tensor<512xi32>
+          %xs = tile.splat %x : !tile.ptr<f32> -> tensor<512x!tile.ptr<f32>>
+          %p = tile.ptr_add %xs, %i : tensor<512x!tile.ptr<f32>>, tensor<512xi32>
+          %v = tile.load %p : tensor<512x!tile.ptr<f32>> loc("k.py":7:3)
+          tile.store %p, %v : tensor<512x!tile.ptr<f32>> loc("k.py":8:3)
+          return
+        }"""
+    )
+    command = [sys.executable, "-m", "sectile", "compile", "--target=cuda:sm_90a", "--remarks"]
+    done = subprocess.run([*command, str(tmp_path / "scale.mlir")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines() == [
+        "k.py:7:3: load: argument=0 bytes=16 element_bytes=4 is_masked=0",
+        "k.py:8:3: store: argument=0 bytes=16 element_bytes=4 is_masked=0",
+    ]
+
+
 def test_remarks_survive_the_cache_and_follow_the_source(tmp_path):
     """Lines are today's, where the code was had from the cache: of the same text, moved."""
     program = """
@@ -257,8 +278,6 @@ def test_remarks_survive_the_cache_and_follow_the_source(tmp_path):
         i = tl.arange(0, BLOCK)
         tl.store(out + i, tl.load(x + i))
     """)
-    import os
-
     environment = {**os.environ, "SECTILE_CACHE_DIR": str(tmp_path / "cache")}
 
     def run(folder, text):

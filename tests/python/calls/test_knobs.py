@@ -154,6 +154,21 @@ def test_stages_dumps_and_the_log_can_be_switched_on(tmp_path, capfd):
     assert "llvm" not in run(kernel).asm
 
 
+def test_stages_of_a_gpu_are_dumped(tmp_path):
+    signature = {"out": "*fp32:16", "BLOCK": 16}
+    with st.knobs.scope(dump=f"all:{tmp_path}"):
+        st.compile(new_kernel(), signature, target="cuda:90")
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "store.tile.mlir",
+        "store.tile-optimized.mlir",
+        "store.tile-gpu.mlir",
+        "store.llvm.ll",
+        "store.llvm-optimized.ll",
+        "store.ptx",
+    }
+    assert ".visible .entry" in (tmp_path / "store.ptx").read_text()
+
+
 def test_printed_elements_of_a_loaded_kernel():
     @st.jit
     def show(x):
