@@ -8,7 +8,7 @@ import sectile.language as tl
 
 pytestmark = [
     pytest.mark.host,
-    pytest.mark.skipif(why_not("cuda") is not None, reason=f"needs a GPU: {why_not('cuda')}"),
+    pytest.mark.skipif(bool(why_not("cuda")), reason=f"needs a GPU: {why_not('cuda')}"),
 ]
 
 

@@ -7,7 +7,7 @@ import sectile as st
 import sectile.language as tl
 
 pytestmark = pytest.mark.skipif(
-    why_not("cuda") is not None, reason=f"needs a GPU: {why_not('cuda')}"
+    bool(why_not("cuda")), reason=f"needs a GPU: {why_not('cuda')}"
 )
 
 

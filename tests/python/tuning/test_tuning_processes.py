@@ -49,12 +49,12 @@ class Job:
         self.folder = folder
         self.log = folder / "log"
         self.log.write_text("")
+        (folder / "program.py").write_text(PROGRAM)
 
     def start(self, text=LAUNCH, **environment):
-        script = self.folder / "program.py"
-        script.write_text(PROGRAM)
         main = self.folder / f"main-{abs(hash(text))}.py"
-        main.write_text(f"from program import *\nimport program\n{textwrap.dedent(text)}")
+        if not main.exists():  # else a process may be reading it
+            main.write_text(f"from program import *\nimport program\n{textwrap.dedent(text)}")
         return subprocess.Popen(
             [sys.executable, str(main)],
             stdout=subprocess.PIPE,
