@@ -251,3 +251,23 @@ def test_who_is_asked_about_capture(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", cuda(False))
     assert not identity.is_capturing(gpu)
     assert identity.is_capturing(gpu, types.SimpleNamespace(is_capturing=lambda: True))
+
+
+def test_later_launches_take_what_was_chosen_for_their_key(bench, out):
+    blocks, tuner = launch([16, 32], bench, out)
+    measured = len(bench.blocks)
+    tuner[(1,)](out, 5)
+    tuner[(1,)](out, n=5)
+    tuner[(1,)](out=out, n=5)
+    assert len(bench.blocks) == measured and tuner.best_config.kwargs == {"BLOCK": 16}
+    other = {key: config for key, config in tuner.cache.items()}
+    tuner[(1,)](out, 7)  # another key
+    assert len(bench.blocks) > measured and len(tuner.cache) == len(other) + 1
+    measured = len(bench.blocks)
+    tuner[(1,)](out.astype(np.int64), 5)  # another dtype
+    assert len(tuner.cache) == len(other) + 2
+    # What is put into the cache by hand is used at once.
+    for key in other:
+        tuner.cache[key] = tuner.configs[1]
+    tuner[(1,)](out, 5)
+    assert out[0] == 32 and tuner.best_config.kwargs == {"BLOCK": 32}

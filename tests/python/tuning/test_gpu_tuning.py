@@ -6,9 +6,7 @@ from launch_on_device import why_not
 import sectile as st
 import sectile.language as tl
 
-pytestmark = pytest.mark.skipif(
-    bool(why_not("cuda")), reason=f"needs a GPU: {why_not('cuda')}"
-)
+pytestmark = pytest.mark.skipif(bool(why_not("cuda")), reason=f"needs a GPU: {why_not('cuda')}")
 
 
 @pytest.fixture

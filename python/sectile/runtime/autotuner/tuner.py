@@ -119,14 +119,53 @@ class Autotuner(KernelInterface):
         self.bench_time = 0.0
         self._reports: dict[tuple, TuningReport] = {}
         self._devices: dict[Any, str] = {}
+        # What launches like earlier ones come to: (key, configuration, what it passes).
+        self._plans: dict[tuple, tuple[tuple, Config, dict[str, Any]]] = {}
+        self._key_places = [(self.arg_names.index(name), name) for name in self.keys]
 
     # -- a launch ----------------------------------------------------------------------------------
 
     def run(self, *args, grid, warmup: bool = False, **kwargs):
         if warmup:
             return self.warmup(*args, grid=grid, **kwargs)
+        quick = self._quick_key(args, kwargs)
+        plan = self._plans.get(quick) if quick is not None else None
+        if plan is not None and self.cache.get(plan[0]) is plan[1]:
+            self.best_config = plan[1]
+            return self.fn[grid](*args, **kwargs, **plan[2])
         config = self._config(args, grid, kwargs)
-        return self.fn.run(*args, grid=grid, **kwargs, **config.all_kwargs())
+        settings = config.all_kwargs()
+        if quick is not None and config.pre_hook is None and len(self.configs) > 1:
+            if len(self._plans) >= 4096:  # sizes that never come back
+                self._plans.clear()
+            key = self._key(self._arguments(args, kwargs), kwargs)
+            self._plans[quick] = (key, config, settings)
+        return self.fn.run(*args, grid=grid, **kwargs, **settings)
+
+    def _quick_key(self, args: tuple, kwargs: dict[str, Any]) -> tuple | None:
+        """Equal for launches that have equal keys, made of what is quick to ask for; None when nothing
+        is. The parts say what `_key` makes its texts of: values, dtypes, and where the first array is."""
+        count = len(args)
+        parts = [count, *kwargs]
+        for index, name in self._key_places:
+            parts.append(args[index] if index < count else kwargs.get(name))
+        is_first = True
+        for value in args if not kwargs else (*args, *kwargs.values()):
+            dtype = getattr(value, "dtype", None)
+            if dtype is None:
+                continue
+            parts.append(dtype)
+            if is_first:
+                is_first = False
+                parts.append(getattr(value, "device", None))
+        if kwargs:
+            parts.append(kwargs.get("target"))
+        quick = tuple(parts)
+        try:
+            hash(quick)
+        except TypeError:
+            return None
+        return quick
 
     def bind(self, *args, grid, **kwargs):
         """As `JITFunction.bind`, with the configuration for these arguments, which is tuned if need be.
