@@ -359,6 +359,7 @@ KernelResult Runtime::State::get(const KernelRequest &request) {
   std::string key = sourceKey(request.sourceDigest, request.signature, request.options, context);
   std::shared_ptr<Flight> flight;
   for (;;) {
+    flight = nullptr; // may be the last to hold its kernel, which is unloaded outside of the lock
     std::shared_ptr<const Kernel> kernel;
     Remembered remembered;
     bool isOwner = false;
