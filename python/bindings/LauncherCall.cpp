@@ -6,6 +6,8 @@
 #include "Launcher.h"
 #include "lang/Diagnostics.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <pybind11/stl.h>
 
@@ -215,9 +217,11 @@ LaunchOptions launchOptions(const KernelState &state) {
   LaunchOptions options = state.options;
   if (const char *check = std::getenv("SECTILE_CHECK"); check && !std::strcmp(check, "bounds"))
     options.checkBounds = true;
-  if (const char *debug = std::getenv("SECTILE_DEBUG");
-      debug && *debug && std::strcmp(debug, "0") != 0)
-    options.debug = true;
+  // Off is what jit/Knobs.cpp takes for it.
+  if (const char *debug = std::getenv("SECTILE_DEBUG"); debug && *debug)
+    options.debug = std::ranges::none_of(std::array{"0", "false", "off", "no"},
+                                         [&](auto off) { return std::strcmp(debug, off) == 0; }) ||
+                    options.debug;
   return options;
 }
 

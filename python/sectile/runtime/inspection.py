@@ -429,12 +429,14 @@ def inspect(kernel: Any) -> KernelReport | VariantReport:
     those of NVIDIA's tables for the architecture. Nothing is compiled or run.
 
     Args:
-        kernel: a `@jit` function, a tuner around one, or a compiled kernel (``kernel[grid](...)``,
-            ``kernel.warmup(...)``, `sectile.compile`).
+        kernel: a `@jit` function, a tuner around one, a compiled kernel (``kernel[grid](...)``,
+            ``kernel.warmup(...)``, `sectile.compile`) or a bound one.
 
     Returns:
         A `KernelReport` of all variants; a `VariantReport` of a compiled kernel.
     """
+    if isinstance(kernel, (_native.BoundKernel, _native.Launcher)):
+        kernel = kernel.kernel
     if isinstance(kernel, _native.CompiledKernel):
         return VariantReport(kernel)
     function = kernel

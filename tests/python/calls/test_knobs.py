@@ -169,6 +169,23 @@ def test_stages_of_a_gpu_are_dumped(tmp_path):
     assert ".visible .entry" in (tmp_path / "store.ptx").read_text()
 
 
+@pytest.mark.parametrize(
+    "text, is_active", [("1", True), ("0", False), ("off", False), ("", False)]
+)
+def test_debug_is_read_alike_everywhere(text, is_active):
+    @st.jit
+    def check(x):
+        tl.device_assert(tl.load(x) > 0, "positive")
+
+    os.environ["SECTILE_DEBUG"] = text
+    assert st.knobs.runtime.debug == is_active
+    if is_active:
+        with pytest.raises(st.DeviceAssertionError):
+            check[(1,)](np.zeros(1, np.float32))
+    else:
+        check[(1,)](np.zeros(1, np.float32))
+
+
 def test_printed_elements_of_a_loaded_kernel():
     @st.jit
     def show(x):
