@@ -252,7 +252,16 @@ def test_where_the_time_goes(tmp_path):
     table, total = said.split("sectile: 1 compiles took ")
     assert table.startswith("sectile: store for cpu [out: *fp32, BLOCK = 64]: ")
     names = [name.strip() for name in steps(table)]
-    for name in ("front end", "optimize", "emit llvm", "generate code", "link", "load", "cache"):
+    for name in (
+        "load compiler",
+        "front end",
+        "optimize",
+        "emit llvm",
+        "generate code",
+        "link",
+        "load",
+        "cache",
+    ):
         assert name in names
     assert not any(name.startswith("    ") for name in steps(table)), "passes"
     assert [name.strip() for name in steps(total)] == names
