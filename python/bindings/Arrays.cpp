@@ -268,6 +268,11 @@ void readExchange(const DLPackExchangeAPI *api, PyObject *object, const ReadArgu
   readDlTensor(tensor, false, object, how, held, result);
 }
 
+/// JAX's arrays never change, which not every version of it says by DLPack.
+bool isImmutable(PyObject *object) {
+  return std::string_view(Py_TYPE(object)->tp_name).starts_with("jaxlib.");
+}
+
 void readDlpack(PyObject *object, const ReadArgument &how, HeldResources &held,
                 ArgumentValue &result) {
   py::handle array(object);
@@ -297,10 +302,11 @@ void readDlpack(PyObject *object, const ReadArgument &how, HeldResources &held,
       refuse(how,
              "speaks DLPack " + std::to_string(managed->version.major) + ", newer than known here",
              "pass a NumPy array or a torch tensor");
-    readDlTensor(managed->tensor, managed->flags & kDLReadOnly, object, how, held, result);
+    readDlTensor(managed->tensor, (managed->flags & kDLReadOnly) || isImmutable(object), object,
+                 how, held, result);
   } else if (PyCapsule_IsValid(capsule.ptr(), "dltensor")) {
     auto *managed = static_cast<DLManagedTensor *>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
-    readDlTensor(managed->tensor, false, object, how, held, result);
+    readDlTensor(managed->tensor, isImmutable(object), object, how, held, result);
   } else {
     refuse(how, "has a __dlpack__ method that does not return a DLPack capsule",
            "pass a NumPy array or a torch tensor");

@@ -438,3 +438,23 @@ def test_warmup_and_compile():
     np.testing.assert_array_equal(out[:30], x[:30] * 2)
     with pytest.raises(ValueError, match="unknown dtype 'fp31'"):
         st.compile(kernel, {"out": "*fp31", "x": "*fp32", "n": "i32", "f": "fp32"}, {"B": 32})
+
+
+@pytest.mark.host
+def test_arrays_of_jax_are_read_only():
+    # JAX itself is no requirement here: its type's name is what tells, and some versions' DLPack does not.
+    base = np.zeros(16, np.float32)
+    methods = {
+        "__dlpack__": lambda self, stream=None: base.__dlpack__(),
+        "__dlpack_device__": lambda self: base.__dlpack_device__(),
+    }
+    some = type("library.Array", (), methods)()
+    store_ones[(1,)](some, BLOCK=16)
+    assert (base == 1).all()
+    with pytest.raises(st.ArgumentError, match="argument 'out' is read-only"):
+        store_ones[(1,)](type("jaxlib.Array", (), methods)(), BLOCK=16)
+
+
+@st.jit
+def store_ones(out, BLOCK: tl.constexpr):
+    tl.store(out + tl.arange(0, BLOCK), 1.0)
