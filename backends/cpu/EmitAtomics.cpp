@@ -1,4 +1,5 @@
 // Atomics, one element at a time, with the machine's own atomic instructions.
+#include "backends/common/Atomics.h"
 #include "backends/common/math/VectorMath.h"
 #include "backends/cpu/KernelEmitter.h"
 #include "backends/cpu/NestEmitter.h"
@@ -7,54 +8,6 @@ using namespace mlir;
 using namespace sectile::tile;
 
 namespace sectile::cpu {
-namespace {
-
-llvm::AtomicOrdering orderingOf(MemorySemantic semantic) {
-  switch (semantic) {
-  case MemorySemantic::Relaxed:
-    return llvm::AtomicOrdering::Monotonic;
-  case MemorySemantic::Acquire:
-    return llvm::AtomicOrdering::Acquire;
-  case MemorySemantic::Release:
-    return llvm::AtomicOrdering::Release;
-  case MemorySemantic::AcquireRelease:
-    return llvm::AtomicOrdering::AcquireRelease;
-  }
-  return llvm::AtomicOrdering::AcquireRelease;
-}
-
-llvm::AtomicRMWInst::BinOp binaryOf(RmwKind kind) {
-  using B = llvm::AtomicRMWInst::BinOp;
-  switch (kind) {
-  case RmwKind::And:
-    return B::And;
-  case RmwKind::Or:
-    return B::Or;
-  case RmwKind::Xor:
-    return B::Xor;
-  case RmwKind::Add:
-    return B::Add;
-  case RmwKind::FAdd:
-    return B::FAdd;
-  case RmwKind::Max:
-    return B::Max;
-  case RmwKind::Min:
-    return B::Min;
-  case RmwKind::UMax:
-    return B::UMax;
-  case RmwKind::UMin:
-    return B::UMin;
-  case RmwKind::FMax:
-    return B::FMax;
-  case RmwKind::FMin:
-    return B::FMin;
-  case RmwKind::Exchange:
-    return B::Xchg;
-  }
-  return B::Xchg;
-}
-
-} // namespace
 
 LogicalResult KernelEmitter::emitAtomic(Operation *op) {
   Nest nest;
@@ -105,8 +58,8 @@ llvm::Value *KernelEmitter::emitAtomicElement(Operation *op, ArrayRef<llvm::Valu
 
 llvm::Value *KernelEmitter::atomicRmw(AtomicRmwOp op, llvm::Value *address, llvm::Value *value) {
   Type element = elementTypeOf(op.getType());
-  llvm::AtomicOrdering ordering = orderingOf(op.getSemantic());
-  auto kind = binaryOf(op.getKind());
+  llvm::AtomicOrdering ordering = backends::orderingOf(op.getSemantic());
+  auto kind = backends::binaryOf(op.getKind());
   llvm::Align align(memoryBytes(element));
   auto narrow = narrowFloatOf(element);
   if (!narrow || op.getKind() == RmwKind::Exchange) {
@@ -145,7 +98,7 @@ llvm::Value *KernelEmitter::atomicRmw(AtomicRmwOp op, llvm::Value *address, llvm
 llvm::Value *KernelEmitter::atomicCas(AtomicCasOp op, llvm::Value *address, llvm::Value *expected,
                                       llvm::Value *desired) {
   Type element = elementTypeOf(op.getType());
-  llvm::AtomicOrdering ordering = orderingOf(op.getSemantic());
+  llvm::AtomicOrdering ordering = backends::orderingOf(op.getSemantic());
   auto toBits = [&](llvm::Value *value) -> llvm::Value * {
     llvm::Value *bits = toMemory(value, element);
     return bits->getType()->isFloatingPointTy()

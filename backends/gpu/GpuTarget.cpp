@@ -1,54 +1,11 @@
 #include "backends/gpu/GpuTarget.h"
 
+#include "backends/common/Atomics.h"
+
 using namespace sectile::tile;
 
 namespace sectile::gpu {
 namespace {
-
-llvm::AtomicOrdering orderingOf(MemorySemantic semantic) {
-  switch (semantic) {
-  case MemorySemantic::Relaxed:
-    return llvm::AtomicOrdering::Monotonic;
-  case MemorySemantic::Acquire:
-    return llvm::AtomicOrdering::Acquire;
-  case MemorySemantic::Release:
-    return llvm::AtomicOrdering::Release;
-  case MemorySemantic::AcquireRelease:
-    return llvm::AtomicOrdering::AcquireRelease;
-  }
-  return llvm::AtomicOrdering::AcquireRelease;
-}
-
-llvm::AtomicRMWInst::BinOp binaryOf(RmwKind kind) {
-  using B = llvm::AtomicRMWInst::BinOp;
-  switch (kind) {
-  case RmwKind::And:
-    return B::And;
-  case RmwKind::Or:
-    return B::Or;
-  case RmwKind::Xor:
-    return B::Xor;
-  case RmwKind::Add:
-    return B::Add;
-  case RmwKind::FAdd:
-    return B::FAdd;
-  case RmwKind::Max:
-    return B::Max;
-  case RmwKind::Min:
-    return B::Min;
-  case RmwKind::UMax:
-    return B::UMax;
-  case RmwKind::UMin:
-    return B::UMin;
-  case RmwKind::FMax:
-    return B::FMax;
-  case RmwKind::FMin:
-    return B::FMin;
-  case RmwKind::Exchange:
-    return B::Xchg;
-  }
-  return B::Xchg;
-}
 
 llvm::Align alignOf(llvm::Value *value) {
   llvm::Type *type = value->getType();
@@ -65,8 +22,8 @@ void GpuTarget::fence(llvm::IRBuilderBase &builder, MemoryScope scope) const {
 llvm::Value *GpuTarget::atomicRmw(llvm::IRBuilderBase &builder, const AtomicAccess &access,
                                   RmwKind kind, llvm::Value *value, mlir::Type, bool) const {
   auto scope = builder.getContext().getOrInsertSyncScopeID(syncScope(access.scope));
-  return builder.CreateAtomicRMW(binaryOf(kind), access.address, value, alignOf(value),
-                                 orderingOf(access.semantic), scope);
+  return builder.CreateAtomicRMW(backends::binaryOf(kind), access.address, value, alignOf(value),
+                                 backends::orderingOf(access.semantic), scope);
 }
 
 llvm::Value *GpuTarget::atomicCas(llvm::IRBuilderBase &builder, const AtomicAccess &access,
@@ -75,7 +32,7 @@ llvm::Value *GpuTarget::atomicCas(llvm::IRBuilderBase &builder, const AtomicAcce
   llvm::Type *type = expected->getType();
   bool isInteger = type->isIntegerTy() || type->isPointerTy();
   llvm::Type *integer = isInteger ? type : builder.getIntNTy(type->getPrimitiveSizeInBits());
-  auto ordering = orderingOf(access.semantic);
+  auto ordering = backends::orderingOf(access.semantic);
   auto *pair = builder.CreateAtomicCmpXchg(
       access.address, builder.CreateBitCast(expected, integer),
       builder.CreateBitCast(desired, integer), alignOf(expected), ordering,

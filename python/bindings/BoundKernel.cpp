@@ -108,18 +108,6 @@ void update(BoundState &bound, PyObject *const *values, PyObject *names) {
   }
 }
 
-template <class Body>
-PyObject *guarded(const Body &body) noexcept {
-  try {
-    return body().release().ptr();
-  } catch (py::error_already_set &error) {
-    error.restore();
-  } catch (const std::exception &error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
-  }
-  return nullptr;
-}
-
 BoundState *stateOf(PyObject *self) {
   BoundState *bound = reinterpret_cast<BoundObject *>(self)->bound;
   if (!bound)

@@ -24,4 +24,17 @@ std::string takePythonError();
 /// "dict", "numpy.ndarray": a type as a user would write it.
 std::string typeName(PyObject *object);
 
+/// What `body`, which gives an object, throws, as the error of a slot or a method.
+template <class Body>
+PyObject *guarded(const Body &body) noexcept {
+  try {
+    return body().release().ptr();
+  } catch (py::error_already_set &error) {
+    error.restore();
+  } catch (const std::exception &error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
 } // namespace sectile::bindings

@@ -30,19 +30,6 @@ KernelState *stateOf(PyObject *kernel) {
   return state;
 }
 
-/// A C++ exception on its way into Python.
-template <class Body>
-PyObject *guarded(const Body &body) {
-  try {
-    return body().release().ptr();
-  } catch (py::error_already_set &error) {
-    error.restore();
-  } catch (const std::exception &error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
-  }
-  return nullptr;
-}
-
 //-- Launcher -------------------------------------------------------------------------------------
 
 PyObject *callLauncher(PyObject *self, PyObject *const *arguments, size_t countAndFlag,
