@@ -35,7 +35,10 @@ struct ForkRegistry {
                      [] {
                        instance().generation.fetch_add(1, std::memory_order_relaxed);
                        instance().release();
-                       instance().makeGate(); // threads that waited at it are the parent's
+                       // Threads that waited at the gate are the parent's: another one.
+                       instance().openGate();
+                       pthread_rwlock_destroy(&instance().gate);
+                       instance().makeGate();
                      });
       return made;
     }();
@@ -87,6 +90,9 @@ struct ForkRegistry {
     (entry->previous ? entry->previous->next : first) = entry->next;
   }
 };
+
+/// Made with the library, not by whichever thread comes first: another may fork then.
+[[maybe_unused]] static const ForkRegistry &madeAtStart = ForkRegistry::instance();
 
 ForkSafeMutex::ForkSafeMutex() {
   ForkRegistry::instance().add(this);

@@ -1,10 +1,11 @@
 #include "backends/RunSafely.h"
 
+#include "backends/ForkSafeMutex.h"
+
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/ErrorHandling.h"
 
 #include <csignal>
-#include <mutex>
 
 namespace sectile::backends {
 namespace {
@@ -42,7 +43,7 @@ public:
 
 private:
   // Guards state that LLVM itself keeps per process.
-  static inline std::mutex mutex;
+  static inline ForkSafeMutex mutex;
   static inline unsigned users = 0;
 };
 

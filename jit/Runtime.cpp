@@ -164,6 +164,10 @@ Runtime::Runtime(RuntimeOptions options) : state(std::make_unique<State>(std::mo
 Runtime::~Runtime() = default;
 
 Runtime &Runtime::instance() {
+  if (Runtime *runtime = startedRuntime().load(std::memory_order_acquire)) [[likely]]
+    return *runtime;
+  // A child that is forked while another thread makes it would wait for that thread.
+  ForkShield shield;
   // Never destroyed: threads may launch while static destructors run.
   static Runtime *runtime = [] {
     auto *made = new Runtime;

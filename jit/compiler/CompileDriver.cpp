@@ -1,5 +1,6 @@
 #include "jit/compiler/CompileDriver.h"
 
+#include "backends/ForkSafeMutex.h"
 #include "backends/RunSafely.h"
 #include "frontend/cpp/Trace.h"
 #include "frontend/python/Evaluate.h"
@@ -45,6 +46,9 @@ public:
   Knobs knobs;
   Stages stages;
   CompileResult result;
+  /// While LLVM is at work, which takes locks of its own. Not while the kernel is evaluated: that
+  /// calls back, and what it calls may wait for the thread that forks.
+  std::optional<ForkShield> shield;
   /// What is being done; named in internal errors.
   const char *step = "set-up";
 
@@ -76,6 +80,7 @@ private:
 };
 
 void Compilation::run() {
+  shield.emplace();
   timed("context", [&] {
     context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
     context->loadDialect<tile::TileDialect>();
@@ -83,11 +88,17 @@ void Compilation::run() {
     reported = std::make_unique<MlirDiagnostics>(*context);
     return true;
   });
+  shield.reset();
   stages.setKernel(request.signature.kernelName.empty() ? "kernel" : request.signature.kernelName);
   (void)(timed("front end", [&] { return evaluate(); }) &&
          timed("verify", [&] { return verifyInput(); }) &&
-         timed("optimize", [&] { return optimizeTile(); }) &&
+         timed("optimize",
+               [&] {
+                 shield.emplace();
+                 return optimizeTile();
+               }) &&
          timed("backend", [&] { return generateCode(); }));
+  shield.reset();
   takeDiagnostics();
 }
 
@@ -268,6 +279,7 @@ CompileResult CompileDriver::compile(const CompileRequest &request) {
   auto compilation = std::make_unique<Compilation>(request, createBackend);
   auto start = Clock::now();
   std::string crash = backends::runSafely([&] { compilation->run(); });
+  compilation->shield.reset();
   if (!crash.empty())
     compilation->reportFailure(crash, build);
   else if (!compilation->result.internalError.empty())
