@@ -363,7 +363,8 @@ KernelResult Runtime::State::get(const KernelRequest &request) {
   std::string key = sourceKey(request.sourceDigest, request.signature, request.options, context);
   std::shared_ptr<Flight> flight;
   for (;;) {
-    flight = nullptr; // may be the last to hold its kernel, which is unloaded outside of the lock
+    // What was waited for holds its kernel: found now, or unloaded with it, outside of the lock.
+    std::shared_ptr<Flight> waited = std::move(flight);
     std::shared_ptr<const Kernel> kernel;
     Remembered remembered;
     bool isOwner = false;

@@ -1,8 +1,8 @@
 // What the sanitizers take from the environment otherwise (SECTILE_SANITIZE).
 extern "C" {
-/// Children of tests start threads.
+/// Children of tests start threads, and know those of their parent by name.
 __attribute__((visibility("default"))) const char *__tsan_default_options() {
-  return "die_after_fork=0:halt_on_error=0:second_deadlock_stack=1";
+  return "die_after_fork=0:report_thread_leaks=0:second_deadlock_stack=1";
 }
 /// Kernels are unloaded at once; what they left would have no stack.
 __attribute__((visibility("default"))) const char *__asan_default_options() {
