@@ -37,6 +37,7 @@ constexpr bool mayHold() {
 template <ScalarKind Kind, bool IsConst>
 struct ParameterTraits<Handle<PointerType<Kind, IsConst>>> {
   static constexpr DType dtype = DType::pointer(Kind, IsConst);
+  static constexpr bool isReadOnly = IsConst;
   static jit::ParameterPolicy policy(std::string name) {
     return {std::move(name), false, true, true, {}};
   }

@@ -25,6 +25,7 @@
 
 #include <sectile/arguments.h>
 #include <sectile/record.h>
+#include <sectile/variants.h>
 #include <tuple>
 #include <typeinfo>
 
@@ -107,6 +108,20 @@ private:
   std::shared_ptr<const jit::Kernel> kernel;
 };
 
+/// One variant of a kernel, and what made it.
+struct Variant {
+  CompiledKernel compiled;
+  /// "x: *fp32 (divisible by 16), n: i32, BLOCK = 1024".
+  std::string signature;
+  /// Those that are not the defaults: "num_warps=8".
+  std::string options;
+  /// "cpu", "cuda:sm_90a".
+  std::string target;
+  enum class Origin { Memory, Disk, SameIr, Compiled } origin;
+  /// What sets it apart from the nearest one before it: "n: 1 instead of i32".
+  std::string reason;
+};
+
 namespace detail {
 
 [[noreturn]] inline void raise(const jit::Error &error) {
@@ -141,6 +156,7 @@ public:
     Kernel copy = *this;
     copy.place = device.index();
     copy.stream = nullptr;
+    copy.target.reset();
     return copy;
   }
   Kernel on(const Stream &on) const {
@@ -149,11 +165,21 @@ public:
     return copy;
   }
 
+  /// The same kernel compiled for a target that need not be here, for precompile() and compile().
+  Kernel on(const Target &target) const {
+    Kernel copy = on(Device::cpu());
+    copy.target = target;
+    return copy;
+  }
+
   /// Runs the kernel for every program of the grid; throws Error.
   template <class... Arguments>
   void launch(const Grid &grid, Arguments &&...arguments) const {
     jit::BoundArguments bound;
     auto values = convert(arguments...);
+    if (target) [[unlikely]]
+      throw Error(Error::Kind::Call, state->name + ": on(Target) is for compiling ahead\n  help: "
+                                                   "launch it on(Device)");
     const jit::Kernel *kernel = find(values, bound);
     jit::Status status = kernel->launch(grid.grid, bound);
     if (!status.ok())
@@ -177,6 +203,64 @@ public:
     classify(values, bound);
     std::exception_ptr thrown;
     return CompiledKernel(get(values, bound, thrown));
+  }
+
+  /// Compiles, or finds, variants ahead of their first launch, in parallel: those of all
+  /// combinations of the arguments (variants.h), for the device and the options of this kernel.
+  /// They are kept as long as the kernel. Throws the first error when all are done. The function is
+  /// recorded by several threads at once, and the call may be put on a thread of its own.
+  template <class... Arguments>
+  std::vector<CompiledKernel> precompile(const Arguments &...arguments) const {
+    static_assert(sizeof...(Arguments) == sizeof...(P),
+                  "precompile: one argument for each parameter of the kernel");
+    std::array<std::vector<jit::ArgumentValue>, sizeof...(P)> choices;
+    size_t index = 0;
+    ((detail::addChoices<P>(choices[index], arguments, index), ++index), ...);
+    size_t count = 1;
+    for (const auto &each : choices)
+      count *= each.size();
+
+    std::vector<std::shared_ptr<const jit::Kernel>> made(count);
+    std::vector<std::exception_ptr> errors(count);
+    detail::inParallel(count, [&](size_t combination) {
+      try {
+        Values values;
+        size_t rest = combination;
+        for (size_t parameter = sizeof...(P); parameter-- > 0;) {
+          const auto &each = choices[parameter];
+          values[parameter] = each[rest % each.size()];
+          rest /= each.size();
+        }
+        jit::BoundArguments bound;
+        std::exception_ptr thrown;
+        bind(values, bound);
+        made[combination] = get(values, bound, thrown);
+      } catch (...) {
+        errors[combination] = std::current_exception();
+      }
+    });
+    for (const std::exception_ptr &error : errors)
+      if (error)
+        std::rethrow_exception(error);
+    std::vector<CompiledKernel> result;
+    for (std::shared_ptr<const jit::Kernel> &each : made)
+      result.emplace_back(std::move(each));
+    return result;
+  }
+
+  /// What was launched, compiled or precompiled so far, in this order.
+  std::vector<Variant> variants() const {
+    using Origin = jit::KernelResult::Origin;
+    std::vector<Variant> result;
+    for (jit::VariantRecord &record : state->variants.all())
+      result.push_back({CompiledKernel(std::move(record.kernel)), std::move(record.signature),
+                        std::move(record.options), std::move(record.target),
+                        record.origin == Origin::Disk     ? Variant::Origin::Disk
+                        : record.origin == Origin::SameIr ? Variant::Origin::SameIr
+                        : record.origin == Origin::Memory ? Variant::Origin::Memory
+                                                          : Variant::Origin::Compiled,
+                        std::move(record.reason)});
+    return result;
   }
 
   /// What a variant for these arguments is compiled for.
@@ -214,6 +298,7 @@ private:
     lang::SourceRange where;
     jit::Specializer specializer;
     jit::KernelTable table;
+    jit::VariantList variants;
   };
   using Values = std::array<jit::ArgumentValue, sizeof...(P)>;
 
@@ -292,7 +377,10 @@ private:
     request.options.checkBounds |= options.check_bounds;
     request.options.debug |= options.debug;
     request.options.enableFpFusion = options.enable_fp_fusion;
-    if (bound.device >= 0) {
+    if (target) {
+      request.options.backend = target->backend;
+      request.options.arch = target->arch;
+    } else if (bound.device >= 0) {
       request.options.backend = "cuda";
       std::string reason;
       const auto &devices = Device::driver().devices(reason);
@@ -313,6 +401,7 @@ private:
       std::rethrow_exception(thrown);
     if (!result.kernel)
       detail::raise(result.status.error());
+    state->variants.add(request, result);
     return result.kernel;
   }
 
@@ -337,6 +426,8 @@ private:
   /// Of a GPU its index; -1: the CPU; else wherever the arrays are.
   int32_t place = jit::ArgumentValue::kAnywhere;
   void *stream = nullptr;
+  /// Compiled for this, whatever the place.
+  std::optional<Target> target;
 };
 
 /// A kernel from a function or lambda. Its parameters are Ptr<T>, scalars (i32, f32 ...),

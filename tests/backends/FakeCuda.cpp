@@ -141,8 +141,10 @@ FakeCuda::FakeCuda() {
   };
   api.linkDestroy = [](CudaLinkState) { return fake().note("link destroy"); };
   api.memAlloc = [](CudaAddress *address, size_t bytes) {
-    *address = reinterpret_cast<uintptr_t>(std::malloc(bytes));
-    return fake().note("allocate");
+    CudaResult result = fake().note("allocate");
+    if (result == kCudaSuccess)
+      *address = reinterpret_cast<uintptr_t>(std::malloc(bytes));
+    return result;
   };
   api.memFree = [](CudaAddress address) {
     std::free(handle<void *>(address));

@@ -1,0 +1,212 @@
+//===-- VariantsTest.cpp - variants of C++ kernels: compiled ahead, enumerated, sealed ----===//
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <mutex>
+#include <sectile/sectile.h>
+#include <thread>
+
+using namespace sectile;
+using testing::HasSubstr;
+
+namespace {
+
+/// A kernel with no variants yet; `number` keeps those of different tests apart.
+auto newKernel(int number) {
+  return kernel("scale" + std::to_string(number), {"out", "x", "n", "factor", "BLOCK"},
+                [number](Ptr<f32> out, Ptr<const f32> x, i32 n, f32 factor, Const<int> BLOCK) {
+                  auto i = program_id(0) * BLOCK + arange(0, BLOCK);
+                  store(out + i, load(x + i, i < n) * factor + float(number), i < n);
+                });
+}
+
+/// Whether it computes what it should.
+template <class K>
+bool works(const K &scale, int number, int n, int block) {
+  std::vector<float> storage(size_t(2 * n) + 16);
+  // At 16 bytes, whatever the allocator gives.
+  auto *x = storage.data() + (16 - reinterpret_cast<uintptr_t>(storage.data()) % 16) / 4 % 4;
+  float *out = x + (n + 3) / 4 * 4;
+  for (int i = 0; i < n; ++i)
+    x[i] = float(i % 31) * 0.5f;
+  scale.launch({cdiv(n, block)}, out, x, n, 3.0f, Const{block});
+  for (int i = 0; i < n; ++i)
+    if (out[i] != x[i] * 3.0f + float(number))
+      return false;
+  return true;
+}
+
+std::string error(const std::function<void()> &body) {
+  try {
+    body();
+  } catch (const Error &error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(CppVariants, EachSaysWhatMadeIt) {
+  auto scale = newKernel(1);
+  EXPECT_TRUE(scale.variants().empty());
+  EXPECT_TRUE(works(scale, 1, 50, 64));
+  EXPECT_TRUE(works(scale, 1, 60, 64)); // as before
+  EXPECT_TRUE(works(scale, 1, 48, 64));
+  EXPECT_TRUE(works(scale, 1, 1, 64));
+  EXPECT_TRUE(works(scale.with({.num_warps = 8}), 1, 50, 32));
+  std::vector<Variant> variants = scale.variants();
+  ASSERT_EQ(variants.size(), 4u);
+  EXPECT_EQ(variants[0].signature,
+            "out: *fp32 (divisible by 16), x: *kfp32 (divisible by 16), n: i32, factor: fp32, "
+            "BLOCK = 64");
+  EXPECT_EQ(variants[0].reason, "the first variant");
+  EXPECT_EQ(variants[1].reason, "n: i32 (divisible by 16) instead of i32");
+  EXPECT_THAT(variants[2].reason, HasSubstr("n: 1 instead of i32"));
+  EXPECT_EQ(variants[3].reason, "BLOCK: 32 instead of 64, num_warps: 8 instead of 4");
+  EXPECT_EQ(variants[3].options, "num_warps=8");
+  EXPECT_EQ(variants[0].options, "");
+  for (const Variant &variant : variants) {
+    EXPECT_EQ(variant.target, "cpu");
+    EXPECT_EQ(variant.compiled.name(), "scale1");
+  }
+}
+
+TEST(CppVariants, PrecompiledOnesAreThoseThatLaunchesWant) {
+  auto scale = newKernel(2);
+  std::mutex mutex;
+  std::vector<std::string> events;
+  setCompileListener([&](const CompileEvent &event) {
+    std::lock_guard lock(mutex);
+    events.push_back(event.variant);
+  });
+  auto made = scale.precompile(divisibleBy16, divisibleBy16, oneOf(anyValue, divisibleBy16, 1),
+                               anyValue, oneOf(Const{32}, Const{64}));
+  EXPECT_EQ(made.size(), 6u);
+  EXPECT_EQ(scale.variants().size(), 6u);
+  size_t compiles = events.size();
+  for (int n : {50, 48, 1})
+    for (int block : {32, 64})
+      EXPECT_TRUE(works(scale, 2, n, block));
+  EXPECT_EQ(events.size(), compiles) << "launches compile nothing more";
+  EXPECT_EQ(scale.variants().size(), 6u);
+  // And what was not asked for is another.
+  EXPECT_TRUE(works(scale, 2, 50, 16));
+  EXPECT_EQ(scale.variants().size(), 7u);
+  setCompileListener(nullptr);
+}
+
+TEST(CppVariants, ForATargetThatIsNotHere) {
+  auto scale = newKernel(3);
+  auto made = scale.on(Target("cuda:90"))
+                  .precompile(divisibleBy16, divisibleBy16, anyValue, anyValue, Const{128});
+  ASSERT_EQ(made.size(), 1u);
+  EXPECT_EQ(made[0].targetName(), "nvptx64:sm_90a");
+  auto onCpu = scale.precompile(divisibleBy16, divisibleBy16, anyValue, 2.0f, Const{128});
+  EXPECT_THAT(onCpu[0].targetName(), HasSubstr("x86_64"));
+  EXPECT_EQ(scale.variants()[0].target, "cuda:sm_90a");
+  EXPECT_EQ(scale.variants()[1].target, "cpu");
+  EXPECT_EQ(error([&] { works(scale.on(Target("cuda:90")), 3, 5, 128); }),
+            "scale3: on(Target) is for compiling ahead\n  help: launch it on(Device)");
+  EXPECT_TRUE(works(scale.on(Target("cuda:90")).on(Device::cpu()), 3, 5, 128));
+  EXPECT_EQ(error([] { Target("tpu"); }),
+            "target: 'tpu' is not the name of a target\n  help: 'cpu' or 'cuda:90', with the "
+            "compute capability after the colon");
+  EXPECT_EQ(Target("cuda:80").arch, "sm_80");
+  EXPECT_EQ(Target("cuda:100").arch, "sm_100a");
+}
+
+TEST(CppVariants, TheFirstErrorIsThrownWhenAllAreDone) {
+  auto scale = newKernel(4);
+  EXPECT_THAT(error([&] {
+                scale.precompile(divisibleBy16, divisibleBy16, anyValue, anyValue,
+                                 oneOf(Const{0}, Const{64}));
+              }),
+              HasSubstr("arange"));
+  EXPECT_EQ(scale.variants().size(), 1u);
+  EXPECT_THAT(error([&] { scale.precompile(anyValue, anyValue, anyValue, anyValue, anyValue); }),
+              HasSubstr("precompile: a Const<T> parameter takes its value"));
+}
+
+/// The bodies throw on threads that are not the caller's.
+TEST(CppVariants, WhatTheKernelThrowsComesBack) {
+  auto thrower = kernel("thrower", [](Ptr<f32> out, Const<int> N) {
+    if (N.value == 3)
+      throw std::runtime_error("not three");
+    store(out, float(N.value));
+  });
+  try {
+    thrower.precompile(divisibleBy16, oneOf(Const{1}, Const{2}, Const{3}, Const{4}));
+    FAIL() << "nothing was thrown";
+  } catch (const std::runtime_error &error) {
+    EXPECT_STREQ(error.what(), "not three");
+  }
+  EXPECT_EQ(thrower.variants().size(), 3u);
+}
+
+TEST(CppVariants, ListenersSayWhyAndMayThrow) {
+  auto scale = newKernel(5);
+  std::vector<std::string> reasons;
+  setCompileListener([&](const CompileEvent &event) {
+    reasons.push_back(event.kernelName + " for " + event.target + ": " + event.reason);
+    throw std::runtime_error("of the listener");
+  });
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(works(scale, 5, 50, 64));
+  EXPECT_TRUE(works(scale, 5, 50, 128));
+  setCompileListener(nullptr);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "sectile: warning: compile listener: of the listener\n"
+            "sectile: warning: compile listener: of the listener\n");
+  EXPECT_TRUE(works(scale, 5, 50, 256));
+  ASSERT_EQ(reasons.size(), 2u);
+  EXPECT_EQ(reasons[1], "scale5 for cpu: BLOCK: 128 instead of 64");
+}
+
+TEST(CppVariants, ThreadsLaunchAndCompileAtOnce) {
+  auto scale = newKernel(6);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread)
+    threads.emplace_back([&, thread] {
+      for (int round = 0; round < 40; ++round) {
+        if (round % 10 == thread)
+          scale.precompile(divisibleBy16, divisibleBy16, oneOf(anyValue, divisibleBy16), anyValue,
+                           Const{16 << round / 10});
+        wrong += !works(scale, 6, 30 + round, 16 << round % 4);
+        (void)scale.variants();
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(scale.variants().size(), 8u);
+}
+
+void sealAndExit() {
+  // No captures: known by its source.
+  auto fill = kernel("fill", {"out", "n", "BLOCK"}, [](Ptr<i32> out, i32 n, Const<int> BLOCK) {
+    store(out + arange(0, BLOCK), n);
+  });
+  fill.precompile(divisibleBy16, oneOf(anyValue, 1), oneOf(Const{16}, Const{32}));
+  seal();
+  alignas(16) int32_t out[64] = {};
+  bool isGood = true;
+  for (int n : {1, 3, 5})
+    for (int block : {16, 32}) {
+      fill.launch({1}, out, n, Const{block});
+      isGood &= out[block - 1] == n;
+    }
+  std::string text = error([&] { fill.launch({1}, out, 48, Const{16}); });
+  isGood &= text == "fill: sealed, and no variant fits: n: i32 (divisible by 16) instead of i32\n"
+                    "  help: precompile it before seal(): out: *i32 (divisible by 16), n: i32 "
+                    "(divisible by 16), BLOCK = 16";
+  std::string other = error([&] { fill.launch({1}, out, 3, Const{64}); });
+  isGood &= other.find("fill: sealed, and no variant fits: BLOCK: 64 instead of ") == 0;
+  std::fprintf(stderr, "%s\n%s\n", text.c_str(), other.c_str());
+  std::_Exit(isGood ? 0 : 1);
+}
+
+TEST(CppVariantsDeathTest, ASealedProcessNamesTheArgument) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe"); // in a process of its own
+  EXPECT_EXIT(sealAndExit(), testing::ExitedWithCode(0), "sealed");
+}
+
+} // namespace
