@@ -177,9 +177,6 @@ public:
   void launch(const Grid &grid, Arguments &&...arguments) const {
     jit::BoundArguments bound;
     auto values = convert(arguments...);
-    if (target) [[unlikely]]
-      throw Error(Error::Kind::Call, state->name + ": on(Target) is for compiling ahead\n  help: "
-                                                   "launch it on(Device)");
     const jit::Kernel *kernel = find(values, bound);
     jit::Status status = kernel->launch(grid.grid, bound);
     if (!status.ok())
@@ -233,7 +230,7 @@ public:
         }
         jit::BoundArguments bound;
         std::exception_ptr thrown;
-        bind(values, bound);
+        classify(values, bound);
         made[combination] = get(values, bound, thrown);
       } catch (...) {
         errors[combination] = std::current_exception();
@@ -353,6 +350,9 @@ private:
   }
 
   const jit::Kernel *find(const Values &values, jit::BoundArguments &bound) const {
+    if (target) [[unlikely]]
+      throw Error(Error::Kind::Call, state->name + ": on(Target) is for compiling ahead\n  help: "
+                                                   "launch it on(Device)");
     classify(values, bound);
     bound.addOption(uint64_t(bound.device + 1));
     bound.addOption(uint64_t(uint32_t(options.num_warps)) << 32 |
