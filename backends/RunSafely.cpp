@@ -1,11 +1,10 @@
 #include "backends/RunSafely.h"
 
-#include "backends/ForkSafeMutex.h"
-
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/ErrorHandling.h"
 
 #include <csignal>
+#include <mutex>
 
 namespace sectile::backends {
 namespace {
@@ -43,7 +42,7 @@ public:
 
 private:
   // Guards state that LLVM itself keeps per process.
-  static inline ForkSafeMutex mutex;
+  static inline std::mutex mutex;
   static inline unsigned users = 0;
 };
 

@@ -39,6 +39,9 @@ struct CompileRequest {
   /// "asm"); without, only "tile", which costs nothing. Printing the others takes milliseconds, so
   /// `.asm["llvm"]` of a kernel compiled without them is had by compiling again with this set.
   bool wantStages = false;
+  /// While what it gives lives, fork() waits: the runtime's ForkShield, which was there before the
+  /// compiler library came. Empty: forks are nobody's concern.
+  std::function<std::shared_ptr<void>()> forkShield;
   /// Called once after the front end with CompileResult::irDigest (the second key). True: code of
   /// this very IR is at hand, and the compile ends there, with neither image nor error.
   std::function<bool(const std::string &irDigest)> hasIr;

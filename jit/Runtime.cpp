@@ -619,6 +619,7 @@ KernelResult Runtime::State::compile(const KernelRequest &request, const std::st
   compileRequest.signature = request.signature;
   compileRequest.options = request.options;
   compileRequest.wantStages = context.wantStages;
+  compileRequest.forkShield = [] { return std::make_shared<ForkShield>(); };
   if (Status made = request.makeCompileRequest(compileRequest); !made.ok())
     return fail(std::move(made.error()));
   std::shared_ptr<const Kernel> same;

@@ -1,6 +1,5 @@
 #include "jit/compiler/CompileDriver.h"
 
-#include "backends/ForkSafeMutex.h"
 #include "backends/RunSafely.h"
 #include "frontend/cpp/Trace.h"
 #include "frontend/python/Evaluate.h"
@@ -41,6 +40,11 @@ public:
   void reportFailure(const std::string &reason, const std::string &buildId);
   void finish();
 
+  void takeShield() {
+    if (request.forkShield)
+      shield = request.forkShield();
+  }
+
   const CompileRequest &request;
   const CompileDriver::BackendFactory &createBackend;
   Knobs knobs;
@@ -48,7 +52,7 @@ public:
   CompileResult result;
   /// While LLVM is at work, which takes locks of its own. Not while the kernel is evaluated: that
   /// calls back, and what it calls may wait for the thread that forks.
-  std::optional<ForkShield> shield;
+  std::shared_ptr<void> shield;
   /// What is being done; named in internal errors.
   const char *step = "set-up";
 
@@ -80,7 +84,6 @@ private:
 };
 
 void Compilation::run() {
-  shield.emplace();
   timed("context", [&] {
     context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
     context->loadDialect<tile::TileDialect>();
@@ -94,11 +97,10 @@ void Compilation::run() {
          timed("verify", [&] { return verifyInput(); }) &&
          timed("optimize",
                [&] {
-                 shield.emplace();
+                 takeShield();
                  return optimizeTile();
                }) &&
          timed("backend", [&] { return generateCode(); }));
-  shield.reset();
   takeDiagnostics();
 }
 
@@ -278,6 +280,7 @@ void Compilation::finish() {
 CompileResult CompileDriver::compile(const CompileRequest &request) {
   auto compilation = std::make_unique<Compilation>(request, createBackend);
   auto start = Clock::now();
+  compilation->takeShield();
   std::string crash = backends::runSafely([&] { compilation->run(); });
   compilation->shield.reset();
   if (!crash.empty())

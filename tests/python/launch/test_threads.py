@@ -245,6 +245,9 @@ def test_forks_while_others_compile(run, cached):
 
 def test_a_fork_while_the_compiler_is_loaded(run):
     text = """
+    import ast, inspect, linecache, tokenize
+    import sectile.compiler, sectile.runtime.dependencies, sectile.runtime.functions
+    import sectile.runtime.precompile, sectile.runtime.source
     thread, = together(lambda _: use(3))
     loading = lambda: "sectile-compiler" in open("/proc/self/maps").read()
     while not loading() and thread.is_alive(): pass
