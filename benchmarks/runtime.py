@@ -1,4 +1,4 @@
-"""The host side: what a launch costs, and a tuning; on a GPU beside the driver's own call, Triton and CuPy.
+"""The host side: launches, a tuning, starts of processes; on a GPU beside the driver's own call, Triton and CuPy.
 
     ./dev bench runtime [--save] [--only NAME]
 
@@ -376,7 +376,35 @@ def bench_tuning(table, folder):
     )  # fmt: skip
 
 
-BENCHMARKS = {"launch": bench_launch, "cpu": bench_cpu_launch, "tuning": bench_tuning}
+# -- processes -----------------------------------------------------------------------------------------
+
+
+def bench_startup(table, folder):
+    sys.path.insert(0, str(HERE))
+    import startup
+
+    table.rows += startup.main([]).rows
+
+
+def bench_storm(table, folder):
+    done = subprocess.run(
+        [sys.executable, HERE / "cache_storm.py"], text=True, stdout=subprocess.PIPE
+    )
+    table.add(
+        "64 processes x 100 kernels, empty cache",
+        done.stdout.strip().splitlines()[-1],
+        "each compiled once",
+        done.returncode == 0,
+    )
+
+
+BENCHMARKS = {
+    "launch": bench_launch,
+    "cpu": bench_cpu_launch,
+    "tuning": bench_tuning,
+    "startup": bench_startup,
+    "storm": bench_storm,
+}
 ON_GPU = {"launch", "tuning"}
 
 
