@@ -85,18 +85,16 @@ void update(BoundState &bound, PyObject *const *values, PyObject *names) {
     before.emplace_back(index, bound.arguments[index]);
   }
   StreamSource stream = bound.stream;
-  auto exchange = [&](auto &&valueOf) {
-    if (stream.kind != StreamSource::Kind::Fixed || !bound.options.stream)
+  try {
+    if (!bound.options.stream)
       bound.stream = {}; // the libraries of the arrays say again
-    for (size_t i = 0; i < before.size(); ++i) {
-      bound.arguments[before[i].first] = valueOf(i);
-      readInto(bound, before[i].first);
+    for (size_t i = 0; i < count; ++i) {
+      size_t index = before[i].first;
+      bound.arguments[index] = py::reinterpret_borrow<py::object>(values[i]);
+      readInto(bound, index);
     }
     if (bound.stream.kind == StreamSource::Kind::None)
       bound.stream = stream;
-  };
-  try {
-    exchange([&](size_t i) { return py::reinterpret_borrow<py::object>(values[i]); });
     select(bound);
   } catch (...) {
     for (const auto &[index, argument] : before) {

@@ -271,3 +271,13 @@ def test_later_launches_take_what_was_chosen_for_their_key(bench, out):
         tuner.cache[key] = tuner.configs[1]
     tuner[(1,)](out, 5)
     assert out[0] == 32 and tuner.best_config.kwargs == {"BLOCK": 32}
+
+
+def test_arrays_read_as_another_dtype_have_the_place_of_their_own(bench, out):
+    _, tuner = launch([16, 32], bench, out)
+
+    def key(place):
+        base = types.SimpleNamespace(device=place)
+        return tuner._quick_key((st.reinterpret(base, tl.int32), 5), {})
+
+    assert key("cuda:0") == key("cuda:0") != key("cuda:1")

@@ -128,14 +128,15 @@ class Autotuner(KernelInterface):
     def run(self, *args, grid, warmup: bool = False, **kwargs):
         if warmup:
             return self.warmup(*args, grid=grid, **kwargs)
-        quick = self._quick_key(args, kwargs)
+        # One configuration needs no key.
+        quick = self._quick_key(args, kwargs) if len(self.configs) > 1 else None
         plan = self._plans.get(quick) if quick is not None else None
         if plan is not None and self.cache.get(plan[0]) is plan[1]:
             self.best_config = plan[1]
             return self.fn[grid](*args, **kwargs, **plan[2])
         config = self._config(args, grid, kwargs)
         settings = config.all_kwargs()
-        if quick is not None and config.pre_hook is None and len(self.configs) > 1:
+        if quick is not None and config.pre_hook is None:
             if len(self._plans) >= 4096:  # sizes that never come back
                 self._plans.clear()
             key = self._key(self._arguments(args, kwargs), kwargs)
@@ -157,7 +158,9 @@ class Autotuner(KernelInterface):
             parts.append(dtype)
             if is_first:
                 is_first = False
-                parts.append(getattr(value, "device", None))
+                # Of `reinterpret`, the array below has one.
+                place = getattr(value, "device", None)
+                parts.append(place or getattr(getattr(value, "base", None), "device", None))
         if kwargs:
             parts.append(kwargs.get("target"))
         quick = tuple(parts)
