@@ -239,8 +239,15 @@ import sectile.language as tl
 @dsl.jit
 def eight(a0, a1, a2, a3, a4, a5, a6, a7):
     tl.store(a0, tl.load(a3) + tl.load(a5) + a1 + a2 + a4 + a6 + a7)
+
+
+@dsl.autotune([dsl.Config({}, num_warps=warps) for warps in (4, 8)], key=["a7"])
+@dsl.jit
+def tuned(a0, a1, a2, a3, a4, a5, a6, a7):
+    tl.store(a0, tl.load(a3) + tl.load(a5) + a1 + a2 + a4 + a6 + a7)
 """
-    kernel = load(text, "cpu_launch", folder).eight
+    module = load(text, "cpu_launch", folder)
+    kernel = module.eight
     kinds = {"NumPy arrays": lambda i: np.zeros(16, np.float32)}
     if importlib.util.find_spec("torch"):
         import torch
@@ -249,16 +256,18 @@ def eight(a0, a1, a2, a3, a4, a5, a6, a7):
     for name, array in kinds.items():
         arguments = arguments_of(8, array)
         kernel[(1,)](*arguments)
+        module.tuned[(1,)](*arguments)
         bound = kernel[(1,)].bind(*arguments)
         took = in_turn(
             {
+                "tuned": loop(lambda k=module.tuned, a=arguments: k[(1,)](*a)),
                 "generic": loop(lambda k=kernel, a=arguments: k[(1,)](*a)),
                 "bound": loop(bound),
             },
             lambda: None,
         )
         table.add(
-            f"CPU, 8 arguments, one program: {name}", f"{took['generic']:.2f} us; bound {took['bound']:.2f}",
+            f"CPU, 8 arguments, one program: {name}", f"{took['generic']:.2f} us; bound {took['bound']:.2f}, tuned {took['tuned']:.2f}",
             "<= 2 us", took["generic"] <= 2,
         )  # fmt: skip
 
