@@ -4,6 +4,7 @@
 
 #include <numeric>
 #include <sectile/sectile.h>
+#include <thread>
 
 using namespace sectile;
 using testing::HasSubstr;
@@ -84,6 +85,33 @@ TEST(CppDevices, AGpuAdds) {
   if (Device::gpuCount() == 0)
     GTEST_SKIP() << "there is no GPU";
   addsOn(Device::best());
+}
+
+TEST(CppDevices, EachOfSeveralGpusAdds) {
+  if (Device::gpuCount() < 2)
+    GTEST_SKIP() << "there are no two GPUs";
+  for (int index : {1, 0, 1})
+    addsOn(Device::cuda(index));
+
+  // At once, and what is bound stays where its arrays are.
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([i] {
+      Device device = Device::cuda(i % Device::gpuCount());
+      constexpr int n = 1003;
+      DeviceBuffer<float> x(device, numbers(n, float(i))), out(device, n);
+      auto bound = add().bind({cdiv(n, 256)}, x, x, out, n, Const{256});
+      for (int round = 0; round < 100; ++round)
+        bound();
+      std::vector<float> sum = out.download();
+      for (int index = 0; index < n; ++index)
+        ASSERT_EQ(sum[index], float(2 * (i + index))) << device.name();
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+
+  DeviceBuffer<float> here(Device::cuda(0), 64), there(Device::cuda(1), 64);
+  EXPECT_THROW(add().launch({1}, here, here, there, 64, Const{64}), Error);
 }
 
 } // namespace

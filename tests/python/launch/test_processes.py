@@ -156,6 +156,7 @@ def test_the_first_key_needs_no_parser(run):
     """A warm start does not import `ast` or `inspect`, nor convert the syntax."""
     text = """
     import sys
+    before = set(sys.modules)  # what this Python's site brings along
     import array
     import sectile as st
     import sectile.language as tl
@@ -167,7 +168,8 @@ def test_the_first_key_needs_no_parser(run):
     out = array.array("i", [0])
     kernel[(1,)](out)
     assert out[0] == 3
-    print(*(int(name in sys.modules) for name in ("ast", "inspect", "numpy", "typing")))
+    new = set(sys.modules) - before
+    print(*(int(name in new) for name in ("ast", "inspect", "numpy", "typing")))
     """
     run(text=text)
     assert run(text=text) == (0, 0, 0, 0)
