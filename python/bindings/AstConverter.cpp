@@ -419,7 +419,9 @@ FunctionSource findSource(py::handle jitFunction, std::string &error) {
     }
     source.function = function;
   } catch (py::error_already_set &exception) {
-    error = "its source cannot be read (" + describeException(exception) + ")";
+    py::object reason = py::getattr(exception.value(), "sectile_reason", py::none());
+    error = reason.is_none() ? "its source cannot be read (" + describeException(exception) + ")"
+                             : reason.cast<std::string>();
   } catch (std::exception &exception) {
     error = std::string("its source cannot be read (") + exception.what() + ")";
   }

@@ -1,6 +1,7 @@
 // The Python face of a compiled kernel: what kernel[grid](...) and kernel.warmup(...) return.
 
 #include "Launcher.h"
+#include "jit/Digest.h"
 #include "jit/Runtime.h"
 
 namespace sectile::bindings {
@@ -27,6 +28,17 @@ py::dict stagesOf(const CompiledKernel &self) {
   return stages;
 }
 
+/// Tells compiled kernels apart, in every process.
+std::string hashOf(const jit::Kernel &kernel) {
+  const jit::Provenance &made = kernel.provenance();
+  jit::Digest digest("compiled kernel");
+  digest.add(made.sourceDigest);
+  digest.add(made.variant);
+  digest.add(made.options);
+  digest.add(kernel.image().targetName);
+  return digest.hex();
+}
+
 /// The image's properties as attributes, and what Triton's users read besides.
 py::object metadataOf(const jit::Kernel &kernel) {
   const backends::KernelImage &image = kernel.image();
@@ -34,11 +46,16 @@ py::object metadataOf(const jit::Kernel &kernel) {
   fields["name"] = image.kernelName;
   fields["target"] = image.targetName;
   fields["backend"] = image.backend;
+  fields["hash"] = hashOf(kernel);
   fields["shared"] = 0;
   fields["scratch_bytes"] = image.scratchBytes;
   for (const auto &[name, value] : image.properties)
     fields[py::str(name)] = value;
-  return py::module_::import("types").attr("SimpleNamespace")(**fields);
+  return py::module_::import("sectile.runtime.compiled").attr("Metadata")(**fields);
+}
+
+py::object ofPython(const char *function, py::handle self) {
+  return py::module_::import("sectile.runtime.compiled").attr(function)(self);
 }
 
 py::list argumentsOf(const CompiledKernel &self) {
@@ -113,6 +130,23 @@ void registerCompiledKernel(py::module_ &module) {
       .def_property_readonly(
           "metadata", [](const CompiledKernel &self) { return self.metadata; },
           "num_warps, num_stages, ..., target, backend, shared.")
+      .def_property_readonly(
+          "hash", [](const CompiledKernel &self) { return hashOf(*self.kernel); },
+          "Tells compiled kernels apart, in every process.")
+      .def_property_readonly(
+          "kernel",
+          [](const CompiledKernel &self) { return py::bytes(self.kernel->image().binary); },
+          "The loadable code.")
+      .def_property_readonly(
+          "src", [](py::handle self) { return ofPython("source_of", self); },
+          "The `sectile.compiler.ASTSource` that it was made of.")
+      .def(
+          "__getitem__",
+          [](py::handle self, py::object grid) {
+            return py::module_::import("sectile.runtime.compiled").attr("launcher")(self, grid);
+          },
+          "compiled[grid](*arguments): launches it; constants may be passed again, or left out.")
+      .def("_owner", [](const CompiledKernel &self) { return ownerOf(*self.kernel); })
       .def_property_readonly("arguments", &argumentsOf,
                              "(name, dtype, is stored through) of what a launch passes.")
       .def_property_readonly("provenance", &provenanceOf,

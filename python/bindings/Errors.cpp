@@ -50,8 +50,8 @@ void throwError(const jit::Error &error) {
   py::str text = textOf(error.text());
   switch (error.kind) {
   case jit::Error::Kind::Kernel: {
-    py::object type = errorClass("CompilationError");
-    raise(type, type(text, diagnosticsOf(error)));
+    py::object instance = errorClass("compilation_error")(text, diagnosticsOf(error));
+    raise(py::type::of(instance), instance);
   }
   case jit::Error::Kind::Call: {
     py::object type = errorClass("ArgumentError");

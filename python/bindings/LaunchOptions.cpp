@@ -22,7 +22,9 @@ enum class Option {
   Check,
   Arch,
   Target,
-  Stream
+  Stream,
+  ExternLibs,
+  IrOverride
 };
 
 struct OptionName {
@@ -43,6 +45,8 @@ constexpr OptionName kOptions[] = {
     {"arch", Option::Arch},
     {"target", Option::Target},
     {"stream", Option::Stream},
+    {"extern_libs", Option::ExternLibs},
+    {"ir_override", Option::IrOverride},
 };
 
 /// The names as interned Python strings: keywords of call sites are interned too.
@@ -162,6 +166,26 @@ bool readFlag(PyObject *value, const char *name, const std::string &kernelName) 
   return truth == 1;
 }
 
+/// Bitcode to link, of which the vendors' libraries are not needed: {"libdevice": path}.
+void checkExternLibs(PyObject *value, const std::string &kernelName) {
+  if (value == Py_None)
+    return;
+  py::dict libraries;
+  try { // a dictionary, or pairs
+    libraries = py::module_::import("builtins").attr("dict")(py::handle(value));
+  } catch (py::error_already_set &) {
+    throwCallError(kernelName + ": extern_libs is " + std::string(py::repr(value)) +
+                   ", not a dictionary of names and paths");
+  }
+  for (auto [name, path] : libraries) {
+    std::string text = py::str(name);
+    if (text != "libdevice" && text != "ocml" && text != "ockl")
+      throwCallError(kernelName + ": extern_libs names '" + text +
+                         "', and bitcode libraries cannot be linked",
+                     "what libdevice has is in tl.extra.libdevice, and needs no file");
+  }
+}
+
 } // namespace
 
 const std::vector<std::string> &LaunchOptions::names() {
@@ -234,6 +258,15 @@ bool LaunchOptions::set(PyObject *keyword, PyObject *value, const std::string &k
     return true;
   case Option::Stream:
     stream = readStream(value, kernelName);
+    return true;
+  case Option::ExternLibs:
+    checkExternLibs(value, kernelName);
+    return true;
+  case Option::IrOverride:
+    if (value != Py_None)
+      throwCallError(kernelName + ": ir_override is " + std::string(py::repr(value)) +
+                         ", and kernels are compiled from their source only",
+                     "leave it out, or pass None");
     return true;
   }
   return false;

@@ -142,6 +142,9 @@ Variant getVariant(KernelState &state, PyObject *kernel, std::span<const jit::Ar
 /// The Python object for a compiled kernel.
 py::object wrapCompiledKernel(std::shared_ptr<const jit::Kernel> kernel);
 
+/// A JITFunction that has had this kernel; None when there is none any more.
+py::object ownerOf(const jit::Kernel &kernel);
+
 /// The state behind a JITFunction; null for any other object.
 KernelState *kernelStateOf(PyObject *object);
 

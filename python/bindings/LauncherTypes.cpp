@@ -3,6 +3,7 @@
 #include "Launcher.h"
 
 #include <structmember.h>
+#include <unordered_set>
 
 namespace sectile::bindings {
 
@@ -20,6 +21,11 @@ struct LauncherObject {
 
 PyTypeObject *launcherType = nullptr;
 PyTypeObject *kernelBaseType = nullptr;
+/// Those that were configured and live, for ownerOf.
+std::unordered_set<KernelObject *> &liveKernels() {
+  static auto *kernels = new std::unordered_set<KernelObject *>;
+  return *kernels;
+}
 /// One launcher of the last call is kept for the next: kernel[grid](...) makes and drops one.
 LauncherObject *spareLauncher = nullptr;
 
@@ -137,6 +143,7 @@ PyObject *subscriptKernel(PyObject *self, PyObject *grid) {
 void freeKernel(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
+  liveKernels().erase(reinterpret_cast<KernelObject *>(self));
   delete reinterpret_cast<KernelObject *>(self)->state;
   reinterpret_cast<KernelObject *>(self)->state = nullptr;
   type->tp_free(self);
@@ -213,6 +220,7 @@ PyObject *configureKernel(PyObject *self, PyObject *arguments) {
     auto *object = reinterpret_cast<KernelObject *>(self);
     delete object->state;
     object->state = state.release();
+    liveKernels().insert(object);
     return py::none();
   });
 }
@@ -300,6 +308,13 @@ KernelState *kernelStateOf(PyObject *object) {
   return PyObject_TypeCheck(object, kernelBaseType)
              ? reinterpret_cast<KernelObject *>(object)->state
              : nullptr;
+}
+
+py::object ownerOf(const jit::Kernel &kernel) {
+  for (KernelObject *object : liveKernels())
+    if (object->state->compiled.contains(&kernel))
+      return py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject *>(object));
+  return py::none();
 }
 
 void registerLauncherTypes(py::module_ &module) {

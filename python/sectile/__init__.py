@@ -19,11 +19,12 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
-    from . import compiler, errors, knobs, language, runtime, testing
+    from . import backends, compiler, errors, knobs, language, runtime, testing
     from .compiler import compile
     from .errors import (
         ArgumentError,
         CompilationError,
+        CompileTimeAssertionFailure,
         DeviceAssertionError,
         InternalError,
         LaunchError,
@@ -31,8 +32,10 @@ if TYPE_CHECKING:
         OutOfBoundsError,
         OutOfResources,
         SectileError,
+        TritonError,
         TuningError,
         TuningWarning,
+        UnsupportedLanguageConstruct,
     )
     from .runtime.autotuner import Autotuner, Config, Heuristics, Space, autotune, heuristics
     from .runtime.control import (
@@ -71,10 +74,10 @@ _FROM = {
     "errors": (
         "SectileError", "ArgumentError", "CompilationError", "LaunchError", "OutOfBoundsError",
         "DeviceAssertionError", "InternalError", "MachineError", "OutOfResources", "TuningError",
-        "TuningWarning",
+        "TuningWarning", "TritonError", "CompileTimeAssertionFailure", "UnsupportedLanguageConstruct",
     ),
 }  # fmt: skip
-_SUBMODULES = ("compiler", "errors", "knobs", "language", "runtime", "testing")
+_SUBMODULES = ("backends", "compiler", "errors", "knobs", "language", "runtime", "testing")
 _HOME = {name: module for module, names in _FROM.items() for name in names}
 
 __all__ = [*_HOME, *_SUBMODULES, "__version__"]

@@ -2,6 +2,8 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
+from .compiler import ASTSource
+
 class Launcher:
     """kernel[grid]: call it to launch."""
 
@@ -29,6 +31,11 @@ class CompiledKernel:
     compile_times: list[tuple[str, float]]
     provenance: dict[str, Any]
     remarks: list[dict[str, Any]]
+    hash: str
+    kernel: bytes
+    src: ASTSource
+    def __getitem__(self, grid: Any) -> Callable: ...
+    def _owner(self) -> Any: ...
     def record_time(self, seconds: float) -> bool: ...
 
     n_regs: int

@@ -3,6 +3,8 @@
 SectileError
  ├─ ArgumentError       the call is wrong (also a TypeError): an argument, a keyword, the grid
  ├─ CompilationError    the kernel is wrong; `diagnostics` say where and how to put it right
+ │   ├─ CompileTimeAssertionFailure    a static_assert failed
+ │   └─ UnsupportedLanguageConstruct   Python that kernels do not have
  ├─ LaunchError         the kernel stopped itself
  │   ├─ OutOfBoundsError       a checked access outside the argument arrays
  │   └─ DeviceAssertionError   a device_assert that failed
@@ -20,6 +22,9 @@ class SectileError(Exception):
 
     # Shown as users import it, not by the file it happens to be in.
     __module__ = "sectile"
+
+
+TritonError = SectileError  #: for programs written for Triton
 
 
 class ArgumentError(SectileError, TypeError):
@@ -78,6 +83,29 @@ class CompilationError(SectileError):
         return self.diagnostics[0].message if self.diagnostics else str(self)
 
 
+class CompileTimeAssertionFailure(CompilationError):
+    """A ``tl.static_assert`` failed."""
+
+    __module__ = "sectile"
+
+
+class UnsupportedLanguageConstruct(CompilationError):
+    """The kernel has a statement or expression of Python's that kernels do not have."""
+
+    __module__ = "sectile"
+
+
+def compilation_error(text: str, diagnostics: list[Diagnostic]) -> CompilationError:
+    """Of the class that fits what is said first."""
+    message = diagnostics[0].message if diagnostics else ""
+    kind = CompilationError
+    if message.startswith("static assertion failed"):
+        kind = CompileTimeAssertionFailure
+    elif message.endswith("not supported in a kernel"):
+        kind = UnsupportedLanguageConstruct
+    return kind(text, diagnostics)
+
+
 class LaunchError(SectileError, RuntimeError):
     """The kernel stopped itself while it ran."""
 
@@ -129,9 +157,33 @@ class MachineError(SectileError, RuntimeError):
 
 
 class OutOfResources(MachineError):
-    """The kernel needs more registers or shared memory than the device has."""
+    """The kernel needs more registers or shared memory than the device has.
+
+        OutOfResources("what was not enough")
+        OutOfResources(required, limit, "shared memory")
+
+    Attributes:
+        required, limit, name: how much of what; None where the text alone says it.
+    """
 
     __module__ = "sectile"
+
+    def __init__(self, required, limit=None, name: str | None = None) -> None:
+        is_text = limit is None and name is None
+        super().__init__(
+            required
+            if is_text
+            else f"out of resource: {name}, Required: {required}, Hardware limit: {limit}. Reducing "
+            "block sizes or `num_stages` may help."
+        )
+        self.required = None if is_text else required
+        self.limit = limit
+        self.name = name
+
+    def __reduce__(self):
+        if self.name is None and self.limit is None:
+            return type(self), self.args
+        return type(self), (self.required, self.limit, self.name)
 
 
 def launch_error_class(message: str) -> type[LaunchError]:

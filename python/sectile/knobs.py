@@ -188,6 +188,10 @@ class Group:
             f"knobs.{type(self).__name__} has no knob {name!r}{did_you_mean(name, self._names())}"
         )
 
+    def scope(self) -> scope:
+        """``with st.knobs.cache.scope():`` as `knobs.scope`, which restores every group."""
+        return scope()
+
     def _names(self) -> list[str]:
         return [name for name, value in vars(type(self)).items() if isinstance(value, Knob)]
 

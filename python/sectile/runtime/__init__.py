@@ -5,13 +5,14 @@ from __future__ import annotations
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from .autotuner import Autotuner, Config, Heuristics, Space, autotune, heuristics
+    from .errors import OutOfResources
     from .jit import JITFunction, KernelInterface, MockTensor, TensorWrapper, jit, reinterpret
 
 _HOME = {
     "JITFunction": "jit", "KernelInterface": "jit", "MockTensor": "jit", "TensorWrapper": "jit",
     "jit": "jit", "reinterpret": "jit",
     "Autotuner": "autotuner", "Config": "autotuner", "Heuristics": "autotuner", "Space": "autotuner",
-    "autotune": "autotuner", "heuristics": "autotuner",
+    "autotune": "autotuner", "heuristics": "autotuner", "OutOfResources": "errors",
 }  # fmt: skip
 
 __all__ = list(_HOME)
@@ -20,7 +21,7 @@ __all__ = list(_HOME)
 def __getattr__(name: str):
     from importlib import import_module
 
-    if name in ("autotuner", "control", "dependencies", "driver", "functions", "source"):
+    if name in ("autotuner", "control", "dependencies", "driver", "errors", "functions", "source"):
         return import_module(f"{__name__}.{name}")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

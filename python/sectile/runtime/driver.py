@@ -104,10 +104,36 @@ class _Active:
         properties = self.utils.get_device_properties(self.get_current_device())
         return GPUTarget("cuda", properties["capability"], properties["warpSize"])
 
+    def set_current_device(self, device: int) -> None:
+        """Makes it torch's current GPU; without a GPU there is none but 0."""
+        if _native.cuda_devices()[0]:
+            import torch
+
+            torch.cuda.set_device(device)
+        elif device != 0:
+            raise ValueError(f"there is no device {device}\n  help: the CPU is device 0")
+
+    def get_device_interface(self):
+        """``torch.cuda``, or ``torch.cpu`` where there is no GPU."""
+        import torch
+
+        return torch.cuda if _native.cuda_devices()[0] else torch.cpu
+
+    def get_empty_cache_for_benchmark(self):
+        """A tensor that is larger than the caches, to be given to `clear_cache` between runs."""
+        import torch
+
+        return torch.empty(1 << 26, dtype=torch.int32, device=self.get_active_torch_device())
+
+    def clear_cache(self, cache) -> None:
+        """Overwrites `cache`, and with it what the caches hold."""
+        cache.zero_()
+
     def get_benchmarker(self):
         from ..testing import do_bench
 
         return do_bench
 
 
-active = _Active()
+active = default = _Active()
+driver = sys.modules[__name__]  # ``from sectile.runtime.driver import driver``

@@ -5,8 +5,9 @@ from __future__ import annotations
 from types import FunctionType
 
 from .. import _native
+from . import compiled  # noqa: F401 - the bindings ask for it where no import may run
 from .dependencies import describe, snapshot
-from .source import remember, source_text
+from .source import remember, source_lines, source_text
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
@@ -190,6 +191,7 @@ class JITFunction(_native.KernelBase, KernelInterface):
         self.__doc__ = fn.__doc__
         self.__module__ = fn.__module__
         self.__wrapped__ = fn
+        self.__globals__ = fn.__globals__
         self._params: list[KernelParam] = []
         self._parameter_error: TypeError | None = None
         try:
@@ -231,6 +233,42 @@ class JITFunction(_native.KernelBase, KernelInterface):
         if self._source_override is not None:
             return self._source_override
         return source_text(self.fn)
+
+    @property
+    def module(self) -> str:
+        return self.__module__
+
+    @property
+    def signature(self):
+        """``inspect.signature`` of the Python function."""
+        from inspect import signature
+
+        return signature(self.fn)
+
+    @property
+    def raw_src(self) -> list[str]:
+        """The lines of the function as they stand in the file, decorators included."""
+        return source_lines(self.fn)[0]
+
+    @property
+    def starting_line_number(self) -> int:
+        """Of the first line of `raw_src`, counted from 1."""
+        return self.fn.__code__.co_firstlineno
+
+    def parse(self):
+        """`src` as an ``ast.Module`` of one function."""
+        import ast
+
+        return ast.parse(self.src)
+
+    def repr(self, specialization) -> str:
+        """What profilers call a variant: the decorator's `repr` says, else the function's full name."""
+        return self._repr(specialization) if self._repr else f"{self.module}.{self.__qualname__}"
+
+    @property
+    def device_caches(self) -> DeviceCaches:
+        """The compiled variants by device, for tests that count them or forget them all."""
+        return DeviceCaches(self)
 
     def _unsafe_update_src(self, text: str) -> None:
         """Replaces the source text; variants compiled so far are forgotten."""
@@ -319,6 +357,64 @@ class JITFunction(_native.KernelBase, KernelInterface):
         return self.__qualname__
 
 
+JITCallable = JITFunction  #: for ``isinstance`` of programs written for Triton
+
+
+def get_device_key() -> str:
+    """The key of the current device in `JITFunction.device_caches`: ``"cuda:0"``."""
+    from .driver import active
+
+    return f"{active.get_current_target().backend}:{active.get_current_device()}"
+
+
+class DeviceCaches:
+    """``kernel.device_caches[get_device_key()][0]`` is a dictionary of the variants compiled for the CPU
+    or for GPUs; clearing it, or all, has the same effect as ``kernel.clear()``."""
+
+    def __init__(self, kernel: JITFunction) -> None:
+        self._kernel = kernel
+
+    def clear(self) -> None:
+        self._kernel.clear()
+
+    def __getitem__(self, key) -> tuple[VariantCache]:
+        backend = str(key).partition(":")[0]
+        return (VariantCache(self._kernel, "cpu" if backend == "cpu" else "cuda"),)
+
+    def keys(self) -> list[str]:
+        """Of devices there is something for."""
+        names = {target.partition(":")[0] for *_, target, _, _ in self._kernel._variants()}
+        return [get_device_key() if name == "cuda" else "cpu:0" for name in sorted(names)]
+
+    def __iter__(self):
+        return iter(self.keys())
+
+    def __len__(self) -> int:
+        return len(self.keys())
+
+    def values(self) -> list[tuple[VariantCache]]:
+        return [self[key] for key in self.keys()]
+
+    def items(self) -> list[tuple[str, tuple[VariantCache]]]:
+        return [(key, self[key]) for key in self.keys()]
+
+
+class VariantCache(dict):
+    """Compiled kernels by hash, as they were when it was asked for."""
+
+    def __init__(self, kernel: JITFunction, backend: str) -> None:
+        super().__init__(
+            (f"{index}: {each.hash}", each)
+            for index, (each, _, _, target, _, _) in enumerate(kernel._variants())
+            if target.partition(":")[0] == backend
+        )
+        self._kernel = kernel
+
+    def clear(self) -> None:
+        super().clear()
+        self._kernel.clear()
+
+
 def jit(
     fn: FunctionType | None = None,
     *,
@@ -374,6 +470,15 @@ class MockTensor:
         self.shape = tuple(shape) if shape is not None else None
         self.is_aligned = aligned
         self.is_scalar = False
+
+    def stride(self, axis: int | None = None):
+        """Of a contiguous array of `shape`."""
+        strides, step = [], 1
+        for length in reversed(self.shape or ()):
+            strides.append(step)
+            step *= length
+        strides.reverse()
+        return tuple(strides) if axis is None else strides[axis]
 
     @staticmethod
     def wrap_dtype(value):

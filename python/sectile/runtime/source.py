@@ -12,6 +12,15 @@ if TYPE_CHECKING:
 class SourceUnavailable(OSError):
     """The text of a function cannot be had, so it cannot be a kernel."""
 
+    def __init__(self, name: str, file: str) -> None:
+        super().__init__(
+            f"the source of {name} is not available (from {file!r})\n"
+            f"  help: kernels are compiled from their source text, so put the function into a file or "
+            f"a notebook cell"
+        )
+        # For who names the function and says the remedy himself.
+        self.sectile_reason = f"its source is not available (from {file!r})"
+
 
 def block_length(lines: list[str], start: int = 0) -> int:
     """How many lines from ``lines[start]``, a ``def`` or its first decorator, belong to the function."""
@@ -45,11 +54,7 @@ def source_lines(fn: FunctionType) -> tuple[list[str], int]:
     if remembered_code is not code or not lines:
         lines = _file_lines(fn)
     if not lines or code.co_firstlineno > len(lines):
-        raise SourceUnavailable(
-            f"the source of {code.co_name} is not available (from {code.co_filename!r})\n"
-            f"  help: kernels are compiled from their source text, so put the function into a file or "
-            f"a notebook cell"
-        )
+        raise SourceUnavailable(code.co_name, code.co_filename)
     start = code.co_firstlineno - 1
     return lines[start : start + block_length(lines, start)], code.co_firstlineno
 

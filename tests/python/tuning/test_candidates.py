@@ -106,14 +106,17 @@ def test_a_do_bench_that_gives_no_number(out):
 def test_prune(bench, out):
     seen = []
 
-    def early(configs, arguments, **meta):
-        seen.append((arguments["n"], meta))
+    def early(configs, named_args, **kwargs):
+        dict(**named_args, **kwargs)  # no name is in both
+        seen.append((sorted(named_args), kwargs))
         return [c for c in configs if c.kwargs["BLOCK"] != 2]
 
     prune = {"early_config_prune": early}
     assert launch((4, 2, 8), bench, out, prune_configs_by=prune)[0] == 4
-    assert bench.blocks == [4, 8] and seen == [(5, {})]
-    with pytest.raises(ValueError, match="early_config_prune left no configuration"):
+    assert bench.blocks == [4, 8] and seen == [(["n", "out"], {})]
+    st.autotune(configs(4, 8), ["n"], prune)(block_of)[(1,)](out, n=7)
+    assert seen[1:] == [(["out"], {"n": 7})]
+    with pytest.raises(st.TuningError, match="early_config_prune left no configuration"):
         launch((4, 2), bench, out, prune_configs_by={"early_config_prune": lambda c, a: []})
     assert (
         launch(

@@ -26,9 +26,19 @@ Importing the package loads only what a launch needs.
 
 from __future__ import annotations
 
+from ...errors import OutOfResources
 from .config import Config
 from .heuristics import Heuristics, heuristics
 from .space import Space
 from .tuner import Autotuner, autotune, set_store
 
-__all__ = ["Autotuner", "Config", "Heuristics", "Space", "autotune", "heuristics", "set_store"]
+__all__ = [
+    "Autotuner",
+    "Config",
+    "Heuristics",
+    "OutOfResources",
+    "Space",
+    "autotune",
+    "heuristics",
+    "set_store",
+]

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
+OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "ir_override")
 
 
 class Config:
@@ -17,7 +17,7 @@ class Config:
         kwargs: values of ``tl.constexpr`` parameters, by name.
         num_warps, num_stages, num_ctas, maxnreg: launch options.
         pre_hook: called with the dictionary of arguments before each launch with this configuration.
-        ir_override: accepted and ignored.
+        ir_override: as a launch option: None, or an error.
     """
 
     def __init__(

@@ -367,7 +367,7 @@ class Session:
             assert error is not None
             note = f"all {len(rows)} candidates of {name} fail; the first, {failed[0].config}, with this"
             if isinstance(error, CompilationError):
-                raise CompilationError(f"{error}\n  note: {note}", error.diagnostics) from error
+                raise type(error)(f"{error}\n  note: {note}", error.diagnostics) from error
             if hasattr(error, "add_note"):
                 error.add_note(note)
             raise error

@@ -207,7 +207,7 @@ class Autotuner(KernelInterface):
 
         arguments = self._arguments(args, kwargs)
         runner = Runner(self, args, grid, kwargs, arguments)
-        configs = self._prune(arguments, kwargs)
+        configs = self._prune(args, arguments, kwargs)
         for config in configs:
             runner.settings(config)
         threads = max(1, knobs.autotuning.threads or _native.hardware_threads())
@@ -242,12 +242,14 @@ class Autotuner(KernelInterface):
         key.append(text)
         return tuple(key)
 
-    def _prune(self, arguments: dict[str, Any], meta: dict[str, Any]) -> list[Config]:
+    def _prune(self, args: tuple, arguments: dict[str, Any], meta: dict[str, Any]) -> list[Config]:
         configs = self.configs
         if self.early_config_prune:
-            configs = list(self.early_config_prune(configs, arguments, **meta))
+            configs = list(
+                self.early_config_prune(configs, dict(zip(self.arg_names, args)), **meta)
+            )
             if not configs:
-                raise ValueError(
+                raise TuningError(
                     f"{self.__name__}: early_config_prune left no configuration\n"
                     f"  help: return at least one of the configurations it is given"
                 )
@@ -276,7 +278,7 @@ class Autotuner(KernelInterface):
             known = self.cache.get(key)
             if known is not None:  # another thread was at it
                 return known
-            candidates = self._prune(arguments, kwargs)
+            candidates = self._prune(args, arguments, kwargs)
             if len(candidates) == 1:
                 self.cache[key] = candidates[0]
                 return candidates[0]
@@ -346,8 +348,8 @@ def autotune(
     Args:
         configs: what to choose from: a list of `Config`, or a `Space`.
         key: parameters whose values call for tuning anew; so do the dtypes of all arrays and the device.
-        prune_configs_by: ``early_config_prune(configs, arguments, **meta)`` returns those worth
-            measuring; ``perf_model(**arguments)`` estimates times, of which the best ``top_k`` (a number,
+        prune_configs_by: ``early_config_prune(configs, named_args, **kwargs)`` returns those worth
+            measuring: `named_args` has the arguments passed by position, `kwargs` those passed by name; ``perf_model(**arguments)`` estimates times, of which the best ``top_k`` (a number,
             or a share of all) are measured.
         reset_to_zero: arrays to zero before each run, and once after the last.
         restore_value: arrays that hold after the tuning, bit for bit, what they held before.

@@ -1,0 +1,1 @@
+"""Where Triton's programs look for `sectile.backends.compiler.GPUTarget`."""

@@ -1,0 +1,177 @@
+"""`compile`, and what it compiles."""
+
+from __future__ import annotations
+
+from ..runtime.driver import GPUTarget, active
+from ..runtime.jit import JITFunction, MockScalar, MockTensor
+
+TYPE_CHECKING = False  # importing typing takes milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+def _mock(kernel: str, name: str, text: Any):
+    """What stands for an argument of the kind `text`: ``"*fp32:16"``, ``"i32"``, or a constant."""
+    if not isinstance(text, str):
+        return text
+    kind, _, hint = text.partition(":")
+    kind = kind.strip()
+    hint = hint.strip()
+    if hint not in ("", "1", "16"):
+        raise ValueError(f"{kernel}: {name} has the hint {hint!r}; known are 1 and 16")
+    if hint == "1":
+        return 1
+    from ..language._dtypes import dtype, pointer_type
+
+    try:
+        if kind.startswith("*"):
+            const = kind.startswith("*k")
+            element = dtype(kind[2:] if const else kind[1:])
+            return MockTensor(pointer_type(element, const), aligned=hint == "16")
+        return MockScalar(dtype(kind), aligned=hint == "16")
+    except ValueError as error:
+        raise ValueError(f"{kernel}: {name}: {error}") from None
+
+
+class ASTSource:
+    """A kernel and the kinds of its arguments.
+
+        sectile.compile(ASTSource(kernel, {"x": "*fp32", "n": "i32"}, {"BLOCK": 64}))
+
+    Args:
+        fn: a `JITFunction`.
+        signature: for each parameter its kind, as for `compile`.
+        constexprs: the values of the others, by name or by ``(position,)``.
+        attrs: ``{(position,): [["tt.divisibility", 16]]}`` for what is a multiple of 16; the kinds
+            ``"*fp32:16"`` say the same.
+    """
+
+    ext = "ttir"  # what Triton's programs may ask for; there is no such text here
+
+    def __init__(
+        self,
+        fn: JITFunction,
+        signature: Mapping[str, Any],
+        constexprs: Mapping[Any, Any] | None = None,
+        attrs: Mapping[tuple, Any] | None = None,
+    ) -> None:
+        if not isinstance(fn, JITFunction):
+            raise TypeError(f"ASTSource: expected a @jit function, got a {type(fn).__name__}")
+        for name in signature:
+            if not isinstance(name, str):
+                raise TypeError(f"{fn.__name__}: the signature has the key {name!r}, not a name")
+        self.fn = fn
+        self.name = fn.__name__
+        self.signature = dict(signature)
+        names = fn.arg_names
+        self.constants: dict[tuple, Any] = {
+            (names.index(key),) if isinstance(key, str) else tuple(key): value
+            for key, value in (constexprs or {}).items()
+        }
+        self.attrs = dict(attrs or {})
+        for path in (*self.constants, *self.attrs):
+            if len(path) != 1 or not 0 <= path[0] < len(names):
+                raise ValueError(f"{self.name}: {path} is no parameter of the kernel")
+
+    def hash(self) -> str:
+        """Tells sources apart, in every process."""
+        from .. import _native
+
+        def text(value: Any) -> str:
+            return value.cache_key if hasattr(value, "cache_key") else repr(value)
+
+        return _native.digest(
+            [self.fn.cache_key]
+            + [f"{name}: {kind}" for name, kind in sorted(self.signature.items())]
+            + [f"{path}: {text(value)}" for path, value in sorted(self.constants.items())]
+            + [f"{path}: {value}" for path, value in sorted(self.attrs.items())]
+        )
+
+    def _arguments(self) -> dict[str, Any]:
+        """What `compile` takes as a signature and constants, in one."""
+        from ..language import constexpr
+
+        names = self.fn.arg_names
+        is_constexpr = {parameter.name: parameter.is_constexpr for parameter in self.fn.params}
+        arguments: dict[str, Any] = {}
+        for (place,), value in self.constants.items():
+            # A parameter that is no tl.constexpr is folded only if it is told so.
+            name = names[place]
+            is_plain = isinstance(value, (bool, int, float)) and not is_constexpr[name]
+            arguments[name] = constexpr(value) if is_plain else value
+        for name, kind in self.signature.items():
+            if name in arguments:
+                continue
+            place = (names.index(name),) if name in names else ()
+            divisible = any(
+                tuple(attribute) == ("tt.divisibility", 16)
+                for attribute in self.attrs.get(place, ())
+            )
+            hint = ":16" if divisible and ":" not in kind else ""
+            if kind != "constexpr":
+                arguments[name] = _mock(self.name, name, kind + hint)
+        return arguments
+
+
+def _target_text(target: GPUTarget) -> str:
+    """As launches name it."""
+    if target.backend == "cpu":
+        return "cpu"
+    if target.backend != "cuda":
+        raise ValueError(
+            f"compile: there is no back end {target.backend!r}\n  help: there are 'cpu' and 'cuda'"
+        )
+    return f"cuda:{target.arch}"
+
+
+def compile(
+    kernel: JITFunction | ASTSource | None = None,
+    signature: Any = None,
+    constexprs: Any = None,
+    target: str | GPUTarget | None = None,
+    *,
+    src: ASTSource | None = None,
+    options: Mapping[str, Any] | None = None,
+    **further: Any,
+):
+    """Compiles one variant of `kernel` without arguments to run it on.
+
+        sectile.compile(kernel, {"x": "*fp32:16", "n": "i32"}, {"BLOCK": 64}, "cuda:90", num_warps=8)
+        sectile.compile(ASTSource(...), GPUTarget("cuda", 90, 32), {"num_warps": 8})     # as in Triton
+
+    Args:
+        kernel: a `JITFunction`; or an `ASTSource`, of which `src` is another name, followed by
+            `target` and `options`.
+        signature: for each parameter its kind: ``"*fp32"`` a pointer, ``"i32"`` a number, with
+            ``":16"`` for what is a multiple of 16 and ``":1"`` for an integer that is 1;
+            ``"constexpr"`` for one in `constexprs`; anything that is no string is a constant.
+        constexprs: values of the compile-time parameters.
+        target: ``"cpu"``, ``"cuda"`` (the first GPU at hand) or ``"cuda:90"``, with the compute
+            capability, or a `GPUTarget`; needs no GPU. When None: ``"cpu"`` for a `JITFunction`, the
+            device at hand for an `ASTSource`.
+        options, further: as in a launch: ``num_warps=8``.
+
+    Returns:
+        The compiled kernel: ``.asm``, ``.metadata``, ``.name``; ``compiled[grid](...)`` launches it.
+    """
+    source = kernel if src is None else src
+    settings = {**(options or {}), **further}
+    if isinstance(source, ASTSource):
+        target = target if signature is None else signature
+        settings = {**(constexprs or {}), **settings}
+        arguments = source._arguments()
+        kernel = source.fn
+        if target is None:
+            target = active.get_current_target()
+    elif isinstance(source, JITFunction):
+        kernel = source
+        arguments = dict(constexprs or {})
+        for name, kind in (signature or {}).items():
+            if kind != "constexpr":
+                arguments[name] = _mock(kernel.__name__, name, kind)
+    else:
+        raise TypeError(f"compile: expected a @jit function, got a {type(source).__name__}")
+    if target is not None:
+        settings["target"] = _target_text(target) if isinstance(target, GPUTarget) else target
+    return kernel.warmup(**arguments, **settings)

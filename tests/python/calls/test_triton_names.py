@@ -1,0 +1,145 @@
+"""Where programs written for Triton look for things."""
+
+import ast
+import os
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+import sectile as st
+import sectile.language as tl
+
+
+@st.jit
+def kernel(x, n, BLOCK: tl.constexpr):
+    tl.store(x + tl.arange(0, BLOCK), n)
+
+
+@st.jit
+def asserting(N: tl.constexpr):
+    tl.static_assert(N == 2, "N must be 2")
+
+
+@st.jit
+def trying(x):
+    try:
+        tl.store(x, 1)
+    except ValueError:
+        pass
+
+
+def test_imports():
+    from sectile.backends.compiler import GPUTarget
+    from sectile.compiler import ASTSource, CompilationError, CompiledKernel, compile
+    from sectile.compiler.compiler import ASTSource as Same
+    from sectile.compiler.errors import CompileTimeAssertionFailure, UnsupportedLanguageConstruct
+    from sectile.errors import TritonError
+    from sectile.runtime import OutOfResources, driver
+    from sectile.runtime.autotuner import OutOfResources as FromAutotuner
+    from sectile.runtime.driver import driver as from_driver
+    from sectile.runtime.errors import OutOfResources as FromErrors
+    from sectile.runtime.errors import PTXASError
+    from sectile.runtime.jit import JITCallable
+
+    assert ASTSource is Same and compile is st.compile
+    assert CompilationError is st.CompilationError and TritonError is st.TritonError
+    assert OutOfResources is FromAutotuner is FromErrors is st.OutOfResources
+    assert issubclass(CompileTimeAssertionFailure, CompilationError)
+    assert issubclass(UnsupportedLanguageConstruct, CompilationError)
+    assert issubclass(OutOfResources, TritonError) and issubclass(PTXASError, TritonError)
+    assert driver.active.get_current_target() == from_driver.active.get_current_target()
+    assert isinstance(driver.active.get_current_target(), GPUTarget)
+    assert isinstance(kernel, JITCallable)
+    assert isinstance(kernel.warmup(tl.int32, 5, BLOCK=16), CompiledKernel)
+
+
+def test_errors_of_kernels_have_classes():
+    with pytest.raises(st.CompileTimeAssertionFailure, match="N must be 2") as raised:
+        asserting[(1,)](3)
+    assert raised.value.error_message.startswith("static assertion failed")
+    with pytest.raises(st.UnsupportedLanguageConstruct, match="'try' is not supported in a kernel"):
+        trying[(1,)](3)
+    with pytest.raises(st.CompilationError) as raised:
+        kernel[(1,)](3, 5, BLOCK=16)
+    assert type(raised.value) is st.CompilationError
+
+
+def test_resources():
+    error = st.OutOfResources(300, 200, "shared memory")
+    text = (
+        "out of resource: shared memory, Required: 300, Hardware limit: 200. Reducing block sizes "
+        "or `num_stages` may help."
+    )
+    for each in (error, pickle.loads(pickle.dumps(error))):
+        assert str(each) == text
+        assert (each.required, each.limit, each.name) == (300, 200, "shared memory")
+    error = pickle.loads(pickle.dumps(st.OutOfResources("no room")))
+    assert str(error) == "no room" and error.limit is None
+
+
+def test_what_a_kernel_says_of_itself():
+    assert list(kernel.signature.parameters) == kernel.arg_names == ["x", "n", "BLOCK"]
+    assert kernel.module == kernel.__module__ == __name__
+    assert kernel.raw_src[0] == "@st.jit\n" and kernel.src.startswith("def kernel(")
+    line = kernel.starting_line_number
+    with open(__file__, encoding="utf-8") as file:
+        assert file.read().splitlines()[line] == "def kernel(x, n, BLOCK: tl.constexpr):"
+    tree = kernel.parse()
+    assert isinstance(tree, ast.Module) and tree.body[0].name == "kernel"
+    assert kernel.__globals__ is globals()
+    assert kernel.repr(None) == f"{__name__}.kernel"
+    assert st.jit(kernel.fn, repr=lambda s: f"k_{s}").repr(5) == "k_5"
+
+
+def test_stand_ins_have_strides():
+    mock = st.MockTensor(tl.float32, (2, 3, 4))
+    assert mock.stride() == (12, 4, 1) and mock.stride(1) == 4
+    assert st.MockTensor(tl.float32).stride() == ()
+    assert kernel.warmup(mock, 5, BLOCK=16).arguments[0][:2] == ("x", "*fp32")
+
+
+def test_groups_of_knobs_have_scopes():
+    before = st.knobs.runtime.num_threads
+    with st.knobs.runtime.scope():
+        st.knobs.runtime.num_threads = 1
+        assert st.knobs.runtime.num_threads == 1
+    assert st.knobs.runtime.num_threads == before
+
+
+def test_the_driver():
+    torch = pytest.importorskip("torch")
+    active = st.runtime.driver.active
+    assert active is st.runtime.driver.default
+    interface = active.get_device_interface()
+    assert interface is (torch.cuda if torch.cuda.is_available() else torch.cpu)
+    active.set_current_device(0)
+    assert active.get_current_device() == 0
+    with pytest.raises((ValueError, RuntimeError)):
+        active.set_current_device(99)
+    cache = active.get_empty_cache_for_benchmark()
+    assert cache.device.type == active.get_active_torch_device().type
+    assert cache.numel() * cache.element_size() >= 1 << 28
+    cache[-1] = 5
+    active.clear_cache(cache)
+    assert cache[-1] == 0
+
+
+def test_a_kernel_without_source_is_told_of_once():
+    code = (
+        "import numpy as np, sectile as st\n"
+        "@st.jit\n"
+        "def kernel(x): pass\n"
+        "try: kernel[(1,)](np.zeros(3))\n"
+        "except st.ArgumentError as error: print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-"], input=code, capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    assert done.stdout == (
+        "kernel: its source is not available (from '<stdin>')\n"
+        "  help: kernels are compiled from their source text, so define the function in a file or a "
+        "notebook cell\n"
+    )

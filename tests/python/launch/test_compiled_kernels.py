@@ -1,0 +1,178 @@
+"""What programs written for Triton do with compiled kernels: launch them, read what they are made of."""
+
+import gc
+
+import numpy as np
+import pytest
+
+import sectile as st
+import sectile.language as tl
+from sectile.backends.compiler import GPUTarget
+from sectile.compiler import ASTSource
+
+pytestmark = pytest.mark.host
+
+
+@st.jit
+def scale(x, out, n, FACTOR: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i, mask=i < n) * FACTOR, mask=i < n)
+
+
+@pytest.fixture
+def arrays():
+    return np.random.default_rng(3).standard_normal(101).astype(np.float32), np.zeros(
+        101, np.float32
+    )
+
+
+def test_compiled_kernels_are_launched(arrays):
+    x, out = arrays
+    compiled = scale.warmup(x, out, 101, FACTOR=3, BLOCK=32, num_warps=2, grid=(1,))
+    compiled._init_handles()
+    assert compiled.n_regs == 0 and compiled.metadata.shared == 0
+    count = len(scale.variants())
+    compiled[(4, 1, 1)](x, out, 101, 3, 32)  # Triton's tutorials pass constants again
+    np.testing.assert_array_equal(out, x * 3)
+    out[:] = 0
+    compiled[(4,)](x, out, 101)
+    np.testing.assert_array_equal(out, x * 3)
+    # Constants are those it was compiled for; the grid may be a function of the arguments.
+    compiled[lambda meta: (st.cdiv(meta["n"], meta["BLOCK"]),)](x, out, 101, 7, 64, stream=None)
+    np.testing.assert_array_equal(out, x * 3)
+    assert len(scale.variants()) == count
+    with pytest.raises(
+        TypeError, match="6 arguments are given, and there are 5 parameters: x, out"
+    ):
+        compiled[(1,)](x, out, 101, 3, 32, 5)
+    with pytest.raises(st.ArgumentError, match="argument 'n' is missing"):
+        compiled[(1,)](x, out)
+
+
+def test_arguments_of_other_kinds_are_launched_right(arrays):
+    x, out = arrays
+    compiled = scale[(4,)](x, out, 101, 2, 32)
+    wide, wider = x.astype(np.float64), out.astype(np.float64)
+    compiled[(4,)](wide, wider, 101)
+    np.testing.assert_array_equal(wider, wide * 2)
+
+
+def test_a_compiled_kernel_without_its_function():
+    def make():
+        return st.jit(scale.fn)
+
+    kernel = make()
+    compiled = kernel.warmup(tl.float32, tl.float32, 5, 1, 16, num_warps=8)
+    compiled[(1,)](np.zeros(16, np.float32), np.zeros(16, np.float32), 5)
+    kernel.clear()
+    with pytest.raises(RuntimeError, match="scale: the kernel .* is gone\n  help: keep the @jit"):
+        compiled[(1,)]
+    del kernel
+    gc.collect()
+    with pytest.raises(RuntimeError, match="is gone"):
+        compiled.src
+
+
+def test_what_a_compiled_kernel_says_of_itself():
+    compiled = scale.warmup(tl.float32, tl.float32, 5, 1, 16, num_warps=8)
+    other = scale.warmup(tl.float32, tl.float32, 5, 2, 16, num_warps=8)
+    fewer = scale.warmup(tl.float32, tl.float32, 5, 1, 16, num_warps=4)
+    assert len({compiled.hash, other.hash, fewer.hash}) == 3
+    assert st.jit(scale.fn).warmup(tl.float32, tl.float32, 5, 1, 16, num_warps=8).hash == (
+        compiled.hash
+    )
+    assert compiled.kernel == compiled.asm["so"] and compiled.kernel[:4] == b"\x7fELF"
+    values = compiled.metadata._asdict()
+    assert values["num_warps"] == 8 and values["hash"] == compiled.hash
+    assert set(compiled.metadata._fields) == set(values)
+    source = compiled.src
+    assert source.fn is scale and source.constants == {(3,): 1, (4,): 16}
+    assert source.signature["n"] == "i32" and source.signature["FACTOR"] == "constexpr"
+    assert st.compile(source, options={"num_warps": 8}).hash == compiled.hash
+
+
+def test_sources_are_compiled(arrays):
+    x, out = arrays
+    pointers = {"x": "*fp32", "out": "*fp32"}
+    kinds = {**pointers, "n": "i32", "FACTOR": "constexpr", "BLOCK": "constexpr"}
+    source = ASTSource(
+        fn=scale,
+        signature=kinds,
+        constexprs={"FACTOR": 5, (4,): 32},
+        attrs={(0,): [["tt.divisibility", 16]]},
+    )
+    target = GPUTarget("cpu", "x86_64", 1)
+    compiled = st.compile(source, target=target, options={"num_warps": 2, "debug": False})
+    assert compiled.metadata.num_warps == 2
+    assert compiled.src.signature["x"] == "*fp32:16" and compiled.src.signature["out"] == "*fp32"
+    compiled[(4, 1, 1)](x, out, 101, 5, 32)
+    np.testing.assert_array_equal(out, x * 5)
+    assert st.compile(source, target, {"num_warps": 2}).hash == compiled.hash
+    assert st.compile(src=source, target="cpu", num_warps=2).hash == compiled.hash
+    # What is no tl.constexpr parameter may be a constant, too.
+    folded = st.compile(ASTSource(scale, pointers, {"n": 101, "FACTOR": 5, "BLOCK": 32}), target)
+    assert [name for name, *_ in folded.arguments] == ["x", "out"]
+    assert "ptx" in st.compile(source, GPUTarget("cuda", 90, 32)).asm
+
+
+def test_sources_have_hashes():
+    kinds = {"x": "*fp32", "out": "*fp32", "n": "i32"}
+    constants = {"FACTOR": 5, "BLOCK": 32}
+    same = [ASTSource(scale, kinds, constants).hash() for _ in range(2)]
+    others = [
+        ASTSource(scale, {**kinds, "n": "i64"}, constants).hash(),
+        ASTSource(scale, kinds, {**constants, "BLOCK": 64}).hash(),
+        ASTSource(scale, kinds, constants, {(0,): [["tt.divisibility", 16]]}).hash(),
+    ]
+    assert same[0] == same[1] and len({same[0], *others}) == 4
+
+
+def test_wrong_sources():
+    with pytest.raises(TypeError, match="ASTSource: expected a @jit function, got a int"):
+        ASTSource(3, {})
+    with pytest.raises(TypeError, match="scale: the signature has the key 0, not a name"):
+        ASTSource(scale, {0: "*fp32"})
+    with pytest.raises(ValueError, match=r"scale: \(9,\) is no parameter of the kernel"):
+        ASTSource(scale, {}, {(9,): 1})
+    with pytest.raises(TypeError, match="compile: expected a @jit function, got a str"):
+        st.compile("kernel.ttir")
+    source = ASTSource(scale, {"x": "*fp32", "out": "*fp32", "n": "i32"}, {"FACTOR": 1, "BLOCK": 2})
+    with pytest.raises(ValueError, match="there is no back end 'hip'\n  help: there are 'cpu' and"):
+        st.compile(source, GPUTarget("hip", "gfx942", 64))
+
+
+def test_caches_by_device(arrays):
+    from sectile.runtime.jit import get_device_key
+
+    kernel = st.jit(scale.fn)
+    assert len(kernel.device_caches) == 0
+    x, out = arrays
+    kernel[(4,)](x, out, 101, 2, 32)
+    kernel[(4,)](x, out, 101, 2, 64)
+    kernel[(4,)](x, out, 101, 2, 64)
+    assert list(kernel.device_caches) == ["cpu:0"]
+    cache = kernel.device_caches["cpu:0"][0]
+    assert len(cache) == 2 and {k.name for k in cache.values()} == {"scale"}
+    if get_device_key() == "cpu:0":
+        assert len(kernel.device_caches[get_device_key()][0]) == 2
+    assert len(kernel.device_caches["cuda:0"][0]) == 0
+    cache.clear()
+    assert not kernel.variants()
+    kernel[(4,)](x, out, 101, 2, 32)
+    kernel.device_caches.clear()
+    assert not kernel.variants()
+
+
+def test_libraries_of_bitcode(arrays):
+    x, out = arrays
+    for libraries in (None, {}, {"libdevice": "/no/such/file"}, (("ocml", "a"), ("ockl", "b"))):
+        scale[(4,)](x, out, 101, 2, 32, extern_libs=libraries, ir_override=None)
+    np.testing.assert_array_equal(out, x * 2)
+    with pytest.raises(
+        st.ArgumentError, match="(?s)extern_libs names 'mine', and bitcode .* tl.extra"
+    ):
+        scale[(4,)](x, out, 101, 2, 32, extern_libs={"libdevice": "a", "mine": "b"})
+    with pytest.raises(st.ArgumentError, match="scale: extern_libs is 3, not a dictionary"):
+        scale[(4,)](x, out, 101, 2, 32, extern_libs=3)
+    with pytest.raises(st.ArgumentError, match="scale: ir_override is 'k.ttir', and kernels are"):
+        scale[(4,)](x, out, 101, 2, 32, ir_override="k.ttir")
