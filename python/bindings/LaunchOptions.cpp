@@ -3,6 +3,9 @@
 #include "jit/Runtime.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
 #include <iterator>
 
 namespace sectile::bindings {
@@ -56,6 +59,14 @@ PyObject *const *internedNames() {
     for (size_t i = 0; i < std::size(kOptions); ++i)
       names[i] = PyUnicode_InternFromString(kOptions[i].name);
   return names;
+}
+
+/// SECTILE_DEBUG says that every kernel is debugged, those launched with debug=False, too.
+bool isDebugForced() {
+  const char *debug = std::getenv("SECTILE_DEBUG");
+  return debug && *debug && // as launchOptions() reads it
+         std::ranges::none_of(std::array{"0", "false", "off", "no"},
+                              [&](auto off) { return std::strcmp(debug, off) == 0; });
 }
 
 /// The processors that launches have named, by number: a word of options holds the number.
@@ -233,7 +244,7 @@ bool LaunchOptions::set(PyObject *keyword, PyObject *value, const std::string &k
     dependentLaunch = readFlag(value, name, kernelName);
     return true;
   case Option::Debug:
-    debug = readFlag(value, name, kernelName);
+    debug = readFlag(value, name, kernelName) || isDebugForced();
     return true;
   case Option::SanitizeOverflow:
     sanitizeOverflow = readFlag(value, name, kernelName);

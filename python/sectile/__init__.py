@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         CompileTimeAssertionFailure,
         DeviceAssertionError,
         InternalError,
+        InterpreterError,
         LaunchError,
         MachineError,
         OutOfBoundsError,
@@ -74,7 +75,7 @@ _FROM = {
     "errors": (
         "SectileError", "ArgumentError", "CompilationError", "LaunchError", "OutOfBoundsError",
         "DeviceAssertionError", "InternalError", "MachineError", "OutOfResources", "TuningError",
-        "TuningWarning", "TritonError", "CompileTimeAssertionFailure", "UnsupportedLanguageConstruct",
+        "TuningWarning", "TritonError", "InterpreterError", "CompileTimeAssertionFailure", "UnsupportedLanguageConstruct",
     ),
 }  # fmt: skip
 _SUBMODULES = ("backends", "compiler", "errors", "knobs", "language", "runtime", "testing")

@@ -186,6 +186,12 @@ class OutOfResources(MachineError):
         return type(self), (self.required, self.limit, self.name)
 
 
+class InterpreterError(SectileError):
+    """For programs that catch Triton's. Never raised: on the CPU kernels are compiled, too."""
+
+    __module__ = "sectile"
+
+
 def launch_error_class(message: str) -> type[LaunchError]:
     """Which class fits a kernel that stopped with `message`."""
     if "out of bounds" in message or "outside" in message:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from .._native import CompiledKernel
 from ..errors import CompilationError
+from . import errors
 from .compiler import ASTSource, compile
 
-__all__ = ["ASTSource", "CompilationError", "CompiledKernel", "compile"]
+__all__ = ["ASTSource", "CompilationError", "CompiledKernel", "compile", "errors"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..errors import InternalError, OutOfResources, TuningError
+from ..errors import InternalError, InterpreterError, OutOfResources, TuningError
 
 AutotunerError = TuningError
 PTXASError = InternalError  #: an assembler that refuses our code is our fault, not the kernel's
 
-__all__ = ["AutotunerError", "OutOfResources", "PTXASError"]
+__all__ = ["AutotunerError", "InterpreterError", "OutOfResources", "PTXASError"]

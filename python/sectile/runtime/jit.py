@@ -7,7 +7,7 @@ from types import FunctionType
 from .. import _native
 from . import compiled  # noqa: F401 - the bindings ask for it where no import may run
 from .dependencies import describe, snapshot
-from .source import remember, source_lines, source_text
+from .source import SourceUnavailable, remember, source_lines, source_text
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ class JITFunction(_native.KernelBase, KernelInterface):
                 for p in parameters
             ],
             sum(not p.is_keyword_only for p in parameters),
-            {} if debug is None else {"debug": bool(debug)},
+            {"debug": True} if debug else {},
             self.pre_run_hooks,
         )  # fmt: skip
 
@@ -271,8 +271,13 @@ class JITFunction(_native.KernelBase, KernelInterface):
         return DeviceCaches(self)
 
     def _unsafe_update_src(self, text: str) -> None:
-        """Replaces the source text; variants compiled so far are forgotten."""
-        self._source_override = text
+        """Replaces the source text; variants compiled so far are forgotten. The text that the function
+        was defined with undoes it."""
+        try:
+            is_own = text == source_text(self.fn)
+        except SourceUnavailable:
+            is_own = False
+        self._source_override = None if is_own else text
         self._forget()
 
     @property

@@ -39,8 +39,8 @@ def test_imports():
     from sectile.runtime import OutOfResources, driver
     from sectile.runtime.autotuner import OutOfResources as FromAutotuner
     from sectile.runtime.driver import driver as from_driver
+    from sectile.runtime.errors import InterpreterError, PTXASError
     from sectile.runtime.errors import OutOfResources as FromErrors
-    from sectile.runtime.errors import PTXASError
     from sectile.runtime.jit import JITCallable
 
     assert ASTSource is Same and compile is st.compile
@@ -49,10 +49,26 @@ def test_imports():
     assert issubclass(CompileTimeAssertionFailure, CompilationError)
     assert issubclass(UnsupportedLanguageConstruct, CompilationError)
     assert issubclass(OutOfResources, TritonError) and issubclass(PTXASError, TritonError)
+    assert issubclass(InterpreterError, TritonError) and st.InterpreterError is InterpreterError
     assert driver.active.get_current_target() == from_driver.active.get_current_target()
     assert isinstance(driver.active.get_current_target(), GPUTarget)
     assert isinstance(kernel, JITCallable)
     assert isinstance(kernel.warmup(tl.int32, 5, BLOCK=16), CompiledKernel)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "compiler.errors.CompilationError", "compiler.compiler.ASTSource", "runtime.jit.JITFunction",
+        "runtime.errors.OutOfResources", "runtime.autotuner.Config", "runtime.driver.active.utils",
+        "backends.compiler.GPUTarget",
+    ],
+)  # fmt: skip
+def test_submodules_are_attributes(name):
+    subprocess.run(
+        [sys.executable, "-c", f"import sectile; sectile.{name}"], check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
 
 
 def test_errors_of_kernels_have_classes():

@@ -176,3 +176,31 @@ def test_libraries_of_bitcode(arrays):
         scale[(4,)](x, out, 101, 2, 32, extern_libs=3)
     with pytest.raises(st.ArgumentError, match="scale: ir_override is 'k.ttir', and kernels are"):
         scale[(4,)](x, out, 101, 2, 32, ir_override="k.ttir")
+
+
+def test_the_own_text_undoes_another():
+    kernel = st.jit(scale.fn)
+    key, text = kernel.cache_key, kernel.src
+    kernel._unsafe_update_src(text.replace("* FACTOR", "+ FACTOR"))
+    assert kernel.cache_key != key
+    kernel._unsafe_update_src(text)
+    assert kernel.cache_key == key
+
+
+@st.jit(debug=False)
+def failing(x):
+    tl.device_assert(tl.load(x) == 1, "not one")
+
+
+def test_the_environment_debugs_every_kernel(monkeypatch):
+    x = np.zeros(1, np.float32)
+    for options in ({}, {"debug": False}):
+        failing[(1,)](x, **options)
+    monkeypatch.setenv("SECTILE_DEBUG", "1")
+    for options in ({}, {"debug": False}, {"debug": True}):
+        with pytest.raises(st.DeviceAssertionError, match="not one"):
+            failing[(1,)](x, **options)
+    monkeypatch.setenv("SECTILE_DEBUG", "0")
+    failing[(1,)](x, debug=False)
+    with pytest.raises(st.DeviceAssertionError, match="not one"):
+        failing[(1,)](x, debug=True)

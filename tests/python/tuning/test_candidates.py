@@ -116,8 +116,9 @@ def test_prune(bench, out):
     assert bench.blocks == [4, 8] and seen == [(["n", "out"], {})]
     st.autotune(configs(4, 8), ["n"], prune)(block_of)[(1,)](out, n=7)
     assert seen[1:] == [(["out"], {"n": 7})]
-    with pytest.raises(st.TuningError, match="early_config_prune left no configuration"):
+    with pytest.raises(st.TuningError, match="early_config_prune left no configuration") as raised:
         launch((4, 2), bench, out, prune_configs_by={"early_config_prune": lambda c, a: []})
+    assert raised.value.__context__ is None  # nothing of how a configuration is looked up
     assert (
         launch(
             (4, 2), bench, out, n=9, prune_configs_by={"early_config_prune": lambda c, a: c[:1]}

@@ -182,10 +182,8 @@ class Autotuner(KernelInterface):
             config = self.configs[0]
         else:
             key = self._key(arguments, kwargs)
-            try:
-                config = self.cache[key]
-            except KeyError:
-                config = self._decide(key, arguments, args, grid, kwargs)
+            known = self.cache.get(key)
+            config = known or self._decide(key, arguments, args, grid, kwargs)
         self.best_config = config
         if config.pre_hook:
             config.pre_hook({**arguments, **kwargs, **config.all_kwargs()})
