@@ -146,6 +146,24 @@ class Callback:
         vars(instance).pop(self.slot, None)
 
 
+class CompileHook(Callback):
+    """The same, told of variants; launches take another way while there is one."""
+
+    def __set__(self, instance, value) -> None:
+        super().__set__(instance, value)
+        _update_compile_hooks()
+
+    def __delete__(self, instance) -> None:
+        super().__delete__(instance)
+        _update_compile_hooks()
+
+
+def _update_compile_hooks() -> None:
+    from .runtime import compile_hooks
+
+    compile_hooks.update()
+
+
 class Hook:
     """Functions that are told of every launch; setting one replaces all. Of this process only."""
 
@@ -239,6 +257,8 @@ class Compilation(Group):
         "SECTILE_ASSEMBLER", str, None, "what turns PTX into machine code",
         ("driver", "ptxas", "none", ""),
     )  # fmt: skip
+    listener = CompileHook("called with each variant that is new to a kernel: src, metadata, "
+                           "metadata_group, times, cache_hit")  # fmt: skip
 
 
 class Runtime(Group):
@@ -258,6 +278,9 @@ class Runtime(Group):
         "called with a LaunchMetadata before each launch: .add(function), .remove(function)",
     )
     launch_exit_hook = Hook("exit", "the same after each launch; on a GPU it is queued then")
+    jit_cache_hook = CompileHook("called with each variant that is new to a kernel: key, repr, fn, "
+                                 "compile, is_manual_warmup, already_compiled")  # fmt: skip
+    jit_post_compile_hook = CompileHook("the same, after that")
 
 
 class Autotuning(Group):
@@ -341,8 +364,11 @@ class scope:
         for variable, text in self._before.items():
             _set(variable, text)
         for group, callbacks in zip(_GROUPS, self._callbacks):
+            changed = vars(group) != callbacks
             vars(group).clear()
             vars(group).update(callbacks)
+            if changed:
+                _update_compile_hooks()
         refresh()
 
 

@@ -41,16 +41,23 @@ def source_of(compiled):
     from ..compiler import ASTSource
 
     kernel, signature, _ = _origin(compiled)
-    constexprs = {name: signature[name] for name in _constants(kernel)}
-    kinds = {name: signature[name] for name in signature if name not in constexprs}
-    constexprs.update((name, kind) for name, kind in kinds.items() if not isinstance(kind, str))
-    return ASTSource(
-        kernel, {**kinds, **dict.fromkeys(constexprs, "constexpr")}, constexprs=constexprs
-    )
+    constexprs = constants_of(kernel, signature)
+    kinds = {name: "constexpr" if name in constexprs else kind for name, kind in signature.items()}
+    return ASTSource(kernel, kinds, constexprs=constexprs)
 
 
 def _constants(kernel: JITFunction) -> list[str]:
     return [parameter.name for parameter in kernel.params if parameter.is_constexpr]
+
+
+def constants_of(kernel: JITFunction, signature: dict[str, Any]) -> dict[str, Any]:
+    """Those of a variant: constant parameters, and others of which the value was folded (1, None)."""
+    constants = _constants(kernel)
+    return {
+        name: kind
+        for name, kind in signature.items()
+        if name in constants or not isinstance(kind, str)
+    }
 
 
 def launcher(compiled, grid) -> Callable:

@@ -372,6 +372,11 @@ def get_device_key() -> str:
     return f"{active.get_current_target().backend}:{active.get_current_device()}"
 
 
+def variant_key(index: int, kernel) -> str:
+    """Of a variant among those of its kernel."""
+    return f"{index}: {kernel.hash}"
+
+
 class DeviceCaches:
     """``kernel.device_caches[get_device_key()][0]`` is a dictionary of the variants compiled for the CPU
     or for GPUs; clearing it, or all, has the same effect as ``kernel.clear()``."""
@@ -409,7 +414,7 @@ class VariantCache(dict):
 
     def __init__(self, kernel: JITFunction, backend: str) -> None:
         super().__init__(
-            (f"{index}: {each.hash}", each)
+            (variant_key(index, each), each)
             for index, (each, _, _, target, _, _) in enumerate(kernel._variants())
             if target.partition(":")[0] == backend
         )

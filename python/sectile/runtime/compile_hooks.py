@@ -1,0 +1,151 @@
+"""Functions that hear of every variant a kernel gets: `knobs.runtime.jit_cache_hook` and
+`jit_post_compile_hook`, and `knobs.compilation.listener`.
+
+They are told when the variant is there, compiled or loaded, after its first launch or warm-up returned; what
+they return is ignored. While there are any, launches take a way through Python; else they cost nothing.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from .. import knobs
+from .compiled import constants_of, source_of
+from .jit import JITFunction, variant_key
+
+TYPE_CHECKING = False  # importing typing takes milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+_OPTIONS = {
+    "num_warps": 4, "num_ctas": 1, "num_stages": 3, "enable_fp_fusion": True,
+    "launch_cooperative_grid": False,
+}  # fmt: skip
+
+# What JITFunction had before the hooks: name -> attribute of the class itself, or None.
+_replaced: dict[str, Any] | None = None
+
+
+def _description(kernel: JITFunction, index: int, variant: tuple, is_warmup: bool) -> dict:
+    """What the two hooks are told, by Triton's names."""
+    compiled, kinds, options, *_ = variant
+    key = variant_key(index, compiled)
+    constants = constants_of(kernel, kinds)
+    signature = {
+        name: "constexpr" if name in constants else kind.partition(":")[0]
+        for name, kind in kinds.items()
+    }
+    places = {name: (place,) for place, name in enumerate(kernel.arg_names)}
+    attributes = {
+        places[name]: [["tt.divisibility", 16]]
+        for name, kind in kinds.items()
+        if name not in constants and kind.endswith(":16")
+    }
+    chosen = {name: options.get(name, usual) for name, usual in _OPTIONS.items()}
+    if compiled.metadata.backend == "cuda":
+        chosen.update((n, getattr(compiled.metadata, n)) for n in ("num_warps", "num_stages"))
+    told = {
+        **chosen,
+        "key": key,
+        "signature": signature,
+        "constants": {places[name]: value for name, value in constants.items()},
+        "configs": [attributes],
+        "device": 0,
+        "extern_libs": None,
+        "is_warmup": is_warmup,
+    }
+    settings = ", ".join(f"{name}={value}" for name, value in chosen.items())
+    kinds_text = ", ".join(f"{name}: {kind}" for name, kind in signature.items())
+    return {
+        "key": key,
+        "repr": f"{kernel.__qualname__}[{settings}]({kinds_text})",
+        "fn": SimpleNamespace(
+            module=kernel.__module__, name=kernel.__qualname__, jit_function=kernel
+        ),
+        "compile": told,
+        "is_manual_warmup": is_warmup,
+        "already_compiled": False,
+    }
+
+
+def _event(compiled, origin: str) -> dict:
+    """What the listener is told; times are in microseconds."""
+    is_hit = origin != "compiled"
+    times = {} if is_hit else {step: round(s * 1e6) for step, s in compiled.compile_times}
+    total, front_end = times.pop("total", 0), times.pop("front end", 0)
+    # "backend/link" is part of "backend".
+    stages = [(step, time) for step, time in times.items() if "/" not in step]
+    return {
+        "src": source_of(compiled),
+        "metadata": compiled.metadata._asdict(),
+        "metadata_group": {},
+        "times": SimpleNamespace(
+            ir_initialization=front_end,
+            lowering_stages=stages,
+            total_lowering=total - front_end,
+            store_results=0,
+            total=total,
+        ),
+        "cache_hit": is_hit,
+    }
+
+
+def _told(kernel: JITFunction, is_warmup: bool, call: Callable[[], Any]):
+    count = len(kernel._variants())
+    result = call()
+    every = kernel._variants()
+    for index in range(count, len(every)):
+        for hook in (knobs.runtime.jit_cache_hook, knobs.runtime.jit_post_compile_hook):
+            if hook is not None:
+                hook(**_description(kernel, index, every[index], is_warmup))
+        if knobs.compilation.listener is not None:
+            knobs.compilation.listener(**_event(every[index][0], every[index][4]))
+    return result
+
+
+class _Launcher:
+    """`kernel[grid]`, telling the hooks."""
+
+    def __init__(self, kernel: JITFunction, launcher) -> None:
+        self.kernel = kernel
+        self.launcher = launcher
+
+    def __call__(self, *args, **kwargs):
+        return _told(self.kernel, False, lambda: self.launcher(*args, **kwargs))
+
+    def bind(self, *args, **kwargs):
+        return _told(self.kernel, True, lambda: self.launcher.bind(*args, **kwargs))
+
+    def __getattr__(self, name: str):
+        return getattr(self.launcher, name)
+
+
+def update() -> None:
+    """Takes launches through here, or no more; called when a hook was set or taken away."""
+    global _replaced
+    hooks = (
+        knobs.runtime.jit_cache_hook,
+        knobs.runtime.jit_post_compile_hook,
+        knobs.compilation.listener,
+    )
+    is_wanted = any(hook is not None for hook in hooks)
+    if is_wanted and _replaced is None:
+        getitem, prepare = JITFunction.__getitem__, JITFunction._prepare
+        _replaced = {name: vars(JITFunction).get(name) for name in ("__getitem__", "_prepare")}
+
+        def told_getitem(kernel, grid):
+            return _Launcher(kernel, getitem(kernel, grid))
+
+        def told_prepare(kernel, grid, args, kwargs, is_warmup):
+            return _told(kernel, is_warmup, lambda: prepare(kernel, grid, args, kwargs, is_warmup))
+
+        JITFunction.__getitem__ = told_getitem  # type: ignore[method-assign]
+        JITFunction._prepare = told_prepare  # type: ignore[method-assign]
+    elif not is_wanted and _replaced is not None:
+        for name, attribute in _replaced.items():
+            if attribute is None:
+                delattr(JITFunction, name)
+            else:
+                setattr(JITFunction, name, attribute)
+        _replaced = None

@@ -1,0 +1,105 @@
+"""Hooks that hear of variants: `jit_cache_hook`, `jit_post_compile_hook`, `compilation.listener`."""
+
+import numpy as np
+import pytest
+
+import sectile as st
+import sectile.language as tl
+
+pytestmark = pytest.mark.host
+
+
+def make():
+    @st.jit
+    def kernel(x, n, BLOCK: tl.constexpr):
+        tl.store(x + tl.arange(0, BLOCK), n)
+
+    return kernel
+
+
+@pytest.fixture
+def x():
+    return np.zeros(64, np.float32)
+
+
+@pytest.fixture
+def heard():
+    """What both hooks are told, in turn."""
+    before = {name: vars(st.JITFunction).get(name) for name in ("__getitem__", "_prepare")}
+    events = []
+    with st.knobs.runtime.scope():
+        st.knobs.runtime.jit_cache_hook = lambda **event: events.append(("cache", event))
+        st.knobs.runtime.jit_post_compile_hook = lambda **event: events.append(("post", event))
+        yield events
+    assert {name: vars(st.JITFunction).get(name) for name in before} == before
+
+
+def test_what_hooks_are_told(heard, x):
+    kernel = make()
+    for _ in range(2):
+        kernel[(1,)](x, 16, BLOCK=32, num_warps=8)
+    assert (x[:32] == 16).all()
+    assert [which for which, _ in heard] == ["cache", "post"]
+    event = heard[0][1]
+    assert event == heard[1][1]
+    assert event["fn"].jit_function is kernel and event["fn"].module == __name__
+    assert event["fn"].name == "make.<locals>.kernel"
+    assert not event["is_manual_warmup"] and not event["already_compiled"]
+    assert event["repr"] == (
+        "make.<locals>.kernel[num_warps=8, num_ctas=1, num_stages=3, enable_fp_fusion=True, "
+        "launch_cooperative_grid=False](x: *fp32, n: i32, BLOCK: constexpr)"
+    )
+    told = event["compile"]
+    assert told["signature"] == {"x": "*fp32", "n": "i32", "BLOCK": "constexpr"}
+    assert told["constants"] == {(2,): 32} and told["num_warps"] == 8
+    assert told["configs"][0][(1,)] == [["tt.divisibility", 16]]
+    assert event["key"] == told["key"] and event["key"] in kernel.device_caches["cpu:0"][0]
+
+
+def test_each_variant_is_told_once(heard, x):
+    kernel = make()
+    for n in (1, 2, 4, 8, 16, 32):
+        kernel[(1,)](x, n, BLOCK=32)
+    assert len(heard) == 6
+    assert heard[0][1]["compile"]["constants"] == {(1,): 1, (2,): 32}
+    kernel.device_caches.clear()
+    kernel[(1,)](x, 1, BLOCK=32)
+    assert len(heard) == 8
+
+
+def test_other_ways_to_have_a_variant(heard, x):
+    kernel = make()
+    kernel.warmup(tl.float32, 5, BLOCK=16, grid=(1,))
+    assert heard[-1][1]["is_manual_warmup"] and heard[-1][1]["compile"]["is_warmup"]
+    kernel.run(x, 5, grid=(1,), warmup=False, BLOCK=32)
+    kernel[(1,)].bind(x, 5, BLOCK=64)()
+    st.autotune([st.Config({"BLOCK": 8})], key=["n"])(kernel)[(1,)](x, 5)
+    assert len(heard) == 8 and (x == 5).all()
+    assert kernel[(7,)].grid == (7,)
+
+
+def test_hooks_are_functions():
+    with pytest.raises(TypeError, match="jit_cache_hook takes a function or None, not 3"):
+        st.knobs.runtime.jit_cache_hook = 3
+    assert "__getitem__" not in vars(st.JITFunction)
+
+
+def test_the_listener(x):
+    events = []
+    kernel = make()
+    st.knobs.compilation.listener = lambda **event: events.append(event)
+    try:
+        st.clear_cache()
+        kernel[(1,)](x, 123457, BLOCK=64, num_stages=7)
+        kernel.clear()
+        kernel[(1,)](x, 123457, BLOCK=64, num_stages=7)
+    finally:
+        del st.knobs.compilation.listener
+    make()[(1,)](x, 5, BLOCK=64, num_stages=7)
+    assert len(events) == 2 and events[1]["cache_hit"]
+    assert events[0]["src"].fn is kernel and events[0]["metadata"]["name"] == "kernel"
+    times = events[0]["times"]
+    assert times.total == times.ir_initialization + times.total_lowering
+    assert sum(time for _, time in times.lowering_stages) <= times.total
+    assert events[0]["cache_hit"] == (times.total == 0)
+    assert events[1]["times"].total == 0
