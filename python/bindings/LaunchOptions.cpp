@@ -27,7 +27,8 @@ enum class Option {
   Target,
   Stream,
   ExternLibs,
-  IrOverride
+  IrOverride,
+  Hint
 };
 
 struct OptionName {
@@ -50,6 +51,12 @@ constexpr OptionName kOptions[] = {
     {"stream", Option::Stream},
     {"extern_libs", Option::ExternLibs},
     {"ir_override", Option::IrOverride},
+    // Of AMD's GPUs, in the configurations of kernels that ask for NVIDIA's and take theirs
+    // otherwise, so on the CPU, too.
+    {"waves_per_eu", Option::Hint},
+    {"matrix_instr_nonkdim", Option::Hint},
+    {"kpack", Option::Hint},
+    {"schedule_hint", Option::Hint},
 };
 
 /// The names as interned Python strings: keywords of call sites are interned too.
@@ -272,6 +279,8 @@ bool LaunchOptions::set(PyObject *keyword, PyObject *value, const std::string &k
     return true;
   case Option::ExternLibs:
     checkExternLibs(value, kernelName);
+    return true;
+  case Option::Hint:
     return true;
   case Option::IrOverride:
     if (value != Py_None)

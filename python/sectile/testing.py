@@ -161,6 +161,60 @@ def assert_close(
     np.testing.assert_allclose(left, right, atol=atol, rtol=rtol, equal_nan=True, err_msg=err_msg)
 
 
+def get_dram_gbps(device: int | None = None) -> float:
+    """What a GPU's memory could move in GB/s, by its clock and width.
+
+    Raises:
+        RuntimeError: there is no GPU.
+    """
+    properties = _properties_of_gpu("get_dram_gbps", device)
+    # Both edges of a clock in kHz, of a bus counted in bits.
+    return properties["mem_clock_rate"] * properties["mem_bus_width"] * 2 / 8e6
+
+
+# Operations of a multiprocessor in a clock (a multiplication and an addition are two) by compute
+# capability, for 16-bit floats; of tf32 half as many, of 8 bits twice as many. From NVIDIA's data sheets.
+_TENSOR_CORE_OPERATIONS = {7: 1024, 80: 2048, 8: 1024, 9: 4096, 10: 8192, 12: 1024}
+
+
+def get_max_tensorcore_tflops(dtype, clock_rate: float, device: int | None = None) -> float:
+    """What a GPU's tensor cores could compute in TFLOP/s, without sparsity.
+
+    Args:
+        dtype: of the operands: of torch or of the language.
+        clock_rate: in kHz, as in ``sm_clock_rate`` of `driver.active.utils.get_device_properties`.
+
+    Raises:
+        RuntimeError: there is no GPU, or one that is not known.
+    """
+    from .language._dtypes import dtype as named
+
+    properties = _properties_of_gpu("get_max_tensorcore_tflops", device)
+    bits = named(str(dtype).removeprefix("torch.")).primitive_bitwidth
+    capability = properties["capability"]
+    of_16_bits = _TENSOR_CORE_OPERATIONS.get(
+        capability, _TENSOR_CORE_OPERATIONS.get(capability // 10)
+    )
+    if of_16_bits is None or bits not in (8, 16, 32) or (bits == 32 and capability < 80):
+        raise RuntimeError(
+            f"get_max_tensorcore_tflops: nothing is known of {dtype} with compute capability {capability}"
+        )
+    operations = of_16_bits * 16 / bits
+    return properties["multiprocessor_count"] * clock_rate * operations * 1e-9
+
+
+def _properties_of_gpu(what: str, device: int | None) -> dict[str, Any]:
+    from . import _native
+    from .runtime.driver import active
+
+    count = len(_native.cuda_devices()[0])
+    if not count:
+        raise RuntimeError(f"{what}: there is no GPU")
+    return active.utils.get_device_properties(
+        active.get_current_device() if device is None else device
+    )
+
+
 class Benchmark:
     """What `perf_report` measures: a function over a range of sizes, for several contenders.
 

@@ -136,4 +136,15 @@ class _Active:
 
 
 active = default = _Active()
+
+
+def set_active(backend: _Active) -> None:
+    """For programs that put back what they found; there is only `default`."""
+    if backend is not default:
+        raise ValueError(
+            "the active back end cannot be replaced\n"
+            "  help: the arrays of a launch, or its target=, choose where it runs"
+        )
+
+
 driver = sys.modules[__name__]  # ``from sectile.runtime.driver import driver``

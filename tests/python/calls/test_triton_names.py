@@ -128,6 +128,9 @@ def test_the_driver():
     torch = pytest.importorskip("torch")
     active = st.runtime.driver.active
     assert active is st.runtime.driver.default
+    st.runtime.driver.set_active(active)
+    with pytest.raises(ValueError, match="cannot be replaced"):
+        st.runtime.driver.set_active(object())
     interface = active.get_device_interface()
     assert interface is (torch.cuda if torch.cuda.is_available() else torch.cpu)
     active.set_current_device(0)
@@ -159,3 +162,24 @@ def test_a_kernel_without_source_is_told_of_once():
         "  help: kernels are compiled from their source text, so define the function in a file or a "
         "notebook cell\n"
     )
+
+
+def test_what_a_gpu_could_do(monkeypatch):
+    from sectile import _native
+
+    h200 = {
+        "mem_clock_rate": 3201000, "mem_bus_width": 6144, "capability": 90,
+        "multiprocessor_count": 132,
+    }  # fmt: skip
+    monkeypatch.setattr(_native, "cuda_devices", lambda: ([("H200", "sm_90a")], ""))
+    monkeypatch.setattr(_native, "device_properties", lambda device: h200)
+    assert round(st.testing.get_dram_gbps(0)) == 4917
+    for dtype, tflops in ((tl.float16, 989), (tl.float32, 495), (tl.float8e5, 1979)):
+        assert round(st.testing.get_max_tensorcore_tflops(dtype, 1830000, 0)) == tflops
+    with pytest.raises(RuntimeError, match="nothing is known of fp64"):
+        st.testing.get_max_tensorcore_tflops(tl.float64, 1830000, 0)
+    h200["capability"] = 80
+    assert round(st.testing.get_max_tensorcore_tflops(tl.bfloat16, 1410000, 0)) == 381
+    monkeypatch.setattr(_native, "cuda_devices", lambda: ([], "no driver"))
+    with pytest.raises(RuntimeError, match="get_dram_gbps: there is no GPU"):
+        st.testing.get_dram_gbps()

@@ -178,6 +178,20 @@ def test_libraries_of_bitcode(arrays):
         scale[(4,)](x, out, 101, 2, 32, ir_override="k.ttir")
 
 
+def test_hints_for_other_gpus(arrays):
+    x, out = arrays
+    candidates = [
+        st.Config({"BLOCK": block, "waves_per_eu": 2, "matrix_instr_nonkdim": 16, "kpack": 2})
+        for block in (32, 64)
+    ]
+    tuned = st.autotune(candidates, key=["n"], rep=1, warmup=1)(scale)
+    tuned[lambda meta: (st.cdiv(101, meta["BLOCK"]),)](x, out, 101, 2, schedule_hint="none")
+    np.testing.assert_array_equal(out, x * 2)
+    count = len(scale.variants())
+    scale[(4,)](x, out, 101, 2, 32, waves_per_eu=4)
+    assert len(scale.variants()) == count
+
+
 def test_the_own_text_undoes_another():
     kernel = st.jit(scale.fn)
     key, text = kernel.cache_key, kernel.src
