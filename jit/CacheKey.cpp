@@ -38,10 +38,10 @@ struct Encoder {
   void operator()(const std::string &value) { appendText(bytes, value); }
   void operator()(lang::DType value) { appendWord(bytes, word(value)); }
   void operator()(const lang::ConstantTuple &items) {
-    appendWord(bytes, items ? items->size() : 0);
-    if (items)
-      for (const lang::Constant &item : *items)
-        add(item);
+    appendWord(bytes, items->size());
+    for (const lang::Constant &item : *items)
+      add(item);
+    tupleClass(items->tupleClass);
   }
   void operator()(const lang::BuiltinRef &value) { appendText(bytes, value.name); }
   void operator()(const lang::FunctionRef &value) { reference(value.id, value.name); }
@@ -50,6 +50,14 @@ struct Encoder {
   void add(const lang::Constant &constant) {
     appendWord(bytes, constant.value.index());
     std::visit(*this, constant.value);
+  }
+  void tupleClass(const lang::TupleClassRef &tupleClass) {
+    appendWord(bytes, tupleClass ? 1 + tupleClass->fields.size() : 0);
+    if (!tupleClass)
+      return;
+    appendText(bytes, tupleClass->name);
+    for (const std::string &field : tupleClass->fields)
+      appendText(bytes, field);
   }
   void reference(uint64_t id, const std::string &name) {
     if (references == References::ById)
@@ -73,12 +81,22 @@ std::string sourceKey(const std::string &sourceDigest, const lang::KernelSignatu
   digest.add(context.buildId).add(context.hostFingerprint).add(uint64_t{context.wantStages});
   digest.add(options.fingerprint()).add(sourceDigest);
   digest.add(signature.kernelName).add(signature.parameters.size());
-  for (const lang::KernelParameter &parameter : signature.parameters) {
+  auto add = [&](auto &self, const lang::KernelParameter &parameter) -> void {
     digest.add(parameter.name).add(word(parameter.dtype)).add(uint64_t{parameter.divisibleBy16});
-    digest.add(uint64_t{parameter.constant.has_value()});
+    digest.add(uint64_t{parameter.constant.has_value()} | uint64_t{parameter.items.has_value()}
+                                                              << 1);
     if (parameter.constant)
       digest.add(encodeConstant(*parameter.constant, References::ByName));
-  }
+    if (!parameter.items)
+      return;
+    Encoder tupleClass{{}, References::ByName};
+    tupleClass.tupleClass(parameter.tupleClass);
+    digest.add(tupleClass.bytes).add(parameter.items->size());
+    for (const lang::KernelParameter &item : *parameter.items)
+      self(self, item);
+  };
+  for (const lang::KernelParameter &parameter : signature.parameters)
+    add(add, parameter);
   return digest.hex();
 }
 

@@ -3,6 +3,7 @@
 #include "backends/FloatFormat.h"
 #include "jit/CacheKey.h"
 
+#include <algorithm>
 #include <bit>
 #include <unordered_map>
 
@@ -20,8 +21,8 @@ using Bits = ArgumentValue::Bits;
 //   divisible by 16 const      pointer     ScalarKind
 //
 // Kind 31 is none of ScalarKind's; with it, bits 7..5 say which constant. Constants other than None
-// and the folded 1 are followed by eight bytes. (Every parameter's bytes can be told from the first
-// one, so keys of one kernel never run into each other.)
+// and the folded 1, and tuples, are followed by eight bytes. (Every parameter's bytes can be told
+// from the first one, so keys of one kernel never run into each other.)
 constexpr uint8_t kConstantKind = 31;
 enum ConstantCode : uint8_t {
   kNone = kConstantKind,
@@ -30,6 +31,7 @@ enum ConstantCode : uint8_t {
   kConstantBool = kConstantKind | 3 << 5,
   kConstantFloat = kConstantKind | 4 << 5,
   kConstantId = kConstantKind | 5 << 5,
+  kTuple = kConstantKind | 6 << 5, // and its size and class; then come its items
 };
 static_assert(static_cast<uint8_t>(ScalarKind::Float64) < kConstantKind);
 
@@ -71,6 +73,8 @@ Classified classifyConstant(const ArgumentValue &value) {
     return constant(kConstantInteger, value.bits);
   case Kind::Pointer:
     return problem("is constexpr, and an array has no value at compile time");
+  case Kind::Tuple:
+    return problem("is constexpr, and holds values of run time");
   case Kind::Constant:
     break;
   }
@@ -174,6 +178,9 @@ inline Classified classify(const ArgumentValue &value, const ParameterPolicy &po
                   false);
   case Kind::None:
     return constant(kNone, 0);
+  case Kind::Tuple:
+    return annotation.isVoid() ? constant(kTuple, value.bits)
+                               : problem("is annotated with a type and got a tuple");
   case Kind::Constant:
     break;
   }
@@ -251,6 +258,11 @@ private:
 
 } // namespace
 
+static Status wrongCount(const std::string &kernelName, size_t wanted, size_t given) {
+  return Status::fail(Error::Kind::Call, kernelName + ": takes " + std::to_string(wanted) +
+                                             " arguments, got " + std::to_string(given));
+}
+
 Status Specializer::bind(std::span<const ArgumentValue> values, BoundArguments &result) const {
   result.key.clear();
   result.slots.clear();
@@ -259,22 +271,19 @@ Status Specializer::bind(std::span<const ArgumentValue> values, BoundArguments &
   result.anyReadOnly = false;
   result.overlaps.clear();
   OverlapFinder overlaps(result);
-  if (values.size() != policies.size()) [[unlikely]]
-    return Status::fail(Error::Kind::Call, kernelName + ": takes " +
-                                               std::to_string(policies.size()) +
-                                               " arguments, got " + std::to_string(values.size()));
+  size_t parameter = 0, itemsLeft = 0; // of the parameter that `i` belongs to
   for (size_t i = 0; i < values.size(); ++i) {
+    if (parameter == policies.size()) [[unlikely]]
+      return wrongCount(kernelName, policies.size(), values.size());
     const ArgumentValue &value = values[i];
-    Classified argument = classify(value, policies[i]);
-    if (argument.problem) [[unlikely]] {
-      Error error{Error::Kind::Call,
-                  kernelName + ": argument '" + policies[i].name + "' " + argument.problem,
-                  {},
-                  {},
-                  {},
-                  static_cast<int32_t>(i)};
-      return error;
-    }
+    Classified argument = classify(value, policies[parameter]);
+    if (argument.problem) [[unlikely]]
+      return argumentError(values, i, argument.problem);
+    if (itemsLeft) [[unlikely]]
+      --itemsLeft;
+    if (value.kind == Kind::Tuple) [[unlikely]]
+      itemsLeft += value.itemCount();
+    parameter += itemsLeft == 0;
     result.key.push(argument.code);
     if (argument.isConstant()) {
       if (argument.hasConstantBits())
@@ -295,8 +304,42 @@ Status Specializer::bind(std::span<const ArgumentValue> values, BoundArguments &
       result.anyReadOnly = true;
     }
   }
+  if (parameter != policies.size()) [[unlikely]]
+    return wrongCount(kernelName, policies.size(), values.size());
   overlaps.appendToKey();
   return {};
+}
+
+std::string Specializer::argumentName(std::span<const ArgumentValue> values, size_t index) const {
+  size_t next = 0;
+  std::string found;
+  auto walk = [&](auto &self, const std::string &name) -> void {
+    if (next >= values.size())
+      return;
+    const ArgumentValue &value = values[next];
+    if (next++ == index)
+      found = name;
+    if (value.kind == Kind::Tuple)
+      for (size_t item = 0; item < value.itemCount(); ++item)
+        self(self, lang::itemName(name, value.tupleClass(), item));
+  };
+  for (const ParameterPolicy &policy : policies)
+    walk(walk, policy.name);
+  return found;
+}
+
+Error Specializer::argumentError(std::span<const ArgumentValue> values, size_t index,
+                                 const std::string &problem, const std::string &help) const {
+  std::string name = argumentName(values, index);
+  std::string ofParameter = name.substr(0, name.find_first_of(".["));
+  auto policy = std::find_if(policies.begin(), policies.end(),
+                             [&](const ParameterPolicy &p) { return p.name == ofParameter; });
+  return {Error::Kind::Call,
+          kernelName + ": argument '" + name + "' " + problem,
+          help,
+          {},
+          {},
+          static_cast<int32_t>(policy - policies.begin())};
 }
 
 Status Specializer::commonDevice(std::span<const ArgumentValue> values, int32_t &device,
@@ -311,14 +354,10 @@ Status Specializer::commonDevice(std::span<const ArgumentValue> values, int32_t 
         values[i].device == device)
       continue;
     if (from < values.size()) [[unlikely]]
-      return Error{Error::Kind::Call,
-                   kernelName + ": argument '" + policies[i].name + "' is on " +
-                       place(values[i].device) + ", and '" + policies[from].name + "' on " +
-                       place(device),
-                   "move all arrays to one device",
-                   {},
-                   {},
-                   static_cast<int32_t>(i)};
+      return argumentError(values, i,
+                           "is on " + place(values[i].device) + ", and '" +
+                               argumentName(values, from) + "' on " + place(device),
+                           "move all arrays to one device");
     device = values[i].device;
     from = i;
   }
@@ -329,10 +368,13 @@ Status Specializer::commonDevice(std::span<const ArgumentValue> values, int32_t 
 
 lang::KernelSignature Specializer::signature(std::span<const ArgumentValue> values) const {
   lang::KernelSignature result{kernelName, {}};
-  for (size_t i = 0; i < values.size() && i < policies.size(); ++i) {
-    Classified argument = classify(values[i], policies[i]);
+  size_t next = 0;
+  auto describe = [&](auto &self, std::string name,
+                      const ParameterPolicy &policy) -> lang::KernelParameter {
+    const ArgumentValue &value = values[next++];
+    Classified argument = classify(value, policy);
     lang::KernelParameter parameter;
-    parameter.name = policies[i].name;
+    parameter.name = std::move(name);
     switch (argument.code) {
     case kNone:
       parameter.constant = lang::Constant{lang::None{}};
@@ -348,13 +390,25 @@ lang::KernelSignature Specializer::signature(std::span<const ArgumentValue> valu
       parameter.constant = lang::Constant{std::bit_cast<double>(argument.bits)};
       break;
     case kConstantId:
-      parameter.constant = *values[i].constant;
+      parameter.constant = *value.constant;
+      break;
+    case kTuple:
+      parameter.tupleClass = value.tupleClass();
+      parameter.items.emplace();
+      for (size_t item = 0; item < value.itemCount(); ++item)
+        parameter.items->push_back(
+            self(self, lang::itemName(parameter.name, parameter.tupleClass, item), policy));
       break;
     default:
       parameter.dtype = argument.dtype;
       parameter.divisibleBy16 = argument.code >> 7;
     }
-    result.parameters.push_back(std::move(parameter));
+    return parameter;
+  };
+  for (const ParameterPolicy &policy : policies) {
+    if (next == values.size())
+      break;
+    result.parameters.push_back(describe(describe, policy.name, policy));
   }
   return result;
 }

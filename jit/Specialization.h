@@ -6,6 +6,7 @@
 //   int             1 becomes a constant; else i32, i64 or u64 by its value; divisible by 16 when
 //   it is float           fp32 from Python, as typed from C++; never specialised bool            i1
 //   None, constexpr constants
+//   tuple                            item by item, each by the rules above
 //   arrays that share memory         which ones: right code may need to know
 //   do_not_specialize                neither 1 nor divisibility
 //   do_not_specialize_on_alignment   no divisibility
@@ -52,7 +53,7 @@ struct ParameterPolicy {
 
 /// One argument of a launch, unwrapped from the host language.
 struct ArgumentValue {
-  enum class Kind : uint8_t { Pointer, Integer, Float, Bool, None, Constant };
+  enum class Kind : uint8_t { Pointer, Integer, Float, Bool, None, Constant, Tuple };
   Kind kind = Kind::None;
   /// Of a pointer: what it points to may not be written.
   bool isReadOnly = false;
@@ -76,7 +77,8 @@ struct ArgumentValue {
   uint64_t bits = 0;
   /// Of a Pointer: the bytes that may be accessed, [begin, end).
   uint64_t rangeBegin = 0, rangeEnd = ~uint64_t{0};
-  /// Of a Constant with an id: must outlive the call.
+  /// Of a Constant with an id, and of a Tuple of a class with named fields (an empty tuple of that
+  /// class): must outlive the call.
   const lang::Constant *constant = nullptr;
 
   static ArgumentValue pointer(lang::DType dtype, const void *address, bool isReadOnly = false) {
@@ -143,6 +145,21 @@ struct ArgumentValue {
     return value;
   }
 
+  /// The values of its items come after it. `id`: of its class, 0 for a plain tuple.
+  static ArgumentValue tuple(size_t count, uint64_t id = 0,
+                             const lang::Constant *tupleClass = nullptr) {
+    ArgumentValue value;
+    value.kind = Kind::Tuple;
+    value.bits = uint64_t{static_cast<uint32_t>(count)} | id << 32;
+    value.constant = tupleClass;
+    return value;
+  }
+  /// Of a Tuple.
+  size_t itemCount() const { return static_cast<uint32_t>(bits); }
+  lang::TupleClassRef tupleClass() const {
+    return constant ? (*constant->as<lang::ConstantTuple>())->tupleClass : nullptr;
+  }
+
 private:
   static ArgumentValue scalarConstant(Bits content, uint64_t bits) {
     ArgumentValue value;
@@ -185,6 +202,12 @@ public:
     if (count == capacity) [[unlikely]]
       grow(count + 1);
     elements[count++] = element;
+  }
+  /// A new element, to be filled in.
+  T &extend() {
+    if (count == capacity) [[unlikely]]
+      grow(count + 1);
+    return elements[count++] = T{};
   }
   void append(const void *source, size_t sourceCount) {
     if (count + sourceCount > capacity) [[unlikely]]
@@ -232,17 +255,23 @@ public:
   Specializer(std::string kernelName, std::vector<ParameterPolicy> parameters);
 
   std::span<const ParameterPolicy> parameters() const { return policies; }
-  /// One value per parameter, defaults filled in. Fails with Error::Kind::Call on an argument that
-  /// cannot be passed: an integer beyond 64 bits of its type, a pointer for an `fp32` parameter.
+  /// One value per parameter, defaults filled in; a tuple is followed by its items. Fails with
+  /// Error::Kind::Call on an argument that cannot be passed: an integer beyond 64 bits of its type,
+  /// a pointer for an `fp32` parameter.
   Status bind(std::span<const ArgumentValue> values, BoundArguments &result) const;
   /// Where the arrays are: the index of a GPU, kHost, or kAnywhere when no argument says. Fails
-  /// when they are in several places. `first`: the argument that said it.
+  /// when they are in several places. `first`: the index of the value that said it.
   Status commonDevice(std::span<const ArgumentValue> values, int32_t &device,
                       size_t *first = nullptr) const;
+  /// What values[index] is called: "x", "pair[0]".
+  std::string argumentName(std::span<const ArgumentValue> values, size_t index) const;
   /// What the variant selected by the same values is compiled for. Only after bind() succeeded.
   lang::KernelSignature signature(std::span<const ArgumentValue> values) const;
 
 private:
+  Error argumentError(std::span<const ArgumentValue> values, size_t index,
+                      const std::string &problem, const std::string &help = {}) const;
+
   std::string kernelName;
   std::vector<ParameterPolicy> policies;
 };

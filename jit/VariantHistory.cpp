@@ -7,6 +7,12 @@ namespace sectile::jit {
 std::string describe(const lang::KernelParameter &parameter) {
   if (parameter.constant)
     return parameter.constant->repr();
+  if (parameter.items) {
+    std::vector<std::string> items;
+    for (const lang::KernelParameter &item : *parameter.items)
+      items.push_back(describe(item));
+    return lang::tupleText(items, parameter.tupleClass);
+  }
   return parameter.dtype.name() + (parameter.divisibleBy16 ? " (divisible by 16)" : "");
 }
 
@@ -56,9 +62,28 @@ void VariantHistory::add(const std::string &sourceDigest, const lang::KernelSign
 /// How far apart two kinds of one parameter are: divisibility, the value of a constant or the type,
 /// a constant or none.
 static int distance(const lang::KernelParameter &a, const lang::KernelParameter &b) {
+  if (a.items || b.items)
+    return 3;
   if (a.constant.has_value() != b.constant.has_value())
     return 3;
   return a.constant || a.dtype.name() != b.dtype.name() ? 2 : 1;
+}
+
+/// What differs, of tuples that are alike item by item; returns how much that is.
+static int addChanges(const lang::KernelParameter &now, const lang::KernelParameter &before,
+                      int32_t index, std::vector<VariantDifference::Change> &changes) {
+  if (now.items && before.items && now.items->size() == before.items->size() &&
+      lang::isSameClass(now.tupleClass, before.tupleClass)) {
+    int total = 0;
+    for (size_t i = 0; i < now.items->size(); ++i)
+      total += addChanges((*now.items)[i], (*before.items)[i], index, changes);
+    return total;
+  }
+  std::string text = describe(now), textBefore = describe(before);
+  if (text == textBefore)
+    return 0;
+  changes.push_back({index, now.name, text, textBefore});
+  return distance(now, before);
 }
 
 VariantDifference VariantHistory::compare(const std::string &sourceDigest,
@@ -80,15 +105,9 @@ VariantDifference VariantHistory::compare(const std::string &sourceDigest,
       continue;
     VariantDifference difference{Kind::Changed, {}};
     int total = 0;
-    for (size_t i = 0; i < signature.parameters.size(); ++i) {
-      std::string now = describe(signature.parameters[i]);
-      std::string before = describe(variant.signature.parameters[i]);
-      if (now == before)
-        continue;
-      total += distance(signature.parameters[i], variant.signature.parameters[i]);
-      difference.changes.push_back(
-          {static_cast<int32_t>(i), signature.parameters[i].name, now, before});
-    }
+    for (size_t i = 0; i < signature.parameters.size(); ++i)
+      total += addChanges(signature.parameters[i], variant.signature.parameters[i],
+                          static_cast<int32_t>(i), difference.changes);
     auto before = variant.options.fields();
     for (size_t i = 0; i < fields.size(); ++i)
       if (fields[i].second != before[i].second) {

@@ -1,5 +1,6 @@
 #include "lang/Constant.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -78,6 +79,23 @@ std::string quoted(const std::string &text) {
 
 } // namespace
 
+std::optional<size_t> TupleClass::indexOf(std::string_view field) const {
+  auto found = std::find(fields.begin(), fields.end(), field);
+  return found == fields.end() ? std::nullopt : std::optional(size_t(found - fields.begin()));
+}
+
+bool isSameClass(const TupleClassRef &a, const TupleClassRef &b) {
+  return a == b || (a && b && *a == *b);
+}
+
+std::string tupleText(const std::vector<std::string> &items, const TupleClassRef &tupleClass) {
+  bool isNamed = tupleClass && tupleClass->fields.size() == items.size();
+  std::string text = isNamed ? tupleClass->name + "(" : "(";
+  for (size_t i = 0; i < items.size(); ++i)
+    text += (i ? ", " : "") + (isNamed ? tupleClass->fields[i] + "=" : "") + items[i];
+  return text + (items.size() == 1 && !isNamed ? ",)" : ")");
+}
+
 bool Constant::equals(const Constant &other) const {
   auto lhsInt = asInteger(*this), rhsInt = asInteger(other);
   auto *lhsFloat = as<double>(), *rhsFloat = other.as<double>();
@@ -108,10 +126,10 @@ std::string Constant::repr() const {
     std::string operator()(const std::string &text) const { return quoted(text); }
     std::string operator()(DType dtype) const { return dtype.name(); }
     std::string operator()(const ConstantTuple &tuple) const {
-      std::string text = "(";
-      for (size_t i = 0; i < tuple->size(); ++i)
-        text += (i ? ", " : "") + (*tuple)[i].repr();
-      return text + (tuple->size() == 1 ? ",)" : ")");
+      std::vector<std::string> items;
+      for (const Constant &item : *tuple)
+        items.push_back(item.repr());
+      return tupleText(items, tuple->tupleClass);
     }
     std::string operator()(const BuiltinRef &builtin) const { return builtin.name; }
     std::string operator()(const FunctionRef &function) const { return function.name; }
@@ -128,7 +146,9 @@ std::string Constant::kindName() const {
     std::string operator()(double) const { return "float"; }
     std::string operator()(const std::string &) const { return "str"; }
     std::string operator()(DType) const { return "dtype"; }
-    std::string operator()(const ConstantTuple &) const { return "tuple"; }
+    std::string operator()(const ConstantTuple &tuple) const {
+      return tuple->tupleClass ? tuple->tupleClass->name : "tuple";
+    }
     std::string operator()(const BuiltinRef &) const { return "builtin"; }
     std::string operator()(const FunctionRef &) const { return "function"; }
     std::string operator()(const ObjectRef &object) const { return object.kind; }

@@ -7,7 +7,9 @@
 #include "lang/DType.h"
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -38,8 +40,33 @@ struct ObjectRef {
   friend bool operator==(const ObjectRef &a, const ObjectRef &b) { return a.id == b.id; }
 };
 
+/// A class of the host language whose instances are tuples with names for their items: Python's
+/// NamedTuple. `id` means something to the Environment that made it.
+struct TupleClass {
+  std::string name;
+  std::vector<std::string> fields;
+  uint64_t id = 0;
+  /// The position of a field; nullopt when there is none of that name.
+  std::optional<size_t> indexOf(std::string_view field) const;
+  friend bool operator==(const TupleClass &a, const TupleClass &b) {
+    return a.name == b.name && a.fields == b.fields;
+  }
+};
+using TupleClassRef = std::shared_ptr<const TupleClass>; // null: a plain tuple
+bool isSameClass(const TupleClassRef &a, const TupleClassRef &b);
+/// "(1, x)", "(1,)", "Point(x=1, y=2)", of the texts of the items.
+std::string tupleText(const std::vector<std::string> &items, const TupleClassRef &tupleClass);
+
+/// The items of a tuple, and its class where that has names for them.
+template <class T>
+struct Tuple : std::vector<T> {
+  TupleClassRef tupleClass;
+  Tuple(std::vector<T> items, TupleClassRef tupleClass)
+      : std::vector<T>(std::move(items)), tupleClass(std::move(tupleClass)) {}
+};
+
 struct Constant;
-using ConstantTuple = std::shared_ptr<const std::vector<Constant>>;
+using ConstantTuple = std::shared_ptr<const Tuple<Constant>>;
 
 struct Constant {
   std::variant<None, bool, Int, double, std::string, DType, ConstantTuple, BuiltinRef, FunctionRef,
@@ -63,8 +90,8 @@ struct Constant {
   std::string kindName() const;
 
   static Constant integer(Int value) { return {value}; }
-  static Constant tuple(std::vector<Constant> items) {
-    return {std::make_shared<const std::vector<Constant>>(std::move(items))};
+  static Constant tuple(std::vector<Constant> items, TupleClassRef tupleClass = nullptr) {
+    return {std::make_shared<const Tuple<Constant>>(std::move(items), std::move(tupleClass))};
   }
 };
 

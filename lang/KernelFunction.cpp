@@ -15,27 +15,33 @@ KernelFunction createKernelFunction(OpBuilder &builder, const KernelSignature &s
   builder.setInsertionPointToEnd(kernel.module->getBody());
 
   SmallVector<mlir::Type> types;
-  for (const KernelParameter &parameter : signature.parameters)
+  forEachLeaf(signature, [&](const KernelParameter &parameter, size_t) {
     if (!parameter.constant)
       types.push_back(sema.irType(parameter.dtype));
+  });
   kernel.function = func::FuncOp::create(builder, location, signature.kernelName,
                                          builder.getFunctionType(types, {}));
   kernel.function->setAttr(tile::kKernelAttr, builder.getUnitAttr());
   Block *body = kernel.function.addEntryBlock();
 
   unsigned index = 0;
-  for (const KernelParameter &parameter : signature.parameters) {
-    if (parameter.constant) {
-      kernel.parameters.push_back(*parameter.constant);
-      continue;
+  auto operandOf = [&](auto &self, const KernelParameter &parameter) -> Operand {
+    if (parameter.constant)
+      return *parameter.constant;
+    if (parameter.items) {
+      std::vector<Operand> items;
+      for (const KernelParameter &item : *parameter.items)
+        items.push_back(self(self, item));
+      return makeTuple(std::move(items), parameter.tupleClass);
     }
     kernel.function.setArgAttr(index, tile::kArgumentNameAttr,
                                builder.getStringAttr(parameter.name));
     if (parameter.divisibleBy16)
       kernel.function.setArgAttr(index, tile::kDivisibilityAttr, builder.getI64IntegerAttr(16));
-    kernel.parameters.push_back(Value{body->getArgument(index), {parameter.dtype, {}}});
-    ++index;
-  }
+    return Value{body->getArgument(index++), {parameter.dtype, {}}};
+  };
+  for (const KernelParameter &parameter : signature.parameters)
+    kernel.parameters.push_back(operandOf(operandOf, parameter));
   builder.setInsertionPointToEnd(body);
   return kernel;
 }

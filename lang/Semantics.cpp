@@ -286,7 +286,7 @@ std::optional<Constant> Semantics::asConstant(const Operand &operand) const {
         return std::nullopt;
       constants.push_back(*held);
     }
-    return Constant::tuple(std::move(constants));
+    return Constant::tuple(std::move(constants), items->tupleClass);
   }
   auto *value = operand.value();
   if (!value || !value->type.isScalar())

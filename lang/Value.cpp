@@ -29,7 +29,19 @@ std::string Operand::kindName() const {
     return held->kindName();
   if (auto *held = value())
     return held->type.name();
-  return items() ? "tuple" : "function";
+  if (auto *tuple = items())
+    return tuple->tupleClass ? tuple->tupleClass->name : "tuple";
+  return "function";
+}
+
+Operand makeTuple(std::vector<Operand> items, TupleClassRef tupleClass) {
+  std::vector<Constant> constants;
+  for (const Operand &item : items) {
+    if (!item.constant())
+      return Operand::tuple(std::move(items), std::move(tupleClass));
+    constants.push_back(*item.constant());
+  }
+  return Constant::tuple(std::move(constants), std::move(tupleClass));
 }
 
 } // namespace sectile::lang

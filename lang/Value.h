@@ -39,7 +39,7 @@ struct Value {
 };
 
 struct Operand;
-using OperandTuple = std::shared_ptr<const std::vector<Operand>>;
+using OperandTuple = std::shared_ptr<const Tuple<Operand>>;
 /// Inlines the user's combining function on scalar values at the current insertion point: one left
 /// and one right element per source -> one element per source.
 using Combiner = std::function<mlir::FailureOr<llvm::SmallVector<Value>>(
@@ -53,13 +53,14 @@ struct Operand {
   Operand(Value value) : data(std::move(value)) {}
   Operand(OperandTuple tuple) : data(std::move(tuple)) {}
   Operand(Combiner combiner) : data(std::make_shared<Combiner>(std::move(combiner))) {}
-  static Operand tuple(std::vector<Operand> items) {
-    return OperandTuple(std::make_shared<const std::vector<Operand>>(std::move(items)));
+  static Operand tuple(std::vector<Operand> items, TupleClassRef tupleClass = nullptr) {
+    return OperandTuple(
+        std::make_shared<const Tuple<Operand>>(std::move(items), std::move(tupleClass)));
   }
 
   const Constant *constant() const { return std::get_if<Constant>(&data); }
   const Value *value() const { return std::get_if<Value>(&data); }
-  const std::vector<Operand> *items() const {
+  const Tuple<Operand> *items() const {
     auto *tuple = std::get_if<OperandTuple>(&data);
     return tuple ? tuple->get() : nullptr;
   }
@@ -71,5 +72,8 @@ struct Operand {
   /// For messages: "fp32[128]", "int", "tuple", "function".
   std::string kindName() const;
 };
+
+/// A constant tuple when every item is constant.
+Operand makeTuple(std::vector<Operand> items, TupleClassRef tupleClass = nullptr);
 
 } // namespace sectile::lang

@@ -165,6 +165,13 @@ public:
   /// callee(arguments...) on constants only, callee being an opaque callable.
   virtual Answer call(const lang::Constant &callee, const std::vector<lang::Constant> &positional,
                       const std::vector<std::pair<std::string, lang::Constant>> &named) = 0;
+  /// What calling `callee` makes when that is a class of named tuples.
+  struct NamedTupleClass {
+    lang::TupleClassRef tupleClass; // null: it is none
+    /// Of the last fields.
+    std::vector<lang::Constant> defaults;
+  };
+  virtual NamedTupleClass namedTupleClass(const lang::Constant &) { return {}; }
   /// The syntax of a @jit function; null with `error` set when its source cannot be had.
   virtual std::shared_ptr<const ast::Function> function(const lang::FunctionRef &function,
                                                         std::string &error) = 0;

@@ -48,9 +48,15 @@ Evaluator::Result Evaluator::attributeOf(const Operand &object, const std::strin
                                          const Expr &expr) {
   if (auto *value = object.value())
     return attributeOfValue(*value, name, expr);
+  if (TupleClassRef tupleClass = tupleClassOf(object))
+    if (auto index = tupleClass->indexOf(name))
+      return (*tupleItems(object))[*index];
   auto *constant = object.constant();
-  if (!constant)
-    return error(expr.position, object.kindName() + " has no attribute '" + name + "'");
+  if (!constant) {
+    TupleClassRef tupleClass = tupleClassOf(object);
+    return error(expr.position, object.kindName() + " has no attribute '" + name + "'",
+                 tupleClass ? suggestion(name, tupleClass->fields) : "");
+  }
   if (auto *dtype = constant->as<DType>())
     return attributeOfDType(*dtype, name, expr);
   // A constexpr is its value here.

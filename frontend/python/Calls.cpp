@@ -2,6 +2,8 @@
 #include "frontend/python/Evaluator.h"
 #include "frontend/python/LoopCarried.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace sectile::lang;
 
 namespace sectile::python {
@@ -158,6 +160,14 @@ Evaluator::Result Evaluator::callMethod(const Operand &object, const Expr &expr)
     arguments->positional.insert(arguments->positional.begin(), object);
     return callLanguage(info->name, std::move(*arguments), expr);
   }
+  // closure.fn(x), a function being an item of a named tuple.
+  if (TupleClassRef tupleClass = tupleClassOf(object))
+    if (auto index = tupleClass->indexOf(name)) {
+      Operand item = (*tupleItems(object))[*index];
+      if (!item.constant())
+        return error(expr.position, describeOperand(item) + " cannot be called");
+      return call(*item.constant(), std::move(*arguments), expr);
+    }
   auto *constant = object.constant();
   if (!constant) {
     if (tupleItems(object) && (name == "append" || name == "extend" || name == "insert"))
@@ -229,8 +239,45 @@ Evaluator::Result Evaluator::callMethod(const Operand &object, const Expr &expr)
   return call(*method->constant(), std::move(*arguments), expr);
 }
 
+Evaluator::Result Evaluator::makeNamedTuple(const Environment::NamedTupleClass &made,
+                                            const Arguments &arguments,
+                                            const ast::Position &position) {
+  const TupleClass &tupleClass = *made.tupleClass;
+  size_t count = tupleClass.fields.size();
+  std::string help = "its fields are " + llvm::join(tupleClass.fields, ", ");
+  if (arguments.positional.size() > count)
+    return error(position,
+                 tupleClass.name + " takes " + std::to_string(count) + " items, not " +
+                     std::to_string(arguments.positional.size()),
+                 help);
+  std::vector<std::optional<Operand>> items(arguments.positional.begin(),
+                                            arguments.positional.end());
+  items.resize(count);
+  for (const NamedOperand &argument : arguments.named) {
+    auto index = tupleClass.indexOf(argument.name);
+    if (!index)
+      return error(position, tupleClass.name + " has no field '" + argument.name + "'",
+                   suggestion(argument.name, tupleClass.fields, help));
+    if (items[*index])
+      return error(position, tupleClass.name + ": field '" + argument.name + "' is given twice",
+                   help);
+    items[*index] = argument.operand;
+  }
+  std::vector<Operand> given;
+  size_t withoutDefault = count - std::min(count, made.defaults.size());
+  for (size_t i = 0; i < count; ++i) {
+    if (!items[i] && i < withoutDefault)
+      return error(position, tupleClass.name + ": field '" + tupleClass.fields[i] + "' is missing",
+                   help);
+    given.push_back(items[i] ? *items[i] : Operand(made.defaults[i - withoutDefault]));
+  }
+  return makeTuple(std::move(given), made.tupleClass);
+}
+
 Evaluator::Result Evaluator::callObject(const Constant &callee, const Arguments &arguments,
                                         const Expr &expr) {
+  if (auto made = environment.namedTupleClass(callee); made.tupleClass)
+    return makeNamedTuple(made, arguments, expr.position);
   std::string path = dottedPath(*expr.children[0]);
   std::string name = path.empty() ? callee.kindName() : "'" + path + "'";
   std::vector<Constant> positional;

@@ -227,6 +227,9 @@ private:
   /// of those that the source has.
   Result callPrint(const Arguments &arguments, const ast::Expr &expr, size_t addedCount);
   Result callMethod(const Operand &object, const ast::Expr &expr);
+  /// An instance of a class of named tuples, of whatever operands.
+  Result makeNamedTuple(const Environment::NamedTupleClass &made, const Arguments &arguments,
+                        const ast::Position &position);
   Result callObject(const Constant &callee, const Arguments &arguments, const ast::Expr &expr);
   Result callFunction(const lang::FunctionRef &reference, const Arguments &arguments,
                       const ast::Position &position);

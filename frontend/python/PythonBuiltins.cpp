@@ -78,6 +78,9 @@ Result Evaluator::callIsInstance(const Arguments &arguments, const Expr &expr) {
             .Case("str", constant && constant->is<std::string>())
             .Cases({"tuple", "list"}, isTuple)
             .Default(std::nullopt);
+    if (candidate.constant() && candidate.constant()->is<ObjectRef>())
+      if (auto made = environment.namedTupleClass(*candidate.constant()); made.tupleClass)
+        answer = isTuple && isSameClass(made.tupleClass, tupleClassOf(object));
     if (!answer)
       return error(expr.position,
                    "isinstance: class " + describeOperand(candidate) + " is not known here",

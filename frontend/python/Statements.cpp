@@ -269,7 +269,7 @@ mlir::FailureOr<Exit> Evaluator::evaluateReturn(const Stmt &stmt) {
         return mlir::failure();
       item = *value;
     }
-    return makeTuple(std::move(*items));
+    return makeTuple(std::move(*items), tupleClassOf(operand));
   };
   value = decayed(decayed, *value);
   if (mlir::succeeded(value))

@@ -18,14 +18,7 @@ Operand ValueShape::rebuild(mlir::ValueRange values, size_t &next) const {
   std::vector<Operand> operands;
   for (const ValueShape &item : items)
     operands.push_back(item.rebuild(values, next));
-  return makeTuple(std::move(operands));
-}
-
-static std::string describeItems(const std::vector<std::string> &items) {
-  std::string text = "(";
-  for (size_t i = 0; i < items.size(); ++i)
-    text += (i ? ", " : "") + items[i];
-  return text + (items.size() == 1 ? ",)" : ")");
+  return makeTuple(std::move(operands), tupleClass);
 }
 
 std::string ValueShape::describe() const {
@@ -36,7 +29,7 @@ std::string ValueShape::describe() const {
   std::vector<std::string> texts;
   for (const ValueShape &item : items)
     texts.push_back(item.describe());
-  return describeItems(texts);
+  return tupleText(texts, tupleClass);
 }
 
 std::string describeOperand(const Operand &operand) {
@@ -49,7 +42,7 @@ std::string describeOperand(const Operand &operand) {
   std::vector<std::string> texts;
   for (const Operand &item : *operand.items())
     texts.push_back(describeOperand(item));
-  return describeItems(texts);
+  return tupleText(texts, operand.items()->tupleClass);
 }
 
 std::optional<std::vector<Operand>> tupleItems(const Operand &operand) {
@@ -62,14 +55,12 @@ std::optional<std::vector<Operand>> tupleItems(const Operand &operand) {
   return std::vector<Operand>((*tuple)->begin(), (*tuple)->end());
 }
 
-Operand makeTuple(std::vector<Operand> items) {
-  std::vector<Constant> constants;
-  for (const Operand &item : items) {
-    if (!item.constant())
-      return Operand::tuple(std::move(items));
-    constants.push_back(*item.constant());
-  }
-  return Constant::tuple(std::move(constants));
+TupleClassRef tupleClassOf(const Operand &operand) {
+  if (auto *items = operand.items())
+    return items->tupleClass;
+  auto *constant = operand.constant();
+  auto *tuple = constant ? constant->as<ConstantTuple>() : nullptr;
+  return tuple ? (*tuple)->tupleClass : nullptr;
 }
 
 bool isNumberConstant(const Operand &operand) {
@@ -78,13 +69,14 @@ bool isNumberConstant(const Operand &operand) {
 }
 
 bool isSameOperand(const Operand &a, const Operand &b) {
-  if (a.constant() && b.constant())
-    return a.constant()->value.index() == b.constant()->value.index() &&
-           a.constant()->equals(*b.constant());
   if (a.value() && b.value())
     return a.value()->ir == b.value()->ir && a.value()->type == b.value()->type;
   auto itemsOfA = tupleItems(a), itemsOfB = tupleItems(b);
-  if (!itemsOfA || !itemsOfB || itemsOfA->size() != itemsOfB->size())
+  if (!itemsOfA && !itemsOfB && a.constant() && b.constant())
+    return a.constant()->value.index() == b.constant()->value.index() &&
+           a.constant()->equals(*b.constant());
+  if (!itemsOfA || !itemsOfB || itemsOfA->size() != itemsOfB->size() ||
+      !isSameClass(tupleClassOf(a), tupleClassOf(b)))
     return false;
   for (size_t i = 0; i < itemsOfA->size(); ++i)
     if (!isSameOperand((*itemsOfA)[i], (*itemsOfB)[i]))
@@ -105,6 +97,13 @@ static ValueShape slot(const Type &type) {
   return shape;
 }
 
+static ValueShape tupleShape(TupleClassRef tupleClass) {
+  ValueShape shape;
+  shape.kind = ValueShape::Kind::Tuple;
+  shape.tupleClass = std::move(tupleClass);
+  return shape;
+}
+
 mlir::FailureOr<ValueShape> shapeForLoop(Semantics &sema, const Operand &operand,
                                          llvm::SmallVectorImpl<mlir::Value> &values) {
   if (operand.value() || isNumberConstant(operand)) {
@@ -117,8 +116,7 @@ mlir::FailureOr<ValueShape> shapeForLoop(Semantics &sema, const Operand &operand
   auto items = tupleItems(operand);
   if (!items)
     return constantShape(operand);
-  ValueShape shape;
-  shape.kind = ValueShape::Kind::Tuple;
+  ValueShape shape = tupleShape(tupleClassOf(operand));
   for (const Operand &item : *items) {
     auto itemShape = shapeForLoop(sema, item, values);
     if (mlir::failed(itemShape))
@@ -134,7 +132,8 @@ bool flattenAs(Semantics &sema, const ValueShape &shape, const Operand &operand,
     return isSameOperand(shape.constant, operand);
   if (shape.kind == ValueShape::Kind::Tuple) {
     auto items = tupleItems(operand);
-    if (!items || items->size() != shape.items.size())
+    if (!items || items->size() != shape.items.size() ||
+        !isSameClass(tupleClassOf(operand), shape.tupleClass))
       return false;
     for (size_t i = 0; i < items->size(); ++i)
       if (!flattenAs(sema, shape.items[i], (*items)[i], values))
@@ -156,10 +155,9 @@ std::optional<ValueShape> mergeOperands(Semantics &sema, const Operand &a, const
     return constantShape(a);
   auto itemsOfA = tupleItems(a), itemsOfB = tupleItems(b);
   if (itemsOfA && itemsOfB) {
-    if (itemsOfA->size() != itemsOfB->size())
+    if (itemsOfA->size() != itemsOfB->size() || !isSameClass(tupleClassOf(a), tupleClassOf(b)))
       return std::nullopt;
-    ValueShape shape;
-    shape.kind = ValueShape::Kind::Tuple;
+    ValueShape shape = tupleShape(tupleClassOf(a));
     for (size_t i = 0; i < itemsOfA->size(); ++i) {
       auto item = mergeOperands(sema, (*itemsOfA)[i], (*itemsOfB)[i], endOfA, endOfB);
       if (!item)
@@ -205,8 +203,7 @@ ValueShape mergeWithNothing(Semantics &sema, const Operand &operand, BranchEnd &
   auto items = tupleItems(operand);
   if (!items || operand.constant())
     return constantShape(operand);
-  ValueShape shape;
-  shape.kind = ValueShape::Kind::Tuple;
+  ValueShape shape = tupleShape(tupleClassOf(operand));
   for (const Operand &item : *items)
     shape.items.push_back(mergeWithNothing(sema, item, end, other));
   return shape;

@@ -16,6 +16,7 @@ struct ValueShape {
   lang::Type type;        // of a slot
   lang::Operand constant; // any operand that is the same on every path
   std::vector<ValueShape> items;
+  lang::TupleClassRef tupleClass;
 
   /// The operand of this shape over values[next...]; `next` moves past those used.
   lang::Operand rebuild(mlir::ValueRange values, size_t &next) const;
@@ -25,8 +26,8 @@ struct ValueShape {
 
 /// The parts of a tuple, constant or not; nullopt when `operand` is no tuple.
 std::optional<std::vector<lang::Operand>> tupleItems(const lang::Operand &operand);
-/// A constant tuple when every item is constant.
-lang::Operand makeTuple(std::vector<lang::Operand> items);
+/// The class of a named tuple; null for any other operand.
+lang::TupleClassRef tupleClassOf(const lang::Operand &operand);
 /// A bool, int or float known at compile time.
 bool isNumberConstant(const lang::Operand &operand);
 /// Whether both are surely the same: equal constants or the same SSA values.

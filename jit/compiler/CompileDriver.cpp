@@ -13,6 +13,7 @@
 #include "lang/TileDialect.h"
 #include "optimizer/Pipeline.h"
 
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "mlir/IR/Verifier.h"
@@ -50,8 +51,8 @@ public:
   Knobs knobs;
   Stages stages;
   CompileResult result;
-  /// While LLVM is at work, which takes locks of its own. Not while the kernel is evaluated: that
-  /// calls back, and what it calls may wait for the thread that forks.
+  /// LLVM takes locks of its own, and tables are made when first asked for. Given up only for what
+  /// Python is asked (OpenEnvironment).
   std::shared_ptr<void> shield;
   /// What is being done; named in internal errors.
   const char *step = "set-up";
@@ -83,6 +84,56 @@ private:
   bool isVerified = false;
 };
 
+/// Gives the shield up while the host's environment answers: whom it asks, Python with its one
+/// lock, may be waiting for the thread that forks.
+class OpenEnvironment final : public python::Environment {
+public:
+  OpenEnvironment(python::Environment &host, Compilation &compilation)
+      : host(host), compilation(compilation) {}
+
+  // Defined first: its type is what the question gives.
+  template <class Ask>
+  auto open(Ask ask) {
+    compilation.shield.reset();
+    auto again = llvm::scope_exit([&] { compilation.takeShield(); });
+    return ask();
+  }
+
+  Answer lookUp(const lang::FunctionRef &function, const std::string &name) override {
+    return open([&] { return host.lookUp(function, name); });
+  }
+  std::vector<std::string> visibleNames(const lang::FunctionRef &function) override {
+    return open([&] { return host.visibleNames(function); });
+  }
+  Answer attribute(const lang::Constant &object, const std::string &name) override {
+    return open([&] { return host.attribute(object, name); });
+  }
+  std::vector<std::string> attributeNames(const lang::Constant &object) override {
+    return open([&] { return host.attributeNames(object); });
+  }
+  Answer item(const lang::Constant &object, const lang::Constant &key) override {
+    return open([&] { return host.item(object, key); });
+  }
+  Answer call(const lang::Constant &callee, const std::vector<lang::Constant> &positional,
+              const std::vector<std::pair<std::string, lang::Constant>> &named) override {
+    return open([&] { return host.call(callee, positional, named); });
+  }
+  NamedTupleClass namedTupleClass(const lang::Constant &callee) override {
+    return open([&] { return host.namedTupleClass(callee); });
+  }
+  std::shared_ptr<const python::ast::Function> function(const lang::FunctionRef &function,
+                                                        std::string &error) override {
+    return open([&] { return host.function(function, error); });
+  }
+  void print(const std::string &line) override {
+    open([&] { host.print(line); });
+  }
+
+private:
+  python::Environment &host;
+  Compilation &compilation;
+};
+
 void Compilation::run() {
   timed("context", [&] {
     context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
@@ -91,15 +142,10 @@ void Compilation::run() {
     reported = std::make_unique<MlirDiagnostics>(*context);
     return true;
   });
-  shield.reset();
   stages.setKernel(request.signature.kernelName.empty() ? "kernel" : request.signature.kernelName);
   (void)(timed("front end", [&] { return evaluate(); }) &&
          timed("verify", [&] { return verifyInput(); }) &&
-         timed("optimize",
-               [&] {
-                 takeShield();
-                 return optimizeTile();
-               }) &&
+         timed("optimize", [&] { return optimizeTile(); }) &&
          timed("backend", [&] { return generateCode(); }));
   takeDiagnostics();
 }
@@ -108,8 +154,9 @@ bool Compilation::evaluate() {
   lang::KernelSignature signature = request.signature;
   signature.sanitizeOverflow = request.options.debug && request.options.sanitizeOverflow;
   if (request.function) {
+    OpenEnvironment environment(*request.environment, *this);
     python::EvaluatedKernel kernel =
-        python::evaluateKernel(*context, *request.function, signature, *request.environment, sink);
+        python::evaluateKernel(*context, *request.function, signature, environment, sink);
     module = std::move(kernel.module);
     for (python::Dependency &dependency : kernel.dependencies)
       result.dependencies.push_back({std::move(dependency.function), std::move(dependency.name),

@@ -40,11 +40,11 @@ std::string irDigest(ModuleOp module, llvm::StringRef text, const lang::KernelSi
   hash.update(text);
   if (codeNamesPlaces(module, options))
     hash.update(placesOf(module));
-  for (const lang::KernelParameter &parameter : signature.parameters) {
+  lang::forEachLeaf(signature, [&](const lang::KernelParameter &parameter, size_t) {
     hash.update(parameter.name);
     hash.update(parameter.constant ? llvm::StringRef(" constant\n")
                                    : llvm::StringRef(" argument\n"));
-  }
+  });
   return llvm::toHex(hash.final(), /*LowerCase=*/true);
 }
 

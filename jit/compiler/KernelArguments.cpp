@@ -57,9 +57,10 @@ std::vector<backends::KernelArgument> kernelArguments(ModuleOp module,
   func::FuncOp function = kernelOf(module);
   if (!function)
     return arguments;
-  for (auto [index, parameter] : llvm::enumerate(signature.parameters))
+  lang::forEachLeaf(signature, [&](const lang::KernelParameter &parameter, size_t index) {
     if (!parameter.constant)
       arguments.push_back({parameter.name, parameter.dtype, uint32_t(index), false});
+  });
   if (arguments.size() != function.getNumArguments()) {
     arguments.clear();
     for (BlockArgument argument : function.getArguments()) {

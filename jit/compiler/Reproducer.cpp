@@ -69,10 +69,11 @@ std::string contents(const CompileRequest &request, const CompilerFailure &failu
   out << "// BUILD: " << buildId << "\n"
       << kOptionsPrefix << spellOptions(request.options) << "\n"
       << "// KERNEL: " << request.signature.kernelName << "\n";
-  for (const lang::KernelParameter &parameter : request.signature.parameters)
+  lang::forEachLeaf(request.signature, [&](const lang::KernelParameter &parameter, size_t) {
     out << "//   " << parameter.name << ": "
         << (parameter.constant ? "constant " + parameter.constant->repr() : parameter.dtype.name())
         << (parameter.divisibleBy16 ? ", divisible by 16" : "") << "\n";
+  });
   if (!failure.tileText.empty())
     out << "\n" << failure.tileText;
   else if (request.function)

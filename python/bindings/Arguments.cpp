@@ -1,6 +1,7 @@
 #include "Arguments.h"
 
 #include "Arrays.h"
+#include "PythonEnvironment.h"
 
 #include <unordered_map>
 
@@ -167,7 +168,7 @@ void readConstantWithId(PyObject *object, ArgumentValue &result) {
 
 [[noreturn]] void refuse(const ReadArgument &how, const std::string &what,
                          const std::string &help) {
-  throwCallError(how.kernelName + ": argument '" + how.parameter + "' " + what, help);
+  throwCallError(how.kernelName + ": argument '" + how.name() + "' " + what, help);
 }
 
 void readInteger(PyObject *object, const ReadArgument &how, ArgumentValue &result) {
@@ -243,11 +244,14 @@ void readMock(PyObject *object, const ReadArgument &how, ArgumentValue &result) 
   }
 }
 
+void readOne(PyObject *object, const ReadArgument &how, HeldResources &held, TypeEntry entry,
+             ArgumentValue &result);
+
 void readReinterpreted(PyObject *object, const ReadArgument &how, HeldResources &held,
                        ArgumentValue &result) {
   py::handle wrapper(object);
   py::object base = wrapper.attr("base");
-  readArgument(base.ptr(), how, held, result);
+  readOne(base.ptr(), how, held, typeTable().find(base.ptr()), result);
   if (result.kind != ArgumentValue::Kind::Pointer)
     refuse(how, "reinterprets a " + typeName(base.ptr()) + ", which is not an array",
            "sectile.reinterpret takes an array and a dtype");
@@ -298,27 +302,8 @@ void readConstant(PyObject *object, const ReadArgument &how, ArgumentValue &resu
   }
 }
 
-} // namespace
-
-HeldResources::~HeldResources() {
-  for (auto &buffer : buffers)
-    if (buffer->obj)
-      PyBuffer_Release(buffer.get());
-}
-
-Py_buffer &HeldResources::newBuffer() {
-  buffers.push_back(std::make_unique<Py_buffer>());
-  *buffers.back() = {};
-  return *buffers.back();
-}
-
-void readArgument(PyObject *object, const ReadArgument &how, HeldResources &held,
-                  ArgumentValue &result) {
-  if (how.isConstexpr)
-    return readConstant(object, how, result);
-  if (PyLong_CheckExact(object))
-    return readInteger(object, how, result);
-  TypeEntry entry = typeTable().find(object);
+void readOne(PyObject *object, const ReadArgument &how, HeldResources &held, TypeEntry entry,
+             ArgumentValue &result) {
   switch (entry.reader) {
   case Reader::Array:
     return readArray(entry.protocol, entry.table, object, how, held, result);
@@ -355,14 +340,7 @@ void readArgument(PyObject *object, const ReadArgument &how, HeldResources &held
     return readMock(object, how, result);
   case Reader::Reinterpreted:
     return readReinterpreted(object, how, held, result);
-  case Reader::Tuple: {
-    py::object items = py::reinterpret_steal<py::object>(PySequence_Tuple(object));
-    for (py::handle item : items)
-      if (typeTable().find(item.ptr()).reader == Reader::Array)
-        refuse(how, "is a " + typeName(object) + " that holds an array",
-               "pass each array as a parameter of its own; a tuple may hold constants only");
-    return readConstantWithId(items.ptr(), result);
-  }
+  case Reader::Tuple: // a reinterpreted one, which is refused
   case Reader::Unknown:
     break;
   }
@@ -370,6 +348,70 @@ void readArgument(PyObject *object, const ReadArgument &how, HeldResources &held
          "pass a NumPy array, a torch tensor, anything with __dlpack__ or __array_interface__, a "
          "number, "
          "or None; constants go to tl.constexpr parameters");
+}
+
+/// A class of named tuples as the runtime numbers it.
+jit::ConstantTable::Entry tupleClassOf(PyTypeObject *type) {
+  ConstantCache &cache = constantCache();
+  auto *object = reinterpret_cast<PyObject *>(type);
+  if (auto found = cache.byObject.find(object); found != cache.byObject.end())
+    return found->second.entry;
+  auto tupleClass = std::make_shared<lang::TupleClass>(describeNamedTuple(py::handle(object)));
+  jit::ConstantTable::Entry entry = cache.table.intern(lang::Constant::tuple({}, tupleClass));
+  cache.byObject.emplace(object,
+                         ConstantCache::Known{py::reinterpret_borrow<py::object>(object), entry});
+  return entry;
+}
+
+/// Its items, each by the rules for arguments.
+void readTuple(PyObject *object, const ReadArgument &how, HeldResources &held,
+               ReadArguments &result) {
+  py::object items = py::reinterpret_borrow<py::object>(object);
+  if (!PyTuple_Check(object)) {
+    items = py::reinterpret_steal<py::object>(PySequence_Tuple(object));
+    held.hold(items);
+  }
+  auto count = static_cast<size_t>(PyTuple_GET_SIZE(items.ptr()));
+  ArgumentValue tuple = ArgumentValue::tuple(count);
+  if (isNamedTupleClass(reinterpret_cast<PyObject *>(Py_TYPE(object)))) {
+    jit::ConstantTable::Entry entry = tupleClassOf(Py_TYPE(object));
+    tuple = ArgumentValue::tuple(count, entry.id, entry.constant);
+  }
+  result.values.data()[result.values.size() - 1] = tuple;
+  lang::TupleClassRef tupleClass = tuple.tupleClass();
+  SequenceGuard guard; // a list may hold itself
+  for (size_t i = 0; i < count; ++i)
+    readArgument(PyTuple_GET_ITEM(items.ptr(), Py_ssize_t(i)),
+                 {how.kernelName, how.parameter, false, how.isWarmup, &how, &tupleClass, i}, held,
+                 result);
+}
+
+} // namespace
+
+HeldResources::~HeldResources() {
+  for (auto &buffer : buffers)
+    if (buffer->obj)
+      PyBuffer_Release(buffer.get());
+}
+
+Py_buffer &HeldResources::newBuffer() {
+  buffers.push_back(std::make_unique<Py_buffer>());
+  *buffers.back() = {};
+  return *buffers.back();
+}
+
+void readArgument(PyObject *object, const ReadArgument &how, HeldResources &held,
+                  ReadArguments &result) {
+  result.objects.push(object);
+  ArgumentValue &value = result.values.extend();
+  if (how.isConstexpr)
+    return readConstant(object, how, value);
+  if (PyLong_CheckExact(object))
+    return readInteger(object, how, value);
+  TypeEntry entry = typeTable().find(object);
+  if (entry.reader == Reader::Tuple) [[unlikely]]
+    return readTuple(object, how, held, result);
+  readOne(object, how, held, entry, value);
 }
 
 void clearArgumentCaches() {

@@ -4,8 +4,9 @@
 // and constants, each turned into a jit::ArgumentValue. How an object is read is decided once per
 // Python type and remembered, so that reading costs tens of nanoseconds.
 //
-//   HeldResources held;                       // keeps buffers and capsules until the launch is
-//   over readArgument(object, held, wanted, value);
+//   HeldResources held;   // keeps buffers and capsules until the launch is over
+//   ReadArguments read;
+//   readArgument(object, {kernelName, parameter}, held, read);
 #pragma once
 
 #include "Errors.h"
@@ -65,15 +66,34 @@ struct ReadArgument {
   bool isConstexpr = false;
   /// Nothing runs: dtypes stand for arrays of them.
   bool isWarmup = false;
+  /// Of an item of a tuple: how that is read, and which item this is.
+  const ReadArgument *tuple = nullptr;
+  const lang::TupleClassRef *tupleClass = nullptr;
+  size_t item = 0;
+
+  /// "x", "pair[0]".
+  std::string name() const {
+    return tuple ? lang::itemName(tuple->name(), *tupleClass, item) : parameter;
+  }
+};
+
+/// What the runtime's Specializer takes: a tuple is followed by its items.
+struct ReadArguments {
+  jit::ArgumentBuffer<jit::ArgumentValue, 24> values;
+  /// What each was read from; borrowed.
+  jit::ArgumentBuffer<PyObject *, 24> objects;
+
+  std::span<const jit::ArgumentValue> span() const { return {values.data(), values.size()}; }
 };
 
 /// A Python value as a compile-time constant. `Environment`-independent: functions and other
 /// objects are registered with the process-wide object table of the Python environment.
 lang::Constant constantOf(PyObject *object);
 
-/// Reads one argument; throws py::error_already_set with an ArgumentError when it cannot be passed.
+/// Reads one argument, and appends it; throws py::error_already_set with an ArgumentError when it
+/// cannot be passed.
 void readArgument(PyObject *object, const ReadArgument &how, HeldResources &held,
-                  jit::ArgumentValue &result);
+                  ReadArguments &result);
 
 /// Forgets what is remembered of Python types (at interpreter exit).
 void clearArgumentCaches();

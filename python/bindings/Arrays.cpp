@@ -17,7 +17,7 @@ using lang::ScalarKind;
 
 [[noreturn]] void refuse(const ReadArgument &how, const std::string &what,
                          const std::string &help) {
-  throwCallError(how.kernelName + ": argument '" + how.parameter + "' " + what, help);
+  throwCallError(how.kernelName + ": argument '" + how.name() + "' " + what, help);
 }
 
 [[noreturn]] void refuseDtype(const ReadArgument &how, const std::string &dtype) {

@@ -22,9 +22,12 @@ struct BoundState {
   py::object kernel, grid;
   LaunchOptions options;
   std::vector<py::object> arguments;
-  /// What reading each has borrowed.
-  std::vector<std::unique_ptr<HeldResources>> held;
-  std::vector<jit::ArgumentValue> values;
+  /// What reading each came to, and has borrowed.
+  struct Reading {
+    HeldResources held;
+    ReadArguments read;
+  };
+  std::vector<std::unique_ptr<Reading>> readings;
   StreamSource stream;
   py::object compiled;
   /// Replaced, never changed but for its stream: another thread may be running it.
@@ -47,14 +50,14 @@ PyTypeObject *boundType = nullptr;
 
 void readInto(BoundState &bound, size_t index) {
   KernelState &state = *bound.state;
-  auto held = std::make_unique<HeldResources>();
-  held->stream = bound.stream;
+  auto reading = std::make_unique<BoundState::Reading>();
+  reading->held.stream = bound.stream;
   readArgument(bound.arguments[index].ptr(),
                {state.name, state.parameterNames[index],
                 state.specializer->parameters()[index].isConstexpr, false},
-               *held, bound.values[index]);
-  bound.stream = held->stream;
-  bound.held[index] = std::move(held);
+               reading->held, reading->read);
+  bound.stream = reading->held.stream;
+  bound.readings[index] = std::move(reading);
 }
 
 /// Finds the variant for what was read.
@@ -63,9 +66,13 @@ void select(BoundState &bound) {
   auto ready = std::make_shared<jit::BoundLaunch>();
   ready->grid = readGrid(bound.grid.ptr(), bound.state->name,
                          [&] { return argumentsByName(*bound.state, arguments.data()); });
-  bound.compiled = selectVariant(
-      *bound.state,
-      {bound.kernel.ptr(), arguments.data(), bound.values, bound.options, bound.stream}, *ready);
+  ReadArguments all;
+  for (const auto &reading : bound.readings) {
+    all.values.append(reading->read.values.data(), reading->read.values.size());
+    all.objects.append(reading->read.objects.data(), reading->read.objects.size());
+  }
+  bound.compiled =
+      selectVariant(*bound.state, {bound.kernel.ptr(), all, bound.options, bound.stream}, *ready);
   bound.ready = std::move(ready);
 }
 
@@ -265,8 +272,7 @@ py::object bindLaunch(KernelState &state, const LaunchCall &call) {
     bound->arguments.push_back(py::reinterpret_borrow<py::object>(argument));
   if (bound->options.stream)
     bound->stream = StreamSource::of(*bound->options.stream);
-  bound->held.resize(count);
-  bound->values.resize(count);
+  bound->readings.resize(count);
   for (size_t i = 0; i < count; ++i)
     readInto(*bound, i);
   select(*bound);

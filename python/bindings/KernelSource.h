@@ -19,6 +19,10 @@ public:
   jit::Status fill(jit::CompileRequest &request);
   /// A constant argument as this compile's environment names it.
   lang::Constant constantOf(PyObject *object) { return environment.constantOf(object); }
+  /// Of an argument that is a named tuple; null for any other.
+  lang::TupleClassRef tupleClassOf(PyObject *object) {
+    return environment.tupleClassOf(py::type::handle_of(object));
+  }
 
 private:
   PyObject *kernel;

@@ -116,8 +116,7 @@ std::string listParameters(const KernelState &state);
 /// A call whose arguments have been read.
 struct ReadCall {
   PyObject *kernel;
-  PyObject *const *arguments;
-  std::span<const jit::ArgumentValue> values;
+  const ReadArguments &read;
   const LaunchOptions &options;
   const StreamSource &stream;
   bool isWarmup = false;
@@ -133,11 +132,10 @@ void runLaunch(const jit::BoundLaunch &ready);
 /// Parameter -> argument.
 py::dict argumentsByName(const KernelState &state, PyObject *const *bound);
 
-/// On a miss: gets the variant from the runtime, for `values` as read from `arguments`. The GIL is
-/// given up meanwhile.
-Variant getVariant(KernelState &state, PyObject *kernel, std::span<const jit::ArgumentValue> values,
-                   PyObject *const *arguments, const jit::BoundArguments &bound,
-                   const LaunchOptions &options, int32_t device, const SourceState &source);
+/// On a miss: gets the variant from the runtime. The GIL is given up meanwhile.
+Variant getVariant(KernelState &state, PyObject *kernel, const ReadArguments &read,
+                   const jit::BoundArguments &bound, const LaunchOptions &options, int32_t device,
+                   const SourceState &source);
 
 /// The Python object for a compiled kernel.
 py::object wrapCompiledKernel(std::shared_ptr<const jit::Kernel> kernel);

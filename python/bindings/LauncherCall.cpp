@@ -91,7 +91,8 @@ int32_t deviceOf(const KernelState &state, std::span<const jit::ArgumentValue> v
   if (!isWarmup && hasArrays && options.target != Target::OfArrays &&
       (device >= 0) != (options.target == Target::Cuda)) [[unlikely]]
     throwCallError(state.name + ": target is " + (options.target == Target::Cuda ? "cuda" : "cpu") +
-                       ", and argument '" + state.parameterNames[first] + "' is on " +
+                       ", and argument '" + state.specializer->argumentName(values, first) +
+                       "' is on " +
                        (device < 0 ? std::string("the CPU") : "cuda:" + std::to_string(device)),
                    "leave target= out: the arrays select it");
   if (options.target == Target::Cuda && !hasArrays && !isWarmup)
@@ -128,15 +129,14 @@ PyObject *launchOrThrow(KernelState &state, const LaunchCall &call) {
   HeldResources held;
   if (options.stream)
     held.stream = StreamSource::of(*options.stream);
-  Room<jit::ArgumentValue, kUsualParameters> valueRoom(count);
-  std::span<jit::ArgumentValue> values(valueRoom.data(), count);
+  ReadArguments read;
   std::span<const jit::ParameterPolicy> policies = state.specializer->parameters();
   for (size_t i = 0; i < count; ++i)
     readArgument(bound[i],
                  {state.name, state.parameterNames[i], policies[i].isConstexpr, call.isWarmup},
-                 held, values[i]);
-  py::object compiled = selectVariant(
-      state, {call.kernel, bound, values, options, held.stream, call.isWarmup}, ready);
+                 held, read);
+  py::object compiled =
+      selectVariant(state, {call.kernel, read, options, held.stream, call.isWarmup}, ready);
   if (!call.isWarmup) {
     if (hasLaunchHooks()) [[unlikely]]
       runBetweenHooks({call.kernel, compiled, argumentsByName(state, bound)}, ready);
@@ -235,10 +235,10 @@ py::dict argumentsByName(const KernelState &state, PyObject *const *bound) {
 py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLaunch &result) {
   std::shared_ptr<const SourceState> source = currentSource(state, call.kernel);
   jit::BoundArguments &arguments = result.arguments;
-  if (jit::Status status = state.specializer->bind(call.values, arguments); !status.ok())
+  if (jit::Status status = state.specializer->bind(call.read.span(), arguments); !status.ok())
       [[unlikely]]
     throwError(status.error());
-  int32_t device = deviceOf(state, call.values, call.options, call.isWarmup);
+  int32_t device = deviceOf(state, call.read.span(), call.options, call.isWarmup);
   bool isGpu = device >= 0 || call.options.target == LaunchOptions::Target::Cuda;
   arguments.device = std::max(device, 0);
   arguments.stream = isGpu && !call.isWarmup ? call.stream.current() : nullptr;
@@ -246,15 +246,15 @@ py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLau
   arguments.addOption(isGpu ? 2 + static_cast<uint64_t>(device + 1) : 0);
   arguments.addOption(source->version);
   // A @jit function passed as a constant has sources of its own.
-  for (size_t i = 0; i < call.values.size(); ++i)
-    if (call.values[i].content == jit::ArgumentValue::Bits::ConstantId)
-      if (KernelState *passed = kernelStateOf(call.arguments[i]))
-        arguments.addOption(currentSource(*passed, call.arguments[i])->version);
+  for (size_t i = 0; i < call.read.values.size(); ++i)
+    if (call.read.values.data()[i].content == jit::ArgumentValue::Bits::ConstantId)
+      if (KernelState *passed = kernelStateOf(call.read.objects[i]))
+        arguments.addOption(currentSource(*passed, call.read.objects[i])->version);
 
   const jit::Kernel *kernel = state.table.find(arguments);
   if (!kernel) [[unlikely]] {
-    Variant made = getVariant(state, call.kernel, call.values, call.arguments, arguments,
-                              call.options, device, *source);
+    Variant made =
+        getVariant(state, call.kernel, call.read, arguments, call.options, device, *source);
     // Another thread may have been faster; its kernel is the one that stays.
     bool isNew = !state.table.find(arguments);
     kernel = state.table.insert(arguments, made.kernel);

@@ -42,15 +42,6 @@ bool hasMark(py::handle object, const char *name) {
   return PyBool_Check(mark.ptr()) && mark.ptr() == Py_True;
 }
 
-/// A list may hold itself: that ends as Python's RecursionError.
-struct SequenceGuard {
-  SequenceGuard() {
-    if (Py_EnterRecursiveCall(" while reading a constant"))
-      throw py::error_already_set();
-  }
-  ~SequenceGuard() { Py_LeaveRecursiveCall(); }
-};
-
 /// Whether a kernel that reads this would bake a plain number in without the user having said so.
 bool holdsPlainNumber(py::handle value) {
   PyObject *object = value.ptr();
@@ -79,6 +70,22 @@ Answer answering(Function function) {
 
 } // namespace
 
+bool isNamedTupleClass(PyObject *object) {
+  if (!PyType_Check(object) ||
+      !PyType_IsSubtype(reinterpret_cast<PyTypeObject *>(object), &PyTuple_Type) ||
+      object == reinterpret_cast<PyObject *>(&PyTuple_Type))
+    return false;
+  py::object fields = py::getattr(object, "_fields", py::none());
+  return PyTuple_Check(fields.ptr()) && py::hasattr(object, "_make");
+}
+
+lang::TupleClass describeNamedTuple(py::handle type) {
+  lang::TupleClass result{py::str(type.attr("__name__")), {}};
+  for (py::handle field : py::object(type.attr("_fields")))
+    result.fields.push_back(py::str(field));
+  return result;
+}
+
 PythonEnvironment::~PythonEnvironment() {
   py::gil_scoped_acquire gil;
   functions.clear();
@@ -95,6 +102,14 @@ uint64_t PythonEnvironment::keep(py::handle object) {
 lang::FunctionRef PythonEnvironment::reference(py::handle jitFunction) {
   py::object plain = py::getattr(jitFunction, "fn", jitFunction);
   return {keep(jitFunction), py::str(plain.attr("__name__"))};
+}
+
+lang::TupleClassRef PythonEnvironment::tupleClassOf(py::handle type) {
+  if (!isNamedTupleClass(type.ptr()))
+    return nullptr;
+  auto tupleClass = std::make_shared<lang::TupleClass>(describeNamedTuple(type));
+  tupleClass->id = keep(type);
+  return tupleClass;
 }
 
 Constant PythonEnvironment::constantOf(py::handle object) {
@@ -115,7 +130,7 @@ Constant PythonEnvironment::constantOf(py::handle object) {
     std::vector<Constant> items;
     for (py::handle item : object)
       items.push_back(constantOf(item));
-    return Constant::tuple(std::move(items));
+    return Constant::tuple(std::move(items), tupleClassOf(py::type::handle_of(object)));
   } else if (PyModule_Check(raw)) {
     return {lang::ObjectRef{keep(object), "module"}};
   }
@@ -172,6 +187,8 @@ py::object PythonEnvironment::objectOf(const Constant &constant) const {
       py::tuple tuple(items->size());
       for (size_t i = 0; i < items->size(); ++i)
         tuple[i] = environment.objectOf((*items)[i]);
+      if (items->tupleClass)
+        return environment.objectAt(items->tupleClass->id).attr("_make")(tuple);
       return std::move(tuple);
     }
     py::object operator()(const lang::BuiltinRef &builtin) const {
@@ -312,6 +329,21 @@ Answer PythonEnvironment::call(const Constant &callee, const std::vector<Constan
       return {std::nullopt, "'" + name + "' raised " + describeException(exception), ""};
     }
   });
+}
+
+PythonEnvironment::NamedTupleClass PythonEnvironment::namedTupleClass(const Constant &callee) {
+  py::gil_scoped_acquire gil;
+  try {
+    py::object object = objectOf(callee);
+    NamedTupleClass made{tupleClassOf(object), {}};
+    if (made.tupleClass)
+      for (const std::string &field : made.tupleClass->fields)
+        if (py::dict defaults = object.attr("_field_defaults"); defaults.contains(field))
+          made.defaults.push_back(constantOf(defaults[py::str(field)]));
+    return made;
+  } catch (py::error_already_set &) {
+    return {}; // called as any other object, which says what is wrong
+  }
 }
 
 std::shared_ptr<const python::ast::Function>

@@ -21,6 +21,20 @@ namespace sectile::bindings {
 
 namespace py = pybind11;
 
+/// A list may hold itself: that ends as Python's RecursionError.
+struct SequenceGuard {
+  SequenceGuard() {
+    if (Py_EnterRecursiveCall(" while reading a constant"))
+      throw py::error_already_set();
+  }
+  ~SequenceGuard() { Py_LeaveRecursiveCall(); }
+};
+
+/// Whether this is a class made by NamedTuple or collections.namedtuple.
+bool isNamedTupleClass(PyObject *object);
+/// Its name and fields; without an id.
+lang::TupleClass describeNamedTuple(py::handle type);
+
 class PythonEnvironment final : public python::Environment {
 public:
   PythonEnvironment() = default;
@@ -32,7 +46,9 @@ public:
   lang::FunctionRef reference(py::handle jitFunction);
   /// A Python object as a constant. Needs the GIL; may throw what the object's attributes throw.
   lang::Constant constantOf(py::handle object);
-  /// The reverse.
+  /// Null unless it is a class of named tuples.
+  lang::TupleClassRef tupleClassOf(py::handle type);
+  /// The reverse of constantOf.
   py::object objectOf(const lang::Constant &constant) const;
 
   Answer lookUp(const lang::FunctionRef &function, const std::string &name) override;
@@ -42,6 +58,7 @@ public:
   Answer item(const lang::Constant &object, const lang::Constant &key) override;
   Answer call(const lang::Constant &callee, const std::vector<lang::Constant> &positional,
               const std::vector<std::pair<std::string, lang::Constant>> &named) override;
+  NamedTupleClass namedTupleClass(const lang::Constant &callee) override;
   std::shared_ptr<const python::ast::Function> function(const lang::FunctionRef &function,
                                                         std::string &error) override;
   void print(const std::string &line) override;

@@ -25,17 +25,51 @@ void ensurePrintHandler() {
 
 /// What sectile.compile() would be given for this variant.
 py::dict signatureOf(const KernelState &state, const lang::KernelSignature &signature,
-                     PyObject *const *arguments) {
+                     const ReadArguments &read) {
+  size_t next = 0;
+  auto kindOf = [&](auto &self, const lang::KernelParameter &parameter,
+                    bool isConstexpr) -> py::object {
+    py::object object = py::reinterpret_borrow<py::object>(read.objects[next++]);
+    if (parameter.items) {
+      py::tuple items(parameter.items->size());
+      for (size_t i = 0; i < items.size(); ++i)
+        items[i] = self(self, (*parameter.items)[i], false);
+      return parameter.tupleClass ? py::type::of(object).attr("_make")(items) : py::object(items);
+    }
+    if (!parameter.constant)
+      return py::str(parameter.dtype.name() + (parameter.divisibleBy16 ? ":16" : ""));
+    if (isConstexpr || !PyUnicode_Check(object.ptr()))
+      return object;
+    return py::module_::import("sectile.language").attr("constexpr")(object); // no kind
+  };
   py::dict result;
-  for (size_t i = 0; i < signature.parameters.size(); ++i) {
-    const lang::KernelParameter &parameter = signature.parameters[i];
-    py::handle name = state.internedNames[i];
-    if (parameter.constant)
-      result[name] = py::handle(arguments[i]);
-    else
-      result[name] = parameter.dtype.name() + (parameter.divisibleBy16 ? ":16" : "");
-  }
+  for (size_t i = 0; i < signature.parameters.size(); ++i)
+    result[state.internedNames[i]] =
+        kindOf(kindOf, signature.parameters[i], state.specializer->parameters()[i].isConstexpr);
   return result;
+}
+
+/// Constants that refer to functions and objects, and classes of tuples: their numbers must be
+/// those of this compile's environment. What they are must be in the key, of which a signature
+/// knows the name only: `opaque` collects them.
+void nameConstants(lang::KernelSignature &signature, const ReadArguments &read,
+                   KernelSource &source, py::list &opaque) {
+  size_t next = 0;
+  auto walk = [&](auto &self, lang::KernelParameter &parameter) -> void {
+    const jit::ArgumentValue &value = read.values.data()[next];
+    PyObject *object = read.objects[next++];
+    if (parameter.items) {
+      parameter.tupleClass = source.tupleClassOf(object);
+      for (lang::KernelParameter &item : *parameter.items)
+        self(self, item);
+    } else if (value.kind == jit::ArgumentValue::Kind::Constant &&
+               value.content == jit::ArgumentValue::Bits::ConstantId) {
+      parameter.constant = source.constantOf(object);
+      opaque.append(py::handle(object));
+    }
+  };
+  for (lang::KernelParameter &parameter : signature.parameters)
+    walk(walk, parameter);
 }
 
 py::dict optionsOf(const LaunchOptions &options) {
@@ -67,27 +101,19 @@ const char *nameOf(jit::KernelResult::Origin origin) {
 
 } // namespace
 
-Variant getVariant(KernelState &state, PyObject *kernel, std::span<const jit::ArgumentValue> values,
-                   PyObject *const *arguments, const jit::BoundArguments &bound,
-                   const LaunchOptions &options, int32_t device, const SourceState &sourceState) {
+Variant getVariant(KernelState &state, PyObject *kernel, const ReadArguments &read,
+                   const jit::BoundArguments &bound, const LaunchOptions &options, int32_t device,
+                   const SourceState &sourceState) {
   ensurePrintHandler();
   KernelSource source(kernel);
   jit::KernelRequest request;
   request.sourceDigest = sourceState.digest;
   request.sourceFiles = sourceState.files;
-  request.signature = state.specializer->signature(values);
+  request.signature = state.specializer->signature(read.span());
   request.options = options.compileOptions(device);
   request.overlaps.assign(bound.overlaps.data(), bound.overlaps.data() + bound.overlaps.size());
-  // Constants that refer to functions and objects: their numbers must be those of this compile's
-  // environment, and what they are must be in the key, of which a signature knows the name only.
   py::list opaque;
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (values[i].kind != jit::ArgumentValue::Kind::Constant ||
-        values[i].content != jit::ArgumentValue::Bits::ConstantId)
-      continue;
-    request.signature.parameters[i].constant = source.constantOf(arguments[i]);
-    opaque.append(py::handle(arguments[i]));
-  }
+  nameConstants(request.signature, read, source, opaque);
   if (!opaque.empty()) {
     py::tuple described =
         py::handle(kernel).attr("_describe_constants")(opaque, request.sourceFiles);
@@ -96,7 +122,7 @@ Variant getVariant(KernelState &state, PyObject *kernel, std::span<const jit::Ar
   }
   request.makeCompileRequest = [&](jit::CompileRequest &compile) { return source.fill(compile); };
   Variant variant;
-  variant.signature = signatureOf(state, request.signature, arguments);
+  variant.signature = signatureOf(state, request.signature, read);
   variant.options = optionsOf(options);
   variant.target =
       request.options.backend + (request.options.arch.empty() ? "" : ":" + request.options.arch);

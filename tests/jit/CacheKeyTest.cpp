@@ -34,6 +34,16 @@ struct Inputs {
 
 using Change = std::function<void(Inputs &)>;
 
+/// The parameter n becomes a tuple of `count` of what it was.
+void makeTuple(Inputs &in, size_t count, std::vector<std::string> fields = {},
+               const char *name = "Point") {
+  lang::KernelParameter &parameter = in.signature.parameters[1];
+  lang::KernelParameter item = parameter;
+  parameter = {"n", {}, {}, false, std::vector(count, item), nullptr};
+  if (!fields.empty())
+    parameter.tupleClass = std::make_shared<lang::TupleClass>(lang::TupleClass{name, fields});
+}
+
 TEST(CacheKey, EveryInputChangesTheSourceKey) {
   using lang::Constant;
   auto constant = [](Constant value) {
@@ -52,6 +62,21 @@ TEST(CacheKey, EveryInputChangesTheSourceKey) {
       [](Inputs &in) { in.signature.parameters[1].divisibleBy16 = true; },
       [](Inputs &in) { in.signature.parameters[1].constant = Constant::integer(1); },
       [](Inputs &in) { in.signature.parameters.pop_back(); },
+      // Tuples: the items, their number, their nesting, the fields' names.
+      [](Inputs &in) { makeTuple(in, 0); },
+      [](Inputs &in) { makeTuple(in, 1); },
+      [](Inputs &in) { makeTuple(in, 2); },
+      [](Inputs &in) {
+        makeTuple(in, 1);
+        makeTuple(in, 1);
+      },
+      [](Inputs &in) { makeTuple(in, 2, {"x", "y"}); },
+      [](Inputs &in) { makeTuple(in, 2, {"y", "x"}); },
+      [](Inputs &in) { makeTuple(in, 2, {"y", "x"}, "Other"); },
+      [](Inputs &in) {
+        makeTuple(in, 1);
+        in.signature.parameters[1].items->front().divisibleBy16 = true;
+      },
       constant(Constant::integer(65)),
       constant(Constant::integer(-64)),
       constant(Constant::integer(lang::Int(64) << 64)),

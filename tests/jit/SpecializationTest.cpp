@@ -225,6 +225,78 @@ TEST(Specialization, ArraysThatShareMemory) {
       "");
 }
 
+TEST(Specialization, TuplesGoItemByItem) {
+  using V = ArgumentValue;
+  DType floats = DType::pointer(ScalarKind::Float32);
+  ConstantTable constants;
+  auto point = std::make_shared<lang::TupleClass>(lang::TupleClass{"Point", {"x", "y"}});
+  auto other = std::make_shared<lang::TupleClass>(lang::TupleClass{"Point", {"y", "x"}});
+  auto named = [&](auto tupleClass) {
+    auto entry = constants.intern(lang::Constant::tuple({}, tupleClass));
+    return V::tuple(2, entry.id, entry.constant);
+  };
+  V array = V::array(floats, address(0x1000), 0x1000, 0x2000);
+  Specializer specializer("k", {{"a"}, {"pair"}, {"b"}});
+  auto describe = [&](std::vector<V> values) {
+    BoundArguments bound;
+    if (Status status = specializer.bind(values, bound); !status.ok())
+      return "error: " + status.error().message;
+    lang::KernelSignature signature = specializer.signature(values);
+    EXPECT_EQ(signature.parameters.size(), 3u);
+    std::string text;
+    size_t passed = 0;
+    lang::forEachLeaf(signature, [&](const lang::KernelParameter &leaf, size_t index) {
+      text += leaf.name + "@" + std::to_string(index) +
+              (leaf.constant ? "=" + leaf.constant->repr() : ":" + leaf.dtype.name()) + " ";
+      passed += !leaf.constant;
+    });
+    EXPECT_EQ(bound.slots.size(), passed);
+    return text;
+  };
+  EXPECT_EQ(describe({V::integer(3), V::tuple(2), array, V::integer(1), V::none()}),
+            "a@0:i32 pair[0]@1:*fp32 pair[1]@1=1 b@2=None ");
+  EXPECT_EQ(describe({V::integer(3), V::tuple(0), V::integer(5)}), "a@0:i32 b@2:i32 ");
+  EXPECT_EQ(describe({V::integer(3), V::tuple(2), V::tuple(1), V::integer(7), V::tuple(0), array}),
+            "a@0:i32 pair[0][0]@1:i32 b@2:*fp32 ");
+  EXPECT_EQ(describe({V::integer(3), named(point), array, V::tuple(1), V::integer(9), V::none()}),
+            "a@0:i32 pair.x@1:*fp32 pair.y[0]@1:i32 b@2=None ");
+  EXPECT_EQ(describe({V::integer(3), V::tuple(2), array}), "error: k: takes 3 arguments, got 3");
+  EXPECT_EQ(describe({V::integer(3), V::tuple(1), array, V::none(), V::none()}),
+            "error: k: takes 3 arguments, got 5");
+
+  // Whose key is whose: the same items in other tuples are other variants.
+  std::set<std::string> keys;
+  V n = V::integer(3);
+  std::vector<std::vector<V>> calls = {{n, V::tuple(2), n, n, n},
+                                       {n, named(point), n, n, n},
+                                       {n, named(other), n, n, n},
+                                       {V::tuple(2), n, n, n, n},
+                                       {n, n, V::tuple(2), n, n},
+                                       {V::tuple(1), n, V::tuple(1), n, n},
+                                       {n, V::tuple(1), V::tuple(2), n, n, n},
+                                       {n, V::tuple(2), V::tuple(1), n, n, n},
+                                       {n, V::tuple(2), n, V::tuple(1), n, n}};
+  for (const std::vector<V> &call : calls) {
+    BoundArguments bound;
+    ASSERT_TRUE(specializer.bind(call, bound).ok());
+    keys.emplace(reinterpret_cast<const char *>(bound.key.data()), bound.key.size());
+  }
+  EXPECT_EQ(keys.size(), calls.size());
+
+  // Errors name the item, and the parameter it belongs to.
+  V elsewhere = V::array(floats, address(0x3000), 0x3000, 0x4000);
+  elsewhere.device = 1;
+  std::vector<V> values = {array, named(point), n, V::tuple(1), elsewhere, n};
+  int32_t device;
+  Status status = specializer.commonDevice(values, device);
+  EXPECT_EQ(status.error().message, "k: argument 'pair.y[0]' is on cuda:1, and 'a' on the CPU");
+  EXPECT_EQ(status.error().parameter, 1);
+  Specializer typed("k", {{"a"}, annotated("i32")});
+  BoundArguments bound;
+  EXPECT_EQ(typed.bind(std::vector<V>{n, V::tuple(1), n}, bound).error().message,
+            "k: argument 'x' is annotated with a type and got a tuple");
+}
+
 TEST(Specialization, ManyArgumentsAndOptions) {
   constexpr size_t kCount = 300;
   std::vector<ParameterPolicy> policies(kCount, {"x"});

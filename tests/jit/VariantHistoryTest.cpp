@@ -50,6 +50,32 @@ TEST(VariantHistory, ComparesWithTheNearestVariant) {
   EXPECT_EQ(text(other), "the first variant");
 }
 
+TEST(VariantHistory, ComparesTuplesItemByItem) {
+  auto point = std::make_shared<lang::TupleClass>(lang::TupleClass{"Point", {"x", "y"}});
+  auto made = [&](bool isAligned, std::optional<int64_t> y, lang::TupleClassRef tupleClass) {
+    lang::KernelSignature result = signature(64);
+    lang::KernelParameter &pair = result.parameters[1];
+    lang::KernelParameter first = signature(64, isAligned).parameters[1];
+    lang::KernelParameter second = signature(64, false, y).parameters[1];
+    pair = {"n", {}, {}, false, {{first, second}}, tupleClass};
+    for (size_t i = 0; i < 2; ++i)
+      (*pair.items)[i].name = lang::itemName("n", tupleClass, i);
+    return result;
+  };
+  VariantHistory history;
+  history.add("s", made(false, {}, nullptr), options());
+  auto text = [&](const lang::KernelSignature &what) {
+    return history.compare("s", what, options()).text();
+  };
+  EXPECT_EQ(text(made(false, {}, nullptr)), "compiled before and no longer at hand");
+  EXPECT_EQ(text(made(true, {}, nullptr)), "n[0]: i32 (divisible by 16) instead of i32");
+  EXPECT_EQ(text(made(false, 1, nullptr)), "n[1]: 1 instead of i32");
+  EXPECT_EQ(text(made(false, {}, point)), "n: Point(x=i32, y=i32) instead of (i32, i32)");
+  EXPECT_EQ(text(signature(64)), "n: i32 instead of (i32, i32)");
+  history.add("s", made(false, {}, point), options());
+  EXPECT_EQ(text(made(true, {}, point)), "n.x: i32 (divisible by 16) instead of i32");
+}
+
 TEST(VariantHistory, SaysWhichParameterIsAnother) {
   VariantHistory history;
   history.add("s", signature(64), options());

@@ -50,6 +50,21 @@ class Region:
         self.host[:] = self.memory.cpu().numpy()
 
 
+def leaves(values):
+    """The arguments, and in their place the items of those that are tuples."""
+    for value in values:
+        if isinstance(value, (tuple, list)):
+            yield from leaves(value)
+        else:
+            yield value
+
+
+def map_items(function, values):
+    """As tuple(map(...)), of a named tuple one of its class."""
+    items = [function(value) for value in values]
+    return values._make(items) if hasattr(values, "_make") else type(values)(items)
+
+
 class LaunchOnDevice:
     """What `kernel[grid]` is replaced by."""
 
@@ -59,7 +74,7 @@ class LaunchOnDevice:
     def __call__(self, *arguments, **keywords):
         if "arch" in keywords:
             pytest.skip("arch= is an option of the CPU")
-        values = (*arguments, *keywords.values())
+        values = list(leaves((*arguments, *keywords.values())))
         arrays = [self.array_of(v) for v in values if self.is_array(self.array_of(v))]
         regions = self.regions([a for a in arrays if 0 not in a.shape])
         moved = [self.move(a, regions) for a in arguments]
@@ -108,6 +123,8 @@ class LaunchOnDevice:
         return [Region(begin, end, self.torch, self.device) for begin, end in merged]
 
     def move(self, value, regions):
+        if isinstance(value, (tuple, list)):
+            return map_items(lambda item: self.move(item, regions), value)
         if isinstance(value, st.TensorWrapper):
             return st.reinterpret(self.move(value.base, regions), value.dtype)
         if not self.is_array(value):

@@ -21,6 +21,7 @@ import tempfile
 import zlib
 
 import numpy as np
+from launch_on_device import map_items
 
 import sectile as st
 
@@ -78,6 +79,10 @@ assemble = Assembler()
 
 def mock(value):
     """(what stands for an argument of a launch, whether anything can)"""
+    if isinstance(value, (tuple, list)):
+        mocks = {id(item): mock(item) for item in value}
+        stands = map_items(lambda item: mocks[id(item)][0], value)
+        return stands, all(can for _, can in mocks.values())
     if isinstance(value, st.TensorWrapper):
         base, can = mock(value.base)
         return (st.MockTensor(value.dtype, aligned=base.is_aligned), True) if can else (None, False)

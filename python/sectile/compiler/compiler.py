@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 def _mock(kernel: str, name: str, text: Any):
     """What stands for an argument of the kind `text`: ``"*fp32:16"``, ``"i32"``, or a constant."""
+    if isinstance(text, tuple):
+        items = (_mock(kernel, f"{name}[{index}]", item) for index, item in enumerate(text))
+        return text._make(items) if hasattr(text, "_make") else tuple(items)
     if not isinstance(text, str):
         return text
     kind, _, hint = text.partition(":")
@@ -42,7 +45,8 @@ class ASTSource:
     Args:
         fn: a `JITFunction`.
         signature: for each parameter its kind, as for `compile`.
-        constexprs: the values of the others, by name or by ``(position,)``.
+        constexprs: the values of the others, by name or by ``(position,)``; of items of tuples by
+            ``(position, item)``.
         attrs: ``{(position,): [["tt.divisibility", 16]]}`` for what is a multiple of 16; the kinds
             ``"*fp32:16"`` say the same.
     """
@@ -71,7 +75,7 @@ class ASTSource:
         }
         self.attrs = dict(attrs or {})
         for path in (*self.constants, *self.attrs):
-            if len(path) != 1 or not 0 <= path[0] < len(names):
+            if not path or not 0 <= path[0] < len(names):
                 raise ValueError(f"{self.name}: {path} is no parameter of the kernel")
 
     def hash(self) -> str:
@@ -94,23 +98,28 @@ class ASTSource:
 
         names = self.fn.arg_names
         is_constexpr = {parameter.name: parameter.is_constexpr for parameter in self.fn.params}
-        arguments: dict[str, Any] = {}
-        for (place,), value in self.constants.items():
-            # A parameter that is no tl.constexpr is folded only if it is told so.
-            name = names[place]
-            is_plain = isinstance(value, (bool, int, float)) and not is_constexpr[name]
-            arguments[name] = constexpr(value) if is_plain else value
-        for name, kind in self.signature.items():
-            if name in arguments:
-                continue
-            place = (names.index(name),) if name in names else ()
+
+        def argument(name: str, kind: Any, path: tuple) -> Any:
+            if path in self.constants:
+                # A parameter that is no tl.constexpr is folded only if it is told so.
+                value = self.constants[path]
+                is_plain = isinstance(value, (bool, int, float)) and not is_constexpr[name]
+                return constexpr(value) if is_plain else value
+            if isinstance(kind, tuple):
+                items = [argument(name, item, (*path, index)) for index, item in enumerate(kind)]
+                return kind._make(items) if hasattr(kind, "_make") else tuple(items)
             divisible = any(
                 tuple(attribute) == ("tt.divisibility", 16)
-                for attribute in self.attrs.get(place, ())
+                for attribute in self.attrs.get(path, ())
             )
-            hint = ":16" if divisible and ":" not in kind else ""
-            if kind != "constexpr":
-                arguments[name] = _mock(self.name, name, kind + hint)
+            hinted = divisible and isinstance(kind, str) and ":" not in kind
+            return _mock(self.name, name, kind + ":16" if hinted else kind)
+
+        arguments: dict[str, Any] = {}
+        for place, name in enumerate(names):
+            kind = self.signature.get(name, "constexpr")
+            if kind != "constexpr" or (place,) in self.constants:
+                arguments[name] = argument(name, kind, (place,))
         return arguments
 
 
@@ -145,7 +154,8 @@ def compile(
             `target` and `options`.
         signature: for each parameter its kind: ``"*fp32"`` a pointer, ``"i32"`` a number, with
             ``":16"`` for what is a multiple of 16 and ``":1"`` for an integer that is 1;
-            ``"constexpr"`` for one in `constexprs`; anything that is no string is a constant.
+            ``"constexpr"`` for one in `constexprs`; a tuple of these for a tuple; anything else is a
+            constant.
         constexprs: values of the compile-time parameters.
         target: ``"cpu"``, ``"cuda"`` (the first GPU at hand) or ``"cuda:90"``, with the compute
             capability, or a `GPUTarget`; needs no GPU. When None: ``"cpu"`` for a `JITFunction`, the

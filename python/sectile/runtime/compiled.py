@@ -56,7 +56,7 @@ def constants_of(kernel: JITFunction, signature: dict[str, Any]) -> dict[str, An
     return {
         name: kind
         for name, kind in signature.items()
-        if name in constants or not isinstance(kind, str)
+        if name in constants or not isinstance(kind, (str, tuple))
     }
 
 

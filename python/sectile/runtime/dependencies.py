@@ -129,6 +129,11 @@ class _Snapshot:
             self.parts.append(f"{name}={type(value).__qualname__}[{len(value)}]{fields}")
             for index, item in enumerate(value):
                 self.value(f"{name}[{index}]", item, names, depth + 1)
+        elif isinstance(value, type) and issubclass(value, tuple) and hasattr(value, "_fields"):
+            # Kernels make instances: the fields are all that the code depends on.
+            self.parts.append(f"{name}=class:{value.__qualname__}{value._fields}")
+            for field, default in getattr(value, "_field_defaults", {}).items():
+                self.value(f"{name}.{field}", default, names, depth + 1)
         elif isinstance(value, (list, dict, set, frozenset)):
             text = repr(value)
             self.watch("text", value, name, text)

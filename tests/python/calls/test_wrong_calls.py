@@ -113,10 +113,11 @@ CALLS = {
         "scale: argument 'BLOCK' is a numpy.ndarray, but the parameter is a tl.constexpr\n  help: "
         "pass a number, string, dtype, tuple or @jit function, or drop the tl.constexpr annotation",
     ),
-    "tuple of arrays": (
-        lambda: scale[(1,)]((X, X), X, 1),
-        "scale: argument 'x' is a tuple that holds an array\n  help: pass each array as a parameter "
-        "of its own; a tuple may hold constants only",
+    "what no tuple may hold": (
+        lambda: scale[(1,)]((X, {}), X, 1),
+        "scale: argument 'x[1]' is a dict, which cannot be passed to a kernel\n  help: pass a NumPy "
+        "array, a torch tensor, anything with __dlpack__ or __array_interface__, a number, or None; "
+        "constants go to tl.constexpr parameters",
     ),
     "integer beyond 64 bits": (
         lambda: scale[(1,)](X, X, 1 << 64),

@@ -15,6 +15,7 @@ from ..dependencies import code_text, snapshot
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from .config import Config
@@ -137,6 +138,15 @@ def _gpu(index: int) -> Device:
     return _gpus[index]
 
 
+def leaves(values: Iterable) -> Iterator:
+    """The values, and in the place of those that are tuples their items."""
+    for value in values:
+        if isinstance(value, (tuple, list)):
+            yield from leaves(value)
+        else:
+            yield value
+
+
 def _place(array: Any) -> tuple[str, int] | None:
     """("cuda", index) or ("cpu", 0) for an array; None for anything else."""
     array = getattr(array, "base", array) if hasattr(array, "data_ptr") else array
@@ -155,7 +165,7 @@ def _place(array: Any) -> tuple[str, int] | None:
 
 def place_of(arguments: dict[str, Any], target: str | None = None) -> tuple[str, int]:
     """Where a launch with these arguments runs: what ``target=`` says, else where the first array is."""
-    for value in arguments.values():
+    for value in leaves(arguments.values()):
         if hasattr(value, "dtype"):
             place = _place(value)
             if place is not None and place[0] == "cuda":

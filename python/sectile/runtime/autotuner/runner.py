@@ -9,11 +9,20 @@ from __future__ import annotations
 
 import sys
 
+from . import identity
+
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from typing import Any
 
     from .config import Config
+
+
+def _arrays(argument: Any) -> list[Any]:
+    """The argument, or the arrays among its items when it is a tuple."""
+    if not isinstance(argument, (tuple, list)):
+        return [] if argument is None else [argument]
+    return [item for item in identity.leaves(argument) if hasattr(item, "dtype")]
 
 
 def _memory(array: Any) -> Any:
@@ -64,7 +73,7 @@ class Runner:
         self.grid = grid
         self.kwargs = kwargs
         self.arguments = arguments
-        self.saved: dict[str, Any] = {}
+        self.saved: list[tuple[Any, Any]] = []
         # Work on arrays goes to the library's current stream, launches to the one that was named.
         self.has_own_stream = kwargs.get("stream") is not None
 
@@ -109,11 +118,11 @@ class Runner:
 
     def save(self) -> None:
         """Copies what is to be restored; before the first run."""
-        self.saved = {
-            name: copy_of(self.arguments[name])
+        self.saved = [
+            (array, copy_of(array))
             for name in self.tuner.restore_value
-            if self.arguments.get(name) is not None
-        }
+            for array in _arrays(self.arguments.get(name))
+        ]
 
     def _synchronize(self) -> None:
         cuda = getattr(sys.modules.get("torch"), "cuda", None)
@@ -122,8 +131,8 @@ class Runner:
 
     def _zero(self) -> None:
         for name in self.tuner.reset_to_zero:
-            if self.arguments.get(name) is not None:
-                set_zero(self.arguments[name])
+            for array in _arrays(self.arguments.get(name)):
+                set_zero(array)
 
     def prepare(self, config: Config) -> None:
         if not (self.is_hooked(config) or self.tuner.reset_to_zero):
@@ -141,8 +150,8 @@ class Runner:
     def finish(self, config: Config, error: Exception | None = None) -> None:
         if self.saved:
             self._synchronize()
-            for name, value in self.saved.items():
-                assign(self.arguments[name], value)
+            for array, before in self.saved:
+                assign(array, before)
         if self.tuner.user_post_hook:
             self.tuner.user_post_hook(self.everything(config), exception=error)
 

@@ -151,9 +151,15 @@ class Autotuner(KernelInterface):
         for index, name in self._key_places:
             parts.append(args[index] if index < count else kwargs.get(name))
         is_first = True
-        for value in args if not kwargs else (*args, *kwargs.values()):
+        values = list(args) if not kwargs else [*args, *kwargs.values()]
+        for value in values:
             dtype = getattr(value, "dtype", None)
             if dtype is None:
+                if isinstance(value, (tuple, list)):
+                    values.extend(value)  # looked at last: so it is in every launch like this
+                    parts.append(len(value))
+                    if len(values) > 4096:  # a list may hold itself
+                        return None
                 continue
             parts.append(dtype)
             if is_first:
@@ -229,7 +235,7 @@ class Autotuner(KernelInterface):
 
     def _key(self, arguments: dict[str, Any], kwargs: dict[str, Any]) -> tuple:
         key = [arguments[name] for name in self.keys if name in arguments]
-        for value in arguments.values():
+        for value in identity.leaves(arguments.values()):
             dtype = getattr(value, "dtype", None)
             if dtype is not None:
                 key.append(str(dtype))
