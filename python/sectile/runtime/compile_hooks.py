@@ -27,21 +27,32 @@ _OPTIONS = {
 _replaced: dict[str, Any] | None = None
 
 
+def _described(kind, path: tuple, attributes: dict, constants: dict):
+    """A kind as Triton writes it: without divisibility, which goes to `attributes`; of items of tuples
+    values go to `constants`."""
+    if isinstance(kind, tuple):
+        items = [_described(item, (*path, i), attributes, constants) for i, item in enumerate(kind)]
+        return kind._make(items) if hasattr(kind, "_make") else tuple(items)
+    if not isinstance(kind, str):
+        constants[path] = getattr(kind, "value", kind)
+        return "constexpr"
+    if kind.endswith(":16"):
+        attributes[path] = [["tt.divisibility", 16]]
+    return kind.partition(":")[0]
+
+
 def _description(kernel: JITFunction, index: int, variant: tuple, is_warmup: bool) -> dict:
     """What the two hooks are told, by Triton's names."""
     compiled, kinds, options, *_ = variant
     key = variant_key(index, compiled)
     constants = constants_of(kernel, kinds)
-    signature = {
-        name: "constexpr" if name in constants else kind.partition(":")[0]
-        for name, kind in kinds.items()
-    }
+    signature, attributes, folded = {}, {}, {}
     places = {name: (place,) for place, name in enumerate(kernel.arg_names)}
-    attributes = {
-        places[name]: [["tt.divisibility", 16]]
-        for name, kind in kinds.items()
-        if name not in constants and kind.endswith(":16")
-    }
+    for name, kind in kinds.items():
+        signature[name] = (
+            "constexpr" if name in constants else _described(kind, places[name], attributes, folded)
+        )
+    folded.update((places[name], value) for name, value in constants.items())
     chosen = {name: options.get(name, usual) for name, usual in _OPTIONS.items()}
     if compiled.metadata.backend == "cuda":
         chosen.update((n, getattr(compiled.metadata, n)) for n in ("num_warps", "num_stages"))
@@ -49,7 +60,7 @@ def _description(kernel: JITFunction, index: int, variant: tuple, is_warmup: boo
         **chosen,
         "key": key,
         "signature": signature,
-        "constants": {places[name]: value for name, value in constants.items()},
+        "constants": folded,
         "configs": [attributes],
         "device": 0,
         "extern_libs": None,

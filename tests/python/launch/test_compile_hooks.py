@@ -78,10 +78,23 @@ def test_other_ways_to_have_a_variant(heard, x):
     assert kernel[(7,)].grid == (7,)
 
 
+def test_hooks_hear_of_tuples(heard, x):
+    @st.jit
+    def kernel(pair, n):
+        tl.store(pair[0], n + pair[1][1])
+
+    kernel[(1,)]((x, (None, 5, 1)), 7)
+    told = heard[0][1]["compile"]
+    assert told["signature"] == {"pair": ("*fp32", ("constexpr", "i32", "constexpr")), "n": "i32"}
+    assert told["constants"] == {(0, 1, 0): None, (0, 1, 2): 1}
+    assert [["tt.divisibility", 16]] not in told["configs"][0].get((1,), [])
+
+
 def test_hooks_are_functions():
+    before = vars(st.JITFunction).get("__getitem__")
     with pytest.raises(TypeError, match="jit_cache_hook takes a function or None, not 3"):
         st.knobs.runtime.jit_cache_hook = 3
-    assert "__getitem__" not in vars(st.JITFunction)
+    assert vars(st.JITFunction).get("__getitem__") is before
 
 
 def test_the_listener(x):
