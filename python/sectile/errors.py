@@ -131,7 +131,7 @@ class TuningError(SectileError, RuntimeError):
 
 
 class TuningWarning(RuntimeWarning):
-    """A candidate of `autotune` failed and was left out."""
+    """A candidate of `autotune` failed and was left out, or its key names what is no parameter."""
 
     __module__ = "sectile"
 

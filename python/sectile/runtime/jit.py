@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 class KernelInterface:
     """What is launched with ``kernel[grid](...)``: a `JITFunction`, or a tuner around one."""
 
+    def __class_getitem__(cls, parameters):
+        """``KernelInterface[T]``, as type checkers like it."""
+        return cls
+
     def __getitem__(self, grid):
         def launch(*args, **kwargs):
             return self.run(*args, grid=grid, warmup=False, **kwargs)
@@ -69,7 +73,7 @@ class KernelParam:
         is_constexpr: annotated ``tl.constexpr``.
         annotation: ``"fp32"``, ``"*fp16"`` ... when a type was asked for, ``"const"``, else None.
         do_not_specialize, do_not_specialize_on_alignment: from the decorator.
-        has_default, default: of the Python function.
+        has_default, default: of the Python function; ``inspect.Parameter.empty`` where there is none.
     """
 
     name: str
@@ -79,8 +83,16 @@ class KernelParam:
     do_not_specialize: bool
     do_not_specialize_on_alignment: bool
     has_default: bool
-    default: Any
     is_keyword_only: bool
+    _default: Any
+
+    @property
+    def default(self) -> Any:
+        if self.has_default:
+            return self._default
+        from inspect import Parameter  # slow to import, and rarely asked for
+
+        return Parameter.empty
 
     def __repr__(self) -> str:
         return f"KernelParam({self.num}, {self.name!r}{', constexpr' if self.is_constexpr else ''})"
@@ -140,7 +152,7 @@ def _parameters(fn: FunctionType, unspecialized, unaligned) -> list[KernelParam]
         parameter.is_constexpr, parameter.annotation = _annotation(fn.__annotations__.get(name))
         parameter.do_not_specialize = listed(unspecialized, index, name)
         parameter.do_not_specialize_on_alignment = listed(unaligned, index, name)
-        parameter.has_default, parameter.default = name in defaults, defaults.get(name)
+        parameter.has_default, parameter._default = name in defaults, defaults.get(name)
         parameter.is_keyword_only = index >= positional
         parameters.append(parameter)
     return parameters
@@ -205,7 +217,7 @@ class JITFunction(_native.KernelBase, KernelInterface):
             fn.__name__,
             [
                 (p.name, p.is_constexpr, not p.do_not_specialize, not p.do_not_specialize_on_alignment,
-                 p.annotation, p.has_default, p.default)
+                 p.annotation, p.has_default, p._default)
                 for p in parameters
             ],
             sum(not p.is_keyword_only for p in parameters),

@@ -1,11 +1,13 @@
 """Where programs written for Triton look for things."""
 
 import ast
+import inspect
 import os
 import pickle
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import sectile as st
@@ -107,6 +109,28 @@ def test_what_a_kernel_says_of_itself():
     assert kernel.__globals__ is globals()
     assert kernel.repr(None) == f"{__name__}.kernel"
     assert st.jit(kernel.fn, repr=lambda s: f"k_{s}").repr(5) == "k_5"
+
+
+def test_parameters_without_default():
+    @st.jit
+    def with_default(x, n=None, BLOCK: tl.constexpr = 64):
+        tl.store(x, BLOCK)
+
+    x, n, block = with_default.params
+    assert x.default is inspect.Parameter.empty is inspect._empty and not x.has_default
+    assert n.default is None and n.has_default and block.default == 64
+
+
+def test_kernels_of_ones_own():
+    class Entry(st.KernelInterface[int]):
+        def __init__(self, fn):
+            self.fn = fn
+
+        def run(self, *args, **kwargs):
+            return self.fn.run(*args, **kwargs)
+
+    x = np.zeros(16, np.int32)
+    assert Entry(kernel)[(1,)](x, 7, BLOCK=16).name == "kernel" and (x == 7).all()
 
 
 def test_stand_ins_have_strides():

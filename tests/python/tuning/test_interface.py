@@ -18,8 +18,75 @@ def test_wrong_names():
     for option in ("reset_to_zero", "restore_value"):
         with pytest.raises(ValueError, match=f"{option} names 'outt', .* did you mean 'out'"):
             st.autotune(configs(1), key=["n"], **{option: ["outt"]})(block_of)
-    with pytest.raises(ValueError, match="key names 'm', which is no parameter"):
-        st.autotune(configs(1), key=["m"])(block_of)
+
+
+def test_keys_that_are_no_parameters_are_ignored(bench, out):
+    with pytest.warns(st.TuningWarning, match="key names 'm', which is no parameter") as warned:
+        tuner = st.autotune(configs(4, 2), key=["m", "n"], do_bench=bench)(block_of)
+    assert warned[0].filename == __file__
+    tuner[(1,)](out, 5)
+    tuner[(1,)](out, 5)
+    assert [key[:2] for key in tuner.cache] == [(5, "int32")] and out[0] == 2
+
+
+class OwnSearch(st.runtime.Autotuner):
+    """As libraries have them: a cache of their own, a search of their own."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.__name__ = "own_" + self.base_fn.__name__
+        self.cache = {}
+        self.timings = {}
+
+    def run(self, *args, **kwargs):
+        self.nargs = dict(zip(self.arg_names, args))
+        key = tuple(self.nargs[name] for name in self.keys)
+        if key not in self.cache:
+            for config in self.prune_configs(kwargs):
+                self.timings[config] = self._bench(*args, config=config, **kwargs)
+            self.cache[key] = min(self.timings, key=self.timings.__getitem__)
+            self.pre_hook({**self.nargs, **kwargs}, reset_only=True)
+        self.best_config = self.cache[key]
+        return self.fn.run(*args, **kwargs, **self.best_config.all_kwargs())
+
+
+def test_subclasses_with_a_search_of_their_own(bench, out):
+    seen = []
+
+    def prune(configs, named_args, **kwargs):
+        seen.append((sorted(named_args), sorted(kwargs)))
+        return configs[1:]
+
+    tuner = OwnSearch(
+        block_of, block_of.arg_names, configs(1, 4, 2, 13), ["n"], ["out"], None, None, None,
+        {"early_config_prune": prune}, None, None, False, bench,
+    )  # fmt: skip
+    assert tuner.__name__ == "own_block_of" and not tuner.user_defined_pre_hook
+    assert not tuner.user_defined_post_hook
+    tuner[(1,)](out, 5)
+    assert out[0] == 2 and bench.blocks == [4, 2]
+    assert seen == [(["n", "out"], ["grid", "warmup"])]
+    assert [times[0] for times in tuner.timings.values()] == [4, 2, float("inf")]
+    assert tuner.best_config.kwargs == {"BLOCK": 2}
+
+
+def test_benching_without_a_bench_of_ones_own(out):
+    tuner = OwnSearch(block_of, block_of.arg_names, configs(4), ["n"], None, ["out"])
+    tuner.num_warmups = tuner.num_reps = 1
+    times = tuner._bench(out, 5, config=tuner.configs[0], grid=(1,))
+    assert len(times) == 3 and times[1] <= times[0] <= times[2] < float("inf")
+    assert out[0] == 0  # put back
+
+
+def test_configurations_from_outside(bench, out):
+    class Known(st.runtime.Autotuner):
+        def run(self, *args, **kwargs):
+            self.cache.setdefault((args[1], "int32"), self.configs[0])
+            return super().run(*args, **kwargs)
+
+    tuner = Known(block_of, block_of.arg_names, configs(4, 2), ["n"], do_bench=bench)
+    tuner[(1,)](out, 5)
+    assert out[0] == 4 and bench.blocks == []
 
 
 def test_warmup_compiles_all_and_runs_none(out):

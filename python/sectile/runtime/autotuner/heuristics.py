@@ -16,6 +16,7 @@ class Heuristics(KernelInterface):
         self.fn = fn
         self.arg_names = list(arg_names)
         self.values = dict(values)
+        self.__name__ = fn.__name__
 
     def run(self, *args, grid, warmup: bool = False, **kwargs):
         arguments = {**dict(zip(self.arg_names, args)), **kwargs}
@@ -36,10 +37,6 @@ class Heuristics(KernelInterface):
         for name, function in self.values.items():
             kwargs[name] = arguments[name] = function(arguments)
         return self.fn.warmup(*args, grid=grid, **kwargs)
-
-    @property
-    def __name__(self) -> str:
-        return self.fn.__name__
 
 
 def heuristics(values: dict[str, Callable]):

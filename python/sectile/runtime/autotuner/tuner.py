@@ -8,7 +8,13 @@ launch ─► key ─► known? ─yes─► launch with that configuration     
 from __future__ import annotations
 
 from ... import _native, knobs
-from ...errors import CompilationError, OutOfResources, TuningError
+from ...errors import (
+    CompilationError,
+    CompileTimeAssertionFailure,
+    OutOfResources,
+    TuningError,
+    TuningWarning,
+)
 from ..jit import KernelInterface
 from . import identity
 from .config import Config
@@ -41,10 +47,16 @@ def _check_names(what: str, names: list[str], arg_names: list[str]) -> None:
     if unknown:
         from ..._suggest import did_you_mean
 
-        raise ValueError(
+        text = (
             f"autotune: {what} names {unknown[0]!r}, which is no parameter of the kernel"
             f"{did_you_mean(unknown[0], arg_names)}"
         )
+        if what != "key":
+            raise ValueError(text)
+        # Libraries have keys that a parameter was renamed under, and Triton ignores them.
+        from warnings import warn
+
+        warn(text, TuningWarning, stacklevel=4)
 
 
 class Autotuner(KernelInterface):
@@ -58,6 +70,10 @@ class Autotuner(KernelInterface):
         configs_timings: milliseconds (median, 20 % and 80 % quantile) of each candidate, from the last
             tuning, done here or read from disk; inf for those that cannot run.
         bench_time: seconds the last tuning took in this process.
+
+    Subclasses that search in their own way override `run` and have, as Triton's have, `nargs` (arguments
+    by position, which they set), `prune_configs`, `_bench`, `pre_hook` and `post_hook`, `keys`, `fn` and
+    `base_fn`. What they put into `cache` may have a key without the device.
     """
 
     def __init__(
@@ -96,6 +112,12 @@ class Autotuner(KernelInterface):
         _check_names("restore_value", self.restore_value, self.arg_names)
         self.user_pre_hook = pre_hook
         self.user_post_hook = post_hook
+        self.user_defined_pre_hook = pre_hook is not None
+        self.user_defined_post_hook = post_hook is not None
+        self.pre_hook = pre_hook or self._zero
+        self.post_hook = post_hook or (lambda arguments, exception=None: None)
+        self.nargs: dict[str, Any] | None = None
+        self.__name__ = self.base_fn.__name__
         prune = dict(prune_configs_by or {})
         self.early_config_prune = prune.pop("early_config_prune", None)
         self.perf_model = prune.pop("perf_model", None)
@@ -121,7 +143,9 @@ class Autotuner(KernelInterface):
         self._devices: dict[Any, str] = {}
         # What launches like earlier ones come to: (key, configuration, what it passes).
         self._plans: dict[tuple, tuple[tuple, Config, dict[str, Any]]] = {}
-        self._key_places = [(self.arg_names.index(name), name) for name in self.keys]
+        self._key_places = [
+            (self.arg_names.index(name), name) for name in self.keys if name in self.arg_names
+        ]
 
     # -- a launch ----------------------------------------------------------------------------------
 
@@ -189,6 +213,8 @@ class Autotuner(KernelInterface):
         else:
             key = self._key(arguments, kwargs)
             known = self.cache.get(key)
+            if known is None:
+                known = self.cache.get(key[:-1])  # put there by a subclass
             config = known or self._decide(key, arguments, args, grid, kwargs)
         self.best_config = config
         if config.pre_hook:
@@ -273,6 +299,41 @@ class Autotuner(KernelInterface):
                 configs = sorted(configs, key=estimate.__getitem__)[:top]
         return configs
 
+    # -- for subclasses ----------------------------------------------------------------------------
+
+    def prune_configs(self, kwargs: dict[str, Any]) -> list[Config]:
+        """The candidates that `prune_configs_by` leaves for `nargs` and these arguments by name."""
+        nargs = self.nargs or {}
+        return self._prune(tuple(nargs.values()), {**nargs, **kwargs}, kwargs)
+
+    def _bench(self, *args, config: Config, **kwargs) -> list[float]:
+        """Milliseconds (median, 20 % and 80 % quantile) of one candidate by itself; inf where it cannot
+        run. `kwargs` has the grid, as those of `run`."""
+        from .runner import Runner
+
+        grid = kwargs.pop("grid")
+        kwargs.pop("warmup", None)
+        runner = Runner(self, args, grid, kwargs, self._arguments(args, kwargs))
+        runner.save()
+        bench = self._do_bench
+        if bench is None:
+            from functools import partial
+
+            from ...testing import do_bench
+
+            bench = partial(do_bench, warmup=self.num_warmups, rep=self.num_reps)
+        try:
+            return list(bench(lambda: runner.once(config), quantiles=(0.5, 0.2, 0.8)))
+        except (OutOfResources, CompileTimeAssertionFailure):
+            return [float("inf")] * 3
+
+    def _zero(self, arguments: dict[str, Any], reset_only: bool = False) -> None:
+        from .runner import set_zero
+
+        for name in self.reset_to_zero:
+            if arguments.get(name) is not None:
+                set_zero(arguments[name])
+
     # -- a choice ----------------------------------------------------------------------------------
 
     def _decide(self, key: tuple, arguments, args, grid, kwargs) -> Config:
@@ -320,10 +381,6 @@ class Autotuner(KernelInterface):
                 + "\n  help: launch the kernel first; a kernel with one configuration is not tuned"
             )
         return self._reports[key if key is not None else next(reversed(self._reports))]
-
-    @property
-    def __name__(self) -> str:
-        return self.base_fn.__name__
 
     def __call__(self, *args, **kwargs):
         return self.fn(*args, **kwargs)
@@ -381,7 +438,8 @@ def autotune(
         the error of a candidate, when all fail; one that fails alone is a `TuningWarning`.
 
     Raises (here):
-        ValueError: `key`, `reset_to_zero` or `restore_value` name what is no parameter.
+        ValueError: `reset_to_zero` or `restore_value` name what is no parameter; if `key` does, that is a
+            `TuningWarning`.
     """
 
     def decorate(fn):
