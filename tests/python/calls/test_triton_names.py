@@ -73,6 +73,14 @@ def test_submodules_are_attributes(name):
     )  # fmt: skip
 
 
+def test_libdevice_by_its_other_name():
+    from sectile.language.extra.cuda import libdevice
+    from sectile.language.extra.cuda.libdevice import rsqrt, tanh
+
+    assert libdevice is tl.extra.libdevice is tl.extra.cuda.libdevice
+    assert tanh is libdevice.tanh and rsqrt is libdevice.rsqrt
+
+
 def test_errors_of_kernels_have_classes():
     with pytest.raises(st.CompileTimeAssertionFailure, match="N must be 2") as raised:
         asserting[(1,)](3)

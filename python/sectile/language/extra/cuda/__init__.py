@@ -5,9 +5,10 @@ Where a launch begins only after the one before it is done, as on older GPUs and
 
 from __future__ import annotations
 
-from .._builtin import builtin
+from ..._builtin import builtin
+from . import libdevice
 
-__all__ = ["gdc_launch_dependents", "gdc_wait"]
+__all__ = ["gdc_launch_dependents", "gdc_wait", "libdevice"]
 
 
 @builtin
