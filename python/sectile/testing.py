@@ -187,10 +187,8 @@ def get_max_tensorcore_tflops(dtype, clock_rate: float, device: int | None = Non
     Raises:
         RuntimeError: there is no GPU, or one that is not known.
     """
-    from .language._dtypes import dtype as named
-
     properties = _properties_of_gpu("get_max_tensorcore_tflops", device)
-    bits = named(str(dtype).removeprefix("torch.")).primitive_bitwidth
+    bits = _dtype_of(dtype).primitive_bitwidth
     capability = properties["capability"]
     of_16_bits = _TENSOR_CORE_OPERATIONS.get(
         capability, _TENSOR_CORE_OPERATIONS.get(capability // 10)
@@ -201,6 +199,48 @@ def get_max_tensorcore_tflops(dtype, clock_rate: float, device: int | None = Non
         )
     operations = of_16_bits * 16 / bits
     return properties["multiprocessor_count"] * clock_rate * operations * 1e-9
+
+
+# The same of all other units, for fp32 and fp16.
+_SIMD_OPERATIONS = {7: (128, 256), 80: (128, 512), 8: (256, 256), 9: (256, 512)}
+
+
+def get_max_simd_tflops(dtype, clock_rate: float, device: int | None = None) -> float:
+    """What a GPU could compute in TFLOP/s without its tensor cores; of fp32 and fp16.
+
+    Args and Raises: as of `get_max_tensorcore_tflops`.
+    """
+    properties = _properties_of_gpu("get_max_simd_tflops", device)
+    capability = properties["capability"]
+    operations = _SIMD_OPERATIONS.get(capability, _SIMD_OPERATIONS.get(capability // 10))
+    name = _dtype_of(dtype).name
+    if operations is None or name not in ("fp32", "fp16"):
+        raise RuntimeError(
+            f"get_max_simd_tflops: nothing is known of {dtype} with compute capability {capability}"
+        )
+    of_dtype = operations[name == "fp16"]
+    return properties["multiprocessor_count"] * clock_rate * of_dtype * 1e-9
+
+
+def nvsmi(attributes: Sequence[str]) -> list[int]:
+    """What ``nvidia-smi --query-gpu`` says of the first GPU: ``nvsmi(["clocks.max.sm"])`` in MHz.
+
+    Raises:
+        FileNotFoundError: there is no nvidia-smi.
+        subprocess.CalledProcessError: it does not know an attribute, or no GPU.
+    """
+    import subprocess
+
+    command = ["nvidia-smi", "-i", "0", f"--query-gpu={','.join(attributes)}"]
+    text = subprocess.check_output([*command, "--format=csv,noheader,nounits"], text=True)
+    return [int(value) for value in text.split(",")]
+
+
+def _dtype_of(dtype):
+    """That of the language."""
+    from .language._dtypes import dtype as named
+
+    return named(str(dtype).removeprefix("torch."))
 
 
 def _properties_of_gpu(what: str, device: int | None) -> dict[str, Any]:

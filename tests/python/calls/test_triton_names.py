@@ -208,6 +208,10 @@ def test_what_a_gpu_could_do(monkeypatch):
     assert round(st.testing.get_dram_gbps(0)) == 4917
     for dtype, tflops in ((tl.float16, 989), (tl.float32, 495), (tl.float8e5, 1979)):
         assert round(st.testing.get_max_tensorcore_tflops(dtype, 1830000, 0)) == tflops
+    for dtype, tflops in ((tl.float32, 62), (tl.float16, 124)):
+        assert round(st.testing.get_max_simd_tflops(dtype, 1830000, 0)) == tflops
+    with pytest.raises(RuntimeError, match="nothing is known of bf16"):
+        st.testing.get_max_simd_tflops(tl.bfloat16, 1830000, 0)
     with pytest.raises(RuntimeError, match="nothing is known of fp64"):
         st.testing.get_max_tensorcore_tflops(tl.float64, 1830000, 0)
     h200["capability"] = 80
@@ -215,3 +219,20 @@ def test_what_a_gpu_could_do(monkeypatch):
     monkeypatch.setattr(_native, "cuda_devices", lambda: ([], "no driver"))
     with pytest.raises(RuntimeError, match="get_dram_gbps: there is no GPU"):
         st.testing.get_dram_gbps()
+
+
+def test_asking_nvidia_smi(monkeypatch, tmp_path):
+    program = tmp_path / "nvidia-smi"
+    program.write_text(
+        "#!/bin/sh\n"
+        'test "$*" = "-i 0 --query-gpu=clocks.max.sm,clocks.max.memory --format=csv,noheader,nounits"'
+        " && echo '1980, 3201'\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert st.testing.nvsmi(["clocks.max.sm", "clocks.max.memory"]) == [1980, 3201]
+    with pytest.raises(subprocess.CalledProcessError):
+        st.testing.nvsmi(["no.such.thing"])
+    monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
+    with pytest.raises(FileNotFoundError):
+        st.testing.nvsmi(["clocks.max.sm"])

@@ -26,7 +26,7 @@ Importing the package loads only what a launch needs.
 
 from __future__ import annotations
 
-from ...errors import OutOfResources
+from ..errors import OutOfResources, PTXASError
 from .config import Config
 from .heuristics import Heuristics, heuristics
 from .space import Space
@@ -37,6 +37,7 @@ __all__ = [
     "Config",
     "Heuristics",
     "OutOfResources",
+    "PTXASError",
     "Space",
     "autotune",
     "heuristics",
