@@ -88,7 +88,7 @@ def test_what_a_compiled_kernel_says_of_itself():
     source = compiled.src
     assert source.fn is scale and source.constants == {(3,): 1, (4,): 16}
     assert source.signature["n"] == "i32" and source.signature["FACTOR"] == "constexpr"
-    assert st.compile(source, options={"num_warps": 8}).hash == compiled.hash
+    assert st.compile(source, "cpu", options={"num_warps": 8}).hash == compiled.hash
 
 
 def test_sources_are_compiled(arrays):
