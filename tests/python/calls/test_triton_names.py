@@ -177,6 +177,17 @@ def test_the_driver():
     assert cache[-1] == 0
 
 
+def test_one_back_end_is_active(monkeypatch):
+    from sectile import _native
+    from sectile.backends import backends
+
+    for devices, expected in (([("H200", "sm_90a")], "cuda"), ([], "cpu")):
+        monkeypatch.setattr(_native, "cuda_devices", lambda devices=devices: (devices, ""))
+        active = [each.driver.name for each in backends.values() if each.driver.is_active()]
+        assert active == [expected]
+    assert set(backends) == {"nvidia", "cpu"}
+
+
 def test_a_kernel_without_source_is_told_of_once():
     code = (
         "import numpy as np, sectile as st\n"
