@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from .._native import CompiledKernel
 from ..errors import CompilationError
 from . import errors
-from .compiler import ASTSource, compile
+from .compiler import ASTSource, CompiledKernel, compile
 
 __all__ = ["ASTSource", "CompilationError", "CompiledKernel", "compile", "errors"]

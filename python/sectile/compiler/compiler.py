@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .._native import CompiledKernel
 from ..runtime.driver import GPUTarget, active
 from ..runtime.jit import JITFunction, MockScalar, MockTensor
 
@@ -9,6 +10,8 @@ TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
+
+__all__ = ["ASTSource", "CompiledKernel", "compile"]
 
 
 def _mock(kernel: str, name: str, text: Any):

@@ -36,6 +36,7 @@ def test_imports():
     from sectile.backends.compiler import GPUTarget
     from sectile.compiler import ASTSource, CompilationError, CompiledKernel, compile
     from sectile.compiler.compiler import ASTSource as Same
+    from sectile.compiler.compiler import CompiledKernel as SameKernel
     from sectile.compiler.errors import CompileTimeAssertionFailure, UnsupportedLanguageConstruct
     from sectile.errors import TritonError
     from sectile.runtime import OutOfResources, driver
@@ -45,7 +46,7 @@ def test_imports():
     from sectile.runtime.errors import OutOfResources as FromErrors
     from sectile.runtime.jit import JITCallable
 
-    assert ASTSource is Same and compile is st.compile
+    assert ASTSource is Same and CompiledKernel is SameKernel and compile is st.compile
     assert CompilationError is st.CompilationError and TritonError is st.TritonError
     assert OutOfResources is FromAutotuner is FromErrors is st.OutOfResources
     assert issubclass(CompileTimeAssertionFailure, CompilationError)
