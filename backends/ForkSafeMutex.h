@@ -18,7 +18,7 @@
 
 namespace sectile {
 
-class ForkSafeMutex {
+class __attribute__((visibility("default"))) ForkSafeMutex { // part of what bindings are made of
 public:
   ForkSafeMutex();
   ~ForkSafeMutex();

@@ -21,6 +21,7 @@ struct BoundLaunch {
   BoundArguments arguments;
 
   Status run() const { return kernel->launch(grid, arguments); }
+  Status runOn(void *stream) const { return kernel->launch(grid, arguments, stream); }
 };
 
 } // namespace sectile::jit

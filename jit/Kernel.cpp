@@ -75,6 +75,10 @@ Status Kernel::run(const Grid &grid, const backends::LaunchArguments &arguments)
 }
 
 Status Kernel::launch(const Grid &grid, const BoundArguments &arguments) const {
+  return launch(grid, arguments, arguments.stream);
+}
+
+Status Kernel::launch(const Grid &grid, const BoundArguments &arguments, void *stream) const {
   if (arguments.slots.size() != kernelImage.arguments.size()) [[unlikely]]
     return Status::fail(Error::Kind::Internal, kernelImage.kernelName + ": compiled for " +
                                                    std::to_string(kernelImage.arguments.size()) +
@@ -93,8 +97,7 @@ Status Kernel::launch(const Grid &grid, const BoundArguments &arguments) const {
                     static_cast<int32_t>(argument.parameterIndex)};
         return error;
       }
-  return run(grid,
-             {arguments.slots.data(), arguments.ranges.data(), arguments.device, arguments.stream});
+  return run(grid, {arguments.slots.data(), arguments.ranges.data(), arguments.device, stream});
 }
 
 Status Kernel::renderFailure(const backends::LaunchFailure &failure, const Grid &grid,

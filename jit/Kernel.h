@@ -53,6 +53,8 @@ public:
   Status launch(const Grid &grid, const uint64_t *slots, const uint64_t *ranges = nullptr) const;
   /// The same, and refuses a read-only array that the kernel stores to.
   Status launch(const Grid &grid, const BoundArguments &arguments) const;
+  /// On another stream than that of the arguments.
+  Status launch(const Grid &grid, const BoundArguments &arguments, void *stream) const;
 
   /// launch() returns when the kernel is in the stream, before it is done.
   bool isAsynchronous() const { return code->isAsynchronous(); }

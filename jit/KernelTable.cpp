@@ -73,13 +73,16 @@ const Kernel *KernelTable::find(const BoundArguments &arguments) const {
 }
 
 const Kernel *KernelTable::insert(const BoundArguments &arguments,
-                                  std::shared_ptr<const Kernel> kernel) {
+                                  std::shared_ptr<const Kernel> kernel, bool *isNew) {
   const uint8_t *key = arguments.key.data();
   size_t size = arguments.key.size();
   uint64_t hash = hashOf(key, size);
   std::lock_guard lock(mutex);
   Slots *current = slots.load(std::memory_order_relaxed);
-  if (Entry *present = current->find(hash, key, size))
+  Entry *present = current->find(hash, key, size);
+  if (isNew)
+    *isNew = !present;
+  if (present)
     return present->kernel.get();
   entries.push_back(
       std::make_unique<Entry>(Entry{hash, std::vector<uint8_t>(key, key + size), kernel}));

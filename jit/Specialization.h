@@ -287,8 +287,10 @@ public:
 
   /// Null when there is none yet.
   const Kernel *find(const BoundArguments &arguments) const;
-  /// Keeps the first of two inserted under one key, and returns the one kept.
-  const Kernel *insert(const BoundArguments &arguments, std::shared_ptr<const Kernel> kernel);
+  /// Keeps the first of two inserted under one key, and returns the one kept. `isNew`: whether this
+  /// was the first.
+  const Kernel *insert(const BoundArguments &arguments, std::shared_ptr<const Kernel> kernel,
+                       bool *isNew = nullptr);
   /// All variants, in order of insertion.
   std::vector<std::shared_ptr<const Kernel>> all() const;
   /// Forgets every variant. Kernels already found stay valid as long as the table.

@@ -3,6 +3,7 @@
 #include "Arrays.h"
 #include "PythonEnvironment.h"
 
+#include <atomic>
 #include <unordered_map>
 
 namespace sectile::bindings {
@@ -99,14 +100,17 @@ public:
     size_t index = (reinterpret_cast<uintptr_t>(type) >> 4) % kSize;
     for (size_t probe = 0; probe < kProbes; ++probe) {
       Slot &slot = slots[(index + probe) % kSize];
-      if (slot.type == type) [[likely]]
+      PyTypeObject *known = slot.type.load(std::memory_order_acquire);
+      if (known == type) [[likely]]
         return slot.entry;
-      if (!slot.type) {
+      if (!known) {
         TypeEntry entry = classify(object);
-        if (slot.type) // classify() ran Python code
+        std::lock_guard lock(mutex);
+        if (slot.type.load(std::memory_order_relaxed)) // classify() ran Python code
           return entry;
         Py_INCREF(type);
-        slot = {type, entry};
+        slot.entry = entry;
+        slot.type.store(type, std::memory_order_release);
         return entry;
       }
     }
@@ -114,20 +118,18 @@ public:
   }
   void clear() {
     for (Slot &slot : slots)
-      if (slot.type) {
-        PyTypeObject *type = slot.type;
-        slot = {};
+      if (PyTypeObject *type = slot.type.exchange(nullptr))
         Py_DECREF(type);
-      }
   }
 
 private:
   static constexpr size_t kSize = 128, kProbes = 8;
   struct Slot {
-    PyTypeObject *type = nullptr;
+    std::atomic<PyTypeObject *> type = nullptr; // written after its entry
     TypeEntry entry;
   };
   Slot slots[kSize];
+  StateMutex mutex; // of those who write
 };
 
 TypeTable &typeTable() {
@@ -136,13 +138,30 @@ TypeTable &typeTable() {
 }
 
 /// Constants that are no plain number, by the identity of the (immutable) object they came from.
-struct ConstantCache {
+class ConstantCache {
+public:
   jit::ConstantTable table;
+
+  std::optional<jit::ConstantTable::Entry> find(PyObject *object) {
+    std::lock_guard lock(mutex);
+    auto found = byObject.find(object);
+    return found == byObject.end() ? std::nullopt : std::optional(found->second.entry);
+  }
+  void add(PyObject *object, jit::ConstantTable::Entry entry) {
+    std::lock_guard lock(mutex);
+    constexpr size_t kMost = 4096; // keeps a loop over fresh objects from holding them all
+    if (byObject.size() < kMost)
+      byObject.try_emplace(object, Known{py::reinterpret_borrow<py::object>(object), entry});
+  }
+  void clear() { byObject.clear(); }
+
+private:
   struct Known {
     py::object object;
     jit::ConstantTable::Entry entry;
   };
   std::unordered_map<PyObject *, Known> byObject;
+  StateMutex mutex;
 };
 
 ConstantCache &constantCache() {
@@ -153,17 +172,13 @@ ConstantCache &constantCache() {
 
 void readConstantWithId(PyObject *object, ArgumentValue &result) {
   ConstantCache &cache = constantCache();
-  if (auto found = cache.byObject.find(object); found != cache.byObject.end()) {
-    result = ArgumentValue::constantWithId(found->second.entry.id, *found->second.entry.constant);
-    return;
+  std::optional<jit::ConstantTable::Entry> entry = cache.find(object);
+  if (!entry) {
+    entry = cache.table.intern(constantOf(object));
+    if (!PyList_Check(object) && !PyDict_Check(object) && !PyTuple_Check(object))
+      cache.add(object, *entry);
   }
-  jit::ConstantTable::Entry entry = cache.table.intern(constantOf(object));
-  result = ArgumentValue::constantWithId(entry.id, *entry.constant);
-  constexpr size_t kMost = 4096; // keeps a loop over fresh objects from holding them all
-  bool isImmutable = !PyList_Check(object) && !PyDict_Check(object) && !PyTuple_Check(object);
-  if (isImmutable && cache.byObject.size() < kMost)
-    cache.byObject.emplace(object,
-                           ConstantCache::Known{py::reinterpret_borrow<py::object>(object), entry});
+  result = ArgumentValue::constantWithId(entry->id, *entry->constant);
 }
 
 [[noreturn]] void refuse(const ReadArgument &how, const std::string &what,
@@ -354,12 +369,11 @@ void readOne(PyObject *object, const ReadArgument &how, HeldResources &held, Typ
 jit::ConstantTable::Entry tupleClassOf(PyTypeObject *type) {
   ConstantCache &cache = constantCache();
   auto *object = reinterpret_cast<PyObject *>(type);
-  if (auto found = cache.byObject.find(object); found != cache.byObject.end())
-    return found->second.entry;
+  if (std::optional<jit::ConstantTable::Entry> entry = cache.find(object))
+    return *entry;
   auto tupleClass = std::make_shared<lang::TupleClass>(describeNamedTuple(py::handle(object)));
   jit::ConstantTable::Entry entry = cache.table.intern(lang::Constant::tuple({}, tupleClass));
-  cache.byObject.emplace(object,
-                         ConstantCache::Known{py::reinterpret_borrow<py::object>(object), entry});
+  cache.add(object, entry);
   return entry;
 }
 
@@ -417,7 +431,7 @@ void readArgument(PyObject *object, const ReadArgument &how, HeldResources &held
 void clearArgumentCaches() {
   typeTable().clear();
   clearArrayCaches();
-  constantCache().byObject.clear();
+  constantCache().clear();
 }
 
 } // namespace sectile::bindings

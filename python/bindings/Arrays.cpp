@@ -3,6 +3,7 @@
 #include "Dlpack.h"
 #include "jit/Runtime.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -65,14 +66,14 @@ PyObject *functionOf(const char *module, const char *name) {
 
 /// Null where torch has not been imported.
 PyObject *torchStreamFunction() {
-  static PyObject *function = nullptr;
+  static std::atomic<PyObject *> function = nullptr;
   if (!function)
     function = functionOf("torch._C", "_cuda_getCurrentRawStream");
   return function;
 }
 
 PyObject *cupyStreamFunction() {
-  static PyObject *function = nullptr;
+  static std::atomic<PyObject *> function = nullptr;
   if (!function)
     function = functionOf("cupy.cuda", "get_current_stream");
   return function;
@@ -126,20 +127,23 @@ bool checkNumpyLayout(PyObject *object) {
 class DtypeCache {
 public:
   ScalarKind find(PyObject *dtype) const {
-    for (size_t i = 0; i < count; ++i)
+    for (size_t i = 0, known = count.load(std::memory_order_acquire); i < known; ++i)
       if (entries[i].object == dtype)
         return entries[i].kind;
     return ScalarKind::Void;
   }
   void add(PyObject *dtype, ScalarKind kind) {
-    if (count == kCapacity)
+    std::lock_guard lock(mutex);
+    size_t next = count.load(std::memory_order_relaxed);
+    if (next == kCapacity)
       return;
-    Py_INCREF(dtype);
-    entries[count++] = {dtype, kind};
+    entries[next] = {Py_NewRef(dtype), kind};
+    count.store(next + 1, std::memory_order_release);
   }
   void clear() {
-    while (count)
-      Py_DECREF(entries[--count].object);
+    size_t known = count.exchange(0);
+    while (known)
+      Py_DECREF(entries[--known].object);
   }
 
 private:
@@ -149,7 +153,8 @@ private:
     ScalarKind kind;
   };
   Entry entries[kCapacity];
-  size_t count = 0;
+  std::atomic<size_t> count = 0; // those whose entries are written
+  StateMutex mutex;              // of those who write
 };
 
 DtypeCache &dtypeCache() {

@@ -17,28 +17,52 @@ namespace sectile::bindings {
 
 namespace {
 
-struct BoundState {
-  KernelState *state; // of `kernel`
-  py::object kernel, grid;
-  LaunchOptions options;
-  std::vector<py::object> arguments;
-  /// What reading each came to, and has borrowed.
-  struct Reading {
-    HeldResources held;
-    ReadArguments read;
-  };
-  std::vector<std::unique_ptr<Reading>> readings;
-  StreamSource stream;
-  py::object compiled;
-  /// Replaced, never changed but for its stream: another thread may be running it.
-  std::shared_ptr<jit::BoundLaunch> ready;
+/// An argument, what reading it came to, and what that has borrowed.
+struct Reading {
+  py::object argument;
+  HeldResources held;
+  ReadArguments read;
+};
 
-  std::vector<PyObject *> borrowed() const {
+/// All of a launch. Never changed once it is a BoundState's: another thread may be running it, with
+/// arguments that have been exchanged meanwhile.
+struct Binding {
+  py::object grid;
+  std::vector<std::shared_ptr<const Reading>> readings;
+  /// Who is asked for the stream.
+  StreamSource stream;
+  jit::BoundLaunch launch;
+  py::object compiled;
+
+  std::vector<PyObject *> arguments() const {
     std::vector<PyObject *> result;
-    for (const py::object &argument : arguments)
-      result.push_back(argument.ptr());
+    for (const auto &reading : readings)
+      result.push_back(reading->argument.ptr());
     return result;
   }
+};
+
+struct BoundState {
+  KernelState *state; // of `kernel`
+  py::object kernel;
+  LaunchOptions options;
+
+  std::shared_ptr<const Binding> current() {
+    std::lock_guard lock(mutex);
+    return binding;
+  }
+  void set(std::shared_ptr<const Binding> other) { // what was there dies after the lock
+    std::lock_guard lock(mutex);
+    binding.swap(other);
+  }
+  const Binding *forCollector() const {
+    // Shared with a launch that is going on, the references belong to that launch too.
+    return binding && binding.use_count() == 1 ? binding.get() : nullptr;
+  }
+
+private:
+  StateMutex mutex;
+  std::shared_ptr<const Binding> binding;
 };
 
 struct BoundObject {
@@ -48,39 +72,50 @@ struct BoundObject {
 
 PyTypeObject *boundType = nullptr;
 
-void readInto(BoundState &bound, size_t index) {
+void read(const BoundState &bound, Binding &binding, size_t index, py::object argument) {
   KernelState &state = *bound.state;
-  auto reading = std::make_unique<BoundState::Reading>();
-  reading->held.stream = bound.stream;
-  readArgument(bound.arguments[index].ptr(),
+  auto reading = std::make_shared<Reading>();
+  reading->argument = std::move(argument);
+  reading->held.stream = binding.stream;
+  readArgument(reading->argument.ptr(),
                {state.name, state.parameterNames[index],
                 state.specializer->parameters()[index].isConstexpr, false},
                reading->held, reading->read);
-  bound.stream = reading->held.stream;
-  bound.readings[index] = std::move(reading);
+  binding.stream = reading->held.stream;
+  binding.readings[index] = std::move(reading);
 }
 
 /// Finds the variant for what was read.
-void select(BoundState &bound) {
-  std::vector<PyObject *> arguments = bound.borrowed();
-  auto ready = std::make_shared<jit::BoundLaunch>();
-  ready->grid = readGrid(bound.grid.ptr(), bound.state->name,
-                         [&] { return argumentsByName(*bound.state, arguments.data()); });
+void select(const BoundState &bound, Binding &binding) {
+  std::vector<PyObject *> arguments = binding.arguments();
+  binding.launch.grid = readGrid(binding.grid.ptr(), bound.state->name,
+                                 [&] { return argumentsByName(*bound.state, arguments.data()); });
   ReadArguments all;
-  for (const auto &reading : bound.readings) {
+  for (const auto &reading : binding.readings) {
     all.values.append(reading->read.values.data(), reading->read.values.size());
     all.objects.append(reading->read.objects.data(), reading->read.objects.size());
   }
-  bound.compiled =
-      selectVariant(*bound.state, {bound.kernel.ptr(), all, bound.options, bound.stream}, *ready);
-  bound.ready = std::move(ready);
+  binding.compiled = selectVariant(
+      *bound.state, {bound.kernel.ptr(), all, bound.options, binding.stream}, binding.launch);
+}
+
+/// As before, but for what is said of a launch.
+std::shared_ptr<Binding> copyOf(const Binding &before) {
+  auto binding = std::make_shared<Binding>();
+  binding->grid = before.grid;
+  binding->readings = before.readings;
+  binding->stream = before.stream;
+  return binding;
 }
 
 /// All or nothing: what cannot be read, or compiled, changes nothing.
 void update(BoundState &bound, PyObject *const *values, PyObject *names) {
   size_t count = static_cast<size_t>(PyTuple_GET_SIZE(names));
   KernelState &state = *bound.state;
-  std::vector<std::pair<size_t, py::object>> before;
+  std::shared_ptr<Binding> binding = copyOf(*bound.current());
+  StreamSource stream = binding->stream;
+  if (!bound.options.stream)
+    binding->stream = {}; // the libraries of the arrays say again
   for (size_t i = 0; i < count; ++i) {
     PyObject *name = PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(i));
     size_t index = parameterIndex(state, name);
@@ -89,28 +124,12 @@ void update(BoundState &bound, PyObject *const *values, PyObject *names) {
                          "' is no parameter, so it cannot be exchanged",
                      listParameters(state) +
                          "; the grid is an attribute; for other options bind once more");
-    before.emplace_back(index, bound.arguments[index]);
+    read(bound, *binding, index, py::reinterpret_borrow<py::object>(values[i]));
   }
-  StreamSource stream = bound.stream;
-  try {
-    if (!bound.options.stream)
-      bound.stream = {}; // the libraries of the arrays say again
-    for (size_t i = 0; i < count; ++i) {
-      size_t index = before[i].first;
-      bound.arguments[index] = py::reinterpret_borrow<py::object>(values[i]);
-      readInto(bound, index);
-    }
-    if (bound.stream.kind == StreamSource::Kind::None)
-      bound.stream = stream;
-    select(bound);
-  } catch (...) {
-    for (const auto &[index, argument] : before) {
-      bound.arguments[index] = argument;
-      readInto(bound, index);
-    }
-    bound.stream = stream;
-    throw;
-  }
+  if (binding->stream.kind == StreamSource::Kind::None)
+    binding->stream = stream;
+  select(bound, *binding);
+  bound.set(std::move(binding));
 }
 
 BoundState *stateOf(PyObject *self) {
@@ -130,17 +149,20 @@ PyObject *callBound(PyObject *self, PyObject *const *arguments, size_t countAndF
       throwCallError(bound->state->name +
                          ": a bound kernel has its arguments already and takes none by position",
                      "name those to exchange: run(x=other)");
-    if (names && PyTuple_GET_SIZE(names) != 0)
+    if (names && PyTuple_GET_SIZE(names) != 0) {
+      ObjectLock lock(self);
       update(*bound, arguments, names);
-    std::shared_ptr<jit::BoundLaunch> ready = bound->ready;
-    if (bound->stream.kind > StreamSource::Kind::Fixed)
-      ready->arguments.stream = bound->stream.current();
+    }
+    std::shared_ptr<const Binding> binding = bound->current();
+    const jit::BoundLaunch &launch = binding->launch;
+    void *stream = binding->stream.kind > StreamSource::Kind::Fixed ? binding->stream.current()
+                                                                    : launch.arguments.stream;
     if (hasLaunchHooks()) [[unlikely]]
-      runBetweenHooks({bound->kernel.ptr(), bound->compiled,
-                       argumentsByName(*bound->state, bound->borrowed().data())},
-                      *ready);
+      runBetweenHooks({bound->kernel.ptr(), binding->compiled,
+                       argumentsByName(*bound->state, binding->arguments().data())},
+                      launch, stream);
     else
-      runLaunch(*ready);
+      runLaunch(launch, stream);
     return py::none();
   });
 }
@@ -151,6 +173,7 @@ PyObject *updateBound(PyObject *self, PyObject *const *arguments, Py_ssize_t cou
   if (!bound)
     return nullptr;
   return guarded([&]() -> py::object {
+    ObjectLock lock(self);
     if (count != 0)
       throwCallError(bound->state->name + ": update() takes arguments by name",
                      "run.update(x=other)");
@@ -162,7 +185,7 @@ PyObject *updateBound(PyObject *self, PyObject *const *arguments, Py_ssize_t cou
 
 PyObject *gridOf(PyObject *self, void *) {
   BoundState *bound = stateOf(self);
-  return bound ? Py_NewRef(bound->grid.ptr()) : nullptr;
+  return bound ? Py_NewRef(bound->current()->grid.ptr()) : nullptr;
 }
 
 int setGrid(PyObject *self, PyObject *grid, void *) {
@@ -170,15 +193,13 @@ int setGrid(PyObject *self, PyObject *grid, void *) {
   if (!bound)
     return -1;
   PyObject *done = guarded([&]() -> py::object {
+    ObjectLock lock(self);
     if (!grid)
       throwCallError(bound->state->name + ": a launch needs a grid", "");
-    py::object before = std::exchange(bound->grid, py::reinterpret_borrow<py::object>(grid));
-    try {
-      select(*bound);
-    } catch (...) {
-      bound->grid = before;
-      throw;
-    }
+    std::shared_ptr<Binding> binding = copyOf(*bound->current());
+    binding->grid = py::reinterpret_borrow<py::object>(grid);
+    select(*bound, *binding);
+    bound->set(std::move(binding));
     return py::none();
   });
   Py_XDECREF(done);
@@ -187,15 +208,17 @@ int setGrid(PyObject *self, PyObject *grid, void *) {
 
 PyObject *kernelOf(PyObject *self, void *) {
   BoundState *bound = stateOf(self);
-  return bound ? Py_NewRef(bound->compiled.ptr()) : nullptr;
+  return bound ? Py_NewRef(bound->current()->compiled.ptr()) : nullptr;
 }
 
 PyObject *argumentsOf(PyObject *self, void *) {
   BoundState *bound = stateOf(self);
   if (!bound)
     return nullptr;
-  return guarded(
-      [&]() -> py::object { return argumentsByName(*bound->state, bound->borrowed().data()); });
+  return guarded([&]() -> py::object {
+    std::shared_ptr<const Binding> binding = bound->current();
+    return argumentsByName(*bound->state, binding->arguments().data());
+  });
 }
 
 void freeBound(PyObject *self) {
@@ -212,10 +235,13 @@ int traverseBound(PyObject *self, visitproc visit, void *arg) {
   if (!bound)
     return 0;
   Py_VISIT(bound->kernel.ptr());
-  Py_VISIT(bound->grid.ptr());
-  Py_VISIT(bound->compiled.ptr());
-  for (const py::object &argument : bound->arguments)
-    Py_VISIT(argument.ptr());
+  if (const Binding *binding = bound->forCollector()) {
+    Py_VISIT(binding->grid.ptr());
+    Py_VISIT(binding->compiled.ptr());
+    for (const auto &reading : binding->readings)
+      if (reading.use_count() == 1)
+        Py_VISIT(reading->argument.ptr());
+  }
   return 0;
 }
 
@@ -264,18 +290,18 @@ py::object bindLaunch(KernelState &state, const LaunchCall &call) {
   auto bound = std::make_unique<BoundState>();
   bound->state = &state;
   bound->kernel = py::reinterpret_borrow<py::object>(call.kernel);
-  bound->grid = py::reinterpret_borrow<py::object>(call.grid);
   bound->options = launchOptions(state);
   std::vector<PyObject *> arguments(count);
   bindParameters(state, call, arguments.data(), bound->options);
-  for (PyObject *argument : arguments)
-    bound->arguments.push_back(py::reinterpret_borrow<py::object>(argument));
+  auto binding = std::make_shared<Binding>();
+  binding->grid = py::reinterpret_borrow<py::object>(call.grid);
   if (bound->options.stream)
-    bound->stream = StreamSource::of(*bound->options.stream);
-  bound->readings.resize(count);
+    binding->stream = StreamSource::of(*bound->options.stream);
+  binding->readings.resize(count);
   for (size_t i = 0; i < count; ++i)
-    readInto(*bound, i);
-  select(*bound);
+    read(*bound, *binding, i, py::reinterpret_borrow<py::object>(arguments[i]));
+  select(*bound, *binding);
+  bound->set(std::move(binding));
   auto *object = PyObject_GC_New(BoundObject, boundType);
   if (!object)
     throw py::error_already_set();

@@ -11,6 +11,7 @@ namespace {
 struct CompiledKernel {
   std::shared_ptr<const jit::Kernel> kernel;
   py::object metadata;
+  py::weakref owner;
 };
 
 py::dict stagesOf(const CompiledKernel &self) {
@@ -113,9 +114,9 @@ py::list warningsOf(const CompiledKernel &self) {
 
 } // namespace
 
-py::object wrapCompiledKernel(std::shared_ptr<const jit::Kernel> kernel) {
+py::object wrapCompiledKernel(std::shared_ptr<const jit::Kernel> kernel, PyObject *owner) {
   py::object metadata = metadataOf(*kernel);
-  return py::cast(CompiledKernel{std::move(kernel), std::move(metadata)});
+  return py::cast(CompiledKernel{std::move(kernel), std::move(metadata), py::weakref(owner)});
 }
 
 void registerCompiledKernel(py::module_ &module) {
@@ -146,7 +147,9 @@ void registerCompiledKernel(py::module_ &module) {
             return py::module_::import("sectile.runtime.compiled").attr("launcher")(self, grid);
           },
           "compiled[grid](*arguments): launches it; constants may be passed again, or left out.")
-      .def("_owner", [](const CompiledKernel &self) { return ownerOf(*self.kernel); })
+      .def(
+          "_owner", [](const CompiledKernel &self) { return self.owner(); },
+          "The JITFunction that has had it; None when there is none any more.")
       .def_property_readonly("arguments", &argumentsOf,
                              "(name, dtype, is stored through) of what a launch passes.")
       .def_property_readonly("provenance", &provenanceOf,

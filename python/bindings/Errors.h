@@ -6,6 +6,7 @@
 //   throwCallError("softmax: argument 'cols' is missing", "the parameters are out, in, cols");
 #pragma once
 
+#include "FreeThreading.h"
 #include "jit/Status.h"
 
 #include <pybind11/pybind11.h>

@@ -1,36 +1,56 @@
 #include "LaunchHooks.h"
 
+#include <atomic>
+
 namespace sectile::bindings {
 
 namespace {
 
-/// Both or none; read and written under the GIL.
-PyObject *enterHook = nullptr, *exitHook = nullptr;
+struct LaunchHooks {
+  StateMutex mutex;
+  /// Both or none.
+  py::object enter, exit;
+};
+
+/// Never destroyed: threads may launch while the interpreter ends.
+LaunchHooks &launchHooks() {
+  static auto *hooks = new LaunchHooks;
+  return *hooks;
+}
+std::atomic<bool> isHooked = false;
 
 void setLaunchHooks(py::object enter, py::object exit) {
-  py::object before = py::reinterpret_steal<py::object>(std::exchange(enterHook, nullptr));
-  py::object after = py::reinterpret_steal<py::object>(std::exchange(exitHook, nullptr));
-  if (enter.is_none())
-    return;
-  enterHook = enter.release().ptr();
-  exitHook = exit.release().ptr();
+  bool isSet = !enter.is_none();
+  if (!isSet)
+    enter = exit = py::object();
+  {
+    std::lock_guard lock(launchHooks().mutex);
+    std::swap(launchHooks().enter, enter); // what was there dies after the lock
+    std::swap(launchHooks().exit, exit);
+  }
+  isHooked = isSet;
 }
 
 } // namespace
 
 bool hasLaunchHooks() {
-  return enterHook != nullptr;
+  return isHooked.load(std::memory_order_relaxed);
 }
 
-void runBetweenHooks(const HookedLaunch &hooked, const jit::BoundLaunch &ready) {
-  // A hook may take the hooks away.
-  py::object enter = py::reinterpret_borrow<py::object>(enterHook);
-  py::object exit = py::reinterpret_borrow<py::object>(exitHook);
+void runBetweenHooks(const HookedLaunch &hooked, const jit::BoundLaunch &ready, void *stream) {
+  py::object enter, exit; // a hook may take the hooks away
+  {
+    std::lock_guard lock(launchHooks().mutex);
+    enter = launchHooks().enter;
+    exit = launchHooks().exit;
+  }
+  if (!enter) // another thread did
+    return runLaunch(ready, stream);
   py::object told = enter(py::handle(hooked.kernel), hooked.compiled,
                           py::make_tuple(ready.grid.x, ready.grid.y, ready.grid.z),
-                          reinterpret_cast<uintptr_t>(ready.arguments.stream), hooked.arguments);
+                          reinterpret_cast<uintptr_t>(stream), hooked.arguments);
   try {
-    runLaunch(ready);
+    runLaunch(ready, stream);
   } catch (py::error_already_set &error) {
     error.restore();
     // What went wrong first is what is told.

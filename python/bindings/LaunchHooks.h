@@ -23,7 +23,7 @@ struct HookedLaunch {
 
 /// runLaunch() between the two. What a hook throws, this throws; the exit hook runs also when the
 /// launch fails.
-void runBetweenHooks(const HookedLaunch &hooked, const jit::BoundLaunch &ready);
+void runBetweenHooks(const HookedLaunch &hooked, const jit::BoundLaunch &ready, void *stream);
 
 void registerLaunchHooks(py::module_ &module);
 

@@ -61,11 +61,13 @@ constexpr OptionName kOptions[] = {
 
 /// The names as interned Python strings: keywords of call sites are interned too.
 PyObject *const *internedNames() {
-  static PyObject *names[std::size(kOptions)] = {};
-  if (!names[0])
-    for (size_t i = 0; i < std::size(kOptions); ++i)
-      names[i] = PyUnicode_InternFromString(kOptions[i].name);
-  return names;
+  static const auto names = [] {
+    std::array<PyObject *, std::size(kOptions)> made;
+    for (size_t i = 0; i < made.size(); ++i)
+      made[i] = PyUnicode_InternFromString(kOptions[i].name);
+    return made;
+  }();
+  return names.data();
 }
 
 /// SECTILE_DEBUG says that every kernel is debugged, those launched with debug=False, too.
@@ -83,6 +85,8 @@ std::vector<std::string> &namedArchs() {
 }
 
 uint16_t numberOfArch(const std::string &arch) {
+  static StateMutex mutex;
+  std::lock_guard lock(mutex);
   std::vector<std::string> &names = namedArchs();
   auto found = std::find(names.begin(), names.end(), arch);
   if (found == names.end()) {

@@ -13,7 +13,8 @@
 //                  | no                                                     | none
 //           Python: _snapshot()                                      VariantCompiler.cpp
 //
-// Everything runs under the GIL up to Kernel::launch.
+// Everything runs under the GIL up to Kernel::launch; where there is none, what changes in a
+// KernelState has a mutex of its own (FreeThreading.h).
 #pragma once
 
 #include "Arguments.h"
@@ -76,6 +77,8 @@ struct KernelState {
   py::object preRunHooks;
 
   jit::KernelTable table;
+  /// Of what follows.
+  StateMutex mutex;
   /// The Python face of each variant.
   std::unordered_map<const jit::Kernel *, py::object> compiled;
   /// In the order in which they were had.
@@ -127,7 +130,7 @@ struct ReadCall {
 py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLaunch &result);
 
 /// Without the GIL where that is worth it; throws what goes wrong.
-void runLaunch(const jit::BoundLaunch &ready);
+void runLaunch(const jit::BoundLaunch &ready, void *stream);
 
 /// Parameter -> argument.
 py::dict argumentsByName(const KernelState &state, PyObject *const *bound);
@@ -137,11 +140,8 @@ Variant getVariant(KernelState &state, PyObject *kernel, const ReadArguments &re
                    const jit::BoundArguments &bound, const LaunchOptions &options, int32_t device,
                    const SourceState &source);
 
-/// The Python object for a compiled kernel.
-py::object wrapCompiledKernel(std::shared_ptr<const jit::Kernel> kernel);
-
-/// A JITFunction that has had this kernel; None when there is none any more.
-py::object ownerOf(const jit::Kernel &kernel);
+/// The Python object for a compiled kernel, which `owner`, a JITFunction, has had.
+py::object wrapCompiledKernel(std::shared_ptr<const jit::Kernel> kernel, PyObject *owner);
 
 /// The state behind a JITFunction; null for any other object.
 KernelState *kernelStateOf(PyObject *object);

@@ -47,7 +47,12 @@ constexpr size_t kUsualParameters = 24;
 
 /// Checks what the source refers to; where something changed, digests anew.
 std::shared_ptr<const SourceState> currentSource(KernelState &state, PyObject *kernel) {
-  if (std::shared_ptr<const SourceState> known = state.source) [[likely]] {
+  std::shared_ptr<const SourceState> known;
+  {
+    std::lock_guard lock(state.mutex);
+    known = state.source;
+  }
+  if (known) [[likely]] {
     bool hold = true;
     for (const Watch &watch : known->watches)
       hold = hold && watch.holds();
@@ -72,8 +77,9 @@ std::shared_ptr<const SourceState> currentSource(KernelState &state, PyObject *k
       watch.kind = Watch::Kind::Text;
     source->watches.push_back(std::move(watch));
   }
+  std::lock_guard lock(state.mutex);
   source->version = state.versions.try_emplace(source->digest, state.versions.size()).first->second;
-  state.source = source;
+  known = std::exchange(state.source, source); // dies after the lock
   return source;
 }
 
@@ -117,19 +123,17 @@ PyObject *launchOrThrow(KernelState &state, const LaunchCall &call) {
   size_t count = state.parameterNames.size();
   if (PyList_GET_SIZE(state.preRunHooks.ptr()) != 0) [[unlikely]]
     callPreRunHooks(state, call);
-  LaunchOptions options = launchOptions(state);
   Room<PyObject *, kUsualParameters> boundRoom(count);
   PyObject **bound = boundRoom.data();
-  bindParameters(state, call, bound, options);
-
   jit::BoundLaunch ready;
+  HeldResources held;
+  ReadArguments read;
+  LaunchOptions options = launchOptions(state);
+  bindParameters(state, call, bound, options);
   if (call.grid)
     ready.grid = readGrid(call.grid, state.name, [&] { return argumentsByName(state, bound); });
-
-  HeldResources held;
   if (options.stream)
     held.stream = StreamSource::of(*options.stream);
-  ReadArguments read;
   std::span<const jit::ParameterPolicy> policies = state.specializer->parameters();
   for (size_t i = 0; i < count; ++i)
     readArgument(bound[i],
@@ -139,9 +143,10 @@ PyObject *launchOrThrow(KernelState &state, const LaunchCall &call) {
       selectVariant(state, {call.kernel, read, options, held.stream, call.isWarmup}, ready);
   if (!call.isWarmup) {
     if (hasLaunchHooks()) [[unlikely]]
-      runBetweenHooks({call.kernel, compiled, argumentsByName(state, bound)}, ready);
+      runBetweenHooks({call.kernel, compiled, argumentsByName(state, bound)}, ready,
+                      ready.arguments.stream);
     else
-      runLaunch(ready);
+      runLaunch(ready, ready.arguments.stream);
   }
   return compiled.release().ptr();
 }
@@ -255,26 +260,32 @@ py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLau
   if (!kernel) [[unlikely]] {
     Variant made =
         getVariant(state, call.kernel, call.read, arguments, call.options, device, *source);
+    // Its Python face is there before anybody can find the kernel in the table.
+    py::object compiled = wrapCompiledKernel(made.kernel, call.kernel);
+    {
+      std::lock_guard lock(state.mutex);
+      state.compiled.try_emplace(made.kernel.get(), std::move(compiled));
+    }
     // Another thread may have been faster; its kernel is the one that stays.
-    bool isNew = !state.table.find(arguments);
-    kernel = state.table.insert(arguments, made.kernel);
-    if (kernel == made.kernel.get()) {
-      state.compiled.try_emplace(kernel, wrapCompiledKernel(made.kernel));
-      if (isNew)
-        state.variants.push_back(std::move(made));
+    bool isNew;
+    kernel = state.table.insert(arguments, made.kernel, &isNew);
+    if (isNew) {
+      std::lock_guard lock(state.mutex);
+      state.variants.push_back(std::move(made));
     }
   }
   result.kernel = kernel;
+  std::lock_guard lock(state.mutex);
   return state.compiled.find(kernel)->second;
 }
 
-void runLaunch(const jit::BoundLaunch &ready) {
+void runLaunch(const jit::BoundLaunch &ready, void *stream) {
   jit::Status status;
   if (ready.kernel->isAsynchronous()) { // giving up the GIL costs more than queueing
-    status = ready.run();
+    status = ready.runOn(stream);
   } else {
     py::gil_scoped_release release;
-    status = ready.run();
+    status = ready.runOn(stream);
   }
   if (!status.ok()) [[unlikely]]
     throwError(status.error());

@@ -3,7 +3,6 @@
 #include "Launcher.h"
 
 #include <structmember.h>
-#include <unordered_set>
 
 namespace sectile::bindings {
 
@@ -21,13 +20,14 @@ struct LauncherObject {
 
 PyTypeObject *launcherType = nullptr;
 PyTypeObject *kernelBaseType = nullptr;
-/// Those that were configured and live, for ownerOf.
-std::unordered_set<KernelObject *> &liveKernels() {
-  static auto *kernels = new std::unordered_set<KernelObject *>;
-  return *kernels;
-}
-/// One launcher of the last call is kept for the next: kernel[grid](...) makes and drops one.
+/// One launcher of the last call is kept for the next: kernel[grid](...) makes and drops one. Only
+/// under the GIL; else other threads may still look at the memory of a dead object.
 LauncherObject *spareLauncher = nullptr;
+#ifdef Py_GIL_DISABLED
+constexpr bool kKeepsSpare = false;
+#else
+constexpr bool kKeepsSpare = true;
+#endif
 
 KernelState *stateOf(PyObject *kernel) {
   KernelState *state = reinterpret_cast<KernelObject *>(kernel)->state;
@@ -72,7 +72,7 @@ void freeLauncher(PyObject *self) {
   PyObject_GC_UnTrack(self);
   Py_CLEAR(launcher->kernel);
   Py_CLEAR(launcher->grid);
-  if (!spareLauncher)
+  if (kKeepsSpare && !spareLauncher)
     spareLauncher = launcher;
   else
     PyObject_GC_Del(self);
@@ -143,7 +143,6 @@ PyObject *subscriptKernel(PyObject *self, PyObject *grid) {
 void freeKernel(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
-  liveKernels().erase(reinterpret_cast<KernelObject *>(self));
   delete reinterpret_cast<KernelObject *>(self)->state;
   reinterpret_cast<KernelObject *>(self)->state = nullptr;
   type->tp_free(self);
@@ -220,7 +219,6 @@ PyObject *configureKernel(PyObject *self, PyObject *arguments) {
     auto *object = reinterpret_cast<KernelObject *>(self);
     delete object->state;
     object->state = state.release();
-    liveKernels().insert(object);
     return py::none();
   });
 }
@@ -259,12 +257,22 @@ PyObject *kernelVariants(PyObject *self, PyObject *) {
   if (!state)
     return nullptr;
   return guarded([&]() -> py::object {
+    std::vector<Variant> variants;
+    std::vector<py::object> compiled;
+    {
+      std::lock_guard lock(state->mutex);
+      for (const Variant &variant : state->variants)
+        if (auto found = state->compiled.find(variant.kernel.get());
+            found != state->compiled.end()) {
+          variants.push_back(variant);
+          compiled.push_back(found->second);
+        }
+    }
     py::list result;
-    for (const Variant &variant : state->variants)
-      if (auto found = state->compiled.find(variant.kernel.get()); found != state->compiled.end())
-        result.append(py::make_tuple(found->second, variant.signature.attr("copy")(),
-                                     variant.options.attr("copy")(), variant.target, variant.origin,
-                                     variant.sourceVersion));
+    for (size_t i = 0; i < variants.size(); ++i)
+      result.append(py::make_tuple(compiled[i], variants[i].signature.attr("copy")(),
+                                   variants[i].options.attr("copy")(), variants[i].target,
+                                   variants[i].origin, variants[i].sourceVersion));
     return result;
   });
 }
@@ -276,8 +284,11 @@ PyObject *forgetKernel(PyObject *self, PyObject *) {
   return guarded([&]() -> py::object {
     // The table keeps kernels that were found alive; their Python faces may be held elsewhere too.
     state->table.clear();
-    std::vector<Variant> variants = std::exchange(state->variants, {});
-    state->source.reset();
+    std::vector<Variant> variants; // these die after the lock
+    std::shared_ptr<const SourceState> source;
+    std::lock_guard lock(state->mutex);
+    variants.swap(state->variants);
+    source.swap(state->source);
     return py::none();
   });
 }
@@ -308,13 +319,6 @@ KernelState *kernelStateOf(PyObject *object) {
   return PyObject_TypeCheck(object, kernelBaseType)
              ? reinterpret_cast<KernelObject *>(object)->state
              : nullptr;
-}
-
-py::object ownerOf(const jit::Kernel &kernel) {
-  for (KernelObject *object : liveKernels())
-    if (object->state->compiled.contains(&kernel))
-      return py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject *>(object));
-  return py::none();
 }
 
 void registerLauncherTypes(py::module_ &module) {

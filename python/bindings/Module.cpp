@@ -181,7 +181,7 @@ unsigned hardwareThreads() {
 
 } // namespace sectile::bindings
 
-PYBIND11_MODULE(_native, module) {
+PYBIND11_MODULE(_native, module, pybind11::mod_gil_not_used()) {
   using namespace sectile;
   using namespace sectile::bindings;
   module.doc() = "Bindings of the Sectile runtime; private to the package.";

@@ -93,6 +93,7 @@ PythonEnvironment::~PythonEnvironment() {
 }
 
 uint64_t PythonEnvironment::keep(py::handle object) {
+  std::lock_guard lock(mutex);
   auto [found, isNew] = ids.try_emplace(object.ptr(), objects.size() + 1);
   if (isNew)
     objects.push_back(py::reinterpret_borrow<py::object>(object));

@@ -11,6 +11,7 @@
 //   __sectile_jit__ = True          a @jit function; `.fn` is the plain one
 #pragma once
 
+#include "FreeThreading.h"
 #include "frontend/python/Ast.h"
 
 #include <map>
@@ -65,12 +66,16 @@ public:
 
 private:
   uint64_t keep(py::handle object);
-  py::object objectAt(uint64_t id) const { return objects.at(size_t(id - 1)); }
+  py::object objectAt(uint64_t id) const {
+    std::lock_guard lock(mutex);
+    return objects.at(size_t(id - 1));
+  }
   /// The plain function behind a reference.
   py::object plainFunction(const lang::FunctionRef &function) const;
   /// A global or closure variable: numbers must be marked constexpr, as in Triton.
   Answer checkedGlobal(py::handle value, const std::string &name, py::handle globals);
 
+  mutable StateMutex mutex;
   std::vector<py::object> objects; // alive as long as this
   std::unordered_map<PyObject *, uint64_t> ids;
   std::map<uint64_t, std::shared_ptr<const python::ast::Function>> functions;

@@ -5,6 +5,7 @@
 #include "Launcher.h"
 #include "jit/Runtime.h"
 
+#include <atomic>
 #include <pybind11/stl.h>
 
 namespace sectile::bindings {
@@ -14,10 +15,9 @@ namespace {
 /// device_print goes through sys.stdout, so that notebooks and captured output see it, unless the
 /// user has set a handler.
 void ensurePrintHandler() {
-  static bool isSet = false;
-  if (isSet)
+  static std::atomic<bool> isSet = false;
+  if (isSet.exchange(true))
     return;
-  isSet = true;
   py::module_ native = py::module_::import("sectile._native");
   if (!py::cast<bool>(native.attr("_print_handler_is_set")))
     native.attr("set_print")(py::none());

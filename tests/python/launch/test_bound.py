@@ -2,6 +2,7 @@
 
 import gc
 import threading
+import time
 import weakref
 
 import numpy as np
@@ -217,3 +218,41 @@ def test_heuristics_and_tuned_kernels_bind():
     run()
     run()
     assert (x == 4).all()
+
+
+def test_arguments_exchanged_during_a_run_stay_until_its_end():
+    """Another thread is at it: its arrays must not die under it."""
+
+    class Holder(np.ndarray):  # arrays have no weak references, this class has
+        pass
+
+    @st.jit
+    def long(x, out, rounds, BLOCK: tl.constexpr):
+        i = tl.arange(0, BLOCK)
+        total = tl.zeros((BLOCK,), tl.float32)
+        for k in range(rounds):
+            total += tl.load(x + (i + k) % BLOCK)
+        tl.store(out + i, total)
+
+    x, other = np.ones(1024, np.float32).view(Holder), np.ones(1024, np.float32)
+    alive, out = weakref.ref(x), np.zeros(1024, np.float32)
+    run = long[(1,)].bind(x, out, 1, BLOCK=1024)
+    del x
+    run()
+    for rounds in (1000, 10_000, 100_000, 1_000_000):
+        run.update(rounds=rounds)
+        thread = threading.Thread(target=run)
+        thread.start()
+        time.sleep(0.02)
+        if not thread.is_alive():
+            continue
+        run.update(x=other)
+        gc.collect()
+        is_there = alive() is not None
+        is_running = thread.is_alive()
+        thread.join()
+        assert is_there or not is_running
+        gc.collect()
+        assert alive() is None and out[0] == rounds
+        return
+    pytest.skip("no run took long enough")
