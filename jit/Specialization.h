@@ -203,11 +203,15 @@ public:
       grow(count + 1);
     elements[count++] = element;
   }
-  /// A new element, to be filled in.
+  void reserve(size_t most) {
+    if (most > capacity) [[unlikely]]
+      grow(most);
+  }
+  /// A new element, to be assigned.
   T &extend() {
     if (count == capacity) [[unlikely]]
       grow(count + 1);
-    return elements[count++] = T{};
+    return elements[count++];
   }
   void append(const void *source, size_t sourceCount) {
     if (count + sourceCount > capacity) [[unlikely]]

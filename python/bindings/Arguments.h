@@ -83,6 +83,10 @@ struct ReadArguments {
   /// What each was read from; borrowed.
   jit::ArgumentBuffer<PyObject *, 24> objects;
 
+  void reserve(size_t count) {
+    values.reserve(count);
+    objects.reserve(count);
+  }
   std::span<const jit::ArgumentValue> span() const { return {values.data(), values.size()}; }
 };
 

@@ -73,7 +73,7 @@ PyObject *const *internedNames() {
 /// SECTILE_DEBUG says that every kernel is debugged, those launched with debug=False, too.
 bool isDebugForced() {
   const char *debug = std::getenv("SECTILE_DEBUG");
-  return debug && *debug && // as launchOptions() reads it
+  return debug && *debug && // off is what jit/Knobs.cpp takes for it
          std::ranges::none_of(std::array{"0", "false", "off", "no"},
                               [&](auto off) { return std::strcmp(debug, off) == 0; });
 }
@@ -218,6 +218,12 @@ const std::vector<std::string> &LaunchOptions::names() {
     return result;
   }();
   return *names;
+}
+
+void LaunchOptions::readEnvironment() {
+  if (const char *check = std::getenv("SECTILE_CHECK"); check && !std::strcmp(check, "bounds"))
+    checkBounds = true;
+  debug = debug || isDebugForced();
 }
 
 bool LaunchOptions::set(PyObject *keyword, PyObject *value, const std::string &kernelName) {

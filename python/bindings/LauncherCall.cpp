@@ -7,8 +7,6 @@
 #include "lang/Diagnostics.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdlib>
 #include <pybind11/stl.h>
 
 namespace sectile::bindings {
@@ -128,6 +126,7 @@ PyObject *launchOrThrow(KernelState &state, const LaunchCall &call) {
   jit::BoundLaunch ready;
   HeldResources held;
   ReadArguments read;
+  read.reserve(count);
   LaunchOptions options = launchOptions(state);
   bindParameters(state, call, bound, options);
   if (call.grid)
@@ -220,13 +219,7 @@ void bindParameters(const KernelState &state, const LaunchCall &call, PyObject *
 
 LaunchOptions launchOptions(const KernelState &state) {
   LaunchOptions options = state.options;
-  if (const char *check = std::getenv("SECTILE_CHECK"); check && !std::strcmp(check, "bounds"))
-    options.checkBounds = true;
-  // Off is what jit/Knobs.cpp takes for it.
-  if (const char *debug = std::getenv("SECTILE_DEBUG"); debug && *debug)
-    options.debug = std::ranges::none_of(std::array{"0", "false", "off", "no"},
-                                         [&](auto off) { return std::strcmp(debug, off) == 0; }) ||
-                    options.debug;
+  options.readEnvironment();
   return options;
 }
 

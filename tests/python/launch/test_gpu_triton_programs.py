@@ -56,7 +56,8 @@ def test_compiled_kernels_are_launched(arrays, torch):
 def test_sources_are_compiled_for_the_gpu_at_hand(arrays, torch):
     x, out = arrays
     kinds = {"x": "*fp32:16", "out": "*fp32:16", "n": "i32"}
-    compiled = st.compile(ASTSource(make(), kinds, {"FACTOR": 5, "BLOCK": 128}))
+    kernel = make()
+    compiled = st.compile(ASTSource(kernel, kinds, {"FACTOR": 5, "BLOCK": 128}))
     assert compiled.metadata.backend == "cuda" and "ptx" in compiled.asm
     target = st.runtime.driver.active.get_current_target()
     assert target.backend == "cuda"
