@@ -31,7 +31,34 @@ void setLaunchHooks(py::object enter, py::object exit) {
   isHooked = isSet;
 }
 
+struct VariantListener {
+  StateMutex mutex;
+  py::object function; // null: none
+};
+
+VariantListener &variantListener() {
+  static auto *listener = new VariantListener;
+  return *listener;
+}
+
+void setVariantListener(py::object function) {
+  if (function.is_none())
+    function = py::object();
+  std::lock_guard lock(variantListener().mutex);
+  std::swap(variantListener().function, function);
+}
+
 } // namespace
+
+void tellOfVariant(PyObject *kernel, size_t index, bool isWarmup) {
+  py::object function;
+  {
+    std::lock_guard lock(variantListener().mutex);
+    function = variantListener().function;
+  }
+  if (function)
+    function(py::handle(kernel), index, isWarmup);
+}
 
 bool hasLaunchHooks() {
   return isHooked.load(std::memory_order_relaxed);
@@ -68,6 +95,7 @@ void runBetweenHooks(const HookedLaunch &hooked, const jit::BoundLaunch &ready, 
 
 void registerLaunchHooks(py::module_ &module) {
   module.def("set_launch_hooks", &setLaunchHooks);
+  module.def("set_variant_listener", &setVariantListener);
 }
 
 } // namespace sectile::bindings

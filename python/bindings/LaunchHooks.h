@@ -25,6 +25,10 @@ struct HookedLaunch {
 /// launch fails.
 void runBetweenHooks(const HookedLaunch &hooked, const jit::BoundLaunch &ready, void *stream);
 
+/// Who hears of variants that are new to a kernel, with sectile/runtime/compile_hooks.py:
+/// listener(kernel, index among its variants, is a warm-up). What it throws, this throws.
+void tellOfVariant(PyObject *kernel, size_t index, bool isWarmup);
+
 void registerLaunchHooks(py::module_ &module);
 
 } // namespace sectile::bindings

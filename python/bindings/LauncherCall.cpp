@@ -263,8 +263,13 @@ py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLau
     bool isNew;
     kernel = state.table.insert(arguments, made.kernel, &isNew);
     if (isNew) {
-      std::lock_guard lock(state.mutex);
-      state.variants.push_back(std::move(made));
+      size_t index;
+      {
+        std::lock_guard lock(state.mutex);
+        index = state.variants.size();
+        state.variants.push_back(std::move(made));
+      }
+      tellOfVariant(call.kernel, index, call.isWarmup);
     }
   }
   result.kernel = kernel;

@@ -1,30 +1,26 @@
 """Functions that hear of every variant a kernel gets: `knobs.runtime.jit_cache_hook` and
 `jit_post_compile_hook`, and `knobs.compilation.listener`.
 
-They are told when the variant is there, compiled or loaded, after its first launch or warm-up returned; what
-they return is ignored. While there are any, launches take a way through Python; else they cost nothing.
+They are told when the variant is there, compiled or loaded, before it is launched; what they return is ignored,
+what they raise ends that launch. A launch that finds its variant pays nothing for them.
 """
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 
-from .. import knobs
+from .. import _native, knobs
 from .compiled import constants_of, source_of
-from .jit import JITFunction, variant_key
+from .jit import variant_key
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+    from .jit import JITFunction
 
 _OPTIONS = {
     "num_warps": 4, "num_ctas": 1, "num_stages": 3, "enable_fp_fusion": True,
     "launch_cooperative_grid": False,
 }  # fmt: skip
-
-# What JITFunction had before the hooks: name -> attribute of the class itself, or None.
-_replaced: dict[str, Any] | None = None
 
 
 def _described(kind, path: tuple, attributes: dict, constants: dict):
@@ -102,61 +98,23 @@ def _event(compiled, origin: str) -> dict:
     }
 
 
-def _told(kernel: JITFunction, is_warmup: bool, call: Callable[[], Any]):
-    count = len(kernel._variants())
-    result = call()
+def _tell(kernel: JITFunction, index: int, is_warmup: bool) -> None:
     every = kernel._variants()
-    for index in range(count, len(every)):
-        for hook in (knobs.runtime.jit_cache_hook, knobs.runtime.jit_post_compile_hook):
-            if hook is not None:
-                hook(**_description(kernel, index, every[index], is_warmup))
-        if knobs.compilation.listener is not None:
-            knobs.compilation.listener(**_event(every[index][0], every[index][4]))
-    return result
-
-
-class _Launcher:
-    """`kernel[grid]`, telling the hooks."""
-
-    def __init__(self, kernel: JITFunction, launcher) -> None:
-        self.kernel = kernel
-        self.launcher = launcher
-
-    def __call__(self, *args, **kwargs):
-        return _told(self.kernel, False, lambda: self.launcher(*args, **kwargs))
-
-    def bind(self, *args, **kwargs):
-        return _told(self.kernel, True, lambda: self.launcher.bind(*args, **kwargs))
-
-    def __getattr__(self, name: str):
-        return getattr(self.launcher, name)
+    if index >= len(every):  # forgotten by another thread
+        return
+    for hook in (knobs.runtime.jit_cache_hook, knobs.runtime.jit_post_compile_hook):
+        if hook is not None:
+            hook(**_description(kernel, index, every[index], is_warmup))
+    if knobs.compilation.listener is not None:
+        knobs.compilation.listener(**_event(every[index][0], every[index][4]))
 
 
 def update() -> None:
-    """Takes launches through here, or no more; called when a hook was set or taken away."""
-    global _replaced
+    """Has the bindings tell of variants, or no more; called when a hook was set or taken away."""
     hooks = (
         knobs.runtime.jit_cache_hook,
         knobs.runtime.jit_post_compile_hook,
         knobs.compilation.listener,
     )
     is_wanted = any(hook is not None for hook in hooks)
-    if is_wanted and _replaced is None:
-        getitem, prepare = JITFunction.__getitem__, JITFunction._prepare
-        _replaced = {name: vars(JITFunction).get(name) for name in ("__getitem__", "_prepare")}
-
-        def told_getitem(kernel, grid):
-            return _Launcher(kernel, getitem(kernel, grid))
-
-        def told_prepare(kernel, grid, args, kwargs, is_warmup):
-            return _told(kernel, is_warmup, lambda: prepare(kernel, grid, args, kwargs, is_warmup))
-
-        JITFunction.__getitem__ = told_getitem  # type: ignore[method-assign]
-        JITFunction._prepare = told_prepare  # type: ignore[method-assign]
-    elif not is_wanted and _replaced is not None:
-        for name, attribute in _replaced.items():
-            if attribute is None:
-                delattr(JITFunction, name)
-            else:
-                setattr(JITFunction, name, attribute)
-        _replaced = None
+    _native.set_variant_listener(_tell if is_wanted else None)
