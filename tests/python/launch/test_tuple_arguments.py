@@ -209,7 +209,8 @@ def test_variants_can_be_made_ahead():
         ahead[(1,)](Epilogue(scaled, (2.5, 3)), matrix(x), matrix(out), 16, 32)
     finally:
         st.set_compile_listener(None)
-    assert not compiles and len(ahead.variants()) == 1
+    assert not compiles
+    assert {str(each.signature) for each in ahead.variants()} == {str(variant.signature)}
 
 
 @pytest.mark.host
