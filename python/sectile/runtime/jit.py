@@ -453,6 +453,9 @@ def jit(
     Compilation happens at the first launch with arguments of a new kind: another dtype, an integer that
     is or is not 1 or a multiple of 16, another value of a ``tl.constexpr`` parameter.
 
+    Arguments are arrays, numbers, None, and tuples of these, which may be nested and of ``NamedTuple``
+    classes: each item is specialised as an argument. Functions, strings and dtypes are constants.
+
     Args:
         do_not_specialize: names or positions of integer parameters whose values make no variants.
         do_not_specialize_on_alignment: names or positions whose divisibility by 16 makes none.
