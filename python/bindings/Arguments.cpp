@@ -26,6 +26,7 @@ enum class Reader : uint8_t {
   Reinterpreted, // sectile.TensorWrapper: .base read as .dtype
   Mock,          // sectile.MockTensor: a pointer of .dtype to nothing, for warmup
   Tuple,
+  NamedTuple,
   Constant, // strings, dtypes, functions: folded whatever the parameter says
   Dtype,    // a dtype: as Constant; in a warmup a pointer
   Unknown,
@@ -34,8 +35,11 @@ enum class Reader : uint8_t {
 struct TypeEntry {
   Reader reader = Reader::Unknown;
   ArrayProtocol protocol = ArrayProtocol::None;
+  /// Of arrays by DLPack their library's functions; of a NamedTuple a ConstantTable::Entry.
   const void *table = nullptr;
 };
+
+const jit::ConstantTable::Entry *tupleClassOf(PyTypeObject *type);
 
 bool hasMark(PyObject *object, const char *name) {
   py::handle type(reinterpret_cast<PyObject *>(Py_TYPE(object)));
@@ -71,6 +75,8 @@ TypeEntry classify(PyObject *object) {
     return {Reader::Integer};
   if (PyFloat_Check(object))
     return {Reader::Float};
+  if (isNamedTupleClass(reinterpret_cast<PyObject *>(type)))
+    return {Reader::NamedTuple, ArrayProtocol::None, tupleClassOf(type)};
   if (PyTuple_Check(object) || PyList_Check(object))
     return {Reader::Tuple};
   if (derivesFrom(type, "numpy.bool") || derivesFrom(type, "numpy.bool_"))
@@ -153,6 +159,12 @@ public:
     if (byObject.size() < kMost)
       byObject.try_emplace(object, Known{py::reinterpret_borrow<py::object>(object), entry});
   }
+  const jit::ConstantTable::Entry *internTupleClass(lang::TupleClassRef tupleClass) {
+    jit::ConstantTable::Entry entry =
+        table.intern(lang::Constant::tuple({}, std::move(tupleClass)));
+    std::lock_guard lock(mutex);
+    return &tupleClasses.try_emplace(entry.id, entry).first->second;
+  }
   void clear() { byObject.clear(); }
 
 private:
@@ -161,6 +173,7 @@ private:
     jit::ConstantTable::Entry entry;
   };
   std::unordered_map<PyObject *, Known> byObject;
+  std::unordered_map<uint64_t, jit::ConstantTable::Entry> tupleClasses; // by id
   StateMutex mutex;
 };
 
@@ -179,6 +192,13 @@ void readConstantWithId(PyObject *object, ArgumentValue &result) {
       cache.add(object, *entry);
   }
   result = ArgumentValue::constantWithId(entry->id, *entry->constant);
+}
+
+/// A class of named tuples as the runtime numbers it; lives for ever.
+const jit::ConstantTable::Entry *tupleClassOf(PyTypeObject *type) {
+  auto tupleClass = std::make_shared<lang::TupleClass>(
+      describeNamedTuple(py::handle(reinterpret_cast<PyObject *>(type))));
+  return constantCache().internTupleClass(std::move(tupleClass));
 }
 
 [[noreturn]] void refuse(const ReadArgument &how, const std::string &what,
@@ -356,6 +376,7 @@ void readOne(PyObject *object, const ReadArgument &how, HeldResources &held, Typ
   case Reader::Reinterpreted:
     return readReinterpreted(object, how, held, result);
   case Reader::Tuple: // a reinterpreted one, which is refused
+  case Reader::NamedTuple:
   case Reader::Unknown:
     break;
   }
@@ -365,20 +386,8 @@ void readOne(PyObject *object, const ReadArgument &how, HeldResources &held, Typ
          "or None; constants go to tl.constexpr parameters");
 }
 
-/// A class of named tuples as the runtime numbers it.
-jit::ConstantTable::Entry tupleClassOf(PyTypeObject *type) {
-  ConstantCache &cache = constantCache();
-  auto *object = reinterpret_cast<PyObject *>(type);
-  if (std::optional<jit::ConstantTable::Entry> entry = cache.find(object))
-    return *entry;
-  auto tupleClass = std::make_shared<lang::TupleClass>(describeNamedTuple(py::handle(object)));
-  jit::ConstantTable::Entry entry = cache.table.intern(lang::Constant::tuple({}, tupleClass));
-  cache.add(object, entry);
-  return entry;
-}
-
 /// Its items, each by the rules for arguments.
-void readTuple(PyObject *object, const ReadArgument &how, HeldResources &held,
+void readTuple(PyObject *object, const ReadArgument &how, HeldResources &held, TypeEntry entry,
                ReadArguments &result) {
   py::object items = py::reinterpret_borrow<py::object>(object);
   if (!PyTuple_Check(object)) {
@@ -387,9 +396,9 @@ void readTuple(PyObject *object, const ReadArgument &how, HeldResources &held,
   }
   auto count = static_cast<size_t>(PyTuple_GET_SIZE(items.ptr()));
   ArgumentValue tuple = ArgumentValue::tuple(count);
-  if (isNamedTupleClass(reinterpret_cast<PyObject *>(Py_TYPE(object)))) {
-    jit::ConstantTable::Entry entry = tupleClassOf(Py_TYPE(object));
-    tuple = ArgumentValue::tuple(count, entry.id, entry.constant);
+  if (entry.reader == Reader::NamedTuple) {
+    auto *tupleClass = static_cast<const jit::ConstantTable::Entry *>(entry.table);
+    tuple = ArgumentValue::tuple(count, tupleClass->id, tupleClass->constant);
   }
   result.values.data()[result.values.size() - 1] = tuple;
   lang::TupleClassRef tupleClass = tuple.tupleClass();
@@ -423,8 +432,8 @@ void readArgument(PyObject *object, const ReadArgument &how, HeldResources &held
   if (PyLong_CheckExact(object))
     return readInteger(object, how, value);
   TypeEntry entry = typeTable().find(object);
-  if (entry.reader == Reader::Tuple) [[unlikely]]
-    return readTuple(object, how, held, result);
+  if (entry.reader == Reader::Tuple || entry.reader == Reader::NamedTuple) [[unlikely]]
+    return readTuple(object, how, held, entry, result);
   readOne(object, how, held, entry, value);
 }
 
