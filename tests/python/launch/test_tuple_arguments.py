@@ -422,6 +422,25 @@ def test_tuning_restores_items_of_tuples():
 
 
 @pytest.mark.host
+def test_tuning_zeroes_items_of_tuples():
+    @st.jit
+    def accumulate(outs, x, n, BLOCK: tl.constexpr):
+        i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(
+            outs[1] + i, tl.load(outs[1] + i, mask=i < n) + tl.load(x + i, mask=i < n), mask=i < n
+        )
+
+    tuned = st.autotune(
+        [st.Config({"BLOCK": 64}), st.Config({"BLOCK": 128})], key=["n"], reset_to_zero=["outs"]
+    )(accumulate)
+    x, outs = random(300), (5, np.zeros(300, np.float32))
+    tuned[lambda meta: (st.cdiv(300, meta["BLOCK"]),)](outs, x, 300)
+    assert (outs[1] == x).all()
+    tuned.pre_hook({"outs": outs})
+    assert not outs[1].any()
+
+
+@pytest.mark.host
 def test_tuned_kernels():
     tuned = st.autotune([st.Config({"BLOCK": 64}), st.Config({"BLOCK": 128})], key=["n"])(
         st.jit(add_all.fn)

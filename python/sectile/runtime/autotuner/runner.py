@@ -46,12 +46,13 @@ def assign(array: Any, source: Any) -> None:
         array[...] = source
 
 
-def set_zero(array: Any) -> None:
-    array = _memory(array)
-    if hasattr(array, "zero_"):
-        array.zero_()
-    else:
-        array[...] = 0
+def set_zero(argument: Any) -> None:
+    """Of a tuple, every array in it."""
+    for array in map(_memory, _arrays(argument)):
+        if hasattr(array, "zero_"):
+            array.zero_()
+        else:
+            array[...] = 0
 
 
 class Runner:
@@ -131,8 +132,7 @@ class Runner:
 
     def _zero(self) -> None:
         for name in self.tuner.reset_to_zero:
-            for array in _arrays(self.arguments.get(name)):
-                set_zero(array)
+            set_zero(self.arguments.get(name))
 
     def prepare(self, config: Config) -> None:
         if not (self.is_hooked(config) or self.tuner.reset_to_zero):

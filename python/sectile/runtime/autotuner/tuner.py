@@ -331,8 +331,7 @@ class Autotuner(KernelInterface):
         from .runner import set_zero
 
         for name in self.reset_to_zero:
-            if arguments.get(name) is not None:
-                set_zero(arguments[name])
+            set_zero(arguments.get(name))
 
     # -- a choice ----------------------------------------------------------------------------------
 
