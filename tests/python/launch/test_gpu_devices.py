@@ -122,7 +122,8 @@ def test_graphs_on_the_other_gpu(torch):
         x = torch.zeros(1000, device="cuda")
         add_one[(16,)](x, 1000, BLOCK=64)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+        # Else torch takes the stream of the first graph of the process, which may be on the other GPU.
+        with torch.cuda.graph(graph, stream=torch.cuda.Stream()):
             add_one[(16,)](x, 1000, BLOCK=64)
         for _ in range(3):
             graph.replay()
