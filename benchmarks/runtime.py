@@ -9,6 +9,7 @@ benchmarks/results/runtime.md.
 """
 
 import argparse
+import ast
 import ctypes
 import importlib.util
 import os
@@ -21,24 +22,13 @@ import sys
 import tempfile
 import time
 
+from table import Table
+
 os.environ.setdefault("CUDA_CACHE_DISABLE", "1")
 
 HERE = pathlib.Path(__file__).resolve().parent
 BURST = 300  # launches; the driver's queue holds about a thousand
 ROUNDS = 40
-
-
-class Table:
-    def __init__(self):
-        self.rows = []
-
-    def add(self, what, figure, bar="", met=None):
-        self.rows.append((what, figure, bar, "" if met is None else "yes" if met else "no"))
-        print(f"  {what:<38} {figure:<100} {bar:<22} {self.rows[-1][-1]}", flush=True)
-
-    def markdown(self):
-        head = "| what | measured | bar | met |\n|---|---|---|---|\n"
-        return head + "".join("| " + " | ".join(row) + " |\n" for row in self.rows)
 
 
 def load(source, name, folder):
@@ -360,7 +350,7 @@ def tuning_run(folder, name, text, *flags):
     line = next((l for l in done.stdout.splitlines() if l.startswith("RESULT")), None)
     if line is None:
         raise RuntimeError(f"{name}: {done.stderr.strip()[-300:]}")
-    return eval(line.removeprefix("RESULT"))  # of our own program
+    return ast.literal_eval(line.removeprefix("RESULT").strip())
 
 
 def bench_tuning(table, folder):
@@ -434,7 +424,7 @@ def main():
     gpu = gpu_name()
     about = f"{gpu or 'no usable GPU'}, {len(os.sched_getaffinity(0))} cores, Python {sys.version.split()[0]}"
     print(about, flush=True)
-    table = Table()
+    table = Table(38, 100, 22)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["SECTILE_CACHE_DIR"] = f"{folder}/sectile"
         os.environ["TRITON_CACHE_DIR"] = f"{folder}/triton"

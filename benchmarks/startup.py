@@ -22,6 +22,8 @@ import tempfile
 import time
 import zipfile
 
+from table import Table
+
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path(os.environ.get("SECTILE_BENCH_BUILD", HERE.parent / "build"))
 
@@ -74,20 +76,6 @@ assert values == (4, 4)
 print(end, imported, int("sectile-compiler" in open("/proc/self/maps").read()))
 """
 )
-
-
-class Table:
-    def __init__(self):
-        self.rows = []
-
-    def add(self, what, figure, bar="", met=None):
-        self.rows.append((what, figure, bar, "" if met is None else "yes" if met else "no"))
-        verdict = "" if met is None else "met" if met else "MISSED"
-        print(f"  {what:<58} {figure:<36} {bar:<12} {verdict}", flush=True)
-
-    def markdown(self):
-        head = "| what | measured | bar | met |\n|---|---|---|---|\n"
-        return head + "".join("| " + " | ".join(row) + " |\n" for row in self.rows)
 
 
 def run(command, environment):
@@ -178,7 +166,9 @@ def cpu_name():
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--save", action="store_true", help="write benchmarks/results/startup.md or startup_cuda.md")
+    parser.add_argument(
+        "--save", action="store_true", help="write benchmarks/results/startup.md or startup_cuda.md"
+    )
     parser.add_argument("--rounds", type=int, default=30, help="processes of each kind")
     parser.add_argument(
         "--device", choices=["cpu", "cuda"], default="cpu", help="where kernels run"
@@ -189,7 +179,7 @@ def main(arguments=None):
     threads = len(os.sched_getaffinity(0))
     about = f"{cpu_name()}, {threads} threads, Python {platform.python_version()}"
     print(about)
-    table = Table()
+    table = Table(68, 36, 12)
     with tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, "SECTILE_CACHE_DIR": cache}
         bench_cpp(table, environment, options.rounds, options.device)
@@ -204,8 +194,7 @@ def main(arguments=None):
         path = HERE / "results" / ("startup_cuda.md" if on_gpu else "startup.md")
         command = "benchmarks/startup.py --save" + (" --device cuda" if on_gpu else "")
         path.write_text(
-            f"# Start-up and size\n\n`python {command}` on {about}\n\n"
-            f"{table.markdown()}"
+            f"# Start-up and size\n\n`python {command}` on {about}\n\n{table.markdown()}"
         )
     return table
 

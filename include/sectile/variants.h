@@ -16,6 +16,7 @@
 // Internal to kernel.h, which includes it.
 #pragma once
 
+#include "backends/TargetName.h"
 #include "jit/Runtime.h"
 #include "jit/VariantList.h"
 
@@ -51,12 +52,9 @@ Alternatives<T...> oneOf(T... items) {
 class Target {
 public:
   explicit Target(const std::string &name) {
-    size_t colon = std::min(name.find(':'), name.size());
-    backend = name.substr(0, colon);
-    arch = colon < name.size() ? name.substr(colon + 1) : "";
-    if (backend == "cuda" && !arch.empty() &&
-        arch.find_first_not_of("0123456789") == std::string::npos)
-      arch = "sm_" + arch + (arch.size() > 2 || arch >= "90" ? "a" : "");
+    backends::TargetName parsed(name);
+    backend = parsed.backend;
+    arch = parsed.arch;
     if (backend != "cpu" && (backend != "cuda" || arch.empty()))
       throw Error(Error::Kind::Call, "target: '" + name +
                                          "' is not the name of a target\n  help: 'cpu' or "

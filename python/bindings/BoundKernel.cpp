@@ -290,7 +290,7 @@ py::object bindLaunch(KernelState &state, const LaunchCall &call) {
   auto bound = std::make_unique<BoundState>();
   bound->state = &state;
   bound->kernel = py::reinterpret_borrow<py::object>(call.kernel);
-  bound->options = launchOptions(state);
+  bound->options = state.options;
   std::vector<PyObject *> arguments(count);
   bindParameters(state, call, arguments.data(), bound->options);
   auto binding = std::make_shared<Binding>();

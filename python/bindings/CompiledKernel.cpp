@@ -55,8 +55,10 @@ py::object metadataOf(const jit::Kernel &kernel) {
   return py::module_::import("sectile.runtime.compiled").attr("Metadata")(**fields);
 }
 
-py::object ofPython(const char *function, py::handle self) {
-  return py::module_::import("sectile.runtime.compiled").attr(function)(self);
+/// What sectile/runtime/compiled.py implements.
+template <class... Arguments>
+py::object ofPython(const char *function, const Arguments &...arguments) {
+  return py::module_::import("sectile.runtime.compiled").attr(function)(arguments...);
 }
 
 py::list argumentsOf(const CompiledKernel &self) {
@@ -132,7 +134,7 @@ void registerCompiledKernel(py::module_ &module) {
           "metadata", [](const CompiledKernel &self) { return self.metadata; },
           "num_warps, num_stages, ..., target, backend, shared.")
       .def_property_readonly(
-          "hash", [](const CompiledKernel &self) { return hashOf(*self.kernel); },
+          "hash", [](const CompiledKernel &self) { return self.metadata.attr("hash"); },
           "Tells compiled kernels apart, in every process.")
       .def_property_readonly(
           "kernel",
@@ -143,9 +145,7 @@ void registerCompiledKernel(py::module_ &module) {
           "The `sectile.compiler.ASTSource` that it was made of.")
       .def(
           "__getitem__",
-          [](py::handle self, py::object grid) {
-            return py::module_::import("sectile.runtime.compiled").attr("launcher")(self, grid);
-          },
+          [](py::handle self, py::object grid) { return ofPython("launcher", self, grid); },
           "compiled[grid](*arguments): launches it; constants may be passed again, or left out.")
       .def(
           "_owner", [](const CompiledKernel &self) { return self.owner(); },

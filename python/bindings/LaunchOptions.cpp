@@ -1,5 +1,6 @@
 #include "LaunchOptions.h"
 
+#include "backends/TargetName.h"
 #include "jit/Runtime.h"
 
 #include <algorithm>
@@ -70,14 +71,6 @@ PyObject *const *internedNames() {
   return names.data();
 }
 
-/// SECTILE_DEBUG says that every kernel is debugged, those launched with debug=False, too.
-bool isDebugForced() {
-  const char *debug = std::getenv("SECTILE_DEBUG");
-  return debug && *debug && // off is what jit/Knobs.cpp takes for it
-         std::ranges::none_of(std::array{"0", "false", "off", "no"},
-                              [&](auto off) { return std::strcmp(debug, off) == 0; });
-}
-
 /// The processors that launches have named, by number: a word of options holds the number.
 std::vector<std::string> &namedArchs() {
   static auto *names = new std::vector<std::string>{""};
@@ -100,16 +93,10 @@ uint16_t numberOfArch(const std::string &arch) {
 /// "cpu", "cpu:x86-64-v3", "cuda", "cuda:90", "cuda:sm_90a".
 void readTarget(PyObject *value, const std::string &kernelName, LaunchOptions &options) {
   const char *given = PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : nullptr;
-  std::string text = given ? given : "";
-  size_t colon = std::min(text.find(':'), text.size());
-  std::string backend = text.substr(0, colon);
-  std::string arch = colon < text.size() ? text.substr(colon + 1) : "";
-  if (backend == "cuda" && !arch.empty() &&
-      arch.find_first_not_of("0123456789") == std::string::npos)
-    arch = "sm_" + arch + (arch.size() > 2 || arch >= "90" ? "a" : "");
-  if (backend == "cpu")
+  backends::TargetName name(given ? given : "");
+  if (name.backend == "cpu")
     options.target = LaunchOptions::Target::Cpu;
-  else if (backend == "cuda")
+  else if (name.backend == "cuda")
     options.target = LaunchOptions::Target::Cuda;
   else {
     PyErr_Clear();
@@ -117,8 +104,8 @@ void readTarget(PyObject *value, const std::string &kernelName, LaunchOptions &o
                        ", not the name of a target",
                    "'cpu', 'cuda' or 'cuda:90', with the compute capability after the colon");
   }
-  if (!arch.empty())
-    options.archNumber = numberOfArch(arch);
+  if (!name.arch.empty())
+    options.archNumber = numberOfArch(name.arch);
 }
 
 /// The driver's handle: an int, or what a stream of torch, CuPy or another library says of itself.
@@ -223,7 +210,10 @@ const std::vector<std::string> &LaunchOptions::names() {
 void LaunchOptions::readEnvironment() {
   if (const char *check = std::getenv("SECTILE_CHECK"); check && !std::strcmp(check, "bounds"))
     checkBounds = true;
-  debug = debug || isDebugForced();
+  if (const char *value = std::getenv("SECTILE_DEBUG"); value && *value)
+    debug = debug || // off is what jit/Knobs.cpp takes for it
+            std::ranges::none_of(std::array{"0", "false", "off", "no"},
+                                 [&](auto off) { return std::strcmp(value, off) == 0; });
 }
 
 bool LaunchOptions::set(PyObject *keyword, PyObject *value, const std::string &kernelName) {
@@ -261,7 +251,7 @@ bool LaunchOptions::set(PyObject *keyword, PyObject *value, const std::string &k
     dependentLaunch = readFlag(value, name, kernelName);
     return true;
   case Option::Debug:
-    debug = readFlag(value, name, kernelName) || isDebugForced();
+    debug = readFlag(value, name, kernelName);
     return true;
   case Option::SanitizeOverflow:
     sanitizeOverflow = readFlag(value, name, kernelName);

@@ -104,10 +104,8 @@ struct LaunchCall {
 /// Runs it. Returns a new reference to the compiled kernel, or null with the Python error set.
 PyObject *launch(KernelState &state, const LaunchCall &call) noexcept;
 
-/// Those of the decorator and of the environment.
-LaunchOptions launchOptions(const KernelState &state);
-
 /// Gives every parameter its argument: by position, by name, by default. Borrowed references.
+/// `options`: those of the decorator; those of the call and of the environment are added.
 void bindParameters(const KernelState &state, const LaunchCall &call, PyObject **bound,
                     LaunchOptions &options);
 

@@ -127,7 +127,7 @@ PyObject *launchOrThrow(KernelState &state, const LaunchCall &call) {
   HeldResources held;
   ReadArguments read;
   read.reserve(count);
-  LaunchOptions options = launchOptions(state);
+  LaunchOptions options = state.options;
   bindParameters(state, call, bound, options);
   if (call.grid)
     ready.grid = readGrid(call.grid, state.name, [&] { return argumentsByName(state, bound); });
@@ -200,6 +200,7 @@ void bindParameters(const KernelState &state, const LaunchCall &call, PyObject *
                      listParameters(state));
     bound[index] = value;
   }
+  options.readEnvironment();
   std::string missing;
   size_t missingCount = 0;
   for (size_t i = 0; i < count; ++i) {
@@ -215,12 +216,6 @@ void bindParameters(const KernelState &state, const LaunchCall &call, PyObject *
     throwCallError(state.name + (missingCount > 1 ? ": arguments " : ": argument ") + missing +
                        (missingCount > 1 ? " are missing" : " is missing"),
                    listParameters(state));
-}
-
-LaunchOptions launchOptions(const KernelState &state) {
-  LaunchOptions options = state.options;
-  options.readEnvironment();
-  return options;
 }
 
 py::dict argumentsByName(const KernelState &state, PyObject *const *bound) {

@@ -147,7 +147,7 @@ class Callback:
 
 
 class CompileHook(Callback):
-    """The same, told of variants; launches take another way while there is one."""
+    """The same, told of variants; the bindings call nobody while there is none."""
 
     def __set__(self, instance, value) -> None:
         super().__set__(instance, value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import FunctionType
 
 from .. import _native
-from . import compiled  # noqa: F401 - the bindings ask for it where no import may run
+from . import compiled  # noqa: F401 - the bindings ask for it: a launch should import nothing
 from .dependencies import describe, snapshot
 from .source import SourceUnavailable, remember, source_lines, source_text
 

@@ -130,16 +130,12 @@ class Runner:
         if self.has_own_stream and cuda is not None and cuda.is_initialized():
             cuda.synchronize()
 
-    def _zero(self) -> None:
-        for name in self.tuner.reset_to_zero:
-            set_zero(self.arguments.get(name))
-
     def prepare(self, config: Config) -> None:
         if not (self.is_hooked(config) or self.tuner.reset_to_zero):
             return
         if config.pre_hook:
             config.pre_hook(self.everything(config))
-        self._zero()
+        self.tuner._zero(self.arguments)
         if self.tuner.user_pre_hook:
             self.tuner.user_pre_hook(self.everything(config))
         self._synchronize()
@@ -169,7 +165,7 @@ class Runner:
 
     def leave(self, config: Config | None) -> None:
         """After the last run: arrays are as for a first one with `config`."""
-        self._zero()
+        self.tuner._zero(self.arguments)
         if self.tuner.user_pre_hook and config is not None:
             self.tuner.user_pre_hook(self.everything(config), reset_only=True)
         self._synchronize()

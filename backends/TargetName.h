@@ -1,0 +1,27 @@
+//===-- TargetName.h - what users call a target -----------------------------------------------===//
+//   TargetName("cuda:90").arch      // "sm_90a"
+//
+// "cpu", "cpu:x86-64-v3", "cuda", "cuda:90" (the compute capability), "cuda:sm_90a". Which of them
+// may stand somewhere is for that place to say.
+#pragma once
+
+#include <algorithm>
+#include <string>
+
+namespace sectile::backends {
+
+struct TargetName {
+  std::string backend, arch;
+
+  explicit TargetName(const std::string &name) {
+    size_t colon = std::min(name.find(':'), name.size());
+    backend = name.substr(0, colon);
+    arch = colon < name.size() ? name.substr(colon + 1) : "";
+    // From Hopper on with what only that very architecture has.
+    if (backend == "cuda" && !arch.empty() &&
+        arch.find_first_not_of("0123456789") == std::string::npos)
+      arch = "sm_" + arch + (arch.size() > 2 || arch >= "90" ? "a" : "");
+  }
+};
+
+} // namespace sectile::backends
