@@ -22,8 +22,8 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/sectile
 set(plain_headers
   lang/Constant.h lang/DType.h lang/Diagnostics.h lang/KernelSignature.h lang/Remark.h
   frontend/cpp/BuildId.h frontend/cpp/Tracer.h frontend/python/Ast.h
-  backends/CompileOptions.h backends/Device.h backends/Driver.h backends/ForkSafeMutex.h backends/KernelImage.h backends/TargetName.h
-  jit/Api.h jit/BoundLaunch.h jit/CompilerInterface.h jit/Kernel.h jit/Provenance.h jit/Runtime.h jit/Specialization.h jit/Status.h jit/VariantList.h)
+  backends/CompileOptions.h backends/Device.h backends/Driver.h backends/ForkSafeMutex.h backends/KernelImage.h
+  jit/Api.h jit/BoundLaunch.h jit/CompilerInterface.h jit/Kernel.h jit/Provenance.h jit/Runtime.h jit/Specialization.h jit/Status.h jit/TargetName.h jit/VariantList.h)
 foreach(header IN LISTS plain_headers)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${PROJECT_SOURCE_DIR}/${header}

@@ -16,8 +16,8 @@
 // Internal to kernel.h, which includes it.
 #pragma once
 
-#include "backends/TargetName.h"
 #include "jit/Runtime.h"
+#include "jit/TargetName.h"
 #include "jit/VariantList.h"
 
 #include <algorithm>
@@ -52,7 +52,7 @@ Alternatives<T...> oneOf(T... items) {
 class Target {
 public:
   explicit Target(const std::string &name) {
-    backends::TargetName parsed(name);
+    jit::TargetName parsed(name);
     backend = parsed.backend;
     arch = parsed.arch;
     if (backend != "cpu" && (backend != "cuda" || arch.empty()))

@@ -1,7 +1,7 @@
 #include "LaunchOptions.h"
 
-#include "backends/TargetName.h"
 #include "jit/Runtime.h"
+#include "jit/TargetName.h"
 
 #include <algorithm>
 #include <array>
@@ -93,7 +93,7 @@ uint16_t numberOfArch(const std::string &arch) {
 /// "cpu", "cpu:x86-64-v3", "cuda", "cuda:90", "cuda:sm_90a".
 void readTarget(PyObject *value, const std::string &kernelName, LaunchOptions &options) {
   const char *given = PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : nullptr;
-  backends::TargetName name(given ? given : "");
+  jit::TargetName name(given ? given : "");
   if (name.backend == "cpu")
     options.target = LaunchOptions::Target::Cpu;
   else if (name.backend == "cuda")

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <string>
 
-namespace sectile::backends {
+namespace sectile::jit {
 
 struct TargetName {
   std::string backend, arch;
@@ -24,4 +24,4 @@ struct TargetName {
   }
 };
 
-} // namespace sectile::backends
+} // namespace sectile::jit
