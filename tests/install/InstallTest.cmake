@@ -22,7 +22,8 @@ string(FIND "${readme}" "```" end)
 string(SUBSTRING "${readme}" 0 ${end} readme)
 file(WRITE "${work}/readme.cpp" "${readme}")
 
-run("${CMAKE_COMMAND}" -S "${PROJECT}" -B "${work}/build" "-DCMAKE_PREFIX_PATH=${work}/prefix"
+# Ninja, which this build uses itself: CMake's default would be make, which a machine need not have.
+run("${CMAKE_COMMAND}" -G Ninja -S "${PROJECT}" -B "${work}/build" "-DCMAKE_PREFIX_PATH=${work}/prefix"
   "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DREADME_EXAMPLE=${work}/readme.cpp")
 run("${CMAKE_COMMAND}" --build "${work}/build")
 # The second start has all in its cache, and needs no compiler.
