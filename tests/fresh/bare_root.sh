@@ -55,19 +55,18 @@ make_root() {
     "$archive" "$release" "$archive" "$release" "$security" "$release" >"$bare/etc/apt/sources.list"
   cp /etc/resolv.conf /etc/hosts "$bare/etc/"
 
+  chroot "$bare" useradd --create-home --shell /bin/bash tester
+
   # What reaches the registries: configuration and certificates of apt and pip.
-  local file
+  local file home
   for file in /etc/apt/apt.conf.d/*proxy* /etc/apt/auth.conf /etc/apt/auth.conf.d /etc/pip.conf \
-    /usr/local/share/ca-certificates /etc/ssl/certs/ca-certificates.crt "$HOME/.pip/pip.conf" "$HOME/.config/pip/pip.conf"; do
-    [ -e "$file" ] || continue
-    local target=$bare$file
-    case $file in "$HOME"/*) target=$bare/etc/pip.conf ;; esac # for both users
-    mkdir -p "$(dirname "$target")"
-    if [ "$target" = "$bare/etc/pip.conf" ]; then
-      cat "$file" >>"$target"
-    else
-      cp -RT "$file" "$target"
-    fi
+    /usr/local/share/ca-certificates /etc/ssl/certs/ca-certificates.crt; do
+    [ ! -e "$file" ] || { mkdir -p "$(dirname "$bare$file")" && cp -RT "$file" "$bare$file"; }
+  done
+  for file in .pip/pip.conf .config/pip/pip.conf; do
+    for home in "$bare/root" "$bare/home/tester"; do
+      [ ! -e "$HOME/$file" ] || { mkdir -p "$(dirname "$home/$file")" && cp "$HOME/$file" "$home/$file"; }
+    done
   done
   apt-config dump | grep -E '^Acquire::(https?::|Check-)' >"$bare/etc/apt/apt.conf.d/90registry" || true
 
@@ -80,7 +79,6 @@ make_root() {
     mount --bind "$folder" "$bare$folder"
     mount -o remount,ro,bind "$bare$folder"
   done
-  chroot "$bare" useradd --create-home --shell /bin/bash tester
 }
 
 # enter USER COMMAND...: runs a command in the clone, with a bare environment.
