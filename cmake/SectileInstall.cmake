@@ -5,6 +5,10 @@
 #   <prefix>/include/sectile/*.h            what users include
 #   <prefix>/include/sectile/plain/...      what those include: plain C++, no LLVM
 #   <prefix>/lib/cmake/Sectile/
+#   <prefix>/share/doc/sectile/             licences
+#
+# A wheel (pyproject.toml) has the same below the Python package: CMAKE_INSTALL_LIBDIR and _INCLUDEDIR are
+# set to folders in it, and `sectile --cmake-dir` prints where the CMake files lie.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -14,23 +18,38 @@ if(TARGET sectile-compiler)
   install(TARGETS sectile-compiler LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cpp)
   set_target_properties(sectile-command PROPERTIES
     INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
-  install(TARGETS sectile-command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT cpp)
+  # A component of its own: in a wheel the command `sectile` is Python's.
+  install(TARGETS sectile-command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
 endif()
 
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/sectile
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT cpp FILES_MATCHING PATTERN "*.h")
-set(plain_headers
-  lang/Constant.h lang/DType.h lang/Diagnostics.h lang/KernelSignature.h lang/Remark.h
-  frontend/cpp/BuildId.h frontend/cpp/Tracer.h frontend/python/Ast.h
-  backends/CompileOptions.h backends/Device.h backends/Driver.h backends/ForkSafeMutex.h backends/KernelImage.h
-  jit/Api.h jit/BoundLaunch.h jit/CompilerInterface.h jit/Kernel.h jit/Provenance.h jit/Runtime.h jit/Specialization.h jit/Status.h jit/TargetName.h jit/VariantList.h)
-foreach(header IN LISTS plain_headers)
-  get_filename_component(folder ${header} DIRECTORY)
-  install(FILES ${PROJECT_SOURCE_DIR}/${header}
-    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sectile/plain/${folder} COMPONENT cpp)
-endforeach()
-target_include_directories(sectile PUBLIC
-  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/sectile/plain>)
+# The public headers, and whatever they include of ours. In the source tree they are included from its root
+# ("lang/DType.h"); installed, as <sectile/plain/lang/DType.h>, so that one -I serves a build without CMake.
+set(plain "")
+file(GLOB waiting RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/sectile/*.h)
+while(waiting)
+  list(POP_FRONT waiting header)
+  file(READ ${PROJECT_SOURCE_DIR}/${header} text)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${header})
+  string(REGEX MATCHALL "#include \"[a-z]+/[^\"]+\"" lines "${text}")
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE "#include \"([^\"]+)\"" "\\1" included "${line}")
+    if(NOT included IN_LIST plain)
+      list(APPEND plain ${included})
+      list(APPEND waiting ${included})
+    endif()
+  endforeach()
+  string(REGEX REPLACE "#include \"([a-z]+/[^\"]+)\"" "#include <sectile/plain/\\1>" text "${text}")
+  if(header MATCHES "^include/")
+    set(installed ${header})
+  else()
+    set(installed include/sectile/plain/${header})
+  endif()
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/installed/${installed} CONTENT "${text}" @ONLY)
+  get_filename_component(folder ${installed} DIRECTORY)
+  string(REGEX REPLACE "^include" "${CMAKE_INSTALL_INCLUDEDIR}" folder ${folder})
+  install(FILES ${PROJECT_BINARY_DIR}/installed/${installed} DESTINATION ${folder} COMPONENT cpp)
+endwhile()
+target_include_directories(sectile PUBLIC $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(sectile PUBLIC cxx_std_20)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/Sectile)
@@ -42,3 +61,13 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/SectileConfigVersion.cmak
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/SectileConfig.cmake ${PROJECT_BINARY_DIR}/SectileConfigVersion.cmake
   DESTINATION ${package_folder} COMPONENT cpp)
+# The folder's name in share/doc is the package's, in small letters as Debian has it.
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/THIRD-PARTY.md
+  DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/sectile COMPONENT doc)
+
+# The build tree as it is serves find_package(), too: `sectile --cmake-dir` and sectile.get_include() work there.
+set(package_in_build ${PROJECT_BINARY_DIR}/python/sectile)
+export(EXPORT SectileTargets NAMESPACE Sectile:: FILE ${package_in_build}/cmake/Sectile/SectileTargets.cmake)
+file(COPY ${PROJECT_BINARY_DIR}/SectileConfig.cmake ${PROJECT_BINARY_DIR}/SectileConfigVersion.cmake
+  DESTINATION ${package_in_build}/cmake/Sectile)
+file(CREATE_LINK ${PROJECT_BINARY_DIR}/installed/include ${package_in_build}/include SYMBOLIC)

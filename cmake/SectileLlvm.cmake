@@ -23,12 +23,19 @@ include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
 
+# zlib and Zstandard, which LLVM's Support library uses, are linked statically too: a wheel may ask nothing
+# of a system but glibc.
+find_library(SECTILE_STATIC_ZLIB libz.a REQUIRED)
+find_library(SECTILE_STATIC_ZSTD libzstd.a REQUIRED)
+
 function(sectile_drop_shared_llvm)
   get_property(imported DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" PROPERTY IMPORTED_TARGETS)
   foreach(target IN LISTS imported)
     get_target_property(links ${target} INTERFACE_LINK_LIBRARIES)
-    if(links AND "LLVM" IN_LIST links)
+    if(links)
       list(REMOVE_ITEM links LLVM)
+      list(TRANSFORM links REPLACE "^ZLIB::ZLIB$" "${SECTILE_STATIC_ZLIB}")
+      list(TRANSFORM links REPLACE "^zstd::libzstd_shared$" "${SECTILE_STATIC_ZSTD}")
       set_property(TARGET ${target} PROPERTY INTERFACE_LINK_LIBRARIES "${links}")
     endif()
   endforeach()

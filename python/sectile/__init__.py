@@ -20,6 +20,7 @@ __version__ = "0.1.0"
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from . import backends, compiler, errors, knobs, language, runtime, testing
+    from ._cpp import get_cmake_dir, get_include
     from .compiler import compile
     from .errors import (
         ArgumentError,
@@ -72,6 +73,7 @@ _FROM = {
     ),
     "runtime.inspection": ("inspect",),
     "compiler": ("compile",),
+    "_cpp": ("get_include", "get_cmake_dir"),
     "errors": (
         "SectileError", "ArgumentError", "CompilationError", "LaunchError", "OutOfBoundsError",
         "DeviceAssertionError", "InternalError", "MachineError", "OutOfResources", "TuningError",

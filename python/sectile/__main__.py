@@ -14,6 +14,9 @@ _USAGE = """usage: sectile COMMAND ...
   knobs               the environment variables and what they mean
   opt, compile ...    the compiler's own commands (sectile opt --help)
   version             version and build
+
+  --include-dir       the folder of the C++ headers, for a compiler's -I
+  --cmake-dir         the folder for CMake: -DSectile_DIR=$(sectile --cmake-dir)
 """
 
 
@@ -63,6 +66,11 @@ def _run(arguments: list[str] | None) -> int:
         from .runtime.control import build_id
 
         print(f"sectile {__version__}, build {build_id()}")
+        return 0
+    if command in ("--cmake-dir", "--include-dir"):
+        from . import _cpp
+
+        print(_cpp.get_cmake_dir() if command == "--cmake-dir" else _cpp.get_include())
         return 0
     if command == "doctor":
         from ._doctor import main as doctor
