@@ -15,8 +15,9 @@ _USAGE = """usage: sectile COMMAND ...
   opt, compile ...    the compiler's own commands (sectile opt --help)
   version             version and build
 
-  --include-dir       the folder of the C++ headers, for a compiler's -I
-  --cmake-dir         the folder for CMake: -DSectile_DIR=$(sectile --cmake-dir)
+  --cflags, --libs    for C++ programs: c++ add.cpp -o add $(sectile --cflags --libs)
+  --cmake-dir         the folder for CMake: -DSectile_DIR="$(sectile --cmake-dir)"
+  --include-dir       the folder of the C++ headers
 """
 
 
@@ -67,11 +68,12 @@ def _run(arguments: list[str] | None) -> int:
 
         print(f"sectile {__version__}, build {build_id()}")
         return 0
-    if command in ("--cmake-dir", "--include-dir"):
+    if command.startswith("--"):
         from . import _cpp
 
-        print(_cpp.get_cmake_dir() if command == "--cmake-dir" else _cpp.get_include())
-        return 0
+        if all(argument in _cpp.OPTIONS for argument in arguments):
+            print(" ".join(map(_cpp.flags, arguments)))
+            return 0
     if command == "doctor":
         from ._doctor import main as doctor
 

@@ -37,3 +37,34 @@ def get_cmake_dir() -> str:
         MachineError: this installation has no CMake files.
     """
     return _folder("cmake/Sectile", "SectileConfig.cmake", "CMake files")
+
+
+def _library_dir() -> str:
+    """Returns the folder of libsectile.so: in a wheel the package's own, in a build tree build/lib."""
+    from .errors import MachineError
+
+    for folder in (_PACKAGE, os.path.normpath(os.path.join(_PACKAGE, "..", "..", "lib"))):
+        if os.path.exists(os.path.join(folder, "libsectile.so")):
+            return folder
+    raise MachineError(f"libsectile.so is not beside the Python package ({_PACKAGE})")
+
+
+def flags(option: str) -> str:
+    """What ``sectile --cflags``, ``--libs``, ``--cmake-dir`` and ``--include-dir`` print.
+
+    Raises:
+        MachineError: this installation has no headers or CMake files.
+    """
+    from shlex import quote
+
+    if option == "--cmake-dir":
+        return get_cmake_dir()
+    if option == "--include-dir":
+        return get_include()
+    if option == "--cflags":
+        return f"-std=c++20 -I{quote(get_include())}"
+    library = quote(_library_dir())
+    return f"-L{library} -lsectile -Wl,-rpath,{library} -Wl,--build-id"
+
+
+OPTIONS = ("--cflags", "--libs", "--cmake-dir", "--include-dir")
