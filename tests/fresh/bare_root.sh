@@ -7,10 +7,11 @@
 #   --keep   leaves the root on disk, for a look inside: chroot FOLDER
 #   --only   runs the first command only
 #
-# Three things are tried there, in one build:
+# What is tried there, in one build:
 #   1. an ordinary user without sudo types ./dev demo: the answer names the packages, nothing is installed
 #   2. root types ./dev demo: everything missing is installed, built and run
 #   3. the ordinary user, with the packages there, types ./dev check
+#   4. the ordinary user types ./dev wheel, and another bare root uses the wheel: wheel_test.sh
 #
 # Exit status: 0 all passed; 77 no bare root can be made on this machine, and nothing was run; else a failure.
 #
@@ -70,10 +71,14 @@ make_root() {
   done
   apt-config dump | grep -E '^Acquire::(https?::|Check-)' >"$bare/etc/apt/apt.conf.d/90registry" || true
 
+}
+
+# Mounts what programs expect, and the package folders of this machine.
+mount_in() {
+  local bare=$1 folder
   mount -t proc proc "$bare/proc"
   mount --rbind /dev "$bare/dev"
   mount -t devpts -o newinstance,ptmxmode=0666,mode=0620 devpts "$bare/dev/pts"
-  local folder
   for folder in $(local_package_folders); do
     mkdir -p "$bare$folder"
     mount --bind "$folder" "$bare$folder"
@@ -83,14 +88,19 @@ make_root() {
 
 # enter USER COMMAND...: runs a command in the clone, with a bare environment.
 enter() {
-  local user=$1 home=/root
+  local user=$1
   shift
+  enter_root "$bare" "$user" bash -c 'cd /home/tester/sectile && exec "$@"' - "$@"
+}
+
+enter_root() { # enter_root FOLDER USER COMMAND...
+  local bare=$1 user=$2 home=/root
+  shift 2
   [ "$user" = root ] || home=/home/$user
   mapfile -t variables < <(registry_variables)
   chroot "$bare" /sbin/runuser -u "$user" -- /usr/bin/env -i HOME="$home" USER="$user" LANG=C.UTF-8 TERM="${TERM:-dumb}" \
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-    CCACHE_DIR=/ccache CCACHE_UMASK=000 ${CI:+CI="$CI"} "${variables[@]}" \
-    bash -c 'cd /home/tester/sectile && exec "$@"' - "$@"
+    CCACHE_DIR=/ccache CCACHE_UMASK=000 ${CI:+CI="$CI"} "${variables[@]}" "$@"
 }
 
 minutes() { echo "$(($1 / 60)) min $(($1 % 60)) s"; }
@@ -99,8 +109,10 @@ inside() {
   bare=$1 ccache=$2 only=$3
   shift 3
   mount --make-rprivate /
-  local start=$SECONDS made demo checked
+  local start=$SECONDS made demo checked wheel
   make_root "$bare"
+  cp -a "$bare" "$bare.wheel" # as bare, for the wheel
+  mount_in "$bare"
   git clone -q --no-local "$source" "$bare/home/tester/sectile"
   chroot "$bare" chown -R tester: /home/tester
   mkdir -p "$bare/ccache"
@@ -130,7 +142,17 @@ inside() {
   start=$SECONDS
   enter tester ./dev check "$@" || fail "./dev check failed on a bare machine"
   checked=$((SECONDS - start))
-  say "passed: root made in $(minutes $made), demo in $(minutes $demo), check in $(minutes $checked), on $(nproc) cores"
+
+  say "./dev wheel, as an ordinary user, and the wheel on another bare machine"
+  start=$SECONDS
+  enter tester ./dev wheel || fail "./dev wheel failed on a bare machine"
+  mount_in "$bare.wheel"
+  mkdir "$bare.wheel/source"
+  mount --bind "$bare/home/tester/sectile" "$bare.wheel/source"
+  wheel=$(basename "$bare"/home/tester/sectile/dist/opus_sectile-*.whl)
+  enter_root "$bare.wheel" root /source/tests/fresh/wheel_test.sh /source "/source/dist/$wheel" ||
+    fail "the wheel does not work on a bare machine"
+  say "passed: root made in $(minutes $made), demo in $(minutes $demo), check in $(minutes $checked), wheel in $(minutes $((SECONDS - start))), on $(nproc) cores"
 }
 
 if [ "${1:-}" = --inside ]; then
@@ -183,7 +205,7 @@ clean_up() {
   if [ -n "$keep" ]; then
     say "the root stays in $bare"
   else
-    rm -rf --one-file-system "$bare" "$bare.log"
+    rm -rf --one-file-system "$bare" "$bare.wheel" "$bare.log"
   fi
 }
 trap clean_up EXIT
