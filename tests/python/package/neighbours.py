@@ -1,6 +1,6 @@
 """Sectile beside other compilers in one process: torch, numba and Triton, each with an LLVM of its own.
 
-    python neighbours.py sectile torch numba triton      in this order of first use
+python neighbours.py sectile torch numba triton      in this order of first use
 """
 
 import sys

@@ -40,7 +40,12 @@ def run(place, monkeypatch):
 
     def run(*command, **variables):
         done = subprocess.run(
-            command, cwd=place, env={**os.environ, **variables}, capture_output=True, text=True, timeout=300
+            command,
+            cwd=place,
+            env={**os.environ, **variables},
+            capture_output=True,
+            text=True,
+            timeout=300,
         )
         assert done.returncode == 0, f"{shlex.join(command)}\n{done.stdout}\n{done.stderr}"
         return done.stdout
@@ -62,7 +67,12 @@ def test_python_blocks_run_as_pasted(path, index, place, run):
 
 def test_every_page_is_linked_and_every_link_leads_somewhere():
     linked = set()
-    for page in [*DOCUMENTS, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", ROOT / "tutorials/README.md"]:
+    for page in [
+        *DOCUMENTS,
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "SECURITY.md",
+        ROOT / "tutorials/README.md",
+    ]:
         for target in re.findall(r"\]\(([^)#]+)(#[^)]*)?\)", prose(page)):
             if "://" not in target[0]:
                 file = (page.parent / target[0]).resolve()
@@ -70,7 +80,9 @@ def test_every_page_is_linked_and_every_link_leads_somewhere():
                 linked.add(file)
                 if target[1]:
                     headings = re.findall(r"^#+ (.*)$", file.read_text(), re.M)
-                    anchors = {"#" + re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in headings}
+                    anchors = {
+                        "#" + re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in headings
+                    }
                     assert target[1] in anchors, f"{page.name} links to {target[0]}{target[1]}"
     assert set(DOCUMENTS) - {README} <= linked
 
