@@ -56,10 +56,9 @@ def numba():
 
 def triton():
     import triton
+    from neighbours_triton import copy
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
-
-    from neighbours_triton import copy
 
     source = ASTSource(copy, {"out": "*fp32", "x": "*fp32", "BLOCK": "constexpr"}, {(2,): 128})
     assert ".target sm_90" in triton.compile(source, target=GPUTarget("cuda", 90, 32)).asm["ptx"]
