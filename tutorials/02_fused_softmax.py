@@ -86,7 +86,13 @@ def main(quick=False):
             2 * x.nbytes / 1e6 / st.testing.do_bench(lambda: run(x, out))
             for run in contenders.values()
         ]
-        print(f"  {rows} x {columns:<5} " + "".join(f"{rate:9.1f}" for rate in rates))
+        peer = "torch" if "torch" in contenders else list(contenders)[-1]
+        ratio = rates[0] / rates[list(contenders).index(peer)]
+        print(
+            f"  {rows} x {columns:<5} "
+            + "".join(f"{rate:9.1f}" for rate in rates)
+            + (f"  ({ratio:.1f}x {peer})" if len(rates) > 1 else "")
+        )
 
 
 if __name__ == "__main__":
