@@ -39,7 +39,8 @@ if TYPE_CHECKING:
         TuningWarning,
         UnsupportedLanguageConstruct,
     )
-    from .runtime.autotuner import Autotuner, Config, Heuristics, Space, autotune, heuristics
+    from .runtime.autotuner import Autotuner, Config, Space, autotune
+    from .runtime.autotuner.heuristics import Heuristics, heuristics
     from .runtime.control import (
         build_id,
         clear_cache,
@@ -60,6 +61,19 @@ if TYPE_CHECKING:
         jit,
         reinterpret,
     )
+
+# Checkers read this list only as a literal.
+__all__ = [
+    "__version__", "ArgumentError", "autotune", "Autotuner", "backends", "build_id", "cdiv",
+    "clear_cache", "CompilationError", "compile", "compiler", "CompileTimeAssertionFailure",
+    "Config", "constexpr_function", "DeviceAssertionError", "errors", "Heuristics",
+    "heuristics", "inspect", "InternalError", "InterpreterError", "jit", "JITFunction",
+    "KernelInterface", "knobs", "language", "LaunchError", "MachineError", "MockTensor",
+    "next_power_of_2", "OutOfBoundsError", "OutOfResources", "recent_launches", "reinterpret",
+    "runtime", "seal", "SectileError", "set_allocator", "set_compile_listener", "set_print",
+    "Space", "statistics", "TensorWrapper", "testing", "TritonError", "TuningError",
+    "TuningWarning", "UnsupportedLanguageConstruct",
+]  # fmt: skip
 
 _FROM = {
     "runtime.jit": (
@@ -83,27 +97,27 @@ _FROM = {
 _SUBMODULES = ("backends", "compiler", "errors", "knobs", "language", "runtime", "testing")
 _HOME = {name: module for module, names in _FROM.items() for name in names}
 
-__all__ = [*_HOME, *_SUBMODULES, "__version__"]
+
+if not TYPE_CHECKING:  # checkers would take it for leave to use any name
+
+    def __getattr__(name: str):
+        if name.startswith("__"):  # protocols ask for these all the time
+            raise AttributeError(name)
+        from importlib import import_module
+
+        if name in _SUBMODULES:
+            return import_module(f"{__name__}.{name}")
+        home = _HOME.get(name)
+        if home is None:
+            from ._suggest import did_you_mean
+
+            raise AttributeError(
+                f"module {__name__!r} has no attribute {name!r}{did_you_mean(name, __all__)}"
+            )
+        value = getattr(import_module(f"{__name__}.{home}"), name)
+        globals()[name] = value
+        return value
 
 
-def __getattr__(name: str):
-    if name.startswith("__"):  # protocols ask for these all the time
-        raise AttributeError(name)
-    from importlib import import_module
-
-    if name in _SUBMODULES:
-        return import_module(f"{__name__}.{name}")
-    home = _HOME.get(name)
-    if home is None:
-        from ._suggest import did_you_mean
-
-        raise AttributeError(
-            f"module {__name__!r} has no attribute {name!r}{did_you_mean(name, __all__)}"
-        )
-    value = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__():
+def __dir__() -> list[str]:
     return sorted(__all__)

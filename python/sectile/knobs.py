@@ -23,10 +23,19 @@ from __future__ import annotations
 import os
 import sys
 
+from ._generic import Generic
+
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
+    from collections.abc import Callable, Iterator
+    from typing import Any, TypeVar, overload
+
+    from .runtime.hooks import HookChain
+
+    T = TypeVar("T")  # of the value
+    D = TypeVar("D")  # of the default: None where there is none
+else:
+    T = D = None
 
 
 def refresh() -> None:
@@ -60,11 +69,11 @@ def _set(variable: str, text: str | None) -> None:
         os.environ[variable] = text
 
 
-class Knob:
+class Knob(Generic[T, D]):
     """One environment variable: its name, how its text is read, its default, and the texts allowed."""
 
     def __init__(
-        self, variable: str, kind: type, default, meaning: str, allowed: tuple[str, ...] = ()
+        self, variable: str, kind: type[T], default: D, meaning: str, allowed: tuple[str, ...] = ()
     ) -> None:
         self.variable = variable
         self.kind = kind
@@ -82,7 +91,14 @@ class Knob:
             )
         return text
 
-    def __get__(self, instance, owner=None):
+    if TYPE_CHECKING:
+
+        @overload
+        def __get__(self, instance: None, owner: Any = None) -> Knob[T, D]: ...
+        @overload
+        def __get__(self, instance: Group, owner: Any = None) -> T | D: ...
+
+    def __get__(self, instance: Group | None, owner: Any = None) -> Any:
         if instance is None:
             return self
         text = os.environ.get(self.variable)
@@ -102,10 +118,10 @@ class Knob:
                 raise ValueError(f"{self.variable} is {text!r}, not a number") from None
         return self._check(text)
 
-    def __set__(self, instance, value) -> None:
+    def __set__(self, instance: Group, value: T | bool | os.PathLike[str] | None) -> None:
         _change(self.variable, self._text(value))
 
-    def _text(self, value) -> str | None:
+    def _text(self, value: Any) -> str | None:
         if value is None:
             return None
         if self.kind is bool or (isinstance(value, bool) and "1" in self.allowed):
@@ -121,7 +137,7 @@ class Knob:
             f"{self.variable} takes {self.kind.__name__}, not {type(value).__name__} {value!r}"
         )
 
-    def __delete__(self, instance) -> None:
+    def __delete__(self, instance: Group) -> None:
         _change(self.variable, None)
 
 
@@ -131,29 +147,36 @@ class Callback:
     def __init__(self, meaning: str) -> None:
         self.__doc__ = meaning
 
-    def __set_name__(self, owner, name: str) -> None:
+    def __set_name__(self, owner: Any, name: str) -> None:
         self.slot = "_" + name
 
-    def __get__(self, instance, owner=None):
+    if TYPE_CHECKING:
+
+        @overload
+        def __get__(self, instance: None, owner: Any = None) -> Callback: ...
+        @overload
+        def __get__(self, instance: Group, owner: Any = None) -> Callable[..., Any] | None: ...
+
+    def __get__(self, instance: Group | None, owner: Any = None) -> Any:
         return self if instance is None else vars(instance).get(self.slot)
 
-    def __set__(self, instance, value) -> None:
+    def __set__(self, instance: Group, value: Callable[..., Any] | None) -> None:
         if value is not None and not callable(value):
             raise TypeError(f"{self.slot[1:]} takes a function or None, not {value!r}")
         vars(instance)[self.slot] = value
 
-    def __delete__(self, instance) -> None:
+    def __delete__(self, instance: Group) -> None:
         vars(instance).pop(self.slot, None)
 
 
 class CompileHook(Callback):
     """The same, told of variants; the bindings call nobody while there is none."""
 
-    def __set__(self, instance, value) -> None:
+    def __set__(self, instance: Group, value: Callable[..., Any] | None) -> None:
         super().__set__(instance, value)
         _update_compile_hooks()
 
-    def __delete__(self, instance) -> None:
+    def __delete__(self, instance: Group) -> None:
         super().__delete__(instance)
         _update_compile_hooks()
 
@@ -171,40 +194,49 @@ class Hook:
         self.which = which
         self.__doc__ = meaning
 
-    def __get__(self, instance, owner=None):
+    if TYPE_CHECKING:
+
+        @overload
+        def __get__(self, instance: None, owner: Any = None) -> Hook: ...
+        @overload
+        def __get__(self, instance: Group, owner: Any = None) -> HookChain: ...
+
+    def __get__(self, instance: Group | None, owner: Any = None) -> Any:
         if instance is None:
             return self
         from .runtime import hooks
 
         return getattr(hooks, self.which)
 
-    def __set__(self, instance, value) -> None:
+    def __set__(self, instance: Group, value: HookChain | Callable[..., Any] | None) -> None:
         chain = self.__get__(instance)
         if value is not chain:
             chain.replace(value)
 
-    def __delete__(self, instance) -> None:
+    def __delete__(self, instance: Group) -> None:
         self.__get__(instance).replace(None)
 
 
 class Group:
     """Knobs of one subject; other attributes cannot be set, so a misspelt one is an error."""
 
-    def __setattr__(self, name: str, value) -> None:
-        if not isinstance(getattr(type(self), name, None), (Knob, Callback, Hook)):
+    if not TYPE_CHECKING:  # checkers would take them for leave to use any name
+
+        def __setattr__(self, name: str, value) -> None:
+            if not isinstance(getattr(type(self), name, None), (Knob, Callback, Hook)):
+                from ._suggest import did_you_mean
+
+                raise AttributeError(
+                    f"knobs.{type(self).__name__} has no knob {name!r}{did_you_mean(name, self._names())}"
+                )
+            object.__setattr__(self, name, value)
+
+        def __getattr__(self, name: str):
             from ._suggest import did_you_mean
 
             raise AttributeError(
                 f"knobs.{type(self).__name__} has no knob {name!r}{did_you_mean(name, self._names())}"
             )
-        object.__setattr__(self, name, value)
-
-    def __getattr__(self, name: str):
-        from ._suggest import did_you_mean
-
-        raise AttributeError(
-            f"knobs.{type(self).__name__} has no knob {name!r}{did_you_mean(name, self._names())}"
-        )
 
     def scope(self) -> scope:
         """``with st.knobs.cache.scope():`` as `knobs.scope`, which restores every group."""
@@ -213,7 +245,7 @@ class Group:
     def _names(self) -> list[str]:
         return [name for name, value in vars(type(self)).items() if isinstance(value, Knob)]
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         return self._names()
 
 
@@ -321,7 +353,7 @@ autotuning = Autotuning()
 _GROUPS = (cache, compilation, runtime, autotuning)
 
 
-def _knobs() -> Iterator[tuple[Group, str, Knob]]:
+def _knobs() -> Iterator[tuple[Group, str, Knob[Any, Any]]]:
     for group in _GROUPS:
         for name, knob in vars(type(group)).items():
             if isinstance(knob, Knob):

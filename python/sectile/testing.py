@@ -8,7 +8,7 @@ import time
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any
+    from typing import Any, Literal, overload
 
 
 def _quantile(ordered: list[float], share: float) -> float:
@@ -75,14 +75,36 @@ def _gpu_times(where: tuple[int, int], fn, warmup: float, rep: float, grad_to_no
     return timer.take()
 
 
+if TYPE_CHECKING:
+
+    @overload
+    def do_bench(
+        fn: Callable[[], Any],
+        warmup: float = 25,
+        rep: float = 100,
+        grad_to_none: Sequence[Any] | None = None,
+        quantiles: None = None,
+        return_mode: Literal["mean", "median", "min", "max"] = "mean",
+    ) -> float: ...
+    @overload
+    def do_bench(
+        fn: Callable[[], Any],
+        warmup: float = 25,
+        rep: float = 100,
+        grad_to_none: Sequence[Any] | None = None,
+        quantiles: Sequence[float] | None = None,
+        return_mode: str = "mean",
+    ) -> Any: ...
+
+
 def do_bench(
     fn: Callable[[], Any],
     warmup: float = 25,
     rep: float = 100,
-    grad_to_none: Sequence | None = None,
+    grad_to_none: Sequence[Any] | None = None,
     quantiles: Sequence[float] | None = None,
     return_mode: str = "mean",
-):
+) -> Any:
     """How long `fn` takes, in milliseconds.
 
     Args:
@@ -122,8 +144,13 @@ def do_bench(
     return _summary([call() * 1e3 for _ in range(count)], quantiles, return_mode)
 
 
-def do_bench_cudagraph(fn: Callable[[], Any], rep: float = 20, grad_to_none=None, quantiles=None,
-                       return_mode: str = "mean"):  # fmt: skip
+def do_bench_cudagraph(
+    fn: Callable[[], Any],
+    rep: float = 20,
+    grad_to_none: Sequence[Any] | None = None,
+    quantiles: Sequence[float] | None = None,
+    return_mode: str = "mean",
+) -> Any:
     """As `do_bench`; there are no graphs on the CPU."""
     return do_bench(
         fn, rep=rep, grad_to_none=grad_to_none, quantiles=quantiles, return_mode=return_mode
@@ -141,7 +168,7 @@ def _as_numpy(value):
 
 
 def assert_close(
-    x, y, atol: float | None = None, rtol: float | None = None, err_msg: str = ""
+    x: Any, y: Any, atol: float | None = None, rtol: float | None = None, err_msg: str = ""
 ) -> None:
     """Raises AssertionError unless `x` and `y` have one shape and close elements; NaN equals NaN.
 
@@ -177,7 +204,7 @@ def get_dram_gbps(device: int | None = None) -> float:
 _TENSOR_CORE_OPERATIONS = {7: 1024, 80: 2048, 8: 1024, 9: 4096, 10: 8192, 12: 1024}
 
 
-def get_max_tensorcore_tflops(dtype, clock_rate: float, device: int | None = None) -> float:
+def get_max_tensorcore_tflops(dtype: Any, clock_rate: float, device: int | None = None) -> float:
     """What a GPU's tensor cores could compute in TFLOP/s, without sparsity.
 
     Args:
@@ -205,7 +232,7 @@ def get_max_tensorcore_tflops(dtype, clock_rate: float, device: int | None = Non
 _SIMD_OPERATIONS = {7: (128, 256), 80: (128, 512), 8: (256, 256), 9: (256, 512)}
 
 
-def get_max_simd_tflops(dtype, clock_rate: float, device: int | None = None) -> float:
+def get_max_simd_tflops(dtype: Any, clock_rate: float, device: int | None = None) -> float:
     """What a GPU could compute in TFLOP/s without its tensor cores; of fp32 and fp16.
 
     Args and Raises: as of `get_max_tensorcore_tflops`.
@@ -303,7 +330,7 @@ class Benchmark:
 class Mark:
     """A function with its benchmarks; made by `perf_report`."""
 
-    def __init__(self, fn: Callable, benchmarks: Benchmark | list[Benchmark]) -> None:
+    def __init__(self, fn: Callable[..., Any], benchmarks: Benchmark | list[Benchmark]) -> None:
         self.fn = fn
         self.benchmarks = benchmarks
 
@@ -388,8 +415,14 @@ class Mark:
             return [dict(zip(header, row)) for row in table]
         return pandas.DataFrame(table, columns=header)
 
-    def run(self, show_plots: bool = False, print_data: bool = False, save_path: str = "",
-            return_df: bool = False, **kwargs):  # fmt: skip
+    def run(
+        self,
+        show_plots: bool = False,
+        print_data: bool = False,
+        save_path: str = "",
+        return_df: bool = False,
+        **kwargs: Any,
+    ) -> Any:
         """Measures everything.
 
         Args:
@@ -419,11 +452,13 @@ def _format_table(header: list[str], rows: list[list]) -> str:
     )
 
 
-def perf_report(benchmarks: Benchmark | list[Benchmark]):
+def perf_report(
+    benchmarks: Benchmark | list[Benchmark],
+) -> Callable[[Callable[..., Any]], Mark]:
     """Decorator: the function measures one contender at one size and returns a figure, or
     ``(middle, low, high)``; ``function.run(...)`` makes the report."""
 
-    def decorate(fn: Callable) -> Mark:
+    def decorate(fn: Callable[..., Any]) -> Mark:
         return Mark(fn, benchmarks)
 
     return decorate

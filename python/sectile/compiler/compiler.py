@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["ASTSource", "CompiledKernel", "compile"]
 
 
-def _mock(kernel: str, name: str, text: Any):
+def _mock(kernel: str, name: str, text: Any) -> Any:
     """What stands for an argument of the kind `text`: ``"*fp32:16"``, ``"i32"``, or a constant."""
     if isinstance(text, tuple):
         items = (_mock(kernel, f"{name}[{index}]", item) for index, item in enumerate(text))
@@ -61,7 +61,7 @@ class ASTSource:
         fn: JITFunction,
         signature: Mapping[str, Any],
         constexprs: Mapping[Any, Any] | None = None,
-        attrs: Mapping[tuple, Any] | None = None,
+        attrs: Mapping[tuple[int, ...], Any] | None = None,
     ) -> None:
         if not isinstance(fn, JITFunction):
             raise TypeError(f"ASTSource: expected a @jit function, got a {type(fn).__name__}")
@@ -72,7 +72,7 @@ class ASTSource:
         self.name = fn.__name__
         self.signature = dict(signature)
         names = fn.arg_names
-        self.constants: dict[tuple, Any] = {
+        self.constants: dict[tuple[int, ...], Any] = {
             (names.index(key),) if isinstance(key, str) else tuple(key): value
             for key, value in (constexprs or {}).items()
         }
@@ -102,7 +102,7 @@ class ASTSource:
         names = self.fn.arg_names
         is_constexpr = {parameter.name: parameter.is_constexpr for parameter in self.fn.params}
 
-        def argument(name: str, kind: Any, path: tuple) -> Any:
+        def argument(name: str, kind: Any, path: tuple[int, ...]) -> Any:
             if path in self.constants:
                 # A parameter that is no tl.constexpr is folded only if it is told so.
                 value = self.constants[path]
@@ -146,7 +146,7 @@ def compile(
     src: ASTSource | None = None,
     options: Mapping[str, Any] | None = None,
     **further: Any,
-):
+) -> CompiledKernel:
     """Compiles one variant of `kernel` without arguments to run it on.
 
         sectile.compile(kernel, {"x": "*fp32:16", "n": "i32"}, {"BLOCK": 64}, "cuda:90", num_warps=8)

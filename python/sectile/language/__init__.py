@@ -4,6 +4,8 @@ Names, arguments and meaning are Triton's. Every operation here is a documented 
 decided by the compiler when it meets the name in a kernel.
 """
 
+from builtins import slice, tuple  # kernels may annotate with tl.tuple
+
 from . import math
 from ._constexpr import const, constexpr
 from ._creation import arange, cast, cat, full, to_tensor, zeros, zeros_like
@@ -139,27 +141,53 @@ from ._shape import (
 )
 from ._tensor import tensor
 
-tuple = tuple  # noqa: PLW0127 - kernels may annotate with tl.tuple
-slice = slice  # noqa: PLW0127
-
 TRITON_MAX_TENSOR_NUMEL = 1048576  #: Triton's limit on tile elements; Sectile has none of its own.
+
+TYPE_CHECKING = False  # importing typing takes milliseconds
+if TYPE_CHECKING:
+    from . import core as core
+    from . import extra as extra
+    from . import random as random
+    from . import standard as standard
 
 _SUBMODULES = ("core", "extra", "random", "standard")
 
 
-def __getattr__(name: str):
-    if name in _SUBMODULES:
-        import importlib
+__all__ = [
+    "abs", "add", "advance", "arange", "argmax", "argmin", "associative_scan", "assume",
+    "atomic_add", "atomic_and", "atomic_cas", "atomic_max", "atomic_min", "atomic_or",
+    "atomic_xchg", "atomic_xor", "bfloat16", "block_type", "broadcast", "broadcast_to", "cast",
+    "cat", "cdiv", "ceil", "clamp", "condition", "const", "constexpr", "cos", "cumprod",
+    "cumsum", "debug_barrier", "device_assert", "device_print", "div_rn", "dot", "dot_scaled",
+    "dtype", "erf", "exp", "exp2", "expand_dims", "fdiv", "flip", "float16", "float32",
+    "float64", "float8e4b8", "float8e4nv", "float8e5", "float8e5b16", "floor", "fma", "full",
+    "gather", "histogram", "inline_asm_elementwise", "int1", "int16", "int32", "int64", "int8",
+    "interleave", "join", "load", "log", "log2", "make_block_ptr", "make_tensor_descriptor",
+    "map_elementwise", "math", "max", "max_constancy", "max_contiguous", "maximum", "min",
+    "minimum", "mul", "multiple_of", "num_programs", "pair_uniform_to_normal", "permute",
+    "philox", "philox_impl", "pi32_t", "pointer_type", "program_id", "PropagateNan", "rand",
+    "rand4x", "randint", "randint4x", "randn", "randn4x", "range", "ravel", "reduce",
+    "reduce_or", "reshape", "rsqrt", "sigmoid", "sin", "slice", "softmax", "sort", "split",
+    "sqrt", "sqrt_rn", "squeeze", "static_assert", "static_print", "static_range", "store",
+    "str_to_ty", "sub", "sum", "swizzle2d", "tanh", "tensor", "to_tensor", "topk", "trans",
+    "TRITON_MAX_TENSOR_NUMEL", "tuple", "uint16", "uint32", "uint64", "uint8",
+    "uint_to_uniform_float", "umulhi", "unsqueeze", "view", "void", "where", "xor_sum", "zeros",
+    "zeros_like",
+]  # fmt: skip
 
-        return importlib.import_module(f"{__name__}.{name}")
-    if name.startswith("__"):  # protocols ask for these all the time
-        raise AttributeError(name)
-    known = [key for key in globals() if not key.startswith("_")]
-    from .._suggest import did_you_mean
 
-    raise AttributeError(
-        f"module {__name__!r} has no attribute {name!r}{did_you_mean(name, known)}"
-    )
+if not TYPE_CHECKING:  # checkers would take it for leave to use any name
 
+    def __getattr__(name: str):
+        if name in _SUBMODULES:
+            import importlib
 
-__all__ = [key for key in globals() if not key.startswith("_") and key != "math"] + ["math"]
+            return importlib.import_module(f"{__name__}.{name}")
+        if name.startswith("__"):  # protocols ask for these all the time
+            raise AttributeError(name)
+        from .._suggest import did_you_mean
+
+        known = [*__all__, *_SUBMODULES]
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}{did_you_mean(name, known)}"
+        )

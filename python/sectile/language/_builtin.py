@@ -10,16 +10,16 @@ from __future__ import annotations
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TypeVar
+    from typing import Any, NoReturn, TypeVar
 
-    F = TypeVar("F", bound=Callable)
+    F = TypeVar("F", bound=Callable[..., Any])
 
 
 class KernelOnlyError(RuntimeError):
     """A language operation was called from plain Python instead of from a kernel."""
 
 
-def refuse(name: str) -> None:
+def refuse(name: str) -> NoReturn:
     """Raises the error for operation `name` being run outside a kernel."""
     raise KernelOnlyError(
         f"tl.{name} works on tiles and can only be called inside a function decorated with "
@@ -36,7 +36,7 @@ def operation(name: str) -> Callable[[F], F]:
     """Marks a stub as operation `name`, for the few whose Python name differs from the operation's."""
 
     def mark(stub: F) -> F:
-        def outside(*args, **kwargs):
+        def outside(*args: Any, **kwargs: Any) -> NoReturn:
             refuse(stub.__name__)
 
         outside.__name__ = stub.__name__

@@ -4,6 +4,21 @@ from __future__ import annotations
 
 import operator
 
+TYPE_CHECKING = False  # importing typing takes milliseconds
+if TYPE_CHECKING:
+    from typing import Any
+
+MYPY = False  # mypy takes it for true, and of several definitions it goes by the first
+if MYPY:
+    constexpr: Any
+    const: Any
+
+
+def _fits_everything(annotation: type) -> Any:
+    """Tells pyright, as ``Any`` above tells mypy, that a parameter with this annotation takes whatever a
+    launch passes for it: ``BLOCK=64``, a dtype, a function, None."""
+    return annotation
+
 
 def _plain(value):
     while getattr(value, "__sectile_constexpr__", False) and not isinstance(value, type):
@@ -11,7 +26,8 @@ def _plain(value):
     return value
 
 
-class constexpr:
+@_fits_everything
+class constexpr:  # type: ignore[no-redef]
     """A compile-time constant.
 
     As the annotation of a kernel parameter (``BLOCK: tl.constexpr``) it asks for one compiled variant
@@ -105,7 +121,8 @@ _define_operators()
 constexpr.__hash__ = _hash  # type: ignore[method-assign]
 
 
-class const:
+@_fits_everything
+class const:  # type: ignore[no-redef]
     """Annotation of a pointer parameter that the kernel only reads: ``x_ptr: tl.const``."""
 
     __sectile_const__ = True

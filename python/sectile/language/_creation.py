@@ -6,8 +6,10 @@ from ._builtin import builtin
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ._dtypes import dtype as Dtype
-    from ._tensor import tensor
+    from ._tensor import Value, tensor
 
 
 @builtin
@@ -26,7 +28,7 @@ def arange(start: int, end: int) -> tensor:
 
 
 @builtin
-def zeros(shape, dtype: Dtype) -> tensor:
+def zeros(shape: Sequence[int] | int, dtype: Dtype) -> tensor:
     """A tile of zeros.
 
     Args:
@@ -41,7 +43,7 @@ def zeros_like(input: tensor) -> tensor:
 
 
 @builtin
-def full(shape, value, dtype: Dtype) -> tensor:
+def full(shape: Sequence[int] | int, value: Value, dtype: Dtype) -> tensor:
     """A tile whose elements all are `value`.
 
     Args:
@@ -53,7 +55,7 @@ def full(shape, value, dtype: Dtype) -> tensor:
 
 @builtin
 def cast(
-    input: tensor, dtype: Dtype, fp_downcast_rounding: str | None = None, bitcast: bool = False
+    input: Value, dtype: Dtype, fp_downcast_rounding: str | None = None, bitcast: bool = False
 ) -> tensor:
     """Converts the elements of `input` to `dtype`. Also written ``x.to(dtype)``.
 
@@ -72,7 +74,7 @@ def cast(
 
 
 @builtin
-def to_tensor(x) -> tensor:
+def to_tensor(x: Value) -> tensor:
     """`x` as a value: a constant becomes a scalar tile, a tile is returned as it is."""
 
 

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 from ._builtin import builtin
 
+TYPE_CHECKING = False  # importing typing takes milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from ._dtypes import dtype as Dtype
+    from ._tensor import Value
+
 
 @builtin
-def static_print(*values, sep: str = " ", end: str = "\n", file=None, flush: bool = False) -> None:
+def static_print(
+    *values: Any, sep: str = " ", end: str = "\n", file: Any = None, flush: bool = False
+) -> None:
     """Prints constants and types while the kernel is compiled."""
 
 
 @builtin
-def static_assert(cond, msg: str = "") -> None:
+def static_assert(cond: Any, msg: str = "") -> None:
     """Ends the compilation with an error unless the constant `cond` is true."""
 
 
 @builtin
-def device_print(prefix: str, *args, hex: bool = False, when=None) -> None:
+def device_print(prefix: str, *args: Value, hex: bool = False, when: Value | None = None) -> None:
     """Prints values while the kernel runs: whole tiles, one program after another.
 
     ``tl.device_print("sums", n, tl.sum(x, 1))`` prints, for each program::
@@ -41,7 +51,7 @@ def device_print(prefix: str, *args, hex: bool = False, when=None) -> None:
 
 
 @builtin
-def device_assert(cond, msg: str = "", mask=None) -> None:
+def device_assert(cond: Value, msg: str = "", mask: Value | None = None) -> None:
     """Stops the launch with an error where `cond` is false; active with ``debug=True`` only.
 
     `mask` leaves elements out of the check.
@@ -49,5 +59,12 @@ def device_assert(cond, msg: str = "", mask=None) -> None:
 
 
 @builtin
-def inline_asm_elementwise(asm: str, constraints: str, args, dtype, is_pure: bool, pack: int):
+def inline_asm_elementwise(
+    asm: str,
+    constraints: str,
+    args: Sequence[Value],
+    dtype: Dtype | Sequence[Dtype],
+    is_pure: bool,
+    pack: int,
+) -> Any:
     """Runs target assembly on `pack` elements at a time; GPU back ends only."""

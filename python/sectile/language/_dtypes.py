@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False  # importing typing takes milliseconds
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._tensor import Value, tensor
+
 
 class dtype:
     """The type of one element of a tile.
@@ -19,6 +25,10 @@ class dtype:
     FP_TYPES = ("fp8e4nv", "fp8e4b8", "fp8e5", "fp8e5b16", "fp16", "bf16", "fp32", "fp64")
     STANDARD_FP_TYPES = ("fp16", "bf16", "fp32", "fp64")
     OTHER_TYPES = ("void",)
+
+    if TYPE_CHECKING:
+        #: What a pointer points to. In a kernel every type is a `dtype` for checkers.
+        element_ty: dtype
 
     def __init__(self, name: str) -> None:
         name = _ALIASES.get(name, name)
@@ -144,7 +154,7 @@ class dtype:
     def is_const(self) -> bool:
         return False
 
-    def __call__(self, value):
+    def __call__(self, value: Value) -> tensor:
         """A scalar constant of this type; only inside a kernel."""
         from ._builtin import refuse
 
@@ -162,7 +172,7 @@ class dtype:
     def __repr__(self) -> str:
         return f"sectile.language.{_PYTHON_NAMES.get(self.name, self.name)}"
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return (type(self), (self.name,))
 
 
@@ -232,11 +242,11 @@ class pointer_type(dtype):
         const = ", const=True" if self.const else ""
         return f"sectile.language.pointer_type({self.element_ty!r}{const})"
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return (pointer_type, (self.element_ty, self.const))
 
 
-def str_to_ty(name: str, c=None) -> dtype:
+def str_to_ty(name: str, c: Any = None) -> dtype:
     """The dtype of a name as in signatures: ``"fp32"``, ``"i64"``, ``"*fp16"``, ``"*kfp16"``.
 
     `c` is taken and ignored, as in Triton, where it holds the aggregate types of a kernel.

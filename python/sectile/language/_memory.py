@@ -6,15 +6,20 @@ from ._builtin import builtin
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
-    from ._tensor import tensor
+    from collections.abc import Sequence
+    from typing import Any, TypeAlias
+
+    from ._tensor import Value, tensor
+
+    Extents: TypeAlias = Sequence[Value]
 
 
 @builtin
 def load(
     pointer: tensor,
-    mask: tensor | None = None,
-    other=None,
-    boundary_check: tuple[int, ...] = (),
+    mask: Value | None = None,
+    other: Value | None = None,
+    boundary_check: Sequence[int] = (),
     padding_option: str = "",
     cache_modifier: str = "",
     eviction_policy: str = "",
@@ -42,9 +47,9 @@ def load(
 @builtin
 def store(
     pointer: tensor,
-    value,
-    mask: tensor | None = None,
-    boundary_check: tuple[int, ...] = (),
+    value: Value,
+    mask: Value | None = None,
+    boundary_check: Sequence[int] = (),
     cache_modifier: str = "",
     eviction_policy: str = "",
 ) -> None:
@@ -64,7 +69,14 @@ def store(
 
 
 @builtin
-def make_block_ptr(base: tensor, shape, strides, offsets, block_shape, order) -> tensor:
+def make_block_ptr(
+    base: tensor,
+    shape: Extents,
+    strides: Extents,
+    offsets: Extents,
+    block_shape: Sequence[int],
+    order: Sequence[int],
+) -> tensor:
     """A pointer to a block of a larger array, moved with `advance`.
 
     Args:
@@ -78,14 +90,18 @@ def make_block_ptr(base: tensor, shape, strides, offsets, block_shape, order) ->
 
 
 @builtin
-def advance(base: tensor, offsets) -> tensor:
+def advance(base: tensor, offsets: Extents) -> tensor:
     """The block pointer `base`, moved by `offsets` elements per dimension."""
 
 
 @builtin
 def make_tensor_descriptor(
-    base: tensor, shape, strides, block_shape, padding_option: str = "zero"
-) -> tensor:
+    base: tensor,
+    shape: Extents,
+    strides: Extents,
+    block_shape: Sequence[int],
+    padding_option: str = "zero",
+) -> Any:
     """A description of an array that is read and written block by block.
 
     ``desc.load([i, j])`` and ``desc.store([i, j], tile)`` take the element offsets of the block; what
@@ -94,7 +110,13 @@ def make_tensor_descriptor(
 
 
 @builtin
-def atomic_add(pointer: tensor, val, mask=None, sem: str | None = None, scope: str | None = None):
+def atomic_add(
+    pointer: tensor,
+    val: Value,
+    mask: Value | None = None,
+    sem: str | None = None,
+    scope: str | None = None,
+) -> tensor:
     """Adds `val` to memory and returns what was there before, as one indivisible step.
 
     Args:
@@ -110,37 +132,75 @@ def atomic_add(pointer: tensor, val, mask=None, sem: str | None = None, scope: s
 
 
 @builtin
-def atomic_max(pointer: tensor, val, mask=None, sem: str | None = None, scope: str | None = None):
+def atomic_max(
+    pointer: tensor,
+    val: Value,
+    mask: Value | None = None,
+    sem: str | None = None,
+    scope: str | None = None,
+) -> tensor:
     """Replaces memory by the greater of itself and `val`; arguments and result as `atomic_add`."""
 
 
 @builtin
-def atomic_min(pointer: tensor, val, mask=None, sem: str | None = None, scope: str | None = None):
+def atomic_min(
+    pointer: tensor,
+    val: Value,
+    mask: Value | None = None,
+    sem: str | None = None,
+    scope: str | None = None,
+) -> tensor:
     """Replaces memory by the smaller of itself and `val`; arguments and result as `atomic_add`."""
 
 
 @builtin
-def atomic_and(pointer: tensor, val, mask=None, sem: str | None = None, scope: str | None = None):
+def atomic_and(
+    pointer: tensor,
+    val: Value,
+    mask: Value | None = None,
+    sem: str | None = None,
+    scope: str | None = None,
+) -> tensor:
     """Bitwise and into memory; integers only; arguments and result as `atomic_add`."""
 
 
 @builtin
-def atomic_or(pointer: tensor, val, mask=None, sem: str | None = None, scope: str | None = None):
+def atomic_or(
+    pointer: tensor,
+    val: Value,
+    mask: Value | None = None,
+    sem: str | None = None,
+    scope: str | None = None,
+) -> tensor:
     """Bitwise or into memory; integers only; arguments and result as `atomic_add`."""
 
 
 @builtin
-def atomic_xor(pointer: tensor, val, mask=None, sem: str | None = None, scope: str | None = None):
+def atomic_xor(
+    pointer: tensor,
+    val: Value,
+    mask: Value | None = None,
+    sem: str | None = None,
+    scope: str | None = None,
+) -> tensor:
     """Bitwise exclusive or into memory; integers only; arguments and result as `atomic_add`."""
 
 
 @builtin
-def atomic_xchg(pointer: tensor, val, mask=None, sem: str | None = None, scope: str | None = None):
+def atomic_xchg(
+    pointer: tensor,
+    val: Value,
+    mask: Value | None = None,
+    sem: str | None = None,
+    scope: str | None = None,
+) -> tensor:
     """Puts `val` into memory and returns what was there; arguments as `atomic_add`."""
 
 
 @builtin
-def atomic_cas(pointer: tensor, cmp, val, sem: str | None = None, scope: str | None = None):
+def atomic_cas(
+    pointer: tensor, cmp: Value, val: Value, sem: str | None = None, scope: str | None = None
+) -> tensor:
     """Puts `val` into memory where it equals `cmp` (compared as bits); returns what was there.
 
     `cmp` and `val` have the shape of `pointer`; `sem` and `scope` as in `atomic_add`.

@@ -6,7 +6,9 @@ from ._builtin import builtin
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
-    from ._tensor import tensor
+    from collections.abc import Sequence
+
+    from ._tensor import Value, tensor
 
 
 @builtin
@@ -27,7 +29,7 @@ def num_programs(axis: int) -> tensor:
 
 
 @builtin
-def multiple_of(input: tensor, values) -> tensor:
+def multiple_of(input: tensor, values: Sequence[int] | int) -> tensor:
     """States that every element of `input` along a dimension starts at a multiple of a value.
 
     A promise, not a check: a wrong one gives wrong results.
@@ -42,7 +44,7 @@ def multiple_of(input: tensor, values) -> tensor:
 
 
 @builtin
-def max_contiguous(input: tensor, values) -> tensor:
+def max_contiguous(input: tensor, values: Sequence[int] | int) -> tensor:
     """States that runs of `values[d]` elements along dimension d are consecutive integers.
 
     A promise, not a check. Takes and returns the same as `multiple_of`.
@@ -50,7 +52,7 @@ def max_contiguous(input: tensor, values) -> tensor:
 
 
 @builtin
-def max_constancy(input: tensor, values) -> tensor:
+def max_constancy(input: tensor, values: Sequence[int] | int) -> tensor:
     """States that runs of `values[d]` elements along dimension d are equal.
 
     A promise, not a check. Takes and returns the same as `multiple_of`.
@@ -58,7 +60,7 @@ def max_constancy(input: tensor, values) -> tensor:
 
 
 @builtin
-def assume(cond) -> None:
+def assume(cond: Value) -> None:
     """States that the scalar int1 `cond` is true; the compiler may rely on it without checking."""
 
 

@@ -6,12 +6,17 @@ from ._builtin import builtin
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Literal, overload
+
     from ._dtypes import dtype as Dtype
-    from ._tensor import tensor
+    from ._tensor import Value, tensor
 
 
 @builtin
-def reduce(input, axis: int | None, combine_fn, keep_dims: bool = False):
+def reduce(
+    input: Any, axis: int | None, combine_fn: Callable[..., Any], keep_dims: bool = False
+) -> Any:
     """Combines all elements along `axis` with a @jit function.
 
     Args:
@@ -34,6 +39,35 @@ def sum(
     """
 
 
+if TYPE_CHECKING:
+
+    @overload
+    def max(
+        input: tensor,
+        axis: int | None = None,
+        return_indices: Literal[False] = False,
+        return_indices_tie_break_left: bool = True,
+        keep_dims: bool = False,
+    ) -> tensor: ...
+    @overload
+    def max(
+        input: tensor,
+        axis: int | None = None,
+        *,
+        return_indices: Literal[True],
+        return_indices_tie_break_left: bool = True,
+        keep_dims: bool = False,
+    ) -> tuple[tensor, tensor]: ...
+    @overload
+    def max(
+        input: tensor,
+        axis: int | None,
+        return_indices: bool,
+        return_indices_tie_break_left: bool = True,
+        keep_dims: bool = False,
+    ) -> Any: ...
+
+
 @builtin
 def max(
     input: tensor,
@@ -41,12 +75,41 @@ def max(
     return_indices: bool = False,
     return_indices_tie_break_left: bool = True,
     keep_dims: bool = False,
-):
+) -> Any:
     """The greatest element along `axis`, or of all; NaN is ignored.
 
     With `return_indices` also its index (int32); of several equal ones the first when
     `return_indices_tie_break_left`.
     """
+
+
+if TYPE_CHECKING:
+
+    @overload
+    def min(
+        input: tensor,
+        axis: int | None = None,
+        return_indices: Literal[False] = False,
+        return_indices_tie_break_left: bool = True,
+        keep_dims: bool = False,
+    ) -> tensor: ...
+    @overload
+    def min(
+        input: tensor,
+        axis: int | None = None,
+        *,
+        return_indices: Literal[True],
+        return_indices_tie_break_left: bool = True,
+        keep_dims: bool = False,
+    ) -> tuple[tensor, tensor]: ...
+    @overload
+    def min(
+        input: tensor,
+        axis: int | None,
+        return_indices: bool,
+        return_indices_tie_break_left: bool = True,
+        keep_dims: bool = False,
+    ) -> Any: ...
 
 
 @builtin
@@ -56,7 +119,7 @@ def min(
     return_indices: bool = False,
     return_indices_tie_break_left: bool = True,
     keep_dims: bool = False,
-):
+) -> Any:
     """The smallest element along `axis`; arguments and result as `max`."""
 
 
@@ -85,7 +148,9 @@ def reduce_or(input: tensor, axis: int, keep_dims: bool = False) -> tensor:
 
 
 @builtin
-def associative_scan(input, axis: int, combine_fn, reverse: bool = False):
+def associative_scan(
+    input: Any, axis: int, combine_fn: Callable[..., Any], reverse: bool = False
+) -> Any:
     """Running combination along `axis`: element i combines elements 0..i (i..end when `reverse`).
 
     Args:
@@ -109,7 +174,7 @@ def cumprod(input: tensor, axis: int = 0, reverse: bool = False) -> tensor:
 
 
 @builtin
-def histogram(input: tensor, num_bins: int, mask: tensor | None = None) -> tensor:
+def histogram(input: tensor, num_bins: int, mask: Value | None = None) -> tensor:
     """How often each of ``0 .. num_bins - 1`` occurs in a rank-1 tile of 32-bit integers.
 
     Elements outside that range, and masked-out ones, are not counted. Result: int32, ``[num_bins]``.
@@ -127,5 +192,5 @@ def topk(x: tensor, k: int, dim: int | None = None) -> tensor:
 
 
 @builtin
-def map_elementwise(scalar_fn, *args, pack: int = 1):
+def map_elementwise(scalar_fn: Callable[..., Any], *args: Value, pack: int = 1) -> Any:
     """Applies a @jit function of scalars to every element of the (broadcast) tiles `args`."""

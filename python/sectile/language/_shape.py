@@ -6,7 +6,9 @@ from ._builtin import builtin
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
-    from ._tensor import tensor
+    from collections.abc import Sequence
+
+    from ._tensor import Value, tensor
 
 
 @builtin
@@ -20,7 +22,7 @@ def broadcast(input: tensor, other: tensor) -> tuple[tensor, tensor]:
 
 
 @builtin
-def broadcast_to(input: tensor, *shape) -> tensor:
+def broadcast_to(input: tensor, *shape: Sequence[int] | int) -> tensor:
     """`input` stretched to `shape` (a tuple, or the extents one by one).
 
     Errors: an extent that is neither equal nor 1; fewer dimensions than `input` has.
@@ -28,7 +30,7 @@ def broadcast_to(input: tensor, *shape) -> tensor:
 
 
 @builtin
-def expand_dims(input: tensor, axis) -> tensor:
+def expand_dims(input: tensor, axis: Sequence[int] | int) -> tensor:
     """`x` with an extent of 1 put in at `axis` (an int or a tuple of ints, negative from the end)."""
 
 
@@ -43,7 +45,7 @@ def unsqueeze(x: tensor, dim: int) -> tensor:
 
 
 @builtin
-def reshape(input: tensor, *shape, can_reorder: bool = False) -> tensor:
+def reshape(input: tensor, *shape: Sequence[int] | int, can_reorder: bool = False) -> tensor:
     """The same elements, in row-major order, in another shape.
 
     Args:
@@ -54,7 +56,7 @@ def reshape(input: tensor, *shape, can_reorder: bool = False) -> tensor:
 
 
 @builtin
-def view(input: tensor, *shape) -> tensor:
+def view(input: tensor, *shape: Sequence[int] | int) -> tensor:
     """As `reshape`; kept for older kernels."""
 
 
@@ -64,7 +66,7 @@ def ravel(x: tensor, can_reorder: bool = False) -> tensor:
 
 
 @builtin
-def trans(input: tensor, *dims) -> tensor:
+def trans(input: tensor, *dims: Sequence[int] | int) -> tensor:
     """`input` with its dimensions reordered; without `dims` the last two are swapped.
 
     Args:
@@ -74,7 +76,7 @@ def trans(input: tensor, *dims) -> tensor:
 
 
 @builtin
-def permute(input: tensor, *dims) -> tensor:
+def permute(input: tensor, *dims: Sequence[int] | int) -> tensor:
     """Dimension i of the result is dimension ``dims[i]`` of `input`."""
 
 
@@ -113,7 +115,9 @@ def gather(src: tensor, index: tensor, axis: int) -> tensor:
 
 
 @builtin
-def swizzle2d(i, j, size_i, size_j, size_g) -> tuple[tensor, tensor]:
+def swizzle2d(
+    i: Value, j: Value, size_i: Value, size_j: Value, size_g: Value
+) -> tuple[tensor, tensor]:
     """Reorders the cells of a `size_i` by `size_j` grid in groups of `size_g` rows.
 
     Within a group, cells are visited column by column, so neighbouring programs of a matrix product

@@ -15,6 +15,8 @@ from .jit import variant_key
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
+    from typing import Any
+
     from .jit import JITFunction
 
 _OPTIONS = {
@@ -42,7 +44,9 @@ def _description(kernel: JITFunction, index: int, variant: tuple, is_warmup: boo
     compiled, kinds, options, *_ = variant
     key = variant_key(index, compiled)
     constants = constants_of(kernel, kinds)
-    signature, attributes, folded = {}, {}, {}
+    signature: dict[str, Any] = {}
+    attributes: dict[tuple[int, ...], Any] = {}
+    folded: dict[tuple[int, ...], Any] = {}
     places = {name: (place,) for place, name in enumerate(kernel.arg_names)}
     for name, kind in kinds.items():
         signature[name] = (

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from .._native import CompiledKernel, Grid
+    from ..compiler import ASTSource
     from .jit import JITFunction
 
 
@@ -24,19 +26,20 @@ class Metadata(SimpleNamespace):
         return dict(vars(self))
 
 
-def _origin(compiled) -> tuple[JITFunction, dict[str, Any], dict[str, Any]]:
+def _origin(compiled: CompiledKernel) -> tuple[JITFunction, dict[str, Any], dict[str, Any]]:
     """The kernel that had it, its signature (parameter -> kind or constant), and its options."""
     kernel = compiled._owner()
-    for had, signature, options, *_ in kernel._variants() if kernel is not None else ():
-        if had is compiled:
-            return kernel, signature, options
+    if kernel is not None:
+        for had, signature, options, *_ in kernel._variants():
+            if had is compiled:
+                return kernel, signature, options
     raise RuntimeError(
         f"{compiled.name}: the kernel that this was compiled from is gone\n"
         f"  help: keep the @jit function, and do not clear() it before this is used"
     )
 
 
-def source_of(compiled):
+def source_of(compiled: CompiledKernel) -> ASTSource:
     """Implements `CompiledKernel.src`."""
     from ..compiler import ASTSource
 
@@ -60,7 +63,7 @@ def constants_of(kernel: JITFunction, signature: dict[str, Any]) -> dict[str, An
     }
 
 
-def launcher(compiled, grid) -> Callable:
+def launcher(compiled: CompiledKernel, grid: Grid) -> Callable[..., None]:
     """Implements ``compiled[grid]``.
 
     Its constants hold whatever is passed for them. Arguments of other kinds than it was compiled for
@@ -71,7 +74,7 @@ def launcher(compiled, grid) -> Callable:
     every = kernel.arg_names
     passed = [name for name in every if name not in constants]
 
-    def launch(*args, **kwargs) -> None:
+    def launch(*args: Any, **kwargs: Any) -> None:
         names = every if len(args) > len(passed) else passed
         if len(args) > len(names):
             raise TypeError(

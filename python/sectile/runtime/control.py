@@ -8,6 +8,7 @@ TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import SimpleNamespace
+    from typing import Any
 
 
 def build_id() -> str:
@@ -15,7 +16,7 @@ def build_id() -> str:
     return _native.build_id()
 
 
-def statistics() -> dict:
+def statistics() -> dict[str, Any]:
     """Counts since the start of the process.
 
     ``memory_hits``, ``disk_hits`` and those of them in ``layer_hits``, ``same_ir_hits``, ``compiles``,
@@ -119,7 +120,7 @@ def set_compile_listener(listener: Callable[[SimpleNamespace], object] | None) -
     _native.set_compile_listener(listener)
 
 
-_allocator: Callable | None = None
+_allocator: Callable[..., Any] | None = None
 
 
 def set_allocator(allocator: Callable | None) -> None:

@@ -38,7 +38,7 @@ class GPUTarget:
     def _key(self):
         return self.backend, self.arch, self.warp_size
 
-    def __eq__(self, other) -> bool:
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, GPUTarget) and self._key() == other._key()
 
     def __hash__(self) -> int:
@@ -90,7 +90,7 @@ class _Active:
         cuda = _torch_cuda()
         return cuda.current_stream(device).cuda_stream if cuda is not None else 0
 
-    def get_active_torch_device(self):
+    def get_active_torch_device(self) -> Any:
         """``torch.device`` of the current GPU, or of the CPU."""
         import torch
 
@@ -113,23 +113,23 @@ class _Active:
         elif device != 0:
             raise ValueError(f"there is no device {device}\n  help: the CPU is device 0")
 
-    def get_device_interface(self):
+    def get_device_interface(self) -> Any:
         """``torch.cuda``, or ``torch.cpu`` where there is no GPU."""
         import torch
 
         return torch.cuda if _native.cuda_devices()[0] else torch.cpu
 
-    def get_empty_cache_for_benchmark(self):
+    def get_empty_cache_for_benchmark(self) -> Any:
         """A tensor that is larger than the caches, to be given to `clear_cache` between runs."""
         import torch
 
         return torch.empty(1 << 26, dtype=torch.int32, device=self.get_active_torch_device())
 
-    def clear_cache(self, cache) -> None:
+    def clear_cache(self, cache: Any) -> None:
         """Overwrites `cache`, and with it what the caches hold."""
         cache.zero_()
 
-    def get_benchmarker(self):
+    def get_benchmarker(self) -> Any:
         from ..testing import do_bench
 
         return do_bench

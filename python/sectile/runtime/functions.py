@@ -5,9 +5,9 @@ from __future__ import annotations
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
-    F = TypeVar("F", bound=Callable)
+    F = TypeVar("F", bound=Callable[..., Any])
 
 
 def cdiv(x: int, y: int) -> int:

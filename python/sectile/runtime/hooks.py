@@ -9,11 +9,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from .._native import CompiledKernel
+    from .jit import JITFunction
+
 
 class LaunchMetadata:
     """What a hook is told of a launch; put together only when it asks, with `get`."""
 
-    def __init__(self, kernel, compiled, grid, stream: int, arguments: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        kernel: JITFunction,
+        compiled: CompiledKernel,
+        grid: tuple[int, int, int],
+        stream: int,
+        arguments: dict[str, Any],
+    ) -> None:
         self._kernel = kernel
         self._compiled = compiled
         self._grid = grid
@@ -47,9 +57,9 @@ class HookChain:
     """Functions of one argument, a `LaunchMetadata`, called in the order in which they were added."""
 
     def __init__(self) -> None:
-        self.calls: list[Callable] = []
+        self.calls: list[Callable[[LaunchMetadata], object]] = []
 
-    def add(self, function: Callable) -> None:
+    def add(self, function: Callable[[LaunchMetadata], object]) -> None:
         """`function` is called from now on; once, however often it is added."""
         if not callable(function):
             raise TypeError(f"a hook is a function, not {function!r}")
@@ -57,13 +67,13 @@ class HookChain:
             self.calls = [*self.calls, function]  # replaced, not changed: a launch may be at it
             _update()
 
-    def remove(self, function: Callable) -> None:
+    def remove(self, function: Callable[[LaunchMetadata], object]) -> None:
         """`function` is not called any more; nothing happens if it was not."""
         if function in self.calls:
             self.calls = [call for call in self.calls if call != function]
             _update()
 
-    def replace(self, function: Callable | None) -> None:
+    def replace(self, function: Callable[[LaunchMetadata], object] | None) -> None:
         """`function` alone is called; None: nobody is."""
         if function is not None and not callable(function):
             raise TypeError(f"a hook is a function or None, not {function!r}")
@@ -82,7 +92,7 @@ enter = HookChain()
 exit = HookChain()
 
 
-def _entered(*launch) -> LaunchMetadata:
+def _entered(*launch: Any) -> LaunchMetadata:
     metadata = LaunchMetadata(*launch)
     enter(metadata)
     return metadata

@@ -35,6 +35,14 @@ class Remark:
 
     __slots__ = ("column", "file", "function", "kind", "line", "numbers", "text")
 
+    kind: str
+    text: str
+    file: str
+    function: str
+    line: int
+    column: int
+    numbers: dict[str, int]
+
     def __init__(self, fields: dict[str, Any]) -> None:
         for name in self.__slots__:
             setattr(self, name, fields[name])
@@ -93,6 +101,17 @@ class Access(_Fields):
         place, file, line: in the source.
     """
 
+    kind: str
+    bytes: int
+    element_bytes: int
+    argument: str | None
+    masked: bool
+    asynchronous: bool
+    why: str
+    place: str
+    file: str
+    line: int
+
 
 class AheadLoad(_Fields):
     """A load in a loop, and whether it starts before its iteration.
@@ -105,6 +124,14 @@ class AheadLoad(_Fields):
         place, file, line: in the source.
     """
 
+    iterations_ahead: int
+    stages: int
+    through: str | None
+    text: str
+    place: str
+    file: str
+    line: int
+
 
 class SharedUse(_Fields):
     """Bytes of shared memory; those that are not alive together may be the same ones.
@@ -115,6 +142,14 @@ class SharedUse(_Fields):
         argument: the parameter that is copied there, or None.
         place, file, line: in the source.
     """
+
+    bytes: int
+    offset: int
+    what: str
+    argument: str | None
+    place: str
+    file: str
+    line: int
 
 
 class Occupancy(_Fields):
@@ -129,6 +164,13 @@ class Occupancy(_Fields):
         source: where the limits of the device are from: its driver, or the table for its
             architecture in `sectile.runtime.autotuner.limits`.
     """
+
+    programs: int
+    limited_by: list[str]
+    limits: dict[str, int]
+    warps: int
+    most_warps: int
+    source: str
 
 
 class VariantReport:

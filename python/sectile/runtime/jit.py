@@ -5,35 +5,44 @@ from __future__ import annotations
 from types import FunctionType
 
 from .. import _native
+from .._generic import Generic
 from . import compiled  # noqa: F401 - the bindings ask for it: a launch should import nothing
 from .dependencies import describe, snapshot
 from .source import SourceUnavailable, remember, source_lines, source_text
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import Any
+    from ast import Module
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from concurrent.futures import Future
+    from inspect import Signature
+    from typing import Any, Literal, TypeAlias, overload
 
+    from typing_extensions import ParamSpec, TypeVar
+
+    from .._native import BoundKernel, CompiledKernel, Grid, Launcher
     from .precompile import Variant
 
+    P = ParamSpec("P", default=...)  # the parameters of a kernel
+    R = TypeVar("R", default=Any, covariant=True)  # what it returns where another kernel calls it
+    Signatures: TypeAlias = Mapping[str, Any] | Variant | Sequence["Signatures"]
+else:
+    P = R = None
 
-class KernelInterface:
+
+class KernelInterface(Generic[P, R]):
     """What is launched with ``kernel[grid](...)``: a `JITFunction`, or a tuner around one."""
 
-    def __class_getitem__(cls, parameters):
-        """``KernelInterface[T]``, as type checkers like it."""
-        return cls
-
-    def __getitem__(self, grid):
-        def launch(*args, **kwargs):
+    def __getitem__(self, grid: Grid) -> Callable[..., Any]:
+        def launch(*args: Any, **kwargs: Any) -> Any:
             return self.run(*args, grid=grid, warmup=False, **kwargs)
 
         return launch
 
-    def run(self, *args, grid, warmup: bool = False, **kwargs):
+    def run(self, *args: Any, grid: Grid | None, warmup: bool = False, **kwargs: Any) -> Any:
         raise NotImplementedError
 
-    def warmup(self, *args, grid=None, wait: bool = True, **kwargs):
+    def warmup(self, *args: Any, grid: Grid | None = None, wait: bool = True, **kwargs: Any) -> Any:
         """Compiles for these arguments without running; a dtype or `MockTensor` may stand for an array.
 
         Args:
@@ -47,7 +56,7 @@ class KernelInterface:
             return pool().submit(self.run, *args, grid=grid, warmup=True, **kwargs)
         return self.run(*args, grid=grid, warmup=True, **kwargs)
 
-    def bind(self, *args, grid, **kwargs):
+    def bind(self, *args: Any, grid: Grid, **kwargs: Any) -> BoundKernel:
         """A launch with its arguments, to be run many times: nothing is read or looked up then.
 
             run = kernel.bind(x, y, n, BLOCK=64, grid=(64,))     # compiles if need be; runs nothing
@@ -128,7 +137,9 @@ def _annotation(annotation: Any) -> tuple[bool, str | None]:
     return False, text[: len(text) - len(element)] + name
 
 
-def _parameters(fn: FunctionType, unspecialized, unaligned) -> list[KernelParam]:
+def _parameters(
+    fn: FunctionType, unspecialized: list[int | str], unaligned: list[int | str]
+) -> list[KernelParam]:
     code = fn.__code__
     if code.co_flags & 0x0C:  # *args or **kwargs
         raise TypeError(
@@ -142,7 +153,7 @@ def _parameters(fn: FunctionType, unspecialized, unaligned) -> list[KernelParam]
     )
     defaults.update(fn.__kwdefaults__ or {})
 
-    def listed(entries, index, name):
+    def listed(entries: list[int | str], index: int, name: str) -> bool:
         return index in entries or name in entries
 
     parameters = []
@@ -158,7 +169,7 @@ def _parameters(fn: FunctionType, unspecialized, unaligned) -> list[KernelParam]
     return parameters
 
 
-class JITFunction(_native.KernelBase, KernelInterface):
+class JITFunction(_native.KernelBase, KernelInterface[P, R]):
     """A kernel, or a helper that kernels call. Made by `jit`.
 
     ``kernel[grid](*arguments, num_warps=4, ...)`` launches it and returns the compiled kernel.
@@ -174,14 +185,14 @@ class JITFunction(_native.KernelBase, KernelInterface):
 
     def __init__(
         self,
-        fn: FunctionType,
-        version=None,
+        fn: Callable[P, R],
+        version: Any = None,
         do_not_specialize: Iterable[int | str] | None = None,
         do_not_specialize_on_alignment: Iterable[int | str] | None = None,
         debug: bool | None = None,
         noinline: bool | None = None,
-        repr: Callable | None = None,
-        launch_metadata: Callable | None = None,
+        repr: Callable[..., str] | None = None,
+        launch_metadata: Callable[..., dict[str, Any]] | None = None,
     ) -> None:
         if isinstance(fn, JITFunction):
             fn = fn.fn  # a second kernel from the same text
@@ -197,7 +208,7 @@ class JITFunction(_native.KernelBase, KernelInterface):
         self.do_not_specialize_on_alignment = list(do_not_specialize_on_alignment or ())
         self._repr = repr
         self._source_override: str | None = None
-        self.pre_run_hooks: list[Callable] = []
+        self.pre_run_hooks: list[Callable[..., object]] = []
         self.__name__ = fn.__name__
         self.__qualname__ = fn.__qualname__
         self.__doc__ = fn.__doc__
@@ -225,6 +236,24 @@ class JITFunction(_native.KernelBase, KernelInterface):
             self.pre_run_hooks,
         )  # fmt: skip
 
+    if TYPE_CHECKING:
+
+        def __getitem__(self, grid: Grid) -> Launcher[P]: ...
+
+        @overload  # type: ignore[override] # the cases of the same signature
+        def warmup(
+            self, *args: Any, grid: Grid | None = None, wait: Literal[True] = True, **kwargs: Any
+        ) -> CompiledKernel: ...
+        @overload
+        def warmup(
+            self, *args: Any, grid: Grid | None = None, wait: Literal[False], **kwargs: Any
+        ) -> Future[CompiledKernel]: ...
+        @overload
+        def warmup(
+            self, *args: Any, grid: Grid | None = None, wait: bool, **kwargs: Any
+        ) -> CompiledKernel | Future[CompiledKernel]: ...
+        def warmup(self, *args: Any, **kwargs: Any) -> Any: ...
+
     @property
     def params(self) -> list[KernelParam]:
         if self._parameter_error is not None:
@@ -251,7 +280,7 @@ class JITFunction(_native.KernelBase, KernelInterface):
         return self.__module__
 
     @property
-    def signature(self):
+    def signature(self) -> Signature:
         """``inspect.signature`` of the Python function."""
         from inspect import signature
 
@@ -267,13 +296,13 @@ class JITFunction(_native.KernelBase, KernelInterface):
         """Of the first line of `raw_src`, counted from 1."""
         return self.fn.__code__.co_firstlineno
 
-    def parse(self):
+    def parse(self) -> Module:
         """`src` as an ``ast.Module`` of one function."""
         import ast
 
         return ast.parse(self.src)
 
-    def repr(self, specialization) -> str:
+    def repr(self, specialization: Any) -> str:
         """What profilers call a variant: the decorator's `repr` says, else the function's full name."""
         return self._repr(specialization) if self._repr else f"{self.module}.{self.__qualname__}"
 
@@ -297,24 +326,26 @@ class JITFunction(_native.KernelBase, KernelInterface):
         """A digest of the source and of everything it refers to."""
         return self._snapshot()[0]
 
-    def _snapshot(self) -> tuple[str, list[tuple], list[str]]:
+    def _snapshot(self) -> tuple[str, list[tuple[Any, ...]], list[str]]:
         if self._parameter_error is not None:
             raise self._parameter_error
         return snapshot(self.fn, self._source_override)
 
-    def _describe_constants(self, constants: list, files: list[str]) -> tuple[str, list[str]]:
+    def _describe_constants(self, constants: list[Any], files: list[str]) -> tuple[str, list[str]]:
         """What constant arguments are that are no plain numbers, for the cache key."""
         return describe(self.fn, constants, files)
 
-    def add_pre_run_hook(self, hook: Callable) -> None:
+    def add_pre_run_hook(self, hook: Callable[..., object]) -> None:
         """`hook(*args, **kwargs)` is called before each launch, but for those of bound kernels."""
         self.pre_run_hooks.append(hook)
 
-    def run(self, *args, grid, warmup: bool = False, **kwargs):
+    def run(
+        self, *args: Any, grid: Grid | None, warmup: bool = False, **kwargs: Any
+    ) -> CompiledKernel:
         """As ``self[grid](*args, **kwargs)``; with `warmup` it is compiled and not run."""
         return self._prepare(grid, args, kwargs, warmup)
 
-    def bind(self, *args, grid, **kwargs):
+    def bind(self, *args: Any, grid: Grid, **kwargs: Any) -> BoundKernel:
         return self[grid].bind(*args, **kwargs)
 
     bind.__doc__ = KernelInterface.bind.__doc__
@@ -330,7 +361,32 @@ class JITFunction(_native.KernelBase, KernelInterface):
 
         return variants(self)
 
-    def precompile(self, *signatures, targets=None, wait: bool = True, **options):
+    if TYPE_CHECKING:
+
+        @overload
+        def precompile(
+            self,
+            *signatures: Signatures,
+            targets: str | Sequence[str] | None = None,
+            wait: Literal[True] = True,
+            **options: Any,
+        ) -> list[CompiledKernel]: ...
+        @overload
+        def precompile(
+            self,
+            *signatures: Signatures,
+            targets: str | Sequence[str] | None = None,
+            wait: Literal[False],
+            **options: Any,
+        ) -> list[Future[CompiledKernel]]: ...
+
+    def precompile(
+        self,
+        *signatures: Signatures,
+        targets: str | Sequence[str] | None = None,
+        wait: bool = True,
+        **options: Any,
+    ) -> list[Any]:
         """Compiles variants ahead of their first launch, in parallel, for any target, with or without a GPU.
 
         Args:
@@ -357,19 +413,19 @@ class JITFunction(_native.KernelBase, KernelInterface):
         """Forgets the compiled variants of this kernel; the next launch looks them up anew."""
         self._forget()
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         raise RuntimeError(
             f"{self.__name__} is a kernel and cannot be called like a function\n"
             f"  help: launch it on a grid, {self.__name__}[grid](...), or call it from another kernel"
         )
 
-    def __get__(self, instance, owner=None):
+    def __get__(self, instance: Any, owner: Any = None) -> JITFunction[P, R]:
         return self
 
     def __repr__(self) -> str:
         return f"JITFunction({self.__module__}:{self.__qualname__})"
 
-    def __reduce__(self):
+    def __reduce__(self) -> str:
         # By name, as functions are pickled: the decorated function is what the module holds.
         return self.__qualname__
 
@@ -384,7 +440,7 @@ def get_device_key() -> str:
     return f"{active.get_current_target().backend}:{active.get_current_device()}"
 
 
-def variant_key(index: int, kernel) -> str:
+def variant_key(index: int, kernel: CompiledKernel) -> str:
     """Of a variant among those of its kernel."""
     return f"{index}: {kernel.hash}"
 
@@ -399,7 +455,7 @@ class DeviceCaches:
     def clear(self) -> None:
         self._kernel.clear()
 
-    def __getitem__(self, key) -> tuple[VariantCache]:
+    def __getitem__(self, key: Any) -> tuple[VariantCache]:
         backend = str(key).partition(":")[0]
         return (VariantCache(self._kernel, "cpu" if backend == "cpu" else "cuda"),)
 
@@ -408,7 +464,7 @@ class DeviceCaches:
         names = {target.partition(":")[0] for *_, target, _, _ in self._kernel._variants()}
         return [get_device_key() if name == "cuda" else "cpu:0" for name in sorted(names)]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self.keys())
 
     def __len__(self) -> int:
@@ -421,7 +477,7 @@ class DeviceCaches:
         return [(key, self[key]) for key in self.keys()]
 
 
-class VariantCache(dict):
+class VariantCache(dict):  # type: ignore[type-arg] # dict[...] is made when it is run
     """Compiled kernels by hash, as they were when it was asked for."""
 
     def __init__(self, kernel: JITFunction, backend: str) -> None:
@@ -437,17 +493,45 @@ class VariantCache(dict):
         self._kernel.clear()
 
 
+if TYPE_CHECKING:
+
+    @overload
+    def jit(
+        fn: None = None,
+        *,
+        version: Any = None,
+        repr: Callable[..., str] | None = None,
+        launch_metadata: Callable[..., dict[str, Any]] | None = None,
+        do_not_specialize: Iterable[int | str] | None = None,
+        do_not_specialize_on_alignment: Iterable[int | str] | None = None,
+        debug: bool | None = None,
+        noinline: bool | None = None,
+    ) -> Callable[[Callable[P, R]], JITFunction[P, R]]: ...
+    @overload
+    def jit(
+        fn: Callable[P, R],
+        *,
+        version: Any = None,
+        repr: Callable[..., str] | None = None,
+        launch_metadata: Callable[..., dict[str, Any]] | None = None,
+        do_not_specialize: Iterable[int | str] | None = None,
+        do_not_specialize_on_alignment: Iterable[int | str] | None = None,
+        debug: bool | None = None,
+        noinline: bool | None = None,
+    ) -> JITFunction[P, R]: ...
+
+
 def jit(
-    fn: FunctionType | None = None,
+    fn: Callable[..., Any] | None = None,
     *,
-    version=None,
-    repr: Callable | None = None,
-    launch_metadata: Callable | None = None,
+    version: Any = None,
+    repr: Callable[..., str] | None = None,
+    launch_metadata: Callable[..., dict[str, Any]] | None = None,
     do_not_specialize: Iterable[int | str] | None = None,
     do_not_specialize_on_alignment: Iterable[int | str] | None = None,
     debug: bool | None = None,
     noinline: bool | None = None,
-):
+) -> Any:
     """Makes a function a kernel. Use it plain or with options: ``@st.jit`` or ``@st.jit(debug=True)``.
 
     Compilation happens at the first launch with arguments of a new kind: another dtype, an integer that
@@ -464,7 +548,7 @@ def jit(
         repr, launch_metadata: kept for profilers, as ``kernel._repr`` and ``kernel.launch_metadata``.
     """
 
-    def decorate(function: FunctionType) -> JITFunction:
+    def decorate(function: Callable[..., Any]) -> JITFunction:
         return JITFunction(
             function,
             version=version,
@@ -490,13 +574,15 @@ class MockTensor:
 
     __sectile_mock__ = True
 
-    def __init__(self, dtype, shape: Sequence[int] | None = None, aligned: bool = True) -> None:
+    def __init__(
+        self, dtype: Any, shape: Sequence[int] | None = None, aligned: bool = True
+    ) -> None:
         self.dtype = dtype
         self.shape = tuple(shape) if shape is not None else None
         self.is_aligned = aligned
         self.is_scalar = False
 
-    def stride(self, axis: int | None = None):
+    def stride(self, axis: int | None = None) -> Any:
         """Of a contiguous array of `shape`."""
         strides, step = [], 1
         for length in reversed(self.shape or ()):
@@ -506,7 +592,7 @@ class MockTensor:
         return tuple(strides) if axis is None else strides[axis]
 
     @staticmethod
-    def wrap_dtype(value):
+    def wrap_dtype(value: Any) -> Any:
         """`value`, wrapped if it is a dtype."""
         return MockTensor(value) if getattr(value, "__sectile_dtype__", False) else value
 
@@ -516,7 +602,7 @@ class MockScalar:
 
     __sectile_mock__ = True
 
-    def __init__(self, dtype, aligned: bool = False) -> None:
+    def __init__(self, dtype: Any, aligned: bool = False) -> None:
         self.dtype = dtype
         self.is_aligned = aligned
         self.is_scalar = True
@@ -527,28 +613,30 @@ class TensorWrapper:
 
     __sectile_reinterpret__ = True
 
-    def __init__(self, base, dtype) -> None:
+    def __init__(self, base: Any, dtype: Any) -> None:
         self.base = base
         self.dtype = dtype
 
     @property
-    def shape(self):
+    def shape(self) -> Any:
         return self.base.shape
 
     def data_ptr(self) -> int:
-        return self.base.data_ptr()
+        address: int = self.base.data_ptr()
+        return address
 
-    def stride(self, *args):
+    def stride(self, *args: Any) -> Any:
         return self.base.stride(*args)
 
     def element_size(self) -> int:
-        return self.base.element_size()
+        size: int = self.base.element_size()
+        return size
 
     def __repr__(self) -> str:
         return f"TensorWrapper[{self.dtype}]({self.base!r})"
 
 
-def reinterpret(tensor, dtype):
+def reinterpret(tensor: Any, dtype: Any) -> TensorWrapper:
     """The same memory with elements of `dtype`, for dtypes the array library does not have.
 
     Args:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
     from typing import Any
 
+    from .._native import CompiledKernel
     from .jit import JITFunction
 
 _pool: ThreadPoolExecutor | None = None
@@ -50,14 +51,22 @@ class Variant:
         reason: what sets it apart from the nearest variant before it: ``"n: 1 instead of i32"``.
     """
 
-    def __init__(self, compiled, signature, options, target, origin, source_version) -> None:
+    def __init__(
+        self,
+        compiled: CompiledKernel,
+        signature: dict[str, Any],
+        options: dict[str, Any],
+        target: str,
+        origin: str,
+        source_version: int,
+    ) -> None:
         self.compiled = compiled
-        self.signature: dict[str, Any] = signature
-        self.options: dict[str, Any] = options
-        self.target: str = target
-        self.origin: str = origin
+        self.signature = signature
+        self.options = options
+        self.target = target
+        self.origin = origin
         self.reason = "the first variant"
-        self._source_version: int = source_version
+        self._source_version = source_version
 
     def _properties(self) -> dict[str, Any]:
         return {**self.signature, **self.options, "target": self.target}

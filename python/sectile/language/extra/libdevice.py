@@ -7,6 +7,13 @@ from __future__ import annotations
 
 from .._builtin import operation
 
+TYPE_CHECKING = False  # importing typing takes milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from .._tensor import tensor
+
 # One line each: what it is called here, the operation it is, its parameters, what it gives.
 _FUNCTIONS = """
 abs          abs          x    absolute value
@@ -80,9 +87,9 @@ umulhi       umulhi       x,y  upper half of the unsigned product
 """
 
 
-def _define(name: str, operation_name: str, parameters: list[str], text: str):
+def _define(name: str, operation_name: str, parameters: list[str], text: str) -> Any:
     # exec gives help() and inspect.signature() the real parameter names.
-    scope: dict = {"__name__": __name__}
+    scope: dict[str, Any] = {"__name__": __name__}
     exec(f"def {name}({', '.join(parameters)}): ...", scope)
     stub = scope[name]
     stub.__doc__ = (
@@ -93,15 +100,15 @@ def _define(name: str, operation_name: str, parameters: list[str], text: str):
     return operation(operation_name)(stub)
 
 
-__all__ = []
-_LINES = {}
+__all__: list[str] = []
+_LINES: dict[str, tuple[str, str, list[str], str]] = {}
 for _line in _FUNCTIONS.strip().splitlines():
     _name, _operation, _parameters, _text = _line.split(None, 3)
     __all__.append(_name)
     _LINES[_name] = (_name, _operation, _parameters.split(","), _text)
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Callable[..., tensor]:
     line = _LINES.get(name)
     if line is None:
         from ..._suggest import did_you_mean
@@ -114,5 +121,5 @@ def __getattr__(name: str):
     return function
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return list(__all__)

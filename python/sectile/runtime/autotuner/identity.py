@@ -150,7 +150,7 @@ def leaves(values: Iterable) -> Iterator:
 def _place(array: Any) -> tuple[str, int] | None:
     """("cuda", index) or ("cpu", 0) for an array; None for anything else."""
     array = getattr(array, "base", array) if hasattr(array, "data_ptr") else array
-    where = getattr(array, "device", None)
+    where: Any = getattr(array, "device", None)
     kind = getattr(where, "type", None)
     if isinstance(kind, str):  # torch
         return (kind, where.index or 0) if kind == "cuda" else ("cpu", 0)

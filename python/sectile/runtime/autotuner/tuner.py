@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from ..._native import BoundKernel, Grid
     from .report import TuningReport
 
 _default_store: Any = None
@@ -78,7 +79,7 @@ class Autotuner(KernelInterface):
 
     def __init__(
         self,
-        fn,
+        fn: Any,
         arg_names: list[str],
         configs: list[Config] | Space,
         key: list[str],
@@ -149,7 +150,7 @@ class Autotuner(KernelInterface):
 
     # -- a launch ----------------------------------------------------------------------------------
 
-    def run(self, *args, grid, warmup: bool = False, **kwargs):
+    def run(self, *args: Any, grid: Grid | None, warmup: bool = False, **kwargs: Any) -> Any:
         if warmup:
             return self.warmup(*args, grid=grid, **kwargs)
         # One configuration needs no key.
@@ -200,7 +201,7 @@ class Autotuner(KernelInterface):
             return None
         return quick
 
-    def bind(self, *args, grid, **kwargs):
+    def bind(self, *args: Any, grid: Grid, **kwargs: Any) -> BoundKernel:
         """As `JITFunction.bind`, with the configuration for these arguments, which is tuned if need be.
         Its `pre_hook` is called here, and not when the bound kernel runs."""
         config = self._config(args, grid, kwargs)
@@ -221,7 +222,7 @@ class Autotuner(KernelInterface):
             config.pre_hook({**arguments, **kwargs, **config.all_kwargs()})
         return config
 
-    def warmup(self, *args, grid=None, **kwargs):
+    def warmup(self, *args: Any, grid: Grid | None = None, **kwargs: Any) -> Any:
         """Compiles every candidate for these arguments, in parallel, and runs none.
 
         Returns:
@@ -315,7 +316,7 @@ class Autotuner(KernelInterface):
         kwargs.pop("warmup", None)
         runner = Runner(self, args, grid, kwargs, self._arguments(args, kwargs))
         runner.save()
-        bench = self._do_bench
+        bench: Any = self._do_bench
         if bench is None:
             from functools import partial
 
@@ -381,7 +382,7 @@ class Autotuner(KernelInterface):
             )
         return self._reports[key if key is not None else next(reversed(self._reports))]
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.fn(*args, **kwargs)
 
 
@@ -401,7 +402,7 @@ def autotune(
     budget: float | None = None,
     cost_model: Callable | None = None,
     store: Any = None,
-):
+) -> Callable[[KernelInterface], Autotuner]:
     """Decorator above `jit`: at the first launch with new values of `key`, measures the configurations
     on the real arguments and keeps the fastest, on disk, too.
 
@@ -441,7 +442,7 @@ def autotune(
             `TuningWarning`.
     """
 
-    def decorate(fn):
+    def decorate(fn: Any) -> Autotuner:
         return Autotuner(
             fn, fn.arg_names, configs, key, reset_to_zero, restore_value, pre_hook, post_hook,
             prune_configs_by, warmup, rep, use_cuda_graph, do_bench, cache_results, budget, cost_model,
