@@ -54,7 +54,11 @@ def to_numpy(array):
 
 def to_torch(array):
     """The array as a torch tensor, in the same memory."""
-    return import_torch().from_numpy(array) if xp is np else array
+    if xp is not np:
+        return array
+    import torch
+
+    return torch.from_numpy(array)
 
 
 if __name__ == "__main__":

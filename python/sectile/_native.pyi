@@ -73,7 +73,8 @@ class Launcher(Launch[P, CompiledKernel]):
     def grid(self) -> Grid: ...
     @property
     def bind(self) -> Launch[P, BoundKernel]:
-        """The launch with its arguments, to be run many times by calling what is returned."""
+        """bind(*arguments, **named): the launch with its arguments, to be run many times by calling what is
+        returned."""
 
 @final
 class BoundKernel:
@@ -81,11 +82,15 @@ class BoundKernel:
 
     grid: Grid
     @property
-    def kernel(self) -> CompiledKernel: ...
+    def kernel(self) -> CompiledKernel:
+        """The compiled kernel that is launched."""
     @property
-    def arguments(self) -> dict[str, Any]: ...
+    def arguments(self) -> dict[str, Any]:
+        """Parameter -> argument."""
     def __call__(self, **arguments: Any) -> None: ...
-    def update(self, **arguments: Any) -> None: ...
+    def update(self, **arguments: Any) -> None:
+        """update(**arguments): other arguments from now on; may compile. Nothing changes when it
+        fails."""
 
 class KernelBase:
     def __getitem__(self, grid: Grid) -> Launcher: ...
@@ -109,36 +114,55 @@ class KernelBase:
 class CompiledKernel:
     """One compiled variant of a kernel: its code, and what is known of it."""
 
-    def __getitem__(self, grid: Grid) -> Callable[..., None]: ...
+    def __getitem__(self, grid: Grid) -> Callable[..., None]:
+        """compiled[grid](*arguments): launches it; constants may be passed again, or left out."""
     def _init_handles(self) -> None: ...
-    def _owner(self) -> JITFunction | None: ...
-    def record_time(self, seconds: float) -> bool: ...
+    def _owner(self) -> JITFunction | None:
+        """The JITFunction that has had it; None when there is none any more."""
+    def record_time(self, seconds: float) -> bool:
+        """Keeps with the cache entry what one launch took. False when there is no entry of one's
+        own to keep it with."""
     @property
     def name(self) -> str: ...
     @property
-    def asm(self) -> dict[str, Any]: ...
+    def asm(self) -> dict[str, Any]:
+        """The text of each stage that was kept: "tile", "llvm", "asm"; and "so", the loadable code
+        (GPUs: "ptx", "cubin"). SECTILE_KEEP_STAGES=1 keeps all."""
     @property
-    def metadata(self) -> Metadata: ...
+    def metadata(self) -> Metadata:
+        """num_warps, num_stages, ..., target, backend, shared."""
     @property
-    def arguments(self) -> list[tuple[str, str, bool]]: ...
+    def arguments(self) -> list[tuple[str, str, bool]]:
+        """(name, dtype, is stored through) of what a launch passes."""
     @property
-    def warnings(self) -> list[str]: ...
+    def warnings(self) -> list[str]:
+        """Of the compile; empty from the cache."""
     @property
-    def compile_times(self) -> list[tuple[str, float]]: ...
+    def compile_times(self) -> list[tuple[str, float]]:
+        """(step, seconds) of the compile; empty from the cache."""
     @property
-    def provenance(self) -> dict[str, Any]: ...
+    def provenance(self) -> dict[str, Any]:
+        """How it was made, as its cache entry says: source_digest, variant, options, version,
+        created_at (seconds since 1970), compile_seconds, measured_seconds (0: nobody measured)."""
     @property
-    def remarks(self) -> list[dict[str, Any]]: ...
+    def remarks(self) -> list[dict[str, Any]]:
+        """What the compiler has to say of how it compiled it, as dictionaries; sectile.inspect()
+        reads them."""
     @property
-    def hash(self) -> str: ...
+    def hash(self) -> str:
+        """Tells compiled kernels apart, in every process."""
     @property
-    def kernel(self) -> bytes: ...
+    def kernel(self) -> bytes:
+        """The loadable code."""
     @property
-    def src(self) -> ASTSource: ...
+    def src(self) -> ASTSource:
+        """The `sectile.compiler.ASTSource` that it was made of."""
     @property
-    def n_regs(self) -> int: ...
+    def n_regs(self) -> int:
+        """Registers of a GPU thread; 0 on the CPU."""
     @property
-    def n_spills(self) -> int: ...
+    def n_spills(self) -> int:
+        """Local memory of a GPU thread, in registers; 0 on the CPU."""
 
 class GpuTimer:
     def __init__(self, device: int, stream: int) -> None: ...

@@ -11,7 +11,9 @@ from .autotuner.limits import Resources, limits_per_unit, properties_of_architec
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
+    from typing import Any, overload
+
+    from .jit import KernelInterface
 
 _STAGES = {
     "cpu": ("tile", "tile-optimized", "llvm", "llvm-optimized", "asm"),
@@ -454,6 +456,16 @@ def _occupancy(resources: Resources, target: str) -> Occupancy | None:
         most_warps=properties["max_threads_per_sm"] // warp,
         source=source,
     )
+
+
+if TYPE_CHECKING:
+
+    @overload
+    def inspect(kernel: KernelInterface) -> KernelReport: ...
+    @overload
+    def inspect(
+        kernel: _native.CompiledKernel | _native.BoundKernel | _native.Launcher,
+    ) -> VariantReport: ...
 
 
 def inspect(kernel: Any) -> KernelReport | VariantReport:
