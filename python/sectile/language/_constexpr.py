@@ -8,7 +8,7 @@ TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from typing import Any
 
-MYPY = False  # mypy takes it for true, and of several definitions it goes by the first
+MYPY = False  # mypy takes this name for true, and goes by the first of several definitions
 if MYPY:
     constexpr: Any
     const: Any

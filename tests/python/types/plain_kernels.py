@@ -1,7 +1,6 @@
 """Kernels and launches as users write them; type checkers have nothing to say about this file.
 
-The lists `CHECKS` of `test_types.py` say how it is checked; `main` runs it, so that it cannot show what
-does not work.
+`test_types.py` checks it and runs `main`, so that what is accepted here also works.
 """
 
 import tempfile
@@ -16,7 +15,7 @@ from sectile.language import constexpr
 SCALE = tl.constexpr(2)
 
 
-# -- as most kernels are written: annotations for constants alone ----------------------------------
+# -- As most kernels are written: only constants have annotations -----------------------------------
 
 
 @st.jit
@@ -67,7 +66,7 @@ def matmul(
     tl.store(c, total.to(c_ptr.dtype.element_ty), mask=(m[:, None] < M) & (n[None, :] < N))
 
 
-# -- what tiles can do -----------------------------------------------------------------------------
+# -- What tiles can do -----------------------------------------------------------------------------
 
 
 @st.jit
@@ -107,7 +106,7 @@ def count(x_ptr, sums_ptr, n, BLOCK: tl.constexpr):
     tl.atomic_cas(sums_ptr + 2, 0, 1)
 
 
-# -- tuned, and with constants that follow from others ---------------------------------------------
+# -- Tuned, and with constants that follow from others ---------------------------------------------
 
 
 @st.autotune([st.Config({"BLOCK": 64}), st.Config({"BLOCK": 128}, num_warps=8)], key=["n"])
@@ -126,7 +125,7 @@ def double(x_ptr, n, BLOCK: tl.constexpr):
     tl.store(x_ptr + i, tl.load(x_ptr + i, mask=i < n) * 2, mask=i < n)
 
 
-# -- annotated throughout, as --strict wants it ----------------------------------------------------
+# -- Annotated throughout, as --strict wants it ----------------------------------------------------
 
 
 @st.jit
@@ -156,7 +155,7 @@ def strict_launches(n: int) -> st.JITFunction:
     return fill
 
 
-# -- launches --------------------------------------------------------------------------------------
+# -- Launches --------------------------------------------------------------------------------------
 
 
 def launches() -> None:

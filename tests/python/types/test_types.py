@@ -1,7 +1,7 @@
 """What type checkers say of the package and of programs that use it.
 
-The configuration of both is in pyproject.toml. Each checker runs once over all files, mypy a second time for
-what --strict adds; no program is needed but the checkers, and where one is not installed its tests are skipped.
+pyproject.toml configures both. Each checker runs once over all files, and mypy a second time for what --strict
+adds. The tests of a checker that is not installed are skipped.
 """
 
 import ast
@@ -63,7 +63,7 @@ def mypy(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def strict_mypy(tmp_path_factory):
-    # Of what they define and call, programs annotate as much as they like; --strict asks for all.
+    # --strict wants every function annotated; how much of itself a program annotates is its own choice.
     return run_mypy(
         tmp_path_factory.mktemp("strict"),
         "--strict",
@@ -120,7 +120,7 @@ def test_pyright_accepts_programs(pyright):
 
 def test_mypy_finds_mistakes(mypy):
     assert reported_lines(mypy) == wrong_lines("found", "found by mypy")
-    # Where a launch has no options it can only be the argument.
+    # The message says what was meant, for the package has no `__getattr__` for checkers.
     assert any('maybe "program_id"?' in message for *_, message in mypy)
 
 
@@ -132,7 +132,7 @@ def test_the_plain_program_runs():
     subprocess.run([sys.executable, HERE / "plain_kernels.py"], check=True, env=os.environ)
 
 
-# -- lists that are kept twice, because checkers only read literals --------------------------------
+# -- Lists that are kept twice, because checkers only read literals --------------------------------
 
 
 def test_public_names_are_those_of_the_table():
@@ -195,7 +195,7 @@ def test_methods_of_tiles_are_those_of_the_compiler():
     assert {name for name in names if not name.startswith("_")} == methods
 
 
-# -- the stub of the native module -----------------------------------------------------------------
+# -- The stub of the native module -----------------------------------------------------------------
 
 STUB = ast.parse((PACKAGE / "_native.pyi").read_text()) if PACKAGE.exists() else ast.Module([], [])
 CLASSES = {each.name: each for each in STUB.body if isinstance(each, ast.ClassDef)}
