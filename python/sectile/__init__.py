@@ -66,8 +66,8 @@ if TYPE_CHECKING:
 __all__ = [
     "__version__", "ArgumentError", "autotune", "Autotuner", "backends", "build_id", "cdiv",
     "clear_cache", "CompilationError", "compile", "compiler", "CompileTimeAssertionFailure",
-    "Config", "constexpr_function", "DeviceAssertionError", "errors", "Heuristics",
-    "heuristics", "inspect", "InternalError", "InterpreterError", "jit", "JITFunction",
+    "Config", "constexpr_function", "DeviceAssertionError", "errors", "get_cmake_dir", "get_include",
+    "Heuristics", "heuristics", "inspect", "InternalError", "InterpreterError", "jit", "JITFunction",
     "KernelInterface", "knobs", "language", "LaunchError", "MachineError", "MockTensor",
     "next_power_of_2", "OutOfBoundsError", "OutOfResources", "recent_launches", "reinterpret",
     "runtime", "seal", "SectileError", "set_allocator", "set_compile_listener", "set_print",
@@ -103,10 +103,8 @@ if not TYPE_CHECKING:  # checkers would take it for leave to use any name
     def __getattr__(name: str):
         if name.startswith("__"):  # protocols ask for these all the time
             raise AttributeError(name)
-        from importlib import import_module
-
         if name in _SUBMODULES:
-            return import_module(f"{__name__}.{name}")
+            return _import(name)
         home = _HOME.get(name)
         if home is None:
             from ._suggest import did_you_mean
@@ -114,9 +112,24 @@ if not TYPE_CHECKING:  # checkers would take it for leave to use any name
             raise AttributeError(
                 f"module {__name__!r} has no attribute {name!r}{did_you_mean(name, __all__)}"
             )
-        value = getattr(import_module(f"{__name__}.{home}"), name)
+        value = getattr(_import(home), name)
         globals()[name] = value
         return value
+
+    def _import(name: str):
+        from importlib import import_module
+
+        try:
+            return import_module(f"{__name__}.{name}")
+        except ImportError as error:
+            if "GLIBC_" not in str(error):
+                raise
+            import platform
+
+            raise ImportError(
+                f"Sectile needs glibc 2.34 or newer, and this system has {' '.join(platform.libc_ver())}: "
+                "use Debian 12, Ubuntu 22.04, RHEL 9 or newer, or build it here (CONTRIBUTING.md, From source)"
+            ) from error
 
 
 def __dir__() -> list[str]:

@@ -278,11 +278,3 @@ def test_a_reader_may_stop_early():
     shell = f"set -o pipefail; {sys.executable} -u -m sectile doctor | head -1"
     result = subprocess.run(["bash", "-c", shell], capture_output=True, text=True)
     assert result.stdout == "Sectile\n" and result.stderr == ""
-
-
-def test_the_example_of_the_readme_runs(tmp_path):
-    readme = (pathlib.Path(__file__).parents[3] / "README.md").read_text()
-    source = readme.split("```python\n")[1].split("```")[0]
-    path = tmp_path / "example.py"  # kernels are read from their file
-    path.write_text(source + "\nassert np.allclose(y.sum(axis=1), 1)\n")
-    subprocess.run([sys.executable, path], check=True)
