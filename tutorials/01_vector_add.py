@@ -4,7 +4,7 @@ A kernel describes what *one program* does to *one tile*: here, a run of BLOCK c
 The grid says how many programs run; each learns its number from `tl.program_id` and works out which
 elements are its own. Programs run in any order and at the same time.
 
-The last tile may stick out over the end of the vectors, so loads and stores carry a mask: where it is
+The last tile may reach past the end of the vectors, so loads and stores carry a mask: where it is
 False, memory is not touched.
 
 It runs on the GPU if there is one, else on the CPU: a launch goes where its arrays are, and the kernel's

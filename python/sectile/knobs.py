@@ -188,7 +188,7 @@ def _update_compile_hooks() -> None:
 
 
 class Hook:
-    """Functions that are told of every launch; setting one replaces all. Of this process only."""
+    """Functions that are notified of every launch; setting one replaces all. Of this process only."""
 
     def __init__(self, which: str, meaning: str) -> None:
         self.which = which

@@ -22,7 +22,7 @@ using namespace sectile;
 int main(int argc, char **argv) try {
   auto add = kernel("add", [](Ptr<const f32> x_ptr, Ptr<const f32> y_ptr, Ptr<f32> out_ptr,
                               i32 count, Const<int> BLOCK) {
-    // This program's elements: BLOCK consecutive indices. The last tile may stick out over the end,
+    // This program's elements: BLOCK consecutive indices. The last tile may reach past the end,
     // so loads and stores carry a mask: where it is false, memory is not touched.
     auto index = program_id(0) * BLOCK + arange(0, BLOCK);
     auto inside = index < count;

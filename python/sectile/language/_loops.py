@@ -24,7 +24,7 @@ def range(
     warp_specialize: bool = False,
     disable_licm: bool = False,
 ) -> Iterable[tensor]:
-    """``for i in tl.range(...)``: a loop that runs on the device, with wishes for the compiler.
+    """``for i in tl.range(...)``: a loop that runs on the device, with hints for the compiler.
 
     Args:
         arg1, arg2, step: as Python's ``range``; scalars or constants. A negative step is constant.
@@ -43,4 +43,4 @@ def static_range(
 
 @builtin
 def condition(arg1: Value, disable_licm: bool = False) -> Value:
-    """The condition of a ``while`` with wishes for the compiler."""
+    """The condition of a ``while``, with hints for the compiler."""

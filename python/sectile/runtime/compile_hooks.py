@@ -1,7 +1,7 @@
-"""Functions that hear of every variant a kernel gets: `knobs.runtime.jit_cache_hook` and
+"""Functions that are notified of every variant of a kernel: `knobs.runtime.jit_cache_hook` and
 `jit_post_compile_hook`, and `knobs.compilation.listener`.
 
-They are told when the variant is there, compiled or loaded, before it is launched; what they return is ignored,
+They are called when the variant is there, compiled or loaded, before it is launched; what they return is ignored,
 what they raise ends that launch. A launch that finds its variant pays nothing for them.
 """
 
@@ -40,7 +40,7 @@ def _described(kind, path: tuple, attributes: dict, constants: dict):
 
 
 def _description(kernel: JITFunction, index: int, variant: tuple, is_warmup: bool) -> dict:
-    """What the two hooks are told, by Triton's names."""
+    """The data that the two hooks receive, by Triton's names."""
     compiled, kinds, options, *_ = variant
     key = variant_key(index, compiled)
     constants = constants_of(kernel, kinds)
@@ -81,7 +81,7 @@ def _description(kernel: JITFunction, index: int, variant: tuple, is_warmup: boo
 
 
 def _event(compiled, origin: str) -> dict:
-    """What the listener is told; times are in microseconds."""
+    """The data that the listener receives; times are in microseconds."""
     is_hit = origin != "compiled"
     times = {} if is_hit else {step: round(s * 1e6) for step, s in compiled.compile_times}
     total, front_end = times.pop("total", 0), times.pop("front end", 0)

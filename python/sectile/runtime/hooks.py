@@ -1,4 +1,4 @@
-"""Functions that hear of every launch: `knobs.runtime.launch_enter_hook` and `launch_exit_hook`."""
+"""Functions that are notified of every launch: `knobs.runtime.launch_enter_hook` and `launch_exit_hook`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class LaunchMetadata:
-    """What a hook is told of a launch; put together only when it asks, with `get`."""
+    """The data of a launch that a hook receives; put together only when the hook asks for it, with `get`."""
 
     def __init__(
         self,

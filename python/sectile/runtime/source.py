@@ -18,7 +18,7 @@ class SourceUnavailable(OSError):
             f"  help: kernels are compiled from their source text, so put the function into a file or "
             f"a notebook cell"
         )
-        # For who names the function and says the remedy himself.
+        # For a caller that names the function and the remedy itself.
         self.sectile_reason = f"its source is not available (from {file!r})"
 
 
