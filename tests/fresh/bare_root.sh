@@ -16,7 +16,8 @@
 # Exit status: 0 all passed; 77 no bare root can be made on this machine, and nothing was run; else a failure.
 #
 # All of it happens in a mount and process namespace of its own: whatever ends this script, also SIGKILL,
-# ends its processes and takes its mounts along, so that the folder can be deleted without a thought.
+# ends its processes and takes its mounts along, so that the folder can be deleted without a thought; what
+# SIGKILL leaves on disk the next run deletes.
 set -euo pipefail
 
 readonly release=bookworm archive=http://deb.debian.org/debian security=http://deb.debian.org/debian-security
@@ -196,8 +197,15 @@ free_gib=$(($(df --output=avail -k "$place" | tail -1) / 1024 / 1024))
 [ -z "$(git -C "$source" status --porcelain --untracked-files=no)" ] ||
   say "what is not committed is not in the clone"
 
+for lock in "$place"/sectile-fresh.*.lock; do # runs that ended without cleaning up hold no lock
+  if [ -e "$lock" ] && flock --nonblock "$lock" true; then
+    rm -rf --one-file-system "${lock%.lock}" "${lock%.lock}.wheel" "${lock%.lock}.log" "$lock"
+  fi
+done
 bare=$(mktemp -d "$place/sectile-fresh.XXXXXX")
 chmod 755 "$bare"
+exec 9>"$bare.lock"
+flock 9
 namespace=
 clean_up() {
   trap '' INT TERM HUP
@@ -205,14 +213,15 @@ clean_up() {
   if [ -n "$keep" ]; then
     say "the root stays in $bare"
   else
-    rm -rf --one-file-system "$bare" "$bare.wheel" "$bare.log"
+    rm -rf --one-file-system "$bare" "$bare.wheel" "$bare.log" "$bare.lock"
   fi
 }
 trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 # In the background, so that a signal reaches the traps at once; what is typed is for nobody in there.
-unshare --mount --pid --fork --kill-child "$script" --inside "$bare" "$ccache" "$only" "$@" </dev/null &
+setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child \
+  "$script" --inside "$bare" "$ccache" "$only" "$@" </dev/null 9>&- &
 namespace=$!
 status=0
 wait "$namespace" || status=$?
