@@ -18,6 +18,8 @@
 namespace sectile::cpu {
 
 struct HostFeatures : backends::ArithmeticFeatures {
+  HostFeatures() { slowSubnormals = true; }
+
   bool avx = false;
   bool avx2 = false;
   bool avx512Bf16 = false;

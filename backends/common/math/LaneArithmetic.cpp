@@ -131,6 +131,23 @@ static V scalef(const Lanes &l, V p, V n) {
 }
 
 V Lanes::scale(V p, const Whole &n) const {
+  if (!host.slowSubnormals)
+    return multiplyByPower(p, n);
+  // Below 2^-126 (f32) the result is subnormal or zero. There p * 2^(n + 126) is taken, which is
+  // below 1, and 1 added: the sum has the last place of subnormal numbers, so that this is the one
+  // rounding, and its bits less those of 1 are the result's. Padding of rows, exp(-infinity), comes
+  // this way.
+  const unsigned toNormal = exponentBias() - 1;
+  V isTiny = less(n.whole, number(-double(toNormal)));
+  Whole lifted{select(isTiny, add(n.whole, number(toNormal)), n.whole),
+               select(isTiny, builder.CreateAdd(n.raw, integer(toNormal)), n.raw)};
+  V scaled = multiplyByPower(p, lifted);
+  V one = number(1);
+  V tiny = floatOf(builder.CreateSub(bitsOf(add(scaled, one)), bitsOf(one)));
+  return select(isTiny, tiny, scaled);
+}
+
+V Lanes::multiplyByPower(V p, const Whole &n) const {
   auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
   if (host.avx512 && vector) {
     unsigned lanes = vector->getNumElements(), native = host.laneCount(bits());

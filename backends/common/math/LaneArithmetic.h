@@ -80,7 +80,7 @@ public:
   /// nearest(a * scale), rounding once where possible.
   Whole nearestProduct(V a, double scale) const;
   /// p * 2^n with one rounding also where the result is subnormal or overflows. `n` from nearest(),
-  /// |n| <= 2 * (bias - 1).
+  /// |n| <= 2 * (bias - 1), 0 <= p <= 2.
   V scale(V p, const Whole &n) const;
   /// 2^n for a normal result.
   V powerOfTwo(const Whole &n) const;
@@ -100,6 +100,8 @@ public:
   llvm::Type *withElement(llvm::Type *element) const { return type->getWithNewType(element); }
 
 private:
+  /// scale() by floating-point instructions.
+  V multiplyByPower(V p, const Whole &n) const;
   Pair split(V a) const; // Veltkamp: two halves of few bits
   llvm::IRBuilderBase::FastMathFlagGuard guard;
 };
