@@ -203,6 +203,14 @@ def snapshot(
     return state.digest(), list(state.watches.values()), list(state.files)
 
 
+def texts(fn: FunctionType, text: str | None = None) -> list[str]:
+    """What `snapshot` digests: the texts of a kernel and of the functions it may call, and what their
+    names stand for."""
+    state = _Snapshot((fn.__module__ or "").partition(".")[0], has_places=False)
+    state.function(fn, text)
+    return state.parts
+
+
 def describe(fn: FunctionType, constants: list, files=()) -> tuple[str, list[str]]:
     """The digest of constant arguments of `fn`: texts, dtypes, functions, objects.
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tuning_support import block_of, configs
+from tuning_support import autotune, block_of, configs
 
 import sectile as st
 import sectile.language as tl
@@ -133,7 +133,7 @@ def test_hooks_of_configurations(bench, out):
     def hooked(block):
         return st.Config({"BLOCK": block}, pre_hook=lambda args: calls.append(args["BLOCK"]))
 
-    tuner = st.autotune([hooked(4), hooked(2)], key=["n"], do_bench=bench)(block_of)
+    tuner = autotune([hooked(4), hooked(2)], key=["n"], do_bench=bench)(block_of)
     tuner[(1,)](out, 5)
     assert calls == [4, 2, 2]  # each run, and the launch
     tuner[(1,)](out, 5)
@@ -159,7 +159,7 @@ def test_a_hook_may_make_the_candidate_what_it_is(out):
         args["shape"].size = args["BLOCK"]
 
     candidates = [st.Config({"BLOCK": block}, pre_hook=hook) for block in (4, 2)]
-    tuner = st.autotune(candidates, key=["n"], warmup=0, rep=1)(kernel)
+    tuner = autotune(candidates, key=["n"], warmup=0, rep=1)(kernel)
     tuner[(1,)](out, 5, Shape())
     assert out[0] in (2, 4)
     assert tuner.tuning_report().count("best", "ok", "rejected") == 2

@@ -3,7 +3,7 @@
 import warnings
 
 import pytest
-from tuning_support import block_of, configs, launch
+from tuning_support import autotune, block_of, configs, launch
 
 import sectile as st
 import sectile.language as tl
@@ -37,7 +37,7 @@ def test_one_that_fails_is_reported_and_skipped(bench, out):
 
 def test_one_that_fails_when_it_runs(out):
     kernel = st.JITFunction(sometimes_wrong.fn, debug=True)
-    tuner = st.autotune(configs(8, 2, 16), key=["n"], warmup=0, rep=1)(kernel)
+    tuner = autotune(configs(8, 2, 16), key=["n"], warmup=0, rep=1)(kernel)
     with pytest.warns(st.TuningWarning, match="BLOCK: 8.*too large"):
         tuner[(1,)](out, 5)
     assert out[0] in (2, 16)
@@ -70,13 +70,13 @@ def test_all_fail(bench, out):
 
 def test_all_fail_at_run_time_with_the_error_of_the_first(out):
     kernel = st.JITFunction(sometimes_wrong.fn, debug=True)
-    tuner = st.autotune([*configs(8), st.Config({"BLOCK": 8}, num_warps=8)], key=["n"])(kernel)
+    tuner = autotune([*configs(8), st.Config({"BLOCK": 8}, num_warps=8)], key=["n"])(kernel)
     with pytest.raises(st.DeviceAssertionError, match="too large"):
         tuner[(1,)](out, 5)
 
 
 def test_a_wrong_call_says_so(out):
-    tuner = st.autotune(configs(4, 2), key=["n"])(block_of)
+    tuner = autotune(configs(4, 2), key=["n"])(block_of)
     with pytest.raises(st.ArgumentError, match="unknown argument 'm'"):
         tuner[(1,)](out, 5, m=3)
     with pytest.raises(ValueError, match="BLOCK is both passed and set by the configurations"):
@@ -84,7 +84,7 @@ def test_a_wrong_call_says_so(out):
 
 
 def test_a_do_bench_that_gives_no_number(out):
-    tuner = st.autotune(configs(4, 2), key=["n"], do_bench=lambda call, quantiles: float("inf"))(
+    tuner = autotune(configs(4, 2), key=["n"], do_bench=lambda call, quantiles: float("inf"))(
         block_of
     )
     with pytest.raises(st.OutOfResources, match="do_bench gave inf"):
@@ -98,7 +98,7 @@ def test_a_do_bench_that_gives_no_number(out):
                 raise error
             return 1.0
 
-        tuner = st.autotune(configs(4, 2), key=["n"], do_bench=bench)(block_of)
+        tuner = autotune(configs(4, 2), key=["n"], do_bench=bench)(block_of)
         tuner[(1,)](out, 5)
     assert out[0] == 2
 
@@ -114,7 +114,7 @@ def test_prune(bench, out):
     prune = {"early_config_prune": early}
     assert launch((4, 2, 8), bench, out, prune_configs_by=prune)[0] == 4
     assert bench.blocks == [4, 8] and seen == [(["n", "out"], {})]
-    st.autotune(configs(4, 8), ["n"], prune)(block_of)[(1,)](out, n=7)
+    autotune(configs(4, 8), ["n"], prune)(block_of)[(1,)](out, n=7)
     assert seen[1:] == [(["out"], {"n": 7})]
     with pytest.raises(st.TuningError, match="early_config_prune left no configuration") as raised:
         launch((4, 2), bench, out, prune_configs_by={"early_config_prune": lambda c, a: []})
@@ -144,7 +144,7 @@ def test_perf_model_orders_what_is_measured(bench, out):
 
 def test_wrong_prunes(bench, out):
     with pytest.raises(ValueError, match="prune_configs_by has 'early_prune'"):
-        st.autotune(configs(1, 2), key=[], prune_configs_by={"early_prune": None})(block_of)
+        autotune(configs(1, 2), key=[], prune_configs_by={"early_prune": None})(block_of)
     with pytest.raises(TypeError, match="top_k is 1.5"):
         launch((1, 2), bench, out, prune_configs_by={"perf_model": lambda **_: 1, "top_k": 1.5})
 
@@ -157,19 +157,19 @@ def test_a_space_with_a_budget(bench, out, monkeypatch):
         assert programs == 1 and resources.threads == 1 and device.kind == "cpu"
         return abs(config.kwargs["BLOCK"] - 30)
 
-    tuner = st.autotune(space, key=["n"], do_bench=bench, budget=0.0, cost_model=cost)(block_of)
+    tuner = autotune(space, key=["n"], do_bench=bench, budget=0.0, cost_model=cost)(block_of)
     tuner[(1,)](out, 5)
     assert len(bench.blocks) == 1 and bench.blocks[0] == 30  # the likeliest, and then it is over
     report = tuner.tuning_report()
     assert report.count("not tried") == 79 and "79 not tried" in str(report)
 
     bench.blocks.clear()
-    again = st.autotune(space, key=["n"], do_bench=bench, budget=0.0, cost_model=cost)(block_of)
+    again = autotune(space, key=["n"], do_bench=bench, budget=0.0, cost_model=cost)(block_of)
     again[(1,)](out, 5)
     assert bench.blocks == []  # the budget was used up: the choice stands
 
     # With time for it, all; the candidate that is excluded costs nothing.
-    tuner = st.autotune(space, key=["n"], do_bench=bench, budget=600, cost_model=cost)(block_of)
+    tuner = autotune(space, key=["n"], do_bench=bench, budget=600, cost_model=cost)(block_of)
     tuner[(1,)](out, 6)
     assert sorted(bench.blocks) == sorted(2 * [b for b in range(1, 41) if b != 13])
     assert tuner.best_config.kwargs["BLOCK"] == 1

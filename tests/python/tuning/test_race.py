@@ -145,12 +145,12 @@ class Runner:
     def finish(self, config, error=None):
         self.step("finish" if error is None else "finish after an error", config)
 
-    def once(self, config):
-        self.prepare(config)
+    def run(self, racer):
+        self.prepare(racer.config)
         try:
-            self.launch(config)
+            self.launch(racer.config)
         finally:
-            self.finish(config)
+            self.finish(racer.config)
 
 
 class Timer:
@@ -204,7 +204,7 @@ def test_first_runs_find_the_stream_and_who_fails(monkeypatch):
     monkeypatch.setattr(native, "launch_counts", lambda: next(counts))
     racers = [Racer(Config({"I": i})) for i in range(3)]
     runner = Runner(log, fails=(1,))
-    clock = first_runs(racers, runner, lambda place: GpuClock(runner, *place))
+    clock = first_runs(racers, runner.run, lambda place: GpuClock(runner, *place))
     assert clock.timer.place == (1, 99)
     assert [r.status for r in racers] == ["running", "failed", "running"]
 
@@ -215,7 +215,7 @@ def test_a_context_that_is_lost_fails_who_lost_it(monkeypatch):
     monkeypatch.setattr(native, "launch_counts", lambda: next(counts))
     runner = Runner([])
     racers = [Racer(Config({"I": 0}))]
-    first_runs(racers, runner, lambda place: GpuClock(runner, *place))
+    first_runs(racers, runner.run, lambda place: GpuClock(runner, *place))
     assert racers[0].status == "failed" and "context is lost" in str(racers[0].error)
 
 

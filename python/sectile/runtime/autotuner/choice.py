@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import time
 import warnings
 
@@ -19,6 +20,8 @@ from .report import TuningReport
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from typing import Any
+
+    from .verification import Verification
 
 
 class Choice:
@@ -61,6 +64,8 @@ class Choice:
             str(FORMAT), identity.kernel_digest(tuner), _native.build_id(), self.device.text,
             identity.environment(), method or "", *(text or repr(text) for text in texts),
         ]  # fmt: skip
+        if tuner.verify is not True:
+            parts.append(f"verify={tuner.verify!r}")
         name = f"{tuner.__name__[:64]}-{_native.digest(parts)[:24]}"
         folder = identity.folder()
         keeps = tuner.cache_results and knobs.autotuning.cache and folder is not None
@@ -81,11 +86,13 @@ class Choice:
         """The id of the choice on record.
 
         Args:
-            is_whole: it must have been made among all of today's candidates.
+            is_whole: it must have been made among all of today's candidates, and verified if they are to be.
         """
         choice = contents.choice
         if choice is None:
             return None
+        if is_whole and self.tuner.verify is not False and not choice.get("verified"):
+            return None  # of an old version: its candidates may be wrong
         whole = choice.get("searched") == self.searched or all(
             name in contents.results for name in self.ids
         )
@@ -133,11 +140,16 @@ class Choice:
     def _contents(self) -> Contents:
         return self.record.load()
 
-    def _make_report(self, contents: Contents, name: str) -> None:
+    def _make_report(
+        self, contents: Contents, name: str, check: Verification | None = None
+    ) -> None:
         self.report = TuningReport(
             self.tuner.__name__, self.key, self.device, list(zip(self.ids, self.configs)), contents,
-            name, self.seconds, self.record.path,
+            name, self.is_tuned, self.seconds, self.record.path,
         )  # fmt: skip
+        if check is not None:
+            self.report.notes = [*check.notes, *(a for a in check.alarms if a not in check.notes)]
+            self.report.is_doubtful = check.is_doubtful
 
     def _here(self) -> str:
         """The id of the choice, found or made in this process."""
@@ -212,12 +224,54 @@ class Choice:
         best = session.run()
         self.is_tuned = True
         self.seconds = time.perf_counter() - started
-        self.record.append({"type": "choice", "id": best.id, "searched": self.searched})
-        self._make_report(contents, best.id)
-        self._warn(contents)
+        check = session.verification
+        row = {"type": "choice", "id": best.id, "searched": self.searched}
+        if check is not None:
+            known = contents.choice or {}
+            agreed = check.agreeing or known.get("verified", 0)
+            row["verified"] = max(agreed, 1)
+        if check is None or not check.is_doubtful:
+            self.record.append(row)
+        contents.take(row)
+        self._make_report(contents, best.id, check)
+        self._warn_of_failures(contents)
+        if check is not None:
+            self._warn_of_differences(check)
         return best.id
 
-    def _warn(self, contents: Contents) -> None:
+    def _warn_of_differences(self, check: Verification) -> None:
+        for alarm in check.alarms:
+            _warn(f"{self.what}: {alarm}")
+        if not check.dropped:
+            return
+        lines = [
+            f"{self.what}: {len(check.dropped)} of {len(self.ids)} candidates leave other results than "
+            + ("those they were compared with" if check.is_doubtful else "the others")
+        ]
+        by_reason: dict[str, list[str]] = {}
+        for candidate, reason in check.dropped:
+            by_reason.setdefault(reason, []).append(candidate.text)
+        for reason, texts in list(by_reason.items())[:8]:
+            more = f" and {len(texts) - 1} that agree with it" if len(texts) > 1 else ""
+            lines.append(f"  {texts[0]}{more}: {reason}")
+        if len(by_reason) > 8:
+            lines.append(f"  and {len(by_reason) - 8} results more; tuning_report() has them all")
+        name = next(iter(check.outputs), "out")
+        if check.is_doubtful:
+            lines.append(
+                "  nothing says which of them is right: the results of this kernel may be wrong, and the "
+                "choice is not kept on disk"
+            )
+        else:
+            lines.append("  they are left out")
+        lines.append(
+            "  help: offer only values that are right for all sizes, and guard them by tl.device_assert; if "
+            f"results may differ,\n        pass verify=False, a tolerance, or verify={{{name!r}: None}} to "
+            "compare that array alone"
+        )
+        _warn("\n".join(lines))
+
+    def _warn_of_failures(self, contents: Contents) -> None:
         failed = [
             contents.results[name]
             for name in self.ids
@@ -225,9 +279,16 @@ class Choice:
         ]
         if failed:
             first = failed[0]
-            warnings.warn(
+            _warn(
                 f"{self.what}: {len(failed)} of {len(self.ids)} candidates failed and are left out; "
-                f"{first['config']}: {first.get('reason', '')}",
-                TuningWarning,
-                stacklevel=6,
+                f"{first['config']}: {first.get('reason', '')}"
             )
+
+
+def _warn(text: str) -> None:
+    """At the user's line: that of the launch."""
+    package = os.path.dirname(knobs.__file__)
+    level, frame = 1, sys._getframe(0)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, TuningWarning, stacklevel=level)

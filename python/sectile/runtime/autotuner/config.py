@@ -61,3 +61,39 @@ class Config:
 
     def __repr__(self) -> str:
         return f"<Config {self}>"
+
+
+_GPU_OPTIONS = ("num_warps", "num_stages", "num_ctas")
+
+
+def distinct_texts(configs: list[Config], kind: str) -> tuple[str, dict[Config, str]]:
+    """What all candidates have in common, and what tells each from the others.
+
+    On the CPU, where they change nothing, `num_warps`, `num_stages` and `num_ctas` are named only by
+    candidates that nothing else tells apart.
+
+    Args:
+        kind: of the device: ``"cpu"`` or ``"cuda"``.
+    """
+    settings = {config: config.all_kwargs() for config in configs}
+
+    def texts(hidden: tuple[str, ...]) -> dict[Config, str]:
+        return {
+            config: ", ".join(f"{n}: {v}" for n, v in values.items() if n not in hidden)
+            for config, values in settings.items()
+        }
+
+    hidden = _GPU_OPTIONS if kind == "cpu" else ()
+    if len(set(texts(hidden).values())) < len(settings):
+        hidden = ()
+    first = next(iter(settings.values()))
+    common = [
+        name
+        for name, value in first.items()
+        if len(configs) > 1
+        and all(name in other and other[name] == value for other in settings.values())
+    ]
+    if kind == "cpu":
+        hidden = (*hidden, *(name for name in common if name in _GPU_OPTIONS))
+    shown = ", ".join(f"{name}: {first[name]}" for name in common if name not in hidden)
+    return shown, texts((*hidden, *common))

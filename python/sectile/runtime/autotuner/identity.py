@@ -7,11 +7,12 @@ address) makes a tuning that is remembered in memory only.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from types import FunctionType
 
 from ... import _native, knobs
-from ..dependencies import code_text, snapshot
+from ..dependencies import code_text, snapshot, texts
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
@@ -87,6 +88,15 @@ def kernel_digest(tuner) -> str:
             parts.append(f"{name}={stable_text(function)}")
         layer = layer.fn
     return _native.digest([*parts, source_digest(layer)])
+
+
+def has_asserts(tuner) -> bool:
+    """Whether the kernel, or a helper of its, has an assert that ``debug=True`` switches on."""
+    kernel = tuner.base_fn
+    return any(
+        re.search(r"\b(assert|device_assert)\b", text)
+        for text in texts(kernel.fn, kernel._source_override)
+    )
 
 
 class Device:

@@ -12,6 +12,9 @@ class Watcher:
     def compiled(self, session, candidate) -> None:
         """After each compile, good or bad."""
 
+    def verified(self, session, candidate) -> None:
+        """After the first run of a candidate, whose results are compared with the others'."""
+
     def timed(self, session, race, candidates: dict) -> None:
         """After each round; `candidates` gives that of each `Racer`."""
 

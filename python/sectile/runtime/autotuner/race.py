@@ -20,6 +20,7 @@ from ... import _native
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from .config import Config
     from .runner import Runner
@@ -151,21 +152,24 @@ class GpuClock:
         self.timer.take()
 
 
-def first_runs(racers: list[Racer], runner: Runner, make_clock: Callable) -> object:
+def first_runs(
+    racers: list[Racer], once: Callable[[Racer], None], make_clock: Callable, clock: Any = None
+) -> Any:
     """Runs each candidate once, untimed, and waits for it: code is loaded, memory touched, and who
     fails does so alone.
 
     Args:
+        once: runs a candidate.
         make_clock: gives the clock for a ``(device, stream)``, or for None: the host.
+        clock: what it gave earlier.
 
     Returns:
         The clock.
     """
-    clock = None
     for racer in racers:
         before = _native.launch_counts()
         try:
-            runner.once(racer.config)
+            once(racer)
             if clock is None:
                 clock = make_clock(_launched_on(before, _native.launch_counts()))
             clock.settle()

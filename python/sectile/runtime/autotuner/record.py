@@ -6,7 +6,7 @@ most what it was doing:
     2c1b7e90 {"type": "about", "kernel": "matmul", "key": ["1024", "'fp16'"], "device": "NVIDIA H200 ..."}
     91d40c1f {"type": "samples", "ms": {"3f0a...": [0.431, 0.433], ...}}          after each round
     0be2aa31 {"type": "result", "id": "3f0a...", "config": "BLOCK: 128 ...", "status": "ok", "ms": [...]}
-    77c9d310 {"type": "choice", "id": "3f0a...", "searched": "digest of all candidates"}
+    77c9d310 {"type": "choice", "id": "3f0a...", "searched": "digest of all candidates", "verified": 12}
 
 First comes the CRC of the rest. A line that is damaged or cut short is passed over, and the others hold.
 Later lines count more. The configurations are not part of the file's name: a candidate that is added is
@@ -28,8 +28,9 @@ FORMAT = 1
 SUFFIX = ".tuning"
 
 # Of a result: "ok" was measured to the end, "rejected" while it was measured, "excluded" before it ran,
-# "failed" by an error.
-STATUSES = ("ok", "rejected", "excluded", "failed")
+# "failed" by an error, "different" leaves results that are not those of the chosen one. Of a choice, "verified" is
+# how many candidates agreed on the results; 0, or missing in records of old versions: nothing was compared.
+STATUSES = ("ok", "rejected", "excluded", "failed", "different")
 
 
 def _is_times(value: Any) -> bool:

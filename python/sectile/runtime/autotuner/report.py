@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import os
 
+from .config import distinct_texts
+
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from .config import Config
@@ -21,8 +23,8 @@ class Row:
     Attributes:
         config: the `Config`.
         status: ``"best"``, ``"ok"`` (measured to the end), ``"rejected"`` (slower, after fewer runs),
-            ``"excluded"`` (cannot run here, or ruled out by the kernel), ``"failed"``, or
-            ``"not tried"``.
+            ``"excluded"`` (cannot run here, or ruled out by the kernel), ``"failed"``,
+            ``"different"`` (leaves other results than the chosen ones), or ``"not tried"``.
         milliseconds: median of a launch; inf when it has none.
         low, high: 20 % and 80 % quantile.
         runs: how many runs that is of; 0 when the user's ``do_bench`` measured.
@@ -76,14 +78,18 @@ class TuningReport:
         device: what it was measured on.
         rows: one `Row` for each candidate, in their order.
         best: that of the choice.
+        is_tuned: whether something was measured in this process.
         seconds: the tuning took in this process; 0.0 when it was read from disk.
+        verified: how many candidates agreed on the results; 0 when none were compared.
+        is_doubtful: candidates disagreed, and nothing said who is right.
+        notes: what was not compared, and why; of a tuning in this process.
         path: the record; None when it is not on disk.
         damaged_lines: of the record, passed over.
     """
 
     def __init__(
         self, kernel: str, key: tuple, device: Device, candidates: list[tuple[str, Config]],
-        contents: Contents, best: str, seconds: float, path: str | None,
+        contents: Contents, best: str, is_tuned: bool, seconds: float, path: str | None,
     ) -> None:  # fmt: skip
         self.kernel = kernel
         self.key = key
@@ -92,7 +98,12 @@ class TuningReport:
         self.best = self.rows[[name for name, _ in candidates].index(best)]
         if self.best.status in ("ok", "rejected"):
             self.best.status = "best"
+        self.is_tuned = is_tuned
         self.seconds = seconds
+        self.is_known = contents.choice is not None
+        self.verified: int = (contents.choice or {}).get("verified", 0)
+        self.is_doubtful = False
+        self.notes: list[str] = []
         self.path = path
         self.damaged_lines = contents.damaged
 
@@ -110,32 +121,30 @@ class TuningReport:
 
     def texts(self) -> tuple[str, dict[Config, str]]:
         """What all candidates have in common, and what tells each from the others."""
-        settings = {row.config: row.config.all_kwargs() for row in self.rows}
-        first = self.rows[0].config.all_kwargs()
-        common = {
-            name: value
-            for name, value in first.items()
-            if len(self.rows) > 1
-            and all(name in other and other[name] == value for other in settings.values())
-        }
-        own = {
-            config: ", ".join(f"{n}: {v}" for n, v in values.items() if n not in common)
-            for config, values in settings.items()
-        }
-        return ", ".join(f"{n}: {v}" for n, v in common.items()), own
+        return distinct_texts([row.config for row in self.rows], self.device.kind)
 
     def summary(self) -> str:
-        """``"12 measured (5 of them to the end), 3 excluded, 1 failed, in 2.1 s"``"""
+        """``"12 measured (7 of them until clearly slower), 12 agree, 3 excluded, 1 failed, in 2.1 s"``"""
         measured = self.count("best", "ok", "rejected")
-        parts = [f"{measured} measured ({self.count('best', 'ok')} of them to the end)"]
-        for status in ("excluded", "failed", "not tried"):
+        if not measured and not self.is_tuned and not self.is_known:
+            return "nothing was measured: SECTILE_AUTOTUNE=off takes the first that compiles"
+        slower = self.count("rejected")
+        parts = [
+            f"{measured} measured" + (f" ({slower} of them until clearly slower)" if slower else "")
+        ]
+        if self.verified:
+            parts.append(f"results of {self.verified} agree" if self.verified > 1 else "1 verified")
+        for status in ("different", "excluded", "failed", "not tried"):
             if self.count(status):
                 parts.append(f"{self.count(status)} {status}")
-        how = f"in {self.seconds:.2f} s" if self.seconds else "from disk"
+        how = f"in {self.seconds:.2f} s" if self.is_tuned else "from disk"
         return ", ".join([*parts, how])
 
     def __str__(self) -> str:
         lines = [f"{self.kernel} {self.key[:-1]} on {self.device.name}", f"  {self.summary()}"]
+        if self.is_doubtful:
+            lines.append("  candidates disagree, and nothing says which are right: see the warning")
+        lines += [f"  {note}" for note in self.notes]
         if self.damaged_lines:
             lines.append(f"  {self.damaged_lines} damaged lines of {self.path} were passed over")
         fastest = self.best.milliseconds

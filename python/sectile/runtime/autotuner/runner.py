@@ -9,50 +9,13 @@ from __future__ import annotations
 
 import sys
 
-from . import identity
+from .arrays import arrays_of, assign, copy_of
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from typing import Any
 
     from .config import Config
-
-
-def _arrays(argument: Any) -> list[Any]:
-    """The argument, or the arrays among its items when it is a tuple."""
-    if not isinstance(argument, (tuple, list)):
-        return [] if argument is None else [argument]
-    return [item for item in identity.leaves(argument) if hasattr(item, "dtype")]
-
-
-def _memory(array: Any) -> Any:
-    """The array that owns the bytes: kernels may see them as another dtype."""
-    base = getattr(array, "base", None)
-    array = base if getattr(array, "__sectile_reinterpret__", False) else array
-    # A leaf that wants gradients must not be written by copy_.
-    return array.detach() if hasattr(array, "detach") else array
-
-
-def copy_of(array: Any) -> Any:
-    array = _memory(array)
-    return array.clone() if hasattr(array, "clone") else array.copy()
-
-
-def assign(array: Any, source: Any) -> None:
-    array = _memory(array)
-    if hasattr(array, "copy_"):
-        array.copy_(source)
-    else:
-        array[...] = source
-
-
-def set_zero(argument: Any) -> None:
-    """Of a tuple, every array in it."""
-    for array in map(_memory, _arrays(argument)):
-        if hasattr(array, "zero_"):
-            array.zero_()
-        else:
-            array[...] = 0
 
 
 class Runner:
@@ -101,8 +64,10 @@ class Runner:
         """Whether a hook may change what is compiled."""
         return config.pre_hook is not None or self.tuner.user_pre_hook is not None
 
-    def compile(self, config: Config) -> Any:
-        return self.tuner.fn.run(*self.args, grid=self.grid, warmup=True, **self.settings(config))
+    def compile(self, config: Config, **options: Any) -> Any:
+        """The kernel compiled with `config`; `options` are launch options that count more."""
+        settings = {**self.settings(config), **options}
+        return self.tuner.fn.run(*self.args, grid=self.grid, warmup=True, **settings)
 
     def program_count(self, config: Config) -> int | None:
         """How many programs the grid has; None when the grid cannot be asked."""
@@ -122,10 +87,11 @@ class Runner:
         self.saved = [
             (array, copy_of(array))
             for name in self.tuner.restore_value
-            for array in _arrays(self.arguments.get(name))
+            for array in arrays_of(self.arguments.get(name))
         ]
 
-    def _synchronize(self) -> None:
+    def synchronize(self) -> None:
+        """Between a launch on a stream that was named and the libraries' work on the arrays."""
         cuda = getattr(sys.modules.get("torch"), "cuda", None)
         if self.has_own_stream and cuda is not None and cuda.is_initialized():
             cuda.synchronize()
@@ -138,14 +104,14 @@ class Runner:
         self.tuner._zero(self.arguments)
         if self.tuner.user_pre_hook:
             self.tuner.user_pre_hook(self.everything(config))
-        self._synchronize()
+        self.synchronize()
 
-    def launch(self, config: Config) -> Any:
-        return self.tuner.fn.run(*self.args, grid=self.grid, **self.settings(config))
+    def launch(self, config: Config, **options: Any) -> Any:
+        return self.tuner.fn.run(*self.args, grid=self.grid, **{**self.settings(config), **options})
 
     def finish(self, config: Config, error: Exception | None = None) -> None:
         if self.saved:
-            self._synchronize()
+            self.synchronize()
             for array, before in self.saved:
                 assign(array, before)
         if self.tuner.user_post_hook:
@@ -168,4 +134,4 @@ class Runner:
         self.tuner._zero(self.arguments)
         if self.tuner.user_pre_hook and config is not None:
             self.tuner.user_pre_hook(self.everything(config), reset_only=True)
-        self._synchronize()
+        self.synchronize()

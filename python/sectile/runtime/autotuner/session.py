@@ -2,6 +2,9 @@
 
     who cannot run (limits) ─► order (cost model, search) ─► batch ─► compile, all in parallel
                                         ▲                               │ who does not fit, who fails
+                                        │                               ▼
+                                        │                   one run of each: who leaves other results
+                                        │                               │             (verification)
                                         └── time and candidates left ── race: time them in turn ─► record
                                                                         └─► the fastest
 
@@ -17,8 +20,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from ... import _native, knobs
-from ...errors import CompilationError, OutOfResources
+from ...errors import CompilationError, DeviceAssertionError, OutOfResources
 from . import progress
+from .config import distinct_texts
 from .cost_model import guessed_resources, predicted_cost
 from .identity import Device
 from .limits import Resources, reason_after_compiling, reason_before_compiling
@@ -27,6 +31,7 @@ from .race import GpuClock, HostClock, Race, Racer, first_runs, summary
 from .record import Contents, Record
 from .runner import Runner
 from .search import Search
+from .verification import Verification
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
@@ -61,6 +66,8 @@ class Candidate:
 
     Attributes:
         index, id, config: place in the list; name in the record; the configuration.
+        text: what tells it from the other candidates.
+        compiled: the kernel; None before, and when only a hook makes it compilable.
         resources: of the compiled kernel; None before.
         cost: what the model expects, in no unit.
         compile_seconds: 0.0 when it came from the cache.
@@ -71,6 +78,8 @@ class Candidate:
         self.index = index
         self.id = name
         self.config = config
+        self.text = str(config)
+        self.compiled: Any = None
         self.resources: Resources | None = None
         self.cost = math.inf
         self.compile_seconds = 0.0
@@ -109,6 +118,11 @@ class Session:
         self.measured = 0
         self.clock: Any = None
         self.watcher = progress.watcher()
+        texts = distinct_texts([c.config for c in candidates], device.kind)[1]
+        for candidate in candidates:
+            candidate.text = texts[candidate.config] or str(candidate.config)
+        verify = self.tuner.verify
+        self.verification = None if verify is False else Verification(runner, verify, device)
 
     # -- the steps ---------------------------------------------------------------------------------
 
@@ -121,19 +135,19 @@ class Session:
         self.watcher.started(self)
         champion = self._champion()
         todo = [c for c in self.candidates if c.id not in self.known.results]
-        if (
-            champion is None and not todo
-        ):  # a process was killed between the last result and the choice
-            champion = self._fastest()
         todo = [c for c in todo if not self._is_excluded_at_once(c)]
         search = self._search(todo)
         self.runner.save()
         try:
+            if champion is None:
+                champion = self._again()
             while batch := self._next_batch(search, todo):
                 champion = self._try(batch, champion)
                 if self._seconds_left() <= 0:
                     break
         finally:
+            if self.verification is not None:
+                self.verification.restore()
             self.runner.leave(champion.config if champion else None)
         if champion is None:
             self._nobody_runs()
@@ -142,11 +156,26 @@ class Session:
         return champion
 
     def _champion(self) -> Candidate | None:
-        """Whom an earlier tuning chose, when he is still a candidate."""
-        if self.known.choice is None:
+        """Whom an earlier tuning chose, when he is still a candidate and was verified."""
+        if not self.is_known_choice_good():
             return None
         found = next((c for c in self.candidates if c.id == self.known.choice["id"]), None)
         return found if found and self.known.milliseconds(found.id) < math.inf else self._fastest()
+
+    def is_known_choice_good(self) -> bool:
+        """Whether the choice on record was verified, where it has to be."""
+        choice = self.known.choice
+        return choice is not None and (self.verification is None or bool(choice.get("verified")))
+
+    def _again(self) -> Candidate | None:
+        """The fastest of those on record, verified now if it has to be: the process that measured them was
+        killed before its choice, or its choice was doubtful, or made by a version that verified nothing."""
+        timed = [c for c in self.candidates if self.known.milliseconds(c.id) < math.inf]
+        if timed and self.verification is not None:
+            timed = self._compile(timed)
+            with self._device_lock():
+                self._first_runs(timed)
+        return self._fastest()
 
     def _fastest(self) -> Candidate | None:
         """Those measured to the end first."""
@@ -201,13 +230,21 @@ class Session:
         runnable.sort(key=lambda c: c.cost)
         if not runnable:
             return champion
+        others = [champion] if champion and champion not in runnable else []
+        if others and self.verification is not None:
+            self.verification.prefers = champion
         if self.tuner._do_bench is not None:
+            if self.verification is not None:
+                with self._device_lock():
+                    alive = self._first_runs(others + runnable)
+                runnable = [c for c in runnable if c in alive]
             self._bench_by_hand(runnable)
         else:
-            entrants = runnable + ([champion] if champion and champion not in runnable else [])
-            self._race(entrants)
+            entrants = self._race(runnable + others)
             # Only what ran now compares; a champion that could not run now keeps his old time.
             runnable = [c for c in entrants if self.known.milliseconds(c.id) < math.inf]
+        if champion and self.known.results[champion.id]["status"] == "different":
+            champion = None
         ok = [c for c in runnable if self.known.results.get(c.id, {}).get("status") == "ok"]
         if champion and champion not in ok and self.known.milliseconds(champion.id) < math.inf:
             if self.tuner._do_bench is not None or not ok:
@@ -225,8 +262,10 @@ class Session:
         def one(candidate: Candidate) -> None:
             start = time.perf_counter()
             try:
-                made = self.runner.compile(candidate.config)
-                candidate.resources = Resources.of(made)
+                candidate.compiled = self.runner.compile(candidate.config)
+                candidate.resources = Resources.of(candidate.compiled)
+                if self.verification is not None:
+                    self.verification.compile(candidate)
             except Exception as error:
                 candidate.error = error
             candidate.compile_seconds = time.perf_counter() - start
@@ -244,7 +283,11 @@ class Session:
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
-        return [c for c in batch if c.id not in self.known.results and c.error is None]
+        return [c for c in batch if c.error is None and not self._is_left_out(c)]
+
+    def _is_left_out(self, candidate: Candidate) -> bool:
+        row = self.known.results.get(candidate.id)
+        return row is not None and row["status"] not in ("ok", "rejected")
 
     def _settle_compiled(self, candidate: Candidate) -> None:
         error = candidate.error
@@ -288,11 +331,81 @@ class Session:
                 continue
             self._record(candidate, "ok", times)
 
-    def _race(self, entrants: list[Candidate]) -> None:
-        of_racer = {}
-        for candidate in entrants:
-            earlier = self.known.samples.get(candidate.id)
-            of_racer[Racer(candidate.config, earlier)] = candidate
+    def _first_runs(self, candidates: list[Candidate]) -> list[Candidate]:
+        """Runs each once, and leaves out who fails and who leaves other results than those that are right."""
+        check = self.verification
+        fresh = [c for c in candidates if check is None or c.id not in check.trials]
+        if check is None:
+            self._try_each(fresh)
+        else:
+            self._compare(fresh, check)
+        for candidate in fresh:
+            if candidate.error is not None:
+                self._record_error(candidate, candidate.error)
+        return [
+            c for c in candidates
+            if c.error is None and not self._is_left_out(c) and (check is None or c.id in check.trials)
+        ]  # fmt: skip
+
+    def _compare(self, candidates: list[Candidate], check: Verification) -> None:
+        for candidate in candidates:
+            # A champion of another day, with which the others are compared.
+            if candidate.compiled is None and not self.runner.is_hooked(candidate.config):
+                candidate.compiled = self.runner.compile(candidate.config)
+        check.watch([c.compiled for c in candidates])
+        try:
+            self._try_each(candidates)
+            asserting = [c for c in candidates if isinstance(c.error, DeviceAssertionError)]
+            if check.asserts and asserting and not check.groups:
+                # They hold for no candidate: then they say nothing of the candidates.
+                check.give_up_asserts(first_line(asserting[0].error))
+                for candidate in asserting:
+                    candidate.error = None
+                self._try_each(asserting)
+            different = check.decide()
+        finally:
+            check.restore()
+        for candidate, reason in different:
+            self._record(candidate, "different", reason=reason, keep=not check.is_doubtful)
+        self._leave_out_whoever_agreed_with_them(check)
+
+    def _try_each(self, candidates: list[Candidate]) -> None:
+        """First runs, until the budget is used up; at least one."""
+        check = self.verification
+        of_racer = {Racer(candidate.config): candidate for candidate in candidates}
+
+        def once(racer: Racer) -> None:
+            if check is None:
+                self.runner.once(racer.config)
+                return
+            if self._seconds_left() <= 0 and check.trials:
+                return
+            check.trial(of_racer[racer])
+            self.watcher.verified(self, of_racer[racer])
+
+        def make_clock(place):
+            return GpuClock(self.runner, *place) if place else HostClock(self.runner)
+
+        self.clock = first_runs(list(of_racer), once, make_clock, self.clock)
+        for racer, candidate in of_racer.items():
+            candidate.error = racer.error
+
+    def _leave_out_whoever_agreed_with_them(self, check: Verification) -> None:
+        """What an earlier process measured agreed with its choice; when that is left out now, so are they."""
+        choice = self.known.choice
+        if choice is None or not self.is_known_choice_good():
+            return
+        row = self.known.results.get(choice["id"], {})
+        if row.get("status") != "different":
+            return
+        for candidate in self.candidates:
+            is_timed = self.known.milliseconds(candidate.id) < math.inf
+            if is_timed and candidate.id not in check.trials:
+                self._record(candidate, "different", reason=row["reason"], keep=False)
+
+    def _race(self, entrants: list[Candidate]) -> list[Candidate]:
+        """Times them; gives those that took part."""
+        of_racer: dict[Racer, Candidate] = {}
 
         def on_round(fresh: dict) -> None:
             rows = {of_racer[racer].id: [round(t, 6) for t in new] for racer, new in fresh.items()}
@@ -309,16 +422,18 @@ class Session:
             status = "ok" if racer.status == "finished" else "rejected"
             self._record(candidate, status, summary(racer.samples), len(racer.samples))
 
-        def make_clock(place):
-            return GpuClock(self.runner, *place) if place else HostClock(self.runner)
-
         with self._device_lock():
-            racers = list(of_racer)
-            self.clock = first_runs(racers, self.runner, make_clock) or HostClock(self.runner)
+            entrants = self._first_runs(entrants)
+            for candidate in entrants:
+                earlier = self.known.samples.get(candidate.id)
+                of_racer[Racer(candidate.config, earlier)] = candidate
+            self.clock = self.clock or HostClock(self.runner)
             race = Race(
-                racers, self.clock, self.tuner.num_warmups, self.tuner.num_reps, self._seconds_left
-            )
+                list(of_racer), self.clock, self.tuner.num_warmups, self.tuner.num_reps,
+                self._seconds_left,
+            )  # fmt: skip
             race.run(on_round, on_result)
+        return entrants
 
     # -- results -----------------------------------------------------------------------------------
 

@@ -96,6 +96,7 @@ class Autotuner(KernelInterface):
         budget: float | None = None,
         cost_model: Callable | None = None,
         store: Any = None,
+        verify: bool | float | dict[str, float | None] = True,
     ) -> None:
         self.fn = fn
         self.base_fn = fn
@@ -136,6 +137,11 @@ class Autotuner(KernelInterface):
         self.budget = budget
         self.cost_model = cost_model
         self.store = store
+        if verify is not True and verify is not False:
+            from .verification import check_option
+
+            check_option(verify, self.arg_names)
+        self.verify = verify
         self.cache: dict[tuple, Config] = {}
         self.best_config: Config | None = None
         self.configs_timings: dict[Config, list[float]] = {}
@@ -329,7 +335,7 @@ class Autotuner(KernelInterface):
             return [float("inf")] * 3
 
     def _zero(self, arguments: dict[str, Any], reset_only: bool = False) -> None:
-        from .runner import set_zero
+        from .arrays import set_zero
 
         for name in self.reset_to_zero:
             set_zero(arguments.get(name))
@@ -402,9 +408,11 @@ def autotune(
     budget: float | None = None,
     cost_model: Callable | None = None,
     store: Any = None,
+    verify: bool | float | dict[str, float | None] = True,
 ) -> Callable[[KernelInterface], Autotuner]:
-    """Decorator above `jit`: at the first launch with new values of `key`, measures the configurations
-    on the real arguments and keeps the fastest, on disk, too.
+    """Decorator above `jit`: at the first launch with new values of `key`, runs the configurations on the
+    real arguments, leaves out those whose results differ, measures the others and keeps the fastest, on disk,
+    too.
 
     Args:
         configs: what to choose from: a list of `Config`, or a `Space`.
@@ -427,6 +435,14 @@ def autotune(
         cost_model: ``cost_model(config, programs, resources, device)`` orders the candidates in place
             of `sectile.runtime.autotuner.cost_model`; ``programs`` and ``resources`` as there.
         store: see `set_store`; for this kernel.
+        verify: True: every candidate runs once with its asserts on, and once to compare what it leaves in the
+            arrays that the kernel writes. Floats may differ as other orders of adding let them, by dtype; NaN
+            equals NaN. What differs is left out with a `TuningWarning`; who is right, and what cannot be seen, is
+            written in `sectile.runtime.autotuner.verification`. Where nothing says who is right, the choice is
+            made with a warning and not kept on disk. A number is the relative tolerance of all arrays, 0 for
+            equal bits; ``{"out": 1e-2, "count": None}`` compares these arrays alone, None being the tolerance of
+            the dtype: for kernels with scratch arrays, atomics or a random order. False: nothing is
+            compared. It takes a copy of each array that is written, and one of the results.
 
     `SECTILE_AUTOTUNE` says what happens where nothing is known: ``on`` measures; ``off`` takes the first
     candidate that can be compiled; ``frozen`` raises; ``force`` measures also where something is known.
@@ -435,18 +451,20 @@ def autotune(
         TuningError: it would have to tune, and the stream is being captured into a CUDA graph, or the
             mode is frozen; or the process that tunes for all ranks failed.
         OutOfResources: no candidate can run.
-        the error of a candidate, when all fail; one that fails alone is a `TuningWarning`.
+        the error of a candidate, when all fail; one that fails alone, or leaves other results, is a
+            `TuningWarning`.
 
     Raises (here):
-        ValueError: `reset_to_zero` or `restore_value` name what is no parameter; if `key` does, that is a
-            `TuningWarning`.
+        ValueError: `reset_to_zero`, `restore_value` or `verify` name what is no parameter; if `key` does,
+            that is a `TuningWarning`.
+        TypeError: `verify` is none of the above.
     """
 
     def decorate(fn: Any) -> Autotuner:
         return Autotuner(
             fn, fn.arg_names, configs, key, reset_to_zero, restore_value, pre_hook, post_hook,
             prune_configs_by, warmup, rep, use_cuda_graph, do_bench, cache_results, budget, cost_model,
-            store,
+            store, verify,
         )  # fmt: skip
 
     return decorate
