@@ -15,16 +15,19 @@ import math
 import sys
 from contextlib import nullcontext
 
+from ... import _native, knobs
 from . import identity
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
-# Elements that are looked at together: on the host what stays in its caches, on a GPU what is worth a launch.
+# Elements that are looked at together: on the host what stays in its caches, elsewhere what is worth a call.
 _HOST_BLOCK = 1 << 16
-_GPU_BLOCK = 1 << 24
+_LIBRARY_BLOCK = 1 << 24
+_MANY_BLOCKS = 16  # worth a thread for each processor
+_FILLED_SHARE = 8
 
 
 def arrays_of(argument: Any) -> list[Any]:
@@ -113,11 +116,8 @@ class Memory:
         """A copy, without gaps."""
         raise NotImplementedError
 
-    def put(self, copy: Any) -> None:
-        raise NotImplementedError
-
-    def fill(self, pattern: int) -> None:
-        """Every element gets these bits."""
+    def fill_part(self, part: Any, pattern: int) -> None:
+        """Every element of a part of the view gets these bits, as a signed number."""
         raise NotImplementedError
 
     def decoded(self, bits: Any, dtype: str) -> Any:
@@ -158,8 +158,51 @@ class Memory:
         return nullcontext()
 
     block: int
+    is_host = False  # what NumPy does then goes on without the GIL
 
     # The same for all:
+
+    def each(self, function: Callable[..., Any], *operands: Any) -> list[Any]:
+        """``function(begin, *parts)`` of all `blocks`, by several threads where that helps; the results in order."""
+        blocks = list(self.blocks(*operands))
+        if not self.is_host or len(blocks) < _MANY_BLOCKS:
+            return [function(begin, *parts) for begin, parts in blocks]
+        from concurrent.futures import ThreadPoolExecutor
+
+        count = knobs.runtime.num_threads or _native.hardware_threads()
+        share = -(-len(blocks) // count)
+
+        def several(start: int) -> list[Any]:
+            return [function(begin, *parts) for begin, parts in blocks[start : start + share]]
+
+        with ThreadPoolExecutor(count) as pool:
+            shares = list(pool.map(several, range(0, len(blocks), share)))
+        return [result for part in shares for result in part]
+
+    def put(self, copy: Any) -> None:
+        def one(_: int, part: Any, source: Any) -> None:
+            part[...] = source
+
+        self.each(one, self.view, copy)
+
+    def fill(self, pattern: int, turn: int | None = None) -> None:
+        """Every element gets these bits.
+
+        Args:
+            turn: of a large array, the first and the last block do, and of the others one run of an
+                eighth of their length, at places that change with this number.
+        """
+        number = self.signed(pattern)
+        last = self.size - self.block
+
+        def one(begin: int, part: Any) -> None:
+            if turn is not None and 0 < begin < last:
+                length = -(-part.shape[0] // _FILLED_SHARE)
+                at = (begin // self.block + turn) * 5 % _FILLED_SHARE * length
+                part = part[at : at + length]
+            self.fill_part(part, number)
+
+        self.each(one, self.view)
 
     def signed(self, pattern: int) -> int:
         bits = 8 * self.width
@@ -202,7 +245,7 @@ class _NumpyMemory(Memory):
     def __init__(self, array: Any, library: Any, start: int, is_host: bool) -> None:
         self.library = library
         self.is_host = is_host
-        self.block = _HOST_BLOCK if is_host else _GPU_BLOCK
+        self.block = _HOST_BLOCK if is_host else _LIBRARY_BLOCK
         width = array.dtype.itemsize
         super().__init__(array.view(f"i{width}"), array.shape, array.strides, start, width)
 
@@ -221,11 +264,8 @@ class _NumpyMemory(Memory):
     def copy(self) -> Any:
         return self.view.copy(order="C")
 
-    def put(self, copy: Any) -> None:
-        self.view[...] = copy
-
-    def fill(self, pattern: int) -> None:
-        self.view.fill(self.signed(pattern))
+    def fill_part(self, part: Any, pattern: int) -> None:
+        part.fill(pattern)
 
     def decoded(self, bits: Any, dtype: str) -> Any:
         if dtype in ("fp32", "fp64"):
@@ -245,6 +285,8 @@ class _NumpyMemory(Memory):
         return self.library.isfinite(values)
 
     def are_equal(self, left: Any, right: Any) -> bool:
+        if self.is_flat(left) and self.is_flat(right) and left.nbytes % 8 == 0 and left.ndim:
+            left, right = left.reshape(-1).view("i8"), right.reshape(-1).view("i8")
         return bool((left == right).all())
 
     def total(self, values: Any, mask: Any) -> float:
@@ -257,11 +299,11 @@ class _NumpyMemory(Memory):
 class _TorchMemory(Memory):
     def __init__(self, array: Any, torch: Any) -> None:
         self.torch = torch
-        self.block = _HOST_BLOCK if array.device.type == "cpu" else _GPU_BLOCK
+        self.block = _LIBRARY_BLOCK
         width = array.element_size()
-        integers = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[width]
         strides = tuple(each * width for each in array.stride())
-        super().__init__(array.view(integers), tuple(array.shape), strides, array.data_ptr(), width)
+        view = _integers_of(array, torch)
+        super().__init__(view, tuple(array.shape), strides, array.data_ptr(), width)
 
     def _permuted(self, view: Any) -> Any:
         return view.permute(self.axes)
@@ -275,11 +317,8 @@ class _TorchMemory(Memory):
     def copy(self) -> Any:
         return self.view.clone(memory_format=self.torch.contiguous_format)
 
-    def put(self, copy: Any) -> None:
-        self.view.copy_(copy)
-
-    def fill(self, pattern: int) -> None:
-        self.view.fill_(self.signed(pattern))
+    def fill_part(self, part: Any, pattern: int) -> None:
+        part.fill_(pattern)
 
     def decoded(self, bits: Any, dtype: str) -> Any:
         torch = self.torch
@@ -315,6 +354,12 @@ class _TorchMemory(Memory):
         return int(mask.reshape(-1).to(self.torch.uint8).argmax())
 
 
+def _integers_of(array: Any, torch: Any) -> Any:
+    """The elements of a tensor as integers in the same memory."""
+    integers = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+    return array.view(integers[array.element_size()])
+
+
 def _fp8_values(dtype: str) -> list[float]:
     """The value of each byte."""
     from ...language._dtypes import _FLOAT_LAYOUTS
@@ -343,7 +388,9 @@ def memory_of(array: Any) -> Memory | None:
     array = owner_of(array)
     torch, numpy, cupy = map(sys.modules.get, ("torch", "numpy", "cupy"))
     if torch is not None and isinstance(array, torch.Tensor):
-        return _TorchMemory(array, torch)
+        if numpy is None or array.device.type != "cpu":
+            return _TorchMemory(array, torch)
+        array = _integers_of(array, torch).numpy()
     if cupy is not None and isinstance(array, cupy.ndarray):
         return _NumpyMemory(array, cupy, array.data.ptr, is_host=False)
     if numpy is None:  # then it is no array of NumPy's either

@@ -244,9 +244,14 @@ class Choice:
             _warn(f"{self.what}: {alarm}")
         if not check.dropped:
             return
+        count = f"{len(check.dropped)} of {len(self.ids)} candidates"
+        assert check.winner is not None
         lines = [
-            f"{self.what}: {len(check.dropped)} of {len(self.ids)} candidates leave other results than "
-            + ("those they were compared with" if check.is_doubtful else "the others")
+            f"{self.what}: candidates leave different results, and nothing says which are right: the results "
+            f"of this kernel may be wrong. Those of {check.winner.members[0].text} are taken, {count} are left "
+            f"out, and the choice is not kept on disk"
+            if check.is_doubtful
+            else f"{self.what}: {count} leave other results and are left out"
         ]
         by_reason: dict[str, list[str]] = {}
         for candidate, reason in check.dropped:
@@ -257,17 +262,10 @@ class Choice:
         if len(by_reason) > 8:
             lines.append(f"  and {len(by_reason) - 8} results more; tuning_report() has them all")
         name = next(iter(check.outputs), "out")
-        if check.is_doubtful:
-            lines.append(
-                "  nothing says which of them is right: the results of this kernel may be wrong, and the "
-                "choice is not kept on disk"
-            )
-        else:
-            lines.append("  they are left out")
         lines.append(
-            "  help: offer only values that are right for all sizes, and guard them by tl.device_assert; if "
-            f"results may differ,\n        pass verify=False, a tolerance, or verify={{{name!r}: None}} to "
-            "compare that array alone"
+            "  help: offer only values that are right for all sizes, and guard them by tl.device_assert; where "
+            f"results may differ, pass\n        verify=False, or verify={{{name!r}: 1e-2}} with the arrays that have "
+            "to agree, and how closely"
         )
         _warn("\n".join(lines))
 

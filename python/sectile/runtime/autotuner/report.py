@@ -132,8 +132,8 @@ class TuningReport:
         parts = [
             f"{measured} measured" + (f" ({slower} of them until clearly slower)" if slower else "")
         ]
-        if self.verified:
-            parts.append(f"results of {self.verified} agree" if self.verified > 1 else "1 verified")
+        if self.verified > 1:
+            parts.append(f"results of {self.verified} agree")
         for status in ("different", "excluded", "failed", "not tried"):
             if self.count(status):
                 parts.append(f"{self.count(status)} {status}")
@@ -143,7 +143,7 @@ class TuningReport:
     def __str__(self) -> str:
         lines = [f"{self.kernel} {self.key[:-1]} on {self.device.name}", f"  {self.summary()}"]
         if self.is_doubtful:
-            lines.append("  candidates disagree, and nothing says which are right: see the warning")
+            lines.append("  candidates leave different results, and nothing says which are right")
         lines += [f"  {note}" for note in self.notes]
         if self.damaged_lines:
             lines.append(f"  {self.damaged_lines} damaged lines of {self.path} were passed over")

@@ -364,7 +364,7 @@ class Session:
                 self._try_each(asserting)
             different = check.decide()
         finally:
-            check.restore()
+            check.restore(only_read=True)
         for candidate, reason in different:
             self._record(candidate, "different", reason=reason, keep=not check.is_doubtful)
         self._leave_out_whoever_agreed_with_them(check)

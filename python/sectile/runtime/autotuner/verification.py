@@ -7,7 +7,8 @@
     check.restore()                          # arrays as they were
 
 **A trial** begins with the same contents for every candidate. An array that the kernel writes and never reads is
-filled with a pattern, so elements that a candidate leaves out show; any other holds what it held before the
+filled with a pattern, so elements that a candidate leaves out show (of a large one, after the first trial, an
+eighth in runs that lie elsewhere each time, and its ends: the rest holds the last candidate's results); any other holds what it held before the
 tuning (and ``reset_to_zero`` and hooks do what they do). Then the arrays that the kernel may write are compared with
 those of each group of candidates that agreed so far:
 
@@ -122,9 +123,15 @@ class Output:
             return _PATTERNS[self.dtype][turn]
         return int(("a5", "5a")[turn] * self.memory.width, 16)
 
-    def reset(self, turn: int) -> None:
+    def reset(self, turn: int, trial: int | None = None) -> None:
+        """Makes ready for a run.
+
+        Args:
+            turn: which pattern.
+            trial: counts those before, when a part of the pattern will do; None: all of it.
+        """
         if self.start == "pattern":
-            self.memory.fill(self.pattern(turn))
+            self.memory.fill(self.pattern(turn), trial)
         elif self.start == "before":
             self.memory.put(self.before)
 
@@ -137,15 +144,16 @@ class Output:
     def mean(self, bits: Any) -> float:
         """The mean magnitude of the elements that were written and are finite."""
         memory, unwritten = self.memory, self.memory.signed(self.pattern(0))
-        total, count = 0.0, 0
-        for _, (part,) in memory.blocks(bits):
+
+        def one(_: int, part: Any) -> tuple[float, int]:
             values = memory.decoded(part, self.dtype)
             counts = memory.is_finite(values)
             if self.start == "pattern":
                 counts = counts & (part != unwritten)
-            total += memory.total(abs(values), counts)
-            count += int(counts.sum())
-        return total / max(count, 1)
+            return memory.total(abs(values), counts), int(counts.sum())
+
+        sums = memory.each(one, bits)
+        return sum(total for total, _ in sums) / max(sum(count for _, count in sums), 1)
 
     def unlike(self, left: Any, right: Any, mean: float) -> Any:
         """Of each element of two parts: whether they differ."""
@@ -361,12 +369,17 @@ class Verification:
         """
         self.trials.add(candidate.id)
         if self.asserts:
-            self._run(candidate, 0, **_WITH_ASSERTS)
-        self._run(candidate, 0, then=lambda: self._join(candidate))
+            self._run(candidate, **_WITH_ASSERTS)
+        # Elements of arrays of their own hold what nobody computed until the first trial is over.
+        trial = len(self.trials) if self.groups else None
+        self._run(candidate, trial=trial, then=lambda: self._join(candidate))
 
-    def _run(self, candidate: Candidate, turn: int, then: Any = None, **options: Any) -> None:
+    def _run(
+        self, candidate: Candidate, turn: int = 0, trial: int | None = None, then: Any = None,
+        **options: Any,
+    ) -> None:  # fmt: skip
         for output in self.outputs.values():
-            output.reset(turn)
+            output.reset(turn, trial)
         runner, config, error = self.runner, candidate.config, None
         runner.prepare(config)
         try:
@@ -415,26 +428,39 @@ class Verification:
         return None
 
     def _difference_of(self, output: Output, group: Group, other: Any) -> Difference | None:
-        memory = output.memory
-        first, count = 0, 0
-        for begin, (left, right) in memory.blocks(group.results[output.name], other):
-            if memory.are_equal(left, right):
-                continue
-            if output.tolerance is not None and output.name not in group.means:
-                group.means[output.name] = output.mean(group.results[output.name])
-            differ = output.unlike(left, right, group.means.get(output.name, 0.0))
-            if number := int(differ.sum()):
-                first = first if count else begin + memory.first(differ)
-                count += number
-        return Difference(output, first, count) if count else None
+        memory, results = output.memory, group.results[output.name]
+        blocks = memory.each(
+            lambda begin, left, right: None if memory.are_equal(left, right) else (begin, left, right),
+            results, other,
+        )  # fmt: skip
+        unequal = [block for block in blocks if block is not None]
+        if not unequal:
+            return None
+        if output.tolerance is not None and output.name not in group.means:
+            group.means[output.name] = output.mean(results)
+        mean = group.means.get(output.name, 0.0)
 
-    def restore(self) -> None:
-        """Every array holds what it held before the tuning."""
-        if self.outputs:
+        def one(begin: int, left: Any, right: Any) -> tuple[int, int]:
+            differ = output.unlike(left, right, mean)
+            count = int(differ.sum())
+            return count, begin + memory.first(differ) if count else 0
+
+        if len(unequal) == len(blocks):
+            found = memory.each(one, results, other)
+        else:
+            found = [one(*block) for block in unequal]
+        count = sum(number for number, _ in found)
+        return Difference(output, next(at for n, at in found if n), count) if count else None
+
+    def restore(self, only_read: bool = False) -> None:
+        """Every array holds what it held before the tuning; or every one that candidates read, which is
+        enough while others are still to run."""
+        outputs = [o for o in self.outputs.values() if o.start != "pattern" or not only_read]
+        if outputs:
             self.runner.synchronize()
-        for output in self.outputs.values():
+        for output in outputs:
             output.memory.put(output.before)
-        if self.outputs:
+        if outputs:
             self.runner.synchronize()
 
     # -- who is right ------------------------------------------------------------------------------
@@ -488,31 +514,34 @@ class Verification:
             return
         group.is_examined = True
         candidate = group.members[0]
-        if not knobs.runtime.check and "check" not in self.runner.kwargs:
-            try:
-                self._run(candidate, 0, check="bounds")
-            except OutOfBoundsError as error:
-                group.fault = str(error).strip().splitlines()[0]
-            except Exception:
-                pass  # it says nothing about the results of a run without checks
         try:
-            self._run(candidate, 1, then=lambda: self._see_again(group))
+            self._run(candidate, then=lambda: self._see_touched(group, 0), check="bounds")
+        except OutOfBoundsError as error:
+            group.fault = str(error).strip().splitlines()[0]
+        except Exception:
+            pass  # it says nothing about the results of a run without checks
+        try:
+            self._run(candidate, turn=1, then=lambda: self._see_again(group))
         except Exception as error:
             group.fault = f"its second run fails: {str(error).strip().splitlines()[0]}"
 
+    def _see_touched(self, group: Group, turn: int) -> None:
+        for name, output in self.outputs.items():
+            touched = output.is_touched(output.memory.view, turn)
+            # What happens to be the one pattern is not the other.
+            earlier = group.touched.get(name)
+            group.touched[name] = touched if earlier is None else touched | earlier
+
     def _see_again(self, group: Group) -> None:
+        self._see_touched(group, 1)
         for name, output in list(self.outputs.items()):
             if name not in group.results:
                 continue
             memory = output.memory
-            first = output.is_touched(group.results[name], 0)
-            again = output.is_touched(memory.view, 1)
-            # What happens to be the one pattern is not the other.
-            group.touched[name] = touched = first | again
             now = memory.copy()
             if output.start == "pattern":
-                pattern = memory.signed(output.pattern(0))
-                now[~touched] = pattern
+                untouched = ~group.touched[name]
+                now[untouched] = group.results[name][untouched]
             if self._difference_of(output, group, now) is not None:
                 group.varying.add(name)
 
