@@ -32,7 +32,8 @@ def closest(name: str, known: Iterable[str]) -> str | None:
         if abs(len(candidate) - len(name)) > limit:
             continue
         distance = _distance(name.lower(), candidate.lower(), limit)
-        if distance < best_distance:
+        # Of short names, most have others within so many edits by chance: half of the letters must be right.
+        if distance < best_distance and 2 * distance < max(len(name), len(candidate)):
             best, best_distance = candidate, distance
     return best
 
@@ -41,3 +42,10 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``"; did you mean 'x'?"`` or ``""``, to put at the end of a message."""
     found = closest(name, known)
     return f"; did you mean {found!r}?" if found else ""
+
+
+def did_you_mean_or_list(name: str, known: Iterable[str]) -> str:
+    """The same, or ``"; there are 'x', 'y'"`` where nothing is close."""
+    known = list(known)
+    listed = ", ".join(map(repr, known)) or "none"
+    return did_you_mean(name, known) or f"; there {'is' if len(known) == 1 else 'are'} {listed}"

@@ -2,6 +2,7 @@
 
 SectileError
  ├─ ArgumentError       the call is wrong (also a TypeError): an argument, a keyword, the grid
+ │   └─ GridKeyError    a grid function asks its dictionary for what is not in it (also a KeyError)
  ├─ CompilationError    the kernel is wrong; `diagnostics` say where and how to put it right
  │   ├─ CompileTimeAssertionFailure    a static_assert failed
  │   └─ UnsupportedLanguageConstruct   Python that kernels do not have
@@ -31,6 +32,13 @@ class ArgumentError(SectileError, TypeError):
     """A kernel was called wrongly: an argument is missing, unknown, of the wrong kind; a bad grid."""
 
     __module__ = "sectile"
+
+
+class GridKeyError(ArgumentError, KeyError):
+    """A grid function asked its dictionary for a name that is not in it."""
+
+    __module__ = "sectile"
+    __str__ = Exception.__str__  # KeyError's shows the text as a literal
 
 
 class Diagnostic:
@@ -131,7 +139,8 @@ class TuningError(SectileError, RuntimeError):
 
 
 class TuningWarning(RuntimeWarning):
-    """A candidate of `autotune` failed and was left out, or its key names what is no parameter."""
+    """A candidate of `autotune` failed, or left other results than the others, and was left out; candidates
+    disagree and nothing says who is right; or the key names what is no parameter."""
 
     __module__ = "sectile"
 

@@ -383,11 +383,14 @@ class KernelReport:
     Attributes:
         name: of the kernel.
         variants: a list of `VariantReport`; also by ``report[0]``, ``len(report)`` and iteration.
+        best: of a tuned kernel, how many of the variants, which come first, were compiled for the
+            configuration of its latest launch; 0 of any other kernel. Printing shows only those, then.
     """
 
-    def __init__(self, name: str, variants: list[VariantReport]) -> None:
+    def __init__(self, name: str, variants: list[VariantReport], best: int = 0) -> None:
         self.name = name
         self.variants = variants
+        self.best = best
 
     def __len__(self) -> int:
         return len(self.variants)
@@ -405,7 +408,14 @@ class KernelReport:
     def __str__(self) -> str:
         if not self.variants:
             return f"{self.name}: no variant is compiled yet; launch it, or use {self.name}.precompile()"
-        return "\n\n".join(map(str, self.variants))
+        shown = self.variants[: self.best] or self.variants
+        parts = [str(variant) for variant in shown]
+        if hidden := len(self.variants) - len(shown):
+            parts.append(
+                f"{hidden} more variant{'s' * (hidden > 1)} of {self.name}, of other configurations: "
+                f"for variant in st.inspect({self.name}): print(variant)"
+            )
+        return "\n\n".join(parts)
 
     __repr__ = __str__
 
@@ -471,7 +481,7 @@ if TYPE_CHECKING:
 def inspect(kernel: Any) -> KernelReport | VariantReport:
     """What the compiler made of a kernel, and why: print the result, or read its attributes.
 
-        print(st.inspect(kernel))              # every variant that was compiled
+        print(st.inspect(kernel))              # every variant that was compiled; of a tuned one the best
         st.inspect(kernel)[0].accesses[0].why  # "the mask may change at every element"
         st.inspect(kernel[grid](x, n))         # of one compiled kernel
 
@@ -500,5 +510,20 @@ def inspect(kernel: Any) -> KernelReport | VariantReport:
         raise TypeError(
             f"inspect: expected a @jit function or a compiled kernel, got a {type(kernel).__name__}"
         )
-    variants = [VariantReport(variant.compiled, variant) for variant in function.variants()]
-    return KernelReport(function.__name__, variants)
+    best = getattr(kernel, "best_config", None)
+    chosen, others = [], []
+    for variant in function.variants():
+        report = VariantReport(variant.compiled, variant)
+        (chosen if best is not None and _is_of(report, variant, best) else others).append(report)
+    return KernelReport(function.__name__, chosen + others, len(chosen))
+
+
+def _is_of(report: VariantReport, variant: Any, config: Any) -> bool:
+    """Whether launches with a configuration use this variant, which is none of those that tuning tries only."""
+    if "debug" in variant.options or "check" in variant.options:
+        return False
+    metadata = variant.compiled.metadata
+    return all(
+        report.constants.get(name, getattr(metadata, name, value)) == value
+        for name, value in config.all_kwargs().items()
+    )

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 else:
     P = R = None
 
+OF_TUNERS = ("best_config", "tuning_report", "configs_timings", "bench_time")  #: attributes of theirs
+
 
 class KernelInterface(Generic[P, R]):
     """What is launched with ``kernel[grid](...)``: a `JITFunction`, or a tuner around one."""
@@ -412,6 +414,15 @@ class JITFunction(_native.KernelBase, KernelInterface[P, R]):
     def clear(self) -> None:
         """Forgets the compiled variants of this kernel; the next launch looks them up anew."""
         self._forget()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str):
+            if name in OF_TUNERS:
+                raise AttributeError(
+                    f"{self.__name__} is not tuned and has no {name}: put @st.autotune(...) above @st.jit"
+                )
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         raise RuntimeError(

@@ -204,8 +204,6 @@ class Choice:
 
         arguments, args, grid, kwargs = self.launch
         runner = Runner(self.tuner, args, grid, kwargs, arguments)
-        for config in self.configs:
-            runner.settings(config)  # a clash is an error of the call, not of a candidate
         if is_forced:
             self.record.append({"type": "restart"})
             contents = Contents()
@@ -218,7 +216,7 @@ class Choice:
         ]
         session = Session(
             runner, candidates, self.device, self.record, contents, budget, self.tuner.cost_model,
-            str(self.key[:-1]),
+            identity.key_text(self.key[:-1]),
         )  # fmt: skip
         started = time.perf_counter()
         best = session.run()

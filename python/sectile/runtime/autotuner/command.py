@@ -11,6 +11,7 @@ import time
 import traceback
 
 from ... import knobs
+from .identity import key_text
 from .progress import Watcher, set_watcher
 from .report import TuningReport, time_text
 
@@ -30,8 +31,15 @@ is measured, and the choice is kept for all later runs.
 """
 
 
+_NARROWEST = 4  # a column may become
+
+
 class Display(Watcher):
     """One line that is rewritten, on a terminal; else a line for each tuning.
+
+        timing 3 of 12, run 7, 1.4 s, best 43.1 us: BLOCK: 128  matmul (512, 512, float16)
+
+    What changes comes first: the terminal may be narrow.
 
     Args:
         stream: where to, stderr by default: the program's own output stays clean.
@@ -44,6 +52,7 @@ class Display(Watcher):
         self.reports: list[tuple[TuningReport, bool]] = []
         self.started_at = 0.0
         self.best: tuple[float, Any] = (math.inf, None)
+        self.texts: dict[Any, str] = {}
 
     def _show(self, text: str, is_last: bool = False) -> None:
         if not self.is_live:
@@ -63,21 +72,26 @@ class Display(Watcher):
     def _line(self, session, step: str) -> str:
         best = f", best {time_text(self.best[0])}: {self.best[1]}" if self.best[1] else ""
         seconds = time.perf_counter() - self.started_at
-        return f"{session.tuner.__name__} {session.key_text} {seconds:.1f} s: {step}{best}"
+        return f"{step}, {seconds:.1f} s{best}  {session.tuner.__name__} {session.key_text}"
 
     def started(self, session) -> None:
         self.started_at = time.perf_counter()
         self.best = (math.inf, None)
+        self.texts = {candidate.config: candidate.text for candidate in session.candidates}
         self._show(self._line(session, f"{len(session.candidates)} candidates"))
 
     def compiled(self, session, candidate) -> None:
         self._show(self._line(session, f"compiled {session.compiled}/{len(session.candidates)}"))
 
+    def verified(self, session, candidate) -> None:
+        done = len(session.verification.trials)
+        self._show(self._line(session, f"verified {done}/{len(session.candidates)}"))
+
     def timed(self, session, race, candidates: dict) -> None:
         alive = [racer for racer in race.alive() if racer.samples]
         if alive:
             fastest = min(alive, key=lambda racer: racer.median)
-            self.best = fastest.median, fastest.config
+            self.best = fastest.median, self.texts[fastest.config]
             rounds = max(len(racer.samples) for racer in alive)
             self._show(
                 self._line(session, f"timing {len(alive)} of {len(race.racers)}, run {rounds}")
@@ -85,7 +99,7 @@ class Display(Watcher):
 
     def result(self, session, candidate, row: dict) -> None:
         if row["status"] == "ok" and row["ms"][0] < self.best[0]:
-            self.best = row["ms"][0], candidate.config
+            self.best = row["ms"][0], candidate.text
         self._show(
             self._line(session, f"{len(session.known.results)}/{len(session.candidates)} done")
         )
@@ -93,17 +107,26 @@ class Display(Watcher):
     def decided(self, choice) -> None:
         report = choice.report
         self.reports.append((report, choice.is_tuned))
+        key, best = key_text(report.key[:-1]), report.best
         self._show(
-            f"{report.kernel} {report.key[:-1]}: {time_text(report.best.milliseconds)}, "
-            f"{report.best.config}; {report.summary()}"
-            if math.isfinite(report.best.milliseconds)
-            else f"{report.kernel} {report.key[:-1]}: {report.best.config}; not measured",
+            f"{report.kernel} {key}: {time_text(best.milliseconds)}, {report.best_text()}; "
+            f"{report.summary()}"
+            if math.isfinite(best.milliseconds)
+            else f"{report.kernel} {key}: {report.best_text()}; not measured",
             is_last=True,
         )
 
 
-def final_table(reports: list[tuple[TuningReport, bool]]) -> str:
-    """One line for each choice: what, how fast, against the first candidate, how it was found."""
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
+
+
+def final_table(reports: list[tuple[TuningReport, bool]], width: int | None = None) -> str:
+    """One line for each choice: what, how fast, against the first candidate, how it was found.
+
+    Args:
+        width: of the terminal: what does not fit is cut, the longest columns first; None: any width.
+    """
     if not reports:
         return "no autotuned kernel was launched with more than one configuration"
     rows = [("kernel", "key", "best", "time", "first", "how")]
@@ -112,17 +135,24 @@ def final_table(reports: list[tuple[TuningReport, bool]]) -> str:
         gain = f"{first / best:.2f}x" if math.isfinite(first) and best > 0 else "-"
         rows.append(
             (
-                report.kernel, str(report.key[:-1]), str(report.best.config),
+                report.kernel, key_text(report.key[:-1]), report.best_text(),
                 time_text(best) if math.isfinite(best) else "-", gain, report.summary(),
             )
         )  # fmt: skip
-    widths = [max(len(row[i]) for row in rows) for i in range(5)]
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    if width is not None:
+        cuttable = [0, 1, 2, 5]  # times stay
+        while sum(widths) + 2 * (len(widths) - 1) > width:
+            longest = max(cuttable, key=widths.__getitem__)
+            if widths[longest] <= _NARROWEST:
+                break
+            widths[longest] -= 1
     lines = [
-        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths)), row[5]])
+        "  ".join(_cut(cell, room).ljust(room) for cell, room in zip(row, widths)).rstrip()
         for row in rows
     ]
     lines.insert(1, "-" * max(map(len, lines)))
-    lines.append('"first" is how much faster the best is than the first candidate of the list')
+    lines.append('"first": how much faster than the first candidate of the list')
     return "\n".join(lines)
 
 
@@ -185,7 +215,8 @@ def main(arguments: list[str]) -> int:
     finally:
         set_watcher(None)
     sys.stdout.flush()
-    print("\n" + final_table(display.reports))
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    print("\n" + final_table(display.reports, width))
     for index, (report, _) in enumerate(display.reports):
         if details:
             print(f"\n{report}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..jit import KernelInterface
+from ..jit import OF_TUNERS, KernelInterface
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
@@ -20,6 +20,14 @@ class Heuristics(KernelInterface):
         self.arg_names = list(arg_names)
         self.values = dict(values)
         self.__name__ = fn.__name__
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str):
+            """What only tuners have is the tuner's below, if there is one."""
+            if name in OF_TUNERS and "fn" in self.__dict__:
+                return getattr(self.fn, name)
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def run(self, *args: Any, grid: Grid | None, warmup: bool = False, **kwargs: Any) -> Any:
         arguments = {**dict(zip(self.arg_names, args)), **kwargs}

@@ -41,6 +41,14 @@ def stable_text(value: Any) -> str | None:
     return None if not text or " at 0x" in text else text
 
 
+def key_text(key: tuple) -> str:
+    """For people: the values of a tuner's key (without its device), and each dtype once: ``(781, float32)``."""
+    count = len(key)
+    while count and isinstance(key[count - 1], str):
+        count -= 1
+    return f"({', '.join([*map(repr, key[:count]), *dict.fromkeys(key[count:])])})"
+
+
 def config_text(config: Config) -> str | None:
     """Of a candidate: its values in order of their names, and its hook."""
     parts = []

@@ -123,6 +123,10 @@ class TuningReport:
         """What all candidates have in common, and what tells each from the others."""
         return distinct_texts([row.config for row in self.rows], self.device.kind)
 
+    def best_text(self) -> str:
+        """What tells the chosen one from the other candidates."""
+        return self.texts()[1][self.best.config] or str(self.best.config)
+
     def summary(self) -> str:
         """``"12 measured (7 of them until clearly slower), 12 agree, 3 excluded, 1 failed, in 2.1 s"``"""
         measured = self.count("best", "ok", "rejected")

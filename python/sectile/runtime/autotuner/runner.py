@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 
+from ...errors import GridKeyError
 from .arrays import arrays_of, assign, copy_of
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
@@ -42,18 +43,7 @@ class Runner:
         self.has_own_stream = kwargs.get("stream") is not None
 
     def settings(self, config: Config) -> dict[str, Any]:
-        """What a launch with `config` is given by name.
-
-        Raises:
-            ValueError: the user passes what the candidate sets.
-        """
-        clash = sorted(set(self.kwargs) & set(config.kwargs))
-        if clash:
-            raise ValueError(
-                f"{self.tuner.__name__}: {', '.join(clash)} is both passed and set by the "
-                f"configurations\n"
-                f"  help: leave it to the autotuner, or take it out of the Config"
-            )
+        """What a launch with `config` is given by name."""
         return {**self.kwargs, **config.all_kwargs()}
 
     def everything(self, config: Config) -> dict[str, Any]:
@@ -70,7 +60,11 @@ class Runner:
         return self.tuner.fn.run(*self.args, grid=self.grid, warmup=True, **settings)
 
     def program_count(self, config: Config) -> int | None:
-        """How many programs the grid has; None when the grid cannot be asked."""
+        """How many programs the grid has; None when the grid cannot be asked.
+
+        Raises:
+            GridKeyError: it asks for what it is not given.
+        """
         grid = self.grid
         try:
             if callable(grid):
@@ -79,8 +73,27 @@ class Runner:
             for axis in grid if isinstance(grid, (tuple, list)) else (grid,):
                 count *= int(axis)
             return count
+        except KeyError as error:
+            self.explain(error, config)
+            return None
         except Exception:  # whatever is wrong with it, the launch will say so
             return None
+
+    def explain(self, error: KeyError, config: Config) -> None:
+        """Raises an error with more to say than `error`, if that is the grid function's."""
+        places = error.__traceback__
+        while places is not None and places.tb_frame.f_code is not getattr(self.grid, "__code__", ""):
+            places = places.tb_next
+        name, known = (error.args or (None,))[0], self.everything(config)
+        if places is None or name in known:
+            return
+        from ..._suggest import did_you_mean
+
+        raise GridKeyError(
+            f"{self.tuner.__name__}: the grid function asks for {name!r}, which is neither a parameter nor set "
+            f"by the configurations{did_you_mean(str(name), known)}\n"
+            f"  help: it is given {', '.join(known)}"
+        ) from None
 
     def save(self) -> None:
         """Copies what is to be restored; before the first run."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ... import _native, knobs
 from ...errors import (
+    ArgumentError,
     CompilationError,
     CompileTimeAssertionFailure,
     OutOfResources,
@@ -46,11 +47,11 @@ def set_store(store: Any) -> None:
 def _check_names(what: str, names: list[str], arg_names: list[str]) -> None:
     unknown = [name for name in names if name not in arg_names]
     if unknown:
-        from ..._suggest import did_you_mean
+        from ..._suggest import did_you_mean_or_list
 
         text = (
             f"autotune: {what} names {unknown[0]!r}, which is no parameter of the kernel"
-            f"{did_you_mean(unknown[0], arg_names)}"
+            f"{did_you_mean_or_list(unknown[0], arg_names)}"
         )
         if what != "key":
             raise ValueError(text)
@@ -164,7 +165,11 @@ class Autotuner(KernelInterface):
         plan = self._plans.get(quick) if quick is not None else None
         if plan is not None and self.cache.get(plan[0]) is plan[1]:
             self.best_config = plan[1]
-            return self.fn[grid](*args, **kwargs, **plan[2])
+            try:
+                return self.fn[grid](*args, **kwargs, **plan[2])
+            except KeyError as error:
+                self._explain(error, grid, args, kwargs, plan[1])
+                raise
         config = self._config(args, grid, kwargs)
         settings = config.all_kwargs()
         if quick is not None and config.pre_hook is None:
@@ -172,7 +177,29 @@ class Autotuner(KernelInterface):
                 self._plans.clear()
             key = self._key(self._arguments(args, kwargs), kwargs)
             self._plans[quick] = (key, config, settings)
-        return self.fn.run(*args, grid=grid, **kwargs, **settings)
+        try:
+            return self.fn.run(*args, grid=grid, **kwargs, **settings)
+        except KeyError as error:
+            self._explain(error, grid, args, kwargs, config)
+            raise
+
+    def _explain(self, error: KeyError, grid, args: tuple, kwargs: dict, config: Config) -> None:
+        """Raises what `Runner.explain` does, for a launch that raised `error`."""
+        from .runner import Runner
+
+        Runner(self, args, grid, kwargs, self._arguments(args, kwargs)).explain(error, config)
+
+    def _check_free(self, arguments: dict[str, Any], kwargs: dict[str, Any]) -> None:
+        """Raises an error where a launch passes what the configurations set."""
+        chosen = {name for config in self.configs for name in config.all_kwargs()}
+        if taken := [name for name in {**arguments, **kwargs} if name in chosen]:
+            names = ", ".join(taken)
+            raise ArgumentError(
+                f"{self.__name__}: {names} {'is' if len(taken) == 1 else 'are'} chosen by autotune; leave "
+                f"{'it' if len(taken) == 1 else 'them'} out of the launch\n"
+                f"  help: to choose by yourself, take {'it' if len(taken) == 1 else 'them'} out of every "
+                f"Config, or launch the kernel below: {self.__name__}.fn[grid](...)"
+            )
 
     def _quick_key(self, args: tuple, kwargs: dict[str, Any]) -> tuple | None:
         """Equal for launches that have equal keys, made of what is quick to ask for; None when nothing
@@ -215,6 +242,7 @@ class Autotuner(KernelInterface):
 
     def _config(self, args: tuple, grid, kwargs: dict[str, Any]) -> Config:
         arguments = self._arguments(args, kwargs)
+        self._check_free(arguments, kwargs)
         if len(self.configs) == 1:
             config = self.configs[0]
         else:
@@ -243,10 +271,9 @@ class Autotuner(KernelInterface):
         from .runner import Runner
 
         arguments = self._arguments(args, kwargs)
+        self._check_free(arguments, kwargs)
         runner = Runner(self, args, grid, kwargs, arguments)
         configs = self._prune(args, arguments, kwargs)
-        for config in configs:
-            runner.settings(config)
         threads = max(1, knobs.autotuning.threads or _native.hardware_threads())
         with ThreadPoolExecutor(min(threads, len(configs)), "sectile-tune") as pool:
             waiting = [pool.submit(runner.compile, config) for config in configs]
@@ -450,6 +477,8 @@ def autotune(
     Raises (at a launch):
         TuningError: it would have to tune, and the stream is being captured into a CUDA graph, or the
             mode is frozen; or the process that tunes for all ranks failed.
+        ArgumentError: the launch passes what the configurations set; or its grid function asks for what is
+            not there (a `GridKeyError`).
         OutOfResources: no candidate can run.
         the error of a candidate, when all fail; one that fails alone, or leaves other results, is a
             `TuningWarning`.
