@@ -29,7 +29,12 @@ if TYPE_CHECKING:
 else:
     P = R = None
 
-OF_TUNERS = ("best_config", "tuning_report", "configs_timings", "bench_time")  #: attributes of theirs
+OF_TUNERS = (
+    "best_config",
+    "tuning_report",
+    "configs_timings",
+    "bench_time",
+)  #: attributes of theirs
 
 
 class KernelInterface(Generic[P, R]):

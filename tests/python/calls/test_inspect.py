@@ -257,6 +257,30 @@ def test_of_a_tuned_kernel():
     assert only(st.inspect(tuned).variants).constants == {"BLOCK": 64}
 
 
+def test_of_a_tuned_kernel_the_best_comes_first():
+    def bench(call, quantiles):
+        call()
+        return next(times)
+
+    tuned = st.autotune(
+        [st.Config({"BLOCK": block}) for block in (64, 128, 256)], key=[], do_bench=bench, cache_results=False
+    )(scale)  # fmt: skip
+    for best, milliseconds in ((128, [3.0, 1.0, 2.0]), (256, [3.0, 2.0, 1.0])):
+        times = iter(milliseconds)
+        tuned.cache.clear()
+        tuned._plans.clear()
+        scale.clear()
+        tuned[(1,)](np.zeros(64, np.float32), np.zeros(64, np.float32), 64, 2.0)
+        report = st.inspect(tuned)
+        assert [report[0].constants["BLOCK"], report.best, len(report)] == [best, 1, 3]
+        text = str(report)
+        assert f"BLOCK={best}" in text and text.count("constants") == 1
+        assert text.endswith(
+            "2 more variants of scale, of other configurations: for variant in st.inspect(scale): print(variant)"
+        )
+    assert str(st.inspect(scale)).count("constants") == 3  # the kernel below is not tuned
+
+
 def test_on_the_command_line(tmp_path):
     (tmp_path / "scale.mlir").write_text(
         """func.func @scale(%x: !tile.ptr<f32> {tile.divisibility = 16 : i64}) attributes {tile.kernel} {

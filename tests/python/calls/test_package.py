@@ -278,3 +278,15 @@ def test_a_reader_may_stop_early():
     shell = f"set -o pipefail; {sys.executable} -u -m sectile doctor | head -1"
     result = subprocess.run(["bash", "-c", shell], capture_output=True, text=True)
     assert result.stdout == "Sectile\n" and result.stderr == ""
+
+
+def test_a_suggestion_is_closer_than_chance():
+    from sectile._suggest import closest, did_you_mean_or_list
+
+    assert closest("m", ["x", "o", "n"]) is None and closest("N", ["x", "n"]) == "n"
+    assert closest("ab", ["xb", "abc"]) == "abc"
+    assert closest("frozn", ["on", "frozen"]) == "frozen"
+    assert closest("BLOCK_SIZE", ["BLOCK_SZIE", "BLOCK"]) == "BLOCK_SZIE"
+    assert did_you_mean_or_list("m", ["x", "n"]) == "; there are 'x', 'n'"
+    assert did_you_mean_or_list("outt", ["x", "out"]) == "; did you mean 'out'?"
+    assert did_you_mean_or_list("m", ["x"]) == "; there is 'x'"

@@ -79,8 +79,50 @@ def test_a_wrong_call_says_so(out):
     tuner = autotune(configs(4, 2), key=["n"])(block_of)
     with pytest.raises(st.ArgumentError, match="unknown argument 'm'"):
         tuner[(1,)](out, 5, m=3)
-    with pytest.raises(ValueError, match="BLOCK is both passed and set by the configurations"):
-        tuner[(1,)](out, 5, BLOCK=4)
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_what_autotune_chooses_is_left_out_of_the_launch(out, is_known):
+    tuner = autotune(configs(4, 2), key=["n"], warmup=0, rep=1)(block_of)
+    if is_known:
+        tuner[(1,)](out, 5)
+    said = "block_of: BLOCK is chosen by autotune; leave it out of the launch\n  help: "
+    for call in (
+        lambda: tuner[(1,)](out, 5, BLOCK=4),
+        lambda: tuner[(1,)](out, 5, 4),
+        lambda: tuner.warmup(out, 5, BLOCK=4, grid=(1,)),
+        lambda: tuner.bind(out, 5, BLOCK=4, grid=(1,)),
+        lambda: autotune(configs(4), key=["n"])(block_of)[(1,)](out, 5, BLOCK=4),
+    ):
+        with pytest.raises(st.ArgumentError, match=said):
+            call()
+    with pytest.raises(
+        st.ArgumentError, match="BLOCK, num_warps are chosen by autotune; leave them"
+    ):
+        tuner[(1,)](out, 5, BLOCK=4, num_warps=8)
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_a_grid_function_with_a_wrong_key(out, is_known):
+    tuner = autotune(configs(4, 2), key=["n"], warmup=0, rep=1)(block_of)
+    if is_known:
+        tuner[lambda meta: (1,)](out, 5)
+    said = "block_of: the grid function asks for 'BLOK', .* did you mean 'BLOCK'?\n  help: it is given out, n, BLOCK, num_"
+    for error in (KeyError, st.ArgumentError):
+        with pytest.raises(
+            error, match="(?s)" + said.replace("?", r"\?").replace("\n", ".*")
+        ) as raised:
+            tuner[lambda meta: (meta["BLOK"],)](out, 5)
+        assert "\n  help:" in str(raised.value)  # and no literal of a text, as KeyError has it
+
+
+def test_an_error_of_something_else_stays_what_it_is(out):
+    def hook(arguments):
+        raise KeyError("theirs")
+
+    tuner = autotune([st.Config({"BLOCK": b}, pre_hook=hook) for b in (4, 2)], key=["n"])(block_of)
+    with pytest.raises(KeyError, match="^'theirs'"):
+        tuner[lambda meta: (meta["BLOCK"],)](out, 5)
 
 
 def test_a_do_bench_that_gives_no_number(out):

@@ -8,7 +8,8 @@ from tuning_support import autotune, block_of, configs, launch
 
 import sectile as st
 import sectile.language as tl
-from sectile.runtime.autotuner import session
+from sectile.runtime.autotuner import race, session
+from sectile.runtime.autotuner.config import distinct_texts
 from sectile.runtime.autotuner.limits import Resources
 
 pytestmark = pytest.mark.host
@@ -24,6 +25,8 @@ def test_keys_that_are_no_parameters_are_ignored(bench, out):
     with pytest.warns(st.TuningWarning, match="key names 'm', which is no parameter") as warned:
         tuner = autotune(configs(4, 2), key=["m", "n"], do_bench=bench)(block_of)
     assert warned[0].filename == __file__
+    # No parameter has anything in common with 'm': all are named, instead of one by chance.
+    assert str(warned[0].message).endswith("of the kernel; there are 'out', 'n', 'BLOCK'")
     tuner[(1,)](out, 5)
     tuner[(1,)](out, 5)
     assert [key[:2] for key in tuner.cache] == [(5, "int32")] and out[0] == 2
@@ -158,6 +161,67 @@ def test_the_report(bench, out, tmp_path):
     pytest.importorskip("matplotlib")
     report.save(tmp_path / "plot.png")
     assert (tmp_path / "plot.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_the_report_says_what_was_rejected(monkeypatch, out):
+    monkeypatch.setattr(
+        race, "is_beaten", lambda samples, best: len(samples) > 2 and samples[0] > best
+    )
+    tuner = autotune(configs(4, 2, 8), key=["n"], warmup=0, rep=1)(block_of)
+    tuner[(1,)](out, 5)
+    report = tuner.tuning_report()
+    slower = report.count("rejected")
+    text = f"3 measured ({slower} of them until clearly slower), in" if slower else "3 measured, in"
+    assert text in str(report)
+
+
+def test_the_report_of_what_was_not_measured(monkeypatch, out):
+    monkeypatch.setenv("SECTILE_AUTOTUNE", "off")
+    tuner = autotune(configs(4, 2), key=["n"])(block_of)
+    tuner[(1,)](out, 5)
+    text = str(tuner.tuning_report())
+    assert "nothing was measured: SECTILE_AUTOTUNE=off takes the first that compiles" in text
+    assert "from disk" not in text and "0 measured" not in text
+
+
+def test_on_the_cpu_options_of_gpus_are_no_news(bench, out):
+    _, tuner = launch((4, 2), bench, out)
+    assert "num_" not in str(tuner.tuning_report())
+    both = [st.Config({"BLOCK": 4}, num_warps=1), st.Config({"BLOCK": 2}, num_warps=2)]
+    assert distinct_texts(both, "cpu") == ("", {both[0]: "BLOCK: 4", both[1]: "BLOCK: 2"})
+    assert distinct_texts(both, "cuda") == (
+        "num_stages: 3, num_ctas: 1",
+        {both[0]: "BLOCK: 4, num_warps: 1", both[1]: "BLOCK: 2, num_warps: 2"},
+    )
+    # Where nothing else tells two of them apart, they are named.
+    same = [st.Config({"BLOCK": 4}, num_warps=1), st.Config({"BLOCK": 4}, num_warps=2)]
+    assert distinct_texts(same, "cpu") == (
+        "BLOCK: 4",
+        {same[0]: "num_warps: 1", same[1]: "num_warps: 2"},
+    )
+
+
+def test_what_a_kernel_without_a_tuner_says():
+    for name in ("best_config", "tuning_report", "configs_timings", "bench_time"):
+        with pytest.raises(
+            AttributeError, match=f"block_of is not tuned and has no {name}: put @st.autotune"
+        ):
+            getattr(block_of, name)
+        assert not hasattr(block_of, name)
+    with pytest.raises(AttributeError, match="'JITFunction' object has no attribute 'best'"):
+        block_of.best
+
+
+def test_heuristics_above_a_tuner_have_what_it_has(bench, out):
+    tuner = autotune(configs(4, 2), key=["n"], do_bench=bench)(block_of)
+    above = st.heuristics({})(tuner)
+    above[(1,)](out, 5)
+    assert above.best_config is tuner.best_config
+    assert above.tuning_report() is tuner.tuning_report()
+    with pytest.raises(AttributeError, match="block_of is not tuned"):
+        st.heuristics({})(block_of).best_config
+    with pytest.raises(AttributeError, match="'Heuristics' object has no attribute 'best'"):
+        above.best
 
 
 def test_the_report_without_matplotlib(bench, out, tmp_path, monkeypatch):

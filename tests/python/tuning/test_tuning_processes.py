@@ -2,11 +2,13 @@
 
 import glob
 import os
+import re
 import signal
 import subprocess
 import sys
 import textwrap
 import time
+import types
 
 import pytest
 
@@ -409,10 +411,10 @@ def test_the_command(job):
     lines = result.stdout.splitlines()
     assert lines[:2] == ["chose 1", "--flag a __main__"]
     table = next(i for i, line in enumerate(lines) if line.startswith("kernel  key"))
-    assert lines[table + 2].startswith("kernel  (5, 'int32')  BLOCK: 1, num_warps: 4")
+    assert lines[table + 2].startswith("kernel  (5, int32)  BLOCK: 1  1 ms  8.00x  4 measured, in ")
     assert " 8.00x " in lines[table + 2] and "4 measured" in lines[table + 2]
     assert sum("█" in line for line in lines) == 4
-    assert "kernel (5, 'int32'): 1 ms, BLOCK: 1" in result.stderr
+    assert "kernel (5, int32): 1 ms, BLOCK: 1" in result.stderr
     assert len(job.measured()) == 4
 
     result = tune(job, "SCRIPT", SECTILE_AUTOTUNE="frozen")
@@ -464,19 +466,104 @@ def test_the_live_display():
     class Session:
         tuner = type("T", (), {"__name__": "matmul"})()
         tuner.__name__ = "matmul"
-        key_text = "(512,)"
-        candidates = [1, 2, 3]
+        key_text = "(512, float16)"
+        configs = [Config({"BLOCK": 8}), Config({"BLOCK": 16}), Config({"BLOCK": 32})]
+        candidates = [
+            types.SimpleNamespace(config=c, text=f"BLOCK: {c.kwargs['BLOCK']}") for c in configs
+        ]
         compiled = 2
+        verification = types.SimpleNamespace(trials={1})
 
     stream = Terminal()
     display = Display(stream)
     display.started(Session)
     display.drawn = 0.0
     display.compiled(Session, None)
-    racer = Racer(Config({"BLOCK": 8}), [0.25, 0.25])
+    display.drawn = 0.0
+    display.verified(Session, None)
+    racer = Racer(Session.configs[0], [0.25, 0.25])
     race = type("R", (), {"alive": lambda self: [racer], "racers": [racer, racer]})()
     display.drawn = 0.0
     display.timed(Session, race, {})
     text = stream.getvalue()
-    assert "compiled 2/3" in text and "timing 1 of 2, run 2, best 250 us: BLOCK: 8" in text
-    assert text.count("\r") == 3 and "\n" not in text
+    lines = [re.sub(r"[0-9.]+ s", "0 s", line) for line in text.split("\r\x1b[K")]
+    assert lines == [
+        "",
+        "3 candidates, 0 s  matmul (512, float16)",
+        "compiled 2/3, 0 s  matmul (512, float16)",
+        "verified 1/3, 0 s  matmul (512, float16)",
+        "timing 1 of 2, run 2, 0 s, best 250 us: BLOCK: 8  matmul (512, float16)",
+    ]
+
+
+def on_a_terminal(columns, command, **environment):
+    """What a program writes to a terminal of so many columns."""
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    child, descriptor = pty.fork()
+    if child == 0:
+        fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        os.environ.pop("COLUMNS", None)
+        os.execve(command[0], command, {**os.environ, **environment})
+    text = b""
+    while True:
+        try:
+            part = os.read(descriptor, 65536)
+        except OSError:  # the terminal is gone
+            break
+        if not part:
+            break
+        text += part
+    os.close(descriptor)
+    assert os.waitpid(child, 0)[1] == 0, text.decode()
+    return text.decode()
+
+
+@pytest.mark.parametrize("columns", [60, 80, 110])
+def test_on_a_terminal_the_progress_is_seen_and_tables_fit(job, columns):
+    job.start("pass").wait()  # writes program.py
+    path = job.folder / "script.py"
+    path.write_text(
+        "from program import *\nprogram_n = 'a long key ' * 20\n"
+        "@st.jit\ndef kernel_of_a_long_name(out, x, y, n, text: tl.constexpr, BLOCK: tl.constexpr):\n"
+        "    tl.store(out, BLOCK)\n"
+        "t = st.autotune([st.Config({'BLOCK': b}) for b in BLOCKS], key=['n', 'text'], do_bench=bench,\n"
+        "                verify={'x': None})(kernel_of_a_long_name)\n"
+        "t[(1,)](out, out, out, 123456789, program_n)\n"
+    )
+    text = on_a_terminal(
+        columns, [sys.executable, "-m", "sectile", "tune", str(path)], PAUSE="0.06", FILE=str(job.log),
+        SECTILE_CACHE_DIR=str(job.folder / "cache"), SECTILE_TUNING_DIR=str(job.folder / "tuning"),
+    )  # fmt: skip
+    live = [part.partition("\r\n")[0] for part in text.split("\r\x1b[K")[1:] if "\r\n" not in part]
+    assert all(len(part) < columns for part in live)
+    best = [part for part in live if "best " in part]
+    assert best and all(
+        re.match(r"\d/4 done, [0-9.]+ s, best \d ms: BLOCK: \d  kernel_of", p) for p in best
+    )
+    table = text[text.rindex("\r\nkernel ") :].strip().split("\r\n")[:3]
+    assert len(table) == 3 and all(len(line) <= columns for line in table)
+    assert "1 ms" in table[2] and "8.00x" in table[2] and "BLOCK: 1" in table[2] and "…" in table[2]
+
+
+def test_a_table_is_cut_where_it_matters_least():
+    from sectile.runtime.autotuner.command import final_table
+
+    class Report:
+        kernel, key = "softmax", (781, "float32", "float32", "device")
+        best = types.SimpleNamespace(milliseconds=0.5)
+        rows = [types.SimpleNamespace(milliseconds=1.0)]
+        best_text = staticmethod(lambda: "BLOCK_M: 128, BLOCK_N: 64")
+        summary = staticmethod(lambda: "12 measured, results of 12 agree, in 2.1 s")
+
+    whole = final_table([(Report, True)])
+    assert (
+        "(781, float32)  BLOCK_M: 128, BLOCK_N: 64  500 us  2.00x  12 measured, results of 12"
+        in whole
+    )
+    cut = final_table([(Report, True)], 80).split("\n")
+    assert max(map(len, cut)) <= 80 and "BLOCK_M: 128, BLOCK_N: 64" in cut[2]
+    assert max(map(len, final_table([(Report, True)], 60).split("\n")[:3])) <= 60

@@ -251,6 +251,8 @@ class Choice:
             if check.is_doubtful
             else f"{self.what}: {count} leave other results and are left out"
         ]
+        from .verification import parameter_of
+
         by_reason: dict[str, list[str]] = {}
         for candidate, reason in check.dropped:
             by_reason.setdefault(reason, []).append(candidate.text)
@@ -259,7 +261,7 @@ class Choice:
             lines.append(f"  {texts[0]}{more}: {reason}")
         if len(by_reason) > 8:
             lines.append(f"  and {len(by_reason) - 8} results more; tuning_report() has them all")
-        name = next(iter(check.outputs), "out")
+        name = next(map(parameter_of, check.outputs), "out")
         lines.append(
             "  help: offer only values that are right for all sizes, and guard them by tl.device_assert; where "
             f"results may differ, pass\n        verify=False, or verify={{{name!r}: 1e-2}} with the arrays that have "

@@ -31,7 +31,8 @@ is measured, and the choice is kept for all later runs.
 """
 
 
-_NARROWEST = 4  # a column may become
+_CUT_FIRST = (5, 1, 2, 0)  # columns: how, key, best, kernel; times stay
+_NARROWEST = 8
 
 
 class Display(Watcher):
@@ -104,6 +105,11 @@ class Display(Watcher):
             self._line(session, f"{len(session.known.results)}/{len(session.candidates)} done")
         )
 
+    def finished(self, session, best) -> None:
+        if self.is_live:  # what is printed next begins a line
+            self.stream.write("\r\x1b[K")
+            self.stream.flush()
+
     def decided(self, choice) -> None:
         report = choice.report
         self.reports.append((report, choice.is_tuned))
@@ -125,7 +131,7 @@ def final_table(reports: list[tuple[TuningReport, bool]], width: int | None = No
     """One line for each choice: what, how fast, against the first candidate, how it was found.
 
     Args:
-        width: of the terminal: what does not fit is cut, the longest columns first; None: any width.
+        width: of the terminal: what does not fit is cut; None: any width.
     """
     if not reports:
         return "no autotuned kernel was launched with more than one configuration"
@@ -141,12 +147,9 @@ def final_table(reports: list[tuple[TuningReport, bool]], width: int | None = No
         )  # fmt: skip
     widths = [max(map(len, column)) for column in zip(*rows)]
     if width is not None:
-        cuttable = [0, 1, 2, 5]  # times stay
-        while sum(widths) + 2 * (len(widths) - 1) > width:
-            longest = max(cuttable, key=widths.__getitem__)
-            if widths[longest] <= _NARROWEST:
-                break
-            widths[longest] -= 1
+        for column in _CUT_FIRST:
+            excess = sum(widths) + 2 * (len(widths) - 1) - width
+            widths[column] = min(widths[column], max(widths[column] - excess, _NARROWEST))
     lines = [
         "  ".join(_cut(cell, room).ljust(room) for cell, room in zip(row, widths)).rstrip()
         for row in rows

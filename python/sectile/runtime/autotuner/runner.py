@@ -82,7 +82,9 @@ class Runner:
     def explain(self, error: KeyError, config: Config) -> None:
         """Raises an error with more to say than `error`, if that is the grid function's."""
         places = error.__traceback__
-        while places is not None and places.tb_frame.f_code is not getattr(self.grid, "__code__", ""):
+        while places is not None and places.tb_frame.f_code is not getattr(
+            self.grid, "__code__", ""
+        ):
             places = places.tb_next
         name, known = (error.args or (None,))[0], self.everything(config)
         if places is None or name in known:

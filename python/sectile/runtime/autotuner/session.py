@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from .config import Config
 
 _DEVICE_LOCK_SECONDS = 120.0
+# Threads that parse at the same time get in each other's way in CPython up to 3.12 (gh-106905): a SystemError.
+_MOST_PARSES = 10
 
 
 def is_a_property_of_the_kernel(error: Exception) -> bool:
@@ -261,13 +263,18 @@ class Session:
 
         def one(candidate: Candidate) -> None:
             start = time.perf_counter()
-            try:
-                candidate.compiled = self.runner.compile(candidate.config)
-                candidate.resources = Resources.of(candidate.compiled)
-                if self.verification is not None:
-                    self.verification.compile(candidate)
-            except Exception as error:
-                candidate.error = error
+            for _ in range(_MOST_PARSES):
+                candidate.error = None
+                try:
+                    candidate.compiled = self.runner.compile(candidate.config)
+                    candidate.resources = Resources.of(candidate.compiled)
+                    if self.verification is not None:
+                        self.verification.compile(candidate)
+                except Exception as error:
+                    candidate.error = error
+                    if "AST constructor recursion depth mismatch" in str(error):
+                        continue
+                break
             candidate.compile_seconds = time.perf_counter() - start
 
         # A hook may change what is compiled. It cannot run here, with the arguments in use by others:

@@ -285,7 +285,7 @@ class Verification:
         self._choose_starts(read)
 
     def _add(self, name: str, dtypes: dict[str, str]) -> None:
-        root = _root(name)
+        root = parameter_of(name)
         if isinstance(self.option, dict) and root not in self.option:
             self.given_up.add(name)  # by the user's wish: no note
             return
@@ -327,7 +327,7 @@ class Verification:
         for name, output in list(self.outputs.items()):
             memory = output.memory
             start = output.start
-            if _root(name) in zeroed:
+            if parameter_of(name) in zeroed:
                 start = "zero"
             elif (
                 read is None
@@ -626,7 +626,7 @@ class Verification:
         return len(self.winner.members) if self.winner else 0
 
 
-def _root(name: str) -> str:
+def parameter_of(name: str) -> str:
     """The parameter that an array is, or is an item of."""
     return name.partition("[")[0].partition(".")[0]
 
