@@ -180,10 +180,13 @@ class Memory:
         return [result for part in shares for result in part]
 
     def put(self, copy: Any) -> None:
-        def one(_: int, part: Any, source: Any) -> None:
-            part[...] = source
+        self._assign(self.view, copy)
 
-        self.each(one, self.view, copy)
+    def _assign(self, target: Any, source: Any) -> None:
+        def one(_: int, to: Any, part: Any) -> None:
+            to[...] = part
+
+        self.each(one, target, source)
 
     def fill(self, pattern: int, turn: int | None = None) -> None:
         """Every element gets these bits.
@@ -262,7 +265,9 @@ class _NumpyMemory(Memory):
         return self.library.errstate(all="ignore") if self.is_host else nullcontext()
 
     def copy(self) -> Any:
-        return self.view.copy(order="C")
+        result = self.library.empty(self.view.shape, self.view.dtype)
+        self._assign(result, self.view)
+        return result
 
     def fill_part(self, part: Any, pattern: int) -> None:
         part.fill(pattern)
