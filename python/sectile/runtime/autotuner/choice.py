@@ -91,7 +91,7 @@ class Choice:
         choice = contents.choice
         if choice is None:
             return None
-        if is_whole and self.tuner.verify is not False and not choice.get("verified"):
+        if is_whole and self.tuner.verify is not False and "verified" not in choice:
             return None  # of an old version: its candidates may be wrong
         whole = choice.get("searched") == self.searched or all(
             name in contents.results for name in self.ids
@@ -225,9 +225,8 @@ class Choice:
         check = session.verification
         row = {"type": "choice", "id": best.id, "searched": self.searched}
         if check is not None:
-            known = contents.choice or {}
-            agreed = check.agreeing or known.get("verified", 0)
-            row["verified"] = max(agreed, 1)
+            agreed = [name for name in self.ids if contents.milliseconds(name) < math.inf]
+            row["verified"] = len(agreed) if check.outputs else 0
         if check is None or not check.is_doubtful:
             self.record.append(row)
         contents.take(row)

@@ -29,7 +29,7 @@ SUFFIX = ".tuning"
 
 # Of a result: "ok" was measured to the end, "rejected" while it was measured, "excluded" before it ran,
 # "failed" by an error, "different" leaves results that are not those of the chosen one. Of a choice, "verified" is
-# how many candidates agreed on the results; 0, or missing in records of old versions: nothing was compared.
+# how many candidates agreed on the results, 0 where none could be compared; records of old versions lack it.
 STATUSES = ("ok", "rejected", "excluded", "failed", "different")
 
 

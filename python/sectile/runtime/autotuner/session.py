@@ -167,7 +167,7 @@ class Session:
     def is_known_choice_good(self) -> bool:
         """Whether the choice on record was verified, where it has to be."""
         choice = self.known.choice
-        return choice is not None and (self.verification is None or bool(choice.get("verified")))
+        return choice is not None and (self.verification is None or "verified" in choice)
 
     def _again(self) -> Candidate | None:
         """The fastest of those on record, verified now if it has to be: the process that measured them was

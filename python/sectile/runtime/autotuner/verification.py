@@ -626,11 +626,6 @@ class Verification:
             f"; {found.count} of {output.memory.size} elements differ"
         )
 
-    @property
-    def agreeing(self) -> int:
-        """How many candidates left the results of the chosen ones."""
-        return len(self.winner.members) if self.winner else 0
-
 
 def parameter_of(name: str) -> str:
     """The parameter that an array is, or is an item of."""
