@@ -342,7 +342,7 @@ class Autotuner(KernelInterface):
 
     def _bench(self, *args, config: Config, **kwargs) -> list[float]:
         """Milliseconds (median, 20 % and 80 % quantile) of one candidate by itself; inf where it cannot
-        run. `kwargs` has the grid, as those of `run`."""
+        run. Nothing is compared with other candidates. `kwargs` has the grid, as those of `run`."""
         from .runner import Runner
 
         grid = kwargs.pop("grid")

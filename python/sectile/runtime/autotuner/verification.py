@@ -6,38 +6,41 @@
     for candidate, reason in check.decide(): ...    # those to leave out
     check.restore()                          # arrays as they were
 
-**A trial** begins with the same contents for every candidate. An array that the kernel writes and never reads is
-filled with a pattern, so elements that a candidate leaves out show (of a large one, after the first trial, an
-eighth in runs that lie elsewhere each time, and its ends: the rest holds the last candidate's results); any other holds what it held before the
-tuning (and ``reset_to_zero`` and hooks do what they do). Then the arrays that the kernel may write are compared with
-those of each group of candidates that agreed so far:
+**A trial** begins with the same contents for every candidate. An array that the kernel writes and never reads
+is filled with a pattern, so that elements which a candidate does not write show. Any other array holds what
+it held before the tuning; ``reset_to_zero`` and hooks do to it what they always do. Then the arrays that the
+kernel may write are compared with those of each group of candidates that agreed so far, because blocks of
+other sizes add in another order:
 
     integers, truth values    bit for bit
-    floats                    |a - b| <= tolerance * (min(|a|, |b|) + mean of |a|); NaN equals NaN, and an infinity
-                              the same infinity
+    floats                    |a - b| <= tolerance * (min(|a|, |b|) + mean of |a|)
+                              NaN equals NaN, an infinity equals the same infinity
 
-for other blocks add in another order. The tolerance is that of the narrowest float among the arrays, since
-what lies between is often rounded to it (`TOLERANCES`), and 1e-2 for fp32 products on a GPU, which are TF32.
+The tolerance of an array is that of the narrowest float among all arrays of the kernel (`TOLERANCES`), since
+what is computed on the way is often rounded to it, and at least 1e-2 where a GPU multiplies fp32 as TF32.
+Before a trial, only the first and the last block of a large array and an eighth of each other block get the
+pattern, at other places each time; the rest holds the results of the candidate before.
 
-**When candidates disagree**, one of each group runs twice more, once with accesses checked and once on
-another pattern, and groups leave in this order:
+**When candidates disagree**, the first of each group runs twice more, once with its accesses checked and once
+on another pattern. Then groups are left out, in this order:
 
-    1. those that go outside their arrays,
-    2. those whose results differ from their own of the run before. An array in which all groups do (random
-       order, atomic counters) is not compared, and that is said,
-    3. those that leave elements unwritten that another group writes, and write none that it does not:
-       a block too small for its row.
+    1. those that go outside their arrays;
+    2. those whose results differ from their own of the run before. An array for which this holds of every
+       group (random order, atomic counters) is not compared, and the user is warned of that;
+    3. those that leave elements unwritten which another group writes, while they write none that the other does
+       not: a block that is too small for its row.
 
-If one group is left, the choice among its members stands. If several are, nothing says who is right: the choice is
-*doubtful*. It is made among the group of most different constants, then the one whose programs together
-hold most elements (a block too small for its row again), then that of the first candidate in the list; it is
-not kept on disk. Both are a `TuningWarning`.
+If one group remains, it is right. If several remain, nothing says which of them is: the choice is *doubtful*.
+Then the group with most different constants is taken, or the one whose programs together hold most
+elements (a block may be too small for its row here, too), or that of the first candidate in the list. A
+doubtful choice is not kept on disk, so each process compares and warns anew. Every candidate that is left
+out is named in a `TuningWarning`.
 
-What this cannot see: all candidates wrong alike; wrong results within the tolerance; elements that the
-inputs at hand do not bring out; a group that writes too much, yet inside its arrays, and wrongly (it leaves
-by no rule, and the right one may leave by the third); memory that is reached by an address among the
-numbers, or that lies outside a view that was passed; arrays of libraries other than NumPy, CuPy and torch.
-Nothing is compared that there is no memory to copy. `Verification.notes` says what was left out.
+**What this cannot see**: results that are wrong in all candidates alike, or within the tolerance, or only for
+other inputs than those at hand; a group that writes too much, wrongly, yet inside its arrays (by the third
+rule it may even displace the right one); memory that the kernel reaches by an address among its numbers, or
+outside of a view that was passed; arrays of libraries other than NumPy, CuPy and torch, and those for whose
+copies there is no memory (`Verification.notes` names both).
 """
 
 from __future__ import annotations
