@@ -428,6 +428,22 @@ FunctionSource findSource(py::handle jitFunction, std::string &error) {
   return source;
 }
 
+/// Returns the parsed text. CPython up to 3.12 fails with a SystemError now and then when several threads
+/// parse, whoever they are (gh-106905: they share one count of the recursion's depth): it is asked again.
+static py::object parse(const std::string &text, const std::string &file) {
+  constexpr int kOnlyAst = 0x400; // ast.PyCF_ONLY_AST, without importing ast
+  constexpr int kMostTries = 20;
+  py::object compile = py::module_::import("builtins").attr("compile");
+  for (int tries = 1;; ++tries) {
+    try {
+      return compile(text, file, "exec", kOnlyAst, true);
+    } catch (py::error_already_set &exception) {
+      if (tries == kMostTries || !exception.matches(PyExc_SystemError))
+        throw;
+    }
+  }
+}
+
 std::shared_ptr<Function>
 convertFunction(const FunctionSource &source, const lang::FunctionRef &reference,
                 const std::function<lang::Constant(py::handle)> &constantOf, std::string &error) {
@@ -437,9 +453,7 @@ convertFunction(const FunctionSource &source, const lang::FunctionRef &reference
     std::string text = isIndented ? "if 1:\n" : "";
     for (const std::string &line : source.lines)
       text += line + "\n";
-    constexpr int kOnlyAst = 0x400; // ast.PyCF_ONLY_AST, without importing ast
-    py::object module =
-        py::module_::import("builtins").attr("compile")(text, source.file, "exec", kOnlyAst, true);
+    py::object module = parse(text, source.file);
     py::object definition = findDefinition(module, isIndented);
     if (definition.is_none()) {
       error = "its source holds no 'def'";

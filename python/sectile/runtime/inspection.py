@@ -511,7 +511,8 @@ def inspect(kernel: Any) -> KernelReport | VariantReport:
             f"inspect: expected a @jit function or a compiled kernel, got a {type(kernel).__name__}"
         )
     best = getattr(kernel, "best_config", None)
-    chosen, others = [], []
+    chosen: list[VariantReport] = []
+    others: list[VariantReport] = []
     for variant in function.variants():
         report = VariantReport(variant.compiled, variant)
         (chosen if best is not None and _is_of(report, variant, best) else others).append(report)

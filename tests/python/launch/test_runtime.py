@@ -1,5 +1,6 @@
 """What happens around a launch: variants, globals, checks, prints, threads, tuning."""
 
+import builtins
 import os
 import sys
 import threading
@@ -515,3 +516,23 @@ def test_const_parameters_are_only_read():
     for kernel, name in ((store, "store"), (add, "atomic_add")):
         with pytest.raises(st.CompilationError, match=f"{name}: the pointer is to constant data"):
             kernel[(1,)](x)
+
+
+def test_a_parser_that_other_threads_disturbed_is_asked_again(monkeypatch):
+    """CPython up to 3.12 (gh-106905) raises now and then when threads parse at the same time."""
+    parse, disturbed = builtins.compile, []
+
+    def disturb(*arguments):
+        if len(disturbed) < 3:
+            disturbed.append(arguments)
+            raise SystemError("AST constructor recursion depth mismatch (before=51, after=53)")
+        return parse(*arguments)
+
+    @st.jit
+    def kernel(out, n):
+        tl.store(out, n + 1)
+
+    out = np.zeros(1, np.int32)
+    monkeypatch.setattr(builtins, "compile", disturb)
+    kernel[(1,)](out, 41)
+    assert out[0] == 42 and len(disturbed) == 3

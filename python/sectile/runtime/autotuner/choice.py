@@ -223,7 +223,7 @@ class Choice:
         self.is_tuned = True
         self.seconds = time.perf_counter() - started
         check = session.verification
-        row = {"type": "choice", "id": best.id, "searched": self.searched}
+        row: dict[str, Any] = {"type": "choice", "id": best.id, "searched": self.searched}
         if check is not None:
             agreed = [name for name in self.ids if contents.milliseconds(name) < math.inf]
             row["verified"] = len(agreed) if check.outputs else 0

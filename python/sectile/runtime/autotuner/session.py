@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from .config import Config
 
 _DEVICE_LOCK_SECONDS = 120.0
-# Threads that parse at the same time get in each other's way in CPython up to 3.12 (gh-106905): a SystemError.
-_MOST_PARSES = 10
 
 
 def is_a_property_of_the_kernel(error: Exception) -> bool:
@@ -49,7 +47,7 @@ def is_a_property_of_the_kernel(error: Exception) -> bool:
     return isinstance(error, (OutOfResources, CompilationError))
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException | None) -> str:
     if isinstance(error, CompilationError):
         return error.error_message
     text = str(error).strip().splitlines()
@@ -159,7 +157,7 @@ class Session:
 
     def _champion(self) -> Candidate | None:
         """Whom an earlier tuning chose, when he is still a candidate and was verified."""
-        if not self.is_known_choice_good():
+        if self.known.choice is None or not self.is_known_choice_good():
             return None
         found = next((c for c in self.candidates if c.id == self.known.choice["id"]), None)
         return found if found and self.known.milliseconds(found.id) < math.inf else self._fastest()
@@ -263,18 +261,13 @@ class Session:
 
         def one(candidate: Candidate) -> None:
             start = time.perf_counter()
-            for _ in range(_MOST_PARSES):
-                candidate.error = None
-                try:
-                    candidate.compiled = self.runner.compile(candidate.config)
-                    candidate.resources = Resources.of(candidate.compiled)
-                    if self.verification is not None:
-                        self.verification.compile(candidate)
-                except Exception as error:
-                    candidate.error = error
-                    if "AST constructor recursion depth mismatch" in str(error):
-                        continue
-                break
+            try:
+                candidate.compiled = self.runner.compile(candidate.config)
+                candidate.resources = Resources.of(candidate.compiled)
+                if self.verification is not None:
+                    self.verification.compile(candidate)
+            except Exception as error:
+                candidate.error = error
             candidate.compile_seconds = time.perf_counter() - start
 
         # A hook may change what is compiled. It cannot run here, with the arguments in use by others:
