@@ -151,7 +151,7 @@ Status Kernel::renderFailure(const backends::LaunchFailure &failure, const Grid 
     } else {
       diagnostic.message += "address " + hexadecimal(failure.address) + " is in no argument";
     }
-    diagnostic.help = "mask the access, as in mask=index < size";
+    diagnostic.help = "mask the access with index < size";
   }
   Error error;
   error.kind = Error::Kind::Trap;

@@ -39,7 +39,7 @@ FailureOr<bool> propagatesNan(Arguments &args, size_t index) {
   if (auto *text = held ? held->as<std::string>() : nullptr) {
     if (*text == "none" || *text == "all")
       return *text == "all";
-    return args.error("no such propagate_nan: '" + *text + "'", "use tl.PropagateNan.NONE or ALL");
+    return args.error("no such propagate_nan: '" + *text + "'", "known are NONE and ALL");
   }
   return args.flag(index);
 }
@@ -82,7 +82,8 @@ FailureOr<Operand> clamp(Arguments &args) {
     return failure();
   if (!upper->first.type.dtype.isFloat())
     return args.error("floating-point numbers expected, found " + x.type.name(),
-                      "for integers use tl.minimum(tl.maximum(x, low), high)");
+                      "for integers use " + sema.words.operation("minimum") + "(" +
+                          sema.words.operation("maximum") + "(x, low), high)");
   auto floor = sema.broadcast(lower->second, upper->first, args.operation);
   if (failed(floor))
     return failure();
@@ -149,14 +150,16 @@ FailureOr<Operand> floatDivide(Arguments &args, bool isCorrectlyRounded) {
   if (!x.type.dtype.isFloat() || !y.type.dtype.isFloat())
     return args.error("floating-point numbers expected, found " + x.type.name() + " and " +
                           y.type.name(),
-                      "cast the integer side, for example with .to(tl.float32)");
+                      "cast the integer side, for example with " +
+                          sema.words.cast(DType::scalar(ScalarKind::Float32)));
   auto both = sema.unify(x, y, args.operation, /*isDivision=*/true);
   if (failed(both))
     return failure();
   if (!isCorrectlyRounded)
     return sema.binary(BinaryOperator::Divide, both->first, both->second);
   if (both->first.type.dtype.isFp8())
-    return args.error("not defined for " + both->first.type.name(), "cast with .to(tl.float32)");
+    return args.error("not defined for " + both->first.type.name(),
+                      "cast with " + sema.words.cast(DType::scalar(ScalarKind::Float32)));
   return Operand(
       Value{arith::DivFOp::create(sema.builder, sema.location(), both->first.ir, both->second.ir),
             both->first.type});

@@ -43,9 +43,7 @@ FailureOr<Value> writablePointer(Arguments &args) {
   if (failed(ptr))
     return failure();
   if (!ptr->type.dtype.isPointer)
-    return args.error("`pointer` should be a pointer or a tile of pointers, not " +
-                          ptr->type.name(),
-                      "add the offsets to a pointer parameter, as in x_ptr + offsets");
+    return notAPointer(args, *ptr);
   if (ptr->type.dtype.isConst)
     return args.error("the pointer is to constant data: " + ptr->type.name(),
                       "update through a parameter that is not const");
@@ -66,7 +64,8 @@ FailureOr<Value> matching(Arguments &args, size_t index, StringRef name, const V
                           ", but the pointer is a scalar",
                       "add offsets to the pointer, or reduce the value first");
   if (value->type.dtype.isPointer)
-    return args.error("`" + name + "` is a pointer", "cast it with .to(tl.int64)");
+    return args.error("`" + name + "` is a pointer",
+                      "cast it with " + sema.words.cast(DType::scalar(ScalarKind::Int64)));
   value = sema.broadcastTo(*value, ptr.type.shape);
   return failed(value) ? value : sema.cast(*value, element);
 }

@@ -92,6 +92,9 @@ mlir::FailureOr<Value> reshape(Semantics &sema, const Value &value, llvm::ArrayR
 Value extractElement(Semantics &sema, const Value &value);
 /// An argument of fp32 or fp64: there is no narrower arithmetic to round as a user would expect.
 mlir::FailureOr<Value> wideFloat(Arguments &args, size_t index);
+/// Reports that `pointer`, a value, is no pointer; the remedy names the parameters that it is made
+/// of.
+mlir::LogicalResult notAPointer(Arguments &args, const Value &pointer);
 enum class Extremum { Minimum, Maximum };
 /// Of one dtype and shape already.
 Value buildExtremum(Semantics &sema, Extremum which, const Value &lhs, const Value &rhs,

@@ -206,7 +206,7 @@ FailureOr<int64_t> Arguments::integer(size_t index) {
   if (!held)
     return sema.error(describe(index) + " should be known at compile time, not " +
                           operands[index].kindName(),
-                      "make it a constexpr parameter or a literal");
+                      sema.constantRemedy(operands[index]));
   auto *number = held->as<Int>();
   if (!number)
     return sema.error(describe(index) + " should be an int, not " + held->kindName());
@@ -220,7 +220,7 @@ FailureOr<bool> Arguments::flag(size_t index) {
   if (!held)
     return sema.error(describe(index) + " should be known at compile time, not " +
                           operands[index].kindName(),
-                      "make it a constexpr parameter or a literal");
+                      sema.constantRemedy(operands[index]));
   if (auto *truth = held->as<bool>())
     return *truth;
   if (auto *number = held->as<Int>())
@@ -244,14 +244,14 @@ FailureOr<DType> Arguments::dtype(size_t index) {
   if (auto *dtype = held ? held->as<DType>() : nullptr)
     return *dtype;
   return sema.error(describe(index) + " should be a dtype, not " + operands[index].kindName(),
-                    "for example tl.float32");
+                    "for example " + sema.words.dtype(DType::scalar(ScalarKind::Float32)));
 }
 
 FailureOr<SmallVector<int64_t, 4>> Arguments::integers(size_t index) {
   auto held = sema.asConstant(operands[index]);
   if (!held)
     return sema.error(describe(index) + " should be known at compile time",
-                      "make its entries constexpr parameters or literals");
+                      sema.constantRemedy(operands[index]));
   // f(x, (4, 8)) and f(x, 4, 8) alike.
   if (auto *outer = held->as<ConstantTuple>(); outer && (*outer)->size() == 1)
     if ((**outer)[0].is<ConstantTuple>())

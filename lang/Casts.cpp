@@ -15,7 +15,7 @@ static FailureOr<Value> bitcastNumber(Semantics &sema, const Value &value, DType
   if (from.bits() != to.bits())
     return sema.error("bitcast: " + from.name() + " has " + std::to_string(from.bits()) +
                           " bits, " + to.name() + " has " + std::to_string(to.bits()),
-                      "leave out bitcast=True to convert the number itself");
+                      "without the bitcast the number itself is converted");
   Type type = value.type.withDType(to);
   mlir::Type ir = sema.irType(type);
   if (value.ir.getType() == ir) // signedness is ours alone
@@ -40,7 +40,8 @@ static FailureOr<Value> castPointer(Semantics &sema, const Value &value, DType t
   if (from.isInt() && from.bits() == 64 && to.isPointer)
     return Value{tile::IntToPtrOp::create(builder, sema.location(), ir, value.ir), type};
   return sema.error(castName(from, to) + " is not possible",
-                    "an address is a 64-bit integer: go through tl.int64");
+                    "an address is a 64-bit integer: go through " +
+                        sema.words.dtype(DType::scalar(ScalarKind::Int64)));
 }
 
 /// Between floating-point kinds. fp64 to fp8 and to the 16-bit kinds is one rounding, as in

@@ -63,7 +63,7 @@ FailureOr<Operand> fill(Arguments &args, ArrayRef<int64_t> shape, const Operand 
     return failure();
   if (value->type.elementCount() != 1)
     return args.error("value should be a scalar, not " + value->type.name(),
-                      "use tl.broadcast_to to repeat a tile");
+                      "use " + sema.words.operation("broadcast_to") + " to repeat a tile");
   if (!value->type.isScalar())
     value = extractElement(sema, *value);
   value = sema.cast(*value, dtype);

@@ -64,9 +64,15 @@ struct DType {
 
   /// As in signatures and messages: "i1" "i32" "u8" "fp16" "bf16" "fp8e4nv" "*fp32" "*kfp32".
   std::string name() const;
-  /// The reverse of name(); also takes "int32", "uint8", "float16", "float8e4nv", "float8_e4m3fn"
-  /// ...
+  /// Of a scalar kind, or of what a pointer points to: "float16", "int32", "float8e4nv", as Python
+  /// calls it; "f16", "i32", "f8e4m3", as C++ calls it.
+  std::string longName() const;
+  std::string cppName() const;
+  /// The reverse of name(), longName() and cppName(); also takes names of NumPy, torch and C:
+  /// "float8_e4m3fn", "half", "double", "bool".
   static std::optional<DType> parse(std::string_view name);
+  /// "i1, i8, ... fp64": name() of all numbers.
+  static std::string knownNames();
 };
 
 } // namespace sectile::lang

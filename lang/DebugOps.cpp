@@ -47,7 +47,8 @@ FailureOr<Operand> staticAssert(Arguments &args) {
   auto held = args.sema.asConstant(args[0]);
   if (!held)
     return args.error("the condition should be known at compile time, not " + args[0].kindName(),
-                      "use tl.device_assert for a condition that is known only at run time");
+                      "use " + args.sema.words.operation("device_assert") +
+                          " for a condition that is known only at run time");
   auto *tuple = held->as<ConstantTuple>();
   auto *text = held->as<std::string>();
   bool isFalse = held->isNone() || held->equals(Constant{false}) || (tuple && (*tuple)->empty()) ||
@@ -66,7 +67,8 @@ FailureOr<Operand> devicePrint(Arguments &args) {
   auto *held = args[0].constant();
   if (!held || !held->is<std::string>())
     return args.error("`prefix` should be text, not " + args[0].kindName(),
-                      "name the values first, as in tl.device_print(\"x\", x)");
+                      "name the values first, as in " + sema.words.operation("device_print") +
+                          "(\"x\", x)");
   FailureOr<bool> hex = args.flag(2);
   if (failed(hex))
     return failure();
@@ -78,7 +80,8 @@ FailureOr<Operand> devicePrint(Arguments &args) {
     if (!when->type.isScalar())
       return args.error("`when` is a tile, " + shapeText(when->type.shape) +
                             ", and a program prints all of its values or none",
-                        "reduce it first, as in when=tl.max(mask.to(tl.int32)) != 0");
+                        "reduce it first, as in " + sema.words.operation("max") + "(" +
+                            sema.words.cast(DType::scalar(ScalarKind::Int32), "mask") + ") != 0");
     when = sema.isNonZero(*when);
     if (failed(when))
       return failure();

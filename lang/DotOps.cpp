@@ -51,12 +51,6 @@ bool accumulatesIn(DType operand, DType result) {
   }
 }
 
-/// "float32", as users write it.
-std::string longName(DType accumulator) {
-  std::string bits = std::to_string(accumulator.bits());
-  return (accumulator.isFloat() ? "float" : "int") + bits;
-}
-
 FailureOr<Operand> dot(Arguments &args) {
   Semantics &sema = args.sema;
   FailureOr<Value> lhs = args.tile(0);
@@ -81,7 +75,7 @@ FailureOr<Operand> dot(Arguments &args) {
                                        : "cast to int8, uint8 or a floating-point dtype");
   if (left != right && !(left.isFp8() && right.isFp8()))
     return args.error("dtypes differ: lhs is " + lhs->type.name() + ", rhs is " + rhs->type.name(),
-                      "cast one side, for example with rhs.to(lhs.dtype)");
+                      "cast one side, for example with " + sema.words.cast(left, "rhs"));
 
   // Extents.
   ArrayRef<int64_t> a = lhs->type.shape, b = rhs->type.shape;
@@ -89,16 +83,16 @@ FailureOr<Operand> dot(Arguments &args) {
   size_t rank = a.size();
   if (rank < 2 || b.size() != rank)
     return args.error("two matrices, or two batches of them, expected: " + shapes,
-                      "reshape a vector to a matrix, as in x[None, :]");
+                      "reshape a vector to a matrix, as in " + sema.words.asRow("x"));
   if (a.drop_back(2) != b.drop_back(2))
     return args.error("batch extents differ: " + shapes);
   int64_t rows = a[rank - 2], inner = a[rank - 1], columns = b[rank - 1];
   if (inner != b[rank - 2]) {
     std::string help = "rhs should have " + std::to_string(inner) + " rows";
     if (inner == columns)
-      help = "transpose rhs with tl.trans";
+      help = "transpose rhs with " + sema.words.operation("trans");
     else if (rows == b[rank - 2])
-      help = "transpose lhs with tl.trans";
+      help = "transpose lhs with " + sema.words.operation("trans");
     return args.error("inner dimensions differ: " + shapes, help);
   }
   Type type{*outDType, SmallVector<int64_t, 4>(a.drop_back(2))};
@@ -115,7 +109,8 @@ FailureOr<Operand> dot(Arguments &args) {
       type.dtype = left;
     else if (outDType->kind == ScalarKind::BFloat16)
       return args.error("products are not accumulated in bf16",
-                        "use out_dtype=tl.float32 and cast the result with .to(tl.bfloat16)");
+                        "leave out_dtype at fp32, and cast the result with " +
+                            sema.words.cast(*outDType));
     if (!accumulatesIn(left, type.dtype))
       return args.error("products of " + left.name() + " are not accumulated in " +
                             type.dtype.name(),
@@ -135,9 +130,8 @@ FailureOr<Operand> dot(Arguments &args) {
                                                                       : ScalarKind::Float32);
       return args.error("accumulator is " + acc.type.name() + ", but products of " + left.name() +
                             " are accumulated in " + wanted.name(),
-                        "make the accumulator " + wanted.name() + ", as in tl.zeros((" +
-                            std::to_string(rows) + ", " + std::to_string(columns) + "), tl." +
-                            longName(wanted) + "), and cast the result");
+                        "make the accumulator " + wanted.name() + ", as in " +
+                            sema.words.zeros({rows, columns}, wanted) + ", and cast the result");
     }
     type.dtype = acc.type.dtype;
   }

@@ -11,6 +11,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sectile::lang {
@@ -33,6 +34,13 @@ struct KernelSignature {
   /// Sums, differences and products of integers below 64 bits are asserted not to overflow.
   bool sanitizeOverflow = false;
 };
+
+/// "*fp32:16", "i32", the value of a constant, "(i32, 1)": how what a parameter is specialised on
+/// is written, in signatures, reports and messages.
+std::string kindText(const KernelParameter &parameter);
+/// The reverse, of what is passed at launch: "*fp32", "*fp32:16", "i32:16"; "i32:1" is the constant
+/// 1. None, and why in `problem`, for anything else. The name is left empty.
+std::optional<KernelParameter> parseKind(std::string_view text, std::string &problem);
 
 /// What an item of a tuple is called: "pair[0]", of a named tuple "pair.x".
 std::string itemName(const std::string &tuple, const TupleClassRef &tupleClass, size_t index);

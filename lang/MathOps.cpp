@@ -14,8 +14,10 @@ FailureOr<Value> wideFloat(Arguments &args, size_t index) {
   if (dtype.isFloat() && dtype.bits() >= 32)
     return value;
   return args.error("fp32 or fp64 expected, found " + value->type.name(),
-                    dtype.isPointer ? "load through the pointer first"
-                                    : "cast first, for example with x.to(tl.float32)");
+                    dtype.isPointer
+                        ? "load through the pointer first"
+                        : "cast first, for example with " +
+                              args.sema.words.cast(DType::scalar(ScalarKind::Float32), "x"));
 }
 
 namespace {

@@ -2,9 +2,22 @@
 #include "lang/BuiltinTable.h"
 #include "lang/TileDialect.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 
 namespace sectile::lang {
+LogicalResult notAPointer(Arguments &args, const Value &pointer) {
+  std::vector<std::string> names = args.sema.parametersBehind(pointer);
+  std::string help = "add the offsets to a pointer parameter, as in x_ptr + offsets";
+  if (names.size() == 1)
+    help = "'" + names.front() + "' is a number here: it was given a number, not an array";
+  else if (!names.empty())
+    help = llvm::join(names, ", ") + " are numbers here: none of them was given an array";
+  return args.error(
+      "`pointer` should be a pointer or a tile of pointers, not " + pointer.type.name(), help);
+}
+
 namespace {
 
 /// ".cg" -> CacheModifier::CG, if the access allows it.
@@ -36,9 +49,7 @@ FailureOr<tile::EvictionPolicy> evictionPolicy(Arguments &args, size_t index) {
 FailureOr<Value> pointer(Arguments &args) {
   FailureOr<Value> value = args.value(0);
   if (succeeded(value) && !value->type.dtype.isPointer)
-    return args.error("`pointer` should be a pointer or a tile of pointers, not " +
-                          value->type.name(),
-                      "add the offsets to a pointer parameter, as in x_ptr + offsets");
+    return notAPointer(args, *value);
   return value;
 }
 
@@ -222,7 +233,9 @@ FailureOr<Operand> store(Arguments &args) {
     if (failed(value))
       return failure();
     if (value->type.dtype.isPointer && stored.bits() != 64)
-      return args.error("`value` is a pointer", "cast it with .to(tl.int64) to store the address");
+      return args.error("`value` is a pointer",
+                        "cast it with " + sema.words.cast(DType::scalar(ScalarKind::Int64)) +
+                            " to store the address");
     if (pointsToBool(*ptr))
       value = sema.cast(*value, DType::scalar(ScalarKind::Int1));
   }

@@ -20,6 +20,7 @@ bool isComparison(BinaryOperator op) {
 }
 
 const DType kFloat32 = DType::scalar(ScalarKind::Float32);
+const DType kInt64 = DType::scalar(ScalarKind::Int64);
 
 DType dtypeOf(const Operand &operand) {
   auto *value = operand.value();
@@ -43,7 +44,7 @@ FailureOr<Value> offsetPointer(Semantics &sema, const Value &pointer, const Oper
   DType dtype = count->type.dtype;
   if (!dtype.isIntOrBool())
     return sema.error((operation + ": pointers move by integers, not by " + dtype.name()).str(),
-                      "cast the offset, for example with .to(tl.int64)");
+                      "cast the offset, for example with " + sema.words.cast(kInt64));
   if (!dtype.isSignedInt() && dtype.bits() < 64) {
     count = sema.cast(*count, DType::scalar(ScalarKind::Int64));
     if (failed(count))
@@ -153,11 +154,15 @@ void assertNoOverflow(Semantics &sema, BinaryOperator op, const Value &result) {
 /// Comparing addresses: as unsigned 64-bit integers.
 FailureOr<Value> comparePointers(Semantics &sema, BinaryOperator op, const Operand &lhs,
                                  const Operand &rhs) {
-  if (!isPointer(lhs) || !isPointer(rhs))
-    return sema.error(
+  if (!isPointer(lhs) || !isPointer(rhs)) {
+    std::string message =
         (spelling(op) + ": " + lhs.kindName() + " and " + rhs.kindName() + " cannot be compared")
-            .str(),
-        "compare pointers with pointers, or cast with .to(tl.int64)");
+            .str();
+    if (std::string name = sema.parameterOf(isPointer(lhs) ? lhs : rhs); !name.empty())
+      return sema.errorOnce(message, "'" + name + "' is a pointer here: it was given an array");
+    return sema.error(message,
+                      "compare pointers with pointers, or cast with " + sema.words.cast(kInt64));
+  }
   DType address = DType::scalar(ScalarKind::UInt64);
   FailureOr<Value> left = sema.cast(*lhs.value(), address);
   FailureOr<Value> right = sema.cast(*rhs.value(), address);
@@ -201,9 +206,10 @@ FailureOr<Value> Semantics::arithmetic(BinaryOperator op, const Operand &lhs, co
   StringRef name = spelling(op);
   if (op == BinaryOperator::Power)
     return error("**: tiles have no power operator",
-                 "use libdevice.pow(x, y), or multiply for small integer exponents");
+                 "use " + words.power() + ", or multiply for small integer exponents");
   if (op == BinaryOperator::MatrixMultiply)
-    return error("@: tiles have no matrix product operator", "use tl.dot(a, b)");
+    return error("@: tiles have no matrix product operator",
+                 "use " + words.operation("dot") + "(a, b)");
 
   if (op == BinaryOperator::LogicalAnd || op == BinaryOperator::LogicalOr) {
     FailureOr<Value> left = toValue(lhs, (name + ": lhs").str());
@@ -223,7 +229,7 @@ FailureOr<Value> Semantics::arithmetic(BinaryOperator op, const Operand &lhs, co
     if (isPointer(lhs) && isPointer(rhs))
       return error(
           (name + ": " + lhs.kindName() + " and " + rhs.kindName() + " are both pointers").str(),
-          "pointers take + and - of integers; for a distance subtract p.to(tl.int64)");
+          "pointers take + and - of integers; for a distance subtract " + words.cast(kInt64, "p"));
     if (op == BinaryOperator::Add)
       return isPointer(lhs) ? offsetPointer(*this, *lhs.value(), rhs, name, false)
                             : offsetPointer(*this, *rhs.value(), lhs, name, false);
@@ -233,8 +239,8 @@ FailureOr<Value> Semantics::arithmetic(BinaryOperator op, const Operand &lhs, co
         (name + ": not defined for pointers: lhs is " + lhs.kindName() + ", rhs is " +
          rhs.kindName())
             .str(),
-        "pointers take + and - of integers; load through the pointer first, or cast it with "
-        ".to(tl.int64)");
+        "pointers take + and - of integers; load through the pointer first, or cast it with " +
+            words.cast(kInt64));
   }
 
   bool isDivision = op == BinaryOperator::Divide || isIntegerDivision(op);
@@ -251,10 +257,11 @@ FailureOr<Value> Semantics::arithmetic(BinaryOperator op, const Operand &lhs, co
     return error((name + ": integers or truth values expected, found " + lhs.kindName() + " and " +
                   rhs.kindName())
                      .str(),
-                 "cast to an integer dtype, with bitcast=True to work on the bits of a float");
+                 "cast to an integer dtype, " + words.bitcast() +
+                     " to work on the bits of a float");
   if (op == BinaryOperator::FloorDivide && dtype.isFloat())
     return error("//: integers expected, found " + lhs.kindName() + " and " + rhs.kindName(),
-                 "use tl.floor(x / y)");
+                 "use " + words.operation("floor") + "(x / y)");
   if (op == BinaryOperator::Divide && !dtype.isFloat()) {
     FailureOr<Value> wideLeft = cast(left, kFloat32);
     FailureOr<Value> wideRight = cast(right, kFloat32);

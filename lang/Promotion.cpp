@@ -10,6 +10,7 @@ namespace sectile::lang {
 namespace {
 
 constexpr DType kFloat32 = DType::scalar(ScalarKind::Float32);
+constexpr DType kInt64 = DType::scalar(ScalarKind::Int64);
 
 /// The order in which scalars give way: truth value, integer, float.
 int kindRank(DType dtype) {
@@ -64,11 +65,10 @@ std::optional<SmallVector<int64_t, 4>> commonShape(ArrayRef<int64_t> lhs, ArrayR
   return shape;
 }
 
-std::string transposedHint(ArrayRef<int64_t> lhs, ArrayRef<int64_t> rhs) {
+std::string transposedHint(const Vocabulary &words, ArrayRef<int64_t> lhs, ArrayRef<int64_t> rhs) {
   if (lhs.size() == 1 && rhs.size() == 1)
-    return "extents broadcast only if they are equal or one; to combine every pair, write x[:, "
-           "None] "
-           "and y[None, :]";
+    return "extents broadcast only if they are equal or one; to combine every pair, write " +
+           words.asColumn("x") + " and " + words.asRow("y");
   return "extents broadcast only if they are equal or one; ranks are padded on the left";
 }
 
@@ -87,9 +87,7 @@ FailureOr<DType> Semantics::promote(const Operand &lhs, const Operand &rhs, Stri
         return error((operation + ": " + literal->repr() + " does not fit 64 bits").str());
     }
     if (!dtype)
-      return error(
-          (operation + ": " + side + " should be a number or a tile, not " + operand.kindName())
-              .str());
+      return notATile(operation + ": " + side, operand);
     return *dtype;
   };
   FailureOr<DType> lhsDType = dtypeOf(lhs, "lhs");
@@ -103,7 +101,7 @@ FailureOr<DType> Semantics::promote(const Operand &lhs, const Operand &rhs, Stri
     if (a == b)
       return a;
     return error((operation + ": " + a.name() + " and " + b.name() + " do not go together").str(),
-                 "load through the pointer first, or cast it with .to(tl.int64)");
+                 "load through the pointer first, or cast it with " + words.cast(kInt64));
   }
 
   auto meet = [&]() -> FailureOr<DType> {
@@ -130,14 +128,14 @@ FailureOr<DType> Semantics::promote(const Operand &lhs, const Operand &rhs, Stri
     if (a.isFp8() || b.isFp8())
       return error(
           (operation + ": " + a.name() + " and " + b.name() + " have no common dtype").str(),
-          "cast one side, for example with .to(tl.float32)");
+          "cast one side, for example with " + words.cast(kFloat32));
     if (isDivision && a.isSignedInt() != b.isSignedInt())
       return error(
           (operation + ": " + a.name() + " and " + b.name() + " differ in signedness").str(),
-          "cast one side, for example with .to(tl." +
-              std::string(a.isSignedInt() ? "int" : "uint") +
-              std::to_string(std::max(a.bits(), b.bits())) +
-              "), so that it is clear which division is meant");
+          "cast one side, for example with " +
+              words.cast(*DType::parse((a.isSignedInt() ? "i" : "u") +
+                                       std::to_string(std::max(a.bits(), b.bits())))) +
+              ", so that it is clear which division is meant");
     return promoteIntegers(a, b);
   };
   FailureOr<DType> result = meet();
@@ -192,7 +190,7 @@ FailureOr<std::pair<Value, Value>> Semantics::broadcast(const Value &lhs, const 
     return error((operation + ": shapes do not fit: lhs is " + lhs.type.shapeName() + ", rhs is " +
                   rhs.type.shapeName())
                      .str(),
-                 transposedHint(lhs.type.shape, rhs.type.shape));
+                 transposedHint(words, lhs.type.shape, rhs.type.shape));
   if (failed(checkShape(*shape, operation)))
     return failure();
   FailureOr<Value> left = broadcastTo(lhs, *shape);

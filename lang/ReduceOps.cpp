@@ -416,7 +416,8 @@ FailureOr<Operand> softmax(Arguments &args) {
     return failure();
   if (!x->type.dtype.isFloat() || x->type.dtype.bits() < 32)
     return args.error("fp32 or fp64 expected, found " + x->type.name(),
-                      "cast first, for example with x.to(tl.float32)");
+                      "cast first, for example with " +
+                          sema.words.cast(DType::scalar(ScalarKind::Float32), "x"));
   FailureOr<int64_t> axis =
       args.isNone(1) ? FailureOr<int64_t>(0) : args.axis(1, x->type.shape.size());
   if (failed(axis))

@@ -222,7 +222,7 @@ FailureOr<Value> Semantics::toValue(const Operand &operand, StringRef what) {
     return *value;
   auto *number = operand.constant();
   if (!number || !isNumber(*number))
-    return error((what + " should be a number or a tile, not " + operand.kindName()).str());
+    return notATile(what, operand);
   if (number->is<bool>())
     return constant(*number, DType::scalar(ScalarKind::Int1));
   if (auto *real = number->as<double>()) {
@@ -341,12 +341,11 @@ FailureOr<Value> Semantics::condition(const Operand &operand, StringRef statemen
     return error((statement + ": the condition is a " + operand.kindName()).str());
   if (value->type.elementCount() == 1)
     return isNonZero(extractElement(*this, *value));
-  return error(
-      (statement + ": the condition is a tile of " + value->type.shapeName() +
-       ", not one truth value")
-          .str(),
-      "choose element by element with tl.where, or combine the elements first, for example "
-      "with tl.max");
+  return error((statement + ": the condition is a tile of " + value->type.shapeName() +
+                ", not one truth value")
+                   .str(),
+               "choose element by element with " + words.operation("where") +
+                   ", or combine the elements first, for example with " + words.operation("max"));
 }
 
 } // namespace sectile::lang

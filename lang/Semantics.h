@@ -15,9 +15,12 @@
 #include "lang/Diagnostics.h"
 #include "lang/KernelSignature.h"
 #include "lang/Value.h"
+#include "lang/Vocabulary.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
+
+#include <set>
 
 namespace sectile::lang {
 
@@ -66,6 +69,8 @@ public:
   /// What the source calls the positional arguments of the call being built, "" where it does not
   /// say; for device_print. Set by the front end.
   std::vector<std::string> argumentTexts;
+  /// In which language remedies are written. Set by the front end.
+  Vocabulary words = kPythonWords;
   /// Where static_print writes; standard output unless the front end sets it.
   std::function<void(const std::string &text)> staticPrint;
 
@@ -78,6 +83,20 @@ public:
   /// Reports at the current range. Always returns failure().
   mlir::LogicalResult error(std::string message, std::string help = "");
   void warning(std::string message, std::string help = "");
+  /// As error(), but in silence where an error of that remedy has been reported: it is about one
+  /// argument of the kernel, however often that is used.
+  mlir::LogicalResult errorOnce(std::string message, std::string help);
+  /// `what` is no number and no tile: says so, with a remedy for lists passed as arrays.
+  mlir::LogicalResult notATile(const llvm::Twine &what, const Operand &operand);
+
+  //-- Where values come from, for remedies --------------------------------------------------------
+  /// The parameter of the kernel that the value is, or that the items of a tuple belong to; "" for
+  /// anything else.
+  std::string parameterOf(const Operand &operand) const;
+  /// The parameters of the kernel that a value is computed from by arithmetic alone.
+  std::vector<std::string> parametersBehind(const Operand &operand) const;
+  /// How `operand` becomes known at compile time: "declare the parameter as `n: tl.constexpr`".
+  std::string constantRemedy(const Operand &operand) const;
 
   //-- Types ---------------------------------------------------------------------------------------
   mlir::Type irType(DType dtype) const;
@@ -137,6 +156,7 @@ public:
 
 private:
   DiagnosticSink &sink;
+  std::set<std::string> remediesReported; // by errorOnce
   SourceRange currentRange;
   mutable std::optional<mlir::Location> currentLocation; // of currentRange, once asked for
 };

@@ -110,7 +110,8 @@ FailureOr<Operand> trans(Arguments &args) {
 
 FailureOr<Operand> permute(Arguments &args) {
   if (auto *dims = args[1].constant(); dims && dims->equals(Constant::tuple({})))
-    return args.error("dims are missing", "name every dimension, as in tl.permute(x, 1, 0)");
+    return args.error("dims are missing", "name every dimension, as in " +
+                                              args.sema.words.operation("permute") + "(x, 1, 0)");
   return trans(args);
 }
 
@@ -220,7 +221,8 @@ FailureOr<Value> joinValues(Arguments &args) {
     return failure();
   if (a->type.dtype != b->type.dtype)
     return args.error("dtypes differ: " + a->type.dtype.name() + " and " + b->type.dtype.name(),
-                      "cast one of them with .to(...)");
+                      "cast one of them, for example with " +
+                          args.sema.words.cast(a->type.dtype, "b"));
   Semantics &sema = args.sema;
   auto both = sema.broadcast(*a, *b, args.operation);
   if (failed(both))
@@ -289,7 +291,8 @@ FailureOr<Operand> cat(Arguments &args) {
     return failure();
   if (lhs->type.dtype != rhs->type.dtype)
     return args.error("dtypes differ: " + lhs->type.dtype.name() + " and " + rhs->type.dtype.name(),
-                      "cast one of them with .to(...)");
+                      "cast one of them, for example with " +
+                          args.sema.words.cast(lhs->type.dtype, "rhs"));
   if (lhs->type.shape.size() != rhs->type.shape.size())
     return args.error("ranks differ: " + lhs->type.shapeName() + " and " + rhs->type.shapeName());
   FailureOr<int64_t> axis = args.axis(3, lhs->type.shape.size());
@@ -363,7 +366,8 @@ void addShapeOps(BuiltinTable &table) {
           return failure();
         if (input->type.elementCount() != 1)
           return args.error("a tile of one element expected, found " + input->type.name(),
-                            "reduce it first, for example with tl.sum");
+                            "reduce it first, for example with " +
+                                args.sema.words.operation("sum"));
         return Operand(extractElement(args.sema, *input));
       },
       kMethod);

@@ -19,6 +19,7 @@ using lang::UnaryOperator;
 
 TracerImpl::TracerImpl(lang::Semantics &sema, lang::DiagnosticSink &sink) : sema(sema), sink(sink) {
   scopes.push_back({lastScope++, ScopeKind::Open, "kernel"});
+  sema.words = lang::kCppWords;
   sema.sourceLine = [this](const std::string &file, int line) { return sourceLine(file, line); };
 }
 

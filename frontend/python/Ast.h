@@ -149,7 +149,7 @@ public:
   struct Answer {
     std::optional<lang::Constant> value;
     std::string error; // why there is no value; empty when the name simply does not exist
-    std::string help;  // the remedy, beside `error`; may be empty
+    std::string help;  // the remedy, of `error` or of a missing name; may be empty
   };
 
   /// A global, closure variable or Python builtin seen from `function`.
@@ -160,6 +160,9 @@ public:
   virtual Answer attribute(const lang::Constant &object, const std::string &name) = 0;
   /// Names of an object's attributes, for "did you mean".
   virtual std::vector<std::string> attributeNames(const lang::Constant &) { return {}; }
+  /// What does in the language what `x.name` does in NumPy or torch, as a remedy; "" if nothing is
+  /// known.
+  virtual std::string helpForAttribute(const std::string &) { return ""; }
   /// object[key] of an opaque object, or of a text.
   virtual Answer item(const lang::Constant &object, const lang::Constant &key) = 0;
   /// callee(arguments...) on constants only, callee being an opaque callable.

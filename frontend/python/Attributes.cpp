@@ -74,7 +74,8 @@ Evaluator::Result Evaluator::attributeOf(const Operand &object, const std::strin
   return error(expr.position,
                (owner.empty() ? constant->kindName() : "'" + owner + "'") + " has no attribute '" +
                    name + "'",
-               suggestion(name, environment.attributeNames(*constant)));
+               answer.help.empty() ? suggestion(name, environment.attributeNames(*constant))
+                                   : answer.help);
 }
 
 Evaluator::Result Evaluator::attributeOfValue(const Value &value, const std::string &name,
@@ -99,8 +100,9 @@ Evaluator::Result Evaluator::attributeOfValue(const Value &value, const std::str
       known.push_back(info.name);
   if (llvm::is_contained(known, name))
     return error(expr.position, "method '" + name + "' is not called", "write x." + name + "(...)");
+  std::string help = environment.helpForAttribute(name);
   return error(expr.position, type.name() + " has no attribute '" + name + "'",
-               suggestion(name, known));
+               help.empty() ? suggestion(name, known) : help);
 }
 
 namespace {
@@ -167,9 +169,12 @@ Evaluator::Result Evaluator::evaluateSubscript(const Expr &expr) {
     return mlir::failure();
   const Expr &index = *expr.children[1];
   if (auto *value = object->value())
-    return indexTile(*value, index, expr.position);
-  if (auto items = tupleItems(*object))
+    return value->type.dtype.isPointer ? indexPointer(*value, expr) : indexTile(*value, expr);
+  if (auto items = tupleItems(*object)) {
+    if (items->empty() && isShapeOfScalar(*expr.children[0]))
+      return refuseShape(*expr.children[0]);
     return indexTuple(*items, index, expr.position);
+  }
   if (!object->constant())
     return error(expr.position, object->kindName() + " cannot be indexed");
   Result key = evaluate(index);
@@ -188,8 +193,67 @@ Evaluator::Result Evaluator::evaluateSubscript(const Expr &expr) {
   return Operand(std::move(*answer.value));
 }
 
-Evaluator::Result Evaluator::indexTile(const Value &value, const Expr &index,
-                                       const ast::Position &position) {
+bool Evaluator::isShapeOfScalar(const Expr &expr) {
+  if (expr.kind != ExprKind::Attribute || expr.text != "shape")
+    return false;
+  Result object = evaluate(*expr.children[0]);
+  auto *value = mlir::succeeded(object) ? object->value() : nullptr;
+  return value && value->type.isScalar();
+}
+
+mlir::LogicalResult Evaluator::refuseShape(const Expr &shape) {
+  const Expr &object = *shape.children[0];
+  Result operand = evaluate(object);
+  bool isPointer =
+      mlir::succeeded(operand) && operand->value() && operand->value()->type.dtype.isPointer;
+  return error(shape.position,
+               sourceText(object.position) + " is a " + (isPointer ? "pointer" : "single number") +
+                   " and has no shape in a kernel",
+               isPointer ? "pass the size as an argument" : "");
+}
+
+Evaluator::Result Evaluator::indexPointer(const Value &value, const Expr &expr) {
+  const Expr &index = *expr.children[1];
+  auto isNewDimension = [](const Expr &part) {
+    return part.kind == ExprKind::Slice || (part.kind == ExprKind::Constant && part.value.isNone());
+  };
+  bool isReshaped =
+      index.kind == ExprKind::Tuple
+          ? llvm::all_of(index.children,
+                         [&](const ast::ExprPtr &part) { return isNewDimension(*part); })
+          : isNewDimension(index);
+  // A slice such as x[2:5] of a single pointer is meant as an access, too.
+  bool isSliced =
+      index.kind == ExprKind::Slice &&
+      llvm::any_of(index.children, [](const ast::ExprPtr &bound) { return bool(bound); });
+  if (isReshaped && !(isSliced && value.type.isScalar()))
+    return indexTile(value, expr);
+  return error(expr.position,
+               sourceText(expr.children[0]->position) + " is a pointer and cannot be indexed",
+               "use tl.load(" + addressText(expr) + ")");
+}
+
+std::string Evaluator::addressText(const Expr &subscript) const {
+  const Expr &index = *subscript.children[1];
+  std::string pointer = sourceText(subscript.children[0]->position);
+  switch (index.kind) {
+  case ExprKind::Name:
+  case ExprKind::Constant:
+  case ExprKind::Call:
+  case ExprKind::Binary:
+    return pointer + " + " + sourceText(index.position);
+  case ExprKind::Tuple:
+    return pointer + " + row * stride + column";
+  case ExprKind::Slice:
+    return pointer + " + tl.arange(start, end)";
+  default:
+    return pointer + " + i";
+  }
+}
+
+Evaluator::Result Evaluator::indexTile(const Value &value, const Expr &expr) {
+  const Expr &index = *expr.children[1];
+  const ast::Position &position = expr.position;
   llvm::SmallVector<bool> isNone;
   auto entry = [&](const Expr &part) -> mlir::LogicalResult {
     if (part.kind == ExprKind::Slice) {

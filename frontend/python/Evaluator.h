@@ -144,7 +144,15 @@ private:
   Result attributeOfValue(const lang::Value &value, const std::string &name, const ast::Expr &expr);
   Result attributeOfDType(const lang::DType &dtype, const std::string &name, const ast::Expr &expr);
   Result evaluateSubscript(const ast::Expr &expr);
-  Result indexTile(const lang::Value &value, const ast::Expr &index, const ast::Position &position);
+  Result indexTile(const lang::Value &value, const ast::Expr &subscript);
+  /// New dimensions of a tile of pointers; anything else is refused, with the load to write.
+  Result indexPointer(const lang::Value &value, const ast::Expr &subscript);
+  /// "x + i" for x[i], x being a pointer: the address that is meant.
+  std::string addressText(const ast::Expr &subscript) const;
+  /// Whether `expr` is the .shape of a pointer or of a number; evaluates the object once more, so
+  /// only for errors.
+  bool isShapeOfScalar(const ast::Expr &expr);
+  mlir::LogicalResult refuseShape(const ast::Expr &shape);
   Result indexTuple(const std::vector<Operand> &items, const ast::Expr &index,
                     const ast::Position &position);
   /// "module.name" when the expression is a chain of attributes of a name, else "".
@@ -164,6 +172,9 @@ private:
   mlir::FailureOr<Exit> evaluateReturn(const ast::Stmt &stmt);
   mlir::FailureOr<Exit> evaluateBreakOrContinue(const ast::Stmt &stmt);
   mlir::LogicalResult assignTarget(const ast::Expr &target, const Operand &operand);
+  /// x[i] = value, or with `op` x[i] += value.
+  mlir::LogicalResult refuseItemAssignment(const ast::Expr &target, const std::string &op,
+                                           const ast::Expr &value);
   mlir::LogicalResult unpack(const ast::Expr &target, const Operand &operand);
   /// What assigning to a plain variable makes of an operand: numbers become typed scalars.
   Result decay(const Operand &operand, const ast::Position &position);

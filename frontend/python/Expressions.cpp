@@ -354,7 +354,7 @@ mlir::FailureOr<Constant> Evaluator::requireConstant(const Operand &operand,
     return Constant::tuple(std::move(constants));
   }
   return error(position, what + " must be known at compile time, not " + describeOperand(operand),
-               "compute it from literals and tl.constexpr parameters");
+               sema.constantRemedy(operand));
 }
 
 mlir::FailureOr<std::vector<Operand>> Evaluator::iterate(const Operand &operand,

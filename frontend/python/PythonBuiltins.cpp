@@ -314,8 +314,15 @@ std::optional<Result> Evaluator::callPython(const std::string &fullName, const A
       auto *text = operand.constant() ? operand.constant()->as<std::string>() : nullptr;
       if (text)
         return Result(Operand(Constant::integer(Int(text->size()))));
+      auto *value = operand.value();
+      if (value && value->type.dtype.isPointer && value->type.isScalar()) {
+        const Expr &argument = *expr.children[1];
+        return fail("len: " + sourceText(argument.position) +
+                        " is a pointer and has no length in a kernel",
+                    "pass the size as an argument");
+      }
       return fail("len: " + describeOperand(operand) + " has no length",
-                  operand.value() ? "x.shape[0] is the extent of a tile" : "");
+                  value && !value->type.isScalar() ? "x.shape[0] is the extent of a tile" : "");
     }
     at(expr.position);
     if (operand.value() && !sema.asConstant(operand)) {

@@ -125,10 +125,33 @@ mlir::LogicalResult Evaluator::evaluateAssign(const Stmt &stmt) {
   Result value = evaluate(*stmt.value);
   if (mlir::failed(value))
     return mlir::failure();
-  for (const ast::ExprPtr &target : stmt.targets)
+  for (const ast::ExprPtr &target : stmt.targets) {
+    if (target->kind == ExprKind::Subscript)
+      return refuseItemAssignment(*target, "", *stmt.value);
+    if (isShapeOfScalar(*stmt.value) &&
+        (target->kind == ExprKind::Tuple || target->kind == ExprKind::List))
+      return refuseShape(*stmt.value);
     if (mlir::failed(assignTarget(*target, *value)))
       return mlir::failure();
+  }
   return mlir::success();
+}
+
+mlir::LogicalResult Evaluator::refuseItemAssignment(const Expr &target, const std::string &op,
+                                                    const Expr &value) {
+  Result object = evaluate(*target.children[0]);
+  if (mlir::failed(object))
+    return mlir::failure();
+  std::string message = "assignment to an item is not supported: ",
+              text = sourceText(value.position);
+  if (!object->value() || !object->value()->type.dtype.isPointer)
+    return error(target.position, message + "tiles and tuples are values",
+                 "use tl.where to change part of a tile, or tl.store to write to memory");
+  std::string address = addressText(target);
+  std::string stored = op.empty() ? text : "tl.load(" + address + ") " + op + " " + text;
+  return error(target.position,
+               message + sourceText(target.children[0]->position) + " is a pointer",
+               "use tl.store(" + address + ", " + stored + ")");
 }
 
 mlir::LogicalResult Evaluator::assignTarget(const Expr &target, const Operand &operand) {
@@ -205,6 +228,8 @@ mlir::LogicalResult Evaluator::evaluateAnnotatedAssign(const Stmt &stmt) {
 
 mlir::LogicalResult Evaluator::evaluateAugmentedAssign(const Stmt &stmt) {
   const Expr &target = *stmt.targets[0];
+  if (target.kind == ExprKind::Subscript)
+    return refuseItemAssignment(target, stmt.text, *stmt.value);
   if (target.kind != ExprKind::Name)
     return assignTarget(target, Operand());
   Result lhs = evaluate(target);

@@ -66,9 +66,39 @@ SECTILE_BINARY(<)
 SECTILE_BINARY(<=)
 SECTILE_BINARY(>)
 SECTILE_BINARY(>=)
-SECTILE_BINARY(&&)
-SECTILE_BINARY(||)
 #undef SECTILE_BINARY
+
+// C++ has these for whatever can be a condition, which handles are by the operator bool that
+// refuses them (types.h). So each takes its handles as they are, which is a better match. Where no
+// operand is converted, the place is that of the operation before.
+namespace detail {
+template <class T>
+concept Number = std::is_arithmetic_v<T> || isConst<T>;
+
+inline Value logical(const char *op, const Operand &lhs, const Operand &rhs) {
+  Trace &trace = Trace::active();
+  Value result = valueOf(trace.tracer.binary(op, lhs.argument, rhs.argument));
+  trace.check();
+  return result;
+}
+} // namespace detail
+
+#define SECTILE_LOGICAL(op)                                                                        \
+  template <class Kind>                                                                            \
+  Value operator op(const Handle<Kind> &lhs, const detail::HandleOperand &rhs) {                   \
+    return detail::binary(#op, lhs, rhs);                                                          \
+  }                                                                                                \
+  template <class Kind, detail::Number T>                                                          \
+  Value operator op(const Handle<Kind> &lhs, const T &rhs) {                                       \
+    return detail::logical(#op, lhs, rhs);                                                         \
+  }                                                                                                \
+  template <class Kind, detail::Number T>                                                          \
+  Value operator op(const T &lhs, const Handle<Kind> &rhs) {                                       \
+    return detail::logical(#op, lhs, rhs);                                                         \
+  }
+SECTILE_LOGICAL(&&)
+SECTILE_LOGICAL(||)
+#undef SECTILE_LOGICAL
 
 #define SECTILE_ASSIGNING(op)                                                                      \
   template <class Kind>                                                                            \
@@ -94,8 +124,12 @@ inline Value operator-(const detail::HandleOperand &x) {
 inline Value operator~(const detail::HandleOperand &x) {
   return detail::unary("~", x);
 }
-inline Value operator!(const detail::HandleOperand &x) {
-  return detail::unary("!", x);
+template <class Kind>
+Value operator!(const Handle<Kind> &x) {
+  detail::Trace &trace = detail::Trace::active();
+  Value result = detail::valueOf(trace.tracer.unary("!", Operand(x).argument));
+  trace.check();
+  return result;
 }
 
 } // namespace sectile

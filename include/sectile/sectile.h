@@ -15,7 +15,13 @@
 // C++20; link libsectile. What kernels are made of: types.h, operators.h, ops.h, control.h.
 #pragma once
 
+#if defined(_MSVC_LANG) ? _MSVC_LANG < 202002L : __cplusplus < 202002L
+#error "Sectile needs C++20: compile with -std=c++20"
+#else
+
 #include <sectile/control.h>
 #include <sectile/device.h>
 #include <sectile/kernel.h>
 #include <sectile/ops.h>
+
+#endif

@@ -232,6 +232,17 @@ public:
     return *this;
   }
 
+  /// There is none: what a value holds is known only when the kernel runs. For `if (x > 0)`, which
+  /// does not compile, to say what does.
+  template <class T>
+    requires std::is_same_v<T, bool>
+  explicit operator T() const {
+    static_assert(detail::never<T>,
+                  "a value of a kernel is no C++ condition: use where(condition, x, y) to choose "
+                  "element by element, and if_(condition, [&] { ... }) or while_ for a branch");
+    return false;
+  }
+
   /// x[{all, none}]: `none` inserts a dimension of one, `all` keeps one.
   Value operator[](const IndexList &index) const;
 
@@ -422,10 +433,7 @@ Value Handle<Kind>::operator[](const IndexList &index) const {
 }
 
 inline std::string detail::nameOf(DType dtype) {
-  static constexpr const char *names[] = {
-      "void", "i1",     "i8",         "i16",    "i32",        "i64", "u8",   "u16", "u32",
-      "u64",  "f8e4m3", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz", "f16", "bf16", "f32", "f64"};
-  std::string element = names[unsigned(dtype.kind)];
+  std::string element = dtype.cppName();
   if (!dtype.isPointer)
     return element;
   return (dtype.isConst ? "Ptr<const " : "Ptr<") + element + ">";

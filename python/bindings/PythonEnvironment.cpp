@@ -215,10 +215,20 @@ py::object PythonEnvironment::plainFunction(const lang::FunctionRef &function) c
 //-- names
 //---------------------------------------------------------------------------------------------
 
+/// A value that a kernel names, unless it is an operation that there is not yet.
+Answer PythonEnvironment::answerOf(py::handle value) {
+  py::object notYet = PyFunction_Check(value.ptr())
+                          ? py::getattr(value, "__sectile_not_yet__", py::none())
+                          : py::none();
+  if (!PyTuple_Check(notYet.ptr()) || PyTuple_GET_SIZE(notYet.ptr()) != 2)
+    return {constantOf(value), "", ""};
+  return {std::nullopt, py::str(notYet[py::int_(0)]), py::str(notYet[py::int_(1)])};
+}
+
 Answer PythonEnvironment::checkedGlobal(py::handle value, const std::string &name,
                                         py::handle globals) {
   if (!holdsPlainNumber(value))
-    return {constantOf(value), "", ""};
+    return answerOf(value);
   py::object annotations =
       globals.contains("__annotations__") ? py::object(globals["__annotations__"]) : py::none();
   if (!annotations.is_none() && annotations.contains(name.c_str())) {
@@ -285,10 +295,22 @@ Answer PythonEnvironment::attribute(const Constant &object, const std::string &n
     py::object value = py::getattr(owner, name.c_str(), py::object());
     if (!value) {
       PyErr_Clear();
-      return {};
+      bool isLanguage =
+          PyModule_Check(owner.ptr()) &&
+          textAttribute(owner, "__name__").value_or("").starts_with("sectile.language");
+      return {std::nullopt, "", isLanguage ? helpForAttribute(name) : ""};
     }
-    return {constantOf(value), "", ""};
+    return answerOf(value);
   });
+}
+
+std::string PythonEnvironment::helpForAttribute(const std::string &name) {
+  py::gil_scoped_acquire gil;
+  try {
+    return py::str(py::module_::import("sectile.language._elsewhere").attr("help_for")(name));
+  } catch (py::error_already_set &) {
+    return ""; // only a remedy is lost
+  }
 }
 
 std::vector<std::string> PythonEnvironment::attributeNames(const Constant &object) {

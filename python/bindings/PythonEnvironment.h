@@ -56,6 +56,7 @@ public:
   std::vector<std::string> visibleNames(const lang::FunctionRef &function) override;
   Answer attribute(const lang::Constant &object, const std::string &name) override;
   std::vector<std::string> attributeNames(const lang::Constant &object) override;
+  std::string helpForAttribute(const std::string &name) override;
   Answer item(const lang::Constant &object, const lang::Constant &key) override;
   Answer call(const lang::Constant &callee, const std::vector<lang::Constant> &positional,
               const std::vector<std::pair<std::string, lang::Constant>> &named) override;
@@ -72,6 +73,7 @@ private:
   }
   /// The plain function behind a reference.
   py::object plainFunction(const lang::FunctionRef &function) const;
+  Answer answerOf(py::handle value);
   /// A global or closure variable: numbers must be marked constexpr, as in Triton.
   Answer checkedGlobal(py::handle value, const std::string &name, py::handle globals);
 

@@ -2,6 +2,7 @@
 #include "lang/Constant.h"
 #include "lang/DType.h"
 #include "lang/Diagnostics.h"
+#include "lang/KernelSignature.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -17,6 +18,10 @@ TEST(DType, names_read_back) {
       EXPECT_EQ(DType::parse(dtype.name()), dtype) << dtype.name();
   EXPECT_EQ(DType::pointer(ScalarKind::Float32, true).name(), "*kfp32");
   EXPECT_EQ(DType::parse("float8_e4m3fn"), DType::scalar(ScalarKind::Float8E4NV));
+  EXPECT_EQ(DType::parse("f32"), DType::scalar(ScalarKind::Float32));
+  EXPECT_EQ(DType::parse("*f8e4m3"), DType::pointer(ScalarKind::Float8E4NV));
+  EXPECT_EQ(DType::scalar(ScalarKind::BFloat16).longName(), "bfloat16");
+  EXPECT_EQ(DType::pointer(ScalarKind::Float64).cppName(), "f64");
   EXPECT_EQ(DType::parse("uint8"), DType::scalar(ScalarKind::UInt8));
   EXPECT_EQ(DType::parse("*kint32"), DType::pointer(ScalarKind::Int32, true));
   for (const char *wrong : {"", "*", "**fp32", "fp31", "k", "int", "*k"})
@@ -33,6 +38,22 @@ TEST(DType, sizes_and_kinds) {
   EXPECT_TRUE(DType::scalar(ScalarKind::Float8E5).isFp8());
   EXPECT_FALSE(DType::scalar(ScalarKind::Float16).isFp8());
   EXPECT_TRUE(DType::scalar(ScalarKind::UInt64).isUnsignedInt());
+}
+
+TEST(Kinds, ReadBackAsTheyAreWritten) {
+  std::string problem;
+  for (const char *text : {"*fp32", "*kfp16:16", "i32", "u64:16", "bf16", "i1"}) {
+    auto parsed = parseKind(text, problem);
+    ASSERT_TRUE(parsed) << problem;
+    EXPECT_EQ(kindText(*parsed), text);
+  }
+  EXPECT_EQ(kindText(*parseKind("*f32 : 16", problem)), "*fp32:16");
+  EXPECT_EQ(kindText(*parseKind("int32:1", problem)), "1");
+  KernelParameter pair;
+  pair.items = {{*parseKind("*fp32:16", problem), *parseKind("i32:1", problem)}};
+  EXPECT_EQ(kindText(pair), "(*fp32:16, 1)");
+  for (const char *wrong : {"", "*", "fp31", "void", "fp32:1", "*fp32:1", "i32:8", "i32:16:16"})
+    EXPECT_FALSE(parseKind(wrong, problem)) << wrong;
 }
 
 TEST(Constant, compares_as_python_does) {

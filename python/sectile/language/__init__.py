@@ -186,8 +186,8 @@ if not TYPE_CHECKING:  # checkers would take it for leave to use any name
         if name.startswith("__"):  # protocols ask for these all the time
             raise AttributeError(name)
         from .._suggest import did_you_mean
+        from ._elsewhere import help_for
 
-        known = [*__all__, *_SUBMODULES]
-        raise AttributeError(
-            f"module {__name__!r} has no attribute {name!r}{did_you_mean(name, known)}"
-        )
+        remedy = help_for(name)
+        hint = f"\n  help: {remedy}" if remedy else did_you_mean(name, [*__all__, *_SUBMODULES])
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")

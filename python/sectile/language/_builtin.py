@@ -2,7 +2,8 @@
 
 A stub in this package has a signature and a docstring, and ``__sectile_builtin__`` says which operation
 it stands for: inside a kernel the compiler goes by that mark and never runs the stub. Run from plain
-Python a stub raises `KernelOnlyError`, because there is no tile to work on.
+Python a stub raises `KernelOnlyError`, because there is no tile to work on. What Triton has and Sectile has
+not is marked by `not_yet` instead.
 """
 
 from __future__ import annotations
@@ -47,5 +48,29 @@ def operation(name: str) -> Callable[[F], F]:
         outside.__wrapped__ = stub  # type: ignore[attr-defined]
         outside.__sectile_builtin__ = name  # type: ignore[attr-defined]
         return outside  # type: ignore[return-value]
+
+    return mark
+
+
+def not_yet(remedy: str) -> Callable[[F], F]:
+    """Marks a stub of an operation that Triton has and Sectile has not. `remedy`: what to do instead.
+
+    The docstring then begins with it, and a kernel that names the operation is refused with it.
+    """
+
+    def mark(stub: F) -> F:
+        message = f"`tl.{stub.__name__}` is Triton's and not in Sectile yet"
+
+        def refuse_it(*args, **kwargs):
+            raise NotImplementedError(f"{message}\n  help: {remedy}")
+
+        refuse_it.__name__ = stub.__name__
+        refuse_it.__qualname__ = stub.__qualname__
+        refuse_it.__module__ = stub.__module__
+        refuse_it.__doc__ = f"Not available yet: {remedy}.\n\n    {stub.__doc__}"
+        refuse_it.__annotations__ = stub.__annotations__
+        refuse_it.__wrapped__ = stub  # type: ignore[attr-defined]
+        refuse_it.__sectile_not_yet__ = (message, remedy)  # type: ignore[attr-defined]
+        return refuse_it  # type: ignore[return-value]
 
     return mark

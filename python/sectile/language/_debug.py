@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._builtin import builtin
+from ._builtin import builtin, not_yet
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
@@ -54,11 +54,12 @@ def device_print(prefix: str, *args: Value, hex: bool = False, when: Value | Non
 def device_assert(cond: Value, msg: str = "", mask: Value | None = None) -> None:
     """Stops the launch with an error where `cond` is false; active with ``debug=True`` only.
 
-    `mask` leaves elements out of the check.
+    So is ``assert cond, "text"`` in a kernel, which is the same: **without** ``debug=True`` (a launch option, or
+    ``SECTILE_DEBUG=1``) a false one passes in silence. `mask` leaves elements out of the check.
     """
 
 
-@builtin
+@not_yet("write it with tl's own operations, or with those of tl.extra.libdevice")
 def inline_asm_elementwise(
     asm: str,
     constraints: str,

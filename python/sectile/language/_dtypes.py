@@ -211,6 +211,9 @@ _ALIASES = {
     "float8e4nv": "fp8e4nv", "float8e5": "fp8e5", "float8e4b8": "fp8e4b8", "float8e5b16": "fp8e5b16",
     "float8_e4m3fn": "fp8e4nv", "float8_e5m2": "fp8e5", "float8_e4m3fnuz": "fp8e4b8",
     "float8_e5m2fnuz": "fp8e5b16",
+    "f16": "fp16", "f32": "fp32", "f64": "fp64", "half": "fp16", "float": "fp32", "double": "fp64",
+    "f8e4m3": "fp8e4nv", "f8e5m2": "fp8e5", "f8e4m3fnuz": "fp8e4b8", "f8e5m2fnuz": "fp8e5b16",
+    "u1": "int1",
 }  # fmt: skip
 
 _PYTHON_NAMES = {

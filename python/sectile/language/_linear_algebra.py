@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._builtin import builtin
+from ._builtin import builtin, not_yet
 from ._dtypes import float32
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
@@ -37,7 +37,7 @@ def dot(
     """
 
 
-@builtin
+@not_yet("multiply the operands by their scales, and use tl.dot")
 def dot_scaled(
     lhs: tensor,
     lhs_scale: tensor | None,

@@ -1,4 +1,8 @@
-"""Element by element: selection, arithmetic with options, and the elementary functions."""
+"""Element by element: selection, arithmetic with options, and the elementary functions.
+
+The elementary functions (exp, log, sqrt, sin ...) take fp32 and fp64. fp16 and bf16 are not promoted in silence, as in
+Triton: ``tl.exp(x.to(tl.float32)).to(x.dtype)`` says where the rounding happens.
+"""
 
 from __future__ import annotations
 
@@ -63,27 +67,27 @@ def abs(x: Value) -> tensor:
 
 @builtin
 def exp(x: Value) -> tensor:
-    """e to the power of `x`; fp32 or fp64."""
+    """e to the power of `x`; fp32 or fp64: cast fp16 and bf16 first, ``x.to(tl.float32)``."""
 
 
 @builtin
 def exp2(x: Value) -> tensor:
-    """2 to the power of `x`; fp32 or fp64."""
+    """2 to the power of `x`; fp32 or fp64: cast fp16 and bf16 first, ``x.to(tl.float32)``."""
 
 
 @builtin
 def log(x: Value) -> tensor:
-    """The natural logarithm; fp32 or fp64. NaN below 0, minus infinity at 0."""
+    """The natural logarithm; fp32 or fp64: cast fp16 and bf16 first, ``x.to(tl.float32)``. NaN below 0, minus infinity at 0."""
 
 
 @builtin
 def log2(x: Value) -> tensor:
-    """The logarithm to base 2; fp32 or fp64."""
+    """The logarithm to base 2; fp32 or fp64: cast fp16 and bf16 first, ``x.to(tl.float32)``."""
 
 
 @builtin
 def sqrt(x: Value) -> tensor:
-    """The square root; fp32 or fp64. NaN below 0."""
+    """The square root; fp32 or fp64: cast fp16 and bf16 first, ``x.to(tl.float32)``. NaN below 0."""
 
 
 @builtin
@@ -93,42 +97,42 @@ def sqrt_rn(x: Value) -> tensor:
 
 @builtin
 def rsqrt(x: Value) -> tensor:
-    """One over the square root; fp32 or fp64."""
+    """One over the square root; fp32 or fp64: cast fp16 and bf16 first, ``x.to(tl.float32)``."""
 
 
 @builtin
 def sin(x: Value) -> tensor:
-    """The sine of an angle in radians; fp32 or fp64."""
+    """The sine of an angle in radians; fp32 or fp64: cast fp16 and bf16 first, ``x.to(tl.float32)``."""
 
 
 @builtin
 def cos(x: Value) -> tensor:
-    """The cosine of an angle in radians; fp32 or fp64."""
+    """The cosine of an angle in radians; fp32 or fp64: cast fp16 and bf16 first, ``x.to(tl.float32)``."""
 
 
 @builtin
 def tanh(x: Value) -> tensor:
-    """The hyperbolic tangent; fp32 or fp64."""
+    """The hyperbolic tangent; fp32 or fp64: cast fp16 and bf16 first, ``x.to(tl.float32)``."""
 
 
 @builtin
 def erf(x: Value) -> tensor:
-    """The error function; fp32 or fp64."""
+    """The error function; fp32 or fp64: cast fp16 and bf16 first, ``x.to(tl.float32)``."""
 
 
 @builtin
 def floor(x: Value) -> tensor:
-    """The greatest whole number not above `x`, as a float; fp32 or fp64."""
+    """The greatest whole number not above `x`, as a float; fp32 or fp64: cast fp16 and bf16 first, ``x.to(tl.float32)``."""
 
 
 @builtin
 def ceil(x: Value) -> tensor:
-    """The least whole number not below `x`, as a float; fp32 or fp64."""
+    """The least whole number not below `x`, as a float; fp32 or fp64: cast fp16 and bf16 first, ``x.to(tl.float32)``."""
 
 
 @builtin
 def sigmoid(x: Value) -> tensor:
-    """``1 / (1 + exp(-x))``; fp32 or fp64."""
+    """``1 / (1 + exp(-x))``; fp32 or fp64: cast fp16 and bf16 first, ``x.to(tl.float32)``."""
 
 
 @builtin

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._builtin import builtin
+from ._builtin import builtin, not_yet
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
@@ -57,7 +57,8 @@ def store(
 
     Args:
         pointer: a pointer, or a tile of pointers.
-        value: broadcast to the shape of `pointer` and converted to its element type.
+        value: broadcast to the shape of `pointer` and converted to its element type: in silence, so that
+            0.75 stored to an array of integers is 0.
         mask: int1, broadcast to the shape of `pointer`; nothing is written where it is false.
         boundary_check: dimensions of a block pointer to guard.
         cache_modifier: ``""``, ``".wb"``, ``".cg"``, ``".cs"`` or ``".wt"``; a hint.
@@ -68,7 +69,10 @@ def store(
     """
 
 
-@builtin
+@not_yet(
+    "load and store through a tile of pointers, as in base + rows[:, None] * stride "
+    "+ columns[None, :], with a mask"
+)
 def make_block_ptr(
     base: tensor,
     shape: Extents,
@@ -89,12 +93,15 @@ def make_block_ptr(
     """
 
 
-@builtin
+@not_yet("add the offsets to the tile of pointers itself, as in pointers += BLOCK")
 def advance(base: tensor, offsets: Extents) -> tensor:
     """The block pointer `base`, moved by `offsets` elements per dimension."""
 
 
-@builtin
+@not_yet(
+    "load and store through a tile of pointers, as in base + rows[:, None] * stride "
+    "+ columns[None, :], with a mask"
+)
 def make_tensor_descriptor(
     base: tensor,
     shape: Extents,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._builtin import builtin
+from ._builtin import builtin, not_yet
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def cumprod(input: tensor, axis: int = 0, reverse: bool = False) -> tensor:
     """Running products along `axis`."""
 
 
-@builtin
+@not_yet("use tl.atomic_add(counts + x, 1) on an array of zeros")
 def histogram(input: tensor, num_bins: int, mask: Value | None = None) -> tensor:
     """How often each of ``0 .. num_bins - 1`` occurs in a rank-1 tile of 32-bit integers.
 
@@ -181,16 +181,19 @@ def histogram(input: tensor, num_bins: int, mask: Value | None = None) -> tensor
     """
 
 
-@builtin
+@not_yet("sort before the launch, with numpy.sort or torch.sort")
 def sort(x: tensor, dim: int | None = None, descending: bool = False) -> tensor:
     """`x` sorted along its last dimension, which must have a power-of-two extent."""
 
 
-@builtin
+@not_yet(
+    "take the greatest with tl.max(x, axis, return_indices=True), replace it by -inf "
+    "with tl.where, and repeat"
+)
 def topk(x: tensor, k: int, dim: int | None = None) -> tensor:
     """The `k` greatest elements of the last dimension, greatest first; `k` a power of two."""
 
 
-@builtin
+@not_yet("call the function with the tiles, and choose between results with tl.where")
 def map_elementwise(scalar_fn: Callable[..., Any], *args: Value, pack: int = 1) -> Any:
     """Applies a @jit function of scalars to every element of the (broadcast) tiles `args`."""

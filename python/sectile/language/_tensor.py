@@ -21,6 +21,9 @@ class tensor:
     Python's arithmetic, comparison, bit and shift operators, ``x[:, None]`` and ``x[None, :]``, and
     every operation that takes a tile first can be written as a method: ``x.sum(0)``,
     ``x.to(tl.float16)``, ``x.reshape(4, 8)``, ``x.exp()``.
+
+    ``//`` and ``%`` of tiles truncate towards zero, as in C and in Triton: ``-4 // 3`` is -1 and ``-4 % 3`` is
+    -1, where Python and NumPy give -2 and 2. Constants among themselves follow Python.
     """
 
     #: Extents, a tuple of constants; empty for a scalar.

@@ -186,6 +186,19 @@ TEST_F(CppErrors, LanguageErrorsHaveTheLineOfTheOperator) {
   EXPECT_THAT(kernel.error, EndsWith("(line " + std::to_string(line) + ")"));
 }
 
+TEST_F(CppErrors, RemediesAreWrittenInCpp) {
+  trace([&](Ptr<f32> out) {
+    line = __LINE__ + 1;
+    store(out, arange(0, 16) + arange(0, 8));
+  });
+  EXPECT_THAT(kernel.help, HasSubstr("write x[{all, none}] and y[{none, all}]"));
+}
+
+// `if (x > 0)` asks for a bool: refused by a static_assert, whose text says what to write instead.
+static_assert(std::is_constructible_v<bool, Value>);
+static_assert(!std::is_convertible_v<Value, bool>);
+static_assert(!std::is_constructible_v<int, Value>);
+
 TEST_F(CppErrors, TextShowsFileLineAndCaret) {
   trace([](Ptr<f32> out) { store(out, out + out); });
   ASSERT_TRUE(kernel.thrown);

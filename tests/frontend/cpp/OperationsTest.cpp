@@ -73,6 +73,8 @@ INSTANTIATE_TEST_SUITE_P(
                     OP("ge", "cmpf oge", store(o.ps, o.x, o.x >= 0)),
                     OP("both", "arith.andi", store(o.ps, o.x, o.b &&o.x > 0)),
                     OP("either", "arith.ori", store(o.ps, o.x, o.b || o.x > 0)),
+                    OP("both_number", "arith.andi", store(o.ps, o.x, o.b && true)),
+                    OP("number_either", "arith.ori", store(o.ps, o.x, Const{false} || o.b)),
                     OP("neg", "arith.negf", store(o.ps, -o.x)),
                     OP("not", "arith.xori", store(o.ps, o.x, !o.b)),
                     OP("inv", "arith.xori", store(o.ips, ~o.i)),

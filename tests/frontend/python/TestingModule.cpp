@@ -10,29 +10,36 @@
 namespace py = pybind11;
 using namespace sectile;
 
-/// `signature` maps each parameter to a dtype ("*fp32", "i32:16" for a multiple of 16) or to a
-/// tuple of one constant.
+static lang::KernelParameter makeParameter(bindings::PythonEnvironment &environment,
+                                           const std::string &name, py::handle value) {
+  lang::KernelParameter parameter;
+  parameter.name = name;
+  if (!py::isinstance<py::tuple>(value)) {
+    std::string problem;
+    auto parsed = lang::parseKind(std::string(py::str(value)), problem);
+    if (!parsed)
+      throw py::value_error(problem);
+    parameter = *parsed;
+    parameter.name = name;
+  } else if (py::len(value) == 1) {
+    parameter.constant = environment.constantOf(value[py::int_(0)]);
+  } else {
+    parameter.items.emplace();
+    for (py::handle item : value)
+      parameter.items->push_back(
+          makeParameter(environment, lang::itemName(name, nullptr, parameter.items->size()), item));
+  }
+  return parameter;
+}
+
+/// `signature` maps each parameter to a dtype ("*fp32", "i32:16" for a multiple of 16), to a tuple
+/// of one constant, or to a longer tuple of these: a tuple of arguments.
 static lang::KernelSignature makeSignature(bindings::PythonEnvironment &environment,
                                            const std::string &name, const py::dict &signature) {
   lang::KernelSignature result;
   result.kernelName = name;
-  for (auto [key, value] : signature) {
-    lang::KernelParameter parameter;
-    parameter.name = py::str(key);
-    if (py::isinstance<py::tuple>(value)) {
-      parameter.constant = environment.constantOf(value[py::int_(0)]);
-    } else {
-      std::string text = py::str(value);
-      parameter.divisibleBy16 = text.ends_with(":16");
-      if (parameter.divisibleBy16)
-        text.resize(text.size() - 3);
-      auto dtype = lang::DType::parse(text);
-      if (!dtype)
-        throw py::value_error("no dtype: " + text);
-      parameter.dtype = *dtype;
-    }
-    result.parameters.push_back(std::move(parameter));
-  }
+  for (auto [key, value] : signature)
+    result.parameters.push_back(makeParameter(environment, py::str(key), value));
   return result;
 }
 

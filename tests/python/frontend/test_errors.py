@@ -18,6 +18,7 @@ TABLE = Path(__file__).parent / "errors.txt"
 TYPES = {
     "x": "*fp32", "y": "*fp32", "out": "*fp32", "h": "*fp16", "p": "*i32", "u": "*u8", "c": "*kfp32",
     "n": "i32", "m": "i32", "big": "i64", "unsigned": "u32", "f": "fp32",
+    "list": ("i32", "fp32", Const(1)), "arrays": ("*fp32", "*fp32"),
     "N": Const(16), "M": Const(32), "NAME": Const("relu"), "PAIR": Const((2, 3)), "NOTHING": Const(None),
 }  # fmt: skip
 

@@ -1,0 +1,27 @@
+# Compiles a file that must not compile, and looks for what it expects in the errors:
+#   // EXPECTED: a regular expression      // OPTIONS: further options      // ERRORS: how many
+#   cmake -DFILE=<file> -DCOMPILER=<c++> -DSOURCES=<root of the repository> -P Refused.cmake
+file(READ "${FILE}" source)
+foreach(key IN ITEMS EXPECTED OPTIONS ERRORS)
+  set(${key} "")
+  if(source MATCHES "// ${key}: ([^\n]*)")
+    set(${key} "${CMAKE_MATCH_1}")
+  endif()
+endforeach()
+separate_arguments(OPTIONS)
+set(command "${COMPILER}" -std=c++20 ${OPTIONS} -fsyntax-only
+  "-I${SOURCES}/include" "-I${SOURCES}" "${FILE}")
+execute_process(COMMAND ${command} RESULT_VARIABLE status ERROR_VARIABLE errors)
+if(status EQUAL 0)
+  message(FATAL_ERROR "${FILE} compiles")
+endif()
+string(REPLACE "(" "\\(" EXPECTED "${EXPECTED}")
+string(REPLACE ")" "\\)" EXPECTED "${EXPECTED}")
+if(NOT errors MATCHES "${EXPECTED}")
+  message(FATAL_ERROR "expected: ${EXPECTED}\nfound: ${errors}")
+endif()
+string(REGEX MATCHALL "error: " found "${errors}")
+list(LENGTH found count)
+if(ERRORS AND NOT count EQUAL ERRORS)
+  message(FATAL_ERROR "${count} errors:\n${errors}")
+endif()
