@@ -4,10 +4,6 @@
 
 namespace sectile::jit {
 
-std::string targetOf(const backends::CompileOptions &options) {
-  return options.backend + (options.arch.empty() ? "" : ":" + options.arch);
-}
-
 CompileEvent CompileEvent::of(const KernelRequest &request, const KernelResult &result,
                               const std::string &cacheMiss, double seconds) {
   CompileEvent event;
@@ -41,6 +37,9 @@ Error sealedError(const VariantHistory &history, const KernelRequest &request) {
   error.message +=
       difference.kind == VariantDifference::Kind::First ? "there is none" : difference.text();
   error.help = "precompile it before seal(): " + describe(request.signature);
+  std::string target = targetOf(request.options);
+  if (target != targetOf(backends::CompileOptions()))
+    error.help += "; target=" + target;
   if (std::string options = describe(request.options); !options.empty())
     error.help += "; " + options;
   for (const VariantDifference::Change &change : difference.changes)

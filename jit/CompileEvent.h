@@ -7,9 +7,6 @@
 
 namespace sectile::jit {
 
-/// "cpu", "cuda:sm_90a".
-std::string targetOf(const backends::CompileOptions &options);
-
 /// After seal(): names the argument, or option, by which the request differs from the nearest
 /// variant.
 Error sealedError(const VariantHistory &history, const KernelRequest &request);

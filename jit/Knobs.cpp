@@ -26,6 +26,19 @@ bool readNumber(std::string_view text, uint64_t &value) {
 
 } // namespace
 
+bool readChecks(std::string_view text, bool &bounds, bool &strides) {
+  bounds = strides = false;
+  while (!text.empty()) {
+    size_t comma = std::min(text.find(','), text.size());
+    std::string_view check = text.substr(0, comma);
+    if (check != "bounds" && check != "strides")
+      return false;
+    (check == "bounds" ? bounds : strides) = true;
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return true;
+}
+
 bool readSize(std::string_view text, uint64_t &bytes) {
   unsigned shift = 0;
   if (!text.empty()) {
@@ -113,7 +126,7 @@ constexpr Knob kKnobs[] = {
        knobs.stopAfter = text;
        return true;
      }},
-    {{"SECTILE_TIME", "1|passes", "0",
+    {{"SECTILE_TIME", "0|1|passes", "0",
       "1: prints where the time of every compile goes to stderr, and the total at exit; passes: of "
       "every pass too, and compiles what the cache has"},
      "0, 1 or passes",
@@ -142,12 +155,17 @@ constexpr Knob kKnobs[] = {
       "keeps the text of every stage in compiled kernels (.asm[\"llvm\"], .asm[\"asm\"])"},
      "0 or 1",
      [](std::string_view text, Knobs &knobs) { return read(text, knobs.keepStages); }},
-    {{"SECTILE_CHECK", "bounds", "no checks",
-      "bounds: any access outside the argument arrays stops the launch with an error"},
-     "bounds",
+    {{"SECTILE_CHECK", "bounds,strides", "no checks",
+      "bounds: any access outside the argument arrays stops the launch with an error; strides: so "
+      "does a view such as x[::2] or x.T whose strides the launch does not pass (Python)"},
+     "bounds, strides, or both with a comma between them",
      [](std::string_view text, Knobs &knobs) {
-       knobs.checkBounds = text == "bounds";
-       return text.empty() || text == "bounds";
+       bool bounds, strides;
+       if (!readChecks(text, bounds, strides))
+         return false;
+       knobs.checkBounds = bounds;
+       knobs.checkStrides = strides;
+       return true;
      }},
     {{"SECTILE_DEBUG", "flag", "0", "makes device_assert active in every kernel"},
      "0 or 1",

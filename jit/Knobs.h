@@ -35,8 +35,9 @@ struct Knobs {
   bool verifyEachPass = false;
   /// Text of every stage is kept in the kernel (.asm[...]), not only that which costs nothing.
   bool keepStages = false;
-  /// Every load and store is checked against the argument arrays.
-  bool checkBounds = false;
+  /// Every load and store is checked against the argument arrays; views without their strides are
+  /// refused.
+  bool checkBounds = false, checkStrides = false;
   /// device_assert is active.
   bool debug = false;
   /// Where compiled kernels are kept; "" switches the disk cache off; unset: the user's cache
@@ -73,6 +74,9 @@ struct Knobs {
   /// The same from any source of variables (tests). `lookUp` returns nullptr for an unset one.
   static Knobs from(const std::function<const char *(const char *)> &lookUp);
 };
+
+/// "bounds", "strides", both with a comma, or nothing; false when `text` is something else.
+bool readChecks(std::string_view text, bool &bounds, bool &strides);
 
 /// "512M"; false when `text` is no size.
 bool readSize(std::string_view text, uint64_t &bytes);

@@ -11,7 +11,7 @@ namespace sectile::jit {
 
 struct Provenance {
   std::string sourceDigest;
-  /// "x: *fp32 (divisible by 16), BLOCK = 64", and what was asked for: "num_warps=8".
+  /// "x: *fp32:16, BLOCK = 64", and what was asked for: "num_warps=8".
   std::string variant, options;
   /// Of Sectile.
   std::string version;

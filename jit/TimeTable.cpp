@@ -85,11 +85,12 @@ private:
     std::lock_guard lock(mutex);
     forgetParent();
     if (compiles)
-      std::fprintf(stderr, "sectile: %u compiles took %.2f ms in all\n%s", compiles,
-                   compileSeconds * 1e3, timeTable(steps, compileSeconds, false).c_str());
+      std::fprintf(stderr, "sectile: %u compile%s took %.2f ms in all\n%s", compiles,
+                   compiles == 1 ? "" : "s", compileSeconds * 1e3,
+                   timeTable(steps, compileSeconds, false).c_str());
     if (hits)
-      std::fprintf(stderr, "sectile: %u kernels came from the disk cache in %.2f ms\n", hits,
-                   hitSeconds * 1e3);
+      std::fprintf(stderr, "sectile: %u kernel%s came from the disk cache in %.2f ms\n", hits,
+                   hits == 1 ? "" : "s", hitSeconds * 1e3);
   }
   /// A forked child tells of its own.
   void forgetParent() {

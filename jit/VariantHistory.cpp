@@ -1,34 +1,32 @@
 #include "jit/VariantHistory.h"
 
 #include <climits>
+#include <string_view>
 
 namespace sectile::jit {
-
-std::string describe(const lang::KernelParameter &parameter) {
-  if (parameter.constant)
-    return parameter.constant->repr();
-  if (parameter.items) {
-    std::vector<std::string> items;
-    for (const lang::KernelParameter &item : *parameter.items)
-      items.push_back(describe(item));
-    return lang::tupleText(items, parameter.tupleClass);
-  }
-  return parameter.dtype.name() + (parameter.divisibleBy16 ? " (divisible by 16)" : "");
-}
 
 std::string describe(const lang::KernelSignature &signature) {
   std::string text;
   for (const lang::KernelParameter &parameter : signature.parameters)
     text += (text.empty() ? "" : ", ") + parameter.name + (parameter.constant ? " = " : ": ") +
-            describe(parameter);
+            lang::kindText(parameter);
   return text;
+}
+
+std::string targetOf(const backends::CompileOptions &options) {
+  return options.backend + (options.arch.empty() ? "" : ":" + options.arch);
+}
+
+/// Of CompileOptions::fields(): those that targetOf() says together.
+static bool isOfTarget(std::string_view field) {
+  return field == "backend" || field == "arch";
 }
 
 std::string describe(const backends::CompileOptions &options) {
   std::string text;
   auto fields = options.fields(), initial = backends::CompileOptions().fields();
   for (size_t i = 0; i < fields.size(); ++i)
-    if (fields[i].second != initial[i].second)
+    if (fields[i].second != initial[i].second && !isOfTarget(fields[i].first))
       text += (text.empty() ? "" : ", ") + std::string(fields[i].first) + "=" + fields[i].second;
   return text;
 }
@@ -79,7 +77,7 @@ static int addChanges(const lang::KernelParameter &now, const lang::KernelParame
       total += addChanges((*now.items)[i], (*before.items)[i], index, changes);
     return total;
   }
-  std::string text = describe(now), textBefore = describe(before);
+  std::string text = lang::kindText(now), textBefore = lang::kindText(before);
   if (text == textBefore)
     return 0;
   changes.push_back({index, now.name, text, textBefore});
@@ -108,9 +106,14 @@ VariantDifference VariantHistory::compare(const std::string &sourceDigest,
     for (size_t i = 0; i < signature.parameters.size(); ++i)
       total += addChanges(signature.parameters[i], variant.signature.parameters[i],
                           static_cast<int32_t>(i), difference.changes);
+    std::string target = targetOf(options), targetBefore = targetOf(variant.options);
+    if (target != targetBefore) {
+      total += 2;
+      difference.changes.push_back({-1, "target", target, targetBefore});
+    }
     auto before = variant.options.fields();
     for (size_t i = 0; i < fields.size(); ++i)
-      if (fields[i].second != before[i].second) {
+      if (fields[i].second != before[i].second && !isOfTarget(fields[i].first)) {
         total += 2;
         difference.changes.push_back({-1, fields[i].first, fields[i].second, before[i].second});
       }

@@ -2,7 +2,7 @@
 //-------===//
 //   history.add(request);                         // each variant that was had, from wherever
 //   VariantDifference difference = history.compare(next);
-//   difference.text()        "n: i32 (divisible by 16) instead of i32, num_warps: 8 instead of 4"
+//   difference.text()        "n: i32:16 instead of i32, num_warps: 8 instead of 4"
 //
 // A new variant is compared with the nearest: of the same source, with the fewest and smallest
 // differences, the latest of equals.
@@ -10,6 +10,7 @@
 
 #include "backends/CompileOptions.h"
 #include "backends/ForkSafeMutex.h"
+#include "jit/Api.h"
 #include "lang/KernelSignature.h"
 
 #include <string>
@@ -18,12 +19,12 @@
 
 namespace sectile::jit {
 
-/// "*fp32 (divisible by 16)", "= 1024".
-std::string describe(const lang::KernelParameter &parameter);
-/// "x: *fp32 (divisible by 16), n: i32, BLOCK = 1024": what tells this variant from others.
+/// "x: *fp32:16, n: i32, BLOCK = 1024": what tells this variant from others.
 std::string describe(const lang::KernelSignature &signature);
-/// What differs from the defaults: "num_warps=8, debug=1".
+/// What differs from the defaults, the target left out: "num_warps=8, debug=1".
 std::string describe(const backends::CompileOptions &options);
+/// "cpu", "cuda:sm_90a".
+SECTILE_API std::string targetOf(const backends::CompileOptions &options);
 
 struct VariantDifference {
   enum class Kind : uint8_t { First, NewSource, Changed, Same };

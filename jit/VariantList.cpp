@@ -13,17 +13,11 @@ void VariantList::add(const KernelRequest &request, const KernelResult &result) 
   const backends::KernelImage &image = result.kernel->image();
   backends::CompileOptions options = request.options;
   // Two variants in turn may answer one request (KernelRequest::overlaps).
-  options.backend = backends::CompileOptions().backend; // those are the target
-  options.arch.clear();
   auto overlap = image.properties.find("arguments_overlap");
   options.argumentsOverlap = overlap != image.properties.end() && overlap->second;
-  VariantRecord record{result.kernel,
-                       describe(request.signature),
-                       describe(options),
-                       request.options.backend +
-                           (request.options.arch.empty() ? "" : ":" + request.options.arch),
-                       result.origin,
-                       result.reason};
+  VariantRecord record{result.kernel,     describe(request.signature),
+                       describe(options), targetOf(request.options),
+                       result.origin,     result.reason};
   std::lock_guard lock(mutex);
   auto isSame = [&](const VariantRecord &other) {
     return other.signature == record.signature && other.options == record.options &&

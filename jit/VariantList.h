@@ -1,7 +1,7 @@
 //===-- VariantList.h - the variants of one kernel, with what made each -----------------------===//
 //   list.add(request, runtime.getKernel(request));
 //   for (const VariantRecord &variant : list.all())
-//     variant.signature      "x: *fp32 (divisible by 16), n: i32, BLOCK = 1024"
+//     variant.signature      "x: *fp32:16, n: i32, BLOCK = 1024"
 //
 // In the order in which they were had; each once, however often it was asked for. Thread-safe. They
 // live as long as the list.

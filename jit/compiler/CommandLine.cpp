@@ -1,4 +1,6 @@
 // `sectile opt`, `sectile compile` and `sectile layout`: the compiler's part of the command line.
+// What there is to say of each command is in jit/CompilerCommands.cpp.
+#include "jit/CompilerCommands.h"
 #include "jit/Knobs.h"
 #include "jit/compiler/CompileDriver.h"
 #include "jit/compiler/Reproducer.h"
@@ -20,35 +22,6 @@ using namespace mlir;
 
 namespace sectile::jit {
 namespace {
-
-constexpr llvm::StringLiteral kHelp = R"(usage: sectile COMMAND [options]
-
-commands of the compiler:
-  opt [--PASS ...] [FILE]     read tile IR, run passes in the order given, print the result
-      --PASS=OPTION=VALUE,... sets options of a pass
-      --help                  list the passes
-      --verify-each           verify the IR after every pass
-      --locations             print source locations
-      -o FILE                 write there instead of to the standard output
-  compile [FILE]              compile tile IR, print one stage or report what was made
-      --emit=STAGE            tile, tile-optimized, llvm, llvm-optimized, asm, or object; for GPUs also tile-gpu, ptx
-      --target=BACKEND[:ARCH] cpu, cpu:x86-64-v3, cuda:90
-      --num-warps=N           of a GPU program
-      --check-bounds, --debug compile options
-      --remarks               print what was done and what was not: widths of accesses, loads ahead
-      --time                  print the time of every step
-      --repeat=N              compile N times (the first pays for loading); times are of the last
-      -o FILE                 write there instead of to the standard output
-  layout DESCRIPTION [DESCRIPTION]
-                              draw who holds which element of a tile, or where it lies in shared
-                              memory; of two tiles also how one becomes the other. For instance
-                              "blocked 128x64 f16 warps=4", "accumulator 64x96 f16 warps=2,2",
-                              "operand-a 64x32 f16", "shared 64x64 f16 swizzle=128"
-      --rows=N, --columns=N   how much of the table is shown
-  knobs                       list the environment variables
-
-FILE is - (or left out) for the standard input.
-)";
 
 /// Arguments in order: options are looked at by whoever knows them, the rest are files.
 struct Arguments {
@@ -96,7 +69,7 @@ int write(llvm::StringRef path, llvm::StringRef text) {
 }
 
 int listPasses() {
-  llvm::outs() << "passes of `sectile opt`, run in the order given:\n";
+  llvm::outs() << "\npasses:\n";
   for (llvm::StringRef name :
        {"optimize", "canonicalize", "reorder-broadcast", "cse", "loop-invariant-code-motion",
         "hoist-uniform-offsets", "assign-layouts"}) {
@@ -113,9 +86,6 @@ int runPasses(llvm::ArrayRef<std::string> words) {
   Arguments arguments(words);
   if (!arguments.problem.empty())
     return fail("opt: " + arguments.problem);
-  optimizer::registerPasses();
-  optimizer::registerGpuPasses();
-
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<tile::TileDialect>();
   context.printOpOnDiagnostic(false);
@@ -124,8 +94,6 @@ int runPasses(llvm::ArrayRef<std::string> words) {
   OpPrintingFlags flags;
   for (llvm::StringRef option : arguments.options) {
     llvm::StringRef name = option.ltrim('-');
-    if (name == "help" || name == "h")
-      return listPasses();
     if (name == "verify-each") {
       passes.enableVerifier(true);
       continue;
@@ -305,19 +273,36 @@ int compileFile(CompileDriver &driver, llvm::ArrayRef<std::string> words) {
 int CompileDriver::commandLine(const std::vector<std::string> &arguments) {
   llvm::ArrayRef<std::string> words(arguments);
   llvm::StringRef command = words.empty() ? "" : llvm::StringRef(words.front());
+  const CompilerCommand *known = nullptr;
+  for (const CompilerCommand &candidate : compilerCommands())
+    if (command == candidate.name)
+      known = &candidate;
+  if (!known) {
+    bool asked = command == "help" || command == "--help" || command == "-h";
+    std::string problem =
+        asked || command.empty() ? "" : ("sectile: unknown command '" + command + "'\n").str();
+    llvm::raw_ostream &out = asked ? llvm::outs() : llvm::errs();
+    out << problem << (problem.empty() ? "" : "\n") << "usage: sectile COMMAND ...\n\n";
+    for (const CompilerCommand &each : compilerCommands())
+      out << llvm::formatv("  {0,-9} {1} (sectile {0} --help)\n", each.name, each.summary);
+    out << llvm::formatv("  {0,-9} {1}\n", "cache", "the disk cache (sectile cache --help)")
+        << (problem.empty() ? "" : "\n") << problem;
+    return asked ? 0 : 1;
+  }
+  words = words.drop_front();
+  optimizer::registerPasses();
+  optimizer::registerGpuPasses();
+  if (llvm::is_contained(words, "--help") || llvm::is_contained(words, "-h")) {
+    llvm::outs() << known->usage;
+    return command == "opt" ? listPasses() : 0;
+  }
   if (command == "opt")
-    return runPasses(words.drop_front());
+    return runPasses(words);
   if (command == "compile")
-    return compileFile(*this, words.drop_front());
+    return compileFile(*this, words);
   if (command == "layout")
-    return drawLayouts(words.drop_front());
-  if (command == "knobs")
-    return listKnobs();
-  bool asked = command == "help" || command == "--help" || command == "-h";
-  (asked ? llvm::outs() : llvm::errs()) << kHelp;
-  if (!asked && !command.empty())
-    llvm::errs() << "\nsectile: unknown command '" << command << "'\n";
-  return asked ? 0 : 1;
+    return drawLayouts(words);
+  return listKnobs();
 }
 
 } // namespace sectile::jit

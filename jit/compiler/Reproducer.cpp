@@ -70,9 +70,8 @@ std::string contents(const CompileRequest &request, const CompilerFailure &failu
       << kOptionsPrefix << spellOptions(request.options) << "\n"
       << "// KERNEL: " << request.signature.kernelName << "\n";
   lang::forEachLeaf(request.signature, [&](const lang::KernelParameter &parameter, size_t) {
-    out << "//   " << parameter.name << ": "
-        << (parameter.constant ? "constant " + parameter.constant->repr() : parameter.dtype.name())
-        << (parameter.divisibleBy16 ? ", divisible by 16" : "") << "\n";
+    out << "//   " << parameter.name << (parameter.constant ? " = " : ": ")
+        << lang::kindText(parameter) << "\n";
   });
   if (!failure.tileText.empty())
     out << "\n" << failure.tileText;

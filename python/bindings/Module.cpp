@@ -7,6 +7,7 @@
 #include "LaunchHooks.h"
 #include "Launcher.h"
 #include "jit/CacheCommand.h"
+#include "jit/CompilerCommands.h"
 #include "jit/Digest.h"
 #include "jit/Knobs.h"
 #include "jit/Runtime.h"
@@ -200,6 +201,20 @@ PYBIND11_MODULE(_native, module, pybind11::mod_gil_not_used()) {
   module.def("set_print", &setPrint);
   module.def("set_compile_listener", &setCompileListener);
   module.def("command_line", &commandLine);
+  module.def("compiler_commands", [] {
+    py::list commands;
+    for (const jit::CompilerCommand &command : jit::compilerCommands())
+      commands.append(py::make_tuple(command.name, command.summary));
+    return commands;
+  });
+  module.def("parse_kind", [](const std::string &text) {
+    std::string problem;
+    std::optional<lang::KernelParameter> parsed = lang::parseKind(text, problem);
+    if (!parsed)
+      throw py::value_error(problem);
+    return py::make_tuple(parsed->dtype.name(), parsed->divisibleBy16,
+                          parsed->constant.has_value());
+  });
   module.def("cache_command", &cacheCommand);
   module.def("compiler_error", &compilerError);
   module.def("compiler_path", &compilerPath);

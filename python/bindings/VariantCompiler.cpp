@@ -4,6 +4,7 @@
 #include "KernelSource.h"
 #include "Launcher.h"
 #include "jit/Runtime.h"
+#include "jit/VariantHistory.h"
 
 #include <atomic>
 #include <pybind11/stl.h>
@@ -37,7 +38,7 @@ py::dict signatureOf(const KernelState &state, const lang::KernelSignature &sign
       return parameter.tupleClass ? py::type::of(object).attr("_make")(items) : py::object(items);
     }
     if (!parameter.constant)
-      return py::str(parameter.dtype.name() + (parameter.divisibleBy16 ? ":16" : ""));
+      return py::str(lang::kindText(parameter));
     if (isConstexpr || !PyUnicode_Check(object.ptr()))
       return object;
     return py::module_::import("sectile.language").attr("constexpr")(object); // no kind
@@ -87,7 +88,7 @@ py::dict optionsOf(const LaunchOptions &options) {
   add("debug", options.debug, usual.debug);
   add("sanitize_overflow", options.sanitizeOverflow, usual.sanitizeOverflow);
   if (options.checkBounds)
-    result["check"] = "bounds";
+    result["check"] = "bounds"; // strides select no variant
   return result;
 }
 
@@ -124,8 +125,7 @@ Variant getVariant(KernelState &state, PyObject *kernel, const ReadArguments &re
   Variant variant;
   variant.signature = signatureOf(state, request.signature, read);
   variant.options = optionsOf(options);
-  variant.target =
-      request.options.backend + (request.options.arch.empty() ? "" : ":" + request.options.arch);
+  variant.target = jit::targetOf(request.options);
   variant.sourceVersion = sourceState.version;
   jit::KernelResult result;
   {

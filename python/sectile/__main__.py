@@ -5,19 +5,34 @@ from __future__ import annotations
 import os
 import sys
 
-_USAGE = """usage: sectile COMMAND ...
+# Commands of the package; those of the compiler follow them.
+_COMMANDS = {
+    "doctor": "which devices, drivers and libraries were found, and why one is not used (--verbose: more)",
+    "cache": "ls|path|verify|prune|clear|export|import: the disk cache (sectile cache --help)",
+    "tune": "SCRIPT ...: runs a program and tunes its kernels (sectile tune --help)",
+    "knobs": "the environment variables and what they mean",
+    "version": "version and build",
+}
 
-  doctor              which devices, drivers and libraries were found, and why one is not used
-  cache ls|path|verify|prune|clear|export|import
-                      the disk cache (sectile cache --help)
-  tune SCRIPT ...     runs a program and tunes its kernels (sectile tune --help)
-  knobs               the environment variables and what they mean
-  opt, compile ...    the compiler's own commands (sectile opt --help)
-  version             version and build
 
-  --cflags, --libs    for C++ programs: c++ add.cpp -o add $(sectile --cflags --libs)
-  --cmake-dir         the folder for CMake: -DSectile_DIR="$(sectile --cmake-dir)"
-  --include-dir       the folder of the C++ headers
+def _compiler_commands() -> dict[str, str]:
+    """Name and meaning of the compiler's own commands, which its table lists."""
+    from . import _native
+
+    return {name: text for name, text in _native.compiler_commands() if name not in _COMMANDS}
+
+
+def _usage() -> str:
+    lines = [f"  {name:<9} {text}" for name, text in _COMMANDS.items()]
+    lines += [
+        f"  {name:<9} {text} (sectile {name} --help)" for name, text in _compiler_commands().items()
+    ]
+    return "usage: sectile COMMAND ...\n\n" + "\n".join(lines) + "\n\n" + _FLAGS
+
+
+_FLAGS = """  --cflags, --libs  for C++ programs: c++ add.cpp -o add $(sectile --cflags --libs)
+  --cmake-dir       the folder for CMake: -DSectile_DIR="$(sectile --cmake-dir)"
+  --include-dir     the folder of the C++ headers
 """
 
 
@@ -38,9 +53,11 @@ def _knobs(arguments: list[str]) -> int:
 
 
 def _misuse(message: str, name: str, known) -> int:
+    """The error stands above the usage, and again below it, where a long one has not pushed it away."""
     from ._suggest import did_you_mean
 
-    print(message + did_you_mean(name, known), file=sys.stderr)
+    message += did_you_mean(name, known)
+    print(f"{message}\n\n{_usage()}\n{message}", file=sys.stderr)
     return 2
 
 
@@ -60,7 +77,7 @@ def _run(arguments: list[str] | None) -> int:
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     command = arguments[0] if arguments else "help"
     if command in ("help", "-h", "--help"):
-        print(_USAGE, end="")
+        print(_usage(), end="")
         return 0 if arguments else 2
     if command in ("version", "--version"):
         from . import __version__
@@ -77,7 +94,7 @@ def _run(arguments: list[str] | None) -> int:
     if command == "doctor":
         from ._doctor import main as doctor
 
-        return doctor()
+        return doctor(arguments[1:])
     if command == "cache":
         from . import _native
 
@@ -88,12 +105,11 @@ def _run(arguments: list[str] | None) -> int:
         return tune(arguments[1:])
     if command == "knobs":
         return _knobs(arguments[1:])
-    if command in ("opt", "compile"):
+    if command in _compiler_commands():
         from . import _native
 
         return _native.command_line(arguments)
-    print(_USAGE, end="", file=sys.stderr)
-    known = ("doctor", "cache", "tune", "knobs", "opt", "compile", "version")
+    known = [*_COMMANDS, *_compiler_commands()]
     return _misuse(f"sectile: unknown command {command!r}", command, known)
 
 

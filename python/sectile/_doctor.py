@@ -52,25 +52,49 @@ def _device_count(driver: ctypes.CDLL) -> str:
     return f"{count.value} device{'s' if count.value != 1 else ''}"
 
 
-def main() -> int:
-    """Prints the report; 1 when kernels cannot be compiled or run here."""
+def _verdict(devices: list[tuple[str, str]], problems: list[str]) -> str:
+    """What it all comes to."""
+    if problems:
+        return "\n".join(f"Problem: {problem}." for problem in problems)
+    places = [f"cuda:{index} ({name})" for index, (name, _) in enumerate(devices)]
+    if not places:
+        return "Kernels will run on: the CPU."
+    return f"Kernels will run on: {', '.join(places)}, and on the CPU."
+
+
+def main(arguments: list[str]) -> int:
+    """Prints the report; 1 when kernels cannot be compiled or run here, 2 when it is called wrongly.
+
+    With ``--verbose`` also the names of the build and of the processor's code, which the cache goes by.
+    """
     import sectile
 
     from . import _native
     from .runtime import control
 
+    if unknown := [word for word in arguments if word not in ("--verbose", "-v")]:
+        print(
+            f"sectile doctor: unknown option {unknown[0]!r}; the only one is --verbose",
+            file=sys.stderr,
+        )
+        return 2
+    is_verbose = bool(arguments)
     problems: list[str] = []
     package = os.path.dirname(os.path.abspath(__file__))
     print("Sectile")
-    _line("version", f"{sectile.__version__}, build {control.build_id()}")
+    _line("version", sectile.__version__)
+    if is_verbose:
+        _line("build", control.build_id())
     _line("package", package)
     _line("python", f"{platform.python_version()} ({sys.executable})")
 
     print("Back ends")
     name, features = _processor()
     _line("cpu", f"used: {name}; {', '.join(features) or 'no vector extensions beyond the base'}")
-    _line("", f"{_native.hardware_threads()} threads for programs (SECTILE_NUM_THREADS)")
-    _line("", f"code for {_native.host_fingerprint()}")
+    threads = _native.hardware_threads()
+    _line("", f"{threads} thread{'s' * (threads != 1)} for programs (SECTILE_NUM_THREADS)")
+    if is_verbose:
+        _line("", f"code for {_native.host_fingerprint()}")
     devices, reason = _native.cuda_devices()
     for index, (name, arch) in enumerate(devices):
         memory = _native.device_properties(index)["total_memory"] / 2**30
@@ -90,7 +114,10 @@ def main() -> int:
     error = _native.compiler_error()
     if error:
         _line("library", error)
-        problems.append("kernels that are not in the cache cannot be compiled")
+        problems.append(
+            "kernels that are not in the cache cannot be compiled, for want of the compiler library; "
+            "install Sectile again, or name the library in SECTILE_COMPILER_LIBRARY"
+        )
     else:
         path = _native.compiler_path()
         size = f", {os.path.getsize(path) / 2**20:.0f} MiB" if os.path.exists(path) else ""
@@ -124,6 +151,5 @@ def main() -> int:
     for problem in _native.knob_problems():
         _line("", problem)
 
-    for problem in problems:
-        print(f"problem: {problem}")
+    print("\n" + _verdict(devices, problems))
     return 1 if problems else 0

@@ -296,7 +296,12 @@ class Compilation(Group):
 class Runtime(Group):
     """How kernels run."""
 
-    check = Knob("SECTILE_CHECK", str, None, "'bounds' checks every access")
+    check = Knob(
+        "SECTILE_CHECK",
+        str,
+        None,
+        "'bounds' checks every access, 'strides' refuses views; 'bounds,strides'",
+    )
     debug = Knob("SECTILE_DEBUG", bool, False, "device_assert is active in every kernel")
     num_threads = Knob("SECTILE_NUM_THREADS", int, None, "threads that run programs on the CPU")
     print_elements = Knob(
@@ -404,6 +409,10 @@ class scope:
         refresh()
 
 
+# The kinds of variables that only Python reads, in the words of the runtime's table.
+_KINDS = {bool: "flag", int: "number", float: "number", str: "text"}
+
+
 def table() -> list[tuple[str, str, str, str]]:
     """(variable, kind, default, meaning) of every variable that the runtime, the compiler and this
     package read."""
@@ -413,8 +422,13 @@ def table() -> list[tuple[str, str, str, str]]:
     known = {row[0] for row in rows}
     for _, _, knob in _knobs():
         if knob.variable not in known:
-            kind = "|".join(knob.allowed) or knob.kind.__name__
-            default = "" if knob.default is None else str(knob.default)
+            kind = "|".join(knob.allowed) or _KINDS[knob.kind]
+            is_flag = knob.kind is bool
+            default = (
+                "none"
+                if knob.default is None
+                else str(int(knob.default) if is_flag else knob.default)
+            )
             rows.append((knob.variable, kind, default, knob.__doc__ or ""))
     return rows
 

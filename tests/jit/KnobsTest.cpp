@@ -5,6 +5,7 @@
 #include <map>
 
 using sectile::jit::Knobs;
+using sectile::jit::readChecks;
 using testing::ElementsAre;
 
 namespace {
@@ -57,6 +58,19 @@ TEST(Knobs, time_is_one_knob_of_two_names) {
               ElementsAre("SECTILE_TIME: expected 0, 1 or passes, found 'all'"));
 }
 
+TEST(Knobs, several_checks_may_be_asked_for) {
+  bool bounds, strides;
+  EXPECT_TRUE(readChecks("bounds", bounds, strides));
+  EXPECT_TRUE(bounds && !strides);
+  EXPECT_TRUE(readChecks("strides", bounds, strides));
+  EXPECT_TRUE(!bounds && strides);
+  EXPECT_TRUE(readChecks("bounds,strides", bounds, strides));
+  EXPECT_TRUE(bounds && strides);
+  EXPECT_TRUE(readChecks("", bounds, strides));
+  EXPECT_TRUE(!bounds && !strides);
+  EXPECT_FALSE(readChecks("bounds;strides", bounds, strides));
+}
+
 TEST(Knobs, what_is_not_understood_is_said_and_ignored) {
   Knobs knobs = knobsOf({{"SECTILE_DUMP", "tile,cubin:/tmp/d"},
                          {"SECTILE_CACHE_SIZE", "big"},
@@ -66,7 +80,8 @@ TEST(Knobs, what_is_not_understood_is_said_and_ignored) {
       knobs.problems,
       ElementsAre("SECTILE_DUMP: expected stages and a folder such as tile,llvm:/tmp/dumps, "
                   "found 'tile,cubin:/tmp/d'",
-                  "SECTILE_CHECK: expected bounds, found 'everything'",
+                  "SECTILE_CHECK: expected bounds, strides, or both with a comma between them, "
+                  "found 'everything'",
                   "SECTILE_CACHE_SIZE: expected a size such as 512M, found 'big'",
                   "SECTILE_NUM_THREADS: expected a number from 1 to 4096, found '0'"));
   EXPECT_FALSE(knobs.dumps("tile"));

@@ -352,9 +352,9 @@ TEST_F(RuntimeTest, ASealedRuntimeNamesTheArgumentThatChanged) {
   ASSERT_FALSE(result.kernel);
   EXPECT_EQ(result.status.error().parameter, 0);
   EXPECT_EQ(result.status.error().text(),
-            "fake: sealed, and no variant fits: n: i32 (divisible by 16) instead of i32, "
+            "fake: sealed, and no variant fits: n: i32:16 instead of i32, "
             "num_warps: 8 instead of 4\n"
-            "  help: precompile it before seal(): n: i32 (divisible by 16), BLOCK = 64; "
+            "  help: precompile it before seal(): n: i32:16, BLOCK = 64; "
             "num_warps=8");
   EXPECT_EQ(compiler->compileCount, 2);
   // What is on disk needs no compile.
@@ -373,8 +373,7 @@ TEST_F(RuntimeTest, CompilesAreReportedWithTheirReason) {
   shared->setCompileListener([&](const CompileEvent &event) { events.push_back(event); });
   shared->getKernel(variantOf(false, 64));
   shared->getKernel(variantOf(false, 64));
-  EXPECT_EQ(shared->getKernel(variantOf(true, 64)).reason,
-            "n: i32 (divisible by 16) instead of i32");
+  EXPECT_EQ(shared->getKernel(variantOf(true, 64)).reason, "n: i32:16 instead of i32");
   ASSERT_EQ(events.size(), 1u) << "the second has the IR of the first";
   EXPECT_EQ(events[0].kernelName, "fake");
   EXPECT_EQ(events[0].target, "cpu");

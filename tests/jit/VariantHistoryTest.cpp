@@ -35,19 +35,35 @@ TEST(VariantHistory, ComparesWithTheNearestVariant) {
   history.add("s", signature(64), options());
   history.add("s", signature(128, true), options());
   EXPECT_EQ(text(signature(64)), "compiled before and no longer at hand");
-  EXPECT_EQ(text(signature(64, true)), "n: i32 (divisible by 16) instead of i32")
-      << "nearer than another BLOCK";
+  EXPECT_EQ(text(signature(64, true)), "n: i32:16 instead of i32") << "nearer than another BLOCK";
   EXPECT_EQ(text(signature(64, false, 1)), "n: 1 instead of i32");
   EXPECT_EQ(text(signature(128, true), 8), "num_warps: 8 instead of 4");
   EXPECT_EQ(text(signature(32, true), 8), "BLOCK: 32 instead of 128, num_warps: 8 instead of 4");
   EXPECT_EQ(text(signature(256)), "BLOCK: 256 instead of 64");
   history.add("s", signature(32), options());
-  EXPECT_EQ(text(signature(32, true)), "n: i32 (divisible by 16) instead of i32");
+  EXPECT_EQ(text(signature(32, true)), "n: i32:16 instead of i32");
   EXPECT_EQ(text(signature(64), 4, "other"),
             "its source, or something that it refers to, is another");
   lang::KernelSignature other = signature(64);
   other.kernelName = "mul";
   EXPECT_EQ(text(other), "the first variant");
+}
+
+TEST(VariantHistory, BackEndAndProcessorAreOneTarget) {
+  VariantHistory history;
+  auto of = [](const char *backend, const char *arch) {
+    backends::CompileOptions result = options();
+    result.backend = backend;
+    result.arch = arch;
+    return result;
+  };
+  history.add("s", signature(64), of("cpu", ""));
+  auto text = [&](const backends::CompileOptions &what) {
+    return history.compare("s", signature(64), what).text();
+  };
+  EXPECT_EQ(text(of("cuda", "sm_90a")), "target: cuda:sm_90a instead of cpu");
+  EXPECT_EQ(text(of("cpu", "x86-64-v3")), "target: cpu:x86-64-v3 instead of cpu");
+  EXPECT_EQ(describe(of("cuda", "sm_90a")), "");
 }
 
 TEST(VariantHistory, ComparesTuplesItemByItem) {
@@ -68,12 +84,12 @@ TEST(VariantHistory, ComparesTuplesItemByItem) {
     return history.compare("s", what, options()).text();
   };
   EXPECT_EQ(text(made(false, {}, nullptr)), "compiled before and no longer at hand");
-  EXPECT_EQ(text(made(true, {}, nullptr)), "n[0]: i32 (divisible by 16) instead of i32");
+  EXPECT_EQ(text(made(true, {}, nullptr)), "n[0]: i32:16 instead of i32");
   EXPECT_EQ(text(made(false, 1, nullptr)), "n[1]: 1 instead of i32");
   EXPECT_EQ(text(made(false, {}, point)), "n: Point(x=i32, y=i32) instead of (i32, i32)");
   EXPECT_EQ(text(signature(64)), "n: i32 instead of (i32, i32)");
   history.add("s", made(false, {}, point), options());
-  EXPECT_EQ(text(made(true, {}, point)), "n.x: i32 (divisible by 16) instead of i32");
+  EXPECT_EQ(text(made(true, {}, point)), "n.x: i32:16 instead of i32");
 }
 
 TEST(VariantHistory, SaysWhichParameterIsAnother) {
@@ -86,8 +102,7 @@ TEST(VariantHistory, SaysWhichParameterIsAnother) {
 }
 
 TEST(VariantHistory, DescribesWhatIsUnusual) {
-  EXPECT_EQ(describe(signature(64, true)),
-            "x: *fp32 (divisible by 16), n: i32 (divisible by 16), BLOCK = 64");
+  EXPECT_EQ(describe(signature(64, true)), "x: *fp32:16, n: i32:16, BLOCK = 64");
   EXPECT_EQ(describe(options()), "");
   EXPECT_EQ(describe(options(8)), "num_warps=8");
 }

@@ -21,23 +21,17 @@ def _mock(kernel: str, name: str, text: Any) -> Any:
         return text._make(items) if hasattr(text, "_make") else tuple(items)
     if not isinstance(text, str):
         return text
-    kind, _, hint = text.partition(":")
-    kind = kind.strip()
-    hint = hint.strip()
-    if hint not in ("", "1", "16"):
-        raise ValueError(f"{kernel}: {name} has the hint {hint!r}; known are 1 and 16")
-    if hint == "1":
-        return 1
-    from ..language._dtypes import dtype, pointer_type
+    from .._native import parse_kind
+    from ..language._dtypes import str_to_ty
 
     try:
-        if kind.startswith("*"):
-            const = kind.startswith("*k")
-            element = dtype(kind[2:] if const else kind[1:])
-            return MockTensor(pointer_type(element, const), aligned=hint == "16")
-        return MockScalar(dtype(kind), aligned=hint == "16")
+        kind, is_aligned, is_one = parse_kind(text)
     except ValueError as error:
         raise ValueError(f"{kernel}: {name}: {error}") from None
+    if is_one:
+        return 1
+    mock = MockTensor if kind.startswith("*") else MockScalar
+    return mock(str_to_ty(kind), aligned=is_aligned)
 
 
 class ASTSource:
@@ -156,7 +150,9 @@ def compile(
         kernel: a `JITFunction`; or an `ASTSource`, of which `src` is another name, followed by
             `target` and `options`.
         signature: for each parameter its kind: ``"*fp32"`` a pointer, ``"i32"`` a number, with
-            ``":16"`` for what is a multiple of 16 and ``":1"`` for an integer that is 1;
+            ``":16"`` for what is a multiple of 16 and ``":1"`` for an integer that is 1 (`inspect`,
+            ``kernel.variants()`` and messages write kinds like this, too; for ``fp32`` one may write
+            ``f32`` or ``float32``);
             ``"constexpr"`` for one in `constexprs`; a tuple of these for a tuple; anything else is a
             constant.
         constexprs: values of the compile-time parameters.

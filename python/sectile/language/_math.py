@@ -77,7 +77,10 @@ def exp2(x: Value) -> tensor:
 
 @builtin
 def log(x: Value) -> tensor:
-    """The natural logarithm; fp32 or fp64: cast fp16 and bf16 first, ``x.to(tl.float32)``. NaN below 0, minus infinity at 0."""
+    """The natural logarithm; fp32 or fp64: cast fp16 and bf16 first, ``x.to(tl.float32)``.
+
+    NaN below 0, minus infinity at 0.
+    """
 
 
 @builtin

@@ -236,7 +236,7 @@ class VariantReport:
             kinds = variant.signature
         else:
             # "x: *fp32:16, BLOCK = 64": texts of constants may hold anything.
-            text = compiled.provenance["variant"].replace(" (divisible by 16)", ":16")
+            text = compiled.provenance["variant"]
             words = re.split(r"(?:^|, )(\w+)(?:: | = )", text)
             kinds = dict(zip(words[1::2], words[2::2]))
         self.signature = {name: kinds.get(name, kind) for name, kind, _ in compiled.arguments}

@@ -58,11 +58,10 @@ TEST(CppVariants, EachSaysWhatMadeIt) {
   EXPECT_TRUE(works(scale.with({.num_warps = 8}), 1, 50, 32));
   std::vector<Variant> variants = scale.variants();
   ASSERT_EQ(variants.size(), 4u);
-  EXPECT_EQ(variants[0].signature,
-            "out: *fp32 (divisible by 16), x: *kfp32 (divisible by 16), n: i32, factor: fp32, "
-            "BLOCK = 64");
+  EXPECT_EQ(variants[0].signature, "out: *fp32:16, x: *kfp32:16, n: i32, factor: fp32, "
+                                   "BLOCK = 64");
   EXPECT_EQ(variants[0].reason, "the first variant");
-  EXPECT_EQ(variants[1].reason, "n: i32 (divisible by 16) instead of i32");
+  EXPECT_EQ(variants[1].reason, "n: i32:16 instead of i32");
   EXPECT_THAT(variants[2].reason, HasSubstr("n: 1 instead of i32"));
   EXPECT_EQ(variants[3].reason, "BLOCK: 32 instead of 64, num_warps: 8 instead of 4");
   EXPECT_EQ(variants[3].options, "num_warps=8");
@@ -199,9 +198,9 @@ void sealAndExit() {
       isGood &= out[block - 1] == n;
     }
   std::string text = error([&] { fill.launch({1}, out, 48, Const{16}); });
-  isGood &= text == "fill: sealed, and no variant fits: n: i32 (divisible by 16) instead of i32\n"
-                    "  help: precompile it before seal(): out: *i32 (divisible by 16), n: i32 "
-                    "(divisible by 16), BLOCK = 16";
+  isGood &= text == "fill: sealed, and no variant fits: n: i32:16 instead of i32\n"
+                    "  help: precompile it before seal(): out: *i32:16, n: i32:16, "
+                    "BLOCK = 16";
   std::string other = error([&] { fill.launch({1}, out, 3, Const{64}); });
   isGood &= other.find("fill: sealed, and no variant fits: BLOCK: 64 instead of ") == 0;
   std::fprintf(stderr, "%s\n%s\n", text.c_str(), other.c_str());

@@ -249,7 +249,7 @@ def steps(text):
 
 def test_where_the_time_goes(tmp_path):
     said = timed(tmp_path, "1")
-    table, total = said.split("sectile: 1 compiles took ")
+    table, total = said.split("sectile: 1 compile took ")
     assert table.startswith("sectile: store for cpu [out: *fp32, BLOCK = 64]: ")
     names = [name.strip() for name in steps(table)]
     for name in (
@@ -269,7 +269,7 @@ def test_where_the_time_goes(tmp_path):
     assert abs(sum(shares) - 100) <= len(shares)
     # From the cache now.
     said = timed(tmp_path, "1")
-    assert said.startswith("sectile: 1 kernels came from the disk cache in ")
+    assert said.startswith("sectile: 1 kernel came from the disk cache in ")
     # Every pass can be timed by compiling only.
     said = timed(tmp_path, "passes", "cuda:90")
     assert {"canonicalize", "pipeline-loops", "assign-layouts"} <= {s.strip() for s in steps(said)}

@@ -182,6 +182,40 @@ def test_dtypes(dtype, name, bits, floating):
     assert eval(repr(dtype), {"sectile": st}) == dtype
 
 
+def test_every_name_of_a_dtype_means_the_same_in_signatures():
+    from sectile import _native
+    from sectile.language import _dtypes
+
+    for name in (*_dtypes._ALIASES, *_dtypes._SCALARS):
+        if name != "void":
+            kind, is_aligned, is_one = _native.parse_kind(f"*{name}:16")
+            assert tl.str_to_ty(kind) == tl.pointer_type(tl.dtype(name)), name
+            assert is_aligned and not is_one
+    assert _native.parse_kind("f32") == ("fp32", False, False)
+    assert _native.parse_kind(" i32 : 1 ") == ("i32", False, True)
+
+
+FORMS = (
+    "write '*fp32' for a pointer to fp32, '*fp32:16' for one whose address is a multiple of 16, "
+    "'i32' for a number, 'i32:16' for a multiple of 16, 'i32:1' for 1"
+)
+
+
+def test_kinds_that_cannot_be_read():
+    from sectile import _native
+
+    with pytest.raises(ValueError) as raised:
+        _native.parse_kind("*fp31:16")
+    message, help = str(raised.value).split("\n  help: ")
+    assert message == "unknown dtype 'fp31' in '*fp31:16'"
+    assert help.startswith(FORMS + "; the dtypes are i1, i8, i16") and help.endswith("fp32, fp64")
+    for text in ("fp32:8", "*fp32:1", "fp32:1"):
+        with pytest.raises(ValueError) as raised:
+            _native.parse_kind(text)
+        hint = text.split(":")[1]
+        assert str(raised.value) == f"unknown hint '{hint}' in '{text}'\n  help: {FORMS}"
+
+
 def test_pointer_types():
     assert tl.pointer_type(tl.float32).name == "*fp32"
     assert tl.pointer_type(tl.float32, const=True).name == "*kfp32"
@@ -282,25 +316,82 @@ def test_knobs_with_a_choice_and_callbacks(monkeypatch):
     assert group.listener is None
 
 
+def command(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "sectile", *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+    )
+
+
 def test_command_line():
     run("import sectile.__main__ as m, sys; sys.exit(m.main(['version']))")
-    wrong = subprocess.run(
-        [sys.executable, "-m", "sectile", "docter"], capture_output=True, text=True
-    )
+    wrong = command("docter")
     assert wrong.returncode == 2
-    assert "did you mean 'doctor'?" in wrong.stderr
+    lines = wrong.stderr.splitlines()
+    # Above the usage and below it.
+    assert lines[0] == lines[-1] == "sectile: unknown command 'docter'; did you mean 'doctor'?"
+    assert "usage: sectile COMMAND ..." in lines
+
+
+def test_the_commands_of_the_compiler_are_passed_on():
+    from sectile import _native
+
+    help = command("--help").stdout
+    names = [name for name, _ in _native.compiler_commands()]
+    assert {"opt", "compile", "layout", "knobs"} == set(names)
+    for name in names:
+        assert f"\n  {name} " in help
+    for name, expected in (
+        ("opt", "--canonicalize"), ("compile", "--emit=STAGE"), ("layout", "blocked 128x64")
+    ):  # fmt: skip
+        result = command(name, "--help")
+        assert result.returncode == 0 and result.stderr == "", name
+        assert result.stdout.startswith(f"usage: sectile {name} ") and expected in result.stdout
+    drawn = command("layout", "blocked 128x64 f16 warps=4")
+    assert drawn.returncode == 0 and drawn.stdout.startswith("#tile.layout<")
+    wrong = command("layout", "blocked")
+    assert wrong.returncode == 1 and wrong.stderr
 
 
 def test_doctor():
-    report = subprocess.run(
-        [sys.executable, "-m", "sectile", "doctor"],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "SECTILE_CHEK": "bounds"},
-    ).stdout
+    report = command("doctor", SECTILE_CHEK="bounds").stdout
     assert "cpu" in report and "used:" in report
-    assert "cuda" in report and "not used:" in report
+    assert "cuda" in report
     assert "SECTILE_CHEK" in report and "did you mean 'SECTILE_CHECK'?" in report
+
+
+def test_doctor_ends_with_a_verdict(tmp_path):
+    from sectile import _doctor, _native
+
+    devices, _ = _native.cuda_devices()
+    last = command("doctor").stdout.splitlines()[-1]
+    assert last == _doctor._verdict(devices, [])
+    assert _doctor._verdict([], []) == "Kernels will run on: the CPU."
+    assert _doctor._verdict([("H200", "sm_90a")], []) == (
+        "Kernels will run on: cuda:0 (H200), and on the CPU."
+    )
+    broken = command("doctor", SECTILE_COMPILER_LIBRARY=str(tmp_path / "none.so"))
+    assert broken.returncode == 1
+    assert broken.stdout.splitlines()[-1].startswith("Problem: kernels that are not in the cache")
+
+
+def test_doctor_keeps_long_names_for_those_who_ask():
+    from sectile import _native
+
+    for name in (_native.build_id(), _native.host_fingerprint()):
+        assert name not in command("doctor").stdout
+        assert name in command("doctor", "--verbose").stdout
+    wrong = command("doctor", "--vrbose")
+    assert wrong.returncode == 2 and "unknown option '--vrbose'" in wrong.stderr
+
+
+def test_the_kinds_of_variables_have_one_name_each():
+    kinds = {kind for _, kind, _, _ in st.knobs.table()}
+    assert not kinds & {"bool", "int", "float", "str"}
+    assert all(initial for _, _, initial, _ in st.knobs.table())
+    assert "(flag; default: 1)" in command("knobs").stdout
 
 
 def test_doctor_counts_the_processors_it_may_use():

@@ -222,13 +222,8 @@ SEALED = """
 
 def test_a_sealed_process_names_the_argument(tmp_path):
     lines = run(SEALED, tmp_path).stdout.splitlines()
-    assert lines[0] == (
-        "kernel: sealed, and no variant fits: n: i32 (divisible by 16) instead of i32"
-    )
-    assert lines[1] == (
-        "  help: precompile it before seal(): out: *i32 (divisible by 16), n: i32 (divisible by "
-        "16), BLOCK = 16"
-    )
+    assert lines[0] == ("kernel: sealed, and no variant fits: n: i32:16 instead of i32")
+    assert lines[1] == ("  help: precompile it before seal(): out: *i32:16, n: i32:16, BLOCK = 16")
     # They are compiled in parallel: either may be the latest.
     assert lines[2].startswith("kernel: sealed, and no variant fits: BLOCK: 64 instead of ")
     assert lines[4] == "kernel: sealed, and no variant fits: n: i64 instead of i32"
