@@ -5,6 +5,7 @@
 #   <prefix>/include/sectile/*.h            what users include
 #   <prefix>/include/sectile/plain/...      what those include: plain C++, no LLVM
 #   <prefix>/lib/cmake/Sectile/
+#   <prefix>/lib/pkgconfig/sectile.pc
 #   <prefix>/share/doc/sectile/             licences
 #
 # A wheel (pyproject.toml) has the same below the Python package: CMAKE_INSTALL_LIBDIR and _INCLUDEDIR are
@@ -61,6 +62,12 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/SectileConfigVersion.cmak
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/SectileConfig.cmake ${PROJECT_BINARY_DIR}/SectileConfigVersion.cmake
   DESTINATION ${package_folder} COMPONENT cpp)
+file(RELATIVE_PATH SECTILE_PC_TO_PREFIX
+  "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+string(REGEX REPLACE "/$" "" SECTILE_PC_TO_PREFIX "${SECTILE_PC_TO_PREFIX}")
+configure_file(${PROJECT_SOURCE_DIR}/cmake/Sectile.pc.in ${PROJECT_BINARY_DIR}/sectile.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/sectile.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT cpp)
 # The folder's name in share/doc is the package's, in small letters as Debian has it.
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/THIRD-PARTY.md
   DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/sectile COMPONENT doc)
