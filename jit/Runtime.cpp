@@ -182,7 +182,10 @@ Runtime *Runtime::ifStarted() {
 }
 
 std::vector<std::string> Runtime::reconfigure() {
-  return state->reconfigure();
+  std::vector<std::string> refused = state->reconfigure();
+  std::shared_ptr<const Settings> held = state->now();
+  stagesAsked = held->readsDisk && !held->knobs.keepStages ? 0 : ++lastGeneration;
+  return refused;
 }
 
 std::vector<std::string> Runtime::State::reconfigure() {

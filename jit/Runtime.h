@@ -19,6 +19,7 @@
 #include "jit/Kernel.h"
 #include "jit/Status.h"
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -156,6 +157,10 @@ public:
   /// Reads the environment again: what it says holds for launches and compiles from then on.
   /// Nothing is changed, and what cannot be is returned, when there is something of that kind.
   std::vector<std::string> reconfigure();
+  /// Part of the key of every table of variants: 0, or, while each kernel's stages are asked for
+  /// (dumps, kept stages, times of passes), a number that no variant was had under before the last
+  /// reconfigure(): what was compiled without its stages is then compiled anew.
+  uint64_t stagesGeneration() const { return stagesAsked.load(std::memory_order_relaxed); }
   /// instance(), if it has been made.
   static Runtime *ifStarted();
 
@@ -173,6 +178,8 @@ public:
 private:
   struct State;
   std::unique_ptr<State> state;
+  std::atomic<uint64_t> stagesAsked = 0;
+  std::atomic<uint64_t> lastGeneration = 0;
 };
 
 } // namespace sectile::jit

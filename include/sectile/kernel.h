@@ -111,7 +111,7 @@ private:
 /// One variant of a kernel, and what made it.
 struct Variant {
   CompiledKernel compiled;
-  /// "x: *fp32 (divisible by 16), n: i32, BLOCK = 1024".
+  /// "x: *fp32:16, n: i32, BLOCK = 1024".
   std::string signature;
   /// Those that are not the defaults: "num_warps=8".
   std::string options;
@@ -358,6 +358,8 @@ private:
     bound.addOption(uint64_t(uint32_t(options.num_warps)) << 32 |
                     uint32_t(options.num_stages) << 3 | options.check_bounds << 2 |
                     options.debug << 1 | options.enable_fp_fusion);
+    if (uint64_t generation = jit::Runtime::instance().stagesGeneration()) [[unlikely]]
+      bound.addOption(generation);
     if (const jit::Kernel *kernel = state->table.find(bound)) [[likely]]
       return kernel;
     std::exception_ptr thrown;

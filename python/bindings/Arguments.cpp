@@ -404,9 +404,10 @@ void readTuple(PyObject *object, const ReadArgument &how, HeldResources &held, T
   lang::TupleClassRef tupleClass = tuple.tupleClass();
   SequenceGuard guard; // a list may hold itself
   for (size_t i = 0; i < count; ++i)
-    readArgument(PyTuple_GET_ITEM(items.ptr(), Py_ssize_t(i)),
-                 {how.kernelName, how.parameter, false, how.isWarmup, &how, &tupleClass, i}, held,
-                 result);
+    readArgument(
+        PyTuple_GET_ITEM(items.ptr(), Py_ssize_t(i)),
+        {how.kernelName, how.parameter, false, how.isWarmup, &how, &tupleClass, i, how.strided},
+        held, result);
 }
 
 } // namespace

@@ -58,6 +58,12 @@ private:
   std::vector<std::unique_ptr<Py_buffer>> buffers;
 };
 
+/// An array argument whose elements do not lie one after the other.
+struct StridedArgument {
+  std::string name;
+  std::vector<int64_t> shape, strides; // in elements
+};
+
 struct ReadArgument {
   /// The kernel and parameter, for messages.
   const std::string &kernelName;
@@ -70,6 +76,8 @@ struct ReadArgument {
   const ReadArgument *tuple = nullptr;
   const lang::TupleClassRef *tupleClass = nullptr;
   size_t item = 0;
+  /// With check="strides": such arrays are added to it. Null: nobody asks.
+  std::vector<StridedArgument> *strided = nullptr;
 
   /// "x", "pair[0]".
   std::string name() const {

@@ -33,10 +33,33 @@ using lang::ScalarKind;
          "move it to the CPU; `sectile doctor` says which back ends were found");
 }
 
+/// Adds the array to those with check="strides", if there is a gap between its elements or they are
+/// in another order.
+template <class Extent, class Stride>
+void noteStrides(const ReadArgument &how, int rank, const Extent *shape, const Stride *strides,
+                 int64_t strideBytes, int64_t itemBytes) {
+  StridedArgument argument{how.name(), {}, {}};
+  int64_t contiguous = 1;
+  bool isContiguous = true;
+  for (int i = rank - 1; i >= 0; --i) {
+    if (shape[i] == 0)
+      return;
+    int64_t stride = static_cast<int64_t>(strides[i]) * strideBytes / itemBytes;
+    isContiguous = isContiguous && (shape[i] == 1 || stride == contiguous);
+    contiguous *= shape[i];
+    argument.shape.insert(argument.shape.begin(), shape[i]);
+    argument.strides.insert(argument.strides.begin(), stride);
+  }
+  if (!isContiguous)
+    how.strided->push_back(std::move(argument));
+}
+
 /// Elements may lie below the address (negative strides), so both ends are computed.
 template <class Extent, class Stride>
-void setRange(ArgumentValue &value, int rank, const Extent *shape, const Stride *strides,
-              int64_t strideBytes, int64_t itemBytes) {
+void setRange(ArgumentValue &value, const ReadArgument &how, int rank, const Extent *shape,
+              const Stride *strides, int64_t strideBytes, int64_t itemBytes) {
+  if (how.strided && strides) [[unlikely]]
+    noteStrides(how, rank, shape, strides, strideBytes, itemBytes);
   int64_t low = 0, high = 0, contiguous = 1;
   for (int i = rank - 1; i >= 0; --i) {
     if (shape[i] == 0) {
@@ -184,7 +207,7 @@ void readNumpy(PyObject *object, const ReadArgument &how, ArgumentValue &result)
   ScalarKind kind = numpyKind(array->descr, how);
   result =
       ArgumentValue::pointer(DType::pointer(kind), array->data, !(array->flags & kNumpyWriteable));
-  setRange(result, array->rank, array->shape, array->strides, 1, DType::scalar(kind).bytes());
+  setRange(result, how, array->rank, array->shape, array->strides, 1, DType::scalar(kind).bytes());
 }
 
 //-- DLPack ---------------------------------------------------------------------------------------
@@ -253,7 +276,7 @@ void readDlTensor(const DLTensor &tensor, bool isReadOnly, PyObject *object,
   result = ArgumentValue::pointer(
       DType::pointer(kind), static_cast<const char *>(tensor.data) + tensor.byteOffset, isReadOnly);
   int64_t bytes = DType::scalar(kind).bytes();
-  setRange(result, tensor.rank, tensor.shape, tensor.strides, bytes, bytes);
+  setRange(result, how, tensor.rank, tensor.shape, tensor.strides, bytes, bytes);
   if (isCudaMemory(tensor.device.type))
     setDevice(result, tensor.device.id, object, how, held);
 }
@@ -363,7 +386,7 @@ void readDataPointer(PyObject *object, const ReadArgument &how, HeldResources &h
   std::vector<int64_t> shape = integers(array.attr("shape"));
   std::vector<int64_t> strides = integers(array.attr("stride")());
   int64_t bytes = DType::scalar(kind).bytes();
-  setRange(result, static_cast<int>(shape.size()), shape.data(), strides.data(), bytes, bytes);
+  setRange(result, how, static_cast<int>(shape.size()), shape.data(), strides.data(), bytes, bytes);
 }
 
 /// CUDA's is NumPy's with a stream.
@@ -401,7 +424,7 @@ void readArrayInterface(PyObject *object, const char *attribute, const ReadArgum
   std::vector<int64_t> strides;
   if (!given.is_none())
     strides = integers(given);
-  setRange(result, static_cast<int>(shape.size()), shape.data(),
+  setRange(result, how, static_cast<int>(shape.size()), shape.data(),
            given.is_none() ? nullptr : strides.data(), 1, DType::scalar(kind).bytes());
   held.hold(std::move(interface));
 }
@@ -459,7 +482,7 @@ void readBuffer(PyObject *object, const ReadArgument &how, HeldResources &held,
   if (kind == ScalarKind::Void)
     refuseDtype(how, "'" + std::string(format) + "' (a buffer format)");
   result = ArgumentValue::pointer(DType::pointer(kind), view.buf, isReadOnly || view.readonly);
-  setRange(result, view.ndim, view.shape, view.strides, 1, view.itemsize);
+  setRange(result, how, view.ndim, view.shape, view.strides, 1, view.itemsize);
 }
 
 bool isNumpyArrayType(PyTypeObject *type) {

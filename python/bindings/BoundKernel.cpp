@@ -10,6 +10,7 @@
 #include "Grid.h"
 #include "LaunchHooks.h"
 #include "Launcher.h"
+#include "StrideCheck.h"
 
 #include <structmember.h>
 
@@ -22,6 +23,7 @@ struct Reading {
   py::object argument;
   HeldResources held;
   ReadArguments read;
+  std::vector<StridedArgument> strided; // with check="strides"
 };
 
 /// All of a launch. Never changed once it is a BoundState's: another thread may be running it, with
@@ -77,10 +79,10 @@ void read(const BoundState &bound, Binding &binding, size_t index, py::object ar
   auto reading = std::make_shared<Reading>();
   reading->argument = std::move(argument);
   reading->held.stream = binding.stream;
-  readArgument(reading->argument.ptr(),
-               {state.name, state.parameterNames[index],
-                state.specializer->parameters()[index].isConstexpr, false},
-               reading->held, reading->read);
+  ReadArgument how{state.name, state.parameterNames[index],
+                   state.specializer->parameters()[index].isConstexpr, false};
+  how.strided = bound.options.checkStrides ? &reading->strided : nullptr;
+  readArgument(reading->argument.ptr(), how, reading->held, reading->read);
   binding.stream = reading->held.stream;
   binding.readings[index] = std::move(reading);
 }
@@ -95,6 +97,8 @@ void select(const BoundState &bound, Binding &binding) {
     all.values.append(reading->read.values.data(), reading->read.values.size());
     all.objects.append(reading->read.objects.data(), reading->read.objects.size());
   }
+  for (const auto &reading : binding.readings)
+    refuseViews(bound.state->name, reading->strided, all.span());
   binding.compiled = selectVariant(
       *bound.state, {bound.kernel.ptr(), all, bound.options, binding.stream}, binding.launch);
 }

@@ -1,5 +1,6 @@
 #include "LaunchOptions.h"
 
+#include "jit/Knobs.h"
 #include "jit/Runtime.h"
 #include "jit/TargetName.h"
 
@@ -175,6 +176,20 @@ bool readFlag(PyObject *value, const char *name, const std::string &kernelName) 
   return truth == 1;
 }
 
+void readCheck(PyObject *value, const std::string &kernelName, LaunchOptions &options) {
+  const char *text = value == Py_None         ? ""
+                     : PyUnicode_Check(value) ? PyUnicode_AsUTF8(value)
+                                              : nullptr;
+  if (text && jit::readChecks(text, options.checkBounds, options.checkStrides))
+    return;
+  PyErr_Clear();
+  throwCallError(
+      kernelName + ": check is " + std::string(py::repr(value)) +
+          ", not 'bounds', 'strides' or 'bounds,strides'",
+      "'bounds' stops a launch at the first access outside the argument arrays, 'strides' "
+      "at a view whose strides are not among the arguments");
+}
+
 /// Bitcode to link, of which the vendors' libraries are not needed: {"libdevice": path}.
 void checkExternLibs(PyObject *value, const std::string &kernelName) {
   if (value == Py_None)
@@ -208,8 +223,12 @@ const std::vector<std::string> &LaunchOptions::names() {
 }
 
 void LaunchOptions::readEnvironment() {
-  if (const char *check = std::getenv("SECTILE_CHECK"); check && !std::strcmp(check, "bounds"))
-    checkBounds = true;
+  bool bounds, strides;
+  if (const char *check = std::getenv("SECTILE_CHECK");
+      check && jit::readChecks(check, bounds, strides)) {
+    checkBounds |= bounds;
+    checkStrides |= strides;
+  }
   if (const char *value = std::getenv("SECTILE_DEBUG"); value && *value)
     debug = debug || // off is what jit/Knobs.cpp takes for it
             std::ranges::none_of(std::array{"0", "false", "off", "no"},
@@ -257,16 +276,7 @@ bool LaunchOptions::set(PyObject *keyword, PyObject *value, const std::string &k
     sanitizeOverflow = readFlag(value, name, kernelName);
     return true;
   case Option::Check:
-    if (value == Py_None) {
-      checkBounds = false;
-    } else if (PyUnicode_Check(value) && (PyUnicode_CompareWithASCIIString(value, "bounds") == 0 ||
-                                          PyUnicode_CompareWithASCIIString(value, "") == 0)) {
-      checkBounds = PyUnicode_GET_LENGTH(value) != 0;
-    } else {
-      throwCallError(
-          kernelName + ": check is " + std::string(py::repr(value)) + ", not 'bounds'",
-          "check='bounds' stops a launch at the first access outside the argument arrays");
-    }
+    readCheck(value, kernelName, *this);
     return true;
   case Option::Arch:
     archNumber = readArch(value, kernelName);

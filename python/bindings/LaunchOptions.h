@@ -15,6 +15,8 @@ struct LaunchOptions {
   int32_t warpCount = 4, stageCount = 3, ctaCount = 1, maxRegisters = 0;
   bool cooperativeGrid = false, dependentLaunch = false;
   bool enableFpFusion = true, debug = false, sanitizeOverflow = true, checkBounds = false;
+  /// Views whose strides the launch does not pass are refused. Selects no variant.
+  bool checkStrides = false;
 
   /// Which back end compiles: what `target` names, else that of the arrays.
   enum class Target : uint8_t { OfArrays, Cpu, Cuda };

@@ -83,6 +83,8 @@ struct KernelState {
   std::unordered_map<const jit::Kernel *, py::object> compiled;
   /// In the order in which they were had.
   std::vector<Variant> variants;
+  /// Adds one, or puts it in the place of the same one without its stages; returns where it is.
+  size_t keepVariant(Variant variant);
 
   /// Of the source and all it refers to, as of the last time it was digested; null before.
   /// Replaced, never changed: another thread may be comparing it.

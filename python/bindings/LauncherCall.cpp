@@ -4,6 +4,8 @@
 #include "Grid.h"
 #include "LaunchHooks.h"
 #include "Launcher.h"
+#include "StrideCheck.h"
+#include "jit/Runtime.h"
 #include "lang/Diagnostics.h"
 
 #include <algorithm>
@@ -134,10 +136,14 @@ PyObject *launchOrThrow(KernelState &state, const LaunchCall &call) {
   if (options.stream)
     held.stream = StreamSource::of(*options.stream);
   std::span<const jit::ParameterPolicy> policies = state.specializer->parameters();
-  for (size_t i = 0; i < count; ++i)
-    readArgument(bound[i],
-                 {state.name, state.parameterNames[i], policies[i].isConstexpr, call.isWarmup},
-                 held, read);
+  std::vector<StridedArgument> strided;
+  for (size_t i = 0; i < count; ++i) {
+    ReadArgument how{state.name, state.parameterNames[i], policies[i].isConstexpr, call.isWarmup};
+    how.strided = options.checkStrides ? &strided : nullptr;
+    readArgument(bound[i], how, held, read);
+  }
+  if (!strided.empty()) [[unlikely]]
+    refuseViews(state.name, strided, read.span());
   py::object compiled =
       selectVariant(state, {call.kernel, read, options, held.stream, call.isWarmup}, ready);
   if (!call.isWarmup) {
@@ -225,6 +231,30 @@ py::dict argumentsByName(const KernelState &state, PyObject *const *bound) {
   return arguments;
 }
 
+size_t KernelState::keepVariant(Variant variant) {
+  std::vector<Variant> known;
+  {
+    std::lock_guard lock(mutex);
+    known = variants;
+  }
+  // Had anew with its stages: Python compares, and outside of the lock.
+  auto isSame = [&](const Variant &other) {
+    return other.sourceVersion == variant.sourceVersion && other.target == variant.target &&
+           other.signature.equal(variant.signature) && other.options.equal(variant.options) &&
+           other.kernel->image().properties == variant.kernel->image().properties;
+  };
+  size_t index = known.size();
+  if (jit::Runtime::instance().stagesGeneration())
+    index = static_cast<size_t>(std::find_if(known.begin(), known.end(), isSame) - known.begin());
+  std::lock_guard lock(mutex);
+  if (index < known.size()) {
+    variants[index] = std::move(variant);
+    return index;
+  }
+  variants.push_back(std::move(variant));
+  return variants.size() - 1;
+}
+
 py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLaunch &result) {
   std::shared_ptr<const SourceState> source = currentSource(state, call.kernel);
   jit::BoundArguments &arguments = result.arguments;
@@ -244,6 +274,8 @@ py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLau
       if (KernelState *passed = kernelStateOf(call.read.objects[i]))
         arguments.addOption(currentSource(*passed, call.read.objects[i])->version);
 
+  if (uint64_t generation = jit::Runtime::instance().stagesGeneration()) [[unlikely]]
+    arguments.addOption(generation);
   const jit::Kernel *kernel = state.table.find(arguments);
   if (!kernel) [[unlikely]] {
     Variant made =
@@ -258,12 +290,7 @@ py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLau
     bool isNew;
     kernel = state.table.insert(arguments, made.kernel, &isNew);
     if (isNew) {
-      size_t index;
-      {
-        std::lock_guard lock(state.mutex);
-        index = state.variants.size();
-        state.variants.push_back(std::move(made));
-      }
+      size_t index = state.keepVariant(std::move(made));
       tellOfVariant(call.kernel, index, call.isWarmup);
     }
   }

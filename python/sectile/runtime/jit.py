@@ -179,7 +179,13 @@ def _parameters(
 class JITFunction(_native.KernelBase, KernelInterface[P, R]):
     """A kernel, or a helper that kernels call. Made by `jit`.
 
-    ``kernel[grid](*arguments, num_warps=4, ...)`` launches it and returns the compiled kernel.
+    ``kernel[grid](*arguments, num_warps=4, ...)`` launches it and returns the compiled kernel. Two options help to find
+    mistakes: ``debug=True`` makes ``assert`` and `tl.device_assert` active, and ``check`` is a text of what to check,
+    separated by commas:
+
+    - ``"bounds"``: the first access outside the argument arrays stops the launch and is named with its line;
+    - ``"strides"``: an array argument that is a view (``x[::2]``, ``x.T``) is refused when no integer argument of the
+      launch is one of its strides, for the kernel would then read other elements than those of the view.
 
     Attributes:
         fn: the Python function.

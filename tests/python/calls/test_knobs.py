@@ -154,6 +154,45 @@ def test_stages_dumps_and_the_log_can_be_switched_on(tmp_path, capfd):
     assert "llvm" not in run(kernel).asm
 
 
+def test_a_kernel_that_has_run_is_dumped(tmp_path):
+    store, out = new_kernel(), np.zeros(8, np.float32)
+    before = store[(1,)](out, BLOCK=8)
+    store[(1,)](out, BLOCK=4)
+    for folder in (tmp_path / "first", tmp_path / "second"):
+        with st.knobs.scope(dump=f"tile,llvm:{folder}"):
+            store[(1,)](out, BLOCK=8)
+            assert len(list(folder.iterdir())) == 2
+            store[(1,)](out, BLOCK=8)  # is there now: nothing more is compiled
+            assert len(list(folder.iterdir())) == 2
+    # Outside the variant is the one it was, and there are no more than before.
+    assert store[(1,)](out, BLOCK=8) is before
+    assert [variant.signature["BLOCK"] for variant in store.variants()] == [8, 4]
+
+
+def test_stages_are_kept_of_a_kernel_that_has_run():
+    store, out = new_kernel(), np.zeros(8, np.float32)
+    assert "llvm" not in store[(1,)](out, BLOCK=2).asm
+    with st.knobs.scope(keep_stages=True):
+        assert "llvm" in store[(1,)](out, BLOCK=2).asm
+    assert len(store.variants()) == 1
+
+
+def test_a_kernel_in_the_disk_cache_is_dumped(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import numpy as np, sectile as st, sectile.language as tl\n"
+        "@st.jit\n"
+        "def store(out, BLOCK: tl.constexpr):\n"
+        "    tl.store(out + tl.arange(0, BLOCK), 1.0)\n"
+        "store[(1,)](np.zeros(8, np.float32), BLOCK=8)\n"
+    )
+    environment = {**os.environ, "SECTILE_CACHE_DIR": str(tmp_path / "cache")}
+    subprocess.run([sys.executable, program], check=True, env=environment)
+    environment["SECTILE_DUMP"] = f"tile:{tmp_path / 'dumps'}"
+    subprocess.run([sys.executable, program], check=True, env=environment)
+    assert len(list((tmp_path / "dumps").iterdir())) == 1
+
+
 def test_stages_of_a_gpu_are_dumped(tmp_path):
     signature = {"out": "*fp32:16", "BLOCK": 16}
     with st.knobs.scope(dump=f"all:{tmp_path}"):

@@ -99,8 +99,9 @@ CALLS = {
     ),
     "check": (
         lambda: scale[(1,)](X, X, 1, check="everything"),
-        "scale: check is 'everything', not 'bounds'\n  help: check='bounds' stops a launch at the "
-        "first access outside the argument arrays",
+        "scale: check is 'everything', not 'bounds', 'strides' or 'bounds,strides'\n  help: 'bounds' stops a launch at the "
+        "first access outside the argument arrays, 'strides' at a view whose strides are not among the "
+        "arguments",
     ),
     "unknown kind": (
         lambda: scale[(1,)]({}, X, 1),

@@ -1,0 +1,16 @@
+//===-- StrideCheck.h - check="strides": views that a kernel would read wrongly
+//-----------------------===//
+// A kernel is given an address: of x[::2] or x.T it reads the elements of x, unless it is told the
+// strides. So a view is refused when no integer of the launch is one of its strides. A guess, for
+// debugging: a kernel may know the stride otherwise, and a number may equal it by chance.
+#pragma once
+
+#include "Arguments.h"
+
+namespace sectile::bindings {
+
+/// Throws an ArgumentError for the first of `strided` whose strides are not among `values`.
+void refuseViews(const std::string &kernelName, std::span<const StridedArgument> strided,
+                 std::span<const jit::ArgumentValue> values);
+
+} // namespace sectile::bindings
