@@ -158,8 +158,8 @@ FailureOr<Value> comparePointers(Semantics &sema, BinaryOperator op, const Opera
     std::string message =
         (spelling(op) + ": " + lhs.kindName() + " and " + rhs.kindName() + " cannot be compared")
             .str();
-    if (std::string name = sema.parameterOf(isPointer(lhs) ? lhs : rhs); !name.empty())
-      return sema.errorOnce(message, "'" + name + "' is a pointer here: it was given an array");
+    if (std::string remedy = sema.pointerRemedy(isPointer(lhs) ? lhs : rhs); !remedy.empty())
+      return sema.errorOnce(message, remedy);
     return sema.error(message,
                       "compare pointers with pointers, or cast with " + sema.words.cast(kInt64));
   }
@@ -226,20 +226,26 @@ FailureOr<Value> Semantics::arithmetic(BinaryOperator op, const Operand &lhs, co
   if (isPointer(lhs) || isPointer(rhs)) {
     if (isComparison(op))
       return comparePointers(*this, op, lhs, rhs);
-    if (isPointer(lhs) && isPointer(rhs))
+    if (isPointer(lhs) && isPointer(rhs)) {
+      std::string remedy = pointerRemedy(rhs);
       return error(
           (name + ": " + lhs.kindName() + " and " + rhs.kindName() + " are both pointers").str(),
-          "pointers take + and - of integers; for a distance subtract " + words.cast(kInt64, "p"));
+          (remedy.empty() ? "" : remedy + "; ") +
+              "pointers take + and - of integers; for a distance subtract " +
+              words.cast(kInt64, "p"));
+    }
     if (op == BinaryOperator::Add)
       return isPointer(lhs) ? offsetPointer(*this, *lhs.value(), rhs, name, false)
                             : offsetPointer(*this, *rhs.value(), lhs, name, false);
     if (op == BinaryOperator::Subtract && isPointer(lhs))
       return offsetPointer(*this, *lhs.value(), rhs, name, true);
+    std::string remedy = pointerRemedy(isPointer(lhs) ? lhs : rhs);
     return error(
         (name + ": not defined for pointers: lhs is " + lhs.kindName() + ", rhs is " +
          rhs.kindName())
             .str(),
-        "pointers take + and - of integers; load through the pointer first, or cast it with " +
+        (remedy.empty() ? "" : remedy + "; ") +
+            "pointers take + and - of integers; load through the pointer first, or cast it with " +
             words.cast(kInt64));
   }
 

@@ -55,7 +55,15 @@ std::vector<std::string> Semantics::parametersBehind(const Operand &operand) con
   return result;
 }
 
+std::string Semantics::pointerRemedy(const Operand &operand) const {
+  auto *value = operand.value();
+  std::string name = value && value->type.dtype.isPointer ? parameterOf(operand) : "";
+  return name.empty() ? "" : "'" + name + "' is a pointer here: it was given an array";
+}
+
 std::string Semantics::constantRemedy(const Operand &operand) const {
+  if (std::string remedy = pointerRemedy(operand); !remedy.empty())
+    return remedy;
   std::string declarations;
   if (auto *items = operand.items()) {
     for (const Operand &item : *items)

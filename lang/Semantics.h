@@ -95,6 +95,9 @@ public:
   std::string parameterOf(const Operand &operand) const;
   /// The parameters of the kernel that a value is computed from by arithmetic alone.
   std::vector<std::string> parametersBehind(const Operand &operand) const;
+  /// "'x' is a pointer here: it was given an array"; "" where `operand` is no pointer, or no
+  /// parameter.
+  std::string pointerRemedy(const Operand &operand) const;
   /// How `operand` becomes known at compile time: "declare the parameter as `n: tl.constexpr`".
   std::string constantRemedy(const Operand &operand) const;
 

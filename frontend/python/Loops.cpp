@@ -223,10 +223,13 @@ mlir::LogicalResult Evaluator::evaluateRuntimeFor(const Stmt &stmt, const LoopRa
                    "range: bounds and step must be integers, not " + describeOperand(*operands[i]));
     if (mlir::failed(value))
       return mlir::failure();
-    if (!value->type.isScalar() || !value->type.dtype.isIntOrBool())
+    if (!value->type.isScalar() || !value->type.dtype.isIntOrBool()) {
+      std::string remedy = sema.pointerRemedy(*operands[i]);
+      if (remedy.empty())
+        remedy = value->type.isScalar() ? "cast with .to(tl.int32)" : "reduce the tile to a scalar";
       return error(position, "range: bounds and step must be integers, not " + value->type.name(),
-                   value->type.isScalar() ? "cast with .to(tl.int32)"
-                                          : "reduce the tile to a scalar");
+                   remedy);
+    }
     bounds[i] = *value;
   }
   auto dtype = sema.promote(bounds[0], bounds[1], "range", /*isDivision=*/false);
