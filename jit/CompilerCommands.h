@@ -1,5 +1,4 @@
-//===-- CompilerCommands.h - the commands that the compiler library carries out
-//-----------------------===//
+//===-- CompilerCommands.h - the commands of the compiler library ----------------------------===//
 // One table: `sectile` in C++ and in Python list these, pass them on, and print their help. Plain
 // data in the runtime, so that listing them loads no compiler.
 #pragma once

@@ -68,9 +68,10 @@ SECTILE_BINARY(>)
 SECTILE_BINARY(>=)
 #undef SECTILE_BINARY
 
-// C++ has these for whatever can be a condition, which handles are by the operator bool that
-// refuses them (types.h). So each takes its handles as they are, which is a better match. Where no
-// operand is converted, the place is that of the operation before.
+// The operators of C++ itself would take handles, too, by the operator bool that refuses them
+// (types.h). These here are better matches, because they take handles without a conversion. Where
+// no operand is converted, none tells where it was written, and the place stays that of the
+// operation before.
 namespace detail {
 template <class T>
 concept Number = std::is_arithmetic_v<T> || isConst<T>;

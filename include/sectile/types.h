@@ -232,8 +232,8 @@ public:
     return *this;
   }
 
-  /// There is none: what a value holds is known only when the kernel runs. For `if (x > 0)`, which
-  /// does not compile, to say what does.
+  /// Refuses `if (x > 0)`, and says what to write instead: what a value holds is known only when
+  /// the kernel runs.
   template <class T>
     requires std::is_same_v<T, bool>
   explicit operator T() const {

@@ -87,9 +87,22 @@ TEST_F(ReconfigureTest, StagesAreShownOfWhatIsInMemory) {
   auto runtime = makeRuntime();
   auto held = runtime->getKernel(fakeRequest("addValue 1")).kernel;
   EXPECT_EQ(runtime->getKernel(fakeRequest("addValue 1")).origin, Origin::Memory);
+  EXPECT_EQ(runtime->stagesGeneration(), 0u);
   set("SECTILE_DUMP", "tile:" + folder.path);
   EXPECT_THAT(runtime->reconfigure(), IsEmpty());
   EXPECT_EQ(runtime->getKernel(fakeRequest("addValue 1")).origin, Origin::Compiled);
+  // Tables of variants look anew, and once more after each change.
+  uint64_t first = runtime->stagesGeneration();
+  EXPECT_NE(first, 0u);
+  EXPECT_THAT(runtime->reconfigure(), IsEmpty());
+  EXPECT_NE(runtime->stagesGeneration(), 0u);
+  EXPECT_NE(runtime->stagesGeneration(), first);
+  set("SECTILE_DUMP", std::nullopt);
+  EXPECT_THAT(runtime->reconfigure(), IsEmpty());
+  EXPECT_EQ(runtime->stagesGeneration(), 0u);
+  set("SECTILE_KEEP_STAGES", "1");
+  EXPECT_THAT(runtime->reconfigure(), IsEmpty());
+  EXPECT_NE(runtime->stagesGeneration(), 0u);
 }
 
 TEST_F(ReconfigureTest, ThreadsChangeUnderLaunches) {

@@ -1,10 +1,13 @@
 //===-- LaunchTest.cpp - kernels written in C++, run on this machine ----------------------===//
 // A program of its own, as a user's is: the public headers, libsectile.so, no Python.
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <random>
 #include <sectile/sectile.h>
+#include <unistd.h>
 
 using namespace sectile;
 using testing::HasSubstr;
@@ -268,6 +271,29 @@ TEST(CppLaunch, AssertionsStopTheLaunch) {
     EXPECT_EQ(error.kind(), Error::Kind::Trap);
     EXPECT_THAT(error.what(), HasSubstr("x is positive"));
   }
+}
+
+TEST(CppLaunch, AKernelThatHasRunIsDumped) {
+  namespace files = std::filesystem;
+  auto fill = kernel("fill_and_dump", [](Ptr<f32> out) { store(out, 1.0f); });
+  float out[1];
+  fill.launch({1}, out);
+  files::path folder = files::temp_directory_path() / ("dumps-" + std::to_string(::getpid()));
+  auto count = [&] {
+    return files::exists(folder) ? std::distance(files::directory_iterator(folder), {}) : 0;
+  };
+  jit::Runtime &runtime = jit::Runtime::instance();
+  ::setenv("SECTILE_DUMP", ("tile:" + folder.string()).c_str(), 1);
+  EXPECT_TRUE(runtime.reconfigure().empty());
+  EXPECT_EQ(count(), 0);
+  fill.launch({1}, out);
+  EXPECT_EQ(count(), 1);
+  ::unsetenv("SECTILE_DUMP");
+  EXPECT_TRUE(runtime.reconfigure().empty());
+  files::remove_all(folder);
+  fill.launch({1}, out);
+  EXPECT_EQ(count(), 0);
+  EXPECT_EQ(fill.variants().size(), 1u);
 }
 
 TEST(CppLaunch, IntegersThatDoNotFit) {
