@@ -227,12 +227,12 @@ FailureOr<Value> Semantics::arithmetic(BinaryOperator op, const Operand &lhs, co
     if (isComparison(op))
       return comparePointers(*this, op, lhs, rhs);
     if (isPointer(lhs) && isPointer(rhs)) {
-      std::string remedy = pointerRemedy(rhs);
+      std::string remedy = op == BinaryOperator::Subtract ? "" : pointerRemedy(rhs);
       return error(
           (name + ": " + lhs.kindName() + " and " + rhs.kindName() + " are both pointers").str(),
-          (remedy.empty() ? "" : remedy + "; ") +
-              "pointers take + and - of integers; for a distance subtract " +
-              words.cast(kInt64, "p"));
+          remedy.empty() ? "pointers take + and - of integers; for a distance subtract " +
+                               words.cast(kInt64, "p")
+                         : remedy + "; pointers take + and - of integers");
     }
     if (op == BinaryOperator::Add)
       return isPointer(lhs) ? offsetPointer(*this, *lhs.value(), rhs, name, false)
@@ -240,13 +240,14 @@ FailureOr<Value> Semantics::arithmetic(BinaryOperator op, const Operand &lhs, co
     if (op == BinaryOperator::Subtract && isPointer(lhs))
       return offsetPointer(*this, *lhs.value(), rhs, name, true);
     std::string remedy = pointerRemedy(isPointer(lhs) ? lhs : rhs);
-    return error(
-        (name + ": not defined for pointers: lhs is " + lhs.kindName() + ", rhs is " +
-         rhs.kindName())
-            .str(),
-        (remedy.empty() ? "" : remedy + "; ") +
-            "pointers take + and - of integers; load through the pointer first, or cast it with " +
-            words.cast(kInt64));
+    return error((name + ": not defined for pointers: lhs is " + lhs.kindName() + ", rhs is " +
+                  rhs.kindName())
+                     .str(),
+                 remedy.empty()
+                     ? "pointers take + and - of integers; load through the pointer first, or "
+                       "cast it with " +
+                           words.cast(kInt64)
+                     : remedy + "; read its elements first, with " + words.operation("load"));
   }
 
   bool isDivision = op == BinaryOperator::Divide || isIntegerDivision(op);

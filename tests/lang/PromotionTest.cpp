@@ -174,8 +174,8 @@ TEST(Promotion, refuses_literals_that_do_not_fit) {
   k.binary(BinaryOperator::FloorDivide, k[0], k[1]);
   EXPECT_EQ(k.errors(), R"(+: negative number -1 with unsigned u32 | cast one side explicitly
 +: 128 is out of range for i8 | it holds -128 to 127
-/: not defined for pointers: lhs is *fp32, rhs is int | pointers take + and - of integers; load through the pointer first, or cast it with .to(tl.int64)
-*: not defined for pointers: lhs is u32, rhs is *fp32 | pointers take + and - of integers; load through the pointer first, or cast it with .to(tl.int64)
+/: not defined for pointers: lhs is *fp32, rhs is int | 'c' is a pointer here: it was given an array; read its elements first, with tl.load
+*: not defined for pointers: lhs is u32, rhs is *fp32 | 'c' is a pointer here: it was given an array; read its elements first, with tl.load
 //: u32 and i8 differ in signedness | cast one side, for example with .to(tl.uint32), so that it is clear which division is meant
 )");
 }
