@@ -1,6 +1,6 @@
-"""What comparing the candidates' results costs a tuning on the CPU.
+"""What comparing the candidates' results costs a tuning.
 
-    python benchmarks/tuning.py [matmul | add:ELEMENTS | torch:ELEMENTS] ...
+    python benchmarks/tuning.py [matmul | add:ELEMENTS | torch:ELEMENTS | cuda:ELEMENTS | cudamatmul] ...
 
 Tunes with an empty record and compiled kernels forgotten, and prints the time of the whole tuning, and how
 much of it went into what `verify=False` saves: copies, patterns, comparing. The trial runs themselves are not
@@ -39,13 +39,22 @@ def matmul(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexp
         x = tl.load(a + m[:, None] * K + start + k[None, :])
         y = tl.load(b + (start + k)[:, None] * N + n[None, :])
         total = tl.dot(x, y, total)
-    tl.store(c + m[:, None] * N + n[None, :], total)
+    tl.store(c + m[:, None] * N + n[None, :], total.to(c.dtype.element_ty))
 
 
 def tuned(name):
     """The tuner, its grid and its arguments."""
     kind, _, size = name.partition(":")
     random = np.random.default_rng(0)
+    if kind == "cudamatmul":
+        import torch
+
+        size = int(size or 4096)
+        a, b = (torch.randn(size, size, device="cuda", dtype=torch.float16) for _ in range(2))
+        space = st.Space(BM=[64, 128], BN=[64, 128], BK=[32, 64], num_warps=[4, 8])
+        tuner = st.autotune(space, key=["M"])(matmul)
+        grid = lambda meta: (size // meta["BM"], size // meta["BN"])  # noqa: E731
+        return tuner, grid, (a, b, torch.empty_like(a), size, size, size)
     if kind == "matmul":
         size = int(size or 512)
         a, b = (random.random((size, size), dtype=np.float32) for _ in range(2))
@@ -60,6 +69,10 @@ def tuned(name):
         import torch
 
         arrays = [torch.from_numpy(array) for array in arrays]
+    if kind == "cuda":
+        import torch
+
+        arrays = [torch.from_numpy(array).cuda() for array in arrays]
     tuner = st.autotune(st.Space(BLOCK=[2**k for k in range(8, 16)]), key=["n"])(add)
     return tuner, lambda meta: (st.cdiv(n, meta["BLOCK"]),), (*arrays, n)
 
@@ -97,6 +110,10 @@ if __name__ == "__main__":
         # A virtual machine gets memory from its host when it is first touched, which takes longer than all else.
         touched = [np.ones(LARGEST, np.float32) for _ in range(2)]
         del touched
+        if name.startswith("cuda"):
+            import torch
+
+            torch.cuda.synchronize()
         spent.seconds = 0.0
         start = time.perf_counter()
         tuner[grid](*arguments)
