@@ -51,6 +51,7 @@ make_root() {
   local bare=$1
   say "debootstrap --variant=minbase $release"
   debootstrap --variant=minbase "$release" "$bare" "$archive" >"$bare.log" 2>&1 ||
+    { sleep 10 && rm -rf "${bare:?}"/* && debootstrap --variant=minbase "$release" "$bare" "$archive" >"$bare.log" 2>&1; } ||
     { tail -20 "$bare.log" >&2; fail "debootstrap failed (see above)"; }
   rm -f "$bare.log"
   printf 'deb %s %s main\ndeb %s %s-updates main\ndeb %s %s-security main\n' \
@@ -71,6 +72,7 @@ make_root() {
     done
   done
   apt-config dump | grep -E '^Acquire::(https?::|Check-)' >"$bare/etc/apt/apt.conf.d/90registry" || true
+  echo 'Acquire::Retries "3";' >"$bare/etc/apt/apt.conf.d/91retries"
 
 }
 

@@ -5,15 +5,16 @@ set -euo pipefail
 source=$1 wheel=$2 pages=$1/tests/python/package
 say() { printf '==> wheel: %s\n' "$*" >&2; }
 quietly() { "$@" >/tmp/quietly.log 2>&1 || { tail -40 /tmp/quietly.log >&2; echo "error: $* failed" >&2; exit 1; }; }
+fetch() { "$@" >/tmp/quietly.log 2>&1 || { sleep 10; quietly "$@"; }; } # the network may fail once
 export DEBIAN_FRONTEND=noninteractive
 
 say "installing it beside nothing but Python"
-quietly apt-get update -q
-quietly apt-get install -y -q --no-install-recommends python3 python3-venv ca-certificates
+fetch apt-get update -q
+fetch apt-get install -y -q --no-install-recommends python3 python3-venv ca-certificates
 mkdir -p /tmp/reader && cd /tmp/reader
 python3 -m venv .venv
 PATH=$PWD/.venv/bin:$PATH
-quietly pip install "$wheel" numpy
+fetch pip install "$wheel" numpy
 [ "$(python -c 'import sectile; print(sectile.__file__)')" = "$PWD/.venv/lib/python3.11/site-packages/sectile/__init__.py" ]
 sectile doctor
 # README's files, as a reader saves them.
@@ -30,7 +31,7 @@ expect python add.py
 pip show --files opus-sectile | grep licenses/LICENSE >/dev/null
 
 say "C++ from the wheel, with a compiler and with CMake"
-quietly apt-get install -y -q --no-install-recommends g++ cmake make
+fetch apt-get install -y -q --no-install-recommends g++ cmake make
 # shellcheck disable=SC2046
 quietly c++ add.cpp -o add $(sectile --cflags --libs)
 expect ./add
@@ -39,7 +40,7 @@ quietly cmake --build build
 expect build/add
 
 say "beside torch, numba and Triton in one process"
-quietly pip install torch==2.13.0 numba triton
+fetch pip install torch==2.13.0 numba==0.68.1 triton==3.6.0
 python "$pages/neighbours.py" sectile torch numba triton
 python "$pages/neighbours.py" triton numba torch sectile
 python "$pages/neighbours.py" torch triton sectile numba
