@@ -19,7 +19,8 @@
 // Contiguity is a run of stride one, constancy a run of stride zero; no value has both.
 //
 // Ranges hold whatever happens. Runs and divisibility by other than powers of two assume, as the
-// field does, that arithmetic on indices does not overflow its type.
+// field does, that arithmetic on indices, integers of 32 bits and more, does not overflow its type.
+// Narrower integers wrap, and so does every number that a cast makes narrower: `table[i.to(uint8)]`.
 //
 // The analysis is made once for a function and is out of date when the function changes.
 #pragma once

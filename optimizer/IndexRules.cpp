@@ -29,16 +29,43 @@ Range typeRange(Type type) {
   return {-half, half - 1};
 }
 
-/// Arithmetic wraps: a range that leaves its type says nothing any more.
-void setRange(IndexFacts &facts, Type type, __int128 low, __int128 high) {
+/// Arithmetic wraps: a range that leaves its type says nothing any more. Returns whether it stays.
+bool setRange(IndexFacts &facts, Type type, __int128 low, __int128 high) {
   Range limits = typeRange(type);
   if (low < limits.low || high > limits.high) {
     facts.low = limits.low;
     facts.high = limits.high;
-    return;
+    return false;
   }
   facts.low = int64_t(low);
   facts.high = int64_t(high);
+  return true;
+}
+
+/// (Wrap) A number that leaves its type comes back 2^width away: runs go on only in groups that lie
+/// between two multiples of 2^(width - 1), and the divisors that remain are powers of two.
+IndexFacts wrapped(Type type, IndexFacts facts) {
+  Range limits = typeRange(type);
+  int64_t half = divisorOf(limits.high + 1);
+  for (DimensionFacts &dim : facts.dimensions) {
+    if (dim.stride != 0) {
+      int64_t group = groupsWithin(dim, half);
+      dim = normalized(
+          sequence(dim.extent, group, dim.stride, dim.strideSymbol, divisibilityAt(dim, group)));
+    }
+    dim.divisibility = std::gcd(dim.divisibility, multiplyDivisors(half, 2));
+  }
+  facts.scalar = {};
+  facts.low = limits.low, facts.high = limits.high;
+  facts.isNonNegative = false;
+  return facts;
+}
+
+/// Of numbers computed in `type`: those of fewer than 32 bits are no indices, whose arithmetic is
+/// assumed not to overflow, but bytes and the like, which wrap.
+IndexFacts computed(Type type, IndexFacts facts, bool stays) {
+  auto integer = dyn_cast<IntegerType>(tile::elementTypeOf(type));
+  return stays || !integer || integer.getWidth() >= 32 ? facts : wrapped(type, facts);
 }
 
 //===-- all dimensions ------------------------------------------------------------------------===//
@@ -115,12 +142,10 @@ IndexFacts perDimension(Type type, const IndexFacts &x, const IndexFacts &y, Rul
 IndexFacts add(Type type, const IndexFacts &x, const IndexFacts &y, int64_t sign) {
   IndexFacts facts =
       perDimension(type, x, y, [&](const auto &a, const auto &b) { return addRule(a, b, sign); });
-  if (sign > 0)
-    setRange(facts, type, __int128(x.low) + y.low, __int128(x.high) + y.high);
-  else
-    setRange(facts, type, __int128(x.low) - y.high, __int128(x.high) - y.low);
+  bool stays = sign > 0 ? setRange(facts, type, __int128(x.low) + y.low, __int128(x.high) + y.high)
+                        : setRange(facts, type, __int128(x.low) - y.high, __int128(x.high) - y.low);
   facts.isNonNegative = facts.low >= 0 || (sign > 0 && x.isNonNegative && y.isNonNegative);
-  return facts;
+  return computed(type, facts, stays);
 }
 
 IndexFacts multiply(Type type, const IndexFacts &x, const IndexFacts &y) {
@@ -128,10 +153,10 @@ IndexFacts multiply(Type type, const IndexFacts &x, const IndexFacts &y) {
       type, x, y, [&](const auto &a, const auto &b) { return multiplyRule(a, x, b, y); });
   __int128 corners[] = {__int128(x.low) * y.low, __int128(x.low) * y.high, __int128(x.high) * y.low,
                         __int128(x.high) * y.high};
-  setRange(facts, type, *std::min_element(corners, corners + 4),
-           *std::max_element(corners, corners + 4));
+  bool stays = setRange(facts, type, *std::min_element(corners, corners + 4),
+                        *std::max_element(corners, corners + 4));
   facts.isNonNegative = facts.low >= 0 || (x.isNonNegative && y.isNonNegative);
-  return facts;
+  return computed(type, facts, stays);
 }
 
 enum class Division { Truncating, Floor, Unsigned };
@@ -385,11 +410,7 @@ IndexFacts truncate(Type type, const IndexFacts &x) {
   }
   if (x.low >= limits.low && x.high <= limits.high)
     return facts;
-  int64_t wrap = multiplyDivisors(divisorOf(limits.high + 1), 2);
-  for (DimensionFacts &dim : facts.dimensions)
-    dim.divisibility = std::gcd(dim.divisibility, wrap);
-  facts.low = limits.low, facts.high = limits.high;
-  return facts;
+  return wrapped(type, facts);
 }
 
 //===-- shapes --------------------------------------------------------------------------------===//

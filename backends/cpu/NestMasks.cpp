@@ -65,11 +65,20 @@ llvm::Value *NestEmitter::prefixCount(Value mask, const Coordinate &at) {
     llvm::Value *from =
         isSigned ? builder.CreateSExt(start, wide) : builder.CreateZExt(start, wide);
     llvm::Value *to = isSigned ? builder.CreateSExt(end, wide) : builder.CreateZExt(end, wide);
-    if (predicate == P::sle || predicate == P::ule)
-      to = builder.CreateAdd(to, kernel.index(1));
-    llvm::Value *count = builder.CreateSub(to, from);
-    count = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, kernel.index(0));
-    return builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, count, extent);
+    // From `from` on every position holds until `to` is reached; none may hold when it lies behind,
+    // also where numbers of 64 bits wrap later in the row. The distance is unsigned: it may exceed
+    // 2^63.
+    bool isInclusive = predicate == P::sle || predicate == P::ule;
+    auto order = isSigned ? (isInclusive ? llvm::CmpInst::ICMP_SLE : llvm::CmpInst::ICMP_SLT)
+                          : (isInclusive ? llvm::CmpInst::ICMP_ULE : llvm::CmpInst::ICMP_ULT);
+    llvm::Value *holds = builder.CreateICmp(order, from, to);
+    auto atMostExtent = [&](llvm::Value *count) {
+      return builder.CreateBinaryIntrinsic(llvm::Intrinsic::umin, count, extent);
+    };
+    llvm::Value *count = atMostExtent(builder.CreateSub(to, from));
+    if (isInclusive)
+      count = atMostExtent(builder.CreateAdd(count, kernel.index(1)));
+    return builder.CreateSelect(holds, count, kernel.index(0));
   });
 }
 

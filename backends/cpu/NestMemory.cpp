@@ -42,6 +42,19 @@ std::optional<int64_t> NestEmitter::laneStep(Value value, const Coordinate &at, 
       return constant.getSExtValue();
     return std::nullopt;
   };
+  // What may wrap goes on counting only as far as the index analysis says.
+  auto byFacts = [&]() -> std::optional<int64_t> {
+    if (llvm::all_of(llvm::seq(op->getNumOperands()),
+                     [&](unsigned number) { return operandStep(number) == 0; }))
+      return 0;
+    auto step =
+        isa<IntegerType>(elementTypeOf(value.getType())) ? runStep(value, at) : std::nullopt;
+    isLocal |= step.has_value();
+    return step;
+  };
+  auto integer = dyn_cast<IntegerType>(elementTypeOf(value.getType()));
+  if (isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op) && integer && integer.getWidth() < 32)
+    return byFacts();
   return llvm::TypeSwitch<Operation *, std::optional<int64_t>>(op)
       .Case([&](arith::ConstantOp constant) -> std::optional<int64_t> {
         auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
@@ -74,7 +87,7 @@ std::optional<int64_t> NestEmitter::laneStep(Value value, const Coordinate &at, 
           return *rhs * *factor;
         return std::nullopt;
       })
-      .Case<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::IndexCastOp, HintOp, PtrCastOp>(
+      .Case<arith::ExtSIOp, arith::IndexCastOp, HintOp, PtrCastOp>(
           [&](Operation *) -> std::optional<int64_t> {
             auto step = operandStep(0);
             // A cast pointer counts in other elements.
@@ -82,17 +95,16 @@ std::optional<int64_t> NestEmitter::laneStep(Value value, const Coordinate &at, 
               return std::nullopt;
             return step;
           })
+      .Case([&](arith::ExtUIOp extension) -> std::optional<int64_t> {
+        // A number below zero is a large one as unsigned, and the next ones may be small.
+        const optimizer::IndexFacts &facts = kernel.indexFacts().of(extension.getIn());
+        return facts.isNonNegative || facts.low >= 0 ? operandStep(0) : byFacts();
+      })
+      .Case([&](arith::TruncIOp) { return byFacts(); })
       .Default([&](Operation *) -> std::optional<int64_t> {
         if (!KernelEmitter::isElementwise(op) && !isa<LoadOp>(op))
           return std::nullopt;
-        bool isUniform = llvm::all_of(llvm::seq(op->getNumOperands()),
-                                      [&](unsigned number) { return operandStep(number) == 0; });
-        if (isUniform)
-          return 0;
-        auto step =
-            isa<IntegerType>(elementTypeOf(value.getType())) ? runStep(value, at) : std::nullopt;
-        isLocal |= step.has_value();
-        return step;
+        return byFacts();
       });
 }
 
@@ -179,8 +191,10 @@ llvm::Value *NestEmitter::evaluateLoad(LoadOp op, const Coordinate &at) {
           kernel.mark(load, KernelEmitter::MemoryKind::Arrays);
         return kernel.fromMemory(load, element);
       });
-      if (!mask || !other)
+      if (!mask)
         return value;
+      if (!other) // what is not read is zero
+        other = llvm::Constant::getNullValue(value->getType());
       level = std::max({level, levelOf(mask), levelOf(other)});
       return emitAt(level, [&] {
         llvm::Value *yes = value;

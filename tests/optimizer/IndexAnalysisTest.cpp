@@ -257,7 +257,14 @@ private:
       return cast<IntegerType>(tile::elementTypeOf(value.getType())).getWidth();
     };
     unsigned bits = width(op->getResult(0));
-    auto wrapped = [&](__int128 value) { return wrap(value, bits, overflowed); };
+    // Only arithmetic on indices is assumed not to overflow: bytes wrap, and so does what a cast
+    // cuts off.
+    auto wrapped = [&](__int128 value) {
+      bool mayWrap = bits < 32 || isa<arith::TruncIOp>(op), wraps = false;
+      int64_t number = wrap(value, bits, wraps);
+      overflowed |= wraps && !mayWrap;
+      return number;
+    };
     auto divisor = [&]() -> int64_t {
       if (b(i) == 0)
         isUndefined = true;
@@ -443,8 +450,9 @@ private:
   Value any(std::vector<Value> &pool) { return pool[pick(pool.size())]; }
 
   Value number(Type type) {
-    const int64_t numbers[] = {0, 1, 2, 3, 4, 5, 7, 8, 12, 15, 16, 31, 32, -1, -4, -16};
-    int64_t value = numbers[pick(16)];
+    const int64_t numbers[] = {0,  1,  2,  3,  4,  5,   7,   8,   12,  15,
+                               16, 31, 32, -1, -4, -16, 120, 128, 250, 256};
+    int64_t value = numbers[pick(20)];
     Attribute attribute = IntegerAttr::get(i32, value);
     if (auto tensor = dyn_cast<RankedTensorType>(type))
       attribute = DenseElementsAttr::get(tensor, attribute);
@@ -514,12 +522,16 @@ private:
     return arith::SelectOp::create(builder, location, any(masks), a, b);
   }
 
-  Value throughCast(Value a) {
-    Type narrow = tile::withElementType(a.getType(), builder.getIntegerType(16));
-    Value truncated = arith::TruncIOp::create(builder, location, narrow, a);
+  /// a and back again by way of fewer bits, where something may be computed.
+  Value throughCast(Value a, Value b) {
+    const unsigned widths[] = {8, 8, 16};
+    Type narrow = tile::withElementType(a.getType(), builder.getIntegerType(widths[pick(3)]));
+    Value small = arith::TruncIOp::create(builder, location, narrow, a);
     if (pick(2))
-      return arith::ExtSIOp::create(builder, location, a.getType(), truncated);
-    return arith::ExtUIOp::create(builder, location, a.getType(), truncated);
+      small = binary(small, arith::TruncIOp::create(builder, location, narrow, b));
+    if (pick(2))
+      return arith::ExtSIOp::create(builder, location, a.getType(), small);
+    return arith::ExtUIOp::create(builder, location, a.getType(), small);
   }
 
   void step(std::vector<Value> &pool, std::vector<Value> &masks) {
@@ -532,7 +544,7 @@ private:
       pool.push_back(choice(a, b, masks));
       break;
     case 2:
-      pool.push_back(throughCast(a));
+      pool.push_back(throughCast(a, b));
       break;
     default:
       pool.push_back(binary(a, b));
