@@ -256,7 +256,7 @@ def Tile_LoadOp : Tile_Op<"load", [
                      "$_op.getNumOperands() <= 2 || std::equal_to<>()">]> {
   let summary = "reads the elements behind pointers";
   let description = [{
-    Where `mask` is false memory is not touched and the element is `other`, or undefined without one.
+    Where `mask` is false memory is not touched and the element is `other`, or zero without one.
     Example:
     ```mlir
     %x = tile.load %p, %m, %o cache = cg : tensor<8x!tile.ptr<f32>>

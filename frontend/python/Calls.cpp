@@ -289,11 +289,17 @@ Evaluator::Result Evaluator::callObject(const Constant &callee, const Arguments 
         return sema.asConstant(operand).has_value();
       return llvm::all_of(*items, [&](const Operand &item) { return self(self, item); });
     };
-    if (!isKnown(isKnown, operand))
+    if (!isKnown(isKnown, operand)) {
+      std::string help = "decorate it with @jit, or use an operation of the language";
+      llvm::StringRef last = llvm::StringRef(path).rsplit('.').second; // of np.exp
+      std::string found = last.empty() ? "" : environment.helpForAttribute(last.str());
+      if (!found.empty())
+        help = found;
       return error(expr.position,
                    name + " is a Python function: it cannot take " + describeOperand(operand) +
                        ", which is known only at run time",
-                   "decorate it with @jit, or use an operation of the language");
+                   help);
+    }
     return requireConstant(operand, expr.position, "an argument of " + name);
   };
   for (const Operand &operand : arguments.positional) {

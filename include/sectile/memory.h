@@ -4,7 +4,7 @@
 //   atomic_add(counter, 1);
 //
 // Where the mask is false memory is not touched. The element of a load is then `other`, or
-// undefined without one. Names of modifiers are Triton's, without the dot or with it.
+// zero without one. Names of modifiers are Triton's, without the dot or with it.
 #pragma once
 
 #include <sectile/operators.h>

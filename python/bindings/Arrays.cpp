@@ -72,6 +72,9 @@ void setRange(ArgumentValue &value, const ReadArgument &how, int rank, const Ext
     int64_t reach = (static_cast<int64_t>(shape[i]) - 1) * stride;
     (reach < 0 ? low : high) += reach;
   }
+  if (value.bits == 0) [[unlikely]]
+    refuse(how, "has elements and no memory",
+           "its storage was freed or was never made, as of torch's fake and zero tensors");
   value.rangeBegin = value.bits + static_cast<uint64_t>(low);
   value.rangeEnd = value.bits + static_cast<uint64_t>(high + itemBytes);
 }

@@ -89,6 +89,8 @@ def help_for(name: str) -> str:
     not_yet = getattr(vars(language).get(name), "__sectile_not_yet__", None)
     if not_yet:
         return "; ".join(not_yet)
+    if name in language.__all__:  # asked of a function of another library, np.exp
+        return f"use tl.{name}"
     if name in libdevice.__all__:
         function = getattr(libdevice, name)
         code = function.__wrapped__.__code__

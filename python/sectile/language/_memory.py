@@ -30,7 +30,7 @@ def load(
     Args:
         pointer: a pointer, or a tile of pointers.
         mask: int1, broadcast to the shape of `pointer`; memory is not touched where it is false.
-        other: what a masked-out element is (converted to the element type); undefined when not given.
+        other: what a masked-out element is (converted to the element type); 0 when not given.
         boundary_check: dimensions of a block pointer to guard.
         padding_option: ``""``, ``"zero"`` or ``"nan"`` for elements outside a block pointer's shape.
         cache_modifier: ``""``, ``".ca"``, ``".cg"``, ``".cs"`` or ``".cv"``; a hint.

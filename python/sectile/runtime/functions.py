@@ -26,6 +26,8 @@ def next_power_of_2(n: int) -> int:
 
     In a kernel `n` must be a compile-time constant.
     """
+    if not hasattr(n, "bit_length"):
+        raise TypeError(f"next_power_of_2: n is {n!r}, not an integer")
     if n < 0:
         raise ValueError(f"next_power_of_2: n is {n}, below zero")
     return 1 if n <= 1 else 1 << (n - 1).bit_length()

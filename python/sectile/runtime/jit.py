@@ -210,7 +210,15 @@ class JITFunction(_native.KernelBase, KernelInterface[P, R]):
         if isinstance(fn, JITFunction):
             fn = fn.fn  # a second kernel from the same text
         if not isinstance(fn, FunctionType):
-            raise TypeError(f"jit: expected a Python function, got a {type(fn).__name__}")
+            hint = (
+                "\n  help: put @st.jit below the other decorators"
+                if isinstance(fn, KernelInterface)
+                else ""
+            )
+            article = "an" if type(fn).__name__[0] in "AEIOU" else "a"
+            raise TypeError(
+                f"jit: expected a Python function, got {article} {type(fn).__name__}{hint}"
+            )
         remember(fn)
         self.fn: FunctionType = fn
         self.version = version

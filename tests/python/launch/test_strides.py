@@ -33,11 +33,11 @@ HELP = (
 )
 
 
-def message(kernel, name, shape, strides):
+def message(kernel, name, shape, strides, axis=0):
     return (
         f"{kernel}: argument '{name}' is a view whose elements do not lie one after the other: its "
-        f"shape is {shape}, its strides are {strides} elements, and none of these is among the "
-        f"arguments{HELP}"
+        f"shape is {shape}, its strides are {strides} elements, and the stride {strides[axis]} of axis "
+        f"{axis} is not among the arguments{HELP}"
     )
 
 
@@ -60,9 +60,16 @@ def test_a_view_is_refused():
     found = refused(
         lambda: double[(1,)](out, x.reshape(4, 8).T, 16, BLOCK=16, check="bounds,strides")
     )
-    assert found == message("double", "x", (8, 4), "(1, 8)")
+    assert found == message("double", "x", (8, 4), (1, 8))
     found = refused(lambda: double[(1,)](out[::-1], x, 4, BLOCK=4, check="strides"))
     assert found == message("double", "out", (32,), (-1,))
+    # One of two strides is not enough, and a size that equals the other says nothing.
+    square = x[:16].reshape(4, 4)
+    found = refused(lambda: double_strided[(1,)](out, square.T, 4, 4, BLOCK=4, check="strides"))
+    assert found == message("double_strided", "x", (4, 4), (1, 4))
+    columns = x.reshape(4, 8)[:, ::2]
+    found = refused(lambda: double_strided[(1,)](out, columns, 8, 4, BLOCK=4, check="strides"))
+    assert found == message("double_strided", "x", (4, 4), (8, 2), axis=1)
     # A row of a matrix is contiguous; a stride of 1 passes nothing.
     found = refused(lambda: double[(1,)](out, x[::2], 1, BLOCK=1, check="strides"))
     assert found == message("double", "x", (16,), (2,))
@@ -126,7 +133,7 @@ def test_torch_tensors():
     torch = pytest.importorskip("torch")
     out, x = torch.zeros(32), torch.arange(32, dtype=torch.float32)
     found = refused(lambda: double[(1,)](out, x.view(4, 8).t(), 32, BLOCK=32, check="strides"))
-    assert found == message("double", "x", (8, 4), "(1, 8)")
+    assert found == message("double", "x", (8, 4), (1, 8))
     double[(1,)](out, x.view(4, 8).t().contiguous(), 32, BLOCK=32, check="strides")
 
 
@@ -144,3 +151,23 @@ def test_unknown_checks():
     out, x = arrays()
     with pytest.raises(st.ArgumentError, match="not 'bounds', 'strides' or 'bounds,strides'"):
         double[(1,)](out, x, 8, BLOCK=8, check="stride")
+
+
+@pytest.mark.host
+def test_arrays_without_memory_are_refused():
+    out, x = arrays()
+
+    class Nowhere:
+        __array_interface__ = {"data": (0, False), "typestr": "<f4", "shape": (8,), "version": 3}
+
+    help = "help: its storage was freed or was never made, as of torch's fake and zero tensors"
+    found = refused(lambda: double[(1,)](out, Nowhere(), 8, BLOCK=8))
+    assert "'x'" in found and "has elements and no memory" in found and help in found
+    torch = pytest.importorskip("torch")
+    freed = torch.arange(8, dtype=torch.float32)
+    freed.untyped_storage().resize_(0)
+    for tensor in (freed, torch._efficientzerotensor(8)):
+        assert "has elements and no memory" in refused(
+            lambda: double[(1,)](out, tensor, 8, BLOCK=8)
+        )
+    double[(1,)](out, torch.empty(0), 0, BLOCK=8)

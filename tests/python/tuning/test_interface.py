@@ -3,6 +3,7 @@
 import sys
 import threading
 
+import numpy as np
 import pytest
 from tuning_support import autotune, block_of, configs, launch
 
@@ -284,3 +285,41 @@ def test_excluded_by_the_device_before_it_is_compiled(monkeypatch, bench, out):
     assert [(row.status, row.reason) for row in rows[:2]] == [
         ("excluded", "too many"), ("excluded", "too large")
     ]  # fmt: skip
+
+
+def test_what_is_no_kernel_or_no_configuration_is_said_where_it_is_written():
+    @st.jit
+    def kernel(out, BLOCK: tl.constexpr):
+        tl.store(out, BLOCK)
+
+    def plain(out, BLOCK):
+        pass
+
+    one = [st.Config({"BLOCK": 4})]
+    wrong = [
+        (lambda: st.autotune(one, key=[])(plain), "autotune: expected a kernel, got function 'plain'", "put @st.jit below"),
+        (lambda: st.heuristics({})(plain), "heuristics: expected a kernel, got function 'plain'", "put @st.jit below"),
+        (lambda: st.jit(st.autotune(one, key=[])(kernel)), "expected a Python function, got an Autotuner", "@st.jit below"),
+        (lambda: st.autotune([{"BLOCK": 4}], key=[])(kernel), "found {'BLOCK': 4} in it", "st.Config("),
+        (lambda: st.Config("BLOCK=64"), "Config: expected a dictionary of constants", "st.Config("),
+        (lambda: st.autotune(one, key="columns")(kernel), "key is a list of parameters", "key=['columns']"),
+        (lambda: st.heuristics({"BLOCK": 4})(kernel), "heuristics: BLOCK is 4, not a function", "lambda args"),
+        (lambda: st.next_power_of_2(3.5), "next_power_of_2: n is 3.5, not an integer", ""),
+    ]  # fmt: skip
+    for call, message, help in wrong:
+        with pytest.raises(TypeError) as raised:
+            call()
+        assert message in str(raised.value) and help in str(raised.value)
+    heuristic = st.heuristics({"BLOCK": lambda args: args["N"]})(kernel)
+    with pytest.raises(
+        st.ArgumentError, match="the heuristic of BLOCK asks for 'N', which the launch does not"
+    ):
+        heuristic[(1,)](np.zeros(1, np.int32))
+
+
+@pytest.mark.parametrize("number", ["-3", "x"])
+def test_a_wrong_number_of_threads_stops_no_tuning(monkeypatch, number, out):
+    monkeypatch.setenv("SECTILE_NUM_THREADS", number)
+    tuner = st.autotune([st.Config({"BLOCK": b}) for b in (2, 4)], key=["n"])(block_of)
+    tuner[(1,)](out, 5)
+    assert tuner.best_config is not None

@@ -839,3 +839,41 @@ def test_large_arrays_are_filled_in_part_and_still_watched():
 
     check, dropped = compared(write, (1, 2, 3), out=np.zeros(size, np.float32))
     assert sorted(dropped) == [2, 3] and not check.is_doubtful
+
+
+# -- numbers of very different size, and launches of nothing ----------------------------------------
+
+
+@st.jit
+def valid_row_sums(out, x, valid, masked, columns, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    column = tl.arange(0, BLOCK)
+    v = tl.load(x + row * columns + column, mask=column < columns, other=0.0)
+    tl.store(out + row, tl.where(tl.load(valid + row) != 0, tl.sum(v, axis=0), masked))
+
+
+@pytest.mark.parametrize("masked", [-1e9, -1e30, float(np.finfo(np.float32).min)])
+@pytest.mark.parametrize("share", [0.001, 0.5, 0.7])
+def test_numbers_that_stand_for_nothing_do_not_hide_a_difference(masked, share):
+    x = np.random.default_rng(0).random((1000, 1000), dtype=np.float32)
+    valid = np.ones(1000, np.int32)
+    valid[: int(share * 1000)] = 0
+    out = np.empty(1000, np.float32)
+    kernel = tuned(valid_row_sums, [64, 1024])
+    with pytest.warns(st.TuningWarning):
+        kernel[(1000,)](out, x, valid, masked, 1000)
+    expected = np.where(valid != 0, x.sum(axis=1, dtype=np.float64), masked)
+    np.testing.assert_allclose(out, expected, rtol=1e-5)
+
+
+def test_a_launch_of_no_programs_decides_nothing():
+    kernel = tuned(row_sum, [64, 128, 1024])
+    x = np.random.default_rng(0).random((100, 1000), dtype=np.float32)
+    out = np.empty(100, np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kernel[(0,)](out[:0], x[:0], 1000)
+    assert not kernel.cache
+    with pytest.warns(st.TuningWarning):
+        kernel[(100,)](out, x, 1000)
+    np.testing.assert_allclose(out, x.sum(axis=1), rtol=1e-5)

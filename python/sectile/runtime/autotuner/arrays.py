@@ -15,7 +15,7 @@ import math
 import sys
 from contextlib import nullcontext
 
-from ... import _native, knobs
+from ... import _native
 from . import identity
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
@@ -138,8 +138,13 @@ class Memory:
     def are_equal(self, left: Any, right: Any) -> bool:
         raise NotImplementedError
 
-    def total(self, values: Any, mask: Any) -> float:
-        """The sum of the values where `mask` holds."""
+    def quartile(self, values: Any, mask: Any) -> float:
+        """The value that a quarter of those where `mask` holds are below; 0 where it holds nowhere."""
+        chosen = values[mask]
+        count = math.prod(chosen.shape)
+        return float(self.sorted(chosen)[count // 4]) if count else 0.0
+
+    def sorted(self, values: Any) -> Any:
         raise NotImplementedError
 
     def smaller(self, left: Any, right: Any) -> Any:
@@ -169,7 +174,7 @@ class Memory:
             return [function(begin, *parts) for begin, parts in blocks]
         from concurrent.futures import ThreadPoolExecutor
 
-        count = knobs.runtime.num_threads or _native.hardware_threads()
+        count = _native.hardware_threads()
         share = -(-len(blocks) // count)
 
         def several(start: int) -> list[Any]:
@@ -294,8 +299,8 @@ class _NumpyMemory(Memory):
             left, right = left.reshape(-1).view("i8"), right.reshape(-1).view("i8")
         return bool((left == right).all())
 
-    def total(self, values: Any, mask: Any) -> float:
-        return float(self.library.where(mask, values, 0).sum(dtype="f8"))
+    def sorted(self, values: Any) -> Any:
+        return self.library.sort(values)
 
     def first(self, mask: Any) -> int:
         return int(mask.reshape(-1).argmax())
@@ -352,8 +357,8 @@ class _TorchMemory(Memory):
     def are_equal(self, left: Any, right: Any) -> bool:
         return self.torch.equal(left, right)
 
-    def total(self, values: Any, mask: Any) -> float:
-        return float(values.double().masked_fill(~mask, 0.0).sum())
+    def sorted(self, values: Any) -> Any:
+        return values.sort().values
 
     def first(self, mask: Any) -> int:
         return int(mask.reshape(-1).to(self.torch.uint8).argmax())

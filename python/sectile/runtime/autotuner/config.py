@@ -30,6 +30,11 @@ class Config:
         pre_hook: Callable | None = None,
         ir_override: str | None = None,
     ) -> None:
+        if not isinstance(kwargs, dict):
+            raise TypeError(
+                f"Config: expected a dictionary of constants, found {kwargs!r}\n"
+                f'  help: st.Config({{"BLOCK": 256}}, num_warps=4)'
+            )
         self.kwargs = dict(kwargs)
         self.num_warps = num_warps
         self.num_stages = num_stages

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...errors import ArgumentError
 from ..jit import OF_TUNERS, KernelInterface
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
@@ -19,6 +20,12 @@ class Heuristics(KernelInterface):
         self.fn = fn
         self.arg_names = list(arg_names)
         self.values = dict(values)
+        for name, function in self.values.items():
+            if not callable(function):
+                raise TypeError(
+                    f"heuristics: {name} is {function!r}, not a function of the arguments\n"
+                    f'  help: {{"{name}": lambda args: ...}}'
+                )
         self.__name__ = fn.__name__
 
     if not TYPE_CHECKING:
@@ -29,24 +36,32 @@ class Heuristics(KernelInterface):
                 return getattr(self.fn, name)
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def run(self, *args: Any, grid: Grid | None, warmup: bool = False, **kwargs: Any) -> Any:
+    def _compute(self, args: tuple, kwargs: dict[str, Any]) -> None:
+        """Adds the constants to the named arguments of a launch."""
         arguments = {**dict(zip(self.arg_names, args)), **kwargs}
         for name, function in self.values.items():
-            kwargs[name] = arguments[name] = function(arguments)
+            try:
+                kwargs[name] = arguments[name] = function(arguments)
+            except KeyError as error:
+                if error.args[:1] and error.args[0] not in arguments:
+                    raise ArgumentError(
+                        f"{self.__name__}: the heuristic of {name} asks for {error.args[0]!r}, which the launch "
+                        f"does not pass; it passes {', '.join(arguments) or 'nothing'}"
+                    ) from error
+                raise
+
+    def run(self, *args: Any, grid: Grid | None, warmup: bool = False, **kwargs: Any) -> Any:
+        self._compute(args, kwargs)
         return self.fn.run(*args, grid=grid, warmup=warmup, **kwargs)
 
     def bind(self, *args: Any, grid: Grid, **kwargs: Any) -> BoundKernel:
         """As `JITFunction.bind`; the constants follow from these arguments, not from later ones."""
-        arguments = {**dict(zip(self.arg_names, args)), **kwargs}
-        for name, function in self.values.items():
-            kwargs[name] = arguments[name] = function(arguments)
+        self._compute(args, kwargs)
         return self.fn.bind(*args, grid=grid, **kwargs)
 
     def warmup(self, *args: Any, grid: Grid | None = None, **kwargs: Any) -> Any:
         """Compiles for these arguments without running."""
-        arguments = {**dict(zip(self.arg_names, args)), **kwargs}
-        for name, function in self.values.items():
-            kwargs[name] = arguments[name] = function(arguments)
+        self._compute(args, kwargs)
         return self.fn.warmup(*args, grid=grid, **kwargs)
 
 
@@ -55,6 +70,11 @@ def heuristics(values: dict[str, Callable]) -> Callable[[KernelInterface], Heuri
     launch from the dictionary of arguments (values computed earlier in the list included)."""
 
     def decorate(fn: Any) -> Heuristics:
+        if not (isinstance(fn, KernelInterface) and hasattr(fn, "arg_names")):
+            raise TypeError(
+                f"heuristics: expected a kernel, got {type(fn).__name__} {getattr(fn, '__name__', '')!r}\n"
+                f"  help: put @st.jit below @st.heuristics(...)"
+            )
         return Heuristics(fn, fn.arg_names, values)
 
     return decorate

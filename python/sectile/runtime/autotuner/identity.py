@@ -132,7 +132,7 @@ class Device:
         """How many programs run at a time, each as fast as one alone."""
         if self.kind == "cuda":
             return self.properties["multiprocessor_count"]
-        return knobs.runtime.num_threads or _native.hardware_threads()
+        return _native.hardware_threads()
 
     def __repr__(self) -> str:
         return f"Device({self.kind}:{self.index}, {self.text})"
@@ -142,7 +142,7 @@ _gpus: dict[int, Device] = {}
 
 
 def _cpu() -> Device:
-    threads = knobs.runtime.num_threads or _native.hardware_threads()
+    threads = _native.hardware_threads()
     fingerprint = _native.host_fingerprint()
     name = f"{fingerprint.partition(':')[0]} with {threads} threads"
     return Device("cpu", 0, f"{fingerprint} with {threads} threads", name, {})

@@ -107,6 +107,14 @@ class Autotuner(KernelInterface):
         self.configs = (configs.configs() if isinstance(configs, Space) else list(configs)) or [
             Config({})
         ]
+        for config in self.configs:
+            if not isinstance(config, Config):
+                raise TypeError(
+                    f"autotune: expected a list of configurations, found {config!r} in it\n"
+                    f'  help: st.Config({{"BLOCK": 256}}, num_warps=4), or a space, st.Space(BLOCK=[256, 512])'
+                )
+        if isinstance(key, str):
+            raise TypeError(f"autotune: key is a list of parameters: key=[{key!r}]")
         self.keys = list(key)
         self.reset_to_zero = list(reset_to_zero or ())
         self.restore_value = list(restore_value or ())
@@ -250,11 +258,20 @@ class Autotuner(KernelInterface):
             known = self.cache.get(key)
             if known is None:
                 known = self.cache.get(key[:-1])  # put there by a subclass
+            if known is None and self._runs_nothing(args, grid, kwargs, arguments):
+                return self.configs[0]
             config = known or self._decide(key, arguments, args, grid, kwargs)
         self.best_config = config
         if config.pre_hook:
             config.pre_hook({**arguments, **kwargs, **config.all_kwargs()})
         return config
+
+    def _runs_nothing(self, args: tuple, grid, kwargs: dict, arguments: dict) -> bool:
+        """Whether the grid has no program with any candidate: nothing can be compared or measured then."""
+        from .runner import Runner
+
+        runner = Runner(self, args, grid, kwargs, arguments)
+        return all(runner.program_count(config) == 0 for config in self.configs)
 
     def warmup(self, *args: Any, grid: Grid | None = None, **kwargs: Any) -> Any:
         """Compiles every candidate for these arguments, in parallel, and runs none.
@@ -490,6 +507,11 @@ def autotune(
     """
 
     def decorate(fn: Any) -> Autotuner:
+        if not (isinstance(fn, KernelInterface) and hasattr(fn, "arg_names")):
+            raise TypeError(
+                f"autotune: expected a kernel, got {type(fn).__name__} {getattr(fn, '__name__', '')!r}\n"
+                f"  help: put @st.jit below @st.autotune(...)"
+            )
         return Autotuner(
             fn, fn.arg_names, configs, key, reset_to_zero, restore_value, pre_hook, post_hook,
             prune_configs_by, warmup, rep, use_cuda_graph, do_bench, cache_results, budget, cost_model,

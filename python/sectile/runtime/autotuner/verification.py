@@ -13,7 +13,7 @@ kernel may write are compared with those of each group of candidates that agreed
 other sizes add in another order:
 
     integers, truth values    bit for bit
-    floats                    |a - b| <= tolerance * (min(|a|, |b|) + mean of |a|)
+    floats                    |a - b| <= tolerance * (min(|a|, |b|) + lower quartile of |a|)
                               NaN equals NaN, an infinity equals the same infinity
 
 The tolerance of an array is that of the narrowest float among all arrays of the kernel (`TOLERANCES`), since
@@ -70,6 +70,7 @@ _TF32_TOLERANCE = 1e-2
 _WITH_ASSERTS = {"debug": True, "sanitize_overflow": False}
 _READS = ("load", "async-copy", "atomic")
 _MOST_GROUPS = 8  # whose results are kept
+_SAMPLE = 1 << 14  # elements that say how large an array's numbers are
 
 # NaNs of floats that no computation yields, and integers that are rarely right; two of each.
 _PATTERNS = {
@@ -144,21 +145,22 @@ class Output:
             return bits != self.memory.signed(self.pattern(turn))
         return bits != (self.before if self.start == "before" else 0)
 
-    def mean(self, bits: Any) -> float:
-        """The mean magnitude of the elements that were written and are finite."""
+    def scale(self, bits: Any) -> float:
+        """The magnitude that a quarter of the elements stay below, of those that were written and are finite
+        and not zero: what is small for this array. A few huge numbers, as masks are made of, do not raise it,
+        nor do many of them.
+
+        Elements are sampled at equal distances, some `_SAMPLE` of them.
+        """
         memory, unwritten = self.memory, self.memory.signed(self.pattern(0))
+        part = bits.reshape(-1)[:: max(1, memory.size // _SAMPLE)]
+        values = abs(memory.decoded(part, self.dtype))
+        counts = memory.is_finite(values) & (values > 0)
+        if self.start == "pattern":
+            counts = counts & (part != unwritten)
+        return memory.quartile(values, counts)
 
-        def one(_: int, part: Any) -> tuple[float, int]:
-            values = memory.decoded(part, self.dtype)
-            counts = memory.is_finite(values)
-            if self.start == "pattern":
-                counts = counts & (part != unwritten)
-            return memory.total(abs(values), counts), int(counts.sum())
-
-        sums = memory.each(one, bits)
-        return sum(total for total, _ in sums) / max(sum(count for _, count in sums), 1)
-
-    def unlike(self, left: Any, right: Any, mean: float) -> Any:
+    def unlike(self, left: Any, right: Any, scale: float) -> Any:
         """Of each element of two parts: whether they differ."""
         memory = self.memory
         same = left == right
@@ -167,7 +169,7 @@ class Output:
         with memory.quiet():
             x, y = memory.decoded(left, self.dtype), memory.decoded(right, self.dtype)
             # With the smaller of both, a number is not near an infinity.
-            allowed = memory.smaller(abs(x), abs(y)) * self.tolerance + self.tolerance * mean
+            allowed = memory.smaller(abs(x), abs(y)) * self.tolerance + self.tolerance * scale
             differ = ~(same | (abs(x - y) <= allowed))
             if differ.any():
                 both = memory.is_nan(x) & memory.is_nan(y)
@@ -206,7 +208,7 @@ class Group:
     def __init__(self, first: Candidate, results: dict[str, Any]) -> None:
         self.members = [first]
         self.results = results
-        self.means: dict[str, float] = {}
+        self.scales: dict[str, float] = {}
         self.touched: dict[str, Any] = {}
         self.varying: set[str] = set()
         self.fault = ""
@@ -445,12 +447,12 @@ class Verification:
         unequal = [block for block in blocks if block is not None]
         if not unequal:
             return None
-        if output.tolerance is not None and output.name not in group.means:
-            group.means[output.name] = output.mean(results)
-        mean = group.means.get(output.name, 0.0)
+        if output.tolerance is not None and output.name not in group.scales:
+            group.scales[output.name] = output.scale(results)
+        scale = group.scales.get(output.name, 0.0)
 
         def one(begin: int, left: Any, right: Any) -> tuple[int, int]:
-            differ = output.unlike(left, right, mean)
+            differ = output.unlike(left, right, scale)
             count = int(differ.sum())
             return count, begin + memory.first(differ) if count else 0
 
