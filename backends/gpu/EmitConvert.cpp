@@ -131,7 +131,9 @@ private:
         packed = builder.CreateInsertElement(
             packed, bits == 1 ? builder.CreateZExt(value, narrow) : value, index);
       }
-      llvm::Value *word = exchange(step, builder.CreateBitCast(packed, builder.getInt32Ty()));
+      // Padding among them, poison for LLVM, must not spread over the word.
+      llvm::Value *word =
+          exchange(step, builder.CreateBitCast(builder.CreateFreeze(packed), builder.getInt32Ty()));
       llvm::Value *unpacked = builder.CreateBitCast(word, packedType);
       for (size_t index = 0; index < count; ++index) {
         llvm::Value *value = builder.CreateExtractElement(unpacked, index);

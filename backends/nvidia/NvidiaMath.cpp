@@ -74,14 +74,17 @@ llvm::Value *NvidiaMath::divide(Builder &builder, Value *lhs, Value *rhs) const 
   return builder.CreateFDiv(lhs, rhs);
 }
 
-/// Values two by two; the last may be alone, `high` is null then.
+/// Values two by two; the last may be alone, `high` is null then. They are frozen: one of a pair
+/// may be padding, poison for LLVM, which must not spread to the other through the instruction that
+/// takes both.
 static void
-forPairs(llvm::MutableArrayRef<llvm::Value *> values,
+forPairs(llvm::IRBuilderBase &builder, llvm::MutableArrayRef<llvm::Value *> values,
          llvm::function_ref<std::pair<llvm::Value *, llvm::Value *>(llvm::Value *, llvm::Value *)>
              convert) {
   for (size_t i = 0; i < values.size(); i += 2) {
     bool isPair = i + 1 < values.size();
-    auto [low, high] = convert(values[i], isPair ? values[i + 1] : nullptr);
+    auto [low, high] = convert(builder.CreateFreeze(values[i]),
+                               isPair ? builder.CreateFreeze(values[i + 1]) : nullptr);
     values[i] = low;
     if (isPair)
       values[i + 1] = high;
@@ -101,7 +104,7 @@ void NvidiaMath::widenEach(Builder &builder, llvm::MutableArrayRef<Value *> valu
   }
   if (kind != NarrowFloat::F8E4M3FN || capability < 89)
     return MathTarget::widenEach(builder, values, kind);
-  forPairs(values, [&](Value *low, Value *high) {
+  forPairs(builder, values, [&](Value *low, Value *high) {
     Value *bits = builder.CreateZExt(low, builder.getInt16Ty());
     if (high)
       bits = builder.CreateOr(bits,
@@ -134,7 +137,7 @@ void NvidiaMath::narrowEach(Builder &builder, llvm::MutableArrayRef<Value *> val
   };
   llvm::IRBuilderBase::FastMathFlagGuard guard(builder);
   builder.clearFastMathFlags();
-  forPairs(values, [&](Value *low, Value *high) {
+  forPairs(builder, values, [&](Value *low, Value *high) {
     Value *top = high ? high : llvm::ConstantFP::get(low->getType(), 0);
     Value *bits = builder.CreateIntrinsic(instruction, {}, {top, low});
     bits = addOverflow(bits, low, 1);

@@ -364,7 +364,9 @@ class Statements:
             "where",
         ]
         if is_float(dtype):
-            kinds += ["tl.fma({0}, {0}, {1})", "{} + {}"]
+            kinds += (
+                ["{} + {}"] if dtype.startswith("float8") else ["tl.fma({0}, {0}, {1})", "{} + {}"]
+            )
             if dtype in ("float32", "float64"):
                 kinds += ["{} / (tl.abs({}) + 0.5)"] * 2 if "." not in other else ["{} / {}"]
             if dtype == "float32" and "tl" not in other and "." not in other:

@@ -172,3 +172,30 @@ def test_fp8_products_with_rows_known_to_be_zero():
         expected = x.astype(np.float64)[:, :40] @ y.astype(np.float64)[:40]
         expected[8:] = 0
         np.testing.assert_array_equal(out, expected)
+
+
+@st.jit
+def flipped_column_of_doubles(out, x):
+    rows = tl.load(x + (tl.arange(0, 4)[:, None] + tl.arange(0, 32)[None, :]))
+    column = tl.load(x + tl.arange(0, 4)[:, None])
+    sums = tl.dot(tl.trans(rows), column, tl.full([32, 1], 1, tl.float64))
+    tl.store(out + tl.arange(0, 32)[:, None], tl.flip(sums, 0))
+
+
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2"])
+def test_padding_does_not_spread_in_an_instruction_that_converts_pairs(name):
+    """A product of one column leaves each thread a second element that is padding, poison for LLVM; GPUs convert
+    two numbers to fp8 at a time, and LLVM took the whole result for undefined."""
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    x = np.random.default_rng(0).integers(-3, 4, 64).astype(np.float64)
+    out = np.zeros(32, getattr(ml_dtypes, name))
+    flipped_column_of_doubles[(1,)](out, x)
+    expected = [x[row : row + 4] @ x[:4] + 1 for row in reversed(range(32))]
+    np.testing.assert_array_equal(
+        out.astype(np.float64), np.array(expected).astype(out.dtype).astype(np.float64)
+    )
+    kind = {"float8_e4m3fn": "fp8e4nv", "float8_e5m2": "fp8e5"}[name]
+    ptx = st.compile(
+        flipped_column_of_doubles, {"out": f"*{kind}:16", "x": "*fp64:16"}, {}, target="cuda:90"
+    ).asm["ptx"]
+    assert "cvt.rn.satfinite.e" in ptx
