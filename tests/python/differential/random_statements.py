@@ -134,11 +134,32 @@ class Statements:
             text = f"{stride - 1} - ({text})"
         if kind == "permuted" and not injective:
             return f"(({text}) * {choose([3, 5, 77])}) % 8192", 8192
+        if not injective and self.random.random() < 0.15:  # an index that wraps
+            return self.wrapped(f"{text} + {choose([0, 1, 128, 250])}"), 256
         return text, stride
+
+    def wrapped(self, text):
+        """Of an int32 expression what bytes keep, and bytes compute: 0 to 255."""
+        choose = self.random.choice
+        kind = choose(["tl.uint8", "tl.uint8", "tl.int8"])
+        text = f"tl.cast({text}, {kind})"
+        if choose([True, False]):
+            text = f"({text} {choose(['+', '*', '-'])} tl.cast({choose([1, 3, 100])}, {kind}))"
+        return f"tl.cast({text}, tl.int32)" + (" + 128" if kind == "tl.int8" else "")
+
+    def unsigned_mask(self, shape, bound):
+        """0 <= i < bound as it is written with one comparison, and its likes at the ends of the type."""
+        choose = self.random.choice
+        i = self.along(shape, self.random.randrange(len(shape)))
+        kind = choose(["tl.uint32", "tl.uint64"])
+        number = f"tl.cast({i} - {choose([0, 1, 3, 16])}, {kind})"
+        if choose([True, False]):
+            number = f"({number} + tl.cast({choose([0, 5, 2**31 - 7])}, {kind}))"
+        return f"({number} {choose(['<', '<=', '>', '>='])} tl.cast({bound}, {kind}))"
 
     def mask(self, shape):
         kind = self.random.choice(
-            ["none", "none", "none", "prefix", "row", "odd", "value", "both", "scalar"]
+            ["none", "none", "none", "prefix", "row", "odd", "value", "both", "scalar", "unsigned"]
         )
         if kind == "none" or not shape:
             return None
@@ -147,6 +168,8 @@ class Statements:
         prefix = f"({self.along(shape, d)} < {bound})"
         if kind == "row":
             return f"({self.along(shape, 0)} < {bound})"
+        if kind == "unsigned":
+            return self.unsigned_mask(shape, bound)
         if kind == "odd":
             return f"(({self.along(shape, d)} * 7) % 3 != 1)"
         if kind == "scalar":
