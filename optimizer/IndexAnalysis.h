@@ -20,7 +20,8 @@
 //
 // Ranges hold whatever happens. Runs and divisibility by other than powers of two assume, as the
 // field does, that arithmetic on indices, integers of 32 bits and more, does not overflow its type.
-// Narrower integers wrap, and so does every number that a cast makes narrower: `table[i.to(uint8)]`.
+// Narrower integers wrap, and so does every number that a cast makes narrower:
+// `table[i.to(uint8)]`.
 //
 // The analysis is made once for a function and is out of date when the function changes.
 #pragma once

@@ -1,6 +1,7 @@
-//===-- OlderGlibc.cpp - What LLVM asks of a newer glibc -----------------------------------------===//
-// Debian's LLVM was built with glibc 2.36 and calls what older ones lack. Defined here, hidden, so that
-// the library loads from glibc 2.34 on. `./dev wheel` fails when another such function appears.
+//===-- OlderGlibc.cpp - What LLVM asks of a newer glibc --------------------------------------===//
+// Debian's LLVM was built with glibc 2.36 and calls what older ones lack. Defined here, hidden, so
+// that the library loads from glibc 2.34 on. `./dev wheel` fails when another such function
+// appears.
 #include <cstdint>
 #include <sys/random.h>
 #include <unistd.h>

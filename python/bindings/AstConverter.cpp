@@ -428,8 +428,9 @@ FunctionSource findSource(py::handle jitFunction, std::string &error) {
   return source;
 }
 
-/// Returns the parsed text. CPython up to 3.12 fails with a SystemError now and then when several threads
-/// parse, whoever they are (gh-106905: they share one count of the recursion's depth): it is asked again.
+/// Returns the parsed text. CPython up to 3.12 fails with a SystemError now and then when several
+/// threads parse, whoever they are (gh-106905: they share one count of the recursion's depth): it
+/// is asked again.
 static py::object parse(const std::string &text, const std::string &file) {
   constexpr int kOnlyAst = 0x400; // ast.PyCF_ONLY_AST, without importing ast
   constexpr int kMostTries = 20;

@@ -65,7 +65,8 @@ std::string runPipeline(StringRef text, StringRef pipeline) {
     if (!entry)
       entry = PassInfo::lookup(name);
     EXPECT_TRUE(entry) << "unknown pass " << word.str();
-    if (!entry || failed(entry->addToPipeline(passes, options, [](const Twine &) { return failure(); })))
+    if (!entry ||
+        failed(entry->addToPipeline(passes, options, [](const Twine &) { return failure(); })))
       return {};
   }
   EXPECT_TRUE(succeeded(passes.run(*module))) << diagnostics;

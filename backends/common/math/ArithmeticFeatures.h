@@ -11,7 +11,8 @@ struct ArithmeticFeatures {
   bool fma = false;
   bool f16c = false;   // conversion between f16 and f32
   bool avx512 = false; // F, BW, CD, DQ and VL
-  /// Instructions whose result is a subnormal number take some hundred cycles, as on x86 processors.
+  /// Instructions whose result is a subnormal number take some hundred cycles, as on x86
+  /// processors.
   bool slowSubnormals = false;
   /// Of one native vector: 128, 256 or 512.
   unsigned vectorBits = 128;
