@@ -1,11 +1,10 @@
-//===-- Backend.h - what a target must provide
-//------------------------------------------------------===//
+//===-- Backend.h - what a target must provide ------------------------------------------------===//
 // The one virtual interface of the compiler. `createBackend("cpu")` is a switch in Backend.cpp;
 // each target's folder holds same-named files.
 #pragma once
 
-#include "backends/CompileOptions.h"
-#include "backends/KernelImage.h"
+#include "backends/plain/CompileOptions.h"
+#include "backends/plain/KernelImage.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Support/LLVM.h"

@@ -1,6 +1,6 @@
 #include "backends/DebugSites.h"
 
-#include "lang/SourcePlace.h"
+#include "lang/tile/SourcePlace.h"
 
 #include "llvm/Support/MathExtras.h"
 

@@ -5,8 +5,8 @@
 //   PrintLayout layout = addPrintSite(image, print);     // image.printSites[layout.site]
 #pragma once
 
-#include "backends/KernelImage.h"
-#include "lang/TileDialect.h"
+#include "backends/plain/KernelImage.h"
+#include "lang/tile/TileDialect.h"
 
 #include <optional>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backends/Backend.h"
-#include "lang/TileDialect.h"
+#include "lang/tile/TileDialect.h"
 
 #include <chrono>
 

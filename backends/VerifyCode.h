@@ -1,5 +1,4 @@
-//===-- VerifyCode.h - LLVM IR that back ends make is checked
-//-----------------------------------===//
+//===-- VerifyCode.h - LLVM IR that back ends make is checked ---------------------------------===//
 // Only where a user asks for it (SECTILE_VERIFY), and in tests.
 //
 //   if (failed(verifyCode(function, *code, "emit llvm", context)))

@@ -1,6 +1,6 @@
 // runtime: what the runtime itself costs, kernels that do nothing aside. One table, times in
 // nanoseconds.
-#include "jit/Specialization.h"
+#include "jit/launch/Specialization.h"
 #include "tests/jit/FakeCompiler.h"
 
 #include <algorithm>

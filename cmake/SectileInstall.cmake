@@ -24,7 +24,7 @@ if(TARGET sectile-compiler)
 endif()
 
 # The public headers, and whatever they include of ours. In the source tree they are included from its root
-# ("lang/DType.h"); installed, as <sectile/plain/lang/DType.h>, so that one -I serves a build without CMake.
+# ("lang/plain/DType.h"); installed, as <sectile/plain/lang/DType.h>, so that one -I serves a build without CMake.
 set(plain "")
 file(GLOB waiting RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/sectile/*.h)
 while(waiting)

@@ -1,5 +1,4 @@
-//===-- Api.h - what libsectile.so exports
-//----------------------------------------------------------===//
+//===-- Api.h - what libsectile.so exports ----------------------------------------------------===//
 // Everything is built with hidden symbols; what bindings and C++ programs call is marked here.
 #pragma once
 

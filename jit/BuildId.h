@@ -1,5 +1,4 @@
-//===-- BuildId.h - which build of Sectile this is
-//--------------------------------------------------===//
+//===-- BuildId.h - which build of Sectile this is --------------------------------------------===//
 // A digest of every source file of the compiler and the runtime, of LLVM's version and of the C++
 // compiler and its flags, made by BuildId.cmake during the build. Both libraries carry it: they may
 // exchange C++ types only when it is the same, and code of another build is never taken from a

@@ -1,16 +1,15 @@
-//===-- CompilerInterface.h - what the runtime asks of the compiler library
-//-------------------------===//
+//===-- CompilerInterface.h - what the runtime asks of the compiler library -------------------===//
 // libsectile.so (runtime: small, no LLVM) loads libsectile-compiler.so only when something must be
 // compiled, and talks to it through this header. Both come from one build: `buildId` is compared on
 // loading, so plain C++ types may cross.
 #pragma once
 
-#include "backends/CompileOptions.h"
-#include "backends/KernelImage.h"
+#include "backends/plain/CompileOptions.h"
+#include "backends/plain/KernelImage.h"
 #include "frontend/cpp/Tracer.h"
 #include "frontend/python/Ast.h"
-#include "lang/Diagnostics.h"
-#include "lang/KernelSignature.h"
+#include "lang/plain/Diagnostics.h"
+#include "lang/plain/KernelSignature.h"
 
 #include <functional>
 #include <map>

@@ -1,5 +1,4 @@
-//===-- Status.h - how the runtime says that something failed
-//---------------------------------------===//
+//===-- Status.h - how the runtime says that something failed ---------------------------------===//
 // The core throws nothing: a call that can fail returns a Status (success costs no allocation), and
 // the edges (Python bindings, inline C++ headers) turn its Error into an exception.
 //
@@ -8,7 +7,7 @@
 #pragma once
 
 #include "jit/Api.h"
-#include "lang/Diagnostics.h"
+#include "lang/plain/Diagnostics.h"
 
 #include <memory>
 #include <string>

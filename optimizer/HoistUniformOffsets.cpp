@@ -1,6 +1,6 @@
 #include "optimizer/HoistUniformOffsets.h"
 
-#include "lang/TileDialect.h"
+#include "lang/tile/TileDialect.h"
 
 #include "mlir/IR/IRMapping.h"
 

@@ -4,15 +4,13 @@
 // are those of its start; the loop carries one integer instead of a tile of addresses.
 //
 //   before                                              after
-//   %r = scf.for ... iter_args(%p = %p0) {              %r = scf.for ... iter_args(%o = %c0 : i64)
-//   {
-//     %x = tile.load %p                                   %p = tile.ptr_add %p0, splat %o
-//     %q = tile.ptr_add %p, splat %step                   %x = tile.load %p
-//     scf.yield %q                                        %n = arith.addi %o, %step
-//   }                                                     scf.yield %n
-//                                                       }
-//                                                       use of %r becomes tile.ptr_add %p0, splat
-//                                                       %r
+//   %r = scf.for ... iter_args(%p = %p0) {      %r = scf.for ... iter_args(%o = %c0 : i64) {
+//     %x = tile.load %p                           %p = tile.ptr_add %p0, splat %o
+//     %q = tile.ptr_add %p, splat %step           %x = tile.load %p
+//     scf.yield %q                                %n = arith.addi %o, %step
+//   }                                             scf.yield %n
+//                                               }
+//   use of %r                                   use of tile.ptr_add %p0, splat %r
 //
 // `%step` must be a scalar or a splat (constant or not) of one, and may differ from iteration to
 // iteration. Integer tiles are treated alike with arith.addi in their own type, in which both sides

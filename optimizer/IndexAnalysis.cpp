@@ -1,6 +1,6 @@
 #include "optimizer/IndexAnalysis.h"
 
-#include "lang/TileDialect.h"
+#include "lang/tile/TileDialect.h"
 #include "optimizer/IndexRules.h"
 
 #include <numeric>

@@ -3,11 +3,11 @@
 // relate along each dimension, what divides them, between which numbers do they lie? Contiguous
 // loads, packing, alignment and masks that need no test all follow from it.
 //
-//   %i = tile.arange 0, 128 : tensor<128xi32>        run 128 of stride 1, starting at multiples of
-//   128 %b = arith.muli %pid, %c128 : i32                a multiple of 128 %x = %i + splat(%b) run
-//   128 of stride 1, starting at multiples of 128 %p = tile.ptr_add splat(%ptr), %x run 128 of
-//   stride 1 (elements), 16-byte aligned %m = arith.cmpi slt, %x, splat(%n)               a prefix
-//   mask; constant in runs of 16 if 16 | %n
+//   %i = tile.arange 0, 128 : tensor<128xi32>  run 128 of stride 1, starting at multiples of 128
+//   %b = arith.muli %pid, %c128 : i32          a multiple of 128
+//   %x = %i + splat(%b)                        run 128 of stride 1, starting at multiples of 128
+//   %p = tile.ptr_add splat(%ptr), %x          run 128 of stride 1 (elements), 16-byte aligned
+//   %m = arith.cmpi slt, %x, splat(%n)         a prefix mask; constant in runs of 16 if 16 | %n
 //
 // Along one dimension, the others held fixed, a value is a sequence f(0), f(1), ... f(extent-1). It
 // is cut into *aligned runs* [0, run), [run, 2 run), ...; the last may be short. The laws of the

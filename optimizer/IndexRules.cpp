@@ -1,6 +1,6 @@
 #include "optimizer/IndexRules.h"
 
-#include "lang/TileDialect.h"
+#include "lang/tile/TileDialect.h"
 #include "optimizer/SequenceRules.h"
 
 #include <numeric>

@@ -1,6 +1,6 @@
 #include "optimizer/ReorderBroadcast.h"
 
-#include "lang/TileDialect.h"
+#include "lang/tile/TileDialect.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 

@@ -1,10 +1,9 @@
-//===-- Atomics.h - the language's atomics as LLVM's
-//-------------------------------------------===//
+//===-- Atomics.h - the language's atomics as LLVM's ------------------------------------------===//
 //   builder.CreateAtomicRMW(backends::binaryOf(kind), pointer, value, align,
 //                           backends::orderingOf(semantic), scope);
 #pragma once
 
-#include "lang/TileDialect.h"
+#include "lang/tile/TileDialect.h"
 
 #include "llvm/IR/Instructions.h"
 

@@ -5,14 +5,14 @@
 // unless the caller turns each result into the bits of its type, which rounds.
 //
 //   ElementwiseEmitter elementwise(builder, mathTarget, /*enableFpFusion=*/true,
-//   /*pointerSpace=*/0); llvm::SmallVector<llvm::Value *, 2> results = elementwise.emit(op,
-//   operands);
+//                                  /*pointerSpace=*/0);
+//   llvm::SmallVector<llvm::Value *, 2> results = elementwise.emit(op, operands);
 //
 // The builder stays in its block.
 #pragma once
 
 #include "backends/common/MathTarget.h"
-#include "lang/TileDialect.h"
+#include "lang/tile/TileDialect.h"
 
 namespace sectile::backends {
 

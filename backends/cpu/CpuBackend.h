@@ -1,5 +1,4 @@
-//===-- CpuBackend.h - tile IR to host code
-//--------------------------------------------------------===//
+//===-- CpuBackend.h - tile IR to host code ---------------------------------------------------===//
 // The back end for the machine at hand (or another x86-64 one by name). Pipeline.cpp lists its
 // steps.
 #pragma once

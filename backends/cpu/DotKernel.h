@@ -1,5 +1,4 @@
-//===-- DotKernel.h - matrix products from registers
-//-------------------------------------------------===//
+//===-- DotKernel.h - matrix products from registers ------------------------------------------===//
 // Emits loops over register blocks: a block of acc stays in registers while the whole of K passes
 // by.
 //

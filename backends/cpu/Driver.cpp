@@ -1,13 +1,13 @@
 #include "backends/cpu/Driver.h"
 
-#include "backends/ForkSafeMutex.h"
-#include "backends/PrintFormat.h"
 #include "backends/cpu/HostAbi.h"
 #include "backends/cpu/HostProcessor.h"
 #include "backends/cpu/PrintOrder.h"
 #include "backends/cpu/Scratch.h"
 #include "backends/cpu/SharedObject.h"
 #include "backends/cpu/ThreadPool.h"
+#include "backends/plain/ForkSafeMutex.h"
+#include "backends/plain/PrintFormat.h"
 
 #include <atomic>
 #include <cstdio>

@@ -1,11 +1,10 @@
-//===-- Driver.h - runs host code
-//-------------------------------------------------------------------===//
-// The CPU's half of backends/Driver.h: loads shared objects, runs their programs on a thread pool
-// with scratch memory per thread, and carries out what kernels ask for through HostServices.
+//===-- Driver.h - runs host code -------------------------------------------------------------===//
+// The CPU's half of backends/plain/Driver.h: loads shared objects, runs their programs on a thread
+// pool with scratch memory per thread, and carries out what kernels ask for through HostServices.
 #pragma once
 
-#include "backends/Driver.h"
-#include "backends/PrintFormat.h"
+#include "backends/plain/Driver.h"
+#include "backends/plain/PrintFormat.h"
 
 namespace sectile::cpu {
 

@@ -1,5 +1,4 @@
-//===-- EmitObject.h - LLVM IR to an object in memory
-//----------------------------------------------===//
+//===-- EmitObject.h - LLVM IR to an object in memory -----------------------------------------===//
 // A short pass pipeline and LLVM's code generator. Neither can end the process: both run with a
 // fatal- error handler and under CrashRecoveryContext, and a failure comes back as text.
 #pragma once

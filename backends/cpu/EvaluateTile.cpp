@@ -72,8 +72,7 @@ llvm::Value *NestEmitter::evaluateElementwise(Operation *op, unsigned result,
   return emitAt(level, [&] { return kernel.emitElementwise(op, operands)[result]; });
 }
 
-//===-- Coordinates of operands
-//-------------------------------------------------------------------===//
+//===-- Coordinates of operands ---------------------------------------------------------------===//
 
 llvm::Value *NestEmitter::arithmetic(llvm::Instruction::BinaryOps op, llvm::Value *lhs,
                                      llvm::Value *rhs) {
@@ -205,8 +204,7 @@ Coordinate NestEmitter::reshapeCoordinate(ArrayRef<int64_t> result, ArrayRef<int
   return source;
 }
 
-//===-- Ops that choose among sources
-//-------------------------------------------------------------===//
+//===-- Ops that choose among sources ---------------------------------------------------------===//
 
 llvm::Value *NestEmitter::evaluateJoin(JoinOp op, const Coordinate &at) {
   LaneIndex which = at.back();

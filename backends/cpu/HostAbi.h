@@ -1,5 +1,4 @@
-//===-- HostAbi.h - how compiled host code is called
-//------------------------------------------------===//
+//===-- HostAbi.h - how compiled host code is called ------------------------------------------===//
 // Plain C, shared by the code generator and the driver. A kernel is one exported function that runs
 // a range of programs of the grid (x fastest); it has no undefined symbol: what it needs of the
 // runtime it reaches through `HostServices`.

@@ -1,5 +1,4 @@
-//===-- HostFeatures.h - what the CPU that runs a kernel can do
-//--------------------------------------===//
+//===-- HostFeatures.h - what the CPU that runs a kernel can do -------------------------------===//
 // The facts about a CPU that code emission asks for, and the names LLVM's code generator wants for
 // the same CPU. The two always describe one machine: code emitted for these facts and compiled with
 // `cpuName` and `featureString` needs no library function.

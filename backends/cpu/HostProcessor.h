@@ -1,5 +1,4 @@
-//===-- HostProcessor.h - may this code run here?
-//---------------------------------------------------===//
+//===-- HostProcessor.h - may this code run here? ---------------------------------------------===//
 // The runtime's view of the processor, from CPUID alone (the code generator asks LLVM, which the
 // runtime has not got). Two processors with one fingerprint get the same code.
 #pragma once

@@ -2,7 +2,7 @@
 
 #include "backends/common/math/NumberConversion.h"
 #include "backends/cpu/HostAbi.h"
-#include "lang/TileDialect.h"
+#include "lang/tile/TileDialect.h"
 #include "optimizer/PointerProvenance.h"
 
 using namespace mlir;

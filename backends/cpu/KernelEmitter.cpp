@@ -27,8 +27,7 @@ void KernelEmitter::fail(Operation *op, StringRef what) {
   hasFailed = true;
 }
 
-//===-- Types and numbers
-//-------------------------------------------------------------------------===//
+//===-- Types and numbers ---------------------------------------------------------------------===//
 
 unsigned KernelEmitter::memoryBytes(Type element) {
   llvm::Type *type = memoryType(element);
@@ -62,8 +61,7 @@ unsigned KernelEmitter::lanesFor(int64_t extent) const {
   return lanes;
 }
 
-//===-- Scalars and buffers
-//-----------------------------------------------------------------------===//
+//===-- Scalars and buffers -------------------------------------------------------------------===//
 
 llvm::Value *KernelEmitter::scalar(Value value) {
   auto found = scalars.find(value);
@@ -167,8 +165,7 @@ void KernelEmitter::mark(llvm::Instruction *access, MemoryKind kind) {
   access->setMetadata(llvm::LLVMContext::MD_noalias, scopeLists[1 - own]);
 }
 
-//===-- Loops and traps
-//---------------------------------------------------------------------------===//
+//===-- Loops and traps -----------------------------------------------------------------------===//
 
 EmittedLoop KernelEmitter::beginLoop(llvm::Value *start, llvm::Value *end, llvm::Value *step,
                                      ArrayRef<llvm::Value *> initial, bool mayBeEmpty,
@@ -265,8 +262,7 @@ void KernelEmitter::emitTrapIf(llvm::Value *failed, unsigned site, llvm::Value *
   builder.SetInsertPoint(after);
 }
 
-//===-- The function
-//------------------------------------------------------------------------------===//
+//===-- The function --------------------------------------------------------------------------===//
 
 llvm::Value *KernelEmitter::callField(uint64_t offset, llvm::Type *type, const llvm::Twine &name) {
   llvm::Value *address = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), call, offset);
@@ -369,8 +365,7 @@ std::unique_ptr<llvm::Module> KernelEmitter::emit() {
   return std::move(module);
 }
 
-//===-- Blocks and steps
-//--------------------------------------------------------------------------===//
+//===-- Blocks and steps ----------------------------------------------------------------------===//
 
 LogicalResult KernelEmitter::emitBlock(Block &block) {
   auto found = plan.steps.find(&block);

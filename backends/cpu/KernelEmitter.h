@@ -1,22 +1,21 @@
-//===-- KernelEmitter.h - a tile kernel as LLVM IR
-//-------------------------------------------------===//
+//===-- KernelEmitter.h - a tile kernel as LLVM IR --------------------------------------------===//
 // Walks a planned kernel (KernelPlan.h) and emits the function of HostAbi.h with llvm::IRBuilder.
 // Scalars become SSA values. A tile is either *virtual*, recomputed from its operands wherever a
 // loop nest needs it, or lives in a TileBuffer, a row-major piece of the per-thread scratch frame.
 //
-//   std::unique_ptr<llvm::Module> module = emitKernel(function, plan, host, options, llvmContext,
-//   image);
+//   std::unique_ptr<llvm::Module> module =
+//       KernelEmitter(function, plan, host, options, llvmContext, image).emit();
 //
 // Invariant: the builder always stands before a terminator, so that code can be put at the end of
 // any enclosing loop's preheader, and blocks can be split under way.
 #pragma once
 
-#include "backends/CompileOptions.h"
-#include "backends/KernelImage.h"
 #include "backends/common/ElementwiseEmitter.h"
 #include "backends/cpu/HostFeatures.h"
 #include "backends/cpu/KernelPlan.h"
-#include "lang/TileDialect.h"
+#include "backends/plain/CompileOptions.h"
+#include "backends/plain/KernelImage.h"
+#include "lang/tile/TileDialect.h"
 #include "optimizer/IndexAnalysis.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -61,8 +60,7 @@ public:
   /// Null after an op that has no lowering; the diagnostic has been emitted.
   std::unique_ptr<llvm::Module> emit();
 
-  //-- Types and numbers
-  //------------------------------------------------------------------------------
+  //-- Types and numbers ---------------------------------------------------------------------------
   /// What a register holds for an element: f32 for narrower floats, iN, ptr.
   llvm::Type *registerType(mlir::Type element) { return elementwise.registerType(element); }
   /// What an array of the user holds: the bits of narrow floats.
@@ -75,8 +73,7 @@ public:
   }
   llvm::ConstantInt *index(int64_t number) { return builder.getInt64(number); }
 
-  //-- Elementwise operations (EmitElementwise.cpp)
-  //----------------------------------------------------
+  //-- Elementwise operations (EmitElementwise.cpp) ------------------------------------------------
   /// Emits one scalar or elementwise op on registers; operands may be scalars and vectors mixed.
   /// Empty after a diagnostic.
   llvm::SmallVector<llvm::Value *, 2> emitElementwise(mlir::Operation *op,
@@ -86,8 +83,7 @@ public:
                                                    llvm::ArrayRef<llvm::Value *> arguments);
   static bool isElementwise(mlir::Operation *op);
 
-  //-- Scalars, buffers
-  //------------------------------------------------------------------------------
+  //-- Scalars, buffers ----------------------------------------------------------------------------
   llvm::Value *scalar(mlir::Value value);
   void setScalar(mlir::Value value, llvm::Value *emitted) { scalars[value] = emitted; }
   TileBuffer *buffer(mlir::Value value) {
@@ -103,16 +99,14 @@ public:
   /// Lanes of a vector along an extent.
   unsigned lanesFor(int64_t extent) const;
 
-  //-- Memory
-  //------------------------------------------------------------------------------------------
+  //-- Memory --------------------------------------------------------------------------------------
   enum class MemoryKind { Scratch, Arrays };
   /// Tells LLVM that scratch and the user's arrays do not overlap.
   void mark(llvm::Instruction *access, MemoryKind kind);
   /// Somewhere to read from or write to in place of a masked-off scalar access.
   llvm::Value *dummyAddress = nullptr;
 
-  //-- Control flow
-  //------------------------------------------------------------------------------------
+  //-- Control flow --------------------------------------------------------------------------------
   EmittedLoop beginLoop(llvm::Value *start, llvm::Value *end, llvm::Value *step,
                         llvm::ArrayRef<llvm::Value *> initial, bool mayBeEmpty,
                         bool isSigned = true);

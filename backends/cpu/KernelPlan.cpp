@@ -142,8 +142,7 @@ private:
     return *(sources[value] = std::move(made));
   }
 
-  //-- Roots into groups
-  //------------------------------------------------------------------------------
+  //-- Roots into groups ---------------------------------------------------------------------------
 
   void formGroups() {
     for (Operation &op : block) {
@@ -256,8 +255,7 @@ private:
     return true;
   }
 
-  //-- Which values are kept
-  //----------------------------------------------------------------------------
+  //-- Which values are kept -----------------------------------------------------------------------
 
   void addUse(Value value, Use use) {
     if (!isTile(value) || !isLocal(value))
@@ -412,8 +410,7 @@ private:
       addUse(operand, {home, true, false});
   }
 
-  //-- Products that accumulate in the loop's own buffer
-  //---------------------------------------------------
+  //-- Products that accumulate in the loop's own buffer -------------------------------------------
 
   void findDotsInPlace() {
     auto loop = dyn_cast<scf::ForOp>(block.getParentOp());

@@ -1,5 +1,4 @@
-//===-- KernelPlan.h - which loop nests a kernel becomes
-//-------------------------------------------===//
+//===-- KernelPlan.h - which loop nests a kernel becomes --------------------------------------===//
 // Decides, before any code is emitted, which tile values live in buffers and which loop nests
 // compute what. Softmax of a row (x loaded, m = max x, e = exp(x - m), s = sum e, e / s stored):
 //
@@ -23,8 +22,8 @@
 //               value meets its own rearrangement would double the code at every link.
 #pragma once
 
-#include "backends/KernelImage.h"
-#include "lang/TileDialect.h"
+#include "backends/plain/KernelImage.h"
+#include "lang/tile/TileDialect.h"
 #include "optimizer/PointerProvenance.h"
 
 #include "llvm/ADT/DenseMap.h"

@@ -1,5 +1,4 @@
-//===-- LinkSharedObject.h - an ELF object in memory to a shared object in memory
-//--------------------===//
+//===-- LinkSharedObject.h - an ELF object in memory to a shared object in memory -------------===//
 // LLD, in this process: no linker binary, no C compiler. The result exports `sectile_kernel` and
 // has no undefined symbol and no needed library, so it can be loaded anywhere; names of its local
 // functions are kept for gdb and perf. Takes 0.5 ms for a small kernel.

@@ -24,8 +24,7 @@ void NestEmitter::emit() {
   emitOuterLoops(0);
 }
 
-//===-- Order of the loops
-//------------------------------------------------------------------------===//
+//===-- Order of the loops --------------------------------------------------------------------===//
 
 /// How many accesses of the nest are contiguous along the dimension (weighted), for choosing it.
 int64_t NestEmitter::contiguityScore(unsigned dimension) {
@@ -140,8 +139,7 @@ void NestEmitter::emitOuterLoops(unsigned depth) {
   leaveLoop(loop);
 }
 
-//===-- The vector loop
-//---------------------------------------------------------------------------===//
+//===-- The vector loop -----------------------------------------------------------------------===//
 
 int NestEmitter::bodyCost() {
   RecomputeCosts costs;

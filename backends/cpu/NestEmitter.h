@@ -1,5 +1,4 @@
-//===-- NestEmitter.h - one fused loop nest over native vectors
-//------------------------------------===//
+//===-- NestEmitter.h - one fused loop nest over native vectors -------------------------------===//
 // Iterates the nest's shape: one dimension by vectors of `lanes`, the others by scalar loops. Tile
 // values are evaluated at a *coordinate*, by recursion through the ops that make them.
 //
@@ -51,8 +50,7 @@ private:
     std::vector<llvm::SmallVector<llvm::Value *, 3>> operands; // per root
   };
 
-  //-- Loops (NestEmitter.cpp)
-  //------------------------------------------------------------------------
+  //-- Loops (NestEmitter.cpp) ---------------------------------------------------------------------
   void chooseVectorDimension();
   int64_t contiguityScore(unsigned dimension);
   void emitOuterLoops(unsigned depth);
@@ -64,8 +62,7 @@ private:
   unsigned unrollFor(int64_t fullVectors, bool isDynamic);
   int bodyCost();
 
-  //-- Levels
-  //-------------------------------------------------------------------------------------------
+  //-- Levels --------------------------------------------------------------------------------------
   unsigned levelOf(llvm::Value *value) const { return levels.lookup(value); }
   /// Emits at `level`, and notes that level for the result.
   template <typename Emit>
@@ -91,8 +88,7 @@ private:
   void enterLoop(EmittedLoop &loop);
   void leaveLoop(EmittedLoop &loop);
 
-  //-- Evaluation (EvaluateTile.cpp)
-  //--------------------------------------------------------------------
+  //-- Evaluation (EvaluateTile.cpp) ---------------------------------------------------------------
   /// A scalar when the value is the same in all lanes, else a vector.
   llvm::Value *evaluate(mlir::Value value, const Coordinate &at);
   llvm::Value *compute(mlir::Value value, const Coordinate &at);
@@ -121,8 +117,7 @@ private:
     return llvm::FixedVectorType::get(element, lanes);
   }
 
-  //-- Memory (NestMemory.cpp)
-  //--------------------------------------------------------------------------
+  //-- Memory (NestMemory.cpp) ---------------------------------------------------------------------
   /// How an integer or pointer changes from lane to lane (pointers: in elements), if always by the
   /// same. `isLocal` is set when that holds inside one vector only, not along the whole dimension.
   std::optional<int64_t> laneStep(mlir::Value value, const Coordinate &at, bool &isLocal);
@@ -154,23 +149,20 @@ private:
   void checkAccess(mlir::Operation *op, backends::TrapSite::Kind kind, mlir::Value pointer,
                    llvm::Value *addresses, int64_t span, llvm::Value *mask, unsigned bytes);
 
-  //-- Remarks (NestRemarks.cpp)
-  //------------------------------------------------------------------------------------------
+  //-- Remarks (NestRemarks.cpp) -------------------------------------------------------------------
   enum class Access { Vector, Single, EachLane };
   void noteNest(unsigned copies, bool isBounded);
   /// `step`: elements from lane to lane, where they are known.
   void noteAccess(mlir::Operation *op, llvm::StringRef kind, mlir::Value pointer, Access access,
                   std::optional<int64_t> step, bool isMasked);
 
-  //-- Prefix masks (NestMasks.cpp)
-  //---------------------------------------------------------------------
+  //-- Prefix masks (NestMasks.cpp) ----------------------------------------------------------------
   /// Number of leading vector positions where every prefix mask of the nest's accesses holds; null
   /// when there is none. Fills `assumed`.
   llvm::Value *findPrefixBound();
   llvm::Value *prefixCount(mlir::Value mask, const Coordinate &at);
 
-  //-- Reductions (NestReduce.cpp)
-  //----------------------------------------------------------------------
+  //-- Reductions (NestReduce.cpp) -----------------------------------------------------------------
   struct Reduction {
     mutable tile::ReduceOp op;
     /// Of a combiner that is one known operation; else null.

@@ -7,8 +7,7 @@ using namespace sectile::tile;
 
 namespace sectile::cpu {
 
-//===-- From lane to lane
-//-------------------------------------------------------------------------===//
+//===-- From lane to lane ---------------------------------------------------------------------===//
 
 std::optional<int64_t> NestEmitter::runStep(Value value, const Coordinate &at) {
   const auto &facts = kernel.indexFacts().of(value).dimensions;
@@ -151,8 +150,7 @@ llvm::Value *NestEmitter::accessMask(Value mask, const Coordinate &at) {
   return arithmetic(llvm::Instruction::And, active, body.laneMask);
 }
 
-//===-- Loads and stores
-//--------------------------------------------------------------------------===//
+//===-- Loads and stores ----------------------------------------------------------------------===//
 
 llvm::Value *NestEmitter::evaluateLoad(LoadOp op, const Coordinate &at) {
   Type element = elementTypeOf(op.getType());
@@ -299,8 +297,7 @@ void NestEmitter::emitStore(StoreOp op, const Coordinate &at, llvm::Value *value
   kernel.mark(store, KernelEmitter::MemoryKind::Arrays);
 }
 
-//===-- Buffers
-//-----------------------------------------------------------------------------------===//
+//===-- Buffers -------------------------------------------------------------------------------===//
 
 NestEmitter::BufferAddress NestEmitter::addressIn(TileBuffer &buffer, const Coordinate &at) {
   llvm::Value *offset = kernel.index(0), *offsets = nullptr;

@@ -1,6 +1,6 @@
 // What a nest has to say of itself: how it is vectorised, and of which kind its accesses are.
 #include "backends/cpu/NestEmitter.h"
-#include "lang/SourcePlace.h"
+#include "lang/tile/SourcePlace.h"
 
 using namespace mlir;
 using namespace sectile::tile;

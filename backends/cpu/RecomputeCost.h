@@ -1,11 +1,10 @@
-//===-- RecomputeCost.h - is a tile value cheaper to compute again than to keep?
-//--------------------===//
+//===-- RecomputeCost.h - is a tile value cheaper to compute again than to keep? --------------===//
 // A rough count of vector instructions per vector of elements, down to values that are in buffers.
 // The plan keeps what is *dear*; index arithmetic is almost always computed again, because an
 // address is needed once per vector and not once per element.
 #pragma once
 
-#include "lang/TileDialect.h"
+#include "lang/tile/TileDialect.h"
 
 #include "llvm/ADT/DenseMap.h"
 

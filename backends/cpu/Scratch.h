@@ -1,5 +1,4 @@
-//===-- Scratch.h - memory of the thread that runs a program
-//---------------------------------------===//
+//===-- Scratch.h - memory of the thread that runs a program ----------------------------------===//
 // Grown on demand and kept for the next launch; each thread has its own.
 #pragma once
 

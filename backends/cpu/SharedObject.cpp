@@ -1,6 +1,6 @@
 #include "backends/cpu/SharedObject.h"
 
-#include "backends/ForkSafeMutex.h"
+#include "backends/plain/ForkSafeMutex.h"
 
 #include <atomic>
 #include <cerrno>

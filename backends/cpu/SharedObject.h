@@ -1,5 +1,4 @@
-//===-- SharedObject.h - host code from memory
-//------------------------------------------------------===//
+//===-- SharedObject.h - host code from memory ------------------------------------------------===//
 // The bytes of an ELF shared object, loaded by the system's own loader from a memory file:
 // debuggers and profilers see a library with symbols, and no file is left behind.
 #pragma once

@@ -1,5 +1,4 @@
-//===-- ThreadPool.h - runs the programs of a grid on all cores
-//-------------------------------------===//
+//===-- ThreadPool.h - runs the programs of a grid on all cores -------------------------------===//
 // A launch is a range of programs, cut into chunks that threads take as they become free: large
 // chunks first, single programs at the end (neighbouring programs touch neighbouring memory, and
 // the last chunk decides when the launch ends).
@@ -7,8 +6,7 @@
 //   pool.run(programCount, estimate, [&](int64_t first, int64_t last) { ...; return true; });
 //
 // * The calling thread takes part, and starts alone: others are asked in only when there is work
-// for
-//   more than a few microseconds, which is what waking them costs.
+//   for more than a few microseconds, which is what waking them costs.
 // * Workers spin for a short while after a launch, in case the next follows at once, then sleep.
 // * Several threads may launch at once, and a program may launch (from a print handler, say): each
 //   launch can be finished by its own caller, so nothing waits for a free thread.
@@ -19,11 +17,10 @@
 // after its run() returned.
 //
 //   worker: userCount++; l = launch; if (l) work(l); userCount--
-//   caller: take the slot; launch = mine; work; launch = null; while (userCount) wait; free the
-//   slot
+//   caller: take the slot; launch = mine; work; launch = null; while (userCount) wait; free slot
 #pragma once
 
-#include "backends/ForkSafeMutex.h"
+#include "backends/plain/ForkSafeMutex.h"
 
 #include <atomic>
 #include <cstdint>

@@ -1,10 +1,10 @@
-// What stops a kernel: assertions and accesses out of bounds (backends/DeviceAbi.h).
+// What stops a kernel: assertions and accesses out of bounds (backends/plain/DeviceAbi.h).
 //
 // Threads vote before they leave, and before anything is accessed: all of a program return, or
 // none. So no thread is missed at a later barrier or shuffle, and loops end.
 #include "backends/DebugSites.h"
-#include "backends/DeviceAbi.h"
 #include "backends/gpu/GpuEmitter.h"
+#include "backends/plain/DeviceAbi.h"
 
 #include "llvm/IR/MDBuilder.h"
 

@@ -1,7 +1,7 @@
-// Prints: a record for each program, written by all of its threads (backends/DeviceAbi.h).
+// Prints: a record for each program, written by all of its threads (backends/plain/DeviceAbi.h).
 #include "backends/DebugSites.h"
-#include "backends/DeviceAbi.h"
 #include "backends/gpu/GpuEmitter.h"
+#include "backends/plain/DeviceAbi.h"
 
 #include <cstddef>
 

@@ -1,7 +1,7 @@
 #include "backends/gpu/GpuEmitter.h"
 
-#include "backends/DeviceAbi.h"
 #include "backends/gpu/EmitDot.h"
+#include "backends/plain/DeviceAbi.h"
 
 using namespace mlir;
 using namespace sectile::tile;
@@ -36,8 +36,7 @@ const optimizer::IndexAnalysis &GpuEmitter::valueFacts() {
   return *numbers;
 }
 
-//===-- The function
-//-------------------------------------------------------------------------===//
+//===-- The function --------------------------------------------------------------------------===//
 
 std::unique_ptr<llvm::Module> GpuEmitter::emit() {
   module = std::make_unique<llvm::Module>(function.getName(), builder.getContext());
@@ -159,8 +158,7 @@ LogicalResult GpuEmitter::emitOp(Operation *op) {
       .Default([&](Operation *other) { return emitRearrangement(other); });
 }
 
-//===-- Values
-//-------------------------------------------------------------------------------===//
+//===-- Values --------------------------------------------------------------------------------===//
 
 llvm::Value *GpuEmitter::scalar(Value value) {
   auto found = scalars.find(value);
@@ -207,8 +205,7 @@ const TileLayout &GpuEmitter::layoutOf(Value tile) {
   return none;
 }
 
-//===-- Types
-//--------------------------------------------------------------------------------===//
+//===-- Types ---------------------------------------------------------------------------------===//
 
 llvm::Type *GpuEmitter::registerType(Type element) {
   if (element.isF16())
@@ -249,8 +246,7 @@ llvm::Constant *GpuEmitter::constantOf(Attribute attribute, Type element) {
   return llvm::ConstantFP::get(type, number.getValue());
 }
 
-//===-- Elementwise
-//--------------------------------------------------------------------------===//
+//===-- Elementwise ---------------------------------------------------------------------------===//
 
 /// Narrow floats as the f32 they are; anything else as it is.
 void GpuEmitter::widenEach(llvm::MutableArrayRef<llvm::Value *> values, Type element) {

@@ -17,13 +17,13 @@
 #pragma once
 
 #include "backends/DebugSites.h"
-#include "backends/KernelImage.h"
 #include "backends/common/ElementwiseEmitter.h"
 #include "backends/gpu/GpuTarget.h"
 #include "backends/gpu/LineInfo.h"
 #include "backends/gpu/SharedMemoryPlan.h"
-#include "lang/SourcePlace.h"
+#include "backends/plain/KernelImage.h"
 #include "lang/layout/TileLayout.h"
+#include "lang/tile/SourcePlace.h"
 #include "optimizer/IndexAnalysis.h"
 #include "optimizer/PointerProvenance.h"
 
@@ -47,8 +47,7 @@ public:
   /// Null after an op that has no lowering; the diagnostic has been emitted.
   std::unique_ptr<llvm::Module> emit();
 
-  //-- Values of the kernel
-  //------------------------------------------------------------------------------------------
+  //-- Values of the kernel ------------------------------------------------------------------------
   llvm::Value *scalar(mlir::Value value);
   void setScalar(mlir::Value value, llvm::Value *emitted) { scalars[value] = emitted; }
   const Registers &registers(mlir::Value tile);
@@ -58,8 +57,7 @@ public:
   void setValues(mlir::Value value, Registers emitted);
   const layout::TileLayout &layoutOf(mlir::Value tile);
 
-  //-- Types
-  //------------------------------------------------------------------------------------------
+  //-- Types ---------------------------------------------------------------------------------------
   /// What a register holds: half, bfloat, float, double, iN, ptr addrspace(1); fp8 as i8.
   llvm::Type *registerType(mlir::Type element);
   /// The same but i8 for truth values.
@@ -69,8 +67,7 @@ public:
   llvm::Value *toMemory(llvm::Value *value, mlir::Type element);
   llvm::Constant *constantOf(mlir::Attribute attribute, mlir::Type element);
 
-  //-- Threads and layouts (EmitLayout.cpp)
-  //------------------------------------------------------------------------------------------
+  //-- Threads and layouts (EmitLayout.cpp) --------------------------------------------------------
   unsigned threadCount() const { return warpCount * target.laneCount; }
   /// Within the warps this code runs in; i32.
   llvm::Value *threadIndex();
@@ -93,8 +90,7 @@ public:
   llvm::Value *rowMajorNumber(const layout::TileLayout &layout, int reg);
   llvm::Value *isFirstThread();
 
-  //-- Shared memory (EmitConvert.cpp)
-  //------------------------------------------------------------------------------------------
+  //-- Shared memory (EmitConvert.cpp) -------------------------------------------------------------
   /// ptr addrspace(3): `offset` bytes into the block's shared memory.
   llvm::Value *sharedAddress(int64_t offset);
   /// All threads of the region meet.
@@ -104,8 +100,7 @@ public:
   Registers convert(const Registers &values, const layout::TileLayout &from,
                     const layout::TileLayout &to, llvm::Type *type, int64_t scratch);
 
-  //-- Elementwise (EmitTile.cpp)
-  //------------------------------------------------------------------------------------------
+  //-- Elementwise (EmitTile.cpp) ------------------------------------------------------------------
   /// One op on `count` registers of one thread, or on one that stands for all; narrow floats in and
   /// out as registers hold them. One list for each result.
   llvm::SmallVector<Registers, 2> emitElementwise(mlir::Operation *op,
@@ -113,14 +108,12 @@ public:
   llvm::SmallVector<llvm::Value *, 2> emitCombiner(mlir::Block &block,
                                                    llvm::ArrayRef<llvm::Value *> arguments);
 
-  //-- Buffers
-  //------------------------------------------------------------------------------------------
+  //-- Buffers -------------------------------------------------------------------------------------
   llvm::Value *stageAddress(mlir::Value buffer, mlir::Value stage);
   /// The tile is a buffer's and stays there: the one product that takes it reads it.
   bool isReadByProduct(mlir::Value tile);
 
-  //-- Control flow
-  //------------------------------------------------------------------------------------------
+  //-- Control flow --------------------------------------------------------------------------------
   mlir::LogicalResult emitBlock(mlir::Block &block);
   /// Emits `then` in a block of its own that runs where `condition` holds; the builder stands
   /// behind it afterwards.

@@ -8,9 +8,9 @@
 //   target.barrier(builder, threads);
 #pragma once
 
-#include "backends/CompileOptions.h"
 #include "backends/common/MathTarget.h"
-#include "lang/TileDialect.h"
+#include "backends/plain/CompileOptions.h"
+#include "lang/tile/TileDialect.h"
 
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"

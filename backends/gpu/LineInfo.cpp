@@ -1,6 +1,6 @@
 #include "backends/gpu/LineInfo.h"
 
-#include "lang/SourcePlace.h"
+#include "lang/tile/SourcePlace.h"
 
 #include "llvm/BinaryFormat/Dwarf.h"
 #include "llvm/IR/Module.h"

@@ -12,7 +12,7 @@
 #pragma once
 
 #include "backends/gpu/GpuTarget.h"
-#include "lang/SourcePlace.h"
+#include "lang/tile/SourcePlace.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"

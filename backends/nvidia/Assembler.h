@@ -1,5 +1,4 @@
-//===-- Assembler.h - PTX into machine code
-//----------------------------------------------------===//
+//===-- Assembler.h - PTX into machine code ---------------------------------------------------===//
 // Two ways: the driver's own assembler in this process, which needs a device, and the program
 // `ptxas`, which needs none. README.md has what was measured. Both are thread-safe.
 //

@@ -1,5 +1,4 @@
-//===-- CudaApi.h - the functions of NVIDIA's driver that are used here
-//------------------------===//
+//===-- CudaApi.h - the functions of NVIDIA's driver that are used here -----------------------===//
 // libcuda is loaded with dlopen, so that one build serves machines with and without a GPU. Types
 // and signatures are declared from NVIDIA's documentation of the driver API; nothing is included.
 //

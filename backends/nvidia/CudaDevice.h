@@ -1,5 +1,4 @@
-//===-- CudaDevice.h - the GPUs of this process
-//------------------------------------------------===//
+//===-- CudaDevice.h - the GPUs of this process -----------------------------------------------===//
 // CudaSystem is initialised at first use, not before; each device's primary context (the one that
 // torch, CuPy and the CUDA runtime use too) is retained when something is first done on it, and
 // kept. CUDA does not survive fork(): a child of a process that used it gets an error that says so.
@@ -10,11 +9,11 @@
 //   ContextScope scope(*device, status);                // its context is current in this block
 #pragma once
 
-#include "backends/Device.h"
-#include "backends/ForkSafeMutex.h"
 #include "backends/nvidia/CudaApi.h"
 #include "backends/nvidia/LaunchHistory.h"
 #include "backends/nvidia/Records.h"
+#include "backends/plain/Device.h"
+#include "backends/plain/ForkSafeMutex.h"
 
 #include <atomic>
 #include <functional>

@@ -1,11 +1,10 @@
-//===-- CudaKernel.h - a compiled kernel on the GPUs of this process
-//----------------------------===//
+//===-- CudaKernel.h - a compiled kernel on the GPUs of this process --------------------------===//
 // Loaded on a device when it first runs there; the modules of kernels that are gone are unloaded
 // (DeadModules), but for those that a graph has captured: it may be launched at any time.
 #pragma once
 
-#include "backends/Driver.h"
 #include "backends/nvidia/CudaDevice.h"
+#include "backends/plain/Driver.h"
 
 #include <array>
 #include <atomic>

@@ -1,5 +1,4 @@
-//===-- CudaServices.h - memory, streams and times of CUDA devices
-//------------------------------===//
+//===-- CudaServices.h - memory, streams and times of CUDA devices ----------------------------===//
 #pragma once
 
 #include "backends/nvidia/CudaDevice.h"

@@ -1,11 +1,11 @@
 #include "backends/nvidia/Driver.h"
 
-#include "backends/ForkSafeMutex.h"
 #include "backends/nvidia/Assembler.h"
 #include "backends/nvidia/CudaDevice.h"
 #include "backends/nvidia/CudaKernel.h"
 #include "backends/nvidia/CudaServices.h"
 #include "backends/nvidia/TargetNames.h"
+#include "backends/plain/ForkSafeMutex.h"
 
 #include <algorithm>
 #include <mutex>

@@ -6,9 +6,9 @@
 // kernels that report something (DeviceAbi.h).
 #pragma once
 
-#include "backends/Driver.h"
-#include "backends/PrintFormat.h"
 #include "backends/nvidia/CudaApi.h"
+#include "backends/plain/Driver.h"
+#include "backends/plain/PrintFormat.h"
 
 namespace sectile::nvidia {
 

@@ -1,6 +1,6 @@
 #include "backends/nvidia/LaunchHistory.h"
 
-#include "backends/TileFormat.h"
+#include "backends/plain/TileFormat.h"
 
 #include <algorithm>
 #include <cinttypes>

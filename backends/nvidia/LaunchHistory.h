@@ -7,8 +7,8 @@
 // Noting a launch costs a few ten nanoseconds: a lock and a copy of its first arguments.
 #pragma once
 
-#include "backends/Driver.h"
-#include "backends/ForkSafeMutex.h"
+#include "backends/plain/Driver.h"
+#include "backends/plain/ForkSafeMutex.h"
 
 #include <array>
 #include <memory>

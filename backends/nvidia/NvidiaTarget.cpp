@@ -45,8 +45,7 @@ void NvidiaTarget::declareKernel(llvm::Function &kernel, unsigned threads,
     kernel.addFnAttr("nvvm.maxnreg", std::to_string(options.maxRegisters));
 }
 
-//===-- Threads
-//------------------------------------------------------------------------------===//
+//===-- Threads -------------------------------------------------------------------------------===//
 
 /// `low` <= value < `high`.
 static llvm::Value *specialRegister(llvm::IRBuilderBase &builder, llvm::Intrinsic::ID id,
@@ -153,8 +152,7 @@ llvm::StringRef NvidiaTarget::syncScope(tile::MemoryScope scope) const {
   return "";
 }
 
-//===-- Matrix products
-//----------------------------------------------------------------------===//
+//===-- Matrix products -----------------------------------------------------------------------===//
 
 bool NvidiaTarget::hasMatrixProduct(Type lhs, Type rhs, Type acc,
                                     tile::InputPrecision precision) const {

@@ -1,6 +1,6 @@
 #include "backends/nvidia/Records.h"
 
-#include "backends/PrintFormat.h"
+#include "backends/plain/PrintFormat.h"
 
 #include <algorithm>
 #include <cstdio>

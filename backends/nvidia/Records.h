@@ -1,5 +1,4 @@
-//===-- Records.h - the buffers that kernels report to
-//-----------------------------------------===//
+//===-- Records.h - the buffers that kernels report to ----------------------------------------===//
 // Pinned host memory that the device sees (DeviceAbi.h). One buffer belongs to one launch at a
 // time; a device keeps those it has made for later launches.
 //
@@ -9,10 +8,10 @@
 //   pool.giveBack(std::move(records));
 #pragma once
 
-#include "backends/DeviceAbi.h"
-#include "backends/Driver.h"
-#include "backends/ForkSafeMutex.h"
 #include "backends/nvidia/CudaApi.h"
+#include "backends/plain/DeviceAbi.h"
+#include "backends/plain/Driver.h"
+#include "backends/plain/ForkSafeMutex.h"
 
 #include <memory>
 #include <vector>

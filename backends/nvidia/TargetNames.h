@@ -1,5 +1,4 @@
-//===-- TargetNames.h - architectures and versions of PTX, by their names
-//----------------------===//
+//===-- TargetNames.h - architectures and versions of PTX, by their names ---------------------===//
 //   archOfCapability(90)         == "sm_90a"
 //   capabilityOf("sm_90a")       == 90
 //   targetNameOf("sm_90a")       == "nvptx64:sm_90a"

@@ -6,7 +6,7 @@
 //   foldBinary("/", {Int(-7)}, {Int(2)})  ->  -3
 #pragma once
 
-#include "lang/Constant.h"
+#include "lang/plain/Constant.h"
 
 #include <optional>
 #include <string>

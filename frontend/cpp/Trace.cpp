@@ -2,7 +2,7 @@
 #include "frontend/cpp/Trace.h"
 
 #include "frontend/cpp/TracerImpl.h"
-#include "lang/KernelFunction.h"
+#include "lang/semantics/KernelFunction.h"
 
 namespace sectile::cpp {
 

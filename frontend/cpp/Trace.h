@@ -9,7 +9,7 @@
 #pragma once
 
 #include "frontend/cpp/Tracer.h"
-#include "lang/KernelSignature.h"
+#include "lang/plain/KernelSignature.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"

@@ -60,8 +60,7 @@ FailureOr<llvm::SmallVector<mlir::Value>> TracerImpl::yielded(const BodyResult &
   return next;
 }
 
-//===-- for
-//----------------------------------------------------------------------------------------===//
+//===-- for -----------------------------------------------------------------------------------===//
 
 std::vector<ValueId> TracerImpl::loop(const Argument &lower, const Argument &upper,
                                       const Argument &step, std::span<const Argument> initial,
@@ -143,8 +142,7 @@ std::vector<ValueId> TracerImpl::loop(const Argument &lower, const Argument &upp
   return add(loop.getResults(), *carried);
 }
 
-//===-- while
-//--------------------------------------------------------------------------------------===//
+//===-- while ---------------------------------------------------------------------------------===//
 
 std::vector<ValueId> TracerImpl::whileLoop(std::span<const Argument> initial,
                                            const WhileBody &condition, const WhileBody &body) {
@@ -193,8 +191,7 @@ std::vector<ValueId> TracerImpl::whileLoop(std::span<const Argument> initial,
   return add(loop.getResults(), *carried);
 }
 
-//===-- if
-//-----------------------------------------------------------------------------------------===//
+//===-- if ------------------------------------------------------------------------------------===//
 
 std::vector<Argument> TracerImpl::branch(const Argument &condition, const Branch &then,
                                          const Branch &orelse) {

@@ -9,8 +9,8 @@
 // throws, keep it, return std::nullopt (or false), and throw it again on their own side.
 #pragma once
 
-#include "lang/Constant.h"
-#include "lang/Diagnostics.h"
+#include "lang/plain/Constant.h"
+#include "lang/plain/Diagnostics.h"
 
 #include <functional>
 #include <optional>

@@ -4,7 +4,7 @@
 
 #include "frontend/cpp/ConstantArithmetic.h"
 #include "frontend/cpp/ScopeGuard.h"
-#include "lang/Builtins.h"
+#include "lang/builtins/Builtins.h"
 
 #include <fstream>
 
@@ -57,8 +57,7 @@ std::string TracerImpl::sourceLine(const std::string &file, int line) {
   return line >= 1 && size_t(line) <= lines.size() ? lines[line - 1] : "";
 }
 
-//===-- values and arguments
-//-----------------------------------------------------------------------===//
+//===-- values and arguments ------------------------------------------------------------------===//
 
 ValueId TracerImpl::add(const lang::Value &value) {
   values.push_back({value, scopes.back().id, scopes.back().what});
@@ -175,8 +174,7 @@ FailureOr<lang::Value> TracerImpl::valueLike(const Argument &argument, const lan
   return sema.toValue(*operand, llvm::StringRef(user.data(), user.size()));
 }
 
-//===-- operations and operators
-//-------------------------------------------------------------------===//
+//===-- operations and operators --------------------------------------------------------------===//
 
 std::vector<Argument> TracerImpl::call(std::string_view builtin,
                                        std::span<const Argument> arguments) {

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "frontend/cpp/Tracer.h"
-#include "lang/Semantics.h"
+#include "lang/semantics/Semantics.h"
 
 #include <map>
 

@@ -1,12 +1,11 @@
-//===-- Ast.h - a Python kernel's syntax, as plain C++
-//----------------------------------------------===//
+//===-- Ast.h - a Python kernel's syntax, as plain C++ ----------------------------------------===//
 // CPython's own parser has done the work: the bindings convert its `ast` into these nodes once per
 // function. Header-only and free of both Python.h and LLVM. One node type for expressions and one
 // for statements; what `children` means per kind stands beside the kind.
 #pragma once
 
-#include "lang/Constant.h"
-#include "lang/Diagnostics.h"
+#include "lang/plain/Constant.h"
+#include "lang/plain/Diagnostics.h"
 
 #include <cstdio>
 #include <memory>

@@ -160,8 +160,7 @@ Evaluator::Result Evaluator::attributeOfDType(const DType &dtype, const std::str
                                  "is_floating", "is_int", "is_ptr"}));
 }
 
-//-- subscripts
-//----------------------------------------------------------------------------------------
+//-- subscripts ------------------------------------------------------------------------------------
 
 Evaluator::Result Evaluator::evaluateSubscript(const Expr &expr) {
   Result object = evaluate(*expr.children[0]);

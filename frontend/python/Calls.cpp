@@ -321,8 +321,7 @@ Evaluator::Result Evaluator::callObject(const Constant &callee, const Arguments 
   return Operand(std::move(*answer.value));
 }
 
-//-- @jit functions
-//------------------------------------------------------------------------------------
+//-- @jit functions --------------------------------------------------------------------------------
 
 mlir::FailureOr<Scope> Evaluator::bindArguments(const ast::Function &function,
                                                 const Arguments &arguments,

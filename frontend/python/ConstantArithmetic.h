@@ -1,5 +1,4 @@
-//===-- ConstantArithmetic.h - Python's arithmetic on constants
-//-------------------------------------===//
+//===-- ConstantArithmetic.h - Python's arithmetic on constants -------------------------------===//
 // What `+ - * / // % **`, comparisons, `in`, `is` and truth mean between compile-time constants:
 // floor division, `%` with the sign of the divisor, true division to float, strings, tuples.
 // Integers have 128 bits; leaving them is an error, never a wrong number.
@@ -8,7 +7,7 @@
 //   binary("/", 1, 0).error    == "division by zero"
 #pragma once
 
-#include "lang/Constant.h"
+#include "lang/plain/Constant.h"
 
 #include <optional>
 #include <string>

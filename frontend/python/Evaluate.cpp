@@ -3,7 +3,7 @@
 
 #include "frontend/python/Evaluator.h"
 #include "frontend/python/LoopCarried.h"
-#include "lang/KernelFunction.h"
+#include "lang/semantics/KernelFunction.h"
 
 using namespace sectile::lang;
 
@@ -80,8 +80,7 @@ void Evaluator::evaluateKernel(const ast::Function &kernel, const KernelSignatur
   }
 }
 
-//-- where we are
-//--------------------------------------------------------------------------------------
+//-- where we are ----------------------------------------------------------------------------------
 
 SourceRange Evaluator::rangeOf(const ast::Position &position) const {
   return {frames.back().function->file, position.line, position.column, position.endLine,
@@ -148,8 +147,7 @@ std::string Evaluator::sourceText(const ast::Position &position) const {
   return text;
 }
 
-//-- names
-//---------------------------------------------------------------------------------------------
+//-- names -----------------------------------------------------------------------------------------
 
 std::string Evaluator::suggestion(const std::string &name, const std::vector<std::string> &known,
                                   std::string otherwise) const {

@@ -1,12 +1,11 @@
-//===-- Evaluate.h - Python kernels into tile IR
-//----------------------------------------------------===//
+//===-- Evaluate.h - Python kernels into tile IR ----------------------------------------------===//
 // Staged evaluation: what is constant is computed on the spot, what is a tile becomes IR through
 // lang/Semantics. Calls to other @jit functions are inlined. A body is visited once: which
 // variables a loop or branch carries is found by LoopCarried.h on the syntax, before.
 #pragma once
 
 #include "frontend/python/Ast.h"
-#include "lang/KernelSignature.h"
+#include "lang/plain/KernelSignature.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"

@@ -1,5 +1,4 @@
-//===-- Evaluator.h - staged evaluation of one kernel
-//-----------------------------------------------===//
+//===-- Evaluator.h - staged evaluation of one kernel -----------------------------------------===//
 // Walks the syntax once, in program order. Expressions give operands: constants are computed here,
 // values become IR through lang/Semantics and lang/Builtins. Failure means that a diagnostic was
 // reported, or that a name was used whose computation had failed before; either way the statement
@@ -25,8 +24,8 @@
 #include "frontend/python/Evaluate.h"
 #include "frontend/python/Scope.h"
 #include "frontend/python/ValueShape.h"
-#include "lang/Builtins.h"
-#include "lang/Semantics.h"
+#include "lang/builtins/Builtins.h"
+#include "lang/semantics/Semantics.h"
 
 namespace sectile::python {
 
@@ -76,8 +75,7 @@ public:
   std::string sourceLine(const std::string &file, int line) const;
 
 private:
-  //-- Evaluate.cpp: where we are, names, errors
-  //-------------------------------------------------------
+  //-- Evaluate.cpp: where we are, names, errors ---------------------------------------------------
   /// One function being evaluated; inlined calls stack up.
   struct Frame {
     const ast::Function *function;
@@ -114,8 +112,7 @@ private:
   std::string suggestion(const std::string &name, const std::vector<std::string> &known,
                          std::string otherwise = "") const;
 
-  //-- Expressions.cpp
-  //---------------------------------------------------------------------------------
+  //-- Expressions.cpp -----------------------------------------------------------------------------
   Result evaluate(const ast::Expr &expr);
   Result evaluateUnary(const ast::Expr &expr);
   Result evaluateBoolOp(const ast::Expr &expr);
@@ -137,8 +134,7 @@ private:
   /// An item per expression, `*x` expanded.
   mlir::FailureOr<std::vector<Operand>> evaluateItems(llvm::ArrayRef<ast::ExprPtr> expressions);
 
-  //-- Attributes.cpp
-  //----------------------------------------------------------------------------------
+  //-- Attributes.cpp ------------------------------------------------------------------------------
   Result evaluateAttribute(const ast::Expr &expr);
   Result attributeOf(const Operand &object, const std::string &name, const ast::Expr &expr);
   Result attributeOfValue(const lang::Value &value, const std::string &name, const ast::Expr &expr);
@@ -158,8 +154,7 @@ private:
   /// "module.name" when the expression is a chain of attributes of a name, else "".
   static std::string dottedPath(const ast::Expr &expr);
 
-  //-- Statements.cpp
-  //----------------------------------------------------------------------------------
+  //-- Statements.cpp ------------------------------------------------------------------------------
   /// What comes after the last statement of a block.
   enum class BlockEnd { Falls, ReturnsNone };
   Exit evaluateBlock(llvm::ArrayRef<ast::StmtPtr> statements, BlockEnd end = BlockEnd::Falls);
@@ -179,8 +174,7 @@ private:
   /// What assigning to a plain variable makes of an operand: numbers become typed scalars.
   Result decay(const Operand &operand, const ast::Position &position);
 
-  //-- Branches.cpp
-  //------------------------------------------------------------------------------------
+  //-- Branches.cpp --------------------------------------------------------------------------------
   /// One side of a run-time branch, evaluated.
   struct Branch {
     mlir::Block *block;
@@ -200,8 +194,7 @@ private:
   Result evaluateConditional(const ast::Expr &expr);
   Branch evaluateBranch(mlir::Region &region, const Scope &before, llvm::function_ref<Exit()> body);
 
-  //-- Loops.cpp
-  //---------------------------------------------------------------------------------------
+  //-- Loops.cpp -----------------------------------------------------------------------------------
   struct LoopRange; // start, end, step and options of range()
   /// Variables a loop carries, with their shapes.
   struct Carried {
@@ -228,8 +221,7 @@ private:
   mlir::FailureOr<std::vector<Operand>> constantRange(const LoopRange &range,
                                                       const ast::Position &position);
 
-  //-- Calls.cpp
-  //---------------------------------------------------------------------------------------
+  //-- Calls.cpp -----------------------------------------------------------------------------------
   Result evaluateCall(const ast::Expr &expr);
   mlir::FailureOr<Arguments> evaluateArguments(const ast::Expr &call);
   Result call(const Constant &callee, Arguments arguments, const ast::Expr &expr);
@@ -249,8 +241,7 @@ private:
   /// Functions among the arguments of a language operation become combiners.
   Operand asCombiner(const Constant &function, const ast::Position &position);
 
-  //-- PythonBuiltins.cpp
-  //------------------------------------------------------------------------------
+  //-- PythonBuiltins.cpp --------------------------------------------------------------------------
   /// len, min, range, isinstance ... and the language's compile-time functions; nullopt when `name`
   /// is none of them.
   std::optional<Result> callPython(const std::string &name, const Arguments &arguments,

@@ -1,5 +1,4 @@
-//===-- LoopCarried.h - what a body assigns, found on the syntax
-//------------------------------------===//
+//===-- LoopCarried.h - what a body assigns, found on the syntax ------------------------------===//
 // A loop carries the variables that its body assigns and that exist before it; a branch merges
 // those that either side assigns. Both are read off the syntax, so every body is evaluated exactly
 // once and evaluation is linear in nesting depth.

@@ -12,8 +12,7 @@ using ast::Stmt;
 
 static constexpr Int kMostUnrolled = 65536;
 
-//-- range()
-//-------------------------------------------------------------------------------------------
+//-- range() ---------------------------------------------------------------------------------------
 
 mlir::FailureOr<Evaluator::LoopRange> Evaluator::bindRange(const std::string &kind,
                                                            const Arguments &arguments,
@@ -113,8 +112,7 @@ mlir::FailureOr<std::vector<Operand>> Evaluator::constantRange(const LoopRange &
   return items;
 }
 
-//-- for
-//-----------------------------------------------------------------------------------------------
+//-- for -------------------------------------------------------------------------------------------
 
 mlir::FailureOr<Exit> Evaluator::evaluateFor(const Stmt &stmt) {
   const ast::Expr &iterable = *stmt.value;
@@ -301,8 +299,7 @@ mlir::LogicalResult Evaluator::evaluateRuntimeFor(const Stmt &stmt, const LoopRa
   return mlir::success();
 }
 
-//-- while
-//---------------------------------------------------------------------------------------------
+//-- while -----------------------------------------------------------------------------------------
 
 mlir::LogicalResult Evaluator::evaluateWhile(const Stmt &stmt) {
   std::vector<std::string> assigned = assignedNames(*stmt.value);
@@ -359,8 +356,7 @@ mlir::LogicalResult Evaluator::evaluateWhile(const Stmt &stmt) {
   return mlir::success();
 }
 
-//-- carried variables
-//---------------------------------------------------------------------------------
+//-- carried variables -----------------------------------------------------------------------------
 
 llvm::SmallVector<mlir::Type> Evaluator::Carried::types() const {
   llvm::SmallVector<mlir::Type> types;

@@ -1,12 +1,11 @@
-//===-- Scope.h - what names mean at one point of a function
-//----------------------------------------===//
+//===-- Scope.h - what names mean at one point of a function ----------------------------------===//
 // A scope is a value: a branch copies it, and the copies are compared afterwards. A name is bound
 // to an operand, or poisoned (its computation failed and was reported, so using it stays silent),
 // or unknown for a reason that its use reports ("assigned only if the condition on line 12 holds").
 #pragma once
 
-#include "lang/Diagnostics.h"
-#include "lang/Value.h"
+#include "lang/plain/Diagnostics.h"
+#include "lang/semantics/Value.h"
 
 #include "llvm/ADT/StringMap.h"
 

@@ -108,8 +108,7 @@ Exit Evaluator::evaluateStatement(const Stmt &stmt, bool hasRest, Rest rest, boo
   return Exit::falls();
 }
 
-//-- assignment
-//----------------------------------------------------------------------------------------
+//-- assignment ------------------------------------------------------------------------------------
 
 Evaluator::Result Evaluator::decay(const Operand &operand, const ast::Position &position) {
   if (!isNumberConstant(operand))
@@ -242,8 +241,7 @@ mlir::LogicalResult Evaluator::evaluateAugmentedAssign(const Stmt &stmt) {
   return assignTarget(target, *value);
 }
 
-//-- the others
-//----------------------------------------------------------------------------------------
+//-- the others ------------------------------------------------------------------------------------
 
 mlir::LogicalResult Evaluator::evaluateAssert(const Stmt &stmt) {
   Result condition = evaluate(*stmt.value);

@@ -1,6 +1,6 @@
 #include "frontend/python/ValueShape.h"
 
-#include "lang/TileDialect.h"
+#include "lang/tile/TileDialect.h"
 
 using namespace sectile::lang;
 

@@ -1,12 +1,11 @@
-//===-- ValueShape.h - tuples of values, flattened into SSA results and back
-//------------------------===//
+//===-- ValueShape.h - tuples of values, flattened into SSA results and back ------------------===//
 // What a branch or loop hands on is one operand per variable; what `scf` takes is a flat list of
 // SSA values. A ValueShape says which parts of an operand are SSA values and which are constants:
 //
 //   (acc, None, (m, "x"))   ->   values [acc, m],  shape (slot fp32[128], None, (slot i32, "x"))
 #pragma once
 
-#include "lang/Semantics.h"
+#include "lang/semantics/Semantics.h"
 
 namespace sectile::python {
 

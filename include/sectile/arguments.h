@@ -3,7 +3,7 @@
 // which C++ objects may be passed for it, and what the kernel's lambda gets while it is traced.
 #pragma once
 
-#include "jit/Specialization.h"
+#include "jit/launch/Specialization.h"
 
 #include <cstddef>
 #include <sectile/device.h>

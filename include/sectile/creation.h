@@ -44,8 +44,7 @@ inline Value zeros_like(const Operand &x, Operand::Where where = Operand::Where:
   return detail::call(where, "zeros_like", {x.argument});
 }
 
-//===-- conversions
-//--------------------------------------------------------------------------------===//
+//===-- conversions ---------------------------------------------------------------------------===//
 
 /// How a conversion to a narrower floating-point type rounds.
 enum class Rounding { NearestEven, TowardZero };

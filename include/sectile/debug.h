@@ -12,8 +12,7 @@
 
 namespace sectile {
 
-//===-- hints
-//--------------------------------------------------------------------------------------===//
+//===-- hints ---------------------------------------------------------------------------------===//
 
 /// Promises that the condition holds.
 inline void assume(const Operand &condition, Operand::Where where = Operand::Where::current()) {
@@ -49,12 +48,11 @@ inline void gdc_launch_dependents(Operand::Where where = Operand::Where::current
   detail::call(where, "gdc_launch_dependents", {});
 }
 
-//===-- while the kernel runs
-//----------------------------------------------------------------------===//
+//===-- while the kernel runs -----------------------------------------------------------------===//
 
 /// Prints the values of every program, tiles laid out as NumPy does: "pid (0, 0, 0) x: fp32[2] [1.5
-/// 2.0]". Tiles of more than 1024 elements (SECTILE_PRINT_ELEMENTS) are cut short. For some programs
-/// only: within if_().
+/// 2.0]". Tiles of more than 1024 elements (SECTILE_PRINT_ELEMENTS) are cut short. For some
+/// programs only: within if_().
 template <class... T>
 void device_print(const Operand &prefix, const T &...values) {
   detail::call(prefix.where, "device_print", {prefix.argument, Operand(values).argument...});
@@ -65,8 +63,7 @@ inline void device_assert(const Operand &condition, const Operand &message = "",
   detail::call(where, "device_assert", {condition.argument, message.argument, mask.argument});
 }
 
-//===-- while the kernel is compiled
-//---------------------------------------------------------------===//
+//===-- while the kernel is compiled ----------------------------------------------------------===//
 
 namespace detail {
 inline std::string describe(const char *text) {

@@ -10,7 +10,7 @@
 // Error(Kind::Machine).
 #pragma once
 
-#include "jit/Runtime.h"
+#include "jit/runtime/Runtime.h"
 
 #include <cstring>
 #include <new>

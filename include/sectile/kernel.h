@@ -20,8 +20,8 @@
 #pragma once
 
 #include "frontend/cpp/BuildId.h"
-#include "jit/BoundLaunch.h"
-#include "jit/Runtime.h"
+#include "jit/launch/BoundLaunch.h"
+#include "jit/runtime/Runtime.h"
 
 #include <sectile/arguments.h>
 #include <sectile/record.h>

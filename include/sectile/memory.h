@@ -47,8 +47,7 @@ inline void store(const Operand &pointer, const Operand &value, const Operand &m
   detail::call(where, "store", arguments);
 }
 
-//===-- atomics: each returns what was there before
-//------------------------------------------------===//
+//===-- atomics: each returns what was there before -------------------------------------------===//
 
 struct AtomicOptions {
   const char *sem = nullptr;   // "acq_rel" (the default) "acquire" "release" "relaxed"

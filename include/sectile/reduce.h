@@ -110,8 +110,7 @@ inline Value softmax(const Operand &x, const Operand &axis = 0,
   return detail::call(where, "softmax", {x.argument, axis.argument});
 }
 
-//===-- with a combining function
-//------------------------------------------------------------------===//
+//===-- with a combining function -------------------------------------------------------------===//
 
 template <class Combine>
 Value reduce(const Operand &x, const Operand &axis, const Combine &combine, bool keepDims = false,
@@ -180,8 +179,7 @@ inline Value cumprod(const Operand &x, const Operand &axis = 0,
   return detail::call(where, "cumprod", arguments);
 }
 
-//===-- matrix product
-//-----------------------------------------------------------------------------===//
+//===-- matrix product ------------------------------------------------------------------------===//
 
 struct DotOptions {
   const char *input_precision = nullptr; // "tf32" "tf32x3" "ieee" "bf16x3" "bf16x6"

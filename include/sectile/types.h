@@ -321,8 +321,7 @@ using Ptr = Handle<typename detail::PointerTo<T>::Kind>;
 template <class T>
 using NoSpecialize = Handle<detail::UnspecializedKind<detail::ScalarType<detail::elementKind<T>>>>;
 
-//===-- how operations reach the tracer
-//------------------------------------------------------------===//
+//===-- how operations reach the tracer -------------------------------------------------------===//
 
 namespace detail {
 
@@ -361,8 +360,7 @@ std::string nameOf(DType dtype);
 
 } // namespace detail
 
-//===-- definitions
-//---------------------------------------------------------------------------------===//
+//===-- definitions ---------------------------------------------------------------------------===//
 
 inline DType AnyHandle::dtype() const {
   if (auto *id = std::get_if<cpp::ValueId>(&data))

@@ -16,9 +16,9 @@
 // Internal to kernel.h, which includes it.
 #pragma once
 
-#include "jit/Runtime.h"
 #include "jit/TargetName.h"
-#include "jit/VariantList.h"
+#include "jit/runtime/Runtime.h"
+#include "jit/runtime/VariantList.h"
 
 #include <algorithm>
 #include <atomic>

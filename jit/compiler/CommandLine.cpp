@@ -1,12 +1,12 @@
 // `sectile opt`, `sectile compile` and `sectile layout`: the compiler's part of the command line.
-// What there is to say of each command is in jit/CompilerCommands.cpp.
-#include "jit/CompilerCommands.h"
-#include "jit/Knobs.h"
+// What there is to say of each command is in jit/command/CompilerCommands.cpp.
+#include "jit/command/CompilerCommands.h"
 #include "jit/compiler/CompileDriver.h"
 #include "jit/compiler/Reproducer.h"
-#include "lang/TileDialect.h"
+#include "jit/runtime/Knobs.h"
 #include "lang/layout/LayoutDrawing.h"
 #include "lang/layout/LayoutText.h"
+#include "lang/tile/TileDialect.h"
 #include "optimizer/Pipeline.h"
 #include "optimizer/gpu/Pipeline.h"
 

@@ -1,6 +1,6 @@
 #include "jit/compiler/IrDigest.h"
 
-#include "lang/TileDialect.h"
+#include "lang/tile/TileDialect.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,8 +1,8 @@
 //===-- IrDigest.h - the second key: all that code depends on ---------------------------------===//
 #pragma once
 
-#include "backends/CompileOptions.h"
-#include "lang/KernelSignature.h"
+#include "backends/plain/CompileOptions.h"
+#include "lang/plain/KernelSignature.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

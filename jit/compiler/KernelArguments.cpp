@@ -1,6 +1,6 @@
 #include "jit/compiler/KernelArguments.h"
 
-#include "lang/TileDialect.h"
+#include "lang/tile/TileDialect.h"
 #include "optimizer/PointerProvenance.h"
 
 using namespace mlir;

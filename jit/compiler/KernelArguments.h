@@ -4,8 +4,8 @@
 // may store through them.
 #pragma once
 
-#include "backends/KernelImage.h"
-#include "lang/KernelSignature.h"
+#include "backends/plain/KernelImage.h"
+#include "lang/plain/KernelSignature.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

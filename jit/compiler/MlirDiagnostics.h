@@ -11,7 +11,7 @@
 // Any other speaks of the kernel.
 #pragma once
 
-#include "lang/Diagnostics.h"
+#include "lang/plain/Diagnostics.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Location.h"

@@ -1,9 +1,10 @@
 //===-- Stages.h - the text of every stage of one compile -------------------------------------===//
-// "tile", "tile-optimized", "llvm", "llvm-optimized", "asm", of GPUs "tile-gpu" and "ptx": who wants a stage (the kernel's .asm,
-// a dump to a file, SECTILE_STOP_AFTER) is decided here, and text is made only when somebody does.
+// "tile", "tile-optimized", "llvm", "llvm-optimized", "asm", of GPUs "tile-gpu" and "ptx": who
+// wants a stage (the kernel's .asm, a dump to a file, SECTILE_STOP_AFTER) is decided here, and text
+// is made only when somebody does.
 #pragma once
 
-#include "jit/Knobs.h"
+#include "jit/runtime/Knobs.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"

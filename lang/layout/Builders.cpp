@@ -52,8 +52,7 @@ TileLayout blocked(Counts shape, Counts sizePerThread, Counts threadsPerWarp, Co
   return TileLayout(fromHardwareBases(extents, bases[0], bases[1], bases[2]), shape);
 }
 
-//===-- operations on shapes
-//-------------------------------------------------------------------===//
+//===-- operations on shapes ------------------------------------------------------------------===//
 
 namespace {
 
@@ -151,8 +150,7 @@ std::optional<TileLayout> split(const TileLayout &layout) {
   return sliceOf(layout, last);
 }
 
-//===-- reshape
-//--------------------------------------------------------------------------------===//
+//===-- reshape -------------------------------------------------------------------------------===//
 // The row-major number of an element is a sequence of digits: for every axis the number of the
 // repetition (odd radix), then the coordinate in the block (a power of two). Registers stay where
 // they are exactly when both shapes have the same sequence, neighbouring digits of one kind being

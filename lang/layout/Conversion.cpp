@@ -41,8 +41,7 @@ ConversionViews alignBlocks(const TileLayout &source, const TileLayout &destinat
   return views;
 }
 
-//===-- within a warp
-//--------------------------------------------------------------------------===//
+//===-- within a warp -------------------------------------------------------------------------===//
 
 namespace {
 
@@ -101,8 +100,7 @@ std::optional<WarpMap> mapWithinWarp(const ConversionViews &views) {
   return map;
 }
 
-//===-- the choice
-//-----------------------------------------------------------------------------===//
+//===-- the choice ----------------------------------------------------------------------------===//
 
 namespace {
 

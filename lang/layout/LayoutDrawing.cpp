@@ -153,8 +153,7 @@ std::string draw(const TileLayout &layout, const DrawingSettings &settings) {
   });
 }
 
-//===-- shared memory
-//--------------------------------------------------------------------------===//
+//===-- shared memory -------------------------------------------------------------------------===//
 
 namespace {
 
@@ -219,8 +218,7 @@ std::string draw(const SharedLayout &layout, unsigned elementBits,
   return text;
 }
 
-//===-- conversions
-//----------------------------------------------------------------------------===//
+//===-- conversions ---------------------------------------------------------------------------===//
 
 std::string drawConversion(const TileLayout &source, const TileLayout &destination,
                            unsigned elementBits) {

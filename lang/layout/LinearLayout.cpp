@@ -53,8 +53,7 @@ llvm::StringRef nameOf(Dim dim) {
   return names[int(dim)];
 }
 
-//===-- packing
-//--------------------------------------------------------------------------------===//
+//===-- packing -------------------------------------------------------------------------------===//
 
 unsigned LinearLayout::bitsOf(llvm::ArrayRef<DimBits> dims, Dim dim) {
   for (const DimBits &entry : dims)
@@ -95,8 +94,7 @@ Word LinearLayout::repack(Word word, llvm::ArrayRef<DimBits> from, llvm::ArrayRe
   return result;
 }
 
-//===-- construction
-//---------------------------------------------------------------------------===//
+//===-- construction --------------------------------------------------------------------------===//
 
 LinearLayout LinearLayout::fromColumns(DimList ins, DimList outs, Words columns) {
   LinearLayout result;
@@ -143,8 +141,7 @@ LinearLayout LinearLayout::fromBases(llvm::ArrayRef<int64_t> extents,
   return result;
 }
 
-//===-- shape and bases
-//------------------------------------------------------------------------===//
+//===-- shape and bases -----------------------------------------------------------------------===//
 
 unsigned LinearLayout::totalOutBits() const {
   return totalBits(outs);
@@ -219,8 +216,7 @@ Coordinates LinearLayout::apply(std::initializer_list<NamedIndex> indices) const
   return unpackAxes(apply(packIn(llvm::ArrayRef<NamedIndex>(indices.begin(), indices.size()))));
 }
 
-//===-- algebra
-//--------------------------------------------------------------------------------===//
+//===-- algebra -------------------------------------------------------------------------------===//
 
 LinearLayout LinearLayout::compose(const LinearLayout &outer) const {
   assert(outs == outer.ins && "compose: dimensions differ");
@@ -451,8 +447,7 @@ LinearLayout LinearLayout::withoutInBits(Dim dim, Word mask) const {
   return fromColumns(std::move(newIns), outs, std::move(columns));
 }
 
-//===-- questions
-//------------------------------------------------------------------------------===//
+//===-- questions -----------------------------------------------------------------------------===//
 
 Word LinearLayout::freeVariableMask(Dim dim) const {
   BitSpan span;

@@ -242,8 +242,7 @@ bool needsMask(const TileLayout &tile, const SharedLayout &shared) {
   return false;
 }
 
-//===-- ldmatrix
-//-------------------------------------------------------------------------------===//
+//===-- ldmatrix ------------------------------------------------------------------------------===//
 // In the fragment of one 8x8 matrix, lane bits 2-4 number the row and lane bits 0-1 with the place
 // in the 32-bit word the column; a row is 16 contiguous bytes. `.trans` exchanges the two for
 // 16-bit elements.
@@ -320,8 +319,7 @@ std::optional<MatrixAccess> accessSharedMatrices(const TileLayout &tile, const S
   return result;
 }
 
-//===-- bank conflicts
-//-------------------------------------------------------------------------===//
+//===-- bank conflicts ------------------------------------------------------------------------===//
 
 int64_t bankConflicts(const SharedAccess &access, int64_t lanes, unsigned elementBits) {
   int64_t elementBytes = (elementBits + 7) / 8, accessBytes = access.width * elementBytes;

@@ -54,8 +54,7 @@ llvm::hash_code hash_value(const SharedLayout &layout) {
       llvm::hash_combine_range(layout.tileShape.begin(), layout.tileShape.end()));
 }
 
-//===-- builders
-//-------------------------------------------------------------------------------===//
+//===-- builders ------------------------------------------------------------------------------===//
 
 Extents sharedBlockExtents(llvm::ArrayRef<int64_t> shape) {
   Extents extents;

@@ -61,8 +61,7 @@ private:
   RowPadding rowPadding;
 };
 
-//===-- builders: `order` lists the axes, the contiguous one first
-//-----------------------------===//
+//===-- builders: `order` lists the axes, the contiguous one first ----------------------------===//
 
 /// Extents of the block used for a shape: the power of two in the extent where that is 8 or more or
 /// all of it; otherwise the extent is rounded up to a multiple of 8 (below 8: to a power of two).
@@ -80,8 +79,7 @@ SharedLayout panelSwizzledShared(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<i
 /// Contiguous rows with `amount` elements between them.
 SharedLayout paddedShared(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int> order, int64_t amount);
 
-//===-- access
-//---------------------------------------------------------------------------------===//
+//===-- access --------------------------------------------------------------------------------===//
 
 /// One load or store instruction of every thread.
 struct SharedAccessGroup {

@@ -186,8 +186,7 @@ std::optional<ShufflePlan> planShuffles(const ConversionViews &views, WarpMap ma
   return plan;
 }
 
-//===-- questions
-//------------------------------------------------------------------------------===//
+//===-- questions -----------------------------------------------------------------------------===//
 
 bool ShufflePlan::isButterfly() const {
   for (auto [bit, basis] : llvm::enumerate(laneBases))

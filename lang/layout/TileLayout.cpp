@@ -39,8 +39,7 @@ bool TileLayout::isPadded() const {
   return llvm::any_of(llvm::seq(rank()), [&](int index) { return isPadded(index); });
 }
 
-//===-- elements
-//-------------------------------------------------------------------------------===//
+//===-- elements ------------------------------------------------------------------------------===//
 
 RegisterPart TileLayout::coordinateOf(int registerNumber) const {
   int64_t repetition = registerNumber / registersPerBlock();
@@ -110,8 +109,7 @@ bool TileLayout::isPaddingRegister(int registerNumber) const {
   return false;
 }
 
-//===-- copies
-//---------------------------------------------------------------------------------===//
+//===-- copies --------------------------------------------------------------------------------===//
 
 llvm::SmallVector<int, 16> TileLayout::uniqueRegisters() const {
   Word copies = blockLayout.freeVariableMask(Dim::Register);
@@ -127,8 +125,7 @@ TileLayout TileLayout::withoutDuplicateRegisters() const {
   return TileLayout(blockLayout.withoutInBits(Dim::Register, copies), tileShape);
 }
 
-//===-- memory access
-//--------------------------------------------------------------------------===//
+//===-- memory access -------------------------------------------------------------------------===//
 
 namespace {
 

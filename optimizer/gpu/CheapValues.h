@@ -11,7 +11,7 @@
 // more than moving the result.
 #pragma once
 
-#include "lang/TileDialect.h"
+#include "lang/tile/TileDialect.h"
 
 #include "llvm/ADT/DenseMap.h"
 

@@ -72,8 +72,7 @@ public:
   }
 
 private:
-  //-- Candidates
-  //------------------------------------------------------------------------------------------
+  //-- Candidates ----------------------------------------------------------------------------------
 
   void makeComponents() {
     std::vector<int> leader(nodes.size());
@@ -207,8 +206,7 @@ private:
     return dot.getLhs().getType().getElementTypeBitWidth();
   }
 
-  //-- Costs
-  //------------------------------------------------------------------------------------------
+  //-- Costs ---------------------------------------------------------------------------------------
 
   double ownCost(int node, int layout) {
     if (!canHave(node, layout))
@@ -282,8 +280,7 @@ private:
     return cost;
   }
 
-  //-- Search
-  //------------------------------------------------------------------------------------------
+  //-- Search --------------------------------------------------------------------------------------
 
   /// Gives all members the best layout for them; true when that lowers the cost.
   bool moveTogether(llvm::ArrayRef<int> members, const Component &component) {

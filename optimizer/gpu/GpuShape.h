@@ -7,7 +7,7 @@
 //   assignLayouts(function, shape);
 #pragma once
 
-#include "lang/TileDialect.h"
+#include "lang/tile/TileDialect.h"
 
 #include <functional>
 

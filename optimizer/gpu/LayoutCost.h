@@ -1,5 +1,4 @@
-//===-- LayoutCost.h - what a layout costs
-//------------------------------------------------------===//
+//===-- LayoutCost.h - what a layout costs ----------------------------------------------------===//
 // Estimates in cycles of one multiprocessor for all warps of a block, good enough to rank layouts:
 //
 //   registers   an operation on a register of a warp takes a quarter (four schedulers)

@@ -75,8 +75,7 @@ public:
   }
 
 private:
-  //-- Nodes
-  //------------------------------------------------------------------------------------------
+  //-- Nodes ---------------------------------------------------------------------------------------
 
   int newNode(Type type) {
     LayoutNode &node = graph.allNodes.emplace_back();
@@ -170,8 +169,7 @@ private:
         node = into;
   }
 
-  //-- Costs and links
-  //------------------------------------------------------------------------------------------
+  //-- Costs and links -----------------------------------------------------------------------------
 
   double tripsOfBlock(Block *block) {
     auto [found, isNew] = blockTrips.try_emplace(block, 1);

@@ -1,5 +1,4 @@
-//===-- LayoutGraph.h - which tiles share a layout, and what it costs where they do not
-//--------===//
+//===-- LayoutGraph.h - which tiles share a layout, and what it costs where they do not -------===//
 // The kernel as layout assignment sees it. A *node* is a set of tiles that have one layout: the
 // results of connected elementwise operations, a load with its operands, what a loop carries. A
 // *link* leads from the node where a tile is made to the node that uses it and says how their

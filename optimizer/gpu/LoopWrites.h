@@ -4,7 +4,7 @@
 // where they are not, gets code that does not (CompileOptions::argumentsOverlap).
 #pragma once
 
-#include "lang/TileDialect.h"
+#include "lang/tile/TileDialect.h"
 #include "optimizer/PointerProvenance.h"
 
 #include <string>

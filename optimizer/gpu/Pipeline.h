@@ -3,7 +3,7 @@
 // the passes stand in their order.
 #pragma once
 
-#include "lang/SourcePlace.h"
+#include "lang/tile/SourcePlace.h"
 #include "optimizer/gpu/GpuShape.h"
 #include "optimizer/gpu/LoopWrites.h"
 

@@ -14,7 +14,7 @@
 // nothing that the loop writes may be what it reads.
 #pragma once
 
-#include "lang/SourcePlace.h"
+#include "lang/tile/SourcePlace.h"
 #include "optimizer/gpu/GpuShape.h"
 #include "optimizer/gpu/LoopWrites.h"
 

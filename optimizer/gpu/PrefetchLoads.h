@@ -12,7 +12,7 @@
 // kernels on an H200. Loops with matrix products are left to PipelineLoops.
 #pragma once
 
-#include "lang/SourcePlace.h"
+#include "lang/tile/SourcePlace.h"
 #include "optimizer/gpu/GpuShape.h"
 #include "optimizer/gpu/LoopWrites.h"
 

@@ -66,8 +66,7 @@ private:
     tile.setType(cast<RankedTensorType>(tile.getType()).cloneWithEncoding(layout));
   }
 
-  //-- Types
-  //------------------------------------------------------------------------------------------
+  //-- Types ---------------------------------------------------------------------------------------
 
   void setType(Value value) {
     if (int node = graph.nodeOf(value); node >= 0)
@@ -115,8 +114,7 @@ private:
         FunctionType::get(function.getContext(), function.getBody().getArgumentTypes(), results));
   }
 
-  //-- Operands
-  //------------------------------------------------------------------------------------------
+  //-- Operands ------------------------------------------------------------------------------------
 
   void setOperand(OpOperand &operand, LayoutAttr layout) {
     Value tile = operand.get();
@@ -207,8 +205,7 @@ private:
     return link;
   }
 
-  //-- Values in other layouts
-  //------------------------------------------------------------------------------------------
+  //-- Values in other layouts ---------------------------------------------------------------------
 
   /// What a tile is a copy of; itself when it is none.
   Value originalOf(Value tile) {

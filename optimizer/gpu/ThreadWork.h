@@ -1,8 +1,8 @@
 //===-- ThreadWork.h - what a thread holds, and how often -----------------------------------===//
 #pragma once
 
-#include "lang/TileDialect.h"
 #include "lang/layout/TileLayout.h"
+#include "lang/tile/TileDialect.h"
 
 #include "llvm/Support/MathExtras.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -1,5 +1,4 @@
-//===-- Arguments.h - Python objects as kernel arguments
-//-----------------------------------------===//
+//===-- Arguments.h - Python objects as kernel arguments --------------------------------------===//
 // What a launch passes: arrays (NumPy, torch, DLPack, __array_interface__, buffers), numbers, None
 // and constants, each turned into a jit::ArgumentValue. How an object is read is decided once per
 // Python type and remembered, so that reading costs tens of nanoseconds.
@@ -10,7 +9,7 @@
 #pragma once
 
 #include "Errors.h"
-#include "jit/Specialization.h"
+#include "jit/launch/Specialization.h"
 
 #include <optional>
 #include <vector>

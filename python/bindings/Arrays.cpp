@@ -1,7 +1,7 @@
 #include "Arrays.h"
 
 #include "Dlpack.h"
-#include "jit/Runtime.h"
+#include "jit/runtime/Runtime.h"
 
 #include <atomic>
 #include <cstdlib>

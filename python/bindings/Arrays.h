@@ -1,5 +1,4 @@
-//===-- Arrays.h - where an array's elements are
-//---------------------------------------------------===//
+//===-- Arrays.h - where an array's elements are ----------------------------------------------===//
 // One function per protocol that shows memory, fastest first: NumPy's own struct, DLPack's exchange
 // table (torch), `data_ptr()`, `__array_interface__`, `__dlpack__`, the buffer protocol.
 #pragma once

@@ -1,5 +1,4 @@
-//===-- AstConverter.h - CPython's `ast` into frontend/python/Ast.h
-//---------------------------------===//
+//===-- AstConverter.h - CPython's `ast` into frontend/python/Ast.h ---------------------------===//
 // CPython parses a kernel's source; this copies its nodes once into plain C++. Positions are those
 // of the file: lines count from its top, and columns are the written ones even of an indented
 // function (an indented source is parsed behind `if 1:`, never dedented).

@@ -1,8 +1,8 @@
 // kernel[grid].bind(...): a launch with its arguments, run again by one call.
 //
 //   run = kernel[grid].bind(x, y, n, BLOCK=64)       finds, or compiles, the variant
-//   run()                                            launches it: nothing is read, nothing looked
-//   up run(x=other)                                     the same with another x from now on
+//   run()                                            launches it: nothing is read or looked up
+//   run(x=other)                                     the same with another x from now on
 //
 // Arguments are read when they are given: an array that moves its memory has to be given again. The
 // stream is asked for at each launch, as without bind().

@@ -1,8 +1,8 @@
 // The Python face of a compiled kernel: what kernel[grid](...) and kernel.warmup(...) return.
 
 #include "Launcher.h"
-#include "jit/Digest.h"
-#include "jit/Runtime.h"
+#include "jit/cache/Digest.h"
+#include "jit/runtime/Runtime.h"
 
 namespace sectile::bindings {
 

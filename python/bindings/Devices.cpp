@@ -1,7 +1,7 @@
 #include "Devices.h"
 
 #include "Errors.h"
-#include "jit/Runtime.h"
+#include "jit/runtime/Runtime.h"
 
 #include <pybind11/stl.h>
 

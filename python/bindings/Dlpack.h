@@ -1,5 +1,4 @@
-//===-- Dlpack.h - DLPack's C structures
-//---------------------------------------------------------===//
+//===-- Dlpack.h - DLPack's C structures ------------------------------------------------------===//
 // Declared from the specification (DLPack 1.3), only what is read here. Layout is the standard's;
 // field names are ours.
 #pragma once

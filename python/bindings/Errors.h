@@ -1,5 +1,4 @@
-//===-- Errors.h - our errors as Python exceptions
-//-----------------------------------------------===//
+//===-- Errors.h - our errors as Python exceptions --------------------------------------------===//
 // The classes live in sectile/errors.py. Everything here sets the Python error and throws
 // py::error_already_set; the edges (vectorcall, slots) turn that into NULL.
 //

@@ -1,5 +1,4 @@
-//===-- FreeThreading.h - what the GIL does, for builds of CPython that have none
-//------------------------------===//
+//===-- FreeThreading.h - what the GIL does, for builds of CPython that have none -------------===//
 // State that launches share has a StateMutex each. It is held for a few instructions that call
 // nothing of Python's, so whoever waits for it need not give way to the garbage collector, and
 // fork() finds it free:
@@ -12,7 +11,7 @@
 //   ObjectLock lock(bound);
 #pragma once
 
-#include "backends/ForkSafeMutex.h"
+#include "backends/plain/ForkSafeMutex.h"
 
 #include <mutex>
 #include <pybind11/pybind11.h>

@@ -1,11 +1,10 @@
-//===-- Grid.h - the grid of a launch
-//--------------------------------------------------------------===//
+//===-- Grid.h - the grid of a launch ---------------------------------------------------------===//
 // kernel[grid]: an int, a tuple or list of one to three, or a function from the arguments'
 // dictionary to one of these. An empty axis is fine: nothing runs.
 #pragma once
 
 #include "Errors.h"
-#include "backends/Driver.h"
+#include "backends/plain/Driver.h"
 
 #include <functional>
 

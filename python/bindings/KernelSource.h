@@ -1,5 +1,4 @@
-//===-- KernelSource.h - a JITFunction as what the compiler wants
-//------------------------------------===//
+//===-- KernelSource.h - a JITFunction as what the compiler wants -----------------------------===//
 // Syntax and environment of a kernel for one compile. The syntax is made only when the runtime asks
 // for it, that is on a miss of both caches; that call comes without the GIL, which is taken here.
 #pragma once

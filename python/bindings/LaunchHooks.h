@@ -1,5 +1,4 @@
-//===-- LaunchHooks.h - what profilers hear of launches
-//----------------------------------------===//
+//===-- LaunchHooks.h - what profilers hear of launches ---------------------------------------===//
 // Two Python functions, or none, which then costs one comparison per launch:
 //
 //   enter(kernel, compiled, grid, stream, arguments) -> told      before a launch is queued

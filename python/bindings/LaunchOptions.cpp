@@ -1,8 +1,8 @@
 #include "LaunchOptions.h"
 
-#include "jit/Knobs.h"
-#include "jit/Runtime.h"
 #include "jit/TargetName.h"
+#include "jit/runtime/Knobs.h"
+#include "jit/runtime/Runtime.h"
 
 #include <algorithm>
 #include <array>
@@ -230,7 +230,7 @@ void LaunchOptions::readEnvironment() {
     checkStrides |= strides;
   }
   if (const char *value = std::getenv("SECTILE_DEBUG"); value && *value)
-    debug = debug || // off is what jit/Knobs.cpp takes for it
+    debug = debug || // off is what jit/runtime/Knobs.cpp takes for it
             std::ranges::none_of(std::array{"0", "false", "off", "no"},
                                  [&](auto off) { return std::strcmp(value, off) == 0; });
 }

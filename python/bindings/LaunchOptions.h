@@ -1,11 +1,10 @@
-//===-- LaunchOptions.h - kernel[grid](..., num_warps=8)
-//--------------------------------------------===//
+//===-- LaunchOptions.h - kernel[grid](..., num_warps=8) --------------------------------------===//
 // The keywords of a launch that are not parameters of the kernel. All of them select a variant, so
 // they are packed into one word of its key.
 #pragma once
 
 #include "Errors.h"
-#include "backends/CompileOptions.h"
+#include "backends/plain/CompileOptions.h"
 
 #include <optional>
 

@@ -1,17 +1,14 @@
-//===-- Launcher.h - kernel[grid](arguments) from Python
-//---------------------------------------------===//
+//===-- Launcher.h - kernel[grid](arguments) from Python --------------------------------------===//
 // Two heap types of the C API, because a launch must cost no more than a few hundred nanoseconds
 // here:
 //
 //   KernelBase  what @sectile.jit's JITFunction derives from; kernel[grid] gives a
-//   Launcher    whose vectorcall binds the arguments, classifies them, finds the variant and runs
-//   it
+//   Launcher    whose vectorcall binds the arguments, classifies them, finds the variant, runs it
 //
 //   kernel[grid](x, y, n, BLOCK=64)
-//     bind -> watches hold? -> readArgument each -> Specializer::bind -> KernelTable::find ->
-//     launch
-//                  | no                                                     | none
-//           Python: _snapshot()                                      VariantCompiler.cpp
+//     bind -> watches hold? -> readArgument each -> Specializer::bind -> KernelTable::find -> launch
+//                  | no                                                      | none
+//           Python: _snapshot()                                       VariantCompiler.cpp
 //
 // Everything runs under the GIL up to Kernel::launch; where there is none, what changes in a
 // KernelState has a mutex of its own (FreeThreading.h).
@@ -19,7 +16,7 @@
 
 #include "Arguments.h"
 #include "LaunchOptions.h"
-#include "jit/BoundLaunch.h"
+#include "jit/launch/BoundLaunch.h"
 
 #include <unordered_map>
 

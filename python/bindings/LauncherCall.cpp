@@ -5,8 +5,8 @@
 #include "LaunchHooks.h"
 #include "Launcher.h"
 #include "StrideCheck.h"
-#include "jit/Runtime.h"
-#include "lang/Diagnostics.h"
+#include "jit/runtime/Runtime.h"
+#include "lang/plain/Diagnostics.h"
 
 #include <algorithm>
 #include <pybind11/stl.h>

@@ -6,11 +6,11 @@
 #include "FunctionExtent.h"
 #include "LaunchHooks.h"
 #include "Launcher.h"
-#include "jit/CacheCommand.h"
-#include "jit/CompilerCommands.h"
-#include "jit/Digest.h"
-#include "jit/Knobs.h"
-#include "jit/Runtime.h"
+#include "jit/cache/Digest.h"
+#include "jit/command/CacheCommand.h"
+#include "jit/command/CompilerCommands.h"
+#include "jit/runtime/Knobs.h"
+#include "jit/runtime/Runtime.h"
 
 #include <dlfcn.h>
 #include <pybind11/functional.h>

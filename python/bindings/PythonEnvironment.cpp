@@ -212,8 +212,7 @@ py::object PythonEnvironment::plainFunction(const lang::FunctionRef &function) c
   return py::getattr(object, "fn", object);
 }
 
-//-- names
-//---------------------------------------------------------------------------------------------
+//-- names -----------------------------------------------------------------------------------------
 
 /// A value that a kernel names, unless it is an operation that there is not yet.
 Answer PythonEnvironment::answerOf(py::handle value) {

@@ -1,8 +1,8 @@
-//===-- PythonEnvironment.h - what kernels see of the Python around them
-//----------------------------===//
+//===-- PythonEnvironment.h - what kernels see of the Python around them ----------------------===//
 // The evaluator asks by name; this answers from live Python objects. Objects that have no
-// counterpart in lang/Constant.h are kept in a table and named by number, so nothing of Python
-// crosses into the core. Every exception becomes the text of an Answer; the GIL is taken per call.
+// counterpart in lang/plain/Constant.h are kept in a table and named by number, so nothing of
+// Python crosses into the core. Every exception becomes the text of an Answer; the GIL is taken per
+// call.
 //
 // How the package marks its objects:
 //   __sectile_builtin__ = "load"    an operation of the language, by its name in lang/Builtins

@@ -3,8 +3,8 @@
 
 #include "KernelSource.h"
 #include "Launcher.h"
-#include "jit/Runtime.h"
-#include "jit/VariantHistory.h"
+#include "jit/runtime/Runtime.h"
+#include "jit/runtime/VariantHistory.h"
 
 #include <atomic>
 #include <pybind11/stl.h>

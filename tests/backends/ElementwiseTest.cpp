@@ -206,8 +206,7 @@ void check(const Type &source, const std::vector<Op> &ops, const std::vector<uin
     }
 }
 
-//===-- integers
-//----------------------------------------------------------------------------------===//
+//===-- integers ------------------------------------------------------------------------------===//
 
 class IntegerElementwise : public ::testing::TestWithParam<Type> {};
 
@@ -382,8 +381,7 @@ TEST_P(IntegerElementwise, casts) {
   check(t, ops, specialIntegers(t), [&](auto &random) { return drawInteger(t, random); });
 }
 
-//===-- floats
-//------------------------------------------------------------------------------------===//
+//===-- floats --------------------------------------------------------------------------------===//
 
 class FloatElementwise : public ::testing::TestWithParam<Type> {};
 

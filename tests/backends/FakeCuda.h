@@ -1,5 +1,4 @@
-//===-- FakeCuda.h - a driver of NVIDIA's that is not one
-//--------------------------------------===//
+//===-- FakeCuda.h - a driver of NVIDIA's that is not one -------------------------------------===//
 // A CudaApi whose functions note what was asked and answer as a test wants them to. Device memory
 // is the host's. One at a time exists: its functions reach it through `FakeCuda::current`, from any
 // thread. What a test sets, it sets while nobody calls.

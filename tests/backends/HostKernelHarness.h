@@ -1,5 +1,4 @@
-//===-- HostKernelHarness.h - tile IR text to a function that tests call
-//---------------------------===//
+//===-- HostKernelHarness.h - tile IR text to a function that tests call ----------------------===//
 // Compiles a kernel with the CPU back end, loads the shared object and runs programs on this
 // thread.
 //
@@ -9,7 +8,7 @@
 
 #include "backends/Backend.h"
 #include "backends/cpu/HostAbi.h"
-#include "lang/TileDialect.h"
+#include "lang/tile/TileDialect.h"
 
 #include <cstring>
 #include <gtest/gtest.h>

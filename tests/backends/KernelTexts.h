@@ -1,5 +1,4 @@
-//===-- KernelTexts.h - kernels as tile IR, of any block size
-//--------------------------------------===//
+//===-- KernelTexts.h - kernels as tile IR, of any block size ---------------------------------===//
 #pragma once
 
 #include <string>

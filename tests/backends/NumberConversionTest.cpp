@@ -247,8 +247,7 @@ TEST_P(Narrow, i64_rounds_once) {
 INSTANTIATE_TEST_SUITE_P(Cpu, Narrow, ::testing::ValuesIn(kinds),
                          [](const auto &info) { return std::string(info.param.name); });
 
-//===-- integers
-//----------------------------------------------------------------------------------===//
+//===-- integers ------------------------------------------------------------------------------===//
 
 template <typename Float, typename Int>
 void checkFloatToInt(Element from, Element to) {

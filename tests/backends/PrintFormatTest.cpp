@@ -1,7 +1,7 @@
 // The text of device_print: labels, types, tiles as NumPy lays them out.
-#include "backends/PrintFormat.h"
+#include "backends/plain/PrintFormat.h"
 
-#include "backends/TileFormat.h"
+#include "backends/plain/TileFormat.h"
 
 #include <cstring>
 #include <gmock/gmock.h>

@@ -1,11 +1,10 @@
-//===-- PtxKernels.h - kernels written in PTX by hand, as images
-//-------------------------------===//
+//===-- PtxKernels.h - kernels written in PTX by hand, as images ------------------------------===//
 // What the code generator would make, for tests of the driver alone. DeviceAbi.h says how they are
 // called.
 #pragma once
 
-#include "backends/DeviceAbi.h"
-#include "backends/KernelImage.h"
+#include "backends/plain/DeviceAbi.h"
+#include "backends/plain/KernelImage.h"
 
 #include <string>
 

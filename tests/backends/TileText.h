@@ -1,5 +1,4 @@
-//===-- TileText.h - pieces of tile IR for tests
-//---------------------------------------------------===//
+//===-- TileText.h - pieces of tile IR for tests ----------------------------------------------===//
 // Row-major tiles read from and written to dense arrays.
 //
 //   kernelText("%x: !tile.ptr<f32>, %o: !tile.ptr<f32>",

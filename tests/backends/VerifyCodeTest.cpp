@@ -1,7 +1,7 @@
 // Invalid LLVM IR is the compiler's error, found before LLVM trips over it.
 #include "TileText.h"
 #include "backends/Backend.h"
-#include "lang/TileDialect.h"
+#include "lang/tile/TileDialect.h"
 #include "optimizer/Pipeline.h"
 
 #include "mlir/Parser/Parser.h"

@@ -1,11 +1,11 @@
 // Archives: what is exported is imported; anything else is refused as a whole.
-#include "jit/CacheArchive.h"
+#include "jit/cache/CacheArchive.h"
 
 #include "CacheProcesses.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "jit/CacheCommand.h"
-#include "jit/DiskCache.h"
+#include "jit/cache/DiskCache.h"
+#include "jit/command/CacheCommand.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>

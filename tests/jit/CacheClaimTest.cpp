@@ -1,6 +1,6 @@
 // One process makes an entry, the others wait for it; never for ever. A wait that is wrong here
 // lasts until the alarm, which ends the test.
-#include "jit/CacheClaim.h"
+#include "jit/cache/CacheClaim.h"
 
 #include "CacheProcesses.h"
 #include "gtest/gtest.h"

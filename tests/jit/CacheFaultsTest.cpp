@@ -3,8 +3,8 @@
 // for ever.
 #include "CacheProcesses.h"
 #include "gtest/gtest.h"
-#include "jit/CachePruning.h"
-#include "jit/DiskCache.h"
+#include "jit/cache/CachePruning.h"
+#include "jit/cache/DiskCache.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>

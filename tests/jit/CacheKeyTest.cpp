@@ -1,5 +1,5 @@
 // Keys: every input that matters changes them, nothing else does.
-#include "jit/CacheKey.h"
+#include "jit/cache/CacheKey.h"
 
 #include "gtest/gtest.h"
 

@@ -2,7 +2,7 @@
 #include "CacheProcesses.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "jit/DiskCache.h"
+#include "jit/cache/DiskCache.h"
 
 #include <sys/stat.h>
 

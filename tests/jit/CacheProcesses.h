@@ -1,5 +1,4 @@
-//===-- CacheProcesses.h - processes that use one cache folder, and faults for them
-//----------------------===//
+//===-- CacheProcesses.h - processes that use one cache folder, and faults for them -----------===//
 #pragma once
 
 #include "FakeCompiler.h"

@@ -1,5 +1,4 @@
-//===-- CacheStress.h - many processes on one cache folder, some killed
-//----------------------------===//
+//===-- CacheStress.h - many processes on one cache folder, some killed -----------------------===//
 // Each process, in every round, wants a random variant through a runtime of its own (so the disk is
 // read), launches it and checks what it computed. Some damage or delete a file now and then. The
 // parent kills processes at random moments and starts others. The cap is small, so files are

@@ -1,6 +1,6 @@
 // The disk cache: keeps what it is given, refuses what is not whole or not safe, and never fails a
 // compile.
-#include "jit/DiskCache.h"
+#include "jit/cache/DiskCache.h"
 
 #include "CacheProcesses.h"
 #include "gtest/gtest.h"

@@ -1,9 +1,8 @@
-//===-- FakeCompiler.h - a Compiler without LLVM, for tests of the runtime
-//--------------------------===//
+//===-- FakeCompiler.h - a Compiler without LLVM, for tests of the runtime --------------------===//
 // "Compiles" to the entry points of TestKernels.cpp.
 #pragma once
 
-#include "jit/Runtime.h"
+#include "jit/runtime/Runtime.h"
 
 #include <atomic>
 #include <cstdlib>

@@ -4,7 +4,7 @@
 #include "FakeCompiler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "jit/Specialization.h"
+#include "jit/launch/Specialization.h"
 
 using namespace sectile;
 using namespace sectile::jit;

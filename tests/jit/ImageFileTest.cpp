@@ -1,9 +1,9 @@
 // Image files: what is written is read back; whatever else is in a file is refused.
-#include "jit/ImageFile.h"
+#include "jit/cache/ImageFile.h"
 
 #include "FakeCompiler.h"
 #include "gtest/gtest.h"
-#include "jit/Digest.h"
+#include "jit/cache/Digest.h"
 
 using namespace sectile;
 using namespace sectile::jit;

@@ -1,4 +1,4 @@
-#include "jit/Knobs.h"
+#include "jit/runtime/Knobs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Variables set while a runtime is at work.
 #include "FakeCompiler.h"
-#include "jit/Knobs.h"
+#include "jit/runtime/Knobs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // The runtime with a compiler that is not one: caching, waiting, launching, errors.
 #include "FakeCompiler.h"
 #include "gtest/gtest.h"
-#include "jit/Specialization.h"
+#include "jit/launch/Specialization.h"
 
 #include <sys/wait.h>
 #include <thread>

@@ -1,8 +1,8 @@
 // The table of specialisation, and the table of variants.
-#include "jit/Specialization.h"
+#include "jit/launch/Specialization.h"
 
 #include "FakeCompiler.h"
-#include "backends/FloatFormat.h"
+#include "backends/plain/FloatFormat.h"
 #include "gtest/gtest.h"
 
 #include <cmath>

@@ -3,7 +3,7 @@
 #include "FakeCompiler.h"
 #include "Together.h"
 #include "gtest/gtest.h"
-#include "jit/Specialization.h"
+#include "jit/launch/Specialization.h"
 
 #include <mutex>
 #include <set>

@@ -1,5 +1,5 @@
 // SECTILE_TIME: steps, their passes, and what no step accounts for.
-#include "jit/TimeTable.h"
+#include "jit/runtime/TimeTable.h"
 
 #include <gtest/gtest.h>
 

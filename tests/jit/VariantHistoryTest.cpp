@@ -1,5 +1,5 @@
 // What sets a variant apart is said by comparison with the nearest.
-#include "jit/VariantHistory.h"
+#include "jit/runtime/VariantHistory.h"
 
 #include "gtest/gtest.h"
 

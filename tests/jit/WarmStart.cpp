@@ -1,6 +1,6 @@
 // Runs one kernel given as tile IR and prints where it came from: for EndToEndTest, which starts it
 // twice. Links libsectile.so as a user's program does.
-#include "jit/Runtime.h"
+#include "jit/runtime/Runtime.h"
 
 #include <chrono>
 #include <cstdio>

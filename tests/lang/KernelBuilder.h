@@ -2,9 +2,9 @@
 // out.
 #pragma once
 
-#include "lang/Builtins.h"
-#include "lang/KernelFunction.h"
-#include "lang/TileDialect.h"
+#include "lang/builtins/Builtins.h"
+#include "lang/semantics/KernelFunction.h"
+#include "lang/tile/TileDialect.h"
 
 #include "mlir/IR/Verifier.h"
 

@@ -1,8 +1,8 @@
 // DType, Constant and Diagnostics: the part of lang/ the runtime shares.
-#include "lang/Constant.h"
-#include "lang/DType.h"
-#include "lang/Diagnostics.h"
-#include "lang/KernelSignature.h"
+#include "lang/plain/Constant.h"
+#include "lang/plain/DType.h"
+#include "lang/plain/Diagnostics.h"
+#include "lang/plain/KernelSignature.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The dialect as text: what it refuses, and in which words.
-#include "lang/TileDialect.h"
+#include "lang/tile/TileDialect.h"
 
 #include "mlir/Parser/Parser.h"
 

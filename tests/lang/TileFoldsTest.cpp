@@ -1,5 +1,5 @@
 // What canonicalization makes of tile operations: before and after.
-#include "lang/TileDialect.h"
+#include "lang/tile/TileDialect.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"

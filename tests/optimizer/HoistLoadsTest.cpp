@@ -2,7 +2,7 @@
 #include "optimizer/gpu/HoistLoads.h"
 
 #include "../backends/gpu/LaidOutText.h"
-#include "lang/TileDialect.h"
+#include "lang/tile/TileDialect.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"

@@ -2,7 +2,7 @@
 // random expressions, evaluates them and checks every fact claimed of every value.
 #include "optimizer/IndexAnalysis.h"
 
-#include "lang/TileDialect.h"
+#include "lang/tile/TileDialect.h"
 
 #include "mlir/Parser/Parser.h"
 

@@ -1,10 +1,9 @@
 // One test case per tests/ir/*.mlir file. A file says on its first lines what is checked:
 //
-//   // PIPELINE: --canonicalize --cse      the passes to run; the output is matched by its CHECK
-//   lines
-//   // DIAGNOSTICS                         every part (split at "// -----") says what it expects:
-//                                          // expected-error @below {{...}}
-#include "lang/TileDialect.h"
+//   // PIPELINE: --canonicalize --cse   the passes to run; CHECK lines match the output
+//   // DIAGNOSTICS                      every part (split at "// -----") says what it expects:
+//                                       // expected-error @below {{...}}
+#include "lang/tile/TileDialect.h"
 #include "optimizer/Pipeline.h"
 #include "optimizer/gpu/Pipeline.h"
 

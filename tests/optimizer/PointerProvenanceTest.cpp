@@ -1,6 +1,6 @@
 #include "optimizer/PointerProvenance.h"
 
-#include "lang/TileDialect.h"
+#include "lang/tile/TileDialect.h"
 
 #include "mlir/Parser/Parser.h"
 

@@ -1,6 +1,6 @@
 #include "RandomKernel.h"
 
-#include "lang/TileDialect.h"
+#include "lang/tile/TileDialect.h"
 
 #include <random>
 
@@ -41,8 +41,7 @@ public:
   }
 
 private:
-  //-- Chance
-  //------------------------------------------------------------------------------------------
+  //-- Chance --------------------------------------------------------------------------------------
   int pick(int low, int high) { return std::uniform_int_distribution(low, high)(random); }
   bool chance(int percent) { return pick(1, 100) <= percent; }
   Value anyTile() { return tiles[pick(0, tiles.size() - 1)]; }
@@ -60,8 +59,7 @@ private:
     return shape;
   }
 
-  //-- Memory
-  //------------------------------------------------------------------------------------------
+  //-- Memory --------------------------------------------------------------------------------------
   RankedTensorType tileType(ArrayRef<int64_t> shape, Type element) {
     return RankedTensorType::get(shape, element);
   }
@@ -131,8 +129,7 @@ private:
     StoreOp::create(builder, loc, pointer, value, mask);
   }
 
-  //-- Operations
-  //------------------------------------------------------------------------------------------
+  //-- Operations ----------------------------------------------------------------------------------
   void makeOps(int count) {
     for (; count > 0; --count)
       if (Value made = makeOp();
@@ -296,8 +293,7 @@ private:
     return DotOp::create(builder, loc, acc.getType(), lhs, rhs, acc, InputPrecision::Tf32, 0);
   }
 
-  //-- Control flow
-  //------------------------------------------------------------------------------------------
+  //-- Control flow --------------------------------------------------------------------------------
 
   /// Builds a body that sees all tiles; what it makes is forgotten.
   template <class Body>

@@ -1,6 +1,6 @@
 // Which loads of a loop start before their iteration, and which must not.
 #include "LaidOutKernel.h"
-#include "lang/TileDialect.h"
+#include "lang/tile/TileDialect.h"
 #include "optimizer/gpu/Pipeline.h"
 
 #include "mlir/IR/Verifier.h"

@@ -1,5 +1,4 @@
-//===-- LaneArithmetic.h - vector arithmetic with every rounding in its place
-//-------------------------===//
+//===-- LaneArithmetic.h - vector arithmetic with every rounding in its place -----------------===//
 // The vocabulary in which the mathematical functions are written: a builder for one floating-point
 // type (scalar or vector), with constants splatted to its shape.
 //

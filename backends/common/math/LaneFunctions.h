@@ -1,5 +1,4 @@
-//===-- LaneFunctions.h - the parts of vector math that need control flow
-//----------------------------===//
+//===-- LaneFunctions.h - the parts of vector math that need control flow ---------------------===//
 // A vector function that is exact for ordinary arguments repairs its few extraordinary lanes one by
 // one, behind a branch. As that takes blocks, such functions become internal functions of the
 // module.

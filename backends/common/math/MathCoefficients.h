@@ -1,5 +1,4 @@
-//===-- MathCoefficients.h - minimax polynomials
-//---------------------------------------------------===//
+//===-- MathCoefficients.h - minimax polynomials ----------------------------------------------===//
 // Made by coefficients/derive.py, lowest degree first. `Error`: relative to the function's result.
 #pragma once
 

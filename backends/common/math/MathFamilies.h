@@ -1,5 +1,4 @@
-//===-- MathFamilies.h - the parts of VectorMath
-//-----------------------------------------------------===//
+//===-- MathFamilies.h - the parts of VectorMath ----------------------------------------------===//
 // One function per mathematical function; emitMath() chooses. Those named ...64 exist for f64 only:
 // f32 is widened for them.
 #pragma once

@@ -84,8 +84,7 @@ V emitFma(const Lanes &l, V x, V y, V z) {
   return l.select(isSafe, result, plain);
 }
 
-//===-- fmod
-//--------------------------------------------------------------------------------------===//
+//===-- fmod ----------------------------------------------------------------------------------===//
 
 /// One remainder by integers: the dividend's mantissa times powers of two, modulo the divisor's, as
 /// many bits a step as fit in 64. Both positive and finite, the divisor not zero.

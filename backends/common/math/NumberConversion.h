@@ -1,12 +1,11 @@
-//===-- NumberConversion.h - narrow floats and conversions between numbers
-//---------------------------===//
+//===-- NumberConversion.h - narrow floats and conversions between numbers --------------------===//
 // f16, bf16 and the fp8 kinds live in memory as integer bits and in registers as f32. These
 // functions emit the way between them, for scalars and fixed vectors of any width, without library
 // calls.
 //
-//   llvm::Value *x = emitWiden(builder, host, bits, NarrowFloat::BF16);         // <16 x i16> ->
-//   f32 llvm::Value *r = emitNarrow(builder, host, x, NarrowFloat::F8E5M2);         // f32 -> <16 x
-//   i8> llvm::Value *y = emitRound(builder, host, x, NarrowFloat::F16);             // f32 -> f32
+//   llvm::Value *x = emitWiden(builder, host, bits, NarrowFloat::BF16);     // <16 x i16> -> f32
+//   llvm::Value *r = emitNarrow(builder, host, x, NarrowFloat::F8E5M2);     // f32 -> <16 x i8>
+//   llvm::Value *y = emitRound(builder, host, x, NarrowFloat::F16);         // f32 -> f32
 //
 // Rounding is correct: once, also from f64 and from integers. Overflow when rounding to nearest
 // gives infinity in f16, bf16 and e5m2, and NaN in the kinds without infinities (e4m3fn, e4m3fnuz,

@@ -1,5 +1,4 @@
-//===-- VectorMath.h - mathematical functions as vector code
-//-----------------------------------------===//
+//===-- VectorMath.h - mathematical functions as vector code ----------------------------------===//
 // Emits a function of f32 or f64, a scalar or a fixed vector of any width, as arithmetic only: no
 // call leaves the module, whatever the host's features. Special values (NaN, infinities, signed
 // zeros, subnormals) are right. README.md states the errors measured.

@@ -1,7 +1,7 @@
 #include "AssembledKernel.h"
 
 #include "backends/nvidia/NvidiaBackend.h"
-#include "lang/TileDialect.h"
+#include "lang/tile/TileDialect.h"
 #include "optimizer/Pipeline.h"
 
 #include "llvm/Support/FileSystem.h"

@@ -5,7 +5,7 @@
 //     EXPECT_EQ(kernel.spilledBytes(), 0);
 #pragma once
 
-#include "backends/CompileOptions.h"
+#include "backends/plain/CompileOptions.h"
 
 #include <cstdint>
 #include <string>

@@ -1,9 +1,9 @@
-// device_print on a GPU: records as backends/DeviceAbi.h says, from tiles of any layout.
+// device_print on a GPU: records as backends/plain/DeviceAbi.h says, from tiles of any layout.
 #include "LaidOutText.h"
 #include "RandomLayout.h"
 #include "ReportBuffer.h"
 #include "SimulatedGpu.h"
-#include "backends/PrintFormat.h"
+#include "backends/plain/PrintFormat.h"
 
 #include <cinttypes>
 

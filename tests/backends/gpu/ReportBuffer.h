@@ -5,7 +5,7 @@
 #pragma once
 
 #include "../HostKernelHarness.h"
-#include "backends/DeviceAbi.h"
+#include "backends/plain/DeviceAbi.h"
 
 #include <cstring>
 

@@ -119,8 +119,7 @@ llvm::Value *plainPointer(llvm::IRBuilderBase &builder, llvm::Value *pointer) {
 
 } // namespace
 
-//===-- Emission
-//------------------------------------------------------------------------------===//
+//===-- Emission ------------------------------------------------------------------------------===//
 
 bool SimulatedTarget::hasMatrixProduct(mlir::Type lhs, mlir::Type rhs, mlir::Type acc,
                                        tile::InputPrecision precision) const {
@@ -212,8 +211,7 @@ llvm::SmallVector<llvm::Value *, 4> SimulatedTarget::loadMatrices(llvm::IRBuilde
   return words;
 }
 
-//===-- What they do
-//----------------------------------------------------------------------------===//
+//===-- What they do --------------------------------------------------------------------------===//
 
 void SimulatedBlock::matrix(uint64_t *fragments, int32_t lhs, int32_t rhs, int32_t acc,
                             int32_t site) {

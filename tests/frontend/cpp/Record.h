@@ -6,7 +6,7 @@
 // The kernels are user code: these files are compiled with exceptions and without LLVM's headers.
 #pragma once
 
-#include "lang/KernelSignature.h"
+#include "lang/plain/KernelSignature.h"
 #include "tests/frontend/cpp/RecordedIr.h"
 
 #include <sectile/arguments.h>

@@ -1,6 +1,6 @@
 //===-- RecordIr.cpp - the compiler's side of Record.h ------------------------------------===//
 #include "frontend/cpp/Trace.h"
-#include "lang/TileDialect.h"
+#include "lang/tile/TileDialect.h"
 #include "tests/frontend/cpp/RecordedIr.h"
 
 #include "mlir/IR/MLIRContext.h"

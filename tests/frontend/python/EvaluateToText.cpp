@@ -1,7 +1,7 @@
 #include "tests/frontend/python/EvaluateToText.h"
 
 #include "frontend/python/Evaluate.h"
-#include "lang/TileDialect.h"
+#include "lang/tile/TileDialect.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"

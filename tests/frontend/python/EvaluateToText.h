@@ -2,7 +2,7 @@
 #pragma once
 
 #include "frontend/python/Ast.h"
-#include "lang/KernelSignature.h"
+#include "lang/plain/KernelSignature.h"
 
 namespace sectile::testing {
 

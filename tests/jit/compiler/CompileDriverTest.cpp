@@ -3,7 +3,7 @@
 #include "jit/compiler/CompileDriver.h"
 
 #include "jit/compiler/Reproducer.h"
-#include "lang/TileDialect.h"
+#include "lang/tile/TileDialect.h"
 
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"

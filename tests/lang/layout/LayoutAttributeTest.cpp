@@ -1,7 +1,7 @@
 // Layouts as encodings of tensor types: text, verification, and survival of MLIR's own passes.
-#include "lang/TileDialect.h"
 #include "lang/layout/Builders.h"
 #include "lang/layout/LayoutText.h"
+#include "lang/tile/TileDialect.h"
 
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"

@@ -108,7 +108,7 @@ def test_every_operation_is_documented():
         assert stub.__module__.startswith("sectile.language")
 
 
-LANG = pathlib.Path(__file__).parents[3] / "lang"
+LANG = pathlib.Path(__file__).parents[3] / "lang/builtins"
 
 
 @pytest.mark.skipif(not LANG.exists(), reason="the compiler's sources are not here")

@@ -1,0 +1,84 @@
+//===-- KernelImage.h - a compiled kernel: code, and what launching it needs ------------------===//
+// Plain C++: made by a backend, stored by the cache, loaded by the runtime. One file on disk.
+#pragma once
+
+#include "lang/plain/DType.h"
+#include "lang/plain/Remark.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace sectile::backends {
+
+/// An argument of the compiled kernel (constants of the signature are gone).
+struct KernelArgument {
+  std::string name;
+  lang::DType dtype;
+  /// Index among the parameters of the source function.
+  uint32_t parameterIndex = 0;
+  /// May be stored to through this pointer; a read-only array is refused at launch.
+  bool isWritten = false;
+};
+
+/// The code takes the memory of two arguments to be apart. When they overlap all the same, it is
+/// right only if both start at one address and `evenIfSame` is not set.
+struct OverlapHazard {
+  uint32_t written = 0, other = 0; // indices among the arguments
+  bool evenIfSame = true;
+  friend bool operator==(const OverlapHazard &, const OverlapHazard &) = default;
+};
+
+/// Two arguments of a launch that share memory.
+struct ArgumentOverlap {
+  uint16_t first = 0, second = 0; // indices among the arguments; first < second
+  /// One address, one element type.
+  bool isSame = false;
+};
+
+/// A place in the kernel that can stop a launch: a checked access, an assertion.
+struct TrapSite {
+  enum class Kind : uint8_t { Load, Store, Atomic, Assertion };
+  Kind kind = Kind::Assertion;
+  std::string message; // of an assertion
+  std::string file, function, sourceLine;
+  int32_t line = 0, column = 0;
+  /// Of a checked access: the argument it goes through; -1 when not known.
+  int32_t argument = -1;
+};
+
+/// Formatting of one device_print.
+struct PrintSite {
+  std::string prefix;
+  bool isHexadecimal = false;
+  struct Operand {
+    lang::DType dtype;
+    std::vector<int64_t> shape;
+    /// What the source calls it: "x", "tl.sum(x, 1)"; empty when not known.
+    std::string name;
+  };
+  std::vector<Operand> operands;
+};
+
+struct KernelImage {
+  std::string kernelName;
+  std::string backend;    // "cpu"
+  std::string targetName; // "x86_64:znver5"; a kernel of another target is never loaded
+  std::string entryPoint; // symbol
+  std::vector<KernelArgument> arguments;
+  uint64_t scratchBytes = 0; // per thread (cpu)
+  std::vector<OverlapHazard> overlapHazards;
+  std::vector<TrapSite> trapSites;
+  std::vector<PrintSite> printSites;
+  /// How it was compiled, for who looks inside.
+  std::vector<lang::Remark> remarks;
+  /// What was asked for: num_warps, num_stages ... (GPU launch needs them; users read them).
+  std::map<std::string, int64_t> properties;
+  /// Loadable code.
+  std::string binary;
+  /// Text of each stage: "tile", "llvm", "asm".
+  std::map<std::string, std::string> stages;
+};
+
+} // namespace sectile::backends

@@ -1,0 +1,326 @@
+#include "jit/cache/ImageFile.h"
+
+#include "jit/cache/Digest.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <tuple>
+#include <type_traits>
+
+namespace sectile::jit {
+namespace {
+
+static_assert(std::endian::native == std::endian::little);
+
+constexpr char kMagic[8] = {'S', 'E', 'C', 'T', 'I', 'L', 'E', '\n'};
+constexpr uint32_t kFormatVersion = 4;
+
+struct Header {
+  char magic[8];
+  uint32_t formatVersion;
+  uint32_t reserved;
+  uint64_t bodySize;
+  uint64_t bodyChecksum;
+};
+
+// The fields of each type are listed once, in `visit`, for writing and for reading: Writer and
+// Reader have the same operations.
+
+class Writer {
+public:
+  std::string bytes;
+
+  template <class T>
+    requires std::is_arithmetic_v<T> || std::is_enum_v<T>
+  void field(const T &number) {
+    bytes.append(reinterpret_cast<const char *>(&number), sizeof number);
+  }
+  void field(const std::string &text) {
+    field(static_cast<uint64_t>(text.size()));
+    bytes += text;
+  }
+  template <class T>
+  void field(const std::vector<T> &items);
+  template <class V>
+  void field(const std::map<std::string, V> &items);
+};
+
+class Reader {
+public:
+  explicit Reader(std::string_view bytes) : rest(bytes) {}
+  /// False once anything did not fit: later fields read as empty.
+  bool isGood() const { return good; }
+  bool atEnd() const { return rest.empty(); }
+
+  template <class T>
+    requires std::is_arithmetic_v<T> || std::is_enum_v<T>
+  void field(T &number) {
+    number = T{};
+    if (std::string_view source = take(sizeof number); good) {
+      if constexpr (std::is_same_v<T, bool>)
+        number = source[0] != 0; // any other byte in a bool is undefined behaviour
+      else
+        std::memcpy(&number, source.data(), sizeof number);
+    }
+  }
+  void field(std::string &text) {
+    uint64_t size = 0;
+    field(size);
+    text = take(size);
+  }
+  template <class T>
+  void field(std::vector<T> &items);
+  template <class V>
+  void field(std::map<std::string, V> &items);
+
+private:
+  std::string_view take(uint64_t size) {
+    if (!good || size > rest.size()) {
+      good = false;
+      return {};
+    }
+    std::string_view taken = rest.substr(0, size);
+    rest.remove_prefix(size);
+    return taken;
+  }
+  std::string_view rest;
+  bool good = true;
+};
+
+template <class Stream, class T>
+concept PlainField = requires(Stream &stream, T &value) { stream.field(value); };
+
+template <class Stream>
+void visit(Stream &stream, auto &value)
+  requires PlainField<Stream, std::remove_reference_t<decltype(value)>>
+{
+  stream.field(value);
+}
+template <class T, class U>
+concept Is = std::is_same_v<std::remove_const_t<T>, U>;
+
+void visit(auto &stream, Is<lang::DType> auto &dtype) {
+  stream.field(dtype.kind);
+  stream.field(dtype.isPointer);
+  stream.field(dtype.isConst);
+}
+void visit(auto &stream, Is<backends::KernelArgument> auto &argument) {
+  stream.field(argument.name);
+  visit(stream, argument.dtype);
+  stream.field(argument.parameterIndex);
+  stream.field(argument.isWritten);
+}
+void visit(auto &stream, Is<backends::OverlapHazard> auto &hazard) {
+  stream.field(hazard.written);
+  stream.field(hazard.other);
+  stream.field(hazard.evenIfSame);
+}
+void visit(auto &stream, Is<backends::TrapSite> auto &site) {
+  stream.field(site.kind);
+  stream.field(site.message);
+  stream.field(site.file);
+  stream.field(site.function);
+  stream.field(site.sourceLine);
+  stream.field(site.line);
+  stream.field(site.column);
+  stream.field(site.argument);
+}
+void visit(auto &stream, Is<backends::PrintSite::Operand> auto &operand) {
+  visit(stream, operand.dtype);
+  stream.field(operand.shape);
+  stream.field(operand.name);
+}
+void visit(auto &stream, Is<backends::PrintSite> auto &site) {
+  stream.field(site.prefix);
+  stream.field(site.isHexadecimal);
+  stream.field(site.operands);
+}
+void visit(auto &stream, Is<lang::Remark> auto &remark) {
+  stream.field(remark.kind);
+  stream.field(remark.text);
+  stream.field(remark.file);
+  stream.field(remark.function);
+  stream.field(remark.line);
+  stream.field(remark.column);
+  stream.field(remark.operation);
+  stream.field(remark.numbers);
+}
+void visit(auto &stream, Is<RecordedDependency> auto &dependency) {
+  // The function's id means something only to the process that made it.
+  stream.field(dependency.function.name);
+  stream.field(dependency.name);
+  stream.field(dependency.value);
+}
+// A new field must be written and read, and kFormatVersion raised.
+#if defined(__x86_64__) && defined(__GLIBCXX__)
+static_assert(sizeof(backends::KernelImage) == 384 && sizeof(backends::TrapSite) == 152 &&
+              sizeof(backends::KernelArgument) == 48 && sizeof(backends::PrintSite) == 64 &&
+              sizeof(lang::Remark) == 192);
+#endif
+void visit(auto &stream, Is<backends::KernelImage> auto &image) {
+  stream.field(image.kernelName);
+  stream.field(image.backend);
+  stream.field(image.targetName);
+  stream.field(image.entryPoint);
+  stream.field(image.arguments);
+  stream.field(image.scratchBytes);
+  stream.field(image.overlapHazards);
+  stream.field(image.trapSites);
+  stream.field(image.printSites);
+  stream.field(image.remarks);
+  stream.field(image.properties);
+  stream.field(image.binary);
+  stream.field(image.stages);
+}
+void visit(auto &stream, Is<Provenance> auto &provenance) {
+  stream.field(provenance.sourceDigest);
+  stream.field(provenance.variant);
+  stream.field(provenance.options);
+  stream.field(provenance.version);
+  stream.field(provenance.createdAt);
+  stream.field(provenance.compileSeconds);
+  stream.field(provenance.measuredSeconds);
+}
+void visit(auto &stream, Is<CacheEntry> auto &entry) {
+  stream.field(entry.buildId);
+  stream.field(entry.sourceKey);
+  stream.field(entry.irKey);
+  stream.field(entry.hostFingerprint);
+  stream.field(entry.dependencies);
+  stream.field(entry.sourceFiles);
+  visit(stream, entry.provenance);
+  visit(stream, entry.image);
+}
+
+template <class T>
+void Writer::field(const std::vector<T> &items) {
+  field(static_cast<uint64_t>(items.size()));
+  for (const T &item : items)
+    visit(*this, item);
+}
+template <class V>
+void Writer::field(const std::map<std::string, V> &items) {
+  field(static_cast<uint64_t>(items.size()));
+  for (const auto &[name, value] : items) {
+    field(name);
+    field(value);
+  }
+}
+template <class T>
+void Reader::field(std::vector<T> &items) {
+  uint64_t count = 0;
+  field(count);
+  items.clear();
+  // Grows as elements are found: a wrong count must not reserve memory.
+  for (uint64_t i = 0; i < count && good; ++i)
+    visit(*this, items.emplace_back());
+}
+template <class V>
+void Reader::field(std::map<std::string, V> &items) {
+  uint64_t count = 0;
+  field(count);
+  items.clear();
+  for (uint64_t i = 0; i < count && good; ++i) {
+    std::string name;
+    field(name);
+    field(items[name]);
+  }
+}
+
+/// What the runtime indexes with must be in range, whatever wrote the file.
+bool isConsistent(const backends::KernelImage &image) {
+  auto isKind = [](lang::DType dtype) { return dtype.kind <= lang::ScalarKind::Float64; };
+  for (const backends::KernelArgument &argument : image.arguments)
+    if (!isKind(argument.dtype))
+      return false;
+  for (const backends::OverlapHazard &hazard : image.overlapHazards)
+    if (std::max(hazard.written, hazard.other) >= image.arguments.size())
+      return false;
+  for (const backends::TrapSite &site : image.trapSites)
+    if (site.kind > backends::TrapSite::Kind::Assertion ||
+        site.argument >= static_cast<int64_t>(image.arguments.size()))
+      return false;
+  for (const backends::PrintSite &site : image.printSites)
+    for (const backends::PrintSite::Operand &operand : site.operands)
+      if (!isKind(operand.dtype))
+        return false;
+  return true;
+}
+
+} // namespace
+
+std::string writeImageFile(const CacheEntry &entry) {
+  Writer writer;
+  writer.bytes.reserve(entry.image.binary.size() + 4096);
+  writer.bytes.resize(sizeof(Header));
+  visit(writer, entry);
+  std::string_view body = std::string_view(writer.bytes).substr(sizeof(Header));
+  Header header = {};
+  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  header.formatVersion = kFormatVersion;
+  header.bodySize = body.size();
+  header.bodyChecksum = checksum64(body);
+  std::memcpy(writer.bytes.data(), &header, sizeof header);
+  return std::move(writer.bytes);
+}
+
+std::string readImageFile(std::string_view file, CacheEntry &entry) {
+  Header header;
+  if (file.size() < sizeof header)
+    return "truncated";
+  std::memcpy(&header, file.data(), sizeof header);
+  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0)
+    return "not a kernel image";
+  if (header.reserved != 0)
+    return "malformed";
+  std::string_view body = file.substr(sizeof header);
+  if (header.bodySize != body.size())
+    return "truncated";
+  if (header.bodyChecksum != checksum64(body))
+    return "checksum mismatch";
+  if (header.formatVersion != kFormatVersion)
+    return kAnotherFormat;
+  Reader reader(body);
+  visit(reader, entry);
+  if (!reader.isGood() || !reader.atEnd() || !isConsistent(entry.image))
+    return "malformed";
+  return {};
+}
+
+void relocate(CacheEntry &entry, const std::vector<std::string> &now) {
+  if (entry.sourceFiles.size() != now.size())
+    return;
+  auto exchange = [&](std::string &file) {
+    auto found = std::find(entry.sourceFiles.begin(), entry.sourceFiles.end(), file);
+    if (found != entry.sourceFiles.end())
+      file = now[static_cast<size_t>(found - entry.sourceFiles.begin())];
+  };
+  for (backends::TrapSite &site : entry.image.trapSites)
+    exchange(site.file);
+  for (lang::Remark &remark : entry.image.remarks)
+    exchange(remark.file);
+  entry.sourceFiles = now;
+}
+
+bool relocate(std::vector<lang::Remark> &remarks, const std::vector<lang::Remark> &places) {
+  bool changed = false;
+  for (lang::Remark &remark : remarks) {
+    if (remark.operation < 0 || static_cast<size_t>(remark.operation) >= places.size())
+      continue;
+    const lang::Remark &place = places[static_cast<size_t>(remark.operation)];
+    auto of = [](const lang::Remark &one) {
+      return std::tie(one.file, one.function, one.line, one.column);
+    };
+    if (of(remark) == of(place))
+      continue;
+    remark.file = place.file;
+    remark.function = place.function;
+    remark.line = place.line;
+    remark.column = place.column;
+    changed = true;
+  }
+  return changed;
+}
+
+} // namespace sectile::jit

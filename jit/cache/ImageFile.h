@@ -1,0 +1,51 @@
+//===-- ImageFile.h - a compiled kernel as one file -------------------------------------------===//
+//   magic "SECTILE\n" | format version | size of the rest | checksum of the rest | the rest
+//
+// The rest is a list of fields, each a number of fixed width or bytes preceded by their length: the
+// build id of the compiler, both keys, the host's fingerprint, what the compile depended on, how it
+// was made, the image. Little-endian, as every host that can run the code.
+//
+// Reading trusts nothing: what is not exactly a file that this build wrote is refused, with the
+// reason. A file of another format version whose checksum is right is not damaged, only of no use
+// here.
+#pragma once
+
+#include "backends/plain/KernelImage.h"
+#include "jit/CompilerInterface.h"
+#include "jit/cache/Provenance.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sectile::jit {
+
+struct CacheEntry {
+  std::string buildId;
+  /// What it was made from: the name of its file. Empty when only the second is known.
+  std::string sourceKey;
+  /// Of the typed IR and all that compiling it depends on.
+  std::string irKey;
+  std::string hostFingerprint;
+  std::vector<RecordedDependency> dependencies;
+  /// The files of the functions that it was made from (KernelRequest::sourceFiles). The key does
+  /// not hold them: who finds the entry from other places, gets the places exchanged (relocate).
+  std::vector<std::string> sourceFiles;
+  Provenance provenance;
+  backends::KernelImage image;
+};
+
+std::string writeImageFile(const CacheEntry &entry);
+
+/// Messages of traps, and remarks, name the files of `now` where they named those of
+/// entry.sourceFiles.
+void relocate(CacheEntry &entry, const std::vector<std::string> &now);
+/// Of code that equal IR was compiled to: its remarks get the places of that IR's operations
+/// (CompileResult::places). False when they have them already.
+bool relocate(std::vector<lang::Remark> &remarks, const std::vector<lang::Remark> &places);
+
+/// Why a file is not a cache entry of this build; "" when it is, and `entry` is filled.
+inline constexpr const char *kAnotherFormat = "another format version";
+std::string readImageFile(std::string_view file, CacheEntry &entry);
+
+} // namespace sectile::jit

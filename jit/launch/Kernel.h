@@ -1,0 +1,82 @@
+//===-- Kernel.h - a compiled kernel, loaded and ready to launch ------------------------------===//
+// Made by Runtime::getKernel, shared by Python and C++. Immutable and thread-safe; the code stays
+// loaded as long as one reference lives.
+//
+//   uint64_t slots[] = {address of out, address of in, cols};
+//   Status status = kernel->launch({rows}, slots);
+//
+// Slots follow image().arguments: the kernel's parameters in order, those folded as constants left
+// out. Specialization.h fills them from arguments.
+#pragma once
+
+#include "backends/plain/Driver.h"
+#include "backends/plain/KernelImage.h"
+#include "jit/Api.h"
+#include "jit/Status.h"
+#include "jit/cache/Provenance.h"
+#include "lang/plain/KernelSignature.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sectile::jit {
+
+using backends::Grid;
+
+/// Of any kind but a trap, which only the kernel can tell of.
+Status statusOf(backends::LaunchFailure failure);
+
+struct BoundArguments;
+class PrintTarget;
+
+class SECTILE_API Kernel {
+public:
+  ~Kernel();
+  Kernel(const Kernel &) = delete;
+  Kernel &operator=(const Kernel &) = delete;
+
+  /// Code, metadata and the text of each stage (.asm["tile"] of Python is image().stages).
+  const backends::KernelImage &image() const { return kernelImage; }
+  /// Seconds per step of the compile that made it; empty when it came from the cache.
+  const std::vector<std::pair<std::string, double>> &compileTimes() const { return times; }
+  /// How it was made, wherever it came from.
+  const Provenance &provenance() const { return made; }
+  /// Of the compile that made it; empty when it came from the cache.
+  const std::vector<lang::Diagnostic> &warnings() const { return compileWarnings; }
+
+  /// Runs every program of the grid and returns when all are done (on a GPU: are queued). A grid
+  /// with an empty axis is a no-op. `ranges` (two words per argument) is needed only by kernels
+  /// that check bounds.
+  Status launch(const Grid &grid, const uint64_t *slots, const uint64_t *ranges = nullptr) const;
+  /// The same, and refuses a read-only array that the kernel stores to.
+  Status launch(const Grid &grid, const BoundArguments &arguments) const;
+  /// On another stream than that of the arguments.
+  Status launch(const Grid &grid, const BoundArguments &arguments, void *stream) const;
+
+  /// launch() returns when the kernel is in the stream, before it is done.
+  bool isAsynchronous() const { return code->isAsynchronous(); }
+  /// Of a GPU kernel: what a thread uses. May load it on a device.
+  backends::KernelResources resources() const { return code->resources(); }
+
+private:
+  friend class Runtime;
+  Kernel();
+  Status run(const Grid &grid, const backends::LaunchArguments &arguments) const;
+  Status renderFailure(const backends::LaunchFailure &failure, const Grid &grid,
+                       const backends::LaunchArguments &arguments) const;
+
+  backends::KernelImage kernelImage;
+  std::unique_ptr<backends::LoadedKernel> code; // refers to kernelImage
+  std::shared_ptr<const PrintTarget> print;
+  std::vector<std::pair<std::string, double>> times;
+  std::vector<lang::Diagnostic> compileWarnings;
+  Provenance made;
+  /// Of its entry in the disk cache; empty where there is none.
+  std::string key, hostFingerprint;
+  /// Checks bounds, so launches need the extents of the arguments.
+  bool needsRanges = false;
+};
+
+} // namespace sectile::jit

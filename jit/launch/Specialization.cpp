@@ -1,0 +1,416 @@
+#include "jit/launch/Specialization.h"
+
+#include "backends/plain/FloatFormat.h"
+#include "jit/cache/CacheKey.h"
+
+#include <algorithm>
+#include <bit>
+#include <unordered_map>
+
+namespace sectile::jit {
+namespace {
+
+using lang::DType;
+using lang::ScalarKind;
+using Kind = ArgumentValue::Kind;
+using Bits = ArgumentValue::Bits;
+
+// One byte says all that the code of a variant depends on for an argument passed at launch:
+//
+//   bit 7           6          5           4..0
+//   divisible by 16 const      pointer     ScalarKind
+//
+// Kind 31 is none of ScalarKind's; with it, bits 7..5 say which constant. Constants other than None
+// and the folded 1, and tuples, are followed by eight bytes. (Every parameter's bytes can be told
+// from the first one, so keys of one kernel never run into each other.)
+constexpr uint8_t kConstantKind = 31;
+enum ConstantCode : uint8_t {
+  kNone = kConstantKind,
+  kFoldedOne = kConstantKind | 1 << 5,
+  kConstantInteger = kConstantKind | 2 << 5,
+  kConstantBool = kConstantKind | 3 << 5,
+  kConstantFloat = kConstantKind | 4 << 5,
+  kConstantId = kConstantKind | 5 << 5,
+  kTuple = kConstantKind | 6 << 5, // and its size and class; then come its items
+};
+static_assert(static_cast<uint8_t>(ScalarKind::Float64) < kConstantKind);
+
+struct Classified {
+  uint8_t code = kNone;
+  /// What is passed, or the value of the constant.
+  uint64_t bits = 0;
+  DType dtype;
+  /// Set: the argument cannot be passed.
+  const char *problem = nullptr;
+
+  bool isConstant() const { return (code & kConstantKind) == kConstantKind; }
+  bool hasConstantBits() const { return code != kNone && code != kFoldedOne; }
+};
+
+Classified constant(ConstantCode code, uint64_t bits) {
+  return {code, bits, {}, nullptr};
+}
+Classified problem(const char *text) {
+  return {kNone, 0, {}, text};
+}
+Classified passed(DType dtype, uint64_t bits, bool divisible) {
+  auto code = static_cast<uint8_t>(static_cast<uint8_t>(dtype.kind) | dtype.isPointer << 5 |
+                                   dtype.isConst << 6 | divisible << 7);
+  return {code, bits, dtype, nullptr};
+}
+
+Classified classifyConstant(const ArgumentValue &value) {
+  switch (value.kind) {
+  case Kind::None:
+    return constant(kNone, 0);
+  case Kind::Bool:
+    return constant(kConstantBool, value.bits);
+  case Kind::Float:
+    return constant(kConstantFloat, value.bits);
+  case Kind::Integer:
+    if (value.content == Bits::Unsigned)
+      return problem("is beyond 64-bit signed integers");
+    return constant(kConstantInteger, value.bits);
+  case Kind::Pointer:
+    return problem("is constexpr, and an array has no value at compile time");
+  case Kind::Tuple:
+    return problem("is constexpr, and holds values of run time");
+  case Kind::Constant:
+    break;
+  }
+  switch (value.content) {
+  case Bits::ConstantBool:
+    return constant(kConstantBool, value.bits);
+  case Bits::ConstantFloat:
+    return constant(kConstantFloat, value.bits);
+  case Bits::ConstantId:
+    return constant(kConstantId, value.bits);
+  default:
+    return constant(kConstantInteger, value.bits);
+  }
+}
+
+/// Whether the integer is one of `kind`'s values.
+bool fits(const ArgumentValue &value, ScalarKind kind) {
+  auto number = static_cast<int64_t>(value.bits);
+  bool isHuge = value.content == Bits::Unsigned;
+  switch (kind) {
+  case ScalarKind::Int8:
+    return !isHuge && number == static_cast<int8_t>(number);
+  case ScalarKind::Int16:
+    return !isHuge && number == static_cast<int16_t>(number);
+  case ScalarKind::Int32:
+    return !isHuge && number == static_cast<int32_t>(number);
+  case ScalarKind::Int64:
+    return !isHuge;
+  case ScalarKind::UInt8:
+    return value.bits == static_cast<uint8_t>(number);
+  case ScalarKind::UInt16:
+    return value.bits == static_cast<uint16_t>(number);
+  case ScalarKind::UInt32:
+    return value.bits == static_cast<uint32_t>(number);
+  case ScalarKind::UInt64:
+    return isHuge || number >= 0;
+  default:
+    return true;
+  }
+}
+
+double asDouble(const ArgumentValue &value) {
+  if (value.kind == Kind::Float)
+    return std::bit_cast<double>(value.bits);
+  return value.content == Bits::Unsigned ? static_cast<double>(value.bits)
+                                         : static_cast<double>(static_cast<int64_t>(value.bits));
+}
+
+Classified classifyInteger(const ArgumentValue &value, const ParameterPolicy &policy) {
+  bool isAnnotated = !policy.annotation.isVoid();
+  DType dtype = isAnnotated ? policy.annotation : value.dtype;
+  if (dtype.isPointer)
+    return problem("is annotated as a pointer and got an integer");
+  if (dtype.isFloat())
+    return passed(dtype, backends::encodeFloat(asDouble(value), dtype.kind), false);
+  if (dtype.isBool())
+    return passed(dtype, value.bits != 0, false);
+  if (dtype.isVoid())
+    dtype = DType::scalar(value.content == Bits::Unsigned  ? ScalarKind::UInt64
+                          : fits(value, ScalarKind::Int32) ? ScalarKind::Int32
+                                                           : ScalarKind::Int64);
+  else if (!fits(value, dtype.kind))
+    return problem("got an integer beyond its type");
+  // Typed i64 from C++ stays: a constant 1 would be an i32 in the kernel's arithmetic.
+  if (value.bits == 1 && policy.specialize && !isAnnotated && dtype.kind == ScalarKind::Int32)
+    return constant(kFoldedOne, 1);
+  bool divisible = policy.specialize && policy.specializeOnAlignment && value.bits % 16 == 0;
+  return passed(dtype, value.bits, divisible);
+}
+
+inline Classified classify(const ArgumentValue &value, const ParameterPolicy &policy) {
+  if (policy.isConstexpr) [[unlikely]]
+    return classifyConstant(value);
+  const DType annotation = policy.annotation;
+  switch (value.kind) {
+  case Kind::Pointer: {
+    if (!annotation.isVoid() && !annotation.isPointer)
+      return problem("is annotated as a number and got an array");
+    bool divisible = policy.specialize && policy.specializeOnAlignment && value.bits % 16 == 0;
+    DType dtype = annotation.isPointer ? annotation : value.dtype;
+    dtype.isConst |= policy.isConst;
+    return passed(dtype, value.bits, divisible);
+  }
+  case Kind::Integer:
+    return classifyInteger(value, policy);
+  case Kind::Float: {
+    DType dtype = !annotation.isVoid()    ? annotation
+                  : !value.dtype.isVoid() ? value.dtype
+                                          : DType::scalar(ScalarKind::Float32);
+    if (!dtype.isFloat())
+      return problem(dtype.isPointer ? "is annotated as a pointer and got a float"
+                                     : "is annotated as an integer and got a float");
+    return passed(dtype, backends::encodeFloat(asDouble(value), dtype.kind), false);
+  }
+  case Kind::Bool:
+    if (annotation.isPointer)
+      return problem("is annotated as a pointer and got a bool");
+    if (annotation.isFloat())
+      return passed(annotation, backends::encodeFloat(value.bits ? 1 : 0, annotation.kind), false);
+    return passed(annotation.isVoid() ? DType::scalar(ScalarKind::Int1) : annotation, value.bits,
+                  false);
+  case Kind::None:
+    return constant(kNone, 0);
+  case Kind::Tuple:
+    return annotation.isVoid() ? constant(kTuple, value.bits)
+                               : problem("is annotated with a type and got a tuple");
+  case Kind::Constant:
+    break;
+  }
+  return classifyConstant(value);
+}
+
+} // namespace
+
+struct ConstantTable::State {
+  ForkSafeMutex mutex;
+  std::unordered_map<std::string, Entry> entries;
+  std::vector<std::unique_ptr<lang::Constant>> constants;
+};
+
+ConstantTable::ConstantTable() : state(std::make_unique<State>()) {}
+ConstantTable::~ConstantTable() = default;
+
+ConstantTable::Entry ConstantTable::intern(const lang::Constant &constant) {
+  std::string encoded = encodeConstant(constant, References::ById);
+  std::lock_guard lock(state->mutex);
+  auto [found, isNew] = state->entries.try_emplace(std::move(encoded));
+  if (isNew) {
+    state->constants.push_back(std::make_unique<lang::Constant>(constant));
+    found->second = {state->constants.size(), state->constants.back().get()};
+  }
+  return found->second;
+}
+
+Specializer::Specializer(std::string kernelName, std::vector<ParameterPolicy> parameters)
+    : kernelName(std::move(kernelName)), policies(std::move(parameters)) {}
+
+namespace {
+
+/// The bytes of every array of a launch, compared with those of all before it.
+class OverlapFinder {
+public:
+  explicit OverlapFinder(BoundArguments &result) : result(result) {}
+
+  void add(uint16_t slot, const ArgumentValue &value, DType dtype) {
+    // Of a bare pointer only the address is known.
+    bool isBounded = value.rangeEnd != ~uint64_t{0};
+    uint64_t begin = isBounded ? value.rangeBegin : value.bits;
+    uint64_t end = isBounded ? value.rangeEnd : value.bits + 1;
+    if (!value.bits || begin == end)
+      return;
+    for (size_t i = 0; i < arrays.size(); ++i) {
+      const Array &other = arrays.data()[i];
+      if (begin < other.end && other.begin < end) [[unlikely]]
+        result.overlaps.push(
+            {other.slot, slot, value.bits == other.address && dtype.kind == other.kind});
+    }
+    arrays.push({begin, end, value.bits, slot, dtype.kind});
+  }
+
+  /// Self-delimiting, like the parameters' bytes before it.
+  void appendToKey() {
+    for (size_t i = 0; i < result.overlaps.size(); ++i) {
+      backends::ArgumentOverlap overlap = result.overlaps[i];
+      result.key.push(uint8_t(1 + overlap.isSame));
+      result.key.append(&overlap.first, sizeof overlap.first);
+      result.key.append(&overlap.second, sizeof overlap.second);
+    }
+    result.key.push(0);
+  }
+
+private:
+  struct Array {
+    uint64_t begin, end, address;
+    uint16_t slot;
+    ScalarKind kind;
+  };
+  BoundArguments &result;
+  ArgumentBuffer<Array, 16> arrays;
+};
+
+} // namespace
+
+static Status wrongCount(const std::string &kernelName, size_t wanted, size_t given) {
+  return Status::fail(Error::Kind::Call, kernelName + ": takes " + std::to_string(wanted) +
+                                             " arguments, got " + std::to_string(given));
+}
+
+Status Specializer::bind(std::span<const ArgumentValue> values, BoundArguments &result) const {
+  result.key.clear();
+  result.slots.clear();
+  result.ranges.clear();
+  result.readOnly.clear();
+  result.anyReadOnly = false;
+  result.overlaps.clear();
+  OverlapFinder overlaps(result);
+  size_t parameter = 0, itemsLeft = 0; // of the parameter that `i` belongs to
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (parameter == policies.size()) [[unlikely]]
+      return wrongCount(kernelName, policies.size(), values.size());
+    const ArgumentValue &value = values[i];
+    Classified argument = classify(value, policies[parameter]);
+    if (argument.problem) [[unlikely]]
+      return argumentError(values, i, argument.problem);
+    if (itemsLeft) [[unlikely]]
+      --itemsLeft;
+    if (value.kind == Kind::Tuple) [[unlikely]]
+      itemsLeft += value.itemCount();
+    parameter += itemsLeft == 0;
+    result.key.push(argument.code);
+    if (argument.isConstant()) {
+      if (argument.hasConstantBits())
+        result.key.append(&argument.bits, sizeof argument.bits);
+      continue;
+    }
+    size_t slot = result.slots.size();
+    if (slot % 64 == 0)
+      result.readOnly.push(0);
+    result.slots.push(argument.bits);
+    bool isArray = value.kind == Kind::Pointer;
+    if (isArray)
+      overlaps.add(static_cast<uint16_t>(slot), value, argument.dtype);
+    result.ranges.push(isArray ? value.rangeBegin : 0);
+    result.ranges.push(isArray ? value.rangeEnd : 0);
+    if (isArray && value.isReadOnly) {
+      result.readOnly.data()[slot / 64] |= uint64_t{1} << slot % 64;
+      result.anyReadOnly = true;
+    }
+  }
+  if (parameter != policies.size()) [[unlikely]]
+    return wrongCount(kernelName, policies.size(), values.size());
+  overlaps.appendToKey();
+  return {};
+}
+
+std::string Specializer::argumentName(std::span<const ArgumentValue> values, size_t index) const {
+  size_t next = 0;
+  std::string found;
+  auto walk = [&](auto &self, const std::string &name) -> void {
+    if (next >= values.size())
+      return;
+    const ArgumentValue &value = values[next];
+    if (next++ == index)
+      found = name;
+    if (value.kind == Kind::Tuple)
+      for (size_t item = 0; item < value.itemCount(); ++item)
+        self(self, lang::itemName(name, value.tupleClass(), item));
+  };
+  for (const ParameterPolicy &policy : policies)
+    walk(walk, policy.name);
+  return found;
+}
+
+Error Specializer::argumentError(std::span<const ArgumentValue> values, size_t index,
+                                 const std::string &problem, const std::string &help) const {
+  std::string name = argumentName(values, index);
+  std::string ofParameter = name.substr(0, name.find_first_of(".["));
+  auto policy = std::find_if(policies.begin(), policies.end(),
+                             [&](const ParameterPolicy &p) { return p.name == ofParameter; });
+  return {Error::Kind::Call,
+          kernelName + ": argument '" + name + "' " + problem,
+          help,
+          {},
+          {},
+          static_cast<int32_t>(policy - policies.begin())};
+}
+
+Status Specializer::commonDevice(std::span<const ArgumentValue> values, int32_t &device,
+                                 size_t *first) const {
+  auto place = [](int device) {
+    return device < 0 ? std::string("the CPU") : "cuda:" + std::to_string(device);
+  };
+  device = ArgumentValue::kAnywhere;
+  size_t from = values.size();
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i].kind != Kind::Pointer || values[i].device == ArgumentValue::kAnywhere ||
+        values[i].device == device)
+      continue;
+    if (from < values.size()) [[unlikely]]
+      return argumentError(values, i,
+                           "is on " + place(values[i].device) + ", and '" +
+                               argumentName(values, from) + "' on " + place(device),
+                           "move all arrays to one device");
+    device = values[i].device;
+    from = i;
+  }
+  if (first)
+    *first = from;
+  return {};
+}
+
+lang::KernelSignature Specializer::signature(std::span<const ArgumentValue> values) const {
+  lang::KernelSignature result{kernelName, {}};
+  size_t next = 0;
+  auto describe = [&](auto &self, std::string name,
+                      const ParameterPolicy &policy) -> lang::KernelParameter {
+    const ArgumentValue &value = values[next++];
+    Classified argument = classify(value, policy);
+    lang::KernelParameter parameter;
+    parameter.name = std::move(name);
+    switch (argument.code) {
+    case kNone:
+      parameter.constant = lang::Constant{lang::None{}};
+      break;
+    case kFoldedOne:
+    case kConstantInteger:
+      parameter.constant = lang::Constant::integer(static_cast<int64_t>(argument.bits));
+      break;
+    case kConstantBool:
+      parameter.constant = lang::Constant{argument.bits != 0};
+      break;
+    case kConstantFloat:
+      parameter.constant = lang::Constant{std::bit_cast<double>(argument.bits)};
+      break;
+    case kConstantId:
+      parameter.constant = *value.constant;
+      break;
+    case kTuple:
+      parameter.tupleClass = value.tupleClass();
+      parameter.items.emplace();
+      for (size_t item = 0; item < value.itemCount(); ++item)
+        parameter.items->push_back(
+            self(self, lang::itemName(parameter.name, parameter.tupleClass, item), policy));
+      break;
+    default:
+      parameter.dtype = argument.dtype;
+      parameter.divisibleBy16 = argument.code >> 7;
+    }
+    return parameter;
+  };
+  for (const ParameterPolicy &policy : policies) {
+    if (next == values.size())
+      break;
+    result.parameters.push_back(describe(describe, policy.name, policy));
+  }
+  return result;
+}
+
+} // namespace sectile::jit

@@ -1,0 +1,184 @@
+//===-- Runtime.h - gets kernels: from memory, from disk, from the compiler -------------------===//
+// The door of libsectile.so. A request names a variant by what it is made from; the answer is a
+// loaded kernel. The compiler library is loaded only when neither cache has it.
+//
+//   KernelRequest request;
+//   request.sourceDigest = ...;                       // of the kernel's source and its helpers
+//   request.signature = specializer.signature(values);
+//   request.makeCompileRequest = [&](CompileRequest &compile) { compile.function = parse(); ... };
+//   KernelResult result = Runtime::instance().getKernel(request);
+//   if (!result.kernel) ... result.status.error().text() ...
+//
+// Two threads that ask for one variant compile it once. Nothing here throws or ends the process.
+#pragma once
+
+#include "backends/plain/CompileOptions.h"
+#include "jit/Api.h"
+#include "jit/CompilerInterface.h"
+#include "jit/Status.h"
+#include "jit/launch/Kernel.h"
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace sectile::nvidia {
+struct CudaApi;
+}
+
+namespace sectile::jit {
+
+struct KernelRequest {
+  /// Digest of all that is known of the source without evaluating it: for Python the kernel's and
+  /// its helpers' text and globals; for C++ the executable's build id, registration site and
+  /// constants. Empty: unknown (a capturing C++ kernel); the kernel is then evaluated first and
+  /// found by its IR.
+  std::string sourceDigest;
+  lang::KernelSignature signature;
+  backends::CompileOptions options;
+  /// Arrays of the launch that share memory: where the code relies on their being apart, a variant
+  /// that does not is got instead.
+  std::vector<backends::ArgumentOverlap> overlaps;
+  /// The files of the functions in `sourceDigest`, each once, in the order in which it takes them
+  /// in. They are in no key: an entry made elsewhere names these files when it is loaded here.
+  std::vector<std::string> sourceFiles;
+  /// The text of every stage is wanted in image().stages, not only what costs nothing.
+  bool wantStages = false;
+  /// Sets the source (function and environment, trace, or tileText) of a compile; signature and
+  /// options are filled in. Called on a miss only, by the thread that asked.
+  std::function<Status(CompileRequest &)> makeCompileRequest;
+  /// What `dependency` reads now; nullopt when it is gone. A cached kernel is used only if all read
+  /// as they did. FunctionRef::id is 0 here (ids end with their process): go by the name. May be
+  /// empty when the digest covers everything.
+  std::function<std::optional<std::string>(const RecordedDependency &)> currentValue;
+};
+
+struct KernelResult;
+
+/// A compile that was done, or failed.
+struct CompileEvent {
+  std::string kernelName;
+  /// "cuda:sm_90a"; "x: *fp32, BLOCK = 64"; "num_warps=8".
+  std::string target, variant, options;
+  /// What sets it apart from the nearest variant there was: "BLOCK: 64 instead of 32".
+  std::string reason;
+  /// Why the disk cache did not have it: "absent".
+  std::string cacheMiss;
+  double seconds = 0;
+  bool succeeded = false;
+
+  static CompileEvent of(const KernelRequest &request, const KernelResult &result,
+                         const std::string &cacheMiss, double seconds);
+  /// The line of SECTILE_LOG=compile.
+  std::string text() const;
+};
+using CompileListener = std::function<void(const CompileEvent &)>;
+
+struct KernelResult {
+  /// Null on failure.
+  std::shared_ptr<const Kernel> kernel;
+  Status status;
+  enum class Origin : uint8_t { None, Memory, Disk, SameIr, Compiled };
+  Origin origin = Origin::None;
+  /// Of a variant that was not in memory: as CompileEvent::reason.
+  std::string reason;
+};
+
+/// Counts since the start of the process.
+struct RuntimeStatistics {
+  uint64_t memoryHits = 0, diskHits = 0;
+  /// Those of the disk hits that a read-only layer had.
+  uint64_t layerHits = 0;
+  /// Evaluated to IR whose code was at hand already.
+  uint64_t sameIrHits = 0;
+  uint64_t compiles = 0, failedCompiles = 0;
+  /// Why a disk entry was not used: "absent", "checksum mismatch", "a dependency changed" ... ->
+  /// times.
+  std::map<std::string, uint64_t> diskMisses;
+  uint64_t diskWrites = 0, diskWriteFailures = 0, evictedFiles = 0;
+  /// Times another process that compiled the same kernel was waited for.
+  uint64_t diskWaits = 0;
+  /// Why nothing is stored; empty when the disk cache works.
+  std::string diskDisabled;
+  std::string cacheDirectory;
+};
+
+/// What is left empty is taken from the environment (jit/runtime/Knobs.h).
+struct RuntimeOptions {
+  std::optional<std::string> cacheDirectory; // "" switches the disk cache off
+  std::optional<uint64_t> cacheBytes;
+  std::optional<std::vector<std::string>> cacheLayers;
+  std::optional<double> cacheWaitSeconds;
+  std::string compilerLibrary;
+  /// Used instead of the library: tests, and programs that link the compiler.
+  std::shared_ptr<Compiler> compiler;
+  /// Threads of the CPU; 0: as many as the process may use.
+  uint32_t threadCount = 0;
+  /// How many kernels are kept in memory that nobody holds.
+  uint32_t recentKernels = 256;
+  /// Tests: used instead of NVIDIA's driver.
+  const nvidia::CudaApi *cudaApi = nullptr;
+};
+
+class SECTILE_API Runtime {
+public:
+  explicit Runtime(RuntimeOptions options = {});
+  ~Runtime();
+  Runtime(const Runtime &) = delete;
+  Runtime &operator=(const Runtime &) = delete;
+
+  /// The process's default runtime, made on first use from the environment. The one global of the
+  /// library.
+  static Runtime &instance();
+
+  /// Thread-safe. May wait for another thread that compiles the same variant, and calls back into
+  /// the request: hold no lock that the callbacks need (Python: release the GIL, take it in the
+  /// callbacks).
+  KernelResult getKernel(const KernelRequest &request);
+
+  /// Options as the environment sets them (SECTILE_CHECK, SECTILE_DEBUG).
+  backends::CompileOptions defaultOptions() const;
+
+  /// After this, what would have to be compiled is an error that names the argument, or option, by
+  /// which it differs from the nearest variant there is.
+  void seal();
+  /// Called after every compile, by the thread that did it; empty: nobody is.
+  void setCompileListener(CompileListener listener);
+  /// Keeps with the cache entry of `kernel` what one launch of it took. False when there is no such
+  /// entry.
+  bool recordMeasurement(const Kernel &kernel, double seconds);
+  /// Where device_print goes instead of stdout; empty: stdout.
+  void setPrintHandler(backends::PrintHandler handler);
+
+  /// Reads the environment again: what it says holds for launches and compiles from then on.
+  /// Nothing is changed, and what cannot be is returned, when there is something of that kind.
+  std::vector<std::string> reconfigure();
+  /// Part of the key of every table of variants: 0, or, while each kernel's stages are asked for
+  /// (dumps, kept stages, times of passes), a number that no variant was had under before the last
+  /// reconfigure(): what was compiled without its stages is then compiled anew.
+  uint64_t stagesGeneration() const { return stagesAsked.load(std::memory_order_relaxed); }
+  /// instance(), if it has been made.
+  static Runtime *ifStarted();
+
+  RuntimeStatistics statistics() const;
+  /// Forgets kernels in memory; those still referenced live on.
+  void clearMemory();
+
+  /// The compiler library, loaded now if it was not. Null with `status` set when it is missing.
+  Compiler *compiler(Status &status);
+  /// Identifies the build of the compiler; known without loading it.
+  static std::string buildId();
+  /// The driver of a back end ("cpu", "cuda"); null for an unknown name.
+  backends::Driver *driver(const std::string &backend);
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+  std::atomic<uint64_t> stagesAsked = 0;
+  std::atomic<uint64_t> lastGeneration = 0;
+};
+
+} // namespace sectile::jit

@@ -1,0 +1,56 @@
+#include "jit/runtime/RuntimeSettings.h"
+
+namespace sectile::jit {
+
+backends::DriverSettings driverSettings(const Knobs &knobs, const RuntimeOptions &options) {
+  backends::DriverSettings settings;
+  settings.threadCount = options.threadCount ? options.threadCount : knobs.threadCount;
+  settings.printBufferBytes = knobs.printBufferBytes;
+  settings.printElements = knobs.printElements;
+  settings.ptxas = knobs.ptxas;
+  settings.assembler = knobs.assembler;
+  return settings;
+}
+
+nvidia::DriverOptions cudaOptions(const Knobs &knobs, const RuntimeOptions &options) {
+  nvidia::DriverOptions result;
+  result.ptxas = knobs.ptxas;
+  result.assembler = nvidia::assemblerNamed(knobs.assembler);
+  result.printBufferBytes = knobs.printBufferBytes;
+  result.printElements = knobs.printElements;
+  result.api = options.cudaApi;
+  return result;
+}
+
+static DiskCache::Options cacheOptions(const Knobs &knobs, const RuntimeOptions &options) {
+  return {options.cacheDirectory ? *options.cacheDirectory
+                                 : knobs.cacheDirectory.value_or(defaultCacheDirectory()),
+          options.cacheBytes.value_or(knobs.cacheBytes),
+          options.cacheLayers.value_or(knobs.cacheLayers),
+          options.cacheWaitSeconds.value_or(double(knobs.cacheWaitSeconds))};
+}
+
+std::shared_ptr<const Settings> readSettings(const RuntimeOptions &options,
+                                             const Settings *previous) {
+  auto settings = std::make_shared<Settings>();
+  settings->knobs = Knobs::fromEnvironment();
+  const Knobs &knobs = settings->knobs;
+  settings->readsDisk = knobs.dumpStages.empty() && knobs.stopAfter.empty() &&
+                        knobs.timing != Knobs::Timing::Passes && !knobs.verifyEachPass;
+  settings->cache = cacheOptions(knobs, options);
+  settings->disk = previous && previous->cache == settings->cache
+                       ? previous->disk
+                       : std::make_shared<DiskCache>(settings->cache);
+  return settings;
+}
+
+void add(const DiskCache::Counts &counts, DiskCache::Counts &sum) {
+  for (const auto &[reason, times] : counts.misses)
+    sum.misses[reason] += times;
+  sum.writes += counts.writes;
+  sum.writeFailures += counts.writeFailures;
+  sum.evictedFiles += counts.evictedFiles;
+  sum.waits += counts.waits;
+}
+
+} // namespace sectile::jit

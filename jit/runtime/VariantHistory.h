@@ -1,0 +1,59 @@
+//===-- VariantHistory.h - which variants of a kernel there are, and what sets another one apart --===//
+//   history.add(request);                         // each variant that was had, from wherever
+//   VariantDifference difference = history.compare(next);
+//   difference.text()        "n: i32:16 instead of i32, num_warps: 8 instead of 4"
+//
+// A new variant is compared with the nearest: of the same source, with the fewest and smallest
+// differences, the latest of equals.
+#pragma once
+
+#include "backends/plain/CompileOptions.h"
+#include "backends/plain/ForkSafeMutex.h"
+#include "jit/Api.h"
+#include "lang/plain/KernelSignature.h"
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace sectile::jit {
+
+/// "x: *fp32:16, n: i32, BLOCK = 1024": what tells this variant from others.
+std::string describe(const lang::KernelSignature &signature);
+/// What differs from the defaults, the target left out: "num_warps=8, debug=1".
+std::string describe(const backends::CompileOptions &options);
+/// "cpu", "cuda:sm_90a".
+SECTILE_API std::string targetOf(const backends::CompileOptions &options);
+
+struct VariantDifference {
+  enum class Kind : uint8_t { First, NewSource, Changed, Same };
+  Kind kind = Kind::First;
+  struct Change {
+    /// Index of the parameter; -1: an option.
+    int32_t parameter;
+    std::string name, now, nearest;
+  };
+  std::vector<Change> changes;
+
+  /// "the first variant"; "n: i32 instead of 1".
+  std::string text() const;
+};
+
+class VariantHistory {
+public:
+  void add(const std::string &sourceDigest, const lang::KernelSignature &signature,
+           const backends::CompileOptions &options);
+  VariantDifference compare(const std::string &sourceDigest, const lang::KernelSignature &signature,
+                            const backends::CompileOptions &options) const;
+
+private:
+  struct Variant {
+    std::string sourceDigest;
+    lang::KernelSignature signature;
+    backends::CompileOptions options;
+  };
+  mutable ForkSafeMutex mutex;
+  std::unordered_map<std::string, std::vector<Variant>> variants; // by name of the kernel
+};
+
+} // namespace sectile::jit

@@ -1,0 +1,116 @@
+// program_id, num_programs, arange, zeros, full, zeros_like, to_tensor.
+#include "lang/builtins/BuiltinTable.h"
+#include "lang/tile/TileDialect.h"
+
+using namespace mlir;
+
+namespace sectile::lang {
+namespace {
+
+const DType kInt32 = DType::scalar(ScalarKind::Int32);
+
+template <class GridOp>
+FailureOr<Operand> gridQuery(Arguments &args) {
+  FailureOr<int64_t> axis = args.integer(0);
+  if (failed(axis))
+    return failure();
+  if (*axis < 0 || *axis > 2)
+    return args.error("axis is " + Twine(*axis) + ", but a grid has axes 0, 1 and 2");
+  Semantics &sema = args.sema;
+  return Operand(
+      Value{GridOp::create(sema.builder, sema.location(), int32_t(*axis)), {kInt32, {}}});
+}
+
+FailureOr<Operand> arange(Arguments &args) {
+  FailureOr<int64_t> start = args.integer(0);
+  if (failed(start))
+    return failure();
+  FailureOr<int64_t> end = args.integer(1);
+  if (failed(end))
+    return failure();
+  if (*start < INT32_MIN || *end > INT32_MAX)
+    return args.error("[" + Twine(*start) + ", " + Twine(*end) + ") does not fit int32");
+  if (*end <= *start)
+    return args.error("end " + Twine(*end) + " should be greater than start " + Twine(*start));
+  Semantics &sema = args.sema;
+  Type type{kInt32, {*end - *start}};
+  if (failed(sema.checkShape(type.shape, args.operation)))
+    return failure();
+  return Operand(Value{tile::ArangeOp::create(sema.builder, sema.location(), sema.irType(type),
+                                              int32_t(*start), int32_t(*end)),
+                       type});
+}
+
+FailureOr<Operand> fill(Arguments &args, ArrayRef<int64_t> shape, const Operand &with,
+                        DType dtype) {
+  Semantics &sema = args.sema;
+  if (dtype.isVoid())
+    return args.error("dtype is void");
+  if (failed(sema.checkShape(shape, args.operation)))
+    return failure();
+  Type type{dtype, SmallVector<int64_t, 4>(shape)};
+  if (auto *literal = with.constant(); literal && !dtype.isPointer) {
+    // A number as truth value: whether it is non-zero.
+    Constant number = *literal;
+    if (dtype.isBool() && (number.is<Int>() || number.is<double>()))
+      number = Constant{!number.equals(Constant::integer(0))};
+    if (failed(sema.convertsTo(number, dtype, args.operation)))
+      return failure();
+    return Operand(sema.splatConstant(number, type));
+  }
+  FailureOr<Value> value = sema.toValue(with, (args.operation + ": `value`").str());
+  if (failed(value))
+    return failure();
+  if (value->type.elementCount() != 1)
+    return args.error("value should be a scalar, not " + value->type.name(),
+                      "use " + sema.words.operation("broadcast_to") + " to repeat a tile");
+  if (!value->type.isScalar())
+    value = sema.extractElement(*value);
+  value = sema.cast(*value, dtype);
+  if (failed(value))
+    return failure();
+  value = sema.broadcastTo(*value, shape);
+  if (failed(value))
+    return failure();
+  return Operand(*value);
+}
+
+} // namespace
+
+void addCreationOps(BuiltinTable &table) {
+  table.add("program_id(axis)", gridQuery<tile::ProgramIdOp>);
+  table.add("num_programs(axis)", gridQuery<tile::NumProgramsOp>);
+  table.add("arange(start, end)", arange);
+  table.add("full(shape, value, dtype)", [](Arguments &args) -> FailureOr<Operand> {
+    auto shape = args.integers(0);
+    if (failed(shape))
+      return failure();
+    FailureOr<DType> dtype = args.dtype(2);
+    if (failed(dtype))
+      return failure();
+    return fill(args, *shape, args[1], *dtype);
+  });
+  table.add("zeros(shape, dtype)", [](Arguments &args) -> FailureOr<Operand> {
+    auto shape = args.integers(0);
+    if (failed(shape))
+      return failure();
+    FailureOr<DType> dtype = args.dtype(1);
+    if (failed(dtype))
+      return failure();
+    return fill(args, *shape, Constant::integer(0), *dtype);
+  });
+  table.add("zeros_like(input)", [](Arguments &args) -> FailureOr<Operand> {
+    FailureOr<Value> input = args.value(0);
+    if (failed(input))
+      return failure();
+    return Operand(args.sema.zero(input->type));
+  });
+  table.add("to_tensor(x)", [](Arguments &args) -> FailureOr<Operand> {
+    FailureOr<Value> value = args.value(0);
+    if (failed(value))
+      return failure();
+    return Operand(*value);
+  });
+}
+
+} // namespace sectile::lang

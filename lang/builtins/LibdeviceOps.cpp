@@ -1,0 +1,285 @@
+// The rest of the elementary functions, by the names CUDA's device library has for them.
+#include "lang/builtins/BuiltinTable.h"
+#include "lang/tile/TileDialect.h"
+
+using namespace mlir;
+
+namespace sectile::lang {
+namespace {
+
+const DType kInt1 = DType::scalar(ScalarKind::Int1);
+const DType kInt32 = DType::scalar(ScalarKind::Int32);
+const DType kInt64 = DType::scalar(ScalarKind::Int64);
+
+/// Operations on values of one type, at the current place.
+struct Emitter {
+  explicit Emitter(Arguments &args)
+      : sema(args.sema), b(args.sema.builder), at(args.sema.location()) {}
+
+  template <class Op>
+  Value apply(const Value &x) {
+    return {Op::create(b, at, x.ir), x.type};
+  }
+  template <class Op>
+  Value apply(const Value &x, const Value &y) {
+    return {Op::create(b, at, x.ir, y.ir), x.type};
+  }
+  Value literal(double number, const Value &like) {
+    return sema.splatConstant(Constant{number}, like.type);
+  }
+  Value choose(const Value &condition, const Value &x, const Value &y) {
+    return {arith::SelectOp::create(b, at, condition.ir, x.ir, y.ir), x.type};
+  }
+
+  Semantics &sema;
+  OpBuilder &b;
+  Location at;
+};
+
+FailureOr<Operand> toOperand(FailureOr<Value> value) {
+  if (failed(value))
+    return failure();
+  return Operand(*value);
+}
+
+using UnaryFunction = std::function<FailureOr<Value>(Emitter &, const Value &)>;
+using BinaryFunction = std::function<FailureOr<Value>(Emitter &, const Value &, const Value &)>;
+
+void addFloat(BuiltinTable &table, StringRef name, UnaryFunction function) {
+  table.add((name + "(x)").str(), [function](Arguments &args) -> FailureOr<Operand> {
+    FailureOr<Value> x = wideFloat(args, 0);
+    if (failed(x))
+      return failure();
+    Emitter emit(args);
+    return toOperand(function(emit, *x));
+  });
+}
+
+/// Two floats, promoted and broadcast.
+void addFloatPair(BuiltinTable &table, StringRef signature, BinaryFunction function) {
+  table.add(signature, [function](Arguments &args) -> FailureOr<Operand> {
+    FailureOr<Value> x = wideFloat(args, 0);
+    if (failed(x))
+      return failure();
+    FailureOr<Value> y = wideFloat(args, 1);
+    if (failed(y))
+      return failure();
+    auto both = args.sema.unify(*x, *y, args.operation);
+    if (failed(both))
+      return failure();
+    Emitter emit(args);
+    return toOperand(function(emit, both->first, both->second));
+  });
+}
+
+void addInteger(BuiltinTable &table, StringRef name, UnaryFunction function) {
+  table.add((name + "(x)").str(), [function](Arguments &args) -> FailureOr<Operand> {
+    FailureOr<Value> x = args.value(0);
+    if (failed(x))
+      return failure();
+    if (!x->type.dtype.isInt())
+      return args.error("integers expected, found " + x->type.name());
+    Emitter emit(args);
+    return toOperand(function(emit, *x));
+  });
+}
+
+template <class Op>
+void addFloatOp(BuiltinTable &table, StringRef name) {
+  addFloat(table, name,
+           [](Emitter &emit, const Value &x) -> FailureOr<Value> { return emit.apply<Op>(x); });
+}
+
+template <class Op>
+void addFloatPairOp(BuiltinTable &table, StringRef signature) {
+  addFloatPair(table, signature,
+               [](Emitter &emit, const Value &x, const Value &y) -> FailureOr<Value> {
+                 return emit.apply<Op>(x, y);
+               });
+}
+
+/// isnan, isinf, isfinite: truth values.
+template <class Op>
+void addClassification(BuiltinTable &table, StringRef name) {
+  addFloat(table, name, [](Emitter &emit, const Value &x) -> FailureOr<Value> {
+    return Value{Op::create(emit.b, emit.at, x.ir), x.type.withDType(kInt1)};
+  });
+}
+
+/// Rounded to int64.
+template <class Op>
+void addRounding(BuiltinTable &table, StringRef name) {
+  addFloat(table, name, [](Emitter &emit, const Value &x) -> FailureOr<Value> {
+    return emit.sema.cast(emit.apply<Op>(x), kInt64);
+  });
+}
+
+template <class Op>
+FailureOr<Value> countBits(Emitter &emit, const Value &x) {
+  return emit.sema.cast(emit.apply<Op>(x), kInt32);
+}
+
+/// 1 + position of the lowest set bit, 0 for 0.
+FailureOr<Value> findFirstSet(Emitter &emit, const Value &x) {
+  FailureOr<Value> zeros = countBits<math::CountTrailingZerosOp>(emit, x);
+  if (failed(zeros))
+    return failure();
+  Value one = emit.sema.splatConstant(Constant::integer(1), zeros->type);
+  Value position = emit.apply<arith::AddIOp>(*zeros, one);
+  FailureOr<Value> isSet = emit.sema.isNonZero(x);
+  if (failed(isSet))
+    return failure();
+  Value nothing = emit.sema.zero(position.type);
+  return emit.choose(*isSet, position, nothing);
+}
+
+/// What is left of x when whole periods of sin(pi x) are taken off: in [-1, 1], exactly.
+Value withinPeriod(Emitter &emit, const Value &x) {
+  Value half = emit.literal(0.5, x), two = emit.literal(2.0, x);
+  Value turns = emit.apply<math::RoundEvenOp>(emit.apply<arith::MulFOp>(x, half));
+  return emit.apply<arith::SubFOp>(x, emit.apply<arith::MulFOp>(turns, two));
+}
+
+/// sin(pi * x), |x| <= 1/2. Relative accuracy holds near zero: the angle is rounded once.
+Value sineOfHalfTurns(Emitter &emit, const Value &x) {
+  bool isDouble = x.type.dtype.bits() == 64;
+  Value pi = emit.literal(isDouble ? 0x1.921fb54442d18p1 : 0x1.921fb6p1, x);
+  Value piTail = emit.literal(isDouble ? 0x1.1a62633145c07p-53 : -0x1.777a5cp-24, x);
+  Value tail = emit.apply<arith::MulFOp>(x, piTail);
+  Value angle{math::FmaOp::create(emit.b, emit.at, x.ir, pi.ir, tail.ir), x.type};
+  return emit.apply<math::SinOp>(angle);
+}
+
+/// Reflected at 1/2, which is exact, so that zeros of the result are zeros of the angle.
+FailureOr<Value> sinPi(Emitter &emit, const Value &x) {
+  Value rest = withinPeriod(emit, x);
+  Value reflected =
+      emit.apply<arith::SubFOp>(emit.apply<math::CopySignOp>(emit.literal(1.0, x), rest), rest);
+  Value isBeyond =
+      emit.sema.compare(BinaryOperator::Less, emit.literal(0.5, x), emit.apply<math::AbsFOp>(rest));
+  Value nearest = emit.choose(isBeyond, reflected, rest);
+  // Whole numbers give a zero of their sign.
+  Value zero = emit.literal(0.0, x);
+  Value isZero = emit.sema.compare(BinaryOperator::Equal, nearest, zero);
+  return emit.choose(isZero, emit.apply<math::CopySignOp>(zero, x), sineOfHalfTurns(emit, nearest));
+}
+
+/// sin(pi (1/2 - |x|)), whose argument is exact where the result is small.
+FailureOr<Value> cosPi(Emitter &emit, const Value &x) {
+  Value rest = emit.apply<math::AbsFOp>(withinPeriod(emit, x));
+  return sineOfHalfTurns(emit, emit.apply<arith::SubFOp>(emit.literal(0.5, x), rest));
+}
+
+/// sqrt(x*x + y*y) without overflow on the way.
+FailureOr<Value> hypotenuse(Emitter &emit, const Value &x, const Value &y) {
+  Value a = emit.apply<math::AbsFOp>(x), b = emit.apply<math::AbsFOp>(y);
+  Value longer = emit.apply<arith::MaximumFOp>(a, b);
+  Value shorter = emit.apply<arith::MinimumFOp>(a, b);
+  Value ratio = emit.apply<arith::DivFOp>(shorter, longer);
+  Value one = emit.literal(1.0, x);
+  Value sum = emit.apply<arith::AddFOp>(emit.apply<arith::MulFOp>(ratio, ratio), one);
+  Value length = emit.apply<arith::MulFOp>(longer, emit.apply<math::SqrtOp>(sum));
+  // 0/0: both are zero, and so is the result. It is infinite where either is, whatever the other.
+  Value zero = emit.literal(0.0, x), infinity = emit.literal(INFINITY, x);
+  Value isZero = emit.sema.compare(BinaryOperator::Equal, longer, zero);
+  Value result = emit.choose(isZero, longer, length);
+  for (const Value &side : {a, b})
+    result =
+        emit.choose(emit.sema.compare(BinaryOperator::Equal, side, infinity), infinity, result);
+  return result;
+}
+
+/// max(x - y, 0), NaN where either is.
+FailureOr<Value> positiveDifference(Emitter &emit, const Value &x, const Value &y) {
+  Value isBelow = emit.sema.compare(BinaryOperator::LessEqual, x, y);
+  Value difference = emit.apply<arith::SubFOp>(x, y);
+  Value zero = emit.literal(0.0, x);
+  return emit.choose(isBelow, zero, difference);
+}
+
+FailureOr<Value> signBit(Emitter &emit, const Value &x) {
+  DType bits = x.type.dtype.bits() == 64 ? kInt64 : kInt32;
+  FailureOr<Value> integer = emit.sema.cast(x, bits, /*bitcast=*/true);
+  if (failed(integer))
+    return failure();
+  Value zero = emit.sema.zero(integer->type);
+  return emit.sema.compare(BinaryOperator::Less, *integer, zero);
+}
+
+/// The standard normal distribution function, accurate in the lower tail.
+FailureOr<Value> normalDistribution(Emitter &emit, const Value &x) {
+  Value scale = emit.literal(-0.70710678118654752440, x), half = emit.literal(0.5, x);
+  Value tail = emit.apply<math::ErfcOp>(emit.apply<arith::MulFOp>(x, scale));
+  return emit.apply<arith::MulFOp>(half, tail);
+}
+
+FailureOr<Operand> multiplyHigh(Arguments &args) {
+  Semantics &sema = args.sema;
+  auto both = sema.unify(args[0], args[1], args.operation);
+  if (failed(both))
+    return failure();
+  auto [x, y] = *both;
+  if (!x.type.dtype.isInt() || x.type.dtype.bits() < 32)
+    return args.error("32- or 64-bit integers expected, found " + x.type.name());
+  if (x.type.dtype.isSignedInt())
+    return Operand(
+        Value{arith::MulSIExtendedOp::create(sema.builder, sema.location(), x.ir, y.ir).getHigh(),
+              x.type});
+  return Operand(Value{
+      arith::MulUIExtendedOp::create(sema.builder, sema.location(), x.ir, y.ir).getHigh(), x.type});
+}
+
+} // namespace
+
+void addLibdeviceOps(BuiltinTable &table) {
+  addFloatOp<math::AcosOp>(table, "acos");
+  addFloatOp<math::AcoshOp>(table, "acosh");
+  addFloatOp<math::AsinOp>(table, "asin");
+  addFloatOp<math::AsinhOp>(table, "asinh");
+  addFloatOp<math::AtanOp>(table, "atan");
+  addFloatOp<math::AtanhOp>(table, "atanh");
+  addFloatOp<math::CbrtOp>(table, "cbrt");
+  addFloatOp<math::CoshOp>(table, "cosh");
+  addFloatOp<math::ErfcOp>(table, "erfc");
+  addFloatOp<math::ExpM1Op>(table, "expm1");
+  addFloatOp<math::Log10Op>(table, "log10");
+  addFloatOp<math::Log1pOp>(table, "log1p");
+  addFloatOp<math::RoundEvenOp>(table, "nearbyint");
+  addFloatOp<math::RoundEvenOp>(table, "rint");
+  addFloatOp<math::RoundOp>(table, "round");
+  addFloatOp<math::SinhOp>(table, "sinh");
+  addFloatOp<math::TanOp>(table, "tan");
+  addFloatOp<math::TruncOp>(table, "trunc");
+  addFloat(table, "cospi", cosPi);
+  addFloat(table, "sinpi", sinPi);
+  addFloat(table, "normcdf", normalDistribution);
+  addFloat(table, "signbit", signBit);
+  addFloat(table, "exp10", [](Emitter &emit, const Value &x) -> FailureOr<Value> {
+    Value ten = emit.literal(10.0, x);
+    return emit.apply<math::PowFOp>(ten, x);
+  });
+  addFloat(table, "rcbrt", [](Emitter &emit, const Value &x) -> FailureOr<Value> {
+    Value one = emit.literal(1.0, x);
+    Value root = emit.apply<math::CbrtOp>(x);
+    return emit.apply<arith::DivFOp>(one, root);
+  });
+  addRounding<math::RoundEvenOp>(table, "llrint");
+  addRounding<math::RoundOp>(table, "llround");
+  addClassification<math::IsNaNOp>(table, "isnan");
+  addClassification<math::IsInfOp>(table, "isinf");
+  addClassification<math::IsFiniteOp>(table, "isfinite");
+
+  addFloatPairOp<math::Atan2Op>(table, "atan2(y, x)");
+  addFloatPairOp<math::CopySignOp>(table, "copysign(x, y)");
+  addFloatPairOp<math::PowFOp>(table, "pow(x, y)");
+  addFloatPairOp<arith::RemFOp>(table, "fmod(x, y)");
+  addFloatPair(table, "fdim(x, y)", positiveDifference);
+  addFloatPair(table, "hypot(x, y)", hypotenuse);
+
+  addInteger(table, "clz", countBits<math::CountLeadingZerosOp>);
+  addInteger(table, "popc", countBits<math::CtPopOp>);
+  addInteger(table, "ffs", findFirstSet);
+  table.add("mulhi(x, y)", multiplyHigh);
+}
+
+} // namespace sectile::lang

@@ -1,0 +1,277 @@
+// load and store.
+#include "lang/builtins/BuiltinTable.h"
+#include "lang/tile/TileDialect.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace sectile::lang {
+LogicalResult notAPointer(Arguments &args, const Value &pointer) {
+  std::vector<std::string> names = args.sema.parametersBehind(pointer);
+  std::string help = "add the offsets to a pointer parameter, as in x_ptr + offsets";
+  if (names.size() == 1)
+    help = "'" + names.front() + "' is a number here: it was given a number, not an array";
+  else if (!names.empty())
+    help = llvm::join(names, ", ") + " are numbers here: none of them was given an array";
+  return args.error(
+      "`pointer` should be a pointer or a tile of pointers, not " + pointer.type.name(), help);
+}
+
+namespace {
+
+/// ".cg" -> CacheModifier::CG, if the access allows it.
+FailureOr<tile::CacheModifier> cacheModifier(Arguments &args, size_t index,
+                                             ArrayRef<StringRef> allowed) {
+  FailureOr<std::string> text = args.text(index);
+  if (failed(text))
+    return failure();
+  if (text->empty())
+    return tile::CacheModifier::None;
+  if (!llvm::is_contained(allowed, *text))
+    return args.error("no cache modifier '" + *text + "'",
+                      "known are " + llvm::join(allowed, ", "));
+  return *tile::symbolizeCacheModifier(StringRef(*text).drop_front());
+}
+
+FailureOr<tile::EvictionPolicy> evictionPolicy(Arguments &args, size_t index) {
+  FailureOr<std::string> text = args.text(index);
+  if (failed(text))
+    return failure();
+  if (text->empty())
+    return tile::EvictionPolicy::Normal;
+  auto policy = tile::symbolizeEvictionPolicy(*text);
+  if (!policy || *policy == tile::EvictionPolicy::Normal)
+    return args.error("no eviction policy '" + *text + "'", "known are evict_first, evict_last");
+  return *policy;
+}
+
+FailureOr<Value> pointer(Arguments &args) {
+  FailureOr<Value> value = args.value(0);
+  if (succeeded(value) && !value->type.dtype.isPointer)
+    return notAPointer(args, *value);
+  return value;
+}
+
+/// The mask as truth values; null when there is none.
+FailureOr<std::optional<Value>> mask(Arguments &args, size_t index, const Value &ptr) {
+  if (args.isNone(index))
+    return std::optional<Value>();
+  FailureOr<Value> value = args.value(index);
+  if (failed(value))
+    return failure();
+  if (!value->type.dtype.isBool())
+    return args.error("`mask` should hold truth values, not " + value->type.name(),
+                      "compare it, as in mask != 0");
+  if (ptr.type.isScalar() && !value->type.isScalar())
+    return args.error("`mask` is a tile of " + value->type.shapeName() +
+                          ", but the pointer is a scalar",
+                      "add offsets to the pointer, or use a scalar mask");
+  return std::optional<Value>(*value);
+}
+
+LogicalResult refuseBlockPointerArguments(Arguments &args, size_t boundaryCheck,
+                                          std::optional<size_t> padding) {
+  auto boundary = args.sema.asConstant(args[boundaryCheck]);
+  bool isEmpty = boundary && (boundary->isNone() || boundary->equals(Constant::tuple({})));
+  bool isUnpadded = true;
+  if (padding) {
+    FailureOr<std::string> text = args.text(*padding);
+    if (failed(text))
+      return failure();
+    isUnpadded = text->empty();
+  }
+  if (isEmpty && isUnpadded)
+    return success();
+  return args.error("boundary_check and padding_option are for block pointers",
+                    "with plain pointers use mask and other");
+}
+
+/// int1 lives in memory as a byte.
+bool pointsToBool(const Value &ptr) {
+  return ptr.type.dtype.kind == ScalarKind::Int1;
+}
+DType storedDType(const Value &ptr) {
+  return pointsToBool(ptr) ? DType::scalar(ScalarKind::UInt8) : ptr.type.dtype.pointee();
+}
+
+bool doBroadcast(const Value &lhs, const Value &rhs) {
+  for (auto [left, right] : llvm::zip(llvm::reverse(lhs.type.shape), llvm::reverse(rhs.type.shape)))
+    if (left != right && left != 1 && right != 1)
+      return false;
+  return true;
+}
+
+FailureOr<Operand> load(Arguments &args) {
+  Semantics &sema = args.sema;
+  FailureOr<Value> ptr = pointer(args);
+  if (failed(ptr))
+    return failure();
+  auto masked = mask(args, 1, *ptr);
+  if (failed(masked))
+    return failure();
+  if (!*masked && !args.isNone(2))
+    return args.error("`other` is given without `mask`",
+                      "`other` is the value where the mask is false: add a mask");
+  if (failed(refuseBlockPointerArguments(args, 3, 4)))
+    return failure();
+  auto cache = cacheModifier(args, 5, {".ca", ".cg", ".cs", ".cv"});
+  if (failed(cache))
+    return failure();
+  auto eviction = evictionPolicy(args, 6);
+  if (failed(eviction))
+    return failure();
+  FailureOr<bool> isVolatile = args.flag(7);
+  if (failed(isVolatile))
+    return failure();
+
+  DType stored = storedDType(*ptr);
+  std::optional<Value> other;
+  if (!args.isNone(2)) {
+    FailureOr<Value> value = failure();
+    // A literal becomes the element type at once; otherwise an ordinary cast.
+    auto *literal = args[2].constant();
+    if (literal && !pointsToBool(*ptr) && fitsDType(*literal, stored)) {
+      value = sema.splatConstant(*literal, {stored, ptr->type.shape});
+    } else {
+      value = args.value(2);
+      if (failed(value))
+        return failure();
+      if (pointsToBool(*ptr))
+        value = sema.cast(*value, DType::scalar(ScalarKind::Int1));
+      if (succeeded(value))
+        value = sema.cast(*value, stored);
+    }
+    if (failed(value))
+      return failure();
+    if (ptr->type.isScalar() && !value->type.isScalar())
+      return args.error("`other` is a tile of " + value->type.shapeName() +
+                        ", but the pointer is a scalar");
+    other = *value;
+  }
+  // Pointer, mask and other meet in one shape; the pointer may be repeated too.
+  Value where = *ptr;
+  for (std::optional<Value> *side : {&*masked, &other}) {
+    if (!*side)
+      continue;
+    if (!doBroadcast(where, **side))
+      return args.error("`" + Twine(side == &other ? "other" : "mask") + "` is " +
+                            (*side)->type.shapeName() + ", but `pointer` is " +
+                            where.type.shapeName(),
+                        "extents broadcast only if they are equal or one");
+    auto both = sema.broadcast(where, **side, args.operation);
+    if (failed(both))
+      return failure();
+    where = both->first;
+    *side = both->second;
+  }
+  if (*masked) {
+    FailureOr<Value> again = sema.broadcastTo(**masked, where.type.shape);
+    if (failed(again))
+      return failure();
+    *masked = *again;
+  }
+  Type type{stored, where.type.shape};
+  auto op = tile::LoadOp::create(sema.builder, sema.location(), sema.irType(type), where.ir,
+                                 *masked ? (*masked)->ir : mlir::Value(),
+                                 other ? other->ir : mlir::Value(), *cache, *eviction, *isVolatile);
+  Value result{op, type};
+  if (!pointsToBool(*ptr))
+    return Operand(result);
+  FailureOr<Value> truth = sema.isNonZero(result);
+  if (failed(truth))
+    return failure();
+  return Operand(*truth);
+}
+
+/// A side that must take the shape of the pointer, not the other way round.
+LogicalResult fitsPointer(Arguments &args, StringRef name, const Value &side, const Value &ptr) {
+  ArrayRef<int64_t> from = side.type.shape, to = ptr.type.shape;
+  bool fits = from.size() <= to.size();
+  for (size_t fromEnd = 1; fits && fromEnd <= from.size(); ++fromEnd) {
+    int64_t extent = from[from.size() - fromEnd];
+    fits = extent == 1 || extent == to[to.size() - fromEnd];
+  }
+  if (fits)
+    return success();
+  if (to.empty())
+    return args.error("`" + name + "` is a tile of " + side.type.shapeName() +
+                          ", but the pointer is a scalar",
+                      "add offsets to the pointer, or reduce the value first");
+  return args.error("`" + name + "` is " + side.type.shapeName() + ", but `pointer` is " +
+                        ptr.type.shapeName(),
+                    "the value and the mask broadcast to the shape of the pointer");
+}
+
+FailureOr<Operand> store(Arguments &args) {
+  Semantics &sema = args.sema;
+  FailureOr<Value> ptr = pointer(args);
+  if (failed(ptr))
+    return failure();
+  if (ptr->type.dtype.isConst)
+    return args.error("the pointer is to constant data: " + ptr->type.name(),
+                      "store through a parameter that is not const");
+  auto masked = mask(args, 2, *ptr);
+  if (failed(masked))
+    return failure();
+  if (failed(refuseBlockPointerArguments(args, 3, std::nullopt)))
+    return failure();
+  auto cache = cacheModifier(args, 4, {".wb", ".cg", ".cs", ".wt"});
+  if (failed(cache))
+    return failure();
+  auto eviction = evictionPolicy(args, 5);
+  if (failed(eviction))
+    return failure();
+
+  DType stored = storedDType(*ptr);
+  FailureOr<Value> value = failure();
+  auto *literal = args[1].constant();
+  if (literal && !pointsToBool(*ptr) && fitsDType(*literal, stored)) {
+    value = sema.splatConstant(*literal, {stored, ptr->type.shape});
+  } else {
+    value = args.value(1);
+    if (failed(value))
+      return failure();
+    if (value->type.dtype.isPointer && stored.bits() != 64)
+      return args.error("`value` is a pointer",
+                        "cast it with " + sema.words.cast(DType::scalar(ScalarKind::Int64)) +
+                            " to store the address");
+    if (pointsToBool(*ptr))
+      value = sema.cast(*value, DType::scalar(ScalarKind::Int1));
+  }
+  if (failed(value))
+    return failure();
+  if (failed(fitsPointer(args, "value", *value, *ptr)))
+    return failure();
+  if (*masked && failed(fitsPointer(args, "mask", **masked, *ptr)))
+    return failure();
+  // Broadcasting before the cast keeps the IR of `store(p, x)` and `store(p, x.to(...))` alike.
+  value = sema.broadcastTo(*value, ptr->type.shape);
+  if (failed(value))
+    return failure();
+  if (*masked) {
+    FailureOr<Value> whole = sema.broadcastTo(**masked, ptr->type.shape);
+    if (failed(whole))
+      return failure();
+    *masked = *whole;
+  }
+  value = sema.cast(*value, stored);
+  if (failed(value))
+    return failure();
+  tile::StoreOp::create(sema.builder, sema.location(), ptr->ir, value->ir,
+                        *masked ? (*masked)->ir : mlir::Value(), *cache, *eviction);
+  return Operand();
+}
+
+} // namespace
+
+void addMemoryOps(BuiltinTable &table) {
+  table.add("load(pointer, mask=None, other=None, boundary_check=(), padding_option='', "
+            "cache_modifier='', eviction_policy='', volatile=False)",
+            load);
+  table.add("store(pointer, value, mask=None, boundary_check=(), cache_modifier='', "
+            "eviction_policy='')",
+            store, kMethod);
+}
+
+} // namespace sectile::lang

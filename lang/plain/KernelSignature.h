@@ -1,0 +1,61 @@
+//===-- KernelSignature.h - what a kernel is specialised on -----------------------------------===//
+// One entry per parameter of the kernel, in order. Constant parameters (constexpr, None, integers
+// equal to 1) are folded into the code; the others become arguments of the compiled kernel, in this
+// order. A tuple is specialised item by item, and its items are arguments of their own:
+//
+//   (x: "*fp32:16", (n: "i32", 1))   ->   pair[0]: *fp32:16, pair[1][0]: i32, pair[1][1] = 1
+#pragma once
+
+#include "lang/plain/Constant.h"
+#include "lang/plain/DType.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sectile::lang {
+
+struct KernelParameter {
+  std::string name;
+  /// Set: the parameter is this constant. Unset: it is passed at launch with `dtype`.
+  std::optional<Constant> constant;
+  DType dtype;
+  /// The integer, or the address in bytes, is a multiple of 16.
+  bool divisibleBy16 = false;
+  /// Set: a tuple of these, and the rest above says nothing.
+  std::optional<std::vector<KernelParameter>> items = {};
+  TupleClassRef tupleClass = nullptr;
+};
+
+struct KernelSignature {
+  std::string kernelName;
+  std::vector<KernelParameter> parameters;
+  /// Sums, differences and products of integers below 64 bits are asserted not to overflow.
+  bool sanitizeOverflow = false;
+};
+
+/// "*fp32:16", "i32", the value of a constant, "(i32, 1)": how what a parameter is specialised on
+/// is written, in signatures, reports and messages.
+std::string kindText(const KernelParameter &parameter);
+/// The reverse, of what is passed at launch: "*fp32", "*fp32:16", "i32:16"; "i32:1" is the constant
+/// 1. None, and why in `problem`, for anything else. The name is left empty.
+std::optional<KernelParameter> parseKind(std::string_view text, std::string &problem);
+
+/// What an item of a tuple is called: "pair[0]", of a named tuple "pair.x".
+std::string itemName(const std::string &tuple, const TupleClassRef &tupleClass, size_t index);
+
+/// Visits what is no tuple, from left to right: visit(leaf, index of the parameter it belongs to).
+template <class Visit>
+void forEachLeaf(const KernelSignature &signature, Visit visit) {
+  auto walk = [&](auto &self, const KernelParameter &parameter, size_t index) -> void {
+    if (!parameter.items)
+      return visit(parameter, index);
+    for (const KernelParameter &item : *parameter.items)
+      self(self, item, index);
+  };
+  for (size_t i = 0; i < signature.parameters.size(); ++i)
+    walk(walk, signature.parameters[i], i);
+}
+
+} // namespace sectile::lang

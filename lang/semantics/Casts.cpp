@@ -1,0 +1,121 @@
+// Numeric conversions and bit casts.
+#include "lang/semantics/Semantics.h"
+#include "lang/tile/TileDialect.h"
+
+using namespace mlir;
+
+namespace sectile::lang {
+
+static std::string castName(DType from, DType to) {
+  return "cast: " + from.name() + " to " + to.name();
+}
+
+static FailureOr<Value> bitcastNumber(Semantics &sema, const Value &value, DType to) {
+  DType from = value.type.dtype;
+  if (from.bits() != to.bits())
+    return sema.error("bitcast: " + from.name() + " has " + std::to_string(from.bits()) +
+                          " bits, " + to.name() + " has " + std::to_string(to.bits()),
+                      "without the bitcast the number itself is converted");
+  Type type = value.type.withDType(to);
+  mlir::Type ir = sema.irType(type);
+  if (value.ir.getType() == ir) // signedness is ours alone
+    return Value{value.ir, type};
+  return Value{arith::BitcastOp::create(sema.builder, sema.location(), ir, value.ir), type};
+}
+
+static FailureOr<Value> castPointer(Semantics &sema, const Value &value, DType to) {
+  DType from = value.type.dtype;
+  Type type = value.type.withDType(to);
+  mlir::Type ir = sema.irType(type);
+  OpBuilder &builder = sema.builder;
+  if (from.isPointer && to.isPointer) {
+    if (value.ir.getType() == ir)
+      return Value{value.ir, type};
+    return Value{tile::PtrCastOp::create(builder, sema.location(), ir, value.ir), type};
+  }
+  if (from.isPointer && to.isBool())
+    return sema.isNonZero(value);
+  if (from.isPointer && to.isInt() && to.bits() == 64)
+    return Value{tile::PtrToIntOp::create(builder, sema.location(), ir, value.ir), type};
+  if (from.isInt() && from.bits() == 64 && to.isPointer)
+    return Value{tile::IntToPtrOp::create(builder, sema.location(), ir, value.ir), type};
+  return sema.error(castName(from, to) + " is not possible",
+                    "an address is a 64-bit integer: go through " +
+                        sema.words.dtype(DType::scalar(ScalarKind::Int64)));
+}
+
+/// Between floating-point kinds. fp64 to fp8 and to the 16-bit kinds is one rounding, as in
+/// hardware.
+static Value castFloat(Semantics &sema, const Value &value, DType to, bool roundTowardZero) {
+  DType from = value.type.dtype;
+  Type type = value.type.withDType(to);
+  // Equal widths (fp16 and bf16, two fp8 kinds) meet in fp32, which holds both exactly.
+  if (from.bits() == to.bits()) {
+    Value wide = castFloat(sema, value, DType::scalar(ScalarKind::Float32), false);
+    return castFloat(sema, wide, to, roundTowardZero);
+  }
+  OpBuilder &builder = sema.builder;
+  Location location = sema.location();
+  mlir::Type ir = sema.irType(type);
+  if (from.bits() < to.bits())
+    return {arith::ExtFOp::create(builder, location, ir, value.ir), type};
+  auto truncated = arith::TruncFOp::create(builder, location, ir, value.ir);
+  if (roundTowardZero)
+    truncated.setRoundingmode(arith::RoundingMode::toward_zero);
+  return {truncated, type};
+}
+
+FailureOr<Value> Semantics::cast(const Value &value, DType to, bool bitcast, bool roundTowardZero) {
+  DType from = value.type.dtype;
+  bool isNarrowing = from.isFloat() && to.isFloat() && to.bits() < from.bits();
+  if (roundTowardZero && !isNarrowing)
+    return error(castName(from, to) + " takes no fp_downcast_rounding",
+                 "rounding can be chosen only where a floating-point number becomes narrower");
+  if (from == to)
+    return value;
+  if (to.isVoid())
+    return error(castName(from, to) + " is not possible");
+  if (from.isPointer || to.isPointer)
+    return castPointer(*this, value, to);
+  if (bitcast)
+    return bitcastNumber(*this, value, to);
+  if (to.isBool())
+    return isNonZero(value);
+
+  Type type = value.type.withDType(to);
+  mlir::Type ir = irType(type);
+  if (from.isFloat() && to.isFloat())
+    return castFloat(*this, value, to, roundTowardZero);
+  // The narrow float kinds convert to and from integers through fp32.
+  auto isNarrow = [](DType dtype) { return dtype.isFloat() && dtype.bits() < 32; };
+  DType single = DType::scalar(ScalarKind::Float32);
+  if (from.isFloat()) {
+    if (isNarrow(from))
+      return cast(castFloat(*this, value, single, false), to);
+    mlir::Value result =
+        to.isSignedInt() ? arith::FPToSIOp::create(builder, location(), ir, value.ir).getResult()
+                         : arith::FPToUIOp::create(builder, location(), ir, value.ir).getResult();
+    return Value{result, type};
+  }
+  if (to.isFloat()) {
+    if (to.isFp8()) {
+      FailureOr<Value> wide = cast(value, single);
+      return failed(wide) ? wide : castFloat(*this, *wide, to, false);
+    }
+    mlir::Value result =
+        from.isSignedInt() ? arith::SIToFPOp::create(builder, location(), ir, value.ir).getResult()
+                           : arith::UIToFPOp::create(builder, location(), ir, value.ir).getResult();
+    return Value{result, type};
+  }
+  // Integers: extended by the signedness of the source; a truth value is zero or one.
+  mlir::Value result = value.ir;
+  if (to.bits() < from.bits())
+    result = arith::TruncIOp::create(builder, location(), ir, result);
+  else if (to.bits() > from.bits() && from.isSignedInt())
+    result = arith::ExtSIOp::create(builder, location(), ir, result);
+  else if (to.bits() > from.bits())
+    result = arith::ExtUIOp::create(builder, location(), ir, result);
+  return Value{result, type};
+}
+
+} // namespace sectile::lang

@@ -1,0 +1,91 @@
+//===-- TileDialect.h - the tile dialect: types, attributes, operations -----------------------===//
+// The IR between front ends and optimiser. Everything here is described in TileDialect.td and
+// TileOps.td; `elementTypeOf` and `shapeOf` let code treat scalars as tiles of rank zero.
+#pragma once
+
+#include "lang/layout/SharedLayout.h"
+#include "lang/tile/TileDialect.h.inc"
+#include "lang/tile/TileEnums.h.inc"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TensorEncoding.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#define GET_ATTRDEF_CLASSES
+#include "lang/tile/TileAttributes.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "lang/tile/TileTypes.h.inc"
+
+namespace sectile::tile {
+
+/// Discardable attributes on `func.func` and its arguments.
+inline constexpr llvm::StringLiteral kKernelAttr = "tile.kernel";
+inline constexpr llvm::StringLiteral kDivisibilityAttr = "tile.divisibility";
+inline constexpr llvm::StringLiteral kArgumentNameAttr = "tile.name";
+
+/// The type of one element of a scalar or tile.
+inline mlir::Type elementTypeOf(mlir::Type type) {
+  auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type);
+  return tensor ? tensor.getElementType() : type;
+}
+
+/// The extents of a tile; empty for a scalar.
+inline llvm::ArrayRef<int64_t> shapeOf(mlir::Type type) {
+  auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type);
+  return tensor ? tensor.getShape() : llvm::ArrayRef<int64_t>();
+}
+
+/// A tile of `shape`, or the scalar itself when `shape` is empty.
+inline mlir::Type tileOf(llvm::ArrayRef<int64_t> shape, mlir::Type element) {
+  return shape.empty() ? element : mlir::RankedTensorType::get(shape, element);
+}
+
+/// The same shape and layout with another element type.
+inline mlir::Type withElementType(mlir::Type type, mlir::Type element) {
+  auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type);
+  return tensor ? mlir::Type(tensor.clone(element)) : element;
+}
+
+/// The layout of a laid-out tile; null for scalars and for tiles that have none yet.
+inline const layout::TileLayout *layoutOf(mlir::Type type) {
+  auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type);
+  auto attribute = tensor ? mlir::dyn_cast_or_null<LayoutAttr>(tensor.getEncoding()) : LayoutAttr();
+  return attribute ? &attribute.getLayout() : nullptr;
+}
+
+/// The tile with `layout`, whose shape it has.
+inline mlir::RankedTensorType withLayout(mlir::Type type, const layout::TileLayout &layout) {
+  auto tensor = mlir::cast<mlir::RankedTensorType>(type);
+  return tensor.cloneWithEncoding(LayoutAttr::get(type.getContext(), layout));
+}
+
+/// The type without its layout, if it has one.
+inline mlir::Type withoutLayout(mlir::Type type) {
+  auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type);
+  return tensor ? mlir::Type(tensor.dropEncoding()) : type;
+}
+
+/// What a pointer, or tile of pointers, points to, in the same shape.
+inline mlir::Type pointeeOf(mlir::Type type) {
+  auto ptr = mlir::dyn_cast<PtrType>(elementTypeOf(type));
+  return ptr ? withElementType(type, ptr.getPointee()) : mlir::Type();
+}
+
+/// The type of a mask over values of `type`.
+inline mlir::Type maskOf(mlir::Type type) {
+  return withElementType(type, mlir::IntegerType::get(type.getContext(), 1));
+}
+
+} // namespace sectile::tile
+
+#define GET_OP_CLASSES
+#include "lang/tile/TileOps.h.inc"

@@ -1,0 +1,255 @@
+// Verifiers of the tile dialect, and effects. A verifier says what ODS cannot: how extents relate.
+#include "lang/tile/TileDialect.h"
+
+using namespace mlir;
+using namespace sectile::tile;
+
+#define GET_OP_CLASSES
+#include "lang/tile/TileOps.cpp.inc"
+
+namespace {
+
+std::string spell(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+LogicalResult checkAxis(Operation *op, int64_t axis, int64_t rank) {
+  if (axis >= 0 && axis < rank)
+    return success();
+  return op->emitOpError() << "axis " << axis << " is out of range for rank " << rank;
+}
+
+} // namespace
+
+//===-- creation ------------------------------------------------------------------------------===//
+
+LogicalResult ArangeOp::verify() {
+  int64_t extent = getType().getDimSize(0);
+  // The attributes are signed; their accessors are not.
+  int64_t start = int32_t(getStart()), end = int32_t(getEnd());
+  if (end - start != extent)
+    return emitOpError() << "range [" << start << ", " << end << ") does not have " << extent
+                         << " elements";
+  return success();
+}
+
+LogicalResult SplatOp::verify() {
+  if (getSrc().getType() != getType().getElementType())
+    return emitOpError() << "scalar is " << getSrc().getType() << ", tile holds "
+                         << getType().getElementType();
+  return success();
+}
+
+//===-- shape ---------------------------------------------------------------------------------===//
+
+LogicalResult BroadcastOp::verify() {
+  auto from = shapeOf(getSrc().getType()), to = shapeOf(getType());
+  if (from.size() != to.size())
+    return emitOpError("rank changes from ") << from.size() << " to " << to.size();
+  for (auto [dim, extents] : llvm::enumerate(llvm::zip(from, to))) {
+    auto [source, result] = extents;
+    if (source != result && source != 1)
+      return emitOpError() << "extent " << source << " of dimension " << dim << " cannot become "
+                           << result;
+  }
+  return success();
+}
+
+LogicalResult ExpandDimsOp::verify() {
+  auto from = shapeOf(getSrc().getType()), to = shapeOf(getType());
+  if (failed(checkAxis(*this, getAxis(), from.size() + 1)))
+    return failure();
+  SmallVector<int64_t> expected(from);
+  expected.insert(expected.begin() + getAxis(), 1);
+  if (to != ArrayRef(expected))
+    return emitOpError() << "result should be "
+                         << spell(RankedTensorType::get(expected, getType().getElementType()));
+  return success();
+}
+
+LogicalResult ReshapeOp::verify() {
+  int64_t from = getSrc().getType().getNumElements(), to = getType().getNumElements();
+  if (from != to)
+    return emitOpError() << "changes the number of elements from " << from << " to " << to;
+  return success();
+}
+
+LogicalResult TransposeOp::verify() {
+  auto from = shapeOf(getSrc().getType()), to = shapeOf(getType());
+  auto order = getOrder();
+  SmallVector<int32_t> sorted(order);
+  llvm::sort(sorted);
+  if (order.size() != from.size() || to.size() != from.size() ||
+      !llvm::equal(sorted, llvm::seq<int32_t>(0, from.size())))
+    return emitOpError("order is not a permutation of the dimensions");
+  for (auto [dim, source] : llvm::enumerate(order))
+    if (to[dim] != from[source])
+      return emitOpError() << "result extent " << dim << " should be " << from[source];
+  return success();
+}
+
+LogicalResult FlipOp::verify() {
+  return checkAxis(*this, getAxis(), getType().getRank());
+}
+
+/// `pair` has the shape of `half` with a last extent of two.
+static LogicalResult checkPair(Operation *op, RankedTensorType half, RankedTensorType pair) {
+  SmallVector<int64_t> expected(half.getShape());
+  expected.push_back(2);
+  auto type = RankedTensorType::get(expected, half.getElementType());
+  if (withoutLayout(pair) != type)
+    return op->emitOpError() << "pairs of " << spell(withoutLayout(half)) << " are " << spell(type)
+                             << ", not " << spell(pair);
+  return success();
+}
+
+LogicalResult JoinOp::verify() {
+  return checkPair(*this, getLhs().getType(), getType());
+}
+
+LogicalResult SplitOp::verify() {
+  return checkPair(*this, getLhs().getType(), getSrc().getType());
+}
+
+LogicalResult CatOp::verify() {
+  auto lhs = shapeOf(getLhs().getType()), rhs = shapeOf(getRhs().getType());
+  if (lhs.size() != rhs.size())
+    return emitOpError("operands differ in rank");
+  if (failed(checkAxis(*this, getAxis(), lhs.size())))
+    return failure();
+  SmallVector<int64_t> expected(lhs);
+  expected[getAxis()] += rhs[getAxis()];
+  for (size_t dim = 0; dim < lhs.size(); ++dim)
+    if (dim != getAxis() && lhs[dim] != rhs[dim])
+      return emitOpError() << "operands differ in dimension " << dim;
+  auto type = RankedTensorType::get(expected, getLhs().getType().getElementType());
+  if (withoutLayout(getType()) != type)
+    return emitOpError() << "result should be " << spell(type);
+  return success();
+}
+
+LogicalResult GatherOp::verify() {
+  auto src = getSrc().getType();
+  auto index = getIndex().getType();
+  if (src.getRank() != index.getRank())
+    return emitOpError("source and index differ in rank");
+  if (failed(checkAxis(*this, getAxis(), src.getRank())))
+    return failure();
+  for (int64_t dim = 0; dim < src.getRank(); ++dim)
+    if (dim != int64_t(getAxis()) && src.getDimSize(dim) != index.getDimSize(dim))
+      return emitOpError() << "source and index differ in dimension " << dim;
+  if (withoutLayout(getType()) != RankedTensorType::get(index.getShape(), src.getElementType()))
+    return emitOpError("result has the shape of the index and the element type of the source");
+  return success();
+}
+
+LogicalResult ConvertLayoutOp::verify() {
+  for (Type type : {Type(getSrc().getType()), Type(getType())})
+    if (!layoutOf(type))
+      return emitOpError() << spell(type) << " has no layout";
+  return success();
+}
+
+//===-- pointers and memory -------------------------------------------------------------------===//
+
+LogicalResult LoadOp::verify() {
+  if (getOther() && !getMask())
+    return emitOpError("`other` without a mask");
+  return success();
+}
+
+void LoadOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  effects.emplace_back(MemoryEffects::Read::get());
+  if (getIsVolatile())
+    effects.emplace_back(MemoryEffects::Write::get());
+}
+
+LogicalResult AtomicRmwOp::verify() {
+  bool isFloat = isa<FloatType>(elementTypeOf(getValue().getType()));
+  switch (getKind()) {
+  case RmwKind::FAdd:
+  case RmwKind::FMax:
+  case RmwKind::FMin:
+    return isFloat ? success() : emitOpError("floating-point kind on integers");
+  case RmwKind::Exchange:
+    return success();
+  default:
+    return isFloat ? emitOpError("integer kind on floating-point numbers") : success();
+  }
+}
+
+//===-- reductions ----------------------------------------------------------------------------===//
+
+/// The combiner takes a left and a right element per source and yields one of each.
+static LogicalResult checkCombiner(Operation *op, ValueRange srcs, Region &combiner) {
+  SmallVector<Type> elements;
+  for (Value src : srcs)
+    elements.push_back(elementTypeOf(src.getType()));
+  SmallVector<Type> pairs(elements);
+  pairs.append(elements);
+  Block &block = combiner.front();
+  if (!llvm::equal(block.getArgumentTypes(), pairs))
+    return op->emitOpError("combiner should take a left and a right element per source");
+  auto yield = dyn_cast<YieldOp>(block.back());
+  if (!yield || !llvm::equal(yield.getOperandTypes(), elements))
+    return op->emitOpError("combiner should yield one element per source");
+  return success();
+}
+
+LogicalResult ReduceOp::verify() {
+  if (failed(checkCombiner(*this, getSrcs(), getCombiner())))
+    return failure();
+  auto shape = shapeOf(getSrcs().front().getType());
+  if (failed(checkAxis(*this, getAxis(), shape.size())))
+    return failure();
+  SmallVector<int64_t> expected(shape);
+  expected.erase(expected.begin() + getAxis());
+  if (getNumResults() != getSrcs().size())
+    return emitOpError("yields one result per source");
+  for (auto [src, result] : llvm::zip(getSrcs(), getResults())) {
+    Type type = tileOf(expected, elementTypeOf(src.getType()));
+    if (withoutLayout(result.getType()) != type)
+      return emitOpError() << "result should be " << spell(type);
+  }
+  return success();
+}
+
+LogicalResult ScanOp::verify() {
+  if (failed(checkCombiner(*this, getSrcs(), getCombiner())))
+    return failure();
+  if (!llvm::equal(getSrcs().getTypes(), getResultTypes()))
+    return emitOpError("results have the types of the sources");
+  return checkAxis(*this, getAxis(), shapeOf(getSrcs().front().getType()).size());
+}
+
+//===-- matrix product, hints -----------------------------------------------------------------===//
+
+LogicalResult DotOp::verify() {
+  auto lhs = shapeOf(getLhs().getType()), rhs = shapeOf(getRhs().getType()),
+       acc = shapeOf(getType());
+  size_t rank = lhs.size();
+  if ((rank != 2 && rank != 3) || rhs.size() != rank || acc.size() != rank)
+    return emitOpError("operands should all be of rank 2, or all of rank 3");
+  if (rank == 3 && (lhs[0] != rhs[0] || lhs[0] != acc[0]))
+    return emitOpError("batch extents differ");
+  if (lhs[rank - 1] != rhs[rank - 2])
+    return emitOpError() << "inner extents differ: " << lhs[rank - 1] << " and " << rhs[rank - 2];
+  if (acc[rank - 2] != lhs[rank - 2] || acc[rank - 1] != rhs[rank - 1])
+    return emitOpError("accumulator does not have the extents of the product");
+  return success();
+}
+
+LogicalResult HintOp::verify() {
+  size_t entries = std::max<size_t>(1, shapeOf(getType()).size());
+  for (auto hint : {getDivisibility(), getContiguity(), getConstancy()}) {
+    if (!hint)
+      continue;
+    if (hint->size() != entries)
+      return emitOpError() << "takes one number per dimension, " << entries << " here";
+    if (llvm::any_of(*hint, [](int64_t number) { return number < 1; }))
+      return emitOpError("numbers should be positive");
+  }
+  return success();
+}

@@ -1,0 +1,541 @@
+// Operations of the `tile` dialect. Groups: program, creation, shape, layouts, pointers, memory, atomics,
+// reductions, matrix product, hints, debugging. Semantics and an example stand with each operation.
+#ifndef SECTILE_LANG_TILEOPS_TD
+#define SECTILE_LANG_TILEOPS_TD
+
+include "tile/TileDialect.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+
+class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, traits>;
+
+//===-- program -------------------------------------------------------------------------------===//
+
+class Tile_GridOp<string mnemonic> : Tile_Op<mnemonic, [Pure]> {
+  let arguments = (ins ConfinedAttr<I32Attr, [IntMinValue<0>, IntMaxValue<2>]>:$axis);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$axis attr-dict";
+  let builders = [OpBuilder<(ins "int32_t":$axis), [{
+    build($_builder, $_state, $_builder.getI32Type(), axis);
+  }]>];
+}
+
+def Tile_ProgramIdOp : Tile_GridOp<"program_id"> {
+  let summary = "index of this program along one axis of the grid";
+  let description = [{
+    A number in `[0, tile.num_programs axis)`. Example: `%pid = tile.program_id 0`
+  }];
+}
+
+def Tile_NumProgramsOp : Tile_GridOp<"num_programs"> {
+  let summary = "number of programs along one axis of the grid";
+  let description = [{ Example: `%n = tile.num_programs 0` }];
+}
+
+//===-- creation ------------------------------------------------------------------------------===//
+
+def Tile_ArangeOp : Tile_Op<"arange", [Pure]> {
+  let summary = "the consecutive integers [start, end)";
+  let description = [{
+    Example: `%i = tile.arange 0, 128 : tensor<128xi32>`
+  }];
+  let arguments = (ins I32Attr:$start, I32Attr:$end);
+  let results = (outs 1DTensorOf<[I32]>:$result);
+  let assemblyFormat = "$start `,` $end attr-dict `:` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_SplatOp : Tile_Op<"splat", [Pure]> {
+  let summary = "a tile whose every element is one scalar";
+  let description = [{
+    Example: `%t = tile.splat %x : f32 -> tensor<64x32xf32>`
+  }];
+  let arguments = (ins Tile_Element:$src);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$src attr-dict `:` type($src) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
+}
+
+//===-- shape ---------------------------------------------------------------------------------===//
+
+def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure, SameOperandsAndResultElementType]> {
+  let summary = "repeats a tile along its extents of one";
+  let description = [{
+    Rank stays. Example: `%b = tile.broadcast %a : tensor<1x32xf32> -> tensor<64x32xf32>`
+  }];
+  let arguments = (ins Tile_Tile:$src);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$src attr-dict `:` type($src) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
+}
+
+def Tile_ExpandDimsOp : Tile_Op<"expand_dims", [Pure, SameOperandsAndResultElementType]> {
+  let summary = "inserts an extent of one at `axis` of the result";
+  let description = [{
+    Example: `%b = tile.expand_dims %a {axis = 0} : tensor<32xf32> -> tensor<1x32xf32>`
+  }];
+  let arguments = (ins Tile_Tile:$src, I32Attr:$axis);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$src attr-dict `:` type($src) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
+}
+
+def Tile_ReshapeOp : Tile_Op<"reshape", [Pure, SameOperandsAndResultElementType]> {
+  let summary = "the same elements in row-major order under other extents";
+  let description = [{
+    Example: `%b = tile.reshape %a : tensor<8x16xf32> -> tensor<128xf32>`
+  }];
+  let arguments = (ins Tile_Tile:$src);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$src attr-dict `:` type($src) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
+}
+
+def Tile_TransposeOp : Tile_Op<"transpose", [Pure, SameOperandsAndResultElementType]> {
+  let summary = "permutes the dimensions: result extent d is source extent order[d]";
+  let description = [{
+    Example: `%b = tile.transpose %a [1, 0] : tensor<8x16xf32> -> tensor<16x8xf32>`
+  }];
+  let arguments = (ins Tile_Tile:$src, DenseI32ArrayAttr:$order);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$src $order attr-dict `:` type($src) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
+}
+
+def Tile_FlipOp : Tile_Op<"flip", [Pure, SameOperandsAndResultType]> {
+  let summary = "reverses a tile along `axis`";
+  let description = [{ Example: `%b = tile.flip %a {axis = 0} : tensor<8xf32>` }];
+  let arguments = (ins Tile_Tile:$src, I32Attr:$axis);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$src attr-dict `:` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_JoinOp : Tile_Op<"join", [Pure, AllTypesMatch<["lhs", "rhs"]>]> {
+  let summary = "pairs up two tiles in a new last dimension of extent two";
+  let description = [{
+    `result[..., 0] = lhs`, `result[..., 1] = rhs`.
+    Example: `%c = tile.join %a, %b : tensor<8xf32> -> tensor<8x2xf32>`
+  }];
+  let arguments = (ins Tile_Tile:$lhs, Tile_Tile:$rhs);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)";
+  let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+}
+
+def Tile_SplitOp : Tile_Op<"split", [Pure, AllTypesMatch<["lhs", "rhs"]>]> {
+  let summary = "undoes `tile.join`: the two halves of a last dimension of extent two";
+  let description = [{
+    Example: `%a, %b = tile.split %c : tensor<8x2xf32> -> tensor<8xf32>`
+  }];
+  let arguments = (ins Tile_Tile:$src);
+  let results = (outs Tile_Tile:$lhs, Tile_Tile:$rhs);
+  let assemblyFormat = "$src attr-dict `:` type($src) `->` type($lhs)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_CatOp : Tile_Op<"cat", [Pure]> {
+  let summary = "concatenates two tiles along `axis`";
+  let description = [{
+    Extents along the other axes are equal.
+    Example: `%c = tile.cat %a, %b {axis = 0} : tensor<8xf32>, tensor<4xf32> -> tensor<12xf32>`
+  }];
+  let arguments = (ins Tile_Tile:$lhs, Tile_Tile:$rhs, I32Attr:$axis);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_GatherOp : Tile_Op<"gather", [Pure]> {
+  let summary = "picks elements of a tile along `axis` by index";
+  let description = [{
+    `result[i, j] = src[index[i, j], j]` for axis 0 of two. An index outside the extent is undefined.
+    Example: `%c = tile.gather %a[%i] {axis = 0} : tensor<8xf32>, tensor<4xi32> -> tensor<4xf32>`
+  }];
+  let arguments = (ins Tile_Tile:$src, RankedTensorOf<[AnySignlessInteger]>:$index, I32Attr:$axis);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat =
+    "$src `[` $index `]` attr-dict `:` type($src) `,` type($index) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+//===-- layouts -------------------------------------------------------------------------------===//
+
+def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure, SameOperandsAndResultShape,
+                                                     SameOperandsAndResultElementType]> {
+  let summary = "the same tile, held by threads in another layout";
+  let description = [{
+    Moves elements between registers, lanes or warps, whichever the two layouts differ in. Both types are laid
+    out. Example, two elements per lane to one:
+    ```mlir
+    %b = tile.convert_layout %a
+        : tensor<4xf32, #tile.layout<4, register = [1], lane = [2]>>
+       -> tensor<4xf32, #tile.layout<4, register = [2], lane = [1]>>
+    ```
+  }];
+  let arguments = (ins Tile_Tile:$src);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$src attr-dict `:` type($src) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
+}
+
+//===-- pointers ------------------------------------------------------------------------------===//
+
+def Tile_PtrAddOp : Tile_Op<"ptr_add", [Pure, AllTypesMatch<["ptr", "result"]>,
+                                       SameOperandsAndResultShape]> {
+  let summary = "moves pointers by signed offsets counted in elements";
+  let description = [{
+    The offset is sign-extended to 64 bits and multiplied by the element size.
+    Example: `%q = tile.ptr_add %p, %i : tensor<8x!tile.ptr<f32>>, tensor<8xi32>`
+  }];
+  let arguments = (ins Tile_PtrLike:$ptr, Tile_IntLike:$offset);
+  let results = (outs Tile_PtrLike:$result);
+  let assemblyFormat = "$ptr `,` $offset attr-dict `:` type($ptr) `,` type($offset)";
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
+}
+
+class Tile_PtrConversionOp<string mnemonic, Type from, Type to>
+    : Tile_Op<mnemonic, [Pure, SameOperandsAndResultShape]> {
+  let arguments = (ins from:$src);
+  let results = (outs to:$result);
+  let assemblyFormat = "$src attr-dict `:` type($src) `->` type($result)";
+}
+
+def Tile_PtrToIntOp : Tile_PtrConversionOp<"ptr_to_int", Tile_PtrLike, Tile_IntLike> {
+  let summary = "the address as a 64-bit integer";
+  let description = [{ Example: `%i = tile.ptr_to_int %p : !tile.ptr<f32> -> i64` }];
+  let hasFolder = 1;
+}
+
+def Tile_IntToPtrOp : Tile_PtrConversionOp<"int_to_ptr", Tile_IntLike, Tile_PtrLike> {
+  let summary = "the pointer with that 64-bit address";
+  let description = [{ Example: `%p = tile.int_to_ptr %i : i64 -> !tile.ptr<f32>` }];
+  let hasFolder = 1;
+}
+
+def Tile_PtrCastOp : Tile_PtrConversionOp<"ptr_cast", Tile_PtrLike, Tile_PtrLike> {
+  let summary = "the same address, pointing to another element type";
+  let description = [{ Example: `%q = tile.ptr_cast %p : !tile.ptr<f32> -> !tile.ptr<i32>` }];
+  let hasFolder = 1;
+}
+
+//===-- memory --------------------------------------------------------------------------------===//
+
+// Operand types of an access follow from its pointer's.
+class Tile_PointeeMatches<string operand>
+    : TypesMatchWith<operand # " is what ptr points to", "ptr", operand,
+                     "::sectile::tile::pointeeOf($_self)">;
+// The mask is optional: `required` operands come before it.
+class Tile_MaskMatches<int required> : TypesMatchWith<
+    "mask has the shape of ptr", "ptr", "mask", "::sectile::tile::maskOf($_self)",
+    "$_op.getNumOperands() <= " # required # " || std::equal_to<>()">;
+
+def Tile_LoadOp : Tile_Op<"load", [
+      AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+      Tile_PointeeMatches<"result">, Tile_MaskMatches<1>,
+      TypesMatchWith<"other is what ptr points to", "ptr", "other",
+                     "::sectile::tile::pointeeOf($_self)",
+                     "$_op.getNumOperands() <= 2 || std::equal_to<>()">]> {
+  let summary = "reads the elements behind pointers";
+  let description = [{
+    Where `mask` is false memory is not touched and the element is `other`, or zero without one.
+    Example:
+    ```mlir
+    %x = tile.load %p, %m, %o cache = cg : tensor<8x!tile.ptr<f32>>
+    ```
+  }];
+  let arguments = (ins
+    Tile_PtrLike:$ptr, Optional<Tile_BoolLike>:$mask, Optional<Tile_NumberLike>:$other,
+    DefaultValuedAttr<Tile_CacheModifier, "::sectile::tile::CacheModifier::None">:$cache,
+    DefaultValuedAttr<Tile_EvictionPolicy, "::sectile::tile::EvictionPolicy::Normal">:$eviction,
+    UnitAttr:$isVolatile);
+  let results = (outs Tile_NumberLike:$result);
+  let assemblyFormat = [{
+    $ptr (`,` $mask^)? (`,` $other^)?
+    oilist(`cache` `=` $cache | `evict` `=` $eviction | `volatile` $isVolatile)
+    attr-dict `:` type($ptr)
+  }];
+  let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+}
+
+def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>, Tile_PointeeMatches<"value">,
+                                     Tile_MaskMatches<2>]> {
+  let summary = "writes elements behind pointers";
+  let description = [{
+    Where `mask` is false memory is not touched. Two elements behind the same pointer: one of them wins.
+    Example: `tile.store %p, %x, %m : tensor<8x!tile.ptr<f32>>`
+  }];
+  let arguments = (ins
+    Tile_PtrLike:$ptr, Tile_NumberLike:$value, Optional<Tile_BoolLike>:$mask,
+    DefaultValuedAttr<Tile_CacheModifier, "::sectile::tile::CacheModifier::None">:$cache,
+    DefaultValuedAttr<Tile_EvictionPolicy, "::sectile::tile::EvictionPolicy::Normal">:$eviction);
+  let assemblyFormat = [{
+    $ptr `,` $value (`,` $mask^)? oilist(`cache` `=` $cache | `evict` `=` $eviction)
+    attr-dict `:` type($ptr)
+  }];
+  let hasCanonicalizer = 1;
+}
+
+//===-- atomics -------------------------------------------------------------------------------===//
+
+def Tile_AtomicRmwOp : Tile_Op<"atomic_rmw", [
+      MemoryEffects<[MemRead, MemWrite]>, Tile_PointeeMatches<"value">,
+      Tile_PointeeMatches<"result">, Tile_MaskMatches<2>]> {
+  let summary = "atomically combines elements into memory, returning what was there";
+  let description = [{
+    Where `mask` is false memory is not touched and the result is undefined.
+    Example: `%old = tile.atomic_rmw fadd, acq_rel, gpu, %p, %x, %m : tensor<8x!tile.ptr<f32>>`
+  }];
+  let arguments = (ins
+    Tile_RmwKind:$kind, Tile_MemorySemantic:$semantic, Tile_MemoryScope:$scope,
+    Tile_PtrLike:$ptr, Tile_NumberLike:$value, Optional<Tile_BoolLike>:$mask);
+  let results = (outs Tile_NumberLike:$result);
+  let assemblyFormat = [{
+    $kind `,` $semantic `,` $scope `,` $ptr `,` $value (`,` $mask^)? attr-dict `:` type($ptr)
+  }];
+  let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+}
+
+def Tile_AtomicCasOp : Tile_Op<"atomic_cas", [
+      MemoryEffects<[MemRead, MemWrite]>, Tile_PointeeMatches<"expected">,
+      Tile_PointeeMatches<"desired">, Tile_PointeeMatches<"result">]> {
+  let summary = "atomically replaces elements equal to `expected`, returning what was there";
+  let description = [{
+    Example: `%old = tile.atomic_cas acq_rel, gpu, %p, %expected, %desired : !tile.ptr<i32>`
+  }];
+  let arguments = (ins
+    Tile_MemorySemantic:$semantic, Tile_MemoryScope:$scope,
+    Tile_PtrLike:$ptr, Tile_NumberLike:$expected, Tile_NumberLike:$desired);
+  let results = (outs Tile_NumberLike:$result);
+  let assemblyFormat = [{
+    $semantic `,` $scope `,` $ptr `,` $expected `,` $desired attr-dict `:` type($ptr)
+  }];
+}
+
+//===-- reductions ----------------------------------------------------------------------------===//
+
+def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ReturnLike,
+                                     ParentOneOf<["ReduceOp", "ScanOp"]>]> {
+  let summary = "the combined elements of a reduce or scan";
+  let arguments = (ins Variadic<Tile_Element>:$results);
+  let assemblyFormat = "$results attr-dict `:` type($results)";
+}
+
+class Tile_CombiningOp<string mnemonic, list<Trait> traits = []>
+    : Tile_Op<mnemonic, !listconcat(traits, [
+        SameOperandsShape, SingleBlock, IsolatedFromAbove, RecursiveMemoryEffects])> {
+  let regions = (region SizedRegion<1>:$combiner);
+  let hasVerifier = 1;
+}
+
+def Tile_ReduceOp : Tile_CombiningOp<"reduce"> {
+  let summary = "combines the elements along one axis";
+  let description = [{
+    The region takes one left element per source, then one right element per source, and yields one
+    element per source. It must be associative and commutative: elements are combined in any order.
+    The axis vanishes from the results; reducing rank one gives scalars.
+
+    ```mlir
+    %s = tile.reduce(%x) axis 0 : (tensor<8xf32>) -> f32 {
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.addf %a, %b : f32
+      tile.yield %c : f32
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Tile_Tile>:$srcs, I32Attr:$axis);
+  let results = (outs Variadic<Tile_Value>:$results);
+  let assemblyFormat = [{
+    `(` $srcs `)` `axis` $axis attr-dict `:` functional-type($srcs, $results) $combiner
+  }];
+  let hasCanonicalizer = 1;
+}
+
+def Tile_ScanOp : Tile_CombiningOp<"scan"> {
+  let summary = "running combination of the elements along one axis";
+  let description = [{
+    Inclusive: `result[i] = src[0] . ... . src[i]`, from the other end if `reverse`. The region must be
+    associative; the order of elements is kept.
+
+    ```mlir
+    %s = tile.scan(%x) axis 0 reverse false : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.addf %a, %b : f32
+      tile.yield %c : f32
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Tile_Tile>:$srcs, I32Attr:$axis, BoolAttr:$reverse);
+  let results = (outs Variadic<Tile_Tile>:$results);
+  let assemblyFormat = [{
+    `(` $srcs `)` `axis` $axis `reverse` $reverse attr-dict
+    `:` functional-type($srcs, $results) $combiner
+  }];
+  let hasFolder = 1;
+}
+
+//===-- matrix product ------------------------------------------------------------------------===//
+
+def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "acc + lhs * rhs, matrices or batches of them";
+  let description = [{
+    lhs is `[B]xMxK`, rhs `[B]xKxN`, acc `[B]xMxN`. Products are accumulated in acc's element type;
+    `precision` says how f32 operands may be rounded first where the hardware has no exact product.
+    Example:
+    ```mlir
+    %d = tile.dot %a, %b, %c precision = ieee
+        : tensor<64x32xf16> * tensor<32x64xf16> -> tensor<64x64xf32>
+    ```
+  }];
+  let arguments = (ins
+    RankedTensorOf<[Tile_Number]>:$lhs, RankedTensorOf<[Tile_Number]>:$rhs,
+    RankedTensorOf<[Tile_Number]>:$acc,
+    DefaultValuedAttr<Tile_InputPrecision, "::sectile::tile::InputPrecision::Tf32">:$precision,
+    DefaultValuedAttr<I32Attr, "0">:$maxImpreciseAcc);
+  let results = (outs RankedTensorOf<[Tile_Number]>:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `,` $acc oilist(`precision` `=` $precision) attr-dict `:` type($lhs) `*` type($rhs) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+//===-- shared memory -------------------------------------------------------------------------===//
+// Made by the passes for GPUs, never by a front end.
+
+def Tile_BufferAllocOp : Tile_Op<"buffer_alloc", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "shared memory for stages of a tile";
+  let description = [{
+    What it holds lives within one run through the innermost block that has all its uses. Its bytes are its own until
+    an `async_wait 0` behind the last of them (or the program's end).
+    Example: `%b = tile.buffer_alloc : !tile.buffer<3, [128, 64], f16, #shared>`
+  }];
+  let results = (outs Tile_Buffer:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def Tile_AsyncCopyOp : Tile_Op<"async_copy", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "starts copying elements from global memory into a stage of a buffer";
+  let description = [{
+    Where `mask` is false the buffer gets zeros. `width` elements along `axis` are neighbours in memory, all
+    under one mask, and aligned to their number. Joins the group of copies that the next `async_commit` ends.
+    Example: `tile.async_copy %p, %b[%stage], %m {axis = 1 : i32, width = 8 : i32} : tensor<128x64x!tile.ptr<f16>, #l>, !tile.buffer<...>`
+  }];
+  let arguments = (ins RankedTensorOf<[Tile_Ptr]>:$ptr, Tile_Buffer:$buffer, I32:$stage,
+                       Optional<RankedTensorOf<[I1]>>:$mask, I32Attr:$axis, I32Attr:$width);
+  let assemblyFormat = [{
+    $ptr `,` $buffer `[` $stage `]` (`,` $mask^ `:` type($mask) `,`)? attr-dict `:` type($ptr) `,` type($buffer)
+  }];
+}
+
+def Tile_AsyncCommitOp : Tile_Op<"async_commit", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "ends a group of asynchronous copies";
+  let description = [{ Example: `tile.async_commit` }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_AsyncWaitOp : Tile_Op<"async_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "waits until at most `pending` groups of this thread's copies are under way";
+  let description = [{ Example: `tile.async_wait 2` }];
+  let arguments = (ins I32Attr:$pending);
+  let assemblyFormat = "$pending attr-dict";
+}
+
+def Tile_BufferLoadOp : Tile_Op<"buffer_load", [MemoryEffects<[MemRead]>]> {
+  let summary = "reads a tile from a stage of a buffer";
+  let description = [{ Example: `%x = tile.buffer_load %b[%stage] : !tile.buffer<...> -> tensor<128x64xf16, #l>` }];
+  let arguments = (ins Tile_Buffer:$buffer, I32:$stage);
+  let results = (outs RankedTensorOf<[Tile_Number]>:$result);
+  let assemblyFormat = "$buffer `[` $stage `]` attr-dict `:` type($buffer) `->` type($result)";
+}
+
+//===-- hints ---------------------------------------------------------------------------------===//
+
+def Tile_HintOp : Tile_Op<"hint", [Pure, SameOperandsAndResultType]> {
+  let summary = "the same value, with what the user knows of it per dimension";
+  let description = [{
+    One number per dimension (one for a scalar). `divisibility`: the first element of every aligned run
+    is a multiple of it; `contiguity`: length of runs of consecutive numbers; `constancy`: length of
+    runs of equal numbers. Example: `%j = tile.hint %i {divisibility = array<i64: 16>} : tensor<64xi32>`
+  }];
+  let arguments = (ins Tile_Value:$src, OptionalAttr<DenseI64ArrayAttr>:$divisibility,
+                       OptionalAttr<DenseI64ArrayAttr>:$contiguity,
+                       OptionalAttr<DenseI64ArrayAttr>:$constancy);
+  let results = (outs Tile_Value:$result);
+  let assemblyFormat = "$src attr-dict `:` type($result)";
+  let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+}
+
+def Tile_AssumeOp : Tile_Op<"assume", [MemoryEffects<[MemWrite]>]> {
+  let summary = "promises that a condition holds";
+  let description = [{ Example: `tile.assume %c : i1` }];
+  let arguments = (ins Tile_BoolLike:$condition);
+  let assemblyFormat = "$condition attr-dict `:` type($condition)";
+  let hasCanonicalizer = 1;
+}
+
+//===-- debugging -----------------------------------------------------------------------------===//
+
+def Tile_BarrierOp : Tile_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "all threads of the program see its earlier memory accesses";
+  let description = [{ Example: `tile.barrier` }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_GridWaitOp : Tile_Op<"grid_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "waits until the launches before this one are done and what they wrote is seen";
+  let description = [{
+    Of launches with `launch_pdl`, which may begin before. Nothing where a launch begins after the one before it.
+    Example: `tile.grid_wait`
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_GridLaunchDependentsOp
+    : Tile_Op<"grid_launch_dependents", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "lets the next launch begin once all programs have come here or ended";
+  let description = [{ A hint: nothing is seen of this one before it is done. Example: `tile.grid_launch_dependents` }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemWrite]>]> {
+  let summary = "prints values once per program";
+  let description = [{
+    `isSigned` says per operand whether integers print as signed; `names`, where it is there, what
+    the source calls them ("" where it does not say).
+    Example: `tile.print "x: ", %x {hex = false, isSigned = array<i32: 1>} : tensor<8xf32>`
+  }];
+  let arguments = (ins StrAttr:$prefix, Variadic<Tile_Value>:$args, BoolAttr:$hex,
+                       DenseI32ArrayAttr:$isSigned, OptionalAttr<StrArrayAttr>:$names);
+  let assemblyFormat = "$prefix (`,` $args^)? attr-dict (`:` type($args)^)?";
+}
+
+def Tile_AssertOp : Tile_Op<"assert", [MemoryEffects<[MemWrite]>]> {
+  let summary = "stops the launch with `message` where the condition is false";
+  let description = [{ Example: `tile.assert %c, "index in range" : tensor<8xi1>` }];
+  let arguments = (ins Tile_BoolLike:$condition, StrAttr:$message);
+  let assemblyFormat = "$condition `,` $message attr-dict `:` type($condition)";
+  let hasCanonicalizer = 1;
+}
+
+#endif
