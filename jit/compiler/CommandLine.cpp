@@ -10,6 +10,7 @@
 #include "optimizer/Pipeline.h"
 #include "optimizer/gpu/Pipeline.h"
 
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
@@ -271,6 +272,8 @@ int compileFile(CompileDriver &driver, llvm::ArrayRef<std::string> words) {
 } // namespace
 
 int CompileDriver::commandLine(const std::vector<std::string> &arguments) {
+  // No destructor does (StaticLifetime.cpp).
+  auto flushed = llvm::scope_exit([] { llvm::outs().flush(); });
   llvm::ArrayRef<std::string> words(arguments);
   llvm::StringRef command = words.empty() ? "" : llvm::StringRef(words.front());
   const CompilerCommand *known = nullptr;

@@ -12,6 +12,7 @@
 #include "jit/runtime/Knobs.h"
 #include "jit/runtime/RecentKernels.h"
 #include "jit/runtime/RuntimeSettings.h"
+#include "jit/runtime/ThreadEnd.h"
 #include "jit/runtime/TimeTable.h"
 #include "jit/runtime/VariantHistory.h"
 
@@ -90,6 +91,8 @@ struct Flight {
   bool isFinished = false;
   std::shared_ptr<const Kernel> kernel;
   std::optional<Error> error;
+  /// The function to record threw: of the others each records it, and gets what it throws.
+  bool functionThrew = false;
   const std::thread::id owner = std::this_thread::get_id();
   const uint64_t generation = forkGeneration();
 };
@@ -420,7 +423,7 @@ KernelResult Runtime::State::get(const KernelRequest &request) {
     }
     std::unique_lock wait(flight->mutex);
     flight->finished.wait(wait, [&] { return flight->isFinished; });
-    if (flight->error) {
+    if (flight->error && !flight->functionThrew) {
       result.status = Status(*flight->error);
       return result;
     }
@@ -435,6 +438,7 @@ KernelResult Runtime::State::get(const KernelRequest &request) {
   std::lock_guard finish(flight->mutex);
   flight->isFinished = true;
   flight->kernel = result.kernel;
+  flight->functionThrew = result.functionThrew;
   if (!result.status.ok())
     flight->error = result.status.error();
   flight->finished.notify_all();
@@ -611,6 +615,8 @@ KernelResult Runtime::State::compile(const KernelRequest &request, const std::st
   bool sealed = isSealedNow();
   if (sealed && !key.empty())
     return fail(sealedError(history, request));
+  if (hasThreadEnded())
+    return fail(endedThreadError(name));
   result.reason = history.compare(request.sourceDigest, request.signature, request.options).text();
   auto entered = Clock::now();
   std::shared_ptr<Compiler> used = compiler(result.status);
@@ -641,7 +647,9 @@ KernelResult Runtime::State::compile(const KernelRequest &request, const std::st
   isCompiling = true;
   auto start = Clock::now();
   auto elapsed = [&] { return secondsSince(start); };
+  markThread();
   CompileResult made = used->compile(compileRequest);
+  markThread();
   seconds = elapsed();
   StepTimes times; // of SECTILE_TIME
   if (held->isTimed()) {
@@ -720,6 +728,9 @@ KernelResult Runtime::State::compile(const KernelRequest &request, const std::st
                  {},
                  {},
                  -1});
+  } else if (compileRequest.trace) {
+    result.functionThrew = true;
+    return fail({Error::Kind::Kernel, name + ": its function threw an exception", {}, {}, {}, -1});
   } else {
     return fail({Error::Kind::Internal,
                  name + ": the compiler gave neither code nor a reason",

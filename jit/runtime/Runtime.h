@@ -83,6 +83,8 @@ struct KernelResult {
   Status status;
   enum class Origin : uint8_t { None, Memory, Disk, SameIr, Compiled };
   Origin origin = Origin::None;
+  /// The recorded C++ function threw an exception, which the one who asked has kept.
+  bool functionThrew = false;
   /// Of a variant that was not in memory: as CompileEvent::reason.
   std::string reason;
 };
