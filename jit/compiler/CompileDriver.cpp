@@ -28,6 +28,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+std::string lineOf(const CompileRequest &request, const lang::SourceRange &range);
+
 /// All that one compile knows. It outlives a crash of the code working on it, and is then leaked:
 /// its objects may be in any state.
 class Compilation {
@@ -238,6 +240,10 @@ bool Compilation::generateCode() {
   made.arguments = std::move(arguments);
   places.number(made.remarks);
   made.backend = request.options.backend;
+  for (backends::TrapSite &site : made.trapSites)
+    if (site.sourceLine.empty())
+      site.sourceLine =
+          lineOf(request, {site.file, site.line, site.column, site.line, site.column});
   if (made.kernelName.empty())
     made.kernelName = request.signature.kernelName;
   made.properties.try_emplace("num_warps", request.options.warpCount);
@@ -248,7 +254,7 @@ bool Compilation::generateCode() {
 }
 
 /// The line of a file, for carets; of the kernel's source when that is at hand.
-static std::string lineOf(const CompileRequest &request, const lang::SourceRange &range) {
+std::string lineOf(const CompileRequest &request, const lang::SourceRange &range) {
   if (request.function && request.function->file == range.file) {
     int index = range.line - request.function->firstLine;
     if (index >= 0 && index < int(request.function->lines.size()))
