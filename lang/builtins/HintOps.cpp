@@ -10,7 +10,7 @@ namespace {
 enum class Hint { Divisibility, Contiguity, Constancy };
 
 FailureOr<Operand> hint(Arguments &args, Hint which) {
-  if (args[0].constant())
+  if (args.sema.asConstant(args[0]))
     return args[0]; // nothing to learn about a constant
   FailureOr<Value> input = args.value(0);
   if (failed(input))
