@@ -107,10 +107,7 @@ public:
   /// What finish() uses, in words for people: "ptxas (/usr/local/bin/ptxas)".
   virtual std::string assembler() { return {}; }
   /// The GPUs; when there are none, `reason` says why.
-  virtual const std::vector<DeviceInfo> &devices(std::string & /*reason*/) {
-    static const std::vector<DeviceInfo> none;
-    return none;
-  }
+  virtual const std::vector<DeviceInfo> &devices(std::string & /*reason*/) { return noDevices; }
   /// The index of the GPU that owns the memory at `address`; -1 when none does.
   virtual int32_t deviceOf(uint64_t /*address*/) { return -1; }
   /// Null where memory is the host's.
@@ -119,6 +116,10 @@ public:
   virtual std::vector<std::string> recentLaunches(int32_t /*device*/) { return {}; }
   /// Null with `failure` set. The image must outlive the result.
   virtual std::unique_ptr<LoadedKernel> load(const KernelImage &image, LaunchFailure &failure) = 0;
+
+private:
+  // Not a static variable: C++ programs include this, and one of theirs must not be made unique.
+  const std::vector<DeviceInfo> noDevices;
 };
 
 } // namespace sectile::backends

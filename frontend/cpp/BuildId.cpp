@@ -1,6 +1,8 @@
 //===-- BuildId.cpp -----------------------------------------------------------------------===//
 #include "frontend/cpp/BuildId.h"
 
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
 #include <link.h>
 
@@ -9,6 +11,7 @@ namespace {
 
 struct Search {
   uintptr_t address;
+  uintptr_t base = 0; // where the object is loaded
   std::string buildId;
 };
 
@@ -49,6 +52,7 @@ int visit(dl_phdr_info *object, size_t, void *data) {
   }
   if (!contains)
     return 0;
+  search.base = object->dlpi_addr;
   for (int index = 0; index < object->dlpi_phnum && search.buildId.empty(); ++index) {
     const ElfW(Phdr) &header = object->dlpi_phdr[index];
     if (header.p_type == PT_NOTE)
@@ -60,10 +64,14 @@ int visit(dl_phdr_info *object, size_t, void *data) {
 
 } // namespace
 
-std::string buildIdOf(const void *address) {
-  Search search{reinterpret_cast<uintptr_t>(address), ""};
+std::string placeInBuild(const void *address) {
+  Search search{reinterpret_cast<uintptr_t>(address), 0, ""};
   dl_iterate_phdr(visit, &search);
-  return search.buildId;
+  if (search.buildId.empty())
+    return "";
+  char offset[2 + 16 + 1];
+  std::snprintf(offset, sizeof offset, "0x%" PRIxPTR, search.address - search.base);
+  return search.buildId + "+" + offset;
 }
 
 } // namespace sectile::cpp

@@ -25,7 +25,11 @@ FailureOr<llvm::SmallVector<lang::Value>>
 TracerImpl::initialValues(std::span<const Argument> initial, std::string_view user) {
   llvm::SmallVector<lang::Value> carried;
   for (const Argument &argument : initial) {
-    FailureOr<lang::Value> value = valueLike(argument, nullptr, user);
+    // A C++ number of 64 bits is carried as one.
+    auto *typed = std::get_if<TypedNumber>(&argument.data);
+    lang::Type wide{typed ? typed->dtype : lang::DType{}, {}};
+    FailureOr<lang::Value> value =
+        valueLike(argument, typed && typed->isWideLiteral ? &wide : nullptr, user);
     if (mlir::failed(value))
       return failure();
     carried.push_back(*value);
@@ -71,7 +75,7 @@ std::vector<ValueId> TracerImpl::loop(const Argument &lower, const Argument &upp
   // A step known to be negative counts down: the loop runs upwards, and the index is mirrored.
   Argument upwardStep = step;
   bool countsDown = false;
-  if (auto *constant = std::get_if<Constant>(&step.data)) {
+  if (const Constant *constant = step.constant()) {
     auto *number = constant->as<lang::Int>();
     if (number && *number == 0) {
       error("range: step is zero", "");
@@ -198,10 +202,7 @@ std::vector<Argument> TracerImpl::branch(const Argument &condition, const Branch
   if (failed())
     return {};
   lang::SourceRange place = sema.range();
-  FailureOr<Operand> operand = operandOf(condition, "if_");
-  if (mlir::failed(operand))
-    return {};
-  if (auto *constant = operand->constant()) {
+  if (const Constant *constant = condition.constant()) {
     // Known while tracing: only the branch that is taken exists.
     auto *truth = constant->as<bool>();
     auto *number = constant->as<lang::Int>();
@@ -213,14 +214,20 @@ std::vector<Argument> TracerImpl::branch(const Argument &condition, const Branch
     hasFailed |= !result;
     return result ? std::move(*result) : std::vector<Argument>();
   }
+  FailureOr<Operand> operand = operandOf(condition, "if_");
+  if (mlir::failed(operand))
+    return {};
   FailureOr<lang::Value> truth = sema.condition(*operand, "if_");
   if (mlir::failed(truth))
     return {};
 
   auto provisional = mlir::scf::IfOp::create(sema.builder, sema.location(), mlir::TypeRange(),
                                              truth->ir, /*withElseRegion=*/true);
+  mlir::Block *const blocks[] = {&provisional.getThenRegion().front(),
+                                 &provisional.getElseRegion().front()};
   BodyResult results[2];
   lang::SourceRange ends[2];
+  llvm::SmallVector<Operand> operands[2];
   llvm::SmallVector<lang::Value> values[2];
   auto trace = [&](int side, mlir::Block *block, const Branch &body) {
     ScopeGuard scope(*this, ScopeKind::Open, "if_");
@@ -231,31 +238,44 @@ std::vector<Argument> TracerImpl::branch(const Argument &condition, const Branch
     hasFailed |= !results[side];
     if (failed())
       return;
-    for (auto [index, argument] : llvm::enumerate(*results[side])) {
-      // A constant on one side takes the type of the value on the other.
-      const lang::Type *type =
-          side == 1 && index < values[0].size() ? &values[0][index].type : nullptr;
-      FailureOr<lang::Value> value = valueLike(argument, type, "if_");
-      if (mlir::failed(value)) {
+    // Values are those of this body; what is bare waits for the type of the other side.
+    for (const Argument &argument : *results[side]) {
+      FailureOr<Operand> operand = operandOf(argument, "if_");
+      if (mlir::failed(operand)) {
         hasFailed = true;
         return;
       }
-      values[side].push_back(*value);
+      operands[side].push_back(*operand);
     }
   };
-  trace(0, &provisional.getThenRegion().front(), then);
+  trace(0, blocks[0], then);
   if (!failed())
-    trace(1, &provisional.getElseRegion().front(), orelse);
+    trace(1, blocks[1], orelse);
   if (failed())
     return {};
 
   sema.at(place);
-  if (values[0].size() != values[1].size()) {
-    error("if_: one branch returns " + std::to_string(values[0].size()) + " values, the other " +
-              std::to_string(values[1].size()),
+  if (operands[0].size() != operands[1].size()) {
+    error("if_: one branch returns " + std::to_string(operands[0].size()) + " values, the other " +
+              std::to_string(operands[1].size()),
           "return the same number of values from both");
     return {};
   }
+  for (int side : {0, 1}) {
+    mlir::OpBuilder::InsertionGuard guard(sema.builder);
+    sema.builder.setInsertionPointToEnd(blocks[side]);
+    sema.at(ends[side]);
+    for (auto [operand, other] : llvm::zip_equal(operands[side], operands[1 - side])) {
+      FailureOr<lang::Value> value =
+          valueLike(operand, other.value() ? &other.value()->type : nullptr, "if_");
+      if (mlir::failed(value)) {
+        hasFailed = true;
+        return {};
+      }
+      values[side].push_back(*value);
+    }
+  }
+  sema.at(place);
   for (size_t index = 0; index < values[0].size(); ++index)
     if (values[0][index].type != values[1][index].type) {
       error("if_: value " + std::to_string(index) + " is " + values[0][index].type.name() +

@@ -27,8 +27,16 @@ struct ValueId {
   uint32_t id = 0;
   bool isKnown() const { return id != 0; }
 };
-inline constexpr ValueId kNoValue{};
 
+/// A constant with a type of its own: what `i64 stride = 4096` holds.
+struct TypedNumber {
+  lang::Constant number;
+  lang::DType dtype;
+  /// A C++ number of 64 bits that was not declared as a handle (a captured int64_t, 4096LL): an
+  /// operator computes in 64 bits with it, of the other side's signedness; for everything else it
+  /// is a bare number.
+  bool isWideLiteral = false;
+};
 struct TracedType {
   lang::DType dtype;
   std::vector<int64_t> shape;
@@ -39,14 +47,22 @@ struct Argument;
 /// the caller keeps.
 using BodyResult = std::optional<std::vector<Argument>>;
 
-/// A constant, a traced value, a combining function of scalars (for reduce and scan), or a tuple.
+/// A constant, a traced value, a constant with a type, a combining function of scalars (for reduce
+/// and scan), or a tuple.
 struct Argument {
   using Combiner =
       std::function<BodyResult(std::span<const ValueId> lhs, std::span<const ValueId> rhs)>;
   using Tuple = std::vector<Argument>;
 
-  std::variant<lang::Constant, ValueId, Combiner, Tuple> data;
+  std::variant<lang::Constant, ValueId, TypedNumber, Combiner, Tuple> data;
   std::string name; // empty for a positional argument
+
+  /// The number, typed or not; null for everything else.
+  const lang::Constant *constant() const {
+    if (auto *typed = std::get_if<TypedNumber>(&data))
+      return &typed->number;
+    return std::get_if<lang::Constant>(&data);
+  }
 };
 
 class Tracer {
@@ -64,7 +80,8 @@ public:
   virtual std::vector<Argument> call(std::string_view builtin,
                                      std::span<const Argument> arguments) = 0;
   /// Operators: "+" "-" "*" "/" "%" "&" "|" "^" "<<" ">>" "==" "!=" "<" "<=" ">" ">=" "&&" "||";
-  /// unary: "-" "~" "!". Integer "/" and "%" truncate. Two constants give a constant.
+  /// unary: "-" "~" "!". Integer "/" and "%" truncate. Two constants give a constant; one with a
+  /// type is computed with as a value of that type is.
   virtual Argument binary(std::string_view op, const Argument &lhs, const Argument &rhs) = 0;
   virtual Argument unary(std::string_view op, const Argument &operand) = 0;
   /// x[None, :]: true for a new extent of one.
@@ -84,6 +101,10 @@ public:
   /// `condition` yields the one value that is tested.
   virtual std::vector<ValueId> whileLoop(std::span<const Argument> initial,
                                          const WhileBody &condition, const WhileBody &body) = 0;
+  /// Reports an error in the name of `what` unless the number becomes `dtype` without loss other
+  /// than rounding: 300 is no i8, 2.7 no i32.
+  virtual void requireFits(const lang::Constant &number, lang::DType dtype,
+                           std::string_view what) = 0;
   /// Reports an error of the DSL itself (an outer handle assigned inside a body, say) at the
   /// position.
   virtual void error(std::string message, std::string help) = 0;

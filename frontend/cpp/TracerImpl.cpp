@@ -41,6 +41,10 @@ TracedType TracerImpl::typeOf(ValueId value) const {
   return {type.dtype, {type.shape.begin(), type.shape.end()}};
 }
 
+void TracerImpl::requireFits(const Constant &number, lang::DType dtype, std::string_view what) {
+  (void)sema.convertsTo(number, dtype, llvm::StringRef(what.data(), what.size()));
+}
+
 void TracerImpl::error(std::string message, std::string help) {
   (void)sema.error(std::move(message), std::move(help));
 }
@@ -98,6 +102,13 @@ FailureOr<Operand> TracerImpl::operandOf(const Argument &argument, std::string_v
     if (mlir::failed(value))
       return failure();
     return Operand(*value);
+  }
+  if (auto *typed = std::get_if<TypedNumber>(&argument.data)) {
+    if (typed->isWideLiteral)
+      return Operand(typed->number);
+    if (mlir::failed(sema.convertsTo(typed->number, typed->dtype, "variable")))
+      return failure();
+    return Operand(sema.constant(typed->number, typed->dtype));
   }
   if (auto *combiner = std::get_if<Argument::Combiner>(&argument.data))
     return Operand(combinerOf(*combiner, user));
@@ -164,21 +175,46 @@ FailureOr<lang::Value> TracerImpl::valueLike(const Argument &argument, const lan
   FailureOr<Operand> operand = operandOf(argument, user);
   if (mlir::failed(operand))
     return failure();
-  if (type && type->isScalar() && !type->dtype.isPointer && operand->constant()) {
-    const Constant &constant = *operand->constant();
-    bool fits = (constant.is<lang::Int>() && type->dtype.isInt()) ||
-                (constant.is<double>() && type->dtype.isFloat());
-    if (fits)
-      return sema.constant(constant, type->dtype);
+  return valueLike(*operand, type, user);
+}
+
+FailureOr<lang::Value> TracerImpl::valueLike(const Operand &operand, const lang::Type *type,
+                                             std::string_view user) {
+  llvm::StringRef name(user.data(), user.size());
+  const Constant *bare = operand.constant();
+  if (bare && type && type->isScalar() && !type->dtype.isPointer) {
+    bool isOfKind = bare->is<bool>()        ? type->dtype.isBool()
+                    : bare->is<lang::Int>() ? type->dtype.isInt()
+                                            : bare->is<double>() && type->dtype.isFloat();
+    if (isOfKind) {
+      if (mlir::failed(sema.convertsTo(*bare, type->dtype, name)))
+        return failure();
+      return sema.constant(*bare, type->dtype);
+    }
   }
-  return sema.toValue(*operand, llvm::StringRef(user.data(), user.size()));
+  return sema.toValue(operand, name);
 }
 
 //===-- operations and operators --------------------------------------------------------------===//
 
+/// A pointer parameter that was given no array is used as if it had been.
+bool TracerImpl::isNullPointer(const Argument &argument, std::string_view user) {
+  const Constant *constant = argument.constant();
+  if (!constant || !constant->isNone())
+    return false;
+  error(std::string(user) + ": the pointer is null: the launch was given no array for it",
+        "leave the access out where pointer.isNone(), or launch with an empty std::span if the "
+        "array is there but has no elements");
+  return true;
+}
+
 std::vector<Argument> TracerImpl::call(std::string_view builtin,
                                        std::span<const Argument> arguments) {
   if (failed())
+    return {};
+  const bool isAccess =
+      builtin == "load" || builtin == "store" || builtin.substr(0, 7) == "atomic_";
+  if (isAccess && !arguments.empty() && isNullPointer(arguments.front(), builtin))
     return {};
   llvm::SmallVector<Operand> positional;
   llvm::SmallVector<lang::NamedOperand> named;
@@ -220,63 +256,160 @@ static std::optional<BinaryOperator> binaryOperator(std::string_view op) {
   return std::nullopt;
 }
 
-Argument TracerImpl::binary(std::string_view op, const Argument &lhs, const Argument &rhs) {
-  if (failed())
-    return {kNoValue, ""};
-  auto *lhsConstant = std::get_if<Constant>(&lhs.data),
-       *rhsConstant = std::get_if<Constant>(&rhs.data);
-  if (lhsConstant && rhsConstant) {
-    FoldResult folded = foldBinary(op, *lhsConstant, *rhsConstant);
-    if (folded.value)
-      return {*folded.value, ""};
-    error(folded.error, "");
-    return {kNoValue, ""};
+/// The dtype two operands of an operator meet in; void where they do not. Reports nothing.
+static lang::DType meetingDType(lang::Semantics &sema, const Operand &lhs, const Operand &rhs) {
+  lang::DiagnosticSink unheard;
+  lang::Semantics quiet(sema.builder, unheard);
+  FailureOr<lang::DType> dtype = quiet.promote(lhs, rhs, "", /*isDivision=*/false);
+  return mlir::succeeded(dtype) ? *dtype : lang::DType{};
+}
+
+/// The dtype of a side; void for a bare number.
+static lang::DType dtypeOf(const Tracer &tracer, const Argument &side) {
+  if (auto *typed = std::get_if<TypedNumber>(&side.data))
+    return typed->isWideLiteral ? lang::DType{} : typed->dtype;
+  if (auto *id = std::get_if<ValueId>(&side.data))
+    return tracer.typeOf(*id).dtype;
+  return {};
+}
+
+FailureOr<Operand> TracerImpl::sideOf(const Argument &argument, const Argument &other,
+                                      std::string_view op) {
+  auto *typed = std::get_if<TypedNumber>(&argument.data);
+  if (!typed)
+    return operandOf(argument, op);
+  Operand bare(typed->number);
+  const lang::DType meets = dtypeOf(*this, other);
+  const bool isShift = op == "<<" || op == ">>";
+  if (typed->isWideLiteral) {
+    // Next to a narrower integer it asks for 64 bits, of that one's signedness where it can.
+    if (isShift || meets.isPointer || !meets.isIntOrBool() || meets.bits() == 64)
+      return bare;
+    bool isUnsigned = meets.isInt() && !meets.isSignedInt();
+    const lang::DType wide[] = {lang::DType::scalar(lang::ScalarKind::Int64),
+                                lang::DType::scalar(lang::ScalarKind::UInt64)};
+    bool takesUnsigned = isUnsigned ? lang::fitsDType(typed->number, wide[1])
+                                    : !lang::fitsDType(typed->number, wide[0]);
+    return Operand(sema.constant(typed->number, wide[takesUnsigned]));
   }
-  FailureOr<Operand> lhsOperand = operandOf(lhs, op), rhsOperand = operandOf(rhs, op);
-  FailureOr<Operand> result = failure();
-  if (mlir::succeeded(lhsOperand) && mlir::succeeded(rhsOperand)) {
-    if (op == "/")
-      result = sema.truncatingDivide(*lhsOperand, *rhsOperand);
-    else if (auto kind = binaryOperator(op))
-      result = sema.binary(*kind, *lhsOperand, *rhsOperand);
-    else
-      error("operator " + std::string(op) + ": not part of the language", "");
+  // Where its type makes no difference it enters as a bare number, as from a Python kernel.
+  if (!meets.isVoid() && !meets.isPointer &&
+      mlir::succeeded(sema.convertsTo(typed->number, typed->dtype, "variable"))) {
+    Operand there(lang::Value{{}, lang::Type{meets, {}}});
+    Operand here(lang::Value{{}, lang::Type{typed->dtype, {}}});
+    lang::DType dtype = meetingDType(sema, here, there);
+    if (!dtype.isVoid() && dtype == meetingDType(sema, bare, there))
+      return bare;
   }
+  return operandOf(argument, op);
+}
+
+Argument TracerImpl::constantOrValue(llvm::function_ref<FailureOr<Operand>()> build) {
+  // Computed aside, by the very rules of values; what is not known stays a value. An overflow that
+  // is to be reported when the kernel runs stays one, too.
+  if (!sema.sanitizeOverflow) {
+    mlir::Block aside;
+    mlir::OpBuilder::InsertionGuard guard(sema.builder);
+    sema.builder.setInsertionPointToStart(&aside);
+    FailureOr<Operand> result = build();
+    if (mlir::failed(result)) {
+      hasFailed = true;
+      return {ValueId(), ""};
+    }
+    if (auto *value = result->value())
+      if (std::optional<Constant> known = sema.asConstant(*result))
+        return {TypedNumber{*known, value->type.dtype}, ""};
+  }
+  FailureOr<Operand> result = build();
   if (mlir::failed(result)) {
     hasFailed = true;
-    return {kNoValue, ""};
+    return {ValueId(), ""};
   }
   return argumentOf(*result);
 }
 
+static bool isTyped(const Argument &argument) {
+  auto *typed = std::get_if<TypedNumber>(&argument.data);
+  return typed && !typed->isWideLiteral;
+}
+
+Argument TracerImpl::binary(std::string_view op, const Argument &lhs, const Argument &rhs) {
+  if (failed())
+    return {ValueId(), ""};
+  if (op == "+" || op == "-")
+    for (const Argument *side : {&lhs, &rhs})
+      if (isNullPointer(*side, "operator " + std::string(op)))
+        return {ValueId(), ""};
+  if (lhs.constant() && rhs.constant()) {
+    FoldResult folded = foldBinary(op, *lhs.constant(), *rhs.constant());
+    if (!folded.value) {
+      error(folded.error, "");
+      return {ValueId(), ""};
+    }
+    if (!isTyped(lhs) && !isTyped(rhs))
+      return {*folded.value, ""};
+    // Of two bare sides Semantics would make nothing.
+    return constantOrValue([&]() -> FailureOr<Operand> {
+      FailureOr<Operand> left = isTyped(lhs) ? operandOf(lhs, op) : sideOf(lhs, rhs, op);
+      FailureOr<Operand> right = isTyped(rhs) ? operandOf(rhs, op) : sideOf(rhs, lhs, op);
+      if (mlir::failed(left) || mlir::failed(right))
+        return failure();
+      return operatorOn(op, *left, *right);
+    });
+  }
+  FailureOr<Operand> left = sideOf(lhs, rhs, op), right = sideOf(rhs, lhs, op);
+  FailureOr<Operand> result = failure();
+  if (mlir::succeeded(left) && mlir::succeeded(right))
+    result = operatorOn(op, *left, *right);
+  if (mlir::failed(result)) {
+    hasFailed = true;
+    return {ValueId(), ""};
+  }
+  return argumentOf(*result);
+}
+
+FailureOr<Operand> TracerImpl::operatorOn(std::string_view op, const Operand &lhs,
+                                          const Operand &rhs) {
+  if (op == "/")
+    return sema.truncatingDivide(lhs, rhs);
+  if (auto kind = binaryOperator(op))
+    return sema.binary(*kind, lhs, rhs);
+  return sema.error("operator " + std::string(op) + ": not part of the language");
+}
+
 Argument TracerImpl::unary(std::string_view op, const Argument &operand) {
   if (failed())
-    return {kNoValue, ""};
-  if (auto *constant = std::get_if<Constant>(&operand.data)) {
-    FoldResult folded = foldUnary(op, *constant);
-    if (folded.value)
-      return {*folded.value, ""};
-    error(folded.error, "");
-    return {kNoValue, ""};
-  }
+    return {ValueId(), ""};
   UnaryOperator kind = op == "-"   ? UnaryOperator::Negate
                        : op == "~" ? UnaryOperator::BitNot
                        : op == "!" ? UnaryOperator::LogicalNot
                                    : UnaryOperator::Plus;
-  FailureOr<Operand> value = operandOf(operand, op);
-  FailureOr<Operand> result = failure();
-  if (mlir::succeeded(value))
-    result = sema.unary(kind, *value);
+  auto build = [&]() -> FailureOr<Operand> {
+    FailureOr<Operand> value = operandOf(operand, op);
+    if (mlir::failed(value))
+      return failure();
+    return sema.unary(kind, *value);
+  };
+  if (const Constant *constant = operand.constant()) {
+    if (isTyped(operand))
+      return constantOrValue(build);
+    FoldResult folded = foldUnary(op, *constant);
+    if (folded.value)
+      return {*folded.value, ""};
+    error(folded.error, "");
+    return {ValueId(), ""};
+  }
+  FailureOr<Operand> result = build();
   if (mlir::failed(result)) {
     hasFailed = true;
-    return {kNoValue, ""};
+    return {ValueId(), ""};
   }
   return argumentOf(*result);
 }
 
 Argument TracerImpl::expandByIndex(const Argument &value, std::span<const bool> isNone) {
   if (failed())
-    return {kNoValue, ""};
+    return {ValueId(), ""};
   FailureOr<Operand> result = failure();
   if (auto *id = std::get_if<ValueId>(&value.data)) {
     FailureOr<lang::Value> source = valueOf(*id);
@@ -286,7 +419,7 @@ Argument TracerImpl::expandByIndex(const Argument &value, std::span<const bool> 
     error("index: a constant has no dimensions", "use full({...}, value) for a tile of it");
   if (mlir::failed(result)) {
     hasFailed = true;
-    return {kNoValue, ""};
+    return {ValueId(), ""};
   }
   return argumentOf(*result);
 }

@@ -31,6 +31,7 @@ public:
                                const Branch &orelse) override;
   std::vector<ValueId> whileLoop(std::span<const Argument> initial, const WhileBody &condition,
                                  const WhileBody &body) override;
+  void requireFits(const lang::Constant &number, lang::DType dtype, std::string_view what) override;
   void error(std::string message, std::string help) override;
 
   /// What the front end hands to the user for `operand`; ids are made for its values.
@@ -63,8 +64,19 @@ private:
   /// What a body yields, checked against the types carried into it.
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
   yielded(const BodyResult &result, llvm::ArrayRef<lang::Value> carried, std::string_view user);
-  /// `argument` as a value of `type`, when it is a constant that may become one; else its own type.
+  /// The value of one side of an operator.
+  mlir::FailureOr<lang::Operand> sideOf(const Argument &argument, const Argument &other,
+                                        std::string_view op);
+  bool isNullPointer(const Argument &argument, std::string_view user);
+  mlir::FailureOr<lang::Operand> operatorOn(std::string_view op, const lang::Operand &lhs,
+                                            const lang::Operand &rhs);
+  /// What `build` makes: a constant with its type where constants are behind it, else a value.
+  Argument constantOrValue(llvm::function_ref<mlir::FailureOr<lang::Operand>()> build);
+  /// `argument` as a value of `type`, when it is a bare number of that kind, which must fit; else
+  /// as a value of its own type.
   mlir::FailureOr<lang::Value> valueLike(const Argument &argument, const lang::Type *type,
+                                         std::string_view user);
+  mlir::FailureOr<lang::Value> valueLike(const lang::Operand &operand, const lang::Type *type,
                                          std::string_view user);
 
   lang::Semantics &sema;

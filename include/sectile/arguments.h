@@ -5,6 +5,7 @@
 
 #include "jit/launch/Specialization.h"
 
+#include <cmath>
 #include <cstddef>
 #include <sectile/device.h>
 #include <sectile/types.h>
@@ -71,6 +72,9 @@ private:
     static_assert(IsConst || !std::is_const_v<T>,
                   "launch: a pointer to const is passed for a Ptr<T> parameter; declare it as "
                   "Ptr<const T> if the kernel only reads");
+    // The usual way to say that an optional array is left out: `bias ? bias->data() : nullptr`.
+    if (!address)
+      return jit::ArgumentValue::none();
     // It does not say what memory it points into.
     jit::ArgumentValue value = jit::ArgumentValue::pointer(dtype, address, IsConst);
     value.device = jit::ArgumentValue::kAnywhere;
@@ -141,15 +145,37 @@ struct ParameterTraits<Const<T>> {
   template <class Argument>
   static jit::ArgumentValue convert(Argument &passed) {
     using Object = std::remove_cv_t<Argument>;
-    static_assert(isConst<Object> || std::is_arithmetic_v<Object>,
+    static_assert(isConst<Object> || Literal<Object>,
                   "launch: a Const<T> parameter takes a number, as in Const{1024}");
-    T number = T(passed);
-    if constexpr (std::is_same_v<T, bool>)
-      return jit::ArgumentValue::constantBool(number);
-    else if constexpr (std::is_integral_v<T>)
-      return jit::ArgumentValue::constantInteger(int64_t(number));
+    if constexpr (isConst<Object>)
+      return fromNumber(passed.value);
+    else if constexpr (std::is_enum_v<Object>)
+      return fromNumber(+passed);
     else
-      return jit::ArgumentValue::constantFloat(double(number));
+      return fromNumber(passed);
+  }
+
+private:
+  /// As written, or refused: a Const never narrows what it is given.
+  template <class Number>
+  static jit::ArgumentValue fromNumber(Number number) {
+    static_assert(std::is_same_v<T, bool> || std::is_floating_point_v<T> ||
+                      !std::is_floating_point_v<Number>,
+                  "launch: a floating-point number is passed for a Const<T> parameter whose T is "
+                  "an integer");
+    if constexpr (std::is_same_v<T, bool>)
+      return jit::ArgumentValue::constantBool(bool(number));
+    else if constexpr (std::is_integral_v<T>) {
+      T held = T(number);
+      if (Number(held) != number || (held < T(0)) != (number < Number(0)))
+        return jit::ArgumentValue::beyondItsType();
+      return jit::ArgumentValue::constantInteger(int64_t(held));
+    } else {
+      T held = T(number);
+      if (std::isinf(held) && !std::isinf(double(number)))
+        return jit::ArgumentValue::beyondItsType();
+      return jit::ArgumentValue::constantFloat(double(held));
+    }
   }
 };
 

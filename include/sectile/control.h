@@ -80,7 +80,7 @@ auto loop(const Range &range, const Carried &initial, Body &&body,
   std::vector<cpp::Argument> start = detail::argumentsOf(initial);
   trace.at(where);
   auto traced = [&](cpp::ValueId index, std::span<const cpp::ValueId> carried) {
-    return trace.guard([&]() -> cpp::BodyResult {
+    return trace.guard("loop", [&]() -> cpp::BodyResult {
       return detail::argumentsOf(
           detail::callBody<count>(body, carried, detail::valueOf({index, ""})));
     });
@@ -96,7 +96,7 @@ void loop(const Range &range, Body &&body, Operand::Where where = Operand::Where
   detail::Trace &trace = detail::Trace::active();
   trace.at(where);
   auto traced = [&](cpp::ValueId index, std::span<const cpp::ValueId> carried) {
-    return trace.guard([&]() -> cpp::BodyResult {
+    return trace.guard("loop", [&]() -> cpp::BodyResult {
       static_assert(std::is_void_v<decltype(detail::callBody<0>(body, carried, Value()))>,
                     "loop: the body returns a value, but no initial value is given to carry it");
       detail::callBody<0>(body, carried, detail::valueOf({index, ""}));
@@ -116,12 +116,12 @@ auto while_(const Carried &initial, Condition &&condition, Body &&body,
   std::vector<cpp::Argument> start = detail::argumentsOf(initial);
   trace.at(where);
   auto tested = [&](std::span<const cpp::ValueId> carried) {
-    return trace.guard([&]() -> cpp::BodyResult {
+    return trace.guard("while_", [&]() -> cpp::BodyResult {
       return detail::argumentsOf(detail::callBody<count>(condition, carried));
     });
   };
   auto traced = [&](std::span<const cpp::ValueId> carried) {
-    return trace.guard([&]() -> cpp::BodyResult {
+    return trace.guard("while_", [&]() -> cpp::BodyResult {
       return detail::argumentsOf(detail::callBody<count>(body, carried));
     });
   };
@@ -134,7 +134,7 @@ namespace detail {
 template <class Branch>
 cpp::Tracer::Branch branchOf(Trace &trace, Branch &branch) {
   return [&trace, &branch]() {
-    return trace.guard([&]() -> cpp::BodyResult {
+    return trace.guard("if_", [&]() -> cpp::BodyResult {
       if constexpr (std::is_void_v<decltype(branch())>) {
         branch();
         return std::vector<cpp::Argument>();

@@ -72,14 +72,20 @@ inline std::string describe(const char *text) {
 inline std::string describe(const std::string &text) {
   return text;
 }
-template <class T>
-  requires std::is_arithmetic_v<T>
+template <Literal T>
 std::string describe(T number) {
-  return std::to_string(number);
+  if constexpr (std::is_floating_point_v<T>)
+    return std::to_string(number);
+  else if constexpr (std::is_unsigned_v<T> && sizeof(T) == 8) {
+    char text[24];
+    return {text, size_t(std::snprintf(text, sizeof text, "%llu",
+                                       static_cast<unsigned long long>(number)))};
+  } else
+    return decimal(int64_t(number));
 }
 template <class T>
 std::string describe(Const<T> number) {
-  return std::to_string(number.value);
+  return describe(number.value);
 }
 inline std::string describe(DType dtype) {
   return nameOf(dtype);
@@ -87,7 +93,7 @@ inline std::string describe(DType dtype) {
 inline std::string describe(const AnyHandle &handle) {
   if (const lang::Constant *constant = handle.constant()) {
     if (auto *number = constant->as<lang::Int>())
-      return std::to_string(int64_t(*number));
+      return decimal(int64_t(*number));
     if (auto *number = constant->as<double>())
       return std::to_string(*number);
     if (auto *truth = constant->as<bool>())
@@ -97,7 +103,7 @@ inline std::string describe(const AnyHandle &handle) {
   std::string text = nameOf(handle.dtype());
   std::vector<int64_t> shape = handle.shape();
   for (size_t d = 0; d < shape.size(); ++d)
-    text += (d ? "x" : "[") + std::to_string(shape[d]);
+    text += (d ? "x" : "[") + decimal(shape[d]);
   return shape.empty() ? text : text + "]";
 }
 } // namespace detail

@@ -38,7 +38,7 @@ public:
   /// Of a GPU; -1 for the CPU.
   int index() const { return gpu; }
   /// "cpu", "cuda:0".
-  std::string name() const { return isGpu() ? "cuda:" + std::to_string(gpu) : "cpu"; }
+  std::string name() const { return isGpu() ? "cuda:" + detail::decimal(gpu) : "cpu"; }
   /// For people: "NVIDIA H200", "the CPU".
   std::string description() const {
     std::string reason;
@@ -166,8 +166,8 @@ private:
   static constexpr std::align_val_t kAlignment{256};
   void checkSize(size_t given) const {
     if (given != count)
-      throw Error(Error::Kind::Call,
-                  "buffer: " + std::to_string(given) + " elements for " + std::to_string(count));
+      throw Error(Error::Kind::Call, "buffer: " + detail::decimal(int64_t(given)) +
+                                         " elements for " + detail::decimal(int64_t(count)));
   }
   Device place;
   size_t count;

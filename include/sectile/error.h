@@ -10,6 +10,12 @@
 // Thrown by these headers only, never through the compiled libraries.
 #pragma once
 
+#if !defined(__cpp_exceptions)
+#error "Sectile's C++ headers report errors by exceptions: compile without -fno-exceptions"
+#endif
+
+#include <cstdint>
+#include <cstdio>
 #include <stdexcept>
 #include <string>
 
@@ -32,4 +38,14 @@ private:
   Kind errorKind;
 };
 
+namespace detail {
+
+/// A number for a message. (The digits behind std::to_string are a variable that GCC makes unique
+/// in the process, and a library that has one is never unloaded.)
+inline std::string decimal(int64_t number) {
+  char text[24];
+  return {text, size_t(std::snprintf(text, sizeof text, "%lld", static_cast<long long>(number)))};
+}
+
+} // namespace detail
 } // namespace sectile

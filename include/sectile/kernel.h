@@ -14,9 +14,9 @@
 // It runs where its DeviceBuffers are (device.h), else on the CPU. add.on(Device::cuda(0)) and
 // add.on(stream) name the place, for pointers into a GPU's memory too.
 //
-// A function without captures is found again in the disk cache by the build of the executable, the
-// place of the kernel() call and its constants; it must depend on nothing else that may change. One
-// with captures is recorded once in every process.
+// A function without captures is found again in the disk cache by the build of the executable, its
+// place in there, that of the kernel() call and its constants; it must depend on nothing else that
+// may change. One with captures is recorded once in every process.
 #pragma once
 
 #include "frontend/cpp/BuildId.h"
@@ -27,7 +27,6 @@
 #include <sectile/record.h>
 #include <sectile/variants.h>
 #include <tuple>
-#include <typeinfo>
 
 namespace sectile {
 
@@ -49,12 +48,28 @@ public:
   template <class... T>
     requires(sizeof...(T) >= 1 && sizeof...(T) <= 3 && (std::is_convertible_v<T, int64_t> && ...))
   Grid(T... axes) {
-    int64_t extents[] = {int64_t(axes)...};
+    int64_t extents[] = {extentOf(axes)...};
     int64_t *slots[] = {&grid.x, &grid.y, &grid.z};
     for (size_t axis = 0; axis < sizeof...(T); ++axis)
       *slots[axis] = extents[axis];
   }
   backends::Grid grid;
+
+private:
+  template <class T>
+  static int64_t extentOf(T axis) {
+    if constexpr (detail::isConst<T>)
+      return extentOf(axis.value);
+    else {
+      static_assert(!std::is_floating_point_v<T>,
+                    "launch: a grid is made of integers; round a quotient up with cdiv(n, BLOCK)");
+      // What no int64_t holds is refused like every other grid that is too large.
+      if constexpr (std::is_same_v<T, uint64_t> || std::is_same_v<T, unsigned long long>)
+        return axis > T(INT64_MAX) ? INT64_MAX : int64_t(axis);
+      else
+        return int64_t(axis);
+    }
+  }
 };
 
 /// A launch with its arguments, made by Kernel::bind(): running it reads and looks up nothing. The
@@ -125,9 +140,9 @@ struct Variant {
 namespace detail {
 
 [[noreturn]] inline void raise(const jit::Error &error) {
-  static constexpr Error::Kind kinds[] = {Error::Kind::Kernel,  Error::Kind::Call,
-                                          Error::Kind::Trap,    Error::Kind::Internal,
-                                          Error::Kind::Machine, Error::Kind::Resources};
+  constexpr Error::Kind kinds[] = {Error::Kind::Kernel,  Error::Kind::Call,
+                                   Error::Kind::Trap,    Error::Kind::Internal,
+                                   Error::Kind::Machine, Error::Kind::Resources};
   throw Error(kinds[unsigned(error.kind)], error.text());
 }
 
@@ -141,8 +156,8 @@ class Kernel<F, std::tuple<P...>> {
 public:
   Kernel(std::string name, std::vector<std::string> parameterNames, F function,
          const std::source_location &where)
-      : state(std::make_shared<State>(std::move(name), std::move(parameterNames),
-                                      std::move(function), detail::rangeOf(where))) {}
+      : state(new State(std::move(name), std::move(parameterNames), std::move(function),
+                        detail::rangeOf(where))) {}
 
   /// The same kernel compiled with other options.
   Kernel with(const Options &options) const {
@@ -280,7 +295,7 @@ public:
 private:
   static std::vector<jit::ParameterPolicy> policies(std::vector<std::string> names) {
     for (size_t index = names.size(); index < sizeof...(P); ++index)
-      names.push_back("arg" + std::to_string(index));
+      names.push_back("arg" + detail::decimal(int64_t(index)));
     size_t index = 0;
     return {detail::ParameterTraits<P>::policy(names[index++])...};
   }
@@ -322,7 +337,7 @@ private:
   [[noreturn]] static void raise(const jit::Status &status) { detail::raise(status.error()); }
   std::shared_ptr<const jit::BoundLaunch> ready(const Values &values,
                                                 const backends::Grid &grid) const {
-    auto launch = std::make_shared<jit::BoundLaunch>();
+    std::shared_ptr<jit::BoundLaunch> launch(new jit::BoundLaunch);
     launch->grid = grid;
     launch->kernel = find(values, launch->arguments);
     return launch;
@@ -346,7 +361,7 @@ private:
     bound.stream = stream;
   }
   static std::string nameOf(int32_t device) {
-    return device < 0 ? "the CPU" : "cuda:" + std::to_string(device);
+    return device < 0 ? "the CPU" : "cuda:" + detail::decimal(device);
   }
 
   const jit::Kernel *find(const Values &values, jit::BoundArguments &bound) const {
@@ -387,10 +402,10 @@ private:
       std::string reason;
       const auto &devices = Device::driver().devices(reason);
       if (size_t(bound.device) >= devices.size())
-        throw Error(Error::Kind::Machine, devices.empty()
-                                              ? "there is no NVIDIA GPU to run on: " + reason
-                                              : "there is no device " + nameOf(bound.device) +
-                                                    ", only " + std::to_string(devices.size()));
+        throw Error(Error::Kind::Machine,
+                    devices.empty() ? "there is no NVIDIA GPU to run on: " + reason
+                                    : "there is no device " + nameOf(bound.device) + ", only " +
+                                          detail::decimal(int64_t(devices.size())));
       request.options.arch = devices[size_t(bound.device)].arch;
     }
     request.makeCompileRequest = [&](jit::CompileRequest &compile) {
@@ -410,18 +425,23 @@ private:
   /// Empty when the source cannot be named: the kernel is then recorded, and found by its IR.
   std::string sourceDigest() const {
     if constexpr (std::is_empty_v<F>) {
-      std::string build = cpp::buildIdOf(reinterpret_cast<const void *>(&anchor));
-      if (build.empty())
+      // Neither the place of the kernel() call nor the name of the lambda's type is enough: one
+      // header gives both to the lambdas of several translation units, and so do two files of one
+      // relative name.
+      std::string object = cpp::placeInBuild(&anchor);
+      if (object.empty())
         return "";
       const lang::SourceRange &at = state->where;
-      // Two instantiations of a template share their place, but not their type.
-      return "c++ " + build + " " + typeid(F).name() + " " + at.file + ":" +
-             std::to_string(at.line) + ":" + std::to_string(at.column) + " " + state->name;
+      return "c++ " + object + " " + at.file + ":" + detail::decimal(at.line) + ":" +
+             detail::decimal(at.column) + " " + state->name;
     } else
       return "";
   }
-  /// Lies in the executable, or library, that holds the kernel.
-  static void anchor() {}
+  /// Lies in the executable, or library, that holds the kernel, at a place that only this F has: a
+  /// variable that may be written is never merged with another, as equal functions may be
+  /// (--icf=all). Hidden, so that the linker does not make it unique, which would keep the library
+  /// from being unloaded.
+  [[gnu::visibility("hidden")]] static inline char anchor = 0;
 
   std::shared_ptr<State> state;
   Options options;

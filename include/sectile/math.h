@@ -10,6 +10,11 @@ namespace sectile {
 #define SECTILE_UNARY(name)                                                                        \
   inline Value name(const Operand &x, Operand::Where where = Operand::Where::current()) {          \
     return detail::call(where, #name, {x.argument});                                               \
+  }                                                                                                \
+  /* A better match than that of <cmath>, which takes a Const as a number. */                      \
+  template <class T>                                                                               \
+  Value name(Const<T> x, Operand::Where where = Operand::Where::current()) {                       \
+    return name(Operand(x, where), where);                                                         \
   }
 SECTILE_UNARY(exp)
 SECTILE_UNARY(exp2)

@@ -3,6 +3,10 @@
 // truncate, as in C++. Comparisons give a truth value or a tile of them; `&&` and `||` combine
 // those element by element and always evaluate both sides.
 //
+// The types are those of tile languages, not of C++: nothing is promoted to int (u8 + u8 is a u8
+// and wraps, i1 + i1 wraps to 0), and a shift has the type its two sides meet in (of i32 >> u32:
+// u32).
+//
 // The operand types exist to learn where an operator was written: their constructors have a
 // defaulted std::source_location, which an operator itself cannot have.
 #pragma once
@@ -18,8 +22,7 @@ struct HandleOperand : Operand {
 };
 /// A side that must be a number.
 struct NumberOperand : Operand {
-  template <class T>
-    requires std::is_arithmetic_v<T>
+  template <Literal T>
   NumberOperand(T number, Where where = Where::current()) : Operand(number, where) {}
   template <class T>
   NumberOperand(Const<T> number, Where where = Where::current()) : Operand(number, where) {}
@@ -74,7 +77,7 @@ SECTILE_BINARY(>=)
 // operation before.
 namespace detail {
 template <class T>
-concept Number = std::is_arithmetic_v<T> || isConst<T>;
+concept Number = Literal<T> || isConst<T>;
 
 inline Value logical(const char *op, const Operand &lhs, const Operand &rhs) {
   Trace &trace = Trace::active();
@@ -119,6 +122,31 @@ SECTILE_ASSIGNING(<<)
 SECTILE_ASSIGNING(>>)
 #undef SECTILE_ASSIGNING
 
+/// x = x + 1; the value of `x++` is that of before.
+template <class Kind>
+Handle<Kind> &operator++(Handle<Kind> &x) {
+  return x += 1;
+}
+template <class Kind>
+Handle<Kind> &operator--(Handle<Kind> &x) {
+  return x -= 1;
+}
+template <class Kind>
+Handle<Kind> operator++(Handle<Kind> &x, int) {
+  Handle<Kind> before = x;
+  ++x;
+  return before;
+}
+template <class Kind>
+Handle<Kind> operator--(Handle<Kind> &x, int) {
+  Handle<Kind> before = x;
+  --x;
+  return before;
+}
+
+inline Value operator+(const detail::HandleOperand &x) {
+  return detail::unary("+", x);
+}
 inline Value operator-(const detail::HandleOperand &x) {
   return detail::unary("-", x);
 }

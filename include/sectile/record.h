@@ -11,18 +11,30 @@ namespace sectile::detail {
 
 template <class T>
 struct FunctionParameters;
-template <class F, class Result, class... P>
-struct FunctionParameters<Result (F::*)(P...) const> {
-  static_assert(std::is_void_v<Result>, "kernel: the function returns nothing; store its results");
-  using type = std::tuple<std::remove_cvref_t<P>...>;
-};
-template <class F, class Result, class... P>
-struct FunctionParameters<Result (F::*)(P...)> : FunctionParameters<Result (F::*)(P...) const> {};
 template <class Result, class... P>
-struct FunctionParameters<Result (*)(P...)> {
+struct ParameterTuple {
   static_assert(std::is_void_v<Result>, "kernel: the function returns nothing; store its results");
   using type = std::tuple<std::remove_cvref_t<P>...>;
 };
+template <class F, class Result, class... P>
+struct FunctionParameters<Result (F::*)(P...) const> : ParameterTuple<Result, P...> {};
+template <class F, class Result, class... P>
+struct FunctionParameters<Result (F::*)(P...) const noexcept> : ParameterTuple<Result, P...> {};
+template <class Result, class... P>
+struct FunctionParameters<Result (*)(P...)> : ParameterTuple<Result, P...> {};
+template <class Result, class... P>
+struct FunctionParameters<Result (*)(P...) noexcept> : ParameterTuple<Result, P...> {};
+/// Of a function that changes itself.
+template <class F, class Result, class... P>
+struct MutableParameters : ParameterTuple<Result, P...> {
+  static_assert(never<F>, "kernel: the function is mutable, or its operator() is not const, but it "
+                          "runs once for each variant, perhaps in several threads at once: what it "
+                          "changes in itself would be lost; keep such variables inside of it");
+};
+template <class F, class Result, class... P>
+struct FunctionParameters<Result (F::*)(P...)> : MutableParameters<F, Result, P...> {};
+template <class F, class Result, class... P>
+struct FunctionParameters<Result (F::*)(P...) noexcept> : MutableParameters<F, Result, P...> {};
 
 template <class F>
 auto parametersOf() {
@@ -39,10 +51,14 @@ auto parametersOf() {
 template <class Parameter>
 struct MakeParameter {
   static Parameter from(const cpp::Argument &argument) {
-    if (auto *constant = std::get_if<lang::Constant>(&argument.data))
-      return Parameter(std::variant<lang::Constant, cpp::ValueId>(*constant));
-    return Parameter(
-        std::variant<lang::Constant, cpp::ValueId>(std::get<cpp::ValueId>(argument.data)));
+    if (auto *constant = std::get_if<lang::Constant>(&argument.data)) {
+      constexpr DType declared = Parameter::declared;
+      if constexpr (!declared.isPointer)
+        return Parameter(Held(cpp::TypedNumber{*constant, declared}));
+      else
+        return Parameter(Held(*constant));
+    }
+    return Parameter(Held(std::get<cpp::ValueId>(argument.data)));
   }
 };
 template <class T>

@@ -44,7 +44,7 @@ template <size_t Count, class Combine>
 cpp::Argument combiner(const Combine &combine) {
   return {cpp::Argument::Combiner([combine](std::span<const cpp::ValueId> lhs,
                                             std::span<const cpp::ValueId> rhs) {
-            return Trace::active().guard([&]() -> cpp::BodyResult {
+            return Trace::active().guard("reduce", [&]() -> cpp::BodyResult {
               auto element = [&](size_t index) {
                 return valueOf({index < Count ? lhs[index] : rhs[index - Count], ""});
               };

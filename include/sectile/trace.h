@@ -4,13 +4,15 @@
 // keeps what it throws; `check` throws it again once the Tracer has returned.
 #pragma once
 
+#include "frontend/cpp/CurrentTrace.h"
 #include "frontend/cpp/Tracer.h"
 
-#include <atomic>
 #include <exception>
 #include <sectile/error.h>
 #include <source_location>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace sectile::detail {
 
@@ -22,24 +24,22 @@ inline lang::SourceRange rangeOf(const std::source_location &where) {
 class Trace {
 public:
   explicit Trace(cpp::Tracer &tracer)
-      : tracer(tracer), outer(current()), serialNumber(++lastSerial()) {
-    current() = this;
+      : tracer(tracer), outer(current()), serialNumber(cpp::nextTraceSerial()) {
+    cpp::currentTrace() = this;
   }
-  ~Trace() { current() = outer; }
+  ~Trace() { cpp::currentTrace() = outer; }
   Trace(const Trace &) = delete;
   Trace &operator=(const Trace &) = delete;
 
-  static Trace *&current() {
-    static thread_local Trace *trace = nullptr;
-    return trace;
-  }
+  static Trace *current() { return static_cast<Trace *>(cpp::currentTrace()); }
   /// The current trace; an error outside a kernel.
   static Trace &active() {
-    if (!current())
+    Trace *trace = current();
+    if (!trace)
       throw Error(Error::Kind::Kernel,
                   "kernel operation: called outside a kernel\n  help: operations on tiles run in "
                   "the function given to sectile::kernel only");
-    return *current();
+    return *trace;
   }
 
   cpp::Tracer &tracer;
@@ -60,30 +60,44 @@ public:
     throw Error(Error::Kind::Kernel, tracer.firstError());
   }
 
-  /// Runs a body of the user in a scope of its own.
+  /// Runs a body of the user, of a loop or of what `what` names, in a scope of its own.
   template <class Body>
-  cpp::BodyResult guard(const Body &body) {
+  cpp::BodyResult guard(const char *what, const Body &body) {
     uint32_t outside = scopeNumber;
-    scopeNumber = ++lastScope;
+    bodies.push_back({what, true});
+    scopeNumber = uint32_t(bodies.size());
+    uint32_t inside = scopeNumber;
     cpp::BodyResult result;
     try {
       result = body();
     } catch (...) {
       thrown = std::current_exception();
     }
+    bodies[inside - 1].isOpen = false;
     scopeNumber = outside;
     return result;
   }
 
-private:
-  static std::atomic<uint32_t> &lastSerial() {
-    static std::atomic<uint32_t> serial{0};
-    return serial;
+  /// A constant made in the body `made` is used: an error where that body has ended.
+  void requireOpen(uint32_t made, const std::source_location &where) {
+    if (made == 0 || made > bodies.size() || bodies[made - 1].isOpen) [[likely]]
+      return;
+    at(where);
+    std::string what = bodies[made - 1].what;
+    fail("value: made inside the body of " + what + " and used after it ended",
+         "return it from the body, and use what " + what + " returns");
   }
+
+private:
+  struct TracedBody {
+    const char *what; // "loop", "if_", "reduce"
+    bool isOpen;
+  };
 
   Trace *outer;
   uint32_t serialNumber;
-  uint32_t scopeNumber = 0, lastScope = 0;
+  uint32_t scopeNumber = 0;
+  std::vector<TracedBody> bodies; // by number, from 1
   std::exception_ptr thrown;
 };
 

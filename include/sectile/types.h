@@ -6,12 +6,20 @@
 //   Ptr<f32>         a pointer to elements in memory; Ptr<const f32> may only be read through
 //   Const<int>       a number known when the kernel is compiled; converts to a plain int
 //
+// A handle declared with a type keeps it: after `i64 stride = 4096`, `row * stride` is an i64, and
+// `i8 x = 300` is an error. A plain C++ number (a literal, a captured variable, a Const) has no
+// type of its own: next to a value it takes that one's, as a number in a Python kernel does, so
+// that `x * 0.5` of an f16 stays an f16. One exception: next to a narrower integer, numbers whose
+// C++ type is an integer of 64 bits (int64_t, size_t, 4096LL, Const<int64_t>) compute in 64 bits.
+//
 // A handle names a value of the recorded kernel; copying one copies no data. A parameter
 // specialised to the value 1 is a constant behind the same handle. Invariant: a handle may be
 // assigned only in the body that declared it (assigning an outer one inside loop or if_ would lose
-// the update) and used only while that body is being traced; both are errors with their place.
+// the update), and what it holds may be used only while the body that made it is being traced; both
+// are errors with their place.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <sectile/trace.h>
@@ -51,15 +59,34 @@ inline constexpr bool isConst = false;
 template <class T>
 inline constexpr bool isConst<Const<T>> = true;
 
+/// What may be written as a number: numbers of C++, and enumerators that convert to them.
 template <class T>
+concept Literal =
+    std::is_arithmetic_v<T> || (std::is_enum_v<T> && std::is_convertible_v<T, long long>);
+
+template <Literal T>
 lang::Constant constantOf(T number) {
   if constexpr (std::is_same_v<T, bool>)
     return {number};
-  else if constexpr (std::is_integral_v<T>)
-    return {lang::Int(number)};
-  else
+  else if constexpr (std::is_floating_point_v<T>)
     return {double(number)};
+  else
+    return {lang::Int(+number)};
 }
+
+/// The number as an operand: a bare constant, or one of 64 bits.
+template <Literal T>
+auto literal(T number) {
+  if constexpr (std::is_integral_v<T> && sizeof(T) == 8)
+    return cpp::TypedNumber{
+        constantOf(number),
+        DType::scalar(number > T(INT64_MAX) ? ScalarKind::UInt64 : ScalarKind::Int64), true};
+  else
+    return constantOf(number);
+}
+
+/// What a handle holds.
+using Held = std::variant<lang::Constant, cpp::ValueId, cpp::TypedNumber>;
 
 // Kinds of handles.
 struct AnyKind {};
@@ -82,24 +109,38 @@ public:
   /// The extents of a tile; empty for a scalar.
   std::vector<int64_t> shape() const;
   /// Known when the kernel is compiled: a literal, a Const, a parameter specialised to 1.
-  bool isConstant() const { return std::holds_alternative<lang::Constant>(data); }
-  const lang::Constant *constant() const { return std::get_if<lang::Constant>(&data); }
-  /// A pointer parameter that was given nullptr.
+  bool isConstant() const { return !std::holds_alternative<cpp::ValueId>(data); }
+  const lang::Constant *constant() const {
+    if (auto *typed = std::get_if<cpp::TypedNumber>(&data))
+      return &typed->number;
+    return std::get_if<lang::Constant>(&data);
+  }
+  /// A pointer parameter that was given a null pointer.
   bool isNone() const { return isConstant() && constant()->isNone(); }
 
 protected:
   friend class Operand;
-  AnyHandle() { settle(); }
-  AnyHandle(std::variant<lang::Constant, cpp::ValueId> data) : data(std::move(data)) { settle(); }
-  // A copy belongs to the body that makes it.
-  AnyHandle(const AnyHandle &other) : data(other.data), trace(other.trace) { settle(); }
+  AnyHandle() : AnyHandle(detail::Held(cpp::ValueId())) {}
+  AnyHandle(detail::Held data) : data(std::move(data)) {
+    settle();
+    origin = scope;
+  }
+  // A copy belongs to the body that makes it; what it holds stays that of the body it is from.
+  AnyHandle(const AnyHandle &other) : data(other.data), origin(other.origin), trace(other.trace) {
+    settle();
+  }
   AnyHandle &operator=(const AnyHandle &) = delete;
 
-  void assign(const class Operand &value, DType expected);
+  /// A number in a handle of the type `declared`; an error where it does not fit.
+  void adopt(const lang::Constant &number, DType declared, const char *what);
+  /// What was copied is of the type `declared`; an error where it is not.
+  void require(DType declared);
+  void assign(const class Operand &value, DType declared);
 
-  std::variant<lang::Constant, cpp::ValueId> data = cpp::kNoValue;
-  uint32_t scope = 0; // the body this handle was declared in
-  uint32_t trace = 0; // the kernel its value belongs to
+  detail::Held data;
+  uint32_t scope = 0;  // the body this handle was declared in
+  uint32_t origin = 0; // the body in which it was given what it holds
+  uint32_t trace = 0;  // the kernel its value belongs to
 
 private:
   void settle() {
@@ -122,21 +163,24 @@ public:
       trace.at(where);
       trace.fail("value: belongs to another kernel", "make it inside this kernel, or pass it in");
     }
-    std::visit([&](const auto &held) { argument.data = held; }, handle.data);
+    // Of other values the tracer says so.
+    if (handle.trace == trace.serial() && handle.isConstant())
+      trace.requireOpen(handle.origin, where);
+    hold(handle.data);
+  }
+  template <detail::Literal T>
+  Operand(T number, Where where = Where::current()) : where(where) {
+    argument.data = detail::literal(number);
   }
   template <class T>
-    requires std::is_arithmetic_v<T>
-  Operand(T number, Where where = Where::current())
-      : argument{detail::constantOf(number), ""}, where(where) {}
-  template <class T>
-  Operand(Const<T> number, Where where = Where::current())
-      : argument{detail::constantOf(number.value), ""}, where(where) {}
+  Operand(Const<T> number, Where where = Where::current()) : Operand(number.value, where) {}
   Operand(DType dtype, Where where = Where::current())
       : argument{lang::Constant{dtype}, ""}, where(where) {}
   Operand(const char *text, Where where = Where::current())
-      : argument{lang::Constant{std::string(text)}, ""}, where(where) {}
+      : argument{lang::Constant{std::string(text ? text : "")}, ""}, where(where) {}
   Operand(NoneType, Where where = Where::current())
       : argument{lang::Constant{lang::None{}}, ""}, where(where) {}
+  Operand(std::nullptr_t, Where where = Where::current()) : Operand(NoneType(), where) {}
 
   bool isNone() const {
     auto *constant = std::get_if<lang::Constant>(&argument.data);
@@ -145,6 +189,16 @@ public:
 
   cpp::Argument argument;
   Where where;
+
+private:
+  void hold(const detail::Held &held) {
+    if (auto *constant = std::get_if<lang::Constant>(&held))
+      argument.data = *constant;
+    else if (auto *typed = std::get_if<cpp::TypedNumber>(&held))
+      argument.data = *typed;
+    else
+      argument.data = std::get<cpp::ValueId>(held);
+  }
 };
 
 /// Extents, or an order of dimensions: {BLOCK_M, 64}; of one dimension also 64.
@@ -155,8 +209,11 @@ public:
   Shape(T extent) : Shape({Operand(extent)}) {}
   Shape(std::initializer_list<Operand> extents) {
     cpp::Argument::Tuple items;
-    for (const Operand &extent : extents)
-      items.push_back(extent.argument);
+    for (const Operand &extent : extents) {
+      // Known numbers only: the type of one is of no interest here.
+      const lang::Constant *known = extent.argument.constant();
+      items.push_back(known ? cpp::Argument{*known, ""} : extent.argument);
+    }
     argument.data = std::move(items);
   }
   Shape(const std::vector<int64_t> &extents) {
@@ -216,13 +273,31 @@ public:
   /// Without a value yet: give it one before use.
   Handle() = default;
   Handle(const Handle &) = default;
-  explicit Handle(std::variant<lang::Constant, cpp::ValueId> data) : AnyHandle(std::move(data)) {}
+  explicit Handle(detail::Held data) : AnyHandle(std::move(data)) {}
   /// From another handle: its value must be of this type.
-  Handle(const AnyHandle &other) : AnyHandle(other) { requireDeclared(); }
-  /// A scalar known at compile time: `f32 total = 0.0f`.
+  Handle(const AnyHandle &other) : AnyHandle(other) { require(declared); }
+  /// A scalar of this type, known at compile time: `f32 total = 0.0f`. It must fit the type.
+  template <detail::Literal T>
+    requires detail::NumberKind<Kind>
+  Handle(T number, std::source_location where = std::source_location::current()) {
+    static_assert(!std::is_floating_point_v<T> || declared.kind >= ScalarKind::Float8E4NV,
+                  "an integer handle is given a floating-point number: write to<i32>(x) for the "
+                  "number without its fraction, or declare the handle as f32");
+    if (detail::Trace *current = detail::Trace::current())
+      current->at(where);
+    adopt(detail::constantOf(number), declared, "variable");
+  }
   template <class T>
-    requires(std::is_arithmetic_v<T> && detail::NumberKind<Kind>)
-  Handle(T number) : AnyHandle(literal(number)) {}
+    requires detail::NumberKind<Kind>
+  Handle(Const<T> number, std::source_location where = std::source_location::current())
+      : Handle(number.value, where) {}
+  /// Any value may be a number, too, which has no type yet: `Value x = 0`.
+  template <detail::Literal T>
+    requires std::is_same_v<Kind, detail::AnyKind>
+  Handle(T number) : AnyHandle(detail::Held(detail::literal(number))) {}
+  template <class T>
+    requires std::is_same_v<Kind, detail::AnyKind>
+  Handle(Const<T> number) : Handle(number.value) {}
 
   // Copy assignment gives way to the one below, which knows where it was written.
   Handle &operator=(const Handle &)
@@ -245,17 +320,6 @@ public:
 
   /// x[{all, none}]: `none` inserts a dimension of one, `all` keeps one.
   Value operator[](const IndexList &index) const;
-
-private:
-  template <class T>
-  static lang::Constant literal(T number) {
-    constexpr bool isFloat = declared.kind >= ScalarKind::Float8E4NV;
-    if constexpr (isFloat)
-      return {double(number)};
-    else
-      return detail::constantOf(number);
-  }
-  void requireDeclared() const;
 };
 
 using i1 = Handle<detail::ScalarType<ScalarKind::Int1>>;
@@ -327,9 +391,11 @@ namespace detail {
 
 inline Value valueOf(cpp::Argument argument) {
   if (auto *constant = std::get_if<lang::Constant>(&argument.data))
-    return Value(std::variant<lang::Constant, cpp::ValueId>(std::move(*constant)));
+    return Value(Held(std::move(*constant)));
+  if (auto *typed = std::get_if<cpp::TypedNumber>(&argument.data))
+    return Value(Held(std::move(*typed)));
   if (auto *id = std::get_if<cpp::ValueId>(&argument.data))
-    return Value(std::variant<lang::Constant, cpp::ValueId>(*id));
+    return Value(Held(*id));
   return Value();
 }
 
@@ -365,6 +431,8 @@ std::string nameOf(DType dtype);
 inline DType AnyHandle::dtype() const {
   if (auto *id = std::get_if<cpp::ValueId>(&data))
     return detail::Trace::active().tracer.typeOf(*id).dtype;
+  if (auto *typed = std::get_if<cpp::TypedNumber>(&data))
+    return typed->dtype;
   const lang::Constant &known = *constant();
   if (known.is<bool>())
     return DType::scalar(ScalarKind::Int1);
@@ -380,7 +448,7 @@ inline std::vector<int64_t> AnyHandle::shape() const {
   return {};
 }
 
-inline void AnyHandle::assign(const Operand &value, DType expected) {
+inline void AnyHandle::assign(const Operand &value, DType declared) {
   detail::Trace &current = detail::Trace::active();
   current.at(value.where);
   if (scope != current.scope() || trace != current.serial())
@@ -388,32 +456,73 @@ inline void AnyHandle::assign(const Operand &value, DType expected) {
                  "once, so the update would be lost",
                  "pass it in and return its next value: x = loop(range(n), x, [&](auto i, auto x) "
                  "{ ...; return x; })");
-  if (auto *known = std::get_if<lang::Constant>(&value.argument.data)) {
-    data = *known;
+  origin = scope;
+  if (const lang::Constant *known = value.argument.constant()) {
+    auto *typed = std::get_if<cpp::TypedNumber>(&value.argument.data);
+    const bool isBare = !typed || typed->isWideLiteral;
+    const bool isNumber = declared.kind != ScalarKind::Void && !declared.isPointer;
+    if (!isBare && declared.kind != ScalarKind::Void && typed->dtype != declared)
+      current.fail("assignment: the variable is " + detail::nameOf(declared) + ", the value is " +
+                       detail::nameOf(typed->dtype),
+                   "convert it with to<T>(x), or declare the variable as Value");
+    if (isBare && isNumber && !known->isNone())
+      adopt(*known, declared, "assignment");
+    else if (typed)
+      data = *typed;
+    else
+      data = *known;
     return;
   }
   cpp::ValueId id = std::get<cpp::ValueId>(value.argument.data);
   cpp::TracedType type = current.tracer.typeOf(id);
-  if (expected.kind != ScalarKind::Void && (type.dtype != expected || !type.shape.empty()))
-    current.fail("assignment: the variable is " + detail::nameOf(expected) + ", the value is " +
+  if (declared.kind != ScalarKind::Void && (type.dtype != declared || !type.shape.empty()))
+    current.fail("assignment: the variable is " + detail::nameOf(declared) + ", the value is " +
                      (type.shape.empty() ? "" : "a tile of ") + detail::nameOf(type.dtype),
                  "convert it with to<T>(x), or declare the variable as Value");
   data = id;
 }
 
-template <class Kind>
-void Handle<Kind>::requireDeclared() const {
-  if constexpr (declared.kind != ScalarKind::Void) {
-    auto *id = std::get_if<cpp::ValueId>(&data);
-    if (!id)
-      return;
-    detail::Trace &current = detail::Trace::active();
-    cpp::TracedType type = current.tracer.typeOf(*id);
-    if (type.dtype != declared || !type.shape.empty())
-      current.fail("variable: declared as " + detail::nameOf(declared) + ", but the value is " +
-                       (type.shape.empty() ? "" : "a tile of ") + detail::nameOf(type.dtype),
-                   "convert it with to<T>(x), or declare the variable as auto or Value");
+inline void AnyHandle::adopt(const lang::Constant &number, DType declared, const char *what) {
+  cpp::TypedNumber typed{number, declared};
+  if (declared.isBool()) {
+    if (auto *integer = number.as<lang::Int>())
+      typed.number = {*integer != 0};
+  } else if (declared.isFloat()) {
+    if (auto *integer = number.as<lang::Int>())
+      typed.number = {double(*integer)};
+    if (auto *truth = number.as<bool>())
+      typed.number = {double(*truth)};
+  } else if (auto *truth = number.as<bool>())
+    typed.number = {lang::Int(*truth)};
+  // Outside of a kernel nobody can say so yet; its first use does.
+  if (detail::Trace *current = detail::Trace::current()) {
+    current->tracer.requireFits(typed.number, declared, what);
+    current->check();
   }
+  if (auto *real = typed.number.as<double>(); real && !declared.isFloat())
+    typed.number = {lang::Int(*real)}; // 3.0, which fits
+  data = std::move(typed);
+}
+
+inline void AnyHandle::require(DType declared) {
+  if (declared.kind == ScalarKind::Void)
+    return;
+  cpp::TracedType type;
+  if (auto *id = std::get_if<cpp::ValueId>(&data))
+    type = detail::Trace::active().tracer.typeOf(*id);
+  else if (auto *typed = std::get_if<cpp::TypedNumber>(&data); typed && !typed->isWideLiteral)
+    type.dtype = typed->dtype;
+  else {
+    if (!constant()->isNone() && !declared.isPointer)
+      adopt(lang::Constant(*constant()), declared, "variable");
+    return;
+  }
+  if (type.dtype == declared && type.shape.empty())
+    return;
+  detail::Trace::active().fail(
+      "variable: declared as " + detail::nameOf(declared) + ", but the value is " +
+          (type.shape.empty() ? "" : "a tile of ") + detail::nameOf(type.dtype),
+      "convert it with to<T>(x), or declare the variable as auto or Value");
 }
 
 template <class Kind>

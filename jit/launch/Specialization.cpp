@@ -85,6 +85,8 @@ Classified classifyConstant(const ArgumentValue &value) {
     return constant(kConstantFloat, value.bits);
   case Bits::ConstantId:
     return constant(kConstantId, value.bits);
+  case Bits::ConstantBeyond:
+    return problem("got a number beyond its type");
   default:
     return constant(kConstantInteger, value.bits);
   }

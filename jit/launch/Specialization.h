@@ -66,7 +66,8 @@ struct ArgumentValue {
     ConstantInteger,
     ConstantBool,
     ConstantFloat,
-    ConstantId
+    ConstantId,
+    ConstantBeyond
   };
   Bits content = Bits::Signed;
   /// Of a Pointer: the index of the GPU whose memory it is; else kHost, or kAnywhere when nothing
@@ -140,6 +141,8 @@ struct ArgumentValue {
     std::memcpy(&bits, &number, sizeof number);
     return scalarConstant(Bits::ConstantFloat, bits);
   }
+  /// Of a number that the type of its constant parameter does not hold; binding refuses it.
+  static ArgumentValue beyondItsType() { return scalarConstant(Bits::ConstantBeyond, 0); }
   /// Any other constant: `id` from ConstantTable, the same for equal constants.
   static ArgumentValue constantWithId(uint64_t id, const lang::Constant &constant) {
     ArgumentValue value = scalarConstant(Bits::ConstantId, id);

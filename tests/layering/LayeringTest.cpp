@@ -26,13 +26,13 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"lang/tile/", {"lang/plain/", "lang/layout/", "llvm"}},
     {"lang/semantics/", {"lang/plain/", "lang/tile/", "llvm"}},
     {"lang/builtins/", {"lang/plain/", "lang/tile/", "lang/semantics/", "llvm"}},
-    // BuildId is the runtime's half of the C++ front end.
+    // BuildId and CurrentTrace are the runtime's half of the C++ front end.
     {"frontend/",
      {"lang/plain/", "lang/tile/", "lang/semantics/", "lang/builtins/", "jit/Api.h", "llvm"}},
     // The public C++ headers sit on plain interfaces only.
     {"include/sectile/",
-     {"frontend/cpp/Tracer.h", "frontend/cpp/BuildId.h", "lang/plain/", "jit/", "jit/launch/",
-      "jit/runtime/", "backends/plain/"}},
+     {"frontend/cpp/Tracer.h", "frontend/cpp/BuildId.h", "frontend/cpp/CurrentTrace.h",
+      "lang/plain/", "jit/", "jit/launch/", "jit/runtime/", "backends/plain/"}},
     {"optimizer/", {"lang/plain/", "lang/tile/", "lang/layout/", "llvm"}},
     {"backends/plain/", {"lang/plain/"}},
     // Backend.cpp is the switch over all of them.

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <optional>
 #include <stdexcept>
 
 namespace sectile::test {
@@ -78,6 +79,27 @@ TEST_F(CppErrors, UsingAValueAfterItsBody) {
   });
   refused("value: made inside the body of loop and used after it ended");
   EXPECT_EQ(kernel.help, "return it from the body, and use what loop returns");
+}
+
+TEST_F(CppErrors, UsingAConstantAfterItsBody) {
+  trace([&](Ptr<f32> out, i32 n) {
+    std::optional<i32> chosen(0);
+    if_(n > 1, [&] { chosen.emplace(3); }, [&] { chosen.emplace(5); });
+    line = __LINE__ + 1;
+    store(out, *chosen + n);
+  });
+  refused("value: made inside the body of if_ and used after it ended");
+}
+
+TEST_F(CppErrors, CopiesOfAConstantAreOfItsBody) {
+  trace([&](Ptr<f32> out, i32 n) {
+    std::vector<Value> escaped;
+    loop(range(n), [&](i32) { escaped.push_back(i32(3)); });
+    Value copy = escaped[0];
+    line = __LINE__ + 1;
+    store(out, copy);
+  });
+  refused("value: made inside the body of loop and used after it ended");
 }
 
 TEST_F(CppErrors, OtherBranchIsAnotherBody) {

@@ -1,5 +1,7 @@
 //===-- LaunchTest.cpp - kernels written in C++, run on this machine ----------------------===//
 // A program of its own, as a user's is: the public headers, libsectile.so, no Python.
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -7,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <random>
 #include <sectile/sectile.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace sectile;
@@ -244,6 +247,34 @@ TEST(CppLaunch, ExceptionsOfTheKernelPassThrough) {
   EXPECT_ANY_THROW(throwing.launch({1}, out));
 }
 
+TEST(CppLaunch, ExceptionsReachEveryThreadThatAsked) {
+  // Of a function without captures: the threads wait for the one that records it.
+  static std::atomic<int> recorded;
+  auto throwing = kernel("throwing_in_threads", [](Ptr<f32>) {
+    ++recorded;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    throw std::out_of_range("of my own");
+  });
+  std::atomic<int> caught{0}, others{0};
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 3; ++thread)
+    threads.emplace_back([&] {
+      float out[1];
+      try {
+        throwing.launch({1}, out);
+      } catch (const std::out_of_range &) {
+        ++caught;
+      } catch (...) {
+        ++others;
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(caught, 3);
+  EXPECT_EQ(others, 0);
+  EXPECT_EQ(recorded, 3);
+}
+
 TEST(CppLaunch, BoundsAreChecked) {
   std::vector<float> x(100), out(100, -1.0f);
   auto checked = add.with({.check_bounds = true});
@@ -256,6 +287,7 @@ TEST(CppLaunch, BoundsAreChecked) {
     EXPECT_EQ(error.kind(), Error::Kind::Trap);
     EXPECT_THAT(error.what(), HasSubstr("add"));
     EXPECT_THAT(error.what(), HasSubstr("LaunchTest.cpp:"));
+    EXPECT_THAT(error.what(), HasSubstr("load(x + index, inside)"));
   }
 }
 
@@ -270,6 +302,7 @@ TEST(CppLaunch, AssertionsStopTheLaunch) {
   } catch (const Error &error) {
     EXPECT_EQ(error.kind(), Error::Kind::Trap);
     EXPECT_THAT(error.what(), HasSubstr("x is positive"));
+    EXPECT_THAT(error.what(), HasSubstr("device_assert(load(x) > 0.0f"));
   }
 }
 

@@ -1,0 +1,4 @@
+// Without exceptions: one error that says so.
+// OPTIONS: -fno-exceptions
+// EXPECTED: compile without -fno-exceptions
+#include <sectile/sectile.h>
