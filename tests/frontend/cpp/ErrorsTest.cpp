@@ -141,7 +141,7 @@ TEST_F(CppErrors, CarriedValueChangesType) {
     auto x = loop(range(n), 0, [](i32, auto x) { return to<f32>(x); });
     store(out, x);
   });
-  refused("loop: carried value 0 is i32 at the start and fp32 after one step");
+  refused("loop: carried value 0 is i32 at the start and f32 after one step");
 }
 
 TEST_F(CppErrors, BranchesDiffer) {
@@ -150,7 +150,7 @@ TEST_F(CppErrors, BranchesDiffer) {
     auto x = if_(n > 1, [&] { return n; }, [&] { return load(out); });
     store(out, x);
   });
-  refused("if_: value 0 is i32 in one branch and fp32 in the other");
+  refused("if_: value 0 is i32 in one branch and f32 in the other");
 }
 
 TEST_F(CppErrors, DeclaredTypeDiffers) {
