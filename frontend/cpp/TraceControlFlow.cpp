@@ -21,14 +21,6 @@ static llvm::SmallVector<mlir::Value> irOf(llvm::ArrayRef<lang::Value> values) {
   return ir;
 }
 
-/// "f32", "Ptr<f32>[16x16]": a type as a C++ kernel writes it.
-static std::string nameInCpp(const lang::Type &type) {
-  std::string element = type.dtype.cppName();
-  if (type.dtype.isPointer)
-    element = (type.dtype.isConst ? "Ptr<const " : "Ptr<") + element + ">";
-  return type.isScalar() ? element : element + "[" + type.shapeName() + "]";
-}
-
 FailureOr<llvm::SmallVector<lang::Value>>
 TracerImpl::initialValues(std::span<const Argument> initial, std::string_view user) {
   llvm::SmallVector<lang::Value> carried;
@@ -65,7 +57,7 @@ FailureOr<llvm::SmallVector<mlir::Value>> TracerImpl::yielded(const BodyResult &
       return failure();
     if (value->type != type)
       return sema.error(loop + ": carried value " + std::to_string(index) + " is " +
-                            nameInCpp(type) + " at the start and " + nameInCpp(value->type) +
+                            sema.nameOf(type) + " at the start and " + sema.nameOf(value->type) +
                             " after one step",
                         "cast one of them, for example with to<f32>(x), so that both agree");
     next.push_back(value->ir);
@@ -102,7 +94,7 @@ std::vector<ValueId> TracerImpl::loop(const Argument &lower, const Argument &upp
     if (mlir::failed(value))
       return {};
     if (!value->type.isScalar() || !value->type.dtype.isInt()) {
-      error("range: bounds and step are integers, not " + value->type.name(), "");
+      error("range: bounds and step are integers, not " + sema.nameOf(value->type), "");
       return {};
     }
     bounds.push_back(*value);
@@ -287,8 +279,8 @@ std::vector<Argument> TracerImpl::branch(const Argument &condition, const Branch
   sema.at(place);
   for (size_t index = 0; index < values[0].size(); ++index)
     if (values[0][index].type != values[1][index].type) {
-      error("if_: value " + std::to_string(index) + " is " + nameInCpp(values[0][index].type) +
-                " in one branch and " + nameInCpp(values[1][index].type) + " in the other",
+      error("if_: value " + std::to_string(index) + " is " + sema.nameOf(values[0][index].type) +
+                " in one branch and " + sema.nameOf(values[1][index].type) + " in the other",
             "cast one of them, for example with to<f32>(x), so that both agree");
       return {};
     }

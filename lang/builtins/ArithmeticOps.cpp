@@ -54,8 +54,8 @@ FailureOr<Operand> extremum(Arguments &args, Extremum which) {
     return failure();
   const Value &x = (*given)[0], &y = (*given)[1];
   if (x.type.dtype.isPointer || y.type.dtype.isPointer)
-    return args.error("not defined for pointers: x is " + x.type.name() + ", y is " +
-                      y.type.name());
+    return args.error("not defined for pointers: x is " + args.sema.nameOf(x.type) + ", y is " +
+                      args.sema.nameOf(y.type));
   auto both = sema.unify(x, y, args.operation);
   if (failed(both))
     return failure();
@@ -81,7 +81,7 @@ FailureOr<Operand> clamp(Arguments &args) {
   if (failed(upper))
     return failure();
   if (!upper->first.type.dtype.isFloat())
-    return args.error("floating-point numbers expected, found " + x.type.name(),
+    return args.error("floating-point numbers expected, found " + args.sema.nameOf(x.type),
                       "for integers use " + sema.words.operation("minimum") + "(" +
                           sema.words.operation("maximum") + "(x, low), high)");
   auto floor = sema.broadcast(lower->second, upper->first, args.operation);
@@ -148,8 +148,8 @@ FailureOr<Operand> floatDivide(Arguments &args, bool isCorrectlyRounded) {
     return failure();
   const Value &x = (*given)[0], &y = (*given)[1];
   if (!x.type.dtype.isFloat() || !y.type.dtype.isFloat())
-    return args.error("floating-point numbers expected, found " + x.type.name() + " and " +
-                          y.type.name(),
+    return args.error("floating-point numbers expected, found " + args.sema.nameOf(x.type) +
+                          " and " + args.sema.nameOf(y.type),
                       "cast the integer side, for example with " +
                           sema.words.cast(DType::scalar(ScalarKind::Float32)));
   auto both = sema.unify(x, y, args.operation, /*isDivision=*/true);
@@ -158,7 +158,7 @@ FailureOr<Operand> floatDivide(Arguments &args, bool isCorrectlyRounded) {
   if (!isCorrectlyRounded)
     return sema.binary(BinaryOperator::Divide, both->first, both->second);
   if (both->first.type.dtype.isFp8())
-    return args.error("not defined for " + both->first.type.name(),
+    return args.error("not defined for " + args.sema.nameOf(both->first.type),
                       "cast with " + sema.words.cast(DType::scalar(ScalarKind::Float32)));
   return Operand(
       Value{arith::DivFOp::create(sema.builder, sema.location(), both->first.ir, both->second.ir),
@@ -184,8 +184,8 @@ FailureOr<Operand> castTo(Arguments &args) {
   DType from = input->type.dtype;
   bool isNarrowing = from.isFloat() && dtype->isFloat() && dtype->bits() < from.bits();
   if (!rounding->empty() && !isNarrowing)
-    return args.error("fp_downcast_rounding is for narrowing floats, not for " + from.name() +
-                      " to " + dtype->name());
+    return args.error("fp_downcast_rounding is for narrowing floats, not for " +
+                      args.sema.nameOf(from) + " to " + dtype->name());
   return toOperand(args.sema.cast(*input, *dtype, *bitcast, *rounding == "rtz"));
 }
 

@@ -45,7 +45,7 @@ FailureOr<Value> writablePointer(Arguments &args) {
   if (!ptr->type.dtype.isPointer)
     return notAPointer(args, *ptr);
   if (ptr->type.dtype.isConst)
-    return args.error("the pointer is to constant data: " + ptr->type.name(),
+    return args.error("the pointer is to constant data: " + args.sema.nameOf(ptr->type),
                       "update through a parameter that is not const");
   return ptr;
 }
@@ -103,7 +103,7 @@ FailureOr<Operand> atomicUpdate(Arguments &args, Update update) {
   DType element = ptr->type.dtype.pointee();
   auto kind = rmwKind(update, element);
   if (!kind)
-    return args.error("not available for " + element.name(),
+    return args.error("not available for " + args.sema.nameOf(element),
                       element.isFloat()
                           ? "fp32 and fp64 have add, max, min and xchg; fp16 and bf16 add only"
                           : "use 32- or 64-bit integers");
@@ -119,7 +119,7 @@ FailureOr<Operand> atomicUpdate(Arguments &args, Update update) {
     if (failed(given))
       return failure();
     if (!given->type.dtype.isBool())
-      return args.error("`mask` should hold truth values, not " + given->type.name(),
+      return args.error("`mask` should hold truth values, not " + args.sema.nameOf(given->type),
                         "compare it, as in mask != 0");
     if (ptr->type.isScalar() && !given->type.isScalar())
       return args.error("`mask` is a tile of " + given->type.shapeName() +
@@ -142,7 +142,8 @@ FailureOr<Operand> compareAndSwap(Arguments &args) {
     return failure();
   DType element = ptr->type.dtype.pointee();
   if (element.bits() < 16)
-    return args.error("not available for " + element.name(), "use elements of 16, 32 or 64 bits");
+    return args.error("not available for " + args.sema.nameOf(element),
+                      "use elements of 16, 32 or 64 bits");
   FailureOr<Ordering> order = ordering(args, 3, 4);
   if (failed(order))
     return failure();

@@ -197,7 +197,8 @@ FailureOr<SmallVector<Value>> Arguments::values(size_t count) {
 FailureOr<Value> Arguments::tile(size_t index) {
   FailureOr<Value> held = value(index);
   if (succeeded(held) && held->type.isScalar())
-    return sema.error(describe(index) + " should be a tile, not a scalar " + held->type.name());
+    return sema.error(describe(index) + " should be a tile, not a scalar " +
+                      sema.nameOf(held->type));
   return held;
 }
 

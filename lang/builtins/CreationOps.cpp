@@ -62,7 +62,7 @@ FailureOr<Operand> fill(Arguments &args, ArrayRef<int64_t> shape, const Operand 
   if (failed(value))
     return failure();
   if (value->type.elementCount() != 1)
-    return args.error("value should be a scalar, not " + value->type.name(),
+    return args.error("value should be a scalar, not " + args.sema.nameOf(value->type),
                       "use " + sema.words.operation("broadcast_to") + " to repeat a tile");
   if (!value->type.isScalar())
     value = sema.extractElement(*value);

@@ -70,11 +70,12 @@ FailureOr<Operand> dot(Arguments &args) {
   DType left = lhs->type.dtype, right = rhs->type.dtype;
   for (DType side : {left, right})
     if (!side.isFloat() && !isByte(side))
-      return args.error("operands of " + side.name() + " cannot be multiplied",
+      return args.error("operands of " + args.sema.nameOf(side) + " cannot be multiplied",
                         side.isPointer ? "load through the pointers first"
                                        : "cast to int8, uint8 or a floating-point dtype");
   if (left != right && !(left.isFp8() && right.isFp8()))
-    return args.error("dtypes differ: lhs is " + lhs->type.name() + ", rhs is " + rhs->type.name(),
+    return args.error("dtypes differ: lhs is " + args.sema.nameOf(lhs->type) + ", rhs is " +
+                          args.sema.nameOf(rhs->type),
                       "cast one side, for example with " + sema.words.cast(left, "rhs"));
 
   // Extents.
@@ -112,8 +113,8 @@ FailureOr<Operand> dot(Arguments &args) {
                         "leave out_dtype at fp32, and cast the result with " +
                             sema.words.cast(*outDType));
     if (!accumulatesIn(left, type.dtype))
-      return args.error("products of " + left.name() + " are not accumulated in " +
-                            type.dtype.name(),
+      return args.error("products of " + args.sema.nameOf(left) + " are not accumulated in " +
+                            args.sema.nameOf(type.dtype),
                         "leave out out_dtype and cast the result");
     acc = sema.splatConstant(Constant::integer(0), type);
   } else {
@@ -128,9 +129,10 @@ FailureOr<Operand> dot(Arguments &args) {
       DType wanted = DType::scalar(isByte(left)                       ? ScalarKind::Int32
                                    : left.kind == ScalarKind::Float64 ? ScalarKind::Float64
                                                                       : ScalarKind::Float32);
-      return args.error("accumulator is " + acc.type.name() + ", but products of " + left.name() +
-                            " are accumulated in " + wanted.name(),
-                        "make the accumulator " + wanted.name() + ", as in " +
+      return args.error("accumulator is " + args.sema.nameOf(acc.type) + ", but products of " +
+                            args.sema.nameOf(left) + " are accumulated in " +
+                            args.sema.nameOf(wanted),
+                        "make the accumulator " + args.sema.nameOf(wanted) + ", as in " +
                             sema.words.zeros({rows, columns}, wanted) + ", and cast the result");
     }
     type.dtype = acc.type.dtype;

@@ -21,7 +21,7 @@ FailureOr<Operand> hint(Arguments &args, Hint which) {
   size_t entries = std::max<size_t>(1, input->type.shape.size());
   if (values->size() != entries)
     return args.error("one number per dimension expected, " + Twine(entries) + " for " +
-                      input->type.name() + ", found " + Twine(values->size()));
+                      args.sema.nameOf(input->type) + ", found " + Twine(values->size()));
   for (int64_t value : *values)
     if (value < 1)
       return args.error("numbers should be positive, found " + Twine(value));

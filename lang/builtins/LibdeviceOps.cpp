@@ -78,7 +78,7 @@ void addInteger(BuiltinTable &table, StringRef name, UnaryFunction function) {
     if (failed(x))
       return failure();
     if (!x->type.dtype.isInt())
-      return args.error("integers expected, found " + x->type.name());
+      return args.error("integers expected, found " + args.sema.nameOf(x->type));
     Emitter emit(args);
     return toOperand(function(emit, *x));
   });
@@ -220,7 +220,7 @@ FailureOr<Operand> multiplyHigh(Arguments &args) {
     return failure();
   auto [x, y] = *both;
   if (!x.type.dtype.isInt() || x.type.dtype.bits() < 32)
-    return args.error("32- or 64-bit integers expected, found " + x.type.name());
+    return args.error("32- or 64-bit integers expected, found " + args.sema.nameOf(x.type));
   if (x.type.dtype.isSignedInt())
     return Operand(
         Value{arith::MulSIExtendedOp::create(sema.builder, sema.location(), x.ir, y.ir).getHigh(),

@@ -13,7 +13,9 @@ FailureOr<Value> wideFloat(Arguments &args, size_t index) {
   DType dtype = value->type.dtype;
   if (dtype.isFloat() && dtype.bits() >= 32)
     return value;
-  return args.error("fp32 or fp64 expected, found " + value->type.name(),
+  return args.error(args.sema.nameOf(DType::scalar(ScalarKind::Float32)) + " or " +
+                        args.sema.nameOf(DType::scalar(ScalarKind::Float64)) + " expected, found " +
+                        args.sema.nameOf(value->type),
                     dtype.isPointer
                         ? "load through the pointer first"
                         : "cast first, for example with " +
@@ -52,7 +54,7 @@ FailureOr<Operand> absolute(Arguments &args) {
     return failure();
   DType dtype = x->type.dtype;
   if (dtype.isPointer)
-    return args.error("not defined for pointers, found " + x->type.name());
+    return args.error("not defined for pointers, found " + args.sema.nameOf(x->type));
   if (dtype.isFp8()) { // clear the sign bit; a sign alone is NaN in the fnuz kinds
     FailureOr<Value> wide = sema.cast(*x, DType::scalar(ScalarKind::Float32));
     if (failed(wide))
@@ -87,7 +89,8 @@ FailureOr<Operand> fusedMultiplyAdd(Arguments &args) {
     return failure();
   DType dtype = zx->first.type.dtype;
   if (!dtype.isFloat() || dtype.isFp8())
-    return args.error("fp16, bf16, fp32 or fp64 expected, found " + zx->first.type.name(),
+    return args.error("fp16, bf16, fp32 or fp64 expected, found " +
+                          args.sema.nameOf(zx->first.type),
                       "for integers write x * y + z");
   FailureOr<Value> left = sema.broadcastTo(zx->second, zy->first.type.shape);
   if (failed(left))
@@ -104,7 +107,7 @@ FailureOr<Operand> multiplyHigh(Arguments &args) {
     return failure();
   for (const Value &side : *given)
     if (!side.type.dtype.isInt() || side.type.dtype.bits() < 32)
-      return args.error("32- or 64-bit integers expected, found " + side.type.name());
+      return args.error("32- or 64-bit integers expected, found " + args.sema.nameOf(side.type));
   auto both = sema.unify((*given)[0], (*given)[1], args.operation);
   if (failed(both))
     return failure();

@@ -14,8 +14,9 @@ LogicalResult notAPointer(Arguments &args, const Value &pointer) {
     help = "'" + names.front() + "' is a number here: it was given a number, not an array";
   else if (!names.empty())
     help = llvm::join(names, ", ") + " are numbers here: none of them was given an array";
-  return args.error(
-      "`pointer` should be a pointer or a tile of pointers, not " + pointer.type.name(), help);
+  return args.error("`pointer` should be a pointer or a tile of pointers, not " +
+                        args.sema.nameOf(pointer.type),
+                    help);
 }
 
 namespace {
@@ -61,7 +62,7 @@ FailureOr<std::optional<Value>> mask(Arguments &args, size_t index, const Value 
   if (failed(value))
     return failure();
   if (!value->type.dtype.isBool())
-    return args.error("`mask` should hold truth values, not " + value->type.name(),
+    return args.error("`mask` should hold truth values, not " + args.sema.nameOf(value->type),
                       "compare it, as in mask != 0");
   if (ptr.type.isScalar() && !value->type.isScalar())
     return args.error("`mask` is a tile of " + value->type.shapeName() +
@@ -209,7 +210,7 @@ FailureOr<Operand> store(Arguments &args) {
   if (failed(ptr))
     return failure();
   if (ptr->type.dtype.isConst)
-    return args.error("the pointer is to constant data: " + ptr->type.name(),
+    return args.error("the pointer is to constant data: " + args.sema.nameOf(ptr->type),
                       "store through a parameter that is not const");
   auto masked = mask(args, 2, *ptr);
   if (failed(masked))

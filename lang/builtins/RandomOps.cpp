@@ -103,12 +103,12 @@ FailureOr<Counters> philox(Arguments &args, const Operand &seedOperand, Counters
   if (failed(seed))
     return failure();
   if (!seed->type.dtype.isInt())
-    return args.error("`seed` should be an integer, not " + seed->type.name());
+    return args.error("`seed` should be an integer, not " + args.sema.nameOf(seed->type));
   for (const Value &counter : c)
     if (!counter.type.dtype.isInt() || counter.type.dtype.bits() != c[0].type.dtype.bits() ||
         counter.type.dtype.bits() < 32)
       return args.error("counters should be 32- or 64-bit integers of one width, found " +
-                        counter.type.name());
+                        args.sema.nameOf(counter.type));
   Computation compute(sema);
   Value wide = compute.cast(*seed, kUInt64);
   bool isNarrow = c[0].type.dtype.bits() == 32;
@@ -137,7 +137,7 @@ FailureOr<Counters> randomCounters(Arguments &args) {
   if (failed(offset))
     return failure();
   if (!offset->type.dtype.isInt())
-    return args.error("`offset` should hold integers, not " + offset->type.name());
+    return args.error("`offset` should hold integers, not " + args.sema.nameOf(offset->type));
   Computation compute(sema);
   Value low = compute.cast(*offset, kUInt32);
   Value zero = sema.zero(low.type), high = zero;
@@ -251,7 +251,7 @@ FailureOr<Operand> philoxImplementation(Arguments &args) {
     if (words[i].type.dtype != words[0].type.dtype ||
         (words[0].type.dtype != kUInt32 && words[0].type.dtype != kUInt64))
       return args.error("counters and keys should all be u32, or all u64, found " +
-                        words[i].type.name());
+                        args.sema.nameOf(words[i].type));
   }
   FailureOr<Counters> result = philoxRounds(args.sema, {words[0], words[1], words[2], words[3]},
                                             words[4], words[5], *rounds);
@@ -283,7 +283,7 @@ void addRandomOps(BuiltinTable &table) {
     if (failed(x))
       return failure();
     if (!x->type.dtype.isInt() || x->type.dtype.bits() < 32)
-      return args.error("32- or 64-bit integers expected, found " + x->type.name());
+      return args.error("32- or 64-bit integers expected, found " + args.sema.nameOf(x->type));
     Computation compute(args.sema);
     Value result = uniform(compute, *x);
     return finish(compute, {result});

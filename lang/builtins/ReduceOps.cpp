@@ -44,8 +44,8 @@ LogicalResult buildCombiner(Arguments &args, Region &region, ArrayRef<Value> sou
     const Type &type = result.type;
     DType expected = sources[index].type.dtype;
     if (!type.isScalar() || type.dtype != expected)
-      return args.error("the combining function returns " + type.name() +
-                            ", but its source holds " + expected.name(),
+      return args.error("the combining function returns " + args.sema.nameOf(type) +
+                            ", but its source holds " + args.sema.nameOf(expected),
                         "cast the result, or the source, so that they agree");
     yielded.push_back(result.ir);
   }
@@ -114,7 +114,7 @@ FailureOr<SmallVector<Value>> sourceTiles(Arguments &args, size_t index) {
   }
   for (const Value &source : sources) {
     if (source.type.isScalar())
-      return args.error("sources should be tiles, found a scalar " + source.type.name());
+      return args.error("sources should be tiles, found a scalar " + args.sema.nameOf(source.type));
     if (source.type.shape != sources.front().type.shape)
       return args.error("sources should have one shape, found " + sources.front().type.shapeName() +
                         " and " + source.type.shapeName());
@@ -277,7 +277,7 @@ std::optional<DType> sumDType(DType dtype) {
 
 LogicalResult refusePointers(Arguments &args, const Value &input) {
   if (input.type.dtype.isPointer)
-    return args.error("numbers expected, found " + input.type.name(),
+    return args.error("numbers expected, found " + args.sema.nameOf(input.type),
                       "load through the pointers first");
   return success();
 }
@@ -317,7 +317,7 @@ FailureOr<Operand> bitwiseReduction(Arguments &args, BinaryOperator op) {
   if (failed(input))
     return failure();
   if (!input->type.dtype.isIntOrBool())
-    return args.error("integers expected, found " + input->type.name());
+    return args.error("integers expected, found " + args.sema.nameOf(input->type));
   auto axis = optionalAxis(args, 1, input->type.shape.size());
   if (failed(axis))
     return failure();
@@ -415,7 +415,9 @@ FailureOr<Operand> softmax(Arguments &args) {
   if (failed(x))
     return failure();
   if (!x->type.dtype.isFloat() || x->type.dtype.bits() < 32)
-    return args.error("fp32 or fp64 expected, found " + x->type.name(),
+    return args.error(args.sema.nameOf(DType::scalar(ScalarKind::Float32)) + " or " +
+                          args.sema.nameOf(DType::scalar(ScalarKind::Float64)) +
+                          " expected, found " + args.sema.nameOf(x->type),
                       "cast first, for example with " +
                           sema.words.cast(DType::scalar(ScalarKind::Float32), "x"));
   FailureOr<int64_t> axis =

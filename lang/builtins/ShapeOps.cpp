@@ -49,7 +49,7 @@ FailureOr<Value> transpose(Arguments &args, const Value &value, ArrayRef<int64_t
   llvm::sort(sorted);
   if (!llvm::equal(sorted, llvm::seq<int64_t>(0, rank)))
     return args.error("dims should be a permutation of the " + Twine(rank) + " dimensions of " +
-                      value.type.name());
+                      args.sema.nameOf(value.type));
   Type type = value.type;
   SmallVector<int32_t> narrowOrder;
   for (auto [dim, source] : llvm::enumerate(order)) {
@@ -79,7 +79,7 @@ FailureOr<Operand> trans(Arguments &args) {
   auto rank = static_cast<int64_t>(input->type.shape.size());
   if (order->empty()) {
     if (rank < 2)
-      return args.error("two dimensions or more expected, found " + input->type.name());
+      return args.error("two dimensions or more expected, found " + args.sema.nameOf(input->type));
     llvm::append_range(*order, llvm::seq<int64_t>(0, rank));
     std::swap((*order)[rank - 1], (*order)[rank - 2]);
   }
@@ -201,7 +201,8 @@ FailureOr<Value> joinValues(Arguments &args) {
   if (failed(b))
     return failure();
   if (a->type.dtype != b->type.dtype)
-    return args.error("dtypes differ: " + a->type.dtype.name() + " and " + b->type.dtype.name(),
+    return args.error("dtypes differ: " + args.sema.nameOf(a->type.dtype) + " and " +
+                          args.sema.nameOf(b->type.dtype),
                       "cast one of them, for example with " +
                           args.sema.words.cast(a->type.dtype, "b"));
   Semantics &sema = args.sema;
@@ -271,7 +272,8 @@ FailureOr<Operand> cat(Arguments &args) {
   if (failed(rhs))
     return failure();
   if (lhs->type.dtype != rhs->type.dtype)
-    return args.error("dtypes differ: " + lhs->type.dtype.name() + " and " + rhs->type.dtype.name(),
+    return args.error("dtypes differ: " + args.sema.nameOf(lhs->type.dtype) + " and " +
+                          args.sema.nameOf(rhs->type.dtype),
                       "cast one of them, for example with " +
                           args.sema.words.cast(lhs->type.dtype, "rhs"));
   if (lhs->type.shape.size() != rhs->type.shape.size())
@@ -301,7 +303,7 @@ FailureOr<Operand> gather(Arguments &args) {
   if (failed(index))
     return failure();
   if (!index->type.dtype.isInt())
-    return args.error("index should hold integers, found " + index->type.name());
+    return args.error("index should hold integers, found " + args.sema.nameOf(index->type));
   size_t rank = src->type.shape.size();
   if (index->type.shape.size() != rank)
     return args.error("ranks differ: src is " + src->type.shapeName() + ", index is " +
@@ -346,9 +348,9 @@ void addShapeOps(BuiltinTable &table) {
         if (failed(input))
           return failure();
         if (input->type.elementCount() != 1)
-          return args.error("a tile of one element expected, found " + input->type.name(),
-                            "reduce it first, for example with " +
-                                args.sema.words.operation("sum"));
+          return args.error(
+              "a tile of one element expected, found " + args.sema.nameOf(input->type),
+              "reduce it first, for example with " + args.sema.words.operation("sum"));
         return Operand(args.sema.extractElement(*input));
       },
       kMethod);

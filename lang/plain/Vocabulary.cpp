@@ -10,6 +10,13 @@ std::string Vocabulary::dtype(DType dtype) const {
   return language == Language::Python ? "tl." + dtype.longName() : dtype.cppName();
 }
 
+std::string Vocabulary::found(DType dtype) const {
+  if (language == Language::Python)
+    return dtype.name();
+  std::string element = dtype.cppName();
+  return dtype.isPointer ? (dtype.isConst ? "Ptr<const " : "Ptr<") + element + ">" : element;
+}
+
 std::string Vocabulary::cast(DType to) const {
   return language == Language::Python ? ".to(" + dtype(to) + ")" : cast(to, "...");
 }

@@ -6,15 +6,15 @@ using namespace mlir;
 
 namespace sectile::lang {
 
-static std::string castName(DType from, DType to) {
-  return "cast: " + from.name() + " to " + to.name();
+static std::string castName(const Semantics &sema, DType from, DType to) {
+  return "cast: " + sema.nameOf(from) + " to " + sema.nameOf(to);
 }
 
 static FailureOr<Value> bitcastNumber(Semantics &sema, const Value &value, DType to) {
   DType from = value.type.dtype;
   if (from.bits() != to.bits())
-    return sema.error("bitcast: " + from.name() + " has " + std::to_string(from.bits()) +
-                          " bits, " + to.name() + " has " + std::to_string(to.bits()),
+    return sema.error("bitcast: " + sema.nameOf(from) + " has " + std::to_string(from.bits()) +
+                          " bits, " + sema.nameOf(to) + " has " + std::to_string(to.bits()),
                       "without the bitcast the number itself is converted");
   Type type = value.type.withDType(to);
   mlir::Type ir = sema.irType(type);
@@ -39,7 +39,7 @@ static FailureOr<Value> castPointer(Semantics &sema, const Value &value, DType t
     return Value{tile::PtrToIntOp::create(builder, sema.location(), ir, value.ir), type};
   if (from.isInt() && from.bits() == 64 && to.isPointer)
     return Value{tile::IntToPtrOp::create(builder, sema.location(), ir, value.ir), type};
-  return sema.error(castName(from, to) + " is not possible",
+  return sema.error(castName(sema, from, to) + " is not possible",
                     "an address is a 64-bit integer: go through " +
                         sema.words.dtype(DType::scalar(ScalarKind::Int64)));
 }
@@ -69,12 +69,12 @@ FailureOr<Value> Semantics::cast(const Value &value, DType to, bool bitcast, boo
   DType from = value.type.dtype;
   bool isNarrowing = from.isFloat() && to.isFloat() && to.bits() < from.bits();
   if (roundTowardZero && !isNarrowing)
-    return error(castName(from, to) + " takes no fp_downcast_rounding",
+    return error(castName(*this, from, to) + " takes no fp_downcast_rounding",
                  "rounding can be chosen only where a floating-point number becomes narrower");
   if (from == to)
     return value;
   if (to.isVoid())
-    return error(castName(from, to) + " is not possible");
+    return error(castName(*this, from, to) + " is not possible");
   if (from.isPointer || to.isPointer)
     return castPointer(*this, value, to);
   if (bitcast)

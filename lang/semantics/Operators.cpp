@@ -43,8 +43,9 @@ FailureOr<Value> offsetPointer(Semantics &sema, const Value &pointer, const Oper
     return failure();
   DType dtype = count->type.dtype;
   if (!dtype.isIntOrBool())
-    return sema.error((operation + ": pointers move by integers, not by " + dtype.name()).str(),
-                      "cast the offset, for example with " + sema.words.cast(kInt64));
+    return sema.error(
+        (operation + ": pointers move by integers, not by " + sema.nameOf(dtype)).str(),
+        "cast the offset, for example with " + sema.words.cast(kInt64));
   if (!dtype.isSignedInt() && dtype.bits() < 64) {
     count = sema.cast(*count, DType::scalar(ScalarKind::Int64));
     if (failed(count))
@@ -330,7 +331,7 @@ FailureOr<Operand> Semantics::unary(UnaryOperator op, const Operand &operand) {
         Value{arith::XOrIOp::create(builder, location(), truth->ir, yes.ir), truth->type});
   }
   if (type.dtype.isPointer)
-    return error((name + ": not defined for pointers, found " + type.name()).str());
+    return error((name + ": not defined for pointers, found " + nameOf(type)).str());
   switch (op) {
   case UnaryOperator::Plus:
     return Operand(*value);
@@ -352,7 +353,7 @@ FailureOr<Operand> Semantics::unary(UnaryOperator op, const Operand &operand) {
   }
   default: {
     if (type.dtype.isFloat())
-      return error((name + ": integers or truth values expected, found " + type.name()).str());
+      return error((name + ": integers or truth values expected, found " + nameOf(type)).str());
     // All ones, which for a truth value is true.
     Constant ones = type.dtype.isBool() ? Constant{true} : Constant::integer(-1);
     Value mask = splatConstant(ones, type);

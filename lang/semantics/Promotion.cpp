@@ -100,7 +100,7 @@ FailureOr<DType> Semantics::promote(const Operand &lhs, const Operand &rhs, Stri
   if (a.isPointer || b.isPointer) {
     if (a == b)
       return a;
-    return error((operation + ": " + a.name() + " and " + b.name() + " do not go together").str(),
+    return error((operation + ": " + nameOf(a) + " and " + nameOf(b) + " do not go together").str(),
                  "load through the pointer first, or cast it with " + words.cast(kInt64));
   }
 
@@ -127,11 +127,11 @@ FailureOr<DType> Semantics::promote(const Operand &lhs, const Operand &rhs, Stri
       return a == b ? a : DType::scalar(ScalarKind::Float16);
     if (a.isFp8() || b.isFp8())
       return error(
-          (operation + ": " + a.name() + " and " + b.name() + " have no common dtype").str(),
+          (operation + ": " + nameOf(a) + " and " + nameOf(b) + " have no common dtype").str(),
           "cast one side, for example with " + words.cast(kFloat32));
     if (isDivision && a.isSignedInt() != b.isSignedInt())
       return error(
-          (operation + ": " + a.name() + " and " + b.name() + " differ in signedness").str(),
+          (operation + ": " + nameOf(a) + " and " + nameOf(b) + " differ in signedness").str(),
           "cast one side, for example with " +
               words.cast(*DType::parse((a.isSignedInt() ? "i" : "u") +
                                        std::to_string(std::max(a.bits(), b.bits())))) +

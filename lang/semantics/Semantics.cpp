@@ -185,14 +185,14 @@ LogicalResult Semantics::convertsTo(const Constant &number, DType dtype, StringR
   if (!isNumber(number))
     return reject("expected a number, found " + number.kindName());
   if (dtype.isPointer || dtype.isVoid())
-    return reject("a number cannot become " + dtype.name());
+    return reject("a number cannot become " + nameOf(dtype));
   if (fitsDType(number, dtype))
     return success();
   if (number.is<double>())
-    return reject(number.repr() + " is not an integer, as " + dtype.name() + " wants",
+    return reject(number.repr() + " is not an integer, as " + nameOf(dtype) + " wants",
                   "write an integer, or use a floating-point dtype");
   auto [low, high] = integerRange(dtype);
-  return reject(number.repr() + " is out of range for " + dtype.name(),
+  return reject(number.repr() + " is out of range for " + nameOf(dtype),
                 "it holds " + Constant::integer(low).repr() + " to " +
                     Constant::integer(high).repr());
 }

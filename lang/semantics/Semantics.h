@@ -101,6 +101,12 @@ public:
   /// How `operand` becomes known at compile time: "declare the parameter as `n: tl.constexpr`".
   std::string constantRemedy(const Operand &operand) const;
 
+  /// A type in the user's words: "fp32[128]" in Python, "f32[128]" in C++.
+  std::string nameOf(DType dtype) const { return words.found(dtype); }
+  std::string nameOf(const Type &type) const {
+    return type.isScalar() ? nameOf(type.dtype) : nameOf(type.dtype) + "[" + type.shapeName() + "]";
+  }
+
   //-- Types ---------------------------------------------------------------------------------------
   mlir::Type irType(DType dtype) const;
   mlir::Type irType(const Type &type) const;

@@ -57,7 +57,7 @@ TEST(ErrorsInCpp, RemediesAreWrittenInCpp) {
               Operand half = k.tile("fp16", {4, 4});
               k.call("dot", {half, half, k.tile("i32", {4, 4})});
             }),
-            "make the accumulator fp32, as in zeros<f32>({4, 4}), and cast the result");
+            "make the accumulator f32, as in zeros<f32>({4, 4}), and cast the result");
 }
 
 INSTANTIATE_TEST_SUITE_P(Language, Errors, testing::ValuesIn(kRefusals),

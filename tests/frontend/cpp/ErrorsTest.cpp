@@ -185,7 +185,7 @@ TEST_F(CppErrors, RangeOfFloats) {
     line = __LINE__ + 1;
     loop(range(x), [&](Value) { store(out, x); });
   });
-  refused("range: bounds and step are integers, not fp32");
+  refused("range: bounds and step are integers, not f32");
 }
 
 TEST_F(CppErrors, RangeWithoutStep) {
@@ -214,6 +214,21 @@ TEST_F(CppErrors, RemediesAreWrittenInCpp) {
     store(out, arange(0, 16) + arange(0, 8));
   });
   EXPECT_THAT(kernel.help, HasSubstr("write x[{all, none}] and y[{none, all}]"));
+}
+
+TEST_F(CppErrors, TypesAreNamedInCpp) {
+  trace([&](Ptr<f32> out) {
+    auto half = to<f16>(arange(0, 16));
+    line = __LINE__ + 1;
+    store(out, exp(half));
+  });
+  refused("exp: f32 or f64 expected, found f16[16]");
+  EXPECT_THAT(kernel.help, HasSubstr("to<f32>(x)"));
+  trace([&](Ptr<const f32> out) {
+    line = __LINE__ + 1;
+    store(out, 1);
+  });
+  refused("store: the pointer is to constant data: Ptr<const f32>");
 }
 
 // `if (x > 0)` asks for a bool: refused by a static_assert, whose text says what to write instead.
