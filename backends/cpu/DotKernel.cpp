@@ -8,8 +8,12 @@
 //       registers -> acc(i, j)
 #include "backends/cpu/DotKernel.h"
 
+#include "backends/cpu/DotTiles.h"
+
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/bit.h"
+#include "llvm/IR/IntrinsicsX86.h"
 
 #include <algorithm>
 
@@ -41,10 +45,14 @@ public:
   DotEmitter(llvm::IRBuilderBase &b, const HostFeatures &host, const DotShape &shape, V lhs, V rhs,
              V acc)
       : b(b), host(host), shape(shape), lhs(lhs), rhs(rhs), acc(acc), element(shape.element),
+        word(shape.word == DotWord::Element ? shape.element : b.getInt32Ty()),
         elementBytes(element->getScalarSizeInBits() / 8) {
     int64_t native = host.laneCount(element->getScalarSizeInBits());
     lanes = std::min<int64_t>(native, llvm::bit_ceil(uint64_t(shape.columns)));
+    if (shape.word != DotWord::Element) // the instructions' own width
+      lanes = native;
     vector = llvm::FixedVectorType::get(element, unsigned(lanes));
+    wordVector = llvm::FixedVectorType::get(word, unsigned(lanes));
     lhsStride = shape.lhsStride ? shape.lhsStride : shape.depth;
     rhsStride = shape.rhsStride ? shape.rhsStride : shape.columns;
     accStride = shape.accStride ? shape.accStride : shape.columns;
@@ -69,10 +77,14 @@ private:
   const HostFeatures &host;
   const DotShape &shape;
   V lhs, rhs, acc;
-  llvm::Type *element;
+  llvm::Type *element, *word; // of the same size
   int64_t elementBytes, lanes;
-  llvm::FixedVectorType *vector;
+  llvm::FixedVectorType *vector, *wordVector;
   int64_t lhsStride, rhsStride, accStride;
+  /// Register blocks that the runs of columns emitted so far come to when they run.
+  int64_t emittedBlocks = 0;
+  /// Products of i8: what to take from every row of the sums, for each vector of columns.
+  llvm::SmallVector<V> columnBiases;
 
   V index(int64_t value) { return b.getInt64(uint64_t(value)); }
   V advance(V pointer, V elements) { return b.CreateGEP(element, pointer, elements); }
@@ -106,18 +118,71 @@ private:
   }
 
   void emitColumns(const Run &columns, int64_t lastLanes) {
+    auto rowRuns = splitEvenly(shape.rows, blockHeight(columns.size));
+    int64_t rowBlocks = 0;
+    for (const Run &rows : rowRuns)
+      rowBlocks += rows.count;
     loop(columns.count, [&](V block) {
       V column = b.CreateAdd(b.CreateMul(block, index(columns.size * lanes)),
                              index(columns.first * lanes));
       V panel = advance(rhs, column), target = advance(acc, column);
-      for (const Run &rows : splitEvenly(shape.rows, blockHeight(columns.size)))
+      if (shape.word == DotWord::Int8Quad)
+        columnBiases = biases(columns.size, panel);
+      V number = b.CreateAdd(b.CreateMul(block, index(rowBlocks)), index(emittedBlocks));
+      emittedBlocks += columns.count * rowBlocks;
+      int64_t blocksBefore = 0;
+      for (const Run &rows : rowRuns) {
         loop(rows.count, [&](V rowBlock) {
+          emitPrefetches(b.CreateAdd(number, b.CreateAdd(rowBlock, index(blocksBefore))));
           V row = b.CreateAdd(b.CreateMul(rowBlock, index(rows.size)), index(rows.first));
           V stride = shape.lhsRowStride ? shape.lhsRowStride : index(lhsStride);
           emitBlock(rows.size, columns.size, lastLanes, advance(lhs, b.CreateMul(row, stride)),
                     panel, advance(target, b.CreateMul(row, index(accStride))));
         });
+        blocksBefore += rows.count;
+      }
     });
+  }
+
+  /// The number of register blocks, whichever their sizes.
+  int64_t blockCount() {
+    int64_t vectors = (shape.columns + lanes - 1) / lanes, count = 0;
+    for (const Run &columns : splitEvenly(vectors, host.avx512 ? 4 : 2))
+      for (const Run &rows : splitEvenly(shape.rows, blockHeight(columns.size)))
+        count += columns.count * rows.count;
+    return count;
+  }
+
+  /// The share of register block `number` in what is asked for.
+  void emitPrefetches(V number) {
+    constexpr int64_t kLineBytes = 64;
+    int64_t blocks = blockCount();
+    for (const DotPrefetch &prefetch : shape.prefetches) {
+      // A row is divided among several blocks when there are more blocks than rows.
+      int64_t lines = (prefetch.rowBytes + kLineBytes - 1) / kLineBytes;
+      int64_t parts = std::clamp<int64_t>(blocks / prefetch.rows, 1, lines);
+      int64_t linesOfPart = (lines + parts - 1) / parts, units = prefetch.rows * parts;
+      int64_t unitsOfBlock = (units + blocks - 1) / blocks;
+      for (int64_t unit = 0; unit < unitsOfBlock; ++unit) {
+        V mine = b.CreateBinaryIntrinsic(
+            llvm::Intrinsic::umin,
+            b.CreateAdd(b.CreateMul(number, index(unitsOfBlock)), index(unit)), index(units - 1));
+        V row = parts == 1 ? mine : b.CreateUDiv(mine, index(parts));
+        V first = b.CreateAlignedLoad(
+            b.getPtrTy(), b.CreateGEP(b.getPtrTy(), prefetch.addresses, row), llvm::Align(8));
+        first = b.CreateGEP(b.getInt8Ty(), first, prefetch.distance);
+        if (parts > 1)
+          first = b.CreateGEP(
+              b.getInt8Ty(), first,
+              b.CreateMul(b.CreateURem(mine, index(parts)), index(linesOfPart * kLineBytes)));
+        constexpr int kRead = 0, kSecondCache = 2, kData = 1;
+        for (int64_t line = 0; line < linesOfPart; ++line)
+          b.CreateIntrinsic(
+              llvm::Intrinsic::prefetch, {b.getPtrTy()},
+              {b.CreateConstGEP1_64(b.getInt8Ty(), first, uint64_t(line * kLineBytes)),
+               b.getInt32(kRead), b.getInt32(kSecondCache), b.getInt32(kData)});
+      }
+    }
   }
 
   V mask(int64_t width, int64_t lastLanes, int64_t v) {
@@ -130,11 +195,55 @@ private:
   }
 
   V multiplyAdd(V x, V y, V sum) {
+    if (shape.word == DotWord::Bf16Pair) {
+      auto *pairs = llvm::FixedVectorType::get(b.getBFloatTy(), unsigned(2 * lanes));
+      return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512, {},
+                               {sum, b.CreateBitCast(x, pairs), b.CreateBitCast(y, pairs)});
+    }
+    if (shape.word == DotWord::Int8Quad) {
+      // The instruction multiplies unsigned by signed: lhs comes with 128 added to it, which
+      // `columnBiases` takes away again.
+      auto *quads = llvm::FixedVectorType::get(b.getInt8Ty(), unsigned(4 * lanes));
+      return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpdpbusd_512, {},
+                               {sum, b.CreateBitCast(x, quads), b.CreateBitCast(y, quads)});
+    }
     if (element->isIntegerTy())
       return b.CreateAdd(b.CreateMul(x, y), sum);
     if (host.fma)
       return b.CreateIntrinsic(llvm::Intrinsic::fma, {vector}, {x, y, sum});
     return b.CreateFAdd(b.CreateFMul(x, y), sum);
+  }
+
+  /// 128 times the sum of each column of the panel: lhs is read with 128 added to its elements.
+  llvm::SmallVector<V> biases(int64_t width, V panel) {
+    auto *quads = llvm::FixedVectorType::get(b.getInt8Ty(), unsigned(4 * lanes));
+    llvm::BasicBlock *before = b.GetInsertBlock();
+    llvm::Function *function = before->getParent();
+    llvm::BasicBlock *head = llvm::BasicBlock::Create(b.getContext(), "dot.bias", function);
+    llvm::BasicBlock *after = llvm::BasicBlock::Create(b.getContext(), "dot.bias.end", function);
+    b.CreateBr(head);
+    b.SetInsertPoint(head);
+    llvm::PHINode *k = b.CreatePHI(b.getInt64Ty(), 2);
+    k->addIncoming(index(0), before);
+    llvm::SmallVector<V> sums;
+    llvm::SmallVector<llvm::PHINode *> carried;
+    for (int64_t v = 0; v < width; ++v) {
+      carried.push_back(b.CreatePHI(vector, 2));
+      carried.back()->addIncoming(llvm::Constant::getNullValue(vector), before);
+    }
+    V row = advance(panel, b.CreateMul(k, index(rhsStride)));
+    for (int64_t v = 0; v < width; ++v) {
+      V words = b.CreateAlignedLoad(wordVector, advance(row, v * lanes), llvm::Align(4));
+      sums.push_back(b.CreateIntrinsic(
+          llvm::Intrinsic::x86_avx512_vpdpbusd_512, {},
+          {carried[v], llvm::ConstantInt::get(quads, 128), b.CreateBitCast(words, quads)}));
+      carried[v]->addIncoming(sums.back(), head);
+    }
+    V next = b.CreateAdd(k, index(1));
+    k->addIncoming(next, head);
+    b.CreateCondBr(b.CreateICmpULT(next, index(shape.depth)), head, after);
+    b.SetInsertPoint(after);
+    return sums;
   }
 
   /// height rows times width vectors, all of depth.
@@ -154,15 +263,21 @@ private:
           sums.push_back(b.CreateAlignedLoad(vector, address, align));
       }
 
+    for (auto [number, bias] : llvm::enumerate(columnBiases))
+      for (int64_t i = 0; i < height; ++i)
+        sums[i * width + number] = b.CreateSub(sums[i * width + number], bias);
+
     auto step = [&](V leftNow, V panelNow, int64_t k) {
       llvm::SmallVector<V> row;
       for (int64_t v = 0; v < width; ++v)
         row.push_back(
-            b.CreateAlignedLoad(vector, advance(panelNow, k * rhsStride + v * lanes), align));
+            b.CreateAlignedLoad(wordVector, advance(panelNow, k * rhsStride + v * lanes), align));
       for (int64_t i = 0; i < height; ++i) {
         V address = advance(advance(leftNow, rowOffsets[i]), k);
-        V splat =
-            b.CreateVectorSplat(unsigned(lanes), b.CreateAlignedLoad(element, address, align));
+        V left = b.CreateAlignedLoad(word, address, align);
+        if (shape.word == DotWord::Int8Quad)
+          left = b.CreateXor(left, b.getInt32(0x80808080));
+        V splat = b.CreateVectorSplat(unsigned(lanes), left);
         for (int64_t v = 0; v < width; ++v)
           sums[i * width + v] = multiplyAdd(splat, row[v], sums[i * width + v]);
       }
@@ -226,6 +341,8 @@ void emitDot(llvm::IRBuilderBase &builder, const HostFeatures &host, const DotSh
              V rhs, V acc) {
   llvm::IRBuilderBase::FastMathFlagGuard guard(builder);
   builder.clearFastMathFlags();
+  if (usesTileRegisters(host, shape))
+    return emitTileDot(builder, shape, lhs, rhs, acc);
   DotEmitter(builder, host, shape, lhs, rhs, acc).emit();
 }
 

@@ -7,6 +7,13 @@
 // All three are row-major with the row strides of `DotShape`. Code size does not depend on the
 // extents: at most two block heights times two block widths.
 //
+// Narrow operands come as words of 32 bits, each of which holds neighbours along K, as the
+// instructions for them want: two bf16, or four i8. A row of lhs is such words as it is; rhs has
+// been packed (packRows), so that a word holds elements of several rows of one column.
+//
+//   rhs, bf16      r0c0 r0c1 r0c2 ..      packed      r0c0 r1c0 | r0c1 r1c1 | r0c2 r1c2 | ..
+//                  r1c0 r1c1 r1c2 ..                  r2c0 r3c0 | ..
+//
 // Memory touched: exactly the elements of acc and lhs; rhs may be read up to one vector past the
 // last element of a row, so its buffer needs `dotPaddingBytes(host)` readable bytes behind its end.
 // The buffers do not overlap. The builder is left at the end of a new block.
@@ -18,19 +25,59 @@
 
 namespace sectile::cpu {
 
+/// Rows of memory to ask for while a product runs, spread evenly over its register blocks: one
+/// after the other they would fill the queue of misses, and the product would wait for it.
+struct DotPrefetch {
+  /// An array of `rows` addresses, to each of which `distance` (i64, bytes) is added.
+  llvm::Value *addresses = nullptr, *distance = nullptr;
+  int64_t rows = 0, rowBytes = 0;
+};
+
+/// What lhs and rhs are made of.
+enum class DotWord {
+  Element,  // of the accumulator's type
+  Bf16Pair, // acc is float
+  Int8Quad, // signed; acc is i32
+};
+
+/// Elements of K that a word holds.
+inline int64_t elementsIn(DotWord word) {
+  return word == DotWord::Bf16Pair ? 2 : word == DotWord::Int8Quad ? 4 : 1;
+}
+
 struct DotShape {
-  int64_t rows, columns, depth; // M, N, K
-  /// Of all three matrices: float, double, i32 or i64.
+  int64_t rows, columns, depth; // M, N, K; K in words
+  /// Of the accumulator: float, double, i32 or i64.
   llvm::Type *element;
   /// In elements. Zero: dense.
   int64_t lhsStride = 0, rhsStride = 0, accStride = 0;
   /// Instead of lhsStride, an i64 known only when the kernel runs: lhs is then read where the user
   /// left it, without a copy.
   llvm::Value *lhsRowStride = nullptr;
+  llvm::SmallVector<DotPrefetch, 2> prefetches = {};
+  DotWord word = DotWord::Element;
 };
 
 void emitDot(llvm::IRBuilderBase &builder, const HostFeatures &host, const DotShape &shape,
              llvm::Value *lhs, llvm::Value *rhs, llvm::Value *acc);
+
+/// The word in which products of narrow elements (bf16 into f32, i8 into i32) are fastest, for a
+/// product of this depth in elements; Element when the processor knows none, and the operands have
+/// to be widened.
+DotWord dotWordFor(const HostFeatures &host, llvm::Type *narrow, llvm::Type *acc, int64_t depth);
+
+/// Packs `rows` rows of narrow elements (i16: the bits of bf16; i8) into rows of words, each of
+/// `columns` of them. `fromStride` in elements, `toStride` in words; both buffers may be read and
+/// written up to a vector past the end of a row.
+void packRows(llvm::IRBuilderBase &builder, const HostFeatures &host, DotWord word, int64_t rows,
+              int64_t columns, llvm::Value *from, int64_t fromStride, llvm::Value *to,
+              int64_t toStride);
+
+/// True when the product runs in the processor's tile registers (AMX). Its function then has to
+/// configure them: `emitTileConfiguration` once at its entry, `emitTileRelease` before it returns.
+bool usesTileRegisters(const HostFeatures &host, const DotShape &shape);
+void emitTileConfiguration(llvm::IRBuilderBase &builder);
+void emitTileRelease(llvm::IRBuilderBase &builder);
 
 /// Readable bytes needed behind the end of rhs.
 inline unsigned dotPaddingBytes(const HostFeatures &host) {

@@ -6,6 +6,7 @@
 #include "backends/cpu/Scratch.h"
 #include "backends/cpu/SharedObject.h"
 #include "backends/cpu/ThreadPool.h"
+#include "backends/cpu/TilePermission.h"
 #include "backends/plain/ForkSafeMutex.h"
 #include "backends/plain/PrintFormat.h"
 
@@ -200,6 +201,11 @@ public:
     auto entry = reinterpret_cast<HostKernel>(object->symbol(entryPoint.c_str()));
     if (!entry)
       return fail("compiled code has no symbol " + entryPoint, "");
+    if (object->symbol(kTileRegistersSymbol) && !mayUseTileRegisters())
+      return fail(
+          "compiled for tile registers (AMX), which the system does not let this process use",
+          "signal stacks (sigaltstack) of less than 16 KiB stand in the way; or compile it "
+          "for cpu:x86-64-v4");
     return std::make_unique<CpuKernel>(image, std::move(object), entry, settings);
   }
 

@@ -29,6 +29,7 @@ TileBuffer *KernelEmitter::operandBuffer(Value value, llvm::Type *element) {
   if (TileBuffer *known = buffer(value); known && known->element == element)
     return known;
   TileBuffer *made = allocate(shapeOf(value.getType()), element);
+  made->narrow = elementTypeOf(value.getType());
   writeTile(value, made);
   return made;
 }
@@ -125,6 +126,7 @@ LogicalResult KernelEmitter::emitFor(scf::ForOp op) {
     targets.push_back(carried);
   }
   int64_t frameAtEntry = frameBytes;
+  prepareOperandsAhead(op);
   bool isSigned = !op.getUnsignedCmp();
   EmittedLoop loop = beginLoop(scalar(op.getLowerBound()), scalar(op.getUpperBound()),
                                scalar(op.getStep()), initial, /*mayBeEmpty=*/true, isSigned);

@@ -20,6 +20,31 @@ void KernelEmitter::roundBuffer(TileBuffer *buffer, NarrowFloat kind) {
   endLoop(loop, {});
 }
 
+/// The word to multiply in; Element when the operands are widened first.
+DotWord KernelEmitter::wordOf(DotOp op, llvm::Type *compute) {
+  auto lhs = cast<RankedTensorType>(op.getLhs().getType());
+  Type left = lhs.getElementType(), right = elementTypeOf(op.getRhs().getType());
+  llvm::Type *narrow = left.isBF16()       ? builder.getBFloatTy()
+                       : left.isInteger(8) ? (llvm::Type *)builder.getInt8Ty()
+                                           : nullptr;
+  if (left != right || !narrow || lhs.getRank() != 2 ||
+      elementTypeOf(op.getType()) != (left.isBF16() ? Type(Float32Type::get(op.getContext()))
+                                                    : Type(IntegerType::get(op.getContext(), 32))))
+    return DotWord::Element;
+  return dotWordFor(host, narrow, compute, lhs.getShape()[1]);
+}
+
+/// rhs with rows interleaved into words.
+TileBuffer *KernelEmitter::packedBuffer(TileBuffer *rows, DotWord word) {
+  int64_t depth = rows->shape[0], columns = rows->shape[1];
+  TileBuffer *packed = allocate({depth / elementsIn(word), columns}, builder.getInt32Ty());
+  inOwnBlocks("packed", [&] {
+    packRows(builder, host, word, depth, columns, rows->base, rows->strides[0], packed->base,
+             packed->strides[0]);
+  });
+  return packed;
+}
+
 LogicalResult KernelEmitter::emitDotStep(DotOp op) {
   Type element = op.getType().getElementType();
   llvm::Type *compute = registerType(element);
@@ -39,22 +64,30 @@ LogicalResult KernelEmitter::emitDotStep(DotOp op) {
     acc = allocate(op.getType().getShape(), compute);
     frameAtEntry = frameBytes;
   }
-  TileBuffer *lhs = operandBuffer(op.getLhs(), compute);
-  TileBuffer *rhs = operandBuffer(op.getRhs(), compute);
-  writeTile(op.getAcc(), acc);
-  setBuffer(op.getResult(), acc);
-
   unsigned rank = op.getType().getRank();
   auto lhsShape = shapeOf(op.getLhs().getType());
   DotShape shape{};
+  shape.word = wordOf(op, compute);
+  llvm::Type *held =
+      shape.word == DotWord::Element ? compute : memoryType(elementTypeOf(op.getLhs().getType()));
+  TileBuffer *lhs = operandBuffer(op.getLhs(), held);
+  TileBuffer *rhs = operandBuffer(op.getRhs(), held);
+  if (shape.word != DotWord::Element)
+    rhs = packedBuffer(rhs, shape.word);
+  writeTile(op.getAcc(), acc);
+  setBuffer(op.getResult(), acc);
+
   shape.rows = acc->shape[rank - 2];
   shape.columns = acc->shape[rank - 1];
-  shape.depth = lhsShape[rank - 1];
+  shape.depth = lhsShape[rank - 1] / elementsIn(shape.word);
   shape.element = compute;
-  shape.lhsStride = lhs->strides[rank - 2];
+  shape.lhsStride = lhs->strides[rank - 2] / elementsIn(shape.word);
   shape.rhsStride = rhs->strides[rank - 2];
   shape.accStride = acc->strides[rank - 2];
   if (rank == 2) {
+    for (Value operand : {op.getLhs(), op.getRhs()})
+      if (auto prefetch = operandAhead(op, operand))
+        shape.prefetches.push_back(*prefetch);
     emitDotHere(shape, lhs->base, rhs->base, acc->base);
   } else {
     EmittedLoop loop = beginLoop(index(0), index(acc->shape[0]), index(1), {}, false);
@@ -71,15 +104,20 @@ LogicalResult KernelEmitter::emitDotStep(DotOp op) {
   return success(!hasFailed);
 }
 
-/// emitDot leaves the builder at the end of a block without terminator; ours always has one.
 void KernelEmitter::emitDotHere(const DotShape &shape, llvm::Value *lhs, llvm::Value *rhs,
                                 llvm::Value *acc) {
+  inOwnBlocks("product", [&] { emitDot(builder, host, shape, lhs, rhs, acc); });
+  usesTileRegisters |= cpu::usesTileRegisters(host, shape);
+}
+
+/// What DotKernel.h emits ends in a block without terminator; ours always have one.
+void KernelEmitter::inOwnBlocks(const char *name, llvm::function_ref<void()> emit) {
   llvm::Instruction *after = &*builder.GetInsertPoint();
   llvm::BasicBlock *start = builder.GetInsertBlock();
-  llvm::BasicBlock *exit = start->splitBasicBlock(after, "product");
+  llvm::BasicBlock *exit = start->splitBasicBlock(after, name);
   start->getTerminator()->eraseFromParent();
   builder.SetInsertPoint(start);
-  emitDot(builder, host, shape, lhs, rhs, acc);
+  emit();
   builder.CreateBr(exit);
   builder.SetInsertPoint(after);
 }

@@ -30,6 +30,10 @@ struct HostCall {
   const uint64_t *argumentRanges;
 };
 
+/// Symbol of kernels that use tile registers: they may be loaded only where the system lets them
+/// (TilePermission.h).
+inline constexpr const char *kTileRegistersSymbol = "sectile_uses_tile_registers";
+
 /// Runs programs [first, last) of the linear grid. Returns 0, or 1 when a service reported a trap:
 /// the launch stops then.
 using HostKernel = int32_t (*)(const HostCall *call, int64_t first, int64_t last);

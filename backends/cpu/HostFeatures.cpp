@@ -1,5 +1,7 @@
 #include "backends/cpu/HostFeatures.h"
 
+#include "backends/cpu/TilePermission.h"
+
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
 
@@ -22,6 +24,9 @@ HostFeatures HostFeatures::detect() {
                 has("avx512vl") && host.fma;
   host.avx512Bf16 = host.avx512 && has("avx512bf16");
   host.avx512Vnni = host.avx512 && has("avx512vnni");
+  bool hasTiles = host.avx512Bf16 && host.avx512Vnni && has("amx-tile") && mayUseTileRegisters();
+  host.amxBf16 = hasTiles && has("amx-bf16");
+  host.amxInt8 = hasTiles && has("amx-int8");
   host.vectorBits = host.avx512 ? 512 : host.avx2 ? 256 : 128;
   host.cpuName = llvm::sys::getHostCPUName().str();
 
@@ -65,7 +70,7 @@ std::optional<HostFeatures> HostFeatures::named(llvm::StringRef name) {
 bool HostFeatures::covers(const HostFeatures &other) const {
   return sse41 >= other.sse41 && avx >= other.avx && avx2 >= other.avx2 && fma >= other.fma &&
          f16c >= other.f16c && avx512 >= other.avx512 && avx512Bf16 >= other.avx512Bf16 &&
-         avx512Vnni >= other.avx512Vnni;
+         avx512Vnni >= other.avx512Vnni && amxBf16 >= other.amxBf16 && amxInt8 >= other.amxInt8;
 }
 
 } // namespace sectile::cpu

@@ -23,6 +23,9 @@ struct HostFeatures : backends::ArithmeticFeatures {
   bool avx2 = false;
   bool avx512Bf16 = false;
   bool avx512Vnni = false;
+  /// Products in tile registers, and the system lets this process use them.
+  bool amxBf16 = false;
+  bool amxInt8 = false;
   /// For llvm::TargetMachine: "znver5" and "+avx2,-avx512f,...".
   std::string cpuName = "x86-64";
   std::string featureString;

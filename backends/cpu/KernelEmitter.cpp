@@ -361,6 +361,17 @@ std::unique_ptr<llvm::Module> KernelEmitter::emit() {
     carry = builder.CreateZExt(wraps, builder.getInt32Ty());
   }
   endLoop(loop, nextPrograms);
+  if (usesTileRegisters) {
+    builder.SetInsertPoint(entry->getFirstInsertionPt());
+    emitTileConfiguration(builder);
+    for (llvm::BasicBlock *last : {done, trapExit}) {
+      builder.SetInsertPoint(last->getTerminator());
+      emitTileRelease(builder);
+    }
+    new llvm::GlobalVariable(*module, builder.getInt8Ty(), /*isConstant=*/true,
+                             llvm::GlobalValue::ExternalLinkage, builder.getInt8(1),
+                             kTileRegistersSymbol);
+  }
   image.scratchBytes = llvm::alignTo(framePeak, 64);
   return std::move(module);
 }

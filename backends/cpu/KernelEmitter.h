@@ -11,6 +11,7 @@
 #pragma once
 
 #include "backends/common/ElementwiseEmitter.h"
+#include "backends/cpu/DotKernel.h"
 #include "backends/cpu/HostFeatures.h"
 #include "backends/cpu/KernelPlan.h"
 #include "backends/plain/CompileOptions.h"
@@ -38,6 +39,8 @@ struct TileBuffer {
   llvm::Type *element = nullptr;
   llvm::SmallVector<int64_t, 3> shape, strides; // in elements
   int64_t bytes = 0;
+  /// Of operands of products, which keep the bits they have in memory: their type.
+  mlir::Type narrow = {};
 };
 
 /// A counted loop under construction. Code of the body goes before `bodyEnd`.
@@ -164,6 +167,13 @@ private:
   void writeTile(mlir::Value value, TileBuffer *target);
   /// A buffer that holds `value` in elements of `element`, made by a nest if there is none.
   TileBuffer *operandBuffer(mlir::Value value, llvm::Type *element);
+  /// Before a loop: makes room for where the operands of its products lay one round before.
+  void prepareOperandsAhead(mlir::scf::ForOp loop);
+  DotWord wordOf(tile::DotOp op, llvm::Type *compute);
+  TileBuffer *packedBuffer(TileBuffer *rows, DotWord word);
+  void inOwnBlocks(const char *name, llvm::function_ref<void()> emit);
+  /// What to ask for during the product so that the next round finds its operand in the cache.
+  std::optional<DotPrefetch> operandAhead(tile::DotOp op, mlir::Value operand);
   llvm::Value *callField(uint64_t offset, llvm::Type *type, const llvm::Twine &name);
   llvm::Value *programIndex(int axis);
   llvm::Value *atomicRmw(tile::AtomicRmwOp op, llvm::Value *address, llvm::Value *value);
@@ -182,9 +192,13 @@ private:
   llvm::DenseMap<mlir::Value, TileBuffer *> buffers;
   std::vector<std::unique_ptr<TileBuffer>> ownedBuffers;
   llvm::DenseMap<mlir::Value, TileBuffer *> denseConstants;
+  /// For operands of products in loops: where their first element lay one round before.
+  llvm::DenseMap<mlir::Value, TileBuffer *> earlierAddress;
   int64_t frameBytes = 0, framePeak = 0;
   llvm::MDNode *scopeLists[2] = {};
   bool hasFailed = false;
+  /// Of a product: the function configures them, and releases them before it returns.
+  bool usesTileRegisters = false;
 
 public:
   TileBuffer *denseConstant(mlir::Value value, mlir::DenseElementsAttr elements);

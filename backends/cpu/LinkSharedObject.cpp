@@ -97,8 +97,8 @@ llvm::Expected<std::string> linkSharedObject(llvm::StringRef object, llvm::Strin
               exports = folder.file("exports");
   if (llvm::Error error = writeFile(input, object))
     return error;
-  if (llvm::Error error =
-          writeFile(exports, std::string("{ global: ") + kEntryPoint + "; local: *; };\n"))
+  if (llvm::Error error = writeFile(exports, std::string("{ global: ") + kEntryPoint +
+                                                 "; sectile_uses_*; local: *; };\n"))
     return error;
 
   std::string name = soName.str(), versionScript = "--version-script=" + exports;

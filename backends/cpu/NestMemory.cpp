@@ -385,6 +385,9 @@ void NestEmitter::writeBuffer(TileBuffer &buffer, const Coordinate &at, llvm::Va
     value = value->getType()->getScalarSizeInBits() == 1 ? builder.CreateZExt(value, type)
                                                          : builder.CreateSExt(value, type);
   }
+  // An operand of a product keeps the bits that it has in memory.
+  if (value->getType()->isFPOrFPVectorTy() && buffer.element->isIntegerTy())
+    value = kernel.toMemory(value, buffer.narrow);
   if (value->getType()->isFPOrFPVectorTy() && value->getType()->getScalarType() != buffer.element)
     value = builder.CreateFPCast(value, value->getType()->isVectorTy()
                                             ? (llvm::Type *)vectorOf(buffer.element)

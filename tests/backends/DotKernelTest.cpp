@@ -3,6 +3,7 @@
 
 #include "HostCode.h"
 
+#include <bit>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <random>
@@ -138,6 +139,89 @@ TEST(DotKernel, f64_and_integers) {
       check<int32_t>(host, Element::I32, e);
       check<int64_t>(host, Element::I64, e);
     }
+}
+
+/// acc[m][n] += lhs[m][k] * rhs[k][n] for narrow operands: rhs is packed, then both are multiplied.
+template <typename Narrow, typename Sum>
+void checkWords(const cpu::HostFeatures &host, const Extents &e) {
+  constexpr bool isBf16 = std::is_same_v<Narrow, uint16_t>;
+  cpu::DotWord word = isBf16 ? cpu::DotWord::Bf16Pair : cpu::DotWord::Int8Quad;
+  SCOPED_TRACE((host.amxBf16 ? "tiles " : "vectors ") + std::to_string(e.m) + "x" +
+               std::to_string(e.n) + "x" + std::to_string(e.k));
+  int64_t perWord = cpu::elementsIn(word), padded = (e.n + 15) / 16 * 16;
+  bool usesTiles = false;
+  HostCode code(host, 4, [&](llvm::IRBuilder<> &b, llvm::Function &f) {
+    ASSERT_EQ(cpu::dotWordFor(host, isBf16 ? b.getBFloatTy() : (llvm::Type *)b.getInt8Ty(),
+                              isBf16 ? b.getFloatTy() : (llvm::Type *)b.getInt32Ty(), e.k),
+              word);
+    DotShape shape{e.m, e.n, e.k / perWord, isBf16 ? b.getFloatTy() : (llvm::Type *)b.getInt32Ty()};
+    shape.word = word;
+    shape.lhsStride = (e.k + e.lhsPad) / perWord;
+    shape.rhsStride = padded;
+    shape.accStride = e.n + e.accPad;
+    usesTiles = cpu::usesTileRegisters(host, shape);
+    if (usesTiles)
+      cpu::emitTileConfiguration(b);
+    cpu::packRows(b, host, word, e.k, e.n, f.getArg(1), e.n, f.getArg(3), padded);
+    cpu::emitDot(b, host, shape, f.getArg(0), f.getArg(3), f.getArg(2));
+    if (usesTiles)
+      cpu::emitTileRelease(b);
+    b.CreateRetVoid();
+  });
+  ASSERT_EQ(code.error(), "");
+  EXPECT_EQ(usesTiles, host.amxBf16 && e.m % 16 == 0 && e.n % 16 == 0 && e.k / perWord % 16 == 0);
+  // Small integers: products and sums are exact in f32, so that every order gives the same.
+  std::mt19937_64 random(2);
+  int64_t lda = e.k + e.lhsPad, ldc = e.n + e.accPad;
+  auto draw = [&]() -> int { return isBf16 ? int(random() % 33) - 16 : int(random() % 256) - 128; };
+  auto encode = [&](int number) -> Narrow {
+    if constexpr (isBf16)
+      return Narrow(std::bit_cast<uint32_t>(float(number)) >> 16);
+    else
+      return Narrow(number);
+  };
+  std::vector<int> left(e.m * lda), right(e.k * e.n);
+  Guarded lhs(left.size() * sizeof(Narrow)), acc(((e.m - 1) * ldc + e.n) * sizeof(Sum));
+  std::vector<Narrow> rhs(right.size() + 64);
+  std::vector<uint32_t> packed(e.k / perWord * padded + 32);
+  for (size_t i = 0; i < left.size(); ++i)
+    lhs.as<Narrow>()[i] = encode(left[i] = draw());
+  for (size_t i = 0; i < right.size(); ++i)
+    rhs[i] = encode(right[i] = draw());
+  size_t accCount = (e.m - 1) * ldc + e.n;
+  std::vector<Sum> before(accCount);
+  for (size_t i = 0; i < accCount; ++i)
+    acc.as<Sum>()[i] = before[i] = Sum(draw());
+  code(lhs.as<Narrow>(), rhs.data(), acc.as<Sum>(), packed.data());
+  for (int64_t i = 0; i < e.m; ++i)
+    for (int64_t j = 0; j < ldc && i * ldc + j < int64_t(accCount); ++j) {
+      int64_t sum = int64_t(before[i * ldc + j]);
+      for (int64_t k = 0; j < e.n && k < e.k; ++k)
+        sum += int64_t(left[i * lda + k]) * right[k * e.n + j];
+      ASSERT_EQ(int64_t(acc.as<Sum>()[i * ldc + j]), sum) << "at " << i << ", " << j;
+    }
+}
+
+const Extents wordExtents[] = {
+    {1, 1, 4},     {7, 65, 12},    {16, 16, 32},  {16, 16, 64},          {33, 80, 16},
+    {64, 64, 64},  {48, 80, 128},  {32, 48, 192}, {17, 33, 128},         {128, 16, 64},
+    {13, 100, 20}, {64, 256, 256}, {1, 8, 64},    {32, 32, 64, 8, 0, 7}, {6, 64, 4, 4, 0, 1},
+};
+
+TEST(DotKernel, words_of_narrow_elements) {
+  cpu::HostFeatures host = runnableLevels().back(), noTiles = host;
+  noTiles.amxBf16 = noTiles.amxInt8 = false;
+  if (!host.avx512Bf16 && !host.avx512Vnni)
+    GTEST_SKIP() << "this processor multiplies no bf16 pairs and no i8 quads";
+  for (const Extents &e : wordExtents)
+    for (const cpu::HostFeatures &level : {noTiles, host}) {
+      if (host.avx512Bf16)
+        checkWords<uint16_t, float>(level, e);
+      if (host.avx512Vnni)
+        checkWords<int8_t, int32_t>(level, e);
+    }
+  if (!host.amxBf16)
+    GTEST_SKIP() << "tile registers (AMX) were not tried: this processor has none";
 }
 
 // A handful of loops, whatever the extents.

@@ -1,0 +1,167 @@
+// Eight tile registers of 16 rows of 64 bytes: four hold a block of the accumulator, two each the
+// tiles of lhs and rhs that it is multiplied from. A tile of lhs is 16 rows of 16 words as they lie
+// in memory; a tile of rhs 16 rows of packed words.
+//
+//            rhs    4     5
+//            lhs  +-----+-----+
+//             6   |  0  |  1  |    for k: load 6, 7, 4, 5; four products
+//             7   |  2  |  3  |
+//                 +-----+-----+
+//
+// Intel, Intrinsics and Optimization Reference Manual, chapter 20 (2023): two by two tiles need
+// four loads for four products, which take twice as long as the loads.
+#include "backends/cpu/DotTiles.h"
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/GlobalVariable.h"
+#include "llvm/IR/IntrinsicsX86.h"
+#include "llvm/IR/Module.h"
+
+namespace sectile::cpu {
+namespace {
+
+using V = llvm::Value *;
+
+constexpr int64_t kTileRows = 16, kTileWords = 16, kWordBytes = 4;
+constexpr uint8_t kRhsTile = 4, kLhsTile = 6;
+
+class TileDotEmitter {
+public:
+  TileDotEmitter(llvm::IRBuilderBase &b, const DotShape &shape, V lhs, V rhs, V acc)
+      : b(b), shape(shape), lhs(lhs), rhs(rhs), acc(acc),
+        lhsStride(shape.lhsStride ? shape.lhsStride : shape.depth),
+        rhsStride(shape.rhsStride ? shape.rhsStride : shape.columns),
+        accStride(shape.accStride ? shape.accStride : shape.columns) {}
+
+  void emit() {
+    // Pairs of tiles, and one alone where the number is odd.
+    int64_t rowTiles = shape.rows / kTileRows, columnTiles = shape.columns / kTileWords;
+    auto columns = [&](int64_t first, int64_t count, int64_t width) {
+      loop(count, [&](V block) {
+        V column =
+            b.CreateAdd(b.CreateMul(block, index(width * kTileWords)), index(first * kTileWords));
+        auto rows = [&](int64_t firstRow, int64_t rowCount, int64_t height) {
+          loop(rowCount, [&](V rowBlock) {
+            V row = b.CreateAdd(b.CreateMul(rowBlock, index(height * kTileRows)),
+                                index(firstRow * kTileRows));
+            emitBlock(row, column, height, width);
+          });
+        };
+        rows(0, rowTiles / 2, 2);
+        rows(rowTiles / 2 * 2, rowTiles % 2, 1);
+      });
+    };
+    columns(0, columnTiles / 2, 2);
+    columns(columnTiles / 2 * 2, columnTiles % 2, 1);
+  }
+
+private:
+  llvm::IRBuilderBase &b;
+  const DotShape &shape;
+  V lhs, rhs, acc;
+  int64_t lhsStride, rhsStride, accStride; // in words
+
+  V index(int64_t value) { return b.getInt64(uint64_t(value)); }
+  V wordAt(V base, V row, int64_t stride, V column) {
+    return b.CreateGEP(b.getInt32Ty(), base, b.CreateAdd(b.CreateMul(row, index(stride)), column));
+  }
+  V at(V pointer, int64_t words) {
+    return words ? b.CreateGEP(b.getInt32Ty(), pointer, index(words)) : pointer;
+  }
+  void call(llvm::Intrinsic::ID id, llvm::ArrayRef<V> arguments) {
+    b.CreateIntrinsic(id, {}, arguments);
+  }
+  void load(int64_t tile, V from, int64_t stride) {
+    call(llvm::Intrinsic::x86_tileloadd64,
+         {b.getInt8(uint8_t(tile)), from, index(stride * kWordBytes)});
+  }
+
+  /// for (i = 0; i < count; ++i) body(i).
+  void loop(int64_t count, llvm::function_ref<void(V)> body) {
+    if (count == 0)
+      return;
+    if (count == 1)
+      return body(index(0));
+    llvm::BasicBlock *before = b.GetInsertBlock();
+    llvm::Function *function = before->getParent();
+    llvm::BasicBlock *head = llvm::BasicBlock::Create(b.getContext(), "tiles", function);
+    llvm::BasicBlock *after = llvm::BasicBlock::Create(b.getContext(), "tiles.end", function);
+    b.CreateBr(head);
+    b.SetInsertPoint(head);
+    llvm::PHINode *i = b.CreatePHI(b.getInt64Ty(), 2);
+    i->addIncoming(index(0), before);
+    body(i);
+    V next = b.CreateAdd(i, index(1));
+    i->addIncoming(next, b.GetInsertBlock());
+    b.CreateCondBr(b.CreateICmpULT(next, index(count)), head, after);
+    b.SetInsertPoint(after);
+  }
+
+  void emitBlock(V row, V column, int64_t height, int64_t width) {
+    V target = wordAt(acc, row, accStride, column);
+    auto accTile = [&](int64_t i, int64_t j) {
+      return at(target, i * kTileRows * accStride + j * kTileWords);
+    };
+    for (int64_t i = 0; i < height; ++i)
+      for (int64_t j = 0; j < width; ++j)
+        load(2 * i + j, accTile(i, j), accStride);
+    V left = wordAt(lhs, row, lhsStride, index(0)),
+      panel = wordAt(rhs, index(0), rhsStride, column);
+    loop(shape.depth / kTileWords, [&](V k) {
+      V leftNow = b.CreateGEP(b.getInt32Ty(), left, b.CreateMul(k, index(kTileWords)));
+      V panelNow =
+          b.CreateGEP(b.getInt32Ty(), panel, b.CreateMul(k, index(kTileWords * rhsStride)));
+      for (int64_t i = 0; i < height; ++i)
+        load(kLhsTile + i, at(leftNow, i * kTileRows * lhsStride), lhsStride);
+      for (int64_t j = 0; j < width; ++j) {
+        load(kRhsTile + j, at(panelNow, j * kTileWords), rhsStride);
+        for (int64_t i = 0; i < height; ++i)
+          call(shape.word == DotWord::Bf16Pair ? llvm::Intrinsic::x86_tdpbf16ps
+                                               : llvm::Intrinsic::x86_tdpbssd,
+               {b.getInt8(uint8_t(2 * i + j)), b.getInt8(uint8_t(kLhsTile + i)),
+                b.getInt8(uint8_t(kRhsTile + j))});
+      }
+    });
+    for (int64_t i = 0; i < height; ++i)
+      for (int64_t j = 0; j < width; ++j)
+        call(llvm::Intrinsic::x86_tilestored64,
+             {b.getInt8(uint8_t(2 * i + j)), accTile(i, j), index(accStride * kWordBytes)});
+  }
+};
+
+} // namespace
+
+void emitTileDot(llvm::IRBuilderBase &builder, const DotShape &shape, V lhs, V rhs, V acc) {
+  TileDotEmitter(builder, shape, lhs, rhs, acc).emit();
+}
+
+bool usesTileRegisters(const HostFeatures &host, const DotShape &shape) {
+  bool hasInstruction = shape.word == DotWord::Bf16Pair   ? host.amxBf16
+                        : shape.word == DotWord::Int8Quad ? host.amxInt8
+                                                          : false;
+  return hasInstruction && shape.rows % kTileRows == 0 && shape.columns % kTileWords == 0 &&
+         shape.depth % kTileWords == 0 && !shape.lhsRowStride;
+}
+
+void emitTileConfiguration(llvm::IRBuilderBase &builder) {
+  // The 64 bytes that LDTILECFG reads: palette 1, then for each register bytes of a row and rows.
+  uint8_t bytes[64] = {1};
+  for (int tile = 0; tile < 8; ++tile) {
+    bytes[16 + 2 * tile] = kTileWords * kWordBytes;
+    bytes[48 + tile] = kTileRows;
+  }
+  llvm::Module &module = *builder.GetInsertBlock()->getModule();
+  auto *constant = llvm::ConstantDataArray::get(builder.getContext(), llvm::ArrayRef(bytes));
+  auto *global =
+      new llvm::GlobalVariable(module, constant->getType(), /*isConstant=*/true,
+                               llvm::GlobalValue::InternalLinkage, constant, "tile.configuration");
+  global->setAlignment(llvm::Align(64));
+  builder.CreateIntrinsic(llvm::Intrinsic::x86_ldtilecfg, {}, {global});
+}
+
+void emitTileRelease(llvm::IRBuilderBase &builder) {
+  builder.CreateIntrinsic(llvm::Intrinsic::x86_tilerelease, llvm::ArrayRef<llvm::Type *>(),
+                          llvm::ArrayRef<V>());
+}
+
+} // namespace sectile::cpu
