@@ -162,8 +162,9 @@ void checkWords(const cpu::HostFeatures &host, const Extents &e) {
     usesTiles = cpu::usesTileRegisters(host, shape);
     if (usesTiles)
       cpu::emitTileConfiguration(b);
-    cpu::packRows(b, host, word, e.k, e.n, f.getArg(1), e.n, f.getArg(3), padded);
-    cpu::emitDot(b, host, shape, f.getArg(0), f.getArg(3), f.getArg(2));
+    llvm::Value *packed = b.CreateIntToPtr(f.getArg(3), b.getPtrTy());
+    cpu::packRows(b, host, word, e.k, e.n, f.getArg(1), e.n, packed, padded);
+    cpu::emitDot(b, host, shape, f.getArg(0), packed, f.getArg(2));
     if (usesTiles)
       cpu::emitTileRelease(b);
     b.CreateRetVoid();
@@ -192,7 +193,8 @@ void checkWords(const cpu::HostFeatures &host, const Extents &e) {
   std::vector<Sum> before(accCount);
   for (size_t i = 0; i < accCount; ++i)
     acc.as<Sum>()[i] = before[i] = Sum(draw());
-  code(lhs.as<Narrow>(), rhs.data(), acc.as<Sum>(), packed.data());
+  code(lhs.as<Narrow>(), rhs.data(), acc.as<Sum>(),
+       int64_t(reinterpret_cast<uintptr_t>(packed.data())));
   for (int64_t i = 0; i < e.m; ++i)
     for (int64_t j = 0; j < ldc && i * ldc + j < int64_t(accCount); ++j) {
       int64_t sum = int64_t(before[i * ldc + j]);
