@@ -3,14 +3,16 @@
     ./dev bench cpu [--save] [--only NAME]
 
 Contenders run in turn, in bursts, on random data; a figure is the median of many runs. `--save` writes the table
-to benchmarks/results/cpu.md. What must happen in a fresh process (import, first compile, warm start) is
-run in one, several times, and the median of those is shown.
+to benchmarks/results/cpu-<host>.md, named after the processor and what it can do: figures of one host say
+little of another. What must happen in a fresh process (import, first compile, warm start) is run in one,
+several times, and the median of those is shown.
 """
 
 import argparse
 import os
 import pathlib
 import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -254,7 +256,7 @@ def bench_layer_norm(table):
 
 def bench_matmul(table):
     module = lesson("03_matmul")
-    for size in (512, 1024, 2048):
+    for size in (512, 1024, 2048, 4096):
         rng = np.random.default_rng(0)
         a, b = (rng.standard_normal((size, size), dtype=np.float32) for _ in range(2))
         out, ta, tb = np.empty_like(a), torch.from_numpy(a), torch.from_numpy(b)
@@ -269,8 +271,62 @@ def bench_matmul(table):
                 ("torch", lambda: torch.matmul(ta, tb, out=tout)),
                 ("NumPy", lambda: np.matmul(a, b, out=out)),
             ],
-            0.7,
+            0.9,
         )
+
+
+@st.jit
+def product(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """c = a @ b of extents that the blocks divide: no masks, no grouping."""
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    k = tl.arange(0, BK)
+    total = tl.zeros((BM, BN), tl.int32 if a.dtype.element_ty == tl.int8 else tl.float32)
+    for first in range(0, K, BK):
+        x = tl.load(a + m[:, None] * K + (first + k)[None, :])
+        y = tl.load(b + (first + k)[:, None] * N + n[None, :])
+        total = tl.dot(x, y, total)
+    tl.store(c + m[:, None] * N + n[None, :], total.to(c.dtype.element_ty))
+
+
+def bench_blocks(table):
+    """A plain kernel with each block: what users get who did not tune."""
+    size = 1024
+    a, b, c = (torch.randn(size, size) for _ in range(3))
+    for block in ((64, 64, 64), (128, 128, 64), (128, 128, 128), (256, 256, 128)):
+        grid = (size // block[0], size // block[1])
+        ratio_row(
+            table,
+            f"plain matmul f32 {size}^3, blocks of {'x'.join(map(str, block))}",
+            "GFLOP/s",
+            2 * size**3 / 1e9,
+            lambda: product[grid](a, b, c, size, size, size, *block),
+            [("torch", lambda: torch.matmul(a, b, out=c))],
+            0.75,
+        )
+
+
+def bench_narrow(table):
+    """bf16, fp16 and int8: by AMX, AVX512-BF16 or VNNI where the processor has them."""
+    block = (128, 128, 128)
+    for dtype in (torch.bfloat16, torch.float16, torch.int8):
+        for size in (512, 1024, 2048):
+            if dtype == torch.int8:
+                a, b = (torch.randint(-128, 127, (size, size), dtype=dtype) for _ in range(2))
+                c, peer = torch.empty(size, size, dtype=torch.int32), torch._int_mm
+            else:
+                a, b = (torch.randn(size, size).to(dtype) for _ in range(2))
+                c, peer = torch.empty(size, size, dtype=dtype), torch.matmul
+            grid = (size // block[0], size // block[1])
+            ratio_row(
+                table,
+                f"plain matmul {str(dtype).removeprefix('torch.')} {size}^3",
+                "GFLOP/s",
+                2 * size**3 / 1e9,
+                lambda: product[grid](a, b, c, size, size, size, *block),
+                [("torch", lambda: peer(a, b, out=c))],
+                0.7,
+            )
 
 
 def bench_cache(table):
@@ -283,11 +339,23 @@ def bench_cache(table):
     table.add(what, run.stdout.strip().splitlines()[-1], "0 errors, 0 wrong", run.returncode == 0)
 
 
-def cpu_name():
+#: What figures depend on most, widest first; as /proc/cpuinfo calls them.
+FEATURES = ("amx_bf16", "amx_int8", "avx512_bf16", "avx512_vnni", "avx512f", "avx2")
+
+
+def cpu_facts():
+    """Name, model number, and those of FEATURES that it has."""
+    facts = {}
     for line in open("/proc/cpuinfo"):
-        if line.startswith("model name"):
-            return line.split(":")[1].strip()
-    return platform.processor()
+        key, _, value = line.partition(":")
+        facts.setdefault(key.strip(), value.strip())
+    flags = facts.get("flags", "").split()
+    family = "-".join(facts.get(key, "?") for key in ("cpu family", "model"))
+    return (
+        facts.get("model name", platform.processor()),
+        family,
+        [feature for feature in FEATURES if feature in flags],
+    )
 
 
 BENCHMARKS = {
@@ -299,6 +367,8 @@ BENCHMARKS = {
     "softmax": bench_softmax,
     "norm": bench_layer_norm,
     "matmul": bench_matmul,
+    "blocks": bench_blocks,
+    "narrow": bench_narrow,
     "cache": bench_cache,
 }
 
@@ -306,13 +376,16 @@ BENCHMARKS = {
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=BENCHMARKS, action="append", help="run just this part")
-    parser.add_argument("--save", action="store_true", help="write benchmarks/results/cpu.md")
+    parser.add_argument(
+        "--save", action="store_true", help="write benchmarks/results/cpu-<host>.md"
+    )
     options = parser.parse_args()
 
     threads = len(os.sched_getaffinity(0))
     torch.set_num_threads(threads)
+    name, family, features = cpu_facts()
     about = (
-        f"{cpu_name()}, {threads} threads, Python {platform.python_version()}, torch {torch.__version__}, "
+        f"{name} (family-model {family}; {', '.join(features)}), {threads} threads, Python {platform.python_version()}, torch {torch.__version__}, "
         f"NumPy {np.__version__}"
     )
     print(about)
@@ -322,8 +395,10 @@ def main():
     if options.save:
         results = HERE / "results"
         results.mkdir(exist_ok=True)
-        (results / "cpu.md").write_text(
-            f"# CPU figures\n\n`./dev bench cpu --save` on {about}\n\n{table.markdown()}"
+        words = re.findall("[a-z0-9]+", name.lower().replace("(r)", "").replace("(tm)", ""))
+        host = "-".join([*words[:4], family])
+        (results / f"cpu-{host}.md").write_text(
+            f"# CPU figures: {name}\n\n`./dev bench cpu --save` on {about}\n\n{table.markdown()}"
         )
 
 

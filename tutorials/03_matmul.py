@@ -17,7 +17,7 @@ GROUP rows needs few strips of both.
 nothing. `activation` is itself a @st.jit function, passed as a constant; None leaves it out.
 
 *Blocks.* A large tile reads less for each product, but there must be enough tiles for every multiprocessor
-of a GPU (an H200 has 132) to have one.
+of a GPU (an H200 has 132) to have one, and for the cores of a CPU to end at about the same time.
 
 *Precision.* The tensor cores of a GPU multiply float32 as TF32, rounded to 11 significant bits; sums stay
 float32. `tl.dot(..., input_precision="ieee")` does without them. On a CPU nothing is rounded.
@@ -25,6 +25,7 @@ float32. `tl.dot(..., input_precision="ieee")` does without them. On a CPU nothi
 Run it:  python tutorials/03_matmul.py             (the same kernel in C++: cpp/03_matmul.cpp)
 """
 
+import os
 import sys
 
 import numpy as np
@@ -37,10 +38,10 @@ import sectile.language as tl
 def choose_block(M, N):
     """BLOCK_M, BLOCK_N, BLOCK_K. On a GPU, the strips of four steps are in shared memory at once: 64 KiB of
     float32."""
+    tiles = st.cdiv(M, 128) * st.cdiv(N, 128)
     if DEVICE != "cuda":
-        return 64, 64, 64
-    has_many_tiles = st.cdiv(M, 128) * st.cdiv(N, 128) >= 128
-    return (128, 128, 16) if has_many_tiles else (64, 64, 32)
+        return (128, 128, 128) if tiles >= 4 * os.cpu_count() else (64, 64, 64)
+    return (128, 128, 16) if tiles >= 128 else (64, 64, 32)
 
 
 @st.jit

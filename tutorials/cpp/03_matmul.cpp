@@ -34,6 +34,8 @@
 #include "lesson.h"
 
 #include <sectile/sectile.h>
+
+#include <thread>
 using namespace sectile;
 
 struct LeakyRelu {
@@ -93,9 +95,10 @@ template <class Activation>
 static void matmul(const Buffer &a, const Buffer &b, Buffer &c, int M, int N, int K) {
   // On a GPU, the strips of four steps are in shared memory at once: 64 KiB.
   const bool isGpu = a.device().isGpu();
-  const bool hasManyTiles = isGpu && cdiv(M, 128) * cdiv(N, 128) >= 128;
+  const unsigned enoughTiles = isGpu ? 128 : 4 * std::thread::hardware_concurrency();
+  const bool hasManyTiles = unsigned(cdiv(M, 128) * cdiv(N, 128)) >= enoughTiles;
   const Const BLOCK_M{hasManyTiles ? 128 : 64}, BLOCK_N{hasManyTiles ? 128 : 64};
-  const Const BLOCK_K{hasManyTiles ? 16 : isGpu ? 32 : 64}, GROUP{8};
+  const Const BLOCK_K{isGpu ? hasManyTiles ? 16 : 32 : hasManyTiles ? 128 : 64}, GROUP{8};
   matmul_tile<Activation>.with({.num_stages = 4}).launch({cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N)}, a, b, c, M, N, K, K, 1, N, 1, N, 1, BLOCK_M, BLOCK_N, BLOCK_K, GROUP);
 }
 
