@@ -169,7 +169,10 @@ std::string ObjectEmitter::assembly(const llvm::Module &module) {
 }
 
 void injectFailure(llvm::Module &module, llvm::StringRef kind) {
-  llvm::Function *kernel = module.getFunction(kEntryPoint);
+  llvm::Function *kernel = nullptr;
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration())
+      kernel = &function;
   if (kind.empty() || !kernel)
     return;
   if (kind == "invalid-code") {

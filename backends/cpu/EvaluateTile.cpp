@@ -1,6 +1,8 @@
 // Tile values at a coordinate, by recursion through the ops that make them.
 #include "backends/cpu/NestEmitter.h"
 
+#include "llvm/ADT/ScopeExit.h"
+
 using namespace mlir;
 using namespace sectile::tile;
 
@@ -31,6 +33,9 @@ llvm::Value *NestEmitter::compute(Value value, const Coordinate &at) {
     return llvm::PoisonValue::get(kernel.registerType(element));
   }
   unsigned resultNumber = cast<OpResult>(value).getResultNumber();
+  llvm::DebugLoc caller = builder.getCurrentDebugLocation();
+  builder.SetCurrentDebugLocation(kernel.lines->at(op->getLoc()));
+  llvm::scope_exit restore([&] { builder.SetCurrentDebugLocation(caller); });
   return llvm::TypeSwitch<Operation *, llvm::Value *>(op)
       .Case([&](arith::ConstantOp constant) -> llvm::Value * {
         auto elements = cast<DenseElementsAttr>(constant.getValue());

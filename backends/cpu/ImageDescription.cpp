@@ -5,6 +5,9 @@
 #include "lang/tile/TileDialect.h"
 #include "optimizer/PointerProvenance.h"
 
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+
 using namespace mlir;
 using namespace sectile::tile;
 
@@ -44,13 +47,27 @@ lang::ScalarKind scalarKindOf(Type type) {
   return K::Int64;
 }
 
+/// The kernel's name as a symbol, by which profilers and debuggers show it. Where it is the name of
+/// a library function, calls that the code generator makes would find the kernel instead.
+std::string entryPointOf(llvm::StringRef name) {
+  std::string symbol = name.str();
+  for (char &letter : symbol)
+    if (!llvm::isAlnum(letter) && letter != '_')
+      letter = '_';
+  static const llvm::TargetLibraryInfoImpl library(llvm::Triple("x86_64-unknown-linux-gnu"));
+  llvm::LibFunc known;
+  bool isTaken = symbol.empty() || llvm::isDigit(symbol[0]) || symbol[0] == '_' ||
+                 library.getLibFunc(symbol, known);
+  return isTaken ? "sectile_kernel_" + symbol : symbol;
+}
+
 } // namespace
 
 void describeKernel(func::FuncOp function, std::string targetName, backends::KernelImage &image) {
   image.kernelName = function.getName().str();
   image.backend = "cpu";
   image.targetName = std::move(targetName);
-  image.entryPoint = kEntryPoint;
+  image.entryPoint = entryPointOf(function.getName());
   for (BlockArgument argument : function.getArguments()) {
     backends::KernelArgument described;
     unsigned number = argument.getArgNumber();

@@ -284,9 +284,11 @@ std::unique_ptr<llvm::Module> KernelEmitter::emit() {
   auto *type = llvm::FunctionType::get(
       builder.getInt32Ty(), {builder.getPtrTy(), builder.getInt64Ty(), builder.getInt64Ty()},
       false);
-  kernel = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, kEntryPoint, *module);
+  kernel =
+      llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, image.entryPoint, *module);
   kernel->addFnAttr(llvm::Attribute::NoUnwind);
   kernel->setDSOLocal(true);
+  lines.emplace(*module, *kernel, function.getLoc(), backends::LineInfo::Form::Table);
   call = kernel->getArg(0);
   kernel->addParamAttr(0, llvm::Attribute::NoAlias);
   kernel->addParamAttr(0, llvm::Attribute::ReadOnly);
@@ -361,6 +363,7 @@ std::unique_ptr<llvm::Module> KernelEmitter::emit() {
     carry = builder.CreateZExt(wraps, builder.getInt32Ty());
   }
   endLoop(loop, nextPrograms);
+  lines->finish();
   if (usesTileRegisters) {
     builder.SetInsertPoint(entry->getFirstInsertionPt());
     emitTileConfiguration(builder);
@@ -389,6 +392,8 @@ LogicalResult KernelEmitter::emitBlock(Block &block) {
 }
 
 LogicalResult KernelEmitter::emitStep(const Step &step) {
+  if (Operation *first = step.op ? step.op : step.nest->sourceOp())
+    builder.SetCurrentDebugLocation(lines->at(first->getLoc()));
   if (step.nest) {
     NestEmitter(*this, *step.nest).emit();
     return success(!hasFailed);

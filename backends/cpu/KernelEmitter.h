@@ -11,6 +11,7 @@
 #pragma once
 
 #include "backends/common/ElementwiseEmitter.h"
+#include "backends/common/LineInfo.h"
 #include "backends/cpu/DotKernel.h"
 #include "backends/cpu/HostFeatures.h"
 #include "backends/cpu/KernelPlan.h"
@@ -201,6 +202,8 @@ private:
   bool usesTileRegisters = false;
 
 public:
+  /// Where each instruction comes from in the user's source.
+  std::optional<backends::LineInfo> lines;
   TileBuffer *denseConstant(mlir::Value value, mlir::DenseElementsAttr elements);
 };
 

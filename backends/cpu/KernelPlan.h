@@ -55,6 +55,13 @@ struct Nest {
   double position = 0;
   /// One element at a time.
   bool isScalar = false;
+
+  /// The operation that the nest is first made for, for its place in the source.
+  mlir::Operation *sourceOp() const {
+    if (roots.empty())
+      return nullptr;
+    return roots[0].op ? roots[0].op : roots[0].value.getDefiningOp();
+  }
 };
 
 /// One thing to do in a block, in order.

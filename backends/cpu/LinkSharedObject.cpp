@@ -89,7 +89,8 @@ bool runLld(llvm::ArrayRef<const char *> arguments, std::string &messages) {
 
 } // namespace
 
-llvm::Expected<std::string> linkSharedObject(llvm::StringRef object, llvm::StringRef soName) {
+llvm::Expected<std::string> linkSharedObject(llvm::StringRef object, llvm::StringRef soName,
+                                             llvm::StringRef entryPoint) {
   PrivateFolder folder;
   if (!folder.exists())
     return failure("no writable temporary folder; set TMPDIR to one");
@@ -97,8 +98,8 @@ llvm::Expected<std::string> linkSharedObject(llvm::StringRef object, llvm::Strin
               exports = folder.file("exports");
   if (llvm::Error error = writeFile(input, object))
     return error;
-  if (llvm::Error error = writeFile(exports, std::string("{ global: ") + kEntryPoint +
-                                                 "; sectile_uses_*; local: *; };\n"))
+  if (llvm::Error error =
+          writeFile(exports, "{ global: " + entryPoint.str() + "; sectile_uses_*; local: *; };\n"))
     return error;
 
   std::string name = soName.str(), versionScript = "--version-script=" + exports;

@@ -70,7 +70,9 @@ private:
     llvm::Value *value;
     if (level + 1 < anchors.size()) {
       llvm::IRBuilderBase::InsertPointGuard guard(builder);
+      llvm::DebugLoc place = builder.getCurrentDebugLocation();
       builder.SetInsertPoint(anchors[level]);
+      builder.SetCurrentDebugLocation(place);
       value = emit();
     } else {
       value = emit();

@@ -84,7 +84,8 @@ FailureOr<backends::KernelImage> CpuBackend::compile(ModuleOp module,
   }
   {
     backends::StepClock clock(context.time, "link");
-    auto shared = linkSharedObject(StringRef(object.data(), object.size()), function.getName());
+    auto shared = linkSharedObject(StringRef(object.data(), object.size()), function.getName(),
+                                   image.entryPoint);
     if (!shared)
       return function.emitError() << "linking failed: " << llvm::toString(shared.takeError());
     image.binary = std::move(*shared);

@@ -18,8 +18,8 @@
 
 #include "backends/DebugSites.h"
 #include "backends/common/ElementwiseEmitter.h"
+#include "backends/common/LineInfo.h"
 #include "backends/gpu/GpuTarget.h"
-#include "backends/gpu/LineInfo.h"
 #include "backends/gpu/SharedMemoryPlan.h"
 #include "backends/plain/KernelImage.h"
 #include "lang/layout/TileLayout.h"
@@ -224,7 +224,7 @@ private:
   std::optional<optimizer::IndexAnalysis> accesses, numbers;
   std::unique_ptr<llvm::Module> module;
   llvm::Function *kernel = nullptr;
-  std::optional<LineInfo> lines;
+  std::optional<backends::LineInfo> lines;
   llvm::GlobalVariable *shared = nullptr;
   llvm::Instruction *entryEnd = nullptr;
   /// Of kernels that report to the host.

@@ -1,4 +1,4 @@
-#include "backends/gpu/LineInfo.h"
+#include "backends/common/LineInfo.h"
 
 #include "lang/tile/SourcePlace.h"
 
@@ -8,11 +8,11 @@
 
 using namespace mlir;
 
-namespace sectile::gpu {
+namespace sectile::backends {
 
 using lang::SourcePlace;
 
-LineInfo::LineInfo(llvm::Module &module, llvm::Function &kernel, Location location)
+LineInfo::LineInfo(llvm::Module &module, llvm::Function &kernel, Location location, Form form)
     : builder(module) {
   SourcePlace place = lang::sourcePlaceOf(location);
   if (!place.isKnown())
@@ -20,9 +20,11 @@ LineInfo::LineInfo(llvm::Module &module, llvm::Function &kernel, Location locati
   module.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
   kernelFile = place.file;
   llvm::DIFile *file = fileOf(kernelFile);
-  unit = builder.createCompileUnit(llvm::DISourceLanguageName(llvm::dwarf::DW_LANG_C), file,
-                                   "sectile", /*isOptimized=*/true, "", 0, "",
-                                   llvm::DICompileUnit::DebugDirectivesOnly);
+  unit =
+      builder.createCompileUnit(llvm::DISourceLanguageName(llvm::dwarf::DW_LANG_C), file, "sectile",
+                                /*isOptimized=*/true, "", 0, "",
+                                form == Form::Directives ? llvm::DICompileUnit::DebugDirectivesOnly
+                                                         : llvm::DICompileUnit::LineTablesOnly);
   kernelScope = builder.createFunction(
       file, kernel.getName(), kernel.getName(), file, unsigned(place.line),
       builder.createSubroutineType({}), unsigned(place.line), llvm::DINode::FlagZero,
@@ -80,4 +82,4 @@ llvm::DebugLoc LineInfo::at(Location location) {
   return llvm::DebugLoc(found->second);
 }
 
-} // namespace sectile::gpu
+} // namespace sectile::backends

@@ -1,8 +1,9 @@
 //===-- LineInfo.h - which line of the user's source an instruction is from -------------------===//
-// For profilers, which show a kernel's source beside its instructions. Only places are said (.file
-// and .loc in PTX): no types, no variables, no sections of debug information.
+// For profilers and debuggers, which show a kernel's source beside its instructions. Only places
+// are given: no types, no variables. PTX has them as directives (.file, .loc), host code as a
+// table.
 //
-//   LineInfo lines(module, kernel, function.getLoc());
+//   LineInfo lines(module, kernel, function.getLoc(), LineInfo::Form::Directives);
 //   builder.SetCurrentDebugLocation(lines.at(op->getLoc()));
 //   lines.finish();
 //
@@ -16,12 +17,13 @@
 #include "llvm/IR/Function.h"
 #include "mlir/IR/Location.h"
 
-namespace sectile::gpu {
+namespace sectile::backends {
 
 class LineInfo {
 public:
-  /// `location`: of the kernel in its source. Where it is unknown nothing is said.
-  LineInfo(llvm::Module &module, llvm::Function &kernel, mlir::Location location);
+  enum class Form { Directives, Table };
+  /// `location` is the kernel's in its source. Where it is unknown, no place is given.
+  LineInfo(llvm::Module &module, llvm::Function &kernel, mlir::Location location, Form form);
   ~LineInfo();
   llvm::DebugLoc at(mlir::Location location);
   /// Before the module is used.
@@ -40,4 +42,4 @@ private:
   llvm::StringMap<llvm::DILocalScope *> scopes;
 };
 
-} // namespace sectile::gpu
+} // namespace sectile::backends
