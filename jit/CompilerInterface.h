@@ -46,12 +46,6 @@ struct CompileRequest {
   std::function<bool(const std::string &irDigest)> hasIr;
 };
 
-/// Something outside the kernel's source that its evaluation read.
-struct RecordedDependency {
-  lang::FunctionRef function;
-  std::string name, value;
-};
-
 struct CompileResult {
   std::optional<backends::KernelImage> image;
   /// Of the kernel (errors when there is no image; warnings otherwise).
@@ -61,7 +55,6 @@ struct CompileResult {
   /// The compiler is wrong: what happened, in which step; `reproducer` is a file to attach to a
   /// report.
   std::string internalError, reproducer;
-  std::vector<RecordedDependency> dependencies;
   /// Digest of the typed IR: the second key. Equal IR need not be compiled again.
   std::string irDigest;
   /// Where the operations of the IR stand, by number (lang::Remark::operation), when `hasIr` found

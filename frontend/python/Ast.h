@@ -139,8 +139,9 @@ struct Function {
 namespace sectile::python {
 
 /// What a kernel can see of Python outside its own source. Implemented by the bindings (and by
-/// tests). Every answer is recorded by the evaluator, so that a cached kernel can be checked
-/// against it. Errors come back as text; nothing is thrown through the evaluator.
+/// tests). Everything that evaluation learns of Python it learns here, so an environment that notes
+/// its answers knows all that the code depends on. Errors come back as text; nothing is thrown
+/// through the evaluator.
 class Environment {
 public:
   virtual ~Environment() = default;
@@ -167,6 +168,9 @@ public:
   /// callee(arguments...) on constants only, callee being an opaque callable.
   virtual Answer call(const lang::Constant &callee, const std::vector<lang::Constant> &positional,
                       const std::vector<std::pair<std::string, lang::Constant>> &named) = 0;
+  /// The kernel has compared these two: code may depend on whether they are one object, which no
+  /// other answer says.
+  virtual void compared(const lang::Constant &, const lang::Constant &) {}
   /// What calling `callee` makes when that is a class of named tuples.
   struct NamedTupleClass {
     lang::TupleClassRef tupleClass; // null: it is none

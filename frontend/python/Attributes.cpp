@@ -63,10 +63,8 @@ Evaluator::Result Evaluator::attributeOf(const Operand &object, const std::strin
   if (name == "value" && !constant->is<ObjectRef>())
     return object;
   Environment::Answer answer = environment.attribute(*constant, name);
-  if (answer.value) {
-    recordDependency(dottedPath(expr), *answer.value);
+  if (answer.value)
     return Operand(std::move(*answer.value));
-  }
   if (!answer.error.empty())
     return error(expr.position, answer.error, answer.help);
   // Of getattr(object, "name") there is no path.
@@ -187,8 +185,6 @@ Evaluator::Result Evaluator::evaluateSubscript(const Expr &expr) {
     return error(expr.position,
                  answer.error.empty() ? object->kindName() + " cannot be indexed" : answer.error,
                  answer.help);
-  std::string path = dottedPath(*expr.children[0]);
-  recordDependency(path.empty() ? "" : path + "[" + constant->repr() + "]", *answer.value);
   return Operand(std::move(*answer.value));
 }
 

@@ -21,9 +21,10 @@ constexpr size_t kMostErrors = 20;
 
 } // namespace
 
-EvaluatedKernel evaluateKernel(mlir::MLIRContext &context, const ast::Function &kernel,
-                               const KernelSignature &signature, Environment &environment,
-                               DiagnosticSink &sink) {
+mlir::OwningOpRef<mlir::ModuleOp> evaluateKernel(mlir::MLIRContext &context,
+                                                 const ast::Function &kernel,
+                                                 const KernelSignature &signature,
+                                                 Environment &environment, DiagnosticSink &sink) {
   mlir::OpBuilder builder(&context);
   Semantics sema(builder, sink);
   Evaluator evaluator(sema, environment, sink);
@@ -37,14 +38,11 @@ EvaluatedKernel evaluateKernel(mlir::MLIRContext &context, const ast::Function &
   KernelFunction function = createKernelFunction(builder, signature, sema.location());
 
   evaluator.evaluateKernel(kernel, signature, function.parameters);
-  EvaluatedKernel result;
-  result.dependencies = evaluator.takeDependencies();
-  if (!sink.hasErrors()) {
-    sema.at({kernel.file, position.line, position.column, position.endLine, position.endColumn});
-    mlir::func::ReturnOp::create(builder, sema.location());
-    result.module = std::move(function.module);
-  }
-  return result;
+  if (sink.hasErrors())
+    return nullptr;
+  sema.at({kernel.file, position.line, position.column, position.endLine, position.endColumn});
+  mlir::func::ReturnOp::create(builder, sema.location());
+  return std::move(function.module);
 }
 
 void Evaluator::evaluateKernel(const ast::Function &kernel, const KernelSignature &signature,
@@ -155,16 +153,6 @@ std::string Evaluator::suggestion(const std::string &name, const std::vector<std
   return closest.empty() ? otherwise : "did you mean '" + closest + "'?";
 }
 
-void Evaluator::recordDependency(const std::string &path, const Constant &value) {
-  if (path.empty() || value.is<ObjectRef>())
-    return;
-  const FunctionRef &function = frames.back().function->reference;
-  for (const Dependency &known : dependencies)
-    if (known.name == path && known.function == function)
-      return;
-  dependencies.push_back({function, path, value.repr()});
-}
-
 Evaluator::Result Evaluator::lookUp(const ast::Expr &expr) {
   const std::string &name = expr.text;
   if (const Binding *binding = scope.find(name)) {
@@ -180,10 +168,8 @@ Evaluator::Result Evaluator::lookUp(const ast::Expr &expr) {
                  "assign it on every path that leads here");
 
   Environment::Answer answer = environment.lookUp(function.reference, name);
-  if (answer.value) {
-    recordDependency(name, *answer.value);
+  if (answer.value)
     return Operand(std::move(*answer.value));
-  }
   if (!answer.error.empty())
     return error(expr.position, answer.error, answer.help);
   std::vector<std::string> known = environment.visibleNames(function.reference);

@@ -12,21 +12,12 @@
 
 namespace sectile::python {
 
-/// What evaluation learnt from the Environment: rechecked before a cached kernel is used.
-struct Dependency {
-  lang::FunctionRef function; // whose global; empty name for an attribute of an object
-  std::string name;           // "BLOCK" or "module.BLOCK"
-  std::string value;          // Constant::repr(), or the source hash of a function
-};
-
-struct EvaluatedKernel {
-  mlir::OwningOpRef<mlir::ModuleOp> module; // null when `sink` has errors
-  std::vector<Dependency> dependencies;
-};
-
-/// `context` has the tile dialect's dependents loaded. Errors go to `sink`.
-EvaluatedKernel evaluateKernel(mlir::MLIRContext &context, const ast::Function &kernel,
-                               const lang::KernelSignature &signature, Environment &environment,
-                               lang::DiagnosticSink &sink);
+/// The module is null when `sink` has errors. `context` has the tile dialect's dependents loaded.
+/// Errors go to `sink`.
+mlir::OwningOpRef<mlir::ModuleOp> evaluateKernel(mlir::MLIRContext &context,
+                                                 const ast::Function &kernel,
+                                                 const lang::KernelSignature &signature,
+                                                 Environment &environment,
+                                                 lang::DiagnosticSink &sink);
 
 } // namespace sectile::python

@@ -70,7 +70,6 @@ public:
   /// Binds the parameters and evaluates the body of the outermost function.
   void evaluateKernel(const ast::Function &kernel, const lang::KernelSignature &signature,
                       llvm::ArrayRef<Operand> parameters);
-  std::vector<Dependency> takeDependencies() { return std::move(dependencies); }
   /// Text of a line of any function evaluated so far.
   std::string sourceLine(const std::string &file, int line) const;
 
@@ -107,7 +106,6 @@ private:
   void assign(llvm::StringRef name, Operand operand, const ast::Position &position);
   void poison(llvm::ArrayRef<std::string> names);
   void forget(llvm::StringRef name, std::string reason, std::string help);
-  void recordDependency(const std::string &path, const Constant &value);
   /// "; did you mean 'x'?" as a remedy, or `otherwise`.
   std::string suggestion(const std::string &name, const std::vector<std::string> &known,
                          std::string otherwise = "") const;
@@ -255,7 +253,6 @@ private:
   lang::Semantics &sema;
   Environment &environment;
   lang::DiagnosticSink &sink;
-  std::vector<Dependency> dependencies;
 
   Scope scope;
   std::vector<Frame> frames;

@@ -201,6 +201,7 @@ Evaluator::Result Evaluator::compare(const std::string &op, const Operand &lhs, 
                                      const ast::Position &position) {
   at(position);
   if (lhs.constant() && rhs.constant()) {
+    environment.compared(*lhs.constant(), *rhs.constant());
     ConstantResult result = constantCompare(op, *lhs.constant(), *rhs.constant());
     if (!result.value)
       return error(position, result.error);

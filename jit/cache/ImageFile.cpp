@@ -14,7 +14,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr char kMagic[8] = {'S', 'E', 'C', 'T', 'I', 'L', 'E', '\n'};
-constexpr uint32_t kFormatVersion = 4;
+constexpr uint32_t kFormatVersion = 5;
 
 struct Header {
   char magic[8];
@@ -146,11 +146,9 @@ void visit(auto &stream, Is<lang::Remark> auto &remark) {
   stream.field(remark.operation);
   stream.field(remark.numbers);
 }
-void visit(auto &stream, Is<RecordedDependency> auto &dependency) {
-  // The function's id means something only to the process that made it.
-  stream.field(dependency.function.name);
-  stream.field(dependency.name);
-  stream.field(dependency.value);
+void visit(auto &stream, Is<RecordedRead> auto &read) {
+  stream.field(read.question);
+  stream.field(read.answer);
 }
 // A new field must be written and read, and kFormatVersion raised.
 #if defined(__x86_64__) && defined(__GLIBCXX__)
@@ -187,7 +185,7 @@ void visit(auto &stream, Is<CacheEntry> auto &entry) {
   stream.field(entry.sourceKey);
   stream.field(entry.irKey);
   stream.field(entry.hostFingerprint);
-  stream.field(entry.dependencies);
+  stream.field(entry.reads);
   stream.field(entry.sourceFiles);
   visit(stream, entry.provenance);
   visit(stream, entry.image);

@@ -2,7 +2,7 @@
 //   magic "SECTILE\n" | format version | size of the rest | checksum of the rest | the rest
 //
 // The rest is a list of fields, each a number of fixed width or bytes preceded by their length: the
-// build id of the compiler, both keys, the host's fingerprint, what the compile depended on, how it
+// build id of the compiler, both keys, the host's fingerprint, what its evaluation read, how it
 // was made, the image. Little-endian, as every host that can run the code.
 //
 // Reading trusts nothing: what is not exactly a file that this build wrote is refused, with the
@@ -13,6 +13,7 @@
 #include "backends/plain/KernelImage.h"
 #include "jit/CompilerInterface.h"
 #include "jit/cache/Provenance.h"
+#include "jit/cache/RecordedRead.h"
 
 #include <string>
 #include <string_view>
@@ -27,7 +28,8 @@ struct CacheEntry {
   /// Of the typed IR and all that compiling it depends on.
   std::string irKey;
   std::string hostFingerprint;
-  std::vector<RecordedDependency> dependencies;
+  /// What evaluation read beyond the digest of the source, in order: asked again on loading.
+  std::vector<RecordedRead> reads;
   /// The files of the functions that it was made from (KernelRequest::sourceFiles). The key does
   /// not hold them: who finds the entry from other places, gets the places exchanged (relocate).
   std::vector<std::string> sourceFiles;

@@ -113,12 +113,18 @@ public:
   std::vector<std::string> attributeNames(const lang::Constant &object) override {
     return open([&] { return host.attributeNames(object); });
   }
+  std::string helpForAttribute(const std::string &name) override {
+    return open([&] { return host.helpForAttribute(name); });
+  }
   Answer item(const lang::Constant &object, const lang::Constant &key) override {
     return open([&] { return host.item(object, key); });
   }
   Answer call(const lang::Constant &callee, const std::vector<lang::Constant> &positional,
               const std::vector<std::pair<std::string, lang::Constant>> &named) override {
     return open([&] { return host.call(callee, positional, named); });
+  }
+  void compared(const lang::Constant &lhs, const lang::Constant &rhs) override {
+    host.compared(lhs, rhs); // notes it, and asks nobody
   }
   NamedTupleClass namedTupleClass(const lang::Constant &callee) override {
     return open([&] { return host.namedTupleClass(callee); });
@@ -157,12 +163,7 @@ bool Compilation::evaluate() {
   signature.sanitizeOverflow = request.options.debug && request.options.sanitizeOverflow;
   if (request.function) {
     OpenEnvironment environment(*request.environment, *this);
-    python::EvaluatedKernel kernel =
-        python::evaluateKernel(*context, *request.function, signature, environment, sink);
-    module = std::move(kernel.module);
-    for (python::Dependency &dependency : kernel.dependencies)
-      result.dependencies.push_back({std::move(dependency.function), std::move(dependency.name),
-                                     std::move(dependency.value)});
+    module = python::evaluateKernel(*context, *request.function, signature, environment, sink);
   } else if (request.trace) {
     module = cpp::traceKernel(*context, request.trace, signature, request.where, sink);
   } else {

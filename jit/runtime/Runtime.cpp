@@ -31,7 +31,7 @@ namespace {
 /// A kernel in memory as long as somebody holds it, with what it is good for.
 struct Remembered {
   std::weak_ptr<const Kernel> kernel;
-  std::vector<RecordedDependency> dependencies;
+  std::vector<RecordedRead> reads;
   /// That its messages name.
   std::vector<std::string> sourceFiles;
 
@@ -41,13 +41,8 @@ struct Remembered {
   }
 };
 
-bool isCurrent(const std::vector<RecordedDependency> &dependencies, const KernelRequest &request) {
-  if (!request.currentValue)
-    return true;
-  for (const RecordedDependency &dependency : dependencies)
-    if (request.currentValue(dependency) != dependency.value)
-      return false;
-  return true;
+bool isCurrent(const std::vector<RecordedRead> &reads, const KernelRequest &request) {
+  return reads.empty() || (request.reads && request.reads->hold(reads));
 }
 
 std::atomic<Runtime *> &startedRuntime() {
@@ -131,7 +126,7 @@ struct Runtime::State {
   std::shared_ptr<const Kernel> findIr(const std::string &key, const KeyContext &context,
                                        backends::Driver &driver);
   void remember(const std::string &key, const std::shared_ptr<const Kernel> &kernel,
-                std::vector<RecordedDependency> dependencies, std::vector<std::string> sourceFiles);
+                std::vector<RecordedRead> reads, std::vector<std::string> sourceFiles);
   backends::Driver *driver(const std::string &name);
   std::string buildId() const {
     return options.compiler ? options.compiler->buildId() : jit::buildId();
@@ -399,7 +394,7 @@ KernelResult Runtime::State::get(const KernelRequest &request) {
     if (isOwner)
       break;
     if (kernel) {
-      if (remembered.isOf(*kernel, request) && isCurrent(remembered.dependencies, request)) {
+      if (remembered.isOf(*kernel, request) && isCurrent(remembered.reads, request)) {
         std::shared_ptr<const Kernel> dropped; // unloaded outside of the lock
         std::lock_guard lock(mutex);
         ++counts.memoryHits;
@@ -427,7 +422,7 @@ KernelResult Runtime::State::get(const KernelRequest &request) {
       result.status = Status(*flight->error);
       return result;
     }
-    // In memory now; looked at again for its dependencies.
+    // In memory now; looked at again for what it read.
   }
 
   result = find(request, key, context, *target);
@@ -456,7 +451,7 @@ std::optional<KernelResult> Runtime::State::take(DiskCache::Found found,
   std::shared_ptr<const Settings> held = now();
   DiskCache &disk = *held->disk;
   CacheEntry &entry = *found.entry;
-  if (!isCurrent(entry.dependencies, request)) {
+  if (!isCurrent(entry.reads, request)) {
     disk.countMiss("a dependency changed"); // replaced when compiled
     return std::nullopt;
   }
@@ -470,7 +465,7 @@ std::optional<KernelResult> Runtime::State::take(DiskCache::Found found,
   kernel->made = std::move(entry.provenance);
   kernel->key = key;
   kernel->hostFingerprint = context.hostFingerprint;
-  remember(key, kernel, std::move(entry.dependencies), request.sourceFiles);
+  remember(key, kernel, std::move(entry.reads), request.sourceFiles);
   KernelResult result;
   result.kernel = std::move(kernel);
   result.origin = KernelResult::Origin::Disk;
@@ -499,7 +494,7 @@ std::optional<KernelResult> Runtime::State::findDeviceless(const KernelRequest &
   if (!found.entry || driver.isFinished(found.entry->image))
     return take(std::move(found), request, thereKey, there, driver);
   backends::LaunchFailure failure;
-  if (isSealedNow() || !isCurrent(found.entry->dependencies, request) ||
+  if (isSealedNow() || !isCurrent(found.entry->reads, request) ||
       !driver.finish(found.entry->image, failure))
     return std::nullopt;
   found.entry->sourceKey = key;
@@ -667,7 +662,8 @@ KernelResult Runtime::State::compile(const KernelRequest &request, const std::st
   if (!made.irDigest.empty())
     entry.irKey = irKey(made.irDigest, request.options, context);
   entry.hostFingerprint = context.hostFingerprint;
-  entry.dependencies = made.dependencies;
+  if (request.reads)
+    entry.reads = request.reads->recorded();
   entry.sourceFiles = request.sourceFiles;
   entry.provenance = {request.sourceDigest, describe(request.signature), describe(request.options),
                       jit::version(),       std::time(nullptr),          seconds};
@@ -750,7 +746,7 @@ KernelResult Runtime::State::compile(const KernelRequest &request, const std::st
         times, cacheSeconds + secondsSince(entered), held->knobs.timing == Knobs::Timing::Passes);
   }
   if (!key.empty())
-    remember(key, result.kernel, std::move(entry.dependencies), request.sourceFiles);
+    remember(key, result.kernel, std::move(entry.reads), request.sourceFiles);
   if (!entry.irKey.empty())
     remember(entry.irKey, result.kernel, {}, {});
   {
@@ -781,11 +777,11 @@ std::shared_ptr<Kernel> Runtime::State::load(backends::KernelImage image, backen
 }
 
 void Runtime::State::remember(const std::string &key, const std::shared_ptr<const Kernel> &kernel,
-                              std::vector<RecordedDependency> dependencies,
+                              std::vector<RecordedRead> reads,
                               std::vector<std::string> sourceFiles) {
   std::shared_ptr<const Kernel> dropped; // unloaded outside of the lock
   std::lock_guard lock(mutex);
-  memory.insert_or_assign(key, Remembered{kernel, std::move(dependencies), std::move(sourceFiles)});
+  memory.insert_or_assign(key, Remembered{kernel, std::move(reads), std::move(sourceFiles)});
   dropped = recent.touch(kernel);
   if (memory.size() < sweepAt)
     return;

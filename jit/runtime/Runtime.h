@@ -16,6 +16,7 @@
 #include "jit/Api.h"
 #include "jit/CompilerInterface.h"
 #include "jit/Status.h"
+#include "jit/cache/RecordedRead.h"
 #include "jit/launch/Kernel.h"
 
 #include <atomic>
@@ -30,6 +31,17 @@ struct CudaApi;
 }
 
 namespace sectile::jit {
+
+/// The host language's side of what evaluation reads (cache/RecordedRead.h). Both functions are
+/// called by the thread that asked for the kernel, as the request's callbacks are.
+class HostReads {
+public:
+  virtual ~HostReads() = default;
+  /// What has been read since makeCompileRequest was called.
+  virtual std::vector<RecordedRead> recorded() = 0;
+  /// Whether all of it reads the same now, for this request.
+  virtual bool hold(const std::vector<RecordedRead> &reads) = 0;
+};
 
 struct KernelRequest {
   /// Digest of all that is known of the source without evaluating it: for Python the kernel's and
@@ -50,10 +62,9 @@ struct KernelRequest {
   /// Sets the source (function and environment, trace, or tileText) of a compile; signature and
   /// options are filled in. Called on a miss only, by the thread that asked.
   std::function<Status(CompileRequest &)> makeCompileRequest;
-  /// What `dependency` reads now; nullopt when it is gone. A cached kernel is used only if all read
-  /// as they did. FunctionRef::id is 0 here (ids end with their process): go by the name. May be
-  /// empty when the digest covers everything.
-  std::function<std::optional<std::string>(const RecordedDependency &)> currentValue;
+  /// Who knows what evaluation reads beyond `sourceDigest`. Null when the digest covers everything;
+  /// an entry with recorded reads is not used then.
+  HostReads *reads = nullptr;
 };
 
 struct KernelResult;

@@ -4,11 +4,39 @@
 
 namespace sectile::bindings {
 
+KernelSource::KernelSource(const LaunchedKernel &launched) : launched(launched) {
+  covered.add(launched.sources.own->watches);
+  for (const auto &source : launched.sources.passed)
+    covered.add(source->watches);
+}
+
+std::vector<jit::RecordedRead> KernelSource::recorded() {
+  return log.recorded();
+}
+
+bool KernelSource::hold(const std::vector<jit::RecordedRead> &reads) {
+  py::gil_scoped_acquire acquire;
+  bool holds;
+  VariantReadsRef now = askAgain(reads, launched, holds);
+  if (holds) {
+    hasHeld = true;
+    held = std::move(now);
+  }
+  return holds;
+}
+
+VariantReadsRef KernelSource::reads() const {
+  return hasHeld ? held : readsOf(log, launched.sources);
+}
+
 jit::Status KernelSource::fill(jit::CompileRequest &request) {
   py::gil_scoped_acquire acquire;
   std::string name = "kernel", error;
   try {
-    lang::FunctionRef reference = environment.reference(kernel);
+    hasHeld = false;
+    log.start(launched.roots(environment));
+    environment.noteReads(&log, &covered);
+    lang::FunctionRef reference = environment.reference(launched.kernel);
     name = reference.name;
     request.function = environment.function(reference, error);
   } catch (const std::exception &exception) {

@@ -1,19 +1,21 @@
 //===-- KernelSource.h - a JITFunction as what the compiler wants -----------------------------===//
 // Syntax and environment of a kernel for one compile. The syntax is made only when the runtime asks
 // for it, that is on a miss of both caches; that call comes without the GIL, which is taken here.
+// So are those that ask what evaluation read, and whether it would read the same (ReadLog.h).
 #pragma once
 
 #include "Errors.h"
-#include "PythonEnvironment.h"
+#include "VariantReads.h"
 #include "jit/CompilerInterface.h"
 #include "jit/Status.h"
+#include "jit/runtime/Runtime.h"
 
 namespace sectile::bindings {
 
-class KernelSource {
+class KernelSource final : public jit::HostReads {
 public:
-  /// `kernel` is a JITFunction; it outlives this object.
-  explicit KernelSource(PyObject *kernel) : kernel(kernel) {}
+  /// All that `launched` refers to outlives this object.
+  explicit KernelSource(const LaunchedKernel &launched);
   /// Sets function and environment. Thread-safe with regard to the GIL; throws nothing.
   jit::Status fill(jit::CompileRequest &request);
   /// A constant argument as this compile's environment names it.
@@ -23,9 +25,19 @@ public:
     return environment.tupleClassOf(py::type::handle_of(object));
   }
 
+  std::vector<jit::RecordedRead> recorded() override;
+  bool hold(const std::vector<jit::RecordedRead> &reads) override;
+  /// Of the variant that the runtime gave.
+  VariantReadsRef reads() const;
+
 private:
-  PyObject *kernel;
+  const LaunchedKernel launched;
+  WatchIndex covered;
+  ReadLog log;
   PythonEnvironment environment;
+  /// Whether hold() said so last, and not fill() began a compile; then, what it found.
+  bool hasHeld = false;
+  VariantReadsRef held;
 };
 
 } // namespace sectile::bindings

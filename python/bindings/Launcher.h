@@ -16,35 +16,14 @@
 
 #include "Arguments.h"
 #include "LaunchOptions.h"
+#include "SourceState.h"
+#include "VariantReads.h"
 #include "jit/launch/BoundLaunch.h"
 
+#include <atomic>
 #include <unordered_map>
 
 namespace sectile::bindings {
-
-/// Something a kernel's source refers to, and what it was when the source was digested. As long as
-/// all hold, the digest does.
-struct Watch {
-  enum class Kind : uint8_t {
-    Dictionary, // holder[name] is expected (null: absent)
-    Cell,       // the closure cell holder contains expected
-    Attribute,  // getattr(holder, name) is expected
-    Text,       // repr(holder) == expected: lists and dictionaries, which change in place
-  };
-  Kind kind;
-  py::object holder, name, expected;
-
-  bool holds() const;
-};
-
-struct SourceState {
-  std::string digest;
-  /// Of the functions in it, by order of their first; in no key (jit::KernelRequest::sourceFiles).
-  std::vector<std::string> files;
-  /// The digest's number; part of each variant's key.
-  uint64_t version = 0;
-  std::vector<Watch> watches;
-};
 
 /// A variant that a launch, or a warmup, has had.
 struct Variant {
@@ -57,6 +36,8 @@ struct Variant {
   /// "compiled", "disk", "memory", "same ir".
   const char *origin = "";
   uint64_t sourceVersion = 0;
+  /// What it depends on beyond the source's digest; null: nothing.
+  VariantReadsRef reads;
 };
 
 /// What a KernelBase object knows; made by its _configure method.
@@ -74,7 +55,10 @@ struct KernelState {
   py::object preRunHooks;
 
   jit::KernelTable table;
-  /// Of what follows.
+  /// By the key of the table: where one kernel is not enough to say which is right.
+  std::unordered_map<std::string, std::shared_ptr<CheckedVariants>> checked;
+  std::atomic<bool> hasChecked = false;
+  /// Of what follows, and of the map above.
   StateMutex mutex;
   /// The Python face of each variant.
   std::unordered_map<const jit::Kernel *, py::object> compiled;
@@ -133,9 +117,8 @@ void runLaunch(const jit::BoundLaunch &ready, void *stream);
 py::dict argumentsByName(const KernelState &state, PyObject *const *bound);
 
 /// On a miss: gets the variant from the runtime. The GIL is given up meanwhile.
-Variant getVariant(KernelState &state, PyObject *kernel, const ReadArguments &read,
-                   const jit::BoundArguments &bound, const LaunchOptions &options, int32_t device,
-                   const SourceState &source);
+Variant getVariant(KernelState &state, const LaunchedKernel &launched,
+                   const jit::BoundArguments &bound, const LaunchOptions &options, int32_t device);
 
 /// The Python object for a compiled kernel, which `owner`, a JITFunction, has had.
 py::object wrapCompiledKernel(std::shared_ptr<const jit::Kernel> kernel, PyObject *owner);

@@ -45,44 +45,6 @@ constexpr size_t kUsualParameters = 24;
                      "sanitize_overflow, check, arch, target, stream");
 }
 
-/// Checks what the source refers to; where something changed, digests anew.
-std::shared_ptr<const SourceState> currentSource(KernelState &state, PyObject *kernel) {
-  std::shared_ptr<const SourceState> known;
-  {
-    std::lock_guard lock(state.mutex);
-    known = state.source;
-  }
-  if (known) [[likely]] {
-    bool hold = true;
-    for (const Watch &watch : known->watches)
-      hold = hold && watch.holds();
-    if (hold) [[likely]]
-      return known;
-  }
-  py::tuple snapshot = py::handle(kernel).attr("_snapshot")();
-  auto source = std::make_shared<SourceState>();
-  source->digest = py::cast<std::string>(snapshot[0]);
-  source->files = py::cast<std::vector<std::string>>(snapshot[2]);
-  for (py::handle entry : py::list(snapshot[1])) {
-    py::tuple fields = py::reinterpret_borrow<py::tuple>(entry);
-    std::string kind = py::cast<std::string>(fields[0]);
-    Watch watch{Watch::Kind::Dictionary, fields[1], fields[2], fields[3]};
-    if (kind == "absent")
-      watch.expected = py::object();
-    else if (kind == "cell")
-      watch.kind = Watch::Kind::Cell;
-    else if (kind == "attribute")
-      watch.kind = Watch::Kind::Attribute;
-    else if (kind == "text")
-      watch.kind = Watch::Kind::Text;
-    source->watches.push_back(std::move(watch));
-  }
-  std::lock_guard lock(state.mutex);
-  source->version = state.versions.try_emplace(source->digest, state.versions.size()).first->second;
-  known = std::exchange(state.source, source); // dies after the lock
-  return source;
-}
-
 /// Which GPU the arrays are on; -1: the host. All must be in one place.
 int32_t deviceOf(const KernelState &state, std::span<const jit::ArgumentValue> values,
                  const LaunchOptions &options, bool isWarmup) {
@@ -239,8 +201,9 @@ size_t KernelState::keepVariant(Variant variant) {
   }
   // Had anew with its stages: Python compares, and outside of the lock.
   auto isSame = [&](const Variant &other) {
-    return other.sourceVersion == variant.sourceVersion && other.target == variant.target &&
-           other.signature.equal(variant.signature) && other.options.equal(variant.options) &&
+    return !other.reads && !variant.reads && other.sourceVersion == variant.sourceVersion &&
+           other.target == variant.target && other.signature.equal(variant.signature) &&
+           other.options.equal(variant.options) &&
            other.kernel->image().properties == variant.kernel->image().properties;
   };
   size_t index = known.size();
@@ -255,8 +218,55 @@ size_t KernelState::keepVariant(Variant variant) {
   return variants.size() - 1;
 }
 
+static std::string keyText(const jit::BoundArguments &arguments) {
+  return {reinterpret_cast<const char *>(arguments.key.data()), arguments.key.size()};
+}
+
+/// Of the variants under the key the one that is right now; null when there is none.
+static const jit::Kernel *findChecked(KernelState &state, const jit::BoundArguments &arguments,
+                                      const jit::Kernel *found, const LaunchedKernel &launched) {
+  std::shared_ptr<CheckedVariants> variants;
+  {
+    std::lock_guard lock(state.mutex);
+    auto entry = state.checked.find(keyText(arguments));
+    if (entry == state.checked.end())
+      return found;
+    variants = entry->second;
+  }
+  return variants->find(launched);
+}
+
+/// Keeps a variant that was made for want of one; returns the kernel to launch, and whether it is a
+/// new one.
+static std::pair<const jit::Kernel *, bool> keepMade(KernelState &state,
+                                                     const jit::BoundArguments &arguments,
+                                                     const Sources &sources, const Variant &made) {
+  auto hasVariants = [&] {
+    std::lock_guard lock(state.mutex);
+    return state.checked.contains(keyText(arguments));
+  };
+  if (!made.reads && !hasVariants()) {
+    // Another thread may have been faster; its kernel is the one that stays.
+    bool isNew;
+    const jit::Kernel *kernel = state.table.insert(arguments, made.kernel, &isNew);
+    return {kernel, isNew};
+  }
+  std::shared_ptr<CheckedVariants> variants;
+  {
+    std::lock_guard lock(state.mutex);
+    std::shared_ptr<CheckedVariants> &entry = state.checked[keyText(arguments)];
+    if (!entry)
+      entry = std::make_shared<CheckedVariants>();
+    variants = entry;
+    variants->add({made.kernel, made.reads ? made.reads : untilSourcesChange(sources)});
+  }
+  state.hasChecked = true;
+  state.table.insert(arguments, made.kernel); // so that the key is found
+  return {made.kernel.get(), true};
+}
+
 py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLaunch &result) {
-  std::shared_ptr<const SourceState> source = currentSource(state, call.kernel);
+  std::shared_ptr<const SourceState> own = currentSource(state, call.kernel);
   jit::BoundArguments &arguments = result.arguments;
   if (jit::Status status = state.specializer->bind(call.read.span(), arguments); !status.ok())
       [[unlikely]]
@@ -267,28 +277,37 @@ py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLau
   arguments.stream = isGpu && !call.isWarmup ? call.stream.current() : nullptr;
   arguments.addOption(call.options.word());
   arguments.addOption(isGpu ? 2 + static_cast<uint64_t>(device + 1) : 0);
-  arguments.addOption(source->version);
+  arguments.addOption(own->version);
   // A @jit function passed as a constant has sources of its own.
-  for (size_t i = 0; i < call.read.values.size(); ++i)
-    if (call.read.values.data()[i].content == jit::ArgumentValue::Bits::ConstantId)
-      if (KernelState *passed = kernelStateOf(call.read.objects[i]))
-        arguments.addOption(currentSource(*passed, call.read.objects[i])->version);
+  auto forEachPassed = [&](auto visit) {
+    for (size_t i = 0; i < call.read.values.size(); ++i)
+      if (call.read.values.data()[i].content == jit::ArgumentValue::Bits::ConstantId)
+        if (KernelState *passed = kernelStateOf(call.read.objects[i]))
+          visit(currentSource(*passed, call.read.objects[i]));
+  };
+  forEachPassed([&](const auto &source) { arguments.addOption(source->version); });
 
   if (uint64_t generation = jit::Runtime::instance().stagesGeneration()) [[unlikely]]
     arguments.addOption(generation);
+  auto allSources = [&] {
+    Sources sources{own, {}};
+    forEachPassed([&](const auto &source) { sources.passed.push_back(source); });
+    return sources;
+  };
   const jit::Kernel *kernel = state.table.find(arguments);
+  if (kernel && state.hasChecked.load(std::memory_order_relaxed)) [[unlikely]]
+    kernel = findChecked(state, arguments, kernel, {call.kernel, call.read, allSources()});
   if (!kernel) [[unlikely]] {
-    Variant made =
-        getVariant(state, call.kernel, call.read, arguments, call.options, device, *source);
+    const LaunchedKernel launched{call.kernel, call.read, allSources()};
+    Variant made = getVariant(state, launched, arguments, call.options, device);
     // Its Python face is there before anybody can find the kernel in the table.
     py::object compiled = wrapCompiledKernel(made.kernel, call.kernel);
     {
       std::lock_guard lock(state.mutex);
       state.compiled.try_emplace(made.kernel.get(), std::move(compiled));
     }
-    // Another thread may have been faster; its kernel is the one that stays.
-    bool isNew;
-    kernel = state.table.insert(arguments, made.kernel, &isNew);
+    auto [kept, isNew] = keepMade(state, arguments, launched.sources, made);
+    kernel = kept;
     if (isNew) {
       size_t index = state.keepVariant(std::move(made));
       tellOfVariant(call.kernel, index, call.isWarmup);
@@ -309,34 +328,6 @@ void runLaunch(const jit::BoundLaunch &ready, void *stream) {
   }
   if (!status.ok()) [[unlikely]]
     throwError(status.error());
-}
-
-bool Watch::holds() const {
-  switch (kind) {
-  case Kind::Dictionary:
-    // A strong dictionary and an interned key: neither can fail.
-    return PyDict_GetItemWithError(holder.ptr(), name.ptr()) == expected.ptr();
-  case Kind::Cell:
-    return PyCell_GET(holder.ptr()) == expected.ptr();
-  case Kind::Attribute: {
-    PyObject *now = PyObject_GetAttr(holder.ptr(), name.ptr());
-    if (!now)
-      PyErr_Clear();
-    Py_XDECREF(now);
-    return now == expected.ptr();
-  }
-  case Kind::Text: {
-    PyObject *now = PyObject_Repr(holder.ptr());
-    if (!now) {
-      PyErr_Clear();
-      return false;
-    }
-    bool same = PyUnicode_Compare(now, expected.ptr()) == 0;
-    Py_DECREF(now);
-    return same;
-  }
-  }
-  return false;
 }
 
 PyObject *launch(KernelState &state, const LaunchCall &call) noexcept {

@@ -158,10 +158,13 @@ int traverseKernel(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(value.ptr());
   // Shared with a launch that is going on, the references belong to that launch too.
   if (state->source && state->source.use_count() == 1)
-    for (const Watch &watch : state->source->watches) {
-      Py_VISIT(watch.holder.ptr());
-      Py_VISIT(watch.expected.ptr());
-    }
+    for (const Watch &watch : state->source->watches)
+      if (int result = watch.visit(visit, arg))
+        return result;
+  for (const auto &[key, variants] : state->checked)
+    if (variants.use_count() == 1)
+      if (int result = variants->visit(visit, arg))
+        return result;
   Py_VISIT(state->preRunHooks.ptr());
   for (auto &[kernel, object] : state->compiled)
     Py_VISIT(object.ptr());
@@ -177,6 +180,8 @@ int clearKernel(PyObject *self) {
     std::shared_ptr<const SourceState> source = std::move(state->source);
     std::vector<Variant> variants = std::move(state->variants);
     state->variants.clear();
+    auto checked = std::move(state->checked);
+    state->checked.clear();
   }
   return 0;
 }
@@ -286,9 +291,11 @@ PyObject *forgetKernel(PyObject *self, PyObject *) {
     state->table.clear();
     std::vector<Variant> variants; // these die after the lock
     std::shared_ptr<const SourceState> source;
+    decltype(state->checked) checked;
     std::lock_guard lock(state->mutex);
     variants.swap(state->variants);
     source.swap(state->source);
+    checked.swap(state->checked);
     return py::none();
   });
 }

@@ -196,6 +196,7 @@ PYBIND11_MODULE(_native, module, pybind11::mod_gil_not_used()) {
   module.def("block_length", &blockLength);
   module.def("build_id", [] { return jit::Runtime::buildId(); });
   module.def("statistics", &statistics);
+  module.def("source_changed", &sourceChanged);
   module.def("clear_memory", [] { jit::Runtime::instance().clearMemory(); });
   module.def("seal", [] { jit::Runtime::instance().seal(); });
   module.def("set_print", &setPrint);

@@ -34,14 +34,6 @@ py::object plainNumber(py::handle object) {
   return isPlain ? number : py::object();
 }
 
-/// A flag on an object; never on its class seen from itself.
-bool hasMark(py::handle object, const char *name) {
-  if (PyType_Check(object.ptr()))
-    return false;
-  py::object mark = py::getattr(object, name, py::none());
-  return PyBool_Check(mark.ptr()) && mark.ptr() == Py_True;
-}
-
 /// Whether a kernel that reads this would bake a plain number in without the user having said so.
 bool holdsPlainNumber(py::handle value) {
   PyObject *object = value.ptr();
@@ -70,6 +62,13 @@ Answer answering(Function function) {
 
 } // namespace
 
+bool hasMark(py::handle object, const char *name) {
+  if (PyType_Check(object.ptr()))
+    return false;
+  py::object mark = py::getattr(object, name, py::none());
+  return PyBool_Check(mark.ptr()) && mark.ptr() == Py_True;
+}
+
 bool isNamedTupleClass(PyObject *object) {
   if (!PyType_Check(object) ||
       !PyType_IsSubtype(reinterpret_cast<PyTypeObject *>(object), &PyTuple_Type) ||
@@ -93,11 +92,17 @@ PythonEnvironment::~PythonEnvironment() {
 }
 
 uint64_t PythonEnvironment::keep(py::handle object) {
+  PyObject *raw = object.ptr();
   std::lock_guard lock(mutex);
-  auto [found, isNew] = ids.try_emplace(object.ptr(), objects.size() + 1);
-  if (isNew)
+  uint64_t next = objects.size() + 1;
+  bool isMethod = PyMethod_Check(raw);
+  uint64_t &id =
+      isMethod ? methods[{PyMethod_GET_FUNCTION(raw), PyMethod_GET_SELF(raw)}] : ids[raw];
+  if (!id) {
+    id = next;
     objects.push_back(py::reinterpret_borrow<py::object>(object));
-  return found->second;
+  }
+  return id;
 }
 
 lang::FunctionRef PythonEnvironment::reference(py::handle jitFunction) {
@@ -207,8 +212,8 @@ py::object PythonEnvironment::objectOf(const Constant &constant) const {
   return std::visit(Visitor{*this}, constant.value);
 }
 
-py::object PythonEnvironment::plainFunction(const lang::FunctionRef &function) const {
-  py::object object = objectAt(function.id);
+py::object PythonEnvironment::plainFunction(uint64_t id) const {
+  py::object object = objectAt(id);
   return py::getattr(object, "fn", object);
 }
 
@@ -245,29 +250,54 @@ Answer PythonEnvironment::checkedGlobal(py::handle value, const std::string &nam
               ": tl.constexpr = ..., or pass it as a tl.constexpr argument"};
 }
 
+PythonEnvironment::Place PythonEnvironment::find(const Constant &function,
+                                                 const std::string &name) const {
+  uint64_t id = function.is<lang::FunctionRef>() ? function.as<lang::FunctionRef>()->id
+                                                 : function.as<lang::ObjectRef>()->id;
+  py::object plain = plainFunction(id);
+  py::object closure = plain.attr("__closure__");
+  if (!closure.is_none()) {
+    py::object names = plain.attr("__code__").attr("co_freevars");
+    size_t count = py::len(closure);
+    for (size_t i = 0; i < count; ++i)
+      if (names[py::int_(i)].cast<std::string>() == name) {
+        py::object cell = closure[py::int_(i)];
+        py::object content = py::getattr(cell, "cell_contents", py::object());
+        PyErr_Clear();
+        return {content, {Watch::Kind::Cell, cell, {}, content}};
+      }
+  }
+  py::dict globals = plain.attr("__globals__");
+  Watch watch{Watch::Kind::Dictionary, globals, py::str(name), {}};
+  if (globals.contains(name.c_str())) {
+    watch.expected = globals[name.c_str()];
+    return {watch.expected, watch};
+  }
+  py::dict builtins = py::module_::import("builtins").attr("__dict__");
+  if (!builtins.contains(name.c_str()))
+    return {{}, watch};
+  if (name == "globals") // of the function that calls it, not of whoever launches
+    return {
+        py::module_::import("functools").attr("partial")(builtins["getattr"], plain, "__globals__"),
+        watch};
+  return {builtins[name.c_str()], watch};
+}
+
 Answer PythonEnvironment::lookUp(const lang::FunctionRef &function, const std::string &name) {
   return answering([&]() -> Answer {
-    py::object plain = plainFunction(function);
-    py::object globals = plain.attr("__globals__");
-    py::object closure = plain.attr("__closure__");
-    if (!closure.is_none()) {
-      py::object names = plain.attr("__code__").attr("co_freevars");
-      size_t count = py::len(closure);
-      for (size_t i = 0; i < count; ++i) {
-        if (names[py::int_(i)].cast<std::string>() != name)
-          continue;
-        py::object content = py::getattr(closure[py::int_(i)], "cell_contents", py::object());
-        if (!content)
-          return {std::nullopt, "'" + name + "' of the enclosing function has no value yet", ""};
-        return checkedGlobal(content, name, py::dict());
-      }
-    }
-    if (globals.contains(name.c_str()))
-      return checkedGlobal(py::object(globals[name.c_str()]), name, globals);
-    py::dict builtins = py::module_::import("builtins").attr("__dict__");
-    if (builtins.contains(name.c_str()))
-      return {constantOf(builtins[name.c_str()]), "", ""};
-    return {};
+    Place place = find({function}, name);
+    bool isCell = place.watch.kind == Watch::Kind::Cell;
+    if (!place.value)
+      return isCell ? Answer{std::nullopt,
+                             "'" + name + "' of the enclosing function has no value yet", ""}
+                    : Answer{};
+    bool isBuiltin = !place.watch.expected;
+    py::dict globals = isCell ? py::dict() : py::dict(place.watch.holder);
+    Answer answer = isBuiltin ? Answer{constantOf(place.value), "", ""}
+                              : checkedGlobal(place.value, name, globals);
+    if (isNoting() && answer.value)
+      note({Read::Kind::Name, name, {{function}}, {}, answer.value}, place.value, place.watch);
+    return answer;
   });
 }
 
@@ -297,9 +327,16 @@ Answer PythonEnvironment::attribute(const Constant &object, const std::string &n
       bool isLanguage =
           PyModule_Check(owner.ptr()) &&
           textAttribute(owner, "__name__").value_or("").starts_with("sectile.language");
+      if (isNoting())
+        note({Read::Kind::Attribute, name, {object}, {}, std::nullopt}, {},
+             {Watch::Kind::Attribute, owner, py::str(name), {}});
       return {std::nullopt, "", isLanguage ? helpForAttribute(name) : ""};
     }
-    return answerOf(value);
+    Answer answer = answerOf(value);
+    if (isNoting() && answer.value)
+      note({Read::Kind::Attribute, name, {object}, {}, answer.value}, value,
+           {Watch::Kind::Attribute, owner, py::str(name), value});
+    return answer;
   });
 }
 
@@ -330,7 +367,13 @@ std::vector<std::string> PythonEnvironment::attributeNames(const Constant &objec
 
 Answer PythonEnvironment::item(const Constant &object, const Constant &key) {
   return answering([&]() -> Answer {
-    return {constantOf(py::object(objectOf(object)[objectOf(key)])), "", ""};
+    py::object owner = objectOf(object), place = objectOf(key);
+    py::object value = owner[place];
+    Answer answer{constantOf(value), "", ""};
+    if (isNoting())
+      note({Read::Kind::Item, "", {object, key}, {}, answer.value}, value,
+           {Watch::Kind::Item, owner, place, value});
+    return answer;
   });
 }
 
@@ -346,7 +389,19 @@ Answer PythonEnvironment::call(const Constant &callee, const std::vector<Constan
       keywords[name.c_str()] = objectOf(value);
     std::string name = textAttribute(function, "__name__").value_or("the call");
     try {
-      return {constantOf(function(*arguments, **keywords)), "", ""};
+      py::object value = function(*arguments, **keywords);
+      Answer answer{constantOf(value), "", ""};
+      if (isNoting()) {
+        Read read{Read::Kind::Call, "", {callee}, {}, answer.value};
+        read.operands.insert(read.operands.end(), positional.begin(), positional.end());
+        for (const auto &[keyword, operand] : named) {
+          read.operands.push_back(operand);
+          read.keywords.push_back(keyword);
+        }
+        note(std::move(read), value,
+             {Watch::Kind::Call, function, py::make_tuple(arguments, keywords), value});
+      }
+      return answer;
     } catch (py::error_already_set &exception) {
       return {std::nullopt, "'" + name + "' raised " + describeException(exception), ""};
     }
@@ -362,6 +417,8 @@ PythonEnvironment::NamedTupleClass PythonEnvironment::namedTupleClass(const Cons
       for (const std::string &field : made.tupleClass->fields)
         if (py::dict defaults = object.attr("_field_defaults"); defaults.contains(field))
           made.defaults.push_back(constantOf(defaults[py::str(field)]));
+    if (isNoting() && made.tupleClass)
+      noteTupleClass(callee, made);
     return made;
   } catch (py::error_already_set &) {
     return {}; // called as any other object, which says what is wrong
@@ -371,6 +428,8 @@ PythonEnvironment::NamedTupleClass PythonEnvironment::namedTupleClass(const Cons
 std::shared_ptr<const python::ast::Function>
 PythonEnvironment::function(const lang::FunctionRef &function, std::string &error) {
   py::gil_scoped_acquire gil;
+  if (isNoting())
+    noteSource({function});
   auto known = functions.find(function.id);
   if (known != functions.end())
     return known->second;

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "FreeThreading.h"
+#include "ReadLog.h"
 #include "frontend/python/Ast.h"
 
 #include <map>
@@ -31,6 +32,8 @@ struct SequenceGuard {
   ~SequenceGuard() { Py_LeaveRecursiveCall(); }
 };
 
+/// Whether the package has marked this object so; never a class seen from itself.
+bool hasMark(py::handle object, const char *name);
 /// Whether this is a class made by NamedTuple or collections.namedtuple.
 bool isNamedTupleClass(PyObject *object);
 /// Its name and fields; without an id.
@@ -63,24 +66,60 @@ public:
   NamedTupleClass namedTupleClass(const lang::Constant &callee) override;
   std::shared_ptr<const python::ast::Function> function(const lang::FunctionRef &function,
                                                         std::string &error) override;
+  void compared(const lang::Constant &lhs, const lang::Constant &rhs) override;
   void print(const std::string &line) override;
 
+  //-- EnvironmentReads.cpp
+  /// From here on every question is noted in `log` with its answer. `covered`: what the watches of
+  /// the kernel's source look at. Both must outlive the questions.
+  void noteReads(ReadLog *log, const WatchIndex *covered);
+  /// Asks the question of `read`, and sets its answer; false where there is none now.
+  bool ask(Read &read);
+
 private:
+  /// What a name means in a function, and what to watch; no value where it means nothing.
+  struct Place {
+    py::object value;
+    Watch watch;
+  };
+  Place find(const lang::Constant &function, const std::string &name) const;
+  /// A global of a Python function, of whatever kind.
+  Answer globalOf(const lang::Constant &function, const std::string &name);
+
+  bool isNoting() const { return log != nullptr; }
+  void note(Read read, py::handle value, Watch watch);
+  bool isCovered(const Read &read, py::handle value, const Watch &watch);
+  bool isCoveredCall(const Read &read, py::handle callee);
+  /// Whether calling it on plain values gives what follows from reads that have been noted.
+  bool isClosed(py::handle callee);
+  std::optional<lang::Constant> sourceOf(const lang::Constant &function);
+  void noteSource(const lang::Constant &function);
+  void noteTupleClass(const lang::Constant &callee, const NamedTupleClass &made);
+
   uint64_t keep(py::handle object);
   py::object objectAt(uint64_t id) const {
     std::lock_guard lock(mutex);
     return objects.at(size_t(id - 1));
   }
   /// The plain function behind a reference.
-  py::object plainFunction(const lang::FunctionRef &function) const;
+  py::object plainFunction(const lang::FunctionRef &function) const {
+    return plainFunction(function.id);
+  }
   Answer answerOf(py::handle value);
+  py::object plainFunction(uint64_t id) const;
   /// A global or closure variable: numbers must be marked constexpr, as in Triton.
   Answer checkedGlobal(py::handle value, const std::string &name, py::handle globals);
 
   mutable StateMutex mutex;
   std::vector<py::object> objects; // alive as long as this
   std::unordered_map<PyObject *, uint64_t> ids;
+  /// Methods are made anew at each read: by function and object.
+  std::map<std::pair<PyObject *, PyObject *>, uint64_t> methods;
   std::map<uint64_t, std::shared_ptr<const python::ast::Function>> functions;
+
+  ReadLog *log = nullptr;
+  const WatchIndex *covered = nullptr;
+  std::unordered_map<PyObject *, bool> closedCallees;
 };
 
 } // namespace sectile::bindings

@@ -102,14 +102,16 @@ const char *nameOf(jit::KernelResult::Origin origin) {
 
 } // namespace
 
-Variant getVariant(KernelState &state, PyObject *kernel, const ReadArguments &read,
-                   const jit::BoundArguments &bound, const LaunchOptions &options, int32_t device,
-                   const SourceState &sourceState) {
+Variant getVariant(KernelState &state, const LaunchedKernel &launched,
+                   const jit::BoundArguments &bound, const LaunchOptions &options, int32_t device) {
   ensurePrintHandler();
-  KernelSource source(kernel);
+  const ReadArguments &read = launched.read;
+  const SourceState &sourceState = *launched.sources.own;
+  KernelSource source(launched);
   jit::KernelRequest request;
   request.sourceDigest = sourceState.digest;
   request.sourceFiles = sourceState.files;
+  request.reads = &source;
   request.signature = state.specializer->signature(read.span());
   request.options = options.compileOptions(device);
   request.overlaps.assign(bound.overlaps.data(), bound.overlaps.data() + bound.overlaps.size());
@@ -117,7 +119,7 @@ Variant getVariant(KernelState &state, PyObject *kernel, const ReadArguments &re
   nameConstants(request.signature, read, source, opaque);
   if (!opaque.empty()) {
     py::tuple described =
-        py::handle(kernel).attr("_describe_constants")(opaque, request.sourceFiles);
+        py::handle(launched.kernel).attr("_describe_constants")(opaque, request.sourceFiles);
     request.sourceDigest += py::cast<std::string>(described[0]);
     request.sourceFiles = py::cast<std::vector<std::string>>(described[1]);
   }
@@ -136,6 +138,7 @@ Variant getVariant(KernelState &state, PyObject *kernel, const ReadArguments &re
     throwError(result.status.error());
   variant.kernel = std::move(result.kernel);
   variant.origin = nameOf(result.origin);
+  variant.reads = source.reads();
   return variant;
 }
 

@@ -16,7 +16,7 @@ CacheEntry fullEntry() {
   entry.sourceKey = "source key";
   entry.irKey = "ir key";
   entry.hostFingerprint = "host";
-  entry.dependencies = {{{7, "helper"}, "BLOCK", "64"}, {{0, ""}, "module.X", "'y'"}};
+  entry.reads = {{"BLOCK", "64"}, {"module.X", "'y'"}};
   backends::KernelImage &image = entry.image;
   image.kernelName = "softmax";
   image.backend = "cpu";
@@ -64,11 +64,9 @@ TEST(ImageFile, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(read.sourceKey, entry.sourceKey);
   EXPECT_EQ(read.irKey, entry.irKey);
   EXPECT_EQ(read.hostFingerprint, entry.hostFingerprint);
-  ASSERT_EQ(read.dependencies.size(), 2u);
-  EXPECT_EQ(read.dependencies[0].function.name, "helper");
-  EXPECT_EQ(read.dependencies[0].function.id, 0u) << "ids end with their process";
-  EXPECT_EQ(read.dependencies[0].name, "BLOCK");
-  EXPECT_EQ(read.dependencies[1].value, "'y'");
+  ASSERT_EQ(read.reads.size(), 2u);
+  EXPECT_EQ(read.reads[0].question, "BLOCK");
+  EXPECT_EQ(read.reads[1].answer, "'y'");
   const backends::KernelImage &image = read.image;
   EXPECT_EQ(image.kernelName, "softmax");
   EXPECT_EQ(image.backend, "cpu");

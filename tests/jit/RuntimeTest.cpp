@@ -159,28 +159,37 @@ TEST_F(RuntimeTest, WhatIsSaidOfEqualIrNamesThePlacesOfEachSource) {
   EXPECT_EQ(compiler->compileCount, 2);
 }
 
-TEST_F(RuntimeTest, DependenciesAreCheckedOnEveryHit) {
+/// A host whose kernels read one global.
+struct OneGlobal final : HostReads {
+  std::string value = "64";
+  std::vector<RecordedRead> recorded() override { return {{"BLOCK", value}}; }
+  bool hold(const std::vector<RecordedRead> &reads) override {
+    EXPECT_EQ(reads.size(), 1u);
+    EXPECT_EQ(reads[0].question, "BLOCK");
+    return reads[0].answer == value;
+  }
+};
+
+TEST_F(RuntimeTest, ReadsAreCheckedOnEveryHit) {
   compiler->body = [](const CompileRequest &) {
     CompileResult result;
     result.image = testImage("addValue", 5);
-    result.dependencies = {{{3, "kernel"}, "BLOCK", "64"}};
     return result;
   };
-  std::optional<std::string> value = "64";
+  OneGlobal host;
   KernelRequest request = fakeRequest("k");
-  request.currentValue = [&](const RecordedDependency &dependency) {
-    EXPECT_EQ(dependency.function.name, "kernel");
-    EXPECT_EQ(dependency.name, "BLOCK");
-    return value;
-  };
+  request.reads = &host;
   auto first = makeRuntime();
   EXPECT_EQ(first->getKernel(request).origin, Origin::Compiled);
   EXPECT_EQ(first->getKernel(request).origin, Origin::Memory);
   EXPECT_EQ(makeRuntime()->getKernel(request).origin, Origin::Disk);
-  value = "128";
+  host.value = "128";
   EXPECT_EQ(first->getKernel(request).origin, Origin::Compiled);
-  value = std::nullopt;
+  EXPECT_EQ(makeRuntime()->getKernel(request).origin, Origin::Disk);
+  host.value = "64";
   EXPECT_EQ(makeRuntime()->getKernel(request).origin, Origin::Compiled);
+  request.reads = nullptr;
+  EXPECT_EQ(makeRuntime()->getKernel(request).origin, Origin::Compiled) << "nobody can tell";
 }
 
 TEST_F(RuntimeTest, DamageIsAMissAndIsReplaced) {

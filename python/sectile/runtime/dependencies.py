@@ -1,42 +1,34 @@
-"""What a kernel's code depends on besides its own text.
+"""What a kernel's code depends on besides its own text, as far as its names tell.
 
 `snapshot(fn)` follows the names in the function's code object: helpers decorated with @jit and plain
 functions it may call at compile time (their text, and what they refer to in turn), global and closure
-values, attributes of modules, classes and objects. It returns a digest of all that, and the list of what
-to look at before the next launch: as long as every watched thing is what it was, so is the digest.
+values, attributes of modules, classes and objects, items of lists and dictionaries. It returns a digest of
+all that, and the list of what to look at before the next launch: as long as every watched thing is what it
+was, so is the digest.
 
-The list names more than the kernel uses (any attribute name of the code that an object happens to have),
-never less, so a needless recompile is possible and a stale kernel is not.
+This is what makes a kernel found without evaluating it, not what makes it right. Names do not show what a
+method reads, or an item of a foreign container: whatever evaluation reads that no watch covers is noted as
+it is read, and asked again before the code is used (`bindings/ReadLog.h`). So a snapshot may leave out what
+it likes; what it watches it must digest. It asks no property of the user's, nor calls anything.
 """
 
 from __future__ import annotations
 
 import builtins
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
 from .. import _native
+from .reads import PLAIN_TYPES, code_text, functions_behind, is_jit, names_of
 from .source import SourceUnavailable, source_lines, source_text
 
-_DEPTH = 4  # of attributes of attributes
+TYPE_CHECKING = False  # importing typing takes milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+_DEPTH = 4  # of attributes of attributes, items of items
+_MOST_ITEMS = 256  # of a dictionary that is followed
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis))
-
-
-def _names(code: CodeType) -> set[str]:
-    """All global, builtin and attribute names in a code object and those nested in it."""
-    names = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            names |= _names(constant)
-    return names
-
-
-def code_text(code: CodeType) -> str:
-    """What a function without source does: instructions, constants and names."""
-    constants = [
-        code_text(constant) if isinstance(constant, CodeType) else repr(constant)
-        for constant in code.co_consts
-    ]
-    return f"{code.co_code!r}{constants}{code.co_names}{code.co_varnames}{code.co_freevars}"
 
 
 def _home(fn: FunctionType) -> str:
@@ -46,8 +38,36 @@ def _home(fn: FunctionType) -> str:
     return fn.__module__
 
 
-class _Snapshot:
-    def __init__(self, package: str, has_places: bool = True, files=()) -> None:
+def _of_class(kind: type, name: str) -> Any:
+    for base in kind.__mro__:
+        if name in base.__dict__:
+            return base.__dict__[name]
+    raise AttributeError(name)
+
+
+def _at_rest(owner: Any, name: str) -> Any:
+    """The attribute, if reading it runs nobody's code; else AttributeError."""
+    kind = type(owner)
+    if isinstance(owner, type):
+        found = _of_class(owner, name)
+    elif name in getattr(owner, "__dict__", ()):
+        found = owner.__dict__[name]
+    elif hasattr(kind, "__members__") and name in ("name", "value"):
+        found = owner.__dict__[f"_{name}_"]  # an enumeration's
+    else:
+        found = _of_class(kind, name)
+    runs_code = hasattr(type(found), "__get__") and not (
+        isinstance(found, (FunctionType, staticmethod, classmethod))
+        or type(found).__name__ == "member_descriptor"  # a slot
+        or is_jit(found)
+    )
+    if runs_code or kind.__getattribute__ not in (object.__getattribute__, type.__getattribute__):
+        raise AttributeError(name)
+    return getattr(owner, name)
+
+
+class Snapshot:
+    def __init__(self, package: str, has_places: bool = True, files: Iterable[str] = ()) -> None:
         self.package = package
         self.has_places = has_places
         self.parts: list[str] = []
@@ -55,18 +75,20 @@ class _Snapshot:
         self.watches: dict[tuple, tuple] = {}
         # What was visited, by identity; the values keep the objects alive, so that no id is reused.
         self.seen: dict[object, object] = {}
+        #: All names in the code of the functions visited.
+        self.names: set[str] = set()
 
     def digest(self) -> str:
         return _native.digest([part.encode("utf-8", "surrogatepass") for part in self.parts])
 
-    def visit(self, key, value) -> bool:
+    def visit(self, key: object, value: object) -> bool:
         """True the first time."""
         if key in self.seen:
             return False
         self.seen[key] = value
         return True
 
-    def watch(self, kind: str, holder, name, value) -> None:
+    def watch(self, kind: str, holder: object, name: object, value: object) -> None:
         self.watches.setdefault((kind, id(holder), name), (kind, holder, name, value))
 
     def function(self, fn: FunctionType, text: str | None) -> None:
@@ -87,11 +109,13 @@ class _Snapshot:
             file = self.files.setdefault(code.co_filename, len(self.files))
             place = f"@{_home(fn)}:{file}:{code.co_firstlineno}"
         self.parts.append(f"def {fn.__qualname__}{place}\n{text}")
+        self.watch_function(fn)
+        names = names_of(code)
+        self.names |= names
         for index, default in enumerate(fn.__defaults__ or ()):
-            self.value(f"default {index}", default, ())
+            self.value(f"default {index}", default, names)
         for name, default in (fn.__kwdefaults__ or {}).items():
-            self.value(f"default {name}", default, ())
-        names = _names(code)
+            self.value(f"default {name}", default, names)
         namespace = fn.__globals__
         for name in sorted(names):
             if name in namespace:
@@ -108,13 +132,18 @@ class _Snapshot:
             self.watch("cell", cell, name, value)
             self.value(name, value, names)
 
-    def value(self, name: str, value, names, depth: int = 0) -> None:
+    def watch_function(self, fn: FunctionType) -> None:
+        # Tools that reload edited modules put new code into old functions.
+        now = (fn.__code__, fn.__defaults__, fn.__kwdefaults__)
+        self.watch("function", fn, None, now)
+
+    def value(self, name: str, value: Any, names: set[str], depth: int = 0) -> None:
         """Describes `value`, known as `name`, of which the attributes `names` may be read."""
         if isinstance(value, _PLAIN):
             self.parts.append(f"{name}={type(value).__name__}:{value!r}")
         elif isinstance(value, ModuleType):
             self.attributes(name, value, names, depth)
-        elif getattr(value, "__sectile_jit__", False) is True and not isinstance(value, type):
+        elif is_jit(value):
             self.parts.append(f"{name}=jit:{value.__name__}")
             self.function(value.fn, getattr(value, "_source_override", None))
         elif isinstance(getattr(value, "__sectile_builtin__", None), str):
@@ -132,26 +161,54 @@ class _Snapshot:
         elif isinstance(value, type) and issubclass(value, tuple) and hasattr(value, "_fields"):
             # Kernels make instances: the fields are all that the code depends on.
             self.parts.append(f"{name}=class:{value.__qualname__}{value._fields}")
-            for field, default in getattr(value, "_field_defaults", {}).items():
-                self.value(f"{name}.{field}", default, names, depth + 1)
-        elif isinstance(value, (list, dict, set, frozenset)):
-            text = repr(value)
-            self.watch("text", value, name, text)
-            self.parts.append(f"{name}={text}")
+            self.container(f"{name} defaults", value._field_defaults, names, depth)
+        elif type(value) in (list, dict):
+            self.container(name, value, names, depth)
+        elif isinstance(value, (set, frozenset)):
+            self.parts.append(f"{name}={type(value).__name__}:{sorted(map(repr, value))}")
         elif isinstance(value, FunctionType):
-            own = (value.__module__ or "").partition(".")[0] == self.package
-            if own or getattr(value, "__sectile_constexpr_function__", False):
-                self.function(value, None)
-            else:  # somebody else's library: its code, but not all that it refers to in turn
-                self.parts.append(
-                    f"{name}=function:{value.__qualname__}:{code_text(value.__code__)}"
-                )
+            self.python_function(name, value)
+        elif isinstance(value, MethodType):
+            self.value(f"{name}.__func__", value.__func__, names, depth)
+            self.value(f"{name}.__self__", value.__self__, names, depth + 1)
         elif isinstance(value, BuiltinFunctionType):
             self.parts.append(f"{name}=native:{value.__module__}.{value.__qualname__}")
         else:
             self.attributes(name, value, names, depth)
 
-    def attributes(self, name: str, value, names, depth: int) -> None:
+    def python_function(self, name: str, fn: FunctionType) -> None:
+        is_own = (fn.__module__ or "").partition(".")[0] == self.package
+        if (
+            is_own
+            or getattr(fn, "__sectile_constexpr_function__", False)
+            or functions_behind(fn) is not None
+        ):
+            self.function(fn, None)
+        else:  # somebody else's library: its code, but not all that it refers to in turn
+            self.watch_function(fn)
+            self.parts.append(f"{name}=function:{fn.__qualname__}:{code_text(fn.__code__)}")
+
+    def container(self, name: str, value: Any, names: set[str], depth: int) -> None:
+        """A list or dictionary: its items, in their order."""
+        self.parts.append(f"{name}={type(value).__name__}[{len(value)}]")
+        if not self.visit(("items", id(value)), value):
+            return
+        if isinstance(value, list):
+            flat = tuple(value)
+        else:
+            if len(value) > _MOST_ITEMS or depth >= _DEPTH:
+                return  # evaluation notes which items it reads
+            flat = tuple(part for item in value.items() for part in item)
+        if all(type(part) in PLAIN_TYPES for part in flat):
+            self.parts.append(repr(flat))
+        elif depth >= _DEPTH:
+            return
+        else:
+            for index, part in enumerate(flat):
+                self.value(f"{name}[{index}]", part, names, depth + 1)
+        self.watch("items", value, None, flat)
+
+    def attributes(self, name: str, value: Any, names: set[str], depth: int) -> None:
         """A module, class or object: what it is, and those of its attributes the code may read."""
         is_module = isinstance(value, ModuleType)
         if is_module:
@@ -173,52 +230,41 @@ class _Snapshot:
                 self.watch("dict", value.__dict__, attribute, item)
             else:
                 try:
-                    item = getattr(value, attribute)
-                    again = getattr(value, attribute)
+                    item = _at_rest(value, attribute)
                 except Exception:
                     continue
-                # Bound methods and properties make a fresh object at each read: nothing to compare.
-                if item is again:
+                if not isinstance(item, MethodType):  # made anew by each read: nothing to compare
                     self.watch("attribute", value, attribute, item)
             self.value(f"{name}.{attribute}", getattr(item, "__func__", item), names, depth + 1)
 
 
-def snapshot(
-    fn: FunctionType, source: str | None = None, has_places: bool = True
-) -> tuple[str, list[tuple], list[str]]:
-    """The digest of `fn` and all it refers to, and what to watch.
-
-    Args:
-        fn: the kernel's function.
-        source: its text, when that is not the file's.
-        has_places: digest file, line and decorators, too, which change messages and not the code.
-
-    Returns:
-        ``(digest, watches, files)``; each watch is ``(kind, holder, name, expected)`` with kind ``"dict"``,
-        ``"absent"``, ``"cell"``, ``"attribute"`` or ``"text"``; the files are those of the functions, which
-        the digest knows by their number only.
-    """
-    state = _Snapshot((fn.__module__ or "").partition(".")[0], has_places)
+def snapshot_of(fn: FunctionType, source: str | None = None, has_places: bool = True) -> Snapshot:
+    """Of a kernel. `source` is its text, when that is not the file's; without `has_places` file, line and
+    decorators are left out, which change messages and not the code."""
+    state = Snapshot((fn.__module__ or "").partition(".")[0], has_places)
     state.function(fn, source)
-    return state.digest(), list(state.watches.values()), list(state.files)
+    return state
 
 
 def texts(fn: FunctionType, text: str | None = None) -> list[str]:
-    """What `snapshot` digests: the texts of a kernel and of the functions it may call, and what their
+    """What a snapshot digests: the texts of a kernel and of the functions it may call, and what their
     names stand for."""
-    state = _Snapshot((fn.__module__ or "").partition(".")[0], has_places=False)
-    state.function(fn, text)
-    return state.parts
+    return snapshot_of(fn, text, has_places=False).parts
 
 
-def describe(fn: FunctionType, constants: list, files=()) -> tuple[str, list[str]]:
+def describe(
+    fn: FunctionType, constants: list, files: Iterable[str] = (), names: set[str] | None = None
+) -> tuple[str, list[str]]:
     """The digest of constant arguments of `fn`: texts, dtypes, functions, objects.
+
+    Args:
+        names: of the attributes that may be read of objects; None: those in the code of `fn`.
 
     Returns:
         The digest, and `files` with those of the functions among the constants added.
     """
-    state = _Snapshot((fn.__module__ or "").partition(".")[0], files)
-    names = _names(fn.__code__)
+    state = Snapshot((fn.__module__ or "").partition(".")[0], files=files)
+    names = names_of(fn.__code__) if names is None else names
     for index, constant in enumerate(constants):
         state.value(f"constant {index}", constant, names)
         # Members of an enumeration differ in nothing but their text.
@@ -226,6 +272,7 @@ def describe(fn: FunctionType, constants: list, files=()) -> tuple[str, list[str
     return state.digest(), list(state.files)
 
 
-def _stable_repr(value) -> str:
-    """repr(), unless it is the default one, which shows an address."""
-    return "" if type(value).__repr__ is object.__repr__ else repr(value)
+def _stable_repr(value: Any) -> str:
+    """repr(), unless it is one that shows an address."""
+    text = "" if type(value).__repr__ is object.__repr__ else repr(value)
+    return "" if " at 0x" in text else text

@@ -7,7 +7,7 @@ from types import FunctionType
 from .. import _native
 from .._generic import Generic
 from . import compiled  # noqa: F401 - the bindings ask for it: a launch should import nothing
-from .dependencies import describe, snapshot
+from .dependencies import describe, snapshot_of
 from .source import SourceUnavailable, remember, source_lines, source_text
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
@@ -229,6 +229,7 @@ class JITFunction(_native.KernelBase, KernelInterface[P, R]):
         self.do_not_specialize_on_alignment = list(do_not_specialize_on_alignment or ())
         self._repr = repr
         self._source_override: str | None = None
+        self._names: set[str] | None = None  # in the code of the functions of the latest snapshot
         self.pre_run_hooks: list[Callable[..., object]] = []
         self.__name__ = fn.__name__
         self.__qualname__ = fn.__qualname__
@@ -341,20 +342,31 @@ class JITFunction(_native.KernelBase, KernelInterface[P, R]):
             is_own = False
         self._source_override = None if is_own else text
         self._forget()
+        _native.source_changed()  # of kernels that call this one, too
 
     @property
     def cache_key(self) -> str:
-        """A digest of the source and of everything it refers to."""
+        """A digest of the source and of what its names refer to."""
         return self._snapshot()[0]
 
     def _snapshot(self) -> tuple[str, list[tuple[Any, ...]], list[str]]:
+        """What the digest of the source is now.
+
+        Returns:
+            ``(digest, watches, files)``; each watch is ``(kind, holder, name, expected)`` with kind
+            ``"dict"``, ``"absent"``, ``"cell"``, ``"attribute"``, ``"items"`` or ``"function"``
+            (`bindings/Watch.h`); the files are those of the functions, which the digest knows by their
+            number only.
+        """
         if self._parameter_error is not None:
             raise self._parameter_error
-        return snapshot(self.fn, self._source_override)
+        state = snapshot_of(self.fn, self._source_override)
+        self._names = state.names
+        return state.digest(), list(state.watches.values()), list(state.files)
 
     def _describe_constants(self, constants: list[Any], files: list[str]) -> tuple[str, list[str]]:
         """What constant arguments are that are no plain numbers, for the cache key."""
-        return describe(self.fn, constants, files)
+        return describe(self.fn, constants, files, self._names)
 
     def add_pre_run_hook(self, hook: Callable[..., object]) -> None:
         """`hook(*args, **kwargs)` is called before each launch, but for those of bound kernels."""

@@ -20,19 +20,17 @@ EvaluationText evaluateToText(const python::ast::Function &kernel,
     return mlir::success();
   });
   lang::DiagnosticSink sink;
-  python::EvaluatedKernel evaluated =
+  mlir::OwningOpRef<mlir::ModuleOp> module =
       python::evaluateKernel(context, kernel, signature, environment, sink);
   result.diagnostics = sink.take();
-  for (const python::Dependency &dependency : evaluated.dependencies)
-    result.dependencies.emplace_back(dependency.name, dependency.value);
-  if (!evaluated.module)
+  if (!module)
     return result;
-  if (mlir::failed(mlir::verify(*evaluated.module)) && result.verifierError.empty())
+  if (mlir::failed(mlir::verify(*module)) && result.verifierError.empty())
     result.verifierError = "verification failed";
   mlir::OpPrintingFlags flags;
   flags.enableDebugInfo(withLocations, /*prettyForm=*/false);
   llvm::raw_string_ostream stream(result.ir);
-  evaluated.module->print(stream, flags);
+  module->print(stream, flags);
   return result;
 }
 

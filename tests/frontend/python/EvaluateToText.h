@@ -10,7 +10,6 @@ struct EvaluationText {
   std::string ir;            // empty when there are errors
   std::string verifierError; // of the module, which is a bug of the front end
   std::vector<lang::Diagnostic> diagnostics;
-  std::vector<std::pair<std::string, std::string>> dependencies; // name, value
 };
 
 EvaluationText evaluateToText(const python::ast::Function &kernel,

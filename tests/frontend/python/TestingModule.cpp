@@ -67,6 +67,9 @@ static py::dict describe(const lang::Diagnostic &diagnostic) {
 static py::dict evaluate(py::object kernel, py::dict signature, bool locations) {
   bindings::PythonEnvironment environment;
   lang::FunctionRef reference = environment.reference(kernel);
+  bindings::ReadLog log;
+  log.start({{reference}});
+  environment.noteReads(&log, nullptr);
   std::string error;
   auto function = environment.function(reference, error);
   if (!function)
@@ -80,7 +83,10 @@ static py::dict evaluate(py::object kernel, py::dict signature, bool locations) 
   result["ir"] = text.ir;
   result["verifier_error"] = text.verifierError;
   result["diagnostics"] = diagnostics;
-  result["dependencies"] = text.dependencies;
+  py::dict reads;
+  for (const jit::RecordedRead &read : log.recorded())
+    reads[py::str(read.question)] = read.answer;
+  result["reads"] = reads;
   return result;
 }
 

@@ -56,8 +56,12 @@ def watches_hold(watches):
             now.append(holder.cell_contents is expected)
         elif kind == "attribute":
             now.append(getattr(holder, name) is expected)
+        elif kind == "function":
+            now.append((holder.__code__, holder.__defaults__, holder.__kwdefaults__) == expected)
         else:
-            now.append(repr(holder) == expected)
+            assert kind == "items"
+            flat = holder if isinstance(holder, list) else [x for i in holder.items() for x in i]
+            now.append(len(flat) == len(expected) and all(a is b for a, b in zip(flat, expected)))
     return all(now)
 
 

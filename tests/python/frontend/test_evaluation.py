@@ -1,5 +1,5 @@
 """What evaluation promises beyond the IR of single statements: one visit per body, limits, locations,
-dependencies, names."""
+reads, names."""
 
 import linecache
 import re
@@ -141,7 +141,7 @@ DEPTH: tl.constexpr = 4
 TABLE = {"block": 16}
 
 
-def test_dependencies_are_recorded():
+def test_what_is_read_is_recorded():
     def kernel(x):
         tl.store(x + tl.arange(0, WIDTH), DEPTH)
         for i in tl.static_range(TABLE["block"] // 8):
@@ -149,9 +149,11 @@ def test_dependencies_are_recorded():
 
     result = evaluate(jit(kernel), x="*i32")
     assert not result["diagnostics"]
-    dependencies = dict(result["dependencies"])
-    assert dependencies["WIDTH"] == "8" and dependencies["DEPTH"] == "4"
-    assert dependencies["TABLE['block']"] == "16"
+    # Questions name objects by their number: the kernel is the first, TABLE some later one.
+    reads = result["reads"]
+    assert reads["n5:WIDTH1:j0:0:"] == "i8;" and reads["n5:DEPTH1:j0:0:"] == "i4;"
+    items = {question: answer for question, answer in reads.items() if question.startswith("i")}
+    assert list(items.values()) == ["i16;"] and "s5:block" in next(iter(items))
 
 
 def test_closures_and_functions_as_values():

@@ -12,7 +12,8 @@ import sys
 from types import FunctionType
 
 from ... import _native, knobs
-from ..dependencies import code_text, snapshot, texts
+from ..dependencies import snapshot_of, texts
+from ..reads import code_text
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def candidate_ids(configs: list[Config]) -> tuple[list[str], bool]:
 def source_digest(kernel) -> str:
     """Of the kernel's text and all it refers to, decorators and line numbers left out: a comment
     above it, or another candidate in the list, leaves what was measured valid."""
-    return snapshot(kernel.fn, kernel._source_override, has_places=False)[0]
+    return snapshot_of(kernel.fn, kernel._source_override, has_places=False).digest()
 
 
 def kernel_digest(tuner) -> str:
