@@ -36,8 +36,10 @@ struct Variant {
   /// "compiled", "disk", "memory", "same ir".
   const char *origin = "";
   uint64_t sourceVersion = 0;
-  /// What it depends on beyond the source's digest; null: nothing.
+  /// What it depends on beyond the source's digest; null: nothing, or it has gone to
+  /// KernelState::checked.
   VariantReadsRef reads;
+  bool isChecked = false;
 };
 
 /// What a KernelBase object knows; made by its _configure method.

@@ -201,7 +201,7 @@ size_t KernelState::keepVariant(Variant variant) {
   }
   // Had anew with its stages: Python compares, and outside of the lock.
   auto isSame = [&](const Variant &other) {
-    return !other.reads && !variant.reads && other.sourceVersion == variant.sourceVersion &&
+    return !other.isChecked && !variant.isChecked && other.sourceVersion == variant.sourceVersion &&
            other.target == variant.target && other.signature.equal(variant.signature) &&
            other.options.equal(variant.options) &&
            other.kernel->image().properties == variant.kernel->image().properties;
@@ -240,7 +240,7 @@ static const jit::Kernel *findChecked(KernelState &state, const jit::BoundArgume
 /// new one.
 static std::pair<const jit::Kernel *, bool> keepMade(KernelState &state,
                                                      const jit::BoundArguments &arguments,
-                                                     const Sources &sources, const Variant &made) {
+                                                     const Sources &sources, Variant &made) {
   auto hasVariants = [&] {
     std::lock_guard lock(state.mutex);
     return state.checked.contains(keyText(arguments));
@@ -258,8 +258,10 @@ static std::pair<const jit::Kernel *, bool> keepMade(KernelState &state,
     if (!entry)
       entry = std::make_shared<CheckedVariants>();
     variants = entry;
-    variants->add({made.kernel, made.reads ? made.reads : untilSourcesChange(sources)});
   }
+  VariantReadsRef reads = std::exchange(made.reads, nullptr);
+  made.isChecked = true;
+  variants->add({made.kernel, reads ? std::move(reads) : untilSourcesChange(sources)});
   state.hasChecked = true;
   state.table.insert(arguments, made.kernel); // so that the key is found
   return {made.kernel.get(), true};

@@ -65,7 +65,7 @@ VariantReadsRef askAgain(const std::vector<jit::RecordedRead> &recorded,
 const jit::Kernel *CheckedVariants::find(const LaunchedKernel &launched) {
   uint64_t sources = launched.sources.serial();
   auto isUnchanged = [&](const Entry &entry) {
-    return entry.reads->sources == sources && entry.reads->watches &&
+    return entry.reads && entry.reads->sources == sources && entry.reads->watches &&
            holdAll(*entry.reads->watches);
   };
   if (Entry latest = last(); isUnchanged(latest)) [[likely]]
@@ -91,7 +91,7 @@ const jit::Kernel *CheckedVariants::find(const LaunchedKernel &launched) {
 
 CheckedVariants::Entry CheckedVariants::last() const {
   std::lock_guard lock(mutex);
-  return entries.back();
+  return entries.empty() ? Entry() : entries.back();
 }
 
 void CheckedVariants::putLast(const VariantReadsRef &reads) {

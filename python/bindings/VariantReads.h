@@ -43,7 +43,7 @@ VariantReadsRef untilSourcesChange(const Sources &sources);
 VariantReadsRef askAgain(const std::vector<jit::RecordedRead> &recorded,
                          const LaunchedKernel &launched, bool &holds);
 
-/// Variants under one key, at least one.
+/// Variants under one key.
 class CheckedVariants {
 public:
   struct Entry {
