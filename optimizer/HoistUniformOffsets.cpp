@@ -1,6 +1,7 @@
 #include "optimizer/HoistUniformOffsets.h"
 
 #include "lang/tile/TileDialect.h"
+#include "optimizer/RebuildLoop.h"
 
 #include "mlir/IR/IRMapping.h"
 
@@ -82,14 +83,10 @@ void rewriteLoop(scf::ForOp loop, ArrayRef<Advance> advances) {
     initial[advance.index] =
         arith::ConstantOp::create(builder, location, builder.getIntegerAttr(type, 0));
   }
-  auto replacement = scf::ForOp::create(builder, location, loop.getLowerBound(),
-                                        loop.getUpperBound(), loop.getStep(), initial);
-  replacement->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+  scf::ForOp replacement = rebuildLoop(builder, loop, initial);
 
   // The body, with the tiles made from their offsets at its start.
   Block *body = replacement.getBody();
-  if (!body->empty()) // an implicit yield
-    body->getTerminator()->erase();
   builder.setInsertionPointToStart(body);
   SmallVector<Value> arguments(body->getArguments());
   for (const Advance &advance : advances)

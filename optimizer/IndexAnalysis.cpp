@@ -127,9 +127,19 @@ private:
     IndexFacts index = unknownFacts(loop.getInductionVar().getType());
     index.dimensions[0].divisibility =
         std::gcd(lower.dimensions[0].divisibility, step.dimensions[0].divisibility);
-    index.low = lower.low;
-    index.high = upper.high > index.low ? upper.high - 1 : index.low;
-    index.isNonNegative = lower.isNonNegative;
+    // Facts speak of signed numbers. An unsigned loop runs through the same ones as long as its end
+    // is not in the upper half, where it would be a negative number.
+    if (!loop.getUnsignedCmp()) {
+      index.low = lower.low;
+      index.high = upper.high > index.low ? upper.high - 1 : index.low;
+      index.isNonNegative = lower.isNonNegative;
+    } else if (lower.low >= 0 && upper.low >= 0) {
+      index.low = lower.low;
+      index.high = std::max(index.low, upper.high - 1);
+      index.isNonNegative = true;
+    } else {
+      index.isNonNegative = lower.isNonNegative && upper.isNonNegative;
+    }
     set(loop.getInductionVar(), index);
 
     SmallVector<Value> carried(loop.getRegionIterArgs());

@@ -1,7 +1,9 @@
 #include "optimizer/Pipeline.h"
 
+#include "optimizer/HoistInvariants.h"
 #include "optimizer/HoistUniformOffsets.h"
 #include "optimizer/ReorderBroadcast.h"
+#include "optimizer/UnrollLoops.h"
 
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -15,6 +17,8 @@ using namespace mlir;
 namespace sectile::optimizer {
 
 void buildPipeline(OpPassManager &passes) {
+  // First, so that copies of bodies are simplified with the rest.
+  passes.addNestedPass<func::FuncOp>(createUnrollLoops());
   // Folds constants and simplifies control flow, so that what follows sees few forms. Control flow
   // of kernels is structured already: no block merging.
   GreedyRewriteConfig config;
@@ -26,7 +30,7 @@ void buildPipeline(OpPassManager &passes) {
   // Before LICM, which would move both of two equal operations.
   passes.addPass(createCSEPass());
   // Before offsets are hoisted: the start of what a loop carries must be known outside it.
-  passes.addPass(createLoopInvariantCodeMotionPass());
+  passes.addNestedPass<func::FuncOp>(createHoistInvariants());
   passes.addNestedPass<func::FuncOp>(createHoistUniformOffsets());
   // Pointers that advance alike now carry equal offsets, and additions to tiles that moved are
   // dead.
@@ -72,9 +76,10 @@ void registerPasses() {
   std::call_once(once, [] {
     registerCanonicalizerPass();
     registerCSEPass();
-    registerLoopInvariantCodeMotionPass();
     registerPass([] { return createReorderBroadcast(); });
+    registerPass([] { return createHoistInvariants(); });
     registerPass([] { return createHoistUniformOffsets(); });
+    registerPass([] { return createUnrollLoops(); });
     registerPassPipeline(
         "optimize", "every pass below, in the order compiles use",
         [](OpPassManager &passes, StringRef, function_ref<LogicalResult(const Twine &)>) {

@@ -1,5 +1,6 @@
 // Loops and branches. Scalars are carried in SSA values; tiles in buffers that a nest fills before
 // the loop, at its end and in every branch.
+#include "backends/common/LoopMetadata.h"
 #include "backends/cpu/KernelEmitter.h"
 #include "backends/cpu/NestEmitter.h"
 
@@ -109,6 +110,21 @@ llvm::SmallVector<llvm::Value *, 4> KernelEmitter::emitYield(ValueRange values,
   return results;
 }
 
+/// Whether the sum of an index and the step may be no number of their type. An index is less than
+/// the end.
+static bool mayPassEndOfType(llvm::Value *end, llvm::Value *step, bool isSigned) {
+  auto *knownStep = dyn_cast<llvm::ConstantInt>(step), *knownEnd = dyn_cast<llvm::ConstantInt>(end);
+  if (knownStep && knownStep->isOne())
+    return false;
+  if (!knownStep || !knownEnd)
+    return true;
+  bool overflows;
+  llvm::APInt last = knownEnd->getValue() - 1;
+  (void)(isSigned ? last.sadd_ov(knownStep->getValue(), overflows)
+                  : last.uadd_ov(knownStep->getValue(), overflows));
+  return overflows;
+}
+
 LogicalResult KernelEmitter::emitFor(scf::ForOp op) {
   SmallVector<TileBuffer *> targets;
   SmallVector<llvm::Value *, 4> initial;
@@ -128,8 +144,14 @@ LogicalResult KernelEmitter::emitFor(scf::ForOp op) {
   int64_t frameAtEntry = frameBytes;
   prepareOperandsAhead(op);
   bool isSigned = !op.getUnsignedCmp();
-  EmittedLoop loop = beginLoop(scalar(op.getLowerBound()), scalar(op.getUpperBound()),
-                               scalar(op.getStep()), initial, /*mayBeEmpty=*/true, isSigned);
+  llvm::Value *low = scalar(op.getLowerBound()), *high = scalar(op.getUpperBound()),
+              *step = scalar(op.getStep());
+  llvm::Value *lastButOne = nullptr;
+  if (mayPassEndOfType(high, step, isSigned))
+    lastButOne = builder.CreateBinaryIntrinsic(
+        isSigned ? llvm::Intrinsic::ssub_sat : llvm::Intrinsic::usub_sat, high, step);
+  EmittedLoop loop = beginLoop(low, high, step, initial, /*mayBeEmpty=*/true, isSigned);
+  loop.lastButOne = lastButOne;
   setScalar(op.getInductionVar(), loop.induction);
   unsigned next = 0;
   for (Value argument : op.getRegionIterArgs())
@@ -141,6 +163,7 @@ LogicalResult KernelEmitter::emitFor(scf::ForOp op) {
                            ValueRange(op.getRegionIterArgs()));
   llvm::erase(yielded, nullptr);
   auto results = endLoop(loop, yielded);
+  backends::markLoop(op, *loop.backEdge);
   next = 0;
   for (Value result : op.getResults())
     if (!isTile(result))
@@ -270,6 +293,7 @@ LogicalResult KernelEmitter::emitWhile(scf::WhileOp op) {
   llvm::erase(yielded, nullptr);
   for (auto [phi, value] : llvm::zip(phis, yielded))
     phi->addIncoming(value, builder.GetInsertBlock());
+  backends::markLoop(op, *builder.GetInsertBlock()->getTerminator());
   builder.SetInsertPoint(afterLoop);
   frameBytes = frameAtEntry;
   return success(!hasFailed);

@@ -210,9 +210,11 @@ llvm::SmallVector<llvm::Value *, 4> KernelEmitter::endLoop(EmittedLoop &loop,
     entry = block;
   builder.SetInsertPoint(loop.latch);
   llvm::Value *advanced = builder.CreateAdd(loop.induction, loop.step, "next");
-  llvm::Value *again = loop.isSigned ? builder.CreateICmpSLT(advanced, loop.end)
-                                     : builder.CreateICmpULT(advanced, loop.end);
-  builder.CreateCondBr(again, loop.body, loop.exit);
+  llvm::Value *asked = loop.lastButOne ? loop.induction : advanced,
+              *end = loop.lastButOne ? loop.lastButOne : loop.end;
+  llvm::Value *again =
+      loop.isSigned ? builder.CreateICmpSLT(asked, end) : builder.CreateICmpULT(asked, end);
+  loop.backEdge = builder.CreateCondBr(again, loop.body, loop.exit);
   loop.induction->addIncoming(advanced, loop.latch);
   builder.SetInsertPoint(loop.exit, loop.exit->begin());
   llvm::SmallVector<llvm::Value *, 4> results;

@@ -51,7 +51,11 @@ struct EmittedLoop {
   llvm::SmallVector<llvm::PHINode *, 4> carried;
   llvm::SmallVector<llvm::Value *, 4> initial;
   llvm::Instruction *bodyEnd = nullptr, *afterLoop = nullptr;
+  llvm::Instruction *backEdge = nullptr; // once the loop is ended
   llvm::Value *end = nullptr, *step = nullptr;
+  /// A further turn follows those that begin before it; null: those whose next index is before
+  /// `end`, which cannot overflow.
+  llvm::Value *lastButOne = nullptr;
   bool isSigned = true, isGuarded = false;
 };
 

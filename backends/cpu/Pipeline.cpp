@@ -9,6 +9,7 @@
 #include "backends/cpu/KernelEmitter.h"
 #include "backends/cpu/KernelPlan.h"
 #include "backends/cpu/LinkSharedObject.h"
+#include "optimizer/UnheededHints.h"
 
 using namespace mlir;
 
@@ -42,6 +43,7 @@ FailureOr<backends::KernelImage> CpuBackend::compile(ModuleOp module,
 
   backends::KernelImage image;
   describeKernel(function, targetName(options), image);
+  optimizer::noteUnheededHints(function, optimizer::LoadsAhead::Never, image.remarks);
 
   // Needs the whole kernel at once: which values cross from nest to nest.
   KernelPlan plan;

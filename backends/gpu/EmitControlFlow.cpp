@@ -1,4 +1,5 @@
 // Loops and branches: one phi for every scalar and every register of every tile that is carried.
+#include "backends/common/LoopMetadata.h"
 #include "backends/gpu/GpuEmitter.h"
 
 using namespace mlir;
@@ -120,7 +121,7 @@ LogicalResult GpuEmitter::emitFor(scf::ForOp op) {
   index->addIncoming(builder.CreateAdd(index, step), end);
   for (auto [phi, value] : llvm::zip(carried, next))
     phi->addIncoming(value, end);
-  builder.CreateCondBr(isBefore(index, lastButOne), body, after);
+  backends::markLoop(op, *builder.CreateCondBr(isBefore(index, lastButOne), body, after));
 
   builder.SetInsertPoint(after);
   auto results = startPhis(initial, before);
@@ -183,7 +184,7 @@ LogicalResult GpuEmitter::emitWhile(scf::WhileOp op) {
   Registers next = flatten(op.getYieldOp()->getOperands());
   for (auto [phi, value] : llvm::zip(carried, next))
     phi->addIncoming(value, builder.GetInsertBlock());
-  builder.CreateBr(test);
+  backends::markLoop(op, *builder.CreateBr(test));
   builder.SetInsertPoint(after);
   distribute(passed, op.getResults());
   return success(!hasFailed);

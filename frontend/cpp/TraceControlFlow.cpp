@@ -3,6 +3,8 @@
 // before its body is traced, so its types are fixed by the initial values; what a branch yields is
 // known only afterwards, so it is traced into a provisional scf.if that is rebuilt with results.
 #include "frontend/cpp/ScopeGuard.h"
+#include "lang/semantics/CountedLoop.h"
+#include "lang/semantics/LoopHints.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -68,73 +70,45 @@ FailureOr<llvm::SmallVector<mlir::Value>> TracerImpl::yielded(const BodyResult &
 //===-- for -----------------------------------------------------------------------------------===//
 
 std::vector<ValueId> TracerImpl::loop(const Argument &lower, const Argument &upper,
-                                      const Argument &step, std::span<const Argument> initial,
-                                      const LoopBody &body) {
+                                      const Argument &step, std::span<const LoopHint> hints,
+                                      std::span<const Argument> initial, const LoopBody &body) {
   if (failed())
     return {};
   lang::SourceRange place = sema.range();
-  // A step known to be negative counts down: the loop runs upwards, and the index is mirrored.
-  Argument upwardStep = step;
-  bool countsDown = false;
-  if (const Constant *constant = step.constant()) {
-    auto *number = constant->as<lang::Int>();
-    if (number && *number == 0) {
-      error("range: step is zero", "");
+  llvm::SmallVector<Operand, 3> numbers;
+  for (const Argument *argument : {&lower, &upper, &step}) {
+    FailureOr<Operand> operand = operandOf(*argument, "range");
+    if (mlir::failed(operand))
       return {};
-    }
-    if (number && *number < 0) {
-      countsDown = true;
-      upwardStep.data = Constant{-*number};
-    }
+    numbers.push_back(*operand);
   }
-  llvm::SmallVector<lang::Value, 3> bounds;
-  for (const Argument *bound : {countsDown ? &upper : &lower, countsDown ? &lower : &upper,
-                                static_cast<const Argument *>(&upwardStep)}) {
-    FailureOr<lang::Value> value = valueLike(*bound, nullptr, "range");
-    if (mlir::failed(value))
-      return {};
-    if (!value->type.isScalar() || !value->type.dtype.isInt()) {
-      error("range: bounds and step are integers, not " + sema.nameOf(value->type), "");
+  auto counted = lang::CountedLoop::make(sema, numbers[0], numbers[1], numbers[2]);
+  if (mlir::failed(counted))
+    return {};
+  llvm::SmallVector<mlir::NamedAttribute, 2> wishes;
+  for (const LoopHint &hint : hints) {
+    const lang::LoopHint *known = lang::findLoopHint({hint.name.data(), hint.name.size()});
+    if (!known) {
+      error("range: there is no hint '" + std::string(hint.name) + "'", "");
       return {};
     }
-    bounds.push_back(*value);
-  }
-  FailureOr<lang::DType> dtype =
-      sema.promote(Operand(bounds[0]), Operand(bounds[1]), "range", /*isDivision=*/false);
-  if (mlir::failed(dtype))
-    return {};
-  lang::Value promoted = {{}, lang::Type{*dtype, {}}};
-  dtype = sema.promote(Operand(promoted), Operand(bounds[2]), "range", /*isDivision=*/false);
-  if (mlir::failed(dtype))
-    return {};
-  for (lang::Value &bound : bounds) {
-    FailureOr<lang::Value> cast = sema.cast(bound, *dtype);
-    if (mlir::failed(cast))
+    auto wish = lang::loopHintAttribute(sema, *known, Constant::integer(hint.value), "range");
+    if (mlir::failed(wish))
       return {};
-    bound = *cast;
+    if (*wish)
+      wishes.push_back(**wish);
   }
   FailureOr<llvm::SmallVector<lang::Value>> carried = initialValues(initial, "loop");
   if (mlir::failed(carried))
     return {};
 
-  auto loop = mlir::scf::ForOp::create(sema.builder, sema.location(), bounds[0].ir, bounds[1].ir,
-                                       bounds[2].ir, irOf(*carried));
+  mlir::scf::ForOp loop;
   {
     ScopeGuard scope(*this, ScopeKind::Open, "loop");
-    mlir::Block *block = loop.getBody();
-    if (carried->empty())
-      block->getTerminator()->erase();
-    sema.builder.setInsertionPointToEnd(block);
-    lang::Value index = {loop.getInductionVar(), lang::Type{*dtype, {}}};
-    if (countsDown) {
-      auto mirrored =
-          sema.binary(lang::BinaryOperator::Subtract, Operand(bounds[1]), Operand(index));
-      if (succeeded(mirrored))
-        mirrored = sema.binary(lang::BinaryOperator::Add, *mirrored, Operand(bounds[0]));
-      if (mlir::failed(mirrored))
-        return {};
-      index = *mirrored->value();
-    }
+    loop = counted->open(sema, irOf(*carried));
+    for (mlir::NamedAttribute wish : wishes)
+      loop->setAttr(wish.getName(), wish.getValue());
+    lang::Value index = counted->index(sema);
     std::vector<ValueId> ids = add(loop.getRegionIterArgs(), *carried);
     auto next = yielded(body(add(index), ids), *carried, "loop");
     if (mlir::failed(next)) {

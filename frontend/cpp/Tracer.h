@@ -65,6 +65,12 @@ struct Argument {
   }
 };
 
+/// A wish of the kernel of one loop: "num_stages", 3. (Those there are: LoopHints of control.h.)
+struct LoopHint {
+  std::string_view name;
+  int64_t value = 0;
+};
+
 class Tracer {
 public:
   virtual ~Tracer() = default;
@@ -91,8 +97,8 @@ public:
   /// next.
   using LoopBody = std::function<BodyResult(ValueId index, std::span<const ValueId> carried)>;
   virtual std::vector<ValueId> loop(const Argument &lower, const Argument &upper,
-                                    const Argument &step, std::span<const Argument> initial,
-                                    const LoopBody &body) = 0;
+                                    const Argument &step, std::span<const LoopHint> hints,
+                                    std::span<const Argument> initial, const LoopBody &body) = 0;
   /// A constant condition traces the one branch that is taken.
   using Branch = std::function<BodyResult()>;
   virtual std::vector<Argument> branch(const Argument &condition, const Branch &then,

@@ -26,7 +26,8 @@ public:
   Argument unary(std::string_view op, const Argument &operand) override;
   Argument expandByIndex(const Argument &value, std::span<const bool> isNone) override;
   std::vector<ValueId> loop(const Argument &lower, const Argument &upper, const Argument &step,
-                            std::span<const Argument> initial, const LoopBody &body) override;
+                            std::span<const LoopHint> hints, std::span<const Argument> initial,
+                            const LoopBody &body) override;
   std::vector<Argument> branch(const Argument &condition, const Branch &then,
                                const Branch &orelse) override;
   std::vector<ValueId> whileLoop(std::span<const Argument> initial, const WhileBody &condition,

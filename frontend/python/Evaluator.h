@@ -25,6 +25,7 @@
 #include "frontend/python/Scope.h"
 #include "frontend/python/ValueShape.h"
 #include "lang/builtins/Builtins.h"
+#include "lang/semantics/LoopHints.h"
 #include "lang/semantics/Semantics.h"
 
 namespace sectile::python {
@@ -207,6 +208,12 @@ private:
   mlir::LogicalResult evaluateWhile(const ast::Stmt &stmt);
   mlir::FailureOr<LoopRange> bindRange(const std::string &kind, const Arguments &arguments,
                                        const ast::Position &position);
+  /// Adds the attribute of a hint that `user` ("range") was given.
+  mlir::LogicalResult addLoopHint(llvm::SmallVectorImpl<mlir::NamedAttribute> &hints,
+                                  const lang::LoopHint &hint, const Operand &operand,
+                                  const std::string &user, const ast::Position &position);
+  /// Where tl.condition puts the hints of the while loop whose condition is evaluated.
+  llvm::SmallVectorImpl<mlir::NamedAttribute> *whileHints = nullptr;
   mlir::FailureOr<Carried> findCarried(llvm::ArrayRef<std::string> assigned,
                                        const ast::Position &position);
   void bindCarried(const Carried &carried, mlir::ValueRange values, const Scope &before);
@@ -270,7 +277,7 @@ private:
 struct Evaluator::LoopRange {
   Operand start, end, step;
   /// tile.num_stages and the like, for scf.for.
-  std::vector<std::pair<std::string, Constant>> options;
+  llvm::SmallVector<mlir::NamedAttribute, 2> hints;
 };
 
 } // namespace sectile::python

@@ -2,6 +2,7 @@
 // unrolled; the others carry the variables their body assigns.
 #include "frontend/python/Evaluator.h"
 #include "frontend/python/LoopCarried.h"
+#include "lang/semantics/CountedLoop.h"
 
 using namespace sectile::lang;
 
@@ -14,12 +15,24 @@ static constexpr Int kMostUnrolled = 65536;
 
 //-- range() ---------------------------------------------------------------------------------------
 
+mlir::LogicalResult Evaluator::addLoopHint(llvm::SmallVectorImpl<mlir::NamedAttribute> &hints,
+                                           const LoopHint &hint, const Operand &operand,
+                                           const std::string &user, const ast::Position &position) {
+  auto constant = requireConstant(operand, position, user + ": '" + hint.name.str() + "'");
+  if (mlir::failed(constant))
+    return mlir::failure();
+  at(position);
+  auto attribute = loopHintAttribute(sema, hint, *constant, user);
+  if (mlir::failed(attribute))
+    return mlir::failure();
+  if (*attribute)
+    hints.push_back(**attribute);
+  return mlir::success();
+}
+
 mlir::FailureOr<Evaluator::LoopRange> Evaluator::bindRange(const std::string &kind,
                                                            const Arguments &arguments,
                                                            const ast::Position &position) {
-  static constexpr const char *kOptions[] = {
-      "num_stages", "loop_unroll_factor", "disallow_acc_multi_buffer",
-      "flatten",    "warp_specialize",    "disable_licm"};
   LoopRange range;
   std::optional<Operand> bounds[3]; // start, end, step
   const auto &positional = arguments.positional;
@@ -28,28 +41,19 @@ mlir::FailureOr<Evaluator::LoopRange> Evaluator::bindRange(const std::string &ki
     bounds[1] = positional[0];
   for (size_t i = 0; bound > 1 && i < bound; ++i)
     bounds[i] = positional[i];
-  auto addOption = [&](const std::string &name, const Operand &operand) -> mlir::LogicalResult {
-    auto constant = requireConstant(operand, position, kind + ": '" + name + "'");
-    if (mlir::failed(constant))
-      return mlir::failure();
-    if (constant->isNone())
-      return mlir::success();
-    if (!integerOf(*constant))
-      return error(position, kind + ": '" + name + "' must be an integer or a truth value, not " +
-                                 constant->repr());
-    range.options.emplace_back("tile." + name, std::move(*constant));
-    return mlir::success();
+  auto addHint = [&](const LoopHint &hint, const Operand &operand) {
+    return addLoopHint(range.hints, hint, operand, kind, position);
   };
-  size_t mostPositional = kind == "range" ? 9 : 3;
+  size_t mostPositional = kind == "range" ? 3 + loopHints().size() : 3;
   if (positional.size() > mostPositional)
     return error(position, kind + " takes at most " + std::to_string(mostPositional) +
                                " positional arguments, not " + std::to_string(positional.size()));
   for (size_t i = 3; i < positional.size(); ++i)
-    if (mlir::failed(addOption(kOptions[i - 3], positional[i])))
+    if (mlir::failed(addHint(loopHints()[i - 3], positional[i])))
       return mlir::failure();
   for (const NamedOperand &argument : arguments.named) {
-    if (kind == "range" && llvm::is_contained(kOptions, argument.name)) {
-      if (mlir::failed(addOption(argument.name, argument.operand)))
+    if (const LoopHint *hint = findLoopHint(argument.name); hint && kind == "range") {
+      if (mlir::failed(addHint(*hint, argument.operand)))
         return mlir::failure();
       continue;
     }
@@ -196,53 +200,14 @@ mlir::LogicalResult Evaluator::evaluateRuntimeFor(const Stmt &stmt, const LoopRa
   if (target.kind != ExprKind::Name)
     return error(target.position, "the variable of a loop over range() must be one name");
 
-  // A step known to be negative counts down: the loop runs upwards, and the index is mirrored.
   at(position);
-  Operand step = range.step;
-  bool countsDown = false;
-  if (auto constant = sema.asConstant(step)) {
-    auto number = integerOf(*constant);
-    if (number && *number == 0)
-      return error(position, "range: step is zero");
-    if (number && *number < 0) {
-      countsDown = true;
-      step = Constant::integer(-*number);
-    }
-  }
-  const Operand *operands[] = {countsDown ? &range.end : &range.start,
-                               countsDown ? &range.start : &range.end, &step};
-  Value bounds[3];
-  for (int i = 0; i < 3; ++i) {
-    mlir::FailureOr<Value> value = mlir::failure();
-    if (operands[i]->value() || isNumberConstant(*operands[i]))
-      value = sema.toValue(*operands[i], "range");
-    else
+  for (const Operand *number : {&range.start, &range.end, &range.step})
+    if (!number->value() && !isNumberConstant(*number))
       return error(position,
-                   "range: bounds and step must be integers, not " + describeOperand(*operands[i]));
-    if (mlir::failed(value))
-      return mlir::failure();
-    if (!value->type.isScalar() || !value->type.dtype.isIntOrBool()) {
-      std::string remedy = sema.pointerRemedy(*operands[i]);
-      if (remedy.empty())
-        remedy = value->type.isScalar() ? "cast with .to(tl.int32)" : "reduce the tile to a scalar";
-      return error(position, "range: bounds and step must be integers, not " + value->type.name(),
-                   remedy);
-    }
-    bounds[i] = *value;
-  }
-  auto dtype = sema.promote(bounds[0], bounds[1], "range", /*isDivision=*/false);
-  if (mlir::failed(dtype))
+                   "range: bounds and step must be integers, not " + describeOperand(*number));
+  auto counted = CountedLoop::make(sema, range.start, range.end, range.step);
+  if (mlir::failed(counted))
     return mlir::failure();
-  dtype = sema.promote(bounds[0].type.dtype == *dtype ? bounds[0] : bounds[1], bounds[2], "range",
-                       /*isDivision=*/false);
-  if (mlir::failed(dtype))
-    return mlir::failure();
-  for (Value &bound : bounds) {
-    auto cast = sema.cast(bound, *dtype);
-    if (mlir::failed(cast))
-      return mlir::failure();
-    bound = *cast;
-  }
 
   std::vector<std::string> assigned = assignedNames(stmt.body);
   llvm::erase(assigned, target.text);
@@ -250,34 +215,18 @@ mlir::LogicalResult Evaluator::evaluateRuntimeFor(const Stmt &stmt, const LoopRa
   auto carried = findCarried(assigned, stmt.position);
   if (mlir::failed(carried))
     return mlir::failure();
-  auto loop = mlir::scf::ForOp::create(sema.builder, sema.location(), bounds[0].ir, bounds[1].ir,
-                                       bounds[2].ir, carried->initial);
-  if (dtype->isUnsignedInt())
-    loop.setUnsignedCmp(true);
-  for (const auto &[name, constant] : range.options)
-    loop->setAttr(name, constant.is<bool>()
-                            ? mlir::Attribute(sema.builder.getBoolAttr(*constant.as<bool>()))
-                            : sema.builder.getI64IntegerAttr(int64_t(*integerOf(constant))));
 
   Scope before = scope;
+  mlir::scf::ForOp loop;
   llvm::SmallVector<mlir::Value> next;
   {
     mlir::OpBuilder::InsertionGuard guard(sema.builder);
-    mlir::Block *body = loop.getBody();
-    if (carried->initial.empty())
-      body->getTerminator()->erase();
-    sema.builder.setInsertionPointToEnd(body);
+    loop = counted->open(sema, carried->initial);
+    for (mlir::NamedAttribute hint : range.hints)
+      loop->setAttr(hint.getName(), hint.getValue());
     bindCarried(*carried, loop.getRegionIterArgs(), before);
     at(target.position);
-    Operand index = Value{loop.getInductionVar(), Type{*dtype, {}}};
-    if (countsDown) {
-      auto mirrored = sema.binary(BinaryOperator::Subtract, bounds[1], index);
-      if (mlir::succeeded(mirrored))
-        mirrored = sema.binary(BinaryOperator::Add, *mirrored, bounds[0]);
-      if (mlir::failed(mirrored))
-        return mlir::failure();
-      index = *mirrored;
-    }
+    Operand index = counted->index(sema);
     assign(target.text, index, target.position);
     ++frames.back().runtimeLoops;
     ++frames.back().runtimeSinceUnrolled;
@@ -322,9 +271,14 @@ mlir::LogicalResult Evaluator::evaluateWhile(const Stmt &stmt) {
   };
   mlir::Block *test = sema.builder.createBlock(&loop.getBefore(), {}, types, locations);
   bindCarried(*carried, test->getArguments(), before);
+  llvm::SmallVector<mlir::NamedAttribute, 2> hints;
+  auto *outerHints = std::exchange(whileHints, &hints);
   Result condition = evaluate(*stmt.value);
+  whileHints = outerHints;
   if (mlir::failed(condition))
     return failed();
+  for (mlir::NamedAttribute hint : hints)
+    loop->setAttr(hint.getName(), hint.getValue());
   if (auto *constant = condition->constant()) {
     (void)failed();
     if (isTrue(*constant))

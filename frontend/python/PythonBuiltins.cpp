@@ -191,8 +191,20 @@ std::optional<Result> Evaluator::callPython(const std::string &fullName, const A
       auto items = constantRange(*range, expr.position);
       return mlir::failed(items) ? Result(mlir::failure()) : Result(makeTuple(std::move(*items)));
     }
-    if (name == "condition" && !positional.empty())
+    if (name == "condition") {
+      if (positional.empty())
+        return fail("condition: the condition is missing");
+      const LoopHint &hint = *findLoopHint("disable_licm");
+      for (const NamedOperand &argument : arguments.named)
+        if (argument.name != hint.name)
+          return fail("condition has no argument '" + argument.name + "'");
+      llvm::SmallVector<mlir::NamedAttribute, 2> unused;
+      if (const Operand *keeps = arguments.find(1, hint.name))
+        if (mlir::failed(
+                addLoopHint(whileHints ? *whileHints : unused, hint, *keeps, name, expr.position)))
+          return Result(mlir::failure());
       return Result(positional[0]);
+    }
     if (name == "to_tensor" && positional.size() == 1)
       return decay(positional[0], expr.position);
     if (name == "pointer_type" && !positional.empty()) {

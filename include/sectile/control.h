@@ -9,6 +9,7 @@
 //     ...
 //     return std::tuple{m, s};
 //   });
+//   loop(range(0, n, step, {.num_stages = 4}), [&](i32 i) { ... });
 //   auto y = if_(x > 0, [&] { return x; }, [&] { return -x; });
 //   auto n = while_(n0, [](auto n) { return n > 1; }, [](auto n) { return n / 2; });
 //
@@ -20,14 +21,31 @@
 
 namespace sectile {
 
+/// What a kernel wishes of one loop. What is not obeyed is answered by a remark of the kind "hint",
+/// which `sectile compile --remarks` shows.
+struct LoopHints {
+  std::optional<int> num_stages; // iterations under way at once on a GPU; 1: no load runs ahead
+  int loop_unroll_factor = 1;    // turns made one; those left over are a second loop
+  bool disable_licm = false;     // what does not change from turn to turn is computed in each
+  bool disallow_acc_multi_buffer = false; // the case as it is
+  bool flatten = false;                   // not obeyed yet
+  bool warp_specialize = false;           // not obeyed yet
+};
+
+/// The numbers of Python's range(): from `lower` in steps of `step` while `upper` is not reached,
+/// down where the step is negative. Bounds and step are integers of any types; the numbers are of
+/// the type they meet in. A step that is 0 at run time makes no turn, and is an error where
+/// assertions are kept.
 struct Range {
   Operand lower, upper, step;
+  LoopHints hints = {};
 };
 inline Range range(const Operand &upper) {
   return {Operand(0, upper.where), upper, 1};
 }
-inline Range range(const Operand &lower, const Operand &upper, const Operand &step = 1) {
-  return {lower, upper, step};
+inline Range range(const Operand &lower, const Operand &upper, const Operand &step = 1,
+                   const LoopHints &hints = {}) {
+  return {lower, upper, step, hints};
 }
 
 namespace detail {
@@ -43,6 +61,21 @@ constexpr size_t carriedCount() {
     return std::tuple_size_v<T>;
   else
     return 1;
+}
+
+inline std::vector<cpp::LoopHint> hintsOf(const LoopHints &hints) {
+  std::vector<cpp::LoopHint> wished;
+  if (hints.num_stages)
+    wished.push_back({"num_stages", *hints.num_stages});
+  if (hints.loop_unroll_factor != 1)
+    wished.push_back({"loop_unroll_factor", hints.loop_unroll_factor});
+  for (auto [name, isWished] :
+       {std::pair("disable_licm", hints.disable_licm),
+        std::pair("disallow_acc_multi_buffer", hints.disallow_acc_multi_buffer),
+        std::pair("flatten", hints.flatten), std::pair("warp_specialize", hints.warp_specialize)})
+    if (isWished)
+      wished.push_back({name, 1});
+  return wished;
 }
 
 /// Calls a body with the leading values and those carried, whatever it declares them as.
@@ -70,8 +103,7 @@ auto carriedResult(const std::vector<cpp::ValueId> &ids) {
 
 } // namespace detail
 
-/// for (i = lower; i < upper; i += step) carried = body(i, carried...); a negative constant step
-/// counts down.
+/// for (i : range) carried = body(i, carried...).
 template <class Carried, class Body>
 auto loop(const Range &range, const Carried &initial, Body &&body,
           Operand::Where where = Operand::Where::current()) {
@@ -85,8 +117,9 @@ auto loop(const Range &range, const Carried &initial, Body &&body,
           detail::callBody<count>(body, carried, detail::valueOf({index, ""})));
     });
   };
-  std::vector<cpp::ValueId> ids = trace.tracer.loop(range.lower.argument, range.upper.argument,
-                                                    range.step.argument, start, traced);
+  std::vector<cpp::ValueId> ids =
+      trace.tracer.loop(range.lower.argument, range.upper.argument, range.step.argument,
+                        detail::hintsOf(range.hints), start, traced);
   trace.check();
   return detail::carriedResult<Carried>(ids);
 }
@@ -103,7 +136,8 @@ void loop(const Range &range, Body &&body, Operand::Where where = Operand::Where
       return std::vector<cpp::Argument>();
     });
   };
-  trace.tracer.loop(range.lower.argument, range.upper.argument, range.step.argument, {}, traced);
+  trace.tracer.loop(range.lower.argument, range.upper.argument, range.step.argument,
+                    detail::hintsOf(range.hints), {}, traced);
   trace.check();
 }
 

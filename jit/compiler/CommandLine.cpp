@@ -72,7 +72,7 @@ int write(llvm::StringRef path, llvm::StringRef text) {
 int listPasses() {
   llvm::outs() << "\npasses:\n";
   for (llvm::StringRef name :
-       {"optimize", "canonicalize", "reorder-broadcast", "cse", "loop-invariant-code-motion",
+       {"optimize", "unroll-loops", "canonicalize", "reorder-broadcast", "cse", "hoist-invariants",
         "hoist-uniform-offsets", "assign-layouts"}) {
     const PassRegistryEntry *entry = PassPipelineInfo::lookup(name);
     if (!entry)

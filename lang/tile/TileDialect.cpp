@@ -1,5 +1,7 @@
 #include "lang/tile/TileDialect.h"
 
+#include "lang/tile/LoopTrips.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -25,4 +27,40 @@ void tile::TileDialect::initialize() {
 #define GET_OP_LIST
 #include "lang/tile/TileOps.cpp.inc"
       >();
+}
+
+void tile::TileDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) const {
+  addLoopPatterns(patterns);
+}
+
+namespace {
+
+using tile::DiscardableAttribute;
+
+LogicalResult verifyAttribute(Operation *op, NamedAttribute attribute,
+                              DiscardableAttribute::Place place) {
+  for (const DiscardableAttribute &known : tile::discardableAttributes())
+    if (known.name == attribute.getName() && known.place == place)
+      return success();
+  return op->emitError() << "unknown attribute " << attribute.getName();
+}
+
+} // namespace
+
+LogicalResult tile::TileDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  auto place = isa<LoopLikeOpInterface>(op) ? DiscardableAttribute::Place::Loop
+                                            : DiscardableAttribute::Place::Function;
+  return verifyAttribute(op, attribute, place);
+}
+
+LogicalResult tile::TileDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned,
+                                                          NamedAttribute attribute) {
+  return verifyAttribute(op, attribute, DiscardableAttribute::Place::Argument);
+}
+
+ArrayRef<tile::DiscardableAttribute> tile::discardableAttributes() {
+#define SECTILE_ENTRY(constant, text, place) {text, #constant, DiscardableAttribute::Place::place},
+  static constexpr DiscardableAttribute all[] = {SECTILE_DISCARDABLE_ATTRIBUTES(SECTILE_ENTRY)};
+#undef SECTILE_ENTRY
+  return all;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "lang/layout/SharedLayout.h"
+#include "lang/tile/DiscardableAttributes.h"
 #include "lang/tile/TileDialect.h.inc"
 #include "lang/tile/TileEnums.h.inc"
 
@@ -26,11 +27,6 @@
 #include "lang/tile/TileTypes.h.inc"
 
 namespace sectile::tile {
-
-/// Discardable attributes on `func.func` and its arguments.
-inline constexpr llvm::StringLiteral kKernelAttr = "tile.kernel";
-inline constexpr llvm::StringLiteral kDivisibilityAttr = "tile.divisibility";
-inline constexpr llvm::StringLiteral kArgumentNameAttr = "tile.name";
 
 /// The type of one element of a scalar or tile.
 inline mlir::Type elementTypeOf(mlir::Type type) {

@@ -21,11 +21,17 @@ def Tile_Dialect : Dialect {
     everywhere in MLIR. Elementwise arithmetic is `arith` and `math`; control flow is `scf`.
 
     Function arguments carry what specialisation knows of them: `tile.divisibility = 16 : i64` (of the
-    integer, or of the address in bytes), `tile.name = "x"`.
+    integer, or of the address in bytes), `tile.name = "x"`. Loops carry what the kernel wishes of them:
+    `tile.num_stages = 3`. DiscardableAttributes.h lists all such attributes.
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
+  // Of loops, which MLIR would fold wrongly: LoopTrips.h.
+  let hasCanonicalizer = 1;
+  // DiscardableAttributes.h
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
     "::mlir::scf::SCFDialect"];

@@ -1,5 +1,6 @@
 #include "optimizer/gpu/LayoutGraph.h"
 
+#include "lang/tile/LoopTrips.h"
 #include "optimizer/gpu/DotLayouts.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -45,18 +46,9 @@ int64_t lowestBit(int64_t number) {
   return number & -number;
 }
 
-std::optional<int64_t> constantOf(Value value) {
-  APInt number;
-  return matchPattern(value, m_ConstantInt(&number)) ? std::optional(number.getSExtValue())
-                                                     : std::nullopt;
-}
-
 double tripsOf(scf::ForOp loop) {
-  auto lower = constantOf(loop.getLowerBound()), upper = constantOf(loop.getUpperBound()),
-       step = constantOf(loop.getStep());
-  if (!lower || !upper || !step || *step <= 0)
-    return kLoopTrips;
-  return std::max<double>(1, llvm::divideCeil(std::max<int64_t>(0, *upper - *lower), *step));
+  std::optional<APInt> trips = constantTrips(loop);
+  return trips ? std::max(1.0, trips->roundToDouble(/*isSigned=*/false)) : kLoopTrips;
 }
 
 } // namespace

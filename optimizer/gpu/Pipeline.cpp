@@ -1,5 +1,6 @@
 #include "optimizer/gpu/Pipeline.h"
 
+#include "optimizer/UnheededHints.h"
 #include "optimizer/gpu/AssignLayouts.h"
 #include "optimizer/gpu/HoistLoads.h"
 #include "optimizer/gpu/PipelineLoops.h"
@@ -40,6 +41,7 @@ LogicalResult eliminateCommonSubexpressions(func::FuncOp function) {
 FailureOr<GpuAssumptions> optimizeForGpu(func::FuncOp function, const GpuPipelineOptions &options,
                                          llvm::function_ref<void(StringRef, double)> time) {
   GpuAssumptions assumed;
+  noteUnheededHints(function, LoadsAhead::Staged, assumed.remarks);
   if (failed(run("assign-layouts", time, [&] { return assignLayouts(function, options.shape); })))
     return failure();
   // Copies of cheap values and recomputed ones may meet what is there already.

@@ -1,5 +1,6 @@
 #include "optimizer/gpu/PipelineLoops.h"
 
+#include "optimizer/RebuildLoop.h"
 #include "optimizer/gpu/AsyncLoads.h"
 #include "optimizer/gpu/LoopSlice.h"
 
@@ -116,9 +117,7 @@ private:
     llvm::append_range(initial, ahead);
     initial.push_back(constant(i32, 0));
     initial.push_back(constant(i32, distance()));
-    auto made = scf::ForOp::create(builder, place, loop.getLowerBound(), loop.getUpperBound(), step,
-                                   initial, nullptr, loop.getUnsignedCmp());
-    made->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+    scf::ForOp made = rebuildLoop(builder, loop, initial);
     builder.setInsertionPointToStart(made.getBody());
     unsigned ownCount = loop.getNumRegionIterArgs();
     auto arguments = made.getRegionIterArgs();
@@ -164,8 +163,6 @@ private:
     llvm::append_range(yielded, aheadNext);
     yielded.push_back(nextStage(readStage));
     yielded.push_back(nextStage(writeStage));
-    if (!made.getBody()->empty() && made.getBody()->back().hasTrait<OpTrait::IsTerminator>())
-      made.getBody()->back().erase();
     builder.setInsertionPointToEnd(made.getBody());
     scf::YieldOp::create(builder, place, yielded);
     // Copies of rounds that do not exist write zeros; behind them the buffers' bytes are free.
@@ -189,6 +186,11 @@ private:
 
 } // namespace
 
+int64_t stagesOf(scf::ForOp loop, int64_t otherwise) {
+  auto wished = loop->getAttrOfType<IntegerAttr>(kStagesAttr);
+  return wished ? wished.getInt() : otherwise;
+}
+
 void pipelineLoops(func::FuncOp function, const GpuShape &shape, int64_t stageCount,
                    bool argumentsOverlap, SmallVectorImpl<ApartArguments> &apart,
                    lang::Remarks &remarks) {
@@ -197,21 +199,18 @@ void pipelineLoops(func::FuncOp function, const GpuShape &shape, int64_t stageCo
       for (auto load : loop.getOps<LoadOp>())
         noteNotPipelined(remarks, load, whyNot);
   };
-  if (stageCount < 2 || !shape.hasAsyncCopy) {
-    function.walk([&](scf::ForOp loop) {
-      noteAll(loop, stageCount < 2 ? "num_stages is " + std::to_string(stageCount)
-                                   : "the target has no asynchronous copies");
-    });
-    return;
-  }
   SmallVector<scf::ForOp> loops;
   function.walk([&](scf::ForOp loop) {
     bool isInnermost = true;
     loop.getBody()->walk([&](Operation *op) { isInnermost &= !isa<scf::ForOp, scf::WhileOp>(op); });
-    if (isInnermost)
-      loops.push_back(loop);
-    else
+    if (int64_t stages = stagesOf(loop, stageCount); stages < 2)
+      noteAll(loop, "num_stages is " + std::to_string(stages));
+    else if (!shape.hasAsyncCopy)
+      noteAll(loop, "the target has no asynchronous copies");
+    else if (!isInnermost)
       noteAll(loop, "there is another loop in this one");
+    else
+      loops.push_back(loop);
   });
   if (loops.empty())
     return;
@@ -219,7 +218,7 @@ void pipelineLoops(func::FuncOp function, const GpuShape &shape, int64_t stageCo
   PointerProvenance provenance(function);
   for (scf::ForOp loop : loops) {
     LoopWrites writes(loop, provenance, argumentsOverlap);
-    LoopPipeliner(loop, shape, stageCount, analysis, writes, apart, remarks).run();
+    LoopPipeliner(loop, shape, stagesOf(loop, stageCount), analysis, writes, apart, remarks).run();
   }
 }
 

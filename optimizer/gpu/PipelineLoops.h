@@ -11,7 +11,7 @@
 // Whatever addresses and masks depend on runs S-1 iterations ahead in values of its own. A load
 // qualifies when its tile is wanted only in other layouts (it goes through shared memory anyway),
 // what is masked off is zero or undefined, its address follows from the loop's own arithmetic, and
-// nothing that the loop writes may be what it reads.
+// nothing that the loop writes may be what it reads. A loop may ask for stages of its own.
 #pragma once
 
 #include "lang/tile/SourcePlace.h"
@@ -19,6 +19,10 @@
 #include "optimizer/gpu/LoopWrites.h"
 
 namespace sectile::optimizer {
+
+/// Iterations of the loop that may be under way at once: what the kernel wishes of it
+/// (tl.range(..., num_stages=4)), or what it was launched with.
+int64_t stagesOf(mlir::scf::ForOp loop, int64_t otherwise);
 
 /// Of a kernel that is laid out. Loops where nothing qualifies stay as they are. Adds to `apart`
 /// the arguments it takes to share no memory, and a remark for each tile that a loop with products

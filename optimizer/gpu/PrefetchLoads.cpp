@@ -1,8 +1,10 @@
 #include "optimizer/gpu/PrefetchLoads.h"
 
+#include "optimizer/RebuildLoop.h"
 #include "optimizer/gpu/AsyncLoads.h"
 #include "optimizer/gpu/CheapValues.h"
 #include "optimizer/gpu/LoopSlice.h"
+#include "optimizer/gpu/PipelineLoops.h"
 #include "optimizer/gpu/ThreadWork.h"
 
 using namespace mlir;
@@ -17,6 +19,8 @@ constexpr int64_t kOtherWords = 16;
 constexpr int64_t kUsualPrograms = 4;
 /// Bytes that a multiprocessor must be waiting for at any time to get all that memory can give.
 constexpr int64_t kBytesInFlight = 48 << 10;
+/// Iterations under way: the one that computes, and the one whose loads it does not wait for.
+constexpr int64_t kMostStages = 2;
 
 /// 32-bit registers that tiles take in the loop, where they are most. Of each thread.
 int64_t peakWords(scf::ForOp loop, const CheapValues &cheap) {
@@ -131,6 +135,10 @@ public:
     for (const AsyncLoad &copy : copies)
       note(copy.load, "pipelined", "1 iteration ahead, through 2 stages in shared memory",
            {{"iterations_ahead", 1}, {"stages", 2}, {"through_shared_memory", 1}});
+    if (int64_t asked = stagesOf(loop, kMostStages); asked > kMostStages)
+      addRemark(remarks, loop.getLoc(), "hint",
+                "num_stages=" + std::to_string(asked) +
+                    ": a loop without products loads one iteration ahead");
     for (ApartArguments pair : assumed)
       if (!llvm::is_contained(apart, pair))
         apart.push_back(pair);
@@ -243,10 +251,7 @@ private:
     llvm::append_range(initial, carried);
     llvm::append_range(initial, loaded);
     initial.push_back(zero);
-    auto made =
-        scf::ForOp::create(builder, loop.getLoc(), loop.getLowerBound(), loop.getUpperBound(),
-                           loop.getStep(), initial, nullptr, loop.getUnsignedCmp());
-    made->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+    scf::ForOp made = rebuildLoop(builder, loop, initial);
     unsigned ownCount = loop.getNumRegionIterArgs();
     auto arguments = made.getRegionIterArgs();
 
@@ -284,8 +289,6 @@ private:
     llvm::append_range(yielded, aheadCarried);
     llvm::append_range(yielded, ahead);
     yielded.push_back(otherStage);
-    if (!made.getBody()->empty() && made.getBody()->back().hasTrait<OpTrait::IsTerminator>())
-      made.getBody()->back().erase();
     builder.setInsertionPointToEnd(made.getBody());
     scf::YieldOp::create(builder, loop.getLoc(), yielded);
     loop.replaceAllUsesWith(made.getResults().take_front(ownCount));
@@ -325,6 +328,11 @@ bool isCandidate(scf::ForOp loop, lang::Remarks &remarks) {
     multiplies |= isa<DotOp, AsyncCopyOp>(op);
     meets |= isa<ReduceOp, ScanOp>(op);
   });
+  if (int64_t stages = stagesOf(loop, kMostStages); !multiplies && stages < 2) {
+    for (auto load : loop.getOps<LoadOp>())
+      addRemark(remarks, load.getLoc(), "not-pipelined", "num_stages is " + std::to_string(stages));
+    return false;
+  }
   // Loops with products are PipelineLoops'.
   if (!multiplies && (hasLoops || !meets))
     for (auto load : loop.getOps<LoadOp>())

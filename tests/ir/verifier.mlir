@@ -52,3 +52,27 @@ func.func @layouts_differ(%x: tensor<4xf32, #tile.layout<4, register = [1], lane
                           tensor<4xf32, #tile.layout<4, register = [1], lane = [2]>>) -> ()
   return
 }
+
+// -----
+
+// expected-error @below {{unknown attribute "tile.answer"}}
+func.func @attribute_of_a_function(%x: f32) attributes {tile.answer = 42} {
+  return
+}
+
+// -----
+
+func.func @attribute_of_a_loop(%lo: i32, %hi: i32) {
+  %one = arith.constant 1 : i32
+  // expected-error @below {{unknown attribute "tile.num_stage"}}
+  scf.for %i = %lo to %hi step %one : i32 {
+  } {tile.num_stage = 3 : i64}
+  return
+}
+
+// -----
+
+// expected-error @below {{unknown attribute "tile.align"}}
+func.func @attribute_of_an_argument(%x: i32 {tile.align = 16 : i64}) {
+  return
+}

@@ -177,6 +177,29 @@ TEST(IndexAnalysis, loops_keep_what_every_round_keeps) {
   EXPECT_TRUE(kernel.of("after", 0).isStrided());
 }
 
+TEST(IndexAnalysis, unsigned_loops_may_run_through_the_upper_half) {
+  // From 2147483646 to 2147483651: as signed numbers, the end lies below the start.
+  Kernel kernel(R"(
+    %c1 = arith.constant 1 : i32
+    %c4 = arith.constant 4 : i32
+    %lo = arith.constant 2147483646 : i32
+    %hi = arith.constant -2147483645 : i32
+    scf.for unsigned %k = %lo to %hi step %c1 : i32 {
+  )" PRINT("k", "i32") R"(
+    }
+    scf.for unsigned %j = %c4 to %lo step %c4 : i32 {
+  )" PRINT("j", "i32") R"(
+    }
+    scf.for unsigned %i = %c4 to %m step %c4 : i32 {
+  )" PRINT("i", "i32") "}");
+  EXPECT_EQ(kernel.of("k").constant(), std::nullopt);
+  EXPECT_LT(kernel.of("k").low, 0);
+  EXPECT_EQ(kernel.of("j").low, 4);
+  EXPECT_EQ(kernel.of("j").high, 2147483645);
+  EXPECT_LT(kernel.of("i").low, 0);
+  EXPECT_EQ(kernel.of("i", 0).divisibility, 4);
+}
+
 TEST(IndexAnalysis, ranges_decide_comparisons) {
   Kernel kernel(R"(
     %i = tile.arange 0, 64 : tensor<64xi32>

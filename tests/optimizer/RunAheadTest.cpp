@@ -14,7 +14,7 @@ using namespace sectile::testing;
 namespace {
 
 struct Outcome {
-  int loadsBefore = 0, loadsInside = 0, copiesInside = 0;
+  int loadsBefore = 0, loadsInside = 0, copiesInside = 0, unsignedLoops = 0;
   optimizer::GpuAssumptions assumed;
 
   /// "pipelined: 1 iteration ahead, in registers", one line each.
@@ -48,6 +48,8 @@ Outcome optimized(const std::string &text, bool argumentsOverlap = false, int wa
     bool isInside = op->getParentOfType<mlir::scf::ForOp>() != nullptr;
     if (mlir::isa<tile::LoadOp>(op))
       ++(isInside ? outcome.loadsInside : outcome.loadsBefore);
+    if (auto loop = mlir::dyn_cast<mlir::scf::ForOp>(op))
+      outcome.unsignedLoops += loop.getUnsignedCmp();
     outcome.copiesInside += isInside && mlir::isa<tile::AsyncCopyOp>(op);
   });
   return outcome;
@@ -202,6 +204,72 @@ TEST(PipelineLoops, what_the_loop_may_write_is_not_copied_ahead) {
                 .said()
                 .find("not-pipelined: the loop writes to the argument that this reads\n"),
             std::string::npos);
+}
+
+/// With other words in place of the first ones found.
+std::string replaced(std::string text, const std::string &from, const std::string &to) {
+  size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << text;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+std::string withAttribute(const std::string &rows, const std::string &attribute) {
+  return replaced(rows, "}\nreturn", "} {" + attribute + "}\nreturn");
+}
+
+TEST(PrefetchLoads, a_loop_may_ask_for_no_stages) {
+  Outcome outcome = optimized(withAttribute(Rows{}.text(), "tile.num_stages = 1 : i64"));
+  expectUntouched(outcome);
+  EXPECT_EQ(outcome.said(), "not-pipelined: num_stages is 1\n");
+  outcome = optimized(withAttribute(Rows{}.text(), "tile.num_stages = 4 : i64"));
+  EXPECT_EQ(outcome.loadsBefore, 1);
+  EXPECT_EQ(outcome.said(),
+            "pipelined: 1 iteration ahead, in registers\n"
+            "hint: num_stages=4: a loop without products loads one iteration ahead\n");
+}
+
+TEST(PrefetchLoads, wishes_that_are_not_met_are_answered) {
+  EXPECT_EQ(
+      optimized(withAttribute(Rows{.reduces = false}.text(), "tile.flatten, tile.warp_specialize"))
+          .said(),
+      "hint: flatten: nested loops stay nested\n"
+      "hint: warp_specialize: all warps of a program do the same work\n"
+      "not-pipelined: threads do not wait for each other in the loop (no reduction, no "
+      "scan), so loads of later iterations start early as it is\n");
+  std::string empty = "func.func @k(%n: i32) attributes {tile.kernel} {\n"
+                      "%zero = arith.constant 0 : i32\n%one = arith.constant 1 : i32\n"
+                      "scf.for %i = %zero to %n step %one : i32 {\n} {tile.num_stages = 3 : i64}\n"
+                      "return\n}\n";
+  EXPECT_EQ(optimized(empty).said(), "hint: num_stages=3: the loop itself loads no tiles\n");
+}
+
+TEST(PrefetchLoads, an_unsigned_loop_stays_unsigned) {
+  std::string text = replaced(Rows{}.text(), "scf.for %row", "scf.for unsigned %row");
+  Outcome outcome = optimized(text);
+  EXPECT_EQ(outcome.loadsBefore, 1);
+  EXPECT_EQ(outcome.unsignedLoops, 1);
+}
+
+TEST(PipelineLoops, each_loop_has_the_stages_it_asks_for) {
+  std::string text = kernelText("matmul");
+  size_t end = text.find("\n", text.find("\n    }", text.find("scf.yield")) + 1);
+  auto with = [&](const std::string &attributes) {
+    std::string changed = text;
+    changed.insert(end, " {" + attributes + "}");
+    return optimized(changed);
+  };
+  EXPECT_EQ(with("tile.num_stages = 5 : i64").said(),
+            "pipelined: 4 iterations ahead, through 5 stages in shared memory\n"
+            "pipelined: 4 iterations ahead, through 5 stages in shared memory\n");
+  Outcome none = with("tile.num_stages = 1 : i64");
+  EXPECT_EQ(none.copiesInside, 0);
+  EXPECT_NE(none.said().find("not-pipelined: num_stages is 1\n"), std::string::npos) << none.said();
+}
+
+TEST(PipelineLoops, an_unsigned_loop_stays_unsigned) {
+  Outcome outcome = optimized(replaced(kernelText("matmul"), "scf.for %", "scf.for unsigned %"));
+  EXPECT_EQ(outcome.copiesInside, 2);
+  EXPECT_EQ(outcome.unsignedLoops, 1);
 }
 
 } // namespace

@@ -24,13 +24,27 @@ def range(
     warp_specialize: bool = False,
     disable_licm: bool = False,
 ) -> Iterable[tensor]:
-    """``for i in tl.range(...)``: a loop that runs on the device, with hints for the compiler.
+    """``for i in tl.range(...)``: a loop that runs on the device, through the numbers of Python's ``range``.
+
+    Bounds and step are integers of any types, constants or values of run time, and the loop makes Python's
+    turns also where the last step would pass the end of its type. The index has the type that bounds and
+    step meet in. A step that is negative counts down. A step of 0 is an error where it is a constant; at run
+    time the loop makes no turn, and with ``debug=True`` it is a failed assertion.
+
+    What the compiler does not follow of the other arguments it answers by a remark of the kind ``"hint"``,
+    which `sectile.inspect` shows.
 
     Args:
-        arg1, arg2, step: as Python's ``range``; scalars or constants. A negative step is constant.
-        num_stages: how many iterations are in flight at once (software pipelining, GPUs).
-        loop_unroll_factor: how often to repeat the body per trip.
-        disallow_acc_multi_buffer, flatten, warp_specialize, disable_licm: hints for GPU pipelines.
+        arg1, arg2, step: as of Python's ``range``.
+        num_stages: how many iterations are under way at once (GPUs), in place of the launch's ``num_stages``;
+            0 or 1: no load runs ahead. Loops without `dot` load at most one iteration ahead.
+        loop_unroll_factor: so many turns are made one; those left over are a second loop. At most 1024.
+        disable_licm: what does not change from turn to turn is computed in each of them.
+        disallow_acc_multi_buffer: the case as it is: an accumulator has one buffer.
+        flatten, warp_specialize: not followed yet.
+    Raises:
+        CompilationError: a bound or the step is no integer, the step is the constant 0, one bound is uint64
+            and the other may be negative, or a hint is out of range.
     """
 
 
@@ -43,4 +57,9 @@ def static_range(
 
 @builtin
 def condition(arg1: Value, disable_licm: bool = False) -> Value:
-    """The condition of a ``while``, with hints for the compiler."""
+    """``while tl.condition(i < n, disable_licm=True)``: the condition of a loop, with a hint.
+
+    Args:
+        arg1: the condition, a scalar.
+        disable_licm: what does not change from turn to turn is computed in each of them.
+    """

@@ -50,6 +50,34 @@ TEST(CppControlFlow, LoopCountsDown) {
   EXPECT_THAT(kernel.ir, HasSubstr("arith.subi"));
 }
 
+TEST(CppControlFlow, LoopsHaveTheHintsTheyAreGiven) {
+  Recorded kernel = record(
+      {"out", "n"},
+      [](Ptr<i32> out, i32 n) {
+        LoopHints hints = {.num_stages = 4, .loop_unroll_factor = 2, .flatten = true};
+        loop(range(0, n, 1, hints), [&](i32 i) { store(out + i, i); });
+      },
+      any, any);
+  EXPECT_EQ(kernel.error, "");
+  EXPECT_THAT(kernel.ir, HasSubstr("{tile.flatten, tile.loop_unroll_factor = 2 : i64, "
+                                   "tile.num_stages = 4 : i64}"));
+  kernel = record(
+      {"out", "n"},
+      [](Ptr<i32> out, i32 n) {
+        loop(range(0, n, 1, {.num_stages = -1}), [&](i32 i) { store(out + i, i); });
+      },
+      any, any);
+  EXPECT_THAT(kernel.error, HasSubstr("range: 'num_stages' must be from 0 to 64, not -1"));
+}
+
+TEST(CppControlFlow, LoopOverUnsignedBoundsIsUnsigned) {
+  Recorded kernel = record(
+      {"out", "n"}, [](Ptr<u32> out, u32 n) { loop(range(n), [&](u32 i) { store(out + i, i); }); },
+      any, any);
+  EXPECT_EQ(kernel.error, "");
+  EXPECT_THAT(kernel.ir, HasSubstr("scf.for unsigned"));
+}
+
 TEST(CppControlFlow, LoopIndexIsAsWideAsItsBounds) {
   Recorded kernel = record(
       {"out", "n"}, [](Ptr<i64> out, i64 n) { loop(range(n), [&](i64 i) { store(out + i, i); }); },

@@ -185,7 +185,7 @@ TEST_F(CppErrors, RangeOfFloats) {
     line = __LINE__ + 1;
     loop(range(x), [&](Value) { store(out, x); });
   });
-  refused("range: bounds and step are integers, not f32");
+  refused("range: bounds and step must be integers, not f32");
 }
 
 TEST_F(CppErrors, RangeWithoutStep) {

@@ -340,4 +340,47 @@ TEST(CppLaunch, IntegersThatDoNotFit) {
   }
 }
 
+template <class T>
+struct HandleOf;
+template <>
+struct HandleOf<int> {
+  using type = i32;
+};
+template <>
+struct HandleOf<unsigned> {
+  using type = u32;
+};
+template <>
+struct HandleOf<uint64_t> {
+  using type = u64;
+};
+
+/// Turns of a loop whose bounds and step are arguments of these types.
+template <class Start, class End, class Step>
+int turnsOf(Start start, End end, Step step) {
+  auto count =
+      kernel("count", [](Ptr<i32> out, typename HandleOf<Start>::type start,
+                         typename HandleOf<End>::type end, typename HandleOf<Step>::type step) {
+        auto turns = loop(range(start, end, step), zeros<i32>({1}),
+                          [&](auto, Value turns) { return turns + 1; });
+        store(out + arange(0, 1), turns);
+      });
+  std::vector<int32_t> out(1, -1);
+  count.launch({1}, out, start, end, step);
+  return out[0];
+}
+
+TEST(CppLaunch, LoopsMakeTheTurnsOfTheirNumbers) {
+  EXPECT_EQ(turnsOf(0x7ffffffeu, 0x80000003u, 1), 5);
+  EXPECT_EQ(turnsOf(3u, 8u, 1), 5);
+  EXPECT_EQ(turnsOf(5u, 3'000'000'000u, 500'000'000), 6);
+  EXPECT_EQ(turnsOf(uint64_t(INT64_MAX) - 9, uint64_t(INT64_MAX) + 11, 1), 20);
+  EXPECT_EQ(turnsOf(2147483640, 2147483647, 5), 2);
+  EXPECT_EQ(turnsOf(INT32_MIN, INT32_MAX, 1 << 30), 4);
+  EXPECT_EQ(turnsOf(10, 0, -3), 4);
+  EXPECT_EQ(turnsOf(10u, 0u, -3), 4);
+  EXPECT_EQ(turnsOf(-3, 4u, 2), 4);
+  EXPECT_EQ(turnsOf(0, 10, 0), 0);
+}
+
 } // namespace

@@ -86,6 +86,8 @@ class Writer:
                 return {True: "true", False: "false", None: "none"}[node.value]
             case ast.Constant(value=str()):
                 return f'"{node.value}"'
+            case ast.Constant(value=int(number)) if number >= 2**63:
+                return f"{number}u"
             case ast.Constant():
                 return repr(node.value)
             case ast.Name():
@@ -245,7 +247,13 @@ class Writer:
         return [name for name in assigned_names(body) if name in self.scope]
 
     def loop(self, node):
-        bounds = ", ".join(self.expression(bound) for bound in node.iter.args)
+        bounds = [self.expression(bound) for bound in node.iter.args]
+        if node.iter.keywords:
+            bounds = ["0"] * (len(bounds) == 1) + bounds
+            bounds += ["1"] * (len(bounds) == 2)
+            hints = (f".{k.arg} = {str(k.value.value).lower()}" for k in node.iter.keywords)
+            bounds.append(f"{{{', '.join(hints)}}}")
+        bounds = ", ".join(bounds)
         names = [n for n in self.carried_names(node.body)]
         before = dict(self.scope)
         initial = f"{tuple_of([before[n][0] for n in names])}, " if names else ""

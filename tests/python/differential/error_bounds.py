@@ -431,9 +431,14 @@ def dot(a, b, acc=None, input_precision="tf32", out_dtype=float32):
 program = 0  # set before each run
 
 
-def range(*bounds):
-    for i in builtins.range(*(int(bound) for bound in bounds)):
-        yield Tile(i, "int32")
+def range(*bounds, **_):
+    """The numbers of Python, in the type that bounds and step meet in; hints change none."""
+    kinds = [b.dtype if isinstance(b, Tile) else "int32" for b in bounds] + ["int32"]
+    dtype = builtins.max(kinds, key=lambda d: (int(d.lstrip("uint")), d[0] == "u"))
+    numbers = builtins.range(*(int(bound) for bound in bounds))
+    refuse_unless(numbers.step != 0, "a step of zero")
+    for i in numbers:
+        yield Tile(np.int64(i).astype(TYPES[dtype]) if i < 2**63 else i, dtype)
 
 
 static_range = range

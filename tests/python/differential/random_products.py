@@ -154,16 +154,18 @@ class Products:
                 ]
             )
             right_step = k if "* depth" in right_index else k * n
-        names = [self.fresh() for _ in range(6)]
-        pa, pb, acc, i, va, vb = names
+        names = [self.fresh() for _ in range(7)]
+        pa, pb, acc, i, va, vb, wide = names
         base = choose(["", "pid * 256 + ", "k * 16 + "])
+        end = choose(["depth"] * 6 + ["tl.cast(depth, tl.int64)", "tl.cast(depth, tl.uint32)"])
+        hint = choose(["", "", ", num_stages=1", ", num_stages=4", ", loop_unroll_factor=2"])
         lines = [
             f"{pa} = {a} + {base}({left_index})",
             f"{pb} = {b} + {base}({right_index})",
             f"{acc} = tl.{'zeros(%s' % [m, n] if roll() < 0.7 else 'full(%s, 1' % [m, n]}, tl.{result})",
-            f"for {i} in range(0, depth, {k}):"
-            if roll() < 0.7
-            else f"for {i} in tl.range(0, {total}, {k}):",
+            f"for {wide} in range(0, {end}, {k}):"
+            if roll() < 0.6
+            else f"for {wide} in tl.range(0, {total}, {k}{hint}):",
         ]
         left_mask = f", mask=({inner}[None, :] < depth - {i}), other=0" if masked else ""
         where = f"{inner}[None, :]" if turned else f"{inner}[:, None]"
@@ -174,6 +176,7 @@ class Products:
             return pointer if increments else f"{pointer} + {i} // {k} * {by}"
 
         body = [
+            f"{i} = tl.cast({wide}, tl.int32)",
             f"{va} = tl.load({step(pa, left_step)}{left_mask})",
             f"{vb} = tl.load({step(pb, right_step)}{right_mask})",
         ]

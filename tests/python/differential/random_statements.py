@@ -635,6 +635,32 @@ class Statements:
             return None
         return targets[0]
 
+    def numbers(self, trips):
+        """(a range of so many turns, the type of its numbers)"""
+        choose = self.random.choice
+        kind = choose(["usual", "usual", "usual", "wide", "edge", "down", "step", "hint"])
+        if kind == "usual":
+            return choose([f"range({trips})", f"tl.range(0, {trips})"]), "int32"
+        if kind == "down":
+            text = choose([f"range({trips}, 0, -1)", f"range({trips}, -1, -k)"])
+            return text, "int32"
+        if kind == "step":  # known at run time, up or down
+            return choose(
+                [f"range(n, n + k * ({trips}), k)", f"range(0, -k * ({trips}), -k)"]
+            ), "int32"
+        if kind == "hint":
+            hint = choose(["loop_unroll_factor=2", "loop_unroll_factor=3", "num_stages=1",
+                           "num_stages=4", "disable_licm=True"])  # fmt: skip
+            return f"tl.range(0, {trips}, {hint})", "int32"
+        dtype = choose(["int64", "uint32", "uint64"])
+        if kind == "wide":
+            return f"range(tl.cast({trips}, tl.{dtype}))", dtype
+        # Round the middle of all numbers, and up to the last one.
+        edge = {"int64": 2**63 - 7, "uint32": choose([2**31 - 1, 2**32 - 7]),
+                "uint64": choose([2**63 - 1, 2**64 - 7])}[dtype]  # fmt: skip
+        start, step = f"tl.full((), {edge}, tl.{dtype})", choose([1, 1, 2])
+        return f"range({start}, {start} + tl.cast({trips}, tl.{dtype}) * {step}, {step})", dtype
+
     def loop(self):
         targets = self.targets()
         if not targets:
@@ -646,14 +672,13 @@ class Statements:
             self.counters.add(name)
             return self.block([(f"while {name} > 0:", [f"{name} = {name} - 1"])], profile, targets,
                               [f"{name} = tl.cast({trips}, tl.int32)"])  # fmt: skip
-        head = self.random.choice(
-            [f"for {name} in range({trips}):", f"for {name} in tl.range(0, {trips}):"]
-        )
-        # In the body the counter is some number of int32.
+        numbers, dtype = self.numbers(trips)
+        head = f"for {name} in {numbers}:"
+        # In the body the counter is some number of that type.
         self.pool.append(name)
         self.counters.add(name)
         for scope in self.programs:
-            scope[name] = scope["k"] * 0
+            exec(f"{name} = tl.cast(k * 0, tl.{dtype})", scope)
         made = self.block([(head, [])], profile, targets)
         self.pool.remove(name)
         return made

@@ -112,3 +112,5 @@ def test_what_is_wanting_is_no_failure():
     assert failure("cuda: kernel needs 300000 bytes of shared memory").kind == "refused"
     assert not Outcome("refused").is_bad() and Outcome("wrong").is_bad()
     assert failure("cuda: cannot select").is_bad()
+    # What vanishes from the language is no refusal.
+    assert failure("cpu: the language has no operation `sum`").is_bad()

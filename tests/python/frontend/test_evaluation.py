@@ -245,7 +245,7 @@ def test_options_of_a_range_stay_on_the_loop():
             tl.store(x + i, i)
 
     ir = tile_ir(jit(kernel), x="*i32", n="i32")
-    assert "tile.num_stages = 3 : i64" in ir and "tile.flatten = true" in ir
+    assert "tile.num_stages = 3 : i64" in ir and "{tile.flatten, " in ir
     assert "tile.loop_unroll_factor = 4 : i64" in ir
 
 

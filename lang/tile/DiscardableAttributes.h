@@ -1,0 +1,42 @@
+//===-- DiscardableAttributes.h - attributes of the dialect on operations of others -----------===//
+// What a kernel says besides its operations, and who may say it where. The dialect's verifier knows
+// no other `tile.` attributes, and AttributeReadersTest wants each of these, and each attribute of
+// an operation of the dialect, to be read by some pass or back end: nothing is written for nobody.
+#pragma once
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+// clang-format off
+#define SECTILE_DISCARDABLE_ATTRIBUTES(ATTRIBUTE)                                                  \
+  /* The function is a kernel. */                                                                  \
+  ATTRIBUTE(kKernelAttr, "tile.kernel", Function)                                                  \
+  /* What divides an integer, or the address in bytes of a pointer. */                             \
+  ATTRIBUTE(kDivisibilityAttr, "tile.divisibility", Argument)                                      \
+  ATTRIBUTE(kArgumentNameAttr, "tile.name", Argument)                                              \
+  /* What a kernel wishes of one loop: lang/semantics/LoopHints.h. */                              \
+  ATTRIBUTE(kStagesAttr, "tile.num_stages", Loop)                                                  \
+  ATTRIBUTE(kUnrollAttr, "tile.loop_unroll_factor", Loop)                                          \
+  ATTRIBUTE(kOneAccumulatorAttr, "tile.disallow_acc_multi_buffer", Loop)                           \
+  ATTRIBUTE(kFlattenAttr, "tile.flatten", Loop)                                                    \
+  ATTRIBUTE(kWarpSpecializeAttr, "tile.warp_specialize", Loop)                                     \
+  ATTRIBUTE(kKeepInvariantsAttr, "tile.disable_licm", Loop)
+// clang-format on
+
+namespace sectile::tile {
+
+#define SECTILE_CONSTANT(constant, text, place)                                                    \
+  inline constexpr llvm::StringLiteral constant = text;
+SECTILE_DISCARDABLE_ATTRIBUTES(SECTILE_CONSTANT)
+#undef SECTILE_CONSTANT
+
+struct DiscardableAttribute {
+  enum class Place { Function, Argument, Loop };
+  llvm::StringLiteral name;
+  /// How C++ code calls it.
+  llvm::StringLiteral constant;
+  Place place;
+};
+llvm::ArrayRef<DiscardableAttribute> discardableAttributes();
+
+} // namespace sectile::tile

@@ -1,0 +1,31 @@
+//===-- RebuildLoop.h - the same loop with other carried values or bounds ---------------------===//
+// A pass that changes what a loop carries, or which turns it makes, needs a new scf.for. Here it is
+// made with all that the old one was besides: its signedness, its place, what the kernel wishes of
+// it (tile.num_stages and the like).
+//
+//   scf::ForOp made = rebuildLoop(builder, loop, initial);   // its body is empty: no terminator
+//   builder.setInsertionPointToStart(made.getBody());
+#pragma once
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace sectile::optimizer {
+
+/// First number, end and step of a loop.
+struct LoopBounds {
+  mlir::Value lower, upper, step;
+  bool isUnsigned = false;
+
+  static LoopBounds of(mlir::scf::ForOp loop) {
+    return {loop.getLowerBound(), loop.getUpperBound(), loop.getStep(), loop.getUnsignedCmp()};
+  }
+};
+
+/// A loop through the same numbers, carrying `initial`, at the builder's place.
+mlir::scf::ForOp rebuildLoop(mlir::OpBuilder &builder, mlir::scf::ForOp loop,
+                             mlir::ValueRange initial);
+/// A loop through other numbers.
+mlir::scf::ForOp rebuildLoop(mlir::OpBuilder &builder, mlir::scf::ForOp loop,
+                             const LoopBounds &bounds, mlir::ValueRange initial);
+
+} // namespace sectile::optimizer

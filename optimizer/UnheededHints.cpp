@@ -1,0 +1,54 @@
+#include "optimizer/UnheededHints.h"
+
+#include "lang/tile/TileDialect.h"
+
+using namespace mlir;
+
+namespace sectile::optimizer {
+namespace {
+
+struct Answer {
+  StringLiteral attribute, text;
+};
+
+/// Of every target.
+constexpr Answer kAnswers[] = {
+    {tile::kFlattenAttr, "flatten: nested loops stay nested"},
+    {tile::kWarpSpecializeAttr, "warp_specialize: all warps of a program do the same work"},
+    {tile::kOneAccumulatorAttr,
+     "disallow_acc_multi_buffer: an accumulator has one buffer as it is"},
+};
+
+/// Why a loop that asks for stages has none, or nothing.
+std::string withoutStages(Operation *loop, LoadsAhead ahead) {
+  if (ahead == LoadsAhead::Never)
+    return "loads do not run ahead on this target";
+  if (!isa<scf::ForOp>(loop))
+    return "the turns of a while loop are not known ahead";
+  for (tile::LoadOp load : loop->getRegion(0).getOps<tile::LoadOp>())
+    if (isa<RankedTensorType>(load.getType()))
+      return {};
+  return "the loop itself loads no tiles";
+}
+
+} // namespace
+
+void noteUnheededHints(func::FuncOp function, LoadsAhead ahead, lang::Remarks &remarks) {
+  auto note = [&](Operation *op, std::string text) {
+    addRemark(remarks, op->getLoc(), "hint", std::move(text));
+  };
+  function.walk([&](Operation *op) {
+    if (auto product = dyn_cast<tile::DotOp>(op); product && product.getMaxImpreciseAcc())
+      note(op, "max_num_imprecise_acc: every instruction adds to the accumulator itself");
+    for (const Answer &answer : kAnswers)
+      if (op->hasAttr(answer.attribute))
+        note(op, answer.text.str());
+    auto stages = op->getAttrOfType<IntegerAttr>(tile::kStagesAttr);
+    if (!stages || stages.getInt() < 2)
+      return;
+    if (std::string why = withoutStages(op, ahead); !why.empty())
+      note(op, "num_stages=" + std::to_string(stages.getInt()) + ": " + why);
+  });
+}
+
+} // namespace sectile::optimizer

@@ -1,0 +1,22 @@
+//===-- UnheededHints.h - answers to the wishes that a compile does not follow ----------------===//
+// A kernel may wish more of its loops and products than a target does: tl.range(..., flatten=True),
+// num_stages on the CPU, tl.dot(..., max_num_imprecise_acc=32). Each such wish gets a remark of the
+// kind "hint", at the loop or product, that says what happens instead.
+#pragma once
+
+#include "lang/tile/SourcePlace.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace sectile::optimizer {
+
+/// What the back end makes of num_stages.
+enum class LoadsAhead {
+  Never,
+  Staged, // PipelineLoops and PrefetchLoads have remarks for each load
+};
+
+/// Of a kernel as the optimiser leaves it, before loops are pipelined.
+void noteUnheededHints(mlir::func::FuncOp function, LoadsAhead ahead, lang::Remarks &remarks);
+
+} // namespace sectile::optimizer
