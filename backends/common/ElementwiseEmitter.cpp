@@ -222,7 +222,7 @@ llvm::Constant *ElementwiseEmitter::constantOf(Attribute attribute, Type element
 }
 
 bool ElementwiseEmitter::isElementwise(Operation *op) {
-  if (isa<PtrAddOp, PtrToIntOp, IntToPtrOp, PtrCastOp, HintOp>(op))
+  if (isa<PtrAddOp, PtrToIntOp, IntToPtrOp, PtrCastOp, HintOp, NarrowOp>(op))
     return true;
   return isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) &&
          !isa<arith::ConstantOp>(op);
@@ -409,6 +409,11 @@ llvm::SmallVector<llvm::Value *, 2> ElementwiseEmitter::emit(Operation *op,
                     ? operands[0]
                     : builder.CreateFPExt(operands[0], resultType)};
       })
+      .Case([&](NarrowOp narrow) -> llvm::SmallVector<llvm::Value *, 2> {
+        return {rounded(operands[0], *narrowResult,
+                        narrow.getTowardZero() ? FloatRounding::TowardZero
+                                               : FloatRounding::NearestEven)};
+      })
       .Case([&](arith::TruncFOp trunc) -> llvm::SmallVector<llvm::Value *, 2> {
         auto mode = trunc.getRoundingmode().value_or(arith::RoundingMode::to_nearest_even) ==
                             arith::RoundingMode::toward_zero
@@ -420,7 +425,7 @@ llvm::SmallVector<llvm::Value *, 2> ElementwiseEmitter::emit(Operation *op,
       })
       .Case([&](arith::BitcastOp) -> llvm::SmallVector<llvm::Value *, 2> {
         llvm::Value *bits =
-            narrowSource ? target.narrow(builder, operands[0], *narrowSource) : operands[0];
+            narrowSource ? target.bitsOf(builder, operands[0], *narrowSource) : operands[0];
         if (narrowResult)
           return {target.widen(builder, bits, *narrowResult)};
         return {builder.CreateBitCast(bits, resultType)};

@@ -36,7 +36,7 @@ public:
     for (Value *&value : values)
       value = emitWiden(builder, features, value, kind);
   }
-  /// f32 or f64 -> i8 or i16 bits.
+  /// f32 or f64 -> i8 or i16 bits; fp8 saturates.
   virtual void narrowEach(Builder &builder, llvm::MutableArrayRef<Value *> values, NarrowFloat kind,
                           FloatRounding rounding = FloatRounding::NearestEven) const {
     for (Value *&value : values)
@@ -46,10 +46,9 @@ public:
     widenEach(builder, bits, kind);
     return bits;
   }
-  Value *narrow(Builder &builder, Value *value, NarrowFloat kind,
-                FloatRounding rounding = FloatRounding::NearestEven) const {
-    narrowEach(builder, value, kind, rounding);
-    return value;
+  /// The bits of an f32 that is one of the kind's numbers.
+  Value *bitsOf(Builder &builder, Value *value, NarrowFloat kind) const {
+    return emitNarrow(builder, features, value, kind, FloatRounding::NearestEven, Narrowing::Form);
   }
   /// f32 or f64 -> the f32 that widen(narrow(value)) gives.
   virtual Value *round(Builder &builder, Value *value, NarrowFloat kind,

@@ -44,7 +44,8 @@ llvm::Value *KernelEmitter::fromMemory(llvm::Value *bits, Type element) {
 
 llvm::Value *KernelEmitter::toMemory(llvm::Value *value, Type element) {
   if (auto narrow = narrowFloatOf(element))
-    return emitNarrow(builder, host, value, *narrow);
+    return emitNarrow(builder, host, value, *narrow, backends::FloatRounding::NearestEven,
+                      backends::Narrowing::Form);
   if (element.isInteger(1)) {
     llvm::Type *type = builder.getInt8Ty();
     if (auto vector = dyn_cast<llvm::VectorType>(value->getType()))

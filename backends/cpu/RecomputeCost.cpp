@@ -25,7 +25,7 @@ int ownInstructions(Operation *op) {
     return kMathFunction;
   if (isa<GatherOp>(op))
     return kMathFunction;
-  if (isa<arith::ExtFOp, arith::TruncFOp>(op))
+  if (isa<arith::ExtFOp, arith::TruncFOp, NarrowOp>(op))
     return 2;
   if (isa<LoadOp>(op))
     return kLoad;

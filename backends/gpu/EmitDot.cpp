@@ -116,7 +116,7 @@ llvm::Value *GpuEmitter::castForDot(llvm::Value *value, Type from, Type to) {
   if (auto narrow = backends::narrowFloatOf(from); narrow && bitsOf(from) == 8)
     return target.math().widen(builder, value, *narrow);
   if (auto narrow = backends::narrowFloatOf(to); narrow && bitsOf(to) == 8)
-    return target.math().narrow(builder, value, *narrow, backends::FloatRounding::NearestEven);
+    return target.math().bitsOf(builder, value, *narrow);
   return builder.CreateFPCast(value, registerType(to));
 }
 
@@ -302,7 +302,7 @@ void GpuEmitter::storeRowMajor(Value tile, int64_t offset) {
 void GpuEmitter::loadRowMajor(Value tile, int64_t offset) {
   const TileLayout &layout = layoutOf(tile);
   Type element = elementTypeOf(tile.getType());
-  Registers values(layout.registersPerThread(), llvm::PoisonValue::get(registerType(element)));
+  Registers values(layout.registersPerThread(), paddingOf(registerType(element)));
   for (int reg = 0; reg < layout.registersPerThread(); ++reg) {
     if (layout.isPaddingRegister(reg))
       continue;

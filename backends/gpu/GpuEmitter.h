@@ -34,6 +34,12 @@ namespace sectile::gpu {
 /// One value per register of a layout.
 using Registers = llvm::SmallVector<llvm::Value *, 8>;
 
+/// What registers hold that no element of the tile lies in. Not poison, which would spread to the
+/// elements that share a word or an instruction with it.
+inline llvm::Constant *paddingOf(llvm::Type *type) {
+  return llvm::Constant::getNullValue(type);
+}
+
 /// The values as one vector, or the value itself; and back (EmitMemory.cpp).
 llvm::Value *vectorOf(llvm::IRBuilderBase &builder, llvm::ArrayRef<llvm::Value *> values);
 llvm::Value *elementOf(llvm::IRBuilderBase &builder, llvm::Value *vector, unsigned lane);
@@ -121,10 +127,7 @@ public:
   void fail(mlir::Operation *op, llvm::StringRef what);
   bool failed() const { return hasFailed; }
 
-  /// Facts that only serve accesses to memory (optimizer::Remainders::AreIndices).
   const optimizer::IndexAnalysis &indexFacts();
-  /// Facts that hold of the numbers themselves.
-  const optimizer::IndexAnalysis &valueFacts();
 
   llvm::IRBuilder<> builder;
   const GpuTarget &target;
@@ -217,11 +220,18 @@ private:
   /// With check="bounds": nothing is accessed unless all of it may be.
   void checkAccess(mlir::Operation *op, backends::TrapSite::Kind kind, mlir::Value pointer,
                    mlir::Value mask);
+  void checkGather(tile::GatherOp op);
+  struct CheckedElement {
+    int reg;
+    llvm::Value *number, *isWrong; // i64: what is reported
+  };
+  void returnAtFirst(unsigned site, const layout::TileLayout &layout,
+                     llvm::ArrayRef<CheckedElement> elements);
 
   backends::ElementwiseEmitter elementwise;
   mlir::func::FuncOp function;
   unsigned warpCount;
-  std::optional<optimizer::IndexAnalysis> accesses, numbers;
+  std::optional<optimizer::IndexAnalysis> analysis;
   std::unique_ptr<llvm::Module> module;
   llvm::Function *kernel = nullptr;
   std::optional<backends::LineInfo> lines;

@@ -125,24 +125,9 @@ void NvidiaMath::narrowEach(Builder &builder, llvm::MutableArrayRef<Value *> val
     return MathTarget::narrowEach(builder, values, kind, rounding);
   const ID instruction =
       isE4m3 ? llvm::Intrinsic::nvvm_ff_to_e4m3x2_rn : llvm::Intrinsic::nvvm_ff_to_e5m2x2_rn;
-  // The instruction stops at the largest finite number; one more is what the language asks for, NaN
-  // or infinity. Half way to it, 448 is even and 57344 odd.
-  auto addOverflow = [&](Value *bits, Value *value, uint16_t one) {
-    Value *magnitude = builder.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value);
-    Value *limit = llvm::ConstantFP::get(value->getType(), isE4m3 ? 464 : 61440);
-    Value *isBeyond =
-        isE4m3 ? builder.CreateFCmpOGT(magnitude, limit) : builder.CreateFCmpOGE(magnitude, limit);
-    return builder.CreateAdd(
-        bits, builder.CreateSelect(isBeyond, builder.getInt16(one), builder.getInt16(0)));
-  };
-  llvm::IRBuilderBase::FastMathFlagGuard guard(builder);
-  builder.clearFastMathFlags();
   forPairs(builder, values, [&](Value *low, Value *high) {
     Value *top = high ? high : llvm::ConstantFP::get(low->getType(), 0);
     Value *bits = builder.CreateIntrinsic(instruction, {}, {top, low});
-    bits = addOverflow(bits, low, 1);
-    if (high)
-      bits = addOverflow(bits, high, 0x100);
     auto at = [&](unsigned shift) {
       return builder.CreateTrunc(builder.CreateLShr(bits, shift), builder.getInt8Ty());
     };

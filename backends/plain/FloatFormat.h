@@ -3,6 +3,7 @@
 //
 //   encodeFloat(0.1, ScalarKind::Float16) == 0x2e66
 //   decodeFloat(0x2e66, ScalarKind::Float16) == 0.0999755859375
+//   encodeFloat(1e9, ScalarKind::Float8E5) == 0x7b, 57344: fp8 stops at its largest number
 #pragma once
 
 #include "lang/plain/DType.h"
@@ -12,7 +13,7 @@
 namespace sectile::backends {
 
 /// The bits of `number` as a `kind`, rounded to nearest even, in the low bytes. What is too large
-/// becomes infinity, or NaN where there is none.
+/// becomes infinity, or in fp8 the largest finite number, and so does infinity there.
 uint64_t encodeFloat(double number, lang::ScalarKind kind);
 double decodeFloat(uint64_t bits, lang::ScalarKind kind);
 

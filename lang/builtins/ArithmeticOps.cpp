@@ -262,7 +262,7 @@ Value buildExtremum(Semantics &sema, Extremum which, const Value &lhs, const Val
   mlir::Value left = arith::ExtFOp::create(b, at, wide, lhs.ir);
   mlir::Value right = arith::ExtFOp::create(b, at, wide, rhs.ir);
   mlir::Value result = build(left, right);
-  return {arith::TruncFOp::create(b, at, sema.irType(lhs.type), result), lhs.type};
+  return {tile::NarrowOp::create(b, at, sema.irType(lhs.type), result), lhs.type};
 }
 
 FailureOr<Value> select(Semantics &sema, const Value &condition, const Operand &whenTrue,

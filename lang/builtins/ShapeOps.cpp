@@ -316,6 +316,12 @@ FailureOr<Operand> gather(Arguments &args) {
       return args.error("extents differ outside axis " + Twine(*axis) + ": src is " +
                         src->type.shapeName() + ", index is " + index->type.shapeName());
   Semantics &sema = args.sema;
+  // Signed from here on, so that large unsigned numbers stay what they are.
+  DType dtype = index->type.dtype;
+  if (!dtype.isSignedInt() && dtype.bits() < 64) {
+    ScalarKind wide = dtype.bits() < 32 ? ScalarKind::Int32 : ScalarKind::Int64;
+    index = sema.cast(*index, DType::scalar(wide));
+  }
   Type type{src->type.dtype, index->type.shape};
   return Operand(Value{tile::GatherOp::create(sema.builder, sema.location(), sema.irType(type),
                                               src->ir, index->ir, int32_t(*axis)),

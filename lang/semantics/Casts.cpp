@@ -59,6 +59,8 @@ static Value castFloat(Semantics &sema, const Value &value, DType to, bool round
   mlir::Type ir = sema.irType(type);
   if (from.bits() < to.bits())
     return {arith::ExtFOp::create(builder, location, ir, value.ir), type};
+  if (to.isFp8())
+    return {tile::NarrowOp::create(builder, location, ir, value.ir, roundTowardZero), type};
   auto truncated = arith::TruncFOp::create(builder, location, ir, value.ir);
   if (roundTowardZero)
     truncated.setRoundingmode(arith::RoundingMode::toward_zero);

@@ -143,16 +143,12 @@ static APInt wideInteger(Int value) {
 /// The constant as an attribute of `element`, rounded once.
 static TypedAttr numberAttr(const Constant &number, mlir::Type element) {
   if (auto floatType = dyn_cast<FloatType>(element)) {
-    APFloat value(0.0);
-    bool losesInfo;
-    if (auto *real = number.as<double>()) {
+    APFloat value = APFloat::getZero(APFloat::IEEEquad());
+    if (auto *real = number.as<double>())
       value = APFloat(*real);
-      value.convert(floatType.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
-    } else {
-      value = APFloat::getZero(floatType.getFloatSemantics());
-      value.convertFromAPInt(wideInteger(integerOf(number)), true, APFloat::rmNearestTiesToEven);
-    }
-    return FloatAttr::get(floatType, value);
+    else // it holds the integers of the language, which have 64 bits
+      value.convertFromAPInt(wideInteger(integerOf(number)), true, APFloat::rmTowardZero);
+    return FloatAttr::get(floatType, tile::convertFloat(value, floatType));
   }
   unsigned width = element.getIntOrFloatBitWidth();
   return IntegerAttr::get(element, wideInteger(integerOf(number)).trunc(width));

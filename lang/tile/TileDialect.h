@@ -76,6 +76,10 @@ inline mlir::Type pointeeOf(mlir::Type type) {
   return ptr ? withElementType(type, ptr.getPointee()) : mlir::Type();
 }
 
+/// `value` as `type`, rounded once; conversions to fp8 saturate as tile.narrow says.
+llvm::APFloat convertFloat(llvm::APFloat value, mlir::FloatType type,
+                           llvm::RoundingMode rounding = llvm::RoundingMode::NearestTiesToEven);
+
 /// The type of a mask over values of `type`.
 inline mlir::Type maskOf(mlir::Type type) {
   return withElementType(type, mlir::IntegerType::get(type.getContext(), 1));

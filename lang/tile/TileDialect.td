@@ -65,6 +65,7 @@ def Tile_Tile : RankedTensorOf<[Tile_Element]>;
 def Tile_Value : AnyTypeOf<[Tile_Element, Tile_Tile]>;
 def Tile_NumberLike : AnyTypeOf<[Tile_Number, RankedTensorOf<[Tile_Number]>]>;
 def Tile_IntLike : AnyTypeOf<[AnySignlessInteger, RankedTensorOf<[AnySignlessInteger]>]>;
+def Tile_Fp8 : AnyTypeOf<[F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ]>;
 def Tile_BoolLike : AnyTypeOf<[I1, RankedTensorOf<[I1]>]>;
 def Tile_PtrLike : AnyTypeOf<[Tile_Ptr, RankedTensorOf<[Tile_Ptr]>]>;
 

@@ -14,6 +14,30 @@ Operation *TileDialect::materializeConstant(OpBuilder &builder, Attribute value,
   return arith::ConstantOp::materialize(builder, value, type, location);
 }
 
+llvm::APFloat sectile::tile::convertFloat(llvm::APFloat value, FloatType type,
+                                          llvm::RoundingMode rounding) {
+  bool losesInfo, isNegative = value.isNegative(), isNan = value.isNaN();
+  value.convert(type.getFloatSemantics(), rounding, &losesInfo);
+  // The formats without infinity have NaN for what is too large.
+  bool isBeyond = !isNan && (value.isInfinity() || value.isNaN());
+  if (isBeyond && type.getWidth() == 8)
+    return llvm::APFloat::getLargest(type.getFloatSemantics(), isNegative);
+  return value;
+}
+
+OpFoldResult NarrowOp::fold(FoldAdaptor adaptor) {
+  auto rounding =
+      getTowardZero() ? llvm::RoundingMode::TowardZero : llvm::RoundingMode::NearestTiesToEven;
+  auto type = cast<FloatType>(elementTypeOf(getType()));
+  if (auto number = dyn_cast_or_null<FloatAttr>(adaptor.getSrc()))
+    return FloatAttr::get(type, convertFloat(number.getValue(), type, rounding));
+  if (auto elements = dyn_cast_or_null<SplatElementsAttr>(adaptor.getSrc()))
+    return SplatElementsAttr::get(
+        cast<ShapedType>(getType()),
+        convertFloat(elements.getSplatValue<llvm::APFloat>(), type, rounding));
+  return {};
+}
+
 namespace {
 
 /// One constant repeated: a splat attribute of the wider type, or null.

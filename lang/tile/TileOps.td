@@ -60,6 +60,22 @@ def Tile_SplatOp : Tile_Op<"splat", [Pure]> {
   let hasCanonicalizer = 1;
 }
 
+//===-- numbers -------------------------------------------------------------------------------===//
+
+def Tile_NarrowOp : Tile_Op<"narrow", [Pure, SameOperandsAndResultShape, Elementwise, Scalarizable,
+                                       Vectorizable, Tensorizable]> {
+  let summary = "converts floating-point numbers to fp8, which saturates";
+  let description = [{
+    What is beyond the largest finite number, and infinity, becomes the largest finite number of its sign; NaN
+    stays NaN. Rounds once, to nearest even or `toward_zero`. (`arith.truncf` has overflows become infinity or
+    NaN.) Example: `%b = tile.narrow %a : tensor<64xf32> -> tensor<64xf8E4M3FN>`
+  }];
+  let arguments = (ins AnyTypeOf<[AnyFloat, RankedTensorOf<[AnyFloat]>]>:$src, UnitAttr:$toward_zero);
+  let results = (outs AnyTypeOf<[Tile_Fp8, RankedTensorOf<[Tile_Fp8]>]>:$result);
+  let assemblyFormat = "$src (`toward_zero` $toward_zero^)? attr-dict `:` type($src) `->` type($result)";
+  let hasFolder = 1;
+}
+
 //===-- shape ---------------------------------------------------------------------------------===//
 
 def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure, SameOperandsAndResultElementType]> {

@@ -77,7 +77,7 @@ double narrowed(const Kind &k, const std::vector<double> &values, long double x,
   if (std::isnan(x))
     return NAN;
   long double magnitude = fabsl(x);
-  double overflow = hasInfinity(k) ? INFINITY : NAN;
+  double overflow = k.bits == 8 ? values.back() : INFINITY; // fp8 saturates
   size_t above = std::upper_bound(values.begin(), values.end(), magnitude,
                                   [](long double a, double b) { return a < (long double)b; }) -
                  values.begin();
@@ -128,6 +128,59 @@ TEST_P(Narrow, every_pattern_widens_exactly) {
       for (size_t p = 0; p < out.size(); ++p)
         ASSERT_TRUE(same(out[p], decode(k, uint32_t(p)))) << p << " " << out[p];
     }
+}
+
+/// What only changes its form keeps every pattern, infinities too.
+TEST_P(Narrow, every_pattern_survives_a_change_of_form) {
+  const Kind &k = GetParam();
+  for (const cpu::HostFeatures &host : runnableLevels()) {
+    SCOPED_TRACE(levelName(host));
+    auto code = compileLanes(host, host.laneCount(32), {storage(k)}, storage(k),
+                             [&](llvm::IRBuilderBase &b, llvm::ArrayRef<llvm::Value *> x) {
+                               return backends::emitNarrow(
+                                   b, host, backends::emitWiden(b, host, x[0], k.kind), k.kind,
+                                   FloatRounding::NearestEven, backends::Narrowing::Form);
+                             });
+    ASSERT_EQ(code->error(), "");
+    std::vector<uint16_t> words(1u << k.bits), wordsOut(words.size());
+    std::vector<uint8_t> bytes(words.size()), bytesOut(words.size());
+    for (size_t p = 0; p < words.size(); ++p)
+      words[p] = uint16_t(p), bytes[p] = uint8_t(p);
+    bool isByte = k.bits == 8;
+    (*code)(isByte ? (void *)bytes.data() : (void *)words.data(),
+            isByte ? (void *)bytesOut.data() : (void *)wordsOut.data(), int64_t(words.size()));
+    for (size_t p = 0; p < words.size(); ++p)
+      ASSERT_TRUE(same(decode(k, isByte ? bytesOut[p] : wordsOut[p]), decode(k, uint32_t(p)))) << p;
+  }
+}
+
+/// All 16-bit numbers of two kinds against the definition.
+TEST_P(Narrow, every_half_and_bfloat_narrows_to_the_nearest) {
+  const Kind &k = GetParam();
+  if (k.bits == 16)
+    GTEST_SKIP() << "16-bit kinds widen";
+  std::vector<double> values = finiteValues(k);
+  for (const Kind &from : {kinds[0], kinds[1]})
+    for (const cpu::HostFeatures &host : runnableLevels())
+      for (FloatRounding rounding : {FloatRounding::NearestEven, FloatRounding::TowardZero}) {
+        auto code = compileLanes(host, host.laneCount(32), {Element::I16}, Element::I8,
+                                 [&](llvm::IRBuilderBase &b, llvm::ArrayRef<llvm::Value *> x) {
+                                   return backends::emitNarrow(
+                                       b, host, backends::emitWiden(b, host, x[0], from.kind),
+                                       k.kind, rounding);
+                                 });
+        ASSERT_EQ(code->error(), "");
+        std::vector<uint16_t> in(1u << 16);
+        std::vector<uint8_t> out(in.size());
+        for (size_t p = 0; p < in.size(); ++p)
+          in[p] = uint16_t(p);
+        (*code)(in.data(), out.data(), int64_t(in.size()));
+        for (size_t p = 0; p < in.size(); ++p) {
+          double x = decode(from, uint32_t(p));
+          ASSERT_TRUE(same(decode(k, out[p]), narrowed(k, values, x, rounding)))
+              << from.name << " " << x << " became " << decode(k, out[p]);
+        }
+      }
 }
 
 /// All values, their middles and the neighbours of both, random bits, and what overflows.

@@ -25,13 +25,13 @@ constexpr Conversion kConversions[] = {
     {"fp64", "fp32", "arith.truncf"},
     {"fp64", "fp16", "arith.truncf"},
     {"fp64", "bf16", "arith.truncf"},
-    {"fp64", "fp8e5", "arith.truncf"},
+    {"fp64", "fp8e5", "tile.narrow"},
     {"fp32", "fp64", "arith.extf"},
     {"fp16", "fp32", "arith.extf"},
     {"fp16", "bf16", "arith.extf arith.truncf"},
     {"bf16", "fp16", "arith.extf arith.truncf"},
     {"fp8e4nv", "fp16", "arith.extf"},
-    {"fp8e4nv", "fp8e5", "arith.extf arith.truncf"},
+    {"fp8e4nv", "fp8e5", "arith.extf tile.narrow"},
     {"fp8e4b8", "fp32", "arith.extf"},
     {"fp32", "fp32", ""},
     // between floats and integers
@@ -43,7 +43,7 @@ constexpr Conversion kConversions[] = {
     {"i32", "fp32", "arith.sitofp"},
     {"u32", "fp32", "arith.uitofp"},
     {"i64", "fp16", "arith.sitofp"},
-    {"i32", "fp8e5", "arith.sitofp arith.truncf"},
+    {"i32", "fp8e5", "arith.sitofp tile.narrow"},
     {"i1", "fp32", "arith.uitofp"},
     // integers
     {"i8", "i32", "arith.extsi"},
@@ -82,6 +82,9 @@ TEST(Cast, towards_zero_is_said_on_the_operation) {
   KernelBuilder k{"fp32"};
   k.call("to", {k[0], k.dtype("bf16")}, {{"fp_downcast_rounding", k.text("rtz")}});
   EXPECT_EQ(k.body(), "%0 = arith.truncf %arg0 toward_zero : f32 to bf16\n");
+  KernelBuilder fp8{"fp32"};
+  fp8.call("to", {fp8[0], fp8.dtype("fp8e5")}, {{"fp_downcast_rounding", fp8.text("rtz")}});
+  EXPECT_EQ(fp8.body(), "%0 = tile.narrow %arg0 toward_zero : f32 -> f8E5M2\n");
 }
 
 TEST(Cast, bits_are_reinterpreted) {
@@ -110,6 +113,17 @@ TEST(Cast, constants_are_rounded_once) {
   EXPECT_EQ(real(Constant{1.0 / 3}, "bf16"), 0.333984375);
   EXPECT_EQ(real(Constant{3.3}, "fp8e5"), 3.5);
   EXPECT_EQ(real(Constant{true}, "fp16"), 1.0);
+  // fp8 saturates, f16 does not.
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(real(Constant{1e6}, "fp16"), infinity);
+  for (auto [dtype, largest] : {std::pair("fp8e4nv", 448.0), std::pair("fp8e4b8", 240.0),
+                                std::pair("fp8e5", 57344.0), std::pair("fp8e5b16", 57344.0)}) {
+    EXPECT_EQ(real(Constant{1e6}, dtype), largest);
+    EXPECT_EQ(real(Constant{-infinity}, dtype), -largest);
+    EXPECT_EQ(real(Constant::integer(-1000000), dtype), -largest);
+    EXPECT_EQ(real(Constant{largest * 1.0625}, dtype), largest);
+    EXPECT_TRUE(std::isnan(real(Constant{std::nan("")}, dtype)));
+  }
   EXPECT_EQ(k.sema.asConstant(Operand(k.sema.constant(Constant::integer(-1), *DType::parse("u8"))))
                 ->repr(),
             "255");

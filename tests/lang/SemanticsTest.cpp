@@ -197,7 +197,7 @@ TEST(Semantics, fp8_is_computed_in_fp32) {
 %0 = arith.extf %arg0 : f8E5M2 to f32
 %1 = arith.extf %cst : f8E5M2 to f32
 %2 = arith.addf %0, %1 : f32
-%3 = arith.truncf %2 : f32 to f8E5M2
+%3 = tile.narrow %2 : f32 -> f8E5M2
 )");
 }
 

@@ -1,6 +1,7 @@
 #include "backends/common/math/NumberConversion.h"
 
 #include "backends/common/math/LaneArithmetic.h"
+#include "lang/plain/FloatFormats.h"
 
 #include "llvm/Support/ErrorHandling.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -13,14 +14,7 @@ using V = llvm::Value *;
 
 namespace {
 
-struct Format {
-  unsigned bits, mantissaBits;
-  int bias;
-  uint32_t largest;     // pattern of the largest finite number
-  uint32_t nan;         // without sign
-  bool hasInfinity;     // its pattern is largest + 1
-  bool hasNegativeZero; // where not, that pattern is the one NaN
-
+struct Format : lang::FloatFormat {
   double smallestNormal() const { return std::ldexp(1.0, 1 - bias); }
   /// The distance of subnormal numbers.
   double quantum() const { return std::ldexp(1.0, 1 - bias - int(mantissaBits)); }
@@ -32,16 +26,23 @@ struct Format {
   unsigned droppedBits() const { return 23 - mantissaBits; }
 };
 
-const Format &formatOf(NarrowFloat kind) {
-  static const Format formats[] = {
-      /*F16*/ {16, 10, 15, 0x7bff, 0x7e00, true, true},
-      /*BF16*/ {16, 7, 127, 0x7f7f, 0x7fc0, true, true},
-      /*F8E4M3FN*/ {8, 3, 7, 0x7e, 0x7f, false, true},
-      /*F8E4M3FNUZ*/ {8, 3, 8, 0x7f, 0x80, false, false},
-      /*F8E5M2*/ {8, 2, 15, 0x7b, 0x7e, true, true},
-      /*F8E5M2FNUZ*/ {8, 2, 16, 0x7f, 0x80, false, false},
-  };
-  return formats[int(kind)];
+Format formatOf(NarrowFloat kind) {
+  using lang::floatFormatOf, lang::ScalarKind;
+  switch (kind) {
+  case NarrowFloat::F16:
+    return {floatFormatOf(ScalarKind::Float16)};
+  case NarrowFloat::BF16:
+    return {floatFormatOf(ScalarKind::BFloat16)};
+  case NarrowFloat::F8E4M3FN:
+    return {floatFormatOf(ScalarKind::Float8E4NV)};
+  case NarrowFloat::F8E4M3FNUZ:
+    return {floatFormatOf(ScalarKind::Float8E4B8)};
+  case NarrowFloat::F8E5M2:
+    return {floatFormatOf(ScalarKind::Float8E5)};
+  case NarrowFloat::F8E5M2FNUZ:
+    return {floatFormatOf(ScalarKind::Float8E5B16)};
+  }
+  llvm_unreachable("a narrow float has a format");
 }
 
 uint32_t bitsOfFloat(double value) {
@@ -104,8 +105,8 @@ V subnormalPattern(const Lanes &l, const Format &format, V magnitude, FloatRound
 }
 
 /// The pattern of |x| in i32.
-V narrowMagnitude(const Lanes &l, const Format &format, const Magnitude &x,
-                  FloatRounding rounding) {
+V narrowMagnitude(const Lanes &l, const Format &format, const Magnitude &x, FloatRounding rounding,
+                  bool saturates) {
   llvm::IRBuilderBase &b = l.builder;
   unsigned dropped = format.droppedBits();
   V rounded = roundLowBits(l, x.bits, dropped, rounding);
@@ -115,15 +116,13 @@ V narrowMagnitude(const Lanes &l, const Format &format, const Magnitude &x,
     V isSubnormal = b.CreateICmpULT(x.bits, l.integer(bitsOfFloat(format.smallestNormal())));
     pattern = l.select(isSubnormal, subnormalPattern(l, format, x.value, rounding), pattern);
   }
-  uint32_t overflow = format.hasInfinity ? format.largest + 1 : format.nan;
-  V isTooLarge = b.CreateICmpUGT(pattern, l.integer(format.largest));
-  if (rounding == FloatRounding::TowardZero) {
+  V limit = l.integer(saturates ? format.largest : format.largest + 1);
+  if (!saturates && rounding == FloatRounding::TowardZero) {
     V isInfinite = b.CreateICmpEQ(x.bits, l.integer(kInfinityBits));
-    V limit = l.select(isInfinite, l.integer(overflow), l.integer(format.largest));
-    pattern = l.select(isTooLarge, limit, pattern);
-  } else {
-    pattern = l.select(isTooLarge, l.integer(overflow), pattern);
+    limit = l.select(isInfinite, limit, l.integer(format.largest));
   }
+  V isTooLarge = b.CreateICmpUGT(pattern, l.integer(format.largest));
+  pattern = l.select(isTooLarge, limit, pattern);
   return l.select(x.isNan, l.integer(format.nan), pattern);
 }
 
@@ -172,7 +171,7 @@ V emitWiden(llvm::IRBuilderBase &b, const ArithmeticFeatures &host, V bits, Narr
 
   // In the place of an f32's fields the exponent is off by a constant, which a product repairs,
   // also for subnormal numbers.
-  const Format &format = formatOf(kind);
+  const Format format = formatOf(kind);
   V sign =
       b.CreateShl(b.CreateAnd(wide, l.integer(format.signMask())), l.integer(32 - format.bits));
   V magnitude = b.CreateAnd(wide, l.integer(format.signMask() - 1));
@@ -194,16 +193,17 @@ V emitWiden(llvm::IRBuilderBase &b, const ArithmeticFeatures &host, V bits, Narr
 }
 
 V emitNarrow(llvm::IRBuilderBase &b, const ArithmeticFeatures &host, V value, NarrowFloat kind,
-             FloatRounding rounding) {
+             FloatRounding rounding, Narrowing narrowing) {
   if (value->getType()->getScalarType()->isDoubleTy())
     value = truncateToOdd(b, host, value);
   Lanes l(b, host, value->getType());
-  const Format &format = formatOf(kind);
+  const Format format = formatOf(kind);
   llvm::Type *narrowType = l.intType->getWithNewBitWidth(format.bits);
   if (kind == NarrowFloat::F16 && host.f16c && rounding == FloatRounding::NearestEven)
     return b.CreateBitCast(b.CreateFPTrunc(value, halfLike(value)), narrowType);
   Magnitude x = magnitudeOf(l, value);
-  V pattern = narrowMagnitude(l, format, x, rounding);
+  bool keepsInfinity = narrowing == Narrowing::Form && format.hasInfinity;
+  V pattern = narrowMagnitude(l, format, x, rounding, format.saturates && !keepsInfinity);
   if (!format.hasNegativeZero) // the only NaN has the sign bit already
     x.sign = l.select(x.isNan, l.integer(0), x.sign);
   return b.CreateTrunc(withSign(l, format, pattern, x.sign), narrowType);
@@ -217,7 +217,7 @@ V emitRound(llvm::IRBuilderBase &b, const ArithmeticFeatures &host, V value, Nar
   if (kind == NarrowFloat::F16 && host.f16c && rounding == FloatRounding::NearestEven)
     return b.CreateFPExt(b.CreateFPTrunc(value, halfLike(value)), l.type);
 
-  const Format &format = formatOf(kind);
+  const Format format = formatOf(kind);
   Magnitude x = magnitudeOf(l, value);
   V rounded = roundLowBits(l, x.bits, format.droppedBits(), rounding);
   if (format.bias != 127) {
@@ -227,15 +227,15 @@ V emitRound(llvm::IRBuilderBase &b, const ArithmeticFeatures &host, V value, Nar
     rounded = l.select(isSubnormal, l.bitsOf(small), rounded);
   }
   uint32_t largest = bitsOfFloat(format.largestValue());
-  V overflow = l.integer(format.hasInfinity ? kInfinityBits : 0x7fc00000);
+  V limit = l.integer(format.saturates ? largest : kInfinityBits);
   V isTooLarge = b.CreateICmpUGT(rounded, l.integer(largest));
-  if (rounding == FloatRounding::TowardZero) {
+  if (!format.saturates && rounding == FloatRounding::TowardZero) {
     V isInfinite = b.CreateICmpEQ(x.bits, l.integer(kInfinityBits));
-    overflow = l.select(isInfinite, overflow, l.integer(largest));
+    limit = l.select(isInfinite, limit, l.integer(largest));
   }
   // An f32 overflows to infinity in bf16 by the carry alone.
   if (format.bias != 127 || rounding == FloatRounding::TowardZero)
-    rounded = l.select(isTooLarge, overflow, rounded);
+    rounded = l.select(isTooLarge, limit, rounded);
   rounded = l.select(x.isNan, b.CreateOr(x.bits, l.integer(0x00400000)), rounded);
   V result = l.floatOf(b.CreateOr(rounded, x.sign));
   return format.hasNegativeZero ? result : l.add(result, l.number(0));

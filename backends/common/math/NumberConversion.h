@@ -7,10 +7,10 @@
 //   llvm::Value *r = emitNarrow(builder, host, x, NarrowFloat::F8E5M2);     // f32 -> <16 x i8>
 //   llvm::Value *y = emitRound(builder, host, x, NarrowFloat::F16);         // f32 -> f32
 //
-// Rounding is correct: once, also from f64 and from integers. Overflow when rounding to nearest
-// gives infinity in f16, bf16 and e5m2, and NaN in the kinds without infinities (e4m3fn, e4m3fnuz,
-// e5m2fnuz), as PyTorch and ml_dtypes do; infinity itself likewise. Toward zero, finite numbers
-// stop at the largest finite one. The fnuz kinds have no negative zero: -0 becomes 0.
+// Rounding is correct: once, also from f64 and from integers. What is too large becomes infinity in
+// f16 and bf16 when rounding to nearest, the largest finite number toward zero. Conversions to fp8
+// saturate, as the instructions of GPUs do: what is too large, and infinity, becomes the largest
+// finite number, NaN stays NaN. The fnuz kinds have no negative zero: -0 becomes 0.
 #pragma once
 
 #include "backends/common/math/ArithmeticFeatures.h"
@@ -27,6 +27,8 @@ namespace sectile::backends {
 
 enum class NarrowFloat { F16, BF16, F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ };
 enum class FloatRounding { NearestEven, TowardZero };
+/// A number of the kind that only changes its form (`Form`) keeps the infinity that e5m2 has.
+enum class Narrowing { Conversion, Form };
 
 /// Nothing for any other type.
 std::optional<NarrowFloat> narrowFloatOf(mlir::Type type);
@@ -39,7 +41,8 @@ llvm::Value *emitWiden(llvm::IRBuilderBase &builder, const ArithmeticFeatures &h
 /// f32 or f64 -> i8 or i16 bits.
 llvm::Value *emitNarrow(llvm::IRBuilderBase &builder, const ArithmeticFeatures &host,
                         llvm::Value *value, NarrowFloat kind,
-                        FloatRounding rounding = FloatRounding::NearestEven);
+                        FloatRounding rounding = FloatRounding::NearestEven,
+                        Narrowing narrowing = Narrowing::Conversion);
 /// f32 or f64 -> the f32 that emitWiden(emitNarrow(value)) gives, in fewer instructions where
 /// possible.
 llvm::Value *emitRound(llvm::IRBuilderBase &builder, const ArithmeticFeatures &host,

@@ -3,6 +3,7 @@
 References are ml_dtypes', which round once, to nearest even. NaN is NaN, whatever its sign and payload.
 """
 
+import ml_dtypes
 import numpy as np
 import pytest
 from support import DTYPES, FP8
@@ -78,6 +79,9 @@ def assert_same(got, expected):
 
 def as_kind(x, name):
     with np.errstate(over="ignore", invalid="ignore"):
+        if name in FP8:  # stops at the largest number; NaN stays
+            largest = float(ml_dtypes.finfo(FP8[name][0]).max)
+            x = np.clip(x.astype(np.float64), -largest, largest)
         return x.astype(WIDE[name][0])
 
 
@@ -108,6 +112,66 @@ def test_narrowing_random_patterns(to):
     bits = np.random.default_rng(0).integers(0, 1 << 32, 1 << 20, dtype=np.uint32)
     x = bits.view(np.float32)
     assert_same(converted(x, "float32", to), as_kind(x, to))
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+@pytest.mark.parametrize("to", FP8)
+def test_every_pattern_of_16_bits_to_fp8(name, to):
+    x = every_pattern(name)
+    assert_same(converted(x, name, to), as_kind(x, to))
+
+
+@st.jit
+def as_constants(out_ptr, number: tl.constexpr, source: tl.constexpr, to: tl.constexpr):
+    i = tl.arange(0, 4)
+    tl.store(out_ptr + i, tl.full((4,), number, to).to(tl.uint8, bitcast=True))
+    tl.store(out_ptr + 4 + i, tl.full((4,), number, source).to(to).to(tl.uint8, bitcast=True))
+    tl.store(out_ptr + 8, tl.cast(number, source).to(to).to(tl.uint8, bitcast=True))
+
+
+@pytest.mark.parametrize("source", [tl.float16, tl.bfloat16, tl.float32, tl.float64])
+@pytest.mark.parametrize("number", [1e9, -449.0, 470.0, 61440.0, np.inf, -np.inf, np.nan, -1e-9])
+@pytest.mark.parametrize("kind", FP8)
+def test_constants_narrow_as_numbers_do(kind, number, source):
+    out = np.zeros(9, np.uint8)
+    as_constants[(1,)](out, float(number), source, FP8[kind][1])
+    got = out.view(FP8[kind][0])
+    exact = as_kind(np.array([number], np.float64), kind)
+    wide = {tl.float16: "float16", tl.bfloat16: "bfloat16", tl.float32: "float32"}
+    once = as_kind(np.array([number]), wide[source]) if source in wide else np.array([number])
+    assert_same(got[:4], np.repeat(exact, 4))
+    assert_same(got[4:], np.repeat(as_kind(once, kind), 5))
+
+
+@st.jit
+def scalar_argument(out_ptr, number: tl.float8e5):
+    tl.store(out_ptr, number.to(tl.float32))
+
+
+def test_arguments_of_fp8_saturate():
+    for number in (1e9, -61440.0, np.inf, -np.inf, 3.0):
+        out = np.zeros(1, np.float32)
+        scalar_argument[(1,)](out, number)
+        assert out[0] == np.clip(number, -57344, 57344)
+
+
+@st.jit
+def move(x_ptr, out_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.load(x_ptr + i)
+    tl.store(out_ptr + i, tl.flip(tl.flip(x, 0), 0))
+    tl.store(out_ptr + N + i, tl.where(i % 2 == 0, x, x))
+    tl.store(
+        out_ptr + 2 * N + i, x.to(tl.uint8, bitcast=True).to(out_ptr.dtype.element_ty, bitcast=True)
+    )
+
+
+@pytest.mark.parametrize("kind", FP8)
+def test_what_moves_keeps_infinities(kind):
+    x = every_pattern(kind)
+    out = np.zeros(3 * 256, x.dtype)
+    move[(1,)](x, out, N=256)
+    assert_same(out, np.tile(x, 3))
 
 
 @pytest.mark.parametrize("kind", ["e4m3fn", "e5m2"])
@@ -152,3 +216,46 @@ def test_older_chips_do_without(to):
     signature = {"x_ptr": "*fp32", "out_ptr": f"*{to}"}
     kernel = st.compile(copy, signature, {"N": 1024}, target="cuda:80", num_warps=4)
     assert "satfinite" not in kernel.asm["ptx"]
+
+
+@st.jit
+def widen(x_ptr, out_ptr, n, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.load(x_ptr + i, mask=i < n, other=0)
+    tl.store(out_ptr + i, x.to(tl.float32) * 2)
+
+
+@pytest.mark.host
+def test_upper_halves_of_e4m3_are_shifted_where_a_mask_may_leave_them_zero():
+    # ptxas 13.0 unpacks the upper half of a word that it finds to be zero as the bits 8.
+    signature = {"x_ptr": "*fp8e4nv:16", "out_ptr": "*fp32:16", "n": "i32:16"}
+    ptx = st.compile(widen, signature, {"N": 1024}, target="cuda:90", num_warps=4).asm["ptx"]
+    assert "{_, %rs" not in ptx and ptx.count("shr.u32") >= 2, ptx
+
+
+@st.jit
+def widen_all(x_ptr, out_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out_ptr + i, tl.load(x_ptr + i).to(tl.float32) * 2)
+
+
+@pytest.mark.host
+def test_upper_halves_of_e4m3_are_selected_where_nothing_masks():
+    signature = {"x_ptr": "*fp8e4nv:16", "out_ptr": "*fp32:16"}
+    ptx = st.compile(widen_all, signature, {"N": 1024}, target="cuda:90", num_warps=4).asm["ptx"]
+    assert "shr." not in ptx, ptx
+
+
+@st.jit
+def widen_nothing(x_ptr, out_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.load(x_ptr + i, mask=i < 0, other=0)
+    tl.store(out_ptr + i, x.to(tl.float32) + 1)
+
+
+def test_e4m3_that_is_masked_off_altogether_is_zero():
+    for count in (16, 100, 256, 1000):
+        x = as_kind(np.full(count, 3.0), "e4m3fn")
+        out = np.zeros(count, np.float32)
+        widen_nothing[(1,)](x, out, N=count)
+        np.testing.assert_array_equal(out, 1)
