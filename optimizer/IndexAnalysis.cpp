@@ -13,8 +13,7 @@ namespace {
 /// Walks a function in order; loops are walked until what they carry no longer changes.
 class Walker {
 public:
-  Walker(DenseMap<Value, IndexFacts> &facts, Remainders remainders)
-      : facts(facts), remainders(remainders) {}
+  explicit Walker(DenseMap<Value, IndexFacts> &facts) : facts(facts) {}
 
   void walk(func::FuncOp function) {
     for (BlockArgument argument : function.getArguments()) {
@@ -66,17 +65,8 @@ private:
     // References into the map do not survive insertion: operands first.
     for (Value operand : op->getOperands())
       of(operand);
-    IndexFacts dividend;
-    bool isRemainder = remainders == Remainders::AreIndices && isa<arith::RemSIOp>(op) &&
-                       isa<RankedTensorType>(op->getOperand(0).getType());
-    if (isRemainder) {
-      dividend = facts.find(op->getOperand(0))->second;
-      dividend.isNonNegative = true;
-    }
-    auto results = applyRules(op, [&](Value value) -> const IndexFacts & {
-      bool isDividend = isRemainder && value == op->getOperand(0);
-      return isDividend ? dividend : facts.find(value)->second;
-    });
+    auto results = applyRules(
+        op, [&](Value value) -> const IndexFacts & { return facts.find(value)->second; });
     for (auto [result, known] : llvm::zip(op->getResults(), results))
       set(result, std::move(known));
   }
@@ -195,7 +185,6 @@ private:
   }
 
   DenseMap<Value, IndexFacts> &facts;
-  const Remainders remainders;
 };
 
 } // namespace
@@ -220,8 +209,8 @@ int64_t IndexFacts::commonDivisor(int64_t elementBytes) const {
   return best;
 }
 
-IndexAnalysis::IndexAnalysis(func::FuncOp function, Remainders remainders) {
-  Walker(facts, remainders).walk(function);
+IndexAnalysis::IndexAnalysis(func::FuncOp function) {
+  Walker(facts).walk(function);
 }
 
 const IndexFacts &IndexAnalysis::of(Value value) const {
@@ -239,9 +228,60 @@ int64_t IndexAnalysis::accessRun(Value pointer, unsigned dimension, Value mask) 
   return run >= dim.extent ? same : same >= dim.extent ? run : std::gcd(run, same);
 }
 
+bool IndexAnalysis::isInjective(Value value) const {
+  const IndexFacts &facts = of(value);
+  SmallVector<std::pair<int64_t, int64_t>, 3> steps; // |stride|, extent
+  for (const DimensionFacts &dim : facts.dimensions) {
+    if (dim.extent == 1)
+      continue;
+    if (facts.isAssumed || !dim.isStrided() || dim.strideSymbol || dim.stride == 0)
+      return false;
+    steps.push_back({std::abs(dim.stride), dim.extent});
+  }
+  // Each stride is greater than all the smaller ones reach together; none of it wraps around.
+  llvm::sort(steps);
+  int64_t reach = 0;
+  for (auto [stride, extent] : steps) {
+    int64_t length;
+    if (stride <= reach || __builtin_mul_overflow(stride, extent - 1, &length) ||
+        __builtin_add_overflow(reach, length, &reach))
+      return false;
+  }
+  return reach < (int64_t(1) << 31);
+}
+
 int64_t IndexAnalysis::alignment(Value pointer, unsigned dimension) const {
   int64_t divisor = of(pointer).dimensions[dimension].divisibility;
   return divisor & -divisor;
+}
+
+bool servesAddressesOnly(Value value) {
+  SmallVector<Value> pending{value};
+  DenseSet<Value> seen;
+  auto isAccessThrough = [](OpOperand &use) {
+    // The first operand of each is its pointer.
+    return use.getOperandNumber() == 0 && isa<tile::LoadOp, tile::StoreOp, tile::AtomicRmwOp,
+                                              tile::AtomicCasOp, tile::AsyncCopyOp>(use.getOwner());
+  };
+  auto isIndexOrPointer = [](Value result) {
+    Type element = tile::elementTypeOf(result.getType());
+    return isa<tile::PtrType>(element) || (isa<IntegerType>(element) && !element.isInteger(1));
+  };
+  while (!pending.empty()) {
+    Value next = pending.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    for (OpOperand &use : next.getUses()) {
+      Operation *user = use.getOwner();
+      if (isAccessThrough(use))
+        continue;
+      if (user->getNumRegions() || user->getNumResults() == 0 || isa<tile::PtrToIntOp>(user) ||
+          !isMemoryEffectFree(user) || !llvm::all_of(user->getResults(), isIndexOrPointer))
+        return false;
+      llvm::append_range(pending, user->getResults());
+    }
+  }
+  return true;
 }
 
 } // namespace sectile::optimizer

@@ -18,10 +18,20 @@
 //   (Prefix)       of truth values: f(i) >= f(i+1), so a row is trues followed by falses.
 // Contiguity is a run of stride one, constancy a run of stride zero; no value has both.
 //
-// Ranges hold whatever happens. Runs and divisibility by other than powers of two assume, as the
-// field does, that arithmetic on indices, integers of 32 bits and more, does not overflow its type.
-// Narrower integers wrap, and so does every number that a cast makes narrower:
-// `table[i.to(uint8)]`.
+// Integers wrap, and facts say so: sums and products that may have left their type are runs modulo
+// 2^width (`modulusBits`), which is all that further sums, products and addresses need. What looks
+// at the number itself (a comparison, a quotient, a remainder, a shift to the right) gets the runs
+// that no wrap can cut: (Wrap) in WrappingRules.cpp. Numbers of fewer than 32 bits are cut at once.
+//
+// Two things are assumed, as the field does, and of addresses only, never of the value of a mask or
+// of anything stored; facts that rest on them are marked `isOffset` and `isAssumed`:
+//   (Offset)  an offset did not wrap before it was widened and added to a pointer: the address
+//             would lie 2^width elements away.
+//   (Sign)    what is made of program numbers, loop counters and sizes without a minus sign is not
+//             negative: scalars of unknown size do not overflow when they are added to or
+//             multiplied by numbers that are not negative, and a scalar that divides such a number
+//             is positive. So `(program * 128 + arange) % n` is rising between multiples of n, and
+//             `(arange + argument) % n` is not: the argument may be negative.
 //
 // The analysis is made once for a function and is out of date when the function changes.
 #pragma once
@@ -71,8 +81,15 @@ struct IndexFacts {
   /// Signed, all elements. Of pointers: nothing.
   int64_t low = std::numeric_limits<int64_t>::min();
   int64_t high = std::numeric_limits<int64_t>::max();
-  /// No element is negative, unless index arithmetic overflowed.
+  /// No element is negative, by assumption (Sign) where `low` is.
   bool isNonNegative = false;
+  /// Not 0: a number may have left a type of so many bits, so (Run) and (Divisibility) hold modulo
+  /// 2^modulusBits.
+  unsigned modulusBits = 0;
+  /// (Run) and (Divisibility) hold where assumption (Offset) does: of an offset, not of the number.
+  bool isOffset = false;
+  /// They hold where assumption (Sign) does.
+  bool isAssumed = false;
   /// The scalar of the kernel that every element equals, when there is one (a splat's source).
   mlir::Value scalar;
 
@@ -89,18 +106,9 @@ struct IndexFacts {
   friend bool operator==(const IndexFacts &, const IndexFacts &) = default;
 };
 
-/// What is assumed of tiles `x % n` where x may be negative for all that is known.
-///
-/// As in `(program * 256 + arange) % N`, by which kernels keep rows inside a matrix. Signs of
-/// sizes, and so of what is computed from the program's number, are not known; if the tile is
-/// negative, an index made of it is, too. `AreIndices` takes such a dividend as not negative: where
-/// facts only serve accesses to memory (their widths, their common base), an access that this
-/// breaks lies before its array already.
-enum class Remainders { Exact, AreIndices };
-
 class IndexAnalysis {
 public:
-  explicit IndexAnalysis(mlir::func::FuncOp function, Remainders remainders = Remainders::Exact);
+  explicit IndexAnalysis(mlir::func::FuncOp function);
 
   /// Facts of an integer, truth value or pointer, scalar or tile. Of anything else: that nothing is
   /// known, with the right extents.
@@ -109,6 +117,8 @@ public:
   /// Elements that one vector access through `pointer` along `dimension` may take: neighbouring in
   /// memory, and where a mask is given, all on or all off.
   int64_t accessRun(mlir::Value pointer, unsigned dimension, mlir::Value mask = {}) const;
+  /// Are all elements different, for all that is known of them?
+  bool isInjective(mlir::Value value) const;
   /// Largest power of two (bytes) that divides every address at which a run along `dimension`
   /// starts.
   int64_t alignment(mlir::Value pointer, unsigned dimension) const;
@@ -116,5 +126,9 @@ public:
 private:
   llvm::DenseMap<mlir::Value, IndexFacts> facts;
 };
+
+/// Does `value` become addresses and nothing else? Facts that are assumed may then shape how it is
+/// computed.
+bool servesAddressesOnly(mlir::Value value);
 
 } // namespace sectile::optimizer

@@ -2,6 +2,7 @@
 
 #include "lang/tile/TileDialect.h"
 #include "optimizer/SequenceRules.h"
+#include "optimizer/WrappingRules.h"
 
 #include <numeric>
 
@@ -12,61 +13,6 @@ namespace {
 
 constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
-
-//===-- ranges --------------------------------------------------------------------------------===//
-
-struct Range {
-  int64_t low, high;
-};
-
-Range typeRange(Type type) {
-  auto integer = dyn_cast<IntegerType>(tile::elementTypeOf(type));
-  if (!integer || integer.getWidth() >= 64)
-    return {kMin, kMax};
-  if (integer.getWidth() == 1)
-    return {0, 1};
-  int64_t half = int64_t(1) << (integer.getWidth() - 1);
-  return {-half, half - 1};
-}
-
-/// Arithmetic wraps: a range that leaves its type says nothing any more. Returns whether it stays.
-bool setRange(IndexFacts &facts, Type type, __int128 low, __int128 high) {
-  Range limits = typeRange(type);
-  if (low < limits.low || high > limits.high) {
-    facts.low = limits.low;
-    facts.high = limits.high;
-    return false;
-  }
-  facts.low = int64_t(low);
-  facts.high = int64_t(high);
-  return true;
-}
-
-/// (Wrap) A number that leaves its type comes back 2^width away: runs go on only in groups that lie
-/// between two multiples of 2^(width - 1), and the divisors that remain are powers of two.
-IndexFacts wrapped(Type type, IndexFacts facts) {
-  Range limits = typeRange(type);
-  int64_t half = divisorOf(limits.high + 1);
-  for (DimensionFacts &dim : facts.dimensions) {
-    if (dim.stride != 0) {
-      int64_t group = groupsWithin(dim, half);
-      dim = normalized(
-          sequence(dim.extent, group, dim.stride, dim.strideSymbol, divisibilityAt(dim, group)));
-    }
-    dim.divisibility = std::gcd(dim.divisibility, multiplyDivisors(half, 2));
-  }
-  facts.scalar = {};
-  facts.low = limits.low, facts.high = limits.high;
-  facts.isNonNegative = false;
-  return facts;
-}
-
-/// Of numbers computed in `type`: those of fewer than 32 bits are no indices, whose arithmetic is
-/// assumed not to overflow, but bytes and the like, which wrap.
-IndexFacts computed(Type type, IndexFacts facts, bool stays) {
-  auto integer = dyn_cast<IntegerType>(tile::elementTypeOf(type));
-  return stays || !integer || integer.getWidth() >= 32 ? facts : wrapped(type, facts);
-}
 
 //===-- all dimensions ------------------------------------------------------------------------===//
 
@@ -128,6 +74,9 @@ IndexFacts constancyRule(Type type, ValueRange operands, Lookup of) {
         along.push_back(of(operand).dimensions[d]);
     dim = constantRuns(dim.extent, along);
   }
+  // What is equal modulo 2^bits is equal.
+  for (Value operand : operands)
+    facts.isAssumed |= of(operand).isAssumed;
   return facts;
 }
 
@@ -136,6 +85,7 @@ IndexFacts perDimension(Type type, const IndexFacts &x, const IndexFacts &y, Rul
   IndexFacts facts = unknownFacts(type);
   for (auto [d, dim] : llvm::enumerate(facts.dimensions))
     dim = rule(x.dimensions[d], y.dimensions[d]);
+  inherit(facts, x, y);
   return facts;
 }
 
@@ -144,7 +94,7 @@ IndexFacts add(Type type, const IndexFacts &x, const IndexFacts &y, int64_t sign
       perDimension(type, x, y, [&](const auto &a, const auto &b) { return addRule(a, b, sign); });
   bool stays = sign > 0 ? setRange(facts, type, __int128(x.low) + y.low, __int128(x.high) + y.high)
                         : setRange(facts, type, __int128(x.low) - y.high, __int128(x.high) - y.low);
-  facts.isNonNegative = facts.low >= 0 || (sign > 0 && x.isNonNegative && y.isNonNegative);
+  facts.isNonNegative = facts.low >= 0 || (sign > 0 && isAssumedNonNegative(x, y));
   return computed(type, facts, stays);
 }
 
@@ -155,7 +105,7 @@ IndexFacts multiply(Type type, const IndexFacts &x, const IndexFacts &y) {
                         __int128(x.high) * y.high};
   bool stays = setRange(facts, type, *std::min_element(corners, corners + 4),
                         *std::max_element(corners, corners + 4));
-  facts.isNonNegative = facts.low >= 0 || (x.isNonNegative && y.isNonNegative);
+  facts.isNonNegative = facts.low >= 0 || isAssumedNonNegative(x, y);
   return computed(type, facts, stays);
 }
 
@@ -165,7 +115,7 @@ enum class Division { Truncating, Floor, Unsigned };
 /// and runs go on only where no element changes sign.
 IndexFacts asUnsigned(const IndexFacts &x) {
   IndexFacts facts = x;
-  if (x.isNonNegative)
+  if (x.low >= 0)
     return facts;
   for (DimensionFacts &dim : facts.dimensions) {
     if (dim.stride != 0) {
@@ -179,26 +129,39 @@ IndexFacts asUnsigned(const IndexFacts &x) {
 }
 
 IndexFacts asOperand(const IndexFacts &x, Division division) {
-  return division == Division::Unsigned ? asUnsigned(x) : x;
+  return division == Division::Unsigned ? asUnsigned(numbersOf(x)) : numbersOf(x);
 }
 
-bool roundsDown(Division division, const IndexFacts &x) {
-  return division != Division::Truncating || x.isNonNegative;
+/// Facts of a quotient or remainder by `rule(isFloor)`: truncating is rounding down where x is not
+/// negative, which may be assumption (Sign).
+template <class Rule>
+IndexFacts rounded(const IndexFacts &x, Division division, Rule rule) {
+  if (division != Division::Truncating || x.low >= 0)
+    return rule(true);
+  if (!x.isNonNegative)
+    return rule(false);
+  IndexFacts assumed = rule(true);
+  assumed.isAssumed = true;
+  return exactUnlessShorter(rule(false), std::move(assumed));
 }
 
 IndexFacts divide(Type type, const IndexFacts &dividend, const IndexFacts &y, Division division) {
   IndexFacts x = asOperand(dividend, division);
   auto divisor = y.constant();
-  bool isFloor = roundsDown(division, x);
-  IndexFacts facts = perDimension(
-      type, x, y, [&](const auto &a, const auto &b) { return divideRule(a, b, divisor, isFloor); });
+  IndexFacts facts = rounded(x, division, [&](bool isFloor) {
+    return perDimension(type, x, numbersOf(y), [&](const auto &a, const auto &b) {
+      return divideRule(a, b, divisor, isFloor);
+    });
+  });
   if (divisor && *divisor > 0 && (division != Division::Unsigned || x.low >= 0)) {
     auto quotient = [&](int64_t n) {
       return n / *divisor - (division == Division::Floor && n % *divisor < 0);
     };
     setRange(facts, type, quotient(x.low), quotient(x.high));
   }
-  facts.isNonNegative = facts.low >= 0 || (x.isNonNegative && y.isNonNegative);
+  // Assumption (Sign): a scalar that divides is positive, if it is not known.
+  bool mayBePositive = !divisor && !isa<RankedTensorType>(type);
+  facts.isNonNegative = facts.low >= 0 || (x.isNonNegative && (y.isNonNegative || mayBePositive));
   return facts;
 }
 
@@ -209,15 +172,20 @@ IndexFacts remainder(Type type, const IndexFacts &dividend, const IndexFacts &mo
   if (divisor && x.low >= 0 && x.high < *divisor)
     return x; // nothing to take away
   int64_t period = y.commonDivisor();
-  bool isFloor = roundsDown(division, x);
-  IndexFacts facts = perDimension(type, x, y, [&](const auto &a, const auto &b) {
-    return remainderRule(a, b, period, isFloor);
+  IndexFacts facts = rounded(x, division, [&](bool isFloor) {
+    return perDimension(type, x, y, [&](const auto &a, const auto &b) {
+      return remainderRule(a, b, period, isFloor);
+    });
   });
+  bool isTruncating = division == Division::Truncating;
   if (divisor && *divisor > 0) {
-    bool canBeNegative = division == Division::Truncating && x.low < 0;
+    bool canBeNegative = isTruncating && x.low < 0;
     setRange(facts, type, canBeNegative ? -__int128(*divisor) + 1 : 0, *divisor - 1);
+  } else if (isTruncating && x.low >= 0) {
+    setRange(facts, type, 0, x.high); // by whatever it is divided
   }
-  facts.isNonNegative = facts.low >= 0 || (x.isNonNegative && y.isNonNegative);
+  // Truncating, a remainder has the sign of what is divided.
+  facts.isNonNegative = facts.low >= 0 || (x.isNonNegative && (isTruncating || y.isNonNegative));
   return facts;
 }
 
@@ -244,6 +212,7 @@ IndexFacts bitAnd(Type type, const IndexFacts &x, const IndexFacts &y,
   if (!y.constant() && x.constant())
     return bitAnd(type, y, x, otherwise);
   IndexFacts facts = otherwise;
+  IndexFacts numbers = numbersOf(x);
   if (auto mask = y.constant()) {
     if (*mask >= 0 && llvm::isPowerOf2_64(uint64_t(*mask) + 1) && *mask < kMaxDivisibility) {
       facts = remainder(type, x, numberFacts(type, *mask + 1), Division::Floor);
@@ -251,7 +220,7 @@ IndexFacts bitAnd(Type type, const IndexFacts &x, const IndexFacts &y,
     } else if (*mask < 0 && llvm::isPowerOf2_64(-uint64_t(*mask))) {
       int64_t unit = -*mask;
       for (auto [d, dim] : llvm::enumerate(facts.dimensions)) {
-        const DimensionFacts &from = x.dimensions[d];
+        const DimensionFacts &from = numbers.dimensions[d];
         if (int64_t group = groupsWithin(from, unit); group > dim.run)
           dim = normalized(sequence(dim.extent, group));
         dim.divisibility = std::max(dim.divisibility, unit);
@@ -281,8 +250,9 @@ IndexFacts bitOr(Type type, const IndexFacts &x, const IndexFacts &y, const Inde
   auto disjoint = [](const IndexFacts &high, const IndexFacts &low) {
     return low.low >= 0 && low.high < lowestBit(high.commonDivisor());
   };
-  if (disjoint(x, y) || disjoint(y, x))
-    return add(type, x, y, 1);
+  IndexFacts a = numbersOf(x), b = numbersOf(y);
+  if (disjoint(a, b) || disjoint(b, a))
+    return add(type, a, b, 1);
   return otherwise;
 }
 
@@ -330,15 +300,18 @@ std::optional<bool> compareRanges(arith::CmpIPredicate order, const IndexFacts &
   }
 }
 
-IndexFacts compare(Type type, arith::CmpIPredicate predicate, const IndexFacts &x,
-                   const IndexFacts &y, bool isTruth) {
+IndexFacts compare(Type type, arith::CmpIPredicate predicate, const IndexFacts &lhs,
+                   const IndexFacts &rhs, bool isTruth) {
+  // Masks hold whatever is assumed.
+  IndexFacts x = lhs.isAssumed ? withoutRuns(lhs) : numbersOf(lhs);
+  IndexFacts y = rhs.isAssumed ? withoutRuns(rhs) : numbersOf(rhs);
   arith::CmpIPredicate order = asSigned(predicate);
   bool isUnsigned = order != predicate;
   bool areSmall = x.low >= 0 && y.low >= 0;
   if (!isTruth && (!isUnsigned || areSmall))
     if (auto answer = compareRanges(order, x, y))
       return numberFacts(type, *answer);
-  bool keepsOrder = !isTruth && (!isUnsigned || (x.isNonNegative && y.isNonNegative));
+  bool keepsOrder = !isTruth && (!isUnsigned || areSmall);
   return perDimension(type, x, y, [&](const auto &a, const auto &b) {
     return keepsOrder ? compareRule(a, b, order) : constantRuns(a.extent, {a, b});
   });
@@ -368,6 +341,8 @@ IndexFacts select(Type type, const IndexFacts &condition, const IndexFacts &a, c
   }
   facts.low = std::min(a.low, b.low), facts.high = std::max(a.high, b.high);
   facts.isNonNegative = a.isNonNegative && b.isNonNegative;
+  inherit(facts, a, b);
+  facts.isAssumed |= condition.isAssumed;
   return facts;
 }
 
@@ -388,14 +363,20 @@ IndexFacts extend(Type type, const IndexFacts &x, Type from, bool isSigned) {
     facts.isNonNegative = !isSigned;
     return facts;
   }
+  IndexFacts numbers = numbersOf(x);
+  numbers.scalar = {};
+  facts.isOffset |= facts.modulusBits != 0;
+  facts.modulusBits = 0;
   if (isSigned || x.low >= 0)
-    return facts;
-  facts = asUnsigned(facts);
-  facts.scalar = {};
-  facts.low = 0;
-  facts.high = width < 63 ? (int64_t(1) << width) - 1 : kMax;
-  facts.isNonNegative = true;
-  return facts;
+    return exactUnlessShorter(std::move(numbers), std::move(facts));
+  numbers = asUnsigned(numbers);
+  facts.isAssumed = true;
+  if (x.isNonNegative)
+    numbers = exactUnlessShorter(std::move(numbers), std::move(facts));
+  numbers.low = 0;
+  numbers.high = width < 63 ? (int64_t(1) << width) - 1 : kMax;
+  numbers.isNonNegative = true;
+  return numbers;
 }
 
 IndexFacts truncate(Type type, const IndexFacts &x) {
@@ -406,11 +387,12 @@ IndexFacts truncate(Type type, const IndexFacts &x) {
     facts = unknownFacts(type);
     for (auto [d, dim] : llvm::enumerate(facts.dimensions))
       dim = constantRuns(dim.extent, {x.dimensions[d]});
+    facts.isAssumed = x.isAssumed;
     return facts;
   }
   if (x.low >= limits.low && x.high <= limits.high)
     return facts;
-  return wrapped(type, facts);
+  return wrapped(type, numbersOf(x));
 }
 
 //===-- shapes --------------------------------------------------------------------------------===//
@@ -419,6 +401,7 @@ IndexFacts splatRule(tile::SplatOp op, const IndexFacts &x) {
   IndexFacts facts = uniformFacts(op.getType(), x.dimensions[0].divisibility);
   facts.low = x.low, facts.high = x.high, facts.isNonNegative = x.isNonNegative;
   facts.scalar = op.getSrc();
+  inherit(facts, x, x);
   return facts;
 }
 
@@ -480,6 +463,7 @@ IndexFacts reshapeRule(tile::ReshapeOp op, const IndexFacts &x) {
   IndexFacts facts = unknownFacts(op.getType());
   facts.low = x.low, facts.high = x.high, facts.isNonNegative = x.isNonNegative;
   facts.scalar = x.scalar;
+  inherit(facts, x, x);
   SmallVector<const DimensionFacts *> from;
   for (const DimensionFacts &dim : x.dimensions)
     if (dim.extent != 1)
@@ -555,6 +539,7 @@ IndexFacts recountRule(Type to, const IndexFacts &x, int64_t unitFrom, int64_t u
     }
     dim = normalized(dim);
   }
+  inherit(facts, x, x);
   return facts;
 }
 
@@ -617,6 +602,7 @@ IndexFacts joinFacts(const IndexFacts &a, const IndexFacts &b) {
   facts.low = std::min(a.low, b.low), facts.high = std::max(a.high, b.high);
   facts.isNonNegative = a.isNonNegative && b.isNonNegative;
   facts.scalar = a.scalar == b.scalar ? a.scalar : Value();
+  inherit(facts, a, b);
   return facts;
 }
 
@@ -681,7 +667,10 @@ SmallVector<IndexFacts, 1> applyRules(Operation *op, Lookup of) {
                                elementBytes(type));
           })
           .Case([&](tile::PtrToIntOp cast) {
-            return recountRule(type, operand(0), elementBytes(cast.getSrc().getType()), 1);
+            IndexFacts numbers =
+                recountRule(type, operand(0), elementBytes(cast.getSrc().getType()), 1);
+            numbers.isOffset |= numbers.modulusBits != 0; // they did not wrap in 64 bits
+            return numbers;
           })
           .Case([&](tile::IntToPtrOp) {
             return recountRule(type, operand(0), 1, elementBytes(type));
@@ -745,7 +734,12 @@ SmallVector<IndexFacts, 1> applyRules(Operation *op, Lookup of) {
             return extend(type, operand(0), extension.getIn().getType(), false);
           })
           .Case([&](arith::TruncIOp) { return truncate(type, operand(0)); })
-          .Case([&](tile::LoadOp) { return generic(); })
+          .Case([&](tile::LoadOp load) {
+            // Equal addresses have equal contents, however it is known that they are equal.
+            IndexFacts content = generic();
+            content.isAssumed = load.getOther() && of(load.getOther()).isAssumed;
+            return content;
+          })
           .Default([&](Operation *) { return isElementwise ? generic() : unknownFacts(type); });
 
   if (!isInteger && !isa<tile::PtrType>(tile::elementTypeOf(type)))

@@ -39,7 +39,7 @@ bool GpuEmitter::mapRegisters(Value from, Value to, CoordinateMap map) {
     if (found)
       mapped.push_back(values[*found]);
     else if (result.isPaddingRegister(reg))
-      mapped.push_back(llvm::PoisonValue::get(values.front()->getType()));
+      mapped.push_back(paddingOf(values.front()->getType()));
     else
       return false;
   }
@@ -51,8 +51,12 @@ bool GpuEmitter::mapRegisters(Value from, Value to, CoordinateMap map) {
 void GpuEmitter::emitElementwiseTile(Operation *op, ArrayRef<Registers> operands) {
   Value result = op->getResult(0);
   const TileLayout &layout = layoutOf(result);
-  auto equal = op->getNumResults() == 1
-                   ? equalRegisters(layout, valueFacts().of(result))
+  auto mayShare = [&](const optimizer::IndexFacts &facts) {
+    return op->getNumResults() == 1 && (!facts.isAssumed || optimizer::servesAddressesOnly(result));
+  };
+  const optimizer::IndexFacts &facts = indexFacts().of(result);
+  auto equal = mayShare(facts)
+                   ? equalRegisters(layout, facts)
                    : llvm::to_vector<16>(llvm::seq<int>(0, int(layout.registersPerThread())));
   SmallVector<int, 16> computed, place(equal.size());
   for (auto [reg, first] : llvm::enumerate(equal))

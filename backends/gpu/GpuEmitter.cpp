@@ -25,15 +25,9 @@ void GpuEmitter::fail(Operation *op, StringRef what) {
 }
 
 const optimizer::IndexAnalysis &GpuEmitter::indexFacts() {
-  if (!accesses)
-    accesses.emplace(function, optimizer::Remainders::AreIndices);
-  return *accesses;
-}
-
-const optimizer::IndexAnalysis &GpuEmitter::valueFacts() {
-  if (!numbers)
-    numbers.emplace(function, optimizer::Remainders::Exact);
-  return *numbers;
+  if (!analysis)
+    analysis.emplace(function);
+  return *analysis;
 }
 
 //===-- The function --------------------------------------------------------------------------===//

@@ -12,7 +12,7 @@ LogicalResult assignLayouts(func::FuncOp function, const GpuShape &shape) {
   if (function.isExternal())
     return success();
   CheapValues cheap(function);
-  IndexAnalysis analysis(function, Remainders::AreIndices);
+  IndexAnalysis analysis(function);
   LayoutGraph graph(function, cheap, analysis, shape);
   rewriteLayouts(function, cheap, graph, chooseLayouts(graph, shape), shape);
   return verifyLayouts(function, shape);

@@ -214,7 +214,7 @@ void pipelineLoops(func::FuncOp function, const GpuShape &shape, int64_t stageCo
   });
   if (loops.empty())
     return;
-  IndexAnalysis analysis(function, Remainders::AreIndices);
+  IndexAnalysis analysis(function);
   PointerProvenance provenance(function);
   for (scf::ForOp loop : loops) {
     LoopWrites writes(loop, provenance, argumentsOverlap);

@@ -357,7 +357,7 @@ int64_t prefetchLoads(func::FuncOp function, const GpuShape &shape, bool argumen
   int64_t programs = 0;
   PointerProvenance provenance(function);
   CheapValues cheap(function);
-  IndexAnalysis analysis(function, Remainders::AreIndices);
+  IndexAnalysis analysis(function);
   for (scf::ForOp loop : loops) {
     LoopWrites writes(loop, provenance, argumentsOverlap);
     LoopPrefetcher prefetcher(loop, shape, writes, apart, remarks);

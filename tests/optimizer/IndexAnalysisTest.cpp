@@ -54,7 +54,7 @@ public:
 #define PRINT(value, type)                                                                         \
   "tile.print \"" value "\", %" value " {hex = false, isSigned = array<i32: 1>} : " type "\n"
 
-TEST(IndexAnalysis, remainders_of_unknown_sign_are_runs_where_they_are_indices) {
+TEST(IndexAnalysis, remainders_of_what_may_be_negative_have_no_runs) {
   Kernel kernel(R"(
     %c16 = arith.constant 16 : i32
     %b = arith.muli %s, %c16 : i32
@@ -66,8 +66,70 @@ TEST(IndexAnalysis, remainders_of_unknown_sign_are_runs_where_they_are_indices) 
   )" PRINT("r", "tensor<128xi32>"));
   // -16 % 16 is 0, -15 % 16 is -15.
   EXPECT_EQ(kernel.of("r", 0).run, 1);
-  kernel.analysis.emplace(kernel.function, optimizer::Remainders::AreIndices);
-  EXPECT_EQ(kernel.of("r", 0).contiguity(), 16);
+}
+
+/// The grouped order of Triton's matrix product.
+TEST(IndexAnalysis, rows_that_wrap_around_sizes_of_unknown_sign_are_runs_of_addresses) {
+  Kernel kernel(R"(
+    %pid = tile.program_id 0
+    %c8 = arith.constant 8 : i32
+    %c128 = arith.constant 128 : i32
+    %width = arith.muli %m, %c8 : i32
+    %group = arith.divsi %pid, %width : i32
+    %first = arith.muli %group, %c8 : i32
+    %left = arith.subi %n, %first : i32
+    %rows = arith.minsi %left, %c8 : i32
+    %inside = arith.remsi %pid, %width : i32
+    %row = arith.remsi %inside, %rows : i32
+    %pid_m = arith.addi %first, %row : i32
+    %b = arith.muli %pid_m, %c128 : i32
+    %bs = tile.splat %b : i32 -> tensor<128xi32>
+    %i = tile.arange 0, 128 : tensor<128xi32>
+    %x = arith.addi %bs, %i : tensor<128xi32>
+    %ns = tile.splat %n : i32 -> tensor<128xi32>
+    %r = arith.remsi %x, %ns : tensor<128xi32>
+    %limit = arith.constant dense<40> : tensor<128xi32>
+    %mask = arith.cmpi slt, %r, %limit : tensor<128xi32>
+    %f = arith.sitofp %r : tensor<128xi32> to tensor<128xf32>
+    %ps = tile.splat %p : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>>
+    %q = tile.ptr_add %ps, %r : tensor<128x!tile.ptr<f32>>, tensor<128xi32>
+  )" PRINT("r", "tensor<128xi32>") PRINT("mask", "tensor<128xi1>") PRINT("f", "tensor<128xf32>")
+                    PRINT("q", "tensor<128x!tile.ptr<f32>>"));
+  EXPECT_EQ(kernel.of("q", 0).contiguity(), 16);
+  EXPECT_TRUE(kernel.of("r").isAssumed);
+  // Of numbers nothing is assumed.
+  EXPECT_EQ(kernel.of("mask", 0).constancy(), 1);
+  EXPECT_FALSE(kernel.of("mask").isAssumed);
+}
+
+TEST(IndexAnalysis, masks_over_sums_that_wrap_change_where_they_do) {
+  Kernel kernel(R"(
+    %i = tile.arange 0, 256 : tensor<256xi32>
+    %c = arith.constant dense<255> : tensor<256xi32>
+    %top = arith.constant dense<2147483647> : tensor<256xi32>
+    %x = arith.addi %i, %c : tensor<256xi32>
+    %y = arith.addi %i, %top : tensor<256xi32>
+    %mask = arith.cmpi sge, %x, %y : tensor<256xi32>
+    %ps = tile.splat %p : !tile.ptr<f32> -> tensor<256x!tile.ptr<f32>>
+    %back = arith.subi %y, %top : tensor<256xi32>
+    %q = tile.ptr_add %ps, %back : tensor<256x!tile.ptr<f32>>, tensor<256xi32>
+  )" PRINT("mask", "tensor<256xi1>") PRINT("q", "tensor<256x!tile.ptr<f32>>"));
+  EXPECT_EQ(kernel.of("mask", 0).constancy(), 1);
+  EXPECT_FALSE(kernel.of("mask", 0).isPrefix);
+  EXPECT_TRUE(kernel.of("q", 0).isContiguous());
+}
+
+/// As bits are taken out of a number: no assumption makes a run of what shifts left wrap.
+TEST(IndexAnalysis, shifts_to_the_left_and_back_are_runs_of_what_remains) {
+  Kernel kernel(R"(
+    %i = tile.arange 0, 256 : tensor<256xi32>
+    %c = arith.constant dense<26> : tensor<256xi32>
+    %up = arith.shli %i, %c : tensor<256xi32>
+    %signed = arith.shrsi %up, %c : tensor<256xi32>
+    %unsigned = arith.shrui %up, %c : tensor<256xi32>
+  )" PRINT("signed", "tensor<256xi32>") PRINT("unsigned", "tensor<256xi32>"));
+  EXPECT_EQ(kernel.of("signed", 0).contiguity(), 32);
+  EXPECT_EQ(kernel.of("unsigned", 0).contiguity(), 32);
 }
 
 TEST(IndexAnalysis, vector_add_is_contiguous_aligned_and_its_mask_a_prefix) {
@@ -95,6 +157,7 @@ TEST(IndexAnalysis, vector_add_is_contiguous_aligned_and_its_mask_a_prefix) {
   // n is a multiple of 16, so 16 neighbours are on or off together; of m nothing is known.
   EXPECT_EQ(kernel.of("mask", 0).constancy(), 16);
   EXPECT_TRUE(kernel.of("mask", 0).isPrefix);
+  EXPECT_FALSE(kernel.of("mask").isAssumed);
   EXPECT_EQ(kernel.of("odd", 0).constancy(), 1);
   EXPECT_TRUE(kernel.of("odd", 0).isPrefix);
 }
@@ -251,7 +314,8 @@ uint64_t asUnsigned(int64_t value, unsigned width) {
 class Interpreter {
 public:
   std::map<const void *, Numbers> values;
-  bool overflowed = false;
+  /// Something happened of which facts that are assumed say that it does not.
+  bool brokeAssumption = false;
   bool isUndefined = false;
 
   Numbers &of(Value value) { return values[value.getAsOpaquePointer()]; }
@@ -280,17 +344,11 @@ private:
       return cast<IntegerType>(tile::elementTypeOf(value.getType())).getWidth();
     };
     unsigned bits = width(op->getResult(0));
-    // Only arithmetic on indices is assumed not to overflow: bytes wrap, and so does what a cast
-    // cuts off.
-    auto wrapped = [&](__int128 value) {
-      bool mayWrap = bits < 32 || isa<arith::TruncIOp>(op), wraps = false;
-      int64_t number = wrap(value, bits, wraps);
-      overflowed |= wraps && !mayWrap;
-      return number;
-    };
+    auto wrapped = [&](__int128 value) { return wrap(value, bits, brokeAssumption); };
     auto divisor = [&]() -> int64_t {
       if (b(i) == 0)
         isUndefined = true;
+      brokeAssumption |= b(i) < 0;
       return b(i) == 0 ? 1 : b(i);
     };
     auto shift = [&]() -> int64_t {
@@ -340,8 +398,8 @@ private:
     if (isa<arith::RemUIOp>(op))
       return wrap(u(a(i)) % u(divisor()), bits, ignored);
     if (isa<arith::FloorDivSIOp>(op)) {
-      int64_t d = divisor(), q = a(i) / d;
-      return q - (a(i) % d != 0 && (a(i) < 0) != (d < 0));
+      __int128 d = divisor(), q = __int128(a(i)) / d;
+      return int64_t(q - (a(i) % d != 0 && (a(i) < 0) != (d < 0)));
     }
     if (isa<arith::ShLIOp>(op))
       return wrapped(__int128(a(i)) * (__int128(1) << shift()));
@@ -383,7 +441,7 @@ std::string print(Operation *op) {
   return text;
 }
 
-/// Checks the laws; `mayAssume` when no index arithmetic overflowed.
+/// Checks the laws; `mayAssume` when no index arithmetic overflowed and no divisor was negative.
 void checkFacts(const IndexFacts &facts, ArrayRef<int64_t> shape, const Numbers &numbers,
                 const std::function<int64_t(Value)> &scalar, bool mayAssume,
                 const std::function<std::string()> &about) {
@@ -395,28 +453,43 @@ void checkFacts(const IndexFacts &facts, ArrayRef<int64_t> shape, const Numbers 
     ASSERT_LE(facts.low, number) << about();
     ASSERT_GE(facts.high, number) << about();
   }
-  if (!mayAssume)
-    return;
+  // Modulo 2^modulusBits.
+  auto reduced = [&](int64_t number) {
+    return facts.modulusBits ? asUnsigned(number, facts.modulusBits) : uint64_t(number);
+  };
+  auto divides = [&](int64_t divisor, int64_t number) {
+    if (facts.modulusBits) // only its power of two is left
+      divisor = facts.modulusBits >= 63 ? divisor & -divisor
+                                        : std::gcd(divisor, int64_t(1) << facts.modulusBits);
+    return number % divisor == 0;
+  };
   for (int64_t number : numbers) {
-    ASSERT_TRUE(!facts.isNonNegative || number >= 0) << about();
-    ASSERT_EQ(number % facts.commonDivisor(), 0) << about();
+    ASSERT_TRUE(!facts.isNonNegative || number >= 0 || !mayAssume) << about();
+    ASSERT_TRUE(!facts.isNonNegative || number >= 0 || facts.low < 0) << about();
     if (facts.scalar)
       ASSERT_EQ(number, scalar(facts.scalar)) << about();
   }
+  if ((facts.isOffset || facts.isAssumed) && !mayAssume)
+    return;
+  for (int64_t number : numbers)
+    ASSERT_TRUE(divides(facts.commonDivisor(), number)) << about();
   int64_t step = 1; // between neighbours of the dimension, in row-major order
   for (int d = int(extents.size()) - 1; d >= 0; --d) {
     const DimensionFacts &dim = facts.dimensions[d];
     ASSERT_EQ(dim.extent, extents[d]) << about();
     ASSERT_GE(dim.run, 1) << about();
     ASSERT_LE(dim.run, dim.extent) << about();
-    int64_t stride = dim.strideSymbol ? dim.stride * scalar(dim.strideSymbol) : dim.stride;
+    auto stride =
+        int64_t(uint64_t(dim.stride) * uint64_t(dim.strideSymbol ? scalar(dim.strideSymbol) : 1));
     for (int64_t i = 0; i < int64_t(numbers.size()); ++i) {
       int64_t index = i / step % extents[d];
       if (index % dim.run == 0)
-        ASSERT_EQ(numbers[i] % dim.divisibility, 0) << about() << "\nelement " << i << " dimension "
-                                                    << d << " divisor " << dim.divisibility;
+        ASSERT_TRUE(divides(dim.divisibility, numbers[i]))
+            << about() << "\nelement " << i << " dimension " << d << " divisor "
+            << dim.divisibility;
       else
-        ASSERT_EQ(numbers[i] - numbers[i - step], stride)
+        ASSERT_EQ(reduced(int64_t(uint64_t(numbers[i]) - uint64_t(numbers[i - step]))),
+                  reduced(stride))
             << about() << "\nelement " << i << " dimension " << d << " run " << dim.run;
       if (dim.isPrefix && index > 0)
         ASSERT_GE(numbers[i - step], numbers[i]) << about() << "\nelement " << i;
@@ -460,8 +533,8 @@ public:
         Value value = op.getResult(0);
         checkFacts(
             analysis.of(value), tile::shapeOf(value.getType()), interpreter.of(value),
-            [&](Value scalar) { return interpreter.of(scalar).front(); }, !interpreter.overflowed,
-            [&] { return print(&op) + "\nin\n" + print(function); });
+            [&](Value scalar) { return interpreter.of(scalar).front(); },
+            !interpreter.brokeAssumption, [&] { return print(&op) + "\nin\n" + print(function); });
         if (testing::Test::HasFatalFailure())
           return;
       }
@@ -475,8 +548,11 @@ private:
   Value number(Type type) {
     const int64_t numbers[] = {0,  1,  2,  3,  4,  5,   7,   8,   12,  15,
                                16, 31, 32, -1, -4, -16, 120, 128, 250, 256};
-    int64_t value = numbers[pick(20)];
-    Attribute attribute = IntegerAttr::get(i32, value);
+    // What makes sums, products and shifts wrap.
+    const int64_t large[] = {2147483647, 2147483632, -2147483648, 1 << 30, 1 << 26,
+                             -(1 << 27), 1103515245, 40503,       65536,   -2147483600};
+    int64_t value = pick(4) ? numbers[pick(20)] : large[pick(10)];
+    Attribute attribute = IntegerAttr::get(element(type), value);
     if (auto tensor = dyn_cast<RankedTensorType>(type))
       attribute = DenseElementsAttr::get(tensor, attribute);
     return arith::ConstantOp::create(builder, location, cast<TypedAttr>(attribute));
@@ -516,14 +592,18 @@ private:
     }
   }
 
+  static Type element(Type type) { return tile::elementTypeOf(type); }
+  Attribute amountOf(Value a) {
+    return IntegerAttr::get(element(a.getType()), pick(4) ? pick(5) : pick(31));
+  }
+
   Value shift(Value a) {
     Value amount = arith::ConstantOp::create(
         builder, location,
-        cast<TypedAttr>(
-            isa<RankedTensorType>(a.getType())
-                ? Attribute(DenseElementsAttr::get(cast<RankedTensorType>(a.getType()),
-                                                   Attribute(IntegerAttr::get(i32, pick(5)))))
-                : Attribute(IntegerAttr::get(i32, pick(5)))));
+        cast<TypedAttr>(isa<RankedTensorType>(a.getType())
+                            ? Attribute(DenseElementsAttr::get(cast<RankedTensorType>(a.getType()),
+                                                               amountOf(a)))
+                            : amountOf(a)));
     switch (pick(3)) {
     case 0:
       return arith::ShLIOp::create(builder, location, a, amount);
@@ -545,8 +625,24 @@ private:
     return arith::SelectOp::create(builder, location, any(masks), a, b);
   }
 
+  /// a and back again by way of more bits, where something may be computed.
+  Value throughWideCast(Value a, Value b) {
+    Type wide = tile::withElementType(a.getType(), builder.getI64Type());
+    auto widened = [&](Value value) -> Value {
+      if (pick(2))
+        return arith::ExtSIOp::create(builder, location, wide, value);
+      return arith::ExtUIOp::create(builder, location, wide, value);
+    };
+    Value large = widened(a);
+    for (uint32_t i = pick(3); i > 0; --i)
+      large = pick(4) == 0 ? shift(large) : binary(large, pick(2) ? number(wide) : widened(b));
+    return arith::TruncIOp::create(builder, location, a.getType(), large);
+  }
+
   /// a and back again by way of fewer bits, where something may be computed.
   Value throughCast(Value a, Value b) {
+    if (pick(2))
+      return throughWideCast(a, b);
     const unsigned widths[] = {8, 8, 16};
     Type narrow = tile::withElementType(a.getType(), builder.getIntegerType(widths[pick(3)]));
     Value small = arith::TruncIOp::create(builder, location, narrow, a);
