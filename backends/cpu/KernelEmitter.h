@@ -147,6 +147,8 @@ public:
   backends::KernelImage &image;
   /// Made when first asked for: most kernels need none.
   const optimizer::IndexAnalysis &indexFacts() {
+    if (plan.indexFacts)
+      return *plan.indexFacts;
     if (!analysis)
       analysis.emplace(function);
     return *analysis;

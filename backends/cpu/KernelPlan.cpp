@@ -67,8 +67,8 @@ bool haveSameOffsets(Value lhs, Value rhs) {
 
 class BlockPlanner {
 public:
-  BlockPlanner(Block &block, KernelPlan &plan, bool argumentsOverlap)
-      : block(block), plan(plan), argumentsOverlap(argumentsOverlap) {}
+  BlockPlanner(func::FuncOp function, Block &block, KernelPlan &plan, bool argumentsOverlap)
+      : function(function), block(block), plan(plan), argumentsOverlap(argumentsOverlap) {}
 
   void run() {
     indexOps();
@@ -185,16 +185,24 @@ private:
 
   using Hazards = std::vector<backends::OverlapHazard>;
 
+  /// Are all elements of a tile of pointers known to be different addresses?
+  bool isInjective(Value pointers) {
+    if (!plan.indexFacts)
+      plan.indexFacts = std::make_unique<optimizer::IndexAnalysis>(function);
+    return plan.indexFacts->isInjective(pointers);
+  }
+
   /// Rule (Overlap): may the two accesses meet in different iterations? `isIdentity`: the nest
   /// visits the elements of both in the same order.
   bool mayConflict(Value written, Value other, bool isIdentity, Hazards &hazards) {
     if (written == other)
-      return !isIdentity;
+      return !isIdentity || !isInjective(written);
     std::optional<unsigned> writtenBase = plan.provenance->argumentOf(written);
     std::optional<unsigned> otherBase = plan.provenance->argumentOf(other);
     if (argumentsOverlap || !writtenBase || !otherBase || writtenBase == otherBase)
       return true;
-    hazards.push_back({*writtenBase, *otherBase, !isIdentity || !haveSameOffsets(written, other)});
+    bool meetElsewhere = !isIdentity || !haveSameOffsets(written, other) || !isInjective(written);
+    hazards.push_back({*writtenBase, *otherBase, /*evenIfSame=*/meetElsewhere});
     return false;
   }
 
@@ -452,6 +460,7 @@ private:
       steps.push_back(entry.step);
   }
 
+  func::FuncOp function;
   Block &block;
   KernelPlan &plan;
   const bool argumentsOverlap;
@@ -472,7 +481,7 @@ KernelPlan planKernel(func::FuncOp function, bool argumentsOverlap) {
   plan.provenance.emplace(function);
   function.walk([&](Block *block) {
     if (!isa<ReduceOp, ScanOp>(block->getParentOp()))
-      BlockPlanner(*block, plan, argumentsOverlap).run();
+      BlockPlanner(function, *block, plan, argumentsOverlap).run();
   });
   return plan;
 }

@@ -13,9 +13,10 @@
 // Rules, cited where they apply:
 //   (Order)     a load is not moved across a write that follows it in the program.
 //   (Overlap)   inside one nest a load and a store through the same pointer value meet only in the
-//               same iteration; through different arguments they are taken never to meet, and the
-//               pair is noted as a hazard: a launch with such arrays overlapping gets a plan made
-//               for `argumentsOverlap`, which takes all arguments for one.
+//               same iteration, if all its elements are known to be different addresses; through
+//               different arguments they are taken never to meet, and the pair is noted as a hazard:
+//               a launch with such arrays overlapping gets a plan made for `argumentsOverlap`, which
+//               takes all arguments for one.
 //   (Region)    a dear value used inside a loop or branch is kept before it.
 //   (Enlarge)   a dear value that is broadcast is kept in its own shape first.
 //   (Spread)    a value read at many coordinates for one of the nest is kept: chains in which each
@@ -24,6 +25,7 @@
 
 #include "backends/plain/KernelImage.h"
 #include "lang/tile/TileDialect.h"
+#include "optimizer/IndexAnalysis.h"
 #include "optimizer/PointerProvenance.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -77,6 +79,8 @@ struct KernelPlan {
   std::vector<std::unique_ptr<Nest>> nests;
   /// Which argument a pointer comes from. Made by planKernel.
   std::optional<optimizer::PointerProvenance> provenance;
+  /// Facts of the kernel's numbers; null where planning needed none.
+  std::unique_ptr<optimizer::IndexAnalysis> indexFacts;
   /// Where rule (Overlap) relied on arguments being apart.
   std::vector<backends::OverlapHazard> overlapHazards;
   /// Which dots may accumulate in the buffer that holds their accumulator.

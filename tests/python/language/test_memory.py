@@ -100,6 +100,75 @@ def test_gather_and_scatter_with_64_bit_indices():
     np.testing.assert_array_equal(out, x * 2)
 
 
+@pytest.mark.host
+def test_what_was_loaded_stays_when_its_addresses_repeat():
+    @st.jit
+    def kernel(x_ptr, i_ptr, out_ptr, N: tl.constexpr):
+        i = tl.arange(0, N)
+        where = x_ptr + tl.load(i_ptr + i)
+        value = tl.load(where)
+        tl.store(where, value + 10)
+        tl.store(out_ptr + i, value)
+
+    for extent in (1, 7, 10, 64, 100):
+        x, i = np.arange(100, dtype=np.int32), (np.arange(100) % extent).astype(np.int32)
+        expected, out = x.copy(), np.zeros(100, np.int32)
+        kernel[(1,)](x, i, out, N=100)
+        np.testing.assert_array_equal(out, expected[i])
+        expected[:extent] += 10
+        np.testing.assert_array_equal(x, expected)
+
+
+@pytest.mark.host
+def test_later_stores_win_where_addresses_repeat():
+    @st.jit
+    def kernel(x_ptr, P: tl.constexpr, N: tl.constexpr):
+        i = tl.arange(0, N)
+        where = x_ptr + i % P
+        tl.store(where, 1)
+        tl.store(where, 2, mask=i < P)
+
+    for period in (3, 32, 50):
+        x = np.zeros(100, np.int32)
+        kernel[(1,)](x, P=period, N=100)
+        np.testing.assert_array_equal(x[:period], 2)
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("stride", [0, 3, 8, 20])
+def test_rows_that_overlap_by_their_stride(stride):
+    @st.jit
+    def kernel(x_ptr, out_ptr, stride, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+        i, j = tl.arange(0, ROWS)[:, None], tl.arange(0, COLUMNS)[None, :]
+        value = tl.load(x_ptr + i * stride + j)
+        tl.store(x_ptr + i * stride + j, value * 2)
+        tl.store(out_ptr + i * COLUMNS + j, value)
+
+    x, out = np.arange(400, dtype=np.int32), np.zeros((6, 20), np.int32)
+    places = np.arange(6)[:, None] * stride + np.arange(20)
+    expected = x.copy()
+    expected[np.unique(places)] *= 2
+    kernel[(1,)](x, out, stride, ROWS=6, COLUMNS=20)
+    np.testing.assert_array_equal(out, places)
+    np.testing.assert_array_equal(x, expected)
+
+
+@pytest.mark.host
+def test_one_array_for_two_arguments_and_addresses_that_repeat():
+    @st.jit
+    def kernel(x_ptr, i_ptr, out_ptr, kept_ptr, N: tl.constexpr):
+        i = tl.arange(0, N)
+        where = tl.load(i_ptr + i)
+        value = tl.load(x_ptr + where)
+        tl.store(out_ptr + where, value + 10)
+        tl.store(kept_ptr + i, value)
+
+    x, i = np.arange(100, dtype=np.int32), (np.arange(100) % 10).astype(np.int32)
+    expected, kept = x[i].copy(), np.zeros(100, np.int32)
+    kernel[(1,)](x, i, x, kept, N=100)
+    np.testing.assert_array_equal(kept, expected)
+
+
 def test_booleans_are_bytes():
     @st.jit
     def kernel(x_ptr, out_ptr, N: tl.constexpr):
