@@ -67,6 +67,13 @@ unsigned addTrapSite(KernelImage &image, Operation *op, TrapSite::Kind kind,
   return image.trapSites.size() - 1;
 }
 
+unsigned addGatherSite(KernelImage &image, GatherOp op) {
+  int64_t extent = shapeOf(op.getSrc().getType())[op.getAxis()];
+  return addTrapSite(image, op, TrapSite::Kind::Gather, {},
+                     "axis " + std::to_string(op.getAxis()) + ", which has " +
+                         std::to_string(extent) + (extent == 1 ? " element" : " elements"));
+}
+
 PrintLayout addPrintSite(KernelImage &image, PrintOp op) {
   PrintSite site;
   site.prefix = op.getPrefix().str();

@@ -16,6 +16,9 @@ namespace sectile::backends {
 unsigned addTrapSite(KernelImage &image, mlir::Operation *op, TrapSite::Kind kind,
                      std::optional<unsigned> argument, llvm::StringRef message = {});
 
+/// Of a gather: "axis 0, which has 16 elements".
+unsigned addGatherSite(KernelImage &image, tile::GatherOp op);
+
 /// How the elements of a print lie in memory (PrintFormat.h): row-major, one operand after another,
 /// each aligned to 8 bytes.
 struct PrintLayout {

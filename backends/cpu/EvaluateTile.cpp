@@ -273,6 +273,7 @@ llvm::Value *NestEmitter::evaluateGather(GatherOp op, const Coordinate &at) {
   unsigned axis = op.getAxis();
   int64_t extent = shapeOf(op.getSrc().getType())[axis];
   llvm::Value *picked = evaluate(op.getIndex(), at);
+  checkGather(op, picked, accessMask({}, at));
   // An index outside the extent gives some element instead of reading elsewhere.
   picked = emitAt(levelOf(picked), [&] {
     llvm::Type *wide = picked->getType()->isVectorTy()

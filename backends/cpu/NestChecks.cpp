@@ -1,5 +1,6 @@
 // Accesses one element at a time, and accesses that may stop the kernel: scalar loads and stores,
 // atomics, assertions, bounds checks.
+#include "backends/DebugSites.h"
 #include "backends/cpu/HostAbi.h"
 #include "backends/cpu/NestEmitter.h"
 
@@ -103,17 +104,38 @@ void NestEmitter::checkAccess(Operation *op, backends::TrapSite::Kind kind, Valu
   if (mask)
     isWrong =
         builder.CreateAnd(isWrong, isVector && !mask->getType()->isVectorTy() ? same(mask) : mask);
-  llvm::Value *address = begin, *any = isWrong;
-  if (isVector) {
-    any = builder.CreateOrReduce(isWrong);
-    llvm::Value *bits =
-        builder.CreateZExt(builder.CreateBitCast(isWrong, builder.getIntNTy(span)), word);
-    llvm::Value *lane = builder.CreateAnd(
-        builder.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, builder.getFalse()),
-        kernel.index(span - 1));
-    address = builder.CreateExtractElement(begin, lane);
-  }
-  kernel.emitTrapIf(any, site, address);
+  trapAtFirst(site, begin, isWrong);
+}
+
+/// Reports the number (an i64, or one for each lane) of the first lane that is wrong.
+void NestEmitter::trapAtFirst(unsigned site, llvm::Value *numbers, llvm::Value *isWrong) {
+  auto *vector = dyn_cast<llvm::FixedVectorType>(isWrong->getType());
+  if (!vector)
+    return kernel.emitTrapIf(isWrong, site, numbers);
+  unsigned span = vector->getNumElements();
+  llvm::Value *bits = builder.CreateZExt(builder.CreateBitCast(isWrong, builder.getIntNTy(span)),
+                                         builder.getInt64Ty());
+  llvm::Value *lane = builder.CreateAnd(
+      builder.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, builder.getFalse()),
+      kernel.index(span - 1));
+  kernel.emitTrapIf(builder.CreateOrReduce(isWrong), site,
+                    builder.CreateExtractElement(numbers, lane));
+}
+
+void NestEmitter::checkGather(GatherOp op, llvm::Value *index, llvm::Value *laneMask) {
+  if (!kernel.options.checkBounds)
+    return;
+  llvm::IRBuilderBase::InsertPointGuard guard(builder);
+  unsigned level = std::max(levelOf(index), laneMask ? levelOf(laneMask) : 0);
+  if (level + 1 < anchors.size())
+    builder.SetInsertPoint(anchors[level]);
+  llvm::Type *wide = index->getType()->getWithNewType(builder.getInt64Ty());
+  index = builder.CreateSExtOrTrunc(index, wide);
+  int64_t extent = shapeOf(op.getSrc().getType())[op.getAxis()];
+  llvm::Value *isWrong = builder.CreateICmpUGE(index, llvm::ConstantInt::get(wide, extent));
+  if (laneMask && wide->isVectorTy())
+    isWrong = builder.CreateAnd(isWrong, laneMask);
+  trapAtFirst(backends::addGatherSite(kernel.image, op), index, isWrong);
 }
 
 } // namespace sectile::cpu

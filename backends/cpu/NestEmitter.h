@@ -150,6 +150,9 @@ private:
   llvm::Value *accessMask(mlir::Value mask, const Coordinate &at);
   void checkAccess(mlir::Operation *op, backends::TrapSite::Kind kind, mlir::Value pointer,
                    llvm::Value *addresses, int64_t span, llvm::Value *mask, unsigned bytes);
+  /// With check="bounds": stops where a lane's index lies outside the extent.
+  void checkGather(tile::GatherOp op, llvm::Value *index, llvm::Value *laneMask);
+  void trapAtFirst(unsigned site, llvm::Value *numbers, llvm::Value *isWrong);
 
   //-- Remarks (NestRemarks.cpp) -------------------------------------------------------------------
   enum class Access { Vector, Single, EachLane };

@@ -23,7 +23,8 @@ int64_t GpuEmitter::findHiddenParameters() {
     bool isAccess = isa<LoadOp, StoreOp, AtomicRmwOp, AtomicCasOp>(op);
     if (isAccess && options.checkBounds)
       hidden |= backends::kHiddenRanges;
-    if ((isAccess && options.checkBounds) || (isa<AssertOp>(op) && options.debug)) {
+    if (((isAccess || isa<GatherOp>(op)) && options.checkBounds) ||
+        (isa<AssertOp>(op) && options.debug)) {
       hidden |= backends::kHiddenRecords;
       mayStop = true;
     }
@@ -198,32 +199,56 @@ void GpuEmitter::checkAccess(Operation *op, backends::TrapSite::Kind kind, Value
     return;
   }
 
-  struct Element {
-    int reg;
-    llvm::Value *address, *isWrong;
-  };
-  SmallVector<Element, 16> elements;
+  SmallVector<CheckedElement, 16> elements;
   const layout::TileLayout &layout = layoutOf(pointer);
   Registers masks = mask ? registers(mask) : Registers();
-  llvm::Value *any = builder.getFalse();
   for (int reg : layout.uniqueRegisters()) {
     if (layout.isPaddingRegister(reg))
       continue;
     llvm::Value *address = builder.CreatePtrToInt(addressOf(pointer, reg), builder.getInt64Ty());
     llvm::Value *isAccessed = both(mask ? masks[reg] : nullptr, isInside(layout, reg));
     elements.push_back({reg, address, isWrong(address, isAccessed)});
-    any = builder.CreateOr(any, elements.back().isWrong);
   }
+  returnAtFirst(site, layout, elements);
+}
+
+void GpuEmitter::checkGather(GatherOp op) {
+  if (!options.checkBounds)
+    return;
+  unsigned site = addGatherSite(image, op);
+  const layout::TileLayout &layout = layoutOf(op.getIndex());
+  const Registers &indices = registers(op.getIndex());
+  llvm::Value *extent = builder.getInt64(shapeOf(op.getSrc().getType())[op.getAxis()]);
+  SmallVector<CheckedElement, 16> elements;
+  for (int reg : layout.uniqueRegisters()) {
+    if (layout.isPaddingRegister(reg))
+      continue;
+    llvm::Value *index = builder.CreateSExtOrTrunc(indices[reg], builder.getInt64Ty());
+    llvm::Value *isWrong = builder.CreateICmpUGE(index, extent);
+    elements.push_back({reg, index, both(isWrong, isInside(layout, reg))});
+  }
+  returnAtFirst(site, layout, elements);
+}
+
+/// Where some element is wrong all threads leave, and the row-major first one is reported.
+void GpuEmitter::returnAtFirst(unsigned site, const layout::TileLayout &layout,
+                               ArrayRef<CheckedElement> elements) {
+  llvm::Value *any = builder.getFalse();
+  for (const CheckedElement &element : elements)
+    any = builder.CreateOr(any, element.isWrong);
+  int64_t count = 1;
+  for (int64_t extent : layout.shape())
+    count *= extent;
   returnIf(target.anyThread(builder, any, threadCount()), [&] {
     llvm::Value *first = builder.getInt32(~0u), *address = builder.getInt64(0);
-    for (const Element &element : elements) {
+    for (const CheckedElement &element : elements) {
       llvm::Value *number = rowMajorNumber(layout, element.reg);
       llvm::Value *isFirst =
           builder.CreateAnd(element.isWrong, builder.CreateICmpULT(number, first));
       first = builder.CreateSelect(isFirst, number, first);
-      address = builder.CreateSelect(isFirst, element.address, address);
+      address = builder.CreateSelect(isFirst, element.number, address);
     }
-    emitIf(isLeast(first, tile.getNumElements()), [&] { reportTrap(site, address); });
+    emitIf(isLeast(first, count), [&] { reportTrap(site, address); });
   });
 }
 

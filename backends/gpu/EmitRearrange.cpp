@@ -237,7 +237,7 @@ int64_t rearrangeScratchBytes(Operation *op, const GpuTarget &target) {
 static Registers renamedRegisters(const Registers &values, ArrayRef<int> renaming) {
   Registers results;
   for (int reg : renaming)
-    results.push_back(reg < 0 ? llvm::PoisonValue::get(values.front()->getType()) : values[reg]);
+    results.push_back(reg < 0 ? paddingOf(values.front()->getType()) : values[reg]);
   return results;
 }
 
@@ -250,7 +250,7 @@ Registers GpuEmitter::readRowMajor(const TileLayout &layout, Type element, int64
   Registers results;
   for (int reg = 0; reg < layout.registersPerThread(); ++reg) {
     if (layout.isPaddingRegister(reg)) {
-      results.push_back(llvm::PoisonValue::get(registerType(element)));
+      results.push_back(paddingOf(registerType(element)));
       continue;
     }
     llvm::Value *number = builder.getInt32(0);
@@ -327,6 +327,7 @@ void GpuEmitter::emitGather(GatherOp op) {
   const TileLayout &layout = layoutOf(op.getResult());
   Type element = elementTypeOf(op.getType());
   int64_t scratch = plan.scratchOf(op);
+  checkGather(op);
   storeRowMajor(op.getSrc(), scratch);
   barrier();
   // Index and result have one shape; their layouts are the same by assignment.
@@ -334,12 +335,18 @@ void GpuEmitter::emitGather(GatherOp op) {
   if (layoutOf(op.getIndex()) != layout)
     return fail(op, "index and result have different layouts");
   unsigned axis = op.getAxis();
+  llvm::Value *last = builder.getInt32(uint32_t(op.getSrc().getType().getDimSize(axis)) - 1);
   setRegisters(op.getResult(),
                readRowMajor(layout, element, scratch, op.getSrc().getType().getShape(),
                             [&](unsigned reg, unsigned index) -> llvm::Value * {
                               if (index != axis)
                                 return coordinate(layout, reg, index);
-                              return builder.CreateSExtOrTrunc(indices[reg], builder.getInt32Ty());
+                              // Outside the extent it gives some element, as on the CPU, and
+                              // nothing of other tiles.
+                              return builder.CreateBinaryIntrinsic(
+                                  llvm::Intrinsic::umin,
+                                  builder.CreateSExtOrTrunc(indices[reg], builder.getInt32Ty()),
+                                  last);
                             }));
 }
 

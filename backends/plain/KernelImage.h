@@ -39,9 +39,10 @@ struct ArgumentOverlap {
 
 /// A place in the kernel that can stop a launch: a checked access, an assertion.
 struct TrapSite {
-  enum class Kind : uint8_t { Load, Store, Atomic, Assertion };
+  /// Of a gather the index is reported as the address.
+  enum class Kind : uint8_t { Load, Store, Atomic, Assertion, Gather };
   Kind kind = Kind::Assertion;
-  std::string message; // of an assertion
+  std::string message; // of an assertion; what the index of a gather should lie in
   std::string file, function, sourceLine;
   int32_t line = 0, column = 0;
   /// Of a checked access: the argument it goes through; -1 when not known.

@@ -236,7 +236,7 @@ bool isConsistent(const backends::KernelImage &image) {
     if (std::max(hazard.written, hazard.other) >= image.arguments.size())
       return false;
   for (const backends::TrapSite &site : image.trapSites)
-    if (site.kind > backends::TrapSite::Kind::Assertion ||
+    if (site.kind > backends::TrapSite::Kind::Gather ||
         site.argument >= static_cast<int64_t>(image.arguments.size()))
       return false;
   for (const backends::PrintSite &site : image.printSites)

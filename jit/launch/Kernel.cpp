@@ -122,6 +122,11 @@ Status Kernel::renderFailure(const backends::LaunchFailure &failure, const Grid 
     diagnostic.message = "assertion failed in " + program;
     if (!site.message.empty())
       diagnostic.message += ": " + site.message;
+  } else if (site.kind == Kind::Gather) {
+    diagnostic.message = "gather: out of bounds in " + program + ": index " +
+                         std::to_string(static_cast<int64_t>(failure.address)) + " of " +
+                         site.message;
+    diagnostic.help = "clamp the index to the extent: tl.gather reads no element beyond it";
   } else {
     const char *access = site.kind == Kind::Load    ? "load"
                          : site.kind == Kind::Store ? "store"

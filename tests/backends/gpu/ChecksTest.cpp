@@ -284,4 +284,42 @@ func.func @k(%a: !tile.ptr<i32>, %b: !tile.ptr<i32>, %which: i1, %out: !tile.ptr
     }
 }
 
+TEST(GpuChecks, an_index_of_a_gather_lies_in_the_extent) {
+  Shape shape{128};
+  std::string text = kernelText(
+      pointer("in", "i32") + ", " + pointer("where", "i32") + ", " + pointer("out", "i32"),
+      loadTile("x", "in", shape, "i32") + loadTile("i", "where", shape, "i32") +
+          "%r = tile.gather %x[%i] {axis = 0 : i32} : tensor<128xi32>, tensor<128xi32> -> "
+          "tensor<128xi32>\n" +
+          storeTile("r", "out", shape, "i32"));
+  std::vector<int32_t> in(128), where(128), out(128, -1), expected(128);
+  for (int n = 0; n < 128; ++n)
+    in[n] = 3 * n, where[n] = (5 * n) % 128, expected[n] = 3 * where[n];
+  for (bool checkBounds : {true, false}) {
+    SimulatedKernel kernel(text, {.warps = 2, .checkBounds = checkBounds});
+    ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+    ReportBuffer reports;
+    auto run = [&](std::vector<int32_t> indices) {
+      std::vector<HostArgument> arguments{argument(in), argument(indices), argument(out)};
+      return kernel.run({1}, reports.with(kernel.image, arguments)).problem;
+    };
+    EXPECT_EQ(run(where), "");
+    EXPECT_EQ(out, expected);
+    std::fill(out.begin(), out.end(), -1);
+    std::vector<int32_t> wrong = where;
+    wrong[77] = -2, wrong[90] = 128;
+    EXPECT_EQ(run(wrong), "");
+    if (!checkBounds) { // some element, and no access elsewhere
+      EXPECT_EQ(out[76], expected[76]);
+      continue;
+    }
+    EXPECT_EQ(reports.header().stop, 1u);
+    const auto &site = kernel.image.trapSites.at(reports.header().trapSite);
+    EXPECT_EQ(site.kind, Kind::Gather);
+    EXPECT_EQ(site.message, "axis 0, which has 128 elements");
+    EXPECT_EQ(int64_t(reports.header().trapAddress), -2);
+    EXPECT_EQ(out, std::vector<int32_t>(128, -1));
+  }
+}
+
 } // namespace

@@ -214,6 +214,34 @@ def test_bounds_of_atomics():
 
 
 @st.jit
+def pick(x, where, out, N: tl.constexpr, M: tl.constexpr):
+    i, j = tl.arange(0, M), tl.arange(0, 4)
+    rows = tl.load(x + tl.arange(0, N)[:, None] * 4 + j[None, :])
+    index = tl.load(where + i[:, None] * 4 + j[None, :])
+    tl.store(out + i[:, None] * 4 + j[None, :], tl.gather(rows, index, 0))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint8", "int16"])
+@pytest.mark.parametrize("count", [3, 16, 50])
+def test_bounds_of_gathers(dtype, count):
+    x = np.random.default_rng(1).standard_normal((20, 4)).astype(np.float32)
+    where = np.random.default_rng(2).integers(0, 20, (count, 4)).astype(dtype)
+    out = np.zeros((count, 4), np.float32)
+    pick[(1,)](x, where, out, N=20, M=count, check="bounds")
+    np.testing.assert_array_equal(out, np.take_along_axis(x, where.astype(np.int64), 0))
+    for index in [20, 200] if dtype == "uint8" else [20, -1, 300]:
+        wrong = where.copy()
+        wrong[count - 1, 2] = index
+        with pytest.raises(st.OutOfBoundsError) as raised:
+            pick[(1,)](x, wrong, out, N=20, M=count, check="bounds")
+        text = str(raised.value)
+        assert (
+            f"gather: out of bounds in program (0, 0, 0) of pick: index {index} of axis 0" in text
+        )
+        assert "which has 20 elements" in text and "tl.gather(rows, index, 0)" in text, text
+
+
+@st.jit
 def wait_for_the_first(flag, n):
     if tl.program_id(0) == 0:
         tl.device_assert(n == 0, "never sets the flag")
