@@ -1,6 +1,7 @@
 #include "backends/nvidia/EmitPtx.h"
 
 #include "backends/GuardedCodegen.h"
+#include "backends/nvidia/ShiftBeforeUnpack.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -109,6 +110,7 @@ bool PtxEmitter::optimize(llvm::Module &module, std::string &error) {
     for (llvm::Function &function : module)
       if (!function.isDeclaration())
         pipeline.run(function, functions);
+    shiftBeforeUnpack(module);
   });
 }
 
