@@ -106,7 +106,7 @@ LogicalResult GpuEmitter::emitAtomic(Operation *op) {
     target.fence(builder, access.scope);
   llvm::Value *firstCopy = isFirstCopy(layout);
   llvm::Type *type = registerType(element);
-  Registers olds(layout.registersPerThread(), llvm::PoisonValue::get(type));
+  Registers olds(layout.registersPerThread(), paddingOf(type));
   for (const layout::RegisterGroup &group : groups) {
     llvm::Value *predicate = both(masks.empty() ? nullptr : masks[group.front()], firstCopy);
     llvm::Value *old = atomic(group, both(predicate, isInside(layout, group.front())));

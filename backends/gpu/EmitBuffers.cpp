@@ -57,7 +57,7 @@ LogicalResult GpuEmitter::emitBufferLoad(BufferLoadOp op) {
     return success();
   BufferReader reader(*this, op);
   Registers values(layoutOf(op).registersPerThread(),
-                   llvm::PoisonValue::get(registerType(elementTypeOf(op.getType()))));
+                   paddingOf(registerType(elementTypeOf(op.getType()))));
   for (unsigned group = 0; group < reader.groupCount(); ++group)
     reader.read(group, values);
   setRegisters(op, std::move(values));

@@ -80,7 +80,7 @@ public:
     swap(moved, plan.after);
     Registers results;
     for (int slot : plan.destinationSlots)
-      results.push_back(slot < 0 ? llvm::PoisonValue::get(type) : moved[slot]);
+      results.push_back(slot < 0 ? paddingOf(type) : moved[slot]);
     return results;
   }
 
@@ -174,7 +174,7 @@ Registers GpuEmitter::convert(const Registers &values, const TileLayout &from, c
   if (from == to)
     return values;
   ConversionPlan plan = planFor(from, to, scratchBytesOf(type) * 8, target);
-  Registers results(to.registersPerThread(), llvm::PoisonValue::get(type));
+  Registers results(to.registersPerThread(), paddingOf(type));
   switch (plan.kind) {
   case ConversionKind::Same:
     for (auto [result, source] : llvm::zip(results, plan.registerMap))

@@ -91,7 +91,7 @@ LogicalResult GpuEmitter::emitLoad(LoadOp op) {
   noteAccess(op, "load", op.getPtr(), op.getMask(), width, target.maxAccessBytes);
   Registers masks = op.getMask() ? registers(op.getMask()) : Registers();
   Registers others = op.getOther() ? registers(op.getOther()) : Registers();
-  Registers loaded(layout.registersPerThread(), llvm::PoisonValue::get(registerType(element)));
+  Registers loaded(layout.registersPerThread(), paddingOf(registerType(element)));
   for (const layout::RegisterGroup &group : layout.accessGroups(axis, width)) {
     int first = group.front();
     if (layout.isPaddingRegister(first))

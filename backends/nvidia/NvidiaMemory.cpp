@@ -115,7 +115,7 @@ llvm::Value *NvidiaTarget::load(llvm::IRBuilderBase &builder, const gpu::GlobalA
                                 llvm::Value *other) const {
   if (auto *known = llvm::dyn_cast_or_null<llvm::ConstantInt>(access.predicate);
       known && known->isZero())
-    return other ? other : llvm::PoisonValue::get(access.type);
+    return other ? other : llvm::Constant::getNullValue(access.type);
   std::string modifiers = modifiersOf(access, /*isStore=*/false);
   if (!access.predicate && modifiers == kPlain)
     return builder.CreateAlignedLoad(access.type, access.address,
