@@ -81,6 +81,19 @@ class Tile:
             exact = exact | ((error == 0) & is_number_of(value, dtype))
         return Tile(value, dtype, np.where(exact, 0.0, bound))
 
+    @staticmethod
+    def saturated(value, error, dtype):
+        """A conversion to fp8: what is too large, and infinity, becomes the greatest number."""
+        unit, least, greatest = FLOATS[dtype]
+        value = np.asarray(value, np.float64)
+        error = np.broadcast_to(np.asarray(error, np.float64), value.shape)
+        refuse_unless(~np.isnan(value), "no number as fp8")
+        beyond = np.abs(value) - error >= greatest
+        value, error = np.clip(value, -greatest, greatest), np.where(beyond, 0.0, error)
+        bound = error + unit * (np.abs(value) + error) + least
+        exact = beyond | ((error == 0) & is_number_of(value, dtype))
+        return Tile(value, dtype, np.where(exact, 0.0, bound))
+
     @property
     def shape(self):
         return self.value.shape
@@ -281,11 +294,12 @@ def cast(x, dtype, bitcast=False):
                 refuse_unless(np.isfinite(whole.astype(np.float64)), "bits of no number")
         return Tile(whole.astype(np.float64) if is_float(dtype) else whole, dtype)
     if is_float(dtype):
+        if x.dtype == dtype:
+            return x
+        convert = Tile.saturated if "float8" in dtype else Tile.rounded
         if not is_float(x.dtype):
-            return Tile.rounded(x.value.astype(np.float64), 0, dtype)
-        if FLOATS[x.dtype][0] <= FLOATS[dtype][0] and x.dtype != dtype:
-            refuse_unless(np.isfinite(x.value) | ("float8" not in dtype), "infinity as fp8")
-        return Tile.rounded(x.value, x.error, dtype) if x.dtype != dtype else x
+            return convert(x.value.astype(np.float64), 0, dtype)
+        return convert(x.value, x.error, dtype)
     if not is_float(x.dtype):
         return Tile(x.value != 0 if dtype == "int1" else x.value.astype(TYPES[dtype]), dtype)
     refuse_unless(dtype != "int1", "a float as a truth value")

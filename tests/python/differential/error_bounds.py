@@ -31,6 +31,7 @@ from bounded_memory import (  # noqa: F401 - a part of the language
     atomic_or,
     atomic_xchg,
     atomic_xor,
+    debug_barrier,
     load,
     store,
 )

@@ -37,6 +37,7 @@ class Case:
     options: dict = field(default_factory=dict)
     style: str = "whole"  # of numbers: "whole" ones make float results exact
     shifted: frozenset = frozenset()  # arrays that do not begin at a multiple of 16 bytes
+    needs_order: bool = False  # of loads and stores of different threads, which GPUs do not keep
 
     @property
     def name(self):

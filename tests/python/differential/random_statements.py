@@ -59,8 +59,9 @@ def is_power_of_two(number):
 
 class Statements:
     PROFILES = {
-        "elementwise": dict(load=2, unary=4, binary=5, compare=2, convert=4, store=1),
-        "reduce": dict(load=2, binary=3, unary=2, reduce=5, scan=2, convert=1, store=1),
+        "elementwise": dict(load=2, unary=4, binary=5, compare=2, convert=4, store=1, repeat=1),
+        "reduce": dict(load=2, binary=3, unary=2, reduce=5, scan=2, convert=1, store=1, repeat=1),
+        "memory": dict(load=4, repeat=4, binary=2, reduce=1, convert=2, rearrange=2, store=2),
         "scan": dict(load=2, binary=3, scan=5, reduce=1, order=2, store=1),
         "shape": dict(load=2, binary=3, rearrange=6, reduce=1, store=1, convert=1),
         "dot": dict(load=1, dot=4, binary=2, unary=1, rearrange=1, reduce=1, store=1),
@@ -70,7 +71,7 @@ class Statements:
         "atomic": dict(load=2, binary=2, atomic=5, convert=1, reduce=1),
         "mixed": dict(
             load=3, binary=5, unary=3, compare=2, convert=2, rearrange=3, reduce=2, scan=1, dot=1,
-            loop=1, branch=1, atomic=1, order=1, store=1, scalar=1,
+            loop=1, branch=1, atomic=1, order=1, store=1, scalar=1, repeat=1,
         ),
     }  # fmt: skip
 
@@ -134,9 +135,55 @@ class Statements:
             text = f"{stride - 1} - ({text})"
         if kind == "permuted" and not injective:
             return f"(({text}) * {choose([3, 5, 77])}) % 8192", 8192
-        if not injective and self.random.random() < 0.15:  # an index that wraps
-            return self.wrapped(f"{text} + {choose([0, 1, 128, 250])}"), 256
+        if not injective and self.random.random() < 0.25:  # an index that wraps
+            return self.wrapped_index(text)
         return text, stride
+
+    def wrapped_index(self, text):
+        """(an index that starts again somewhere, as bits of a number or the rest of a division do; its limit)"""
+        choose = self.random.choice
+        kind = choose(["bytes", "negative", "negative", "bits", "around"])
+        if kind == "bytes":
+            return self.wrapped(f"{text} + {choose([0, 1, 128, 250])}"), 256
+        if kind == "negative":  # truncating, the rest of a negative number is negative
+            period = choose([3, 16, 48, 64, 100, 256])
+            start = choose(["- 1024", "- 16 * n", "- k * 64", "- n", "+ k", "- 5"])
+            rest = choose(["%", "%", "//"])
+            shift = period if rest == "%" else 2048 // period + 1
+            return f"({text} {start}) {rest} {period} + {shift}", 1 << 13
+        if kind == "bits":  # some bits, as a number with a sign or without
+            width = choose([4, 6, 8])
+            up = f"({text} + {choose([0, 7, 64])})"
+            if choose([True, False]):
+                return f"(({up} << {32 - width}) >> {32 - width}) + {1 << width - 1}", 1 << width
+            return (
+                f"tl.cast((tl.cast({up}, tl.uint32) << {32 - width}) >> {32 - width}, tl.int32)",
+                1 << width,
+            )
+        # Beyond the greatest number and back, in one type or two.
+        top = choose([2147483647, 2147483632, 2147480000])
+        if choose([True, False]):
+            return f"({text} + {top}) - {top}", 1 << 13
+        return f"(({text} + {top}) & {choose([63, 255, 1023])})", 1024
+
+    def wrapping_mask(self, shape):
+        """A comparison of sums that wrap, or come close to it."""
+        choose = self.random.choice
+        d = self.random.randrange(len(shape))
+        i, operator = self.along(shape, d), choose(["<", "<=", ">", ">=", "==", "!="])
+        bound = choose(["n", "k", str(self.random.randint(0, shape[d]))])
+        top = choose([2147483647, 2147483640, 2147483647 - shape[d] // 2, 255, -2147483648])
+        j = self.along(shape, self.random.randrange(len(shape)))
+        return choose(
+            [
+                f"({i} + {top} {operator} {j} + {choose([255, 0, 2147483647])})",
+                f"({i} + {top} {operator} {bound})",
+                f"(tl.cast({i} + {top}, tl.int64) {operator} tl.cast({bound}, tl.int64))",
+                f"(({i} + {top}) // {choose([4, 16, 3])} {operator} {choose([0, -134217728, 134217727])})",
+                f"(({i} - {choose([5, 16, 64])}) % {choose([3, 8, 48])} {operator} {choose([0, -1, 2])})",
+                f"(tl.minimum({i} + {top}, {i}) {operator} {bound})",
+            ]
+        )
 
     def wrapped(self, text):
         """Of an int32 expression what bytes keep, and bytes compute: 0 to 255."""
@@ -159,8 +206,9 @@ class Statements:
 
     def mask(self, shape):
         kind = self.random.choice(
-            ["none", "none", "none", "prefix", "row", "odd", "value", "both", "scalar", "unsigned"]
-        )
+            ["none", "none", "none", "prefix", "row", "odd", "value", "both", "scalar", "unsigned",
+             "wrapping"]
+        )  # fmt: skip
         if kind == "none" or not shape:
             return None
         d = self.random.randrange(len(shape))
@@ -170,6 +218,8 @@ class Statements:
             return f"({self.along(shape, 0)} < {bound})"
         if kind == "unsigned":
             return self.unsigned_mask(shape, bound)
+        if kind == "wrapping":
+            return self.wrapping_mask(shape)
         if kind == "odd":
             return f"(({self.along(shape, d)} * 7) % 3 != 1)"
         if kind == "scalar":
@@ -249,6 +299,34 @@ class Statements:
         text += (f", mask={mask}" if mask else "") + hint + ")"
         if not self.attempt(text):
             return None
+        self.stored[dtype] = (start + extent + 15) // 16 * 16
+        return name
+
+    def repeat(self):
+        """Reads addresses that come several times, and then writes there: what was read stays."""
+        choose, roll = self.random.choice, self.random.random
+        shape = choose([self.base_shape, self.new_shape()])
+        dtype = choose(["int32", "int32", "int64", "int16", "uint8", "float32", "float16"])
+        index, _ = self.index(shape, injective=False)
+        extent = choose([1, 2, 3, 10, 32, 100])
+        start = self.stored.get(dtype, 0)
+        if start + extent > 1 << 14:
+            return None
+        array = self.array("o", dtype)
+        pointer = f"{array} + pid * {1 << 14} + {start} + (({index}) % {extent})"
+        # On a GPU threads wait for each other only if told to, also before a loop comes round again.
+        barrier = ["tl.debug_barrier()"] * (roll() < 0.6)
+        if barrier:
+            self.attempt(*barrier)
+        name = self.define(f"tl.load({pointer})")
+        if not name:
+            return None
+        mask = self.mask(shape)
+        store = (
+            f"tl.store({pointer}, {name} + {choose([1, 3, 7])}{f', mask={mask}' if mask else ''})"
+        )
+        if self.attempt(*barrier, store):
+            self.case.needs_order |= not barrier
         self.stored[dtype] = (start + extent + 15) // 16 * 16
         return name
 
@@ -451,9 +529,19 @@ class Statements:
             return self.define(
                 f"tl.cast({name}, tl.{self.random.choice(pairs[dtype])}, bitcast=True)"
             )
-        if roll < 0.3 and dtype in ("float32", "float16", "bfloat16"):  # there and back
+        if roll < 0.45 and is_float(dtype):  # there and back, beyond the greatest number too
             narrow = self.random.choice(NARROW)
-            return self.define(f"tl.cast(tl.cast({name}, tl.{narrow}), tl.{dtype})")
+            if self.random.random() < 0.5:
+                name = (
+                    f"({name} * {self.random.choice(['100.0', '1000.0', '40000.0', '-60000.0'])})"
+                )
+            elif self.random.random() < 0.3 and (condition := self.condition(self.shape(name))):
+                name = f"tl.where({condition}, {self.random.choice(['', '-'])}float('inf'), {name})"
+            wide = self.random.choice([dtype, "float32"])
+            return self.define(f"tl.cast(tl.cast({name}, tl.{narrow}), tl.{wide})")
+        if roll < 0.25 and not is_float(dtype) and dtype != "int1":
+            narrow = self.random.choice(NARROW)
+            return self.define(f"tl.cast(tl.cast({name}, tl.{narrow}), tl.float32)")
         return self.define(f"tl.cast({name}, tl.{self.random.choice(FLOATS + INTEGERS)})")
 
     # -- shapes
@@ -467,7 +555,7 @@ class Statements:
         rank = len(shape)
         axis = self.random.randrange(rank)
         kind = choose(["trans", "trans", "reshape", "reshape", "expand", "broadcast", "flip", "join", "split",
-                       "interleave", "cat", "gather"])  # fmt: skip
+                       "interleave", "cat", "gather", "gather"])  # fmt: skip
         if kind == "trans" and rank > 1:
             dims = list(range(rank))
             self.random.shuffle(dims)
@@ -513,10 +601,16 @@ class Statements:
             other = self.pick(
                 lambda tile: tile.shape == shape and tile.dtype in ("int32", "uint32")
             )
-            if other:
-                return self.define(
-                    f"tl.gather({name}, tl.cast({other} & 1023, tl.int32) % {shape[axis]}, {axis})"
+            if other or rank < 3:
+                text = (
+                    f"tl.cast({other} & 1023, tl.int32)" if other else self.index(shape, False)[0]
                 )
+                index = f"({text}) % {shape[axis]}"
+                kinds = ["tl.int64", "tl.uint32", "tl.int16", "tl.uint16"]
+                kinds += ["tl.uint8"] * (shape[axis] <= 256)
+                if self.random.random() < 0.4:
+                    index = f"tl.cast({index}, {choose(kinds)})"
+                return self.define(f"tl.gather({name}, {index}, {axis})")
         return None
 
     # -- along a dimension
