@@ -25,12 +25,12 @@ struct CompileContext {
   CompileOptions options;
   StageObserver observe;
   StepTimer time;
+  /// Called when compile() fails, with diagnostics, because the kernel is right and needs more than
+  /// its target has.
+  std::function<void()> noteOutOfResources;
   /// LLVM IR is verified after every step (VerifyCode.h).
   bool verifyCode = false;
 };
-
-/// How the error of a kernel starts that is right, but needs more than its target has.
-inline constexpr const char *kTooMuchSharedMemory = "shared memory: ";
 
 class Backend {
 public:

@@ -4,7 +4,7 @@
 set(digests "${EXTRA}")
 foreach(folder IN LISTS FOLDERS)
   file(GLOB_RECURSE files LIST_DIRECTORIES false RELATIVE "${SOURCE_DIR}"
-    "${SOURCE_DIR}/${folder}/*.h" "${SOURCE_DIR}/${folder}/*.cpp" "${SOURCE_DIR}/${folder}/*.td"
+    "${SOURCE_DIR}/${folder}/*.h" "${SOURCE_DIR}/${folder}/*.cpp" "${SOURCE_DIR}/${folder}/*.td" "${SOURCE_DIR}/${folder}/*.def"
     "${SOURCE_DIR}/${folder}/CMakeLists.txt")
   foreach(file IN LISTS files)
     file(SHA256 "${SOURCE_DIR}/${file}" digest)

@@ -50,6 +50,9 @@ struct CompileResult {
   std::optional<backends::KernelImage> image;
   /// Of the kernel (errors when there is no image; warnings otherwise).
   std::vector<lang::Diagnostic> diagnostics;
+  /// What went wrong beside the compile and changes nothing about the kernel: a dump that cannot be
+  /// written.
+  std::vector<std::string> notices;
   /// They say that the target has less than the kernel needs.
   bool isOutOfResources = false;
   /// The compiler is wrong: what happened, in which step; `reproducer` is a file to attach to a

@@ -17,12 +17,13 @@ namespace sectile::jit {
 
 struct SECTILE_API Error {
   enum class Kind : uint8_t {
-    Kernel,    // the kernel is wrong: `diagnostics` say where and how to put it right
-    Call,      // the launch is wrong: an argument, the grid
-    Trap,      // the kernel stopped itself: an assertion, an access out of bounds
-    Internal,  // the compiler is wrong: `reproducer` is the file to attach to a report
-    Machine,   // the machine is wrong: no compiler library, no memory; `help` is the remedy
-    Resources, // the device has less than the kernel needs
+    Kernel,      // the kernel is wrong: `diagnostics` say where and how to put it right
+    Call,        // the launch is wrong: an argument, the grid
+    Trap,        // the kernel stopped itself: an assertion, an access out of bounds
+    Internal,    // the compiler is wrong: `reproducer` is the file to attach to a report
+    Machine,     // the machine is wrong: no compiler library, no memory; `help` is the remedy
+    Resources,   // the device has less than the kernel needs
+    Interrupted, // who was asked (Runtime::setInterruptCheck) ended the launch
   };
   Kind kind = Kind::Internal;
   /// Lower case, subject first, no full stop.

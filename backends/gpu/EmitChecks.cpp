@@ -17,8 +17,8 @@ namespace sectile::gpu {
 
 using backends::RecordBuffer;
 
-int64_t GpuEmitter::findHiddenParameters() {
-  int64_t hidden = 0;
+int32_t GpuEmitter::findHiddenParameters() {
+  int32_t hidden = 0;
   function.walk([&](Operation *op) {
     bool isAccess = isa<LoadOp, StoreOp, AtomicRmwOp, AtomicCasOp>(op);
     if (isAccess && options.checkBounds)

@@ -40,12 +40,11 @@ std::unique_ptr<llvm::Module> GpuEmitter::emit() {
   for (Type type : function.getArgumentTypes())
     types.push_back(parameterType(type));
   unsigned argumentCount = types.size();
-  int64_t hidden = findHiddenParameters();
-  for (int64_t each : {backends::kHiddenRanges, backends::kHiddenRecords})
+  int32_t hidden = findHiddenParameters();
+  for (int32_t each : {backends::kHiddenRanges, backends::kHiddenRecords})
     if (hidden & each)
       types.push_back(llvm::PointerType::get(builder.getContext(), kGlobalSpace));
-  if (hidden)
-    image.properties["hidden"] = hidden;
+  image.gpu.hiddenParameters = hidden;
   kernel = llvm::Function::Create(llvm::FunctionType::get(builder.getVoidTy(), types, false),
                                   llvm::GlobalValue::ExternalLinkage, function.getName(), *module);
   target.declareKernel(*kernel, threadCount(), options);

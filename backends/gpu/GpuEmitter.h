@@ -205,7 +205,7 @@ private:
   void writeRowMajor(mlir::Value value, llvm::Value *start);
   // EmitChecks.cpp
   /// What the kernel must be given besides its arguments (backends::HiddenParameter).
-  int64_t findHiddenParameters();
+  int32_t findHiddenParameters();
   llvm::Value *recordField(uint64_t offset);
   llvm::Value *linearProgram();
   /// Every thread returns, after `before`; `condition` is the same in all of them.

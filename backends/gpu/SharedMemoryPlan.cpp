@@ -350,8 +350,8 @@ LogicalResult checkSharedMemory(func::FuncOp function, const SharedMemoryPlan &p
   });
   {
     InFlightDiagnostic error = function.emitError()
-                               << backends::kTooMuchSharedMemory << "this kernel needs "
-                               << plan.bytes << " bytes, and a program on " << targetName << " has "
+                               << "shared memory: this kernel needs " << plan.bytes
+                               << " bytes, and a program on " << targetName << " has "
                                << target.maxSharedBytes;
     error.attachNote() << remedyFor(function, target, plan.bytes);
   }

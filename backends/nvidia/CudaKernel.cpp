@@ -34,11 +34,11 @@ CudaKernel::CudaKernel(const KernelImage &image, std::shared_ptr<CudaSystem> sys
                        std::shared_ptr<const CudaKernelOptions> options)
     : image(image), system(std::move(system)), options(std::move(options)),
       identity(std::make_shared<KernelIdentity>(KernelIdentity{image.kernelName, image.arguments})),
-      threads(static_cast<unsigned>(property("threads", 32 * property("num_warps", 4)))),
-      sharedBytes(static_cast<unsigned>(property("shared", 0))),
-      clusterSize(static_cast<unsigned>(property("cluster", 1))),
-      isCooperative(property("launch_cooperative_grid", 0)), isDependent(property("launch_pdl", 0)),
-      hidden(property("hidden", 0)) {}
+      threads(static_cast<unsigned>(image.gpu.threads)),
+      sharedBytes(static_cast<unsigned>(image.gpu.sharedBytes)),
+      clusterSize(static_cast<unsigned>(image.gpu.clusterBlocks)),
+      isCooperative(image.gpu.isCooperative), isDependent(image.gpu.isDependent),
+      hidden(image.gpu.hiddenParameters) {}
 
 CudaKernel::~CudaKernel() {
   // A child of fork() must not touch the device, nor its locks.
@@ -48,11 +48,6 @@ CudaKernel::~CudaKernel() {
     if (on && isUnloadable)
       on->device->deadModules.add(on->module);
   }
-}
-
-int64_t CudaKernel::property(const char *name, int64_t otherwise) const {
-  auto found = image.properties.find(name);
-  return found == image.properties.end() ? otherwise : found->second;
 }
 
 backends::KernelResources CudaKernel::resources() const {
@@ -66,8 +61,7 @@ backends::KernelResources CudaKernel::resources() const {
       return {on->registers, on->localBytes};
   }
   // What the assembler said of code for a device that is not here.
-  return {static_cast<int32_t>(property("n_regs", 0)),
-          static_cast<int32_t>(property("local_bytes", 0))};
+  return {std::max(image.gpu.registers, 0), std::max(image.gpu.localBytes, 0)};
 }
 
 const CudaKernel::Loaded *CudaKernel::loadedOn(int32_t ordinal, LaunchFailure &why) const {

@@ -51,7 +51,6 @@ private:
   backends::LaunchFailure start(const Loaded &loaded, const backends::Grid &grid,
                                 const backends::LaunchArguments &arguments,
                                 const Records *records) const;
-  int64_t property(const char *name, int64_t otherwise) const;
 
   static constexpr size_t kMostDevices = 64;
   const backends::KernelImage &image;
@@ -61,7 +60,7 @@ private:
   const std::shared_ptr<const KernelIdentity> identity;
   const unsigned threads, sharedBytes, clusterSize;
   const bool isCooperative, isDependent;
-  const int64_t hidden;
+  const int32_t hidden;
   mutable std::mutex loading;
   mutable std::array<std::atomic<const Loaded *>, kMostDevices> loaded{};
   mutable std::atomic<bool> wasCaptured{false};

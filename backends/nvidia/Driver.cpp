@@ -206,10 +206,8 @@ bool CudaDriver::finish(KernelImage &image, LaunchFailure &failure) {
   if (!result.isGood()) // loading tries once more with what the driver has, and says what is wrong
     return true;
   image.binary = std::move(result.cubin);
-  if (result.registers >= 0)
-    image.properties["n_regs"] = result.registers;
-  if (result.localBytes >= 0)
-    image.properties["local_bytes"] = result.localBytes;
+  image.gpu.registers = result.registers;
+  image.gpu.localBytes = result.localBytes;
   return true;
 }
 

@@ -91,11 +91,9 @@ FailureOr<backends::KernelImage> NvidiaBackend::compile(ModuleOp module,
   image.kernelName = function.getName().str();
   image.backend = "cuda";
   image.targetName = targetName(options);
-  image.properties["threads"] = options.warpCount * target.laneCount;
-  if (options.cooperativeGrid)
-    image.properties["launch_cooperative_grid"] = 1;
-  if (options.dependentLaunch)
-    image.properties["launch_pdl"] = 1;
+  image.gpu.threads = options.warpCount * int32_t(target.laneCount);
+  image.gpu.isCooperative = options.cooperativeGrid;
+  image.gpu.isDependent = options.dependentLaunch;
 
   {
     backends::StepClock clock(context.time, "lay out tiles");
@@ -135,10 +133,13 @@ FailureOr<backends::KernelImage> NvidiaBackend::compile(ModuleOp module,
     backends::StepClock clock(context.time, "plan shared memory");
     plan = gpu::planSharedMemory(function, target);
   }
-  image.properties["shared"] = plan.bytes;
+  image.gpu.sharedBytes = plan.bytes;
   gpu::noteSharedMemory(function, plan, target, image.remarks);
-  if (failed(gpu::checkSharedMemory(function, plan, target, arch->name)))
+  if (failed(gpu::checkSharedMemory(function, plan, target, arch->name))) {
+    if (context.noteOutOfResources)
+      context.noteOutOfResources();
     return failure();
+  }
 
   llvm::LLVMContext llvmContext;
   std::unique_ptr<llvm::Module> code;

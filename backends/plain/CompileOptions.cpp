@@ -1,24 +1,133 @@
 #include "backends/plain/CompileOptions.h"
 
+#include <charconv>
+
 namespace sectile::backends {
+namespace {
+
+std::string textOf(int32_t number) {
+  return std::to_string(number);
+}
+std::string textOf(bool flag) {
+  return flag ? "1" : "0";
+}
+std::string textOf(const std::string &text) {
+  return text;
+}
+
+bool read(std::string_view text, int32_t &number) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+bool read(std::string_view text, bool &flag) {
+  flag = text == "1";
+  return flag || text == "0";
+}
+bool read(std::string_view text, std::string &field) {
+  field = text;
+  return true;
+}
+
+/// A field that is asked for by a word.
+struct Check {
+  const char *word;
+  bool &isOn;
+};
+bool read(std::string_view text, Check check) {
+  check.isOn = text == check.word;
+  return check.isOn || text == "none";
+}
+struct ConstCheck {
+  const char *word;
+  const bool &isOn;
+};
+std::string textOf(ConstCheck check) {
+  return check.isOn ? check.word : "none";
+}
+
+constexpr OptionDescription kOptions[] = {
+#define SECTILE_COUNT(field, keyword, initial, least, most, rule, help)                            \
+  {#keyword, OptionDescription::Kind::Count, OptionDescription::Rule::rule, initial, least, most,  \
+   help},
+#define SECTILE_FLAG(field, keyword, initial, help)                                                \
+  {#keyword, OptionDescription::Kind::Flag, OptionDescription::Rule::Any, initial, 0, 1, help},
+#define SECTILE_CHECK(field, keyword, word, help)                                                  \
+  {#keyword, OptionDescription::Kind::Check, OptionDescription::Rule::Any, 0, 0, 0, help},
+#define SECTILE_KEYWORD(option, keyword, help)                                                     \
+  {#keyword, OptionDescription::Kind::Keyword, OptionDescription::Rule::Any, 0, 0, 0, help},
+#include "backends/plain/CompileOptions.def"
+};
+
+} // namespace
+
+std::span<const OptionDescription> optionTable() {
+  return kOptions;
+}
+
+bool OptionDescription::allows(int64_t number) const {
+  if (rule == Rule::NoneIsZero && number == 0)
+    return true;
+  return number >= least && number <= most &&
+         (rule != Rule::PowerOfTwo || (number & (number - 1)) == 0);
+}
+
+std::string OptionDescription::range() const {
+  return (rule == Rule::PowerOfTwo ? "a power of two from " : "an int from ") +
+         std::to_string(least) + " to " + std::to_string(most);
+}
+
+std::string KernelOptions::problem() const {
+  for (const OptionDescription &option : kOptions) {
+    std::string_view name = option.keyword;
+    int32_t value = option.initial;
+#define SECTILE_COUNT(field, keyword, initial, least, most, rule, help)                            \
+  if (name == #keyword)                                                                            \
+    value = field;
+#include "backends/plain/CompileOptions.def"
+    if (option.kind == OptionDescription::Kind::Count && !option.allows(value))
+      return std::string(name) + " is " + std::to_string(value) + ", not " + option.range();
+  }
+  return {};
+}
 
 std::vector<std::pair<const char *, std::string>> CompileOptions::fields() const {
-  auto number = [](int64_t value) { return std::to_string(value); };
-  return {{"backend", backend},
-          {"arch", arch},
-          {"ptx_version", number(ptxVersion)},
-          {"num_warps", number(warpCount)},
-          {"num_stages", number(stageCount)},
-          {"num_ctas", number(ctaCount)},
-          {"maxnreg", number(maxRegisters)},
-          {"enable_fp_fusion", number(enableFpFusion)},
-          {"cooperative_grid", number(cooperativeGrid)},
-          {"dependent_launch", number(dependentLaunch)},
-          {"debug", number(debug)},
-          {"sanitize_overflow", number(sanitizeOverflow)},
-          {"check_bounds", number(checkBounds)},
-          {"arguments_overlap", number(argumentsOverlap)},
-          {"inject_failure", injectFailure}};
+  return {
+      {"backend", backend},
+      {"arch", arch},
+#define SECTILE_COUNT(field, keyword, initial, least, most, rule, help) {#keyword, textOf(field)},
+#define SECTILE_FLAG(field, keyword, initial, help) {#keyword, textOf(field)},
+#define SECTILE_CHECK(field, keyword, word, help) {#keyword, textOf(ConstCheck{#word, field})},
+#define SECTILE_INTERNAL(type, field, name, initial) {#name, textOf(field)},
+#include "backends/plain/CompileOptions.def"
+  };
+}
+
+bool CompileOptions::setField(std::string_view name, std::string_view text) {
+  if (name == "backend")
+    return read(text, backend);
+  if (name == "arch")
+    return read(text, arch);
+#define SECTILE_COUNT(field, keyword, initial, least, most, rule, help)                            \
+  if (name == #keyword)                                                                            \
+    return read(text, field) && OptionDescription{#keyword,                                        \
+                                                  OptionDescription::Kind::Count,                  \
+                                                  OptionDescription::Rule::rule,                   \
+                                                  initial,                                         \
+                                                  least,                                           \
+                                                  most,                                            \
+                                                  help}                                            \
+                                    .allows(field);
+#define SECTILE_FLAG(field, keyword, initial, help)                                                \
+  if (name == #keyword)                                                                            \
+    return read(text, field);
+#define SECTILE_CHECK(field, keyword, word, help)                                                  \
+  if (name == #keyword)                                                                            \
+    return read(text, Check{#word, field});
+#define SECTILE_INTERNAL(type, field, optionName, initial)                                         \
+  if (name == #optionName)                                                                         \
+    return read(text, field);
+#include "backends/plain/CompileOptions.def"
+  return false;
 }
 
 std::string CompileOptions::fingerprint() const {

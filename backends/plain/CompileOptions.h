@@ -1,44 +1,90 @@
 //===-- CompileOptions.h - what a user may ask of a compile -----------------------------------===//
-// Plain C++. Every field is part of the cache key. Names are those of Triton's launch keywords.
+// Plain C++. The fields are those of CompileOptions.def, where each has its keyword, default, range
+// and help. Every field is part of the cache key.
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace sectile::backends {
 
-struct CompileOptions {
+/// The options that have a keyword: small, and copied by every launch.
+struct KernelOptions {
+#define SECTILE_COUNT(field, keyword, initial, least, most, rule, help) int32_t field = initial;
+#define SECTILE_FLAG(field, keyword, initial, help) bool field = initial;
+#define SECTILE_CHECK(field, keyword, word, help) bool field = false;
+#include "backends/plain/CompileOptions.def"
+
+  /// Different options, different words, in kWordBits bits.
+  constexpr uint64_t word() const {
+    uint64_t packed = 0;
+#define SECTILE_COUNT(field, keyword, initial, least, most, rule, help)                            \
+  packed = packed << std::bit_width(uint32_t(most)) | uint64_t(field);
+#define SECTILE_FLAG(field, keyword, initial, help) packed = packed << 1 | uint64_t(field);
+#define SECTILE_CHECK(field, keyword, word, help) packed = packed << 1 | uint64_t(field);
+#include "backends/plain/CompileOptions.def"
+    return packed;
+  }
+  static constexpr int kWordBits = 0
+#define SECTILE_COUNT(field, keyword, initial, least, most, rule, help)                            \
+  +std::bit_width(uint32_t(most))
+#define SECTILE_FLAG(field, keyword, initial, help) +1
+#define SECTILE_CHECK(field, keyword, word, help) +1
+#include "backends/plain/CompileOptions.def"
+      ;
+
+  /// "num_warps is 3, not a power of two from 1 to 64"; "" when all are within their ranges. Only
+  /// such options have a word of their own.
+  std::string problem() const;
+
+  /// Makes options equal that ask for the same: without `debug` overflow is not checked anyway.
+  constexpr void normalize() { sanitizeOverflow |= !debug; }
+
+  friend bool operator==(const KernelOptions &, const KernelOptions &) = default;
+};
+static_assert(KernelOptions::kWordBits <= 48, "launches add the number of a processor to it");
+
+struct CompileOptions : KernelOptions {
   std::string backend = "cpu";
   /// Empty: the machine at hand. Else a CPU name LLVM knows, or "sm_90a", "gfx942".
   std::string arch;
-  /// PTX: the newest version that may be emitted, 85 for 8.5; 0: whatever the architecture asks
-  /// for.
-  int32_t ptxVersion = 0;
-  int32_t warpCount = 4;    // num_warps
-  int32_t stageCount = 3;   // num_stages
-  int32_t ctaCount = 1;     // num_ctas
-  int32_t maxRegisters = 0; // maxnreg; 0: as many as needed
-  bool enableFpFusion = true;
-  /// All programs run at once (launch_cooperative_grid); the launch may begin before the one before
-  /// it is done (launch_pdl). GPUs only.
-  bool cooperativeGrid = false, dependentLaunch = false;
-  /// device_assert is active; integer overflow is checked.
-  bool debug = false;
-  bool sanitizeOverflow = false;
-  /// Every load and store is checked against the argument arrays (SECTILE_CHECK=bounds).
-  bool checkBounds = false;
-  /// Any two arguments may overlap (see KernelImage::overlapHazards). Set by the runtime.
-  bool argumentsOverlap = false;
-  /// For tests: makes code generation fail in this way ("cannot-select", "missing-libcall",
-  /// "invalid-code").
-  std::string injectFailure;
+#define SECTILE_INTERNAL(type, field, name, initial) type field{initial};
+#include "backends/plain/CompileOptions.def"
 
-  /// All fields as text, by the names of launch keywords where there is one.
+  /// All fields as text, by the names of keywords where there is one.
   std::vector<std::pair<const char *, std::string>> fields() const;
+  /// Sets one of them from such a text; false when there is no such field, or the text is none of
+  /// its values.
+  bool setField(std::string_view name, std::string_view text);
   /// All fields, for keys.
   std::string fingerprint() const;
+
+  friend bool operator==(const CompileOptions &, const CompileOptions &) = default;
 };
+
+/// One keyword of a launch, for help, for the command line and for Python.
+struct OptionDescription {
+  const char *keyword;
+  /// Keyword: of a launch only, without default or range.
+  enum class Kind : uint8_t { Count, Flag, Check, Keyword };
+  Kind kind;
+  enum class Rule : uint8_t { Any, PowerOfTwo, NoneIsZero };
+  Rule rule = Rule::Any;
+  int32_t initial = 0, least = 0, most = 0;
+  const char *help;
+
+  /// Of a count.
+  bool allows(int64_t number) const;
+  /// "a power of two from 1 to 64"; Python's None is not among them.
+  std::string range() const;
+};
+
+/// Those with a field come first, in the order of the fields.
+std::span<const OptionDescription> optionTable();
 
 } // namespace sectile::backends

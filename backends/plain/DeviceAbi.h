@@ -2,13 +2,13 @@
 // Plain C, shared by the code generator of all GPUs and their drivers.
 //
 // A kernel is an entry point (of PTX) named image.entryPoint, launched with (threads, 1, 1) threads
-// per block, threads = 32 num_warps, over a grid of the launch's x, y, z programs, and with
-// properties["shared"] bytes of dynamic shared memory. With properties["cluster"] = n, n blocks in
-// a cluster run one program: the grid is n times as long in x. Parameters, in this order:
+// per block over a grid of the launch's x, y, z programs, as image.gpu says (GpuLaunch): so many
+// threads and so many bytes of dynamic shared memory. With clusterBlocks = n, n blocks in a cluster
+// run one program: the grid is n times as long in x. Parameters, in this order:
 //
 //   1. image.arguments, each of its natural type: pointers .u64, i1 as .u8, fp16 and bf16 as their
 //      16 bits, fp8 as its 8, all others as they are;
-//   2. if properties["hidden"] has kHiddenRanges: .u64, the address of [begin, end) in bytes of
+//   2. if hiddenParameters has kHiddenRanges: .u64, the address of [begin, end) in bytes of
 //      every argument, two u64 each; 0, 0 for scalars;
 //   3. if it has kHiddenRecords: .u64, the address of a RecordBuffer.
 //
@@ -34,7 +34,7 @@ namespace sectile::backends {
 
 inline constexpr uint32_t kDeviceAbiVersion = 1;
 
-enum HiddenParameter : int64_t {
+enum HiddenParameter : int32_t {
   kHiddenRanges = 1,
   kHiddenRecords = 2,
 };

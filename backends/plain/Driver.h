@@ -38,9 +38,10 @@ struct LaunchFailure {
     None,
     Trap,
     Machine,
-    Resources, // more than the device has
-    Call,      // the launch is wrong
-    Internal,  // the compiler is wrong
+    Resources,   // more than the device has
+    Call,        // the launch is wrong
+    Internal,    // the compiler is wrong
+    Interrupted, // the InterruptCheck said so
   };
   Kind kind = Kind::None;
   /// Of a trap: which site of the image, the linear program, the first offending address.
@@ -60,6 +61,10 @@ using PrintHandler = std::function<void(std::string_view text)>;
 struct KernelResources {
   int32_t registers = 0, localBytes = 0;
 };
+
+/// Asked now and then while a launch keeps the process's first thread, in that thread. True ends
+/// the launch.
+using InterruptCheck = bool (*)();
 
 /// Code in memory, ready to run. Thread-safe: several threads may launch at once.
 class LoadedKernel {
@@ -86,6 +91,9 @@ public:
   virtual ~Driver() = default;
   /// Thread-safe; holds for launches from then on, of kernels that are loaded, too.
   virtual void configure(const DriverSettings & /*settings*/) {}
+  /// Null: nobody is asked. Of launches that do not wait for their kernel there is nothing to
+  /// interrupt.
+  virtual void setInterruptCheck(InterruptCheck /*check*/) {}
   /// What the machine at hand is, in all that decides which code is right for it: goes into cache
   /// keys.
   virtual std::string hostFingerprint() const = 0;

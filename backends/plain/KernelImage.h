@@ -2,6 +2,7 @@
 // Plain C++: made by a backend, stored by the cache, loaded by the runtime. One file on disk.
 #pragma once
 
+#include "backends/plain/CompileOptions.h"
 #include "lang/plain/DType.h"
 #include "lang/plain/Remark.h"
 
@@ -62,6 +63,20 @@ struct PrintSite {
   std::vector<Operand> operands;
 };
 
+/// What the launch of a GPU's kernel needs besides the arguments (DeviceAbi.h), and what the
+/// assembler found.
+struct GpuLaunch {
+  int32_t threads = 0;     // of a block
+  int64_t sharedBytes = 0; // dynamic, of a block
+  int32_t clusterBlocks = 1;
+  int32_t hiddenParameters = 0; // HiddenParameter, or-ed
+  /// All programs run at once; the launch may begin before the one before it is done.
+  bool isCooperative = false, isDependent = false;
+  /// 32-bit registers and bytes of local memory (spills) of a thread; -1: not known.
+  int32_t registers = -1, localBytes = -1;
+  friend bool operator==(const GpuLaunch &, const GpuLaunch &) = default;
+};
+
 struct KernelImage {
   std::string kernelName;
   std::string backend;    // "cpu"
@@ -74,8 +89,10 @@ struct KernelImage {
   std::vector<PrintSite> printSites;
   /// How it was compiled, for who looks inside.
   std::vector<lang::Remark> remarks;
-  /// What was asked for: num_warps, num_stages ... (GPU launch needs them; users read them).
-  std::map<std::string, int64_t> properties;
+  /// What was asked for.
+  CompileOptions options;
+  /// Of a GPU's kernel.
+  GpuLaunch gpu;
   /// Loadable code.
   std::string binary;
   /// Text of each stage: "tile", "llvm", "asm".

@@ -30,16 +30,15 @@
 
 namespace sectile {
 
-/// How a kernel is compiled. Names and defaults are those of Triton's launch keywords.
+/// How a kernel is compiled: Options{.num_warps = 8, .debug = true}. The fields, in this order,
+/// with their defaults and meaning, are the lines of backends/plain/CompileOptions.def; the names
+/// are Triton's launch keywords, but for check_bounds, which SECTILE_CHECK=bounds sets from
+/// outside.
 struct Options {
-  int num_warps = 4;  // GPUs only
-  int num_stages = 3; // GPUs only
-  /// Check every load and store against the argument arrays; SECTILE_CHECK=bounds does it from
-  /// outside.
-  bool check_bounds = false;
-  /// device_assert is active.
-  bool debug = false;
-  bool enable_fp_fusion = true;
+#define SECTILE_COUNT(field, keyword, initial, least, most, rule, help) int keyword = initial;
+#define SECTILE_FLAG(field, keyword, initial, help) bool keyword = initial;
+#define SECTILE_CHECK(field, keyword, word, help) bool keyword##_##word = false;
+#include "backends/plain/CompileOptions.def"
 };
 
 /// Programs along up to three axes: {rows}, {x, y}, {x, y, z}.
@@ -116,7 +115,18 @@ public:
   }
   const std::string &name() const { return kernel->image().kernelName; }
   const std::string &targetName() const { return kernel->image().targetName; }
-  const std::map<std::string, int64_t> &properties() const { return kernel->image().properties; }
+  /// What it was compiled with, by the names of Options, and what a launch on a GPU needs.
+  std::map<std::string, int64_t> properties() const {
+    const backends::KernelImage &image = kernel->image();
+    std::map<std::string, int64_t> result{{"threads", image.gpu.threads},
+                                          {"shared", image.gpu.sharedBytes}};
+#define SECTILE_COUNT(field, keyword, initial, least, most, rule, help)                            \
+  result[#keyword] = image.options.field;
+#define SECTILE_FLAG(field, keyword, initial, help) result[#keyword] = image.options.field;
+#define SECTILE_CHECK(field, keyword, word, help) result[#keyword "_" #word] = image.options.field;
+#include "backends/plain/CompileOptions.def"
+    return result;
+  }
   const std::vector<lang::Diagnostic> &warnings() const { return kernel->warnings(); }
 
 private:
@@ -140,10 +150,35 @@ struct Variant {
 namespace detail {
 
 [[noreturn]] inline void raise(const jit::Error &error) {
-  constexpr Error::Kind kinds[] = {Error::Kind::Kernel,  Error::Kind::Call,
-                                   Error::Kind::Trap,    Error::Kind::Internal,
-                                   Error::Kind::Machine, Error::Kind::Resources};
-  throw Error(kinds[unsigned(error.kind)], error.text());
+  auto kind = [&] {
+    switch (error.kind) {
+    case jit::Error::Kind::Kernel:
+      return Error::Kind::Kernel;
+    case jit::Error::Kind::Call:
+      return Error::Kind::Call;
+    case jit::Error::Kind::Trap:
+      return Error::Kind::Trap;
+    case jit::Error::Kind::Internal:
+      return Error::Kind::Internal;
+    case jit::Error::Kind::Machine:
+    case jit::Error::Kind::Interrupted: // by the Python that embeds it
+      return Error::Kind::Machine;
+    case jit::Error::Kind::Resources:
+      return Error::Kind::Resources;
+    }
+    return Error::Kind::Internal;
+  };
+  throw Error(kind(), error.text());
+}
+
+inline backends::KernelOptions kernelOptions(const Options &options) {
+  backends::KernelOptions result;
+#define SECTILE_COUNT(field, keyword, initial, least, most, rule, help)                            \
+  result.field = options.keyword;
+#define SECTILE_FLAG(field, keyword, initial, help) result.field = options.keyword;
+#define SECTILE_CHECK(field, keyword, word, help) result.field = options.keyword##_##word;
+#include "backends/plain/CompileOptions.def"
+  return result;
 }
 
 } // namespace detail
@@ -159,10 +194,12 @@ public:
       : state(new State(std::move(name), std::move(parameterNames), std::move(function),
                         detail::rangeOf(where))) {}
 
-  /// The same kernel compiled with other options.
+  /// The same kernel compiled with other options. Throws Error for one outside its range.
   Kernel with(const Options &options) const {
     Kernel copy = *this;
-    copy.options = options;
+    copy.options = detail::kernelOptions(options);
+    if (std::string problem = jit::Runtime::problemOf(copy.options); !problem.empty())
+      throw Error(Error::Kind::Call, state->name + ": " + problem);
     return copy;
   }
 
@@ -364,15 +401,23 @@ private:
     return device < 0 ? "the CPU" : "cuda:" + detail::decimal(device);
   }
 
+  /// Those of this kernel and what the environment asks for.
+  backends::KernelOptions optionsNow() const {
+    backends::KernelOptions result = options;
+    jit::Runtime::LaunchDefaults asked = jit::Runtime::instance().launchDefaults();
+    result.checkBounds |= asked.checkBounds;
+    result.debug |= asked.debug;
+    result.normalize();
+    return result;
+  }
+
   const jit::Kernel *find(const Values &values, jit::BoundArguments &bound) const {
     if (target) [[unlikely]]
       throw Error(Error::Kind::Call, state->name + ": on(Target) is for compiling ahead\n  help: "
                                                    "launch it on(Device)");
     classify(values, bound);
     bound.addOption(uint64_t(bound.device + 1));
-    bound.addOption(uint64_t(uint32_t(options.num_warps)) << 32 |
-                    uint32_t(options.num_stages) << 3 | options.check_bounds << 2 |
-                    options.debug << 1 | options.enable_fp_fusion);
+    bound.addOption(optionsNow().word());
     if (uint64_t generation = jit::Runtime::instance().stagesGeneration()) [[unlikely]]
       bound.addOption(generation);
     if (const jit::Kernel *kernel = state->table.find(bound)) [[likely]]
@@ -388,12 +433,7 @@ private:
     request.signature = state->specializer.signature(values);
     request.overlaps.assign(bound.overlaps.data(), bound.overlaps.data() + bound.overlaps.size());
     jit::Runtime &runtime = jit::Runtime::instance();
-    request.options = runtime.defaultOptions(); // what the environment asks for
-    request.options.warpCount = options.num_warps;
-    request.options.stageCount = options.num_stages;
-    request.options.checkBounds |= options.check_bounds;
-    request.options.debug |= options.debug;
-    request.options.enableFpFusion = options.enable_fp_fusion;
+    static_cast<backends::KernelOptions &>(request.options) = optionsNow();
     if (target) {
       request.options.backend = target->backend;
       request.options.arch = target->arch;
@@ -444,7 +484,7 @@ private:
   [[gnu::visibility("hidden")]] static inline char anchor = 0;
 
   std::shared_ptr<State> state;
-  Options options;
+  backends::KernelOptions options;
   /// Of a GPU its index; -1: the CPU; else wherever the arrays are.
   int32_t place = jit::ArgumentValue::kAnywhere;
   void *stream = nullptr;

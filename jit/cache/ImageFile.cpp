@@ -24,6 +24,8 @@ struct Header {
   uint64_t bodyChecksum;
 };
 
+static_assert(sizeof(Header) == kImageHeaderBytes);
+
 // The fields of each type are listed once, in `visit`, for writing and for reading: Writer and
 // Reader have the same operations.
 
@@ -152,10 +154,31 @@ void visit(auto &stream, Is<RecordedRead> auto &read) {
 }
 // A new field must be written and read, and kFormatVersion raised.
 #if defined(__x86_64__) && defined(__GLIBCXX__)
-static_assert(sizeof(backends::KernelImage) == 384 && sizeof(backends::TrapSite) == 152 &&
+static_assert(sizeof(backends::KernelImage) - sizeof(backends::CompileOptions) == 376 &&
+              sizeof(backends::GpuLaunch) == 40 && sizeof(backends::TrapSite) == 152 &&
               sizeof(backends::KernelArgument) == 48 && sizeof(backends::PrintSite) == 64 &&
               sizeof(lang::Remark) == 192);
 #endif
+void visit(auto &stream, Is<backends::CompileOptions> auto &options) {
+  stream.field(options.backend);
+  stream.field(options.arch);
+#define SECTILE_COUNT(field_, keyword, initial, least, most, rule, help)                           \
+  stream.field(options.field_);
+#define SECTILE_FLAG(field_, keyword, initial, help) stream.field(options.field_);
+#define SECTILE_CHECK(field_, keyword, word, help) stream.field(options.field_);
+#define SECTILE_INTERNAL(type, field_, name, initial) stream.field(options.field_);
+#include "backends/plain/CompileOptions.def"
+}
+void visit(auto &stream, Is<backends::GpuLaunch> auto &gpu) {
+  stream.field(gpu.threads);
+  stream.field(gpu.sharedBytes);
+  stream.field(gpu.clusterBlocks);
+  stream.field(gpu.hiddenParameters);
+  stream.field(gpu.isCooperative);
+  stream.field(gpu.isDependent);
+  stream.field(gpu.registers);
+  stream.field(gpu.localBytes);
+}
 void visit(auto &stream, Is<backends::KernelImage> auto &image) {
   stream.field(image.kernelName);
   stream.field(image.backend);
@@ -167,7 +190,8 @@ void visit(auto &stream, Is<backends::KernelImage> auto &image) {
   stream.field(image.trapSites);
   stream.field(image.printSites);
   stream.field(image.remarks);
-  stream.field(image.properties);
+  visit(stream, image.options);
+  visit(stream, image.gpu);
   stream.field(image.binary);
   stream.field(image.stages);
 }
@@ -261,6 +285,15 @@ std::string writeImageFile(const CacheEntry &entry) {
   header.bodyChecksum = checksum64(body);
   std::memcpy(writer.bytes.data(), &header, sizeof header);
   return std::move(writer.bytes);
+}
+
+bool mayBeImageFile(std::string_view head, uint64_t size) {
+  Header header;
+  if (head.size() < sizeof header)
+    return false;
+  std::memcpy(&header, head.data(), sizeof header);
+  return std::memcmp(header.magic, kMagic, sizeof kMagic) == 0 &&
+         header.bodySize == size - sizeof header;
 }
 
 std::string readImageFile(std::string_view file, CacheEntry &entry) {

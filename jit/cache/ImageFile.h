@@ -50,4 +50,8 @@ bool relocate(std::vector<lang::Remark> &remarks, const std::vector<lang::Remark
 inline constexpr const char *kAnotherFormat = "another format version";
 std::string readImageFile(std::string_view file, CacheEntry &entry);
 
+inline constexpr size_t kImageHeaderBytes = 32;
+/// Whether a file of `size` bytes that begins with `head` (kImageHeaderBytes of it) may be one.
+bool mayBeImageFile(std::string_view head, uint64_t size);
+
 } // namespace sectile::jit

@@ -4,6 +4,7 @@
 #include "jit/cache/CacheArchive.h"
 #include "jit/cache/CachePruning.h"
 #include "jit/cache/DiskCache.h"
+#include "jit/command/Commands.h"
 #include "jit/runtime/Knobs.h"
 #include "lang/plain/Diagnostics.h"
 
@@ -15,25 +16,6 @@
 
 namespace sectile::jit {
 namespace {
-
-constexpr const char *kUsage =
-    R"(usage: sectile cache [--dir FOLDER] ACTION
-
-  ls [--json]           the entries and how they were made; layers, too
-  path                  the folder
-  verify [--delete]     reads every entry; status 1 when one is damaged
-  prune [--older-than 30d] [--to-size 500M] [--other-builds]
-                        deletes what was not used for so long, what is longest unused beyond a size
-                        (without options: SECTILE_CACHE_SIZE), what another build of Sectile made
-  clear                 deletes everything
-  export FILE [--kernel NAME]...
-                        writes entries of this build to one file, to take elsewhere
-  import FILE [--shared]
-                        adds the entries of such a file, if it is undamaged and nobody else could have
-                        changed it; --shared: readable by all users, for SECTILE_CACHE_LAYERS
-
-  --dir FOLDER          not the user's own cache but this folder
-)";
 
 struct Options {
   std::string action, file, folder;
@@ -336,7 +318,7 @@ int reportArchive(const ArchiveResult &result, const char *done, const std::stri
 
 static int run(const std::vector<std::string> &arguments) {
   if (!arguments.empty() && (arguments[0] == "--help" || arguments[0] == "-h")) {
-    std::fputs(kUsage, stdout);
+    std::fputs(findCommand("cache")->usage, stdout);
     return 0;
   }
   Options options;

@@ -1,6 +1,6 @@
 // `sectile opt`, `sectile compile` and `sectile layout`: the compiler's part of the command line.
-// What there is to say of each command is in jit/command/CompilerCommands.cpp.
-#include "jit/command/CompilerCommands.h"
+// What there is to say of each command is in jit/command/Commands.cpp.
+#include "jit/command/Commands.h"
 #include "jit/compiler/CompileDriver.h"
 #include "jit/compiler/Reproducer.h"
 #include "jit/runtime/Knobs.h"
@@ -83,6 +83,21 @@ int listPasses() {
   return 0;
 }
 
+int listOptions() {
+  using Kind = backends::OptionDescription::Kind;
+  for (const backends::OptionDescription &option : backends::optionTable()) {
+    if (option.kind == Kind::Keyword)
+      continue;
+    std::string spelling = "--" + std::string(option.keyword) +
+                           (option.kind == Kind::Count   ? "=N"
+                            : option.kind == Kind::Check ? "=bounds"
+                                                         : "[=0]");
+    std::replace(spelling.begin(), spelling.end(), '_', '-');
+    llvm::outs() << llvm::formatv("  {0,-27} {1}\n", spelling, option.help);
+  }
+  return 0;
+}
+
 int runPasses(llvm::ArrayRef<std::string> words) {
   Arguments arguments(words);
   if (!arguments.problem.empty())
@@ -134,13 +149,6 @@ int runPasses(llvm::ArrayRef<std::string> words) {
   module->print(out, flags);
   out << "\n";
   return write(arguments.output, text);
-}
-
-int listKnobs() {
-  for (const KnobDescription &knob : knobTable())
-    llvm::outs() << llvm::formatv("{0} = {1}\n    {2} (default: {3})\n", knob.name, knob.kind,
-                                  knob.meaning, knob.initial);
-  return 0;
 }
 
 int drawLayouts(llvm::ArrayRef<std::string> words) {
@@ -199,6 +207,29 @@ std::string asLine(const lang::Remark &remark) {
   return text;
 }
 
+/// --num-warps=8, --check=bounds, --debug: an option of backends/plain/CompileOptions.def. Returns
+/// what is wrong with it.
+std::string setOption(backends::CompileOptions &options, llvm::StringRef word) {
+  auto [spelling, value] = word.split('=');
+  std::string name = spelling.drop_front(std::min<size_t>(2, spelling.size())).str();
+  std::replace(name.begin(), name.end(), '-', '_');
+  for (const backends::OptionDescription &option : backends::optionTable()) {
+    using Kind = backends::OptionDescription::Kind;
+    if (name != option.keyword || !spelling.starts_with("--") || option.kind == Kind::Keyword)
+      continue;
+    bool isBare = option.kind == Kind::Flag && value.empty();
+    if (options.setField(name, isBare ? "1" : value))
+      return {};
+    return (spelling + ": expected " +
+            (option.kind == Kind::Count  ? option.range()
+             : option.kind == Kind::Flag ? std::string("1 or 0")
+                                         : std::string("bounds")) +
+            ", found '" + value + "'")
+        .str();
+  }
+  return ("unknown option " + word).str();
+}
+
 int compileFile(CompileDriver &driver, llvm::ArrayRef<std::string> words) {
   Arguments arguments(words);
   if (!arguments.problem.empty())
@@ -219,22 +250,15 @@ int compileFile(CompileDriver &driver, llvm::ArrayRef<std::string> words) {
       auto [backend, arch] = option.split(':'); // "cuda:90", "cpu", "cpu:x86-64-v3"
       request.options.backend = backend.str();
       request.options.arch = arch.str();
-    } else if (option.consume_front("--num-warps=")) {
-      if (option.getAsInteger(10, request.options.warpCount))
-        return fail("compile: --num-warps: expected a number, found '" + option + "'");
-    } else if (option == "--check-bounds")
-      request.options.checkBounds = true;
-    else if (option == "--debug")
-      request.options.debug = true;
-    else if (option == "--remarks")
+    } else if (option == "--remarks")
       wantsRemarks = true;
     else if (option == "--time")
       wantsTimes = true;
     else if (option.consume_front("--repeat=")) {
       if (option.getAsInteger(10, repeat) || repeat == 0)
         return fail("compile: --repeat: expected a number from 1, found '" + option + "'");
-    } else
-      return fail("compile: unknown option " + option);
+    } else if (std::string problem = setOption(request.options, option); !problem.empty())
+      return fail("compile: " + problem);
   }
   request.wantStages = !emit.empty() && emit != "object";
 
@@ -263,8 +287,11 @@ int compileFile(CompileDriver &driver, llvm::ArrayRef<std::string> words) {
     return fail("compile: the " + result.image->backend + " back end has no stage '" + emit + "'");
   llvm::outs() << result.image->kernelName << ": " << result.image->targetName << ", "
                << result.image->binary.size() << " bytes";
-  for (const auto &[name, value] : result.image->properties)
-    llvm::outs() << ", " << name << " " << value;
+  const backends::KernelImage &image = *result.image;
+  llvm::outs() << ", " << spellOptions(image.options);
+  if (image.gpu.threads)
+    llvm::outs() << ", " << image.gpu.threads << " threads, " << image.gpu.sharedBytes
+                 << " bytes of shared memory";
   llvm::outs() << "\n";
   return 0;
 }
@@ -276,36 +303,21 @@ int CompileDriver::commandLine(const std::vector<std::string> &arguments) {
   auto flushed = llvm::scope_exit([] { llvm::outs().flush(); });
   llvm::ArrayRef<std::string> words(arguments);
   llvm::StringRef command = words.empty() ? "" : llvm::StringRef(words.front());
-  const CompilerCommand *known = nullptr;
-  for (const CompilerCommand &candidate : compilerCommands())
-    if (command == candidate.name)
-      known = &candidate;
-  if (!known) {
-    bool asked = command == "help" || command == "--help" || command == "-h";
-    std::string problem =
-        asked || command.empty() ? "" : ("sectile: unknown command '" + command + "'\n").str();
-    llvm::raw_ostream &out = asked ? llvm::outs() : llvm::errs();
-    out << problem << (problem.empty() ? "" : "\n") << "usage: sectile COMMAND ...\n\n";
-    for (const CompilerCommand &each : compilerCommands())
-      out << llvm::formatv("  {0,-9} {1} (sectile {0} --help)\n", each.name, each.summary);
-    out << llvm::formatv("  {0,-9} {1}\n", "cache", "the disk cache (sectile cache --help)")
-        << (problem.empty() ? "" : "\n") << problem;
-    return asked ? 0 : 1;
-  }
+  const Command *known = findCommand(command.str());
+  if (!known || known->owner != Command::Owner::Compiler)
+    return fail("the compiler has no command '" + command + "'");
   words = words.drop_front();
   optimizer::registerPasses();
   optimizer::registerGpuPasses();
   if (llvm::is_contained(words, "--help") || llvm::is_contained(words, "-h")) {
     llvm::outs() << known->usage;
-    return command == "opt" ? listPasses() : 0;
+    return command == "opt" ? listPasses() : command == "compile" ? listOptions() : 0;
   }
   if (command == "opt")
     return runPasses(words);
   if (command == "compile")
     return compileFile(*this, words);
-  if (command == "layout")
-    return drawLayouts(words);
-  return listKnobs();
+  return drawLayouts(words);
 }
 
 } // namespace sectile::jit

@@ -223,6 +223,7 @@ bool Compilation::generateCode() {
   backendContext.observe = [&](llvm::StringRef stage, llvm::function_ref<std::string()> text) {
     stages.observe(stage, text);
   };
+  backendContext.noteOutOfResources = [&] { result.isOutOfResources = true; };
   backendContext.time = [&](llvm::StringRef name, double seconds) {
     result.times.emplace_back("backend/" + name.str(), seconds);
   };
@@ -247,10 +248,7 @@ bool Compilation::generateCode() {
           lineOf(request, {site.file, site.line, site.column, site.line, site.column});
   if (made.kernelName.empty())
     made.kernelName = request.signature.kernelName;
-  made.properties.try_emplace("num_warps", request.options.warpCount);
-  made.properties.try_emplace("num_stages", request.options.stageCount);
-  made.properties.try_emplace("num_ctas", request.options.ctaCount);
-  made.properties.try_emplace("arguments_overlap", request.options.argumentsOverlap);
+  made.options = request.options;
   return true;
 }
 
@@ -287,7 +285,6 @@ void Compilation::takeDiagnostics() {
   // Of text written by hand that does not verify, words about operations are for its author.
   if (isVerified || request.tileText.empty())
     result.internalError = reported->internalError();
-  result.isOutOfResources = reported->isOutOfResources();
   for (lang::Diagnostic &diagnostic : reported->all) {
     if (!diagnostic.range.isKnown())
       diagnostic.range = definition();
@@ -320,13 +317,7 @@ void Compilation::finish() {
     result.diagnostics.push_back(std::move(diagnostic));
     result.stages = std::move(stages.texts);
   }
-  for (std::vector<std::string> *problems : {&knobs.problems, &stages.problems})
-    for (std::string &problem : *problems) {
-      lang::Diagnostic diagnostic;
-      diagnostic.severity = lang::Diagnostic::Severity::Warning;
-      diagnostic.message = std::move(problem);
-      result.diagnostics.push_back(std::move(diagnostic));
-    }
+  result.notices = std::move(stages.problems);
 }
 
 } // namespace

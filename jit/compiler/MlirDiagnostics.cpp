@@ -73,13 +73,6 @@ bool MlirDiagnostics::hasErrors() const {
   });
 }
 
-bool MlirDiagnostics::isOutOfResources() const {
-  return llvm::any_of(all, [](const lang::Diagnostic &diagnostic) {
-    return diagnostic.severity == lang::Diagnostic::Severity::Error &&
-           llvm::StringRef(diagnostic.message).starts_with(backends::kTooMuchSharedMemory);
-  });
-}
-
 std::string MlirDiagnostics::internalError() const {
   for (const lang::Diagnostic &diagnostic : all) {
     llvm::StringRef message = diagnostic.message;

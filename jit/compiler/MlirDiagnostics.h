@@ -25,8 +25,6 @@ public:
   std::vector<lang::Diagnostic> all;
 
   bool hasErrors() const;
-  /// The kernel is right; its target has less than it needs.
-  bool isOutOfResources() const;
   /// The first error of the compiler's own; empty when there is none.
   std::string internalError() const;
 

@@ -11,50 +11,6 @@ namespace {
 
 constexpr llvm::StringLiteral kOptionsPrefix = "// OPTIONS: ";
 
-/// Every option by name, for writing and for reading.
-template <class Options, class Visit>
-void visitOptions(Options &options, Visit visit) {
-  visit("backend", options.backend);
-  visit("arch", options.arch);
-  visit("num_warps", options.warpCount);
-  visit("num_stages", options.stageCount);
-  visit("num_ctas", options.ctaCount);
-  visit("maxnreg", options.maxRegisters);
-  visit("enable_fp_fusion", options.enableFpFusion);
-  visit("launch_cooperative_grid", options.cooperativeGrid);
-  visit("launch_pdl", options.dependentLaunch);
-  visit("debug", options.debug);
-  visit("sanitize_overflow", options.sanitizeOverflow);
-  visit("check_bounds", options.checkBounds);
-  visit("inject_failure", options.injectFailure);
-}
-
-struct Writer {
-  llvm::raw_ostream &out;
-  void operator()(llvm::StringRef name, const std::string &value) {
-    if (!value.empty())
-      out << name << "=" << value << " ";
-  }
-  void operator()(llvm::StringRef name, int32_t value) { out << name << "=" << value << " "; }
-  void operator()(llvm::StringRef name, bool value) { out << name << "=" << int(value) << " "; }
-};
-
-struct Reader {
-  llvm::StringRef name, value;
-  void operator()(llvm::StringRef field, std::string &to) {
-    if (field == name)
-      to = value.str();
-  }
-  void operator()(llvm::StringRef field, int32_t &to) {
-    if (field == name)
-      (void)value.getAsInteger(10, to);
-  }
-  void operator()(llvm::StringRef field, bool &to) {
-    if (field == name)
-      to = value == "1";
-  }
-};
-
 std::string contents(const CompileRequest &request, const CompilerFailure &failure,
                      const std::string &buildId) {
   std::string text;
@@ -85,9 +41,10 @@ std::string contents(const CompileRequest &request, const CompilerFailure &failu
 
 std::string spellOptions(const backends::CompileOptions &options) {
   std::string text;
-  llvm::raw_string_ostream out(text);
-  visitOptions(options, Writer{out});
-  return llvm::StringRef(text).rtrim().str();
+  for (const auto &[name, value] : options.fields())
+    if (!value.empty())
+      text += (text.empty() ? "" : " ") + std::string(name) + "=" + value;
+  return text;
 }
 
 void readOptions(llvm::StringRef tileText, backends::CompileOptions &options) {
@@ -100,7 +57,7 @@ void readOptions(llvm::StringRef tileText, backends::CompileOptions &options) {
     line.split(words, ' ', -1, /*KeepEmpty=*/false);
     for (llvm::StringRef word : words) {
       auto [name, value] = word.split('=');
-      visitOptions(options, Reader{name, value});
+      (void)options.setField(name, value); // of another build's reproducer one may be unknown
     }
     return;
   }

@@ -45,10 +45,11 @@ Kernel::~Kernel() = default;
 
 Status statusOf(backends::LaunchFailure failure) {
   using Kind = backends::LaunchFailure::Kind;
-  Error::Kind kind = failure.kind == Kind::Call        ? Error::Kind::Call
-                     : failure.kind == Kind::Resources ? Error::Kind::Resources
-                     : failure.kind == Kind::Internal  ? Error::Kind::Internal
-                                                       : Error::Kind::Machine;
+  Error::Kind kind = failure.kind == Kind::Call          ? Error::Kind::Call
+                     : failure.kind == Kind::Resources   ? Error::Kind::Resources
+                     : failure.kind == Kind::Internal    ? Error::Kind::Internal
+                     : failure.kind == Kind::Interrupted ? Error::Kind::Interrupted
+                                                         : Error::Kind::Machine;
   return Status::fail(kind, std::move(failure.message), std::move(failure.help));
 }
 

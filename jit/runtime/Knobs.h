@@ -1,6 +1,7 @@
 //===-- Knobs.h - the environment variables, all of them --------------------------------------===//
 // One table: name, kind, default, meaning. Plain C++, read by the runtime and by the compiler;
-// `sectile doctor` and `sectile --help` print it. Nothing else reads a SECTILE_ variable.
+// `sectile knobs` prints it, and Python's st.knobs takes its texts from it. Nothing else reads a
+// SECTILE_ variable; those that only Python acts on are in the table, too.
 //
 //   Knobs knobs = Knobs::fromEnvironment();
 //   if (knobs.dumps("llvm")) ...                     // SECTILE_DUMP=tile,llvm:/tmp/dumps
@@ -66,6 +67,9 @@ struct Knobs {
 
   /// What could not be understood: "SECTILE_CACHE_SIZE: expected a size such as 512M, found 'big'".
   std::vector<std::string> problems;
+  /// Variables that are none of the table's: "SECTILE_CHEK is unknown; did you mean
+  /// SECTILE_CHECK?". Reported, and never refused.
+  std::vector<std::string> unknown;
 
   bool dumps(std::string_view stage) const;
 
@@ -73,6 +77,10 @@ struct Knobs {
   /// The same from any source of variables (tests). `lookUp` returns nullptr for an unset one.
   static Knobs from(const std::function<const char *(const char *)> &lookUp);
 };
+
+/// What is wrong with a name that begins with SECTILE_; "" when it is in the table, or names what
+/// is the build's or the tests'.
+std::string problemOfName(std::string_view name);
 
 /// "bounds", "strides", both with a comma, or nothing; false when `text` is something else.
 bool readChecks(std::string_view text, bool &bounds, bool &strides);
@@ -85,8 +93,11 @@ struct KnobDescription {
   const char *kind;    // "stages:folder"
   const char *initial; // the default, in words
   const char *meaning;
+  const char *attribute; // in Python's st.knobs: "compilation.dump"
 };
 
 std::span<const KnobDescription> knobTable();
+/// The table as the documentation has it.
+std::string knobsMarkdown();
 
 } // namespace sectile::jit

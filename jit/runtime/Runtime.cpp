@@ -22,6 +22,7 @@
 #include <condition_variable>
 #include <cstdio>
 #include <ctime>
+#include <set>
 #include <thread>
 #include <unordered_map>
 
@@ -133,6 +134,7 @@ struct Runtime::State {
   }
   std::shared_ptr<Compiler> compiler(Status &status);
   void warnOnce();
+  void warnOnceOf(const std::string &notice);
 
   const RuntimeOptions options;
   mutable ForkSafeMutex mutex;
@@ -151,6 +153,7 @@ struct Runtime::State {
   CompileListener compileListener;
   bool isSealed = false;
   bool hasWarned = false;
+  std::set<std::string> noticed; // what has been warned of
 
   VariantHistory history; // has a mutex of its own
 
@@ -158,7 +161,9 @@ struct Runtime::State {
   std::mutex compilerMutex; // held while the library is loaded, under a ForkShield
 };
 
-Runtime::Runtime(RuntimeOptions options) : state(std::make_unique<State>(std::move(options))) {}
+Runtime::Runtime(RuntimeOptions options) : state(std::make_unique<State>(std::move(options))) {
+  publishSettings();
+}
 Runtime::~Runtime() = default;
 
 Runtime &Runtime::instance() {
@@ -181,9 +186,16 @@ Runtime *Runtime::ifStarted() {
 
 std::vector<std::string> Runtime::reconfigure() {
   std::vector<std::string> refused = state->reconfigure();
+  publishSettings();
   std::shared_ptr<const Settings> held = state->now();
   stagesAsked = held->readsDisk && !held->knobs.keepStages ? 0 : ++lastGeneration;
   return refused;
+}
+
+void Runtime::publishSettings() {
+  std::shared_ptr<const Settings> held = state->now();
+  const Knobs &knobs = held->knobs;
+  atLaunch = LaunchDefaults{knobs.checkBounds, knobs.checkStrides, knobs.debug};
 }
 
 std::vector<std::string> Runtime::State::reconfigure() {
@@ -240,10 +252,14 @@ KernelResult Runtime::getKernel(const KernelRequest &given) {
 
 backends::CompileOptions Runtime::defaultOptions() const {
   backends::CompileOptions result;
-  auto settings = state->now();
-  result.checkBounds = settings->knobs.checkBounds;
-  result.debug = settings->knobs.debug;
+  LaunchDefaults asked = launchDefaults();
+  result.checkBounds = asked.checkBounds;
+  result.debug = asked.debug;
   return result;
+}
+
+std::string Runtime::problemOf(const backends::KernelOptions &options) {
+  return options.problem();
 }
 
 void Runtime::seal() {
@@ -267,6 +283,10 @@ bool Runtime::recordMeasurement(const Kernel &kernel, double seconds) {
   found.entry->provenance.measuredSeconds = seconds;
   disk->store(*found.entry);
   return true;
+}
+
+void Runtime::setInterruptCheck(backends::InterruptCheck check) {
+  state->cpuDriver->setInterruptCheck(check);
 }
 
 void Runtime::setPrintHandler(backends::PrintHandler handler) {
@@ -336,12 +356,23 @@ void Runtime::State::warnOnce() {
   }
   std::shared_ptr<const Settings> held = now();
   DiskCache &disk = *held->disk;
-  for (const std::string &problem : held->knobs.problems)
-    warn(problem);
+  for (const std::vector<std::string> *list : {&held->knobs.problems, &held->knobs.unknown})
+    for (const std::string &problem : *list)
+      warn(problem);
   if (std::string reason = disk.disabledReason(); !reason.empty() && !disk.directory().empty())
     warn(reason);
   for (const std::string &reason : disk.refusedLayers())
     warn(reason);
+}
+
+void Runtime::State::warnOnceOf(const std::string &notice) {
+  {
+    std::lock_guard lock(mutex);
+    constexpr size_t kMost = 1000; // no process needs to hear more
+    if (noticed.size() >= kMost || !noticed.insert(notice).second)
+      return;
+  }
+  warn(notice);
 }
 
 /// Finds the kernel in memory, or waits for the thread that is making it, or makes it.
@@ -646,6 +677,8 @@ KernelResult Runtime::State::compile(const KernelRequest &request, const std::st
   CompileResult made = used->compile(compileRequest);
   markThread();
   seconds = elapsed();
+  for (const std::string &notice : made.notices)
+    warnOnceOf(notice);
   StepTimes times; // of SECTILE_TIME
   if (held->isTimed()) {
     times = made.times;

@@ -152,8 +152,17 @@ public:
   /// callbacks).
   KernelResult getKernel(const KernelRequest &request);
 
+  /// Which of them is outside its range: "num_warps is 3, not a power of two from 1 to 64"; "" when
+  /// none is.
+  static std::string problemOf(const backends::KernelOptions &options);
   /// Options as the environment sets them (SECTILE_CHECK, SECTILE_DEBUG).
   backends::CompileOptions defaultOptions() const;
+  /// The same for every launch: no lock, and the environment is not read. As of the start, or the
+  /// last reconfigure().
+  struct LaunchDefaults {
+    bool checkBounds : 1 = false, checkStrides : 1 = false, debug : 1 = false;
+  };
+  LaunchDefaults launchDefaults() const { return atLaunch.load(std::memory_order_relaxed); }
 
   /// After this, what would have to be compiled is an error that names the argument, or option, by
   /// which it differs from the nearest variant there is.
@@ -163,6 +172,9 @@ public:
   /// Keeps with the cache entry of `kernel` what one launch of it took. False when there is no such
   /// entry.
   bool recordMeasurement(const Kernel &kernel, double seconds);
+  /// Asked now and then while a kernel on the CPU keeps the process's first thread: true ends that
+  /// launch with Error::Kind::Interrupted. Null: nobody is asked.
+  void setInterruptCheck(backends::InterruptCheck check);
   /// Where device_print goes instead of stdout; empty: stdout.
   void setPrintHandler(backends::PrintHandler handler);
 
@@ -189,7 +201,9 @@ public:
 
 private:
   struct State;
+  void publishSettings();
   std::unique_ptr<State> state;
+  std::atomic<LaunchDefaults> atLaunch{LaunchDefaults{}};
   std::atomic<uint64_t> stagesAsked = 0;
   std::atomic<uint64_t> lastGeneration = 0;
 };

@@ -13,8 +13,7 @@ void VariantList::add(const KernelRequest &request, const KernelResult &result) 
   const backends::KernelImage &image = result.kernel->image();
   backends::CompileOptions options = request.options;
   // Two variants in turn may answer one request (KernelRequest::overlaps).
-  auto overlap = image.properties.find("arguments_overlap");
-  options.argumentsOverlap = overlap != image.properties.end() && overlap->second;
+  options.argumentsOverlap = image.options.argumentsOverlap;
   VariantRecord record{result.kernel,     describe(request.signature),
                        describe(options), targetOf(request.options),
                        result.origin,     result.reason};

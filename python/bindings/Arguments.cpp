@@ -288,7 +288,7 @@ void readReinterpreted(PyObject *object, const ReadArgument &how, HeldResources 
   py::object base = wrapper.attr("base");
   readOne(base.ptr(), how, held, typeTable().find(base.ptr()), result);
   if (result.kind != ArgumentValue::Kind::Pointer)
-    refuse(how, "reinterprets a " + typeName(base.ptr()) + ", which is not an array",
+    refuse(how, "reinterprets " + withArticle(typeName(base.ptr())) + ", which is not an array",
            "sectile.reinterpret takes an array and a dtype");
   lang::DType dtype = dtypeNamed(wrapper.attr("dtype"), how);
   result.dtype = lang::DType::pointer(dtype.kind);
@@ -328,7 +328,7 @@ void readConstant(PyObject *object, const ReadArgument &how, ArgumentValue &resu
       result = ArgumentValue::constantFloat(asDouble(object));
       return;
     case Reader::Array:
-      refuse(how, "is a " + typeName(object) + ", but the parameter is a tl.constexpr",
+      refuse(how, "is " + withArticle(typeName(object)) + ", but the parameter is a tl.constexpr",
              "pass a number, string, dtype, tuple or @jit function, or drop the tl.constexpr "
              "annotation");
     default:
@@ -380,7 +380,7 @@ void readOne(PyObject *object, const ReadArgument &how, HeldResources &held, Typ
   case Reader::Unknown:
     break;
   }
-  refuse(how, "is a " + typeName(object) + ", which cannot be passed to a kernel",
+  refuse(how, "is " + withArticle(typeName(object)) + ", which cannot be passed to a kernel",
          "pass a NumPy array, a torch tensor, anything with __dlpack__ or __array_interface__, a "
          "number, "
          "or None; constants go to tl.constexpr parameters");

@@ -40,7 +40,7 @@ std::string hashOf(const jit::Kernel &kernel) {
   return digest.hex();
 }
 
-/// The image's properties as attributes, and what Triton's users read besides.
+/// The options as attributes, and what Triton's users read besides.
 py::object metadataOf(const jit::Kernel &kernel) {
   const backends::KernelImage &image = kernel.image();
   py::dict fields;
@@ -48,10 +48,18 @@ py::object metadataOf(const jit::Kernel &kernel) {
   fields["target"] = image.targetName;
   fields["backend"] = image.backend;
   fields["hash"] = hashOf(kernel);
-  fields["shared"] = 0;
   fields["scratch_bytes"] = image.scratchBytes;
-  for (const auto &[name, value] : image.properties)
-    fields[py::str(name)] = value;
+  const backends::CompileOptions &options = image.options;
+#define SECTILE_COUNT(field, keyword, initial, least, most, rule, help)                            \
+  fields[#keyword] = countOf(options.field, backends::OptionDescription::Rule::rule);
+#define SECTILE_FLAG(field, keyword, initial, help) fields[#keyword] = options.field;
+#define SECTILE_CHECK(field, keyword, word, help)                                                  \
+  fields[#keyword] = options.field ? py::object(py::str(#word)) : py::none();
+#include "backends/plain/CompileOptions.def"
+  fields["arguments_overlap"] = options.argumentsOverlap;
+  fields["shared"] = image.gpu.sharedBytes;
+  if (image.gpu.threads)
+    fields["threads"] = image.gpu.threads;
   return py::module_::import("sectile.runtime.compiled").attr("Metadata")(**fields);
 }
 

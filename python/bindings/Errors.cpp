@@ -69,6 +69,10 @@ void throwError(const jit::Error &error) {
     py::object type = errorClass("OutOfResources");
     raise(type, type(text));
   }
+  case jit::Error::Kind::Interrupted: // the handler of the signal has raised it
+    if (!PyErr_Occurred())
+      PyErr_SetNone(PyExc_KeyboardInterrupt);
+    throw py::error_already_set();
   case jit::Error::Kind::Machine: {
     py::object type = errorClass("MachineError");
     raise(type, type(text));
@@ -93,6 +97,11 @@ std::string typeName(PyObject *object) {
   std::string module = py::str(type.attr("__module__"));
   std::string name = py::str(type.attr("__qualname__"));
   return module == "builtins" ? name : module + "." + name;
+}
+
+std::string withArticle(const std::string &noun) {
+  bool isVowel = !noun.empty() && std::string_view("aeiouAEIOU").find(noun[0]) != std::string::npos;
+  return (isVowel ? "an " : "a ") + noun;
 }
 
 } // namespace sectile::bindings

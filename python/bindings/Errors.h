@@ -23,6 +23,8 @@ namespace py = pybind11;
 std::string takePythonError();
 /// "dict", "numpy.ndarray": a type as a user would write it.
 std::string typeName(PyObject *object);
+/// "a dict", "an object".
+std::string withArticle(const std::string &noun);
 
 /// What `body`, which gives an object, throws, as the error of a slot or a method.
 template <class Body>

@@ -57,7 +57,7 @@ backends::Grid readGrid(PyObject *object, const std::string &kernelName,
   } else if (PyLong_Check(object) || PyIndex_Check(object)) {
     grid.x = readAxis(object, 0, kernelName);
   } else {
-    throwCallError(kernelName + ": grid is a " + typeName(object), kHelp);
+    throwCallError(kernelName + ": grid is " + withArticle(typeName(object)), kHelp);
   }
   return grid;
 }

@@ -6,25 +6,18 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <cstring>
 #include <iterator>
 
 namespace sectile::bindings {
 
 namespace {
 
+/// What is done with a keyword: it sets a field, or is read in its own way.
 enum class Option {
-  Warps,
-  Stages,
-  Ctas,
-  MaxRegisters,
-  FpFusion,
-  CooperativeGrid,
-  DependentLaunch,
-  Debug,
-  SanitizeOverflow,
-  Check,
+#define SECTILE_COUNT(field, keyword, initial, least, most, rule, help) field,
+#define SECTILE_FLAG(field, keyword, initial, help) field,
+#define SECTILE_CHECK(field, keyword, word, help) field,
+#include "backends/plain/CompileOptions.def"
   Arch,
   Target,
   Stream,
@@ -37,28 +30,13 @@ struct OptionName {
   const char *name;
   Option option;
 };
+/// In the order of backends::optionTable().
 constexpr OptionName kOptions[] = {
-    {"num_warps", Option::Warps},
-    {"num_stages", Option::Stages},
-    {"num_ctas", Option::Ctas},
-    {"maxnreg", Option::MaxRegisters},
-    {"enable_fp_fusion", Option::FpFusion},
-    {"launch_cooperative_grid", Option::CooperativeGrid},
-    {"launch_pdl", Option::DependentLaunch},
-    {"debug", Option::Debug},
-    {"sanitize_overflow", Option::SanitizeOverflow},
-    {"check", Option::Check},
-    {"arch", Option::Arch},
-    {"target", Option::Target},
-    {"stream", Option::Stream},
-    {"extern_libs", Option::ExternLibs},
-    {"ir_override", Option::IrOverride},
-    // Of AMD's GPUs, in the configurations of kernels that ask for NVIDIA's and take theirs
-    // otherwise, so on the CPU, too.
-    {"waves_per_eu", Option::Hint},
-    {"matrix_instr_nonkdim", Option::Hint},
-    {"kpack", Option::Hint},
-    {"schedule_hint", Option::Hint},
+#define SECTILE_COUNT(field, keyword, initial, least, most, rule, help) {#keyword, Option::field},
+#define SECTILE_FLAG(field, keyword, initial, help) {#keyword, Option::field},
+#define SECTILE_CHECK(field, keyword, word, help) {#keyword, Option::field},
+#define SECTILE_KEYWORD(option, keyword, help) {#keyword, Option::option},
+#include "backends/plain/CompileOptions.def"
 };
 
 /// The names as interned Python strings: keywords of call sites are interned too.
@@ -73,22 +51,33 @@ PyObject *const *internedNames() {
 }
 
 /// The processors that launches have named, by number: a word of options holds the number.
-std::vector<std::string> &namedArchs() {
-  static auto *names = new std::vector<std::string>{""};
-  return *names;
-}
-
-uint16_t numberOfArch(const std::string &arch) {
-  static StateMutex mutex;
-  std::lock_guard lock(mutex);
-  std::vector<std::string> &names = namedArchs();
-  auto found = std::find(names.begin(), names.end(), arch);
-  if (found == names.end()) {
-    if (names.size() > UINT16_MAX)
-      throwCallError("target: more than 65535 architectures have been named");
-    found = names.insert(names.end(), arch);
+class NamedArchs {
+public:
+  uint16_t numberOf(const std::string &arch) {
+    std::lock_guard lock(mutex);
+    auto found = std::find(names.begin(), names.end(), arch);
+    if (found == names.end()) {
+      if (names.size() > UINT16_MAX)
+        throwCallError("target: more than 65535 architectures have been named");
+      found = names.insert(names.end(), arch);
+    }
+    return static_cast<uint16_t>(found - names.begin());
   }
-  return static_cast<uint16_t>(found - names.begin());
+  std::string nameOf(uint16_t number) {
+    if (number == 0) // most launches
+      return {};
+    std::lock_guard lock(mutex);
+    return names[number];
+  }
+
+private:
+  StateMutex mutex;
+  std::vector<std::string> names{""}; // guarded by `mutex`
+};
+
+NamedArchs &namedArchs() {
+  static auto *archs = new NamedArchs; // launches may come after static destructors
+  return *archs;
 }
 
 /// "cpu", "cpu:x86-64-v3", "cuda", "cuda:90", "cuda:sm_90a".
@@ -106,7 +95,7 @@ void readTarget(PyObject *value, const std::string &kernelName, LaunchOptions &o
                    "'cpu', 'cuda' or 'cuda:90', with the compute capability after the colon");
   }
   if (!name.arch.empty())
-    options.archNumber = numberOfArch(name.arch);
+    options.archNumber = namedArchs().numberOf(name.arch);
 }
 
 /// The driver's handle: an int, or what a stream of torch, CuPy or another library says of itself.
@@ -137,50 +126,58 @@ uint16_t readArch(PyObject *value, const std::string &kernelName) {
   if (value == Py_None)
     return 0;
   const char *text = PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : nullptr;
-  std::vector<std::string> &names = namedArchs();
-  auto found = std::find(names.begin(), names.end(), text ? text : "");
-  if (!text || (found == names.end() && names.size() > UINT16_MAX)) {
+  if (!text) {
     PyErr_Clear();
     throwCallError(kernelName + ": arch is " + std::string(py::repr(value)) +
                        ", not the name of a processor",
                    "x86-64, x86-64-v2, x86-64-v3 and x86-64-v4 are known; None is this machine");
   }
-  if (found == names.end())
-    found = names.insert(names.end(), text);
-  return static_cast<uint16_t>(found - names.begin());
+  return namedArchs().numberOf(text);
 }
 
-int32_t readCount(PyObject *value, const char *name, int64_t least, int64_t most, bool powerOfTwo,
-                  const std::string &kernelName) {
-  py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(value));
+using backends::OptionDescription;
+
+int32_t readCount(PyObject *value, const OptionDescription &option, const std::string &kernelName) {
+  bool mayBeNone = option.rule == OptionDescription::Rule::NoneIsZero;
+  if (mayBeNone && value == Py_None)
+    return 0;
+  // True is an int to Python, and one warp to nobody.
+  py::object index =
+      PyBool_Check(value) ? py::object() : py::reinterpret_steal<py::object>(PyNumber_Index(value));
   int overflow = 0;
   long long number = index ? PyLong_AsLongLongAndOverflow(index.ptr(), &overflow) : 0;
-  if (!index || overflow || number < least || number > most ||
-      (powerOfTwo && (number & (number - 1)) != 0)) {
+  if (!index || overflow || !option.allows(number)) {
     PyErr_Clear();
-    std::string allowed = (powerOfTwo ? "a power of two from " : "an int from ") +
-                          std::to_string(least) + " to " + std::to_string(most);
-    throwCallError(kernelName + ": " + name + " is " + std::string(py::repr(value)) + ", not " +
-                   allowed);
+    throwCallError(kernelName + ": " + option.keyword + " is " + std::string(py::repr(value)) +
+                   ", not " + option.range() + (mayBeNone ? ", or None" : ""));
   }
   return static_cast<int32_t>(number);
 }
 
-bool readFlag(PyObject *value, const char *name, const std::string &kernelName) {
-  int truth = value == Py_None ? 0 : PyObject_IsTrue(value);
-  if (truth < 0) {
-    PyErr_Clear();
-    throwCallError(kernelName + ": " + name + " is " + std::string(py::repr(value)) +
-                   ", not True or False");
+/// True, False, NumPy's, 1 or 0; None is what is usual.
+bool readFlag(PyObject *value, const char *name, bool initial, const std::string &kernelName) {
+  if (value == Py_True || value == Py_False)
+    return value == Py_True;
+  if (value == Py_None)
+    return initial;
+  std::string_view type = Py_TYPE(value)->tp_name;
+  if (type == "numpy.bool" || type == "numpy.bool_")
+    return PyObject_IsTrue(value) == 1;
+  if (PyLong_Check(value)) {
+    int overflow = 0;
+    long number = PyLong_AsLongAndOverflow(value, &overflow);
+    if (!overflow && (number == 0 || number == 1))
+      return number == 1;
   }
-  return truth == 1;
+  throwCallError(kernelName + ": " + name + " is " + std::string(py::repr(value)) +
+                 ", not True or False");
 }
 
 void readCheck(PyObject *value, const std::string &kernelName, LaunchOptions &options) {
   const char *text = value == Py_None         ? ""
                      : PyUnicode_Check(value) ? PyUnicode_AsUTF8(value)
                                               : nullptr;
-  if (text && jit::readChecks(text, options.checkBounds, options.checkStrides))
+  if (text && jit::readChecks(text, options.kernel.checkBounds, options.checkStrides))
     return;
   PyErr_Clear();
   throwCallError(
@@ -212,6 +209,12 @@ void checkExternLibs(PyObject *value, const std::string &kernelName) {
 
 } // namespace
 
+py::object countOf(int32_t value, OptionDescription::Rule rule) {
+  if (rule == OptionDescription::Rule::NoneIsZero && value == 0)
+    return py::none();
+  return py::int_(value);
+}
+
 const std::vector<std::string> &LaunchOptions::names() {
   static const auto *names = [] {
     auto *result = new std::vector<std::string>;
@@ -222,17 +225,11 @@ const std::vector<std::string> &LaunchOptions::names() {
   return *names;
 }
 
-void LaunchOptions::readEnvironment() {
-  bool bounds, strides;
-  if (const char *check = std::getenv("SECTILE_CHECK");
-      check && jit::readChecks(check, bounds, strides)) {
-    checkBounds |= bounds;
-    checkStrides |= strides;
-  }
-  if (const char *value = std::getenv("SECTILE_DEBUG"); value && *value)
-    debug = debug || // off is what jit/runtime/Knobs.cpp takes for it
-            std::ranges::none_of(std::array{"0", "false", "off", "no"},
-                                 [&](auto off) { return std::strcmp(value, off) == 0; });
+void LaunchOptions::addEnvironment() {
+  jit::Runtime::LaunchDefaults asked = jit::Runtime::instance().launchDefaults();
+  kernel.checkBounds |= asked.checkBounds;
+  kernel.debug |= asked.debug;
+  checkStrides |= asked.checkStrides;
 }
 
 bool LaunchOptions::set(PyObject *keyword, PyObject *value, const std::string &kernelName) {
@@ -248,36 +245,19 @@ bool LaunchOptions::set(PyObject *keyword, PyObject *value, const std::string &k
     return false;
   const char *name = kOptions[index].name;
   switch (kOptions[index].option) {
-  case Option::Warps:
-    warpCount = readCount(value, name, 1, 64, true, kernelName);
+#define SECTILE_COUNT(field, keyword, initial, least, most, rule, help)                            \
+  case Option::field:                                                                              \
+    kernel.field = readCount(value, backends::optionTable()[index], kernelName);                   \
     return true;
-  case Option::Stages:
-    stageCount = readCount(value, name, 0, 64, false, kernelName);
+#define SECTILE_FLAG(field, keyword, initial, help)                                                \
+  case Option::field:                                                                              \
+    kernel.field = readFlag(value, name, initial, kernelName);                                     \
     return true;
-  case Option::Ctas:
-    ctaCount = readCount(value, name, 1, 16, true, kernelName);
+#define SECTILE_CHECK(field, keyword, word, help)                                                  \
+  case Option::field:                                                                              \
+    readCheck(value, kernelName, *this);                                                           \
     return true;
-  case Option::MaxRegisters:
-    maxRegisters = value == Py_None ? 0 : readCount(value, name, 1, 1024, false, kernelName);
-    return true;
-  case Option::FpFusion:
-    enableFpFusion = readFlag(value, name, kernelName);
-    return true;
-  case Option::CooperativeGrid:
-    cooperativeGrid = readFlag(value, name, kernelName);
-    return true;
-  case Option::DependentLaunch:
-    dependentLaunch = readFlag(value, name, kernelName);
-    return true;
-  case Option::Debug:
-    debug = readFlag(value, name, kernelName);
-    return true;
-  case Option::SanitizeOverflow:
-    sanitizeOverflow = readFlag(value, name, kernelName);
-    return true;
-  case Option::Check:
-    readCheck(value, kernelName, *this);
-    return true;
+#include "backends/plain/CompileOptions.def"
   case Option::Arch:
     archNumber = readArch(value, kernelName);
     return true;
@@ -302,17 +282,11 @@ bool LaunchOptions::set(PyObject *keyword, PyObject *value, const std::string &k
   return false;
 }
 
-uint64_t LaunchOptions::word() const {
-  return uint64_t(warpCount) | uint64_t(stageCount) << 8 | uint64_t(ctaCount) << 16 |
-         uint64_t(maxRegisters) << 24 | uint64_t(enableFpFusion) << 40 | uint64_t(debug) << 41 |
-         uint64_t(sanitizeOverflow) << 42 | uint64_t(checkBounds) << 43 |
-         uint64_t(archNumber) << 44 | uint64_t(cooperativeGrid) << 60 |
-         uint64_t(dependentLaunch) << 61;
-}
-
 backends::CompileOptions LaunchOptions::compileOptions(int32_t device) const {
   backends::CompileOptions options;
-  options.arch = namedArchs()[archNumber];
+  static_cast<backends::KernelOptions &>(options) = kernel;
+  options.normalize();
+  options.arch = namedArchs().nameOf(archNumber);
   if (device >= 0 || target == Target::Cuda) {
     options.backend = "cuda";
     if (options.arch.empty()) {
@@ -332,18 +306,22 @@ backends::CompileOptions LaunchOptions::compileOptions(int32_t device) const {
                     -1});
     }
   }
-  options.warpCount = warpCount;
-  options.stageCount = stageCount;
-  options.ctaCount = ctaCount;
-  options.maxRegisters = maxRegisters;
-  options.enableFpFusion = enableFpFusion;
-  options.cooperativeGrid = cooperativeGrid;
-  options.dependentLaunch = dependentLaunch;
-  options.debug = debug;
-  // As in Triton, overflow checks come with debug=True only.
-  options.sanitizeOverflow = sanitizeOverflow && debug;
-  options.checkBounds = checkBounds;
   return options;
+}
+
+py::dict LaunchOptions::unusual() const {
+  py::dict result;
+#define SECTILE_COUNT(field, keyword, initial, least, most, rule, help)                            \
+  if (kernel.field != initial)                                                                     \
+    result[#keyword] = countOf(kernel.field, OptionDescription::Rule::rule);
+#define SECTILE_FLAG(field, keyword, initial, help)                                                \
+  if (kernel.field != initial)                                                                     \
+    result[#keyword] = kernel.field;
+#define SECTILE_CHECK(field, keyword, word, help)                                                  \
+  if (kernel.field)                                                                                \
+    result[#keyword] = #word;
+#include "backends/plain/CompileOptions.def"
+  return result;
 }
 
 } // namespace sectile::bindings

@@ -11,9 +11,8 @@
 namespace sectile::bindings {
 
 struct LaunchOptions {
-  int32_t warpCount = 4, stageCount = 3, ctaCount = 1, maxRegisters = 0;
-  bool cooperativeGrid = false, dependentLaunch = false;
-  bool enableFpFusion = true, debug = false, sanitizeOverflow = true, checkBounds = false;
+  /// Those that backends/plain/CompileOptions.def lists with a field.
+  backends::KernelOptions kernel;
   /// Views whose strides the launch does not pass are refused. Selects no variant.
   bool checkStrides = false;
 
@@ -26,17 +25,24 @@ struct LaunchOptions {
   /// Number of the `arch` among those that launches have named; 0: the machine at hand.
   uint16_t archNumber = 0;
 
-  /// What SECTILE_CHECK and SECTILE_DEBUG ask of every launch, whatever its keywords say: after
-  /// these.
-  void readEnvironment();
+  /// Adds what SECTILE_CHECK and SECTILE_DEBUG ask of every launch, whatever its keywords say.
+  void addEnvironment();
   /// One keyword and its value. False when there is no such option; throws when the value is wrong.
   bool set(PyObject *keyword, PyObject *value, const std::string &kernelName);
   /// Different options, different words.
-  uint64_t word() const;
+  uint64_t word() const {
+    return kernel.word() | uint64_t(archNumber) << backends::KernelOptions::kWordBits;
+  }
   /// `device`: the GPU of the launch, -1 without one.
   backends::CompileOptions compileOptions(int32_t device) const;
+  /// Keyword -> value of those that are not the usual ones and select the variant: a launch, or
+  /// precompile(), that is given them gets the same one. The target is not among them.
+  py::dict unusual() const;
 
   static const std::vector<std::string> &names();
 };
+
+/// A count as Python writes it: None where the rule says that this is 0.
+py::object countOf(int32_t value, backends::OptionDescription::Rule rule);
 
 } // namespace sectile::bindings

@@ -37,12 +37,12 @@ constexpr size_t kUsualParameters = 24;
   std::vector<std::string> known = state.parameterNames;
   known.insert(known.end(), LaunchOptions::names().begin(), LaunchOptions::names().end());
   std::string closest = lang::closestName(name, known);
+  std::string options;
+  for (const std::string &option : LaunchOptions::names())
+    options += (options.empty() ? "" : ", ") + option;
   throwCallError(state.name + ": unknown argument '" + name + "'" +
                      (closest.empty() ? "" : "; did you mean '" + closest + "'?"),
-                 listParameters(state) +
-                     "; launch options are num_warps, num_stages, num_ctas, maxnreg, "
-                     "enable_fp_fusion, launch_cooperative_grid, launch_pdl, debug, "
-                     "sanitize_overflow, check, arch, target, stream");
+                 listParameters(state) + "; launch options are " + options);
 }
 
 /// Which GPU the arrays are on; -1: the host. All must be in one place.
@@ -168,7 +168,7 @@ void bindParameters(const KernelState &state, const LaunchCall &call, PyObject *
                      listParameters(state));
     bound[index] = value;
   }
-  options.readEnvironment();
+  options.addEnvironment();
   std::string missing;
   size_t missingCount = 0;
   for (size_t i = 0; i < count; ++i) {
@@ -204,7 +204,7 @@ size_t KernelState::keepVariant(Variant variant) {
     return !other.isChecked && !variant.isChecked && other.sourceVersion == variant.sourceVersion &&
            other.target == variant.target && other.signature.equal(variant.signature) &&
            other.options.equal(variant.options) &&
-           other.kernel->image().properties == variant.kernel->image().properties;
+           other.kernel->image().options == variant.kernel->image().options;
   };
   size_t index = known.size();
   if (jit::Runtime::instance().stagesGeneration())

@@ -7,8 +7,8 @@
 #include "LaunchHooks.h"
 #include "Launcher.h"
 #include "jit/cache/Digest.h"
-#include "jit/command/CacheCommand.h"
-#include "jit/command/CompilerCommands.h"
+#include "jit/command/Commands.h"
+#include "jit/command/RunCommand.h"
 #include "jit/runtime/Knobs.h"
 #include "jit/runtime/Runtime.h"
 
@@ -103,11 +103,6 @@ py::dict statistics() {
   return result;
 }
 
-int cacheCommand(const std::vector<std::string> &arguments) {
-  py::gil_scoped_release release;
-  return jit::cacheCommand(arguments);
-}
-
 jit::Compiler *compilerOrThrow() {
   jit::Status status;
   jit::Compiler *compiler = jit::Runtime::instance().compiler(status);
@@ -116,10 +111,45 @@ jit::Compiler *compilerOrThrow() {
   return compiler;
 }
 
-int commandLine(const std::vector<std::string> &arguments) {
-  jit::Compiler *compiler = compilerOrThrow();
+int runCommand(const std::vector<std::string> &words) {
   py::gil_scoped_release release;
-  return compiler->commandLine(arguments);
+  return jit::runCommand(words);
+}
+
+/// (name, owner, usage or "" for a flag) of each.
+py::list commands() {
+  py::list result;
+  for (const jit::Command &command : jit::commands()) {
+    using Owner = jit::Command::Owner;
+    result.append(py::make_tuple(command.name,
+                                 command.owner == Owner::Python     ? "python"
+                                 : command.owner == Owner::Compiler ? "compiler"
+                                                                    : "runtime",
+                                 command.usage ? command.usage : ""));
+  }
+  return result;
+}
+
+/// (keyword, kind, default, least, most, help) of each; of kind "keyword" those that only a launch
+/// has.
+py::list launchOptions() {
+  using Kind = backends::OptionDescription::Kind;
+  py::list result;
+  for (const backends::OptionDescription &option : backends::optionTable()) {
+    const char *kind = option.kind == Kind::Count   ? "count"
+                       : option.kind == Kind::Flag  ? "flag"
+                       : option.kind == Kind::Check ? "check"
+                                                    : "keyword";
+    bool mayBeNone = option.rule == backends::OptionDescription::Rule::NoneIsZero;
+    py::object initial = py::none();
+    if (option.kind == Kind::Flag)
+      initial = py::bool_(option.initial != 0);
+    else if (option.kind == Kind::Count && !mayBeNone)
+      initial = py::int_(option.initial);
+    result.append(
+        py::make_tuple(option.keyword, kind, initial, option.least, option.most, option.help));
+  }
+  return result;
 }
 
 /// "" when the compiler library can be loaded, else why not.
@@ -201,13 +231,9 @@ PYBIND11_MODULE(_native, module, pybind11::mod_gil_not_used()) {
   module.def("seal", [] { jit::Runtime::instance().seal(); });
   module.def("set_print", &setPrint);
   module.def("set_compile_listener", &setCompileListener);
-  module.def("command_line", &commandLine);
-  module.def("compiler_commands", [] {
-    py::list commands;
-    for (const jit::CompilerCommand &command : jit::compilerCommands())
-      commands.append(py::make_tuple(command.name, command.summary));
-    return commands;
-  });
+  module.def("run_command", &runCommand);
+  module.def("commands", &commands);
+  module.def("launch_options", &launchOptions);
   module.def("parse_kind", [](const std::string &text) {
     std::string problem;
     std::optional<lang::KernelParameter> parsed = lang::parseKind(text, problem);
@@ -216,7 +242,6 @@ PYBIND11_MODULE(_native, module, pybind11::mod_gil_not_used()) {
     return py::make_tuple(parsed->dtype.name(), parsed->divisibleBy16,
                           parsed->constant.has_value());
   });
-  module.def("cache_command", &cacheCommand);
   module.def("compiler_error", &compilerError);
   module.def("compiler_path", &compilerPath);
   module.def("host_fingerprint", &hostFingerprint);
@@ -225,14 +250,19 @@ PYBIND11_MODULE(_native, module, pybind11::mod_gil_not_used()) {
   module.def("knob_table", [] {
     py::list rows;
     for (const jit::KnobDescription &knob : jit::knobTable())
-      rows.append(py::make_tuple(knob.name, knob.kind, knob.initial, knob.meaning));
+      rows.append(py::make_tuple(knob.name, knob.kind, knob.initial, knob.meaning, knob.attribute));
     return rows;
   });
+  module.def("knobs_markdown", &jit::knobsMarkdown);
   module.def("reconfigure", [] {
     jit::Runtime *runtime = jit::Runtime::ifStarted();
     py::gil_scoped_release release;
     return runtime ? runtime->reconfigure() : std::vector<std::string>();
   });
-  module.def("knob_problems", [] { return jit::Knobs::fromEnvironment().problems; });
+  module.def("knob_problems", [] {
+    jit::Knobs knobs = jit::Knobs::fromEnvironment();
+    knobs.problems.insert(knobs.problems.end(), knobs.unknown.begin(), knobs.unknown.end());
+    return knobs.problems;
+  });
   module.add_object("_cleanup", py::capsule([] { clearArgumentCaches(); }));
 }

@@ -15,13 +15,22 @@ namespace {
 
 /// device_print goes through sys.stdout, so that notebooks and captured output see it, unless the
 /// user has set a handler.
-void ensurePrintHandler() {
+/// Python's handlers of signals run, and may raise, while a kernel keeps the main thread.
+bool handlersRaise() {
+  if (!Py_IsInitialized())
+    return false;
+  py::gil_scoped_acquire acquire;
+  return PyErr_CheckSignals() != 0;
+}
+
+void ensureHandlers() {
   static std::atomic<bool> isSet = false;
   if (isSet.exchange(true))
     return;
   py::module_ native = py::module_::import("sectile._native");
   if (!py::cast<bool>(native.attr("_print_handler_is_set")))
     native.attr("set_print")(py::none());
+  jit::Runtime::instance().setInterruptCheck(handlersRaise);
 }
 
 /// What sectile.compile() would be given for this variant.
@@ -73,25 +82,6 @@ void nameConstants(lang::KernelSignature &signature, const ReadArguments &read,
     walk(walk, parameter);
 }
 
-py::dict optionsOf(const LaunchOptions &options) {
-  py::dict result;
-  LaunchOptions usual;
-  auto add = [&](const char *name, auto value, auto initial) {
-    if (value != initial)
-      result[name] = value;
-  };
-  add("num_warps", options.warpCount, usual.warpCount);
-  add("num_stages", options.stageCount, usual.stageCount);
-  add("num_ctas", options.ctaCount, usual.ctaCount);
-  add("maxnreg", options.maxRegisters, usual.maxRegisters);
-  add("enable_fp_fusion", options.enableFpFusion, usual.enableFpFusion);
-  add("debug", options.debug, usual.debug);
-  add("sanitize_overflow", options.sanitizeOverflow, usual.sanitizeOverflow);
-  if (options.checkBounds)
-    result["check"] = "bounds"; // strides select no variant
-  return result;
-}
-
 const char *nameOf(jit::KernelResult::Origin origin) {
   using Origin = jit::KernelResult::Origin;
   return origin == Origin::Memory   ? "memory"
@@ -104,7 +94,7 @@ const char *nameOf(jit::KernelResult::Origin origin) {
 
 Variant getVariant(KernelState &state, const LaunchedKernel &launched,
                    const jit::BoundArguments &bound, const LaunchOptions &options, int32_t device) {
-  ensurePrintHandler();
+  ensureHandlers();
   const ReadArguments &read = launched.read;
   const SourceState &sourceState = *launched.sources.own;
   KernelSource source(launched);
@@ -126,7 +116,7 @@ Variant getVariant(KernelState &state, const LaunchedKernel &launched,
   request.makeCompileRequest = [&](jit::CompileRequest &compile) { return source.fill(compile); };
   Variant variant;
   variant.signature = signatureOf(state, request.signature, read);
-  variant.options = optionsOf(options);
+  variant.options = options.unusual();
   variant.target = jit::targetOf(request.options);
   variant.sourceVersion = sourceState.version;
   jit::KernelResult result;

@@ -1,70 +1,37 @@
-"""``sectile`` on the command line; also ``python -m sectile``."""
+"""``sectile`` on the command line; also ``python -m sectile``.
+
+The table of commands is the runtime's (jit/command/Commands.cpp), which also runs all that need no Python.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 
-# Commands of the package; those of the compiler follow them.
-_COMMANDS = {
-    "doctor": "which devices, drivers and libraries were found, and why one is not used (--verbose: more)",
-    "cache": "ls|path|verify|prune|clear|export|import: the disk cache (sectile cache --help)",
-    "tune": "SCRIPT ...: runs a program and tunes its kernels (sectile tune --help)",
-    "knobs": "the environment variables and what they mean",
-    "version": "version and build",
-}
+TYPE_CHECKING = False  # importing typing takes milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
-def _compiler_commands() -> dict[str, str]:
-    """Name and meaning of the compiler's own commands, which its table lists."""
+def _command_of_python(name: str) -> Callable[[list[str]], int]:
+    if name == "doctor":
+        from ._doctor import main
+    else:
+        from .runtime.autotuner.command import main
+    return main
+
+
+def usage(name: str) -> str:
+    """What ``sectile NAME --help`` prints."""
     from . import _native
 
-    return {name: text for name, text in _native.compiler_commands() if name not in _COMMANDS}
-
-
-def _usage() -> str:
-    lines = [f"  {name:<9} {text}" for name, text in _COMMANDS.items()]
-    lines += [
-        f"  {name:<9} {text} (sectile {name} --help)" for name, text in _compiler_commands().items()
-    ]
-    return "usage: sectile COMMAND ...\n\n" + "\n".join(lines) + "\n\n" + _FLAGS
-
-
-_FLAGS = """  --cflags, --libs  for C++ programs: c++ add.cpp -o add $(sectile --cflags --libs)
-  --cmake-dir       the folder for CMake: -DSectile_DIR="$(sectile --cmake-dir)"
-  --include-dir     the folder of the C++ headers
-"""
-
-
-def _knobs(arguments: list[str]) -> int:
-    from . import knobs
-
-    if arguments == ["--markdown"]:
-        print(knobs.markdown())
-        return 0
-
-    for name, kind, initial, meaning in knobs.table():
-        value = os.environ.get(name)
-        print(
-            f"{name} ({kind}; default: {initial})" + (f" = {value!r}" if value is not None else "")
-        )
-        print(f"    {meaning}")
-    return 0
-
-
-def _misuse(message: str, name: str, known) -> int:
-    """The error stands above the usage, and again below it, where a long one has not pushed it away."""
-    from ._suggest import did_you_mean
-
-    message += did_you_mean(name, known)
-    print(f"{message}\n\n{_usage()}\n{message}", file=sys.stderr)
-    return 2
+    return next(usage for known, _, usage in _native.commands() if known == name)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs one command; returns the exit status."""
     try:
-        status = _run(arguments)
+        status = _run(list(sys.argv[1:] if arguments is None else arguments))
         sys.stdout.flush()
         return status
     except BrokenPipeError:
@@ -73,44 +40,21 @@ def main(arguments: list[str] | None = None) -> int:
         return 128 + 13  # as a program that ends by SIGPIPE
 
 
-def _run(arguments: list[str] | None) -> int:
-    arguments = list(sys.argv[1:] if arguments is None else arguments)
-    command = arguments[0] if arguments else "help"
-    if command in ("help", "-h", "--help"):
-        print(_usage(), end="")
-        return 0 if arguments else 2
-    if command in ("version", "--version"):
-        from . import __version__
-        from .runtime.control import build_id
+def _run(words: list[str]) -> int:
+    from . import _cpp, _native
 
-        print(f"sectile {__version__}, build {build_id()}")
+    if words and all(word in _cpp.OPTIONS for word in words):
+        print(" ".join(map(_cpp.flags, words)))
         return 0
-    if command.startswith("--"):
-        from . import _cpp
-
-        if all(argument in _cpp.OPTIONS for argument in arguments):
-            print(" ".join(map(_cpp.flags, arguments)))
+    of_python = [name for name, owner, text in _native.commands() if owner == "python" and text]
+    if words and words[0] in of_python:
+        name, *arguments = words
+        if arguments and arguments[0] in ("-h", "--help"):
+            print(usage(name), end="")
             return 0
-    if command == "doctor":
-        from ._doctor import main as doctor
-
-        return doctor(arguments[1:])
-    if command == "cache":
-        from . import _native
-
-        return _native.cache_command(arguments[1:])
-    if command == "tune":
-        from .runtime.autotuner.command import main as tune
-
-        return tune(arguments[1:])
-    if command == "knobs":
-        return _knobs(arguments[1:])
-    if command in _compiler_commands():
-        from . import _native
-
-        return _native.command_line(arguments)
-    known = [*_COMMANDS, *_compiler_commands()]
-    return _misuse(f"sectile: unknown command {command!r}", command, known)
+        return _command_of_python(name)(arguments)
+    sys.stdout.flush()  # the runtime has a buffer of its own
+    return _native.run_command(words)
 
 
 if __name__ == "__main__":

@@ -137,15 +137,9 @@ def main(arguments: list[str]) -> int:
         )
 
     print("Environment")
-    from . import knobs
-
-    known = {row[0] for row in knobs.table()}
     found = sorted(name for name in os.environ if name.startswith("SECTILE_"))
     for variable in found:
-        from ._suggest import did_you_mean
-
-        note = "" if variable in known else f"  (not known{did_you_mean(variable, known)})"
-        _line(variable, os.environ[variable] + note)
+        _line(variable, os.environ[variable])
     if not found:
         _line("", "no SECTILE_ variable is set")
     for problem in _native.knob_problems():

@@ -69,17 +69,31 @@ def _set(variable: str, text: str | None) -> None:
         os.environ[variable] = text
 
 
+# As jit/runtime/Knobs.cpp reads them.
+_FLAGS = {
+    **dict.fromkeys(("1", "true", "on", "yes"), True),
+    **dict.fromkeys(("0", "false", "off", "no", ""), False),
+}
+
+
 class Knob(Generic[T, D]):
-    """One environment variable: its name, how its text is read, its default, and the texts allowed."""
+    # One environment variable: its name, how its text is read, its default, and the texts allowed.
+    if not TYPE_CHECKING:
+        # What the runtime's table says of the variable, for help(); it is not read before.
+        __doc__ = property(lambda self: self.meaning)
 
     def __init__(
-        self, variable: str, kind: type[T], default: D, meaning: str, allowed: tuple[str, ...] = ()
+        self, variable: str, kind: type[T], default: D, allowed: tuple[str, ...] = ()
     ) -> None:
         self.variable = variable
         self.kind = kind
         self.default = default
         self.allowed = allowed
-        self.__doc__ = meaning
+
+    @property
+    def meaning(self) -> str:
+        """The sentence about the variable in `table()`."""
+        return next(row[3] for row in table() if row[0] == self.variable)
 
     def _check(self, text: str) -> str:
         if self.allowed and text not in self.allowed:
@@ -105,7 +119,9 @@ class Knob(Generic[T, D]):
         if text is None:
             return self.default
         if self.kind is bool:
-            return text.strip().lower() not in ("", "0", "false", "off", "no")
+            if text not in _FLAGS:
+                raise ValueError(f"{self.variable} is {text!r}, not 0 or 1")
+            return _FLAGS[text]
         if self.kind is int:
             try:
                 return int(text)
@@ -252,43 +268,26 @@ class Group:
 class Cache(Group):
     """Where compiled kernels are kept."""
 
-    dir = Knob(
-        "SECTILE_CACHE_DIR", str, None, "folder of the disk cache; empty text switches it off"
-    )
-    size = Knob("SECTILE_CACHE_SIZE", str, None, "upper limit of that folder, such as 512M")
-    layers = Knob(
-        "SECTILE_CACHE_LAYERS", str, None, "folders that are only read, after that one; a:b"
-    )
-    wait = Knob(
-        "SECTILE_CACHE_WAIT", int, 30, "seconds to wait for a process that compiles the same kernel"
-    )
+    dir = Knob("SECTILE_CACHE_DIR", str, None)
+    size = Knob("SECTILE_CACHE_SIZE", str, None)
+    layers = Knob("SECTILE_CACHE_LAYERS", str, None)
+    wait = Knob("SECTILE_CACHE_WAIT", int, 30)
 
 
 class Compilation(Group):
     """What the compiler shows of its work."""
 
-    dump = Knob(
-        "SECTILE_DUMP", str, None, "stages to write to files, and where: tile,llvm:/tmp/dumps"
-    )
-    stop_after = Knob("SECTILE_STOP_AFTER", str, None, "compiling ends after this stage")
-    time = Knob(
-        "SECTILE_TIME", str, None,
-        "'1' prints where the time of each compile goes, and the total at exit; 'passes' of every pass",
-        ("0", "1", "passes", ""),
-    )  # fmt: skip
-    time_passes = Knob("SECTILE_TIME_PASSES", bool, False, "the same as time = 'passes'")
-    log = Knob("SECTILE_LOG", str, None, "'compile' prints each compile, its reason and time")
-    keep_stages = Knob("SECTILE_KEEP_STAGES", bool, False, "keep the text of every stage in .asm")
-    verify = Knob("SECTILE_VERIFY", bool, False, "verify the IR after every pass, not only once")
-    library = Knob("SECTILE_COMPILER_LIBRARY", str, None, "the compiler library to load")
-    reproducer_dir = Knob(
-        "SECTILE_REPRODUCER_DIR", str, None, "where reproducers of compiler failures are written"
-    )
-    ptxas = Knob("SECTILE_PTXAS", str, None, "the ptxas that assembles code for NVIDIA GPUs")
-    assembler = Knob(
-        "SECTILE_ASSEMBLER", str, None, "what turns PTX into machine code",
-        ("driver", "ptxas", "none", ""),
-    )  # fmt: skip
+    dump = Knob("SECTILE_DUMP", str, None)
+    stop_after = Knob("SECTILE_STOP_AFTER", str, None)
+    time = Knob("SECTILE_TIME", str, None, ("0", "1", "passes", ""))
+    time_passes = Knob("SECTILE_TIME_PASSES", bool, False)
+    log = Knob("SECTILE_LOG", str, None)
+    keep_stages = Knob("SECTILE_KEEP_STAGES", bool, False)
+    verify = Knob("SECTILE_VERIFY", bool, False)
+    library = Knob("SECTILE_COMPILER_LIBRARY", str, None)
+    reproducer_dir = Knob("SECTILE_REPRODUCER_DIR", str, None)
+    ptxas = Knob("SECTILE_PTXAS", str, None)
+    assembler = Knob("SECTILE_ASSEMBLER", str, None, ("driver", "ptxas", "none", ""))
     listener = CompileHook("called with each variant that is new to a kernel: src, metadata, "
                            "metadata_group, times, cache_hit")  # fmt: skip
 
@@ -296,20 +295,11 @@ class Compilation(Group):
 class Runtime(Group):
     """How kernels run."""
 
-    check = Knob(
-        "SECTILE_CHECK",
-        str,
-        None,
-        "'bounds' checks every access, 'strides' refuses views; 'bounds,strides'",
-    )
-    debug = Knob("SECTILE_DEBUG", bool, False, "device_assert is active in every kernel")
-    num_threads = Knob("SECTILE_NUM_THREADS", int, None, "threads that run programs on the CPU")
-    print_elements = Knob(
-        "SECTILE_PRINT_ELEMENTS", int, 1024, "device_print cuts larger tiles short; 0: none"
-    )
-    print_buffer = Knob(
-        "SECTILE_PRINT_BUFFER", str, None, "room for what one launch prints on a GPU, such as 64M"
-    )
+    check = Knob("SECTILE_CHECK", str, None)
+    debug = Knob("SECTILE_DEBUG", bool, False)
+    num_threads = Knob("SECTILE_NUM_THREADS", int, None)
+    print_elements = Knob("SECTILE_PRINT_ELEMENTS", int, 1024)
+    print_buffer = Knob("SECTILE_PRINT_BUFFER", str, None)
     launch_enter_hook = Hook(
         "enter",
         "called with a LaunchMetadata before each launch: .add(function), .remove(function)",
@@ -323,28 +313,12 @@ class Runtime(Group):
 class Autotuning(Group):
     """The tuner."""
 
-    mode = Knob(
-        "SECTILE_AUTOTUNE", str, "on",
-        "on: measure what is not known; force: measure anew; off: measure nothing, take the first "
-        "candidate where none is known; frozen: that is an error",
-        ("on", "off", "force", "frozen"),
-    )  # fmt: skip
-    dir = Knob(
-        "SECTILE_TUNING_DIR", str, None,
-        "folder of what was measured; default: 'tuning' in the cache's; empty text: it is not kept",
-    )  # fmt: skip
-    cache = Knob("SECTILE_CACHE_AUTOTUNING", bool, True, "remember every choice on disk")
-    print = Knob("SECTILE_PRINT_AUTOTUNING", bool, False, "print what was chosen")
-    threads = Knob(
-        "SECTILE_TUNING_THREADS", int, None,
-        "threads that compile candidates; default: the CPUs this process may use",
-    )  # fmt: skip
-    budget = Knob(
-        "SECTILE_TUNING_BUDGET",
-        float,
-        None,
-        "seconds a tuning may take, where autotune() says none",
-    )
+    mode = Knob("SECTILE_AUTOTUNE", str, "on", ("on", "off", "force", "frozen"))
+    dir = Knob("SECTILE_TUNING_DIR", str, None)
+    cache = Knob("SECTILE_CACHE_AUTOTUNING", bool, True)
+    print = Knob("SECTILE_PRINT_AUTOTUNING", bool, False)
+    threads = Knob("SECTILE_TUNING_THREADS", int, None)
+    budget = Knob("SECTILE_TUNING_BUDGET", float, None)
     listener = Callback("called after each choice: fn, key, best_config, configs_timings, duration, "
                         "cache_hit")  # fmt: skip
 
@@ -409,37 +383,16 @@ class scope:
         refresh()
 
 
-# The kinds of variables that only Python reads, in the words of the runtime's table.
-_KINDS = {bool: "flag", int: "number", float: "number", str: "text"}
-
-
 def table() -> list[tuple[str, str, str, str]]:
     """(variable, kind, default, meaning) of every variable that the runtime, the compiler and this
     package read."""
     from . import _native
 
-    rows = list(_native.knob_table())
-    known = {row[0] for row in rows}
-    for _, _, knob in _knobs():
-        if knob.variable not in known:
-            kind = "|".join(knob.allowed) or _KINDS[knob.kind]
-            is_flag = knob.kind is bool
-            default = (
-                "none"
-                if knob.default is None
-                else str(int(knob.default) if is_flag else knob.default)
-            )
-            rows.append((knob.variable, kind, default, knob.__doc__ or ""))
-    return rows
+    return [row[:4] for row in _native.knob_table()]
 
 
 def markdown() -> str:
-    """`table()` with the attribute of each, as python/README.md has it."""
-    names = {
-        knob.variable: f"{type(group).__name__.lower()}.{name}" for group, name, knob in _knobs()
-    }
-    lines = ["| `st.knobs.` | variable | value | default | meaning |", "|---|---|---|---|---|"]
-    for variable, kind, default, meaning in table():
-        cells = (f"`{names[variable]}`", f"`{variable}`", f"`{kind}`", default, meaning)
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join(lines)
+    """`table()` with the attribute of each, as python/README.md has it: ``sectile knobs --markdown``."""
+    from . import _native
+
+    return _native.knobs_markdown()

@@ -127,7 +127,7 @@ TEST_F(CudaDriverTest, LeavesItsContextWhereThereWasNone) {
 
 TEST_F(CudaDriverTest, AsksForLargeSharedMemory) {
   backends::KernelImage large = test::addImage();
-  large.properties["shared"] = 100000;
+  large.gpu.sharedBytes = 100000;
   auto kernel = load(large);
   ASSERT_TRUE(kernel);
   fake.onLaunch = [](const test::FakeCuda::Launch &launch) {
@@ -140,14 +140,14 @@ TEST_F(CudaDriverTest, AsksForLargeSharedMemory) {
 
 TEST_F(CudaDriverTest, RefusesWhatTheDeviceDoesNotHave) {
   backends::KernelImage large = test::addImage();
-  large.properties["shared"] = 300000;
+  large.gpu.sharedBytes = 300000;
   failure = launch(large);
   EXPECT_EQ(failure.kind, Kind::Resources);
   EXPECT_EQ(failure.message,
             "add: needs 300000 bytes of shared memory, and Fake GPU offers 232448 to a program");
 
   large = test::addImage();
-  large.properties["num_warps"] = 64;
+  large.gpu.threads = 2048;
   failure = launch(large);
   EXPECT_EQ(failure.kind, Kind::Resources);
   EXPECT_EQ(failure.message, "add: num_warps = 64 are 2048 threads, and Fake GPU runs at most 1024 "
@@ -202,7 +202,7 @@ TEST_F(CudaDriverTest, RemembersOnlyTheLatestLaunches) {
 
 TEST_F(CudaDriverTest, LaunchesClusters) {
   backends::KernelImage clustered = test::addImage();
-  clustered.properties["cluster"] = 2;
+  clustered.gpu.clusterBlocks = 2;
   auto kernel = load(clustered);
   fake.onLaunch = [](const test::FakeCuda::Launch &launch) {
     EXPECT_EQ(launch.config.gridX, 8u);
@@ -220,7 +220,7 @@ TEST_F(CudaDriverTest, TellsRegisters) {
   fake.deviceCount = 0;
   made.reset();
   backends::KernelImage elsewhere = test::addImage();
-  elsewhere.properties["n_regs"] = 40;
+  elsewhere.gpu.registers = 40;
   kernel = load(elsewhere);
   EXPECT_EQ(kernel->resources().registers, 40) << "as the assembler said";
 }
@@ -239,8 +239,8 @@ TEST_F(CudaDriverTest, LaunchesAsItsOptionsSay) {
   for (bool isCooperative : {false, true})
     for (bool isDependent : {false, true}) {
       backends::KernelImage given = test::addImage();
-      given.properties["launch_cooperative_grid"] = isCooperative;
-      given.properties["launch_pdl"] = isDependent;
+      given.gpu.isCooperative = isCooperative;
+      given.gpu.isDependent = isDependent;
       bool wasLaunched = false;
       fake.onLaunch = [&](const test::FakeCuda::Launch &launched) {
         wasLaunched = true;
@@ -433,8 +433,8 @@ TEST_F(CudaDriverTest, AssemblesWithTheDriver) {
   ASSERT_TRUE(driver().finish(image, failure)) << failure.message;
   EXPECT_EQ(image.binary, fake.cubin);
   EXPECT_THAT(image.stages["ptx"], HasSubstr(".entry add"));
-  EXPECT_EQ(image.properties["n_regs"], 40);
-  EXPECT_EQ(image.properties["local_bytes"], 8);
+  EXPECT_EQ(image.gpu.registers, 40);
+  EXPECT_EQ(image.gpu.localBytes, 8);
   EXPECT_EQ(fake.assembledFor, 90 + kJitTargetAccelerated);
   EXPECT_EQ(fake.count("link destroy"), 1);
   EXPECT_TRUE(driver().finish(image, failure)) << "machine code already";
@@ -484,8 +484,8 @@ TEST_F(CudaDriverTest, PtxasAssemblesWithoutADevice) {
     image.targetName = "nvptx64:sm_90a";
     ASSERT_TRUE(driver().finish(image, failure)) << failure.message;
     EXPECT_TRUE(isCubin(image.binary));
-    EXPECT_GT(image.properties["n_regs"], 0);
-    EXPECT_EQ(image.properties["local_bytes"], 0);
+    EXPECT_GT(image.gpu.registers, 0);
+    EXPECT_EQ(image.gpu.localBytes, 0);
   }
   image = test::addImage();
   image.targetName = "nvptx64:sm_90a";

@@ -74,7 +74,7 @@ TEST_F(CudaGpuTest, AddsFromPtxAndFromMachineCode) {
       add.targetName = "nvptx64:" + driver->devices(reason)[0].arch;
       ASSERT_TRUE(driver->finish(add, failure)) << failure.message;
       EXPECT_TRUE(isCubin(add.binary));
-      EXPECT_GT(add.properties["n_regs"], 0);
+      EXPECT_GT(add.gpu.registers, 0);
     }
     auto kernel = load(add);
     ASSERT_TRUE(kernel);

@@ -136,7 +136,7 @@ inline backends::KernelImage ptxImage(const std::string &name, const char *ptx,
   image.backend = "cuda";
   image.targetName = "nvptx64:sm_80";
   image.arguments = std::move(arguments);
-  image.properties = {{"num_warps", 4}, {"num_stages", 3}, {"num_ctas", 1}, {"shared", 0}};
+  image.gpu.threads = 128;
   image.binary = std::string(kPtxHeader) + ptx;
   return image;
 }
@@ -156,7 +156,7 @@ inline backends::KernelImage addImage() {
 inline backends::KernelImage checkedImage() {
   backends::KernelImage image = ptxImage(
       "checked", kCheckedPtx, {{"x", floatPointer(), 0, false}, {"out", floatPointer(), 1, true}});
-  image.properties["hidden"] = backends::kHiddenRanges | backends::kHiddenRecords;
+  image.gpu.hiddenParameters = backends::kHiddenRanges | backends::kHiddenRecords;
   backends::TrapSite site;
   site.kind = backends::TrapSite::Kind::Load;
   site.file = "kernel.py";
@@ -170,8 +170,8 @@ inline backends::KernelImage checkedImage() {
 inline backends::KernelImage printImage() {
   backends::KernelImage image = ptxImage(
       "printing", kPrintPtx, {{"scale", lang::DType::scalar(lang::ScalarKind::Float32), 0, false}});
-  image.properties["num_warps"] = 1;
-  image.properties["hidden"] = backends::kHiddenRecords;
+  image.gpu.threads = 32;
+  image.gpu.hiddenParameters = backends::kHiddenRecords;
   backends::PrintSite site;
   site.prefix = "value: ";
   site.operands.push_back({lang::DType::scalar(lang::ScalarKind::Float32), {32}, ""});

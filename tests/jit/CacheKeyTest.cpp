@@ -108,7 +108,7 @@ TEST(CacheKey, EveryInputChangesTheSourceKey) {
       [](Inputs &in) { in.options.cooperativeGrid = true; },
       [](Inputs &in) { in.options.dependentLaunch = true; },
       [](Inputs &in) { in.options.debug = true; },
-      [](Inputs &in) { in.options.sanitizeOverflow = true; },
+      [](Inputs &in) { in.options.sanitizeOverflow = false; },
       [](Inputs &in) { in.options.checkBounds = true; },
       [](Inputs &in) { in.options.injectFailure = "cannot-select"; },
       [](Inputs &in) { in.options.arch = "a;warpCount=8"; },

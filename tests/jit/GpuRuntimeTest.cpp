@@ -76,7 +76,7 @@ TEST_F(GpuRuntimeTest, TheCacheKeepsMachineCode) {
   ASSERT_TRUE(result.kernel);
   EXPECT_EQ(result.origin, Origin::Disk);
   EXPECT_EQ(result.kernel->image().binary, cuda.cubin);
-  EXPECT_EQ(result.kernel->image().properties.at("n_regs"), 40);
+  EXPECT_EQ(result.kernel->image().gpu.registers, 40);
   EXPECT_EQ(cuda.count("link complete"), 1);
   EXPECT_EQ(compiler->compileCount, 1);
 }
@@ -163,7 +163,7 @@ TEST_F(GpuRuntimeTest, TrapsReadAsOnTheCpu) {
 }
 
 TEST_F(GpuRuntimeTest, WhatDoesNotFitIsAnErrorOfItsOwn) {
-  image.properties["shared"] = 300000;
+  image.gpu.sharedBytes = 300000;
   Runtime runtime(options);
   std::shared_ptr<const Kernel> kernel = runtime.getKernel(request).kernel;
   ASSERT_TRUE(kernel);

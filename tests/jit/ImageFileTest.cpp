@@ -49,7 +49,13 @@ CacheEntry fullEntry() {
   remark.numbers = {{"bytes", 4}, {"argument", -1}};
   image.remarks = {remark, lang::Remark()};
   image.remarks[1].kind = "nest";
-  image.properties = {{"num_warps", 4}, {"num_stages", -1}};
+  image.options.arch = "sm_90a";
+  image.options.warpCount = 8;
+  image.options.sanitizeOverflow = false;
+  image.options.dependentLaunch = true;
+  image.options.ptxVersion = 85;
+  image.options.injectFailure = "cannot-select";
+  image.gpu = {256, 1 << 20, 2, 3, true, false, 40, 8};
   image.binary = std::string("\x7f"
                              "ELF\0binary",
                              11);
@@ -96,7 +102,8 @@ TEST(ImageFile, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(image.printSites[0].operands[0].shape, (std::vector<int64_t>{2, 3}));
   EXPECT_EQ(image.printSites[0].operands[0].name, "a + b");
   EXPECT_EQ(image.remarks, entry.image.remarks);
-  EXPECT_EQ(image.properties, entry.image.properties);
+  EXPECT_EQ(image.options, entry.image.options);
+  EXPECT_EQ(image.gpu, entry.image.gpu);
   EXPECT_EQ(image.binary, entry.image.binary);
   EXPECT_EQ(image.stages, entry.image.stages);
 }

@@ -89,6 +89,34 @@ TEST(Knobs, what_is_not_understood_is_said_and_ignored) {
   EXPECT_EQ(knobs.cacheBytes, uint64_t(2) << 30);
 }
 
+TEST(Knobs, a_dump_has_stages_and_a_folder) {
+  for (const char *wrong : {"tile", ":/tmp/d", "tile:", ":::", ":"})
+    EXPECT_EQ(knobsOf({{"SECTILE_DUMP", wrong}}).problems.size(), 1u) << wrong;
+  Knobs empty = knobsOf({{"SECTILE_DUMP", ""}});
+  EXPECT_TRUE(empty.problems.empty());
+  EXPECT_TRUE(empty.dumpStages.empty());
+}
+
+TEST(Knobs, what_only_python_acts_on_is_checked_too) {
+  EXPECT_THAT(knobsOf({{"SECTILE_AUTOTUNE", "frosen"}, {"SECTILE_TUNING_BUDGET", "2.5"}}).problems,
+              ElementsAre("SECTILE_AUTOTUNE: expected on, off, force or frozen, found 'frosen'"));
+  EXPECT_EQ(
+      knobsOf({{"SECTILE_TUNING_BUDGET", "soon"}, {"SECTILE_TUNING_THREADS", "0"}}).problems.size(),
+      2u);
+}
+
+TEST(Knobs, unknown_names_have_a_known_neighbour) {
+  using sectile::jit::problemOfName;
+  EXPECT_EQ(problemOfName("SECTILE_CHEK"),
+            "SECTILE_CHEK is no variable of Sectile's; did you mean SECTILE_CHECK?");
+  EXPECT_EQ(problemOfName("SECTILE_QWERTZ"),
+            "SECTILE_QWERTZ is no variable of Sectile's; `sectile knobs` lists them");
+  for (const auto &knob : sectile::jit::knobTable())
+    EXPECT_EQ(problemOfName(knob.name), "");
+  for (const char *other : {"SECTILE_TEST_DUMP", "SECTILE_UPDATE_GOLDEN", "PATH", "TRITON_DEBUG"})
+    EXPECT_EQ(problemOfName(other), "");
+}
+
 TEST(Knobs, the_table_names_each_once) {
   std::map<std::string, int> seen;
   for (const auto &knob : sectile::jit::knobTable()) {

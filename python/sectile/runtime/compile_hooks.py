@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 
     from .jit import JITFunction
 
-_OPTIONS = {
-    "num_warps": 4, "num_ctas": 1, "num_stages": 3, "enable_fp_fusion": True,
-    "launch_cooperative_grid": False,
-}  # fmt: skip
+_OPTIONS = [name for name, kind, *_ in _native.launch_options() if kind != "keyword"]
 
 
 def _described(kind, path: tuple, attributes: dict, constants: dict):
@@ -41,7 +38,7 @@ def _described(kind, path: tuple, attributes: dict, constants: dict):
 
 def _description(kernel: JITFunction, index: int, variant: tuple, is_warmup: bool) -> dict:
     """The data that the two hooks receive, by Triton's names."""
-    compiled, kinds, options, *_ = variant
+    compiled, kinds, *_ = variant
     key = variant_key(index, compiled)
     constants = constants_of(kernel, kinds)
     signature: dict[str, Any] = {}
@@ -53,9 +50,7 @@ def _description(kernel: JITFunction, index: int, variant: tuple, is_warmup: boo
             "constexpr" if name in constants else _described(kind, places[name], attributes, folded)
         )
     folded.update((places[name], value) for name, value in constants.items())
-    chosen = {name: options.get(name, usual) for name, usual in _OPTIONS.items()}
-    if compiled.metadata.backend == "cuda":
-        chosen.update((n, getattr(compiled.metadata, n)) for n in ("num_warps", "num_stages"))
+    chosen = {name: getattr(compiled.metadata, name) for name in _OPTIONS}
     told = {
         **chosen,
         "key": key,

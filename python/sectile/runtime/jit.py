@@ -215,9 +215,14 @@ class JITFunction(_native.KernelBase, KernelInterface[P, R]):
                 if isinstance(fn, KernelInterface)
                 else ""
             )
-            article = "an" if type(fn).__name__[0] in "AEIOU" else "a"
+            article = "an" if type(fn).__name__[0] in "AEIOUaeiou" else "a"
             raise TypeError(
                 f"jit: expected a Python function, got {article} {type(fn).__name__}{hint}"
+            )
+        if fn.__name__ == "<lambda>":
+            raise TypeError(
+                "jit: a kernel is made from a function that `def` defines, got a lambda\n"
+                "  help: its source is the text from `def` on"
             )
         remember(fn)
         self.fn: FunctionType = fn

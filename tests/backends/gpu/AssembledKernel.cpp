@@ -34,7 +34,7 @@ AssembledKernel::AssembledKernel(const std::string &tileText, const std::string 
   if (mlir::failed(image))
     return;
   text = image->binary;
-  shared = image->properties["shared"];
+  shared = image->gpu.sharedBytes;
   assemble(arch);
 }
 

@@ -47,7 +47,7 @@ TEST(GpuChecks, a_failed_assertion_stops_its_program_and_later_ones) {
 
   SimulatedKernel released(text, {.warps = 2});
   ASSERT_TRUE(released.compiled()) << released.diagnostics();
-  EXPECT_EQ(released.image.properties.count("hidden"), 0u);
+  EXPECT_EQ(released.image.gpu.hiddenParameters, 0);
   EXPECT_EQ(released.run({8}, {argument(in), argument(out)}).problem, "");
   EXPECT_EQ(out, std::vector<int32_t>(8, 1));
 }
@@ -144,7 +144,7 @@ TEST(GpuChecks, the_first_offending_address_whatever_the_layout) {
                                             storeLaidOut("x", "out", layout, "f32")),
                              {.warps = 4, .checkBounds = true});
       ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
-      EXPECT_EQ(kernel.image.properties.at("hidden"),
+      EXPECT_EQ(kernel.image.gpu.hiddenParameters,
                 backends::kHiddenRanges | backends::kHiddenRecords);
       ASSERT_EQ(kernel.image.trapSites.size(), 2u);
       EXPECT_EQ(kernel.image.trapSites[0].kind, Kind::Load);

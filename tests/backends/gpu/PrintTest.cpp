@@ -64,7 +64,7 @@ TEST(GpuPrint, whole_tiles_of_any_layout_row_by_row) {
       EXPECT_TRUE(reports.isGuardIntact());
       ASSERT_EQ(kernel.image.printSites.size(), 1u);
       EXPECT_EQ(kernel.image.printSites[0].operands[0].shape, shape);
-      EXPECT_EQ(kernel.image.properties.at("hidden"), backends::kHiddenRecords);
+      EXPECT_EQ(kernel.image.gpu.hiddenParameters, backends::kHiddenRecords);
     }
 }
 

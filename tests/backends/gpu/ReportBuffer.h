@@ -30,11 +30,10 @@ public:
                        [](uint64_t word) { return word == kGuard; });
   }
 
-  /// The arguments with what `properties["hidden"]` asks for.
+  /// The arguments with what `hiddenParameters` asks for.
   std::vector<HostArgument> with(const backends::KernelImage &image,
                                  std::vector<HostArgument> arguments) {
-    auto found = image.properties.find("hidden");
-    int64_t hidden = found == image.properties.end() ? 0 : found->second;
+    int32_t hidden = image.gpu.hiddenParameters;
     ranges.clear();
     for (const HostArgument &each : arguments)
       ranges.insert(ranges.end(), {each.begin, each.end});

@@ -306,6 +306,62 @@ TEST(CppLaunch, AssertionsStopTheLaunch) {
   }
 }
 
+TEST(CppLaunch, EveryOptionOfALaunchCanBeSet) {
+  // The order of the first fields is older than the rest: programs name them so.
+  Options old{.num_warps = 8,
+              .num_stages = 2,
+              .check_bounds = true,
+              .debug = true,
+              .enable_fp_fusion = false};
+  Options all{.num_warps = 8,
+              .num_stages = 2,
+              .num_ctas = 1,
+              .maxnreg = 64,
+              .check_bounds = true,
+              .debug = true,
+              .sanitize_overflow = false,
+              .enable_fp_fusion = false,
+              .launch_cooperative_grid = false,
+              .launch_pdl = false};
+  auto fill = kernel("fill_with_options", [](Ptr<f32> out) { store(out, 1.0f); });
+  float out[1];
+  fill.launch({1}, out);
+  fill.with(old).launch({1}, out);
+  fill.with(all).launch({1}, out);
+  auto variants = fill.variants();
+  ASSERT_EQ(variants.size(), 3u);
+  EXPECT_EQ(variants[0].options, "");
+  EXPECT_EQ(variants[1].options,
+            "num_warps=8, num_stages=2, check=bounds, debug=1, enable_fp_fusion=0");
+  EXPECT_EQ(variants[2].options, "num_warps=8, num_stages=2, maxnreg=64, check=bounds, debug=1, "
+                                 "sanitize_overflow=0, enable_fp_fusion=0");
+  EXPECT_EQ(variants[2].compiled.properties().at("maxnreg"), 64);
+  EXPECT_EQ(variants[2].compiled.properties().at("check_bounds"), 1);
+  try {
+    (void)fill.with({.num_warps = 3});
+    FAIL() << "nothing was thrown";
+  } catch (const Error &error) {
+    EXPECT_EQ(error.kind(), Error::Kind::Call);
+    EXPECT_STREQ(error.what(),
+                 "fill_with_options: num_warps is 3, not a power of two from 1 to 64");
+  }
+}
+
+TEST(CppLaunch, DebugChecksOverflowAsInPython) {
+  auto twice = kernel("twice", [](Ptr<i32> x) { store(x, load(x) + load(x)); });
+  int32_t x[] = {0x7fffffff};
+  EXPECT_NO_THROW(twice.launch({1}, x));
+  x[0] = 0x7fffffff;
+  EXPECT_NO_THROW(twice.with({.debug = true, .sanitize_overflow = false}).launch({1}, x));
+  x[0] = 0x7fffffff;
+  try {
+    twice.with({.debug = true}).launch({1}, x);
+    FAIL() << "nothing was thrown";
+  } catch (const Error &error) {
+    EXPECT_THAT(error.what(), HasSubstr("int32 overflow detected for operation add"));
+  }
+}
+
 TEST(CppLaunch, AKernelThatHasRunIsDumped) {
   namespace files = std::filesystem;
   auto fill = kernel("fill_and_dump", [](Ptr<f32> out) { store(out, 1.0f); });

@@ -217,12 +217,90 @@ def test_debug_is_read_alike_everywhere(text, is_active):
         tl.device_assert(tl.load(x) > 0, "positive")
 
     os.environ["SECTILE_DEBUG"] = text
+    st.knobs.refresh()
     assert st.knobs.runtime.debug == is_active
     if is_active:
         with pytest.raises(st.DeviceAssertionError):
             check[(1,)](np.zeros(1, np.float32))
     else:
         check[(1,)](np.zeros(1, np.float32))
+
+
+def test_debug_that_is_no_flag_is_off_everywhere(said_by):
+    program = """
+        import numpy as np, sectile as st, sectile.language as tl
+        @st.jit
+        def check(x):
+            tl.device_assert(tl.load(x) > 0, "positive")
+        check[(1,)](np.zeros(1, np.float32))
+        try:
+            st.knobs.runtime.debug
+        except ValueError as error:
+            print(error)
+    """
+    done = said_by(program, SECTILE_DEBUG="maybe")
+    assert done.stdout == "SECTILE_DEBUG is 'maybe', not 0 or 1\n"
+    assert done.stderr == "sectile: warning: SECTILE_DEBUG: expected 0 or 1, found 'maybe'\n"
+
+
+@pytest.fixture
+def said_by(tmp_path):
+    """Runs a program in an environment; gives what it said."""
+
+    def run(program, **environment):
+        (tmp_path / "program.py").write_text(textwrap.dedent(program))
+        done = subprocess.run(
+            [sys.executable, str(tmp_path / "program.py")],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "SECTILE_CACHE_DIR": "", **environment},
+        )
+        assert done.returncode == 0, done.stderr
+        return done
+
+    return run
+
+
+LAUNCH = """
+    import numpy as np, sectile as st, sectile.language as tl
+    @st.jit
+    def store(out):
+        tl.store(out, 1.0)
+    for _ in range(3):
+        store[(1,)](np.zeros(1, np.float32))
+        store.clear()
+"""
+
+
+def test_unknown_variables_are_warned_of_once(said_by):
+    done = said_by(LAUNCH, SECTILE_CHEK="bounds", SECTILE_QWERTZ="1", SECTILE_TEST_MINE="1")
+    assert sorted(done.stderr.splitlines()) == [
+        "sectile: warning: SECTILE_CHEK is no variable of Sectile's; did you mean SECTILE_CHECK?",
+        "sectile: warning: SECTILE_QWERTZ is no variable of Sectile's; `sectile knobs` lists them",
+    ]
+
+
+def test_a_dump_that_cannot_be_written_says_so_once(said_by):
+    done = said_by(LAUNCH, SECTILE_DUMP="tile,llvm:/proc/foo")
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("sectile: warning: SECTILE_DUMP: cannot write /proc/foo: ")
+    done = said_by(LAUNCH, SECTILE_DUMP=":::")
+    assert done.stderr.startswith("sectile: warning: SECTILE_DUMP: expected stages and a folder")
+    assert said_by(LAUNCH, SECTILE_DUMP="").stderr == ""
+
+
+def test_attributes_and_their_defaults_are_those_of_the_table():
+    rows = {row[0]: row for row in _native.knob_table()}
+    for variable, (group, name) in knobs_by_variable().items():
+        _, kind, initial, meaning, attribute = rows[variable]
+        assert attribute == f"{type(group).__name__.lower()}.{name}"
+        knob = vars(type(group))[name]
+        assert knob.__doc__ == meaning
+        assert (knob.kind is bool) == (kind == "flag")
+        if knob.default is not None:
+            assert initial == str(int(knob.default) if knob.kind is bool else knob.default)
+        if knob.allowed:
+            assert [text for text in knob.allowed if text] == kind.split("|")
 
 
 def test_printed_elements_of_a_loaded_kernel():

@@ -335,31 +335,101 @@ def test_command_line():
     assert "usage: sectile COMMAND ..." in lines
 
 
-def test_the_commands_of_the_compiler_are_passed_on():
+BUILD = pathlib.Path(st.__file__).parents[2]  # of a build tree
+COMMANDS = ["doctor", "cache", "tune", "layout", "opt", "compile", "knobs", "version"]
+FLAGS = ["--cflags", "--libs", "--cmake-dir", "--include-dir"]
+
+
+def command_of_cpp(*arguments, **environment):
+    """The same of a C++ installation."""
+    file = BUILD / "bin" / "sectile"
+    if not file.exists():
+        pytest.skip("there is no command line of C++ here")
+    return subprocess.run(
+        [file, *arguments], capture_output=True, text=True, env={**os.environ, **environment}
+    )
+
+
+def test_both_command_lines_have_one_table():
     from sectile import _native
 
-    help = command("--help").stdout
-    names = [name for name, _ in _native.compiler_commands()]
-    assert {"opt", "compile", "layout", "knobs"} == set(names)
-    for name in names:
-        assert f"\n  {name} " in help
+    help = command("--help")
+    assert help.returncode == 0 and help.stderr == ""
+    assert [name for name, _, usage in _native.commands() if usage] == COMMANDS
+    assert [name for name, _, usage in _native.commands() if not usage] == FLAGS
+    for name in COMMANDS + FLAGS:
+        assert f"\n  {name} " in help.stdout
+    assert command_of_cpp("--help").stdout == help.stdout
+    assert command().returncode == command_of_cpp().returncode == 2
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_has_help_everywhere(name):
+    from sectile import _native
+
+    expected = {known: usage for known, _, usage in _native.commands()}[name]
+    results = [command(name, "--help"), command(name, "-h"), command_of_cpp(name, "--help")]
+    for result in results:
+        assert result.returncode == 0 and result.stderr == ""
+        assert result.stdout.startswith(expected)
+        assert result.stdout.startswith(f"usage: sectile {name}")
+        assert result.stdout == results[0].stdout
+
+
+def test_what_only_python_can_do_is_one_sentence_in_cpp():
+    for name in ("doctor", "tune", "--cflags"):
+        result = command_of_cpp(name)
+        assert result.returncode == 2 and result.stdout == ""
+        assert len(result.stderr.splitlines()) == 1
+        assert f"`{name}` is a command of the Python package" in result.stderr
+    for name in ("version", "knobs"):
+        assert command_of_cpp(name).stdout == command(name).stdout
+    markdown = command_of_cpp("knobs", "--markdown").stdout
+    assert markdown == command("knobs", "--markdown").stdout == st.knobs.markdown() + "\n"
+    for run_command in (command, command_of_cpp):
+        wrong = run_command("knobs", "--all")
+        assert wrong.returncode == 2 and "unknown option '--all'" in wrong.stderr
+
+
+def test_the_commands_of_the_compiler_are_passed_on():
     for name, expected in (
-        ("opt", "--canonicalize"), ("compile", "--emit=STAGE"), ("layout", "blocked 128x64")
+        ("opt", "--canonicalize"), ("compile", "--num-warps=N"), ("layout", "blocked 128x64")
     ):  # fmt: skip
-        result = command(name, "--help")
-        assert result.returncode == 0 and result.stderr == "", name
-        assert result.stdout.startswith(f"usage: sectile {name} ") and expected in result.stdout
+        assert expected in command(name, "--help").stdout
     drawn = command("layout", "blocked 128x64 f16 warps=4")
     assert drawn.returncode == 0 and drawn.stdout.startswith("#tile.layout<")
     wrong = command("layout", "blocked")
     assert wrong.returncode == 1 and wrong.stderr
 
 
+def test_options_of_a_compile_are_those_of_a_launch(tmp_path):
+    file = tmp_path / "kernel.mlir"
+    compiled = st.compile(scale_for_commands, {"x": "*fp32"}, target="cuda:90")
+    file.write_text(compiled.asm["tile"])
+    made = command("compile", "--target=cuda:90", "--num-warps=8", "--launch-pdl", "--check=bounds",
+                   "--num-stages=2", str(file))  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    for text in ("num_warps=8", "launch_pdl=1", "check=bounds", "num_stages=2", "256 threads"):
+        assert text in made.stdout
+    for option, expected in (
+        ("--num-warps=3", "--num-warps: expected a power of two from 1 to 64, found '3'"),
+        ("--debug=maybe", "--debug: expected 1 or 0, found 'maybe'"),
+        ("--num-wraps=4", "unknown option --num-wraps=4"),
+    ):
+        wrong = command("compile", option, str(file))
+        assert wrong.returncode == 1 and expected in wrong.stderr
+
+
+@st.jit
+def scale_for_commands(x):
+    tl.store(x, tl.load(x) * 2)
+
+
 def test_doctor():
     report = command("doctor", SECTILE_CHEK="bounds").stdout
     assert "cpu" in report and "used:" in report
     assert "cuda" in report
-    assert "SECTILE_CHEK" in report and "did you mean 'SECTILE_CHECK'?" in report
+    assert "SECTILE_CHEK" in report and "did you mean SECTILE_CHECK?" in report
 
 
 def test_doctor_ends_with_a_verdict(tmp_path):

@@ -24,8 +24,9 @@ def keyword_only(x, *, n):
 X = np.zeros(64, np.float32)
 PARAMETERS = "\n  help: the parameters are x, out, n, factor, BLOCK"
 OPTIONS = (
-    "; launch options are num_warps, num_stages, num_ctas, maxnreg, enable_fp_fusion, "
-    "launch_cooperative_grid, launch_pdl, debug, sanitize_overflow, check, arch, target, stream"
+    "; launch options are num_warps, num_stages, num_ctas, maxnreg, check, debug, sanitize_overflow, "
+    "enable_fp_fusion, launch_cooperative_grid, launch_pdl, arch, target, stream, extern_libs, ir_override, "
+    "waves_per_eu, matrix_instr_nonkdim, kpack, schedule_hint"
 )
 GRID = (
     "\n  help: a grid is an int, a tuple of one to three ints, or a function of the arguments that "
@@ -103,6 +104,12 @@ CALLS = {
         "first access outside the argument arrays, 'strides' at a view whose strides are not among the "
         "arguments",
     ),
+    "an object": (
+        lambda: scale[(1,)](object(), X, 1),
+        "scale: argument 'x' is an object, which cannot be passed to a kernel\n  help: pass a NumPy "
+        "array, a torch tensor, anything with __dlpack__ or __array_interface__, a number, or None; "
+        "constants go to tl.constexpr parameters",
+    ),
     "unknown kind": (
         lambda: scale[(1,)]({}, X, 1),
         "scale: argument 'x' is a dict, which cannot be passed to a kernel\n  help: pass a NumPy "
@@ -174,7 +181,7 @@ CALLS = {
     ),
     "reinterpreted number": (
         lambda: scale[(1,)](st.reinterpret(3, tl.int8), X, 1),
-        "scale: argument 'x' reinterprets a int, which is not an array\n  help: sectile.reinterpret "
+        "scale: argument 'x' reinterprets an int, which is not an array\n  help: sectile.reinterpret "
         "takes an array and a dtype",
     ),
     "grid: float": (lambda: scale[1.5](X, X, 1), "scale: grid is a float" + GRID),
@@ -248,7 +255,7 @@ def test_operations_outside_a_kernel():
 
 
 def test_not_a_function():
-    with pytest.raises(TypeError, match="jit: expected a Python function, got a int"):
+    with pytest.raises(TypeError, match="jit: expected a Python function, got an int"):
         st.jit(3)
 
 

@@ -206,15 +206,15 @@ def failing(x):
     tl.device_assert(tl.load(x) == 1, "not one")
 
 
-def test_the_environment_debugs_every_kernel(monkeypatch):
+def test_the_environment_debugs_every_kernel():
     x = np.zeros(1, np.float32)
     for options in ({}, {"debug": False}):
         failing[(1,)](x, **options)
-    monkeypatch.setenv("SECTILE_DEBUG", "1")
-    for options in ({}, {"debug": False}, {"debug": True}):
+    with st.knobs.scope(debug=True):
+        for options in ({}, {"debug": False}, {"debug": True}):
+            with pytest.raises(st.DeviceAssertionError, match="not one"):
+                failing[(1,)](x, **options)
+    with st.knobs.scope(debug=False):
+        failing[(1,)](x, debug=False)
         with pytest.raises(st.DeviceAssertionError, match="not one"):
-            failing[(1,)](x, **options)
-    monkeypatch.setenv("SECTILE_DEBUG", "0")
-    failing[(1,)](x, debug=False)
-    with pytest.raises(st.DeviceAssertionError, match="not one"):
-        failing[(1,)](x, debug=True)
+            failing[(1,)](x, debug=True)

@@ -134,7 +134,7 @@ def test_clear():
 
 
 @pytest.mark.parametrize("how", ["keyword", "environment"])
-def test_out_of_bounds(how, monkeypatch):
+def test_out_of_bounds(how):
     @st.jit
     def kernel(out, x, BLOCK: tl.constexpr):
         i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
@@ -142,15 +142,12 @@ def test_out_of_bounds(how, monkeypatch):
 
     memory = np.full(300, 7, np.float32)
     out, x = memory[100:164], np.ones(256, np.float32)
-    options = {}
-    if how == "keyword":
-        options["check"] = "bounds"
-    else:
-        monkeypatch.setenv("SECTILE_CHECK", "bounds")
-    kernel[(1,)](out, x, BLOCK=64, **options)
-    assert (out == 1).all()
-    with pytest.raises(st.OutOfBoundsError) as raised:
-        kernel[(2,)](out, x, BLOCK=64, **options)
+    options = {"check": "bounds"} if how == "keyword" else {}
+    with st.knobs.scope(check=None if how == "keyword" else "bounds"):
+        kernel[(1,)](out, x, BLOCK=64, **options)
+        assert (out == 1).all()
+        with pytest.raises(st.OutOfBoundsError) as raised:
+            kernel[(2,)](out, x, BLOCK=64, **options)
     text = str(raised.value)
     assert "kernel" in text and "'out'" in text and "64" in text and "test_runtime.py" in text
     assert (memory[:100] == 7).all() and (memory[164:] == 7).all()

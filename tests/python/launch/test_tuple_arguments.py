@@ -255,7 +255,7 @@ def test_bound_kernels_keep_what_tuples_hold():
 @pytest.mark.host
 def test_errors_name_the_item():
     x, out = random(64), np.zeros(64, np.float32)
-    with pytest.raises(st.ArgumentError, match=r"argument 'inputs\[1\]' is a object"):
+    with pytest.raises(st.ArgumentError, match=r"argument 'inputs\[1\]' is an object"):
         add_all[(1,)](out, (x, object()), 64, BLOCK=64)
     with pytest.raises(st.ArgumentError, match=r"argument 'x.shape\[1\]' is a dict"):
         transform[(1,)](Epilogue(plain), Matrix(x, (1, {}), (1, 1)), matrix(x), 16, 16)

@@ -19,18 +19,6 @@ TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from typing import Any, TextIO
 
-USAGE = """usage: sectile tune [OPTIONS] SCRIPT [ARGUMENTS ...]
-
-Runs SCRIPT with its ARGUMENTS. Each launch of an autotuned kernel whose best configuration is not known
-is measured, and the choice is kept for all later runs.
-
-  --force         measure also what is known
-  --budget S      seconds for each tuning at most
-  --plot FOLDER   write a plot of each tuning there (needs matplotlib)
-  --details       the whole table of each tuning, not only its winner
-"""
-
-
 _CUT_FIRST = (5, 1, 2, 0)  # columns: how, key, best, kernel; times stay
 _NARROWEST = 8
 
@@ -160,7 +148,9 @@ def final_table(reports: list[tuple[TuningReport, bool]], width: int | None = No
 
 
 def _misuse(message: str) -> int:
-    print(f"sectile tune: {message}\n\n{USAGE}", end="", file=sys.stderr)
+    from ...__main__ import usage
+
+    print(f"sectile tune: {message}\n\n{usage('tune')}", end="", file=sys.stderr)
     return 2
 
 
@@ -170,9 +160,6 @@ def main(arguments: list[str]) -> int:
     details = False
     while arguments and arguments[0].startswith("-"):
         option, *arguments = arguments
-        if option in ("-h", "--help"):
-            print(USAGE, end="")
-            return 0
         if option == "--force":
             knobs.autotuning.mode = "force"
         elif option == "--details":

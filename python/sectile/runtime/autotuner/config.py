@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from ... import _native
+
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "ir_override")
+#: The counts of the table of launch options, which `Config.__init__` names one by one, and one for
+#: Triton's programs.
+OPTIONS = (*(name for name, kind, *_ in _native.launch_options() if kind == "count"), "ir_override")
 
 
 class Config:

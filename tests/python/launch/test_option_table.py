@@ -1,0 +1,151 @@
+"""Launch options: one table (backends/plain/CompileOptions.def), from which all that names them comes."""
+
+import inspect
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import sectile as st
+import sectile.language as tl
+from sectile import _native
+
+pytestmark = pytest.mark.host
+
+TABLE = {name: row for name, *row in _native.launch_options()}
+#: Those that select a variant, with a value that is not the usual one.
+UNUSUAL = {
+    name: ("bounds" if kind == "check" else not initial if kind == "flag" else 8 if name == "num_warps" else 2)
+    for name, (kind, initial, *_) in TABLE.items()
+    if kind != "keyword"
+}  # fmt: skip
+UNUSUAL["num_ctas"] = 1  # no back end has more so far
+UNUSUAL["maxnreg"] = 64
+
+
+def new_kernel():
+    @st.jit
+    def kernel(x, n, BLOCK: tl.constexpr):
+        i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(x + i, tl.load(x + i, i < n) + 1, i < n)
+
+    return kernel
+
+
+def warm(kernel, **options):
+    return kernel.warmup(
+        st.MockTensor(tl.float32), 100, BLOCK=64, grid=(1,), target="cuda:90", **options
+    )
+
+
+@pytest.mark.parametrize("name", [name for name in UNUSUAL if name != "num_ctas"])
+def test_a_variant_knows_each_option(name):
+    kernel, other = new_kernel(), new_kernel()
+    usual = warm(kernel)
+    compiled = warm(kernel, **{name: UNUSUAL[name]})
+    assert getattr(compiled.metadata, name) == UNUSUAL[name] or name == "sanitize_overflow"
+    assert getattr(usual.metadata, name) == TABLE[name][1]
+    variants = kernel.variants()
+    assert [variant.options for variant in variants] == [{}, {name: UNUSUAL[name]}]
+    assert variants[1].reason == f"{name}: {UNUSUAL[name]} instead of the usual"
+    # What it says makes the same kernel again.
+    again = other.precompile(variants)
+    assert [each.hash for each in again] == [usual.hash, compiled.hash]
+    assert sorted(str(each.options) for each in other.variants()) == sorted(
+        str(each.options) for each in variants
+    )
+
+
+def test_precompiled_and_sealed_the_same_launch_is_accepted(tmp_path):
+    program = """
+        import sectile as st, sectile.language as tl
+
+        def new_kernel():
+            @st.jit
+            def kernel(x, n, BLOCK: tl.constexpr):
+                i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+                tl.store(x + i, tl.load(x + i, i < n) + 1, i < n)
+            return kernel
+
+        def warm(kernel, **options):
+            mock = st.MockTensor(tl.float32)
+            return kernel.warmup(mock, 100, BLOCK=64, grid=(1,), target="cuda:90", **options)
+
+        first = new_kernel()
+        every = [dict(launch_cooperative_grid=True), dict(launch_pdl=True), dict(maxnreg=64),
+                 dict(debug=True, sanitize_overflow=False), dict(check="bounds")]
+        for options in every:
+            warm(first, **options)
+        second = new_kernel()
+        second.precompile(first.variants())
+        st.seal()
+        for options in every:
+            warm(second, **options)
+        try:
+            warm(second, launch_pdl=True, num_warps=8)
+        except st.SectileError as error:
+            print(str(error).splitlines()[0])
+    """
+    script = tmp_path / "program.py"
+    script.write_text(textwrap.dedent(program))
+    result = subprocess.run(
+        [sys.executable, str(script)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "SECTILE_CACHE_DIR": ""},
+    )
+    assert result.returncode == 0, result.stderr
+    assert "sealed, and no variant fits: num_warps: 8 instead of 4" in result.stdout
+
+
+def test_a_configuration_has_the_counts_of_the_table():
+    parameters = inspect.signature(st.Config).parameters
+    counts = {name: row[1] for name, row in TABLE.items() if row[0] == "count"}
+    assert {name: parameters[name].default for name in counts} == counts
+    assert set(parameters) - set(counts) == {"kwargs", "pre_hook", "ir_override"}
+    config = st.Config({"BLOCK": 8}, **{name: UNUSUAL[name] for name in counts})
+    assert config.all_kwargs() == {"BLOCK": 8, **{name: UNUSUAL[name] for name in counts}}
+
+
+def test_an_unknown_option_lists_all():
+    with pytest.raises(st.ArgumentError) as raised:
+        new_kernel()[(1,)](np.zeros(4, np.float32), 4, 4, num_wraps=4)
+    assert "did you mean 'num_warps'?" in str(raised.value)
+    assert "launch options are " + ", ".join(TABLE) in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "option, value, allowed",
+    [
+        ("num_warps", True, "a power of two from 1 to 64"),
+        ("num_warps", 3, "a power of two from 1 to 64"),
+        ("num_warps", 4.0, "a power of two from 1 to 64"),
+        ("num_warps", 2**70, "a power of two from 1 to 64"),
+        ("num_stages", True, "an int from 0 to 64"),
+        ("maxnreg", False, "an int from 1 to 1024, or None"),
+        ("maxnreg", 0, None),
+        ("debug", "x", "True or False"),
+        ("debug", 2, "True or False"),
+        ("debug", [], "True or False"),
+        ("enable_fp_fusion", "no", "True or False"),
+        ("launch_pdl", 1.0, "True or False"),
+    ],
+)
+def test_values_that_are_none(option, value, allowed):
+    kernel, x = new_kernel(), np.zeros(4, np.float32)
+    if allowed is None:
+        kernel[(1,)](x, 4, 4, **{option: value})
+        return
+    with pytest.raises(st.ArgumentError) as raised:
+        kernel[(1,)](x, 4, 4, **{option: value})
+    assert str(raised.value) == f"kernel: {option} is {value!r}, not {allowed}"
+
+
+@pytest.mark.parametrize("value", [True, np.True_, 1])
+def test_what_may_stand_for_true(value):
+    kernel, x = new_kernel(), np.zeros(4, np.float32)
+    kernel[(1,)](x, 4, 4, debug=value, num_warps=np.int64(8), maxnreg=None, enable_fp_fusion=None)
+    assert kernel.variants()[0].options == {"num_warps": 8, "debug": True}
