@@ -201,6 +201,7 @@ public:
 
 private:
   struct State;
+  class VariantCompile;
   void publishSettings();
   std::unique_ptr<State> state;
   std::atomic<LaunchDefaults> atLaunch{LaunchDefaults{}};

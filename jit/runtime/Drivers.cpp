@@ -1,0 +1,40 @@
+#include "jit/runtime/Drivers.h"
+
+#include "backends/cpu/Driver.h"
+#include "backends/nvidia/Driver.h"
+
+namespace sectile::jit {
+
+static constexpr std::array<const char *, 2> kNames = {"cpu", "cuda"};
+
+Drivers::Drivers(const Knobs &knobs, const RuntimeOptions &options)
+    : drivers{
+          cpu::createDriver(driverSettings(knobs, options).threadCount, knobs.printElements),
+          nvidia::createDriver(cudaOptions(knobs, options)),
+      } {}
+
+backends::Driver *Drivers::find(std::string_view backend) const {
+  for (size_t i = 0; i < kNames.size(); ++i)
+    if (backend == kNames[i])
+      return drivers[i].get();
+  return nullptr;
+}
+
+std::string Drivers::names() {
+  std::string text;
+  for (const char *name : kNames)
+    text += std::string(text.empty() ? "'" : " or '") + name + "'";
+  return text;
+}
+
+void Drivers::configure(const backends::DriverSettings &settings) {
+  for (const auto &driver : drivers)
+    driver->configure(settings);
+}
+
+void Drivers::setInterruptCheck(backends::InterruptCheck check) {
+  for (const auto &driver : drivers)
+    driver->setInterruptCheck(check);
+}
+
+} // namespace sectile::jit
