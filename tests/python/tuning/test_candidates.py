@@ -63,8 +63,25 @@ def test_all_fail(bench, out):
         st.CompilationError, match="(?s)undefined_name.*all 2 candidates of kernel fail"
     ):
         launch((4, 2), bench, out, kernel=kernel)
-    with pytest.raises(st.OutOfResources, match="(?s)none of the 2 configurations.*BLOCK: 13"):
+    # Ruled out by the kernel itself, every one: its own words, too.
+    with pytest.raises(
+        st.CompilationError, match="(?s)static assertion failed.*all 2 candidates of .* fail"
+    ):
         launch((13, 13), bench, out)
+    assert bench.blocks == []
+
+
+def test_all_that_failed_before_fail_with_their_own_error_again(bench, out):
+    """What is on record says that they fail, and not with which error."""
+
+    @st.jit
+    def kernel(out, n, BLOCK: tl.constexpr):
+        tl.store(out, undefined_name)  # noqa: F821
+
+    tuner = autotune(configs(4, 2), key=["n"], do_bench=bench)(kernel)
+    for _ in range(2):
+        with pytest.raises(st.CompilationError, match="(?s)undefined_name.*all 2 candidates"):
+            tuner[(1,)](out, 5)
     assert bench.blocks == []
 
 

@@ -473,14 +473,36 @@ class Session:
             self.record.append(row)
         self.watcher.result(self, candidate, row)
 
+    def _fail_again(self) -> None:
+        """Compiles those that are only on record to have failed, in another process or at an earlier launch,
+        until one fails with an error that is not about resources."""
+        for candidate in self.candidates:
+            if candidate.error is None and not self.runner.is_hooked(candidate.config):
+                try:
+                    self.runner.compile(candidate.config)
+                except Exception as error:
+                    candidate.error = error
+            if candidate.error is not None and not isinstance(candidate.error, OutOfResources):
+                return
+
     def _nobody_runs(self) -> None:
+        """Raises the error of the first candidate that the device has room for, or that there is none."""
+        self._fail_again()
         rows = [self.known.results[c.id] for c in self.candidates if c.id in self.known.results]
         name = self.tuner.__name__
-        failed = [c for c in self.candidates if c.error is not None and not _is_excluded(c.error)]
+        failed = [
+            c for c in self.candidates
+            if c.error is not None and not isinstance(c.error, OutOfResources)
+        ]  # fmt: skip
         if failed:
             error = failed[0].error
             assert error is not None
-            note = f"all {len(rows)} candidates of {name} fail; the first, {failed[0].config}, with this"
+            is_first = failed[0] is self.candidates[0]
+            note = (
+                f"all {len(rows)} candidates of {name} fail; the first, {failed[0].config}, with this"
+                if is_first
+                else f"none of the {len(rows)} candidates of {name} can run; {failed[0].config} fails with this"
+            )
             if isinstance(error, CompilationError):
                 raise type(error)(f"{error}\n  note: {note}", error.diagnostics) from error
             if hasattr(error, "add_note"):
