@@ -3,6 +3,7 @@
 #include "jit/cache/Digest.h"
 #include "jit/cache/FileDescriptor.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -18,13 +19,6 @@ constexpr size_t kDigestSize = 64;
 
 void appendNumber(std::string &bytes, uint64_t number) {
   bytes.append(reinterpret_cast<const char *>(&number), sizeof number);
-}
-bool takeNumber(std::string_view &bytes, uint64_t &number) {
-  if (bytes.size() < sizeof number)
-    return false;
-  std::memcpy(&number, bytes.data(), sizeof number);
-  bytes.remove_prefix(sizeof number);
-  return true;
 }
 
 /// Splits a path into folder and name, for CacheFolder's way of writing files.
@@ -63,40 +57,66 @@ bool writeDurably(const std::string &path, std::string_view content, std::string
   return true;
 }
 
-/// The whole file; "" with `problem` set when it may not be trusted.
-std::string readTrusted(const std::string &path, std::string &problem) {
-  FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-  struct stat status;
-  if (!file || ::fstat(file.get(), &status) != 0) {
-    problem = path + ": cannot be read: " + std::strerror(errno);
-    return {};
+/// A file that nobody else could have written, read from its beginning as far as it makes sense: a
+/// file may claim any size.
+class TrustedFile {
+public:
+  explicit TrustedFile(const std::string &path)
+      : file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)) {
+    struct stat status;
+    if (!file || ::fstat(file.get(), &status) != 0) {
+      problem = path + ": cannot be read: " + std::strerror(errno);
+      return;
+    }
+    size = static_cast<uint64_t>(status.st_size);
+    if (!S_ISREG(status.st_mode))
+      problem = path + ": is no file";
+    else if (status.st_uid != ::geteuid() && status.st_uid != 0)
+      problem = path +
+                ": belongs to another user, who could have put any code into it; if you trust it, "
+                "copy it and import the copy";
+    else if (status.st_mode & (S_IWGRP | S_IWOTH))
+      problem =
+          path +
+          ": can be written to by other users, who could put any code into it; if you trust it, "
+          "run `chmod go-w` on it";
   }
-  if (!S_ISREG(status.st_mode))
-    problem = path + ": is no file";
-  else if (status.st_uid != ::geteuid() && status.st_uid != 0)
-    problem = path +
-              ": belongs to another user, who could have put any code into it; if you trust it, "
-              "copy it and import the copy";
-  else if (status.st_mode & (S_IWGRP | S_IWOTH))
-    problem =
-        path +
-        ": can be written to by other users, who could put any code into it; if you trust it, "
-        "run `chmod go-w` on it";
-  if (!problem.empty())
-    return {};
-  std::string content(static_cast<size_t>(status.st_size), '\0');
-  size_t done = 0;
-  while (done < content.size()) {
-    ssize_t count = ::read(file.get(), content.data() + done, content.size() - done);
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count <= 0)
-      break;
-    done += count;
+
+  /// Why nothing can be read; "" otherwise.
+  std::string problem;
+  /// As the file system has it.
+  uint64_t size = 0;
+
+  uint64_t left() const { return size - content.size(); }
+  /// Reads `count` bytes more, in pieces; false when there are fewer.
+  bool read(uint64_t count) {
+    constexpr uint64_t kPiece = 4 << 20;
+    while (count > 0) {
+      size_t done = content.size(), wanted = static_cast<size_t>(std::min(count, kPiece));
+      content.resize(done + wanted);
+      ssize_t got = ::read(file.get(), content.data() + done, wanted);
+      content.resize(done + static_cast<size_t>(std::max<ssize_t>(got, 0)));
+      if (got < 0 && errno == EINTR)
+        continue;
+      if (got <= 0)
+        return false;
+      count -= static_cast<uint64_t>(got);
+    }
+    return true;
   }
-  content.resize(done);
-  return content;
-}
+  bool readNumber(uint64_t &number) {
+    if (!read(sizeof number))
+      return false;
+    std::memcpy(&number, content.data() + content.size() - sizeof number, sizeof number);
+    return true;
+  }
+  /// All that has been read; moves when more is.
+  std::string_view text() const { return content; }
+
+private:
+  FileDescriptor file;
+  std::string content;
+};
 
 } // namespace
 
@@ -134,44 +154,51 @@ ArchiveResult exportArchive(const CacheFolder &folder, const std::string &path,
 ArchiveResult importArchive(CacheFolder &folder, const std::string &path,
                             const std::string &buildId) {
   ArchiveResult result;
-  std::string content = readTrusted(path, result.problem);
-  if (!result.problem.empty())
+  TrustedFile file(path);
+  if (!file.problem.empty()) {
+    result.problem = file.problem;
     return result;
+  }
   auto refuse = [&](const std::string &what) {
     result = {};
     result.problem = path + ": " + what + "; nothing was imported";
     return result;
   };
-  if (content.size() < sizeof kMagic || std::memcmp(content.data(), kMagic, sizeof kMagic) != 0)
+  if (!file.read(sizeof kMagic) || std::memcmp(file.text().data(), kMagic, sizeof kMagic) != 0)
     return refuse("is no archive of kernels");
-  if (content.size() < sizeof kMagic + 2 * sizeof(uint64_t) + kDigestSize)
-    return refuse("is damaged: it is too short");
-  std::string_view all = content, digest = all.substr(all.size() - kDigestSize);
-  all.remove_suffix(kDigestSize);
-  std::string_view rest = all.substr(sizeof kMagic);
   uint64_t version = 0, count = 0;
-  takeNumber(rest, version);
-  takeNumber(rest, count);
-  if (Digest("archive").add(all).hex() != digest)
-    return refuse("is damaged: its digest is another");
+  if (file.size < sizeof kMagic + 2 * sizeof(uint64_t) + kDigestSize || !file.readNumber(version) ||
+      !file.readNumber(count))
+    return refuse("is damaged: it is too short");
   if (version != kArchiveVersion)
-    return refuse("is of another version of Sectile");
+    return refuse("is damaged, or of another version of Sectile");
   struct Item {
-    std::string_view content;
+    size_t begin = 0, size = 0; // in the file
     CacheEntry entry;
   };
   std::vector<Item> items;
   for (uint64_t i = 0; i < count; ++i) {
     uint64_t size = 0;
-    if (!takeNumber(rest, size) || size > rest.size())
+    if (!file.readNumber(size) || size > file.left())
       return refuse("is damaged: entry " + std::to_string(i) + " is cut off");
     Item &item = items.emplace_back();
-    item.content = rest.substr(0, size);
-    rest.remove_prefix(size);
-    if (std::string problem = readImageFile(item.content, item.entry); !problem.empty())
-      return refuse("entry " + std::to_string(i) + ": " + problem);
+    item.begin = file.text().size();
+    item.size = size;
+    // What an entry says of its size agrees with its own header before so much is read.
+    uint64_t head = std::min<uint64_t>(size, kImageHeaderBytes);
+    if (!file.read(head) || !mayBeImageFile(file.text().substr(item.begin), size))
+      return refuse("is damaged: entry " + std::to_string(i) + " is no kernel");
+    if (!file.read(size - head))
+      return refuse("is damaged: entry " + std::to_string(i) + " is cut off");
+    if (std::string problem = readImageFile(file.text().substr(item.begin), item.entry);
+        !problem.empty())
+      return refuse("is damaged: entry " + std::to_string(i) + ": " + problem);
     item.entry.image = {}; // only the names are needed
   }
+  size_t end = file.text().size();
+  if (file.left() != kDigestSize || !file.read(kDigestSize) ||
+      Digest("archive").add(file.text().substr(0, end)).hex() != file.text().substr(end))
+    return refuse("is damaged: its digest is another");
   auto isKey = [](const std::string &key) {
     return key.size() == 64 && key.find_first_not_of("0123456789abcdef") == std::string::npos;
   };
@@ -188,13 +215,13 @@ ArchiveResult importArchive(CacheFolder &folder, const std::string &path,
     bool hasSource = !entry.sourceKey.empty();
     std::string suffix(kEntrySuffix);
     std::string alias = hasSource && !entry.irKey.empty() ? entry.irKey + suffix : "";
-    if (int error = folder.publish(item.content,
+    if (int error = folder.publish(file.text().substr(item.begin, item.size),
                                    (hasSource ? entry.sourceKey : entry.irKey) + suffix, alias)) {
       result.problem = folder.path() + ": cannot be written to: " + std::strerror(error);
       return result;
     }
     ++result.entries;
-    result.bytes += item.content.size();
+    result.bytes += item.size;
     result.ofOtherBuilds += entry.buildId != buildId;
   }
   return result;

@@ -9,6 +9,7 @@
 
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 using namespace sectile;
 using namespace sectile::jit;
@@ -92,6 +93,29 @@ TEST_F(CacheArchiveTest, AnyDamageRefusesTheWhole) {
   }
   write(whole + "x");
   EXPECT_THAT(importArchive(to, archive, "build").problem, HasSubstr("nothing was imported"));
+  EXPECT_EQ(entryCount(), 0u);
+}
+
+TEST_F(CacheArchiveTest, AHugeFileIsRefusedBeforeItIsRead) {
+  constexpr off_t kHuge = off_t(10) << 40;
+  exportArchive(from, archive, {});
+  std::string whole = content();
+  write("");
+  if (::truncate(archive.c_str(), kHuge) != 0)
+    GTEST_SKIP() << "no sparse files here";
+  EXPECT_THAT(importArchive(to, archive, "build").problem, HasSubstr("is no archive of kernels"));
+  // With the header of an archive, and with an entry that claims all of it.
+  constexpr size_t kFirstEntry = 8 + 2 * sizeof(uint64_t);
+  for (size_t kept : {kFirstEntry, kFirstEntry + 8, kFirstEntry + 8 + 32}) {
+    std::string begun = whole.substr(0, kept);
+    uint64_t claimed = kHuge / 2;
+    if (kept > kFirstEntry)
+      begun.replace(kFirstEntry, sizeof claimed, reinterpret_cast<char *>(&claimed),
+                    sizeof claimed);
+    write(begun);
+    ASSERT_EQ(::truncate(archive.c_str(), kHuge), 0);
+    EXPECT_THAT(importArchive(to, archive, "build").problem, HasSubstr("is damaged: entry 0"));
+  }
   EXPECT_EQ(entryCount(), 0u);
 }
 
