@@ -1,6 +1,7 @@
 #include "Arrays.h"
 
 #include "Dlpack.h"
+#include "LazyNegation.h"
 #include "jit/runtime/Runtime.h"
 
 #include <atomic>
@@ -62,7 +63,10 @@ void setRange(ArgumentValue &value, const ReadArgument &how, int rank, const Ext
     noteStrides(how, rank, shape, strides, strideBytes, itemBytes);
   int64_t low = 0, high = 0, contiguous = 1;
   for (int i = rank - 1; i >= 0; --i) {
-    if (shape[i] == 0) {
+    if (shape[i] <= 0) {
+      if (shape[i] < 0) [[unlikely]]
+        refuse(how, "has a negative extent: " + std::to_string(shape[i]),
+               "pass a NumPy array or a torch tensor");
       value.rangeBegin = value.rangeEnd = value.bits;
       return;
     }
@@ -287,6 +291,11 @@ void readDlTensor(const DLTensor &tensor, bool isReadOnly, PyObject *object,
 void readDataPointer(PyObject *object, const ReadArgument &how, HeldResources &held,
                      ArgumentValue &result);
 
+[[noreturn]] void refuseNegated(const ReadArgument &how) {
+  refuse(how, "is a view that torch negates when it reads it, as that of z.conj().imag",
+         "pass x.resolve_neg(), which has memory of its own");
+}
+
 void readExchange(const DLPackExchangeAPI *api, PyObject *object, const ReadArgument &how,
                   HeldResources &held, ArgumentValue &result) {
   DLTensor tensor{};
@@ -354,6 +363,22 @@ std::vector<int64_t> integers(py::handle sequence) {
   return numbers;
 }
 
+/// A tuple of integers, as the array interface has for shape and strides.
+std::vector<int64_t> integersOf(const py::dict &interface, const char *field,
+                                const std::string &named, const ReadArgument &how) {
+  py::object given = interface[field];
+  if (py::isinstance<py::tuple>(given) || py::isinstance<py::list>(given))
+    try {
+      return integers(given);
+    } catch (py::cast_error &) {
+      PyErr_Clear();
+    }
+  refuse(how,
+         named + " whose " + field + " is " + std::string(py::repr(given)) +
+             ", not a tuple of integers of 64 bits",
+         "pass a NumPy array instead: numpy.asarray(x)");
+}
+
 std::string lastPart(const std::string &name) {
   return name.substr(name.rfind('.') + 1);
 }
@@ -379,6 +404,8 @@ void readDataPointer(PyObject *object, const ReadArgument &how, HeldResources &h
       refuseDtype(how, name);
     dtypeCache().add(dtype.ptr(), kind);
   }
+  if (py::hasattr(array, "is_neg") && py::cast<bool>(array.attr("is_neg")()))
+    refuseNegated(how);
   result = ArgumentValue::pointer(
       DType::pointer(kind),
       reinterpret_cast<const void *>(py::cast<uintptr_t>(array.attr("data_ptr")())));
@@ -402,9 +429,14 @@ void readArrayInterface(PyObject *object, const char *attribute, const ReadArgum
     refuse(how, named + " without data, typestr or shape",
            "see the NumPy documentation of the array interface, version 3");
   py::object data = interface["data"];
-  if (!py::isinstance<py::tuple>(data) || py::len(data) != 2)
+  bool isPair = py::isinstance<py::tuple>(data) && py::len(data) == 2;
+  py::tuple pair = isPair ? py::tuple(data) : py::make_tuple(py::none(), false);
+  if (!isPair || !PyLong_Check(py::object(pair[0]).ptr()) ||
+      PyObject_IsTrue(py::object(pair[1]).ptr()) < 0) {
+    PyErr_Clear();
     refuse(how, named + " whose data is not an (address, read-only) pair",
            "pass a NumPy array instead: numpy.asarray(x)");
+  }
   std::string type = py::str(interface["typestr"]);
   ScalarKind kind = ScalarKind::Void;
   if (type.size() >= 3 && (type[0] == '<' || type[0] == '|')) {
@@ -418,17 +450,27 @@ void readArrayInterface(PyObject *object, const char *attribute, const ReadArgum
   }
   if (kind == ScalarKind::Void)
     refuseDtype(how, type);
-  py::tuple pair = data;
-  result = ArgumentValue::pointer(DType::pointer(kind),
-                                  reinterpret_cast<const void *>(py::cast<uintptr_t>(pair[0])),
-                                  py::cast<bool>(pair[1]));
-  std::vector<int64_t> shape = integers(interface["shape"]);
-  py::object given = interface.contains("strides") ? py::object(interface["strides"]) : py::none();
+  const void *address = PyLong_AsVoidPtr(py::object(pair[0]).ptr());
+  if (PyErr_Occurred()) {
+    PyErr_Clear();
+    refuse(how, named + " whose address does not fit into 64 bits",
+           "pass a NumPy array instead: numpy.asarray(x)");
+  }
+  bool isReadOnly = PyObject_IsTrue(py::object(pair[1]).ptr()) == 1;
+  result = ArgumentValue::pointer(DType::pointer(kind), address, isReadOnly);
+  py::dict fields = interface;
+  std::vector<int64_t> shape = integersOf(fields, "shape", named, how);
+  bool isStrided = fields.contains("strides") && !py::object(fields["strides"]).is_none();
   std::vector<int64_t> strides;
-  if (!given.is_none())
-    strides = integers(given);
+  if (isStrided)
+    strides = integersOf(fields, "strides", named, how);
+  if (isStrided && strides.size() != shape.size())
+    refuse(how,
+           named + " with " + std::to_string(shape.size()) + " extents and " +
+               std::to_string(strides.size()) + " strides",
+           "see the NumPy documentation of the array interface, version 3");
   setRange(result, how, static_cast<int>(shape.size()), shape.data(),
-           given.is_none() ? nullptr : strides.data(), 1, DType::scalar(kind).bytes());
+           isStrided ? strides.data() : nullptr, 1, DType::scalar(kind).bytes());
   held.hold(std::move(interface));
 }
 
@@ -521,7 +563,10 @@ ArrayProtocol arrayProtocolOf(PyObject *object, const void *&table) {
           PyCapsule_GetPointer(capsule.ptr(), kExchangeCapsuleName));
       if (api->header.version.major == 1 && api->tensorFromPyObject) {
         table = api;
-        return ArrayProtocol::DlpackExchange;
+        if (!py::hasattr(type, "is_neg") || !py::hasattr(type, "_cdata"))
+          return ArrayProtocol::DlpackExchange;
+        findNegationBit(object);
+        return ArrayProtocol::TorchExchange;
       }
     }
   }
@@ -546,6 +591,10 @@ void readArray(ArrayProtocol protocol, const void *table, PyObject *object, cons
   switch (protocol) {
   case ArrayProtocol::Numpy:
     return readNumpy(object, how, result);
+  case ArrayProtocol::TorchExchange:
+    if (isLazilyNegated(object)) [[unlikely]]
+      refuseNegated(how);
+    [[fallthrough]];
   case ArrayProtocol::DlpackExchange:
     return readExchange(static_cast<const DLPackExchangeAPI *>(table), object, how, held, result);
   case ArrayProtocol::DataPointer:

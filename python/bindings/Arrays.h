@@ -12,6 +12,7 @@ enum class ArrayProtocol : uint8_t {
   None,
   Numpy,
   DlpackExchange,
+  TorchExchange, // the same, of tensors that may be views with another sign
   DataPointer,
   ArrayInterface,
   CudaArrayInterface,
@@ -19,8 +20,8 @@ enum class ArrayProtocol : uint8_t {
   Buffer,
 };
 
-/// Decided by the type and, where only instances show a protocol, by `object`. For DlpackExchange,
-/// `table` is set to the type's function table.
+/// Decided by the type and, where only instances show a protocol, by `object`. With an exchange
+/// table `table` is set to the type's function table.
 ArrayProtocol arrayProtocolOf(PyObject *object, const void *&table);
 
 /// Throws an ArgumentError when the array cannot be passed (dtype, device, byte order).
