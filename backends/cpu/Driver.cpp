@@ -2,6 +2,7 @@
 
 #include "backends/cpu/HostAbi.h"
 #include "backends/cpu/HostProcessor.h"
+#include "backends/cpu/Interrupts.h"
 #include "backends/cpu/PrintOrder.h"
 #include "backends/cpu/Scratch.h"
 #include "backends/cpu/SharedObject.h"
@@ -32,6 +33,7 @@ struct LaunchState {
   HostKernel entry;
   /// Elements that are shown of a tile.
   uint64_t printElements;
+  Interrupts::Watch watch;
   HostCall call = {};
   /// Of kernels that print.
   std::optional<PrintOrder> prints = {};
@@ -40,6 +42,13 @@ struct LaunchState {
 
   /// True for the first to fail: later failures may follow from it.
   bool isFirstFailure() { return !hasFailed.exchange(true); }
+
+  /// In any thread of the launch; true when it is to stop.
+  bool attend() {
+    if (watch.attend() && isFirstFailure())
+      failure.kind = LaunchFailure::Kind::Interrupted;
+    return hasFailed.load(std::memory_order_relaxed);
+  }
 
   /// Part of the grid, on whichever thread took it.
   bool run(int64_t first, int64_t last) {
@@ -83,7 +92,11 @@ void print(void *launch, int32_t site, int64_t program, const void *data) {
                                             state.grid.y, data, state.printElements));
 }
 
-constexpr HostServices kServices = {reportTrap, print};
+int32_t attend(void *launch) {
+  return static_cast<LaunchState *>(launch)->attend();
+}
+
+constexpr HostServices kServices = {reportTrap, print, attend};
 
 /// What launches look up, as it is set at the moment. Pools once made stay: launches may be at work
 /// in them, and whoever sets a number again finds its threads.
@@ -103,10 +116,12 @@ public:
     current.store(known->second.get(), std::memory_order_release);
   }
   void setPrintElements(uint64_t count) { shownElements = count; }
+  Interrupts &interrupts() const { return watched; }
 
 private:
   std::atomic<ThreadPool *> current{nullptr};
   std::atomic<uint64_t> shownElements;
+  mutable Interrupts watched;
   ForkSafeMutex mutex;
   std::map<unsigned, std::unique_ptr<ThreadPool>> pools; // guarded by `mutex`
 };
@@ -119,7 +134,8 @@ public:
 
   LaunchFailure launch(const Grid &grid, const LaunchArguments &arguments,
                        const PrintHandler &print) const override {
-    LaunchState state{image, grid, entry, settings->printElements()};
+    LaunchState state{image, grid, entry, settings->printElements(),
+                      Interrupts::Watch(settings->interrupts())};
     if (!image.printSites.empty())
       state.prints.emplace([&](std::string_view text) {
         if (print)
@@ -134,10 +150,16 @@ public:
     state.call.services = &kServices;
     state.call.launch = &state;
     state.call.argumentRanges = arguments.ranges;
+    state.call.attention = state.watch.attention();
     auto runChunk = [](void *context, int64_t first, int64_t last) {
       return static_cast<LaunchState *>(context)->run(first, last);
     };
-    settings->pool().run(grid.x * grid.y * grid.z, estimate, runChunk, &state);
+    auto wait = [](void *context) {
+      auto *launch = static_cast<LaunchState *>(context);
+      if (launch->watch.wantsAttention())
+        (void)launch->attend();
+    };
+    settings->pool().run(grid.x * grid.y * grid.z, estimate, runChunk, &state, wait);
     if (state.prints)
       state.prints->finish();
     return std::move(state.failure);
@@ -162,6 +184,10 @@ public:
   void configure(const backends::DriverSettings &wanted) override {
     settings->setThreadCount(wanted.threadCount);
     settings->setPrintElements(wanted.printElements);
+  }
+
+  void setInterruptCheck(backends::InterruptCheck check) override {
+    settings->interrupts().setCheck(check);
   }
 
   bool canRun(std::string_view targetName, std::string &reason) const override {

@@ -125,6 +125,22 @@ static bool mayPassEndOfType(llvm::Value *end, llvm::Value *step, bool isSigned)
   return overflows;
 }
 
+/// Whether rounds of a loop look if the launch is to stop: those of outermost loops, and of inner
+/// ones that work on tiles or have loops in them. Beside the rest, a few scalars, a look would
+/// show.
+static bool looksUp(scf::ForOp op) {
+  constexpr int64_t kShort = 4096;
+  auto trips = op.getStaticTripCount();
+  if (trips && trips->ult(kShort))
+    return false;
+  if (!op->getParentOfType<scf::ForOp>() && !op->getParentOfType<scf::WhileOp>())
+    return true;
+  return llvm::any_of(op.getBody()->without_terminator(), [](Operation &each) {
+    return each.getNumRegions() != 0 || llvm::any_of(each.getOperands(), isTile) ||
+           llvm::any_of(each.getResults(), isTile);
+  });
+}
+
 LogicalResult KernelEmitter::emitFor(scf::ForOp op) {
   SmallVector<TileBuffer *> targets;
   SmallVector<llvm::Value *, 4> initial;
@@ -162,6 +178,8 @@ LogicalResult KernelEmitter::emitFor(scf::ForOp op) {
   auto yielded = emitYield(op.getBody()->getTerminator()->getOperands(), targets,
                            ValueRange(op.getRegionIterArgs()));
   llvm::erase(yielded, nullptr);
+  if (looksUp(op))
+    emitPoll();
   auto results = endLoop(loop, yielded);
   backends::markLoop(op, *loop.backEdge);
   next = 0;
@@ -291,6 +309,7 @@ LogicalResult KernelEmitter::emitWhile(scf::WhileOp op) {
     return failure();
   auto yielded = emitYield(op.getYieldOp().getOperands(), beforeTargets, {});
   llvm::erase(yielded, nullptr);
+  emitPoll();
   for (auto [phi, value] : llvm::zip(phis, yielded))
     phi->addIncoming(value, builder.GetInsertBlock());
   backends::markLoop(op, *builder.GetInsertBlock()->getTerminator());

@@ -8,7 +8,7 @@
 
 namespace sectile::cpu {
 
-inline constexpr uint32_t kHostAbiVersion = 1;
+inline constexpr uint32_t kHostAbiVersion = 2;
 inline constexpr const char *kEntryPoint = "sectile_kernel";
 /// Alignment of the scratch memory handed to a kernel, in bytes.
 inline constexpr uint64_t kScratchAlignment = 64;
@@ -28,14 +28,17 @@ struct HostCall {
   void *launch;
   /// Checked kernels: [begin, end) in bytes of every argument; 0, 0 for scalars.
   const uint64_t *argumentRanges;
+  /// Looked at before each program but the first and in the rounds of loops: where it is not zero,
+  /// services->attend is called. Never null.
+  const uint32_t *attention;
 };
 
 /// Symbol of kernels that use tile registers: they may be loaded only where the system lets them
 /// (TilePermission.h).
 inline constexpr const char *kTileRegistersSymbol = "sectile_uses_tile_registers";
 
-/// Runs programs [first, last) of the linear grid. Returns 0, or 1 when a service reported a trap:
-/// the launch stops then.
+/// Runs programs [first, last) of the linear grid. Returns 0, or 1 when it called trap, or attend
+/// said that the launch is to stop.
 using HostKernel = int32_t (*)(const HostCall *call, int64_t first, int64_t last);
 
 struct HostServices {
@@ -45,6 +48,8 @@ struct HostServices {
   /// One device_print: `data` holds each operand's elements, row-major, one after another, each
   /// operand aligned to 8 bytes.
   void (*print)(void *launch, int32_t site, int64_t program, const void *data);
+  /// Not zero: the launch stops. Touches no memory that kernels do.
+  int32_t (*attend)(void *launch);
 };
 
 } // namespace sectile::cpu

@@ -265,6 +265,38 @@ void KernelEmitter::emitTrapIf(llvm::Value *failed, unsigned site, llvm::Value *
   builder.SetInsertPoint(after);
 }
 
+void KernelEmitter::emitPoll() {
+  llvm::Instruction *after = &*builder.GetInsertPoint();
+  llvm::BasicBlock *block = builder.GetInsertBlock();
+  llvm::BasicBlock *rest = block->splitBasicBlock(after, "goon");
+  llvm::BasicBlock *attend =
+      llvm::BasicBlock::Create(builder.getContext(), "attend", kernel, trapExit);
+  block->getTerminator()->eraseFromParent();
+  builder.SetInsertPoint(block);
+  // Volatile, for it changes; neither scratch nor an array, for loads and stores of those are moved
+  // across it.
+  llvm::LoadInst *flag = builder.CreateAlignedLoad(builder.getInt32Ty(), attention, llvm::Align(4));
+  flag->setVolatile(true);
+  flag->setMetadata(llvm::LLVMContext::MD_noalias,
+                    llvm::MDNode::concatenate(scopeLists[0], scopeLists[1]));
+  auto *unlikely = llvm::MDBuilder(builder.getContext()).createUnlikelyBranchWeights();
+  builder.CreateCondBr(builder.CreateIsNotNull(flag), attend, rest, unlikely);
+  builder.SetInsertPoint(attend);
+  llvm::Value *services = callField(offsetof(HostCall, services), builder.getPtrTy(), "services");
+  llvm::Value *launch = callField(offsetof(HostCall, launch), builder.getPtrTy(), "launch");
+  llvm::Value *service =
+      builder.CreateAlignedLoad(builder.getPtrTy(),
+                                builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), services,
+                                                                   offsetof(HostServices, attend)),
+                                llvm::Align(8));
+  auto *type = llvm::FunctionType::get(builder.getInt32Ty(), {builder.getPtrTy()}, false);
+  llvm::CallInst *answer = builder.CreateCall(type, service, {launch});
+  answer->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly());
+  answer->setDoesNotThrow();
+  builder.CreateCondBr(builder.CreateIsNotNull(answer), trapExit, rest, unlikely);
+  builder.SetInsertPoint(after);
+}
+
 //===-- The function --------------------------------------------------------------------------===//
 
 llvm::Value *KernelEmitter::callField(uint64_t offset, llvm::Type *type, const llvm::Twine &name) {
@@ -315,6 +347,7 @@ std::unique_ptr<llvm::Module> KernelEmitter::emit() {
   builder.SetInsertPoint(entryEnd);
 
   scratch = callField(offsetof(HostCall, scratch), builder.getPtrTy(), "scratch");
+  attention = callField(offsetof(HostCall, attention), builder.getPtrTy(), "attention");
   dummyAddress = frameAddress(64);
   const char *axes[] = {"grid.x", "grid.y", "grid.z"};
   for (int axis = 0; axis < 3; ++axis)
@@ -357,6 +390,7 @@ std::unique_ptr<llvm::Module> KernelEmitter::emit() {
 
   if (mlir::failed(emitBlock(function.front())) || hasFailed)
     return nullptr;
+  emitPoll();
   llvm::SmallVector<llvm::Value *, 3> nextPrograms;
   llvm::Value *carry = builder.getInt32(1);
   for (int axis = 0; axis < axesUsed; ++axis) {

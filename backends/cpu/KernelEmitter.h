@@ -121,6 +121,8 @@ public:
   /// Values of the carried variables after the loop.
   llvm::SmallVector<llvm::Value *, 4> endLoop(EmittedLoop &loop,
                                               llvm::ArrayRef<llvm::Value *> next);
+  /// The end of a program, or of a round of a loop: looks whether the launch is to stop.
+  void emitPoll();
   /// Stops the kernel when `failed` is true: calls trap(site, program, address) and returns 1.
   void emitTrapIf(llvm::Value *failed, unsigned site, llvm::Value *address);
   unsigned addTrapSite(mlir::Operation *op, backends::TrapSite::Kind kind, mlir::Value pointer,
@@ -193,6 +195,8 @@ private:
   llvm::Function *kernel = nullptr;
   llvm::Value *call = nullptr, *scratch = nullptr, *program = nullptr;
   llvm::Value *programs[3] = {}, *gridExtents[3] = {};
+  /// HostCall::attention.
+  llvm::Value *attention = nullptr;
   llvm::Instruction *entryEnd = nullptr;
   llvm::BasicBlock *trapExit = nullptr;
   llvm::DenseMap<mlir::Value, llvm::Value *> scalars;

@@ -159,7 +159,8 @@ void ThreadPool::wake(unsigned count) {
     futexWake(published, static_cast<int>(count));
 }
 
-void ThreadPool::run(int64_t programCount, CostEstimate &estimate, Body body, void *context) {
+void ThreadPool::run(int64_t programCount, CostEstimate &estimate, Body body, void *context,
+                     Waiting waiting) {
   if (programCount <= 0)
     return;
   if (programCount == 1 || limit == 1) {
@@ -209,8 +210,15 @@ void ThreadPool::run(int64_t programCount, CostEstimate &estimate, Body body, vo
   launch.work();
   if (mine) {
     mine->launch.store(nullptr);
-    for (unsigned spins = 0; mine->userCount.load() != 0; ++spins)
-      spins < 20'000 ? pause() : static_cast<void>(::sched_yield());
+    for (unsigned spins = 0; mine->userCount.load() != 0; ++spins) {
+      if (spins < 20'000) {
+        pause();
+        continue;
+      }
+      ::sched_yield();
+      if (waiting)
+        waiting(context);
+    }
     mine->isTaken.store(false, std::memory_order_release);
   }
   // Time of one thread per program, by which the next launch is judged; close enough.

@@ -3,7 +3,8 @@
 // chunks first, single programs at the end (neighbouring programs touch neighbouring memory, and
 // the last chunk decides when the launch ends).
 //
-//   pool.run(programCount, estimate, [&](int64_t first, int64_t last) { ...; return true; });
+//   pool.run(programCount, estimate, [](void *context, int64_t first, int64_t last) {
+//     ...; return true; }, context);
 //
 // * The calling thread takes part, and starts alone: others are asked in only when there is work
 //   for more than a few microseconds, which is what waking them costs.
@@ -46,7 +47,11 @@ public:
 
   /// Runs programs [first, last); false stops the launch: chunks not yet taken are left out.
   using Body = bool (*)(void *context, int64_t first, int64_t last);
-  void run(int64_t programCount, CostEstimate &estimate, Body body, void *context);
+  /// `waiting` is called again and again by the calling thread while it has nothing left to do and
+  /// other threads have.
+  using Waiting = void (*)(void *context);
+  void run(int64_t programCount, CostEstimate &estimate, Body body, void *context,
+           Waiting waiting = nullptr);
 
 private:
   struct Launch;

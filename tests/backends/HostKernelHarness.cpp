@@ -25,8 +25,12 @@ HostKernelUnderTest::HostKernelUnderTest(llvm::StringRef tileText, backends::Com
   if (mlir::failed(optimizer::optimize(*module)))
     return;
   auto backend = backends::createBackend("cpu");
-  auto made = backend->compile(*module,
-                               {options, std::move(observe), std::move(time), /*verifyCode=*/true});
+  backends::CompileContext compile;
+  compile.options = std::move(options);
+  compile.observe = std::move(observe);
+  compile.time = std::move(time);
+  compile.verifyCode = true;
+  auto made = backend->compile(*module, compile);
   if (mlir::failed(made))
     return;
   image = std::move(*made);
@@ -81,8 +85,11 @@ int HostKernelUnderTest::run(std::vector<int32_t> grid,
         }
         auto *begin = static_cast<const uint8_t *>(data);
         self->prints.push_back({site, program, {begin, begin + bytes}});
-      }};
+      },
+      [](void *) { return int32_t(0); }};
+  static constexpr uint32_t kNoAttention = 0;
   cpu::HostCall call{};
+  call.attention = &kNoAttention;
   call.arguments = slots.data();
   call.gridX = grid[0];
   call.gridY = grid[1];
