@@ -125,7 +125,9 @@ void NestEmitter::trapAtFirst(unsigned site, llvm::Value *numbers, llvm::Value *
 void NestEmitter::checkGather(GatherOp op, llvm::Value *index, llvm::Value *laneMask) {
   if (!kernel.options.checkBounds)
     return;
-  llvm::IRBuilderBase::InsertPointGuard guard(builder);
+  // The trap splits a block, perhaps the one at hand: only an instruction says where to go on.
+  llvm::Instruction *here = &*builder.GetInsertPoint();
+  llvm::DebugLoc place = builder.getCurrentDebugLocation();
   unsigned level = std::max(levelOf(index), laneMask ? levelOf(laneMask) : 0);
   if (level + 1 < anchors.size())
     builder.SetInsertPoint(anchors[level]);
@@ -136,6 +138,8 @@ void NestEmitter::checkGather(GatherOp op, llvm::Value *index, llvm::Value *lane
   if (laneMask && wide->isVectorTy())
     isWrong = builder.CreateAnd(isWrong, laneMask);
   trapAtFirst(backends::addGatherSite(kernel.image, op), index, isWrong);
+  builder.SetInsertPoint(here);
+  builder.SetCurrentDebugLocation(place);
 }
 
 } // namespace sectile::cpu

@@ -74,7 +74,7 @@ TEST(CompilerLibrary, compiles) {
   ASSERT_TRUE(result.image) << lang::render(result.diagnostics) << result.internalError;
   EXPECT_EQ(result.image->binary.substr(1, 3), "ELF");
   EXPECT_THAT(result.image->stages["llvm"], HasSubstr("define"));
-  EXPECT_THAT(result.image->stages["asm"], HasSubstr("sectile_kernel"));
+  EXPECT_THAT(result.image->stages["asm"], HasSubstr(".globl\tk\n")); // named as the kernel
 }
 
 /// The failures of code generation that end other people's processes.
