@@ -40,7 +40,7 @@ def choose_block(M, N):
     float32."""
     tiles = st.cdiv(M, 128) * st.cdiv(N, 128)
     if DEVICE != "cuda":
-        return (128, 128, 128) if tiles >= 4 * os.cpu_count() else (64, 64, 64)
+        return (128, 128, 128) if tiles >= 4 * (os.cpu_count() or 1) else (64, 64, 64)
     return (128, 128, 16) if tiles >= 128 else (64, 64, 32)
 
 

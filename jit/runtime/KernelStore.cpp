@@ -105,8 +105,7 @@ std::shared_ptr<const Kernel> KernelStore::find(const std::string &key) const {
 }
 
 void KernelStore::remember(const std::string &key, const std::shared_ptr<const Kernel> &kernel,
-                           std::vector<RecordedRead> reads,
-                           std::vector<std::string> sourceFiles) {
+                           std::vector<RecordedRead> reads, std::vector<std::string> sourceFiles) {
   std::shared_ptr<const Kernel> dropped; // unloaded outside of the lock
   std::lock_guard lock(mutex);
   memory.insert_or_assign(key, Remembered{kernel, std::move(reads), std::move(sourceFiles)});

@@ -34,7 +34,6 @@
 #include "lesson.h"
 
 #include <sectile/sectile.h>
-
 #include <thread>
 using namespace sectile;
 

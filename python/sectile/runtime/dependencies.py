@@ -161,7 +161,8 @@ class Snapshot:
         elif isinstance(value, type) and issubclass(value, tuple) and hasattr(value, "_fields"):
             # Kernels make instances: the fields are all that the code depends on.
             self.parts.append(f"{name}=class:{value.__qualname__}{value._fields}")
-            self.container(f"{name} defaults", value._field_defaults, names, depth)
+            defaults = getattr(value, "_field_defaults", {})
+            self.container(f"{name} defaults", defaults, names, depth)
         elif type(value) in (list, dict):
             self.container(name, value, names, depth)
         elif isinstance(value, (set, frozenset)):
