@@ -96,6 +96,8 @@ class Writer:
                 return f"dtypeOf<{TYPES[attr]}>"
             case ast.List() | ast.Tuple():
                 return "{" + ", ".join(self.expression(item) for item in node.elts) + "}"
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=2147483648)):
+                return "(-2147483647 - 1)"  # 2147483648 alone has 64 bits in C++
             case ast.UnaryOp(
                 op=ast.USub(), operand=ast.Constant() | ast.Call(func=ast.Name(id="float"))
             ):
