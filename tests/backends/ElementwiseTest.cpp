@@ -373,17 +373,16 @@ TEST_P(IntegerElementwise, casts) {
   }
   for (const Type &to : floats)
     for (bool isSigned : {true, false})
-      ops.push_back({std::string("%r = arith.") + (isSigned ? "s" : "u") + "itofp %x : T to R", to,
-                     [=](uint64_t x, uint64_t, uint64_t) {
-                       APFloat value(*to.semantics);
-                       value.convertFromAPInt(APInt(t.bits, x), isSigned,
-                                              APFloat::rmNearestTiesToEven);
-                       if (to.bits == 8 && !value.isFinite()) // fp8 saturates
-                         value = APFloat::getLargest(
-                             *to.semantics,
-                             value.isNegative() || (isSigned && APInt(t.bits, x).isNegative()));
-                       return value.bitcastToAPInt().getZExtValue();
-                     }});
+      ops.push_back(
+          {std::string("%r = arith.") + (isSigned ? "s" : "u") + "itofp %x : T to R", to,
+           [=](uint64_t x, uint64_t, uint64_t) {
+             APFloat value(*to.semantics);
+             value.convertFromAPInt(APInt(t.bits, x), isSigned, APFloat::rmNearestTiesToEven);
+             if (to.bits == 8 && !value.isFinite()) // fp8 saturates
+               value =
+                   APFloat::getLargest(*to.semantics, isSigned && APInt(t.bits, x).isNegative());
+             return value.bitcastToAPInt().getZExtValue();
+           }});
   check(t, ops, specialIntegers(t), [&](auto &random) { return drawInteger(t, random); });
 }
 
