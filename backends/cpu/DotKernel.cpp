@@ -8,6 +8,7 @@
 //       registers -> acc(i, j)
 #include "backends/cpu/DotKernel.h"
 
+#include "backends/cpu/DotBlocks.h"
 #include "backends/cpu/DotTiles.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -92,23 +93,8 @@ private:
     return elements ? b.CreateGEP(element, pointer, index(elements)) : pointer;
   }
 
-  /// for (i = 0; i < count; ++i) body(i), count > 0.
   void loop(int64_t count, llvm::function_ref<void(V)> body) {
-    if (count == 1)
-      return body(index(0));
-    llvm::BasicBlock *before = b.GetInsertBlock();
-    llvm::Function *function = before->getParent();
-    llvm::BasicBlock *head = llvm::BasicBlock::Create(b.getContext(), "dot", function);
-    llvm::BasicBlock *after = llvm::BasicBlock::Create(b.getContext(), "dot.end", function);
-    b.CreateBr(head);
-    b.SetInsertPoint(head);
-    llvm::PHINode *i = b.CreatePHI(b.getInt64Ty(), 2);
-    i->addIncoming(index(0), before);
-    body(i);
-    V next = b.CreateAdd(i, index(1));
-    i->addIncoming(next, b.GetInsertBlock());
-    b.CreateCondBr(b.CreateICmpULT(next, index(count)), head, after);
-    b.SetInsertPoint(after);
+    emitCountedLoop(b, count, "dot", body);
   }
 
   /// Rows that fit in registers beside `width` vectors of rhs and one broadcast element.
@@ -133,7 +119,9 @@ private:
       int64_t blocksBefore = 0;
       for (const Run &rows : rowRuns) {
         loop(rows.count, [&](V rowBlock) {
-          emitPrefetches(b.CreateAdd(number, b.CreateAdd(rowBlock, index(blocksBefore))));
+          emitShareOfPrefetches(b, shape.prefetches,
+                                b.CreateAdd(number, b.CreateAdd(rowBlock, index(blocksBefore))),
+                                blockCount());
           V row = b.CreateAdd(b.CreateMul(rowBlock, index(rows.size)), index(rows.first));
           V stride = shape.lhsRowStride ? shape.lhsRowStride : index(lhsStride);
           emitBlock(rows.size, columns.size, lastLanes, advance(lhs, b.CreateMul(row, stride)),
@@ -151,38 +139,6 @@ private:
       for (const Run &rows : splitEvenly(shape.rows, blockHeight(columns.size)))
         count += columns.count * rows.count;
     return count;
-  }
-
-  /// The share of register block `number` in what is asked for.
-  void emitPrefetches(V number) {
-    constexpr int64_t kLineBytes = 64;
-    int64_t blocks = blockCount();
-    for (const DotPrefetch &prefetch : shape.prefetches) {
-      // A row is divided among several blocks when there are more blocks than rows.
-      int64_t lines = (prefetch.rowBytes + kLineBytes - 1) / kLineBytes;
-      int64_t parts = std::clamp<int64_t>(blocks / prefetch.rows, 1, lines);
-      int64_t linesOfPart = (lines + parts - 1) / parts, units = prefetch.rows * parts;
-      int64_t unitsOfBlock = (units + blocks - 1) / blocks;
-      for (int64_t unit = 0; unit < unitsOfBlock; ++unit) {
-        V mine = b.CreateBinaryIntrinsic(
-            llvm::Intrinsic::umin,
-            b.CreateAdd(b.CreateMul(number, index(unitsOfBlock)), index(unit)), index(units - 1));
-        V row = parts == 1 ? mine : b.CreateUDiv(mine, index(parts));
-        V first = b.CreateAlignedLoad(
-            b.getPtrTy(), b.CreateGEP(b.getPtrTy(), prefetch.addresses, row), llvm::Align(8));
-        first = b.CreateGEP(b.getInt8Ty(), first, prefetch.distance);
-        if (parts > 1)
-          first = b.CreateGEP(
-              b.getInt8Ty(), first,
-              b.CreateMul(b.CreateURem(mine, index(parts)), index(linesOfPart * kLineBytes)));
-        constexpr int kRead = 0, kSecondCache = 2, kData = 1;
-        for (int64_t line = 0; line < linesOfPart; ++line)
-          b.CreateIntrinsic(
-              llvm::Intrinsic::prefetch, {b.getPtrTy()},
-              {b.CreateConstGEP1_64(b.getInt8Ty(), first, uint64_t(line * kLineBytes)),
-               b.getInt32(kRead), b.getInt32(kSecondCache), b.getInt32(kData)});
-      }
-    }
   }
 
   V mask(int64_t width, int64_t lastLanes, int64_t v) {

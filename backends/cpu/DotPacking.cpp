@@ -1,6 +1,6 @@
 // Narrow operands of products as words of 32 bits: which words a processor multiplies, and rows of
 // rhs interleaved into them.
-#include "backends/cpu/DotKernel.h"
+#include "backends/cpu/DotBlocks.h"
 
 #include "llvm/IR/Module.h"
 
@@ -23,26 +23,11 @@ void packRows(llvm::IRBuilderBase &b, const HostFeatures &host, DotWord word, in
   auto *narrow = llvm::FixedVectorType::get(b.getIntNTy(bits), unsigned(lanes));
   auto *words = llvm::FixedVectorType::get(b.getInt32Ty(), unsigned(lanes));
   auto index = [&](int64_t value) { return b.getInt64(uint64_t(value)); };
-  auto loop = [&](int64_t count, llvm::function_ref<void(V)> body) {
-    llvm::BasicBlock *before = b.GetInsertBlock();
-    llvm::BasicBlock *head = llvm::BasicBlock::Create(b.getContext(), "pack", before->getParent());
-    llvm::BasicBlock *after =
-        llvm::BasicBlock::Create(b.getContext(), "pack.end", before->getParent());
-    b.CreateBr(head);
-    b.SetInsertPoint(head);
-    llvm::PHINode *i = b.CreatePHI(b.getInt64Ty(), 2);
-    i->addIncoming(index(0), before);
-    body(i);
-    V next = b.CreateAdd(i, index(1));
-    i->addIncoming(next, b.GetInsertBlock());
-    b.CreateCondBr(b.CreateICmpULT(next, index(count)), head, after);
-    b.SetInsertPoint(after);
-  };
-  loop(rows / perWord, [&](V row) {
+  emitCountedLoop(b, rows / perWord, "pack", [&](V row) {
     V source =
         b.CreateGEP(narrow->getElementType(), from, b.CreateMul(row, index(perWord * fromStride)));
     V target = b.CreateGEP(b.getInt32Ty(), to, b.CreateMul(row, index(toStride)));
-    loop((columns + lanes - 1) / lanes, [&](V group) {
+    emitCountedLoop(b, (columns + lanes - 1) / lanes, "pack.row", [&](V group) {
       V column = b.CreateMul(group, index(lanes));
       V packed = nullptr;
       for (int64_t part = 0; part < perWord; ++part) {

@@ -8,9 +8,11 @@
 //             7   |  2  |  3  |
 //                 +-----+-----+
 //
-// Intel, Intrinsics and Optimization Reference Manual, chapter 20 (2023): two by two tiles need
-// four loads for four products, which take twice as long as the loads.
+// Two by two tiles need four loads for four products; with fewer accumulators there are more loads
+// than products. (Intel 64 and IA-32 Architectures Optimization Reference Manual, on AMX.)
 #include "backends/cpu/DotTiles.h"
+
+#include "backends/cpu/DotBlocks.h"
 
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/GlobalVariable.h"
@@ -34,25 +36,22 @@ public:
         accStride(shape.accStride ? shape.accStride : shape.columns) {}
 
   void emit() {
-    // Pairs of tiles, and one alone where the number is odd.
+    // Pairs of tiles, and one alone where the number is odd: as many blocks as pairs, rounded up.
     int64_t rowTiles = shape.rows / kTileRows, columnTiles = shape.columns / kTileWords;
-    auto columns = [&](int64_t first, int64_t count, int64_t width) {
-      loop(count, [&](V block) {
-        V column =
-            b.CreateAdd(b.CreateMul(block, index(width * kTileWords)), index(first * kTileWords));
-        auto rows = [&](int64_t firstRow, int64_t rowCount, int64_t height) {
-          loop(rowCount, [&](V rowBlock) {
-            V row = b.CreateAdd(b.CreateMul(rowBlock, index(height * kTileRows)),
-                                index(firstRow * kTileRows));
-            emitBlock(row, column, height, width);
-          });
-        };
-        rows(0, rowTiles / 2, 2);
-        rows(rowTiles / 2 * 2, rowTiles % 2, 1);
-      });
+    int64_t rowBlocks = (rowTiles + 1) / 2, columnBlocks = (columnTiles + 1) / 2;
+    auto forEachBlock = [&](int64_t tiles, auto emit) {
+      loop(tiles / 2, [&](V block) { emit(block, 2); });
+      if (tiles % 2)
+        emit(index(tiles / 2), 1);
     };
-    columns(0, columnTiles / 2, 2);
-    columns(columnTiles / 2 * 2, columnTiles % 2, 1);
+    forEachBlock(columnTiles, [&](V columnBlock, int64_t width) {
+      V column = b.CreateMul(columnBlock, index(2 * kTileWords));
+      forEachBlock(rowTiles, [&](V rowBlock, int64_t height) {
+        V number = b.CreateAdd(b.CreateMul(columnBlock, index(rowBlocks)), rowBlock);
+        emitShareOfPrefetches(b, shape.prefetches, number, rowBlocks * columnBlocks);
+        emitBlock(b.CreateMul(rowBlock, index(2 * kTileRows)), column, height, width);
+      });
+    });
   }
 
 private:
@@ -76,25 +75,8 @@ private:
          {b.getInt8(uint8_t(tile)), from, index(stride * kWordBytes)});
   }
 
-  /// for (i = 0; i < count; ++i) body(i).
   void loop(int64_t count, llvm::function_ref<void(V)> body) {
-    if (count == 0)
-      return;
-    if (count == 1)
-      return body(index(0));
-    llvm::BasicBlock *before = b.GetInsertBlock();
-    llvm::Function *function = before->getParent();
-    llvm::BasicBlock *head = llvm::BasicBlock::Create(b.getContext(), "tiles", function);
-    llvm::BasicBlock *after = llvm::BasicBlock::Create(b.getContext(), "tiles.end", function);
-    b.CreateBr(head);
-    b.SetInsertPoint(head);
-    llvm::PHINode *i = b.CreatePHI(b.getInt64Ty(), 2);
-    i->addIncoming(index(0), before);
-    body(i);
-    V next = b.CreateAdd(i, index(1));
-    i->addIncoming(next, b.GetInsertBlock());
-    b.CreateCondBr(b.CreateICmpULT(next, index(count)), head, after);
-    b.SetInsertPoint(after);
+    emitCountedLoop(b, count, "tiles", body);
   }
 
   void emitBlock(V row, V column, int64_t height, int64_t width) {

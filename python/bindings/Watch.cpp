@@ -65,29 +65,18 @@ bool hasItems(PyObject *holder, PyObject *flat) {
   return true;
 }
 
-PyObject *orNone(PyObject *object) {
-  return object ? object : Py_None;
-}
-
 } // namespace
 
-bool Watch::holds() const {
+bool Watch::asksAgain() const {
   switch (kind) {
   case Kind::Dictionary:
-    // A strong dictionary and an interned key: neither can fail.
-    return PyDict_GetItemWithError(holder.ptr(), name.ptr()) == expected.ptr();
   case Kind::Cell:
-    return PyCell_GET(holder.ptr()) == expected.ptr();
+  case Kind::Function:
+    return holds();
   case Kind::Attribute:
     return isAnswer(PyObject_GetAttr(holder.ptr(), name.ptr()), expected);
   case Kind::Items:
     return hasItems(holder.ptr(), expected.ptr());
-  case Kind::Function: {
-    PyObject *function = holder.ptr(), *state = expected.ptr();
-    return PyFunction_GET_CODE(function) == PyTuple_GET_ITEM(state, 0) &&
-           orNone(PyFunction_GET_DEFAULTS(function)) == PyTuple_GET_ITEM(state, 1) &&
-           orNone(PyFunction_GET_KW_DEFAULTS(function)) == PyTuple_GET_ITEM(state, 2);
-  }
   case Kind::Item:
     return isAnswer(PyObject_GetItem(holder.ptr(), name.ptr()), expected);
   case Kind::Call:
@@ -110,13 +99,6 @@ py::object Watch::stateOf(py::handle function) {
   return py::make_tuple(py::handle(PyFunction_GET_CODE(object)),
                         py::handle(orNone(PyFunction_GET_DEFAULTS(object))),
                         py::handle(orNone(PyFunction_GET_KW_DEFAULTS(object))));
-}
-
-bool holdAll(const std::vector<Watch> &watches) {
-  for (const Watch &watch : watches)
-    if (!watch.holds())
-      return false;
-  return true;
 }
 
 bool watchContent(py::handle value, std::vector<Watch> &watches) {

@@ -27,14 +27,37 @@ struct Watch {
   py::object holder, name, expected;
 
   /// Never leaves a Python error behind: a question that fails now is answered otherwise.
-  bool holds() const;
+  /// Every launch asks: what nearly all watches are takes no call.
+  bool holds() const {
+    if (kind == Kind::Dictionary) [[likely]]
+      // A strong dictionary and an interned key: neither can fail.
+      return PyDict_GetItemWithError(holder.ptr(), name.ptr()) == expected.ptr();
+    if (kind == Kind::Function) {
+      PyObject *function = holder.ptr(), *state = expected.ptr();
+      return PyFunction_GET_CODE(function) == PyTuple_GET_ITEM(state, 0) &&
+             orNone(PyFunction_GET_DEFAULTS(function)) == PyTuple_GET_ITEM(state, 1) &&
+             orNone(PyFunction_GET_KW_DEFAULTS(function)) == PyTuple_GET_ITEM(state, 2);
+    }
+    if (kind == Kind::Cell)
+      return PyCell_GET(holder.ptr()) == expected.ptr();
+    return asksAgain();
+  }
   int visit(visitproc visit, void *arg) const; // for the garbage collector
 
   /// What a Function watch of `function` expects.
   static py::object stateOf(py::handle function);
+
+private:
+  static PyObject *orNone(PyObject *object) { return object ? object : Py_None; }
+  bool asksAgain() const;
 };
 
-bool holdAll(const std::vector<Watch> &watches);
+inline bool holdAll(const std::vector<Watch> &watches) {
+  for (const Watch &watch : watches)
+    if (!watch.holds())
+      return false;
+  return true;
+}
 /// Adds watches of what changes in place within `value` (lists, wrapped constants). False when it
 /// may change unseen.
 bool watchContent(py::handle value, std::vector<Watch> &watches);

@@ -3,6 +3,9 @@
 
 #include "HostCode.h"
 
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+
 #include <bit>
 #include <cmath>
 #include <gtest/gtest.h>
@@ -224,6 +227,38 @@ TEST(DotKernel, words_of_narrow_elements) {
     }
   if (!host.amxBf16)
     GTEST_SKIP() << "tile registers (AMX) were not tried: this processor has none";
+}
+
+// Emitted, not run: a processor with tile registers need not be at hand.
+TEST(DotKernel, products_fetch_the_rows_that_they_are_given) {
+  cpu::HostFeatures tiles = cpu::HostFeatures::level(4), vectors = tiles;
+  tiles.avx512Bf16 = vectors.avx512Bf16 = tiles.amxBf16 = true;
+  for (const cpu::HostFeatures &host : {vectors, tiles}) {
+    SCOPED_TRACE(host.amxBf16 ? "tiles" : "vectors");
+    llvm::LLVMContext context;
+    llvm::Module module("fetch", context);
+    llvm::Type *pointer = llvm::PointerType::get(context, 0);
+    auto *function =
+        llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context),
+                                                       {pointer, pointer, pointer, pointer}, false),
+                               llvm::GlobalValue::ExternalLinkage, "f", module);
+    llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "entry", function));
+    // One register block of the tiles: all four lines of all eight rows are its share.
+    DotShape shape{32, 32, 16, b.getFloatTy()};
+    shape.word = cpu::DotWord::Bf16Pair;
+    shape.prefetches.push_back({function->getArg(3), b.getInt64(0), 8, 256});
+    EXPECT_EQ(cpu::usesTileRegisters(host, shape), host.amxBf16);
+    cpu::emitDot(b, host, shape, function->getArg(0), function->getArg(1), function->getArg(2));
+    b.CreateRetVoid();
+    int lines = 0;
+    for (llvm::Instruction &instruction : llvm::instructions(*function))
+      if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction))
+        lines += call->getIntrinsicID() == llvm::Intrinsic::prefetch;
+    if (host.amxBf16)
+      EXPECT_EQ(lines, 8 * 4);
+    else
+      EXPECT_GT(lines, 0);
+  }
 }
 
 // A handful of loops, whatever the extents.

@@ -49,7 +49,8 @@ def _at_rest(owner: Any, name: str) -> Any:
     """The attribute, if reading it runs nobody's code; else AttributeError."""
     kind = type(owner)
     if isinstance(owner, type):
-        found = _of_class(owner, name)
+        members = owner.__dict__.get("_member_map_", {})  # an enumeration's
+        found = members[name] if name in members else _of_class(owner, name)
     elif name in getattr(owner, "__dict__", ()):
         found = owner.__dict__[name]
     elif hasattr(kind, "__members__") and name in ("name", "value"):

@@ -1,0 +1,24 @@
+//===-- DotBlocks.h - loops over the blocks of a product, and what they fetch ahead -----------===//
+// Internal to the matrix products (DotKernel.h), shared by products in vectors and in tile
+// registers and by packing.
+//
+//   emitCountedLoop(builder, count, "rows", [&](llvm::Value *i) { ... });
+//   emitShareOfPrefetches(builder, shape.prefetches, number, blockCount);   // in each block
+#pragma once
+
+#include "backends/cpu/DotKernel.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace sectile::cpu {
+
+/// for (i = 0; i < count; ++i) body(i), i an i64; no loop for a count of 0 or 1.
+void emitCountedLoop(llvm::IRBuilderBase &builder, int64_t count, llvm::StringRef name,
+                     llvm::function_ref<void(llvm::Value *)> body);
+
+/// Asks for the share of block `number` (i64) of `blockCount` blocks.
+void emitShareOfPrefetches(llvm::IRBuilderBase &builder, llvm::ArrayRef<DotPrefetch> prefetches,
+                           llvm::Value *number, int64_t blockCount);
+
+} // namespace sectile::cpu
