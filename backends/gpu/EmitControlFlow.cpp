@@ -91,26 +91,44 @@ void GpuEmitter::emitIf(llvm::Value *condition, llvm::function_ref<void()> then)
   builder.SetInsertPoint(after);
 }
 
+/// (high - low - 1) / step, unsigned, in a loop that is entered; no division by a step of 0 in one
+/// that is not.
+static llvm::Value *roundsAfterFirst(llvm::IRBuilderBase &b, llvm::Value *isEntered,
+                                     llvm::Value *low, llvm::Value *high, llvm::Value *step) {
+  llvm::Value *one = llvm::ConstantInt::get(low->getType(), 1);
+  llvm::Value *safeStep =
+      llvm::isa<llvm::Constant>(step) ? step : b.CreateSelect(isEntered, step, one);
+  return b.CreateUDiv(b.CreateSub(b.CreateSub(high, low), one), safeStep);
+}
+
 LogicalResult GpuEmitter::emitFor(scf::ForOp op) {
   llvm::Value *low = scalar(op.getLowerBound()), *high = scalar(op.getUpperBound()),
               *step = scalar(op.getStep());
   bool isUnsigned = op.getUnsignedCmp();
-  auto isBefore = [&](llvm::Value *index, llvm::Value *end) {
-    return isUnsigned ? builder.CreateICmpULT(index, end) : builder.CreateICmpSLT(index, end);
-  };
+  llvm::Value *isEntered =
+      isUnsigned ? builder.CreateICmpULT(low, high) : builder.CreateICmpSLT(low, high);
   // A further round follows those that begin before high - step. Asked so, nothing overflows, and
-  // one comparison ends the loop: assemblers unroll no others.
-  llvm::Value *lastButOne = builder.CreateBinaryIntrinsic(
-      isUnsigned ? llvm::Intrinsic::usub_sat : llvm::Intrinsic::ssub_sat, high, step);
+  // one comparison ends the loop: assemblers unroll no others. Unsigned indices are counted
+  // instead: ptxas 13.0 takes 64-bit bounds beyond 2^63 for negative ones.
+  llvm::Value *lastButOne = nullptr, *furtherRounds = nullptr;
+  if (isUnsigned)
+    furtherRounds = roundsAfterFirst(builder, isEntered, low, high, step);
+  else
+    lastButOne = builder.CreateBinaryIntrinsic(llvm::Intrinsic::ssub_sat, high, step);
   llvm::BitVector inWords = freshFromMemory(op);
   Registers initial = flatten(op.getInitArgs(), inWords);
   llvm::BasicBlock *before = builder.GetInsertBlock(), *body = newBlock("loop"),
                    *after = newBlock("loop.done");
-  builder.CreateCondBr(isBefore(low, high), body, after);
+  builder.CreateCondBr(isEntered, body, after);
 
   builder.SetInsertPoint(body);
   auto *index = builder.CreatePHI(low->getType(), 2);
   index->addIncoming(low, before);
+  llvm::PHINode *rounds = nullptr;
+  if (isUnsigned) {
+    rounds = builder.CreatePHI(low->getType(), 2);
+    rounds->addIncoming(furtherRounds, before);
+  }
   auto carried = startPhis(initial, before);
   setScalar(op.getInductionVar(), index);
   distribute(Registers(carried.begin(), carried.end()), op.getRegionIterArgs(), inWords);
@@ -121,7 +139,15 @@ LogicalResult GpuEmitter::emitFor(scf::ForOp op) {
   index->addIncoming(builder.CreateAdd(index, step), end);
   for (auto [phi, value] : llvm::zip(carried, next))
     phi->addIncoming(value, end);
-  backends::markLoop(op, *builder.CreateCondBr(isBefore(index, lastButOne), body, after));
+  llvm::Value *goesOn = nullptr;
+  if (isUnsigned) {
+    goesOn = builder.CreateIsNotNull(rounds);
+    rounds->addIncoming(builder.CreateSub(rounds, llvm::ConstantInt::get(rounds->getType(), 1)),
+                        end);
+  } else {
+    goesOn = builder.CreateICmpSLT(index, lastButOne);
+  }
+  backends::markLoop(op, *builder.CreateCondBr(goesOn, body, after));
 
   builder.SetInsertPoint(after);
   auto results = startPhis(initial, before);

@@ -115,7 +115,7 @@ def kernel(starts, ends, steps, counts, indices, MOST: tl.constexpr):
     for i in range(tl.load(starts + p), tl.load(ends + p), tl.load(steps + p)):
         tl.static_assert(i.dtype == tl.{index})
         tl.device_assert(n < MOST, "more turns than Python makes")
-        tl.store(indices + p * MOST + n, i)
+        tl.store(indices + p * MOST + n, i, mask=n < MOST)
         n += 1
     tl.store(counts + p, n)
 """
@@ -128,7 +128,7 @@ def kernel(starts, ends, counts, indices, MOST: tl.constexpr):
     n = 0
     for i in range(tl.load(starts + p), tl.load(ends + p), {step}):
         tl.device_assert(n < MOST, "more turns than Python makes")
-        tl.store(indices + p * MOST + n, i)
+        tl.store(indices + p * MOST + n, i, mask=n < MOST)
         n += 1
     tl.store(counts + p, n)
 """
@@ -142,7 +142,7 @@ def constant_source(ranges):
             "    n = 0",
             f"    for i in range({each.start}, {each.end}, {each.step}):",
             '        tl.device_assert(n < MOST, "more turns than Python makes")',
-            f"        tl.store(indices + {number} * MOST + n, i)",
+            f"        tl.store(indices + {number} * MOST + n, i, mask=n < MOST)",
             "        n += 1",
             f"    tl.store(counts + {number}, n)",
         ]
