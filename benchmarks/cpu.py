@@ -235,6 +235,60 @@ def bench_softmax(table):
         )
 
 
+def seconds_an_element(run, elements, bursts=60, calls=40):
+    """The best of many bursts: what the work takes when nothing comes between."""
+    best = float("inf")
+    for _ in range(bursts):
+        start = time.perf_counter()
+        for _ in range(calls):
+            run()
+        best = min(best, (time.perf_counter() - start) / calls)
+    return best / elements
+
+
+@st.jit
+def exponentials(out, x, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.exp(tl.load(x + i)))
+
+
+def bench_arguments(table):
+    """exp of arguments whose result is no ordinary number, and rows that padding follows; in cache."""
+    elements = 1 << 16
+    out = np.empty(elements, np.float32)
+
+    def of(argument):
+        x = np.full(elements, argument, np.float32)
+        launch = exponentials[(elements // 4096,)]
+        launch(out, x, BLOCK=4096)
+        return seconds_an_element(lambda: launch(out, x, BLOCK=4096), elements) * 1e9
+
+    ordinary = of(0.5)
+    for argument in (-np.inf, -100.0, -90.0):
+        taken = of(argument)
+        table.add(
+            f"exp({argument:g}) against exp(0.5), f32",
+            f"{taken:.3f} ns an element; {ordinary:.3f} ({taken / ordinary:.2f}x)",
+            "<= 1.5x",
+            taken <= 1.5 * ordinary,
+        )
+    module = lesson("02_fused_softmax")
+
+    def row(columns):
+        x = np.random.default_rng(0).standard_normal((64, columns), dtype=np.float32)
+        y = np.empty_like(x)
+        module.softmax(x, y)
+        return seconds_an_element(lambda: module.softmax(x, y), x.size) * 1e9
+
+    whole, padded = row(1024), row(781)
+    table.add(
+        "softmax of 781 columns against 1024, f32",
+        f"{padded:.3f} ns an element; {whole:.3f} ({padded / whole:.2f}x)",
+        "<= 1.2x",
+        padded <= 1.2 * whole,
+    )
+
+
 def bench_layer_norm(table):
     module = lesson("05_layer_norm")
     for columns in (781, 1024, 4096):
@@ -365,6 +419,7 @@ BENCHMARKS = {
     "launch": bench_launch,
     "add": bench_vector_add,
     "softmax": bench_softmax,
+    "arguments": bench_arguments,
     "norm": bench_layer_norm,
     "matmul": bench_matmul,
     "blocks": bench_blocks,
@@ -385,13 +440,13 @@ def main():
     torch.set_num_threads(threads)
     name, family, features = cpu_facts()
     about = (
-        f"{name} (family-model {family}; {', '.join(features)}), {threads} threads, Python {platform.python_version()}, torch {torch.__version__}, "
-        f"NumPy {np.__version__}"
+        f"{name} (family-model {family}; {', '.join(features)}), {threads} threads, "
+        f"Python {platform.python_version()}, torch {torch.__version__}, NumPy {np.__version__}"
     )
     print(about)
     table = Table()
-    for name in options.only or BENCHMARKS:
-        BENCHMARKS[name](table)
+    for part in options.only or BENCHMARKS:
+        BENCHMARKS[part](table)
     if options.save:
         results = HERE / "results"
         results.mkdir(exist_ok=True)

@@ -11,21 +11,25 @@ namespace sectile::cpu {
 llvm::Value *NestEmitter::evaluate(Value value, const Coordinate &at) {
   if (!isa<RankedTensorType>(value.getType()))
     return kernel.scalar(value);
-  if (body.assumesMasks && assumed.contains(value))
+  if (body.masks == Masks::Hold && assumed.contains(value))
     return builder.getTrue();
+  if (body.masks == Masks::Fail && accessMasks.contains(value))
+    return builder.getFalse();
   auto &entries = memo[value];
   for (const Memo &entry : entries)
-    if (entry.at == at && entry.assumesMasks == body.assumesMasks &&
-        entry.laneMask == body.laneMask)
+    if (entry.at == at && entry.masks == body.masks && entry.laneMask == body.laneMask)
       return entry.result;
   llvm::Value *result = compute(value, at);
-  memo[value].push_back({at, body.assumesMasks, body.laneMask, result});
+  memo[value].push_back({at, body.masks, body.laneMask, result});
   return result;
 }
 
 llvm::Value *NestEmitter::compute(Value value, const Coordinate &at) {
   Type element = elementTypeOf(value.getType());
-  if (TileBuffer *buffer = kernel.buffer(value); buffer && !keptHere.contains(value))
+  // Padding is recomputed: in a buffer nobody knows that it is the same everywhere.
+  bool isRecomputed = body.masks == Masks::Fail && !isUniform(at);
+  if (TileBuffer *buffer = kernel.buffer(value);
+      buffer && !keptHere.contains(value) && !isRecomputed)
     return readBuffer(*buffer, element, at);
   Operation *op = value.getDefiningOp();
   if (!op) {
@@ -65,15 +69,15 @@ llvm::Value *NestEmitter::compute(Value value, const Coordinate &at) {
 
 llvm::Value *NestEmitter::evaluateElementwise(Operation *op, unsigned result,
                                               const Coordinate &at) {
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    if (auto *condition = dyn_cast<llvm::ConstantInt>(evaluate(select.getCondition(), at)))
+      return evaluate(condition->isZero() ? select.getFalseValue() : select.getTrueValue(), at);
   SmallVector<llvm::Value *, 4> operands;
   unsigned level = 0;
   for (Value operand : op->getOperands()) {
     operands.push_back(evaluate(operand, at));
     level = std::max(level, levelOf(operands.back()));
   }
-  if (isa<arith::SelectOp>(op))
-    if (auto *condition = dyn_cast<llvm::ConstantInt>(operands[0]))
-      return operands[condition->isZero() ? 2 : 1];
   return emitAt(level, [&] { return kernel.emitElementwise(op, operands)[result]; });
 }
 

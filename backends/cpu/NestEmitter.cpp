@@ -189,19 +189,23 @@ void NestEmitter::emitVectorLoop() {
         return builder.CreateSub(bound, builder.CreateURem(bound, kernel.index(width)), "main.end");
       return builder.CreateAnd(bound, kernel.index(-width), "main.end");
     });
-    emitRange(kernel.index(0), mainEnd, copies, false, true, false, true);
-    emitRange(mainEnd, kernel.index(extent), 1, false, true, hasPartial, false);
+    emitRange(kernel.index(0), mainEnd, copies, false, true, false, Masks::Hold);
+    llvm::Value *padding = hasPartial ? nullptr : findPaddingStart();
+    llvm::Value *edgeEnd = padding ? padding : kernel.index(extent);
+    emitRange(mainEnd, edgeEnd, 1, false, true, hasPartial, Masks::Evaluated);
+    if (padding)
+      emitPadding(padding);
   } else {
     int64_t mainVectors = fullVectors / copies * copies, mainEnd = mainVectors * lanes;
     if (mainVectors)
       emitRange(kernel.index(0), kernel.index(mainEnd), copies, mainVectors == copies, false, false,
-                false);
+                Masks::Evaluated);
     if (int64_t rest = fullVectors - mainVectors)
       emitRange(kernel.index(mainEnd), kernel.index(fullVectors * lanes), rest, true, false, false,
-                false);
+                Masks::Evaluated);
     if (hasPartial)
       emitRange(kernel.index(fullVectors * lanes), kernel.index(extent), 1, true, false, true,
-                false);
+                Masks::Evaluated);
   }
   Coordinate outer = current;
   finishReductions(outer);
@@ -209,10 +213,10 @@ void NestEmitter::emitVectorLoop() {
 
 /// The vectors from `start` to `end`, `copies` at a time.
 void NestEmitter::emitRange(llvm::Value *start, llvm::Value *end, unsigned copies, bool isSingle,
-                            bool mayBeEmpty, bool needsLaneMask, bool assumesMasks) {
+                            bool mayBeEmpty, bool needsLaneMask, Masks masks) {
   int64_t width = int64_t(copies) * lanes;
   auto emitBody = [&](llvm::Value *base) {
-    body = {nullptr, assumesMasks};
+    body = {nullptr, masks};
     if (needsLaneMask && lanes > 1) {
       auto *type = vectorOf(builder.getInt32Ty());
       llvm::SmallVector<llvm::Constant *, 16> numbers;

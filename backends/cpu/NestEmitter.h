@@ -4,7 +4,8 @@
 //
 //   for i (rows)                       level 1
 //     for j (vectors, main)            level 2   masks known true, unrolled
-//     for j (vectors, rest)                      masks evaluated
+//     for j (vectors, edge)                      masks evaluated
+//     if any are left (padding)                  masks known false: one value for all of them
 //
 // Invariant (Level): an emitted value is placed at the end of the outermost loop body in which all
 // its operands exist, so whatever does not vary along the vectors is computed once, as a scalar.
@@ -38,12 +39,15 @@ public:
   void emitScalarAtomic(mlir::Operation *op);
 
 private:
+  /// What is known of the nest's prefix masks. With `Fail`, of those that accesses have.
+  enum class Masks { Evaluated, Hold, Fail };
   /// How a body is emitted.
   struct Body {
     /// Active lanes; null: all.
     llvm::Value *laneMask = nullptr;
-    /// The nest's prefix masks hold.
-    bool assumesMasks = false;
+    Masks masks = Masks::Evaluated;
+    /// Nothing is computed further out than here.
+    unsigned outermostLevel = 0;
   };
   struct Copy {
     Coordinate at;
@@ -56,7 +60,7 @@ private:
   void emitOuterLoops(unsigned depth);
   void emitVectorLoop();
   void emitRange(llvm::Value *start, llvm::Value *end, unsigned copies, bool isSingle,
-                 bool mayBeEmpty, bool needsLaneMask, bool assumesMasks);
+                 bool mayBeEmpty, bool needsLaneMask, Masks masks);
   void emitCopies(llvm::Value *base, int64_t divisor, unsigned copies);
   void emitRoots(llvm::ArrayRef<Copy> copies);
   unsigned unrollFor(int64_t fullVectors, bool isDynamic);
@@ -67,6 +71,7 @@ private:
   /// Emits at `level`, and notes that level for the result.
   template <typename Emit>
   llvm::Value *emitAt(unsigned level, Emit emit) {
+    level = std::max(level, body.outermostLevel);
     llvm::Value *value;
     if (level + 1 < anchors.size()) {
       llvm::IRBuilderBase::InsertPointGuard guard(builder);
@@ -167,6 +172,14 @@ private:
   llvm::Value *findPrefixBound();
   llvm::Value *prefixCount(mlir::Value mask, const Coordinate &at);
 
+  //-- Padding (NestPadding.cpp) -------------------------------------------------------------------
+  /// The first vector position at which all accesses' prefix masks fail, if all that the nest
+  /// computes there is the same in every lane; else null.
+  llvm::Value *findPaddingStart();
+  bool isSameInPadding(mlir::Value value, const Coordinate &at, bool isRecomputed);
+  bool isSameInPadding(mlir::Operation *op, const Coordinate &at, bool isRecomputed);
+  void emitPadding(llvm::Value *start);
+
   //-- Reductions (NestReduce.cpp) -----------------------------------------------------------------
   struct Reduction {
     mutable tile::ReduceOp op;
@@ -195,6 +208,8 @@ private:
   llvm::DenseMap<llvm::Value *, unsigned> levels;
   Body body;
   llvm::DenseSet<mlir::Value> assumed;
+  /// Those of `assumed` that are masks of accesses, with the positions where they hold.
+  llvm::MapVector<mlir::Value, llvm::Value *> accessMasks;
   /// Accesses there is a remark of.
   llvm::DenseSet<mlir::Operation *> noted;
   /// Values that this nest computes for their buffers: never read back from them.
@@ -202,7 +217,7 @@ private:
 
   struct Memo {
     Coordinate at;
-    bool assumesMasks;
+    Masks masks;
     llvm::Value *laneMask;
     llvm::Value *result;
   };

@@ -127,8 +127,10 @@ llvm::Value *NestEmitter::findPrefixBound() {
     if (!isMask && !done.insert(value).second)
       return;
     if (auto load = dyn_cast<LoadOp>(op)) {
-      if (load.getMask())
+      if (load.getMask()) {
         self(self, load.getMask(), at, true);
+        accessMasks[load.getMask()] = nullptr;
+      }
       self(self, load.getPtr(), at, false);
       if (load.getOther())
         self(self, load.getOther(), at, false);
@@ -154,6 +156,8 @@ llvm::Value *NestEmitter::findPrefixBound() {
     auto store = dyn_cast<StoreOp>(root.op);
     for (Value operand : root.op->getOperands())
       visit(visit, operand, start, store && operand == store.getMask());
+    if (store && store.getMask())
+      accessMasks[store.getMask()] = nullptr;
   }
 
   llvm::Value *bound = nullptr;
@@ -164,10 +168,13 @@ llvm::Value *NestEmitter::findPrefixBound() {
     if (!count || levelOf(count) >= kUnknownLevel)
       continue;
     assumed.insert(mask);
+    if (auto *known = accessMasks.find(mask); known != accessMasks.end())
+      known->second = count;
     bound = !bound ? count : emitAt(std::max(levelOf(bound), levelOf(count)), [&, known = bound] {
       return builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, known, count);
     });
   }
+  accessMasks.remove_if([](const auto &mask) { return !mask.second; });
   return bound;
 }
 

@@ -157,16 +157,18 @@ llvm::Value *NestEmitter::evaluateLoad(LoadOp op, const Coordinate &at) {
   llvm::Type *memory = kernel.memoryType(element);
   llvm::Align align(kernel.memoryBytes(element));
   bool isLocal = false;
+  if (body.masks == Masks::Fail && accessMasks.contains(op.getMask()))
+    return op.getOther() ? evaluate(op.getOther(), at)
+                         : llvm::Constant::getNullValue(kernel.registerType(element));
   auto step = isUniform(at) ? std::optional<int64_t>(0) : laneStep(op.getPtr(), at, isLocal);
 
   if (step == 0) {
     // One address for all lanes. The masks of the vector loop say nothing about it.
     Coordinate first(at);
     llvm::Value *address = firstAddress(op.getPtr(), first, 0, isLocal);
-    bool assumes = body.assumesMasks;
-    body.assumesMasks = false;
+    Masks known = std::exchange(body.masks, Masks::Evaluated);
     llvm::Value *mask = op.getMask() ? evaluate(op.getMask(), at) : nullptr;
-    body.assumesMasks = assumes;
+    body.masks = known;
     if (address) {
       noteAccess(op, "load", op.getPtr(), Access::Single, step, mask != nullptr);
       if (auto *constant = dyn_cast_or_null<llvm::ConstantInt>(mask); constant && constant->isOne())

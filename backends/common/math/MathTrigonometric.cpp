@@ -159,7 +159,10 @@ Reduced reduce(const Lanes &l, V x) {
   llvm::IRBuilderBase &b = l.builder;
   llvm::Function &function = *b.GetInsertBlock()->getParent();
   Reduced quick = quickReduction(l, x);
-  V isFar = b.CreateFCmpOGE(l.abs(x), l.number(limitOf(l)));
+  // Infinity minus its multiples is NaN already.
+  V magnitude = l.abs(x);
+  V isFar = b.CreateAnd(b.CreateFCmpOGE(magnitude, l.number(limitOf(l))),
+                        b.CreateFCmpONE(magnitude, l.infinity()));
   auto exact = [&](llvm::ArrayRef<V> number) -> llvm::SmallVector<V> {
     V reduced = b.CreateCall(exactReduction(l.host, function),
                              {b.CreateFPCast(number[0], b.getDoubleTy())});
