@@ -170,7 +170,12 @@ private:
   /// Number of leading vector positions where every prefix mask of the nest's accesses holds; null
   /// when there is none. Fills `assumed`.
   llvm::Value *findPrefixBound();
-  llvm::Value *prefixCount(mlir::Value mask, const Coordinate &at);
+  /// Positions along the vector dimension, as i64 in [0, extent]: a mask holds at all before
+  /// `holdsUpTo` and at none from `failsFrom` on. Between them it may do either.
+  struct Prefix {
+    llvm::Value *holdsUpTo = nullptr, *failsFrom = nullptr;
+  };
+  std::optional<Prefix> prefixOf(mlir::Value mask, const Coordinate &at);
 
   //-- Padding (NestPadding.cpp) -------------------------------------------------------------------
   /// The first vector position at which all accesses' prefix masks fail, if all that the nest
@@ -208,7 +213,7 @@ private:
   llvm::DenseMap<llvm::Value *, unsigned> levels;
   Body body;
   llvm::DenseSet<mlir::Value> assumed;
-  /// Those of `assumed` that are masks of accesses, with the positions where they hold.
+  /// Those of `assumed` that are masks of accesses, with the positions from which they fail.
   llvm::MapVector<mlir::Value, llvm::Value *> accessMasks;
   /// Accesses there is a remark of.
   llvm::DenseSet<mlir::Operation *> noted;

@@ -7,39 +7,65 @@ using namespace sectile::tile;
 
 namespace sectile::cpu {
 
-/// Leading positions along the vector dimension where `mask` holds, as an i64 in [0, extent]; null
-/// when the mask is not of that form. `at` starts at position 0.
-llvm::Value *NestEmitter::prefixCount(Value mask, const Coordinate &at) {
+/// Whether a number that counts up along a row may have been extended from one that wraps in the
+/// row.
+static bool mayWrapBeforeExtension(Value counting) {
+  SmallVector<Value> left{counting};
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  while (!left.empty()) {
+    Operation *op = left.pop_back_val().getDefiningOp();
+    if (!op || isa<ArangeOp, SplatOp, arith::ConstantOp>(op) || !seen.insert(op).second)
+      continue;
+    if (isa<arith::ExtSIOp, arith::ExtUIOp, arith::IndexCastOp>(op)) {
+      Operation *narrow = op->getOperand(0).getDefiningOp();
+      while (isa_and_nonnull<BroadcastOp, ExpandDimsOp, TransposeOp, HintOp>(narrow))
+        narrow = narrow->getOperand(0).getDefiningOp();
+      if (!isa_and_nonnull<ArangeOp, SplatOp, arith::ConstantOp>(narrow))
+        return true;
+      continue;
+    }
+    left.append(op->operand_begin(), op->operand_end());
+  }
+  return false;
+}
+
+/// Nothing when the mask is not of that form. `at` starts at position 0.
+std::optional<NestEmitter::Prefix> NestEmitter::prefixOf(Value mask, const Coordinate &at) {
   llvm::Value *extent = kernel.index(nest.shape[vectorDimension]);
-  auto uniform = [&](llvm::Value *condition) -> llvm::Value * {
-    return emitAt(levelOf(condition),
-                  [&] { return builder.CreateSelect(condition, extent, kernel.index(0)); });
+  auto uniform = [&](llvm::Value *condition) {
+    llvm::Value *count = emitAt(levelOf(condition), [&] {
+      return builder.CreateSelect(condition, extent, kernel.index(0));
+    });
+    return Prefix{count, count};
   };
   if (laneStep(mask, at) == 0) {
     Coordinate first(at);
     for (LaneIndex &index : first) {
       if (index.vector)
-        return nullptr;
+        return std::nullopt;
       index.step = 0;
     }
     return uniform(evaluate(mask, first));
   }
   Operation *op = mask.getDefiningOp();
   if (!op)
-    return nullptr;
+    return std::nullopt;
   if (isa<BroadcastOp, ExpandDimsOp, TransposeOp>(op))
-    return prefixCount(op->getOperand(0), sourceCoordinate(op, 0, at));
+    return prefixOf(op->getOperand(0), sourceCoordinate(op, 0, at));
   if (isa<arith::AndIOp>(op)) {
-    llvm::Value *lhs = prefixCount(op->getOperand(0), at);
-    llvm::Value *rhs = lhs ? prefixCount(op->getOperand(1), at) : nullptr;
+    auto lhs = prefixOf(op->getOperand(0), at);
+    auto rhs = lhs ? prefixOf(op->getOperand(1), at) : std::nullopt;
     if (!rhs)
-      return nullptr;
-    return emitAt(std::max(levelOf(lhs), levelOf(rhs)),
-                  [&] { return builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, lhs, rhs); });
+      return std::nullopt;
+    auto least = [&](llvm::Value *x, llvm::Value *y) {
+      return emitAt(std::max(levelOf(x), levelOf(y)),
+                    [&] { return builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y); });
+    };
+    return Prefix{least(lhs->holdsUpTo, rhs->holdsUpTo), least(lhs->failsFrom, rhs->failsFrom)};
   }
   auto cmp = dyn_cast<arith::CmpIOp>(op);
   if (!cmp)
-    return nullptr;
+    return std::nullopt;
   using P = arith::CmpIPredicate;
   Value moving = cmp.getLhs(), limit = cmp.getRhs();
   P predicate = cmp.getPredicate();
@@ -53,21 +79,23 @@ llvm::Value *NestEmitter::prefixCount(Value mask, const Coordinate &at) {
   bool isSigned = predicate == P::slt || predicate == P::sle;
   bool isUnsigned = predicate == P::ult || predicate == P::ule;
   if ((!isSigned && !isUnsigned) || laneStep(moving, at) != 1 || laneStep(limit, at) != 0)
-    return nullptr;
+    return std::nullopt;
   Coordinate first(at);
   for (LaneIndex &index : first)
     index.step = 0;
   llvm::Value *start = evaluate(moving, first), *end = evaluate(limit, first);
-  if (start->getType()->getScalarSizeInBits() > 64)
-    return nullptr;
-  return emitAt(std::max(levelOf(start), levelOf(end)), [&] {
-    llvm::Type *wide = builder.getInt64Ty();
-    llvm::Value *from =
-        isSigned ? builder.CreateSExt(start, wide) : builder.CreateZExt(start, wide);
-    llvm::Value *to = isSigned ? builder.CreateSExt(end, wide) : builder.CreateZExt(end, wide);
+  unsigned bits = start->getType()->getScalarSizeInBits();
+  if (bits > 64)
+    return std::nullopt;
+  unsigned level = std::max(levelOf(start), levelOf(end));
+  llvm::Type *wide = builder.getInt64Ty();
+  auto widen = [&](llvm::Value *number) {
+    return isSigned ? builder.CreateSExt(number, wide) : builder.CreateZExt(number, wide);
+  };
+  llvm::Value *count = emitAt(level, [&] {
+    llvm::Value *from = widen(start), *to = widen(end);
     // From `from` on every position holds until `to` is reached; none may hold when it lies behind,
-    // also where numbers of 64 bits wrap later in the row. The distance is unsigned: it may exceed
-    // 2^63.
+    // also where numbers wrap later in the row. The distance is unsigned: it may exceed 2^63.
     bool isInclusive = predicate == P::sle || predicate == P::ule;
     auto order = isSigned ? (isInclusive ? llvm::CmpInst::ICMP_SLE : llvm::CmpInst::ICMP_SLT)
                           : (isInclusive ? llvm::CmpInst::ICMP_ULE : llvm::CmpInst::ICMP_ULT);
@@ -80,6 +108,20 @@ llvm::Value *NestEmitter::prefixCount(Value mask, const Coordinate &at) {
       count = atMostExtent(builder.CreateAdd(count, kernel.index(1)));
     return builder.CreateSelect(holds, count, kernel.index(0));
   });
+  // Where the numbers of the row wrap, the mask may hold again at its end.
+  llvm::APInt most =
+      isSigned ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits);
+  uint64_t distance = uint64_t(nest.shape[vectorDimension] - 1);
+  if (most.ult(distance) || mayWrapBeforeExtension(moving))
+    return Prefix{count, extent};
+  most -= distance;
+  llvm::Value *failsFrom = emitAt(level, [&] {
+    auto order = isSigned ? llvm::CmpInst::ICMP_SLE : llvm::CmpInst::ICMP_ULE;
+    llvm::Value *wrapsNowhere =
+        builder.CreateICmp(order, start, llvm::ConstantInt::get(start->getType(), most));
+    return builder.CreateSelect(wrapsNowhere, count, extent);
+  });
+  return Prefix{count, failsFrom};
 }
 
 llvm::Value *NestEmitter::findPrefixBound() {
@@ -164,12 +206,13 @@ llvm::Value *NestEmitter::findPrefixBound() {
   for (auto &[mask, at] : masks) {
     if (ambiguous.contains(mask) || (kernel.buffer(mask) && !keptHere.contains(mask)))
       continue;
-    llvm::Value *count = prefixCount(mask, at);
-    if (!count || levelOf(count) >= kUnknownLevel)
+    auto prefix = prefixOf(mask, at);
+    if (!prefix || levelOf(prefix->holdsUpTo) >= kUnknownLevel)
       continue;
+    llvm::Value *count = prefix->holdsUpTo;
     assumed.insert(mask);
     if (auto *known = accessMasks.find(mask); known != accessMasks.end())
-      known->second = count;
+      known->second = prefix->failsFrom;
     bound = !bound ? count : emitAt(std::max(levelOf(bound), levelOf(count)), [&, known = bound] {
       return builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, known, count);
     });

@@ -111,3 +111,25 @@ def test_padding_is_not_read_again_from_memory(count):
     np.testing.assert_allclose(out, v, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(total[0], (v * np.where(inside, y, 2)).sum(), rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(given[0], v.sum(), rtol=1e-4, atol=1e-4)
+
+
+@st.jit
+def wrapping_masks(x, sums, start, limit, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    unsigned = (i + start).to(tl.uint32) < limit.to(tl.uint32)
+    tl.store(sums, tl.sum(tl.load(x + i, mask=unsigned, other=0.0), axis=0))
+    signed = i + start < limit
+    tl.store(sums + 1, tl.sum(tl.load(x + i, mask=signed, other=0.0), axis=0))
+    extended = (i + start).to(tl.int64) < limit.to(tl.int64)
+    tl.store(sums + 2, tl.sum(tl.load(x + i, mask=extended, other=0.0), axis=0))
+
+
+@pytest.mark.parametrize("start,limit", [(-100, 60), (2**31 - 100, 0), (2**31 - 200, 2**31 - 150)])
+def test_a_mask_that_fails_may_hold_again(start, limit):
+    """Where the numbers of a row wrap; Sectile's integers do, as NumPy's."""
+    x = np.random.default_rng(1).standard_normal(BLOCK).astype(np.float32)
+    sums = np.zeros(3, np.float32)
+    wrapping_masks[(1,)](x, sums, start, limit, BLOCK=BLOCK)
+    index = (np.arange(BLOCK) + start).astype(np.int32)
+    masks = [index.astype(np.uint32) < np.uint32(limit), index < limit, index < limit]
+    np.testing.assert_allclose(sums, [x[mask].sum(dtype=np.float64) for mask in masks], atol=1e-4)
