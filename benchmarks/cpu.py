@@ -362,7 +362,7 @@ def bench_blocks(table):
 
 def bench_narrow(table):
     """bf16, fp16 and int8: by AMX, AVX512-BF16 or VNNI where the processor has them."""
-    block = (128, 128, 128)
+    block = (256, 256, 128)
     for dtype in (torch.bfloat16, torch.float16, torch.int8):
         for size in (512, 1024, 2048):
             if dtype == torch.int8:
@@ -374,7 +374,7 @@ def bench_narrow(table):
             grid = (size // block[0], size // block[1])
             ratio_row(
                 table,
-                f"plain matmul {str(dtype).removeprefix('torch.')} {size}^3",
+                f"plain matmul {str(dtype).removeprefix('torch.')} {size}^3, 256x256x128",
                 "GFLOP/s",
                 2 * size**3 / 1e9,
                 lambda: product[grid](a, b, c, size, size, size, *block),

@@ -36,12 +36,18 @@ import sectile.language as tl
 
 
 def choose_block(M, N):
-    """BLOCK_M, BLOCK_N, BLOCK_K. On a GPU, the strips of four steps are in shared memory at once: 64 KiB of
+    """BLOCK_M, BLOCK_N, BLOCK_K: large tiles read their operands less often, but every thread of a CPU and every
+    multiprocessor of a GPU wants some. On a GPU, the strips of four steps are in shared memory at once: 64 KiB of
     float32."""
-    tiles = st.cdiv(M, 128) * st.cdiv(N, 128)
-    if DEVICE != "cuda":
-        return (128, 128, 128) if tiles >= 4 * (os.cpu_count() or 1) else (64, 64, 64)
-    return (128, 128, 16) if tiles >= 128 else (64, 64, 32)
+    if DEVICE == "cuda":
+        blocks, enough = [(128, 128, 16), (64, 64, 32)], 128
+    else:
+        blocks = [(256, 256, 128), (128, 128, 128), (64, 64, 64)]
+        enough = 4 * len(os.sched_getaffinity(0))
+    for block in blocks:
+        if st.cdiv(M, block[0]) * st.cdiv(N, block[1]) >= enough:
+            return block
+    return blocks[-1]
 
 
 @st.jit

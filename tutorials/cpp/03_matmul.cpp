@@ -33,6 +33,7 @@
 
 #include "lesson.h"
 
+#include <algorithm>
 #include <sectile/sectile.h>
 #include <thread>
 using namespace sectile;
@@ -92,12 +93,15 @@ using Buffer = DeviceBuffer<float>;
 
 template <class Activation>
 static void matmul(const Buffer &a, const Buffer &b, Buffer &c, int M, int N, int K) {
-  // On a GPU, the strips of four steps are in shared memory at once: 64 KiB.
+  // Large tiles read their operands less often, but every thread of a CPU and every multiprocessor of a GPU wants
+  // some. On a GPU, the strips of four steps are in shared memory at once: 64 KiB.
   const bool isGpu = a.device().isGpu();
-  const unsigned enoughTiles = isGpu ? 128 : 4 * std::thread::hardware_concurrency();
-  const bool hasManyTiles = unsigned(cdiv(M, 128) * cdiv(N, 128)) >= enoughTiles;
-  const Const BLOCK_M{hasManyTiles ? 128 : 64}, BLOCK_N{hasManyTiles ? 128 : 64};
-  const Const BLOCK_K{isGpu ? hasManyTiles ? 16 : 32 : hasManyTiles ? 128 : 64}, GROUP{8};
+  const int enough = isGpu ? 128 : 4 * int(std::thread::hardware_concurrency());
+  int side = isGpu ? 128 : 256;
+  while (side > 64 && cdiv(M, side) * cdiv(N, side) < enough)
+    side /= 2;
+  const int depth = isGpu ? side == 128 ? 16 : 32 : std::min(side, 128);
+  const Const BLOCK_M{side}, BLOCK_N{side}, BLOCK_K{depth}, GROUP{8};
   matmul_tile<Activation>.with({.num_stages = 4}).launch({cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N)}, a, b, c, M, N, K, K, 1, N, 1, N, 1, BLOCK_M, BLOCK_N, BLOCK_K, GROUP);
 }
 
