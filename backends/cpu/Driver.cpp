@@ -102,28 +102,33 @@ constexpr HostServices kServices = {reportTrap, print, attend};
 /// in them, and whoever sets a number again finds its threads.
 class LaunchSettings {
 public:
-  LaunchSettings(unsigned threadCount, uint64_t printElements) : shownElements(printElements) {
-    setThreadCount(threadCount);
-  }
+  explicit LaunchSettings(const backends::DriverSettings &settings) { set(settings); }
   ThreadPool &pool() const { return *current.load(std::memory_order_acquire); }
   uint64_t printElements() const { return shownElements.load(std::memory_order_relaxed); }
 
-  void setThreadCount(unsigned requested) {
-    unsigned count = usableThreadCount(requested);
-    auto fresh = std::make_unique<ThreadPool>(count); // starts threads when it has work
+  std::string codeDirectory() const {
     std::lock_guard lock(mutex);
+    return codeFolder;
+  }
+
+  void set(const backends::DriverSettings &wanted) {
+    unsigned count = usableThreadCount(wanted.threadCount);
+    auto fresh = std::make_unique<ThreadPool>(count); // starts threads when it has work
+    shownElements = wanted.printElements;
+    std::lock_guard lock(mutex);
+    codeFolder = wanted.codeDirectory;
     auto known = pools.try_emplace(count, std::move(fresh)).first;
     current.store(known->second.get(), std::memory_order_release);
   }
-  void setPrintElements(uint64_t count) { shownElements = count; }
   Interrupts &interrupts() const { return watched; }
 
 private:
   std::atomic<ThreadPool *> current{nullptr};
-  std::atomic<uint64_t> shownElements;
+  std::atomic<uint64_t> shownElements{0};
   mutable Interrupts watched;
-  ForkSafeMutex mutex;
-  std::map<unsigned, std::unique_ptr<ThreadPool>> pools; // guarded by `mutex`
+  mutable ForkSafeMutex mutex; // guards what follows
+  std::map<unsigned, std::unique_ptr<ThreadPool>> pools;
+  std::string codeFolder;
 };
 
 class CpuKernel final : public backends::LoadedKernel {
@@ -175,16 +180,12 @@ private:
 
 class CpuDriver final : public backends::Driver {
 public:
-  CpuDriver(unsigned threadCount, uint64_t printElements)
-      : fingerprint(cpu::hostFingerprint()),
-        settings(std::make_shared<LaunchSettings>(threadCount, printElements)) {}
+  explicit CpuDriver(const backends::DriverSettings &settings)
+      : fingerprint(cpu::hostFingerprint()), settings(std::make_shared<LaunchSettings>(settings)) {}
 
   std::string hostFingerprint() const override { return fingerprint; }
   unsigned threadCount() const override { return settings->pool().threadCount(); }
-  void configure(const backends::DriverSettings &wanted) override {
-    settings->setThreadCount(wanted.threadCount);
-    settings->setPrintElements(wanted.printElements);
-  }
+  void configure(const backends::DriverSettings &wanted) override { settings->set(wanted); }
 
   void setInterruptCheck(backends::InterruptCheck check) override {
     settings->interrupts().setCheck(check);
@@ -219,7 +220,7 @@ public:
                   "use smaller blocks, or fewer threads (SECTILE_NUM_THREADS)");
     std::string error;
     std::unique_ptr<SharedObject> object =
-        SharedObject::load(image.binary, image.kernelName, error);
+        SharedObject::load(image.binary, image.kernelName, settings->codeDirectory(), error);
     if (!object)
       return fail("compiled code cannot be loaded: " + error,
                   "memory files or the folder TMPDIR must allow executable code");
@@ -242,8 +243,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<backends::Driver> createDriver(unsigned threadCount, uint64_t printElements) {
-  return std::make_unique<CpuDriver>(threadCount, printElements);
+std::unique_ptr<backends::Driver> createDriver(const backends::DriverSettings &settings) {
+  return std::make_unique<CpuDriver>(settings);
 }
 
 } // namespace sectile::cpu

@@ -8,9 +8,7 @@
 
 namespace sectile::cpu {
 
-/// `threadCount` 0: as many threads as the process may use. Threads start with the first launch
-/// that can use them. Of printed tiles `printElements` are shown at most; 0: all.
-std::unique_ptr<backends::Driver>
-createDriver(unsigned threadCount = 0, uint64_t printElements = backends::kMostPrintedElements);
+/// Threads start with the first launch that can use them.
+std::unique_ptr<backends::Driver> createDriver(const backends::DriverSettings &settings);
 
 } // namespace sectile::cpu

@@ -4,10 +4,13 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <filesystem>
+#include <fstream>
 #include <string_view>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -46,11 +49,65 @@ bool canKeepOpen(int descriptor) {
          static_cast<rlim_t>(descriptor) < limit.rlim_cur / 4;
 }
 
+bool hasContent(const std::string &path, const std::string &content) {
+  std::ifstream file(path, std::ios::binary);
+  return file && std::string(std::istreambuf_iterator<char>(file), {}) == content;
+}
+
+/// A file with that content in `folder`, named after the kernel and the content; "" with `error`
+/// set. Processes may write the same one at the same time.
+std::string fileOf(const std::string &binary, const std::string &name, const std::string &folder,
+                   std::string &error) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  std::string stem =
+      folder + "/" + name.substr(0, 200) + "-" + std::to_string(std::hash<std::string>()(binary));
+  for (unsigned serial = 0;; ++serial) { // others of one hash, which there hardly are
+    std::string path = stem + (serial ? "-" + std::to_string(serial) : "") + ".so";
+    if (hasContent(path, binary))
+      return path;
+    std::string written = stem + ".XXXXXX";
+    int descriptor = ::mkostemp(written.data(), O_CLOEXEC);
+    bool isWritten = descriptor >= 0 && writeAll(descriptor, binary);
+    int code = errno;
+    if (descriptor >= 0)
+      ::close(descriptor);
+    // Unlike a rename, a link replaces nothing.
+    bool isLinked = isWritten && ::link(written.c_str(), path.c_str()) == 0;
+    if (isWritten && !isLinked)
+      code = errno;
+    if (descriptor >= 0)
+      ::unlink(written.c_str());
+    if (isLinked)
+      return path;
+    if (!isWritten || code != EEXIST) {
+      error = std::strerror(code);
+      return "";
+    }
+    if (hasContent(path, binary))
+      return path;
+  }
+}
+
 } // namespace
 
 std::unique_ptr<SharedObject> SharedObject::load(const std::string &binary, const std::string &name,
-                                                 std::string &error) {
+                                                 const std::string &folder, std::string &error) {
   ForkShield shield;
+  if (!folder.empty()) {
+    std::string path = fileOf(binary, name, folder, error);
+    if (void *loaded = path.empty() ? nullptr : ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
+      return std::unique_ptr<SharedObject>(new SharedObject(loaded, -1));
+    if (!path.empty())
+      if (const char *why = ::dlerror())
+        error = why;
+    static std::atomic<bool> isReported{false};
+    if (!isReported.exchange(true))
+      std::fprintf(stderr,
+                   "sectile: SECTILE_CODE_DIR: code cannot be loaded from %s (%s); it stays in "
+                   "memory\n",
+                   folder.c_str(), error.c_str());
+  }
   int descriptor = ::memfd_create(("sectile-" + name).substr(0, 240).c_str(), MFD_CLOEXEC);
   void *handle = nullptr;
   if (descriptor >= 0 && writeAll(descriptor, binary))
@@ -69,8 +126,8 @@ std::unique_ptr<SharedObject> SharedObject::load(const std::string &binary, cons
 
   // Some systems forbid code from memory files, or have no /proc: a file, gone as soon as it is
   // loaded.
-  const char *folder = std::getenv("TMPDIR");
-  std::string path = std::string(folder && *folder ? folder : "/tmp") + "/sectile-XXXXXX";
+  const char *temporary = std::getenv("TMPDIR");
+  std::string path = std::string(temporary && *temporary ? temporary : "/tmp") + "/sectile-XXXXXX";
   descriptor = ::mkostemp(path.data(), O_CLOEXEC);
   if (descriptor < 0)
     return nullptr;

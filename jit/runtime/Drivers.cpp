@@ -9,7 +9,7 @@ static constexpr std::array<const char *, 2> kNames = {"cpu", "cuda"};
 
 Drivers::Drivers(const Knobs &knobs, const RuntimeOptions &options)
     : drivers{
-          cpu::createDriver(driverSettings(knobs, options).threadCount, knobs.printElements),
+          cpu::createDriver(driverSettings(knobs, options)),
           nvidia::createDriver(cudaOptions(knobs, options)),
       } {}
 

@@ -225,6 +225,16 @@ constexpr Knob kKnobs[] = {
        knobs.threadCount = uint32_t(number);
        return true;
      }},
+    {{"SECTILE_CODE_DIR", "folder", "none, in memory",
+      "where the machine code of CPU kernels is put, in files that perf and gdb find by "
+      "themselves, "
+      "also when the process has ended",
+      "runtime.code_dir"},
+     "a folder",
+     [](std::string_view text, Knobs &knobs) {
+       knobs.codeDirectory = text;
+       return true;
+     }},
     {{"SECTILE_PTXAS", "file", "looked for in CUDA_HOME, PATH and Python packages",
       "the ptxas that assembles code for NVIDIA GPUs", "compilation.ptxas"},
      "a file",

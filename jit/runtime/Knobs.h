@@ -53,6 +53,8 @@ struct Knobs {
   bool logsCompiles = false;
   /// Threads that run programs of the grid on the CPU; 0: as many as this process may use.
   uint32_t threadCount = 0;
+  /// Where the code of CPU kernels is put into files, for profilers; empty: in memory only.
+  std::string codeDirectory;
   /// NVIDIA: the ptxas to use; empty: looked for. And which assembler is asked first: "driver",
   /// "ptxas", "none"; empty: whichever is better.
   std::string ptxas, assembler;

@@ -9,6 +9,7 @@ backends::DriverSettings driverSettings(const Knobs &knobs, const RuntimeOptions
   settings.printElements = knobs.printElements;
   settings.ptxas = knobs.ptxas;
   settings.assembler = knobs.assembler;
+  settings.codeDirectory = knobs.codeDirectory;
   return settings;
 }
 

@@ -298,6 +298,7 @@ class Runtime(Group):
     check = Knob("SECTILE_CHECK", str, None)
     debug = Knob("SECTILE_DEBUG", bool, False)
     num_threads = Knob("SECTILE_NUM_THREADS", int, None)
+    code_dir = Knob("SECTILE_CODE_DIR", str, None)
     print_elements = Knob("SECTILE_PRINT_ELEMENTS", int, 1024)
     print_buffer = Knob("SECTILE_PRINT_BUFFER", str, None)
     launch_enter_hook = Hook(

@@ -1,6 +1,9 @@
 """What kernels tell their host while they run, the same on every device: prints, assertions, bounds."""
 
+import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -259,3 +262,48 @@ def test_programs_that_wait_for_a_stopped_one_end(device):
     flag[0] = 0
     with pytest.raises(st.DeviceAssertionError, match="never sets the flag"):
         wait_for_the_first[(4,)](flag, 1, debug=True)
+
+
+PROFILED = """
+import pathlib, sys
+import numpy as np
+import sectile as st, sectile.language as tl
+
+@st.jit
+def profiled_kernel(x):
+    tl.store(x, 7.0)
+
+x = np.zeros(1, np.float32)
+profiled_kernel[(1,)](x)
+assert x[0] == 7
+maps = pathlib.Path("/proc/self/maps").read_text().splitlines()
+print(*sorted({line.split()[-1] for line in maps if "profiled_kernel" in line}))
+"""
+
+
+@pytest.mark.host
+def test_code_in_files_for_profilers(tmp_path):
+    script = tmp_path / "profiled.py"
+    script.write_text(PROFILED)
+
+    def run(folder):
+        environment = dict(os.environ, SECTILE_CODE_DIR=str(folder))
+        return subprocess.run(
+            [sys.executable, script], env=environment, capture_output=True, text=True, check=True
+        )
+
+    folder = tmp_path / "new" / "code"
+    first, second = run(folder), run(folder)
+    (file,) = folder.iterdir()  # of the same content, there is one
+    assert first.stdout.split() == second.stdout.split() == [str(file)]
+    assert file.name.startswith("profiled_kernel-") and file.suffix == ".so"
+    content = file.read_bytes()
+    assert b"\0profiled_kernel\0" in content and b".debug_line" in content
+    # What others put there is not loaded.
+    file.write_bytes(content[:-1] + b"x")
+    assert run(folder).stdout.split() == [str(file.with_name(file.stem + "-1.so"))]
+    # Where nothing can be written, kernels run all the same.
+    (tmp_path / "file").write_text("")
+    refused = run(tmp_path / "file")
+    assert "memfd:sectile-profiled_kernel" in refused.stdout
+    assert "SECTILE_CODE_DIR" in refused.stderr and "Not a directory" in refused.stderr
