@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from .._native import CompiledKernel
 from ..runtime.driver import GPUTarget, active
-from ..runtime.jit import JITFunction, MockScalar, MockTensor
+from ..runtime.jit import JITFunction
+from ..runtime.mocks import MockScalar, MockTensor
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:

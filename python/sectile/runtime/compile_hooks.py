@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 from .. import _native, knobs
 from .compiled import constants_of, source_of
-from .jit import variant_key
+from .device_caches import variant_key
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
