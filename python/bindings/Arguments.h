@@ -46,6 +46,8 @@ public:
   ~HeldResources();
 
   void hold(py::object object) { objects.push_back(std::move(object)); }
+  /// The kernel's tuple of defaults, where a launch uses it.
+  py::object defaults;
   Py_buffer &newBuffer();
 
   /// Of the first GPU array whose library says one.

@@ -296,7 +296,8 @@ py::object bindLaunch(KernelState &state, const LaunchCall &call) {
   bound->kernel = py::reinterpret_borrow<py::object>(call.kernel);
   bound->options = state.options;
   std::vector<PyObject *> arguments(count);
-  bindParameters(state, call, arguments.data(), bound->options);
+  HeldResources held;
+  bindParameters(state, call, arguments.data(), bound->options, held);
   auto binding = std::make_shared<Binding>();
   binding->grid = py::reinterpret_borrow<py::object>(call.grid);
   if (bound->options.stream)

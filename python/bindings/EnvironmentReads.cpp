@@ -140,6 +140,8 @@ void PythonEnvironment::noteSource(const Constant &function) {
   if (covered && covered->looksAt(Watch::Kind::Function, plain.ptr()))
     read.check = Check::Covered;
   read.watches.push_back({Watch::Kind::Function, plain, {}, Watch::stateOf(plain)});
+  if (py::object named = plain.attr("__kwdefaults__"); PyDict_Check(named.ptr()))
+    read.watches.push_back(Watch::ofItems(named)); // they may be changed in place
   log->add(std::move(read));
 }
 

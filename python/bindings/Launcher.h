@@ -47,8 +47,9 @@ struct KernelState {
   std::string name;
   std::vector<std::string> parameterNames;
   std::vector<py::object> internedNames;
-  /// Null where there is no default.
-  std::vector<py::object> defaults;
+  /// The Python function, whose defaults a launch uses as a call of the function would: they may be
+  /// replaced at any time.
+  py::object function;
   /// Parameters from here on are keyword-only.
   size_t positionalCount = 0;
   std::unique_ptr<jit::Specializer> specializer;
@@ -89,10 +90,11 @@ struct LaunchCall {
 /// Runs it. Returns a new reference to the compiled kernel, or null with the Python error set.
 PyObject *launch(KernelState &state, const LaunchCall &call) noexcept;
 
-/// Gives every parameter its argument: by position, by name, by default. Borrowed references.
+/// Gives every parameter its argument: by position, by name, by default. The references are
+/// borrowed: from the call, and from `held`, which keeps defaults alive.
 /// `options`: those of the decorator; those of the call and of the environment are added.
 void bindParameters(const KernelState &state, const LaunchCall &call, PyObject **bound,
-                    LaunchOptions &options);
+                    LaunchOptions &options, HeldResources &held);
 
 /// The number of parameters when there is none of that name.
 size_t parameterIndex(const KernelState &state, PyObject *keyword);

@@ -92,7 +92,7 @@ PyObject *launchOrThrow(KernelState &state, const LaunchCall &call) {
   ReadArguments read;
   read.reserve(count);
   LaunchOptions options = state.options;
-  bindParameters(state, call, bound, options);
+  bindParameters(state, call, bound, options, held);
   if (call.grid)
     ready.grid = readGrid(call.grid, state.name, [&] { return argumentsByName(state, bound); });
   if (options.stream)
@@ -138,8 +138,31 @@ size_t parameterIndex(const KernelState &state, PyObject *keyword) {
   return count;
 }
 
+/// Returns the default that the kernel's function has now for a parameter; null: it has none.
+static PyObject *defaultOf(const KernelState &state, size_t index, HeldResources &held) {
+  PyObject *function = state.function.ptr();
+  if (index >= state.positionalCount) {
+    PyObject *named = PyFunction_GET_KW_DEFAULTS(function);
+    PyObject *value =
+        named ? PyDict_GetItemWithError(named, state.internedNames[index].ptr()) : nullptr;
+    if (value)
+      held.hold(py::reinterpret_borrow<py::object>(value));
+    return value;
+  }
+  if (!held.defaults)
+    held.defaults = py::reinterpret_borrow<py::object>(PyFunction_GET_DEFAULTS(function));
+  if (!held.defaults)
+    return nullptr;
+  // The last default is that of the last parameter.
+  size_t fromEnd = state.positionalCount - index;
+  size_t count = static_cast<size_t>(PyTuple_GET_SIZE(held.defaults.ptr()));
+  return fromEnd > count
+             ? nullptr
+             : PyTuple_GET_ITEM(held.defaults.ptr(), static_cast<Py_ssize_t>(count - fromEnd));
+}
+
 void bindParameters(const KernelState &state, const LaunchCall &call, PyObject **bound,
-                    LaunchOptions &options) {
+                    LaunchOptions &options, HeldResources &held) {
   size_t count = state.parameterNames.size();
   size_t keywordCount =
       call.keywordNames ? static_cast<size_t>(PyTuple_GET_SIZE(call.keywordNames)) : 0;
@@ -174,7 +197,7 @@ void bindParameters(const KernelState &state, const LaunchCall &call, PyObject *
   for (size_t i = 0; i < count; ++i) {
     if (bound[i]) [[likely]]
       continue;
-    bound[i] = state.defaults[i].ptr();
+    bound[i] = defaultOf(state, i, held);
     if (!bound[i]) {
       missing += (missing.empty() ? "'" : ", '") + state.parameterNames[i] + "'";
       ++missingCount;

@@ -101,6 +101,15 @@ py::object Watch::stateOf(py::handle function) {
                         py::handle(orNone(PyFunction_GET_KW_DEFAULTS(object))));
 }
 
+Watch Watch::ofItems(const py::dict &dictionary) {
+  py::list flat;
+  for (auto [key, value] : dictionary) {
+    flat.append(key);
+    flat.append(value);
+  }
+  return {Kind::Items, dictionary, {}, py::tuple(flat)};
+}
+
 bool watchContent(py::handle value, std::vector<Watch> &watches) {
   PyObject *object = value.ptr();
   if (PyTuple_Check(object) || PyList_CheckExact(object)) {

@@ -46,6 +46,8 @@ struct Watch {
 
   /// What a Function watch of `function` expects.
   static py::object stateOf(py::handle function);
+  /// An Items watch of a dictionary as it is now.
+  static Watch ofItems(const py::dict &dictionary);
 
 private:
   static PyObject *orNone(PyObject *object) { return object ? object : Py_None; }

@@ -1,5 +1,5 @@
 from collections.abc import Callable, Sequence
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import Any, Generic, SupportsIndex, TypeAlias, final, overload, type_check_only
 
 from typing_extensions import ParamSpec, TypeVar
@@ -96,8 +96,8 @@ class KernelBase:
     def __getitem__(self, grid: Grid) -> Launcher: ...
     def _configure(
         self,
-        name: str,
-        parameters: list[tuple[str, bool, bool, bool, str | None, bool, Any]],
+        fn: FunctionType,
+        parameters: list[tuple[str, bool, bool, bool, str | None]],
         positional_count: int,
         options: dict[str, Any],
         pre_run_hooks: list[Callable[..., object]],

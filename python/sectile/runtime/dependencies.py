@@ -137,6 +137,9 @@ class Snapshot:
         # Tools that reload edited modules put new code into old functions.
         now = (fn.__code__, fn.__defaults__, fn.__kwdefaults__)
         self.watch("function", fn, None, now)
+        if fn.__kwdefaults__:  # may be changed in place
+            named = tuple(part for item in fn.__kwdefaults__.items() for part in item)
+            self.watch("items", fn.__kwdefaults__, None, named)
 
     def value(self, name: str, value: Any, names: set[str], depth: int = 0) -> None:
         """Describes `value`, known as `name`, of which the attributes `names` may be read."""

@@ -166,10 +166,10 @@ class JITFunction(_native.KernelBase, KernelInterface[P, R]):
             self._parameter_error = error
         parameters = self._params
         self._configure(
-            fn.__name__,
+            fn,
             [
                 (p.name, p.is_constexpr, not p.do_not_specialize, not p.do_not_specialize_on_alignment,
-                 p.annotation, p.has_default, p._default)
+                 p.annotation)
                 for p in parameters
             ],
             sum(not p.is_keyword_only for p in parameters),

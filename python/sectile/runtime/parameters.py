@@ -19,7 +19,8 @@ class KernelParam:
         is_constexpr: annotated ``tl.constexpr``.
         annotation: ``"fp32"``, ``"*fp16"`` ... when a type was asked for, ``"const"``, else None.
         do_not_specialize, do_not_specialize_on_alignment: from the decorator.
-        has_default, default: of the Python function; ``inspect.Parameter.empty`` where there is none.
+        has_default, default: those that the Python function has now; ``inspect.Parameter.empty`` where there
+            is none.
     """
 
     name: str
@@ -28,14 +29,18 @@ class KernelParam:
     annotation: str | None
     do_not_specialize: bool
     do_not_specialize_on_alignment: bool
-    has_default: bool
     is_keyword_only: bool
-    _default: Any
+    _function: FunctionType
+
+    @property
+    def has_default(self) -> bool:
+        return self.name in _defaults(self._function)
 
     @property
     def default(self) -> Any:
-        if self.has_default:
-            return self._default
+        defaults = _defaults(self._function)
+        if self.name in defaults:
+            return defaults[self.name]
         from inspect import Parameter  # slow to import, and rarely asked for
 
         return Parameter.empty
@@ -72,6 +77,14 @@ def _annotation(annotation: Any) -> tuple[bool, str | None]:
     return False, text[: len(text) - len(element)] + name
 
 
+def _defaults(fn: FunctionType) -> dict[str, Any]:
+    """Returns the defaults of `fn` by the names of its parameters."""
+    values = fn.__defaults__ or ()
+    count = fn.__code__.co_argcount
+    names = fn.__code__.co_varnames[max(count - len(values), 0) : count]
+    return {**dict(zip(reversed(names), reversed(values))), **(fn.__kwdefaults__ or {})}
+
+
 def parameters_of(
     fn: FunctionType, unspecialized: list[int | str], unaligned: list[int | str]
 ) -> list[KernelParam]:
@@ -91,10 +104,6 @@ def parameters_of(
         )
     positional = code.co_argcount
     names = code.co_varnames[: positional + code.co_kwonlyargcount]
-    defaults = dict(
-        zip(names[positional - len(fn.__defaults__ or ()) : positional], fn.__defaults__ or ())
-    )
-    defaults.update(fn.__kwdefaults__ or {})
 
     def listed(entries: list[int | str], index: int, name: str) -> bool:
         return index in entries or name in entries
@@ -106,7 +115,7 @@ def parameters_of(
         parameter.is_constexpr, parameter.annotation = _annotation(fn.__annotations__.get(name))
         parameter.do_not_specialize = listed(unspecialized, index, name)
         parameter.do_not_specialize_on_alignment = listed(unaligned, index, name)
-        parameter.has_default, parameter._default = name in defaults, defaults.get(name)
         parameter.is_keyword_only = index >= positional
+        parameter._function = fn
         parameters.append(parameter)
     return parameters
