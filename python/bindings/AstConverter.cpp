@@ -1,5 +1,7 @@
 #include "python/bindings/AstConverter.h"
 
+#include "python/bindings/Interruption.h"
+
 #include <string_view>
 #include <unordered_map>
 
@@ -419,6 +421,8 @@ FunctionSource findSource(py::handle jitFunction, std::string &error) {
     }
     source.function = function;
   } catch (py::error_already_set &exception) {
+    if (isInterruption(exception))
+      throw;
     py::object reason = py::getattr(exception.value(), "sectile_reason", py::none());
     error = reason.is_none() ? "its source cannot be read (" + describeException(exception) + ")"
                              : reason.cast<std::string>();
@@ -474,6 +478,8 @@ convertFunction(const FunctionSource &source, const lang::FunctionRef &reference
   } catch (ConversionError &exception) {
     error = exception.message;
   } catch (py::error_already_set &exception) {
+    if (isInterruption(exception))
+      throw;
     error = "its source does not parse (" + describeException(exception) + ")";
   } catch (std::exception &exception) {
     error = exception.what();

@@ -26,7 +26,11 @@ public:
   }
 
   std::vector<jit::RecordedRead> recorded() override;
+  /// False once asking was interrupted.
   bool hold(const std::vector<jit::RecordedRead> &reads) override;
+  bool wasInterrupted() override { return interruption || environment.wasInterrupted(); }
+  /// Throws what interrupted asking, or evaluation; for the end of the compile.
+  void throwInterruption();
   /// Of the variant that the runtime gave.
   VariantReadsRef reads() const;
 
@@ -35,6 +39,8 @@ private:
   WatchIndex covered;
   ReadLog log;
   PythonEnvironment environment;
+  /// What interrupted hold(): the runtime, which calls it, passes no exceptions on.
+  std::optional<py::error_already_set> interruption;
   /// Whether hold() said so last, and not fill() began a compile; then, what it found.
   bool hasHeld = false;
   VariantReadsRef held;

@@ -124,6 +124,7 @@ Variant getVariant(KernelState &state, const LaunchedKernel &launched,
     py::gil_scoped_release release;
     result = jit::Runtime::instance().getKernel(request);
   }
+  source.throwInterruption();
   if (!result.kernel)
     throwError(result.status.error());
   variant.kernel = std::move(result.kernel);

@@ -39,7 +39,7 @@ VariantReadsRef readsOf(const ReadLog &log, const Sources &sources);
 VariantReadsRef untilSourcesChange(const Sources &sources);
 
 /// Asks what was recorded. `holds` is set; null when nothing has to be watched, or it does not
-/// hold.
+/// hold. Throws an interruption.
 VariantReadsRef askAgain(const std::vector<jit::RecordedRead> &recorded,
                          const LaunchedKernel &launched, bool &holds);
 

@@ -1,5 +1,6 @@
 #include "python/bindings/Watch.h"
 
+#include "python/bindings/Interruption.h"
 #include "python/bindings/PythonEnvironment.h"
 
 #include <cstring>
@@ -34,6 +35,7 @@ bool isSameValue(PyObject *a, PyObject *b) {
   return false;
 }
 
+/// Takes over the reference `now`; null: the question raised the pending error.
 bool isAnswer(PyObject *now, const py::object &expected) {
   if (now && now == expected.ptr()) [[likely]] {
     Py_DECREF(now);
@@ -41,8 +43,8 @@ bool isAnswer(PyObject *now, const py::object &expected) {
   }
   bool same = now ? isSameValue(now, expected.ptr())
                   : !expected && PyErr_ExceptionMatches(PyExc_AttributeError);
-  PyErr_Clear();
-  Py_XDECREF(now);
+  py::object released = py::reinterpret_steal<py::object>(now);
+  clearException();
   return same;
 }
 
