@@ -30,7 +30,7 @@ class KernelParam:
     do_not_specialize: bool
     do_not_specialize_on_alignment: bool
     is_keyword_only: bool
-    _function: FunctionType
+    _function: Any  # a FunctionType, which checkers would take for a method of this class
 
     @property
     def has_default(self) -> bool:
