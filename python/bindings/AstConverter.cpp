@@ -380,7 +380,7 @@ std::optional<lang::Int> integerFromPython(py::handle number) {
   if (!overflow)
     return lang::Int(small);
   py::object object = py::reinterpret_borrow<py::object>(number);
-  // Of -2**127 the complement has 127 bits, as of the largest.
+  // The complement of -2**127 has 127 bits, as many as the largest number has.
   py::object magnitude = overflow < 0 ? ~object : object;
   if (magnitude.attr("bit_length")().cast<int>() > 127)
     return std::nullopt;
@@ -433,8 +433,8 @@ FunctionSource findSource(py::handle jitFunction, std::string &error) {
 }
 
 /// Returns the parsed text. CPython up to 3.12 fails with a SystemError now and then when several
-/// threads parse, whoever they are (gh-106905: they share one count of the recursion's depth): it
-/// is asked again.
+/// threads of the process parse (gh-106905: they share one count of the recursion's depth), so the
+/// call is repeated.
 static py::object parse(const std::string &text, const std::string &file) {
   constexpr int kOnlyAst = 0x400; // ast.PyCF_ONLY_AST, without importing ast
   constexpr int kMostTries = 20;

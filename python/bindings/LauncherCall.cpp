@@ -222,7 +222,8 @@ size_t KernelState::keepVariant(Variant variant) {
     std::lock_guard lock(mutex);
     known = variants;
   }
-  // Had anew with its stages: Python compares, and outside of the lock.
+  // The same variant may have been obtained again, with its stages. Python's comparisons run
+  // outside of the lock.
   auto isSame = [&](const Variant &other) {
     return !other.isChecked && !variant.isChecked && other.sourceVersion == variant.sourceVersion &&
            other.target == variant.target && other.signature.equal(variant.signature) &&
@@ -245,7 +246,7 @@ static std::string keyText(const jit::BoundArguments &arguments) {
   return {reinterpret_cast<const char *>(arguments.key.data()), arguments.key.size()};
 }
 
-/// Of the variants under the key the one that is right now; null when there is none.
+/// Returns the variant under the key that is right now; null when there is none.
 static const jit::Kernel *findChecked(KernelState &state, const jit::BoundArguments &arguments,
                                       const jit::Kernel *found, const LaunchedKernel &launched) {
   std::shared_ptr<CheckedVariants> variants;
@@ -325,7 +326,7 @@ py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLau
   if (!kernel) [[unlikely]] {
     const LaunchedKernel launched{call.kernel, call.read, allSources()};
     Variant made = getVariant(state, launched, arguments, call.options, device);
-    // Its Python face is there before anybody can find the kernel in the table.
+    // Its Python face is there before another launch can find the kernel in the table.
     py::object compiled = wrapCompiledKernel(made.kernel, call.kernel);
     {
       std::lock_guard lock(state.mutex);
@@ -335,7 +336,7 @@ py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLau
     kernel = kept;
     if (isNew) {
       size_t index = state.keepVariant(std::move(made));
-      tellOfVariant(call.kernel, index, call.isWarmup);
+      reportVariant(call.kernel, index, call.isWarmup);
     }
   }
   result.kernel = kernel;

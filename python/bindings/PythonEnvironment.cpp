@@ -35,7 +35,7 @@ py::object plainNumber(py::handle object) {
   return isPlain ? number : py::object();
 }
 
-/// Whether a kernel that reads this would bake a plain number in without the user having said so.
+/// Whether a kernel that reads this would bake in a plain number that is not marked as a constant.
 bool holdsPlainNumber(py::handle value) {
   PyObject *object = value.ptr();
   if (PyBool_Check(object) || PyLong_Check(object) || PyFloat_Check(object))
@@ -293,7 +293,7 @@ PythonEnvironment::Place PythonEnvironment::find(const Constant &function,
   py::dict builtins = py::module_::import("builtins").attr("__dict__");
   if (!builtins.contains(name.c_str()))
     return {{}, watch};
-  if (name == "globals") // of the function that calls it, not of whoever launches
+  if (name == "globals") // of the function that calls it, not of the launching one
     return {
         py::module_::import("functools").attr("partial")(builtins["getattr"], plain, "__globals__"),
         watch};

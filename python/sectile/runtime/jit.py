@@ -234,7 +234,7 @@ class JITFunction(_native.KernelBase, KernelInterface[P, R]):
 
     @property
     def starting_line_number(self) -> int:
-        """Of the first line of `raw_src`, counted from 1."""
+        """The number of the first line of `raw_src`, counted from 1."""
         return self.fn.__code__.co_firstlineno
 
     def parse(self) -> Module:
@@ -244,7 +244,7 @@ class JITFunction(_native.KernelBase, KernelInterface[P, R]):
         return ast.parse(self.src)
 
     def repr(self, specialization: Any) -> str:
-        """What profilers call a variant: the decorator's `repr` says, else the function's full name."""
+        """The name of a variant in profilers: from the decorator's `repr`, else the function's full name."""
         return self._repr(specialization) if self._repr else f"{self.module}.{self.__qualname__}"
 
     @property

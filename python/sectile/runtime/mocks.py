@@ -28,7 +28,7 @@ class MockTensor:
         self.is_scalar = False
 
     def stride(self, axis: int | None = None) -> Any:
-        """Of a contiguous array of `shape`."""
+        """Returns the strides of a contiguous array of `shape`, or that of one axis."""
         strides, step = [], 1
         for length in reversed(self.shape or ()):
             strides.append(step)
