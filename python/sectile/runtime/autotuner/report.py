@@ -147,7 +147,9 @@ class TuningReport:
     def __str__(self) -> str:
         lines = [f"{self.kernel} {self.key[:-1]} on {self.device.name}", f"  {self.summary()}"]
         if self.is_doubtful:
-            lines.append("  candidates leave different results, and no rule decides which are right")
+            lines.append(
+                "  candidates leave different results, and no rule decides which are right"
+            )
         lines += [f"  {note}" for note in self.notes]
         if self.damaged_lines:
             lines.append(f"  {self.damaged_lines} damaged lines of {self.path} were passed over")
