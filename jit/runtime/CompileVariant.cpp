@@ -86,11 +86,17 @@ private:
     times.emplace_back(step, secondsSince(from));
   }
 
+  /// Whether asking the host, or evaluation, was interrupted: then nothing is kept.
+  bool isInterrupted() {
+    std::optional<Error> interruption = interruptionOf(request);
+    return interruption && !refuse(std::move(*interruption));
+  }
+
   /// Fills in `made`, or `same` when code of equal IR is at hand.
   bool askCompiler() {
     std::shared_ptr<Compiler> used = state.compiler(result.status);
     const double libraryLoading = secondsSince(entered);
-    if (!used)
+    if (!used || isInterrupted())
       return false;
     CompileRequest compileRequest;
     compileRequest.signature = request.signature;
@@ -107,6 +113,8 @@ private:
     markThread();
     isTraced = bool(compileRequest.trace);
     seconds = secondsSince(start);
+    if (isInterrupted())
+      return false;
     for (const std::string &notice : made.notices)
       state.warnOnceOf(notice);
     if (held->isTimed()) {

@@ -13,14 +13,21 @@ struct KernelStore::Flight {
   bool isFinished = false;
   std::shared_ptr<const Kernel> kernel;
   std::optional<Error> error;
-  /// The function to record threw: of the others each records it, and gets what it throws.
-  bool functionThrew = false;
+  /// The function to record threw, or reading was interrupted: each of the others tries for itself.
+  bool isOwnersAlone = false;
   const std::thread::id owner = std::this_thread::get_id();
   const uint64_t generation = forkGeneration();
 };
 
 bool isCurrent(const std::vector<RecordedRead> &reads, const KernelRequest &request) {
   return reads.empty() || (request.reads && request.reads->hold(reads));
+}
+
+std::optional<Error> interruptionOf(const KernelRequest &request) {
+  if (!request.reads || !request.reads->wasInterrupted())
+    return std::nullopt;
+  return Error{
+      Error::Kind::Interrupted, request.signature.kernelName + ": interrupted", {}, {}, {}, -1};
 }
 
 KernelStore::Taken KernelStore::take(const std::string &key, const KernelRequest &request) {
@@ -59,6 +66,8 @@ KernelStore::Taken KernelStore::take(const std::string &key, const KernelRequest
         dropped = recent.touch(kernel);
         return {std::move(kernel), std::nullopt, nullptr};
       }
+      if (std::optional<Error> interruption = interruptionOf(request))
+        return {nullptr, std::move(interruption), nullptr};
       std::lock_guard lock(mutex);
       if (auto found = memory.find(key);
           found != memory.end() && found->second.kernel.lock() == kernel)
@@ -77,7 +86,7 @@ KernelStore::Taken KernelStore::take(const std::string &key, const KernelRequest
               nullptr};
     std::unique_lock wait(flight->mutex);
     flight->finished.wait(wait, [&] { return flight->isFinished; });
-    if (flight->error && !flight->functionThrew)
+    if (flight->error && !flight->isOwnersAlone)
       return {nullptr, flight->error, nullptr};
     // In memory now; looked at again for what it read.
   }
@@ -92,9 +101,10 @@ void KernelStore::finish(const std::string &key, const std::shared_ptr<Flight> &
   std::lock_guard lock(flight->mutex);
   flight->isFinished = true;
   flight->kernel = result.kernel;
-  flight->functionThrew = result.functionThrew;
   if (!result.status.ok())
     flight->error = result.status.error();
+  flight->isOwnersAlone =
+      result.functionThrew || (flight->error && flight->error->kind == Error::Kind::Interrupted);
   flight->finished.notify_all();
 }
 

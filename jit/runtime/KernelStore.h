@@ -22,6 +22,8 @@ namespace sectile::jit {
 
 /// Whether everything that was read is as it was.
 bool isCurrent(const std::vector<RecordedRead> &reads, const KernelRequest &request);
+/// The error of a request whose reading was interrupted; nullopt where it was not.
+std::optional<Error> interruptionOf(const KernelRequest &request);
 
 class KernelStore {
 public:

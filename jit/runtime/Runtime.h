@@ -32,7 +32,7 @@ struct CudaApi;
 
 namespace sectile::jit {
 
-/// The host language's side of what evaluation reads (cache/RecordedRead.h). Both functions are
+/// The host language's side of what evaluation reads (cache/RecordedRead.h). Its functions are
 /// called by the thread that asked for the kernel, as the request's callbacks are.
 class HostReads {
 public:
@@ -41,6 +41,9 @@ public:
   virtual std::vector<RecordedRead> recorded() = 0;
   /// Whether all of it reads the same now, for this request.
   virtual bool hold(const std::vector<RecordedRead> &reads) = 0;
+  /// Whether reading was interrupted (Ctrl-C in Python), in hold() or by evaluation: what was found
+  /// or made since is not to be used, and this thread's request ends as Error::Kind::Interrupted.
+  virtual bool wasInterrupted() = 0;
 };
 
 struct KernelRequest {

@@ -27,7 +27,7 @@ enum class Reader : uint8_t {
   Mock,          // sectile.MockTensor: a pointer of .dtype to nothing, for warmup
   Tuple,
   NamedTuple,
-  Constant, // strings, dtypes, functions: folded whatever the parameter says
+  Constant, // strings, dtypes, functions: folded for every parameter
   Dtype,    // a dtype: as Constant; in a warmup a pointer
   Unknown,
 };
@@ -35,7 +35,7 @@ enum class Reader : uint8_t {
 struct TypeEntry {
   Reader reader = Reader::Unknown;
   ArrayProtocol protocol = ArrayProtocol::None;
-  /// Of arrays by DLPack their library's functions; of a NamedTuple a ConstantTable::Entry.
+  /// DLPack: the functions of the arrays' library. NamedTuple: a ConstantTable::Entry.
   const void *table = nullptr;
 };
 
@@ -135,7 +135,7 @@ private:
     TypeEntry entry;
   };
   Slot slots[kSize];
-  StateMutex mutex; // of those who write
+  StateMutex mutex; // for threads that write
 };
 
 TypeTable &typeTable() {

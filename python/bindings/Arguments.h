@@ -16,7 +16,7 @@
 
 namespace sectile::bindings {
 
-/// Who says which stream a GPU array is used on. Bound launches ask again each time.
+/// Where the stream comes from on which a GPU array is used. Bound launches ask for it each time.
 struct StreamSource {
   enum class Kind : uint8_t {
     None,
@@ -33,7 +33,7 @@ struct StreamSource {
   static StreamSource of(uint64_t handle) {
     return {Kind::Fixed, 0, 0, nullptr, reinterpret_cast<void *>(handle)};
   }
-  /// Null: the default stream, or nobody says. Throws what the library throws.
+  /// Null: the default stream, or none is known. Throws what the library throws.
   void *current() const;
 };
 
@@ -46,9 +46,11 @@ public:
   ~HeldResources();
 
   void hold(py::object object) { objects.push_back(std::move(object)); }
+  /// The kernel's tuple of defaults, where a launch uses it.
+  py::object defaults;
   Py_buffer &newBuffer();
 
-  /// Of the first GPU array whose library says one.
+  /// That of the first GPU array whose library has one.
   StreamSource stream;
   bool hasStream() const { return stream.kind != StreamSource::Kind::None; }
 
@@ -71,11 +73,11 @@ struct ReadArgument {
   bool isConstexpr = false;
   /// Nothing runs: dtypes stand for arrays of them.
   bool isWarmup = false;
-  /// Of an item of a tuple: how that is read, and which item this is.
+  /// For an item of a tuple: how the tuple is read, and which item this is.
   const ReadArgument *tuple = nullptr;
   const lang::TupleClassRef *tupleClass = nullptr;
   size_t item = 0;
-  /// With check="strides": such arrays are added to it. Null: nobody asks.
+  /// With check="strides": such arrays are added to it. Null without that check.
   std::vector<StridedArgument> *strided = nullptr;
 
   /// "x", "pair[0]".

@@ -31,7 +31,7 @@ using lang::ScalarKind;
 
 [[noreturn]] void refuseDevice(const ReadArgument &how, const std::string &device) {
   refuse(how, "is on device " + device + ", for which there is no back end",
-         "move it to the CPU; `sectile doctor` says which back ends were found");
+         "move it to the CPU; `sectile doctor` lists the back ends that were found");
 }
 
 /// Adds the array to those with check="strides", if there is a gap between its elements or they are
@@ -184,7 +184,7 @@ private:
   };
   Entry entries[kCapacity];
   std::atomic<size_t> count = 0; // those whose entries are written
-  StateMutex mutex;              // of those who write
+  StateMutex mutex;              // for threads that write
 };
 
 DtypeCache &dtypeCache() {
@@ -301,14 +301,15 @@ void readExchange(const DLPackExchangeAPI *api, PyObject *object, const ReadArgu
   DLTensor tensor{};
   if (api->tensorFromPyObject(object, &tensor) != 0) [[unlikely]] {
     PyErr_Clear();
-    return readDataPointer(object, how, held, result); // says better what is wrong, if it is
+    return readDataPointer(object, how, held, result); // reports better what is wrong
   }
   if (isCudaMemory(tensor.device.type) && !held.hasStream() && api->currentWorkStream)
     held.stream = {StreamSource::Kind::Exchange, tensor.device.type, tensor.device.id, api};
   readDlTensor(tensor, false, object, how, held, result);
 }
 
-/// JAX's arrays never change, which not every version of it says by DLPack.
+/// Whether this is one of JAX's arrays: they never change, which not every version of JAX reports
+/// by DLPack.
 bool isImmutable(PyObject *object) {
   return std::string_view(Py_TYPE(object)->tp_name).starts_with("jaxlib.");
 }
@@ -575,7 +576,7 @@ ArrayProtocol arrayProtocolOf(PyObject *object, const void *&table) {
   if (py::hasattr(array, "__array_interface__"))
     return ArrayProtocol::ArrayInterface;
   bool hasDlpack = py::hasattr(array, "__dlpack__") && py::hasattr(array, "__dlpack_device__");
-  // Without a stream it does not say when the array is ready (JAX); DLPack waits for it.
+  // Without a stream it is unknown when the array is ready (JAX); DLPack waits for it.
   if (py::hasattr(array, "__cuda_array_interface__") &&
       !(hasDlpack && !py::object(array.attr("__cuda_array_interface__")).contains("stream")))
     return ArrayProtocol::CudaArrayInterface;

@@ -1,5 +1,7 @@
 #include "python/bindings/AstConverter.h"
 
+#include "python/bindings/Interruption.h"
+
 #include <string_view>
 #include <unordered_map>
 
@@ -378,7 +380,7 @@ std::optional<lang::Int> integerFromPython(py::handle number) {
   if (!overflow)
     return lang::Int(small);
   py::object object = py::reinterpret_borrow<py::object>(number);
-  // Of -2**127 the complement has 127 bits, as of the largest.
+  // The complement of -2**127 has 127 bits, as many as the largest number has.
   py::object magnitude = overflow < 0 ? ~object : object;
   if (magnitude.attr("bit_length")().cast<int>() > 127)
     return std::nullopt;
@@ -419,6 +421,8 @@ FunctionSource findSource(py::handle jitFunction, std::string &error) {
     }
     source.function = function;
   } catch (py::error_already_set &exception) {
+    if (isInterruption(exception))
+      throw;
     py::object reason = py::getattr(exception.value(), "sectile_reason", py::none());
     error = reason.is_none() ? "its source cannot be read (" + describeException(exception) + ")"
                              : reason.cast<std::string>();
@@ -429,8 +433,8 @@ FunctionSource findSource(py::handle jitFunction, std::string &error) {
 }
 
 /// Returns the parsed text. CPython up to 3.12 fails with a SystemError now and then when several
-/// threads parse, whoever they are (gh-106905: they share one count of the recursion's depth): it
-/// is asked again.
+/// threads of the process parse (gh-106905: they share one count of the recursion's depth), so the
+/// call is repeated.
 static py::object parse(const std::string &text, const std::string &file) {
   constexpr int kOnlyAst = 0x400; // ast.PyCF_ONLY_AST, without importing ast
   constexpr int kMostTries = 20;
@@ -474,6 +478,8 @@ convertFunction(const FunctionSource &source, const lang::FunctionRef &reference
   } catch (ConversionError &exception) {
     error = exception.message;
   } catch (py::error_already_set &exception) {
+    if (isInterruption(exception))
+      throw;
     error = "its source does not parse (" + describeException(exception) + ")";
   } catch (std::exception &exception) {
     error = exception.what();

@@ -31,7 +31,7 @@ struct Reading {
 struct Binding {
   py::object grid;
   std::vector<std::shared_ptr<const Reading>> readings;
-  /// Who is asked for the stream.
+  /// Where each launch gets its stream from.
   StreamSource stream;
   jit::BoundLaunch launch;
   py::object compiled;
@@ -103,7 +103,7 @@ void select(const BoundState &bound, Binding &binding) {
       *bound.state, {bound.kernel.ptr(), all, bound.options, binding.stream}, binding.launch);
 }
 
-/// As before, but for what is said of a launch.
+/// Returns a copy of all but what select() fills in: the launch and the compiled kernel.
 std::shared_ptr<Binding> copyOf(const Binding &before) {
   auto binding = std::make_shared<Binding>();
   binding->grid = before.grid;
@@ -119,7 +119,7 @@ void update(BoundState &bound, PyObject *const *values, PyObject *names) {
   std::shared_ptr<Binding> binding = copyOf(*bound.current());
   StreamSource stream = binding->stream;
   if (!bound.options.stream)
-    binding->stream = {}; // the libraries of the arrays say again
+    binding->stream = {}; // found anew from the arrays
   for (size_t i = 0; i < count; ++i) {
     PyObject *name = PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(i));
     size_t index = parameterIndex(state, name);
@@ -296,7 +296,8 @@ py::object bindLaunch(KernelState &state, const LaunchCall &call) {
   bound->kernel = py::reinterpret_borrow<py::object>(call.kernel);
   bound->options = state.options;
   std::vector<PyObject *> arguments(count);
-  bindParameters(state, call, arguments.data(), bound->options);
+  HeldResources held;
+  bindParameters(state, call, arguments.data(), bound->options, held);
   auto binding = std::make_shared<Binding>();
   binding->grid = py::reinterpret_borrow<py::object>(call.grid);
   if (bound->options.stream)

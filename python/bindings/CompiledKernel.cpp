@@ -29,7 +29,7 @@ py::dict stagesOf(const CompiledKernel &self) {
   return stages;
 }
 
-/// Tells compiled kernels apart, in every process.
+/// Returns a text that differs between compiled kernels and is the same in every process.
 std::string hashOf(const jit::Kernel &kernel) {
   const jit::Provenance &made = kernel.provenance();
   jit::Digest digest("compiled kernel");
@@ -76,7 +76,7 @@ py::list argumentsOf(const CompiledKernel &self) {
   return result;
 }
 
-/// What its cache entry says of how it was made.
+/// Returns how it was made, as its cache entry records.
 py::dict provenanceOf(const CompiledKernel &self) {
   const jit::Provenance &made = self.kernel->provenance();
   py::dict result;
@@ -143,7 +143,7 @@ void registerCompiledKernel(py::module_ &module) {
           "num_warps, num_stages, ..., target, backend, shared.")
       .def_property_readonly(
           "hash", [](const CompiledKernel &self) { return self.metadata.attr("hash"); },
-          "Tells compiled kernels apart, in every process.")
+          "A text that differs between compiled kernels and is the same in every process.")
       .def_property_readonly(
           "kernel",
           [](const CompiledKernel &self) { return py::bytes(self.kernel->image().binary); },
@@ -157,20 +157,22 @@ void registerCompiledKernel(py::module_ &module) {
           "compiled[grid](*arguments): launches it; constants may be passed again, or left out.")
       .def(
           "_owner", [](const CompiledKernel &self) { return self.owner(); },
-          "The JITFunction that has had it; None when there is none any more.")
+          "The JITFunction that obtained it; None once that is gone.")
       .def_property_readonly("arguments", &argumentsOf,
                              "(name, dtype, is stored through) of what a launch passes.")
       .def_property_readonly("provenance", &provenanceOf,
-                             "How it was made, as its cache entry says: source_digest, variant, "
+                             "How it was made, as its cache entry records: source_digest, variant, "
                              "options, version, created_at (seconds since 1970), compile_seconds, "
-                             "measured_seconds (0: nobody measured).")
-      .def_property_readonly("remarks", &remarksOf,
-                             "What the compiler has to say of how it compiled it, as dictionaries; "
-                             "sectile.inspect() reads them.")
+                             "measured_seconds (0: not measured).")
+      .def_property_readonly(
+          "remarks", &remarksOf,
+          "The compiler's remarks on how it compiled the kernel, as dictionaries; "
+          "sectile.inspect() reads them.")
       .def("record_time", &recordTime, py::arg("seconds"),
            "Keeps with the cache entry what one launch took. False when there is no entry of "
            "one's own to keep it with.")
-      .def_property_readonly("warnings", &warningsOf, "Of the compile; empty from the cache.")
+      .def_property_readonly("warnings", &warningsOf,
+                             "The warnings of the compile; empty from the cache.")
       .def_property_readonly(
           "compile_times",
           [](const CompiledKernel &self) {

@@ -64,7 +64,7 @@ public:
     services().release(device, flushed);
   }
   void flush() { check(services().fill(device, flushed, 0, kFlushBytes, stream)); }
-  /// Of the stream, as it comes to this point.
+  /// Records the time at which the stream comes to this point.
   void mark() {
     void *event = nullptr;
     check(services().makeEvent(device, event));

@@ -1,6 +1,7 @@
 // What PythonEnvironment notes of its answers (ReadLog.h), and how it is asked the same again.
 
 #include "python/bindings/ConstantText.h"
+#include "python/bindings/Interruption.h"
 #include "python/bindings/PythonEnvironment.h"
 
 namespace sectile::bindings {
@@ -20,7 +21,7 @@ py::object askPackage(const char *function, const Arguments &...arguments) {
 }
 
 bool isOfPackage(py::handle module) {
-  py::object name = py::getattr(module, "__name__", py::none());
+  py::object name = attributeOr(module, "__name__", py::none());
   if (!PyUnicode_Check(name.ptr()))
     return false;
   std::string text = name.cast<std::string>();
@@ -121,7 +122,7 @@ python::Environment::Answer PythonEnvironment::globalOf(const Constant &function
 /// Text and defaults of a function that a kernel calls.
 std::optional<Constant> PythonEnvironment::sourceOf(const Constant &function) {
   py::object object = objectOf(function);
-  py::object plain = py::getattr(object, "fn", object);
+  py::object plain = attributeOr(object, "fn", object);
   if (!PyFunction_Check(plain.ptr()))
     return std::nullopt;
   py::object named = plain.attr("__kwdefaults__");
@@ -135,16 +136,18 @@ void PythonEnvironment::noteSource(const Constant &function) {
   if (!source)
     return;
   py::object object = objectOf(function);
-  py::object plain = py::getattr(object, "fn", object);
+  py::object plain = attributeOr(object, "fn", object);
   Read read{Read::Kind::Source, "", {function}, {}, std::move(source)};
   if (covered && covered->looksAt(Watch::Kind::Function, plain.ptr()))
     read.check = Check::Covered;
   read.watches.push_back({Watch::Kind::Function, plain, {}, Watch::stateOf(plain)});
+  if (py::object named = plain.attr("__kwdefaults__"); PyDict_Check(named.ptr()))
+    read.watches.push_back(Watch::ofItems(named)); // they may be changed in place
   log->add(std::move(read));
 }
 
 void PythonEnvironment::noteTupleClass(const Constant &callee, const NamedTupleClass &made) {
-  py::object defaults = py::getattr(objectOf(callee), "_field_defaults", py::none());
+  py::object defaults = attributeOr(objectOf(callee), "_field_defaults", py::none());
   Read read{Read::Kind::TupleClass, "", {callee}, {}, describe(made)};
   if (covered && covered->looksAt(Watch::Kind::Items, defaults.ptr()))
     read.check = Check::Covered; // the class itself comes from another read
@@ -214,6 +217,7 @@ bool PythonEnvironment::ask(Read &read) {
       log->add({Read::Kind::Same, "", read.operands, {}, answer.value});
     break;
   }
+  throwInterruption();
   read.answer = std::move(answer.value);
   return read.answer.has_value();
 }

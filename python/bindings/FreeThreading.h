@@ -1,7 +1,7 @@
 //===-- FreeThreading.h - what the GIL does, for builds of CPython that have none -------------===//
 // State that launches share has a StateMutex each. It is held for a few instructions that call
-// nothing of Python's, so whoever waits for it need not give way to the garbage collector, and
-// fork() finds it free:
+// nothing of Python's, so a thread that waits for it need not give way to the garbage collector,
+// and fork() finds it free:
 //
 //   std::lock_guard lock(state.mutex);     // nothing where there is a GIL
 //

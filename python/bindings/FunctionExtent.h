@@ -1,5 +1,5 @@
 //===-- FunctionExtent.h - where a function's text ends ---------------------------------------===//
-// CPython says where a function starts. It ends before the first line that is indented no deeper,
+// CPython knows where a function starts. It ends before the first line that is indented no deeper,
 // when brackets, strings, comments and joined lines are seen for what they are. Python's `inspect`
 // finds out with a tokenizer written in Python, which would take longer than loading a compiled
 // kernel.

@@ -1,6 +1,7 @@
 #include "KernelSource.h"
 
 #include "Arguments.h"
+#include "AstConverter.h"
 
 namespace sectile::bindings {
 
@@ -16,13 +17,28 @@ std::vector<jit::RecordedRead> KernelSource::recorded() {
 
 bool KernelSource::hold(const std::vector<jit::RecordedRead> &reads) {
   py::gil_scoped_acquire acquire;
-  bool holds;
-  VariantReadsRef now = askAgain(reads, launched, holds);
-  if (holds) {
-    hasHeld = true;
-    held = std::move(now);
+  if (interruption)
+    return false;
+  try {
+    bool holds;
+    VariantReadsRef now = askAgain(reads, launched, holds);
+    if (holds) {
+      hasHeld = true;
+      held = std::move(now);
+    }
+    return holds;
+  } catch (py::error_already_set &raised) {
+    interruption.emplace(raised);
+    return false;
   }
-  return holds;
+}
+
+void KernelSource::throwInterruption() {
+  if (!interruption)
+    return environment.throwInterruption();
+  py::error_already_set raised = *interruption;
+  interruption.reset();
+  throw raised;
 }
 
 VariantReadsRef KernelSource::reads() const {
@@ -39,9 +55,14 @@ jit::Status KernelSource::fill(jit::CompileRequest &request) {
     lang::FunctionRef reference = environment.reference(launched.kernel);
     name = reference.name;
     request.function = environment.function(reference, error);
+  } catch (py::error_already_set &raised) {
+    environment.keepInterruption(raised);
+    error = describeException(raised);
   } catch (const std::exception &exception) {
     error = exception.what();
   }
+  if (wasInterrupted())
+    return jit::Status::fail(jit::Error::Kind::Interrupted, name + ": interrupted");
   if (!request.function)
     return jit::Status::fail(jit::Error::Kind::Call, name + ": " + error,
                              "kernels are compiled from their source text, so define the function "

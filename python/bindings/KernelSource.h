@@ -1,7 +1,7 @@
 //===-- KernelSource.h - a JITFunction as what the compiler wants -----------------------------===//
 // Syntax and environment of a kernel for one compile. The syntax is made only when the runtime asks
-// for it, that is on a miss of both caches; that call comes without the GIL, which is taken here.
-// So are those that ask what evaluation read, and whether it would read the same (ReadLog.h).
+// for it, that is on a miss of both caches. The runtime calls without the GIL, which is taken here,
+// also where it asks what evaluation read, and whether it would read the same (ReadLog.h).
 #pragma once
 
 #include "Errors.h"
@@ -20,14 +20,18 @@ public:
   jit::Status fill(jit::CompileRequest &request);
   /// A constant argument as this compile's environment names it.
   lang::Constant constantOf(PyObject *object) { return environment.constantOf(object); }
-  /// Of an argument that is a named tuple; null for any other.
+  /// Returns the class of an argument that is a named tuple; null for any other.
   lang::TupleClassRef tupleClassOf(PyObject *object) {
     return environment.tupleClassOf(py::type::handle_of(object));
   }
 
   std::vector<jit::RecordedRead> recorded() override;
+  /// False once asking was interrupted.
   bool hold(const std::vector<jit::RecordedRead> &reads) override;
-  /// Of the variant that the runtime gave.
+  bool wasInterrupted() override { return interruption || environment.wasInterrupted(); }
+  /// Throws what interrupted asking, or evaluation; for the end of the compile.
+  void throwInterruption();
+  /// Returns the reads of the variant that the runtime gave.
   VariantReadsRef reads() const;
 
 private:
@@ -35,7 +39,10 @@ private:
   WatchIndex covered;
   ReadLog log;
   PythonEnvironment environment;
-  /// Whether hold() said so last, and not fill() began a compile; then, what it found.
+  /// What interrupted hold(): the runtime, which calls it, passes no exceptions on.
+  std::optional<py::error_already_set> interruption;
+  /// Whether the variant is one whose reads hold() confirmed, and not one that fill() began to
+  /// compile; `held` is what hold() found then.
   bool hasHeld = false;
   VariantReadsRef held;
 };

@@ -50,7 +50,7 @@ void setVariantListener(py::object function) {
 
 } // namespace
 
-void tellOfVariant(PyObject *kernel, size_t index, bool isWarmup) {
+void reportVariant(PyObject *kernel, size_t index, bool isWarmup) {
   py::object function;
   {
     std::lock_guard lock(variantListener().mutex);
@@ -73,24 +73,24 @@ void runBetweenHooks(const HookedLaunch &hooked, const jit::BoundLaunch &ready, 
   }
   if (!enter) // another thread did
     return runLaunch(ready, stream);
-  py::object told = enter(py::handle(hooked.kernel), hooked.compiled,
-                          py::make_tuple(ready.grid.x, ready.grid.y, ready.grid.z),
-                          reinterpret_cast<uintptr_t>(stream), hooked.arguments);
+  py::object metadata = enter(py::handle(hooked.kernel), hooked.compiled,
+                              py::make_tuple(ready.grid.x, ready.grid.y, ready.grid.z),
+                              reinterpret_cast<uintptr_t>(stream), hooked.arguments);
   try {
     runLaunch(ready, stream);
   } catch (py::error_already_set &error) {
     error.restore();
-    // What went wrong first is what is told.
+    // The error of the launch is reported, not one of the exit hook.
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
-    if (PyObject *ignored = PyObject_CallOneArg(exit.ptr(), told.ptr()))
+    if (PyObject *ignored = PyObject_CallOneArg(exit.ptr(), metadata.ptr()))
       Py_DECREF(ignored);
     else
       PyErr_WriteUnraisable(exit.ptr());
     PyErr_Restore(type, value, trace);
     throw py::error_already_set();
   }
-  exit(told);
+  exit(metadata);
 }
 
 void registerLaunchHooks(py::module_ &module) {

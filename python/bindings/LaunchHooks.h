@@ -1,8 +1,8 @@
-//===-- LaunchHooks.h - what profilers hear of launches ---------------------------------------===//
+//===-- LaunchHooks.h - what is called around launches ----------------------------------------===//
 // Two Python functions, or none, which then costs one comparison per launch:
 //
-//   enter(kernel, compiled, grid, stream, arguments) -> told      before a launch is queued
-//   exit(told)                                                    after
+//   enter(kernel, compiled, grid, stream, arguments) -> metadata   before a launch is queued
+//   exit(metadata)                                                 after
 //
 // sectile/runtime/hooks.py makes them of what users put into knobs.runtime.launch_enter_hook and
 // launch_exit_hook.
@@ -24,9 +24,9 @@ struct HookedLaunch {
 /// launch fails.
 void runBetweenHooks(const HookedLaunch &hooked, const jit::BoundLaunch &ready, void *stream);
 
-/// Who hears of variants that are new to a kernel, with sectile/runtime/compile_hooks.py:
+/// Calls the listener for variants that are new to a kernel (sectile/runtime/compile_hooks.py):
 /// listener(kernel, index among its variants, is a warm-up). What it throws, this throws.
-void tellOfVariant(PyObject *kernel, size_t index, bool isWarmup);
+void reportVariant(PyObject *kernel, size_t index, bool isWarmup);
 
 void registerLaunchHooks(py::module_ &module);
 

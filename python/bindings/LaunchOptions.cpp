@@ -98,7 +98,8 @@ void readTarget(PyObject *value, const std::string &kernelName, LaunchOptions &o
     options.archNumber = namedArchs().numberOf(name.arch);
 }
 
-/// The driver's handle: an int, or what a stream of torch, CuPy or another library says of itself.
+/// Returns the driver's handle: an int, or what a stream of torch, CuPy or another library has as
+/// one.
 uint64_t readStream(PyObject *value, const std::string &kernelName) {
   py::handle object(value);
   py::object handle = py::reinterpret_borrow<py::object>(value);
@@ -141,7 +142,7 @@ int32_t readCount(PyObject *value, const OptionDescription &option, const std::s
   bool mayBeNone = option.rule == OptionDescription::Rule::NoneIsZero;
   if (mayBeNone && value == Py_None)
     return 0;
-  // True is an int to Python, and one warp to nobody.
+  // True is an int to Python, and no count of warps.
   py::object index =
       PyBool_Check(value) ? py::object() : py::reinterpret_steal<py::object>(PyNumber_Index(value));
   int overflow = 0;

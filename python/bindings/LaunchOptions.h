@@ -19,13 +19,13 @@ struct LaunchOptions {
   /// Which back end compiles: what `target` names, else that of the arrays.
   enum class Target : uint8_t { OfArrays, Cpu, Cuda };
   Target target = Target::OfArrays;
-  /// Of a GPU launch; null: the arrays' library says. Selects no variant.
+  /// The stream of a GPU launch; null: that of the arrays' library. Selects no variant.
   std::optional<uint64_t> stream;
 
   /// Number of the `arch` among those that launches have named; 0: the machine at hand.
   uint16_t archNumber = 0;
 
-  /// Adds what SECTILE_CHECK and SECTILE_DEBUG ask of every launch, whatever its keywords say.
+  /// Adds what SECTILE_CHECK and SECTILE_DEBUG ask of every launch, whatever its keywords are.
   void addEnvironment();
   /// One keyword and its value. False when there is no such option; throws when the value is wrong.
   bool set(PyObject *keyword, PyObject *value, const std::string &kernelName);
@@ -42,7 +42,7 @@ struct LaunchOptions {
   static const std::vector<std::string> &names();
 };
 
-/// A count as Python writes it: None where the rule says that this is 0.
+/// Returns a count as Python writes it: None for 0 under the rule NoneIsZero.
 py::object countOf(int32_t value, backends::OptionDescription::Rule rule);
 
 } // namespace sectile::bindings

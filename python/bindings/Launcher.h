@@ -25,7 +25,7 @@
 
 namespace sectile::bindings {
 
-/// A variant that a launch, or a warmup, has had.
+/// A variant that a launch, or a warmup, has obtained.
 struct Variant {
   std::shared_ptr<const jit::Kernel> kernel;
   /// Parameter -> "*fp32:16", "i32" or its constant: sectile.compile() takes it.
@@ -36,8 +36,8 @@ struct Variant {
   /// "compiled", "disk", "memory", "same ir".
   const char *origin = "";
   uint64_t sourceVersion = 0;
-  /// What it depends on beyond the source's digest; null: nothing, or it has gone to
-  /// KernelState::checked.
+  /// What it depends on beyond the source's digest; null: it depends on nothing else, or this has
+  /// moved to KernelState::checked.
   VariantReadsRef reads;
   bool isChecked = false;
 };
@@ -47,8 +47,9 @@ struct KernelState {
   std::string name;
   std::vector<std::string> parameterNames;
   std::vector<py::object> internedNames;
-  /// Null where there is no default.
-  std::vector<py::object> defaults;
+  /// The Python function, whose defaults a launch uses as a call of the function would: they may be
+  /// replaced at any time.
+  py::object function;
   /// Parameters from here on are keyword-only.
   size_t positionalCount = 0;
   std::unique_ptr<jit::Specializer> specializer;
@@ -57,19 +58,19 @@ struct KernelState {
   py::object preRunHooks;
 
   jit::KernelTable table;
-  /// By the key of the table: where one kernel is not enough to say which is right.
+  /// By the key of the table: where several kernels share a key, or one has reads to be checked.
   std::unordered_map<std::string, std::shared_ptr<CheckedVariants>> checked;
   std::atomic<bool> hasChecked = false;
-  /// Of what follows, and of the map above.
+  /// Guards what follows, and the map above.
   StateMutex mutex;
   /// The Python face of each variant.
   std::unordered_map<const jit::Kernel *, py::object> compiled;
-  /// In the order in which they were had.
+  /// In the order in which they were obtained.
   std::vector<Variant> variants;
   /// Adds one, or puts it in the place of the same one without its stages; returns where it is.
   size_t keepVariant(Variant variant);
 
-  /// Of the source and all it refers to, as of the last time it was digested; null before.
+  /// The state of the source and all it refers to when it was last digested; null before.
   /// Replaced, never changed: another thread may be comparing it.
   std::shared_ptr<const SourceState> source;
   /// Numbers the digests seen.
@@ -89,10 +90,11 @@ struct LaunchCall {
 /// Runs it. Returns a new reference to the compiled kernel, or null with the Python error set.
 PyObject *launch(KernelState &state, const LaunchCall &call) noexcept;
 
-/// Gives every parameter its argument: by position, by name, by default. Borrowed references.
+/// Gives every parameter its argument: by position, by name, by default. The references are
+/// borrowed: from the call, and from `held`, which keeps defaults alive.
 /// `options`: those of the decorator; those of the call and of the environment are added.
 void bindParameters(const KernelState &state, const LaunchCall &call, PyObject **bound,
-                    LaunchOptions &options);
+                    LaunchOptions &options, HeldResources &held);
 
 /// The number of parameters when there is none of that name.
 size_t parameterIndex(const KernelState &state, PyObject *keyword);
@@ -108,7 +110,7 @@ struct ReadCall {
   bool isWarmup = false;
 };
 
-/// Finds the variant, or has it made; fills in all of `result` but the grid. Returns the Python
+/// Finds the variant, or makes it; fills in all of `result` but the grid. Returns the Python
 /// object of the variant.
 py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLaunch &result);
 
@@ -122,7 +124,7 @@ py::dict argumentsByName(const KernelState &state, PyObject *const *bound);
 Variant getVariant(KernelState &state, const LaunchedKernel &launched,
                    const jit::BoundArguments &bound, const LaunchOptions &options, int32_t device);
 
-/// The Python object for a compiled kernel, which `owner`, a JITFunction, has had.
+/// Returns the Python object for a compiled kernel, which `owner`, a JITFunction, has obtained.
 py::object wrapCompiledKernel(std::shared_ptr<const jit::Kernel> kernel, PyObject *owner);
 
 /// The state behind a JITFunction; null for any other object.

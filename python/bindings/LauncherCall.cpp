@@ -92,7 +92,7 @@ PyObject *launchOrThrow(KernelState &state, const LaunchCall &call) {
   ReadArguments read;
   read.reserve(count);
   LaunchOptions options = state.options;
-  bindParameters(state, call, bound, options);
+  bindParameters(state, call, bound, options, held);
   if (call.grid)
     ready.grid = readGrid(call.grid, state.name, [&] { return argumentsByName(state, bound); });
   if (options.stream)
@@ -138,8 +138,31 @@ size_t parameterIndex(const KernelState &state, PyObject *keyword) {
   return count;
 }
 
+/// Returns the default that the kernel's function has now for a parameter; null: it has none.
+static PyObject *defaultOf(const KernelState &state, size_t index, HeldResources &held) {
+  PyObject *function = state.function.ptr();
+  if (index >= state.positionalCount) {
+    PyObject *named = PyFunction_GET_KW_DEFAULTS(function);
+    PyObject *value =
+        named ? PyDict_GetItemWithError(named, state.internedNames[index].ptr()) : nullptr;
+    if (value)
+      held.hold(py::reinterpret_borrow<py::object>(value));
+    return value;
+  }
+  if (!held.defaults)
+    held.defaults = py::reinterpret_borrow<py::object>(PyFunction_GET_DEFAULTS(function));
+  if (!held.defaults)
+    return nullptr;
+  // The last default is that of the last parameter.
+  size_t fromEnd = state.positionalCount - index;
+  size_t count = static_cast<size_t>(PyTuple_GET_SIZE(held.defaults.ptr()));
+  return fromEnd > count
+             ? nullptr
+             : PyTuple_GET_ITEM(held.defaults.ptr(), static_cast<Py_ssize_t>(count - fromEnd));
+}
+
 void bindParameters(const KernelState &state, const LaunchCall &call, PyObject **bound,
-                    LaunchOptions &options) {
+                    LaunchOptions &options, HeldResources &held) {
   size_t count = state.parameterNames.size();
   size_t keywordCount =
       call.keywordNames ? static_cast<size_t>(PyTuple_GET_SIZE(call.keywordNames)) : 0;
@@ -174,7 +197,7 @@ void bindParameters(const KernelState &state, const LaunchCall &call, PyObject *
   for (size_t i = 0; i < count; ++i) {
     if (bound[i]) [[likely]]
       continue;
-    bound[i] = state.defaults[i].ptr();
+    bound[i] = defaultOf(state, i, held);
     if (!bound[i]) {
       missing += (missing.empty() ? "'" : ", '") + state.parameterNames[i] + "'";
       ++missingCount;
@@ -199,7 +222,8 @@ size_t KernelState::keepVariant(Variant variant) {
     std::lock_guard lock(mutex);
     known = variants;
   }
-  // Had anew with its stages: Python compares, and outside of the lock.
+  // The same variant may have been obtained again, with its stages. Python's comparisons run
+  // outside of the lock.
   auto isSame = [&](const Variant &other) {
     return !other.isChecked && !variant.isChecked && other.sourceVersion == variant.sourceVersion &&
            other.target == variant.target && other.signature.equal(variant.signature) &&
@@ -222,7 +246,7 @@ static std::string keyText(const jit::BoundArguments &arguments) {
   return {reinterpret_cast<const char *>(arguments.key.data()), arguments.key.size()};
 }
 
-/// Of the variants under the key the one that is right now; null when there is none.
+/// Returns the variant under the key that is right now; null when there is none.
 static const jit::Kernel *findChecked(KernelState &state, const jit::BoundArguments &arguments,
                                       const jit::Kernel *found, const LaunchedKernel &launched) {
   std::shared_ptr<CheckedVariants> variants;
@@ -302,7 +326,7 @@ py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLau
   if (!kernel) [[unlikely]] {
     const LaunchedKernel launched{call.kernel, call.read, allSources()};
     Variant made = getVariant(state, launched, arguments, call.options, device);
-    // Its Python face is there before anybody can find the kernel in the table.
+    // Its Python face is there before another launch can find the kernel in the table.
     py::object compiled = wrapCompiledKernel(made.kernel, call.kernel);
     {
       std::lock_guard lock(state.mutex);
@@ -312,7 +336,7 @@ py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLau
     kernel = kept;
     if (isNew) {
       size_t index = state.keepVariant(std::move(made));
-      tellOfVariant(call.kernel, index, call.isWarmup);
+      reportVariant(call.kernel, index, call.isWarmup);
     }
   }
   result.kernel = kernel;

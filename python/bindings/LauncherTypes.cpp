@@ -154,8 +154,7 @@ int traverseKernel(PyObject *self, visitproc visit, void *arg) {
   KernelState *state = reinterpret_cast<KernelObject *>(self)->state;
   if (!state)
     return 0;
-  for (const py::object &value : state->defaults)
-    Py_VISIT(value.ptr());
+  Py_VISIT(state->function.ptr());
   // Shared with a launch that is going on, the references belong to that launch too.
   if (state->source && state->source.use_count() == 1)
     for (const Watch &watch : state->source->watches)
@@ -186,13 +185,16 @@ int clearKernel(PyObject *self) {
   return 0;
 }
 
-/// _configure(name, parameters, positional_count, options, pre_run_hooks): each parameter is (name,
-/// is_constexpr, specialize, specialize_on_alignment, annotation, has_default, default).
+/// _configure(function, parameters, positional_count, options, pre_run_hooks): each parameter is
+/// (name, is_constexpr, specialize, specialize_on_alignment, annotation).
 PyObject *configureKernel(PyObject *self, PyObject *arguments) {
   return guarded([&]() -> py::object {
     py::tuple fields = py::reinterpret_borrow<py::tuple>(arguments);
     auto state = std::make_unique<KernelState>();
-    state->name = py::cast<std::string>(fields[0]);
+    state->function = fields[0];
+    if (!PyFunction_Check(state->function.ptr()))
+      throw py::type_error("_configure: expected a Python function");
+    state->name = py::cast<std::string>(state->function.attr("__name__"));
     state->positionalCount = py::cast<size_t>(fields[2]);
     std::vector<jit::ParameterPolicy> policies;
     for (py::handle entry : fields[1]) {
@@ -212,8 +214,6 @@ PyObject *configureKernel(PyObject *self, PyObject *arguments) {
         if (std::optional<lang::DType> dtype = lang::DType::parse(annotation))
           policy.annotation = *dtype;
       }
-      state->defaults.push_back(py::cast<bool>(parameter[5]) ? py::object(parameter[6])
-                                                             : py::object());
       state->parameterNames.push_back(policy.name);
       policies.push_back(std::move(policy));
     }

@@ -37,8 +37,8 @@ bool asksMethod(PyObject *tensor) {
   return py::cast<bool>(answer);
 }
 
-/// Places that tell `negated` from `plain`, of which it is the lazily negated view. Of a tensor's
-/// C++ object the first 22 words are looked at, which is all of it in torch 2.13.
+/// Returns the places in which `negated` differs from `plain`, whose lazily negated view it is. The
+/// first 22 words of a tensor's C++ object are looked at, which is all of it in torch 2.13.
 std::vector<Place> placesThatTell(PyObject *plain, PyObject *negated) {
   constexpr uint32_t kLastPointer = 48, kWords = 22;
   std::vector<Place> places;
@@ -61,7 +61,8 @@ std::vector<Place> placesThatTell(PyObject *plain, PyObject *negated) {
   return places;
 }
 
-/// Places that tell in all of several pairs, and say "not negated" of what is negated twice.
+/// Returns the places that differ in all of several pairs, and are as in a plain tensor where one
+/// is negated twice.
 std::vector<Place> commonPlaces(const py::module_ &torch) {
   py::object negate = torch.attr("_neg_view");
   py::dict onHost;

@@ -1,6 +1,7 @@
 #include "python/bindings/PythonEnvironment.h"
 
 #include "python/bindings/AstConverter.h"
+#include "python/bindings/Interruption.h"
 
 namespace sectile::bindings {
 
@@ -16,7 +17,7 @@ constexpr const char *kKnownBuiltins[] = {
     "tuple", "list", "pow", "divmod", "print", "isinstance", "hasattr",   "getattr"};
 
 std::optional<std::string> textAttribute(py::handle object, const char *name) {
-  py::object text = py::getattr(object, name, py::none());
+  py::object text = attributeOr(object, name, py::none());
   if (!PyUnicode_Check(text.ptr()))
     return std::nullopt;
   return text.cast<std::string>();
@@ -34,7 +35,7 @@ py::object plainNumber(py::handle object) {
   return isPlain ? number : py::object();
 }
 
-/// Whether a kernel that reads this would bake a plain number in without the user having said so.
+/// Whether a kernel that reads this would bake in a plain number that is not marked as a constant.
 bool holdsPlainNumber(py::handle value) {
   PyObject *object = value.ptr();
   if (PyBool_Check(object) || PyLong_Check(object) || PyFloat_Check(object))
@@ -48,24 +49,40 @@ bool holdsPlainNumber(py::handle value) {
   return false;
 }
 
+} // namespace
+
 template <class Function>
-Answer answering(Function function) {
+Answer PythonEnvironment::answering(Function function) {
   py::gil_scoped_acquire gil;
+  if (interruption)
+    return {std::nullopt, "interrupted", ""};
   try {
     return function();
   } catch (py::error_already_set &exception) {
+    keepInterruption(exception);
     return {std::nullopt, describeException(exception), ""};
   } catch (std::exception &exception) {
     return {std::nullopt, exception.what(), ""};
   }
 }
 
-} // namespace
+void PythonEnvironment::keepInterruption(const py::error_already_set &exception) {
+  if (isInterruption(exception) && !interruption)
+    interruption.emplace(exception);
+}
+
+void PythonEnvironment::throwInterruption() {
+  if (!interruption)
+    return;
+  py::error_already_set raised = *interruption;
+  interruption.reset();
+  throw raised;
+}
 
 bool hasMark(py::handle object, const char *name) {
   if (PyType_Check(object.ptr()))
     return false;
-  py::object mark = py::getattr(object, name, py::none());
+  py::object mark = attributeOr(object, name, py::none());
   return PyBool_Check(mark.ptr()) && mark.ptr() == Py_True;
 }
 
@@ -74,7 +91,7 @@ bool isNamedTupleClass(PyObject *object) {
       !PyType_IsSubtype(reinterpret_cast<PyTypeObject *>(object), &PyTuple_Type) ||
       object == reinterpret_cast<PyObject *>(&PyTuple_Type))
     return false;
-  py::object fields = py::getattr(object, "_fields", py::none());
+  py::object fields = attributeOr(object, "_fields", py::none());
   return PyTuple_Check(fields.ptr()) && py::hasattr(object, "_make");
 }
 
@@ -89,6 +106,7 @@ PythonEnvironment::~PythonEnvironment() {
   py::gil_scoped_acquire gil;
   functions.clear();
   objects.clear();
+  interruption.reset();
 }
 
 uint64_t PythonEnvironment::keep(py::handle object) {
@@ -106,7 +124,7 @@ uint64_t PythonEnvironment::keep(py::handle object) {
 }
 
 lang::FunctionRef PythonEnvironment::reference(py::handle jitFunction) {
-  py::object plain = py::getattr(jitFunction, "fn", jitFunction);
+  py::object plain = attributeOr(jitFunction, "fn", jitFunction);
   return {keep(jitFunction), py::str(plain.attr("__name__"))};
 }
 
@@ -214,7 +232,7 @@ py::object PythonEnvironment::objectOf(const Constant &constant) const {
 
 py::object PythonEnvironment::plainFunction(uint64_t id) const {
   py::object object = objectAt(id);
-  return py::getattr(object, "fn", object);
+  return attributeOr(object, "fn", object);
 }
 
 //-- names -----------------------------------------------------------------------------------------
@@ -222,7 +240,7 @@ py::object PythonEnvironment::plainFunction(uint64_t id) const {
 /// A value that a kernel names, unless it is an operation that there is not yet.
 Answer PythonEnvironment::answerOf(py::handle value) {
   py::object notYet = PyFunction_Check(value.ptr())
-                          ? py::getattr(value, "__sectile_not_yet__", py::none())
+                          ? attributeOr(value, "__sectile_not_yet__", py::none())
                           : py::none();
   if (!PyTuple_Check(notYet.ptr()) || PyTuple_GET_SIZE(notYet.ptr()) != 2)
     return {constantOf(value), "", ""};
@@ -262,8 +280,7 @@ PythonEnvironment::Place PythonEnvironment::find(const Constant &function,
     for (size_t i = 0; i < count; ++i)
       if (names[py::int_(i)].cast<std::string>() == name) {
         py::object cell = closure[py::int_(i)];
-        py::object content = py::getattr(cell, "cell_contents", py::object());
-        PyErr_Clear();
+        py::object content = attributeOr(cell, "cell_contents", py::object());
         return {content, {Watch::Kind::Cell, cell, {}, content}};
       }
   }
@@ -276,7 +293,7 @@ PythonEnvironment::Place PythonEnvironment::find(const Constant &function,
   py::dict builtins = py::module_::import("builtins").attr("__dict__");
   if (!builtins.contains(name.c_str()))
     return {{}, watch};
-  if (name == "globals") // of the function that calls it, not of whoever launches
+  if (name == "globals") // of the function that calls it, not of the launching one
     return {
         py::module_::import("functools").attr("partial")(builtins["getattr"], plain, "__globals__"),
         watch};
@@ -312,8 +329,8 @@ std::vector<std::string> PythonEnvironment::visibleNames(const lang::FunctionRef
       if (PyUnicode_Check(name.ptr()))
         names.push_back(name.cast<std::string>());
     names.insert(names.end(), std::begin(kKnownBuiltins), std::end(kKnownBuiltins));
-  } catch (py::error_already_set &) {
-    // Only a suggestion is lost.
+  } catch (py::error_already_set &exception) {
+    keepInterruption(exception); // only a suggestion is lost
   }
   return names;
 }
@@ -321,9 +338,8 @@ std::vector<std::string> PythonEnvironment::visibleNames(const lang::FunctionRef
 Answer PythonEnvironment::attribute(const Constant &object, const std::string &name) {
   return answering([&]() -> Answer {
     py::object owner = objectOf(object);
-    py::object value = py::getattr(owner, name.c_str(), py::object());
+    py::object value = attributeOr(owner, name.c_str(), py::object());
     if (!value) {
-      PyErr_Clear();
       bool isLanguage =
           PyModule_Check(owner.ptr()) &&
           textAttribute(owner, "__name__").value_or("").starts_with("sectile.language");
@@ -344,7 +360,8 @@ std::string PythonEnvironment::helpForAttribute(const std::string &name) {
   py::gil_scoped_acquire gil;
   try {
     return py::str(py::module_::import("sectile.language._elsewhere").attr("help_for")(name));
-  } catch (py::error_already_set &) {
+  } catch (py::error_already_set &exception) {
+    keepInterruption(exception);
     return ""; // only a remedy is lost
   }
 }
@@ -359,8 +376,9 @@ std::vector<std::string> PythonEnvironment::attributeNames(const Constant &objec
       throw py::error_already_set();
     for (py::handle name : listed)
       names.push_back(name.cast<std::string>());
+  } catch (py::error_already_set &exception) {
+    keepInterruption(exception); // only a suggestion is lost
   } catch (std::exception &) {
-    // Only a suggestion is lost.
   }
   return names;
 }
@@ -403,6 +421,7 @@ Answer PythonEnvironment::call(const Constant &callee, const std::vector<Constan
       }
       return answer;
     } catch (py::error_already_set &exception) {
+      keepInterruption(exception);
       return {std::nullopt, "'" + name + "' raised " + describeException(exception), ""};
     }
   });
@@ -420,35 +439,42 @@ PythonEnvironment::NamedTupleClass PythonEnvironment::namedTupleClass(const Cons
     if (isNoting() && made.tupleClass)
       noteTupleClass(callee, made);
     return made;
-  } catch (py::error_already_set &) {
-    return {}; // called as any other object, which says what is wrong
+  } catch (py::error_already_set &exception) {
+    keepInterruption(exception);
+    return {}; // called as any other object, which reports what is wrong
   }
 }
 
 std::shared_ptr<const python::ast::Function>
 PythonEnvironment::function(const lang::FunctionRef &function, std::string &error) {
   py::gil_scoped_acquire gil;
-  if (isNoting())
-    noteSource({function});
-  auto known = functions.find(function.id);
-  if (known != functions.end())
-    return known->second;
-  FunctionSource source = findSource(objectAt(function.id), error);
-  if (!source.function)
+  try {
+    if (isNoting())
+      noteSource({function});
+    auto known = functions.find(function.id);
+    if (known != functions.end())
+      return known->second;
+    FunctionSource source = findSource(objectAt(function.id), error);
+    if (!source.function)
+      return nullptr;
+    std::shared_ptr<const python::ast::Function> converted = convertFunction(
+        source, function, [this](py::handle object) { return constantOf(object); }, error);
+    if (converted)
+      functions[function.id] = converted;
+    return converted;
+  } catch (py::error_already_set &exception) {
+    keepInterruption(exception);
+    error = describeException(exception);
     return nullptr;
-  std::shared_ptr<const python::ast::Function> converted = convertFunction(
-      source, function, [this](py::handle object) { return constantOf(object); }, error);
-  if (converted)
-    functions[function.id] = converted;
-  return converted;
+  }
 }
 
 void PythonEnvironment::print(const std::string &line) {
   py::gil_scoped_acquire gil;
   try {
     py::print(line);
-  } catch (py::error_already_set &) {
-    // A closed sys.stdout does not stop a compilation.
+  } catch (py::error_already_set &exception) {
+    keepInterruption(exception); // a closed sys.stdout does not stop a compilation
   }
 }
 

@@ -1,8 +1,8 @@
 //===-- PythonEnvironment.h - what kernels see of the Python around them ----------------------===//
 // The evaluator asks by name; this answers from live Python objects. Objects that have no
 // counterpart in lang/plain/Constant.h are kept in a table and named by number, so nothing of
-// Python crosses into the core. Every exception becomes the text of an Answer; the GIL is taken per
-// call.
+// Python crosses into the core. Every exception becomes the text of an Answer, and an interruption
+// (Interruption.h) is kept beside; the GIL is taken per call.
 //
 // How the package marks its objects:
 //   __sectile_builtin__ = "load"    an operation of the language, by its name in lang/Builtins
@@ -69,11 +69,19 @@ public:
   void compared(const lang::Constant &lhs, const lang::Constant &rhs) override;
   void print(const std::string &line) override;
 
+  /// Whether an exception was an interruption; from then on every question is answered by an error.
+  bool wasInterrupted() const { return interruption.has_value(); }
+  /// Throws it once, if there was one.
+  void throwInterruption();
+  /// Keeps `exception` if it is an interruption.
+  void keepInterruption(const py::error_already_set &exception);
+
   //-- EnvironmentReads.cpp
   /// From here on every question is noted in `log` with its answer. `covered`: what the watches of
   /// the kernel's source look at. Both must outlive the questions.
   void noteReads(ReadLog *log, const WatchIndex *covered);
-  /// Asks the question of `read`, and sets its answer; false where there is none now.
+  /// Asks the question of `read`, and sets its answer; false where there is none now. Throws an
+  /// interruption.
   bool ask(Read &read);
 
 private:
@@ -106,6 +114,9 @@ private:
     return plainFunction(function.id);
   }
   Answer answerOf(py::handle value);
+  /// Calls it with the GIL; what it throws becomes an error.
+  template <class Function>
+  Answer answering(Function function);
   py::object plainFunction(uint64_t id) const;
   /// A global or closure variable: numbers must be marked constexpr, as in Triton.
   Answer checkedGlobal(py::handle value, const std::string &name, py::handle globals);
@@ -120,6 +131,7 @@ private:
   ReadLog *log = nullptr;
   const WatchIndex *covered = nullptr;
   std::unordered_map<PyObject *, bool> closedCallees;
+  std::optional<py::error_already_set> interruption;
 };
 
 } // namespace sectile::bindings

@@ -136,7 +136,7 @@ bool ReadLog::isAsked() const {
   return false;
 }
 
-/// Those that are not covered, and those whose answers they are about.
+/// For each read: whether it is not covered, or gave an object that such a read is about.
 std::vector<bool> ReadLog::kept() const {
   std::unordered_map<uint64_t, size_t> givenBy;
   for (size_t i = 0; i < reads.size(); ++i)

@@ -13,7 +13,7 @@
 //   recorded()  as texts, kept with the code on disk and in the runtime's memory
 //   replay()    asks those texts' questions of a new environment: in another process, or for another
 //               object of equal digest, such as the next object that is passed as a constant
-//   watches()   what tells a launch in nanoseconds that nothing has changed
+//   watches()   what shows a launch in nanoseconds that nothing has changed
 //
 // Objects have no text. In the texts they are numbered in the order in which answers mention them,
 // the kernel and its constant arguments first; a question about an object names its number, so the
@@ -49,7 +49,7 @@ struct Read {
   enum class Check : uint8_t {
     Covered, // by the watches and the digest of the source, or by nature: len('text')
     Kept,    // of this very object it cannot change: a field of a frozen dataclass
-    Asked    // only asking tells
+    Asked    // it may change, and only asking again shows that
   };
   Kind kind;
   std::string name;
@@ -61,7 +61,7 @@ struct Read {
   /// Those that hold as long as the answer is the same. Of objects, for as long as those that gave
   /// the operands hold.
   std::vector<Watch> watches = {};
-  /// No watch can tell.
+  /// No watch can show a change.
   bool isUnwatched = false;
 };
 
@@ -77,9 +77,10 @@ public:
   /// Whether anything needs more than the digest of the source.
   bool isEmpty() const;
   std::vector<jit::RecordedRead> recorded() const;
-  /// Of what only asking tells. nullopt: the questions must be asked anew by replay().
+  /// The watches of all reads that are Check::Asked. nullopt: some have none, so replay() must ask
+  /// the questions again.
   std::optional<std::vector<Watch>> watches() const;
-  /// Whether there is anything that only asking tells, or comparing objects.
+  /// Whether any read is Check::Asked, or compares objects.
   bool isAsked() const;
 
 private:

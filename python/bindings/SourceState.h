@@ -15,7 +15,8 @@ struct KernelState;
 /// Never changed once it is there: another thread may be comparing it.
 struct SourceState {
   std::string digest;
-  /// Of the functions in it, by order of their first; in no key (jit::KernelRequest::sourceFiles).
+  /// The files of the functions in it, in the order of the first function of each; in no key
+  /// (jit::KernelRequest::sourceFiles).
   std::vector<std::string> files;
   /// The digest's number; part of each variant's key.
   uint64_t version = 0;
@@ -23,11 +24,12 @@ struct SourceState {
   std::vector<Watch> watches;
   /// No other state of any kernel has this number: objects of equal digest need not be the same.
   uint64_t serial = 0;
-  /// Of the last change of a source by hand (sourceChanged) that this knows of.
+  /// The number of the last change of a source by hand (sourceChanged) that this takes into
+  /// account.
   uint64_t epoch = 0;
 };
 
-/// Of a kernel, and of those that a launch passes to it.
+/// The states of a kernel's source, and of the sources of kernels that a launch passes to it.
 struct Sources {
   std::shared_ptr<const SourceState> own;
   std::vector<std::shared_ptr<const SourceState>> passed;

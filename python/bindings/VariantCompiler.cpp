@@ -13,8 +13,6 @@ namespace sectile::bindings {
 
 namespace {
 
-/// device_print goes through sys.stdout, so that notebooks and captured output see it, unless the
-/// user has set a handler.
 /// Python's handlers of signals run, and may raise, while a kernel keeps the main thread.
 bool handlersRaise() {
   if (!Py_IsInitialized())
@@ -23,6 +21,8 @@ bool handlersRaise() {
   return PyErr_CheckSignals() != 0;
 }
 
+/// device_print goes through sys.stdout, so that notebooks and captured output see it, unless the
+/// user has set a handler.
 void ensureHandlers() {
   static std::atomic<bool> isSet = false;
   if (isSet.exchange(true))
@@ -124,6 +124,7 @@ Variant getVariant(KernelState &state, const LaunchedKernel &launched,
     py::gil_scoped_release release;
     result = jit::Runtime::instance().getKernel(request);
   }
+  source.throwInterruption();
   if (!result.kernel)
     throwError(result.status.error());
   variant.kernel = std::move(result.kernel);

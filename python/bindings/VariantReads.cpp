@@ -1,5 +1,7 @@
 #include "VariantReads.h"
 
+#include "Interruption.h"
+
 #include <algorithm>
 
 namespace sectile::bindings {
@@ -56,8 +58,10 @@ VariantReadsRef askAgain(const std::vector<jit::RecordedRead> &recorded,
   environment.noteReads(&log, &covered);
   try {
     holds = replay(recorded, environment, roots);
-  } catch (py::error_already_set &) {
-    // What cannot be asked is not what it was; evaluating says why.
+  } catch (py::error_already_set &raised) {
+    if (isInterruption(raised))
+      throw;
+    // What cannot be asked is not what it was; evaluating it reports why.
   }
   return holds ? readsOf(log, launched.sources) : nullptr;
 }

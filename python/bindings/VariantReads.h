@@ -1,6 +1,6 @@
 //===-- VariantReads.h - what one variant depends on beyond the digest of its source --------------===//
-// Most variants have none. Of the others there may be several under one key of the table, made
-// while a configuration said one thing and another; a launch takes the one whose reads hold.
+// Most variants depend on nothing else. The others may share one key of the table, each made for
+// another value of a configuration; a launch takes the one whose reads hold.
 //
 //   find the key in the table -> reads? -> holdNow() of each variant -> none: compile another
 #pragma once
@@ -16,7 +16,7 @@ struct VariantReads {
   /// Sources::serial() of when `watches` were made: they look at objects that the sources' own
   /// watches lead to.
   uint64_t sources = 0;
-  /// nullopt: only asking everything again tells.
+  /// nullopt: no watch decides, so everything is asked again.
   std::optional<std::vector<Watch>> watches;
   std::vector<jit::RecordedRead> recorded;
 };
@@ -35,11 +35,11 @@ struct LaunchedKernel {
 /// Null when everything in `log` is covered.
 VariantReadsRef readsOf(const ReadLog &log, const Sources &sources);
 
-/// Of a variant that read nothing but what is covered, among others that did.
+/// Returns the reads of a variant whose reads are all covered, among others whose are not.
 VariantReadsRef untilSourcesChange(const Sources &sources);
 
 /// Asks what was recorded. `holds` is set; null when nothing has to be watched, or it does not
-/// hold.
+/// hold. Throws an interruption.
 VariantReadsRef askAgain(const std::vector<jit::RecordedRead> &recorded,
                          const LaunchedKernel &launched, bool &holds);
 

@@ -1,5 +1,6 @@
 #include "python/bindings/Watch.h"
 
+#include "python/bindings/Interruption.h"
 #include "python/bindings/PythonEnvironment.h"
 
 #include <cstring>
@@ -34,6 +35,7 @@ bool isSameValue(PyObject *a, PyObject *b) {
   return false;
 }
 
+/// Takes over the reference `now`; null: the question raised the pending error.
 bool isAnswer(PyObject *now, const py::object &expected) {
   if (now && now == expected.ptr()) [[likely]] {
     Py_DECREF(now);
@@ -41,8 +43,8 @@ bool isAnswer(PyObject *now, const py::object &expected) {
   }
   bool same = now ? isSameValue(now, expected.ptr())
                   : !expected && PyErr_ExceptionMatches(PyExc_AttributeError);
-  PyErr_Clear();
-  Py_XDECREF(now);
+  py::object released = py::reinterpret_steal<py::object>(now);
+  clearException();
   return same;
 }
 
@@ -99,6 +101,15 @@ py::object Watch::stateOf(py::handle function) {
   return py::make_tuple(py::handle(PyFunction_GET_CODE(object)),
                         py::handle(orNone(PyFunction_GET_DEFAULTS(object))),
                         py::handle(orNone(PyFunction_GET_KW_DEFAULTS(object))));
+}
+
+Watch Watch::ofItems(const py::dict &dictionary) {
+  py::list flat;
+  for (auto [key, value] : dictionary) {
+    flat.append(key);
+    flat.append(value);
+  }
+  return {Kind::Items, dictionary, {}, py::tuple(flat)};
 }
 
 bool watchContent(py::handle value, std::vector<Watch> &watches) {

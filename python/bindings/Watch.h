@@ -26,8 +26,8 @@ struct Watch {
   Kind kind;
   py::object holder, name, expected;
 
-  /// Never leaves a Python error behind: a question that fails now is answered otherwise.
-  /// Every launch asks: what nearly all watches are takes no call.
+  /// Leaves no Python error behind: a question that fails now has another answer. An interruption
+  /// (Interruption.h) is thrown. Every launch asks, so the most frequent kinds take no call.
   bool holds() const {
     if (kind == Kind::Dictionary) [[likely]]
       // A strong dictionary and an interned key: neither can fail.
@@ -46,6 +46,8 @@ struct Watch {
 
   /// What a Function watch of `function` expects.
   static py::object stateOf(py::handle function);
+  /// An Items watch of a dictionary as it is now.
+  static Watch ofItems(const py::dict &dictionary);
 
 private:
   static PyObject *orNone(PyObject *object) { return object ? object : Py_None; }

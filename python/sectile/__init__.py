@@ -53,14 +53,9 @@ if TYPE_CHECKING:
     )
     from .runtime.functions import cdiv, constexpr_function, next_power_of_2
     from .runtime.inspection import inspect
-    from .runtime.jit import (
-        JITFunction,
-        KernelInterface,
-        MockTensor,
-        TensorWrapper,
-        jit,
-        reinterpret,
-    )
+    from .runtime.jit import JITFunction, KernelInterface, jit
+    from .runtime.mocks import MockTensor
+    from .runtime.reinterpretation import TensorWrapper, reinterpret
 
 # Checkers read this list only as a literal.
 __all__ = [
@@ -76,9 +71,9 @@ __all__ = [
 ]  # fmt: skip
 
 _FROM = {
-    "runtime.jit": (
-        "jit", "JITFunction", "KernelInterface", "MockTensor", "TensorWrapper", "reinterpret",
-    ),
+    "runtime.jit": ("jit", "JITFunction", "KernelInterface"),
+    "runtime.mocks": ("MockTensor",),
+    "runtime.reinterpretation": ("TensorWrapper", "reinterpret"),
     "runtime.functions": ("cdiv", "next_power_of_2", "constexpr_function"),
     "runtime.autotuner": ("autotune", "heuristics", "Config", "Space", "Autotuner", "Heuristics"),
     "runtime.control": (

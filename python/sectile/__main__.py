@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except BrokenPipeError:
-        # Whoever read the output has seen enough. The interpreter flushes once more as it ends.
+        # The reader of the output has closed it. The interpreter flushes once more as it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + 13  # as a program that ends by SIGPIPE
 

@@ -7,7 +7,7 @@ import os
 import platform
 import sys
 
-# Driver library, back end, what to say of it.
+# Driver library, back end, its name in the report.
 _DRIVERS = (("libamdhip64.so", "amd", "AMD's HIP runtime"),)
 
 

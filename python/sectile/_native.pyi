@@ -1,5 +1,5 @@
 from collections.abc import Callable, Sequence
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import Any, Generic, SupportsIndex, TypeAlias, final, overload, type_check_only
 
 from typing_extensions import ParamSpec, TypeVar
@@ -96,8 +96,8 @@ class KernelBase:
     def __getitem__(self, grid: Grid) -> Launcher: ...
     def _configure(
         self,
-        name: str,
-        parameters: list[tuple[str, bool, bool, bool, str | None, bool, Any]],
+        fn: FunctionType,
+        parameters: list[tuple[str, bool, bool, bool, str | None]],
         positional_count: int,
         options: dict[str, Any],
         pre_run_hooks: list[Callable[..., object]],
@@ -118,7 +118,7 @@ class CompiledKernel:
         """compiled[grid](*arguments): launches it; constants may be passed again, or left out."""
     def _init_handles(self) -> None: ...
     def _owner(self) -> JITFunction | None:
-        """The JITFunction that has had it; None when there is none any more."""
+        """The JITFunction that obtained it; None once that is gone."""
     def record_time(self, seconds: float) -> bool:
         """Keeps with the cache entry what one launch took. False when there is no entry of one's
         own to keep it with."""
@@ -136,21 +136,21 @@ class CompiledKernel:
         """(name, dtype, is stored through) of what a launch passes."""
     @property
     def warnings(self) -> list[str]:
-        """Of the compile; empty from the cache."""
+        """The warnings of the compile; empty from the cache."""
     @property
     def compile_times(self) -> list[tuple[str, float]]:
         """(step, seconds) of the compile; empty from the cache."""
     @property
     def provenance(self) -> dict[str, Any]:
-        """How it was made, as its cache entry says: source_digest, variant, options, version,
-        created_at (seconds since 1970), compile_seconds, measured_seconds (0: nobody measured)."""
+        """How it was made, as its cache entry records: source_digest, variant, options, version,
+        created_at (seconds since 1970), compile_seconds, measured_seconds (0: not measured)."""
     @property
     def remarks(self) -> list[dict[str, Any]]:
-        """What the compiler has to say of how it compiled it, as dictionaries; sectile.inspect()
+        """The compiler's remarks on how it compiled the kernel, as dictionaries; sectile.inspect()
         reads them."""
     @property
     def hash(self) -> str:
-        """Tells compiled kernels apart, in every process."""
+        """A text that differs between compiled kernels and is the same in every process."""
     @property
     def kernel(self) -> bytes:
         """The loadable code."""

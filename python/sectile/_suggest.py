@@ -32,7 +32,7 @@ def closest(name: str, known: Iterable[str]) -> str | None:
         if abs(len(candidate) - len(name)) > limit:
             continue
         distance = _distance(name.lower(), candidate.lower(), limit)
-        # Of short names, most have others within so many edits by chance: half of the letters must be right.
+        # Most short names have others within so many edits by chance: half of the letters must be right.
         if distance < best_distance and 2 * distance < max(len(name), len(candidate)):
             best, best_distance = candidate, distance
     return best

@@ -3,7 +3,7 @@
 SectileError
  ├─ ArgumentError       the call is wrong (also a TypeError): an argument, a keyword, the grid
  │   └─ GridKeyError    a grid function asks its dictionary for what is not in it (also a KeyError)
- ├─ CompilationError    the kernel is wrong; `diagnostics` say where and how to put it right
+ ├─ CompilationError    the kernel is wrong; `diagnostics` show where and how to put it right
  │   ├─ CompileTimeAssertionFailure    a static_assert failed
  │   └─ UnsupportedLanguageConstruct   Python that kernels do not have
  ├─ LaunchError         the kernel stopped itself
@@ -104,7 +104,7 @@ class UnsupportedLanguageConstruct(CompilationError):
 
 
 def compilation_error(text: str, diagnostics: list[Diagnostic]) -> CompilationError:
-    """Of the class that fits what is said first."""
+    """Returns an error of the class that fits the first diagnostic."""
     message = diagnostics[0].message if diagnostics else ""
     kind = CompilationError
     if message.startswith("static assertion failed"):
@@ -140,7 +140,7 @@ class TuningError(SectileError, RuntimeError):
 
 class TuningWarning(RuntimeWarning):
     """A candidate of `autotune` failed, or left other results than the others, and was left out; candidates
-    disagree and nothing says who is right; or the key names what is no parameter."""
+    disagree and no rule decides which are right; or the key names what is no parameter."""
 
     __module__ = "sectile"
 
@@ -160,7 +160,7 @@ class InternalError(SectileError, RuntimeError):
 
 
 class MachineError(SectileError, RuntimeError):
-    """Something outside the program is missing or full; the message says the remedy."""
+    """Something outside the program is missing or full; the message has the remedy."""
 
     __module__ = "sectile"
 
@@ -172,7 +172,7 @@ class OutOfResources(MachineError):
         OutOfResources(required, limit, "shared memory")
 
     Attributes:
-        required, limit, name: how much of what; None where the text alone says it.
+        required, limit, name: how much of what; None where only the text has it.
     """
 
     __module__ = "sectile"

@@ -11,10 +11,10 @@
     with st.knobs.scope(check="bounds"):     # the same, by the name of the variable
         kernel[grid](x, n)
 
-Setting one sets the environment variable, for this process and those it starts, and tells the runtime: it
+Setting one sets the environment variable, for this process and those it starts, and informs the runtime: it
 holds from the next launch on, also for kernels that are loaded already (those about compiling: for what is
 compiled from then on; `JITFunction.clear` forgets what there is). What cannot change any more is an error.
-``None`` (or `del`) unsets a knob. Whoever changes `os.environ` itself calls `refresh` afterwards.
+``None`` (or `del`) unsets a knob. A program that changes `os.environ` itself calls `refresh` afterwards.
 `table()` lists the meaning of all, `python/README.md` too.
 """
 
@@ -79,7 +79,7 @@ _FLAGS = {
 class Knob(Generic[T, D]):
     # One environment variable: its name, how its text is read, its default, and the texts allowed.
     if not TYPE_CHECKING:
-        # What the runtime's table says of the variable, for help(); it is not read before.
+        # The meaning in the runtime's table, for help(); it is not read before.
         __doc__ = property(lambda self: self.meaning)
 
     def __init__(
@@ -186,7 +186,7 @@ class Callback:
 
 
 class CompileHook(Callback):
-    """The same, told of variants; the bindings call nobody while there is none."""
+    """A callback that is called with variants; while there is none, the bindings call nothing."""
 
     def __set__(self, instance: Group, value: Callable[..., Any] | None) -> None:
         super().__set__(instance, value)

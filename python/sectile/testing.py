@@ -250,7 +250,7 @@ def get_max_simd_tflops(dtype: Any, clock_rate: float, device: int | None = None
 
 
 def nvsmi(attributes: Sequence[str]) -> list[int]:
-    """What ``nvidia-smi --query-gpu`` says of the first GPU: ``nvsmi(["clocks.max.sm"])`` in MHz.
+    """What ``nvidia-smi --query-gpu`` reports of the first GPU: ``nvsmi(["clocks.max.sm"])`` in MHz.
 
     Raises:
         FileNotFoundError: there is no nvidia-smi.
@@ -288,7 +288,7 @@ class Benchmark:
     Args:
         x_names: parameters of the function that take the values of `x_vals`.
         x_vals: numbers, or tuples with one number for each of `x_names`.
-        line_arg: the parameter that says which contender.
+        line_arg: the parameter that selects the contender.
         line_vals: its values.
         line_names: how the contenders are called.
         plot_name: title, and name of the files written.

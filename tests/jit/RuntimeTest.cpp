@@ -161,6 +161,8 @@ TEST_F(RuntimeTest, WhatIsSaidOfEqualIrNamesThePlacesOfEachSource) {
 
 /// A host whose kernels read one global.
 struct OneGlobal final : HostReads {
+  bool isInterrupted = false;
+  bool wasInterrupted() override { return isInterrupted; }
   std::string value = "64";
   std::vector<RecordedRead> recorded() override { return {{"BLOCK", value}}; }
   bool hold(const std::vector<RecordedRead> &reads) override {
@@ -190,6 +192,33 @@ TEST_F(RuntimeTest, ReadsAreCheckedOnEveryHit) {
   EXPECT_EQ(makeRuntime()->getKernel(request).origin, Origin::Compiled);
   request.reads = nullptr;
   EXPECT_EQ(makeRuntime()->getKernel(request).origin, Origin::Compiled) << "nobody can tell";
+}
+
+TEST_F(RuntimeTest, NothingIsKeptOfAnInterruptedRequest) {
+  OneGlobal host;
+  compiler->body = [&](const CompileRequest &) {
+    CompileResult result;
+    result.image = testImage("addValue", 5);
+    return result;
+  };
+  KernelRequest request = fakeRequest("k");
+  request.reads = &host;
+  auto runtime = makeRuntime();
+  // While it is evaluated.
+  host.isInterrupted = true;
+  KernelResult result = runtime->getKernel(request);
+  ASSERT_FALSE(result.kernel);
+  EXPECT_EQ(result.status.error().kind, Error::Kind::Interrupted);
+  host.isInterrupted = false;
+  EXPECT_EQ(makeRuntime()->getKernel(request).origin, Origin::Compiled) << "the disk had it";
+  EXPECT_EQ(runtime->getKernel(request).origin, Origin::Disk) << "the memory had it";
+  // While it is asked for what was read: that says nothing of the kernel in memory.
+  host.isInterrupted = true;
+  host.value = "interrupted";
+  EXPECT_EQ(runtime->getKernel(request).status.error().kind, Error::Kind::Interrupted);
+  host.isInterrupted = false;
+  host.value = "64";
+  EXPECT_EQ(runtime->getKernel(request).origin, Origin::Memory);
 }
 
 TEST_F(RuntimeTest, DamageIsAMissAndIsReplaced) {

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from .._native import CompiledKernel
 from ..runtime.driver import GPUTarget, active
-from ..runtime.jit import JITFunction, MockScalar, MockTensor
+from ..runtime.jit import JITFunction
+from ..runtime.mocks import MockScalar, MockTensor
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class ASTSource:
                 raise ValueError(f"{self.name}: {path} is no parameter of the kernel")
 
     def hash(self) -> str:
-        """Tells sources apart, in every process."""
+        """A text that differs between sources and is the same in every process."""
         from .. import _native
 
         def text(value: Any) -> str:
@@ -98,7 +99,7 @@ class ASTSource:
 
         def argument(name: str, kind: Any, path: tuple[int, ...]) -> Any:
             if path in self.constants:
-                # A parameter that is no tl.constexpr is folded only if it is told so.
+                # A parameter that is no tl.constexpr is folded only if the value is marked.
                 value = self.constants[path]
                 is_plain = isinstance(value, (bool, int, float)) and not is_constexpr[name]
                 return constexpr(value) if is_plain else value

@@ -1,6 +1,6 @@
 """What marks a name as an operation of the kernel language.
 
-A stub in this package has a signature and a docstring, and ``__sectile_builtin__`` says which operation
+A stub in this package has a signature and a docstring, and ``__sectile_builtin__`` names the operation
 it stands for: inside a kernel the compiler goes by that mark and never runs the stub. Run from plain
 Python a stub raises `KernelOnlyError`, because there is no tile to work on. What Triton has and Sectile has
 not is marked by `not_yet` instead.

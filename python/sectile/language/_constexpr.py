@@ -15,7 +15,7 @@ if MYPY:
 
 
 def _fits_everything(annotation: type) -> Any:
-    """Tells pyright, as ``Any`` above tells mypy, that a parameter with this annotation takes whatever a
+    """Makes pyright, as ``Any`` above makes mypy, accept that a parameter with this annotation takes whatever a
     launch passes for it: ``BLOCK=64``, a dtype, a function, None."""
     return annotation
 

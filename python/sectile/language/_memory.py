@@ -131,7 +131,7 @@ def atomic_add(
         val: broadcast to the shape of `pointer` and converted to its element type.
         mask: int1; nothing happens where it is false, and the result there is undefined.
         sem: ``"acq_rel"`` (default), ``"acquire"``, ``"release"`` or ``"relaxed"``.
-        scope: ``"gpu"`` (default), ``"cta"`` or ``"sys"``: who has to see the order.
+        scope: ``"gpu"`` (default), ``"cta"`` or ``"sys"``: the threads that have to see the order.
 
     Returns:
         The old values.

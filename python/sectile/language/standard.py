@@ -14,5 +14,5 @@ __all__ = [
 
 @constexpr_function
 def _log2(n: int) -> int:
-    """Of a power of two; libraries have sorting networks of their own that ask for it."""
+    """Returns the logarithm of a power of two, which sorting networks of libraries ask for."""
     return n.bit_length() - 1

@@ -8,11 +8,13 @@ if TYPE_CHECKING:
     from .autotuner import Autotuner, Config, Space, autotune
     from .autotuner.heuristics import Heuristics, heuristics
     from .errors import InterpreterError, OutOfResources
-    from .jit import JITFunction, KernelInterface, MockTensor, TensorWrapper, reinterpret
+    from .jit import JITFunction, KernelInterface
+    from .mocks import MockTensor
+    from .reinterpretation import TensorWrapper, reinterpret
 
 _HOME = {
-    "JITFunction": "jit", "KernelInterface": "jit", "MockTensor": "jit", "TensorWrapper": "jit",
-    "reinterpret": "jit",
+    "JITFunction": "jit", "KernelInterface": "jit", "MockTensor": "mocks",
+    "TensorWrapper": "reinterpretation", "reinterpret": "reinterpretation",
     "Autotuner": "autotuner", "Config": "autotuner", "Heuristics": "autotuner", "Space": "autotuner",
     "autotune": "autotuner", "heuristics": "autotuner", "OutOfResources": "errors",
     "InterpreterError": "errors",

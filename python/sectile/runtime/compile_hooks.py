@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 from .. import _native, knobs
 from .compiled import constants_of, source_of
-from .jit import variant_key
+from .device_caches import variant_key
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _description(kernel: JITFunction, index: int, variant: tuple, is_warmup: boo
         )
     folded.update((places[name], value) for name, value in constants.items())
     chosen = {name: getattr(compiled.metadata, name) for name in _OPTIONS}
-    told = {
+    request = {
         **chosen,
         "key": key,
         "signature": signature,
@@ -69,7 +69,7 @@ def _description(kernel: JITFunction, index: int, variant: tuple, is_warmup: boo
         "fn": SimpleNamespace(
             module=kernel.__module__, name=kernel.__qualname__, jit_function=kernel
         ),
-        "compile": told,
+        "compile": request,
         "is_manual_warmup": is_warmup,
         "already_compiled": False,
     }
@@ -97,7 +97,7 @@ def _event(compiled, origin: str) -> dict:
     }
 
 
-def _tell(kernel: JITFunction, index: int, is_warmup: bool) -> None:
+def _report(kernel: JITFunction, index: int, is_warmup: bool) -> None:
     every = kernel._variants()
     if index >= len(every):  # forgotten by another thread
         return
@@ -109,11 +109,11 @@ def _tell(kernel: JITFunction, index: int, is_warmup: bool) -> None:
 
 
 def update() -> None:
-    """Has the bindings tell of variants, or no more; called when a hook was set or taken away."""
+    """Makes the bindings report variants, or stops it; called when a hook was set or taken away."""
     hooks = (
         knobs.runtime.jit_cache_hook,
         knobs.runtime.jit_post_compile_hook,
         knobs.compilation.listener,
     )
     is_wanted = any(hook is not None for hook in hooks)
-    _native.set_variant_listener(_tell if is_wanted else None)
+    _native.set_variant_listener(_report if is_wanted else None)

@@ -27,11 +27,11 @@ class Metadata(SimpleNamespace):
 
 
 def _origin(compiled: CompiledKernel) -> tuple[JITFunction, dict[str, Any], dict[str, Any]]:
-    """The kernel that had it, its signature (parameter -> kind or constant), and its options."""
+    """The kernel it was compiled from, its signature (parameter -> kind or constant), and its options."""
     kernel = compiled._owner()
     if kernel is not None:
-        for had, signature, options, *_ in kernel._variants():
-            if had is compiled:
+        for variant, signature, options, *_ in kernel._variants():
+            if variant is compiled:
                 return kernel, signature, options
     raise RuntimeError(
         f"{compiled.name}: the kernel that this was compiled from is gone\n"

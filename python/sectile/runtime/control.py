@@ -97,7 +97,7 @@ def seal() -> None:
 def recent_launches(device: int = 0) -> list[str]:
     """The latest launches on a GPU with their arguments, newest first.
 
-    CUDA tells of a kernel's crash at some later call, torch's for one: these are the suspects.
+    CUDA reports a kernel's crash at some later call, torch's for one: these are the suspects.
     """
     return _native.recent_launches(device)
 
@@ -111,7 +111,7 @@ def set_print(handler: Callable[[str], object] | None) -> None:
 
 
 def set_compile_listener(listener: Callable[[SimpleNamespace], object] | None) -> None:
-    """`listener(event)` is called after every compile, by the thread that did it; None for nobody.
+    """`listener(event)` is called after every compile, by the thread that did it; None: nothing is called.
 
     The event has ``kernel``, ``target``, ``variant`` (the kinds of its arguments), ``options``, ``reason``
     (what sets it apart from the nearest variant there was: ``"n: i32 instead of 1"``), ``cache_miss`` (why the

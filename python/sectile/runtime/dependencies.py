@@ -1,4 +1,4 @@
-"""What a kernel's code depends on besides its own text, as far as its names tell.
+"""What a kernel's code depends on besides its own text, as far as its names show.
 
 `snapshot(fn)` follows the names in the function's code object: helpers decorated with @jit and plain
 functions it may call at compile time (their text, and what they refer to in turn), global and closure
@@ -46,7 +46,7 @@ def _of_class(kind: type, name: str) -> Any:
 
 
 def _at_rest(owner: Any, name: str) -> Any:
-    """The attribute, if reading it runs nobody's code; else AttributeError."""
+    """The attribute, if reading it runs no code of the user's; else AttributeError."""
     kind = type(owner)
     if isinstance(owner, type):
         members = owner.__dict__.get("_member_map_", {})  # an enumeration's
@@ -137,6 +137,9 @@ class Snapshot:
         # Tools that reload edited modules put new code into old functions.
         now = (fn.__code__, fn.__defaults__, fn.__kwdefaults__)
         self.watch("function", fn, None, now)
+        if fn.__kwdefaults__:  # may be changed in place
+            named = tuple(part for item in fn.__kwdefaults__.items() for part in item)
+            self.watch("items", fn.__kwdefaults__, None, named)
 
     def value(self, name: str, value: Any, names: set[str], depth: int = 0) -> None:
         """Describes `value`, known as `name`, of which the attributes `names` may be read."""
@@ -186,7 +189,7 @@ class Snapshot:
             or functions_behind(fn) is not None
         ):
             self.function(fn, None)
-        else:  # somebody else's library: its code, but not all that it refers to in turn
+        else:  # another package's: its code, but not all that it refers to in turn
             self.watch_function(fn)
             self.parts.append(f"{name}=function:{fn.__qualname__}:{code_text(fn.__code__)}")
 
@@ -241,8 +244,8 @@ class Snapshot:
 
 
 def snapshot_of(fn: FunctionType, source: str | None = None, has_places: bool = True) -> Snapshot:
-    """Of a kernel. `source` is its text, when that is not the file's; without `has_places` file, line and
-    decorators are left out, which change messages and not the code."""
+    """Returns the snapshot of a kernel. `source` is its text, when that is not the file's; without `has_places`
+    file, line and decorators are left out, which change messages and not the code."""
     state = Snapshot((fn.__module__ or "").partition(".")[0], has_places)
     state.function(fn, source)
     return state

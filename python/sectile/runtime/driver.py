@@ -58,7 +58,7 @@ def _torch_cuda():
 
 class _Utilities:
     def get_device_properties(self, device: int = 0) -> dict[str, Any]:
-        """Of a GPU, or of the CPU where there is none.
+        """Returns the properties of a GPU, or of the CPU where there is none.
 
         ``max_shared_mem`` (bytes a program may have), ``max_num_regs`` (32-bit registers of a
         program), ``multiprocessor_count``, ``warpSize``, ``sm_clock_rate`` and ``mem_clock_rate``

@@ -74,7 +74,7 @@ class HookChain:
             _update()
 
     def replace(self, function: Callable[[LaunchMetadata], object] | None) -> None:
-        """`function` alone is called; None: nobody is."""
+        """`function` alone is called; None: no function is."""
         if function is not None and not callable(function):
             raise TypeError(f"a hook is a function or None, not {function!r}")
         self.calls = [] if function is None else [function]

@@ -26,7 +26,7 @@ _KEEP_STAGES = (
 
 
 class Remark:
-    """One thing the compiler has to say.
+    """One remark of the compiler.
 
     Attributes:
         kind: ``"load"``, ``"store"``, ``"pipelined"``, ``"nest"`` ...; ``lang/README.md`` lists them.
@@ -195,7 +195,7 @@ class VariantReport:
         accesses: a list of `Access`, in the order of the source.
         ahead: a list of `AheadLoad`.
         shared_uses: a list of `SharedUse`.
-        remarks: all that the compiler said, as `Remark`.
+        remarks: all of the compiler's, as `Remark`.
     """
 
     def __init__(self, compiled: Any, variant: Any = None) -> None:
@@ -224,7 +224,7 @@ class VariantReport:
         self.threads: int = resources.threads
         self.scratch_bytes: int = metadata.scratch_bytes
         self.occupancy = _occupancy(resources, self.target) if self.backend == "cuda" else None
-        # Those of one line stay as they were said, which is the order in which the code runs.
+        # Those of one line stay in the order of their emission, which is that in which the code runs.
         self.remarks = sorted(
             map(Remark, compiled.remarks), key=lambda each: (each.file, each.line)
         )
@@ -378,7 +378,7 @@ class VariantReport:
 
 
 class KernelReport:
-    """The variants of a kernel, in the order in which they were had; printing it shows all.
+    """The variants of a kernel, in the order in which they were obtained; printing it shows all.
 
     Attributes:
         name: of the kernel.

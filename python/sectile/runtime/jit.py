@@ -7,13 +7,18 @@ from types import FunctionType
 from .. import _native
 from .._generic import Generic
 from . import compiled  # noqa: F401 - the bindings ask for it: a launch should import nothing
+from . import precompile as ahead
 from .dependencies import describe, snapshot_of
+from .device_caches import DeviceCaches, VariantCache, get_device_key, variant_key
+from .mocks import MockScalar, MockTensor
+from .parameters import KernelParam, parameters_of
+from .reinterpretation import TensorWrapper, reinterpret
 from .source import SourceUnavailable, remember, source_lines, source_text
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from ast import Module
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from concurrent.futures import Future
     from inspect import Signature
     from typing import Any, Literal, TypeAlias, overload
@@ -28,6 +33,12 @@ if TYPE_CHECKING:
     Signatures: TypeAlias = Mapping[str, Any] | Variant | Sequence["Signatures"]
 else:
     P = R = None
+
+# Programs written for Triton import all of these from here.
+__all__ = [
+    "DeviceCaches", "get_device_key", "jit", "JITCallable", "JITFunction", "KernelInterface", "KernelParam",
+    "MockScalar", "MockTensor", "reinterpret", "TensorWrapper", "variant_key", "VariantCache",
+]  # fmt: skip
 
 OF_TUNERS = (
     "best_config",
@@ -58,9 +69,7 @@ class KernelInterface(Generic[P, R]):
                 meanwhile waits for the same compile.
         """
         if not wait:
-            from .precompile import pool
-
-            return pool().submit(self.run, *args, grid=grid, warmup=True, **kwargs)
+            return ahead.pool().submit(self.run, *args, grid=grid, warmup=True, **kwargs)
         return self.run(*args, grid=grid, warmup=True, **kwargs)
 
     def bind(self, *args: Any, grid: Grid, **kwargs: Any) -> BoundKernel:
@@ -79,101 +88,6 @@ class KernelInterface(Generic[P, R]):
             A `BoundKernel` with ``update(**arguments)``, ``grid``, ``kernel`` and ``arguments``.
         """
         raise NotImplementedError
-
-
-class KernelParam:
-    """One parameter of a kernel, as the decorator understood it.
-
-    Attributes:
-        name, num: name and position.
-        is_constexpr: annotated ``tl.constexpr``.
-        annotation: ``"fp32"``, ``"*fp16"`` ... when a type was asked for, ``"const"``, else None.
-        do_not_specialize, do_not_specialize_on_alignment: from the decorator.
-        has_default, default: of the Python function; ``inspect.Parameter.empty`` where there is none.
-    """
-
-    name: str
-    num: int
-    is_constexpr: bool
-    annotation: str | None
-    do_not_specialize: bool
-    do_not_specialize_on_alignment: bool
-    has_default: bool
-    is_keyword_only: bool
-    _default: Any
-
-    @property
-    def default(self) -> Any:
-        if self.has_default:
-            return self._default
-        from inspect import Parameter  # slow to import, and rarely asked for
-
-        return Parameter.empty
-
-    def __repr__(self) -> str:
-        return f"KernelParam({self.num}, {self.name!r}{', constexpr' if self.is_constexpr else ''})"
-
-
-def _annotation(annotation: Any) -> tuple[bool, str | None]:
-    """(is it tl.constexpr?, the dtype it names)."""
-    if isinstance(annotation, str):
-        text = annotation.strip("'\" ")
-        if text.rpartition(".")[2] == "constexpr":
-            return True, None
-        for prefix in ("tl.", "sectile.language.", "language."):
-            text = text.removeprefix(prefix)
-        if text == "const":
-            return False, text
-    elif isinstance(annotation, type):
-        if getattr(annotation, "__sectile_const__", False):
-            return False, "const"
-        return bool(getattr(annotation, "__sectile_constexpr__", False)), None
-    elif getattr(annotation, "__sectile_constexpr__", False):
-        return True, None
-    elif getattr(annotation, "__sectile_dtype__", False):
-        text = annotation.name
-    else:
-        return False, None
-    from ..language._dtypes import dtype
-
-    element = text.removeprefix("*").removeprefix("k") if text.startswith("*") else text
-    try:
-        name = dtype(element).name
-    except ValueError:
-        return False, None  # tl.tensor, int ...: says nothing about the dtype
-    return False, text[: len(text) - len(element)] + name
-
-
-def _parameters(
-    fn: FunctionType, unspecialized: list[int | str], unaligned: list[int | str]
-) -> list[KernelParam]:
-    code = fn.__code__
-    if code.co_flags & 0x0C:  # *args or **kwargs
-        raise TypeError(
-            f"{fn.__name__}: a kernel that is launched cannot have *args or **kwargs\n"
-            f"  help: name each parameter; helpers called from kernels may have *args"
-        )
-    positional = code.co_argcount
-    names = code.co_varnames[: positional + code.co_kwonlyargcount]
-    defaults = dict(
-        zip(names[positional - len(fn.__defaults__ or ()) : positional], fn.__defaults__ or ())
-    )
-    defaults.update(fn.__kwdefaults__ or {})
-
-    def listed(entries: list[int | str], index: int, name: str) -> bool:
-        return index in entries or name in entries
-
-    parameters = []
-    for index, name in enumerate(names):
-        parameter = KernelParam()
-        parameter.name, parameter.num = name, index
-        parameter.is_constexpr, parameter.annotation = _annotation(fn.__annotations__.get(name))
-        parameter.do_not_specialize = listed(unspecialized, index, name)
-        parameter.do_not_specialize_on_alignment = listed(unaligned, index, name)
-        parameter.has_default, parameter._default = name in defaults, defaults.get(name)
-        parameter.is_keyword_only = index >= positional
-        parameters.append(parameter)
-    return parameters
 
 
 class JITFunction(_native.KernelBase, KernelInterface[P, R]):
@@ -245,17 +159,17 @@ class JITFunction(_native.KernelBase, KernelInterface[P, R]):
         self._params: list[KernelParam] = []
         self._parameter_error: TypeError | None = None
         try:
-            self._params = _parameters(
+            self._params = parameters_of(
                 fn, self.do_not_specialize, self.do_not_specialize_on_alignment
             )
         except TypeError as error:  # a helper may have *args; launching it is what fails
             self._parameter_error = error
         parameters = self._params
         self._configure(
-            fn.__name__,
+            fn,
             [
                 (p.name, p.is_constexpr, not p.do_not_specialize, not p.do_not_specialize_on_alignment,
-                 p.annotation, p.has_default, p._default)
+                 p.annotation)
                 for p in parameters
             ],
             sum(not p.is_keyword_only for p in parameters),
@@ -320,7 +234,7 @@ class JITFunction(_native.KernelBase, KernelInterface[P, R]):
 
     @property
     def starting_line_number(self) -> int:
-        """Of the first line of `raw_src`, counted from 1."""
+        """The number of the first line of `raw_src`, counted from 1."""
         return self.fn.__code__.co_firstlineno
 
     def parse(self) -> Module:
@@ -330,7 +244,7 @@ class JITFunction(_native.KernelBase, KernelInterface[P, R]):
         return ast.parse(self.src)
 
     def repr(self, specialization: Any) -> str:
-        """What profilers call a variant: the decorator's `repr` says, else the function's full name."""
+        """The name of a variant in profilers: from the decorator's `repr`, else the function's full name."""
         return self._repr(specialization) if self._repr else f"{self.module}.{self.__qualname__}"
 
     @property
@@ -395,9 +309,7 @@ class JITFunction(_native.KernelBase, KernelInterface[P, R]):
 
             kernel.precompile([variant.signature for variant in kernel.variants()])
         """
-        from .precompile import variants
-
-        return variants(self)
+        return ahead.variants(self)
 
     if TYPE_CHECKING:
 
@@ -443,9 +355,7 @@ class JITFunction(_native.KernelBase, KernelInterface[P, R]):
         Raises:
             CompilationError: of the first that failed, after all have ended.
         """
-        from .precompile import precompile
-
-        return precompile(self, signatures, targets, wait, options)
+        return ahead.precompile(self, signatures, targets, wait, options)
 
     def clear(self) -> None:
         """Forgets the compiled variants of this kernel; the next launch looks them up anew."""
@@ -478,66 +388,6 @@ class JITFunction(_native.KernelBase, KernelInterface[P, R]):
 
 
 JITCallable = JITFunction  #: for ``isinstance`` of programs written for Triton
-
-
-def get_device_key() -> str:
-    """The key of the current device in `JITFunction.device_caches`: ``"cuda:0"``."""
-    from .driver import active
-
-    return f"{active.get_current_target().backend}:{active.get_current_device()}"
-
-
-def variant_key(index: int, kernel: CompiledKernel) -> str:
-    """Of a variant among those of its kernel."""
-    return f"{index}: {kernel.hash}"
-
-
-class DeviceCaches:
-    """``kernel.device_caches[get_device_key()][0]`` is a dictionary of the variants compiled for the CPU
-    or for GPUs; clearing it, or all, has the same effect as ``kernel.clear()``."""
-
-    def __init__(self, kernel: JITFunction) -> None:
-        self._kernel = kernel
-
-    def clear(self) -> None:
-        self._kernel.clear()
-
-    def __getitem__(self, key: Any) -> tuple[VariantCache]:
-        backend = str(key).partition(":")[0]
-        return (VariantCache(self._kernel, "cpu" if backend == "cpu" else "cuda"),)
-
-    def keys(self) -> list[str]:
-        """Of devices there is something for."""
-        names = {target.partition(":")[0] for *_, target, _, _ in self._kernel._variants()}
-        return [get_device_key() if name == "cuda" else "cpu:0" for name in sorted(names)]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.keys())
-
-    def __len__(self) -> int:
-        return len(self.keys())
-
-    def values(self) -> list[tuple[VariantCache]]:
-        return [self[key] for key in self.keys()]
-
-    def items(self) -> list[tuple[str, tuple[VariantCache]]]:
-        return [(key, self[key]) for key in self.keys()]
-
-
-class VariantCache(dict):  # type: ignore[type-arg] # dict[...] is made when it is run
-    """Compiled kernels by hash, as they were when it was asked for."""
-
-    def __init__(self, kernel: JITFunction, backend: str) -> None:
-        super().__init__(
-            (variant_key(index, each), each)
-            for index, (each, _, _, target, _, _) in enumerate(kernel._variants())
-            if target.partition(":")[0] == backend
-        )
-        self._kernel = kernel
-
-    def clear(self) -> None:
-        super().clear()
-        self._kernel.clear()
 
 
 if TYPE_CHECKING:
@@ -608,92 +458,3 @@ def jit(
         )
 
     return decorate if fn is None else decorate(fn)
-
-
-class MockTensor:
-    """Stands for an array of `dtype` in ``kernel.warmup(...)``; it has no memory.
-
-    Args:
-        dtype: a dtype of the language, of torch or of NumPy.
-        shape: for grid functions that look at it; not used otherwise.
-        aligned: whether the array's address would be a multiple of 16.
-    """
-
-    __sectile_mock__ = True
-
-    def __init__(
-        self, dtype: Any, shape: Sequence[int] | None = None, aligned: bool = True
-    ) -> None:
-        self.dtype = dtype
-        self.shape = tuple(shape) if shape is not None else None
-        self.is_aligned = aligned
-        self.is_scalar = False
-
-    def stride(self, axis: int | None = None) -> Any:
-        """Of a contiguous array of `shape`."""
-        strides, step = [], 1
-        for length in reversed(self.shape or ()):
-            strides.append(step)
-            step *= length
-        strides.reverse()
-        return tuple(strides) if axis is None else strides[axis]
-
-    @staticmethod
-    def wrap_dtype(value: Any) -> Any:
-        """`value`, wrapped if it is a dtype."""
-        return MockTensor(value) if getattr(value, "__sectile_dtype__", False) else value
-
-
-class MockScalar:
-    """Stands for a number of `dtype` in ``kernel.warmup(...)``."""
-
-    __sectile_mock__ = True
-
-    def __init__(self, dtype: Any, aligned: bool = False) -> None:
-        self.dtype = dtype
-        self.is_aligned = aligned
-        self.is_scalar = True
-
-
-class TensorWrapper:
-    """An array whose elements are read as another dtype. Made by `reinterpret`."""
-
-    __sectile_reinterpret__ = True
-
-    def __init__(self, base: Any, dtype: Any) -> None:
-        self.base = base
-        self.dtype = dtype
-
-    @property
-    def shape(self) -> Any:
-        return self.base.shape
-
-    def data_ptr(self) -> int:
-        address: int = self.base.data_ptr()
-        return address
-
-    def stride(self, *args: Any) -> Any:
-        return self.base.stride(*args)
-
-    def element_size(self) -> int:
-        size: int = self.base.element_size()
-        return size
-
-    def __repr__(self) -> str:
-        return f"TensorWrapper[{self.dtype}]({self.base!r})"
-
-
-def reinterpret(tensor: Any, dtype: Any) -> TensorWrapper:
-    """The same memory with elements of `dtype`, for dtypes the array library does not have.
-
-    Args:
-        tensor: any array a kernel takes.
-        dtype: a dtype of the language (``tl.uint16``, ``tl.float8e5`` ...) of equal width, or
-            ``tl.int1`` for bytes.
-
-    Returns:
-        Something to pass to a kernel.
-    """
-    if isinstance(tensor, TensorWrapper):
-        tensor = tensor.base
-    return TensorWrapper(tensor, dtype)

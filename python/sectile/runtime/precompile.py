@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 
+from .. import _native
+
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,8 +24,6 @@ def pool() -> ThreadPoolExecutor:
     global _pool
     if _pool is None:
         from concurrent.futures import ThreadPoolExecutor
-
-        from .. import _native
 
         _pool = ThreadPoolExecutor(_native.hardware_threads(), thread_name_prefix="sectile-compile")
     return _pool
@@ -140,7 +140,7 @@ def precompile(
     options: Mapping[str, Any],
 ) -> list[Any]:
     """Implements `JITFunction.precompile`."""
-    from ..compiler import compile
+    from ..compiler import compile  # which imports JITFunction
 
     asked = None if targets is None else [targets] if isinstance(targets, str) else list(targets)
     jobs: list[tuple[dict, dict, str]] = []

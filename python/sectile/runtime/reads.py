@@ -1,4 +1,4 @@
-"""What evaluating a kernel reads of Python, and how to tell that it would read the same again.
+"""What evaluating a kernel reads of Python, and how to see that it would read the same again.
 
 The bindings note every question that evaluation asks (`bindings/ReadLog.h`) and come here with what needs
 Python's own words: which functions read nothing but what can be watched, which attributes cannot change, what
@@ -62,8 +62,8 @@ def is_jit(value: Any) -> bool:
 
 
 def source_digest(function: Any) -> str:
-    """Of the text of a function that a kernel calls, with its place where code names that: of a ``@jit``
-    function. What the function refers to is read, and noted, on its own."""
+    """Returns the digest of the text of a function that a kernel calls; of a ``@jit`` function with its place,
+    which code names. What the function refers to is read, and noted, on its own."""
     plain = getattr(function, "fn", function) if is_jit(function) else function
     code = plain.__code__
     if not is_jit(function):
@@ -98,7 +98,7 @@ def functions_behind(callee: Any) -> dict[FunctionType, list[str]] | None:
 
     Returns:
         The Python functions that take part, each with the global names it reads, callers first; nothing for
-        a native function of numbers. None when that cannot be told: the callee may read anything.
+        a native function of numbers. None when that is unknown: the callee may read anything.
     """
     if isinstance(callee, BuiltinFunctionType):
         return {} if _is_pure_native(callee) else None
@@ -114,7 +114,7 @@ def functions_behind(callee: Any) -> dict[FunctionType, list[str]] | None:
 
 
 def _is_ours(value: Any) -> bool:
-    """Of this package, which the compiler's build fixes."""
+    """Whether it is this package's, which the compiler's build fixes."""
     return (getattr(value, "__module__", None) or "").partition(".")[0] == "sectile"
 
 
@@ -129,7 +129,7 @@ def _is_pure_native(function: BuiltinFunctionType) -> bool:
 
 
 def is_plain(value: Any) -> bool:
-    """Numbers, texts, dtypes, constants of these, and tuples of them: what says all of itself."""
+    """Numbers, texts, dtypes, constants of these, and tuples of them: what shows all that it is."""
     if type(value) in PLAIN_TYPES:
         return True
     if type(value) in (tuple, frozenset):
@@ -145,7 +145,7 @@ def _is_closed(fn: FunctionType, found: dict[FunctionType, list[str]]) -> bool:
     """Whether `fn` reads nothing but its arguments and global names that are plain, or closed in turn.
 
     All that such a function can reach is plain, or made by itself: nothing is hidden behind an attribute or
-    an item, so its names say everything it depends on.
+    an item, so its names show everything it depends on.
     """
     if fn in found:
         return True

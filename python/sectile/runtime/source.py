@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class SourceUnavailable(OSError):
-    """The text of a function cannot be had, so it cannot be a kernel."""
+    """The text of a function is not available, so it cannot be a kernel."""
 
     def __init__(self, name: str, file: str) -> None:
         super().__init__(
@@ -39,7 +39,7 @@ def remember(fn: FunctionType) -> None:
 
     Called when the function is made: a file that is edited while the program runs changes nothing.
     """
-    # The functions of a file share one list. The code tells a copied __dict__ from its original.
+    # The functions of a file share one list. By the code a copied __dict__ is known from its original.
     fn.__dict__["__sectile_lines__"] = (fn.__code__, _file_lines(fn))
 
 

@@ -162,7 +162,7 @@ CALLS = {
     "gpu tensor": (
         lambda: scale[(1,)](OnGpu(), X, 1),
         "scale: argument 'x' is on device xpu:0, for which there is no back end\n  help: move it to "
-        "the CPU; `sectile doctor` says which back ends were found",
+        "the CPU; `sectile doctor` lists the back ends that were found",
     ),
     "gpu array": (
         lambda: scale[(1,)](OnlyCuda(), X, 1),

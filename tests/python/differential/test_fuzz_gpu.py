@@ -6,11 +6,26 @@ More of them: python tests/python/differential/fuzz_gpu.py
 import error_bounds
 import numpy as np
 import pytest
-from fuzz_case import Outcome, Simulator, compiled_function, differences, failure, run, run_on_gpu
+from fuzz_case import (
+    MISSING,
+    NOT_YET,
+    Outcome,
+    Simulator,
+    compiled_function,
+    differences,
+    failure,
+    run,
+    run_on_gpu,
+)
 from fuzz_gpu import check
 from launch_on_device import why_not
 from random_kernels import make_case, reference
 from shrink import shrink
+
+import sectile as st
+import sectile.language as tl
+from sectile import _native
+from sectile.language._builtin import not_yet
 
 GROUPS, CASES = 6, 20
 
@@ -114,3 +129,28 @@ def test_what_is_wanting_is_no_failure():
     assert failure("cuda: cannot select").is_bad()
     # What vanishes from the language is no refusal.
     assert failure("cpu: the language has no operation `sum`").is_bad()
+    not_yet = "`tl.%s` is Triton's and not in Sectile yet"
+    assert failure("cpu: " + not_yet % "sort").kind == "refused"
+    assert failure("cpu: " + not_yet % "sum").is_bad()
+    assert failure("cpu: " + not_yet % "sort" + "\n" + not_yet % "sum").is_bad()
+    assert failure("cpu: " + not_yet % "sum" + ", which needs no shared memory").is_bad()
+
+
+@pytest.mark.host
+def test_operations_that_may_be_missing_are():
+    """By the very words that a refusal is recognised by."""
+    for name in MISSING:
+        message, _ = getattr(tl, name).__sectile_not_yet__
+        assert NOT_YET.fullmatch(message)[1] == name
+
+
+@pytest.mark.host
+def test_an_operation_that_vanishes_is_a_failure(tmp_path, monkeypatch):
+    """As when its stub is marked `not_yet` by mistake."""
+    case = next(c for c in map(make_case, range(100)) if "tl.exp(" in c.source)
+    monkeypatch.setattr(tl, "exp", not_yet("write it otherwise")(tl.exp))
+    _native.clear_memory()
+    with st.knobs.cache.scope():  # where the kernel may be from before
+        st.knobs.cache.dir = ""
+        outcome = run(case, "cpu", tmp_path)
+    assert outcome.is_bad() and "`tl.exp` is Triton's and not in Sectile yet" in outcome.text

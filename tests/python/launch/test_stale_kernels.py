@@ -72,6 +72,35 @@ case(
     """,
     "h.fn.__defaults__ = (NEXT,)",
 )
+HELPER_WITH_KEYWORD = """
+    @st.jit
+    def h(a, *, b: tl.constexpr = VALUE):
+        return a + b
+    @st.jit
+    def k(o):
+        tl.store(o, h(tl.program_id(0)))
+    """
+case("named default of a helper", HELPER_WITH_KEYWORD, "h.fn.__kwdefaults__ = {'b': NEXT}")
+case("named default of a helper in place", HELPER_WITH_KEYWORD, "h.fn.__kwdefaults__['b'] = NEXT")
+simple(
+    "function, named default in place",
+    "def f(*, x=VALUE):\n    return x",
+    "f()",
+    "f.__kwdefaults__['x'] = NEXT",
+)
+simple(
+    "function that hides what it reads, named default in place",
+    "import os\ndef f(*, x=VALUE):\n    os.getpid()\n    return x",
+    "f()",
+    "f.__kwdefaults__['x'] = NEXT",
+)
+for kind, annotation in (("number", ""), ("constant", ": tl.constexpr")):
+    positional = f"@st.jit\ndef k(o, x=1, n{annotation} = VALUE): tl.store(o, n)"
+    named = f"@st.jit\ndef k(o, *, n{annotation} = VALUE): tl.store(o, n)"
+    case(f"default of the kernel, {kind}", positional, "k.fn.__defaults__ = (1, NEXT)")
+    case(f"more defaults of the kernel, {kind}", positional, "k.fn.__defaults__ = (0, 1, NEXT)")
+    case(f"named default of the kernel, {kind}", named, "k.fn.__kwdefaults__ = {'n': NEXT}")
+    case(f"named default of the kernel in place, {kind}", named, "k.fn.__kwdefaults__['n'] = NEXT")
 case(
     "text of a helper",
     """
@@ -572,3 +601,83 @@ def test_a_kernel_that_moved_with_its_helper_names_its_new_file(tmp_path):
     (tmp_path / "before").rename(tmp_path / "after")
     moved = message("after")
     assert str(tmp_path / "after" / "kernel_file.py") in moved and "before" not in moved
+
+
+def test_defaults_of_a_kernel_are_those_of_its_function(tmp_path):
+    """A launch takes them from the Python function, as a call of that would; a bound kernel keeps those it has."""
+    import numpy as np
+
+    import sectile as st
+    import sectile.language as tl
+
+    @st.jit
+    def kernel(o, a=2, *, b=3):
+        tl.store(o, a * 10 + b)
+
+    out = np.zeros(1, np.int32)
+
+    def launch(*args, **kwargs):
+        kernel[(1,)](out, *args, **kwargs)
+        return int(out[0])
+
+    assert launch() == 23
+    bound = kernel[(1,)].bind(out)
+    kernel.fn.__defaults__ = (5,)
+    kernel.fn.__kwdefaults__["b"] = 6
+    assert launch() == 56 and launch(1) == 16 and launch(b=1) == 51
+    assert kernel.params[1].default == 5 and kernel.params[2].default == 6
+    bound()
+    assert out[0] == 23
+    assert kernel[(1,)].bind(out).arguments["a"] == 5
+
+    kernel.fn.__defaults__ = None
+    assert launch(4) == 46 and not kernel.params[1].has_default
+    with pytest.raises(st.ArgumentError, match="kernel: argument 'a' is missing"):
+        launch()
+    kernel.fn.__kwdefaults__ = None
+    with pytest.raises(st.ArgumentError, match="kernel: arguments 'a', 'b' are missing"):
+        launch()
+    kernel.fn.__defaults__ = (np.ones(1, np.int32), 7)  # the array's: it had none
+    kernel.fn.__kwdefaults__ = {"b": 8}
+    kernel[(1,)]()
+    assert kernel.fn.__defaults__[0][0] == 78
+
+
+def test_a_default_that_is_replaced_during_a_launch_lives_to_its_end():
+    import gc
+    import weakref
+
+    import numpy as np
+
+    import sectile as st
+    import sectile.language as tl
+
+    class Array(np.ndarray):
+        pass
+
+    seen = []
+
+    def grid(arguments):
+        kernel.fn.__defaults__ = (None,)
+        kernel.fn.__kwdefaults__ = {"named": None}
+        gc.collect()
+        seen.append([reference() is not None for reference in alive])
+        return (1,)
+
+    @st.jit
+    def kernel(o, x=None, *, named=None):
+        tl.store(o, tl.load(x) + tl.load(named))
+
+    def array(value):
+        made = np.full(1000, value, np.float32).view(Array)
+        alive.append(weakref.ref(made))
+        return made
+
+    alive = []
+    kernel.fn.__defaults__ = (array(3),)
+    kernel.fn.__kwdefaults__ = {"named": array(4)}
+    out = np.zeros(1, np.float32)
+    kernel[grid](out)
+    assert seen == [[True, True]] and out[0] == 7
+    gc.collect()
+    assert [reference() for reference in alive] == [None, None]

@@ -249,7 +249,9 @@ def test_frozen_in_another_process(job):
 def test_a_tuning_that_waits_says_for_whom(job):
     first = job.start(PAUSE="2")
     job.wait_for(1)
-    text = "from sectile.runtime.autotuner import locks\nlocks._TELL_AFTER_SECONDS = 0.2\n" + LAUNCH
+    text = (
+        "from sectile.runtime.autotuner import locks\nlocks._REPORT_AFTER_SECONDS = 0.2\n" + LAUNCH
+    )
     second = job.start(text)
     time.sleep(1.5)
     first.send_signal(signal.SIGKILL)

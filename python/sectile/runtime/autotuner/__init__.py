@@ -8,7 +8,7 @@
     def kernel(x, out, n, BLOCK: tl.constexpr): ...
 
     kernel[grid](x, out, n)         # the first launch with this n measures, unless that was done before
-                                    # and leaves out who does not leave what the others leave in out
+                                    # and leaves out those that leave other results in out
     print(kernel.tuning_report())
 
 | file | what |
@@ -16,11 +16,11 @@
 | `config.py`, `space.py` | `Config`; `Space`: all combinations of some values |
 | `tuner.py`, `heuristics.py` | `autotune` and `heuristics`: what a launch goes through |
 | `session.py` | one tuning, from candidates to a choice: the order of the steps |
-| `limits.py`, `cost_model.py`, `search.py` | who cannot run; who is likely fast; who is next |
+| `limits.py`, `cost_model.py`, `search.py` | which cannot run; which are likely fast; which are next |
 | `runner.py`, `race.py` | runs of one candidate with arrays put back; timing all of them in turn |
-| `verification.py`, `arrays.py` | who leaves other results, and who is right; arrays of any library |
+| `verification.py`, `arrays.py` | which leave other results, and which are right; arrays of any library |
 | `record.py`, `locks.py`, `agreement.py` | results on disk; one process tunes; ranks agree |
-| `identity.py` | what tells kernels, keys, devices and candidates apart, in every process |
+| `identity.py` | names of kernels, keys, devices and candidates, the same in every process |
 | `report.py`, `progress.py`, `command.py` | tables and plots; `sectile tune` |
 
 Importing the package loads only what a launch needs.

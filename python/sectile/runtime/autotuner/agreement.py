@@ -1,4 +1,4 @@
-"""All ranks of a job take one choice: the first that asks finds it, the others are told.
+"""All ranks of a job take one choice: the first that asks finds it, the others get it.
 
     sectile.runtime.autotuner.set_store(lambda: torch.distributed.distributed_c10d._get_default_store())
 

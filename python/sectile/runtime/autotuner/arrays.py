@@ -248,7 +248,7 @@ class Memory:
 
 
 class _NumpyMemory(Memory):
-    """Of NumPy and of CuPy, which has the same functions."""
+    """The memory of an array of NumPy, or of CuPy, which has the same functions."""
 
     def __init__(self, array: Any, library: Any, start: int, is_host: bool) -> None:
         self.library = library

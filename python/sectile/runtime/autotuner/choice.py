@@ -100,7 +100,7 @@ class Choice:
             return None
         if choice["id"] in self.ids:
             return choice["id"]
-        # Whoever was chosen is no candidate any more: the best of the others.
+        # What was chosen is no candidate any more: the best of the others is taken.
         measured = [name for name in self.ids if contents.milliseconds(name) < math.inf]
         return min(measured, key=contents.milliseconds) if measured else None
 
@@ -118,7 +118,7 @@ class Choice:
         """The configuration to launch with.
 
         Raises:
-            as `autotune` says of a launch.
+            what `autotune` lists for a launch.
         """
         from . import tuner as module
 
@@ -244,7 +244,7 @@ class Choice:
         count = f"{len(check.dropped)} of {len(self.ids)} candidates"
         assert check.winner is not None
         lines = [
-            f"{self.what}: candidates leave different results, and nothing says which are right: the results "
+            f"{self.what}: candidates leave different results, and no rule decides which are right: the results "
             f"of this kernel may be wrong. Those of {check.winner.members[0].text} are taken, {count} are left "
             f"out, and the choice is not kept on disk"
             if check.is_doubtful

@@ -76,10 +76,10 @@ _GPU_OPTIONS = ("num_warps", "num_stages", "num_ctas")
 
 
 def distinct_texts(configs: list[Config], kind: str) -> tuple[str, dict[Config, str]]:
-    """What all candidates have in common, and what tells each from the others.
+    """What all candidates have in common, and what distinguishes each from the others.
 
     On the CPU, where they change nothing, `num_warps`, `num_stages` and `num_ctas` are named only by
-    candidates that nothing else tells apart.
+    candidates that nothing else distinguishes.
 
     Args:
         kind: of the device: ``"cpu"`` or ``"cuda"``.

@@ -1,4 +1,4 @@
-"""What tells kernels, keys, devices and candidates apart: texts that are the same in every process.
+"""Names of kernels, keys, devices and candidates: texts that are the same in every process.
 
 A choice on disk is found again by the digest of these. What has no such text (an object shown by its
 address) makes a tuning that is remembered in memory only.
@@ -51,7 +51,7 @@ def key_text(key: tuple) -> str:
 
 
 def config_text(config: Config) -> str | None:
-    """Of a candidate: its values in order of their names, and its hook."""
+    """Returns the text of a candidate: its values in order of their names, and its hook."""
     parts = []
     for name, value in sorted(config.all_kwargs().items()):
         text = stable_text(value)
@@ -83,13 +83,14 @@ def candidate_ids(configs: list[Config]) -> tuple[list[str], bool]:
 
 
 def source_digest(kernel) -> str:
-    """Of the kernel's text and all it refers to, decorators and line numbers left out: a comment
-    above it, or another candidate in the list, leaves what was measured valid."""
+    """Returns the digest of the kernel's text and all it refers to, decorators and line numbers left out: a
+    comment above it, or another candidate in the list, leaves what was measured valid."""
     return snapshot_of(kernel.fn, kernel._source_override, has_places=False).digest()
 
 
 def kernel_digest(tuner) -> str:
-    """Of everything from a tuner down to its kernel: computed constants change what is compiled."""
+    """Returns the digest of everything from a tuner down to its kernel: computed constants change what is
+    compiled."""
     parts = []
     layer = tuner.fn
     while hasattr(layer, "fn") and not getattr(layer, "__sectile_jit__", False):
@@ -183,7 +184,7 @@ def _place(array: Any) -> tuple[str, int] | None:
 
 
 def place_of(arguments: dict[str, Any], target: str | None = None) -> tuple[str, int]:
-    """Where a launch with these arguments runs: what ``target=`` says, else where the first array is."""
+    """Where a launch with these arguments runs: what ``target=`` names, else where the first array is."""
     for value in leaves(arguments.values()):
         if hasattr(value, "dtype"):
             place = _place(value)

@@ -28,7 +28,8 @@ _MULTIPROCESSORS = {
 
 
 def properties_of_architecture(architecture: str) -> dict[str, Any] | None:
-    """Of ``"sm_90a"``, when there is no such device to ask, as far as `limits_per_unit` wants them."""
+    """Returns the properties of ``"sm_90a"`` that `limits_per_unit` needs, for when there is no such device to
+    ask; None for an unknown architecture."""
     digits = "".join(letter for letter in architecture if letter.isdigit())
     capability = int(digits or 0)
     if capability not in _MULTIPROCESSORS:
@@ -62,7 +63,7 @@ class Resources:
 
     @classmethod
     def of(cls, compiled: Any) -> Resources:
-        """Of what ``kernel.warmup()`` returned."""
+        """Returns the resources of what ``kernel.warmup()`` returned."""
         metadata = getattr(compiled, "metadata", None)
         if metadata is None or metadata.backend == "cpu":
             return cls()
@@ -113,7 +114,7 @@ def reason_after_compiling(resources: Resources, device: Device) -> str:
 
 
 def _registers(resources: Resources, properties: dict[str, Any]) -> int:
-    """Of a program, as they are given out."""
+    """Returns the registers of a program, rounded up as the device allocates them."""
     warp = properties["warpSize"]
     each = -(-resources.registers * warp // _REGISTER_UNIT) * _REGISTER_UNIT
     return each * -(-resources.threads // warp)

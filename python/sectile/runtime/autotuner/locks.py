@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _POLL_SECONDS = 0.02
-_TELL_AFTER_SECONDS = 5.0
+_REPORT_AFTER_SECONDS = 5.0
 
 
 class _State:
-    """Of this process; made anew in a child."""
+    """The locks of this process; made anew in a child."""
 
     def __init__(self) -> None:
         self.measuring = threading.RLock()
@@ -55,7 +55,7 @@ def process_lock():
 class HostLock:
     """``with HostLock(path, "tuning of matmul"): ...``: one process at a time.
 
-    Where files cannot be locked (a file system without locks, no permission) nobody waits: work may be
+    Where files cannot be locked (a file system without locks, no permission) no process waits: work may be
     done twice then, and is not lost.
 
     Args:
@@ -89,7 +89,7 @@ class HostLock:
         self.descriptor = descriptor
         self.thread = threading.get_ident()
         _state.held[descriptor] = self
-        started, told = time.monotonic(), False
+        started, is_reported = time.monotonic(), False
         try:
             while True:
                 try:
@@ -103,8 +103,8 @@ class HostLock:
                 if self.limit is not None and waited >= self.limit:
                     self._close()
                     return self
-                if waited > _TELL_AFTER_SECONDS and not told:
-                    told = True
+                if waited > _REPORT_AFTER_SECONDS and not is_reported:
+                    is_reported = True
                     owner = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
                     print(
                         f"sectile: waiting for process {owner or '(unknown)'}: {self.what}",

@@ -1,10 +1,10 @@
-"""Who is told what a tuning does: nobody, or the display of `sectile tune`."""
+"""What is called with the steps of a tuning: nothing, or the display of `sectile tune`."""
 
 from __future__ import annotations
 
 
 class Watcher:
-    """Is told of each step; does nothing. Displays derive from it."""
+    """Is called at each step, and does nothing. Displays derive from it."""
 
     def started(self, session) -> None:
         """Before anything is compiled."""

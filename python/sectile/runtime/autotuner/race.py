@@ -51,7 +51,7 @@ def summary(samples: list[float]) -> list[float]:
 def is_beaten(samples: list[float], best_median: float) -> bool:
     """Whether runs of these milliseconds are slower than the best by more than chance explains."""
     count = len(samples)
-    # The fastest tells most where a few runs may have been interrupted.
+    # The fastest shows most where a few runs may have been interrupted.
     fast = min(samples) if count < 5 else quantile(samples, 0.2)
     if count < _UNINTERRUPTED_SAMPLES and fast - best_median < _INTERRUPTION_MILLISECONDS:
         return False
@@ -155,8 +155,8 @@ class GpuClock:
 def first_runs(
     racers: list[Racer], once: Callable[[Racer], None], make_clock: Callable, clock: Any = None
 ) -> Any:
-    """Runs each candidate once, untimed, and waits for it: code is loaded, memory touched, and who
-    fails does so alone.
+    """Runs each candidate once, untimed, and waits for it: code is loaded, memory touched, and one
+    that fails does so alone.
 
     Args:
         once: runs a candidate.

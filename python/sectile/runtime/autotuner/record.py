@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 SUFFIX = ".tuning"
 
-# Of a result: "ok" was measured to the end, "rejected" while it was measured, "excluded" before it ran,
-# "failed" by an error, "different" leaves results that are not those of the chosen one. Of a choice, "verified" is
+# The status of a result: "ok" was measured to the end, "rejected" while it was measured, "excluded" before it ran,
+# "failed" by an error, "different" leaves results that are not those of the chosen one. In a choice, "verified" is
 # how many candidates agreed on the results, 0 where none could be compared; records of old versions lack it.
 STATUSES = ("ok", "rejected", "excluded", "failed", "different")
 
@@ -141,7 +141,7 @@ class Record:
             if size == 0:
                 data = _line({"type": "about", **self.about})
             elif os.pread(descriptor, 1, size - 1) != b"\n":
-                data = b"\n"  # whoever wrote last was cut short
+                data = b"\n"  # the last writer was cut short
             data += _line(row)
             written = os.write(descriptor, data)
             if written != len(data):

@@ -81,7 +81,7 @@ class TuningReport:
         is_tuned: whether something was measured in this process.
         seconds: the tuning took in this process; 0.0 when it was read from disk.
         verified: how many candidates agreed on the results; 0 when none were compared.
-        is_doubtful: candidates disagreed, and nothing said who is right.
+        is_doubtful: candidates disagreed, and no rule decided which are right.
         notes: what was not compared, and why; of a tuning in this process.
         path: the record; None when it is not on disk.
         damaged_lines: of the record, passed over.
@@ -120,11 +120,11 @@ class TuningReport:
         return sorted(self.rows, key=lambda r: (order.get(r.status, 2), r.milliseconds))
 
     def texts(self) -> tuple[str, dict[Config, str]]:
-        """What all candidates have in common, and what tells each from the others."""
+        """What all candidates have in common, and what distinguishes each from the others."""
         return distinct_texts([row.config for row in self.rows], self.device.kind)
 
     def best_text(self) -> str:
-        """What tells the chosen one from the other candidates."""
+        """What distinguishes the chosen one from the other candidates."""
         return self.texts()[1][self.best.config] or str(self.best.config)
 
     def summary(self) -> str:
@@ -147,7 +147,9 @@ class TuningReport:
     def __str__(self) -> str:
         lines = [f"{self.kernel} {self.key[:-1]} on {self.device.name}", f"  {self.summary()}"]
         if self.is_doubtful:
-            lines.append("  candidates leave different results, and nothing says which are right")
+            lines.append(
+                "  candidates leave different results, and no rule decides which are right"
+            )
         lines += [f"  {note}" for note in self.notes]
         if self.damaged_lines:
             lines.append(f"  {self.damaged_lines} damaged lines of {self.path} were passed over")
@@ -182,7 +184,7 @@ class TuningReport:
         """Draws the candidates as bars, median with the 20 % and 80 % quantile, into an image.
 
         Args:
-            path: its ending says the format: ``.png``, ``.svg``, ``.pdf``.
+            path: its ending selects the format: ``.png``, ``.svg``, ``.pdf``.
 
         Raises:
             ImportError: matplotlib is not installed; the text of ``str(report)`` needs nothing.

@@ -76,7 +76,7 @@ class Runner:
         except KeyError as error:
             self.explain(error, config)
             return None
-        except Exception:  # whatever is wrong with it, the launch will say so
+        except Exception:  # whatever is wrong with it, the launch will report it
             return None
 
     def explain(self, error: KeyError, config: Config) -> None:

@@ -1,9 +1,9 @@
 """One tuning, from candidates to a choice.
 
-    who cannot run (limits) ─► order (cost model, search) ─► batch ─► compile, all in parallel
-                                        ▲                               │ who does not fit, who fails
+    drop the unfit (limits) ─► order (cost model, search) ─► batch ─► compile, all in parallel
+                                        ▲                               │ drop those that do not fit, or fail
                                         │                               ▼
-                                        │                   one run of each: who leaves other results
+                                        │                   one run of each: drop other results
                                         │                               │             (verification)
                                         └── time and candidates left ── race: time them in turn ─► record
                                                                         └─► the fastest
@@ -55,7 +55,7 @@ def first_line(error: BaseException | None) -> str:
 
 
 def _is_excluded(error: Exception) -> bool:
-    """Ruled out by the device or by the kernel itself, and nobody's mistake."""
+    """Whether the device or the kernel itself rules the candidate out, which is no mistake of the user's."""
     if isinstance(error, CompilationError):
         return error.error_message.startswith("static assertion failed")
     return isinstance(error, OutOfResources)
@@ -66,7 +66,7 @@ class Candidate:
 
     Attributes:
         index, id, config: place in the list; name in the record; the configuration.
-        text: what tells it from the other candidates.
+        text: what distinguishes it from the other candidates.
         compiled: the kernel; None before, and when only a hook makes it compilable.
         resources: of the compiled kernel; None before.
         cost: what the model expects, in no unit.
@@ -156,7 +156,7 @@ class Session:
         return champion
 
     def _champion(self) -> Candidate | None:
-        """Whom an earlier tuning chose, when he is still a candidate and was verified."""
+        """The candidate that an earlier tuning chose, if it still is one and was verified."""
         if self.known.choice is None or not self.is_known_choice_good():
             return None
         found = next((c for c in self.candidates if c.id == self.known.choice["id"]), None)
@@ -332,7 +332,7 @@ class Session:
             self._record(candidate, "ok", times)
 
     def _first_runs(self, candidates: list[Candidate]) -> list[Candidate]:
-        """Runs each once, and leaves out who fails and who leaves other results than those that are right."""
+        """Runs each once, and leaves out those that fail and those whose results are not the right ones."""
         check = self.verification
         fresh = [c for c in candidates if check is None or c.id not in check.trials]
         if check is None:
@@ -357,7 +357,7 @@ class Session:
             self._try_each(candidates)
             asserting = [c for c in candidates if isinstance(c.error, DeviceAssertionError)]
             if check.asserts and asserting and not check.groups:
-                # They hold for no candidate: then they say nothing of the candidates.
+                # They hold for no candidate, so they show nothing about the candidates.
                 check.give_up_asserts(first_line(asserting[0].error))
                 for candidate in asserting:
                     candidate.error = None
@@ -445,7 +445,7 @@ class Session:
     def _record_error(self, candidate: Candidate, error: Exception) -> None:
         candidate.error = error
         status = "excluded" if _is_excluded(error) else "failed"
-        # What may be better next time is told, and not written down.
+        # What may be better next time is reported, and not written down.
         self._record(
             candidate, status, reason=first_line(error), keep=is_a_property_of_the_kernel(error)
         )

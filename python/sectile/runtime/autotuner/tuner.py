@@ -211,7 +211,7 @@ class Autotuner(KernelInterface):
 
     def _quick_key(self, args: tuple, kwargs: dict[str, Any]) -> tuple | None:
         """Equal for launches that have equal keys, made of what is quick to ask for; None when nothing
-        is. The parts say what `_key` makes its texts of: values, dtypes, and where the first array is."""
+        is. The parts are what `_key` makes its texts of: values, dtypes, and where the first array is."""
         count = len(args)
         parts = [count, *kwargs]
         for index, name in self._key_places:
@@ -230,7 +230,7 @@ class Autotuner(KernelInterface):
             parts.append(dtype)
             if is_first:
                 is_first = False
-                # Of `reinterpret`, the array below has one.
+                # A TensorWrapper has none; the array below it has one.
                 place = getattr(value, "device", None)
                 parts.append(place or getattr(getattr(value, "base", None), "device", None))
         if kwargs:
@@ -462,8 +462,9 @@ def autotune(
         configs: what to choose from: a list of `Config`, or a `Space`.
         key: parameters whose values call for tuning anew; so do the dtypes of all arrays and the device.
         prune_configs_by: ``early_config_prune(configs, named_args, **kwargs)`` returns those worth
-            measuring: `named_args` has the arguments passed by position, `kwargs` those passed by name; ``perf_model(**arguments)`` estimates times, of which the best ``top_k`` (a number,
-            or a share of all) are measured.
+            measuring: `named_args` has the arguments passed by position, `kwargs` those passed by name;
+            ``perf_model(**arguments)`` estimates times, of which the best ``top_k`` (a number, or a share of all)
+            are measured.
         reset_to_zero: arrays to zero before each run, and once after the last.
         restore_value: arrays that hold after the tuning, bit for bit, what they held before.
         pre_hook: ``pre_hook(arguments)`` before each run while tuning, and
@@ -481,14 +482,14 @@ def autotune(
         store: see `set_store`; for this kernel.
         verify: True: every candidate runs once with its asserts on, and once to compare what it leaves in the
             arrays that the kernel writes. Floats may differ as other orders of adding let them, by dtype; NaN
-            equals NaN. What differs is left out with a `TuningWarning`; who is right, and what cannot be seen, is
-            written in `sectile.runtime.autotuner.verification`. Where nothing says who is right, the choice is
+            equals NaN. What differs is left out with a `TuningWarning`; the rule of which is right, and what it
+            cannot see, is in `sectile.runtime.autotuner.verification`. Where the rule does not decide, the choice is
             made with a warning and not kept on disk. A number is the relative tolerance of all arrays, 0 for
             equal bits; ``{"out": 1e-2, "count": None}`` compares these arrays alone, None being the tolerance of
             the dtype: for kernels with scratch arrays, atomics or a random order. False: nothing is
             compared. It takes a copy of each array that is written, and one of the results.
 
-    `SECTILE_AUTOTUNE` says what happens where nothing is known: ``on`` measures; ``off`` takes the first
+    `SECTILE_AUTOTUNE` decides what happens where nothing is known: ``on`` measures; ``off`` takes the first
     candidate that can be compiled; ``frozen`` raises; ``force`` measures also where something is known.
 
     Raises (at a launch):

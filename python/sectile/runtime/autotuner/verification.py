@@ -30,7 +30,7 @@ on another pattern. Then groups are left out, in this order:
     3. those that leave elements unwritten which another group writes, while they write none that the other does
        not: a block that is too small for its row.
 
-If one group remains, it is right. If several remain, nothing says which of them is: the choice is *doubtful*.
+If one group remains, it is right. If several remain, no rule decides which of them is: the choice is *doubtful*.
 Then the group with most different constants is taken, or the one whose programs together hold most
 elements (a block may be too small for its row here, too), or that of the first candidate in the list. A
 doubtful choice is not kept on disk, so each process compares and warns anew. Every candidate that is left
@@ -66,11 +66,11 @@ TOLERANCES = {
     "fp8e4nv": 0.25, "fp8e4b8": 0.25, "fp8e5": 0.5, "fp8e5b16": 0.5,
 }  # fmt: skip
 _TF32_TOLERANCE = 1e-2
-# Of the one run only; what overflows on purpose may go on doing so.
+# Options of that one run only; what overflows on purpose may go on doing so.
 _WITH_ASSERTS = {"debug": True, "sanitize_overflow": False}
 _READS = ("load", "async-copy", "atomic")
 _MOST_GROUPS = 8  # whose results are kept
-_SAMPLE = 1 << 14  # elements that say how large an array's numbers are
+_SAMPLE = 1 << 14  # elements that show how large an array's numbers are
 
 # NaNs of floats that no computation yields, and integers that are rarely right; two of each.
 _PATTERNS = {
@@ -81,7 +81,7 @@ _PATTERNS = {
 
 
 def check_option(verify: Any, arg_names: list[str]) -> None:
-    """Raises what `autotune` says of a wrong ``verify=``."""
+    """Raises the error that `autotune` documents for a wrong ``verify=``."""
 
     def is_tolerance(value: Any) -> bool:
         return isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0
@@ -140,7 +140,7 @@ class Output:
             self.memory.put(self.before)
 
     def is_touched(self, bits: Any, turn: int) -> Any:
-        """Of each element: whether a trial wrote it, as far as that shows."""
+        """For each element whether a trial wrote it, as far as that shows."""
         if self.start == "pattern":
             return bits != self.memory.signed(self.pattern(turn))
         return bits != (self.before if self.start == "before" else 0)
@@ -161,7 +161,7 @@ class Output:
         return memory.quartile(values, counts)
 
     def unlike(self, left: Any, right: Any, scale: float) -> Any:
-        """Of each element of two parts: whether they differ."""
+        """For each element of two parts whether they differ."""
         memory = self.memory
         same = left == right
         if self.tolerance is None:
@@ -227,7 +227,7 @@ class Verification:
     Attributes:
         groups: what was found so far.
         notes: what is not compared, and why; `alarms` are those that a user has to know of.
-        prefers: whom an earlier tuning chose; it is given up for a reason only.
+        prefers: the candidate that an earlier tuning chose; it is given up for a reason only.
         is_doubtful: whether a choice was made that no rule backs.
         dropped: (candidate, why) of all that were left out.
     """
@@ -381,7 +381,7 @@ class Verification:
         self.trials.add(candidate.id)
         if self.asserts and candidate.id not in self.without_asserts:
             self._run(candidate, **_WITH_ASSERTS)
-        # Elements of arrays of their own hold what nobody computed until the first trial is over.
+        # Elements of arrays of their own hold nothing that was computed until the first trial is over.
         trial = len(self.trials) if self.groups else None
         self._run(candidate, trial=trial, then=lambda: self._join(candidate))
 
@@ -474,7 +474,7 @@ class Verification:
         if outputs:
             self.runner.synchronize()
 
-    # -- who is right ------------------------------------------------------------------------------
+    # -- which are right ---------------------------------------------------------------------------
 
     def decide(self) -> list[tuple[Candidate, str]]:
         """The candidates to leave out that were not left out before, each with the reason."""
@@ -530,7 +530,7 @@ class Verification:
         except OutOfBoundsError as error:
             group.fault = str(error).strip().splitlines()[0]
         except Exception:
-            pass  # it says nothing about the results of a run without checks
+            pass  # it shows nothing about the results of a run without checks
         try:
             self._run(candidate, turn=1, then=lambda: self._see_again(group))
         except Exception as error:
@@ -582,7 +582,7 @@ class Verification:
         return more
 
     def _likeliest(self, rivals: list[Group]) -> Group:
-        """Whom to prefer where nothing says who is right."""
+        """The group to prefer where no rule decides which is right."""
         for group in rivals:  # what was chosen before is not given up for a guess
             if group is self.winner or self.prefers in group.members:
                 return group
@@ -603,7 +603,7 @@ class Verification:
             ),
         )
 
-    # -- what is said of it ------------------------------------------------------------------------
+    # -- what is reported of it --------------------------------------------------------------------
 
     def _comparison(self, group: Group, winner: Group) -> str:
         """The first element that `winner` writes and `group` does not, or else in which they differ."""

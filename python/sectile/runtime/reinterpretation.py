@@ -1,0 +1,51 @@
+"""Arrays whose elements a kernel reads as another dtype."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # importing typing takes milliseconds
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class TensorWrapper:
+    """An array whose elements are read as another dtype. Made by `reinterpret`."""
+
+    __sectile_reinterpret__ = True
+
+    def __init__(self, base: Any, dtype: Any) -> None:
+        self.base = base
+        self.dtype = dtype
+
+    @property
+    def shape(self) -> Any:
+        return self.base.shape
+
+    def data_ptr(self) -> int:
+        address: int = self.base.data_ptr()
+        return address
+
+    def stride(self, *args: Any) -> Any:
+        return self.base.stride(*args)
+
+    def element_size(self) -> int:
+        size: int = self.base.element_size()
+        return size
+
+    def __repr__(self) -> str:
+        return f"TensorWrapper[{self.dtype}]({self.base!r})"
+
+
+def reinterpret(tensor: Any, dtype: Any) -> TensorWrapper:
+    """The same memory with elements of `dtype`, for dtypes the array library does not have.
+
+    Args:
+        tensor: any array a kernel takes.
+        dtype: a dtype of the language (``tl.uint16``, ``tl.float8e5`` ...) of equal width, or
+            ``tl.int1`` for bytes.
+
+    Returns:
+        Something to pass to a kernel.
+    """
+    if isinstance(tensor, TensorWrapper):
+        tensor = tensor.base
+    return TensorWrapper(tensor, dtype)
