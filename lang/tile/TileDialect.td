@@ -94,10 +94,13 @@ def Tile_SharedLayoutAttr : AttrDef<Tile_Dialect, "SharedLayout"> {
 
 def Tile_BufferType : Tile_Type<"Buffer", "buffer"> {
   let summary = "shared memory for several tiles of one shape, one for each stage of a pipeline";
-  let description = [{ `!tile.buffer<3, [128, 64], f16, #tile.shared_layout<...>>` }];
+  let description = [{
+    At least one stage, of numbers of whole bytes: `!tile.buffer<3, [128, 64], f16, #tile.shared_layout<...>>`
+  }];
   let parameters = (ins "int64_t":$stages, ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$element,
                         "::sectile::tile::SharedLayoutAttr":$layout);
   let assemblyFormat = "`<` $stages `,` `[` $shape `]` `,` $element `,` $layout `>`";
+  let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// Of one stage.
     int64_t getStageBytes() const;

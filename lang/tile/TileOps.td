@@ -449,18 +449,21 @@ def Tile_BufferAllocOp : Tile_Op<"buffer_alloc", [MemoryEffects<[MemAlloc]>]> {
   let assemblyFormat = "attr-dict `:` type($result)";
 }
 
-def Tile_AsyncCopyOp : Tile_Op<"async_copy", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Tile_AsyncCopyOp : Tile_Op<"async_copy", [MemoryEffects<[MemRead, MemWrite]>,
+                                              Tile_MaskMatches<3>]> {
   let summary = "starts copying elements from global memory into a stage of a buffer";
   let description = [{
-    Where `mask` is false the buffer gets zeros. `width` elements along `axis` are neighbours in memory, all
-    under one mask, and aligned to their number. Joins the group of copies that the next `async_commit` ends.
+    The pointers are a tile of the buffer's shape and element type. Where `mask` is false the buffer gets zeros.
+    `width` elements along `axis`, a power of two that divides the extent, are neighbours in memory, in one thread,
+    all under one mask, and aligned to their number. Joins the group of copies that the next `async_commit` ends.
     Example: `tile.async_copy %p, %b[%stage], %m {axis = 1 : i32, width = 8 : i32} : tensor<128x64x!tile.ptr<f16>, #l>, !tile.buffer<...>`
   }];
   let arguments = (ins RankedTensorOf<[Tile_Ptr]>:$ptr, Tile_Buffer:$buffer, I32:$stage,
                        Optional<RankedTensorOf<[I1]>>:$mask, I32Attr:$axis, I32Attr:$width);
   let assemblyFormat = [{
-    $ptr `,` $buffer `[` $stage `]` (`,` $mask^ `:` type($mask) `,`)? attr-dict `:` type($ptr) `,` type($buffer)
+    $ptr `,` $buffer `[` $stage `]` (`,` $mask^)? attr-dict `:` type($ptr) `,` type($buffer)
   }];
+  let hasVerifier = 1;
 }
 
 def Tile_AsyncCommitOp : Tile_Op<"async_commit", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -472,16 +475,19 @@ def Tile_AsyncCommitOp : Tile_Op<"async_commit", [MemoryEffects<[MemRead, MemWri
 def Tile_AsyncWaitOp : Tile_Op<"async_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "waits until at most `pending` groups of this thread's copies are under way";
   let description = [{ Example: `tile.async_wait 2` }];
-  let arguments = (ins I32Attr:$pending);
+  let arguments = (ins ConfinedAttr<I32Attr, [IntNonNegative]>:$pending);
   let assemblyFormat = "$pending attr-dict";
 }
 
 def Tile_BufferLoadOp : Tile_Op<"buffer_load", [MemoryEffects<[MemRead]>]> {
   let summary = "reads a tile from a stage of a buffer";
-  let description = [{ Example: `%x = tile.buffer_load %b[%stage] : !tile.buffer<...> -> tensor<128x64xf16, #l>` }];
+  let description = [{
+    All of it, in any layout. Example: `%x = tile.buffer_load %b[%stage] : !tile.buffer<...> -> tensor<128x64xf16, #l>`
+  }];
   let arguments = (ins Tile_Buffer:$buffer, I32:$stage);
   let results = (outs RankedTensorOf<[Tile_Number]>:$result);
   let assemblyFormat = "$buffer `[` $stage `]` attr-dict `:` type($buffer) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 //===-- hints ---------------------------------------------------------------------------------===//
