@@ -75,6 +75,7 @@ std::string layOut(ModuleOp module, const optimizer::GpuShape &shape) {
     return success();
   });
   optimizer::GpuPipelineOptions options{shape};
+  options.verifyEachPass = true;
   for (auto function : module.getOps<func::FuncOp>())
     if (failed(optimizer::optimizeForGpu(function, options)) ||
         failed(optimizer::verifyLayouts(function, shape)))

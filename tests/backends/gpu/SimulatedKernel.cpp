@@ -34,6 +34,7 @@ SimulatedKernel::SimulatedKernel(llvm::StringRef text, SimulatedOptions options)
     passes.shape.sharedBytes = options.maxSharedBytes;
     passes.stageCount = options.stages;
     passes.runAhead = !options.checkBounds;
+    passes.verifyEachPass = true;
     passes.shape.hasMatrixProduct = [&](tile::DotOp dot) {
       return gpu::hasMatrixInstructions(dot, target);
     };
