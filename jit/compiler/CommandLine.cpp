@@ -74,7 +74,7 @@ int listPasses() {
   for (llvm::StringRef name :
        {"optimize", "unroll-loops", "canonicalize", "reorder-broadcast", "cse", "hoist-invariants",
         "hoist-uniform-offsets", "optimize-for-gpu", "assign-layouts", "pipeline-loops",
-        "prefetch-loads", "hoist-loads", "verify-layouts"}) {
+        "prefetch-loads", "hoist-loads", "assign-access-widths", "verify-layouts"}) {
     const PassRegistryEntry *entry = PassPipelineInfo::lookup(name);
     if (!entry)
       entry = PassInfo::lookup(name);

@@ -82,6 +82,18 @@ def Tile_LayoutAttr : AttrDef<Tile_Dialect, "Layout", [DeclareAttrInterfaceMetho
   let hasCustomAssemblyFormat = 1;
 }
 
+def Tile_AccessAttr : AttrDef<Tile_Dialect, "Access"> {
+  let mnemonic = "access";
+  let summary = "how many neighbours a thread accesses at once";
+  let description = [{
+    Of a laid-out tile: `#tile.access<axis = 1, width = 8>`. The width is a power of two. Of the elements along the
+    axis, each thread accesses so many that it holds and that follow each other in memory at once, under one mask and
+    at an address that is a multiple of their size. optimizer/gpu/AccessWidth.h decides it.
+  }];
+  let parameters = (ins "int32_t":$axis, "int64_t":$width);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def Tile_SharedLayoutAttr : AttrDef<Tile_Dialect, "SharedLayout"> {
   let mnemonic = "shared_layout";
   let summary = "where in shared memory an element of a buffer lies";

@@ -155,10 +155,39 @@ LogicalResult ConvertLayoutOp::verify() {
 
 //===-- pointers and memory -------------------------------------------------------------------===//
 
+/// `width` elements along `axis` of `tile`, which are accessed at once, are in one thread, and all
+/// inside the tile or all outside.
+static LogicalResult checkAccess(Operation *op, Type tile, int64_t axis, int64_t width) {
+  auto shape = shapeOf(tile);
+  if (failed(checkAxis(op, axis, shape.size())))
+    return failure();
+  if (width < 1 || !llvm::isPowerOf2_64(width))
+    return op->emitOpError() << "width " << width << " is no power of two";
+  if (shape[axis] % width != 0)
+    return op->emitOpError() << "width " << width << " does not divide extent " << shape[axis]
+                             << " of axis " << axis;
+  const sectile::layout::TileLayout *layout = layoutOf(tile);
+  if (int64_t held = layout ? layout->contiguousRegisters(axis) : width; held < width)
+    return op->emitOpError() << "width is " << width << ", and a thread holds " << held
+                             << " neighbours along axis " << axis;
+  return success();
+}
+
+/// `access` may be null: it is not decided, or `pointer` is a scalar.
+static LogicalResult checkAccess(Operation *op, Value pointer, AccessAttr access) {
+  if (!access)
+    return success();
+  return checkAccess(op, pointer.getType(), access.getAxis(), access.getWidth());
+}
+
 LogicalResult LoadOp::verify() {
   if (getOther() && !getMask())
     return emitOpError("`other` without a mask");
-  return success();
+  return checkAccess(*this, getPtr(), getAccessAttr());
+}
+
+LogicalResult StoreOp::verify() {
+  return checkAccess(*this, getPtr(), getAccessAttr());
 }
 
 void LoadOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
@@ -168,6 +197,8 @@ void LoadOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects)
 }
 
 LogicalResult AtomicRmwOp::verify() {
+  if (failed(checkAccess(*this, getPtr(), getAccessAttr())))
+    return failure();
   bool isFloat = isa<FloatType>(elementTypeOf(getValue().getType()));
   switch (getKind()) {
   case RmwKind::FAdd:
@@ -236,24 +267,6 @@ static LogicalResult checkStage(Operation *op, StringRef what, Type tile, Buffer
   if (elementTypeOf(tile) != buffer.getElement())
     return op->emitOpError() << what << " elements of type " << elementTypeOf(tile)
                              << ", stages hold " << buffer.getElement();
-  return success();
-}
-
-/// `width` elements along `axis` of `tile`, which are accessed at once, are in one thread, and all
-/// inside the tile or all outside.
-static LogicalResult checkAccess(Operation *op, Type tile, int64_t axis, int64_t width) {
-  auto shape = shapeOf(tile);
-  if (failed(checkAxis(op, axis, shape.size())))
-    return failure();
-  if (width < 1 || !llvm::isPowerOf2_64(width))
-    return op->emitOpError() << "width " << width << " is no power of two";
-  if (shape[axis] % width != 0)
-    return op->emitOpError() << "width " << width << " does not divide extent " << shape[axis]
-                             << " of axis " << axis;
-  const sectile::layout::TileLayout *layout = layoutOf(tile);
-  if (int64_t held = layout ? layout->contiguousRegisters(axis) : width; held < width)
-    return op->emitOpError() << "width is " << width << ", and a thread holds " << held
-                             << " neighbours along axis " << axis;
   return success();
 }
 

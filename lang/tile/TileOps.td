@@ -272,22 +272,30 @@ def Tile_LoadOp : Tile_Op<"load", [
                      "$_op.getNumOperands() <= 2 || std::equal_to<>()">]> {
   let summary = "reads the elements behind pointers";
   let description = [{
-    Where `mask` is false memory is not touched and the element is `other`, or zero without one.
+    Where `mask` is false memory is not touched and the element is `other`, or zero without one. `access` is
+    there when layouts are final.
     Example:
     ```mlir
     %x = tile.load %p, %m, %o cache = cg : tensor<8x!tile.ptr<f32>>
+    %y = tile.load %p access = <axis = 0, width = 4> : tensor<8x!tile.ptr<f32>, #l>
     ```
   }];
   let arguments = (ins
     Tile_PtrLike:$ptr, Optional<Tile_BoolLike>:$mask, Optional<Tile_NumberLike>:$other,
     DefaultValuedAttr<Tile_CacheModifier, "::sectile::tile::CacheModifier::None">:$cache,
     DefaultValuedAttr<Tile_EvictionPolicy, "::sectile::tile::EvictionPolicy::Normal">:$eviction,
-    UnitAttr:$isVolatile);
+    UnitAttr:$isVolatile, OptionalAttr<Tile_AccessAttr>:$access);
   let results = (outs Tile_NumberLike:$result);
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$ptr, "::mlir::Value":$mask,
+                             "::mlir::Value":$other, CArg<"CacheModifier", "CacheModifier::None">:$cache,
+                             CArg<"EvictionPolicy", "EvictionPolicy::Normal">:$eviction,
+                             CArg<"bool", "false">:$isVolatile), [{
+    build($_builder, $_state, result, ptr, mask, other, cache, eviction, isVolatile, AccessAttr());
+  }]>];
   let assemblyFormat = [{
     $ptr (`,` $mask^)? (`,` $other^)?
     oilist(`cache` `=` $cache | `evict` `=` $eviction | `volatile` $isVolatile)
-    attr-dict `:` type($ptr)
+    (`access` `=` $access^)? attr-dict `:` type($ptr)
   }];
   let hasVerifier = 1;
   let hasCanonicalizer = 1;
@@ -297,17 +305,25 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>, Tile_PointeeMatc
                                      Tile_MaskMatches<2>]> {
   let summary = "writes elements behind pointers";
   let description = [{
-    Where `mask` is false memory is not touched. Two elements behind the same pointer: one of them wins.
+    Where `mask` is false memory is not touched. Two elements behind the same pointer: one of them wins. `access`
+    is there when layouts are final.
     Example: `tile.store %p, %x, %m : tensor<8x!tile.ptr<f32>>`
   }];
   let arguments = (ins
     Tile_PtrLike:$ptr, Tile_NumberLike:$value, Optional<Tile_BoolLike>:$mask,
     DefaultValuedAttr<Tile_CacheModifier, "::sectile::tile::CacheModifier::None">:$cache,
-    DefaultValuedAttr<Tile_EvictionPolicy, "::sectile::tile::EvictionPolicy::Normal">:$eviction);
+    DefaultValuedAttr<Tile_EvictionPolicy, "::sectile::tile::EvictionPolicy::Normal">:$eviction,
+    OptionalAttr<Tile_AccessAttr>:$access);
+  let builders = [OpBuilder<(ins "::mlir::Value":$ptr, "::mlir::Value":$value, "::mlir::Value":$mask,
+                             CArg<"CacheModifier", "CacheModifier::None">:$cache,
+                             CArg<"EvictionPolicy", "EvictionPolicy::Normal">:$eviction), [{
+    build($_builder, $_state, ptr, value, mask, cache, eviction, AccessAttr());
+  }]>];
   let assemblyFormat = [{
     $ptr `,` $value (`,` $mask^)? oilist(`cache` `=` $cache | `evict` `=` $eviction)
-    attr-dict `:` type($ptr)
+    (`access` `=` $access^)? attr-dict `:` type($ptr)
   }];
+  let hasVerifier = 1;
   let hasCanonicalizer = 1;
 }
 
@@ -318,15 +334,23 @@ def Tile_AtomicRmwOp : Tile_Op<"atomic_rmw", [
       Tile_PointeeMatches<"result">, Tile_MaskMatches<2>]> {
   let summary = "atomically combines elements into memory, returning what was there";
   let description = [{
-    Where `mask` is false memory is not touched and the result is undefined.
+    Where `mask` is false memory is not touched and the result is undefined. `access` is there when layouts
+    are final.
     Example: `%old = tile.atomic_rmw fadd, acq_rel, gpu, %p, %x, %m : tensor<8x!tile.ptr<f32>>`
   }];
   let arguments = (ins
     Tile_RmwKind:$kind, Tile_MemorySemantic:$semantic, Tile_MemoryScope:$scope,
-    Tile_PtrLike:$ptr, Tile_NumberLike:$value, Optional<Tile_BoolLike>:$mask);
+    Tile_PtrLike:$ptr, Tile_NumberLike:$value, Optional<Tile_BoolLike>:$mask,
+    OptionalAttr<Tile_AccessAttr>:$access);
   let results = (outs Tile_NumberLike:$result);
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "RmwKind":$kind, "MemorySemantic":$semantic,
+                             "MemoryScope":$scope, "::mlir::Value":$ptr, "::mlir::Value":$value,
+                             "::mlir::Value":$mask), [{
+    build($_builder, $_state, result, kind, semantic, scope, ptr, value, mask, AccessAttr());
+  }]>];
   let assemblyFormat = [{
-    $kind `,` $semantic `,` $scope `,` $ptr `,` $value (`,` $mask^)? attr-dict `:` type($ptr)
+    $kind `,` $semantic `,` $scope `,` $ptr `,` $value (`,` $mask^)? (`access` `=` $access^)?
+    attr-dict `:` type($ptr)
   }];
   let hasVerifier = 1;
   let hasCanonicalizer = 1;

@@ -2,6 +2,7 @@
 
 #include "optimizer/PassTimer.h"
 #include "optimizer/UnheededHints.h"
+#include "optimizer/gpu/AssignAccessWidths.h"
 #include "optimizer/gpu/AssignLayouts.h"
 #include "optimizer/gpu/HoistLoads.h"
 #include "optimizer/gpu/PipelineLoops.h"
@@ -34,8 +35,10 @@ void buildGpuPipeline(OpPassManager &passes, const GpuPipelineOptions &options,
     // Of the loops that are left.
     add(createPrefetchLoads(options, assumed));
   }
-  // Last, of the loads that are left.
+  // Of the loads that are left.
   add(createHoistLoads());
+  // Last: what is known of an address is known where it stands.
+  add(createAssignAccessWidths(options));
 }
 
 /// Explains why the loads of loops wait for their turn in checked kernels.
@@ -70,6 +73,7 @@ void registerGpuPasses() {
     registerPass([] { return createPipelineLoops(); });
     registerPass([] { return createPrefetchLoads(); });
     registerPass([] { return createHoistLoads(); });
+    registerPass([] { return createAssignAccessWidths(); });
     registerPass([] { return createVerifyLayouts(); });
     registerPassPipeline(
         "optimize-for-gpu",

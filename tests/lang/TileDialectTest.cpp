@@ -57,6 +57,10 @@ TEST_P(TileVerifier, refuses) {
 #define POINTERS_16X8                                                                              \
   "tensor<16x8x!tile.ptr<f16>, #tile.layout<16x8, register = [(0, 1)], "                           \
   "lane = [(0, 2) (0, 4) (1, 0) (2, 0) (4, 0)], warp = [(8, 0)]>>"
+#define LAID_OUT                                                                                   \
+  "%h = tile.ptr_cast %p : !tile.ptr<f32> -> !tile.ptr<f16>\n"                                     \
+  "%ps = tile.splat %h : !tile.ptr<f16> -> " POINTERS_16X8 "\n"                                    \
+  "%xs = tile.load %ps : " POINTERS_16X8 "\n"
 #define COPY_TO_BUFFER(more, attributes)                                                           \
   "%h = tile.ptr_cast %p : !tile.ptr<f32> -> !tile.ptr<f16>\n"                                     \
   "%ps = tile.splat %h : !tile.ptr<f16> -> " POINTERS_16X8 "\n"                                    \
@@ -158,6 +162,18 @@ const Refusal kRefusals[] = {
      "'tile.dot' op inner extents differ: 4 and 2"},
     {"%a = tile.dot %f, %g, %f : tensor<2x4xf32> * tensor<4x2xf32> -> tensor<2x4xf32>",
      "'tile.dot' op accumulator does not have the extents of the product"},
+    // widths of accesses
+    {"%a = tile.load %p access = <axis = 0, width = 1> : !tile.ptr<f32>",
+     "'tile.load' op axis 0 is out of range for rank 0"},
+    {LAID_OUT "%a = tile.load %ps access = <axis = 1, width = 4> : " POINTERS_16X8,
+     "'tile.load' op width is 4, and a thread holds 2 neighbours along axis 1"},
+    {LAID_OUT "tile.store %ps, %xs access = <axis = 2, width = 1> : " POINTERS_16X8,
+     "'tile.store' op axis 2 is out of range for rank 2"},
+    {LAID_OUT "tile.store %ps, %xs access = <axis = 1, width = 0> : " POINTERS_16X8,
+     "'tile.store' op width 0 is no power of two"},
+    {LAID_OUT "%a = tile.atomic_rmw fadd, relaxed, gpu, %ps, %xs access = <axis = 1, width = 16> "
+              ": " POINTERS_16X8,
+     "'tile.atomic_rmw' op width 16 does not divide extent 8 of axis 1"},
     // shared memory
     {"%a = tile.buffer_alloc : !tile.buffer<0, [16, 8], f16, " SHARED_16X8 ">",
      "a buffer has one stage or more, not 0"},
@@ -213,8 +229,13 @@ const Refusal kRefusals[] = {
 
 INSTANTIATE_TEST_SUITE_P(TileDialect, TileVerifier, testing::ValuesIn(kRefusals));
 
-TEST(TileDialect, takes_what_fits_in_shared_memory) {
+TEST(TileDialect, takes_accesses_that_fit) {
   for (const char *text : {
+           LAID_OUT "%a = tile.load %ps access = <axis = 1, width = 2> : " POINTERS_16X8,
+           LAID_OUT "%a = tile.load %ps volatile access = <axis = 1, width = 2> : " POINTERS_16X8,
+           LAID_OUT "tile.store %ps, %xs access = <axis = 0, width = 1> : " POINTERS_16X8,
+           LAID_OUT "%a = tile.atomic_rmw fadd, relaxed, gpu, %ps, %xs access = "
+                    "<axis = 1, width = 2> : " POINTERS_16X8,
            COPY_TO_BUFFER("", " {axis = 1 : i32, width = 2 : i32}"),
            COPY_TO_BUFFER("", " {axis = 0 : i32, width = 1 : i32}"),
            COPY_TO_BUFFER("%t = arith.constant true\n%ts = tile.splat %t : i1 -> "
@@ -244,6 +265,8 @@ TEST(TileDialect, round_trips) {
   }
   %old = tile.atomic_rmw fadd, acq_rel, gpu, %p, %s : !tile.ptr<f32>
   tile.store %q, %x, %m evict = evict_first : tensor<8x!tile.ptr<f32>>
+  %y = tile.load %q cache = cg access = <axis = 0, width = 4> : tensor<8x!tile.ptr<f32>>
+  tile.store %q, %y cache = cs access = <axis = 0, width = 8> : tensor<8x!tile.ptr<f32>>
   return
 })";
   MLIRContext context(MLIRContext::Threading::DISABLED);
@@ -260,6 +283,7 @@ TEST(TileDialect, round_trips) {
   ASSERT_TRUE(again);
   EXPECT_EQ(once, print(*again));
   EXPECT_NE(once.find("cache = cg"), std::string::npos);
+  EXPECT_NE(once.find("cache = cg access = <axis = 0, width = 4>"), std::string::npos) << once;
 }
 
 } // namespace
