@@ -2,14 +2,13 @@
 
 #include "optimizer/HoistInvariants.h"
 #include "optimizer/HoistUniformOffsets.h"
+#include "optimizer/PassTimer.h"
 #include "optimizer/ReorderBroadcast.h"
 #include "optimizer/UnrollLoops.h"
 
-#include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
-#include <chrono>
 #include <mutex>
 
 using namespace mlir;
@@ -37,37 +36,13 @@ void buildPipeline(OpPassManager &passes) {
   passes.addPass(createCSEPass());
 }
 
-namespace {
-
-/// Tells the time of every pass; nested ones are told, their managers not.
-class PassTimer : public PassInstrumentation {
-public:
-  explicit PassTimer(llvm::function_ref<void(llvm::StringRef, double)> time) : time(time) {}
-
-  void runBeforePass(Pass *, Operation *) override { starts.push_back(Clock::now()); }
-  void runAfterPass(Pass *pass, Operation *) override { end(pass); }
-  void runAfterPassFailed(Pass *pass, Operation *) override { end(pass); }
-
-private:
-  using Clock = std::chrono::steady_clock;
-  void end(Pass *pass) {
-    double seconds = std::chrono::duration<double>(Clock::now() - starts.pop_back_val()).count();
-    if (!pass->getArgument().empty())
-      time(pass->getArgument(), seconds);
-  }
-  llvm::function_ref<void(llvm::StringRef, double)> time;
-  SmallVector<Clock::time_point> starts;
-};
-
-} // namespace
-
 LogicalResult optimize(ModuleOp module, const Options &options,
                        llvm::function_ref<void(llvm::StringRef, double)> time) {
   PassManager passes(module.getContext(), ModuleOp::getOperationName());
   passes.enableVerifier(options.verifyEachPass);
   buildPipeline(passes);
   if (time)
-    passes.addInstrumentation(std::make_unique<PassTimer>(time));
+    passes.addInstrumentation(createPassTimer(time));
   return passes.run(module);
 }
 
@@ -81,7 +56,7 @@ void registerPasses() {
     registerPass([] { return createHoistUniformOffsets(); });
     registerPass([] { return createUnrollLoops(); });
     registerPassPipeline(
-        "optimize", "every pass below, in the order compiles use",
+        "optimize", "the passes for every target, in the order compiles use",
         [](OpPassManager &passes, StringRef, function_ref<LogicalResult(const Twine &)>) {
           buildPipeline(passes);
           return success();

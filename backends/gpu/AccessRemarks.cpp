@@ -1,5 +1,6 @@
 // How wide each access to global memory is, and what keeps it from being wider.
 #include "backends/gpu/GpuEmitter.h"
+#include "optimizer/gpu/AccessWidth.h"
 
 using namespace mlir;
 using namespace sectile::tile;
@@ -7,7 +8,9 @@ using namespace sectile::tile;
 namespace sectile::gpu {
 
 using layout::TileLayout;
+using optimizer::AccessLimit;
 using optimizer::DimensionFacts;
+using optimizer::MemoryOperands;
 
 static std::string nameOf(Value scalar) {
   auto argument = dyn_cast<BlockArgument>(scalar);
@@ -18,7 +21,7 @@ static std::string nameOf(Value scalar) {
   return name ? name.getValue().str() : "";
 }
 
-/// Of a dimension without neighbours.
+/// Explains why accesses along a dimension without neighbours are of one element.
 static std::string whyScattered(const DimensionFacts &facts) {
   if (facts.extent == 1)
     return "the tile has one element";
@@ -34,16 +37,34 @@ static std::string whyScattered(const DimensionFacts &facts) {
   return "it is not known that elements follow each other in memory";
 }
 
-/// Neighbours that are all on or all off, where runs start at multiples of powers of two.
-static int64_t longestRun(const DimensionFacts &facts) {
-  int64_t run = facts.constancy();
-  return run == facts.extent ? run : run & -run;
+/// Returns the limit in the words of a user, who can do something about it.
+static std::string wordsOf(AccessLimit limit, int64_t elementBytes, int64_t extent) {
+  std::string number = std::to_string(limit.elements);
+  switch (limit.reason) {
+  case AccessLimit::Reason::Extent:
+    return "a row has " + number + " elements";
+  case AccessLimit::Reason::Neighbours:
+    return number + " elements at a time are known to follow each other";
+  case AccessLimit::Reason::Alignment:
+    return "addresses are known to be multiples of " +
+           std::to_string(limit.elements * elementBytes) + " bytes only";
+  case AccessLimit::Reason::Mask:
+    return limit.elements == 1 ? "the mask may change at every element"
+                               : "the mask may change every " + number + " elements";
+  case AccessLimit::Reason::RowEnd:
+    return "a row of " + std::to_string(extent) + " ends within more";
+  case AccessLimit::Reason::Registers:
+    return "a thread holds " + number + " neighbours of the tile at a time";
+  case AccessLimit::Reason::Instruction:
+    break;
+  }
+  return "";
 }
 
-/// In the words of a user, who can do something about each of them.
+/// The limits that are least, of those below `most`.
 static std::string whyNarrow(const optimizer::IndexAnalysis &analysis, const TileLayout &layout,
-                             Value pointer, Value mask, unsigned bytes, int64_t most) {
-  const auto &dimensions = analysis.of(pointer).dimensions;
+                             const MemoryOperands &access, int64_t most) {
+  const auto &dimensions = analysis.of(access.pointer).dimensions;
   int axis = -1;
   for (int each = layout.rank(); each-- > 0;)
     if (dimensions[each].extent > 1 &&
@@ -55,54 +76,39 @@ static std::string whyNarrow(const optimizer::IndexAnalysis &analysis, const Til
   if (facts.contiguity() == 1)
     return whyScattered(facts);
 
-  // Whoever widens one of several needs to know of the others.
+  // A user who widens one of several needs to know of the others.
   int64_t least = most;
   std::string reasons;
-  auto limit = [&](int64_t elements, std::string reason) {
-    if (elements > least || elements >= most)
-      return;
-    reasons = elements < least || reasons.empty() ? std::move(reason) : reasons + "; " + reason;
-    least = elements;
-  };
-  auto number = [](int64_t value) { return std::to_string(value); };
-  limit(facts.extent, "a row has " + number(facts.extent) + " elements");
-  limit(facts.contiguity(),
-        number(facts.contiguity()) + " elements at a time are known to follow each other");
-  int64_t alignment = std::max<int64_t>(bytes, analysis.alignment(pointer, axis));
-  limit(alignment / bytes,
-        "addresses are known to be multiples of " + number(alignment) + " bytes only");
-  if (mask) {
-    int64_t run = longestRun(analysis.of(mask).dimensions[axis]);
-    limit(run, run == 1 ? "the mask may change at every element"
-                        : "the mask may change every " + number(run) + " elements");
-  }
-  if (layout.isPadded(axis))
-    limit(facts.extent & -facts.extent, "a row of " + number(facts.extent) + " ends within more");
-  // The layout follows from these; it is a reason only where they would allow more.
-  if (int64_t held = layout.contiguousRegisters(axis); held < least) {
-    reasons.clear();
-    limit(held, "a thread holds " + number(held) + " neighbours of the tile at a time");
+  for (AccessLimit limit : optimizer::accessAlong(access, axis, most, &layout, analysis).limits) {
+    if (limit.elements > least || limit.elements >= most)
+      continue;
+    // The layout follows from the other limits; it is a reason only where they would allow more.
+    const bool isLess = limit.elements < least || reasons.empty();
+    if (!isLess && limit.reason == AccessLimit::Reason::Registers)
+      continue;
+    std::string words = wordsOf(limit, access.bytes, facts.extent);
+    reasons = isLess ? std::move(words) : reasons + "; " + words;
+    least = limit.elements;
   }
   return reasons;
 }
 
-void GpuEmitter::noteAccess(Operation *op, StringRef kind, Value pointer, Value mask,
-                            int64_t elements, unsigned maxBytes) {
-  unsigned bytes = memoryBytes(cast<PtrType>(elementTypeOf(pointer.getType())).getPointee());
-  int64_t most = std::max(1u, maxBytes / bytes);
+void GpuEmitter::noteAccess(Operation *op, StringRef kind, int64_t elements, unsigned maxBytes) {
+  const MemoryOperands access = optimizer::memoryOperandsOf(op);
+  int64_t most = std::max<int64_t>(1, maxBytes / access.bytes);
   std::string text;
-  if (!isa<RankedTensorType>(pointer.getType()))
+  if (!isa<RankedTensorType>(access.pointer.getType()))
     text = "one number for the whole program";
   else if (elements < most)
-    text = whyNarrow(indexFacts(), layoutOf(pointer), pointer, mask, bytes, most);
+    text = whyNarrow(indexFacts(), layoutOf(access.pointer), access, most);
   if (!provenance)
     provenance.emplace(function);
-  auto argument = provenance->argumentOf(pointer);
+  auto argument = provenance->argumentOf(access.pointer);
   addRemark(image.remarks, op->getLoc(), kind, std::move(text),
-            {{"bytes", elements * bytes},
-             {"element_bytes", bytes},
+            {{"bytes", elements * access.bytes},
+             {"element_bytes", access.bytes},
              {"argument", argument ? int64_t(*argument) : -1},
-             {"is_masked", mask != nullptr}});
+             {"is_masked", access.mask != nullptr}});
 }
 
 } // namespace sectile::gpu

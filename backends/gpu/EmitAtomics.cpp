@@ -71,7 +71,7 @@ LogicalResult GpuEmitter::emitAtomic(Operation *op) {
   };
 
   if (!isTile) {
-    noteAccess(op, "atomic", pointer, mask, 1, memoryBytes(element));
+    noteAccess(op, "atomic", 1, memoryBytes(element));
     llvm::Value *first = isFirstThread();
     llvm::Value *old = atomic({0}, both(masks.empty() ? nullptr : masks[0], first));
     if (isUsed) {
@@ -88,13 +88,18 @@ LogicalResult GpuEmitter::emitAtomic(Operation *op) {
   const TileLayout &layout = layoutOf(result);
   unsigned bytes = memoryBytes(element);
   unsigned mostElements = rmw ? target.atomicWidth(rmw.getKind(), element) : 1;
-  auto [axis, width] = accessWidth(pointer, mask, bytes, mostElements * bytes);
-  noteAccess(op, "atomic", pointer, mask, width, mostElements * bytes);
+  // One element is compared and swapped at a time.
+  AccessAttr decision = rmw ? decided(op, rmw.getAccessAttr())
+                            : AccessAttr::get(op->getContext(), /*axis=*/0, /*width=*/1);
+  if (!decision)
+    return failure();
+  const int64_t width = decision.getWidth();
+  noteAccess(op, "atomic", width, mostElements * bytes);
   llvm::SmallDenseSet<int> unique;
   for (int reg : layout.uniqueRegisters())
     unique.insert(reg);
   SmallVector<layout::RegisterGroup> groups;
-  for (const layout::RegisterGroup &group : layout.accessGroups(axis, width))
+  for (const layout::RegisterGroup &group : layout.accessGroups(decision.getAxis(), width))
     if (!layout.isPaddingRegister(group.front()) && unique.contains(group.front()))
       groups.push_back(group);
 

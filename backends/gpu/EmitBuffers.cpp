@@ -22,7 +22,7 @@ LogicalResult GpuEmitter::emitAsyncCopy(AsyncCopyOp op) {
   auto buffer = cast<BufferType>(op.getBuffer().getType());
   Type element = buffer.getElement();
   unsigned bytes = memoryBytes(element);
-  noteAccess(op, "async-copy", op.getPtr(), op.getMask(), op.getWidth(), target.maxAccessBytes);
+  noteAccess(op, "async-copy", op.getWidth(), target.maxAccessBytes);
   SharedAddresses places(*this,
                          layout::accessShared(layout, buffer.getLayout().getLayout(), bytes * 8,
                                               op.getWidth() * bytes),

@@ -1,4 +1,4 @@
-// Loads and stores: as few and as wide accesses as layout, contiguity and alignment allow.
+// Loads and stores, as wide as AssignAccessWidths decided.
 #include "backends/gpu/GpuEmitter.h"
 #include "backends/gpu/RegisterAddress.h"
 
@@ -9,22 +9,10 @@ namespace sectile::gpu {
 
 using layout::TileLayout;
 
-std::pair<int, int64_t> GpuEmitter::accessWidth(Value pointer, Value mask, unsigned bytes,
-                                                unsigned maxBytes) {
-  const TileLayout &layout = layoutOf(pointer);
-  std::pair<int, int64_t> best{0, 1};
-  for (int axis = 0; axis < layout.rank(); ++axis) {
-    int64_t width = std::min<int64_t>(
-        {layout.contiguousRegisters(axis), indexFacts().accessRun(pointer, axis, mask),
-         indexFacts().alignment(pointer, axis) / bytes, maxBytes / bytes});
-    width = width > 1 ? int64_t(llvm::bit_floor(uint64_t(width))) : 1;
-    // A vector lies within the tile or outside of it.
-    if (layout.isPadded(axis))
-      width = std::min<int64_t>(width, layout.shape()[axis] & -layout.shape()[axis]);
-    if (width > best.second)
-      best = {axis, width};
-  }
-  return best;
+AccessAttr GpuEmitter::decided(Operation *op, AccessAttr access) {
+  if (!access)
+    fail(op, "has no width of accesses (--assign-access-widths)");
+  return access;
 }
 
 llvm::Value *GpuEmitter::addressOf(Value pointers, unsigned reg) {
@@ -76,7 +64,7 @@ LogicalResult GpuEmitter::emitLoad(LoadOp op) {
   access.isVolatile = op.getIsVolatile();
   checkAccess(op, backends::TrapSite::Kind::Load, op.getPtr(), op.getMask());
   if (!isa<RankedTensorType>(op.getType())) {
-    noteAccess(op, "load", op.getPtr(), op.getMask(), 1, target.maxAccessBytes);
+    noteAccess(op, "load", 1, target.maxAccessBytes);
     access.address = scalar(op.getPtr());
     access.type = memory;
     access.predicate = op.getMask() ? orAlways(scalar(op.getMask())) : nullptr;
@@ -86,13 +74,15 @@ LogicalResult GpuEmitter::emitLoad(LoadOp op) {
   }
 
   const TileLayout &layout = layoutOf(op);
-  auto [axis, width] =
-      accessWidth(op.getPtr(), op.getMask(), memoryBytes(element), target.maxAccessBytes);
-  noteAccess(op, "load", op.getPtr(), op.getMask(), width, target.maxAccessBytes);
+  AccessAttr decision = decided(op, op.getAccessAttr());
+  if (!decision)
+    return failure();
+  const int64_t width = decision.getWidth();
+  noteAccess(op, "load", width, target.maxAccessBytes);
   Registers masks = op.getMask() ? registers(op.getMask()) : Registers();
   Registers others = op.getOther() ? registers(op.getOther()) : Registers();
   Registers loaded(layout.registersPerThread(), paddingOf(registerType(element)));
-  for (const layout::RegisterGroup &group : layout.accessGroups(axis, width)) {
+  for (const layout::RegisterGroup &group : layout.accessGroups(decision.getAxis(), width)) {
     int first = group.front();
     if (layout.isPaddingRegister(first))
       continue;
@@ -124,7 +114,7 @@ LogicalResult GpuEmitter::emitStore(StoreOp op) {
   access.eviction = op.getEviction();
   checkAccess(op, backends::TrapSite::Kind::Store, op.getPtr(), op.getMask());
   if (!isa<RankedTensorType>(op.getValue().getType())) {
-    noteAccess(op, "store", op.getPtr(), op.getMask(), 1, target.maxAccessBytes);
+    noteAccess(op, "store", 1, target.maxAccessBytes);
     access.address = scalar(op.getPtr());
     access.type = memory;
     llvm::Value *mask = op.getMask() ? orAlways(scalar(op.getMask())) : nullptr;
@@ -134,16 +124,18 @@ LogicalResult GpuEmitter::emitStore(StoreOp op) {
   }
 
   const TileLayout &layout = layoutOf(op.getValue());
-  auto [axis, width] =
-      accessWidth(op.getPtr(), op.getMask(), memoryBytes(element), target.maxAccessBytes);
-  noteAccess(op, "store", op.getPtr(), op.getMask(), width, target.maxAccessBytes);
+  AccessAttr decision = decided(op, op.getAccessAttr());
+  if (!decision)
+    return failure();
+  const int64_t width = decision.getWidth();
+  noteAccess(op, "store", width, target.maxAccessBytes);
   const Registers &values = registers(op.getValue());
   Registers masks = op.getMask() ? registers(op.getMask()) : Registers();
   llvm::Value *firstCopy = isFirstCopy(layout);
   llvm::SmallDenseSet<int> unique;
   for (int reg : layout.uniqueRegisters())
     unique.insert(reg);
-  for (const layout::RegisterGroup &group : layout.accessGroups(axis, width)) {
+  for (const layout::RegisterGroup &group : layout.accessGroups(decision.getAxis(), width)) {
     int first = group.front();
     if (layout.isPaddingRegister(first) || !unique.contains(first))
       continue;

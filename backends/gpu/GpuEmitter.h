@@ -161,13 +161,12 @@ private:
   // EmitMemory.cpp
   mlir::LogicalResult emitLoad(tile::LoadOp op);
   mlir::LogicalResult emitStore(tile::StoreOp op);
-  /// The axis and the number of elements of the vector accesses through `pointer`.
-  std::pair<int, int64_t> accessWidth(mlir::Value pointer, mlir::Value mask, unsigned bytes,
-                                      unsigned maxBytes);
+  /// How wide the accesses of an operation on tiles are. Null where that is not decided, which
+  /// fails.
+  tile::AccessAttr decided(mlir::Operation *op, tile::AccessAttr access);
   // AccessRemarks.cpp
-  /// A remark: a thread's accesses through `pointer` are of so many elements, and why not more.
-  void noteAccess(mlir::Operation *op, llvm::StringRef kind, mlir::Value pointer, mlir::Value mask,
-                  int64_t elements, unsigned maxBytes);
+  /// Remarks that a thread's accesses are of so many elements, and why not of more.
+  void noteAccess(mlir::Operation *op, llvm::StringRef kind, int64_t elements, unsigned maxBytes);
   // EmitAtomics.cpp
   mlir::LogicalResult emitAtomic(mlir::Operation *op);
   // EmitReduce.cpp, EmitScan.cpp

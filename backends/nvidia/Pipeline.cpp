@@ -111,6 +111,7 @@ FailureOr<backends::KernelImage> NvidiaBackend::compile(ModuleOp module,
     // What runs ahead is not checked.
     gpu.runAhead = !options.checkBounds;
     gpu.argumentsOverlap = options.argumentsOverlap;
+    gpu.verifyEachPass = context.verifyCode;
     shape.hasMatrixProduct = [&](tile::DotOp dot) {
       return gpu::hasMatrixInstructions(dot, target);
     };

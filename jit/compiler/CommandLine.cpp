@@ -73,7 +73,8 @@ int listPasses() {
   llvm::outs() << "\npasses:\n";
   for (llvm::StringRef name :
        {"optimize", "unroll-loops", "canonicalize", "reorder-broadcast", "cse", "hoist-invariants",
-        "hoist-uniform-offsets", "assign-layouts"}) {
+        "hoist-uniform-offsets", "optimize-for-gpu", "assign-layouts", "pipeline-loops",
+        "prefetch-loads", "hoist-loads", "assign-access-widths", "verify-layouts"}) {
     const PassRegistryEntry *entry = PassPipelineInfo::lookup(name);
     if (!entry)
       entry = PassInfo::lookup(name);

@@ -1,4 +1,5 @@
-// #tile.layout and #tile.shared_layout: their text, and what a tensor type demands of its encoding.
+// #tile.layout and #tile.shared_layout: their text, and what tensor and buffer types demand of
+// them.
 #include "lang/layout/LayoutReader.h"
 #include "lang/layout/LayoutText.h"
 #include "lang/tile/TileDialect.h"
@@ -95,6 +96,19 @@ Attribute SharedLayoutAttr::parse(AsmParser &parser, Type) {
 
 void SharedLayoutAttr::print(AsmPrinter &printer) const {
   printer << "<" << layout::print(getLayout()) << ">";
+}
+
+LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t stages,
+                                 ArrayRef<int64_t> shape, Type element, SharedLayoutAttr layout) {
+  if (stages < 1)
+    return emitError() << "a buffer has one stage or more, not " << stages;
+  if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() % 8 != 0)
+    return emitError() << "a buffer is of numbers of whole bytes, not of " << element;
+  if (ArrayRef(layout.getLayout().shape()) != shape)
+    return emitError() << "shared layout is of a tile of "
+                       << layout::printShape(layout.getLayout().shape()) << ", not of "
+                       << layout::printShape(shape);
+  return success();
 }
 
 int64_t BufferType::getStageBytes() const {

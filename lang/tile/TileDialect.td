@@ -82,6 +82,18 @@ def Tile_LayoutAttr : AttrDef<Tile_Dialect, "Layout", [DeclareAttrInterfaceMetho
   let hasCustomAssemblyFormat = 1;
 }
 
+def Tile_AccessAttr : AttrDef<Tile_Dialect, "Access"> {
+  let mnemonic = "access";
+  let summary = "how many neighbours a thread accesses at once";
+  let description = [{
+    Of a laid-out tile: `#tile.access<axis = 1, width = 8>`. The width is a power of two. Of the elements along the
+    axis, each thread accesses so many that it holds and that follow each other in memory at once, under one mask and
+    at an address that is a multiple of their size. optimizer/gpu/AccessWidth.h decides it.
+  }];
+  let parameters = (ins "int32_t":$axis, "int64_t":$width);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def Tile_SharedLayoutAttr : AttrDef<Tile_Dialect, "SharedLayout"> {
   let mnemonic = "shared_layout";
   let summary = "where in shared memory an element of a buffer lies";
@@ -94,10 +106,13 @@ def Tile_SharedLayoutAttr : AttrDef<Tile_Dialect, "SharedLayout"> {
 
 def Tile_BufferType : Tile_Type<"Buffer", "buffer"> {
   let summary = "shared memory for several tiles of one shape, one for each stage of a pipeline";
-  let description = [{ `!tile.buffer<3, [128, 64], f16, #tile.shared_layout<...>>` }];
+  let description = [{
+    At least one stage, of numbers of whole bytes: `!tile.buffer<3, [128, 64], f16, #tile.shared_layout<...>>`
+  }];
   let parameters = (ins "int64_t":$stages, ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$element,
                         "::sectile::tile::SharedLayoutAttr":$layout);
   let assemblyFormat = "`<` $stages `,` `[` $shape `]` `,` $element `,` $layout `>`";
+  let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// Of one stage.
     int64_t getStageBytes() const;

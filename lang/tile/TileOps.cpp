@@ -1,4 +1,5 @@
 // Verifiers of the tile dialect, and effects. A verifier says what ODS cannot: how extents relate.
+#include "lang/layout/LayoutText.h"
 #include "lang/tile/TileDialect.h"
 
 using namespace mlir;
@@ -154,10 +155,39 @@ LogicalResult ConvertLayoutOp::verify() {
 
 //===-- pointers and memory -------------------------------------------------------------------===//
 
+/// `width` elements along `axis` of `tile`, which are accessed at once, are in one thread, and all
+/// inside the tile or all outside.
+static LogicalResult checkAccess(Operation *op, Type tile, int64_t axis, int64_t width) {
+  auto shape = shapeOf(tile);
+  if (failed(checkAxis(op, axis, shape.size())))
+    return failure();
+  if (width < 1 || !llvm::isPowerOf2_64(width))
+    return op->emitOpError() << "width " << width << " is no power of two";
+  if (shape[axis] % width != 0)
+    return op->emitOpError() << "width " << width << " does not divide extent " << shape[axis]
+                             << " of axis " << axis;
+  const sectile::layout::TileLayout *layout = layoutOf(tile);
+  if (int64_t held = layout ? layout->contiguousRegisters(axis) : width; held < width)
+    return op->emitOpError() << "width is " << width << ", and a thread holds " << held
+                             << " neighbours along axis " << axis;
+  return success();
+}
+
+/// `access` may be null: it is not decided, or `pointer` is a scalar.
+static LogicalResult checkAccess(Operation *op, Value pointer, AccessAttr access) {
+  if (!access)
+    return success();
+  return checkAccess(op, pointer.getType(), access.getAxis(), access.getWidth());
+}
+
 LogicalResult LoadOp::verify() {
   if (getOther() && !getMask())
     return emitOpError("`other` without a mask");
-  return success();
+  return checkAccess(*this, getPtr(), getAccessAttr());
+}
+
+LogicalResult StoreOp::verify() {
+  return checkAccess(*this, getPtr(), getAccessAttr());
 }
 
 void LoadOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
@@ -167,6 +197,8 @@ void LoadOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects)
 }
 
 LogicalResult AtomicRmwOp::verify() {
+  if (failed(checkAccess(*this, getPtr(), getAccessAttr())))
+    return failure();
   bool isFloat = isa<FloatType>(elementTypeOf(getValue().getType()));
   switch (getKind()) {
   case RmwKind::FAdd:
@@ -222,6 +254,33 @@ LogicalResult ScanOp::verify() {
   if (!llvm::equal(getSrcs().getTypes(), getResultTypes()))
     return emitOpError("results have the types of the sources");
   return checkAxis(*this, getAxis(), shapeOf(getSrcs().front().getType()).size());
+}
+
+//===-- shared memory -------------------------------------------------------------------------===//
+
+/// A tile that goes into a stage of a buffer, or comes out of one, is what the stage holds.
+static LogicalResult checkStage(Operation *op, StringRef what, Type tile, BufferType buffer) {
+  if (shapeOf(tile) != buffer.getShape())
+    return op->emitOpError() << what << " a tile of " << sectile::layout::printShape(shapeOf(tile))
+                             << ", stages are of "
+                             << sectile::layout::printShape(buffer.getShape());
+  if (elementTypeOf(tile) != buffer.getElement())
+    return op->emitOpError() << what << " elements of type " << elementTypeOf(tile)
+                             << ", stages hold " << buffer.getElement();
+  return success();
+}
+
+LogicalResult AsyncCopyOp::verify() {
+  Type pointers = getPtr().getType();
+  auto buffer = cast<BufferType>(getBuffer().getType());
+  if (failed(checkStage(*this, "copies", pointeeOf(pointers), buffer)))
+    return failure();
+  // The attributes are signed; their accessors are not.
+  return checkAccess(*this, pointers, int32_t(getAxis()), int32_t(getWidth()));
+}
+
+LogicalResult BufferLoadOp::verify() {
+  return checkStage(*this, "reads", getType(), cast<BufferType>(getBuffer().getType()));
 }
 
 //===-- matrix product, hints -----------------------------------------------------------------===//

@@ -272,22 +272,30 @@ def Tile_LoadOp : Tile_Op<"load", [
                      "$_op.getNumOperands() <= 2 || std::equal_to<>()">]> {
   let summary = "reads the elements behind pointers";
   let description = [{
-    Where `mask` is false memory is not touched and the element is `other`, or zero without one.
+    Where `mask` is false memory is not touched and the element is `other`, or zero without one. `access` is
+    there when layouts are final.
     Example:
     ```mlir
     %x = tile.load %p, %m, %o cache = cg : tensor<8x!tile.ptr<f32>>
+    %y = tile.load %p access = <axis = 0, width = 4> : tensor<8x!tile.ptr<f32>, #l>
     ```
   }];
   let arguments = (ins
     Tile_PtrLike:$ptr, Optional<Tile_BoolLike>:$mask, Optional<Tile_NumberLike>:$other,
     DefaultValuedAttr<Tile_CacheModifier, "::sectile::tile::CacheModifier::None">:$cache,
     DefaultValuedAttr<Tile_EvictionPolicy, "::sectile::tile::EvictionPolicy::Normal">:$eviction,
-    UnitAttr:$isVolatile);
+    UnitAttr:$isVolatile, OptionalAttr<Tile_AccessAttr>:$access);
   let results = (outs Tile_NumberLike:$result);
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$ptr, "::mlir::Value":$mask,
+                             "::mlir::Value":$other, CArg<"CacheModifier", "CacheModifier::None">:$cache,
+                             CArg<"EvictionPolicy", "EvictionPolicy::Normal">:$eviction,
+                             CArg<"bool", "false">:$isVolatile), [{
+    build($_builder, $_state, result, ptr, mask, other, cache, eviction, isVolatile, AccessAttr());
+  }]>];
   let assemblyFormat = [{
     $ptr (`,` $mask^)? (`,` $other^)?
     oilist(`cache` `=` $cache | `evict` `=` $eviction | `volatile` $isVolatile)
-    attr-dict `:` type($ptr)
+    (`access` `=` $access^)? attr-dict `:` type($ptr)
   }];
   let hasVerifier = 1;
   let hasCanonicalizer = 1;
@@ -297,17 +305,25 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>, Tile_PointeeMatc
                                      Tile_MaskMatches<2>]> {
   let summary = "writes elements behind pointers";
   let description = [{
-    Where `mask` is false memory is not touched. Two elements behind the same pointer: one of them wins.
+    Where `mask` is false memory is not touched. Two elements behind the same pointer: one of them wins. `access`
+    is there when layouts are final.
     Example: `tile.store %p, %x, %m : tensor<8x!tile.ptr<f32>>`
   }];
   let arguments = (ins
     Tile_PtrLike:$ptr, Tile_NumberLike:$value, Optional<Tile_BoolLike>:$mask,
     DefaultValuedAttr<Tile_CacheModifier, "::sectile::tile::CacheModifier::None">:$cache,
-    DefaultValuedAttr<Tile_EvictionPolicy, "::sectile::tile::EvictionPolicy::Normal">:$eviction);
+    DefaultValuedAttr<Tile_EvictionPolicy, "::sectile::tile::EvictionPolicy::Normal">:$eviction,
+    OptionalAttr<Tile_AccessAttr>:$access);
+  let builders = [OpBuilder<(ins "::mlir::Value":$ptr, "::mlir::Value":$value, "::mlir::Value":$mask,
+                             CArg<"CacheModifier", "CacheModifier::None">:$cache,
+                             CArg<"EvictionPolicy", "EvictionPolicy::Normal">:$eviction), [{
+    build($_builder, $_state, ptr, value, mask, cache, eviction, AccessAttr());
+  }]>];
   let assemblyFormat = [{
     $ptr `,` $value (`,` $mask^)? oilist(`cache` `=` $cache | `evict` `=` $eviction)
-    attr-dict `:` type($ptr)
+    (`access` `=` $access^)? attr-dict `:` type($ptr)
   }];
+  let hasVerifier = 1;
   let hasCanonicalizer = 1;
 }
 
@@ -318,15 +334,23 @@ def Tile_AtomicRmwOp : Tile_Op<"atomic_rmw", [
       Tile_PointeeMatches<"result">, Tile_MaskMatches<2>]> {
   let summary = "atomically combines elements into memory, returning what was there";
   let description = [{
-    Where `mask` is false memory is not touched and the result is undefined.
+    Where `mask` is false memory is not touched and the result is undefined. `access` is there when layouts
+    are final.
     Example: `%old = tile.atomic_rmw fadd, acq_rel, gpu, %p, %x, %m : tensor<8x!tile.ptr<f32>>`
   }];
   let arguments = (ins
     Tile_RmwKind:$kind, Tile_MemorySemantic:$semantic, Tile_MemoryScope:$scope,
-    Tile_PtrLike:$ptr, Tile_NumberLike:$value, Optional<Tile_BoolLike>:$mask);
+    Tile_PtrLike:$ptr, Tile_NumberLike:$value, Optional<Tile_BoolLike>:$mask,
+    OptionalAttr<Tile_AccessAttr>:$access);
   let results = (outs Tile_NumberLike:$result);
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "RmwKind":$kind, "MemorySemantic":$semantic,
+                             "MemoryScope":$scope, "::mlir::Value":$ptr, "::mlir::Value":$value,
+                             "::mlir::Value":$mask), [{
+    build($_builder, $_state, result, kind, semantic, scope, ptr, value, mask, AccessAttr());
+  }]>];
   let assemblyFormat = [{
-    $kind `,` $semantic `,` $scope `,` $ptr `,` $value (`,` $mask^)? attr-dict `:` type($ptr)
+    $kind `,` $semantic `,` $scope `,` $ptr `,` $value (`,` $mask^)? (`access` `=` $access^)?
+    attr-dict `:` type($ptr)
   }];
   let hasVerifier = 1;
   let hasCanonicalizer = 1;
@@ -449,18 +473,21 @@ def Tile_BufferAllocOp : Tile_Op<"buffer_alloc", [MemoryEffects<[MemAlloc]>]> {
   let assemblyFormat = "attr-dict `:` type($result)";
 }
 
-def Tile_AsyncCopyOp : Tile_Op<"async_copy", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Tile_AsyncCopyOp : Tile_Op<"async_copy", [MemoryEffects<[MemRead, MemWrite]>,
+                                              Tile_MaskMatches<3>]> {
   let summary = "starts copying elements from global memory into a stage of a buffer";
   let description = [{
-    Where `mask` is false the buffer gets zeros. `width` elements along `axis` are neighbours in memory, all
-    under one mask, and aligned to their number. Joins the group of copies that the next `async_commit` ends.
+    The pointers are a tile of the buffer's shape and element type. Where `mask` is false the buffer gets zeros.
+    `width` elements along `axis`, a power of two that divides the extent, are neighbours in memory, in one thread,
+    all under one mask, and aligned to their number. Joins the group of copies that the next `async_commit` ends.
     Example: `tile.async_copy %p, %b[%stage], %m {axis = 1 : i32, width = 8 : i32} : tensor<128x64x!tile.ptr<f16>, #l>, !tile.buffer<...>`
   }];
   let arguments = (ins RankedTensorOf<[Tile_Ptr]>:$ptr, Tile_Buffer:$buffer, I32:$stage,
                        Optional<RankedTensorOf<[I1]>>:$mask, I32Attr:$axis, I32Attr:$width);
   let assemblyFormat = [{
-    $ptr `,` $buffer `[` $stage `]` (`,` $mask^ `:` type($mask) `,`)? attr-dict `:` type($ptr) `,` type($buffer)
+    $ptr `,` $buffer `[` $stage `]` (`,` $mask^)? attr-dict `:` type($ptr) `,` type($buffer)
   }];
+  let hasVerifier = 1;
 }
 
 def Tile_AsyncCommitOp : Tile_Op<"async_commit", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -472,16 +499,19 @@ def Tile_AsyncCommitOp : Tile_Op<"async_commit", [MemoryEffects<[MemRead, MemWri
 def Tile_AsyncWaitOp : Tile_Op<"async_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "waits until at most `pending` groups of this thread's copies are under way";
   let description = [{ Example: `tile.async_wait 2` }];
-  let arguments = (ins I32Attr:$pending);
+  let arguments = (ins ConfinedAttr<I32Attr, [IntNonNegative]>:$pending);
   let assemblyFormat = "$pending attr-dict";
 }
 
 def Tile_BufferLoadOp : Tile_Op<"buffer_load", [MemoryEffects<[MemRead]>]> {
   let summary = "reads a tile from a stage of a buffer";
-  let description = [{ Example: `%x = tile.buffer_load %b[%stage] : !tile.buffer<...> -> tensor<128x64xf16, #l>` }];
+  let description = [{
+    All of it, in any layout. Example: `%x = tile.buffer_load %b[%stage] : !tile.buffer<...> -> tensor<128x64xf16, #l>`
+  }];
   let arguments = (ins Tile_Buffer:$buffer, I32:$stage);
   let results = (outs RankedTensorOf<[Tile_Number]>:$result);
   let assemblyFormat = "$buffer `[` $stage `]` attr-dict `:` type($buffer) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 //===-- hints ---------------------------------------------------------------------------------===//

@@ -17,16 +17,12 @@
 // Runs after the target-neutral passes, once; the order of passes is in optimizer/gpu/Pipeline.h.
 #pragma once
 
-#include "optimizer/gpu/GpuShape.h"
-
-#include "mlir/Pass/Pass.h"
+#include "optimizer/gpu/GpuPass.h"
 
 namespace sectile::optimizer {
 
-mlir::LogicalResult assignLayouts(mlir::func::FuncOp function, const GpuShape &shape);
-
 /// --assign-layouts=warps=4,lanes=32,bytes=16,matrix=false: `matrix` has products of 8-, 16- and
 /// 32-bit floats and 8-bit integers done by matrix instructions, as tests want it.
-std::unique_ptr<mlir::Pass> createAssignLayouts();
+std::unique_ptr<mlir::Pass> createAssignLayouts(const GpuPipelineOptions &options = {});
 
 } // namespace sectile::optimizer

@@ -1,5 +1,7 @@
 #include "optimizer/gpu/AsyncLoads.h"
 
+#include "optimizer/gpu/AccessWidth.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
 
@@ -39,24 +41,12 @@ std::optional<AsyncLoad> asAsyncLoad(LoadOp load, const GpuShape &shape,
   int64_t bits = type.getElementType().getIntOrFloatBitWidth();
   if (bits < 8)
     return no("asynchronous copies are of whole bytes");
-  AsyncLoad ahead;
-  ahead.load = load;
-  for (int axis = 0; axis < layout->rank(); ++axis) {
-    int64_t width = std::min<int64_t>(
-        {layout->contiguousRegisters(axis), analysis.accessRun(load.getPtr(), axis, load.getMask()),
-         analysis.alignment(load.getPtr(), axis) * 8 / bits, shape.maxAccessBytes * 8 / bits});
-    width = width > 1 ? int64_t(llvm::bit_floor(uint64_t(width))) : 1;
-    if (layout->isPadded(axis))
-      width = std::min(width, type.getDimSize(axis) & -type.getDimSize(axis));
-    if (width > ahead.width) {
-      ahead.width = width;
-      ahead.axis = axis;
-    }
-  }
-  if (ahead.width * bits < 32)
-    return no("a thread has " + std::to_string(ahead.width * bits / 8) +
+  AccessWidth access =
+      accessWidth(memoryOperandsOf(load), mostElements(load, shape), *layout, analysis);
+  if (access.width * bits < 32)
+    return no("a thread has " + std::to_string(access.width * bits / 8) +
               " neighbouring bytes at a time, and asynchronous copies take 4, 8 or 16");
-  return ahead;
+  return AsyncLoad{load, access.axis, access.width, {}};
 }
 
 void allocateBuffer(AsyncLoad &ahead, int64_t stages) {

@@ -4,7 +4,7 @@
 //
 //   GpuShape shape;
 //   shape.warpCount = 8;
-//   assignLayouts(function, shape);
+//   shape.hasAsyncCopy = true;
 #pragma once
 
 #include "lang/tile/TileDialect.h"

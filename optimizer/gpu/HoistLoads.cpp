@@ -91,4 +91,22 @@ void hoistLoads(func::FuncOp function) {
   });
 }
 
+namespace {
+
+struct HoistLoads : PassWrapper<HoistLoads, OperationPass<func::FuncOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(HoistLoads)
+
+  StringRef getArgument() const override { return "hoist-loads"; }
+  StringRef getDescription() const override {
+    return "start the loads of loops before the work that does not wait for them";
+  }
+  void runOnOperation() override { hoistLoads(getOperation()); }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createHoistLoads() {
+  return std::make_unique<HoistLoads>();
+}
+
 } // namespace sectile::optimizer

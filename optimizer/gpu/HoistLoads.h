@@ -12,10 +12,14 @@
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
 
 namespace sectile::optimizer {
 
 /// Of a kernel that is laid out. Neither values nor the order of effects change.
 void hoistLoads(mlir::func::FuncOp function);
+
+/// --hoist-loads
+std::unique_ptr<mlir::Pass> createHoistLoads();
 
 } // namespace sectile::optimizer

@@ -1,6 +1,7 @@
 #include "optimizer/gpu/LayoutGraph.h"
 
 #include "lang/tile/LoopTrips.h"
+#include "optimizer/gpu/AccessWidth.h"
 #include "optimizer/gpu/DotLayouts.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -40,10 +41,6 @@ bool isTile(Value value) {
 unsigned bitsOf(Value value) {
   Type element = elementTypeOf(value.getType());
   return isa<PtrType>(element) ? 64 : std::max(8u, element.getIntOrFloatBitWidth());
-}
-
-int64_t lowestBit(int64_t number) {
-  return number & -number;
 }
 
 double tripsOf(scf::ForOp loop) {
@@ -280,35 +277,18 @@ private:
   }
 
   MemoryAccess describeAccess(Operation *op, double trips) {
-    Value pointer = op->getOperand(0), mask;
+    const MemoryOperands operands = memoryOperandsOf(op);
+    const int64_t most = mostElements(op, shape);
     MemoryAccess access;
-    if (auto load = dyn_cast<LoadOp>(op)) {
-      mask = load.getMask();
-    } else {
-      access.isWrite = true;
-      if (auto store = dyn_cast<StoreOp>(op))
-        mask = store.getMask();
-    }
-    int64_t mostElements = std::numeric_limits<int64_t>::max();
-    if (auto rmw = dyn_cast<AtomicRmwOp>(op)) {
-      mask = rmw.getMask();
-      mostElements = shape.atomicWidth ? shape.atomicWidth(rmw) : 1;
-    } else if (isa<AtomicCasOp>(op)) {
-      mostElements = 1;
-    }
-    Type element = elementTypeOf(pointeeOf(pointer.getType()));
-    access.bytes = isa<PtrType>(element) ? 8 : std::max(8u, element.getIntOrFloatBitWidth()) / 8;
+    access.isWrite = !isa<LoadOp>(op);
+    access.bytes = operands.bytes;
     access.trips = trips;
-    for (auto [axis, extent] : llvm::enumerate(shapeOf(pointer.getType()))) {
-      const DimensionFacts &facts = analysis.of(pointer).dimensions[axis];
+    for (auto [axis, facts] : llvm::enumerate(analysis.of(operands.pointer).dimensions)) {
       MemoryAccess::Axis &entry = access.axes.emplace_back();
       entry.neighbours = facts.contiguity();
-      entry.alignment = analysis.alignment(pointer, axis);
+      entry.alignment = analysis.alignment(operands.pointer, axis);
       entry.isConstant = facts.isConstant();
-      int64_t run = std::min(analysis.accessRun(pointer, axis, mask), mostElements);
-      entry.width = std::min(
-          {lowestBit(run), std::max<int64_t>(1, analysis.alignment(pointer, axis) / access.bytes),
-           std::max<int64_t>(1, shape.maxAccessBytes / access.bytes)});
+      entry.width = accessAlong(operands, axis, most, /*layout=*/nullptr, analysis).width;
     }
     return access;
   }

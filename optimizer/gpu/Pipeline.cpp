@@ -1,85 +1,93 @@
 #include "optimizer/gpu/Pipeline.h"
 
+#include "optimizer/PassTimer.h"
 #include "optimizer/UnheededHints.h"
+#include "optimizer/gpu/AssignAccessWidths.h"
 #include "optimizer/gpu/AssignLayouts.h"
 #include "optimizer/gpu/HoistLoads.h"
 #include "optimizer/gpu/PipelineLoops.h"
 #include "optimizer/gpu/PrefetchLoads.h"
+#include "optimizer/gpu/VerifyLayouts.h"
 
-#include "mlir/IR/Dominance.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/Passes.h"
 
-#include <chrono>
 #include <mutex>
 
 using namespace mlir;
 
 namespace sectile::optimizer {
 
-namespace {
-
-/// One step of the pipeline, timed.
-template <class Step>
-LogicalResult run(StringRef name, llvm::function_ref<void(StringRef, double)> time, Step step) {
-  auto start = std::chrono::steady_clock::now();
-  LogicalResult result = step();
-  if (time)
-    time(name, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  return result;
+void buildGpuPipeline(OpPassManager &passes, const GpuPipelineOptions &options,
+                      GpuAssumptions *assumed) {
+  auto add = [&](std::unique_ptr<Pass> pass) {
+    passes.addPass(std::move(pass));
+    if (options.verifyEachPass)
+      passes.addPass(createVerifyLayouts(options));
+  };
+  // First: all others look at layouts.
+  add(createAssignLayouts(options));
+  // Copies of cheap values and recomputed ones may meet what is there already.
+  add(createCSEPass());
+  if (options.runAhead) {
+    // Layouts say which loads go through shared memory anyway.
+    add(createPipelineLoops(options, assumed));
+    // Of the loops that are left.
+    add(createPrefetchLoads(options, assumed));
+  }
+  // Of the loads that are left.
+  add(createHoistLoads());
+  // Last: what is known of an address is known where it stands.
+  add(createAssignAccessWidths(options));
 }
 
-LogicalResult eliminateCommonSubexpressions(func::FuncOp function) {
-  IRRewriter rewriter(function.getContext());
-  DominanceInfo dominance(function);
-  mlir::eliminateCommonSubExpressions(rewriter, dominance, function);
-  return success();
+/// Explains why the loads of loops wait for their turn in checked kernels.
+static void noteNoneAhead(func::FuncOp function, lang::Remarks &remarks) {
+  function.walk([&](scf::ForOp loop) {
+    for (auto load : loop.getOps<tile::LoadOp>())
+      addRemark(remarks, load.getLoc(), "not-pipelined",
+                "bounds are checked, and what runs ahead would not be");
+  });
 }
-
-} // namespace
 
 FailureOr<GpuAssumptions> optimizeForGpu(func::FuncOp function, const GpuPipelineOptions &options,
                                          llvm::function_ref<void(StringRef, double)> time) {
   GpuAssumptions assumed;
   noteUnheededHints(function, LoadsAhead::Staged, assumed.remarks);
-  if (failed(run("assign-layouts", time, [&] { return assignLayouts(function, options.shape); })))
+  PassManager passes(function.getContext(), func::FuncOp::getOperationName());
+  passes.enableVerifier(options.verifyEachPass);
+  buildGpuPipeline(passes, options, &assumed);
+  if (time)
+    passes.addInstrumentation(createPassTimer(time));
+  if (failed(passes.run(function)))
     return failure();
-  // Copies of cheap values and recomputed ones may meet what is there already.
-  if (failed(run("cse", time, [&] { return eliminateCommonSubexpressions(function); })))
-    return failure();
-  if (options.runAhead) {
-    // Layouts say which loads go through shared memory anyway.
-    if (failed(run("pipeline-loops", time, [&] {
-          pipelineLoops(function, options.shape, options.stageCount, options.argumentsOverlap,
-                        assumed.apart, assumed.remarks);
-          return success();
-        })))
-      return failure();
-    // Of the loops that are left.
-    if (failed(run("prefetch-loads", time, [&] {
-          assumed.programs = prefetchLoads(function, options.shape, options.argumentsOverlap,
-                                           assumed.apart, assumed.remarks);
-          return success();
-        })))
-      return failure();
-  } else
-    function.walk([&](scf::ForOp loop) {
-      for (auto load : loop.getOps<tile::LoadOp>())
-        addRemark(assumed.remarks, load.getLoc(), "not-pipelined",
-                  "bounds are checked, and what runs ahead would not be");
-    });
-  // Last, of the loads that are left.
-  if (failed(run("hoist-loads", time, [&] {
-        hoistLoads(function);
-        return success();
-      })))
-    return failure();
+  if (!options.runAhead)
+    noteNoneAhead(function, assumed.remarks);
   return assumed;
 }
 
 void registerGpuPasses() {
   static std::once_flag once;
-  std::call_once(once, [] { registerPass([] { return createAssignLayouts(); }); });
+  std::call_once(once, [] {
+    registerPass([] { return createAssignLayouts(); });
+    registerPass([] { return createPipelineLoops(); });
+    registerPass([] { return createPrefetchLoads(); });
+    registerPass([] { return createHoistLoads(); });
+    registerPass([] { return createAssignAccessWidths(); });
+    registerPass([] { return createVerifyLayouts(); });
+    registerPassPipeline(
+        "optimize-for-gpu",
+        "the passes for GPUs, in the order compiles use (ahead=true, and their options)",
+        [](OpPassManager &passes, StringRef text,
+           function_ref<LogicalResult(const Twine &)> report) {
+          GpuPipelineOptions options;
+          if (failed(readGpuOptions(text, options, report)))
+            return failure();
+          buildGpuPipeline(passes.nest<func::FuncOp>(), options, /*assumed=*/nullptr);
+          return success();
+        },
+        [](function_ref<void(const detail::PassOptions &)>) {});
+  });
 }
 
 } // namespace sectile::optimizer

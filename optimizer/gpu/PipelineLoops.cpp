@@ -22,16 +22,15 @@ void noteNotPipelined(lang::Remarks &remarks, LoadOp load, const std::string &wh
 class LoopPipeliner {
 public:
   LoopPipeliner(scf::ForOp loop, const GpuShape &shape, int64_t stageCount,
-                const IndexAnalysis &analysis, const LoopWrites &writes,
-                SmallVectorImpl<ApartArguments> &apart, lang::Remarks &remarks)
+                const IndexAnalysis &analysis, const LoopWrites &writes, GpuAssumptions &assumed)
       : loop(loop), shape(shape), stageCount(stageCount), analysis(analysis), writes(writes),
-        apart(apart), remarks(remarks), builder(loop), slice(loop) {}
+        assumed(assumed), builder(loop), slice(loop) {}
 
   void run() {
     const bool hasProducts = multiplies(loop);
     for (auto load : loop.getOps<LoadOp>())
       if (std::string whyNot = consider(load); hasProducts && !whyNot.empty())
-        noteNotPipelined(remarks, load, whyNot);
+        noteNotPipelined(assumed.remarks, load, whyNot);
     if (loads.empty())
       return;
     for (const AsyncLoad &ahead : loads)
@@ -62,7 +61,7 @@ private:
     std::optional<AsyncLoad> ahead = asAsyncLoad(load, shape, analysis, whyNot);
     if (!ahead)
       return whyNot;
-    if (!writes.mayBePassedBy(load, apart))
+    if (!writes.mayBePassedBy(load, assumed.apart))
       return writes.whyNotPassedBy(load);
     if (!slice.add({load.getPtr(), load.getMask()}))
       return kAddressNeedsIteration;
@@ -74,7 +73,7 @@ private:
     LoadOp load = ahead.load;
     auto type = cast<RankedTensorType>(load.getType());
     int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
-    addRemark(remarks, load.getLoc(), "pipelined",
+    addRemark(assumed.remarks, load.getLoc(), "pipelined",
               std::to_string(distance()) + " iterations ahead, through " +
                   std::to_string(stageCount) + " stages in shared memory",
               {{"iterations_ahead", distance()},
@@ -177,35 +176,38 @@ private:
   const int64_t stageCount;
   const IndexAnalysis &analysis;
   const LoopWrites &writes;
-  SmallVectorImpl<ApartArguments> &apart;
-  lang::Remarks &remarks;
+  GpuAssumptions &assumed;
   OpBuilder builder;
   SmallVector<AsyncLoad, 2> loads;
   LoopSlice slice;
 };
 
-} // namespace
+struct PipelineLoops : GpuPass<PipelineLoops> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PipelineLoops)
+  using GpuPass::GpuPass;
 
-int64_t stagesOf(scf::ForOp loop, int64_t otherwise) {
-  auto wished = loop->getAttrOfType<IntegerAttr>(kStagesAttr);
-  return wished ? wished.getInt() : otherwise;
-}
+  StringRef getArgument() const override { return "pipeline-loops"; }
+  StringRef getDescription() const override {
+    return "copy what matrix products of later turns read to shared memory ahead "
+           "(async=false,bytes=16,stages=3,overlap=false)";
+  }
+  void runOnOperation() override;
+};
 
-void pipelineLoops(func::FuncOp function, const GpuShape &shape, int64_t stageCount,
-                   bool argumentsOverlap, SmallVectorImpl<ApartArguments> &apart,
-                   lang::Remarks &remarks) {
+void PipelineLoops::runOnOperation() {
+  func::FuncOp function = getOperation();
   auto noteAll = [&](scf::ForOp loop, const std::string &whyNot) {
     if (multiplies(loop))
       for (auto load : loop.getOps<LoadOp>())
-        noteNotPipelined(remarks, load, whyNot);
+        noteNotPipelined(assumed().remarks, load, whyNot);
   };
   SmallVector<scf::ForOp> loops;
   function.walk([&](scf::ForOp loop) {
     bool isInnermost = true;
     loop.getBody()->walk([&](Operation *op) { isInnermost &= !isa<scf::ForOp, scf::WhileOp>(op); });
-    if (int64_t stages = stagesOf(loop, stageCount); stages < 2)
+    if (int64_t stages = stagesOf(loop, options.stageCount); stages < 2)
       noteAll(loop, "num_stages is " + std::to_string(stages));
-    else if (!shape.hasAsyncCopy)
+    else if (!shape().hasAsyncCopy)
       noteAll(loop, "the target has no asynchronous copies");
     else if (!isInnermost)
       noteAll(loop, "there is another loop in this one");
@@ -217,9 +219,22 @@ void pipelineLoops(func::FuncOp function, const GpuShape &shape, int64_t stageCo
   IndexAnalysis analysis(function);
   PointerProvenance provenance(function);
   for (scf::ForOp loop : loops) {
-    LoopWrites writes(loop, provenance, argumentsOverlap);
-    LoopPipeliner(loop, shape, stagesOf(loop, stageCount), analysis, writes, apart, remarks).run();
+    LoopWrites writes(loop, provenance, options.argumentsOverlap);
+    LoopPipeliner(loop, shape(), stagesOf(loop, options.stageCount), analysis, writes, assumed())
+        .run();
   }
+}
+
+} // namespace
+
+int64_t stagesOf(scf::ForOp loop, int64_t otherwise) {
+  auto wished = loop->getAttrOfType<IntegerAttr>(kStagesAttr);
+  return wished ? wished.getInt() : otherwise;
+}
+
+std::unique_ptr<Pass> createPipelineLoops(const GpuPipelineOptions &options,
+                                          GpuAssumptions *assumed) {
+  return std::make_unique<PipelineLoops>(options, assumed);
 }
 
 } // namespace sectile::optimizer

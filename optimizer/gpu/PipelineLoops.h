@@ -14,9 +14,7 @@
 // nothing that the loop writes may be what it reads. A loop may ask for stages of its own.
 #pragma once
 
-#include "lang/tile/SourcePlace.h"
-#include "optimizer/gpu/GpuShape.h"
-#include "optimizer/gpu/LoopWrites.h"
+#include "optimizer/gpu/GpuPass.h"
 
 namespace sectile::optimizer {
 
@@ -24,11 +22,10 @@ namespace sectile::optimizer {
 /// (tl.range(..., num_stages=4)), or what it was launched with.
 int64_t stagesOf(mlir::scf::ForOp loop, int64_t otherwise);
 
-/// Of a kernel that is laid out. Loops where nothing qualifies stay as they are. Adds to `apart`
-/// the arguments it takes to share no memory, and a remark for each tile that a loop with products
-/// loads.
-void pipelineLoops(mlir::func::FuncOp function, const GpuShape &shape, int64_t stageCount,
-                   bool argumentsOverlap, llvm::SmallVectorImpl<ApartArguments> &apart,
-                   lang::Remarks &remarks);
+/// --pipeline-loops=async=false,bytes=16,stages=3,overlap=false: of a kernel that is laid out.
+/// Loops where nothing qualifies stay as they are. Assumes that arguments share no memory, and
+/// remarks on each tile that a loop with products loads.
+std::unique_ptr<mlir::Pass> createPipelineLoops(const GpuPipelineOptions &options = {},
+                                                GpuAssumptions *assumed = nullptr);
 
 } // namespace sectile::optimizer

@@ -343,27 +343,42 @@ bool isCandidate(scf::ForOp loop, lang::Remarks &remarks) {
   return !hasLoops && !multiplies && meets;
 }
 
-} // namespace
+struct PrefetchLoads : GpuPass<PrefetchLoads> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PrefetchLoads)
+  using GpuPass::GpuPass;
 
-int64_t prefetchLoads(func::FuncOp function, const GpuShape &shape, bool argumentsOverlap,
-                      SmallVectorImpl<ApartArguments> &apart, lang::Remarks &remarks) {
+  StringRef getArgument() const override { return "prefetch-loads"; }
+  StringRef getDescription() const override {
+    return "start the loads of loops a turn ahead (warps=4,lanes=32,bytes=16,registers=65536,"
+           "shared=49152,async=false,overlap=false)";
+  }
+  void runOnOperation() override;
+};
+
+void PrefetchLoads::runOnOperation() {
+  func::FuncOp function = getOperation();
   SmallVector<scf::ForOp> loops;
   function.walk([&](scf::ForOp loop) {
-    if (isCandidate(loop, remarks))
+    if (isCandidate(loop, assumed().remarks))
       loops.push_back(loop);
   });
   if (loops.empty())
-    return 0;
-  int64_t programs = 0;
+    return;
   PointerProvenance provenance(function);
   CheapValues cheap(function);
   IndexAnalysis analysis(function);
   for (scf::ForOp loop : loops) {
-    LoopWrites writes(loop, provenance, argumentsOverlap);
-    LoopPrefetcher prefetcher(loop, shape, writes, apart, remarks);
-    programs = std::max(programs, prefetcher.run(cheap, analysis));
+    LoopWrites writes(loop, provenance, options.argumentsOverlap);
+    LoopPrefetcher prefetcher(loop, shape(), writes, assumed().apart, assumed().remarks);
+    assumed().programs = std::max(assumed().programs, prefetcher.run(cheap, analysis));
   }
-  return programs;
+}
+
+} // namespace
+
+std::unique_ptr<Pass> createPrefetchLoads(const GpuPipelineOptions &options,
+                                          GpuAssumptions *assumed) {
+  return std::make_unique<PrefetchLoads>(options, assumed);
 }
 
 } // namespace sectile::optimizer

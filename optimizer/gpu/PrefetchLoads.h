@@ -12,18 +12,15 @@
 // kernels on an H200. Loops with matrix products are left to PipelineLoops.
 #pragma once
 
-#include "lang/tile/SourcePlace.h"
-#include "optimizer/gpu/GpuShape.h"
-#include "optimizer/gpu/LoopWrites.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "optimizer/gpu/GpuPass.h"
 
 namespace sectile::optimizer {
 
-/// Of a kernel that is laid out. Adds to `apart` the arguments it takes to share no memory. Gives
-/// the number of programs that registers should be few enough for on a multiprocessor; 0: no loop
-/// is changed. Of each load in a loop without products a remark says what became of it.
-int64_t prefetchLoads(mlir::func::FuncOp function, const GpuShape &shape, bool argumentsOverlap,
-                      llvm::SmallVectorImpl<ApartArguments> &apart, lang::Remarks &remarks);
+/// --prefetch-loads=warps=4,lanes=32,bytes=16,registers=65536,shared=49152,async=false,overlap=false:
+/// of a kernel that is laid out. Assumes that arguments share no memory, and sets the number of
+/// programs where it changes a loop. A remark says what became of each load in a loop without
+/// products.
+std::unique_ptr<mlir::Pass> createPrefetchLoads(const GpuPipelineOptions &options = {},
+                                                GpuAssumptions *assumed = nullptr);
 
 } // namespace sectile::optimizer

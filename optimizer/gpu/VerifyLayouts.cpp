@@ -114,4 +114,27 @@ LogicalResult verifyLayouts(func::FuncOp function, const GpuShape &shape) {
   return failure(result.wasInterrupted());
 }
 
+namespace {
+
+struct VerifyLayouts : GpuPass<VerifyLayouts> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(VerifyLayouts)
+  using GpuPass::GpuPass;
+
+  StringRef getArgument() const override { return "verify-layouts"; }
+  StringRef getDescription() const override {
+    return "fail where layouts do not fit together (warps=4,lanes=32,matrix=false)";
+  }
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    if (failed(verifyLayouts(getOperation(), shape())))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createVerifyLayouts(const GpuPipelineOptions &options) {
+  return std::make_unique<VerifyLayouts>(options);
+}
+
 } // namespace sectile::optimizer

@@ -50,6 +50,23 @@ TEST_P(TileVerifier, refuses) {
   EXPECT_EQ(firstDiagnostic(std::string(kPrelude) + GetParam().text), GetParam().diagnostic);
 }
 
+#define SHARED_16X8                                                                                \
+  "#tile.shared_layout<16x8, offset = [(0, 1) (0, 2) (0, 4) (1, 0) (2, 0) (4, 0) (8, 0)]>"
+#define BUFFER_16X8 "!tile.buffer<2, [16, 8], f16, " SHARED_16X8 ">"
+/// Of 16x8 pointers, %ps; a thread holds two neighbours of a row.
+#define POINTERS_16X8                                                                              \
+  "tensor<16x8x!tile.ptr<f16>, #tile.layout<16x8, register = [(0, 1)], "                           \
+  "lane = [(0, 2) (0, 4) (1, 0) (2, 0) (4, 0)], warp = [(8, 0)]>>"
+#define LAID_OUT                                                                                   \
+  "%h = tile.ptr_cast %p : !tile.ptr<f32> -> !tile.ptr<f16>\n"                                     \
+  "%ps = tile.splat %h : !tile.ptr<f16> -> " POINTERS_16X8 "\n"                                    \
+  "%xs = tile.load %ps : " POINTERS_16X8 "\n"
+#define COPY_TO_BUFFER(more, attributes)                                                           \
+  "%h = tile.ptr_cast %p : !tile.ptr<f32> -> !tile.ptr<f16>\n"                                     \
+  "%ps = tile.splat %h : !tile.ptr<f16> -> " POINTERS_16X8 "\n"                                    \
+  "%u = tile.buffer_alloc : " BUFFER_16X8 "\n" more "tile.async_copy %ps, %u[%i]" attributes       \
+  " : " POINTERS_16X8 ", " BUFFER_16X8
+
 const Refusal kRefusals[] = {
     // creation
     {"%a = tile.arange 0, 8 : tensor<4xi32>",
@@ -145,6 +162,64 @@ const Refusal kRefusals[] = {
      "'tile.dot' op inner extents differ: 4 and 2"},
     {"%a = tile.dot %f, %g, %f : tensor<2x4xf32> * tensor<4x2xf32> -> tensor<2x4xf32>",
      "'tile.dot' op accumulator does not have the extents of the product"},
+    // widths of accesses
+    {"%a = tile.load %p access = <axis = 0, width = 1> : !tile.ptr<f32>",
+     "'tile.load' op axis 0 is out of range for rank 0"},
+    {LAID_OUT "%a = tile.load %ps access = <axis = 1, width = 4> : " POINTERS_16X8,
+     "'tile.load' op width is 4, and a thread holds 2 neighbours along axis 1"},
+    {LAID_OUT "tile.store %ps, %xs access = <axis = 2, width = 1> : " POINTERS_16X8,
+     "'tile.store' op axis 2 is out of range for rank 2"},
+    {LAID_OUT "tile.store %ps, %xs access = <axis = 1, width = 0> : " POINTERS_16X8,
+     "'tile.store' op width 0 is no power of two"},
+    {LAID_OUT "%a = tile.atomic_rmw fadd, relaxed, gpu, %ps, %xs access = <axis = 1, width = 16> "
+              ": " POINTERS_16X8,
+     "'tile.atomic_rmw' op width 16 does not divide extent 8 of axis 1"},
+    // shared memory
+    {"%a = tile.buffer_alloc : !tile.buffer<0, [16, 8], f16, " SHARED_16X8 ">",
+     "a buffer has one stage or more, not 0"},
+    {"%a = tile.buffer_alloc : !tile.buffer<2, [16, 8], i1, " SHARED_16X8 ">",
+     "a buffer is of numbers of whole bytes, not of 'i1'"},
+    {"%a = tile.buffer_alloc : !tile.buffer<2, [16, 8], !tile.ptr<f16>, " SHARED_16X8 ">",
+     "a buffer is of numbers of whole bytes, not of '!tile.ptr<f16>'"},
+    {"%a = tile.buffer_alloc : !tile.buffer<2, [8, 16], f16, " SHARED_16X8 ">",
+     "shared layout is of a tile of 16x8, not of 8x16"},
+    {"%u = tile.buffer_alloc : " BUFFER_16X8 "\n"
+     "%ps = tile.splat %p : !tile.ptr<f32> -> tensor<3x!tile.ptr<f32>>\n"
+     "tile.async_copy %ps, %u[%i] {axis = 9 : i32, width = -3 : i32} : "
+     "tensor<3x!tile.ptr<f32>>, " BUFFER_16X8,
+     "'tile.async_copy' op copies a tile of 3, stages are of 16x8"},
+    {"%u = tile.buffer_alloc : " BUFFER_16X8 "\n"
+     "%ps = tile.splat %p : !tile.ptr<f32> -> tensor<16x8x!tile.ptr<f32>>\n"
+     "tile.async_copy %ps, %u[%i] {axis = 1 : i32, width = 1 : i32} : "
+     "tensor<16x8x!tile.ptr<f32>>, " BUFFER_16X8,
+     "'tile.async_copy' op copies elements of type 'f32', stages hold 'f16'"},
+    {COPY_TO_BUFFER("", " {axis = 9 : i32, width = 2 : i32}"),
+     "'tile.async_copy' op axis 9 is out of range for rank 2"},
+    {COPY_TO_BUFFER("", " {axis = -1 : i32, width = 2 : i32}"),
+     "'tile.async_copy' op axis -1 is out of range for rank 2"},
+    {COPY_TO_BUFFER("", " {axis = 1 : i32, width = -3 : i32}"),
+     "'tile.async_copy' op width -3 is no power of two"},
+    {COPY_TO_BUFFER("", " {axis = 1 : i32, width = 6 : i32}"),
+     "'tile.async_copy' op width 6 is no power of two"},
+    {COPY_TO_BUFFER("", " {axis = 1 : i32, width = 16 : i32}"),
+     "'tile.async_copy' op width 16 does not divide extent 8 of axis 1"},
+    {COPY_TO_BUFFER("", " {axis = 1 : i32, width = 4 : i32}"),
+     "'tile.async_copy' op width is 4, and a thread holds 2 neighbours along axis 1"},
+    {"%u = tile.buffer_alloc : " BUFFER_16X8 "\n%t = arith.constant dense<true> : tensor<8x16xi1>\n"
+     "%h = tile.ptr_cast %p : !tile.ptr<f32> -> !tile.ptr<f16>\n"
+     "%ps = tile.splat %h : !tile.ptr<f16> -> tensor<16x8x!tile.ptr<f16>>\n"
+     "\"tile.async_copy\"(%ps, %u, %i, %t) <{axis = 1 : i32, width = 1 : i32}> : "
+     "(tensor<16x8x!tile.ptr<f16>>, " BUFFER_16X8 ", i32, tensor<8x16xi1>) -> ()",
+     "'tile.async_copy' op failed to verify that mask has the shape of ptr"},
+    {"tile.async_wait -4",
+     "'tile.async_wait' op attribute 'pending' failed to satisfy constraint: 32-bit signless "
+     "integer attribute whose value is non-negative"},
+    {"%u = tile.buffer_alloc : " BUFFER_16X8 "\n"
+     "%a = tile.buffer_load %u[%i] : " BUFFER_16X8 " -> tensor<64x4xf16>",
+     "'tile.buffer_load' op reads a tile of 64x4, stages are of 16x8"},
+    {"%u = tile.buffer_alloc : " BUFFER_16X8 "\n"
+     "%a = tile.buffer_load %u[%i] : " BUFFER_16X8 " -> tensor<16x8xf32>",
+     "'tile.buffer_load' op reads elements of type 'f32', stages hold 'f16'"},
     // hints
     {"%a = tile.hint %m {divisibility = array<i64: 16>} : tensor<2x4xi32>",
      "'tile.hint' op takes one number per dimension, 2 here"},
@@ -153,6 +228,26 @@ const Refusal kRefusals[] = {
 };
 
 INSTANTIATE_TEST_SUITE_P(TileDialect, TileVerifier, testing::ValuesIn(kRefusals));
+
+TEST(TileDialect, takes_accesses_that_fit) {
+  for (const char *text : {
+           LAID_OUT "%a = tile.load %ps access = <axis = 1, width = 2> : " POINTERS_16X8,
+           LAID_OUT "%a = tile.load %ps volatile access = <axis = 1, width = 2> : " POINTERS_16X8,
+           LAID_OUT "tile.store %ps, %xs access = <axis = 0, width = 1> : " POINTERS_16X8,
+           LAID_OUT "%a = tile.atomic_rmw fadd, relaxed, gpu, %ps, %xs access = "
+                    "<axis = 1, width = 2> : " POINTERS_16X8,
+           COPY_TO_BUFFER("", " {axis = 1 : i32, width = 2 : i32}"),
+           COPY_TO_BUFFER("", " {axis = 0 : i32, width = 1 : i32}"),
+           COPY_TO_BUFFER("%t = arith.constant true\n%ts = tile.splat %t : i1 -> "
+                          "tensor<16x8xi1, #tile.layout<16x8, register = [(0, 1)], "
+                          "lane = [(0, 2) (0, 4) (1, 0) (2, 0) (4, 0)], warp = [(8, 0)]>>\n",
+                          ", %ts {axis = 1 : i32, width = 2 : i32}"),
+           "tile.async_wait 0",
+           "%u = tile.buffer_alloc : " BUFFER_16X8 "\n"
+           "%a = tile.buffer_load %u[%i] : " BUFFER_16X8 " -> tensor<16x8xf16>",
+       })
+    EXPECT_EQ(firstDiagnostic(std::string(kPrelude) + text), "") << text;
+}
 
 TEST(TileDialect, round_trips) {
   const char *text = R"(func.func @k(%p: !tile.ptr<f32>, %n: i32) attributes {tile.kernel} {
@@ -170,6 +265,8 @@ TEST(TileDialect, round_trips) {
   }
   %old = tile.atomic_rmw fadd, acq_rel, gpu, %p, %s : !tile.ptr<f32>
   tile.store %q, %x, %m evict = evict_first : tensor<8x!tile.ptr<f32>>
+  %y = tile.load %q cache = cg access = <axis = 0, width = 4> : tensor<8x!tile.ptr<f32>>
+  tile.store %q, %y cache = cs access = <axis = 0, width = 8> : tensor<8x!tile.ptr<f32>>
   return
 })";
   MLIRContext context(MLIRContext::Threading::DISABLED);
@@ -186,6 +283,7 @@ TEST(TileDialect, round_trips) {
   ASSERT_TRUE(again);
   EXPECT_EQ(once, print(*again));
   EXPECT_NE(once.find("cache = cg"), std::string::npos);
+  EXPECT_NE(once.find("cache = cg access = <axis = 0, width = 4>"), std::string::npos) << once;
 }
 
 } // namespace

@@ -39,7 +39,7 @@ TEST_P(AssignLayouts, chooses) {
   ASSERT_TRUE(kernel.module);
   optimizer::GpuShape shape = gpuShape(GetParam().warps);
   ASSERT_EQ(layOut(*kernel.module, shape), "");
-  EXPECT_EQ(summaryOf(*kernel.module, shape), GetParam().summary);
+  EXPECT_EQ(summaryOf(*kernel.module), GetParam().summary);
 }
 
 const Expectation kExpectations[] = {

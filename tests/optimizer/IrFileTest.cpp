@@ -3,6 +3,7 @@
 //   // PIPELINE: --canonicalize --cse   the passes to run; CHECK lines match the output
 //   // DIAGNOSTICS                      every part (split at "// -----") says what it expects:
 //                                       // expected-error @below {{...}}
+//   // DIAGNOSTICS: --verify-layouts    the same of parts that verify, when passes have run
 #include "lang/tile/TileDialect.h"
 #include "optimizer/Pipeline.h"
 #include "optimizer/gpu/Pipeline.h"
@@ -40,6 +41,26 @@ std::optional<StringRef> directive(StringRef text, StringRef key) {
   return std::nullopt;
 }
 
+/// Adds "--canonicalize --assign-layouts=warps=4,matrix=true".
+void addPasses(OpPassManager &passes, StringRef pipeline) {
+  SmallVector<StringRef> words;
+  pipeline.split(words, ' ', -1, /*KeepEmpty=*/false);
+  for (StringRef word : words) {
+    auto [name, values] = word.ltrim('-').split('=');
+    std::string options = values.str(), problem;
+    std::replace(options.begin(), options.end(), ',', ' ');
+    const PassRegistryEntry *entry = PassPipelineInfo::lookup(name);
+    if (!entry)
+      entry = PassInfo::lookup(name);
+    ASSERT_TRUE(entry) << "unknown pass " << word.str();
+    auto report = [&](const Twine &message) {
+      problem = message.str();
+      return failure();
+    };
+    ASSERT_TRUE(succeeded(entry->addToPipeline(passes, options, report))) << word.str() << problem;
+  }
+}
+
 std::string runPipeline(StringRef text, StringRef pipeline) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<sectile::tile::TileDialect>();
@@ -54,20 +75,7 @@ std::string runPipeline(StringRef text, StringRef pipeline) {
     return {};
   PassManager passes(&context, ModuleOp::getOperationName(), OpPassManager::Nesting::Implicit);
   passes.enableVerifier(true);
-  SmallVector<StringRef> words;
-  pipeline.split(words, ' ', -1, /*KeepEmpty=*/false);
-  for (StringRef word : words) {
-    auto [name, values] = word.ltrim('-').split('=');
-    std::string options = values.str();
-    std::replace(options.begin(), options.end(), ',', ' ');
-    const PassRegistryEntry *entry = PassPipelineInfo::lookup(name);
-    if (!entry)
-      entry = PassInfo::lookup(name);
-    EXPECT_TRUE(entry) << "unknown pass " << word.str();
-    if (!entry ||
-        failed(entry->addToPipeline(passes, options, [](const Twine &) { return failure(); })))
-      return {};
-  }
+  addPasses(passes, pipeline);
   EXPECT_TRUE(succeeded(passes.run(*module))) << diagnostics;
   std::string output;
   llvm::raw_string_ostream(output) << *module;
@@ -100,7 +108,7 @@ void checkOutput(const std::string &text, const std::string &output) {
       << output;
 }
 
-void checkDiagnostics(StringRef text) {
+void checkDiagnostics(StringRef text, StringRef pipeline) {
   SmallVector<StringRef> parts;
   text.split(parts, "// -----");
   for (StringRef part : parts) {
@@ -112,7 +120,11 @@ void checkDiagnostics(StringRef text) {
     std::string complaints;
     llvm::raw_string_ostream out(complaints);
     SourceMgrDiagnosticVerifierHandler handler(sources, &context, out);
-    (void)parseSourceFile<ModuleOp>(sources, &context);
+    auto module = parseSourceFile<ModuleOp>(sources, &context);
+    PassManager passes(&context, ModuleOp::getOperationName(), OpPassManager::Nesting::Implicit);
+    addPasses(passes, pipeline);
+    if (module && !pipeline.empty())
+      (void)passes.run(*module);
     EXPECT_TRUE(succeeded(handler.verify())) << complaints << part.str();
   }
 }
@@ -124,8 +136,8 @@ public:
     std::string text = readFile(path);
     if (auto pipeline = directive(text, "PIPELINE"))
       checkOutput(text, runPipeline(text, *pipeline));
-    else if (directive(text, "DIAGNOSTICS"))
-      checkDiagnostics(text);
+    else if (auto pipeline = directive(text, "DIAGNOSTICS"))
+      checkDiagnostics(text, *pipeline);
     else
       FAIL() << path << " has neither a PIPELINE nor a DIAGNOSTICS line";
   }

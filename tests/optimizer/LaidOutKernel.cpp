@@ -1,7 +1,6 @@
 #include "LaidOutKernel.h"
 
 #include "lang/layout/Conversion.h"
-#include "optimizer/IndexAnalysis.h"
 #include "optimizer/gpu/Pipeline.h"
 #include "optimizer/gpu/VerifyLayouts.h"
 
@@ -18,23 +17,10 @@ namespace {
 
 const std::string kFolder = SECTILE_SOURCE_DIR "/tests/optimizer/kernels/";
 
-int64_t accessBytes(Operation *op, const optimizer::IndexAnalysis &analysis,
-                    const optimizer::GpuShape &shape) {
-  Value pointer = op->getOperand(0), mask;
-  if (auto load = dyn_cast<tile::LoadOp>(op))
-    mask = load.getMask();
-  else if (auto store = dyn_cast<tile::StoreOp>(op))
-    mask = store.getMask();
-  const layout::TileLayout *layout = tile::layoutOf(pointer.getType());
+/// Bytes of one thread's access, as decided.
+int64_t accessBytes(tile::AccessAttr access, Value pointer) {
   Type element = tile::elementTypeOf(tile::pointeeOf(pointer.getType()));
-  int64_t bytes = std::max(8u, element.getIntOrFloatBitWidth()) / 8, widest = bytes;
-  for (int axis = 0; layout && axis < layout->rank(); ++axis) {
-    int64_t run = analysis.accessRun(pointer, axis, mask);
-    int64_t width = std::min(
-        {layout->contiguousRegisters(axis), run & -run, analysis.alignment(pointer, axis) / bytes});
-    widest = std::max(widest, std::min(width * bytes, shape.maxAccessBytes));
-  }
-  return widest;
+  return access.getWidth() * std::max(8u, element.getIntOrFloatBitWidth()) / 8;
 }
 
 } // namespace
@@ -75,6 +61,7 @@ std::string layOut(ModuleOp module, const optimizer::GpuShape &shape) {
     return success();
   });
   optimizer::GpuPipelineOptions options{shape};
+  options.verifyEachPass = true;
   for (auto function : module.getOps<func::FuncOp>())
     if (failed(optimizer::optimizeForGpu(function, options)) ||
         failed(optimizer::verifyLayouts(function, shape)))
@@ -90,16 +77,15 @@ std::string layOut(ModuleOp module, const optimizer::GpuShape &shape) {
   return problems;
 }
 
-std::string summaryOf(ModuleOp module, const optimizer::GpuShape &shape) {
+std::string summaryOf(ModuleOp module) {
   std::string loads, stores;
   int conversions = 0, inLoops = 0;
   for (auto function : module.getOps<func::FuncOp>()) {
-    optimizer::IndexAnalysis analysis(function);
     function.walk([&](Operation *op) {
-      if (isa<tile::LoadOp, tile::StoreOp>(op) &&
-          isa<RankedTensorType>(op->getOperand(0).getType()))
-        (isa<tile::LoadOp>(op) ? loads : stores) +=
-            " " + std::to_string(accessBytes(op, analysis, shape));
+      if (auto load = dyn_cast<tile::LoadOp>(op); load && load.getAccessAttr())
+        loads += " " + std::to_string(accessBytes(load.getAccessAttr(), load.getPtr()));
+      if (auto store = dyn_cast<tile::StoreOp>(op); store && store.getAccessAttr())
+        stores += " " + std::to_string(accessBytes(store.getAccessAttr(), store.getPtr()));
       if (auto convert = dyn_cast<tile::ConvertLayoutOp>(op)) {
         unsigned bits = tile::elementTypeOf(convert.getType()).getIntOrFloatBitWidth();
         if (layout::classifyConversion(*tile::layoutOf(convert.getSrc().getType()),

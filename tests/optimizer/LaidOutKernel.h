@@ -22,6 +22,6 @@ std::string layOut(mlir::ModuleOp module, const optimizer::GpuShape &shape);
 
 /// The bytes of one thread's access, in order of the kernel, and the conversions:
 /// "load 16 16, store 8, convert 2, in loops 1"; renamed registers do not count as conversions.
-std::string summaryOf(mlir::ModuleOp module, const optimizer::GpuShape &shape);
+std::string summaryOf(mlir::ModuleOp module);
 
 } // namespace sectile::testing

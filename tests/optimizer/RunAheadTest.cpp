@@ -39,6 +39,7 @@ Outcome optimized(const std::string &text, bool argumentsOverlap = false, int wa
   options.shape.hasAsyncCopy = true;
   options.shape.sharedBytes = 1 << 20;
   options.argumentsOverlap = argumentsOverlap;
+  options.verifyEachPass = true;
   auto function = *module->getOps<mlir::func::FuncOp>().begin();
   auto assumed = optimizer::optimizeForGpu(function, options);
   EXPECT_TRUE(mlir::succeeded(assumed) && mlir::succeeded(mlir::verify(*module)));

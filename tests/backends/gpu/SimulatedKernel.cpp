@@ -2,6 +2,7 @@
 #include "backends/gpu/EmitDot.h"
 #include "backends/gpu/GpuEmitter.h"
 #include "optimizer/Pipeline.h"
+#include "optimizer/gpu/AssignAccessWidths.h"
 #include "optimizer/gpu/Pipeline.h"
 
 #include "mlir/Parser/Parser.h"
@@ -24,16 +25,20 @@ SimulatedKernel::SimulatedKernel(llvm::StringRef text, SimulatedOptions options)
   SimulatedTarget target(options.lanes, options.hasMatrices);
   target.maxSharedBytes = options.maxSharedBytes;
   mlir::func::FuncOp function = *module->getOps<mlir::func::FuncOp>().begin();
-  if (!text.contains("#tile.layout")) {
+  optimizer::GpuPipelineOptions passes;
+  passes.shape.warpCount = options.warps;
+  passes.shape.laneCount = options.lanes;
+  passes.shape.maxAccessBytes = target.maxAccessBytes;
+  passes.shape.hasAsyncCopy = options.hasMatrices;
+  passes.shape.sharedBytes = options.maxSharedBytes;
+  if (text.contains("#tile.layout")) {
+    optimizer::assignAccessWidths(function, passes.shape);
+  } else {
     if (mlir::failed(optimizer::optimize(*module)))
       return;
-    optimizer::GpuPipelineOptions passes;
-    passes.shape.warpCount = options.warps;
-    passes.shape.laneCount = options.lanes;
-    passes.shape.hasAsyncCopy = options.hasMatrices;
-    passes.shape.sharedBytes = options.maxSharedBytes;
     passes.stageCount = options.stages;
     passes.runAhead = !options.checkBounds;
+    passes.verifyEachPass = true;
     passes.shape.hasMatrixProduct = [&](tile::DotOp dot) {
       return gpu::hasMatrixInstructions(dot, target);
     };

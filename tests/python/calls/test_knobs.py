@@ -338,7 +338,7 @@ def test_who_changes_the_environment_says_so(tmp_path):
     assert st.statistics()["cache_directory"] == str(tmp_path)
 
 
-def timed(tmp_path, time, target="cpu"):
+def timed(tmp_path, time, target="cpu", **more):
     """What a process with one kernel says on stderr."""
     (tmp_path / "kernel.py").write_text(
         textwrap.dedent(f"""
@@ -353,6 +353,7 @@ def timed(tmp_path, time, target="cpu"):
         **os.environ,
         "SECTILE_CACHE_DIR": str(tmp_path / "cache"),
         "SECTILE_TIME": time,
+        **more,
     }
     command = [sys.executable, str(tmp_path / "kernel.py")]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
@@ -391,4 +392,10 @@ def test_where_the_time_goes(tmp_path):
     said = timed(tmp_path, "passes", "cuda:90")
     assert {"canonicalize", "pipeline-loops", "assign-layouts"} <= {s.strip() for s in steps(said)}
     assert timed(tmp_path, "passes").count("canonicalize") == 1
+    # What is verified takes time, too: layouts, after each pass from the one that assigns them.
+    checked = [s.strip() for s in steps(timed(tmp_path, "passes", "cuda:90", SECTILE_VERIFY="1"))]
+    first = checked.index("assign-layouts")
+    assert checked[first : first + 6 : 2] == ["assign-layouts", "cse", "pipeline-loops"]
+    assert checked[first + 1 : first + 6 : 2] == ["verify-layouts"] * 3
+    assert "verify-layouts" not in said
     assert timed(tmp_path, "0") == ""

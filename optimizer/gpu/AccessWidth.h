@@ -1,0 +1,71 @@
+//===-- AccessWidth.h - how many elements a thread accesses at once ---------------------------===//
+// A thread reads and writes neighbours of a tile in one access, as many as all of these allow:
+//
+//   y[256] of f32 at a multiple of 16 bytes, mask i < n, where 8 divides n
+//     extent       256    a row of the tile has so many
+//     neighbours   256    so many follow each other in memory
+//     alignment      4    each address is a multiple of so many elements
+//     mask           8    so many are all on or all off
+//     instruction    4    one instruction takes so many
+//     row end        -    where the layout is padded: so many are all in the row or all behind it
+//     registers      8    the layout gives a thread so many that follow each other
+//   width            4
+//
+// This is computed here and nowhere else: layouts are chosen by it (LayoutGraph), asynchronous
+// copies are made with it (AsyncLoads), AssignAccessWidths writes it on loads, stores and atomics,
+// and remarks explain it by its limits.
+#pragma once
+
+#include "optimizer/IndexAnalysis.h"
+#include "optimizer/gpu/GpuShape.h"
+
+namespace sectile::optimizer {
+
+/// What an access to global memory goes through.
+struct MemoryOperands {
+  mlir::Value pointer, mask; // the mask may be null
+  int64_t bytes = 4;         // that an element takes in memory
+};
+
+/// Returns the operands of a load, store, atomic or asynchronous copy.
+MemoryOperands memoryOperandsOf(mlir::Operation *access);
+
+/// Returns the number of elements that one instruction takes of a load, store or atomic.
+int64_t mostElements(mlir::Operation *access, const GpuShape &shape);
+
+struct AccessLimit {
+  enum class Reason : uint8_t {
+    Extent,
+    Neighbours,
+    Alignment,
+    Mask,
+    Instruction,
+    RowEnd,
+    Registers
+  } reason;
+  int64_t elements;
+};
+
+/// Accesses along one axis.
+struct AxisAccess {
+  int64_t width = 1; // a power of two
+  /// In the order of the table above; those that do not apply are left out.
+  llvm::SmallVector<AccessLimit, 7> limits;
+};
+
+/// Returns how wide accesses along `axis` are if one instruction takes `most` elements. Without a
+/// layout (null): how wide the best one would make them.
+AxisAccess accessAlong(const MemoryOperands &access, unsigned axis, int64_t most,
+                       const layout::TileLayout *layout, const IndexAnalysis &analysis);
+
+/// The decision: `width` neighbours along `axis` at a time.
+struct AccessWidth {
+  int axis = 0;
+  int64_t width = 1;
+};
+
+/// Returns the axis along which accesses are widest, the first of several.
+AccessWidth accessWidth(const MemoryOperands &access, int64_t most,
+                        const layout::TileLayout &layout, const IndexAnalysis &analysis);
+
+} // namespace sectile::optimizer

@@ -1,0 +1,63 @@
+#include "optimizer/gpu/GpuPass.h"
+
+#include "mlir/Pass/PassOptions.h"
+
+using namespace mlir;
+
+namespace sectile::optimizer {
+namespace {
+
+/// Products that some instruction of current GPUs can do.
+bool hasCommonMatrixProduct(tile::DotOp dot) {
+  Type lhs = dot.getLhs().getType().getElementType(), rhs = dot.getRhs().getType().getElementType(),
+       acc = dot.getType().getElementType();
+  if (lhs.isInteger(8))
+    return rhs.isInteger(8) && acc.isInteger(32);
+  return lhs == rhs && isa<FloatType>(lhs) && lhs.getIntOrFloatBitWidth() <= 32 &&
+         dot.getPrecision() != tile::InputPrecision::Ieee && !acc.isF64();
+}
+
+/// The options by their names. What the text leaves out stays as it is in `kept`.
+struct NamedOptions : PassPipelineOptions<NamedOptions> {
+  explicit NamedOptions(const GpuPipelineOptions &kept)
+      : warps(*this, "warps", llvm::cl::init(kept.shape.warpCount)),
+        lanes(*this, "lanes", llvm::cl::init(kept.shape.laneCount)),
+        bytes(*this, "bytes", llvm::cl::init(kept.shape.maxAccessBytes)),
+        registers(*this, "registers", llvm::cl::init(kept.shape.registerWords)),
+        shared(*this, "shared", llvm::cl::init(kept.shape.sharedBytes)),
+        async(*this, "async", llvm::cl::init(kept.shape.hasAsyncCopy)),
+        matrix(*this, "matrix", llvm::cl::init(false)),
+        stages(*this, "stages", llvm::cl::init(kept.stageCount)),
+        overlap(*this, "overlap", llvm::cl::init(kept.argumentsOverlap)),
+        ahead(*this, "ahead", llvm::cl::init(kept.runAhead)) {}
+
+  Option<int64_t> warps, lanes, bytes, registers, shared;
+  Option<bool> async, matrix;
+  Option<int64_t> stages;
+  Option<bool> overlap, ahead;
+};
+
+} // namespace
+
+LogicalResult readGpuOptions(StringRef text, GpuPipelineOptions &options,
+                             llvm::function_ref<LogicalResult(const llvm::Twine &)> report) {
+  NamedOptions named(options);
+  std::string problem;
+  llvm::raw_string_ostream stream(problem);
+  if (failed(named.parseFromString(text, stream)))
+    return report(problem);
+  options.shape.warpCount = named.warps;
+  options.shape.laneCount = named.lanes;
+  options.shape.maxAccessBytes = named.bytes;
+  options.shape.registerWords = named.registers;
+  options.shape.sharedBytes = named.shared;
+  options.shape.hasAsyncCopy = named.async;
+  if (named.matrix)
+    options.shape.hasMatrixProduct = hasCommonMatrixProduct;
+  options.stageCount = named.stages;
+  options.argumentsOverlap = named.overlap;
+  options.runAhead = named.ahead;
+  return success();
+}
+
+} // namespace sectile::optimizer

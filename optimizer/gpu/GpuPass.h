@@ -1,0 +1,72 @@
+//===-- GpuPass.h - what the passes for GPUs are made with ------------------------------------===//
+// The passes of one compile share its options, and what the kernel comes to count on:
+//
+//   GpuAssumptions assumed;
+//   passes.addPass(createPipelineLoops(options, &assumed));
+//
+// A pass that is made by its name reads its options from text, and what it assumes is dropped:
+//
+//   sectile opt --assign-layouts=warps=8,matrix=true --pipeline-loops=async=true,stages=4
+//
+// A pass that needs none of this is an ordinary one (HoistLoads).
+#pragma once
+
+#include "lang/tile/SourcePlace.h"
+#include "optimizer/gpu/GpuShape.h"
+#include "optimizer/gpu/LoopWrites.h"
+
+#include "mlir/Pass/Pass.h"
+
+namespace sectile::optimizer {
+
+struct GpuPipelineOptions {
+  GpuShape shape;
+  /// Buffers of a pipelined loop (num_stages).
+  int64_t stageCount = 3;
+  /// Loads of later iterations may start early.
+  bool runAhead = true;
+  /// Any two arguments may share memory.
+  bool argumentsOverlap = false;
+  /// The IR and its layouts are verified after every pass (SECTILE_VERIFY).
+  bool verifyEachPass = false;
+};
+
+/// What the laid-out kernel counts on, and what is to be reported of it.
+struct GpuAssumptions {
+  llvm::SmallVector<ApartArguments> apart;
+  /// Registers should be few enough for so many programs on a multiprocessor; 0: as it comes.
+  int64_t programs = 0;
+  /// What runs ahead and what does not, and why.
+  lang::Remarks remarks;
+};
+
+/// Sets what `text` names, as in "warps=8 matrix=true"; `report` is called with what is wrong with
+/// it.
+mlir::LogicalResult
+readGpuOptions(llvm::StringRef text, GpuPipelineOptions &options,
+               llvm::function_ref<mlir::LogicalResult(const llvm::Twine &)> report);
+
+template <class Derived>
+class GpuPass : public mlir::PassWrapper<Derived, mlir::OperationPass<mlir::func::FuncOp>> {
+public:
+  explicit GpuPass(const GpuPipelineOptions &options, GpuAssumptions *assumed = nullptr)
+      : options(options), shared(assumed) {}
+
+  mlir::LogicalResult
+  initializeOptions(llvm::StringRef text,
+                    llvm::function_ref<mlir::LogicalResult(const llvm::Twine &)> report) override {
+    return readGpuOptions(text, options, report);
+  }
+
+protected:
+  const GpuShape &shape() const { return options.shape; }
+  GpuAssumptions &assumed() { return shared ? *shared : dropped; }
+
+  GpuPipelineOptions options;
+
+private:
+  GpuAssumptions *shared;
+  GpuAssumptions dropped;
+};
+
+} // namespace sectile::optimizer
