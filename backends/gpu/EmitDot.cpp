@@ -68,12 +68,14 @@ int64_t operandBytes(RankedTensorType type) {
 
 bool hasMatrixInstructions(DotOp op, const GpuTarget &target) {
   Type lhs = op.getLhs().getType().getElementType(), rhs = op.getRhs().getType().getElementType();
+  const MatrixProducts *products = target.matrixProducts();
+  if (!products || (lhs.isF32() && !target.tf32Rounding()))
+    return false;
   unsigned bits = bitsOf(lhs);
   // Fragments that end within the depth would add up padding.
   return bits == bitsOf(rhs) && bits >= 8 &&
          op.getLhs().getType().getShape().back() % layout::mmaShape(bits).k == 0 &&
-         target.hasMatrixProduct(lhs, rhs, computedIn(op.getType().getElementType()),
-                                 op.getPrecision());
+         products->has(lhs, rhs, computedIn(op.getType().getElementType()), op.getPrecision());
 }
 
 bool usesMatrixInstructions(DotOp op, const GpuTarget &target) {
@@ -165,7 +167,7 @@ Registers GpuEmitter::emitMatrixProduct(DotOp op, Registers acc) {
       for (int number : numbers)
         sums.push_back(acc[number]);
       auto add = [&](const MatrixOperand::Words &left, const MatrixOperand::Words &right) {
-        auto made = target.matrixProduct(builder, lhs, rhs, left, right, sums);
+        auto made = target.matrixProducts()->multiply(builder, lhs, rhs, left, right, sums);
         sums.assign(made.begin(), made.end());
       };
       if (isSplit) {

@@ -119,15 +119,7 @@ LogicalResult GpuEmitter::emitOp(Operation *op) {
       .Case([&](DotOp dot) { return emitDot(dot); })
       .Case([&](ConvertLayoutOp convert) { return emitConvert(convert); })
       .Case([&](BufferAllocOp) { return success(); }) // placed by the plan
-      .Case([&](AsyncCopyOp copy) { return emitAsyncCopy(copy); })
-      .Case([&](AsyncCommitOp) {
-        target.asyncCommit(builder);
-        return success();
-      })
-      .Case([&](AsyncWaitOp wait) {
-        target.asyncWait(builder, wait.getPending());
-        return success();
-      })
+      .Case<AsyncCopyOp, AsyncCommitOp, AsyncWaitOp>([&](Operation *op) { return emitAsync(op); })
       .Case([&](BufferLoadOp load) { return emitBufferLoad(load); })
       .Case([&](PrintOp print) { return emitPrint(print); })
       .Case([&](AssertOp assertion) { return emitAssert(assertion); })
@@ -136,11 +128,13 @@ LogicalResult GpuEmitter::emitOp(Operation *op) {
         return success();
       })
       .Case([&](GridWaitOp) {
-        target.gridWait(builder);
+        if (const DependentLaunches *launches = target.dependentLaunches())
+          launches->wait(builder);
         return success();
       })
       .Case([&](GridLaunchDependentsOp) {
-        target.gridLaunchDependents(builder);
+        if (const DependentLaunches *launches = target.dependentLaunches())
+          launches->launchDependents(builder);
         return success();
       })
       .Case([&](AssumeOp assume) {

@@ -197,7 +197,10 @@ private:
   llvm::Value *rowMajorAddress(mlir::Value tile, int reg, int64_t offset);
   void loadRowMajor(mlir::Value tile, int64_t offset);
   // EmitBuffers.cpp
-  mlir::LogicalResult emitAsyncCopy(tile::AsyncCopyOp op);
+  /// Copies, their groups, and waits for them; an error where the target has none of these, which
+  /// passes are to ask for (GpuAbilities.h).
+  mlir::LogicalResult emitAsync(mlir::Operation *op);
+  mlir::LogicalResult emitAsyncCopy(const AsyncCopies &copies, tile::AsyncCopyOp op);
   mlir::LogicalResult emitBufferLoad(tile::BufferLoadOp op);
   // EmitDebug.cpp
   mlir::LogicalResult emitPrint(tile::PrintOp op);

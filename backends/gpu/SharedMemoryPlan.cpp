@@ -334,7 +334,7 @@ void noteSharedMemory(func::FuncOp function, const SharedMemoryPlan &plan, const
 }
 
 LogicalResult checkSharedMemory(func::FuncOp function, const SharedMemoryPlan &plan,
-                                const GpuTarget &target, StringRef targetName) {
+                                const GpuTarget &target) {
   if (plan.bytes <= target.maxSharedBytes)
     return success();
   // All buffers; of the scratch, what reaches too far.
@@ -351,7 +351,7 @@ LogicalResult checkSharedMemory(func::FuncOp function, const SharedMemoryPlan &p
   {
     InFlightDiagnostic error = function.emitError()
                                << "shared memory: this kernel needs " << plan.bytes
-                               << " bytes, and a program on " << targetName << " has "
+                               << " bytes, and a program on " << target.name() << " has "
                                << target.maxSharedBytes;
     error.attachNote() << remedyFor(function, target, plan.bytes);
   }

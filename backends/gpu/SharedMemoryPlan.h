@@ -33,10 +33,10 @@ struct SharedMemoryPlan {
 
 SharedMemoryPlan planSharedMemory(mlir::func::FuncOp function, const GpuTarget &target);
 
-/// An error when the plan needs more than a block of `targetName` has, with what would fit; then a
+/// An error when the plan needs more than a block of the target has, with what would fit; then a
 /// remark for each buffer and op that takes part: how many bytes, where.
 mlir::LogicalResult checkSharedMemory(mlir::func::FuncOp function, const SharedMemoryPlan &plan,
-                                      const GpuTarget &target, llvm::StringRef targetName);
+                                      const GpuTarget &target);
 
 /// A remark for each buffer and op that takes part.
 void noteSharedMemory(mlir::func::FuncOp function, const SharedMemoryPlan &plan,

@@ -60,8 +60,7 @@ private:
 
 struct SimulatedOptions {
   unsigned warps = 4, lanes = 32, stages = 3;
-  /// mma.sync, cp.async and ldmatrix, as NVIDIA's back end uses them.
-  bool hasMatrices = false;
+  SimulatedAbilities abilities = {};
   /// See SimulatedProgram; for kernels with tiles of any extents.
   bool acceptsDifferentWrites = false;
   int64_t maxSharedBytes = 1 << 20;
