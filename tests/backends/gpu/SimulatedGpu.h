@@ -64,7 +64,7 @@ struct SimulatedOptions {
   /// See SimulatedProgram; for kernels with tiles of any extents.
   bool acceptsDifferentWrites = false;
   int64_t maxSharedBytes = 1 << 20;
-  bool debug = false, checkBounds = false;
+  bool debug = false, checkBounds = false, dependentLaunch = false;
 };
 
 /// Tile IR text, compiled by the code that all GPUs share. Tiles without layouts are given some by
