@@ -5,6 +5,7 @@
 #include "backends/nvidia/EmitPtx.h"
 #include "backends/nvidia/NvidiaBackend.h"
 #include "backends/nvidia/NvidiaTarget.h"
+#include "backends/nvidia/TargetNames.h"
 
 using namespace mlir;
 
@@ -16,7 +17,7 @@ static std::optional<NvidiaArch> archOf(const backends::CompileOptions &options)
 
 std::string NvidiaBackend::targetName(const backends::CompileOptions &options) const {
   auto arch = archOf(options);
-  return "nvptx64:" + (arch ? arch->name : options.arch);
+  return std::string(kTargetPrefix) + (arch ? arch->name : options.arch);
 }
 
 /// Products of fp8 need a newer PTX than the architecture does; only kernels that have some ask for

@@ -1,5 +1,6 @@
 #include "optimizer/gpu/LayoutGraph.h"
 
+#include "lang/layout/PowersOfTwo.h"
 #include "lang/tile/LoopTrips.h"
 #include "optimizer/gpu/DotLayouts.h"
 
@@ -33,17 +34,9 @@ namespace {
 /// How often a loop of unknown length is thought to run, and when to stop multiplying.
 constexpr double kLoopTrips = 16, kMaxTrips = 1e6;
 
-bool isTile(Value value) {
-  return isa<RankedTensorType>(value.getType());
-}
-
 unsigned bitsOf(Value value) {
   Type element = elementTypeOf(value.getType());
   return isa<PtrType>(element) ? 64 : std::max(8u, element.getIntOrFloatBitWidth());
-}
-
-int64_t lowestBit(int64_t number) {
-  return number & -number;
 }
 
 double tripsOf(scf::ForOp loop) {
@@ -306,9 +299,10 @@ private:
       entry.alignment = analysis.alignment(pointer, axis);
       entry.isConstant = facts.isConstant();
       int64_t run = std::min(analysis.accessRun(pointer, axis, mask), mostElements);
-      entry.width = std::min(
-          {lowestBit(run), std::max<int64_t>(1, analysis.alignment(pointer, axis) / access.bytes),
-           std::max<int64_t>(1, shape.maxAccessBytes / access.bytes)});
+      entry.width =
+          std::min({layout::lowestBit(run),
+                    std::max<int64_t>(1, analysis.alignment(pointer, axis) / access.bytes),
+                    std::max<int64_t>(1, shape.maxAccessBytes / access.bytes)});
     }
     return access;
   }
