@@ -2,7 +2,7 @@
 
 #include "backends/PipelineSteps.h"
 #include "backends/VerifyCode.h"
-#include "backends/gpu/EmitDot.h"
+#include "backends/gpu/DotPlan.h"
 #include "backends/gpu/GpuEmitter.h"
 #include "optimizer/gpu/Pipeline.h"
 

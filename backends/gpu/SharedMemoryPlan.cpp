@@ -9,14 +9,8 @@
 //           grows from round to round, so a barrier once found necessary stays necessary.
 #include "backends/gpu/SharedMemoryPlan.h"
 
-#include "backends/Backend.h"
-#include "backends/gpu/EmitConvert.h"
-#include "backends/gpu/EmitDot.h"
-#include "backends/gpu/EmitRearrange.h"
-#include "backends/gpu/EmitReduce.h"
-#include "backends/gpu/EmitScan.h"
+#include "backends/gpu/ScratchBytes.h"
 
-#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <map>
@@ -296,19 +290,6 @@ std::string remedyFor(func::FuncOp function, const GpuTarget &target, int64_t ne
 }
 
 } // namespace
-
-int64_t scratchBytes(Operation *op, const GpuTarget &target) {
-  return llvm::TypeSwitch<Operation *, int64_t>(op)
-      .Case([&](ConvertLayoutOp convert) { return convertScratchBytes(convert, target); })
-      .Case([&](ReduceOp reduce) { return reduceScratchBytes(reduce, target); })
-      .Case([&](ScanOp scan) { return scanScratchBytes(scan, target); })
-      .Case([&](DotOp dot) { return dotScratchBytes(dot, target); })
-      .Case<AtomicRmwOp, AtomicCasOp>([&](Operation *atomic) { return atomicScratchBytes(atomic); })
-      .Case([&](PrintOp print) { return printScratchBytes(print); })
-      .Default([&](Operation *other) -> int64_t {
-        return isRearrangement(other) ? rearrangeScratchBytes(other, target) : 0;
-      });
-}
 
 SharedMemoryPlan planSharedMemory(func::FuncOp function, const GpuTarget &target) {
   return Planner(function, target).plan;

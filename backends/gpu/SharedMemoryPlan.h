@@ -42,12 +42,4 @@ mlir::LogicalResult checkSharedMemory(mlir::func::FuncOp function, const SharedM
 void noteSharedMemory(mlir::func::FuncOp function, const SharedMemoryPlan &plan,
                       const GpuTarget &target, lang::Remarks &remarks);
 
-/// Bytes of shared memory the op wants while it runs; 0: none. One case per op family, each beside
-/// its emission.
-int64_t scratchBytes(mlir::Operation *op, const GpuTarget &target);
-
-/// The cases of the op families that have files of their own.
-int64_t atomicScratchBytes(mlir::Operation *op);
-int64_t printScratchBytes(tile::PrintOp op);
-
 } // namespace sectile::gpu

@@ -1,4 +1,4 @@
-#include "backends/nvidia/NvidiaTarget.h"
+#include "backends/nvidia/NvidiaMatrix.h"
 
 #include "llvm/IR/InlineAsm.h"
 
@@ -124,15 +124,6 @@ SmallVector<llvm::Value *, 4> emitFp8ProductByF16(llvm::IRBuilderBase &builder, 
   return sums;
 }
 
-class RoundingByCvt final : public gpu::Tf32Rounding {
-public:
-  llvm::Value *round(llvm::IRBuilderBase &builder, llvm::Value *value) const override {
-    auto *type = llvm::FunctionType::get(builder.getInt32Ty(), {builder.getFloatTy()}, false);
-    auto *assembly = llvm::InlineAsm::get(type, "cvt.rna.tf32.f32 $0, $1;", "=r,f", false);
-    return builder.CreateBitCast(builder.CreateCall(assembly, {value}), builder.getFloatTy());
-  }
-};
-
 } // namespace
 
 bool hasFp8Products(int capability) {
@@ -169,9 +160,10 @@ bool NvidiaMatrixProducts::has(Type lhs, Type rhs, Type acc, tile::InputPrecisio
          (!isNative || arch.ptxVersion >= kFp8PtxVersion);
 }
 
-const gpu::Tf32Rounding *NvidiaTarget::tf32Rounding() const {
-  static const RoundingByCvt rounding;
-  return &rounding;
+llvm::Value *NvidiaTf32Rounding::round(llvm::IRBuilderBase &builder, llvm::Value *value) const {
+  auto *type = llvm::FunctionType::get(builder.getInt32Ty(), {builder.getFloatTy()}, false);
+  auto *assembly = llvm::InlineAsm::get(type, "cvt.rna.tf32.f32 $0, $1;", "=r,f", false);
+  return builder.CreateBitCast(builder.CreateCall(assembly, {value}), builder.getFloatTy());
 }
 
 } // namespace sectile::nvidia

@@ -28,4 +28,9 @@ private:
   NvidiaArch arch;
 };
 
+class NvidiaTf32Rounding final : public gpu::Tf32Rounding {
+public:
+  llvm::Value *round(llvm::IRBuilderBase &builder, llvm::Value *value) const override;
+};
+
 } // namespace sectile::nvidia

@@ -34,7 +34,7 @@ public:
   const gpu::AsyncCopies *asyncCopies() const override;
   const gpu::MatrixProducts *matrixProducts() const override { return &products; }
   const gpu::MatrixLoads *matrixLoads() const override;
-  const gpu::Tf32Rounding *tf32Rounding() const override;
+  const gpu::Tf32Rounding *tf32Rounding() const override { return &rounding; }
   /// From sm_90 on.
   const gpu::DependentLaunches *dependentLaunches() const override;
   llvm::Value *load(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,
@@ -51,6 +51,7 @@ private:
   NvidiaArch architecture;
   NvidiaMath mathematics;
   NvidiaMatrixProducts products;
+  NvidiaTf32Rounding rounding;
 };
 
 } // namespace sectile::nvidia
