@@ -1,6 +1,6 @@
 //===-- Backend.h - what a target must provide ------------------------------------------------===//
-// The one virtual interface of the compiler. `createBackend("cpu")` is a switch in Backend.cpp;
-// each target's folder holds same-named files.
+// The compiler's interface to a target. `createBackend("cpu")` is a switch in Backend.cpp; each
+// target's folder holds same-named files.
 #pragma once
 
 #include "backends/plain/CompileOptions.h"

@@ -1,5 +1,6 @@
 #include "optimizer/IndexAnalysis.h"
 
+#include "lang/layout/PowersOfTwo.h"
 #include "lang/tile/TileDialect.h"
 #include "optimizer/IndexRules.h"
 
@@ -251,8 +252,7 @@ bool IndexAnalysis::isInjective(Value value) const {
 }
 
 int64_t IndexAnalysis::alignment(Value pointer, unsigned dimension) const {
-  int64_t divisor = of(pointer).dimensions[dimension].divisibility;
-  return divisor & -divisor;
+  return layout::lowestBit(of(pointer).dimensions[dimension].divisibility);
 }
 
 bool servesAddressesOnly(Value value) {

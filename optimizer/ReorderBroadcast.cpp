@@ -9,9 +9,7 @@ using namespace mlir;
 namespace sectile::optimizer {
 namespace {
 
-bool isTile(Value value) {
-  return isa<RankedTensorType>(value.getType());
-}
+using tile::isTile;
 
 /// One result, no effect, computed element by element: may be done on fewer elements.
 bool isElementwise(Operation *op) {

@@ -7,17 +7,17 @@
 //     == run 128 of stride 1 from multiples of 16
 #pragma once
 
+#include "lang/layout/PowersOfTwo.h"
 #include "optimizer/IndexAnalysis.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace sectile::optimizer {
 
+using layout::lowestBit;
+
 /// The largest divisor of a number that facts speak of; never 0.
 int64_t divisorOf(int64_t number);
-inline int64_t lowestBit(int64_t number) {
-  return number & -number;
-}
 /// A divisor of the product; where the product is too large, its power-of-two part.
 int64_t multiplyDivisors(int64_t a, int64_t b);
 /// (Runs) Aligned runs of the result lie within aligned runs of both; a whole extent is one run.

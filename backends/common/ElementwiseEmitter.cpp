@@ -484,19 +484,21 @@ llvm::SmallVector<llvm::Value *, 2> ElementwiseEmitter::emit(Operation *op,
 }
 
 llvm::SmallVector<llvm::Value *, 2> ElementwiseEmitter::emitCombiner(
-    Block &block, ArrayRef<llvm::Value *> arguments,
+    Block &block, ArrayRef<llvm::Value *> arguments, ConstantMaker constantOf,
     llvm::function_ref<Values(Operation *, ArrayRef<llvm::Value *>)> emitOp) {
-  llvm::DenseMap<Value, llvm::Value *> local;
+  EmittedScalars local;
   for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))
-    local[argument] = value;
+    local.set(argument, value);
   for (Operation &op : block) {
+    if (isa<arith::ConstantOp>(op))
+      continue;
     SmallVector<llvm::Value *, 4> operands;
     for (Value operand : op.getOperands())
-      operands.push_back(local[operand]);
+      operands.push_back(local.find(operand, constantOf));
     if (isa<tile::YieldOp>(op))
       return Values(operands.begin(), operands.end());
     for (auto [result, value] : llvm::zip(op.getResults(), emitOp(&op, operands)))
-      local[result] = value;
+      local.set(result, value);
   }
   return {};
 }

@@ -11,6 +11,7 @@
 // The builder stays in its block.
 #pragma once
 
+#include "backends/common/EmittedScalars.h"
 #include "backends/common/MathTarget.h"
 #include "lang/tile/TileDialect.h"
 
@@ -31,9 +32,11 @@ public:
   static bool isElementwise(mlir::Operation *op);
   /// One value per result; empty for an op that is not known.
   Values emit(mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands);
-  /// The body of a reduce or scan, op by op: one value per yielded element.
+  /// The body of a reduce or scan, op by op: one value per yielded element. `emitOp` emits what is
+  /// no constant.
   static Values
   emitCombiner(mlir::Block &block, llvm::ArrayRef<llvm::Value *> arguments,
+               ConstantMaker constantOf,
                llvm::function_ref<Values(mlir::Operation *, llvm::ArrayRef<llvm::Value *>)> emitOp);
 
   /// What a register holds for an element: f32 for narrower floats, iN, ptr.

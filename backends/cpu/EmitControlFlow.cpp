@@ -8,14 +8,6 @@ using namespace mlir;
 using namespace sectile::tile;
 
 namespace sectile::cpu {
-namespace {
-
-bool isTile(Value value) {
-  return isa<RankedTensorType>(value.getType());
-}
-
-} // namespace
-
 /// A nest that computes `value` into `target`.
 void KernelEmitter::writeTile(Value value, TileBuffer *target) {
   if (buffer(value) == target)

@@ -24,14 +24,9 @@ KernelEmitter::emitElementwise(Operation *op, ArrayRef<llvm::Value *> operands) 
 llvm::SmallVector<llvm::Value *, 2> KernelEmitter::emitCombiner(Block &block,
                                                                 ArrayRef<llvm::Value *> arguments) {
   return backends::ElementwiseEmitter::emitCombiner(
-      block, arguments,
-      [&](Operation *op, ArrayRef<llvm::Value *> operands) -> llvm::SmallVector<llvm::Value *, 2> {
-        if (auto constant = dyn_cast<arith::ConstantOp>(op))
-          return {constantOf(constant.getValue(), constant.getType())};
-        if (isElementwise(op))
-          return emitElementwise(op, operands);
-        fail(op, "no lowering inside a combiner");
-        return llvm::SmallVector<llvm::Value *, 2>(op->getNumResults(), operands.front());
+      block, arguments, [&](Attribute number, Type type) { return constantOf(number, type); },
+      [&](Operation *op, ArrayRef<llvm::Value *> operands) {
+        return emitElementwise(op, operands);
       });
 }
 

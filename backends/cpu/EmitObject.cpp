@@ -1,6 +1,7 @@
 #include "backends/cpu/EmitObject.h"
 
 #include "backends/GuardedCodegen.h"
+#include "backends/LlvmPasses.h"
 #include "backends/cpu/HostAbi.h"
 
 #include "llvm/Analysis/AliasAnalysis.h"
@@ -8,19 +9,11 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAArch64.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
-#include "llvm/Transforms/InstCombine/InstCombine.h"
-#include "llvm/Transforms/Scalar/EarlyCSE.h"
-#include "llvm/Transforms/Scalar/LICM.h"
-#include "llvm/Transforms/Scalar/LoopPassManager.h"
-#include "llvm/Transforms/Scalar/SROA.h"
-#include "llvm/Transforms/Scalar/SimplifyCFG.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
 #include <mutex>
@@ -112,60 +105,26 @@ bool ObjectEmitter::optimize(llvm::Module &module, std::string &error) {
     function.addFnAttr("no-builtins");
   }
   return backends::runGuarded(module, error, [&] {
-    llvm::LoopAnalysisManager loops;
-    llvm::FunctionAnalysisManager functions;
-    llvm::CGSCCAnalysisManager components;
-    llvm::ModuleAnalysisManager modules;
-    llvm::PassBuilder passes(machine.get());
-    passes.registerModuleAnalyses(modules);
-    passes.registerCGSCCAnalyses(components);
-    passes.registerFunctionAnalyses(functions);
-    passes.registerLoopAnalyses(loops);
-    passes.crossRegisterProxies(loops, functions, components, modules);
-
-    llvm::FunctionPassManager pipeline;
-    pipeline.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
-    pipeline.addPass(llvm::EarlyCSEPass());
-    pipeline.addPass(llvm::InstCombinePass());
-    pipeline.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
-                                                           /*UseMemorySSA=*/true));
-    pipeline.addPass(llvm::SimplifyCFGPass());
+    llvm::FunctionPassManager passes;
+    backends::addCleanup(passes);
+    backends::runOnFunctions(module, *machine, passes);
     for (llvm::Function &function : module)
-      if (!function.isDeclaration()) {
-        pipeline.run(function, functions);
-        scalarizeStoresOfOneLane(function);
-      }
+      scalarizeStoresOfOneLane(function);
   });
 }
 
 bool ObjectEmitter::emit(llvm::Module &module, llvm::SmallVectorImpl<char> &object,
                          std::string &error) {
-  return backends::runGuarded(module, error, [&] {
-    llvm::raw_svector_ostream stream(object);
-    llvm::legacy::PassManager passes;
-    if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile)) {
-      error = "LLVM cannot write objects for this target";
-      return;
-    }
-    passes.run(module);
-  });
+  return backends::generateCode(module, *machine, llvm::CodeGenFileType::ObjectFile, object, error);
 }
 
 std::string ObjectEmitter::assembly(const llvm::Module &module) {
   llvm::SmallString<0> text;
   std::string error;
   auto copy = llvm::CloneModule(module);
-  bool done = backends::runGuarded(*copy, error, [&] {
-    llvm::raw_svector_ostream stream(text);
-    llvm::legacy::PassManager passes;
-    if (machine->addPassesToEmitFile(passes, stream, nullptr,
-                                     llvm::CodeGenFileType::AssemblyFile)) {
-      error = "LLVM cannot write assembly for this target";
-      return;
-    }
-    passes.run(*copy);
-  });
-  return done ? std::string(text) : "; " + error + "\n";
+  bool isDone =
+      backends::generateCode(*copy, *machine, llvm::CodeGenFileType::AssemblyFile, text, error);
+  return isDone ? std::string(text) : "; " + error + "\n";
 }
 
 void injectFailure(llvm::Module &module, llvm::StringRef kind) {

@@ -65,11 +65,9 @@ unsigned KernelEmitter::lanesFor(int64_t extent) const {
 //===-- Scalars and buffers -------------------------------------------------------------------===//
 
 llvm::Value *KernelEmitter::scalar(Value value) {
-  auto found = scalars.find(value);
-  if (found != scalars.end())
-    return found->second;
-  if (auto constant = value.getDefiningOp<arith::ConstantOp>())
-    return constantOf(constant.getValue(), constant.getType());
+  if (llvm::Value *known = scalars.find(
+          value, [&](Attribute number, Type type) { return constantOf(number, type); }))
+    return known;
   Operation *op = value.getDefiningOp();
   fail(op ? op : function.getOperation(), "scalar used before it was emitted");
   return llvm::PoisonValue::get(registerType(value.getType()));

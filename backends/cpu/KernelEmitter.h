@@ -11,6 +11,7 @@
 #pragma once
 
 #include "backends/common/ElementwiseEmitter.h"
+#include "backends/common/EmittedScalars.h"
 #include "backends/common/LineInfo.h"
 #include "backends/cpu/DotKernel.h"
 #include "backends/cpu/HostFeatures.h"
@@ -93,7 +94,7 @@ public:
 
   //-- Scalars, buffers ----------------------------------------------------------------------------
   llvm::Value *scalar(mlir::Value value);
-  void setScalar(mlir::Value value, llvm::Value *emitted) { scalars[value] = emitted; }
+  void setScalar(mlir::Value value, llvm::Value *emitted) { scalars.set(value, emitted); }
   TileBuffer *buffer(mlir::Value value) {
     auto found = buffers.find(value);
     return found == buffers.end() ? nullptr : found->second;
@@ -199,7 +200,7 @@ private:
   llvm::Value *attention = nullptr;
   llvm::Instruction *entryEnd = nullptr;
   llvm::BasicBlock *trapExit = nullptr;
-  llvm::DenseMap<mlir::Value, llvm::Value *> scalars;
+  backends::EmittedScalars scalars;
   llvm::DenseMap<mlir::Value, TileBuffer *> buffers;
   std::vector<std::unique_ptr<TileBuffer>> ownedBuffers;
   llvm::DenseMap<mlir::Value, TileBuffer *> denseConstants;

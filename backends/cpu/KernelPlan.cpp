@@ -10,10 +10,6 @@ using namespace sectile::tile;
 namespace sectile::cpu {
 namespace {
 
-bool isTile(Value value) {
-  return isa<RankedTensorType>(value.getType());
-}
-
 /// Rule (Spread).
 constexpr int kMostCoordinates = 16;
 

@@ -15,7 +15,7 @@ BufferReader::BufferReader(GpuEmitter &emitter, BufferLoadOp load) : emitter(emi
   llvm::Type *memory = emitter.memoryType(element);
   llvm::Value *start = emitter.stageAddress(load.getBuffer(), load.getStage());
   for (bool transposed : {false, true}) {
-    if (!emitter.target.hasMatrixLoads || element.isInteger(1))
+    if (!emitter.target.matrixLoads() || element.isInteger(1))
       break;
     if (auto access = layout::accessSharedMatrices(tile, shared, bits, transposed)) {
       matrices = access->matrices;
@@ -28,8 +28,8 @@ BufferReader::BufferReader(GpuEmitter &emitter, BufferLoadOp load) : emitter(emi
 }
 
 llvm::SmallVector<llvm::Value *, 4> BufferReader::readWords(unsigned group) {
-  return emitter.target.loadMatrices(emitter.builder, places->address(group), matrices,
-                                     isTransposed);
+  return emitter.target.matrixLoads()->load(emitter.builder, places->address(group), matrices,
+                                            isTransposed);
 }
 
 void BufferReader::read(unsigned group, Registers &values) {

@@ -1,7 +1,6 @@
 // Atomics: each element once, by the first of the threads that hold copies of it; what was there
 // goes to the others by way of shared memory.
 #include "backends/gpu/GpuEmitter.h"
-#include "backends/gpu/SharedMemoryPlan.h"
 
 using namespace mlir;
 using namespace sectile::tile;
@@ -12,19 +11,6 @@ using layout::TileLayout;
 
 static bool isOneOf(MemorySemantic semantic, MemorySemantic one, MemorySemantic other) {
   return semantic == one || semantic == other;
-}
-
-int64_t atomicScratchBytes(Operation *op) {
-  Value result = op->getResult(0);
-  if (result.use_empty())
-    return 0;
-  Type element = elementTypeOf(result.getType());
-  int64_t bytes = isa<PtrType>(element) ? 8 : std::max(1u, element.getIntOrFloatBitWidth() / 8);
-  auto tile = dyn_cast<RankedTensorType>(result.getType());
-  if (!tile)
-    return bytes;
-  const TileLayout *layout = tile::layoutOf(tile);
-  return layout && layout->threadsHoldCopies() ? bytes * tile.getNumElements() : 0;
 }
 
 LogicalResult GpuEmitter::emitAtomic(Operation *op) {

@@ -17,7 +17,20 @@ llvm::Value *GpuEmitter::stageAddress(Value buffer, Value stage) {
   return builder.CreateGEP(builder.getInt8Ty(), start, offset);
 }
 
-LogicalResult GpuEmitter::emitAsyncCopy(AsyncCopyOp op) {
+LogicalResult GpuEmitter::emitAsync(Operation *op) {
+  const AsyncCopies *copies = target.asyncCopies();
+  if (!copies)
+    return fail(op, "this GPU has no asynchronous copies"), failure();
+  if (auto copy = dyn_cast<AsyncCopyOp>(op))
+    return emitAsyncCopy(*copies, copy);
+  if (auto wait = dyn_cast<AsyncWaitOp>(op))
+    copies->wait(builder, wait.getPending());
+  else
+    copies->commit(builder);
+  return success();
+}
+
+LogicalResult GpuEmitter::emitAsyncCopy(const AsyncCopies &copies, AsyncCopyOp op) {
   const layout::TileLayout &layout = layoutOf(op.getPtr());
   auto buffer = cast<BufferType>(op.getBuffer().getType());
   Type element = buffer.getElement();
@@ -42,8 +55,8 @@ LogicalResult GpuEmitter::emitAsyncCopy(AsyncCopyOp op) {
         return fail(op, "elements of less than four bytes cannot be copied one by one");
       llvm::Value *predicate = masks.empty() ? nullptr : masks[first];
       auto copy = [&] {
-        target.asyncCopy(builder, places.address(number), addressOf(op.getPtr(), first), size,
-                         predicate);
+        copies.copy(builder, places.address(number), addressOf(op.getPtr(), first), size,
+                    predicate);
       };
       // Beyond the tile there is no place in the buffer.
       emitIf(isInside(layout, first), copy);

@@ -61,8 +61,9 @@ void GpuEmitter::returnIf(llvm::Value *condition, llvm::function_ref<void()> bef
                        llvm::MDBuilder(builder.getContext()).createUnlikelyBranchWeights());
   builder.SetInsertPoint(leave);
   before();
-  if (hasAsyncCopies) // they write to memory the program gives back
-    target.asyncWait(builder, 0);
+  const AsyncCopies *copies = hasAsyncCopies ? target.asyncCopies() : nullptr;
+  if (copies) // they write to memory the program gives back
+    copies->wait(builder, 0);
   builder.CreateRetVoid();
   builder.SetInsertPoint(rest);
 }

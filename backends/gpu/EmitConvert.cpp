@@ -1,5 +1,6 @@
-#include "backends/gpu/EmitConvert.h"
-
+// A conversion as lang/layout/Conversion.h plans it becomes instructions: registers renamed, lane
+// shuffles, or stores, a barrier and loads in shared memory, in rounds where the tile is large.
+#include "backends/gpu/ConvertPlan.h"
 #include "backends/gpu/IndexBits.h"
 #include "backends/gpu/SharedAddresses.h"
 
@@ -28,36 +29,6 @@ llvm::Value *GpuEmitter::sharedAddress(int64_t offset) {
 
 void GpuEmitter::barrier() {
   target.barrier(builder, threadCount());
-}
-
-int64_t scratchLimit(const GpuTarget &target) {
-  return std::min<int64_t>(32 << 10, target.maxSharedBytes);
-}
-
-unsigned scratchBits(Type element) {
-  if (isa<PtrType>(element))
-    return 64;
-  return std::max(8u, element.getIntOrFloatBitWidth());
-}
-
-static ConversionPlan planFor(const TileLayout &from, const TileLayout &to, unsigned bits,
-                              const GpuTarget &target) {
-  layout::ConversionSettings settings;
-  settings.maxSharedBytes = scratchLimit(target);
-  return layout::planConversion(from, to, bits, settings);
-}
-
-int64_t conversionBytes(const TileLayout &from, const TileLayout &to, unsigned elementBits,
-                        const GpuTarget &target) {
-  if (from == to)
-    return 0;
-  ConversionPlan plan = planFor(from, to, elementBits, target);
-  return plan.kind == ConversionKind::ThroughShared ? plan.shared.bytes : 0;
-}
-
-int64_t convertScratchBytes(ConvertLayoutOp op, const GpuTarget &target) {
-  return conversionBytes(*layoutOf(op.getSrc().getType()), *layoutOf(op.getType()),
-                         scratchBits(elementTypeOf(op.getType())), target);
 }
 
 //===-- Lane shuffles -------------------------------------------------------------------------===//
@@ -173,7 +144,7 @@ Registers GpuEmitter::convert(const Registers &values, const TileLayout &from, c
                               llvm::Type *type, int64_t scratch) {
   if (from == to)
     return values;
-  ConversionPlan plan = planFor(from, to, scratchBytesOf(type) * 8, target);
+  ConversionPlan plan = planConversionOn(target, from, to, scratchBytesOf(type) * 8);
   Registers results(to.registersPerThread(), paddingOf(type));
   switch (plan.kind) {
   case ConversionKind::Same:

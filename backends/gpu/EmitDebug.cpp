@@ -13,10 +13,6 @@ namespace sectile::gpu {
 using backends::RecordBuffer;
 using backends::RecordHeader;
 
-int64_t printScratchBytes(PrintOp) {
-  return sizeof(uint64_t); // where the record lies
-}
-
 /// Where elements of a new record go, as a number; 0 when there is no room. One thread.
 llvm::Value *GpuEmitter::claimRecord(const backends::PrintLayout &print) {
   uint64_t bytes = sizeof(RecordHeader) + uint64_t(print.bytes);

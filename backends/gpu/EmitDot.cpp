@@ -1,5 +1,4 @@
-#include "backends/gpu/EmitDot.h"
-
+#include "backends/gpu/DotPlan.h"
 #include "backends/gpu/MatrixOperand.h"
 #include "lang/layout/MmaLayouts.h"
 
@@ -16,23 +15,6 @@ using layout::TileLayout;
 
 unsigned bitsOf(Type element) {
   return element.getIntOrFloatBitWidth();
-}
-
-/// Warps per axis of an accumulator.
-SmallVector<int64_t, 3> warpsOf(const TileLayout &acc) {
-  SmallVector<int64_t, 3> warps;
-  for (int axis = 0; axis < acc.rank(); ++axis)
-    warps.push_back(int64_t(1) << llvm::popcount(acc.contributionMask(layout::Dim::Warp, axis)));
-  return warps;
-}
-
-/// What the product is accumulated in.
-Type computedIn(Type acc) {
-  if (acc.isF64())
-    return acc;
-  if (auto integer = dyn_cast<IntegerType>(acc))
-    return integer.getWidth() < 32 ? IntegerType::get(acc.getContext(), 32) : Type(acc);
-  return Float32Type::get(acc.getContext());
 }
 
 struct DotFragments {
@@ -58,41 +40,7 @@ struct DotFragments {
   }
 };
 
-/// Elements of a rank-2 or batched operand in shared memory, row-major.
-int64_t operandBytes(RankedTensorType type) {
-  int64_t bytes = std::max(1u, bitsOf(type.getElementType()) / 8);
-  return llvm::alignTo(type.getNumElements() * bytes, 16);
-}
-
 } // namespace
-
-bool hasMatrixInstructions(DotOp op, const GpuTarget &target) {
-  Type lhs = op.getLhs().getType().getElementType(), rhs = op.getRhs().getType().getElementType();
-  unsigned bits = bitsOf(lhs);
-  // Fragments that end within the depth would add up padding.
-  return bits == bitsOf(rhs) && bits >= 8 &&
-         op.getLhs().getType().getShape().back() % layout::mmaShape(bits).k == 0 &&
-         target.hasMatrixProduct(lhs, rhs, computedIn(op.getType().getElementType()),
-                                 op.getPrecision());
-}
-
-bool usesMatrixInstructions(DotOp op, const GpuTarget &target) {
-  const TileLayout *a = layoutOf(op.getLhs().getType()), *b = layoutOf(op.getRhs().getType()),
-                   *acc = layoutOf(op.getType());
-  if (!a || !b || !acc || !hasMatrixInstructions(op, target))
-    return false;
-  unsigned bits = bitsOf(op.getLhs().getType().getElementType());
-  auto warps = warpsOf(*acc);
-  return *acc == layout::mmaAccumulator(acc->shape(), warps, bits) &&
-         *a == layout::mmaOperand(layout::MmaOperand::A, a->shape(), warps, bits) &&
-         *b == layout::mmaOperand(layout::MmaOperand::B, b->shape(), warps, bits);
-}
-
-int64_t dotScratchBytes(DotOp op, const GpuTarget &target) {
-  if (usesMatrixInstructions(op, target))
-    return 0;
-  return operandBytes(op.getLhs().getType()) + operandBytes(op.getRhs().getType());
-}
 
 LogicalResult GpuEmitter::emitDot(DotOp op) {
   Type accElement = op.getType().getElementType(), inner = computedIn(accElement);
@@ -165,7 +113,7 @@ Registers GpuEmitter::emitMatrixProduct(DotOp op, Registers acc) {
       for (int number : numbers)
         sums.push_back(acc[number]);
       auto add = [&](const MatrixOperand::Words &left, const MatrixOperand::Words &right) {
-        auto made = target.matrixProduct(builder, lhs, rhs, left, right, sums);
+        auto made = target.matrixProducts()->multiply(builder, lhs, rhs, left, right, sums);
         sums.assign(made.begin(), made.end());
       };
       if (isSplit) {

@@ -99,21 +99,12 @@ ArrayRef<llvm::Value *> GpuEmitter::threadCoordinate(const TileLayout &layout) {
   return coordinates.back().second;
 }
 
-/// Bits of the coordinate along an axis that lanes and warps decide.
-static int32_t threadBits(const TileLayout &layout, int axis) {
-  int32_t bits = 0;
-  for (Dim dim : {Dim::Lane, Dim::Warp})
-    for (unsigned bit = 0; bit < layout.block().inBits(dim); ++bit)
-      bits |= layout.block().basis(dim, bit, layout::axis(axis));
-  return bits;
-}
-
 llvm::Value *GpuEmitter::coordinate(const TileLayout &layout, unsigned reg, unsigned dimension) {
   llvm::Value *thread = threadCoordinate(layout)[dimension];
   layout::RegisterPart part = layout.coordinateOf(reg);
   int32_t inBlock = part.inBlock[dimension], offset = part.offset[dimension];
   // Disjoint bits add without carry: one constant, which addresses swallow.
-  if (threadBits(layout, dimension) & inBlock) {
+  if (layout.threadBits(dimension) & inBlock) {
     thread = builder.CreateXor(thread, builder.getInt32(inBlock));
     inBlock = 0;
   }
@@ -139,7 +130,7 @@ llvm::Value *GpuEmitter::isInside(const TileLayout &layout, unsigned reg) {
   layout::RegisterPart part = layout.coordinateOf(reg);
   for (int axis = 0; axis < layout.rank(); ++axis) {
     int64_t extent = layout.shape()[axis];
-    int64_t farthest = (threadBits(layout, axis) | part.inBlock[axis]) + part.offset[axis];
+    int64_t farthest = (layout.threadBits(axis) | part.inBlock[axis]) + part.offset[axis];
     if (farthest >= extent)
       inside = both(inside, builder.CreateICmpULT(coordinate(layout, reg, axis),
                                                   builder.getInt32(uint32_t(extent))));

@@ -1,13 +1,11 @@
-#include "backends/gpu/EmitReduce.h"
-
+// Reductions over registers, lanes and warps; ReducePlan.h says which threads combine what. Warps
+// meet once: each writes its partial results to shared memory, and after one barrier every thread
+// reads all of those that its results need.
 #include "backends/gpu/Combiner.h"
-#include "backends/gpu/EmitConvert.h"
+#include "backends/gpu/ConvertPlan.h"
+#include "backends/gpu/EmitPartials.h"
 #include "backends/gpu/IndexBits.h"
-#include "backends/gpu/PartialBuffer.h"
-#include "backends/gpu/ReducePlan.h"
-#include "lang/layout/Builders.h"
-
-#include "llvm/Support/MathExtras.h"
+#include "backends/gpu/ReduceSteps.h"
 
 using namespace mlir;
 using namespace sectile::tile;
@@ -16,65 +14,6 @@ namespace sectile::gpu {
 namespace {
 
 using layout::TileLayout;
-
-/// What happens, in order; known before code is emitted, because scratch must be set aside.
-struct ReduceSteps {
-  SmallVector<TileLayout, 2> sources; // of each operand
-  TileLayout reduced;                 // what they are converted to first
-  ReducePlan plan;
-  TileLayout slice;
-  int64_t partialBytes = 0;
-  SmallVector<int64_t, 3> partialOffsets; // of each operand, and of the flags
-
-  ReduceSteps(ReduceOp op, const GpuTarget &target) {
-    for (Value source : op.getSrcs())
-      sources.push_back(*layoutOf(source.getType()));
-    int axis = op.getAxis();
-    reduced = sources.front();
-    planFor(op, axis);
-    if (!plan.isDirect || partialBytes > scratchLimit(target)) {
-      reduced = reducible(reduced, axis);
-      planFor(op, axis);
-    }
-  }
-
-  int64_t scratchBytes(ReduceOp op, const GpuTarget &target) const {
-    int64_t bytes = partialBytes;
-    for (auto [source, layout] : llvm::zip(op.getSrcs(), sources))
-      bytes = std::max(bytes, conversionBytes(layout, reduced, bitsOf(source), target));
-    for (Value result : op.getResults())
-      if (const TileLayout *wanted = layoutOf(result.getType()))
-        bytes = std::max(bytes, conversionBytes(made(op), *wanted, bitsOf(result), target));
-    return bytes;
-  }
-
-  /// Where the results are before the last conversion: warps can read what the first one asks for.
-  TileLayout made(ReduceOp op) const {
-    const TileLayout *wanted = layoutOf(op.getResult(0).getType());
-    return wanted && plan.partialCount > 1 ? *wanted : slice;
-  }
-
-private:
-  static unsigned bitsOf(Value value) { return scratchBits(elementTypeOf(value.getType())); }
-
-  void planFor(ReduceOp op, int axis) {
-    plan = planReduce(reduced, axis);
-    slice = layout::sliceOf(reduced, axis);
-    partialBytes = 0;
-    partialOffsets.clear();
-    if (plan.partialCount == 1)
-      return;
-    PartialBuffer buffer(slice, plan.partialCount);
-    auto append = [&](unsigned bits) {
-      partialOffsets.push_back(partialBytes);
-      partialBytes += llvm::alignTo(buffer.bytes(bits), 16);
-    };
-    for (Value source : op.getSrcs())
-      append(bitsOf(source));
-    if (reduced.isPadded(axis))
-      append(8);
-  }
-};
 
 /// The code of one reduction.
 class ReduceEmitter {
@@ -132,11 +71,7 @@ private:
   llvm::Value *isInside(int reg) {
     const TileLayout &layout = steps.reduced;
     layout::RegisterPart part = layout.coordinateOf(reg);
-    int64_t reach = 0; // of the threads
-    for (layout::Dim dim : {layout::Dim::Lane, layout::Dim::Warp})
-      for (unsigned bit = 0; bit < layout.block().inBits(dim); ++bit)
-        reach |= layout.block().basis(dim, bit, layout::axis(axis));
-    if ((part.inBlock[axis] | reach) + part.offset[axis] < layout.shape()[axis])
+    if ((part.inBlock[axis] | layout.threadBits(axis)) + part.offset[axis] < layout.shape()[axis])
       return nullptr;
     return builder.CreateICmpULT(emitter.coordinate(layout, reg, axis),
                                  builder.getInt32(layout.shape()[axis]));
@@ -190,25 +125,25 @@ private:
       Registers values;
       for (const Partial &partial : partials)
         values.push_back(valueOf(partial, index));
-      buffer.store(emitter, scratch + steps.partialOffsets[index], values, partial);
+      storePartials(emitter, buffer, scratch + steps.partialOffsets[index], values, partial);
     }
     if (hasFlags) {
       Registers flags;
       for (const Partial &partial : partials)
         flags.push_back(partial.exists ? partial.exists : builder.getTrue());
-      buffer.store(emitter, scratch + steps.partialOffsets.back(), flags, partial);
+      storePartials(emitter, buffer, scratch + steps.partialOffsets.back(), flags, partial);
     }
     emitter.barrier();
 
     TileLayout read = steps.made(op);
     SmallVector<std::vector<Registers>, 2> all;
     for (unsigned index = 0; index < combiner.operandCount(); ++index)
-      all.push_back(
-          buffer.load(emitter, scratch + steps.partialOffsets[index], read, combiner.type(index)));
+      all.push_back(loadPartials(emitter, buffer, scratch + steps.partialOffsets[index], read,
+                                 combiner.type(index)));
     std::vector<Registers> flags;
     if (hasFlags)
-      flags =
-          buffer.load(emitter, scratch + steps.partialOffsets.back(), read, builder.getInt1Ty());
+      flags = loadPartials(emitter, buffer, scratch + steps.partialOffsets.back(), read,
+                           builder.getInt1Ty());
     SmallVector<Registers, 2> results(combiner.operandCount());
     for (size_t reg = 0; reg < all.front().size(); ++reg) {
       SmallVector<Partial, 16> row;
@@ -244,10 +179,6 @@ private:
 };
 
 } // namespace
-
-int64_t reduceScratchBytes(ReduceOp op, const GpuTarget &target) {
-  return ReduceSteps(op, target).scratchBytes(op, target);
-}
 
 LogicalResult GpuEmitter::emitReduce(ReduceOp op) {
   ReduceEmitter(*this, op).emit();

@@ -1,14 +1,12 @@
-#include "backends/gpu/EmitScan.h"
-
+// Running combinations along an axis; ScanPlan.h says which thread holds what. Every run of
+// registers is scanned on its own; the totals of runs then go through the lanes, the warps (by way
+// of shared memory, one barrier) and the further runs of the thread, and what came before a run is
+// combined into its registers once, at the end.
 #include "backends/gpu/Combiner.h"
-#include "backends/gpu/EmitConvert.h"
+#include "backends/gpu/ConvertPlan.h"
+#include "backends/gpu/EmitPartials.h"
 #include "backends/gpu/IndexBits.h"
-#include "backends/gpu/PartialBuffer.h"
-#include "backends/gpu/ReducePlan.h"
-#include "backends/gpu/ScanPlan.h"
-#include "lang/layout/Builders.h"
-
-#include "llvm/Support/MathExtras.h"
+#include "backends/gpu/ScanSteps.h"
 
 using namespace mlir;
 using namespace sectile::tile;
@@ -17,62 +15,6 @@ namespace sectile::gpu {
 namespace {
 
 using layout::TileLayout;
-
-struct ScanSteps {
-  SmallVector<TileLayout, 2> sources;
-  TileLayout scanned; // what the operands are converted to first
-  ScanPlan plan;
-  TileLayout slice;
-  /// Of one run of one operand (the flags are the last operand), and of all.
-  SmallVector<int64_t, 3> totalBytes, totalOffsets;
-  int64_t bytes = 0;
-
-  ScanSteps(ScanOp op, const GpuTarget &target) {
-    for (Value source : op.getSrcs())
-      sources.push_back(*layoutOf(source.getType()));
-    scanned = sources.front();
-    planFor(op);
-    if (!plan.isDirect || bytes > scratchLimit(target)) {
-      scanned = reducible(scanned, op.getAxis());
-      planFor(op);
-    }
-  }
-
-  int64_t scratchBytes(ScanOp op, const GpuTarget &target) const {
-    int64_t most = bytes;
-    for (auto [index, source] : llvm::enumerate(sources)) {
-      unsigned bits = bitsOf(op.getSrcs()[index]);
-      most = std::max(most, conversionBytes(source, scanned, bits, target));
-      const TileLayout *wanted = layoutOf(op.getResult(index).getType());
-      most = std::max(most, conversionBytes(scanned, *wanted, bits, target));
-    }
-    return most;
-  }
-
-private:
-  static unsigned bitsOf(Value value) { return scratchBits(elementTypeOf(value.getType())); }
-
-  void planFor(ScanOp op) {
-    int axis = op.getAxis();
-    plan = planScan(scanned, axis);
-    slice = layout::sliceOf(scanned, axis);
-    bytes = 0;
-    totalBytes.clear();
-    totalOffsets.clear();
-    if (plan.warpCount == 1)
-      return;
-    PartialBuffer buffer(slice, plan.warpCount);
-    auto append = [&](unsigned bits) {
-      totalOffsets.push_back(bytes);
-      totalBytes.push_back(llvm::alignTo(buffer.bytes(bits), 16));
-      bytes += totalBytes.back() * plan.runCount();
-    };
-    for (Value source : op.getSrcs())
-      append(bitsOf(source));
-    if (scanned.isPadded(axis) && op.getReverse())
-      append(8);
-  }
-};
 
 class ScanEmitter {
 public:
@@ -196,7 +138,7 @@ private:
         Registers totals;
         for (const Line &line : lines)
           totals.push_back(totalOf(line, run, operand));
-        buffer.store(emitter, offsetOf(operand, run), totals, place);
+        storePartials(emitter, buffer, offsetOf(operand, run), totals, place);
       }
     emitter.barrier();
 
@@ -204,8 +146,8 @@ private:
       SmallVector<std::vector<Registers>, 3> all;
       for (unsigned operand = 0; operand < operandCount + hasFlags; ++operand)
         all.push_back(
-            buffer.load(emitter, offsetOf(operand, run), steps.slice,
-                        operand < operandCount ? combiner.type(operand) : builder.getInt1Ty()));
+            loadPartials(emitter, buffer, offsetOf(operand, run), steps.slice,
+                         operand < operandCount ? combiner.type(operand) : builder.getInt1Ty()));
       for (auto [number, line] : llvm::enumerate(lines)) {
         if (run >= line.runs.size())
           continue;
@@ -268,10 +210,6 @@ private:
 };
 
 } // namespace
-
-int64_t scanScratchBytes(ScanOp op, const GpuTarget &target) {
-  return ScanSteps(op, target).scratchBytes(op, target);
-}
 
 LogicalResult GpuEmitter::emitScan(ScanOp op) {
   ScanEmitter(*this, op).emit();

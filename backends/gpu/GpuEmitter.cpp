@@ -1,7 +1,7 @@
 #include "backends/gpu/GpuEmitter.h"
 
-#include "backends/gpu/EmitDot.h"
 #include "backends/plain/DeviceAbi.h"
+#include "lang/layout/PowersOfTwo.h"
 
 using namespace mlir;
 using namespace sectile::tile;
@@ -62,7 +62,7 @@ std::unique_ptr<llvm::Module> GpuEmitter::emit() {
     if (auto known = function.getArgAttrOfType<IntegerAttr>(number, kDivisibilityAttr);
         known && known.getInt() && isa<PtrType>(argument.getType())) {
       // No access asks for more.
-      uint64_t bytes = std::min<uint64_t>(known.getInt() & -known.getInt(), 256);
+      uint64_t bytes = std::min<int64_t>(layout::lowestBit(known.getInt()), 256);
       kernel->addParamAttr(
           number, llvm::Attribute::getWithAlignment(builder.getContext(), llvm::Align(bytes)));
     }
@@ -119,15 +119,7 @@ LogicalResult GpuEmitter::emitOp(Operation *op) {
       .Case([&](DotOp dot) { return emitDot(dot); })
       .Case([&](ConvertLayoutOp convert) { return emitConvert(convert); })
       .Case([&](BufferAllocOp) { return success(); }) // placed by the plan
-      .Case([&](AsyncCopyOp copy) { return emitAsyncCopy(copy); })
-      .Case([&](AsyncCommitOp) {
-        target.asyncCommit(builder);
-        return success();
-      })
-      .Case([&](AsyncWaitOp wait) {
-        target.asyncWait(builder, wait.getPending());
-        return success();
-      })
+      .Case<AsyncCopyOp, AsyncCommitOp, AsyncWaitOp>([&](Operation *op) { return emitAsync(op); })
       .Case([&](BufferLoadOp load) { return emitBufferLoad(load); })
       .Case([&](PrintOp print) { return emitPrint(print); })
       .Case([&](AssertOp assertion) { return emitAssert(assertion); })
@@ -136,11 +128,13 @@ LogicalResult GpuEmitter::emitOp(Operation *op) {
         return success();
       })
       .Case([&](GridWaitOp) {
-        target.gridWait(builder);
+        if (const DependentLaunches *launches = target.dependentLaunches())
+          launches->wait(builder);
         return success();
       })
       .Case([&](GridLaunchDependentsOp) {
-        target.gridLaunchDependents(builder);
+        if (const DependentLaunches *launches = target.dependentLaunches())
+          launches->launchDependents(builder);
         return success();
       })
       .Case([&](AssumeOp assume) {
@@ -154,11 +148,9 @@ LogicalResult GpuEmitter::emitOp(Operation *op) {
 //===-- Values --------------------------------------------------------------------------------===//
 
 llvm::Value *GpuEmitter::scalar(Value value) {
-  auto found = scalars.find(value);
-  if (found != scalars.end())
-    return found->second;
-  if (auto constant = value.getDefiningOp<arith::ConstantOp>())
-    return constantOf(constant.getValue(), constant.getType());
+  if (llvm::Value *known = scalars.find(
+          value, [&](Attribute number, Type type) { return constantOf(number, type); }))
+    return known;
   Operation *op = value.getDefiningOp();
   fail(op ? op : function.getOperation(), "scalar used before it was emitted");
   return llvm::PoisonValue::get(registerType(value.getType()));
@@ -323,12 +315,8 @@ llvm::SmallVector<llvm::Value *, 2> GpuEmitter::emitOne(Operation *op,
 llvm::SmallVector<llvm::Value *, 2> GpuEmitter::emitCombiner(Block &block,
                                                              ArrayRef<llvm::Value *> arguments) {
   return backends::ElementwiseEmitter::emitCombiner(
-      block, arguments,
-      [&](Operation *op, ArrayRef<llvm::Value *> operands) -> llvm::SmallVector<llvm::Value *, 2> {
-        if (auto constant = dyn_cast<arith::ConstantOp>(op))
-          return {constantOf(constant.getValue(), constant.getType())};
-        if (!backends::ElementwiseEmitter::isElementwise(op))
-          fail(op, "no lowering inside a combiner");
+      block, arguments, [&](Attribute number, Type type) { return constantOf(number, type); },
+      [&](Operation *op, ArrayRef<llvm::Value *> operands) {
         SmallVector<Registers, 4> registers;
         for (llvm::Value *operand : operands)
           registers.push_back({operand});

@@ -18,6 +18,7 @@
 
 #include "backends/DebugSites.h"
 #include "backends/common/ElementwiseEmitter.h"
+#include "backends/common/EmittedScalars.h"
 #include "backends/common/LineInfo.h"
 #include "backends/gpu/GpuTarget.h"
 #include "backends/gpu/SharedMemoryPlan.h"
@@ -55,7 +56,7 @@ public:
 
   //-- Values of the kernel ------------------------------------------------------------------------
   llvm::Value *scalar(mlir::Value value);
-  void setScalar(mlir::Value value, llvm::Value *emitted) { scalars[value] = emitted; }
+  void setScalar(mlir::Value value, llvm::Value *emitted) { scalars.set(value, emitted); }
   const Registers &registers(mlir::Value tile);
   void setRegisters(mlir::Value tile, Registers emitted) { tiles[tile] = std::move(emitted); }
   /// A scalar is a tile of one register.
@@ -196,7 +197,10 @@ private:
   llvm::Value *rowMajorAddress(mlir::Value tile, int reg, int64_t offset);
   void loadRowMajor(mlir::Value tile, int64_t offset);
   // EmitBuffers.cpp
-  mlir::LogicalResult emitAsyncCopy(tile::AsyncCopyOp op);
+  /// Copies, their groups, and waits for them; an error where the target has none of these, which
+  /// passes are to ask for (GpuAbilities.h).
+  mlir::LogicalResult emitAsync(mlir::Operation *op);
+  mlir::LogicalResult emitAsyncCopy(const AsyncCopies &copies, tile::AsyncCopyOp op);
   mlir::LogicalResult emitBufferLoad(tile::BufferLoadOp op);
   // EmitDebug.cpp
   mlir::LogicalResult emitPrint(tile::PrintOp op);
@@ -242,7 +246,7 @@ private:
   std::optional<optimizer::PointerProvenance> provenance;
   llvm::DenseMap<unsigned, std::pair<llvm::Value *, llvm::Value *>> argumentRanges;
   llvm::Value *threadIndexValue = nullptr, *laneIndexValue = nullptr, *warpIndexValue = nullptr;
-  llvm::DenseMap<mlir::Value, llvm::Value *> scalars;
+  backends::EmittedScalars scalars;
   llvm::DenseMap<mlir::Value, Registers> tiles;
   std::vector<std::pair<layout::TileLayout, llvm::SmallVector<llvm::Value *, 3>>> coordinates;
   bool hasFailed = false;

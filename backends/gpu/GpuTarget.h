@@ -9,6 +9,7 @@
 #pragma once
 
 #include "backends/common/MathTarget.h"
+#include "backends/gpu/GpuAbilities.h"
 #include "backends/plain/CompileOptions.h"
 #include "lang/tile/TileDialect.h"
 
@@ -21,7 +22,7 @@ namespace sectile::gpu {
 inline constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;
 
 /// One access of one thread to global memory: a scalar, or a vector of neighbouring elements of at
-/// most `GpuTarget::maxAccessBytes`, aligned to its size.
+/// most `GpuFacts::maxAccessBytes`, aligned to its size.
 struct GlobalAccess {
   llvm::Value *address = nullptr; // ptr addrspace(1)
   /// Of memory elements: iN, half, bfloat, float, double, ptr addrspace(1), or a vector of them.
@@ -40,19 +41,22 @@ struct AtomicAccess {
   tile::MemoryScope scope = tile::MemoryScope::Device;
 };
 
-class GpuTarget {
+/// Numbers of a GPU. None has a default: a target says them all.
+struct GpuFacts {
+  unsigned laneCount;          // of a warp; a power of two
+  unsigned maxThreadsPerBlock; // a power of two
+  int64_t maxSharedBytes;      // per block, dynamic
+  unsigned maxAccessBytes;     // of one thread's access to global memory
+  int64_t registerWords;       // 32-bit registers that the programs of a multiprocessor share
+};
+
+/// What is not pure here is right for every GPU.
+class GpuTarget : public GpuFacts {
 public:
   virtual ~GpuTarget() = default;
 
-  //-- Facts
-  unsigned laneCount = 32;
-  unsigned maxThreadsPerBlock = 1024;
-  /// Per block, dynamic.
-  int64_t maxSharedBytes = 48 << 10;
-  unsigned maxAccessBytes = 16;
-  /// Shared memory: banks of four bytes.
-  unsigned bankCount = 32;
-
+  /// What messages call it: "sm_90a".
+  virtual llvm::StringRef name() const = 0;
   /// "nvptx64-nvidia-cuda".
   virtual llvm::StringRef triple() const = 0;
   /// Calling convention, thread bounds and attributes of the kernel function.
@@ -71,54 +75,21 @@ public:
   /// From the lane `source` (i32).
   virtual llvm::Value *shuffleFrom(llvm::IRBuilderBase &builder, llvm::Value *value,
                                    llvm::Value *source) const = 0;
-  /// i1: true in some lane.
-  virtual llvm::Value *anyLane(llvm::IRBuilderBase &builder, llvm::Value *truth) const = 0;
-
-  //-- Matrix products of a warp (lang/layout/MmaLayouts.h has the fragments)
-  /// Is there an instruction for these element types?
-  virtual bool hasMatrixProduct(mlir::Type lhs, mlir::Type rhs, mlir::Type acc,
-                                tile::InputPrecision precision) const {
-    return false;
-  }
-  /// One instruction: `acc` + a b, each a fragment in its order of registers. `acc` is of f32, f64
-  /// or i32; operands are words of 32 bits, those of f32 rounded to tf32, those of f64 as they are.
-  virtual llvm::SmallVector<llvm::Value *, 4>
-  matrixProduct(llvm::IRBuilderBase &builder, mlir::Type lhs, mlir::Type rhs,
-                llvm::ArrayRef<llvm::Value *> a, llvm::ArrayRef<llvm::Value *> b,
-                llvm::ArrayRef<llvm::Value *> acc) const {
-    return {acc.begin(), acc.end()};
-  }
-  /// f32 rounded to tf32, to nearest.
-  virtual llvm::Value *roundToTf32(llvm::IRBuilderBase &builder, llvm::Value *value) const {
-    return value;
-  }
-
   //-- Among threads of the block
   /// `threads` of them meet; `barrier` tells partitions apart (0: the whole block).
   virtual void barrier(llvm::IRBuilderBase &builder, unsigned threads,
                        unsigned barrier = 0) const = 0;
-  /// i1, the same in all `threads`, which meet as at a barrier: true in one of them.
+  /// A vote of `threads`, which meet as at a barrier; i1: true in every one of them if `truth` is
+  /// true in any.
   virtual llvm::Value *anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth, unsigned threads,
                                  unsigned barrier = 0) const = 0;
 
-  //-- Between launches; nothing where they do not overlap
-  virtual void gridWait(llvm::IRBuilderBase &builder) const {}
-  virtual void gridLaunchDependents(llvm::IRBuilderBase &builder) const {}
-
-  //-- Shared memory
-  /// Starts a copy of 4, 8 or 16 bytes, or of zeros where `predicate` (may be null) is false.
-  virtual void asyncCopy(llvm::IRBuilderBase &builder, llvm::Value *shared, llvm::Value *global,
-                         unsigned bytes, llvm::Value *predicate) const {}
-  virtual void asyncCommit(llvm::IRBuilderBase &builder) const {}
-  virtual void asyncWait(llvm::IRBuilderBase &builder, unsigned pending) const {}
-  /// Is there an instruction for `loadMatrices`?
-  bool hasMatrixLoads = false;
-  /// ldmatrix: `matrices` words of 32 bits for each lane, rows given by the lanes' addresses.
-  virtual llvm::SmallVector<llvm::Value *, 4> loadMatrices(llvm::IRBuilderBase &builder,
-                                                           llvm::Value *row, unsigned matrices,
-                                                           bool isTransposed) const {
-    return {};
-  }
+  //-- What not every GPU can do; null: this one cannot
+  virtual const AsyncCopies *asyncCopies() const { return nullptr; }
+  virtual const MatrixProducts *matrixProducts() const { return nullptr; }
+  virtual const MatrixLoads *matrixLoads() const { return nullptr; }
+  virtual const Tf32Rounding *tf32Rounding() const { return nullptr; }
+  virtual const DependentLaunches *dependentLaunches() const { return nullptr; }
 
   //-- Global memory
   /// `other` (of the access's type; may be null: undefined) where the predicate is false.
@@ -126,21 +97,24 @@ public:
                             llvm::Value *other) const = 0;
   virtual void store(llvm::IRBuilderBase &builder, const GlobalAccess &access,
                      llvm::Value *value) const = 0;
-  /// LLVM's name of a scope: "" is the whole system.
+  /// LLVM's name of a scope. "" is the whole system, which is every scope and more.
   virtual llvm::StringRef syncScope(tile::MemoryScope scope) const { return ""; }
   /// Orders the thread's accesses to memory before and after it, as others in the scope see them.
   virtual void fence(llvm::IRBuilderBase &builder, tile::MemoryScope scope) const;
   /// How many neighbours one instruction may combine into memory, each of them atomically.
   virtual unsigned atomicWidth(tile::RmwKind kind, mlir::Type element) const { return 1; }
-  /// What was there before. Runs under the access's predicate already. As they stand, LLVM's atomic
-  /// instructions, which it expands where the hardware has none. `value` is a vector where there
-  /// are several neighbours; unless `isUsed`, the result may be null.
+  /// What was there before. Runs under the access's predicate already. The defaults are LLVM's
+  /// atomic instructions, which it expands where the hardware has none. `value` is a vector where
+  /// there are several neighbours; unless `isUsed`, the result may be null.
   virtual llvm::Value *atomicRmw(llvm::IRBuilderBase &builder, const AtomicAccess &access,
                                  tile::RmwKind kind, llvm::Value *value, mlir::Type element,
                                  bool isUsed) const;
   virtual llvm::Value *atomicCas(llvm::IRBuilderBase &builder, const AtomicAccess &access,
                                  llvm::Value *expected, llvm::Value *desired,
                                  mlir::Type element) const;
+
+protected:
+  explicit GpuTarget(const GpuFacts &facts) : GpuFacts(facts) {}
 };
 
 } // namespace sectile::gpu

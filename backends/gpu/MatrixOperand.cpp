@@ -83,7 +83,7 @@ MatrixOperand::Words MatrixOperand::words(const Fragments::Place &place) {
     }
     llvm::Value *&word = tf32Words[reg];
     if (!word)
-      word = builder.CreateBitCast(emitter.target.roundToTf32(builder, asFloat(reg)),
+      word = builder.CreateBitCast(emitter.target.tf32Rounding()->round(builder, asFloat(reg)),
                                    builder.getInt32Ty());
     made.push_back(word);
   }
@@ -98,7 +98,8 @@ MatrixOperand::Words MatrixOperand::remainders(const Fragments::Place &place) {
     if (!word) {
       llvm::Value *rest =
           builder.CreateFSub(asFloat(reg), builder.CreateBitCast(high, builder.getFloatTy()));
-      word = builder.CreateBitCast(emitter.target.roundToTf32(builder, rest), builder.getInt32Ty());
+      word = builder.CreateBitCast(emitter.target.tf32Rounding()->round(builder, rest),
+                                   builder.getInt32Ty());
     }
     made.push_back(word);
   }

@@ -7,10 +7,10 @@
 //   partial 1: pos 0 1 2 3 ...        pos 1: partial 0 1 2 3
 //
 // The order keeps lanes apart in the first case, and lets a thread read several partials at once
-// in the second.
+// in the second. EmitPartials.h writes and reads them.
 #pragma once
 
-#include "backends/gpu/SharedAddresses.h"
+#include "lang/layout/SharedLayout.h"
 
 namespace sectile::gpu {
 
@@ -22,16 +22,15 @@ public:
   /// Of one operand with elements of `bits`.
   int64_t bytes(unsigned bits) const { return positionCount * count * (bits / 8); }
 
-  /// Register `reg` of `positions` in the row's place `partial` (i32; null: 0).
-  void store(GpuEmitter &emitter, int64_t offset, llvm::ArrayRef<llvm::Value *> values,
-             llvm::Value *partial) const;
-  /// [register of `tile`][partial]
-  std::vector<Registers> load(GpuEmitter &emitter, int64_t offset, const layout::TileLayout &tile,
-                              llvm::Type *type) const;
-
-private:
+  /// Elements from one place of a row to the next.
+  int64_t partialStride() const { return partialsTogether ? 1 : positionCount; }
+  bool hasRowsTogether() const { return partialsTogether; }
+  int64_t partialCount() const { return count; }
+  const layout::TileLayout &writers() const { return positions; }
+  /// Where a thread of `tile`'s layout finds partial 0 of its positions, in elements.
   layout::SharedAccess accessOf(const layout::TileLayout &tile, unsigned bits) const;
 
+private:
   layout::TileLayout positions;
   layout::SharedLayout buffer;
   int64_t count, positionCount = 1;

@@ -1,31 +1,23 @@
 #include "backends/gpu/RegisterAddress.h"
 
+#include "lang/layout/PowersOfTwo.h"
+
 namespace sectile::gpu {
 
-using layout::Dim;
 using layout::TileLayout;
 using optimizer::DimensionFacts;
-
-/// Bits of the coordinate along an axis that the thread's number decides.
-static int32_t threadBits(const TileLayout &layout, int axis) {
-  int32_t bits = 0;
-  for (Dim dim : {Dim::Lane, Dim::Warp, Dim::Block})
-    for (unsigned bit = 0; bit < layout.block().inBits(dim); ++bit)
-      bits |= layout.block().basis(dim, bit, layout::axis(axis));
-  return bits;
-}
 
 /// The first constant along the axis that lies in one run with `constant` for every thread.
 static int32_t startOfRun(const TileLayout &layout, const DimensionFacts &facts, int axis,
                           const layout::RegisterPart &part) {
   int32_t constant = part.inBlock[axis] + part.offset[axis];
   // Otherwise the register's bits are xored into the thread's.
-  if (facts.run <= 1 || (threadBits(layout, axis) & part.inBlock[axis]))
+  if (facts.run <= 1 || (layout.threadBits(axis) & part.inBlock[axis]))
     return constant;
   if (facts.isStrided())
     return 0;
   // Runs of a power of two start where the bits below are clear, whatever the thread adds there.
-  auto run = int32_t(facts.run & -facts.run);
+  auto run = int32_t(layout::lowestBit(facts.run));
   return constant & ~(run - 1);
 }
 

@@ -9,14 +9,8 @@
 //           grows from round to round, so a barrier once found necessary stays necessary.
 #include "backends/gpu/SharedMemoryPlan.h"
 
-#include "backends/Backend.h"
-#include "backends/gpu/EmitConvert.h"
-#include "backends/gpu/EmitDot.h"
-#include "backends/gpu/EmitRearrange.h"
-#include "backends/gpu/EmitReduce.h"
-#include "backends/gpu/EmitScan.h"
+#include "backends/gpu/ScratchBytes.h"
 
-#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <map>
@@ -297,19 +291,6 @@ std::string remedyFor(func::FuncOp function, const GpuTarget &target, int64_t ne
 
 } // namespace
 
-int64_t scratchBytes(Operation *op, const GpuTarget &target) {
-  return llvm::TypeSwitch<Operation *, int64_t>(op)
-      .Case([&](ConvertLayoutOp convert) { return convertScratchBytes(convert, target); })
-      .Case([&](ReduceOp reduce) { return reduceScratchBytes(reduce, target); })
-      .Case([&](ScanOp scan) { return scanScratchBytes(scan, target); })
-      .Case([&](DotOp dot) { return dotScratchBytes(dot, target); })
-      .Case<AtomicRmwOp, AtomicCasOp>([&](Operation *atomic) { return atomicScratchBytes(atomic); })
-      .Case([&](PrintOp print) { return printScratchBytes(print); })
-      .Default([&](Operation *other) -> int64_t {
-        return isRearrangement(other) ? rearrangeScratchBytes(other, target) : 0;
-      });
-}
-
 SharedMemoryPlan planSharedMemory(func::FuncOp function, const GpuTarget &target) {
   return Planner(function, target).plan;
 }
@@ -334,7 +315,7 @@ void noteSharedMemory(func::FuncOp function, const SharedMemoryPlan &plan, const
 }
 
 LogicalResult checkSharedMemory(func::FuncOp function, const SharedMemoryPlan &plan,
-                                const GpuTarget &target, StringRef targetName) {
+                                const GpuTarget &target) {
   if (plan.bytes <= target.maxSharedBytes)
     return success();
   // All buffers; of the scratch, what reaches too far.
@@ -351,7 +332,7 @@ LogicalResult checkSharedMemory(func::FuncOp function, const SharedMemoryPlan &p
   {
     InFlightDiagnostic error = function.emitError()
                                << "shared memory: this kernel needs " << plan.bytes
-                               << " bytes, and a program on " << targetName << " has "
+                               << " bytes, and a program on " << target.name() << " has "
                                << target.maxSharedBytes;
     error.attachNote() << remedyFor(function, target, plan.bytes);
   }

@@ -33,21 +33,13 @@ struct SharedMemoryPlan {
 
 SharedMemoryPlan planSharedMemory(mlir::func::FuncOp function, const GpuTarget &target);
 
-/// An error when the plan needs more than a block of `targetName` has, with what would fit; then a
+/// An error when the plan needs more than a block of the target has, with what would fit; then a
 /// remark for each buffer and op that takes part: how many bytes, where.
 mlir::LogicalResult checkSharedMemory(mlir::func::FuncOp function, const SharedMemoryPlan &plan,
-                                      const GpuTarget &target, llvm::StringRef targetName);
+                                      const GpuTarget &target);
 
 /// A remark for each buffer and op that takes part.
 void noteSharedMemory(mlir::func::FuncOp function, const SharedMemoryPlan &plan,
                       const GpuTarget &target, lang::Remarks &remarks);
-
-/// Bytes of shared memory the op wants while it runs; 0: none. One case per op family, each beside
-/// its emission.
-int64_t scratchBytes(mlir::Operation *op, const GpuTarget &target);
-
-/// The cases of the op families that have files of their own.
-int64_t atomicScratchBytes(mlir::Operation *op);
-int64_t printScratchBytes(tile::PrintOp op);
 
 } // namespace sectile::gpu

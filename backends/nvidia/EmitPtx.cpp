@@ -1,23 +1,17 @@
 #include "backends/nvidia/EmitPtx.h"
 
 #include "backends/GuardedCodegen.h"
+#include "backends/LlvmPasses.h"
 #include "backends/nvidia/ShiftBeforeUnpack.h"
+#include "optimizer/gpu/ThreadWork.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/OptBisect.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
-#include "llvm/Transforms/InstCombine/InstCombine.h"
 #include "llvm/Transforms/Scalar/ADCE.h"
-#include "llvm/Transforms/Scalar/EarlyCSE.h"
-#include "llvm/Transforms/Scalar/LICM.h"
-#include "llvm/Transforms/Scalar/LoopPassManager.h"
-#include "llvm/Transforms/Scalar/SROA.h"
-#include "llvm/Transforms/Scalar/SimplifyCFG.h"
 
 #include <mutex>
 
@@ -51,11 +45,21 @@ public:
   }
 };
 
+/// Loops of loads that no matrix product waits for.
+bool loadsInLoops(mlir::func::FuncOp function) {
+  bool loads = false, multiplies = false;
+  function.walk([&](mlir::Operation *op) {
+    loads |= mlir::isa<tile::LoadOp>(op) && optimizer::isInLoop(op);
+    multiplies |= mlir::isa<tile::DotOp>(op);
+  });
+  return loads && !multiplies;
+}
+
 } // namespace
 
-std::string ptxIdentifier(llvm::StringRef name) {
+std::string PtxCodegen::symbolOf(llvm::StringRef kernelName) const {
   std::string text;
-  for (char c : name) {
+  for (char c : kernelName) {
     if (llvm::isAlnum(c) || c == '_' || c == '$')
       text += c;
     else // a byte of a letter beyond ASCII, or a dot
@@ -66,7 +70,7 @@ std::string ptxIdentifier(llvm::StringRef name) {
   return isWord ? "_" + text + "_" : text;
 }
 
-PtxEmitter::PtxEmitter(const NvidiaArch &arch) {
+PtxCodegen::PtxCodegen(const NvidiaArch &arch) {
   initializeOnce();
   std::string error;
   llvm::Triple triple("nvptx64-nvidia-cuda");
@@ -76,9 +80,18 @@ PtxEmitter::PtxEmitter(const NvidiaArch &arch) {
         std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
-PtxEmitter::~PtxEmitter() = default;
+PtxCodegen::~PtxCodegen() = default;
 
-bool PtxEmitter::optimize(llvm::Module &module, std::string &error) {
+void PtxCodegen::tune(llvm::Function &kernel, mlir::func::FuncOp function, int64_t programs) const {
+  // ptxas otherwise makes loads wait for each other to save registers, for more programs at a time
+  // than such a kernel needs: a sum of 32 x 32 tiles took 32 registers and 1.6 times as long.
+  if (!programs && loadsInLoops(function))
+    programs = 1;
+  if (programs)
+    kernel.addFnAttr("nvvm.minctasm", std::to_string(programs));
+}
+
+bool PtxCodegen::optimize(llvm::Module &module, std::string &error) {
   if (!machine) {
     error = "LLVM has no NVPTX target";
     return false;
@@ -86,51 +99,24 @@ bool PtxEmitter::optimize(llvm::Module &module, std::string &error) {
   module.setTargetTriple(machine->getTargetTriple());
   module.setDataLayout(machine->createDataLayout());
   return backends::runGuarded(module, error, [&] {
-    llvm::LoopAnalysisManager loops;
-    llvm::FunctionAnalysisManager functions;
-    llvm::CGSCCAnalysisManager components;
-    llvm::ModuleAnalysisManager modules;
-    // With the machine: convergence and costs are the target's.
-    llvm::PassBuilder passes(machine.get());
-    passes.registerModuleAnalyses(modules);
-    passes.registerCGSCCAnalyses(components);
-    passes.registerFunctionAnalyses(functions);
-    passes.registerLoopAnalyses(loops);
-    passes.crossRegisterProxies(loops, functions, components, modules);
-
-    llvm::FunctionPassManager pipeline;
+    llvm::FunctionPassManager passes;
     // Pointers that no access takes go first, round the loops that carry them.
-    pipeline.addPass(llvm::ADCEPass());
-    pipeline.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
-    pipeline.addPass(llvm::EarlyCSEPass());
-    pipeline.addPass(llvm::InstCombinePass());
-    pipeline.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
-                                                           /*UseMemorySSA=*/true));
-    pipeline.addPass(llvm::SimplifyCFGPass());
-    for (llvm::Function &function : module)
-      if (!function.isDeclaration())
-        pipeline.run(function, functions);
+    passes.addPass(llvm::ADCEPass());
+    backends::addCleanup(passes);
+    backends::runOnFunctions(module, *machine, passes);
     shiftBeforeUnpack(module);
   });
 }
 
-bool PtxEmitter::emit(llvm::Module &module, std::string &ptx, std::string &error) {
+bool PtxCodegen::emit(llvm::Module &module, backends::KernelImage &image, std::string &error) {
   ShortCodegen gate;
   module.getContext().setOptPassGate(gate);
-  bool done = backends::runGuarded(module, error, [&] {
-    llvm::SmallString<0> text;
-    llvm::raw_svector_ostream stream(text);
-    llvm::legacy::PassManager passes;
-    if (machine->addPassesToEmitFile(passes, stream, nullptr,
-                                     llvm::CodeGenFileType::AssemblyFile)) {
-      error = "LLVM cannot write PTX";
-      return;
-    }
-    passes.run(module);
-    ptx = std::string(text);
-  });
+  llvm::SmallString<0> text;
+  bool isDone =
+      backends::generateCode(module, *machine, llvm::CodeGenFileType::AssemblyFile, text, error);
   module.getContext().setOptPassGate(llvm::getGlobalPassGate());
-  return done;
+  image.binary = std::string(text);
+  return isDone;
 }
 
 } // namespace sectile::nvidia

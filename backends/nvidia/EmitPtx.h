@@ -2,7 +2,8 @@
 // A short pass pipeline and LLVM's NVPTX code generator, guarded: a failure comes back as text.
 #pragma once
 
-#include "backends/nvidia/NvidiaTarget.h"
+#include "backends/gpu/CompileGpuKernel.h"
+#include "backends/nvidia/NvidiaArch.h"
 
 #include <memory>
 
@@ -12,16 +13,17 @@ class TargetMachine;
 
 namespace sectile::nvidia {
 
-/// `name` as PTX may spell it: letters, digits, `_` and `$`, and no word of PTX's own.
-std::string ptxIdentifier(llvm::StringRef name);
-
-class PtxEmitter {
+class PtxCodegen final : public gpu::GpuCodegen {
 public:
-  explicit PtxEmitter(const NvidiaArch &arch);
-  ~PtxEmitter();
-  bool optimize(llvm::Module &module, std::string &error);
-  /// Consumes the module's code.
-  bool emit(llvm::Module &module, std::string &ptx, std::string &error);
+  explicit PtxCodegen(const NvidiaArch &arch);
+  ~PtxCodegen() override;
+
+  llvm::StringRef codeName() const override { return "ptx"; }
+  /// Letters, digits, `_` and `$`, and no word of PTX's own.
+  std::string symbolOf(llvm::StringRef kernelName) const override;
+  void tune(llvm::Function &kernel, mlir::func::FuncOp function, int64_t programs) const override;
+  bool optimize(llvm::Module &module, std::string &error) override;
+  bool emit(llvm::Module &module, backends::KernelImage &image, std::string &error) override;
 
 private:
   std::unique_ptr<llvm::TargetMachine> machine;

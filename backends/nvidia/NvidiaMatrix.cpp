@@ -49,63 +49,7 @@ std::pair<llvm::Value *, llvm::Value *> widenFp8(llvm::IRBuilderBase &builder, T
   return {builder.CreateExtractValue(call, 0), builder.CreateExtractValue(call, 1)};
 }
 
-/// Two products of f16, each of the lower or upper half of the depth. Which number of the depth
-/// stands where within an instruction does not matter, as long as both operands agree.
-SmallVector<llvm::Value *, 4> emitFp8ProductByF16(llvm::IRBuilderBase &builder, Type lhs, Type rhs,
-                                                  ArrayRef<llvm::Value *> a,
-                                                  ArrayRef<llvm::Value *> b,
-                                                  ArrayRef<llvm::Value *> acc) {
-  Type half = Float16Type::get(lhs.getContext());
-  SmallVector<llvm::Value *, 4> sums(acc);
-  for (unsigned step = 0; step < 2; ++step) {
-    auto top = widenFp8(builder, lhs, a[2 * step]),
-         bottom = widenFp8(builder, lhs, a[2 * step + 1]);
-    auto column = widenFp8(builder, rhs, b[step]);
-    sums =
-        emitMatrixProduct(builder, half, half, {top.first, bottom.first, top.second, bottom.second},
-                          {column.first, column.second}, sums);
-  }
-  return sums;
-}
-
-} // namespace
-
-bool hasFp8Products(int capability) {
-  return capability >= kFp8Capability && capability != 90;
-}
-
-SmallVector<llvm::Value *, 4> emitMatrixProduct(const NvidiaArch &arch,
-                                                llvm::IRBuilderBase &builder, Type lhs, Type rhs,
-                                                ArrayRef<llvm::Value *> a,
-                                                ArrayRef<llvm::Value *> b,
-                                                ArrayRef<llvm::Value *> acc) {
-  if (isFp8(lhs) && !hasFp8Products(arch.capability))
-    return emitFp8ProductByF16(builder, lhs, rhs, a, b, acc);
-  return emitMatrixProduct(builder, lhs, rhs, a, b, acc);
-}
-
-bool hasMatrixProduct(const NvidiaArch &arch, Type lhs, Type rhs, Type acc,
-                      tile::InputPrecision precision) {
-  StringRef left = nameOf(lhs), right = nameOf(rhs);
-  if (left.empty() || right.empty())
-    return false;
-  if (left == "s8")
-    return right == "s8" && acc.isInteger(32);
-  if (left == "f64")
-    return right == "f64" && acc.isF64();
-  if (!acc.isF32())
-    return false;
-  if (left == "tf32")
-    return right == "tf32" &&
-           (precision == tile::InputPrecision::Tf32 || precision == tile::InputPrecision::Tf32x3);
-  if (!isFp8(lhs))
-    return left == right;
-  // sm_89's conversions to f16 need no newer PTX than it does.
-  bool isNative = hasFp8Products(arch.capability);
-  return isFp8(rhs) && arch.capability >= kFp8Capability &&
-         (!isNative || arch.ptxVersion >= kFp8PtxVersion);
-}
-
+/// One instruction of these very types.
 SmallVector<llvm::Value *, 4> emitMatrixProduct(llvm::IRBuilderBase &builder, Type lhs, Type rhs,
                                                 ArrayRef<llvm::Value *> aWords,
                                                 ArrayRef<llvm::Value *> bWords,
@@ -161,7 +105,62 @@ SmallVector<llvm::Value *, 4> emitMatrixProduct(llvm::IRBuilderBase &builder, Ty
   return sums;
 }
 
-llvm::Value *emitRoundToTf32(llvm::IRBuilderBase &builder, llvm::Value *value) {
+/// Two products of f16, each of the lower or upper half of the depth. Which number of the depth
+/// stands where within an instruction does not matter, as long as both operands agree.
+SmallVector<llvm::Value *, 4> emitFp8ProductByF16(llvm::IRBuilderBase &builder, Type lhs, Type rhs,
+                                                  ArrayRef<llvm::Value *> a,
+                                                  ArrayRef<llvm::Value *> b,
+                                                  ArrayRef<llvm::Value *> acc) {
+  Type half = Float16Type::get(lhs.getContext());
+  SmallVector<llvm::Value *, 4> sums(acc);
+  for (unsigned step = 0; step < 2; ++step) {
+    auto top = widenFp8(builder, lhs, a[2 * step]),
+         bottom = widenFp8(builder, lhs, a[2 * step + 1]);
+    auto column = widenFp8(builder, rhs, b[step]);
+    sums =
+        emitMatrixProduct(builder, half, half, {top.first, bottom.first, top.second, bottom.second},
+                          {column.first, column.second}, sums);
+  }
+  return sums;
+}
+
+} // namespace
+
+bool hasFp8Products(int capability) {
+  return capability >= kFp8Capability && capability != 90;
+}
+
+SmallVector<llvm::Value *, 4> NvidiaMatrixProducts::multiply(llvm::IRBuilderBase &builder, Type lhs,
+                                                             Type rhs, ArrayRef<llvm::Value *> a,
+                                                             ArrayRef<llvm::Value *> b,
+                                                             ArrayRef<llvm::Value *> acc) const {
+  if (isFp8(lhs) && !hasFp8Products(arch.capability))
+    return emitFp8ProductByF16(builder, lhs, rhs, a, b, acc);
+  return emitMatrixProduct(builder, lhs, rhs, a, b, acc);
+}
+
+bool NvidiaMatrixProducts::has(Type lhs, Type rhs, Type acc, tile::InputPrecision precision) const {
+  StringRef left = nameOf(lhs), right = nameOf(rhs);
+  if (left.empty() || right.empty())
+    return false;
+  if (left == "s8")
+    return right == "s8" && acc.isInteger(32);
+  if (left == "f64")
+    return right == "f64" && acc.isF64();
+  if (!acc.isF32())
+    return false;
+  if (left == "tf32")
+    return right == "tf32" &&
+           (precision == tile::InputPrecision::Tf32 || precision == tile::InputPrecision::Tf32x3);
+  if (!isFp8(lhs))
+    return left == right;
+  // sm_89's conversions to f16 need no newer PTX than it does.
+  bool isNative = hasFp8Products(arch.capability);
+  return isFp8(rhs) && arch.capability >= kFp8Capability &&
+         (!isNative || arch.ptxVersion >= kFp8PtxVersion);
+}
+
+llvm::Value *NvidiaTf32Rounding::round(llvm::IRBuilderBase &builder, llvm::Value *value) const {
   auto *type = llvm::FunctionType::get(builder.getInt32Ty(), {builder.getFloatTy()}, false);
   auto *assembly = llvm::InlineAsm::get(type, "cvt.rna.tf32.f32 $0, $1;", "=r,f", false);
   return builder.CreateBitCast(builder.CreateCall(assembly, {value}), builder.getFloatTy());

@@ -3,9 +3,8 @@
 // (lang/layout/MmaLayouts.h says which element is where; PTX ISA, "mma.sync").
 #pragma once
 
-#include "backends/nvidia/NvidiaTarget.h"
-
-#include "llvm/IR/IRBuilder.h"
+#include "backends/gpu/GpuAbilities.h"
+#include "backends/nvidia/NvidiaArch.h"
 
 namespace sectile::nvidia {
 
@@ -15,21 +14,23 @@ inline constexpr int kFp8Capability = 89, kFp8PtxVersion = 84;
 /// them, and converts wrongly what it knows to be zero (13.0). So we do it.
 bool hasFp8Products(int capability);
 
-bool hasMatrixProduct(const NvidiaArch &arch, mlir::Type lhs, mlir::Type rhs, mlir::Type acc,
-                      tile::InputPrecision precision);
+class NvidiaMatrixProducts final : public gpu::MatrixProducts {
+public:
+  explicit NvidiaMatrixProducts(NvidiaArch arch) : arch(std::move(arch)) {}
+  bool has(mlir::Type lhs, mlir::Type rhs, mlir::Type acc,
+           tile::InputPrecision precision) const override;
+  llvm::SmallVector<llvm::Value *, 4> multiply(llvm::IRBuilderBase &builder, mlir::Type lhs,
+                                               mlir::Type rhs, llvm::ArrayRef<llvm::Value *> a,
+                                               llvm::ArrayRef<llvm::Value *> b,
+                                               llvm::ArrayRef<llvm::Value *> acc) const override;
 
-/// Of these very types.
-llvm::SmallVector<llvm::Value *, 4> emitMatrixProduct(llvm::IRBuilderBase &builder, mlir::Type lhs,
-                                                      mlir::Type rhs,
-                                                      llvm::ArrayRef<llvm::Value *> a,
-                                                      llvm::ArrayRef<llvm::Value *> b,
-                                                      llvm::ArrayRef<llvm::Value *> acc);
-/// By what the architecture has.
-llvm::SmallVector<llvm::Value *, 4>
-emitMatrixProduct(const NvidiaArch &arch, llvm::IRBuilderBase &builder, mlir::Type lhs,
-                  mlir::Type rhs, llvm::ArrayRef<llvm::Value *> a, llvm::ArrayRef<llvm::Value *> b,
-                  llvm::ArrayRef<llvm::Value *> acc);
+private:
+  NvidiaArch arch;
+};
 
-llvm::Value *emitRoundToTf32(llvm::IRBuilderBase &builder, llvm::Value *value);
+class NvidiaTf32Rounding final : public gpu::Tf32Rounding {
+public:
+  llvm::Value *round(llvm::IRBuilderBase &builder, llvm::Value *value) const override;
+};
 
 } // namespace sectile::nvidia

@@ -1,13 +1,17 @@
-// Shared memory: asynchronous copies into it, matrices out of it (PTX ISA, "cp.async", "ldmatrix").
+// What threads do with shared memory, and launches with each other, beyond what every GPU can:
+// asynchronous copies, matrices, dependent launches (PTX ISA, "cp.async", "ldmatrix",
+// "griddepcontrol").
 #include "backends/nvidia/NvidiaTarget.h"
 
 #include "llvm/IR/InlineAsm.h"
 
 namespace sectile::nvidia {
 
-static llvm::CallInst *emitAssembly(llvm::IRBuilderBase &builder, llvm::Type *result,
-                                    const std::string &text, const std::string &constraints,
-                                    llvm::ArrayRef<llvm::Value *> operands) {
+namespace {
+
+llvm::CallInst *emitAssembly(llvm::IRBuilderBase &builder, llvm::Type *result,
+                             const std::string &text, const std::string &constraints,
+                             llvm::ArrayRef<llvm::Value *> operands) {
   llvm::SmallVector<llvm::Type *, 4> types;
   for (llvm::Value *operand : operands)
     types.push_back(operand->getType());
@@ -16,66 +20,88 @@ static llvm::CallInst *emitAssembly(llvm::IRBuilderBase &builder, llvm::Type *re
   return builder.CreateCall(assembly, operands);
 }
 
-void NvidiaTarget::asyncCopy(llvm::IRBuilderBase &builder, llvm::Value *shared, llvm::Value *global,
-                             unsigned bytes, llvm::Value *predicate) const {
-  std::string size = std::to_string(bytes);
-  // Only whole 16 bytes may pass by the first-level cache.
-  std::string text =
-      std::string("cp.async.") + (bytes == 16 ? "cg" : "ca") + ".shared.global [$0], [$1], " + size;
-  llvm::SmallVector<llvm::Value *, 3> operands{shared, global};
-  std::string constraints = "r,l";
-  if (predicate) {
-    text += ", $2";
-    constraints += ",r";
-    operands.push_back(
-        builder.CreateSelect(predicate, builder.getInt32(bytes), builder.getInt32(0)));
+class CopiesByCpAsync final : public gpu::AsyncCopies {
+public:
+  void copy(llvm::IRBuilderBase &builder, llvm::Value *shared, llvm::Value *global, unsigned bytes,
+            llvm::Value *predicate) const override {
+    std::string size = std::to_string(bytes);
+    // Only whole 16 bytes may pass by the first-level cache.
+    std::string text = std::string("cp.async.") + (bytes == 16 ? "cg" : "ca") +
+                       ".shared.global [$0], [$1], " + size;
+    llvm::SmallVector<llvm::Value *, 3> operands{shared, global};
+    std::string constraints = "r,l";
+    if (predicate) {
+      text += ", $2";
+      constraints += ",r";
+      operands.push_back(
+          builder.CreateSelect(predicate, builder.getInt32(bytes), builder.getInt32(0)));
+    }
+    emitAssembly(builder, builder.getVoidTy(), text + ";", constraints + ",~{memory}", operands);
   }
-  emitAssembly(builder, builder.getVoidTy(), text + ";", constraints + ",~{memory}", operands);
-}
 
-void NvidiaTarget::gridWait(llvm::IRBuilderBase &builder) const {
-  if (architecture.hasDependentLaunch())
+  void commit(llvm::IRBuilderBase &builder) const override {
+    emitAssembly(builder, builder.getVoidTy(), "cp.async.commit_group;", "~{memory}", {});
+  }
+
+  void wait(llvm::IRBuilderBase &builder, unsigned pending) const override {
+    emitAssembly(builder, builder.getVoidTy(),
+                 "cp.async.wait_group " + std::to_string(pending) + ";", "~{memory}", {});
+  }
+};
+
+class LoadsByLdmatrix final : public gpu::MatrixLoads {
+public:
+  llvm::SmallVector<llvm::Value *, 4> load(llvm::IRBuilderBase &builder, llvm::Value *row,
+                                           unsigned matrices, bool isTransposed) const override {
+    std::string list, constraints;
+    for (unsigned i = 0; i < matrices; ++i) {
+      list += (i ? ", $" : "$") + std::to_string(i);
+      constraints += i ? ",=r" : "=r";
+    }
+    llvm::Type *word = builder.getInt32Ty();
+    llvm::Type *result = word;
+    if (matrices > 1)
+      result = llvm::StructType::get(builder.getContext(),
+                                     llvm::SmallVector<llvm::Type *, 4>(matrices, word));
+    llvm::CallInst *call = emitAssembly(builder, result,
+                                        "ldmatrix.sync.aligned.m8n8.x" + std::to_string(matrices) +
+                                            (isTransposed ? ".trans" : "") + ".shared.b16 {" +
+                                            list + "}, [$" + std::to_string(matrices) + "];",
+                                        constraints + ",r,~{memory}", {row});
+    call->setConvergent();
+    llvm::SmallVector<llvm::Value *, 4> words;
+    for (unsigned i = 0; i < matrices; ++i)
+      words.push_back(matrices == 1 ? call : builder.CreateExtractValue(call, i));
+    return words;
+  }
+};
+
+class LaunchesByGridDependency final : public gpu::DependentLaunches {
+public:
+  void wait(llvm::IRBuilderBase &builder) const override {
     emitAssembly(builder, builder.getVoidTy(), "griddepcontrol.wait;", "~{memory}", {});
-}
-
-void NvidiaTarget::gridLaunchDependents(llvm::IRBuilderBase &builder) const {
-  if (architecture.hasDependentLaunch())
+  }
+  void launchDependents(llvm::IRBuilderBase &builder) const override {
     emitAssembly(builder, builder.getVoidTy(), "griddepcontrol.launch_dependents;", "~{memory}",
                  {});
-}
-
-void NvidiaTarget::asyncCommit(llvm::IRBuilderBase &builder) const {
-  emitAssembly(builder, builder.getVoidTy(), "cp.async.commit_group;", "~{memory}", {});
-}
-
-void NvidiaTarget::asyncWait(llvm::IRBuilderBase &builder, unsigned pending) const {
-  emitAssembly(builder, builder.getVoidTy(), "cp.async.wait_group " + std::to_string(pending) + ";",
-               "~{memory}", {});
-}
-
-llvm::SmallVector<llvm::Value *, 4> NvidiaTarget::loadMatrices(llvm::IRBuilderBase &builder,
-                                                               llvm::Value *row, unsigned matrices,
-                                                               bool isTransposed) const {
-  std::string list, constraints;
-  for (unsigned i = 0; i < matrices; ++i) {
-    list += (i ? ", $" : "$") + std::to_string(i);
-    constraints += i ? ",=r" : "=r";
   }
-  llvm::Type *word = builder.getInt32Ty();
-  llvm::Type *result = word;
-  if (matrices > 1)
-    result = llvm::StructType::get(builder.getContext(),
-                                   llvm::SmallVector<llvm::Type *, 4>(matrices, word));
-  llvm::CallInst *call = emitAssembly(builder, result,
-                                      "ldmatrix.sync.aligned.m8n8.x" + std::to_string(matrices) +
-                                          (isTransposed ? ".trans" : "") + ".shared.b16 {" + list +
-                                          "}, [$" + std::to_string(matrices) + "];",
-                                      constraints + ",r,~{memory}", {row});
-  call->setConvergent();
-  llvm::SmallVector<llvm::Value *, 4> words;
-  for (unsigned i = 0; i < matrices; ++i)
-    words.push_back(matrices == 1 ? call : builder.CreateExtractValue(call, i));
-  return words;
+};
+
+} // namespace
+
+const gpu::AsyncCopies *NvidiaTarget::asyncCopies() const {
+  static const CopiesByCpAsync copies;
+  return &copies;
+}
+
+const gpu::MatrixLoads *NvidiaTarget::matrixLoads() const {
+  static const LoadsByLdmatrix loads;
+  return &loads;
+}
+
+const gpu::DependentLaunches *NvidiaTarget::dependentLaunches() const {
+  static const LaunchesByGridDependency launches;
+  return architecture.hasDependentLaunch() ? &launches : nullptr;
 }
 
 } // namespace sectile::nvidia

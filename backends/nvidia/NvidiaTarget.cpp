@@ -1,41 +1,18 @@
 #include "backends/nvidia/NvidiaTarget.h"
 
-#include "backends/nvidia/NvidiaMatrix.h"
-
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 using namespace mlir;
 
 namespace sectile::nvidia {
 
-std::optional<NvidiaArch> NvidiaArch::parse(llvm::StringRef text) {
-  struct Known {
-    int capability;
-    const char *name;
-    int sharedKilobytes, ptxVersion;
-  };
-  // 9.0 is known since PTX 7.8; 8.1 has its vectors of atomics. 10.0 and 12.0 need CUDA 12.8, of
-  // PTX 8.6 and 8.7.
-  static constexpr Known all[] = {{80, "sm_80", 163, 80},    {86, "sm_86", 99, 80},
-                                  {89, "sm_89", 99, 81},     {90, "sm_90a", 227, 81},
-                                  {100, "sm_100a", 227, 86}, {120, "sm_120a", 99, 87}};
-  text.consume_front("sm_");
-  text.consume_back("a");
-  int capability = 0;
-  if (text.getAsInteger(10, capability))
-    return std::nullopt;
-  for (const Known &known : all)
-    if (known.capability == capability)
-      return NvidiaArch{known.name, known.capability, known.sharedKilobytes * 1024,
-                        known.ptxVersion};
-  return std::nullopt;
-}
-
 NvidiaTarget::NvidiaTarget(NvidiaArch arch)
-    : architecture(std::move(arch)), mathematics(architecture.capability) {
-  maxSharedBytes = architecture.maxSharedBytes;
-  hasMatrixLoads = true;
-}
+    : GpuTarget({.laneCount = 32,
+                 .maxThreadsPerBlock = 1024,
+                 .maxSharedBytes = arch.maxSharedBytes,
+                 .maxAccessBytes = 16,
+                 .registerWords = 65536}),
+      architecture(std::move(arch)), mathematics(architecture.capability), products(architecture) {}
 
 void NvidiaTarget::declareKernel(llvm::Function &kernel, unsigned threads,
                                  const backends::CompileOptions &options) const {
@@ -117,11 +94,6 @@ llvm::Value *NvidiaTarget::shuffleFrom(llvm::IRBuilderBase &builder, llvm::Value
   });
 }
 
-llvm::Value *NvidiaTarget::anyLane(llvm::IRBuilderBase &builder, llvm::Value *truth) const {
-  return builder.CreateIntrinsic(llvm::Intrinsic::nvvm_vote_any_sync, {},
-                                 {builder.getInt32(~0u), truth});
-}
-
 void NvidiaTarget::barrier(llvm::IRBuilderBase &builder, unsigned threads, unsigned barrier) const {
   if (barrier == 0)
     builder.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {},
@@ -150,24 +122,6 @@ llvm::StringRef NvidiaTarget::syncScope(tile::MemoryScope scope) const {
     return "";
   }
   return "";
-}
-
-//===-- Matrix products -----------------------------------------------------------------------===//
-
-bool NvidiaTarget::hasMatrixProduct(Type lhs, Type rhs, Type acc,
-                                    tile::InputPrecision precision) const {
-  return nvidia::hasMatrixProduct(architecture, lhs, rhs, acc, precision);
-}
-
-SmallVector<llvm::Value *, 4> NvidiaTarget::matrixProduct(llvm::IRBuilderBase &builder, Type lhs,
-                                                          Type rhs, ArrayRef<llvm::Value *> a,
-                                                          ArrayRef<llvm::Value *> b,
-                                                          ArrayRef<llvm::Value *> acc) const {
-  return emitMatrixProduct(architecture, builder, lhs, rhs, a, b, acc);
-}
-
-llvm::Value *NvidiaTarget::roundToTf32(llvm::IRBuilderBase &builder, llvm::Value *value) const {
-  return emitRoundToTf32(builder, value);
 }
 
 } // namespace sectile::nvidia

@@ -4,35 +4,18 @@
 #pragma once
 
 #include "backends/gpu/GpuTarget.h"
+#include "backends/nvidia/NvidiaArch.h"
 #include "backends/nvidia/NvidiaMath.h"
-
-#include <optional>
-#include <string>
+#include "backends/nvidia/NvidiaMatrix.h"
 
 namespace sectile::nvidia {
-
-struct NvidiaArch {
-  std::string name = "sm_90a";
-  int capability = 90;
-  /// Shared memory a block may have, in bytes (CUDA C++ Programming Guide, technical
-  /// specifications per compute capability).
-  int64_t maxSharedBytes = 227 << 10;
-  /// The PTX version code is written in: the least that knows the architecture.
-  int ptxVersion = 80;
-
-  /// A launch may begin before the one before it in the stream is done.
-  bool hasDependentLaunch() const { return capability >= 90; }
-
-  /// "sm_80", "sm_90a"; or "80", "90" as in the target "cuda:90", which stands for all its
-  /// instructions. Nothing for an architecture that is not known.
-  static std::optional<NvidiaArch> parse(llvm::StringRef text);
-};
 
 class NvidiaTarget final : public gpu::GpuTarget {
 public:
   explicit NvidiaTarget(NvidiaArch arch);
   const NvidiaArch &arch() const { return architecture; }
 
+  llvm::StringRef name() const override { return architecture.name; }
   llvm::StringRef triple() const override { return "nvptx64-nvidia-cuda"; }
   void declareKernel(llvm::Function &kernel, unsigned threads,
                      const backends::CompileOptions &options) const override;
@@ -45,26 +28,15 @@ public:
                           unsigned mask) const override;
   llvm::Value *shuffleFrom(llvm::IRBuilderBase &builder, llvm::Value *value,
                            llvm::Value *source) const override;
-  llvm::Value *anyLane(llvm::IRBuilderBase &builder, llvm::Value *truth) const override;
-  bool hasMatrixProduct(mlir::Type lhs, mlir::Type rhs, mlir::Type acc,
-                        tile::InputPrecision precision) const override;
-  llvm::SmallVector<llvm::Value *, 4>
-  matrixProduct(llvm::IRBuilderBase &builder, mlir::Type lhs, mlir::Type rhs,
-                llvm::ArrayRef<llvm::Value *> a, llvm::ArrayRef<llvm::Value *> b,
-                llvm::ArrayRef<llvm::Value *> acc) const override;
-  llvm::Value *roundToTf32(llvm::IRBuilderBase &builder, llvm::Value *value) const override;
   void barrier(llvm::IRBuilderBase &builder, unsigned threads, unsigned barrier) const override;
   llvm::Value *anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth, unsigned threads,
                          unsigned barrier) const override;
-  void gridWait(llvm::IRBuilderBase &builder) const override;
-  void gridLaunchDependents(llvm::IRBuilderBase &builder) const override;
-  void asyncCopy(llvm::IRBuilderBase &builder, llvm::Value *shared, llvm::Value *global,
-                 unsigned bytes, llvm::Value *predicate) const override;
-  void asyncCommit(llvm::IRBuilderBase &builder) const override;
-  void asyncWait(llvm::IRBuilderBase &builder, unsigned pending) const override;
-  llvm::SmallVector<llvm::Value *, 4> loadMatrices(llvm::IRBuilderBase &builder, llvm::Value *row,
-                                                   unsigned matrices,
-                                                   bool isTransposed) const override;
+  const gpu::AsyncCopies *asyncCopies() const override;
+  const gpu::MatrixProducts *matrixProducts() const override { return &products; }
+  const gpu::MatrixLoads *matrixLoads() const override;
+  const gpu::Tf32Rounding *tf32Rounding() const override { return &rounding; }
+  /// From sm_90 on.
+  const gpu::DependentLaunches *dependentLaunches() const override;
   llvm::Value *load(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,
                     llvm::Value *other) const override;
   void store(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,
@@ -78,6 +50,8 @@ public:
 private:
   NvidiaArch architecture;
   NvidiaMath mathematics;
+  NvidiaMatrixProducts products;
+  NvidiaTf32Rounding rounding;
 };
 
 } // namespace sectile::nvidia

@@ -23,10 +23,6 @@ bool isArchitectureSpecific(std::string_view arch) {
   return !arch.empty() && (arch.back() == 'a' || arch.back() == 'f');
 }
 
-std::string targetNameOf(std::string_view arch) {
-  return std::string(kTargetPrefix) + std::string(arch);
-}
-
 int newestPtxVersion(int driverVersion) {
   // "PTX ISA Version History": which CUDA release brought which version.
   static constexpr struct {

@@ -1,7 +1,6 @@
 //===-- TargetNames.h - architectures and versions of PTX, by their names ---------------------===//
 //   archOfCapability(90)         == "sm_90a"
 //   capabilityOf("sm_90a")       == 90
-//   targetNameOf("sm_90a")       == "nvptx64:sm_90a"
 //   newestPtxVersion(13000)      == 90            the driver of CUDA 13.0 takes PTX 9.0
 #pragma once
 
@@ -18,7 +17,6 @@ std::string archOfCapability(int capability);
 int capabilityOf(std::string_view arch);
 /// The code of "sm_90a" runs on 9.0 only; of "sm_80" on later ones too, from PTX.
 bool isArchitectureSpecific(std::string_view arch);
-std::string targetNameOf(std::string_view arch);
 /// As cuDriverGetVersion numbers drivers: 12040 for 12.4.
 int newestPtxVersion(int driverVersion);
 

@@ -313,20 +313,12 @@ Status Specializer::bind(std::span<const ArgumentValue> values, BoundArguments &
 }
 
 std::string Specializer::argumentName(std::span<const ArgumentValue> values, size_t index) const {
-  size_t next = 0;
   std::string found;
-  auto walk = [&](auto &self, const std::string &name) -> void {
-    if (next >= values.size())
-      return;
-    const ArgumentValue &value = values[next];
-    if (next++ == index)
-      found = name;
-    if (value.kind == Kind::Tuple)
-      for (size_t item = 0; item < value.itemCount(); ++item)
-        self(self, lang::itemName(name, value.tupleClass(), item));
-  };
-  for (const ParameterPolicy &policy : policies)
-    walk(walk, policy.name);
+  const lang::KernelSignature read = signature(values);
+  lang::forEachArgument(read, [&](const lang::KernelParameter &parameter, auto place) {
+    if (place.number == index)
+      found = parameter.name;
+  });
   return found;
 }
 

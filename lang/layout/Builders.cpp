@@ -1,5 +1,7 @@
 #include "lang/layout/Builders.h"
 
+#include "lang/layout/PowersOfTwo.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
@@ -175,7 +177,7 @@ llvm::SmallVector<Digit, 8> digitsOf(Counts shape) {
       digits.push_back({isOdd, radix});
   };
   for (int64_t extent : shape) {
-    int64_t power = extent & -extent;
+    int64_t power = lowestBit(extent);
     append(true, extent / power);
     append(false, power);
   }
@@ -229,7 +231,7 @@ std::optional<TileLayout> reshape(const TileLayout &layout, Counts shape) {
     if (digitsOf(oldGroup) != digitsOf(newGroup))
       return std::nullopt;
     for (int64_t extent : newGroup)
-      extents.push_back(extent & -extent);
+      extents.push_back(lowestBit(extent));
   }
   return TileLayout(layout.block().reshapeOuts(extents), shape);
 }

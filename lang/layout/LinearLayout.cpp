@@ -362,10 +362,6 @@ LinearLayout LinearLayout::reshapeOuts(llvm::ArrayRef<int64_t> extents) const {
   return fromColumns(ins, std::move(newOuts), columnWords);
 }
 
-LinearLayout LinearLayout::reshapeIns(DimList dims) const {
-  return fromColumns(std::move(dims), outs, columnWords);
-}
-
 LinearLayout LinearLayout::transposeOuts(llvm::ArrayRef<int> order) const {
   assert(int(order.size()) == outRank());
   DimList renamed,

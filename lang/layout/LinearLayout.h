@@ -144,8 +144,6 @@ public:
 
   /// The same elements, numbered row-major, in other extents of the same product.
   LinearLayout reshapeOuts(llvm::ArrayRef<int64_t> extents) const;
-  /// The same packed inputs split among other in-dimensions (given in canonical order).
-  LinearLayout reshapeIns(DimList dims) const;
   /// Axis i of the result is axis order[i] of this.
   LinearLayout transposeOuts(llvm::ArrayRef<int> order) const;
   /// More in-dimensions onto the same outs; dimensions present in both get `other`'s bits on top.

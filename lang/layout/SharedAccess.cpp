@@ -235,13 +235,6 @@ SharedAccess accessShared(const TileLayout &tile, const SharedLayout &shared, un
   return addressing.finish();
 }
 
-bool needsMask(const TileLayout &tile, const SharedLayout &shared) {
-  for (int index = 0; index < tile.rank(); ++index)
-    if (tile.paddedExtent(index) > shared.blockExtent(index) * shared.repetitions()[index])
-      return true;
-  return false;
-}
-
 //===-- ldmatrix ------------------------------------------------------------------------------===//
 // In the fragment of one 8x8 matrix, lane bits 2-4 number the row and lane bits 0-1 with the place
 // in the 32-bit word the column; a row is 16 contiguous bytes. `.trans` exchanges the two for

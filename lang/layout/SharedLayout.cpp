@@ -1,5 +1,7 @@
 #include "lang/layout/SharedLayout.h"
 
+#include "lang/layout/PowersOfTwo.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -59,10 +61,10 @@ llvm::hash_code hash_value(const SharedLayout &layout) {
 Extents sharedBlockExtents(llvm::ArrayRef<int64_t> shape) {
   Extents extents;
   for (int64_t extent : shape) {
-    int64_t power = extent & -extent;
+    int64_t power = lowestBit(extent);
     if (power != extent && power < 8)
-      power = extent < 8 ? llvm::PowerOf2Ceil(uint64_t(extent))
-                         : llvm::alignTo(uint64_t(extent), 8) & -llvm::alignTo(uint64_t(extent), 8);
+      power = extent < 8 ? int64_t(llvm::PowerOf2Ceil(uint64_t(extent)))
+                         : lowestBit(llvm::alignTo(uint64_t(extent), 8));
     extents.push_back(power);
   }
   return extents;

@@ -121,12 +121,9 @@ struct SharedAccess {
 
 /// How threads of `tile` reach their elements in a buffer of the same shape, with the widest
 /// accesses up to `maxBytes` each. Padded elements of the tile that the buffer lacks get offsets of
-/// other elements, in the buffer: to load there is harmless, for stores see `needsMask`.
+/// other elements, in the buffer: to load there is harmless, stores must leave them out.
 SharedAccess accessShared(const TileLayout &tile, const SharedLayout &shared, unsigned elementBits,
                           int64_t maxBytes = 16);
-/// True when the tile is padded further than the buffer, so that only elements inside the shape may
-/// be stored.
-bool needsMask(const TileLayout &tile, const SharedLayout &shared);
 
 /// Access by ldmatrix/stmatrix: 8x8 matrices of 16-bit units, a row of 16 bytes from each address.
 /// The offsets are of the rows that a *lane supplies*: lanes 0-7 those of the first matrix, 8-15 of

@@ -88,6 +88,14 @@ Coordinates TileLayout::elementOf(int registerNumber, int64_t lane, int64_t warp
   return element;
 }
 
+int32_t TileLayout::threadBits(int axisNumber) const {
+  int32_t bits = 0;
+  for (Dim dim : {Dim::Lane, Dim::Warp, Dim::Block})
+    for (unsigned bit = 0; bit < blockLayout.inBits(dim); ++bit)
+      bits |= blockLayout.basis(dim, bit, axis(axisNumber));
+  return bits;
+}
+
 bool TileLayout::isInside(llvm::ArrayRef<int32_t> coordinates) const {
   return llvm::all_of(llvm::seq(rank()),
                       [&](int index) { return coordinates[index] < tileShape[index]; });

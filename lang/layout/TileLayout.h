@@ -68,9 +68,8 @@ public:
   Coordinates constantOf(int registerNumber) const;
   /// The register that adds `constant` to thread 0's coordinates; nullopt when none does.
   std::optional<int> registerHolding(llvm::ArrayRef<int32_t> constant) const;
-  /// What bit `bit` of the lane (warp) number contributes by xor.
+  /// What bit `bit` of the lane's number contributes by xor.
   Coordinates laneBasis(unsigned bit) const { return blockLayout.basis(Dim::Lane, bit); }
-  Coordinates warpBasis(unsigned bit) const { return blockLayout.basis(Dim::Warp, bit); }
   /// The element of one register of one thread, padding included.
   Coordinates elementOf(int registerNumber, int64_t lane, int64_t warp, int64_t block = 0) const;
   bool isInside(llvm::ArrayRef<int32_t> coordinates) const;
@@ -91,6 +90,9 @@ public:
   Word contributionMask(Dim dim, int axisNumber) const {
     return blockLayout.contributionMask(dim, axis(axisNumber));
   }
+  /// Bits of the coordinate along an axis that a thread's lane, warp and block decide, those of
+  /// registers left out.
+  int32_t threadBits(int axisNumber) const;
   /// Without registers that hold what another register of the same thread holds.
   TileLayout withoutDuplicateRegisters() const;
 

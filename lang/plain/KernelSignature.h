@@ -45,17 +45,38 @@ std::optional<KernelParameter> parseKind(std::string_view text, std::string &pro
 /// What an item of a tuple is called: "pair[0]", of a named tuple "pair.x".
 std::string itemName(const std::string &tuple, const TupleClassRef &tupleClass, size_t index);
 
+/// Where an argument stands among those of a call.
+struct ArgumentPlace {
+  /// Counts all: a tuple, then its items.
+  size_t number;
+  /// The parameter it belongs to.
+  size_t parameter;
+  bool isItem;
+};
+
+/// Visits everything in the order in which a call's arguments are read, a tuple before its items:
+/// visit(parameter or item, its place).
+template <class Signature, class Visit>
+void forEachArgument(Signature &signature, Visit visit) {
+  size_t number = 0;
+  auto walk = [&](auto &self, auto &parameter, size_t index, bool isItem) -> void {
+    visit(parameter, ArgumentPlace{number++, index, isItem});
+    if (!parameter.items)
+      return;
+    for (auto &item : *parameter.items)
+      self(self, item, index, true);
+  };
+  for (size_t i = 0; i < signature.parameters.size(); ++i)
+    walk(walk, signature.parameters[i], i, false);
+}
+
 /// Visits what is no tuple, from left to right: visit(leaf, index of the parameter it belongs to).
 template <class Visit>
 void forEachLeaf(const KernelSignature &signature, Visit visit) {
-  auto walk = [&](auto &self, const KernelParameter &parameter, size_t index) -> void {
+  forEachArgument(signature, [&](const KernelParameter &parameter, ArgumentPlace place) {
     if (!parameter.items)
-      return visit(parameter, index);
-    for (const KernelParameter &item : *parameter.items)
-      self(self, item, index);
-  };
-  for (size_t i = 0; i < signature.parameters.size(); ++i)
-    walk(walk, signature.parameters[i], i);
+      visit(parameter, place.parameter);
+  });
 }
 
 } // namespace sectile::lang

@@ -28,6 +28,11 @@
 
 namespace sectile::tile {
 
+/// A tile, not a scalar.
+inline bool isTile(mlir::Value value) {
+  return mlir::isa<mlir::RankedTensorType>(value.getType());
+}
+
 /// The type of one element of a scalar or tile.
 inline mlir::Type elementTypeOf(mlir::Type type) {
   auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type);
@@ -56,12 +61,6 @@ inline const layout::TileLayout *layoutOf(mlir::Type type) {
   auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type);
   auto attribute = tensor ? mlir::dyn_cast_or_null<LayoutAttr>(tensor.getEncoding()) : LayoutAttr();
   return attribute ? &attribute.getLayout() : nullptr;
-}
-
-/// The tile with `layout`, whose shape it has.
-inline mlir::RankedTensorType withLayout(mlir::Type type, const layout::TileLayout &layout) {
-  auto tensor = mlir::cast<mlir::RankedTensorType>(type);
-  return tensor.cloneWithEncoding(LayoutAttr::get(type.getContext(), layout));
 }
 
 /// The type without its layout, if it has one.

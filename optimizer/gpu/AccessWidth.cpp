@@ -1,5 +1,7 @@
 #include "optimizer/gpu/AccessWidth.h"
 
+#include "lang/layout/PowersOfTwo.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -7,10 +9,6 @@ using namespace mlir;
 using namespace sectile::tile;
 
 namespace sectile::optimizer {
-
-static int64_t lowestBit(int64_t number) {
-  return number & -number;
-}
 
 MemoryOperands memoryOperandsOf(Operation *op) {
   MemoryOperands access;
@@ -46,18 +44,18 @@ AxisAccess accessAlong(const MemoryOperands &access, unsigned axis, int64_t most
   // Runs of a mask and of neighbours start at multiples of their own lengths, so an access crosses
   // none of either only if its width divides both. A run of a whole row ends where the row does.
   int64_t run = analysis.accessRun(access.pointer, axis, access.mask);
-  along.width = std::min({lowestBit(run), alignment, most});
+  along.width = std::min({layout::lowestBit(run), alignment, most});
   if (access.mask) {
     int64_t same = analysis.of(access.mask).dimensions[axis].constancy();
-    limit(Reason::Mask, same == facts.extent ? same : lowestBit(same));
+    limit(Reason::Mask, same == facts.extent ? same : layout::lowestBit(same));
   }
   limit(Reason::Instruction, most);
   if (!layout)
     return along;
   // A vector lies within the tile or outside of it.
   if (layout->isPadded(axis)) {
-    limit(Reason::RowEnd, lowestBit(facts.extent));
-    along.width = std::min(along.width, lowestBit(facts.extent));
+    limit(Reason::RowEnd, layout::lowestBit(facts.extent));
+    along.width = std::min(along.width, layout::lowestBit(facts.extent));
   }
   limit(Reason::Registers, layout->contiguousRegisters(axis));
   along.width = std::min(along.width, layout->contiguousRegisters(axis));

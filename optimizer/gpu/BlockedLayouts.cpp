@@ -1,6 +1,7 @@
 #include "optimizer/gpu/BlockedLayouts.h"
 
 #include "lang/layout/Builders.h"
+#include "lang/layout/PowersOfTwo.h"
 #include "optimizer/gpu/LayoutCost.h"
 
 #include "llvm/ADT/SmallSet.h"
@@ -12,10 +13,6 @@ namespace sectile::optimizer {
 namespace {
 
 using Counts = llvm::SmallVector<int64_t, 4>;
-
-int64_t lowestBit(int64_t number) {
-  return number & -number;
-}
 
 struct Blocking {
   int fastAxis = 0;
@@ -51,7 +48,8 @@ public:
 private:
   int64_t limit(int axis) const {
     int64_t extent = extents[axis];
-    return blocking.withoutPadding ? lowestBit(extent) : llvm::PowerOf2Ceil(uint64_t(extent));
+    return blocking.withoutPadding ? layout::lowestBit(extent)
+                                   : llvm::PowerOf2Ceil(uint64_t(extent));
   }
 
   /// `count` threads over the axes in turn, as far as there are elements; those left over hold

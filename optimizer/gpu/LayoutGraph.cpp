@@ -34,10 +34,6 @@ namespace {
 /// How often a loop of unknown length is thought to run, and when to stop multiplying.
 constexpr double kLoopTrips = 16, kMaxTrips = 1e6;
 
-bool isTile(Value value) {
-  return isa<RankedTensorType>(value.getType());
-}
-
 unsigned bitsOf(Value value) {
   Type element = elementTypeOf(value.getType());
   return isa<PtrType>(element) ? 64 : std::max(8u, element.getIntOrFloatBitWidth());

@@ -14,10 +14,6 @@ namespace {
 /// Operations that may be done again to save a conversion.
 constexpr unsigned kMaxRecomputed = 6;
 
-bool isTile(Value value) {
-  return isa<RankedTensorType>(value.getType());
-}
-
 class Rewriter {
 public:
   Rewriter(func::FuncOp function, const CheapValues &cheap, const LayoutGraph &graph,

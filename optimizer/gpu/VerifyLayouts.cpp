@@ -13,10 +13,6 @@ namespace {
 
 using layout::TileLayout;
 
-bool isTile(Value value) {
-  return isa<RankedTensorType>(value.getType());
-}
-
 /// Threads of the layout are those of the kernel.
 bool fits(const TileLayout &layout, const GpuShape &shape) {
   return layout.lanesPerWarp() == shape.laneCount && layout.warpCount() == shape.warpCount;

@@ -36,26 +36,38 @@ void ensureHandlers() {
 /// What sectile.compile() would be given for this variant.
 py::dict signatureOf(const KernelState &state, const lang::KernelSignature &signature,
                      const ReadArguments &read) {
-  size_t next = 0;
-  auto kindOf = [&](auto &self, const lang::KernelParameter &parameter,
-                    bool isConstexpr) -> py::object {
-    py::object object = py::reinterpret_borrow<py::object>(read.objects[next++]);
+  std::vector<std::pair<const lang::KernelParameter *, lang::ArgumentPlace>> order;
+  lang::forEachArgument(signature, [&](const lang::KernelParameter &parameter, auto place) {
+    order.push_back({&parameter, place});
+  });
+  // From the last to the first: the items of a tuple are there when it is made.
+  std::vector<py::object> made;
+  auto takeItems = [&](size_t count) {
+    py::tuple items(count);
+    for (size_t i = 0; i < count; ++i, made.pop_back())
+      items[i] = made.back();
+    return items;
+  };
+  auto kindOf = [&](const lang::KernelParameter &parameter,
+                    lang::ArgumentPlace place) -> py::object {
+    py::object object = py::reinterpret_borrow<py::object>(read.objects[place.number]);
     if (parameter.items) {
-      py::tuple items(parameter.items->size());
-      for (size_t i = 0; i < items.size(); ++i)
-        items[i] = self(self, (*parameter.items)[i], false);
+      py::tuple items = takeItems(parameter.items->size());
       return parameter.tupleClass ? py::type::of(object).attr("_make")(items) : py::object(items);
     }
     if (!parameter.constant)
       return py::str(lang::kindText(parameter));
+    bool isConstexpr =
+        !place.isItem && state.specializer->parameters()[place.parameter].isConstexpr;
     if (isConstexpr || !PyUnicode_Check(object.ptr()))
       return object;
     return py::module_::import("sectile.language").attr("constexpr")(object); // no kind
   };
+  for (auto it = order.rbegin(); it != order.rend(); ++it)
+    made.push_back(kindOf(*it->first, it->second));
   py::dict result;
-  for (size_t i = 0; i < signature.parameters.size(); ++i)
-    result[state.internedNames[i]] =
-        kindOf(kindOf, signature.parameters[i], state.specializer->parameters()[i].isConstexpr);
+  for (size_t i = 0; i < signature.parameters.size(); ++i, made.pop_back())
+    result[state.internedNames[i]] = made.back();
   return result;
 }
 
@@ -64,22 +76,17 @@ py::dict signatureOf(const KernelState &state, const lang::KernelSignature &sign
 /// knows the name only: `opaque` collects them.
 void nameConstants(lang::KernelSignature &signature, const ReadArguments &read,
                    KernelSource &source, py::list &opaque) {
-  size_t next = 0;
-  auto walk = [&](auto &self, lang::KernelParameter &parameter) -> void {
-    const jit::ArgumentValue &value = read.values.data()[next];
-    PyObject *object = read.objects[next++];
+  lang::forEachArgument(signature, [&](lang::KernelParameter &parameter, auto place) {
+    const jit::ArgumentValue &value = read.values.data()[place.number];
+    PyObject *object = read.objects[place.number];
     if (parameter.items) {
       parameter.tupleClass = source.tupleClassOf(object);
-      for (lang::KernelParameter &item : *parameter.items)
-        self(self, item);
     } else if (value.kind == jit::ArgumentValue::Kind::Constant &&
                value.content == jit::ArgumentValue::Bits::ConstantId) {
       parameter.constant = source.constantOf(object);
       opaque.append(py::handle(object));
     }
-  };
-  for (lang::KernelParameter &parameter : signature.parameters)
-    walk(walk, parameter);
+  });
 }
 
 const char *nameOf(jit::KernelResult::Origin origin) {

@@ -192,6 +192,66 @@ TEST(Layering, the_rules_can_be_broken) {
   EXPECT_EQ(complaint("jit/compiler/X.cpp", "mlir/IR/Builders.h"), "");
 }
 
+/// A file and its header are one: "backends/gpu/GpuEmitter".
+std::string stemOf(const std::string &path) {
+  return path.substr(0, path.rfind('.'));
+}
+
+/// What the stems of a folder include of the same folder, by stem.
+std::map<std::string, std::set<std::string>> includesWithin(const std::string &folder) {
+  std::map<std::string, std::set<std::string>> within;
+  visitSources([&](const std::string &path) {
+    if (!path.starts_with(folder))
+      return;
+    for (const std::string &header : includesOf(path))
+      if (header.starts_with(folder) && stemOf(header) != stemOf(path))
+        within[stemOf(path)].insert(stemOf(header));
+  });
+  return within;
+}
+
+/// The stems that lead from the first back to itself; empty where none do.
+std::vector<std::string> circleIn(const std::map<std::string, std::set<std::string>> &includes) {
+  std::set<std::string> isDone;
+  std::vector<std::string> way;
+  auto visit = [&](auto &self, const std::string &stem) -> bool {
+    if (auto seen = std::find(way.begin(), way.end(), stem); seen != way.end()) {
+      way.erase(way.begin(), seen);
+      way.push_back(stem);
+      return true;
+    }
+    if (isDone.count(stem))
+      return false;
+    way.push_back(stem);
+    if (auto found = includes.find(stem); found != includes.end())
+      for (const std::string &next : found->second)
+        if (self(self, next))
+          return true;
+    way.pop_back();
+    isDone.insert(stem);
+    return false;
+  };
+  for (const auto &[stem, included] : includes)
+    if (visit(visit, stem))
+      return way;
+  return {};
+}
+
+// What plans shared memory is asked by the emitter, and asks what plans each op: none of these may
+// need the emitter.
+TEST(Layering, files_of_gpu_back_ends_go_in_no_circle) {
+  for (const char *folder : {"backends/gpu/", "backends/nvidia/"}) {
+    auto includes = includesWithin(folder);
+    EXPECT_GT(includes.size(), 10u) << folder;
+    std::string way;
+    for (const std::string &step : circleIn(includes))
+      way += (way.empty() ? "" : " -> ") + step;
+    EXPECT_EQ(way, "");
+  }
+  EXPECT_EQ(circleIn({{"a", {"b"}}, {"b", {"c", "d"}}, {"d", {"b"}}}),
+            (std::vector<std::string>{"b", "d", "b"}));
+}
+
 TEST(Layering, files_stay_readable) {
   visitSources([&](const std::string &path) {
     std::ifstream stream(kRoot / path);

@@ -65,7 +65,8 @@ struct Operands {
 };
 
 SimulatedKernel compiled(const std::string &body, unsigned stages) {
-  return SimulatedKernel(kernelOf(body), {.warps = 4, .stages = stages, .hasMatrices = true});
+  return SimulatedKernel(kernelOf(body),
+                         {.warps = 4, .stages = stages, .abilities = SimulatedAbilities::all()});
 }
 
 TEST(GpuBuffers, what_follows_a_loop_uses_its_bytes) {
@@ -98,7 +99,8 @@ TEST(GpuBuffers, copies_nobody_waits_for_keep_their_bytes) {
   const std::string wait = "tile.async_wait 0\n";
   size_t at = text.find(wait);
   ASSERT_NE(at, std::string::npos) << text;
-  SimulatedKernel kernel(text.erase(at, wait.size()), {.warps = 4, .hasMatrices = true});
+  SimulatedKernel kernel(text.erase(at, wait.size()),
+                         {.warps = 4, .abilities = SimulatedAbilities::all()});
   ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
   EXPECT_EQ(kernel.sharedBytes, 3 * kStageBytes + kRows * kColumns * 4);
 }

@@ -72,7 +72,7 @@ template <class T>
 void checkRows(const std::string &type, int64_t extent, int64_t columns,
                Wait where = Wait::InRegisters) {
   bool isShared = where == Wait::InSharedMemory;
-  SimulatedOptions options{.hasMatrices = true};
+  SimulatedOptions options{.abilities = SimulatedAbilities::all()};
   if (isShared)
     options.warps = 8;
   SimulatedKernel kernel(rowsText(type, extent, columns), options);

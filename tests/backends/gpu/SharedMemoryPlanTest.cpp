@@ -3,6 +3,7 @@
 
 #include "LaidOutText.h"
 #include "SimulatedTarget.h"
+#include "backends/gpu/ScratchBytes.h"
 
 #include "mlir/Parser/Parser.h"
 
@@ -76,7 +77,7 @@ Planned planOf(const std::string &body, int64_t maxSharedBytes = 200 << 10) {
                           op->getName().stripDialect().str() + " " + std::to_string(offset) + ".." +
                           std::to_string(offset + gpu::scratchBytes(op, target)));
   });
-  if (mlir::failed(gpu::checkSharedMemory(function, plan, target, "sm_00")))
+  if (mlir::failed(gpu::checkSharedMemory(function, plan, target)))
     EXPECT_NE(planned.diagnostics, "");
   return planned;
 }
@@ -155,10 +156,11 @@ TEST(SharedMemoryPlan, the_users_barrier_counts) {
 TEST(SharedMemoryPlan, too_much_is_an_error_that_names_the_ops) {
   Planned planned =
       planOf("%g = tile.flip %m {axis = 0 : i32} : " + laidOut(kRows, "f32") + "\n", 10000);
-  EXPECT_EQ(planned.diagnostics,
-            "shared memory: this kernel needs 16384 bytes, and a program on sm_00 has 10000\n"
-            "use tiles with 2 times fewer elements\n"
-            "16384 bytes: flip of 64x64xf32\n");
+  EXPECT_EQ(
+      planned.diagnostics,
+      "shared memory: this kernel needs 16384 bytes, and a program on the simulated GPU has 10000\n"
+      "use tiles with 2 times fewer elements\n"
+      "16384 bytes: flip of 64x64xf32\n");
 }
 
 } // namespace

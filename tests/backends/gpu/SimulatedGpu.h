@@ -60,12 +60,11 @@ private:
 
 struct SimulatedOptions {
   unsigned warps = 4, lanes = 32, stages = 3;
-  /// mma.sync, cp.async and ldmatrix, as NVIDIA's back end uses them.
-  bool hasMatrices = false;
+  SimulatedAbilities abilities = {};
   /// See SimulatedProgram; for kernels with tiles of any extents.
   bool acceptsDifferentWrites = false;
   int64_t maxSharedBytes = 1 << 20;
-  bool debug = false, checkBounds = false;
+  bool debug = false, checkBounds = false, dependentLaunch = false;
 };
 
 /// Tile IR text, compiled by the code that all GPUs share. Tiles without layouts are given some by

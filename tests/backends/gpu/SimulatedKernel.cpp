@@ -1,13 +1,37 @@
 #include "SimulatedGpu.h"
-#include "backends/gpu/EmitDot.h"
-#include "backends/gpu/GpuEmitter.h"
+#include "backends/gpu/CompileGpuKernel.h"
 #include "optimizer/Pipeline.h"
 #include "optimizer/gpu/AssignAccessWidths.h"
-#include "optimizer/gpu/Pipeline.h"
 
 #include "mlir/Parser/Parser.h"
 
 namespace sectile::testing {
+namespace {
+
+/// What NVIDIA's back end writes as PTX becomes code of the host.
+class SimulatedCodegen final : public gpu::GpuCodegen {
+public:
+  explicit SimulatedCodegen(unsigned lanes) : lanes(lanes) {}
+
+  llvm::StringRef codeName() const override { return "simulated"; }
+  std::string symbolOf(llvm::StringRef kernelName) const override { return kernelName.str(); }
+  void tune(llvm::Function &, mlir::func::FuncOp, int64_t) const override {}
+  bool optimize(llvm::Module &, std::string &) override { return true; }
+  bool emit(llvm::Module &module, backends::KernelImage &image, std::string &error) override {
+    program = std::make_unique<SimulatedProgram>(module, image.entryPoint,
+                                                 unsigned(image.gpu.threads) / lanes, lanes,
+                                                 image.gpu.sharedBytes);
+    error = program->error();
+    return error.empty();
+  }
+
+  std::unique_ptr<SimulatedProgram> program;
+
+private:
+  unsigned lanes;
+};
+
+} // namespace
 
 SimulatedKernel::SimulatedKernel(llvm::StringRef text, SimulatedOptions options) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
@@ -20,52 +44,37 @@ SimulatedKernel::SimulatedKernel(llvm::StringRef text, SimulatedOptions options)
     return mlir::success();
   });
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-  if (!module)
+  const bool isLaidOut = text.contains("#tile.layout");
+  if (!module || (!isLaidOut && mlir::failed(optimizer::optimize(*module))))
     return;
-  SimulatedTarget target(options.lanes, options.hasMatrices);
-  target.maxSharedBytes = options.maxSharedBytes;
-  mlir::func::FuncOp function = *module->getOps<mlir::func::FuncOp>().begin();
-  optimizer::GpuPipelineOptions passes;
-  passes.shape.warpCount = options.warps;
-  passes.shape.laneCount = options.lanes;
-  passes.shape.maxAccessBytes = target.maxAccessBytes;
-  passes.shape.hasAsyncCopy = options.hasMatrices;
-  passes.shape.sharedBytes = options.maxSharedBytes;
-  if (text.contains("#tile.layout")) {
-    optimizer::assignAccessWidths(function, passes.shape);
-  } else {
-    if (mlir::failed(optimizer::optimize(*module)))
-      return;
-    passes.stageCount = options.stages;
-    passes.runAhead = !options.checkBounds;
-    passes.verifyEachPass = true;
-    passes.shape.hasMatrixProduct = [&](tile::DotOp dot) {
-      return gpu::hasMatrixInstructions(dot, target);
-    };
-    if (mlir::failed(optimizer::optimizeForGpu(function, passes)))
-      return;
-  }
-  llvm::raw_string_ostream(tileText) << *module;
 
-  gpu::SharedMemoryPlan plan = gpu::planSharedMemory(function, target);
-  if (mlir::failed(gpu::checkSharedMemory(function, plan, target, "the simulated GPU")))
+  backends::CompileContext compile;
+  compile.options.warpCount = int32_t(options.warps);
+  compile.options.stageCount = int32_t(options.stages);
+  compile.options.debug = options.debug;
+  compile.options.checkBounds = options.checkBounds;
+  compile.options.dependentLaunch = options.dependentLaunch;
+  compile.verifyCode = true;
+  compile.observe = [&](llvm::StringRef stage, llvm::function_ref<std::string()> print) {
+    if (stage == "tile-gpu")
+      tileText = print();
+    if (stage == "llvm")
+      llvmText = print();
+  };
+  SimulatedTarget target(options.lanes, options.abilities);
+  target.maxSharedBytes = options.maxSharedBytes;
+  SimulatedCodegen codegen(options.lanes);
+  mlir::func::FuncOp function = *module->getOps<mlir::func::FuncOp>().begin();
+  if (isLaidOut)
+    optimizer::assignAccessWidths(function, gpu::shapeOf(target, options.warps));
+  auto compiled = isLaidOut ? gpu::compileLaidOutKernel(function, target, codegen, {}, compile)
+                            : gpu::compileGpuKernel(function, target, codegen, {}, compile);
+  if (mlir::failed(compiled))
     return;
-  sharedBytes = plan.bytes;
-  backends::CompileOptions compile;
-  compile.warpCount = options.warps;
-  compile.debug = options.debug;
-  compile.checkBounds = options.checkBounds;
-  llvm::LLVMContext llvmContext;
-  auto code = gpu::GpuEmitter(function, target, plan, compile, llvmContext, image).emit();
-  if (!code)
-    return;
-  llvm::raw_string_ostream(llvmText) << *code;
-  auto made = std::make_unique<SimulatedProgram>(*code, function.getName(), options.warps,
-                                                 options.lanes, sharedBytes, target.bankCount);
-  made->acceptsDifferentWrites = options.acceptsDifferentWrites;
-  errors += made->error();
-  if (made->error().empty())
-    program = std::move(made);
+  image = std::move(*compiled);
+  sharedBytes = image.gpu.sharedBytes;
+  program = std::move(codegen.program);
+  program->acceptsDifferentWrites = options.acceptsDifferentWrites;
 }
 
 SimulatedKernel::~SimulatedKernel() = default;

@@ -117,98 +117,126 @@ llvm::Value *plainPointer(llvm::IRBuilderBase &builder, llvm::Value *pointer) {
   return builder.CreateAddrSpaceCast(pointer, builder.getPtrTy());
 }
 
-} // namespace
-
 //===-- Emission ------------------------------------------------------------------------------===//
 
-bool SimulatedTarget::hasMatrixProduct(mlir::Type lhs, mlir::Type rhs, mlir::Type acc,
-                                       tile::InputPrecision precision) const {
-  auto left = elementOf(lhs), right = elementOf(rhs);
-  if (!hasMatrices || laneCount != 32 || !left || !right)
-    return false;
-  if (*left == SimulatedElement::S8)
-    return *right == *left && acc.isInteger(32);
-  if (*left == SimulatedElement::F64)
-    return *right == *left && acc.isF64();
-  if (!acc.isF32())
-    return false;
-  if (*left == SimulatedElement::Tf32)
-    return *right == *left &&
-           (precision == tile::InputPrecision::Tf32 || precision == tile::InputPrecision::Tf32x3);
-  return bitsOf(*left) == 8 ? bitsOf(*right) == 8 && *right != SimulatedElement::S8
-                            : *left == *right;
-}
-
-llvm::SmallVector<llvm::Value *, 4>
-SimulatedTarget::matrixProduct(llvm::IRBuilderBase &builder, mlir::Type lhs, mlir::Type rhs,
-                               llvm::ArrayRef<llvm::Value *> a, llvm::ArrayRef<llvm::Value *> b,
-                               llvm::ArrayRef<llvm::Value *> acc) const {
-  llvm::Type *word = builder.getInt64Ty(), *accType = acc.front()->getType();
-  llvm::Value *array = localArray(builder, word, a.size() + b.size() + acc.size());
-  unsigned next = 0;
-  auto slot = [&](unsigned number) { return builder.CreateConstGEP1_32(word, array, number); };
-  for (llvm::ArrayRef<llvm::Value *> values : {a, b, acc})
-    for (llvm::Value *value : values) {
-      auto *bits = builder.getIntNTy(value->getType()->getPrimitiveSizeInBits());
-      builder.CreateStore(builder.CreateZExt(builder.CreateBitCast(value, bits), word),
-                          slot(next++));
-    }
-  SimulatedElement accElement = accType->isDoubleTy()    ? SimulatedElement::F64
-                                : accType->isIntegerTy() ? SimulatedElement::S32
-                                                         : SimulatedElement::F32;
-  auto number = [&](SimulatedElement element) { return builder.getInt32(int32_t(element)); };
-  emitSimulatedCall(builder, SimulatedCall::Matrix, builder.getVoidTy(),
-                    {array, number(*elementOf(lhs)), number(*elementOf(rhs)), number(accElement),
-                     nextSite(*builder.GetInsertBlock()->getModule())});
-  llvm::SmallVector<llvm::Value *, 4> sums;
-  for (unsigned i = 0; i < acc.size(); ++i) {
-    llvm::Value *bits = builder.CreateLoad(word, slot(next - acc.size() + i));
-    auto *narrow = builder.getIntNTy(accType->getPrimitiveSizeInBits());
-    sums.push_back(builder.CreateBitCast(builder.CreateTrunc(bits, narrow), accType));
+class SimulatedProducts final : public gpu::MatrixProducts {
+public:
+  bool has(mlir::Type lhs, mlir::Type rhs, mlir::Type acc,
+           tile::InputPrecision precision) const override {
+    auto left = elementOf(lhs), right = elementOf(rhs);
+    if (!left || !right)
+      return false;
+    if (*left == SimulatedElement::S8)
+      return *right == *left && acc.isInteger(32);
+    if (*left == SimulatedElement::F64)
+      return *right == *left && acc.isF64();
+    if (!acc.isF32())
+      return false;
+    if (*left == SimulatedElement::Tf32)
+      return *right == *left &&
+             (precision == tile::InputPrecision::Tf32 || precision == tile::InputPrecision::Tf32x3);
+    return bitsOf(*left) == 8 ? bitsOf(*right) == 8 && *right != SimulatedElement::S8
+                              : *left == *right;
   }
-  return sums;
+
+  llvm::SmallVector<llvm::Value *, 4> multiply(llvm::IRBuilderBase &builder, mlir::Type lhs,
+                                               mlir::Type rhs, llvm::ArrayRef<llvm::Value *> a,
+                                               llvm::ArrayRef<llvm::Value *> b,
+                                               llvm::ArrayRef<llvm::Value *> acc) const override {
+    llvm::Type *word = builder.getInt64Ty(), *accType = acc.front()->getType();
+    llvm::Value *array = localArray(builder, word, a.size() + b.size() + acc.size());
+    unsigned next = 0;
+    auto slot = [&](unsigned number) { return builder.CreateConstGEP1_32(word, array, number); };
+    for (llvm::ArrayRef<llvm::Value *> values : {a, b, acc})
+      for (llvm::Value *value : values) {
+        auto *bits = builder.getIntNTy(value->getType()->getPrimitiveSizeInBits());
+        builder.CreateStore(builder.CreateZExt(builder.CreateBitCast(value, bits), word),
+                            slot(next++));
+      }
+    SimulatedElement accElement = accType->isDoubleTy()    ? SimulatedElement::F64
+                                  : accType->isIntegerTy() ? SimulatedElement::S32
+                                                           : SimulatedElement::F32;
+    auto number = [&](SimulatedElement element) { return builder.getInt32(int32_t(element)); };
+    emitSimulatedCall(builder, SimulatedCall::Matrix, builder.getVoidTy(),
+                      {array, number(*elementOf(lhs)), number(*elementOf(rhs)), number(accElement),
+                       nextSite(*builder.GetInsertBlock()->getModule())});
+    llvm::SmallVector<llvm::Value *, 4> sums;
+    for (unsigned i = 0; i < acc.size(); ++i) {
+      llvm::Value *bits = builder.CreateLoad(word, slot(next - acc.size() + i));
+      auto *narrow = builder.getIntNTy(accType->getPrimitiveSizeInBits());
+      sums.push_back(builder.CreateBitCast(builder.CreateTrunc(bits, narrow), accType));
+    }
+    return sums;
+  }
+};
+
+class SimulatedRounding final : public gpu::Tf32Rounding {
+public:
+  llvm::Value *round(llvm::IRBuilderBase &builder, llvm::Value *value) const override {
+    llvm::Value *bits = builder.CreateBitCast(value, builder.getInt32Ty());
+    bits = builder.CreateAnd(builder.CreateAdd(bits, builder.getInt32(0x1000)), 0xffffe000u);
+    return builder.CreateBitCast(bits, builder.getFloatTy());
+  }
+};
+
+class SimulatedCopies final : public gpu::AsyncCopies {
+public:
+  void copy(llvm::IRBuilderBase &builder, llvm::Value *shared, llvm::Value *global, unsigned bytes,
+            llvm::Value *predicate) const override {
+    llvm::Value *truth = predicate ? builder.CreateZExt(predicate, builder.getInt32Ty())
+                                   : (llvm::Value *)builder.getInt32(1);
+    emitSimulatedCall(builder, SimulatedCall::AsyncCopy, builder.getVoidTy(),
+                      {plainPointer(builder, shared), plainPointer(builder, global),
+                       builder.getInt32(bytes), truth});
+  }
+
+  void commit(llvm::IRBuilderBase &builder) const override {
+    emitSimulatedCall(builder, SimulatedCall::AsyncCommit, builder.getVoidTy(), {});
+  }
+
+  void wait(llvm::IRBuilderBase &builder, unsigned pending) const override {
+    emitSimulatedCall(builder, SimulatedCall::AsyncWait, builder.getVoidTy(),
+                      {builder.getInt32(pending)});
+  }
+};
+
+class SimulatedLoads final : public gpu::MatrixLoads {
+public:
+  llvm::SmallVector<llvm::Value *, 4> load(llvm::IRBuilderBase &builder, llvm::Value *row,
+                                           unsigned matrices, bool isTransposed) const override {
+    llvm::Type *word = builder.getInt32Ty();
+    llvm::Value *array = localArray(builder, word, matrices);
+    emitSimulatedCall(builder, SimulatedCall::LoadMatrices, builder.getVoidTy(),
+                      {plainPointer(builder, row), builder.getInt32(matrices),
+                       builder.getInt32(isTransposed), array,
+                       nextSite(*builder.GetInsertBlock()->getModule())});
+    llvm::SmallVector<llvm::Value *, 4> words;
+    for (unsigned i = 0; i < matrices; ++i)
+      words.push_back(builder.CreateLoad(word, builder.CreateConstGEP1_32(word, array, i)));
+    return words;
+  }
+};
+
+} // namespace
+
+const gpu::AsyncCopies *SimulatedTarget::asyncCopies() const {
+  static const SimulatedCopies copies;
+  return abilities.asyncCopies ? &copies : nullptr;
 }
 
-llvm::Value *SimulatedTarget::roundToTf32(llvm::IRBuilderBase &builder, llvm::Value *value) const {
-  llvm::Value *bits = builder.CreateBitCast(value, builder.getInt32Ty());
-  bits = builder.CreateAnd(builder.CreateAdd(bits, builder.getInt32(0x1000)), 0xffffe000u);
-  return builder.CreateBitCast(bits, builder.getFloatTy());
+const gpu::MatrixProducts *SimulatedTarget::matrixProducts() const {
+  static const SimulatedProducts products;
+  return abilities.matrixProducts ? &products : nullptr;
 }
 
-void SimulatedTarget::asyncCopy(llvm::IRBuilderBase &builder, llvm::Value *shared,
-                                llvm::Value *global, unsigned bytes, llvm::Value *predicate) const {
-  llvm::Value *truth = predicate ? builder.CreateZExt(predicate, builder.getInt32Ty())
-                                 : (llvm::Value *)builder.getInt32(1);
-  emitSimulatedCall(builder, SimulatedCall::AsyncCopy, builder.getVoidTy(),
-                    {plainPointer(builder, shared), plainPointer(builder, global),
-                     builder.getInt32(bytes), truth});
+const gpu::MatrixLoads *SimulatedTarget::matrixLoads() const {
+  static const SimulatedLoads loads;
+  return abilities.matrixLoads ? &loads : nullptr;
 }
 
-void SimulatedTarget::asyncCommit(llvm::IRBuilderBase &builder) const {
-  emitSimulatedCall(builder, SimulatedCall::AsyncCommit, builder.getVoidTy(), {});
-}
-
-void SimulatedTarget::asyncWait(llvm::IRBuilderBase &builder, unsigned pending) const {
-  emitSimulatedCall(builder, SimulatedCall::AsyncWait, builder.getVoidTy(),
-                    {builder.getInt32(pending)});
-}
-
-llvm::SmallVector<llvm::Value *, 4> SimulatedTarget::loadMatrices(llvm::IRBuilderBase &builder,
-                                                                  llvm::Value *row,
-                                                                  unsigned matrices,
-                                                                  bool isTransposed) const {
-  if (!hasMatrices)
-    return {};
-  llvm::Type *word = builder.getInt32Ty();
-  llvm::Value *array = localArray(builder, word, matrices);
-  emitSimulatedCall(builder, SimulatedCall::LoadMatrices, builder.getVoidTy(),
-                    {plainPointer(builder, row), builder.getInt32(matrices),
-                     builder.getInt32(isTransposed), array,
-                     nextSite(*builder.GetInsertBlock()->getModule())});
-  llvm::SmallVector<llvm::Value *, 4> words;
-  for (unsigned i = 0; i < matrices; ++i)
-    words.push_back(builder.CreateLoad(word, builder.CreateConstGEP1_32(word, array, i)));
-  return words;
+const gpu::Tf32Rounding *SimulatedTarget::tf32Rounding() const {
+  static const SimulatedRounding rounding;
+  return abilities.tf32Rounding ? &rounding : nullptr;
 }
 
 //===-- What they do --------------------------------------------------------------------------===//

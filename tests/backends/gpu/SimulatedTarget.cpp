@@ -63,12 +63,14 @@ llvm::CallInst *emitSimulatedCall(llvm::IRBuilderBase &builder, SimulatedCall wh
   return call;
 }
 
-SimulatedTarget::SimulatedTarget(unsigned lanes, bool hasMatrices)
-    : mathTarget(std::make_unique<backends::MathTarget>(backends::ArithmeticFeatures::gpu())),
-      hasMatrices(hasMatrices) {
-  laneCount = lanes;
-  hasMatrixLoads = hasMatrices;
-}
+SimulatedTarget::SimulatedTarget(unsigned lanes, SimulatedAbilities abilities)
+    : GpuTarget({.laneCount = lanes,
+                 .maxThreadsPerBlock = 1024,
+                 .maxSharedBytes = 48 << 10,
+                 .maxAccessBytes = 16,
+                 .registerWords = 65536}),
+      mathTarget(std::make_unique<backends::MathTarget>(backends::ArithmeticFeatures::gpu())),
+      abilities(lanes == 32 ? abilities : SimulatedAbilities()) {}
 
 SimulatedTarget::~SimulatedTarget() = default;
 
@@ -99,13 +101,6 @@ llvm::Value *SimulatedTarget::shuffleFrom(llvm::IRBuilderBase &builder, llvm::Va
       builder, SimulatedCall::Exchange, builder.getInt64Ty(),
       {asBits(builder, value), source, nextSite(*builder.GetInsertBlock()->getModule())});
   return fromBits(builder, bits, value->getType());
-}
-
-llvm::Value *SimulatedTarget::anyLane(llvm::IRBuilderBase &builder, llvm::Value *truth) const {
-  llvm::Value *any = emitSimulatedCall(builder, SimulatedCall::AnyLane, builder.getInt32Ty(),
-                                       {builder.CreateZExt(truth, builder.getInt32Ty()),
-                                        nextSite(*builder.GetInsertBlock()->getModule())});
-  return builder.CreateICmpNE(any, builder.getInt32(0));
 }
 
 void SimulatedTarget::barrier(llvm::IRBuilderBase &builder, unsigned threads,

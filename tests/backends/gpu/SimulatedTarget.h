@@ -14,7 +14,6 @@ enum class SimulatedCall : unsigned {
   ProgramIndex, // (i32 axis) -> i32
   ProgramCount, // (i32 axis) -> i32
   Exchange,     // (i64 value, i32 source lane, i32 site) -> i64
-  AnyLane,      // (i32 truth, i32 site) -> i32
   Barrier,      // (i32 threads, i32 barrier, i32 site)
   AnyThread,    // (i32 truth, i32 threads, i32 barrier, i32 site) -> i32
   Global,       // (ptr address, i32 bytes, i32 is written, i32 predicate, i32 site)
@@ -30,12 +29,19 @@ enum class SimulatedCall : unsigned {
 /// Of the fragments of a matrix product, whose words are passed as 64 bits each: a's, b's, acc's.
 enum class SimulatedElement : int32_t { F16, BF16, Tf32, F64, E4M3, E5M2, S8, F32, S32 };
 
+/// Which abilities a simulated GPU of 32 lanes has; they are NVIDIA's: cp.async, mma.sync, ldmatrix
+/// and cvt.rna.tf32. One of more lanes has none.
+struct SimulatedAbilities {
+  bool asyncCopies = false, matrixProducts = false, matrixLoads = false, tf32Rounding = false;
+  static constexpr SimulatedAbilities all() { return {true, true, true, true}; }
+};
+
 class SimulatedTarget final : public gpu::GpuTarget {
 public:
-  /// With 32 lanes also mma.sync, cp.async and ldmatrix, where asked for.
-  explicit SimulatedTarget(unsigned lanes = 32, bool hasMatrices = false);
+  explicit SimulatedTarget(unsigned lanes = 32, SimulatedAbilities abilities = {});
   ~SimulatedTarget() override;
 
+  llvm::StringRef name() const override { return "the simulated GPU"; }
   llvm::StringRef triple() const override { return "x86_64-unknown-linux-gnu"; }
   void declareKernel(llvm::Function &kernel, unsigned threads,
                      const backends::CompileOptions &options) const override;
@@ -48,24 +54,13 @@ public:
                           unsigned mask) const override;
   llvm::Value *shuffleFrom(llvm::IRBuilderBase &builder, llvm::Value *value,
                            llvm::Value *source) const override;
-  llvm::Value *anyLane(llvm::IRBuilderBase &builder, llvm::Value *truth) const override;
-  bool hasMatrixProduct(mlir::Type lhs, mlir::Type rhs, mlir::Type acc,
-                        tile::InputPrecision precision) const override;
-  llvm::SmallVector<llvm::Value *, 4>
-  matrixProduct(llvm::IRBuilderBase &builder, mlir::Type lhs, mlir::Type rhs,
-                llvm::ArrayRef<llvm::Value *> a, llvm::ArrayRef<llvm::Value *> b,
-                llvm::ArrayRef<llvm::Value *> acc) const override;
-  llvm::Value *roundToTf32(llvm::IRBuilderBase &builder, llvm::Value *value) const override;
   void barrier(llvm::IRBuilderBase &builder, unsigned threads, unsigned barrier) const override;
   llvm::Value *anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth, unsigned threads,
                          unsigned barrier) const override;
-  void asyncCopy(llvm::IRBuilderBase &builder, llvm::Value *shared, llvm::Value *global,
-                 unsigned bytes, llvm::Value *predicate) const override;
-  void asyncCommit(llvm::IRBuilderBase &builder) const override;
-  void asyncWait(llvm::IRBuilderBase &builder, unsigned pending) const override;
-  llvm::SmallVector<llvm::Value *, 4> loadMatrices(llvm::IRBuilderBase &builder, llvm::Value *row,
-                                                   unsigned matrices,
-                                                   bool isTransposed) const override;
+  const gpu::AsyncCopies *asyncCopies() const override;
+  const gpu::MatrixProducts *matrixProducts() const override;
+  const gpu::MatrixLoads *matrixLoads() const override;
+  const gpu::Tf32Rounding *tf32Rounding() const override;
   llvm::Value *load(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,
                     llvm::Value *other) const override;
   void store(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,
@@ -76,7 +71,7 @@ private:
                        unsigned bytes, bool isWritten) const;
 
   std::unique_ptr<backends::MathTarget> mathTarget;
-  bool hasMatrices;
+  SimulatedAbilities abilities;
 };
 
 /// Calls slot `which` of the module's table.

@@ -36,11 +36,11 @@ void SimulatedBlock::trampoline() {
   static const std::array<void *, size_t(SimulatedCall::Count)> table = {
       reinterpret_cast<void *>(threadIndex),  reinterpret_cast<void *>(programIndex),
       reinterpret_cast<void *>(programCount), reinterpret_cast<void *>(exchange),
-      reinterpret_cast<void *>(anyLane),      reinterpret_cast<void *>(barrier),
-      reinterpret_cast<void *>(anyThread),    reinterpret_cast<void *>(global),
-      reinterpret_cast<void *>(shared),       reinterpret_cast<void *>(matrix),
-      reinterpret_cast<void *>(asyncCopy),    reinterpret_cast<void *>(asyncCommit),
-      reinterpret_cast<void *>(asyncWait),    reinterpret_cast<void *>(loadMatrices)};
+      reinterpret_cast<void *>(barrier),      reinterpret_cast<void *>(anyThread),
+      reinterpret_cast<void *>(global),       reinterpret_cast<void *>(shared),
+      reinterpret_cast<void *>(matrix),       reinterpret_cast<void *>(asyncCopy),
+      reinterpret_cast<void *>(asyncCommit),  reinterpret_cast<void *>(asyncWait),
+      reinterpret_cast<void *>(loadMatrices)};
   SimulatedBlock &block = *current();
   block.launch.entry(const_cast<void **>(table.data()), block.launch.slots);
   block.threads[block.running].state = State::Done;
@@ -102,16 +102,11 @@ bool SimulatedBlock::releaseWarps() {
       multiply(lanes);
     if (meeting == State::AtMatrices)
       readMatrices(lanes);
-    bool any = false;
-    for (unsigned lane = 0; lane < launch.lanes; ++lane)
-      any |= lanes[lane].value != 0;
     for (unsigned lane = 0; lane < launch.lanes; ++lane) {
       Thread &thread = lanes[lane];
       if (meeting == State::AtMatrix || meeting == State::AtMatrices)
         break;
-      if (thread.state == State::AtAny)
-        thread.result = any;
-      else if (unsigned(thread.source) < launch.lanes)
+      if (unsigned(thread.source) < launch.lanes)
         thread.result = lanes[thread.source].value;
       else
         problem("a shuffle reads lane " + std::to_string(thread.source));
@@ -167,15 +162,6 @@ uint64_t SimulatedBlock::exchange(uint64_t value, int32_t source, int32_t site) 
   thread.site = site;
   thread.state = State::AtExchange;
   ++thread.exchanges;
-  current()->wait();
-  return thread.result;
-}
-
-int32_t SimulatedBlock::anyLane(int32_t truth, int32_t site) {
-  Thread &thread = current()->threads[current()->running];
-  thread.value = truth;
-  thread.site = site;
-  thread.state = State::AtAny;
   current()->wait();
   return thread.result;
 }

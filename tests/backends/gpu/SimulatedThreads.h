@@ -29,7 +29,7 @@ public:
   void run();
 
 private:
-  enum class State : uint8_t { Ready, AtExchange, AtAny, AtMatrix, AtMatrices, AtBarrier, Done };
+  enum class State : uint8_t { Ready, AtExchange, AtMatrix, AtMatrices, AtBarrier, Done };
   struct PendingCopy {
     uint64_t address;
     std::vector<uint8_t> content;
@@ -76,7 +76,6 @@ private:
   static int32_t programIndex(int32_t axis);
   static int32_t programCount(int32_t axis);
   static uint64_t exchange(uint64_t value, int32_t source, int32_t site);
-  static int32_t anyLane(int32_t truth, int32_t site);
   static void barrier(int32_t threads, int32_t barrier, int32_t site);
   static int32_t anyThread(int32_t truth, int32_t threads, int32_t barrier, int32_t site);
   static void global(uint64_t address, int32_t bytes, int32_t isWritten, int32_t predicate,

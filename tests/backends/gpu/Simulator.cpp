@@ -49,7 +49,8 @@ std::string oneLine(std::string text) {
 std::string run(std::istringstream &line) {
   std::string path, word;
   SimulatedOptions options;
-  options.hasMatrices = options.acceptsDifferentWrites = true;
+  options.abilities = SimulatedAbilities::all();
+  options.acceptsDifferentWrites = true;
   options.maxSharedBytes = 227 << 10;
   int32_t programs = 1;
   line >> path >> options.warps >> options.stages >> programs;

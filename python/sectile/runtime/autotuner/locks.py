@@ -123,10 +123,6 @@ class HostLock:
             raise
         return self
 
-    @property
-    def is_held(self) -> bool:
-        return self.descriptor in _state.held
-
     def _close(self) -> None:
         if (
             _state.held.pop(self.descriptor, None) is not None

@@ -1,6 +1,5 @@
-//===-- EmitConvert.h - moving a tile from one layout to another ------------------------------===//
-// lang/layout/Conversion.h plans; here the plan becomes instructions: registers renamed, lane
-// shuffles, or stores, a barrier and loads in shared memory, in rounds where the tile is large.
+//===-- ConvertPlan.h - what moving a tile from one layout to another takes on a target -------===//
+// lang/layout/Conversion.h plans, within the shared memory that one op of a kernel may use.
 #pragma once
 
 #include "backends/gpu/GpuTarget.h"
@@ -14,9 +13,11 @@ int64_t scratchLimit(const GpuTarget &target);
 /// Bits that one element takes in shared memory.
 unsigned scratchBits(mlir::Type element);
 
+layout::ConversionPlan planConversionOn(const GpuTarget &target, const layout::TileLayout &from,
+                                        const layout::TileLayout &to, unsigned elementBits);
+
 /// Shared memory for a conversion; 0 when it needs none.
 int64_t conversionBytes(const layout::TileLayout &from, const layout::TileLayout &to,
                         unsigned elementBits, const GpuTarget &target);
-int64_t convertScratchBytes(tile::ConvertLayoutOp op, const GpuTarget &target);
 
 } // namespace sectile::gpu

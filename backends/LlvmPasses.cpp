@@ -1,0 +1,58 @@
+#include "backends/LlvmPasses.h"
+
+#include "backends/GuardedCodegen.h"
+
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/LICM.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+
+namespace sectile::backends {
+
+void addCleanup(llvm::FunctionPassManager &passes) {
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  passes.addPass(llvm::EarlyCSEPass());
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+                                                       /*UseMemorySSA=*/true));
+  passes.addPass(llvm::SimplifyCFGPass());
+}
+
+void runOnFunctions(llvm::Module &module, llvm::TargetMachine &machine,
+                    llvm::FunctionPassManager &passes) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration())
+      passes.run(function, functions);
+}
+
+bool generateCode(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType type,
+                  llvm::SmallVectorImpl<char> &code, std::string &error) {
+  bool isKnown = true;
+  bool isDone = runGuarded(module, error, [&] {
+    llvm::raw_svector_ostream stream(code);
+    llvm::legacy::PassManager passes;
+    isKnown = !machine.addPassesToEmitFile(passes, stream, nullptr, type);
+    if (isKnown)
+      passes.run(module);
+  });
+  if (isDone && !isKnown)
+    error = "LLVM cannot write this kind of code for " + machine.getTargetTriple().str();
+  return isDone && isKnown;
+}
+
+} // namespace sectile::backends

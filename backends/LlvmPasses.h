@@ -1,0 +1,34 @@
+//===-- LlvmPasses.h - LLVM's passes and code generators, as back ends run them ---------------===//
+//   llvm::FunctionPassManager passes;
+//   addCleanup(passes);
+//   runOnFunctions(module, *machine, passes);                         // within runGuarded
+//   if (!generateCode(module, *machine, llvm::CodeGenFileType::ObjectFile, object, error)) ...
+#pragma once
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/PassManager.h"
+#include "llvm/Support/CodeGen.h"
+
+#include <string>
+
+namespace llvm {
+class TargetMachine;
+}
+
+namespace sectile::backends {
+
+/// What emitted code needs, as tile IR is optimised already: values out of memory, common
+/// subexpressions, peepholes, what is the same in every round out of loops, fewer blocks.
+void addCleanup(llvm::FunctionPassManager &passes);
+
+/// On every function with a body. The passes know the machine: its costs, and what is convergent.
+void runOnFunctions(llvm::Module &module, llvm::TargetMachine &machine,
+                    llvm::FunctionPassManager &passes);
+
+/// Writes the module as code of the machine, guarded: false with `error` set where it cannot.
+/// Consumes the module's code.
+bool generateCode(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType type,
+                  llvm::SmallVectorImpl<char> &code, std::string &error);
+
+} // namespace sectile::backends

@@ -1,0 +1,169 @@
+#include "backends/gpu/CompileGpuKernel.h"
+
+#include "backends/PipelineSteps.h"
+#include "backends/VerifyCode.h"
+#include "backends/gpu/DotPlan.h"
+#include "backends/gpu/GpuEmitter.h"
+#include "optimizer/gpu/Pipeline.h"
+
+using namespace mlir;
+
+namespace sectile::gpu {
+
+optimizer::GpuShape shapeOf(const GpuTarget &target, int64_t warpCount) {
+  optimizer::GpuShape shape;
+  shape.warpCount = warpCount;
+  shape.laneCount = target.laneCount;
+  shape.registerWords = target.registerWords;
+  shape.sharedBytes = target.maxSharedBytes;
+  shape.maxAccessBytes = target.maxAccessBytes;
+  shape.atomicWidth = [&target](tile::AtomicRmwOp op) {
+    return target.atomicWidth(op.getKind(), tile::elementTypeOf(op.getResult().getType()));
+  };
+  shape.hasAsyncCopy = target.asyncCopies() != nullptr;
+  shape.hasMatrixProduct = [&target](tile::DotOp dot) {
+    return hasMatrixInstructions(dot, target);
+  };
+  return shape;
+}
+
+/// Whether the target can launch the kernel as it is asked to.
+static LogicalResult checkLaunch(func::FuncOp function, const GpuTarget &target,
+                                 const backends::CompileOptions &options) {
+  unsigned mostWarps = target.maxThreadsPerBlock / target.laneCount;
+  if (options.warpCount < 1 || options.warpCount > int32_t(mostWarps) ||
+      !llvm::isPowerOf2_32(options.warpCount))
+    return function.emitError() << "num_warps is " << options.warpCount
+                                << ": it must be a power of two up to " << mostWarps << ", because "
+                                << target.name() << " runs at most " << target.maxThreadsPerBlock
+                                << " threads in a program";
+  if (options.ctaCount != 1) {
+    InFlightDiagnostic error = function.emitError()
+                               << "num_ctas is " << options.ctaCount
+                               << ": programs of several blocks are not there yet";
+    error.attachNote() << "use num_ctas=1, with more warps for large tiles";
+    return error;
+  }
+  if (options.dependentLaunch && !target.dependentLaunches()) {
+    InFlightDiagnostic error = function.emitError()
+                               << "launch_pdl: " << target.name()
+                               << " begins a launch only when the one before it is done";
+    error.attachNote() << "leave it out for this GPU";
+    return error;
+  }
+  return success();
+}
+
+/// Gives the tiles layouts, and remarks and hazards to the image. Returns how many programs
+/// registers should suffice for; 0: no wish.
+static FailureOr<int64_t> layOut(func::FuncOp function, const GpuTarget &target,
+                                 backends::KernelImage &image,
+                                 const backends::CompileContext &context) {
+  backends::StepClock clock(context.time, "lay out tiles");
+  const backends::CompileOptions &options = context.options;
+  optimizer::GpuPipelineOptions gpu;
+  gpu.shape = shapeOf(target, options.warpCount);
+  gpu.stageCount = options.stageCount;
+  // What runs ahead is not checked.
+  gpu.runAhead = !options.checkBounds;
+  gpu.argumentsOverlap = options.argumentsOverlap;
+  gpu.verifyEachPass = context.verifyCode;
+  auto assumed = optimizer::optimizeForGpu(function, gpu, [&](StringRef pass, double seconds) {
+    if (context.time)
+      context.time(("lay out tiles/" + pass).str(), seconds);
+  });
+  if (failed(assumed))
+    return failure();
+  image.remarks = std::move(assumed->remarks);
+  for (optimizer::ApartArguments pair : assumed->apart)
+    image.overlapHazards.push_back({pair.written, pair.other, /*evenIfSame=*/true});
+  return assumed->programs;
+}
+
+/// Null when the kernel needs more shared memory than there is, or an op has no lowering; the
+/// diagnostics have been emitted.
+static std::unique_ptr<llvm::Module> emitLlvm(func::FuncOp function, const GpuTarget &target,
+                                              backends::KernelImage &image,
+                                              llvm::LLVMContext &llvmContext,
+                                              const backends::CompileContext &context) {
+  // Needs all layouts: scratch is what conversions and reductions make of them.
+  SharedMemoryPlan plan;
+  {
+    backends::StepClock clock(context.time, "plan shared memory");
+    plan = planSharedMemory(function, target);
+  }
+  image.gpu.sharedBytes = plan.bytes;
+  noteSharedMemory(function, plan, target, image.remarks);
+  if (failed(checkSharedMemory(function, plan, target))) {
+    if (context.noteOutOfResources)
+      context.noteOutOfResources();
+    return nullptr;
+  }
+  backends::StepClock clock(context.time, "emit llvm");
+  return GpuEmitter(function, target, plan, context.options, llvmContext, image).emit();
+}
+
+FailureOr<backends::KernelImage> compileGpuKernel(func::FuncOp function, const GpuTarget &target,
+                                                  GpuCodegen &codegen, backends::KernelImage image,
+                                                  const backends::CompileContext &context) {
+  if (failed(checkLaunch(function, target, context.options)))
+    return failure();
+  FailureOr<int64_t> programs = layOut(function, target, image, context);
+  if (failed(programs))
+    return failure();
+  return compileLaidOutKernel(function, target, codegen, std::move(image), context, *programs);
+}
+
+FailureOr<backends::KernelImage> compileLaidOutKernel(func::FuncOp function,
+                                                      const GpuTarget &target, GpuCodegen &codegen,
+                                                      backends::KernelImage image,
+                                                      const backends::CompileContext &context,
+                                                      int64_t programs) {
+  const backends::CompileOptions &options = context.options;
+  auto observe = [&](StringRef stage, llvm::function_ref<std::string()> text) {
+    if (context.observe)
+      context.observe(stage, text);
+  };
+  observe("tile-gpu", [&] {
+    auto module = function->getParentOfType<ModuleOp>();
+    return backends::printed(module);
+  });
+  image.kernelName = function.getName().str();
+  image.gpu.threads = options.warpCount * int32_t(target.laneCount);
+  image.gpu.isCooperative = options.cooperativeGrid;
+  image.gpu.isDependent = options.dependentLaunch;
+
+  llvm::LLVMContext llvmContext;
+  std::unique_ptr<llvm::Module> code = emitLlvm(function, target, image, llvmContext, context);
+  if (!code)
+    return failure();
+  llvm::Function *kernel = code->getFunction(function.getName());
+  kernel->setName(codegen.symbolOf(function.getName()));
+  codegen.tune(*kernel, function, programs);
+  image.entryPoint = kernel->getName().str();
+  if (options.injectFailure == "invalid-code")
+    kernel->getEntryBlock().getTerminator()->eraseFromParent();
+  observe("llvm", [&] { return backends::printed(*code); });
+  if (failed(backends::verifyCode(function, *code, "emit llvm", context)))
+    return failure();
+
+  std::string error;
+  {
+    backends::StepClock clock(context.time, "optimize llvm");
+    if (!codegen.optimize(*code, error))
+      return function.emitError() << "code generation failed: " << error;
+  }
+  observe("llvm-optimized", [&] { return backends::printed(*code); });
+  if (failed(backends::verifyCode(function, *code, "optimize llvm", context)))
+    return failure();
+  {
+    std::string step = ("generate " + codegen.codeName()).str();
+    backends::StepClock clock(context.time, step);
+    if (!codegen.emit(*code, image, error))
+      return function.emitError() << "code generation failed: " << error;
+  }
+  observe(codegen.codeName(), [&] { return image.binary; });
+  return image;
+}
+
+} // namespace sectile::gpu

@@ -1,0 +1,77 @@
+//===-- GpuAbilities.h - what some GPUs can do, and others do without -------------------------===//
+// Each ability is an object that a target hands out, or null where it has none
+// (GpuTarget::asyncCopies() and its like). All functions of an ability are pure: a target has it
+// whole or not at all, and nobody gets a wrong answer from one that is missing. The passes ask by
+// way of optimizer::GpuShape, which `shapeOf` fills (CompileGpuKernel.h), and take another way:
+//
+//   none of        a kernel then
+//   AsyncCopies      loads tiles where it needs them, or a round ahead into registers
+//   MatrixProducts   multiplies and adds operands out of shared memory
+//   MatrixLoads      reads fragments by vector loads
+//   Tf32Rounding     multiplies and adds f32, whatever precision a product allows
+//   DependentLaunches  cannot be launched with launch_pdl; gdc_wait and its like are nothing
+#pragma once
+
+#include "lang/tile/TileDialect.h"
+
+#include "llvm/IR/IRBuilder.h"
+
+namespace sectile::gpu {
+
+/// Copies from global to shared memory that run while the thread goes on.
+class AsyncCopies {
+public:
+  virtual ~AsyncCopies() = default;
+  /// Starts a copy of 4, 8 or 16 bytes, or of zeros where `predicate` (may be null) is false.
+  virtual void copy(llvm::IRBuilderBase &builder, llvm::Value *shared, llvm::Value *global,
+                    unsigned bytes, llvm::Value *predicate) const = 0;
+  /// The thread's copies since the last commit become a group.
+  virtual void commit(llvm::IRBuilderBase &builder) const = 0;
+  /// Waits until all but the latest `pending` groups of the thread are done.
+  virtual void wait(llvm::IRBuilderBase &builder, unsigned pending) const = 0;
+};
+
+/// Matrix instructions of a warp of 32 lanes (lang/layout/MmaLayouts.h has the fragments).
+class MatrixProducts {
+public:
+  virtual ~MatrixProducts() = default;
+  /// Is there an instruction for these element types?
+  virtual bool has(mlir::Type lhs, mlir::Type rhs, mlir::Type acc,
+                   tile::InputPrecision precision) const = 0;
+  /// One instruction: `acc` + a b, each a fragment in its order of registers. `acc` is of f32, f64
+  /// or i32; operands are words of 32 bits, those of f32 rounded to tf32, those of f64 as they are.
+  virtual llvm::SmallVector<llvm::Value *, 4> multiply(llvm::IRBuilderBase &builder, mlir::Type lhs,
+                                                       mlir::Type rhs,
+                                                       llvm::ArrayRef<llvm::Value *> a,
+                                                       llvm::ArrayRef<llvm::Value *> b,
+                                                       llvm::ArrayRef<llvm::Value *> acc) const = 0;
+};
+
+/// What products of f32 by way of tf32 need besides their instruction.
+class Tf32Rounding {
+public:
+  virtual ~Tf32Rounding() = default;
+  /// f32 rounded to tf32, to nearest.
+  virtual llvm::Value *round(llvm::IRBuilderBase &builder, llvm::Value *value) const = 0;
+};
+
+/// Fragments of matrices out of shared memory, all lanes of a warp together.
+class MatrixLoads {
+public:
+  virtual ~MatrixLoads() = default;
+  /// ldmatrix: `matrices` words of 32 bits for each lane, rows given by the lanes' addresses.
+  virtual llvm::SmallVector<llvm::Value *, 4> load(llvm::IRBuilderBase &builder, llvm::Value *row,
+                                                   unsigned matrices, bool isTransposed) const = 0;
+};
+
+/// Launches that begin before the one ahead of them in the stream is done.
+class DependentLaunches {
+public:
+  virtual ~DependentLaunches() = default;
+  /// Waits until the launch ahead is done and its writes are seen.
+  virtual void wait(llvm::IRBuilderBase &builder) const = 0;
+  /// Lets the launch behind begin.
+  virtual void launchDependents(llvm::IRBuilderBase &builder) const = 0;
+};
+
+} // namespace sectile::gpu
