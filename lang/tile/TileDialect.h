@@ -58,7 +58,7 @@ inline const layout::TileLayout *layoutOf(mlir::Type type) {
   return attribute ? &attribute.getLayout() : nullptr;
 }
 
-/// The tile type with `layout`, which has the tile's shape.
+/// The tile with `layout`, whose shape it has.
 inline mlir::RankedTensorType withLayout(mlir::Type type, const layout::TileLayout &layout) {
   auto tensor = mlir::cast<mlir::RankedTensorType>(type);
   return tensor.cloneWithEncoding(LayoutAttr::get(type.getContext(), layout));
