@@ -41,7 +41,7 @@ struct LaunchFailure {
     Resources,   // more than the device has
     Call,        // the launch is wrong
     Internal,    // the compiler is wrong
-    Interrupted, // the InterruptCheck said so
+    Interrupted, // the InterruptCheck ended the launch
   };
   Kind kind = Kind::None;
   /// Only a Trap has these: the site in the image, the linear program, the first offending address.

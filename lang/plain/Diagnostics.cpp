@@ -21,7 +21,7 @@ int displayWidth(uint32_t codePoint) {
   return 1;
 }
 
-/// Decodes one UTF-8 code point; a stray byte stands for itself.
+/// Decodes one UTF-8 code point; a stray byte counts as one of its own.
 uint32_t nextCodePoint(const std::string &text, size_t &at) {
   unsigned char lead = text[at++];
   int more = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : lead >= 0xc0 ? 1 : 0;
