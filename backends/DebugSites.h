@@ -1,5 +1,5 @@
 //===-- DebugSites.h - prints, assertions and checked accesses as the image describes them ----===//
-// What kernels report is a number; the image says what it stands for, alike for all back ends.
+// Kernels report a number; the image has its meaning, in the same form for all back ends.
 //
 //   unsigned site = addTrapSite(image, op, TrapSite::Kind::Load, argument);
 //   PrintLayout layout = addPrintSite(image, print);     // image.printSites[layout.site]
@@ -16,7 +16,7 @@ namespace sectile::backends {
 unsigned addTrapSite(KernelImage &image, mlir::Operation *op, TrapSite::Kind kind,
                      std::optional<unsigned> argument, llvm::StringRef message = {});
 
-/// Of a gather: "axis 0, which has 16 elements".
+/// Adds the site of a gather, with the message "axis 0, which has 16 elements".
 unsigned addGatherSite(KernelImage &image, tile::GatherOp op);
 
 /// How the elements of a print lie in memory (PrintFormat.h): row-major, one operand after another,

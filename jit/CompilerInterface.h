@@ -36,32 +36,32 @@ struct CompileRequest {
 
   /// Keep the text of every stage in the image ("tile", "tile-optimized", "llvm", "llvm-optimized",
   /// "asm"); without, only "tile", which costs nothing. Printing the others takes milliseconds, so
-  /// `.asm["llvm"]` of a kernel compiled without them is had by compiling again with this set.
+  /// `.asm["llvm"]` of a kernel compiled without them compiles it again with this set.
   bool wantStages = false;
-  /// While what it gives lives, fork() waits: the runtime's ForkShield, which was there before the
-  /// compiler library came. Empty: forks are nobody's concern.
+  /// Returns the runtime's ForkShield, which existed before the compiler library was loaded: fork()
+  /// waits as long as the shield lives. Empty means no protection against forks.
   std::function<std::shared_ptr<void>()> forkShield;
-  /// Called once after the front end with CompileResult::irDigest (the second key). True: code of
-  /// this very IR is at hand, and the compile ends there, with neither image nor error.
+  /// Called once after the front end with CompileResult::irDigest (the second key). True means that
+  /// code of this very IR exists; the compile then ends, with neither image nor error.
   std::function<bool(const std::string &irDigest)> hasIr;
 };
 
 struct CompileResult {
   std::optional<backends::KernelImage> image;
-  /// Of the kernel (errors when there is no image; warnings otherwise).
+  /// Diagnostics about the kernel: errors when there is no image, warnings otherwise.
   std::vector<lang::Diagnostic> diagnostics;
   /// What went wrong beside the compile and changes nothing about the kernel: a dump that cannot be
   /// written.
   std::vector<std::string> notices;
-  /// They say that the target has less than the kernel needs.
+  /// The diagnostics say that the target has less than the kernel needs.
   bool isOutOfResources = false;
   /// The compiler is wrong: what happened, in which step; `reproducer` is a file to attach to a
   /// report.
   std::string internalError, reproducer;
   /// Digest of the typed IR: the second key. Equal IR need not be compiled again.
   std::string irDigest;
-  /// Where the operations of the IR stand, by number (lang::Remark::operation), when `hasIr` found
-  /// its code: that may have been made for source elsewhere.
+  /// The places of the operations of the IR, by number (lang::Remark::operation), when `hasIr`
+  /// found its code, which may have been made for source elsewhere.
   std::vector<lang::Remark> places;
   /// Seconds per step, in order; "optimize/..." and "backend/..." are parts of the step after.
   std::vector<std::pair<std::string, double>> times;

@@ -23,7 +23,7 @@ struct SECTILE_API Error {
     Internal,    // the compiler is wrong: `reproducer` is the file to attach to a report
     Machine,     // the machine is wrong: no compiler library, no memory; `help` is the remedy
     Resources,   // the device has less than the kernel needs
-    Interrupted, // who was asked (Runtime::setInterruptCheck) ended the launch
+    Interrupted, // the check (Runtime::setInterruptCheck) ended the launch
   };
   Kind kind = Kind::Internal;
   /// Lower case, subject first, no full stop.
@@ -31,7 +31,7 @@ struct SECTILE_API Error {
   std::string help;
   std::vector<lang::Diagnostic> diagnostics;
   std::string reproducer;
-  /// Of a call: which parameter of the kernel; -1 when it is not about one.
+  /// The parameter of the kernel that the error is about; -1 when it is not about one.
   int32_t parameter = -1;
 
   /// All of the above, as it is shown to a user.

@@ -1,8 +1,8 @@
 //===-- TargetName.h - what users call a target -----------------------------------------------===//
 //   TargetName("cuda:90").arch      // "sm_90a"
 //
-// "cpu", "cpu:x86-64-v3", "cuda", "cuda:90" (the compute capability), "cuda:sm_90a". Which of them
-// may stand somewhere is for that place to say.
+// "cpu", "cpu:x86-64-v3", "cuda", "cuda:90" (the compute capability), "cuda:sm_90a". Each user of
+// TargetName decides which of them it accepts.
 #pragma once
 
 #include <algorithm>

@@ -58,9 +58,10 @@ struct DimensionFacts {
   /// a scalar integer of the kernel, as in `row * stride_m`.
   int64_t stride = 0;
   mlir::Value strideSymbol;
-  /// Of the first element of every run; at least 1. Zero counts as divisible by kMaxDivisibility.
+  /// Divides the first element of every run; at least 1. Zero counts as divisible by
+  /// kMaxDivisibility.
   int64_t divisibility = 1;
-  /// Truth values only.
+  /// (Prefix) of truth values: a row is trues followed by falses.
   bool isPrefix = false;
 
   /// Length of runs of consecutive numbers (neighbouring elements of memory, for pointers).

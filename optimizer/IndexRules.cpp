@@ -543,7 +543,7 @@ IndexFacts recountRule(Type to, const IndexFacts &x, int64_t unitFrom, int64_t u
   return facts;
 }
 
-/// (Hint) What the user says holds; runs of the user's replace shorter ones of ours.
+/// (Hint) The user's facts are taken for true; the user's runs replace shorter ones of ours.
 IndexFacts hintRule(tile::HintOp op, const IndexFacts &x) {
   IndexFacts facts = x;
   for (auto [d, dim] : llvm::enumerate(facts.dimensions)) {

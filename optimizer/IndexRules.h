@@ -1,7 +1,7 @@
 //===-- IndexRules.h - how each operation turns facts into facts ------------------------------===//
 // The transfer functions of IndexAnalysis. Along one dimension every elementwise operation is an
 // operation on sequences, so each rule is stated and tested for one dimension. Rules have names;
-// they stand with their proofs in IndexRules.cpp.
+// IndexRules.cpp has them with their proofs.
 #pragma once
 
 #include "optimizer/IndexAnalysis.h"

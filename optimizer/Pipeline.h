@@ -1,6 +1,6 @@
 //===-- Pipeline.h - the target-neutral passes, in order --------------------------------------===//
-// Tile IR as the front end made it -> tile IR every backend starts from. Pipeline.cpp says why the
-// passes stand in their order.
+// Tile IR as the front end made it -> tile IR every backend starts from. Pipeline.cpp gives the
+// reasons for the order.
 #pragma once
 
 #include "llvm/ADT/STLFunctionalExtras.h"

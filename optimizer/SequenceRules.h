@@ -1,7 +1,7 @@
 //===-- SequenceRules.h - the rules of IndexAnalysis along one dimension ----------------------===//
 // Along one dimension, the others held fixed, a value is a sequence of numbers (IndexAnalysis.h),
 // and every elementwise operation is an operation on sequences. Each rule is a law of such
-// sequences; its name and its reason stand with it in SequenceRules.cpp.
+// sequences; SequenceRules.cpp gives its name and its reason.
 //
 //   addRule(run 128 of stride 1 from multiples of 128, constant multiple of 16)
 //     == run 128 of stride 1 from multiples of 16
@@ -31,7 +31,7 @@ bool sameStride(const DimensionFacts &a, const DimensionFacts &b);
 
 /// Divisibility of f at multiples of `period`. `unit`: bytes per stride (1 unless pointers).
 int64_t divisibilityAt(const DimensionFacts &dim, int64_t period, int64_t unit = 1);
-/// Of every element.
+/// Returns the largest known divisor of every element.
 int64_t divisibilityEverywhere(const DimensionFacts &dim, int64_t unit = 1);
 /// Length of aligned groups in which a rising run, whose starts are multiples of x.divisibility,
 /// stays within one [m * period, (m + 1) * period). 1 when there is none.

@@ -11,7 +11,7 @@ struct Answer {
   StringLiteral attribute, text;
 };
 
-/// Of every target.
+/// The answers that are the same for every target.
 constexpr Answer kAnswers[] = {
     {tile::kFlattenAttr, "flatten: nested loops stay nested"},
     {tile::kWarpSpecializeAttr, "warp_specialize: all warps of a program do the same work"},
@@ -19,7 +19,7 @@ constexpr Answer kAnswers[] = {
      "disallow_acc_multi_buffer: an accumulator has one buffer as it is"},
 };
 
-/// Why a loop that asks for stages has none, or nothing.
+/// Explains why a loop that asks for stages has none; empty when it may have some.
 std::string withoutStages(Operation *loop, LoadsAhead ahead) {
   if (ahead == LoadsAhead::Never)
     return "loads do not run ahead on this target";

@@ -16,7 +16,7 @@ enum class LoadsAhead {
   Staged, // PipelineLoops and PrefetchLoads have remarks for each load
 };
 
-/// Of a kernel as the optimiser leaves it, before loops are pipelined.
+/// Adds the remarks of a kernel as the optimiser leaves it, before loops are pipelined.
 void noteUnheededHints(mlir::func::FuncOp function, LoadsAhead ahead, lang::Remarks &remarks);
 
 } // namespace sectile::optimizer

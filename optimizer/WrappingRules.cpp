@@ -100,8 +100,8 @@ IndexFacts computed(Type type, IndexFacts facts, bool stays) {
   return facts;
 }
 
-/// Assumption (Sign): of a number whose size is not known it is assumed that sums and products stay
-/// in their type.
+/// Assumption (Sign): sums and products of numbers of unknown size are assumed to stay in their
+/// type.
 static bool isOfUnknownSize(const IndexFacts &x) {
   return (x.isNonNegative && x.low < 0) || (x.scalar && !x.constant());
 }

@@ -13,26 +13,28 @@ namespace sectile::optimizer {
 struct Range {
   int64_t low, high;
 };
-/// Of the signed numbers of a type; of a truth value: 0 and 1.
+/// Returns the range of the signed numbers of a type; 0 and 1 for truth values.
 Range typeRange(mlir::Type type);
-/// Arithmetic wraps: a range that leaves its type says nothing any more. Returns whether it stays.
+/// Sets the range of a result. Arithmetic wraps, so a range that leaves the type becomes the
+/// type's whole range. Returns whether it stays within the type.
 bool setRange(IndexFacts &facts, mlir::Type type, __int128 low, __int128 high);
 
-/// Of sums and products of `type`, which left its range unless it `stays`.
+/// Returns the facts of a sum or product of `type`, which may have wrapped unless it `stays` in its
+/// range.
 IndexFacts computed(mlir::Type type, IndexFacts facts, bool stays);
-/// Of what a cast to `type` leaves of `x`.
+/// Returns the facts of `x` after a cast to `type`.
 IndexFacts wrapped(mlir::Type type, const IndexFacts &x);
-/// What holds of the numbers themselves, wherever they wrapped: for operations that look at the
-/// number, not only at its distance from others.
+/// Returns the facts that are valid for the numbers themselves, wherever they wrapped. Operations
+/// that read a number, and not only its distance from others, need these.
 IndexFacts numbersOf(const IndexFacts &x);
-/// Ranges only.
+/// Keeps the ranges only.
 IndexFacts withoutRuns(IndexFacts facts);
 
 /// `exact`, unless `other`, which rests on an assumption, has longer runs.
 IndexFacts exactUnlessShorter(IndexFacts exact, IndexFacts other);
-/// What is made of `x` and `y` rests on what they rest on.
+/// Gives `facts`, which are made from `x` and `y`, the modulus and the assumptions of both.
 void inherit(IndexFacts &facts, const IndexFacts &x, const IndexFacts &y);
-/// Of sums and products, by assumption (Sign).
+/// Whether the sum or product of `x` and `y` is not negative by assumption (Sign).
 bool isAssumedNonNegative(const IndexFacts &x, const IndexFacts &y);
 
 } // namespace sectile::optimizer

@@ -43,7 +43,7 @@ llvm::DIFile *LineInfo::fileOf(llvm::StringRef path) {
   return builder.createFile(llvm::sys::path::filename(path), llvm::sys::path::parent_path(path));
 }
 
-/// Of the innermost function the location is in.
+/// Returns the scope of the innermost function that the location is in.
 llvm::DILocalScope *LineInfo::scopeOf(Location location, bool isKernel) {
   SourcePlace place = lang::sourcePlaceOf(location);
   if (isKernel && (!place.isKnown() || place.file == kernelFile))

@@ -1,8 +1,8 @@
 //===-- MathTarget.h - numbers that elementwise code asks its target for ----------------------===//
 // The seam between ElementwiseEmitter.h, which every back end uses, and how one target computes
-// mathematical functions and converts numbers. As it stands it answers with arithmetic only
-// (VectorMath.h, NumberConversion.h), which is right everywhere and all a CPU needs; GPUs override
-// what they have instructions for. Values are scalars or fixed vectors.
+// mathematical functions and converts numbers. The defaults use arithmetic only (VectorMath.h,
+// NumberConversion.h), which is right everywhere and all a CPU needs; GPUs override what they have
+// instructions for. Values are scalars or fixed vectors.
 #pragma once
 
 #include "backends/common/math/NumberConversion.h"

@@ -47,9 +47,9 @@ inline int64_t elementsIn(DotWord word) {
 
 struct DotShape {
   int64_t rows, columns, depth; // M, N, K; K in words
-  /// Of the accumulator: float, double, i32 or i64.
+  /// The element type of the accumulator: float, double, i32 or i64.
   llvm::Type *element;
-  /// In elements. Zero: dense.
+  /// Strides in elements; zero means dense.
   int64_t lhsStride = 0, rhsStride = 0, accStride = 0;
   /// Instead of lhsStride, an i64 known only when the kernel runs: lhs is then read where the user
   /// left it, without a copy.

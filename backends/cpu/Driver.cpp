@@ -35,7 +35,7 @@ struct LaunchState {
   uint64_t printElements;
   Interrupts::Watch watch;
   HostCall call = {};
-  /// Of kernels that print.
+  /// Only kernels that print have it.
   std::optional<PrintOrder> prints = {};
   std::atomic<bool> hasFailed{false};
   LaunchFailure failure = {};
@@ -98,8 +98,8 @@ int32_t attend(void *launch) {
 
 constexpr HostServices kServices = {reportTrap, print, attend};
 
-/// What launches look up, as it is set at the moment. Pools once made stay: launches may be at work
-/// in them, and whoever sets a number again finds its threads.
+/// The current settings of launches. Pools once made stay, because launches may be at work in them;
+/// setting an earlier number of threads again reuses its pool.
 class LaunchSettings {
 public:
   explicit LaunchSettings(const backends::DriverSettings &settings) { set(settings); }

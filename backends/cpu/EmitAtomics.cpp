@@ -67,7 +67,7 @@ llvm::Value *KernelEmitter::atomicRmw(AtomicRmwOp op, llvm::Value *address, llvm
     auto *access = builder.CreateAtomicRMW(kind, address, bits, align, ordering);
     return fromMemory(access, element);
   }
-  // Narrow floats: compute outside memory, and try until nobody came between.
+  // Narrow floats: compute outside memory, and try until no other thread came between.
   llvm::Type *bitsType = memoryType(element);
   llvm::Instruction *after = &*builder.GetInsertPoint();
   llvm::BasicBlock *start = builder.GetInsertBlock();

@@ -24,7 +24,7 @@ public:
   bool optimize(llvm::Module &module, std::string &error);
   /// Consumes the module's code.
   bool emit(llvm::Module &module, llvm::SmallVectorImpl<char> &object, std::string &error);
-  /// Of a copy of the module.
+  /// Returns the assembly of a copy of the module.
   std::string assembly(const llvm::Module &module);
 
 private:

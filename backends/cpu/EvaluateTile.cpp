@@ -26,7 +26,7 @@ llvm::Value *NestEmitter::evaluate(Value value, const Coordinate &at) {
 
 llvm::Value *NestEmitter::compute(Value value, const Coordinate &at) {
   Type element = elementTypeOf(value.getType());
-  // Padding is recomputed: in a buffer nobody knows that it is the same everywhere.
+  // Padding is recomputed, because reading it from a buffer hides that it is the same everywhere.
   bool isRecomputed = body.masks == Masks::Fail && !isUniform(at);
   if (TileBuffer *buffer = kernel.buffer(value);
       buffer && !keptHere.contains(value) && !isRecomputed)

@@ -38,7 +38,7 @@ struct HostCall {
 inline constexpr const char *kTileRegistersSymbol = "sectile_uses_tile_registers";
 
 /// Runs programs [first, last) of the linear grid. Returns 0, or 1 when it called trap, or attend
-/// said that the launch is to stop.
+/// reported that the launch is to stop.
 using HostKernel = int32_t (*)(const HostCall *call, int64_t first, int64_t last);
 
 struct HostServices {

@@ -19,7 +19,7 @@ HostFeatures HostFeatures::detect() {
   host.avx2 = has("avx2");
   host.fma = has("fma");
   host.f16c = has("f16c");
-  // Every AVX-512 processor since 2017 has these five; code below need not tell them apart.
+  // Every AVX-512 processor but the Xeon Phi has these five; code below treats them as one.
   host.avx512 = has("avx512f") && has("avx512bw") && has("avx512cd") && has("avx512dq") &&
                 has("avx512vl") && host.fma;
   host.avx512Bf16 = host.avx512 && has("avx512bf16");
@@ -30,8 +30,8 @@ HostFeatures HostFeatures::detect() {
   host.vectorBits = host.avx512 ? 512 : host.avx2 ? 256 : 128;
   host.cpuName = llvm::sys::getHostCPUName().str();
 
-  // A virtual machine may hide what its processor's name promises, so each feature is said. In
-  // order of name: the string is part of cache keys.
+  // A virtual machine may hide what its processor's name promises, so each feature is listed. The
+  // list is in order of name, because the string is part of cache keys.
   std::vector<std::string> parts;
   for (const auto &feature : features)
     parts.push_back((feature.second ? "+" : "-") + feature.first().str());

@@ -36,7 +36,7 @@ std::string hostFingerprint() {
   Registers vendor = cpuid(0), basic = cpuid(1), extended = cpuid(7), extended1 = cpuid(7, 1),
             amd = cpuid(0x80000001), save = cpuid(0xd, 1);
   char text[256];
-  // Without the fields that say which core asked: EBX of leaf 1.
+  // Leaves out EBX of leaf 1, whose fields depend on the core that executes the instruction.
   std::snprintf(
       text, sizeof text,
       "x86_64:%08x%08x%08x:%08x:%08x,%08x:%08x,%08x,%08x:%08x,%08x,%08x:%08x,%08x:%08x:%llx",

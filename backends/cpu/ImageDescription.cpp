@@ -35,7 +35,7 @@ lang::ScalarKind scalarKindOf(Type type) {
     case backends::NarrowFloat::F8E5M2FNUZ:
       return K::Float8E5B16;
     }
-  // The IR does not say which integers are unsigned; who has the signature does.
+  // The IR does not say which integers are unsigned; only the signature does.
   if (type.isInteger(1))
     return K::Int1;
   if (type.isInteger(8))

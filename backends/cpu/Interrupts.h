@@ -1,7 +1,7 @@
 //===-- Interrupts.h - Ctrl-C while a kernel runs ---------------------------------------------===//
-// A signal's handler of Python's only takes a note; what it stands for happens when Python's main
-// thread runs Python again, which in a launch that lasts it does not. So now and then that thread
-// has to be asked, and a kernel, which nothing else can stop, has to look up from its work.
+// Python's handler of a signal only records it. Python acts on it when its main thread runs Python
+// again, which it does not do during a long launch. So now and then that thread has to call Python,
+// and a kernel, which nothing else can stop, has to check whether the launch is to end.
 //
 //   watcher thread          every 50 ms, while the main thread is in a launch: attention = 1
 //   kernels (KernelEmitter) between programs and in the rounds of their loops: attention? attend()
@@ -32,7 +32,7 @@ public:
   Interrupts(const Interrupts &) = delete;
   Interrupts &operator=(const Interrupts &) = delete;
 
-  /// Who is asked; null: nobody. For launches from then on.
+  /// Sets the check that launches from then on call; null means that they call none.
   void setCheck(backends::InterruptCheck asked) { check.store(asked, std::memory_order_release); }
 
   /// One launch, from beginning to end, in the thread that launches.

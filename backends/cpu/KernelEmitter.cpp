@@ -90,7 +90,7 @@ TileBuffer *KernelEmitter::allocate(ArrayRef<int64_t> shape, llvm::Type *element
   buffer->strides.assign(shape.size(), 1);
   int64_t elements = 1;
   if (!shape.empty()) {
-    // Of 16x3x1 the rows are those of 3: nests vectorise that dimension.
+    // The rows of 16x3x1 are those of 3 elements, because nests vectorise that dimension.
     unsigned row = shape.size() - 1;
     while (row > 0 && shape[row] == 1)
       --row;
@@ -306,7 +306,7 @@ llvm::Value *KernelEmitter::argumentRanges() {
   return callField(offsetof(HostCall, argumentRanges), builder.getPtrTy(), "ranges");
 }
 
-/// Of the program that runs, along an axis; decoded where the program loop begins.
+/// The index along an axis of the program that runs; decoded where the program loop begins.
 llvm::Value *KernelEmitter::programIndex(int axis) {
   return programs[axis];
 }

@@ -6,7 +6,7 @@
 //   std::unique_ptr<llvm::Module> module =
 //       KernelEmitter(function, plan, host, options, llvmContext, image).emit();
 //
-// Invariant: the builder always stands before a terminator, so that code can be put at the end of
+// Invariant: the builder always inserts before a terminator, so that code can be put at the end of
 // any enclosing loop's preheader, and blocks can be split under way.
 #pragma once
 
@@ -41,7 +41,7 @@ struct TileBuffer {
   llvm::Type *element = nullptr;
   llvm::SmallVector<int64_t, 3> shape, strides; // in elements
   int64_t bytes = 0;
-  /// Of operands of products, which keep the bits they have in memory: their type.
+  /// The element type of an operand of a product that keeps the bits it has in memory; else null.
   mlir::Type narrow = {};
 };
 
@@ -54,8 +54,8 @@ struct EmittedLoop {
   llvm::Instruction *bodyEnd = nullptr, *afterLoop = nullptr;
   llvm::Instruction *backEdge = nullptr; // once the loop is ended
   llvm::Value *end = nullptr, *step = nullptr;
-  /// A further turn follows those that begin before it; null: those whose next index is before
-  /// `end`, which cannot overflow.
+  /// A turn that begins before it is followed by another. Null means that a turn is followed by
+  /// another when its next index is before `end`; that index cannot overflow then.
   llvm::Value *lastButOne = nullptr;
   bool isSigned = true, isGuarded = false;
 };
@@ -122,7 +122,7 @@ public:
   /// Values of the carried variables after the loop.
   llvm::SmallVector<llvm::Value *, 4> endLoop(EmittedLoop &loop,
                                               llvm::ArrayRef<llvm::Value *> next);
-  /// The end of a program, or of a round of a loop: looks whether the launch is to stop.
+  /// Checks at the end of a program, or of a round of a loop, whether the launch is to stop.
   void emitPoll();
   /// Stops the kernel when `failed` is true: calls trap(site, program, address) and returns 1.
   void emitTrapIf(llvm::Value *failed, unsigned site, llvm::Value *address);
@@ -148,7 +148,7 @@ public:
   backends::ElementwiseEmitter elementwise;
   const backends::CompileOptions &options;
   backends::KernelImage &image;
-  /// Made when first asked for: most kernels need none.
+  /// Made on first use, because most kernels need none.
   const optimizer::IndexAnalysis &indexFacts() {
     if (plan.indexFacts)
       return *plan.indexFacts;
@@ -209,7 +209,7 @@ private:
   int64_t frameBytes = 0, framePeak = 0;
   llvm::MDNode *scopeLists[2] = {};
   bool hasFailed = false;
-  /// Of a product: the function configures them, and releases them before it returns.
+  /// A product uses them: the function configures them, and releases them before it returns.
   bool usesTileRegisters = false;
 
 public:

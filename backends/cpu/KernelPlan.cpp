@@ -188,8 +188,8 @@ private:
     return plan.indexFacts->isInjective(pointers);
   }
 
-  /// Rule (Overlap): may the two accesses meet in different iterations? `isIdentity`: the nest
-  /// visits the elements of both in the same order.
+  /// Rule (Overlap): may the two accesses touch the same address in different iterations?
+  /// `isIdentity`: the nest visits the elements of both in the same order.
   bool mayConflict(Value written, Value other, bool isIdentity, Hazards &hazards) {
     if (written == other)
       return !isIdentity || !isInjective(written);
@@ -217,7 +217,7 @@ private:
     for (Value operand : op->getOperands())
       if (sourcesOf(operand).available >= group.position)
         return false;
-    // Rule (Order): nothing that the op has to follow or precede stands between.
+    // Rule (Order): nothing that the op has to follow or precede lies between.
     auto isInside = [&](Operation *other) {
       auto found = groupOf.find(other);
       return found != groupOf.end() && groups[found->second].nest == nest;
@@ -238,7 +238,7 @@ private:
       for (Value operand : reader->getOperands()) {
         const Sources &made = sourcesOf(operand);
         for (Operation *load : made.loads)
-          // Whether the load is visited in the nest's order is asked when it is placed.
+          // Whether the load is visited in the nest's order is checked when it is placed.
           if (indexOf(load) > indexOf(write) ||
               mayConflict(write.getPtr(), load->getOperand(0), /*isIdentity=*/true, hazards))
             return true;

@@ -44,13 +44,13 @@ struct Root {
   Kind kind;
   mlir::Operation *op = nullptr; // of all but a keep
   mlir::Value value;             // of a keep
-  /// Where a keep writes; null: the buffer of the value.
+  /// Where a keep writes; null means the buffer of the value.
   TileBuffer *target = nullptr;
 };
 
 struct Nest {
   llvm::SmallVector<int64_t, 3> shape;
-  /// Of its reductions; -1 without.
+  /// The axis of its reductions; -1 when it has none.
   int reduceAxis = -1;
   llvm::SmallVector<Root, 2> roots;
   /// Index in its block of the op at which it runs.

@@ -43,7 +43,7 @@ private:
   enum class Masks { Evaluated, Hold, Fail };
   /// How a body is emitted.
   struct Body {
-    /// Active lanes; null: all.
+    /// Active lanes; null means all.
     llvm::Value *laneMask = nullptr;
     Masks masks = Masks::Evaluated;
     /// Nothing is computed further out than here.
@@ -151,7 +151,7 @@ private:
     llvm::Value *offsets = nullptr;
   };
   BufferAddress addressIn(TileBuffer &buffer, const Coordinate &at);
-  /// Mask of a memory access; null when every lane is active. A scalar stands for all lanes.
+  /// Mask of a memory access; null when every lane is active. A scalar applies to all lanes.
   llvm::Value *accessMask(mlir::Value mask, const Coordinate &at);
   void checkAccess(mlir::Operation *op, backends::TrapSite::Kind kind, mlir::Value pointer,
                    llvm::Value *addresses, int64_t span, llvm::Value *mask, unsigned bytes);
@@ -188,7 +188,7 @@ private:
   //-- Reductions (NestReduce.cpp) -----------------------------------------------------------------
   struct Reduction {
     mutable tile::ReduceOp op;
-    /// Of a combiner that is one known operation; else null.
+    /// The identity of a combiner that is one known operation; else null.
     llvm::Value *identity = nullptr;
     unsigned firstAccumulator = 0; // among a copy's accumulators
   };

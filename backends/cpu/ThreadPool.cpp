@@ -142,7 +142,7 @@ void ThreadPool::workerLoop() {
       for (int i = 0; i < 32; ++i)
         pause();
     if (now == seen) {
-      // Counted before the last look: who publishes after it sees a sleeper and wakes.
+      // Counted before the last look: a thread that publishes after it sees a sleeper and wakes it.
       sleeperCount.fetch_add(1);
       while (published.load() == seen)
         futexWait(published, seen);

@@ -13,9 +13,9 @@
 //   launch can be finished by its own caller, so nothing waits for a free thread.
 // * After fork() the child starts new workers when it first needs them.
 //
-// Launches under way stand in slots. A worker counts itself in before it looks at a launch; the
-// caller takes the launch away and then waits until nobody is counted in: so no launch is touched
-// after its run() returned.
+// Each launch under way has a slot. A worker counts itself in before it looks at a launch; the
+// caller takes the launch away and then waits until no worker is counted in, so no launch is
+// touched after its run() returned.
 //
 //   worker: userCount++; l = launch; if (l) work(l); userCount--
 //   caller: take the slot; launch = mine; work; launch = null; while (userCount) wait; free slot

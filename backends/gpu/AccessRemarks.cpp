@@ -29,15 +29,15 @@ static std::string whyScattered(const DimensionFacts &facts) {
     return "all elements are the same one";
   if (facts.run > 1 && facts.strideSymbol) {
     std::string name = nameOf(facts.strideSymbol);
-    return "elements are " + (name.empty() ? "a number of elements" : name) +
-           " apart, which is not known to be 1";
+    return name.empty() ? "the stride between elements is not known to be 1"
+                        : "elements are " + name + " apart, which is not known to be 1";
   }
   if (facts.run > 1)
     return "elements are " + std::to_string(facts.stride) + " apart";
   return "it is not known that elements follow each other in memory";
 }
 
-/// Returns the limit in the words of a user, who can do something about it.
+/// Describes the limit in terms that a user can act on.
 static std::string wordsOf(AccessLimit limit, int64_t elementBytes, int64_t extent) {
   std::string number = std::to_string(limit.elements);
   switch (limit.reason) {
@@ -76,7 +76,7 @@ static std::string whyNarrow(const optimizer::IndexAnalysis &analysis, const Til
   if (facts.contiguity() == 1)
     return whyScattered(facts);
 
-  // A user who widens one of several needs to know of the others.
+  // Lists all limits that tie: lifting only one does not widen the access.
   int64_t least = most;
   std::string reasons;
   for (AccessLimit limit : optimizer::accessAlong(access, axis, most, &layout, analysis).limits) {

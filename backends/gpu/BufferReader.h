@@ -3,8 +3,8 @@
 //   for (unsigned group = 0; group < reader.groupCount(); ++group)
 //     reader.read(group, values);
 //
-// By ldmatrix where layouts and target allow, else by vector loads as wide as can be. Whoever needs
-// only some registers at a time, reads only their groups.
+// By ldmatrix where layouts and target allow, else by vector loads as wide as can be. A caller that
+// needs only some registers at a time reads only their groups.
 #pragma once
 
 #include "backends/gpu/SharedAddresses.h"

@@ -14,7 +14,7 @@ namespace sectile::gpu {
 /// One value per operand of the reduce or scan, or nothing yet.
 struct Partial {
   llvm::SmallVector<llvm::Value *, 2> values;
-  /// i1; null: the values are there.
+  /// i1; null means that the values are there.
   llvm::Value *exists = nullptr;
 };
 
@@ -30,10 +30,10 @@ public:
 
   /// lhs . rhs, in this order.
   Partial combine(const Partial &lhs, const Partial &rhs);
-  /// The value where `condition` holds (null: always), else nothing.
+  /// The value where `condition` holds, else nothing. A null `condition` always holds.
   Partial onlyIf(Partial partial, llvm::Value *condition);
   Partial select(llvm::Value *condition, const Partial &ifTrue, const Partial &ifFalse);
-  /// Of the lane whose number differs by `mask`.
+  /// The partial of the lane whose number differs by `mask`.
   Partial shuffleXor(const Partial &partial, unsigned mask);
 
 private:

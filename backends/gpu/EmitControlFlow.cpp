@@ -57,7 +57,8 @@ void GpuEmitter::distribute(ArrayRef<llvm::Value *> all, ValueRange values,
   }
 }
 
-/// What is carried as it came from memory: taken apart at once, it would be waited for at once.
+/// The values that stay in packed words across the back edge, as they were loaded: unpacking them
+/// would force a wait for the load.
 static llvm::BitVector freshFromMemory(scf::ForOp loop) {
   llvm::BitVector fresh(loop.getNumRegionIterArgs());
   for (auto [number, value] : llvm::enumerate(loop.getYieldedValues()))

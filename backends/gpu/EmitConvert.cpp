@@ -17,7 +17,7 @@ using layout::TileLayout;
 
 llvm::Value *GpuEmitter::sharedAddress(int64_t offset) {
   if (!shared) {
-    // How large it is, is said at launch.
+    // The launch sets its size.
     auto *bytes = llvm::ArrayType::get(builder.getInt8Ty(), 0);
     shared = new llvm::GlobalVariable(*module, bytes, /*isConstant=*/false,
                                       llvm::GlobalValue::ExternalLinkage, nullptr, "sectile_shared",

@@ -85,22 +85,23 @@ public:
   llvm::ArrayRef<llvm::Value *> threadCoordinate(const layout::TileLayout &layout);
   /// Where a register lies along a dimension (i32).
   llvm::Value *coordinate(const layout::TileLayout &layout, unsigned reg, unsigned dimension);
-  /// What register `reg` of a tile of pointers holds, by way of as few pointers per thread as can
-  /// be.
+  /// The pointer in register `reg` of a tile of pointers, computed from as few pointers per thread
+  /// as possible.
   llvm::Value *addressOf(mlir::Value pointers, unsigned reg);
-  /// i1: this thread is the one among those with copies that acts (stores, atomics); null: it is.
+  /// i1: true in the one thread that performs the effect (a store, an atomic) when several hold
+  /// copies; null means always true.
   llvm::Value *isFirstCopy(const layout::TileLayout &layout);
-  /// i1: the register lies within the tile's extents; null: always.
+  /// i1: whether the register lies within the tile's extents; null means always true.
   llvm::Value *isInside(const layout::TileLayout &layout, unsigned reg);
   llvm::Value *both(llvm::Value *lhs, llvm::Value *rhs); // `and` of conditions that may be null
-  /// Of a register's element, counted row by row (i32).
+  /// The number of a register's element, counted row by row (i32).
   llvm::Value *rowMajorNumber(const layout::TileLayout &layout, int reg);
   llvm::Value *isFirstThread();
 
   //-- Shared memory (EmitConvert.cpp) -------------------------------------------------------------
   /// ptr addrspace(3): `offset` bytes into the block's shared memory.
   llvm::Value *sharedAddress(int64_t offset);
-  /// All threads of the region meet.
+  /// A barrier of all threads of the region.
   void barrier();
   /// Registers of `value` moved from one layout to another, by way of what is cheapest; `scratch`
   /// is the offset of bytes set aside for it, or -1 when none are needed.
@@ -108,8 +109,8 @@ public:
                     const layout::TileLayout &to, llvm::Type *type, int64_t scratch);
 
   //-- Elementwise (EmitTile.cpp) ------------------------------------------------------------------
-  /// One op on `count` registers of one thread, or on one that stands for all; narrow floats in and
-  /// out as registers hold them. One list for each result.
+  /// One op on `count` registers of one thread, or on one register for all of them; narrow floats
+  /// go in and out as registers hold them. One list for each result.
   llvm::SmallVector<Registers, 2> emitElementwise(mlir::Operation *op,
                                                   llvm::ArrayRef<Registers> operands, size_t count);
   llvm::SmallVector<llvm::Value *, 2> emitCombiner(mlir::Block &block,
@@ -122,8 +123,8 @@ public:
 
   //-- Control flow --------------------------------------------------------------------------------
   mlir::LogicalResult emitBlock(mlir::Block &block);
-  /// Emits `then` in a block of its own that runs where `condition` holds; the builder stands
-  /// behind it afterwards.
+  /// Emits `then` in a block of its own that runs where `condition` holds, and sets the builder
+  /// behind it.
   void emitIf(llvm::Value *condition, llvm::function_ref<void()> then);
   void fail(mlir::Operation *op, llvm::StringRef what);
   bool failed() const { return hasFailed; }
@@ -240,7 +241,7 @@ private:
   std::optional<backends::LineInfo> lines;
   llvm::GlobalVariable *shared = nullptr;
   llvm::Instruction *entryEnd = nullptr;
-  /// Of kernels that report to the host.
+  /// Only kernels that report to the host have these.
   llvm::Value *recordBuffer = nullptr, *rangeTable = nullptr;
   bool mayStop = false, hasAsyncCopies = false;
   std::optional<optimizer::PointerProvenance> provenance;

@@ -2,7 +2,7 @@
 // The seam between the code generation all GPUs share (GpuEmitter.h) and one maker's instructions.
 // Everything takes an IRBuilder and emits LLVM IR before its insertion point; values are scalars of
 // one thread. No caller may assume 32 lanes, nor that every thread of the block takes part in a
-// barrier: the number of threads that meet is said.
+// barrier: each barrier gets the number of its threads.
 //
 //   llvm::Value *partner = target.shuffleXor(builder, value, 16);
 //   target.barrier(builder, threads);
@@ -25,9 +25,10 @@ inline constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;
 /// most `GpuFacts::maxAccessBytes`, aligned to its size.
 struct GlobalAccess {
   llvm::Value *address = nullptr; // ptr addrspace(1)
-  /// Of memory elements: iN, half, bfloat, float, double, ptr addrspace(1), or a vector of them.
+  /// The type of memory elements: iN, half, bfloat, float, double, ptr addrspace(1), or a vector of
+  /// them.
   llvm::Type *type = nullptr;
-  /// i1; null: always.
+  /// i1, true where the access happens; null means always true.
   llvm::Value *predicate = nullptr;
   tile::CacheModifier cache = tile::CacheModifier::None;
   tile::EvictionPolicy eviction = tile::EvictionPolicy::Normal;
@@ -76,7 +77,7 @@ public:
   virtual llvm::Value *shuffleFrom(llvm::IRBuilderBase &builder, llvm::Value *value,
                                    llvm::Value *source) const = 0;
   //-- Among threads of the block
-  /// `threads` of them meet; `barrier` tells partitions apart (0: the whole block).
+  /// A barrier of `threads`; `barrier` is the number of a partition, 0 for the whole block.
   virtual void barrier(llvm::IRBuilderBase &builder, unsigned threads,
                        unsigned barrier = 0) const = 0;
   /// A vote of `threads`, which meet as at a barrier; i1: true in every one of them if `truth` is

@@ -50,7 +50,7 @@ public:
   void prepare(int64_t step);
   bool has(const Fragments::Place &place) const { return fragments.byPlace.count(place); }
   Words words(const Fragments::Place &place);
-  /// Of f32: what tf32 leaves of the number, as tf32.
+  /// What rounding f32 numbers to tf32 loses, itself rounded to tf32.
   Words remainders(const Fragments::Place &place);
 
 private:

@@ -19,7 +19,7 @@ public:
   /// `positions`: the layout of the threads that write. Rank 0 is one position.
   PartialBuffer(const layout::TileLayout &positions, int64_t count);
 
-  /// Of one operand with elements of `bits`.
+  /// The bytes of one operand with elements of `bits`.
   int64_t bytes(unsigned bits) const { return positionCount * count * (bits / 8); }
 
   /// Elements from one place of a row to the next.

@@ -26,9 +26,9 @@ public:
                   llvm::Value *start);
 
   const layout::SharedAccess &access() const { return accesses; }
-  /// Makes here what several accesses share, so that accesses may stand in branches.
+  /// Computes here what several accesses share, so that branches may contain the accesses.
   void prepare();
-  /// Of the first element of a group. `more` bytes (may be null) are added.
+  /// The address of the first element of a group, plus `more` bytes, which may be null.
   llvm::Value *address(unsigned group, llvm::Value *more = nullptr);
   /// Registers of the group, from or to `values`, which has one for each register of the tile.
   void store(unsigned group, const Registers &values, llvm::Value *more = nullptr);

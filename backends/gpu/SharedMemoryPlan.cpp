@@ -1,5 +1,5 @@
-// Buffers first, at the lowest offsets where they meet no other that is alive with them. Then two
-// questions about scratch, answered in one walk over the kernel in the order it runs:
+// Buffers first, at the lowest offsets where they overlap no other that is alive with them. Then
+// two questions about scratch, answered in one walk over the kernel in the order it runs:
 //
 // Where?    First fit among what no buffer holds: the lowest offset that no thread may still be
 //           reading, so that a barrier is saved, unless that would make the kernel larger than it
@@ -24,7 +24,7 @@ namespace {
 /// Shared memory that costs no occupancy on any GPU at hand.
 constexpr int64_t kFreeBytes = 8 << 10;
 constexpr int64_t kAlignment = 16;
-/// One row of all banks: where it begins, conflicts are those of the buffer's layout.
+/// Aligns buffers to one full row of banks, so that bank conflicts depend on their layout only.
 constexpr int64_t kBufferAlignment = 128;
 
 /// Bytes of shared memory, as disjoint ranges in order.

@@ -2,7 +2,7 @@
 // Made before code is emitted, from the laid-out kernel. Every op that moves elements between
 // threads by way of shared memory says how many bytes of scratch it wants (`scratchBytes`); buffers
 // that live longer are values of the IR, alive from the first use to the wait for all copies behind
-// the last. Bytes are shared by what is never alive together, and a barrier stands before an op
+// the last. Bytes are shared by what is never alive together, and an op has a barrier before it
 // only if bytes it writes may still be read, or bytes it reads may still be written, by a thread
 // that has not come past a barrier since; loops are followed round.
 //

@@ -100,7 +100,7 @@ int runProgram(const std::vector<std::string> &command, const std::string &logFi
   int status = 0;
   while (::waitpid(child, &status, 0) < 0)
     if (errno != EINTR)
-      return 0; // reaped by someone else: what it wrote tells
+      return 0; // reaped by another thread: the output shows whether it succeeded
   return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status);
 }
 

@@ -20,9 +20,9 @@ struct AssemblyRequest {
 
 struct Assembled {
   std::string cubin;
-  /// Of a thread; -1 when the log does not say.
+  /// The registers and bytes of local memory of a thread; -1 when the log does not say.
   int32_t registers = -1, localBytes = -1;
-  /// What the assembler said; warnings too.
+  /// What the assembler printed, warnings too.
   std::string log;
   /// Empty when it worked.
   std::string error, help;

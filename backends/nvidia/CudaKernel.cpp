@@ -60,7 +60,7 @@ backends::KernelResources CudaKernel::resources() const {
     if (const Loaded *on = isOurs ? loadedOn(static_cast<int32_t>(i), ignored) : nullptr)
       return {on->registers, on->localBytes};
   }
-  // What the assembler said of code for a device that is not here.
+  // The device of this code is not here: what the assembler reported.
   return {std::max(image.gpu.registers, 0), std::max(image.gpu.localBytes, 0)};
 }
 

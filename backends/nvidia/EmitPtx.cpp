@@ -32,7 +32,7 @@ void initializeOnce() {
   });
 }
 
-/// Leaves out passes of the code generator that take long and help ptxas with nothing, as measured
+/// Disables slow passes of the code generator that do not improve the output of ptxas, as measured
 /// (README.md). Stateless.
 class ShortCodegen final : public llvm::OptPassGate {
 public:

@@ -1,5 +1,5 @@
 //===-- LaunchHistory.h - the latest launches of a device, for errors that come late ----------===//
-// CUDA tells of a kernel's crash at some later call. Which launch it was nobody knows any more, so
+// CUDA reports a kernel's crash at some later call. Which launch it was is not known any more, so
 // the message names the latest ones, newest first:
 //
 //   add[4, 1, 1](x = 0x7f2a00000000, y = 0x7f2a00001000, n = 4000) on stream 0x0

@@ -135,8 +135,8 @@ void NvidiaMath::narrowEach(Builder &builder, llvm::MutableArrayRef<Value *> val
   });
 }
 
-/// `number` was rounded toward zero: with its last bit set where something was lost, rounding it to
-/// fewer bits is rounding what it was made of.
+/// Rounds to odd: sets the last bit of `number`, which was rounded toward zero, where something was
+/// lost. A second rounding to fewer bits then gives the correctly rounded result.
 static llvm::Value *roundedToOdd(llvm::IRBuilderBase &builder, llvm::Value *number,
                                  llvm::Value *isInexact) {
   llvm::Value *bits = builder.CreateBitCast(number, builder.getInt32Ty());

@@ -54,7 +54,7 @@ llvm::Value *fromWords(llvm::IRBuilderBase &builder, llvm::Value *value, llvm::T
   return builder.CreateIntToPtr(value, type);
 }
 
-/// What stands between "ld" and the type.
+/// The text between "ld" and the type.
 std::string modifiersOf(const gpu::GlobalAccess &access, bool isStore) {
   if (access.isVolatile)
     return ".volatile.global";

@@ -59,9 +59,9 @@ private:
   std::vector<std::unique_ptr<Records>> idle;
 };
 
-/// Prints what was printed in the order of the programs (of large tiles `printElements`, see
-/// PrintFormat.h), says what was lost, and tells of the trap if there was one. What the buffer
-/// holds comes from the device and is not trusted.
+/// Prints the records in the order of the programs (of large tiles `printElements`, see
+/// PrintFormat.h), reports what was lost, and returns the trap if there was one. The content of the
+/// buffer comes from the device and is not trusted.
 backends::LaunchFailure readRecords(const backends::KernelImage &image, const backends::Grid &grid,
                                     const backends::RecordBuffer &buffer, uint64_t printElements,
                                     const backends::PrintHandler &print);

@@ -78,7 +78,7 @@ struct OptionDescription {
   int32_t initial = 0, least = 0, most = 0;
   const char *help;
 
-  /// Of a count.
+  /// Whether a Count may be `number`.
   bool allows(int64_t number) const;
   /// "a power of two from 1 to 64"; Python's None is not among them.
   std::string range() const;

@@ -39,7 +39,7 @@ enum HiddenParameter : int32_t {
   kHiddenRecords = 2,
 };
 
-/// All of it is zero when the kernel starts, but `capacity`.
+/// Everything but `capacity` is zero when the kernel starts.
 struct RecordBuffer {
   uint32_t stop;        // 0
   int32_t trapSite;     // 4: index into image.trapSites
@@ -52,8 +52,8 @@ struct RecordBuffer {
 };
 static_assert(sizeof(RecordBuffer) == 64);
 
-/// Of one device_print in one program. Followed by each operand's elements, row-major, one operand
-/// after another, each aligned to 8 bytes.
+/// The header of one device_print in one program. The elements of each operand follow it,
+/// row-major, one operand after another, each aligned to 8 bytes.
 struct RecordHeader {
   uint32_t site;   // 0: index into image.printSites
   uint32_t bytes;  // 4: of header and elements, a multiple of 8

@@ -41,14 +41,14 @@ struct LaunchFailure {
     Resources,   // more than the device has
     Call,        // the launch is wrong
     Internal,    // the compiler is wrong
-    Interrupted, // the InterruptCheck said so
+    Interrupted, // the InterruptCheck ended the launch
   };
   Kind kind = Kind::None;
-  /// Of a trap: which site of the image, the linear program, the first offending address.
+  /// Only a Trap has these: the site in the image, the linear program, the first offending address.
   int32_t site = -1;
   int64_t program = 0;
   uint64_t address = 0;
-  /// Of all others: what is wrong and the remedy.
+  /// All other kinds have these: what is wrong, and the remedy.
   std::string message, help;
   bool ok() const { return kind == Kind::None; }
 };
@@ -62,8 +62,8 @@ struct KernelResources {
   int32_t registers = 0, localBytes = 0;
 };
 
-/// Asked now and then while a launch keeps the process's first thread, in that thread. True ends
-/// the launch.
+/// Called now and then while a launch keeps the process's first thread, in that thread. Returning
+/// true ends the launch.
 using InterruptCheck = bool (*)();
 
 /// Code in memory, ready to run. Thread-safe: several threads may launch at once.
@@ -93,8 +93,7 @@ public:
   virtual ~Driver() = default;
   /// Thread-safe; holds for launches from then on, of kernels that are loaded, too.
   virtual void configure(const DriverSettings & /*settings*/) {}
-  /// Null: nobody is asked. Of launches that do not wait for their kernel there is nothing to
-  /// interrupt.
+  /// Null removes the check. Launches that do not wait for their kernel cannot be interrupted.
   virtual void setInterruptCheck(InterruptCheck /*check*/) {}
   /// What the machine at hand is, in all that decides which code is right for it: goes into cache
   /// keys.

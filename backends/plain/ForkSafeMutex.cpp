@@ -9,7 +9,7 @@ namespace sectile {
 namespace {
 
 constexpr time_t kForkPatienceSeconds = 5;
-/// Of the calling thread.
+/// Shields of the calling thread.
 thread_local int shieldCount = 0;
 
 } // namespace

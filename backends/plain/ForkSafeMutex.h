@@ -33,8 +33,8 @@ private:
 };
 
 /// While one lives, fork() in another thread waits; it is taken before any ForkSafeMutex. May be
-/// nested. A fork waits for a few seconds, no longer: whoever has a shield may be waiting for the
-/// thread that forks.
+/// nested. A fork waits for a few seconds, no longer: the thread with the shield may be waiting for
+/// the thread that forks.
 class ForkShield {
 public:
   ForkShield();

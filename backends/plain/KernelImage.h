@@ -40,13 +40,13 @@ struct ArgumentOverlap {
 
 /// A place in the kernel that can stop a launch: a checked access, an assertion.
 struct TrapSite {
-  /// Of a gather the index is reported as the address.
+  /// A Gather reports its index as the address.
   enum class Kind : uint8_t { Load, Store, Atomic, Assertion, Gather };
   Kind kind = Kind::Assertion;
   std::string message; // of an assertion; what the index of a gather should lie in
   std::string file, function, sourceLine;
   int32_t line = 0, column = 0;
-  /// Of a checked access: the argument it goes through; -1 when not known.
+  /// The argument that a checked access goes through; -1 when not known.
   int32_t argument = -1;
 };
 
@@ -87,11 +87,11 @@ struct KernelImage {
   std::vector<OverlapHazard> overlapHazards;
   std::vector<TrapSite> trapSites;
   std::vector<PrintSite> printSites;
-  /// How it was compiled, for who looks inside.
+  /// How it was compiled, for st.inspect and `sectile compile --remarks`.
   std::vector<lang::Remark> remarks;
-  /// What was asked for.
+  /// The options of the request.
   CompileOptions options;
-  /// Of a GPU's kernel.
+  /// Only a GPU's kernel has these.
   GpuLaunch gpu;
   /// Loadable code.
   std::string binary;

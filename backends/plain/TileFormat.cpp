@@ -21,7 +21,7 @@ std::string formatFloat(double value, lang::ScalarKind kind) {
   if (std::isnan(value))
     return "nan";
   char text[64];
-  // Enough digits to tell neighbours of the type apart.
+  // Enough digits to distinguish neighbouring numbers of the type.
   int digits = kind == lang::ScalarKind::Float64 ? 17 : kind == lang::ScalarKind::Float32 ? 9 : 5;
   for (int shorter = 1; shorter <= digits; ++shorter) {
     std::snprintf(text, sizeof text, "%.*g", shorter, value);
@@ -39,8 +39,8 @@ std::string formatFloat(double value, lang::ScalarKind kind) {
   return text;
 }
 
-/// What all numbers are padded to, so that points stand below points. With exponents, and where
-/// there are no points, numbers stand at the right.
+/// The width that all numbers are padded to, so that points are below points. With exponents, and
+/// without points, numbers are aligned on the right.
 class Columns {
 public:
   void add(const std::string &text) {

@@ -3,8 +3,8 @@
 //    [ 3.25   inf]]
 //
 // As NumPy shows arrays: nested brackets, one row to a line, columns in line, long rows go on in
-// the next line. Of a tile with more elements than asked for, the first and the last kEdge of every
-// long axis are shown.
+// the next line. A tile with more elements than requested shows only the first and the last
+// kTileEdge of every long axis.
 #pragma once
 
 #include "lang/plain/DType.h"

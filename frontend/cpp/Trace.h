@@ -5,7 +5,8 @@
 //   OwningOpRef<ModuleOp> module = traceKernel(context, trace, signature, where, sink);
 //
 // The module is null when `sink` has errors, or when the lambda stopped on an exception of its own
-// (the sink is empty then: whoever made `trace` keeps the exception and throws it again).
+// (the sink is empty then: the caller, which made `trace`, keeps the exception and throws it
+// again).
 #pragma once
 
 #include "frontend/cpp/Tracer.h"

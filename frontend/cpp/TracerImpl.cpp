@@ -197,7 +197,7 @@ FailureOr<lang::Value> TracerImpl::valueLike(const Operand &operand, const lang:
 
 //===-- operations and operators --------------------------------------------------------------===//
 
-/// A pointer parameter that was given no array is used as if it had been.
+/// Reports the use of a pointer parameter for which the launch has no array.
 bool TracerImpl::isNullPointer(const Argument &argument, std::string_view user) {
   const Constant *constant = argument.constant();
   if (!constant || !constant->isNone())
@@ -256,7 +256,7 @@ static std::optional<BinaryOperator> binaryOperator(std::string_view op) {
   return std::nullopt;
 }
 
-/// The dtype two operands of an operator meet in; void where they do not. Reports nothing.
+/// The dtype that two operands of an operator promote to; void when there is none. Reports nothing.
 static lang::DType meetingDType(lang::Semantics &sema, const Operand &lhs, const Operand &rhs) {
   lang::DiagnosticSink unheard;
   lang::Semantics quiet(sema.builder, unheard);
@@ -348,7 +348,7 @@ Argument TracerImpl::binary(std::string_view op, const Argument &lhs, const Argu
     }
     if (!isTyped(lhs) && !isTyped(rhs))
       return {*folded.value, ""};
-    // Of two bare sides Semantics would make nothing.
+    // One side keeps its type here: Semantics has no operation for two bare numbers.
     return constantOrValue([&]() -> FailureOr<Operand> {
       FailureOr<Operand> left = isTyped(lhs) ? operandOf(lhs, op) : sideOf(lhs, rhs, op);
       FailureOr<Operand> right = isTyped(rhs) ? operandOf(rhs, op) : sideOf(rhs, lhs, op);

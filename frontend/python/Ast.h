@@ -113,9 +113,9 @@ struct Parameter {
   Position position;
   /// Annotated `tl.constexpr` (or the string "constexpr").
   bool isConstexpr = false;
-  /// Stands after `*` or `*args`.
+  /// The parameter follows `*` or `*args`.
   bool isKeywordOnly = false;
-  /// Of a default, evaluated when the function was defined.
+  /// The default, evaluated when the function was defined; nullopt when there is none.
   std::optional<lang::Constant> defaultValue;
 };
 
@@ -174,11 +174,11 @@ public:
   /// What calling `callee` makes when that is a class of named tuples.
   struct NamedTupleClass {
     lang::TupleClassRef tupleClass; // null: it is none
-    /// Of the last fields.
+    /// The defaults of the last fields.
     std::vector<lang::Constant> defaults;
   };
   virtual NamedTupleClass namedTupleClass(const lang::Constant &) { return {}; }
-  /// The syntax of a @jit function; null with `error` set when its source cannot be had.
+  /// The syntax of a @jit function; null with `error` set when its source cannot be obtained.
   virtual std::shared_ptr<const ast::Function> function(const lang::FunctionRef &function,
                                                         std::string &error) = 0;
   /// What static_print writes: one line, without its end.

@@ -67,7 +67,7 @@ Evaluator::Result Evaluator::attributeOf(const Operand &object, const std::strin
     return Operand(std::move(*answer.value));
   if (!answer.error.empty())
     return error(expr.position, answer.error, answer.help);
-  // Of getattr(object, "name") there is no path.
+  // getattr(object, "name") has no dotted path.
   std::string owner = expr.kind == ExprKind::Attribute ? dottedPath(*expr.children[0]) : "";
   return error(expr.position,
                (owner.empty() ? constant->kindName() : "'" + owner + "'") + " has no attribute '" +

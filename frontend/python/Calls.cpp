@@ -101,7 +101,7 @@ Evaluator::Result Evaluator::callPrint(const Arguments &arguments, const Expr &e
   std::vector<std::string> texts(addedCount);
   for (const ast::ExprPtr &argument : llvm::ArrayRef(expr.children).drop_front()) {
     if (argument->kind == ExprKind::Starred)
-      break; // who is who behind it is not known
+      break; // the positions of later arguments are not known
     texts.push_back(argument->kind == ExprKind::Constant ? "" : sourceText(argument->position));
   }
   sema.argumentTexts = std::move(texts);

@@ -231,8 +231,8 @@ private:
   mlir::FailureOr<Arguments> evaluateArguments(const ast::Expr &call);
   Result call(const Constant &callee, Arguments arguments, const ast::Expr &expr);
   Result callLanguage(const std::string &name, Arguments arguments, const ast::Expr &expr);
-  /// device_print, which is told what the source calls its values. `addedCount`: arguments in front
-  /// of those that the source has.
+  /// Calls device_print with the source text of its arguments. The first `addedCount` arguments are
+  /// not in the source.
   Result callPrint(const Arguments &arguments, const ast::Expr &expr, size_t addedCount);
   Result callMethod(const Operand &object, const ast::Expr &expr);
   /// An instance of a class of named tuples, of whatever operands.
@@ -266,7 +266,7 @@ private:
   /// Keeps the syntax of inlined functions alive, and finds source lines.
   std::vector<std::shared_ptr<const ast::Function>> inlined;
   std::vector<const ast::Function *> sources;
-  /// Functions whose evaluation failed: their errors are not repeated per call.
+  /// Functions whose evaluation failed; later calls do not repeat their errors.
   std::vector<uint64_t> failedFunctions;
   uint64_t nextVersion = 1;
   int depth = 0;

@@ -12,8 +12,8 @@
 
 namespace sectile::python {
 
-/// Names in order of their first assignment. Targets annotated `constexpr` are left out: they are
-/// computed afresh wherever they stand.
+/// Names in order of their first assignment. Targets annotated `constexpr` are left out: each
+/// assignment computes them afresh.
 std::vector<std::string> assignedNames(const std::vector<ast::StmtPtr> &body);
 /// The names that evaluating an expression binds (`name := ...`).
 std::vector<std::string> assignedNames(const ast::Expr &expression);

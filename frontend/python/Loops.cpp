@@ -1,5 +1,5 @@
-// for and while. Loops whose turns are known at compile time (tl.static_range, tuples) are
-// unrolled; the others carry the variables their body assigns.
+// Evaluates for and while. Loops whose turns are known at compile time (tl.static_range, tuples)
+// are unrolled; the others carry the variables that their body assigns.
 #include "frontend/python/Evaluator.h"
 #include "frontend/python/LoopCarried.h"
 #include "lang/semantics/CountedLoop.h"

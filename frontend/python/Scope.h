@@ -17,9 +17,9 @@ struct Binding {
   lang::Operand operand;
   /// Where it was bound.
   lang::SourceRange range;
-  /// Of an unknown name: why, and what to do.
+  /// Why a name is unknown, and what to do about it.
   std::string reason, help;
-  /// Unique per assignment: tells whether a branch assigned the name, and in which order.
+  /// Unique per assignment: shows whether a branch assigned the name, and in which order.
   uint64_t version = 0;
 };
 

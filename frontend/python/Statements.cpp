@@ -99,7 +99,7 @@ Exit Evaluator::evaluateStatement(const Stmt &stmt, bool hasRest, Rest rest, boo
   }
   if (mlir::succeeded(exit))
     return *exit;
-  // One message per mistake: whoever uses what this statement would have computed stays silent.
+  // One message per mistake: later uses of what this statement would have computed report nothing.
   std::vector<std::string> names = assignedNames(stmt);
   poison(names);
   for (const ast::ExprPtr &target : stmt.targets)

@@ -53,8 +53,8 @@ struct BranchEnd {
 std::optional<ValueShape> mergeOperands(lang::Semantics &sema, const lang::Operand &a,
                                         const lang::Operand &b, BranchEnd &endOfA,
                                         BranchEnd &endOfB);
-/// Shape of `operand`, whose values are appended at `end`, and zeros of the same types at `other`:
-/// for a path on which nobody looks at the result.
+/// Returns the shape of `operand`. Its values are appended at `end`, and zeros of the same types at
+/// `other`, a path whose result is not used.
 ValueShape mergeWithNothing(lang::Semantics &sema, const lang::Operand &operand, BranchEnd &end,
                             BranchEnd &other);
 

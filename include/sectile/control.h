@@ -34,8 +34,8 @@ struct LoopHints {
 
 /// The numbers of Python's range(): from `lower` in steps of `step` while `upper` is not reached,
 /// down where the step is negative. Bounds and step are integers of any types; the numbers are of
-/// the type they meet in. A step that is 0 at run time makes no turn, and is an error where
-/// assertions are kept.
+/// the type that these promote to. A step that is 0 at run time makes no turn, and is an error
+/// where assertions are kept.
 struct Range {
   Operand lower, upper, step;
   LoopHints hints = {};

@@ -38,8 +38,8 @@ inline Value max_constancy(const Operand &x, const Shape &values,
 inline void debug_barrier(Operand::Where where = Operand::Where::current()) {
   detail::call(where, "debug_barrier", {});
 }
-/// Of launches that may begin before the one before them is done: waits for it, and sees what it
-/// wrote.
+/// Waits until the previous launch is done, and makes visible what it wrote. For launches that may
+/// begin earlier than that.
 inline void gdc_wait(Operand::Where where = Operand::Where::current()) {
   detail::call(where, "gdc_wait", {});
 }

@@ -35,7 +35,7 @@ public:
   }
 
   bool isGpu() const { return gpu >= 0; }
-  /// Of a GPU; -1 for the CPU.
+  /// The index of the GPU; -1 for the CPU.
   int index() const { return gpu; }
   /// "cpu", "cuda:0".
   std::string name() const { return isGpu() ? "cuda:" + detail::decimal(gpu) : "cpu"; }

@@ -485,10 +485,11 @@ private:
 
   std::shared_ptr<State> state;
   backends::KernelOptions options;
-  /// Of a GPU its index; -1: the CPU; else wherever the arrays are.
+  /// Where the kernel runs: the index of a GPU, kHost for the CPU, or kAnywhere for wherever the
+  /// arrays are.
   int32_t place = jit::ArgumentValue::kAnywhere;
   void *stream = nullptr;
-  /// Compiled for this, whatever the place.
+  /// The kernel is compiled for this target when it is set, whatever the place.
   std::optional<Target> target;
 };
 

@@ -4,8 +4,8 @@
 // those element by element and always evaluate both sides.
 //
 // The types are those of tile languages, not of C++: nothing is promoted to int (u8 + u8 is a u8
-// and wraps, i1 + i1 wraps to 0), and a shift has the type its two sides meet in (of i32 >> u32:
-// u32).
+// and wraps, i1 + i1 wraps to 0), and a shift has the type that its two sides promote to (i32 >>
+// u32 is a u32).
 //
 // The operand types exist to learn where an operator was written: their constructors have a
 // defaulted std::source_location, which an operator itself cannot have.
@@ -30,7 +30,7 @@ struct NumberOperand : Operand {
 
 inline Value binary(const char *op, const Operand &lhs, const Operand &rhs) {
   Trace &trace = Trace::active();
-  // Of the side that tells where this is: of a chain a + b + c, every operator has its own.
+  // The place of the right side, because every operator of a chain a + b + c has one of its own.
   trace.at(rhs.where);
   Value result = valueOf(trace.tracer.binary(op, lhs.argument, rhs.argument));
   trace.check();
@@ -73,7 +73,7 @@ SECTILE_BINARY(>=)
 
 // The operators of C++ itself would take handles, too, by the operator bool that refuses them
 // (types.h). These here are better matches, because they take handles without a conversion. Where
-// no operand is converted, none tells where it was written, and the place stays that of the
+// no operand is converted, none records where it was written, and the place stays that of the
 // operation before.
 namespace detail {
 template <class T>

@@ -24,7 +24,7 @@ template <class Result, class... P>
 struct FunctionParameters<Result (*)(P...)> : ParameterTuple<Result, P...> {};
 template <class Result, class... P>
 struct FunctionParameters<Result (*)(P...) noexcept> : ParameterTuple<Result, P...> {};
-/// Of a function that changes itself.
+/// Refuses a function that changes itself.
 template <class F, class Result, class... P>
 struct MutableParameters : ParameterTuple<Result, P...> {
   static_assert(never<F>, "kernel: the function is mutable, or its operator() is not const, but it "

@@ -32,7 +32,7 @@ namespace sectile {
 using lang::DType;
 using lang::ScalarKind;
 
-/// Stands for "no argument", and for a new dimension in x[{all, none}].
+/// Means "no argument", and a new dimension in x[{all, none}].
 struct NoneType {};
 inline constexpr NoneType none{};
 /// A whole dimension in x[{all, none}].
@@ -152,7 +152,7 @@ private:
   }
 };
 
-/// Anything that may stand in an expression, and where it was written. Made by implicit conversion.
+/// Anything that an expression may contain, and where it was written. Made by implicit conversion.
 class Operand {
 public:
   using Where = std::source_location;
@@ -163,7 +163,7 @@ public:
       trace.at(where);
       trace.fail("value: belongs to another kernel", "make it inside this kernel, or pass it in");
     }
-    // Of other values the tracer says so.
+    // The tracer checks handles that are not constants.
     if (handle.trace == trace.serial() && handle.isConstant())
       trace.requireOpen(handle.origin, where);
     hold(handle.data);
@@ -259,7 +259,7 @@ inline constexpr DType dtypeOfKind<UnspecializedKind<T>> = dtypeOfKind<T>;
 
 template <class Kind>
 concept NumberKind = !dtypeOfKind<Kind>.isPointer && dtypeOfKind<Kind>.kind != ScalarKind::Void;
-/// Depends on a template parameter, so that it may stand in a constraint.
+/// Depends on a template parameter, so that a constraint may contain it.
 template <class T>
 inline constexpr bool never = false;
 
@@ -494,7 +494,7 @@ inline void AnyHandle::adopt(const lang::Constant &number, DType declared, const
       typed.number = {double(*truth)};
   } else if (auto *truth = number.as<bool>())
     typed.number = {lang::Int(*truth)};
-  // Outside of a kernel nobody can say so yet; its first use does.
+  // Outside of a kernel, a number that does not fit is reported only by its first use.
   if (detail::Trace *current = detail::Trace::current()) {
     current->tracer.requireFits(typed.number, declared, what);
     current->check();

@@ -42,7 +42,7 @@ template <class... T>
 struct Alternatives {
   std::tuple<T...> items;
 };
-/// Stands for several arguments of precompile(), of which all combinations are compiled.
+/// Makes one argument of precompile() out of several, all combinations of which are compiled.
 template <class... T>
 Alternatives<T...> oneOf(T... items) {
   return {{items...}};
@@ -74,7 +74,7 @@ inline void seal() {
 using CompileEvent = jit::CompileEvent;
 
 /// `listener` is called after every compile, by the thread that did it, perhaps by several at once;
-/// nullptr: nobody is. What it throws is printed and forgotten.
+/// nullptr removes the listener. What it throws is printed and forgotten.
 inline void setCompileListener(std::function<void(const CompileEvent &)> listener) {
   if (!listener) {
     jit::Runtime::instance().setCompileListener({});

@@ -21,7 +21,7 @@ struct ArchiveResult {
   uint64_t entries = 0, bytes = 0;
   /// Imported, and of use only to another build of Sectile.
   uint64_t ofOtherBuilds = 0;
-  /// Of the folder, left out of the archive: damaged, or not ours.
+  /// Files of the folder that the archive leaves out: damaged, or not ours.
   uint64_t skipped = 0;
   /// What went wrong; "" when nothing did.
   std::string problem;

@@ -47,7 +47,7 @@ std::string machine() {
   return boot.substr(0, boot.find('\n')) + "/" + std::to_string(space.st_ino);
 }
 
-/// What a claim says of its holder.
+/// What a claim records of its holder.
 struct Holder {
   std::string machine;
   long process = 0;
@@ -139,7 +139,7 @@ CacheClaim::Answer CacheClaim::next() {
         return Answer::LookAgain;
       }
       if (seconds > 2 * patienceSeconds)
-        return Answer::Make; // whoever took over hangs too, or something odd is in the way
+        return Answer::Make; // the process that took over hangs too, or something odd is in the way
     }
     waited = true;
     pause();

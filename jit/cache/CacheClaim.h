@@ -32,7 +32,8 @@ namespace sectile::jit {
 
 class CacheClaim {
 public:
-  /// `folder` must outlive it; null: nothing is claimed. `patienceSeconds` 0: nobody is waited for.
+  /// `folder` must outlive the claim; null means that nothing is claimed. `patienceSeconds` 0 means
+  /// that the claim never waits.
   CacheClaim(CacheFolder *folder, const std::string &key, double patienceSeconds);
   ~CacheClaim();
   CacheClaim(const CacheClaim &) = delete;
@@ -53,7 +54,7 @@ private:
   std::string name, key, token;
   double patienceSeconds;
   bool held = false, waited = false, looked = false;
-  /// Of the holder waited for, and since when.
+  /// The content of the claim that is waited for, and since when.
   std::string waitedFor;
   Clock::time_point since;
   double pauseSeconds = 0.001;

@@ -26,9 +26,9 @@ namespace sectile::jit {
 
 class CacheFolder {
 public:
-  /// Own: made when it is absent; read and written. Layer: somebody else's to fill, only read.
+  /// Own: made when it is absent; read and written. Layer: filled by somebody else, only read.
   enum class Use : uint8_t { Own, Layer };
-  /// Of new files: for this user only, or readable by all (a layer in the making).
+  /// Makes new files readable for this user only, or for all (a layer in the making).
   enum class Access : uint8_t { Private, Shared };
 
   CacheFolder(std::string path, Use use, Access access = Access::Private);
@@ -91,7 +91,7 @@ private:
   int number = -1;
 };
 
-/// Of files that are being written, and of CacheClaim's.
+/// Suffixes of files that are being written, of CacheClaim's files, and of entries.
 inline constexpr std::string_view kTemporarySuffix = ".tmp";
 inline constexpr std::string_view kClaimSuffix = ".claim";
 inline constexpr std::string_view kEntrySuffix = ".kernel";

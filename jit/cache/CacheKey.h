@@ -26,7 +26,7 @@ std::string irKey(const std::string &irDigest, const backends::CompileOptions &o
                   const KeyContext &context);
 
 /// Kind and value as bytes; equal only for equal constants of one kind (1, 1.0 and True differ).
-/// References: `ById` tells any two apart within this process, `ByName` is the same in every
+/// References: `ById` differs for any two within this process, `ByName` is the same in every
 /// process.
 enum class References { ById, ByName };
 std::string encodeConstant(const lang::Constant &constant, References references);

@@ -1,6 +1,6 @@
 //===-- Digest.h - names for contents ---------------------------------------------------------===//
-// Two hashes for two jobs. Digest (SHA-256) makes keys: equal keys must mean equal inputs, whoever
-// chose them. checksum64 finds damage in a file, at several bytes per cycle.
+// Two hashes for two jobs. Digest (SHA-256) makes keys: equal keys must mean equal inputs, even
+// where an attacker chose them. checksum64 finds damage in a file, at several bytes per cycle.
 //
 //   std::string key = Digest("kernel").add(source).add(uint64_t{4}).hex();
 //

@@ -16,7 +16,8 @@
 //
 // It never fails a compile: whatever goes wrong is a miss, or a store that is counted and left out.
 // An entry of the user's own that is damaged or of another build is deleted; an I/O error says
-// nothing of the content and deletes nothing. Who may own and write what: CacheFolder.h.
+// nothing about the content and deletes nothing. The users that may own and write what are in
+// CacheFolder.h.
 //
 // Size: after some stores, and at most every few minutes over all processes, the entries longest
 // unused are deleted until the folder is below its cap (CachePruning.h).
@@ -43,7 +44,7 @@ public:
     std::string directory = {};
     uint64_t capBytes = uint64_t{2} << 30;
     std::vector<std::string> layers = {};
-    /// For another process that makes an entry; 0: nobody is waited for.
+    /// How long to wait for another process that makes an entry; 0 means not at all.
     double waitSeconds = 0;
     friend bool operator==(const Options &, const Options &) = default;
   };

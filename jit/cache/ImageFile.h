@@ -25,13 +25,13 @@ struct CacheEntry {
   std::string buildId;
   /// What it was made from: the name of its file. Empty when only the second is known.
   std::string sourceKey;
-  /// Of the typed IR and all that compiling it depends on.
+  /// The key of the typed IR and of all that compiling it depends on.
   std::string irKey;
   std::string hostFingerprint;
-  /// What evaluation read beyond the digest of the source, in order: asked again on loading.
+  /// What evaluation read beyond the digest of the source, in order; read again on loading.
   std::vector<RecordedRead> reads;
   /// The files of the functions that it was made from (KernelRequest::sourceFiles). The key does
-  /// not hold them: who finds the entry from other places, gets the places exchanged (relocate).
+  /// not hold them: a request from other files gets the entry with its places exchanged (relocate).
   std::vector<std::string> sourceFiles;
   Provenance provenance;
   backends::KernelImage image;
@@ -42,8 +42,8 @@ std::string writeImageFile(const CacheEntry &entry);
 /// Messages of traps, and remarks, name the files of `now` where they named those of
 /// entry.sourceFiles.
 void relocate(CacheEntry &entry, const std::vector<std::string> &now);
-/// Of code that equal IR was compiled to: its remarks get the places of that IR's operations
-/// (CompileResult::places). False when they have them already.
+/// Gives remarks of code from equal IR the places of this IR's operations (CompileResult::places).
+/// Returns false when they have them already.
 bool relocate(std::vector<lang::Remark> &remarks, const std::vector<lang::Remark> &places);
 
 /// Why a file is not a cache entry of this build; "" when it is, and `entry` is filled.

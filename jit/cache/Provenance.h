@@ -12,12 +12,12 @@ struct Provenance {
   std::string sourceDigest;
   /// "x: *fp32:16, BLOCK = 64", and what was asked for: "num_warps=8".
   std::string variant, options;
-  /// Of Sectile.
+  /// The version of Sectile.
   std::string version;
   /// Seconds since 1970, UTC.
   int64_t createdAt = 0;
   double compileSeconds = 0;
-  /// Of one launch, as a tuner measured it; 0: nobody did.
+  /// The time of one launch as a tuner measured it; 0 when none did.
   double measuredSeconds = 0;
 };
 

@@ -240,7 +240,7 @@ void listText(const CacheFolder &folder, bool isLayer) {
   }
 }
 
-/// Of other builds, and other formats, the content is none of our business.
+/// Whether an entry is damaged. Entries of other builds and other formats are not.
 bool isDamaged(const Item &item) {
   return !item.problem.empty() && item.problem != kAnotherFormat && item.problem != "absent";
 }

@@ -18,7 +18,7 @@ void print(const std::string &text) {
   std::fputs(text.c_str(), stdout);
 }
 
-/// The error stands above the usage, and again below it, where a long one has not pushed it away.
+/// Prints the error above the usage, and again below it, where a long usage does not push it away.
 int misuse(const std::string &message, const std::string &usage) {
   std::fprintf(stderr, "%s\n\n%s\n%s\n", message.c_str(), usage.c_str(), message.c_str());
   return 2;

@@ -24,7 +24,7 @@ using namespace mlir;
 namespace sectile::jit {
 namespace {
 
-/// Arguments in order: options are looked at by whoever knows them, the rest are files.
+/// The arguments in order: options go to the command that knows them, the rest are files.
 struct Arguments {
   std::vector<std::string> options;
   std::string input = "-", output = "-";

@@ -53,8 +53,8 @@ public:
   Knobs knobs;
   Stages stages;
   CompileResult result;
-  /// LLVM takes locks of its own, and tables are made when first asked for. Given up only for what
-  /// Python is asked (OpenEnvironment).
+  /// LLVM takes locks of its own, and makes tables on first use. Given up only while Python answers
+  /// (OpenEnvironment).
   std::shared_ptr<void> shield;
   /// What is being done; named in internal errors.
   const char *step = "set-up";
@@ -86,14 +86,14 @@ private:
   bool isVerified = false;
 };
 
-/// Gives the shield up while the host's environment answers: whom it asks, Python with its one
-/// lock, may be waiting for the thread that forks.
+/// Gives the shield up while the host's environment answers, because Python, with its one lock, may
+/// be waiting for the thread that forks.
 class OpenEnvironment final : public python::Environment {
 public:
   OpenEnvironment(python::Environment &host, Compilation &compilation)
       : host(host), compilation(compilation) {}
 
-  // Defined first: its type is what the question gives.
+  // Precedes its users, because its return type is deduced.
   template <class Ask>
   auto open(Ask ask) {
     compilation.shield.reset();
@@ -124,7 +124,7 @@ public:
     return open([&] { return host.call(callee, positional, named); });
   }
   void compared(const lang::Constant &lhs, const lang::Constant &rhs) override {
-    host.compared(lhs, rhs); // notes it, and asks nobody
+    host.compared(lhs, rhs); // only records the comparison, without calling Python
   }
   NamedTupleClass namedTupleClass(const lang::Constant &callee) override {
     return open([&] { return host.namedTupleClass(callee); });
@@ -173,7 +173,7 @@ bool Compilation::evaluate() {
 }
 
 bool Compilation::verifyInput() {
-  // Printing needs valid IR less than verifying does, and a reproducer needs the text.
+  // Printed before verifying, so that a reproducer has the text even if verification crashes.
   llvm::raw_string_ostream(tileText) << *module;
   result.irDigest = irDigest(*module, tileText, request.signature, request.options);
   stages.keep("tile", tileText);
@@ -282,7 +282,7 @@ void Compilation::takeDiagnostics() {
   result.diagnostics = sink.take();
   if (!reported)
     return;
-  // Of text written by hand that does not verify, words about operations are for its author.
+  // When text written by hand does not verify, its author is wrong, not the compiler.
   if (isVerified || request.tileText.empty())
     result.internalError = reported->internalError();
   for (lang::Diagnostic &diagnostic : reported->all) {

@@ -1,6 +1,6 @@
 //===-- CompileDriver.h - one compile, from source to image -----------------------------------===//
-// Behind jit/CompilerInterface.h: front end -> verify -> optimise -> backend, each step timed, each
-// stage's text at hand, and whatever goes wrong told apart:
+// Behind jit/CompilerInterface.h: front end -> verify -> optimise -> backend. Each step is timed,
+// each stage's text can be kept, and two kinds of errors are kept apart:
 //   the kernel is wrong    -> diagnostics, with places in the user's source
 //   the compiler is wrong  -> internalError and the path of a reproducer; the process lives on
 //

@@ -10,10 +10,10 @@
 
 namespace sectile::jit {
 
-/// Of a kernel in tile IR; `text` is what `module` prints. Places in the source count only where
-/// the code will name them: equal kernels elsewhere share their code if they can. Names and
-/// constness of the parameters count always: two kernels of one IR may number their parameters
-/// differently.
+/// Returns the digest of a kernel in tile IR; `text` is what `module` prints. Places in the source
+/// count only where the code will name them: equal kernels elsewhere share their code if they can.
+/// Names and constness of the parameters count always, because two kernels of one IR may number
+/// their parameters differently.
 std::string irDigest(mlir::ModuleOp module, llvm::StringRef text,
                      const lang::KernelSignature &signature,
                      const backends::CompileOptions &options);

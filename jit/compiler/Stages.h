@@ -1,7 +1,7 @@
 //===-- Stages.h - the text of every stage of one compile -------------------------------------===//
-// "tile", "tile-optimized", "llvm", "llvm-optimized", "asm", of GPUs "tile-gpu" and "ptx": who
-// wants a stage (the kernel's .asm, a dump to a file, SECTILE_STOP_AFTER) is decided here, and text
-// is made only when somebody does.
+// "tile", "tile-optimized", "llvm", "llvm-optimized", "asm", and for GPUs "tile-gpu" and "ptx".
+// Whether a stage is needed (for the kernel's .asm, a dump to a file, SECTILE_STOP_AFTER) is
+// decided here, and its text is made only then.
 #pragma once
 
 #include "jit/runtime/Knobs.h"
@@ -16,7 +16,7 @@ namespace sectile::jit {
 
 class Stages {
 public:
-  /// `wantAll`: keep every stage's text, not only that which is at hand anyway.
+  /// `wantAll` keeps every stage's text, not only the texts that exist anyway.
   Stages(const Knobs &knobs, bool wantAll) : knobs(knobs), wantAll(wantAll) {}
 
   /// Names the files of dumps.

@@ -25,7 +25,7 @@ namespace sectile::jit {
 
 using backends::Grid;
 
-/// Of any kind but a trap, which only the kernel can tell of.
+/// Turns a failure into a status. Traps are excluded: only the kernel can describe them.
 Status statusOf(backends::LaunchFailure failure);
 
 struct BoundArguments;
@@ -43,7 +43,7 @@ public:
   const std::vector<std::pair<std::string, double>> &compileTimes() const { return times; }
   /// How it was made, wherever it came from.
   const Provenance &provenance() const { return made; }
-  /// Of the compile that made it; empty when it came from the cache.
+  /// The warnings of the compile that made it; empty when it came from the cache.
   const std::vector<lang::Diagnostic> &warnings() const { return compileWarnings; }
 
   /// Runs every program of the grid and returns when all are done (on a GPU: are queued). A grid
@@ -57,7 +57,7 @@ public:
 
   /// launch() returns when the kernel is in the stream, before it is done.
   bool isAsynchronous() const { return code->isAsynchronous(); }
-  /// Of a GPU kernel: what a thread uses. May load it on a device.
+  /// What a thread of a GPU kernel uses. May load the kernel on a device.
   backends::KernelResources resources() const { return code->resources(); }
 
 private:
@@ -73,7 +73,7 @@ private:
   std::vector<std::pair<std::string, double>> times;
   std::vector<lang::Diagnostic> compileWarnings;
   Provenance made;
-  /// Of its entry in the disk cache; empty where there is none.
+  /// The key and host of its entry in the disk cache; empty when there is none.
   std::string key, hostFingerprint;
   /// Checks bounds, so launches need the extents of the arguments.
   bool needsRanges = false;

@@ -15,14 +15,14 @@ using lang::ScalarKind;
 using Kind = ArgumentValue::Kind;
 using Bits = ArgumentValue::Bits;
 
-// One byte says all that the code of a variant depends on for an argument passed at launch:
+// One byte holds all that the code of a variant depends on for an argument passed at launch:
 //
 //   bit 7           6          5           4..0
 //   divisible by 16 const      pointer     ScalarKind
 //
-// Kind 31 is none of ScalarKind's; with it, bits 7..5 say which constant. Constants other than None
-// and the folded 1, and tuples, are followed by eight bytes. (Every parameter's bytes can be told
-// from the first one, so keys of one kernel never run into each other.)
+// Kind 31 is none of ScalarKind's; with it, bits 7..5 select a constant. Constants other than None
+// and the folded 1, and tuples, are followed by eight bytes. (The first byte of each parameter
+// determines how many follow, so different arguments never give equal keys.)
 constexpr uint8_t kConstantKind = 31;
 enum ConstantCode : uint8_t {
   kNone = kConstantKind,
@@ -222,7 +222,7 @@ public:
   explicit OverlapFinder(BoundArguments &result) : result(result) {}
 
   void add(uint16_t slot, const ArgumentValue &value, DType dtype) {
-    // Of a bare pointer only the address is known.
+    // Only the address of a bare pointer is known, not its end.
     bool isBounded = value.rangeEnd != ~uint64_t{0};
     uint64_t begin = isBounded ? value.rangeBegin : value.bits;
     uint64_t end = isBounded ? value.rangeEnd : value.bits + 1;

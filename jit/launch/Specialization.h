@@ -57,9 +57,10 @@ struct ParameterPolicy {
 struct ArgumentValue {
   enum class Kind : uint8_t { Pointer, Integer, Float, Bool, None, Constant, Tuple };
   Kind kind = Kind::None;
-  /// Of a pointer: what it points to may not be written.
+  /// The memory that the pointer points to may not be written; only a Pointer has this.
   bool isReadOnly = false;
-  /// Of an Integer: beyond int64, `bits` is a uint64. Of a Constant: which scalar `bits` holds.
+  /// What `bits` holds. An Integer is Signed, or Unsigned when it lies beyond int64; a Constant has
+  /// one of the others.
   enum class Bits : uint8_t {
     Signed,
     Unsigned,
@@ -70,18 +71,19 @@ struct ArgumentValue {
     ConstantBeyond
   };
   Bits content = Bits::Signed;
-  /// Of a Pointer: the index of the GPU whose memory it is; else kHost, or kAnywhere when nothing
-  /// is behind it.
+  /// The index of the GPU whose memory a Pointer points to; else kHost, or kAnywhere when it points
+  /// to no memory.
   int16_t device = kHost;
   static constexpr int16_t kHost = -1, kAnywhere = -2;
-  /// Of a Pointer: "*fp32". Of numbers: void when the type follows from the value (Python's).
+  /// The type of a Pointer, such as "*fp32". A number's is void when it follows from the value, as
+  /// in Python.
   lang::DType dtype;
   /// The address; the integer; the double's bits; 0 or 1; a constant's value or id.
   uint64_t bits = 0;
-  /// Of a Pointer: the bytes that may be accessed, [begin, end).
+  /// The bytes that may be accessed through a Pointer: [begin, end).
   uint64_t rangeBegin = 0, rangeEnd = ~uint64_t{0};
-  /// Of a Constant with an id, and of a Tuple of a class with named fields (an empty tuple of that
-  /// class): must outlive the call.
+  /// The value of a Constant with an id, or an empty tuple of the class of a Tuple with named
+  /// fields; else null. It must outlive the call.
   const lang::Constant *constant = nullptr;
 
   static ArgumentValue pointer(lang::DType dtype, const void *address, bool isReadOnly = false) {
@@ -141,7 +143,7 @@ struct ArgumentValue {
     std::memcpy(&bits, &number, sizeof number);
     return scalarConstant(Bits::ConstantFloat, bits);
   }
-  /// Of a number that the type of its constant parameter does not hold; binding refuses it.
+  /// A number that the type of its constant parameter does not hold; binding refuses it.
   static ArgumentValue beyondItsType() { return scalarConstant(Bits::ConstantBeyond, 0); }
   /// Any other constant: `id` from ConstantTable, the same for equal constants.
   static ArgumentValue constantWithId(uint64_t id, const lang::Constant &constant) {
@@ -159,7 +161,7 @@ struct ArgumentValue {
     value.constant = tupleClass;
     return value;
   }
-  /// Of a Tuple.
+  /// The number of items of a Tuple, and its class; null for a plain tuple.
   size_t itemCount() const { return static_cast<uint32_t>(bits); }
   lang::TupleClassRef tupleClass() const {
     return constant ? (*constant->as<lang::ConstantTuple>())->tupleClass : nullptr;
@@ -243,7 +245,7 @@ private:
 /// The result of classification: which variant (key), and what to pass to it (slots, ranges).
 struct BoundArguments {
   ArgumentBuffer<uint8_t, 192> key;
-  /// As Kernel::launch wants them.
+  /// The arguments in the form that Kernel::launch takes.
   ArgumentBuffer<uint64_t, 24> slots;
   ArgumentBuffer<uint64_t, 48> ranges;
   /// Bit i: slot i is an array that may not be written.
@@ -268,8 +270,8 @@ public:
   /// Error::Kind::Call on an argument that cannot be passed: an integer beyond 64 bits of its type,
   /// a pointer for an `fp32` parameter.
   Status bind(std::span<const ArgumentValue> values, BoundArguments &result) const;
-  /// Where the arrays are: the index of a GPU, kHost, or kAnywhere when no argument says. Fails
-  /// when they are in several places. `first`: the index of the value that said it.
+  /// Where the arrays are: the index of a GPU, kHost, or kAnywhere when no argument determines it.
+  /// Fails when they are in several places. `first` gets the index of the value that determined it.
   Status commonDevice(std::span<const ArgumentValue> values, int32_t &device,
                       size_t *first = nullptr) const;
   /// What values[index] is called: "x", "pair[0]".

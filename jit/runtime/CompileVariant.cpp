@@ -1,4 +1,4 @@
-// One compile: the compiler is asked, and what it answers becomes a kernel, or an error.
+// One compile: the compiler's answer becomes a kernel, or an error.
 #include "jit/BuildId.h"
 #include "jit/runtime/CompileEvent.h"
 #include "jit/runtime/RuntimeState.h"
@@ -10,7 +10,7 @@
 namespace sectile::jit {
 namespace {
 
-/// What a compile that gave no code says of itself.
+/// The error of a compile that gave no code.
 Error errorOf(CompileResult &made, const std::string &kernelName, const std::string &stopAfter) {
   if (!made.internalError.empty())
     return {Error::Kind::Internal,
@@ -166,7 +166,7 @@ private:
   /// Code of equal IR, made for other source.
   bool useSame() {
     entry.image = same->image();
-    // The same code, but what is said of it is said of other lines: a kernel object of its own.
+    // The code is the same, but its remarks name other lines: it gets a kernel object of its own.
     if (relocate(entry.image.remarks, made.places)) {
       Provenance provenance = same->provenance();
       std::shared_ptr<Kernel> here = state.load(entry.image, driver, result.status);

@@ -1,6 +1,6 @@
 //===-- KernelStore.h - kernels in memory, and those that are being made ----------------------===//
-// By key: source keys and IR keys. A kernel is found as long as somebody holds it, or it is among
-// the latest (RecentKernels). Threads that want one that is not there agree who makes it:
+// By key: source keys and IR keys. A kernel is found as long as a reference to it lives, or it is
+// among the latest (RecentKernels). Of the threads that request a missing one, only one makes it:
 //
 //   KernelStore::Taken taken = store.take(key, request);
 //   if (taken.kernel) ...                        // in memory, or made by the thread waited for
@@ -22,14 +22,14 @@ namespace sectile::jit {
 
 /// Whether everything that was read is as it was.
 bool isCurrent(const std::vector<RecordedRead> &reads, const KernelRequest &request);
-/// The error of a request whose reading was interrupted; nullopt where it was not.
+/// The error of a request whose reading was interrupted; nullopt when it was not interrupted.
 std::optional<Error> interruptionOf(const KernelRequest &request);
 
 class KernelStore {
 public:
   explicit KernelStore(size_t recentKernels) : recent(recentKernels) {}
 
-  /// One compile under way; others who want the same variant wait for it.
+  /// One compile under way; other threads that request the same variant wait for it.
   struct Flight;
   struct Taken {
     std::shared_ptr<const Kernel> kernel;
@@ -46,15 +46,15 @@ public:
   std::shared_ptr<const Kernel> find(const std::string &key) const;
   void remember(const std::string &key, const std::shared_ptr<const Kernel> &kernel,
                 std::vector<RecordedRead> reads, std::vector<std::string> sourceFiles);
-  /// Kernels that somebody holds live on.
+  /// Forgets all kernels; those still referenced live on.
   void clear();
 
 private:
-  /// A kernel in memory as long as somebody holds it, with what it is good for.
+  /// A kernel in memory as long as a reference to it lives, with what limits its use.
   struct Remembered {
     std::weak_ptr<const Kernel> kernel;
     std::vector<RecordedRead> reads;
-    /// That its messages name.
+    /// The files that its messages name.
     std::vector<std::string> sourceFiles;
 
     /// Two files with equal kernel text share code; each must report its own path.

@@ -350,7 +350,7 @@ Knobs Knobs::fromEnvironment() {
 std::string problemOfName(std::string_view name) {
   if (!name.starts_with("SECTILE_"))
     return {};
-  // Of the build, of tests and of benchmarks (dev, tests/README.md).
+  // The build, the tests and the benchmarks read these (dev, tests/README.md).
   for (std::string_view other : {"SECTILE_BUILD_", "SECTILE_TEST_", "SECTILE_BENCH_",
                                  "SECTILE_UPDATE_GOLDEN", "SECTILE_PYTHON"})
     if (name.starts_with(other))

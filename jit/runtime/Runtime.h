@@ -33,7 +33,7 @@ struct CudaApi;
 namespace sectile::jit {
 
 /// The host language's side of what evaluation reads (cache/RecordedRead.h). Its functions are
-/// called by the thread that asked for the kernel, as the request's callbacks are.
+/// called by the thread that requests the kernel, as the request's callbacks are.
 class HostReads {
 public:
   virtual ~HostReads() = default;
@@ -63,10 +63,10 @@ struct KernelRequest {
   /// The text of every stage is wanted in image().stages, not only what costs nothing.
   bool wantStages = false;
   /// Sets the source (function and environment, trace, or tileText) of a compile; signature and
-  /// options are filled in. Called on a miss only, by the thread that asked.
+  /// options are filled in. Called on a miss only, by the thread that requests the kernel.
   std::function<Status(CompileRequest &)> makeCompileRequest;
-  /// Who knows what evaluation reads beyond `sourceDigest`. Null when the digest covers everything;
-  /// an entry with recorded reads is not used then.
+  /// Records and checks what evaluation reads beyond `sourceDigest`. Null when the digest covers
+  /// everything; an entry with recorded reads is not used then.
   HostReads *reads = nullptr;
 };
 
@@ -79,7 +79,7 @@ struct CompileEvent {
   std::string target, variant, options;
   /// What sets it apart from the nearest variant there was: "BLOCK: 64 instead of 32".
   std::string reason;
-  /// Why the disk cache did not have it: "absent".
+  /// Why the code did not come from the disk cache: "absent".
   std::string cacheMiss;
   double seconds = 0;
   bool succeeded = false;
@@ -97,18 +97,18 @@ struct KernelResult {
   Status status;
   enum class Origin : uint8_t { None, Memory, Disk, SameIr, Compiled };
   Origin origin = Origin::None;
-  /// The recorded C++ function threw an exception, which the one who asked has kept.
+  /// The recorded C++ function threw an exception, which the caller keeps.
   bool functionThrew = false;
-  /// Of a variant that was not in memory: as CompileEvent::reason.
+  /// The same as CompileEvent::reason, for a variant that was not in memory.
   std::string reason;
 };
 
 /// Counts since the start of the process.
 struct RuntimeStatistics {
   uint64_t memoryHits = 0, diskHits = 0;
-  /// Those of the disk hits that a read-only layer had.
+  /// The disk hits that came from a read-only layer.
   uint64_t layerHits = 0;
-  /// Evaluated to IR whose code was at hand already.
+  /// Requests whose source evaluated to IR that has code already.
   uint64_t sameIrHits = 0;
   uint64_t compiles = 0, failedCompiles = 0;
   /// Why a disk entry was not used: "absent", "checksum mismatch", "a dependency changed" ... ->
@@ -133,7 +133,7 @@ struct RuntimeOptions {
   std::shared_ptr<Compiler> compiler;
   /// Threads of the CPU; 0: as many as the process may use.
   uint32_t threadCount = 0;
-  /// How many kernels are kept in memory that nobody holds.
+  /// How many kernels are kept in memory after their last reference is gone.
   uint32_t recentKernels = 256;
   /// Tests: used instead of NVIDIA's driver.
   const nvidia::CudaApi *cudaApi = nullptr;
@@ -170,13 +170,14 @@ public:
   /// After this, what would have to be compiled is an error that names the argument, or option, by
   /// which it differs from the nearest variant there is.
   void seal();
-  /// Called after every compile, by the thread that did it; empty: nobody is.
+  /// Sets the function that is called after every compile, by the thread that did it; empty removes
+  /// it.
   void setCompileListener(CompileListener listener);
   /// Keeps with the cache entry of `kernel` what one launch of it took. False when there is no such
   /// entry.
   bool recordMeasurement(const Kernel &kernel, double seconds);
-  /// Asked now and then while a kernel on the CPU keeps the process's first thread: true ends that
-  /// launch with Error::Kind::Interrupted. Null: nobody is asked.
+  /// Sets the check that is called now and then while a kernel on the CPU keeps the process's first
+  /// thread: true ends that launch with Error::Kind::Interrupted. Null removes the check.
   void setInterruptCheck(backends::InterruptCheck check);
   /// Where device_print goes instead of stdout; empty: stdout.
   void setPrintHandler(backends::PrintHandler handler);
@@ -184,9 +185,9 @@ public:
   /// Reads the environment again: what it says holds for launches and compiles from then on.
   /// Nothing is changed, and what cannot be is returned, when there is something of that kind.
   std::vector<std::string> reconfigure();
-  /// Part of the key of every table of variants: 0, or, while each kernel's stages are asked for
-  /// (dumps, kept stages, times of passes), a number that no variant was had under before the last
-  /// reconfigure(): what was compiled without its stages is then compiled anew.
+  /// Part of the key of every table of variants. It is 0, or, while each kernel's stages are
+  /// requested (dumps, kept stages, times of passes), a number that no variant had before the last
+  /// reconfigure(), so that kernels compiled without their stages are compiled anew.
   uint64_t stagesGeneration() const { return stagesAsked.load(std::memory_order_relaxed); }
   /// instance(), if it has been made.
   static Runtime *ifStarted();

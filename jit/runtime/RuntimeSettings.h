@@ -20,14 +20,15 @@ struct Settings {
   bool isTimed() const { return knobs.timing != Knobs::Timing::None; }
 };
 
-/// With the disk cache of `previous` (may be null) if that is asked for again.
+/// Reads the settings. They share the disk cache of `previous`, which may be null, when its options
+/// are the same.
 std::shared_ptr<const Settings> readSettings(const RuntimeOptions &options,
                                              const Settings *previous);
 
 backends::DriverSettings driverSettings(const Knobs &knobs, const RuntimeOptions &options);
 nvidia::DriverOptions cudaOptions(const Knobs &knobs, const RuntimeOptions &options);
 
-/// Of disk caches used one after another.
+/// Adds the counts of one disk cache to those of the caches used before it.
 void add(const DiskCache::Counts &counts, DiskCache::Counts &sum);
 
 } // namespace sectile::jit

@@ -23,7 +23,7 @@ namespace sectile::jit {
 /// A variant that is wanted, and where it is looked for.
 struct Wanted {
   const KernelRequest &request;
-  /// Of the source; empty when the source has no digest.
+  /// The source key; empty when the source has no digest.
   const std::string &key;
   const KeyContext &context;
   backends::Driver &driver;

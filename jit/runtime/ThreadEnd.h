@@ -13,7 +13,7 @@ namespace sectile::jit {
 void markThread();
 /// Whether a mark of the calling thread is gone.
 bool hasThreadEnded();
-/// Of a kernel that would have to be compiled on such a thread.
+/// The error for a kernel that would have to be compiled on such a thread.
 Error endedThreadError(const std::string &kernelName);
 
 } // namespace sectile::jit

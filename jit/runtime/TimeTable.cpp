@@ -92,7 +92,7 @@ private:
       std::fprintf(stderr, "sectile: %u kernel%s came from the disk cache in %.2f ms\n", hits,
                    hits == 1 ? "" : "s", hitSeconds * 1e3);
   }
-  /// A forked child tells of its own.
+  /// A forked child prints only its own compiles.
   void forgetParent() {
     if (owner == ::getpid())
       return;

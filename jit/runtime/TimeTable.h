@@ -15,7 +15,7 @@
 namespace sectile::jit {
 
 /// Names and seconds of steps, in order. "optimize/cse" is a pass of "optimize", "backend/link" a
-/// step of "backend", "backend/lay out tiles/cse" a pass of that; parts stand before their whole.
+/// step of "backend", "backend/lay out tiles/cse" a pass of that; parts come before their whole.
 using StepTimes = std::vector<std::pair<std::string, double>>;
 
 /// One line for each step, of `total` seconds in all; what no step accounts for is the last.
@@ -25,7 +25,7 @@ std::string timeTable(const StepTimes &times, double total, bool withPasses);
 void printTimeTable(const std::string &title, const StepTimes &times, double total,
                     bool withPasses);
 
-/// Of this process; printed to stderr as it ends, if anything was added. Thread-safe.
+/// Adds to the totals of this process, which are printed to stderr as it ends. Thread-safe.
 void addCompileToTotals(const StepTimes &times, double total);
 void addCacheHitToTotals(double seconds);
 

@@ -17,7 +17,7 @@ std::string targetOf(const backends::CompileOptions &options) {
   return options.backend + (options.arch.empty() ? "" : ":" + options.arch);
 }
 
-/// Of CompileOptions::fields(): those that targetOf() says together.
+/// Whether a field of CompileOptions::fields() is one of those that make up targetOf().
 static bool isOfTarget(std::string_view field) {
   return field == "backend" || field == "arch";
 }
@@ -36,9 +36,9 @@ std::string VariantDifference::text() const {
   case Kind::First:
     return "the first variant";
   case Kind::NewSource:
-    return "its source, or something that it refers to, is another";
+    return "its source, or something that it refers to, changed";
   case Kind::Same:
-    return "compiled before and no longer at hand";
+    return "compiled before, but its code or the text of its stages was not kept";
   case Kind::Changed:
     break;
   }
@@ -97,7 +97,7 @@ VariantDifference VariantHistory::compare(const std::string &sourceDigest,
   auto fields = options.fields();
   int nearestDistance = INT_MAX;
   for (const Variant &variant : known->second) {
-    // Source that is only known by its IR has no digest; its signature says all there is to say.
+    // Source that is only known by its IR has no digest: such variants compare by signature alone.
     if (variant.sourceDigest != sourceDigest ||
         variant.signature.parameters.size() != signature.parameters.size())
       continue;

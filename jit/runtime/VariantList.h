@@ -3,8 +3,8 @@
 //   for (const VariantRecord &variant : list.all())
 //     variant.signature      "x: *fp32:16, n: i32, BLOCK = 1024"
 //
-// In the order in which they were had; each once, however often it was asked for. Thread-safe. They
-// live as long as the list.
+// The variants are in the order in which they were first obtained, each once. They live as long as
+// the list, which is thread-safe.
 #pragma once
 
 #include "backends/plain/ForkSafeMutex.h"
@@ -36,7 +36,7 @@ public:
   VariantList(const VariantList &) = delete;
   VariantList &operator=(const VariantList &) = delete;
 
-  /// Of a request that was answered with a kernel.
+  /// Adds the variant of a request that was answered with a kernel.
   void add(const KernelRequest &request, const KernelResult &result);
   std::vector<VariantRecord> all() const;
 

@@ -85,7 +85,7 @@ void addDebugOps(BuiltinTable &table);
 
 //-- Operations that other families build on -------------------------------------------------------
 mlir::FailureOr<Value> expandDims(Semantics &sema, const Value &value, int64_t axis);
-/// No extents: the one element as a scalar.
+/// Without extents in `shape`, the result is the one element as a scalar.
 mlir::FailureOr<Value> reshape(Semantics &sema, const Value &value, llvm::ArrayRef<int64_t> shape,
                                llvm::StringRef operation);
 /// An argument of fp32 or fp64: there is no narrower arithmetic to round as a user would expect.
@@ -94,7 +94,7 @@ mlir::FailureOr<Value> wideFloat(Arguments &args, size_t index);
 /// of.
 mlir::LogicalResult notAPointer(Arguments &args, const Value &pointer);
 enum class Extremum { Minimum, Maximum };
-/// Of one dtype and shape already.
+/// `lhs` and `rhs` have one dtype and one shape already.
 Value buildExtremum(Semantics &sema, Extremum which, const Value &lhs, const Value &rhs,
                     bool propagateNan);
 mlir::FailureOr<Value> select(Semantics &sema, const Value &condition, const Operand &whenTrue,

@@ -150,7 +150,7 @@ FailureOr<Operand> load(Arguments &args) {
                         ", but the pointer is a scalar");
     other = *value;
   }
-  // Pointer, mask and other meet in one shape; the pointer may be repeated too.
+  // Pointer, mask and other are broadcast to one shape; the pointer may be repeated too.
   Value where = *ptr;
   for (std::optional<Value> *side : {&*masked, &other}) {
     if (!*side)

@@ -66,7 +66,7 @@ std::pair<Value, Value> wideProduct(Semantics &sema, uint64_t factor, const Valu
 /// `rounds` rounds on four counters of one unsigned type under a two-word key.
 FailureOr<Counters> philoxRounds(Semantics &sema, Counters c, Value k0, Value k1, int64_t rounds) {
   Computation compute(sema);
-  // A scalar key stays scalar; counters of different shapes meet in the rounds.
+  // A scalar key stays scalar; the rounds broadcast counters of different shapes.
   const PhiloxConstants &constants = c[0].type.dtype == kUInt32 ? kPhilox32 : kPhilox64;
   auto raise = [&](const Value &key, uint64_t by) {
     return compute.binary(BinaryOperator::Add, key, Constant::integer(Int(by)));

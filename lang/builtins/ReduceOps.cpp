@@ -197,7 +197,7 @@ FailureOr<std::optional<int64_t>> optionalAxis(Arguments &args, size_t index, si
   return std::optional<int64_t>(*axis);
 }
 
-/// Of one tile, to one.
+/// Reduces one tile to one result.
 FailureOr<Operand> reduceTile(Arguments &args, Value input, std::optional<int64_t> axis,
                               bool keepDims, const Combiner &combine) {
   auto results = reduceAlong(args, input, axis, keepDims, combine);

@@ -1,5 +1,5 @@
 //===-- LayoutText.h - layouts as text ----------------------------------------------------===//
-// What stands between < and > in #tile.layout<...> and #tile.shared_layout<...>: the shape, then
+// The text between < and > in #tile.layout<...> and #tile.shared_layout<...>: the shape, then
 // for every hardware dimension the coordinates that its bits contribute, the lowest bit first.
 //
 //   16x8, register = [(0, 1) (8, 0)], lane = [(0, 2) (0, 4) (1, 0) (2, 0) (4, 0)]

@@ -120,12 +120,13 @@ public:
 
   //===- algebra
   //-------------------------------------------------------------------------------===//
-  /// First this, then `outer`, whose in-dimensions are this one's out-dimensions.
+  /// Applies this first, then `outer`, whose in-dimensions are this one's out-dimensions.
   LinearLayout compose(const LinearLayout &outer) const;
-  /// Of a bijection.
+  /// Returns the inverse of a bijection; nullopt when this is none.
   std::optional<LinearLayout> invert() const;
-  /// Of a surjection: the smallest packed input for every output. compose(pseudoInvert(), *this) is
-  /// the identity. nullopt when some output is never reached.
+  /// Maps every output of a surjection to its smallest packed input, so that
+  /// pseudoInvert()->compose(*this) is the identity. Returns nullopt when some output is never
+  /// reached.
   std::optional<LinearLayout> pseudoInvert() const;
   /// For every input of this, the smallest input of `other` with the same output: where `other`
   /// holds what this one holds. nullopt when it does not hold everything.
@@ -158,7 +159,7 @@ public:
 
   //===- questions
   //-----------------------------------------------------------------------------===//
-  /// Of the matrix over F2.
+  /// The rank of the matrix over F2.
   unsigned rankF2() const { return BitSpan(columnWords).size(); }
   bool isSurjective() const { return rankF2() == totalOutBits(); }
   bool isInjective() const { return rankF2() == totalInBits(); }

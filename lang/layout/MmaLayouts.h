@@ -28,11 +28,11 @@ struct MmaShape {
   bool operator==(const MmaShape &) const = default;
 };
 
-/// The instruction for operands of `elementBits` (8, 16, 32 as tf32, 64).
+/// The instruction for operands of `operandBits` (8, 16, 32 as tf32, 64).
 MmaShape mmaShape(unsigned operandBits);
 
 /// The accumulator of a dot: `shape` is [batch ...] x M x N, `warps` has one power of two per axis;
-/// `operandBits` of the operands tells f64 (m8n8) from the others (m16n8).
+/// `operandBits` selects the instruction: m8n8 for 64 bits, m16n8 for all others.
 TileLayout mmaAccumulator(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> warps,
                           unsigned operandBits);
 

@@ -129,8 +129,9 @@ private:
   llvm::SmallVector<int, 4> strideAxes;
 };
 
-/// Of all in-block columns of the tile but the register bits `taken`, and of its repetitions: the
-/// offset bits that they touch. Accesses of 2^k elements are aligned when the low k are clear.
+/// Returns the offset bits that all in-block columns of the tile except the taken register and
+/// lane bits touch, and its repetitions. Accesses of 2^k elements are aligned when the low k are
+/// clear.
 int64_t touchedBits(const Addressing &addressing, Word takenRegisters, Word takenLanes) {
   int64_t touched = 0;
   for (auto [bit, offset] : llvm::enumerate(addressing.registerOffsets))
@@ -248,7 +249,8 @@ std::optional<MatrixAccess> accessSharedMatrices(const TileLayout &tile, const S
   Addressing addressing(tile, shared);
   unsigned wordBits = llvm::Log2_32(32 / elementBits); // register bits within the 32-bit word
 
-  // The register bits of the word, and what the three address bits of a row stand for.
+  // The register bits of the word, and the offsets that the lanes' address bits contribute, those
+  // of the three bits of a row first.
   llvm::SmallVector<unsigned, 4> word;
   llvm::SmallVector<int64_t, 8> rowBases;
   Word laneMask;

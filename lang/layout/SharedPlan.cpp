@@ -10,9 +10,9 @@
 //   G  which round (not part of the offset)
 //
 // Lanes that act at once conflict when two of them differ by a vector of H (and perhaps W). A is
-// the span of W and the source's lanes, B that of W and the destination's, so H has to meet
-// neither: it is made of vectors outside A + B and of sums a + b of a vector only in A with one
-// only in B. There are enough, because A and B are no larger than a row of banks.
+// the span of W and the source's lanes, B that of W and the destination's, so H may share no vector
+// but 0 with either: it is made of vectors outside A + B and of sums a + b of a vector only in A
+// with one only in B. There are enough, because A and B are no larger than a row of banks.
 #include "lang/layout/ConversionView.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -38,7 +38,7 @@ enum class ScalarKind : uint8_t {
 struct DType {
   ScalarKind kind = ScalarKind::Void;
   bool isPointer = false;
-  /// Of a pointer: what it points to may not be written.
+  /// The memory that the pointer points to may not be written; only pointers have this.
   bool isConst = false;
 
   static constexpr DType scalar(ScalarKind kind) { return {kind, false, false}; }
@@ -57,15 +57,15 @@ struct DType {
   bool isIntOrBool() const { return isInt() || isBool(); }
   bool isFloat() const;
   bool isFp8() const;
-  /// Of the value in a register: 1 for int1, 64 for pointers.
+  /// Bits of the value in a register: 1 for int1, 64 for pointers.
   unsigned bits() const;
-  /// Of one element in memory.
+  /// Bytes of one element in memory.
   unsigned bytes() const { return isBool() ? 1 : bits() / 8; }
 
-  /// As in signatures and messages: "i1" "i32" "u8" "fp16" "bf16" "fp8e4nv" "*fp32" "*kfp32".
+  /// The name in signatures and messages: "i1" "i32" "u8" "fp16" "bf16" "fp8e4nv" "*fp32" "*kfp32".
   std::string name() const;
-  /// Of a scalar kind, or of what a pointer points to: "float16", "int32", "float8e4nv", as Python
-  /// calls it; "f16", "i32", "f8e4m3", as C++ calls it.
+  /// The name of the scalar kind, or of what a pointer points to, in Python: "float16", "int32",
+  /// "float8e4nv"; and in C++: "f16", "i32", "f8e4m3".
   std::string longName() const;
   std::string cppName() const;
   /// The reverse of name(), longName() and cppName(); also takes names of NumPy, torch and C:

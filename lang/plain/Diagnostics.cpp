@@ -21,7 +21,7 @@ int displayWidth(uint32_t codePoint) {
   return 1;
 }
 
-/// Decodes one UTF-8 code point; a stray byte stands for itself.
+/// Decodes one UTF-8 code point; a stray byte counts as one of its own.
 uint32_t nextCodePoint(const std::string &text, size_t &at) {
   unsigned char lead = text[at++];
   int more = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : lead >= 0xc0 ? 1 : 0;
@@ -31,7 +31,7 @@ uint32_t nextCodePoint(const std::string &text, size_t &at) {
   return codePoint;
 }
 
-/// What stands under `line` up to the range (blanks and tabs of the same width), then the carets.
+/// Returns the line below `line`: blanks and tabs of the same width up to the range, then carets.
 std::string caretLine(const std::string &line, const SourceRange &range) {
   size_t begin = std::min<size_t>(std::max(range.column, 1) - 1, line.size());
   size_t end = range.endLine > range.line

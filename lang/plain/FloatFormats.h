@@ -22,7 +22,7 @@ struct FloatFormat {
   bool saturates;
 };
 
-/// Of a float of 8 or 16 bits.
+/// Returns the format of a float of 8 or 16 bits; any other kind gives that of fp16.
 constexpr FloatFormat floatFormatOf(ScalarKind kind) {
   switch (kind) {
   case ScalarKind::Float8E4NV:

@@ -1,6 +1,6 @@
 //===-- Remark.h - something the compiler has to say of how it compiled a kernel --------------===//
 // Plain C++. Passes and emitters note what they did and what they left alone, and why; the image
-// keeps it, and whoever looks inside a kernel reads it (st.inspect, `sectile compile --remarks`).
+// keeps them, and st.inspect and `sectile compile --remarks` show them to the user.
 //
 //   {"load", kernel.py:12:9, "rows begin at multiples of 4 bytes only", {{"bytes", 4}, ...}}
 //

@@ -26,7 +26,7 @@ public:
   std::string dtype(DType dtype) const;
   /// A dtype as what was found, not as what to write: "fp32", "*kfp32"; "f32", "Ptr<const f32>".
   std::string found(DType dtype) const;
-  /// Of an operand that has no name in the text: ".to(tl.float32)"; "to<f32>(...)".
+  /// The cast of an operand that the text does not name: ".to(tl.float32)"; "to<f32>(...)".
   std::string cast(DType to) const;
   /// "x.to(tl.float32)"; "to<f32>(x)".
   std::string cast(DType to, std::string_view operand) const;

@@ -49,7 +49,7 @@ static FailureOr<Value> castPointer(Semantics &sema, const Value &value, DType t
 static Value castFloat(Semantics &sema, const Value &value, DType to, bool roundTowardZero) {
   DType from = value.type.dtype;
   Type type = value.type.withDType(to);
-  // Equal widths (fp16 and bf16, two fp8 kinds) meet in fp32, which holds both exactly.
+  // Equal widths (fp16 and bf16, two fp8 kinds) convert through fp32, which holds both exactly.
   if (from.bits() == to.bits()) {
     Value wide = castFloat(sema, value, DType::scalar(ScalarKind::Float32), false);
     return castFloat(sema, wide, to, roundTowardZero);

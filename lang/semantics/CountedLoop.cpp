@@ -38,7 +38,7 @@ FailureOr<Number> readNumber(Semantics &sema, const Operand &operand) {
   Number number;
   const Constant *literal = operand.constant();
   if (literal && (literal->is<Int>() || literal->is<bool>())) {
-    // A literal's own type is where it meets itself.
+    // A literal's own type is the one that it promotes to with itself.
     FailureOr<DType> dtype = sema.promote(operand, operand, "range", /*isDivision=*/false);
     if (failed(dtype))
       return failure();

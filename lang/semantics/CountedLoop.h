@@ -9,8 +9,9 @@
 //   ... the body, and its scf.yield
 //
 // The counter of the loop has a type that holds every number that start and end may be: the type
-// they and the step meet in (lang/README.md, Promotion), the same with the other sign, or twice as
-// wide. The index has the type they meet in; a number that it does not hold wraps, as in a cast.
+// that they and the step promote to (lang/README.md, Promotion), the same with the other sign, or
+// twice as wide. The index has the promoted type; a number that it does not hold wraps, as in a
+// cast.
 //
 //   the step is           the loop                                        the index
 //   positive for sure     scf.for %i = start to end step step             %i
@@ -40,7 +41,7 @@ public:
   static mlir::FailureOr<CountedLoop> make(Semantics &sema, const Operand &start,
                                            const Operand &end, const Operand &step);
 
-  /// Makes the loop; it has no terminator yet, and the builder stands at its end.
+  /// Makes the loop, without a terminator, and sets the builder to the end of its body.
   mlir::scf::ForOp open(Semantics &sema, llvm::ArrayRef<mlir::Value> initial);
 
   /// The number of the current turn, emitted at the builder's place in the body of the loop.

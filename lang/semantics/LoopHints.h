@@ -18,13 +18,13 @@ namespace sectile::lang {
 
 struct LoopHint {
   llvm::StringLiteral name, attribute;
-  /// Of a number; 1: a truth value.
+  /// The largest number that the hint takes; 1 means that it is a truth value.
   int64_t most;
 };
 
-/// In the order of the parameters of tl.range.
+/// Returns all hints, in the order of the parameters of tl.range.
 llvm::ArrayRef<LoopHint> loopHints();
-/// Null when there is none of that name.
+/// Returns null when no hint has that name.
 const LoopHint *findLoopHint(llvm::StringRef name);
 
 /// The attribute of a hint; none where `number` asks for nothing: None, or False. Reports what is

@@ -252,7 +252,7 @@ FailureOr<Value> Semantics::arithmetic(BinaryOperator op, const Operand &lhs, co
   }
 
   bool isDivision = op == BinaryOperator::Divide || isIntegerDivision(op);
-  // Shifts go by the signedness of what is shifted, before it meets the other side.
+  // Shifts follow the signedness that the shifted side had before promotion.
   DType shifted = lhs.value() ? dtypeOf(lhs) : dtypeOf(rhs);
   auto both = unify(lhs, rhs, name, isDivision);
   if (failed(both))
@@ -363,8 +363,8 @@ FailureOr<Operand> Semantics::unary(UnaryOperator op, const Operand &operand) {
 }
 
 FailureOr<Operand> Semantics::expandByIndex(const Value &value, ArrayRef<bool> isNone) {
-  // A scalar has no dimension for the ':' in p[None, None, :] to stand for; as in Triton, what
-  // the Nones have made is enough.
+  // A scalar has no dimension for the ':' in p[None, None, :]; as in Triton, the dimensions that
+  // the Nones made are enough.
   if (value.type.isScalar() && !isNone.empty() && isNone.front())
     while (!isNone.back())
       isNone = isNone.drop_back();

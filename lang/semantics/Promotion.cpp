@@ -1,4 +1,4 @@
-// The dtype two operands meet in, and the shape. The rules are Triton's; README.md lists them.
+// The common dtype and shape of two operands. The rules are Triton's; README.md lists them.
 #include "lang/semantics/Semantics.h"
 #include "lang/tile/TileDialect.h"
 
@@ -27,7 +27,7 @@ DType promoteIntegers(DType lhs, DType rhs) {
   return rhs.bits() >= lhs.bits() ? rhs : lhs;
 }
 
-/// A literal's dtype when it meets a value: what toValue() would make of it.
+/// A literal's dtype next to a value: the one that toValue() would give it.
 std::optional<DType> literalDType(const Constant &number) {
   if (number.is<bool>())
     return DType::scalar(ScalarKind::Int1);

@@ -1,8 +1,8 @@
 //===-- ScalarInterval.h - between which numbers an integer of a kernel lies ------------------===//
-// What a front end can tell while it builds the IR, from how a scalar is made: program_id(0) is no
-// negative number, and num_programs(0) * 64 in 64 bits is positive. It holds whatever happens:
-// where arithmetic may wrap, nothing is known but the type. (The optimizer's IndexAnalysis knows
-// much more, of a whole kernel.)
+// What a front end knows while it builds the IR, from how a scalar is made: program_id(0) is not
+// negative, and num_programs(0) * 64 in 64 bits is positive. Where arithmetic may wrap, nothing is
+// known but the type, so the interval holds in every run. (The optimizer's IndexAnalysis knows much
+// more, of a whole kernel.)
 #pragma once
 
 #include "lang/semantics/Value.h"
@@ -18,7 +18,7 @@ struct Interval {
   friend bool operator==(const Interval &, const Interval &) = default;
 };
 
-/// Of a scalar integer or truth value.
+/// Returns the numbers that a scalar integer or truth value may take.
 Interval intervalOf(const Value &scalar);
 
 } // namespace sectile::lang

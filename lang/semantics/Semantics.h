@@ -128,7 +128,7 @@ public:
   mlir::FailureOr<Operand> truncatingDivide(const Operand &lhs, const Operand &rhs);
   /// x[:, None] and x[None, :]: one entry per written index, true for None, false for a full slice.
   mlir::FailureOr<Operand> expandByIndex(const Value &value, llvm::ArrayRef<bool> isNone);
-  /// An i1 scalar from what stands after `if`/`while`/`assert`.
+  /// An i1 scalar from the expression after `if`/`while`/`assert`.
   mlir::FailureOr<Value> condition(const Operand &operand, llvm::StringRef statement);
 
   /// As binary(), for callers that go on with the value.
@@ -141,8 +141,7 @@ public:
   /// Both sides to one shape; `operation` names the caller in errors.
   mlir::FailureOr<std::pair<Value, Value>> broadcast(const Value &lhs, const Value &rhs,
                                                      llvm::StringRef operation);
-  /// The dtype two operands meet in (triton-semantics: kinds, scalars, traps). `isDivision`: / and
-  /// %.
+  /// The dtype that two operands promote to (lang/README.md, Promotion). `isDivision`: / and %.
   mlir::FailureOr<DType> promote(const Operand &lhs, const Operand &rhs, llvm::StringRef operation,
                                  bool isDivision);
   /// promote, cast and broadcast together.

@@ -1,6 +1,6 @@
 //===-- Value.h - values while a kernel is evaluated ------------------------------------------===//
 // A `Value` is an SSA value with its type in the language (which knows signedness). An `Operand` is
-// whatever may stand in an expression: a constant, a value, a tuple of operands, or a function that
+// anything an expression may contain: a constant, a value, a tuple of operands, or a function that
 // combines two elements (for reduce and scan).
 #pragma once
 

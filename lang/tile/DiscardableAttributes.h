@@ -1,7 +1,7 @@
 //===-- DiscardableAttributes.h - attributes of the dialect on operations of others -----------===//
-// What a kernel says besides its operations, and who may say it where. The dialect's verifier knows
-// no other `tile.` attributes, and AttributeReadersTest wants each of these, and each attribute of
-// an operation of the dialect, to be read by some pass or back end: nothing is written for nobody.
+// What a kernel records besides its operations, and the kind of operation that may carry each. The
+// dialect's verifier rejects other `tile.` attributes, and AttributeReadersTest requires that some
+// pass or back end reads each of these, and each attribute of an operation of the dialect.
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"

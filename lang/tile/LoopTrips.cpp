@@ -70,7 +70,8 @@ struct CountTurns : OpRewritePattern<scf::ForOp> {
     return success();
   }
 
-  /// Of an unsigned loop whose step is wide: two steps pass every end.
+  /// Counts the turns of an unsigned loop with a wide step: two steps pass every end, so there are
+  /// at most two turns.
   static Value emitFewTrips(PatternRewriter &rewriter, scf::ForOp loop, Value zero, Value one) {
     Location place = loop.getLoc();
     Value lower = loop.getLowerBound(), upper = loop.getUpperBound();

@@ -12,8 +12,8 @@
 
 namespace sectile::tile {
 
-/// Turns of a loop whose bounds and step are constants; nothing when they are not, or the step is
-/// 0. As wide as the bounds, and unsigned.
+/// Returns the turns of a loop with constant bounds and step, as an unsigned number as wide as the
+/// bounds; nullopt when one of them is no constant, or the step is 0.
 std::optional<llvm::APInt> constantTrips(mlir::scf::ForOp loop);
 
 /// Adds the canonicalization above, which goes before MLIR's.

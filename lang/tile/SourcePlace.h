@@ -28,8 +28,8 @@ SourcePlace sourcePlaceOf(mlir::Location location);
 
 using Remarks = std::vector<Remark>;
 
-/// Notes what is to be said of the op at `location`; once, however often it is said (one op may be
-/// emitted several times).
+/// Records a remark about the op at `location`. Equal remarks are recorded once, because one op may
+/// be emitted several times.
 void addRemark(Remarks &remarks, mlir::Location location, llvm::StringRef kind, std::string text,
                std::initializer_list<std::pair<const char *, int64_t>> numbers = {});
 

@@ -27,7 +27,7 @@ def Tile_Dialect : Dialect {
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
-  // Of loops, which MLIR would fold wrongly: LoopTrips.h.
+  // The patterns rewrite loops that MLIR would fold wrongly: LoopTrips.h.
   let hasCanonicalizer = 1;
   // DiscardableAttributes.h
   let hasOperationAttrVerify = 1;
@@ -114,7 +114,7 @@ def Tile_BufferType : Tile_Type<"Buffer", "buffer"> {
   let assemblyFormat = "`<` $stages `,` `[` $shape `]` `,` $element `,` $layout `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Of one stage.
+    /// Bytes from one stage to the next: its elements, rounded up to a multiple of 128.
     int64_t getStageBytes() const;
   }];
 }

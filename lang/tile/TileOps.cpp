@@ -173,7 +173,7 @@ static LogicalResult checkAccess(Operation *op, Type tile, int64_t axis, int64_t
   return success();
 }
 
-/// `access` may be null: it is not decided, or `pointer` is a scalar.
+/// A null `access` means that it is not decided yet, or that `pointer` is a scalar.
 static LogicalResult checkAccess(Operation *op, Value pointer, AccessAttr access) {
   if (!access)
     return success();

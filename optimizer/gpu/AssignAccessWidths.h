@@ -6,7 +6,7 @@
 //     ==>
 //   %x = tile.load %p access = <axis = 0, width = 4> : tensor<256x!tile.ptr<f32>, ...>
 //
-// Runs last: a width rests on what is known of pointers and masks where the access stands.
+// Runs last, because a width depends on what is known of pointers and masks at the access's place.
 #pragma once
 
 #include "optimizer/gpu/GpuPass.h"

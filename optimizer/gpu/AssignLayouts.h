@@ -1,8 +1,8 @@
 //===-- AssignLayouts.h - every tile gets a layout --------------------------------------------===//
 // Layout-free tile IR -> tile IR in which every tensor type says which thread holds which element,
-// and `tile.convert_layout` stands where that must change. Chosen so that global memory is read and
-// written in wide, neighbouring accesses, matrix products take and give the fragments of the warps'
-// instructions, and little is moved between threads.
+// and `tile.convert_layout` changes that where it must change. Layouts are chosen so that global
+// memory is read and written in wide, neighbouring accesses, matrix products take and give the
+// fragments of the warps' instructions, and little is moved between threads.
 //
 //   %x = tile.load %p : tensor<256x!tile.ptr<f32>>
 //     ==>

@@ -78,7 +78,7 @@ private:
   Counts covered;
 };
 
-/// No wider than lets every thread have a vector.
+/// The widest vector of which every thread gets at least one.
 int64_t widestFor(llvm::ArrayRef<int64_t> extents, const GpuShape &shape) {
   int64_t count = 1;
   for (int64_t extent : extents)

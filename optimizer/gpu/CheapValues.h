@@ -1,6 +1,6 @@
 //===-- CheapValues.h - tiles that any thread can make for itself -----------------------------===//
 // An arange, a splat, a constant, and what few elementwise operations make of them: positions,
-// pointers, masks. No data stands behind them, so a thread can compute whichever elements it needs:
+// pointers, masks. No memory is read for them, so a thread can compute whichever elements it needs:
 // such a tile is in every layout at once, and each user gets a copy of its computation.
 //
 //   %i = tile.arange 0, 128        cheap

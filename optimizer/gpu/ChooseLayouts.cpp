@@ -12,11 +12,11 @@ namespace {
 
 /// Candidates of each fast axis, and of a component in all.
 constexpr unsigned kKeptSeeds = 6, kMaxCandidates = 24;
-/// Of a layout that an operation cannot take.
+/// The cost of a layout that an operation cannot take.
 constexpr double kImpossible = 1e15;
-/// Of a load that a product waits for in every round of a loop.
+/// The cost of a load that a product waits for in every round of a loop.
 constexpr double kExposedLoad = 400;
-/// Less is no improvement.
+/// A gain below this counts as no improvement.
 constexpr double kLeastGain = 1e-6;
 
 /// Layouts by number, so that they compare quickly.
@@ -121,7 +121,7 @@ private:
   }
 
   /// The heaviest first, then always the heaviest of those next to one before: a chain of shapes
-  /// between two accesses follows the greater one, and the smaller sees what it would have to meet.
+  /// between two accesses follows the greater one, and the smaller is weighed against the result.
   llvm::SmallVector<int, 32> byNeighbourhood() const {
     std::vector<llvm::SmallVector<int, 4>> neighbours(components.size());
     for (const LayoutLink &link : links)
@@ -250,7 +250,7 @@ private:
     return linkCosts[{number, from, to}] = link.trips * cost;
   }
 
-  /// Of `node` with that layout and its links to nodes that have one already.
+  /// The cost of `node` with that layout, and of its links to nodes that have one already.
   double costOf(int node, int layout) {
     double cost = ownCost(node, layout);
     for (int number : linksOf[node]) {
@@ -262,8 +262,8 @@ private:
     return cost;
   }
 
-  /// Of nodes that all have that layout: links among them cost nothing when they want it so, and
-  /// are counted once.
+  /// The cost of several nodes that all have that layout. Each link among them is counted once, and
+  /// costs nothing when it wants equal layouts.
   double costTogether(llvm::ArrayRef<int> members, int layout) {
     llvm::SmallVector<int, 8> held;
     for (int node : members) {

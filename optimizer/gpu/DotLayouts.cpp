@@ -40,7 +40,7 @@ void forEachSplit(llvm::ArrayRef<int64_t> extents, int64_t count, Use use) {
   }
 }
 
-/// Of the fragments in MmaLayouts.h.
+/// The lanes of the fragments in MmaLayouts.h.
 constexpr int64_t kFragmentLanes = 32;
 
 unsigned operandBits(DotOp dot) {

@@ -31,7 +31,7 @@ struct GpuPipelineOptions {
   bool verifyEachPass = false;
 };
 
-/// What the laid-out kernel counts on, and what is to be reported of it.
+/// Assumptions that the code of the laid-out kernel relies on, and remarks for the user.
 struct GpuAssumptions {
   llvm::SmallVector<ApartArguments> apart;
   /// Registers should be few enough for so many programs on a multiprocessor; 0: as it comes.

@@ -15,7 +15,7 @@ namespace {
 /// 32-bit registers of a thread that may be filled early: with more, fewer programs run at a time.
 constexpr int64_t kMaxWords = 24;
 
-/// What addresses and masks are made of, which costs little wherever it stands.
+/// Whether the operation is one that addresses and masks are made of, which costs little anywhere.
 bool isIndexArithmetic(Operation *op) {
   return isElementwise(op) || isa<ArangeOp, SplatOp, arith::ConstantOp, BroadcastOp, ExpandDimsOp,
                                   ProgramIdOp, NumProgramsOp>(op);

@@ -16,7 +16,7 @@
 
 namespace sectile::optimizer {
 
-/// Of a kernel that is laid out. Neither values nor the order of effects change.
+/// Moves loads of a laid-out kernel. Neither values nor the order of effects change.
 void hoistLoads(mlir::func::FuncOp function);
 
 /// --hoist-loads

@@ -15,16 +15,16 @@
 
 namespace sectile::optimizer {
 
-/// Of everything in the node, all trips.
+/// The cost of everything in the node, over all trips.
 double nodeCost(const LayoutNode &node, const layout::TileLayout &layout);
 
-/// Of one conversion of a tile of `bits` per element.
+/// The cost of one conversion of a tile of `bits` per element.
 double conversionCost(const layout::TileLayout &from, const layout::TileLayout &to, unsigned bits);
 
-/// Of reading a tile that lies in shared memory.
+/// The cost of reading a tile that lies in shared memory.
 double sharedReadCost(const layout::TileLayout &layout, unsigned bits);
 
-/// Of moving a tile by way of shared memory from one layout to one of as many registers.
+/// The cost of moving a tile through shared memory from one layout to one of as many registers.
 double roundTripCost(const layout::TileLayout &layout, unsigned bits);
 
 } // namespace sectile::optimizer

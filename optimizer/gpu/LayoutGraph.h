@@ -90,8 +90,8 @@ public:
   llvm::ArrayRef<LayoutLink> links() const { return allLinks; }
   /// -1 for scalars and cheap values.
   int nodeOf(mlir::Value value) const;
-  /// Of an operation whose operands share a layout with each other: the node of that layout; else
-  /// -1.
+  /// The node of the layout that an operation's operands share with each other; -1 when they share
+  /// none.
   int operandNodeOf(mlir::Operation *op) const;
 
 private:
@@ -103,7 +103,7 @@ private:
 };
 
 /// The layout the maker must have for the user to have `user` without a conversion. nullopt when
-/// that depends on more, or when any will do.
+/// `user` alone does not determine it, or when the maker's layout is not constrained.
 std::optional<layout::TileLayout> pull(const LayoutLink &link, const layout::TileLayout &user,
                                        llvm::ArrayRef<int64_t> makerShape);
 /// The layout the user gets from a maker of layout `maker`. nullopt when there is none.

@@ -1,4 +1,4 @@
-// What one tile's layout says of another's, link by link.
+// How one tile's layout determines another's, link by link.
 #include "lang/layout/Builders.h"
 #include "optimizer/gpu/DotLayouts.h"
 #include "optimizer/gpu/LayoutGraph.h"

@@ -24,11 +24,11 @@ class LoopSlice {
 public:
   explicit LoopSlice(mlir::scf::ForOp loop) : loop(loop) {}
 
-  /// Adds what `values` need (null ones nothing). False, and nothing is added, when that is more
-  /// than arithmetic.
+  /// Adds what `values` need; null values need nothing. When that is more than arithmetic, adds
+  /// nothing and returns false.
   bool add(llvm::ArrayRef<mlir::Value> values);
 
-  /// Of the carried values that are needed: what the first iteration begins with.
+  /// The values that the carried values of the slice have in the first iteration.
   llvm::SmallVector<mlir::Value> initial() const;
   size_t carriedCount() const { return parts.carried.size(); }
 
@@ -48,7 +48,7 @@ private:
   Parts parts;
 };
 
-/// Which iterations there are, asked without overflow wherever the bounds lie.
+/// Computes which iterations there are, without overflow wherever the bounds lie.
 class LoopExtent {
 public:
   /// Emits what does not change from iteration to iteration at the builder's place, before the
@@ -69,7 +69,7 @@ private:
 
   mlir::scf::ForOp loop;
   mlir::Value reach; // distance * step
-  mlir::Value fits;  // whether that is a number of the index type; null: it is
+  mlir::Value fits;  // whether that is a number of the index type; null means that it is
 };
 
 } // namespace sectile::optimizer

@@ -22,7 +22,7 @@ LoopWrites::LoopWrites(scf::ForOp loop, const PointerProvenance &provenance, boo
         .Case([&](StoreOp store) { write(store.getPtr()); })
         .Case([&](AtomicRmwOp atomic) {
           write(atomic.getPtr());
-          // Who looks at what was there may be waiting for another program's data.
+          // A kernel that uses the result may be waiting for another program's data.
           isOpaque |= !atomic->use_empty();
         })
         .Case([&](LoadOp load) { isOpaque |= load.getIsVolatile(); })
@@ -49,7 +49,7 @@ bool LoopWrites::mayBePassedBy(LoadOp load, SmallVectorImpl<ApartArguments> &apa
 std::string LoopWrites::whyNotPassedBy(LoadOp load) const {
   if (isOpaque)
     return "the loop orders memory (by a barrier, an atomic whose result is used or a volatile "
-           "load), or writes to who knows where";
+           "load), or writes through a pointer whose argument is not known";
   if (argumentsOverlap)
     return "arguments of the launch share memory, and the loop writes";
   if (!provenance.argumentOf(load.getPtr()))

@@ -1,7 +1,7 @@
 //===-- LoopWrites.h - whether a load may run before the iterations it follows ----------------===//
-// A load of a later iteration may start early if nothing that earlier iterations write is what it
-// reads. Arguments are taken to be apart; the launch is told (KernelImage::overlapHazards), and
-// where they are not, gets code that does not (CompileOptions::argumentsOverlap).
+// A load of a later iteration may start early if it reads nothing that earlier iterations write.
+// Arguments are assumed to share no memory. KernelImage::overlapHazards records the assumption, and
+// a launch that breaks it gets code without it (CompileOptions::argumentsOverlap).
 #pragma once
 
 #include "lang/tile/TileDialect.h"
@@ -11,7 +11,7 @@
 
 namespace sectile::optimizer {
 
-/// Two arguments of the kernel that the code takes to share no memory.
+/// Two arguments of the kernel that the code assumes to share no memory.
 struct ApartArguments {
   unsigned written = 0, other = 0;
   friend bool operator==(const ApartArguments &, const ApartArguments &) = default;
@@ -21,15 +21,15 @@ class LoopWrites {
 public:
   LoopWrites(mlir::scf::ForOp loop, const PointerProvenance &provenance, bool argumentsOverlap);
 
-  /// Adds to `apart` what that takes for granted.
+  /// Whether the load may run before earlier iterations; adds to `apart` what that assumes.
   bool mayBePassedBy(tile::LoadOp load, llvm::SmallVectorImpl<ApartArguments> &apart) const;
-  /// The reason for a remark, where it must not.
+  /// The reason why it must not, as the text of a remark.
   std::string whyNotPassedBy(tile::LoadOp load) const;
 
 private:
   const PointerProvenance &provenance;
   const bool argumentsOverlap;
-  /// Something that orders memory, or writes who knows where.
+  /// The loop orders memory, or writes to memory of an unknown argument.
   bool isOpaque = false;
   llvm::SmallVector<unsigned, 4> written; // arguments
 };

@@ -25,19 +25,19 @@ void buildGpuPipeline(OpPassManager &passes, const GpuPipelineOptions &options,
     if (options.verifyEachPass)
       passes.addPass(createVerifyLayouts(options));
   };
-  // First: all others look at layouts.
+  // First, because all others look at layouts.
   add(createAssignLayouts(options));
-  // Copies of cheap values and recomputed ones may meet what is there already.
+  // Copies of cheap values and recomputed ones may equal values that exist already.
   add(createCSEPass());
   if (options.runAhead) {
     // Layouts say which loads go through shared memory anyway.
     add(createPipelineLoops(options, assumed));
-    // Of the loops that are left.
+    // After PipelineLoops: takes the loops that it leaves.
     add(createPrefetchLoads(options, assumed));
   }
-  // Of the loads that are left.
+  // After both: takes the loads that they leave in place.
   add(createHoistLoads());
-  // Last: what is known of an address is known where it stands.
+  // Last, because a width depends on what is known of the address at the access's final place.
   add(createAssignAccessWidths(options));
 }
 

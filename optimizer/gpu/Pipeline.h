@@ -1,6 +1,6 @@
 //===-- Pipeline.h - the passes all GPU back ends share, in order -----------------------------===//
-// Optimised, layout-free tile IR -> laid-out tile IR that backends/gpu emits. Pipeline.cpp says why
-// the passes stand in their order.
+// Optimised, layout-free tile IR -> laid-out tile IR that backends/gpu emits. Pipeline.cpp gives
+// the reasons for the order.
 #pragma once
 
 #include "optimizer/gpu/GpuPass.h"

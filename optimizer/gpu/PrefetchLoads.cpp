@@ -22,7 +22,7 @@ constexpr int64_t kBytesInFlight = 48 << 10;
 /// Iterations under way: the one that computes, and the one whose loads it does not wait for.
 constexpr int64_t kMostStages = 2;
 
-/// 32-bit registers that tiles take in the loop, where they are most. Of each thread.
+/// The most 32-bit registers of a thread that tiles take at any place in the loop.
 int64_t peakWords(scf::ForOp loop, const CheapValues &cheap) {
   auto wordsOf = [&](Value value) -> int64_t {
     bool isHeld = layoutOf(value.getType()) && !cheap.contains(value) &&
@@ -55,8 +55,8 @@ int64_t peakWords(scf::ForOp loop, const CheapValues &cheap) {
   return std::max(most, words);
 }
 
-/// Reads tiles of buffers again behind the last place where threads meet, and makes again what
-/// elementwise operations make of them: so they are not held in registers meanwhile.
+/// Reads tiles of buffers again behind the last reduction or scan, and repeats the elementwise
+/// operations on them, so that they are not held in registers until then.
 class Rereader {
 public:
   explicit Rereader(Block &body) {
@@ -115,11 +115,11 @@ public:
       : loop(loop), shape(shape), writes(writes), apart(apart), remarks(remarks), slice(loop),
         builder(loop) {}
 
-  /// Programs that a multiprocessor should have room for; 0: nothing changed.
+  /// Returns the programs that a multiprocessor should have room for; 0 when nothing changed.
   int64_t run(const CheapValues &cheap, const IndexAnalysis &analysis) {
     SmallVector<ApartArguments> assumed;
     for (LoadOp load : loop.getOps<LoadOp>()) {
-      // Without some of its loads an iteration would wait all the same.
+      // All loads are prefetched or none: one late load stalls the iteration anyway.
       if (!writes.mayBePassedBy(load, assumed))
         return stay(load, writes.whyNotPassedBy(load));
       if (!slice.add({load.getPtr(), load.getMask(), load.getOther()}))
@@ -181,14 +181,14 @@ private:
                std::to_string(room(now) * bytes) + " bytes are under way without this";
       return 0;
     }
-    // A few values can be made again when they are wanted.
+    // A few values can be computed again where they are used.
     int64_t most = std::min<int64_t>(256, shape.registerWords / shape.threadCount()) * 5 / 4;
     bool fitsRegisters = isAlone ? then <= most : room(then) * 5 >= room(now) * 3;
     if (!fitsRegisters && !moveToSharedMemory(bytes * room(now), analysis)) {
       whyNot = "a thread would need about " + std::to_string(then) + " registers, and " + whyNot;
       return 0;
     }
-    // An assembler gets along with a quarter less.
+    // ptxas usually needs a quarter fewer registers than estimated here.
     return room((fitsRegisters ? then : now) * 3 / 4);
   }
 
@@ -317,8 +317,8 @@ private:
   SmallVector<AsyncLoad, 4> copies; // wait in shared memory
 };
 
-/// A loop of loads that are waited for before anything else can be done: threads meet in it. (Loops
-/// that only add up are unrolled by the assembler, which is better.)
+/// Whether all threads wait for the loads of every iteration, because a reduction or scan follows.
+/// (ptxas unrolls loops that only add up, which is better.)
 bool isCandidate(scf::ForOp loop, lang::Remarks &remarks) {
   if (loop.getOps<LoadOp>().empty())
     return false;

@@ -7,9 +7,9 @@
 //                                   yield ahead
 //
 // They wait in registers; where tiles take all of these, asynchronous copies take them to shared
-// memory. So a program waits for memory while it works. It pays where threads meet in every
-// iteration and few programs fit on a multiprocessor: 1.1 to 1.3 times the speed of row-by-row
-// kernels on an H200. Loops with matrix products are left to PipelineLoops.
+// memory. So a program waits for memory while it works. It pays where threads exchange data in
+// every iteration and few programs fit on a multiprocessor: 1.1 to 1.3 times the speed of
+// row-by-row kernels on an H200. Loops with matrix products are left to PipelineLoops.
 #pragma once
 
 #include "optimizer/gpu/GpuPass.h"

@@ -161,7 +161,7 @@ private:
         setOperand(operand, layoutWanted(op, operand));
   }
 
-  /// Of an operand whose layout is not simply that of another value.
+  /// Returns the layout of an operand that does not simply share the layout of another value.
   LayoutAttr layoutWanted(Operation *op, OpOperand &operand) {
     LayoutAttr free = freeLayout(operand.get());
     std::optional<LayoutLink> link = linkOf(op, operand.getOperandNumber());

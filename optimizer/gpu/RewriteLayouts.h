@@ -1,8 +1,8 @@
 //===-- RewriteLayouts.h - writes chosen layouts into the IR ----------------------------------===//
 // Sets the types of all tiles that have a node, copies cheap values for every layout they are
-// wanted in, and inserts conversions. A conversion stands right behind the operation that makes its
-// source: outside of the loops its source is outside of. Where the operations that made the source
-// can be done once more on what is there in the wanted layout already, they are, and nothing moves.
+// wanted in, and inserts conversions. A conversion directly follows the operation that makes its
+// source, outside of the loops that its source is outside of. Where the operations that made the
+// source can be repeated on values that have the wanted layout already, they are: nothing moves.
 #pragma once
 
 #include "optimizer/gpu/LayoutGraph.h"

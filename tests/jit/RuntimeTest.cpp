@@ -366,7 +366,7 @@ TEST_F(RuntimeTest, SealedRuntimesDoNotCompile) {
   KernelResult result = shared->getKernel(fakeRequest("addValue 2"));
   ASSERT_FALSE(result.kernel);
   EXPECT_EQ(result.status.error().message, "fake: sealed, and no variant fits: its source, or "
-                                           "something that it refers to, is another");
+                                           "something that it refers to, changed");
 }
 
 /// Of one source, with an integer and a constant.

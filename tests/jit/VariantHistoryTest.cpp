@@ -34,7 +34,8 @@ TEST(VariantHistory, ComparesWithTheNearestVariant) {
   EXPECT_EQ(text(signature(64)), "the first variant");
   history.add("s", signature(64), options());
   history.add("s", signature(128, true), options());
-  EXPECT_EQ(text(signature(64)), "compiled before and no longer at hand");
+  EXPECT_EQ(text(signature(64)),
+            "compiled before, but its code or the text of its stages was not kept");
   EXPECT_EQ(text(signature(64, true)), "n: i32:16 instead of i32") << "nearer than another BLOCK";
   EXPECT_EQ(text(signature(64, false, 1)), "n: 1 instead of i32");
   EXPECT_EQ(text(signature(128, true), 8), "num_warps: 8 instead of 4");
@@ -42,8 +43,7 @@ TEST(VariantHistory, ComparesWithTheNearestVariant) {
   EXPECT_EQ(text(signature(256)), "BLOCK: 256 instead of 64");
   history.add("s", signature(32), options());
   EXPECT_EQ(text(signature(32, true)), "n: i32:16 instead of i32");
-  EXPECT_EQ(text(signature(64), 4, "other"),
-            "its source, or something that it refers to, is another");
+  EXPECT_EQ(text(signature(64), 4, "other"), "its source, or something that it refers to, changed");
   lang::KernelSignature other = signature(64);
   other.kernelName = "mul";
   EXPECT_EQ(text(other), "the first variant");
@@ -83,7 +83,8 @@ TEST(VariantHistory, ComparesTuplesItemByItem) {
   auto text = [&](const lang::KernelSignature &what) {
     return history.compare("s", what, options()).text();
   };
-  EXPECT_EQ(text(made(false, {}, nullptr)), "compiled before and no longer at hand");
+  EXPECT_EQ(text(made(false, {}, nullptr)),
+            "compiled before, but its code or the text of its stages was not kept");
   EXPECT_EQ(text(made(true, {}, nullptr)), "n[0]: i32:16 instead of i32");
   EXPECT_EQ(text(made(false, 1, nullptr)), "n[1]: 1 instead of i32");
   EXPECT_EQ(text(made(false, {}, point)), "n: Point(x=i32, y=i32) instead of (i32, i32)");

@@ -120,7 +120,7 @@ TEST(PrefetchLoads, nothing_passes_what_orders_memory) {
   expectUntouched(ordered);
   EXPECT_EQ(ordered.said(),
             "not-pipelined: the loop orders memory (by a barrier, an atomic whose result is used "
-            "or a volatile load), or writes to who knows where\n");
+            "or a volatile load), or writes through a pointer whose argument is not known\n");
   std::string atomic = "%old = tile.atomic_rmw fadd, acq_rel, gpu, %out, %f : !tile.ptr<f32>\n";
   std::string one = "%f = arith.constant 1.0 : f32\n";
   EXPECT_EQ(optimized(Rows{.more = one + atomic}.text()).loadsBefore, 1);

@@ -14,7 +14,7 @@ struct ArithmeticFeatures {
   /// Instructions whose result is a subnormal number take some hundred cycles, as on x86
   /// processors.
   bool slowSubnormals = false;
-  /// Of one native vector: 128, 256 or 512.
+  /// The bits of one native vector: 128, 256 or 512.
   unsigned vectorBits = 128;
 
   unsigned laneCount(unsigned elementBits) const { return vectorBits / elementBits; }

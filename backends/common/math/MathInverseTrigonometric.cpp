@@ -84,7 +84,7 @@ V emitAtan2(const Lanes &l, V y, V x) {
   V height = l.abs(y), width = l.abs(x);
   V isSteep = l.less(width, height);
   V larger = l.select(isSteep, height, width), smaller = l.select(isSteep, width, height);
-  // Two infinities stand at 45 degrees; 0 / 0 counts as 0 / 1.
+  // The angle between two infinities is 45 degrees; 0 / 0 counts as 0 / 1.
   V bothInfinite = l.equal(smaller, l.infinity());
   larger = l.select(bothInfinite, l.number(1), larger);
   smaller = l.select(bothInfinite, l.number(1), smaller);
