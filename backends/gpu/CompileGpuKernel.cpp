@@ -40,7 +40,7 @@ static LogicalResult checkLaunch(func::FuncOp function, const GpuTarget &target,
   if (options.ctaCount != 1) {
     InFlightDiagnostic error = function.emitError()
                                << "num_ctas is " << options.ctaCount
-                               << ": programs of several blocks are not there yet";
+                               << ": Sectile runs a program in one block, not in several";
     error.attachNote() << "use num_ctas=1, with more warps for large tiles";
     return error;
   }

@@ -18,7 +18,7 @@ struct ScanSteps {
   layout::TileLayout scanned; // what the operands are converted to first
   ScanPlan plan;
   layout::TileLayout slice;
-  /// Of one run of one operand (the flags are the last operand), and of all.
+  /// Bytes of one run of each operand (the flags are the last operand), and where they begin.
   llvm::SmallVector<int64_t, 3> totalBytes, totalOffsets;
   int64_t bytes = 0;
 

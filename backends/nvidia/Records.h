@@ -2,8 +2,8 @@
 // Pinned host memory that the device sees (DeviceAbi.h). One buffer belongs to one launch at a
 // time; a device keeps those it has made for later launches.
 //
-//   std::unique_ptr<Records> records = pool.take(api, bytes, result);
-//   ... launch with records->deviceAddress(), wait for the kernel ...
+//   std::unique_ptr<Records> records = pool.take(api, bytes, rangeWords, result);
+//   ... launch with records->bufferAddress(), wait for the kernel ...
 //   LaunchFailure failure = readRecords(image, grid, records->buffer(), 1024, print);
 //   pool.giveBack(std::move(records));
 #pragma once

@@ -13,7 +13,7 @@ inline constexpr std::string_view kTargetPrefix = "nvptx64:";
 
 /// With the architecture's own instructions where it has some ("a").
 std::string archOfCapability(int capability);
-/// Of "sm_90a", "sm_86", "90"; 0 for anything else.
+/// Returns 90 for "sm_90a" and "90", 86 for "sm_86"; 0 for anything else.
 int capabilityOf(std::string_view arch);
 /// The code of "sm_90a" runs on 9.0 only; of "sm_80" on later ones too, from PTX.
 bool isArchitectureSpecific(std::string_view arch);

@@ -1,6 +1,6 @@
 //===-- VariantHistory.h - which variants of a kernel there are, and what sets another one apart --===//
-//   history.add(request);                         // each variant that was had, from wherever
-//   VariantDifference difference = history.compare(next);
+//   history.add(digest, signature, options);      // each variant, compiled or read from the cache
+//   VariantDifference difference = history.compare(nextDigest, nextSignature, nextOptions);
 //   difference.text()        "n: i32:16 instead of i32, num_warps: 8 instead of 4"
 //
 // A new variant is compared with the nearest: of the same source, with the fewest and smallest

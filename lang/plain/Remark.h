@@ -2,7 +2,7 @@
 // Plain C++. Passes and emitters note what they did and what they left alone, and why; the image
 // keeps them, and st.inspect and `sectile compile --remarks` show them to the user.
 //
-//   {"load", kernel.py:12:9, "rows begin at multiples of 4 bytes only", {{"bytes", 4}, ...}}
+//   {"load", kernel.py:12:9, "addresses are known to be multiples of 4 bytes only", {{"bytes", 4}, ...}}
 //
 // `kind` says what a remark is about, `numbers` hold what programs may want; `text` is for people,
 // lower case and without a full stop. Another pass has more to say? It adds remarks of kinds of its

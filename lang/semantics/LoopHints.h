@@ -27,7 +27,7 @@ llvm::ArrayRef<LoopHint> loopHints();
 /// Returns null when no hint has that name.
 const LoopHint *findLoopHint(llvm::StringRef name);
 
-/// The attribute of a hint; none where `number` asks for nothing: None, or False. Reports what is
+/// The attribute of a hint; none for None, and for False of a truth value. Reports what is
 /// no number for it; `operation` names the caller.
 mlir::FailureOr<std::optional<mlir::NamedAttribute>> loopHintAttribute(Semantics &sema,
                                                                        const LoopHint &hint,

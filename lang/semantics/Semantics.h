@@ -134,7 +134,7 @@ public:
   /// As binary(), for callers that go on with the value.
   mlir::FailureOr<Value> arithmetic(BinaryOperator op, const Operand &lhs, const Operand &rhs);
 
-  //-- Building blocks used by lang/*Ops.cpp and by loops ------------------------------------------
+  //-- Building blocks used by lang/builtins/ and by loops --------------------------------------------
   mlir::FailureOr<Value> cast(const Value &value, DType to, bool bitcast = false,
                               bool roundTowardZero = false);
   mlir::FailureOr<Value> broadcastTo(const Value &value, llvm::ArrayRef<int64_t> shape);
