@@ -38,9 +38,10 @@ bool asksMethod(PyObject *tensor) {
 }
 
 /// Returns the places in which `negated` differs from `plain`, whose lazily negated view it is. The
-/// first 22 words of a tensor's C++ object are looked at, which is all of it in torch 2.13.
+/// first 23 words of a tensor's C++ object are looked at: all of it in torch 2.11, where the bit is
+/// in the last one. torch 2.13's has one word less; malloc's blocks hold it all the same.
 std::vector<Place> placesThatTell(PyObject *plain, PyObject *negated) {
-  constexpr uint32_t kLastPointer = 48, kWords = 22;
+  constexpr uint32_t kLastPointer = 48, kWords = 23;
   std::vector<Place> places;
   auto addressOf = [](PyObject *tensor) {
     return py::cast<uintptr_t>(py::handle(tensor).attr("_cdata"));
