@@ -93,8 +93,8 @@ using Buffer = DeviceBuffer<float>;
 
 template <class Activation>
 static void matmul(const Buffer &a, const Buffer &b, Buffer &c, int M, int N, int K) {
-  // Large tiles read their operands less often, but every thread of a CPU and every multiprocessor of a GPU wants
-  // some. On a GPU, the strips of four steps are in shared memory at once: 64 KiB.
+  // Large tiles read their operands less often, but every thread of a CPU and every multiprocessor
+  // of a GPU wants some. On a GPU, the strips of four steps are in shared memory at once: 64 KiB.
   const bool isGpu = a.device().isGpu();
   const int enough = isGpu ? 128 : 4 * int(std::thread::hardware_concurrency());
   int side = isGpu ? 128 : 256;

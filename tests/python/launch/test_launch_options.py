@@ -146,7 +146,12 @@ def test_instructions_of_dependent_launches():
             "launch_cooperative_grid: on the CPU programs run one after another",
             "split the kernel",
         ),
-        ("cuda:90", {"num_ctas": 2}, "num_ctas is 2: Sectile runs a program in one block", "use num_ctas=1"),
+        (
+            "cuda:90",
+            {"num_ctas": 2},
+            "num_ctas is 2: Sectile runs a program in one block",
+            "use num_ctas=1",
+        ),
     ],
 )
 def test_options_that_a_target_lacks(target, option, error, remedy):

@@ -603,6 +603,7 @@ def test_a_kernel_that_moved_with_its_helper_names_its_new_file(tmp_path):
     assert str(tmp_path / "after" / "kernel_file.py") in moved and "before" not in moved
 
 
+@pytest.mark.host
 def test_defaults_of_a_kernel_are_those_of_its_function(tmp_path):
     """A launch takes them from the Python function, as a call of that would; a bound kernel keeps those it has."""
     import numpy as np
@@ -643,6 +644,7 @@ def test_defaults_of_a_kernel_are_those_of_its_function(tmp_path):
     assert kernel.fn.__defaults__[0][0] == 78
 
 
+@pytest.mark.host
 def test_a_default_that_is_replaced_during_a_launch_lives_to_its_end():
     import gc
     import weakref
