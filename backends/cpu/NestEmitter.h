@@ -181,6 +181,7 @@ private:
   /// The first vector position at which all accesses' prefix masks fail, if all that the nest
   /// computes there is the same in every lane; else null.
   llvm::Value *findPaddingStart();
+  bool failsInPadding(mlir::Value mask, const Coordinate &at) const;
   bool isSameInPadding(mlir::Value value, const Coordinate &at, bool isRecomputed);
   bool isSameInPadding(mlir::Operation *op, const Coordinate &at, bool isRecomputed);
   void emitPadding(llvm::Value *start);
@@ -213,8 +214,12 @@ private:
   llvm::DenseMap<llvm::Value *, unsigned> levels;
   Body body;
   llvm::DenseSet<mlir::Value> assumed;
-  /// Those of `assumed` that are masks of accesses, with the positions from which they fail.
-  llvm::MapVector<mlir::Value, llvm::Value *> accessMasks;
+  struct AccessMask {
+    Coordinate at; // with position 0 of the vector dimension
+    llvm::Value *failsFrom = nullptr;
+  };
+  /// Those of `assumed` that are masks of accesses, and where they fail.
+  llvm::MapVector<mlir::Value, AccessMask> accessMasks;
   /// Accesses there is a remark of.
   llvm::DenseSet<mlir::Operation *> noted;
   /// Values that this nest computes for their buffers: never read back from them.

@@ -140,8 +140,8 @@ llvm::Value *NestEmitter::findPrefixBound() {
   // Masks of accesses, with the coordinates they are read at. A mask reached in two ways, or
   // through ops that reorder elements, is left alone.
   SmallVector<std::pair<Value, Coordinate>> masks;
-  llvm::DenseMap<Value, Coordinate> seenAt;
-  llvm::DenseSet<Value> ambiguous, done, foundAsMask;
+  llvm::DenseMap<Value, Coordinate> seenAt, doneAt;
+  llvm::DenseSet<Value> ambiguous, foundAsMask;
   llvm::DenseSet<Value> leftAlone;
   auto leaveAlone = [&](auto &self, Value value) -> void {
     Operation *op = value.getDefiningOp();
@@ -166,12 +166,20 @@ llvm::Value *NestEmitter::findPrefixBound() {
       if (isMask && foundAsMask.insert(value).second)
         masks.push_back({value, at});
     }
-    if (!isMask && !done.insert(value).second)
-      return;
+    if (!isMask) {
+      // What is read at two coordinates of the nest has no mask that holds for both.
+      auto known = doneAt.find(value);
+      if (known != doneAt.end()) {
+        if (known->second != at)
+          leaveAlone(leaveAlone, value);
+        return;
+      }
+      doneAt.insert({value, at});
+    }
     if (auto load = dyn_cast<LoadOp>(op)) {
       if (load.getMask()) {
         self(self, load.getMask(), at, true);
-        accessMasks[load.getMask()] = nullptr;
+        accessMasks[load.getMask()] = {};
       }
       self(self, load.getPtr(), at, false);
       if (load.getOther())
@@ -199,7 +207,7 @@ llvm::Value *NestEmitter::findPrefixBound() {
     for (Value operand : root.op->getOperands())
       visit(visit, operand, start, store && operand == store.getMask());
     if (store && store.getMask())
-      accessMasks[store.getMask()] = nullptr;
+      accessMasks[store.getMask()] = {};
   }
 
   llvm::Value *bound = nullptr;
@@ -212,12 +220,12 @@ llvm::Value *NestEmitter::findPrefixBound() {
     llvm::Value *count = prefix->holdsUpTo;
     assumed.insert(mask);
     if (auto *known = accessMasks.find(mask); known != accessMasks.end())
-      known->second = prefix->failsFrom;
+      known->second = {at, prefix->failsFrom};
     bound = !bound ? count : emitAt(std::max(levelOf(bound), levelOf(count)), [&, known = bound] {
       return builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, known, count);
     });
   }
-  accessMasks.remove_if([](const auto &mask) { return !mask.second; });
+  accessMasks.remove_if([](const auto &mask) { return !mask.second.failsFrom; });
   return bound;
 }
 

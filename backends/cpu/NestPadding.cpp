@@ -8,12 +8,20 @@ using namespace sectile::tile;
 
 namespace sectile::cpu {
 
+/// The mask of an access, at the coordinate of the access: its transpose fails elsewhere.
+bool NestEmitter::failsInPadding(Value mask, const Coordinate &at) const {
+  auto known = accessMasks.find(mask);
+  return known != accessMasks.end() && known->second.at == at;
+}
+
 /// Whether `value` does not change from lane to lane where the masks of `accessMasks` fail, and can
 /// be computed there. A value that a buffer holds is *recomputed* from what it was made of: then
 /// nothing may be read again, for memory and buffers may have changed since.
 bool NestEmitter::isSameInPadding(Value value, const Coordinate &at, bool isRecomputed) {
-  if (!isa<RankedTensorType>(value.getType()) || accessMasks.contains(value))
+  if (!isa<RankedTensorType>(value.getType()))
     return true;
+  if (accessMasks.contains(value))
+    return failsInPadding(value, at);
   if (kernel.buffer(value) && !keptHere.contains(value)) {
     if (isUniform(at))
       return !isRecomputed;
@@ -34,12 +42,15 @@ bool NestEmitter::isSameInPadding(Operation *op, const Coordinate &at, bool isRe
         return isSameInPadding(op->getOperand(0), sourceCoordinate(op, 0, at), isRecomputed);
       })
       .Case([&](LoadOp load) {
-        if (!accessMasks.contains(load.getMask()))
-          return isUniform(at) && !isRecomputed;
-        return !load.getOther() || isSameInPadding(load.getOther(), at, isRecomputed);
+        if (failsInPadding(load.getMask(), at))
+          return !load.getOther() || isSameInPadding(load.getOther(), at, isRecomputed);
+        return isUniform(at) && !isRecomputed &&
+               llvm::all_of(load->getOperands(), [&](Value operand) {
+                 return isSameInPadding(operand, at, isRecomputed);
+               });
       })
       .Case([&](arith::SelectOp select) {
-        if (accessMasks.contains(select.getCondition()))
+        if (failsInPadding(select.getCondition(), at))
           return isSameInPadding(select.getFalseValue(), at, isRecomputed);
         return llvm::all_of(select->getOperands(), [&](Value operand) {
           return isSameInPadding(operand, at, isRecomputed);
@@ -68,10 +79,12 @@ llvm::Value *NestEmitter::findPaddingStart() {
       return nullptr;
   }
   llvm::Value *last = nullptr;
-  for (auto [mask, count] : accessMasks)
+  for (const auto &[mask, access] : accessMasks) {
+    llvm::Value *count = access.failsFrom;
     last = !last ? count : emitAt(std::max(levelOf(last), levelOf(count)), [&, known = last] {
       return builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, known, count);
     });
+  }
   return emitAt(levelOf(last), [&] {
     llvm::Value *above = builder.CreateAdd(last, kernel.index(lanes - 1));
     return builder.CreateAnd(above, kernel.index(-int64_t(lanes)), "padding");

@@ -102,6 +102,8 @@ class Snapshot:
                 text = "".join(source_lines(fn)[0]) if self.has_places else source_text(fn)
             except SourceUnavailable:
                 text = code_text(code)
+        if code.co_name == "<lambda>":  # several may share a line, and so their text
+            text += code_text(code)
         # Lines are in the code (messages, debug information), so they are part of what is compiled. Of a file
         # it is its module, and which functions share one: where files lie differs between a container's
         # build and its use, and the runtime puts in the place that is right when it loads the kernel.

@@ -133,3 +133,47 @@ def test_a_mask_that_fails_may_hold_again(start, limit):
     index = (np.arange(BLOCK) + start).astype(np.int32)
     masks = [index.astype(np.uint32) < np.uint32(limit), index < limit, index < limit]
     np.testing.assert_allclose(sums, [x[mask].sum(dtype=np.float64) for mask in masks], atol=1e-4)
+
+
+@st.jit
+def pairs_of_one_load(x, out, more, n, N: tl.constexpr):
+    r = tl.arange(0, N)
+    a = tl.load(x + r, mask=r < n, other=1.0)
+    tl.store(out + r[:, None] * N + r[None, :], a[:, None] * a[None, :])
+    w = tl.where(r < n, tl.load(x + r, mask=r < n) * 2, 1.0)
+    tl.store(more + r[:, None] * N + r[None, :], w[None, :] - w[:, None])
+
+
+@pytest.mark.parametrize("n", [0, 5, 16, 20, 63, 64])
+def test_one_load_along_rows_and_columns(n):
+    """Its mask holds for neither dimension at all when it holds for the other."""
+    x = np.random.default_rng(n).standard_normal(128).astype(np.float32)
+    out, more = np.zeros((2, 64, 64), np.float32)
+    pairs_of_one_load[(1,)](x, out, more, n, N=64)
+    inside = np.arange(64) < n
+    a, w = np.where(inside, x[:64], 1), np.where(inside, x[:64] * 2, 1)
+    np.testing.assert_allclose(out, a[:, None] * a[None, :], rtol=1e-6)
+    np.testing.assert_allclose(more, w[None, :] - w[:, None], rtol=1e-6, atol=1e-6)
+
+
+@st.jit
+def transposed_beside_its_mask(x, y, sums, total, n, N: tl.constexpr):
+    r = tl.arange(0, N)
+    at = r[:, None] * N + r[None, :]
+    inside = (r[None, :] < n) & (r[:, None] >= 0)
+    a = tl.load(x + at, mask=inside, other=0.0)
+    tl.store(total, tl.sum(a))
+    tl.store(x + at, a * 0)  # `a` is kept
+    b = tl.load(y + at, mask=inside, other=0.5)
+    tl.store(sums + r, tl.sum(tl.trans(a) + b, axis=1))
+
+
+@pytest.mark.parametrize("n", [0, 5, 20, 40, 64])
+def test_padding_of_a_tile_is_not_that_of_its_transpose(n):
+    x, y = np.random.default_rng(n).standard_normal((2, 64, 64)).astype(np.float32)
+    sums, total, given = np.zeros(64, np.float32), np.zeros(1, np.float32), x.copy()
+    transposed_beside_its_mask[(1,)](given, y, sums, total, n, N=64)
+    inside = np.arange(64)[None, :] < n
+    a, b = np.where(inside, x, 0).astype(np.float64), np.where(inside, y, 0.5).astype(np.float64)
+    np.testing.assert_allclose(sums, (a.T + b).sum(axis=1), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(total[0], a.sum(), rtol=1e-4, atol=1e-3)

@@ -683,3 +683,25 @@ def test_a_default_that_is_replaced_during_a_launch_lives_to_its_end():
     assert seen == [[True, True]] and out[0] == 7
     gc.collect()
     assert [reference() for reference in alive] == [None, None]
+
+
+@pytest.mark.host
+def test_functions_of_one_line_are_told_apart():
+    import numpy as np
+
+    import sectile as st
+    import sectile.language as tl
+
+    one, two = lambda: 1, lambda: 2
+    chosen = one
+
+    @st.jit
+    def kernel(o):
+        tl.store(o, chosen())
+
+    out = np.zeros(1, np.int32)
+    kernel[(1,)](out)
+    assert out[0] == 1
+    chosen = two
+    kernel[(1,)](out)
+    assert out[0] == 2
