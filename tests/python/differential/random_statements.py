@@ -61,9 +61,9 @@ class Statements:
     PROFILES = {
         "elementwise": dict(load=2, unary=4, binary=5, compare=2, convert=4, store=1, repeat=1),
         "reduce": dict(load=2, binary=3, unary=2, reduce=5, scan=2, convert=1, store=1, repeat=1),
-        "memory": dict(load=4, repeat=4, binary=2, reduce=1, convert=2, rearrange=2, store=2),
+        "memory": dict(load=4, repeat=4, binary=2, across=2, reduce=1, convert=2, rearrange=2, store=2),
         "scan": dict(load=2, binary=3, scan=5, reduce=1, order=2, store=1),
-        "shape": dict(load=2, binary=3, rearrange=6, reduce=1, store=1, convert=1),
+        "shape": dict(load=2, binary=3, across=2, rearrange=6, reduce=1, store=1, convert=1),
         "dot": dict(load=1, dot=4, binary=2, unary=1, rearrange=1, reduce=1, store=1),
         "matmul": dict(matmul=3, dot=1, binary=2, reduce=1, convert=1, unary=1, store=1),
         "attention": dict(attention=3, binary=1, reduce=1),
@@ -71,7 +71,7 @@ class Statements:
         "atomic": dict(load=2, binary=2, atomic=5, convert=1, reduce=1),
         "mixed": dict(
             load=3, binary=5, unary=3, compare=2, convert=2, rearrange=3, reduce=2, scan=1, dot=1,
-            loop=1, branch=1, atomic=1, order=1, store=1, scalar=1, repeat=1,
+            loop=1, branch=1, atomic=1, order=1, store=1, scalar=1, repeat=1, across=1,
         ),
     }  # fmt: skip
 
@@ -496,6 +496,25 @@ class Statements:
         return self.define(
             f"tl.cast({text}, tl.{dtype})" if "imum(" in text and dtype == "bfloat16" else text
         )
+
+    def across(self):
+        """A tile and itself at another place of one nest: rows against columns, or the transpose."""
+
+        def fits(tile):
+            square = len(tile.shape) == 2 and tile.shape[0] == tile.shape[1]
+            return tile.dtype != "int1" and (square or len(tile.shape) == 1) and tile.shape[0] <= 64
+
+        extent = self.random.choice([e for e in EXTENTS if 1 < e <= 64])
+        name = self.pick(fits) if self.random.random() < 0.5 else None
+        name = name or self.load((extent,) * self.random.choice([1, 2]))
+        if not name or not fits(self.of(name)):
+            return None
+        kinds = ["{} + {}"] if self.dtype(name) in NARROW else ["{} + {}", "{} - {}", "{} * {}"]
+        if len(self.shape(name)) == 1:
+            sides = f"tl.expand_dims({name}, 1)", f"tl.expand_dims({name}, 0)"
+        else:
+            sides = name, f"tl.trans({name}, 1, 0)"
+        return self.define(self.random.choice(kinds).format(*sides))
 
     def condition(self, shape):
         """Text of an int1 tile."""
