@@ -95,7 +95,11 @@ std::unique_ptr<SharedObject> SharedObject::load(const std::string &binary, cons
                                                  const std::string &folder, std::string &error) {
   ForkShield shield;
   if (!folder.empty()) {
-    std::string path = fileOf(binary, name, folder, error);
+    std::string path;
+    if (folder.find('$') != std::string::npos)
+      error = "the dynamic loader takes what follows a '$' for a variable: choose another folder";
+    else
+      path = fileOf(binary, name, folder, error);
     if (void *loaded = path.empty() ? nullptr : ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
       return std::unique_ptr<SharedObject>(new SharedObject(loaded, -1));
     if (!path.empty())

@@ -165,7 +165,8 @@ public:
   virtual std::string helpForAttribute(const std::string &) { return ""; }
   /// object[key] of an opaque object, or of a text.
   virtual Answer item(const lang::Constant &object, const lang::Constant &key) = 0;
-  /// callee(arguments...) on constants only, callee being an opaque callable.
+  /// callee(arguments...) on constants only, callee being an opaque callable, or a function of
+  /// Python's by its name: {"python.len"} of builtins, {"operator.add"}.
   virtual Answer call(const lang::Constant &callee, const std::vector<lang::Constant> &positional,
                       const std::vector<std::pair<std::string, lang::Constant>> &named) = 0;
   /// The kernel has compared these two: code may depend on whether they are one object, which no

@@ -13,8 +13,12 @@ mlir::FailureOr<Exit> Evaluator::evaluateIf(const Stmt &stmt, bool hasRest, Rest
   Result condition = evaluate(*stmt.value);
   if (mlir::failed(condition))
     return mlir::failure();
-  if (auto *constant = condition->constant())
-    return evaluateBlock(isTrue(*constant) ? stmt.body : stmt.orelse);
+  if (auto *constant = condition->constant()) {
+    auto holds = truthOf(*constant, stmt.value->position);
+    if (mlir::failed(holds))
+      return mlir::failure();
+    return evaluateBlock(*holds ? stmt.body : stmt.orelse);
+  }
   if (auto items = tupleItems(*condition))
     return evaluateBlock(!items->empty() ? stmt.body : stmt.orelse);
   at(stmt.value->position);
@@ -234,8 +238,12 @@ Evaluator::Result Evaluator::evaluateConditional(const Expr &expr) {
   Result condition = evaluate(*expr.children[0]);
   if (mlir::failed(condition))
     return mlir::failure();
-  if (auto *constant = condition->constant())
-    return evaluate(*expr.children[isTrue(*constant) ? 1 : 2]);
+  if (auto *constant = condition->constant()) {
+    auto holds = truthOf(*constant, expr.children[0]->position);
+    if (mlir::failed(holds))
+      return mlir::failure();
+    return evaluate(*expr.children[*holds ? 1 : 2]);
+  }
   if (auto items = tupleItems(*condition))
     return evaluate(*expr.children[!items->empty() ? 1 : 2]);
   at(expr.children[0]->position);

@@ -29,9 +29,9 @@ ConstantResult constantUnary(std::string_view op, const lang::Constant &operand)
 ConstantResult constantCompare(std::string_view op, const lang::Constant &lhs,
                                const lang::Constant &rhs);
 
-/// As Python's bool(x); opaque objects are true.
+/// As Python's bool(x) of what is no opaque object; of those ConstantOperations asks.
 bool isTrue(const lang::Constant &constant);
-/// As Python's str(x).
+/// As Python's str(x) of what holds no opaque object.
 std::string textOf(const lang::Constant &constant);
 /// The integer in an int or bool.
 std::optional<lang::Int> integerOf(const lang::Constant &constant);

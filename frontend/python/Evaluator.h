@@ -20,7 +20,7 @@
 // Calls (binding and inlining), PythonBuiltins.
 #pragma once
 
-#include "frontend/python/ConstantArithmetic.h"
+#include "frontend/python/ConstantOperations.h"
 #include "frontend/python/Evaluate.h"
 #include "frontend/python/Scope.h"
 #include "frontend/python/ValueShape.h"
@@ -66,7 +66,7 @@ public:
   using Result = mlir::FailureOr<Operand>;
 
   Evaluator(lang::Semantics &sema, Environment &environment, lang::DiagnosticSink &sink)
-      : sema(sema), environment(environment), sink(sink) {}
+      : sema(sema), environment(environment), constants(environment), sink(sink) {}
 
   /// Binds the parameters and evaluates the body of the outermost function.
   void evaluateKernel(const ast::Function &kernel, const lang::KernelSignature &signature,
@@ -127,6 +127,10 @@ private:
   /// The constant behind an operand, where only a constant will do: `what` names the place.
   mlir::FailureOr<Constant> requireConstant(const Operand &operand, const ast::Position &position,
                                             const std::string &what);
+  /// The operand that an operation on constants gives; its error is reported at `position`.
+  Result computed(ConstantResult result, const ast::Position &position);
+  /// Whether a constant counts as true; fails where its class does not say.
+  mlir::FailureOr<bool> truthOf(const Constant &constant, const ast::Position &position);
   /// All items of something iterable at compile time.
   mlir::FailureOr<std::vector<Operand>> iterate(const Operand &operand,
                                                 const ast::Position &position);
@@ -259,6 +263,7 @@ private:
 
   lang::Semantics &sema;
   Environment &environment;
+  ConstantOperations constants;
   lang::DiagnosticSink &sink;
 
   Scope scope;

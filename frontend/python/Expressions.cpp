@@ -133,10 +133,7 @@ Evaluator::Result Evaluator::binary(const std::string &op, const Operand &lhs, c
                                     const ast::Position &position) {
   at(position);
   if (lhs.constant() && rhs.constant()) {
-    ConstantResult result = constantBinary(op, *lhs.constant(), *rhs.constant());
-    if (!result.value)
-      return error(position, result.error);
-    return Operand(std::move(*result.value));
+    return computed(constants.binary(op, *lhs.constant(), *rhs.constant()), position);
   }
   auto itemsOfLhs = tupleItems(lhs), itemsOfRhs = tupleItems(rhs);
   if (op == "+" && itemsOfLhs && itemsOfRhs) {
@@ -160,12 +157,8 @@ Evaluator::Result Evaluator::evaluateUnary(const Expr &expr) {
   if (mlir::failed(operand))
     return mlir::failure();
   at(expr.position);
-  if (auto *constant = operand->constant()) {
-    ConstantResult result = constantUnary(expr.text, *constant);
-    if (!result.value)
-      return error(expr.position, result.error);
-    return Operand(std::move(*result.value));
-  }
+  if (auto *constant = operand->constant())
+    return computed(constants.unary(expr.text, *constant), expr.position);
   if (auto items = tupleItems(*operand); items && expr.text == "not")
     return Operand(Constant{items->empty()});
   UnaryOperator op = llvm::StringSwitch<UnaryOperator>(expr.text)
@@ -184,7 +177,10 @@ Evaluator::Result Evaluator::evaluateBoolOp(const Expr &expr) {
       return mlir::failure();
     // A constant decides as in Python: the rest is not even looked at, or replaces it.
     if (auto *constant = result->constant()) {
-      if (isTrue(*constant) != isAnd)
+      auto holds = truthOf(*constant, expr.children[i - 1]->position);
+      if (mlir::failed(holds))
+        return mlir::failure();
+      if (*holds != isAnd)
         return result;
       result = evaluate(*expr.children[i]);
       continue;
@@ -201,11 +197,7 @@ Evaluator::Result Evaluator::compare(const std::string &op, const Operand &lhs, 
                                      const ast::Position &position) {
   at(position);
   if (lhs.constant() && rhs.constant()) {
-    environment.compared(*lhs.constant(), *rhs.constant());
-    ConstantResult result = constantCompare(op, *lhs.constant(), *rhs.constant());
-    if (!result.value)
-      return error(position, result.error);
-    return Operand(std::move(*result.value));
+    return computed(constants.compare(op, *lhs.constant(), *rhs.constant()), position);
   }
   bool isEquality = op == "==" || op == "!=" || op == "is" || op == "is not";
   // What is known only at run time is never None.
@@ -220,8 +212,8 @@ Evaluator::Result Evaluator::compare(const std::string &op, const Operand &lhs, 
       Result isEqual = compare("==", lhs, item, position);
       if (mlir::failed(isEqual))
         return mlir::failure();
-      auto *soFar = found.constant();
-      Result either = soFar && !isTrue(*soFar) ? *isEqual : binary("or", found, *isEqual, position);
+      bool isNoneSoFar = found.constant() && !isTrue(*found.constant());
+      Result either = isNoneSoFar ? *isEqual : binary("or", found, *isEqual, position);
       if (mlir::failed(either))
         return mlir::failure();
       found = *either;
@@ -263,8 +255,13 @@ Evaluator::Result Evaluator::evaluateCompare(const Expr &expr) {
       link = *both;
     }
     all = *link;
-    if (auto *constant = all.constant(); constant && !isTrue(*constant))
-      return all;
+    if (auto *constant = all.constant()) {
+      auto holds = truthOf(*constant, expr.position);
+      if (mlir::failed(holds))
+        return mlir::failure();
+      if (!*holds)
+        return all;
+    }
     lhs = rhs;
   }
   return all;
@@ -279,7 +276,10 @@ Evaluator::Result Evaluator::evaluateFormattedText(const Expr &expr) {
     auto constant = requireConstant(*part, child->position, "an f-string");
     if (mlir::failed(constant))
       return mlir::failure();
-    text += textOf(*constant);
+    Result piece = computed(constants.formatted(*constant), child->position);
+    if (mlir::failed(piece))
+      return mlir::failure();
+    text += textOf(*piece->constant());
   }
   return Operand(Constant{std::move(text)});
 }
@@ -328,7 +328,10 @@ mlir::LogicalResult Evaluator::runComprehensionClause(const Expr &expr, size_t c
       auto constant = requireConstant(*kept, condition->position, "the filter of a comprehension");
       if (mlir::failed(constant))
         return mlir::failure();
-      if (!isTrue(*constant)) {
+      auto holds = truthOf(*constant, condition->position);
+      if (mlir::failed(holds))
+        return mlir::failure();
+      if (!*holds) {
         isKept = false;
         break;
       }
@@ -356,6 +359,19 @@ mlir::FailureOr<Constant> Evaluator::requireConstant(const Operand &operand,
   }
   return error(position, what + " must be known at compile time, not " + describeOperand(operand),
                sema.constantRemedy(operand));
+}
+
+Evaluator::Result Evaluator::computed(ConstantResult result, const ast::Position &position) {
+  if (!result.value)
+    return error(position, result.error);
+  return Operand(std::move(*result.value));
+}
+
+mlir::FailureOr<bool> Evaluator::truthOf(const Constant &constant, const ast::Position &position) {
+  Result truth = computed(constants.truth(constant), position);
+  if (mlir::failed(truth))
+    return mlir::failure();
+  return isTrue(*truth->constant());
 }
 
 mlir::FailureOr<std::vector<Operand>> Evaluator::iterate(const Operand &operand,

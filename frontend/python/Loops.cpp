@@ -281,7 +281,10 @@ mlir::LogicalResult Evaluator::evaluateWhile(const Stmt &stmt) {
     loop->setAttr(hint.getName(), hint.getValue());
   if (auto *constant = condition->constant()) {
     (void)failed();
-    if (isTrue(*constant))
+    auto holds = truthOf(*constant, stmt.value->position);
+    if (mlir::failed(holds))
+      return mlir::failure();
+    if (*holds)
       return error(stmt.value->position, "the condition of 'while' is always true",
                    "loop over a condition that the body changes; 'break' is not supported here");
     loop.erase(); // never runs

@@ -41,7 +41,10 @@ Result Evaluator::callMinMax(const std::string &name, const Arguments &arguments
       Result better = compare(name == "min" ? "<" : ">", items[i], best, expr.position);
       if (mlir::failed(better))
         return mlir::failure();
-      if (isTrue(*better->constant()))
+      auto isBetter = truthOf(*better->constant(), expr.position);
+      if (mlir::failed(isBetter))
+        return mlir::failure();
+      if (*isBetter)
         best = items[i];
       continue;
     }
@@ -81,6 +84,16 @@ Result Evaluator::callIsInstance(const Arguments &arguments, const Expr &expr) {
     if (candidate.constant() && candidate.constant()->is<ObjectRef>())
       if (auto made = environment.namedTupleClass(*candidate.constant()); made.tupleClass)
         answer = isTuple && isSameClass(made.tupleClass, tupleClassOf(object));
+    bool isPythons = reference && llvm::StringRef(reference->name).starts_with("python.");
+    bool isOfObject = constant && constant->is<ObjectRef>() && isPythons; // an IntEnum is an int
+    bool isOwnClass = constant && candidate.constant() && candidate.constant()->is<ObjectRef>();
+    if (isOfObject || (isOwnClass && !answer)) {
+      Result asked =
+          computed(constants.isInstance(*constant, *candidate.constant()), expr.position);
+      if (mlir::failed(asked))
+        return mlir::failure();
+      answer = isTrue(*asked->constant());
+    }
     if (!answer)
       return error(expr.position,
                    "isinstance: class " + describeOperand(candidate) + " is not known here",
@@ -99,14 +112,20 @@ Result Evaluator::callStaticAssert(const Arguments &arguments, const Expr &expr)
   auto constant = requireConstant(*condition, expr.position, "static_assert: the condition");
   if (mlir::failed(constant))
     return mlir::failure();
-  if (isTrue(*constant))
+  auto holds = truthOf(*constant, expr.position);
+  if (mlir::failed(holds))
+    return mlir::failure();
+  if (*holds)
     return Operand();
   std::string text;
   if (message) {
     auto given = requireConstant(*message, expr.position, "static_assert: the message");
     if (mlir::failed(given))
       return mlir::failure();
-    text = textOf(*given);
+    Result shown = computed(constants.text(*given), expr.position);
+    if (mlir::failed(shown))
+      return mlir::failure();
+    text = textOf(*shown->constant());
   }
   return error(expr.position, "static assertion failed" + (text.empty() ? "" : ": " + text));
 }
@@ -157,11 +176,6 @@ std::optional<Result> Evaluator::callPython(const std::string &fullName, const A
   auto constantAt = [&](size_t index) {
     return requireConstant(positional[index], expr.position, "the argument of " + name);
   };
-  auto known = [&](ConstantResult result) -> Result {
-    if (!result.value)
-      return fail(result.error);
-    return Operand(std::move(*result.value));
-  };
 
   // The language's functions that act during evaluation; all others are lang/Builtins'.
   if (!isPython) {
@@ -170,9 +184,15 @@ std::optional<Result> Evaluator::callPython(const std::string &fullName, const A
     if (name == "static_print") {
       std::string line;
       for (const Operand &operand : positional) {
-        auto *constant = operand.constant();
-        line +=
-            (line.empty() ? "" : " ") + (constant ? textOf(*constant) : describeOperand(operand));
+        line += line.empty() ? "" : " ";
+        if (!operand.constant()) {
+          line += describeOperand(operand);
+          continue;
+        }
+        Result shown = computed(constants.text(*operand.constant()), expr.position);
+        if (mlir::failed(shown))
+          return shown;
+        line += textOf(*shown->constant());
       }
       environment.print(line);
       return Operand();
@@ -300,7 +320,10 @@ std::optional<Result> Evaluator::callPython(const std::string &fullName, const A
       for (const Operand &item : *items) {
         auto *constant = item.constant();
         if (name != "sum" && constant) {
-          if (isTrue(*constant) == (name == "any"))
+          auto holds = truthOf(*constant, expr.position);
+          if (mlir::failed(holds))
+            return Result(mlir::failure());
+          if (*holds == (name == "any"))
             return Result(Operand(Constant{name == "any"}));
           continue;
         }
@@ -323,9 +346,8 @@ std::optional<Result> Evaluator::callPython(const std::string &fullName, const A
     if (name == "len") {
       if (auto items = tupleItems(operand))
         return Result(Operand(Constant::integer(Int(items->size()))));
-      auto *text = operand.constant() ? operand.constant()->as<std::string>() : nullptr;
-      if (text)
-        return Result(Operand(Constant::integer(Int(text->size()))));
+      if (auto *constant = operand.constant())
+        return computed(constants.convert(name, *constant), expr.position);
       auto *value = operand.value();
       if (value && value->type.dtype.isPointer && value->type.isScalar()) {
         const Expr &argument = *expr.children[1];
@@ -349,20 +371,11 @@ std::optional<Result> Evaluator::callPython(const std::string &fullName, const A
     auto constant = constantAt(0);
     if (mlir::failed(constant))
       return Result(mlir::failure());
-    if (name == "int")
-      return known(toInteger(*constant));
-    if (name == "float")
-      return known(toFloat(*constant));
-    if (name == "bool")
-      return Result(Operand(Constant{isTrue(*constant)}));
-    if (name == "str")
-      return Result(Operand(Constant{textOf(*constant)}));
-    if (name == "repr")
-      return Result(Operand(Constant{constant->repr()}));
-    auto number = numberOf(*constant);
-    if (!number)
-      return fail("abs takes a number, not " + constant->kindName());
-    return known(constantUnary(*number < 0 || std::signbit(*number) ? "-" : "+", *constant));
+    return computed(name == "bool"   ? constants.truth(*constant)
+                    : name == "str"  ? constants.text(*constant)
+                    : name == "repr" ? constants.representation(*constant)
+                                     : constants.convert(name, *constant),
+                    expr.position);
   }
   if (name == "pow" || name == "divmod") {
     if (std::string wrong = count(2, 2); !wrong.empty())

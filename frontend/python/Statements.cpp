@@ -247,6 +247,14 @@ mlir::LogicalResult Evaluator::evaluateAssert(const Stmt &stmt) {
   Result condition = evaluate(*stmt.value);
   if (mlir::failed(condition))
     return mlir::failure();
+  bool isConstant = condition->constant();
+  if (isConstant) {
+    auto holds = truthOf(*condition->constant(), stmt.value->position);
+    if (mlir::failed(holds))
+      return mlir::failure();
+    if (*holds)
+      return mlir::success(); // the message is not even looked at, as in Python
+  }
   Operand message = Constant{std::string()};
   if (stmt.annotation) {
     Result text = evaluate(*stmt.annotation);
@@ -255,11 +263,12 @@ mlir::LogicalResult Evaluator::evaluateAssert(const Stmt &stmt) {
     auto constant = requireConstant(*text, stmt.annotation->position, "the message of an assert");
     if (mlir::failed(constant))
       return mlir::failure();
-    message = Constant{textOf(*constant)};
+    Result shown = computed(constants.text(*constant), stmt.annotation->position);
+    if (mlir::failed(shown))
+      return mlir::failure();
+    message = *shown;
   }
-  if (auto *constant = condition->constant()) {
-    if (isTrue(*constant))
-      return mlir::success();
+  if (isConstant) {
     std::string text = textOf(*message.constant());
     return error(stmt.position, "assertion failed" + (text.empty() ? "" : ": " + text));
   }

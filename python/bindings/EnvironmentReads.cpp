@@ -58,6 +58,9 @@ void PythonEnvironment::note(Read read, py::handle value, Watch watch) {
              askPackage("is_fixed", watch.holder, read.name).is(py::bool_(true)) &&
              WatchIndex().isStable(value.ptr())) {
     read.check = Check::Kept;
+  } else if (read.kind == Read::Kind::Call && read.operands[0].is<lang::BuiltinRef>() &&
+             askPackage("is_fixed_operation", watch.holder, watch.name).is(py::bool_(true))) {
+    read.check = Check::Kept;
   }
   read.watches.push_back(std::move(watch));
   read.isUnwatched = value && !watchContent(value, read.watches);

@@ -49,6 +49,16 @@ bool holdsPlainNumber(py::handle value) {
   return false;
 }
 
+/// "<C object at 0x7f…>" as "<C object>": addresses differ from run to run, and say nothing.
+std::string withoutAddresses(std::string text) {
+  constexpr std::string_view mark = " at 0x";
+  for (size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at)) {
+    size_t end = text.find_first_not_of("0123456789abcdefABCDEF", at + mark.size());
+    text.erase(at, end == std::string::npos ? end : end - at);
+  }
+  return text;
+}
+
 } // namespace
 
 template <class Function>
@@ -218,6 +228,8 @@ py::object PythonEnvironment::objectOf(const Constant &constant) const {
     py::object operator()(const lang::BuiltinRef &builtin) const {
       if (builtin.name.starts_with("python."))
         return py::module_::import("builtins").attr(builtin.name.substr(7).c_str());
+      if (builtin.name.starts_with("operator."))
+        return py::module_::import("operator").attr(builtin.name.substr(9).c_str());
       return py::module_::import("sectile.language").attr(builtin.name.c_str());
     }
     py::object operator()(const lang::FunctionRef &function) const {
@@ -406,9 +418,12 @@ Answer PythonEnvironment::call(const Constant &callee, const std::vector<Constan
     for (const auto &[name, value] : named)
       keywords[name.c_str()] = objectOf(value);
     std::string name = textAttribute(function, "__name__").value_or("the call");
+    bool isOperation = callee.is<lang::BuiltinRef>(); // what an operator of the kernel stands for
     try {
       py::object value = function(*arguments, **keywords);
       Answer answer{constantOf(value), "", ""};
+      if (auto *text = std::get_if<std::string>(&answer.value->value); text && isOperation)
+        *text = withoutAddresses(std::move(*text));
       if (isNoting()) {
         Read read{Read::Kind::Call, "", {callee}, {}, answer.value};
         read.operands.insert(read.operands.end(), positional.begin(), positional.end());
@@ -422,7 +437,8 @@ Answer PythonEnvironment::call(const Constant &callee, const std::vector<Constan
       return answer;
     } catch (py::error_already_set &exception) {
       keepInterruption(exception);
-      return {std::nullopt, "'" + name + "' raised " + describeException(exception), ""};
+      std::string raised = describeException(exception);
+      return {std::nullopt, isOperation ? raised : "'" + name + "' raised " + raised, ""};
     }
   });
 }

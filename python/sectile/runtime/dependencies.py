@@ -18,7 +18,7 @@ import builtins
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
 from .. import _native
-from .reads import PLAIN_TYPES, code_text, functions_behind, is_jit, names_of
+from .reads import PLAIN_TYPES, code_text, functions_behind, global_names_of, is_jit, names_of
 from .source import SourceUnavailable, source_lines, source_text
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
@@ -120,12 +120,13 @@ class Snapshot:
         for name, default in (fn.__kwdefaults__ or {}).items():
             self.value(f"default {name}", default, names)
         namespace = fn.__globals__
+        looked_up = global_names_of(code)
         for name in sorted(names):
             if name in namespace:
                 value = namespace[name]
                 self.watch("dict", namespace, name, value)
                 self.value(name, value, names)
-            elif hasattr(builtins, name):
+            elif name in looked_up or hasattr(builtins, name):
                 self.watch("absent", namespace, name, None)
         for name, cell in zip(code.co_freevars, fn.__closure__ or ()):
             try:

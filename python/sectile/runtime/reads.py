@@ -8,6 +8,7 @@ the text of a function is.
 from __future__ import annotations
 
 import builtins
+import sys
 from opcode import opmap
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 
@@ -35,6 +36,9 @@ _OPEN_INSTRUCTIONS = frozenset(
     )
     if name in opmap
 )  # fmt: skip
+_LOAD_GLOBAL = opmap["LOAD_GLOBAL"]
+_GLOBAL_LOOKUPS = frozenset((_LOAD_GLOBAL, opmap["LOAD_NAME"]))
+_EXTENDED_ARG = opmap["EXTENDED_ARG"]
 _STORES_TO_CELLS = frozenset(opmap[name] for name in ("STORE_DEREF", "DELETE_DEREF"))
 _SUSPENDS = 0x20 | 0x80 | 0x200  # generators, coroutines and both
 
@@ -45,6 +49,23 @@ def names_of(code: CodeType) -> set[str]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             names |= names_of(constant)
+    return names
+
+
+def global_names_of(code: CodeType) -> set[str]:
+    """The names that a code object and those nested in it look up among the globals, be they there or not."""
+    names: set[str] = set()
+    extended = 0
+    instructions = code.co_code
+    for at in range(0, len(instructions), 2):
+        operation, argument = instructions[at], extended | instructions[at + 1]
+        extended = argument << 8 if operation == _EXTENDED_ARG else 0
+        if operation in _GLOBAL_LOOKUPS:
+            is_doubled = operation == _LOAD_GLOBAL and sys.version_info >= (3, 11)
+            names.add(code.co_names[argument >> 1 if is_doubled else argument])
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names |= global_names_of(constant)
     return names
 
 
@@ -91,6 +112,36 @@ def is_fixed(owner: Any, name: str) -> bool:
     return not hasattr(type(getattr(kind, name, None)), "__get__") or (
         name in getattr(kind, "__slots__", ())
     )
+
+
+#: The special methods that decide what an operation makes of an object.
+_SPECIAL_METHODS = {
+    "eq": ("__eq__",),
+    "ne": ("__eq__", "__ne__"),
+    "bool": ("__bool__", "__len__"),
+    "str": ("__str__", "__repr__"),
+    "repr": ("__repr__",),
+}
+
+
+def is_fixed_operation(function: Any, arguments: tuple[tuple, dict]) -> bool:
+    """Whether `function`, of ``operator`` or ``builtins``, always makes the same of these very objects: their
+    classes leave it to ``object``, or to a type whose values never change."""
+    methods = _SPECIAL_METHODS.get(function.__name__)
+    return methods is not None and all(_has_fixed(value, methods) for value in arguments[0])
+
+
+def _has_fixed(value: Any, methods: tuple[str, ...]) -> bool:
+    if is_plain(value):
+        return True
+    if type(value) is tuple:
+        return all(_has_fixed(item, methods) for item in value)
+    for name in methods:
+        method = getattr(type(value), name, None)
+        owners = (object, int, str, float)
+        if method is not None and not any(method is getattr(owner, name, None) for owner in owners):
+            return False
+    return True
 
 
 def functions_behind(callee: Any) -> dict[FunctionType, list[str]] | None:

@@ -307,3 +307,7 @@ def test_code_in_files_for_profilers(tmp_path):
     refused = run(tmp_path / "file")
     assert "memfd:sectile-profiled_kernel" in refused.stdout
     assert "SECTILE_CODE_DIR" in refused.stderr and "Not a directory" in refused.stderr
+    # The dynamic loader would put a folder of its own in the place of this one's name.
+    refused = run(tmp_path / "$ORIGIN")
+    assert "memfd:sectile-profiled_kernel" in refused.stdout
+    assert "SECTILE_CODE_DIR" in refused.stderr and "takes what follows a '$'" in refused.stderr

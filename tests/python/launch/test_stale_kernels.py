@@ -253,6 +253,74 @@ case(
     "c = b",
 )
 
+# What an operator makes of an object, its class says; a class may ask anything else.
+OPERATORS = """
+class C:
+    def __init__(self, x):
+        self.x = x
+    def __eq__(self, other):
+        return self.x == (other.x if isinstance(other, C) else other)
+    def __lt__(self, other):
+        return self.x < other
+    def __bool__(self):
+        return self.x == VALUE
+    def __len__(self):
+        return self.x
+    def __contains__(self, item):
+        return item == self.x
+    def __add__(self, other):
+        return self.x + other
+    def __neg__(self):
+        return -self.x
+    def __int__(self):
+        return self.x
+    def __abs__(self):
+        return self.x
+    def __repr__(self):
+        return 'x' * self.x
+c, same = C(VALUE), C(VALUE)
+"""
+for what, expression in {
+    "==": "(VALUE if c == VALUE else NEXT)",
+    "!=": "(NEXT if c != same else VALUE)",
+    "== in a tuple": "(VALUE if (1, c) == (1, VALUE) else NEXT)",
+    "<": "(VALUE if c < VALUE + 1 else NEXT)",
+    "in": "(VALUE if VALUE in c else NEXT)",
+    "not in a tuple": "(NEXT if c not in (1, same) else VALUE)",
+    "truth": "(VALUE if c else NEXT)",
+    "not": "(NEXT if not c else VALUE)",
+    "and": "(VALUE if c and c else NEXT)",
+    "+": "(c + 0)",
+    "-": "-(-c)",
+    "len": "len(c)",
+    "int": "int(c)",
+    "abs": "abs(c)",
+    "max": "max(c, -1).x",
+    "str": "len(str(c))",
+    "repr in a tuple": "(len(repr((c,))) - 3)",
+    "f-string": "len(f'{c}')",
+}.items():
+    simple(f"operator of an object, {what}", OPERATORS, expression, "c.x = NEXT")
+simple(
+    "operator of an object, its class",
+    "class C:\n    pass\nif VALUE == 20:\n    C.__bool__ = lambda self: False\nc = C()",
+    "(10 if c else 20)",
+    "C.__bool__ = lambda self: False",
+)
+simple(
+    "isinstance of an object",
+    "class C: pass\nclass D: pass\nc = C() if VALUE == 10 else D()",
+    "(10 if isinstance(c, C) else 20)",
+    "c = D()",
+)
+simple(
+    "function, a name that is not there yet",
+    "def f():\n    try:\n        return LATE\n    except NameError:\n        return 10\n"
+    "if VALUE == 20:\n    LATE = VALUE",
+    "f()",
+    "LATE = NEXT",
+)
+
 # -- containers ---------------------------------------------------------------------------------------
 
 simple("dictionary", "d = {'a': VALUE}", "d['a']", "d['a'] = NEXT")
