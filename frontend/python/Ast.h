@@ -21,23 +21,25 @@ struct Position {
 };
 
 enum class ExprKind {
-  Constant,      // value: a literal
-  Name,          // text
-  Attribute,     // children[0].text
-  Subscript,     // children[0][children[1]]
-  Slice,         // children: lower, upper, step; null where left out
-  Tuple,         // children
-  List,          // children
-  Unary,         // text: "+" "-" "~" "not"; children[0]
-  Binary,        // text: "+" "-" "*" "/" "//" "%" "**" "@" "&" "|" "^" "<<" ">>"; children[0], [1]
-  BoolOp,        // text: "and" "or"; children, two or more
-  Compare,       // operators[i] between children[i] and children[i + 1]:
-                 //   "==" "!=" "<" "<=" ">" ">=" "is" "is not" "in" "not in"
-  Conditional,   // children: condition, then, else
-  Call,          // children[0] is called with children[1..], and `keywords`; Starred allowed
-  Starred,       // *children[0]
-  NamedExpr,     // text := children[0]
-  FormattedText, // f-string: children are Constant texts and values
+  Constant,       // value: a literal
+  Name,           // text
+  Attribute,      // children[0].text
+  Subscript,      // children[0][children[1]]
+  Slice,          // children: lower, upper, step; null where left out
+  Tuple,          // children
+  List,           // children
+  Unary,          // text: "+" "-" "~" "not"; children[0]
+  Binary,         // text: "+" "-" "*" "/" "//" "%" "**" "@" "&" "|" "^" "<<" ">>"; children[0], [1]
+  BoolOp,         // text: "and" "or"; children, two or more
+  Compare,        // operators[i] between children[i] and children[i + 1]:
+                  //   "==" "!=" "<" "<=" ">" ">=" "is" "is not" "in" "not in"
+  Conditional,    // children: condition, then, else
+  Call,           // children[0] is called with children[1..], and `keywords`; Starred allowed
+  Starred,        // *children[0]
+  NamedExpr,      // text := children[0]
+  FormattedText,  // f-string: children are Constant texts and FormattedValues
+  FormattedValue, // {children[0]!text:children[1]}; text "r", "s", "a" or ""; children[1] may be
+                  // absent
   Comprehension, // children[0] for each clause of `clauses`; text: "list" "tuple" (generator) "set"
   Unsupported,   // text: how Python calls it, "lambda", "dict", "await" ...
 };

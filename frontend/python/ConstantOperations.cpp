@@ -109,9 +109,10 @@ ConstantResult ConstantOperations::representation(const Constant &constant) {
   return {Constant{constant.repr()}, ""};
 }
 
-ConstantResult ConstantOperations::formatted(const Constant &constant) {
-  if (holdsObject(constant))
-    return ask("python.format", {constant});
+ConstantResult ConstantOperations::formatted(const Constant &constant,
+                                             const Constant &specification) {
+  if (holdsObject(constant) || isTrue(specification))
+    return ask("python.format", {constant, specification});
   return {Constant{textOf(constant)}, ""};
 }
 

@@ -27,8 +27,8 @@ public:
   /// str(x) and repr(x), texts. The addresses of objects are left out: they differ from run to run.
   ConstantResult text(const lang::Constant &constant);
   ConstantResult representation(const lang::Constant &constant);
-  /// What "{x}" of an f-string stands for.
-  ConstantResult formatted(const lang::Constant &constant);
+  /// format(x, specification): what "{x:specification}" of an f-string stands for.
+  ConstantResult formatted(const lang::Constant &constant, const lang::Constant &specification);
   /// isinstance(object, type), a bool.
   ConstantResult isInstance(const lang::Constant &object, const lang::Constant &type);
   /// int(x), float(x), len(x), abs(x), by the function's name.

@@ -118,6 +118,7 @@ private:
   Result evaluateCompare(const ast::Expr &expr);
   Result evaluateComprehension(const ast::Expr &expr);
   Result evaluateFormattedText(const ast::Expr &expr);
+  Result evaluateFormattedValue(const ast::Expr &expr);
   mlir::LogicalResult runComprehensionClause(const ast::Expr &expr, size_t clause,
                                              std::vector<Operand> &items);
   Result binary(const std::string &op, const Operand &lhs, const Operand &rhs,

@@ -86,6 +86,8 @@ Evaluator::Result Evaluator::evaluate(const Expr &expr) {
   }
   case ExprKind::FormattedText:
     return evaluateFormattedText(expr);
+  case ExprKind::FormattedValue:
+    return evaluateFormattedValue(expr);
   case ExprKind::Comprehension:
     return evaluateComprehension(expr);
   case ExprKind::Starred:
@@ -273,15 +275,33 @@ Evaluator::Result Evaluator::evaluateFormattedText(const Expr &expr) {
     Result part = evaluate(*child);
     if (mlir::failed(part))
       return mlir::failure();
-    auto constant = requireConstant(*part, child->position, "an f-string");
-    if (mlir::failed(constant))
-      return mlir::failure();
-    Result piece = computed(constants.formatted(*constant), child->position);
-    if (mlir::failed(piece))
-      return mlir::failure();
-    text += textOf(*piece->constant());
+    text += textOf(*part->constant());
   }
   return Operand(Constant{std::move(text)});
+}
+
+Evaluator::Result Evaluator::evaluateFormattedValue(const Expr &expr) {
+  Result part = evaluate(*expr.children[0]);
+  if (mlir::failed(part))
+    return mlir::failure();
+  Constant specification{std::string()};
+  if (expr.children.size() > 1) {
+    Result given = evaluate(*expr.children[1]);
+    if (mlir::failed(given))
+      return mlir::failure();
+    specification = *given->constant();
+  }
+  at(expr.position);
+  // Of what is known only at run time, a text says the type.
+  std::optional<Constant> constant = sema.asConstant(*part);
+  Constant shown = constant ? *constant : Constant{describeOperand(*part)};
+  Result text = constant && expr.text == "r"
+                    ? computed(constants.representation(shown), expr.position)
+                : constant && expr.text == "s" ? computed(constants.text(shown), expr.position)
+                                               : Result(Operand(shown));
+  if (mlir::failed(text))
+    return mlir::failure();
+  return computed(constants.formatted(*text->constant(), specification), expr.position);
 }
 
 Evaluator::Result Evaluator::evaluateComprehension(const Expr &expr) {

@@ -183,10 +183,10 @@ FailureOr<Operand> castTo(Arguments &args) {
                       "known are rtne (to nearest even) and rtz (towards zero)");
   DType from = input->type.dtype;
   bool isNarrowing = from.isFloat() && dtype->isFloat() && dtype->bits() < from.bits();
-  if (!rounding->empty() && !isNarrowing)
+  if (!rounding->empty() && !isNarrowing && from != *dtype)
     return args.error("fp_downcast_rounding is for narrowing floats, not for " +
                       args.sema.nameOf(from) + " to " + dtype->name());
-  return toOperand(args.sema.cast(*input, *dtype, *bitcast, *rounding == "rtz"));
+  return toOperand(args.sema.cast(*input, *dtype, *bitcast, isNarrowing && *rounding == "rtz"));
 }
 
 FailureOr<Operand> where(Arguments &args) {

@@ -56,15 +56,19 @@ void addFloat(BuiltinTable &table, StringRef name, UnaryFunction function) {
 }
 
 /// Two floats, promoted and broadcast.
+FailureOr<std::pair<Value, Value>> floatPair(Arguments &args) {
+  FailureOr<Value> x = wideFloat(args, 0);
+  if (failed(x))
+    return failure();
+  FailureOr<Value> y = wideFloat(args, 1);
+  if (failed(y))
+    return failure();
+  return args.sema.unify(*x, *y, args.operation);
+}
+
 void addFloatPair(BuiltinTable &table, StringRef signature, BinaryFunction function) {
   table.add(signature, [function](Arguments &args) -> FailureOr<Operand> {
-    FailureOr<Value> x = wideFloat(args, 0);
-    if (failed(x))
-      return failure();
-    FailureOr<Value> y = wideFloat(args, 1);
-    if (failed(y))
-      return failure();
-    auto both = args.sema.unify(*x, *y, args.operation);
+    auto both = floatPair(args);
     if (failed(both))
       return failure();
     Emitter emit(args);
@@ -213,6 +217,41 @@ FailureOr<Value> normalDistribution(Emitter &emit, const Value &x) {
   return emit.apply<arith::MulFOp>(half, tail);
 }
 
+/// x ** y of two floats, or of a float and an integer of up to 32 bits. An integer that fp32 may
+/// not hold takes the way through fp64: there, odd and even are told apart.
+FailureOr<Operand> power(Arguments &args) {
+  Semantics &sema = args.sema;
+  FailureOr<Value> exponent = args.value(1);
+  if (failed(exponent))
+    return failure();
+  if (!exponent->type.dtype.isInt()) {
+    auto both = floatPair(args);
+    if (failed(both))
+      return failure();
+    Emitter emit(args);
+    return Operand(emit.apply<math::PowFOp>(both->first, both->second));
+  }
+  FailureOr<Value> base = wideFloat(args, 0);
+  if (failed(base))
+    return failure();
+  if (exponent->type.dtype.bits() > 32)
+    return args.error("an integer `y` has at most 32 bits, found " + sema.nameOf(exponent->type),
+                      "cast it with " + sema.words.cast(kInt32));
+  DType wide = DType::scalar(ScalarKind::Float64), from = base->type.dtype;
+  bool isExact =
+      exponent->type.dtype.bits() <= 16 ||
+      (args[1].constant() && fitsDType(*args[1].constant(), DType::scalar(ScalarKind::Int16)));
+  DType computed = isExact ? from : wide;
+  FailureOr<Value> x = sema.cast(*base, computed), y = sema.cast(*exponent, computed);
+  if (failed(x) || failed(y))
+    return failure();
+  auto both = sema.broadcast(*x, *y, args.operation);
+  if (failed(both))
+    return failure();
+  Emitter emit(args);
+  return toOperand(sema.cast(emit.apply<math::PowFOp>(both->first, both->second), from));
+}
+
 FailureOr<Operand> multiplyHigh(Arguments &args) {
   Semantics &sema = args.sema;
   auto both = sema.unify(args[0], args[1], args.operation);
@@ -271,7 +310,7 @@ void addLibdeviceOps(BuiltinTable &table) {
 
   addFloatPairOp<math::Atan2Op>(table, "atan2(y, x)");
   addFloatPairOp<math::CopySignOp>(table, "copysign(x, y)");
-  addFloatPairOp<math::PowFOp>(table, "pow(x, y)");
+  table.add("pow(x, y)", power);
   addFloatPairOp<arith::RemFOp>(table, "fmod(x, y)");
   addFloatPair(table, "fdim(x, y)", positiveDifference);
   addFloatPair(table, "hypot(x, y)", hypotenuse);

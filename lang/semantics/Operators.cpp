@@ -363,11 +363,11 @@ FailureOr<Operand> Semantics::unary(UnaryOperator op, const Operand &operand) {
 }
 
 FailureOr<Operand> Semantics::expandByIndex(const Value &value, ArrayRef<bool> isNone) {
-  // A scalar has no dimension for the ':' in p[None, None, :]; as in Triton, the dimensions that
-  // the Nones made are enough.
-  if (value.type.isScalar() && !isNone.empty() && isNone.front())
-    while (!isNone.back())
-      isNone = isNone.drop_back();
+  // A scalar has no dimension for the ':' in p[None, :] and p[:, None]; as in Triton, the dimensions
+  // that the Nones make are enough.
+  SmallVector<bool> onlyNones(llvm::count(isNone, true), true);
+  if (value.type.isScalar() && !onlyNones.empty())
+    isNone = onlyNones;
   size_t slices = llvm::count(isNone, false);
   if (slices > value.type.shape.size())
     return error("indexing: " + std::to_string(slices) + " dimensions in a tile of " +

@@ -125,9 +125,15 @@ void Converter::formatted(Expr &expr, py::handle node) {
       expr.children.push_back(expression(part));
       continue;
     }
-    if (!part.attr("format_spec").is_none() || part.attr("conversion").cast<int>() != -1)
-      return unsupported(expr, "format in an f-string");
-    expr.children.push_back(expression(part.attr("value")));
+    auto value = std::make_unique<Expr>();
+    value->kind = ExprKind::FormattedValue;
+    value->position = positionOf(part);
+    if (int conversion = part.attr("conversion").cast<int>(); conversion != -1)
+      value->text = static_cast<char>(conversion);
+    value->children.push_back(expression(part.attr("value")));
+    if (py::object specification = part.attr("format_spec"); !specification.is_none())
+      value->children.push_back(expression(specification));
+    expr.children.push_back(std::move(value));
   }
 }
 

@@ -195,6 +195,8 @@ queue != empty
 nothing == something
 nothing != nothing
 3 if empty or queue else 4
+f"{half!r:>20}|{half!s}|{3:>4}|{3:04d}|{1.5:.3f}|{'a'!r:^7}|{(1, 2)}|{3!s:>{2 + 3}}|{True:d}"
+f"{Level.HIGH=} {1 + 1=} {2.0=:.2f} {{}}"
 not (queue and empty)
 """.strip().splitlines()
 
@@ -228,6 +230,7 @@ def test_operators(capfd):
         "1 in plain": "TypeError: argument of type 'Plain' is not iterable",
         "int(plain)": "TypeError: int() argument must be a string, a bytes-like object or a real number, not 'Plain'",
         "len(plain)": "TypeError: object of type 'Plain' has no len()",
+        "f'{3:q}'": "ValueError: Unknown format code 'q' for object of type 'int'",
         "abs(plain)": "TypeError: bad operand type for abs(): 'Plain'",
     }.items(),
 )

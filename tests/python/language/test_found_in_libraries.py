@@ -44,3 +44,73 @@ def test_integers_of_a_width(device, dtype):
         bits[(1,)](out, x, 16, signed)
         np.testing.assert_array_equal(out, x.view(integer))
     assert tl.core.get_int_dtype(8, False) == tl.uint8
+
+
+@st.jit
+def same_type(out, x, N: tl.constexpr):
+    i = tl.arange(0, N)
+    v = tl.load(x + i)
+    tl.store(out + i, tl.cast(v, v.dtype, fp_downcast_rounding="rtne"))
+    tl.store(out + N + i, v.to(x.dtype.element_ty, fp_downcast_rounding="rtz"))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int32])
+def test_rounding_to_the_same_type(device, dtype):
+    x = (np.random.default_rng(6).standard_normal(16) * 100).astype(dtype)
+    out = np.zeros(32, dtype)
+    same_type[(1,)](out, x, 16)
+    np.testing.assert_array_equal(out, np.concatenate([x, x]))
+
+
+@st.jit
+def integer_powers(out, x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    powers = tl.extra.libdevice.pow(tl.load(x + i, mask=i < n), tl.load(y + i, mask=i < n))
+    tl.store(out + i, powers, mask=i < n)
+
+
+@pytest.mark.parametrize("exponents", [np.int8, np.int16, np.int32, np.uint16])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_integer_powers(device, dtype, exponents):
+    rng = np.random.default_rng(7)
+    n = 1000
+    x = rng.uniform(-2, 2, n).astype(dtype)
+    y = rng.integers(-9 if exponents != np.uint16 else 0, 12, n).astype(exponents)
+    # Exponents that fp32 does not hold: odd and even decide the sign.
+    if exponents == np.int32:
+        x[:8] = dtype(-1) - np.finfo(dtype).eps * np.arange(8)
+        y[:8] = 2**24 + np.arange(8) % 3
+    x[8:12], y[8:12] = [0, -0.0, np.inf, np.nan], [0, 3, 2, 0]
+    out = np.zeros(n, dtype)
+    integer_powers[(-(-n // 256),)](out, x, y, n, 256)
+    expected = np.power(x.astype(np.longdouble), y.astype(np.longdouble)).astype(dtype)
+    np.testing.assert_allclose(out, expected, rtol=4 * np.finfo(dtype).eps)
+    np.testing.assert_array_equal(np.signbit(out), np.signbit(expected))
+
+
+@st.jit
+def of_a_constant(out, x):
+    tl.store(out, tl.extra.libdevice.pow(2.0, tl.load(x)))
+    tl.store(out + 1, tl.extra.libdevice.pow(tl.load(x).to(tl.float32), 3))
+
+
+def test_powers_of_constants(device):
+    out = np.zeros(2, np.float32)
+    of_a_constant[(1,)](out, np.array([-5], np.int16))
+    assert out.tolist() == [2.0**-5, -125.0]
+
+
+@st.jit
+def scalar_conditions(out, n, N: tl.constexpr):
+    i = tl.arange(0, N)
+    row = (n > 3)[:, None] & (i < n)[None, :]
+    column = (n > 3)[None, :] & (i < n)[:, None]
+    tl.store(out + i[None, :], row.to(tl.int32))
+    tl.store(out + N + i[:, None], column.to(tl.int32))
+
+
+@pytest.mark.parametrize("n", [2, 5])
+def test_new_axes_of_a_scalar(device, n):
+    out = np.full(16, -1, np.int32)
+    scalar_conditions[(1,)](out, n, 8)
+    np.testing.assert_array_equal(out, np.tile((np.arange(8) < n) & (n > 3), 2))
