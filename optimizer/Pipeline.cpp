@@ -1,5 +1,6 @@
 #include "optimizer/Pipeline.h"
 
+#include "optimizer/ExpandBlocks.h"
 #include "optimizer/HoistInvariants.h"
 #include "optimizer/HoistUniformOffsets.h"
 #include "optimizer/PassTimer.h"
@@ -16,7 +17,9 @@ using namespace mlir;
 namespace sectile::optimizer {
 
 void buildPipeline(OpPassManager &passes) {
-  // First, so that copies of bodies are simplified with the rest.
+  // First: to all that follows, blocks of arrays are loads and stores like any other.
+  passes.addNestedPass<func::FuncOp>(createExpandBlocks());
+  // Early, so that copies of bodies are simplified with the rest.
   passes.addNestedPass<func::FuncOp>(createUnrollLoops());
   // Folds constants and simplifies control flow, so that what follows sees few forms. Control flow
   // of kernels is structured already: no block merging.
@@ -51,6 +54,7 @@ void registerPasses() {
   std::call_once(once, [] {
     registerCanonicalizerPass();
     registerCSEPass();
+    registerPass([] { return createExpandBlocks(); });
     registerPass([] { return createReorderBroadcast(); });
     registerPass([] { return createHoistInvariants(); });
     registerPass([] { return createHoistUniformOffsets(); });

@@ -93,7 +93,7 @@ public:
   virtual const DependentLaunches *dependentLaunches() const { return nullptr; }
 
   //-- Global memory
-  /// `other` (of the access's type; may be null: undefined) where the predicate is false.
+  /// `other` (of the access's type; null: zeros) where the predicate is false.
   virtual llvm::Value *load(llvm::IRBuilderBase &builder, const GlobalAccess &access,
                             llvm::Value *other) const = 0;
   virtual void store(llvm::IRBuilderBase &builder, const GlobalAccess &access,

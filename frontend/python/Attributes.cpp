@@ -1,5 +1,6 @@
 // x.shape, x.dtype, module.name; x[:, None], tuple[i].
 #include "frontend/python/Evaluator.h"
+#include "lang/semantics/BlockValues.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -51,6 +52,8 @@ Evaluator::Result Evaluator::attributeOf(const Operand &object, const std::strin
   if (TupleClassRef tupleClass = tupleClassOf(object))
     if (auto index = tupleClass->indexOf(name))
       return (*tupleItems(object))[*index];
+  if (std::optional<Operand> attribute = attributeOfBlocks(object, name))
+    return *attribute;
   auto *constant = object.constant();
   if (!constant) {
     TupleClassRef tupleClass = tupleClassOf(object);

@@ -160,6 +160,12 @@ Evaluator::Result Evaluator::callMethod(const Operand &object, const Expr &expr)
     arguments->positional.insert(arguments->positional.begin(), object);
     return callLanguage(info->name, std::move(*arguments), expr);
   }
+  // desc.load(...): the language's classes have methods.
+  if (TupleClassRef tupleClass = tupleClassOf(object))
+    if (const BuiltinInfo *info = findBuiltin(tupleClass->name + "." + name)) {
+      arguments->positional.insert(arguments->positional.begin(), object);
+      return callLanguage(info->name, std::move(*arguments), expr);
+    }
   // closure.fn(x), a function being an item of a named tuple.
   if (TupleClassRef tupleClass = tupleClassOf(object))
     if (auto index = tupleClass->indexOf(name)) {

@@ -1,6 +1,7 @@
 // Python's own functions on constants (names "python.len", "python.min" ...), and those functions
 // of the language that act while the kernel is evaluated.
 #include "frontend/python/Evaluator.h"
+#include "lang/semantics/BlockValues.h"
 
 using namespace sectile::lang;
 
@@ -63,7 +64,8 @@ Result Evaluator::callIsInstance(const Arguments &arguments, const Expr &expr) {
   if (auto items = tupleItems(classes[0]))
     classes = *items;
   auto *constant = object.constant();
-  bool isTuple = tupleItems(object).has_value();
+  bool isDescriptor = tupleClassOf(object) == tensorDescriptorClass();
+  bool isTuple = tupleItems(object) && !isDescriptor && tupleClassOf(object) != blockPointerClass();
   for (const Operand &candidate : classes) {
     auto *reference = candidate.constant() ? candidate.constant()->as<BuiltinRef>() : nullptr;
     llvm::StringRef name = reference ? llvm::StringRef(reference->name) : "";
@@ -72,6 +74,7 @@ Result Evaluator::callIsInstance(const Arguments &arguments, const Expr &expr) {
         llvm::StringSwitch<std::optional<bool>>(name)
             .Case("tensor", object.value() != nullptr)
             .Case("constexpr", constant != nullptr)
+            .Case("tensor_descriptor", isDescriptor)
             .Case("dtype", constant && constant->is<DType>())
             .Case("pointer_type",
                   constant && constant->is<DType>() && constant->as<DType>()->isPointer)

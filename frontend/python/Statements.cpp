@@ -295,13 +295,14 @@ mlir::FailureOr<Exit> Evaluator::evaluateReturn(const Stmt &stmt) {
     auto items = tupleItems(operand);
     if (!items)
       return decay(operand, stmt.position);
-    for (Operand &item : *items) {
-      Result value = self(self, item);
+    TupleClassRef tupleClass = tupleClassOf(operand);
+    for (size_t i = 0; i < items->size() && !(tupleClass && i >= tupleClass->constantsFrom); ++i) {
+      Result value = self(self, (*items)[i]);
       if (mlir::failed(value))
         return mlir::failure();
-      item = *value;
+      (*items)[i] = *value;
     }
-    return makeTuple(std::move(*items), tupleClassOf(operand));
+    return makeTuple(std::move(*items), tupleClass);
   };
   value = decayed(decayed, *value);
   if (mlir::succeeded(value))

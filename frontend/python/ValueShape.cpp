@@ -97,6 +97,11 @@ static ValueShape slot(const Type &type) {
   return shape;
 }
 
+/// Whether a field of a class is known at compile time, whatever loops and branches carry.
+static bool staysConstant(const TupleClassRef &tupleClass, size_t field) {
+  return tupleClass && field >= tupleClass->constantsFrom;
+}
+
 static ValueShape tupleShape(TupleClassRef tupleClass) {
   ValueShape shape;
   shape.kind = ValueShape::Kind::Tuple;
@@ -117,8 +122,12 @@ mlir::FailureOr<ValueShape> shapeForLoop(Semantics &sema, const Operand &operand
   if (!items)
     return constantShape(operand);
   ValueShape shape = tupleShape(tupleClassOf(operand));
-  for (const Operand &item : *items) {
-    auto itemShape = shapeForLoop(sema, item, values);
+  for (size_t i = 0; i < items->size(); ++i) {
+    if (staysConstant(shape.tupleClass, i)) {
+      shape.items.push_back(constantShape((*items)[i]));
+      continue;
+    }
+    auto itemShape = shapeForLoop(sema, (*items)[i], values);
     if (mlir::failed(itemShape))
       return mlir::failure();
     shape.items.push_back(std::move(*itemShape));
@@ -159,6 +168,8 @@ std::optional<ValueShape> mergeOperands(Semantics &sema, const Operand &a, const
       return std::nullopt;
     ValueShape shape = tupleShape(tupleClassOf(a));
     for (size_t i = 0; i < itemsOfA->size(); ++i) {
+      if (staysConstant(shape.tupleClass, i) && !isSameOperand((*itemsOfA)[i], (*itemsOfB)[i]))
+        return std::nullopt;
       auto item = mergeOperands(sema, (*itemsOfA)[i], (*itemsOfB)[i], endOfA, endOfB);
       if (!item)
         return std::nullopt;

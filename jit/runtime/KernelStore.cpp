@@ -34,7 +34,7 @@ KernelStore::Taken KernelStore::take(const std::string &key, const KernelRequest
   std::shared_ptr<Flight> flight;
   for (;;) {
     // What was waited for holds its kernel: found now, or unloaded with it, outside of the lock.
-    std::shared_ptr<Flight> waited = std::move(flight);
+    std::shared_ptr<Flight> waited = std::exchange(flight, nullptr);
     std::shared_ptr<const Kernel> kernel;
     Remembered remembered;
     {

@@ -5,9 +5,41 @@
 using namespace mlir;
 
 namespace sectile::lang {
-namespace {
+/// What the update is called in the IR; none where the element type has no such atomic.
+static std::optional<tile::RmwKind> rmwKind(AtomicUpdate update, DType element) {
+  bool isFloat = element.isFloat(), isSigned = element.isSignedInt();
+  unsigned bits = element.bits();
+  if (bits < 16 || (!isFloat && bits < 32) || (isFloat && bits < 32 && update != AtomicUpdate::Add))
+    return std::nullopt;
+  switch (update) {
+  case AtomicUpdate::Add:
+    return isFloat ? tile::RmwKind::FAdd : tile::RmwKind::Add;
+  case AtomicUpdate::Maximum:
+    return isFloat ? tile::RmwKind::FMax : isSigned ? tile::RmwKind::Max : tile::RmwKind::UMax;
+  case AtomicUpdate::Minimum:
+    return isFloat ? tile::RmwKind::FMin : isSigned ? tile::RmwKind::Min : tile::RmwKind::UMin;
+  case AtomicUpdate::Exchange:
+    return tile::RmwKind::Exchange;
+  default:
+    break;
+  }
+  if (isFloat)
+    return std::nullopt;
+  return update == AtomicUpdate::And  ? tile::RmwKind::And
+         : update == AtomicUpdate::Or ? tile::RmwKind::Or
+                                      : tile::RmwKind::Xor;
+}
 
-enum class Update { Add, Maximum, Minimum, And, Or, Xor, Exchange };
+FailureOr<tile::RmwKind> atomicKind(Arguments &args, AtomicUpdate update, DType element) {
+  if (auto kind = rmwKind(update, element))
+    return *kind;
+  return args.error("not available for " + args.sema.nameOf(element),
+                    element.isFloat()
+                        ? "fp32 and fp64 have add, max, min and xchg; fp16 and bf16 add only"
+                        : "use 32- or 64-bit integers");
+}
+
+namespace {
 
 struct Ordering {
   tile::MemorySemantic semantic;
@@ -70,43 +102,15 @@ FailureOr<Value> matching(Arguments &args, size_t index, StringRef name, const V
   return failed(value) ? value : sema.cast(*value, element);
 }
 
-/// What the update is called in the IR; none where the element type has no such atomic.
-std::optional<tile::RmwKind> rmwKind(Update update, DType element) {
-  bool isFloat = element.isFloat(), isSigned = element.isSignedInt();
-  unsigned bits = element.bits();
-  if (bits < 16 || (!isFloat && bits < 32) || (isFloat && bits < 32 && update != Update::Add))
-    return std::nullopt;
-  switch (update) {
-  case Update::Add:
-    return isFloat ? tile::RmwKind::FAdd : tile::RmwKind::Add;
-  case Update::Maximum:
-    return isFloat ? tile::RmwKind::FMax : isSigned ? tile::RmwKind::Max : tile::RmwKind::UMax;
-  case Update::Minimum:
-    return isFloat ? tile::RmwKind::FMin : isSigned ? tile::RmwKind::Min : tile::RmwKind::UMin;
-  case Update::Exchange:
-    return tile::RmwKind::Exchange;
-  default:
-    break;
-  }
-  if (isFloat)
-    return std::nullopt;
-  return update == Update::And  ? tile::RmwKind::And
-         : update == Update::Or ? tile::RmwKind::Or
-                                : tile::RmwKind::Xor;
-}
-
-FailureOr<Operand> atomicUpdate(Arguments &args, Update update) {
+FailureOr<Operand> atomicUpdate(Arguments &args, AtomicUpdate update) {
   Semantics &sema = args.sema;
   FailureOr<Value> ptr = writablePointer(args);
   if (failed(ptr))
     return failure();
   DType element = ptr->type.dtype.pointee();
-  auto kind = rmwKind(update, element);
-  if (!kind)
-    return args.error("not available for " + args.sema.nameOf(element),
-                      element.isFloat()
-                          ? "fp32 and fp64 have add, max, min and xchg; fp16 and bf16 add only"
-                          : "use 32- or 64-bit integers");
+  FailureOr<tile::RmwKind> kind = atomicKind(args, update, element);
+  if (failed(kind))
+    return failure();
   FailureOr<Ordering> order = ordering(args, 3, 4);
   if (failed(order))
     return failure();
@@ -162,10 +166,11 @@ FailureOr<Operand> compareAndSwap(Arguments &args) {
 } // namespace
 
 void addAtomicOps(BuiltinTable &table) {
-  const std::pair<const char *, Update> updates[] = {
-      {"add", Update::Add},      {"max", Update::Maximum}, {"min", Update::Minimum},
-      {"and", Update::And},      {"or", Update::Or},       {"xor", Update::Xor},
-      {"xchg", Update::Exchange}};
+  const std::pair<const char *, AtomicUpdate> updates[] = {
+      {"add", AtomicUpdate::Add},      {"max", AtomicUpdate::Maximum},
+      {"min", AtomicUpdate::Minimum},  {"and", AtomicUpdate::And},
+      {"or", AtomicUpdate::Or},        {"xor", AtomicUpdate::Xor},
+      {"xchg", AtomicUpdate::Exchange}};
   for (auto [name, update] : updates)
     table.add(
         std::string("atomic_") + name + "(pointer, val, mask=None, sem=None, scope=None)",

@@ -10,6 +10,8 @@
 #pragma once
 
 #include "lang/builtins/Builtins.h"
+#include "lang/semantics/BlockValues.h"
+#include "lang/tile/TileDialect.h"
 
 namespace sectile::lang {
 
@@ -73,6 +75,7 @@ public:
 void addCreationOps(BuiltinTable &table);
 void addShapeOps(BuiltinTable &table);
 void addMemoryOps(BuiltinTable &table);
+void addBlockOps(BuiltinTable &table);
 void addAtomicOps(BuiltinTable &table);
 void addArithmeticOps(BuiltinTable &table);
 void addMathOps(BuiltinTable &table);
@@ -93,6 +96,22 @@ mlir::FailureOr<Value> wideFloat(Arguments &args, size_t index);
 /// Reports that `pointer`, a value, is no pointer; the remedy names the parameters that it is made
 /// of.
 mlir::LogicalResult notAPointer(Arguments &args, const Value &pointer);
+enum class AtomicUpdate { Add, Maximum, Minimum, And, Or, Xor, Exchange };
+/// What the update is called in the IR; reports element types that have no such atomic.
+mlir::FailureOr<tile::RmwKind> atomicKind(Arguments &args, AtomicUpdate update, DType element);
+/// Which block of an array an operation touches, and how.
+struct BlockAccess {
+  ArrayOfBlocks array;
+  llvm::SmallVector<Value, 4> offsets;
+  /// The dimensions in which elements may lie outside the array; all where nothing is said.
+  std::optional<llvm::SmallVector<bool, 4>> checked = {};
+  std::string padding = {}; // "", "zero" or "nan"
+  tile::CacheModifier cache = tile::CacheModifier::None;
+  tile::EvictionPolicy eviction = tile::EvictionPolicy::Normal;
+};
+mlir::FailureOr<Operand> loadBlock(Arguments &args, const BlockAccess &access);
+/// `value`: the index of the argument that is stored.
+mlir::FailureOr<Operand> storeBlock(Arguments &args, size_t value, const BlockAccess &access);
 enum class Extremum { Minimum, Maximum };
 /// `lhs` and `rhs` have one dtype and one shape already.
 Value buildExtremum(Semantics &sema, Extremum which, const Value &lhs, const Value &rhs,

@@ -64,6 +64,7 @@ struct SortedTable {
     addCreationOps(table);
     addShapeOps(table);
     addMemoryOps(table);
+    addBlockOps(table);
     addAtomicOps(table);
     addArithmeticOps(table);
     addMathOps(table);

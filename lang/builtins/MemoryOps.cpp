@@ -21,6 +21,9 @@ LogicalResult notAPointer(Arguments &args, const Value &pointer) {
 
 namespace {
 
+constexpr StringRef kLoadModifiers[] = {".ca", ".cg", ".cs", ".cv"};
+constexpr StringRef kStoreModifiers[] = {".wb", ".cg", ".cs", ".wt"};
+
 /// ".cg" -> CacheModifier::CG, if the access allows it.
 FailureOr<tile::CacheModifier> cacheModifier(Arguments &args, size_t index,
                                              ArrayRef<StringRef> allowed) {
@@ -71,6 +74,29 @@ FailureOr<std::optional<Value>> mask(Arguments &args, size_t index, const Value 
   return std::optional<Value>(*value);
 }
 
+/// What load and store say of the block of a block pointer. `forPointers`: the arguments that only
+/// tiles of pointers take.
+FailureOr<BlockAccess> blockAccess(Arguments &args, const ArrayOfBlocks &array, size_t boundary,
+                                   ArrayRef<size_t> forPointers) {
+  for (size_t index : forPointers)
+    if (!args.isNone(index))
+      return args.error("mask and other are for tiles of pointers",
+                        "a block pointer guards the dimensions that boundary_check names");
+  BlockAccess access{array, array.offsets};
+  FailureOr<SmallVector<int64_t, 4>> dimensions = args.integers(boundary);
+  if (failed(dimensions))
+    return failure();
+  access.checked.emplace(array.shape.size(), false);
+  for (int64_t dim : *dimensions) {
+    if (dim < 0 || dim >= int64_t(array.shape.size()))
+      return args.error("`boundary_check` names dimension " + Twine(dim) +
+                            ", but the block pointer has " + Twine(array.shape.size()),
+                        "dimensions count from 0");
+    (*access.checked)[size_t(dim)] = true;
+  }
+  return access;
+}
+
 LogicalResult refuseBlockPointerArguments(Arguments &args, size_t boundaryCheck,
                                           std::optional<size_t> padding) {
   auto boundary = args.sema.asConstant(args[boundaryCheck]);
@@ -103,8 +129,50 @@ bool doBroadcast(const Value &lhs, const Value &rhs) {
   return true;
 }
 
+FailureOr<Operand> loadBehindBlockPointer(Arguments &args, const ArrayOfBlocks &array) {
+  FailureOr<BlockAccess> access = blockAccess(args, array, 3, {1, 2});
+  if (failed(access))
+    return failure();
+  FailureOr<std::string> padding = args.text(4);
+  if (failed(padding))
+    return failure();
+  if (!padding->empty() && *padding != "zero" && *padding != "nan")
+    return args.error("no padding '" + *padding + "'", "known are zero and nan");
+  DType element = array.base.type.dtype.pointee();
+  if (*padding == "nan" && !element.isFloat())
+    return args.error("padding 'nan' is for floating-point numbers, not for " +
+                      args.sema.nameOf(element));
+  auto cache = cacheModifier(args, 5, kLoadModifiers);
+  if (failed(cache))
+    return failure();
+  auto eviction = evictionPolicy(args, 6);
+  if (failed(eviction))
+    return failure();
+  access->padding = *padding;
+  access->cache = *cache;
+  access->eviction = *eviction;
+  return loadBlock(args, *access);
+}
+
+FailureOr<Operand> storeBehindBlockPointer(Arguments &args, const ArrayOfBlocks &array) {
+  FailureOr<BlockAccess> access = blockAccess(args, array, 3, {2});
+  if (failed(access))
+    return failure();
+  auto cache = cacheModifier(args, 4, kStoreModifiers);
+  if (failed(cache))
+    return failure();
+  auto eviction = evictionPolicy(args, 5);
+  if (failed(eviction))
+    return failure();
+  access->cache = *cache;
+  access->eviction = *eviction;
+  return storeBlock(args, 1, *access);
+}
+
 FailureOr<Operand> load(Arguments &args) {
   Semantics &sema = args.sema;
+  if (auto array = blockPointerIn(args[0]))
+    return loadBehindBlockPointer(args, *array);
   FailureOr<Value> ptr = pointer(args);
   if (failed(ptr))
     return failure();
@@ -116,7 +184,7 @@ FailureOr<Operand> load(Arguments &args) {
                       "`other` is the value where the mask is false: add a mask");
   if (failed(refuseBlockPointerArguments(args, 3, 4)))
     return failure();
-  auto cache = cacheModifier(args, 5, {".ca", ".cg", ".cs", ".cv"});
+  auto cache = cacheModifier(args, 5, kLoadModifiers);
   if (failed(cache))
     return failure();
   auto eviction = evictionPolicy(args, 6);
@@ -206,6 +274,8 @@ LogicalResult fitsPointer(Arguments &args, StringRef name, const Value &side, co
 
 FailureOr<Operand> store(Arguments &args) {
   Semantics &sema = args.sema;
+  if (auto array = blockPointerIn(args[0]))
+    return storeBehindBlockPointer(args, *array);
   FailureOr<Value> ptr = pointer(args);
   if (failed(ptr))
     return failure();
@@ -217,7 +287,7 @@ FailureOr<Operand> store(Arguments &args) {
     return failure();
   if (failed(refuseBlockPointerArguments(args, 3, std::nullopt)))
     return failure();
-  auto cache = cacheModifier(args, 4, {".wb", ".cg", ".cs", ".wt"});
+  auto cache = cacheModifier(args, 4, kStoreModifiers);
   if (failed(cache))
     return failure();
   auto eviction = evictionPolicy(args, 5);

@@ -46,6 +46,8 @@ struct TupleClass {
   std::string name;
   std::vector<std::string> fields;
   uint64_t id = 0;
+  /// The fields from this one on stay constants where loops and branches make values of numbers.
+  size_t constantsFrom = SIZE_MAX;
   /// The position of a field; nullopt when there is none of that name.
   std::optional<size_t> indexOf(std::string_view field) const;
   friend bool operator==(const TupleClass &a, const TupleClass &b) {

@@ -139,6 +139,9 @@ def Tile_EvictionPolicy : Tile_Enum<"EvictionPolicy", "how soon a cache line may
     I32EnumAttrCase<"Normal", 0, "normal">, I32EnumAttrCase<"EvictFirst", 1, "evict_first">,
     I32EnumAttrCase<"EvictLast", 2, "evict_last">]>;
 
+def Tile_Padding : Tile_Enum<"Padding", "what is read outside an array", [
+    I32EnumAttrCase<"Zero", 0, "zero">, I32EnumAttrCase<"NaN", 1, "nan">]>;
+
 def Tile_MemorySemantic : Tile_Enum<"MemorySemantic", "ordering of an atomic", [
     I32EnumAttrCase<"Relaxed", 0, "relaxed">, I32EnumAttrCase<"Acquire", 1, "acquire">,
     I32EnumAttrCase<"Release", 2, "release">, I32EnumAttrCase<"AcquireRelease", 3, "acq_rel">]>;

@@ -196,6 +196,56 @@ void LoadOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects)
     effects.emplace_back(MemoryEffects::Write::get());
 }
 
+/// `offsets`: how many the operation has.
+template <class Op>
+static LogicalResult verifyBlock(Op op, RankedTensorType block, size_t offsets) {
+  size_t rank = block.getRank();
+  if (op.getShape().size() != rank || op.getStrides().size() != rank ||
+      op.getChecked().size() != rank)
+    return op.emitOpError("a block of ")
+           << rank << " dimensions needs as many extents, strides and checks";
+  if (op.getOffsets().size() != offsets)
+    return op.emitOpError("needs ") << offsets << " offsets";
+  Type pointee = pointeeOf(op.getBase().getType());
+  if (block.getElementType() != pointee)
+    return op.emitOpError("elements are ")
+           << block.getElementType() << ", but base points to " << pointee;
+  return success();
+}
+
+LogicalResult BlockLoadOp::verify() {
+  if (getPadding() == Padding::NaN && !isa<FloatType>(getType().getElementType()))
+    return emitOpError("integers have no NaN");
+  return verifyBlock(*this, getType(), getType().getRank());
+}
+
+LogicalResult BlockStoreOp::verify() {
+  RankedTensorType block = getValue().getType();
+  return verifyBlock(*this, block, block.getRank());
+}
+
+LogicalResult BlockReduceOp::verify() {
+  RankedTensorType block = getValue().getType();
+  return verifyBlock(*this, block, block.getRank());
+}
+
+/// `rows` select the rows of `block`.
+template <class Op>
+static LogicalResult verifyRows(Op op, RankedTensorType block) {
+  RankedTensorType rows = op.getRows().getType();
+  if (block.getRank() != 2 || rows.getRank() != 1 || rows.getDimSize(0) != block.getDimSize(0))
+    return op.emitOpError("needs one row number for each row of a matrix");
+  return verifyBlock(op, block, 1);
+}
+
+LogicalResult BlockGatherOp::verify() {
+  return verifyRows(*this, getType());
+}
+
+LogicalResult BlockScatterOp::verify() {
+  return verifyRows(*this, getValue().getType());
+}
+
 LogicalResult AtomicRmwOp::verify() {
   if (failed(checkAccess(*this, getPtr(), getAccessAttr())))
     return failure();

@@ -7,6 +7,14 @@ decided by the compiler when it meets the name in a kernel.
 from builtins import slice, tuple  # kernels may annotate with tl.tuple
 
 from . import math
+from ._blocks import (
+    advance,
+    load_tensor_descriptor,
+    make_block_ptr,
+    make_tensor_descriptor,
+    store_tensor_descriptor,
+    tensor_descriptor,
+)
 from ._constexpr import const, constexpr
 from ._creation import arange, cast, cat, full, to_tensor, zeros, zeros_like
 from ._debug import device_assert, device_print, inline_asm_elementwise, static_assert, static_print
@@ -69,7 +77,6 @@ from ._math import (
     where,
 )
 from ._memory import (
-    advance,
     atomic_add,
     atomic_and,
     atomic_cas,
@@ -79,8 +86,6 @@ from ._memory import (
     atomic_xchg,
     atomic_xor,
     load,
-    make_block_ptr,
-    make_tensor_descriptor,
     store,
 )
 from ._program import (
@@ -157,22 +162,22 @@ __all__ = [
     "abs", "add", "advance", "arange", "argmax", "argmin", "associative_scan", "assume",
     "atomic_add", "atomic_and", "atomic_cas", "atomic_max", "atomic_min", "atomic_or",
     "atomic_xchg", "atomic_xor", "bfloat16", "block_type", "broadcast", "broadcast_to", "cast",
-    "cat", "cdiv", "ceil", "clamp", "condition", "const", "constexpr", "cos", "cumprod",
-    "cumsum", "debug_barrier", "device_assert", "device_print", "div_rn", "dot", "dot_scaled",
-    "dtype", "erf", "exp", "exp2", "expand_dims", "fdiv", "flip", "float16", "float32",
-    "float64", "float8e4b8", "float8e4nv", "float8e5", "float8e5b16", "floor", "fma", "full",
-    "gather", "histogram", "inline_asm_elementwise", "int1", "int16", "int32", "int64", "int8",
-    "interleave", "join", "load", "log", "log2", "make_block_ptr", "make_tensor_descriptor",
-    "map_elementwise", "math", "max", "max_constancy", "max_contiguous", "maximum", "min",
-    "minimum", "mul", "multiple_of", "num_programs", "pair_uniform_to_normal", "permute",
-    "philox", "philox_impl", "pi32_t", "pointer_type", "program_id", "PropagateNan", "rand",
-    "rand4x", "randint", "randint4x", "randn", "randn4x", "range", "ravel", "reduce",
+    "cat", "cdiv", "ceil", "clamp", "condition", "const", "constexpr", "cos", "cumprod", "cumsum",
+    "debug_barrier", "device_assert", "device_print", "div_rn", "dot", "dot_scaled", "dtype",
+    "erf", "exp", "exp2", "expand_dims", "fdiv", "flip", "float16", "float32", "float64",
+    "float8e4b8", "float8e4nv", "float8e5", "float8e5b16", "floor", "fma", "full", "gather",
+    "histogram", "inline_asm_elementwise", "int1", "int16", "int32", "int64", "int8",
+    "interleave", "join", "load", "load_tensor_descriptor", "log", "log2", "make_block_ptr",
+    "make_tensor_descriptor", "map_elementwise", "math", "max", "max_constancy", "max_contiguous",
+    "maximum", "min", "minimum", "mul", "multiple_of", "num_programs", "pair_uniform_to_normal",
+    "permute", "philox", "philox_impl", "pi32_t", "pointer_type", "program_id", "PropagateNan",
+    "rand", "rand4x", "randint", "randint4x", "randn", "randn4x", "range", "ravel", "reduce",
     "reduce_or", "reshape", "rsqrt", "sigmoid", "sin", "slice", "softmax", "sort", "split",
     "sqrt", "sqrt_rn", "squeeze", "static_assert", "static_print", "static_range", "store",
-    "str_to_ty", "sub", "sum", "swizzle2d", "tanh", "tensor", "to_tensor", "topk", "trans",
-    "TRITON_MAX_TENSOR_NUMEL", "tuple", "uint16", "uint32", "uint64", "uint8",
-    "uint_to_uniform_float", "umulhi", "unsqueeze", "view", "void", "where", "xor_sum", "zeros",
-    "zeros_like",
+    "store_tensor_descriptor", "str_to_ty", "sub", "sum", "swizzle2d", "tanh", "tensor",
+    "tensor_descriptor", "to_tensor", "topk", "trans", "TRITON_MAX_TENSOR_NUMEL", "tuple",
+    "uint16", "uint32", "uint64", "uint8", "uint_to_uniform_float", "umulhi", "unsqueeze", "view",
+    "void", "where", "xor_sum", "zeros", "zeros_like",
 ]  # fmt: skip
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ._builtin import builtin, not_yet
+from ._builtin import builtin
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any, TypeAlias
+    from typing import TypeAlias
 
     from ._tensor import Value, tensor
 
@@ -25,14 +25,14 @@ def load(
     eviction_policy: str = "",
     volatile: bool = False,
 ) -> tensor:
-    """Reads one element for each pointer.
+    """Reads one element for each pointer, or the block of a block pointer.
 
     Args:
-        pointer: a pointer, or a tile of pointers.
+        pointer: a pointer, a tile of pointers, or a block pointer (`make_block_ptr`), which takes no mask.
         mask: int1, broadcast to the shape of `pointer`; memory is not touched where it is false.
         other: what a masked-out element is (converted to the element type); 0 when not given.
-        boundary_check: dimensions of a block pointer to guard.
-        padding_option: ``""``, ``"zero"`` or ``"nan"`` for elements outside a block pointer's shape.
+        boundary_check: the dimensions of a block pointer in which its block may leave the array.
+        padding_option: ``""``, ``"zero"`` or ``"nan"``: what is read there; zeros unless it says so.
         cache_modifier: ``""``, ``".ca"``, ``".cg"``, ``".cs"`` or ``".cv"``; a hint.
         eviction_policy: ``""``, ``"evict_first"`` or ``"evict_last"``; a hint.
         volatile: the read happens exactly as often as it is written.
@@ -56,63 +56,17 @@ def store(
     """Writes `value` through `pointer`.
 
     Args:
-        pointer: a pointer, or a tile of pointers.
+        pointer: a pointer, a tile of pointers, or a block pointer.
         value: broadcast to the shape of `pointer` and converted to its element type: in silence, so that
             0.75 stored to an array of integers is 0.
         mask: int1, broadcast to the shape of `pointer`; nothing is written where it is false.
-        boundary_check: dimensions of a block pointer to guard.
+        boundary_check: the dimensions of a block pointer in which its block may leave the array: nothing is
+            written there.
         cache_modifier: ``""``, ``".wb"``, ``".cg"``, ``".cs"`` or ``".wt"``; a hint.
         eviction_policy: ``""``, ``"evict_first"`` or ``"evict_last"``; a hint.
 
     Errors: not a pointer, or one to const; shapes that do not broadcast. At launch: the array behind
     the pointer is read-only.
-    """
-
-
-@not_yet(
-    "load and store through a tile of pointers, as in base + rows[:, None] * stride "
-    "+ columns[None, :], with a mask"
-)
-def make_block_ptr(
-    base: tensor,
-    shape: Extents,
-    strides: Extents,
-    offsets: Extents,
-    block_shape: Sequence[int],
-    order: Sequence[int],
-) -> tensor:
-    """A pointer to a block of a larger array, moved with `advance`.
-
-    Args:
-        base: pointer to the first element of the array.
-        shape: extents of the array.
-        strides: elements between neighbours, per dimension.
-        offsets: where the block starts.
-        block_shape: extents of the block, constant.
-        order: dimensions from the fastest varying one; a hint.
-    """
-
-
-@not_yet("add the offsets to the tile of pointers itself, as in pointers += BLOCK")
-def advance(base: tensor, offsets: Extents) -> tensor:
-    """The block pointer `base`, moved by `offsets` elements per dimension."""
-
-
-@not_yet(
-    "load and store through a tile of pointers, as in base + rows[:, None] * stride "
-    "+ columns[None, :], with a mask"
-)
-def make_tensor_descriptor(
-    base: tensor,
-    shape: Extents,
-    strides: Extents,
-    block_shape: Sequence[int],
-    padding_option: str = "zero",
-) -> Any:
-    """A description of an array that is read and written block by block.
-
-    ``desc.load([i, j])`` and ``desc.store([i, j], tile)`` take the element offsets of the block; what
-    lies outside `shape` reads as the padding and is not written.
     """
 
 

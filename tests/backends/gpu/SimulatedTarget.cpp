@@ -147,7 +147,10 @@ llvm::Value *SimulatedTarget::load(llvm::IRBuilderBase &builder, const gpu::Glob
   unsigned bytes = bytesOf(access.type);
   llvm::Value *address = guarded(builder, access.address, access.predicate, bytes, false);
   llvm::Value *loaded = builder.CreateAlignedLoad(access.type, address, llvm::Align(bytes));
-  return access.predicate && other ? builder.CreateSelect(access.predicate, loaded, other) : loaded;
+  if (!access.predicate)
+    return loaded;
+  llvm::Value *rest = other ? other : llvm::Constant::getNullValue(access.type);
+  return builder.CreateSelect(access.predicate, loaded, rest);
 }
 
 void SimulatedTarget::store(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,

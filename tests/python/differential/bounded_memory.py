@@ -68,6 +68,8 @@ class Pointer:
 
 
 def load(pointer, mask=None, other=None, **hints):
+    if not isinstance(pointer, Pointer):  # a block pointer
+        return pointer.load(**hints)
     memory = pointer.memory
     offsets, inside = pointer.places(mask)
     picked = Tile(
@@ -75,10 +77,12 @@ def load(pointer, mask=None, other=None, **hints):
     )
     if mask is None:
         return picked
-    return chosen(inside, picked, cast(other, memory.dtype))
+    return chosen(inside, picked, cast(0 if other is None else other, memory.dtype))
 
 
 def store(pointer, value, mask=None, **hints):
+    if not isinstance(pointer, Pointer):
+        return pointer.store(value, **hints)
     memory = pointer.memory
     value = broadcast_to(cast(value, memory.dtype), pointer.shape)
     taken, mask = pointer.written(mask, value)

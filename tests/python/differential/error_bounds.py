@@ -20,6 +20,11 @@ import builtins
 import math as scalar_math
 
 import numpy as np
+from bounded_blocks import (  # noqa: F401 - a part of the language
+    advance,
+    make_block_ptr,
+    make_tensor_descriptor,
+)
 from bounded_memory import (  # noqa: F401 - a part of the language
     Memory,
     Pointer,

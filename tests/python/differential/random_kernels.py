@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import error_bounds as bounds
 import numpy as np
 from error_bounds import Memory, Pointer, Tile, Unsuitable, is_float
+from random_blocks import Blocks
 from random_products import Products
 from random_statements import Statements
 
@@ -99,7 +100,7 @@ def reference(case):
     return memories
 
 
-class Builder(Statements, Products):
+class Builder(Statements, Products, Blocks):
     """The kernel so far: its text, and what every name is in every program."""
 
     def __init__(self, seed):

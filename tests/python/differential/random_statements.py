@@ -68,10 +68,14 @@ class Statements:
         "matmul": dict(matmul=3, dot=1, binary=2, reduce=1, convert=1, unary=1, store=1),
         "attention": dict(attention=3, binary=1, reduce=1),
         "control": dict(load=3, binary=4, unary=1, loop=4, branch=2, reduce=1, scalar=2, store=1),
+        "blocks": dict(
+            block_load=5, block_store=1, block_gather=1, load=1, binary=3, across=1, reduce=1, dot=1, loop=1,
+            order=1, store=1,
+        ),
         "atomic": dict(load=2, binary=2, atomic=5, convert=1, reduce=1),
         "mixed": dict(
             load=3, binary=5, unary=3, compare=2, convert=2, rearrange=3, reduce=2, scan=1, dot=1,
-            loop=1, branch=1, atomic=1, order=1, store=1, scalar=1, repeat=1, across=1,
+            loop=1, branch=1, atomic=1, order=1, store=1, scalar=1, repeat=1, across=1, block_load=1,
         ),
     }  # fmt: skip
 
@@ -258,7 +262,7 @@ class Statements:
         if mask := self.mask(shape):
             if roll() < 0.2:
                 mask = f"{mask} | {self.mask(shape) or mask}"
-            arguments += f", mask={mask}, other={choose(['0', '1', '3'])}"
+            arguments += f", mask={mask}{choose(['', ', other=0', ', other=1', ', other=3'])}"
         if roll() < 0.1:
             arguments += ', cache_modifier="%s"' % choose([".ca", ".cg", ".cs"])
         if roll() < 0.1:

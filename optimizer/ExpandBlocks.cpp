@@ -1,0 +1,227 @@
+#include "optimizer/ExpandBlocks.h"
+
+#include "lang/tile/TileDialect.h"
+#include "optimizer/IndexAnalysis.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+namespace sectile::optimizer {
+namespace {
+
+/// Bounds within a block are cut here: beyond any extent of a tile, and a multiple of all powers of
+/// two that accesses are aligned by.
+constexpr int64_t kBeyondBlocks = int64_t(1) << 30;
+
+/// The pointers and the mask of a block; no mask where nothing is checked.
+struct Places {
+  Value pointers, mask;
+};
+
+/// Builds the places of the block that `Op`, an operation on blocks, touches.
+class Expansion {
+public:
+  Expansion(Operation *op, RankedTensorType block, const IndexAnalysis &analysis)
+      : builder(op), loc(op->getLoc()), extents(block.getShape()), analysis(analysis) {}
+
+  template <class Op>
+  Places placesOf(Op op) {
+    Value start = scalar(0), within, mask;
+    for (size_t dim = 0; dim < extents.size(); ++dim) {
+      Value offset = op.getOffsets()[dim], stride = op.getStrides()[dim];
+      start = add(start, multiply(offset, stride));
+      Value index = indicesAlong(dim);
+      combine(within, multiply(wide(index), splatLike(stride, index)),
+              [&](Value x, Value y) { return add(x, y); });
+      if (op.getChecked()[dim])
+        combine(mask, isWithin(index, offset, op.getShape()[dim]),
+                [&](Value x, Value y) { return both(x, y); });
+    }
+    return finish(op.getBase(), start, within, mask);
+  }
+
+  /// The same where each row has a number of its own, and the offset is that of the columns.
+  template <class Op>
+  Places rowsOf(Op op) {
+    Value rows = wide(expand(op.getRows(), 0)), column = op.getOffsets()[0];
+    Value columns = indicesAlong(1), rowStride = op.getStrides()[0];
+    Value columnStride = op.getStrides()[1];
+    Value within = multiply(rows, splatLike(rowStride, rows));
+    combine(within, multiply(wide(columns), splatLike(columnStride, columns)),
+            [&](Value x, Value y) { return add(x, y); });
+    Value mask;
+    if (op.getChecked()[0]) {
+      Value zero = splatLike(scalar(0), rows), count = splatLike(op.getShape()[0], rows);
+      mask = both(compare(arith::CmpIPredicate::sge, rows, zero),
+                  compare(arith::CmpIPredicate::slt, rows, count));
+    }
+    if (op.getChecked()[1])
+      combine(mask, isWithin(columns, column, op.getShape()[1]),
+              [&](Value x, Value y) { return both(x, y); });
+    return finish(op.getBase(), multiply(column, columnStride), within, mask);
+  }
+
+  Value nan(RankedTensorType type) {
+    auto element = cast<FloatType>(type.getElementType());
+    auto value = FloatAttr::get(element, APFloat::getNaN(element.getFloatSemantics()));
+    return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, value));
+  }
+
+  OpBuilder builder;
+  Location loc;
+
+private:
+  Value scalar(int64_t number) {
+    return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(number));
+  }
+  Value add(Value x, Value y) { return arith::AddIOp::create(builder, loc, x, y); }
+  Value multiply(Value x, Value y) { return arith::MulIOp::create(builder, loc, x, y); }
+  Value both(Value x, Value y) { return arith::AndIOp::create(builder, loc, x, y); }
+  Value compare(arith::CmpIPredicate predicate, Value x, Value y) {
+    return arith::CmpIOp::create(builder, loc, predicate, x, y);
+  }
+  Value wide(Value index) {
+    Type type = tile::withElementType(index.getType(), builder.getI64Type());
+    return arith::ExtSIOp::create(builder, loc, type, index);
+  }
+  Value splatLike(Value number, Value like) {
+    Type type = tile::withElementType(like.getType(), number.getType());
+    return tile::SplatOp::create(builder, loc, type, number);
+  }
+  /// A row of values as a tile of the block's rank that varies along `dim` alone.
+  Value expand(Value row, size_t dim) {
+    auto type = cast<RankedTensorType>(row.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    for (size_t axis = 0; axis < extents.size(); ++axis) {
+      if (axis == dim)
+        continue;
+      shape.insert(shape.begin() + ptrdiff_t(axis), 1);
+      row = tile::ExpandDimsOp::create(builder, loc, type.clone(shape), row, int32_t(axis));
+    }
+    return row;
+  }
+  Value indicesAlong(size_t dim) {
+    auto type = RankedTensorType::get({extents[dim]}, builder.getI32Type());
+    return expand(tile::ArangeOp::create(builder, loc, type, 0, int32_t(extents[dim])), dim);
+  }
+  Value broadcast(Value value, ArrayRef<int64_t> shape) {
+    auto type = cast<RankedTensorType>(value.getType());
+    if (type.getShape() == shape)
+      return value;
+    return tile::BroadcastOp::create(builder, loc, type.clone(shape), value);
+  }
+  /// `total` op `value` in their common shape; `value` itself where there is no total yet.
+  void combine(Value &total, Value value, function_ref<Value(Value, Value)> op) {
+    if (!total) {
+      total = value;
+      return;
+    }
+    SmallVector<int64_t> shape(tile::shapeOf(total.getType()));
+    for (auto [extent, other] : llvm::zip(shape, tile::shapeOf(value.getType())))
+      extent = std::max(extent, other);
+    total = op(broadcast(total, shape), broadcast(value, shape));
+  }
+  /// min(max(number, 0), kBeyondBlocks) in 32 bits, as a tile.
+  Value bound(Value number, Value like) {
+    number = arith::MaxSIOp::create(builder, loc, number, scalar(0));
+    number = arith::MinSIOp::create(builder, loc, number, scalar(kBeyondBlocks));
+    return splatLike(arith::TruncIOp::create(builder, loc, builder.getI32Type(), number), like);
+  }
+  /// 0 <= offset + index < extent, for indices of the block.
+  Value isWithin(Value index, Value offset, Value extent) {
+    Value end = arith::SubIOp::create(builder, loc, extent, offset);
+    Value mask = compare(arith::CmpIPredicate::slt, index, bound(end, index));
+    if (analysis.of(offset).low >= 0)
+      return mask;
+    Value begin = arith::SubIOp::create(builder, loc, scalar(0), offset);
+    return both(compare(arith::CmpIPredicate::sge, index, bound(begin, index)), mask);
+  }
+  Places finish(Value base, Value start, Value within, Value mask) {
+    Value first = tile::PtrAddOp::create(builder, loc, base, start);
+    within = broadcast(within, extents);
+    Value pointers = tile::PtrAddOp::create(builder, loc, splatLike(first, within), within);
+    return {pointers, mask ? broadcast(mask, extents) : Value()};
+  }
+
+  ArrayRef<int64_t> extents;
+  /// Of the function as it was, which still holds the scalars that it had then.
+  const IndexAnalysis &analysis;
+};
+
+void expand(tile::BlockLoadOp op, const IndexAnalysis &analysis) {
+  Expansion expansion(op, op.getType(), analysis);
+  Places places = expansion.placesOf(op);
+  Value other;
+  if (places.mask && op.getPadding() == tile::Padding::NaN)
+    other = expansion.nan(op.getType());
+  op.replaceAllUsesWith(tile::LoadOp::create(expansion.builder, op.getLoc(), op.getType(),
+                                             places.pointers, places.mask, other, op.getCache(),
+                                             op.getEviction())
+                            .getResult());
+}
+
+void expand(tile::BlockStoreOp op, const IndexAnalysis &analysis) {
+  Expansion expansion(op, op.getValue().getType(), analysis);
+  Places places = expansion.placesOf(op);
+  tile::StoreOp::create(expansion.builder, op.getLoc(), places.pointers, op.getValue(), places.mask,
+                        op.getCache(), op.getEviction());
+}
+
+void expand(tile::BlockReduceOp op, const IndexAnalysis &analysis) {
+  Expansion expansion(op, op.getValue().getType(), analysis);
+  Places places = expansion.placesOf(op);
+  tile::AtomicRmwOp::create(expansion.builder, op.getLoc(), op.getValue().getType(), op.getKind(),
+                            tile::MemorySemantic::Relaxed, tile::MemoryScope::Device,
+                            places.pointers, op.getValue(), places.mask);
+}
+
+void expand(tile::BlockGatherOp op, const IndexAnalysis &analysis) {
+  Expansion expansion(op, op.getType(), analysis);
+  Places places = expansion.rowsOf(op);
+  op.replaceAllUsesWith(tile::LoadOp::create(expansion.builder, op.getLoc(), op.getType(),
+                                             places.pointers, places.mask, Value())
+                            .getResult());
+}
+
+void expand(tile::BlockScatterOp op, const IndexAnalysis &analysis) {
+  Expansion expansion(op, op.getValue().getType(), analysis);
+  Places places = expansion.rowsOf(op);
+  tile::StoreOp::create(expansion.builder, op.getLoc(), places.pointers, op.getValue(),
+                        places.mask);
+}
+
+struct ExpandBlocks : PassWrapper<ExpandBlocks, OperationPass<func::FuncOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandBlocks)
+
+  StringRef getArgument() const override { return "expand-blocks"; }
+  StringRef getDescription() const override { return "blocks of arrays become pointers and masks"; }
+
+  void runOnOperation() override {
+    SmallVector<Operation *> blocks;
+    getOperation().walk([&](Operation *op) {
+      if (isa<tile::BlockLoadOp, tile::BlockStoreOp, tile::BlockReduceOp, tile::BlockGatherOp,
+              tile::BlockScatterOp>(op))
+        blocks.push_back(op);
+    });
+    if (blocks.empty())
+      return;
+    const IndexAnalysis analysis(getOperation());
+    for (Operation *op : blocks) {
+      llvm::TypeSwitch<Operation *>(op)
+          .Case<tile::BlockLoadOp, tile::BlockStoreOp, tile::BlockReduceOp, tile::BlockGatherOp,
+                tile::BlockScatterOp>([&](auto block) { expand(block, analysis); });
+      op->erase();
+    }
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createExpandBlocks() {
+  return std::make_unique<ExpandBlocks>();
+}
+
+} // namespace sectile::optimizer

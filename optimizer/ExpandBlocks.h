@@ -1,0 +1,23 @@
+//===-- ExpandBlocks.h - blocks of arrays as pointers and masks -------------------------------===//
+// What tensor descriptors and block pointers read and write becomes ordinary loads and stores:
+//
+//   %x = tile.block_load %p[%i] of [%n] by [%s] checked = [true]
+//        : !tile.ptr<f32> -> tensor<64xf32>
+//   ==>
+//   %start = arith.muli %i, %s                      the block's first element
+//   %k = tile.arange 0, 64                          elements of the block: base[start + k * s],
+//   %m = 0 <= %i + %k < %n                          where they lie within the array
+//   %x = tile.load (%p + %start) + %k * %s, %m
+//
+// The offsets within the block do not depend on where it lies, so they leave the loops that move
+// it.
+#pragma once
+
+#include "mlir/Pass/Pass.h"
+
+namespace sectile::optimizer {
+
+/// --expand-blocks
+std::unique_ptr<mlir::Pass> createExpandBlocks();
+
+} // namespace sectile::optimizer

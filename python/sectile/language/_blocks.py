@@ -1,0 +1,154 @@
+"""Blocks of an array in memory: block pointers and tensor descriptors."""
+
+from __future__ import annotations
+
+from ._builtin import builtin, operation
+
+TYPE_CHECKING = False  # importing typing takes milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, TypeAlias
+
+    from ._dtypes import Dtype
+    from ._tensor import Value, tensor
+
+    Extents: TypeAlias = Sequence[Value]
+
+
+@builtin
+def make_block_ptr(
+    base: tensor,
+    shape: Extents,
+    strides: Extents,
+    offsets: Extents,
+    block_shape: Sequence[int],
+    order: Sequence[int],
+) -> tensor:
+    """A pointer to a block of a larger array, moved with `advance`.
+
+    ``tl.load(p, boundary_check=(0, 1))`` reads the block; in the dimensions that ``boundary_check`` names, what
+    lies outside `shape` is not touched and reads as ``padding_option`` says. Elsewhere the block must lie within
+    the array.
+
+    Args:
+        base: pointer to the first element of the array.
+        shape: extents of the array; integers of any width.
+        strides: elements between neighbours, per dimension.
+        offsets: where the block begins; may be negative, or beyond the array.
+        block_shape: extents of the block, constant.
+        order: the dimensions from the fastest varying one on, such as ``(1, 0)``; a hint.
+
+    Errors: not a pointer; lengths that differ; `order` that is no permutation.
+    """
+
+
+@builtin
+def advance(base: tensor, offsets: Extents) -> tensor:
+    """The block pointer `base`, moved by `offsets` elements per dimension.
+
+    Errors: `base` is no block pointer; one offset for each dimension is needed.
+    """
+
+
+@builtin
+def make_tensor_descriptor(
+    base: tensor,
+    shape: Extents,
+    strides: Extents,
+    block_shape: Sequence[int],
+    padding_option: str = "zero",
+) -> tensor_descriptor:
+    """A description of an array that is read and written block by block.
+
+    Args:
+        base: pointer to the first element of the array; for a GPU's copy engine, aligned to 16 bytes.
+        shape: extents of the array, 1 to 5 of them.
+        strides: elements between neighbours, per dimension; the last is 1, the others multiples of 16 bytes.
+        block_shape: extents of the blocks, constant; a row of a block has at least 16 bytes.
+        padding_option: ``"zero"`` or ``"nan"``, what elements outside `shape` read as.
+
+    Returns:
+        A `tensor_descriptor`.
+
+    Errors: not a pointer; lengths that differ; a last stride other than 1; rows of less than 16 bytes; ``"nan"`` for
+    integers.
+    """
+
+
+@builtin
+def load_tensor_descriptor(desc: tensor_descriptor, offsets: Extents) -> tensor:
+    """``desc.load(offsets)``."""
+
+
+@builtin
+def store_tensor_descriptor(desc: tensor_descriptor, offsets: Extents, value: Value) -> None:
+    """``desc.store(offsets, value)``."""
+
+
+class tensor_descriptor:
+    """An array in memory, the extents of the blocks it is accessed in, and what is read outside it.
+
+    Descriptors come from `make_tensor_descriptor`. What lies outside the array is never touched, whatever
+    the offsets: negative ones, too.
+    """
+
+    #: Extents of the array.
+    shape: tuple[tensor, ...]
+    #: Elements between neighbours, per dimension.
+    strides: tuple[tensor, ...]
+    #: Extents of a block, constants.
+    block_shape: tuple[int, ...]
+    #: Element type.
+    dtype: Dtype
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise TypeError(
+            "tl.tensor_descriptor cannot be made outside a kernel\n"
+            "  help: write tl.make_tensor_descriptor(...) in the kernel"
+        )
+
+    @operation("tensor_descriptor.load")
+    def load(self, offsets: Extents) -> tensor:
+        """Reads the block that begins at `offsets`; a tile of `block_shape`."""
+
+    @operation("tensor_descriptor.store")
+    def store(self, offsets: Extents, value: Value) -> None:
+        """Writes `value`, converted to the element type, to the block that begins at `offsets`."""
+
+    @operation("tensor_descriptor.gather")
+    def gather(self, x_offsets: tensor, y_offset: Value) -> tensor:
+        """Reads parts of rows of a matrix: row ``x_offsets[i]`` from column `y_offset` on.
+
+        The descriptor's blocks are single rows, ``[1, COLUMNS]``. Row numbers outside the array read as zeros.
+
+        Returns:
+            A tile of ``len(x_offsets)`` x ``COLUMNS``.
+        """
+
+    @operation("tensor_descriptor.scatter")
+    def scatter(self, value: tensor, x_offsets: tensor, y_offset: Value) -> None:
+        """Writes the rows of `value` to rows `x_offsets` of a matrix, from column `y_offset` on."""
+
+    @operation("tensor_descriptor.atomic_add")
+    def atomic_add(self, offsets: Extents, value: Value) -> None:
+        """Adds `value` to the block, each element as one indivisible step; so do the others."""
+
+    @operation("tensor_descriptor.atomic_min")
+    def atomic_min(self, offsets: Extents, value: Value) -> None:
+        """The smaller of memory and `value`."""
+
+    @operation("tensor_descriptor.atomic_max")
+    def atomic_max(self, offsets: Extents, value: Value) -> None:
+        """The larger of memory and `value`."""
+
+    @operation("tensor_descriptor.atomic_and")
+    def atomic_and(self, offsets: Extents, value: Value) -> None:
+        """Bitwise and."""
+
+    @operation("tensor_descriptor.atomic_or")
+    def atomic_or(self, offsets: Extents, value: Value) -> None:
+        """Bitwise or."""
+
+    @operation("tensor_descriptor.atomic_xor")
+    def atomic_xor(self, offsets: Extents, value: Value) -> None:
+        """Bitwise exclusive or."""
