@@ -64,8 +64,9 @@ Result Evaluator::callIsInstance(const Arguments &arguments, const Expr &expr) {
   if (auto items = tupleItems(classes[0]))
     classes = *items;
   auto *constant = object.constant();
-  bool isDescriptor = tupleClassOf(object) == tensorDescriptorClass();
-  bool isTuple = tupleItems(object) && !isDescriptor && tupleClassOf(object) != blockPointerClass();
+  bool isDescriptor = isSameClass(tupleClassOf(object), tensorDescriptorClass());
+  bool isTuple = tupleItems(object) && !isDescriptor &&
+                 !isSameClass(tupleClassOf(object), blockPointerClass());
   for (const Operand &candidate : classes) {
     auto *reference = candidate.constant() ? candidate.constant()->as<BuiltinRef>() : nullptr;
     llvm::StringRef name = reference ? llvm::StringRef(reference->name) : "";

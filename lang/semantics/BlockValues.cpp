@@ -3,18 +3,10 @@
 namespace sectile::lang {
 namespace {
 
-TupleClassRef classOf(std::string name, std::vector<std::string> fields) {
-  auto made = std::make_shared<TupleClass>();
-  made->name = std::move(name);
-  made->fields = std::move(fields);
-  made->constantsFrom = *made->indexOf("block_shape");
-  return made;
-}
-
 /// The items of an instance of `tupleClass`.
 const Tuple<Operand> *itemsOf(const Operand &operand, const TupleClassRef &tupleClass) {
   auto *items = operand.items(); // never a constant: the base is a value
-  return items && items->tupleClass == tupleClass ? items : nullptr;
+  return items && isSameClass(items->tupleClass, tupleClass) ? items : nullptr;
 }
 
 llvm::SmallVector<Value, 4> valuesIn(const Operand &tuple) {
@@ -48,18 +40,6 @@ ArrayOfBlocks arrayIn(const Tuple<Operand> &items) {
 
 } // namespace
 
-const TupleClassRef &blockPointerClass() {
-  static const TupleClassRef made =
-      classOf("block_pointer", {"base", "shape", "strides", "offsets", "block_shape", "order"});
-  return made;
-}
-
-const TupleClassRef &tensorDescriptorClass() {
-  static const TupleClassRef made =
-      classOf("tensor_descriptor", {"base", "shape", "strides", "block_shape", "padding"});
-  return made;
-}
-
 std::optional<ArrayOfBlocks> blockPointerIn(const Operand &operand) {
   auto *items = itemsOf(operand, blockPointerClass());
   return items ? std::optional(arrayIn(*items)) : std::nullopt;
@@ -80,6 +60,46 @@ Operand makeTensorDescriptor(const ArrayOfBlocks &array) {
   return Operand::tuple({array.base, tupleOf(array.shape), tupleOf(array.strides),
                          tupleOf(array.blockShape), array.last},
                         tensorDescriptorClass());
+}
+
+Operand descriptorOfArguments(Semantics &sema, std::vector<Operand> items) {
+  auto *extents = items[3].constant() ? items[3].constant()->as<ConstantTuple>() : nullptr;
+  auto isExtent = [](const Constant &extent) { return extent.is<Int>(); };
+  auto isArray = [&] {
+    return items[0].value() && items[0].value()->type.dtype.isPointer && extents &&
+           llvm::all_of(**extents, isExtent) && items[4].constant() &&
+           items[4].constant()->is<std::string>();
+  };
+  if (!isArray())
+    return lang::makeTuple(std::move(items));
+  auto valuesOf = [&](const Operand &tuple, DType dtype) {
+    std::vector<Operand> given;
+    auto *constant = tuple.constant() ? tuple.constant()->as<ConstantTuple>() : nullptr;
+    if (constant)
+      given.assign((*constant)->begin(), (*constant)->end());
+    else if (tuple.items())
+      given = *tuple.items();
+    llvm::SmallVector<Value, 4> values;
+    for (const Operand &item : given) {
+      mlir::FailureOr<Value> value = sema.toValue(item);
+      if (mlir::failed(value) || !value->type.dtype.isInt())
+        continue; // the lengths differ then
+      bool isWide = value->type.dtype.bits() > dtype.bits();
+      value = sema.cast(*value, isWide ? value->type.dtype : dtype);
+      if (mlir::succeeded(value))
+        values.push_back(*value);
+    }
+    return values;
+  };
+  ArrayOfBlocks array{*items[0].value(), {}, {}, {}, {}, *items[4].constant()};
+  array.shape = valuesOf(items[1], DType::scalar(ScalarKind::Int32));
+  array.strides = valuesOf(items[2], DType::scalar(ScalarKind::Int64));
+  for (const Constant &extent : **extents)
+    array.blockShape.push_back(static_cast<int64_t>(*extent.as<Int>()));
+  size_t rank = array.blockShape.size();
+  if (array.shape.size() != rank || array.strides.size() != rank)
+    return lang::makeTuple(std::move(items));
+  return makeTensorDescriptor(array);
 }
 
 std::optional<Operand> attributeOfBlocks(const Operand &operand, llvm::StringRef name) {

@@ -6,15 +6,14 @@
 //
 //   block_pointer(base, shape, strides, offsets, block_shape, order)
 //   tensor_descriptor(base, shape, strides, block_shape, padding)
+//
+// The fields from `block_shape` on are constants.
 #pragma once
 
+#include "lang/plain/LanguageClasses.h"
 #include "lang/semantics/Semantics.h"
 
 namespace sectile::lang {
-
-/// The classes; the fields from `block_shape` on are constants.
-const TupleClassRef &blockPointerClass();
-const TupleClassRef &tensorDescriptorClass();
 
 /// An array of memory, and the extents of its blocks.
 struct ArrayOfBlocks {
@@ -31,6 +30,9 @@ std::optional<ArrayOfBlocks> blockPointerIn(const Operand &operand);
 std::optional<ArrayOfBlocks> tensorDescriptorIn(const Operand &operand);
 Operand makeBlockPointer(const ArrayOfBlocks &array);
 Operand makeTensorDescriptor(const ArrayOfBlocks &array);
+/// A descriptor of the items that a launch passes, of whose integers some may be constants; a plain
+/// tuple where there is no array.
+Operand descriptorOfArguments(Semantics &sema, std::vector<Operand> items);
 
 /// `dtype` of both: of a block pointer the pointer's, of a descriptor the element's; nullopt for
 /// any other name or operand. Further attributes are the fields.

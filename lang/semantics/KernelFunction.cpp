@@ -1,5 +1,6 @@
 #include "lang/semantics/KernelFunction.h"
 
+#include "lang/semantics/BlockValues.h"
 #include "lang/tile/TileDialect.h"
 
 using namespace mlir;
@@ -24,6 +25,7 @@ KernelFunction createKernelFunction(OpBuilder &builder, const KernelSignature &s
   kernel.function->setAttr(tile::kKernelAttr, builder.getUnitAttr());
   Block *body = kernel.function.addEntryBlock();
 
+  builder.setInsertionPointToEnd(body);
   unsigned index = 0;
   auto operandOf = [&](auto &self, const KernelParameter &parameter) -> Operand {
     if (parameter.constant)
@@ -32,6 +34,8 @@ KernelFunction createKernelFunction(OpBuilder &builder, const KernelSignature &s
       std::vector<Operand> items;
       for (const KernelParameter &item : *parameter.items)
         items.push_back(self(self, item));
+      if (isSameClass(parameter.tupleClass, tensorDescriptorClass()))
+        return descriptorOfArguments(sema, std::move(items));
       return makeTuple(std::move(items), parameter.tupleClass);
     }
     kernel.function.setArgAttr(index, tile::kArgumentNameAttr,
@@ -42,7 +46,6 @@ KernelFunction createKernelFunction(OpBuilder &builder, const KernelSignature &s
   };
   for (const KernelParameter &parameter : signature.parameters)
     kernel.parameters.push_back(operandOf(operandOf, parameter));
-  builder.setInsertionPointToEnd(body);
   return kernel;
 }
 

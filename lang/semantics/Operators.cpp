@@ -363,8 +363,8 @@ FailureOr<Operand> Semantics::unary(UnaryOperator op, const Operand &operand) {
 }
 
 FailureOr<Operand> Semantics::expandByIndex(const Value &value, ArrayRef<bool> isNone) {
-  // A scalar has no dimension for the ':' in p[None, :] and p[:, None]; as in Triton, the dimensions
-  // that the Nones make are enough.
+  // A scalar has no dimension for the ':' in p[None, :] and p[:, None]; as in Triton, the
+  // dimensions that the Nones make are enough.
   SmallVector<bool> onlyNones(llvm::count(isNone, true), true);
   if (value.type.isScalar() && !onlyNones.empty())
     isNone = onlyNones;

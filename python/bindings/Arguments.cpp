@@ -2,6 +2,7 @@
 
 #include "Arrays.h"
 #include "PythonEnvironment.h"
+#include "lang/plain/LanguageClasses.h"
 
 #include <atomic>
 #include <unordered_map>
@@ -27,19 +28,22 @@ enum class Reader : uint8_t {
   Mock,          // sectile.MockTensor: a pointer of .dtype to nothing, for warmup
   Tuple,
   NamedTuple,
-  Constant, // strings, dtypes, functions: folded for every parameter
-  Dtype,    // a dtype: as Constant; in a warmup a pointer
+  Descriptor, // sectile.TensorDescriptor: read as the tuple of its fields
+  Constant,   // strings, dtypes, functions: folded for every parameter
+  Dtype,      // a dtype: as Constant; in a warmup a pointer
   Unknown,
 };
 
 struct TypeEntry {
   Reader reader = Reader::Unknown;
   ArrayProtocol protocol = ArrayProtocol::None;
-  /// DLPack: the functions of the arrays' library. NamedTuple: a ConstantTable::Entry.
+  /// DLPack: the functions of the arrays' library. NamedTuple and Descriptor: their class, a
+  /// ConstantTable::Entry.
   const void *table = nullptr;
 };
 
 const jit::ConstantTable::Entry *tupleClassOf(PyTypeObject *type);
+const jit::ConstantTable::Entry *descriptorClass();
 
 bool hasMark(PyObject *object, const char *name) {
   py::handle type(reinterpret_cast<PyObject *>(Py_TYPE(object)));
@@ -75,6 +79,8 @@ TypeEntry classify(PyObject *object) {
     return {Reader::Integer};
   if (PyFloat_Check(object))
     return {Reader::Float};
+  if (isDescriptorClass(reinterpret_cast<PyObject *>(type)))
+    return {Reader::Descriptor, ArrayProtocol::None, descriptorClass()};
   if (isNamedTupleClass(reinterpret_cast<PyObject *>(type)))
     return {Reader::NamedTuple, ArrayProtocol::None, tupleClassOf(type)};
   if (PyTuple_Check(object) || PyList_Check(object))
@@ -199,6 +205,10 @@ const jit::ConstantTable::Entry *tupleClassOf(PyTypeObject *type) {
   auto tupleClass = std::make_shared<lang::TupleClass>(
       describeNamedTuple(py::handle(reinterpret_cast<PyObject *>(type))));
   return constantCache().internTupleClass(std::move(tupleClass));
+}
+
+const jit::ConstantTable::Entry *descriptorClass() {
+  return constantCache().internTupleClass(lang::tensorDescriptorClass());
 }
 
 [[noreturn]] void refuse(const ReadArgument &how, const std::string &what,
@@ -377,6 +387,7 @@ void readOne(PyObject *object, const ReadArgument &how, HeldResources &held, Typ
     return readReinterpreted(object, how, held, result);
   case Reader::Tuple: // a reinterpreted one, which is refused
   case Reader::NamedTuple:
+  case Reader::Descriptor:
   case Reader::Unknown:
     break;
   }
@@ -386,17 +397,44 @@ void readOne(PyObject *object, const ReadArgument &how, HeldResources &held, Typ
          "or None; constants go to tl.constexpr parameters");
 }
 
+/// The fields of a descriptor, as a tuple; lists, which may be replaced at any time, as tuples.
+py::object fieldsOf(PyObject *descriptor, const ReadArgument &how) {
+  const lang::TupleClass &tupleClass = *lang::tensorDescriptorClass();
+  py::tuple fields(tupleClass.fields.size());
+  Py_ssize_t rank = -1;
+  for (size_t i = 0; i < tupleClass.fields.size(); ++i) {
+    const std::string &name = tupleClass.fields[i];
+    py::object field = py::handle(descriptor).attr(name.c_str());
+    if (PyList_Check(field.ptr()))
+      field = py::tuple(field);
+    fields[i] = field;
+    if (name == "base" ? !field.is_none() : name == "padding")
+      continue;
+    bool isRow = PyTuple_Check(field.ptr()) && (rank < 0 || PyTuple_GET_SIZE(field.ptr()) == rank);
+    for (Py_ssize_t at = 0; isRow && at < PyTuple_GET_SIZE(field.ptr()); ++at)
+      isRow = PyLong_CheckExact(PyTuple_GET_ITEM(field.ptr(), at)) || how.isWarmup;
+    if (!isRow)
+      refuse(how, "is a TensorDescriptor whose " + name + " is " + std::string(py::repr(field)),
+             "a descriptor has an array, and lists of one length of integers: shape, strides, "
+             "block_shape");
+    rank = PyTuple_GET_SIZE(field.ptr());
+  }
+  return std::move(fields);
+}
+
 /// Its items, each by the rules for arguments.
 void readTuple(PyObject *object, const ReadArgument &how, HeldResources &held, TypeEntry entry,
                ReadArguments &result) {
   py::object items = py::reinterpret_borrow<py::object>(object);
   if (!PyTuple_Check(object)) {
-    items = py::reinterpret_steal<py::object>(PySequence_Tuple(object));
+    items = entry.reader == Reader::Descriptor
+                ? fieldsOf(object, how)
+                : py::reinterpret_steal<py::object>(PySequence_Tuple(object));
     held.hold(items);
   }
   auto count = static_cast<size_t>(PyTuple_GET_SIZE(items.ptr()));
   ArgumentValue tuple = ArgumentValue::tuple(count);
-  if (entry.reader == Reader::NamedTuple) {
+  if (entry.reader == Reader::NamedTuple || entry.reader == Reader::Descriptor) {
     auto *tupleClass = static_cast<const jit::ConstantTable::Entry *>(entry.table);
     tuple = ArgumentValue::tuple(count, tupleClass->id, tupleClass->constant);
   }
@@ -404,10 +442,10 @@ void readTuple(PyObject *object, const ReadArgument &how, HeldResources &held, T
   lang::TupleClassRef tupleClass = tuple.tupleClass();
   SequenceGuard guard; // a list may hold itself
   for (size_t i = 0; i < count; ++i)
-    readArgument(
-        PyTuple_GET_ITEM(items.ptr(), Py_ssize_t(i)),
-        {how.kernelName, how.parameter, false, how.isWarmup, &how, &tupleClass, i, how.strided},
-        held, result);
+    readArgument(PyTuple_GET_ITEM(items.ptr(), Py_ssize_t(i)),
+                 {how.kernelName, how.parameter, tupleClass && i >= tupleClass->constantsFrom,
+                  how.isWarmup, &how, &tupleClass, i, how.strided},
+                 held, result);
 }
 
 } // namespace
@@ -433,7 +471,8 @@ void readArgument(PyObject *object, const ReadArgument &how, HeldResources &held
   if (PyLong_CheckExact(object))
     return readInteger(object, how, value);
   TypeEntry entry = typeTable().find(object);
-  if (entry.reader == Reader::Tuple || entry.reader == Reader::NamedTuple) [[unlikely]]
+  if (entry.reader == Reader::Tuple || entry.reader == Reader::NamedTuple ||
+      entry.reader == Reader::Descriptor) [[unlikely]]
     return readTuple(object, how, held, entry, result);
   readOne(object, how, held, entry, value);
 }

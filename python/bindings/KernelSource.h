@@ -22,7 +22,7 @@ public:
   lang::Constant constantOf(PyObject *object) { return environment.constantOf(object); }
   /// Returns the class of an argument that is a named tuple; null for any other.
   lang::TupleClassRef tupleClassOf(PyObject *object) {
-    return environment.tupleClassOf(py::type::handle_of(object));
+    return environment.tupleClassOfArgument(py::type::handle_of(object));
   }
 
   std::vector<jit::RecordedRead> recorded() override;

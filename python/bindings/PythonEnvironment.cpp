@@ -1,6 +1,7 @@
 #include "python/bindings/PythonEnvironment.h"
 
 #include "python/bindings/AstConverter.h"
+#include "lang/plain/LanguageClasses.h"
 #include "python/bindings/Interruption.h"
 
 namespace sectile::bindings {
@@ -144,6 +145,14 @@ lang::TupleClassRef PythonEnvironment::tupleClassOf(py::handle type) {
   auto tupleClass = std::make_shared<lang::TupleClass>(describeNamedTuple(type));
   tupleClass->id = keep(type);
   return tupleClass;
+}
+
+bool isDescriptorClass(py::handle type) {
+  return py::hasattr(type, "__sectile_tensor_descriptor__");
+}
+
+lang::TupleClassRef PythonEnvironment::tupleClassOfArgument(py::handle type) {
+  return isDescriptorClass(type) ? lang::tensorDescriptorClass() : tupleClassOf(type);
 }
 
 Constant PythonEnvironment::constantOf(py::handle object) {

@@ -38,6 +38,8 @@ bool hasMark(py::handle object, const char *name);
 bool isNamedTupleClass(PyObject *object);
 /// Its name and fields; without an id.
 lang::TupleClass describeNamedTuple(py::handle type);
+/// Whether instances of this class are passed to kernels as tensor descriptors.
+bool isDescriptorClass(py::handle type);
 
 class PythonEnvironment final : public python::Environment {
 public:
@@ -52,6 +54,8 @@ public:
   lang::Constant constantOf(py::handle object);
   /// Null unless it is a class of named tuples.
   lang::TupleClassRef tupleClassOf(py::handle type);
+  /// What a kernel knows an argument of `type` as; null: a plain tuple, if it is one.
+  lang::TupleClassRef tupleClassOfArgument(py::handle type);
   /// The reverse of constantOf.
   py::object objectOf(const lang::Constant &constant) const;
 

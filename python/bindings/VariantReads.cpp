@@ -24,7 +24,7 @@ std::vector<lang::Constant> LaunchedKernel::roots(PythonEnvironment &environment
       result.push_back(environment.constantOf(object));
     else if (value.kind == ArgumentValue::Kind::Tuple && value.constant)
       result.push_back(
-          lang::Constant::tuple({}, environment.tupleClassOf(py::type::handle_of(object))));
+          lang::Constant::tuple({}, environment.tupleClassOfArgument(py::type::handle_of(object))));
   }
   return result;
 }

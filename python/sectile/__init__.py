@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         set_print,
         statistics,
     )
+    from .runtime.descriptors import TensorDescriptor
     from .runtime.functions import cdiv, constexpr_function, next_power_of_2
     from .runtime.inspection import inspect
     from .runtime.jit import JITFunction, KernelInterface, jit
@@ -66,13 +67,14 @@ __all__ = [
     "KernelInterface", "knobs", "language", "LaunchError", "MachineError", "MockTensor",
     "next_power_of_2", "OutOfBoundsError", "OutOfResources", "recent_launches", "reinterpret",
     "runtime", "seal", "SectileError", "set_allocator", "set_compile_listener", "set_print",
-    "Space", "statistics", "TensorWrapper", "testing", "TritonError", "TuningError",
+    "Space", "statistics", "TensorDescriptor", "TensorWrapper", "testing", "TritonError", "TuningError",
     "TuningWarning", "UnsupportedLanguageConstruct",
 ]  # fmt: skip
 
 _FROM = {
     "runtime.jit": ("jit", "JITFunction", "KernelInterface"),
     "runtime.mocks": ("MockTensor",),
+    "runtime.descriptors": ("TensorDescriptor",),
     "runtime.reinterpretation": ("TensorWrapper", "reinterpret"),
     "runtime.functions": ("cdiv", "next_power_of_2", "constexpr_function"),
     "runtime.autotuner": ("autotune", "heuristics", "Config", "Space", "Autotuner", "Heuristics"),

@@ -25,6 +25,9 @@ _OPTIONS = [name for name, kind, *_ in _native.launch_options() if kind != "keyw
 def _described(kind, path: tuple, attributes: dict, constants: dict):
     """A kind as Triton writes it: without divisibility, which goes to `attributes`; of items of tuples
     values go to `constants`."""
+    if hasattr(kind, "__sectile_tensor_descriptor__"):
+        element = kind.base.partition(":")[0].lstrip("*")
+        return f"tensordesc<{element}{list(getattr(kind.block_shape, 'value', kind.block_shape))}>"
     if isinstance(kind, tuple):
         items = [_described(item, (*path, i), attributes, constants) for i, item in enumerate(kind)]
         return kind._make(items) if hasattr(kind, "_make") else tuple(items)

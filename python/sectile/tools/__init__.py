@@ -1,0 +1,1 @@
+"""What programs written for Triton import from ``triton.tools``."""

@@ -1,0 +1,5 @@
+"""The home of `TensorDescriptor` in Triton."""
+
+from ..runtime.descriptors import TensorDescriptor
+
+__all__ = ["TensorDescriptor"]
