@@ -20,6 +20,18 @@ class TensorWrapper:
     def shape(self) -> Any:
         return self.base.shape
 
+    @property
+    def data(self) -> Any:
+        return self.base.data
+
+    @data.setter
+    def data(self, data: Any) -> None:
+        self.base.data = data
+
+    @property
+    def device(self) -> Any:
+        return self.base.device
+
     def data_ptr(self) -> int:
         address: int = self.base.data_ptr()
         return address
@@ -30,6 +42,24 @@ class TensorWrapper:
     def element_size(self) -> int:
         size: int = self.base.element_size()
         return size
+
+    # What follows is torch's, of the array below, and read as the same dtype.
+
+    def cpu(self) -> TensorWrapper:
+        return TensorWrapper(self.base.cpu(), self.dtype)
+
+    def to(self, device: Any) -> TensorWrapper:
+        return TensorWrapper(self.base.to(device), self.dtype)
+
+    def clone(self) -> TensorWrapper:
+        return TensorWrapper(self.base.clone(), self.dtype)
+
+    def new_empty(self, sizes: Any) -> TensorWrapper:
+        return TensorWrapper(self.base.new_empty(sizes), self.dtype)
+
+    def copy_(self, other: TensorWrapper) -> TensorWrapper:
+        self.base.copy_(other.base)
+        return self
 
     def __repr__(self) -> str:
         return f"TensorWrapper[{self.dtype}]({self.base!r})"

@@ -186,3 +186,22 @@ def test_compiled_from_its_kinds():
     )
     again = st.compile(kernel, signature=variant.signature, target="cpu")
     assert "block_store" in again.asm["tile"]
+
+
+def test_reinterpreted_arrays():
+    """Dtypes that torch has not: the wrapper has what programs ask of a tensor."""
+    raw = torch.arange(64, dtype=torch.int32)
+    x = st.reinterpret(raw, tl.uint32)
+    o = x.new_empty((64,))
+    assert o.shape == (64,) and o.device == raw.device and o.data.dtype == torch.int32
+
+    @st.jit
+    def kernel(d, e):
+        tl.static_assert(d.dtype == tl.uint32)
+        e.store([0], d.load([0]) // 2)
+
+    kernel[(1,)](*(TensorDescriptor.from_tensor(array, [64]) for array in (x, o)))
+    assert torch.equal(o.base, raw // 2)
+    copy = x.clone()
+    assert torch.equal(copy.cpu().to("cpu").base, raw) and copy.data_ptr() != x.data_ptr()
+    assert torch.equal(copy.copy_(o).base, raw // 2)
