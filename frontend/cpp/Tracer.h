@@ -55,7 +55,8 @@ struct Argument {
   using Tuple = std::vector<Argument>;
 
   std::variant<lang::Constant, ValueId, TypedNumber, Combiner, Tuple> data;
-  std::string name; // empty for a positional argument
+  std::string name;                         // empty for a positional argument
+  lang::TupleClassRef tupleClass = nullptr; // of a tuple that is a value of the language
 
   /// The number, typed or not; null for everything else.
   const lang::Constant *constant() const {

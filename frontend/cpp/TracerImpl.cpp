@@ -126,7 +126,7 @@ FailureOr<Operand> TracerImpl::operandOf(const Argument &argument, std::string_v
       constants.push_back(*item.constant());
     return Operand(Constant::tuple(std::move(constants)));
   }
-  return Operand::tuple(std::move(items));
+  return Operand::tuple(std::move(items), argument.tupleClass);
 }
 
 Argument TracerImpl::argumentOf(const Operand &operand) {
@@ -138,7 +138,7 @@ Argument TracerImpl::argumentOf(const Operand &operand) {
   if (auto *parts = operand.items())
     for (const Operand &part : *parts)
       items.push_back(argumentOf(part));
-  return {std::move(items), ""};
+  return {std::move(items), "", operand.items() ? operand.items()->tupleClass : nullptr};
 }
 
 lang::Combiner TracerImpl::combinerOf(Argument::Combiner combiner, std::string_view user) {
@@ -234,7 +234,7 @@ std::vector<Argument> TracerImpl::call(std::string_view builtin,
     return {};
   }
   Argument made = argumentOf(*result);
-  if (auto *items = std::get_if<Argument::Tuple>(&made.data))
+  if (auto *items = std::get_if<Argument::Tuple>(&made.data); items && !made.tupleClass)
     return std::move(*items);
   return {std::move(made)};
 }

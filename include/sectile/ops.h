@@ -1,6 +1,7 @@
 //===-- ops.h - every operation of the language -------------------------------------------===//
 #pragma once
 
+#include <sectile/blocks.h>
 #include <sectile/creation.h>
 #include <sectile/debug.h>
 #include <sectile/math.h>

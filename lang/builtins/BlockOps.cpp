@@ -118,6 +118,17 @@ FailureOr<Operand> advance(Arguments &args) {
   return makeBlockPointer(*array);
 }
 
+FailureOr<Operand> blockAt(Arguments &args) {
+  auto array = blockPointerIn(args[0]);
+  if (!array)
+    return args.error("`base` should be a block pointer, not " + args[0].kindName());
+  auto offsets = integers(args, args[1], "offsets", array->offsets.size(), kInt64);
+  if (failed(offsets))
+    return failure();
+  array->offsets = *offsets;
+  return makeBlockPointer(*array);
+}
+
 //-- descriptors -----------------------------------------------------------------------------------
 
 FailureOr<Operand> makeDescriptor(Arguments &args) {
@@ -399,6 +410,7 @@ FailureOr<Operand> scatterRows(Arguments &args) {
 void addBlockOps(BuiltinTable &table) {
   table.add("make_block_ptr(base, shape, strides, offsets, block_shape, order)", makeBlockPtr);
   table.add("advance(base, offsets)", advance);
+  table.add("block_pointer.at(base, offsets)", blockAt);
   table.add("make_tensor_descriptor(base, shape, strides, block_shape, padding_option='zero')",
             makeDescriptor);
   // As functions, and as methods of descriptors ("tensor_descriptor.load").

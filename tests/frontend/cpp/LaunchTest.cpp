@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <optional>
 #include <random>
 #include <sectile/sectile.h>
 #include <thread>
@@ -43,6 +44,92 @@ TEST(CppLaunch, VectorAdd) {
       ASSERT_EQ(out[i], x[i] + y[i]) << "element " << i << " of " << count;
     EXPECT_EQ(out[count], -1.0f) << "written beyond the end";
   }
+}
+
+const auto blockMatmul = kernel(
+    "block_matmul", {"a", "b", "c", "m", "n", "k", "BLOCK"},
+    [](Ptr<const f32> a, Ptr<const f32> b, Ptr<f32> c, i32 m, i32 n, i32 k, Const<int> BLOCK) {
+      auto i = program_id(0) * BLOCK, j = program_id(1) * BLOCK;
+      auto left = make_tensor_descriptor(a, {m, k}, {k, 1}, {BLOCK, BLOCK});
+      auto right = make_block_ptr(b, {k, n}, {n, 1}, {0, j}, {BLOCK, BLOCK}, {1, 0});
+      Value sum = loop(range(0, k, BLOCK), zeros<f32>({BLOCK, BLOCK}), [&](i32 p, Value sum) {
+        auto rows = load(right.at({p, j}), {.boundary_check = {0, 1}});
+        return dot(left.load({i, p}), rows, sum);
+      });
+      auto target =
+          advance(make_block_ptr(c, {m, n}, {n, 1}, {0, j}, {BLOCK, BLOCK}, {1, 0}), {i, 0});
+      store(target, sum, {.boundary_check = {0, 1}});
+    });
+
+TEST(CppLaunch, BlocksOfArrays) {
+  const int m = 37, n = 52, k = 45;
+  auto a = randomNumbers(m * k), b = randomNumbers(k * n);
+  std::vector<float> c(m * n + 1, -1.0f);
+  blockMatmul.launch({cdiv(m, 16), cdiv(n, 16)}, a, b, c, m, n, k, Const{16});
+  for (int i = 0; i < m; ++i)
+    for (int j = 0; j < n; ++j) {
+      double sum = 0;
+      for (int p = 0; p < k; ++p)
+        sum += double(a[i * k + p]) * b[p * n + j];
+      ASSERT_NEAR(c[i * n + j], sum, 1e-4) << i << ", " << j;
+    }
+  EXPECT_EQ(c[m * n], -1.0f) << "written beyond the end";
+}
+
+TEST(CppLaunch, RowsAndAtomicsOfDescriptors) {
+  auto rows = kernel("rows", {"x", "out", "sums", "m", "n"},
+                     [](Ptr<const f32> x, Ptr<f32> out, Ptr<f32> sums, i32 m, i32 n) {
+                       auto source = make_tensor_descriptor(x, {m, n}, {n, 1}, {1, 16});
+                       auto target = make_tensor_descriptor(out, {m, n}, {n, 1}, {1, 16}, "nan");
+                       auto total = make_tensor_descriptor(sums, {n}, {1}, {16});
+                       auto numbers =
+                           7 - arange(0, 8) * 2; // 7, 5, 3, 1, and rows that there are not
+                       auto tile = source.gather(numbers, 4);
+                       target.scatter(tile, numbers, 4);
+                       total.atomic_add({4}, sum(tile, 0));
+                     });
+  const int m = 9, n = 18;
+  auto x = randomNumbers(m * n);
+  std::vector<float> out(m * n), sums(n);
+  rows.launch({1}, x, out, sums, m, n);
+  for (int j = 0; j < n; ++j) {
+    double sum = 0;
+    for (int i = 0; i < m; ++i) {
+      bool isTaken = i % 2 == 1 && i <= 7 && j >= 4;
+      EXPECT_EQ(out[i * n + j], isTaken ? x[i * n + j] : 0) << i << ", " << j;
+      sum += isTaken ? x[i * n + j] : 0;
+    }
+    EXPECT_NEAR(sums[j], sum, 1e-5) << j;
+  }
+}
+
+TEST(CppLaunch, BlocksThatAreRefused) {
+  auto refused = [](auto body) -> std::string {
+    try {
+      std::vector<float> x(16);
+      kernel("refused", {"x", "n"}, body).launch({1}, x, 16);
+    } catch (const Error &error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refused([](Ptr<f32> x, i32 n) {
+                auto d = make_tensor_descriptor(x, {n, n}, {1, n}, {4, 4});
+                d.store({0, 0}, 1.0f);
+              }),
+              HasSubstr("the last stride should be 1, known at compile time, not i64"));
+  EXPECT_THAT(refused([](Ptr<f32> x, i32 n) {
+                auto p = make_block_ptr(x, {n}, {1}, {0}, {16}, {0});
+                store(p, load(p, {.boundary_check = {1}}));
+              }),
+              HasSubstr("`boundary_check` names dimension 1, but the block pointer has 1"));
+  static std::optional<BlockPointer> kept;
+  EXPECT_EQ(
+      refused([](Ptr<f32> x, i32 n) { kept.emplace(make_block_ptr(x, {n}, {1}, {0}, {16}, {0})); }),
+      "");
+  EXPECT_THAT(refused([](Ptr<f32> x, i32) { store(x, load(*kept)); }),
+              HasSubstr("belongs to another kernel"));
+  EXPECT_FALSE(std::is_copy_assignable_v<BlockPointer>) << "an update in a loop would be lost";
 }
 
 TEST(CppLaunch, BoundKernelsKeepTheirArguments) {
