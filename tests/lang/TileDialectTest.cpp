@@ -174,6 +174,34 @@ const Refusal kRefusals[] = {
     {LAID_OUT "%a = tile.atomic_rmw fadd, relaxed, gpu, %ps, %xs access = <axis = 1, width = 16> "
               ": " POINTERS_16X8,
      "'tile.atomic_rmw' op width 16 does not divide extent 8 of axis 1"},
+    // blocks of arrays
+    {"%a = tile.block_load %p[%z] of [%z, %z] by [%z] checked = [true] : !tile.ptr<f32> -> "
+     "tensor<8xf32>",
+     "'tile.block_load' op a block of 1 dimensions needs as many extents, strides and checks"},
+    {"%a = tile.block_load %p[%z, %z] of [%z] by [%z] checked = [true] : !tile.ptr<f32> -> "
+     "tensor<8xf32>",
+     "'tile.block_load' op needs 1 offsets"},
+    {"%a = tile.block_load %p[%z] of [%z] by [%z] checked = [true] : !tile.ptr<f32> -> "
+     "tensor<8xf16>",
+     "'tile.block_load' op elements are 'f16', but base points to 'f32'"},
+    {"%a = tile.block_load %q[%z] of [%z] by [%z] checked = [true] padding = nan : "
+     "!tile.ptr<i32> -> tensor<8xi32>",
+     "'tile.block_load' op integers have no NaN"},
+    {"tile.block_store %f, %p[%z, %z] of [%z, %z] by [%z] checked = [true, true] : "
+     "tensor<2x4xf32>, !tile.ptr<f32>",
+     "'tile.block_store' op a block of 2 dimensions needs as many extents, strides and checks"},
+    {"tile.block_reduce fadd, %f, %q[%z, %z] of [%z, %z] by [%z, %z] checked = [true, true] : "
+     "tensor<2x4xf32>, !tile.ptr<i32>",
+     "'tile.block_reduce' op elements are 'f32', but base points to 'i32'"},
+    {"%a = tile.block_gather %v, %p[%z] of [%z, %z] by [%z, %z] checked = [true, true] : "
+     "tensor<8xi32>, !tile.ptr<f32> -> tensor<4x8xf32>",
+     "'tile.block_gather' op needs one row number for each row of a matrix"},
+    {"%a = tile.block_gather %v, %p[%z, %z] of [%z, %z] by [%z, %z] checked = [true, true] : "
+     "tensor<8xi32>, !tile.ptr<f32> -> tensor<8x8xf32>",
+     "'tile.block_gather' op needs 1 offsets"},
+    {"tile.block_scatter %f, %v, %p[%z] of [%z, %z] by [%z, %z] checked = [true, true] : "
+     "tensor<2x4xf32>, tensor<8xi32>, !tile.ptr<f32>",
+     "'tile.block_scatter' op needs one row number for each row of a matrix"},
     // shared memory
     {"%a = tile.buffer_alloc : !tile.buffer<0, [16, 8], f16, " SHARED_16X8 ">",
      "a buffer has one stage or more, not 0"},

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, TypeAlias
 
-    from ._dtypes import Dtype
+    from ._dtypes import dtype as Dtype
     from ._tensor import Value, tensor
 
     Extents: TypeAlias = Sequence[Value]

@@ -175,7 +175,7 @@ def test_methods_of_tiles_are_those_of_the_compiler():
         ):
             methods.add(name)  # fmt: skip
     # Families whose entries are made in loops.
-    atomics = re.findall(r'\{"(\w+)", Update::', (LANG / "AtomicOps.cpp").read_text())
+    atomics = re.findall(r'\{"(\w+)", AtomicUpdate::', (LANG / "AtomicOps.cpp").read_text())
     elementary = re.findall(r'\{"(\w+)", (?:approximable|exact)<', (LANG / "MathOps.cpp").read_text())  # fmt: skip
     assert len(atomics) == 7 and len(elementary) == 13
     methods.update(f"atomic_{name}" for name in atomics)
