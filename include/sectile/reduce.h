@@ -200,4 +200,37 @@ inline Value dot(const Operand &x, const Operand &y, const Operand &accumulator 
   return detail::call(where, "dot", arguments);
 }
 
+/// An operand in a block-scaled format: "e2m1" (two numbers in a byte), "e4m3", "e5m2", "bf16" or
+/// "fp16". `scale`: a number for 32 elements along K (uint8, e8m0) or for 16 (fp8e4m3); of the
+/// right operand a row for each of its columns.
+struct ScaledOperand {
+  Operand elements;
+  Operand scale = none;
+  const char *format;
+  bool k_pack = true; // false: of e2m1, the two of a byte are neighbours along M or N
+};
+struct ScaledDotOptions {
+  bool fast_math = false; // scales of 255 need not give NaN
+  DType out_dtype = DType::scalar(ScalarKind::Float32);
+};
+
+/// accumulator + x * y, the operands converted and multiplied by their scales.
+///   dot_scaled({x, x_scale, "e4m3"}, {y, none, "bf16"}, sum)
+inline Value dot_scaled(const ScaledOperand &x, const ScaledOperand &y,
+                        const Operand &accumulator = none, ScaledDotOptions options = {},
+                        Operand::Where where = Operand::Where::current()) {
+  std::vector<cpp::Argument> arguments = {x.elements.argument,
+                                          x.scale.argument,
+                                          Operand(x.format).argument,
+                                          y.elements.argument,
+                                          y.scale.argument,
+                                          Operand(y.format).argument,
+                                          accumulator.argument,
+                                          detail::named("fast_math", options.fast_math),
+                                          detail::named("lhs_k_pack", x.k_pack),
+                                          detail::named("rhs_k_pack", y.k_pack),
+                                          detail::named("out_dtype", options.out_dtype)};
+  return detail::call(where, "dot_scaled", arguments);
+}
+
 } // namespace sectile

@@ -82,6 +82,7 @@ void addMathOps(BuiltinTable &table);
 void addLibdeviceOps(BuiltinTable &table);
 void addReduceOps(BuiltinTable &table);
 void addDotOps(BuiltinTable &table);
+void addScaledDotOps(BuiltinTable &table);
 void addRandomOps(BuiltinTable &table);
 void addHintOps(BuiltinTable &table);
 void addDebugOps(BuiltinTable &table);

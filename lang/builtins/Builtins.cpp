@@ -71,6 +71,7 @@ struct SortedTable {
     addLibdeviceOps(table);
     addReduceOps(table);
     addDotOps(table);
+    addScaledDotOps(table);
     addRandomOps(table);
     addHintOps(table);
     addDebugOps(table);

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._builtin import builtin, not_yet
+from ._builtin import builtin
 from ._dtypes import float32
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
@@ -38,7 +38,7 @@ def dot(
     """
 
 
-@not_yet("multiply the operands by their scales, and use tl.dot")
+@builtin
 def dot_scaled(
     lhs: tensor,
     lhs_scale: tensor | None,
@@ -52,5 +52,25 @@ def dot_scaled(
     rhs_k_pack: bool = True,
     out_dtype: Dtype = float32,
 ) -> tensor:
-    """A matrix product of operands in a block-scaled format (``"e2m1"``, ``"e4m3"``, ``"e5m2"``,
-    ``"bf16"``, ``"fp16"``), with one e8m0 scale per 32 elements along K."""
+    """A matrix product of operands in block-scaled formats (OCP Microscaling Formats, version 1.0).
+
+    Operands are converted, multiplied by their scales and go into `dot` as bf16, or as fp16 where one of
+    them is fp16: exactly, but for what leaves the range of these.
+
+    Args:
+        lhs: ``[.., M, K]``; of ``"e2m1"`` bytes of two numbers, the lower half first, ``[.., M, K / 2]``.
+        lhs_scale: ``[.., M, K / 32]`` of uint8 (e8m0: ``2 ** (s - 127)``, 255 is NaN), ``[.., M, K / 16]`` of
+            float8e4nv, or None.
+        lhs_format: ``"e2m1"``, ``"e4m3"``, ``"e5m2"`` (of these fp8 or uint8), ``"bf16"`` or ``"fp16"``.
+        rhs: ``[.., K, N]``; of ``"e2m1"`` ``[.., K / 2, N]``.
+        rhs_scale: ``[.., N, K / 32]`` or ``[.., N, K / 16]``: a row for each column of `rhs`; or None.
+        rhs_format: as `lhs_format`.
+        acc: ``[.., M, N]``, added to the product.
+        fast_math: scales of 255 need not give NaN.
+        lhs_k_pack: False: two neighbours along M share a byte of `lhs`, which is ``[.., M / 2, K]``.
+        rhs_k_pack: False: two neighbours along N share a byte of `rhs`, which is ``[.., K, N / 2]``.
+        out_dtype: of the result, when there is no `acc`.
+
+    Errors: unknown formats; dtypes that are not those of the format; scales of another shape or dtype; `k_pack` False
+    for other formats than ``"e2m1"``; what `dot` refuses.
+    """

@@ -1,6 +1,7 @@
 //===-- LaunchTest.cpp - kernels written in C++, run on this machine ----------------------===//
 // A program of its own, as a user's is: the public headers, libsectile.so, no Python.
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -101,6 +102,40 @@ TEST(CppLaunch, RowsAndAtomicsOfDescriptors) {
     }
     EXPECT_NEAR(sums[j], sum, 1e-5) << j;
   }
+}
+
+TEST(CppLaunch, ScaledProduct) {
+  auto product = kernel("product", {"x", "scale", "y", "out"},
+                        [](Ptr<const u8> x, Ptr<const u8> scale, Ptr<const bf16> y, Ptr<f32> out) {
+                          auto row = arange(0, 16)[{all, none}],
+                               column = arange(0, 16)[{none, all}];
+                          auto packed = load(x + row * 16 + column); // 16 x 32 of e2m1
+                          auto factors = load(scale + arange(0, 16)[{all, none}]); // 16 x 1
+                          auto right = load(y + arange(0, 32)[{all, none}] * 16 + column);
+                          auto sum = dot_scaled({packed, factors, "e2m1"}, {right, none, "bf16"});
+                          store(out + row * 16 + column, sum);
+                        });
+  const float numbers[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6};
+  std::mt19937 generator(3);
+  std::vector<uint8_t> x(16 * 16), scale(16);
+  std::vector<uint16_t> y(32 * 16);
+  for (uint8_t &byte : x)
+    byte = uint8_t(generator());
+  for (uint8_t &exponent : scale)
+    exponent = uint8_t(125 + generator() % 5);
+  std::vector<float> wide(32 * 16), out(16 * 16);
+  for (size_t i = 0; i < y.size(); ++i) {
+    wide[i] = float(int(generator() % 17) - 8);
+    y[i] = uint16_t(std::bit_cast<uint32_t>(wide[i]) >> 16);
+  }
+  product.launch({1}, x, scale, y, out);
+  for (int i = 0; i < 16; ++i)
+    for (int j = 0; j < 16; ++j) {
+      double sum = 0;
+      for (int k = 0; k < 32; ++k)
+        sum += numbers[(x[i * 16 + k / 2] >> (k % 2 * 4)) & 15] * wide[k * 16 + j];
+      EXPECT_EQ(out[i * 16 + j], std::ldexp(sum, scale[i] - 127)) << i << ", " << j;
+    }
 }
 
 TEST(CppLaunch, BlocksThatAreRefused) {
