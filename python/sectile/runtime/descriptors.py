@@ -84,6 +84,10 @@ class TensorDescriptor:
             strides = [stride // size for stride in tensor.strides]
         return cls(tensor, tensor.shape, strides, block_shape, padding, round_f32_to_tf32)
 
+    def fields(self) -> DescriptorKind:
+        """What a launch passes: base, shape, strides, block_shape, padding."""
+        return DescriptorKind(self.base, self.shape, self.strides, self.block_shape, self.padding)
+
     @classmethod
     def _make(cls, kinds: Any) -> DescriptorKind:
         """What a descriptor of such items is specialised on."""

@@ -205,3 +205,21 @@ def test_reinterpreted_arrays():
     copy = x.clone()
     assert torch.equal(copy.cpu().to("cpu").base, raw) and copy.data_ptr() != x.data_ptr()
     assert torch.equal(copy.copy_(o).base, raw // 2)
+
+
+def test_tuning_restores_what_descriptors_describe(device):
+    """Candidates run on the caller's arrays; none of their sums stays."""
+
+    @st.autotune([st.Config({"M": m}) for m in (2, 4, 8)], key=[])
+    @st.jit
+    def kernel(d, pair, M: tl.constexpr):
+        rows = tl.program_id(0) * M
+        for i in tl.static_range(M):
+            pair[0].atomic_add([rows + i, 0], d.load([rows + i, 0]))
+
+    x, o = np.ones((20, 16), np.float32), np.full((20, 16), 5, np.float32)
+    if device == "cuda":
+        x, o = torch.tensor(x, device="cuda"), torch.tensor(o, device="cuda")
+    d, e = (TensorDescriptor.from_tensor(array, [1, 16]) for array in (x, o))
+    kernel[lambda meta: (-(-20 // meta["M"]),)](d, (e, 0))
+    assert (o == 6).all()

@@ -31,10 +31,11 @@ _FILLED_SHARE = 8
 
 
 def arrays_of(argument: Any) -> list[Any]:
-    """The argument, or the arrays among its items when it is a tuple."""
-    if not isinstance(argument, (tuple, list)):
+    """The argument, or the arrays among its items when it has any."""
+    items = identity.items_of(argument)
+    if items is None:
         return [] if argument is None else [argument]
-    return [item for item in identity.leaves(argument) if hasattr(item, "dtype")]
+    return [item for item in identity.leaves(items) if hasattr(item, "dtype")]
 
 
 def named_arrays(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -43,9 +44,10 @@ def named_arrays(arguments: dict[str, Any]) -> dict[str, Any]:
     scalar = getattr(sys.modules.get("numpy"), "generic", ())  # has a dtype, and is a number
 
     def add(name: str, value: Any) -> None:
-        if isinstance(value, (tuple, list)):
-            fields = getattr(type(value), "_fields", None)
-            for index, item in enumerate(value):
+        items = identity.items_of(value)
+        if items is not None:
+            fields = getattr(items, "_fields", None)
+            for index, item in enumerate(items):
                 add(f"{name}.{fields[index]}" if fields else f"{name}[{index}]", item)
         elif hasattr(value, "dtype") and not isinstance(value, scalar):
             found[name] = value
@@ -77,7 +79,7 @@ def assign(array: Any, source: Any) -> None:
 
 
 def set_zero(argument: Any) -> None:
-    """Zeroes an array; of a tuple, every array in it."""
+    """Zeroes an array; of a tuple or descriptor, every array in it."""
     for array in map(owner_of, arrays_of(argument)):
         if hasattr(array, "zero_"):
             array.zero_()

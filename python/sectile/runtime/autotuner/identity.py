@@ -158,13 +158,23 @@ def _gpu(index: int) -> Device:
     return _gpus[index]
 
 
+def items_of(value: Any) -> tuple | list | None:
+    """The items of an argument that is a tuple, or the fields of a tensor descriptor; None for others."""
+    if isinstance(value, (tuple, list)):
+        return value
+    if getattr(value, "__sectile_tensor_descriptor__", False):
+        return value.fields()
+    return None
+
+
 def leaves(values: Iterable) -> Iterator:
-    """The values, and in the place of those that are tuples their items."""
+    """The values, and in the place of those that have items these."""
     for value in values:
-        if isinstance(value, (tuple, list)):
-            yield from leaves(value)
-        else:
+        items = items_of(value)
+        if items is None:
             yield value
+        else:
+            yield from leaves(items)
 
 
 def _place(array: Any) -> tuple[str, int] | None:
