@@ -249,80 +249,31 @@ std::string Evaluator::addressText(const Expr &subscript) const {
   }
 }
 
-Evaluator::Result Evaluator::indexTile(const Value &value, const Expr &expr) {
-  const Expr &index = *expr.children[1];
-  const ast::Position &position = expr.position;
-  llvm::SmallVector<bool> isNone;
-  auto entry = [&](const Expr &part) -> mlir::LogicalResult {
-    if (part.kind == ExprKind::Slice) {
-      for (const ast::ExprPtr &bound : part.children) {
-        if (!bound)
-          continue;
-        Result given = evaluate(*bound);
-        if (mlir::failed(given))
-          return mlir::failure();
-        if (!given->isNone()) // x[:None] is x[:]
-          return error(part.position, "a tile cannot be sliced",
-                       "compute the part's indices with tl.arange and load it, or use tl.gather");
-      }
-      isNone.push_back(false);
-      return mlir::success();
-    }
-    Result operand = evaluate(part);
-    if (mlir::failed(operand))
-      return mlir::failure();
-    if (!operand->isNone())
-      return error(part.position, "a tile cannot be indexed by " + operand->kindName(),
-                   "only ':' and None may stand here; single elements are reached with tl.gather, "
-                   "or tl.sum(tl.where(...))");
-    isNone.push_back(true);
-    return mlir::success();
-  };
-  if (index.kind == ExprKind::Tuple) {
-    for (const ast::ExprPtr &part : index.children)
-      if (mlir::failed(entry(*part)))
-        return mlir::failure();
-  } else if (mlir::failed(entry(index))) {
+mlir::FailureOr<Int> Evaluator::integerIndex(const Operand &index, const ast::Position &position,
+                                              const std::string &owner) {
+  auto constant = requireConstant(index, position, "the index of a " + owner);
+  if (mlir::failed(constant))
     return mlir::failure();
-  }
-  at(position);
-  return sema.expandByIndex(value, isNone);
+  auto number = integerOf(*constant);
+  if (!number)
+    return error(position,
+                 "the index of a " + owner + " must be an integer, not " + constant->kindName());
+  return *number;
 }
 
-Evaluator::Result Evaluator::indexTuple(const std::vector<Operand> &items, const Expr &index,
-                                        const ast::Position &position) {
-  Int size = Int(items.size());
-  auto integerAt = [&](const Expr &expr) -> mlir::FailureOr<Int> {
-    Result operand = evaluate(expr);
-    if (mlir::failed(operand))
-      return mlir::failure();
-    auto constant = requireConstant(*operand, expr.position, "the index of a tuple");
-    if (mlir::failed(constant))
-      return mlir::failure();
-    auto number = integerOf(*constant);
-    if (!number)
-      return error(expr.position,
-                   "the index of a tuple must be an integer, not " + constant->kindName());
-    return *number;
-  };
-  if (index.kind != ExprKind::Slice) {
-    auto number = integerAt(index);
-    if (mlir::failed(number))
-      return mlir::failure();
-    Int i = *number < 0 ? *number + size : *number;
-    if (i < 0 || i >= size)
-      return error(position, "tuple index " + Constant::integer(*number).repr() +
-                                 " is out of range: the tuple has " + std::to_string(items.size()) +
-                                 " items");
-    return items[size_t(i)];
-  }
-
+mlir::FailureOr<Evaluator::SliceRange> Evaluator::evaluateSlice(const Expr &slice, Int size,
+                                                                const std::string &owner) {
   Int step = 1;
   std::optional<Int> bounds[2];
-  for (size_t i = 0; i < 3; ++i) {
-    if (i >= index.children.size() || !index.children[i])
+  for (size_t i = 0; i < 3 && i < slice.children.size(); ++i) {
+    if (!slice.children[i])
       continue;
-    auto number = integerAt(*index.children[i]);
+    Result bound = evaluate(*slice.children[i]);
+    if (mlir::failed(bound))
+      return mlir::failure();
+    if (bound->isNone()) // x[:None] is x[:]
+      continue;
+    auto number = integerIndex(*bound, slice.children[i]->position, owner);
     if (mlir::failed(number))
       return mlir::failure();
     if (i == 2)
@@ -331,7 +282,7 @@ Evaluator::Result Evaluator::indexTuple(const std::vector<Operand> &items, const
       bounds[i] = *number;
   }
   if (step == 0)
-    return error(position, "slice step is zero");
+    return error(slice.position, "slice step is zero");
   auto clamp = [&](Int bound) {
     Int low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
     if (bound < 0)
@@ -342,9 +293,121 @@ Evaluator::Result Evaluator::indexTuple(const std::vector<Operand> &items, const
   Int last = bounds[1] ? clamp(*bounds[1]) : step > 0 ? size : -1;
   // A step past either end is the same as one of the whole length; keeps the sum below in range.
   step = step > size ? size + 1 : step < -size ? -size - 1 : step;
+  Int distance = step > 0 ? last - first : first - last, width = step > 0 ? step : -step;
+  return SliceRange{first, step, distance > 0 ? (distance + width - 1) / width : 0};
+}
+
+Evaluator::Result Evaluator::indexTile(const Value &value, const Expr &expr) {
+  const Expr &index = *expr.children[1];
+  std::vector<const Expr *> parts;
+  if (index.kind == ExprKind::Tuple)
+    for (const ast::ExprPtr &part : index.children)
+      parts.push_back(part.get());
+  else
+    parts.push_back(&index);
+
+  Value taken = value;
+  llvm::SmallVector<bool> isNone; // of the dimensions that stay, and the new ones
+  llvm::SmallVector<int64_t, 4> kept;
+  size_t dim = 0;
+  auto take = [&](const SliceRange &range) -> mlir::LogicalResult {
+    at(expr.position);
+    auto number = [](Int value) { return Operand(Constant::integer(value)); };
+    Result part = callBuiltin(sema, "tile.slice",
+                              {Operand(taken), number(Int(dim)), number(range.first),
+                               number(range.count), number(range.step)},
+                              {});
+    if (mlir::failed(part))
+      return mlir::failure();
+    taken = *part->value();
+    return mlir::success();
+  };
+  for (const Expr *part : parts) {
+    Result operand = Operand();
+    if (part->kind != ExprKind::Slice) {
+      operand = evaluate(*part);
+      if (mlir::failed(operand))
+        return mlir::failure();
+      if (operand->isNone()) {
+        isNone.push_back(true);
+        continue;
+      }
+      if (operand->value() && !sema.asConstant(*operand))
+        return error(part->position, "a tile cannot be indexed by " + operand->kindName(),
+                     "an index is known at compile time; other elements are reached with "
+                     "tl.gather, or tl.sum(tl.where(...))");
+    }
+    if (dim >= value.type.shape.size()) { // reported with all of the index, or a ':' of a scalar
+      if (part->kind != ExprKind::Slice)
+        return error(part->position,
+                     "indexing: too many indices for a tile of " + value.type.shapeName());
+      isNone.push_back(false);
+      continue;
+    }
+    int64_t extent = value.type.shape[dim];
+    if (part->kind == ExprKind::Slice) {
+      auto range = evaluateSlice(*part, extent, "tile");
+      if (mlir::failed(range))
+        return mlir::failure();
+      if (range->count == 0)
+        return error(part->position, "the slice is empty: dimension " + std::to_string(dim) +
+                                         " has " + std::to_string(extent) + " elements");
+      if (mlir::failed(take(*range)))
+        return mlir::failure();
+      isNone.push_back(false);
+      kept.push_back(int64_t(range->count));
+    } else {
+      auto number = integerIndex(*operand, part->position, "tile");
+      if (mlir::failed(number))
+        return mlir::failure();
+      Int place = *number < 0 ? *number + extent : *number;
+      if (place < 0 || place >= extent)
+        return error(part->position, "index " + Constant::integer(*number).repr() +
+                                         " is out of range: dimension " + std::to_string(dim) +
+                                         " has " + std::to_string(extent) + " elements");
+      if (mlir::failed(take({place, 1, 1})))
+        return mlir::failure();
+    }
+    ++dim;
+  }
+  at(expr.position);
+  kept.append(value.type.shape.begin() + ptrdiff_t(dim), value.type.shape.end());
+  if (kept.size() != value.type.shape.size()) { // dimensions that a number picked are gone
+    std::vector<Constant> shape;
+    for (int64_t extent : kept)
+      shape.push_back(Constant::integer(extent));
+    Result left =
+        callBuiltin(sema, "reshape", {Operand(taken), Constant::tuple(std::move(shape))}, {});
+    if (mlir::failed(left))
+      return mlir::failure();
+    taken = *left->value();
+  }
+  return sema.expandByIndex(taken, isNone);
+}
+
+Evaluator::Result Evaluator::indexTuple(const std::vector<Operand> &items, const Expr &index,
+                                        const ast::Position &position) {
+  Int size = Int(items.size());
+  if (index.kind != ExprKind::Slice) {
+    Result operand = evaluate(index);
+    if (mlir::failed(operand))
+      return mlir::failure();
+    auto number = integerIndex(*operand, index.position, "tuple");
+    if (mlir::failed(number))
+      return mlir::failure();
+    Int i = *number < 0 ? *number + size : *number;
+    if (i < 0 || i >= size)
+      return error(position, "tuple index " + Constant::integer(*number).repr() +
+                                 " is out of range: the tuple has " + std::to_string(items.size()) +
+                                 " items");
+    return items[size_t(i)];
+  }
+  auto range = evaluateSlice(index, size, "tuple");
+  if (mlir::failed(range))
+    return mlir::failure();
   std::vector<Operand> picked;
-  for (Int i = first; step > 0 ? i < last : i > last; i += step)
-    picked.push_back(items[size_t(i)]);
+  for (Int i = 0; i < range->count; ++i)
+    picked.push_back(items[size_t(range->first + i * range->step)]);
   return makeTuple(std::move(picked));
 }
 

@@ -144,6 +144,16 @@ private:
   Result attributeOfValue(const lang::Value &value, const std::string &name, const ast::Expr &expr);
   Result attributeOfDType(const lang::DType &dtype, const std::string &name, const ast::Expr &expr);
   Result evaluateSubscript(const ast::Expr &expr);
+  /// first, first + step, ...: `count` places.
+  struct SliceRange {
+    lang::Int first, step, count;
+  };
+  /// What a slice picks of `size` items; `owner` is indexed, "tuple" or "tile".
+  mlir::FailureOr<SliceRange> evaluateSlice(const ast::Expr &slice, lang::Int size,
+                                            const std::string &owner);
+  mlir::FailureOr<lang::Int> integerIndex(const Operand &index, const ast::Position &position,
+                                          const std::string &owner);
+  /// Parts of a tile by constants, and new dimensions.
   Result indexTile(const lang::Value &value, const ast::Expr &subscript);
   /// New dimensions of a tile of pointers; anything else is refused, with the load to write.
   Result indexPointer(const lang::Value &value, const ast::Expr &subscript);

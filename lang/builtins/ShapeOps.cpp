@@ -328,6 +328,50 @@ FailureOr<Operand> gather(Arguments &args) {
                        type});
 }
 
+/// Elements first, first + step, ... along one axis, all known at compile time.
+FailureOr<Operand> slice(Arguments &args) {
+  Semantics &sema = args.sema;
+  FailureOr<Value> input = args.tile(0);
+  if (failed(input))
+    return failure();
+  FailureOr<int64_t> axis = args.axis(1, input->type.shape.size());
+  int64_t numbers[3]; // first, count, step
+  for (size_t i = 0; i < 3; ++i) {
+    FailureOr<int64_t> number = args.integer(2 + i);
+    if (failed(number))
+      return failure();
+    numbers[i] = *number;
+  }
+  if (failed(axis))
+    return failure();
+  auto [first, count, step] = numbers;
+  SmallVector<int64_t, 4> shape = input->type.shape;
+  if (first == 0 && step == 1 && count == shape[*axis])
+    return Operand(*input);
+  FailureOr<Operand> counted =
+      callBuiltin(sema, "arange", {Constant::integer(0), Constant::integer(count)}, {});
+  if (failed(counted))
+    return failure();
+  FailureOr<Value> places = *counted->value();
+  if (step != 1)
+    places = sema.arithmetic(BinaryOperator::Multiply, *places, Constant::integer(step));
+  if (succeeded(places) && first != 0)
+    places = sema.arithmetic(BinaryOperator::Add, *places, Constant::integer(first));
+  if (failed(places))
+    return failure();
+  SmallVector<int64_t, 4> along(shape.size(), 1);
+  along[*axis] = shape[*axis] = count;
+  places = reshape(sema, *places, along, args.operation);
+  if (succeeded(places))
+    places = sema.broadcastTo(*places, shape);
+  if (failed(places))
+    return failure();
+  Type type{input->type.dtype, shape};
+  return Operand(Value{tile::GatherOp::create(sema.builder, sema.location(), sema.irType(type),
+                                              input->ir, places->ir, int32_t(*axis)),
+                       type});
+}
+
 } // namespace
 
 void addShapeOps(BuiltinTable &table) {
@@ -347,6 +391,7 @@ void addShapeOps(BuiltinTable &table) {
   table.add("split(a)", split, kMethod);
   table.add("cat(input, other, can_reorder=False, dim=0)", cat);
   table.add("gather(src, index, axis)", gather, kMethod);
+  table.add("tile.slice(input, axis, first, count, step)", slice);
   table.add(
       "item(input)",
       [](Arguments &args) -> FailureOr<Operand> {

@@ -18,7 +18,8 @@ class tensor:
     """A tile: a fixed-shape, n-dimensional block of elements that one program works on.
 
     Tiles exist only while a kernel runs, so this class cannot be instantiated. In a kernel they have
-    Python's arithmetic, comparison, bit and shift operators, ``x[:, None]`` and ``x[None, :]``, and
+    Python's arithmetic, comparison, bit and shift operators, new dimensions as in ``x[:, None]``, parts by
+    constants as in ``x[0]`` and ``x[:, 3:7]``, and
     every operation that takes a tile first can be written as a method: ``x.sum(0)``,
     ``x.to(tl.float16)``, ``x.reshape(4, 8)``, ``x.exp()``.
 
@@ -88,7 +89,7 @@ class tensor:
             """A scalar may be a bound of ``range``."""
             ...
 
-        def __getitem__(self, index: slice | None | tuple[slice | None, ...]) -> tensor:
+        def __getitem__(self, index: int | slice | None | tuple[int | slice | None, ...]) -> tensor:
             """``x[:, None]``: None puts in an extent of 1; tiles have no other subscripts."""
             ...
 

@@ -113,6 +113,8 @@ class Writer:
                 left = self.expression(node.left)
                 return self.define(f"{left} {OPERATORS[type(operator)]} {self.expression(other)}")
             case ast.Subscript(slice=ast.Tuple(elts=places)):
+                if not all(ast.unparse(place) in (":", "None") for place in places):
+                    raise Untranslatable(ast.unparse(node))
                 value = self.expression(node.value)
                 inside = ", ".join(
                     "all" if isinstance(place, ast.Slice) else "none" for place in places

@@ -578,7 +578,7 @@ class Statements:
         rank = len(shape)
         axis = self.random.randrange(rank)
         kind = choose(["trans", "trans", "reshape", "reshape", "expand", "broadcast", "flip", "join", "split",
-                       "interleave", "cat", "gather", "gather"])  # fmt: skip
+                       "interleave", "cat", "gather", "gather", "slice"])  # fmt: skip
         if kind == "trans" and rank > 1:
             dims = list(range(rank))
             self.random.shuffle(dims)
@@ -620,6 +620,8 @@ class Statements:
                 if self.attempt(f"{first}, {second} = tl.split({found})"):
                     self.pool += [first, second]
                     return second
+        if kind == "slice":
+            return self.define(f"{name}[{', '.join(map(self.part, shape))}]")
         if kind == "gather":
             other = self.pick(
                 lambda tile: tile.shape == shape and tile.dtype in ("int32", "uint32")
@@ -635,6 +637,19 @@ class Statements:
                     index = f"tl.cast({index}, {choose(kinds)})"
                 return self.define(f"tl.gather({name}, {index}, {axis})")
         return None
+
+    def part(self, extent):
+        """The text of an index of a dimension: mostly a slice, which is not empty."""
+        choose, roll = self.random.choice, self.random.random()
+        first, last = sorted(self.random.randrange(extent) for _ in range(2))
+        if roll < 0.15:
+            return str(choose([first, last - extent]))
+        if roll < 0.4:
+            return ":"
+        step = choose(["", "", f":{choose([1, 2, 3])}"])
+        return choose(
+            [f"{first}:{last + 1}{step}", f"{first - extent}:{step}", "::-1", f":{last + 1}"]
+        )
 
     # -- along a dimension
 

@@ -45,7 +45,7 @@ def wrong_tiles(x_ptr, BLOCK: tl.constexpr):
     tile.too(tl.float16)  # found
     tile @ tile  # found
     tile**2  # found
-    tile[0]  # found
+    tile["0"]  # found
     tile["a"]  # found
     tl.exp("x")  # found
     tl.max(tile, 0, return_indices=True).exp()  # found
