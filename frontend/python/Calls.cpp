@@ -401,12 +401,14 @@ Evaluator::Result Evaluator::callFunction(const FunctionRef &reference, const Ar
                                           const ast::Position &position) {
   if (llvm::is_contained(failedFunctions, reference.id))
     return mlir::failure();
-  for (const Frame &frame : frames)
-    if (frame.function->reference == reference)
-      return error(position, "'" + reference.name + "' calls itself: recursion is not supported",
-                   "use a loop");
-  if (frames.size() >= kDeepestCalls)
-    return error(position, "calls are nested more than " + std::to_string(kDeepestCalls) + " deep");
+  if (frames.size() >= kDeepestCalls) {
+    std::string deep = std::to_string(kDeepestCalls) + " deep";
+    if (llvm::any_of(frames, [&](const Frame &f) { return f.function->reference == reference; }))
+      return error(position, "'" + reference.name + "' calls itself, and calls are nested " + deep,
+                   "a recursion ends by a condition on constants, such as tl.constexpr parameters; "
+                   "where it depends on values, use a loop");
+    return error(position, "calls are nested more than " + deep);
+  }
 
   std::string reason;
   std::shared_ptr<const ast::Function> function = environment.function(reference, reason);

@@ -94,8 +94,18 @@ std::string render(const Diagnostic &diagnostic) {
   } else if (!diagnostic.function.empty()) {
     text += "  --> in " + diagnostic.function + "\n";
   }
-  for (const CallSite &caller : diagnostic.callers)
+  // Of a deep recursion, where it was met and how it began.
+  constexpr size_t kFirst = 4, kLast = 3;
+  size_t count = diagnostic.callers.size(),
+         rest = count > kFirst + kLast + 1 ? count - kLast : kFirst;
+  for (size_t i = 0; i < count; ++i) {
+    if (i == kFirst && rest > kFirst) {
+      text += "  called from " + std::to_string(rest - kFirst) + " more places\n";
+      i = rest;
+    }
+    const CallSite &caller = diagnostic.callers[i];
     text += "  called from " + place(caller.range, caller.function) + "\n";
+  }
   if (!diagnostic.help.empty())
     text += "  help: " + diagnostic.help + "\n";
   return text;

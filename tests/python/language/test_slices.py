@@ -62,3 +62,32 @@ def test_slices_in_loops(device):
     wide = x.astype(np.float64)
     once = wide[:32] * wide[32:]
     np.testing.assert_allclose(out, 2 * once + once[::-1], rtol=1e-5, atol=1e-6)
+
+
+@st.jit
+def tree_sum(x, n: tl.constexpr):
+    if n == 1:
+        return x[0]
+    half: tl.constexpr = n // 2
+    return tree_sum(x[:half], half) + tree_sum(x[half:], n - half)
+
+
+@st.jit
+def power(x, n: tl.constexpr):
+    return x if n == 1 else x * power(x, n - 1)
+
+
+@st.jit
+def recursive(x, out, N: tl.constexpr):
+    v = tl.load(x + tl.arange(0, N))
+    tl.store(out, tree_sum(v, N))
+    tl.store(out + 1 + tl.arange(0, N), power(v, 5))
+
+
+@pytest.mark.parametrize("n", [1, 11, 16])
+def test_recursion_on_constants(device, n):
+    x = random("float32", (n,), seed=n)
+    out = np.zeros(n + 1, np.float32)
+    recursive[(1,)](x, out, n)
+    wide = x.astype(np.float64)
+    np.testing.assert_allclose(out, [wide.sum(), *wide**5], rtol=1e-5, atol=1e-5)
