@@ -284,16 +284,15 @@ def matmul(
         da = tl.make_tensor_descriptor(a, [m, k], [k, 1], [BM, BK])
         db = tl.make_tensor_descriptor(b, [k, n], [n, 1], [BK, BN])
         for p in range(0, k, BK):
-            acc = tl.dot(da.load([i, p]), db.load([p, j]), acc)
+            acc = tl.dot(da.load([i, p]), db.load([p, j]), acc, input_precision="ieee")
         tl.make_tensor_descriptor(c, [m, n], [n, 1], [BM, BN]).store([i, j], acc)
     else:
         pa = tl.make_block_ptr(a, (m, k), (k, 1), (i, 0), (BM, BK), (1, 0))
         # The transpose of an array that lies the other way.
         pb = tl.make_block_ptr(b, (k, n), (1, k), (0, j), (BK, BN), (0, 1))
         for _ in range(0, k, BK):
-            acc = tl.dot(
-                tl.load(pa, boundary_check=(0, 1)), tl.load(pb, boundary_check=(0, 1)), acc
-            )
+            lhs, rhs = tl.load(pa, boundary_check=(0, 1)), tl.load(pb, boundary_check=(0, 1))
+            acc = tl.dot(lhs, rhs, acc, input_precision="ieee")
             pa = tl.advance(pa, (0, BK))
             pb = tl.advance(pb, (BK, 0))
         pc = tl.make_block_ptr(c, (m, n), (n, 1), (i, j), (BM, BN), (1, 0))
