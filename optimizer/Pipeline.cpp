@@ -1,6 +1,7 @@
 #include "optimizer/Pipeline.h"
 
 #include "optimizer/ExpandBlocks.h"
+#include "optimizer/FlattenMaps.h"
 #include "optimizer/HoistInvariants.h"
 #include "optimizer/HoistUniformOffsets.h"
 #include "optimizer/PassTimer.h"
@@ -19,6 +20,8 @@ namespace sectile::optimizer {
 void buildPipeline(OpPassManager &passes) {
   // First: to all that follows, blocks of arrays are loads and stores like any other.
   passes.addNestedPass<func::FuncOp>(createExpandBlocks());
+  // Functions of elements become operations on tiles where that computes the same.
+  passes.addNestedPass<func::FuncOp>(createFlattenMaps());
   // Early, so that copies of bodies are simplified with the rest.
   passes.addNestedPass<func::FuncOp>(createUnrollLoops());
   // Folds constants and simplifies control flow, so that what follows sees few forms. Control flow
@@ -55,6 +58,7 @@ void registerPasses() {
     registerCanonicalizerPass();
     registerCSEPass();
     registerPass([] { return createExpandBlocks(); });
+    registerPass([] { return createFlattenMaps(); });
     registerPass([] { return createReorderBroadcast(); });
     registerPass([] { return createHoistInvariants(); });
     registerPass([] { return createHoistUniformOffsets(); });

@@ -440,6 +440,10 @@ LogicalResult KernelEmitter::emitStep(const Step &step) {
       .Case([&](scf::WhileOp loop) { return emitWhile(loop); })
       .Case([&](DotOp dot) { return emitDotStep(dot); })
       .Case([&](ScanOp scan) { return emitScan(scan); })
+      .Case([&](SortOp sort) { return emitSort(sort); })
+      .Case([&](MapOp map) { return emitMap(map); })
+      .Case([&](HistogramOp histogram) { return emitHistogram(histogram); })
+      .Case([&](InlineAsmOp assembly) { return refuseAssembly(assembly); })
       .Case<AtomicRmwOp, AtomicCasOp>([&](Operation *) { return emitAtomic(op); })
       .Case([&](PrintOp print) { return emitPrint(print); })
       .Case([&](AssertOp check) { return emitAssert(check); })
@@ -448,9 +452,19 @@ LogicalResult KernelEmitter::emitStep(const Step &step) {
         // not move accesses.
         return success();
       })
-      .Case<AssumeOp, scf::YieldOp, scf::ConditionOp, func::ReturnOp>(
+      .Case<AssumeOp, YieldOp, scf::YieldOp, scf::ConditionOp, func::ReturnOp>(
           [](Operation *) { return success(); })
       .Default([&](Operation *) { return emitScalar(op); });
+}
+
+LogicalResult KernelEmitter::refuseAssembly(InlineAsmOp op) {
+  hasFailed = true;
+  op.emitError("inline_asm_elementwise: the assembly is a GPU's, and this kernel is compiled for the "
+               "CPU")
+          .attachNote()
+      << "compile the kernel for an NVIDIA GPU, or write it with the language's own operations and "
+         "those of libdevice";
+  return failure();
 }
 
 LogicalResult KernelEmitter::emitScalar(Operation *op) {

@@ -167,6 +167,19 @@ private:
   void emitDotHere(const DotShape &shape, llvm::Value *lhs, llvm::Value *rhs, llvm::Value *acc);
   void roundBuffer(TileBuffer *buffer, NarrowFloat kind);
   mlir::LogicalResult emitScan(tile::ScanOp op);
+  mlir::LogicalResult emitSort(tile::SortOp op);
+  mlir::LogicalResult emitMap(tile::MapOp op);
+  mlir::LogicalResult emitHistogram(tile::HistogramOp op);
+  mlir::LogicalResult refuseAssembly(tile::InlineAsmOp op);
+  void forEachElement(llvm::ArrayRef<int64_t> shape,
+                      llvm::function_ref<void(llvm::ArrayRef<llvm::Value *> position,
+                                              llvm::Value *number)>
+                          body);
+  TileBuffer *elementBuffer(mlir::Value value);
+  llvm::Value *readElement(TileBuffer *buffer, llvm::ArrayRef<llvm::Value *> position,
+                           mlir::Type element);
+  void writeElement(TileBuffer *buffer, llvm::ArrayRef<llvm::Value *> position,
+                    llvm::Value *value);
   mlir::LogicalResult emitAtomic(mlir::Operation *op);
   mlir::LogicalResult emitPrint(tile::PrintOp op);
   mlir::LogicalResult emitAssert(tile::AssertOp op);

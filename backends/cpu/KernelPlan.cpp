@@ -23,7 +23,8 @@ bool isShapeOp(Operation *op) {
 /// The op needs a nest of its own kind or is emitted by itself; its tile results are always in
 /// buffers.
 bool isStepOp(Operation *op) {
-  if (op->getNumRegions() || isa<StoreOp, AtomicRmwOp, AtomicCasOp, DotOp, PrintOp, AssertOp>(op))
+  if (op->getNumRegions() || isa<StoreOp, AtomicRmwOp, AtomicCasOp, DotOp, SortOp, HistogramOp,
+                                 InlineAsmOp, PrintOp, AssertOp>(op))
     return true;
   return op->hasTrait<OpTrait::IsTerminator>();
 }
@@ -228,7 +229,7 @@ private:
     auto store = dyn_cast<StoreOp>(op);
     if (store)
       for (auto it = std::next(block.begin(), int64_t(group.position)); &*it != op; ++it) {
-        if (it->getNumRegions() && !isa<ReduceOp, ScanOp>(*it))
+        if (it->getNumRegions() && !hasElementRegion(&*it))
           return false;
         if (isa<LoadOp>(*it))
           return false;

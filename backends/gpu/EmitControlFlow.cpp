@@ -197,8 +197,10 @@ LogicalResult GpuEmitter::emitWhile(scf::WhileOp op) {
   builder.SetInsertPoint(test);
   auto carried = startPhis(initial, before);
   distribute(Registers(carried.begin(), carried.end()), op.getBeforeArguments());
-  // It may wait for a program that has been stopped.
-  returnIfStopped();
+  // It may wait for a program that has been stopped. In a function of elements it waits for
+  // nothing, and threads are not together.
+  if (!op->getParentOfType<MapOp>())
+    returnIfStopped();
   if (mlir::failed(emitBlock(*op.getBeforeBody())))
     return failure();
   auto condition = op.getConditionOp();

@@ -116,6 +116,10 @@ LogicalResult GpuEmitter::emitOp(Operation *op) {
       .Case<AtomicRmwOp, AtomicCasOp>([&](Operation *atomic) { return emitAtomic(atomic); })
       .Case([&](ReduceOp reduce) { return emitReduce(reduce); })
       .Case([&](ScanOp scan) { return emitScan(scan); })
+      .Case([&](SortOp sort) { return emitSort(sort); })
+      .Case([&](MapOp map) { return emitMap(map); })
+      .Case([&](InlineAsmOp assembly) { return emitInlineAsm(assembly); })
+      .Case([&](HistogramOp histogram) { return emitHistogram(histogram); })
       .Case([&](DotOp dot) { return emitDot(dot); })
       .Case([&](ConvertLayoutOp convert) { return emitConvert(convert); })
       .Case([&](BufferAllocOp) { return success(); }) // placed by the plan

@@ -174,6 +174,12 @@ private:
   // EmitReduce.cpp, EmitScan.cpp
   mlir::LogicalResult emitReduce(tile::ReduceOp op);
   mlir::LogicalResult emitScan(tile::ScanOp op);
+  // EmitSort.cpp
+  mlir::LogicalResult emitSort(tile::SortOp op);
+  // EmitMap.cpp
+  mlir::LogicalResult emitMap(tile::MapOp op);
+  mlir::LogicalResult emitInlineAsm(tile::InlineAsmOp op);
+  mlir::LogicalResult emitHistogram(tile::HistogramOp op);
   // EmitConvert.cpp
   mlir::LogicalResult emitConvert(tile::ConvertLayoutOp op);
   // EmitRearrange.cpp: flip, cat, gather; reshape, transpose, join and split that move elements

@@ -92,6 +92,9 @@ public:
   virtual const Tf32Rounding *tf32Rounding() const { return nullptr; }
   virtual const DependentLaunches *dependentLaunches() const { return nullptr; }
 
+  /// Whether text for the assembler that kernels carry (inline_asm_elementwise) is this target's.
+  virtual bool takesAssembly() const = 0;
+
   //-- Global memory
   /// `other` (of the access's type; null: zeros) where the predicate is false.
   virtual llvm::Value *load(llvm::IRBuilderBase &builder, const GlobalAccess &access,

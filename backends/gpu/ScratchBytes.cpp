@@ -5,6 +5,7 @@
 #include "backends/gpu/RearrangePlan.h"
 #include "backends/gpu/ReduceSteps.h"
 #include "backends/gpu/ScanSteps.h"
+#include "backends/gpu/SortSteps.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -33,6 +34,10 @@ static int64_t atomicScratchBytes(Operation *op) {
 }
 
 /// Where the record lies.
+static int64_t histogramScratchBytes(HistogramOp op) {
+  return op.getType().getDimSize(0) * int64_t(sizeof(int32_t));
+}
+
 static int64_t printScratchBytes(PrintOp) {
   return sizeof(uint64_t);
 }
@@ -43,6 +48,8 @@ int64_t scratchBytes(Operation *op, const GpuTarget &target) {
       .Case(
           [&](ReduceOp reduce) { return ReduceSteps(reduce, target).scratchBytes(reduce, target); })
       .Case([&](ScanOp scan) { return ScanSteps(scan, target).scratchBytes(scan, target); })
+      .Case([&](SortOp sort) { return SortSteps(sort, target).scratchBytes(sort, target); })
+      .Case([&](HistogramOp histogram) { return histogramScratchBytes(histogram); })
       .Case([&](DotOp dot) { return dotScratchBytes(dot, target); })
       .Case<AtomicRmwOp, AtomicCasOp>([&](Operation *atomic) { return atomicScratchBytes(atomic); })
       .Case([&](PrintOp print) { return printScratchBytes(print); })

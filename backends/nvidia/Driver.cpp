@@ -198,9 +198,13 @@ bool CudaDriver::finish(KernelImage &image, LaunchFailure &failure) {
       break;
   }
   if (result.isRejected) {
-    failure.kind = Kind::Internal;
+    const bool hasOwnText = image.binary.find(backends::kOwnAssembly) != std::string::npos;
+    failure.kind = hasOwnText ? Kind::Kernel : Kind::Internal;
     failure.message = image.kernelName + ": " + result.error + "\n" + result.log;
-    failure.help = "this is a fault of the compiler, not of the kernel";
+    failure.help = hasOwnText
+                       ? "the kernel has text for the assembler: look at the lines behind \"" +
+                             std::string(backends::kOwnAssembly) + "\" in its PTX"
+                       : "this is a fault of the compiler, not of the kernel";
     return false;
   }
   if (!result.isGood()) // loading tries once more with what the driver has, and says what is wrong

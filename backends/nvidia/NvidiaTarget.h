@@ -31,6 +31,7 @@ public:
   void barrier(llvm::IRBuilderBase &builder, unsigned threads, unsigned barrier) const override;
   llvm::Value *anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth, unsigned threads,
                          unsigned barrier) const override;
+  bool takesAssembly() const override { return true; }
   const gpu::AsyncCopies *asyncCopies() const override;
   const gpu::MatrixProducts *matrixProducts() const override { return &products; }
   const gpu::MatrixLoads *matrixLoads() const override;

@@ -32,6 +32,9 @@
 
 namespace sectile::backends {
 
+/// Stands before the text of inline_asm_elementwise in a kernel's assembly.
+inline constexpr const char kOwnAssembly[] = "// inline_asm_elementwise";
+
 inline constexpr uint32_t kDeviceAbiVersion = 1;
 
 enum HiddenParameter : int32_t {

@@ -41,6 +41,7 @@ struct LaunchFailure {
     Resources,   // more than the device has
     Call,        // the launch is wrong
     Internal,    // the compiler is wrong
+    Kernel,      // the kernel is wrong: the assembler refuses text of its own
     Interrupted, // the InterruptCheck ended the launch
   };
   Kind kind = Kind::None;

@@ -48,6 +48,7 @@ Status statusOf(backends::LaunchFailure failure) {
   Error::Kind kind = failure.kind == Kind::Call          ? Error::Kind::Call
                      : failure.kind == Kind::Resources   ? Error::Kind::Resources
                      : failure.kind == Kind::Internal    ? Error::Kind::Internal
+                     : failure.kind == Kind::Kernel      ? Error::Kind::Kernel
                      : failure.kind == Kind::Interrupted ? Error::Kind::Interrupted
                                                          : Error::Kind::Machine;
   return Status::fail(kind, std::move(failure.message), std::move(failure.help));

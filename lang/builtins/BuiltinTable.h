@@ -81,6 +81,8 @@ void addArithmeticOps(BuiltinTable &table);
 void addMathOps(BuiltinTable &table);
 void addLibdeviceOps(BuiltinTable &table);
 void addReduceOps(BuiltinTable &table);
+void addSortOps(BuiltinTable &table);
+void addMapOps(BuiltinTable &table);
 void addDotOps(BuiltinTable &table);
 void addScaledDotOps(BuiltinTable &table);
 void addRandomOps(BuiltinTable &table);

@@ -70,6 +70,8 @@ struct SortedTable {
     addMathOps(table);
     addLibdeviceOps(table);
     addReduceOps(table);
+    addSortOps(table);
+    addMapOps(table);
     addDotOps(table);
     addScaledDotOps(table);
     addRandomOps(table);

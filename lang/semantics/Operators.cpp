@@ -133,7 +133,7 @@ void assertNoOverflow(Semantics &sema, BinaryOperator op, const Value &result) {
   OpBuilder &b = sema.builder;
   for (Operation *around = b.getInsertionBlock()->getParentOp(); around;
        around = around->getParentOp())
-    if (isa<tile::ReduceOp, tile::ScanOp>(around))
+    if (tile::hasElementRegion(around))
       return;
   Location at = sema.location();
   auto widen = [&](mlir::Value value) -> mlir::Value {

@@ -88,3 +88,12 @@ inline mlir::Type maskOf(mlir::Type type) {
 
 #define GET_OP_CLASSES
 #include "lang/tile/TileOps.h.inc"
+
+namespace sectile::tile {
+
+/// Whether the regions of an operation are functions of single elements, not parts of the program.
+inline bool hasElementRegion(mlir::Operation *op) {
+  return mlir::isa<ReduceOp, ScanOp, MapOp>(op);
+}
+
+} // namespace sectile::tile

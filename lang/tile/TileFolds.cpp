@@ -416,6 +416,10 @@ LogicalResult ScanOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &results) 
   return success();
 }
 
+OpFoldResult SortOp::fold(FoldAdaptor) {
+  return getType().getDimSize(getAxis()) == 1 ? getSrc() : OpFoldResult();
+}
+
 //===-- registration --------------------------------------------------------------------------===//
 
 void SplatOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {

@@ -306,6 +306,60 @@ LogicalResult ScanOp::verify() {
   return checkAxis(*this, getAxis(), shapeOf(getSrcs().front().getType()).size());
 }
 
+//===-- sorting, elements one by one ----------------------------------------------------------===//
+
+LogicalResult SortOp::verify() {
+  return checkAxis(*this, getAxis(), getType().getRank());
+}
+
+LogicalResult HistogramOp::verify() {
+  if (getMask() && getMask().getType().getShape() != getSrc().getType().getShape())
+    return emitOpError("source and mask differ in shape");
+  return success();
+}
+
+/// Each result is a tile, or a scalar, of the shape of the sources.
+static LogicalResult checkResultShapes(Operation *op, ValueRange srcs) {
+  if (srcs.empty())
+    return op->emitOpError("takes at least one source");
+  auto shape = shapeOf(srcs.front().getType());
+  for (Value value : llvm::concat<Value>(llvm::to_vector(srcs), llvm::to_vector(op->getResults())))
+    if (shapeOf(value.getType()) != shape)
+      return op->emitOpError("sources and results should have one shape");
+  return success();
+}
+
+LogicalResult MapOp::verify() {
+  if (failed(checkResultShapes(*this, getSrcs())))
+    return failure();
+  auto elementsOf = [](auto types) {
+    return llvm::map_to_vector(types, [](Type type) { return elementTypeOf(type); });
+  };
+  Block &block = getFunction().front();
+  if (!llvm::equal(block.getArgumentTypes(), elementsOf(getSrcs().getTypes())))
+    return emitOpError("the function should take one element per source");
+  auto yield = dyn_cast<YieldOp>(block.back());
+  if (!yield || !llvm::equal(yield.getOperandTypes(), elementsOf(getResultTypes())))
+    return emitOpError("the function should yield one element per result");
+  return success();
+}
+
+void InlineAsmOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  if (getPure())
+    return;
+  effects.emplace_back(MemoryEffects::Read::get());
+  effects.emplace_back(MemoryEffects::Write::get());
+}
+
+LogicalResult InlineAsmOp::verify() {
+  if (!llvm::isPowerOf2_32(getPack()))
+    return emitOpError("`pack` should be a power of two");
+  if (getNumResults() == 0)
+    return emitOpError("gives at least one result");
+  return getSrcs().empty() ? success() : checkResultShapes(*this, getSrcs());
+}
+
 //===-- shared memory -------------------------------------------------------------------------===//
 
 /// A tile that goes into a stage of a buffer, or comes out of one, is what the stage holds.

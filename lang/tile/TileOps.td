@@ -190,6 +190,83 @@ def Tile_GatherOp : Tile_Op<"gather", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Tile_SortOp : Tile_Op<"sort", [Pure, SameOperandsAndResultType]> {
+  let summary = "sorts integers along `axis`, the least first";
+  let description = [{
+    Integers are compared as signed ones; floats are sorted by keys of their bits, which front ends make.
+    `bitonic` promises that what lies along the axis rises up to some element and falls from there on, or
+    is such a sequence turned round a circle.
+    Example: `%s = tile.sort %x axis 0 : tensor<1024xi32>`
+  }];
+  let arguments = (ins RankedTensorOf<[I8, I16, I32, I64]>:$src, I32Attr:$axis, UnitAttr:$bitonic);
+  let results = (outs RankedTensorOf<[I8, I16, I32, I64]>:$result);
+  let assemblyFormat = "$src `axis` $axis (`bitonic` $bitonic^)? attr-dict `:` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_HistogramOp : Tile_Op<"histogram", [Pure]> {
+  let summary = "how often each of the numbers 0, 1, 2 ... is among a tile's elements";
+  let description = [{
+    Elements beyond the last bin, negative ones and those whose mask is false are not counted.
+    Example: `%h = tile.histogram %x, %m : tensor<1024xi32>, tensor<1024xi1> -> tensor<256xi32>`
+  }];
+  let arguments = (ins RankedTensorOf<[I32, I64]>:$src, Optional<RankedTensorOf<[I1]>>:$mask);
+  let results = (outs 1DTensorOf<[I32]>:$result);
+  let assemblyFormat = [{
+    $src (`,` $mask^)? attr-dict `:` type($src) (`,` type($mask)^)? `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+//===-- elements one by one -------------------------------------------------------------------===//
+
+def Tile_MapOp : Tile_Op<"map", [SameOperandsShape, SingleBlock, IsolatedFromAbove,
+                                 RecursiveMemoryEffects, RecursivelySpeculatable]> {
+  let summary = "a function of elements, applied to each";
+  let description = [{
+    The region takes one element of each source and yields one element for each result. It may branch and
+    loop, differently for every element, and has no effects.
+
+    ```mlir
+    %y = tile.map(%x) : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%a: f32):
+      %c = math.absf %a : f32
+      tile.yield %c : f32
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Tile_Tile>:$srcs);
+  let results = (outs Variadic<Tile_Tile>:$results);
+  let regions = (region SizedRegion<1>:$function);
+  let assemblyFormat = "`(` $srcs `)` attr-dict `:` functional-type($srcs, $results) $function";
+  let hasVerifier = 1;
+}
+
+def Tile_InlineAsmOp : Tile_Op<"inline_asm", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+                                              ConditionallySpeculatable]> {
+  let summary = "instructions of the target, applied to elements";
+  let description = [{
+    One instance of `text` takes `pack` elements of each source and gives `pack` of each result. Elements below
+    32 bits lie side by side in registers of 32 bits. `constraints` are LLVM's: outputs, then inputs. Which
+    elements meet in an instance is not said. Unless `pure`, it may have effects.
+    Example: `%y = tile.inline_asm "tanh.approx.f32 $0, $1;" "=f,f" pure pack 1 (%x) : (tensor<64xf32>) -> tensor<64xf32>`
+  }];
+  let arguments = (ins StrAttr:$text, StrAttr:$constraints, UnitAttr:$pure, I32Attr:$pack,
+                       Variadic<Tile_Value>:$srcs);
+  let results = (outs Variadic<Tile_Value>:$results);
+  let assemblyFormat = [{
+    $text $constraints (`pure` $pure^)? `pack` $pack `(` $srcs `)` attr-dict
+    `:` functional-type($srcs, $results)
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::Speculation::Speculatability getSpeculatability() {
+      return getPure() ? ::mlir::Speculation::Speculatable : ::mlir::Speculation::NotSpeculatable;
+    }
+  }];
+  let hasVerifier = 1;
+}
+
 //===-- layouts -------------------------------------------------------------------------------===//
 
 def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure, SameOperandsAndResultShape,
@@ -467,8 +544,8 @@ def Tile_AtomicCasOp : Tile_Op<"atomic_cas", [
 //===-- reductions ----------------------------------------------------------------------------===//
 
 def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ReturnLike,
-                                     ParentOneOf<["ReduceOp", "ScanOp"]>]> {
-  let summary = "the combined elements of a reduce or scan";
+                                     ParentOneOf<["ReduceOp", "ScanOp", "MapOp"]>]> {
+  let summary = "the elements that a reduce, a scan or a map makes";
   let arguments = (ins Variadic<Tile_Element>:$results);
   let assemblyFormat = "$results attr-dict `:` type($results)";
 }

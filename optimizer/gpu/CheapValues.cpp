@@ -28,6 +28,12 @@ bool isElementwise(Operation *op) {
           op->getNumRegions() == 0);
 }
 
+bool hasOneLayout(Operation *op) {
+  return isElementwise(op) ||
+         isa<LoadOp, StoreOp, AtomicRmwOp, AtomicCasOp, ScanOp, FlipOp, SortOp, MapOp, InlineAsmOp>(
+             op);
+}
+
 CheapValues::CheapValues(func::FuncOp function) {
   function.walk<WalkOrder::PreOrder>([&](Operation *op) { examine(op); });
 }

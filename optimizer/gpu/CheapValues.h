@@ -20,6 +20,9 @@ namespace sectile::optimizer {
 /// One result element from the operand elements at the same place; no effects.
 bool isElementwise(mlir::Operation *op);
 
+/// Whether the operands and results that are tiles have one layout, whichever it is.
+bool hasOneLayout(mlir::Operation *op);
+
 class CheapValues {
 public:
   explicit CheapValues(mlir::func::FuncOp function);

@@ -27,7 +27,7 @@ public:
     for (Operation &op : llvm::make_early_inc_range(block)) {
       if (auto load = dyn_cast<LoadOp>(op); load && !load.getIsVolatile())
         consider(load);
-      else if (isa<ReduceOp, ScanOp>(op) || (isPure(&op) && !op.getNumRegions()))
+      else if (hasElementRegion(&op) || (isPure(&op) && !op.getNumRegions()))
         waiting.insert(&op);
       else if (!isa<BufferLoadOp>(op))
         startBehind(&op);

@@ -113,9 +113,9 @@ private:
       makeElementwise(op);
       return;
     }
-    // Both halves of a split, all results of a scan: of one type.
+    // Both halves of a split, all results of a scan or a map: of one shape.
     int node = makeNode(SmallVector<Value>(op->getResults()));
-    if (isa<LoadOp, AtomicRmwOp, AtomicCasOp, ScanOp, FlipOp>(op))
+    if (hasOneLayout(op))
       graph.operandNodes[op] = node;
     if (auto dot = dyn_cast<DotOp>(op)) {
       graph.allNodes[node].dot = dot;

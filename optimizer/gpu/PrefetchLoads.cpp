@@ -61,7 +61,7 @@ class Rereader {
 public:
   explicit Rereader(Block &body) {
     for (Operation &op : body)
-      if (isa<ReduceOp, ScanOp>(op))
+      if (hasElementRegion(&op))
         last = &op;
   }
 
@@ -326,7 +326,7 @@ bool isCandidate(scf::ForOp loop, lang::Remarks &remarks) {
   loop.getBody()->walk([&](Operation *op) {
     hasLoops |= isa<scf::ForOp, scf::WhileOp>(op);
     multiplies |= isa<DotOp, AsyncCopyOp>(op);
-    meets |= isa<ReduceOp, ScanOp>(op);
+    meets |= isa<ReduceOp, ScanOp, SortOp, HistogramOp>(op);
   });
   if (int64_t stages = stagesOf(loop, kMostStages); !multiplies && stages < 2) {
     for (auto load : loop.getOps<LoadOp>())

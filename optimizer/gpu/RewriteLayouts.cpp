@@ -27,9 +27,9 @@ public:
   void rewrite() {
     SmallVector<Operation *> ops;
     function.walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (op == function.getOperation() || isa<ReduceOp, ScanOp>(op->getParentOp()))
-        return;
-      ops.push_back(op);
+      if (op != function.getOperation())
+        ops.push_back(op);
+      return hasElementRegion(op) ? WalkResult::skip() : WalkResult::advance();
     });
     setTypes(ops);
     SmallVector<Operation *> cheapOps;

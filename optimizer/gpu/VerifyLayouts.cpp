@@ -36,7 +36,7 @@ LogicalResult verify(Operation *op, const GpuShape &shape) {
   auto require = [&](bool holds, StringRef what) -> LogicalResult {
     return holds ? success() : op->emitOpError("layouts: ") << what;
   };
-  if (isElementwise(op) || isa<LoadOp, StoreOp, AtomicRmwOp, AtomicCasOp, ScanOp, FlipOp>(op))
+  if (hasOneLayout(op))
     return require(areAlike(op), "operands and results differ");
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
     for (Value source : reduce.getSrcs())

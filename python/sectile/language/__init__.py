@@ -113,6 +113,7 @@ from ._reduction import (
     argmax,
     argmin,
     associative_scan,
+    bitonic_merge,
     cumprod,
     cumsum,
     histogram,
@@ -161,7 +162,7 @@ _SUBMODULES = ("core", "extra", "random", "standard")
 __all__ = [
     "abs", "add", "advance", "arange", "argmax", "argmin", "associative_scan", "assume",
     "atomic_add", "atomic_and", "atomic_cas", "atomic_max", "atomic_min", "atomic_or",
-    "atomic_xchg", "atomic_xor", "bfloat16", "block_type", "broadcast", "broadcast_to", "cast",
+    "atomic_xchg", "atomic_xor", "bfloat16", "bitonic_merge", "block_type", "broadcast", "broadcast_to", "cast",
     "cat", "cdiv", "ceil", "clamp", "condition", "const", "constexpr", "cos", "cumprod", "cumsum",
     "debug_barrier", "device_assert", "device_print", "div_rn", "dot", "dot_scaled", "dtype",
     "erf", "exp", "exp2", "expand_dims", "fdiv", "flip", "float16", "float32", "float64",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._builtin import builtin, not_yet
+from ._builtin import builtin
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def device_assert(cond: Value, msg: str = "", mask: Value | None = None) -> None
     """
 
 
-@not_yet("write it with tl's own operations, or with those of tl.extra.libdevice")
+@builtin
 def inline_asm_elementwise(
     asm: str,
     constraints: str,
@@ -68,4 +68,18 @@ def inline_asm_elementwise(
     is_pure: bool,
     pack: int,
 ) -> Any:
-    """Runs target assembly on `pack` elements at a time; GPU back ends only."""
+    """Runs assembly of the target, PTX on NVIDIA GPUs, on `pack` elements at a time.
+
+    Elements below 32 bits lie side by side in registers of 32 bits; which elements meet is not specified.
+
+    Args:
+        asm: the text; ``$0``, ``$1`` ... are the registers of the results, then those of the arguments.
+        constraints: as in `LLVM <https://llvm.org/docs/LangRef.html#inline-asm-constraint-string>`_, ``"=r,r"``.
+        args: tiles and scalars, which are broadcast.
+        dtype: the dtype of the result, or a tuple of dtypes: then the result is a tuple of tiles.
+        is_pure: it has no effects; it may be run more or fewer times than written.
+        pack: a power of two.
+
+    Raises:
+        CompilationError: on the CPU.
+    """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._builtin import builtin, not_yet
+from ._builtin import builtin
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
@@ -173,27 +173,59 @@ def cumprod(input: tensor, axis: int = 0, reverse: bool = False) -> tensor:
     """Running products along `axis`."""
 
 
-@not_yet("use tl.atomic_add(counts + x, 1) on an array of zeros")
+@builtin
 def histogram(input: tensor, num_bins: int, mask: Value | None = None) -> tensor:
-    """How often each of ``0 .. num_bins - 1`` occurs in a rank-1 tile of 32-bit integers.
+    """How often each of ``0 .. num_bins - 1`` occurs in a tile of integers.
 
-    Elements outside that range, and masked-out ones, are not counted. Result: int32, ``[num_bins]``.
+    Elements outside that range, and masked-out ones, are not counted. `mask` broadcasts to the shape of `input`.
+    Result: int32, ``[num_bins]``.
     """
 
 
-@not_yet("sort before the launch, with numpy.sort or torch.sort")
+@builtin
 def sort(x: tensor, dim: int | None = None, descending: bool = False) -> tensor:
-    """`x` sorted along its last dimension, which must have a power-of-two extent."""
+    """`x` sorted along dimension `dim`, the last one by default; any extent.
+
+    NaN comes after all numbers, and before them in descending order, as in NumPy and torch; -0.0 comes before 0.0.
+    The result has exactly the bits of the elements, but NaN has no sign. Shape and dtype are those of `x`.
+
+    Source: K. E. Batcher, Sorting networks and their applications, AFIPS 1968 (bitonic sort).
+    """
 
 
-@not_yet(
-    "take the greatest with tl.max(x, axis, return_indices=True), replace it by -inf "
-    "with tl.where, and repeat"
-)
-def topk(x: tensor, k: int, dim: int | None = None) -> tensor:
-    """The `k` greatest elements of the last dimension, greatest first; `k` a power of two."""
+@builtin
+def bitonic_merge(x: tensor, dim: int | None = None, descending: bool = False) -> tensor:
+    """As `sort`, of elements that rise up to some place along `dim` and fall from there on.
+
+    So do two sorted halves, the second of which is reversed. It takes log2(n) steps where `sort` takes
+    log2(n) (log2(n) + 1) / 2. Of other elements the order is not specified.
+    """
 
 
-@not_yet("call the function with the tiles, and choose between results with tl.where")
+@builtin
+def topk(x: tensor, k: int, dim: int | None = None, descending: bool = True) -> tensor:
+    """The `k` greatest elements along dimension `dim` (the last one by default), greatest first.
+
+    With ``descending=False`` the `k` least, least first. The order is that of `sort`. The result has the shape of `x` but
+    for extent `k` along `dim`.
+
+    Raises:
+        CompilationError: `k` is not from 1 to the extent.
+
+    Source: A. Shanbhag, H. Pirk, S. Madden, Efficient Top-K Query Processing on Massively Parallel Hardware,
+    SIGMOD 2018.
+    """
+
+
+@builtin
 def map_elementwise(scalar_fn: Callable[..., Any], *args: Value, pack: int = 1) -> Any:
-    """Applies a @jit function of scalars to every element of the (broadcast) tiles `args`."""
+    """Applies a @jit function of scalars to every element of the tiles `args`, which are broadcast.
+
+    The function may branch and loop on the elements; it may not read or write memory. It returns a scalar, or a tuple of
+    scalars; so does this of tiles.
+
+    Args:
+        scalar_fn: takes `pack` neighbours of the last dimension of each tile (those of the first tile, then those of the
+            second ...), returns `pack` values of each result.
+        pack: elements for one call; a power of two that divides the last extent.
+    """

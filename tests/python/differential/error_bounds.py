@@ -376,15 +376,34 @@ def reduce(x, axis, combine):
     return one_by_one(x, axis, combine)[-1]
 
 
-def sort(x, descending=False):
+def sort(x, dim=-1, descending=False):
     refuse_unless(x.is_exact(), "an order that errors decide")
-    ordered = Tile(np.sort(x.value, axis=-1), x.dtype)
-    return flip(ordered, x.value.ndim - 1) if descending else ordered
+    ordered = Tile(np.sort(x.value, axis=dim), x.dtype)
+    return flip(ordered, dim) if descending else ordered
 
 
-def histogram(x, bins):
-    inside = x.value[(x.value >= 0) & (x.value < bins)]
+def topk(x, k, dim=-1, descending=True):
+    return sort(x, dim, descending).map(lambda array: np.take(array, builtins.range(k), dim))
+
+
+def histogram(x, bins, mask=None):
+    is_counted = (x.value >= 0) & (x.value < bins)
+    if mask is not None:
+        is_counted &= np.broadcast_to(mask.value, x.shape)
+    inside = x.value[is_counted].astype(np.int64)
     return Tile(np.bincount(inside, minlength=bins).astype(np.int32), "int32")
+
+
+def map_elementwise(function, *tiles):
+    """A function of exact integers, element by element."""
+    shape = np.broadcast_shapes(*(tile.shape for tile in tiles))
+    rows = [np.broadcast_to(tile.value, shape).ravel() for tile in tiles]
+    results = [
+        function(*(Tile(value, tile.dtype) for value, tile in zip(values, tiles)))
+        for values in zip(*rows)
+    ]
+    array = np.array([int(result) for result in results], results[0].value.dtype)
+    return Tile(array.reshape(shape), results[0].dtype)
 
 
 # ---- products ----------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from random_kernels import reference  # noqa: E402
 from target_check import TARGETS, assemble  # noqa: E402
 
 # Operations that random kernels ask for and the language lacks. Any other that is missing has vanished.
-MISSING = frozenset(("histogram", "sort"))
+MISSING = frozenset()
 NOT_YET = re.compile(r"`tl\.(\w+)` is Triton's and not in Sectile yet")
 
 

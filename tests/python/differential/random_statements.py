@@ -708,14 +708,22 @@ class Statements:
         name = self.tile(lambda tile: tile.dtype not in ("int1", "bfloat16"))
         if not name:
             return None
-        shape, dtype = self.shape(name), self.dtype(name)
-        if dtype == "int32" and len(shape) == 1 and self.random.random() < 0.5:
-            bins = self.random.choice([8, 16, 64])
-            return self.define(f"tl.histogram({name} & {self.random.choice([7, 31, 127])}, {bins})")
-        if is_power_of_two(shape[-1]) and size(shape) <= 1024:
-            descending = self.random.choice(["", ", descending=True"])
-            return self.define(f"tl.sort({name}{descending})")
-        return None
+        choose, shape, dtype = self.random.choice, self.shape(name), self.dtype(name)
+        if not is_float(dtype) and self.random.random() < 0.4:
+            bins = choose([1, 3, 8, 16, 64, 200])
+            mask = self.pick(lambda tile: tile.shape == shape and tile.dtype == "int1")
+            mask = f", mask={mask}" if mask and self.random.random() < 0.5 else ""
+            text = choose([name, f"{name} & {choose([7, 31, 127])}"])
+            return self.define(f"tl.histogram({text}, {bins}{mask})")
+        if size(shape) > 1024:
+            return None
+        axis = self.random.randrange(len(shape))
+        descending = choose(["", f", descending={choose([True, False])}"])
+        if self.random.random() < 0.4:
+            return self.define(
+                f"tl.topk({name}, {self.random.randint(1, shape[axis])}, dim={axis}{descending})"
+            )
+        return self.define(f"tl.sort({name}, dim={axis}{descending})")
 
     # -- control flow
 
