@@ -308,6 +308,53 @@ def bench_layer_norm(table):
         )
 
 
+@st.jit
+def sort_rows(x, out, N: tl.constexpr):
+    at = tl.program_id(0) * N + tl.arange(0, N)
+    tl.store(out + at, tl.sort(tl.load(x + at)))
+
+
+@st.jit
+def topk_rows(x, out, N: tl.constexpr, K: tl.constexpr):
+    row = tl.program_id(0)
+    tl.store(out + row * K + tl.arange(0, K), tl.topk(tl.load(x + row * N + tl.arange(0, N)), K))
+
+
+@st.jit
+def count(x, out, N: tl.constexpr, BINS: tl.constexpr):
+    counts = tl.histogram(tl.load(x + tl.program_id(0) * N + tl.arange(0, N)), BINS)
+    tl.atomic_add(out + tl.arange(0, BINS), counts)
+
+
+def bench_ordering(table):
+    """Sorting, the greatest elements, histograms."""
+    x = torch.randn(1024, 1024)
+    out = torch.empty_like(x)
+    ratio_row(
+        table, "sort f32 2^20 in rows of 1024", "Melements/s", x.numel() / 1e6,
+        lambda: sort_rows[(1024,)](x, out, 1024),
+        [("torch", lambda: torch.sort(x, 1)), ("NumPy", lambda: np.sort(x.numpy(), 1))], 1.0,
+    )  # fmt: skip
+    assert torch.equal(out, torch.sort(x, 1).values)
+    x, out = torch.randn(1024, 4096), torch.empty(1024, 16)
+    ratio_row(
+        table, "topk 16 of f32 4096, 1024 rows", "Melements/s", x.numel() / 1e6,
+        lambda: topk_rows[(1024,)](x, out, 4096, 16),
+        [("torch", lambda: torch.topk(x, 16, 1))], 1.0,
+    )  # fmt: skip
+    assert torch.equal(out, torch.topk(x, 16, 1).values)
+    x, out = (
+        torch.randint(0, 256, (1 << 24,), dtype=torch.int32),
+        torch.zeros(256, dtype=torch.int32),
+    )
+    ratio_row(
+        table, "histogram of i32 2^24 into 256", "Melements/s", x.numel() / 1e6,
+        lambda: count[(x.numel() // 16384,)](x, out.zero_(), 16384, 256),
+        [("torch", lambda: torch.bincount(x, minlength=256))], 1.0,
+    )  # fmt: skip
+    assert torch.equal(out, torch.bincount(x, minlength=256).int())
+
+
 def bench_matmul(table):
     module = lesson("03_matmul")
     for size in (512, 1024, 2048, 4096):
@@ -421,6 +468,7 @@ BENCHMARKS = {
     "softmax": bench_softmax,
     "arguments": bench_arguments,
     "norm": bench_layer_norm,
+    "ordering": bench_ordering,
     "matmul": bench_matmul,
     "blocks": bench_blocks,
     "narrow": bench_narrow,

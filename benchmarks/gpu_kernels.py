@@ -116,6 +116,27 @@ def cumsum(x_ptr, out_ptr, stride, n, BLOCK: tl.constexpr):
 
 
 @dsl.jit
+def sort(x_ptr, out_ptr, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+    at = (tl.program_id(0) * ROWS + tl.arange(0, ROWS))[:, None] * BLOCK
+    at += tl.arange(0, BLOCK)[None, :]
+    tl.store(out_ptr + at, tl.sort(tl.load(x_ptr + at)))
+
+
+@dsl.jit
+def topk(x_ptr, out_ptr, ROWS: tl.constexpr, BLOCK: tl.constexpr, K: tl.constexpr):
+    row = (tl.program_id(0) * ROWS + tl.arange(0, ROWS))[:, None]
+    x = tl.load(x_ptr + row * BLOCK + tl.arange(0, BLOCK)[None, :])
+    tl.store(out_ptr + row * K + tl.arange(0, K)[None, :], tl.topk(x, K))
+
+
+@dsl.jit
+def histogram(x_ptr, out_ptr, n, BLOCK: tl.constexpr, BINS: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    counts = tl.histogram(tl.load(x_ptr + i, mask=i < n, other=0), BINS, mask=i < n)
+    tl.atomic_add(out_ptr + tl.arange(0, BINS), counts)
+
+
+@dsl.jit
 def transpose(x_ptr, out_ptr, rows, columns, BM: tl.constexpr, BN: tl.constexpr):
     i = tl.program_id(0) * BM + tl.arange(0, BM)
     j = tl.program_id(1) * BN + tl.arange(0, BN)

@@ -347,6 +347,45 @@ class Benchmark:
                     lesson=lambda: [self.lessons["03"].matmul(a, b, out=c)],
                 )  # fmt: skip
 
+    def ordering(self):
+        """Sorting, the greatest elements, histograms: rows of a matrix, several to a program."""
+        rows, n = 1024, 1024
+        x = torch.randn(rows, n, device="cuda")
+        out = torch.empty_like(x)
+        for per, warps in ((1, 4), (1, 1), (4, 4)):
+            self.compare(
+                f"sort f32 {rows}x{n}, {per} rows, {warps} warps",
+                lambda k: k.sort[(rows // per,)](x, out, per, n, num_warps=warps),
+                {"torch": lambda: torch.sort(x, 1)},
+                [out], [torch.sort(x, 1).values], rows * n / 1e9, "Gelements/s", {"triton": 1.0}, 0,
+            )  # fmt: skip
+        rows, n, kept = 1024, 4096, 16
+        x = torch.randn(rows, n, device="cuda")
+        out = torch.empty(rows, kept, device="cuda")
+        for per, warps in ((1, 4), (1, 8)):
+            self.compare(
+                f"topk {kept} of f32 {rows}x{n}, {warps} warps",
+                lambda k: k.topk[(rows // per,)](x, out, per, n, kept, num_warps=warps),
+                {"torch": lambda: torch.topk(x, kept, 1)},
+                [out], [torch.topk(x, kept, 1).values], rows * n / 1e9, "Gelements/s",
+                {"triton": 1.0}, 0,
+            )  # fmt: skip
+        n, bins = 1 << 24, 256
+        x = torch.randint(0, bins, (n,), device="cuda", dtype=torch.int32)
+        counts = torch.zeros(bins, device="cuda", dtype=torch.int32)
+        expected = torch.bincount(x, minlength=bins)
+        for block in (2048, 8192):
+
+            def count(k, block=block):
+                counts.zero_()
+                k.histogram[(n // block,)](x, counts, n, block, bins, num_warps=8)
+
+            self.compare(
+                f"histogram of i32 2^24 into {bins}, blocks of {block}", count,
+                {"torch": lambda: torch.histc(x, bins, 0, bins - 1)},
+                [counts], [expected], n / 1e9, "Gelements/s", {"triton": 1.0}, 0,
+            )  # fmt: skip
+
     def compile_times(self):
         """Kernel call to PTX, beside Triton's, without the assembler on either side."""
         half, single = (
@@ -359,6 +398,9 @@ class Benchmark:
             "vector add": ("add", (single, single, single, n), {"BLOCK": 1024}, 10),
             "softmax": ("softmax", (single, single, n, n), {"BLOCK": 4096, "num_warps": 8}, 15),
             "layer norm": ("layer_norm", norm, {"BLOCK": 4096, "num_warps": 8}, 25),
+            "sort": ("sort", (single, single), {"ROWS": 1, "BLOCK": 1024}, 40),
+            "topk": ("topk", (single, single), {"ROWS": 1, "BLOCK": 4096, "K": 16}, 60),
+            "histogram": ("histogram", (single.int(), single.int(), n), {"BLOCK": 2048, "BINS": 256}, 20),
             "matmul 128x128x32": (
                 "matmul", product,
                 {"BM": 128, "BN": 128, "BK": 32, "GROUP": 8, "num_warps": 4, "num_stages": 4}, 40,
@@ -415,6 +457,7 @@ def main():
         "softmax",
         "layer_norm",
         "rows",
+        "ordering",
         "matmul",
     ]
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])

@@ -4,6 +4,7 @@
 #include <sectile/blocks.h>
 #include <sectile/creation.h>
 #include <sectile/debug.h>
+#include <sectile/elements.h>
 #include <sectile/math.h>
 #include <sectile/memory.h>
 #include <sectile/random.h>

@@ -286,7 +286,7 @@ FailureOr<Operand> histogram(Arguments &args) {
   if (!input->type.dtype.isIntOrBool())
     return args.error("integers expected, found " + sema.nameOf(input->type),
                       "say which bin each element belongs to: " +
-                          sema.words.cast(kInt32, "(x - least) / width"));
+                          sema.words.cast(kInt32, "((x - least) / width)"));
   if (*bins < 1)
     return args.error("`num_bins` is " + Twine(*bins), "ask for one bin or more");
   if (failed(sema.checkShape({*bins}, args.operation)))

@@ -91,7 +91,7 @@ private:
         makeNode({argument, result});
       return;
     }
-    if (isa<ReduceOp>(op)) {
+    if (isa<ReduceOp, HistogramOp>(op)) {
       graph.operandNodes[op] = newNode(op->getOperand(0).getType());
       for (Value result : op->getResults())
         makeNode({result});

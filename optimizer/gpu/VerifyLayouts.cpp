@@ -50,6 +50,8 @@ LogicalResult verify(Operation *op, const GpuShape &shape) {
         return failure();
     return success();
   }
+  if (auto histogram = dyn_cast<HistogramOp>(op); histogram && histogram.getMask())
+    return require(of(histogram.getSrc()) == of(histogram.getMask()), "source and mask differ");
   if (auto expand = dyn_cast<ExpandDimsOp>(op))
     return require(of(expand.getSrc()) == layout::sliceOf(of(expand.getResult()), expand.getAxis()),
                    "the source is no slice of the result");

@@ -105,6 +105,30 @@ const Refusal kRefusals[] = {
      "'tile.cat' op operands differ in dimension 1"},
     {"%a = tile.cat %m, %m {axis = 0 : i32} : tensor<2x4xi32>, tensor<2x4xi32> -> tensor<2x8xi32>",
      "'tile.cat' op result should be tensor<4x4xi32>"},
+    {"%a = tile.sort %v axis 1 : tensor<8xi32>",
+     "'tile.sort' op axis 1 is out of range for rank 1"},
+    {"%a = tile.sort %f axis 0 : tensor<2x4xf32>",
+     "'tile.sort' op operand #0 must be ranked tensor of 8-bit signless integer or 16-bit signless "
+     "integer or 32-bit signless integer or 64-bit signless integer values, but got "
+     "'tensor<2x4xf32>'"},
+    {"%mask = arith.cmpi eq, %m, %m : tensor<2x4xi32>\n"
+     "%a = tile.histogram %v, %mask : tensor<8xi32>, tensor<2x4xi1> -> tensor<4xi32>",
+     "'tile.histogram' op source and mask differ in shape"},
+    {"%a = tile.map(%v) : (tensor<8xi32>) -> tensor<4xi32> {\n^bb0(%e: i32):\ntile.yield %e : "
+     "i32\n}",
+     "'tile.map' op sources and results should have one shape"},
+    {"%a = tile.map(%v) : (tensor<8xi32>) -> tensor<8xi32> {\n^bb0(%e: f32):\n"
+     "%y = arith.fptosi %e : f32 to i32\ntile.yield %y : i32\n}",
+     "'tile.map' op the function should take one element per source"},
+    {"%a = tile.map(%v) : (tensor<8xi32>) -> tensor<8xf32> {\n^bb0(%e: i32):\ntile.yield %e : "
+     "i32\n}",
+     "'tile.map' op the function should yield one element per result"},
+    {"%a = tile.inline_asm \"\" \"\" pack 3 (%v) : (tensor<8xi32>) -> tensor<8xi32>",
+     "'tile.inline_asm' op `pack` should be a power of two"},
+    {"%a = tile.inline_asm \"\" \"\" pack 1 (%v) : (tensor<8xi32>) -> tensor<4xi32>",
+     "'tile.inline_asm' op sources and results should have one shape"},
+    {"tile.inline_asm \"\" \"\" pack 1 (%v) : (tensor<8xi32>) -> ()",
+     "'tile.inline_asm' op gives at least one result"},
     {"%a = tile.gather %v[%m] {axis = 0 : i32} : tensor<8xi32>, tensor<2x4xi32> -> tensor<2x4xi32>",
      "'tile.gather' op source and index differ in rank"},
     {"%a = tile.gather %v[%v] {axis = 1 : i32} : tensor<8xi32>, tensor<8xi32> -> tensor<8xi32>",

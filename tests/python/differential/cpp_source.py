@@ -194,6 +194,11 @@ class Writer:
             axis = given[1:] or [named.pop("axis", "none")]
             keep = ["true"] if named.pop("keep_dims", "") == "true" else []
             return call(name, given[0], *axis, *keep)
+        if name in ("sort", "topk"):
+            default = "false" if name == "sort" else "true"
+            return call(name, *given, named.pop("dim"), named.pop("descending", default))
+        if name == "histogram":
+            return call(name, *given, named.pop("mask", "none"))
         if name in PLAIN:
             return call(name, *given)
         raise Untranslatable(name)

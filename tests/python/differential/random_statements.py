@@ -712,7 +712,9 @@ class Statements:
         if not is_float(dtype) and self.random.random() < 0.4:
             bins = choose([1, 3, 8, 16, 64, 200])
             mask = self.pick(lambda tile: tile.shape == shape and tile.dtype == "int1")
-            mask = f", mask={mask}" if mask and self.random.random() < 0.5 else ""
+            if not mask and len(shape) < 4:  # positions, which threads compute for themselves
+                mask = f"({self.index(shape, False)[0]}) < {choose([1, 17, 100])}"
+            mask = f", mask={mask}" if mask and self.random.random() < 0.6 else ""
             text = choose([name, f"{name} & {choose([7, 31, 127])}"])
             return self.define(f"tl.histogram({text}, {bins}{mask})")
         if size(shape) > 1024:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support import DTYPES, FP8, FLOATS, random
+from support import DTYPES, FLOATS, FP8, random
 
 import sectile as st
 import sectile.language as tl
