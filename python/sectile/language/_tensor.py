@@ -120,6 +120,7 @@ class tensor:
         flip = _shape.flip
         floor = _math.floor
         gather = _shape.gather
+        histogram = _reduction.histogram
         log = _math.log
         log2 = _math.log2
         max = _reduction.max
@@ -133,6 +134,7 @@ class tensor:
         sigmoid = _math.sigmoid
         sin = _math.sin
         softmax = _math.softmax
+        sort = _reduction.sort
         split = _shape.split
         sqrt = _math.sqrt
         sqrt_rn = _math.sqrt_rn

@@ -77,7 +77,6 @@ def not_yet():
 
 def test_what_is_not_there_yet_says_so_and_what_to_do():
     stubs = dict(not_yet())
-    assert {"histogram", "sort", "topk"} <= stubs.keys()
     for name, stub in stubs.items():
         message, remedy = stub.__sectile_not_yet__
         first = stub.__doc__.splitlines()[0]
