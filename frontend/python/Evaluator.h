@@ -259,7 +259,7 @@ private:
                                      const Scope &before,
                                      llvm::SmallVectorImpl<mlir::Value> &values);
   void leaveLoop(const Carried &carried, mlir::ValueRange results, const Scope &before,
-                 llvm::ArrayRef<std::string> assigned, const ast::Stmt &loop);
+                 llvm::ArrayRef<std::string> assigned, const ast::Stmt &loop, bool surelyRuns);
   mlir::FailureOr<std::vector<Operand>> constantRange(const LoopRange &range,
                                                       const ast::Position &position);
 
@@ -272,7 +272,13 @@ private:
     llvm::SmallVector<mlir::Value> initial, next;
     bool hasBroken = false;
     std::optional<ValueShape> returned;
-    std::vector<std::pair<std::string, ValueShape>> names;
+    struct Name {
+      std::string name;
+      ValueShape shape;
+      /// It is known only where a break has left the loop.
+      bool isOfBreaks;
+    };
+    std::vector<Name> names;
   };
   /// Adds what exits from the body take along. Values before the loop are made in front of it.
   void addExits(Extras &extras, const ast::Stmt &stmt, const Exit &exit, bool isEndless,

@@ -67,15 +67,19 @@ void Evaluator::addNames(Extras &extras, const Stmt &stmt, llvm::ArrayRef<std::s
         !isReadAfter(name, stmt, *frames.back().function))
       continue;
     bool isDefined = binding->state == Binding::State::Defined;
-    bool isKnown = known && (isDefined || (binding->knownWays & known) == known);
+    auto isKnownIn = [&](unsigned ways) {
+      return ways && (isDefined || (binding->knownWays & ways) == ways);
+    };
     auto *value = binding->operand.value();
     auto *start =
         first && first->state == Binding::State::Defined ? first->operand.value() : nullptr;
     bool isKept = isDefined && value && start && start->type == value->type;
-    if (!isKnown && !isKept)
+    // With an `else` that returns, only breaks lead behind the loop.
+    bool isOfBreaks = !isKept && !isKnownIn(known) && extras.hasBroken && isKnownIn(kBreaks);
+    if (!isKept && !isKnownIn(known) && !isOfBreaks)
       continue;
     size_t next = extras.next.size();
-    extras.names.emplace_back(name, shapeOf(binding->operand, extras.next));
+    extras.names.push_back({name, shapeOf(binding->operand, extras.next), isOfBreaks});
     mlir::OpBuilder::InsertionGuard guard(sema.builder);
     sema.builder.setInsertionPoint(loop);
     for (mlir::Value value : llvm::ArrayRef(extras.next).drop_front(next))
@@ -98,8 +102,17 @@ Exit Evaluator::takeExtras(const Extras &extras, const Exit &exit, bool isEndles
     after.returned = extras.returned->rebuild(results, next);
     after.returnRange = exit.returnRange;
   }
-  for (const auto &[name, shape] : extras.names)
-    assign(name, shape.rebuild(results, next), stmt.position);
+  for (const auto &[name, shape, isOfBreaks] : extras.names) {
+    Operand operand = shape.rebuild(results, next);
+    if (!isOfBreaks) {
+      assign(name, std::move(operand), stmt.position);
+      continue;
+    }
+    Binding binding = *scope.find(name);
+    binding.operand = std::move(operand);
+    binding.knownWays = kBreaks;
+    scope.set(name, std::move(binding));
+  }
   return after.where(after.ways);
 }
 

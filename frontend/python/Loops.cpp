@@ -212,6 +212,7 @@ mlir::FailureOr<Exit> Evaluator::evaluateRuntimeFor(const Stmt &stmt, const Loop
   Scope before = scope;
   Exit exit;
   Extras extras;
+  Type indexType;
   mlir::scf::ForOp loop;
   llvm::SmallVector<mlir::Value> results;
   {
@@ -221,7 +222,8 @@ mlir::FailureOr<Exit> Evaluator::evaluateRuntimeFor(const Stmt &stmt, const Loop
       loop->setAttr(hint.getName(), hint.getValue());
     bindCarried(*carried, loop.getRegionIterArgs(), before);
     at(target.position);
-    Operand index = counted->index(sema);
+    Value index = counted->index(sema);
+    indexType = index.type;
     assign(target.text, index, target.position);
     exit = evaluateBlock(stmt.body);
     catchExit(exit, kContinues);
@@ -255,11 +257,18 @@ mlir::FailureOr<Exit> Evaluator::evaluateRuntimeFor(const Stmt &stmt, const Loop
   }
   llvm::ArrayRef<mlir::Value> values(results);
   size_t carriedCount = carried->initial.size();
-  leaveLoop(*carried, values.take_front(carriedCount), before, assigned, stmt);
-  forget(target.text,
-         "is the variable of the loop on line " + std::to_string(stmt.position.line) +
-             ", which may not run",
-         "assign it before the loop too, with the type that it has there");
+  leaveLoop(*carried, values.take_front(carriedCount), before, assigned, stmt,
+            counted->isSurelyEntered());
+  std::string line = std::to_string(stmt.position.line);
+  const Binding *first = before.find(target.text);
+  if (first && first->state == Binding::State::Defined)
+    forget(target.text,
+           "is " + describeOperand(first->operand) + " before the loop on line " + line + ", and " +
+               sema.nameOf(indexType) + " in it",
+           "give it the same type before the loop");
+  else
+    forget(target.text, "is the variable of the loop on line " + line + ", which may not run",
+           "assign it before the loop too, with the type " + sema.nameOf(indexType));
   exit = takeExtras(extras, exit, /*isEndless=*/false, values.drop_front(carriedCount), stmt);
   return finishLoop(exit, stmt);
 }
@@ -362,7 +371,8 @@ mlir::FailureOr<Exit> Evaluator::evaluateWhile(const Stmt &stmt) {
     return finishLoop(exit, stmt);
   }
   size_t carriedCount = carried->initial.size();
-  leaveLoop(*carried, loop.getResults().take_front(carriedCount), before, assigned, stmt);
+  leaveLoop(*carried, loop.getResults().take_front(carriedCount), before, assigned, stmt,
+            /*surelyRuns=*/isEndless);
   exit = takeExtras(extras, exit, isEndless, loop.getResults().drop_front(carriedCount), stmt);
   return finishLoop(exit, stmt, isEndless);
 }
@@ -451,7 +461,7 @@ mlir::LogicalResult Evaluator::flattenCarried(const Carried &carried, const Stmt
 }
 
 void Evaluator::leaveLoop(const Carried &carried, mlir::ValueRange results, const Scope &before,
-                          llvm::ArrayRef<std::string> assigned, const Stmt &loop) {
+                          llvm::ArrayRef<std::string> assigned, const Stmt &loop, bool surelyRuns) {
   Scope inside = std::move(scope);
   bindCarried(carried, results, before);
   for (const std::string &name : assigned) {
@@ -460,6 +470,8 @@ void Evaluator::leaveLoop(const Carried &carried, mlir::ValueRange results, cons
     const Binding *binding = inside.find(name);
     if (binding && binding->state == Binding::State::Poisoned)
       poison(name);
+    else if (binding && surelyRuns && binding->state == Binding::State::Unknown)
+      forget(name, binding->reason, binding->help);
     else if (binding)
       forget(name,
              "is assigned only inside the loop on line " + std::to_string(loop.position.line) +

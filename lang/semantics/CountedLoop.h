@@ -7,7 +7,7 @@
 //   scf::ForOp loop = range->open(sema, initial);   // the builder now stands in its empty body
 //   Value index = range->index(sema);
 //   ... the body
-//   loop = range->close(sema, next, {}, {});        // the next values of those carried
+//   loop = range->close(sema, next);                // the next values of those carried
 //
 // A body that may leave the loop (Python's break) is closed by endEarly instead. It makes the loop
 // over:
@@ -59,8 +59,8 @@ public:
   /// that turned out to be carried while the body was made come last, by what they are before the
   /// loop and after a turn.
   mlir::scf::ForOp close(Semantics &sema, llvm::ArrayRef<mlir::Value> next,
-                         llvm::ArrayRef<mlir::Value> furtherInitial,
-                         llvm::ArrayRef<mlir::Value> furtherNext);
+                         llvm::ArrayRef<mlir::Value> furtherInitial = {},
+                         llvm::ArrayRef<mlir::Value> furtherNext = {});
   /// The same for a loop that ends after a turn where `leaves`. The index of the turn is the first
   /// result, which no caller has a use for; what is carried follows.
   mlir::scf::WhileOp endEarly(Semantics &sema, mlir::Value leaves, llvm::ArrayRef<mlir::Value> next,

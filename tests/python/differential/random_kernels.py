@@ -226,7 +226,7 @@ class Builder(Statements, Products, Blocks):
             self.case.programs = 1
             self.programs = self.programs[:1]
             self.attempt("pid = tl.program_id(0)")
-        profile = self.random.choice(list(self.PROFILES))
+        profile = self.random.choice([*self.PROFILES, "flow"])
         for _ in range(self.random.choice([1, 1, 2, 3])):
             self.load()
         self.statements(profile, self.random.choice([3, 6, 10, 16]))

@@ -68,6 +68,7 @@ class Statements:
         "matmul": dict(matmul=3, dot=1, binary=2, reduce=1, convert=1, unary=1, store=1),
         "attention": dict(attention=3, binary=1, reduce=1),
         "control": dict(load=3, binary=4, unary=1, loop=4, branch=2, reduce=1, scalar=2, store=1),
+        "flow": dict(load=2, binary=3, loop=8, branch=3, reduce=1, scalar=3, store=2, atomic=1),
         "blocks": dict(
             block_load=5, block_store=1, block_gather=1, load=1, binary=3, across=1, reduce=1, dot=1, loop=1,
             order=1, store=1,
@@ -867,7 +868,7 @@ class Statements:
             return None
         trips = self.random.choice(["3", "2", "k", "n % 5", "n % 3 + 1", "0"])
         name = self.fresh()
-        profile = self.random.choice(["control", "elementwise", "reduce", "shape", "scan"])
+        profile = self.random.choice(["control", "flow", "elementwise", "reduce", "shape", "scan"])
         words = self.random.choice([(), ("break",), ("continue",), ("break", "continue")])
         if self.random.random() < 0.3:
             self.counters.add(name)
