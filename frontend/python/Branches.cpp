@@ -129,6 +129,11 @@ mlir::Value Evaluator::leavingFlag(const Exit &exit) {
 
 Exit Evaluator::guardRest(const Exit &exit, const ast::Position &position, Rest rest,
                           std::optional<Way> caught) {
+  // The rest nests deeper with each statement that may leave.
+  ++depth;
+  DepthGuard guard{depth};
+  if (mlir::failed(enter(position)))
+    return Exit::falls();
   at(position);
   auto op = mlir::scf::IfOp::create(sema.builder, sema.location(), leavingFlag(exit),
                                     /*withElseRegion=*/true);

@@ -805,9 +805,9 @@ class Statements:
         if assigned and roll() < 0.2:
             self.lines += [f"{line}else:", f"{line}    {assigned[0]}"]
 
-    def block(self, heads, profile, targets, before=(), words=()):
+    def block(self, heads, profile, targets, before=(), words=(), variable=None):
         """A compound statement for each of `heads`: (its line, lines at its end, and at its begin). `words`
-        are how control may leave the body."""
+        are how control may leave the body; the `variable` of a loop that may not run is unknown in its `else`."""
         state, start, stored = self.state(), len(self.lines), dict(self.stored)
         kinds = dict(self.atomic_kinds)
         self.lines += ["    " * self.depth + line for line in before]
@@ -819,8 +819,10 @@ class Statements:
             self.lines.append("    " * self.depth + head)
             self.depth += 1
             self.lines += ["    " * self.depth + line for line in ["pass", *first]]
-            self.statements(profile, self.random.choice([1, 2, 4]))
             left = words if head != "else:" else ()
+            if head == "else:" and variable:
+                self.pool.remove(variable)
+            self.statements(profile, self.random.choice([1, 2, 4]))
             self.leave(left)
             self.update(targets)
             if self.random.random() < 0.3:
@@ -890,7 +892,7 @@ class Statements:
         for scope in self.programs:
             exec(f"{name} = tl.cast(k * 0, tl.{dtype})", scope)
         heads = [(head, []), ("else:", [])] if self.random.random() < 0.2 else [(head, [])]
-        made = self.block(heads, profile, targets, words=words)
+        made = self.block(heads, profile, targets, words=words, variable=name)
         self.pool.remove(name)
         return made
 
