@@ -61,8 +61,19 @@ void Evaluator::addNames(Extras &extras, const Stmt &stmt, llvm::ArrayRef<std::s
                          const Carried &carried, const Scope &before, unsigned known,
                          mlir::Operation *loop) {
   known &= ~kReturns;
+  /// The value of a variable before the loop.
+  auto startOf = [&](const std::string &name) -> std::optional<Value> {
+    const Binding *first = before.find(name);
+    bool isDefined = first && first->state == Binding::State::Defined;
+    if (!isDefined || (!first->operand.value() && !isNumberConstant(first->operand)))
+      return std::nullopt;
+    mlir::OpBuilder::InsertionGuard guard(sema.builder);
+    sema.builder.setInsertionPoint(loop);
+    mlir::FailureOr<Value> start = sema.toValue(first->operand);
+    return mlir::succeeded(start) ? std::optional(*start) : std::nullopt;
+  };
   for (const std::string &name : names) {
-    const Binding *binding = scope.find(name), *first = before.find(name);
+    const Binding *binding = scope.find(name);
     if (!binding || llvm::is_contained(carried.names, name) ||
         !isReadAfter(name, stmt, *frames.back().function))
       continue;
@@ -71,8 +82,7 @@ void Evaluator::addNames(Extras &extras, const Stmt &stmt, llvm::ArrayRef<std::s
       return ways && (isDefined || (binding->knownWays & ways) == ways);
     };
     auto *value = binding->operand.value();
-    auto *start =
-        first && first->state == Binding::State::Defined ? first->operand.value() : nullptr;
+    std::optional<Value> start = startOf(name);
     bool isKept = isDefined && value && start && start->type == value->type;
     // With an `else` that returns, only breaks lead behind the loop.
     bool isOfBreaks = !isKept && !isKnownIn(known) && extras.hasBroken && isKnownIn(kBreaks);

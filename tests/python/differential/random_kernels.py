@@ -243,7 +243,9 @@ class Builder(Statements, Products, Blocks):
     def end_early(self):
         """Returns from the kernel somewhere: what it does before has been found right already."""
         loops = r"\s*(?:for|while) (v\d+) "
-        places = [i for i, line in enumerate(self.lines) if i and not re.match(r"\s*el(se|if)\b", line)]
+        places = [
+            i for i, line in enumerate(self.lines) if i and not re.match(r"\s*el(se|if)\b", line)
+        ]
         for place in sorted(self.random.sample(places, min(len(places), 2)), reverse=True):
             line = self.lines[place]
             indent = line[: len(line) - len(line.lstrip())]

@@ -80,7 +80,11 @@ def may_end(source):
         texts = [ast.unparse(statement) for statement in loop.body]
         if not any(re.fullmatch(r"(\w+) = \1 - 1|\w+ \+= 1", text) for text in texts):
             return False
-        leaves = [s for s in loop.body if isinstance(s, ast.If) and isinstance(s.body[-1], (ast.Break, ast.Return))]
+        leaves = [
+            s
+            for s in loop.body
+            if isinstance(s, ast.If) and isinstance(s.body[-1], (ast.Break, ast.Return))
+        ]
         if isinstance(loop.test, ast.Constant) and not leaves:
             return False
     return True

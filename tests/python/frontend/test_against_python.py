@@ -20,7 +20,6 @@ except ImportError as reason:
     pytest.skip(f"the package's extension is not built: {reason}", allow_module_level=True)
 
 
-
 class Pointer:
     """Numbers in memory, as ordinary Python sees them: what is not among them is not read."""
 
@@ -50,7 +49,13 @@ class Program:
 
     def __init__(self, seed):
         self.rng = random.Random(seed)
-        self.lines = ["@jit", "def function(n, m, p):", "    a = n & 7", "    b = m & 15", "    c = 1"]
+        self.lines = [
+            "@jit",
+            "def function(n, m, p):",
+            "    a = n & 7",
+            "    b = m & 15",
+            "    c = 1",
+        ]
         self.constants = []
         self.counter = 0
         self.block(1, loop="", size=7)
@@ -120,7 +125,9 @@ def kernel(ns, ms, out, scratch):
         if kind == 2:
             return f"0 <= {variable} < look(p, {self.atom()} & 15) <= {self.atom()} + 5"
         if kind == 3:
-            return f"not ({link} and {self.atom()} > look(p, {variable} & 7) or {self.variable()} < 4)"
+            return (
+                f"not ({link} and {self.atom()} > look(p, {variable} & 7) or {self.variable()} < 4)"
+            )
         if kind == 4:
             return f"{variable} != 0 and ({self.atom()} & 63) % {variable} > 1"
         if kind == 5:

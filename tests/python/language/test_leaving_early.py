@@ -212,7 +212,6 @@ def unrolled(x, out):
         number = tl.load(x + pid * 16 + i)
         if number == 0:
             continue
-        last = i
         if number == 1:
             break
         total = total * 10 + number
@@ -223,7 +222,6 @@ def unrolled(x, out):
         else:
             total += 7
     else:
-        last = 9
         total += 500000
     tl.store(out + pid, total * 10 + i)
 
@@ -436,7 +434,12 @@ def test_ranges_end_early_at_the_ends_of_their_types(name):
         (low, high, high // 3 + 1), (3, 3, 1), (5, 3, 1), (low, high, high),
     ]  # fmt: skip
     if low < 0:
-        ranges += [(low + 5, low, -1), (low + 5, low, -4), (high, low, low), (high, low, -(high // 3) - 1)]
+        ranges += [
+            (low + 5, low, -1),
+            (low + 5, low, -4),
+            (high, low, low),
+            (high, low, -(high // 3) - 1),
+        ]
         ranges += [(3, 5, -1), (high, high - 3, -2)]
     for bounds in ranges:
         expected = list(range(*bounds))[:9]
