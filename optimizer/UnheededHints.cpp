@@ -19,12 +19,16 @@ constexpr Answer kAnswers[] = {
      "disallow_acc_multi_buffer: an accumulator has one buffer as it is"},
 };
 
+/// A loop over a range with a break or a return in it has become a while loop.
+constexpr StringLiteral kUncounted =
+    "the turns of a while loop, and of one that may end early, are not known ahead";
+
 /// Explains why a loop that asks for stages has none; empty when it may have some.
 std::string withoutStages(Operation *loop, LoadsAhead ahead) {
   if (ahead == LoadsAhead::Never)
     return "loads do not run ahead on this target";
   if (!isa<scf::ForOp>(loop))
-    return "the turns of a while loop are not known ahead";
+    return kUncounted.str();
   for (tile::LoadOp load : loop->getRegion(0).getOps<tile::LoadOp>())
     if (isa<RankedTensorType>(load.getType()))
       return {};
@@ -43,6 +47,9 @@ void noteUnheededHints(func::FuncOp function, LoadsAhead ahead, lang::Remarks &r
     for (const Answer &answer : kAnswers)
       if (op->hasAttr(answer.attribute))
         note(op, answer.text.str());
+    if (auto factor = op->getAttrOfType<IntegerAttr>(tile::kUnrollAttr);
+        factor && isa<scf::WhileOp>(op))
+      note(op, "loop_unroll_factor=" + std::to_string(factor.getInt()) + ": " + kUncounted.str());
     auto stages = op->getAttrOfType<IntegerAttr>(tile::kStagesAttr);
     if (!stages || stages.getInt() < 2)
       return;

@@ -116,7 +116,7 @@ std::vector<ValueId> TracerImpl::loop(const Argument &lower, const Argument &upp
       return {};
     }
     sema.at(place);
-    mlir::scf::YieldOp::create(sema.builder, sema.location(), *next);
+    loop = counted->close(sema, *next);
   }
   return add(loop.getResults(), *carried);
 }

@@ -1,5 +1,8 @@
-// if/elif/else, conditional expressions, and early returns.
+// if/elif/else, conditional expressions, and what follows a statement that may leave its block.
 #include "frontend/python/Evaluator.h"
+
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace sectile::lang;
 
@@ -34,15 +37,15 @@ mlir::FailureOr<Exit> Evaluator::evaluateIf(const Stmt &stmt, bool hasRest, Rest
       evaluateBranch(op.getThenRegion(), before, [&] { return evaluateBlock(stmt.body); });
   Branch orelse =
       evaluateBranch(op.getElseRegion(), before, [&] { return evaluateBlock(stmt.orelse); });
-  // One side returns for sure: what follows belongs to the other.
-  bool thenReturns = then.exit.kind == Exit::Kind::Returns;
-  bool elseReturns = orelse.exit.kind == Exit::Kind::Returns;
-  bool thenFalls = then.exit.kind == Exit::Kind::Falls;
-  bool elseFalls = orelse.exit.kind == Exit::Kind::Falls;
-  if (hasRest && ((thenReturns && elseFalls) || (elseReturns && thenFalls))) {
-    Branch &goesOn = thenReturns ? orelse : then;
-    mlir::Region &region = thenReturns ? op.getElseRegion() : op.getThenRegion();
-    goesOn = evaluateBranch(region, goesOn.scope, rest);
+  // One side leaves for sure: what follows belongs to the other.
+  if (hasRest && then.exit.may(kFalls) != orelse.exit.may(kFalls)) {
+    bool thenFalls = then.exit.may(kFalls);
+    Branch &goesOn = thenFalls ? then : orelse;
+    mlir::Region &region = thenFalls ? op.getThenRegion() : op.getElseRegion();
+    Exit reached = goesOn.exit;
+    goesOn = evaluateBranch(region, goesOn.scope, [&] {
+      return reached.surely(kFalls) ? rest() : guardRest(reached, stmt.position, rest);
+    });
     restTaken = true;
   }
   return mergeBranches(op, std::move(then), std::move(orelse), before, stmt.position);
@@ -57,60 +60,120 @@ Evaluator::Branch Evaluator::evaluateBranch(mlir::Region &region, const Scope &b
     block.back().erase();
   sema.builder.setInsertionPointToEnd(&block);
   scope = before;
-  Frame &frame = frames.back();
-  ++frame.runtimeBranches;
-  ++frame.runtimeSinceUnrolled;
   Exit exit = body();
-  // `frame` may have moved: calls push frames.
-  --frames.back().runtimeBranches;
-  --frames.back().runtimeSinceUnrolled;
   return {&block, std::move(exit), std::move(scope)};
 }
 
-Exit Evaluator::guardRest(const Exit &exit, const ast::Position &position, Rest rest) {
+//-- ways of leaving -------------------------------------------------------------------------------
+
+Exit Exit::where(unsigned some) const {
+  Exit exit = *this;
+  exit.ways &= some;
+  for (Way way : {kBreaks, kContinues, kReturns})
+    if (!exit.may(way) || exit.surely(way))
+      exit.flag(way) = {};
+  if (!exit.may(kReturns))
+    exit.returned = {}, exit.returnRange = {};
+  return exit;
+}
+
+Scope Evaluator::namesWhere(const Scope &scope, unsigned ways) {
+  Scope there = scope;
+  ways &= ~kReturns;
+  for (const std::string &name : scope.names()) {
+    Binding binding = *scope.find(name);
+    if (binding.knownWays == 0)
+      continue;
+    binding.version = nextVersion++;
+    binding.knownWays &= ways;
+    if (binding.knownWays == ways) {
+      binding.state = Binding::State::Defined;
+      binding.knownWays = 0;
+    }
+    there.set(name, std::move(binding));
+  }
+  return there;
+}
+
+void Evaluator::catchExit(Exit &exit, Way way) {
+  if (!exit.may(way))
+    return;
+  unsigned joined = exit.ways & (way | kFalls), ways = (exit.ways | kFalls) & ~way;
+  for (const std::string &name : scope.names()) {
+    Binding binding = *scope.find(name);
+    if (binding.knownWays == 0)
+      continue;
+    bool isKnown = (binding.knownWays & joined) == joined;
+    binding.knownWays = (binding.knownWays & ~joined) | (isKnown ? kFalls : 0);
+    if (binding.knownWays == (ways & ~kReturns)) {
+      binding.state = Binding::State::Defined;
+      binding.knownWays = 0;
+    }
+    binding.version = nextVersion++;
+    scope.set(name, std::move(binding));
+  }
+  exit.ways |= kFalls;
+  exit = exit.where(ways);
+}
+
+mlir::Value Evaluator::leavingFlag(const Exit &exit) {
+  mlir::Value leaves;
+  for (mlir::Value flag : {exit.breaks, exit.continues, exit.returns})
+    if (flag)
+      leaves =
+          leaves
+              ? mlir::arith::OrIOp::create(sema.builder, sema.location(), leaves, flag).getResult()
+              : flag;
+  return leaves;
+}
+
+Exit Evaluator::guardRest(const Exit &exit, const ast::Position &position, Rest rest,
+                          std::optional<Way> caught) {
+  // The rest nests deeper with each statement that may leave.
+  ++depth;
+  DepthGuard guard{depth};
+  if (mlir::failed(enter(position)))
+    return Exit::falls();
   at(position);
-  auto op = mlir::scf::IfOp::create(sema.builder, sema.location(), exit.hasReturned,
+  auto op = mlir::scf::IfOp::create(sema.builder, sema.location(), leavingFlag(exit),
                                     /*withElseRegion=*/true);
   Scope before = scope;
-  Branch then = evaluateBranch(op.getThenRegion(), before, [&] {
-    Exit returns;
-    returns.kind = Exit::Kind::Returns;
-    returns.returned = exit.returned;
-    returns.returnRange = exit.returnRange;
-    return returns;
+  Branch then = evaluateBranch(op.getThenRegion(), namesWhere(before, exit.ways & ~kFalls), [&] {
+    Exit leaves = exit.where(~kFalls);
+    if (caught)
+      catchExit(leaves, *caught);
+    return leaves;
   });
-  Branch orelse = evaluateBranch(op.getElseRegion(), before, rest);
+  Branch orelse = evaluateBranch(op.getElseRegion(), namesWhere(before, kFalls), rest);
   return mergeBranches(op, std::move(then), std::move(orelse), before, position);
 }
 
-static mlir::Value flagAt(Semantics &sema, const Exit &exit, mlir::Block *block) {
-  if (exit.hasReturned)
-    return exit.hasReturned;
+/// Whether control leaves in that way, as a value at the end of a block.
+static mlir::Value flagAt(Semantics &sema, Exit &exit, Way way, mlir::Block *block) {
+  if (exit.may(way) && !exit.surely(way))
+    return exit.flag(way);
   mlir::OpBuilder::InsertionGuard guard(sema.builder);
   sema.builder.setInsertionPointToEnd(block);
-  bool returns = exit.kind == Exit::Kind::Returns;
   return mlir::arith::ConstantOp::create(sema.builder, sema.location(),
-                                         sema.builder.getBoolAttr(returns));
+                                         sema.builder.getBoolAttr(exit.surely(way)));
 }
 
 Exit Evaluator::mergeBranches(mlir::scf::IfOp op, Branch then, Branch orelse, const Scope &before,
                               const ast::Position &position) {
-  using Kind = Exit::Kind;
   at(position);
   BranchEnd endOfThen{then.block, {}}, endOfElse{orelse.block, {}};
-  bool thenFalls = then.exit.kind != Kind::Returns, elseFalls = orelse.exit.kind != Kind::Returns;
-  bool thenReturns = then.exit.kind != Kind::Falls, elseReturns = orelse.exit.kind != Kind::Falls;
+  bool thenReturns = then.exit.may(kReturns), elseReturns = orelse.exit.may(kReturns);
 
+  Exit exit;
+  exit.ways = then.exit.ways | orelse.exit.ways;
   std::vector<std::pair<std::string, ValueShape>> merged;
-  if (thenFalls || elseFalls)
+  if (!exit.surely(kReturns))
     mergeNames(then, orelse, before, position, endOfThen, endOfElse, merged);
   else
     scope = before;
 
-  Exit exit;
   std::optional<ValueShape> returned;
   if (thenReturns || elseReturns) {
-    exit.kind = thenFalls || elseFalls ? Kind::MayReturn : Kind::Returns;
     exit.returnRange = thenReturns ? then.exit.returnRange : orelse.exit.returnRange;
     if (!thenReturns)
       returned = mergeWithNothing(sema, orelse.exit.returned, endOfElse, endOfThen);
@@ -130,13 +193,17 @@ Exit Evaluator::mergeBranches(mlir::scf::IfOp op, Branch then, Branch orelse, co
                        help);
     }
   }
-  if (exit.kind == Kind::MayReturn) {
-    endOfThen.values.push_back(flagAt(sema, then.exit, then.block));
-    endOfElse.values.push_back(flagAt(sema, orelse.exit, orelse.block));
-  }
+  // In the order of `Way`, so that IR does not depend on the side.
+  llvm::SmallVector<Way, 3> flags;
+  for (Way way : {kBreaks, kContinues, kReturns})
+    if (exit.may(way) && !exit.surely(way)) {
+      flags.push_back(way);
+      endOfThen.values.push_back(flagAt(sema, then.exit, way, then.block));
+      endOfElse.values.push_back(flagAt(sema, orelse.exit, way, orelse.block));
+    }
   // A merge that failed may have appended to one side only; its module is never used.
   if (endOfThen.values.size() != endOfElse.values.size())
-    return exit.kind == Kind::MayReturn ? Exit::falls() : exit;
+    return exit.may(kFalls) || !exit.may(kReturns) ? Exit::falls() : Exit::by(kReturns);
 
   mlir::OpBuilder &builder = sema.builder;
   llvm::SmallVector<mlir::Type> types;
@@ -158,12 +225,21 @@ Exit Evaluator::mergeBranches(mlir::scf::IfOp op, Branch then, Branch orelse, co
   builder.setInsertionPointAfter(result);
 
   size_t next = 0;
-  for (auto &[name, shape] : merged)
-    assign(name, shape.rebuild(result.getResults(), next), position);
+  for (auto &[name, shape] : merged) {
+    Operand operand = shape.rebuild(result.getResults(), next);
+    const Binding *binding = scope.find(name);
+    if (!binding || binding->knownWays == 0) {
+      assign(name, std::move(operand), position);
+      continue;
+    }
+    Binding known = *binding;
+    known.operand = std::move(operand);
+    scope.set(name, std::move(known));
+  }
   if (returned)
     exit.returned = returned->rebuild(result.getResults(), next);
-  if (exit.kind == Kind::MayReturn)
-    exit.hasReturned = result.getResults().back();
+  for (Way way : flags)
+    exit.flag(way) = result.getResults()[next++];
   return exit;
 }
 
@@ -181,30 +257,54 @@ void Evaluator::mergeNames(Branch &then, Branch &orelse, const Scope &before,
     for (std::string &name : after->names())
       if (isChanged(*after, name) && !llvm::is_contained(changed, name))
         changed.push_back(std::move(name));
-  bool thenFalls = then.exit.kind != Exit::Kind::Returns;
-  bool elseFalls = orelse.exit.kind != Exit::Kind::Returns;
+  unsigned waysOfThen = then.exit.ways & ~kReturns, waysOfElse = orelse.exit.ways & ~kReturns;
+  auto knownWays = [](const Binding *binding, unsigned ways) -> unsigned {
+    if (!binding || ways == 0)
+      return 0;
+    return binding->state == Binding::State::Defined ? ways : binding->knownWays & ways;
+  };
 
   scope = before;
   for (const std::string &name : changed) {
-    const Binding *a = thenFalls ? then.scope.find(name) : nullptr;
-    const Binding *b = elseFalls ? orelse.scope.find(name) : nullptr;
     // The side that has returned does not go on from here: the other's value is the value.
-    if (!thenFalls || !elseFalls) {
-      const Binding *only = thenFalls ? a : b;
-      if (only && only->state == Binding::State::Defined)
-        merged.emplace_back(
-            name, thenFalls ? mergeWithNothing(sema, only->operand, endOfThen, endOfElse)
-                            : mergeWithNothing(sema, only->operand, endOfElse, endOfThen));
-      else if (only)
-        scope.set(name, *only);
+    const Binding *a = waysOfThen ? then.scope.find(name) : nullptr;
+    const Binding *b = waysOfElse ? orelse.scope.find(name) : nullptr;
+    if (!a && !b)
       continue;
-    }
     if ((a && a->state == Binding::State::Poisoned) ||
         (b && b->state == Binding::State::Poisoned)) {
       poison(name);
       continue;
     }
-    if (!a || !b) {
+    unsigned knownToThen = knownWays(a, waysOfThen), knownToElse = knownWays(b, waysOfElse);
+    unsigned all = waysOfThen | waysOfElse, known = 0;
+    std::optional<ValueShape> shape;
+    if (knownToThen && knownToElse) {
+      known = (knownToThen | ~waysOfThen) & (knownToElse | ~waysOfElse) & all;
+      size_t sizeOfThen = endOfThen.values.size(), sizeOfElse = endOfElse.values.size();
+      if (known)
+        shape = mergeOperands(sema, a->operand, b->operand, endOfThen, endOfElse);
+      if (!shape) {
+        endOfThen.values.truncate(sizeOfThen);
+        endOfElse.values.truncate(sizeOfElse);
+      }
+    }
+    if (!shape) {
+      // In the ways that only one side takes, the name is what it is on that side.
+      unsigned onlyThen = knownToThen & ~waysOfElse, onlyElse = knownToElse & ~waysOfThen;
+      bool isOfThen = onlyThen && !(onlyElse & kFalls);
+      known = isOfThen ? onlyThen : onlyElse;
+      if (known)
+        shape = isOfThen ? mergeWithNothing(sema, a->operand, endOfThen, endOfElse)
+                         : mergeWithNothing(sema, b->operand, endOfElse, endOfThen);
+    }
+    if (known == all) {
+      merged.emplace_back(name, std::move(*shape));
+      scope.erase(name);
+      continue;
+    }
+    // Why it is not known in all ways.
+    if (waysOfThen && waysOfElse && (!a || !b)) {
       const Binding *only = a ? a : b;
       if (only->state == Binding::State::Unknown)
         scope.set(name, *only);
@@ -213,25 +313,100 @@ void Evaluator::mergeNames(Branch &then, Branch &orelse, const Scope &before,
                std::string("is assigned only ") + (a ? "if" : "unless") +
                    " the condition on line " + line + " holds",
                "assign it before that line too");
-      continue;
+    } else if (!a || a->state == Binding::State::Unknown || !b ||
+               b->state == Binding::State::Unknown) {
+      scope.set(name, a && a->state == Binding::State::Unknown ? *a : *b);
+    } else {
+      forget(name,
+             "is " + describeOperand(a->operand) + " if the condition on line " + line +
+                 " holds, and " + describeOperand(b->operand) + " otherwise",
+             "give it the same type on both paths, or two names");
     }
-    if (a->state == Binding::State::Unknown || b->state == Binding::State::Unknown) {
-      scope.set(name, a->state == Binding::State::Unknown ? *a : *b);
-      continue;
-    }
-    size_t sizeOfThen = endOfThen.values.size(), sizeOfElse = endOfElse.values.size();
-    auto shape = mergeOperands(sema, a->operand, b->operand, endOfThen, endOfElse);
-    if (shape) {
+    Binding binding = *scope.find(name);
+    binding.knownWays = known;
+    scope.set(name, std::move(binding));
+    if (known)
       merged.emplace_back(name, std::move(*shape));
-      continue;
-    }
-    endOfThen.values.truncate(sizeOfThen);
-    endOfElse.values.truncate(sizeOfElse);
-    forget(name,
-           "is " + describeOperand(a->operand) + " if the condition on line " + line +
-               " holds, and " + describeOperand(b->operand) + " otherwise",
-           "give it the same type on both paths, or two names");
   }
+}
+
+bool isFreeToCompute(mlir::Operation &op) {
+  // A loop takes time, which counts as an effect.
+  auto isLoop = [](mlir::LoopLikeOpInterface) { return mlir::WalkResult::interrupt(); };
+  return mlir::isPure(&op) && !op.walk(isLoop).wasInterrupted();
+}
+
+Evaluator::Result Evaluator::shortCircuit(const std::string &op, const Operand &lhs,
+                                          const ast::Position &position,
+                                          llvm::function_ref<Result()> rhs) {
+  mlir::OpBuilder &builder = sema.builder;
+  mlir::Block *block = builder.getInsertionBlock();
+  bool isAtStart = builder.getInsertionPoint() == block->begin();
+  mlir::Operation *last = isAtStart ? nullptr : &*std::prev(builder.getInsertionPoint());
+  Scope before = scope;
+  Result right = rhs();
+  if (mlir::failed(right))
+    return mlir::failure();
+  auto first = last ? std::next(last->getIterator()) : block->begin();
+  auto end = builder.getInsertionPoint();
+  bool binds = llvm::any_of(scope.names(), [&](const std::string &name) {
+    const Binding *was = before.find(name);
+    return !was || was->version != scope.find(name)->version;
+  });
+  auto combined = [&]() -> Result {
+    if (auto *constant = right->constant(); constant && op == "&") {
+      auto holds = truthOf(*constant, position);
+      return mlir::failed(holds) ? Result(mlir::failure()) : Result(*holds ? lhs : *right);
+    }
+    return binary(op, lhs, *right, position);
+  };
+  auto *value = right->value();
+  bool isTile = value && !value->type.isScalar();
+  if (isTile || (!binds && std::all_of(first, end, isFreeToCompute)))
+    return combined();
+
+  // What the right side emitted moves into a branch.
+  Scope after = std::exchange(scope, before);
+  builder.setInsertionPoint(block, first);
+  at(position);
+  mlir::FailureOr<Value> flag = sema.condition(lhs, op);
+  if (mlir::failed(flag))
+    return mlir::failure();
+  auto branch =
+      mlir::scf::IfOp::create(builder, sema.location(), flag->ir, /*withElseRegion=*/true);
+  bool isOr = op == "or";
+  mlir::Region &runs = isOr ? branch.getElseRegion() : branch.getThenRegion();
+  mlir::Region &decides = isOr ? branch.getThenRegion() : branch.getElseRegion();
+  // The two sides hand on the value as a name that no program has.
+  const std::string name = "(" + op + ")";
+  bool isBad = false;
+  Branch evaluated = evaluateBranch(runs, after, [&] {
+    mlir::Block &target = runs.front();
+    target.getOperations().splice(target.end(), block->getOperations(),
+                                  std::next(branch->getIterator()), end);
+    builder.setInsertionPointToEnd(&target);
+    Result both = combined();
+    isBad = mlir::failed(both) || mlir::failed(both = decay(*both, position));
+    if (!isBad)
+      assign(name, *both, position);
+    return Exit::falls();
+  });
+  Branch decided = evaluateBranch(decides, before, [&] {
+    Result known = decay(Operand(Constant{isOr}), position);
+    if (mlir::succeeded(known))
+      assign(name, *known, position);
+    return Exit::falls();
+  });
+  if (isBad)
+    return mlir::failure();
+  Branch &then = isOr ? decided : evaluated, &orelse = isOr ? evaluated : decided;
+  (void)mergeBranches(branch, std::move(then), std::move(orelse), before, position);
+  const Binding *result = scope.find(name);
+  if (!result || result->state != Binding::State::Defined)
+    return mlir::failure();
+  Operand operand = result->operand;
+  scope.erase(name);
+  return operand;
 }
 
 Evaluator::Result Evaluator::evaluateConditional(const Expr &expr) {
@@ -259,8 +434,7 @@ Evaluator::Result Evaluator::evaluateConditional(const Expr &expr) {
   // The two sides are two returns of a function of their own.
   auto side = [&](const Expr &child) {
     return [&] {
-      Exit exit;
-      exit.kind = Exit::Kind::Returns;
+      Exit exit = Exit::by(kReturns);
       Result value = evaluate(child);
       if (mlir::succeeded(value))
         value = decay(*value, child.position);

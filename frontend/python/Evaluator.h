@@ -14,10 +14,13 @@
 //                        }
 //
 // Where that would duplicate the rest (a return nested deeper), the branch yields a flag beside its
-// value, and the rest runs under "flag not set".
+// value, and the rest runs under "flag not set". `break` and `continue` are exits, too, and what
+// follows them is guarded in the same way. What a loop becomes is decided when its body has been
+// evaluated: an scf.for where no turn leaves the loop, else an scf.while that carries whether it
+// goes on (LoopExits).
 //
 // Files: Evaluate (entry, names, errors), Expressions, Attributes, Statements, Branches, Loops,
-// Calls (binding and inlining), PythonBuiltins.
+// LoopExits, Calls (binding and inlining), PythonBuiltins.
 #pragma once
 
 #include "frontend/python/ConstantOperations.h"
@@ -25,6 +28,7 @@
 #include "frontend/python/Scope.h"
 #include "frontend/python/ValueShape.h"
 #include "lang/builtins/Builtins.h"
+#include "lang/semantics/CountedLoop.h"
 #include "lang/semantics/LoopHints.h"
 #include "lang/semantics/Semantics.h"
 
@@ -32,23 +36,35 @@ namespace sectile::python {
 
 /// How control leaves a statement or block.
 struct Exit {
-  enum class Kind {
-    Falls,     // to the next statement
-    Returns,   // `returned` from the function
-    MayReturn, // returns `returned` where `hasReturned` is true at run time, else falls
-    Breaks,    // out of an unrolled loop
-    Continues, // to the next turn of an unrolled loop
-  };
-  Kind kind = Kind::Falls;
+  /// In one way for sure, or in one of several that are told apart at run time.
+  unsigned ways = kFalls;
+  /// Of several ways each but falling has a flag: whether control leaves in this way.
+  mlir::Value breaks, continues, returns;
+  /// What the function returns where it does.
   lang::Operand returned;
   lang::SourceRange returnRange;
-  mlir::Value hasReturned;
 
+  static Exit by(Way way) {
+    Exit exit;
+    exit.ways = way;
+    return exit;
+  }
   static Exit falls() { return {}; }
+  bool may(Way way) const { return ways & way; }
+  bool surely(Way way) const { return ways == way; }
+  mlir::Value &flag(Way way) {
+    return way == kBreaks ? breaks : way == kContinues ? continues : returns;
+  }
+  /// The exit where control leaves in one of `some` ways.
+  Exit where(unsigned some) const;
 };
 
 /// Evaluates what follows a statement in its block; called at most once.
 using Rest = llvm::function_ref<Exit()>;
+
+/// Whether an operation may run where its result is not needed: it has no effects, is defined for
+/// all operands, and is no loop.
+bool isFreeToCompute(mlir::Operation &op);
 
 /// Arguments of a call after `*tuple` has been expanded.
 struct Arguments {
@@ -80,11 +96,6 @@ private:
   struct Frame {
     const ast::Function *function;
     std::vector<std::string> locals;
-    /// Loops and branches around the current statement whose course is known only at run time.
-    int runtimeLoops = 0, runtimeBranches = 0;
-    int unrolledLoops = 0;
-    /// Runtime branches and loops opened inside the innermost unrolled loop: no break from there.
-    int runtimeSinceUnrolled = 0;
     /// Nesting of the caller, where the body begins.
     int depthAtEntry = 0;
   };
@@ -116,6 +127,8 @@ private:
   Result evaluateUnary(const ast::Expr &expr);
   Result evaluateBoolOp(const ast::Expr &expr);
   Result evaluateCompare(const ast::Expr &expr);
+  /// The comparisons from number `link` on, `lhs` being the operand on the left of this one.
+  Result evaluateLinks(const ast::Expr &expr, const Operand &lhs, size_t link);
   Result evaluateComprehension(const ast::Expr &expr);
   Result evaluateFormattedText(const ast::Expr &expr);
   Result evaluateFormattedValue(const ast::Expr &expr);
@@ -179,7 +192,6 @@ private:
   mlir::LogicalResult evaluateAugmentedAssign(const ast::Stmt &stmt);
   mlir::LogicalResult evaluateAssert(const ast::Stmt &stmt);
   mlir::FailureOr<Exit> evaluateReturn(const ast::Stmt &stmt);
-  mlir::FailureOr<Exit> evaluateBreakOrContinue(const ast::Stmt &stmt);
   mlir::LogicalResult assignTarget(const ast::Expr &target, const Operand &operand);
   /// x[i] = value, or with `op` x[i] += value.
   mlir::LogicalResult refuseItemAssignment(const ast::Expr &target, const std::string &op,
@@ -196,8 +208,18 @@ private:
     Scope scope;
   };
   mlir::FailureOr<Exit> evaluateIf(const ast::Stmt &stmt, bool hasRest, Rest rest, bool &restTaken);
-  /// Runs `rest` only where `exit` has not returned.
-  Exit guardRest(const Exit &exit, const ast::Position &position, Rest rest);
+  /// Runs `rest` only where `exit` falls. Where it leaves by `caught`, control goes on behind
+  /// `rest`.
+  Exit guardRest(const Exit &exit, const ast::Position &position, Rest rest,
+                 std::optional<Way> caught = std::nullopt);
+  /// Where control leaves in the given way, it goes on behind the statement instead.
+  void catchExit(Exit &exit, Way way);
+  /// The names as they are where control leaves in one of these ways.
+  Scope namesWhere(const Scope &scope, unsigned ways);
+  /// The value of `lhs and rhs()`, `or` or a chain of comparisons ("&"), lhs being a scalar known
+  /// at run time. Where `lhs` decides, nothing of `rhs` happens.
+  Result shortCircuit(const std::string &op, const Operand &lhs, const ast::Position &position,
+                      llvm::function_ref<Result()> rhs);
   /// Ends both branches of `op`, an scf.if without results, and replaces it by one that yields what
   /// they assigned or returned.
   Exit mergeBranches(mlir::scf::IfOp op, Branch then, Branch orelse, const Scope &before,
@@ -218,9 +240,9 @@ private:
     llvm::SmallVector<mlir::Type> types() const;
   };
   mlir::FailureOr<Exit> evaluateFor(const ast::Stmt &stmt);
-  mlir::LogicalResult evaluateRuntimeFor(const ast::Stmt &stmt, const LoopRange &range);
-  Exit evaluateUnrolled(const ast::Stmt &stmt, llvm::ArrayRef<Operand> items, size_t from);
-  mlir::LogicalResult evaluateWhile(const ast::Stmt &stmt);
+  mlir::FailureOr<Exit> evaluateRuntimeFor(const ast::Stmt &stmt, const LoopRange &range);
+  Exit evaluateUnrolled(const ast::Stmt &stmt, llvm::ArrayRef<Operand> items);
+  mlir::FailureOr<Exit> evaluateWhile(const ast::Stmt &stmt);
   mlir::FailureOr<LoopRange> bindRange(const std::string &kind, const Arguments &arguments,
                                        const ast::Position &position);
   /// Adds the attribute of a hint that `user` ("range") was given.
@@ -237,9 +259,52 @@ private:
                                      const Scope &before,
                                      llvm::SmallVectorImpl<mlir::Value> &values);
   void leaveLoop(const Carried &carried, mlir::ValueRange results, const Scope &before,
-                 llvm::ArrayRef<std::string> assigned, const ast::Stmt &loop);
+                 llvm::ArrayRef<std::string> assigned, const ast::Stmt &loop, bool surelyRuns);
   mlir::FailureOr<std::vector<Operand>> constantRange(const LoopRange &range,
                                                       const ast::Position &position);
+
+  //-- LoopExits.cpp -------------------------------------------------------------------------------
+  /// What a loop hands on beside the variables that it carries, found when its body has been
+  /// evaluated: whether it was left by a break, whether and what the function returns, and
+  /// variables that are known behind the loop.
+  struct Extras {
+    /// What they are before the loop, and after a turn.
+    llvm::SmallVector<mlir::Value> initial, next;
+    bool hasBroken = false;
+    std::optional<ValueShape> returned;
+    struct Name {
+      std::string name;
+      ValueShape shape;
+      /// It is known only where a break has left the loop.
+      bool isOfBreaks;
+    };
+    std::vector<Name> names;
+  };
+  /// Adds what exits from the body take along. Values before the loop are made in front of it.
+  void addExits(Extras &extras, const ast::Stmt &stmt, const Exit &exit, bool isEndless,
+                mlir::Operation *loop);
+  /// Adds names that are read behind the loop, though it does not carry them: those that are known
+  /// behind it, as it is left in one of the ways `known`, and those that had the same type before.
+  void addNames(Extras &extras, const ast::Stmt &stmt, llvm::ArrayRef<std::string> names,
+                const Carried &carried, const Scope &before, unsigned known, mlir::Operation *loop);
+  /// Makes the names and the exit of a loop of what it has handed on.
+  Exit takeExtras(const Extras &extras, const Exit &exit, bool isEndless, mlir::ValueRange results,
+                  const ast::Stmt &stmt);
+  /// Places the body of a loop that makes one turn at most: where `condition` holds, or always if
+  /// there is none. `values` are those of its arguments, and the names are `withoutTurn` where it
+  /// does not run. The loop goes away.
+  Exit placeOneTurn(const ast::Stmt &stmt, mlir::Operation *loop, mlir::Block *body,
+                    mlir::ValueRange values, mlir::Value condition, Exit exit,
+                    const Scope &withoutTurn);
+  /// Makes the loop over into one that ends after a turn where `leaves`; its condition is then not
+  /// evaluated again. The builder stands at the end of the body.
+  mlir::scf::WhileOp endEarly(mlir::scf::WhileOp loop, mlir::Value leaves,
+                              llvm::ArrayRef<mlir::Value> next, const Extras &extras);
+  /// What follows a loop: its `else` where no break has left it, and then the statements behind,
+  /// where breaks lead, too.
+  Exit finishLoop(Exit exit, const ast::Stmt &stmt, bool isEndless = false);
+  /// Whether control leaves in one of the ways but falling.
+  mlir::Value leavingFlag(const Exit &exit);
 
   //-- Calls.cpp -----------------------------------------------------------------------------------
   Result evaluateCall(const ast::Expr &expr);

@@ -187,6 +187,12 @@ Evaluator::Result Evaluator::evaluateBoolOp(const Expr &expr) {
       result = evaluate(*expr.children[i]);
       continue;
     }
+    auto *value = result->value();
+    if (value && value->type.isScalar()) {
+      result = shortCircuit(expr.text, *result, expr.position,
+                            [&] { return evaluate(*expr.children[i]); });
+      continue;
+    }
     Result next = evaluate(*expr.children[i]);
     if (mlir::failed(next))
       return mlir::failure();
@@ -237,36 +243,34 @@ Evaluator::Result Evaluator::compare(const std::string &op, const Operand &lhs, 
 }
 
 Evaluator::Result Evaluator::evaluateCompare(const Expr &expr) {
-  // a < b < c is (a < b) and (b < c), b evaluated once.
   Result lhs = evaluate(*expr.children[0]);
-  Operand all;
-  for (size_t i = 0; i < expr.operators.size(); ++i) {
-    Result rhs = evaluate(*expr.children[i + 1]);
-    if (mlir::failed(lhs) || mlir::failed(rhs))
+  if (mlir::failed(lhs))
+    return mlir::failure();
+  return evaluateLinks(expr, *lhs, 0);
+}
+
+Evaluator::Result Evaluator::evaluateLinks(const Expr &expr, const Operand &lhs, size_t link) {
+  // a < b < c is (a < b) and (b < c), b evaluated once.
+  Result rhs = evaluate(*expr.children[link + 1]);
+  if (mlir::failed(rhs))
+    return mlir::failure();
+  Result holds = compare(expr.operators[link], lhs, *rhs, expr.position);
+  if (mlir::failed(holds) || link + 1 == expr.operators.size())
+    return holds;
+  if (auto *constant = holds->constant()) {
+    auto isTrue = truthOf(*constant, expr.position);
+    if (mlir::failed(isTrue))
       return mlir::failure();
-    Result link = compare(expr.operators[i], *lhs, *rhs, expr.position);
-    if (mlir::failed(link))
-      return mlir::failure();
-    if (i > 0) {
-      bool isDecided = all.constant() || link->constant();
-      Result both =
-          isDecided ? (all.constant() ? *link : all) : binary("&", all, *link, expr.position);
-      // A constant link is true here, or it would have ended the chain below.
-      if (mlir::failed(both))
-        return mlir::failure();
-      link = *both;
-    }
-    all = *link;
-    if (auto *constant = all.constant()) {
-      auto holds = truthOf(*constant, expr.position);
-      if (mlir::failed(holds))
-        return mlir::failure();
-      if (!*holds)
-        return all;
-    }
-    lhs = rhs;
+    return *isTrue ? evaluateLinks(expr, *rhs, link + 1) : holds;
   }
-  return all;
+  auto others = [&] { return evaluateLinks(expr, *rhs, link + 1); };
+  auto *value = holds->value();
+  if (value && value->type.isScalar())
+    return shortCircuit("&", *holds, expr.position, others);
+  Result rest = others();
+  if (mlir::failed(rest))
+    return mlir::failure();
+  return binary("&", *holds, *rest, expr.position);
 }
 
 Evaluator::Result Evaluator::evaluateFormattedText(const Expr &expr) {

@@ -67,7 +67,70 @@ struct NameCollector {
   }
 };
 
+/// Looks for a place where a name is read behind a loop.
+struct ReadFinder {
+  llvm::StringRef name;
+  const Stmt &loop;
+  bool isBehind = false, isFound = false;
+
+  void expression(const Expr *expr) {
+    if (!expr || isFound)
+      return;
+    isFound |= isBehind && expr->kind == ExprKind::Name && name == expr->text;
+    for (const ExprPtr &child : expr->children)
+      expression(child.get());
+    for (const Keyword &keyword : expr->keywords)
+      expression(keyword.value.get());
+    for (const ComprehensionClause &clause : expr->clauses) {
+      expression(clause.iterable.get());
+      for (const ExprPtr &condition : clause.conditions)
+        expression(condition.get());
+    }
+  }
+
+  void statement(const Stmt &stmt) {
+    if (&stmt == &loop) {
+      expression(stmt.value.get()); // in a further turn of a loop around it
+      isBehind = true;
+      return body(stmt.orelse);
+    }
+    expression(stmt.value.get());
+    if (stmt.kind == StmtKind::AugmentedAssign)
+      expression(stmt.targets[0].get());
+    bool isVariable = stmt.kind == StmtKind::For && stmt.targets[0]->kind == ExprKind::Name &&
+                      name == stmt.targets[0]->text;
+    bool isLoop = stmt.kind == StmtKind::For || stmt.kind == StmtKind::While;
+    bool wasBehind = isBehind;
+    if (!isVariable) {
+      body(stmt.body);
+      // What comes first in a loop around this one comes behind it in the next turn.
+      if (isLoop && isBehind && !wasBehind) {
+        if (stmt.kind == StmtKind::While)
+          expression(stmt.value.get());
+        body(stmt.body);
+      }
+    } else if (!wasBehind) {
+      ReadFinder inner{name, loop};
+      inner.body(stmt.body);
+      isBehind = inner.isBehind, isFound |= inner.isFound;
+    }
+    body(stmt.orelse);
+  }
+
+  void body(const std::vector<StmtPtr> &statements) {
+    for (const StmtPtr &stmt : statements)
+      if (!isFound)
+        statement(*stmt);
+  }
+};
+
 } // namespace
+
+bool isReadAfter(llvm::StringRef name, const Stmt &loop, const Function &function) {
+  ReadFinder finder{name, loop};
+  finder.body(function.body);
+  return finder.isFound;
+}
 
 std::vector<std::string> assignedNames(const std::vector<StmtPtr> &body) {
   NameCollector collector;

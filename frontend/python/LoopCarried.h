@@ -10,6 +10,8 @@
 
 #include "frontend/python/Ast.h"
 
+#include "llvm/ADT/StringRef.h"
+
 namespace sectile::python {
 
 /// Names in order of their first assignment. Targets annotated `constexpr` are left out: each
@@ -18,6 +20,9 @@ std::vector<std::string> assignedNames(const std::vector<ast::StmtPtr> &body);
 /// The names that evaluating an expression binds (`name := ...`).
 std::vector<std::string> assignedNames(const ast::Expr &expression);
 std::vector<std::string> assignedNames(const ast::Stmt &statement);
+/// Whether `name` may be read behind a loop before something else is assigned to it: it is read
+/// behind the loop, or in a loop around it, but not in another loop of which it is the variable.
+bool isReadAfter(llvm::StringRef name, const ast::Stmt &loop, const ast::Function &function);
 /// Every name a function binds itself, `constexpr` ones too: what Python calls its locals.
 std::vector<std::string> localNames(const ast::Function &function);
 

@@ -1,8 +1,8 @@
 // Evaluates for and while. Loops whose turns are known at compile time (tl.static_range, tuples)
-// are unrolled; the others carry the variables that their body assigns.
+// are unrolled; the others carry the variables that their body assigns. What becomes of a loop that
+// a turn may leave is in LoopExits.cpp.
 #include "frontend/python/Evaluator.h"
 #include "frontend/python/LoopCarried.h"
-#include "lang/semantics/CountedLoop.h"
 
 using namespace sectile::lang;
 
@@ -139,15 +139,12 @@ mlir::FailureOr<Exit> Evaluator::evaluateFor(const Stmt &stmt) {
       auto range = bindRange(isRange ? "range" : "static_range", *arguments, iterable.position);
       if (mlir::failed(range))
         return mlir::failure();
-      if (isRange) {
-        if (mlir::failed(evaluateRuntimeFor(stmt, *range)))
-          return mlir::failure();
-        return evaluateBlock(stmt.orelse);
-      }
+      if (isRange)
+        return evaluateRuntimeFor(stmt, *range);
       auto numbers = constantRange(*range, iterable.position);
       if (mlir::failed(numbers))
         return mlir::failure();
-      return evaluateUnrolled(stmt, *numbers, 0);
+      return evaluateUnrolled(stmt, *numbers);
     }
     operand = call(*constant, std::move(*arguments), iterable);
   } else {
@@ -158,43 +155,39 @@ mlir::FailureOr<Exit> Evaluator::evaluateFor(const Stmt &stmt) {
   auto items = iterate(*operand, iterable.position);
   if (mlir::failed(items))
     return mlir::failure();
-  return evaluateUnrolled(stmt, *items, 0);
+  return evaluateUnrolled(stmt, *items);
 }
 
-Exit Evaluator::evaluateUnrolled(const Stmt &stmt, llvm::ArrayRef<Operand> items, size_t from) {
+Exit Evaluator::evaluateUnrolled(const Stmt &stmt, llvm::ArrayRef<Operand> items) {
   const ast::Expr &target = *stmt.targets[0];
-  for (size_t i = from; i < items.size(); ++i) {
+  Exit exit;
+  for (const Operand &item : items) {
     if (isBroken())
       return Exit::falls();
     size_t errorsBefore = sink.all().size();
-    // The variable of an unrolled loop stays a constant.
-    if (target.kind == ExprKind::Name)
-      assign(target.text, items[i], target.position);
-    else if (mlir::failed(assignTarget(target, items[i]))) {
-      poison(assignedNames(stmt));
-      return Exit::falls();
-    }
-    int outerRuntime = std::exchange(frames.back().runtimeSinceUnrolled, 0);
-    ++frames.back().unrolledLoops;
-    Exit exit = evaluateBlock(stmt.body);
-    --frames.back().unrolledLoops;
-    frames.back().runtimeSinceUnrolled = outerRuntime;
+    auto turn = [&] {
+      // The variable of an unrolled loop stays a constant.
+      if (target.kind == ExprKind::Name)
+        assign(target.text, item, target.position);
+      else if (mlir::failed(assignTarget(target, item)))
+        return Exit::falls();
+      Exit exit = evaluateBlock(stmt.body);
+      catchExit(exit, kContinues);
+      return exit;
+    };
+    exit = exit.surely(kFalls) ? turn() : guardRest(exit, stmt.position, turn);
     // The other turns would only repeat the errors of this one.
     if (sink.all().size() > errorsBefore) {
       poison(assignedNames(stmt));
-      return exit.kind == Exit::Kind::Returns ? exit : Exit::falls();
+      return exit.surely(kReturns) ? exit : Exit::falls();
     }
-    if (exit.kind == Exit::Kind::Breaks)
-      return Exit::falls();
-    if (exit.kind == Exit::Kind::Returns)
-      return exit;
-    if (exit.kind == Exit::Kind::MayReturn)
-      return guardRest(exit, stmt.position, [&] { return evaluateUnrolled(stmt, items, i + 1); });
+    if (!exit.may(kFalls))
+      break;
   }
-  return evaluateBlock(stmt.orelse);
+  return finishLoop(exit, stmt);
 }
 
-mlir::LogicalResult Evaluator::evaluateRuntimeFor(const Stmt &stmt, const LoopRange &range) {
+mlir::FailureOr<Exit> Evaluator::evaluateRuntimeFor(const Stmt &stmt, const LoopRange &range) {
   const ast::Position &position = stmt.value->position;
   const ast::Expr &target = *stmt.targets[0];
   if (target.kind != ExprKind::Name)
@@ -217,8 +210,11 @@ mlir::LogicalResult Evaluator::evaluateRuntimeFor(const Stmt &stmt, const LoopRa
     return mlir::failure();
 
   Scope before = scope;
+  Exit exit;
+  Extras extras;
+  Type indexType;
   mlir::scf::ForOp loop;
-  llvm::SmallVector<mlir::Value> next;
+  llvm::SmallVector<mlir::Value> results;
   {
     mlir::OpBuilder::InsertionGuard guard(sema.builder);
     loop = counted->open(sema, carried->initial);
@@ -226,31 +222,60 @@ mlir::LogicalResult Evaluator::evaluateRuntimeFor(const Stmt &stmt, const LoopRa
       loop->setAttr(hint.getName(), hint.getValue());
     bindCarried(*carried, loop.getRegionIterArgs(), before);
     at(target.position);
-    Operand index = counted->index(sema);
+    Value index = counted->index(sema);
+    indexType = index.type;
     assign(target.text, index, target.position);
-    ++frames.back().runtimeLoops;
-    ++frames.back().runtimeSinceUnrolled;
-    evaluateBlock(stmt.body);
-    --frames.back().runtimeLoops;
-    --frames.back().runtimeSinceUnrolled;
-    if (mlir::failed(flattenCarried(*carried, stmt, before, next))) {
-      scope = std::move(before);
-      return mlir::failure();
+    exit = evaluateBlock(stmt.body);
+    catchExit(exit, kContinues);
+    llvm::SmallVector<mlir::Value> next;
+    if (exit.may(kFalls)) {
+      if (mlir::failed(flattenCarried(*carried, stmt, before, next))) {
+        scope = std::move(before);
+        return mlir::failure();
+      }
+      at(stmt.position);
+      addExits(extras, stmt, exit, /*isEndless=*/false, loop);
+      unsigned known = counted->isSurelyEntered() ? exit.ways : 0;
+      assigned.push_back(target.text);
+      addNames(extras, stmt, assigned, *carried, before, known, loop);
+      auto keep = [&](mlir::ValueRange values) { results.assign(values.begin(), values.end()); };
+      if (exit.surely(kFalls))
+        keep(counted->close(sema, next, extras.initial, extras.next).getResults());
+      else
+        keep(counted->endEarly(sema, leavingFlag(exit), next, extras.initial, extras.next)
+                 .getResults()
+                 .drop_front());
     }
-    at(stmt.position);
-    mlir::scf::YieldOp::create(sema.builder, sema.location(), next);
   }
-  leaveLoop(*carried, loop.getResults(), before, assigned, stmt);
-  forget(target.text,
-         "is the variable of the loop on line " + std::to_string(stmt.position.line) +
-             ", and unknown after it",
-         "assign it to another variable inside the loop");
-  return mlir::success();
+  if (!exit.may(kFalls)) {
+    at(stmt.position);
+    mlir::Value entered = counted->isSurelyEntered() ? mlir::Value() : counted->isEntered(sema);
+    llvm::SmallVector<mlir::Value> values{counted->first()};
+    llvm::append_range(values, carried->initial);
+    return finishLoop(placeOneTurn(stmt, loop, loop.getBody(), values, entered, exit, before),
+                      stmt);
+  }
+  llvm::ArrayRef<mlir::Value> values(results);
+  size_t carriedCount = carried->initial.size();
+  leaveLoop(*carried, values.take_front(carriedCount), before, assigned, stmt,
+            counted->isSurelyEntered());
+  std::string line = std::to_string(stmt.position.line);
+  const Binding *first = before.find(target.text);
+  if (first && first->state == Binding::State::Defined)
+    forget(target.text,
+           "is " + describeOperand(first->operand) + " before the loop on line " + line + ", and " +
+               sema.nameOf(indexType) + " in it",
+           "give it the same type before the loop");
+  else
+    forget(target.text, "is the variable of the loop on line " + line + ", which may not run",
+           "assign it before the loop too, with the type " + sema.nameOf(indexType));
+  exit = takeExtras(extras, exit, /*isEndless=*/false, values.drop_front(carriedCount), stmt);
+  return finishLoop(exit, stmt);
 }
 
 //-- while -----------------------------------------------------------------------------------------
 
-mlir::LogicalResult Evaluator::evaluateWhile(const Stmt &stmt) {
+mlir::FailureOr<Exit> Evaluator::evaluateWhile(const Stmt &stmt) {
   std::vector<std::string> assigned = assignedNames(*stmt.value);
   for (std::string &name : assignedNames(stmt.body))
     if (!llvm::is_contained(assigned, name))
@@ -264,53 +289,92 @@ mlir::LogicalResult Evaluator::evaluateWhile(const Stmt &stmt) {
   auto loop = mlir::scf::WhileOp::create(sema.builder, sema.location(), types, carried->initial);
 
   Scope before = scope;
-  mlir::OpBuilder::InsertionGuard guard(sema.builder);
-  auto failed = [&] {
-    scope = before;
-    return mlir::failure();
-  };
-  mlir::Block *test = sema.builder.createBlock(&loop.getBefore(), {}, types, locations);
-  bindCarried(*carried, test->getArguments(), before);
-  llvm::SmallVector<mlir::NamedAttribute, 2> hints;
-  auto *outerHints = std::exchange(whileHints, &hints);
-  Result condition = evaluate(*stmt.value);
-  whileHints = outerHints;
-  if (mlir::failed(condition))
-    return failed();
-  for (mlir::NamedAttribute hint : hints)
-    loop->setAttr(hint.getName(), hint.getValue());
-  if (auto *constant = condition->constant()) {
-    (void)failed();
-    auto holds = truthOf(*constant, stmt.value->position);
-    if (mlir::failed(holds))
+  Exit exit;
+  Extras extras;
+  bool isEndless = false, runs = true;
+  {
+    mlir::OpBuilder::InsertionGuard guard(sema.builder);
+    auto failed = [&] {
+      scope = before;
       return mlir::failure();
-    if (*holds)
-      return error(stmt.value->position, "the condition of 'while' is always true",
-                   "loop over a condition that the body changes; 'break' is not supported here");
-    loop.erase(); // never runs
-    return mlir::success();
-  }
-  at(stmt.value->position);
-  auto flag = sema.condition(*condition, "while");
-  llvm::SmallVector<mlir::Value> tested, next;
-  if (mlir::failed(flag) || mlir::failed(flattenCarried(*carried, stmt, before, tested)))
-    return failed();
-  at(stmt.position);
-  mlir::scf::ConditionOp::create(sema.builder, sema.location(), flag->ir, tested);
+    };
+    mlir::Block *test = sema.builder.createBlock(&loop.getBefore(), {}, types, locations);
+    bindCarried(*carried, test->getArguments(), before);
+    llvm::SmallVector<mlir::NamedAttribute, 2> hints;
+    auto *outerHints = std::exchange(whileHints, &hints);
+    Result condition = evaluate(*stmt.value);
+    whileHints = outerHints;
+    if (mlir::failed(condition))
+      return failed();
+    for (mlir::NamedAttribute hint : hints)
+      loop->setAttr(hint.getName(), hint.getValue());
+    if (auto *constant = condition->constant()) {
+      auto holds = truthOf(*constant, stmt.value->position);
+      if (mlir::failed(holds))
+        return failed();
+      isEndless = runs = *holds;
+    }
+    if (runs) {
+      at(stmt.value->position);
+      auto flag = sema.condition(*condition, "while");
+      llvm::SmallVector<mlir::Value> tested, next;
+      if (mlir::failed(flag) || mlir::failed(flattenCarried(*carried, stmt, before, tested)))
+        return failed();
+      at(stmt.position);
+      mlir::scf::ConditionOp::create(sema.builder, sema.location(), flag->ir, tested);
 
-  mlir::Block *body = sema.builder.createBlock(&loop.getAfter(), {}, types, locations);
-  bindCarried(*carried, body->getArguments(), before);
-  ++frames.back().runtimeLoops;
-  ++frames.back().runtimeSinceUnrolled;
-  evaluateBlock(stmt.body);
-  --frames.back().runtimeLoops;
-  --frames.back().runtimeSinceUnrolled;
-  if (mlir::failed(flattenCarried(*carried, stmt, before, next)))
-    return failed();
-  at(stmt.position);
-  mlir::scf::YieldOp::create(sema.builder, sema.location(), next);
-  leaveLoop(*carried, loop.getResults(), before, assigned, stmt);
-  return mlir::success();
+      mlir::Block *body = sema.builder.createBlock(&loop.getAfter(), {}, types, locations);
+      bindCarried(*carried, body->getArguments(), before);
+      size_t errorsBefore = sink.all().size();
+      exit = evaluateBlock(stmt.body);
+      catchExit(exit, kContinues);
+      if (isEndless && exit.surely(kFalls)) {
+        (void)failed();
+        if (sink.all().size() > errorsBefore)
+          return mlir::failure();
+        return error(stmt.value->position,
+                     "the condition of 'while' is always true, and nothing leaves the loop",
+                     "leave it by 'break' or 'return', or loop over a condition that the body "
+                     "changes");
+      }
+      if (exit.may(kFalls)) {
+        if (mlir::failed(flattenCarried(*carried, stmt, before, next)))
+          return failed();
+        at(stmt.position);
+        addExits(extras, stmt, exit, isEndless, loop);
+        addNames(extras, stmt, assigned, *carried, before, isEndless ? exit.ways & kBreaks : 0,
+                 loop);
+        if (exit.surely(kFalls))
+          mlir::scf::YieldOp::create(sema.builder, sema.location(), next);
+        else
+          loop = endEarly(loop, leavingFlag(exit), next, extras);
+      }
+    }
+  }
+  if (!runs) {
+    scope = std::move(before);
+    loop.erase();
+    return evaluateBlock(stmt.orelse);
+  }
+  if (!exit.may(kFalls)) {
+    // The test comes once, and then the body.
+    mlir::IRRewriter rewriter(sema.builder.getContext());
+    mlir::scf::ConditionOp tests = loop.getConditionOp();
+    rewriter.inlineBlockBefore(loop.getBeforeBody(), loop, carried->initial);
+    llvm::SmallVector<mlir::Value> tested(tests.getArgs());
+    mlir::Value condition = isEndless ? mlir::Value() : tests.getCondition();
+    tests.erase();
+    Scope after = std::move(scope);
+    bindCarried(*carried, tested, before);
+    Scope withoutTurn = std::exchange(scope, std::move(after));
+    exit = placeOneTurn(stmt, loop, loop.getAfterBody(), tested, condition, exit, withoutTurn);
+    return finishLoop(exit, stmt);
+  }
+  size_t carriedCount = carried->initial.size();
+  leaveLoop(*carried, loop.getResults().take_front(carriedCount), before, assigned, stmt,
+            /*surelyRuns=*/isEndless);
+  exit = takeExtras(extras, exit, isEndless, loop.getResults().drop_front(carriedCount), stmt);
+  return finishLoop(exit, stmt, isEndless);
 }
 
 //-- carried variables -----------------------------------------------------------------------------
@@ -397,7 +461,7 @@ mlir::LogicalResult Evaluator::flattenCarried(const Carried &carried, const Stmt
 }
 
 void Evaluator::leaveLoop(const Carried &carried, mlir::ValueRange results, const Scope &before,
-                          llvm::ArrayRef<std::string> assigned, const Stmt &loop) {
+                          llvm::ArrayRef<std::string> assigned, const Stmt &loop, bool surelyRuns) {
   Scope inside = std::move(scope);
   bindCarried(carried, results, before);
   for (const std::string &name : assigned) {
@@ -406,6 +470,8 @@ void Evaluator::leaveLoop(const Carried &carried, mlir::ValueRange results, cons
     const Binding *binding = inside.find(name);
     if (binding && binding->state == Binding::State::Poisoned)
       poison(name);
+    else if (binding && surelyRuns && binding->state == Binding::State::Unknown)
+      forget(name, binding->reason, binding->help);
     else if (binding)
       forget(name,
              "is assigned only inside the loop on line " + std::to_string(loop.position.line) +

@@ -2,6 +2,11 @@
 // A scope is a value: a branch copies it, and the copies are compared afterwards. A name is bound
 // to an operand, or poisoned (its computation failed and was reported, so using it stays silent),
 // or unknown for a reason that its use reports ("assigned only if the condition on line 12 holds").
+// Behind a statement that may leave its block, a name may be known in some ways of leaving only:
+//
+//   if x > 0:            behind the if: `a` is known where control breaks, `b` where it falls;
+//       a = 1; break     a guard of what follows knows `b`, and a loop left by breaks only knows `a`
+//   b = 2
 #pragma once
 
 #include "lang/plain/Diagnostics.h"
@@ -11,6 +16,10 @@
 
 namespace sectile::python {
 
+/// How control leaves a statement: to the next one, out of the loop, to the next turn of the loop,
+/// or out of the function. Sets of ways are sums.
+enum Way : unsigned { kFalls = 1, kBreaks = 2, kContinues = 4, kReturns = 8 };
+
 struct Binding {
   enum class State { Defined, Poisoned, Unknown };
   State state = State::Defined;
@@ -19,6 +28,8 @@ struct Binding {
   lang::SourceRange range;
   /// Why a name is unknown, and what to do about it.
   std::string reason, help;
+  /// The ways of leaving in which an unknown name is `operand` all the same.
+  unsigned knownWays = 0;
   /// Unique per assignment: shows whether a branch assigned the name, and in which order.
   uint64_t version = 0;
 };

@@ -20,17 +20,18 @@ Exit Evaluator::evaluateBlock(llvm::ArrayRef<ast::StmtPtr> statements, BlockEnd 
     auto rest = [&] { return evaluateBlock(statements.drop_front(i + 1), end); };
     bool hasRest = i + 1 < statements.size() || end == BlockEnd::ReturnsNone;
     Exit exit = evaluateStatement(stmt, hasRest, rest, restTaken);
-    if (restTaken)
+    if (restTaken || !exit.may(kFalls))
       return exit;
-    if (exit.kind == Exit::Kind::MayReturn)
-      return guardRest(exit, stmt.position, rest);
-    if (exit.kind != Exit::Kind::Falls)
+    if (exit.surely(kFalls))
+      continue;
+    bool isLast = i + 1 == statements.size();
+    if (isLast && end == BlockEnd::Falls)
       return exit;
+    if (isLast && exit.ways == (kFalls | kReturns) && exit.returned.isNone())
+      break;
+    return guardRest(exit, stmt.position, rest);
   }
-  Exit exit;
-  if (end == BlockEnd::ReturnsNone)
-    exit.kind = Exit::Kind::Returns;
-  return exit;
+  return Exit::by(end == BlockEnd::ReturnsNone ? kReturns : kFalls);
 }
 
 Exit Evaluator::evaluateStatement(const Stmt &stmt, bool hasRest, Rest rest, bool &restTaken) {
@@ -64,10 +65,7 @@ Exit Evaluator::evaluateStatement(const Stmt &stmt, bool hasRest, Rest rest, boo
     exit = evaluateFor(stmt);
     break;
   case StmtKind::While:
-    if (mlir::failed(evaluateWhile(stmt)))
-      exit = mlir::failure();
-    else
-      exit = evaluateBlock(stmt.orelse);
+    exit = evaluateWhile(stmt);
     break;
   case StmtKind::Return:
     exit = evaluateReturn(stmt);
@@ -78,8 +76,10 @@ Exit Evaluator::evaluateStatement(const Stmt &stmt, bool hasRest, Rest rest, boo
   case StmtKind::Pass:
     break;
   case StmtKind::Break:
+    exit = Exit::by(kBreaks);
+    break;
   case StmtKind::Continue:
-    exit = evaluateBreakOrContinue(stmt);
+    exit = Exit::by(kContinues);
     break;
   case StmtKind::Global:
     withoutExit(error(stmt.position, "'global' and 'nonlocal' are not supported in a kernel",
@@ -277,12 +277,7 @@ mlir::LogicalResult Evaluator::evaluateAssert(const Stmt &stmt) {
 }
 
 mlir::FailureOr<Exit> Evaluator::evaluateReturn(const Stmt &stmt) {
-  const Frame &frame = frames.back();
-  if (frame.runtimeLoops > 0)
-    return error(stmt.position, "'return' inside a loop is not supported",
-                 "keep the result in a variable, and return it after the loop");
-  Exit exit;
-  exit.kind = Exit::Kind::Returns;
+  Exit exit = Exit::by(kReturns);
   exit.returnRange = rangeOf(stmt.position);
   if (!stmt.value)
     return exit;
@@ -307,24 +302,6 @@ mlir::FailureOr<Exit> Evaluator::evaluateReturn(const Stmt &stmt) {
   value = decayed(decayed, *value);
   if (mlir::succeeded(value))
     exit.returned = *value;
-  return exit;
-}
-
-mlir::FailureOr<Exit> Evaluator::evaluateBreakOrContinue(const Stmt &stmt) {
-  const Frame &frame = frames.back();
-  bool isBreak = stmt.kind == StmtKind::Break;
-  std::string word = isBreak ? "'break'" : "'continue'";
-  if (frame.unrolledLoops == 0 || frame.runtimeSinceUnrolled > 0) {
-    if (frame.unrolledLoops > 0 && frame.runtimeLoops == 0)
-      return error(stmt.position,
-                   word + " under a condition known only at run time is not supported",
-                   "compute with tl.where, or put what follows under the opposite condition");
-    return error(stmt.position, word + " is supported only in loops unrolled at compile time",
-                 isBreak ? "make it a 'while' with the condition to go on"
-                         : "put what follows in the body under the opposite condition");
-  }
-  Exit exit;
-  exit.kind = isBreak ? Exit::Kind::Breaks : Exit::Kind::Continues;
   return exit;
 }
 

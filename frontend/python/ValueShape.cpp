@@ -192,10 +192,8 @@ std::optional<ValueShape> mergeOperands(Semantics &sema, const Operand &a, const
   return slot(valueOfA->type);
 }
 
-static mlir::Value zeroAt(Semantics &sema, mlir::Block *block, mlir::Type type) {
-  mlir::OpBuilder::InsertionGuard guard(sema.builder);
+mlir::Value zeroOf(Semantics &sema, mlir::Type type) {
   mlir::OpBuilder &builder = sema.builder;
-  builder.setInsertionPointToEnd(block);
   mlir::Location loc = sema.location();
   auto pointer = mlir::dyn_cast<tile::PtrType>(tile::elementTypeOf(type));
   mlir::Type number = pointer ? tile::withElementType(type, builder.getI64Type()) : type;
@@ -204,11 +202,9 @@ static mlir::Value zeroAt(Semantics &sema, mlir::Block *block, mlir::Type type) 
   return pointer ? mlir::Value(tile::IntToPtrOp::create(builder, loc, type, zero)) : zero;
 }
 
-ValueShape mergeWithNothing(Semantics &sema, const Operand &operand, BranchEnd &end,
-                            BranchEnd &other) {
+ValueShape shapeOf(const Operand &operand, llvm::SmallVectorImpl<mlir::Value> &values) {
   if (auto *value = operand.value()) {
-    end.values.push_back(value->ir);
-    other.values.push_back(zeroAt(sema, other.block, value->ir.getType()));
+    values.push_back(value->ir);
     return slot(value->type);
   }
   auto items = tupleItems(operand);
@@ -216,7 +212,18 @@ ValueShape mergeWithNothing(Semantics &sema, const Operand &operand, BranchEnd &
     return constantShape(operand);
   ValueShape shape = tupleShape(tupleClassOf(operand));
   for (const Operand &item : *items)
-    shape.items.push_back(mergeWithNothing(sema, item, end, other));
+    shape.items.push_back(shapeOf(item, values));
+  return shape;
+}
+
+ValueShape mergeWithNothing(Semantics &sema, const Operand &operand, BranchEnd &end,
+                            BranchEnd &other) {
+  size_t first = end.values.size();
+  ValueShape shape = shapeOf(operand, end.values);
+  mlir::OpBuilder::InsertionGuard guard(sema.builder);
+  sema.builder.setInsertionPointToEnd(other.block);
+  for (mlir::Value value : llvm::ArrayRef(end.values).drop_front(first))
+    other.values.push_back(zeroOf(sema, value.getType()));
   return shape;
 }
 

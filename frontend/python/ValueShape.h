@@ -43,6 +43,11 @@ mlir::FailureOr<ValueShape> shapeForLoop(lang::Semantics &sema, const lang::Oper
 bool flattenAs(lang::Semantics &sema, const ValueShape &shape, const lang::Operand &operand,
                llvm::SmallVectorImpl<mlir::Value> &values);
 
+/// Shape of an operand with its constants left as they are; appends the values of the other parts.
+ValueShape shapeOf(const lang::Operand &operand, llvm::SmallVectorImpl<mlir::Value> &values);
+/// A value of that type that nobody reads, made at the builder's place.
+mlir::Value zeroOf(lang::Semantics &sema, mlir::Type type);
+
 /// One end of a branch: where its last values are computed.
 struct BranchEnd {
   mlir::Block *block;

@@ -3,6 +3,8 @@
 #include "lang/semantics/ScalarInterval.h"
 #include "lang/tile/TileDialect.h"
 
+#include "mlir/IR/Matchers.h"
+
 using namespace mlir;
 
 namespace sectile::lang {
@@ -246,6 +248,80 @@ scf::ForOp CountedLoop::open(Semantics &sema, ArrayRef<mlir::Value> initial) {
     body->getTerminator()->erase();
   sema.builder.setInsertionPointToEnd(body);
   return loop;
+}
+
+scf::ForOp CountedLoop::close(Semantics &sema, ArrayRef<mlir::Value> next,
+                              ArrayRef<mlir::Value> furtherInitial,
+                              ArrayRef<mlir::Value> furtherNext) {
+  SmallVector<mlir::Value> yielded(next);
+  llvm::append_range(yielded, furtherNext);
+  scf::YieldOp::create(sema.builder, sema.location(), yielded);
+  if (furtherInitial.empty())
+    return loop;
+  OpBuilder::InsertionGuard guard(sema.builder);
+  sema.builder.setInsertionPoint(loop);
+  SmallVector<mlir::Value> initial(loop.getInitArgs());
+  llvm::append_range(initial, furtherInitial);
+  auto wider = scf::ForOp::create(sema.builder, loop.getLoc(), lower, upper, step, initial,
+                                  /*bodyBuilder=*/nullptr, isUnsigned);
+  wider->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+  wider.getRegion().takeBody(loop.getRegion());
+  for (mlir::Value value : furtherInitial)
+    wider.getBody()->addArgument(value.getType(), loop.getLoc());
+  loop.erase();
+  return loop = wider;
+}
+
+scf::WhileOp CountedLoop::endEarly(Semantics &sema, mlir::Value leaves, ArrayRef<mlir::Value> next,
+                                   ArrayRef<mlir::Value> furtherInitial,
+                                   ArrayRef<mlir::Value> furtherNext) {
+  OpBuilder &builder = sema.builder;
+  Location place = loop.getLoc();
+  mlir::Value turn = loop.getInductionVar();
+  // The index is less than the end, so that the distance is a number without sign.
+  mlir::Value distance = arith::SubIOp::create(builder, place, upper, turn);
+  mlir::Value follows =
+      arith::CmpIOp::create(builder, place, arith::CmpIPredicate::ugt, distance, step);
+  mlir::Value yes = arith::ConstantOp::create(builder, place, builder.getBoolAttr(true));
+  mlir::Value stays = arith::XOrIOp::create(builder, place, leaves, yes);
+  SmallVector<mlir::Value> yielded{arith::AndIOp::create(builder, place, follows, stays),
+                                   arith::AddIOp::create(builder, place, turn, step)};
+  llvm::append_range(yielded, next);
+  llvm::append_range(yielded, furtherNext);
+  scf::YieldOp::create(builder, place, yielded);
+
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(loop);
+  SmallVector<mlir::Value> initial{isEntered(sema), lower};
+  llvm::append_range(initial, loop.getInitArgs());
+  llvm::append_range(initial, furtherInitial);
+  SmallVector<mlir::Type> types;
+  for (mlir::Value value : initial)
+    types.push_back(value.getType());
+  SmallVector<Location> places(types.size(), place);
+  auto early =
+      scf::WhileOp::create(builder, place, ArrayRef(types).drop_front(), ValueRange(initial));
+  early->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+  early.getAfter().takeBody(loop.getRegion());
+  for (mlir::Value value : furtherInitial)
+    early.getAfterBody()->addArgument(value.getType(), place);
+  Block *before = builder.createBlock(&early.getBefore(), {}, types, places);
+  scf::ConditionOp::create(builder, place, before->getArgument(0),
+                           before->getArguments().drop_front());
+  loop.erase();
+  loop = {};
+  return early;
+}
+
+mlir::Value CountedLoop::isEntered(Semantics &sema) const {
+  auto predicate = isUnsigned ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
+  return arith::CmpIOp::create(sema.builder, sema.location(), predicate, lower, upper);
+}
+
+bool CountedLoop::isSurelyEntered() const {
+  APInt low, high;
+  return matchPattern(lower, m_ConstantInt(&low)) && matchPattern(upper, m_ConstantInt(&high)) &&
+         (isUnsigned ? low.ult(high) : low.slt(high));
 }
 
 Value CountedLoop::index(Semantics &sema) const {

@@ -6,7 +6,18 @@
 //   FailureOr<CountedLoop> range = CountedLoop::make(sema, start, end, step);
 //   scf::ForOp loop = range->open(sema, initial);   // the builder now stands in its empty body
 //   Value index = range->index(sema);
-//   ... the body, and its scf.yield
+//   ... the body
+//   loop = range->close(sema, next);                // the next values of those carried
+//
+// A body that may leave the loop (Python's break) is closed by endEarly instead. It makes the loop
+// over:
+//
+//   scf.while (%goes = start < end, %i = start, carried...) {
+//     scf.condition(%goes) %i, carried...
+//   } do {
+//     ... the body
+//     scf.yield !leaves and (end - %i unsigned> step), %i + step, next...
+//   }
 //
 // The counter of the loop has a type that holds every number that start and end may be: the type
 // that they and the step promote to (lang/README.md, Promotion), the same with the other sign, or
@@ -43,6 +54,25 @@ public:
 
   /// Makes the loop, without a terminator, and sets the builder to the end of its body.
   mlir::scf::ForOp open(Semantics &sema, llvm::ArrayRef<mlir::Value> initial);
+
+  /// Ends the body at the builder's place: `next` are the values carried to the next turn. Values
+  /// that turned out to be carried while the body was made come last, by what they are before the
+  /// loop and after a turn.
+  mlir::scf::ForOp close(Semantics &sema, llvm::ArrayRef<mlir::Value> next,
+                         llvm::ArrayRef<mlir::Value> furtherInitial = {},
+                         llvm::ArrayRef<mlir::Value> furtherNext = {});
+  /// The same for a loop that ends after a turn where `leaves`. The index of the turn is the first
+  /// result, which no caller has a use for; what is carried follows.
+  mlir::scf::WhileOp endEarly(Semantics &sema, mlir::Value leaves, llvm::ArrayRef<mlir::Value> next,
+                              llvm::ArrayRef<mlir::Value> furtherInitial,
+                              llvm::ArrayRef<mlir::Value> furtherNext);
+
+  /// Whether there is a turn; emitted at the builder's place.
+  mlir::Value isEntered(Semantics &sema) const;
+  /// Whether it is known at compile time that there is a turn.
+  bool isSurelyEntered() const;
+  /// What the induction variable is in the first turn.
+  mlir::Value first() const { return lower; }
 
   /// The number of the current turn, emitted at the builder's place in the body of the loop.
   Value index(Semantics &sema) const;

@@ -142,10 +142,15 @@ class Builder(Statements, Products, Blocks):
 
     def helper(self, text):
         """The name of a function of two scalars."""
+        return self.function("a, b", f"    return {text}")
+
+    def function(self, parameters, body):
+        """The name of a function with that body."""
         name = f"combine_{len(self.helpers) + 1}"
-        self.helpers.append(f"@st.jit\ndef {name}(a, b):\n    return {text}\n")
+        text = f"def {name}({parameters}):\n{body}\n"
+        self.helpers.append(f"@st.jit\n{text}")
         for scope in self.programs:
-            exec(f"def {name}(a, b):\n    return {text}\n", scope)
+            exec(text, scope)
         return name
 
     def state(self):
@@ -221,7 +226,7 @@ class Builder(Statements, Products, Blocks):
             self.case.programs = 1
             self.programs = self.programs[:1]
             self.attempt("pid = tl.program_id(0)")
-        profile = self.random.choice(list(self.PROFILES))
+        profile = self.random.choice([*self.PROFILES, "flow"])
         for _ in range(self.random.choice([1, 1, 2, 3])):
             self.load()
         self.statements(profile, self.random.choice([3, 6, 10, 16]))
@@ -230,8 +235,30 @@ class Builder(Statements, Products, Blocks):
             stored += bool(self.store(name))
             if stored == 4:
                 break
+        if self.random.random() < 0.3:
+            self.end_early()
         self.case.source = self.text()
         return self.case
+
+    def end_early(self):
+        """Returns from the kernel somewhere: what it does before has been found right already."""
+        loops = r"\s*(?:for|while) (v\d+) "
+        places = [
+            i for i, line in enumerate(self.lines) if i and not re.match(r"\s*el(se|if)\b", line)
+        ]
+        for place in sorted(self.random.sample(places, min(len(places), 2)), reverse=True):
+            line = self.lines[place]
+            indent = line[: len(line) - len(line.lstrip())]
+            counters, around = [], len(indent)
+            for before in reversed(self.lines[:place]):
+                depth = len(before) - len(before.lstrip())
+                if depth < around:
+                    around = depth
+                    counters += re.findall(loops, before)
+            counter = self.random.choice(counters or ["n", "k", "pid"])
+            test = self.random.choice(["==", ">", "=="])
+            returned = f"if {counter} {test} {self.random.randint(0, 3)} and pid != {self.random.randint(0, 2)}:"
+            self.lines[place:place] = [indent + returned, indent + "    return"]
 
     def text(self):
         body = "\n".join(self.lines)

@@ -68,6 +68,7 @@ class Statements:
         "matmul": dict(matmul=3, dot=1, binary=2, reduce=1, convert=1, unary=1, store=1),
         "attention": dict(attention=3, binary=1, reduce=1),
         "control": dict(load=3, binary=4, unary=1, loop=4, branch=2, reduce=1, scalar=2, store=1),
+        "flow": dict(load=2, binary=3, loop=8, branch=3, reduce=1, scalar=3, store=2, atomic=1),
         "blocks": dict(
             block_load=5, block_store=1, block_gather=1, load=1, binary=3, across=1, reduce=1, dot=1, loop=1,
             order=1, store=1,
@@ -751,8 +752,72 @@ class Statements:
                 text = f"{target} * 0.5 + {text}" if is_float(dtype) else f"{target} + {text}"
             self.attempt(f"{target} = {text}")
 
-    def block(self, heads, profile, targets, before=()):
-        """A compound statement for each of `heads`: (its line, lines at its end)."""
+    def test(self):
+        """A condition of scalars, part of which is not evaluated where another part decides."""
+        choose = self.random.choice
+        scalar = self.pick(lambda tile: tile.shape == () and tile.dtype == "int32") or "n"
+        bound, other = self.random.randint(0, 20), choose(["n", "k", "pid"])
+        plain = f"{scalar} {choose(['>', '<=', '==', '!='])} {bound}"
+        kind = choose(
+            ["plain", "plain", "plain", "load", "load", "chain", "not", "find", "rest", "none"]
+        )
+        if kind == "load":
+            word = choose(["and", "or"])
+            return f"{plain} {word} tl.load({self.array('x', 'int32')} + {other}) > {bound}"
+        if kind == "chain":
+            return f"0 <= {scalar} < {bound} <= tl.load({self.array('x', 'int32')} + {other}) + 40"
+        if kind == "not":
+            return f"not ({plain} or {other} > {bound} and {scalar} != {choose([1, 2, 3])})"
+        if kind == "find":
+            return f"{other} < 20 and {self.search()}({self.array('x', 'int32')}, {other}) > 3"
+        if kind == "rest":
+            return f"{scalar} > 0 and {other} % {scalar} == {choose([0, 0, 1])}"
+        if kind == "none":  # a function with effects that come again
+            return f"{plain} and {other} < {bound} or {other} == {choose([0, 1, 2])}"
+        return plain
+
+    def search(self):
+        """The name of a function that returns from a loop: the place of a number, or -1."""
+        choose = self.random.choice
+        found = f"tl.load(p + i) {choose(['>', '==', '<'])} {self.random.randint(-5, 30)}"
+        body = choose(
+            [
+                f"    for i in range(start, {choose([3, 12, 40])}):\n        if {found}:\n            return i\n",
+                f"    i = start\n    while True:\n        if {found} or i > {choose([3, 12, 40])}:\n"
+                "            return i\n        i += 1\n",
+                f"    for i in range({choose([3, 12])}):\n        if i < start:\n            continue\n"
+                f"        if {found}:\n            return i\n        if i > 7:\n            break\n",
+                f"    if start > {choose([2, 8])}:\n        return 9\n    for i in tl.static_range(4):\n"
+                f"        if {found}:\n            return i + start\n",
+            ]
+        )
+        return self.function("p, start", body + "    return -1")
+
+    def leave(self, words):
+        """Maybe leaves a loop, or one of its turns. The lines are not run before the loop is."""
+        if not words or self.random.random() < 0.4:
+            return
+        line, roll = "    " * self.depth, self.random.random
+        target = self.pick(lambda tile: tile.dtype == "int32")
+        assigned = []  # what is assigned before stays
+        if target and target not in self.counters:
+            assigned = [f"{target} = {target} + {self.random.randint(1, 5)}"]
+        inner = line + "    "
+        self.lines.append(f"{line}if {self.test()}:")
+        if roll() < 0.3:
+            if assigned and roll() < 0.5:
+                self.lines.append(inner + assigned[0])
+            self.lines.append(f"{inner}if {self.test()}:")
+            inner += "    "
+        if assigned and roll() < 0.4:
+            self.lines.append(inner + assigned[0])
+        self.lines.append(inner + self.random.choice(words))
+        if assigned and roll() < 0.2:
+            self.lines += [f"{line}else:", f"{line}    {assigned[0]}"]
+
+    def block(self, heads, profile, targets, before=(), words=(), variable=None):
+        """A compound statement for each of `heads`: (its line, lines at its end, and at its begin). `words`
+        are how control may leave the body; the `variable` of a loop that may not run is unknown in its `else`."""
         state, start, stored = self.state(), len(self.lines), dict(self.stored)
         kinds = dict(self.atomic_kinds)
         self.lines += ["    " * self.depth + line for line in before]
@@ -760,12 +825,18 @@ class Statements:
             for scope in self.programs:
                 exec(line, scope)
         middle = self.state()
-        for head, end in heads:
+        for head, end, *first in heads:
             self.lines.append("    " * self.depth + head)
             self.depth += 1
-            self.lines.append("    " * self.depth + "pass")
+            self.lines += ["    " * self.depth + line for line in ["pass", *first]]
+            left = words if head != "else:" else ()
+            if head == "else:" and variable:
+                self.pool.remove(variable)
             self.statements(profile, self.random.choice([1, 2, 4]))
+            self.leave(left)
             self.update(targets)
+            if self.random.random() < 0.3:
+                self.leave(left)
             self.lines += ["    " * self.depth + line for line in end]
             self.depth -= 1
             self.restore(middle)
@@ -809,11 +880,20 @@ class Statements:
             return None
         trips = self.random.choice(["3", "2", "k", "n % 5", "n % 3 + 1", "0"])
         name = self.fresh()
-        profile = self.random.choice(["control", "elementwise", "reduce", "shape", "scan"])
-        if self.random.random() < 0.25:
+        profile = self.random.choice(["control", "flow", "elementwise", "reduce", "shape", "scan"])
+        words = self.random.choice([(), ("break",), ("continue",), ("break", "continue")])
+        if self.random.random() < 0.3:
             self.counters.add(name)
-            return self.block([(f"while {name} > 0:", [f"{name} = {name} - 1"])], profile, targets,
-                              [f"{name} = tl.cast({trips}, tl.int32)"])  # fmt: skip
+            before, down = [f"{name} = tl.cast({trips}, tl.int32)"], f"{name} = {name} - 1"
+            if "continue" in words:
+                heads = [("while True:", [], f"if {name} <= 0:", "    break", down)]
+            elif self.random.random() < 0.5:
+                heads = [(f"while {name} > 0 and ({self.test()}):", [down])]
+            else:
+                heads = [(f"while {name} > 0:", [down])]
+            if self.random.random() < 0.2:
+                heads.append(("else:", []))
+            return self.block(heads, profile, targets, before, words)
         numbers, dtype = self.numbers(trips)
         head = f"for {name} in {numbers}:"
         # In the body the counter is some number of that type.
@@ -821,16 +901,16 @@ class Statements:
         self.counters.add(name)
         for scope in self.programs:
             exec(f"{name} = tl.cast(k * 0, tl.{dtype})", scope)
-        made = self.block([(head, [])], profile, targets)
+        heads = [(head, []), ("else:", [])] if self.random.random() < 0.2 else [(head, [])]
+        made = self.block(heads, profile, targets, words=words, variable=name)
         self.pool.remove(name)
         return made
 
     def branch(self):
         targets = self.targets()
-        scalar = self.pick(lambda tile: tile.shape == () and tile.dtype == "int32") or "n"
         if not targets:
             return None
-        heads = [(f"if {scalar} > {self.random.randint(0, 20)}:", [])]
+        heads = [(f"if {self.test()}:", [])]
         if self.random.random() < 0.6:
             heads.append(("else:", []))
         return self.block(

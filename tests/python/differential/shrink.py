@@ -5,6 +5,7 @@ small = shrink(case, is_still_bad)   # a Case; is_still_bad(case) runs it
 
 import ast
 import dataclasses
+import re
 import time
 
 
@@ -73,6 +74,22 @@ def variants(source):
             yield ast.unparse(ast.fix_missing_locations(Replace().visit(copy)))
 
 
+def may_end(source):
+    """Whether all while loops still count, and have a way out; else they would run for ever."""
+    for loop in [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.While)]:
+        texts = [ast.unparse(statement) for statement in loop.body]
+        if not any(re.fullmatch(r"(\w+) = \1 - 1|\w+ \+= 1", text) for text in texts):
+            return False
+        leaves = [
+            s
+            for s in loop.body
+            if isinstance(s, ast.If) and isinstance(s.body[-1], (ast.Break, ast.Return))
+        ]
+        if isinstance(loop.test, ast.Constant) and not leaves:
+            return False
+    return True
+
+
 def simpler(case):
     for options in ({"num_warps": 1}, {"num_warps": 4}, {"num_stages": 1}):
         if any(case.options[name] > value for name, value in options.items()):
@@ -107,6 +124,8 @@ def shrink(case, is_still_bad, seconds=20):
             if time.monotonic() > end:
                 return case
             if smaller.source != case.source and smaller.source in tried:
+                continue
+            if not may_end(smaller.source):
                 continue
             tried.add(smaller.source)
             try:

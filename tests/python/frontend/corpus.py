@@ -233,3 +233,41 @@ def nested(x, n):
                 while v > 10.0:
                     v = v / 2
             tl.store(x + j, v)
+
+
+@kernel(x="*i32", n=I32)
+def leaving_early(x, n):
+    total = 0
+    for i in range(n):
+        number = tl.load(x + i)
+        if number == 0:
+            continue
+        if number < 0:
+            break
+        total += number
+    else:
+        total = -1
+    while True:
+        total += 1
+        if total > 100:
+            last = total * 2
+            break
+        if total == n:
+            return
+    tl.store(x, last)
+
+
+@kernel(x="*i32", n=I32)
+def conditions(x, n):
+    if n > 3 and n < 9 or n == 1:
+        tl.store(x, 1)
+    if n > 0 and tl.load(x + n) > 0:
+        tl.store(x, 2)
+    if n == 0 or 7 // n > 2:
+        tl.store(x, 3)
+    i = 0
+    while i < n and tl.load(x + i) != 3:
+        i += 1
+        if i == 5:
+            break
+    tl.store(x, i)

@@ -5,7 +5,7 @@ import linecache
 import re
 
 import pytest
-from frontend_support import Const, Jit, diagnostics, evaluate, jit, tile_ir, tl
+from frontend_support import Const, Jit, body, diagnostics, evaluate, jit, tile_ir, tl
 
 
 def kernel_from(source, **names):
@@ -347,3 +347,108 @@ def test_types_are_asked_in_kernels():
         tl.store(p, value)
 
     tile_ir(jit(kernel), p="*fp16", q="*kfp16", x="i32", N=Const(3))
+
+
+def ops(kernel, **signature):
+    text = body(kernel, **signature)
+    return {op: len(re.findall(rf"\b{op}\b", text)) for op in ("scf.for", "scf.while", "scf.if")}
+
+
+def test_only_a_loop_that_may_end_early_becomes_a_while_loop():
+    @jit
+    def kernel(x, n, WAY: tl.constexpr):
+        for i in range(n):
+            if n == i:
+                continue
+            if WAY == "constant" and n > 0:
+                break
+            if WAY == "always":
+                break
+            if WAY == "returns":
+                return
+            if WAY == "maybe":
+                if i > 3:
+                    break
+            tl.store(x + i, i)
+
+    def made(way):
+        return ops(kernel, x="*i32", n="i32", WAY=Const(way))
+
+    assert made("never") == {"scf.for": 1, "scf.while": 0, "scf.if": 1}
+    assert made("maybe") == {"scf.for": 0, "scf.while": 1, "scf.if": 3}
+    assert made("constant") == {"scf.for": 0, "scf.while": 1, "scf.if": 2}
+
+
+@pytest.mark.parametrize("way", ["break", "return"])
+def test_a_loop_that_is_left_for_sure_makes_one_turn(way):
+    @jit
+    def kernel(x, n, BREAKS: tl.constexpr):
+        for i in range(n):
+            tl.store(x + i, i)
+            if BREAKS:
+                break
+            return
+        for i in range(3):
+            tl.store(x + i, i)
+            break
+        while True:
+            tl.store(x, 4)
+            break
+
+    made = ops(kernel, x="*i32", n="i32", BREAKS=Const(way == "break"))
+    assert made["scf.for"] == made["scf.while"] == 0
+    assert made["scf.if"] == (1 if way == "break" else 2)
+
+
+def test_conditions_without_effects_are_computed_without_a_branch():
+    @jit
+    def plain(x, n, m):
+        if (n > 3 and m < 5) or not (n == m and n % 4 == 2) or 0 < n < m < 9:
+            tl.store(x, 1)
+
+    @jit
+    def loads(x, n, m):
+        if n > 3 and tl.load(x + n) < 5:
+            tl.store(x, 1)
+
+    @jit
+    def divides(x, n, m):
+        if m != 0 and n // m < 5:
+            tl.store(x, 1)
+
+    @jit
+    def chain(x, n, m):
+        if 0 < n < tl.load(x) < tl.load(x + m):
+            tl.store(x, 1)
+
+    types = dict(x="*i32", n="i32", m="i32")
+    assert [ops(kernel, **types)["scf.if"] for kernel in (plain, loads, divides, chain)] == [
+        1,
+        2,
+        2,
+        3,
+    ]
+
+
+def test_tiles_are_combined_as_before():
+    @jit
+    def kernel(x, n):
+        i = tl.arange(0, 8)
+        both = n > 3 and (tl.load(x + i) > 2)
+        either = (i > n) or (tl.load(x + i) > 2)
+        tl.store(x + i, tl.cast(both, tl.int32) + tl.cast(either, tl.int32))
+
+    assert ops(kernel, x="*i32", n="i32")["scf.if"] == 0
+
+
+def test_statements_that_may_leave_nest_up_to_a_limit():
+    lines = "".join(
+        f"    for i in range(n):\n        if n == {k}:\n            return\n" for k in range(300)
+    )
+    source = f"@jit\ndef kernel(n):\n{lines}"
+    file = "many_returns.py"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    names = {"tl": tl, "jit": jit}
+    exec(compile(source, file, "exec", dont_inherit=True), names)
+    (found,) = diagnostics(names["kernel"], n="i32")
+    assert "kernel is nested more than 200 deep" in found["text"]
