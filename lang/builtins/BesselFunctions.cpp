@@ -27,16 +27,18 @@ Term squareDistance(Term x, SplitNumber z) {
 /// log(x / z), accurate near z.
 Term logOfRatio(Term x, SplitNumber z) {
   Term apart = distance(x, z);
-  return select(abs(apart) < 0.25 * z.high, log1p(apart / z.high), log(x / z.high));
+  return select(abs(apart) < 0.25 * z.high, log1p(apart / z.high), log(x) - std::log(z.high));
 }
 
 /// J of order 0 or 1, 0 <= x < 8.
 Term nearJ(int order, Term x, Precision precision) {
   if (!order)
-    return squareDistance(x, kZeroOfJ0_1) * squareDistance(x, kZeroOfJ0_2) *
-           evaluate(kBesselJ0, x * x, precision);
-  return x * (squareDistance(x, kZeroOfJ1_1) * squareDistance(x, kZeroOfJ1_2) *
-              evaluate(kBesselJ1, x * x, precision));
+    return select(x < 4,
+                  squareDistance(x, kZeroOfJ0_1) * evaluate(kBesselJ0Near, x * x, precision),
+                  distance(x, kZeroOfJ0_2) * evaluate(kBesselJ0Far, x, precision));
+  return select(x < 5.25,
+                x * (squareDistance(x, kZeroOfJ1_1) * evaluate(kBesselJ1Near, x * x, precision)),
+                distance(x, kZeroOfJ1_2) * evaluate(kBesselJ1Far, x, precision));
 }
 
 /// Y of order 0 or 1, 0 < x < 8. The logarithm is of x over the first zero, where both parts of the

@@ -42,11 +42,11 @@ inline constexpr double kLogGamma264[] = {0x1.b0ee6072093cep-2, 0x1.4a34cc4a60fa
 inline constexpr double kLogGamma232[] = {0x1.b0ee60720f144p-2, 0x1.4a34cc4a5e442p-2, -0x1.13e001bf9b68ap-4, 0x1.51322af89f70dp-6, -0x1.e404afd21cd14p-8, 0x1.7add27d2db2a1p-9, -0x1.38c08bc30f720p-10, 0x1.0b496d499e088p-11, -0x1.cf3295be08744p-13, 0x1.9cb4f2ee64828p-14, -0x1.bacfb050da62fp-15, 0x1.953f327c6696cp-16};
 inline constexpr Polynomial kLogGamma2 = {0.0, kLogGamma264, kLogGamma232};
 
-/// lgamma(x), 2.5 <= x <= 4.5.
-/// f64: degree 19, error 2^-56.7.
-/// f32: degree 11, error 2^-33.7.
-inline constexpr double kLogGamma364[] = {0x1.3373018970a36p+0, 0x1.1a68793defc15p+0, 0x1.52494db9b8c99p-3, -0x1.27781d4bb0957p-6, 0x1.7ff6b372e8ba1p-9, -0x1.29143cf14c351p-11, 0x1.fb1924f084b35p-14, -0x1.cc9177432c173p-16, 0x1.b4719de22b5d4p-18, -0x1.aa5f5bb3706a9p-20, 0x1.aa173a6b59c71p-22, -0x1.b144b619e0c7ep-24, 0x1.be76ac08bce89p-26, -0x1.d13fa0ae0aee0p-28, 0x1.ec781c5bcb60ap-30, -0x1.04d4778ca733cp-31, 0x1.feb0a04521f18p-34, -0x1.1125370c035b6p-35, 0x1.cff52c31f30fbp-37, -0x1.f63fc462c13d1p-39};
-inline constexpr double kLogGamma332[] = {0x1.337301895f63cp+0, 0x1.1a68793df443ap+0, 0x1.52494de07e593p-3, -0x1.27781d9cc5b60p-6, 0x1.7ff642eca020ap-9, -0x1.2913c74a97e82p-11, 0x1.fb548b5eb517ap-14, -0x1.cccf8ffc32ca0p-16, 0x1.ad6c44dd89e7dp-18, -0x1.a308fd6dfbda6p-20, 0x1.04ec0a85dff94p-21, -0x1.0aa2e04912014p-23};
+/// lgamma(x) / (x - 2), 2.5 <= x <= 4.5.
+/// f64: degree 19, error 2^-58.8.
+/// f32: degree 10, error 2^-33.0.
+inline constexpr double kLogGamma364[] = {0x1.99eeacb740d9dp-1, 0x1.9d060f61a717ap-3, -0x1.8e995e2a4c528p-6, 0x1.130357a6f4a2fp-8, -0x1.bad54a47e27aep-11, 0x1.84ad78e6e60f7p-13, -0x1.6857bbea7c6d6p-15, 0x1.5ad2ab6d1104bp-17, -0x1.56ef97396c0fdp-19, 0x1.59ffc3a9df9c0p-21, -0x1.628d6a8e5e1b5p-23, 0x1.6fc829592493ap-25, -0x1.81221dc407ab4p-27, 0x1.96b0ce7805e0bp-29, -0x1.b364630f9295dp-31, 0x1.d17fc95d1e5adp-33, -0x1.ca48d759b6506p-35, 0x1.edb4562487e2dp-37, -0x1.a8239c0b5322bp-38, 0x1.cd5f44efdc0b1p-40};
+inline constexpr double kLogGamma332[] = {0x1.99eeacb740d9dp-1, 0x1.9d060f74e0532p-3, -0x1.8e995e52b0706p-6, 0x1.130327c2a1892p-8, -0x1.bad4e5a8b468cp-11, 0x1.84ceb28c86df1p-13, -0x1.687aa2089f70cp-15, 0x1.56294c713e0dcp-17, -0x1.520a6ed252c11p-19, 0x1.a1b6a2804a374p-21, -0x1.add091c59a90ep-23};
 inline constexpr Polynomial kLogGamma3 = {3.5, kLogGamma364, kLogGamma332};
 
 /// lgamma(x), 4.5 <= x <= 8.
@@ -91,12 +91,19 @@ inline constexpr double kErfInverse564[] = {0x1.3ed950ca8ee88p+4, 0x1.009a195883
 inline constexpr double kErfInverse532[] = {0x1.3ed950ca9454cp+4, 0x1.009a195961835p+0, -0x1.6ae61098f830bp-14, 0x1.ba192ee2644b6p-19, -0x1.0ea71aef62393p-23, 0x1.46ff7008d6f42p-28, -0x1.829823f9434b7p-33, 0x1.b0d85eec99909p-38, -0x1.4cbe8b291181ep-43};
 inline constexpr Polynomial kErfInverse5 = {20.0, kErfInverse564, kErfInverse532};
 
-/// (x + 1/2) exp(x^2) erfc(x) in (x - 4) / (x + 4), x >= 0.
-/// f64: degree 24, error 2^-56.5.
-/// f32: degree 14, error 2^-32.4.
-inline constexpr double kErfcx64[] = {0x1.3ba5916e9fd7fp-1, -0x1.1df1ad154a286p-4, 0x1.f7f5df66fd797p-8, 0x1.16ecefcfa4d10p-5, -0x1.9ddb23c3e8f13p-5, 0x1.7fee004e1eefep-5, -0x1.0fb06dfe4c6c0p-5, 0x1.3079edf5181dfp-6, -0x1.09623884747dbp-7, 0x1.49c672e199469p-9, -0x1.8d4a9a6465372p-12, -0x1.a1df5e81f57b4p-14, 0x1.3be0432bfa860p-14, -0x1.99537515467bep-17, -0x1.7884d2487d5efp-18, 0x1.7ef644c7815aap-19, 0x1.393f4d359a7fdp-23, -0x1.b8ce493292da5p-22, 0x1.4dcd6b6d85452p-25, 0x1.c8a212189b424p-25, -0x1.64110b1736fb3p-27, -0x1.a7f4a11380e73p-28, 0x1.bc41def3d5cc5p-30, 0x1.ff247156a53a2p-32, -0x1.2feb115e10ff8p-33};
-inline constexpr double kErfcx32[] = {0x1.3ba5916e9fd7fp-1, -0x1.1df1acab84012p-4, 0x1.f7f5e049826ffp-8, 0x1.16ecd0d5981f5p-5, -0x1.9ddb27e38af69p-5, 0x1.7fef5236c244dp-5, -0x1.0fb0419cd392cp-5, 0x1.306d21e211a22p-6, -0x1.09658060f0eadp-7, 0x1.4ac86484c99dap-9, -0x1.8c4d114ec28ebp-12, -0x1.ce6a336ccf00cp-14, 0x1.36d15a55788c4p-14, -0x1.2077fb005bcb6p-18, -0x1.45f8b89f1fd19p-18};
+/// (x + 1/2) exp(x^2) erfc(x) in (x - 4) / (x + 4), x >= 1.
+/// f64: degree 21, error 2^-56.7.
+/// f32: degree 12, error 2^-31.6.
+inline constexpr double kErfcx64[] = {0x1.3ba5916e9fd7fp-1, -0x1.1df1ad154a295p-4, 0x1.f7f5df66fd152p-8, 0x1.16ecefcfa5b25p-5, -0x1.9ddb23c3e5fedp-5, 0x1.7fee004dfd96ap-5, -0x1.0fb06dfe8c01fp-5, 0x1.3079edf9d49abp-6, -0x1.0962387b58364p-7, 0x1.49c6715c7cd6fp-9, -0x1.8d4a9d607cf9cp-12, -0x1.a1de32a44c301p-14, 0x1.3bdfe03f5e4b2p-14, -0x1.997611b2c657bp-17, -0x1.784b174240abep-18, 0x1.8010fb3e96457p-19, 0x1.20770031ff74dp-23, -0x1.bfc97047a6e7bp-22, 0x1.ec80103f06680p-25, 0x1.a0cc8fc7445d5p-25, -0x1.6a1d2049ef161p-26, 0x1.6438170d953c8p-29};
+inline constexpr double kErfcx32[] = {0x1.3ba5916ed8d10p-1, -0x1.1df1ade4704e0p-4, 0x1.f7f5d1cbf4b2ap-8, 0x1.16ed3c19f6dafp-5, -0x1.9ddb1c21d4186p-5, 0x1.7fe9fc999f7d7p-5, -0x1.0faeb15ad08b2p-5, 0x1.30a69705bbfbbp-6, -0x1.09ae1f9c33182p-7, 0x1.467558f64aa60p-9, -0x1.6b6dfaa798ee9p-12, -0x1.59bfe2ac6c686p-14, 0x1.2849febaa28f0p-15};
 inline constexpr Polynomial kErfcx = {0.0, kErfcx64, kErfcx32};
+
+/// exp(x^2) erfc(x), 0 <= x <= 1.
+/// f64: degree 17, error 2^-56.5.
+/// f32: degree 10, error 2^-31.4.
+inline constexpr double kErfcxNear64[] = {0x1.3b3bc3c98b0f3p-1, -0x1.067f263ec85e7p-1, 0x1.6ff861544dbc7p-2, -0x1.c6ad7a6f37cf4p-3, 0x1.fc9a0571055d7p-4, -0x1.0605940f2e6f3p-4, 0x1.f7744f3383957p-6, -0x1.c71017354dde5p-7, 0x1.85b04a993c3a4p-8, -0x1.3de7217756c96p-9, 0x1.f056c7c39ad76p-11, -0x1.7428ce5e7c884p-12, 0x1.0ce98121d9b97p-13, -0x1.775e4847fae74p-15, 0x1.f87de3f80a34bp-17, -0x1.4b0743afe62d6p-18, 0x1.d78bdb0f34d96p-20, -0x1.23264e43f18b6p-21};
+inline constexpr double kErfcxNear32[] = {0x1.3b3bc3c98b0f3p-1, -0x1.067f2661ad206p-1, 0x1.6ff8616d5f155p-2, -0x1.c6ad4ee2ae6d4p-3, 0x1.fc99e6270c08ap-4, -0x1.060d2b3bc91ddp-4, 0x1.f77f382c6a87dp-6, -0x1.c4e95f7cdc99bp-7, 0x1.84244e2a1e9d8p-8, -0x1.5fb8a7c80b2a3p-9, 0x1.10839a975b604p-10};
+inline constexpr Polynomial kErfcxNear = {0.5, kErfcxNear64, kErfcxNear32};
 
 /// I0(x) in x^2 / 4, x <= 8.
 /// f64: degree 16, error 2^-61.1.
@@ -108,9 +115,9 @@ inline constexpr Polynomial kBesselI0 = {0.0, kBesselI064, kBesselI032};
 /// sqrt(x) exp(-x) I0(x) in 1 / x, x >= 8.
 /// f64: degree 24, error 2^-57.1.
 /// f32: degree 7, error 2^-32.3.
-inline constexpr double kBesselI0Large64[] = {0x1.9884533d43651p-2, 0x1.9884533d43e81p-5, 0x1.cb94dd9e3cf85p-6, 0x1.debb22f7a0c55p-6, 0x1.6e7b1fea0a646p-5, 0x1.784a47a19b5c7p-4, 0x1.578ddff301153p-5, 0x1.443849660fd2cp+4, -0x1.7bf6ddb5ad273p+10, 0x1.606b26a04c952p+16, -0x1.fb82778927cf4p+21, 0x1.2075c83af07dap+27, -0x1.057e4cc360972p+32, 0x1.7c9c968fe124cp+36, -0x1.be53b5d419e93p+40, 0x1.a5eb08a854f0bp+44, -0x1.40c0ac761f7a5p+48, 0x1.85fcd56050798p+51, -0x1.778a4fc306d3bp+54, 0x1.1a282e09f7c69p+57, -0x1.435757962b85cp+59, 0x1.10a4f669faf77p+61, -0x1.3eb029c32c3ccp+62, 0x1.cd0f7fa76dcdbp+62, -0x1.36e52c10032d7p+62};
-inline constexpr double kBesselI0Large32[] = {0x1.9884533c5b2d0p-2, 0x1.9884703d9d977p-5, 0x1.cb6efb3b38706p-6, 0x1.e8183aee4cb84p-6, 0x1.be3d123ddf20fp-6, 0x1.7dca9a040000ap-2, -0x1.0f54b47679631p+1, 0x1.20ede94d34bdep+3};
-inline constexpr Polynomial kBesselI0Large = {0.0, kBesselI0Large64, kBesselI0Large32};
+inline constexpr double kBesselI0Large64[] = {0x1.9bd428ad249a5p-2, 0x1.b87969bb93b75p-5, 0x1.1daa72b5e650cp-5, 0x1.75e5ee71edd14p-5, 0x1.8e513a1d5e52bp-4, 0x1.3f49a6bcfc2d9p-2, 0x1.7d0f75812d9bcp+0, 0x1.51ced7b713adcp+3, 0x1.7224b1828e507p+6, 0x1.03896efb09a41p+9, -0x1.ce768f00b5374p+12, -0x1.cc90f59ec1228p+17, -0x1.77cc956faaa2fp+20, 0x1.0317d4c7b215ap+25, 0x1.047454ffcb608p+29, -0x1.df1549cddfaf8p+31, -0x1.a9411c5b0ad08p+36, 0x1.9bbbfe31d81e9p+38, 0x1.0ab5ef575d285p+44, -0x1.31c908a5dd531p+45, -0x1.e8fd992032bedp+50, 0x1.42a55974d41b8p+51, 0x1.1ce14787c5bdep+57, -0x1.52109c25bd9ecp+56, -0x1.36e52c10032d7p+62};
+inline constexpr double kBesselI0Large32[] = {0x1.9bd428ac75fd1p-2, 0x1.b8796a2484ee8p-5, 0x1.1dab29fa3a14ep-5, 0x1.75d91e60aa877p-5, 0x1.8c11e9e2c5df0p-4, 0x1.463d010b3e4a0p-2, 0x1.d49747a145d29p+0, 0x1.20ede94d34bdep+3};
+inline constexpr Polynomial kBesselI0Large = {0.0625, kBesselI0Large64, kBesselI0Large32};
 
 /// I1(x) / x in x^2 / 4, x <= 8.
 /// f64: degree 15, error 2^-59.0.
@@ -122,9 +129,9 @@ inline constexpr Polynomial kBesselI1 = {0.0, kBesselI164, kBesselI132};
 /// sqrt(x) exp(-x) I1(x) in 1 / x, x >= 8.
 /// f64: degree 24, error 2^-57.0.
 /// f32: degree 7, error 2^-32.2.
-inline constexpr double kBesselI1Large64[] = {0x1.9884533d43651p-2, -0x1.32633e6df2af7p-3, -0x1.7efc0e05cc671p-5, -0x1.4f1c95c030100p-5, -0x1.d73302f4d1161p-5, -0x1.cb3127c8fc49fp-4, -0x1.17b982ae83093p-4, -0x1.5ea0ce1144a9cp+4, 0x1.98e7357795484p+10, -0x1.7a51538b85ae9p+16, 0x1.0faf162744e54p+22, -0x1.34059845e55e1p+27, 0x1.167dae2aa6ce3p+32, -0x1.944e0f5855031p+36, 0x1.d8ebcf268614bp+40, -0x1.bdfa019b7a521p+44, 0x1.5241ee80b7d1cp+48, -0x1.9a5d5c4e53794p+51, 0x1.8a56682ff3817p+54, -0x1.27b24c370dd8ap+57, 0x1.523abe68ba2b9p+59, -0x1.1cb4013e56616p+61, 0x1.4c3e24975a881p+62, -0x1.dff0ee696679dp+62, 0x1.432b0a4121172p+62};
-inline constexpr double kBesselI1Large32[] = {0x1.9884533e4dcbap-2, -0x1.326346bea4432p-3, -0x1.7ee65c9994e77p-5, -0x1.5475b34b8c3cdp-5, -0x1.34024855fa564p-5, -0x1.b8f9d99a38077p-2, 0x1.3087c27c418abp+1, -0x1.452e4764e49e5p+3};
-inline constexpr Polynomial kBesselI1Large = {0.0, kBesselI1Large64, kBesselI1Large32};
+inline constexpr double kBesselI1Large64[] = {0x1.8ebe783a84030p-2, -0x1.3f796198ee628p-3, -0x1.cbc54df1ece76p-5, -0x1.f89c23066d278p-5, -0x1.ec8e101744487p-4, -0x1.76137e6905189p-2, -0x1.ad8db6e1fecbbp+0, -0x1.727a73a8063a8p+3, -0x1.9180f82a1d429p+6, -0x1.21895bb7ba33fp+9, 0x1.cd81846fb3ff1p+12, 0x1.e20e7d69649cap+17, 0x1.9f203cf2783b7p+20, -0x1.0630cddd4e099p+25, -0x1.1465ce7d29637p+29, 0x1.d4345a69bfc30p+31, 0x1.bdc8daed57db9p+36, -0x1.858c7591014bdp+38, -0x1.162964d5f91dbp+44, 0x1.1aee882806184p+45, 0x1.fce6b32270b52p+50, -0x1.272ae05110368p+51, -0x1.2839623e2341cp+57, 0x1.33e83e12ca3b4p+56, 0x1.432b0a4121172p+62};
+inline constexpr double kBesselI1Large32[] = {0x1.8ebe783b59c09p-2, -0x1.3f7961b35d006p-3, -0x1.cbc62cce289f4p-5, -0x1.f88f405d331b0p-5, -0x1.e9e58599225d8p-4, -0x1.7cfc0d8e4b86fp-2, -0x1.08893a744e8a6p+1, -0x1.452e4764e49e5p+3};
+inline constexpr Polynomial kBesselI1Large = {0.0625, kBesselI1Large64, kBesselI1Large32};
 
 /// Zero 1 of J0.
 inline constexpr SplitNumber kZeroOfJ0_1 = {0x1.33d152e971b40p+1, -0x1.0f539d7da258ep-53};
@@ -153,19 +160,33 @@ inline constexpr SplitNumber kZeroOfY1_1 = {0x1.193bed4dff243p+1, -0x1.bd1e50d21
 /// Zero 2 of Y1.
 inline constexpr SplitNumber kZeroOfY1_2 = {0x1.5b7fe4e87b02ep+2, 0x1.dfe7bac228e8cp-52};
 
-/// J0(x) / ((x^2 - z1^2) (x^2 - z2^2)) in x^2, x <= 8; z1, z2: the zeros.
-/// f64: degree 14, error 2^-56.9.
-/// f32: degree 10, error 2^-33.4.
-inline constexpr double kBesselJ064[] = {0x1.2bc29174dd587p-10, -0x1.15d87e4b8d5b1p-14, 0x1.99e65104a68d3p-20, -0x1.5059ea69f58a0p-26, 0x1.6409a6fd7b18ap-33, -0x1.08db6a2de28aap-40, 0x1.250f5379803acp-48, -0x1.f633ea858ec3cp-57, 0x1.577f683b9ce4dp-65, -0x1.801f7fa4157efp-74, 0x1.65ec7d64c1076p-83, -0x1.1a4d043639be7p-92, 0x1.7df1530c9fe57p-102, -0x1.c1bf0ba107049p-112, 0x1.cde1834d41769p-122};
-inline constexpr double kBesselJ032[] = {0x1.2bc29174dd587p-10, -0x1.15d87e4bbe157p-14, 0x1.99e65104aaaafp-20, -0x1.5059ea5abb98dp-26, 0x1.6409a6fae88a0p-33, -0x1.08db6f81e496bp-40, 0x1.250f55466bcf4p-48, -0x1.f62dd447e9ee3p-57, 0x1.577d59a0a1e50p-65, -0x1.8329f0898497ap-74, 0x1.67fabf109b5e7p-83};
-inline constexpr Polynomial kBesselJ0 = {32.0, kBesselJ064, kBesselJ032};
+/// J0(x) / ((x^2 - z1^2)) in x^2, x <= 4.
+/// f64: degree 11, error 2^-61.6.
+/// f32: degree 7, error 2^-33.6.
+inline constexpr double kBesselJ0Near64[] = {-0x1.6b2948e843e2bp-4, 0x1.08d902d0bf620p-7, -0x1.17057235d9c2bp-12, 0x1.33fa04134f0abp-18, -0x1.a4b2380ccc120p-25, 0x1.87a4ac4403e73p-32, -0x1.08c621262a183p-39, 0x1.0fff1f804b5a6p-47, -0x1.b72e5fe144952p-56, 0x1.1e1403c582f38p-64, -0x1.3344f418421d9p-73, 0x1.14844882680bfp-82};
+inline constexpr double kBesselJ0Near32[] = {-0x1.6b2948e80cf34p-4, 0x1.08d902d0be43cp-7, -0x1.1705725151629p-12, 0x1.33fa0417c7e2ep-18, -0x1.a4b1f362bfaa1p-25, 0x1.87a495e805722p-32, -0x1.0933f9f218e66p-39, 0x1.1046aa721449fp-47};
+inline constexpr Polynomial kBesselJ0Near = {8.0, kBesselJ0Near64, kBesselJ0Near32};
 
-/// J1(x) / (x (x^2 - z1^2) (x^2 - z2^2)) in x^2, x <= 8; z1, z2: the zeros.
-/// f64: degree 14, error 2^-60.9.
-/// f32: degree 9, error 2^-31.7.
-inline constexpr double kBesselJ164[] = {0x1.98ec1eee7c01ap-13, -0x1.1adb1329ed86fp-17, 0x1.4c9bd11c0aa3bp-23, -0x1.c5a7fc38dd1d1p-30, 0x1.9ac7788fbda1dp-37, -0x1.0af8bb9889cb5p-44, 0x1.06438a6958c65p-52, -0x1.941a82672e61cp-61, 0x1.f62979d66097ap-70, -0x1.0137e04d88c67p-78, 0x1.ba3fb314f5a30p-88, -0x1.43c188ce472e4p-97, 0x1.98aded4091c26p-107, -0x1.c2d74f295ea93p-117, 0x1.b3b24954f8236p-127};
-inline constexpr double kBesselJ132[] = {0x1.98ec1eeeeb117p-13, -0x1.1adb1329f010bp-17, 0x1.4c9bd10659be3p-23, -0x1.c5a7fc34e5f6cp-30, 0x1.9ac78367a9e94p-37, -0x1.0af8bd940a73cp-44, 0x1.063fbf3eaa74bp-52, -0x1.9417bc1f7ecdcp-61, 0x1.fa7e586135c90p-70, -0x1.02cd7729e0d26p-78};
-inline constexpr Polynomial kBesselJ1 = {32.0, kBesselJ164, kBesselJ132};
+/// J0(x) / (x - z2), 4 <= x <= 8.
+/// f64: degree 17, error 2^-56.0.
+/// f32: degree 11, error 2^-31.5.
+inline constexpr double kBesselJ0Far64[] = {0x1.416dc96e57c0ep-2, -0x1.3d97028754e56p-4, -0x1.63c76276a6e61p-5, 0x1.15618767e6bd2p-7, 0x1.bb360f4dabcebp-10, -0x1.307fa1bf6f28fp-12, -0x1.104aed8457de0p-15, 0x1.52a757fbebd2dp-18, 0x1.949f158694f6fp-22, -0x1.cd44e14cb2c70p-25, -0x1.950feeadc7d5ap-29, 0x1.aab88a4a153f6p-32, 0x1.246866f28c529p-36, -0x1.1e6ad2a71cf3bp-39, -0x1.3ecb0af8c157bp-44, 0x1.23d75c9bd0560p-47, 0x1.03d88a290bdf9p-52, -0x1.bfb0b6915c2a0p-56};
+inline constexpr double kBesselJ0Far32[] = {0x1.416dc96dccd7cp-2, -0x1.3d97028710a28p-4, -0x1.63c762287efa8p-5, 0x1.156187417eef3p-7, 0x1.bb35f2c61511fp-10, -0x1.307f93bac6f0ap-12, -0x1.10471d354cc0ep-15, 0x1.52a398b7c7ea5p-18, 0x1.93b291e69cc96p-22, -0x1.cc5c91dde0519p-25, -0x1.7a81fb7276670p-29, 0x1.90a802a00421ep-32};
+inline constexpr Polynomial kBesselJ0Far = {6.0, kBesselJ0Far64, kBesselJ0Far32};
+
+/// J1(x) / (x (x^2 - z1^2)) in x^2, x <= 5.25.
+/// f64: degree 12, error 2^-61.1.
+/// f32: degree 8, error 2^-34.8.
+inline constexpr double kBesselJ1Near64[] = {-0x1.d6b4f39e3197dp-7, 0x1.fbba33905c65cp-11, -0x1.aae19fc7de24dp-16, 0x1.890fdb48b3ad1p-22, -0x1.cd33a5529d67cp-29, 0x1.7895679a95faap-36, -0x1.c5ad47f809451p-44, 0x1.a45fb9ca56dacp-52, -0x1.352718a965366p-60, 0x1.71e02633e1137p-69, -0x1.6f24422c12a0fp-78, 0x1.339fe43b49ed3p-87, -0x1.b99c3a34ca07fp-97};
+inline constexpr double kBesselJ1Near32[] = {-0x1.d6b4f39e350bdp-7, 0x1.fbba338f61a3ap-11, -0x1.aae19fc65a1fdp-16, 0x1.890fdbd58d3efp-22, -0x1.cd33a6ee58337p-29, 0x1.7894bc8e2f3eep-36, -0x1.c5ab189bd031cp-44, 0x1.a593b942261fap-52, -0x1.372de1e9807d0p-60};
+inline constexpr Polynomial kBesselJ1Near = {14.0, kBesselJ1Near64, kBesselJ1Near32};
+
+/// J1(x) / (x - z2), 5.25 <= x <= 8.
+/// f64: degree 15, error 2^-56.2.
+/// f32: degree 10, error 2^-36.0.
+inline constexpr double kBesselJ1Far64[] = {0x1.3465571d81f66p-2, 0x1.09c62c14d03a3p-6, -0x1.8e8f7de745784p-5, -0x1.35ea79632e464p-12, 0x1.26156daef8d99p-9, -0x1.e0feec0333c7dp-17, -0x1.9b4060c22e083p-15, 0x1.1566ee3415ac6p-21, 0x1.51509a248e9fdp-21, -0x1.013a85f06d004p-27, -0x1.6ce205036a782p-28, 0x1.1cc788738b4f9p-34, 0x1.1836014860c36p-35, -0x1.aea1e4ab98c49p-42, -0x1.3995ae247da69p-43, 0x1.d2b93f06ec268p-50};
+inline constexpr double kBesselJ1Far32[] = {0x1.3465571d81f66p-2, 0x1.09c62c194ac7dp-6, -0x1.8e8f7de6293bep-5, -0x1.35ea853d185e9p-12, 0x1.26156cf2f7b4cp-9, -0x1.e0fa8715d6b93p-17, -0x1.9b3fd563fffbbp-15, 0x1.1511aea1666fbp-21, 0x1.51266313aab58p-21, -0x1.ebc4f286b3040p-28, -0x1.61aa6813df1ddp-28};
+inline constexpr Polynomial kBesselJ1Far = {6.625, kBesselJ1Far64, kBesselJ1Far32};
 
 /// (Y0(x) - 2/pi log(x / z1) J0(x)) / (x^2 - z1^2) in x^2, x <= 2.5.
 /// f64: degree 9, error 2^-60.8.

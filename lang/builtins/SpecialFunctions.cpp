@@ -89,7 +89,7 @@ Term logGamma(Term x, Precision precision) {
   const double constant = 0x1.acfe390c97d69p-2; // (log(2 pi) - 1) / 2
   Term large = (u - 0.5) * (logarithm - 1.0) + (tail + constant);
   Term ofU = select(u < 2.5, below,
-                    select(u < 4.5, evaluate(kLogGamma3, u, precision),
+                    select(u < 4.5, (u - 2.0) * evaluate(kLogGamma3, u, precision),
                            select(u < 8, evaluate(kLogGamma6, u, precision), large)));
 
   Term reflected = log(kPi / (u * abs(sineOfHalfTurns(u)))) - ofU;
@@ -127,10 +127,11 @@ Term inverseErfc(Term y, Precision precision) {
 }
 
 /// exp(x^2) erfc(x), x >= 0. Shepherd, Laframboise: Chebyshev Approximation of (1 + 2x) exp(x^2)
-/// erfc x, Math. Comp. 36, 1981.
+/// erfc x, Math. Comp. 36, 1981; and below 1 a plain polynomial.
 Term scaledComplement(Term x, Precision precision) {
   Term q = (x - 4.0) / (x + 4.0);
   Term result = evaluate(kErfcx, q, precision) / (x + 0.5);
+  result = select(x < 1.0, evaluate(kErfcxNear, x, precision), result);
   return select(isInfinite(x), 0.0, result);
 }
 
@@ -155,9 +156,11 @@ Term besselI(int order, Term x, Precision precision) {
   Term v = abs(x), half = v * 0.5;
   Term near = evaluate(order ? kBesselI1 : kBesselI0, half * half, precision);
   // exp(v) overflows before the result does.
-  Term power = exp(half);
+  Term isHuge = v > 700;
+  Term power = exp(select(isHuge, half, v));
   Term scaled = evaluate(order ? kBesselI1Large : kBesselI0Large, 1.0 / v, precision) / sqrt(v);
-  Term far = select(isInfinite(v), INFINITY, (power * scaled) * power);
+  Term far = (power * scaled) * select(isHuge, power, 1.0);
+  far = select(isInfinite(v), INFINITY, far);
   if (order)
     return select(v < 8.0, x * near, copySign(far, x));
   return select(v < 8.0, near, far);

@@ -148,7 +148,7 @@ def main():
     )
     fit("kLogGamma1", "lgamma(1 + y) / y, -1/4 <= y <= 1/2.", lambda y: loggamma(1 + y) / y, -0.25, 0.5)
     fit("kLogGamma2", "lgamma(2 + y) / y, |y| <= 1/2.", lambda y: loggamma(2 + y) / y, -0.5, 0.5)
-    fit("kLogGamma3", "lgamma(x), 2.5 <= x <= 4.5.", loggamma, 2.5, 4.5, 3.5)
+    fit("kLogGamma3", "lgamma(x) / (x - 2), 2.5 <= x <= 4.5.", lambda x: loggamma(x) / (x - 2), 2.5, 4.5, 3.5)
     fit("kLogGamma6", "lgamma(x), 4.5 <= x <= 8.", loggamma, 4.5, 8, 6.25)
 
     inverse = "erfinv(x) / x, w = -log(1 - x^2)"
@@ -164,11 +164,12 @@ def main():
         )
     fit(
         "kErfcx",
-        "(x + 1/2) exp(x^2) erfc(x) in (x - 4) / (x + 4), x >= 0.",
+        "(x + 1/2) exp(x^2) erfc(x) in (x - 4) / (x + 4), x >= 1.",
         lambda q: (4 * (1 + q) / (1 - q) + mpf(1) / 2) * exp((4 * (1 + q) / (1 - q)) ** 2) * erfc(4 * (1 + q) / (1 - q)),
-        -1,
+        mpf(-3) / 5,
         1,
     )
+    fit("kErfcxNear", "exp(x^2) erfc(x), 0 <= x <= 1.", lambda x: exp(x * x) * erfc(x), 0, 1, 0.5)
 
     for order in (0, 1):
         fit(
@@ -184,6 +185,7 @@ def main():
             lambda v: besseli(order, 1 / v) * exp(-1 / v) / sqrt(v),
             0,
             0.125,
+            0.0625,
         )
 
     # Zeros from the Bessel functions' own, so that relative errors stay small next to them.
@@ -196,15 +198,23 @@ def main():
         for k, start in enumerate(starts, 1):
             root = findroot(lambda x: bessely(order, x), start)
             y[order, k] = zero(f"kZeroOfY{order}_{k}", f"Zero {k} of Y{order}.", root)
-    for order in (0, 1):
-        squares = [j[order, k] ** 2 for k in (1, 2)]
+    for order, end, middle, far in ((0, 4, 8, 6), (1, 5.25, 14, 6.625)):
+        square = j[order, 1] ** 2
         fit(
-            f"kBesselJ{order}",
-            f"J{order}(x) / ({'x ' * order}(x^2 - z1^2) (x^2 - z2^2)) in x^2, x <= 8; z1, z2: the zeros.",
-            lambda u: besselj(order, sqrt(u)) / sqrt(u) ** order / ((u - squares[0]) * (u - squares[1])),
+            f"kBesselJ{order}Near",
+            f"J{order}(x) / ({'x ' * order}(x^2 - z1^2)) in x^2, x <= {end}.",
+            lambda u: besselj(order, sqrt(u)) / sqrt(u) ** order / (u - square),
             0,
-            64,
-            32,
+            end**2,
+            middle,
+        )
+        fit(
+            f"kBesselJ{order}Far",
+            f"J{order}(x) / (x - z2), {end} <= x <= 8.",
+            lambda x: besselj(order, x) / (x - j[order, 2]),
+            end,
+            8,
+            far,
         )
 
     def near_origin(order):

@@ -80,8 +80,11 @@ def rounded(value, dtype, rounding, zero=0.0):
         "ru": value > 0 and count != low,
     }[rounding]
     result = (low + up) * unit
-    beyond = result > Fraction(float(info.max))
-    return math.copysign(math.inf if beyond else float(result), value)
+    largest = float(info.max)
+    if result <= Fraction(largest):
+        return math.copysign(float(result), -1 if value < 0 else 1)
+    stays = {"rn": False, "rz": True, "rd": value > 0, "ru": value < 0}[rounding]
+    return math.copysign(largest if stays else math.inf, -1 if value < 0 else 1)
 
 
 def edges(name):
@@ -137,25 +140,16 @@ def exactly(op, *numbers):
 
 
 def like_ieee(op, *numbers):
-    """What NumPy gives; for infinities, NaN, divisions by zero and signs of exact zeros."""
-    x, y, z = (*numbers, None, None)[:3]
-    return {
-        "add": lambda: x + y,
-        "sub": lambda: x - y,
-        "mul": lambda: x * y,
-        "fma": lambda: x * y + z,
-        "div": lambda: x / y,
-        "rcp": lambda: 1 / x,
-    }[op]()
+    """What infinities, NaN and divisions by zero give; long double, so that products are finite."""
+    return exactly(op, *map(np.longdouble, numbers))
 
 
 def expected_of(op, rounding, name, arguments):
     result = []
-    scalar = np.dtype(name).type
     for numbers in zip(*(argument.tolist() for argument in arguments)):
         divisor = {"div": numbers[-1], "rcp": numbers[0]}.get(op, 1)
         if not all(map(math.isfinite, numbers)) or divisor == 0:
-            result.append(like_ieee(op, *map(scalar, numbers)))
+            result.append(like_ieee(op, *numbers))
             continue
         value = exactly(op, *map(Fraction, numbers))
         zero = 0.0
