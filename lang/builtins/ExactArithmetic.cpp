@@ -45,7 +45,8 @@ Parts partsOf(Term x) {
   // Exact: a subnormal number has few bits.
   Term bits = bitsOf(select(isSubnormal, roundedProduct(x, literal(std::ldexp(1.0, lift), x)), x));
   int64_t field = int64_t(2 * bias + 1) << fraction;
-  Term exponent = ((bits & field) >> fraction) - select(isSubnormal, literal(bias + lift, bits), bias);
+  Term exponent =
+      ((bits & field) >> fraction) - select(isSubnormal, literal(bias + lift, bits), bias);
   Term mantissa = (bits & ~field) | (int64_t(bias) << fraction);
   return {reinterpret(mantissa, x.dtype()), exponent};
 }

@@ -34,7 +34,8 @@ struct Parts {
   Term mantissa, exponent;
 };
 Parts partsOf(Term x);
-/// 2^exponent of the float type of `like`, for exponents of normal numbers; an integer of its width.
+/// 2^exponent of the float type of `like`, for exponents of normal numbers; an integer of its
+/// width.
 Term powerOfTwo(Term exponent, Term like);
 /// Within [low, high].
 Term clampInteger(Term x, int64_t low, int64_t high);

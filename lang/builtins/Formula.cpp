@@ -98,8 +98,7 @@ Term operator<<(Term x, Term y) {
   return apply<arith::ShLIOp>(x, y);
 }
 Term operator>>(Term x, Term y) {
-  return x.dtype().isSignedInt() ? apply<arith::ShRSIOp>(x, y)
-                                 : apply<arith::ShRUIOp>(x, y);
+  return x.dtype().isSignedInt() ? apply<arith::ShRSIOp>(x, y) : apply<arith::ShRUIOp>(x, y);
 }
 
 static Term compare(BinaryOperator which, Term x, Term y) {
@@ -132,7 +131,7 @@ Term select(Term condition, Term x, Term y) {
 
 #define SECTILE_FUNCTION(name, Op)                                                                 \
   Term name(Term x) {                                                                              \
-    return apply<Op>(x);                                                              \
+    return apply<Op>(x);                                                                           \
   }
 SECTILE_FUNCTION(abs, math::AbsFOp)
 SECTILE_FUNCTION(sqrt, math::SqrtOp)

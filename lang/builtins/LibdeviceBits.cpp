@@ -170,9 +170,7 @@ Term ieeeRemainder(Term x, Term y) {
 /// count as 0 and come back as 0.
 Term reciprocalOfUpperWord(Term x) {
   const uint64_t upper = 0xffffffff00000000;
-  auto cut = [&](Term value) {
-    return reinterpret(bitsOf(value) & int64_t(upper), value.dtype());
-  };
+  auto cut = [&](Term value) { return reinterpret(bitsOf(value) & int64_t(upper), value.dtype()); };
   auto flushed = [](Term value) {
     return select(abs(value) < 0x1p-1022, copySign(literal(0.0, value), value), value);
   };
@@ -196,12 +194,10 @@ void addLibdeviceBits(BuiltinTable &table) {
   struct {
     const char *signature;
     DType from, to;
-  } const casts[] = {{"float_as_int(x)", kFloat32, kInt32},
-                     {"float_as_uint(x)", kFloat32, kUInt32},
-                     {"int_as_float(x)", kInt32, kFloat32},
-                     {"uint_as_float(x)", kUInt32, kFloat32},
-                     {"double_as_longlong(x)", kFloat64, kInt64},
-                     {"longlong_as_double(x)", kInt64, kFloat64}};
+  } const casts[] = {
+      {"float_as_int(x)", kFloat32, kInt32},       {"float_as_uint(x)", kFloat32, kUInt32},
+      {"int_as_float(x)", kInt32, kFloat32},       {"uint_as_float(x)", kUInt32, kFloat32},
+      {"double_as_longlong(x)", kFloat64, kInt64}, {"longlong_as_double(x)", kInt64, kFloat64}};
   for (auto [signature, from, to] : casts)
     addTyped(table, signature, {from}, [to](Terms t) { return reinterpret(t[0], to); });
   addTyped(table, "double2hiint(x)", {kFloat64},
@@ -218,9 +214,8 @@ void addLibdeviceBits(BuiltinTable &table) {
   table.add("ldexp(x, n)", scale);
   table.add("scalbn(x, n)", scale);
   addTyped(table, "rcp64h(x)", {kFloat64}, [](Terms t) { return reciprocalOfUpperWord(t[0]); });
-  addTyped(table, "saturatef(x)", {kFloat32}, [](Terms t) {
-    return select(t[0] > 0.0, select(t[0] < 1.0, t[0], 1.0), 0.0);
-  });
+  addTyped(table, "saturatef(x)", {kFloat32},
+           [](Terms t) { return select(t[0] > 0.0, select(t[0] < 1.0, t[0], 1.0), 0.0); });
 }
 
 } // namespace sectile::lang

@@ -207,8 +207,9 @@ ScaledSquares sumOfSquares(ArrayRef<Term> lengths) {
   }
   bool isDouble = greatest.isDouble();
   double low = isDouble ? 0x1p-400 : 0x1p-40, high = isDouble ? 0x1p500 : 0x1p50;
-  Term scale = select(greatest < low, isDouble ? 0x1p600 : 0x1p100,
-                      select(greatest > high, isDouble ? 0x1p-600 : 0x1p-80, literal(1.0, greatest)));
+  Term scale =
+      select(greatest < low, isDouble ? 0x1p600 : 0x1p100,
+             select(greatest > high, isDouble ? 0x1p-600 : 0x1p-80, literal(1.0, greatest)));
   std::optional<TermPair> sum;
   for (Term length : lengths) {
     Term scaled = roundedProduct(length, scale);

@@ -48,7 +48,8 @@ Term directed(const Rounded &result, Rounding rounding) {
   Term bits = bitsOf(nearest);
   Term isNegative = bits < 0;
   Term isFiniteResult = isFinite(nearest);
-  Term isBelow = isFiniteResult & (result.side < 0.0), isAbove = isFiniteResult & (result.side > 0.0);
+  Term isBelow = isFiniteResult & (result.side < 0.0),
+       isAbove = isFiniteResult & (result.side > 0.0);
   // Of magnitudes.
   Term isLess = select(isNegative, isAbove, isBelow) | (isInfinite(nearest) & result.mayOverflow);
   Term isMore = select(isNegative, isBelow, isAbove);
@@ -241,8 +242,7 @@ void addLibdeviceRounding(BuiltinTable &table) {
     struct {
       const char *name;
       DType dtype;
-    } const integers[] = {
-        {"int", kInt32}, {"uint", kUInt32}, {"ll", kInt64}, {"ull", kUInt64}};
+    } const integers[] = {{"int", kInt32}, {"uint", kUInt32}, {"ll", kInt64}, {"ull", kUInt64}};
     struct {
       const char *name;
       DType dtype;
@@ -255,9 +255,9 @@ void addLibdeviceRounding(BuiltinTable &table) {
         // Every integer of 32 bits is a double.
         if (floating == kFloat64 && integer.bits() == 32 && rounding != Rounding::Nearest)
           continue;
-        addTyped(table, (Twine(integerName) + "2" + floatName + "_" + suffix + "(x)").str(),
-                 {integer},
-                 [to = floating, rounding](Terms t) { return directedFloatOf(t[0], to, rounding); });
+        addTyped(
+            table, (Twine(integerName) + "2" + floatName + "_" + suffix + "(x)").str(), {integer},
+            [to = floating, rounding](Terms t) { return directedFloatOf(t[0], to, rounding); });
       }
   }
   // f64 has the digits to spare; all f32 between two powers of four are tested.

@@ -33,9 +33,9 @@ FailureOr<Value> typedArgument(Arguments &args, size_t index, DType dtype) {
   if (isWithin(value->type.dtype, dtype))
     return sema.cast(*value, dtype);
   return args.error(sema.nameOf(dtype) + " expected, found " + sema.nameOf(value->type),
-                    value->type.dtype.isPointer ? "load through the pointer first"
-                                                : "cast first, for example with " +
-                                                      sema.words.cast(dtype, "x"));
+                    value->type.dtype.isPointer
+                        ? "load through the pointer first"
+                        : "cast first, for example with " + sema.words.cast(dtype, "x"));
 }
 
 LogicalResult broadcastAll(Arguments &args, MutableArrayRef<Value> values) {
@@ -130,28 +130,27 @@ void addInDouble(BuiltinTable &table, StringRef signature,
 
 void addOfIntegers(BuiltinTable &table, StringRef signature, IntegerWidths widths,
                    std::function<Term(ArrayRef<Term>)> function) {
-  table.add(signature,
-            [count = parameterCount(signature), widths,
-             function](Arguments &args) -> FailureOr<Operand> {
-              SmallVector<Value> values;
-              for (size_t index = 0; index < count; ++index) {
-                FailureOr<Value> value = args.value(index);
-                if (failed(value))
-                  return failure();
-                if (value->type.dtype.isIntOrBool() && value->type.dtype.bits() < 32)
-                  value = args.sema.cast(*value, kInt32);
-                DType dtype = value->type.dtype;
-                bool mayBe64 = widths == IntegerWidths::Also64;
-                if (!dtype.isInt() || (dtype.bits() == 64 && !mayBe64))
-                  return args.error(Twine(mayBe64 ? "32- or 64-bit" : "32-bit") +
-                                    " integers expected, found " +
-                                    args.sema.nameOf(value->type));
-                values.push_back(*value);
-              }
-              if (failed(unifyAll(args, values)))
-                return failure();
-              return build(args, values, function);
-            });
+  table.add(
+      signature,
+      [count = parameterCount(signature), widths, function](Arguments &args) -> FailureOr<Operand> {
+        SmallVector<Value> values;
+        for (size_t index = 0; index < count; ++index) {
+          FailureOr<Value> value = args.value(index);
+          if (failed(value))
+            return failure();
+          if (value->type.dtype.isIntOrBool() && value->type.dtype.bits() < 32)
+            value = args.sema.cast(*value, kInt32);
+          DType dtype = value->type.dtype;
+          bool mayBe64 = widths == IntegerWidths::Also64;
+          if (!dtype.isInt() || (dtype.bits() == 64 && !mayBe64))
+            return args.error(Twine(mayBe64 ? "32- or 64-bit" : "32-bit") +
+                              " integers expected, found " + args.sema.nameOf(value->type));
+          values.push_back(*value);
+        }
+        if (failed(unifyAll(args, values)))
+          return failure();
+        return build(args, values, function);
+      });
 }
 
 } // namespace sectile::lang

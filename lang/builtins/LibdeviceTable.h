@@ -26,8 +26,11 @@ void addLibdeviceRounding(BuiltinTable &table);
 void addSpecialFunctions(BuiltinTable &table);
 void addBesselFunctions(BuiltinTable &table);
 
-/// sqrt of the sum of squares of any number of lengths, or one over it, without overflow on the way.
+/// sqrt of the sum of squares of any number of lengths, or one over it, without overflow on the
+/// way.
 Term euclideanNorm(llvm::ArrayRef<Term> lengths);
 Term reciprocalNorm(llvm::ArrayRef<Term> lengths);
+/// gamma(x) of fp64.
+Term gammaFunction(Term x, Precision precision);
 
 } // namespace sectile::lang

@@ -42,7 +42,7 @@ Term expOfSquare(Term x, double scale) {
 
 /// Below 8: 1 / gamma(1 + y), which is smooth everywhere, for the y nearest to 0, and the
 /// recurrence. From there on Stirling's formula. Left of -1/2 reflection. (DLMF 5.5, 5.11.)
-Term gammaFunction(Term x, Precision precision) {
+Term gammaOf(Term x, Precision precision) {
   Term isReflected = x < -0.5;
   Term v = atMost(select(isReflected, -x, x), 200); // the result is infinite, or 0, from there on
   Term whole = roundEven(atMost(v, 8));
@@ -77,8 +77,8 @@ Term logGamma(Term x, Precision precision) {
   Term u = select(isReflected, -x, x);
   Term y = select(u < 0.5, u, select(u < 1.5, u - 1.0, u - 2.0));
   Term nearOne = (y >= -0.25) & (u < 1.5);
-  Term nearZeros = y * select(nearOne, evaluate(kLogGamma1, y, precision),
-                              evaluate(kLogGamma2, y, precision));
+  Term nearZeros =
+      y * select(nearOne, evaluate(kLogGamma1, y, precision), evaluate(kLogGamma2, y, precision));
   Term one = literal(1.0, x);
   Term argument = select(u < -0.25, -u * (1.0 + u), abs(u));
   Term logarithm = log(select((u >= 0.75) & (u < 8), one, argument));
@@ -100,8 +100,9 @@ Term logGamma(Term x, Precision precision) {
 
 //===-- error function ------------------------------------------------------------------------===//
 
-/// erfinv(x) / x as a function of w = -log(1 - x^2), or of its root: Giles, Approximating the erfinv
-/// Function, GPU Computing Gems Jade, 2011. `pieces` of them reach as far as the caller goes.
+/// erfinv(x) / x as a function of w = -log(1 - x^2), or of its root: Giles, Approximating the
+/// erfinv Function, GPU Computing Gems Jade, 2011. `pieces` of them reach as far as the caller
+/// goes.
 Term inverseRatio(Term w, int pieces, Precision precision) {
   Term root = sqrt(w);
   Term result = evaluate(kErfInverse3, root, precision);
@@ -168,6 +169,10 @@ Term besselI(int order, Term x, Precision precision) {
 
 } // namespace
 
+Term gammaFunction(Term x, Precision precision) {
+  return gammaOf(x, precision);
+}
+
 void addSpecialFunctions(BuiltinTable &table) {
   struct {
     const char *signature;
@@ -184,10 +189,9 @@ void addSpecialFunctions(BuiltinTable &table) {
       {"cyl_bessel_i1(x)", [](Term x, Precision p) { return besselI(1, x, p); }},
   };
   for (auto [signature, function] : functions)
-    addInDouble(table, signature,
-                [function = function](ArrayRef<Term> t, Precision precision) {
-                  return function(t[0], precision);
-                });
+    addInDouble(table, signature, [function = function](ArrayRef<Term> t, Precision precision) {
+      return function(t[0], precision);
+    });
 }
 
 } // namespace sectile::lang

@@ -129,6 +129,7 @@ isinf              isinf              x       whether x is infinite
 isnan              isnan              x       whether x is NaN
 j0                 j0                 x       Bessel function of the first kind of order 0
 j1                 j1                 x       Bessel function of the first kind of order 1
+jn                 jn                 n,x     Bessel function of the first kind of order n, of int32; NaN for a negative n
 ldexp              ldexp              x,n     x * 2**n, rounded once; n of int32
 lgamma             lgamma             x       logarithm of the absolute value of the gamma function
 ll2double_rd       ll2double_rd       x       int64 as fp64, rounded down
@@ -213,6 +214,7 @@ ull2float_rz       ull2float_rz       x       uint64 as fp32, rounded toward zer
 umulhi             umulhi             x,y     upper half of the unsigned product
 y0                 y0                 x       Bessel function of the second kind of order 0; NaN below 0
 y1                 y1                 x       Bessel function of the second kind of order 1; NaN below 0
+yn                 yn                 n,x     Bessel function of the second kind of order n, of int32; NaN for a negative n, and below 0
 """
 
 
