@@ -39,11 +39,14 @@ Term logOfRatio(Term x, SplitNumber z) {
 
 /// J of order 0 or 1, 0 <= x < 8.
 Term nearJ(int order, Term x, Precision precision) {
-  if (!order)
-    return select(x < 4, squareDistance(x, kZeroOfJ0_1) * evaluate(kBesselJ0Near, x * x, precision),
-                  distance(x, kZeroOfJ0_2) * evaluate(kBesselJ0Far, x, precision));
+  Term square = x * x;
+  if (!order) {
+    Term left = select(x < 1.5, 1.0 + square * evaluate(kBesselJ0Origin, square, precision),
+                       squareDistance(x, kZeroOfJ0_1) * evaluate(kBesselJ0Near, square, precision));
+    return select(x < 4, left, distance(x, kZeroOfJ0_2) * evaluate(kBesselJ0Far, x, precision));
+  }
   return select(x < 5.25,
-                x * (squareDistance(x, kZeroOfJ1_1) * evaluate(kBesselJ1Near, x * x, precision)),
+                x * (squareDistance(x, kZeroOfJ1_1) * evaluate(kBesselJ1Near, square, precision)),
                 distance(x, kZeroOfJ1_2) * evaluate(kBesselJ1Far, x, precision));
 }
 

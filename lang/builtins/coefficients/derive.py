@@ -198,6 +198,7 @@ def main():
         for k, start in enumerate(starts, 1):
             root = findroot(lambda x: bessely(order, x), start)
             y[order, k] = zero(f"kZeroOfY{order}_{k}", f"Zero {k} of Y{order}.", root)
+    fit("kBesselJ0Origin", "(J0(x) - 1) / x^2 in x^2, x <= 1.5.", lambda u: (besselj(0, sqrt(u)) - 1) / u, 0, 2.25)
     for order, end, middle, far in ((0, 4, 8, 6), (1, 5.25, 14, 6.625)):
         square = j[order, 1] ** 2
         fit(
