@@ -151,8 +151,8 @@ def dtypes_of(name):
         "ull": tl.uint64,
     }
     kinds |= {"float": tl.float32, "double": tl.float64}
-    if found := re.match(r"([a-z]+)(2|_as_)", name):
-        return [kinds.get(found[1], tl.int32)]
+    if found := re.match(r"(hilo)?(int|uint|ll|longlong|ull|float|double)(2|_as_)", name):
+        return [kinds[found[2]]]
     if name in {
         "brev",
         "clz",
