@@ -64,6 +64,61 @@ SECTILE_UNARY(isfinite)
 SECTILE_UNARY(clz)
 SECTILE_UNARY(popc)
 SECTILE_UNARY(ffs)
+SECTILE_UNARY(brev)
+SECTILE_UNARY(float_as_int)
+SECTILE_UNARY(float_as_uint)
+SECTILE_UNARY(int_as_float)
+SECTILE_UNARY(uint_as_float)
+SECTILE_UNARY(double_as_longlong)
+SECTILE_UNARY(longlong_as_double)
+SECTILE_UNARY(double2hiint)
+SECTILE_UNARY(double2loint)
+SECTILE_UNARY(saturatef)
+SECTILE_UNARY(rcp64h)
+SECTILE_UNARY(ilogb)
+SECTILE_UNARY(logb)
+SECTILE_UNARY(rsqrt_rn)
+SECTILE_UNARY(tgamma)
+SECTILE_UNARY(lgamma)
+SECTILE_UNARY(erfinv)
+SECTILE_UNARY(erfcinv)
+SECTILE_UNARY(erfcx)
+SECTILE_UNARY(normcdfinv)
+SECTILE_UNARY(cyl_bessel_i0)
+SECTILE_UNARY(cyl_bessel_i1)
+SECTILE_UNARY(j0)
+SECTILE_UNARY(j1)
+SECTILE_UNARY(y0)
+SECTILE_UNARY(y1)
+// Conversions between floats and integers, and arithmetic, with a rounding of their own: rn to
+// nearest even, rz toward zero, rd down, ru up.
+#define SECTILE_ROUNDED(rounding)                                                                  \
+  SECTILE_UNARY(rcp_##rounding)                                                                    \
+  SECTILE_UNARY(double2float_##rounding)                                                           \
+  SECTILE_UNARY(float2int_##rounding)                                                              \
+  SECTILE_UNARY(float2uint_##rounding)                                                             \
+  SECTILE_UNARY(float2ll_##rounding)                                                               \
+  SECTILE_UNARY(float2ull_##rounding)                                                              \
+  SECTILE_UNARY(double2int_##rounding)                                                             \
+  SECTILE_UNARY(double2uint_##rounding)                                                            \
+  SECTILE_UNARY(double2ll_##rounding)                                                              \
+  SECTILE_UNARY(double2ull_##rounding)                                                             \
+  SECTILE_UNARY(int2float_##rounding)                                                              \
+  SECTILE_UNARY(uint2float_##rounding)                                                             \
+  SECTILE_UNARY(ll2float_##rounding)                                                               \
+  SECTILE_UNARY(ull2float_##rounding)                                                              \
+  SECTILE_UNARY(ll2double_##rounding)                                                              \
+  SECTILE_UNARY(ull2double_##rounding)
+SECTILE_ROUNDED(rn)
+SECTILE_ROUNDED(rz)
+SECTILE_ROUNDED(rd)
+SECTILE_ROUNDED(ru)
+#undef SECTILE_ROUNDED
+SECTILE_UNARY(int2double_rn)
+SECTILE_UNARY(uint2double_rn)
+SECTILE_UNARY(sqrt_rz)
+SECTILE_UNARY(sqrt_rd)
+SECTILE_UNARY(sqrt_ru)
 #undef SECTILE_UNARY
 
 #define SECTILE_BINARY(name)                                                                       \
@@ -80,7 +135,57 @@ SECTILE_BINARY(fmod)
 SECTILE_BINARY(fdim)
 SECTILE_BINARY(hypot)
 SECTILE_BINARY(mulhi)
+SECTILE_BINARY(rhypot)
+SECTILE_BINARY(nextafter)
+SECTILE_BINARY(ldexp)
+SECTILE_BINARY(scalbn)
+SECTILE_BINARY(remainder)
+SECTILE_BINARY(hadd)
+SECTILE_BINARY(rhadd)
+SECTILE_BINARY(mul24)
+SECTILE_BINARY(hiloint2double)
+SECTILE_BINARY(jn)
+SECTILE_BINARY(yn)
+SECTILE_BINARY(add_rn)
+SECTILE_BINARY(add_rz)
+SECTILE_BINARY(add_rd)
+SECTILE_BINARY(add_ru)
+SECTILE_BINARY(sub_rn)
+SECTILE_BINARY(sub_rz)
+SECTILE_BINARY(sub_rd)
+SECTILE_BINARY(sub_ru)
+SECTILE_BINARY(mul_rn)
+SECTILE_BINARY(mul_rz)
+SECTILE_BINARY(mul_rd)
+SECTILE_BINARY(mul_ru)
+SECTILE_BINARY(div_rz)
+SECTILE_BINARY(div_rd)
+SECTILE_BINARY(div_ru)
 #undef SECTILE_BINARY
+
+#define SECTILE_TERNARY(name)                                                                      \
+  inline Value name(const Operand &x, const Operand &y, const Operand &z,                          \
+                    Operand::Where where = Operand::Where::current()) {                            \
+    return detail::call(where, #name, {x.argument, y.argument, z.argument});                       \
+  }
+SECTILE_TERNARY(fma_rn)
+SECTILE_TERNARY(fma_rz)
+SECTILE_TERNARY(fma_rd)
+SECTILE_TERNARY(fma_ru)
+SECTILE_TERNARY(norm3d)
+SECTILE_TERNARY(rnorm3d)
+SECTILE_TERNARY(byte_perm)
+SECTILE_TERNARY(sad)
+#undef SECTILE_TERNARY
+
+inline Value norm4d(const Operand &x, const Operand &y, const Operand &z, const Operand &w,
+                    Operand::Where where = Operand::Where::current()) {
+  return detail::call(where, "norm4d", {x.argument, y.argument, z.argument, w.argument});
+}
+inline Value rnorm4d(const Operand &x, const Operand &y, const Operand &z, const Operand &w,
+                     Operand::Where where = Operand::Where::current()) {
+  return detail::call(where, "rnorm4d", {x.argument, y.argument, z.argument, w.argument});
+}
 
 /// Floating-point division; `ieeeRounding` asks for the correctly rounded one.
 inline Value fdiv(const Operand &x, const Operand &y, bool ieeeRounding = false,

@@ -1,6 +1,6 @@
 // The rest of the elementary functions, by the names CUDA's device library has for them.
-#include "lang/builtins/BuiltinTable.h"
-#include "lang/tile/TileDialect.h"
+#include "lang/builtins/ExactArithmetic.h"
+#include "lang/builtins/LibdeviceTable.h"
 
 using namespace mlir;
 
@@ -174,25 +174,6 @@ FailureOr<Value> cosPi(Emitter &emit, const Value &x) {
   return sineOfHalfTurns(emit, emit.apply<arith::SubFOp>(emit.literal(0.5, x), rest));
 }
 
-/// sqrt(x*x + y*y) without overflow on the way.
-FailureOr<Value> hypotenuse(Emitter &emit, const Value &x, const Value &y) {
-  Value a = emit.apply<math::AbsFOp>(x), b = emit.apply<math::AbsFOp>(y);
-  Value longer = emit.apply<arith::MaximumFOp>(a, b);
-  Value shorter = emit.apply<arith::MinimumFOp>(a, b);
-  Value ratio = emit.apply<arith::DivFOp>(shorter, longer);
-  Value one = emit.literal(1.0, x);
-  Value sum = emit.apply<arith::AddFOp>(emit.apply<arith::MulFOp>(ratio, ratio), one);
-  Value length = emit.apply<arith::MulFOp>(longer, emit.apply<math::SqrtOp>(sum));
-  // 0/0: both are zero, and so is the result. It is infinite where either is, whatever the other.
-  Value zero = emit.literal(0.0, x), infinity = emit.literal(INFINITY, x);
-  Value isZero = emit.sema.compare(BinaryOperator::Equal, longer, zero);
-  Value result = emit.choose(isZero, longer, length);
-  for (const Value &side : {a, b})
-    result =
-        emit.choose(emit.sema.compare(BinaryOperator::Equal, side, infinity), infinity, result);
-  return result;
-}
-
 /// max(x - y, 0), NaN where either is.
 FailureOr<Value> positiveDifference(Emitter &emit, const Value &x, const Value &y) {
   Value isBelow = emit.sema.compare(BinaryOperator::LessEqual, x, y);
@@ -210,11 +191,47 @@ FailureOr<Value> signBit(Emitter &emit, const Value &x) {
   return emit.sema.compare(BinaryOperator::Less, *integer, zero);
 }
 
-/// The standard normal distribution function, accurate in the lower tail.
-FailureOr<Value> normalDistribution(Emitter &emit, const Value &x) {
-  Value scale = emit.literal(-0.70710678118654752440, x), half = emit.literal(0.5, x);
-  Value tail = emit.apply<math::ErfcOp>(emit.apply<arith::MulFOp>(x, scale));
-  return emit.apply<arith::MulFOp>(half, tail);
+/// Lengths times a power of two that keeps their squares away from overflow and underflow, and the
+/// sum of the squares with the errors of its roundings.
+struct ScaledSquares {
+  Term scale;
+  TermPair sum;
+  Term isAnyInfinite;
+};
+
+ScaledSquares sumOfSquares(ArrayRef<Term> lengths) {
+  Term greatest = abs(lengths[0]), isAnyInfinite = isInfinite(lengths[0]);
+  for (Term length : lengths.drop_front()) {
+    greatest = maximum(greatest, abs(length));
+    isAnyInfinite = isAnyInfinite | isInfinite(length);
+  }
+  bool isDouble = greatest.isDouble();
+  double low = isDouble ? 0x1p-400 : 0x1p-40, high = isDouble ? 0x1p500 : 0x1p50;
+  Term scale =
+      select(greatest < low, isDouble ? 0x1p600 : 0x1p100,
+             select(greatest > high, isDouble ? 0x1p-600 : 0x1p-80, literal(1.0, greatest)));
+  std::optional<TermPair> sum;
+  for (Term length : lengths) {
+    Term scaled = roundedProduct(length, scale);
+    TermPair square = twoProduct(scaled, scaled);
+    if (!sum) {
+      sum = square;
+      continue;
+    }
+    TermPair high = twoSum(sum->high, square.high);
+    sum = TermPair{high.high, high.low + (sum->low + square.low)};
+  }
+  return {scale, *sum, isAnyInfinite};
+}
+
+/// 1 / cbrt(x), one step of Newton's behind the rounded quotient.
+Term reciprocalCubeRoot(Term x) {
+  Term guess = 1.0 / cbrt(x);
+  TermPair first = twoProduct(x, guess), square = twoProduct(guess, guess);
+  Term rest = fma(-first.high, square.high, literal(1.0, x));
+  rest = rest - (first.high * square.low + first.low * square.high);
+  Term result = fma(guess * (1.0 / 3), rest, guess);
+  return select(isFinite(guess) & (guess != 0.0), result, guess);
 }
 
 /// x ** y of two floats, or of a float and an integer of up to 32 bits. An integer that fp32 may
@@ -270,7 +287,34 @@ FailureOr<Operand> multiplyHigh(Arguments &args) {
 
 } // namespace
 
+/// One step of Newton's behind the rounded root, from the sum with all its digits.
+Term euclideanNorm(ArrayRef<Term> lengths) {
+  auto [scale, sum, isAnyInfinite] = sumOfSquares(lengths);
+  Term root = sqrt(sum.high);
+  Term rest = fma(-root, root, sum.high) + sum.low;
+  Term corrected = root + rest / (root + root);
+  Term length = select(sum.high == 0.0, 0.0, corrected);
+  // Powers of two: the quotient is exact.
+  Term result = length / scale;
+  return select(isAnyInfinite, INFINITY, result);
+}
+
+Term reciprocalNorm(ArrayRef<Term> lengths) {
+  auto [scale, sum, isAnyInfinite] = sumOfSquares(lengths);
+  Term guess = 1.0 / sqrt(sum.high);
+  TermPair square = twoProduct(guess, guess);
+  Term rest = fma(-sum.high, square.high, literal(1.0, guess));
+  rest = rest - (sum.high * square.low + sum.low * square.high);
+  Term corrected = fma(guess * 0.5, rest, guess);
+  Term result = select(sum.high == 0.0, INFINITY, corrected * scale);
+  return select(isAnyInfinite, 0.0, result);
+}
+
 void addLibdeviceOps(BuiltinTable &table) {
+  addLibdeviceBits(table);
+  addLibdeviceRounding(table);
+  addSpecialFunctions(table);
+  addBesselFunctions(table);
   addFloatOp<math::AcosOp>(table, "acos");
   addFloatOp<math::AcoshOp>(table, "acosh");
   addFloatOp<math::AsinOp>(table, "asin");
@@ -291,17 +335,13 @@ void addLibdeviceOps(BuiltinTable &table) {
   addFloatOp<math::TruncOp>(table, "trunc");
   addFloat(table, "cospi", cosPi);
   addFloat(table, "sinpi", sinPi);
-  addFloat(table, "normcdf", normalDistribution);
   addFloat(table, "signbit", signBit);
   addFloat(table, "exp10", [](Emitter &emit, const Value &x) -> FailureOr<Value> {
     Value ten = emit.literal(10.0, x);
     return emit.apply<math::PowFOp>(ten, x);
   });
-  addFloat(table, "rcbrt", [](Emitter &emit, const Value &x) -> FailureOr<Value> {
-    Value one = emit.literal(1.0, x);
-    Value root = emit.apply<math::CbrtOp>(x);
-    return emit.apply<arith::DivFOp>(one, root);
-  });
+  addInDouble(table, "rcbrt(x)",
+              [](ArrayRef<Term> t, Precision) { return reciprocalCubeRoot(t[0]); });
   addRounding<math::RoundEvenOp>(table, "llrint");
   addRounding<math::RoundOp>(table, "llround");
   addClassification<math::IsNaNOp>(table, "isnan");
@@ -313,7 +353,10 @@ void addLibdeviceOps(BuiltinTable &table) {
   table.add("pow(x, y)", power);
   addFloatPairOp<arith::RemFOp>(table, "fmod(x, y)");
   addFloatPair(table, "fdim(x, y)", positiveDifference);
-  addFloatPair(table, "hypot(x, y)", hypotenuse);
+  for (StringRef parameters : {"hypot(x, y)", "norm3d(x, y, z)", "norm4d(x, y, z, w)"}) {
+    addOfFloats(table, parameters, euclideanNorm);
+    addOfFloats(table, ("r" + parameters).str(), reciprocalNorm);
+  }
 
   addInteger(table, "clz", countBits<math::CountLeadingZerosOp>);
   addInteger(table, "popc", countBits<math::CtPopOp>);

@@ -62,7 +62,21 @@ static V addRoundToOdd(const Lanes &l, V a, V b) {
   return l.floatOf(l.select(adjusts, moved, bits));
 }
 
+/// Whether all lanes are the constant `number`, with its sign.
+static bool isConstant(V value, double number) {
+  auto *constant = llvm::dyn_cast<llvm::Constant>(value);
+  if (constant && constant->getType()->isVectorTy())
+    constant = constant->getSplatValue();
+  auto *floating = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
+  return floating && floating->isExactlyValue(number);
+}
+
 V emitFma(const Lanes &l, V x, V y, V z) {
+  // How formulas write a sum or product that nothing may be fused with (ExactArithmetic.h).
+  if (isConstant(y, 1))
+    return l.add(x, z);
+  if (isConstant(z, -0.0))
+    return l.mul(x, y);
   if (l.hasFma())
     return l.mulAdd(x, y, z);
   llvm::IRBuilderBase &b = l.builder;

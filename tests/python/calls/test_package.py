@@ -137,29 +137,64 @@ def test_libdevice():
         assert getattr(tl.extra.libdevice, name).__doc__
     # The precise ones, whatever tl.exp may be on a GPU.
     assert tl.extra.libdevice.exp.__sectile_builtin__ == "libdevice.exp"
-    assert not hasattr(tl.extra.libdevice, "lgamma")
+    assert not hasattr(tl.extra.libdevice, "gamma")
+
+
+def dtypes_of(name):
+    """The dtypes that a function of libdevice takes, as its name says."""
+    kinds = {
+        "int": tl.int32,
+        "uint": tl.uint32,
+        "ll": tl.int64,
+        "longlong": tl.int64,
+        "ull": tl.uint64,
+    }
+    kinds |= {"float": tl.float32, "double": tl.float64}
+    if found := re.match(r"(hilo)?(int|uint|ll|longlong|ull|float|double)(2|_as_)", name):
+        return [kinds[found[2]]]
+    if name in {
+        "brev",
+        "clz",
+        "popc",
+        "ffs",
+        "mulhi",
+        "umulhi",
+        "mul24",
+        "hadd",
+        "rhadd",
+        "sad",
+        "byte_perm",
+    }:
+        return [tl.int32]
+    if name in {"jn", "yn"}:
+        return [tl.int32, tl.float32]
+    if name in {"ldexp", "scalbn"}:
+        return [tl.float32, tl.int32]
+    return [tl.float64 if name == "rcp64h" else tl.float32]
 
 
 def test_every_function_of_libdevice_compiles():
     libdevice = tl.extra.libdevice
-    integers = {"brev", "clz", "popc", "ffs", "mulhi", "umulhi", "mul24"}
     for name in libdevice.__all__:
         function = getattr(libdevice, name)
         count = len(inspect.signature(function).parameters)
 
         @st.jit
-        def kernel(x, function: tl.constexpr, count: tl.constexpr):
-            value = tl.load(x + tl.arange(0, 8))
+        def kernel(x, y, out, function: tl.constexpr, count: tl.constexpr):
+            a, b = tl.load(x + tl.arange(0, 8)), tl.load(y + tl.arange(0, 8))
             if count == 1:
-                result = function(value)
+                result = function(a)
             elif count == 2:
-                result = function(value, value)
+                result = function(a, b)
+            elif count == 3:
+                result = function(a, b, b)
             else:
-                result = function(value, value, value)
-            tl.store(x + tl.arange(0, 8), result.to(x.dtype.element_ty))
+                result = function(a, b, b, b)
+            tl.store(out + tl.arange(0, 8), result.to(tl.float32))
 
-        dtype = tl.int32 if name in integers else tl.float32
-        kernel.warmup(st.MockTensor(dtype), function, count, grid=(1,))
+        first, *rest = dtypes_of(name)
+        x, y = st.MockTensor(first), st.MockTensor(rest[0] if rest else first)
+        kernel.warmup(x, y, st.MockTensor(tl.float32), function, count, grid=(1,))
 
 
 @pytest.mark.parametrize(

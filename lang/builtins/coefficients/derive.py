@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+"""Derives the polynomials of ../SpecialCoefficients.h: `python derive.py > ../SpecialCoefficients.h` (needs mpmath).
+
+Each polynomial interpolates at Chebyshev nodes, in 60-digit arithmetic; that is within a small factor of the
+minimax error, which a higher degree makes up for. The degree is the least one whose error, relative to
+the function that is interpolated and before coefficients are rounded, is below 2^-56, and below 2^-31 for
+the shorter polynomial that f32 takes. The variable is the argument less `center`.
+"""
+
+import sys
+
+from mpmath import (
+    besseli,
+    besselj,
+    bessely,
+    cos,
+    erfc,
+    exp,
+    findroot,
+    log,
+    loggamma,
+    mp,
+    mpf,
+    pi,
+    rgamma,
+    sin,
+    sqrt,
+)
+
+mp.dps = 60
+
+
+def chebyshev_nodes(low, high, count):
+    return [(low + high) / 2 - (high - low) / 2 * cos(pi * (i + mpf(1) / 2) / count) for i in range(count)]
+
+
+def interpolated(nodes, values):
+    """Coefficients of the power series of the polynomial through the points (divided differences)."""
+    differences = list(values)
+    for k in range(1, len(nodes)):
+        for i in range(len(nodes) - 1, k - 1, -1):
+            differences[i] = (differences[i] - differences[i - 1]) / (nodes[i] - nodes[i - k])
+    series = [differences[-1]]
+    for k in range(len(nodes) - 2, -1, -1):
+        series = [mpf(0), *series]
+        for i in range(len(series) - 1):
+            series[i] -= nodes[k] * series[i + 1]
+        series[0] += differences[k]
+    return series
+
+
+def horner(series, x):
+    result = mpf(0)
+    for c in reversed(series):
+        result = result * x + c
+    return result
+
+
+def fit(name, comment, function, low, high, center=0):
+    low, high, center = mpf(low), mpf(high), mpf(center)
+    # Interpolating wants more digits than the result has: the power series of high degree cancels.
+    grid = chebyshev_nodes(low, high, 150)
+    exact = [function(x) for x in grid]
+    print(f"/// {comment}")
+    tables = []
+    for bits in (56, 31):
+        for degree in range(2, 60):
+            nodes = chebyshev_nodes(low, high, degree + 1)
+            series = interpolated([x - center for x in nodes], [function(x) for x in nodes])
+            error = max(abs(horner(series, x - center) / y - 1) for x, y in zip(grid, exact))
+            if error < mpf(2) ** -bits:
+                break
+        else:
+            raise SystemExit(f"{name}: no polynomial is good enough: 2^{float(log(error, 2)):.1f}")
+        print(f"/// {'f64' if bits == 56 else 'f32'}: degree {degree}, error 2^{float(log(error, 2)):.1f}.")
+        tables.append(", ".join(float(c).hex() for c in series))
+    print(f"inline constexpr double {name}64[] = {{{tables[0]}}};")
+    print(f"inline constexpr double {name}32[] = {{{tables[1]}}};")
+    print(f"inline constexpr Polynomial {name} = {{{float(center)!r}, {name}64, {name}32}};\n")
+    sys.stdout.flush()
+
+
+def zero(name, comment, root):
+    head = mpf(float(root))
+    tail = mpf(float(root - head))
+    print(f"/// {comment}")
+    print(f"inline constexpr SplitNumber {name} = {{{float(head).hex()}, {float(tail).hex()}}};\n")
+    return root
+
+
+def erfc_inverse(w):
+    """z with 1 - erf(z)^2 = exp(-w)."""
+    y = exp(-w) / (1 + sqrt(1 - exp(-w)))  # 1 - sqrt(1 - exp(-w)) without cancellation
+    if w < 1:
+        return mp.erfinv(sqrt(-mp.expm1(-w)))
+    z = sqrt(w)
+    goal = log(y)
+    for _ in range(60):
+        step = (log(erfc(z)) - goal) * erfc(z) * sqrt(pi) / 2 * exp(z * z)
+        z += step
+        if abs(step) < mpf(10) ** -50:
+            break
+    return z
+
+
+def erf_of(w):
+    return sqrt(-mp.expm1(-w))
+
+
+def modulus_and_phase(order, which):
+    """P and x Q of Hankel's expansion, as functions of (8 / x)^2."""
+
+    def function(w):
+        x = 8 / sqrt(w)
+        chi = x - (2 * order + 1) * pi / 4
+        j, y = besselj(order, x), bessely(order, x)
+        scale = sqrt(pi * x / 2)
+        if which == "P":
+            return scale * (j * cos(chi) + y * sin(chi))
+        return scale * (y * cos(chi) - j * sin(chi)) * x
+
+    return function
+
+
+def main():
+    print("//===-- SpecialCoefficients.h - polynomials of the special functions ----------------------------------===//")
+    print("// Made by coefficients/derive.py, lowest degree first. `error`: relative to the function that is named.")
+    print("// clang-format off")
+    print("#pragma once\n")
+    print('#include "lang/builtins/Polynomial.h"\n')
+    print("namespace sectile::lang::coefficients {\n")
+
+    fit("kReciprocalGamma", "1 / gamma(1 + y), |y| <= 1/2.", lambda y: rgamma(1 + y), -0.5, 0.5)
+    fit(
+        "kStirling",
+        "gamma(x) / (sqrt(2 pi) x^(x - 1/2) exp(-x)) in 1 / x, x >= 8.",
+        lambda z: exp(loggamma(1 / z) - (1 / z - mpf(1) / 2) * log(1 / z) + 1 / z) / sqrt(2 * pi),
+        0,
+        0.125,
+    )
+    fit(
+        "kLogStirling",
+        "x (lgamma(x) - (x - 1/2) log(x) + x - log(2 pi) / 2) in 1 / x^2, x >= 8.",
+        lambda w: (loggamma(1 / sqrt(w)) - (1 / sqrt(w) - mpf(1) / 2) * log(1 / sqrt(w)) + 1 / sqrt(w) - log(2 * pi) / 2)
+        / sqrt(w),
+        0,
+        mpf(1) / 64,
+    )
+    fit("kLogGamma1", "lgamma(1 + y) / y, -1/4 <= y <= 1/2.", lambda y: loggamma(1 + y) / y, -0.25, 0.5)
+    fit("kLogGamma2", "lgamma(2 + y) / y, |y| <= 1/2.", lambda y: loggamma(2 + y) / y, -0.5, 0.5)
+    fit("kLogGamma3", "lgamma(x) / (x - 2), 2.5 <= x <= 4.5.", lambda x: loggamma(x) / (x - 2), 2.5, 4.5, 3.5)
+    fit("kLogGamma6", "lgamma(x), 4.5 <= x <= 8.", loggamma, 4.5, 8, 6.25)
+
+    inverse = "erfinv(x) / x, w = -log(1 - x^2)"
+    fit("kErfInverse1", inverse + ", in w <= 6.25.", lambda w: erfc_inverse(w) / erf_of(w), 0, 6.25, 3.125)
+    for name, low, high, center in (("2", 2.5, 4, 3.25), ("3", 4, 6.1, 5), ("4", 6.1, 12.1, 9), ("5", 12, 27.4, 20)):
+        fit(
+            f"kErfInverse{name}",
+            f"{inverse}, in sqrt(w), {low} to {high}.",
+            lambda s: erfc_inverse(s * s) / erf_of(s * s),
+            low,
+            high,
+            center,
+        )
+    fit(
+        "kErfcx",
+        "(x + 1/2) exp(x^2) erfc(x) in (x - 4) / (x + 4), x >= 1.",
+        lambda q: (4 * (1 + q) / (1 - q) + mpf(1) / 2) * exp((4 * (1 + q) / (1 - q)) ** 2) * erfc(4 * (1 + q) / (1 - q)),
+        mpf(-3) / 5,
+        1,
+    )
+    fit("kErfcxNear", "exp(x^2) erfc(x), 0 <= x <= 1.", lambda x: exp(x * x) * erfc(x), 0, 1, 0.5)
+
+    for order in (0, 1):
+        fit(
+            f"kBesselI{order}",
+            f"I{order}(x) {'/ x ' * order}in x^2 / 4, x <= 8.",
+            lambda u: besseli(order, 2 * sqrt(u)) / (2 * sqrt(u)) ** order,
+            0,
+            16,
+        )
+        fit(
+            f"kBesselI{order}Large",
+            f"sqrt(x) exp(-x) I{order}(x) in 1 / x, x >= 8.",
+            lambda v: besseli(order, 1 / v) * exp(-1 / v) / sqrt(v),
+            0,
+            0.125,
+            0.0625,
+        )
+
+    # Zeros from the Bessel functions' own, so that relative errors stay small next to them.
+    j, y = {}, {}
+    for order, starts in ((0, (2.4048, 5.5201)), (1, (3.8317, 7.0156))):
+        for k, start in enumerate(starts, 1):
+            root = findroot(lambda x: besselj(order, x), start)
+            j[order, k] = zero(f"kZeroOfJ{order}_{k}", f"Zero {k} of J{order}.", root)
+    for order, starts in ((0, (0.8936, 3.9577, 7.0861)), (1, (2.1971, 5.4297))):
+        for k, start in enumerate(starts, 1):
+            root = findroot(lambda x: bessely(order, x), start)
+            y[order, k] = zero(f"kZeroOfY{order}_{k}", f"Zero {k} of Y{order}.", root)
+    fit("kBesselJ0Origin", "(J0(x) - 1) / x^2 in x^2, x <= 1.5.", lambda u: (besselj(0, sqrt(u)) - 1) / u, 0, 2.25)
+    for order, end, middle, far in ((0, 4, 8, 6), (1, 5.25, 14, 6.625)):
+        square = j[order, 1] ** 2
+        fit(
+            f"kBesselJ{order}Near",
+            f"J{order}(x) / ({'x ' * order}(x^2 - z1^2)) in x^2, x <= {end}.",
+            lambda u: besselj(order, sqrt(u)) / sqrt(u) ** order / (u - square),
+            0,
+            end**2,
+            middle,
+        )
+        fit(
+            f"kBesselJ{order}Far",
+            f"J{order}(x) / (x - z2), {end} <= x <= 8.",
+            lambda x: besselj(order, x) / (x - j[order, 2]),
+            end,
+            8,
+            far,
+        )
+
+    def near_origin(order):
+        root = y[order, 1]
+
+        def function(u):
+            x = sqrt(u)
+            rest = bessely(order, x) - 2 / pi * log(x / root) * besselj(order, x)
+            return rest * x**order / (u - root**2)
+
+        return function
+
+    text = "(Y{0}(x) - 2/pi log(x / z1) J{0}(x)) {1}/ (x^2 - z1^2) in x^2, x <= {2}."
+    fit("kBesselY0Near", text.format(0, "", 2.5), near_origin(0), 0, 6.25, 3.125)
+    fit("kBesselY1Near", text.format(1, "x ", 4), near_origin(1), 0, 16, 8)
+    for name, order, k, low, high, center in (
+        ("kBesselY0Middle", 0, 2, 2.5, 5.5, 4),
+        ("kBesselY0Far", 0, 3, 5.5, 8, 6.75),
+        ("kBesselY1Far", 1, 2, 4, 8, 6),
+    ):
+        fit(
+            name,
+            f"Y{order}(x) / (x - z{k}), {low} <= x <= {high}.",
+            lambda x: bessely(order, x) / (x - y[order, k]),
+            low,
+            high,
+            center,
+        )
+    for order in (0, 1):
+        for which in "PQ":
+            fit(
+                f"kHankel{which}{order}",
+                f"{'P' if which == 'P' else 'x Q'} of Hankel's expansion of order {order}, in (8 / x)^2, x >= 8.",
+                modulus_and_phase(order, which),
+                0,
+                1,
+            )
+    print("} // namespace sectile::lang::coefficients")
+
+
+if __name__ == "__main__":
+    main()
