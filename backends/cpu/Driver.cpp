@@ -11,11 +11,14 @@
 #include "backends/plain/ForkSafeMutex.h"
 #include "backends/plain/PrintFormat.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <ctime>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <sched.h>
 
 namespace sectile::cpu {
 namespace {
@@ -31,8 +34,7 @@ struct LaunchState {
   const KernelImage &image;
   const Grid &grid;
   HostKernel entry;
-  /// Elements that are shown of a tile.
-  uint64_t printElements;
+  backends::PrintStyle printStyle;
   Interrupts::Watch watch;
   HostCall call = {};
   /// Only kernels that print have it.
@@ -89,14 +91,24 @@ void print(void *launch, int32_t site, int64_t program, const void *data) {
     return;
   state.prints->print(program,
                       backends::formatPrint(state.image.printSites[site], program, state.grid.x,
-                                            state.grid.y, data, state.printElements));
+                                            state.grid.y, data, state.printStyle));
 }
 
 int32_t attend(void *launch) {
   return static_cast<LaunchState *>(launch)->attend();
 }
 
-constexpr HostServices kServices = {reportTrap, print, attend};
+int64_t nanoseconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+int32_t processor() {
+  return std::max(sched_getcpu(), 0); // -1 where the system does not know
+}
+
+constexpr HostServices kServices = {reportTrap, print, attend, nanoseconds, processor};
 
 /// The current settings of launches. Pools once made stay, because launches may be at work in them;
 /// setting an earlier number of threads again reuses its pool.
@@ -104,7 +116,10 @@ class LaunchSettings {
 public:
   explicit LaunchSettings(const backends::DriverSettings &settings) { set(settings); }
   ThreadPool &pool() const { return *current.load(std::memory_order_acquire); }
-  uint64_t printElements() const { return shownElements.load(std::memory_order_relaxed); }
+  backends::PrintStyle printStyle() const {
+    return {shownElements.load(std::memory_order_relaxed),
+            printsAsTriton.load(std::memory_order_relaxed)};
+  }
 
   std::string codeDirectory() const {
     std::lock_guard lock(mutex);
@@ -115,6 +130,7 @@ public:
     unsigned count = usableThreadCount(wanted.threadCount);
     auto fresh = std::make_unique<ThreadPool>(count); // starts threads when it has work
     shownElements = wanted.printElements;
+    printsAsTriton = wanted.printsAsTriton;
     std::lock_guard lock(mutex);
     codeFolder = wanted.codeDirectory;
     auto known = pools.try_emplace(count, std::move(fresh)).first;
@@ -125,6 +141,7 @@ public:
 private:
   std::atomic<ThreadPool *> current{nullptr};
   std::atomic<uint64_t> shownElements{0};
+  std::atomic<bool> printsAsTriton{false};
   mutable Interrupts watched;
   mutable ForkSafeMutex mutex; // guards what follows
   std::map<unsigned, std::unique_ptr<ThreadPool>> pools;
@@ -139,7 +156,7 @@ public:
 
   LaunchFailure launch(const Grid &grid, const LaunchArguments &arguments,
                        const PrintHandler &print) const override {
-    LaunchState state{image, grid, entry, settings->printElements(),
+    LaunchState state{image, grid, entry, settings->printStyle(),
                       Interrupts::Watch(settings->interrupts())};
     if (!image.printSites.empty())
       state.prints.emplace([&](std::string_view text) {

@@ -8,7 +8,7 @@
 
 namespace sectile::cpu {
 
-inline constexpr uint32_t kHostAbiVersion = 2;
+inline constexpr uint32_t kHostAbiVersion = 3;
 inline constexpr const char *kEntryPoint = "sectile_kernel";
 /// Alignment of the scratch memory handed to a kernel, in bytes.
 inline constexpr uint64_t kScratchAlignment = 64;
@@ -50,6 +50,10 @@ struct HostServices {
   void (*print)(void *launch, int32_t site, int64_t program, const void *data);
   /// Not zero: the launch stops. Touches no memory that kernels do.
   int32_t (*attend)(void *launch);
+  /// Nanoseconds of the system's monotonic clock.
+  int64_t (*nanoseconds)();
+  /// The number of the processor that the thread runs on.
+  int32_t (*processor)();
 };
 
 } // namespace sectile::cpu

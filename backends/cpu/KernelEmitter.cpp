@@ -478,6 +478,17 @@ LogicalResult KernelEmitter::emitScalar(Operation *op) {
     setScalar(count, gridExtents[count.getAxis()]);
     return success();
   }
+  if (isa<ClockOp, ProcessorOp>(op)) {
+    llvm::Value *services = callField(offsetof(HostCall, services), builder.getPtrTy(), "services");
+    uint64_t field =
+        isa<ClockOp>(op) ? offsetof(HostServices, nanoseconds) : offsetof(HostServices, processor);
+    llvm::Value *service = builder.CreateAlignedLoad(
+        builder.getPtrTy(),
+        builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), services, field), llvm::Align(8));
+    auto *type = llvm::FunctionType::get(registerType(op->getResult(0).getType()), {}, false);
+    setScalar(op->getResult(0), builder.CreateCall(type, service, {}));
+    return success(!hasFailed);
+  }
   if (isa<LoadOp, StoreOp>(op)) {
     Nest nest;
     NestEmitter emitter(*this, nest);

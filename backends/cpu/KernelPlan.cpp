@@ -39,8 +39,8 @@ bool writesMemory(Operation *op) {
   op->walk([&](Operation *inner) {
     if (auto load = dyn_cast<LoadOp>(inner))
       writes |= load.getIsVolatile();
-    writes |= isa<StoreOp, AtomicRmwOp, AtomicCasOp, BarrierOp, GridWaitOp, GridLaunchDependentsOp>(
-        inner);
+    writes |= isa<StoreOp, AtomicRmwOp, AtomicCasOp, BarrierOp, GridWaitOp, GridLaunchDependentsOp,
+                  ClockOp>(inner);
   });
   return writes;
 }

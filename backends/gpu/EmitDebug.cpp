@@ -1,4 +1,5 @@
-// Prints: a record for each program, written by all of its threads (backends/plain/DeviceAbi.h).
+// Prints: a record for each program, written by all of its threads (backends/plain/DeviceAbi.h);
+// and the clock.
 #include "backends/DebugSites.h"
 #include "backends/gpu/GpuEmitter.h"
 #include "backends/plain/DeviceAbi.h"
@@ -67,6 +68,16 @@ void GpuEmitter::writeRowMajor(Value value, llvm::Value *start) {
     access.predicate = both(firstCopy, isInside(layout, reg));
     target.store(builder, access, toMemory(values[reg], element));
   }
+}
+
+/// All threads get what one of them reads: a scalar is the same in all.
+LogicalResult GpuEmitter::emitClock(ClockOp op) {
+  llvm::Value *slot = sharedAddress(plan.scratchOf(op));
+  emitIf(isFirstThread(),
+         [&] { builder.CreateAlignedStore(target.clock(builder), slot, llvm::Align(8)); });
+  barrier();
+  setScalar(op, builder.CreateAlignedLoad(builder.getInt64Ty(), slot, llvm::Align(8)));
+  return success(!hasFailed);
 }
 
 LogicalResult GpuEmitter::emitPrint(PrintOp op) {

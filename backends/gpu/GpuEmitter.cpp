@@ -141,6 +141,11 @@ LogicalResult GpuEmitter::emitOp(Operation *op) {
           launches->launchDependents(builder);
         return success();
       })
+      .Case([&](ClockOp clock) { return emitClock(clock); })
+      .Case([&](ProcessorOp processor) {
+        setScalar(processor, target.processor(builder));
+        return success();
+      })
       .Case([&](AssumeOp assume) {
         if (!isa<RankedTensorType>(assume.getCondition().getType()))
           builder.CreateAssumption(scalar(assume.getCondition()));

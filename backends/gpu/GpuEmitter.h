@@ -211,6 +211,7 @@ private:
   mlir::LogicalResult emitBufferLoad(tile::BufferLoadOp op);
   // EmitDebug.cpp
   mlir::LogicalResult emitPrint(tile::PrintOp op);
+  mlir::LogicalResult emitClock(tile::ClockOp op);
   llvm::Value *claimRecord(const backends::PrintLayout &print);
   void writeRowMajor(mlir::Value value, llvm::Value *start);
   // EmitChecks.cpp

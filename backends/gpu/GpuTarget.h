@@ -70,6 +70,12 @@ public:
   virtual llvm::Value *programIndex(llvm::IRBuilderBase &builder, unsigned axis) const = 0;
   virtual llvm::Value *programCount(llvm::IRBuilderBase &builder, unsigned axis) const = 0;
 
+  //-- For programs that watch themselves
+  /// Nanoseconds, i64; read anew each time, by each thread for itself.
+  virtual llvm::Value *clock(llvm::IRBuilderBase &builder) const = 0;
+  /// The number of the multiprocessor, i32.
+  virtual llvm::Value *processor(llvm::IRBuilderBase &builder) const = 0;
+
   //-- Between the lanes of a warp, all of which take part. `value`: any scalar of up to 64 bits
   virtual llvm::Value *shuffleXor(llvm::IRBuilderBase &builder, llvm::Value *value,
                                   unsigned mask) const = 0;

@@ -52,6 +52,7 @@ int64_t scratchBytes(Operation *op, const GpuTarget &target) {
       .Case([&](HistogramOp histogram) { return histogramScratchBytes(histogram); })
       .Case([&](DotOp dot) { return dotScratchBytes(dot, target); })
       .Case<AtomicRmwOp, AtomicCasOp>([&](Operation *atomic) { return atomicScratchBytes(atomic); })
+      .Case([](ClockOp) -> int64_t { return sizeof(uint64_t); })
       .Case([&](PrintOp print) { return printScratchBytes(print); })
       .Default([&](Operation *other) -> int64_t {
         return isRearrangement(other) ? rearrangeScratchBytes(other, target) : 0;

@@ -311,7 +311,8 @@ LaunchFailure CudaKernel::launchWithRecords(const Loaded &on, const Grid &grid,
   if (why.ok()) {
     result = api.streamSynchronize(stream);
     // What it printed before it crashed shows where it was.
-    why = readRecords(image, grid, records->buffer(), options->printElements, print);
+    why = readRecords(image, grid, records->buffer(),
+                      {options->printElements, options->printsAsTriton}, print);
     if (result != kCudaSuccess)
       why = fail("stopped", result);
   }

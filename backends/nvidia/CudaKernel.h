@@ -16,6 +16,7 @@ namespace sectile::nvidia {
 struct CudaKernelOptions {
   std::atomic<uint64_t> recordBytes{0};   // for prints
   std::atomic<uint64_t> printElements{0}; // shown of a tile; 0: all
+  std::atomic<bool> printsAsTriton{false};
 };
 
 class CudaKernel final : public backends::LoadedKernel {

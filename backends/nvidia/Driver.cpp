@@ -30,11 +30,13 @@ public:
         system(*sharedSystem), cudaServices(system) {
     kernelOptions->recordBytes = options.printBufferBytes;
     kernelOptions->printElements = options.printElements;
+    kernelOptions->printsAsTriton = options.printsAsTriton;
   }
 
   void configure(const backends::DriverSettings &settings) override {
     kernelOptions->recordBytes = settings.printBufferBytes;
     kernelOptions->printElements = settings.printElements;
+    kernelOptions->printsAsTriton = settings.printsAsTriton;
     std::lock_guard lock(mutex);
     assembling = {settings.ptxas, assemblerNamed(settings.assembler)};
   }

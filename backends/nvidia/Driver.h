@@ -22,6 +22,8 @@ struct DriverOptions {
   uint64_t printBufferBytes = uint64_t(16) << 20;
   /// Elements that are shown of a printed tile; 0: all.
   uint64_t printElements = backends::kMostPrintedElements;
+  /// See PrintFormat.h.
+  bool printsAsTriton = false;
   /// Tests: used instead of the machine's.
   const CudaApi *api = nullptr;
 };

@@ -1,6 +1,6 @@
 // What threads do with shared memory, and launches with each other, beyond what every GPU can:
 // asynchronous copies, matrices, dependent launches (PTX ISA, "cp.async", "ldmatrix",
-// "griddepcontrol").
+// "griddepcontrol"); and registers that LLVM may not take for constants.
 #include "backends/nvidia/NvidiaTarget.h"
 
 #include "llvm/IR/InlineAsm.h"
@@ -88,6 +88,15 @@ public:
 };
 
 } // namespace
+
+llvm::Value *NvidiaTarget::clock(llvm::IRBuilderBase &builder) const {
+  return emitAssembly(builder, builder.getInt64Ty(), "mov.u64 $0, %globaltimer;", "=l,~{memory}",
+                      {});
+}
+
+llvm::Value *NvidiaTarget::processor(llvm::IRBuilderBase &builder) const {
+  return emitAssembly(builder, builder.getInt32Ty(), "mov.u32 $0, %smid;", "=r", {});
+}
 
 const gpu::AsyncCopies *NvidiaTarget::asyncCopies() const {
   static const CopiesByCpAsync copies;

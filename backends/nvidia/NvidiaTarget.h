@@ -24,6 +24,8 @@ public:
   llvm::Value *threadIndex(llvm::IRBuilderBase &builder) const override;
   llvm::Value *programIndex(llvm::IRBuilderBase &builder, unsigned axis) const override;
   llvm::Value *programCount(llvm::IRBuilderBase &builder, unsigned axis) const override;
+  llvm::Value *clock(llvm::IRBuilderBase &builder) const override;
+  llvm::Value *processor(llvm::IRBuilderBase &builder) const override;
   llvm::Value *shuffleXor(llvm::IRBuilderBase &builder, llvm::Value *value,
                           unsigned mask) const override;
   llvm::Value *shuffleFrom(llvm::IRBuilderBase &builder, llvm::Value *value,

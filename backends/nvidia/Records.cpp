@@ -73,7 +73,7 @@ void RecordPool::giveBack(std::unique_ptr<Records> records) {
 }
 
 LaunchFailure readRecords(const KernelImage &image, const Grid &grid, const RecordBuffer &buffer,
-                          uint64_t printElements, const PrintHandler &print) {
+                          backends::PrintStyle style, const PrintHandler &print) {
   auto say = [&](const std::string &text) {
     if (print)
       print(text);
@@ -105,8 +105,7 @@ LaunchFailure readRecords(const KernelImage &image, const Grid &grid, const Reco
     return std::tie(a.program, a.elements) < std::tie(b.program, b.elements);
   });
   for (const Print &each : prints)
-    say(backends::formatPrint(*each.site, each.program, grid.x, grid.y, each.elements,
-                              printElements));
+    say(backends::formatPrint(*each.site, each.program, grid.x, grid.y, each.elements, style));
   if (buffer.lost)
     say(image.kernelName + ": device_print: " + std::to_string(buffer.lost) +
         " prints of programs are missing: the buffer of " + std::to_string(buffer.capacity >> 10) +

@@ -4,7 +4,7 @@
 //
 //   std::unique_ptr<Records> records = pool.take(api, bytes, rangeWords, result);
 //   ... launch with records->bufferAddress(), wait for the kernel ...
-//   LaunchFailure failure = readRecords(image, grid, records->buffer(), 1024, print);
+//   LaunchFailure failure = readRecords(image, grid, records->buffer(), style, print);
 //   pool.giveBack(std::move(records));
 #pragma once
 
@@ -12,6 +12,7 @@
 #include "backends/plain/DeviceAbi.h"
 #include "backends/plain/Driver.h"
 #include "backends/plain/ForkSafeMutex.h"
+#include "backends/plain/PrintFormat.h"
 
 #include <memory>
 #include <vector>
@@ -59,11 +60,12 @@ private:
   std::vector<std::unique_ptr<Records>> idle;
 };
 
-/// Prints the records in the order of the programs (of large tiles `printElements`, see
+/// Prints the records in the order of the programs (as `style` says, see
 /// PrintFormat.h), reports what was lost, and returns the trap if there was one. The content of the
 /// buffer comes from the device and is not trusted.
 backends::LaunchFailure readRecords(const backends::KernelImage &image, const backends::Grid &grid,
-                                    const backends::RecordBuffer &buffer, uint64_t printElements,
+                                    const backends::RecordBuffer &buffer,
+                                    backends::PrintStyle style,
                                     const backends::PrintHandler &print);
 
 } // namespace sectile::nvidia

@@ -84,6 +84,7 @@ public:
 struct DriverSettings {
   uint32_t threadCount = 0; // 0: as many as the process may use
   uint64_t printBufferBytes = 0, printElements = 0;
+  bool printsAsTriton = false;
   std::string ptxas, assembler;
   /// Where the code of CPU kernels is put into files, for profilers; "" keeps it in memory.
   std::string codeDirectory;

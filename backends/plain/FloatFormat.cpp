@@ -21,9 +21,9 @@ uint64_t encodeFloat(double number, ScalarKind kind) {
     return bits;
   }
   lang::FloatFormat format = lang::floatFormatOf(kind);
-  if (std::isnan(number))
-    return format.nan;
   uint64_t sign = std::signbit(number) ? uint64_t{1} << (format.bits - 1) : 0;
+  if (std::isnan(number))
+    return format.hasNan() ? format.nan : sign | format.nan;
   double magnitude = std::fabs(number);
   uint64_t overflow = sign | (format.saturates ? format.largest : format.largest + 1);
   if (std::isinf(magnitude))
@@ -32,9 +32,10 @@ uint64_t encodeFloat(double number, ScalarKind kind) {
   int exponent = magnitude == 0 ? 1 - format.bias : std::ilogb(magnitude);
   if (exponent < 1 - format.bias)
     exponent = 1 - format.bias; // subnormal: the exponent of the smallest normal number
-  // In units of the last place; nearbyint rounds to nearest even, and a carry moves into the
-  // exponent.
-  double units = std::nearbyint(std::ldexp(magnitude, mantissaBits - exponent));
+  // In units of the last place; nearbyint rounds to nearest even, round halves away from zero, and
+  // a carry moves into the exponent.
+  double exact = std::ldexp(magnitude, mantissaBits - exponent);
+  double units = format.roundsHalvesAway ? std::round(exact) : std::nearbyint(exact);
   uint64_t mantissa = static_cast<uint64_t>(units);
   uint64_t encoded =
       (static_cast<uint64_t>(exponent + format.bias - 1) << format.mantissaBits) + mantissa;
@@ -64,7 +65,7 @@ double decodeFloat(uint64_t bits, ScalarKind kind) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   if (!format.hasNegativeZero && isNegative && magnitude == 0)
     return kNan;
-  if (magnitude > format.largest) {
+  if (magnitude > format.largest && format.hasNan()) {
     bool isInfinite = format.hasInfinity && magnitude == format.largest + 1;
     double special = isInfinite ? std::numeric_limits<double>::infinity() : kNan;
     return isNegative ? -special : special;

@@ -7,7 +7,9 @@
 //
 // Whole values, each behind its program and the print's prefix, and behind what the source calls it
 // where a print has several. Tiles have their type, and are laid out as TileFormat.h says. The same
-// on all devices.
+// on all devices. Or as Triton prints, a line for each element, behind its place in the tile:
+//
+//   pid (0, 1, 0) idx (1, 2) x: -1.000000
 #pragma once
 
 #include "backends/plain/KernelImage.h"
@@ -20,11 +22,16 @@ namespace sectile::backends {
 /// Elements of a tile that are shown at most, unless the user asks for another number.
 inline constexpr uint64_t kMostPrintedElements = 1024;
 
+struct PrintStyle {
+  /// Larger tiles are cut short; 0: none is. Triton's lines are all there.
+  uint64_t mostElements = kMostPrintedElements;
+  bool isTriton = false;
+};
+
 /// `data`: each operand's elements, row-major, one operand after another, each aligned to 8 bytes;
-/// `program` is linear over a grid of gridX by gridY. Larger tiles than `mostElements` are cut
-/// short; 0: none is.
+/// `program` is linear over a grid of gridX by gridY.
 std::string formatPrint(const PrintSite &site, int64_t program, int64_t gridX, int64_t gridY,
-                        const void *data, uint64_t mostElements = kMostPrintedElements);
+                        const void *data, PrintStyle style = {});
 
 /// What `data` takes.
 uint64_t printedBytes(const PrintSite &site);

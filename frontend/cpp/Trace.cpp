@@ -15,6 +15,8 @@ mlir::OwningOpRef<mlir::ModuleOp> traceKernel(mlir::MLIRContext &context,
   lang::Semantics sema(builder, sink);
   sema.function = signature.kernelName;
   sema.sanitizeOverflow = signature.sanitizeOverflow;
+  sema.warpCount = signature.warpCount;
+  sema.printsAsTriton = signature.printsAsTriton;
   sema.at(where);
   lang::KernelFunction kernel = lang::createKernelFunction(builder, signature, sema.location());
 

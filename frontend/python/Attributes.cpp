@@ -20,8 +20,69 @@ std::string Evaluator::dottedPath(const Expr &expr) {
   return base.empty() ? "" : base + "." + expr.text;
 }
 
+std::string Evaluator::constructedField(const Expr &expr) const {
+  const Frame &frame = frames.back();
+  if (!frame.constructed || expr.kind != ExprKind::Attribute)
+    return "";
+  const Expr &base = *expr.children[0];
+  bool isField = base.kind == ExprKind::Name && base.text == frame.self &&
+                 frame.constructed->indexOf(expr.text);
+  return isField ? frame.self + "." + expr.text : "";
+}
+
+Evaluator::Result Evaluator::constructedSelf(const ast::Position &position) {
+  const Frame &frame = frames.back();
+  std::vector<Operand> items;
+  for (const std::string &field : frame.constructed->fields) {
+    const Binding *binding = scope.find(frame.self + "." + field);
+    if (binding && binding->state == Binding::State::Poisoned)
+      return mlir::failure();
+    if (binding && binding->state == Binding::State::Unknown)
+      return error(position, "'" + frame.self + "." + field + "' " + binding->reason,
+                   binding->help);
+    if (!binding)
+      return error(position,
+                   "the __init__ of '" + frame.constructed->name + "' gives no field '" + field +
+                       "'",
+                   "assign " + frame.self + "." + field + " on every path");
+    items.push_back(binding->operand);
+  }
+  return makeTuple(std::move(items), frame.constructed);
+}
+
+mlir::LogicalResult Evaluator::assignField(const Expr &target, const Operand &operand) {
+  const Frame &frame = frames.back();
+  const Expr &base = *target.children[0];
+  if (frame.constructed && base.kind == ExprKind::Name && base.text == frame.self) {
+    auto field = frame.constructed->indexOf(target.text);
+    if (!field)
+      return error(target.position,
+                   "'" + frame.constructed->name + "' has no field '" + target.text + "'",
+                   suggestion(target.text, frame.constructed->fields,
+                              "annotate it in the class, as in " + target.text + ": tl.tensor"));
+    Result held = asField(frame.constructed, *field, operand, target.position);
+    if (mlir::failed(held))
+      return mlir::failure();
+    assign(frame.self + "." + target.text, *held, target.position);
+    return mlir::success();
+  }
+  return error(target.position, "assignment to an attribute is not supported in a kernel",
+               "assign to a variable; of an aggregate, make a new one");
+}
+
 Evaluator::Result Evaluator::evaluateAttribute(const Expr &expr) {
   const Expr &base = *expr.children[0];
+  if (std::string field = constructedField(expr); !field.empty()) {
+    const Binding *binding = scope.find(field);
+    if (binding && binding->state == Binding::State::Poisoned)
+      return mlir::failure();
+    if (!binding)
+      return error(expr.position, "'" + field + "' is used before it is assigned",
+                   "assign it on every path that leads here");
+    if (binding->state == Binding::State::Unknown)
+      return error(expr.position, "'" + field + "' " + binding->reason, binding->help);
+    return binding->operand;
+  }
   // x.type.scalar, x.type.element_ty: a type is no operand of its own, so the pair is read
   // together.
   if (base.kind == ExprKind::Attribute && base.text == "type") {
@@ -54,6 +115,8 @@ Evaluator::Result Evaluator::attributeOf(const Operand &object, const std::strin
       return (*tupleItems(object))[*index];
   if (std::optional<Operand> attribute = attributeOfBlocks(object, name))
     return *attribute;
+  if (std::optional<Constant> member = methodOf(tupleClassOf(object), name))
+    return Operand(std::move(*member));
   auto *constant = object.constant();
   if (!constant) {
     TupleClassRef tupleClass = tupleClassOf(object);
@@ -124,6 +187,8 @@ static std::optional<FloatLayout> floatLayout(const DType &dtype) {
     return FloatLayout{2, 15};
   case ScalarKind::Float8E5B16:
     return FloatLayout{2, 16};
+  case ScalarKind::Float8E4B15:
+    return FloatLayout{3, 15};
   case ScalarKind::Float16:
     return FloatLayout{10, 15};
   case ScalarKind::BFloat16:
@@ -250,7 +315,7 @@ std::string Evaluator::addressText(const Expr &subscript) const {
 }
 
 mlir::FailureOr<Int> Evaluator::integerIndex(const Operand &index, const ast::Position &position,
-                                              const std::string &owner) {
+                                             const std::string &owner) {
   auto constant = requireConstant(index, position, "the index of a " + owner);
   if (mlir::failed(constant))
     return mlir::failure();

@@ -166,6 +166,10 @@ Evaluator::Result Evaluator::callMethod(const Operand &object, const Expr &expr)
       arguments->positional.insert(arguments->positional.begin(), object);
       return callLanguage(info->name, std::move(*arguments), expr);
     }
+  if (std::optional<Constant> method = methodOf(tupleClassOf(object), name)) {
+    arguments->positional.insert(arguments->positional.begin(), object);
+    return call(*method, std::move(*arguments), expr);
+  }
   // closure.fn(x), a function being an item of a named tuple.
   if (TupleClassRef tupleClass = tupleClassOf(object))
     if (auto index = tupleClass->indexOf(name)) {
@@ -200,6 +204,7 @@ Evaluator::Result Evaluator::callMethod(const Operand &object, const Expr &expr)
             .Case("is_fp8e4b8", is(ScalarKind::Float8E4B8))
             .Case("is_fp8e5", is(ScalarKind::Float8E5))
             .Case("is_fp8e5b16", is(ScalarKind::Float8E5B16))
+            .Case("is_fp8e4b15", is(ScalarKind::Float8E4B15))
             .Case("is_fp16", is(ScalarKind::Float16))
             .Case("is_bf16", is(ScalarKind::BFloat16))
             .Case("is_fp32", is(ScalarKind::Float32))
@@ -280,10 +285,53 @@ Evaluator::Result Evaluator::makeNamedTuple(const Environment::NamedTupleClass &
   return makeTuple(std::move(given), made.tupleClass);
 }
 
+std::optional<Constant> Evaluator::methodOf(const TupleClassRef &tupleClass,
+                                            const std::string &name) {
+  if (!tupleClass || !tupleClass->id || tupleClass->indexOf(name))
+    return std::nullopt;
+  Constant object{ObjectRef{tupleClass->id, "type"}};
+  if (!environment.attribute(object, "__sectile_aggregate__").value)
+    return std::nullopt;
+  return environment.attribute(object, name).value;
+}
+
+Evaluator::Result Evaluator::makeInstance(const Environment::NamedTupleClass &made,
+                                          const Constant &callee, const Arguments &arguments,
+                                          const ast::Position &position) {
+  // Null: the class has no __init__ of its own, and is made of its fields.
+  std::optional<Constant> init = environment.attribute(callee, "__sectile_aggregate__").value;
+  auto *reference = init ? init->as<FunctionRef>() : nullptr;
+  if (reference)
+    return callFunction(*reference, arguments, position, made.tupleClass);
+  Result instance = makeNamedTuple(made, arguments, position);
+  if (!init || mlir::failed(instance))
+    return instance;
+  auto items = *tupleItems(*instance);
+  for (size_t i = 0; i < items.size(); ++i) {
+    Result item = asField(made.tupleClass, i, items[i], position);
+    if (mlir::failed(item))
+      return mlir::failure();
+    items[i] = *item;
+  }
+  return makeTuple(std::move(items), made.tupleClass);
+}
+
+Evaluator::Result Evaluator::asField(const TupleClassRef &tupleClass, size_t field,
+                                     const Operand &operand, const ast::Position &position) {
+  if (field < tupleClass->constantsFrom)
+    return decay(operand, position);
+  auto constant = requireConstant(operand, position,
+                                  "'" + tupleClass->name + "." + tupleClass->fields[field] +
+                                      "' is annotated tl.constexpr: its value");
+  if (mlir::failed(constant))
+    return mlir::failure();
+  return Operand(std::move(*constant));
+}
+
 Evaluator::Result Evaluator::callObject(const Constant &callee, const Arguments &arguments,
                                         const Expr &expr) {
   if (auto made = environment.namedTupleClass(callee); made.tupleClass)
-    return makeNamedTuple(made, arguments, expr.position);
+    return makeInstance(made, callee, arguments, expr.position);
   std::string path = dottedPath(*expr.children[0]);
   std::string name = path.empty() ? callee.kindName() : "'" + path + "'";
   std::vector<Constant> positional;
@@ -399,6 +447,12 @@ mlir::FailureOr<Scope> Evaluator::bindArguments(const ast::Function &function,
 
 Evaluator::Result Evaluator::callFunction(const FunctionRef &reference, const Arguments &arguments,
                                           const ast::Position &position) {
+  return callFunction(reference, arguments, position, nullptr);
+}
+
+Evaluator::Result Evaluator::callFunction(const FunctionRef &reference, const Arguments &arguments,
+                                          const ast::Position &position,
+                                          const TupleClassRef &constructed) {
   if (llvm::is_contained(failedFunctions, reference.id))
     return mlir::failure();
   if (frames.size() >= kDeepestCalls) {
@@ -415,7 +469,12 @@ Evaluator::Result Evaluator::callFunction(const FunctionRef &reference, const Ar
   if (!function)
     return error(position, "'" + reference.name + "' cannot be inlined: " + reason);
   at(position);
-  auto bound = bindArguments(*function, arguments, position);
+  if (constructed && function->parameters.empty())
+    return error(position, "the __init__ of '" + constructed->name + "' has no parameter for self");
+  Arguments given = arguments;
+  if (constructed)
+    given.positional.insert(given.positional.begin(), Operand());
+  auto bound = bindArguments(*function, given, position);
   if (mlir::failed(bound))
     return mlir::failure();
   if (!llvm::is_contained(sources, function.get())) {
@@ -429,8 +488,18 @@ Evaluator::Result Evaluator::callFunction(const FunctionRef &reference, const Ar
   sema.callers.insert(sema.callers.begin(), {outerFunction, rangeOf(position)});
   frames.push_back({function.get(), localNames(*function)});
   frames.back().depthAtEntry = depth;
+  if (constructed) {
+    frames.back().constructed = constructed;
+    frames.back().self = function->parameters[0].name;
+    scope.erase(frames.back().self);
+  }
 
   Exit exit = evaluateBlock(function->body, BlockEnd::ReturnsNone);
+  if (constructed && sink.all().size() == errorsBefore && !gaveUp) {
+    Result instance = constructedSelf(function->position);
+    if (mlir::succeeded(instance))
+      exit.returned = *instance;
+  }
   frames.pop_back();
   sema.callers.erase(sema.callers.begin());
   sema.function = std::move(outerFunction);

@@ -30,6 +30,8 @@ mlir::OwningOpRef<mlir::ModuleOp> evaluateKernel(mlir::MLIRContext &context,
   Evaluator evaluator(sema, environment, sink);
   sema.function = kernel.name;
   sema.sanitizeOverflow = signature.sanitizeOverflow;
+  sema.warpCount = signature.warpCount;
+  sema.printsAsTriton = signature.printsAsTriton;
   sema.sourceLine = [&](const std::string &file, int line) {
     return evaluator.sourceLine(file, line);
   };
@@ -155,6 +157,8 @@ std::string Evaluator::suggestion(const std::string &name, const std::vector<std
 
 Evaluator::Result Evaluator::lookUp(const ast::Expr &expr) {
   const std::string &name = expr.text;
+  if (frames.back().constructed && name == frames.back().self)
+    return constructedSelf(expr.position);
   if (const Binding *binding = scope.find(name)) {
     if (binding->state == Binding::State::Poisoned)
       return mlir::failure();

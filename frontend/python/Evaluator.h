@@ -98,6 +98,10 @@ private:
     std::vector<std::string> locals;
     /// Nesting of the caller, where the body begins.
     int depthAtEntry = 0;
+    /// Set in the __init__ of an aggregate, which gives the fields of its first parameter: they are
+    /// bindings of their own, "self.x".
+    lang::TupleClassRef constructed = nullptr;
+    std::string self = {};
   };
 
   lang::SourceRange rangeOf(const ast::Position &position) const;
@@ -154,6 +158,11 @@ private:
   //-- Attributes.cpp ------------------------------------------------------------------------------
   Result evaluateAttribute(const ast::Expr &expr);
   Result attributeOf(const Operand &object, const std::string &name, const ast::Expr &expr);
+  /// "self.x" where `expr` is a field of what the current __init__ makes, else "".
+  std::string constructedField(const ast::Expr &expr) const;
+  /// What the current __init__ has made, where all fields are given.
+  Result constructedSelf(const ast::Position &position);
+  mlir::LogicalResult assignField(const ast::Expr &target, const Operand &operand);
   Result attributeOfValue(const lang::Value &value, const std::string &name, const ast::Expr &expr);
   Result attributeOfDType(const lang::DType &dtype, const std::string &name, const ast::Expr &expr);
   Result evaluateSubscript(const ast::Expr &expr);
@@ -321,6 +330,19 @@ private:
   Result callObject(const Constant &callee, const Arguments &arguments, const ast::Expr &expr);
   Result callFunction(const lang::FunctionRef &reference, const Arguments &arguments,
                       const ast::Position &position);
+  /// callFunction; `constructed`: the function is the __init__ of this class, and the result the
+  /// instance.
+  Result callFunction(const lang::FunctionRef &reference, const Arguments &arguments,
+                      const ast::Position &position, const lang::TupleClassRef &constructed);
+  /// An instance of a class of named tuples, or of an aggregate by way of its __init__.
+  Result makeInstance(const Environment::NamedTupleClass &made, const Constant &callee,
+                      const Arguments &arguments, const ast::Position &position);
+  /// What a field holds of an operand: a number becomes a typed scalar, unless it is constexpr.
+  Result asField(const lang::TupleClassRef &tupleClass, size_t field, const Operand &operand,
+                 const ast::Position &position);
+  /// The attribute of the class that an aggregate's method is; nullopt where it has none, or is no
+  /// aggregate.
+  std::optional<Constant> methodOf(const lang::TupleClassRef &tupleClass, const std::string &name);
   mlir::FailureOr<Scope> bindArguments(const ast::Function &function, const Arguments &arguments,
                                        const ast::Position &position);
   /// Functions among the arguments of a language operation become combiners.

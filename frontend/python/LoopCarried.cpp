@@ -27,6 +27,10 @@ struct NameCollector {
       for (const ExprPtr &child : expr.children)
         target(*child);
       return;
+    case ExprKind::Attribute: // a field in the __init__ of an aggregate
+      if (expr.children[0]->kind == ExprKind::Name)
+        add(expr.children[0]->text + "." + expr.text);
+      return;
     default:
       return expression(&expr);
     }

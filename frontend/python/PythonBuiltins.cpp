@@ -83,7 +83,7 @@ Result Evaluator::callIsInstance(const Arguments &arguments, const Expr &expr) {
             .Case("bool", constant && constant->is<bool>())
             .Case("float", constant && constant->is<double>())
             .Case("str", constant && constant->is<std::string>())
-            .Cases({"tuple", "list"}, isTuple)
+            .Cases({"tuple", "list"}, isTuple && !methodOf(tupleClassOf(object), "__class__"))
             .Default(std::nullopt);
     if (candidate.constant() && candidate.constant()->is<ObjectRef>())
       if (auto made = environment.namedTupleClass(*candidate.constant()); made.tupleClass)
@@ -187,10 +187,11 @@ std::optional<Result> Evaluator::callPython(const std::string &fullName, const A
       return callStaticAssert(arguments, expr);
     if (name == "static_print") {
       std::string line;
-      for (const Operand &operand : positional) {
-        line += line.empty() ? "" : " ";
+      for (const auto &[number, operand] : llvm::enumerate(positional)) {
+        line += number ? " " : "";
         if (!operand.constant()) {
-          line += describeOperand(operand);
+          bool isTriton = sema.printsAsTriton && operand.value();
+          line += isTriton ? tritonTypeText(operand.value()->type) : describeOperand(operand);
           continue;
         }
         Result shown = computed(constants.text(*operand.constant()), expr.position);

@@ -170,8 +170,7 @@ mlir::LogicalResult Evaluator::assignTarget(const Expr &target, const Operand &o
                  "assignment to an item is not supported: tiles and tuples are values",
                  "use tl.where to change part of a tile, or tl.store to write to memory");
   case ExprKind::Attribute:
-    return error(target.position, "assignment to an attribute is not supported in a kernel",
-                 "assign to a variable");
+    return assignField(target, operand);
   default:
     return error(target.position, "cannot assign to this");
   }
@@ -229,7 +228,7 @@ mlir::LogicalResult Evaluator::evaluateAugmentedAssign(const Stmt &stmt) {
   const Expr &target = *stmt.targets[0];
   if (target.kind == ExprKind::Subscript)
     return refuseItemAssignment(target, stmt.text, *stmt.value);
-  if (target.kind != ExprKind::Name)
+  if (target.kind != ExprKind::Name && constructedField(target).empty())
     return assignTarget(target, Operand());
   Result lhs = evaluate(target);
   Result rhs = evaluate(*stmt.value);

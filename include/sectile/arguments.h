@@ -31,7 +31,7 @@ constexpr bool mayHold() {
     return elementKind<std::remove_cv_t<T>> == Kind ||
            (Kind == ScalarKind::Int1 && sizeof(T) == 1 && std::is_integral_v<T>);
   else
-    return sizeof(T) == (Kind <= ScalarKind::Float8E5B16 ? 1 : 2) &&
+    return sizeof(T) == (Kind <= ScalarKind::Float8E4B15 ? 1 : 2) &&
            std::is_trivially_copyable_v<T>;
 }
 

@@ -48,6 +48,15 @@ inline void gdc_launch_dependents(Operand::Where where = Operand::Where::current
   detail::call(where, "gdc_launch_dependents", {});
 }
 
+/// The nanoseconds of a clock that all programs of the device share, an i64; read where it stands.
+inline Value globaltimer(Operand::Where where = Operand::Where::current()) {
+  return detail::call(where, "globaltimer", {});
+}
+/// The number of the multiprocessor, on the CPU of the processor, that runs the program; an i32.
+inline Value smid(Operand::Where where = Operand::Where::current()) {
+  return detail::call(where, "smid", {});
+}
+
 //===-- while the kernel runs -----------------------------------------------------------------===//
 
 /// Prints the values of every program, tiles laid out as NumPy does: "pid (0, 0, 0) x: fp32[2] [1.5

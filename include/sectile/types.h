@@ -335,6 +335,7 @@ using f8e4m3 = Handle<detail::ScalarType<ScalarKind::Float8E4NV>>;
 using f8e5m2 = Handle<detail::ScalarType<ScalarKind::Float8E5>>;
 using f8e4m3fnuz = Handle<detail::ScalarType<ScalarKind::Float8E4B8>>;
 using f8e5m2fnuz = Handle<detail::ScalarType<ScalarKind::Float8E5B16>>;
+using f8e4m3b15 = Handle<detail::ScalarType<ScalarKind::Float8E4B15>>;
 using f16 = Handle<detail::ScalarType<ScalarKind::Float16>>;
 using bf16 = Handle<detail::ScalarType<ScalarKind::BFloat16>>;
 using f32 = Handle<detail::ScalarType<ScalarKind::Float32>>;

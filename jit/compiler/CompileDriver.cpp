@@ -161,6 +161,8 @@ void Compilation::run() {
 bool Compilation::evaluate() {
   lang::KernelSignature signature = request.signature;
   signature.sanitizeOverflow = request.options.debug && request.options.sanitizeOverflow;
+  signature.warpCount = request.options.warpCount;
+  signature.printsAsTriton = knobs.printsAsTriton;
   if (request.function) {
     OpenEnvironment environment(*request.environment, *this);
     module = python::evaluateKernel(*context, *request.function, signature, environment, sink);

@@ -259,6 +259,14 @@ constexpr Knob kKnobs[] = {
       "device_print cuts tiles of more elements short; 0: none", "runtime.print_elements"},
      "a number",
      [](std::string_view text, Knobs &knobs) { return readNumber(text, knobs.printElements); }},
+    {{"SECTILE_PRINT_FORMAT", "numpy|triton", "numpy",
+      "triton: device_print prints a line for each element, static_print a type, as Triton does",
+      "runtime.print_format"},
+     "numpy or triton",
+     [](std::string_view text, Knobs &knobs) {
+       knobs.printsAsTriton = text == "triton";
+       return text.empty() || text == "numpy" || text == "triton";
+     }},
     {{"SECTILE_COMPILER_LIBRARY", "file", "libsectile-compiler.so beside libsectile.so",
       "the compiler library to load", "compilation.library"},
      "a file",

@@ -62,6 +62,8 @@ struct Knobs {
   uint64_t printBufferBytes = uint64_t(16) << 20;
   /// Elements that device_print shows of a tile, larger ones being cut short; 0: all.
   uint64_t printElements = 1024;
+  /// Prints are formatted as Triton's are.
+  bool printsAsTriton = false;
   /// libsectile-compiler.so to load; empty: the one beside libsectile.so.
   std::string compilerLibrary;
   /// Folder of reproducers of compiler failures; empty: the system's temporary folder.

@@ -7,6 +7,7 @@ backends::DriverSettings driverSettings(const Knobs &knobs, const RuntimeOptions
   settings.threadCount = options.threadCount ? options.threadCount : knobs.threadCount;
   settings.printBufferBytes = knobs.printBufferBytes;
   settings.printElements = knobs.printElements;
+  settings.printsAsTriton = knobs.printsAsTriton;
   settings.ptxas = knobs.ptxas;
   settings.assembler = knobs.assembler;
   settings.codeDirectory = knobs.codeDirectory;
@@ -19,6 +20,7 @@ nvidia::DriverOptions cudaOptions(const Knobs &knobs, const RuntimeOptions &opti
   result.assembler = nvidia::assemblerNamed(knobs.assembler);
   result.printBufferBytes = knobs.printBufferBytes;
   result.printElements = knobs.printElements;
+  result.printsAsTriton = knobs.printsAsTriton;
   result.api = options.cudaApi;
   return result;
 }

@@ -189,6 +189,27 @@ FailureOr<Operand> castTo(Arguments &args) {
   return toOperand(args.sema.cast(*input, *dtype, *bitcast, isNarrowing && *rounding == "rtz"));
 }
 
+/// Triton's conversions of fp8e4b15, which have one way of rounding: the last argument says
+/// nothing.
+FailureOr<Operand> convertCustomFloat8(Arguments &args) {
+  FailureOr<Value> input = args.value(0);
+  FailureOr<DType> dtype = args.dtype(1);
+  if (failed(input) || failed(dtype))
+    return failure();
+  auto isOne = [](DType type, std::initializer_list<ScalarKind> kinds) {
+    return !type.isPointer && llvm::is_contained(kinds, type.kind);
+  };
+  using enum ScalarKind;
+  DType from = input->type.dtype;
+  bool widens = isOne(from, {Float8E4B15}) && isOne(*dtype, {Float16, Float32});
+  bool narrows = isOne(from, {Float16, Float32}) && isOne(*dtype, {Float8E4B15});
+  if (!widens && !narrows)
+    return args.error("fp8e4b15 to fp16 or fp32 or the reverse expected, found " +
+                          args.sema.nameOf(from) + " to " + args.sema.nameOf(*dtype),
+                      "other conversions are casts: " + args.sema.words.cast(*dtype, "x"));
+  return toOperand(args.sema.cast(*input, *dtype));
+}
+
 FailureOr<Operand> where(Arguments &args) {
   FailureOr<Value> condition = args.value(0);
   if (failed(condition))
@@ -258,11 +279,10 @@ Value buildExtremum(Semantics &sema, Extremum which, const Value &lhs, const Val
   };
   if (!dtype.isFp8())
     return {build(lhs.ir, rhs.ir), lhs.type};
-  mlir::Type wide = sema.irType(lhs.type.withDType(kFloat32));
-  mlir::Value left = arith::ExtFOp::create(b, at, wide, lhs.ir);
-  mlir::Value right = arith::ExtFOp::create(b, at, wide, rhs.ir);
-  mlir::Value result = build(left, right);
-  return {tile::NarrowOp::create(b, at, sema.irType(lhs.type), result), lhs.type};
+  // Casts among floats do not fail.
+  mlir::Value left = sema.cast(lhs, kFloat32)->ir, right = sema.cast(rhs, kFloat32)->ir;
+  Value wide{build(left, right), lhs.type.withDType(kFloat32)};
+  return *sema.cast(wide, dtype);
 }
 
 FailureOr<Value> select(Semantics &sema, const Value &condition, const Operand &whenTrue,
@@ -301,6 +321,8 @@ void addArithmeticOps(BuiltinTable &table) {
   table.add("div_rn(x, y)", [](Arguments &args) { return floatDivide(args, true); });
   table.add("cast(input, dtype, fp_downcast_rounding=None, bitcast=False)", castTo, kMethod);
   table.add("to(input, dtype, fp_downcast_rounding=None, bitcast=False)", castTo, kMethod);
+  for (StringRef name : {"convert_custom_float8_sm70", "convert_custom_float8_sm80"})
+    table.add((name + "(arg, dst_ty, fp_downcast_rounding=None)").str(), convertCustomFloat8);
   table.add("where(condition, x, y)", where);
   table.add("swizzle2d(i, j, size_i, size_j, size_g)", swizzle2d);
 }

@@ -23,6 +23,9 @@ struct BuiltinInfo {
   bool isMethod = false;
 };
 
+/// "int32[constexpr[128]]", "pointer<fp32>[]": how Triton's static_print shows a value.
+std::string tritonTypeText(const Type &type);
+
 /// All operations in order of name.
 const std::vector<BuiltinInfo> &builtins();
 /// Null when there is no such operation.

@@ -80,6 +80,24 @@ FailureOr<Operand> fill(Arguments &args, ArrayRef<int64_t> shape, const Operand 
 void addCreationOps(BuiltinTable &table) {
   table.add("program_id(axis)", gridQuery<tile::ProgramIdOp>);
   table.add("num_programs(axis)", gridQuery<tile::NumProgramsOp>);
+  table.add("num_warps()", [](Arguments &args) -> FailureOr<Operand> {
+    return Operand(Constant::integer(args.sema.warpCount));
+  });
+  // As in Triton, 32 of each warp whatever runs them.
+  table.add("num_threads()", [](Arguments &args) -> FailureOr<Operand> {
+    return Operand(Constant::integer(Int(args.sema.warpCount) * 32));
+  });
+  table.add("globaltimer()", [](Arguments &args) -> FailureOr<Operand> {
+    Semantics &sema = args.sema;
+    auto clock = tile::ClockOp::create(sema.builder, sema.location(), sema.builder.getI64Type());
+    return Operand(Value{clock, {DType::scalar(ScalarKind::Int64), {}}});
+  });
+  table.add("smid()", [](Arguments &args) -> FailureOr<Operand> {
+    Semantics &sema = args.sema;
+    auto where =
+        tile::ProcessorOp::create(sema.builder, sema.location(), sema.builder.getI32Type());
+    return Operand(Value{where, {DType::scalar(ScalarKind::Int32), {}}});
+  });
   table.add("arange(start, end)", arange);
   table.add("full(shape, value, dtype)", [](Arguments &args) -> FailureOr<Operand> {
     auto shape = args.integers(0);

@@ -7,6 +7,18 @@
 using namespace mlir;
 
 namespace sectile::lang {
+
+std::string tritonTypeText(const Type &type) {
+  DType element = type.dtype.isPointer ? type.dtype.pointee() : type.dtype;
+  std::string text = element.isFloat() ? element.name() : element.longName();
+  if (type.dtype.isPointer)
+    text = (type.dtype.isConst ? "const_pointer<" : "pointer<") + text + ">";
+  text += "[";
+  for (auto [axis, extent] : llvm::enumerate(type.shape))
+    text += (axis ? ", constexpr[" : "constexpr[") + std::to_string(extent) + "]";
+  return text + "]";
+}
+
 namespace {
 
 /// Python's str(): text without quotes.
@@ -21,6 +33,8 @@ std::string displayText(Semantics &sema, const Operand &operand) {
       text += (index ? ", " : "") + displayText(sema, item);
     return text + (items->size() == 1 ? ",)" : ")");
   }
+  if (auto *value = operand.value(); value && sema.printsAsTriton)
+    return tritonTypeText(value->type);
   return operand.kindName();
 }
 

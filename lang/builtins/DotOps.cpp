@@ -151,6 +151,12 @@ FailureOr<Operand> dot(Arguments &args) {
 
   // More than one batch dimension: flattened around the product.
   Value x = *lhs, y = *rhs;
+  // No target multiplies this kind; fp16 holds every number of fp8.
+  if (left.kind == ScalarKind::Float8E4B15 || right.kind == ScalarKind::Float8E4B15) {
+    DType half = DType::scalar(ScalarKind::Float16);
+    x = *sema.cast(x, half);
+    y = *sema.cast(y, half);
+  }
   // The IR's i8 products are signed; unsigned bytes go through a wider integer.
   if (left.kind == ScalarKind::UInt8) {
     FailureOr<Value> wideX = sema.cast(x, kInt32);

@@ -139,9 +139,10 @@ FailureOr<Operand> loadBehindBlockPointer(Arguments &args, const ArrayOfBlocks &
   if (!padding->empty() && *padding != "zero" && *padding != "nan")
     return args.error("no padding '" + *padding + "'", "known are zero and nan");
   DType element = array.base.type.dtype.pointee();
-  if (*padding == "nan" && !element.isFloat())
+  if (*padding == "nan" && (!element.isFloat() || element.kind == ScalarKind::Float8E4B15))
     return args.error("padding 'nan' is for floating-point numbers, not for " +
-                      args.sema.nameOf(element));
+                      args.sema.nameOf(element),
+                      element.isFloat() ? "no pattern of it is NaN" : "");
   auto cache = cacheModifier(args, 5, kLoadModifiers);
   if (failed(cache))
     return failure();

@@ -14,7 +14,7 @@ struct KindRow {
   enum Class { Nothing, Bool, Signed, Unsigned, Float } group;
 };
 
-constexpr std::array<KindRow, 18> kKinds = {{
+constexpr std::array<KindRow, 19> kKinds = {{
     {ScalarKind::Void, "void", "void", "void", 0, KindRow::Nothing},
     {ScalarKind::Int1, "i1", "int1", "i1", 1, KindRow::Bool},
     {ScalarKind::Int8, "i8", "int8", "i8", 8, KindRow::Signed},
@@ -29,6 +29,7 @@ constexpr std::array<KindRow, 18> kKinds = {{
     {ScalarKind::Float8E4B8, "fp8e4b8", "float8e4b8", "f8e4m3fnuz", 8, KindRow::Float},
     {ScalarKind::Float8E5, "fp8e5", "float8e5", "f8e5m2", 8, KindRow::Float},
     {ScalarKind::Float8E5B16, "fp8e5b16", "float8e5b16", "f8e5m2fnuz", 8, KindRow::Float},
+    {ScalarKind::Float8E4B15, "fp8e4b15", "float8e4b15", "f8e4m3b15", 8, KindRow::Float},
     {ScalarKind::Float16, "fp16", "float16", "f16", 16, KindRow::Float},
     {ScalarKind::BFloat16, "bf16", "bfloat16", "bf16", 16, KindRow::Float},
     {ScalarKind::Float32, "fp32", "float32", "f32", 32, KindRow::Float},

@@ -29,6 +29,7 @@ enum class ScalarKind : uint8_t {
   Float8E4B8,  // e4m3fnuz
   Float8E5,    // OCP e5m2
   Float8E5B16, // e5m2fnuz
+  Float8E4B15, // Triton's own: four bits of exponent, bias 15, all patterns are numbers
   Float16,
   BFloat16,
   Float32,

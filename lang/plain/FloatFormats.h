@@ -13,13 +13,17 @@ namespace sectile::lang {
 struct FloatFormat {
   unsigned bits, mantissaBits;
   int bias;
-  uint32_t largest;     // pattern of the largest finite number
-  uint32_t nan;         // without sign
+  uint32_t largest;     // pattern of the largest number that conversions give
+  uint32_t nan;         // without sign; `largest` where no pattern is NaN
   bool hasInfinity;     // its pattern is largest + 1
   bool hasNegativeZero; // where not, that pattern is the one NaN
   /// Conversions of what is too large, and of infinity, give the largest finite number; else
   /// infinity.
   bool saturates;
+  /// Conversions round halves away from zero; else to even.
+  bool roundsHalvesAway = false;
+
+  bool hasNan() const { return nan != largest; }
 };
 
 /// Returns the format of a float of 8 or 16 bits; any other kind gives that of fp16.
@@ -33,6 +37,9 @@ constexpr FloatFormat floatFormatOf(ScalarKind kind) {
     return {8, 2, 15, 0x7b, 0x7e, true, true, true};
   case ScalarKind::Float8E5B16:
     return {8, 2, 16, 0x7f, 0x80, false, false, true};
+  // 0x7f is 1.875, but Triton's conversions stop at 1.75, and give that for NaN, too.
+  case ScalarKind::Float8E4B15:
+    return {8, 3, 15, 0x7e, 0x7e, false, true, true, true};
   case ScalarKind::BFloat16:
     return {16, 7, 127, 0x7f7f, 0x7fc0, true, true, false};
   default:

@@ -33,6 +33,10 @@ struct KernelSignature {
   std::vector<KernelParameter> parameters;
   /// Sums, differences and products of integers below 64 bits are asserted not to overflow.
   bool sanitizeOverflow = false;
+  /// The option num_warps, which kernels may read.
+  int32_t warpCount = 4;
+  /// static_print shows types as Triton does.
+  bool printsAsTriton = false;
 };
 
 /// "*fp32:16", "i32", the value of a constant, "(i32, 1)": how what a parameter is specialised on

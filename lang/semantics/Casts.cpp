@@ -44,14 +44,66 @@ static FailureOr<Value> castPointer(Semantics &sema, const Value &value, DType t
                         sema.words.dtype(DType::scalar(ScalarKind::Int64)));
 }
 
+static mlir::Value splatInteger(Semantics &sema, mlir::Type type, uint64_t number) {
+  auto element = cast<IntegerType>(getElementTypeOrSelf(type));
+  TypedAttr attr = IntegerAttr::get(element, APInt(element.getWidth(), number));
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    attr = SplatElementsAttr::get(tensor, Attribute(attr));
+  return arith::ConstantOp::create(sema.builder, sema.location(), attr);
+}
+
+/// The bits of a float8e4b15 are those of an fp16 but for the exponent's first bit, which is 0, and
+/// the last seven of the fraction: every one of its numbers is an fp16.
+static Value halfOfFloat8E4B15(Semantics &sema, const Value &value) {
+  OpBuilder &b = sema.builder;
+  Location at = sema.location();
+  mlir::Type wide = sema.irType(value.type.withDType(DType::scalar(ScalarKind::Int16)));
+  Type half = value.type.withDType(DType::scalar(ScalarKind::Float16));
+  // The sign is extended over the bit above the exponent, and taken off that bit.
+  mlir::Value bits = arith::ExtSIOp::create(b, at, wide, value.ir);
+  bits = arith::ShLIOp::create(b, at, bits, splatInteger(sema, wide, 7));
+  bits = arith::AndIOp::create(b, at, bits, splatInteger(sema, wide, 0xbf80));
+  return {arith::BitcastOp::create(b, at, sema.irType(half), bits), half};
+}
+
+/// As Triton converts: at most 1.75 (also infinity and NaN, with their signs), halves away from
+/// zero. `value` is an fp16 that was rounded towards zero, which leaves every half what it is.
+static Value float8E4B15OfHalf(Semantics &sema, const Value &value, bool roundTowardZero) {
+  OpBuilder &b = sema.builder;
+  Location at = sema.location();
+  mlir::Type wide = sema.irType(value.type.withDType(DType::scalar(ScalarKind::Int16)));
+  Type narrow = value.type.withDType(DType::scalar(ScalarKind::Float8E4B15));
+  auto number = [&](uint64_t bits) { return splatInteger(sema, wide, bits); };
+  mlir::Value bits = arith::BitcastOp::create(b, at, wide, value.ir);
+  mlir::Value magnitude = arith::AndIOp::create(b, at, bits, number(0x7fff));
+  magnitude = arith::MinUIOp::create(b, at, magnitude, number(0x3f00));
+  if (!roundTowardZero)
+    magnitude = arith::AddIOp::create(b, at, magnitude, number(0x40));
+  magnitude = arith::ShRUIOp::create(b, at, magnitude, number(7));
+  mlir::Value sign = arith::ShRUIOp::create(b, at, bits, number(8));
+  sign = arith::AndIOp::create(b, at, sign, number(0x80));
+  mlir::Value joined = arith::OrIOp::create(b, at, magnitude, sign);
+  return {arith::TruncIOp::create(b, at, sema.irType(narrow), joined), narrow};
+}
+
 /// Between floating-point kinds. fp64 to fp8 and to the 16-bit kinds is one rounding, as in
 /// hardware.
 static Value castFloat(Semantics &sema, const Value &value, DType to, bool roundTowardZero) {
   DType from = value.type.dtype;
   Type type = value.type.withDType(to);
+  if (from == to)
+    return value;
+  DType single = DType::scalar(ScalarKind::Float32), half = DType::scalar(ScalarKind::Float16);
+  if (from.kind == ScalarKind::Float8E4B15)
+    return castFloat(sema, halfOfFloat8E4B15(sema, value), to, roundTowardZero);
+  if (to.kind == ScalarKind::Float8E4B15) {
+    Value wide =
+        from.bits() == 32 ? value : castFloat(sema, value, from == half ? half : single, true);
+    return float8E4B15OfHalf(sema, castFloat(sema, wide, half, true), roundTowardZero);
+  }
   // Equal widths (fp16 and bf16, two fp8 kinds) convert through fp32, which holds both exactly.
   if (from.bits() == to.bits()) {
-    Value wide = castFloat(sema, value, DType::scalar(ScalarKind::Float32), false);
+    Value wide = castFloat(sema, value, single, false);
     return castFloat(sema, wide, to, roundTowardZero);
   }
   OpBuilder &builder = sema.builder;

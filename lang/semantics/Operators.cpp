@@ -186,9 +186,8 @@ Value Semantics::compare(BinaryOperator op, const Value &lhs, const Value &rhs) 
     // fp8 has no comparison of its own; fp32 holds it exactly.
     mlir::Value left = lhs.ir, right = rhs.ir;
     if (lhs.type.dtype.isFp8()) {
-      mlir::Type wide = irType(lhs.type.withDType(kFloat32));
-      left = arith::ExtFOp::create(builder, location(), wide, left);
-      right = arith::ExtFOp::create(builder, location(), wide, right);
+      left = cast(lhs, kFloat32)->ir;
+      right = cast(rhs, kFloat32)->ir;
     }
     return {arith::CmpFOp::create(builder, location(), predicates[which], left, right), type};
   }

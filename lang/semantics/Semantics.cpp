@@ -81,6 +81,8 @@ mlir::Type Semantics::irType(DType dtype) const {
   switch (dtype.kind) {
   case ScalarKind::Void:
     return NoneType::get(context);
+  case ScalarKind::Float8E4B15: // MLIR has no such float: the IR holds its bits
+    return IntegerType::get(context, 8);
   case ScalarKind::Float8E4NV:
     return Float8E4M3FNType::get(context);
   case ScalarKind::Float8E4B8:
@@ -140,16 +142,29 @@ static APInt wideInteger(Int value) {
   return APInt(128, words);
 }
 
+static APFloat exactFloat(const Constant &number) {
+  if (auto *real = number.as<double>())
+    return APFloat(*real);
+  // It holds the integers of the language, which have 64 bits.
+  APFloat value = APFloat::getZero(APFloat::IEEEquad());
+  value.convertFromAPInt(wideInteger(integerOf(number)), true, APFloat::rmTowardZero);
+  return value;
+}
+
+/// The bits of a float8e4b15, as the casts of Casts.cpp make them: through fp16 towards zero.
+static uint64_t bitsOfFloat8E4B15(APFloat number) {
+  bool losesInfo = false;
+  number.convert(APFloat::IEEEhalf(), APFloat::rmTowardZero, &losesInfo);
+  uint64_t half = number.bitcastToAPInt().getZExtValue();
+  return (half >> 8 & 0x80) | (std::min<uint64_t>(half & 0x7fff, 0x3f00) + 0x40) >> 7;
+}
+
 /// The constant as an attribute of `element`, rounded once.
-static TypedAttr numberAttr(const Constant &number, mlir::Type element) {
-  if (auto floatType = dyn_cast<FloatType>(element)) {
-    APFloat value = APFloat::getZero(APFloat::IEEEquad());
-    if (auto *real = number.as<double>())
-      value = APFloat(*real);
-    else // it holds the integers of the language, which have 64 bits
-      value.convertFromAPInt(wideInteger(integerOf(number)), true, APFloat::rmTowardZero);
-    return FloatAttr::get(floatType, tile::convertFloat(value, floatType));
-  }
+static TypedAttr numberAttr(const Constant &number, DType dtype, mlir::Type element) {
+  if (auto floatType = dyn_cast<FloatType>(element))
+    return FloatAttr::get(floatType, tile::convertFloat(exactFloat(number), floatType));
+  if (dtype == DType::scalar(ScalarKind::Float8E4B15))
+    return IntegerAttr::get(element, APInt(8, bitsOfFloat8E4B15(exactFloat(number))));
   unsigned width = element.getIntOrFloatBitWidth();
   return IntegerAttr::get(element, wideInteger(integerOf(number)).trunc(width));
 }
@@ -198,7 +213,7 @@ Value Semantics::constant(const Constant &number, DType dtype) {
 }
 
 Value Semantics::splatConstant(const Constant &number, const Type &type) {
-  TypedAttr attr = numberAttr(number, irType(type.dtype));
+  TypedAttr attr = numberAttr(number, type.dtype, irType(type.dtype));
   if (!type.isScalar())
     attr = SplatElementsAttr::get(cast<RankedTensorType>(irType(type)), Attribute(attr));
   return {arith::ConstantOp::create(builder, location(), attr), type};
@@ -295,6 +310,10 @@ std::optional<Constant> Semantics::asConstant(const Operand &operand) const {
     APInt bits = integer.getValue();
     if (dtype.isBool())
       return Constant{!bits.isZero()};
+    if (dtype == DType::scalar(ScalarKind::Float8E4B15)) {
+      uint64_t half = (bits.getZExtValue() << 8 & 0x8000) | (bits.getZExtValue() & 0x7f) << 7;
+      return Constant{APFloat(APFloat::IEEEhalf(), APInt(16, half)).convertToDouble()};
+    }
     return Constant::integer(dtype.isSignedInt() ? Int(bits.getSExtValue())
                                                  : Int(bits.getZExtValue()));
   }

@@ -74,9 +74,11 @@ public:
   /// Where static_print writes; standard output unless the front end sets it.
   std::function<void(const std::string &text)> staticPrint;
 
-  /// As in KernelSignature: of the operators a kernel writes (`binary`), not of what operations are
-  /// made of (`arithmetic`).
+  /// As in KernelSignature; sanitizeOverflow: of the operators a kernel writes (`binary`), not of
+  /// what operations are made of (`arithmetic`).
   bool sanitizeOverflow = false;
+  int32_t warpCount = 4;
+  bool printsAsTriton = false;
 
   mlir::OpBuilder &builder;
 

@@ -733,6 +733,22 @@ def Tile_GridLaunchDependentsOp
   let assemblyFormat = "attr-dict";
 }
 
+def Tile_ClockOp : Tile_Op<"clock", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "the nanoseconds of a clock that all programs of the device share";
+  let description = [{
+    Read where it stands among the accesses to memory, once for all threads. Example: `%now = tile.clock`
+  }];
+  let results = (outs I64:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_ProcessorOp : Tile_Op<"processor", [MemoryEffects<[MemRead]>]> {
+  let summary = "number of the multiprocessor, or of the host's processor, that runs this program";
+  let description = [{ Example: `%where = tile.processor` }];
+  let results = (outs I32:$result);
+  let assemblyFormat = "attr-dict";
+}
+
 def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemWrite]>]> {
   let summary = "prints values once per program";
   let description = [{

@@ -1,7 +1,7 @@
 #include "python/bindings/PythonEnvironment.h"
 
-#include "python/bindings/AstConverter.h"
 #include "lang/plain/LanguageClasses.h"
+#include "python/bindings/AstConverter.h"
 #include "python/bindings/Interruption.h"
 
 namespace sectile::bindings {
@@ -110,6 +110,9 @@ lang::TupleClass describeNamedTuple(py::handle type) {
   lang::TupleClass result{py::str(type.attr("__name__")), {}};
   for (py::handle field : py::object(type.attr("_fields")))
     result.fields.push_back(py::str(field));
+  if (py::object first = attributeOr(type, "__sectile_constants_from__", py::none());
+      PyLong_Check(first.ptr()))
+    result.constantsFrom = first.cast<size_t>();
   return result;
 }
 

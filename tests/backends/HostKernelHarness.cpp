@@ -4,6 +4,7 @@
 
 #include "mlir/Parser/Parser.h"
 
+#include <atomic>
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -86,7 +87,12 @@ int HostKernelUnderTest::run(std::vector<int32_t> grid,
         auto *begin = static_cast<const uint8_t *>(data);
         self->prints.push_back({site, program, {begin, begin + bytes}});
       },
-      [](void *) { return int32_t(0); }};
+      [](void *) { return int32_t(0); },
+      [] {
+        static std::atomic<int64_t> now{0};
+        return now += 10;
+      },
+      [] { return int32_t(3); }};
   static constexpr uint32_t kNoAttention = 0;
   cpu::HostCall call{};
   call.attention = &kNoAttention;

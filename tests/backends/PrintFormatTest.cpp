@@ -120,10 +120,28 @@ TEST(PrintFormat, tiles_have_their_type_and_start_a_line_where_they_are_long) {
   EXPECT_EQ(formatPrint(site("x", {{kInt, {22}, "a"}}), 0, 1, 1, data.data()),
             "pid (0, 0, 0) x: i32[22]\n"
             "[ 0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15 16 17 18 19 20 21]\n");
-  EXPECT_EQ(formatPrint(site("x", {{kInt, {64}, "a"}}), 0, 1, 1, data.data(), 63),
+  EXPECT_EQ(formatPrint(site("x", {{kInt, {64}, "a"}}), 0, 1, 1, data.data(), {.mostElements = 63}),
             "pid (0, 0, 0) x: i32[64], 58 of 64 elements left out (SECTILE_PRINT_ELEMENTS=64 "
             "shows all)\n[ 0  1  2 ... 61 62 63]\n");
   EXPECT_EQ(printedBytes(site("x", {{kInt, {3}, "a"}, {kInt, {2, 1}, "b"}, {kInt, {}, ""}})), 32u);
+}
+
+TEST(PrintFormat, as_triton_a_line_for_each_element) {
+  const PrintStyle triton{.mostElements = 1, .isTriton = true};
+  std::vector<int32_t> data = numbers(12);
+  EXPECT_EQ(formatPrint(site("x", {{kInt, {2, 1}, "a"}, {kInt, {}, "b"}}), 7, 2, 3, data.data(),
+                        triton),
+            "pid (1, 0, 1) idx (0, 0) x: (operand 0) 0\n"
+            "pid (1, 0, 1) idx (1, 0) x: (operand 0) 1\n"
+            "pid (1, 0, 1) idx () x: (operand 1) 2\n");
+  EXPECT_EQ(formatPrint(site("", {{kInt, {}, ""}}), 0, 1, 1, data.data(), triton),
+            "pid (0, 0, 0) idx (): 0\n");
+  EXPECT_EQ(formatPrint(site("here", {}), 0, 1, 1, data.data(), triton), "pid (0, 0, 0) here\n");
+  double numbers[] = {-1.5, 1e300};
+  std::string text = formatPrint(site("x: ", {{DType::scalar(ScalarKind::Float64), {2}, ""}}), 0, 1,
+                                 1, numbers, triton);
+  EXPECT_TRUE(text.starts_with("pid (0, 0, 0) idx (0) x: -1.500000\n")) << text;
+  EXPECT_EQ(text.size(), 35u + 25u + 301u + 8u);
 }
 
 } // namespace

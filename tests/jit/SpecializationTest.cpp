@@ -418,6 +418,17 @@ TEST(FloatFormat, EveryNarrowNumberRoundTripsAndRoundsToNearest) {
   EXPECT_EQ(backends::encodeFloat(-1e300, ScalarKind::Float8E4NV), 0xfeu);
   EXPECT_EQ(backends::encodeFloat(-INFINITY, ScalarKind::Float8E4B8), 0xffu);
   EXPECT_EQ(backends::encodeFloat(INFINITY, ScalarKind::Float8E5B16), 0x7fu);
+  // Triton's own: numbers only, and conversions stop below the greatest; halves away from zero.
+  constexpr ScalarKind own = ScalarKind::Float8E4B15;
+  for (unsigned bits = 0; bits < 0x100; ++bits)
+    EXPECT_EQ(backends::encodeFloat(backends::decodeFloat(bits, own), own),
+              (bits & 0x7f) == 0x7f ? bits - 1 : bits);
+  EXPECT_EQ(backends::decodeFloat(0xff, own), -1.875);
+  EXPECT_EQ(backends::encodeFloat(-INFINITY, own), 0xfeu);
+  EXPECT_EQ(backends::encodeFloat(NAN, own), 0x7eu);
+  EXPECT_EQ(backends::encodeFloat(1.0625, own), 0x79u);
+  EXPECT_EQ(backends::encodeFloat(0x1p-18, own), 0x01u);
+  EXPECT_EQ(backends::encodeFloat(std::nextafter(0x1p-18, 0.0), own), 0x00u);
 }
 
 } // namespace

@@ -34,6 +34,12 @@ constexpr Conversion kConversions[] = {
     {"fp8e4nv", "fp8e5", "arith.extf tile.narrow"},
     {"fp8e4b8", "fp32", "arith.extf"},
     {"fp32", "fp32", ""},
+    // There is no such type in MLIR: its bits, and those of fp16.
+    {"fp8e4b15", "fp16", "arith.extsi arith.shli arith.andi arith.bitcast"},
+    {"fp8e4b15", "fp32", "arith.extsi arith.shli arith.andi arith.bitcast arith.extf"},
+    {"fp32", "fp8e4b15",
+     "arith.truncf arith.bitcast arith.andi arith.minui arith.addi arith.shrui arith.shrui "
+     "arith.andi arith.ori arith.trunci"},
     // between floats and integers
     {"fp32", "i32", "arith.fptosi"},
     {"fp32", "u8", "arith.fptoui"},

@@ -7,6 +7,7 @@ decided by the compiler when it meets the name in a kernel.
 from builtins import slice, tuple  # kernels may annotate with tl.tuple
 
 from . import math
+from ._aggregates import aggregate
 from ._blocks import (
     advance,
     load_tensor_descriptor,
@@ -23,6 +24,7 @@ from ._dtypes import (
     block_type,
     dtype,
     float8e4b8,
+    float8e4b15,
     float8e4nv,
     float8e5,
     float8e5b16,
@@ -160,13 +162,13 @@ _SUBMODULES = ("core", "extra", "random", "standard")
 
 
 __all__ = [
-    "abs", "add", "advance", "arange", "argmax", "argmin", "associative_scan", "assume",
+    "abs", "add", "advance", "aggregate", "arange", "argmax", "argmin", "associative_scan", "assume",
     "atomic_add", "atomic_and", "atomic_cas", "atomic_max", "atomic_min", "atomic_or",
     "atomic_xchg", "atomic_xor", "bfloat16", "bitonic_merge", "block_type", "broadcast", "broadcast_to", "cast",
     "cat", "cdiv", "ceil", "clamp", "condition", "const", "constexpr", "cos", "cumprod", "cumsum",
     "debug_barrier", "device_assert", "device_print", "div_rn", "dot", "dot_scaled", "dtype",
     "erf", "exp", "exp2", "expand_dims", "fdiv", "flip", "float16", "float32", "float64",
-    "float8e4b8", "float8e4nv", "float8e5", "float8e5b16", "floor", "fma", "full", "gather",
+    "float8e4b15", "float8e4b8", "float8e4nv", "float8e5", "float8e5b16", "floor", "fma", "full", "gather",
     "histogram", "inline_asm_elementwise", "int1", "int16", "int32", "int64", "int8",
     "interleave", "join", "load", "load_tensor_descriptor", "log", "log2", "make_block_ptr",
     "make_tensor_descriptor", "map_elementwise", "math", "max", "max_constancy", "max_contiguous",

@@ -22,7 +22,17 @@ class dtype:
 
     SINT_TYPES = ("int8", "int16", "int32", "int64")
     UINT_TYPES = ("int1", "uint8", "uint16", "uint32", "uint64")
-    FP_TYPES = ("fp8e4nv", "fp8e4b8", "fp8e5", "fp8e5b16", "fp16", "bf16", "fp32", "fp64")
+    FP_TYPES = (
+        "fp8e4nv",
+        "fp8e4b8",
+        "fp8e5",
+        "fp8e5b16",
+        "fp8e4b15",
+        "fp16",
+        "bf16",
+        "fp32",
+        "fp64",
+    )
     STANDARD_FP_TYPES = ("fp16", "bf16", "fp32", "fp64")
     OTHER_TYPES = ("void",)
 
@@ -64,6 +74,29 @@ class dtype:
             raise AttributeError(f"{self.name} is no float: it has no {attribute}")
         return _FLOAT_LAYOUTS[self.name]
 
+    def codegen_name(self) -> str:
+        """The name in Python's source: ``"float32"``, ``"bfloat16"``, ``"int8"``."""
+        return _PYTHON_NAMES.get(self.name, self.name)
+
+    def mangle(self) -> str:
+        """The name as part of others, as Triton makes it: ``"i32"``, ``"u1"``, ``"fp32"``, ``"V"``."""
+        if self.is_ptr():
+            return "P" + self.element_ty.mangle()
+        if self.is_int():
+            return f"{'i' if self.is_int_signed() else 'u'}{self.primitive_bitwidth}"
+        return "V" if self.name == "void" else self.name
+
+    def get_int_max_value(self) -> int:
+        """The greatest number of an integer type."""
+        return 2 ** (self.int_bitwidth - self.is_int_signed()) - 1
+
+    def get_int_min_value(self) -> int:
+        """The least number of an integer type."""
+        return -(2 ** (self.int_bitwidth - 1)) if self.is_int_signed() else 0
+
+    def is_void(self) -> bool:
+        return self.name == "void"
+
     @property
     def scalar(self) -> dtype:
         """The element type itself (tiles answer with the type of their elements)."""
@@ -92,6 +125,9 @@ class dtype:
 
     def is_fp8e5b16(self) -> bool:
         return self.name == "fp8e5b16"
+
+    def is_fp8e4b15(self) -> bool:
+        return self.name == "fp8e4b15"
 
     def is_fp16(self) -> bool:
         return self.name == "fp16"
@@ -192,6 +228,7 @@ _SCALARS = {
     "fp8e4b8": ("float", 8),
     "fp8e5": ("float", 8),
     "fp8e5b16": ("float", 8),
+    "fp8e4b15": ("float", 8),
     "fp16": ("float", 16),
     "bf16": ("float", 16),
     "fp32": ("float", 32),
@@ -201,6 +238,7 @@ _SCALARS = {
 # name: (bits of the fraction, bias of the exponent)
 _FLOAT_LAYOUTS = {
     "fp8e4nv": (3, 7), "fp8e4b8": (3, 8), "fp8e5": (2, 15), "fp8e5b16": (2, 16),
+    "fp8e4b15": (3, 15),
     "fp16": (10, 15), "bf16": (7, 127), "fp32": (23, 127), "fp64": (52, 1023),
 }  # fmt: skip
 
@@ -210,15 +248,16 @@ _ALIASES = {
     "bool": "int1", "float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64",
     "float8e4nv": "fp8e4nv", "float8e5": "fp8e5", "float8e4b8": "fp8e4b8", "float8e5b16": "fp8e5b16",
     "float8_e4m3fn": "fp8e4nv", "float8_e5m2": "fp8e5", "float8_e4m3fnuz": "fp8e4b8",
-    "float8_e5m2fnuz": "fp8e5b16",
+    "float8_e5m2fnuz": "fp8e5b16", "float8e4b15": "fp8e4b15",
     "f16": "fp16", "f32": "fp32", "f64": "fp64", "half": "fp16", "float": "fp32", "double": "fp64",
     "f8e4m3": "fp8e4nv", "f8e5m2": "fp8e5", "f8e4m3fnuz": "fp8e4b8", "f8e5m2fnuz": "fp8e5b16",
+    "f8e4m3b15": "fp8e4b15",
     "u1": "int1",
 }  # fmt: skip
 
 _PYTHON_NAMES = {
     "fp8e4nv": "float8e4nv", "fp8e4b8": "float8e4b8", "fp8e5": "float8e5", "fp8e5b16": "float8e5b16",
-    "fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64",
+    "fp8e4b15": "float8e4b15", "fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64",
 }  # fmt: skip
 
 
@@ -310,6 +349,7 @@ float8e4nv = dtype("fp8e4nv")
 float8e4b8 = dtype("fp8e4b8")
 float8e5 = dtype("fp8e5")
 float8e5b16 = dtype("fp8e5b16")
+float8e4b15 = dtype("fp8e4b15")
 float16 = dtype("fp16")
 bfloat16 = dtype("bf16")
 float32 = dtype("fp32")

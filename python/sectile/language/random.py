@@ -1,5 +1,6 @@
 """``tl.random``: the Philox generators."""
 
+from ._constexpr import constexpr
 from ._random import (
     pair_uniform_to_normal,
     philox,
@@ -12,6 +13,8 @@ from ._random import (
     randn4x,
     uint_to_uniform_float,
 )
+
+N_ROUNDS_DEFAULT = constexpr(10)  # of Philox
 
 __all__ = [
     "pair_uniform_to_normal", "philox", "philox_impl", "rand", "rand4x", "randint", "randint4x",

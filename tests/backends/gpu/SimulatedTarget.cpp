@@ -89,6 +89,10 @@ llvm::Value *SimulatedTarget::programCount(llvm::IRBuilderBase &builder, unsigne
                            {builder.getInt32(axis)});
 }
 
+llvm::Value *SimulatedTarget::clock(llvm::IRBuilderBase &builder) const {
+  return emitSimulatedCall(builder, SimulatedCall::Clock, builder.getInt64Ty(), {});
+}
+
 llvm::Value *SimulatedTarget::shuffleXor(llvm::IRBuilderBase &builder, llvm::Value *value,
                                          unsigned mask) const {
   llvm::Value *lane = builder.CreateURem(threadIndex(builder), builder.getInt32(laneCount));

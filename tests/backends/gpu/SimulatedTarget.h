@@ -23,6 +23,7 @@ enum class SimulatedCall : unsigned {
   AsyncCommit,  // ()
   AsyncWait,    // (i32 pending)
   LoadMatrices, // (ptr row, i32 matrices, i32 is transposed, ptr words, i32 site)
+  Clock,        // () -> i64
   Count
 };
 
@@ -50,6 +51,11 @@ public:
   llvm::Value *threadIndex(llvm::IRBuilderBase &builder) const override;
   llvm::Value *programIndex(llvm::IRBuilderBase &builder, unsigned axis) const override;
   llvm::Value *programCount(llvm::IRBuilderBase &builder, unsigned axis) const override;
+  llvm::Value *clock(llvm::IRBuilderBase &builder) const override;
+  /// There is one multiprocessor, 0.
+  llvm::Value *processor(llvm::IRBuilderBase &builder) const override {
+    return builder.getInt32(0);
+  }
   llvm::Value *shuffleXor(llvm::IRBuilderBase &builder, llvm::Value *value,
                           unsigned mask) const override;
   llvm::Value *shuffleFrom(llvm::IRBuilderBase &builder, llvm::Value *value,

@@ -1,5 +1,6 @@
 #include "SimulatedThreads.h"
 
+#include <atomic>
 #include <set>
 #include <sys/mman.h>
 
@@ -40,7 +41,7 @@ void SimulatedBlock::trampoline() {
       reinterpret_cast<void *>(global),       reinterpret_cast<void *>(shared),
       reinterpret_cast<void *>(matrix),       reinterpret_cast<void *>(asyncCopy),
       reinterpret_cast<void *>(asyncCommit),  reinterpret_cast<void *>(asyncWait),
-      reinterpret_cast<void *>(loadMatrices)};
+      reinterpret_cast<void *>(loadMatrices), reinterpret_cast<void *>(clock)};
   SimulatedBlock &block = *current();
   block.launch.entry(const_cast<void **>(table.data()), block.launch.slots);
   block.threads[block.running].state = State::Done;
@@ -148,6 +149,13 @@ bool SimulatedBlock::releaseBarriers() {
 int32_t SimulatedBlock::threadIndex() {
   return current()->running;
 }
+/// Different in every thread and at every call, so that a kernel that takes it for the same is
+/// seen.
+int64_t SimulatedBlock::clock() {
+  static std::atomic<int64_t> now{0};
+  return now += 10;
+}
+
 int32_t SimulatedBlock::programIndex(int32_t axis) {
   return current()->launch.program[axis];
 }

@@ -74,6 +74,7 @@ private:
   // The table.
   static int32_t threadIndex();
   static int32_t programIndex(int32_t axis);
+  static int64_t clock();
   static int32_t programCount(int32_t axis);
   static uint64_t exchange(uint64_t value, int32_t source, int32_t site);
   static void barrier(int32_t threads, int32_t barrier, int32_t site);

@@ -405,6 +405,8 @@ INSTANTIATE_TEST_SUITE_P(
                     OP("max_contiguous", "contiguity", store(o.ips, max_contiguous(o.j, {16}))),
                     OP("max_constancy", "constancy", store(o.ips, max_constancy(o.j, 4))),
                     OP("gdc_wait", "tile.grid_wait", gdc_wait()),
+                    OP("globaltimer", "tile.clock", store(o.ips, globaltimer())),
+                    OP("smid", "tile.processor", store(o.ips, smid() + o.i)),
                     OP("gdc_launch_dependents", "tile.grid_launch_dependents",
                        gdc_launch_dependents()),
                     OP("debug_barrier", "tile.barrier", debug_barrier()),

@@ -248,3 +248,67 @@ def test_asking_nvidia_smi(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
     with pytest.raises(FileNotFoundError):
         st.testing.nvsmi(["clocks.max.sm"])
+
+
+@st.jit
+def combined(x, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    v = tl.load(x + i)
+    standard = tl.standard
+    tl.store(out, tl.reduce(v, 0, standard._sum_combine))
+    tl.store(out + 1, tl.reduce(v, 0, standard._elementwise_max))
+    greatest, place = tl.reduce((v, i), 0, standard._argmax_combine_tie_break_left)
+    tl.store(out + 2, greatest)
+    tl.store(out + 3, place)
+    tl.store(out + 4, tl.reduce((v, i), 0, tl.standard._argmin_combine_tie_break_left)[1])
+    tl.store(out + 5, tl.reduce(v, 0, standard._xor_combine))
+    tl.store(out + 6, tl.max(tl.associative_scan(v, 0, standard._prod_combine), 0))
+
+
+def test_combining_functions_of_the_standard_library():
+    x, out = np.array([3, 1, 7, 1, 7, 2], np.int32), np.zeros(7, np.int32)
+    combined[(1,)](x, out, N=6)
+    assert out.tolist() == [21, 7, 7, 2, 1, 3 ^ 1 ^ 7 ^ 1 ^ 7 ^ 2, 294]
+
+
+@tl.core.extern
+def of_a_library(x, _semantic=None):
+    return x
+
+
+@st.jit
+def calling_extern(x):
+    of_a_library(tl.load(x))
+
+
+@st.jit
+def calling_extern_elementwise(x):
+    tl.core.extern_elementwise("lib", "path", [tl.load(x)], {}, is_pure=True)
+
+
+def test_small_names_of_the_language():
+    from sectile.language import core, random
+
+    assert core.is_builtin(tl.load) and core.is_builtin(tl.dot) and not core.is_builtin(kernel)
+    plain = core._unwrap_if_constexpr([tl.constexpr(3), (tl.constexpr("a"), 4)])
+    assert plain == [3, ("a", 4)]
+    assert core.tensor_descriptor_base is tl.tensor_descriptor
+    assert random.N_ROUNDS_DEFAULT.value == 10
+    with pytest.raises(st.CompilationError, match="Sectile has no IR builder in Python"):
+        calling_extern[(1,)](np.zeros(1, np.float32))
+    with pytest.raises(st.CompilationError, match="call the function of tl.extra.libdevice"):
+        calling_extern_elementwise[(1,)](np.zeros(1, np.float32))
+
+
+def test_dtypes_tell_their_names_and_limits():
+    assert [t.mangle() for t in (tl.int1, tl.int32, tl.uint8, tl.bfloat16, tl.float8e4b15, tl.void)] == [
+        "u1", "i32", "u8", "bf16", "fp8e4b15", "V",
+    ]  # fmt: skip
+    assert tl.pointer_type(tl.float32).mangle() == "Pfp32" and tl.void.is_void()
+    assert [t.codegen_name() for t in (tl.float16, tl.bfloat16, tl.float8e5, tl.int8)] == [
+        "float16", "bfloat16", "float8e5", "int8",
+    ]  # fmt: skip
+    assert (tl.int8.get_int_max_value(), tl.int8.get_int_min_value()) == (127, -128)
+    assert (tl.uint16.get_int_max_value(), tl.int1.get_int_max_value()) == (65535, 1)
+    assert tl.int64.get_int_min_value() == -(2**63) and tl.uint32.get_int_min_value() == 0
+    assert tl.dtype("u1") == tl.int1

@@ -10,6 +10,7 @@ TYPES = {
     "int1": np.bool_, "int8": np.int8, "int16": np.int16, "int32": np.int32, "int64": np.int64,
     "uint8": np.uint8, "uint16": np.uint16, "uint32": np.uint32, "uint64": np.uint64,
     "float8e4nv": ml_dtypes.float8_e4m3fn, "float8e5": ml_dtypes.float8_e5m2,
+    "float8e4b15": None,  # NumPy has none: PATTERNS_E4B15
     "float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float32": np.float32, "float64": np.float64,
 }  # fmt: skip
 # (u, what rounding near zero may cost, the greatest number). In float64 the reference rounds, too. A GPU
@@ -17,6 +18,7 @@ TYPES = {
 FLOATS = {
     "float8e4nv": (2.0**-4, 2.0**-10, 448.0),
     "float8e5": (2.0**-3, 2.0**-17, 57344.0),
+    "float8e4b15": (2.0**-4, 2.0**-18, 1.75),
     "float16": (2.0**-11, 2.0**-25, 65504.0),
     "bfloat16": (2.0**-8, 2.0**-126, 3e38),
     "float32": (2.0**-24, 2.0**-126, 3e38),
@@ -25,7 +27,9 @@ FLOATS = {
 int1, int8, int16, int32, int64 = "int1", "int8", "int16", "int32", "int64"
 uint8, uint16, uint32, uint64 = "uint8", "uint16", "uint32", "uint64"
 float8e4nv, float8e5, float16, bfloat16 = "float8e4nv", "float8e5", "float16", "bfloat16"
-float32, float64 = "float32", "float64"
+float32, float64, float8e4b15 = "float32", "float64", "float8e4b15"
+_HALVES = (np.arange(128, dtype=np.uint16) << 7).view(np.float16).astype(np.float64)
+PATTERNS_E4B15 = np.concatenate([_HALVES, -_HALVES])  # what each byte is
 
 
 class constexpr:
@@ -51,8 +55,23 @@ def is_number_of(value, dtype):
         dtype == "float64"
     ):  # whatever NumPy computed is one: small multiples of 2^-20 were computed exactly
         return (np.abs(value) < 2.0**30) & (value * 2.0**20 == np.rint(value * 2.0**20))
+    if dtype == "float8e4b15":
+        return nearest_e4b15(value) == value
     with np.errstate(over="ignore"):
         return value.astype(TYPES[dtype]).astype(np.float64) == value
+
+
+def nearest_e4b15(value):
+    """Halves away from zero, 1.75 at most."""
+    magnitude = np.minimum(np.abs(value), 1.75)
+    unit = np.exp2(np.floor(np.log2(np.maximum(magnitude, 2.0**-14))) - 3)
+    return np.copysign(np.floor(magnitude / unit + 0.5) * unit, value)
+
+
+def bits_e4b15(value):
+    """The patterns of numbers of that type."""
+    found = np.searchsorted(_HALVES, np.abs(value)).astype(np.uint8)
+    return np.where(np.signbit(value), found + np.uint8(128), found)
 
 
 class Tile:
@@ -88,6 +107,8 @@ class Tile:
         value = np.asarray(value, np.float64)
         error = np.broadcast_to(np.asarray(error, np.float64), value.shape)
         refuse_unless(~np.isnan(value), "no number as fp8")
+        if dtype == "float8e4b15":  # what is known is rounded in one way only
+            value = np.where(error == 0, nearest_e4b15(value), value)
         beyond = np.abs(value) - error >= greatest
         value, error = np.clip(value, -greatest, greatest), np.where(beyond, 0.0, error)
         bound = error + unit * (np.abs(value) + error) + least
@@ -288,6 +309,10 @@ def cast(x, dtype, bitcast=False):
         return literal(x, dtype)
     if bitcast:
         refuse_unless(x.is_exact(), "the bits of an inexact number")
+        if dtype == "float8e4b15":
+            return Tile(PATTERNS_E4B15[x.value.view(np.uint8)], dtype)
+        if x.dtype == "float8e4b15":
+            return Tile(bits_e4b15(x.value).view(TYPES[dtype]), dtype)
         whole = x.value.astype(TYPES[x.dtype]).view(TYPES[dtype])
         if is_float(dtype):
             with np.errstate(invalid="ignore"):

@@ -13,7 +13,7 @@ TYPES = {
     "int1": "i1", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
     "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
     "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64",
-    "float8e4nv": "f8e4m3", "float8e5": "f8e5m2",
+    "float8e4nv": "f8e4m3", "float8e5": "f8e5m2", "float8e4b15": "f8e4m3b15",
 }  # fmt: skip
 OPERATORS = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "/", ast.Mod: "%",

@@ -51,6 +51,7 @@ from bounded_tiles import (  # noqa: F401 - a part of the language
     constexpr,
     div_rn,
     fdiv,
+    float8e4b15,
     float8e4nv,
     float8e5,
     float16,

@@ -11,6 +11,7 @@ LARGEST = 4096  # elements of a tile; 1024 for each warp, or compiling takes sec
 INTEGERS = ["int32", "int32", "int64", "int16", "int8", "uint8", "uint16", "uint32", "uint64"]
 FLOATS = ["float32", "float32", "float32", "float16", "bfloat16", "float64"]
 NARROW = ["float8e4nv", "float8e5"]
+BETWEEN = [*NARROW, "float8e4b15"]  # in casts only: there is no array of it in NumPy
 SAFE = {  # arguments into the domain
     "log": "tl.abs({}) + 0.5",
     "log2": "tl.abs({}) + 0.5",
@@ -554,7 +555,7 @@ class Statements:
                 f"tl.cast({name}, tl.{self.random.choice(pairs[dtype])}, bitcast=True)"
             )
         if roll < 0.45 and is_float(dtype):  # there and back, beyond the greatest number too
-            narrow = self.random.choice(NARROW)
+            narrow = self.random.choice(BETWEEN)
             if self.random.random() < 0.5:
                 name = (
                     f"({name} * {self.random.choice(['100.0', '1000.0', '40000.0', '-60000.0'])})"
@@ -562,9 +563,18 @@ class Statements:
             elif self.random.random() < 0.3 and (condition := self.condition(self.shape(name))):
                 name = f"tl.where({condition}, {self.random.choice(['', '-'])}float('inf'), {name})"
             wide = self.random.choice([dtype, "float32"])
+            if narrow == "float8e4b15" and roll < 0.22:
+                kind = self.random.choice(["uint8", "int8"])
+                return self.define(
+                    f"tl.cast(tl.cast({name}, tl.{narrow}), tl.{kind}, bitcast=True)"
+                )
             return self.define(f"tl.cast(tl.cast({name}, tl.{narrow}), tl.{wide})")
+        if roll < 0.4 and dtype in ("uint8", "int8"):
+            wide = self.random.choice(["float32", "float16", "float8e5"])
+            text = f"tl.cast(tl.cast({name}, tl.float8e4b15, bitcast=True), tl.{wide})"
+            return self.define(f"tl.cast({text}, tl.float32)" if wide == "float8e5" else text)
         if roll < 0.25 and not is_float(dtype) and dtype != "int1":
-            narrow = self.random.choice(NARROW)
+            narrow = self.random.choice(BETWEEN)
             return self.define(f"tl.cast(tl.cast({name}, tl.{narrow}), tl.float32)")
         return self.define(f"tl.cast({name}, tl.{self.random.choice(FLOATS + INTEGERS)})")
 
@@ -614,7 +624,7 @@ class Statements:
             if kind == "interleave":
                 return self.define(f"tl.interleave({name}, {other})")
             if kind == "cat":
-                return self.define(f"tl.cat({name}, {other}, dim={axis})")
+                return self.cat(name, axis) or self.define(f"tl.cat({name}, {other}, dim={axis})")
         if kind == "split":
             if found := self.pick(lambda tile: len(tile.shape) > 1 and tile.shape[-1] == 2):
                 first, second = self.fresh(), self.fresh()
@@ -638,6 +648,31 @@ class Statements:
                     index = f"tl.cast({index}, {choose(kinds)})"
                 return self.define(f"tl.gather({name}, {index}, {axis})")
         return None
+
+    def cat(self, name, axis):
+        """Of tiles whose extents along the axis differ, in either order."""
+        shape, dtype = self.shape(name), self.dtype(name)
+        around = shape[:axis] + shape[axis + 1 :]
+
+        def fits(tile):
+            return (
+                len(tile.shape) == len(shape)
+                and tile.dtype == dtype
+                and tile.shape[:axis] + tile.shape[axis + 1 :] == around
+                and size(around) * (tile.shape[axis] + shape[axis]) <= LARGEST
+            )
+
+        other = self.pick(lambda tile: fits(tile) and tile.shape[axis] != shape[axis])
+        if not other:
+            extent = self.random.choice([1, 2, 3, 5, 8, 16, 33])
+            if size(around) * (extent + shape[axis]) > LARGEST or dtype not in FLOATS + INTEGERS:
+                return None
+            other = self.load((*shape[:axis], extent, *shape[axis + 1 :]), dtype)
+            if not other or self.dtype(other) != dtype:
+                return None
+        parts = [name, other]
+        self.random.shuffle(parts)
+        return self.define(f"tl.cat({', '.join(parts)}, dim={axis})")
 
     def part(self, extent):
         """The text of an index of a dimension: mostly a slice, which is not empty."""

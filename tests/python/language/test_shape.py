@@ -1,5 +1,7 @@
 """Operations that move elements without computing on them."""
 
+import math
+
 import numpy as np
 import pytest
 from support import random
@@ -114,6 +116,35 @@ def test_cat_and_gather():
     kernel[(1,)](x, y, i, out, picked)
     np.testing.assert_array_equal(np.sort(out), np.sort(np.concatenate([x, y])))
     np.testing.assert_array_equal(picked, out[i])
+
+
+@st.jit
+def concatenate(x_ptr, y_ptr, out_ptr, x_shape: tl.constexpr, y_shape: tl.constexpr, axis: tl.constexpr, total: tl.constexpr):  # fmt: skip
+    m: tl.constexpr = math.prod(x_shape)
+    n: tl.constexpr = math.prod(y_shape)
+    x = tl.load(x_ptr + tl.arange(0, m)).reshape(x_shape)
+    y = tl.load(y_ptr + tl.arange(0, n)).reshape(y_shape)
+    both = tl.cat(x, y, dim=axis)
+    tl.store(out_ptr + tl.arange(0, total), tl.reshape(both, (total,)))
+    back = tl.cat(y, x, can_reorder=True, dim=axis)
+    tl.store(out_ptr + total + tl.arange(0, total), tl.reshape(back, (total,)))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "float64"])
+@pytest.mark.parametrize(
+    "shape, axis, other",
+    [((5,), 0, 5), ((1,), 0, 33), ((100,), 0, 3), ((16, 16), 0, 16), ((7, 33), 0, 2), ((7, 33), 1, 2),
+     ((3, 64), -1, 1), ((1, 1), 1, 1), ((2, 5, 9), 0, 3), ((2, 5, 9), 1, 1), ((2, 5, 9), 2, 7),
+     ((4, 8, 16), -2, 8), ((2, 3, 4, 5), 1, 2), ((2, 3, 4, 5), 3, 3)],
+)  # fmt: skip
+def test_cat_keeps_the_order_along_any_axis(shape, axis, other, dtype):
+    y_shape = list(shape)
+    y_shape[axis] = other
+    x, y = random(dtype, shape, 1), random(dtype, tuple(y_shape), 2)
+    expected = np.stack([np.concatenate(parts, axis).ravel() for parts in ([x, y], [y, x])])
+    out = np.zeros_like(expected)
+    concatenate[(1,)](x, y, out, shape, tuple(y_shape), axis, expected.shape[1])
+    np.testing.assert_array_equal(out, expected)
 
 
 def test_scalars_indexed_by_none():

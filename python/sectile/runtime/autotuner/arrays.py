@@ -342,6 +342,9 @@ class _TorchMemory(Memory):
         if dtype in floats:
             values = bits.view(getattr(torch, floats[dtype]))
             return values if self.width >= 4 else values.float()
+        if dtype == "fp8e4b15":
+            values = torch.tensor(_fp8_values(dtype), device=bits.device)
+            return values[bits.view(torch.uint8).long()]
         values = bits.double()
         is_unsigned = dtype.startswith("uint") or dtype == "int1"
         return (

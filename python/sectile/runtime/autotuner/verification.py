@@ -64,6 +64,7 @@ if TYPE_CHECKING:
 TOLERANCES = {
     "fp64": 1e-8, "fp32": 1e-4, "fp16": 1e-2, "bf16": 5e-2,
     "fp8e4nv": 0.25, "fp8e4b8": 0.25, "fp8e5": 0.5, "fp8e5b16": 0.5,
+    "fp8e4b15": 0.25,
 }  # fmt: skip
 _TF32_TOLERANCE = 1e-2
 # Options of that one run only; what overflows on purpose may go on doing so.
@@ -72,11 +73,12 @@ _READS = ("load", "async-copy", "atomic")
 _MOST_GROUPS = 8  # whose results are kept
 _SAMPLE = 1 << 14  # elements that show how large an array's numbers are
 
-# NaNs of floats that no computation yields, and integers that are rarely right; two of each.
+# NaNs of floats that no computation yields (1.875 where there is none), and integers that are rarely right; two of each.
 _PATTERNS = {
     "fp64": (0x7FF8A5A5A5A5A5A5, 0x7FF85A5A5A5A5A5A), "fp32": (0x7FC5A5A5, 0x7FDA5A5A),
     "fp16": (0x7EA5, 0x7E5A), "bf16": (0x7FE5, 0x7FDA),
     "fp8e4nv": (0x7F, 0xFF), "fp8e5": (0x7D, 0x7E), "fp8e4b8": (0x80, 0x7F), "fp8e5b16": (0x80, 0x7F),
+    "fp8e4b15": (0x7F, 0xFF),
 }  # fmt: skip
 
 
