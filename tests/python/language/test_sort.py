@@ -34,7 +34,7 @@ def sort_kernel(x, out, R: tl.constexpr, C: tl.constexpr, AXIS: tl.constexpr, DO
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("name", ["int32", "float32", "float64", "uint8"])
+@pytest.mark.parametrize("name", ["int32", "float32"])
 def test_sort(device, name, shape, axis, descending):
     x = any_bits(name, shape, seed=shape[1])
     out = np.zeros_like(x)
@@ -96,9 +96,9 @@ def topk_kernel(
 
 @pytest.mark.filterwarnings("ignore:invalid value")
 @pytest.mark.parametrize("largest", [True, False])
-@pytest.mark.parametrize("k", [1, 2, 5, 16, 64])
+@pytest.mark.parametrize("k", [1, 5, 64])
 @pytest.mark.parametrize("shape", [(3, 64), (1, 1024), (2, 300), (64, 4), (96, 3)], ids=str)
-@pytest.mark.parametrize("name", ["float32", "int64", "float16"])
+@pytest.mark.parametrize("name", ["float32", "int64"])
 def test_topk(device, name, shape, k, largest):
     axis = 0 if shape[0] > shape[1] else 1
     x = any_bits(name, shape, seed=k)
@@ -153,8 +153,8 @@ def count(x, out, n, N: tl.constexpr, BINS: tl.constexpr, MASKED: tl.constexpr):
     tl.atomic_add(out + tl.arange(0, BINS), h)
 
 
-@pytest.mark.parametrize("extent", [1, 64, 100, 2048])
-@pytest.mark.parametrize("bins", [1, 2, 7, 128, 256, 1000])
+@pytest.mark.parametrize("extent", [1, 100, 2048])
+@pytest.mark.parametrize("bins", [1, 7, 256, 1000])
 @pytest.mark.parametrize("name", ["int32", "int8", "uint8", "int64", "uint32"])
 def test_histogram(device, name, bins, extent):
     low = 0 if name.startswith("u") else -3  # outside: not counted
