@@ -1,5 +1,5 @@
-//===-- SpecialCoefficients.h - polynomials of the special functions ----------------------------------===//
-// Made by coefficients/derive.py, lowest degree first. `error`: relative to the function that is named.
+//===-- SpecialCoefficients.h - polynomials of the special functions --------------------------===//
+// Made by coefficients/derive.py, lowest degree first. `error`: relative to the function named.
 // clang-format off
 #pragma once
 

@@ -31,7 +31,10 @@ mp.dps = 60
 
 
 def chebyshev_nodes(low, high, count):
-    return [(low + high) / 2 - (high - low) / 2 * cos(pi * (i + mpf(1) / 2) / count) for i in range(count)]
+    return [
+        (low + high) / 2 - (high - low) / 2 * cos(pi * (i + mpf(1) / 2) / count)
+        for i in range(count)
+    ]
 
 
 def interpolated(nodes, values):
@@ -72,7 +75,9 @@ def fit(name, comment, function, low, high, center=0):
                 break
         else:
             raise SystemExit(f"{name}: no polynomial is good enough: 2^{float(log(error, 2)):.1f}")
-        print(f"/// {'f64' if bits == 56 else 'f32'}: degree {degree}, error 2^{float(log(error, 2)):.1f}.")
+        print(
+            f"/// {'f64' if bits == 56 else 'f32'}: degree {degree}, error 2^{float(log(error, 2)):.1f}."
+        )
         tables.append(", ".join(float(c).hex() for c in series))
     print(f"inline constexpr double {name}64[] = {{{tables[0]}}};")
     print(f"inline constexpr double {name}32[] = {{{tables[1]}}};")
@@ -123,8 +128,12 @@ def modulus_and_phase(order, which):
 
 
 def main():
-    print("//===-- SpecialCoefficients.h - polynomials of the special functions ----------------------------------===//")
-    print("// Made by coefficients/derive.py, lowest degree first. `error`: relative to the function that is named.")
+    print(
+        "//===-- SpecialCoefficients.h - polynomials of the special functions --------------------------===//"
+    )
+    print(
+        "// Made by coefficients/derive.py, lowest degree first. `error`: relative to the function named."
+    )
     print("// clang-format off")
     print("#pragma once\n")
     print('#include "lang/builtins/Polynomial.h"\n')
@@ -141,19 +150,51 @@ def main():
     fit(
         "kLogStirling",
         "x (lgamma(x) - (x - 1/2) log(x) + x - log(2 pi) / 2) in 1 / x^2, x >= 8.",
-        lambda w: (loggamma(1 / sqrt(w)) - (1 / sqrt(w) - mpf(1) / 2) * log(1 / sqrt(w)) + 1 / sqrt(w) - log(2 * pi) / 2)
-        / sqrt(w),
+        lambda w: (
+            (
+                loggamma(1 / sqrt(w))
+                - (1 / sqrt(w) - mpf(1) / 2) * log(1 / sqrt(w))
+                + 1 / sqrt(w)
+                - log(2 * pi) / 2
+            )
+            / sqrt(w)
+        ),
         0,
         mpf(1) / 64,
     )
-    fit("kLogGamma1", "lgamma(1 + y) / y, -1/4 <= y <= 1/2.", lambda y: loggamma(1 + y) / y, -0.25, 0.5)
+    fit(
+        "kLogGamma1",
+        "lgamma(1 + y) / y, -1/4 <= y <= 1/2.",
+        lambda y: loggamma(1 + y) / y,
+        -0.25,
+        0.5,
+    )
     fit("kLogGamma2", "lgamma(2 + y) / y, |y| <= 1/2.", lambda y: loggamma(2 + y) / y, -0.5, 0.5)
-    fit("kLogGamma3", "lgamma(x) / (x - 2), 2.5 <= x <= 4.5.", lambda x: loggamma(x) / (x - 2), 2.5, 4.5, 3.5)
+    fit(
+        "kLogGamma3",
+        "lgamma(x) / (x - 2), 2.5 <= x <= 4.5.",
+        lambda x: loggamma(x) / (x - 2),
+        2.5,
+        4.5,
+        3.5,
+    )
     fit("kLogGamma6", "lgamma(x), 4.5 <= x <= 8.", loggamma, 4.5, 8, 6.25)
 
     inverse = "erfinv(x) / x, w = -log(1 - x^2)"
-    fit("kErfInverse1", inverse + ", in w <= 6.25.", lambda w: erfc_inverse(w) / erf_of(w), 0, 6.25, 3.125)
-    for name, low, high, center in (("2", 2.5, 4, 3.25), ("3", 4, 6.1, 5), ("4", 6.1, 12.1, 9), ("5", 12, 27.4, 20)):
+    fit(
+        "kErfInverse1",
+        inverse + ", in w <= 6.25.",
+        lambda w: erfc_inverse(w) / erf_of(w),
+        0,
+        6.25,
+        3.125,
+    )
+    for name, low, high, center in (
+        ("2", 2.5, 4, 3.25),
+        ("3", 4, 6.1, 5),
+        ("4", 6.1, 12.1, 9),
+        ("5", 12, 27.4, 20),
+    ):
         fit(
             f"kErfInverse{name}",
             f"{inverse}, in sqrt(w), {low} to {high}.",
@@ -165,7 +206,11 @@ def main():
     fit(
         "kErfcx",
         "(x + 1/2) exp(x^2) erfc(x) in (x - 4) / (x + 4), x >= 1.",
-        lambda q: (4 * (1 + q) / (1 - q) + mpf(1) / 2) * exp((4 * (1 + q) / (1 - q)) ** 2) * erfc(4 * (1 + q) / (1 - q)),
+        lambda q: (
+            (4 * (1 + q) / (1 - q) + mpf(1) / 2)
+            * exp((4 * (1 + q) / (1 - q)) ** 2)
+            * erfc(4 * (1 + q) / (1 - q))
+        ),
         mpf(-3) / 5,
         1,
     )
@@ -198,7 +243,13 @@ def main():
         for k, start in enumerate(starts, 1):
             root = findroot(lambda x: bessely(order, x), start)
             y[order, k] = zero(f"kZeroOfY{order}_{k}", f"Zero {k} of Y{order}.", root)
-    fit("kBesselJ0Origin", "(J0(x) - 1) / x^2 in x^2, x <= 1.5.", lambda u: (besselj(0, sqrt(u)) - 1) / u, 0, 2.25)
+    fit(
+        "kBesselJ0Origin",
+        "(J0(x) - 1) / x^2 in x^2, x <= 1.5.",
+        lambda u: (besselj(0, sqrt(u)) - 1) / u,
+        0,
+        2.25,
+    )
     for order, end, middle, far in ((0, 4, 8, 6), (1, 5.25, 14, 6.625)):
         square = j[order, 1] ** 2
         fit(

@@ -1,7 +1,6 @@
 """Functions of libdevice on the simulated GPU: the same bits as on the CPU, or close where products may fuse."""
 
 import inspect
-import re
 
 import numpy as np
 import pytest
@@ -70,7 +69,7 @@ def on_the_simulator(kernel, function, arrays, folder):
         (folder / str(index)).write_bytes(array.tobytes())
         words.append(f"{folder / str(index)}:0")
     answer = simulate(" ".join(map(str, words)))
-    assert re.match("ok|right|done|$", answer) and "failed" not in answer, answer
+    assert answer == "right"
     return np.frombuffer((folder / str(len(arrays) - 1)).read_bytes(), arrays[-1].dtype)
 
 
