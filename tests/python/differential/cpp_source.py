@@ -102,7 +102,7 @@ class Writer:
                 op=ast.USub(), operand=ast.Constant() | ast.Call(func=ast.Name(id="float"))
             ):
                 return "-" + self.expression(node.operand)
-            case ast.UnaryOp():
+            case ast.UnaryOp() if type(node.op) in OPERATORS:
                 return self.define(OPERATORS[type(node.op)] + self.expression(node.operand))
             case ast.BinOp():
                 left, right = self.expression(node.left), self.expression(node.right)
@@ -225,9 +225,9 @@ class Writer:
             case ast.Expr(value=ast.Call(func=ast.Attribute(attr=attr))):
                 text = self.call_text(attr, node.value)
                 self.emit(text + ";")
-            case ast.For():
+            case ast.For(orelse=[]):
                 self.loop(node)
-            case ast.While():
+            case ast.While(orelse=[]):
                 self.while_loop(node)
             case ast.If():
                 self.branch(node)
@@ -356,6 +356,8 @@ def helper_text(function):
     writer = Writer({})
     for argument in function.args.args:
         writer.bind(argument.arg, argument.arg)
+    if not isinstance(function.body[0], ast.Return):
+        raise Untranslatable(function.name)
     result = writer.expression(function.body[0].value)
     lines = "\n".join(writer.lines)
     return f"[](Value a, Value b) {{\n{lines}\n  return {result};\n  }}"

@@ -16,6 +16,6 @@ LIBRARY = pathlib.Path(native.__file__).parents[2] / "lib"
 def test_same_ir_of_random_kernels(compiler, first, tmp_path):
     if not shutil.which(compiler):
         pytest.skip(f"{compiler} is not installed")
-    compared, _, different = run_batch(range(first, first + 12), compiler, LIBRARY, tmp_path)
+    compared, _, different = run_batch(range(first, first + 20), compiler, LIBRARY, tmp_path)
     assert not different, "\n\n".join(f"seed {each.seed}:\n{each.text}" for each in different)
     assert compared > 6
