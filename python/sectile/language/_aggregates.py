@@ -70,7 +70,7 @@ def aggregate(cls: T) -> T:
             )
     constants = [name for name, annotation in annotations.items() if _is_constexpr(annotation)]
     fields = [name for name in annotations if name not in constants] + constants
-    init = cls.__init__
+    init: Any = cls.__init__  # type: ignore[misc]
     if init is object.__init__:
         if fields != list(annotations):
             raise TypeError(
