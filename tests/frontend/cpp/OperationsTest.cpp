@@ -381,7 +381,7 @@ INSTANTIATE_TEST_SUITE_P(
         OP("sort", "tile.sort", store(o.ps, sort(o.x))),
         OP("sort_descending", "axis 0", store(o.p + zeros<i32>({16, 16}), sort(o.m, 0, true))),
         OP("bitonic_merge", "bitonic", store(o.ps, bitonic_merge(o.x))),
-        OP("topk", "tensor<1x4xi32>", store(o.p + arange(0, 4), topk(o.x, 4))),
+        OP("topk", "axis 1 bitonic", store(o.p + arange(0, 4), topk(o.x, 4))),
         OP("histogram", "tile.histogram", store(o.ips, histogram(o.i, 16, o.i < 9))),
         OP("map_elementwise", "tile.map",
            store(o.ps, map_elementwise([](Value a, Value b) { return a * b + 1; }, o.x, o.y))),
