@@ -41,10 +41,14 @@ def empty(*shape):
     return xp.empty(shape, dtype=xp.float32, device=DEVICE)
 
 
+def to_device(array):
+    """A NumPy array as one on the device."""
+    return array if xp is np else xp.from_numpy(array).to(DEVICE)
+
+
 def normal(*shape, seed):
     """Normally distributed float32 numbers on the device, the same in every run."""
-    numbers = np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
-    return numbers if xp is np else xp.from_numpy(numbers).to(DEVICE)
+    return to_device(np.random.default_rng(seed).standard_normal(shape, dtype=np.float32))
 
 
 def to_numpy(array):
