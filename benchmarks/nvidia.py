@@ -43,7 +43,7 @@ def lessons():
     """The modules of tutorials/, by number."""
     tutorials = HERE.parent / "tutorials"
     sys.path.insert(0, str(tutorials))
-    found = {path.name[:2]: path.stem for path in sorted(tutorials.glob("0*.py"))}
+    found = {path.name[:2]: path.stem for path in sorted(tutorials.glob("[0-9]*.py"))}
     return {number: importlib.import_module(name) for number, name in found.items()}
 
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.host
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(native.__file__).parents[2]
-LESSONS = sorted(path.stem for path in (ROOT / "tutorials").glob("0*.py"))
+LESSONS = sorted(path.stem for path in (ROOT / "tutorials").glob("[0-9]*.py"))
 
 
 def tile_ir(command, folder, place):

@@ -13,7 +13,7 @@ import pytest
 pytestmark = pytest.mark.host
 
 TUTORIALS = pathlib.Path(__file__).resolve().parents[3] / "tutorials"
-LESSONS = sorted(path.stem for path in TUTORIALS.glob("0*.py"))
+LESSONS = sorted(path.stem for path in TUTORIALS.glob("[0-9]*.py"))
 
 
 @pytest.mark.parametrize("name", LESSONS)
