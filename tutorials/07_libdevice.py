@@ -30,6 +30,8 @@ Run it:  python tutorials/07_libdevice.py
 """
 
 import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from lesson import DEVICE, DEVICE_NAME, empty, import_torch, to_device, to_numpy, to_torch, xp
@@ -90,21 +92,31 @@ def sin_pi(x):
     return np.sin(np.pi * (x - half_turns)) * np.where(half_turns % 2, -1, 1)
 
 
-# What is computed, what it is called, of which numbers, in float64, and how many units it may be off.
-# The last column is None where digits are lost, and the table is to show it.
+class Row(NamedTuple):
+    """What is computed, of which numbers, what it should be, and how many units it may be off."""
+
+    what: str
+    name: str
+    function: Any
+    low: float
+    high: float
+    reference: Callable[[np.ndarray], np.ndarray]
+    allowed: float | None  # None where digits are lost, and the table is to show it
+
+
 FAST_EXP = 90.0 if DEVICE == "cuda" else 2.0
 FUNCTIONS = [
-    ("arc sine", "libdevice.asin(x)", libdevice.asin, (-1, 1), np.arcsin, 3.0),
-    ("cube root", "libdevice.cbrt(x)", libdevice.cbrt, (-100, 100), np.cbrt, 2.0),
-    ("inverse of sinh", "libdevice.asinh(x)", libdevice.asinh, (-100, 100), np.arcsinh, 3.0),
-    ("sine", "tl.sin(x)", tl.sin, (-1e4, 1e4), np.sin, 3.0),
-    ("", "libdevice.sin(x)", libdevice.sin, (-1e4, 1e4), np.sin, 3.0),
-    ("exponential", "tl.exp(x)", tl.exp, (-80, 80), np.exp, FAST_EXP),
-    ("", "libdevice.expm1(x) + 1", all_digits_of_exp, (-1, 80), np.exp, 3.0),
-    ("exp(x) - 1", "tl.exp(x) - 1", exp_minus_one, (-1e-3, 1e-3), np.expm1, None),
-    ("", "libdevice.expm1(x)", libdevice.expm1, (-1e-3, 1e-3), np.expm1, 2.0),
-    ("sin(pi x)", "tl.sin(pi * x)", sin_of_pi_times, (90.1, 90.9), sin_pi, None),
-    ("", "libdevice.sinpi(x)", libdevice.sinpi, (90.1, 90.9), sin_pi, 3.0),
+    Row("arc sine", "libdevice.asin(x)", libdevice.asin, -1, 1, np.arcsin, 3.0),
+    Row("cube root", "libdevice.cbrt(x)", libdevice.cbrt, -100, 100, np.cbrt, 2.0),
+    Row("inverse of sinh", "libdevice.asinh(x)", libdevice.asinh, -100, 100, np.arcsinh, 3.0),
+    Row("sine", "tl.sin(x)", tl.sin, -1e4, 1e4, np.sin, 3.0),
+    Row("", "libdevice.sin(x)", libdevice.sin, -1e4, 1e4, np.sin, 3.0),
+    Row("exponential", "tl.exp(x)", tl.exp, -80, 80, np.exp, FAST_EXP),
+    Row("", "libdevice.expm1(x) + 1", all_digits_of_exp, -1, 80, np.exp, 3.0),
+    Row("exp(x) - 1", "tl.exp(x) - 1", exp_minus_one, -1e-3, 1e-3, np.expm1, None),
+    Row("", "libdevice.expm1(x)", libdevice.expm1, -1e-3, 1e-3, np.expm1, 2.0),
+    Row("sin(pi x)", "tl.sin(pi * x)", sin_of_pi_times, 90.1, 90.9, sin_pi, None),
+    Row("", "libdevice.sinpi(x)", libdevice.sinpi, 90.1, 90.9, sin_pi, 3.0),
 ]
 
 
@@ -112,7 +124,7 @@ def check_functions(count):
     rng = np.random.default_rng(1)
     print(f"elementary functions on {DEVICE_NAME}: {count:,} numbers each, compared with float64")
     print("  function                                  x from        to    worst error in ulps")
-    for what, name, function, (low, high), reference, allowed in FUNCTIONS:
+    for what, name, function, low, high, reference, allowed in FUNCTIONS:
         x = to_device(rng.uniform(low, high, count).astype(np.float32))
         exact = reference(to_numpy(x).astype(np.float64))
         error = worst_error(to_numpy(apply(function, x)), exact)

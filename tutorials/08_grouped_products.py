@@ -108,9 +108,9 @@ def multiply(group, only=None):
     """All products of a group in one launch, or one of them."""
     block = (32, 64, 32) if DEVICE == "cuda" else (64, 128, 128)
     chosen = slice(None) if only is None else slice(only, only + 1)
-    pointers = [array[chosen] for array in group.pointers]
+    a, b, c = (array[chosen] for array in group.pointers)
     sizes = group.sizes[chosen]
-    grouped_tiles[(program_count(),)](*pointers, sizes, sizes.shape[0], *block)
+    grouped_tiles[(program_count(),)](a, b, c, sizes, sizes.shape[0], *block)
     return group.c
 
 
