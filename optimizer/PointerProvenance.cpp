@@ -89,6 +89,10 @@ PointerProvenance::PointerProvenance(func::FuncOp function)
       targets |= of(atomic.getPtr());
     else if (auto atomic = dyn_cast<tile::AtomicCasOp>(op))
       targets |= of(atomic.getPtr());
+    else if (auto assembly = dyn_cast<tile::InlineAsmOp>(op); assembly && !assembly.getPure())
+      for (Value source : assembly.getSrcs()) // it may write where a pointer leads
+        if (isPointer(source))
+          targets |= of(source);
   });
   for (BlockArgument argument : function.getArguments())
     if (isPointer(argument) && (targets.test(count) || targets.test(argument.getArgNumber())))

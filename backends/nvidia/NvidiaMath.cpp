@@ -23,7 +23,7 @@ llvm::Value *NvidiaMath::math(Builder &builder, MathFunction function,
       return approximate(llvm::Intrinsic::nvvm_ex2_approx, x);
     break;
   case MathFunction::Exp:
-    if (isFloat) {
+    if (isFloat && builder.getFastMathFlags().approxFunc()) {
       // One product more than 2^x; its rounding costs |x| log2(e) / 2^24 relative, as everywhere in
       // the field.
       llvm::Constant *log2e = llvm::ConstantFP::get(x->getType(), 1.4426950408889634);

@@ -87,7 +87,7 @@ public:
 private:
   friend TensorDescriptor make_tensor_descriptor(const Operand &, const Shape &, const Shape &,
                                                  const Shape &, const char *, Operand::Where);
-  explicit TensorDescriptor(detail::Blocks held) : held(std::move(held)) {}
+  explicit TensorDescriptor(const detail::Blocks &held) : held(held) {}
   detail::Blocks held;
 };
 
@@ -118,7 +118,7 @@ private:
   friend BlockPointer make_block_ptr(const Operand &, const Shape &, const Shape &, const Shape &,
                                      const Shape &, const Shape &, Operand::Where);
   friend BlockPointer advance(const BlockPointer &, const Shape &, Operand::Where);
-  explicit BlockPointer(detail::Blocks held) : held(std::move(held)) {}
+  explicit BlockPointer(const detail::Blocks &held) : held(held) {}
   detail::Blocks held;
 };
 

@@ -463,3 +463,16 @@ def test_saturatef_and_rcp64h():
     np.testing.assert_allclose(got[normal], 1 / x[normal], rtol=2.0**-18)
     special = np.array([0, -0.0, np.inf, -np.inf, np.nan, 1e-310, 1.7e308])
     assert_same(computed("rcp64h", special), [np.inf, -np.inf, 0, -0.0, np.nan, np.inf, 0])
+
+
+@st.jit
+def exponentials(x, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out + i, libdevice.exp(tl.load(x + i)))
+
+
+def test_exp_has_all_digits_on_every_device(device):
+    x = np.linspace(-87, 88, 1000, dtype=np.float32)
+    out = np.empty_like(x)
+    exponentials[(1,)](x, out, 1000)
+    np.testing.assert_allclose(out, np.exp(x.astype(np.float64)), rtol=2.0**-22)
