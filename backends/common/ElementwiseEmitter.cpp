@@ -327,8 +327,9 @@ llvm::SmallVector<llvm::Value *, 2> ElementwiseEmitter::emit(Operation *op,
   if (auto id = integerExtremumOf(op))
     return {builder.CreateBinaryIntrinsic(id, operands[0], operands[1])};
   if (auto function = mathFunctionOf(op)) {
+    const bool mayApproximate = builder.getFastMathFlags().approxFunc();
     builder.clearFastMathFlags();
-    return finish(target.math(builder, *function, operands));
+    return finish(target.math(builder, *function, operands, mayApproximate));
   }
 
   return llvm::TypeSwitch<Operation *, llvm::SmallVector<llvm::Value *, 2>>(op)
@@ -463,7 +464,8 @@ llvm::SmallVector<llvm::Value *, 2> ElementwiseEmitter::emit(Operation *op,
             builder.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, operands[0], builder.getFalse())};
       })
       .Case([&](math::IsFiniteOp) -> llvm::SmallVector<llvm::Value *, 2> {
-        llvm::Value *size = target.math(builder, MathFunction::Abs, {operands[0]});
+        llvm::Value *size =
+            target.math(builder, MathFunction::Abs, {operands[0]}, /*mayApproximate=*/false);
         return {builder.CreateFCmpOLT(size, llvm::ConstantFP::getInfinity(size->getType()))};
       })
       .Case([&](PtrAddOp add) -> llvm::SmallVector<llvm::Value *, 2> {

@@ -18,8 +18,9 @@ public:
   explicit MathTarget(const ArithmeticFeatures &features) : features(features) {}
   virtual ~MathTarget() = default;
 
-  virtual Value *math(Builder &builder, MathFunction function,
-                      llvm::ArrayRef<Value *> arguments) const {
+  /// `mayApproximate`: the kernel asks for speed (`afn`), so an instruction of the target may do.
+  virtual Value *math(Builder &builder, MathFunction function, llvm::ArrayRef<Value *> arguments,
+                      bool mayApproximate) const {
     return emitMath(builder, features, function, arguments);
   }
   virtual Value *extremum(Builder &builder, FloatExtremum kind, Value *lhs, Value *rhs) const {

@@ -11,7 +11,7 @@ using backends::NarrowFloat;
 using llvm::Intrinsic::ID;
 
 llvm::Value *NvidiaMath::math(Builder &builder, MathFunction function,
-                              llvm::ArrayRef<Value *> arguments) const {
+                              llvm::ArrayRef<Value *> arguments, bool mayApproximate) const {
   Value *x = arguments.front();
   bool isFloat = x->getType()->isFloatTy();
   auto approximate = [&](ID id, Value *argument) {
@@ -23,7 +23,7 @@ llvm::Value *NvidiaMath::math(Builder &builder, MathFunction function,
       return approximate(llvm::Intrinsic::nvvm_ex2_approx, x);
     break;
   case MathFunction::Exp:
-    if (isFloat && builder.getFastMathFlags().approxFunc()) {
+    if (isFloat && mayApproximate) {
       // One product more than 2^x; its rounding costs |x| log2(e) / 2^24 relative, as everywhere in
       // the field.
       llvm::Constant *log2e = llvm::ConstantFP::get(x->getType(), 1.4426950408889634);
@@ -43,7 +43,7 @@ llvm::Value *NvidiaMath::math(Builder &builder, MathFunction function,
   default:
     break;
   }
-  return MathTarget::math(builder, function, arguments);
+  return MathTarget::math(builder, function, arguments, mayApproximate);
 }
 
 llvm::Value *NvidiaMath::extremum(Builder &builder, FloatExtremum kind, Value *lhs,

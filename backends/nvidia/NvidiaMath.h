@@ -10,8 +10,8 @@ public:
   /// 90: sm_90.
   explicit NvidiaMath(int capability)
       : MathTarget(backends::ArithmeticFeatures::gpu()), capability(capability) {}
-  Value *math(Builder &builder, backends::MathFunction function,
-              llvm::ArrayRef<Value *> arguments) const override;
+  Value *math(Builder &builder, backends::MathFunction function, llvm::ArrayRef<Value *> arguments,
+              bool mayApproximate) const override;
   Value *extremum(Builder &builder, backends::FloatExtremum kind, Value *lhs,
                   Value *rhs) const override;
   Value *divide(Builder &builder, Value *lhs, Value *rhs) const override;

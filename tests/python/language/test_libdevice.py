@@ -8,6 +8,7 @@ import pytest
 
 import sectile as st
 import sectile.language as tl
+from sectile.backends.compiler import GPUTarget
 from sectile.language.extra import libdevice
 
 ROUNDINGS = ["rn", "rz", "rd", "ru"]
@@ -476,3 +477,17 @@ def test_exp_has_all_digits_on_every_device(device):
     out = np.empty_like(x)
     exponentials[(1,)](x, out, 1000)
     np.testing.assert_allclose(out, np.exp(x.astype(np.float64)), rtol=2.0**-22)
+
+
+@pytest.mark.host
+def test_only_the_languages_own_exp_is_approximated():
+    def code(f):
+        signature = {"x_ptr": "*fp32", "out_ptr": "*fp32", "count": "i32"}
+        source = st.compiler.ASTSource(
+            fn=unary, signature={**signature, "f": "constexpr", "BLOCK": "constexpr"},
+            constexprs={"f": f, "BLOCK": 128},
+        )  # fmt: skip
+        return st.compile(source, target=GPUTarget("cuda", 90, 32)).asm["ptx"]
+
+    assert code(tl.exp).count("ex2.approx") == 1
+    assert "ex2.approx" not in code(libdevice.exp)
