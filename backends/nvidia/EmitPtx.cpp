@@ -2,6 +2,7 @@
 
 #include "backends/GuardedCodegen.h"
 #include "backends/LlvmPasses.h"
+#include "backends/nvidia/FoldBehindBranches.h"
 #include "backends/nvidia/ShiftBeforeUnpack.h"
 #include "optimizer/gpu/ThreadWork.h"
 
@@ -105,6 +106,7 @@ bool PtxCodegen::optimize(llvm::Module &module, std::string &error) {
     backends::addCleanup(passes);
     backends::runOnFunctions(module, *machine, passes);
     shiftBeforeUnpack(module);
+    foldBehindBranches(module);
   });
 }
 

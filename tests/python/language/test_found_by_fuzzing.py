@@ -12,6 +12,7 @@ from test_shape import index_2d
 
 import sectile as st
 import sectile.language as tl
+from sectile.backends.compiler import GPUTarget
 
 
 def test_a_branch_gives_a_scalar_before_a_tile():
@@ -199,3 +200,30 @@ def test_padding_does_not_spread_in_an_instruction_that_converts_pairs(name):
         flipped_column_of_doubles, {"out": f"*{kind}:16", "x": "*fp64:16"}, {}, target="cuda:90"
     ).asm["ptx"]
     assert "cvt.rn.satfinite.e" in ptx
+
+
+@st.jit
+def add_to_the_last(c, x, N: tl.constexpr, K: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.atomic_add(c + (47 - i) % 16, tl.load(x + i), mask=i < K, sem="relaxed")
+
+
+@pytest.mark.parametrize("k", [1, 2, 17])
+@pytest.mark.parametrize("warps", [1, 4, 16])
+def test_an_address_of_one_threads_number(device, k, warps):
+    """Of ~t & 15, where a branch has made the thread's number t zero, ptxas 13.0 makes 0."""
+    x, c = np.arange(1, 49, dtype=np.int32), np.zeros(16, np.int32)
+    add_to_the_last[(1,)](c, x, 48, k, num_warps=warps)
+    expected = np.zeros(16, np.int32)
+    np.add.at(expected, (47 - np.arange(k)) % 16, x[:k])
+    np.testing.assert_array_equal(c, expected)
+
+
+@pytest.mark.host
+def test_nothing_is_left_to_fold_behind_a_branch():
+    signature = {"c": "*i32", "x": "*i32", "N": "constexpr", "K": "constexpr"}
+    source = st.compiler.ASTSource(
+        fn=add_to_the_last, signature=signature, constexprs={"N": 48, "K": 1}
+    )
+    ptx = st.compile(source, target=GPUTarget("cuda", 90, 32)).asm["ptx"]
+    assert "red.relaxed" in ptx and "not.b32" not in ptx
