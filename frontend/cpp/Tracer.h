@@ -66,6 +66,14 @@ struct Argument {
   }
 };
 
+/// One part of an index: x[{none, all, 3, slice(0, 7, 2)}].
+struct IndexPart {
+  enum class Kind { NewDimension, Element, Slice };
+  Kind kind = Kind::Slice;
+  /// The number of an Element; lower, upper and step of a Slice, which are None where left out.
+  Argument first = {lang::Constant{lang::None{}}, ""}, upper = first, step = first;
+};
+
 /// A wish of the kernel of one loop: "num_stages", 3. (Those there are: LoopHints of control.h.)
 struct LoopHint {
   std::string_view name;
@@ -91,8 +99,8 @@ public:
   /// type is computed with as a value of that type is.
   virtual Argument binary(std::string_view op, const Argument &lhs, const Argument &rhs) = 0;
   virtual Argument unary(std::string_view op, const Argument &operand) = 0;
-  /// x[None, :]: true for a new extent of one.
-  virtual Argument expandByIndex(const Argument &value, std::span<const bool> isNone) = 0;
+  /// The part of a tile that an index picks, known while tracing.
+  virtual Argument index(const Argument &value, std::span<const IndexPart> parts) = 0;
 
   /// for (i = lower; i < upper; i += step): `body` gets i and the carried values, returns their
   /// next.

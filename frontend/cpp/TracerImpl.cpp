@@ -407,16 +407,74 @@ Argument TracerImpl::unary(std::string_view op, const Argument &operand) {
   return argumentOf(*result);
 }
 
-Argument TracerImpl::expandByIndex(const Argument &value, std::span<const bool> isNone) {
+//===-- indices -------------------------------------------------------------------------------===//
+
+FailureOr<std::optional<lang::Int>> TracerImpl::indexNumber(const Argument &number) {
+  FailureOr<Operand> operand = operandOf(number, "index");
+  if (mlir::failed(operand))
+    return failure();
+  std::optional<Constant> known = sema.asConstant(*operand);
+  if (!known)
+    return lang::refuseIndexAtRunTime(sema, *operand);
+  if (known->isNone())
+    return std::optional<lang::Int>();
+  if (auto *integer = known->as<lang::Int>())
+    return std::optional(*integer);
+  return sema.error("the index of a tile must be an integer, not " + known->kindName());
+}
+
+FailureOr<lang::IndexPart> TracerImpl::indexPartOf(const IndexPart &part) {
+  if (part.kind == IndexPart::Kind::NewDimension)
+    return lang::IndexPart{lang::IndexPart::NewDimension(), sema.range()};
+  std::optional<lang::Int> numbers[3];
+  const Argument *written[] = {&part.first, &part.upper, &part.step};
+  for (size_t i = 0; i < 3; ++i) {
+    auto number = indexNumber(*written[i]);
+    if (mlir::failed(number))
+      return failure();
+    numbers[i] = *number;
+  }
+  if (part.kind == IndexPart::Kind::Slice)
+    return lang::IndexPart{lang::Slice{numbers[0], numbers[1], numbers[2]}, sema.range()};
+  if (!numbers[0])
+    return sema.error("the index of a tile must be an integer, not a null pointer");
+  return lang::IndexPart{*numbers[0], sema.range()};
+}
+
+/// Whether the part is neither a whole dimension nor a new one.
+static bool picksPart(const IndexPart &part) {
+  auto isWritten = [](const Argument &bound) {
+    return !bound.constant() || !bound.constant()->isNone();
+  };
+  return part.kind == IndexPart::Kind::Element ||
+         (part.kind == IndexPart::Kind::Slice &&
+          (isWritten(part.first) || isWritten(part.upper) || isWritten(part.step)));
+}
+
+Argument TracerImpl::index(const Argument &value, std::span<const IndexPart> parts) {
   if (failed())
     return {ValueId(), ""};
-  FailureOr<Operand> result = failure();
-  if (auto *id = std::get_if<ValueId>(&value.data)) {
+  auto build = [&]() -> FailureOr<Operand> {
+    auto *id = std::get_if<ValueId>(&value.data);
+    if (!id)
+      return sema.error("index: a constant has no dimensions",
+                        "use full({...}, value) for a tile of it");
     FailureOr<lang::Value> source = valueOf(*id);
-    if (mlir::succeeded(source))
-      result = sema.expandByIndex(*source, llvm::ArrayRef<bool>(isNone.data(), isNone.size()));
-  } else
-    error("index: a constant has no dimensions", "use full({...}, value) for a tile of it");
+    if (mlir::failed(source))
+      return failure();
+    // What is written p[i] in C++ is an access, whether i is known by now or not.
+    if (source->type.dtype.isPointer && llvm::any_of(parts, picksPart))
+      return sema.error("a pointer cannot be indexed", "use load(p + i), or store(p + i, value)");
+    llvm::SmallVector<lang::IndexPart> known;
+    for (const IndexPart &part : parts) {
+      FailureOr<lang::IndexPart> made = indexPartOf(part);
+      if (mlir::failed(made))
+        return failure();
+      known.push_back(*made);
+    }
+    return lang::indexTile(sema, *source, known);
+  };
+  FailureOr<Operand> result = build();
   if (mlir::failed(result)) {
     hasFailed = true;
     return {ValueId(), ""};

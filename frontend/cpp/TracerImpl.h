@@ -6,6 +6,7 @@
 #pragma once
 
 #include "frontend/cpp/Tracer.h"
+#include "lang/builtins/Indexing.h"
 #include "lang/semantics/Semantics.h"
 
 #include <map>
@@ -24,7 +25,7 @@ public:
                              std::span<const Argument> arguments) override;
   Argument binary(std::string_view op, const Argument &lhs, const Argument &rhs) override;
   Argument unary(std::string_view op, const Argument &operand) override;
-  Argument expandByIndex(const Argument &value, std::span<const bool> isNone) override;
+  Argument index(const Argument &value, std::span<const IndexPart> parts) override;
   std::vector<ValueId> loop(const Argument &lower, const Argument &upper, const Argument &step,
                             std::span<const LoopHint> hints, std::span<const Argument> initial,
                             const LoopBody &body) override;
@@ -56,6 +57,9 @@ private:
   std::vector<ValueId> add(mlir::ValueRange results, llvm::ArrayRef<lang::Value> like);
   mlir::FailureOr<lang::Value> valueOf(ValueId id);
   mlir::FailureOr<lang::Operand> operandOf(const Argument &argument, std::string_view user);
+  mlir::FailureOr<lang::IndexPart> indexPartOf(const IndexPart &part);
+  /// A number in an index; nullopt for None.
+  mlir::FailureOr<std::optional<lang::Int>> indexNumber(const Argument &number);
   lang::Combiner combinerOf(Argument::Combiner combiner, std::string_view user);
   std::string sourceLine(const std::string &file, int line);
 

@@ -326,10 +326,8 @@ mlir::FailureOr<Int> Evaluator::integerIndex(const Operand &index, const ast::Po
   return *number;
 }
 
-mlir::FailureOr<Evaluator::SliceRange> Evaluator::evaluateSlice(const Expr &slice, Int size,
-                                                                const std::string &owner) {
-  Int step = 1;
-  std::optional<Int> bounds[2];
+mlir::FailureOr<Slice> Evaluator::evaluateSlice(const Expr &slice, const std::string &owner) {
+  std::optional<Int> bounds[3];
   for (size_t i = 0; i < 3 && i < slice.children.size(); ++i) {
     if (!slice.children[i])
       continue;
@@ -341,113 +339,50 @@ mlir::FailureOr<Evaluator::SliceRange> Evaluator::evaluateSlice(const Expr &slic
     auto number = integerIndex(*bound, slice.children[i]->position, owner);
     if (mlir::failed(number))
       return mlir::failure();
-    if (i == 2)
-      step = *number;
-    else
-      bounds[i] = *number;
+    bounds[i] = *number;
   }
-  if (step == 0)
-    return error(slice.position, "slice step is zero");
-  auto clamp = [&](Int bound) {
-    Int low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
-    if (bound < 0)
-      bound += size;
-    return bound < low ? low : bound > high ? high : bound;
-  };
-  Int first = bounds[0] ? clamp(*bounds[0]) : step > 0 ? 0 : size - 1;
-  Int last = bounds[1] ? clamp(*bounds[1]) : step > 0 ? size : -1;
-  // A step past either end is the same as one of the whole length; keeps the sum below in range.
-  step = step > size ? size + 1 : step < -size ? -size - 1 : step;
-  Int distance = step > 0 ? last - first : first - last, width = step > 0 ? step : -step;
-  return SliceRange{first, step, distance > 0 ? (distance + width - 1) / width : 0};
+  return Slice{bounds[0], bounds[1], bounds[2]};
+}
+
+mlir::FailureOr<IndexPart> Evaluator::evaluateIndexPart(const Expr &part) {
+  if (part.kind == ExprKind::Slice) {
+    auto slice = evaluateSlice(part, "tile");
+    if (mlir::failed(slice))
+      return mlir::failure();
+    return IndexPart{*slice, rangeOf(part.position)};
+  }
+  Result operand = evaluate(part);
+  if (mlir::failed(operand))
+    return mlir::failure();
+  if (operand->isNone())
+    return IndexPart{IndexPart::NewDimension(), rangeOf(part.position)};
+  if (operand->value() && !sema.asConstant(*operand)) {
+    at(part.position);
+    return refuseIndexAtRunTime(sema, *operand);
+  }
+  auto number = integerIndex(*operand, part.position, "tile");
+  if (mlir::failed(number))
+    return mlir::failure();
+  return IndexPart{*number, rangeOf(part.position)};
 }
 
 Evaluator::Result Evaluator::indexTile(const Value &value, const Expr &expr) {
   const Expr &index = *expr.children[1];
-  std::vector<const Expr *> parts;
+  llvm::SmallVector<const Expr *> written;
   if (index.kind == ExprKind::Tuple)
     for (const ast::ExprPtr &part : index.children)
-      parts.push_back(part.get());
+      written.push_back(part.get());
   else
-    parts.push_back(&index);
-
-  Value taken = value;
-  llvm::SmallVector<bool> isNone; // of the dimensions that stay, and the new ones
-  llvm::SmallVector<int64_t, 4> kept;
-  size_t dim = 0;
-  auto take = [&](const SliceRange &range) -> mlir::LogicalResult {
-    at(expr.position);
-    auto number = [](Int value) { return Operand(Constant::integer(value)); };
-    Result part = callBuiltin(sema, "tile.slice",
-                              {Operand(taken), number(Int(dim)), number(range.first),
-                               number(range.count), number(range.step)},
-                              {});
+    written.push_back(&index);
+  llvm::SmallVector<IndexPart> parts;
+  for (const Expr *each : written) {
+    auto part = evaluateIndexPart(*each);
     if (mlir::failed(part))
       return mlir::failure();
-    taken = *part->value();
-    return mlir::success();
-  };
-  for (const Expr *part : parts) {
-    Result operand = Operand();
-    if (part->kind != ExprKind::Slice) {
-      operand = evaluate(*part);
-      if (mlir::failed(operand))
-        return mlir::failure();
-      if (operand->isNone()) {
-        isNone.push_back(true);
-        continue;
-      }
-      if (operand->value() && !sema.asConstant(*operand))
-        return error(part->position, "a tile cannot be indexed by " + operand->kindName(),
-                     "an index is known at compile time; other elements are reached with "
-                     "tl.gather, or tl.sum(tl.where(...))");
-    }
-    if (dim >= value.type.shape.size()) { // reported with all of the index, or a ':' of a scalar
-      if (part->kind != ExprKind::Slice)
-        return error(part->position,
-                     "indexing: too many indices for a tile of " + value.type.shapeName());
-      isNone.push_back(false);
-      continue;
-    }
-    int64_t extent = value.type.shape[dim];
-    if (part->kind == ExprKind::Slice) {
-      auto range = evaluateSlice(*part, extent, "tile");
-      if (mlir::failed(range))
-        return mlir::failure();
-      if (range->count == 0)
-        return error(part->position, "the slice is empty: dimension " + std::to_string(dim) +
-                                         " has " + std::to_string(extent) + " elements");
-      if (mlir::failed(take(*range)))
-        return mlir::failure();
-      isNone.push_back(false);
-      kept.push_back(int64_t(range->count));
-    } else {
-      auto number = integerIndex(*operand, part->position, "tile");
-      if (mlir::failed(number))
-        return mlir::failure();
-      Int place = *number < 0 ? *number + extent : *number;
-      if (place < 0 || place >= extent)
-        return error(part->position, "index " + Constant::integer(*number).repr() +
-                                         " is out of range: dimension " + std::to_string(dim) +
-                                         " has " + std::to_string(extent) + " elements");
-      if (mlir::failed(take({place, 1, 1})))
-        return mlir::failure();
-    }
-    ++dim;
+    parts.push_back(*part);
   }
   at(expr.position);
-  kept.append(value.type.shape.begin() + ptrdiff_t(dim), value.type.shape.end());
-  if (kept.size() != value.type.shape.size()) { // dimensions that a number picked are gone
-    std::vector<Constant> shape;
-    for (int64_t extent : kept)
-      shape.push_back(Constant::integer(extent));
-    Result left =
-        callBuiltin(sema, "reshape", {Operand(taken), Constant::tuple(std::move(shape))}, {});
-    if (mlir::failed(left))
-      return mlir::failure();
-    taken = *left->value();
-  }
-  return sema.expandByIndex(taken, isNone);
+  return lang::indexTile(sema, value, parts);
 }
 
 Evaluator::Result Evaluator::indexTuple(const std::vector<Operand> &items, const Expr &index,
@@ -467,7 +402,10 @@ Evaluator::Result Evaluator::indexTuple(const std::vector<Operand> &items, const
                                  " items");
     return items[size_t(i)];
   }
-  auto range = evaluateSlice(index, size, "tuple");
+  auto slice = evaluateSlice(index, "tuple");
+  if (mlir::failed(slice))
+    return mlir::failure();
+  auto range = resolveSlice(sema, *slice, size, rangeOf(index.position));
   if (mlir::failed(range))
     return mlir::failure();
   std::vector<Operand> picked;

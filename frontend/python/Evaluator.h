@@ -28,6 +28,7 @@
 #include "frontend/python/Scope.h"
 #include "frontend/python/ValueShape.h"
 #include "lang/builtins/Builtins.h"
+#include "lang/builtins/Indexing.h"
 #include "lang/semantics/CountedLoop.h"
 #include "lang/semantics/LoopHints.h"
 #include "lang/semantics/Semantics.h"
@@ -166,13 +167,10 @@ private:
   Result attributeOfValue(const lang::Value &value, const std::string &name, const ast::Expr &expr);
   Result attributeOfDType(const lang::DType &dtype, const std::string &name, const ast::Expr &expr);
   Result evaluateSubscript(const ast::Expr &expr);
-  /// first, first + step, ...: `count` places.
-  struct SliceRange {
-    lang::Int first, step, count;
-  };
-  /// What a slice picks of `size` items; `owner` is indexed, "tuple" or "tile".
-  mlir::FailureOr<SliceRange> evaluateSlice(const ast::Expr &slice, lang::Int size,
-                                            const std::string &owner);
+  /// The bounds of a slice; `owner` is indexed, "tuple" or "tile".
+  mlir::FailureOr<lang::Slice> evaluateSlice(const ast::Expr &slice, const std::string &owner);
+  /// One part of the index of a tile.
+  mlir::FailureOr<lang::IndexPart> evaluateIndexPart(const ast::Expr &part);
   mlir::FailureOr<lang::Int> integerIndex(const Operand &index, const ast::Position &position,
                                           const std::string &owner);
   /// Parts of a tile by constants, and new dimensions.

@@ -1,6 +1,6 @@
 //===-- shape.h - rearranging the elements of a tile --------------------------------------===//
-// Elements are in row-major order. x[{all, none}] (types.h) inserts dimensions; so does
-// expand_dims.
+// Elements are in row-major order. x[{all, slice(3, 7)}] and x[0] (types.h) take parts, by numbers
+// known at compile time, and x[{all, none}] inserts dimensions; so does expand_dims.
 #pragma once
 
 #include <sectile/operators.h>

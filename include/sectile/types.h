@@ -32,7 +32,7 @@ namespace sectile {
 using lang::DType;
 using lang::ScalarKind;
 
-/// Means "no argument", and a new dimension in x[{all, none}].
+/// Means "no argument", a new dimension in x[{all, none}], a bound left out in slice(4, none).
 struct NoneType {};
 inline constexpr NoneType none{};
 /// A whole dimension in x[{all, none}].
@@ -225,18 +225,46 @@ public:
   cpp::Argument argument;
 };
 
-/// One place of an index: all, or none for a new dimension.
+/// Part of a dimension; made by slice().
+struct Slice {
+  Operand lower, upper, step;
+};
+/// lower, lower + step ... before upper, as Python's lower:upper:step. What is `none` is left out;
+/// negative bounds count from the end; a negative step goes down. Known at compile time.
+inline Slice slice(const Operand &lower, const Operand &upper, const Operand &step = none) {
+  return {lower, upper, step};
+}
+
+/// One place of an index: a number (negative: from the end), a slice, all, or none for a new
+/// dimension.
 struct Index {
-  Index(AllType) : isNone(false) {}
-  Index(NoneType) : isNone(true) {}
-  bool isNone;
+  Index(AllType) {}
+  Index(NoneType) { part.kind = cpp::IndexPart::Kind::NewDimension; }
+  Index(const Slice &slice) {
+    part.first = slice.lower.argument;
+    part.upper = slice.upper.argument;
+    part.step = slice.step.argument;
+  }
+  template <class T>
+    requires((std::is_integral_v<T> && !std::is_same_v<T, bool>) || detail::isConst<T>)
+  Index(T number) : Index(Operand(number)) {}
+  Index(const AnyHandle &number) : Index(Operand(number)) {}
+  cpp::IndexPart part;
+
+private:
+  explicit Index(const Operand &number) {
+    part.kind = cpp::IndexPart::Kind::Element;
+    part.first = number.argument;
+  }
 };
 struct IndexList {
   IndexList(std::initializer_list<Index> places,
             std::source_location where = std::source_location::current())
       : places(places), where(where) {}
-  IndexList(Index place, std::source_location where = std::source_location::current())
-      : places{place}, where(where) {}
+  template <class Place>
+    requires std::is_convertible_v<const Place &, Index>
+  IndexList(const Place &place, std::source_location where = std::source_location::current())
+      : places{Index(place)}, where(where) {}
   std::vector<Index> places;
   std::source_location where;
 };
@@ -318,7 +346,9 @@ public:
     return false;
   }
 
-  /// x[{all, none}]: `none` inserts a dimension of one, `all` keeps one.
+  /// x[0], x[{all, slice(3, 7)}], x[{none, all}]: the part of a tile that constants pick, as
+  /// Python's x[0], x[:, 3:7], x[None, :]. A number takes a dimension away, `none` inserts one of
+  /// one, `all` keeps one whole, as do those left out at the end.
   Value operator[](const IndexList &index) const;
 };
 
@@ -528,14 +558,13 @@ inline void AnyHandle::require(DType declared) {
 
 template <class Kind>
 Value Handle<Kind>::operator[](const IndexList &index) const {
-  auto places = std::make_unique<bool[]>(index.places.size());
-  for (size_t place = 0; place < index.places.size(); ++place)
-    places[place] = index.places[place].isNone;
+  std::vector<cpp::IndexPart> parts;
+  for (const Index &place : index.places)
+    parts.push_back(place.part);
   detail::Trace &current = detail::Trace::active();
   Operand self(*this, index.where);
   current.at(index.where);
-  Value result = detail::valueOf(current.tracer.expandByIndex(
-      self.argument, std::span<const bool>(places.get(), index.places.size())));
+  Value result = detail::valueOf(current.tracer.index(self.argument, parts));
   current.check();
   return result;
 }

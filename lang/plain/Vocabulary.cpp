@@ -46,6 +46,14 @@ std::string Vocabulary::asRow(std::string_view vector) const {
   return std::string(vector) + (language == Language::Python ? "[None, :]" : "[{none, all}]");
 }
 
+std::string Vocabulary::wholeDimension() const {
+  return language == Language::Python ? "':'" : "all";
+}
+
+std::string Vocabulary::newDimension() const {
+  return language == Language::Python ? "None" : "none";
+}
+
 std::string Vocabulary::constantParameter(std::string_view name) const {
   return language == Language::Python ? std::string(name) + ": tl.constexpr"
                                       : "Const<int> " + std::string(name);

@@ -37,6 +37,9 @@ public:
   /// A vector as a column and a vector as a row: "x[:, None]"; "x[{all, none}]".
   std::string asColumn(std::string_view vector) const;
   std::string asRow(std::string_view vector) const;
+  /// A whole dimension and a new one in an index: "':'", "None"; "all", "none".
+  std::string wholeDimension() const;
+  std::string newDimension() const;
   /// A parameter whose value is known at compile time: "n: tl.constexpr"; "Const<int> n".
   std::string constantParameter(std::string_view name) const;
   /// x to the power of y, and how to get at it.

@@ -371,7 +371,8 @@ FailureOr<Operand> Semantics::expandByIndex(const Value &value, ArrayRef<bool> i
   if (slices > value.type.shape.size())
     return error("indexing: " + std::to_string(slices) + " dimensions in a tile of " +
                      value.type.shapeName(),
-                 "write one ':' per dimension, and None for each new one");
+                 "write one " + words.wholeDimension() + " per dimension, and " +
+                     words.newDimension() + " for each new one");
   Value result = value;
   for (size_t dim = 0; dim < isNone.size(); ++dim) {
     if (!isNone[dim])

@@ -216,6 +216,65 @@ TEST_F(CppErrors, RemediesAreWrittenInCpp) {
   EXPECT_THAT(kernel.help, HasSubstr("write x[{all, none}] and y[{none, all}]"));
 }
 
+TEST_F(CppErrors, IndicesOutOfRange) {
+  trace([&](Ptr<f32> out) {
+    auto x = zeros<f32>({4, 8});
+    line = __LINE__ + 1;
+    store(out, x[{1, 8}]);
+  });
+  refused("index 8 is out of range: dimension 1 has 8 elements");
+  trace([&](Ptr<f32> out) {
+    auto x = zeros<f32>({4, 8});
+    line = __LINE__ + 1;
+    store(out, x[-5]);
+  });
+  refused("index -5 is out of range: dimension 0 has 4 elements");
+  trace([&](Ptr<f32> out) {
+    line = __LINE__ + 1;
+    store(out, zeros<f32>({4})[slice(3, 1)]);
+  });
+  refused("the slice is empty: dimension 0 has 4 elements");
+  trace([&](Ptr<f32> out) {
+    line = __LINE__ + 1;
+    store(out, zeros<f32>({4})[slice(3, 1, 0)]);
+  });
+  refused("slice step is zero");
+}
+
+TEST_F(CppErrors, IndicesThatAreNone) {
+  trace([&](Ptr<f32> out, i32 n) {
+    line = __LINE__ + 1;
+    store(out, zeros<f32>({4})[n]);
+  });
+  refused("a tile cannot be indexed by i32");
+  EXPECT_THAT(kernel.help, HasSubstr("reached with gather, or sum(where(...))"));
+  trace([&](Ptr<f32> out) {
+    line = __LINE__ + 1;
+    store(out, zeros<f32>({4})[slice(0, 1.5)]);
+  });
+  refused("the index of a tile must be an integer, not float");
+  trace([&](Ptr<f32> out) {
+    line = __LINE__ + 1;
+    store(out, zeros<f32>({4})[{1, 1}]);
+  });
+  refused("indexing: too many indices for a tile of 4");
+  trace([&](Ptr<f32> out) {
+    line = __LINE__ + 1;
+    store(out, zeros<f32>({4})[{all, all}]);
+  });
+  refused("indexing: 2 dimensions in a tile of 4");
+  EXPECT_EQ(kernel.help, "write one all per dimension, and none for each new one");
+}
+
+TEST_F(CppErrors, PointersAreNotIndexed) {
+  trace([&](Ptr<f32> out, i32 n) {
+    line = __LINE__ + 1;
+    store(out, out[n]);
+  });
+  refused("a pointer cannot be indexed");
+  EXPECT_EQ(kernel.help, "use load(p + i), or store(p + i, value)");
+}
+
 TEST_F(CppErrors, TypesAreNamedInCpp) {
   trace([&](Ptr<f32> out) {
     auto half = to<f16>(arange(0, 16));

@@ -113,16 +113,25 @@ class Writer:
                 left = self.expression(node.left)
                 return self.define(f"{left} {OPERATORS[type(operator)]} {self.expression(other)}")
             case ast.Subscript(slice=ast.Tuple(elts=places)):
-                if not all(ast.unparse(place) in (":", "None") for place in places):
-                    raise Untranslatable(ast.unparse(node))
                 value = self.expression(node.value)
-                inside = ", ".join(
-                    "all" if isinstance(place, ast.Slice) else "none" for place in places
-                )
-                return self.define(f"{value}[{{{inside}}}]")
+                return self.define(f"{value}[{{{', '.join(map(self.place, places))}}}]")
+            case ast.Subscript():
+                return self.define(f"{self.expression(node.value)}[{self.place(node.slice)}]")
             case ast.Call():
                 return self.call(node)
         raise Untranslatable(ast.unparse(node))
+
+    def place(self, node):
+        """One part of an index."""
+        if not isinstance(node, ast.Slice):
+            return self.expression(node)
+        bounds = [
+            "none" if bound is None else self.expression(bound)
+            for bound in (node.lower, node.upper, node.step)
+        ]
+        if bounds[2] == "none":
+            bounds.pop()
+        return "all" if bounds == ["none", "none"] else f"slice({', '.join(bounds)})"
 
     def call(self, node):
         if isinstance(node.func, ast.Name) and node.func.id == "float":
