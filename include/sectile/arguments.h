@@ -17,9 +17,28 @@ namespace sectile::detail {
 template <class Parameter>
 struct ParameterTraits {
   static_assert(never<Parameter>,
-                "kernel: a parameter is Ptr<T>, a scalar such as i32 or f32, NoSpecialize<i32>, or "
-                "Const<T>");
+                "kernel: a parameter is Ptr<T>, a scalar such as i32 or f32, NoSpecialize<i32>, "
+                "Const<T>, or TensorDescriptorOf<T, Rank>");
 };
+
+/// How many values of a launch make one argument: a descriptor is a tuple of several.
+template <class Parameter>
+inline constexpr size_t valueCount = [] {
+  if constexpr (requires { ParameterTraits<Parameter>::valueCount; })
+    return ParameterTraits<Parameter>::valueCount;
+  else
+    return size_t(1);
+}();
+
+/// Writes the values of one argument, and returns the place after them.
+template <class Parameter, class Argument>
+jit::ArgumentValue *convertTo(jit::ArgumentValue *place, Argument &passed) {
+  if constexpr (requires { ParameterTraits<Parameter>::valueCount; })
+    ParameterTraits<Parameter>::convert(passed, place);
+  else
+    *place = ParameterTraits<Parameter>::convert(passed);
+  return place + valueCount<Parameter>;
+}
 
 /// Elements without a C++ type of their own (f16, bf16, fp8) are passed as anything of their size.
 template <ScalarKind Kind, class T>

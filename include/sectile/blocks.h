@@ -3,6 +3,8 @@
 //   auto tile = a.load({i, j});               // what lies outside the array reads as zeros
 //   a.store({i, j}, tile * 2);                // and is not written
 //
+// A descriptor may be made on the host, too, and passed to the kernel: descriptors.h.
+//
 //   auto p = make_block_ptr(x, {m, k}, {k, 1}, {i, 0}, {64, 32}, {1, 0});
 //   auto first = load(p, {.boundary_check = {0, 1}});
 //   auto second = load(advance(p, {0, 32}), {.boundary_check = {0, 1}});
@@ -16,12 +18,17 @@
 namespace sectile {
 
 namespace detail {
+template <class Parameter>
+struct MakeParameter; // record.h
+
 /// What descriptors and block pointers hold: a tuple with a class of the language.
 class Blocks {
 public:
   Blocks(const Operand::Where &where, const char *builtin,
          const std::vector<cpp::Argument> &arguments)
-      : argument(callAll(where, builtin, arguments).at(0)), trace(Trace::active().serial()) {}
+      : Blocks(callAll(where, builtin, arguments).at(0)) {}
+  explicit Blocks(const cpp::Argument &argument)
+      : argument(argument), trace(Trace::active().serial()) {}
   Blocks(const Blocks &) = default;
   Blocks &operator=(const Blocks &) = delete; // a body that is traced once would be a trap
 
@@ -84,9 +91,48 @@ public:
   SECTILE_ATOMIC(atomic_xor)
 #undef SECTILE_ATOMIC
 
+  /// The extent of the array, and the elements from one to the next, along a dimension.
+  Value shape(size_t dim, Operand::Where where = Operand::Where::current()) const {
+    return detail::valueOf(field(1, dim, where));
+  }
+  Value stride(size_t dim, Operand::Where where = Operand::Where::current()) const {
+    return detail::valueOf(field(2, dim, where));
+  }
+  /// The extent of the blocks along a dimension.
+  int block_shape(size_t dim, Operand::Where where = Operand::Where::current()) const {
+    return int(*field(3, dim, where).constant()->template as<lang::Int>());
+  }
+  /// The element type.
+  DType dtype(Operand::Where where = Operand::Where::current()) const {
+    return detail::valueOf(items(where).at(0)).elementType();
+  }
+
 private:
   friend TensorDescriptor make_tensor_descriptor(const Operand &, const Shape &, const Shape &,
                                                  const Shape &, const char *, Operand::Where);
+  template <class Parameter>
+  friend struct detail::MakeParameter;
+
+  /// base, shape, strides, block_shape, padding (lang/semantics/BlockValues.h).
+  const cpp::Argument::Tuple &items(const Operand::Where &where) const {
+    return std::get<cpp::Argument::Tuple>(held.at(where).data);
+  }
+  cpp::Argument field(size_t index, size_t dim, const Operand::Where &where) const {
+    const cpp::Argument &tuple = items(where).at(index);
+    // A tuple of constants is a constant.
+    auto *constants = tuple.constant() ? tuple.constant()->as<lang::ConstantTuple>() : nullptr;
+    size_t rank =
+        constants ? (*constants)->size() : std::get<cpp::Argument::Tuple>(tuple.data).size();
+    if (dim >= rank) {
+      detail::Trace &current = detail::Trace::active();
+      current.at(where);
+      current.fail("tensor descriptor: there is no dimension " + detail::decimal(int64_t(dim)) +
+                       ", it has " + detail::decimal(int64_t(rank)),
+                   "dimensions count from 0");
+    }
+    return constants ? cpp::Argument{(**constants)[dim], ""}
+                     : std::get<cpp::Argument::Tuple>(tuple.data)[dim];
+  }
   explicit TensorDescriptor(const detail::Blocks &held) : held(held) {}
   detail::Blocks held;
 };

@@ -24,6 +24,7 @@
 #include "jit/runtime/Runtime.h"
 
 #include <sectile/arguments.h>
+#include <sectile/descriptors.h>
 #include <sectile/record.h>
 #include <sectile/variants.h>
 #include <tuple>
@@ -88,7 +89,7 @@ public:
   template <size_t Index, class Argument>
   void set(Argument &&argument) {
     auto changed = values;
-    changed[Index] = K::template convertOne<Index>(argument);
+    K::template convertOne<Index>(changed, argument);
     launch = kernel.ready(changed, launch->grid);
     values = changed;
   }
@@ -266,8 +267,8 @@ public:
     size_t index = 0;
     ((detail::addChoices<P>(choices[index], arguments, index), ++index), ...);
     size_t count = 1;
-    for (const auto &each : choices)
-      count *= each.size();
+    for (size_t parameter = 0; parameter < sizeof...(P); ++parameter)
+      count *= choices[parameter].size() / kWidths[parameter];
 
     std::vector<std::shared_ptr<const jit::Kernel>> made(count);
     std::vector<std::exception_ptr> errors(count);
@@ -275,10 +276,14 @@ public:
       try {
         Values values;
         size_t rest = combination;
+        auto end = values.end();
         for (size_t parameter = sizeof...(P); parameter-- > 0;) {
           const auto &each = choices[parameter];
-          values[parameter] = each[rest % each.size()];
-          rest /= each.size();
+          const size_t width = kWidths[parameter], choice = rest % (each.size() / width);
+          rest /= each.size() / width;
+          end =
+              std::copy_n(each.begin() + ptrdiff_t(choice * width), width, end - ptrdiff_t(width)) -
+              ptrdiff_t(width);
         }
         jit::BoundArguments bound;
         std::exception_ptr thrown;
@@ -349,16 +354,25 @@ private:
     jit::KernelTable table;
     jit::VariantList variants;
   };
-  using Values = std::array<jit::ArgumentValue, sizeof...(P)>;
+  /// How many values each parameter takes.
+  static constexpr std::array<size_t, sizeof...(P)> kWidths{detail::valueCount<P>...};
+  static constexpr size_t kValueCount = (size_t(0) + ... + detail::valueCount<P>);
+  using Values = std::array<jit::ArgumentValue, kValueCount>;
 
   template <class... Arguments>
   static Values convert(Arguments &&...arguments) {
     static_assert(sizeof...(Arguments) == sizeof...(P),
                   "launch: one argument for each parameter of the kernel, after the grid");
-    if constexpr (sizeof...(Arguments) == sizeof...(P))
-      return {detail::ParameterTraits<P>::convert(arguments)...};
-    else
+    if constexpr (sizeof...(Arguments) != sizeof...(P))
       return {};
+    else if constexpr (kValueCount == sizeof...(P))
+      return {detail::ParameterTraits<P>::convert(arguments)...};
+    else {
+      Values values;
+      [[maybe_unused]] jit::ArgumentValue *place = values.data();
+      ((place = detail::convertTo<P>(place, arguments)), ...);
+      return values;
+    }
   }
   static void check(const jit::Status &status) {
     if (!status.ok())
@@ -367,9 +381,12 @@ private:
 
   friend class BoundKernel<Kernel>;
   template <size_t Index, class Argument>
-  static jit::ArgumentValue convertOne(Argument &&argument) {
-    return detail::ParameterTraits<std::tuple_element_t<Index, std::tuple<P...>>>::convert(
-        argument);
+  static void convertOne(Values &values, Argument &&argument) {
+    size_t first = 0;
+    for (size_t parameter = 0; parameter < Index; ++parameter)
+      first += kWidths[parameter];
+    detail::convertTo<std::tuple_element_t<Index, std::tuple<P...>>>(values.data() + first,
+                                                                     argument);
   }
   [[noreturn]] static void raise(const jit::Status &status) { detail::raise(status.error()); }
   std::shared_ptr<const jit::BoundLaunch> ready(const Values &values,
@@ -494,18 +511,18 @@ private:
 };
 
 /// A kernel from a function or lambda. Its parameters are Ptr<T>, scalars (i32, f32 ...),
-/// NoSpecialize<i32> and Const<T>.
+/// NoSpecialize<i32>, Const<T> and TensorDescriptorOf<T, Rank> (descriptors.h).
 template <class F>
 auto kernel(std::string name, F function,
             std::source_location where = std::source_location::current()) {
-  using Parameters = decltype(detail::parametersOf<F>());
+  using Parameters = detail::ParametersOf<F>;
   return Kernel<F, Parameters>(std::move(name), {}, std::move(function), where);
 }
 /// The same with names for its parameters, for messages and for the IR.
 template <class F>
 auto kernel(std::string name, std::vector<std::string> parameterNames, F function,
             std::source_location where = std::source_location::current()) {
-  using Parameters = decltype(detail::parametersOf<F>());
+  using Parameters = detail::ParametersOf<F>;
   return Kernel<F, Parameters>(std::move(name), std::move(parameterNames), std::move(function),
                                where);
 }

@@ -37,15 +37,19 @@ template <class F, class Result, class... P>
 struct FunctionParameters<Result (F::*)(P...) noexcept> : MutableParameters<F, Result, P...> {};
 
 template <class F>
-auto parametersOf() {
+auto parametersIn() {
   if constexpr (std::is_pointer_v<F>)
-    return typename FunctionParameters<F>::type();
+    return std::type_identity<typename FunctionParameters<F>::type>();
   else if constexpr (requires { &F::operator(); })
-    return typename FunctionParameters<decltype(&F::operator())>::type();
+    return std::type_identity<typename FunctionParameters<decltype(&F::operator())>::type>();
   else
     static_assert(never<F>, "kernel: every parameter needs a type, such as Ptr<f32>, i32 or "
                             "Const<int>; auto is not known before the launch");
 }
+
+/// The types of a function's parameters, in a std::tuple.
+template <class F>
+using ParametersOf = typename decltype(parametersIn<F>())::type;
 
 /// What the lambda gets for a parameter of the traced kernel.
 template <class Parameter>

@@ -117,12 +117,16 @@ jit::ArgumentValue exampleOf(ArgumentKind kind, size_t index) {
       return ParameterTraits<Parameter>::convert(number);
     }
   } else {
-    throw Error(Error::Kind::Call, "precompile: a Const<T> parameter takes its value, not a kind\n"
-                                   "  help: Const{1024}, or oneOf(Const{512}, Const{1024})");
+    throw Error(Error::Kind::Call,
+                valueCount<Parameter> > 1
+                    ? "precompile: a TensorDescriptorOf<T, Rank> parameter takes a descriptor, not "
+                      "a kind\n  help: HostDescriptor of an array like those of the launches"
+                    : "precompile: a Const<T> parameter takes its value, not a kind\n"
+                      "  help: Const{1024}, or oneOf(Const{512}, Const{1024})");
   }
 }
 
-/// What precompile() is to make for one parameter.
+/// What precompile() is to make for one parameter: the values of each choice, one after another.
 template <class Parameter, class Passed>
 void addChoices(std::vector<jit::ArgumentValue> &choices, Passed &passed, size_t index) {
   if constexpr (isAlternatives<std::remove_cv_t<Passed>>)
@@ -130,8 +134,10 @@ void addChoices(std::vector<jit::ArgumentValue> &choices, Passed &passed, size_t
                passed.items);
   else if constexpr (std::is_same_v<std::remove_cv_t<Passed>, ArgumentKind>)
     choices.push_back(exampleOf<Parameter>(passed, index));
-  else
-    choices.push_back(ParameterTraits<Parameter>::convert(passed));
+  else {
+    choices.resize(choices.size() + valueCount<Parameter>);
+    convertTo<Parameter>(choices.data() + choices.size() - valueCount<Parameter>, passed);
+  }
 }
 
 /// Calls body(0) ... body(count - 1), each once, on as many threads as the CPU back end uses.

@@ -2,6 +2,7 @@
 
 #include "backends/plain/FloatFormat.h"
 #include "jit/cache/CacheKey.h"
+#include "lang/plain/LanguageClasses.h"
 
 #include <algorithm>
 #include <bit>
@@ -209,6 +210,18 @@ ConstantTable::Entry ConstantTable::intern(const lang::Constant &constant) {
     found->second = {state->constants.size(), state->constants.back().get()};
   }
   return found->second;
+}
+
+ConstantTable::OfDescriptor ConstantTable::ofDescriptor(std::span<const int64_t> blockShape,
+                                                        std::string padding) {
+  // Never destroyed: static variables of a program may hold what is in it.
+  static ConstantTable &table = *new ConstantTable;
+  std::vector<lang::Constant> extents;
+  for (int64_t extent : blockShape)
+    extents.push_back(lang::Constant::integer(extent));
+  return {table.intern(lang::Constant::tuple({}, lang::tensorDescriptorClass())),
+          table.intern(lang::Constant::tuple(std::move(extents))),
+          table.intern(lang::Constant{std::move(padding)})};
 }
 
 Specializer::Specializer(std::string kernelName, std::vector<ParameterPolicy> parameters)

@@ -188,6 +188,10 @@ public:
   };
   Entry intern(const lang::Constant &constant);
 
+  /// The constants among the items of a tensor descriptor that a C++ program passes.
+  struct OfDescriptor;
+  static OfDescriptor ofDescriptor(std::span<const int64_t> blockShape, std::string padding);
+
 private:
   struct State;
   std::unique_ptr<State> state;
@@ -259,6 +263,10 @@ struct BoundArguments {
 
   /// Anything else that selects a variant: options, the version of the globals.
   void addOption(uint64_t word) { key.append(&word, sizeof word); }
+};
+
+struct ConstantTable::OfDescriptor {
+  Entry tupleClass, blockShape, padding;
 };
 
 class SECTILE_API Specializer {

@@ -18,7 +18,7 @@ class CppErrors : public ::testing::Test {
 protected:
   template <class F>
   void trace(F function) {
-    constexpr size_t count = std::tuple_size_v<decltype(detail::parametersOf<F>())>;
+    constexpr size_t count = std::tuple_size_v<detail::ParametersOf<F>>;
     if constexpr (count == 1)
       kernel = record({"out"}, function, any);
     else

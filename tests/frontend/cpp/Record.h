@@ -49,7 +49,7 @@ lang::KernelParameter parameterFor(const std::string &name, const Argument &argu
 
 template <class F, class... Arguments>
 Recorded record(std::vector<std::string> names, F function, const Arguments &...arguments) {
-  using Parameters = decltype(detail::parametersOf<F>());
+  using Parameters = detail::ParametersOf<F>;
   static_assert(std::tuple_size_v<Parameters> == sizeof...(Arguments));
   lang::KernelSignature signature;
   signature.kernelName = "kernel";

@@ -231,7 +231,7 @@ class Writer:
                 self.bind(
                     name, self.define(f"{self.scope[name][0]} {OPERATORS[type(node.op)]} {value}")
                 )
-            case ast.Expr(value=ast.Call(func=ast.Attribute(attr=attr))):
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="tl"), attr=attr))):
                 text = self.call_text(attr, node.value)
                 self.emit(text + ";")
             case ast.For(orelse=[]):
