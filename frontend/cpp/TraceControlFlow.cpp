@@ -4,6 +4,7 @@
 // known only afterwards, so it is traced into a provisional scf.if that is rebuilt with results.
 #include "frontend/cpp/ScopeGuard.h"
 #include "lang/semantics/CountedLoop.h"
+#include "lang/semantics/EarlyEnd.h"
 #include "lang/semantics/LoopHints.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -102,23 +103,25 @@ std::vector<ValueId> TracerImpl::loop(const Argument &lower, const Argument &upp
   if (mlir::failed(carried))
     return {};
 
-  mlir::scf::ForOp loop;
+  mlir::ValueRange results;
   {
     ScopeGuard scope(*this, ScopeKind::Open, "loop");
-    loop = counted->open(sema, irOf(*carried));
+    mlir::scf::ForOp loop = counted->open(sema, irOf(*carried));
     for (mlir::NamedAttribute wish : wishes)
       loop->setAttr(wish.getName(), wish.getValue());
     lang::Value index = counted->index(sema);
     std::vector<ValueId> ids = add(loop.getRegionIterArgs(), *carried);
-    auto next = yielded(body(add(index), ids), *carried, "loop");
-    if (mlir::failed(next)) {
-      hasFailed = true;
+    ValueId turnIndex = add(index);
+    auto turn = recordTurn(*carried, "loop", [&] { return body(turnIndex, ids); });
+    if (mlir::failed(turn))
       return {};
-    }
     sema.at(place);
-    loop = counted->close(sema, *next);
+    if (turn->breaks) // the first result is the index of the last turn
+      results = counted->endEarly(sema, turn->breaks, turn->next).getResults().drop_front();
+    else
+      results = counted->close(sema, turn->next).getResults();
   }
-  return add(loop.getResults(), *carried);
+  return add(results, *carried);
 }
 
 //===-- while ---------------------------------------------------------------------------------===//
@@ -159,13 +162,15 @@ std::vector<ValueId> TracerImpl::whileLoop(std::span<const Argument> initial,
   {
     ScopeGuard scope(*this, ScopeKind::Open, "while_");
     mlir::Block *after = sema.builder.createBlock(&loop.getAfter(), {}, types, locations);
-    auto next = yielded(body(add(after->getArguments(), *carried)), *carried, "while_");
-    if (mlir::failed(next)) {
-      hasFailed = true;
+    std::vector<ValueId> ids = add(after->getArguments(), *carried);
+    auto turn = recordTurn(*carried, "while_", [&] { return body(ids); });
+    if (mlir::failed(turn))
       return {};
-    }
     sema.at(place);
-    mlir::scf::YieldOp::create(sema.builder, sema.location(), *next);
+    if (turn->breaks)
+      loop = lang::endEarly(sema, loop, turn->breaks, turn->next);
+    else
+      mlir::scf::YieldOp::create(sema.builder, sema.location(), turn->next);
   }
   return add(loop.getResults(), *carried);
 }

@@ -108,6 +108,11 @@ public:
   virtual std::vector<ValueId> loop(const Argument &lower, const Argument &upper,
                                     const Argument &step, std::span<const LoopHint> hints,
                                     std::span<const Argument> initial, const LoopBody &body) = 0;
+  /// Ends the turn of the loop whose body is being traced, where the condition holds: with the
+  /// whole loop, or to go on with the next turn. `values` are those carried then.
+  enum class TurnEnd { Loop, Turn };
+  virtual void leaveTurn(TurnEnd end, const Argument &condition,
+                         std::span<const Argument> values) = 0;
   /// A constant condition traces the one branch that is taken.
   using Branch = std::function<BodyResult()>;
   virtual std::vector<Argument> branch(const Argument &condition, const Branch &then,

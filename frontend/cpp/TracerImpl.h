@@ -9,6 +9,8 @@
 #include "lang/builtins/Indexing.h"
 #include "lang/semantics/Semantics.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
 #include <map>
 
 namespace sectile::cpp {
@@ -29,6 +31,7 @@ public:
   std::vector<ValueId> loop(const Argument &lower, const Argument &upper, const Argument &step,
                             std::span<const LoopHint> hints, std::span<const Argument> initial,
                             const LoopBody &body) override;
+  void leaveTurn(TurnEnd end, const Argument &condition, std::span<const Argument> values) override;
   std::vector<Argument> branch(const Argument &condition, const Branch &then,
                                const Branch &orelse) override;
   std::vector<ValueId> whileLoop(std::span<const Argument> initial, const WhileBody &condition,
@@ -52,6 +55,23 @@ private:
     std::string_view what;
   };
   class ScopeGuard;
+  /// A break_if or continue_if of a turn; what follows it is in the other branch.
+  struct TurnExit {
+    TurnEnd end;
+    mlir::scf::IfOp branch; // without results and terminators yet
+    llvm::SmallVector<mlir::Value> next;
+  };
+  /// The body of a loop that is being traced.
+  struct Turn {
+    uint32_t scope;
+    llvm::SmallVector<lang::Value> carried;
+    std::vector<TurnExit> exits; // each within the other branch of the one before
+  };
+  /// What a turn hands on. The flags are null where nothing of the kind may happen.
+  struct TurnResult {
+    llvm::SmallVector<mlir::Value> next;
+    mlir::Value breaks, continues;
+  };
 
   ValueId add(const lang::Value &value);
   std::vector<ValueId> add(mlir::ValueRange results, llvm::ArrayRef<lang::Value> like);
@@ -69,6 +89,12 @@ private:
   /// What a body yields, checked against the types carried into it.
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
   yielded(const BodyResult &result, llvm::ArrayRef<lang::Value> carried, std::string_view user);
+  /// Traces the body of a loop; the builder then stands at its end.
+  mlir::FailureOr<TurnResult> recordTurn(llvm::ArrayRef<lang::Value> carried, std::string_view user,
+                                         llvm::function_ref<BodyResult()> body);
+  /// Ends the branches of an exit, of which the other one hands on `result`, which becomes what
+  /// both hand on.
+  void closeExit(TurnExit &exit, TurnResult &result);
   /// The value of one side of an operator.
   mlir::FailureOr<lang::Operand> sideOf(const Argument &argument, const Argument &other,
                                         std::string_view op);
@@ -88,6 +114,7 @@ private:
   lang::DiagnosticSink &sink;
   std::vector<Entry> values;
   std::vector<Scope> scopes;
+  std::vector<Turn> turns;
   uint32_t lastScope = 0;
   bool hasFailed = false;
   std::map<std::string, std::vector<std::string>> files;

@@ -330,12 +330,6 @@ void Evaluator::mergeNames(Branch &then, Branch &orelse, const Scope &before,
   }
 }
 
-bool isFreeToCompute(mlir::Operation &op) {
-  // A loop takes time, which counts as an effect.
-  auto isLoop = [](mlir::LoopLikeOpInterface) { return mlir::WalkResult::interrupt(); };
-  return mlir::isPure(&op) && !op.walk(isLoop).wasInterrupted();
-}
-
 Evaluator::Result Evaluator::shortCircuit(const std::string &op, const Operand &lhs,
                                           const ast::Position &position,
                                           llvm::function_ref<Result()> rhs) {

@@ -30,6 +30,7 @@
 #include "lang/builtins/Builtins.h"
 #include "lang/builtins/Indexing.h"
 #include "lang/semantics/CountedLoop.h"
+#include "lang/semantics/EarlyEnd.h"
 #include "lang/semantics/LoopHints.h"
 #include "lang/semantics/Semantics.h"
 
@@ -62,10 +63,6 @@ struct Exit {
 
 /// Evaluates what follows a statement in its block; called at most once.
 using Rest = llvm::function_ref<Exit()>;
-
-/// Whether an operation may run where its result is not needed: it has no effects, is defined for
-/// all operands, and is no loop.
-bool isFreeToCompute(mlir::Operation &op);
 
 /// Arguments of a call after `*tuple` has been expanded.
 struct Arguments {
@@ -303,10 +300,6 @@ private:
   Exit placeOneTurn(const ast::Stmt &stmt, mlir::Operation *loop, mlir::Block *body,
                     mlir::ValueRange values, mlir::Value condition, Exit exit,
                     const Scope &withoutTurn);
-  /// Makes the loop over into one that ends after a turn where `leaves`; its condition is then not
-  /// evaluated again. The builder stands at the end of the body.
-  mlir::scf::WhileOp endEarly(mlir::scf::WhileOp loop, mlir::Value leaves,
-                              llvm::ArrayRef<mlir::Value> next, const Extras &extras);
   /// What follows a loop: its `else` where no break has left it, and then the statements behind,
   /// where breaks lead, too.
   Exit finishLoop(Exit exit, const ast::Stmt &stmt, bool isEndless = false);

@@ -347,7 +347,7 @@ mlir::FailureOr<Exit> Evaluator::evaluateWhile(const Stmt &stmt) {
         if (exit.surely(kFalls))
           mlir::scf::YieldOp::create(sema.builder, sema.location(), next);
         else
-          loop = endEarly(loop, leavingFlag(exit), next, extras);
+          loop = endEarly(sema, loop, leavingFlag(exit), next, extras.initial, extras.next);
       }
     }
   }

@@ -10,6 +10,12 @@
 //     return std::tuple{m, s};
 //   });
 //   loop(range(0, n, step, {.num_stages = 4}), [&](i32 i) { ... });
+//   loop(range(n), s, [&](i32 i, auto s) {
+//     break_if(s > limit, s);                   // the loop ends with s
+//     auto x = load(p + i);
+//     continue_if(x < 0, s);                    // the next turn begins with s
+//     return s + x;
+//   });
 //   auto y = if_(x > 0, [&] { return x; }, [&] { return -x; });
 //   auto n = while_(n0, [](auto n) { return n > 1; }, [](auto n) { return n / 2; });
 //
@@ -162,6 +168,35 @@ auto while_(const Carried &initial, Condition &&condition, Body &&body,
   std::vector<cpp::ValueId> ids = trace.tracer.whileLoop(start, tested, traced);
   trace.check();
   return detail::carriedResult<Carried>(ids);
+}
+
+namespace detail {
+template <class... Values>
+void leaveTurn(cpp::Tracer::TurnEnd end, const Operand &condition, const Values &...values) {
+  Trace &trace = Trace::active();
+  trace.at(condition.where);
+  std::vector<cpp::Argument> next;
+  if constexpr (sizeof...(Values) == 1)
+    next = argumentsOf(values...); // may be a tuple
+  else
+    next = {Operand(values).argument...};
+  trace.at(condition.where);
+  trace.tracer.leaveTurn(end, condition.argument, next);
+  trace.check();
+}
+} // namespace detail
+
+/// Ends the loop where the condition holds: nothing of its body that follows is done, and `values`,
+/// one for each carried value, are what the loop returns. Stands in the body of a loop or while_
+/// itself, not in that of an if_ in there.
+template <class... Values>
+void break_if(const Operand &condition, const Values &...values) {
+  detail::leaveTurn(cpp::Tracer::TurnEnd::Loop, condition, values...);
+}
+/// Ends the turn where the condition holds: the next one begins with `values`.
+template <class... Values>
+void continue_if(const Operand &condition, const Values &...values) {
+  detail::leaveTurn(cpp::Tracer::TurnEnd::Turn, condition, values...);
 }
 
 namespace detail {

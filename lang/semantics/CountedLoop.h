@@ -9,7 +9,7 @@
 //   ... the body
 //   loop = range->close(sema, next);                // the next values of those carried
 //
-// A body that may leave the loop (Python's break) is closed by endEarly instead. It makes the loop
+// A body that may leave the loop (by a break) is closed by endEarly instead. It makes the loop
 // over:
 //
 //   scf.while (%goes = start < end, %i = start, carried...) {
@@ -64,8 +64,8 @@ public:
   /// The same for a loop that ends after a turn where `leaves`. The index of the turn is the first
   /// result, which no caller has a use for; what is carried follows.
   mlir::scf::WhileOp endEarly(Semantics &sema, mlir::Value leaves, llvm::ArrayRef<mlir::Value> next,
-                              llvm::ArrayRef<mlir::Value> furtherInitial,
-                              llvm::ArrayRef<mlir::Value> furtherNext);
+                              llvm::ArrayRef<mlir::Value> furtherInitial = {},
+                              llvm::ArrayRef<mlir::Value> furtherNext = {});
 
   /// Whether there is a turn; emitted at the builder's place.
   mlir::Value isEntered(Semantics &sema) const;

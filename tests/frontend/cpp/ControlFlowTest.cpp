@@ -40,6 +40,37 @@ TEST(CppControlFlow, LoopWithoutValues) {
   EXPECT_THAT(kernel.ir, Not(HasSubstr("iter_args")));
 }
 
+TEST(CppControlFlow, BreakEndsALoop) {
+  Recorded kernel = record(
+      {"out", "n"},
+      [](Ptr<i32> out, i32 n) {
+        auto s = loop(range(n), 0, [&](i32 i, auto s) {
+          break_if(s > 10, s);
+          return s + i;
+        });
+        store(out, s);
+      },
+      any, any);
+  EXPECT_EQ(kernel.error, "");
+  EXPECT_THAT(kernel.ir, HasSubstr("scf.while"));
+  EXPECT_THAT(kernel.ir, Not(HasSubstr("scf.for")));
+}
+
+TEST(CppControlFlow, ContinueAloneLeavesALoopAsItIs) {
+  Recorded kernel = record(
+      {"out", "n"},
+      [](Ptr<i32> out, i32 n) {
+        loop(range(n), [&](i32 i) {
+          continue_if(i % 2 == 0);
+          store(out + i, i);
+        });
+      },
+      any, any);
+  EXPECT_EQ(kernel.error, "");
+  EXPECT_THAT(kernel.ir, HasSubstr("scf.for"));
+  EXPECT_THAT(kernel.ir, HasSubstr("scf.if"));
+}
+
 TEST(CppControlFlow, LoopCountsDown) {
   Recorded kernel = record(
       {"out", "n"},

@@ -216,6 +216,43 @@ TEST_F(CppErrors, RemediesAreWrittenInCpp) {
   EXPECT_THAT(kernel.help, HasSubstr("write x[{all, none}] and y[{none, all}]"));
 }
 
+TEST_F(CppErrors, LeavingWhatIsNoLoop) {
+  trace([&](Ptr<f32> out, i32 n) {
+    line = __LINE__ + 1;
+    break_if(n > 3);
+  });
+  refused("break_if: stands in the body of kernel, not of a loop");
+  trace([&](Ptr<f32> out, i32 n) {
+    loop(range(n), [&](i32 i) {
+      if_(i > 3, [&] {
+        line = __LINE__ + 1;
+        continue_if(n > 3);
+      });
+    });
+  });
+  refused("continue_if: stands in the body of if_, not of a loop");
+  EXPECT_THAT(kernel.help, HasSubstr("write it in the body of the loop itself"));
+}
+
+TEST_F(CppErrors, LeavingALoopWithoutItsValues) {
+  trace([&](Ptr<f32> out, i32 n) {
+    loop(range(n), std::tuple{0, 0.0f}, [&](i32 i, auto a, auto b) {
+      line = __LINE__ + 1;
+      break_if(n > 3, a);
+      return std::tuple{a, b};
+    });
+  });
+  refused("break_if: the loop carries 2 values, and 1 are given");
+  trace([&](Ptr<f32> out, i32 n) {
+    loop(range(n), 0, [&](i32 i, auto a) {
+      line = __LINE__ + 1;
+      break_if(n > 3, to<f32>(a));
+      return a;
+    });
+  });
+  refused("break_if: carried value 0 is i32 at the start and f32 after one step");
+}
+
 TEST_F(CppErrors, IndicesOutOfRange) {
   trace([&](Ptr<f32> out) {
     auto x = zeros<f32>({4, 8});

@@ -47,6 +47,36 @@ TEST(CppLaunch, VectorAdd) {
   }
 }
 
+TEST(CppLaunch, LoopsEndEarly) {
+  auto sums = kernel(
+      "sums", {"x", "out", "n", "limit"}, [](Ptr<const i32> x, Ptr<i32> out, i32 n, i32 limit) {
+        auto row = program_id(0);
+        // Counts the positive numbers of a row until their sum exceeds the limit.
+        auto [sum, count] = loop(range(n), std::tuple{0, 0}, [&](i32 i, auto sum, auto count) {
+          auto next = load(x + row * n + i);
+          continue_if(next < 0, sum, count);
+          sum += next;
+          break_if(sum > limit, sum, count);
+          return std::tuple{sum, count + 1};
+        });
+        auto [halved, turns] = while_(
+            std::tuple{sum, 0}, [](auto value, auto) { return value > 1; },
+            [&](auto value, auto turns) {
+              break_if(value % 2 == 1, value, turns);
+              return std::tuple{value / 2, turns + 1};
+            });
+        auto result = out + row * 4;
+        store(result, sum);
+        store(result + 1, count);
+        store(result + 2, halved);
+        store(result + 3, turns);
+      });
+  const std::vector<int> x = {3, -1, 5, 40, 7, /**/ 1, 1, 1, 1, -9, /**/ -1, -2, -3, -4, -5};
+  std::vector<int> out(12);
+  sums.launch({3}, x, out, 5, 20);
+  EXPECT_THAT(out, testing::ElementsAre(48, 2, 3, 4, /**/ 4, 4, 1, 2, /**/ 0, 0, 0, 0));
+}
+
 const auto blockMatmul = kernel(
     "block_matmul", {"a", "b", "c", "m", "n", "k", "BLOCK"},
     [](Ptr<const f32> a, Ptr<const f32> b, Ptr<f32> c, i32 m, i32 n, i32 k, Const<int> BLOCK) {

@@ -35,10 +35,65 @@ static void descriptors() {
                HostDescriptor(elsewhere, {37, 64}, {80, 1}, {16, 32}, "nan"), 5);
 }
 
+static void exits() {
+  kernel("breaks", [](Ptr<f32> x, i32 n, f32 limit) {
+    auto s = loop(range(n), load(x), [&](i32 i, auto s) {
+      s += load(x + i);
+      break_if(s > limit, s);
+      return s * 2.0f;
+    });
+    store(x, s);
+  }).compile(nowhere, 17, 3.5f);
+  kernel("continues", [](Ptr<f32> x, i32 n) {
+    auto s = loop(range(1, n, 3), load(x), [&](i32 i, auto s) {
+      auto v = load(x + i);
+      continue_if(v < 0, s);
+      return s + v;
+    });
+    store(x, s);
+  }).compile(nowhere, 17);
+  kernel("both", [](Ptr<f32> x, i32 n, f32 limit) {
+    auto s = loop(range(n), load(x), [&](i32 i, auto s) {
+      auto v = load(x + i);
+      continue_if(v < 0, s);
+      s += v;
+      break_if(s > limit, s);
+      return s;
+    });
+    store(x, s);
+  }).compile(nowhere, 17, 3.5f);
+  kernel("effects", [](Ptr<f32> x, i32 n, f32 limit) {
+    loop(range(n), [&](i32 i) {
+      auto v = load(x + i);
+      continue_if(v < 0);
+      auto place = x + i;
+      store(place, 2 * v);
+      break_if(v > limit);
+      auto y = x + i;
+      auto next = y + n;
+      store(next, 2 * v);
+    });
+  }).compile(nowhere, 17, 3.5f);
+  kernel("searches", [](Ptr<f32> x, i32 n, f32 limit) {
+    auto [i, s] = while_(
+        std::tuple{0, load(x)}, [&](auto i, auto) { return i < n; },
+        [&](auto i, auto s) {
+          auto v = load(x + i);
+          break_if(v > limit, i, s);
+          i += 1;
+          continue_if(v < 0, std::tuple{i, s});
+          return std::tuple{i, s + v};
+        });
+    store(x, s);
+    store(x + i, s);
+  }).compile(nowhere, 17, 3.5f);
+}
+
 int main() {
   try {
     slices();
     descriptors();
+    exits();
   } catch (const Error &error) {
     std::puts(error.what());
     return 1;

@@ -42,6 +42,69 @@ def descriptors(a, b, n):
     b.atomic_add([n, 0], a.load([a.shape[0] - 1, n]))
 
 
+@st.jit
+def breaks(x, n, limit):
+    s = tl.load(x)
+    for i in range(n):
+        s += tl.load(x + i)
+        if s > limit:
+            break
+        s *= 2.0
+    tl.store(x, s)
+
+
+@st.jit
+def continues(x, n):
+    s = tl.load(x)
+    for i in range(1, n, 3):
+        v = tl.load(x + i)
+        if v < 0:
+            continue
+        s += v
+    tl.store(x, s)
+
+
+@st.jit
+def both(x, n, limit):
+    s = tl.load(x)
+    for i in range(n):
+        v = tl.load(x + i)
+        if v < 0:
+            continue
+        s += v
+        if s > limit:
+            break
+    tl.store(x, s)
+
+
+@st.jit
+def effects(x, n, limit):
+    for i in range(n):
+        v = tl.load(x + i)
+        if v < 0:
+            continue
+        tl.store(x + i, 2 * v)
+        if v > limit:
+            break
+        tl.store(x + i + n, 2 * v)
+
+
+@st.jit
+def searches(x, n, limit):
+    s = tl.load(x)
+    i = 0
+    while i < n:
+        v = tl.load(x + i)
+        if v > limit:
+            break
+        i += 1
+        if v < 0:
+            continue
+        s += v
+    tl.store(x, s)
+    tl.store(x + i, s)
+
+
 def array(*shape):
     """An array at a multiple of 64 bytes."""
     raw = np.zeros(int(np.prod(shape)) + 16, np.float32)
@@ -58,10 +121,11 @@ def arguments(name):
             TensorDescriptor(array(37, 80), [37, 64], [80, 1], [16, 32], "nan"),
             5,
         ),
-    }[name]()
+        "continues": lambda: (x, 17),
+    }.get(name, lambda: (x, 17, 3.5))()
 
 
-KERNELS = {each.__name__: each for each in (slices, descriptors)}
+KERNELS = {each.__name__: each for each in (slices, descriptors, breaks, continues, both, effects, searches)}
 
 
 @pytest.fixture(scope="module")
