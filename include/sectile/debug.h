@@ -62,6 +62,11 @@ inline Value smid(Operand::Where where = Operand::Where::current()) {
 /// Prints the values of every program, tiles laid out as NumPy does: "pid (0, 0, 0) x: fp32[2] [1.5
 /// 2.0]". Tiles of more than 1024 elements (SECTILE_PRINT_ELEMENTS) are cut short. For some
 /// programs only: within if_().
+///
+/// What a kernel prints is the same whether it was written in C++ or in Python, so that outputs can
+/// be compared: truth values are True and False, types fp32 and i1 (static_print writes true, f32).
+/// For numbers print to<i32>(flag). SECTILE_PRINT_FORMAT=triton prints a line for each element as
+/// Triton does, "pid (0, 0, 0) idx (1) x: 2.000000", truth values as 1 and 0.
 template <class... T>
 void device_print(const Operand &prefix, const T &...values) {
   detail::call(prefix.where, "device_print", {prefix.argument, Operand(values).argument...});

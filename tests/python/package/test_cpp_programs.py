@@ -11,9 +11,12 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 
+import sectile as st
 import sectile._native as native
+import sectile.language as tl
 
 pytestmark = pytest.mark.host
 
@@ -150,3 +153,45 @@ def test_main_returns_while_threads_compile(at_exit):
     for microseconds in (100, 20_000, 150_000, 400_000, 700_000):
         done = run_program(at_exit, "thread", str(microseconds), cache="")
         assert done.returncode == 0, (microseconds, done.stderr)
+
+
+@st.jit
+def prints(x, n, number):
+    value = tl.load(x + tl.arange(0, 4))
+    tl.device_print("x", value)
+    tl.device_print("half: ", value.to(tl.float16) / 2)
+    tl.device_print("positive", value > 0)
+    tl.device_print("flag ", n > 3)
+    tl.device_print("n:", n)
+    tl.device_print("number", number)
+    tl.device_print("", value[:, None] * 10 + tl.arange(0, 2)[None, :])
+    tl.device_print("two", value, value > 1)
+    tl.device_print("nothing")
+
+
+# What Python names by the text of the argument, C++ counts.
+COUNTED = {
+    "value[:, None] * 10 + tl.arange(0, 2)[None, :] = ": "",
+    "two: value > 1 = ": "two: operand 2 = ",
+    "two: value = ": "two: operand 1 = ",
+}
+
+
+@pytest.mark.parametrize("form, flag", [("numpy", " flag: True\n"), ("triton", " flag: 1\n")])
+def test_prints_are_those_of_python(form, flag, tmp_path, capfd):
+    """In both formats."""
+    require(CLANG)
+    compile_cpp(
+        CLANG, "-O0", *FLAGS, SOURCES / "prints.cpp", *LINKED, "-o", "prints", folder=tmp_path
+    )
+    done = run_program(tmp_path / "prints", cache=tmp_path / "cache", SECTILE_PRINT_FORMAT=form)
+    assert done.returncode == 0, done.stderr
+    x = np.array([-1, 0, 1, 2], np.int32)
+    capfd.readouterr()
+    with st.knobs.scope(print_format=form):
+        prints[(1, 2)](x, 42, 3.25)
+    expected = capfd.readouterr().out
+    for text, counted in COUNTED.items():
+        expected = expected.replace(text, counted)
+    assert done.stdout == expected
+    assert flag in done.stdout
