@@ -48,6 +48,12 @@ def assigned_names(statements):
     return list(dict.fromkeys(names))
 
 
+def is_cheap(node):
+    """A comparison of variables and numbers, which has no effects."""
+    parts = (ast.Compare, ast.Name, ast.Constant, ast.operator, ast.cmpop, ast.expr_context)
+    return all(isinstance(part, parts) for part in ast.walk(node))
+
+
 def tuple_of(names):
     return f"std::tuple{{{', '.join(names)}}}"
 
@@ -58,6 +64,7 @@ class Writer:
     def __init__(self, helpers):
         self.helpers = helpers
         self.lines, self.depth, self.count, self.version = [], 1, 0, 0
+        self.loops = []  # of each, the depth of its body and what it carries
         self.scope = {}
 
     # -- text and names
@@ -112,6 +119,9 @@ class Writer:
             case ast.Compare(ops=[operator], comparators=[other]):
                 left = self.expression(node.left)
                 return self.define(f"{left} {OPERATORS[type(operator)]} {self.expression(other)}")
+            case ast.BoolOp(values=sides) if all(map(is_cheap, sides)):  # Python computes both, too
+                sign = " && " if isinstance(node.op, ast.And) else " || "
+                return self.define(sign.join(map(self.expression, sides)))
             case ast.Subscript(slice=ast.Tuple(elts=places)):
                 value = self.expression(node.value)
                 return self.define(f"{value}[{{{', '.join(map(self.place, places))}}}]")
@@ -136,9 +146,13 @@ class Writer:
     def call(self, node):
         if isinstance(node.func, ast.Name) and node.func.id == "float":
             return node.args[0].value
-        if not isinstance(node.func, ast.Attribute) or ast.unparse(node.func.value) != "tl":
+        if not isinstance(node.func, ast.Attribute):
             raise Untranslatable(ast.unparse(node))
         name = node.func.attr
+        if ast.unparse(node.func.value) == "libdevice" and not node.keywords:
+            return self.define(f"{name}({', '.join(map(self.expression, node.args))})")
+        if ast.unparse(node.func.value) != "tl":
+            raise Untranslatable(ast.unparse(node))
         text = self.call_text(name, node)
         return text if text.startswith("{") else self.define(text)
 
@@ -199,6 +213,11 @@ class Writer:
             return call(
                 name, *given[:2], *accumulator, *([f"{{{', '.join(options)}}}"] if options else [])
             )
+        if name == "dot_scaled":
+            packs = [named.pop(f"{side}_k_pack", "true") for side in ("lhs", "rhs")]
+            sides = [f"{{{', '.join([*given[at : at + 3], packs[at // 3]])}}}" for at in (0, 3)]
+            fast = ["{.fast_math = true}"] if named.pop("fast_math", "") == "true" else []
+            return call(name, *sides, *(given[6:] or ["none"]), *fast)
         if name in ("sum", "max", "min", "argmax", "argmin", "xor_sum"):
             axis = given[1:] or [named.pop("axis", "none")]
             keep = ["true"] if named.pop("keep_dims", "") == "true" else []
@@ -238,6 +257,8 @@ class Writer:
                 self.loop(node)
             case ast.While(orelse=[]):
                 self.while_loop(node)
+            case ast.If(body=[ast.Break() | ast.Continue()], orelse=[]):
+                self.leave_if(node)
             case ast.If():
                 self.branch(node)
             case _:
@@ -306,7 +327,22 @@ class Writer:
         self.emit("});")
         self.leave(before, names, results)
 
+    def leave_if(self, node):
+        """`if condition: break`, in the body of a loop itself."""
+        depth, names = self.loops[-1] if self.loops else (None, [])
+        if depth != self.depth:
+            raise Untranslatable("a break in a branch")
+        condition = self.as_variable(self.expression(node.test))
+        statement = "break_if" if isinstance(node.body[0], ast.Break) else "continue_if"
+        values = [self.scope[name][0] for name in names]
+        self.emit(f"{statement}({', '.join([condition, *values])});")
+
     def run_body(self, body, bound, returned):
+        self.loops.append((self.depth + 1, returned))
+        self.record_body(body, bound, returned)
+        self.loops.pop()
+
+    def record_body(self, body, bound, returned):
         self.depth += 1
         for name, cpp in bound:
             self.bind(name, cpp)

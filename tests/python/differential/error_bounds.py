@@ -452,6 +452,41 @@ def dot(a, b, acc=None, input_precision="tf32", out_dtype=float32):
     return Tile(product, out_dtype, error)
 
 
+# What the bytes of formats with 4 and 8 bits are.
+E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
+NARROW = {"e4m3": "float8e4nv", "e5m2": "float8e5"}
+
+
+def unpacked(x, axis):
+    """The numbers of e2m1, two in a byte along `axis`, the lower half first."""
+    halves = np.stack([x.value & 15, x.value >> 4], axis=axis % 2 + 1)
+    shape = [2 * n if d == axis % 2 else n for d, n in enumerate(x.shape)]
+    return Tile(E2M1[halves.reshape(shape)], "float32")
+
+
+def scaled_operand(x, scale, name, packed, inner, dtype):
+    """A matrix of dot_scaled as numbers of `dtype`: `packed` is its packed dimension, `inner` that of K."""
+    if name == "e2m1":
+        x = unpacked(x, packed)
+    elif x.dtype == "uint8":
+        x = cast(x, NARROW[name], bitcast=True)
+    if scale is not None:
+        factors = np.repeat(np.exp2(scale.value.astype(np.float64) - 127), 32, axis=1)
+        x = cast(x, "float32") * Tile(factors if inner else factors.T, "float32")
+    return cast(x, dtype)
+
+
+def dot_scaled(
+    lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, acc=None, fast_math=False, lhs_k_pack=True,
+    rhs_k_pack=True,
+):  # fmt: skip
+    formats = {lhs_format, rhs_format}
+    dtype = float32 if {"fp16", "bf16"} <= formats else float16 if "fp16" in formats else bfloat16
+    left = scaled_operand(lhs, lhs_scale, lhs_format, 1 if lhs_k_pack else 0, 1, dtype)
+    right = scaled_operand(rhs, rhs_scale, rhs_format, 0 if rhs_k_pack else 1, 0, dtype)
+    return dot(left, right, acc, input_precision="ieee")
+
+
 # ---- programs -----------------------------------------------------------------------------------------
 
 program = 0  # set before each run

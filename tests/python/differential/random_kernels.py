@@ -15,16 +15,22 @@ from dataclasses import dataclass, field
 
 import error_bounds as bounds
 import numpy as np
+from bounded_libdevice import libdevice
 from error_bounds import Memory, Pointer, Tile, Unsuitable, is_float
 from random_blocks import Blocks
+from random_libdevice import LibdeviceCalls
 from random_products import Products
+from random_scaled import ScaledProducts
 from random_statements import Statements
 
 INPUT = 1 << 14  # elements of each array that is read
 OUTPUT = 1 << 14  # elements of each output that belong to one program
 ACCUMULATOR = 256
 
-HEADER = "import sectile as st\nimport sectile.language as tl\n"
+HEADER = (
+    "import sectile as st\nimport sectile.language as tl\n"
+    "from sectile.language.extra import libdevice\n"
+)
 
 
 @dataclass
@@ -86,6 +92,7 @@ def reference(case):
     names = {
         "tl": bounds,
         "range": bounds.range,
+        "libdevice": libdevice,
         "st": types.SimpleNamespace(jit=lambda function: function),
     }
     exec(compile(case.source.replace(HEADER, ""), case.name, "exec"), names)
@@ -100,7 +107,7 @@ def reference(case):
     return memories
 
 
-class Builder(Statements, Products, Blocks):
+class Builder(Statements, Products, ScaledProducts, LibdeviceCalls, Blocks):
     """The kernel so far: its text, and what every name is in every program."""
 
     def __init__(self, seed):
@@ -125,7 +132,7 @@ class Builder(Statements, Products, Blocks):
         self.depth, self.count, self.stored = 1, 0, {}
         self.atomic_kinds, self.counters = {}, set()
         scope = {name: Tile(value, "int32") for name, value in self.case.scalars.items()}
-        scope |= {"tl": bounds, "range": bounds.range}
+        scope |= {"tl": bounds, "range": bounds.range, "libdevice": libdevice}
         self.programs = [dict(scope) for _ in range(self.case.programs)]
         self.base_shape = self.new_shape()
 
@@ -226,7 +233,7 @@ class Builder(Statements, Products, Blocks):
             self.case.programs = 1
             self.programs = self.programs[:1]
             self.attempt("pid = tl.program_id(0)")
-        profile = self.random.choice([*self.PROFILES, "flow"])
+        profile = self.random.choice([*self.PROFILES, "flow", "scaled", "libdevice", "libdevice"])
         for _ in range(self.random.choice([1, 1, 2, 3])):
             self.load()
         self.statements(profile, self.random.choice([3, 6, 10, 16]))

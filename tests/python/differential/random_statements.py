@@ -66,6 +66,8 @@ class Statements:
         "scan": dict(load=2, binary=3, scan=5, reduce=1, order=2, store=1),
         "shape": dict(load=2, binary=3, across=2, rearrange=6, reduce=1, store=1, convert=1),
         "dot": dict(load=1, dot=4, binary=2, unary=1, rearrange=1, reduce=1, store=1),
+        "scaled": dict(dot_scaled=4, load=1, binary=2, unary=1, rearrange=1, reduce=1, store=1),
+        "libdevice": dict(load=2, libdevice=7, binary=2, convert=1, reduce=1, store=1),
         "matmul": dict(matmul=3, dot=1, binary=2, reduce=1, convert=1, unary=1, store=1),
         "attention": dict(attention=3, binary=1, reduce=1),
         "control": dict(load=3, binary=4, unary=1, loop=4, branch=2, reduce=1, scalar=2, store=1),

@@ -1,4 +1,5 @@
-// Prints of each kind, once for each of two programs; the kernel of test_prints_are_those_of_python.
+// Prints of each kind, once for each of two programs; the kernel of
+// test_prints_are_those_of_python.
 #include <sectile/sectile.h>
 #include <vector>
 
