@@ -125,7 +125,10 @@ def arguments(name):
     }.get(name, lambda: (x, 17, 3.5))()
 
 
-KERNELS = {each.__name__: each for each in (slices, descriptors, breaks, continues, both, effects, searches)}
+KERNELS = {
+    each.__name__: each
+    for each in (slices, descriptors, breaks, continues, both, effects, searches)
+}
 
 
 @pytest.fixture(scope="module")
