@@ -38,6 +38,9 @@ public:
   virtual llvm::StringRef name() const = 0;
   /// Identifies code that may run here: goes into keys and images.
   virtual std::string targetName(const CompileOptions &options) const = 0;
+  /// Returns how many warps run a program when `options` ask for warps and blocks. The kernel may
+  /// ask for it, and compile() finds it in its options as `warpCount`.
+  virtual int32_t programWarps(const CompileOptions &options) const = 0;
   /// Tile IR (verified) to a loadable image. On failure the module's context has the diagnostics.
   virtual mlir::FailureOr<KernelImage> compile(mlir::ModuleOp module,
                                                const CompileContext &context) = 0;

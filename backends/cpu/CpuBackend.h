@@ -11,6 +11,10 @@ class CpuBackend final : public backends::Backend {
 public:
   llvm::StringRef name() const override { return "cpu"; }
   std::string targetName(const backends::CompileOptions &options) const override;
+  /// As asked: nothing depends on it.
+  int32_t programWarps(const backends::CompileOptions &options) const override {
+    return options.warpCount;
+  }
   mlir::FailureOr<backends::KernelImage> compile(mlir::ModuleOp module,
                                                  const backends::CompileContext &context) override;
 };

@@ -60,6 +60,7 @@ public:
   const char *step = "set-up";
 
 private:
+  int32_t warpCount() const;
   bool evaluate();
   bool verifyInput();
   bool optimizeTile();
@@ -158,10 +159,17 @@ void Compilation::run() {
   takeDiagnostics();
 }
 
+/// Returns how many warps the program has, as the kernel may ask for it.
+int32_t Compilation::warpCount() const {
+  // An unknown back end is reported when there is code to generate.
+  std::unique_ptr<backends::Backend> backend = createBackend(request.options.backend);
+  return backend ? backend->programWarps(request.options) : request.options.warpCount;
+}
+
 bool Compilation::evaluate() {
   lang::KernelSignature signature = request.signature;
   signature.sanitizeOverflow = request.options.debug && request.options.sanitizeOverflow;
-  signature.warpCount = request.options.warpCount;
+  signature.warpCount = warpCount();
   signature.printsAsTriton = knobs.printsAsTriton;
   if (request.function) {
     OpenEnvironment environment(*request.environment, *this);
@@ -221,6 +229,7 @@ bool Compilation::generateCode() {
   }
   backends::CompileContext backendContext;
   backendContext.options = request.options;
+  backendContext.options.warpCount = backend->programWarps(request.options);
   backendContext.verifyCode = knobs.verifyEachPass;
   backendContext.observe = [&](llvm::StringRef stage, llvm::function_ref<std::string()> text) {
     stages.observe(stage, text);

@@ -37,6 +37,9 @@ class FakeBackend final : public backends::Backend {
 public:
   llvm::StringRef name() const override { return "fake"; }
   std::string targetName(const backends::CompileOptions &) const override { return "fake"; }
+  int32_t programWarps(const backends::CompileOptions &options) const override {
+    return options.warpCount;
+  }
   mlir::FailureOr<backends::KernelImage> compile(mlir::ModuleOp module,
                                                  const backends::CompileContext &context) override {
     auto function = *module.getOps<mlir::func::FuncOp>().begin();
