@@ -20,8 +20,11 @@ std::string NvidiaBackend::targetName(const backends::CompileOptions &options) c
   return std::string(kTargetPrefix) + (arch ? arch->name : options.arch);
 }
 
-int32_t NvidiaBackend::programWarps(const backends::CompileOptions &options) const {
-  return gpu::warpsOfAllBlocks(options, NvidiaTarget(archOf(options).value_or(NvidiaArch())));
+backends::TargetFacts NvidiaBackend::facts(const backends::CompileOptions &options) const {
+  // An unknown architecture is reported by compile().
+  NvidiaTarget target(archOf(options).value_or(NvidiaArch()));
+  return {.warpCount = gpu::warpsOfAllBlocks(options, target),
+          .cudaCapability = target.arch().capability};
 }
 
 /// Products of fp8 need a newer PTX than the architecture does; only kernels that have some ask for

@@ -60,7 +60,6 @@ public:
   const char *step = "set-up";
 
 private:
-  int32_t warpCount() const;
   bool evaluate();
   bool verifyInput();
   bool optimizeTile();
@@ -159,17 +158,15 @@ void Compilation::run() {
   takeDiagnostics();
 }
 
-/// Returns how many warps the program has, as the kernel may ask for it.
-int32_t Compilation::warpCount() const {
-  // An unknown back end is reported when there is code to generate.
-  std::unique_ptr<backends::Backend> backend = createBackend(request.options.backend);
-  return backend ? backend->programWarps(request.options) : request.options.warpCount;
-}
-
 bool Compilation::evaluate() {
   lang::KernelSignature signature = request.signature;
   signature.sanitizeOverflow = request.options.debug && request.options.sanitizeOverflow;
-  signature.warpCount = warpCount();
+  // An unknown back end is reported when there is code to generate.
+  if (std::unique_ptr<backends::Backend> backend = createBackend(request.options.backend)) {
+    backends::TargetFacts facts = backend->facts(request.options);
+    signature.warpCount = facts.warpCount;
+    signature.cudaCapability = facts.cudaCapability;
+  }
   signature.printsAsTriton = knobs.printsAsTriton;
   if (request.function) {
     OpenEnvironment environment(*request.environment, *this);
@@ -229,7 +226,7 @@ bool Compilation::generateCode() {
   }
   backends::CompileContext backendContext;
   backendContext.options = request.options;
-  backendContext.options.warpCount = backend->programWarps(request.options);
+  backendContext.options.warpCount = backend->facts(request.options).warpCount;
   backendContext.verifyCode = knobs.verifyEachPass;
   backendContext.observe = [&](llvm::StringRef stage, llvm::function_ref<std::string()> text) {
     stages.observe(stage, text);

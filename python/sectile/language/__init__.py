@@ -6,7 +6,7 @@ decided by the compiler when it meets the name in a kernel.
 
 from builtins import slice, tuple  # kernels may annotate with tl.tuple
 
-from . import math
+from . import math, target_info
 from ._aggregates import aggregate
 from ._blocks import (
     advance,
@@ -16,7 +16,7 @@ from ._blocks import (
     store_tensor_descriptor,
     tensor_descriptor,
 )
-from ._constexpr import const, constexpr
+from ._constexpr import const, constexpr, constexpr_type
 from ._creation import arange, cast, cat, full, to_tensor, zeros, zeros_like
 from ._debug import device_assert, device_print, inline_asm_elementwise, static_assert, static_print
 from ._dtypes import (
@@ -39,6 +39,7 @@ from ._dtypes import (
     pi32_t,
     pointer_type,
     str_to_ty,
+    tuple_type,
     uint8,
     uint16,
     uint32,

@@ -37,8 +37,8 @@ class FakeBackend final : public backends::Backend {
 public:
   llvm::StringRef name() const override { return "fake"; }
   std::string targetName(const backends::CompileOptions &) const override { return "fake"; }
-  int32_t programWarps(const backends::CompileOptions &options) const override {
-    return options.warpCount;
+  backends::TargetFacts facts(const backends::CompileOptions &options) const override {
+    return {.warpCount = options.warpCount, .cudaCapability = 0};
   }
   mlir::FailureOr<backends::KernelImage> compile(mlir::ModuleOp module,
                                                  const backends::CompileContext &context) override {
