@@ -32,9 +32,8 @@ public:
         last = last.empty() ? odd : combine(odd, last);
       }
       auto neighbour = [&](int64_t offset) {
-        return pick(tiles, indices(extent / 2, [&](Value pair) {
-                      return add(multiply(pair, 2), offset);
-                    }));
+        return pick(
+            tiles, indices(extent / 2, [&](Value pair) { return add(multiply(pair, 2), offset); }));
       };
       Tiles left = neighbour(0), right = neighbour(1);
       tiles = combine(left, right);
@@ -83,9 +82,8 @@ private:
                                                          number(0, extent))
                               .getResult();
                         }));
-    Value isBehind = alongAxis(isLater(ArangeOp::create(builder, loc, rowOf(extent), 0,
-                                                        int32_t(extent)),
-                                       run));
+    Value isBehind =
+        alongAxis(isLater(ArangeOp::create(builder, loc, rowOf(extent), 0, int32_t(extent)), run));
     Tiles results;
     for (auto [finished, before] : llvm::zip(placed, tiles))
       results.push_back(arith::SelectOp::create(builder, loc, isBehind, finished, before));

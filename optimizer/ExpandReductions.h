@@ -1,7 +1,7 @@
 //===-- ExpandReductions.h - combining functions with effects ---------------------------------===//
-// What combines elements without effects may do so for lanes that hold nothing, or twice for copies.
-// A function that stores, prints, counts or asserts must meet each pair once; a reduce or scan with
-// such a function becomes steps on tiles:
+// What combines elements without effects may do so for lanes that hold nothing, or twice for
+// copies. A function that stores, prints, counts or asserts must meet each pair once; a reduce or
+// scan with such a function becomes steps on tiles:
 //
 //   reduce   neighbours are combined, then the results:    x0.x1  x2.x3  x4        2 pairs
 //                                                          x0.x1.x2.x3   x4        1 pair

@@ -54,19 +54,19 @@ private:
   /// What takes nothing is the same for every element: the number of the program, a clock.
   void repeat(Operation &made, Operation &op) {
     for (auto [result, scalar] : llvm::zip(op.getResults(), made.getResults()))
-      tiles.map(result, SplatOp::create(builder, op.getLoc(), tileOf(shape, result.getType()),
-                                        scalar)
-                            .getResult());
+      tiles.map(result,
+                SplatOp::create(builder, op.getLoc(), tileOf(shape, result.getType()), scalar)
+                    .getResult());
   }
   void select(scf::IfOp branch) {
     SmallVector<Value> then = run(*branch.thenBlock()), otherwise;
     if (branch.elseBlock())
       otherwise = run(*branch.elseBlock());
     for (auto [result, whenTrue, whenFalse] : llvm::zip(branch.getResults(), then, otherwise))
-      tiles.map(result, arith::SelectOp::create(builder, branch.getLoc(),
-                                                tiles.lookup(branch.getCondition()), whenTrue,
-                                                whenFalse)
-                            .getResult());
+      tiles.map(result,
+                arith::SelectOp::create(builder, branch.getLoc(),
+                                        tiles.lookup(branch.getCondition()), whenTrue, whenFalse)
+                    .getResult());
   }
 
   OpBuilder &builder;

@@ -44,9 +44,8 @@ static LogicalResult checkLaunch(func::FuncOp function, const GpuTarget &target,
       !llvm::isPowerOf2_32(options.warpCount))
     return function.emitError() << "num_warps is " << options.warpCount
                                 << ": it must be a power of two up to " << mostWarps(target)
-                                << ", because "
-                                << target.name() << " runs at most " << target.maxThreadsPerBlock
-                                << " threads in a program";
+                                << ", because " << target.name() << " runs at most "
+                                << target.maxThreadsPerBlock << " threads in a program";
   if (options.dependentLaunch && !target.dependentLaunches()) {
     InFlightDiagnostic error = function.emitError()
                                << "launch_pdl: " << target.name()
@@ -62,9 +61,9 @@ static void noteBlocks(func::FuncOp function, const backends::CompileOptions &op
                        lang::Remarks &remarks) {
   if (options.ctaCount == 1)
     return;
-  std::string text = llvm::formatv("num_ctas={0}: the program runs in one block of {1} warp{2}",
-                                   options.ctaCount, options.warpCount,
-                                   options.warpCount == 1 ? "" : "s");
+  std::string text =
+      llvm::formatv("num_ctas={0}: the program runs in one block of {1} warp{2}", options.ctaCount,
+                    options.warpCount, options.warpCount == 1 ? "" : "s");
   addRemark(remarks, function.getLoc(), "hint", std::move(text));
 }
 

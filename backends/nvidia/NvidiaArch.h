@@ -24,8 +24,8 @@ struct NvidiaArch {
   /// A program of Triton's may have several blocks.
   bool hasClusters() const { return capability >= 90; }
 
-  /// "sm_80", "sm_90a"; "sm80", as Triton spells it; or "80", "90" as in the target "cuda:90", which stands for all its
-  /// instructions. Nothing for an architecture that is not known.
+  /// "sm_80", "sm_90a"; "sm80", as Triton spells it; or "80", "90" as in the target "cuda:90",
+  /// which stands for all its instructions. Nothing for an architecture that is not known.
   static std::optional<NvidiaArch> parse(llvm::StringRef text);
 };
 

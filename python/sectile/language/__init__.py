@@ -6,7 +6,7 @@ decided by the compiler when it meets the name in a kernel.
 
 from builtins import slice, tuple  # kernels may annotate with tl.tuple
 
-from . import math, target_info
+from . import math
 from ._aggregates import aggregate
 from ._blocks import (
     advance,
@@ -158,15 +158,16 @@ if TYPE_CHECKING:
     from . import extra as extra
     from . import random as random
     from . import standard as standard
+    from . import target_info as target_info
 
-_SUBMODULES = ("core", "extra", "random", "standard")
+_SUBMODULES = ("core", "extra", "random", "standard", "target_info")
 
 
 __all__ = [
     "abs", "add", "advance", "aggregate", "arange", "argmax", "argmin", "associative_scan", "assume",
     "atomic_add", "atomic_and", "atomic_cas", "atomic_max", "atomic_min", "atomic_or",
     "atomic_xchg", "atomic_xor", "bfloat16", "bitonic_merge", "block_type", "broadcast", "broadcast_to", "cast",
-    "cat", "cdiv", "ceil", "clamp", "condition", "const", "constexpr", "cos", "cumprod", "cumsum",
+    "cat", "cdiv", "ceil", "clamp", "condition", "const", "constexpr", "constexpr_type", "cos", "cumprod", "cumsum",
     "debug_barrier", "device_assert", "device_print", "div_rn", "dot", "dot_scaled", "dtype",
     "erf", "exp", "exp2", "expand_dims", "fdiv", "flip", "float16", "float32", "float64",
     "float8e4b15", "float8e4b8", "float8e4nv", "float8e5", "float8e5b16", "floor", "fma", "full", "gather",
@@ -180,6 +181,7 @@ __all__ = [
     "sqrt", "sqrt_rn", "squeeze", "static_assert", "static_print", "static_range", "store",
     "store_tensor_descriptor", "str_to_ty", "sub", "sum", "swizzle2d", "tanh", "tensor",
     "tensor_descriptor", "to_tensor", "topk", "trans", "TRITON_MAX_TENSOR_NUMEL", "tuple",
+    "tuple_type",
     "uint16", "uint32", "uint64", "uint8", "uint_to_uniform_float", "umulhi", "unsqueeze", "view",
     "void", "where", "xor_sum", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -280,7 +280,8 @@ TEST(GpuReduceScan, random_layouts) {
   }
 }
 
-/// A sum whose function counts the pairs it combines: no lane without an element counts, and no copy.
+/// A sum whose function counts the pairs it combines: no lane without an element counts, and no
+/// copy.
 std::string countingText(const std::string &op, int64_t extent, const std::string &result) {
   std::string n = std::to_string(extent), tile = "tensor<" + n + "xi32>";
   std::string pointers = "tensor<" + n + "x!tile.ptr<i32>>";

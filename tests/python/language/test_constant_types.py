@@ -173,7 +173,9 @@ def test_a_result_that_is_used_may_not_be_missing():
 @st.jit
 def scale_by_strides(base, shape, strides, factors, BLOCK: tl.constexpr):
     tl.static_assert(isinstance(strides[1].type, tl.constexpr_type))
-    array = tl.make_tensor_descriptor(base, shape=shape, strides=strides, block_shape=[BLOCK, BLOCK])
+    array = tl.make_tensor_descriptor(
+        base, shape=shape, strides=strides, block_shape=[BLOCK, BLOCK]
+    )
     tl.static_assert(isinstance(strides[1].type, tl.constexpr_type))
     data = array.load([0, 0])
     for _ in tl.range(0, factors[1]):

@@ -300,7 +300,9 @@ def test_atomics_have_their_order_and_scope(sem, scope, suffix):
     assert f"atom.{sem}.{suffix}.global.add.u32" in compiled.asm["ptx"]
 
 
-@pytest.mark.parametrize("name", ["int32", "uint32", "int64", "float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize(
+    "name", ["int32", "uint32", "int64", "float32", "float64", "float16", "bfloat16"]
+)
 def test_atomic_max_min(name):
     @st.jit
     def kernel(x_ptr, max_ptr, min_ptr, N: tl.constexpr):

@@ -241,11 +241,25 @@ def test_several_blocks_give_the_same_results(device, ctas):
 @pytest.mark.host
 def test_the_spellings_of_an_architecture():
     texts = [
-        ask_for_warps.warmup(
-            st.MockTensor(tl.int32), grid=(1,), target=f"cuda:{arch}"
-        ).asm["ptx"]
+        ask_for_warps.warmup(st.MockTensor(tl.int32), grid=(1,), target=f"cuda:{arch}").asm["ptx"]
         for arch in ("sm_90", "sm90", "90", "sm90a")
     ]
     assert all(".target sm_90a" in text for text in texts)
     with pytest.raises(st.CompilationError, match="unknown NVIDIA architecture 'smm90'"):
         ask_for_warps.warmup(st.MockTensor(tl.int32), grid=(1,), target="cuda:smm90")
+
+
+def test_the_tuner_offers_several_blocks(device):
+    @st.autotune(
+        [st.Config({"BLOCK": 32}), st.Config({"BLOCK": 32}, num_ctas=2, num_warps=1)], key=["n"]
+    )
+    @st.jit
+    def double(x, out, n, BLOCK: tl.constexpr):
+        i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(out + i, 2 * tl.load(x + i, i < n), i < n)
+
+    x = np.arange(100, dtype=np.int32)
+    out = np.zeros_like(x)
+    double[lambda meta: (st.cdiv(100, meta["BLOCK"]),)](x, out, 100)
+    np.testing.assert_array_equal(out, 2 * x)
+    assert double.best_config.num_ctas in (1, 2)
