@@ -32,12 +32,22 @@ struct CompileContext {
   bool verifyCode = false;
 };
 
+/// What a kernel may ask of its target while it is compiled.
+struct TargetFacts {
+  /// How many warps run a program, which may be more than the options ask for (num_ctas);
+  /// Backend::compile() finds it in its options.
+  int32_t warpCount;
+  /// Of an NVIDIA GPU, 90 for 9.0; 0 anywhere else.
+  int32_t cudaCapability;
+};
+
 class Backend {
 public:
   virtual ~Backend() = default;
   virtual llvm::StringRef name() const = 0;
   /// Identifies code that may run here: goes into keys and images.
   virtual std::string targetName(const CompileOptions &options) const = 0;
+  virtual TargetFacts facts(const CompileOptions &options) const = 0;
   /// Tile IR (verified) to a loadable image. On failure the module's context has the diagnostics.
   virtual mlir::FailureOr<KernelImage> compile(mlir::ModuleOp module,
                                                const CompileContext &context) = 0;

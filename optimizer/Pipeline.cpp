@@ -1,6 +1,7 @@
 #include "optimizer/Pipeline.h"
 
 #include "optimizer/ExpandBlocks.h"
+#include "optimizer/ExpandReductions.h"
 #include "optimizer/FlattenMaps.h"
 #include "optimizer/HoistInvariants.h"
 #include "optimizer/HoistUniformOffsets.h"
@@ -20,6 +21,8 @@ namespace sectile::optimizer {
 void buildPipeline(OpPassManager &passes) {
   // First: to all that follows, blocks of arrays are loads and stores like any other.
   passes.addNestedPass<func::FuncOp>(createExpandBlocks());
+  // Early, too: nothing else then meets a combining function with effects.
+  passes.addNestedPass<func::FuncOp>(createExpandReductions());
   // Functions of elements become operations on tiles where that computes the same.
   passes.addNestedPass<func::FuncOp>(createFlattenMaps());
   // Early, so that copies of bodies are simplified with the rest.
@@ -58,6 +61,7 @@ void registerPasses() {
     registerCanonicalizerPass();
     registerCSEPass();
     registerPass([] { return createExpandBlocks(); });
+    registerPass([] { return createExpandReductions(); });
     registerPass([] { return createFlattenMaps(); });
     registerPass([] { return createReorderBroadcast(); });
     registerPass([] { return createHoistInvariants(); });

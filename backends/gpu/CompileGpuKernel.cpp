@@ -27,23 +27,25 @@ optimizer::GpuShape shapeOf(const GpuTarget &target, int64_t warpCount) {
   return shape;
 }
 
+static int32_t mostWarps(const GpuTarget &target) {
+  return int32_t(target.maxThreadsPerBlock / target.laneCount);
+}
+
+int32_t warpsOfAllBlocks(const backends::CompileOptions &options, const GpuTarget &target) {
+  // More warps than a block has are an error of their own, which names what was asked for.
+  int32_t most = std::max(options.warpCount, mostWarps(target));
+  return std::min(options.warpCount * options.ctaCount, most);
+}
+
 /// Whether the target can launch the kernel as it is asked to.
 static LogicalResult checkLaunch(func::FuncOp function, const GpuTarget &target,
                                  const backends::CompileOptions &options) {
-  unsigned mostWarps = target.maxThreadsPerBlock / target.laneCount;
-  if (options.warpCount < 1 || options.warpCount > int32_t(mostWarps) ||
+  if (options.warpCount < 1 || options.warpCount > mostWarps(target) ||
       !llvm::isPowerOf2_32(options.warpCount))
     return function.emitError() << "num_warps is " << options.warpCount
-                                << ": it must be a power of two up to " << mostWarps << ", because "
-                                << target.name() << " runs at most " << target.maxThreadsPerBlock
-                                << " threads in a program";
-  if (options.ctaCount != 1) {
-    InFlightDiagnostic error = function.emitError()
-                               << "num_ctas is " << options.ctaCount
-                               << ": Sectile runs a program in one block, not in several";
-    error.attachNote() << "use num_ctas=1, with more warps for large tiles";
-    return error;
-  }
+                                << ": it must be a power of two up to " << mostWarps(target)
+                                << ", because " << target.name() << " runs at most "
+                                << target.maxThreadsPerBlock << " threads in a program";
   if (options.dependentLaunch && !target.dependentLaunches()) {
     InFlightDiagnostic error = function.emitError()
                                << "launch_pdl: " << target.name()
@@ -52,6 +54,17 @@ static LogicalResult checkLaunch(func::FuncOp function, const GpuTarget &target,
     return error;
   }
   return success();
+}
+
+/// Explains what became of several blocks for a program; `options` have the warps of the one block.
+static void noteBlocks(func::FuncOp function, const backends::CompileOptions &options,
+                       lang::Remarks &remarks) {
+  if (options.ctaCount == 1)
+    return;
+  std::string text =
+      llvm::formatv("num_ctas={0}: the program runs in one block of {1} warp{2}", options.ctaCount,
+                    options.warpCount, options.warpCount == 1 ? "" : "s");
+  addRemark(remarks, function.getLoc(), "hint", std::move(text));
 }
 
 /// Gives the tiles layouts, and remarks and hazards to the image. Returns how many programs
@@ -75,6 +88,7 @@ static FailureOr<int64_t> layOut(func::FuncOp function, const GpuTarget &target,
   if (failed(assumed))
     return failure();
   image.remarks = std::move(assumed->remarks);
+  noteBlocks(function, options, image.remarks);
   for (optimizer::ApartArguments pair : assumed->apart)
     image.overlapHazards.push_back({pair.written, pair.other, /*evenIfSame=*/true});
   return assumed->programs;

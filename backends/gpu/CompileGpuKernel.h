@@ -35,6 +35,10 @@ public:
   virtual bool emit(llvm::Module &module, backends::KernelImage &image, std::string &error) = 0;
 };
 
+/// Returns how many warps the one block has that runs a program: those of all the blocks that are
+/// asked for, or as many as fit.
+int32_t warpsOfAllBlocks(const backends::CompileOptions &options, const GpuTarget &target);
+
 /// What the passes may count on: the one place where abilities of a target become facts of a shape.
 /// The shape asks the target, which must outlive it.
 optimizer::GpuShape shapeOf(const GpuTarget &target, int64_t warpCount);

@@ -13,7 +13,8 @@ std::optional<NvidiaArch> NvidiaArch::parse(llvm::StringRef text) {
   static constexpr Known all[] = {{80, "sm_80", 163, 80},    {86, "sm_86", 99, 80},
                                   {89, "sm_89", 99, 81},     {90, "sm_90a", 227, 81},
                                   {100, "sm_100a", 227, 86}, {120, "sm_120a", 99, 87}};
-  text.consume_front("sm_");
+  if (text.consume_front("sm"))
+    text.consume_front("_");
   text.consume_back("a");
   int capability = 0;
   if (text.getAsInteger(10, capability))

@@ -21,8 +21,11 @@ struct NvidiaArch {
   /// A launch may begin before the one before it in the stream is done.
   bool hasDependentLaunch() const { return capability >= 90; }
 
-  /// "sm_80", "sm_90a"; or "80", "90" as in the target "cuda:90", which stands for all its
-  /// instructions. Nothing for an architecture that is not known.
+  /// A program of Triton's may have several blocks.
+  bool hasClusters() const { return capability >= 90; }
+
+  /// "sm_80", "sm_90a"; "sm80", as Triton spells it; or "80", "90" as in the target "cuda:90",
+  /// which stands for all its instructions. Nothing for an architecture that is not known.
   static std::optional<NvidiaArch> parse(llvm::StringRef text);
 };
 

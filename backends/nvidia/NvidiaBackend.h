@@ -12,6 +12,7 @@ public:
   llvm::StringRef name() const override { return "cuda"; }
   /// "nvptx64:sm_90a".
   std::string targetName(const backends::CompileOptions &options) const override;
+  backends::TargetFacts facts(const backends::CompileOptions &options) const override;
   mlir::FailureOr<backends::KernelImage> compile(mlir::ModuleOp module,
                                                  const backends::CompileContext &context) override;
 };

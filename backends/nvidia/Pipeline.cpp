@@ -20,6 +20,13 @@ std::string NvidiaBackend::targetName(const backends::CompileOptions &options) c
   return std::string(kTargetPrefix) + (arch ? arch->name : options.arch);
 }
 
+backends::TargetFacts NvidiaBackend::facts(const backends::CompileOptions &options) const {
+  // An unknown architecture is reported by compile().
+  NvidiaTarget target(archOf(options).value_or(NvidiaArch()));
+  return {.warpCount = gpu::warpsOfAllBlocks(options, target),
+          .cudaCapability = target.arch().capability};
+}
+
 /// Products of fp8 need a newer PTX than the architecture does; only kernels that have some ask for
 /// it, and they do without the instruction where the driver (`newest`; 0: any) is older.
 static int ptxVersionFor(func::FuncOp function, const NvidiaArch &arch, int newest) {
@@ -45,6 +52,10 @@ FailureOr<backends::KernelImage> NvidiaBackend::compile(ModuleOp module,
                               << arch->ptxVersion % 10 << ", and the driver here takes "
                               << options.ptxVersion / 10 << "." << options.ptxVersion % 10
                               << "; update NVIDIA's driver";
+  // As in Triton, whose clusters of blocks older GPUs lack.
+  if (options.ctaCount > 1 && !arch->hasClusters())
+    return module.emitError() << "num_ctas > 1 requires NVIDIA SM90+ (Hopper), and the target is "
+                              << arch->name;
   func::FuncOp function = backends::kernelOf(module);
   if (!function)
     return module.emitError() << "module has no function with the attribute " << tile::kKernelAttr;

@@ -9,8 +9,11 @@ std::string archOfCapability(int capability) {
 }
 
 int capabilityOf(std::string_view arch) {
-  if (arch.substr(0, 3) == "sm_")
-    arch.remove_prefix(3);
+  for (std::string_view prefix : {"sm_", "sm"})
+    if (arch.starts_with(prefix)) {
+      arch.remove_prefix(prefix.size());
+      break;
+    }
   int capability = 0;
   auto [end, error] = std::from_chars(arch.data(), arch.data() + arch.size(), capability);
   std::string_view rest(end, static_cast<size_t>(arch.data() + arch.size() - end));

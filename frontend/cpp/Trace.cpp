@@ -16,6 +16,7 @@ mlir::OwningOpRef<mlir::ModuleOp> traceKernel(mlir::MLIRContext &context,
   sema.function = signature.kernelName;
   sema.sanitizeOverflow = signature.sanitizeOverflow;
   sema.warpCount = signature.warpCount;
+  sema.cudaCapability = signature.cudaCapability;
   sema.printsAsTriton = signature.printsAsTriton;
   sema.at(where);
   lang::KernelFunction kernel = lang::createKernelFunction(builder, signature, sema.location());

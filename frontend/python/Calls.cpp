@@ -73,7 +73,8 @@ Evaluator::Result Evaluator::call(const Constant &callee, Arguments arguments, c
     return callLanguage(builtin->name, std::move(arguments), expr);
   }
   if (auto *function = callee.as<FunctionRef>())
-    return callFunction(*function, arguments, expr.position);
+    return callFunction(*function, arguments, expr.position, nullptr,
+                        &expr == unusedCall ? Wanted::Effects : Wanted::Result);
   if (callee.is<ObjectRef>())
     return callObject(callee, arguments, expr);
   return error(expr.position, callee.repr() + " cannot be called");
@@ -302,7 +303,7 @@ Evaluator::Result Evaluator::makeInstance(const Environment::NamedTupleClass &ma
   std::optional<Constant> init = environment.attribute(callee, "__sectile_aggregate__").value;
   auto *reference = init ? init->as<FunctionRef>() : nullptr;
   if (reference)
-    return callFunction(*reference, arguments, position, made.tupleClass);
+    return callFunction(*reference, arguments, position, made.tupleClass, Wanted::Result);
   Result instance = makeNamedTuple(made, arguments, position);
   if (!init || mlir::failed(instance))
     return instance;
@@ -447,12 +448,12 @@ mlir::FailureOr<Scope> Evaluator::bindArguments(const ast::Function &function,
 
 Evaluator::Result Evaluator::callFunction(const FunctionRef &reference, const Arguments &arguments,
                                           const ast::Position &position) {
-  return callFunction(reference, arguments, position, nullptr);
+  return callFunction(reference, arguments, position, nullptr, Wanted::Result);
 }
 
 Evaluator::Result Evaluator::callFunction(const FunctionRef &reference, const Arguments &arguments,
                                           const ast::Position &position,
-                                          const TupleClassRef &constructed) {
+                                          const TupleClassRef &constructed, Wanted wanted) {
   if (llvm::is_contained(failedFunctions, reference.id))
     return mlir::failure();
   if (frames.size() >= kDeepestCalls) {
@@ -488,6 +489,7 @@ Evaluator::Result Evaluator::callFunction(const FunctionRef &reference, const Ar
   sema.callers.insert(sema.callers.begin(), {outerFunction, rangeOf(position)});
   frames.push_back({function.get(), localNames(*function)});
   frames.back().depthAtEntry = depth;
+  frames.back().wanted = wanted;
   if (constructed) {
     frames.back().constructed = constructed;
     frames.back().self = function->parameters[0].name;

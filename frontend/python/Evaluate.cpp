@@ -31,6 +31,7 @@ mlir::OwningOpRef<mlir::ModuleOp> evaluateKernel(mlir::MLIRContext &context,
   sema.function = kernel.name;
   sema.sanitizeOverflow = signature.sanitizeOverflow;
   sema.warpCount = signature.warpCount;
+  sema.cudaCapability = signature.cudaCapability;
   sema.printsAsTriton = signature.printsAsTriton;
   sema.sourceLine = [&](const std::string &file, int line) {
     return evaluator.sourceLine(file, line);

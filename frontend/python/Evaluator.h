@@ -91,6 +91,10 @@ public:
 private:
   //-- Evaluate.cpp: where we are, names, errors ---------------------------------------------------
   /// One function being evaluated; inlined calls stack up.
+  /// What a caller wants of a function. One that is called as a statement may return something on
+  /// one path and nothing on another.
+  enum class Wanted { Result, Effects };
+
   struct Frame {
     const ast::Function *function;
     std::vector<std::string> locals;
@@ -100,6 +104,7 @@ private:
     /// bindings of their own, "self.x".
     lang::TupleClassRef constructed = nullptr;
     std::string self = {};
+    Wanted wanted = Wanted::Result;
   };
 
   lang::SourceRange rangeOf(const ast::Position &position) const;
@@ -324,7 +329,8 @@ private:
   /// callFunction; `constructed`: the function is the __init__ of this class, and the result the
   /// instance.
   Result callFunction(const lang::FunctionRef &reference, const Arguments &arguments,
-                      const ast::Position &position, const lang::TupleClassRef &constructed);
+                      const ast::Position &position, const lang::TupleClassRef &constructed,
+                      Wanted wanted);
   /// An instance of a class of named tuples, or of an aggregate by way of its __init__.
   Result makeInstance(const Environment::NamedTupleClass &made, const Constant &callee,
                       const Arguments &arguments, const ast::Position &position);
@@ -362,6 +368,8 @@ private:
   std::vector<const ast::Function *> sources;
   /// Functions whose evaluation failed; later calls do not repeat their errors.
   std::vector<uint64_t> failedFunctions;
+  /// The expression that was last evaluated as a statement.
+  const ast::Expr *unusedCall = nullptr;
   uint64_t nextVersion = 1;
   int depth = 0;
   int64_t work = 0;

@@ -47,6 +47,7 @@ Exit Evaluator::evaluateStatement(const Stmt &stmt, bool hasRest, Rest rest, boo
 
   switch (stmt.kind) {
   case StmtKind::Expression:
+    unusedCall = stmt.value.get();
     withoutExit(evaluate(*stmt.value));
     break;
   case StmtKind::Assign:
@@ -282,7 +283,7 @@ mlir::FailureOr<Exit> Evaluator::evaluateReturn(const Stmt &stmt) {
     return exit;
   Result value = evaluate(*stmt.value);
   // A poisoned result: nobody uses it, but control still ends here.
-  if (mlir::failed(value))
+  if (mlir::failed(value) || frames.back().wanted == Wanted::Effects)
     return exit;
   at(stmt.position);
   auto decayed = [&](auto &self, const Operand &operand) -> Result {

@@ -161,7 +161,12 @@ void Compilation::run() {
 bool Compilation::evaluate() {
   lang::KernelSignature signature = request.signature;
   signature.sanitizeOverflow = request.options.debug && request.options.sanitizeOverflow;
-  signature.warpCount = request.options.warpCount;
+  // An unknown back end is reported when there is code to generate.
+  if (std::unique_ptr<backends::Backend> backend = createBackend(request.options.backend)) {
+    backends::TargetFacts facts = backend->facts(request.options);
+    signature.warpCount = facts.warpCount;
+    signature.cudaCapability = facts.cudaCapability;
+  }
   signature.printsAsTriton = knobs.printsAsTriton;
   if (request.function) {
     OpenEnvironment environment(*request.environment, *this);
@@ -221,6 +226,7 @@ bool Compilation::generateCode() {
   }
   backends::CompileContext backendContext;
   backendContext.options = request.options;
+  backendContext.options.warpCount = backend->facts(request.options).warpCount;
   backendContext.verifyCode = knobs.verifyEachPass;
   backendContext.observe = [&](llvm::StringRef stage, llvm::function_ref<std::string()> text) {
     stages.observe(stage, text);

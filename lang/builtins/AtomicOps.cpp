@@ -9,7 +9,7 @@ namespace sectile::lang {
 static std::optional<tile::RmwKind> rmwKind(AtomicUpdate update, DType element) {
   bool isFloat = element.isFloat(), isSigned = element.isSignedInt();
   unsigned bits = element.bits();
-  if (bits < 16 || (!isFloat && bits < 32) || (isFloat && bits < 32 && update != AtomicUpdate::Add))
+  if (bits < 16 || (bits < 32 && (!isFloat || update == AtomicUpdate::Exchange)))
     return std::nullopt;
   switch (update) {
   case AtomicUpdate::Add:
@@ -35,7 +35,7 @@ FailureOr<tile::RmwKind> atomicKind(Arguments &args, AtomicUpdate update, DType 
     return *kind;
   return args.error("not available for " + args.sema.nameOf(element),
                     element.isFloat()
-                        ? "fp32 and fp64 have add, max, min and xchg; fp16 and bf16 add only"
+                        ? "fp32 and fp64 have add, max, min and xchg; fp16 and bf16 have no xchg"
                         : "use 32- or 64-bit integers");
 }
 

@@ -87,6 +87,19 @@ void addCreationOps(BuiltinTable &table) {
   table.add("num_threads()", [](Arguments &args) -> FailureOr<Operand> {
     return Operand(Constant::integer(Int(args.sema.warpCount) * 32));
   });
+  table.add("is_cuda()", [](Arguments &args) -> FailureOr<Operand> {
+    return Operand(Constant{args.sema.cudaCapability > 0});
+  });
+  for (const char *signature : {"is_hip()", "is_hip_cdna3()", "is_hip_cdna4()"})
+    table.add(signature,
+              [](Arguments &) -> FailureOr<Operand> { return Operand(Constant{false}); });
+  table.add("cuda_capability_geq(major, minor=0)", [](Arguments &args) -> FailureOr<Operand> {
+    FailureOr<int64_t> major = args.integer(0), minor = args.integer(1);
+    if (failed(major) || failed(minor))
+      return failure();
+    int64_t capability = args.sema.cudaCapability;
+    return Operand(Constant{capability > 0 && capability >= *major * 10 + *minor});
+  });
   table.add("globaltimer()", [](Arguments &args) -> FailureOr<Operand> {
     Semantics &sema = args.sema;
     auto clock = tile::ClockOp::create(sema.builder, sema.location(), sema.builder.getI64Type());

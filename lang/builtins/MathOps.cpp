@@ -55,6 +55,19 @@ FailureOr<Operand> absolute(Arguments &args) {
   DType dtype = x->type.dtype;
   if (dtype.isPointer)
     return args.error("not defined for pointers, found " + args.sema.nameOf(x->type));
+  // All patterns of e4b15 but its zeros are numbers, and a conversion would not give the largest
+  // back.
+  if (dtype.kind == ScalarKind::Float8E4B15) {
+    FailureOr<Value> bits = sema.cast(*x, DType::scalar(ScalarKind::UInt8), /*bitcast=*/true);
+    if (failed(bits))
+      return failure();
+    Value mask = sema.splatConstant(Constant::integer(0x7f), bits->type);
+    bits->ir = arith::AndIOp::create(sema.builder, sema.location(), bits->ir, mask.ir);
+    FailureOr<Value> result = sema.cast(*bits, dtype, /*bitcast=*/true);
+    if (failed(result))
+      return failure();
+    return Operand(*result);
+  }
   if (dtype.isFp8()) { // clear the sign bit; a sign alone is NaN in the fnuz kinds
     FailureOr<Value> wide = sema.cast(*x, DType::scalar(ScalarKind::Float32));
     if (failed(wide))

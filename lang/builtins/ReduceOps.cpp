@@ -56,16 +56,18 @@ LogicalResult buildCombiner(Arguments &args, Region &region, ArrayRef<Value> sou
   for (mlir::Value result : yielded)
     if (result.getParentRegion() != &region)
       return refuseOuter();
-  // Elements are combined in any order and number, so nothing else may be read or written.
+  bool hasEffects = llvm::any_of(*block, [](Operation &op) { return !isMemoryEffectFree(&op); });
   for (Operation &op : *block) {
     bool capturesOuter = llvm::any_of(op.getOperands(), [&](mlir::Value operand) {
       return operand.getParentRegion() != &region;
     });
     if (capturesOuter)
       return refuseOuter();
-    if (!isMemoryEffectFree(&op))
-      return args.error("the combining function has side effects",
-                        "only arithmetic on its arguments is possible");
+    // All elements of a tile go through such a function together (optimizer/ExpandReductions.h).
+    if (hasEffects && op.getNumRegions())
+      return args.error("the combining function has side effects, and a branch or loop",
+                        "select values with " + sema.words.operation("where") +
+                            " instead, and mask what is stored");
   }
   tile::YieldOp::create(builder, sema.location(), yielded);
   return success();

@@ -33,8 +33,9 @@ struct KernelSignature {
   std::vector<KernelParameter> parameters;
   /// Sums, differences and products of integers below 64 bits are asserted not to overflow.
   bool sanitizeOverflow = false;
-  /// The option num_warps, which kernels may read.
-  int32_t warpCount = 4;
+  /// The warps of a program, and the capability of an NVIDIA GPU (90 for 9.0; 0 elsewhere), which
+  /// kernels may read.
+  int32_t warpCount = 4, cudaCapability = 0;
   /// static_print shows types as Triton does.
   bool printsAsTriton = false;
 };

@@ -561,7 +561,8 @@ def Tile_ReduceOp : Tile_CombiningOp<"reduce"> {
   let summary = "combines the elements along one axis";
   let description = [{
     The region takes one left element per source, then one right element per source, and yields one
-    element per source. It must be associative and commutative: elements are combined in any order.
+    element per source. It must be associative and commutative: elements are combined in any order. One with
+    effects neither branches nor loops, and has them once for each pair that is combined.
     The axis vanishes from the results; reducing rank one gives scalars.
 
     ```mlir
@@ -584,7 +585,7 @@ def Tile_ScanOp : Tile_CombiningOp<"scan"> {
   let summary = "running combination of the elements along one axis";
   let description = [{
     Inclusive: `result[i] = src[0] . ... . src[i]`, from the other end if `reverse`. The region must be
-    associative; the order of elements is kept.
+    associative; the order of elements is kept. One with effects is as that of `tile.reduce`.
 
     ```mlir
     %s = tile.scan(%x) axis 0 reverse false : (tensor<8xf32>) -> tensor<8xf32> {

@@ -228,9 +228,10 @@ void readInteger(PyObject *object, const ReadArgument &how, ArgumentValue &resul
   unsigned long long large = overflow > 0 ? PyLong_AsUnsignedLongLong(object) : 0;
   if (overflow < 0 || PyErr_Occurred()) {
     PyErr_Clear();
-    refuse(how,
-           "is " + std::string(py::str(py::handle(object))) + ", which does not fit into 64 bits",
-           "split it into several arguments");
+    std::string number = py::str(py::handle(object));
+    throwRangeError(how.kernelName + ": argument '" + how.name() + "' is " + number +
+                        ", which does not fit into 64 bits",
+                    "split it into several arguments");
   }
   result = ArgumentValue::unsignedInteger(large);
 }

@@ -41,9 +41,18 @@ py::str textOf(const std::string &text) {
 
 } // namespace
 
-void throwCallError(const std::string &message, const std::string &help) {
-  py::object type = errorClass("ArgumentError");
+[[noreturn]] static void throwWithHelp(const char *className, const std::string &message,
+                                       const std::string &help) {
+  py::object type = errorClass(className);
   raise(type, type(textOf(help.empty() ? message : message + "\n  help: " + help)));
+}
+
+void throwCallError(const std::string &message, const std::string &help) {
+  throwWithHelp("ArgumentError", message, help);
+}
+
+void throwRangeError(const std::string &message, const std::string &help) {
+  throwWithHelp("IntegerRangeError", message, help);
 }
 
 void throwError(const jit::Error &error) {

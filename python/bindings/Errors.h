@@ -17,6 +17,8 @@ namespace py = pybind11;
 
 /// sectile.errors.ArgumentError: the call is wrong, not the kernel.
 [[noreturn]] void throwCallError(const std::string &message, const std::string &help = {});
+/// sectile.errors.IntegerRangeError, which is an OverflowError, too.
+[[noreturn]] void throwRangeError(const std::string &message, const std::string &help);
 /// The class that fits the kind of `error`.
 [[noreturn]] void throwError(const jit::Error &error);
 /// What is pending, as "ValueError: text"; clears it.

@@ -364,6 +364,12 @@ Answer PythonEnvironment::attribute(const Constant &object, const std::string &n
   return answering([&]() -> Answer {
     py::object owner = objectOf(object);
     py::object value = attributeOr(owner, name.c_str(), py::object());
+    // A number, a text or a tuple has no type but that it is constant, which no change outside
+    // alters.
+    if (!value && name == "type" && !object.is<lang::ObjectRef>()) {
+      py::object made = py::module_::import("sectile.language._constexpr").attr("constexpr_type");
+      return answerOf(made(owner));
+    }
     if (!value) {
       bool isLanguage =
           PyModule_Check(owner.ptr()) &&

@@ -2,6 +2,7 @@
 
 SectileError
  ├─ ArgumentError       the call is wrong (also a TypeError): an argument, a keyword, the grid
+ │   ├─ IntegerRangeError   an integer beyond 64 bits (also an OverflowError)
  │   └─ GridKeyError    a grid function asks its dictionary for what is not in it (also a KeyError)
  ├─ CompilationError    the kernel is wrong; `diagnostics` show where and how to put it right
  │   ├─ CompileTimeAssertionFailure    a static_assert failed
@@ -30,6 +31,12 @@ TritonError = SectileError  #: for programs written for Triton
 
 class ArgumentError(SectileError, TypeError):
     """A kernel was called wrongly: an argument is missing, unknown, of the wrong kind; a bad grid."""
+
+    __module__ = "sectile"
+
+
+class IntegerRangeError(ArgumentError, OverflowError):
+    """An integer argument does not fit into 64 bits."""
 
     __module__ = "sectile"
 

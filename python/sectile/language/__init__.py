@@ -16,7 +16,7 @@ from ._blocks import (
     store_tensor_descriptor,
     tensor_descriptor,
 )
-from ._constexpr import const, constexpr
+from ._constexpr import const, constexpr, constexpr_type
 from ._creation import arange, cast, cat, full, to_tensor, zeros, zeros_like
 from ._debug import device_assert, device_print, inline_asm_elementwise, static_assert, static_print
 from ._dtypes import (
@@ -39,6 +39,7 @@ from ._dtypes import (
     pi32_t,
     pointer_type,
     str_to_ty,
+    tuple_type,
     uint8,
     uint16,
     uint32,
@@ -157,15 +158,16 @@ if TYPE_CHECKING:
     from . import extra as extra
     from . import random as random
     from . import standard as standard
+    from . import target_info as target_info
 
-_SUBMODULES = ("core", "extra", "random", "standard")
+_SUBMODULES = ("core", "extra", "random", "standard", "target_info")
 
 
 __all__ = [
     "abs", "add", "advance", "aggregate", "arange", "argmax", "argmin", "associative_scan", "assume",
     "atomic_add", "atomic_and", "atomic_cas", "atomic_max", "atomic_min", "atomic_or",
     "atomic_xchg", "atomic_xor", "bfloat16", "bitonic_merge", "block_type", "broadcast", "broadcast_to", "cast",
-    "cat", "cdiv", "ceil", "clamp", "condition", "const", "constexpr", "cos", "cumprod", "cumsum",
+    "cat", "cdiv", "ceil", "clamp", "condition", "const", "constexpr", "constexpr_type", "cos", "cumprod", "cumsum",
     "debug_barrier", "device_assert", "device_print", "div_rn", "dot", "dot_scaled", "dtype",
     "erf", "exp", "exp2", "expand_dims", "fdiv", "flip", "float16", "float32", "float64",
     "float8e4b15", "float8e4b8", "float8e4nv", "float8e5", "float8e5b16", "floor", "fma", "full", "gather",
@@ -179,6 +181,7 @@ __all__ = [
     "sqrt", "sqrt_rn", "squeeze", "static_assert", "static_print", "static_range", "store",
     "store_tensor_descriptor", "str_to_ty", "sub", "sum", "swizzle2d", "tanh", "tensor",
     "tensor_descriptor", "to_tensor", "topk", "trans", "TRITON_MAX_TENSOR_NUMEL", "tuple",
+    "tuple_type",
     "uint16", "uint32", "uint64", "uint8", "uint_to_uniform_float", "umulhi", "unsqueeze", "view",
     "void", "where", "xor_sum", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import namedtuple
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
@@ -114,6 +115,22 @@ def _define_operators() -> None:
         setattr(constexpr, f"__r{plain}__", reflected(function))
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         setattr(constexpr, f"__{name}__", forward(getattr(operator, name)))
+
+
+class constexpr_type(namedtuple("constexpr_type", "value")):
+    """The type of a compile-time constant, which holds the constant: ``N.type`` of an ``N: tl.constexpr``.
+
+    >>> constexpr_type(4) == constexpr_type(tl.constexpr(4))
+    True
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, value) -> constexpr_type:
+        return super().__new__(cls, _plain(value))
+
+    def __repr__(self) -> str:
+        return f"constexpr_type[{self.value!r}]"
 
 
 _hash = constexpr.__hash__

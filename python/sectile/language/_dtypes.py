@@ -69,6 +69,44 @@ class dtype:
         """What is added to the exponent of a float where it is stored."""
         return self._float_layout("exponent_bias")[1]
 
+    class KIND:
+        """What `kind` answers."""
+
+        BOOLEAN = 0
+        INTEGRAL = 1
+        FLOATING = 2
+
+    class SIGNEDNESS:
+        """What `int_signedness` answers."""
+
+        SIGNED = 0
+        UNSIGNED = 1
+
+    def kind(self) -> int:
+        """One of `KIND`: what a number of this type is."""
+        if not (self.is_int() or self.is_floating()):
+            raise AttributeError(f"{self.name} is no type of numbers: it has no kind")
+        if self.is_floating():
+            return self.KIND.FLOATING
+        return self.KIND.BOOLEAN if self.is_bool() else self.KIND.INTEGRAL
+
+    @property
+    def int_signedness(self) -> int:
+        """One of `SIGNEDNESS`, of an integer."""
+        if not self.is_int():
+            raise AttributeError(f"{self.name} is no integer: it has no int_signedness")
+        return self.SIGNEDNESS.SIGNED if self.is_int_signed() else self.SIGNEDNESS.UNSIGNED
+
+    @property
+    def cache_key_part(self) -> str:
+        """The name, as keys of caches hold it."""
+        return self.name
+
+    @staticmethod
+    def is_dtype(type_str: str) -> bool:
+        """Whether a scalar type is called so: ``"fp32"``."""
+        return type_str in _SCALARS
+
     def _float_layout(self, attribute: str) -> tuple[int, int]:
         if not self.is_floating():
             raise AttributeError(f"{self.name} is no float: it has no {attribute}")
@@ -313,6 +351,26 @@ class block_type:
         return self.element_ty
 
     @property
+    def name(self) -> str:
+        return str(self)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the elements take in memory."""
+        return self.numel * self.element_ty.itemsize
+
+    def get_block_shapes(self) -> tuple[int, ...]:
+        return self.shape
+
+    def with_element_ty(self, element_ty: dtype) -> block_type:
+        """The type of a tile of the same shape, with other elements."""
+        return block_type(element_ty, self.shape)
+
+    def mangle(self) -> str:
+        """The name as part of others, as Triton makes it: ``"fp32S64_32S"``."""
+        return f"{self.element_ty.mangle()}S{'_'.join(map(str, self.shape))}S"
+
+    @property
     def numel(self) -> int:
         count = 1
         for extent in self.shape:
@@ -333,6 +391,52 @@ class block_type:
 
     def __str__(self) -> str:
         return f"<{list(self.shape)}, {self.element_ty}>"
+
+
+class tuple_type:
+    """The type of a tuple: those of its items, and their names where it is a named one."""
+
+    __slots__ = ("types", "fields")
+
+    def __init__(self, types: Any, fields: Any = None) -> None:
+        self.types = tuple(types)
+        self.fields = list(fields) if fields else [""] * len(self.types)
+
+    def __iter__(self) -> Any:
+        return iter(self.types)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.types[index]
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, tuple_type)
+            and self.types == other.types
+            and self.fields == other.fields
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.types)
+
+    def __str__(self) -> str:
+        return f"[{','.join(map(str, self.types))}]"
+
+    def mangle(self) -> str:
+        """The name as part of others, as Triton makes it."""
+        return "T" + "_".join(each.mangle() for each in self.types) + "T"
+
+
+class slice_type(dtype):
+    """The type of a slice. All are equal."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self.name = "slice_type"
+        self._family, self.primitive_bitwidth = "void", 0
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (slice_type, ())
 
 
 void = dtype("void")

@@ -9,7 +9,10 @@ from ._blocks import tensor_descriptor
 from ._builtin import builtin as builtin
 from ._builtin import not_yet
 from ._constexpr import constexpr
+from ._constexpr import constexpr_type as constexpr_type
 from ._dtypes import dtype
+from ._dtypes import slice_type as slice_type
+from ._dtypes import tuple_type as tuple_type
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:

@@ -4,7 +4,9 @@
 #include "RandomLayout.h"
 #include "SimulatedGpu.h"
 
+#include <bit>
 #include <cmath>
+#include <numeric>
 
 using namespace sectile::testing;
 using namespace sectile::layout;
@@ -276,6 +278,68 @@ TEST(GpuReduceScan, random_layouts) {
     if (HasFailure())
       break;
   }
+}
+
+/// A sum whose function counts the pairs it combines: no lane without an element counts, and no
+/// copy.
+std::string countingText(const std::string &op, int64_t extent, const std::string &result) {
+  std::string n = std::to_string(extent), tile = "tensor<" + n + "xi32>";
+  std::string pointers = "tensor<" + n + "x!tile.ptr<i32>>";
+  std::string type = result.empty() ? tile : result;
+  std::string counts = result.empty() ? pointers : "!tile.ptr<i32>";
+  std::string text = "func.func @k(%in: !tile.ptr<i32>, %out: !tile.ptr<i32>, %n: !tile.ptr<i32>) "
+                     "attributes {tile.kernel} {\n%i = tile.arange 0, " +
+                     n + " : " + tile + "\n";
+  for (std::string name : {"in", "out", "n"})
+    text += "%" + name + "s = tile.splat %" + name + " : !tile.ptr<i32> -> " + pointers + "\n";
+  for (std::string name : {"in", "out"})
+    text += "%" + name + "p = tile.ptr_add %" + name + "s, %i : " + pointers + ", " + tile + "\n";
+  text += "%x = tile.load %inp : " + pointers + "\n%r:2 = tile." + op + " : (" + tile + ", " +
+          pointers + ") -> (" + type + ", " + counts + R"() {
+^bb0(%a: i32, %p: !tile.ptr<i32>, %b: i32, %q: !tile.ptr<i32>):
+  %one = arith.constant 1 : i32
+  %old = tile.atomic_rmw add, relaxed, gpu, %p, %one : !tile.ptr<i32>
+  %c = arith.addi %a, %b : i32
+  tile.yield %c, %q : i32, !tile.ptr<i32>
+}
+)";
+  text += result.empty() ? "tile.store %outp, %r#0 : " + pointers + "\n"
+                         : "tile.store %out, %r#0 : !tile.ptr<i32>\n";
+  return text + "return\n}\n";
+}
+
+TEST(GpuReduce, a_function_with_effects_meets_each_pair_once) {
+  for (unsigned warps : {1, 4})
+    for (int64_t extent : {1, 2, 7, 32, 200}) {
+      SimulatedKernel kernel(countingText("reduce(%x, %ns) axis 0", extent, "i32"),
+                             {.warps = warps});
+      ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+      std::vector<int32_t> in(extent), out(1, -1), count(1, 0);
+      std::iota(in.begin(), in.end(), -3);
+      auto report = kernel.run({1}, {argument(in), argument(out), argument(count)});
+      EXPECT_EQ(report.problem, "");
+      EXPECT_EQ(out[0], std::accumulate(in.begin(), in.end(), 0));
+      EXPECT_EQ(count[0], extent - 1) << warps << " warps";
+    }
+}
+
+TEST(GpuScan, a_function_with_effects_meets_each_element_once_per_run) {
+  for (unsigned warps : {1, 4})
+    for (int64_t extent : {1, 2, 7, 32, 200}) {
+      SimulatedKernel kernel(countingText("scan(%x, %ns) axis 0 reverse false", extent, ""),
+                             {.warps = warps});
+      ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+      std::vector<int32_t> in(extent), out(extent, -1), count(1, 0), expected(extent);
+      std::iota(in.begin(), in.end(), -3);
+      std::partial_sum(in.begin(), in.end(), expected.begin());
+      auto report = kernel.run({1}, {argument(in), argument(out), argument(count)});
+      EXPECT_EQ(report.problem, "");
+      EXPECT_EQ(out, expected);
+      int32_t pairs = 0;
+      for (int64_t index = 0; index < extent; ++index)
+        pairs += std::popcount(uint64_t(index));
+      EXPECT_EQ(count[0], pairs) << warps << " warps";
+    }
 }
 
 } // namespace

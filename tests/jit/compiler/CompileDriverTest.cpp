@@ -37,6 +37,9 @@ class FakeBackend final : public backends::Backend {
 public:
   llvm::StringRef name() const override { return "fake"; }
   std::string targetName(const backends::CompileOptions &) const override { return "fake"; }
+  backends::TargetFacts facts(const backends::CompileOptions &options) const override {
+    return {.warpCount = options.warpCount, .cudaCapability = 0};
+  }
   mlir::FailureOr<backends::KernelImage> compile(mlir::ModuleOp module,
                                                  const backends::CompileContext &context) override {
     auto function = *module.getOps<mlir::func::FuncOp>().begin();

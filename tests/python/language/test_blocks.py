@@ -260,9 +260,9 @@ def update(x, o, m, n, WHICH: tl.constexpr):
 
 
 @pytest.mark.parametrize("which", UPDATES)
-@pytest.mark.parametrize("name", ["int32", "uint32", "int64", "float32"])
+@pytest.mark.parametrize("name", ["int32", "uint32", "int64", "float32", "float16"])
 def test_atomics(device, which, name):
-    if name == "float32" and which in ("and", "or", "xor"):
+    if name.startswith("float") and which in ("and", "or", "xor"):
         pytest.skip("bits of integers only")
     x, o = random(name, (7, 20), seed=1), random(name, (7, 20), seed=2)
     expected = o.copy()

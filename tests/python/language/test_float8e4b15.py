@@ -139,7 +139,8 @@ def test_arithmetic_is_that_of_fp32():
     assert (out[2 * n : 3 * n] & 0x7F).max() > 0x70
     got = out.reshape(9, n)
     with np.errstate(all="ignore"):
-        expected = [a + b, a * b, np.maximum(a, b), -a, np.abs(a), None, np.full(n, -1.3), a / b, np.full(n, a.max())]  # fmt: skip
+        expected = [a + b, a * b, np.maximum(a, b), -a, None, None, np.full(n, -1.3), a / b, np.full(n, a.max())]  # fmt: skip
+    np.testing.assert_array_equal(got[4], x & 0x7F)  # as Triton does it, without a conversion
     np.testing.assert_array_equal(got[5], np.where(a < b, x, 0x70))  # moved as it is
     for number, (row, wanted) in enumerate(zip(got, expected)):
         if wanted is None:
@@ -253,3 +254,17 @@ def test_refusals():
 
     with pytest.raises(st.CompilationError, match="not for fp8e4b15(.|\n)*no pattern of it is NaN"):
         padded[(1,)](st.reinterpret(np.zeros(4, np.uint8), tl.float8e4b15))
+
+
+@st.jit
+def absolute_bits(bits, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.load(bits + i).to(tl.float8e4b15, bitcast=True)
+    tl.store(out + i, tl.abs(x).to(tl.uint8, bitcast=True))
+
+
+def test_abs_clears_the_sign_of_every_pattern(device):
+    bits = np.arange(256).astype(np.uint8)
+    out = np.zeros_like(bits)
+    absolute_bits[(1,)](bits, out, 256)
+    np.testing.assert_array_equal(out, bits & 0x7F)

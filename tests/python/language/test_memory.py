@@ -300,7 +300,9 @@ def test_atomics_have_their_order_and_scope(sem, scope, suffix):
     assert f"atom.{sem}.{suffix}.global.add.u32" in compiled.asm["ptx"]
 
 
-@pytest.mark.parametrize("name", ["int32", "uint32", "int64", "float32", "float64"])
+@pytest.mark.parametrize(
+    "name", ["int32", "uint32", "int64", "float32", "float64", "float16", "bfloat16"]
+)
 def test_atomic_max_min(name):
     @st.jit
     def kernel(x_ptr, max_ptr, min_ptr, N: tl.constexpr):
@@ -314,6 +316,30 @@ def test_atomic_max_min(name):
     for k in range(5):
         assert largest[k] == max(x[k::5].max(), x[0])
         assert smallest[k] == min(x[k::5].min(), x[0])
+
+
+@st.jit
+def extremes_of_pairs(x_ptr, max_ptr, min_ptr, old_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.load(x_ptr + i)
+    tl.store(old_ptr + i, tl.atomic_max(max_ptr + i, x, mask=i != 5))
+    tl.atomic_min(min_ptr + i, x, sem="relaxed")
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32"])
+def test_atomic_max_min_of_special_values(name):
+    """A number wins over NaN, as fmax and fmin have it; neighbours in the same word stay."""
+    special = [np.nan, np.inf, -np.inf, 0.0, 1.0, -1.5, 6e-8, 6e4]
+    x, start = (each.astype(numpy_dtype(name)).ravel() for each in np.meshgrid(special, special))
+    largest, smallest, old = start.copy(), start.copy(), np.zeros_like(start)
+    extremes_of_pairs[(1,)](x, largest, smallest, old, x.size)
+    expected = np.fmax(x.astype(np.float32), start.astype(np.float32))
+    expected[5] = start[5]
+    np.testing.assert_array_equal(largest.astype(np.float32), expected)
+    expected = np.fmin(x.astype(np.float32), start.astype(np.float32))
+    np.testing.assert_array_equal(smallest.astype(np.float32), expected)
+    old[5] = start[5]
+    np.testing.assert_array_equal(old.astype(np.float32), start.astype(np.float32))
 
 
 @pytest.mark.parametrize("sem", ["relaxed", "acquire", "release", "acq_rel"])

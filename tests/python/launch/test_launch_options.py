@@ -147,10 +147,10 @@ def test_instructions_of_dependent_launches():
             "split the kernel",
         ),
         (
-            "cuda:90",
+            "cuda:89",
             {"num_ctas": 2},
-            "num_ctas is 2: Sectile runs a program in one block",
-            "use num_ctas=1",
+            r"num_ctas > 1 requires NVIDIA SM90\+ \(Hopper\)",
+            "the target is sm_89",
         ),
     ],
 )
@@ -195,3 +195,71 @@ def test_launches_that_overlap_and_programs_that_meet(device):
     with pytest.raises(st.SectileError, match="COOPERATIVE_LAUNCH_TOO_LARGE|too many blocks"):
         huge = np.zeros(128 << 14, np.int32)
         meet[(1 << 14,)](huge, huge.copy(), arrived, 128, launch_cooperative_grid=True)
+
+
+@st.jit
+def ask_for_warps(out):
+    tl.store(out, tl.extra.cuda.num_warps())
+
+
+@pytest.mark.host
+@pytest.mark.parametrize(
+    "warps, ctas, merged", [(4, 2, 8), (4, 8, 32), (8, 16, 32), (1, 2, 2), (32, 4, 32)]
+)
+def test_several_blocks_become_one_of_their_warps(warps, ctas, merged):
+    def warm(target):
+        mock = st.MockTensor(tl.int32)
+        options = dict(num_warps=warps, num_ctas=ctas)
+        return ask_for_warps.warmup(mock, grid=(1,), target=target, **options)
+
+    on_gpu = warm("cuda:90")
+    assert f".reqntid {merged * 32}" in on_gpu.asm["ptx"]
+    assert (on_gpu.metadata.num_warps, on_gpu.metadata.num_ctas) == (warps, ctas)
+    assert f"arith.constant {merged} : i32" in on_gpu.asm["tile"]
+    text = f"num_ctas={ctas}: the program runs in one block of {merged} warps"
+    assert [remark.text for remark in st.inspect(on_gpu).remarks if remark.kind == "hint"] == [text]
+
+    on_cpu = warm("cpu")
+    assert f"arith.constant {warps} : i32" in on_cpu.asm["tile"]
+    assert not [remark for remark in st.inspect(on_cpu).remarks if "num_ctas" in remark.text]
+
+
+@pytest.mark.parametrize("ctas", [1, 2, 16])
+def test_several_blocks_give_the_same_results(device, ctas):
+    @st.jit
+    def row_sums(x, out, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+        rows, columns = tl.arange(0, ROWS), tl.arange(0, COLUMNS)
+        tile = tl.load(x + rows[:, None] * COLUMNS + columns[None, :])
+        tl.store(out + rows, tl.sum(tl.sort(tile, 1) * columns[None, :], 1))
+
+    x = np.random.default_rng(1).integers(-99, 99, (16, 64)).astype(np.int32)
+    out = np.zeros(16, np.int32)
+    row_sums[(1,)](x, out, 16, 64, num_ctas=ctas)
+    np.testing.assert_array_equal(out, (np.sort(x, 1) * np.arange(64)).sum(1))
+
+
+@pytest.mark.host
+def test_the_spellings_of_an_architecture():
+    texts = [
+        ask_for_warps.warmup(st.MockTensor(tl.int32), grid=(1,), target=f"cuda:{arch}").asm["ptx"]
+        for arch in ("sm_90", "sm90", "90", "sm90a")
+    ]
+    assert all(".target sm_90a" in text for text in texts)
+    with pytest.raises(st.CompilationError, match="unknown NVIDIA architecture 'smm90'"):
+        ask_for_warps.warmup(st.MockTensor(tl.int32), grid=(1,), target="cuda:smm90")
+
+
+def test_the_tuner_offers_several_blocks(device):
+    @st.autotune(
+        [st.Config({"BLOCK": 32}), st.Config({"BLOCK": 32}, num_ctas=2, num_warps=1)], key=["n"]
+    )
+    @st.jit
+    def double(x, out, n, BLOCK: tl.constexpr):
+        i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(out + i, 2 * tl.load(x + i, i < n), i < n)
+
+    x = np.arange(100, dtype=np.int32)
+    out = np.zeros_like(x)
+    double[lambda meta: (st.cdiv(100, meta["BLOCK"]),)](x, out, 100)
+    np.testing.assert_array_equal(out, 2 * x)
+    assert double.best_config.num_ctas in (1, 2)

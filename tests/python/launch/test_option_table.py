@@ -22,7 +22,6 @@ UNUSUAL = {
     for name, (kind, initial, *_) in TABLE.items()
     if kind != "keyword"
 }  # fmt: skip
-UNUSUAL["num_ctas"] = 1  # no back end has more so far
 UNUSUAL["maxnreg"] = 64
 
 
@@ -41,7 +40,7 @@ def warm(kernel, **options):
     )
 
 
-@pytest.mark.parametrize("name", [name for name in UNUSUAL if name != "num_ctas"])
+@pytest.mark.parametrize("name", UNUSUAL)
 def test_a_variant_knows_each_option(name):
     kernel, other = new_kernel(), new_kernel()
     usual = warm(kernel)

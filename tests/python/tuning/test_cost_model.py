@@ -54,6 +54,11 @@ def test_who_cannot_run():
         st.Config({}, num_warps=16, maxnreg=255), HOPPER
     )
     assert reason_before_compiling(st.Config({}, num_warps=64), CPU) == ""
+    # Of two blocks one has the warps of both; more than a block may have do not come.
+    assert "for 512 threads" in reason_before_compiling(
+        st.Config({}, num_warps=8, num_ctas=2, maxnreg=255), HOPPER
+    )
+    assert guessed_resources(st.Config({}, num_warps=16, num_ctas=16), HOPPER).threads == 1024
     assert "232449 bytes of shared" in reason_after_compiling(Resources(32, 0, 232449, 128), HOPPER)
     assert reason_after_compiling(Resources(32, 0, 232448, 128), HOPPER) == ""
     assert "registers" in reason_after_compiling(Resources(255, 0, 0, 512), HOPPER)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 
-from .limits import Resources, programs_per_unit
+from .limits import Resources, programs_per_unit, threads_of
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def guessed_resources(config: Config, device: Device) -> Resources:
     """Before compiling: half of the registers a thread may have."""
     if device.kind != "cuda":
         return Resources()
-    threads = config.num_warps * device.properties["warpSize"]
+    threads = threads_of(config, device)
     registers = min(128, device.properties["max_num_regs"] // max(threads, 1))
     if config.maxnreg:
         registers = min(registers, config.maxnreg)

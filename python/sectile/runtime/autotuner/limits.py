@@ -74,12 +74,19 @@ class Resources:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
+def threads_of(config: Config, device: Device) -> int:
+    """Returns the threads of a program: those of all its blocks (``num_ctas``), as many as fit into one."""
+    threads = config.num_warps * device.properties["warpSize"]
+    most = max(threads, device.properties["max_threads_per_block"])
+    return min(threads * config.num_ctas, most)
+
+
 def reason_before_compiling(config: Config, device: Device) -> str:
     """Why `config` cannot run on `device` whatever the kernel is; "" when it may."""
     if device.kind != "cuda":
         return ""
     most = device.properties["max_threads_per_block"]
-    threads = config.num_warps * device.properties["warpSize"]
+    threads = threads_of(config, device)
     if threads > most:
         return f"num_warps = {config.num_warps} are {threads} threads, and a program has at most {most}"
     if config.maxnreg and config.maxnreg * threads > device.properties["max_num_regs"]:

@@ -1,0 +1,170 @@
+"""Combining functions with effects: each pair of elements is combined once."""
+
+import numpy as np
+import pytest
+from support import random
+
+import sectile as st
+import sectile.language as tl
+
+
+@st.jit
+def counted_sum(x, counts, y, others):
+    """Counts in memory how often it is called."""
+    tl.atomic_add(counts, 1)
+    return x + y, others
+
+
+@st.jit
+def reduce_counting(x, out, counts, R: tl.constexpr, C: tl.constexpr, AXIS: tl.constexpr):
+    at = tl.arange(0, R)[:, None] * C + tl.arange(0, C)[None, :]
+    kept = tl.arange(0, C if AXIS == 0 else R)
+    counters = counts + (at % C if AXIS == 0 else at // C)
+    total, _ = tl.reduce((tl.load(x + at), counters), AXIS, counted_sum)
+    tl.store(out + kept, total)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("shape", [(1, 8), (8, 1), (4, 8), (16, 32), (5, 7), (3, 12)], ids=str)
+def test_a_reduction_combines_each_pair_once(device, shape, axis):
+    x = random("int32", shape, low=-99, high=99)
+    kept = shape[1 - axis]
+    out, counts = np.zeros(kept, np.int32), np.zeros(kept, np.int32)
+    reduce_counting[(1,)](x, out, counts, *shape, axis)
+    np.testing.assert_array_equal(out, x.sum(axis))
+    np.testing.assert_array_equal(counts, shape[axis] - 1)
+
+
+@st.jit
+def bracket(low, high, places, next_low, next_high, others):
+    """Associative, not commutative: intervals side by side."""
+    tl.device_assert(high == next_low, "not neighbours")
+    tl.atomic_add(places + low % 4, 1)
+    return low, next_high, places
+
+
+@st.jit
+def reduce_in_order(out, counts, N: tl.constexpr):
+    i = tl.arange(0, N)
+    low, high, _ = tl.reduce((i, i + 1, counts + i * 0), 0, bracket)
+    tl.store(out, low)
+    tl.store(out + 1, high)
+
+
+@pytest.mark.parametrize("extent", [2, 9, 64, 100])
+def test_the_order_of_elements_is_kept(device, extent):
+    out, counts = np.zeros(2, np.int32), np.zeros(4, np.int32)
+    reduce_in_order[(1,)](out, counts, extent, debug=True)
+    np.testing.assert_array_equal(out, [0, extent])
+    assert counts.sum() == extent - 1
+
+
+@st.jit
+def scan_in_order(out, counts, N: tl.constexpr, REVERSE: tl.constexpr):
+    i = tl.arange(0, N)
+    if REVERSE:
+        i = N - 1 - i
+    low, high, _ = tl.associative_scan((i, i + 1, counts + i * 0), 0, bracket, reverse=REVERSE)
+    tl.store(out + tl.arange(0, N), low * 1000 + high)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("extent", [1, 2, 6, 9, 64, 100])
+def test_a_scan_combines_neighbours_only(device, extent, reverse):
+    out, counts = np.zeros(extent, np.int32), np.zeros(4, np.int32)
+    scan_in_order[(1,)](out, counts, extent, reverse, debug=True)
+    expected = np.arange(extent) + 1
+    np.testing.assert_array_equal(out, expected[::-1] if reverse else expected)
+    # Of two runs of 1, 2, 4 ... each element of the second is combined once.
+    pairs = sum(1 for i in range(extent) for bit in range(10) if i >> bit & 1)
+    assert counts.sum() == pairs
+
+
+@st.jit
+def checked_add(x, y):
+    wide = x.to(tl.int64) + y.to(tl.int64)
+    tl.device_assert((wide >= -(2**31)) & (wide < 2**31), "too large")
+    return x + y
+
+
+@st.jit
+def checked_sum(x, out, sums, N: tl.constexpr):
+    i = tl.arange(0, N)
+    values = tl.load(x + i)
+    tl.store(sums + i, tl.associative_scan(values, 0, checked_add))
+    tl.store(out, tl.reduce(values, 0, checked_add))
+
+
+@pytest.mark.parametrize("extent", [1, 100, 512])
+def test_assertions(device, extent):
+    x = random("int32", (extent,), low=-(2**20), high=2**20)
+    out, sums = np.zeros(1, np.int32), np.zeros(extent, np.int32)
+    checked_sum[(1,)](x, out, sums, extent, debug=True)
+    assert out[0] == x.sum()
+    np.testing.assert_array_equal(sums, np.cumsum(x))
+
+
+def test_an_assertion_that_fails():
+    x = np.full(4, 2**30, np.int32)
+    with pytest.raises(st.DeviceAssertionError, match="too large"):
+        checked_sum[(1,)](x, np.zeros(1, np.int32), np.zeros(4, np.int32), 4, debug=True)
+    # Without debug nothing is asserted, and the sum wraps.
+    out = np.ones(1, np.int32)
+    checked_sum[(1,)](x, out, np.zeros(4, np.int32), 4)
+    assert out[0] == 0
+
+
+@st.jit
+def loud_maximum(x, y):
+    tl.device_print("pair", x, y)
+    return tl.maximum(x, y)
+
+
+@st.jit
+def print_pairs(x, out, N: tl.constexpr):
+    tl.store(out, tl.reduce(tl.load(x + tl.arange(0, N)), 0, loud_maximum))
+
+
+@pytest.mark.host
+def test_prints(capsys):
+    out = np.zeros(1, np.int32)
+    print_pairs[(1,)](np.array([1, 4, 2, 3], np.int32), out, 4)
+    assert out[0] == 4
+    assert capsys.readouterr().out.count("pair") == 4  # two lines for each of two tiles of pairs
+
+
+@st.jit
+def table_sum(x, table, y, other):
+    return tl.load(table + x + y), table
+
+
+@st.jit
+def look_up(x, table, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    total, _ = tl.reduce((tl.load(x + i), table + i * 0), 0, table_sum)
+    tl.store(out, total)
+
+
+@pytest.mark.parametrize("extent", [2, 31, 128])
+def test_a_table(device, extent):
+    """What reads memory is a function with effects, too."""
+    modulus = 7
+    table = (np.arange(2 * modulus) % modulus).astype(np.int32)
+    x, out = random("int32", (extent,), low=0, high=modulus), np.zeros(1, np.int32)
+    look_up[(1,)](x, table, out, extent)
+    assert out[0] == x.sum() % modulus
+
+
+def test_a_branch_with_effects_is_refused():
+    @st.jit
+    def branching(x, y):
+        if x > y:
+            tl.device_print("larger", x)
+        return x + y
+
+    @st.jit
+    def kernel(x, out, N: tl.constexpr):
+        tl.store(out, tl.reduce(tl.load(x + tl.arange(0, N)), 0, branching))
+
+    with pytest.raises(st.CompilationError, match="side effects, and a branch or loop"):
+        kernel[(1,)](np.zeros(4, np.int32), np.zeros(1, np.int32), 4)
