@@ -177,8 +177,26 @@ void expand(ScanOp op) {
   op->replaceAllUsesWith(expansion.scan(Tiles(op.getSrcs()), op.getReverse()));
 }
 
+/// Whether any order of the elements gives the same result: one operation on integers does.
+bool isSameInAnyOrder(Block &combiner) {
+  if (combiner.getNumArguments() != 2 || !llvm::hasNItems(combiner, 2))
+    return false;
+  Operation &op = combiner.front();
+  bool combinesBoth = op.getNumOperands() == 2 && op.getOperand(0) != op.getOperand(1) &&
+                      isa<BlockArgument>(op.getOperand(0)) &&
+                      isa<BlockArgument>(op.getOperand(1)) &&
+                      combiner.getTerminator()->getOperand(0) == op.getResult(0);
+  return combinesBoth &&
+         isa<arith::AddIOp, arith::MulIOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp,
+             arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp>(op);
+}
+
 struct ExpandReductions : PassWrapper<ExpandReductions, OperationPass<func::FuncOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandReductions)
+
+  ExpandReductions() = default;
+  ExpandReductions(const ExpandReductions &other) : PassWrapper(other) {}
+  explicit ExpandReductions(bool fixOrders) { this->fixOrders = fixOrders; }
 
   StringRef getArgument() const override { return "expand-reductions"; }
   StringRef getDescription() const override {
@@ -188,7 +206,8 @@ struct ExpandReductions : PassWrapper<ExpandReductions, OperationPass<func::Func
   void runOnOperation() override {
     SmallVector<Operation *> found;
     getOperation().walk([&](Operation *op) {
-      if (isa<ReduceOp, ScanOp>(op) && !isMemoryEffectFree(op))
+      if (isa<ReduceOp, ScanOp>(op) &&
+          (!isMemoryEffectFree(op) || (fixOrders && !isSameInAnyOrder(op->getRegion(0).front()))))
         found.push_back(op);
     });
     for (Operation *op : found) {
@@ -196,12 +215,15 @@ struct ExpandReductions : PassWrapper<ExpandReductions, OperationPass<func::Func
       op->erase();
     }
   }
+
+  Option<bool> fixOrders{*this, "fix-orders",
+                         llvm::cl::desc("also where the result depends on the order of elements")};
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createExpandReductions() {
-  return std::make_unique<ExpandReductions>();
+std::unique_ptr<Pass> createExpandReductions(bool fixOrders) {
+  return std::make_unique<ExpandReductions>(fixOrders);
 }
 
 } // namespace sectile::optimizer

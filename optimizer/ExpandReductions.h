@@ -11,13 +11,19 @@
 //
 // A reduce of n elements combines n - 1 pairs; a scan about n/2 log2(n). The order of elements is
 // kept.
+//
+// With `fixOrders` (numerics="reproducible") the same is done where the order in which elements
+// meet may change the result, which layouts and vectors decide elsewhere. The steps above depend on
+// the extent alone, and elements at the end that change nothing change no bit: a row of 1,000
+// elements has one sum in blocks of 1,024 and of 2,048. The scans are those of J. Sklansky,
+// Conditional-Sum Addition Logic, IRE Transactions on Electronic Computers EC-9, 1960.
 #pragma once
 
 #include "mlir/Pass/Pass.h"
 
 namespace sectile::optimizer {
 
-/// --expand-reductions
-std::unique_ptr<mlir::Pass> createExpandReductions();
+/// --expand-reductions, --expand-reductions=fix-orders
+std::unique_ptr<mlir::Pass> createExpandReductions(bool fixOrders = false);
 
 } // namespace sectile::optimizer

@@ -1,5 +1,6 @@
 #include "optimizer/Pipeline.h"
 
+#include "optimizer/ExactMath.h"
 #include "optimizer/ExpandBlocks.h"
 #include "optimizer/ExpandReductions.h"
 #include "optimizer/FlattenMaps.h"
@@ -7,6 +8,7 @@
 #include "optimizer/HoistUniformOffsets.h"
 #include "optimizer/PassTimer.h"
 #include "optimizer/ReorderBroadcast.h"
+#include "optimizer/UnorderedSums.h"
 #include "optimizer/UnrollLoops.h"
 
 #include "mlir/Pass/PassRegistry.h"
@@ -18,11 +20,16 @@ using namespace mlir;
 
 namespace sectile::optimizer {
 
-void buildPipeline(OpPassManager &passes) {
+void buildPipeline(OpPassManager &passes, const Options &options) {
   // First: to all that follows, blocks of arrays are loads and stores like any other.
   passes.addNestedPass<func::FuncOp>(createExpandBlocks());
+  // Before anything moves, the IR says how its numbers are made.
+  if (options.exactMath)
+    passes.addNestedPass<func::FuncOp>(createExactMath());
+  if (options.fixedOrders)
+    passes.addNestedPass<func::FuncOp>(createRefuseUnorderedSums());
   // Early, too: nothing else then meets a combining function with effects.
-  passes.addNestedPass<func::FuncOp>(createExpandReductions());
+  passes.addNestedPass<func::FuncOp>(createExpandReductions(options.fixedOrders));
   // Functions of elements become operations on tiles where that computes the same.
   passes.addNestedPass<func::FuncOp>(createFlattenMaps());
   // Early, so that copies of bodies are simplified with the rest.
@@ -49,7 +56,7 @@ LogicalResult optimize(ModuleOp module, const Options &options,
                        llvm::function_ref<void(llvm::StringRef, double)> time) {
   PassManager passes(module.getContext(), ModuleOp::getOperationName());
   passes.enableVerifier(options.verifyEachPass);
-  buildPipeline(passes);
+  buildPipeline(passes, options);
   if (time)
     passes.addInstrumentation(createPassTimer(time));
   return passes.run(module);
@@ -63,6 +70,8 @@ void registerPasses() {
     registerPass([] { return createExpandBlocks(); });
     registerPass([] { return createExpandReductions(); });
     registerPass([] { return createFlattenMaps(); });
+    registerPass([] { return createExactMath(); });
+    registerPass([] { return createRefuseUnorderedSums(); });
     registerPass([] { return createReorderBroadcast(); });
     registerPass([] { return createHoistInvariants(); });
     registerPass([] { return createHoistUniformOffsets(); });

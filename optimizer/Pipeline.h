@@ -12,10 +12,14 @@ namespace sectile::optimizer {
 struct Options {
   /// The IR is verified after every pass (SECTILE_VERIFY).
   bool verifyEachPass = false;
+  /// Nothing is approximated: --exact-math.
+  bool exactMath = false;
+  /// Numbers are combined in an order that no layout decides: --expand-reductions=fix-orders.
+  bool fixedOrders = false;
 };
 
 /// Adds the passes to a pass manager on builtin.module.
-void buildPipeline(mlir::OpPassManager &passes);
+void buildPipeline(mlir::OpPassManager &passes, const Options &options = {});
 
 /// Runs them. On failure the module's context has the diagnostics. `time` (may be null) is called
 /// with the name and seconds of every pass.

@@ -45,16 +45,43 @@ std::string textOf(ConstCheck check) {
   return check.isOn ? check.word : "none";
 }
 
+template <class Enum>
+bool readChoice(std::string_view text, Enum &field) {
+  auto words = wordsOf(field);
+  for (size_t number = 0; number < words.size(); ++number)
+    if (text == words[number]) {
+      field = Enum(number);
+      return true;
+    }
+  return false;
+}
+template <class Enum>
+std::string textOfChoice(Enum field) {
+  return std::string(wordsOf(field)[size_t(field)]);
+}
+/// The words of a choice where a description can point at them.
+template <class Enum>
+constexpr auto kWords = wordsOf(Enum());
+
 constexpr OptionDescription kOptions[] = {
 #define SECTILE_COUNT(field, keyword, initial, least, most, rule, help)                            \
-  {#keyword, OptionDescription::Kind::Count, OptionDescription::Rule::rule, initial, least, most,  \
-   help},
+  {#keyword,                                                                                       \
+   OptionDescription::Kind::Count,                                                                 \
+   OptionDescription::Rule::rule,                                                                  \
+   initial,                                                                                        \
+   least,                                                                                          \
+   most,                                                                                           \
+   help,                                                                                           \
+   {}},
 #define SECTILE_FLAG(field, keyword, initial, help)                                                \
-  {#keyword, OptionDescription::Kind::Flag, OptionDescription::Rule::Any, initial, 0, 1, help},
+  {#keyword, OptionDescription::Kind::Flag, OptionDescription::Rule::Any, initial, 0, 1, help, {}},
 #define SECTILE_CHECK(field, keyword, word, help)                                                  \
-  {#keyword, OptionDescription::Kind::Check, OptionDescription::Rule::Any, 0, 0, 0, help},
+  {#keyword, OptionDescription::Kind::Check, OptionDescription::Rule::Any, 0, 0, 0, help, {}},
+#define SECTILE_CHOICE(type, field, keyword, help)                                                 \
+  {#keyword,    OptionDescription::Kind::Choice, OptionDescription::Rule::Any, 0, 0, 0, help,      \
+   kWords<type>},
 #define SECTILE_KEYWORD(option, keyword, help)                                                     \
-  {#keyword, OptionDescription::Kind::Keyword, OptionDescription::Rule::Any, 0, 0, 0, help},
+  {#keyword, OptionDescription::Kind::Keyword, OptionDescription::Rule::Any, 0, 0, 0, help, {}},
 #include "backends/plain/CompileOptions.def"
 };
 
@@ -72,6 +99,15 @@ bool OptionDescription::allows(int64_t number) const {
 }
 
 std::string OptionDescription::range() const {
+  if (kind == Kind::Choice) {
+    std::string list;
+    for (size_t number = 0; number < words.size(); ++number)
+      list += (number == 0                  ? ""
+               : number + 1 == words.size() ? " or "
+                                            : ", ") +
+              std::string(words[number]);
+    return list;
+  }
   return (rule == Rule::PowerOfTwo ? "a power of two from " : "an int from ") +
          std::to_string(least) + " to " + std::to_string(most);
 }
@@ -97,6 +133,7 @@ std::vector<std::pair<const char *, std::string>> CompileOptions::fields() const
 #define SECTILE_COUNT(field, keyword, initial, least, most, rule, help) {#keyword, textOf(field)},
 #define SECTILE_FLAG(field, keyword, initial, help) {#keyword, textOf(field)},
 #define SECTILE_CHECK(field, keyword, word, help) {#keyword, textOf(ConstCheck{#word, field})},
+#define SECTILE_CHOICE(type, field, keyword, help) {#keyword, textOfChoice(field)},
 #define SECTILE_INTERNAL(type, field, name, initial) {#name, textOf(field)},
 #include "backends/plain/CompileOptions.def"
   };
@@ -115,7 +152,8 @@ bool CompileOptions::setField(std::string_view name, std::string_view text) {
                                                   initial,                                         \
                                                   least,                                           \
                                                   most,                                            \
-                                                  help}                                            \
+                                                  help,                                            \
+                                                  {}}                                              \
                                     .allows(field);
 #define SECTILE_FLAG(field, keyword, initial, help)                                                \
   if (name == #keyword)                                                                            \
@@ -123,6 +161,9 @@ bool CompileOptions::setField(std::string_view name, std::string_view text) {
 #define SECTILE_CHECK(field, keyword, word, help)                                                  \
   if (name == #keyword)                                                                            \
     return read(text, Check{#word, field});
+#define SECTILE_CHOICE(type, field, keyword, help)                                                 \
+  if (name == #keyword)                                                                            \
+    return readChoice(text, field);
 #define SECTILE_INTERNAL(type, field, optionName, initial)                                         \
   if (name == #optionName)                                                                         \
     return read(text, field);

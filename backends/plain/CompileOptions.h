@@ -3,6 +3,7 @@
 // and help. Every field is part of the cache key.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <span>
@@ -13,11 +14,27 @@
 
 namespace sectile::backends {
 
+/// What a kernel's numbers may depend on; lang/README.md, "Numbers", is the contract.
+enum class Numerics : uint8_t {
+  /// Approximations of GPUs where the language allows them, sums in any order.
+  Default,
+  /// Every operation rounds as IEEE 754 says or as exactly as the library's functions do: no
+  /// approximations, no products fused with sums, no tf32.
+  Strict,
+  /// Sums are added in an order that the extents alone decide, and nothing is fused.
+  Reproducible,
+};
+/// Its words, in the order of the numbers; the first is the usual one.
+constexpr std::array<std::string_view, 3> wordsOf(Numerics) {
+  return {"default", "strict", "reproducible"};
+}
+
 /// The options that have a keyword: small, and copied by every launch.
 struct KernelOptions {
 #define SECTILE_COUNT(field, keyword, initial, least, most, rule, help) int32_t field = initial;
 #define SECTILE_FLAG(field, keyword, initial, help) bool field = initial;
 #define SECTILE_CHECK(field, keyword, word, help) bool field = false;
+#define SECTILE_CHOICE(type, field, keyword, help) type field{};
 #include "backends/plain/CompileOptions.def"
 
   /// Different options, different words, in kWordBits bits.
@@ -27,6 +44,8 @@ struct KernelOptions {
   packed = packed << std::bit_width(uint32_t(most)) | uint64_t(field);
 #define SECTILE_FLAG(field, keyword, initial, help) packed = packed << 1 | uint64_t(field);
 #define SECTILE_CHECK(field, keyword, word, help) packed = packed << 1 | uint64_t(field);
+#define SECTILE_CHOICE(type, field, keyword, help)                                                 \
+  packed = packed << std::bit_width(wordsOf(field).size() - 1) | uint64_t(field);
 #include "backends/plain/CompileOptions.def"
     return packed;
   }
@@ -35,6 +54,7 @@ struct KernelOptions {
   +std::bit_width(uint32_t(most))
 #define SECTILE_FLAG(field, keyword, initial, help) +1
 #define SECTILE_CHECK(field, keyword, word, help) +1
+#define SECTILE_CHOICE(type, field, keyword, help) +std::bit_width(wordsOf(type()).size() - 1)
 #include "backends/plain/CompileOptions.def"
       ;
 
@@ -42,8 +62,12 @@ struct KernelOptions {
   /// such options have a word of their own.
   std::string problem() const;
 
-  /// Makes options equal that ask for the same: without `debug` overflow is not checked anyway.
-  constexpr void normalize() { sanitizeOverflow |= !debug; }
+  /// Makes options equal that ask for the same: without `debug` overflow is not checked anyway, and
+  /// where numbers are strict or reproducible nothing is fused.
+  constexpr void normalize() {
+    sanitizeOverflow |= !debug;
+    enableFpFusion &= numerics == Numerics::Default;
+  }
 
   friend bool operator==(const KernelOptions &, const KernelOptions &) = default;
 };
@@ -71,16 +95,19 @@ struct CompileOptions : KernelOptions {
 struct OptionDescription {
   const char *keyword;
   /// Keyword: of a launch only, without default or range.
-  enum class Kind : uint8_t { Count, Flag, Check, Keyword };
+  enum class Kind : uint8_t { Count, Flag, Check, Choice, Keyword };
   Kind kind;
   enum class Rule : uint8_t { Any, PowerOfTwo, NoneIsZero };
   Rule rule = Rule::Any;
   int32_t initial = 0, least = 0, most = 0;
   const char *help;
+  /// Of a Choice, the usual one first.
+  std::span<const std::string_view> words;
 
   /// Whether a Count may be `number`.
   bool allows(int64_t number) const;
-  /// "a power of two from 1 to 64"; Python's None is not among them.
+  /// "a power of two from 1 to 64", "default, strict or reproducible"; Python's None is not among
+  /// them.
   std::string range() const;
 };
 

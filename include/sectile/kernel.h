@@ -31,6 +31,9 @@
 
 namespace sectile {
 
+/// What the numbers of a kernel may depend on: Options{.numerics = Numerics::Strict}.
+using Numerics = backends::Numerics;
+
 /// How a kernel is compiled: Options{.num_warps = 8, .debug = true}. The fields, in this order,
 /// with their defaults and meaning, are the lines of backends/plain/CompileOptions.def; the names
 /// are Triton's launch keywords, but for check_bounds, which SECTILE_CHECK=bounds sets from
@@ -39,6 +42,7 @@ struct Options {
 #define SECTILE_COUNT(field, keyword, initial, least, most, rule, help) int keyword = initial;
 #define SECTILE_FLAG(field, keyword, initial, help) bool keyword = initial;
 #define SECTILE_CHECK(field, keyword, word, help) bool keyword##_##word = false;
+#define SECTILE_CHOICE(type, field, keyword, help) type keyword{};
 #include "backends/plain/CompileOptions.def"
 };
 
@@ -125,6 +129,7 @@ public:
   result[#keyword] = image.options.field;
 #define SECTILE_FLAG(field, keyword, initial, help) result[#keyword] = image.options.field;
 #define SECTILE_CHECK(field, keyword, word, help) result[#keyword "_" #word] = image.options.field;
+#define SECTILE_CHOICE(type, field, keyword, help) result[#keyword] = int64_t(image.options.field);
 #include "backends/plain/CompileOptions.def"
     return result;
   }
@@ -178,6 +183,7 @@ inline backends::KernelOptions kernelOptions(const Options &options) {
   result.field = options.keyword;
 #define SECTILE_FLAG(field, keyword, initial, help) result.field = options.keyword;
 #define SECTILE_CHECK(field, keyword, word, help) result.field = options.keyword##_##word;
+#define SECTILE_CHOICE(type, field, keyword, help) result.field = options.keyword;
 #include "backends/plain/CompileOptions.def"
   return result;
 }
@@ -424,6 +430,8 @@ private:
     jit::Runtime::LaunchDefaults asked = jit::Runtime::instance().launchDefaults();
     result.checkBounds |= asked.checkBounds;
     result.debug |= asked.debug;
+    if (result.numerics == Numerics::Default)
+      result.numerics = asked.numerics;
     result.normalize();
     return result;
   }

@@ -166,6 +166,7 @@ void visit(auto &stream, Is<backends::CompileOptions> auto &options) {
   stream.field(options.field_);
 #define SECTILE_FLAG(field_, keyword, initial, help) stream.field(options.field_);
 #define SECTILE_CHECK(field_, keyword, word, help) stream.field(options.field_);
+#define SECTILE_CHOICE(type, field_, keyword, help) stream.field(options.field_);
 #define SECTILE_INTERNAL(type, field_, name, initial) stream.field(options.field_);
 #include "backends/plain/CompileOptions.def"
 }

@@ -90,9 +90,10 @@ int listOptions() {
     if (option.kind == Kind::Keyword)
       continue;
     std::string spelling = "--" + std::string(option.keyword) +
-                           (option.kind == Kind::Count   ? "=N"
-                            : option.kind == Kind::Check ? "=bounds"
-                                                         : "[=0]");
+                           (option.kind == Kind::Count    ? "=N"
+                            : option.kind == Kind::Check  ? "=bounds"
+                            : option.kind == Kind::Choice ? "=WORD"
+                                                          : "[=0]");
     std::replace(spelling.begin(), spelling.end(), '_', '-');
     llvm::outs() << llvm::formatv("  {0,-27} {1}\n", spelling, option.help);
   }
@@ -222,9 +223,9 @@ std::string setOption(backends::CompileOptions &options, llvm::StringRef word) {
     if (options.setField(name, isBare ? "1" : value))
       return {};
     return (spelling + ": expected " +
-            (option.kind == Kind::Count  ? option.range()
-             : option.kind == Kind::Flag ? std::string("1 or 0")
-                                         : std::string("bounds")) +
+            (option.kind == Kind::Count || option.kind == Kind::Choice ? option.range()
+             : option.kind == Kind::Flag                               ? std::string("1 or 0")
+                                                                       : std::string("bounds")) +
             ", found '" + value + "'")
         .str();
   }

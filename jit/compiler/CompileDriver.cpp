@@ -202,6 +202,8 @@ bool Compilation::verifyInput() {
 bool Compilation::optimizeTile() {
   optimizer::Options options;
   options.verifyEachPass = knobs.verifyEachPass;
+  options.exactMath = request.options.numerics == backends::Numerics::Strict;
+  options.fixedOrders = request.options.numerics == backends::Numerics::Reproducible;
   auto record = [&](llvm::StringRef pass, double seconds) {
     result.times.emplace_back("optimize/" + pass.str(), seconds);
   };

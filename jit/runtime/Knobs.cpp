@@ -188,6 +188,17 @@ constexpr Knob kKnobs[] = {
     {{"SECTILE_DEBUG", "flag", "0", "makes device_assert active in every kernel", "runtime.debug"},
      "0 or 1",
      [](std::string_view text, Knobs &knobs) { return read(text, knobs.debug); }},
+    {{"SECTILE_NUMERICS", "default|strict|reproducible", "default",
+      "strict: nothing is approximated or fused; reproducible: results are the same to the bit "
+      "whatever the warps and blocks",
+      "runtime.numerics"},
+     "strict, reproducible or default",
+     [](std::string_view text, Knobs &knobs) {
+       backends::CompileOptions options;
+       bool isKnown = options.setField("numerics", text);
+       knobs.numerics = options.numerics;
+       return isKnown;
+     }},
     {{"SECTILE_CACHE_DIR", "folder", "$XDG_CACHE_HOME/sectile or ~/.cache/sectile",
       "where compiled kernels are kept; empty: nowhere", "cache.dir"},
      "a folder",

@@ -10,6 +10,8 @@
 // fails a compile.
 #pragma once
 
+#include "backends/plain/CompileOptions.h"
+
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -40,6 +42,8 @@ struct Knobs {
   bool checkBounds = false, checkStrides = false;
   /// device_assert is active.
   bool debug = false;
+  /// What every kernel's numbers may depend on where a launch does not say.
+  backends::Numerics numerics = backends::Numerics::Default;
   /// Where compiled kernels are kept; "" switches the disk cache off; unset: the user's cache
   /// folder.
   std::optional<std::string> cacheDirectory;

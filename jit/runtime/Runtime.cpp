@@ -68,7 +68,7 @@ std::vector<std::string> Runtime::reconfigure() {
 void Runtime::publishSettings() {
   std::shared_ptr<const Settings> held = state->now();
   const Knobs &knobs = held->knobs;
-  atLaunch = LaunchDefaults{knobs.checkBounds, knobs.checkStrides, knobs.debug};
+  atLaunch = LaunchDefaults{knobs.checkBounds, knobs.checkStrides, knobs.debug, knobs.numerics};
 }
 
 std::vector<std::string> Runtime::State::reconfigure() {
@@ -126,6 +126,7 @@ backends::CompileOptions Runtime::defaultOptions() const {
   LaunchDefaults asked = launchDefaults();
   result.checkBounds = asked.checkBounds;
   result.debug = asked.debug;
+  result.numerics = asked.numerics;
   return result;
 }
 

@@ -158,12 +158,13 @@ public:
   /// Which of them is outside its range: "num_warps is 3, not a power of two from 1 to 64"; "" when
   /// none is.
   static std::string problemOf(const backends::KernelOptions &options);
-  /// Options as the environment sets them (SECTILE_CHECK, SECTILE_DEBUG).
+  /// Options as the environment sets them (SECTILE_CHECK, SECTILE_DEBUG, SECTILE_NUMERICS).
   backends::CompileOptions defaultOptions() const;
   /// The same for every launch: no lock, and the environment is not read. As of the start, or the
   /// last reconfigure().
   struct LaunchDefaults {
     bool checkBounds : 1 = false, checkStrides : 1 = false, debug : 1 = false;
+    backends::Numerics numerics = backends::Numerics::Default;
   };
   LaunchDefaults launchDefaults() const { return atLaunch.load(std::memory_order_relaxed); }
 

@@ -55,6 +55,8 @@ py::object metadataOf(const jit::Kernel &kernel) {
 #define SECTILE_FLAG(field, keyword, initial, help) fields[#keyword] = options.field;
 #define SECTILE_CHECK(field, keyword, word, help)                                                  \
   fields[#keyword] = options.field ? py::object(py::str(#word)) : py::none();
+#define SECTILE_CHOICE(type, field, keyword, help)                                                 \
+  fields[#keyword] = py::str(std::string(wordsOf(options.field)[size_t(options.field)]));
 #include "backends/plain/CompileOptions.def"
   fields["arguments_overlap"] = options.argumentsOverlap;
   fields["shared"] = image.gpu.sharedBytes;

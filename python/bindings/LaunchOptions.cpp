@@ -17,6 +17,7 @@ enum class Option {
 #define SECTILE_COUNT(field, keyword, initial, least, most, rule, help) field,
 #define SECTILE_FLAG(field, keyword, initial, help) field,
 #define SECTILE_CHECK(field, keyword, word, help) field,
+#define SECTILE_CHOICE(type, field, keyword, help) field,
 #include "backends/plain/CompileOptions.def"
   Arch,
   Target,
@@ -35,6 +36,7 @@ constexpr OptionName kOptions[] = {
 #define SECTILE_COUNT(field, keyword, initial, least, most, rule, help) {#keyword, Option::field},
 #define SECTILE_FLAG(field, keyword, initial, help) {#keyword, Option::field},
 #define SECTILE_CHECK(field, keyword, word, help) {#keyword, Option::field},
+#define SECTILE_CHOICE(type, field, keyword, help) {#keyword, Option::field},
 #define SECTILE_KEYWORD(option, keyword, help) {#keyword, Option::option},
 #include "backends/plain/CompileOptions.def"
 };
@@ -174,6 +176,20 @@ bool readFlag(PyObject *value, const char *name, bool initial, const std::string
                  ", not True or False");
 }
 
+/// One of the words; None is the usual one. Returns its number.
+size_t readChoice(PyObject *value, const OptionDescription &option, const std::string &kernelName) {
+  if (value == Py_None)
+    return 0;
+  if (const char *text = PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : nullptr)
+    for (size_t number = 0; number < option.words.size(); ++number)
+      if (text == option.words[number])
+        return number;
+  PyErr_Clear();
+  throwCallError(kernelName + ": " + option.keyword + " is " + std::string(py::repr(value)) +
+                     ", not " + option.range(),
+                 option.help);
+}
+
 void readCheck(PyObject *value, const std::string &kernelName, LaunchOptions &options) {
   const char *text = value == Py_None         ? ""
                      : PyUnicode_Check(value) ? PyUnicode_AsUTF8(value)
@@ -230,6 +246,8 @@ void LaunchOptions::addEnvironment() {
   jit::Runtime::LaunchDefaults asked = jit::Runtime::instance().launchDefaults();
   kernel.checkBounds |= asked.checkBounds;
   kernel.debug |= asked.debug;
+  if (kernel.numerics == backends::Numerics::Default)
+    kernel.numerics = asked.numerics;
   checkStrides |= asked.checkStrides;
 }
 
@@ -257,6 +275,10 @@ bool LaunchOptions::set(PyObject *keyword, PyObject *value, const std::string &k
 #define SECTILE_CHECK(field, keyword, word, help)                                                  \
   case Option::field:                                                                              \
     readCheck(value, kernelName, *this);                                                           \
+    return true;
+#define SECTILE_CHOICE(type, field, keyword, help)                                                 \
+  case Option::field:                                                                              \
+    kernel.field = backends::type(readChoice(value, backends::optionTable()[index], kernelName));  \
     return true;
 #include "backends/plain/CompileOptions.def"
   case Option::Arch:
@@ -321,6 +343,9 @@ py::dict LaunchOptions::unusual() const {
 #define SECTILE_CHECK(field, keyword, word, help)                                                  \
   if (kernel.field)                                                                                \
     result[#keyword] = #word;
+#define SECTILE_CHOICE(type, field, keyword, help)                                                 \
+  if (kernel.field != backends::type())                                                            \
+    result[#keyword] = py::str(std::string(wordsOf(kernel.field)[size_t(kernel.field)]));
 #include "backends/plain/CompileOptions.def"
   return result;
 }

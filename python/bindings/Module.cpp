@@ -136,16 +136,19 @@ py::list launchOptions() {
   using Kind = backends::OptionDescription::Kind;
   py::list result;
   for (const backends::OptionDescription &option : backends::optionTable()) {
-    const char *kind = option.kind == Kind::Count   ? "count"
-                       : option.kind == Kind::Flag  ? "flag"
-                       : option.kind == Kind::Check ? "check"
-                                                    : "keyword";
+    const char *kind = option.kind == Kind::Count    ? "count"
+                       : option.kind == Kind::Flag   ? "flag"
+                       : option.kind == Kind::Check  ? "check"
+                       : option.kind == Kind::Choice ? "choice"
+                                                     : "keyword";
     bool mayBeNone = option.rule == backends::OptionDescription::Rule::NoneIsZero;
     py::object initial = py::none();
     if (option.kind == Kind::Flag)
       initial = py::bool_(option.initial != 0);
     else if (option.kind == Kind::Count && !mayBeNone)
       initial = py::int_(option.initial);
+    else if (option.kind == Kind::Choice)
+      initial = py::str(std::string(option.words.front()));
     result.append(
         py::make_tuple(option.keyword, kind, initial, option.least, option.most, option.help));
   }

@@ -1,6 +1,6 @@
 from collections.abc import Callable, Sequence
 from types import FunctionType, SimpleNamespace
-from typing import Any, Generic, SupportsIndex, TypeAlias, final, overload, type_check_only
+from typing import Any, Generic, Literal, SupportsIndex, TypeAlias, final, overload, type_check_only
 
 from typing_extensions import ParamSpec, TypeVar
 
@@ -50,6 +50,13 @@ class Launch(Generic[P, Result]):
     ) -> Result: ...
     @overload
     def __call__(self, *args: Any, launch_pdl: bool | None, **kwargs: Any) -> Result: ...
+    @overload
+    def __call__(
+        self,
+        *args: Any,
+        numerics: Literal["default", "strict", "reproducible"] | None,
+        **kwargs: Any,
+    ) -> Result: ...
     @overload
     def __call__(self, *args: Any, extern_libs: Any, **kwargs: Any) -> Result: ...
     @overload

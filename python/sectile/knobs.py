@@ -300,6 +300,7 @@ class Runtime(Group):
     num_threads = Knob("SECTILE_NUM_THREADS", int, None)
     code_dir = Knob("SECTILE_CODE_DIR", str, None)
     print_elements = Knob("SECTILE_PRINT_ELEMENTS", int, 1024)
+    numerics = Knob("SECTILE_NUMERICS", str, "default", ("default", "strict", "reproducible"))
     print_format = Knob("SECTILE_PRINT_FORMAT", str, "numpy", ("numpy", "triton"))
     print_buffer = Knob("SECTILE_PRINT_BUFFER", str, None)
     launch_enter_hook = Hook(

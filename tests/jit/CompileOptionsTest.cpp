@@ -28,6 +28,9 @@ std::map<std::string, std::string> otherValues() {
     case OptionDescription::Kind::Check:
       values[option.keyword] = "bounds";
       break;
+    case OptionDescription::Kind::Choice:
+      values[option.keyword] = option.words.back();
+      break;
     case OptionDescription::Kind::Keyword:
       break;
     }
@@ -58,6 +61,7 @@ TEST(CompileOptions, WhatIsNoValueIsRefused) {
     EXPECT_FALSE(CompileOptions().setField("num_warps", text)) << text;
   EXPECT_FALSE(options.setField("debug", "2"));
   EXPECT_FALSE(options.setField("check", "everything"));
+  EXPECT_FALSE(options.setField("numerics", "fast"));
   EXPECT_TRUE(options.setField("maxnreg", "0"));
 }
 

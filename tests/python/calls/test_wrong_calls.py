@@ -25,7 +25,7 @@ X = np.zeros(64, np.float32)
 PARAMETERS = "\n  help: the parameters are x, out, n, factor, BLOCK"
 OPTIONS = (
     "; launch options are num_warps, num_stages, num_ctas, maxnreg, check, debug, sanitize_overflow, "
-    "enable_fp_fusion, launch_cooperative_grid, launch_pdl, arch, target, stream, extern_libs, ir_override, "
+    "enable_fp_fusion, launch_cooperative_grid, launch_pdl, numerics, arch, target, stream, extern_libs, ir_override, "
     "waves_per_eu, matrix_instr_nonkdim, kpack, schedule_hint"
 )
 GRID = (

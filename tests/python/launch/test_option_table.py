@@ -18,7 +18,7 @@ pytestmark = pytest.mark.host
 TABLE = {name: row for name, *row in _native.launch_options()}
 #: Those that select a variant, with a value that is not the usual one.
 UNUSUAL = {
-    name: ("bounds" if kind == "check" else not initial if kind == "flag" else 8 if name == "num_warps" else 2)
+    name: ("bounds" if kind == "check" else "strict" if kind == "choice" else not initial if kind == "flag" else 8 if name == "num_warps" else 2)
     for name, (kind, initial, *_) in TABLE.items()
     if kind != "keyword"
 }  # fmt: skip
