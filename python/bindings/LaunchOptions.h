@@ -25,7 +25,8 @@ struct LaunchOptions {
   /// Number of the `arch` among those that launches have named; 0: the machine at hand.
   uint16_t archNumber = 0;
 
-  /// Adds what SECTILE_CHECK, SECTILE_DEBUG and SECTILE_NUMERICS ask of every launch, whatever its keywords are.
+  /// Adds what SECTILE_CHECK, SECTILE_DEBUG and SECTILE_NUMERICS ask of every launch, whatever its
+  /// keywords are.
   void addEnvironment();
   /// One keyword and its value. False when there is no such option; throws when the value is wrong.
   bool set(PyObject *keyword, PyObject *value, const std::string &kernelName);
