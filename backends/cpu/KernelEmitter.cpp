@@ -459,8 +459,9 @@ LogicalResult KernelEmitter::emitStep(const Step &step) {
 
 LogicalResult KernelEmitter::refuseAssembly(InlineAsmOp op) {
   hasFailed = true;
-  op.emitError("inline_asm_elementwise: the assembly is a GPU's, and this kernel is compiled for the "
-               "CPU")
+  op.emitError(
+        "inline_asm_elementwise: the assembly is a GPU's, and this kernel is compiled for the "
+        "CPU")
           .attachNote()
       << "compile the kernel for an NVIDIA GPU, or write it with the language's own operations and "
          "those of libdevice";

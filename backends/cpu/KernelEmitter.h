@@ -171,15 +171,13 @@ private:
   mlir::LogicalResult emitMap(tile::MapOp op);
   mlir::LogicalResult emitHistogram(tile::HistogramOp op);
   mlir::LogicalResult refuseAssembly(tile::InlineAsmOp op);
-  void forEachElement(llvm::ArrayRef<int64_t> shape,
-                      llvm::function_ref<void(llvm::ArrayRef<llvm::Value *> position,
-                                              llvm::Value *number)>
-                          body);
+  void forEachElement(
+      llvm::ArrayRef<int64_t> shape,
+      llvm::function_ref<void(llvm::ArrayRef<llvm::Value *> position, llvm::Value *number)> body);
   TileBuffer *elementBuffer(mlir::Value value);
   llvm::Value *readElement(TileBuffer *buffer, llvm::ArrayRef<llvm::Value *> position,
                            mlir::Type element);
-  void writeElement(TileBuffer *buffer, llvm::ArrayRef<llvm::Value *> position,
-                    llvm::Value *value);
+  void writeElement(TileBuffer *buffer, llvm::ArrayRef<llvm::Value *> position, llvm::Value *value);
   mlir::LogicalResult emitAtomic(mlir::Operation *op);
   mlir::LogicalResult emitPrint(tile::PrintOp op);
   mlir::LogicalResult emitAssert(tile::AssertOp op);

@@ -168,7 +168,7 @@ FailureOr<Operand> makeDescriptor(Arguments &args) {
     return args.error("no padding '" + *padding + "'", "known are zero and nan");
   if (*padding == "nan" && (!element.isFloat() || element.kind == ScalarKind::Float8E4B15))
     return args.error("padding 'nan' is for floating-point numbers, not for " +
-                      sema.nameOf(element),
+                          sema.nameOf(element),
                       element.isFloat() ? "no pattern of it is NaN" : "");
   array.shape = *shape;
   array.strides = *strides;

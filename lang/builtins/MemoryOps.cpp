@@ -141,7 +141,7 @@ FailureOr<Operand> loadBehindBlockPointer(Arguments &args, const ArrayOfBlocks &
   DType element = array.base.type.dtype.pointee();
   if (*padding == "nan" && (!element.isFloat() || element.kind == ScalarKind::Float8E4B15))
     return args.error("padding 'nan' is for floating-point numbers, not for " +
-                      args.sema.nameOf(element),
+                          args.sema.nameOf(element),
                       element.isFloat() ? "no pattern of it is NaN" : "");
   auto cache = cacheModifier(args, 5, kLoadModifiers);
   if (failed(cache))

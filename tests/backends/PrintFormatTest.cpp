@@ -129,11 +129,11 @@ TEST(PrintFormat, tiles_have_their_type_and_start_a_line_where_they_are_long) {
 TEST(PrintFormat, as_triton_a_line_for_each_element) {
   const PrintStyle triton{.mostElements = 1, .isTriton = true};
   std::vector<int32_t> data = numbers(12);
-  EXPECT_EQ(formatPrint(site("x", {{kInt, {2, 1}, "a"}, {kInt, {}, "b"}}), 7, 2, 3, data.data(),
-                        triton),
-            "pid (1, 0, 1) idx (0, 0) x: (operand 0) 0\n"
-            "pid (1, 0, 1) idx (1, 0) x: (operand 0) 1\n"
-            "pid (1, 0, 1) idx () x: (operand 1) 2\n");
+  EXPECT_EQ(
+      formatPrint(site("x", {{kInt, {2, 1}, "a"}, {kInt, {}, "b"}}), 7, 2, 3, data.data(), triton),
+      "pid (1, 0, 1) idx (0, 0) x: (operand 0) 0\n"
+      "pid (1, 0, 1) idx (1, 0) x: (operand 0) 1\n"
+      "pid (1, 0, 1) idx () x: (operand 1) 2\n");
   EXPECT_EQ(formatPrint(site("", {{kInt, {}, ""}}), 0, 1, 1, data.data(), triton),
             "pid (0, 0, 0) idx (): 0\n");
   EXPECT_EQ(formatPrint(site("here", {}), 0, 1, 1, data.data(), triton), "pid (0, 0, 0) here\n");
