@@ -182,6 +182,21 @@ FailureOr<Value> positiveDifference(Emitter &emit, const Value &x, const Value &
   return emit.choose(isBelow, zero, difference);
 }
 
+/// The angle of (x, y). Where both are zeros the signs decide, as if x were 1 or -1; MLIR would
+/// fold the operation on two constant zeros to NaN.
+FailureOr<Value> angleOf(Emitter &emit, const Value &y, const Value &x) {
+  Value zero = emit.literal(0.0, x);
+  Value noWidth = emit.sema.compare(BinaryOperator::Equal, x, zero);
+  Value noHeight = emit.sema.compare(BinaryOperator::Equal, y, zero);
+  Value isOrigin{arith::AndIOp::create(emit.b, emit.at, noWidth.ir, noHeight.ir), noWidth.type};
+  Value one = emit.literal(1.0, x);
+  Value unit = emit.apply<math::CopySignOp>(one, x);
+  FailureOr<Value> width = emit.choose(isOrigin, unit, x);
+  if (failed(width))
+    return failure();
+  return emit.apply<math::Atan2Op>(y, *width);
+}
+
 FailureOr<Value> signBit(Emitter &emit, const Value &x) {
   DType bits = x.type.dtype.bits() == 64 ? kInt64 : kInt32;
   FailureOr<Value> integer = emit.sema.cast(x, bits, /*bitcast=*/true);
@@ -348,7 +363,7 @@ void addLibdeviceOps(BuiltinTable &table) {
   addClassification<math::IsInfOp>(table, "isinf");
   addClassification<math::IsFiniteOp>(table, "isfinite");
 
-  addFloatPairOp<math::Atan2Op>(table, "atan2(y, x)");
+  addFloatPair(table, "atan2(y, x)", angleOf);
   addFloatPairOp<math::CopySignOp>(table, "copysign(x, y)");
   table.add("pow(x, y)", power);
   addFloatPairOp<arith::RemFOp>(table, "fmod(x, y)");
