@@ -29,6 +29,13 @@ TARGETS = ["cuda:80", "cuda:86", "cuda:89", "cuda:90", "cuda:100", "cuda:120"]
 CPU_OPTIONS = ("arch", "stream", "target")
 
 
+def targets_of(named):
+    """Those of TARGETS that take the options of a launch."""
+    if named.get("launch_pdl") or (named.get("num_ctas") or 1) > 1:
+        return [target for target in TARGETS if int(target.removeprefix("cuda:")) >= 90]
+    return TARGETS
+
+
 def find_ptxas():
     """The path of `ptxas`: PATH, CUDA_HOME, or the package nvidia-cuda-nvcc; None when there is none."""
     if found := shutil.which("ptxas"):
@@ -165,9 +172,9 @@ class Recorder:
         found = []
         for kernel, positional, named in self.take():
             name = self.name_of(kernel, positional, named)
-            chosen = TARGETS
+            chosen = targets_of(named)
             if targets == "one":
-                chosen = [TARGETS[zlib.crc32(name.encode()) % len(TARGETS)]]
+                chosen = [chosen[zlib.crc32(name.encode()) % len(chosen)]]
             for target in chosen:
                 try:
                     compiled = kernel.warmup(*positional, grid=(1,), target=target, **named)
