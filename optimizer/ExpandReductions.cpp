@@ -5,12 +5,23 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;
 using namespace sectile::tile;
 
 namespace sectile::optimizer {
 namespace {
+
+bool hasLoop(Block &block) {
+  return block.walk([](LoopLikeOpInterface) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
+/// Branches and loops: emitters of reductions know neither.
+bool hasControlFlow(Block &block) {
+  return llvm::any_of(block, [](Operation &op) { return op.getNumRegions() > 0; });
+}
 
 /// One tile per source of the reduce or scan.
 using Tiles = SmallVector<Value>;
@@ -93,7 +104,13 @@ private:
   Tiles combine(const Tiles &left, const Tiles &right) {
     Tiles pairs(left);
     llvm::append_range(pairs, right);
-    return applyToTiles(builder, combiner, pairs);
+    if (!hasLoop(combiner))
+      return applyToTiles(builder, combiner, pairs);
+    // Each element loops as often as it needs.
+    auto map = MapOp::create(builder, loc, ValueRange(left).getTypes(), pairs);
+    IRMapping mapping;
+    combiner.getParent()->cloneInto(&map.getFunction(), mapping);
+    return Tiles(map.getResults());
   }
 
   Tiles flip(const Tiles &tiles) {
@@ -200,14 +217,16 @@ struct ExpandReductions : PassWrapper<ExpandReductions, OperationPass<func::Func
 
   StringRef getArgument() const override { return "expand-reductions"; }
   StringRef getDescription() const override {
-    return "reductions and scans whose function has effects become steps on tiles";
+    return "reductions and scans whose function has effects, branches or loops become steps on "
+           "tiles";
   }
 
   void runOnOperation() override {
     SmallVector<Operation *> found;
     getOperation().walk([&](Operation *op) {
       if (isa<ReduceOp, ScanOp>(op) &&
-          (!isMemoryEffectFree(op) || (fixOrders && !isSameInAnyOrder(op->getRegion(0).front()))))
+          (!isMemoryEffectFree(op) || hasControlFlow(op->getRegion(0).front()) ||
+           (fixOrders && !isSameInAnyOrder(op->getRegion(0).front()))))
         found.push_back(op);
     });
     for (Operation *op : found) {

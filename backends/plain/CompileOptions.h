@@ -14,7 +14,7 @@
 
 namespace sectile::backends {
 
-/// What a kernel's numbers may depend on; lang/README.md, "Numbers", is the contract.
+/// What a kernel's numbers may depend on; tutorials/guide/numbers.md is the contract.
 enum class Numerics : uint8_t {
   /// Approximations of GPUs where the language allows them, sums in any order.
   Default,

@@ -168,3 +168,42 @@ def test_a_branch_with_effects_is_refused():
 
     with pytest.raises(st.CompilationError, match="side effects, and a branch or loop"):
         kernel[(1,)](np.zeros(4, np.int32), np.zeros(1, np.int32), 4)
+
+
+@st.jit
+def greater_by_branch(a, b):
+    if a < b:
+        result = b
+    else:
+        result = a + 0.0
+    return result
+
+
+@st.jit
+def sum_by_loop(a, b):
+    for _ in range(4):
+        a = a + b * 0.25
+    return a
+
+
+@st.jit
+def sum_by_while(a, b):
+    while b > 1.0:
+        b = b - 1.0
+        a = a + 1.0
+    return a + b
+
+
+@pytest.mark.parametrize("function", [greater_by_branch, sum_by_loop, sum_by_while])
+@pytest.mark.parametrize("numerics", ["default", "reproducible"])
+def test_functions_that_branch_and_loop(device, function, numerics):
+    @st.jit
+    def kernel(x, out, N: tl.constexpr, F: tl.constexpr):
+        tl.store(out, tl.reduce(tl.load(x + tl.arange(0, N)), 0, F))
+        tl.store(out + 1 + tl.arange(0, N), tl.associative_scan(tl.load(x + tl.arange(0, N)), 0, F))
+
+    x = np.random.default_rng(3).integers(0, 5, 13).astype(np.float32)
+    out = np.zeros(14, np.float32)
+    kernel[(1,)](x, out, N=13, F=function, numerics=numerics)
+    expected = np.maximum.accumulate(x) if function is greater_by_branch else np.cumsum(x)
+    assert np.allclose(out, [expected[-1], *expected])
