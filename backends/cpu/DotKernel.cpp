@@ -56,6 +56,9 @@ public:
     wordVector = llvm::FixedVectorType::get(word, unsigned(lanes));
     lhsStride = shape.lhsStride ? shape.lhsStride : shape.depth;
     rhsStride = shape.rhsStride ? shape.rhsStride : shape.columns;
+    vectorStride = lanes;
+    if (shape.word != DotWord::Element)
+      rhsStride = kPanelColumns, vectorStride = kPanelColumns * shape.depth;
     accStride = shape.accStride ? shape.accStride : shape.columns;
   }
 
@@ -82,6 +85,8 @@ private:
   int64_t elementBytes, lanes;
   llvm::FixedVectorType *vector, *wordVector;
   int64_t lhsStride, rhsStride, accStride;
+  /// From a vector of a row of rhs to the next.
+  int64_t vectorStride;
   /// Register blocks that the runs of columns emitted so far come to when they run.
   int64_t emittedBlocks = 0;
   /// Products of i8: what to take from every row of the sums, for each vector of columns.
@@ -109,9 +114,9 @@ private:
     for (const Run &rows : rowRuns)
       rowBlocks += rows.count;
     loop(columns.count, [&](V block) {
-      V column = b.CreateAdd(b.CreateMul(block, index(columns.size * lanes)),
-                             index(columns.first * lanes));
-      V panel = advance(rhs, column), target = advance(acc, column);
+      V first = b.CreateAdd(b.CreateMul(block, index(columns.size)), index(columns.first));
+      V panel = advance(rhs, b.CreateMul(first, index(vectorStride))),
+        target = advance(acc, b.CreateMul(first, index(lanes)));
       if (shape.word == DotWord::Int8Quad)
         columnBiases = biases(columns.size, panel);
       V number = b.CreateAdd(b.CreateMul(block, index(rowBlocks)), index(emittedBlocks));
@@ -189,7 +194,7 @@ private:
     }
     V row = advance(panel, b.CreateMul(k, index(rhsStride)));
     for (int64_t v = 0; v < width; ++v) {
-      V words = b.CreateAlignedLoad(wordVector, advance(row, v * lanes), llvm::Align(4));
+      V words = b.CreateAlignedLoad(wordVector, advance(row, v * vectorStride), llvm::Align(4));
       sums.push_back(b.CreateIntrinsic(
           llvm::Intrinsic::x86_avx512_vpdpbusd_512, {},
           {carried[v], llvm::ConstantInt::get(quads, 128), b.CreateBitCast(words, quads)}));
@@ -226,8 +231,8 @@ private:
     auto step = [&](V leftNow, V panelNow, int64_t k) {
       llvm::SmallVector<V> row;
       for (int64_t v = 0; v < width; ++v)
-        row.push_back(
-            b.CreateAlignedLoad(wordVector, advance(panelNow, k * rhsStride + v * lanes), align));
+        row.push_back(b.CreateAlignedLoad(
+            wordVector, advance(panelNow, k * rhsStride + v * vectorStride), align));
       for (int64_t i = 0; i < height; ++i) {
         V address = advance(advance(leftNow, rowOffsets[i]), k);
         V left = b.CreateAlignedLoad(word, address, align);

@@ -9,10 +9,15 @@
 //
 // Narrow operands come as words of 32 bits, each of which holds neighbours along K, as the
 // instructions for them want: two bf16, or four i8. A row of lhs is such words as it is; rhs has
-// been packed (packRows), so that a word holds elements of several rows of one column.
+// been packed (packRows), so that a word holds elements of several rows of one column. The words
+// lie in panels of 16 columns, one panel behind the other: rows of a panel are neighbours in
+// memory. With rows of 256 columns instead, every fourth row would take the same place in the
+// first-level cache.
 //
-//   rhs, bf16      r0c0 r0c1 r0c2 ..      packed      r0c0 r1c0 | r0c1 r1c1 | r0c2 r1c2 | ..
-//                  r1c0 r1c1 r1c2 ..                  r2c0 r3c0 | ..
+//   rhs, bf16      r0c0 r0c1 .. r0c15 r0c16 ..      packed      r0c0 r1c0 | r0c1 r1c1 | .. r1c15
+//                  r1c0 r1c1 .. r1c15 r1c16 ..                  r2c0 r3c0 | r2c1 r3c1 | .. r3c15
+//                                                               ..
+//                                                               r0c16 r1c16 | ..
 //
 // Memory touched: exactly the elements of acc and lhs; rhs may be read up to one vector past the
 // last element of a row, so its buffer needs `dotPaddingBytes(host)` readable bytes behind its end.
@@ -49,7 +54,7 @@ struct DotShape {
   int64_t rows, columns, depth; // M, N, K; K in words
   /// The element type of the accumulator: float, double, i32 or i64.
   llvm::Type *element;
-  /// Strides in elements; zero means dense.
+  /// Strides in elements; zero means dense. rhsStride is for elements only: words lie in panels.
   int64_t lhsStride = 0, rhsStride = 0, accStride = 0;
   /// Instead of lhsStride, an i64 known only when the kernel runs: lhs is then read where the user
   /// left it, without a copy.
@@ -66,12 +71,14 @@ void emitDot(llvm::IRBuilderBase &builder, const HostFeatures &host, const DotSh
 /// to be widened.
 DotWord dotWordFor(const HostFeatures &host, llvm::Type *narrow, llvm::Type *acc, int64_t depth);
 
-/// Packs `rows` rows of narrow elements (i16: the bits of bf16; i8) into rows of words, each of
-/// `columns` of them. `fromStride` in elements, `toStride` in words; both buffers may be read and
-/// written up to a vector past the end of a row.
+/// Columns of a panel of packed words: a vector of the instructions, a row of a tile register.
+inline constexpr int64_t kPanelColumns = 16;
+
+/// Packs `rows` rows of `columns` narrow elements (i16: the bits of bf16; i8) into panels of words.
+/// `fromStride` in elements; a row of `from` may be read up to a vector past its end, and the last
+/// panel is written whole, whatever the number of columns.
 void packRows(llvm::IRBuilderBase &builder, const HostFeatures &host, DotWord word, int64_t rows,
-              int64_t columns, llvm::Value *from, int64_t fromStride, llvm::Value *to,
-              int64_t toStride);
+              int64_t columns, llvm::Value *from, int64_t fromStride, llvm::Value *to);
 
 /// True when the product runs in the processor's tile registers (AMX). Its function then has to
 /// configure them: `emitTileConfiguration` once at its entry, `emitTileRelease` before it returns.

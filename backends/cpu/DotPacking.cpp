@@ -17,29 +17,41 @@ DotWord dotWordFor(const HostFeatures &host, llvm::Type *narrow, llvm::Type *acc
 }
 
 void packRows(llvm::IRBuilderBase &b, const HostFeatures &host, DotWord word, int64_t rows,
-              int64_t columns, V from, int64_t fromStride, V to, int64_t toStride) {
-  int64_t perWord = elementsIn(word), lanes = host.laneCount(32);
+              int64_t columns, V from, int64_t fromStride, V to) {
+  assert(host.laneCount(32) == kPanelColumns);
+  int64_t perWord = elementsIn(word), depth = rows / perWord;
   unsigned bits = 32 / unsigned(perWord);
-  auto *narrow = llvm::FixedVectorType::get(b.getIntNTy(bits), unsigned(lanes));
-  auto *words = llvm::FixedVectorType::get(b.getInt32Ty(), unsigned(lanes));
+  auto *narrow = llvm::FixedVectorType::get(b.getIntNTy(bits), unsigned(kPanelColumns));
+  auto *words = llvm::FixedVectorType::get(b.getInt32Ty(), unsigned(kPanelColumns));
   auto index = [&](int64_t value) { return b.getInt64(uint64_t(value)); };
-  emitCountedLoop(b, rows / perWord, "pack", [&](V row) {
-    V source =
-        b.CreateGEP(narrow->getElementType(), from, b.CreateMul(row, index(perWord * fromStride)));
-    V target = b.CreateGEP(b.getInt32Ty(), to, b.CreateMul(row, index(toStride)));
-    emitCountedLoop(b, (columns + lanes - 1) / lanes, "pack.row", [&](V group) {
-      V column = b.CreateMul(group, index(lanes));
-      V packed = nullptr;
-      for (int64_t part = 0; part < perWord; ++part) {
-        V address = b.CreateGEP(narrow->getElementType(), source,
-                                b.CreateAdd(column, index(part * fromStride)));
-        V wide = b.CreateZExt(b.CreateAlignedLoad(narrow, address, llvm::Align(bits / 8)), words);
-        wide = b.CreateShl(wide, uint64_t(part * bits));
-        packed = packed ? b.CreateOr(packed, wide) : wide;
-      }
-      b.CreateAlignedStore(packed, b.CreateGEP(b.getInt32Ty(), target, column), llvm::Align(4));
+  auto packOne = [&](V row, V panel) {
+    V packed = nullptr;
+    for (int64_t part = 0; part < perWord; ++part) {
+      V place = b.CreateMul(b.CreateAdd(b.CreateMul(row, index(perWord)), index(part)),
+                            index(fromStride));
+      V address = b.CreateGEP(narrow->getElementType(), from,
+                              b.CreateAdd(place, b.CreateMul(panel, index(kPanelColumns))));
+      V wide = b.CreateZExt(b.CreateAlignedLoad(narrow, address, llvm::Align(bits / 8)), words);
+      wide = b.CreateShl(wide, uint64_t(part * bits));
+      packed = packed ? b.CreateOr(packed, wide) : wide;
+    }
+    V target =
+        b.CreateMul(b.CreateAdd(b.CreateMul(panel, index(depth)), row), index(kPanelColumns));
+    b.CreateAlignedStore(packed, b.CreateGEP(b.getInt32Ty(), to, target), llvm::Align(4));
+  };
+  // As many panels at a time as the elements of a cache line belong to: a line is read once, and
+  // each panel is written from its beginning to its end.
+  int64_t panels = (columns + kPanelColumns - 1) / kPanelColumns, inLine = perWord;
+  auto packPanels = [&](V first, int64_t count) {
+    emitCountedLoop(b, depth, "pack.row", [&](V row) {
+      for (int64_t panel = 0; panel < count; ++panel)
+        packOne(row, b.CreateAdd(first, index(panel)));
     });
-  });
+  };
+  emitCountedLoop(b, panels / inLine, "pack",
+                  [&](V line) { packPanels(b.CreateMul(line, index(inLine)), inLine); });
+  if (panels % inLine)
+    packPanels(index(panels / inLine * inLine), panels % inLine);
 }
 
 } // namespace sectile::cpu

@@ -1,6 +1,6 @@
 // Eight tile registers of 16 rows of 64 bytes: four hold a block of the accumulator, two each the
 // tiles of lhs and rhs that it is multiplied from. A tile of lhs is 16 rows of 16 words as they lie
-// in memory; a tile of rhs 16 rows of packed words.
+// in memory; a tile of rhs 16 rows of a panel of packed words, a KiB of neighbours.
 //
 //            rhs    4     5
 //            lhs  +-----+-----+
@@ -26,13 +26,13 @@ using V = llvm::Value *;
 
 constexpr int64_t kTileRows = 16, kTileWords = 16, kWordBytes = 4;
 constexpr uint8_t kRhsTile = 4, kLhsTile = 6;
+static_assert(kTileWords == kPanelColumns);
 
 class TileDotEmitter {
 public:
   TileDotEmitter(llvm::IRBuilderBase &b, const DotShape &shape, V lhs, V rhs, V acc)
       : b(b), shape(shape), lhs(lhs), rhs(rhs), acc(acc),
         lhsStride(shape.lhsStride ? shape.lhsStride : shape.depth),
-        rhsStride(shape.rhsStride ? shape.rhsStride : shape.columns),
         accStride(shape.accStride ? shape.accStride : shape.columns) {}
 
   void emit() {
@@ -58,7 +58,7 @@ private:
   llvm::IRBuilderBase &b;
   const DotShape &shape;
   V lhs, rhs, acc;
-  int64_t lhsStride, rhsStride, accStride; // in words
+  int64_t lhsStride, accStride; // in words
 
   V index(int64_t value) { return b.getInt64(uint64_t(value)); }
   V wordAt(V base, V row, int64_t stride, V column) {
@@ -88,15 +88,15 @@ private:
       for (int64_t j = 0; j < width; ++j)
         load(2 * i + j, accTile(i, j), accStride);
     V left = wordAt(lhs, row, lhsStride, index(0)),
-      panel = wordAt(rhs, index(0), rhsStride, column);
+      panel = b.CreateGEP(b.getInt32Ty(), rhs, b.CreateMul(column, index(shape.depth)));
     loop(shape.depth / kTileWords, [&](V k) {
       V leftNow = b.CreateGEP(b.getInt32Ty(), left, b.CreateMul(k, index(kTileWords)));
       V panelNow =
-          b.CreateGEP(b.getInt32Ty(), panel, b.CreateMul(k, index(kTileWords * rhsStride)));
+          b.CreateGEP(b.getInt32Ty(), panel, b.CreateMul(k, index(kTileRows * kPanelColumns)));
       for (int64_t i = 0; i < height; ++i)
         load(kLhsTile + i, at(leftNow, i * kTileRows * lhsStride), lhsStride);
       for (int64_t j = 0; j < width; ++j) {
-        load(kRhsTile + j, at(panelNow, j * kTileWords), rhsStride);
+        load(kRhsTile + j, at(panelNow, j * kPanelColumns * shape.depth), kPanelColumns);
         for (int64_t i = 0; i < height; ++i)
           call(shape.word == DotWord::Bf16Pair ? llvm::Intrinsic::x86_tdpbf16ps
                                                : llvm::Intrinsic::x86_tdpbssd,

@@ -34,13 +34,14 @@ DotWord KernelEmitter::wordOf(DotOp op, llvm::Type *compute) {
   return dotWordFor(host, narrow, compute, lhs.getShape()[1]);
 }
 
-/// rhs with rows interleaved into words.
+/// rhs with rows interleaved into words, in panels.
 TileBuffer *KernelEmitter::packedBuffer(TileBuffer *rows, DotWord word) {
   int64_t depth = rows->shape[0], columns = rows->shape[1];
-  TileBuffer *packed = allocate({depth / elementsIn(word), columns}, builder.getInt32Ty());
+  int64_t panels = (columns + kPanelColumns - 1) / kPanelColumns;
+  TileBuffer *packed =
+      allocate({panels, depth / elementsIn(word), kPanelColumns}, builder.getInt32Ty());
   inOwnBlocks("packed", [&] {
-    packRows(builder, host, word, depth, columns, rows->base, rows->strides[0], packed->base,
-             packed->strides[0]);
+    packRows(builder, host, word, depth, columns, rows->base, rows->strides[0], packed->base);
   });
   return packed;
 }
@@ -82,7 +83,8 @@ LogicalResult KernelEmitter::emitDotStep(DotOp op) {
   shape.depth = lhsShape[rank - 1] / elementsIn(shape.word);
   shape.element = compute;
   shape.lhsStride = lhs->strides[rank - 2] / elementsIn(shape.word);
-  shape.rhsStride = rhs->strides[rank - 2];
+  if (shape.word == DotWord::Element)
+    shape.rhsStride = rhs->strides[rank - 2];
   shape.accStride = acc->strides[rank - 2];
   if (rank == 2) {
     for (Value operand : {op.getLhs(), op.getRhs()})

@@ -160,13 +160,12 @@ void checkWords(const cpu::HostFeatures &host, const Extents &e) {
     DotShape shape{e.m, e.n, e.k / perWord, isBf16 ? b.getFloatTy() : (llvm::Type *)b.getInt32Ty()};
     shape.word = word;
     shape.lhsStride = (e.k + e.lhsPad) / perWord;
-    shape.rhsStride = padded;
     shape.accStride = e.n + e.accPad;
     usesTiles = cpu::usesTileRegisters(host, shape);
     if (usesTiles)
       cpu::emitTileConfiguration(b);
     llvm::Value *packed = b.CreateIntToPtr(f.getArg(3), b.getPtrTy());
-    cpu::packRows(b, host, word, e.k, e.n, f.getArg(1), e.n, packed, padded);
+    cpu::packRows(b, host, word, e.k, e.n, f.getArg(1), e.n, packed);
     cpu::emitDot(b, host, shape, f.getArg(0), packed, f.getArg(2));
     if (usesTiles)
       cpu::emitTileRelease(b);
