@@ -52,13 +52,12 @@ public:
     return last.empty() ? tiles : combine(tiles, last);
   }
 
-  /// The inclusive scan, from the other end if `reverse`.
+  /// The inclusive scan, from the other end if `reverse`. In both directions runs begin at
+  /// multiples of their length: what lies behind the last element changes no order before it.
   Tiles scan(Tiles tiles, bool reverse) {
-    if (reverse)
-      tiles = flip(tiles);
     for (int64_t run = 1; run < shape[axis]; run *= 2)
-      tiles = joinRuns(tiles, run);
-    return reverse ? flip(tiles) : tiles;
+      tiles = joinRuns(tiles, run, reverse);
+    return tiles;
   }
 
   /// The tile, whose extent along the axis is one, without this axis.
@@ -74,30 +73,42 @@ public:
   }
 
 private:
-  /// Runs of `run` elements are finished: the second of each two is combined with the last element
-  /// of the first.
-  Tiles joinRuns(const Tiles &tiles, int64_t run) {
-    int64_t extent = shape[axis];
-    int64_t later = extent / (2 * run) * run + std::max<int64_t>(0, extent % (2 * run) - run);
-    // Element `i` of those in later runs is number i % run of its run.
-    auto pairStart = [&](Value i) { return multiply(divide(i, run), 2 * run); };
-    Tiles ends = pick(tiles, indices(later, [&](Value i) { return add(pairStart(i), run - 1); }));
-    Tiles behind = pick(tiles, indices(later, [&](Value i) {
-                          return add(sum(pairStart(i), remainder(i, run)), run);
-                        }));
-    Tiles joined = combine(ends, behind);
-    // Back to where they were; those of first runs take anything.
-    Tiles placed = pick(joined, indices(extent, [&](Value i) {
-                          Value place = sum(multiply(divide(i, 2 * run), run), remainder(i, run));
-                          return arith::SelectOp::create(builder, loc, isLater(i, run), place,
-                                                         number(0, extent))
-                              .getResult();
-                        }));
-    Value isBehind =
-        alongAxis(isLater(ArangeOp::create(builder, loc, rowOf(extent), 0, int32_t(extent)), run));
+  /// Runs of `run` elements are finished. Of each two, the second is combined with the last element
+  /// of the first; if `reverse`, the first with the first element of the second.
+  Tiles joinRuns(const Tiles &tiles, int64_t run, bool reverse) {
+    int64_t extent = shape[axis], pair = 2 * run;
+    // Where in a pair the run lies that takes, and the element that it takes.
+    int64_t taker = reverse ? 0 : run, taken = reverse ? run : run - 1;
+    // The elements of all runs that take, numbered in their order: element `i` is number i % run of
+    // its run. The last pair may lack its second run, or some of it.
+    int64_t count = reverse ? (extent + run - 1) / pair * run
+                            : extent / pair * run + std::max<int64_t>(0, extent % pair - run);
+    auto pairStart = [&](Value i) { return multiply(divide(i, run), pair); };
+    Tiles ends = pick(tiles, indices(count, [&](Value i) { return add(pairStart(i), taken); }));
+    Tiles own = pick(tiles, indices(count, [&](Value i) {
+                       return add(sum(pairStart(i), remainder(i, run)), taker);
+                     }));
+    Tiles joined = combine(ends, own);
+    auto takes = [&](Value i) {
+      if (!reverse)
+        return compare(arith::CmpIPredicate::uge, remainder(i, pair), run);
+      // Nor do elements behind the last whole run that another one follows.
+      Value isFirst = compare(arith::CmpIPredicate::ult, remainder(i, pair), run);
+      Value hasSecond = compare(arith::CmpIPredicate::ult, i, count / run * pair);
+      return arith::AndIOp::create(builder, loc, isFirst, hasSecond).getResult();
+    };
+    // Back to where they were; those that take nothing get anything.
+    Tiles placed =
+        pick(joined, indices(extent, [&](Value i) {
+               Value place = sum(multiply(divide(i, pair), run), remainder(i, run));
+               return arith::SelectOp::create(builder, loc, takes(i), place, number(0, extent))
+                   .getResult();
+             }));
+    Value isTaker =
+        alongAxis(takes(ArangeOp::create(builder, loc, rowOf(extent), 0, int32_t(extent))));
     Tiles results;
     for (auto [finished, before] : llvm::zip(placed, tiles))
-      results.push_back(arith::SelectOp::create(builder, loc, isBehind, finished, before));
+      results.push_back(arith::SelectOp::create(builder, loc, isTaker, finished, before));
     return results;
   }
 
@@ -111,12 +122,6 @@ private:
     IRMapping mapping;
     combiner.getParent()->cloneInto(&map.getFunction(), mapping);
     return Tiles(map.getResults());
-  }
-
-  Tiles flip(const Tiles &tiles) {
-    return llvm::map_to_vector(tiles, [&](Value tile) -> Value {
-      return FlipOp::create(builder, loc, tile, int32_t(axis));
-    });
   }
 
   /// The elements along the axis that the indices name.
@@ -170,9 +175,8 @@ private:
   Value remainder(Value x, int64_t y) {
     return arith::RemUIOp::create(builder, loc, x, numberLike(y, x));
   }
-  Value isLater(Value i, int64_t run) {
-    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, remainder(i, 2 * run),
-                                 numberLike(run, i));
+  Value compare(arith::CmpIPredicate how, Value x, int64_t y) {
+    return arith::CmpIOp::create(builder, loc, how, x, numberLike(y, x));
   }
 
   OpBuilder builder;

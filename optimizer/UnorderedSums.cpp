@@ -25,8 +25,8 @@ struct RefuseUnorderedSums : PassWrapper<RefuseUnorderedSums, OperationPass<func
                                  << "atomic_add of floats: programs add in the order in which they "
                                     "arrive, and the numerics of this kernel are reproducible";
       error.attachNote() << "store each program's sum, and add them up in a second launch; or "
-                            "compile this kernel with numerics=\"default\" and without "
-                            "SECTILE_NUMERICS";
+                            "compile this kernel with default numerics (the option, and "
+                            "SECTILE_NUMERICS)";
       signalPassFailure();
     });
   }

@@ -236,6 +236,13 @@ Evaluator::Result Evaluator::evaluateSubscript(const Expr &expr) {
   if (auto *value = object->value())
     return value->type.dtype.isPointer ? indexPointer(*value, expr) : indexTile(*value, expr);
   if (auto items = tupleItems(*object)) {
+    if (tupleClassOf(*object) && index.kind != ExprKind::Slice) {
+      Result key = evaluate(index);
+      if (mlir::failed(key))
+        return mlir::failure();
+      if (std::optional<Result> own = ownOperator("[]", {*object, *key}, expr.position))
+        return *own;
+    }
     if (items->empty() && isShapeOfScalar(*expr.children[0]))
       return refuseShape(*expr.children[0]);
     return indexTuple(*items, index, expr.position);

@@ -296,6 +296,90 @@ std::optional<Constant> Evaluator::methodOf(const TupleClassRef &tupleClass,
   return environment.attribute(object, name).value;
 }
 
+/// The stem of the method of an operator: "add" of "+". `count` is that of its operands.
+static llvm::StringRef methodStem(llvm::StringRef op, size_t count) {
+  if (count == 1)
+    return llvm::StringSwitch<llvm::StringRef>(op)
+        .Case("-", "neg")
+        .Case("+", "pos")
+        .Case("~", "invert")
+        .Default("");
+  return llvm::StringSwitch<llvm::StringRef>(op)
+      .Case("+", "add")
+      .Case("-", "sub")
+      .Case("*", "mul")
+      .Case("/", "truediv")
+      .Case("//", "floordiv")
+      .Case("%", "mod")
+      .Case("**", "pow")
+      .Case("@", "matmul")
+      .Case("&", "and")
+      .Case("|", "or")
+      .Case("^", "xor")
+      .Case("<<", "lshift")
+      .Case(">>", "rshift")
+      .Case("==", "eq")
+      .Case("!=", "ne")
+      .Case("<", "lt")
+      .Case("<=", "le")
+      .Case(">", "gt")
+      .Case(">=", "ge")
+      .Case("[]", "getitem")
+      .Default("");
+}
+
+/// The method that Python asks of the second operand: "radd", and of comparisons the mirrored one.
+static std::string reflectedStem(llvm::StringRef stem) {
+  llvm::StringRef mirrored = llvm::StringSwitch<llvm::StringRef>(stem)
+                                 .Cases({"eq", "ne"}, stem)
+                                 .Case("lt", "gt")
+                                 .Case("le", "ge")
+                                 .Case("gt", "lt")
+                                 .Case("ge", "le")
+                                 .Default("");
+  return mirrored.empty() ? "r" + stem.str() : mirrored.str();
+}
+
+std::optional<Evaluator::Result> Evaluator::ownOperator(const std::string &op,
+                                                        llvm::ArrayRef<Operand> operands,
+                                                        const ast::Position &position) {
+  llvm::StringRef stem = methodStem(op, operands.size());
+  if (stem.empty())
+    return std::nullopt;
+  auto isAggregate = [&](const Operand &operand) {
+    TupleClassRef tupleClass = tupleClassOf(operand);
+    return tupleClass && tupleClass->id &&
+           environment
+               .attribute(Constant{ObjectRef{tupleClass->id, "type"}}, "__sectile_aggregate__")
+               .value.has_value();
+  };
+  std::string aggregate;
+  for (size_t self = 0; self < operands.size() && !(op == "[]" && self == 1); ++self) {
+    if (!isAggregate(operands[self]))
+      continue;
+    TupleClassRef tupleClass = tupleClassOf(operands[self]);
+    aggregate = tupleClass->name;
+    std::string name = "__" + (self == 0 ? stem.str() : reflectedStem(stem)) + "__";
+    std::optional<Constant> method = methodOf(tupleClass, name);
+    auto *function = method ? method->as<FunctionRef>() : nullptr;
+    if (!function)
+      continue;
+    Arguments arguments;
+    arguments.positional.push_back(operands[self]);
+    if (operands.size() == 2)
+      arguments.positional.push_back(operands[1 - self]);
+    return callFunction(*function, arguments, position);
+  }
+  // Instances without an own == are equal where their fields are.
+  if (aggregate.empty() || op == "==" || op == "!=")
+    return std::nullopt;
+  bool isItem = op == "[]";
+  return Result(error(position,
+                      "'" + aggregate + "' has no " + (isItem ? "items" : "operator '" + op + "'"),
+                      std::string(isItem ? "name the field, as in x.field, or g" : "g") +
+                          "ive the class a @jit method __" + stem.str() + "__"));
+}
+
 Evaluator::Result Evaluator::makeInstance(const Environment::NamedTupleClass &made,
                                           const Constant &callee, const Arguments &arguments,
                                           const ast::Position &position) {

@@ -340,6 +340,11 @@ private:
   /// The attribute of the class that an aggregate's method is; nullopt where it has none, or is no
   /// aggregate.
   std::optional<Constant> methodOf(const lang::TupleClassRef &tupleClass, const std::string &name);
+  /// What an aggregate's own @jit method for an operator gives ("__add__" of the first operand, or
+  /// of the second the reflected one); a diagnostic where an aggregate has none, since its fields
+  /// are no tuple. Nothing where no operand is an aggregate.
+  std::optional<Result> ownOperator(const std::string &op, llvm::ArrayRef<Operand> operands,
+                                    const ast::Position &position);
   mlir::FailureOr<Scope> bindArguments(const ast::Function &function, const Arguments &arguments,
                                        const ast::Position &position);
   /// Functions among the arguments of a language operation become combiners.

@@ -137,6 +137,8 @@ Evaluator::Result Evaluator::binary(const std::string &op, const Operand &lhs, c
   if (lhs.constant() && rhs.constant()) {
     return computed(constants.binary(op, *lhs.constant(), *rhs.constant()), position);
   }
+  if (std::optional<Result> own = ownOperator(op, {lhs, rhs}, position))
+    return *own;
   auto itemsOfLhs = tupleItems(lhs), itemsOfRhs = tupleItems(rhs);
   if (op == "+" && itemsOfLhs && itemsOfRhs) {
     itemsOfLhs->insert(itemsOfLhs->end(), itemsOfRhs->begin(), itemsOfRhs->end());
@@ -161,6 +163,8 @@ Evaluator::Result Evaluator::evaluateUnary(const Expr &expr) {
   at(expr.position);
   if (auto *constant = operand->constant())
     return computed(constants.unary(expr.text, *constant), expr.position);
+  if (std::optional<Result> own = ownOperator(expr.text, *operand, expr.position))
+    return *own;
   if (auto items = tupleItems(*operand); items && expr.text == "not")
     return Operand(Constant{items->empty()});
   UnaryOperator op = llvm::StringSwitch<UnaryOperator>(expr.text)
@@ -207,6 +211,8 @@ Evaluator::Result Evaluator::compare(const std::string &op, const Operand &lhs, 
   if (lhs.constant() && rhs.constant()) {
     return computed(constants.compare(op, *lhs.constant(), *rhs.constant()), position);
   }
+  if (std::optional<Result> own = ownOperator(op, {lhs, rhs}, position))
+    return *own;
   bool isEquality = op == "==" || op == "!=" || op == "is" || op == "is not";
   // What is known only at run time is never None.
   if (isEquality && (lhs.isNone() || rhs.isNone()))

@@ -64,20 +64,50 @@ inline Value histogram(const Operand &x, int bins, const Operand &mask = none,
   return detail::call(where, "histogram", {x.argument, Operand(bins).argument, mask.argument});
 }
 
-/// What `function` makes of each element of the tiles, which are broadcast. It may branch and loop
-/// on the elements; it may not read or write memory. It returns a value, or a tuple of values: so
-/// does this, of tiles.
+namespace detail {
 template <class Function, class... Tiles>
-auto map_elementwise(const Function &function, const Tiles &...tiles) {
-  std::vector<cpp::Argument> arguments = {detail::elementFunction<sizeof...(Tiles)>(function),
+auto mapElementwise(const Operand::Where &where, const Function &function, const Tiles &...tiles) {
+  std::vector<cpp::Argument> arguments = {elementFunction<sizeof...(Tiles)>(function),
                                           Operand(tiles).argument...};
   using Result = std::invoke_result_t<Function, decltype((void)tiles, std::declval<Value>())...>;
-  auto where = Operand::Where::current();
   if constexpr (requires { std::tuple_size<Result>::value; })
-    return detail::tupleOfValues(detail::callAll(where, "map_elementwise", arguments),
-                                 std::make_index_sequence<std::tuple_size_v<Result>>());
+    return tupleOfValues(callAll(where, "map_elementwise", arguments),
+                         std::make_index_sequence<std::tuple_size_v<Result>>());
   else
-    return detail::call(where, "map_elementwise", arguments);
+    return call(where, "map_elementwise", arguments);
+}
+} // namespace detail
+
+/// What `function` makes of each element of the tile, or of a tuple of tiles, which are broadcast.
+/// It may branch and loop on the elements; it may not read or write memory. It returns a value, or
+/// a tuple of values: so does this, of tiles.
+template <class Function, class X>
+auto map_elementwise(const Function &function, const X &x,
+                     Operand::Where where = Operand::Where::current()) {
+  if constexpr (requires { std::tuple_size<X>::value; })
+    return std::apply(
+        [&](const auto &...tiles) { return detail::mapElementwise(where, function, tiles...); }, x);
+  else
+    return detail::mapElementwise(where, function, x);
+}
+/// Of two, three or four tiles; more come as a tuple.
+template <class Function, class X, class Y>
+  requires std::convertible_to<const Y &, Operand>
+auto map_elementwise(const Function &function, const X &x, const Y &y,
+                     Operand::Where where = Operand::Where::current()) {
+  return detail::mapElementwise(where, function, x, y);
+}
+template <class Function, class X, class Y, class Z>
+  requires std::convertible_to<const Z &, Operand>
+auto map_elementwise(const Function &function, const X &x, const Y &y, const Z &z,
+                     Operand::Where where = Operand::Where::current()) {
+  return detail::mapElementwise(where, function, x, y, z);
+}
+template <class Function, class X, class Y, class Z, class W>
+  requires std::convertible_to<const W &, Operand>
+auto map_elementwise(const Function &function, const X &x, const Y &y, const Z &z, const W &w,
+                     Operand::Where where = Operand::Where::current()) {
+  return detail::mapElementwise(where, function, x, y, z, w);
 }
 
 /// How text for the assembler goes with its elements.

@@ -128,7 +128,7 @@ Status Kernel::renderFailure(const backends::LaunchFailure &failure, const Grid 
     diagnostic.message = "gather: out of bounds in " + program + ": index " +
                          std::to_string(static_cast<int64_t>(failure.address)) + " of " +
                          site.message;
-    diagnostic.help = "clamp the index to the extent: tl.gather reads no element beyond it";
+    diagnostic.help = "clamp the index to the extent: a gather reads no element beyond it";
   } else {
     const char *access = site.kind == Kind::Load    ? "load"
                          : site.kind == Kind::Store ? "store"

@@ -130,8 +130,10 @@ FailureOr<SmallVector<Value>> buildFunction(Arguments &args, Region &region,
   tile::YieldOp::create(sema.builder, sema.location(), yielded);
 
   Operation *effect = nullptr;
-  bool capturesOuter = false;
+  bool capturesOuter = false, hasTile = false;
   region.walk([&](Operation *op) {
+    for (mlir::Type type : op->getResultTypes())
+      hasTile |= isa<RankedTensorType>(type);
     for (mlir::Value operand : op->getOperands())
       capturesOuter |= !region.isAncestor(operand.getParentRegion());
     if (op->getNumRegions() == 0 && !isMemoryEffectFree(op))
@@ -139,6 +141,9 @@ FailureOr<SmallVector<Value>> buildFunction(Arguments &args, Region &region,
   });
   if (capturesOuter)
     return args.error("the function uses a value from outside", "pass it in as one more argument");
+  if (hasTile)
+    return args.error("the function makes a tile, and it is for single elements",
+                      "compute the tile before, and give it as one more argument");
   if (effect)
     return args.error("the function has side effects, or reads memory",
                       "load before and store behind the call; only arithmetic and control flow on "

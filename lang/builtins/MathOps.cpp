@@ -1,4 +1,5 @@
-// Elementary functions. Plain ones carry `afn` (a GPU may approximate them); *_rn ones do not.
+// Elementary functions. Plain ones of fp32 carry `afn` (a GPU may approximate them); *_rn ones and
+// those of fp64 do not.
 #include "lang/builtins/BuiltinTable.h"
 #include "lang/tile/TileDialect.h"
 
@@ -28,8 +29,9 @@ using UnaryBuild = mlir::Value (*)(OpBuilder &, Location, mlir::Value);
 
 template <class Op>
 mlir::Value approximable(OpBuilder &b, Location at, mlir::Value x) {
-  auto flags = arith::FastMathFlagsAttr::get(b.getContext(), arith::FastMathFlags::afn);
-  return Op::create(b, at, x, flags);
+  auto flag = tile::elementTypeOf(x.getType()).isF64() ? arith::FastMathFlags::none
+                                                       : arith::FastMathFlags::afn;
+  return Op::create(b, at, x, arith::FastMathFlagsAttr::get(b.getContext(), flag));
 }
 template <class Op>
 mlir::Value exact(OpBuilder &b, Location at, mlir::Value x) {

@@ -56,6 +56,15 @@ LogicalResult buildCombiner(Arguments &args, Region &region, ArrayRef<Value> sou
   for (mlir::Value result : yielded)
     if (result.getParentRegion() != &region)
       return refuseOuter();
+  // Elements are combined one pair at a time, by each thread for itself.
+  bool hasTile = false;
+  block->walk([&](Operation *op) {
+    for (mlir::Type type : op->getResultTypes())
+      hasTile |= isa<RankedTensorType>(type);
+  });
+  if (hasTile)
+    return args.error("the combining function makes a tile, and it combines two elements",
+                      "compute the tile before, and give it as one more source");
   bool hasEffects = llvm::any_of(*block, [](Operation &op) { return !isMemoryEffectFree(&op); });
   for (Operation &op : *block) {
     bool capturesOuter = llvm::any_of(op.getOperands(), [&](mlir::Value operand) {
@@ -131,6 +140,14 @@ FailureOr<Combiner> combiner(Arguments &args, size_t index) {
   auto *held = args[index].constant();
   if (auto *builtin = held ? held->as<BuiltinRef>() : nullptr) {
     Semantics &sema = args.sema;
+    // Python's functions of numbers; the host's, of a kernel in Python only.
+    StringRef python = builtin->name;
+    if (python.consume_front("python."))
+      return args.error("`combine_fn` is Python's " + python + "(), no function of a kernel",
+                        python == "max" || python == "min"
+                            ? "write " +
+                                  sema.words.operation(python == "max" ? "maximum" : "minimum")
+                            : "write a @jit function of two elements");
     return Combiner([&sema, name = builtin->name](
                         ArrayRef<Value> lhs, ArrayRef<Value> rhs) -> FailureOr<SmallVector<Value>> {
       SmallVector<Operand> operands(lhs.begin(), lhs.end());
@@ -150,6 +167,12 @@ FailureOr<Combiner> combiner(Arguments &args, size_t index) {
   }
   return args.error("`combine_fn` should be a function of two elements, not " +
                     args[index].kindName());
+}
+
+FailureOr<Operand> asOperand(FailureOr<Value> result) {
+  if (failed(result))
+    return failure();
+  return Operand(*result);
 }
 
 FailureOr<Operand> asOperand(ArrayRef<Value> results, bool isTuple) {
@@ -244,24 +267,38 @@ Combiner extremumCombiner(Semantics &sema, Extremum which) {
   };
 }
 
-/// (value, index) pairs: the more extreme value wins; among equals the smaller index, or any.
+/// (value, index) pairs: the more extreme value wins, and any number over NaN; among equals, NaN
+/// among them, the smaller index, or any.
 Combiner indexedCombiner(Semantics &sema, Extremum which, bool tieBreakLeft) {
   return [&sema, which, tieBreakLeft](ArrayRef<Value> lhs,
                                       ArrayRef<Value> rhs) -> FailureOr<SmallVector<Value>> {
     OpBuilder &b = sema.builder;
-    BinaryOperator beats =
-        which == Extremum::Maximum ? BinaryOperator::Greater : BinaryOperator::Less;
-    Value wins = sema.compare(beats, lhs[0], rhs[0]);
-    if (tieBreakLeft) {
-      Value equal = sema.compare(BinaryOperator::Equal, lhs[0], rhs[0]);
-      Value isLeft = sema.compare(BinaryOperator::Less, lhs[1], rhs[1]);
-      mlir::Value tie = arith::AndIOp::create(b, sema.location(), equal.ir, isLeft.ir);
-      wins.ir = arith::OrIOp::create(b, sema.location(), wins.ir, tie);
+    Location at = sema.location();
+    auto both = [&](mlir::Value x, mlir::Value y) {
+      return arith::AndIOp::create(b, at, x, y).getResult();
+    };
+    auto either = [&](mlir::Value x, mlir::Value y) {
+      return arith::OrIOp::create(b, at, x, y).getResult();
+    };
+    const bool isMaximum = which == Extremum::Maximum;
+    BinaryOperator beats = isMaximum ? BinaryOperator::Greater : BinaryOperator::Less;
+    mlir::Value wins = sema.compare(beats, lhs[0], rhs[0]).ir;
+    mlir::Value equal;
+    if (tieBreakLeft)
+      equal = sema.compare(BinaryOperator::Equal, lhs[0], rhs[0]).ir;
+    if (lhs[0].type.dtype.isFloat()) {
+      mlir::Value isNumber = sema.compare(BinaryOperator::Equal, lhs[0], lhs[0]).ir;
+      mlir::Value isNan = sema.compare(BinaryOperator::NotEqual, lhs[0], lhs[0]).ir;
+      mlir::Value otherIsNan = sema.compare(BinaryOperator::NotEqual, rhs[0], rhs[0]).ir;
+      wins = either(wins, both(isNumber, otherIsNan));
+      if (tieBreakLeft)
+        equal = either(equal, both(isNan, otherIsNan));
     }
+    if (tieBreakLeft)
+      wins = either(wins, both(equal, sema.compare(BinaryOperator::Less, lhs[1], rhs[1]).ir));
     SmallVector<Value> results;
     for (size_t i = 0; i < 2; ++i)
-      results.push_back({arith::SelectOp::create(b, sema.location(), wins.ir, lhs[i].ir, rhs[i].ir),
-                         lhs[i].type});
+      results.push_back({arith::SelectOp::create(b, at, wins, lhs[i].ir, rhs[i].ir), lhs[i].type});
     return results;
   };
 }
@@ -296,6 +333,11 @@ FailureOr<Value> accumulated(Arguments &args, Value input, size_t dtypeIndex) {
   return dtype ? args.sema.cast(input, *dtype) : FailureOr<Value>(input);
 }
 
+/// Narrow floats are added up and multiplied in fp32, and rounded once.
+bool isWidenedInSums(DType dtype) {
+  return dtype.isFloat() && dtype.bits() < 32;
+}
+
 FailureOr<Operand> sum(Arguments &args) {
   FailureOr<Value> input = args.tile(0);
   if (failed(input) || failed(refusePointers(args, *input)))
@@ -309,8 +351,16 @@ FailureOr<Operand> sum(Arguments &args) {
   input = accumulated(args, *input, 3);
   if (failed(input))
     return failure();
-  return reduceTile(args, *input, *axis, *keepDims,
-                    operatorCombiner(args.sema, BinaryOperator::Add));
+  DType dtype = input->type.dtype;
+  if (isWidenedInSums(dtype))
+    input = args.sema.cast(*input, kFloat32);
+  if (failed(input))
+    return failure();
+  auto total =
+      reduceAlong(args, *input, *axis, *keepDims, operatorCombiner(args.sema, BinaryOperator::Add));
+  if (failed(total))
+    return failure();
+  return asOperand(args.sema.cast(total->front(), dtype));
 }
 
 /// xor_sum and reduce_or.
@@ -447,8 +497,8 @@ FailureOr<Operand> softmax(Arguments &args) {
 
 //===-- scans ---------------------------------------------------------------------------------===//
 
-FailureOr<Operand> scanAlong(Arguments &args, ArrayRef<Value> sources, int64_t axis, bool reverse,
-                             const Combiner &combine, bool isTuple) {
+FailureOr<SmallVector<Value>> scanAlong(Arguments &args, ArrayRef<Value> sources, int64_t axis,
+                                        bool reverse, const Combiner &combine) {
   Semantics &sema = args.sema;
   SmallVector<mlir::Value> operands;
   SmallVector<mlir::Type> types;
@@ -463,7 +513,7 @@ FailureOr<Operand> scanAlong(Arguments &args, ArrayRef<Value> sources, int64_t a
   SmallVector<Value> results;
   for (auto [index, source] : llvm::enumerate(sources))
     results.push_back({op.getResult(index), source.type});
-  return asOperand(results, isTuple);
+  return results;
 }
 
 FailureOr<Operand> associativeScan(Arguments &args) {
@@ -479,7 +529,10 @@ FailureOr<Operand> associativeScan(Arguments &args) {
   FailureOr<bool> reverse = args.flag(3);
   if (failed(reverse))
     return failure();
-  return scanAlong(args, *sources, *axis, *reverse, *combine, args[0].items());
+  auto results = scanAlong(args, *sources, *axis, *reverse, *combine);
+  if (failed(results))
+    return failure();
+  return asOperand(*results, args[0].items());
 }
 
 FailureOr<Operand> cumulative(Arguments &args, BinaryOperator op, bool isSum) {
@@ -496,7 +549,15 @@ FailureOr<Operand> cumulative(Arguments &args, BinaryOperator op, bool isSum) {
     input = accumulated(args, *input, 3);
   if (failed(input))
     return failure();
-  return scanAlong(args, *input, *axis, *reverse, operatorCombiner(args.sema, op), false);
+  DType dtype = input->type.dtype;
+  if (isWidenedInSums(dtype))
+    input = args.sema.cast(*input, kFloat32);
+  if (failed(input))
+    return failure();
+  auto scanned = scanAlong(args, *input, *axis, *reverse, operatorCombiner(args.sema, op));
+  if (failed(scanned))
+    return failure();
+  return asOperand(args.sema.cast(scanned->front(), dtype));
 }
 
 } // namespace

@@ -30,9 +30,13 @@ bool isPointer(const Operand &operand) {
   return dtypeOf(operand).isPointer;
 }
 
-/// A GPU may approximate plain `/`; div_rn() asks for the correctly rounded quotient.
-arith::FastMathFlagsAttr mayApproximate(Semantics &sema) {
-  return arith::FastMathFlagsAttr::get(sema.builder.getContext(), arith::FastMathFlags::afn);
+/// A GPU may approximate plain `/`; div_rn() asks for the correctly rounded quotient. That of fp64
+/// is always so, and without the flag: LLVM would keep it where it narrows a division whose result
+/// is rounded to fp32 anyway.
+arith::FastMathFlagsAttr mayApproximate(mlir::Value operand) {
+  auto flag = tile::elementTypeOf(operand.getType()).isF64() ? arith::FastMathFlags::none
+                                                             : arith::FastMathFlags::afn;
+  return arith::FastMathFlagsAttr::get(operand.getContext(), flag);
 }
 
 /// pointer + integer. Offsets are signed, so narrow unsigned ones are widened first.
@@ -77,7 +81,7 @@ mlir::Value buildArithmetic(Semantics &sema, BinaryOperator op, const Value &lhs
     case BinaryOperator::Multiply:
       return arith::MulFOp::create(b, at, l, r);
     case BinaryOperator::Divide:
-      return arith::DivFOp::create(b, at, l, r, mayApproximate(sema));
+      return arith::DivFOp::create(b, at, l, r, mayApproximate(l));
     case BinaryOperator::Modulo:
       return arith::RemFOp::create(b, at, l, r);
     default:
@@ -129,12 +133,9 @@ void assertNoOverflow(Semantics &sema, BinaryOperator op, const Value &result) {
   if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MulIOp>(narrow) || dtype.isPointer ||
       !dtype.isInt() || dtype.bits() >= 64)
     return;
-  // What combines elements has no effects.
   OpBuilder &b = sema.builder;
-  for (Operation *around = b.getInsertionBlock()->getParentOp(); around;
-       around = around->getParentOp())
-    if (tile::hasElementRegion(around))
-      return;
+  if (tile::isForElements(b.getInsertionBlock()))
+    return;
   Location at = sema.location();
   auto widen = [&](mlir::Value value) -> mlir::Value {
     mlir::Type wide = sema.irType(result.type.withDType(DType::scalar(ScalarKind::Int64)));

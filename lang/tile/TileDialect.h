@@ -95,5 +95,14 @@ namespace sectile::tile {
 inline bool hasElementRegion(mlir::Operation *op) {
   return mlir::isa<ReduceOp, ScanOp, MapOp>(op);
 }
+/// Whether what is built in the block is for one element at a time: in the function of a reduction,
+/// a scan or a map, in its branches and loops as well. Such functions have no effects of the
+/// compiler's own, assertions among them.
+inline bool isForElements(mlir::Block *block) {
+  for (mlir::Operation *op = block->getParentOp(); op; op = op->getParentOp())
+    if (hasElementRegion(op))
+      return true;
+  return false;
+}
 
 } // namespace sectile::tile

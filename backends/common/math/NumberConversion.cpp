@@ -123,7 +123,16 @@ V narrowMagnitude(const Lanes &l, const Format &format, const Magnitude &x, Floa
   }
   V isTooLarge = b.CreateICmpUGT(pattern, l.integer(format.largest));
   pattern = l.select(isTooLarge, limit, pattern);
-  return l.select(x.isNan, l.integer(format.nan), pattern);
+  V nan = l.integer(format.nan);
+  if (format.hasInfinity) {
+    // A format with many NaNs keeps the pattern of the one that was widened: moving numbers by way
+    // of f32 changes nothing. A NaN of f32 whose upper bits are those of infinity becomes the plain
+    // one.
+    V upper =
+        b.CreateAnd(b.CreateLShr(x.bits, l.integer(dropped)), l.integer(format.signMask() - 1));
+    nan = l.select(b.CreateICmpEQ(upper, l.integer(format.largest + 1)), nan, upper);
+  }
+  return l.select(x.isNan, nan, pattern);
 }
 
 /// `pattern` with the sign bit of x in its place.

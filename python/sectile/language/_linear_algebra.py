@@ -55,7 +55,8 @@ def dot_scaled(
     """A matrix product of operands in block-scaled formats (OCP Microscaling Formats, version 1.0).
 
     Operands are converted, multiplied by their scales and go into `dot` as bf16, or as fp16 where one of
-    them is fp16: exactly, but for what leaves the range of these.
+    them is fp16: exactly, but for what leaves the range of these, and for scales of float8e4nv, whose products
+    with 16-bit operands are rounded to them.
 
     Args:
         lhs: ``[.., M, K]``; of ``"e2m1"`` bytes of two numbers, the lower half first, ``[.., M, K / 2]``.

@@ -22,8 +22,8 @@ def reduce(
     Args:
         input: a tile, or a tuple of tiles of one shape.
         axis: which dimension; None for all.
-        combine_fn: takes two sets of scalars (n and n for n tiles), returns one. Associative; the
-            order in which it is applied is not specified.
+        combine_fn: takes two sets of scalars (n and n for n tiles), returns one. Associative and
+            commutative: the order of the elements is not specified. `associative_scan` keeps it.
         keep_dims: keep the dimension with extent 1.
     """
 
@@ -34,7 +34,7 @@ def sum(
 ) -> tensor:
     """The sum along `axis`, or of all elements.
 
-    Integers narrower than 32 bits are summed in int32 or uint32; `dtype` asks for another type, to
+    Integers narrower than 32 bits are summed in int32 or uint32, fp16 and bf16 in fp32, rounded once; `dtype` asks for another type, to
     which elements are converted before they are summed.
     """
 

@@ -356,3 +356,80 @@ def test_a_class_that_changes_is_compiled_again():
     finally:
         Changing.result, Changing.__init__ = before
     assert run() == 3
+
+
+@tl.aggregate
+class Interval:
+    low: tl.tensor
+    high: tl.tensor
+
+    def __init__(self, low, high):
+        self.low = low
+        self.high = high
+
+    @st.jit
+    def __add__(self, other):
+        return Interval(self.low + other.low, self.high + other.high)
+
+    @st.jit
+    def __rmul__(self, factor):
+        return Interval(self.low * factor, self.high * factor)
+
+    @st.jit
+    def __neg__(self):
+        return Interval(-self.high, -self.low)
+
+    @st.jit
+    def __lt__(self, other):
+        return self.high < other.low
+
+    @st.jit
+    def __getitem__(self, i):
+        return self.low + i * 100
+
+
+def test_operators_are_the_class_own():
+    @st.jit
+    def kernel(x, out):
+        a = Interval(tl.load(x), tl.load(x + 1))
+        b = Interval(tl.load(x + 2), tl.load(x + 3))
+        both = a + b
+        both += a
+        tl.store(out, both.low)
+        tl.store(out + 1, both.high)
+        scaled = -(3 * a)
+        tl.store(out + 2, scaled.low)
+        tl.store(out + 3, scaled.high)
+        tl.store(out + 4, a < b)
+        tl.store(out + 5, a > b)
+        tl.store(out + 6, b[2])
+
+    x = np.array([1, 2, 10, 20], np.int32)
+    out = np.zeros(7, np.int32)
+    kernel[(1,)](x, out)
+    assert out.tolist() == [12, 24, -6, -3, 1, 0, 210]
+
+
+@pytest.mark.host
+def test_operators_that_a_class_lacks_are_refused():
+    """Its fields are no tuple: + does not join them, and [0] is not the first."""
+
+    def message(kernel):
+        with pytest.raises(st.CompilationError) as raised:
+            kernel[(1,)](np.ones(4, np.int32))
+        return str(raised.value)
+
+    @st.jit
+    def minus(x):
+        a = Interval(tl.load(x), tl.load(x + 1))
+        tl.store(x, (a - a).low)
+
+    @st.jit
+    def item(x):
+        a = Pair(tl.load(x), tl.load(x + 1))
+        tl.store(x, a[0])
+
+    text = message(minus)
+    assert "'Interval' has no operator '-'" in text and "@jit method __sub__" in text
+    text = message(item)
+    assert "'Pair' has no items" in text and "name the field" in text

@@ -75,8 +75,13 @@ def test_a_scan_combines_neighbours_only(device, extent, reverse):
     scan_in_order[(1,)](out, counts, extent, reverse, debug=True)
     expected = np.arange(extent) + 1
     np.testing.assert_array_equal(out, expected[::-1] if reverse else expected)
-    # Of two runs of 1, 2, 4 ... each element of the second is combined once.
-    pairs = sum(1 for i in range(extent) for bit in range(10) if i >> bit & 1)
+    # Of two runs of 1, 2, 4 ... each element of the second is combined once; from the end, each of the
+    # first that a second run follows.
+    runs = [(i >> bit, bit) for i in range(extent) for bit in range(10)]
+    if reverse:
+        pairs = sum(1 for run, bit in runs if run % 2 == 0 and run + 1 << bit < extent)
+    else:
+        pairs = sum(1 for run, bit in runs if run % 2)
     assert counts.sum() == pairs
 
 

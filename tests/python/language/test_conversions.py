@@ -174,6 +174,30 @@ def test_what_moves_keeps_infinities(kind):
     assert_same(out, np.tile(x, 3))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_moves_keeps_every_pattern(kind):
+    """Also of what is no number: libraries move packed data as bf16."""
+    x = every_pattern(kind)
+    bits = bits_language_type(KINDS[kind][1])
+
+    @st.jit
+    def kernel(x_ptr, out_ptr, bits_ptr, BITS: tl.constexpr, N: tl.constexpr, M: tl.constexpr):
+        i = tl.program_id(0) * N + tl.arange(0, N)
+        x = tl.load(x_ptr + i)
+        tl.store(out_ptr + i, tl.where(i % 2 == 0, tl.flip(tl.flip(x, 0), 0), x))
+        tl.store(bits_ptr + i, x.to(BITS, bitcast=True))
+        masked = tl.load(x_ptr + i, mask=i % 3 != 0)
+        tl.store(out_ptr + M + i, masked, mask=i % 3 != 0)
+
+    out, raw = np.zeros(2 * x.size, x.dtype), np.zeros(x.size, bits_type(x.dtype))
+    kernel[(x.size // 256,)](x, out, raw, BITS=bits, N=256, M=x.size)
+    given = x.view(bits_type(x.dtype))
+    got = out.view(given.dtype)
+    assert np.array_equal(got[: x.size], given)
+    assert np.array_equal(raw, given)
+    assert np.array_equal(got[x.size :], np.where(np.arange(x.size) % 3 != 0, given, 0))
+
+
 @pytest.mark.parametrize("kind", ["e4m3fn", "e5m2"])
 def test_one_element(kind):
     # No pair for the instruction.

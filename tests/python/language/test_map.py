@@ -137,6 +137,40 @@ def roots(x, out, n, N: tl.constexpr):
     tl.store(out + at, tl.map_elementwise(safe_root, tl.load(x + at, mask=at < n, other=0.0)))
 
 
+@pytest.mark.parametrize("name", ["map", "reduce", "scan"])
+def test_loops_of_elements_with_a_step_of_their_own(device, name):
+    """No such loop asserts that its step is not zero: it makes no turn then."""
+
+    @st.jit
+    def turns(a, b):
+        total = a
+        for i in range(0, 10, b & 3):
+            total += i
+        return total
+
+    @st.jit
+    def kernel(x, out, N: tl.constexpr, NAME: tl.constexpr):
+        i = tl.arange(0, N)
+        v = tl.load(x + i)
+        if NAME == "map":
+            tl.store(out + i, tl.map_elementwise(turns, v, v))
+        elif NAME == "reduce":
+            tl.store(out, tl.reduce(v, 0, turns))
+        else:
+            tl.store(out + i, tl.associative_scan(v, 0, turns))
+
+    def expected(a, b):
+        return a + (sum(range(0, 10, b & 3)) if b & 3 else 0)
+
+    # The function is not associative: of two elements there is one order.
+    x = np.arange(8 if name == "map" else 2, dtype=np.int32) + 5
+    out = np.zeros(x.size, np.int32)
+    kernel[(1,)](x, out, N=x.size, NAME=name)
+    both = expected(x[0], x[1])
+    wanted = {"map": [expected(v, v) for v in x], "reduce": [both, 0], "scan": [x[0], both]}[name]
+    assert out.tolist() == wanted
+
+
 def test_a_function_without_loops_becomes_operations_on_tiles(device):
     x = random("float32", (100,))
     out = np.zeros(128, np.float32)

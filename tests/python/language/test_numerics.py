@@ -1,5 +1,6 @@
 """numerics="strict" and "reproducible": what each promises, by its effect on bits."""
 
+import re
 import subprocess
 import sys
 import textwrap
@@ -73,6 +74,29 @@ def test_the_order_is_that_of_neighbours(device):
         level = level[0::2] + level[1::2]
     found = sums_of(device, x, 1024, 4, numerics="reproducible")
     assert found[0] == level[0]
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("count", [100, 3, 33])
+def test_scans_do_not_depend_on_what_lies_behind_the_row(device, reverse, count):
+    """The extent of the block says where padding ends, and the order of a reverse scan begins there."""
+
+    @st.jit
+    def kernel(x, out, n, BLOCK: tl.constexpr, REVERSE: tl.constexpr):
+        i = tl.arange(0, BLOCK)
+        v = tl.load(x + i, i < n, other=0.0)
+        tl.store(out + i, tl.cumsum(v, 0, reverse=REVERSE), i < n)
+
+    x = RANDOM.standard_normal(count).astype(np.float32)
+    seen = set()
+    for block in (count, count + 1, count + 17, 128, 256):
+        out = np.zeros_like(x)
+        kernel[(1,)](x, out, count, BLOCK=block, REVERSE=reverse, numerics="reproducible")
+        seen.add(out.tobytes())
+    assert len(seen) == 1
+    wide = x.astype(np.float64)
+    expected = np.cumsum(wide[::-1])[::-1] if reverse else np.cumsum(wide)
+    assert np.allclose(np.frombuffer(seen.pop(), np.float32), expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("rows, columns", [(64, 16), (37, 20)])
@@ -161,6 +185,22 @@ def test_atomic_sums_of_floats_are_refused():
 def ptx_of(kernel, **options):
     mock = st.MockTensor(tl.float32)
     return kernel.warmup(mock, mock, mock, N=128, grid=(1,), target="cuda:90", **options).asm["ptx"]
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("numerics", ["default", "strict", "reproducible"])
+def test_a_quotient_of_fp64_is_not_approximated_where_it_is_rounded(numerics):
+    """LLVM divides in fp32 when the operands came from there and the result goes there."""
+
+    @st.jit
+    def kernel(x, y, out, N: tl.constexpr):
+        i = tl.arange(0, N)
+        a, b = tl.load(x + i).to(tl.float64), tl.load(y + i).to(tl.float64)
+        tl.store(out + i, (a / b).to(tl.float32))
+        tl.store(out + N + i, tl.load(x + i).to(tl.float64) / 3.0)
+
+    divisions = re.findall(r"\bdiv\.\S+", ptx_of(kernel, numerics=numerics))
+    assert divisions and set(divisions) <= {"div.rn.f32", "div.rn.f64"}
 
 
 @pytest.mark.host

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support import EXTENTS, FLOATS, INTEGERS, assert_close, numpy_dtype, random
+from support import DTYPES, EXTENTS, FLOATS, INTEGERS, assert_close, numpy_dtype, random
 
 import sectile as st
 import sectile.language as tl
@@ -212,3 +212,66 @@ def test_first_of_many_equal_extrema_of_a_sum(extent, name):
         least, greatest = np.zeros(1, np.int32), np.zeros(1, np.int32)
         kernel[(1,)](x, least, greatest, N=extent)
         assert (least[0], greatest[0]) == (np.argmin(x), np.argmax(x))
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+def test_sums_of_narrow_floats_are_taken_in_fp32(name):
+    """2048 + 1 is 2048 in fp16, and the sum of thousands of ones depends on it."""
+    dtype, kind = DTYPES[name]
+
+    @st.jit
+    def kernel(x, total, running, product, N: tl.constexpr):
+        i = tl.arange(0, N)
+        v = tl.load(x + i)
+        tl.static_assert(tl.sum(v).dtype == x.dtype.element_ty)
+        tl.store(total, tl.sum(v))
+        tl.store(total + 1, tl.sum(v, dtype=x.dtype.element_ty))
+        tl.store(running + i, tl.cumsum(v))
+        tl.store(product + i, tl.cumprod(v))
+
+    count = 4096
+    x = np.ones(count, dtype)
+    x[0] = 2048 if name == "float16" else 256
+    total = np.zeros(2, np.float32)
+    running, product = np.zeros(count, np.float32), np.zeros(count, np.float32)
+    kernel[(1,)](x, total, running, product, N=count)
+    exact = np.cumsum(x.astype(np.float64))
+    assert np.array_equal(total, np.full(2, exact[-1].astype(dtype), np.float32))
+    # Triton's cumsum of bf16 is fp32, and of fp16 what it was.
+    rounded = exact.astype(dtype).astype(np.float64) if name == "float16" else exact
+    assert np.array_equal(running, rounded)
+    assert np.array_equal(product, np.full(count, x[0].astype(np.float32)))
+
+
+@pytest.mark.parametrize("numerics", ["default", "reproducible"])
+@pytest.mark.parametrize("name", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("extent", [3, 8, 33, 100])
+def test_numbers_win_over_nan_with_their_indices(device, extent, name, numerics):
+    dtype, _ = DTYPES[name]
+
+    @st.jit
+    def kernel(x, values, indices, N: tl.constexpr):
+        row = tl.program_id(0)
+        v = tl.load(x + row * N + tl.arange(0, N))
+        greatest, where = tl.max(v, 0, return_indices=True)
+        least, place = tl.min(v, 0, return_indices=True)
+        tl.store(values + row * 2, greatest)
+        tl.store(values + row * 2 + 1, least)
+        tl.store(indices + row * 4, where)
+        tl.store(indices + row * 4 + 1, place)
+        tl.store(indices + row * 4 + 2, tl.argmax(v, 0))
+        tl.store(indices + row * 4 + 3, tl.argmin(v, 0))
+
+    generator = np.random.default_rng(extent)
+    x = generator.integers(-9, 9, (60, extent)).astype(dtype)
+    x[generator.random(x.shape) < 0.3] = np.nan
+    x[0] = np.nan
+    values = np.zeros((60, 2), dtype)
+    indices = np.zeros((60, 4), np.int32)
+    kernel[(60,)](x, values, indices, N=extent, numerics=numerics)
+    assert np.isnan(values[0]).all() and (indices[0] == 0).all()
+    rows = ~np.isnan(x).all(1)
+    x, values, indices = x[rows], values[rows], indices[rows]
+    most, least = np.nanargmax(x, 1), np.nanargmin(x, 1)
+    assert np.array_equal(indices, np.stack([most, least, most, least], 1))
+    assert np.array_equal(values, np.stack([np.nanmax(x, 1), np.nanmin(x, 1)], 1))
