@@ -21,9 +21,7 @@ optimizer::GpuShape shapeOf(const GpuTarget &target, int64_t warpCount) {
     return target.atomicWidth(op.getKind(), tile::elementTypeOf(op.getResult().getType()));
   };
   shape.hasAsyncCopy = target.asyncCopies() != nullptr;
-  shape.hasMatrixProduct = [&target](tile::DotOp dot) {
-    return hasMatrixInstructions(dot, target);
-  };
+  shape.matrixInstructions = [&target](tile::DotOp dot) { return matrixInstructions(dot, target); };
   return shape;
 }
 

@@ -1,6 +1,6 @@
 #include "backends/gpu/DotPlan.h"
 #include "backends/gpu/MatrixOperand.h"
-#include "lang/layout/MmaLayouts.h"
+#include "optimizer/gpu/DotLayouts.h"
 
 #include <map>
 
@@ -17,38 +17,15 @@ unsigned bitsOf(Type element) {
   return element.getIntOrFloatBitWidth();
 }
 
-struct DotFragments {
-  layout::MmaShape shape;
-  unsigned perWord; // elements in 32 bits
-  explicit DotFragments(unsigned bits)
-      : shape(layout::mmaShape(bits)), perWord(bits == 64 ? 1 : 32 / bits) {}
-
-  bool isDouble() const { return shape.m == 8; }
-  Fragments accumulator(const TileLayout &tile) const {
-    return {tile, shape.m, shape.n, isDouble() ? 2u : 4u,
-            [](int64_t row, int64_t column) { return row / 8 * 2 + column; }};
-  }
-  Fragments lhs(const TileLayout &tile) const {
-    unsigned v = perWord;
-    return {tile, shape.m, shape.k, isDouble() ? 1 : 4 * v,
-            [v](int64_t row, int64_t k) { return k % v + v * (row / 8) + 2 * v * (k / (4 * v)); }};
-  }
-  Fragments rhs(const TileLayout &tile) const {
-    unsigned v = perWord;
-    return {tile, shape.k, shape.n, isDouble() ? 1 : 2 * v,
-            [v](int64_t k, int64_t) { return k % v + v * (k / (4 * v)); }};
-  }
-};
-
 } // namespace
 
 LogicalResult GpuEmitter::emitDot(DotOp op) {
-  Type accElement = op.getType().getElementType(), inner = computedIn(accElement);
+  Type accElement = op.getType().getElementType(), inner = optimizer::computedIn(accElement);
   Registers acc = registers(op.getAcc());
   for (llvm::Value *&value : acc)
     value = castForDot(value, accElement, inner);
-  acc = usesMatrixInstructions(op, target) ? emitMatrixProduct(op, std::move(acc))
-                                           : emitMultiplyAdds(op, std::move(acc), inner);
+  acc = op.getInstruction() ? emitMatrixProduct(op, std::move(acc))
+                            : emitMultiplyAdds(op, std::move(acc), inner);
   for (llvm::Value *&value : acc)
     value = castForDot(value, inner, accElement);
   setRegisters(op.getResult(), std::move(acc));
@@ -75,8 +52,7 @@ bool GpuEmitter::isReadByProduct(Value tile) {
   if (!load || !load->hasOneUse() || !load->getParentOfType<scf::ForOp>())
     return false;
   auto dot = dyn_cast<DotOp>(*load->user_begin());
-  if (!dot || dot->getBlock() != load->getBlock() || dot.getAcc() == tile ||
-      !usesMatrixInstructions(dot, target))
+  if (!dot || dot->getBlock() != load->getBlock() || dot.getAcc() == tile || !dot.getInstruction())
     return false;
   for (Operation *op = load->getNextNode(); op != dot; op = op->getNextNode())
     if (op->getNumRegions() || isa<AsyncCopyOp, BarrierOp>(op))
@@ -85,14 +61,19 @@ bool GpuEmitter::isReadByProduct(Value tile) {
 }
 
 Registers GpuEmitter::emitMatrixProduct(DotOp op, Registers acc) {
-  Type lhs = op.getLhs().getType().getElementType(), rhs = op.getRhs().getType().getElementType();
+  const layout::MatrixInstruction *instruction = instructionOf(op, target);
+  if (!instruction)
+    return fail(op, "the target has no such matrix instruction"), acc;
   int rank = op.getType().getRank();
-  DotFragments fragments(bitsOf(lhs));
-  int64_t step = fragments.shape.k;
-  Fragments accFragments = fragments.accumulator(layoutOf(op.getResult()));
-  WordForm form{fragments.perWord, lhs.isF32()};
-  MatrixOperand a(*this, op.getLhs(), fragments.lhs(layoutOf(op.getLhs())), rank - 1, step, form);
-  MatrixOperand b(*this, op.getRhs(), fragments.rhs(layoutOf(op.getRhs())), rank - 2, step, form);
+  int64_t step = instruction->k;
+  Fragments accFragments(layoutOf(op.getResult()), instruction->acc);
+  unsigned bits = layout::bitsOf(instruction->elements.lhs);
+  WordForm form{bits == 64 ? 1 : 32 / bits,
+                instruction->elements.lhs == layout::MatrixElement::Tf32};
+  MatrixOperand a(*this, op.getLhs(), Fragments(layoutOf(op.getLhs()), instruction->lhs), rank - 1,
+                  step, form);
+  MatrixOperand b(*this, op.getRhs(), Fragments(layoutOf(op.getRhs()), instruction->rhs), rank - 2,
+                  step, form);
   // f32 is one tf32 number, or the sum of two for three products.
   bool isSplit = form.isTf32 && op.getPrecision() == InputPrecision::Tf32x3;
 
@@ -112,8 +93,10 @@ Registers GpuEmitter::emitMatrixProduct(DotOp op, Registers acc) {
       Registers sums;
       for (int number : numbers)
         sums.push_back(acc[number]);
-      auto add = [&](const MatrixOperand::Words &left, const MatrixOperand::Words &right) {
-        auto made = target.matrixProducts()->multiply(builder, lhs, rhs, left, right, sums);
+      auto add = [&](llvm::ArrayRef<llvm::Value *> left, llvm::ArrayRef<llvm::Value *> right) {
+        if (instruction->isExchanged)
+          std::swap(left, right);
+        auto made = target.matrixProducts()->multiply(builder, *instruction, left, right, sums);
         sums.assign(made.begin(), made.end());
       };
       if (isSplit) {

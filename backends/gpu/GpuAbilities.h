@@ -12,6 +12,7 @@
 //   DependentLaunches  cannot be launched with launch_pdl; gdc_wait and its like are nothing
 #pragma once
 
+#include "lang/layout/MatrixInstruction.h"
 #include "lang/tile/TileDialect.h"
 
 #include "llvm/IR/IRBuilder.h"
@@ -31,17 +32,19 @@ public:
   virtual void wait(llvm::IRBuilderBase &builder, unsigned pending) const = 0;
 };
 
-/// Matrix instructions of a warp of 32 lanes (lang/layout/MmaLayouts.h has the fragments).
+/// Matrix instructions, of a warp or of several together.
 class MatrixProducts {
 public:
   virtual ~MatrixProducts() = default;
-  /// Is there an instruction for these element types?
-  virtual bool has(mlir::Type lhs, mlir::Type rhs, mlir::Type acc,
-                   tile::InputPrecision precision) const = 0;
-  /// One instruction: `acc` + a b, each a fragment in its order of registers. `acc` is of f32, f64
-  /// or i32; operands are words of 32 bits, those of f32 rounded to tf32, those of f64 as they are.
-  virtual llvm::SmallVector<llvm::Value *, 4> multiply(llvm::IRBuilderBase &builder, mlir::Type lhs,
-                                                       mlir::Type rhs,
+  /// The instructions for products of these elements, the preferred first. Where f32 may be rounded
+  /// to tf32, one that does not round will do. They are of tables that live as long as the program.
+  virtual layout::MatrixInstructions instructions(const layout::MatrixElements &elements) const = 0;
+  /// One instruction: `acc` + a b, each in the instruction's order of registers; `a` and `b` are
+  /// the hardware's first and second operand, so the emitter exchanges them where the instruction
+  /// says so. `acc` is of f32, f64 or i32; operands are words of 32 bits, those of Tf32 rounded to
+  /// tf32, those of f64 as they are.
+  virtual llvm::SmallVector<llvm::Value *, 4> multiply(llvm::IRBuilderBase &builder,
+                                                       const layout::MatrixInstruction &instruction,
                                                        llvm::ArrayRef<llvm::Value *> a,
                                                        llvm::ArrayRef<llvm::Value *> b,
                                                        llvm::ArrayRef<llvm::Value *> acc) const = 0;

@@ -7,9 +7,16 @@ namespace sectile::gpu {
 
 using layout::Coordinates;
 
-Fragments::Fragments(const layout::TileLayout &tile, int64_t rows, int64_t columns, unsigned size,
-                     llvm::function_ref<unsigned(int64_t row, int64_t column)> slot) {
+Fragments::Fragments(const layout::TileLayout &tile, const layout::LinearLayout &instruction) {
   int rank = tile.rank();
+  int64_t rows = instruction.getOutDimSize(0), columns = instruction.getOutDimSize(1);
+  // A thread's elements are those of thread 0, moved: its registers are theirs.
+  auto size = unsigned(instruction.inSize(layout::Dim::Register));
+  llvm::DenseMap<int64_t, unsigned> slots; // by row-major number in the instruction's matrix
+  for (unsigned slot = 0; slot < size; ++slot) {
+    Coordinates at = instruction.apply({{layout::Dim::Register, slot}});
+    slots[at[0] * columns + at[1]] = slot;
+  }
   for (int reg = 0; reg < tile.registersPerThread(); ++reg) {
     Coordinates at = tile.constantOf(reg);
     int64_t row = at[rank - 2] % rows, column = at[rank - 1] % columns;
@@ -17,7 +24,7 @@ Fragments::Fragments(const layout::TileLayout &tile, int64_t rows, int64_t colum
     at[rank - 1] /= columns;
     auto &registers = byPlace[{at.begin(), at.end()}];
     registers.resize(size, -1);
-    registers[slot(row, column)] = reg;
+    registers[slots.at(row * columns + column)] = reg;
   }
 }
 
@@ -54,17 +61,17 @@ void MatrixOperand::prepare(int64_t step) {
   }
 }
 
-llvm::Value *MatrixOperand::wordAt(int reg) {
-  llvm::Value *&word = rawWords[reg];
+llvm::Value *MatrixOperand::wordAt(llvm::ArrayRef<int> registers) {
+  llvm::Value *&word = rawWords[registers.front()];
   if (word)
     return word;
-  llvm::Type *type = values[reg]->getType();
+  llvm::Value *first = values[registers.front()];
+  llvm::Type *type = first->getType();
   if (form.perWord == 1)
-    return word = type->isDoubleTy() ? values[reg]
-                                     : builder.CreateBitCast(values[reg], builder.getInt32Ty());
+    return word = type->isDoubleTy() ? first : builder.CreateBitCast(first, builder.getInt32Ty());
   llvm::Value *vector = llvm::PoisonValue::get(llvm::FixedVectorType::get(type, form.perWord));
-  for (unsigned i = 0; i < form.perWord; ++i)
-    vector = builder.CreateInsertElement(vector, values[reg + i], uint64_t(i));
+  for (auto [i, reg] : llvm::enumerate(registers))
+    vector = builder.CreateInsertElement(vector, values[reg], uint64_t(i));
   return word = builder.CreateBitCast(vector, builder.getInt32Ty());
 }
 
@@ -78,7 +85,7 @@ MatrixOperand::Words MatrixOperand::words(const Fragments::Place &place) {
   for (size_t i = 0; i < registers.size(); i += form.perWord) {
     int reg = registers[i];
     if (!form.isTf32) {
-      made.push_back(wordAt(reg));
+      made.push_back(wordAt(registers.slice(i, form.perWord)));
       continue;
     }
     llvm::Value *&word = tf32Words[reg];

@@ -24,11 +24,10 @@ class Fragments {
 public:
   using Place = std::vector<int32_t>;
 
-  /// `rows`, `columns`: the instruction's extents along the last two axes. `slot` gives the number
-  /// within the fragment of a register that lies `row`, `column` behind the fragment's start.
-  Fragments(const layout::TileLayout &tile, int64_t rows, int64_t columns, unsigned size,
-            llvm::function_ref<unsigned(int64_t row, int64_t column)> slot);
+  /// `instruction` is the instruction's layout of that matrix; `tile` is it, spread.
+  Fragments(const layout::TileLayout &tile, const layout::LinearLayout &instruction);
 
+  /// Registers of the tile, in the instruction's order of registers.
   std::map<Place, llvm::SmallVector<int, 8>> byPlace;
 };
 
@@ -54,7 +53,7 @@ public:
   Words remainders(const Fragments::Place &place);
 
 private:
-  llvm::Value *wordAt(int reg);
+  llvm::Value *wordAt(llvm::ArrayRef<int> registers);
   llvm::Value *asFloat(int reg);
 
   GpuEmitter &emitter;

@@ -50,7 +50,7 @@ int64_t scratchBytes(Operation *op, const GpuTarget &target) {
       .Case([&](ScanOp scan) { return ScanSteps(scan, target).scratchBytes(scan, target); })
       .Case([&](SortOp sort) { return SortSteps(sort, target).scratchBytes(sort, target); })
       .Case([&](HistogramOp histogram) { return histogramScratchBytes(histogram); })
-      .Case([&](DotOp dot) { return dotScratchBytes(dot, target); })
+      .Case([&](DotOp dot) { return dotScratchBytes(dot); })
       .Case<AtomicRmwOp, AtomicCasOp>([&](Operation *atomic) { return atomicScratchBytes(atomic); })
       .Case([](ClockOp) -> int64_t { return sizeof(uint64_t); })
       .Case([&](PrintOp print) { return printScratchBytes(print); })

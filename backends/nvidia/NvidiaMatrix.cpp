@@ -1,38 +1,25 @@
 #include "backends/nvidia/NvidiaMatrix.h"
 
+#include "lang/layout/NvidiaMatrixInstructions.h"
+
 #include "llvm/IR/InlineAsm.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
 namespace sectile::nvidia {
 namespace {
 
-/// PTX's name of an operand's element type; "" when there is no instruction for it.
-StringRef nameOf(Type element) {
-  if (element.isF16())
-    return "f16";
-  if (element.isBF16())
-    return "bf16";
-  if (element.isF32())
-    return "tf32";
-  if (element.isF64())
-    return "f64";
-  if (isa<Float8E4M3FNType>(element))
-    return "e4m3";
-  if (isa<Float8E5M2Type>(element))
-    return "e5m2";
-  if (element.isInteger(8))
-    return "s8";
-  return "";
-}
+using layout::MatrixElement;
+using layout::MatrixInstruction;
 
-bool isFp8(Type element) {
-  return nameOf(element).starts_with("e");
+bool isFp8(MatrixElement element) {
+  return element == MatrixElement::E4M3 || element == MatrixElement::E5M2;
 }
 
 /// Four numbers of fp8 as two words of two f16, the lower ones first; exact.
-std::pair<llvm::Value *, llvm::Value *> widenFp8(llvm::IRBuilderBase &builder, Type element,
-                                                 llvm::Value *word) {
+std::pair<llvm::Value *, llvm::Value *> widenFp8(llvm::IRBuilderBase &builder,
+                                                 MatrixElement element, llvm::Value *word) {
   std::string convert = "cvt.rn.f16x2." + nameOf(element).str() + "x2 ";
   // The upper half is shifted down: ptxas 13.0 converts the upper half of a word that it knows to
   // be zero into the number whose bits are 8.
@@ -49,16 +36,14 @@ std::pair<llvm::Value *, llvm::Value *> widenFp8(llvm::IRBuilderBase &builder, T
   return {builder.CreateExtractValue(call, 0), builder.CreateExtractValue(call, 1)};
 }
 
-/// One instruction of these very types.
-SmallVector<llvm::Value *, 4> emitMatrixProduct(llvm::IRBuilderBase &builder, Type lhs, Type rhs,
+/// The very instruction.
+SmallVector<llvm::Value *, 4> emitMatrixProduct(llvm::IRBuilderBase &builder,
+                                                const MatrixInstruction &one,
                                                 ArrayRef<llvm::Value *> aWords,
                                                 ArrayRef<llvm::Value *> bWords,
                                                 ArrayRef<llvm::Value *> acc) {
   llvm::Type *accType = acc.front()->getType();
   bool isDouble = accType->isDoubleTy(), isInteger = accType->isIntegerTy();
-  StringRef accName = isDouble ? "f64" : isInteger ? "s32" : "f32";
-  unsigned bits = lhs.getIntOrFloatBitWidth();
-  std::string shape = isDouble ? "m8n8k4" : "m16n8k" + std::to_string(256 / bits);
 
   unsigned number = 0;
   auto list = [&](size_t count) {
@@ -67,8 +52,10 @@ SmallVector<llvm::Value *, 4> emitMatrixProduct(llvm::IRBuilderBase &builder, Ty
       text += (i ? ", $" : "$") + std::to_string(number++);
     return text + "}";
   };
-  std::string instruction = "mma.sync.aligned." + shape + ".row.col." + accName.str() + "." +
-                            nameOf(lhs).str() + "." + nameOf(rhs).str() + "." + accName.str() + " ";
+  const layout::MatrixElements &elements = one.elements;
+  std::string instruction =
+      llvm::formatv("mma.sync.aligned.m{0}n{1}k{2}.row.col.{3}.{4}.{5}.{3} ", one.m, one.n, one.k,
+                    nameOf(elements.acc), nameOf(elements.lhs), nameOf(elements.rhs));
   instruction += list(acc.size()) + ", ";
   instruction += list(aWords.size()) + ", ";
   instruction += list(bWords.size()) + ", ";
@@ -107,19 +94,22 @@ SmallVector<llvm::Value *, 4> emitMatrixProduct(llvm::IRBuilderBase &builder, Ty
 
 /// Two products of f16, each of the lower or upper half of the depth. Which number of the depth
 /// stands where within an instruction does not matter, as long as both operands agree.
-SmallVector<llvm::Value *, 4> emitFp8ProductByF16(llvm::IRBuilderBase &builder, Type lhs, Type rhs,
+SmallVector<llvm::Value *, 4> emitFp8ProductByF16(llvm::IRBuilderBase &builder,
+                                                  const layout::MatrixElements &elements,
                                                   ArrayRef<llvm::Value *> a,
                                                   ArrayRef<llvm::Value *> b,
                                                   ArrayRef<llvm::Value *> acc) {
-  Type half = Float16Type::get(lhs.getContext());
+  const MatrixInstruction &half =
+      *layout::instructionsFor(layout::mmaSyncInstructions(),
+                               {MatrixElement::F16, MatrixElement::F16, MatrixElement::F32})
+           .front();
   SmallVector<llvm::Value *, 4> sums(acc);
   for (unsigned step = 0; step < 2; ++step) {
-    auto top = widenFp8(builder, lhs, a[2 * step]),
-         bottom = widenFp8(builder, lhs, a[2 * step + 1]);
-    auto column = widenFp8(builder, rhs, b[step]);
-    sums =
-        emitMatrixProduct(builder, half, half, {top.first, bottom.first, top.second, bottom.second},
-                          {column.first, column.second}, sums);
+    auto top = widenFp8(builder, elements.lhs, a[2 * step]),
+         bottom = widenFp8(builder, elements.lhs, a[2 * step + 1]);
+    auto column = widenFp8(builder, elements.rhs, b[step]);
+    sums = emitMatrixProduct(builder, half, {top.first, bottom.first, top.second, bottom.second},
+                             {column.first, column.second}, sums);
   }
   return sums;
 }
@@ -130,34 +120,24 @@ bool hasFp8Products(int capability) {
   return capability >= kFp8Capability && capability != 90;
 }
 
-SmallVector<llvm::Value *, 4> NvidiaMatrixProducts::multiply(llvm::IRBuilderBase &builder, Type lhs,
-                                                             Type rhs, ArrayRef<llvm::Value *> a,
+SmallVector<llvm::Value *, 4> NvidiaMatrixProducts::multiply(llvm::IRBuilderBase &builder,
+                                                             const MatrixInstruction &instruction,
+                                                             ArrayRef<llvm::Value *> a,
                                                              ArrayRef<llvm::Value *> b,
                                                              ArrayRef<llvm::Value *> acc) const {
-  if (isFp8(lhs) && !hasFp8Products(arch.capability))
-    return emitFp8ProductByF16(builder, lhs, rhs, a, b, acc);
-  return emitMatrixProduct(builder, lhs, rhs, a, b, acc);
+  if (isFp8(instruction.elements.lhs) && !hasFp8Products(arch.capability))
+    return emitFp8ProductByF16(builder, instruction.elements, a, b, acc);
+  return emitMatrixProduct(builder, instruction, a, b, acc);
 }
 
-bool NvidiaMatrixProducts::has(Type lhs, Type rhs, Type acc, tile::InputPrecision precision) const {
-  StringRef left = nameOf(lhs), right = nameOf(rhs);
-  if (left.empty() || right.empty())
-    return false;
-  if (left == "s8")
-    return right == "s8" && acc.isInteger(32);
-  if (left == "f64")
-    return right == "f64" && acc.isF64();
-  if (!acc.isF32())
-    return false;
-  if (left == "tf32")
-    return right == "tf32" &&
-           (precision == tile::InputPrecision::Tf32 || precision == tile::InputPrecision::Tf32x3);
-  if (!isFp8(lhs))
-    return left == right;
+layout::MatrixInstructions
+NvidiaMatrixProducts::instructions(const layout::MatrixElements &elements) const {
   // sm_89's conversions to f16 need no newer PTX than it does.
   bool isNative = hasFp8Products(arch.capability);
-  return isFp8(rhs) && arch.capability >= kFp8Capability &&
-         (!isNative || arch.ptxVersion >= kFp8PtxVersion);
+  if (isFp8(elements.lhs) &&
+      (arch.capability < kFp8Capability || (isNative && arch.ptxVersion < kFp8PtxVersion)))
+    return {};
+  return layout::instructionsFor(layout::mmaSyncInstructions(), elements);
 }
 
 llvm::Value *NvidiaTf32Rounding::round(llvm::IRBuilderBase &builder, llvm::Value *value) const {

@@ -1,6 +1,6 @@
 //===-- NvidiaMatrix.h - mma.sync -------------------------------------------------------------===//
 // Matrix instructions that every target from sm_80 on has: one warp, fragments in registers
-// (lang/layout/MmaLayouts.h says which element is where; PTX ISA, "mma.sync").
+// (lang/layout/NvidiaMatrixInstructions.h says which element is where; PTX ISA, "mma.sync").
 #pragma once
 
 #include "backends/gpu/GpuAbilities.h"
@@ -17,10 +17,10 @@ bool hasFp8Products(int capability);
 class NvidiaMatrixProducts final : public gpu::MatrixProducts {
 public:
   explicit NvidiaMatrixProducts(NvidiaArch arch) : arch(std::move(arch)) {}
-  bool has(mlir::Type lhs, mlir::Type rhs, mlir::Type acc,
-           tile::InputPrecision precision) const override;
-  llvm::SmallVector<llvm::Value *, 4> multiply(llvm::IRBuilderBase &builder, mlir::Type lhs,
-                                               mlir::Type rhs, llvm::ArrayRef<llvm::Value *> a,
+  layout::MatrixInstructions instructions(const layout::MatrixElements &elements) const override;
+  llvm::SmallVector<llvm::Value *, 4> multiply(llvm::IRBuilderBase &builder,
+                                               const layout::MatrixInstruction &instruction,
+                                               llvm::ArrayRef<llvm::Value *> a,
                                                llvm::ArrayRef<llvm::Value *> b,
                                                llvm::ArrayRef<llvm::Value *> acc) const override;
 

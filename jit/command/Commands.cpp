@@ -55,7 +55,7 @@ is measured, and the choice is kept for all later runs.
 
 Draws which thread holds which element of a tile, or where it lies in shared memory; of two tiles also
 how one becomes the other. For instance "blocked 128x64 f16 warps=4", "accumulator 64x96 f16 warps=2,2",
-"operand-a 64x32 f16", "shared 64x64 f16 swizzle=128".
+"operand-a 64x32 f16", "operand-a 64x32 f16 gfx942", "shared 64x64 f16 swizzle=128".
 
   --rows=N, --columns=N   how much of the table is shown
 )",

@@ -179,7 +179,8 @@ FailureOr<Operand> dot(Arguments &args) {
     x = *flatX, y = *flatY, acc = *flatAcc;
   }
   Value product{tile::DotOp::create(sema.builder, sema.location(), sema.irType(productType), x.ir,
-                                    y.ir, acc.ir, *precision, uint32_t(imprecise)),
+                                    y.ir, acc.ir, *precision, uint32_t(imprecise),
+                                    /*instruction=*/{}),
                 productType};
   if (rank <= 3)
     return Operand(product);

@@ -1,8 +1,9 @@
 // Descriptions such as "blocked 128x64 f16 warps=4".
+#include "lang/layout/AmdMatrixInstructions.h"
 #include "lang/layout/Builders.h"
 #include "lang/layout/LayoutDrawing.h"
 #include "lang/layout/LayoutText.h"
-#include "lang/layout/MmaLayouts.h"
+#include "lang/layout/NvidiaMatrixInstructions.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -41,6 +42,9 @@ public:
   std::string kind;
   Extents shape;
   unsigned elementBits = 32;
+  /// The chip whose matrix instructions are meant, and one of them:
+  /// "gfx942:mfma.m32n32k8.f32.f16.f16".
+  std::string chip, instruction;
 
   Description(llvm::StringRef text, std::string &problem) : problem(problem) {
     llvm::SmallVector<llvm::StringRef, 8> words;
@@ -61,6 +65,9 @@ public:
         for (int64_t extent : shape)
           if (extent == 0 || (elements *= extent) > kMaxElements)
             refuse("shape " + word + " should have from 1 to 2^24 elements");
+      } else if (word.starts_with("gfx")) {
+        auto [before, after] = word.split(':');
+        chip = before.str(), instruction = after.str();
       } else if (!(elementBits = bitsOfType(word))) {
         refuse("'" + word + "' is not an element type such as f16");
       }
@@ -175,9 +182,33 @@ std::optional<TileLayout> makeBlocked(Description &text) {
   return blocked(text.shape, size, threads, warps, order);
 }
 
-std::optional<TileLayout> makeMma(Description &text) {
+/// The instruction that a description names, or else the first for operands of its element's width.
+const MatrixInstruction *instructionOf(Description &text) {
+  llvm::ArrayRef<MatrixInstruction> table =
+      text.chip.empty() ? mmaSyncInstructions() : amdMatrixInstructions(text.chip);
+  if (table.empty())
+    text.refuse("'" + text.chip + "' is not gfx90a, gfx942, gfx950, gfx1100 or gfx1201");
+  if (!text.instruction.empty()) {
+    const MatrixInstruction *named = instructionNamed(table, text.instruction);
+    if (!named) // an exchanged one
+      named = instructionNamed(amdProductInstructions(text.chip), text.instruction);
+    if (!named)
+      text.refuse(text.chip + " has no instruction '" + text.instruction + "'");
+    return named;
+  }
+  const auto *found = llvm::find_if(table, [&](const MatrixInstruction &instruction) {
+    return bitsOf(instruction.elements.lhs) == text.elementBits;
+  });
+  if (found != table.end())
+    return found;
+  text.refuse("no instruction has operands of " + llvm::Twine(text.elementBits) + " bits");
+  return nullptr;
+}
+
+std::optional<TileLayout> makeFragment(Description &text) {
   if (text.rank() < 2)
     text.refuse("a matrix has two axes or more");
+  const MatrixInstruction *instruction = instructionOf(text);
   Extents warps = text.counts("warps", 1, [&](int64_t count) {
     Extents counts(text.rank(), 1);
     counts[text.rank() - 2] = count;
@@ -190,9 +221,9 @@ std::optional<TileLayout> makeMma(Description &text) {
   if (text.failed())
     return std::nullopt;
   if (text.kind == "accumulator")
-    return mmaAccumulator(text.shape, warps, text.elementBits);
-  return mmaOperand(text.kind == "operand-a" ? MmaOperand::A : MmaOperand::B, text.shape, warps,
-                    text.elementBits, kWidth);
+    return accumulatorOf(*instruction, text.shape, warps);
+  return operandOf(*instruction, text.kind == "operand-a" ? MatrixSide::Lhs : MatrixSide::Rhs,
+                   text.shape, warps, kWidth);
 }
 
 std::optional<SharedLayout> makeShared(Description &text) {
@@ -237,11 +268,16 @@ std::optional<DescribedLayout> parseDescription(llvm::StringRef text, std::strin
   if (description.failed())
     return std::nullopt;
   result.elementBits = description.elementBits;
+  bool isFragment = description.kind == "accumulator" || description.kind == "operand-a" ||
+                    description.kind == "operand-b";
+  if (!isFragment && !description.chip.empty())
+    description.refuse("'" + description.chip + "' is for matrix instructions");
+  if (description.failed())
+    return std::nullopt;
   if (description.kind == "blocked")
     return take(makeBlocked(description));
-  if (description.kind == "accumulator" || description.kind == "operand-a" ||
-      description.kind == "operand-b")
-    return take(makeMma(description));
+  if (isFragment)
+    return take(makeFragment(description));
   if (description.kind == "shared")
     return take(makeShared(description));
   description.refuse("'" + description.kind +

@@ -5,6 +5,8 @@
 //   blocked 128x64 f16 warps=4 order=1,0 size=1,8 threads=4,8 lanes=32
 //   accumulator 64x64 f16 warps=2,2          (of mma.sync; f16 is the type of its operands)
 //   operand-a 64x32 f16 warps=2,2 kwidth=8   operand-b 32x64 f16 warps=2,2
+//   operand-a 64x32 f16 gfx942               (of AMD's first for such operands, or by its name:)
+//   accumulator 64x64 gfx942:mfma.m32n32k8.f32.f16.f16
 //   shared 64x64 f16 swizzle=128             or vector=8 perphase=1 maxphase=8, or padding=8
 //   #tile.layout<128, register = [1 2], ...> #tile.shared_layout<...>
 //

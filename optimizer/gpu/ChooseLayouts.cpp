@@ -159,13 +159,14 @@ private:
         members.push_back(&nodes[node]);
         if (!nodes[node].dot)
           continue;
-        LayoutList accumulators = nodes[node].usesMatrixInstructions
-                                      ? matrixAccumulators(nodes[node].dot, shape)
-                                      : multiplyAddAccumulators(nodes[node].dot, shape);
+        const layout::MatrixInstructions &instructions = nodes[node].instructions;
+        LayoutList accumulators = instructions.empty()
+                                      ? multiplyAddAccumulators(nodes[node].dot, shape)
+                                      : matrixAccumulators(nodes[node].dot, instructions, shape);
         for (const layout::TileLayout &layout : accumulators) {
           add(component, layout);
-          if (nodes[node].usesMatrixInstructions)
-            fragments.insert({table.numberOf(layout), bitsOfOperands(node)});
+          if (!instructions.empty())
+            fragments.insert({table.numberOf(layout), node});
         }
       }
       for (const layout::TileLayout &layout : blockedCandidates(members, shape, kKeptSeeds))
@@ -197,13 +198,7 @@ private:
   }
 
   bool canHave(int node, int layout) const {
-    return !nodes[node].usesMatrixInstructions ||
-           fragments.contains({layout, bitsOfOperands(node)});
-  }
-
-  unsigned bitsOfOperands(int node) const {
-    tile::DotOp dot = nodes[node].dot;
-    return dot.getLhs().getType().getElementTypeBitWidth();
+    return nodes[node].instructions.empty() || fragments.contains({layout, node});
   }
 
   //-- Costs ---------------------------------------------------------------------------------------
@@ -336,8 +331,8 @@ private:
   std::vector<int> componentOf;
   std::vector<Component> components;
   LayoutTable table;
-  /// Accumulators of matrix instructions, for operands of so many bits: one shape has several.
-  llvm::DenseSet<std::pair<int, unsigned>> fragments;
+  /// Accumulators of matrix instructions, and the product that can have them.
+  llvm::DenseSet<std::pair<int, int>> fragments;
   llvm::DenseMap<std::pair<int, int>, double> ownCosts;
   llvm::DenseMap<std::tuple<int, int, unsigned>, double> conversions;
   llvm::DenseMap<std::tuple<int, int, int>, double> linkCosts;

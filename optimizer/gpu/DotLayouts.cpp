@@ -1,7 +1,6 @@
 #include "optimizer/gpu/DotLayouts.h"
 
 #include "lang/layout/Builders.h"
-#include "lang/layout/MmaLayouts.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -40,29 +39,77 @@ void forEachSplit(llvm::ArrayRef<int64_t> extents, int64_t count, Use use) {
   }
 }
 
-/// The lanes of the fragments in MmaLayouts.h.
-constexpr int64_t kFragmentLanes = 32;
-
-unsigned operandBits(DotOp dot) {
-  return dot.getLhs().getType().getElementTypeBitWidth();
+std::optional<layout::MatrixElement> elementOf(mlir::Type type, InputPrecision precision) {
+  using enum layout::MatrixElement;
+  if (type.isF16())
+    return F16;
+  if (type.isBF16())
+    return BF16;
+  if (type.isF32()) {
+    bool mayRound = precision == InputPrecision::Tf32 || precision == InputPrecision::Tf32x3;
+    return mayRound ? Tf32 : F32;
+  }
+  if (type.isF64())
+    return F64;
+  if (mlir::isa<mlir::Float8E4M3FNType>(type))
+    return E4M3;
+  if (mlir::isa<mlir::Float8E5M2Type>(type))
+    return E5M2;
+  if (mlir::isa<mlir::Float8E4M3FNUZType>(type))
+    return E4M3Fnuz;
+  if (mlir::isa<mlir::Float8E5M2FNUZType>(type))
+    return E5M2Fnuz;
+  if (type.isInteger(8))
+    return I8;
+  if (type.isInteger(32))
+    return I32;
+  return std::nullopt;
 }
 
 } // namespace
 
-bool usesMatrixInstructions(DotOp dot, const GpuShape &shape) {
-  auto lhs = dot.getLhs().getType(), rhs = dot.getRhs().getType();
-  unsigned bits = lhs.getElementTypeBitWidth();
-  return shape.hasMatrixProduct && shape.laneCount == kFragmentLanes && bits >= 8 &&
-         bits == rhs.getElementTypeBitWidth() &&
-         lhs.getShape().back() % layout::mmaShape(bits).k == 0 && shape.hasMatrixProduct(dot);
+mlir::Type computedIn(mlir::Type acc) {
+  if (acc.isF64())
+    return acc;
+  if (auto integer = mlir::dyn_cast<mlir::IntegerType>(acc))
+    return integer.getWidth() < 32 ? mlir::IntegerType::get(acc.getContext(), 32) : acc;
+  return mlir::Float32Type::get(acc.getContext());
 }
 
-LayoutList matrixAccumulators(DotOp dot, const GpuShape &shape) {
+std::optional<layout::MatrixElements> matrixElements(DotOp dot) {
+  auto operand = [&](mlir::TypedValue<mlir::RankedTensorType> tile) {
+    return elementOf(tile.getType().getElementType(), dot.getPrecision());
+  };
+  auto lhs = operand(dot.getLhs()), rhs = operand(dot.getRhs());
+  // Sums are never rounded to tf32.
+  auto acc = elementOf(computedIn(dot.getType().getElementType()), InputPrecision::Ieee);
+  if (!lhs || !rhs || !acc)
+    return std::nullopt;
+  return layout::MatrixElements{*lhs, *rhs, *acc};
+}
+
+layout::MatrixInstructions matrixInstructions(DotOp dot, const GpuShape &shape) {
+  if (!shape.matrixInstructions)
+    return {};
+  layout::MatrixInstructions found = shape.matrixInstructions(dot);
+  llvm::erase_if(found, [&](const layout::MatrixInstruction *instruction) {
+    // Instructions that end within the depth would add up padding.
+    return instruction->laneCount() != shape.laneCount ||
+           instruction->warpCount() > shape.warpCount ||
+           dot.getLhs().getType().getShape().back() % instruction->k != 0;
+  });
+  return found;
+}
+
+LayoutList matrixAccumulators(DotOp dot, const layout::MatrixInstructions &instructions,
+                              const GpuShape &shape) {
   LayoutList layouts;
   auto extents = shapeOf(dot.getType());
-  forEachSplit(extents, shape.warpCount, [&](llvm::ArrayRef<int64_t> warps) {
-    layouts.push_back(layout::mmaAccumulator(extents, warps, operandBits(dot)));
-  });
+  for (const layout::MatrixInstruction *instruction : instructions)
+    forEachSplit(extents, shape.warpCount / instruction->warpCount(),
+                 [&](llvm::ArrayRef<int64_t> groups) {
+                   layouts.push_back(layout::accumulatorOf(*instruction, extents, groups));
+                 });
   return layouts;
 }
 
@@ -91,14 +138,12 @@ LayoutList multiplyAddAccumulators(DotOp dot, const GpuShape &shape) {
   return layouts;
 }
 
-layout::TileLayout matrixOperand(DotOp dot, const layout::TileLayout &accumulator, bool isLhs) {
-  Counts warps;
-  for (int axis = 0; axis < accumulator.rank(); ++axis)
-    warps.push_back(
-        int64_t(1) << llvm::popcount(accumulator.contributionMask(layout::Dim::Warp, axis)));
-  auto operand = isLhs ? dot.getLhs().getType() : dot.getRhs().getType();
-  return layout::mmaOperand(isLhs ? layout::MmaOperand::A : layout::MmaOperand::B,
-                            operand.getShape(), warps, operandBits(dot));
+std::optional<SpreadInstruction> instructionOf(const layout::MatrixInstructions &instructions,
+                                               const layout::TileLayout &accumulator) {
+  for (const layout::MatrixInstruction *instruction : instructions)
+    if (auto groups = layout::groupsOf(*instruction, accumulator))
+      return SpreadInstruction{instruction, *groups};
+  return std::nullopt;
 }
 
 } // namespace sectile::optimizer

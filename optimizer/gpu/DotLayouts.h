@@ -1,6 +1,10 @@
 //===-- DotLayouts.h - layouts of the tiles of a matrix product -------------------------------===//
-// By matrix instructions: the accumulator spreads over the warps in some rectangle, and that fixes
-// the operands. By multiply-adds: the accumulator is blocked, the operands may have any layout.
+// By matrix instructions: the accumulator is one instruction's, spread over the warps in some
+// rectangle, and that fixes the operands. By multiply-adds: the accumulator is blocked, the
+// operands may have any layout.
+//
+// Which of several instructions it is follows from the accumulator's layout, and of those that
+// share it the one comes that the target prefers; RewriteLayouts writes its name on the product.
 #pragma once
 
 #include "lang/layout/TileLayout.h"
@@ -10,16 +14,35 @@ namespace sectile::optimizer {
 
 using LayoutList = llvm::SmallVector<layout::TileLayout, 8>;
 
-/// Whether the product is done by matrix instructions: the warps have one, and the depth is whole.
-bool usesMatrixInstructions(tile::DotOp dot, const GpuShape &shape);
+/// The type that a product with an accumulator of this type is summed up in.
+mlir::Type computedIn(mlir::Type acc);
 
-/// Every way to spread the warps over the accumulator, the best balanced first.
-LayoutList matrixAccumulators(tile::DotOp dot, const GpuShape &shape);
+/// The elements that an instruction for this product must have; nullopt when there can be none.
+std::optional<layout::MatrixElements> matrixElements(tile::DotOp dot);
+
+/// The instructions that the product can be done by: the target has them, the kernel's warps can
+/// carry them out, and the depth is whole. Empty: it is done by multiply-adds.
+layout::MatrixInstructions matrixInstructions(tile::DotOp dot, const GpuShape &shape);
+
+/// Every way to spread the warps over the accumulator, the best balanced first, for each of the
+/// instructions.
+LayoutList matrixAccumulators(tile::DotOp dot, const layout::MatrixInstructions &instructions,
+                              const GpuShape &shape);
 /// Accumulators for multiply-adds: rectangles of several rows and columns per thread.
 LayoutList multiplyAddAccumulators(tile::DotOp dot, const GpuShape &shape);
 
-/// The operand that goes with an accumulator of matrixAccumulators.
-layout::TileLayout matrixOperand(tile::DotOp dot, const layout::TileLayout &accumulator,
-                                 bool isLhs);
+/// An instruction, and how many groups of warps lie along each axis of the accumulator.
+struct SpreadInstruction {
+  const layout::MatrixInstruction *instruction;
+  layout::Extents groups;
+
+  layout::TileLayout operand(layout::MatrixSide side, llvm::ArrayRef<int64_t> shape) const {
+    return layout::operandOf(*instruction, side, shape, groups);
+  }
+};
+
+/// What goes with an accumulator of matrixAccumulators; nullopt when it is none of them.
+std::optional<SpreadInstruction> instructionOf(const layout::MatrixInstructions &instructions,
+                                               const layout::TileLayout &accumulator);
 
 } // namespace sectile::optimizer

@@ -1,5 +1,8 @@
 #include "optimizer/gpu/GpuPass.h"
 
+#include "lang/layout/NvidiaMatrixInstructions.h"
+#include "optimizer/gpu/DotLayouts.h"
+
 #include "mlir/Pass/PassOptions.h"
 
 using namespace mlir;
@@ -7,14 +10,12 @@ using namespace mlir;
 namespace sectile::optimizer {
 namespace {
 
-/// Products that some instruction of current GPUs can do.
-bool hasCommonMatrixProduct(tile::DotOp dot) {
-  Type lhs = dot.getLhs().getType().getElementType(), rhs = dot.getRhs().getType().getElementType(),
-       acc = dot.getType().getElementType();
-  if (lhs.isInteger(8))
-    return rhs.isInteger(8) && acc.isInteger(32);
-  return lhs == rhs && isa<FloatType>(lhs) && lhs.getIntOrFloatBitWidth() <= 32 &&
-         dot.getPrecision() != tile::InputPrecision::Ieee && !acc.isF64();
+/// What `matrix=true` means where no target is named: the instructions of one maker's chips with
+/// warps of 32 lanes.
+layout::MatrixInstructions commonInstructions(tile::DotOp dot) {
+  auto elements = matrixElements(dot);
+  return elements ? layout::instructionsFor(layout::mmaSyncInstructions(), *elements)
+                  : layout::MatrixInstructions();
 }
 
 /// The options by their names. What the text leaves out stays as it is in `kept`.
@@ -53,7 +54,7 @@ LogicalResult readGpuOptions(StringRef text, GpuPipelineOptions &options,
   options.shape.sharedBytes = named.shared;
   options.shape.hasAsyncCopy = named.async;
   if (named.matrix)
-    options.shape.hasMatrixProduct = hasCommonMatrixProduct;
+    options.shape.matrixInstructions = commonInstructions;
   options.stageCount = named.stages;
   options.argumentsOverlap = named.overlap;
   options.runAhead = named.ahead;

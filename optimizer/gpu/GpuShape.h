@@ -7,6 +7,7 @@
 //   shape.hasAsyncCopy = true;
 #pragma once
 
+#include "lang/layout/MatrixInstruction.h"
 #include "lang/tile/TileDialect.h"
 
 #include <functional>
@@ -23,9 +24,9 @@ struct GpuShape {
   std::function<int64_t(tile::AtomicRmwOp)> atomicWidth;
   /// Copies from global to shared memory that a thread need not wait for.
   bool hasAsyncCopy = false;
-  /// Whether the warps have an instruction for this product (lang/layout/MmaLayouts.h has its
-  /// fragments). Null: for none.
-  std::function<bool(tile::DotOp)> hasMatrixProduct;
+  /// The matrix instructions for a product's elements, the preferred first; they outlive all that
+  /// is compiled. Null: there are none.
+  std::function<layout::MatrixInstructions(tile::DotOp)> matrixInstructions;
 
   int64_t threadCount() const { return warpCount * laneCount; }
 };

@@ -101,7 +101,7 @@ constexpr double kMultiplyAdds = 128, kMatrixMultiplyAdds = 1024;
 double dotCost(const LayoutNode &node, const TileLayout &layout) {
   double depth = node.dotDepth;
   double products = warpRegisters(layout) * layout.lanesPerWarp() * depth;
-  if (node.usesMatrixInstructions)
+  if (!node.instructions.empty())
     return node.dotTrips * products / kMatrixMultiplyAdds;
   // Every row and every column of the thread's elements is read once for each step along the depth.
   int rank = layout.rank();

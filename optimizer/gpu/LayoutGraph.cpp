@@ -119,7 +119,7 @@ private:
       graph.operandNodes[op] = node;
     if (auto dot = dyn_cast<DotOp>(op)) {
       graph.allNodes[node].dot = dot;
-      graph.allNodes[node].usesMatrixInstructions = usesMatrixInstructions(dot, shape);
+      graph.allNodes[node].instructions = matrixInstructions(dot, shape);
       graph.allNodes[node].dotDepth = dot.getLhs().getType().getShape().back();
     }
   }
@@ -185,9 +185,10 @@ private:
     linkedValues[graph.allLinks.size()] = made;
     LayoutLink link{maker, user, kind, op, axis, bitsOf(made), tripsOfBlock(made.getParentBlock())};
     bool isOperand = kind == LinkKind::DotLhs || kind == LinkKind::DotRhs;
-    link.usesMatrixInstructions = isOperand && graph.allNodes[user].usesMatrixInstructions;
+    if (isOperand)
+      link.instructions = graph.allNodes[user].instructions;
     link.canBeAhead =
-        link.usesMatrixInstructions && link.trips > 1 && made.getDefiningOp<LoadOp>() != nullptr;
+        !link.instructions.empty() && link.trips > 1 && made.getDefiningOp<LoadOp>() != nullptr;
     graph.allLinks.push_back(link);
   }
 

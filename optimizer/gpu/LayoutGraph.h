@@ -47,8 +47,8 @@ struct LayoutNode {
   double elementwiseOps = 0; // times trips
   llvm::SmallVector<MemoryAccess, 1> accesses;
   llvm::SmallVector<Combination, 1> combinations;
-  tile::DotOp dot; // null unless this is a dot's result
-  bool usesMatrixInstructions = false;
+  tile::DotOp dot;                         // null unless this is a dot's result
+  layout::MatrixInstructions instructions; // for the dot; empty: it is done by multiply-adds
   int64_t dotDepth = 0;
   double dotTrips = 0;
 
@@ -73,9 +73,9 @@ struct LayoutLink {
   LinkKind kind = LinkKind::Same;
   mlir::Operation *op = nullptr;
   int axis = 0;
-  unsigned bits = 32;                  // of an element
-  double trips = 1;                    // how often a conversion would run
-  bool usesMatrixInstructions = false; // of a dot's operand
+  unsigned bits = 32;                           // of an element
+  double trips = 1;                             // how often a conversion would run
+  layout::MatrixInstructions instructions = {}; // of the dot whose operand this is
   /// A conversion can be an asynchronous copy to shared memory, ahead of its use: the maker is a
   /// load in a loop, the user a product.
   bool canBeAhead = false;

@@ -43,10 +43,13 @@ std::optional<layout::TileLayout> pull(const LayoutLink &link, const layout::Til
   case LinkKind::Split:
     return layout::join(user);
   case LinkKind::DotLhs:
-  case LinkKind::DotRhs:
-    if (!link.usesMatrixInstructions)
+  case LinkKind::DotRhs: {
+    auto spread = instructionOf(link.instructions, user);
+    if (!spread)
       return std::nullopt;
-    return matrixOperand(mlir::cast<DotOp>(link.op), user, link.kind == LinkKind::DotLhs);
+    bool isLhs = link.kind == LinkKind::DotLhs;
+    return spread->operand(isLhs ? layout::MatrixSide::Lhs : layout::MatrixSide::Rhs, makerShape);
+  }
   }
   llvm_unreachable("all kinds are handled");
 }

@@ -3,6 +3,7 @@
 #include "lang/layout/Builders.h"
 #include "lang/layout/Conversion.h"
 #include "optimizer/gpu/BlockedLayouts.h"
+#include "optimizer/gpu/DotLayouts.h"
 
 using namespace mlir;
 using namespace sectile::tile;
@@ -78,6 +79,8 @@ private:
       for (Region &region : op->getRegions())
         for (BlockArgument argument : region.getArguments())
           setType(argument);
+      if (auto dot = dyn_cast<DotOp>(op))
+        setInstruction(dot);
       // What these give depends on what they are given; users convert from there.
       if (isa<ReduceOp>(op)) {
         const layout::TileLayout &operand = attributes[graph.operandNodeOf(op)].getLayout();
@@ -90,6 +93,13 @@ private:
                     attributeOf(layout::join(freeLayout(join.getLhs()).getLayout())));
       }
     }
+  }
+
+  /// What the accumulator's layout decides is written down: no later step works it out again.
+  void setInstruction(DotOp dot) {
+    const LayoutNode &node = graph.nodes()[graph.nodeOf(dot.getResult())];
+    if (auto spread = instructionOf(node.instructions, heldBy(dot.getResult()).getLayout()))
+      dot.setInstruction(spread->instruction->name);
   }
 
   /// The layout a tile has, or a good one for a cheap value that may have any.
@@ -193,8 +203,7 @@ private:
       link.kind = LinkKind::Split;
     } else if (auto dot = dyn_cast<DotOp>(op); dot && operand < 2) {
       link.kind = operand == 0 ? LinkKind::DotLhs : LinkKind::DotRhs;
-      link.usesMatrixInstructions =
-          graph.nodes()[graph.nodeOf(dot.getResult())].usesMatrixInstructions;
+      link.instructions = graph.nodes()[graph.nodeOf(dot.getResult())].instructions;
     } else {
       return std::nullopt;
     }

@@ -31,6 +31,34 @@ bool areAlike(Operation *op) {
   return llvm::all_of(op->getOperands(), check) && llvm::all_of(op->getResults(), check);
 }
 
+LogicalResult verifyDot(DotOp dot, const GpuShape &shape) {
+  const TileLayout &acc = *layoutOf(dot.getType());
+  if (*layoutOf(dot.getAcc().getType()) != acc)
+    return dot.emitOpError("layouts: accumulator and result differ");
+  layout::MatrixInstructions instructions = matrixInstructions(dot, shape);
+  if (!dot.getInstruction())
+    return instructions.empty() ? success()
+                                : dot.emitOpError("layouts: the product has no instruction, and "
+                                                  "there is ")
+                                      << instructions.front()->name;
+  llvm::erase_if(instructions, [&](const layout::MatrixInstruction *instruction) {
+    return instruction->name != *dot.getInstruction();
+  });
+  if (instructions.empty())
+    return dot.emitOpError("layouts: there is no instruction ")
+           << dot.getInstructionAttr() << " for this product";
+  auto spread = instructionOf(instructions, acc);
+  if (!spread)
+    return dot.emitOpError("layouts: the accumulator is none of ") << dot.getInstructionAttr();
+  auto hasLayout = [&](TypedValue<RankedTensorType> operand, layout::MatrixSide side) {
+    return *layoutOf(operand.getType()) == spread->operand(side, operand.getType().getShape());
+  };
+  if (!hasLayout(dot.getLhs(), layout::MatrixSide::Lhs) ||
+      !hasLayout(dot.getRhs(), layout::MatrixSide::Rhs))
+    return dot.emitOpError("layouts: the operands do not fit the accumulator");
+  return success();
+}
+
 LogicalResult verify(Operation *op, const GpuShape &shape) {
   auto of = [](Value value) -> const TileLayout & { return *layoutOf(value.getType()); };
   auto require = [&](bool holds, StringRef what) -> LogicalResult {
@@ -71,15 +99,8 @@ LogicalResult verify(Operation *op, const GpuShape &shape) {
   if (auto split = dyn_cast<SplitOp>(op))
     return require(layout::split(of(split.getSrc())) == of(split.getLhs()),
                    "the results are not the halves of the source");
-  if (auto dot = dyn_cast<DotOp>(op); dot && usesMatrixInstructions(dot, shape)) {
-    LayoutList accumulators = matrixAccumulators(dot, shape);
-    const TileLayout &acc = of(dot.getResult());
-    if (failed(require(llvm::is_contained(accumulators, acc), "the accumulator is no fragment")))
-      return failure();
-    return require(of(dot.getLhs()) == matrixOperand(dot, acc, /*isLhs=*/true) &&
-                       of(dot.getRhs()) == matrixOperand(dot, acc, /*isLhs=*/false),
-                   "the operands do not fit the accumulator");
-  }
+  if (auto dot = dyn_cast<DotOp>(op))
+    return verifyDot(dot, shape);
   if (auto gather = dyn_cast<GatherOp>(op))
     return require(of(gather.getIndex()) == of(gather.getResult()), "index and result differ");
   return success();

@@ -44,7 +44,7 @@ func.func @computed_again(%p: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %n:
 // CHECK: %[[B:.*]] = tile.load
 // CHECK: %[[G:.*]] = tile.convert_layout %[[B]]
 // CHECK-NOT: tile.convert_layout
-// CHECK: tile.dot %[[F]], %[[G]]
+// CHECK: tile.dot %[[F]], %[[G]], %{{.*}} instruction = "mma.m16n8k16.f32.f16.f16"
 // CHECK-NEXT: scf.yield
 func.func @invariant(%a: !tile.ptr<f16> {tile.divisibility = 16 : i64}, %b: !tile.ptr<f16> {tile.divisibility = 16 : i64},
                      %c: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %n: i32) {

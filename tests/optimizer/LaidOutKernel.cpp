@@ -1,6 +1,9 @@
 #include "LaidOutKernel.h"
 
+#include "lang/layout/AmdMatrixInstructions.h"
 #include "lang/layout/Conversion.h"
+#include "lang/layout/NvidiaMatrixInstructions.h"
+#include "optimizer/gpu/DotLayouts.h"
 #include "optimizer/gpu/Pipeline.h"
 #include "optimizer/gpu/VerifyLayouts.h"
 
@@ -30,11 +33,11 @@ optimizer::GpuShape gpuShape(int64_t warps, int64_t lanes, bool matrix) {
   shape.warpCount = warps;
   shape.laneCount = lanes;
   if (matrix)
-    shape.hasMatrixProduct = [](tile::DotOp dot) {
-      Type lhs = dot.getLhs().getType().getElementType();
-      Type rhs = dot.getRhs().getType().getElementType();
-      bool isInteger = lhs.isInteger(8) && dot.getType().getElementType().isInteger(32);
-      return lhs == rhs && (isInteger || (isa<FloatType>(lhs) && !lhs.isF64()));
+    shape.matrixInstructions = [lanes](tile::DotOp dot) {
+      auto table =
+          lanes == 64 ? layout::amdProductInstructions("gfx942") : layout::mmaSyncInstructions();
+      auto elements = optimizer::matrixElements(dot);
+      return elements ? layout::instructionsFor(table, *elements) : layout::MatrixInstructions();
     };
   return shape;
 }

@@ -10,7 +10,7 @@
 
 namespace sectile::testing {
 
-/// Products of equal float types of up to 32 bits and of 8-bit integers.
+/// With `matrix` there are matrix instructions: mma.sync for 32 lanes, those of gfx942 for 64.
 optimizer::GpuShape gpuShape(int64_t warps, int64_t lanes = 32, bool matrix = true);
 
 /// A file of tests/optimizer/kernels.

@@ -290,7 +290,8 @@ private:
                     : Value(arith::ConstantOp::create(
                           builder, loc,
                           DenseElementsAttr::get(tileType(both, builder.getF32Type()), 0.0f)));
-    return DotOp::create(builder, loc, acc.getType(), lhs, rhs, acc, InputPrecision::Tf32, 0);
+    return DotOp::create(builder, loc, acc.getType(), lhs, rhs, acc, InputPrecision::Tf32, 0,
+                         /*instruction=*/{});
   }
 
   //-- Control flow --------------------------------------------------------------------------------

@@ -17,9 +17,9 @@ constexpr int64_t kRows = 32, kColumns = 32, kDepth = 32;
 constexpr int32_t kSteps = 5;
 
 /// out = the sum over %n steps of products of tiles, which follow each other in a and b.
-std::string productText(const std::string &element) {
+std::string productText(const std::string &element, const std::string &accElement = "f32") {
   Shape lhs{kRows, kDepth}, rhs{kDepth, kColumns}, result{kRows, kColumns};
-  std::string sums = tileType(result, "f32");
+  std::string sums = tileType(result, accElement);
   auto stepTo = [&](const std::string &array, int64_t elements) {
     return "%" + array + "_size = arith.constant " + std::to_string(elements) + " : i32\n%" +
            array + "_offset = arith.muli %k, %" + array + "_size : i32\n%" + array +
@@ -30,15 +30,16 @@ std::string productText(const std::string &element) {
     return "%" + name + ": !tile.ptr<" + type + "> {tile.divisibility = 16 : i64}, ";
   };
   return kernelText(
-      aligned("a", element) + aligned("b", element) + aligned("out", "f32") + "%n: i32",
+      aligned("a", element) + aligned("b", element) + aligned("out", accElement) + "%n: i32",
       "%zero = arith.constant 0 : i32\n%one = arith.constant 1 : i32\n"
-      "%none = arith.constant dense<0.0> : " +
-          sums + "\n%sum = scf.for %k = %zero to %n step %one iter_args(%before = %none) -> (" +
-          sums + ") : i32 {\n" + stepTo("a", kRows * kDepth) + stepTo("b", kDepth * kColumns) +
+      "%none = arith.constant dense<" +
+          std::string(accElement == "i32" ? "0" : "0.0") + "> : " + sums +
+          "\n%sum = scf.for %k = %zero to %n step %one iter_args(%before = %none) -> (" + sums +
+          ") : i32 {\n" + stepTo("a", kRows * kDepth) + stepTo("b", kDepth * kColumns) +
           loadTile("x", "a_here", lhs, element) + loadTile("y", "b_here", rhs, element) +
           "%next = tile.dot %x, %y, %before : " + tileType(lhs, element) + " * " +
           tileType(rhs, element) + " -> " + sums + "\nscf.yield %next : " + sums + "\n}\n" +
-          storeTile("sum", "out", result, "f32"));
+          storeTile("sum", "out", result, accElement));
 }
 
 SimulatedKernel compiled(const std::string &text, SimulatedAbilities abilities) {
@@ -59,8 +60,8 @@ std::vector<SimulatedAbilities> selections() {
   return all;
 }
 
-/// Sums of their products are exact in f32.
-template <class T>
+/// Sums of their products are exact in Acc.
+template <class T, class Acc = float>
 struct Operands {
   std::vector<T> a, b;
 
@@ -72,22 +73,22 @@ struct Operands {
     for (T &number : b)
       number = T(int(random() % 9) - 4);
   }
-  std::vector<float> products() const {
-    std::vector<float> sums(kRows * kColumns);
+  std::vector<Acc> products() const {
+    std::vector<Acc> sums(kRows * kColumns);
     for (int64_t row = 0; row < kRows; ++row)
       for (int64_t column = 0; column < kColumns; ++column)
         for (int64_t number = 0; number < kSteps * kDepth; ++number)
           sums[row * kColumns + column] +=
-              float(a[number / kDepth * kRows * kDepth + row * kDepth + number % kDepth]) *
-              float(b[number * kColumns + column]);
+              Acc(a[number / kDepth * kRows * kDepth + row * kDepth + number % kDepth]) *
+              Acc(b[number * kColumns + column]);
     return sums;
   }
 };
 
-template <class T>
-std::vector<float> run(SimulatedKernel &kernel, Operands<T> &operands) {
+template <class T, class Acc>
+std::vector<Acc> run(SimulatedKernel &kernel, Operands<T, Acc> &operands) {
   EXPECT_TRUE(kernel.compiled()) << kernel.diagnostics();
-  std::vector<float> out(kRows * kColumns, 77);
+  std::vector<Acc> out(kRows * kColumns, 77);
   SimulatedReport report = kernel.run(
       {1}, {argument(operands.a), argument(operands.b), argument(out), argument(kSteps)});
   EXPECT_EQ(report.problem, "");
@@ -117,6 +118,64 @@ TEST(GpuAbilities, products_of_f32_lose_bits_by_rounding_only) {
     SimulatedKernel kernel = compiled(text, abilities);
     bool isExact = run(kernel, operands) == operands.products();
     EXPECT_EQ(isExact, !abilities.matrixProducts || !abilities.tf32Rounding);
+  }
+}
+
+//===-- AMD's matrix instructions -------------------------------------------------------------===//
+
+struct Chip {
+  const char *name;
+  unsigned lanes;
+};
+constexpr Chip kMfmaChips[] = {{"gfx90a", 64}, {"gfx942", 64}, {"gfx950", 64}};
+constexpr Chip kWmmaChips[] = {{"gfx1100", 32}, {"gfx1201", 32}};
+
+/// Products of random small integers are right, with the instruction in each of its forms; `name`
+/// is how it begins.
+template <class T, class Acc>
+void checkProducts(Chip chip, const std::string &element, const std::string &accElement,
+                   const std::string &name) {
+  Operands<T, Acc> operands([](auto &random) { return T(int(random() % 9) - 4); });
+  for (bool asInManual : {false, true}) {
+    SCOPED_TRACE(std::string(chip.name) + " " + element + (asInManual ? " as in the manual" : ""));
+    SimulatedAbilities abilities = SimulatedAbilities::all();
+    abilities.chip = chip.name, abilities.asInManual = asInManual;
+    SimulatedKernel kernel(productText(element, accElement),
+                           {.warps = 2, .lanes = chip.lanes, .abilities = abilities});
+    EXPECT_EQ(run(kernel, operands), operands.products());
+    EXPECT_THAT(kernel.tileText, HasSubstr("instruction = \"" + name));
+    if (asInManual)
+      EXPECT_THAT(kernel.tileText, Not(HasSubstr(".exchanged")));
+  }
+}
+
+TEST(GpuAbilities, products_by_mfma_are_right) {
+  for (Chip chip : kMfmaChips) {
+    checkProducts<_Float16, float>(chip, "f16", "f32", "mfma.");
+    checkProducts<float, float>(chip, "f32", "f32", "mfma.");
+    checkProducts<double, double>(chip, "f64", "f64", "mfma.m16n16k4.f64");
+    checkProducts<int8_t, int32_t>(chip, "i8", "i32", "mfma.");
+  }
+}
+
+TEST(GpuAbilities, products_by_wmma_are_right) {
+  for (Chip chip : kWmmaChips) {
+    checkProducts<_Float16, float>(chip, "f16", "f32", "wmma.m16n16k16.f32.f16.f16");
+    checkProducts<int8_t, int32_t>(chip, "i8", "i32", "wmma.m16n16k16.s32.s8.s8");
+  }
+}
+
+// gfx942 has an instruction that rounds, the others multiply f32 as it is.
+TEST(GpuAbilities, products_of_f32_by_mfma_lose_bits_where_there_is_xf32) {
+  Operands<float> operands([](auto &random) { return 1 + float(random() % 2) / 4096; });
+  for (Chip chip : kMfmaChips) {
+    SimulatedAbilities abilities = SimulatedAbilities::all();
+    abilities.chip = chip.name;
+    SimulatedKernel kernel(productText("f32"),
+                           {.warps = 2, .lanes = chip.lanes, .abilities = abilities});
+    bool rounds = std::string(chip.name) == "gfx942";
+    EXPECT_EQ(run(kernel, operands) == operands.products(), !rounds) << chip.name;
+    EXPECT_THAT(kernel.tileText, HasSubstr(rounds ? ".f32.tf32.tf32" : ".f32.f32.f32"));
   }
 }
 

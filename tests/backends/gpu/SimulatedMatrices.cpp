@@ -1,8 +1,11 @@
-// mma.sync, cp.async and ldmatrix of the simulated GPU: emitted as calls, and what they do (PTX
-// ISA, "Matrix Fragments for mma.m16n8k*"). Copies land at the wait for them and not before, and
+// Matrix instructions, cp.async and ldmatrix of the simulated GPU: emitted as calls, and what they
+// do. Matrix instructions are those of lang/layout's tables, which tests compare with the makers'
+// documents. Copies land at the wait for them and not before, and
 // until then nobody may touch their bytes: code that waits too little is found whatever the
 // hardware does.
 #include "SimulatedThreads.h"
+#include "lang/layout/AmdMatrixInstructions.h"
+#include "lang/layout/NvidiaMatrixInstructions.h"
 
 #include "llvm/ADT/APFloat.h"
 #include "llvm/IR/Module.h"
@@ -10,101 +13,52 @@
 namespace sectile::testing {
 namespace {
 
-std::optional<SimulatedElement> elementOf(mlir::Type type) {
-  if (type.isF16())
-    return SimulatedElement::F16;
-  if (type.isBF16())
-    return SimulatedElement::BF16;
-  if (type.isF32())
-    return SimulatedElement::Tf32;
-  if (type.isF64())
-    return SimulatedElement::F64;
-  if (mlir::isa<mlir::Float8E4M3FNType>(type))
-    return SimulatedElement::E4M3;
-  if (mlir::isa<mlir::Float8E5M2Type>(type))
-    return SimulatedElement::E5M2;
-  if (type.isInteger(8))
-    return SimulatedElement::S8;
-  return std::nullopt;
-}
+using layout::Dim;
+using layout::MatrixElement;
+using layout::MatrixInstruction;
+using layout::MatrixSide;
 
-unsigned bitsOf(SimulatedElement element) {
-  switch (element) {
-  case SimulatedElement::F16:
-  case SimulatedElement::BF16:
-    return 16;
-  case SimulatedElement::E4M3:
-  case SimulatedElement::E5M2:
-  case SimulatedElement::S8:
-    return 8;
-  case SimulatedElement::F64:
-    return 64;
-  default:
-    return 32;
-  }
-}
-
-double decoded(uint64_t bits, SimulatedElement element) {
+double decoded(uint64_t bits, MatrixElement element) {
   auto by = [&](const llvm::fltSemantics &semantics) {
     bool inexact = false;
-    llvm::APFloat value(semantics, llvm::APInt(bitsOf(element), bits, false, true));
+    llvm::APFloat value(semantics, llvm::APInt(layout::bitsOf(element), bits, false, true));
     value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &inexact);
     return value.convertToDouble();
   };
   switch (element) {
-  case SimulatedElement::F16:
+  case MatrixElement::F16:
     return by(llvm::APFloat::IEEEhalf());
-  case SimulatedElement::BF16:
+  case MatrixElement::BF16:
     return by(llvm::APFloat::BFloat());
-  case SimulatedElement::E4M3:
+  case MatrixElement::E4M3:
     return by(llvm::APFloat::Float8E4M3FN());
-  case SimulatedElement::E5M2:
+  case MatrixElement::E5M2:
     return by(llvm::APFloat::Float8E5M2());
-  case SimulatedElement::F64:
+  case MatrixElement::E4M3Fnuz:
+    return by(llvm::APFloat::Float8E4M3FNUZ());
+  case MatrixElement::E5M2Fnuz:
+    return by(llvm::APFloat::Float8E5M2FNUZ());
+  case MatrixElement::F64:
     return by(llvm::APFloat::IEEEdouble());
-  case SimulatedElement::Tf32: // the lowest 13 bits are not looked at
+  case MatrixElement::Tf32: // the lowest 13 bits are not looked at
     return llvm::bit_cast<float>(uint32_t(bits) & 0xffffe000u);
-  case SimulatedElement::F32:
+  case MatrixElement::F32:
     return llvm::bit_cast<float>(uint32_t(bits));
-  case SimulatedElement::S8:
+  case MatrixElement::I8:
     return int8_t(bits);
-  case SimulatedElement::S32:
+  case MatrixElement::I32:
     return int32_t(bits);
   }
   return 0;
 }
 
-uint64_t encoded(double value, SimulatedElement element) {
-  if (element == SimulatedElement::F64)
+uint64_t encoded(double value, MatrixElement element) {
+  if (element == MatrixElement::F64)
     return llvm::bit_cast<uint64_t>(value);
-  if (element == SimulatedElement::S32)
+  if (element == MatrixElement::I32)
     return uint32_t(int64_t(value));
   return llvm::bit_cast<uint32_t>(float(value));
 }
-
-/// Where an element of a fragment is.
-struct Place {
-  unsigned lane, reg;
-};
-
-struct FragmentShape {
-  unsigned m, n, k, v;
-  unsigned lhsCount, rhsCount, accCount;
-  explicit FragmentShape(unsigned bits) {
-    bool isDouble = bits == 64;
-    m = isDouble ? 8 : 16, n = 8, v = isDouble ? 1 : 32 / bits, k = isDouble ? 4 : 8 * v;
-    lhsCount = isDouble ? 1 : 4 * v, rhsCount = isDouble ? 1 : 2 * v, accCount = isDouble ? 2 : 4;
-  }
-  Place lhs(unsigned row, unsigned at) const {
-    return {row % 8 * 4 + at / v % 4, at % v + v * (row / 8) + 2 * v * (at / (4 * v))};
-  }
-  Place rhs(unsigned at, unsigned column) const {
-    return {column * 4 + at / v % 4, at % v + v * (at / (4 * v))};
-  }
-  Place acc(unsigned row, unsigned column) const {
-    return {row % 8 * 4 + column / 2, row / 8 * 2 + column % 2};
-  }
-};
 
 llvm::Value *localArray(llvm::IRBuilderBase &builder, llvm::Type *type, unsigned count) {
   llvm::IRBuilder<>::InsertPointGuard guard(builder);
@@ -121,26 +75,15 @@ llvm::Value *plainPointer(llvm::IRBuilderBase &builder, llvm::Value *pointer) {
 
 class SimulatedProducts final : public gpu::MatrixProducts {
 public:
-  bool has(mlir::Type lhs, mlir::Type rhs, mlir::Type acc,
-           tile::InputPrecision precision) const override {
-    auto left = elementOf(lhs), right = elementOf(rhs);
-    if (!left || !right)
-      return false;
-    if (*left == SimulatedElement::S8)
-      return *right == *left && acc.isInteger(32);
-    if (*left == SimulatedElement::F64)
-      return *right == *left && acc.isF64();
-    if (!acc.isF32())
-      return false;
-    if (*left == SimulatedElement::Tf32)
-      return *right == *left &&
-             (precision == tile::InputPrecision::Tf32 || precision == tile::InputPrecision::Tf32x3);
-    return bitsOf(*left) == 8 ? bitsOf(*right) == 8 && *right != SimulatedElement::S8
-                              : *left == *right;
+  explicit SimulatedProducts(llvm::ArrayRef<MatrixInstruction> table) : table(table) {}
+
+  layout::MatrixInstructions instructions(const layout::MatrixElements &elements) const override {
+    return layout::instructionsFor(table, elements);
   }
 
-  llvm::SmallVector<llvm::Value *, 4> multiply(llvm::IRBuilderBase &builder, mlir::Type lhs,
-                                               mlir::Type rhs, llvm::ArrayRef<llvm::Value *> a,
+  llvm::SmallVector<llvm::Value *, 4> multiply(llvm::IRBuilderBase &builder,
+                                               const MatrixInstruction &instruction,
+                                               llvm::ArrayRef<llvm::Value *> a,
                                                llvm::ArrayRef<llvm::Value *> b,
                                                llvm::ArrayRef<llvm::Value *> acc) const override {
     llvm::Type *word = builder.getInt64Ty(), *accType = acc.front()->getType();
@@ -153,13 +96,11 @@ public:
         builder.CreateStore(builder.CreateZExt(builder.CreateBitCast(value, bits), word),
                             slot(next++));
       }
-    SimulatedElement accElement = accType->isDoubleTy()    ? SimulatedElement::F64
-                                  : accType->isIntegerTy() ? SimulatedElement::S32
-                                                           : SimulatedElement::F32;
-    auto number = [&](SimulatedElement element) { return builder.getInt32(int32_t(element)); };
+    // The table is alive as long as the code.
+    auto *which = llvm::ConstantExpr::getIntToPtr(
+        builder.getInt64(reinterpret_cast<uint64_t>(&instruction)), builder.getPtrTy());
     emitSimulatedCall(builder, SimulatedCall::Matrix, builder.getVoidTy(),
-                      {array, number(*elementOf(lhs)), number(*elementOf(rhs)), number(accElement),
-                       nextSite(*builder.GetInsertBlock()->getModule())});
+                      {array, which, nextSite(*builder.GetInsertBlock()->getModule())});
     llvm::SmallVector<llvm::Value *, 4> sums;
     for (unsigned i = 0; i < acc.size(); ++i) {
       llvm::Value *bits = builder.CreateLoad(word, slot(next - acc.size() + i));
@@ -168,6 +109,9 @@ public:
     }
     return sums;
   }
+
+private:
+  llvm::ArrayRef<MatrixInstruction> table;
 };
 
 class SimulatedRounding final : public gpu::Tf32Rounding {
@@ -219,19 +163,27 @@ public:
 
 } // namespace
 
+std::unique_ptr<gpu::MatrixProducts> simulatedProducts(const SimulatedAbilities &abilities) {
+  llvm::StringRef chip = abilities.chip;
+  if (chip.empty())
+    return std::make_unique<SimulatedProducts>(layout::mmaSyncInstructions());
+  return std::make_unique<SimulatedProducts>(abilities.asInManual
+                                                 ? layout::amdMatrixInstructions(chip)
+                                                 : layout::amdProductInstructions(chip));
+}
+
 const gpu::AsyncCopies *SimulatedTarget::asyncCopies() const {
   static const SimulatedCopies copies;
   return abilities.asyncCopies ? &copies : nullptr;
 }
 
 const gpu::MatrixProducts *SimulatedTarget::matrixProducts() const {
-  static const SimulatedProducts products;
-  return abilities.matrixProducts ? &products : nullptr;
+  return abilities.matrixProducts ? products.get() : nullptr;
 }
 
 const gpu::MatrixLoads *SimulatedTarget::matrixLoads() const {
   static const SimulatedLoads loads;
-  return abilities.matrixLoads ? &loads : nullptr;
+  return abilities.matrixLoads && laneCount == 32 ? &loads : nullptr;
 }
 
 const gpu::Tf32Rounding *SimulatedTarget::tf32Rounding() const {
@@ -241,48 +193,79 @@ const gpu::Tf32Rounding *SimulatedTarget::tf32Rounding() const {
 
 //===-- What they do --------------------------------------------------------------------------===//
 
-void SimulatedBlock::matrix(uint64_t *fragments, int32_t lhs, int32_t rhs, int32_t acc,
+void SimulatedBlock::matrix(uint64_t *fragments, const MatrixInstruction *instruction,
                             int32_t site) {
   Thread &thread = current()->threads[current()->running];
   thread.words = fragments;
-  thread.elements = {lhs, rhs, acc};
+  thread.instruction = instruction;
   thread.site = site;
   thread.state = State::AtMatrix;
   current()->wait();
 }
 
-void SimulatedBlock::multiply(Thread *lanes) {
-  auto [lhs, rhs, acc] = lanes[0].elements;
-  auto left = SimulatedElement(lhs), right = SimulatedElement(rhs), sum = SimulatedElement(acc);
-  FragmentShape shape(bitsOf(left));
-  std::vector<double> a(shape.m * shape.k), b(shape.k * shape.n);
-  // A lane's words of 32 bits (64 for f64), `v` elements each: a's, b's, then acc's one by one.
-  unsigned bits = bitsOf(left), lhsWords = shape.lhsCount / shape.v,
-           rhsWords = shape.rhsCount / shape.v;
-  auto operand = [&](const Thread &lane, unsigned firstWord, unsigned reg,
-                     SimulatedElement element) {
-    uint64_t word = lane.words[firstWord + reg / shape.v] >> reg % shape.v * bits;
-    return decoded(bits == 64 ? word : word & ((uint64_t(1) << bits) - 1), element);
-  };
-  for (unsigned k = 0; k < shape.k; ++k) {
-    for (unsigned row = 0; row < shape.m; ++row) {
-      Place place = shape.lhs(row, k);
-      a[row * shape.k + k] = operand(lanes[place.lane], 0, place.reg, left);
-    }
-    for (unsigned column = 0; column < shape.n; ++column) {
-      Place place = shape.rhs(k, column);
-      b[k * shape.n + column] = operand(lanes[place.lane], lhsWords, place.reg, right);
-    }
+namespace {
+
+/// A lane's words of 32 bits (64 for f64): those of the hardware's first operand, of its second,
+/// then the accumulator's, one for each element.
+struct FragmentWords {
+  const MatrixInstruction &instruction;
+
+  /// Elements that share a word.
+  static unsigned perWord(MatrixElement element) {
+    return std::max(1u, 32 / layout::bitsOf(element));
   }
-  for (unsigned row = 0; row < shape.m; ++row)
-    for (unsigned column = 0; column < shape.n; ++column) {
-      Place place = shape.acc(row, column);
-      uint64_t &word = lanes[place.lane].words[lhsWords + rhsWords + place.reg];
-      double total = decoded(word, sum);
-      for (unsigned k = 0; k < shape.k; ++k)
-        total += a[row * shape.k + k] * b[k * shape.n + column];
-      word = encoded(total, sum);
-    }
+  unsigned count(MatrixSide side) const {
+    return instruction.operand(side).inSize(Dim::Register) / perWord(instruction.elementOf(side));
+  }
+  unsigned begin(MatrixSide side) const {
+    MatrixSide first = instruction.isExchanged ? MatrixSide::Rhs : MatrixSide::Lhs;
+    return side == first ? 0 : count(first);
+  }
+  unsigned accBegin() const { return count(MatrixSide::Lhs) + count(MatrixSide::Rhs); }
+
+  double operand(const uint64_t *words, MatrixSide side, unsigned reg) const {
+    MatrixElement element = instruction.elementOf(side);
+    unsigned bits = layout::bitsOf(element);
+    uint64_t word = words[begin(side) + reg / perWord(element)] >> reg % perWord(element) * bits;
+    return decoded(bits == 64 ? word : word & ((uint64_t(1) << bits) - 1), element);
+  }
+};
+
+/// Calls `visit(lane, register, element)` for all that the lanes of a warp hold; elements are
+/// numbered row by row.
+template <class Visit>
+void forEachElement(const layout::LinearLayout &matrix, Visit visit) {
+  for (unsigned lane = 0; lane < matrix.inSize(Dim::Lane); ++lane)
+    for (unsigned reg = 0; reg < matrix.inSize(Dim::Register); ++reg)
+      visit(lane, reg, matrix.apply(layout::Word(lane) << matrix.inBits(Dim::Register) | reg));
+}
+
+} // namespace
+
+void SimulatedBlock::multiply(Thread *lanes) {
+  const MatrixInstruction &one = *lanes[0].instruction;
+  FragmentWords words{one};
+  auto matrixOf = [&](MatrixSide side) {
+    std::vector<std::optional<double>> matrix(size_t(1) << one.operand(side).totalOutBits());
+    forEachElement(one.operand(side), [&](unsigned lane, unsigned reg, uint64_t number) {
+      double value = words.operand(lanes[lane].words, side, reg);
+      std::optional<double> &element = matrix[number];
+      // NaN is not equal to itself.
+      if (element && *element != value && (*element == *element || value == value))
+        problem(one.name + ": lanes hold different copies of an operand's element");
+      element = value;
+    });
+    return matrix;
+  };
+  auto a = matrixOf(MatrixSide::Lhs), b = matrixOf(MatrixSide::Rhs);
+  forEachElement(one.acc, [&](unsigned lane, unsigned reg, uint64_t number) {
+    int64_t row = int64_t(number) / one.n, column = int64_t(number) % one.n;
+    uint64_t &word = lanes[lane].words[words.accBegin() + reg];
+    double total = decoded(word, one.elements.acc);
+    for (int64_t k = 0; k < one.k; ++k)
+      total += *a[row * one.k + k] * *b[k * one.n + column];
+    word = encoded(total, one.elements.acc);
+  });
 }
 
 void SimulatedBlock::asyncCopy(uint64_t shared, uint64_t global, int32_t bytes, int32_t predicate) {
@@ -327,14 +310,14 @@ void SimulatedBlock::loadMatrices(uint64_t row, int32_t matrices, int32_t isTran
     block.touchShared(row, 16, false, site);
   thread.row = row;
   thread.rows = words;
-  thread.elements = {matrices, isTransposed, 0};
+  thread.matrices = matrices, thread.isTransposed = isTransposed;
   thread.site = site;
   thread.state = State::AtMatrices;
   block.wait();
 }
 
 void SimulatedBlock::readMatrices(Thread *lanes) {
-  auto [matrices, isTransposed, unused] = lanes[0].elements;
+  int32_t matrices = lanes[0].matrices, isTransposed = lanes[0].isTransposed;
   for (unsigned lane = 0; lane < 32; ++lane)
     for (int32_t i = 0; i < matrices; ++i) {
       auto element = [&](unsigned row, unsigned column) {

@@ -70,7 +70,7 @@ SimulatedTarget::SimulatedTarget(unsigned lanes, SimulatedAbilities abilities)
                  .maxAccessBytes = 16,
                  .registerWords = 65536}),
       mathTarget(std::make_unique<backends::MathTarget>(backends::ArithmeticFeatures::gpu())),
-      abilities(lanes == 32 ? abilities : SimulatedAbilities()) {}
+      abilities(abilities), products(simulatedProducts(abilities)) {}
 
 SimulatedTarget::~SimulatedTarget() = default;
 

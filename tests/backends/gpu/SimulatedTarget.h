@@ -18,7 +18,7 @@ enum class SimulatedCall : unsigned {
   AnyThread,    // (i32 truth, i32 threads, i32 barrier, i32 site) -> i32
   Global,       // (ptr address, i32 bytes, i32 is written, i32 predicate, i32 site)
   Shared,       // (ptr address, i32 bytes, i32 is written, i32 site)
-  Matrix,       // (ptr fragments, i32 lhs, i32 rhs, i32 acc, i32 site), of SimulatedElement
+  Matrix,       // (ptr fragments, ptr instruction, i32 site)
   AsyncCopy,    // (ptr shared, ptr global, i32 bytes, i32 predicate)
   AsyncCommit,  // ()
   AsyncWait,    // (i32 pending)
@@ -27,13 +27,14 @@ enum class SimulatedCall : unsigned {
   Count
 };
 
-/// Of the fragments of a matrix product, whose words are passed as 64 bits each: a's, b's, acc's.
-enum class SimulatedElement : int32_t { F16, BF16, Tf32, F64, E4M3, E5M2, S8, F32, S32 };
-
-/// Which abilities a simulated GPU of 32 lanes has; they are NVIDIA's: cp.async, mma.sync, ldmatrix
-/// and cvt.rna.tf32. One of more lanes has none.
+/// Which abilities a simulated GPU has; they are NVIDIA's: cp.async, mma.sync, ldmatrix (of 32
+/// lanes only) and cvt.rna.tf32.
 struct SimulatedAbilities {
   bool asyncCopies = false, matrixProducts = false, matrixLoads = false, tf32Rounding = false;
+  /// A chip of AMD's, whose matrix instructions there are instead of mma.sync, with as many lanes.
+  const char *chip = "";
+  /// They are as the chip's manual describes them, not as products of tiles take them.
+  bool asInManual = false;
   static constexpr SimulatedAbilities all() { return {true, true, true, true}; }
 };
 
@@ -79,7 +80,11 @@ private:
 
   std::unique_ptr<backends::MathTarget> mathTarget;
   SimulatedAbilities abilities;
+  std::unique_ptr<gpu::MatrixProducts> products;
 };
+
+/// The matrix instructions that go with `abilities`.
+std::unique_ptr<gpu::MatrixProducts> simulatedProducts(const SimulatedAbilities &abilities);
 
 /// Calls slot `which` of the module's table.
 llvm::CallInst *emitSimulatedCall(llvm::IRBuilderBase &builder, SimulatedCall which,

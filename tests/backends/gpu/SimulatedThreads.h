@@ -40,7 +40,8 @@ private:
     int32_t site = 0, meeting = 0, barrier = 0;
     uint64_t value = 0, result = 0;
     int32_t source = 0;
-    std::array<int32_t, 3> elements{}; // of a matrix product; counts of matrices
+    const layout::MatrixInstruction *instruction = nullptr;
+    int32_t matrices = 0, isTransposed = 0;
     uint64_t *words = nullptr;
     uint64_t row = 0;
     uint32_t *rows = nullptr;
@@ -82,7 +83,8 @@ private:
   static void global(uint64_t address, int32_t bytes, int32_t isWritten, int32_t predicate,
                      int32_t site);
   static void shared(uint64_t address, int32_t bytes, int32_t isWritten, int32_t site);
-  static void matrix(uint64_t *fragments, int32_t lhs, int32_t rhs, int32_t acc, int32_t site);
+  static void matrix(uint64_t *fragments, const layout::MatrixInstruction *instruction,
+                     int32_t site);
   static void asyncCopy(uint64_t shared, uint64_t global, int32_t bytes, int32_t predicate);
   static void asyncCommit();
   static void asyncWait(int32_t pending);
@@ -92,7 +94,7 @@ private:
   /// Code calls back without a context of its own.
   static SimulatedBlock *&current();
 
-  static void multiply(Thread *lanes);
+  void multiply(Thread *lanes);
   static void readMatrices(Thread *lanes);
 
   const Launch &launch;

@@ -2,9 +2,10 @@
 // new elements.
 #include "lang/layout/Conversion.h"
 
+#include "MmaFragments.h"
 #include "RandomLayouts.h"
+#include "lang/layout/AmdMatrixInstructions.h"
 #include "lang/layout/LayoutText.h"
-#include "lang/layout/MmaLayouts.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -252,12 +253,59 @@ TEST_F(Conversions, accumulator_becomes_operand_without_leaving_the_thread) {
   // The chain of attention: P = softmax(QK) is the accumulator of one dot and operand A of the
   // next.
   TileLayout accumulator = mmaAccumulator({64, 96}, {4, 1}, 16);
-  TileLayout operand = mmaOperand(MmaOperand::A, {64, 96}, {4, 1}, 16);
+  TileLayout operand = mmaOperand(MatrixSide::Lhs, {64, 96}, {4, 1}, 16);
   EXPECT_EQ(plan(accumulator, operand, 16).kind, ConversionKind::Same);
   // For 8-bit elements lanes exchange halves.
-  TileLayout narrow = mmaOperand(MmaOperand::A, {64, 96}, {4, 1}, 8);
+  TileLayout narrow = mmaOperand(MatrixSide::Lhs, {64, 96}, {4, 1}, 8);
   EXPECT_EQ(plan(mmaAccumulator({64, 96}, {4, 1}, 8), narrow, 8, Way::Shuffles).kind,
             ConversionKind::WithinWarp);
+}
+
+TEST_F(Conversions, accumulators_of_amd_become_operands_where_their_bases_agree) {
+  auto chain = [&](llvm::StringRef name) {
+    const MatrixInstruction &one = *instructionNamed(amdProductInstructions("gfx942"), name);
+    return plan(accumulatorOf(one, {64, 96}, {4, 1}),
+                operandOf(one, MatrixSide::Lhs, {64, 96}, {4, 1}), 16)
+        .kind;
+  };
+  EXPECT_EQ(chain("mfma.m16n16k16.f32.f16.f16.exchanged"), ConversionKind::Same);
+  // Lanes hold neighbours of a column.
+  EXPECT_NE(chain("mfma.m16n16k16.f32.f16.f16"), ConversionKind::Same);
+}
+
+TEST_F(Conversions, between_fragments_of_amd_and_any_blocked_layouts) {
+  for (std::string chip : {"gfx942", "gfx950", "gfx1100", "gfx1201"})
+    for (const MatrixInstruction &one : amdProductInstructions(chip)) {
+      SCOPED_TRACE(chip + " " + one.name);
+      Extents shape = {random.oneOf<int64_t>({64, 96, 100}), random.oneOf<int64_t>({64, 80})};
+      TileLayout fragments[] = {accumulatorOf(one, shape, {2, 2}),
+                                operandOf(one, MatrixSide::Lhs, shape, {2, 2}),
+                                operandOf(one, MatrixSide::Rhs, shape, {4, 1})};
+      unsigned bits = random.oneOf<unsigned>({8, 16, 32, 64});
+      for (const TileLayout &fragment : fragments) {
+        TileLayout other = random.blockedTile(shape, one.laneCount(), 4);
+        plan(other, fragment, bits);
+        plan(fragment, other, bits);
+        plan(fragments[0], fragment, bits);
+      }
+    }
+  EXPECT_GT(counts[int(ConversionKind::ThroughShared)], 0);
+}
+
+TEST_F(Conversions, scratch_of_fragments_of_amd_has_no_bank_conflicts) {
+  for (std::string chip : {"gfx942", "gfx1100", "gfx1201"})
+    for (const MatrixInstruction &one : amdProductInstructions(chip)) {
+      SCOPED_TRACE(chip + " " + one.name);
+      unsigned bits = bitsOf(one.elements.lhs);
+      TileLayout rows =
+          blocked({64, 128}, {1, 128 / bits}, {one.laneCount() / 4, 4}, {4, 1}, {1, 0});
+      TileLayout operand = operandOf(one, MatrixSide::Lhs, {64, 128}, {2, 2});
+      for (auto [from, to] : {std::pair(&rows, &operand), std::pair(&operand, &rows)}) {
+        ConversionPlan made = plan(*from, *to, bits, Way::Shared);
+        EXPECT_EQ(bankConflicts(made.shared.write, one.laneCount(), bits), 0);
+        EXPECT_EQ(bankConflicts(made.shared.read, one.laneCount(), bits), 0);
+      }
+    }
 }
 
 TEST_F(Conversions, scratch_has_no_bank_conflicts) {
@@ -269,8 +317,8 @@ TEST_F(Conversions, scratch_has_no_bank_conflicts) {
           blocked(shape, {1, 16 * 8 / bits}, {8, 4}, {4, 1}, {1, 0}),
           blocked(shape, {16 * 8 / bits, 1}, {4, 8}, {1, 4}, {0, 1}),
           mmaAccumulator(shape, {4, 1}, bits),
-          mmaOperand(MmaOperand::A, shape, {2, 2}, bits),
-          mmaOperand(MmaOperand::B, shape, {2, 2}, bits),
+          mmaOperand(MatrixSide::Lhs, shape, {2, 2}, bits),
+          mmaOperand(MatrixSide::Rhs, shape, {2, 2}, bits),
       };
       for (const TileLayout &source : layouts)
         for (const TileLayout &destination : layouts) {
@@ -286,14 +334,15 @@ TEST_F(Conversions, scratch_has_no_bank_conflicts) {
 }
 
 TEST_F(Conversions, scratch_of_random_layouts_has_no_bank_conflicts) {
-  for (int trial = 0; trial < 200; ++trial) {
-    TileLayout source = random.shuffledTile({64, 32}, 32, 2);
-    TileLayout destination = random.shuffledTile({64, 32}, 32, 2);
-    unsigned bits = random.oneOf<unsigned>({8, 16, 32, 64});
-    ConversionPlan made = plan(source, destination, bits, Way::Shared);
-    EXPECT_EQ(bankConflicts(made.shared.write, 32, bits), 0);
-    EXPECT_EQ(bankConflicts(made.shared.read, 32, bits), 0);
-  }
+  for (int64_t lanes : {32, 64})
+    for (int trial = 0; trial < 200; ++trial) {
+      TileLayout source = random.shuffledTile({64, 32}, lanes, 2);
+      TileLayout destination = random.shuffledTile({64, 32}, lanes, 2);
+      unsigned bits = random.oneOf<unsigned>({8, 16, 32, 64});
+      ConversionPlan made = plan(source, destination, bits, Way::Shared);
+      EXPECT_EQ(bankConflicts(made.shared.write, lanes, bits), 0);
+      EXPECT_EQ(bankConflicts(made.shared.read, lanes, bits), 0);
+    }
 }
 
 TEST_F(Conversions, vectors_are_as_wide_as_both_sides_allow) {

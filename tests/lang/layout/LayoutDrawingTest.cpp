@@ -108,6 +108,22 @@ TEST(LayoutDrawing, conversions_are_told) {
 )");
 }
 
+TEST(LayoutDrawing, matrix_instructions_of_amd) {
+  auto text = [](llvm::StringRef description) { return drawn(description).substr(0, 60); };
+  EXPECT_EQ(text("accumulator 32x32 gfx942:mfma.m32n32k8.f32.f16.f16"),
+            "tile 32x32: 1 warp of 64 lanes, 16 registers per lane\nblock ");
+  EXPECT_EQ(text("operand-a 16x16 f16 gfx1100"),
+            "tile 16x16: 1 warp of 32 lanes, 16 registers per lane\nblock ");
+  EXPECT_NE(drawn("accumulator 16x16 gfx90a:mfma.m16n16k16.f32.f16.f16"),
+            drawn("accumulator 16x16 gfx90a:mfma.m16n16k16.f32.f16.f16.exchanged"));
+  EXPECT_EQ(drawn("accumulator 16x16 f16 gfx906"),
+            "layout: 'gfx906' is not gfx90a, gfx942, gfx950, gfx1100 or gfx1201");
+  EXPECT_EQ(drawn("accumulator 16x16 f64 gfx1100"),
+            "layout: no instruction has operands of 64 bits");
+  EXPECT_EQ(drawn("accumulator 16x16 gfx942:mma"), "layout: gfx942 has no instruction 'mma'");
+  EXPECT_EQ(drawn("blocked 16x16 f16 gfx942"), "layout: 'gfx942' is for matrix instructions");
+}
+
 TEST(LayoutDrawing, what_is_not_understood_is_refused) {
   EXPECT_EQ(drawn("blocked"), "layout: no shape given");
   EXPECT_EQ(drawn("block 4x4"),

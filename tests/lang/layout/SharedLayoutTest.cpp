@@ -1,9 +1,9 @@
 // Buffers in shared memory: places, banks, and access by the threads of a tile.
 #include "lang/layout/SharedLayout.h"
 
+#include "MmaFragments.h"
 #include "RandomLayouts.h"
 #include "lang/layout/LayoutText.h"
-#include "lang/layout/MmaLayouts.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -171,8 +171,8 @@ void checkMatrices(const TileLayout &tile, const SharedLayout &buffer, unsigned 
 
 TEST_F(Buffers, ldmatrix_loads_operands_that_end_within_a_fragment) {
   for (int64_t m : {24, 17, 8}) { // buffers of blocks of 8 rows
-    TileLayout a = mmaOperand(MmaOperand::A, {m, 64}, {1, 1}, 16);
-    TileLayout b = mmaOperand(MmaOperand::B, {64, m}, {1, 1}, 16);
+    TileLayout a = mmaOperand(MatrixSide::Lhs, {m, 64}, {1, 1}, 16);
+    TileLayout b = mmaOperand(MatrixSide::Rhs, {64, m}, {1, 1}, 16);
     checkMatrices(a, panelSwizzledShared({m, 64}, {1, 0}, 16, 128), 16, false);
     checkMatrices(b, panelSwizzledShared({64, m}, {0, 1}, 16, 128), 16, false);
   }
@@ -181,8 +181,8 @@ TEST_F(Buffers, ldmatrix_loads_operands_that_end_within_a_fragment) {
 TEST_F(Buffers, ldmatrix_loads_operands) {
   for (int64_t bytes : {32, 64, 128})
     for (auto [m, k] : {std::pair<int64_t, int64_t>{64, 64}, {96, 64}, {128, 128}, {32, 192}}) {
-      TileLayout a = mmaOperand(MmaOperand::A, {m, k}, {2, 2}, 16);
-      TileLayout b = mmaOperand(MmaOperand::B, {k, m}, {2, 2}, 16);
+      TileLayout a = mmaOperand(MatrixSide::Lhs, {m, k}, {2, 2}, 16);
+      TileLayout b = mmaOperand(MatrixSide::Rhs, {k, m}, {2, 2}, 16);
       // Contiguous along k: as it lies; along the other axis: transposed.
       checkMatrices(a, panelSwizzledShared({m, k}, {1, 0}, 16, bytes), 16, false);
       checkMatrices(b, panelSwizzledShared({k, m}, {0, 1}, 16, bytes), 16, false);
@@ -192,7 +192,7 @@ TEST_F(Buffers, ldmatrix_loads_operands) {
       }
     }
   for (unsigned bits : {8, 32}) {
-    TileLayout a = mmaOperand(MmaOperand::A, {64, 128}, {2, 2}, bits);
+    TileLayout a = mmaOperand(MatrixSide::Lhs, {64, 128}, {2, 2}, bits);
     checkMatrices(a, panelSwizzledShared({64, 128}, {1, 0}, bits, 128), bits, false);
     checkMatrices(a, paddedShared({64, 128}, {1, 0}, 128 / bits), bits, false);
     EXPECT_FALSE(
@@ -201,14 +201,14 @@ TEST_F(Buffers, ldmatrix_loads_operands) {
 }
 
 TEST_F(Buffers, ldmatrix_is_refused_where_rows_are_torn) {
-  TileLayout a = mmaOperand(MmaOperand::A, {64, 64}, {4, 1}, 16);
+  TileLayout a = mmaOperand(MatrixSide::Lhs, {64, 64}, {4, 1}, 16);
   EXPECT_FALSE(accessSharedMatrices(a, swizzledShared({64, 64}, {1, 0}, 4, 1, 8), 16, false));
   EXPECT_FALSE(accessSharedMatrices(a, paddedShared({64, 64}, {1, 0}, 4), 16, false));
   EXPECT_FALSE(accessSharedMatrices(a, contiguousShared({64, 64}, {0, 1}), 16, false));
   EXPECT_FALSE(accessSharedMatrices(a, contiguousShared({64, 64}, {1, 0}), 16, true));
-  TileLayout wide = mmaOperand(MmaOperand::A, {64, 64}, {4, 1}, 16, 8);
+  TileLayout wide = mmaOperand(MatrixSide::Lhs, {64, 64}, {4, 1}, 16, 8);
   EXPECT_FALSE(accessSharedMatrices(wide, contiguousShared({64, 64}, {1, 0}), 16, false));
-  EXPECT_FALSE(accessSharedMatrices(mmaOperand(MmaOperand::A, {64, 64}, {4, 1}, 64),
+  EXPECT_FALSE(accessSharedMatrices(mmaOperand(MatrixSide::Lhs, {64, 64}, {4, 1}, 64),
                                     contiguousShared({64, 64}, {1, 0}), 64, false));
 }
 
