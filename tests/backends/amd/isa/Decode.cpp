@@ -318,9 +318,13 @@ llvm::Expected<Program> LlvmDecoder::decode(llvm::StringRef kernel, llvm::ArrayR
 
 std::string semanticName(llvm::StringRef opcode) {
   llvm::StringRef name = beforeSuffixes(opcode);
-  // Some opcodes of gfx11 have their name twice: "V_CVT_F16_F32V_CVT_F16_F32_t16_e64_gfx11".
-  if (size_t again = name.find("V_CVT_", 1); again != llvm::StringRef::npos)
-    name = name.drop_front(again);
+  // Some opcodes of gfx11 have two names: "V_CVT_F16_F32V_CVT_F16_F32_t16_e64_gfx11".
+  for (size_t again = name.find("V_", 1); again != llvm::StringRef::npos;
+       again = name.find("V_", again + 1))
+    if (llvm::isDigit(name[again - 1])) {
+      name = name.drop_front(again);
+      break;
+    }
   if (isMemoryName(name)) {
     for (bool changed = true; changed;) {
       changed = false;

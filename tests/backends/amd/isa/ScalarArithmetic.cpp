@@ -2,6 +2,7 @@
 #include "Lanes.h"
 #include "Semantics.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace sectile::amdisa {
@@ -263,6 +264,10 @@ void addShifts(Semantics &table) {
   table.add("S_LSHL3_ADD_U32", scalar<[](uint32_t a, uint32_t b) { return shiftedSum<3>(a, b); }>);
   table.add("S_LSHL4_ADD_U32", scalar<[](uint32_t a, uint32_t b) { return shiftedSum<4>(a, b); }>);
   table.add("S_FLBIT_I32", scalar<[](uint32_t a) { return leadingSigns(a); }>);
+  table.add("S_FLBIT_I32_I64", scalar<[](int64_t a) {
+              uint64_t different = uint64_t(a < 0 ? ~a : a);
+              return different ? std::countl_zero(different) : -1;
+            }>);
   table.add("S_PACK_LL_B32_B16",
             scalar<[](uint32_t a, uint32_t b) { return (a & 0xffff) | b << 16; }>);
   table.add("S_PACK_LH_B32_B16",
@@ -300,8 +305,38 @@ void addConstantComparisons(Semantics &table, const std::string &type) {
   table.add("S_CMPK_GE_" + type, scalarCompare<[](T a, T b) { return a >= T(Short(b)); }>);
 }
 
+/// exp2 and the like of one number: gfx12's v_s_exp_f32 has scalar operands.
+template <auto F>
+void scalarFunction(Wave &wave, const Instruction &instruction) {
+  float argument = scalarSource<float>(wave, instruction.operands[1]);
+  const Operand &operand = instruction.operands[1];
+  if (operand.takesAbsolute)
+    argument = std::fabs(argument);
+  if (operand.negates)
+    argument = -argument;
+  storeScalar<float>(wave, instruction.operands[0], float(F(double(argument))));
+}
+
+void addFunctions(Semantics &table) {
+  table.add("V_S_EXP_F32", scalarFunction<[](double x) { return std::exp2(x); }>);
+  table.add("V_S_LOG_F32", scalarFunction<[](double x) { return std::log2(x); }>);
+  table.add("V_S_RCP_F32", scalarFunction<[](double x) { return 1 / x; }>);
+  table.add("V_S_RSQ_F32", scalarFunction<[](double x) { return 1 / std::sqrt(x); }>);
+  table.add("V_S_SQRT_F32", scalarFunction<[](double x) { return std::sqrt(x); }>);
+}
+
+/// The integer nearest to `value` that the type has; NaN becomes 0.
+template <class T>
+T saturated(double value) {
+  return value != value ? 0
+                        : T(std::clamp(value, double(std::numeric_limits<T>::min()),
+                                       double(std::numeric_limits<T>::max())));
+}
+
 /// gfx12 computes with scalar numbers, too.
 void addNumbers(Semantics &table) {
+  table.add("S_CVT_I32_F32", scalar<[](float a) { return saturated<int32_t>(a); }>);
+  table.add("S_CVT_U32_F32", scalar<[](float a) { return saturated<uint32_t>(a); }>);
   table.add("S_ADD_F32", scalar<[](float a, float b) { return a + b; }>);
   table.add("S_SUB_F32", scalar<[](float a, float b) { return a - b; }>);
   table.add("S_MUL_F32", scalar<[](float a, float b) { return a * b; }>);
@@ -351,6 +386,7 @@ void addScalarArithmetic(Semantics &table) {
   addConstantComparisons<int32_t>(table, "I32");
   addConstantComparisons<uint32_t>(table, "U32");
   addNumbers(table);
+  addFunctions(table);
 }
 
 } // namespace sectile::amdisa

@@ -24,7 +24,8 @@ void addArithmetic(Semantics &table) {
   table.add("V_SUB_F16", vector<[](F16 a, F16 b) { return F16{a - b}; }>);
   table.add("V_SUBREV_F16", vector<[](F16 a, F16 b) { return F16{b - a}; }>);
   table.add("V_MUL_F16", vector<[](F16 a, F16 b) { return F16{a * b}; }>);
-  for (const char *name : {"V_FMA_F16", "V_FMAAK_F16", "V_FMAMK_F16", "V_MAD_F16"})
+  for (const char *name : {"V_FMA_F16", "V_FMAAK_F16", "V_FMAMK_F16", "V_MAD_F16", "V_MADAK_F16",
+                           "V_MADMK_F16", "V_FMA_LEGACY_F16", "V_MAD_LEGACY_F16"})
     table.add(name, vector<[](F16 a, F16 b, F16 c) { return fma16(a, b, c); }>);
   for (const char *name : {"V_FMAC_F16", "V_MAC_F16"})
     table.add(name, accumulate<[](F16 a, F16 b, F16 c) { return fma16(a, b, c); }>);
@@ -44,6 +45,12 @@ void addArithmetic(Semantics &table) {
               }>);
   for (const char *name : {"V_MED3_F16", "V_MED3_NUM_F16"})
     table.add(name, vector<[](F16 a, F16 b, F16 c) { return F16{medianNumber<float>(a, b, c)}; }>);
+  table.add("V_MAXIMUM3_F16", vector<[](F16 a, F16 b, F16 c) {
+              return F16{maximumOrNan<float>(maximumOrNan<float>(a, b), c)};
+            }>);
+  table.add("V_MINIMUM3_F16", vector<[](F16 a, F16 b, F16 c) {
+              return F16{minimumOrNan<float>(minimumOrNan<float>(a, b), c)};
+            }>);
   for (const char *name : {"V_MAXMIN_F16", "V_MAXMIN_NUM_F16"})
     table.add(name, vector<[](F16 a, F16 b, F16 c) {
                 return F16{minimumNumber<float>(maximumNumber<float>(a, b), c)};
@@ -84,7 +91,8 @@ void addFunctions(Semantics &table) {
   table.add("V_LDEXP_F16", vector<[](F16 a, i16 b) { return rounded(std::ldexp(double(a), b)); }>);
   table.add("V_FREXP_MANT_F16", vector<[](F16 a) { return F16{mantissa(a.value)}; }>);
   table.add("V_FREXP_EXP_I16_F16", vector<[](F16 a) { return i16(exponentOf(a.value)); }>);
-  table.add("V_DIV_FIXUP_F16", vector<[](F16 a, F16 b, F16 c) { return F16{fixup16(a, b, c)}; }>);
+  for (const char *name : {"V_DIV_FIXUP_F16", "V_DIV_FIXUP_LEGACY_F16"})
+    table.add(name, vector<[](F16 a, F16 b, F16 c) { return F16{fixup16(a, b, c)}; }>);
 }
 
 template <class T>
@@ -117,6 +125,12 @@ void addIntegers(Semantics &table) {
   table.add("V_MOV_B16", vector<[](u16 a) { return a; }>);
   table.add("V_CNDMASK_B16", vector<[](u16 a, u16 b, Flag c) { return c ? b : a; }>);
   table.add("V_PACK_B32_F16", vector<[](u16 a, u16 b) { return uint32_t(a) | uint32_t(b) << 16; }>);
+  table.add("V_SAT_PK_U8_I16", vector<[](uint32_t a) {
+              auto byte = [](uint32_t half) {
+                return uint32_t(std::clamp<int>(i16(half), 0, 255));
+              };
+              return byte(a) | byte(a >> 16) << 8;
+            }>);
   addExtrema<u16>(table, "U16");
   addExtrema<i16>(table, "I16");
 }

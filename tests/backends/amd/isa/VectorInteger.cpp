@@ -105,6 +105,18 @@ void addProducts(Semantics &table) {
   table.add("V_MAD_I32_I16",
             vector<[](int16_t a, int16_t b, u32 c) { return u32(i32(a) * b) + c; }>);
   table.add("V_SAD_U8", vector<[](u32 a, u32 b, u32 c) { return absoluteDifferences(a, b, c); }>);
+  table.add("V_SAD_HI_U8",
+            vector<[](u32 a, u32 b, u32 c) { return (absoluteDifferences(a, b, 0) << 16) + c; }>);
+  table.add("V_SAD_U16", vector<[](u32 a, u32 b, u32 c) {
+              auto distance = [](u32 x, u32 y) { return u32(std::abs(int(x) - int(y))); };
+              return distance(a & 0xffff, b & 0xffff) + distance(a >> 16, b >> 16) + c;
+            }>);
+  table.add("V_LERP_U8", vector<[](u32 a, u32 b, u32 c) {
+              u32 result = 0;
+              for (unsigned shift = 0; shift < 32; shift += 8)
+                result |= ((a >> shift & 255) + (b >> shift & 255) + (c >> shift & 1)) / 2 << shift;
+              return result;
+            }>);
   table.add("V_SAD_U32", vector<[](u32 a, u32 b, u32 c) { return (a > b ? a - b : b - a) + c; }>);
 }
 

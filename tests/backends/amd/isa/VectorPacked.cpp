@@ -224,6 +224,8 @@ void mixToHalf(Wave &wave, const Instruction &instruction) {
 /// the parts of each source are signed (neg_lo, of v_dot4_i32_iu8).
 template <auto F, Form form>
 void dot(Wave &wave, const Instruction &instruction) {
+  if (instruction.modifiers.clamp || instruction.modifiers.opSel || instruction.modifiers.negHi)
+    return wave.fail("modifiers of this instruction are not modelled");
   Space<u32> spaces[3], result;
   const u32 *sources[3];
   for (unsigned slot = 0; slot < 3; ++slot) {
@@ -260,6 +262,40 @@ u32 dot4Mixed(u32 a, u32 b, u32 c, uint8_t isSigned) {
   }
 }
 
+/// Both sources and the sum are of 16 bits.
+template <class T>
+u32 dot2Half(u32 a, u32 b, u32 c) {
+  auto part = [](u32 word, unsigned shift) { return double(decode<T>(word >> shift & 0xffff)); };
+  return encodeNumber<T>(part(a, 0) * part(b, 0) + part(a, 16) * part(b, 16) + part(c, 0));
+}
+
+template <bool isSigned>
+u32 dot2Integer(u32 a, u32 b, u32 c) {
+  auto part = [](u32 word, unsigned shift) {
+    return isSigned ? u32(i32(i16(word >> shift))) : u32(u16(word >> shift));
+  };
+  return part(a, 0) * part(b, 0) + part(a, 16) * part(b, 16) + c;
+}
+
+u32 dot8(u32 a, u32 b, u32 c, uint8_t isSigned) {
+  for (unsigned shift = 0; shift < 32; shift += 4) {
+    auto part = [&](u32 word, unsigned source) {
+      u32 bits = word >> shift & 15;
+      return (isSigned >> source & 1) && bits >= 8 ? bits - 16 : bits;
+    };
+    c += part(a, 0) * part(b, 1);
+  }
+  return c;
+}
+
+u32 dot4Small(u32 a, u32 b, u32 c, SmallFormat formatA, SmallFormat formatB) {
+  double sum = std::bit_cast<float>(c);
+  for (unsigned shift = 0; shift < 32; shift += 8)
+    sum += double(smallToFloat(formatA, uint8_t(a >> shift))) *
+           smallToFloat(formatB, uint8_t(b >> shift));
+  return std::bit_cast<u32>(float(sum));
+}
+
 u32 dot2(u32 a, u32 b, u32 c, float (*widen)(u16)) {
   // The order and the roundings of the hardware's sum are not documented: one rounding here.
   double sum = double(widen(u16(a))) * widen(u16(b)) +
@@ -282,6 +318,39 @@ void addDots(Semantics &table) {
   table.add("V_DOT4C_I32_I8", dot<i8, Form::Accumulate>);
   table.add("V_DOT4_U32_U8", dot<u8, Form::Plain>);
   table.add("V_DOT4_I32_IU8", dot<iu8, Form::Plain>);
+  table.add("V_DOT2_F16_F16",
+            dot<[](u32 a, u32 b, u32 c, uint8_t) { return dot2Half<F16>(a, b, c); }, Form::Plain>);
+  table.add("V_DOT2_BF16_BF16",
+            dot<[](u32 a, u32 b, u32 c, uint8_t) { return dot2Half<BF16>(a, b, c); }, Form::Plain>);
+  table.add(
+      "V_DOT2_I32_I16",
+      dot<[](u32 a, u32 b, u32 c, uint8_t) { return dot2Integer<true>(a, b, c); }, Form::Plain>);
+  table.add(
+      "V_DOT2_U32_U16",
+      dot<[](u32 a, u32 b, u32 c, uint8_t) { return dot2Integer<false>(a, b, c); }, Form::Plain>);
+  table.add("V_DOT2C_I32_I16",
+            dot<[](u32 a, u32 b, u32 c, uint8_t) { return dot2Integer<true>(a, b, c); },
+                Form::Accumulate>);
+  table.add("V_DOT8_I32_IU4",
+            dot<[](u32 a, u32 b, u32 c, uint8_t s) { return dot8(a, b, c, s); }, Form::Plain>);
+  table.add("V_DOT8_U32_U4",
+            dot<[](u32 a, u32 b, u32 c, uint8_t) { return dot8(a, b, c, 0); }, Form::Plain>);
+  table.add("V_DOT8_I32_I4",
+            dot<[](u32 a, u32 b, u32 c, uint8_t) { return dot8(a, b, c, 3); }, Form::Plain>);
+  table.add("V_DOT8C_I32_I4",
+            dot<[](u32 a, u32 b, u32 c, uint8_t) { return dot8(a, b, c, 3); }, Form::Accumulate>);
+  table.add("V_DOT4_F32_FP8_FP8",
+            dot<[](u32 a, u32 b, u32 c, uint8_t) { return dot4Small(a, b, c, kE4M3, kE4M3); },
+                Form::Plain>);
+  table.add("V_DOT4_F32_FP8_BF8",
+            dot<[](u32 a, u32 b, u32 c, uint8_t) { return dot4Small(a, b, c, kE4M3, kE5M2); },
+                Form::Plain>);
+  table.add("V_DOT4_F32_BF8_FP8",
+            dot<[](u32 a, u32 b, u32 c, uint8_t) { return dot4Small(a, b, c, kE5M2, kE4M3); },
+                Form::Plain>);
+  table.add("V_DOT4_F32_BF8_BF8",
+            dot<[](u32 a, u32 b, u32 c, uint8_t) { return dot4Small(a, b, c, kE5M2, kE5M2); },
+                Form::Plain>);
 }
 
 } // namespace
