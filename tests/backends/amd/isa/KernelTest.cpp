@@ -1,67 +1,38 @@
 // Whole kernels, compiled by LLVM for every chip, linked by LLD and run: results against the
-// host's.
+// host's, and the same kernels with one instruction changed, which has to be noticed.
 #include "Assemble.h"
-#include "Machine.h"
-#include "Numbers.h"
-#include "TestKernels.h"
+#include "KernelCases.h"
 
-#include <cmath>
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+
 #include <gtest/gtest.h>
-#include <numeric>
-#include <random>
+#include <map>
 
 namespace sectile::amdisa {
 namespace {
 
-class AmdIsaKernel : public ::testing::TestWithParam<ChipUnderTest> {
-protected:
-  /// What is wrong with the run, or "".
-  std::string run(const std::string &ir, const Shape &shape, std::vector<Argument> arguments) {
-    auto object = compile(ir, GetParam().name);
-    if (!object)
-      return llvm::toString(object.takeError());
-    auto linked = link(*object, "kernel");
-    if (!linked)
-      return llvm::toString(linked.takeError());
-    auto loaded = CodeObject::load(*linked);
-    if (!loaded)
-      return llvm::toString(loaded.takeError());
-    auto done = amdisa::run(**loaded, "kernel", shape, arguments, buffers);
-    return done ? "" : llvm::toString(done.takeError());
-  }
+class AmdIsaKernel : public ::testing::TestWithParam<ChipUnderTest> {};
 
-  template <class T>
-  Argument array(std::vector<T> &values) {
-    buffers.add(values.data(), values.size() * sizeof(T));
-    return Argument::of(values.data());
-  }
-
-  std::vector<float> randomFloats(size_t count, float spread = 4) {
-    std::uniform_real_distribution<float> distribution(-spread, spread);
-    std::vector<float> values(count);
-    for (float &value : values)
-      value = distribution(random);
-    return values;
-  }
-
-  Buffers buffers;
-  std::mt19937 random{17};
-};
-
-TEST_P(AmdIsaKernel, adds_what_lies_inside) {
-  constexpr int n = 1000;
-  std::vector<float> x = randomFloats(n), y = randomFloats(n), out(n, -1);
-  ASSERT_EQ(run(addKernel(), {.groups = {4, 1, 1}, .items = {256, 1, 1}},
-                {array(x), array(y), array(out), Argument::of(n)}),
-            "");
-  for (int i = 0; i < n; ++i)
-    EXPECT_EQ(out[i], x[i] + y[i]) << i;
+TEST_P(AmdIsaKernel, results_are_right) {
+  for (const KernelCase &test : kernelCases(GetParam()))
+    EXPECT_EQ(checkObject(test, compile(test.ir, GetParam().name)), "") << test.name;
 }
 
-TEST_P(AmdIsaKernel, names_lane_and_address_of_an_access_outside) {
-  std::vector<float> x = randomFloats(255), y = randomFloats(256), out(256);
-  std::string problem = run(addKernel(), {.groups = {1, 1, 1}, .items = {256, 1, 1}},
-                            {array(x), array(y), array(out), Argument::of(256)});
+TEST_P(AmdIsaKernel, an_access_outside_names_lane_and_address) {
+  std::vector<float> x(255), y(256), out(256);
+  Buffers buffers;
+  buffers.add(x.data(), x.size() * 4);
+  buffers.add(y.data(), y.size() * 4);
+  buffers.add(out.data(), out.size() * 4);
+  KernelCase test{"", "", [&](const CodeObject &object) {
+                    auto done = run(object, "kernel", {.items = {256, 1, 1}},
+                                    {Argument::of(x.data()), Argument::of(y.data()),
+                                     Argument::of(out.data()), Argument::of(256)},
+                                    buffers);
+                    return done ? std::string("right") : llvm::toString(done.takeError());
+                  }};
+  std::string problem = checkObject(test, compile(addKernel(), GetParam().name));
   EXPECT_NE(problem.find("kernel, work-group (0, 0, 0), wave "), std::string::npos) << problem;
   EXPECT_NE(problem.find("global_load"), std::string::npos) << problem;
   EXPECT_NE(problem.find(GetParam().lanes == 64 ? "lane 63" : "lane 31"), std::string::npos)
@@ -69,86 +40,91 @@ TEST_P(AmdIsaKernel, names_lane_and_address_of_an_access_outside) {
   EXPECT_NE(problem.find("is byte 1020 of a buffer of 1020 bytes"), std::string::npos) << problem;
 }
 
-TEST_P(AmdIsaKernel, softmax) {
-  std::vector<float> x = randomFloats(3 * 256), out(3 * 256);
-  ASSERT_EQ(run(softmaxKernel(GetParam().lanes), {.groups = {3, 1, 1}, .items = {256, 1, 1}},
-                {array(x), array(out)}),
-            "");
-  for (int row = 0; row < 3; ++row) {
-    double sum = 0;
-    for (int i = 0; i < 256; ++i)
-      sum += std::exp(double(x[row * 256 + i]));
-    for (int i = 0; i < 256; ++i) {
-      double expected = std::exp(double(x[row * 256 + i])) / sum;
-      EXPECT_NEAR(out[row * 256 + i], expected, expected * 4e-6) << row << " " << i;
-    }
-  }
+/// A line of the assembly and what it becomes; "" for a line that is not mutated.
+struct Mutation {
+  const char *what;
+  std::string (*apply)(llvm::StringRef line);
+};
+
+std::string replaced(llvm::StringRef line, llvm::StringRef from, llvm::StringRef to) {
+  size_t at = line.find(from);
+  return at == llvm::StringRef::npos
+             ? ""
+             : (line.take_front(at) + to + line.drop_front(at + from.size())).str();
 }
 
-TEST_P(AmdIsaKernel, transposes_through_lds) {
-  std::vector<int32_t> x(16 * 48), out(3 * 256);
-  std::iota(x.begin(), x.end(), 1000);
-  ASSERT_EQ(run(transposeKernel(), {.groups = {3, 1, 1}, .items = {256, 1, 1}},
-                {array(x), array(out), Argument::of(48)}),
-            "");
-  for (int tile = 0; tile < 3; ++tile)
-    for (int row = 0; row < 16; ++row)
-      for (int column = 0; column < 16; ++column)
-        EXPECT_EQ(out[tile * 256 + column * 16 + row], x[row * 48 + tile * 16 + column]);
+bool isWait(llvm::StringRef mnemonic) {
+  if (mnemonic.starts_with("s_waitcnt"))
+    return mnemonic != "s_waitcnt_depctr";
+  return mnemonic.starts_with("s_wait_") && mnemonic != "s_wait_alu" && mnemonic != "s_wait_xcnt" &&
+         mnemonic != "s_wait_idle";
 }
 
-TEST_P(AmdIsaKernel, loops_and_divides_in_double) {
-  std::vector<float> x = randomFloats(1024);
-  std::vector<double> out(256);
-  ASSERT_EQ(run(loopKernel(), {.items = {256, 1, 1}}, {array(x), array(out), Argument::of(37)}),
-            "");
-  for (int i = 0; i < 256; ++i) {
-    double sum = 0;
-    for (int j = 0; j < 37; ++j)
-      sum += double(x[(i * 7 + j * 5) % 1024]) / (j + 1);
-    EXPECT_EQ(out[i], sum) << i;
-  }
+std::string dropWait(llvm::StringRef line) {
+  return isWait(line.ltrim().split(' ').first) ? "\ts_nop 0" : "";
+}
+std::string dropBarrier(llvm::StringRef line) {
+  llvm::StringRef mnemonic = line.ltrim().split(' ').first.rtrim();
+  return mnemonic == "s_barrier" || mnemonic == "s_barrier_wait" ? "\ts_nop 0" : "";
+}
+std::string changeQuad(llvm::StringRef line) {
+  std::string other = replaced(line, "quad_perm:[1,0,3,2]", "quad_perm:[0,1,2,3]");
+  return other.empty() ? replaced(line, "quad_perm:[2,3,0,1]", "quad_perm:[1,0,3,2]") : other;
+}
+std::string changeSwizzle(llvm::StringRef line) {
+  return replaced(line, "swizzle(SWAP,4)", "swizzle(SWAP,2)");
+}
+std::string ignoreMask(llvm::StringRef line) {
+  std::string other = replaced(line, "s_and_saveexec", "s_or_saveexec");
+  return other.empty() ? replaced(line, "v_cmpx_gt_i32", "v_cmpx_le_i32") : other;
+}
+std::string flipComparison(llvm::StringRef line) {
+  std::string other = replaced(line, "v_cmp_gt_i32", "v_cmp_le_i32");
+  return other.empty() ? replaced(line, "v_cmp_gt_u32", "v_cmp_le_u32") : other;
+}
+std::string exchangeMatrixOperands(llvm::StringRef line) {
+  llvm::StringRef text = line.ltrim();
+  if (!text.starts_with("v_mfma_") && !text.starts_with("v_wmma_"))
+    return "";
+  llvm::SmallVector<llvm::StringRef> parts;
+  text.split(parts, ", ");
+  return "\t" + (parts[0] + ", " + parts[2] + ", " + parts[1] + ", " + parts[3]).str();
 }
 
-TEST_P(AmdIsaKernel, counts_by_atomics) {
-  constexpr int n = 700;
-  std::vector<uint8_t> bytes(n);
-  std::vector<int32_t> counters(256), expected(256);
-  std::vector<float> total(1);
-  float sum = 0;
-  for (uint8_t &byte : bytes) {
-    byte = uint8_t(random() % 64);
-    ++expected[byte];
-    sum += byte;
-  }
-  ASSERT_EQ(run(histogramKernel(), {.groups = {3, 1, 1}, .items = {256, 1, 1}},
-                {array(bytes), array(counters), array(total), Argument::of(n)}),
-            "");
-  EXPECT_EQ(counters, expected);
-  EXPECT_EQ(total[0], sum);
-}
+constexpr Mutation kMutations[] = {
+    {"a dropped wait", dropWait},
+    {"a dropped barrier", dropBarrier},
+    {"another quad_perm", changeQuad},
+    {"another swizzle", changeSwizzle},
+    {"an ignored mask", ignoreMask},
+    {"a flipped comparison", flipComparison},
+    {"exchanged operands of a matrix instruction", exchangeMatrixOperands}};
 
-TEST_P(AmdIsaKernel, multiplies_matrices_with_one_k_at_a_time) {
-  unsigned rows = GetParam().lanes == 64 ? 32 : 16, k = 48;
-  std::string kernel = matrixKernel(GetParam());
-  for (unsigned hot : {0u, 1u, 2u, 5u, 7u, 8u, 12u, 19u, 35u, 47u}) {
-    std::vector<uint16_t> a(rows * k), b(rows * k);
-    std::vector<float> d(rows * rows, -1);
-    for (unsigned row = 0; row < rows; ++row)
-      for (unsigned i = 0; i < k; ++i) {
-        a[row * k + i] = halfFromFloat(float(row * k + i));
-        b[row * k + i] = halfFromFloat(i == hot ? float(row + 1) : 0);
+TEST_P(AmdIsaKernel, mutations_are_noticed) {
+  std::map<std::string, unsigned> counts;
+  for (const KernelCase &test : kernelCases(GetParam())) {
+    auto assembly = compileToAssembly(test.ir, GetParam().name);
+    ASSERT_TRUE(bool(assembly)) << llvm::toString(assembly.takeError());
+    ASSERT_EQ(checkObject(test, assemble(*assembly, GetParam().name)), "") << test.name;
+    llvm::SmallVector<llvm::StringRef> lines;
+    llvm::StringRef(*assembly).split(lines, '\n');
+    for (const Mutation &mutation : kMutations)
+      for (size_t number = 0; number < lines.size(); ++number) {
+        std::string changed = mutation.apply(lines[number]);
+        if (changed.empty())
+          continue;
+        ++counts[mutation.what];
+        llvm::SmallVector<llvm::StringRef> mutant = lines;
+        mutant[number] = changed;
+        std::string problem =
+            checkObject(test, assemble(llvm::join(mutant, "\n"), GetParam().name));
+        EXPECT_NE(problem, "") << test.name << ": " << mutation.what << " in line " << number
+                               << ": " << lines[number].str();
+        EXPECT_FALSE(llvm::StringRef(problem).contains("assembl")) << changed << "\n" << problem;
       }
-    buffers = {};
-    ASSERT_EQ(run(kernel, {.items = {GetParam().lanes, 1, 1}},
-                  {array(a), array(b), array(d),
-                   Argument::of(int32_t(k / (GetParam().lanes == 64 ? 8 : 16)))}),
-              "");
-    for (unsigned row = 0; row < rows; ++row)
-      for (unsigned column = 0; column < rows; ++column)
-        EXPECT_EQ(d[row * rows + column], halfToFloat(a[row * k + hot]) * float(column + 1))
-            << hot << " " << row << " " << column;
   }
+  for (const Mutation &mutation : kMutations)
+    EXPECT_GT(counts[mutation.what], 0u) << mutation.what;
 }
 
 INSTANTIATE_TEST_SUITE_P(Chips, AmdIsaKernel, ::testing::ValuesIn(kChips),

@@ -120,12 +120,13 @@ std::string softmaxKernel(unsigned lanes) {
   out.raw(R"(
 @maxima = internal addrspace(3) global [8 x float] poison, align 16
 @sums = internal addrspace(3) global [8 x float] poison, align 16
-define amdgpu_kernel void @kernel(ptr addrspace(1) noalias readonly %x, ptr addrspace(1) noalias %out) #0 {
+define amdgpu_kernel void @kernel(ptr addrspace(1) noalias readonly %x, ptr addrspace(1) noalias %out, ptr addrspace(1) noalias %tops) #0 {
   %tid = call i32 @llvm.amdgcn.workitem.id.x()
   %group = call i32 @llvm.amdgcn.workgroup.id.x()
   %base = mul i32 %group, 256
   %i = add i32 %base, %tid
   %px = getelementptr float, ptr addrspace(1) %x, i32 %i
+  %pt = getelementptr float, ptr addrspace(1) %tops, i32 %i
   %po = getelementptr float, ptr addrspace(1) %out, i32 %i
   %value = load float, ptr addrspace(1) %px
 )");
@@ -134,6 +135,7 @@ define amdgpu_kernel void @kernel(ptr addrspace(1) noalias readonly %x, ptr addr
   std::string power = out.line("call float @llvm.exp.f32(float " + shifted + ")");
   std::string sum = reduceGroup(out, true, power, lanes, "@sums");
   std::string result = out.line("fdiv float " + power + ", " + sum);
+  out.raw("  store float " + maximum + ", ptr addrspace(1) %pt\n");
   out.raw("  store float " + result + ", ptr addrspace(1) %po\n  ret void\n}\n");
   return withTail(out.text, 256);
 }

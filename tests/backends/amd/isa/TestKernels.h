@@ -16,8 +16,9 @@ inline constexpr ChipUnderTest kChips[] = {
 
 /// out[i] = x[i] + y[i] for i < n. (ptr x, ptr y, ptr out, i32 n)
 std::string addKernel();
-/// Softmax of rows of 256 floats: DPP, ds_swizzle and ds_bpermute within waves, LDS between them.
-/// (ptr x, ptr out)
+/// Softmax of rows of 256 floats, and the row's maximum for each element (any other number in its
+/// place would give the same softmax): DPP, ds_swizzle and ds_bpermute within waves, LDS between
+/// them. (ptr x, ptr out, ptr maxima)
 std::string softmaxKernel(unsigned lanes);
 /// Transposes tiles of 16 x 16 through LDS. (ptr x, ptr out, i32 columns)
 std::string transposeKernel();

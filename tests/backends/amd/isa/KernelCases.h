@@ -1,0 +1,24 @@
+//===-- KernelCases.h - the test kernels with inputs and what has to come out -----------------===//
+#pragma once
+
+#include "Machine.h"
+#include "TestKernels.h"
+
+#include <functional>
+
+namespace sectile::amdisa {
+
+/// A kernel with data. `check` runs a code object of it; "" when the results are right, else what
+/// is wrong.
+struct KernelCase {
+  std::string name;
+  std::string ir;
+  std::function<std::string(const CodeObject &)> check;
+};
+
+std::vector<KernelCase> kernelCases(const ChipUnderTest &chip);
+
+/// Links, loads and checks; errors of every step are text.
+std::string checkObject(const KernelCase &test, llvm::Expected<std::string> relocatable);
+
+} // namespace sectile::amdisa
