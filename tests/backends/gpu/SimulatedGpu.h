@@ -65,6 +65,9 @@ struct SimulatedOptions {
   bool acceptsDifferentWrites = false;
   int64_t maxSharedBytes = 1 << 20;
   bool debug = false, checkBounds = false, dependentLaunch = false;
+  /// Blocks of a program, whose warps the one block has.
+  int32_t blocks = 1;
+  backends::Numerics numerics = backends::Numerics::Default;
 };
 
 /// Tile IR text, compiled by the code that all GPUs share. Tiles without layouts are given some by

@@ -45,11 +45,20 @@ SimulatedKernel::SimulatedKernel(llvm::StringRef text, SimulatedOptions options)
   });
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   const bool isLaidOut = text.contains("#tile.layout");
-  if (!module || (!isLaidOut && mlir::failed(optimizer::optimize(*module))))
+  optimizer::Options numbers;
+  numbers.exactMath = options.numerics == backends::Numerics::Strict;
+  numbers.fixedOrders = options.numerics == backends::Numerics::Reproducible;
+  if (!module || (!isLaidOut && mlir::failed(optimizer::optimize(*module, numbers))))
     return;
 
+  SimulatedTarget target(options.lanes, options.abilities);
+  target.maxSharedBytes = options.maxSharedBytes;
   backends::CompileContext compile;
   compile.options.warpCount = int32_t(options.warps);
+  compile.options.ctaCount = options.blocks;
+  compile.options.warpCount = gpu::warpsOfAllBlocks(compile.options, target);
+  compile.options.numerics = options.numerics;
+  compile.options.normalize();
   compile.options.stageCount = int32_t(options.stages);
   compile.options.debug = options.debug;
   compile.options.checkBounds = options.checkBounds;
@@ -61,12 +70,10 @@ SimulatedKernel::SimulatedKernel(llvm::StringRef text, SimulatedOptions options)
     if (stage == "llvm")
       llvmText = print();
   };
-  SimulatedTarget target(options.lanes, options.abilities);
-  target.maxSharedBytes = options.maxSharedBytes;
   SimulatedCodegen codegen(options.lanes);
   mlir::func::FuncOp function = *module->getOps<mlir::func::FuncOp>().begin();
   if (isLaidOut)
-    optimizer::assignAccessWidths(function, gpu::shapeOf(target, options.warps));
+    optimizer::assignAccessWidths(function, gpu::shapeOf(target, compile.options.warpCount));
   auto compiled = isLaidOut ? gpu::compileLaidOutKernel(function, target, codegen, {}, compile)
                             : gpu::compileGpuKernel(function, target, codegen, {}, compile);
   if (mlir::failed(compiled))

@@ -1,10 +1,11 @@
 // sectile_simulator: runs kernels on the simulated GPU, one for each line of its input.
 //
-//   kernel.mlir 4 3 2 x.bin:4 out.bin:0 i32:17
+//   kernel.mlir 2 num_warps=4 num_ctas=2 numerics=strict x.bin:4 out.bin:0 i32:17
 //
-// is tile IR, num_warps, num_stages, programs, and the arguments in order: a file whose bytes lie
-// that many bytes behind a multiple of 16 and are written back, or a number. Answers a line:
-// "right", "failed" with the diagnostics, or "wrong" with a race or another misdeed.
+// is tile IR, the number of programs, options by their names, and the arguments in order: a file
+// whose bytes lie that many bytes behind a multiple of 16 and are written back, or a number.
+// Answers a line: "right", "failed" with the diagnostics, or "wrong" with a race or another
+// misdeed.
 #include "SimulatedGpu.h"
 
 #include <cstdlib>
@@ -46,22 +47,37 @@ std::string oneLine(std::string text) {
   return text;
 }
 
-std::string run(std::istringstream &line) {
-  std::string path, word;
+/// The options of a launch that the simulated GPU has.
+SimulatedOptions simulatedOptions(const sectile::backends::CompileOptions &given) {
   SimulatedOptions options;
   options.abilities = SimulatedAbilities::all();
   options.acceptsDifferentWrites = true;
   options.maxSharedBytes = 227 << 10;
+  options.warps = unsigned(given.warpCount);
+  options.stages = unsigned(given.stageCount);
+  options.blocks = given.ctaCount;
+  options.numerics = given.numerics;
+  return options;
+}
+
+std::string run(std::istringstream &line) {
+  std::string path, word;
   int32_t programs = 1;
-  line >> path >> options.warps >> options.stages >> programs;
+  line >> path >> programs;
+  sectile::backends::CompileOptions given;
+  while (line >> word && word.find(':') == word.npos) {
+    size_t equals = word.find('=');
+    if (equals == word.npos || !given.setField(word.substr(0, equals), word.substr(equals + 1)))
+      return "failed: no option " + word;
+  }
   std::ifstream file(path);
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  SimulatedKernel kernel(text, options);
+  SimulatedKernel kernel(text, simulatedOptions(given));
   if (!kernel.compiled())
     return "failed " + oneLine(kernel.diagnostics());
   std::vector<FileArray> arrays;
   std::vector<HostArgument> arguments;
-  while (line >> word) {
+  for (; line; line >> word) {
     size_t colon = word.rfind(':');
     long number = std::strtol(word.c_str() + colon + 1, nullptr, 10);
     if (word.starts_with("i32:")) {

@@ -38,6 +38,13 @@ class Pointer:
     def shape(self):
         return self.offsets.shape
 
+    @property
+    def dtype(self):
+        return f"pointer to {self.memory.dtype}"
+
+    def map(self, function):
+        return Pointer(self.memory, function(self.offsets))
+
     def __getitem__(self, index):
         return Pointer(self.memory, self.offsets[index])
 

@@ -3,6 +3,8 @@
 A part of `error_bounds.py`, which has the rules.
 """
 
+import contextlib
+
 import ml_dtypes
 import numpy as np
 
@@ -30,6 +32,20 @@ float8e4nv, float8e5, float16, bfloat16 = "float8e4nv", "float8e5", "float16", "
 float32, float64, float8e4b15 = "float32", "float64", "float8e4b15"
 _HALVES = (np.arange(128, dtype=np.uint16) << 7).view(np.float16).astype(np.float64)
 PATTERNS_E4B15 = np.concatenate([_HALVES, -_HALVES])  # what each byte is
+
+
+numerics = "default"  # of the kernel that is evaluated; set before each run
+
+
+@contextlib.contextmanager
+def fused():
+    """Products may be fused with sums, or are: results have one rounding or two."""
+    global numerics
+    before, numerics = numerics, "default"
+    try:
+        yield
+    finally:
+        numerics = before
 
 
 class constexpr:
@@ -61,6 +77,17 @@ def is_number_of(value, dtype):
         return value.astype(TYPES[dtype]).astype(np.float64) == value
 
 
+def nearest(value, dtype):
+    """The nearest numbers of that type, halves to even: what is behind float64's digits was exact."""
+    if dtype == "bfloat16":  # of float64, ml_dtypes makes float32 first
+        fraction, exponent = np.frexp(value)
+        finite = np.isfinite(value)
+        return np.where(
+            finite, np.ldexp(np.rint(np.where(finite, fraction, 0) * 256), exponent - 8), value
+        )
+    return value if dtype == "float64" else value.astype(TYPES[dtype]).astype(np.float64)
+
+
 def nearest_e4b15(value):
     """Halves away from zero, 1.75 at most."""
     magnitude = np.minimum(np.abs(value), 1.75)
@@ -85,7 +112,26 @@ class Tile:
 
     @staticmethod
     def rounded(value, error, dtype, roundings=1.0):
-        """A result that was rounded; infinities stay without error."""
+        """A result that was rounded, by an operation that may become a part of another; infinities
+        stay without error."""
+        if roundings <= 1 and numerics != "default":
+            return Tile.nearest(value, error, dtype)
+        return Tile.bounded(value, error, dtype, roundings)
+
+    @staticmethod
+    def nearest(value, error, dtype):
+        """The same of an operation that stands alone: the nearest number to an exact value."""
+        made = Tile.bounded(value, error, dtype, 1.0)
+        if dtype.startswith("float8"):
+            return made
+        is_exact = np.broadcast_to(np.asarray(error) == 0, made.shape)
+        if dtype == "bfloat16":  # those of fewer digits are not looked at
+            is_exact = is_exact & (np.abs(made.value) > FLOATS[dtype][1])
+        value = np.where(is_exact, nearest(made.value, dtype), made.value)
+        return Tile(value, dtype, np.where(is_exact, 0.0, made.error))
+
+    @staticmethod
+    def bounded(value, error, dtype, roundings):
         unit, least, greatest = FLOATS[dtype]
         value = np.asarray(value, np.float64)
         error = np.broadcast_to(np.asarray(error, np.float64), value.shape)
@@ -283,7 +329,7 @@ def compare(a, b, function):
     return Tile(function(a.value, b.value), "int1")
 
 
-def quotient(a, b, roundings):
+def quotient(a, b, roundings=1, finish=None):
     a, b = same(a, b)
     if not is_float(a.dtype):
         raise Unsuitable("a quotient of integers")
@@ -291,7 +337,9 @@ def quotient(a, b, roundings):
     refuse_unless((smallest > 1e-4) & np.isfinite(a.value), "division by what may be zero")
     value = a.value / b.value
     error = (a.error + np.abs(value) * b.error) / smallest
-    if a.dtype == "float64":
+    if finish:
+        return finish(value, error, a.dtype)
+    if a.dtype == "float64" or numerics == "strict":
         roundings = 1
     return Tile.rounded(value, error, a.dtype, roundings)
 
@@ -301,7 +349,7 @@ def fdiv(a, b):
 
 
 def div_rn(a, b):
-    return quotient(a, b, 1)
+    return quotient(a, b, finish=Tile.nearest)
 
 
 def cast(x, dtype, bitcast=False):
@@ -321,10 +369,12 @@ def cast(x, dtype, bitcast=False):
     if is_float(dtype):
         if x.dtype == dtype:
             return x
-        convert = Tile.saturated if "float8" in dtype else Tile.rounded
-        if not is_float(x.dtype):
-            return convert(x.value.astype(np.float64), 0, dtype)
-        return convert(x.value, x.error, dtype)
+        convert = Tile.saturated if "float8" in dtype else Tile.nearest
+        if is_float(x.dtype):
+            return convert(x.value, x.error, dtype)
+        # Integers become 16 bits by way of float32.
+        kind = np.float64 if dtype == "float64" or "float8" in dtype else np.float32
+        return convert(x.value.astype(kind).astype(np.float64), 0, dtype)
     if not is_float(x.dtype):
         return Tile(x.value != 0 if dtype == "int1" else x.value.astype(TYPES[dtype]), dtype)
     refuse_unless(dtype != "int1", "a float as a truth value")

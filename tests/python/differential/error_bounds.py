@@ -19,6 +19,7 @@ decide, overflow, conversions out of range, division by zero, shifts too far, st
 import builtins
 import math as scalar_math
 
+import bounded_tiles
 import numpy as np
 from bounded_blocks import (  # noqa: F401 - a part of the language
     advance,
@@ -39,6 +40,20 @@ from bounded_memory import (  # noqa: F401 - a part of the language
     debug_barrier,
     load,
     store,
+)
+from bounded_reductions import (  # noqa: F401 - a part of the language
+    argmax,
+    argmin,
+    associative_scan,
+    cumprod,
+    cumsum,
+    flip,
+    max,
+    min,
+    reduce,
+    reshape,
+    sum,
+    xor_sum,
 )
 from bounded_tiles import (  # noqa: F401 - a part of the language
     FLOATS,
@@ -91,7 +106,8 @@ def abs(x):
 
 
 def fma(x, y, z):
-    return x * y + z
+    with bounded_tiles.fused():
+        return x * y + z
 
 
 def umulhi(x, y):
@@ -116,7 +132,7 @@ FUNCTIONS = {
     "log2": (np.log2, 1e-6, 1e9, 8),
     "sin": (np.sin, -200, 200, 16),
     "cos": (np.cos, -200, 200, 16),
-    "sqrt": (np.sqrt, 0, 1e30, 4),
+    "sqrt": (np.sqrt, 0, 1e30, 1),
     "sqrt_rn": (np.sqrt, 0, 1e30, 1),
     "rsqrt": (lambda x: 1 / np.sqrt(x), 1e-6, 1e30, 6),
     "tanh": (np.tanh, -1e9, 1e9, 8),
@@ -144,8 +160,10 @@ def function(name):
             error = error + 2 * unit * np.abs(x.value) * value * (1 - value)
         if name in ("log", "log2", "sin", "cos"):
             error = error + roundings * unit
+        if name in ("sqrt", "sqrt_rn"):
+            return Tile.nearest(value, error, x.dtype)
         # float64's functions are NumPy's to a few units, too
-        return Tile.rounded(value, error, x.dtype, roundings if name != "sqrt_rn" else 1.001)
+        return Tile.rounded(value, error, x.dtype, roundings)
 
     return of
 
@@ -187,16 +205,8 @@ def trans(x, *dims):
     return x.map(lambda array: np.transpose(array, dims or None))
 
 
-def reshape(x, shape):
-    return x.map(lambda array: np.reshape(array, shape))
-
-
 def expand_dims(x, axis):
     return x.map(lambda array: np.expand_dims(array, axis))
-
-
-def flip(x, axis):
-    return x.map(lambda array: np.flip(array, axis))
 
 
 def together(a, b, function):
@@ -235,146 +245,7 @@ def multiple_of(x, _):
 
 max_contiguous = multiple_of
 
-# ---- along a dimension -------------------------------------------------------------------------------
-
-
-def flat_for(x, axis):
-    return (reshape(x, (-1,)), 0) if axis is None else (x, axis)
-
-
-def widened(x):
-    """Integers narrower than 32 bits are summed in 32."""
-    if is_float(x.dtype) or x.value.itemsize >= 4:
-        return x
-    return cast(x, "uint32" if x.dtype.startswith("u") else "int32")
-
-
-def is_whole_below(x, total):
-    """Sums of these numbers, in any order, are exact in their type."""
-    if not x.is_exact() or not np.isfinite(x.value).all():
-        return False
-    whole = (x.value == np.rint(x.value)).all()
-    return whole and (total < 1 / FLOATS[x.dtype][0]).all()
-
-
-def sum(x, axis=None, keep_dims=False):
-    x, axis = flat_for(widened(x), axis)
-    total = np.sum(x.value, axis=axis, keepdims=keep_dims, dtype=x.value.dtype)
-    if not is_float(x.dtype):
-        return Tile(total, x.dtype)
-    absolute = np.sum(x.magnitude(), axis=axis, keepdims=keep_dims)
-    refuse_unless(absolute < FLOATS[x.dtype][2] / 2, "overflow of a sum")
-    if is_whole_below(x, absolute):
-        return Tile(total, x.dtype)
-    unit, least, _ = FLOATS[x.dtype]
-    error = np.sum(x.error, axis=axis, keepdims=keep_dims)
-    error = error + x.shape[axis] * (unit * absolute + least)
-    return Tile(total, x.dtype, error)
-
-
-def selection(function):
-    def of(x, axis=None, keep_dims=False):
-        x, axis = flat_for(x, axis)
-        error = None if x.error is None else np.max(x.error, axis=axis, keepdims=keep_dims)
-        return Tile(function(x.value, axis=axis, keepdims=keep_dims), x.dtype, error)
-
-    return of
-
-
-max, min = selection(np.max), selection(np.min)
-
-
-def xor_sum(x, axis=None):
-    x, axis = flat_for(x, axis)
-    return Tile(np.bitwise_xor.reduce(x.value, axis=axis), x.dtype)
-
-
-def position(sign):
-    def of(x, axis, tie_break_left=True):
-        if x.error is None:
-            ordered = x.value.astype(object) * sign if x.dtype.startswith("u") else x.value
-            scores = (
-                ordered
-                if x.dtype.startswith("u")
-                else np.multiply(x.value.astype(np.float64), sign)
-            )
-            if x.dtype == "int64":
-                scores = x.value.astype(object) * sign
-            return Tile(np.argmax(scores, axis).astype(np.int32), "int32")
-        scores = x.value * sign
-        best = np.argmax(scores, axis)
-        at = np.expand_dims(best, axis)
-        lead = np.take_along_axis(scores, at, axis) - scores
-        error = x.error + np.take_along_axis(x.error, at, axis)
-        tied = (lead == 0) & (error == 0)
-        itself = np.arange(x.shape[axis]).reshape(
-            [-1 if d == axis else 1 for d in builtins.range(scores.ndim)]
-        )
-        refuse_unless((lead > error) | tied | (itself == at), "a position that errors decide")
-        return Tile(best.astype(np.int32), "int32")
-
-    return of
-
-
-argmax, argmin = position(1), position(-1)
-
-
-def reversible(scan):
-    def of(x, axis, *arguments, reverse=False):
-        if reverse:
-            return flip(scan(flip(x, axis), axis, *arguments), axis)
-        return scan(x, axis, *arguments)
-
-    return of
-
-
-@reversible
-def cumsum(x, axis):
-    x = widened(x)
-    total = np.cumsum(x.value, axis=axis, dtype=x.value.dtype)
-    if not is_float(x.dtype):
-        return Tile(total, x.dtype)
-    absolute = np.cumsum(x.magnitude(), axis=axis)
-    refuse_unless(absolute < FLOATS[x.dtype][2] / 2, "overflow of a sum")
-    if is_whole_below(x, absolute):
-        return Tile(total, x.dtype)
-    unit, least, _ = FLOATS[x.dtype]
-    error = np.cumsum(x.error, axis=axis) + x.shape[axis] * (unit * absolute + least)
-    return Tile(total, x.dtype, error)
-
-
-@reversible
-def cumprod(x, axis):
-    product = np.cumprod(x.value, axis=axis, dtype=x.value.dtype)
-    if not is_float(x.dtype):
-        return Tile(product, x.dtype)
-    unit, least, greatest = FLOATS[x.dtype]
-    most = np.cumprod(np.maximum(x.magnitude(), 1), axis=axis)
-    refuse_unless(most < greatest / 4, "overflow of a product")
-    most = np.cumprod(x.magnitude() * (1 + 2 * unit), axis=axis)
-    # Partial products that underflow lose what the others then magnify.
-    least = least * x.shape[axis] * np.cumprod(np.maximum(x.magnitude(), 1), axis=axis)
-    return Tile(product, x.dtype, most - np.abs(product) + most * unit + least)
-
-
-def one_by_one(x, axis, combine):
-    """The running combination from the start; of integers, so that the order makes no difference."""
-    assert not is_float(x.dtype)
-    slices = [Tile(np.take(x.value, i, axis), x.dtype) for i in builtins.range(x.shape[axis])]
-    running = [slices[0]]
-    for part in slices[1:]:
-        running.append(combine(running[-1], part))
-    return running
-
-
-@reversible
-def associative_scan(x, axis, combine):
-    return Tile(np.stack([part.value for part in one_by_one(x, axis, combine)], axis), x.dtype)
-
-
-def reduce(x, axis, combine):
-    x, axis = flat_for(x, axis)
-    return one_by_one(x, axis, combine)[-1]
+# ---- orders, counts, functions of elements -----------------------------------------------------------
 
 
 def sort(x, dim=-1, descending=False):
@@ -423,6 +294,8 @@ WHOLE = {"ieee": 2**24, "tf32": 2**10, "tf32x3": 2**20, "bf16x3": 2**8, "bf16x6"
 
 def dot(a, b, acc=None, input_precision="tf32", out_dtype=float32):
     assert a.dtype == b.dtype or "float8" in a.dtype
+    if bounded_tiles.numerics == "strict":
+        input_precision = "ieee"
     if a.dtype == "int8":
         product = np.matmul(a.value.astype(np.int32), b.value.astype(np.int32))
         return Tile(product if acc is None else product + acc.value, "int32")

@@ -7,6 +7,7 @@ seed, and assembles the code where there is a ptxas; "simulated", which runs the
 by thread (tests/backends/gpu/Simulator.cpp): seconds for large tiles, and races are found as well.
 """
 
+import dataclasses
 import importlib.util
 import pathlib
 import re
@@ -23,7 +24,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 
 from error_bounds import Unsuitable  # noqa: E402
 from random_kernels import reference  # noqa: E402
-from target_check import TARGETS, assemble  # noqa: E402
+from target_check import assemble, targets_of  # noqa: E402
+
+WARPS = (1, 2, 4, 8)
 
 
 @dataclass
@@ -81,10 +84,10 @@ def differences(results, expected):
     return "\n".join(lines)
 
 
-def run_on_cpu(case, kernel):
+def run_on_cpu(case, kernel, **changed):
     arrays = case.arrays()
     arguments = [arrays.get(name, case.scalars.get(name)) for name in case.arguments]
-    kernel[(case.programs,)](*arguments)
+    kernel[(case.programs,)](*arguments, **{**case.options, **changed})
     return arrays
 
 
@@ -121,7 +124,10 @@ def run_on_gpu(case, kernel, place="cuda"):
         arrays[name].argument(name[2:]) if name in arrays else case.scalars[name]
         for name in case.arguments
     ]
-    kernel[(case.programs,)](*arguments, **case.options)
+    options = dict(case.options)
+    if place == "cuda" and torch.cuda.get_device_capability() < (9, 0):
+        options.pop("num_ctas", None)
+    kernel[(case.programs,)](*arguments, **options)
     if place == "cuda":
         torch.cuda.synchronize()
     return {name: array.numpy() for name, array in arrays.items()}
@@ -134,7 +140,8 @@ def compile_for_gpu(case, kernel):
         else case.scalars[name]
         for name in case.arguments
     ]
-    target = TARGETS[case.seed % len(TARGETS)]
+    targets = targets_of(case.options)
+    target = targets[case.seed % len(targets)]
     compiled = kernel.warmup(*arguments, grid=(case.programs,), target=target, **case.options)
     error, _ = assemble(compiled.asm["ptx"])
     return Outcome("failed", f"{target}: ptxas: {error}") if error else Outcome("right")
@@ -175,12 +182,8 @@ def run_simulated(case, kernel, folder):
     text = kernel.warmup(*mocks, grid=(1,), target="cpu").asm["tile"]
     folder = pathlib.Path(folder)
     (folder / "kernel.mlir").write_text(text)
-    words = [
-        folder / "kernel.mlir",
-        case.options["num_warps"],
-        case.options["num_stages"],
-        case.programs,
-    ]
+    options = [f"{name}={value}" for name, value in case.options.items()]
+    words = [folder / "kernel.mlir", case.programs, *options]
     arrays = case.arrays()
     # Scalars whose value was compiled in are no arguments.
     for name in re.findall(r'tile.name = "(\w+)"', text.split("attributes")[0]):
@@ -202,6 +205,65 @@ def failure(text):
     return Outcome("refused" if is_refused else "failed", text)
 
 
+def reproduced(case, device, kernel, folder):
+    """Runs the kernel as numerics="reproducible" promises the same bits: (how, arrays), ..."""
+    if device == "cpu":
+        yield 'check="bounds"', run_on_cpu(case, kernel, check="bounds")
+        with st.knobs.scope(num_threads=1):
+            yield "one thread", run_on_cpu(case, kernel)
+        return
+    for warps in WARPS:
+        if warps == case.options["num_warps"]:
+            continue
+        changed = {**case.options, "num_warps": warps, "num_stages": 1 + warps % 3}
+        other = dataclasses.replace(case, options=changed)
+        if device == "cuda":
+            yield f"num_warps={warps}", run_on_gpu(other, kernel)
+            continue
+        results, answer = run_simulated(other, kernel, folder)
+        if answer == "right":
+            yield f"num_warps={warps}", results
+        elif "shared memory" not in answer:
+            raise Misdeed(f"num_warps={warps}: {answer}")
+
+
+class Misdeed(Exception):
+    """What the simulator says of a variant."""
+
+
+def different_bits(case, results, device, kernel, folder):
+    """What differs although the contract promises the same bits, as text; empty when nothing does."""
+    if case.numerics != "reproducible":
+        return ""
+    lines = []
+    for how, others in reproduced(case, device, kernel, folder):
+        for name, got in results.items():
+            if got.tobytes() == others[name].tobytes():
+                continue
+            at = (
+                np.flatnonzero(got.view(np.uint8) != others[name].view(np.uint8))[0] // got.itemsize
+            )
+            lines.append(
+                f"{name}: other bits with {how}: [{at}] {others[name][at]!r} for {got[at]!r}"
+            )
+    return "\n".join(lines)
+
+
+def results_on(device, case, kernel, folder):
+    """(the arrays, what else went wrong)"""
+    if device == "cpu":
+        return run_on_cpu(case, kernel), ""
+    if device == "cuda":
+        return run_on_gpu(case, kernel), ""
+    results, answer = run_simulated(case, kernel, folder)
+    if answer.startswith("failed"):
+        raise Misdeed(answer)
+    return results, answer.removeprefix("right")
+
+
+NAMES = {"cpu": "CPU", "cuda": "GPU", "simulated": "simulated GPU"}
+
+
 def run(case, device, folder):
     try:
         expected = None if device == "compile" else reference(case)
@@ -214,22 +276,14 @@ def run(case, device, folder):
         kernel = compiled_function(case, folder)
         if device == "compile":
             return compile_for_gpu(case, kernel)
-        if device == "simulated":
-            results, answer = run_simulated(case, kernel, folder)
-            if answer.startswith("failed"):
-                return failure(f"simulated: {answer}")
-            wrong = answer.removeprefix("right") + differences(results, expected)
-            return (
-                Outcome("wrong", f"on the simulated GPU:\n{wrong}") if wrong else Outcome("right")
-            )
-        if device == "cuda":
-            gpu = differences(run_on_gpu(case, kernel), expected)
-            if gpu:
-                return Outcome("wrong", f"on the GPU:\n{gpu}")
-        where = "cpu"
-        cpu = differences(run_on_cpu(case, kernel), expected)
-        return Outcome("wrong", f"on the CPU:\n{cpu}") if cpu else Outcome("right")
-    except st.OutOfResources as error:
+        for where in ("cuda", "cpu") if device == "cuda" else (device,):
+            results, wrong = results_on(where, case, kernel, folder)
+            wrong += differences(results, expected)
+            wrong = wrong or different_bits(case, results, where, kernel, folder)
+            if wrong:
+                return Outcome("wrong", f"on the {NAMES[where]}:\n{wrong}")
+        return Outcome("right")
+    except (st.OutOfResources, Misdeed) as error:
         return failure(f"{where}: {error}")
     except st.MachineError:
         raise  # the device is lost

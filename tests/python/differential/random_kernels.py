@@ -13,6 +13,7 @@ import re
 import textwrap
 from dataclasses import dataclass, field
 
+import bounded_tiles
 import error_bounds as bounds
 import numpy as np
 from bounded_libdevice import libdevice
@@ -49,6 +50,10 @@ class Case:
     @property
     def name(self):
         return f"kernel_{self.seed}"
+
+    @property
+    def numerics(self):
+        return self.options.get("numerics", "default")
 
     @property
     def arguments(self):
@@ -100,6 +105,7 @@ def reference(case):
         Pointer(memories[name]) if name in memories else Tile(case.scalars[name], "int32")
         for name in case.arguments
     ]
+    bounded_tiles.numerics = case.numerics
     with np.errstate(all="ignore"):
         for program in range(case.programs):
             bounds.program = program
@@ -126,6 +132,12 @@ class Builder(Statements, Products, ScaledProducts, LibdeviceCalls, Blocks):
             "num_warps": choose([1, 2, 4, 4, 8, 16]),
             "num_stages": choose([1, 2, 3, 4]),
         }
+        if (
+            numerics := choose([*["default"] * 5, "strict", "reproducible", "reproducible"])
+        ) != "default":
+            self.case.options["numerics"] = numerics
+        if self.random.random() < 0.2:
+            self.case.options["num_ctas"] = choose([2, 4, 8, 16])
         # A name costs nothing where it is not used: parameters are what the text names in the end.
         self.shifting = self.random.random() < 0.2
         self.memories, self.lines, self.helpers, self.pool = {}, [], [], []
@@ -179,9 +191,10 @@ class Builder(Statements, Products, ScaledProducts, LibdeviceCalls, Blocks):
         """Adds statements where they have one right answer; says whether."""
         text = textwrap.dedent("\n".join(lines))
         code = compile(text, "statement", "exec")
-        writes = "store(" in text or "atomic" in text
+        writes = "store(" in text or "atomic" in text or "combine_" in text
         saved = {n: m.copy_of() for n, m in self.memories.items() if n[0] != "x"} if writes else {}
         scopes = []
+        bounded_tiles.numerics = self.case.numerics
         try:
             with np.errstate(all="ignore"):
                 for program, names in enumerate(self.programs):
@@ -270,6 +283,9 @@ class Builder(Statements, Products, ScaledProducts, LibdeviceCalls, Blocks):
     def text(self):
         body = "\n".join(self.lines)
         words = set(re.findall(r"\w+", body))
+        for i, helper in reversed([*enumerate(self.helpers)]):  # helpers call those before them
+            if f"combine_{i + 1}" in words:
+                words |= set(re.findall(r"combine_\w+", helper))
         names = [n for n in (*sorted(self.memories), *self.case.scalars) if n in words]
         kernel = f"@st.jit\ndef {self.case.name}({', '.join(names)}):\n{body}\n"
         return "\n\n".join(

@@ -137,6 +137,12 @@ class MemoryStatements:
             kinds += ["and", "or", "xor"]
         elif dtype in ("float16", "bfloat16"):
             kinds = ["add"]
+        if (
+            is_float(dtype) and self.case.numerics == "reproducible"
+        ):  # which refuses sums in any order
+            kinds = [kind for kind in kinds if kind != "add"]
+            if not kinds:
+                return None
         array = self.array("c", dtype)
         kind = self.atomic_kinds.setdefault(array, choose(kinds))
         mask = self.mask(shape)

@@ -4,6 +4,7 @@ Each method adds statements and gives the name of what they define, or None wher
 """
 
 from random_addresses import Addresses
+from random_combiners import Combiners
 from random_control import Control
 from random_elements import Elements
 from random_memory import MemoryStatements
@@ -11,27 +12,28 @@ from random_reductions import Reductions
 from random_shapes import Shapes
 
 
-class Statements(Addresses, MemoryStatements, Elements, Shapes, Reductions, Control):
+class Statements(Addresses, MemoryStatements, Elements, Shapes, Reductions, Combiners, Control):
     PROFILES = {
         "elementwise": dict(load=2, unary=4, binary=5, compare=2, convert=4, store=1, repeat=1),
-        "reduce": dict(load=2, binary=3, unary=2, reduce=5, scan=2, convert=1, store=1, repeat=1),
+        "reduce": dict(load=2, binary=3, unary=2, combine=1, reduce=5, scan=2, convert=1, store=1, repeat=1),
+        "combine": dict(load=2, binary=2, convert=1, combine=6, rearrange=1, loop=1, store=1),
         "memory": dict(load=4, repeat=4, binary=2, across=2, reduce=1, convert=2, rearrange=2, store=2),
-        "scan": dict(load=2, binary=3, scan=5, reduce=1, order=2, store=1),
-        "shape": dict(load=2, binary=3, across=2, rearrange=6, reduce=1, store=1, convert=1),
+        "scan": dict(load=2, binary=3, scan=5, combine=1, reduce=1, order=2, store=1),
+        "shape": dict(load=2, binary=3, across=2, rearrange=6, combine=1, reduce=1, store=1, convert=1),
         "dot": dict(load=1, dot=4, binary=2, unary=1, rearrange=1, reduce=1, store=1),
         "scaled": dict(dot_scaled=4, load=1, binary=2, unary=1, rearrange=1, reduce=1, store=1),
         "libdevice": dict(load=2, libdevice=7, binary=2, convert=1, reduce=1, store=1),
         "matmul": dict(matmul=3, dot=1, binary=2, reduce=1, convert=1, unary=1, store=1),
         "attention": dict(attention=3, binary=1, reduce=1),
-        "control": dict(load=3, binary=4, unary=1, loop=4, branch=2, reduce=1, scalar=2, store=1),
-        "flow": dict(load=2, binary=3, loop=8, branch=3, reduce=1, scalar=3, store=2, atomic=1),
+        "control": dict(load=3, binary=4, unary=1, loop=4, branch=2, combine=1, reduce=1, scalar=2, store=1),
+        "flow": dict(load=2, binary=3, loop=8, branch=3, combine=1, reduce=1, scalar=3, store=2, atomic=1),
         "blocks": dict(
             block_load=5, block_store=1, block_gather=1, load=1, binary=3, across=1, reduce=1, dot=1, loop=1,
             order=1, store=1,
         ),
         "atomic": dict(load=2, binary=2, atomic=5, convert=1, reduce=1),
         "mixed": dict(
-            load=3, binary=5, unary=3, compare=2, convert=2, rearrange=3, reduce=2, scan=1, dot=1,
+            load=3, binary=5, unary=3, compare=2, convert=2, rearrange=3, combine=1, reduce=2, scan=1, dot=1,
             loop=1, branch=1, atomic=1, order=1, store=1, scalar=1, repeat=1, across=1, block_load=1,
         ),
     }  # fmt: skip

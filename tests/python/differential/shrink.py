@@ -94,6 +94,10 @@ def simpler(case):
     for options in ({"num_warps": 1}, {"num_warps": 4}, {"num_stages": 1}):
         if any(case.options[name] > value for name, value in options.items()):
             yield dataclasses.replace(case, options={**case.options, **options})
+    for name in ("numerics", "num_ctas"):
+        if name in case.options:
+            options = {n: value for n, value in case.options.items() if n != name}
+            yield dataclasses.replace(case, options=options)
     if case.programs > 1:
         yield dataclasses.replace(case, programs=1)
     if case.shifted:
@@ -102,11 +106,18 @@ def simpler(case):
         yield dataclasses.replace(case, source=source)
 
 
+def names_in(function):
+    return {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+
+
 def tidy(case):
     """Without parameters and helpers that nothing uses."""
     tree = ast.parse(case.source)
     kernel = tree.body[-1]
-    used = {node.id for node in ast.walk(kernel) if isinstance(node, ast.Name)}
+    used = names_in(kernel)
+    for helper in reversed(tree.body[:-1]):  # helpers call those before them
+        if isinstance(helper, ast.FunctionDef) and helper.name in used:
+            used |= names_in(helper)
     kernel.args.args = [argument for argument in kernel.args.args if argument.arg in used]
     tree.body = [
         n for n in tree.body if not isinstance(n, ast.FunctionDef) or n is kernel or n.name in used

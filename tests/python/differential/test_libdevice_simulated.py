@@ -64,7 +64,7 @@ def on_the_simulator(kernel, function, arrays, folder):
     mocks = [st.MockTensor(getattr(tl, array.dtype.name)) for array in arrays]
     text = kernel.warmup(*mocks, function, N, grid=(1,), target="cpu").asm["tile"]
     (folder / "kernel.mlir").write_text(text)
-    words = [folder / "kernel.mlir", 4, 2, 1]
+    words = [folder / "kernel.mlir", 1, "num_warps=4", "num_stages=2"]
     for index, array in enumerate(arrays):
         (folder / str(index)).write_bytes(array.tobytes())
         words.append(f"{folder / str(index)}:0")

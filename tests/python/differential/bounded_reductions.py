@@ -1,0 +1,301 @@
+"""Reductions and scans, with functions of the language and of the kernel. A part of `error_bounds.py`.
+
+In which order elements meet is known where the contract says so: numerics="reproducible" adds neighbours first, in
+a tree, and a combining function with effects meets each pair once, in that tree. Then any function will do. Elsewhere
+functions are associative, and what they make of floats must be exact.
+"""
+
+import builtins
+import dis
+import operator
+import types
+
+import bounded_tiles
+import numpy as np
+from bounded_memory import Pointer
+from bounded_tiles import FLOATS, Tile, cast, is_float, refuse_unless
+
+
+def reshape(x, shape):
+    return x.map(lambda array: np.reshape(array, shape))
+
+
+def flip(x, axis):
+    return x.map(lambda array: np.flip(array, axis))
+
+
+def flat_for(x, axis):
+    return (reshape(x, (-1,)), 0) if axis is None else (x, axis)
+
+
+def widened(x):
+    """Integers narrower than 32 bits are summed in 32."""
+    if is_float(x.dtype) or x.value.itemsize >= 4:
+        return x
+    return cast(x, "uint32" if x.dtype.startswith("u") else "int32")
+
+
+def is_whole_below(x, total):
+    """Sums of these numbers, in any order, are exact in their type."""
+    if not x.is_exact() or not np.isfinite(x.value).all():
+        return False
+    whole = (x.value == np.rint(x.value)).all()
+    return whole and (total < 1 / FLOATS[x.dtype][0]).all()
+
+
+def sum(x, axis=None, keep_dims=False):
+    x = widened(x)
+    if has_an_order(x):
+        return ordered_sum(x, axis, keep_dims)
+    x, axis = flat_for(x, axis)
+    total = np.sum(x.value, axis=axis, keepdims=keep_dims, dtype=x.value.dtype)
+    if not is_float(x.dtype):
+        return Tile(total, x.dtype)
+    absolute = np.sum(x.magnitude(), axis=axis, keepdims=keep_dims)
+    refuse_unless(absolute < FLOATS[x.dtype][2] / 2, "overflow of a sum")
+    if is_whole_below(x, absolute):
+        return Tile(total, x.dtype)
+    unit, least, _ = FLOATS[x.dtype]
+    error = np.sum(x.error, axis=axis, keepdims=keep_dims)
+    error = error + x.shape[axis] * (unit * absolute + least)
+    return Tile(total, x.dtype, error)
+
+
+def selection(function):
+    def of(x, axis=None, keep_dims=False):
+        x, axis = flat_for(x, axis)
+        error = None if x.error is None else np.max(x.error, axis=axis, keepdims=keep_dims)
+        return Tile(function(x.value, axis=axis, keepdims=keep_dims), x.dtype, error)
+
+    return of
+
+
+max, min = selection(np.max), selection(np.min)
+
+
+def xor_sum(x, axis=None):
+    x, axis = flat_for(x, axis)
+    return Tile(np.bitwise_xor.reduce(x.value, axis=axis), x.dtype)
+
+
+def position(sign):
+    def of(x, axis, tie_break_left=True):
+        if x.error is None:
+            ordered = x.value.astype(object) * sign if x.dtype.startswith("u") else x.value
+            scores = (
+                ordered
+                if x.dtype.startswith("u")
+                else np.multiply(x.value.astype(np.float64), sign)
+            )
+            if x.dtype == "int64":
+                scores = x.value.astype(object) * sign
+            return Tile(np.argmax(scores, axis).astype(np.int32), "int32")
+        scores = x.value * sign
+        best = np.argmax(scores, axis)
+        at = np.expand_dims(best, axis)
+        lead = np.take_along_axis(scores, at, axis) - scores
+        error = x.error + np.take_along_axis(x.error, at, axis)
+        tied = (lead == 0) & (error == 0)
+        itself = np.arange(x.shape[axis]).reshape(
+            [-1 if d == axis else 1 for d in builtins.range(scores.ndim)]
+        )
+        refuse_unless((lead > error) | tied | (itself == at), "a position that errors decide")
+        return Tile(best.astype(np.int32), "int32")
+
+    return of
+
+
+argmax, argmin = position(1), position(-1)
+
+
+def reversible(scan):
+    def of(x, axis, *arguments, reverse=False):
+        if reverse:
+            return flip(scan(flip(x, axis), axis, *arguments), axis)
+        return scan(x, axis, *arguments)
+
+    return of
+
+
+@reversible
+def cumsum(x, axis):
+    x = widened(x)
+    if has_an_order(x):
+        return associative_scan(x, axis, operator.add)
+    total = np.cumsum(x.value, axis=axis, dtype=x.value.dtype)
+    if not is_float(x.dtype):
+        return Tile(total, x.dtype)
+    absolute = np.cumsum(x.magnitude(), axis=axis)
+    refuse_unless(absolute < FLOATS[x.dtype][2] / 2, "overflow of a sum")
+    if is_whole_below(x, absolute):
+        return Tile(total, x.dtype)
+    unit, least, _ = FLOATS[x.dtype]
+    error = np.cumsum(x.error, axis=axis) + x.shape[axis] * (unit * absolute + least)
+    return Tile(total, x.dtype, error)
+
+
+@reversible
+def cumprod(x, axis):
+    if has_an_order(x):
+        return associative_scan(x, axis, operator.mul)
+    product = np.cumprod(x.value, axis=axis, dtype=x.value.dtype)
+    if not is_float(x.dtype):
+        return Tile(product, x.dtype)
+    unit, least, greatest = FLOATS[x.dtype]
+    most = np.cumprod(np.maximum(x.magnitude(), 1), axis=axis)
+    refuse_unless(most < greatest / 4, "overflow of a product")
+    most = np.cumprod(x.magnitude() * (1 + 2 * unit), axis=axis)
+    # Partial products that underflow lose what the others then magnify.
+    least = least * x.shape[axis] * np.cumprod(np.maximum(x.magnitude(), 1), axis=axis)
+    return Tile(product, x.dtype, most - np.abs(product) + most * unit + least)
+
+
+# ---- the order of elements -----------------------------------------------------------------------------
+
+
+def has_an_order(x):
+    return bounded_tiles.numerics == "reproducible" and is_float(x.dtype)
+
+
+def in_tree(parts, combine):
+    """Neighbours, then the results; what was last when their number was odd comes after them."""
+    last = None
+    while len(parts) > 1:
+        if len(parts) % 2:
+            last = parts[-1] if last is None else combine(parts[-1], last)
+        parts = [combine(*parts[i : i + 2]) for i in builtins.range(0, len(parts) - 1, 2)]
+    return parts[0] if last is None else combine(parts[0], last)
+
+
+def in_runs(parts, combine):
+    """The scan: of runs of 1, 2, 4 ..., the last of one is combined with each of the next."""
+    parts, run = list(parts), 1
+    while run < len(parts):
+        for i in builtins.range(len(parts)):
+            if i % (2 * run) >= run:
+                parts[i] = combine(parts[i - i % run - 1], parts[i])
+        run *= 2
+    return parts
+
+
+def from_the_start(parts, combine):
+    """The running combination."""
+    running = [parts[0]]
+    for part in parts[1:]:
+        running.append(combine(running[-1], part))
+    return running
+
+
+def at_the_end(parts, combine):
+    return from_the_start(parts, combine)[-1]
+
+
+def ordered_sum(x, axis, keep_dims):
+    total = reduce(x, axis, operator.add)
+    if not keep_dims:
+        return total
+    return total.map(
+        lambda array: np.expand_dims(
+            array, axis if axis is not None else tuple(builtins.range(x.value.ndim))
+        )
+    )
+
+
+# ---- combining functions -------------------------------------------------------------------------------
+
+
+def functions_of(function):
+    """The function, and those of the kernel that it calls."""
+    if not isinstance(function, types.FunctionType):
+        return []
+    called = [function.__globals__.get(name) for name in function.__code__.co_names]
+    inner = [f for f in called if isinstance(f, types.FunctionType) and f is not function]
+    return [function, *(each for f in inner for each in functions_of(f))]
+
+
+def has_effects(function):
+    names = [name for f in functions_of(function) for name in f.__code__.co_names]
+    return any(name in ("load", "store") or name.startswith("atomic_") for name in names)
+
+
+def branches(function):
+    """Elements go their own ways."""
+    return any(
+        "JUMP" in each.opname for f in functions_of(function) for each in dis.get_instructions(f)
+    )
+
+
+def stacked(parts, axis):
+    """Tiles as one, along a new dimension."""
+    first = parts[0]
+    if isinstance(first, Pointer):
+        return Pointer(first.memory, np.stack([part.offsets for part in parts], axis))
+    error = None if first.error is None else np.stack([part.error for part in parts], axis)
+    return Tile(np.stack([part.value for part in parts], axis), first.dtype, error)
+
+
+class Combination:
+    """A combining function as one of tuples of tiles."""
+
+    def __init__(self, function, sources):
+        self.function, self.kinds = function, [source.dtype for source in sources]
+        self.by_element = branches(function)
+
+    def __call__(self, left, right):
+        shape = left[0].shape
+        if not self.by_element or shape == ():
+            return self.results(left, right)
+        rows = []
+        for at in np.ndindex(shape):
+            rows.append(self.results(*([x[at] for x in side] for side in (left, right))))
+        return [reshape(stacked(column, 0), shape) for column in zip(*rows)]
+
+    def results(self, left, right):
+        made = self.function(*left, *right)
+        made = list(made) if isinstance(made, tuple) else [made]
+        assert [each.dtype for each in made] == self.kinds, "the types of a combining function"
+        return made
+
+
+def parts_of(sources, axis):
+    """For each place along the axis, the tuple of slices."""
+    extent = sources[0].shape[axis]
+    index = (slice(None),) * (axis % len(sources[0].shape))
+    return [[source[(*index, i)] for source in sources] for i in builtins.range(extent)]
+
+
+def check_any_order(sources):
+    """Sums, and the least and greatest, of whole numbers are exact in any order while they are small."""
+    for source in sources:
+        if isinstance(source, Pointer) or not is_float(source.dtype):
+            continue
+        refuse_unless(is_whole_below(source, np.sum(source.magnitude())), "a sum in any order")
+
+
+def combined(sources, axis, function, ordered, otherwise):
+    is_ordered = has_effects(function) or bounded_tiles.numerics == "reproducible"
+    if not is_ordered:
+        check_any_order(sources)
+    combine = Combination(function, sources)
+    refuse_unless(not combine.by_element or np.prod(sources[0].shape) <= 600, "a slow reference")
+    return (ordered if is_ordered else otherwise)(parts_of(sources, axis), combine)
+
+
+def associative_scan(given, axis, function, reverse=False):
+    sources = list(given) if isinstance(given, tuple) else [given]
+    if reverse:
+        sources = [flip(source, axis) for source in sources]
+    made = combined(sources, axis, function, in_runs, from_the_start)
+    tiles = [stacked(column, axis) for column in zip(*made)]
+    if reverse:
+        tiles = [flip(tile, axis) for tile in tiles]
+    return tuple(tiles) if isinstance(given, tuple) else tiles[0]
+
+
+def reduce(given, axis, function):
+    """Without an axis, along each of them, the last first."""
+    made = list(given) if isinstance(given, tuple) else [given]
+    axes = [axis] if axis is not None else reversed(builtins.range(len(made[0].shape)))
+    for each in axes:
+        made = combined(made, each, function, in_tree, at_the_end)
+    return tuple(made) if isinstance(given, tuple) else made[0]
