@@ -2,11 +2,12 @@
 
 In which order elements meet is known where the contract says so: numerics="reproducible" adds neighbours first, in
 a tree, and a combining function with effects meets each pair once, in that tree. Then any function will do. Elsewhere
-functions are associative, and what they make of floats must be exact.
+functions are associative, and what they make of floats must be exact: then this tree is as good as any other.
 """
 
 import builtins
 import dis
+import functools
 import operator
 import types
 
@@ -157,37 +158,40 @@ def has_an_order(x):
     return bounded_tiles.numerics == "reproducible" and is_float(x.dtype)
 
 
-def in_tree(parts, combine):
+def picked(tiles, axis, places):
+    """Elements along the axis."""
+    return [tile.map(lambda array: np.take(array, places, axis)) for tile in tiles]
+
+
+def in_tree(tiles, axis, combine):
     """Neighbours, then the results; what was last when their number was odd comes after them."""
     last = None
-    while len(parts) > 1:
-        if len(parts) % 2:
-            last = parts[-1] if last is None else combine(parts[-1], last)
-        parts = [combine(*parts[i : i + 2]) for i in builtins.range(0, len(parts) - 1, 2)]
-    return parts[0] if last is None else combine(parts[0], last)
+    while (extent := tiles[0].shape[axis]) > 1:
+        if extent % 2:
+            odd = picked(tiles, axis, [extent - 1])
+            last = odd if last is None else combine(odd, last)
+        pairs = np.arange(extent // 2) * 2
+        tiles = combine(picked(tiles, axis, pairs), picked(tiles, axis, pairs + 1))
+    tiles = tiles if last is None else combine(tiles, last)
+    return [tile.map(lambda array: np.take(array, 0, axis)) for tile in tiles]
 
 
-def in_runs(parts, combine):
+def in_runs(tiles, axis, combine):
     """The scan: of runs of 1, 2, 4 ..., the last of one is combined with each of the next."""
-    parts, run = list(parts), 1
-    while run < len(parts):
-        for i in builtins.range(len(parts)):
-            if i % (2 * run) >= run:
-                parts[i] = combine(parts[i - i % run - 1], parts[i])
+    places, run = np.arange(tiles[0].shape[axis]), 1
+    while run < len(places):
+        later = places[places % (2 * run) >= run]
+        ends = later - later % run - 1
+        joined = combine(picked(tiles, axis, ends), picked(tiles, axis, later))
+        # Where each element is among those that stay and those that are joined.
+        order = np.argsort(np.concatenate([np.setdiff1d(places, later), later]))
+        staying = picked(tiles, axis, np.setdiff1d(places, later))
+        tiles = [
+            behind(*two, axis).map(lambda array: np.take(array, order, axis))
+            for two in zip(staying, joined)
+        ]
         run *= 2
-    return parts
-
-
-def from_the_start(parts, combine):
-    """The running combination."""
-    running = [parts[0]]
-    for part in parts[1:]:
-        running.append(combine(running[-1], part))
-    return running
-
-
-def at_the_end(parts, combine):
-    return from_the_start(parts, combine)[-1]
+    return tiles
 
 
 def ordered_sum(x, axis, keep_dims):
@@ -213,11 +217,13 @@ def functions_of(function):
     return [function, *(each for f in inner for each in functions_of(f))]
 
 
+@functools.cache
 def has_effects(function):
     names = [name for f in functions_of(function) for name in f.__code__.co_names]
     return any(name in ("load", "store") or name.startswith("atomic_") for name in names)
 
 
+@functools.cache
 def branches(function):
     """Elements go their own ways."""
     return any(
@@ -225,43 +231,41 @@ def branches(function):
     )
 
 
-def stacked(parts, axis):
-    """Tiles as one, along a new dimension."""
+def gathered(parts, function):
+    """Tiles, or tiles of pointers, as one."""
     first = parts[0]
     if isinstance(first, Pointer):
-        return Pointer(first.memory, np.stack([part.offsets for part in parts], axis))
-    error = None if first.error is None else np.stack([part.error for part in parts], axis)
-    return Tile(np.stack([part.value for part in parts], axis), first.dtype, error)
+        return Pointer(first.memory, function([part.offsets for part in parts]))
+    error = None if first.error is None else function([part.error for part in parts])
+    return Tile(function([part.value for part in parts]), first.dtype, error)
 
 
-class Combination:
-    """A combining function as one of tuples of tiles."""
+def stacked(parts, axis):
+    return gathered(parts, lambda arrays: np.stack(arrays, axis))
 
-    def __init__(self, function, sources):
-        self.function, self.kinds = function, [source.dtype for source in sources]
-        self.by_element = branches(function)
 
-    def __call__(self, left, right):
-        shape = left[0].shape
-        if not self.by_element or shape == ():
-            return self.results(left, right)
-        rows = []
-        for at in np.ndindex(shape):
-            rows.append(self.results(*([x[at] for x in side] for side in (left, right))))
+def behind(first, second, axis):
+    return gathered([first, second], lambda arrays: np.concatenate(arrays, axis))
+
+
+def applied(function, arguments):
+    """The results of a function of elements, as a list."""
+    shape = arguments[0].shape
+    if branches(function) and shape != ():
+        rows = [applied(function, [x[at] for x in arguments]) for at in np.ndindex(shape)]
         return [reshape(stacked(column, 0), shape) for column in zip(*rows)]
-
-    def results(self, left, right):
-        made = self.function(*left, *right)
-        made = list(made) if isinstance(made, tuple) else [made]
-        assert [each.dtype for each in made] == self.kinds, "the types of a combining function"
-        return made
+    made = function(*arguments)
+    return list(made) if isinstance(made, tuple) else [made]
 
 
-def parts_of(sources, axis):
-    """For each place along the axis, the tuple of slices."""
-    extent = sources[0].shape[axis]
-    index = (slice(None),) * (axis % len(sources[0].shape))
-    return [[source[(*index, i)] for source in sources] for i in builtins.range(extent)]
+def check_speed(function, sources):
+    refuse_unless(not branches(function) or np.prod(sources[0].shape) <= 600, "a slow reference")
+
+
+def map_elementwise(function, *tiles):
+    check_speed(function, tiles)
+    made = applied(function, tiles)
+    return tuple(made) if len(made) > 1 else made[0]
 
 
 def check_any_order(sources):
@@ -272,21 +276,25 @@ def check_any_order(sources):
         refuse_unless(is_whole_below(source, np.sum(source.magnitude())), "a sum in any order")
 
 
-def combined(sources, axis, function, ordered, otherwise):
-    is_ordered = has_effects(function) or bounded_tiles.numerics == "reproducible"
-    if not is_ordered:
+def combined(sources, axis, function, steps):
+    if not (has_effects(function) or bounded_tiles.numerics == "reproducible"):
         check_any_order(sources)
-    combine = Combination(function, sources)
-    refuse_unless(not combine.by_element or np.prod(sources[0].shape) <= 600, "a slow reference")
-    return (ordered if is_ordered else otherwise)(parts_of(sources, axis), combine)
+    check_speed(function, sources)
+    kinds = [source.dtype for source in sources]
+
+    def combine(left, right):
+        made = applied(function, [*left, *right])
+        assert [each.dtype for each in made] == kinds, "the types of a combining function"
+        return made
+
+    return steps(sources, axis, combine)
 
 
 def associative_scan(given, axis, function, reverse=False):
-    sources = list(given) if isinstance(given, tuple) else [given]
+    tiles = list(given) if isinstance(given, tuple) else [given]
     if reverse:
-        sources = [flip(source, axis) for source in sources]
-    made = combined(sources, axis, function, in_runs, from_the_start)
-    tiles = [stacked(column, axis) for column in zip(*made)]
+        tiles = [flip(tile, axis) for tile in tiles]
+    tiles = combined(tiles, axis, function, in_runs)
     if reverse:
         tiles = [flip(tile, axis) for tile in tiles]
     return tuple(tiles) if isinstance(given, tuple) else tiles[0]
@@ -294,8 +302,8 @@ def associative_scan(given, axis, function, reverse=False):
 
 def reduce(given, axis, function):
     """Without an axis, along each of them, the last first."""
-    made = list(given) if isinstance(given, tuple) else [given]
-    axes = [axis] if axis is not None else reversed(builtins.range(len(made[0].shape)))
+    tiles = list(given) if isinstance(given, tuple) else [given]
+    axes = [axis] if axis is not None else reversed(builtins.range(len(tiles[0].shape)))
     for each in axes:
-        made = combined(made, each, function, in_tree, at_the_end)
-    return tuple(made) if isinstance(given, tuple) else made[0]
+        tiles = combined(tiles, each, function, in_tree)
+    return tuple(tiles) if isinstance(given, tuple) else tiles[0]

@@ -48,6 +48,7 @@ from bounded_reductions import (  # noqa: F401 - a part of the language
     cumprod,
     cumsum,
     flip,
+    map_elementwise,
     max,
     min,
     reduce,
@@ -245,7 +246,7 @@ def multiple_of(x, _):
 
 max_contiguous = multiple_of
 
-# ---- orders, counts, functions of elements -----------------------------------------------------------
+# ---- orders and counts --------------------------------------------------------------------------------
 
 
 def sort(x, dim=-1, descending=False):
@@ -264,18 +265,6 @@ def histogram(x, bins, mask=None):
         is_counted &= np.broadcast_to(mask.value, x.shape)
     inside = x.value[is_counted].astype(np.int64)
     return Tile(np.bincount(inside, minlength=bins).astype(np.int32), "int32")
-
-
-def map_elementwise(function, *tiles):
-    """A function of exact integers, element by element."""
-    shape = np.broadcast_shapes(*(tile.shape for tile in tiles))
-    rows = [np.broadcast_to(tile.value, shape).ravel() for tile in tiles]
-    results = [
-        function(*(Tile(value, tile.dtype) for value, tile in zip(values, tiles)))
-        for values in zip(*rows)
-    ]
-    array = np.array([int(result) for result in results], results[0].value.dtype)
-    return Tile(array.reshape(shape), results[0].dtype)
 
 
 # ---- products ----------------------------------------------------------------------------------------

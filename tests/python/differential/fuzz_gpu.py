@@ -4,6 +4,7 @@
     python tests/python/differential/fuzz_gpu.py --device compile --cases 500      # no GPU needed
     python tests/python/differential/fuzz_gpu.py --device simulated                # its code on the CPU
     python tests/python/differential/fuzz_gpu.py --only 1234                       # one, with its source
+    python tests/python/differential/fuzz_gpu.py --census 500                      # what is in so many
 
 Case number i of seed s is the same everywhere: its number is printed, and `--only` repeats it. A mismatch is
 printed with its kernel, made smaller while it still goes wrong. Processes that a kernel crashes or hangs are
@@ -209,6 +210,14 @@ def default_device():
     return "compile" if reason else "cuda"
 
 
+def show_census(seeds):
+    from census import census
+    from random_kernels import make_case
+
+    for name, count in sorted(census(map(make_case, seeds)).items()):
+        print(f"{count:6} {name}")
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -219,12 +228,17 @@ def main():
     parser.add_argument("--device", choices=["cuda", "cpu", "compile", "simulated"])
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="processes")
     parser.add_argument("--only", type=int, help="run this case and print its kernel")
+    parser.add_argument("--census", type=int, help="print how many of so many cases have what")
     parser.add_argument(
         "--no-shrink", dest="shrink", action="store_false", help="print kernels as they are"
     )
     arguments = parser.parse_args()
     import fuzz_case  # noqa: F401 - finds the modules of tests/python
 
+    if arguments.census:
+        return show_census(
+            range(arguments.seed * 1000000, arguments.seed * 1000000 + arguments.census)
+        )
     arguments.device = arguments.device or default_device()
     if arguments.only is not None:
         folder = tempfile.mkdtemp(prefix="sectile-fuzz-")

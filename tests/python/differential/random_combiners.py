@@ -71,6 +71,26 @@ class Combiners:
         self.pool += kept
         return kept[0]
 
+    def map(self):
+        """A function of elements, with branches mostly."""
+        self.is_scan, self.has_effects, self.ordered = False, False, True
+        self.branching = self.random.random() < 0.7
+        shape = self.combined_shape()
+        function, pieces = self.combiner([self.piece] * self.random.choice([1, 1, 2]), shape)
+        sources = [source for piece in pieces for source in piece.sources]
+        others = [self.another(source, shape) for source in sources]
+        results = [self.fresh() for _ in sources]
+        given = ", ".join([function, *sources, *others])
+        if not self.attempt(f"{', '.join(results)} = tl.map_elementwise({given})"):
+            return None
+        self.pool += results
+        return results[0]
+
+    def another(self, source, shape):
+        """A source of the same type, by what the text says of it."""
+        dtype = str(eval(source, dict(self.programs[0])).dtype)
+        return (self.real if is_float(dtype) else self.whole)(shape, dtype)
+
     def combined_shape(self):
         most = (BRANCHING if self.branching else LARGEST) // (8 if self.depth > 1 else 1)
         name = self.pick(lambda tile: tile.shape and size(tile.shape) <= most)

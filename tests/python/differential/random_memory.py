@@ -100,7 +100,9 @@ class MemoryStatements:
 
     def scalar(self):
         choose = self.random.choice
-        text = choose(["k + 1", "n - k", "pid * 3 + n", "load", "load"])
+        text = choose(
+            ["k + 1", "n - k", "pid * 3 + n", f"k if {self.test()} else n", "load", "load"]
+        )
         if text != "load":
             return self.define(text)
         return self.define(

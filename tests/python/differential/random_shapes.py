@@ -57,7 +57,7 @@ class Shapes:
                     self.pool += [first, second]
                     return second
         if kind == "slice":
-            return self.define(f"{name}[{', '.join(map(self.part, shape))}]")
+            return self.slice(name)
         if kind == "gather":
             other = self.pick(
                 lambda tile: tile.shape == shape and tile.dtype in ("int32", "uint32")
@@ -99,6 +99,10 @@ class Shapes:
         self.random.shuffle(parts)
         return self.define(f"tl.cat({', '.join(parts)}, dim={axis})")
 
+    def slice(self, name=None):
+        name = name or self.tile()
+        return name and self.define(f"{name}[{', '.join(map(self.part, self.shape(name)))}]")
+
     def part(self, extent):
         """The text of an index of a dimension: mostly a slice, which is not empty."""
         choose, roll = self.random.choice, self.random.random()
@@ -107,7 +111,8 @@ class Shapes:
             return str(choose([first, last - extent]))
         if roll < 0.4:
             return ":"
-        step = choose(["", "", f":{choose([1, 2, 3])}"])
+        step, down = choose(["", f":{choose([2, 3, 4])}"]), choose([1, 1, 2, 3])
         return choose(
-            [f"{first}:{last + 1}{step}", f"{first - extent}:{step}", "::-1", f":{last + 1}"]
-        )
+            [f"{first}:{last + 1}{step}", f"{first - extent}:{step}", f"::-{down}", f":{last + 1}",
+             f"{last}:{first - 1 if first else ''}:-{down}", f"{last - extent}::-{down}"]
+        )  # fmt: skip

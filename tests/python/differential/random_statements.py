@@ -14,26 +14,26 @@ from random_shapes import Shapes
 
 class Statements(Addresses, MemoryStatements, Elements, Shapes, Reductions, Combiners, Control):
     PROFILES = {
-        "elementwise": dict(load=2, unary=4, binary=5, compare=2, convert=4, store=1, repeat=1),
-        "reduce": dict(load=2, binary=3, unary=2, combine=1, reduce=5, scan=2, convert=1, store=1, repeat=1),
-        "combine": dict(load=2, binary=2, convert=1, combine=6, rearrange=1, loop=1, store=1),
+        "elementwise": dict(load=2, unary=4, binary=5, map=1, slice=1, compare=2, convert=4, store=1, repeat=1),
+        "reduce": dict(load=2, binary=3, unary=2, combine=2, reduce=5, scan=2, convert=1, store=1, repeat=1),
+        "combine": dict(load=2, binary=2, convert=1, combine=6, map=2, rearrange=1, loop=1, store=1),
         "memory": dict(load=4, repeat=4, binary=2, across=2, reduce=1, convert=2, rearrange=2, store=2),
-        "scan": dict(load=2, binary=3, scan=5, combine=1, reduce=1, order=2, store=1),
-        "shape": dict(load=2, binary=3, across=2, rearrange=6, combine=1, reduce=1, store=1, convert=1),
+        "scan": dict(load=2, binary=3, scan=5, combine=2, reduce=1, order=2, store=1),
+        "shape": dict(load=2, binary=3, across=2, rearrange=6, slice=2, combine=1, reduce=1, store=1, convert=1),
         "dot": dict(load=1, dot=4, binary=2, unary=1, rearrange=1, reduce=1, store=1),
         "scaled": dict(dot_scaled=4, load=1, binary=2, unary=1, rearrange=1, reduce=1, store=1),
         "libdevice": dict(load=2, libdevice=7, binary=2, convert=1, reduce=1, store=1),
         "matmul": dict(matmul=3, dot=1, binary=2, reduce=1, convert=1, unary=1, store=1),
         "attention": dict(attention=3, binary=1, reduce=1),
-        "control": dict(load=3, binary=4, unary=1, loop=4, branch=2, combine=1, reduce=1, scalar=2, store=1),
-        "flow": dict(load=2, binary=3, loop=8, branch=3, combine=1, reduce=1, scalar=3, store=2, atomic=1),
+        "control": dict(load=3, binary=4, unary=1, loop=4, branch=2, combine=2, reduce=1, scalar=2, store=1),
+        "flow": dict(load=2, binary=3, loop=8, branch=3, combine=2, reduce=1, scalar=3, store=2, atomic=1),
         "blocks": dict(
             block_load=5, block_store=1, block_gather=1, load=1, binary=3, across=1, reduce=1, dot=1, loop=1,
             order=1, store=1,
         ),
         "atomic": dict(load=2, binary=2, atomic=5, convert=1, reduce=1),
         "mixed": dict(
-            load=3, binary=5, unary=3, compare=2, convert=2, rearrange=3, combine=1, reduce=2, scan=1, dot=1,
+            load=3, binary=5, unary=3, compare=2, convert=2, rearrange=3, slice=1, map=1, combine=2, reduce=2, scan=1, dot=1,
             loop=1, branch=1, atomic=1, order=1, store=1, scalar=1, repeat=1, across=1, block_load=1,
         ),
     }  # fmt: skip
