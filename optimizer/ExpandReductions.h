@@ -12,7 +12,8 @@
 // A reduce of n elements combines n - 1 pairs; a scan about n/2 log2(n). The order of elements is
 // kept.
 // Functions that branch or loop are treated in the same way, since emitters of reductions know
-// neither: branches become selections, a function that loops a tile.map.
+// neither: branches become selections, what has effects in them is masked, a function that loops,
+// which has none, becomes a tile.map.
 //
 // With `fixOrders` (numerics="reproducible") the same is done where the order in which elements
 // meet may change the result, which layouts and vectors decide elsewhere. The steps above depend on

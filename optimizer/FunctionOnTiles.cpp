@@ -1,5 +1,6 @@
 #include "optimizer/FunctionOnTiles.h"
 
+#include "lang/tile/EffectMasks.h"
 #include "lang/tile/TileDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -42,6 +43,8 @@ private:
     state.addAttributes(op.getDiscardableAttrDictionary().getValue());
     state.propertiesAttr = op.getPropertiesAsAttribute();
     Operation *made = builder.create(state);
+    if (isHere && !isMemoryEffectFree(made))
+      maskEffects(builder, made, isHere);
     tiles.map(op.getResults(), made->getResults());
   }
 
@@ -59,19 +62,33 @@ private:
                     .getResult());
   }
   void select(scf::IfOp branch) {
+    const Value condition = tiles.lookup(branch.getCondition()), around = isHere;
+    const bool hasEffects = !isMemoryEffectFree(branch);
+    if (hasEffects)
+      isHere = both(branch.getLoc(), around, condition);
     SmallVector<Value> then = run(*branch.thenBlock()), otherwise;
-    if (branch.elseBlock())
+    if (branch.elseBlock()) {
+      if (hasEffects)
+        isHere = both(branch.getLoc(), around, negated(builder, branch.getLoc(), condition));
       otherwise = run(*branch.elseBlock());
+    }
+    isHere = around;
     for (auto [result, whenTrue, whenFalse] : llvm::zip(branch.getResults(), then, otherwise))
       tiles.map(result,
-                arith::SelectOp::create(builder, branch.getLoc(),
-                                        tiles.lookup(branch.getCondition()), whenTrue, whenFalse)
+                arith::SelectOp::create(builder, branch.getLoc(), condition, whenTrue, whenFalse)
                     .getResult());
+  }
+
+  /// Both conditions; the first may be null, which always holds.
+  Value both(Location loc, Value first, Value second) {
+    return first ? arith::AndIOp::create(builder, loc, first, second).getResult() : second;
   }
 
   OpBuilder &builder;
   SmallVector<int64_t> shape;
   IRMapping tiles;
+  /// The elements that take all branches around, where these have effects; null: all elements.
+  Value isHere;
 };
 
 } // namespace

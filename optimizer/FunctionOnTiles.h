@@ -3,7 +3,7 @@
 //
 // Each operation of the function becomes the same operation on tiles; a branch becomes a selection
 // of what both sides compute. An operation with effects stays one operation, which has its effects
-// for every element of the tiles, once.
+// for every element of the tiles, once; in a branch, for the elements that take it.
 #pragma once
 
 #include "mlir/IR/Builders.h"
@@ -15,8 +15,8 @@ namespace sectile::optimizer {
 bool hasFormOnTiles(mlir::Block &function);
 
 /// Builds what the function's terminator yields for the elements of `tiles`, one tile for each of
-/// its arguments. The function has such a form; or it has effects, and nothing in it branches or
-/// loops.
+/// its arguments. The function has such a form; or it has effects, nothing in it loops, and what
+/// has effects in branches can be masked.
 llvm::SmallVector<mlir::Value> applyToTiles(mlir::OpBuilder &builder, mlir::Block &function,
                                             mlir::ValueRange tiles);
 

@@ -1,6 +1,9 @@
 // reduce and associative_scan, and the named reductions and scans made of them.
 #include "lang/builtins/BuiltinTable.h"
+#include "lang/tile/EffectMasks.h"
 #include "lang/tile/TileDialect.h"
+
+#include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;
 
@@ -11,6 +14,43 @@ const DType kInt32 = DType::scalar(ScalarKind::Int32);
 const DType kFloat32 = DType::scalar(ScalarKind::Float32);
 
 //===-- the combiner's region -----------------------------------------------------------------===//
+
+LogicalResult refuseOuter(Arguments &args) {
+  return args.error("the combining function uses a value from outside",
+                    "pass it in as one more source, or apply it after the reduction");
+}
+
+/// Checks the operations of a combining function.
+LogicalResult checkFunction(Arguments &args, Region &region) {
+  bool capturesOuter = false, hasEffects = false, hasLoop = false, printsInBranch = false;
+  bool hasTile = false;
+  region.walk([&](Operation *op) {
+    for (mlir::Type type : op->getResultTypes())
+      hasTile |= isa<RankedTensorType>(type);
+    for (mlir::Value operand : op->getOperands())
+      capturesOuter |= !region.isAncestor(operand.getParentRegion());
+    hasLoop |= isa<LoopLikeOpInterface>(op);
+    if (op->getNumRegions() > 0 || isMemoryEffectFree(op))
+      return;
+    hasEffects = true;
+    printsInBranch |= op->getParentRegion() != &region && !tile::canBeMasked(op);
+  });
+  if (capturesOuter)
+    return refuseOuter(args);
+  // Elements are combined one pair at a time, by each thread for itself.
+  if (hasTile)
+    return args.error("the combining function makes a tile, and it combines two elements",
+                      "compute the tile before, and give it as one more source");
+  // All elements of a tile go through such a function together (optimizer/ExpandReductions.h).
+  if (hasEffects && hasLoop)
+    return args.error("the combining function has side effects, and a loop",
+                      "write its turns one after the other, as " +
+                          args.sema.words.operation("static_range") + " does");
+  if (printsInBranch)
+    return args.error("the combining function has side effects in a branch that no mask leaves out",
+                      "only loads, stores, atomic operations and assertions may stand there");
+  return success();
+}
 
 /// Inlines `combine` into an empty region and checks what it yields.
 LogicalResult buildCombiner(Arguments &args, Region &region, ArrayRef<Value> sources,
@@ -49,35 +89,11 @@ LogicalResult buildCombiner(Arguments &args, Region &region, ArrayRef<Value> sou
                         "cast the result, or the source, so that they agree");
     yielded.push_back(result.ir);
   }
-  auto refuseOuter = [&] {
-    return args.error("the combining function uses a value from outside",
-                      "pass it in as one more source, or apply it after the reduction");
-  };
   for (mlir::Value result : yielded)
     if (result.getParentRegion() != &region)
-      return refuseOuter();
-  // Elements are combined one pair at a time, by each thread for itself.
-  bool hasTile = false;
-  block->walk([&](Operation *op) {
-    for (mlir::Type type : op->getResultTypes())
-      hasTile |= isa<RankedTensorType>(type);
-  });
-  if (hasTile)
-    return args.error("the combining function makes a tile, and it combines two elements",
-                      "compute the tile before, and give it as one more source");
-  bool hasEffects = llvm::any_of(*block, [](Operation &op) { return !isMemoryEffectFree(&op); });
-  for (Operation &op : *block) {
-    bool capturesOuter = llvm::any_of(op.getOperands(), [&](mlir::Value operand) {
-      return operand.getParentRegion() != &region;
-    });
-    if (capturesOuter)
-      return refuseOuter();
-    // All elements of a tile go through such a function together (optimizer/ExpandReductions.h).
-    if (hasEffects && op.getNumRegions())
-      return args.error("the combining function has side effects, and a branch or loop",
-                        "select values with " + sema.words.operation("where") +
-                            " instead, and mask what is stored");
-  }
+      return refuseOuter(args);
+  if (failed(checkFunction(args, region)))
+    return failure();
   tile::YieldOp::create(builder, sema.location(), yielded);
   return success();
 }

@@ -54,3 +54,36 @@ func.func @pure(%x: tensor<8xi32>, %p: !tile.ptr<i32>) attributes {tile.kernel} 
   tile.store %p, %s : !tile.ptr<i32>
   return
 }
+
+// What has effects in branches has them for the elements that take these; an assertion holds elsewhere.
+// CHECK-LABEL: func.func @branches
+func.func @branches(%x: tensor<2xi32>, %ptrs: tensor<2x!tile.ptr<i32>>, %p: !tile.ptr<i32>) attributes {tile.kernel} {
+  // CHECK-DAG: %[[ALL:.*]] = arith.constant dense<true> : tensor<1xi1>
+  // CHECK-DAG: %[[THREE:.*]] = arith.constant dense<3> : tensor<1xi32>
+  // CHECK: %[[LESS:.*]] = arith.cmpi slt
+  // CHECK: %[[SMALL:.*]] = arith.cmpi slt, %{{.*}}, %[[THREE]]
+  // CHECK: %[[BOTH:.*]] = arith.andi %[[LESS]], %[[SMALL]]
+  // CHECK: tile.store %{{.*}}, %{{.*}}, %[[BOTH]]
+  // CHECK: %[[NOT:.*]] = arith.xori %[[LESS]], %[[ALL]]
+  // CHECK: %[[MASK:.*]] = arith.andi %[[NOT]], %[[SMALL]]
+  // CHECK: tile.atomic_rmw add, {{.*}}, %[[MASK]]
+  // CHECK: %[[ELSEWHERE:.*]] = arith.ori %{{.*}}, %[[SMALL]]
+  // CHECK: tile.assert %[[ELSEWHERE]]
+  %s, %q = tile.reduce(%x, %ptrs) axis 0 : (tensor<2xi32>, tensor<2x!tile.ptr<i32>>) -> (i32, !tile.ptr<i32>) {
+  ^bb0(%a: i32, %pa: !tile.ptr<i32>, %b: i32, %pb: !tile.ptr<i32>):
+    %three = arith.constant 3 : i32
+    %less = arith.cmpi slt, %a, %b : i32
+    %small = arith.cmpi slt, %a, %three : i32
+    scf.if %less {
+      scf.if %small {
+        tile.store %pa, %b : !tile.ptr<i32>
+      }
+    } else {
+      %old = tile.atomic_rmw add, relaxed, gpu, %pb, %a, %small : !tile.ptr<i32>
+      tile.assert %small, "small" : i1
+    }
+    tile.yield %a, %pa : i32, !tile.ptr<i32>
+  }
+  tile.store %p, %s : !tile.ptr<i32>
+  return
+}

@@ -160,19 +160,119 @@ def test_a_table(device, extent):
     assert out[0] == x.sum() % modulus
 
 
-def test_a_branch_with_effects_is_refused():
-    @st.jit
-    def branching(x, y):
-        if x > y:
-            tl.device_print("larger", x)
-        return x + y
+@st.jit
+def branching(x, counts, marks, y, more_counts, more_marks):
+    """Counts falls and rises, marks large numbers, asserts what holds in its branch alone."""
+    if x > y:
+        tl.atomic_add(counts + 1, 1)
+        tl.device_assert(x > y, "no fall")
+        if x - y > 3:
+            tl.store(marks + y, x)
+    else:
+        tl.device_assert(x <= y, "no rise")
+        tl.atomic_add(counts, y - x, mask=y != 2)
+    return tl.maximum(x, y), counts, more_marks
 
-    @st.jit
-    def kernel(x, out, N: tl.constexpr):
-        tl.store(out, tl.reduce(tl.load(x + tl.arange(0, N)), 0, branching))
 
-    with pytest.raises(st.CompilationError, match="side effects, and a branch or loop"):
-        kernel[(1,)](np.zeros(4, np.int32), np.zeros(1, np.int32), 4)
+@st.jit
+def reduce_by_branches(x, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    sources = tl.load(x + i), out + i * 0, out + 2 + i * 0
+    greatest, _, _ = tl.reduce(sources, 0, branching)
+    tl.store(out + 1 + N, greatest)
+
+
+@pytest.mark.parametrize("extent", [2, 7, 64])
+def test_effects_in_branches_are_those_of_the_elements_that_take_them(device, extent):
+    x = np.random.default_rng(2).permutation(extent).astype(np.int32)
+    out, expected = np.zeros(extent + 2, np.int32), np.zeros(extent + 2, np.int32)
+    reduce_by_branches[(1,)](x, out, extent, debug=True)
+
+    def combine(left, right):
+        if left > right:
+            expected[1] += 1
+            if left - right > 3:
+                expected[2 + right] = left
+        elif right != 2:
+            expected[0] += right - left
+        return max(left, right)
+
+    level, last = list(x), None
+    while len(level) > 1:
+        if len(level) % 2:
+            last = level[-1] if last is None else combine(level[-1], last)
+        level = [combine(*level[i : i + 2]) for i in range(0, len(level) - 1, 2)]
+    expected[1 + extent] = level[0] if last is None else combine(level[0], last)
+    np.testing.assert_array_equal(out, expected)
+
+
+@st.jit
+def even_sum(x, table, y, other):
+    """Reads memory where a condition of its own decides, and returns early."""
+    if y > 2 and tl.load(table + y) > 0:
+        return x + y, table
+    return x, other
+
+
+@st.jit
+def scan_by_branches(x, table, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    sums, _ = tl.associative_scan((tl.load(x + i), table + i * 0), 0, even_sum)
+    tl.store(out + i, sums)
+
+
+def test_conditions_that_read_memory(device):
+    """Negative numbers, which are not looked up, have no entry in the table."""
+    x = np.array([1, 3, -3, 4, 1, 5, 3], np.int32)
+    table, out = np.resize(np.array([0, 1], np.int32), 40), np.zeros(7, np.int32)
+    scan_by_branches[(1,)](x, table, out, 7, check="bounds")
+
+    def combine(left, right):
+        return left + right if right > 2 and table[right] > 0 else left
+
+    expected, run = x.copy(), 1
+    while run < 7:
+        for i in range(7):
+            if i % (2 * run) >= run:
+                expected[i] = combine(expected[i - i % run - 1], expected[i])
+        run *= 2
+    np.testing.assert_array_equal(out, expected)
+
+
+@st.jit
+def printing(x, y):
+    if x > y:
+        tl.device_print("larger", x)
+    return x + y
+
+
+@st.jit
+def counting_turns(x, counts, y, others):
+    for _ in range(x & 3):
+        tl.atomic_add(counts, 1)
+    return x + y, others
+
+
+@pytest.mark.host
+@pytest.mark.parametrize(
+    "function, message",
+    [
+        (printing, "side effects in a branch that no mask leaves out"),
+        (counting_turns, "side effects, and a loop"),
+    ],
+)
+def test_effects_that_are_refused(function, message):
+    @st.jit
+    def kernel(x, out, N: tl.constexpr, F: tl.constexpr):
+        i = tl.arange(0, N)
+        if F is printing:
+            tl.store(out, tl.reduce(tl.load(x + i), 0, F))
+        else:
+            total, _ = tl.reduce((tl.load(x + i), out + i), 0, F)
+            tl.store(out, total)
+
+    with pytest.raises(st.CompilationError, match=message):
+        kernel[(1,)](np.zeros(4, np.int32), np.zeros(4, np.int32), N=4, F=function)
 
 
 @st.jit
