@@ -399,13 +399,16 @@ class Writer:
 def helper_text(function):
     """A combining function as a lambda."""
     writer = Writer({})
-    for argument in function.args.args:
-        writer.bind(argument.arg, argument.arg)
-    if not isinstance(function.body[0], ast.Return):
+    names = [argument.arg for argument in function.args.args]
+    for name in names:
+        writer.bind(name, name)
+    returned = isinstance(function.body[0], ast.Return) and function.body[0].value
+    if len(names) != 2 or not returned or isinstance(returned, ast.Tuple):
         raise Untranslatable(function.name)
-    result = writer.expression(function.body[0].value)
+    result = writer.expression(returned)
     lines = "\n".join(writer.lines)
-    return f"[](Value a, Value b) {{\n{lines}\n  return {result};\n  }}"
+    left, right = names
+    return f"[](Value {left}, Value {right}) {{\n{lines}\n  return {result};\n  }}"
 
 
 def parameter(name):

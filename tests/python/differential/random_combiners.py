@@ -46,7 +46,7 @@ class Combiners:
     def combine(self):
         choose, roll = self.random.choice, self.random.random
         self.is_scan, self.has_effects = roll() < 0.5, roll() < 0.3
-        self.branching = roll() < 0.5 and not self.has_effects
+        self.branching = roll() < 0.5
         self.ordered = self.has_effects or self.case.numerics == "reproducible"
         shape = self.combined_shape()
         pieces = [self.piece, *[self.piece] * choose([0, 0, 1, 1, 2])]
@@ -147,8 +147,9 @@ class Combiners:
         if self.is_scan or self.ordered:
             kinds += [self.linear, self.last, self.segments]
         if self.branching:
-            kinds += [self.choice, self.choice, self.turns]
-            kinds += [self.leaving] * self.ordered
+            kinds += [self.choice, self.choice]
+        if self.branching and not self.has_effects:
+            kinds += [self.turns] + [self.leaving] * self.ordered
         return self.random.choice(kinds)(shape)
 
     def operation(self, shape):
@@ -261,6 +262,20 @@ class Combiners:
     def mask_of_pair(self):
         return self.random.choice(["", "", ", mask={a0} > {b0}", ", mask=({a0} & 1) == 1"])
 
+    def branched(self, *lines):
+        """The lines, or branches that have them."""
+        choose = self.random.choice
+        if not self.branching or self.random.random() < 0.2:
+            return list(lines)
+        test = choose(["{a0} > {b0}", "{b0} < 9", "{a0} > 2 or {b0} == 1", "not {a0} == {b0}"])
+        inner = ["    " + line for line in lines]
+        kind = choose(["if", "else", "both", "nested"])
+        if kind == "nested":
+            return [f"if {test}:", "    if {b0} > 1:", *("    " + line for line in inner)]
+        if kind == "if":
+            return [f"if {test}:", *inner]
+        return [f"if {test}:", *(inner if kind == "both" else ["    pass"]), "else:", *inner]
+
     def counting(self, shape):
         """Atomic operations, whose order makes no difference."""
         choose = self.random.choice
@@ -272,7 +287,7 @@ class Combiners:
         return Piece(
             [self.whole(shape, "int32"), self.pointers(array, shape)],
             [choose(["{a0} + {b0}", "{a0} * 3 + {b0}", "{a0} - {b0}"]), choose(["{a1}", "{b1}"])],
-            [line],
+            self.branched(line),
         )
 
     def marking(self, shape):
@@ -284,11 +299,16 @@ class Combiners:
         array = f"{self.array('o', 'int32')} + pid * {1 << 14} + {start}"
         line = f"tl.store({{b1}} + ({{b0}} & 31), 1{self.mask_of_pair()})"
         sources = [self.whole(shape, "int32"), self.pointers(array, shape)]
-        return Piece(sources, ["{a0} ^ {b0}", "{b1}"], [line])
+        return Piece(sources, ["{a0} ^ {b0}", "{b1}"], self.branched(line))
 
     def looking_up(self, shape):
         """Loads: the result depends on the order of elements."""
         array = self.array("x", "int32")
-        line = "{r0} = {a0} + tl.load({a1} + ({b0} & 255))"
+        line = "{r0} = {r0} + tl.load({a1} + ({b0} & 255))"
+        lines = ["{r0} = {a0}", *self.branched(line)]
+        if self.branching and self.random.random() < 0.4:  # a condition that reads
+            table = "tl.load({b1} + ({a0} & 63))"
+            word = self.random.choice(["and", "or"])
+            lines += [f"if {{b0}} > 2 {word} {table} > 3:", "    {r0} = {r0} - 1"]
         sources = [self.whole(shape, "int32"), self.pointers(array, shape)]
-        return Piece(sources, ["{r0}", "{a1}"], [line])
+        return Piece(sources, ["{r0}", "{a1}"], lines)

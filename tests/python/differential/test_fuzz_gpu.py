@@ -4,8 +4,10 @@ More of them: python tests/python/differential/fuzz_gpu.py
 """
 
 import error_bounds
+import fuzz_case
 import numpy as np
 import pytest
+from census import census
 from fuzz_case import (
     Outcome,
     Simulator,
@@ -17,7 +19,7 @@ from fuzz_case import (
 )
 from fuzz_gpu import check
 from launch_on_device import why_not
-from random_kernels import make_case, reference
+from random_kernels import HEADER, Case, make_case, reference
 from shrink import shrink
 
 import sectile as st
@@ -70,6 +72,68 @@ def test_a_case_follows_from_its_seed():
     assert first.source == second.source and first.options == second.options
     for name, array in first.arrays().items():
         assert array.tobytes() == second.arrays()[name].tobytes()
+
+
+CONSTRUCTS = """numerics=strict,numerics=reproducible,num_ctas=2,num_ctas=8,break,continue,while,else of a loop,and,or,
+not,chain of comparisons,conditional expression,return from the kernel,slice with a step,slice with a negative step,
+reduce of a tuple,scan of a tuple,combining function: branch,combining function: loop,combining function: calls another,
+combining function: several returns,combining function: atomic,combining function: store,combining function: load,
+combining function: effects and branches,tl.map_elementwise""".replace("\n", "")
+
+
+@pytest.mark.host
+def test_kernels_have_all_constructs():
+    counts = census(map(make_case, range(200)))
+    assert [name for name in CONSTRUCTS.split(",") if counts[name] < 2] == []
+
+
+@pytest.mark.host
+def test_other_bits_are_found(tmp_path, monkeypatch):
+    """Where the contract promises the same, zeros of other signs are a fault, too."""
+    case = next(c for c in map(make_case, range(100)) if c.numerics == "reproducible")
+
+    def elsewhere(case, device, kernel, folder):
+        arrays = fuzz_case.run_on_cpu(case, kernel)
+        name = next(name for name in arrays if name[0] != "x")
+        arrays[name].view(np.uint8)[7] ^= 1
+        yield "another layout", arrays
+
+    assert run(case, "cpu", tmp_path).kind == "right"
+    monkeypatch.setattr(fuzz_case, "reproduced", elsewhere)
+    outcome = run(case, "cpu", tmp_path)
+    assert outcome.kind == "wrong" and "other bits with another layout" in outcome.text
+
+
+@pytest.mark.host
+def test_what_is_not_fused_has_one_right_answer():
+    """Products and sums are rounded by themselves, in the order that reproducible numbers have."""
+    body = """    i = tl.arange(0, 13)
+    x = tl.load(x_float32 + i)
+    tl.store(o_float32 + i, x * x + x)
+    tl.store(o_float32 + 13, tl.sum(x))
+    tl.store(o_float32 + 14, x / 3.0)
+"""
+    source = f"{HEADER}\n@st.jit\ndef kernel_3(o_float32, x_float32):\n{body.replace('+ 14', '+ 14 + i')}"
+    errors = {}
+    for numerics in ("default", "strict", "reproducible"):
+        case = Case(3, source, options={"numerics": numerics}, style="real")
+        memory = reference(case)["o_float32"]
+        errors[numerics] = [
+            memory.error[places].max() > 0 for places in (slice(13), 13, slice(14, 27))
+        ]
+        x = case.array("x_float32")[:13]
+        if numerics != "default":
+            np.testing.assert_array_equal(memory.value[:13], x * x + x)
+        if numerics == "strict":
+            np.testing.assert_array_equal(memory.value[14:27], x / np.float32(3))
+        if numerics == "reproducible":
+            level = np.append(x, np.zeros(3, np.float32))
+            while len(level) > 1:
+                level = level[::2] + level[1::2]
+            assert memory.value[13] == level[0]
+    assert errors["default"] == [True, True, True]
+    assert errors["strict"] == [False, True, False]
+    assert errors["reproducible"] == [False, False, True]
 
 
 @pytest.mark.host
