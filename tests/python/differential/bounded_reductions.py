@@ -44,6 +44,18 @@ def is_whole_below(x, total):
     return whole and (total < 1 / FLOATS[x.dtype][0]).all()
 
 
+def taken_in_fp32(function):
+    """Sums and products of narrow floats are those of fp32, rounded once."""
+
+    def of(x, *arguments, **named):
+        if x.dtype not in ("float16", "bfloat16"):
+            return function(x, *arguments, **named)
+        return cast(function(cast(x, "float32"), *arguments, **named), x.dtype)
+
+    return of
+
+
+@taken_in_fp32
 def sum(x, axis=None, keep_dims=False):
     x = widened(x)
     if has_an_order(x):
@@ -62,16 +74,29 @@ def sum(x, axis=None, keep_dims=False):
     return Tile(total, x.dtype, error)
 
 
-def selection(function):
-    def of(x, axis=None, keep_dims=False):
+def without_nan(x, sign):
+    """Numbers win over NaN: it counts as what loses to all of them."""
+    if not is_float(x.dtype):
+        return x
+    is_nan = np.isnan(x.value)
+    error = None if x.error is None else np.where(is_nan, 0, x.error)
+    return Tile(np.where(is_nan, -sign * np.inf, x.value).astype(x.value.dtype), x.dtype, error)
+
+
+def selection(function, sign):
+    def of(x, axis=None, return_indices=False, keep_dims=False):
         x, axis = flat_for(x, axis)
+        if is_float(x.dtype):
+            refuse_unless(not np.isnan(x.value).all(axis=axis).any(), "nothing but NaN")
+        x = without_nan(x, sign)
         error = None if x.error is None else np.max(x.error, axis=axis, keepdims=keep_dims)
-        return Tile(function(x.value, axis=axis, keepdims=keep_dims), x.dtype, error)
+        best = Tile(function(x.value, axis=axis, keepdims=keep_dims), x.dtype, error)
+        return (best, position(sign)(x, axis)) if return_indices else best
 
     return of
 
 
-max, min = selection(np.max), selection(np.min)
+max, min = selection(np.max, 1), selection(np.min, -1)
 
 
 def xor_sum(x, axis=None):
@@ -81,6 +106,7 @@ def xor_sum(x, axis=None):
 
 def position(sign):
     def of(x, axis, tie_break_left=True):
+        x = without_nan(x, sign)
         if x.error is None:
             ordered = x.value.astype(object) * sign if x.dtype.startswith("u") else x.value
             scores = (
@@ -110,19 +136,31 @@ argmax, argmin = position(1), position(-1)
 
 
 def reversible(scan):
-    def of(x, axis, *arguments, reverse=False):
+    def of(x, axis, reverse=False):
+        if has_an_order(x):
+            return associative_scan(x, axis, scan.own, reverse)
         if reverse:
-            return flip(scan(flip(x, axis), axis, *arguments), axis)
-        return scan(x, axis, *arguments)
+            return flip(scan(flip(x, axis), axis), axis)
+        return scan(x, axis)
 
     return of
 
 
+def steps_by(function):
+    """Names the function of two elements that a scan combines with."""
+
+    def of(scan):
+        scan.own = function
+        return scan
+
+    return of
+
+
+@taken_in_fp32
 @reversible
+@steps_by(operator.add)
 def cumsum(x, axis):
     x = widened(x)
-    if has_an_order(x):
-        return associative_scan(x, axis, operator.add)
     total = np.cumsum(x.value, axis=axis, dtype=x.value.dtype)
     if not is_float(x.dtype):
         return Tile(total, x.dtype)
@@ -135,10 +173,10 @@ def cumsum(x, axis):
     return Tile(total, x.dtype, error)
 
 
+@taken_in_fp32
 @reversible
+@steps_by(operator.mul)
 def cumprod(x, axis):
-    if has_an_order(x):
-        return associative_scan(x, axis, operator.mul)
     product = np.cumprod(x.value, axis=axis, dtype=x.value.dtype)
     if not is_float(x.dtype):
         return Tile(product, x.dtype)
@@ -176,12 +214,18 @@ def in_tree(tiles, axis, combine):
     return [tile.map(lambda array: np.take(array, 0, axis)) for tile in tiles]
 
 
-def in_runs(tiles, axis, combine):
-    """The scan: of runs of 1, 2, 4 ..., the last of one is combined with each of the next."""
+def in_runs(tiles, axis, combine, reverse=False):
+    """The scan: of runs of 1, 2, 4 ..., the last of one is combined with each of the next; in reverse the
+    first of one with each of the run before. Runs begin at multiples of their length in both directions."""
     places, run = np.arange(tiles[0].shape[axis]), 1
     while run < len(places):
-        later = places[places % (2 * run) >= run]
-        ends = later - later % run - 1
+        if reverse:
+            later = places[places % (2 * run) < run]
+            ends = later - later % run + run
+            later, ends = later[ends < len(places)], ends[ends < len(places)]
+        else:
+            later = places[places % (2 * run) >= run]
+            ends = later - later % run - 1
         joined = combine(picked(tiles, axis, ends), picked(tiles, axis, later))
         # Where each element is among those that stay and those that are joined.
         order = np.argsort(np.concatenate([np.setdiff1d(places, later), later]))
@@ -292,11 +336,7 @@ def combined(sources, axis, function, steps):
 
 def associative_scan(given, axis, function, reverse=False):
     tiles = list(given) if isinstance(given, tuple) else [given]
-    if reverse:
-        tiles = [flip(tile, axis) for tile in tiles]
-    tiles = combined(tiles, axis, function, in_runs)
-    if reverse:
-        tiles = [flip(tile, axis) for tile in tiles]
+    tiles = combined(tiles, axis, function, functools.partial(in_runs, reverse=reverse))
     return tuple(tiles) if isinstance(given, tuple) else tiles[0]
 
 

@@ -41,6 +41,25 @@ class Reductions:
         text = name if result == dtype else f"tl.cast({name}, tl.{result})"
         return self.define(f"tl.cast(tl.{kind}({text}, axis={axis}{keep}), tl.{result})")
 
+    def extremum_beside_nan(self):
+        """The greatest or least number of a tile some of whose elements are NaN, or where it is."""
+        choose = self.random.choice
+        name = self.tile(lambda tile: is_float(tile.dtype))
+        if not name:
+            return None
+        dtype, shape = self.dtype(name), self.shape(name)
+        whole = self.tile(lambda tile: tile.dtype in ("int32", "int64") and tile.shape == shape)
+        if not whole:
+            return None
+        axis, kind = self.random.randrange(len(shape)), choose(["max", "min"])
+        some = f"tl.where(({whole} & {choose([1, 3, 4])}) != 0, float('nan'), {name})"
+        if self.random.random() < 0.3:
+            return self.define(f"tl.arg{kind}({some}, {axis})")
+        result = choose(["int32", dtype])
+        return self.define(
+            f"tl.cast(tl.{kind}({some}, {axis}, return_indices=True)[{int(result == 'int32')}], tl.{result})"
+        )
+
     def scan(self):
         choose = self.random.choice
         name = self.tile(lambda tile: tile.dtype != "int1")

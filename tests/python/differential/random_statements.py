@@ -15,7 +15,7 @@ from random_shapes import Shapes
 class Statements(Addresses, MemoryStatements, Elements, Shapes, Reductions, Combiners, Control):
     PROFILES = {
         "elementwise": dict(load=2, unary=4, binary=5, map=1, slice=1, compare=2, convert=4, store=1, repeat=1),
-        "reduce": dict(load=2, binary=3, unary=2, combine=2, reduce=5, scan=2, convert=1, store=1, repeat=1),
+        "reduce": dict(load=2, binary=3, unary=2, combine=2, reduce=5, extremum_beside_nan=2, scan=2, convert=1, store=1, repeat=1),
         "combine": dict(load=2, binary=2, convert=1, combine=6, map=2, rearrange=1, loop=1, store=1),
         "memory": dict(load=4, repeat=4, binary=2, across=2, reduce=1, convert=2, rearrange=2, store=2),
         "scan": dict(load=2, binary=3, scan=5, combine=2, reduce=1, order=2, store=1),
@@ -33,7 +33,7 @@ class Statements(Addresses, MemoryStatements, Elements, Shapes, Reductions, Comb
         ),
         "atomic": dict(load=2, binary=2, atomic=5, convert=1, reduce=1),
         "mixed": dict(
-            load=3, binary=5, unary=3, compare=2, convert=2, rearrange=3, slice=1, map=1, combine=2, reduce=2, scan=1, dot=1,
+            load=3, binary=5, unary=3, compare=2, convert=2, rearrange=3, slice=1, map=1, combine=2, reduce=2, extremum_beside_nan=1, scan=1, dot=1,
             loop=1, branch=1, atomic=1, order=1, store=1, scalar=1, repeat=1, across=1, block_load=1,
         ),
     }  # fmt: skip
