@@ -68,8 +68,14 @@ class Combiners:
         if not self.attempt(f"{', '.join(results)} = {call}"):
             return None
         kept = [name for name in results if "pointer" not in self.dtype(name)]
-        self.pool += kept
-        return kept[0]
+        return self.kept(kept)
+
+    def kept(self, names):
+        """Results, one of which is mostly stored: much of what comes later uses none of them."""
+        self.pool += names
+        if self.random.random() < 0.7:
+            self.store(self.random.choice(names))
+        return names[0]
 
     def map(self):
         """A function of elements, with branches mostly."""
@@ -83,8 +89,7 @@ class Combiners:
         given = ", ".join([function, *sources, *others])
         if not self.attempt(f"{', '.join(results)} = tl.map_elementwise({given})"):
             return None
-        self.pool += results
-        return results[0]
+        return self.kept(results)
 
     def another(self, source, shape):
         """A source of the same type, by what the text says of it."""
@@ -123,6 +128,8 @@ class Combiners:
     # -- sources: tiles of that shape
 
     def whole(self, shape, dtype):
+        if self.random.random() < 0.3:
+            self.load(shape, self.random.choice(["int32", dtype]))
         name = self.pick(lambda t: t.shape == shape and not is_float(t.dtype) and t.dtype != "int1")
         text = name or f"({self.index(shape, injective=False)[0]})"
         return text if name and self.dtype(name) == dtype else f"tl.cast({text}, tl.{dtype})"
