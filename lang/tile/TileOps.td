@@ -562,7 +562,8 @@ def Tile_ReduceOp : Tile_CombiningOp<"reduce"> {
   let description = [{
     The region takes one left element per source, then one right element per source, and yields one
     element per source. It must be associative and commutative: elements are combined in any order. One with
-    effects neither branches nor loops, and has them once for each pair that is combined.
+    effects has them once for each pair that is combined; it may branch where masks can leave them out, and does
+    not loop.
     The axis vanishes from the results; reducing rank one gives scalars.
 
     ```mlir
