@@ -211,12 +211,19 @@ TEST(Semantics, argmax_prefers_the_left_of_equals) {
 ^bb0(%arg1: f32, %arg2: i32, %arg3: f32, %arg4: i32):
   %4 = arith.cmpf ogt, %arg1, %arg3 : f32
   %5 = arith.cmpf oeq, %arg1, %arg3 : f32
-  %6 = arith.cmpi slt, %arg2, %arg4 : i32
-  %7 = arith.andi %5, %6 : i1
-  %8 = arith.ori %4, %7 : i1
-  %9 = arith.select %8, %arg1, %arg3 : f32
-  %10 = arith.select %8, %arg2, %arg4 : i32
-  tile.yield %9, %10 : f32, i32
+  %6 = arith.cmpf oeq, %arg1, %arg1 : f32
+  %7 = arith.cmpf une, %arg1, %arg1 : f32
+  %8 = arith.cmpf une, %arg3, %arg3 : f32
+  %9 = arith.andi %6, %8 : i1
+  %10 = arith.ori %4, %9 : i1
+  %11 = arith.andi %7, %8 : i1
+  %12 = arith.ori %5, %11 : i1
+  %13 = arith.cmpi slt, %arg2, %arg4 : i32
+  %14 = arith.andi %12, %13 : i1
+  %15 = arith.ori %10, %14 : i1
+  %16 = arith.select %15, %arg1, %arg3 : f32
+  %17 = arith.select %15, %arg2, %arg4 : i32
+  tile.yield %16, %17 : f32, i32
 }
 )");
 }

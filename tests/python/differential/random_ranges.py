@@ -280,8 +280,9 @@ def simulated(case, kernel, arrays, folder):
     for name, array in arrays.items():
         (folder / name).write_bytes(array.tobytes())
     warps, stages = 1, 3
-    words = [folder / "kernel.mlir", warps, stages, case.programs, *(folder / n for n in arrays)]
-    answer = simulate(" ".join(f"{w}:0" if w in words[4:] else str(w) for w in words))
+    words = [folder / "kernel.mlir", case.programs, f"num_warps={warps}", f"num_stages={stages}"]
+    words += [f"{folder / name}:0" for name in arrays]
+    answer = simulate(" ".join(map(str, words)))
     if answer != "right":
         return answer
     return case.difference(

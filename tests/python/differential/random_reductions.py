@@ -48,7 +48,7 @@ class Reductions:
         if not name:
             return None
         dtype, shape = self.dtype(name), self.shape(name)
-        whole = self.tile(lambda tile: tile.dtype in ("int32", "int64") and tile.shape == shape)
+        whole = self.pick(lambda tile: tile.dtype in ("int32", "int64") and tile.shape == shape)
         if not whole:
             return None
         axis, kind = self.random.randrange(len(shape)), choose(["max", "min"])
