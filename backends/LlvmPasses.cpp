@@ -23,21 +23,39 @@ void addCleanup(llvm::FunctionPassManager &passes) {
   passes.addPass(llvm::SimplifyCFGPass());
 }
 
-void runOnFunctions(llvm::Module &module, llvm::TargetMachine &machine,
-                    llvm::FunctionPassManager &passes) {
+namespace {
+
+/// What passes ask of a module, made as they ask.
+struct Analyses {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::PassBuilder builder;
+
+  explicit Analyses(llvm::TargetMachine &machine) : builder(&machine) {
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(components);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, components, modules);
+  }
+};
+
+} // namespace
+
+void runOnFunctions(llvm::Module &module, llvm::TargetMachine &machine,
+                    llvm::FunctionPassManager &passes) {
+  Analyses analyses(machine);
   for (llvm::Function &function : module)
     if (!function.isDeclaration())
-      passes.run(function, functions);
+      passes.run(function, analyses.functions);
+}
+
+void runDefaultPasses(llvm::Module &module, llvm::TargetMachine &machine) {
+  Analyses analyses(machine);
+  analyses.builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
+      .run(module, analyses.modules);
 }
 
 bool generateCode(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType type,

@@ -26,6 +26,9 @@ void addCleanup(llvm::FunctionPassManager &passes);
 void runOnFunctions(llvm::Module &module, llvm::TargetMachine &machine,
                     llvm::FunctionPassManager &passes);
 
+/// All of LLVM's own passes at -O2, with those that the machine adds.
+void runDefaultPasses(llvm::Module &module, llvm::TargetMachine &machine);
+
 /// Writes the module as code of the machine, guarded: false with `error` set where it cannot.
 /// Consumes the module's code.
 bool generateCode(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType type,

@@ -44,7 +44,7 @@ sectile_drop_shared_llvm()
 
 # The code generators linked into the compiler library. LLD initialises every target LLVM was built
 # with; jit/LldTargets.cpp defines empty initialisers for those not listed here.
-set(SECTILE_LLVM_TARGETS X86 NVPTX)
+set(SECTILE_LLVM_TARGETS X86 NVPTX AMDGPU)
 
 add_library(sectile_llvm INTERFACE)
 set(sectile_llvm_components

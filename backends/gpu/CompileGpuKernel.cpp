@@ -171,10 +171,10 @@ FailureOr<backends::KernelImage> compileLaidOutKernel(func::FuncOp function,
   {
     std::string step = ("generate " + codegen.codeName()).str();
     backends::StepClock clock(context.time, step);
-    if (!codegen.emit(*code, image, error))
+    auto show = [&](llvm::function_ref<std::string()> text) { observe(codegen.codeName(), text); };
+    if (!codegen.emit(*code, image, show, error))
       return function.emitError() << "code generation failed: " << error;
   }
-  observe(codegen.codeName(), [&] { return image.binary; });
   return image;
 }
 

@@ -31,8 +31,12 @@ public:
   virtual void tune(llvm::Function &kernel, mlir::func::FuncOp function,
                     int64_t programs) const = 0;
   virtual bool optimize(llvm::Module &module, std::string &error) = 0;
-  /// Fills the image's binary, and consumes the module's code. The rest of the image is complete.
-  virtual bool emit(llvm::Module &module, backends::KernelImage &image, std::string &error) = 0;
+  /// Given a function that makes the code's text, shows it to those who ask for the stage.
+  using CodeObserver = llvm::function_ref<void(llvm::function_ref<std::string()>)>;
+  /// Fills the image's binary, shows the code as text, and consumes the module's code. The rest of
+  /// the image is complete.
+  virtual bool emit(llvm::Module &module, backends::KernelImage &image, CodeObserver observe,
+                    std::string &error) = 0;
 };
 
 /// Returns how many warps the one block has that runs a program: those of all the blocks that are

@@ -110,7 +110,8 @@ bool PtxCodegen::optimize(llvm::Module &module, std::string &error) {
   });
 }
 
-bool PtxCodegen::emit(llvm::Module &module, backends::KernelImage &image, std::string &error) {
+bool PtxCodegen::emit(llvm::Module &module, backends::KernelImage &image, CodeObserver observe,
+                      std::string &error) {
   ShortCodegen gate;
   module.getContext().setOptPassGate(gate);
   llvm::SmallString<0> text;
@@ -118,6 +119,8 @@ bool PtxCodegen::emit(llvm::Module &module, backends::KernelImage &image, std::s
       backends::generateCode(module, *machine, llvm::CodeGenFileType::AssemblyFile, text, error);
   module.getContext().setOptPassGate(llvm::getGlobalPassGate());
   image.binary = std::string(text);
+  if (isDone)
+    observe([&] { return image.binary; });
   return isDone;
 }
 

@@ -23,7 +23,8 @@ public:
   std::string symbolOf(llvm::StringRef kernelName) const override;
   void tune(llvm::Function &kernel, mlir::func::FuncOp function, int64_t programs) const override;
   bool optimize(llvm::Module &module, std::string &error) override;
-  bool emit(llvm::Module &module, backends::KernelImage &image, std::string &error) override;
+  bool emit(llvm::Module &module, backends::KernelImage &image, CodeObserver observe,
+            std::string &error) override;
 
 private:
   std::unique_ptr<llvm::TargetMachine> machine;

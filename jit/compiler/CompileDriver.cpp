@@ -222,7 +222,7 @@ bool Compilation::generateCode() {
   if (!backend) {
     lang::Diagnostic diagnostic;
     diagnostic.message = "backend: unknown name '" + request.options.backend + "'";
-    diagnostic.help = "use 'cpu' or 'cuda'";
+    diagnostic.help = "use 'cpu', 'cuda' or 'hip'";
     sink.report(std::move(diagnostic));
     return false;
   }

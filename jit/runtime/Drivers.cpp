@@ -1,16 +1,18 @@
 #include "jit/runtime/Drivers.h"
 
+#include "backends/amd/Driver.h"
 #include "backends/cpu/Driver.h"
 #include "backends/nvidia/Driver.h"
 
 namespace sectile::jit {
 
-static constexpr std::array<const char *, 2> kNames = {"cpu", "cuda"};
+static constexpr std::array<const char *, 3> kNames = {"cpu", "cuda", "hip"};
 
 Drivers::Drivers(const Knobs &knobs, const RuntimeOptions &options)
     : drivers{
           cpu::createDriver(driverSettings(knobs, options)),
           nvidia::createDriver(cudaOptions(knobs, options)),
+          amd::createDriver(),
       } {}
 
 backends::Driver *Drivers::find(std::string_view backend) const {
@@ -22,8 +24,10 @@ backends::Driver *Drivers::find(std::string_view backend) const {
 
 std::string Drivers::names() {
   std::string text;
-  for (const char *name : kNames)
-    text += std::string(text.empty() ? "'" : " or '") + name + "'";
+  for (const char *name : kNames) {
+    const char *between = text.empty() ? "'" : name == kNames.back() ? " or '" : ", '";
+    text += std::string(between) + name + "'";
+  }
   return text;
 }
 

@@ -17,13 +17,13 @@ public:
 
   /// Null for an unknown name.
   backends::Driver *find(std::string_view backend) const;
-  /// All names, for messages: "'cpu' or 'cuda'".
+  /// All names, for messages: "'cpu', 'cuda' or 'hip'".
   static std::string names();
   void configure(const backends::DriverSettings &settings);
   void setInterruptCheck(backends::InterruptCheck check);
 
 private:
-  std::array<std::unique_ptr<backends::Driver>, 2> drivers; // in the order of kNames
+  std::array<std::unique_ptr<backends::Driver>, 3> drivers; // in the order of kNames
 };
 
 } // namespace sectile::jit

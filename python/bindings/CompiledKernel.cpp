@@ -19,13 +19,13 @@ py::dict stagesOf(const CompiledKernel &self) {
   for (const auto &[name, text] : self.kernel->image().stages)
     stages[py::str(name)] = py::str(text);
   const backends::KernelImage &image = self.kernel->image();
-  bool isGpu = image.backend == "cuda", isElf = image.binary.rfind("\x7f"
-                                                                   "ELF",
-                                                                   0) == 0;
+  bool isGpu = image.backend != "cpu", isElf = image.binary.rfind("\x7f"
+                                                                  "ELF",
+                                                                  0) == 0;
   if (isGpu && !isElf)
     stages["ptx"] = py::str(image.binary);
   else
-    stages[isGpu ? "cubin" : "so"] = py::bytes(image.binary);
+    stages[image.backend == "hip" ? "hsaco" : isGpu ? "cubin" : "so"] = py::bytes(image.binary);
   return stages;
 }
 

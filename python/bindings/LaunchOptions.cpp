@@ -82,7 +82,7 @@ NamedArchs &namedArchs() {
   return *archs;
 }
 
-/// "cpu", "cpu:x86-64-v3", "cuda", "cuda:90", "cuda:sm_90a".
+/// "cpu", "cpu:x86-64-v3", "cuda", "cuda:90", "cuda:sm_90a", "hip:gfx942".
 void readTarget(PyObject *value, const std::string &kernelName, LaunchOptions &options) {
   const char *given = PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : nullptr;
   jit::TargetName name(given ? given : "");
@@ -90,12 +90,18 @@ void readTarget(PyObject *value, const std::string &kernelName, LaunchOptions &o
     options.target = LaunchOptions::Target::Cpu;
   else if (name.backend == "cuda")
     options.target = LaunchOptions::Target::Cuda;
+  else if (name.backend == "hip")
+    options.target = LaunchOptions::Target::Hip;
   else {
     PyErr_Clear();
-    throwCallError(kernelName + ": target is " + std::string(py::repr(value)) +
-                       ", not the name of a target",
-                   "'cpu', 'cuda' or 'cuda:90', with the compute capability after the colon");
+    throwCallError(
+        kernelName + ": target is " + std::string(py::repr(value)) + ", not the name of a target",
+        "'cpu', 'cuda', 'cuda:90', with the compute capability after the colon, or 'hip:gfx942'");
   }
+  if (options.target == LaunchOptions::Target::Hip && name.arch.empty())
+    throwCallError(kernelName + ": target is 'hip', and there is no AMD GPU to take the "
+                                "architecture from",
+                   "name it, as in 'hip:gfx942'");
   if (!name.arch.empty())
     options.archNumber = namedArchs().numberOf(name.arch);
 }
@@ -310,7 +316,9 @@ backends::CompileOptions LaunchOptions::compileOptions(int32_t device) const {
   static_cast<backends::KernelOptions &>(options) = kernel;
   options.normalize();
   options.arch = namedArchs().nameOf(archNumber);
-  if (device >= 0 || target == Target::Cuda) {
+  if (target == Target::Hip) {
+    options.backend = "hip";
+  } else if (device >= 0 || target == Target::Cuda) {
     options.backend = "cuda";
     if (options.arch.empty()) {
       std::string reason;

@@ -17,8 +17,11 @@ struct LaunchOptions {
   bool checkStrides = false;
 
   /// Which back end compiles: what `target` names, else that of the arrays.
-  enum class Target : uint8_t { OfArrays, Cpu, Cuda };
+  enum class Target : uint8_t { OfArrays, Cpu, Cuda, Hip };
   Target target = Target::OfArrays;
+  static const char *nameOf(Target target) {
+    return target == Target::Hip ? "hip" : target == Target::Cuda ? "cuda" : "cpu";
+  }
   /// The stream of a GPU launch; null: that of the arrays' library. Selects no variant.
   std::optional<uint64_t> stream;
 

@@ -57,8 +57,9 @@ int32_t deviceOf(const KernelState &state, std::span<const jit::ArgumentValue> v
     throwError(status.error());
   bool hasArrays = first < values.size();
   if (!isWarmup && hasArrays && options.target != Target::OfArrays &&
-      (device >= 0) != (options.target == Target::Cuda)) [[unlikely]]
-    throwCallError(state.name + ": target is " + (options.target == Target::Cuda ? "cuda" : "cpu") +
+      (device >= 0 || options.target == Target::Hip) != (options.target == Target::Cuda))
+      [[unlikely]]
+    throwCallError(state.name + ": target is " + LaunchOptions::nameOf(options.target) +
                        ", and argument '" + state.specializer->argumentName(values, first) +
                        "' is on " +
                        (device < 0 ? std::string("the CPU") : "cuda:" + std::to_string(device)),
@@ -298,7 +299,7 @@ py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLau
       [[unlikely]]
     throwError(status.error());
   int32_t device = deviceOf(state, call.read.span(), call.options, call.isWarmup);
-  bool isGpu = device >= 0 || call.options.target == LaunchOptions::Target::Cuda;
+  bool isGpu = device >= 0 || call.options.target >= LaunchOptions::Target::Cuda;
   arguments.device = std::max(device, 0);
   arguments.stream = isGpu && !call.isWarmup ? call.stream.current() : nullptr;
   arguments.addOption(call.options.word());

@@ -118,7 +118,7 @@ TEST_F(GpuRuntimeTest, ArchitecturesHaveVariantsOfTheirOwn) {
   request.options.backend = "tpu";
   KernelResult result = runtime.getKernel(request);
   EXPECT_EQ(result.status.error().text(),
-            "backend: there is no 'tpu'\n  help: use 'cpu' or 'cuda'");
+            "backend: there is no 'tpu'\n  help: use 'cpu', 'cuda' or 'hip'");
 }
 
 TEST_F(GpuRuntimeTest, LaunchesGoToTheDeviceAndStreamOfTheArguments) {

@@ -460,7 +460,7 @@ TEST_F(RuntimeTest, UnknownBackends) {
   KernelRequest request = fakeRequest("k");
   request.options.backend = "tpu";
   EXPECT_EQ(makeRuntime()->getKernel(request).status.error().text(),
-            "backend: there is no 'tpu'\n  help: use 'cpu' or 'cuda'");
+            "backend: there is no 'tpu'\n  help: use 'cpu', 'cuda' or 'hip'");
 }
 
 TEST_F(RuntimeTest, RunsEveryProgramOfAGrid) {

@@ -125,11 +125,11 @@ def _target_text(target: GPUTarget) -> str:
     """As launches name it."""
     if target.backend == "cpu":
         return "cpu"
-    if target.backend != "cuda":
+    if target.backend not in ("cuda", "hip"):
         raise ValueError(
-            f"compile: there is no back end {target.backend!r}\n  help: there are 'cpu' and 'cuda'"
+            f"compile: there is no back end {target.backend!r}\n  help: there are 'cpu', 'cuda' and 'hip'"
         )
-    return f"cuda:{target.arch}"
+    return f"{target.backend}:{target.arch}"
 
 
 def compile(
@@ -158,7 +158,7 @@ def compile(
             constant.
         constexprs: values of the compile-time parameters.
         target: ``"cpu"``, ``"cuda"`` (the first GPU at hand) or ``"cuda:90"``, with the compute
-            capability, or a `GPUTarget`; needs no GPU. When None: ``"cpu"`` for a `JITFunction`, the
+            capability, ``"hip:gfx942"``, or a `GPUTarget`; needs no GPU. When None: ``"cpu"`` for a `JITFunction`, the
             device at hand for an `ASTSource`.
         options, further: as in a launch: ``num_warps=8``.
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _STAGES = {
     "cpu": ("tile", "tile-optimized", "llvm", "llvm-optimized", "asm"),
     "cuda": ("tile", "tile-optimized", "tile-gpu", "llvm", "llvm-optimized", "ptx"),
+    "hip": ("tile", "tile-optimized", "tile-gpu", "llvm", "llvm-optimized", "amdgcn"),
 }
 _ACCESSES = {"load": "load", "store": "store", "atomic": "atomic", "async-copy": "load"}
 _KEEP_STAGES = (

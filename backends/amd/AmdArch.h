@@ -1,0 +1,32 @@
+//===-- AmdArch.h - the architectures of AMD GPUs ---------------------------------------------===//
+//   std::optional<AmdArch> arch = AmdArch::parse("gfx942");
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+#include <optional>
+#include <string>
+
+namespace sectile::amd {
+
+struct AmdArch {
+  std::string name = "gfx942";
+  /// Of a wave.
+  unsigned laneCount = 64;
+  /// LDS that a work-group may have, in bytes.
+  int64_t sharedBytes = 64 << 10;
+  /// 32-bit registers of a compute unit: of its SIMDs together, accumulation registers included.
+  int64_t registerWords = 4 * 512 * 64;
+
+  /// GFX9 with matrix cores (CDNA), as against GFX11 and GFX12 (RDNA).
+  bool isCdna() const { return laneCount == 64; }
+  bool isGfx950() const { return name == "gfx950"; }
+  bool isGfx12() const { return name == "gfx1201"; }
+
+  /// "gfx90a", "gfx942", "gfx950", "gfx1100" or "gfx1201"; nothing for another one.
+  static std::optional<AmdArch> parse(llvm::StringRef text);
+  /// "gfx90a, gfx942, gfx950, gfx1100 or gfx1201".
+  static std::string known();
+};
+
+} // namespace sectile::amd

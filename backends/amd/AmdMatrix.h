@@ -1,0 +1,24 @@
+//===-- AmdMatrix.h - MFMA and WMMA -----------------------------------------------------------===//
+// lang/layout/AmdMatrixInstructions.h says which element is where.
+#pragma once
+
+#include "backends/amd/AmdArch.h"
+#include "backends/gpu/GpuAbilities.h"
+
+namespace sectile::amd {
+
+class AmdMatrixProducts final : public gpu::MatrixProducts {
+public:
+  explicit AmdMatrixProducts(AmdArch arch) : arch(std::move(arch)) {}
+  layout::MatrixInstructions instructions(const layout::MatrixElements &elements) const override;
+  llvm::SmallVector<llvm::Value *, 4> multiply(llvm::IRBuilderBase &builder,
+                                               const layout::MatrixInstruction &instruction,
+                                               llvm::ArrayRef<llvm::Value *> a,
+                                               llvm::ArrayRef<llvm::Value *> b,
+                                               llvm::ArrayRef<llvm::Value *> acc) const override;
+
+private:
+  AmdArch arch;
+};
+
+} // namespace sectile::amd

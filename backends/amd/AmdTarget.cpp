@@ -1,0 +1,222 @@
+// Threads, lanes and barriers. (AMD's ISA manuals; LLVM's AMDGPUUsage.)
+#include "backends/amd/AmdTarget.h"
+
+#include "llvm/IR/IntrinsicsAMDGPU.h"
+#include "llvm/IR/Module.h"
+
+using namespace mlir;
+
+namespace sectile::amd {
+namespace {
+
+namespace id = llvm::Intrinsic;
+using V = llvm::Value *;
+
+/// DPP controls: how lanes of a row of 16 exchange.
+constexpr unsigned quadPermutation(unsigned a, unsigned b, unsigned c, unsigned d) {
+  return a | b << 2 | c << 4 | d << 6;
+}
+constexpr unsigned kRowRotate8 = 0x128, kRowMirror = 0x140, kRowHalfMirror = 0x141,
+                   kRowXorMask = 0x160;
+
+/// Applies `move` to a value in pieces of 32 bits.
+V inWords(llvm::IRBuilderBase &b, V value, llvm::function_ref<V(V)> move) {
+  llvm::Type *type = value->getType(), *word = b.getInt32Ty();
+  if (type->isPointerTy())
+    return b.CreateIntToPtr(inWords(b, b.CreatePtrToInt(value, b.getInt64Ty()), move), type);
+  unsigned bits = type->getPrimitiveSizeInBits();
+  llvm::Type *integer = b.getIntNTy(bits);
+  V whole = b.CreateBitCast(value, integer);
+  if (bits <= 32)
+    return b.CreateBitCast(b.CreateTrunc(move(b.CreateZExt(whole, word)), integer), type);
+  V low = move(b.CreateTrunc(whole, word)),
+    high = move(b.CreateTrunc(b.CreateLShr(whole, 32), word));
+  whole = b.CreateOr(b.CreateZExt(low, integer), b.CreateShl(b.CreateZExt(high, integer), 32));
+  return b.CreateBitCast(whole, type);
+}
+
+llvm::CallInst *inRange(llvm::CallInst *call, uint32_t low, uint32_t high) {
+  call->addRangeRetAttr(llvm::ConstantRange(llvm::APInt(32, low), llvm::APInt(32, high)));
+  return call;
+}
+
+} // namespace
+
+AmdTarget::AmdTarget(AmdArch arch)
+    : GpuTarget({.laneCount = arch.laneCount,
+                 .maxThreadsPerBlock = 1024,
+                 .maxSharedBytes = arch.sharedBytes,
+                 .maxAccessBytes = 16,
+                 .registerWords = arch.registerWords}),
+      architecture(std::move(arch)), mathematics(architecture), products(architecture) {}
+
+void AmdTarget::declareKernel(llvm::Function &kernel, unsigned threads,
+                              const backends::CompileOptions &) const {
+  llvm::Module &module = *kernel.getParent();
+  module.setDataLayout(llvm::Triple(triple()).computeDataLayout());
+  kernel.setCallingConv(llvm::CallingConv::AMDGPU_KERNEL);
+  std::string count = std::to_string(threads);
+  kernel.addFnAttr("amdgpu-flat-work-group-size", count + "," + count);
+  kernel.addFnAttr("uniform-work-group-size", "true");
+  kernel.addFnAttr("target-cpu", architecture.name);
+  // What the kernel does not ask for takes no register.
+  for (const char *unused :
+       {"amdgpu-no-dispatch-ptr", "amdgpu-no-queue-ptr", "amdgpu-no-dispatch-id",
+        "amdgpu-no-workitem-id-y", "amdgpu-no-workitem-id-z", "amdgpu-no-lds-kernel-id",
+        "amdgpu-no-hostcall-ptr", "amdgpu-no-heap-ptr", "amdgpu-no-default-queue",
+        "amdgpu-no-completion-action", "amdgpu-no-multigrid-sync-arg"})
+    kernel.addFnAttr(unused);
+  kernel.addFnAttr(llvm::Attribute::NoUnwind);
+}
+
+//===-- Threads -------------------------------------------------------------------------------===//
+
+V AmdTarget::threadIndex(llvm::IRBuilderBase &b) const {
+  return inRange(b.CreateIntrinsic(b.getInt32Ty(), id::amdgcn_workitem_id_x, {}), 0,
+                 maxThreadsPerBlock);
+}
+
+V AmdTarget::programIndex(llvm::IRBuilderBase &b, unsigned axis) const {
+  static constexpr id::ID ids[] = {id::amdgcn_workgroup_id_x, id::amdgcn_workgroup_id_y,
+                                   id::amdgcn_workgroup_id_z};
+  return inRange(b.CreateIntrinsic(b.getInt32Ty(), ids[axis], {}), 0, 0x7fffffff);
+}
+
+V AmdTarget::programCount(llvm::IRBuilderBase &b, unsigned axis) const {
+  // hidden_block_count_x, _y and _z, the first of the hidden arguments.
+  constexpr unsigned kConstantSpace = 4;
+  V arguments = b.CreateIntrinsic(llvm::PointerType::get(b.getContext(), kConstantSpace),
+                                  id::amdgcn_implicitarg_ptr, {});
+  auto *count = b.CreateAlignedLoad(
+      b.getInt32Ty(), b.CreateConstGEP1_32(b.getInt8Ty(), arguments, 4 * axis), llvm::Align(4));
+  count->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b.getContext(), {}));
+  return count;
+}
+
+V AmdTarget::clock(llvm::IRBuilderBase &b) const {
+  // A counter of 100 MHz.
+  V ticks = b.CreateIntrinsic(b.getInt64Ty(), id::readsteadycounter, {});
+  return b.CreateMul(ticks, b.getInt64(10));
+}
+
+V AmdTarget::processor(llvm::IRBuilderBase &b) const {
+  auto hardware = [&](unsigned reg, unsigned offset, unsigned bits) -> V {
+    return b.CreateIntrinsic(b.getInt32Ty(), id::amdgcn_s_getreg,
+                             {b.getInt32(reg | offset << 6 | (bits - 1) << 11)});
+  };
+  // HW_ID: compute unit, shader array, shader engine; HW_ID1 of GFX11 and 12: WGP, array, engine.
+  if (!architecture.isCdna())
+    return hardware(/*HW_ID1*/ 23, 10, 11);
+  V number = hardware(/*HW_ID*/ 4, 8, 8);
+  if (architecture.name == "gfx90a")
+    return number;
+  V die = hardware(/*XCC_ID*/ 20, 0, 4);
+  return b.CreateOr(number, b.CreateShl(die, 8));
+}
+
+V AmdTarget::lane(llvm::IRBuilderBase &b) const {
+  V low = b.CreateIntrinsic(id::amdgcn_mbcnt_lo, {}, {b.getInt32(~0u), b.getInt32(0)});
+  if (laneCount == 32)
+    return low;
+  return b.CreateIntrinsic(id::amdgcn_mbcnt_hi, {}, {b.getInt32(~0u), low});
+}
+
+//===-- Lanes ---------------------------------------------------------------------------------===//
+
+V AmdTarget::shuffleXor(llvm::IRBuilderBase &b, V value, unsigned mask) const {
+  const bool isCdna = architecture.isCdna();
+  auto dppControl = [&]() -> std::optional<unsigned> {
+    switch (mask) {
+    case 1:
+      return quadPermutation(1, 0, 3, 2);
+    case 2:
+      return quadPermutation(2, 3, 0, 1);
+    case 3:
+      return quadPermutation(3, 2, 1, 0);
+    case 7:
+      return kRowHalfMirror;
+    case 8:
+      return kRowRotate8;
+    case 15:
+      return kRowMirror;
+    default:
+      if (!isCdna && mask < 16)
+        return kRowXorMask | mask;
+      return std::nullopt;
+    }
+  };
+  return inWords(b, value, [&](V word) -> V {
+    if (auto control = dppControl())
+      return b.CreateIntrinsic(
+          id::amdgcn_update_dpp, {b.getInt32Ty()},
+          {word, word, b.getInt32(*control), b.getInt32(15), b.getInt32(15), b.getTrue()});
+    if (!isCdna && mask == 16) // the other row, each lane from its like
+      return b.CreateIntrinsic(
+          id::amdgcn_permlanex16, {b.getInt32Ty()},
+          {word, word, b.getInt32(0x76543210), b.getInt32(0xfedcba98), b.getFalse(), b.getFalse()});
+    if (mask < 32) // in groups of 32: and mask, or mask, xor mask
+      return b.CreateIntrinsic(id::amdgcn_ds_swizzle, {}, {word, b.getInt32(0x1f | mask << 10)});
+    V from = b.CreateXor(lane(b), b.getInt32(mask));
+    return b.CreateIntrinsic(id::amdgcn_ds_bpermute, {}, {b.CreateShl(from, 2), word});
+  });
+}
+
+V AmdTarget::shuffleFrom(llvm::IRBuilderBase &b, V value, V source) const {
+  V bytes = b.CreateShl(source, 2);
+  return inWords(b, value, [&](V word) -> V {
+    return b.CreateIntrinsic(id::amdgcn_ds_bpermute, {}, {bytes, word});
+  });
+}
+
+//===-- The work-group ------------------------------------------------------------------------===//
+
+void AmdTarget::barrier(llvm::IRBuilderBase &b, unsigned, unsigned) const {
+  // The fences order LDS and global memory.
+  auto scope = b.getContext().getOrInsertSyncScopeID("workgroup");
+  b.CreateFence(llvm::AtomicOrdering::Release, scope);
+  b.CreateIntrinsic(b.getVoidTy(), id::amdgcn_s_barrier, {});
+  b.CreateFence(llvm::AtomicOrdering::Acquire, scope);
+}
+
+V AmdTarget::anyThread(llvm::IRBuilderBase &b, V truth, unsigned threads, unsigned number) const {
+  auto *lanes = b.getIntNTy(laneCount);
+  V any = b.CreateICmpNE(b.CreateIntrinsic(id::amdgcn_ballot, {lanes}, {truth}),
+                         llvm::ConstantInt::get(lanes, 0));
+  unsigned waves = threads / laneCount;
+  if (waves <= 1)
+    return any;
+  // There is no barrier that votes: each wave leaves its answer in LDS.
+  llvm::Module &module = *b.GetInsertBlock()->getModule();
+  auto *type = llvm::ArrayType::get(b.getInt32Ty(), maxThreadsPerBlock / laneCount);
+  auto *votes = module.getNamedGlobal("sectile_votes");
+  if (!votes) {
+    votes = new llvm::GlobalVariable(module, type, /*isConstant=*/false,
+                                     llvm::GlobalValue::InternalLinkage,
+                                     llvm::PoisonValue::get(type), "sectile_votes", nullptr,
+                                     llvm::GlobalValue::NotThreadLocal, gpu::kSharedSpace);
+    votes->setAlignment(llvm::Align(16));
+  }
+  V wave = b.CreateLShr(threadIndex(b), llvm::Log2_32(laneCount));
+  barrier(b, threads, number); // the answers to the vote before have been read
+  b.CreateStore(b.CreateZExt(any, b.getInt32Ty()), b.CreateGEP(b.getInt32Ty(), votes, wave));
+  barrier(b, threads, number);
+  V all = b.getInt32(0);
+  for (unsigned each = 0; each < waves; ++each)
+    all = b.CreateOr(
+        all, b.CreateLoad(b.getInt32Ty(), b.CreateConstGEP1_32(b.getInt32Ty(), votes, each)));
+  return b.CreateICmpNE(all, b.getInt32(0));
+}
+
+llvm::StringRef AmdTarget::syncScope(tile::MemoryScope scope) const {
+  switch (scope) {
+  case tile::MemoryScope::Block:
+    return "workgroup";
+  case tile::MemoryScope::Device:
+    return "agent";
+  case tile::MemoryScope::System:
+    return "";
+  }
+  return "";
+}
+
+} // namespace sectile::amd

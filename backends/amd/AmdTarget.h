@@ -1,0 +1,55 @@
+//===-- AmdTarget.h - the instructions of AMD GPUs --------------------------------------------===//
+//   std::optional<AmdArch> arch = AmdArch::parse("gfx942");
+//   AmdTarget target(*arch);
+#pragma once
+
+#include "backends/amd/AmdArch.h"
+#include "backends/amd/AmdMath.h"
+#include "backends/amd/AmdMatrix.h"
+#include "backends/gpu/GpuTarget.h"
+
+namespace sectile::amd {
+
+class AmdTarget final : public gpu::GpuTarget {
+public:
+  explicit AmdTarget(AmdArch arch);
+  const AmdArch &arch() const { return architecture; }
+
+  llvm::StringRef name() const override { return architecture.name; }
+  llvm::StringRef triple() const override { return "amdgcn-amd-amdhsa"; }
+  /// Sets the module's data layout as well: local variables lie in an address space of their own.
+  void declareKernel(llvm::Function &kernel, unsigned threads,
+                     const backends::CompileOptions &options) const override;
+  const backends::MathTarget &math() const override { return mathematics; }
+
+  llvm::Value *threadIndex(llvm::IRBuilderBase &builder) const override;
+  llvm::Value *programIndex(llvm::IRBuilderBase &builder, unsigned axis) const override;
+  llvm::Value *programCount(llvm::IRBuilderBase &builder, unsigned axis) const override;
+  llvm::Value *clock(llvm::IRBuilderBase &builder) const override;
+  /// Numbers of compute units are unique, and have gaps.
+  llvm::Value *processor(llvm::IRBuilderBase &builder) const override;
+  llvm::Value *shuffleXor(llvm::IRBuilderBase &builder, llvm::Value *value,
+                          unsigned mask) const override;
+  llvm::Value *shuffleFrom(llvm::IRBuilderBase &builder, llvm::Value *value,
+                           llvm::Value *source) const override;
+  void barrier(llvm::IRBuilderBase &builder, unsigned threads, unsigned barrier) const override;
+  llvm::Value *anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth, unsigned threads,
+                         unsigned barrier) const override;
+  bool takesAssembly() const override { return false; }
+  const gpu::MatrixProducts *matrixProducts() const override { return &products; }
+  llvm::Value *load(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,
+                    llvm::Value *other) const override;
+  void store(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,
+             llvm::Value *value) const override;
+  llvm::StringRef syncScope(tile::MemoryScope scope) const override;
+
+private:
+  /// The number of the lane in its wave, i32.
+  llvm::Value *lane(llvm::IRBuilderBase &builder) const;
+
+  AmdArch architecture;
+  AmdMath mathematics;
+  AmdMatrixProducts products;
+};
+
+} // namespace sectile::amd

@@ -1,0 +1,37 @@
+#include "backends/amd/Driver.h"
+
+namespace sectile::amd {
+namespace {
+
+const char kReason[] = "kernels are compiled for AMD GPUs, and cannot be launched on them yet";
+
+class HipDriver final : public backends::Driver {
+public:
+  std::string hostFingerprint() const override { return ""; }
+  bool canRun(std::string_view, std::string &reason) const override {
+    reason = kReason;
+    return false;
+  }
+  const std::vector<backends::DeviceInfo> &devices(std::string &reason) override {
+    reason = kReason;
+    return none;
+  }
+  std::unique_ptr<backends::LoadedKernel> load(const backends::KernelImage &,
+                                               backends::LaunchFailure &failure) override {
+    failure.kind = backends::LaunchFailure::Kind::Machine;
+    failure.message = kReason;
+    failure.help = "take the code object from compiled.asm[\"hsaco\"], or launch on the CPU";
+    return nullptr;
+  }
+
+private:
+  const std::vector<backends::DeviceInfo> none;
+};
+
+} // namespace
+
+std::unique_ptr<backends::Driver> createDriver() {
+  return std::make_unique<HipDriver>();
+}
+
+} // namespace sectile::amd

@@ -1,0 +1,229 @@
+// Tile IR to code objects for every AMD chip that is known, run in the interpreter (isa/): results
+// against the host's. All of it emulated.
+#include "../KernelTexts.h"
+#include "../TileText.h"
+#include "backends/amd/AmdBackend.h"
+#include "backends/amd/CodeObjectNotes.h"
+#include "isa/Machine.h"
+#include "lang/tile/TileDialect.h"
+#include "optimizer/Pipeline.h"
+
+#include "mlir/Parser/Parser.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace sectile;
+using namespace sectile::testing;
+using amdisa::Argument;
+
+namespace {
+
+/// A kernel compiled for a chip; `problem` has the diagnostics where it could not be.
+struct Compiled {
+  backends::KernelImage image;
+  std::string problem;
+  std::map<std::string, std::string> stages;
+};
+
+Compiled compile(const std::string &tileText, const std::string &arch,
+                 backends::CompileOptions options = {}) {
+  Compiled result;
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<tile::TileDialect>();
+  context.printOpOnDiagnostic(false);
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
+    result.problem += diagnostic.str() + "\n";
+    return mlir::success();
+  });
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(tileText, &context);
+  if (!module || mlir::failed(optimizer::optimize(*module)))
+    return result;
+  backends::CompileContext compile;
+  compile.options = options;
+  compile.options.backend = "hip";
+  compile.options.arch = arch;
+  compile.verifyCode = true;
+  compile.observe = [&](llvm::StringRef stage, llvm::function_ref<std::string()> text) {
+    result.stages[stage.str()] = text();
+  };
+  auto image = amd::AmdBackend().compile(*module, compile);
+  if (mlir::succeeded(image))
+    result.image = std::move(*image);
+  return result;
+}
+
+class AmdCodeObject : public ::testing::TestWithParam<const char *> {
+protected:
+  std::mt19937 random{7};
+
+  template <class T>
+  std::vector<T> numbers(size_t count, int least, int most) {
+    std::vector<T> made(count);
+    for (T &each : made)
+      each = T(least + int(random() % unsigned(most - least + 1)));
+    return made;
+  }
+
+  /// Empty when all went well.
+  std::string run(const std::string &tileText, int32_t warps, uint32_t programs,
+                  llvm::ArrayRef<Argument> arguments, const amdisa::Buffers &buffers) {
+    backends::CompileOptions options;
+    options.warpCount = warps;
+    Compiled compiled = compile(tileText, GetParam(), options);
+    if (!compiled.problem.empty())
+      return compiled.problem;
+    auto object = amdisa::CodeObject::load(compiled.image.binary);
+    if (!object)
+      return llvm::toString(object.takeError());
+    amdisa::Shape shape;
+    shape.groups = {programs, 1, 1};
+    shape.items = {uint32_t(compiled.image.gpu.threads), 1, 1};
+    auto done = amdisa::run(**object, compiled.image.entryPoint, shape, arguments, buffers);
+    return done ? "" : llvm::toString(done.takeError());
+  }
+};
+
+template <class T>
+void add(amdisa::Buffers &buffers, const std::vector<T> &data) {
+  buffers.add(data.data(), data.size() * sizeof(T));
+}
+
+TEST_P(AmdCodeObject, masks_end_where_arrays_do) {
+  const int count = 777;
+  auto x = numbers<float>(count, -99, 99), y = numbers<float>(count, -99, 99);
+  std::vector<float> out(count);
+  amdisa::Buffers buffers;
+  for (auto *each : {&x, &y, &out})
+    add(buffers, *each);
+  for (int block : {64, 256, 500})
+    for (int32_t warps : {1, 4}) {
+      SCOPED_TRACE(std::to_string(block) + " in " + std::to_string(warps));
+      std::fill(out.begin(), out.end(), 0.0f);
+      ASSERT_EQ(run(withBlock(kVectorAdd, block), warps, (count + block - 1) / block,
+                    {Argument::of(x.data()), Argument::of(y.data()), Argument::of(out.data()),
+                     Argument::of(int32_t(count))},
+                    buffers),
+                "");
+      for (int i = 0; i < count; ++i)
+        ASSERT_EQ(out[i], x[i] + y[i]) << i;
+    }
+}
+
+TEST_P(AmdCodeObject, softmax) {
+  const int rows = 3, count = 1000;
+  std::vector<float> x(rows * count), out(rows * count);
+  for (float &each : x)
+    each = float(int(random() % 2000)) / 100 - 10;
+  amdisa::Buffers buffers;
+  add(buffers, x), add(buffers, out);
+  for (int32_t warps : {1, 4}) {
+    ASSERT_EQ(run(withBlock(kSoftmax, 1024), warps, rows,
+                  {Argument::of(x.data()), Argument::of(out.data()), Argument::of(int32_t(count)),
+                   Argument::of(int32_t(count))},
+                  buffers),
+              "");
+    for (int row = 0; row < rows; ++row) {
+      double most = -INFINITY, sum = 0;
+      for (int i = 0; i < count; ++i)
+        most = std::max(most, double(x[row * count + i]));
+      for (int i = 0; i < count; ++i)
+        sum += std::exp(double(x[row * count + i]) - most);
+      for (int i = 0; i < count; ++i) {
+        double expected = std::exp(double(x[row * count + i]) - most) / sum;
+        ASSERT_NEAR(out[row * count + i], expected, 4e-6 * expected + 1e-9) << row << ", " << i;
+      }
+    }
+  }
+}
+
+/// acc = x y of whole numbers, exact in any order.
+std::string productText(int64_t m, int64_t n, int64_t k, const std::string &element,
+                        const std::string &sum) {
+  Shape lhs{m, k}, rhs{k, n}, acc{m, n};
+  return kernelText(pointer("x", element) + ", " + pointer("y", element) + ", " +
+                        pointer("out", sum),
+                    loadTile("a", "x", lhs, element) + loadTile("b", "y", rhs, element) +
+                        "%zero = arith.constant dense<" + (sum == "i32" ? "0" : "0.0") +
+                        "> : " + tileType(acc, sum) + "\n%r = tile.dot %a, %b, %zero : " +
+                        tileType(lhs, element) + " * " + tileType(rhs, element) + " -> " +
+                        tileType(acc, sum) + "\n" + storeTile("r", "out", acc, sum));
+}
+
+TEST_P(AmdCodeObject, products_of_halves_and_bytes) {
+  struct {
+    int64_t m, n, k;
+  } extents[] = {{16, 16, 16}, {32, 64, 32}, {64, 32, 64}, {48, 80, 96}};
+  for (auto [m, n, k] : extents)
+    for (int32_t warps : {1, 4}) {
+      SCOPED_TRACE(std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k) + " in " +
+                   std::to_string(warps));
+      auto a = numbers<int8_t>(m * k, -9, 9), b = numbers<int8_t>(k * n, -9, 9);
+      auto expected = [&](int64_t i, int64_t j) {
+        int sum = 0;
+        for (int64_t at = 0; at < k; ++at)
+          sum += int(a[i * k + at]) * b[at * n + j];
+        return sum;
+      };
+      std::vector<int32_t> sums(m * n);
+      amdisa::Buffers bytes;
+      add(bytes, a), add(bytes, b), add(bytes, sums);
+      ASSERT_EQ(run(productText(m, n, k, "i8", "i32"), warps, 1,
+                    {Argument::of(a.data()), Argument::of(b.data()), Argument::of(sums.data())},
+                    bytes),
+                "");
+      for (int64_t i = 0; i < m * n; ++i)
+        ASSERT_EQ(sums[i], expected(i / n, i % n)) << i / n << ", " << i % n;
+
+      std::vector<_Float16> x(a.begin(), a.end()), y(b.begin(), b.end());
+      std::vector<float> out(m * n);
+      amdisa::Buffers halves;
+      add(halves, x), add(halves, y), add(halves, out);
+      ASSERT_EQ(run(productText(m, n, k, "f16", "f32"), warps, 1,
+                    {Argument::of(x.data()), Argument::of(y.data()), Argument::of(out.data())},
+                    halves),
+                "");
+      for (int64_t i = 0; i < m * n; ++i)
+        ASSERT_EQ(out[i], float(expected(i / n, i % n))) << i / n << ", " << i % n;
+    }
+}
+
+TEST_P(AmdCodeObject, matrix_instructions_multiply) {
+  Compiled compiled = compile(productText(64, 64, 64, "f16", "f32"), GetParam());
+  ASSERT_EQ(compiled.problem, "");
+  const char *mnemonic = std::string(GetParam()).starts_with("gfx9") ? "v_mfma_f32" : "v_wmma_f32";
+  EXPECT_NE(compiled.stages["amdgcn"].find(mnemonic), std::string::npos);
+  auto notes = amd::CodeObjectNotes::read(compiled.image.binary, compiled.image.entryPoint);
+  ASSERT_TRUE(bool(notes)) << llvm::toString(notes.takeError());
+  EXPECT_EQ(notes->vectorSpills + notes->scalarSpills, 0);
+  EXPECT_EQ(notes->laneCount * 4, compiled.image.gpu.threads);
+  EXPECT_EQ(notes->sharedBytes, compiled.image.gpu.sharedBytes);
+  EXPECT_EQ(notes->vectorRegisters, compiled.image.gpu.registers);
+}
+
+TEST(AmdBackend, names_what_it_does_not_know) {
+  std::string add = withBlock(kVectorAdd, 64);
+  EXPECT_EQ(compile(add, "gfx906").problem,
+            "unknown AMD architecture 'gfx906': expected gfx90a, gfx942, gfx950, gfx1100 or "
+            "gfx1201\n");
+  backends::CompileOptions options;
+  options.warpCount = 32;
+  EXPECT_NE(compile(add, "gfx942", options).problem.find("a power of two up to 16"),
+            std::string::npos);
+  EXPECT_EQ(compile(add, "gfx1100", options).problem, "");
+  options = {};
+  options.ctaCount = 2;
+  EXPECT_EQ(compile(add, "gfx942", options).problem,
+            "num_ctas > 1: gfx942 has no clusters of work-groups; leave it out\n");
+  options = {};
+  options.dependentLaunch = true;
+  EXPECT_NE(compile(add, "gfx942", options).problem.find("launch_pdl: gfx942 begins a launch"),
+            std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(Chips, AmdCodeObject,
+                         ::testing::Values("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"),
+                         [](const auto &info) { return std::string(info.param); });
+
+} // namespace
