@@ -209,14 +209,14 @@ void storeSelected(Wave &wave, const Instruction &instruction, const uint32_t *v
 /// Writes the lanes of a result to `operand`; `sources` is the number of the instruction's sources.
 template <class T>
 void store(Wave &wave, const Instruction &instruction, const Operand &operand, unsigned sources,
-           Raw<T> *values) {
+           Raw<T> *values, bool isClamped = false) {
   if constexpr (isReal<T>) {
     if (instruction.modifiers.omod || instruction.modifiers.clamp)
       modifyResult<T>(instruction.modifiers, values, wave.lanes);
     if constexpr (std::is_same_v<T, float>)
       if (wave.mode.flushes32)
         flushDenormals(values, wave.lanes);
-  } else if (instruction.modifiers.clamp) {
+  } else if (instruction.modifiers.clamp && !isClamped) {
     wave.fail("clamp of this instruction is not modelled");
   }
   if (operand.kind == Operand::Kind::Null)
@@ -258,8 +258,9 @@ struct Space {
   alignas(64) Raw<T> values[64];
 };
 
-/// Accumulate: the destination's old value is the function's last argument.
-enum class Form { Plain, Accumulate };
+/// Accumulate: the destination's old value is the function's last argument. Clamped: the function
+/// itself does what clamp asks of integers, which is to saturate.
+enum class Form { Plain, Accumulate, Clamped };
 
 template <auto F, Form form, class R, class... A, size_t... N>
 void applyToLanes(Wave &wave, const Instruction &instruction, R (*)(A...),
@@ -285,7 +286,8 @@ void applyToLanes(Wave &wave, const Instruction &instruction, R (*)(A...),
       result.values[lane] = encode<Value>(F(decode<A>(std::get<N>(sources)[lane])...));
     }
   }
-  store<Value>(wave, instruction, instruction.operands[0], count, result.values);
+  store<Value>(wave, instruction, instruction.operands[0], count, result.values,
+               form == Form::Clamped);
   if constexpr (Result::hasFlag)
     storeMask(wave, instruction.operands[1], flags & wave.exec());
 }
@@ -304,6 +306,16 @@ void vector(Wave &wave, const Instruction &instruction) {
 template <auto F>
 void accumulate(Wave &wave, const Instruction &instruction) {
   applyToLanes<F, Form::Accumulate>(wave, instruction, +F, std::make_index_sequence<arityOf(+F)>());
+}
+
+/// An instruction on integers that saturates where clamp is set.
+template <auto kPlain, auto kClamped>
+void clamping(Wave &wave, const Instruction &instruction) {
+  if (instruction.modifiers.clamp)
+    applyToLanes<kClamped, Form::Clamped>(wave, instruction, +kClamped,
+                                          std::make_index_sequence<arityOf(+kClamped)>());
+  else
+    vector<kPlain>(wave, instruction);
 }
 
 template <auto F, class... A, size_t... N>

@@ -1,5 +1,6 @@
 // SALU: arithmetic, logic, shifts, comparisons.
 #include "Lanes.h"
+#include "RealFunctions.h"
 #include "Semantics.h"
 
 #include <algorithm>
@@ -333,6 +334,24 @@ T saturated(double value) {
                                        double(std::numeric_limits<T>::max())));
 }
 
+template <class T>
+void addNumberComparisons(Semantics &table, const std::string &type) {
+  addComparisons<T>(table, type);
+  table.add("S_CMP_U_" + type, scalarCompare<[](T a, T b) { return a != a || b != b; }>);
+  table.add("S_CMP_O_" + type, scalarCompare<[](T a, T b) { return a == a && b == b; }>);
+  table.add("S_CMP_LG_" + type, scalarCompare<[](T a, T b) { return a < b || a > b; }>);
+  table.add("S_CMP_NEQ_" + type, scalarCompare<[](T a, T b) { return !(a == b); }>);
+  table.add("S_CMP_NLG_" + type, scalarCompare<[](T a, T b) { return !(a < b || a > b); }>);
+  table.add("S_CMP_NLT_" + type, scalarCompare<[](T a, T b) { return !(a < b); }>);
+  table.add("S_CMP_NLE_" + type, scalarCompare<[](T a, T b) { return !(a <= b); }>);
+  table.add("S_CMP_NGT_" + type, scalarCompare<[](T a, T b) { return !(a > b); }>);
+  table.add("S_CMP_NGE_" + type, scalarCompare<[](T a, T b) { return !(a >= b); }>);
+}
+
+uint32_t halfResult(float value) {
+  return halfFromFloat(value);
+}
+
 /// gfx12 computes with scalar numbers, too.
 void addNumbers(Semantics &table) {
   table.add("S_CVT_I32_F32", scalar<[](float a) { return saturated<int32_t>(a); }>);
@@ -348,8 +367,8 @@ void addNumbers(Semantics &table) {
   });
   table.add("S_FMAAK_F32", scalar<[](float a, float b, float c) { return std::fma(a, b, c); }>);
   table.add("S_FMAMK_F32", scalar<[](float a, float b, float c) { return std::fma(a, b, c); }>);
-  table.add("S_MIN_F32", scalar<[](float a, float b) { return std::fmin(a, b); }>);
-  table.add("S_MAX_F32", scalar<[](float a, float b) { return std::fmax(a, b); }>);
+  table.add("S_MIN_F32", scalar<[](float a, float b) { return minimumNumber(a, b); }>);
+  table.add("S_MAX_F32", scalar<[](float a, float b) { return maximumNumber(a, b); }>);
   table.add("S_CEIL_F32", scalar<[](float a) { return std::ceil(a); }>);
   table.add("S_FLOOR_F32", scalar<[](float a) { return std::floor(a); }>);
   table.add("S_TRUNC_F32", scalar<[](float a) { return std::trunc(a); }>);
@@ -358,16 +377,17 @@ void addNumbers(Semantics &table) {
   table.add("S_CVT_F32_U32", scalar<[](uint32_t a) { return float(a); }>);
   table.add("S_CVT_F32_F16", scalar<[](F16 a) { return a.value; }>);
   table.add("S_CVT_F16_F32", scalar<[](float a) { return uint32_t(halfFromFloat(a)); }>);
-  addComparisons<float>(table, "F32");
-  table.add("S_CMP_U_F32", scalarCompare<[](float a, float b) { return a != a || b != b; }>);
-  table.add("S_CMP_O_F32", scalarCompare<[](float a, float b) { return a == a && b == b; }>);
-  table.add("S_CMP_LG_F32", scalarCompare<[](float a, float b) { return a < b || a > b; }>);
-  table.add("S_CMP_NEQ_F32", scalarCompare<[](float a, float b) { return !(a == b); }>);
-  table.add("S_CMP_NLG_F32", scalarCompare<[](float a, float b) { return !(a < b || a > b); }>);
-  table.add("S_CMP_NLT_F32", scalarCompare<[](float a, float b) { return !(a < b); }>);
-  table.add("S_CMP_NLE_F32", scalarCompare<[](float a, float b) { return !(a <= b); }>);
-  table.add("S_CMP_NGT_F32", scalarCompare<[](float a, float b) { return !(a > b); }>);
-  table.add("S_CMP_NGE_F32", scalarCompare<[](float a, float b) { return !(a >= b); }>);
+  addNumberComparisons<float>(table, "F32");
+  addNumberComparisons<F16>(table, "F16");
+  table.add("S_ADD_F16", scalar<[](F16 a, F16 b) { return halfResult(a + b); }>);
+  table.add("S_SUB_F16", scalar<[](F16 a, F16 b) { return halfResult(a - b); }>);
+  table.add("S_MUL_F16", scalar<[](F16 a, F16 b) { return halfResult(a * b); }>);
+  table.add("S_CEIL_F16", scalar<[](F16 a) { return halfResult(std::ceil(a.value)); }>);
+  table.add("S_FLOOR_F16", scalar<[](F16 a) { return halfResult(std::floor(a.value)); }>);
+  table.add("S_TRUNC_F16", scalar<[](F16 a) { return halfResult(std::trunc(a.value)); }>);
+  table.add("S_RNDNE_F16", scalar<[](F16 a) { return halfResult(std::nearbyint(a.value)); }>);
+  table.add("S_MAXIMUM_F32", scalar<[](float a, float b) { return maximumOrNan(a, b); }>);
+  table.add("S_MINIMUM_F32", scalar<[](float a, float b) { return minimumOrNan(a, b); }>);
 }
 
 } // namespace

@@ -63,20 +63,29 @@ void addSingle(Semantics &table) {
         vector<[](float a, float b, float c) { return maximumNumber(minimumNumber(a, b), c); }>);
   for (const char *name : {"V_MED3_F32", "V_MED3_NUM_F32"})
     table.add(name, vector<[](float a, float b, float c) { return medianNumber(a, b, c); }>);
+  table.add("V_FMAC_DX9_ZERO_F32", accumulate<[](float a, float b, float c) {
+              return a == 0 || b == 0 ? c : std::fma(a, b, c);
+            }>);
+  table.add("V_MAXIMUMMINIMUM_F32",
+            vector<[](float a, float b, float c) { return minimumOrNan(maximumOrNan(a, b), c); }>);
+  table.add("V_MINIMUMMAXIMUM_F32",
+            vector<[](float a, float b, float c) { return maximumOrNan(minimumOrNan(a, b), c); }>);
   table.add("V_MAXIMUM3_F32",
             vector<[](float a, float b, float c) { return maximumOrNan(maximumOrNan(a, b), c); }>);
   table.add("V_MINIMUM3_F32",
             vector<[](float a, float b, float c) { return minimumOrNan(minimumOrNan(a, b), c); }>);
 }
 
-/// Moves a result that is not exact by -1, 0 or 1 units in the last place.
+/// One of the two numbers next to a result that is not exact: less than a unit in the last place
+/// away.
 float perturbed(double exact, uint64_t seed) {
   auto rounded = float(exact);
   if (seed == 0 || double(rounded) == exact || !std::isfinite(rounded) || rounded == 0)
     return rounded;
   uint64_t hash = (std::bit_cast<uint64_t>(exact) ^ seed) * 0x9e3779b97f4a7c15;
-  int move = int((hash >> 40) % 3) - 1;
-  return std::bit_cast<float>(std::bit_cast<uint32_t>(rounded) + uint32_t(move));
+  if (hash >> 63)
+    return rounded;
+  return std::nextafter(rounded, exact > rounded ? INFINITY : -INFINITY);
 }
 
 float withoutDenormals(float value) {
@@ -147,10 +156,14 @@ WithFlag<T> divisionScale(T scaled, T denominator, T numerator) {
     return {isDenominator ? up : scaled, true};
   if (isDenormal(denominator))
     return {up, false};
-  bool isTinyReciprocal = isDenormal(T(1) / denominator),
-       isTinyQuotient = isDenormal(T(numerator / denominator));
+  // By their exponents: what underflows to zero counts, too.
+  auto isTiny = [](T value) { return std::fabs(value) < std::numeric_limits<T>::min(); };
+  bool isTinyReciprocal = isTiny(T(1) / denominator),
+       isTinyQuotient = isTiny(numerator / denominator);
+  // The manuals have a denominator made larger here, which overflows; made smaller, the quotient is
+  // right.
   if (isTinyReciprocal && isTinyQuotient)
-    return {isDenominator ? up : scaled, true};
+    return {isDenominator ? down : scaled, true};
   if (isTinyReciprocal)
     return {down, false};
   if (isTinyQuotient)
@@ -178,6 +191,14 @@ T divisionFixup(T quotient, T denominator, T numerator) {
   return std::copysign(quotient, sign);
 }
 
+/// 2^exponent (a b + c), rounded once.
+template <class T>
+T scaledFma(T a, T b, T c, int exponent) {
+  using Wide = __float128; // has room for an exact product of doubles
+  Wide scale = std::ldexp(1.0, exponent);
+  return T((Wide(a) * Wide(b) + Wide(c)) * scale);
+}
+
 /// v_div_fmas: the last step of the quotient, with the scaling taken back where VCC says so:
 /// upwards for a large quotient, whose denominator was made larger, downwards for a small one.
 template <class T>
@@ -191,10 +212,10 @@ void divisionFma(Wave &wave, const Instruction &instruction) {
   uint64_t vcc = wave.mask(kVcc);
   for (unsigned lane = 0; lane < wave.lanes; ++lane) {
     T addend = decode<T>(sources[2][lane]);
-    T value = std::fma(decode<T>(sources[0][lane]), decode<T>(sources[1][lane]), addend);
-    if (vcc >> lane & 1)
-      value = std::ldexp(value, biasedExponent(addend) > D::bias ? D::step : -D::step);
-    result.values[lane] = encode<T>(value);
+    T a = decode<T>(sources[0][lane]), b = decode<T>(sources[1][lane]);
+    int exponent = biasedExponent(addend) > D::bias ? D::step : -D::step;
+    result.values[lane] =
+        encode<T>(vcc >> lane & 1 ? scaledFma(a, b, addend, exponent) : std::fma(a, b, addend));
   }
   store<T>(wave, instruction, instruction.operands[0], 3, result.values);
 }

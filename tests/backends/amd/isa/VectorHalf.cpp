@@ -45,6 +45,12 @@ void addArithmetic(Semantics &table) {
               }>);
   for (const char *name : {"V_MED3_F16", "V_MED3_NUM_F16"})
     table.add(name, vector<[](F16 a, F16 b, F16 c) { return F16{medianNumber<float>(a, b, c)}; }>);
+  table.add("V_MAXIMUMMINIMUM_F16", vector<[](F16 a, F16 b, F16 c) {
+              return F16{minimumOrNan<float>(maximumOrNan<float>(a, b), c)};
+            }>);
+  table.add("V_MINIMUMMAXIMUM_F16", vector<[](F16 a, F16 b, F16 c) {
+              return F16{maximumOrNan<float>(minimumOrNan<float>(a, b), c)};
+            }>);
   table.add("V_MAXIMUM3_F16", vector<[](F16 a, F16 b, F16 c) {
               return F16{maximumOrNan<float>(maximumOrNan<float>(a, b), c)};
             }>);
@@ -106,12 +112,41 @@ void addExtrema(Semantics &table, const std::string &type) {
       vector<[](T a, T b, T c) { return std::max(std::min(a, b), std::min(std::max(a, b), c)); }>);
 }
 
+i16 saturated16(int value) {
+  return i16(std::clamp(value, -32768, 32767));
+}
+
+/// Each bit of the result is the truth table's at 4a + 2b + c.
+void combineBits(Wave &wave, const Instruction &instruction) {
+  Space<u16> spaces[3], result;
+  const uint32_t *sources[3];
+  for (unsigned slot = 0; slot < 3; ++slot)
+    sources[slot] =
+        fetch<u16>(wave, instruction, instruction.operands[1 + slot], slot, spaces[slot].values);
+  for (unsigned lane = 0; lane < wave.lanes; ++lane) {
+    uint32_t value = 0;
+    for (unsigned bit = 0; bit < 16; ++bit) {
+      unsigned place = (sources[0][lane] >> bit & 1) * 4 + (sources[1][lane] >> bit & 1) * 2 +
+                       (sources[2][lane] >> bit & 1);
+      value |= uint32_t(instruction.modifiers.truth >> place & 1) << bit;
+    }
+    result.values[lane] = value;
+  }
+  store<u16>(wave, instruction, instruction.operands[0], 3, result.values);
+}
+
 void addIntegers(Semantics &table) {
-  for (const char *name : {"V_ADD_U16", "V_ADD_I16"})
-    table.add(name, vector<[](u16 a, u16 b) { return u16(a + b); }>);
-  for (const char *name : {"V_SUB_U16", "V_SUB_I16"})
-    table.add(name, vector<[](u16 a, u16 b) { return u16(a - b); }>);
-  table.add("V_SUBREV_U16", vector<[](u16 a, u16 b) { return u16(b - a); }>);
+  table.add("V_BITOP3_B16", combineBits);
+  table.add("V_ADD_U16", clamping<[](u16 a, u16 b) { return u16(a + b); },
+                                  [](u16 a, u16 b) { return u16(std::min(a + b, 0xffff)); }>);
+  table.add("V_SUB_U16", clamping<[](u16 a, u16 b) { return u16(a - b); },
+                                  [](u16 a, u16 b) { return u16(std::max(a - b, 0)); }>);
+  table.add("V_SUBREV_U16", clamping<[](u16 a, u16 b) { return u16(b - a); },
+                                     [](u16 a, u16 b) { return u16(std::max(b - a, 0)); }>);
+  table.add("V_ADD_I16", clamping<[](u16 a, u16 b) { return u16(a + b); },
+                                  [](i16 a, i16 b) { return saturated16(a + b); }>);
+  table.add("V_SUB_I16", clamping<[](u16 a, u16 b) { return u16(a - b); },
+                                  [](i16 a, i16 b) { return saturated16(a - b); }>);
   table.add("V_MUL_LO_U16", vector<[](u16 a, u16 b) { return u16(uint32_t(a) * b); }>);
   for (const char *name : {"V_MAD_U16", "V_MAD_I16"})
     table.add(name, vector<[](u16 a, u16 b, u16 c) { return u16(uint32_t(a) * b + c); }>);

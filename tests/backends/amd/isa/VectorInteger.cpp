@@ -32,30 +32,20 @@ u32 saturated(i64 value) {
   return u32(i32(std::clamp<i64>(value, INT32_MIN, INT32_MAX)));
 }
 
-/// With clamp these saturate; the plain forms refuse it.
-template <auto kPlain, auto kClamped>
-void addClamping(Semantics &table, const char *name) {
-  table.add(name, [](Wave &wave, const Instruction &instruction) {
-    if (!instruction.modifiers.clamp)
-      return vector<kPlain>(wave, instruction);
-    Instruction unclamped = instruction;
-    unclamped.modifiers.clamp = false;
-    vector<kClamped>(wave, unclamped);
-  });
-}
-
 void addSums(Semantics &table) {
-  addClamping<[](u32 a, u32 b) { return a + b; },
-              [](u32 a, u32 b) { return u32(std::min<u64>(u64(a) + b, 0xffffffff)); }>(table,
-                                                                                       "V_ADD_U32");
-  addClamping<[](u32 a, u32 b) { return a - b; }, [](u32 a, u32 b) { return a < b ? 0 : a - b; }>(
-      table, "V_SUB_U32");
-  addClamping<[](u32 a, u32 b) { return b - a; }, [](u32 a, u32 b) { return b < a ? 0 : b - a; }>(
-      table, "V_SUBREV_U32");
-  addClamping<[](u32 a, u32 b) { return a + b; },
-              [](i32 a, i32 b) { return saturated(i64(a) + b); }>(table, "V_ADD_I32");
-  addClamping<[](u32 a, u32 b) { return a - b; },
-              [](i32 a, i32 b) { return saturated(i64(a) - b); }>(table, "V_SUB_I32");
+  table.add("V_ADD_U32",
+            clamping<[](u32 a, u32 b) { return a + b; },
+                     [](u32 a, u32 b) { return u32(std::min<u64>(u64(a) + b, 0xffffffff)); }>);
+  table.add(
+      "V_SUB_U32",
+      clamping<[](u32 a, u32 b) { return a - b; }, [](u32 a, u32 b) { return a < b ? 0 : a - b; }>);
+  table.add(
+      "V_SUBREV_U32",
+      clamping<[](u32 a, u32 b) { return b - a; }, [](u32 a, u32 b) { return b < a ? 0 : b - a; }>);
+  table.add("V_ADD_I32", clamping<[](u32 a, u32 b) { return a + b; },
+                                  [](i32 a, i32 b) { return saturated(i64(a) + b); }>);
+  table.add("V_SUB_I32", clamping<[](u32 a, u32 b) { return a - b; },
+                                  [](i32 a, i32 b) { return saturated(i64(a) - b); }>);
   table.add("V_ADD_CO_U32", vector<[](u32 a, u32 b) { return sum(a, b, false); }>);
   table.add("V_SUB_CO_U32", vector<[](u32 a, u32 b) { return difference(a, b, false); }>);
   table.add("V_SUBREV_CO_U32", vector<[](u32 a, u32 b) { return difference(b, a, false); }>);

@@ -71,6 +71,13 @@ void packed(Wave &wave, const Instruction &instruction) {
     return wave.fail("clamp of this instruction is not modelled");
   applyPacked<F, form>(wave, instruction, +F, std::make_index_sequence<arityOf(+F)>());
 }
+template <auto kPlain, auto kClamped>
+void packedClamping(Wave &wave, const Instruction &instruction) {
+  if (instruction.modifiers.clamp)
+    applyPacked<kClamped, Form::Plain>(wave, instruction, +kClamped, std::make_index_sequence<2>());
+  else
+    packed<kPlain>(wave, instruction);
+}
 template <auto F, Form form = Form::Plain>
 void packed3(Wave &wave, const Instruction &instruction) {
   if (instruction.modifiers.clamp && !isReal<decltype(F({}, {}, {}))>)
@@ -105,10 +112,18 @@ void addHalves(Semantics &table) {
   table.add("V_PK_MINIMUM3_F16", packed3<[](F16 a, F16 b, F16 c) {
               return F16{minimumOrNan<float>(minimumOrNan<float>(a, b), c)};
             }>);
-  for (const char *name : {"V_PK_ADD_U16", "V_PK_ADD_I16"})
-    table.add(name, packed<[](u16 a, u16 b) { return u16(a + b); }>);
-  for (const char *name : {"V_PK_SUB_U16", "V_PK_SUB_I16"})
-    table.add(name, packed<[](u16 a, u16 b) { return u16(a - b); }>);
+  constexpr auto sum = [](u16 a, u16 b) { return u16(a + b); };
+  constexpr auto difference = [](u16 a, u16 b) { return u16(a - b); };
+  table.add("V_PK_ADD_U16",
+            packedClamping<sum, [](u16 a, u16 b) { return u16(std::min(a + b, 0xffff)); }>);
+  table.add("V_PK_SUB_U16",
+            packedClamping<difference, [](u16 a, u16 b) { return u16(std::max(a - b, 0)); }>);
+  table.add(
+      "V_PK_ADD_I16",
+      packedClamping<sum, [](i16 a, i16 b) { return i16(std::clamp(a + b, -32768, 32767)); }>);
+  table.add("V_PK_SUB_I16", packedClamping<difference, [](i16 a, i16 b) {
+              return i16(std::clamp(a - b, -32768, 32767));
+            }>);
   table.add("V_PK_MUL_LO_U16", packed<[](u16 a, u16 b) { return u16(u32(a) * b); }>);
   for (const char *name : {"V_PK_MAD_U16", "V_PK_MAD_I16"})
     table.add(name, packed3<[](u16 a, u16 b, u16 c) { return u16(u32(a) * b + c); }>);
