@@ -96,6 +96,7 @@ struct Modifiers {
   bool usesOffsetRegister = false, usesIndexRegister = false; // offen, idxen
   bool toLds = false;
   bool returnsValue = false; // an atomic that gives the old value
+  uint8_t byte = 0;          // byte_sel of conversions from 8 bits
   uint8_t truth = 0;         // of v_bitop3: bit 4a + 2b + c
   uint8_t cbsz = 0, abid = 0, blgp = 0;
 };

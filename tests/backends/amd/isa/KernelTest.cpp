@@ -6,6 +6,8 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <chrono>
+#include <cstdio>
 #include <gtest/gtest.h>
 #include <map>
 
@@ -125,6 +127,29 @@ TEST_P(AmdIsaKernel, mutations_are_noticed) {
   }
   for (const Mutation &mutation : kMutations)
     EXPECT_GT(counts[mutation.what], 0u) << mutation.what;
+}
+
+/// Prints what the interpreter does in a second: --gtest_also_run_disabled_tests.
+TEST_P(AmdIsaKernel, DISABLED_speed) {
+  std::vector<float> x(1024, 1);
+  std::vector<double> out(256);
+  Buffers buffers;
+  buffers.add(x.data(), x.size() * 4);
+  buffers.add(out.data(), out.size() * 8);
+  KernelCase test{"", "", [&](const CodeObject &object) {
+                    auto begin = std::chrono::steady_clock::now();
+                    auto done =
+                        run(object, "kernel", {.items = {256, 1, 1}},
+                            {Argument::of(x.data()), Argument::of(out.data()), Argument::of(10000)},
+                            buffers);
+                    if (!done)
+                      return llvm::toString(done.takeError());
+                    std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+                    std::printf("%s: %.2f M instructions of a wave in a second\n", GetParam().name,
+                                double(done->instructions) / time.count() / 1e6);
+                    return std::string();
+                  }};
+  EXPECT_EQ(checkObject(test, compile(loopKernel(), GetParam().name)), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Chips, AmdIsaKernel, ::testing::ValuesIn(kChips),

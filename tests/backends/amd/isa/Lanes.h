@@ -255,6 +255,7 @@ struct ResultOf<WithFlag<T>> {
 
 template <class T>
 struct Space {
+  Space() {} // leaves the values alone
   alignas(64) Raw<T> values[64];
 };
 

@@ -262,6 +262,8 @@ bool parseModifier(llvm::StringRef text, Modifiers &modifiers) {
     return !value.getAsInteger(0, modifiers.offset0);
   if (name == "offset1")
     return !value.getAsInteger(0, modifiers.offset1);
+  if (name == "byte_sel")
+    return !value.getAsInteger(0, modifiers.byte);
   if (name == "bitop3")
     return !value.getAsInteger(0, modifiers.truth);
   if (name == "cbsz")

@@ -94,13 +94,12 @@ constexpr SmallFormat formatOf(bool isE5M2, bool isFnuz) {
   return isE5M2 ? (isFnuz ? kE5M2Fnuz : kE5M2) : (isFnuz ? kE4M3Fnuz : kE4M3);
 }
 
-/// A byte of the source: SDWA (gfx9) or op_sel (gfx12, high bit first) says which.
+/// A byte of the source: SDWA (gfx9) or byte_sel (gfx12) says which.
 template <bool isE5M2>
 void widen(Wave &wave, const Instruction &instruction) {
   Space<u32> space, result;
   const u32 *source = fetch<u32>(wave, instruction, instruction.operands[1], 0, space.values);
-  const Modifiers &modifiers = instruction.modifiers;
-  unsigned byte = modifiers.hasOpSel ? (modifiers.opSel & 1) * 2 + (modifiers.opSel >> 1 & 1) : 0;
+  unsigned byte = instruction.modifiers.byte;
   for (unsigned lane = 0; lane < wave.lanes; ++lane)
     result.values[lane] = std::bit_cast<u32>(
         smallToFloat(formatOf(isE5M2, wave.chip->hasFnuz), uint8_t(source[lane] >> (8 * byte))));

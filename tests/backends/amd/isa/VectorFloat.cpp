@@ -151,11 +151,12 @@ WithFlag<T> divisionScale(T scaled, T denominator, T numerator) {
   bool isNumerator = std::bit_cast<Raw<T>>(scaled) == std::bit_cast<Raw<T>>(numerator);
   if (numerator == 0 || denominator == 0)
     return {std::numeric_limits<T>::quiet_NaN(), false};
-  T up = std::ldexp(scaled, D::step), down = std::ldexp(scaled, -D::step);
+  auto up = [&] { return std::ldexp(scaled, D::step); };
+  auto down = [&] { return std::ldexp(scaled, -D::step); };
   if (biasedExponent(numerator) - biasedExponent(denominator) >= D::far)
-    return {isDenominator ? up : scaled, true};
+    return {isDenominator ? up() : scaled, true};
   if (isDenormal(denominator))
-    return {up, false};
+    return {up(), false};
   // By their exponents: what underflows to zero counts, too.
   auto isTiny = [](T value) { return std::fabs(value) < std::numeric_limits<T>::min(); };
   bool isTinyReciprocal = isTiny(T(1) / denominator),
@@ -163,13 +164,13 @@ WithFlag<T> divisionScale(T scaled, T denominator, T numerator) {
   // The manuals have a denominator made larger here, which overflows; made smaller, the quotient is
   // right.
   if (isTinyReciprocal && isTinyQuotient)
-    return {isDenominator ? down : scaled, true};
+    return {isDenominator ? down() : scaled, true};
   if (isTinyReciprocal)
-    return {down, false};
+    return {down(), false};
   if (isTinyQuotient)
-    return {isNumerator ? up : scaled, true};
+    return {isNumerator ? up() : scaled, true};
   if (biasedExponent(numerator) <= D::small)
-    return {up, false};
+    return {up(), false};
   return {scaled, false};
 }
 

@@ -1,0 +1,286 @@
+// LDS, global memory, buffers, private memory: widths, addresses, atomics, and what may not be
+// touched.
+#include "TestWave.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <numeric>
+
+namespace sectile::amdisa {
+namespace {
+
+TEST(AmdIsaLds, widths_and_signs) {
+  TestWave wave("gfx942");
+  wave.setVector(1, [](unsigned lane) { return lane * 16; });
+  wave.setVector(4, [](unsigned lane) { return 0x8001ff80u + (lane << 16); });
+  wave.setAll(5, 0x11111111u);
+  wave.setAll(6, 0x22222222u);
+  wave.setAll(7, 0x33333333u);
+  ASSERT_EQ(
+      wave.run("ds_write_b128 v1, v[4:7]\nds_read_u8 v10, v1\nds_read_i8 v11, v1\n"
+               "ds_read_u16 v12, v1\nds_read_i16 v13, v1\nds_read_b64 v[14:15], v1 offset:4\n"
+               "ds_read2_b32 v[16:17], v1 offset0:3 offset1:1\nds_read_b96 v[18:20], v1 offset:4\n"
+               "s_waitcnt lgkmcnt(0)\nds_write_b8 v1, v6 offset:1\n"
+               "ds_write_b16_d16_hi v1, v4 offset:4\nds_read_b64 v[22:23], v1\n"
+               "s_waitcnt lgkmcnt(0)"),
+      "");
+  for (unsigned lane : {0u, 5u, 63u}) {
+    EXPECT_EQ(wave.vector(10, lane), 0x80u);
+    EXPECT_EQ(wave.vector(11, lane), 0xffffff80u);
+    EXPECT_EQ(wave.vector(12, lane), 0xff80u);
+    EXPECT_EQ(wave.vector(13, lane), 0xffffff80u);
+    EXPECT_EQ(wave.wide(14, lane), 0x2222222211111111u);
+    EXPECT_EQ(wave.vector(16, lane), 0x33333333u);
+    EXPECT_EQ(wave.vector(17, lane), 0x11111111u);
+    EXPECT_EQ(wave.vector(20, lane), 0x33333333u);
+    EXPECT_EQ(wave.vector(22, lane), (0x80012280u + (lane << 16)));
+    EXPECT_EQ(wave.vector(23, lane), 0x11118001u + lane);
+  }
+}
+
+TEST(AmdIsaLds, halves_of_registers) {
+  TestWave old("gfx942"), recent("gfx1100");
+  for (TestWave *wave : {&old, &recent}) {
+    wave->setAll(1, 0u);
+    wave->setAll(2, 0x12345678u);
+    wave->setAll(3, 0xaaaabbbbu);
+    wave->setAll(4, 0xaaaabbbbu);
+  }
+  ASSERT_EQ(recent.run("ds_store_b32 v1, v2\nds_load_u16_d16 v3, v1\nds_load_u16_d16_hi v4, v1\n"
+                       "s_waitcnt lgkmcnt(0)"),
+            "");
+  EXPECT_EQ(recent.vector(3), 0xaaaa5678u);
+  EXPECT_EQ(recent.vector(4), 0x5678bbbbu);
+  ASSERT_EQ(old.run("ds_write_b32 v1, v2\nds_read_u16_d16_hi v4, v1\ns_waitcnt lgkmcnt(0)"), "");
+  EXPECT_EQ(old.vector(4), 0x56780000u); // registers with error correction lose the other half
+}
+
+TEST(AmdIsaLds, atomics) {
+  TestWave wave("gfx942");
+  wave.setAll(1, 0u);
+  wave.setAll(2, 3u);
+  wave.setVector(3, [](unsigned lane) { return lane; });
+  wave.setAll(4, 0.5f);
+  ASSERT_EQ(wave.run("v_mov_b32 v10, 0\nds_write_b32 v1, v10\nds_write_b32 v1, v10 offset:4\n"
+                     "ds_write_b32 v1, v10 offset:8\nds_write_b32 v1, v10 offset:12\n"
+                     "ds_add_rtn_u32 v5, v1, v2\nds_max_i32 v1, v3 offset:4\n"
+                     "ds_add_f32 v1, v4 offset:8\nds_cmpst_rtn_b32 v6, v1, v10, v2 offset:12\n"
+                     "ds_read_b128 v[12:15], v1\ns_waitcnt lgkmcnt(0)"),
+            "");
+  EXPECT_EQ(wave.vector(5, 10), 30u);
+  EXPECT_EQ(wave.vector(6, 0), 0u);
+  EXPECT_EQ(wave.vector(6, 1), 3u);
+  EXPECT_EQ(wave.vector(12), 192u);
+  EXPECT_EQ(wave.vector(13), 63u);
+  EXPECT_EQ(wave.real(14), 32.0f);
+  EXPECT_EQ(wave.vector(15), 3u);
+}
+
+TEST(AmdIsaLds, compare_and_store_of_gfx11_has_the_new_value_first) {
+  TestWave wave("gfx1100");
+  wave.setAll(1, 0u);
+  wave.setAll(2, 5u);
+  wave.setAll(3, 9u);
+  ASSERT_EQ(wave.run("ds_store_b32 v1, v2\nds_cmpstore_rtn_b32 v4, v1, v3, v2\nds_load_b32 v5, v1\n"
+                     "s_waitcnt lgkmcnt(0)"),
+            "");
+  EXPECT_EQ(wave.vector(4, 0), 5u);
+  EXPECT_EQ(wave.vector(5), 9u);
+}
+
+TEST(AmdIsaLds, what_may_not_be_read) {
+  TestWave wave("gfx942", 256);
+  wave.setVector(1, [](unsigned lane) { return lane * 4; });
+  EXPECT_EQ(wave.run("ds_read_b32 v2, v1"),
+            "lane 0: LDS byte 0 is read before anything was written to it");
+  EXPECT_EQ(wave.run("ds_write_b32 v1, v1 offset:4"),
+            "lane 63: LDS address 256 lies outside the 256 bytes of the work-group");
+}
+
+TEST(AmdIsaGlobal, addresses) {
+  std::vector<uint32_t> data(256);
+  std::iota(data.begin(), data.end(), 0);
+  for (const char *chip : {"gfx90a", "gfx942", "gfx1100", "gfx1201"}) {
+    TestWave wave(chip);
+    wave.buffers.add(data.data(), 1024);
+    auto base = reinterpret_cast<uint64_t>(data.data());
+    wave.wave().setPair(0, base + 64);
+    wave.setVector(2, [&](unsigned lane) { return base + 4 * lane + 256; });
+    wave.setVector(4, [](unsigned lane) { return 8 * lane; });
+    std::string wait =
+        chip[3] == '9' || chip[4] == '1' ? "\ns_waitcnt vmcnt(0)" : "\ns_wait_loadcnt 0";
+    ASSERT_EQ(wave.run("global_load_dword v10, v[2:3], off offset:-16\n"
+                       "global_load_dwordx2 v[12:13], v4, s[0:1] offset:4\n"
+                       "global_load_ubyte v11, v4, s[0:1]" +
+                       wait),
+              "")
+        << chip;
+    for (unsigned lane = 0; lane < wave.wave().lanes; ++lane) {
+      EXPECT_EQ(wave.vector(10, lane), lane + 60) << chip;
+      EXPECT_EQ(wave.vector(12, lane), 16 + 2 * lane + 1);
+      EXPECT_EQ(wave.vector(13, lane), 16 + 2 * lane + 2);
+      EXPECT_EQ(wave.vector(11, lane), 16 + 2 * lane);
+    }
+  }
+}
+
+TEST(AmdIsaGlobal, stores_and_atomics) {
+  std::vector<uint32_t> data(64, 100);
+  std::vector<uint64_t> wide(4, 1);
+  TestWave wave("gfx942");
+  wave.buffers.add(data.data(), 256);
+  wave.buffers.add(wide.data(), 32);
+  wave.wave().setPair(0, reinterpret_cast<uint64_t>(data.data()));
+  wave.wave().setPair(2, reinterpret_cast<uint64_t>(wide.data()));
+  wave.setVector(1, [](unsigned lane) { return 4 * lane; });
+  wave.setAll(2, 0u);
+  wave.setAll(4, uint64_t(5));
+  wave.setAll(6, 2.0f);
+  wave.setVector(7, [](unsigned lane) { return lane; });
+  wave.setAll(8, 1.5);
+  wave.wave().setMask(kExec, 0xf);
+  ASSERT_EQ(wave.run("global_store_short v1, v7, s[0:1] offset:2\n"
+                     "global_atomic_add v10, v2, v7, s[0:1] offset:32 sc0\n"
+                     "global_atomic_add_x2 v2, v[4:5], s[2:3]\n"
+                     "global_atomic_umax v2, v7, s[0:1] offset:36\n"
+                     "global_atomic_add_f64 v2, v[8:9], s[2:3] offset:8\n"
+                     "s_waitcnt vmcnt(0)"),
+            "");
+  EXPECT_EQ(data[3], 100u | 3 << 16);
+  EXPECT_EQ(data[8], 106u);
+  EXPECT_EQ(data[9], 100u);
+  EXPECT_EQ(wave.vector(10, 3), 103u);
+  EXPECT_EQ(wide[0], 21u);
+  EXPECT_EQ(std::bit_cast<double>(wide[1]), 6.0);
+}
+
+TEST(AmdIsaGlobal, buffers_end_softly_and_memory_does_not) {
+  std::vector<uint32_t> data(64);
+  std::iota(data.begin(), data.end(), 1);
+  TestWave wave("gfx942");
+  wave.buffers.add(data.data(), 256);
+  wave.wave().setPair(0, reinterpret_cast<uint64_t>(data.data()));
+  wave.scalar(2) = 40; // bytes
+  wave.scalar(3) = 0x27000;
+  wave.setVector(1, [](unsigned lane) { return 4 * lane; });
+  wave.setAll(2, 77u);
+  ASSERT_EQ(wave.run("buffer_load_dword v10, v1, s[0:3], 0 offen\n"
+                     "buffer_load_dwordx2 v[12:13], off, s[0:3], 0 offset:36\n"
+                     "buffer_store_dword v2, v1, s[0:3], 0 offen offset:4\ns_waitcnt vmcnt(0)"),
+            "");
+  EXPECT_EQ(wave.vector(10, 9), 10u);
+  EXPECT_EQ(wave.vector(10, 10), 0u);
+  EXPECT_EQ(wave.vector(12), 10u);
+  EXPECT_EQ(wave.vector(13), 0u);
+  EXPECT_EQ(data[0], 1u);
+  EXPECT_EQ(data[9], 77u);
+  EXPECT_EQ(data[10], 11u);
+  wave.scalar(2) = 1024;
+  std::string problem = wave.run("buffer_load_dword v10, v1, s[0:3], 0 offen offset:252");
+  EXPECT_NE(problem.find("lane 1: reads from address"), std::string::npos) << problem;
+  EXPECT_NE(problem.find("is byte 256 of a buffer of 256 bytes"), std::string::npos) << problem;
+}
+
+TEST(AmdIsaGlobal, private_memory_belongs_to_a_lane) {
+  TestWave wave("gfx942");
+  wave.setVector(1, [](unsigned lane) { return lane; });
+  wave.setAll(2, 8u);
+  wave.setVector(6, [](unsigned) { return uint64_t(0x20000) << 32 | 8; });
+  ASSERT_EQ(wave.run("s_mov_b32 s0, 4\nscratch_store_dword off, v1, s0 offset:4\n"
+                     "scratch_load_dword v3, v2, off\nflat_load_dword v4, v[6:7]\n"
+                     "s_waitcnt vmcnt(0) lgkmcnt(0)"),
+            "");
+  EXPECT_EQ(wave.vector(3, 9), 9u);
+  EXPECT_EQ(wave.vector(4, 9), 9u);
+  EXPECT_EQ(wave.run("scratch_load_dword v3, v2, off offset:56"),
+            "lane 0: byte 64 of 64 of private memory");
+}
+
+TEST(AmdIsaGlobal, loads_to_lds_have_to_be_waited_for) {
+  std::vector<uint32_t> data(64);
+  std::iota(data.begin(), data.end(), 5);
+  for (bool waits : {true, false}) {
+    TestWave wave("gfx942");
+    wave.buffers.add(data.data(), 256);
+    wave.wave().setPair(0, reinterpret_cast<uint64_t>(data.data()));
+    wave.setVector(1, [](unsigned lane) { return 4 * lane; });
+    std::string problem =
+        wave.run(std::string("s_mov_b32 m0, 128\nglobal_load_lds_dword v1, s[0:1]\n") +
+                 (waits ? "s_waitcnt vmcnt(0)\n" : "") + "ds_read_b32 v2, v1 offset:128\n" +
+                 "s_waitcnt lgkmcnt(0)");
+    if (waits) {
+      EXPECT_EQ(problem, "");
+      EXPECT_EQ(wave.vector(2, 63), 68u);
+    } else {
+      EXPECT_EQ(problem, "lane 0: LDS byte 128 is read while it is being written by wave 0");
+    }
+  }
+}
+
+class AmdIsaHazards : public ::testing::Test {
+protected:
+  AmdIsaHazards() : data(64, 3) {}
+  std::string run(const char *chip, const std::string &text) {
+    TestWave wave(chip);
+    wave.buffers.add(data.data(), 256);
+    wave.wave().setPair(0, reinterpret_cast<uint64_t>(data.data()));
+    wave.setVector(1, [](unsigned lane) { return lane % 32 * 4; });
+    return wave.run(text);
+  }
+  std::vector<uint32_t> data;
+};
+
+TEST_F(AmdIsaHazards, results_are_read_too_early) {
+  const char *load = "global_load_dword v2, v1, s[0:1]\nglobal_load_dword v3, v1, s[0:1]\n";
+  const char *message = "v2 is read before the memory operation that fills it was waited for";
+  EXPECT_EQ(run("gfx942", std::string(load) + "v_mov_b32 v4, v2"), message);
+  EXPECT_EQ(run("gfx942", std::string(load) + "s_waitcnt vmcnt(1)\nv_mov_b32 v4, v2"), "");
+  EXPECT_EQ(run("gfx942", std::string(load) + "s_waitcnt vmcnt(2)\nv_mov_b32 v4, v2"), message);
+  EXPECT_EQ(run("gfx942", std::string(load) + "s_waitcnt vmcnt(1)\nv_mov_b32 v4, v3"),
+            "v3 is read before the memory operation that fills it was waited for");
+  EXPECT_EQ(run("gfx942", std::string(load) + "s_waitcnt lgkmcnt(0)\nv_mov_b32 v4, v2"), message);
+  EXPECT_EQ(run("gfx942", std::string(load) + "v_mov_b32 v2, 0"),
+            "v2 is overwritten while a memory operation that was not waited for fills it");
+  EXPECT_EQ(run("gfx942", std::string(load) + "global_load_dword v2, v1, s[0:1]"), "");
+}
+
+TEST_F(AmdIsaHazards, gfx9_counts_stores_with_loads) {
+  std::string text = "global_load_dword v2, v1, s[0:1]\nglobal_store_dword v1, v1, s[0:1]\n";
+  EXPECT_EQ(run("gfx942", text + "s_waitcnt vmcnt(1)\nv_mov_b32 v4, v2"), "");
+  EXPECT_NE(run("gfx1100", text + "s_waitcnt vmcnt(1)\nv_mov_b32 v4, v2"), "");
+  EXPECT_EQ(run("gfx1100", text + "s_waitcnt vmcnt(0)\nv_mov_b32 v4, v2"), "");
+  EXPECT_NE(run("gfx1100", text + "s_waitcnt_vscnt null, 0\nv_mov_b32 v4, v2"), "");
+}
+
+TEST_F(AmdIsaHazards, scalar_loads_come_in_no_order) {
+  std::string text = "s_load_dword s4, s[0:1], 0\ns_load_dword s5, s[0:1], 4\n";
+  EXPECT_EQ(run("gfx942", text + "s_waitcnt lgkmcnt(1)\ns_mov_b32 s6, s4"),
+            "s4 is read before the memory operation that fills it was waited for");
+  EXPECT_EQ(run("gfx942", text + "s_waitcnt lgkmcnt(0)\ns_mov_b32 s6, s4"), "");
+  std::string mixed = "ds_write_b32 v1, v1\nds_read_b32 v2, v1\ns_load_dword s4, s[0:1], 0\n";
+  EXPECT_NE(run("gfx942", mixed + "s_waitcnt lgkmcnt(1)\nv_mov_b32 v4, v2"), "");
+  EXPECT_EQ(run("gfx942", mixed + "s_waitcnt lgkmcnt(0)\nv_mov_b32 v4, v2"), "");
+}
+
+TEST_F(AmdIsaHazards, counters_of_gfx12) {
+  std::string text = "ds_store_b32 v1, v1\nds_load_b32 v2, v1\nglobal_load_b32 v3, v1, s[0:1]\n"
+                     "s_load_b32 s4, s[0:1], 0\n";
+  EXPECT_EQ(run("gfx1201", text + "s_wait_dscnt 0\nv_mov_b32 v4, v2"), "");
+  EXPECT_NE(run("gfx1201", text + "s_wait_dscnt 0\nv_mov_b32 v4, v3"), "");
+  EXPECT_EQ(run("gfx1201", text + "s_wait_loadcnt 0\nv_mov_b32 v4, v3"), "");
+  EXPECT_EQ(run("gfx1201", text + "s_wait_kmcnt 0\ns_mov_b32 s5, s4"), "");
+  EXPECT_NE(run("gfx1201", text + "s_wait_loadcnt_dscnt 0\ns_mov_b32 s5, s4"), "");
+  EXPECT_EQ(run("gfx1201", text + "s_wait_loadcnt_dscnt 0\nv_add_f32 v4, v2, v3"), "");
+}
+
+TEST_F(AmdIsaHazards, two_instructions_in_one_read_before_they_write) {
+  TestWave wave("gfx1100");
+  wave.setAll(1, 5u);
+  wave.setAll(2, 6u);
+  ASSERT_EQ(wave.run("v_dual_mov_b32 v1, v2 :: v_dual_mov_b32 v2, v1"), "");
+  EXPECT_EQ(wave.vector(1), 6u);
+  EXPECT_EQ(wave.vector(2), 5u);
+}
+
+} // namespace
+} // namespace sectile::amdisa
