@@ -246,13 +246,15 @@ void addMatrix(Semantics &table) {
                            "F32_4X4X4BF16_1K",     "F32_32X32X4BF16",      "F32_16X16X8BF16",
                            "F32_32X32X2F32",       "F32_16X16X4F32",       "F32_32X32X1F32",
                            "F32_16X16X1F32",       "F32_4X4X1F32",         "F32_16X16X8XF32",
-                           "F32_32X32X4XF32",      "F64_16X16X4F64",       "I32_32X32X16I8",
-                           "I32_16X16X32I8",       "I32_32X32X8I8",        "I32_16X16X16I8",
-                           "I32_32X32X32_I8",      "I32_16X16X64_I8",      "F32_16X16X32_F16",
-                           "F32_32X32X16_F16",     "F32_16X16X32_BF16",    "F32_32X32X16_BF16",
-                           "F32_16X16X32_FP8_FP8", "F32_16X16X32_FP8_BF8", "F32_16X16X32_BF8_FP8",
-                           "F32_16X16X32_BF8_BF8", "F32_32X32X16_FP8_FP8", "F32_32X32X16_FP8_BF8",
-                           "F32_32X32X16_BF8_FP8", "F32_32X32X16_BF8_BF8"})
+                           "F32_32X32X4XF32",      "F64_16X16X4F64",       "F64_4X4X4F64",
+                           "I32_32X32X4I8",        "I32_16X16X4I8",        "I32_4X4X4I8",
+                           "F32_32X32X2BF16",      "F32_16X16X2BF16",      "F32_4X4X2BF16",
+                           "I32_32X32X16I8",       "I32_16X16X32I8",       "I32_32X32X8I8",
+                           "I32_16X16X16I8",       "I32_32X32X32_I8",      "I32_16X16X64_I8",
+                           "F32_16X16X32_F16",     "F32_32X32X16_F16",     "F32_16X16X32_BF16",
+                           "F32_32X32X16_BF16",    "F32_16X16X32_FP8_FP8", "F32_16X16X32_FP8_BF8",
+                           "F32_16X16X32_BF8_FP8", "F32_16X16X32_BF8_BF8", "F32_32X32X16_FP8_FP8",
+                           "F32_32X32X16_FP8_BF8", "F32_32X32X16_BF8_FP8", "F32_32X32X16_BF8_BF8"})
     table.add(std::string("V_MFMA_") + name, multiplyMatrices);
   for (const char *name : {"F32_16X16X16_F16", "F32_16X16X16_BF16", "F16_16X16X16_F16",
                            "BF16_16X16X16_BF16", "I32_16X16X16_IU8", "F32_16X16X16_FP8_FP8",

@@ -84,6 +84,11 @@ MatrixLayout mfmaResult(unsigned m, unsigned n, unsigned blocks, bool isDouble) 
   MatrixLayout layout;
   append(layout.lanes, Axis::Minor, 1, n);
   unsigned lanesOfRows = std::min(kWave / n, std::max(1u, m / 4));
+  if (isDouble && m == 4) { // one element, blocks before rows
+    append(layout.lanes, Axis::Block, 1, blocks);
+    append(layout.lanes, Axis::Major, 1, m);
+    return layout;
+  }
   if (isDouble) { // rows go through the lanes first
     append(layout.lanes, Axis::Major, 1, lanesOfRows);
     append(layout.elements, Axis::Major, lanesOfRows, m / lanesOfRows);
@@ -188,11 +193,8 @@ std::optional<MatrixInstruction> matrixInstruction(llvm::StringRef name, int gen
   auto parsed = parseName(name);
   if (!parsed)
     return std::nullopt;
-  if (isMfma) {
-    if (parsed->result == Number::F64 && parsed->m == 4)
-      return std::nullopt;
+  if (isMfma)
     return mfma(*parsed, resultWords);
-  }
   return generation == 11 ? wmma11(*parsed) : wmma12(*parsed);
 }
 

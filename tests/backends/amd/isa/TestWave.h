@@ -9,6 +9,7 @@
 #include "Machine.h"
 
 #include <gtest/gtest.h>
+#include <map>
 
 namespace sectile::amdisa {
 
@@ -41,10 +42,9 @@ public:
     if (!object)
       return "assembler: " + llvm::toString(object.takeError());
     auto code = machineCode(*object);
-    auto decoder = Decoder::create(chip);
-    if (!code || !decoder)
+    if (!code)
       return "no code";
-    auto decoded = (*decoder)->decode("test", *code, 0);
+    auto decoded = decoder().decode("test", *code, 0);
     if (!decoded)
       return llvm::toString(decoded.takeError());
     program = std::move(*decoded);
@@ -90,6 +90,14 @@ public:
   Buffers buffers;
 
 private:
+  Decoder &decoder() {
+    static std::map<std::string, std::unique_ptr<Decoder>> known;
+    std::unique_ptr<Decoder> &found = known[chip];
+    if (!found)
+      found = llvm::cantFail(Decoder::create(chip));
+    return *found;
+  }
+
   std::string chip;
   WorkGroup group;
   Program program;
