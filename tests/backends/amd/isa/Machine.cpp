@@ -266,6 +266,8 @@ llvm::Error Execution::takeTurn(Wave &wave, std::array<uint32_t, 3> id) {
 llvm::Error Execution::runGroup(std::array<uint32_t, 3> id) {
   WorkGroup group;
   group.lds.resize(kernel.descriptor.group_segment_fixed_size + shape.dynamicLdsBytes);
+  if (options.readsUnwrittenLds)
+    group.lds.allowUnwritten(mixed(options.seed));
   unsigned waves = waveCount();
   group.progress.resize(waves);
   for (unsigned number = 0; number < waves; ++number)

@@ -40,6 +40,8 @@ struct RunOptions {
   uint64_t seed = 1;
   /// More instructions of one wave than this are an endless loop.
   uint64_t maxInstructions = 100'000'000;
+  /// Reading LDS that was never written gives what differs from seed to seed, instead of an error.
+  bool readsUnwrittenLds = false;
 };
 
 struct Statistics {

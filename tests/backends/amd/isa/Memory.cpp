@@ -46,6 +46,15 @@ std::string Buffers::describe(uint64_t address) const {
 void Lds::resize(uint32_t size) {
   bytes.assign(size, 0xcd);
   shadows.assign(size, {});
+  mayReadUnwritten = false;
+}
+
+void Lds::allowUnwritten(uint64_t seed) {
+  mayReadUnwritten = true;
+  for (uint8_t &byte : bytes) {
+    seed = seed * 6364136223846793005 + 1442695040888963407;
+    byte = uint8_t(seed >> 40);
+  }
 }
 
 Lds::Event Lds::eventOf(Access access, const std::vector<WaveProgress> &waves) {
@@ -77,7 +86,7 @@ std::string Lds::read(uint32_t address, void *target, uint32_t count, Access acc
   Event event = eventOf(access, waves);
   for (uint32_t byte = address; byte < address + count; ++byte) {
     Shadow &shadow = shadows[byte];
-    if (shadow.write == 0)
+    if (shadow.write == 0 && !mayReadUnwritten)
       return "LDS byte " + std::to_string(byte) + " is read before anything was written to it";
     if (isLive(shadow.write, access, waves) && !(access.isAtomic && (shadow.write >> 5 & 1)))
       return describe("is read while it is being written by", byte, shadow.write);

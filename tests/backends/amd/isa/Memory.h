@@ -54,6 +54,9 @@ using WaveProgress = std::array<Progress, kStreamCount>;
 class Lds {
 public:
   void resize(uint32_t size);
+  /// From now on what was never written may be read, and differs from seed to seed: kernels read
+  /// the places of padding, and use nothing of it.
+  void allowUnwritten(uint64_t seed);
   uint32_t size() const { return uint32_t(bytes.size()); }
 
   struct Access {
@@ -81,6 +84,7 @@ private:
 
   std::vector<uint8_t> bytes;
   std::vector<Shadow> shadows;
+  bool mayReadUnwritten = false;
 };
 
 } // namespace sectile::amdisa
