@@ -5,6 +5,19 @@ namespace {
 
 const char kReason[] = "kernels are compiled for AMD GPUs, and cannot be launched on them yet";
 
+/// Compiled, and good for its code only.
+class UnlaunchableKernel final : public backends::LoadedKernel {
+public:
+  backends::LaunchFailure launch(const backends::Grid &, const backends::LaunchArguments &,
+                                 const backends::PrintHandler &) const override {
+    backends::LaunchFailure failure;
+    failure.kind = backends::LaunchFailure::Kind::Machine;
+    failure.message = kReason;
+    failure.help = "take the code object from compiled.asm[\"hsaco\"], or launch on the CPU";
+    return failure;
+  }
+};
+
 class HipDriver final : public backends::Driver {
 public:
   std::string hostFingerprint() const override { return ""; }
@@ -17,11 +30,8 @@ public:
     return none;
   }
   std::unique_ptr<backends::LoadedKernel> load(const backends::KernelImage &,
-                                               backends::LaunchFailure &failure) override {
-    failure.kind = backends::LaunchFailure::Kind::Machine;
-    failure.message = kReason;
-    failure.help = "take the code object from compiled.asm[\"hsaco\"], or launch on the CPU";
-    return nullptr;
+                                               backends::LaunchFailure &) override {
+    return std::make_unique<UnlaunchableKernel>();
   }
 
 private:

@@ -17,7 +17,8 @@ public:
   std::string symbolOf(llvm::StringRef kernelName) const override { return kernelName.str(); }
   void tune(llvm::Function &, mlir::func::FuncOp, int64_t) const override {}
   bool optimize(llvm::Module &, std::string &) override { return true; }
-  bool emit(llvm::Module &module, backends::KernelImage &image, std::string &error) override {
+  bool emit(llvm::Module &module, backends::KernelImage &image, CodeObserver,
+            std::string &error) override {
     program = std::make_unique<SimulatedProgram>(module, image.entryPoint,
                                                  unsigned(image.gpu.threads) / lanes, lanes,
                                                  image.gpu.sharedBytes);

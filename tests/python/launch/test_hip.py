@@ -1,0 +1,77 @@
+"""Kernels compiled for AMD GPUs, without ROCm and without a GPU. What the code computes is for the interpreter of
+tests/backends/amd to say."""
+
+import numpy as np
+import pytest
+
+import sectile as st
+import sectile.language as tl
+from sectile.backends.compiler import GPUTarget
+
+ARCHS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
+
+pytestmark = pytest.mark.host
+
+
+@st.jit
+def softmax(x, out, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    v = tl.load(x + row * n + i, i < n, other=-float("inf"))
+    e = tl.exp(v - tl.max(v, 0))
+    tl.store(out + row * n + i, e / tl.sum(e, 0), i < n)
+
+
+@st.jit
+def product(a, b, out, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    m, n, k = tl.arange(0, BM), tl.arange(0, BN), tl.arange(0, BK)
+    total = tl.zeros((BM, BN), tl.float32)
+    for first in range(0, K, BK):
+        left = tl.load(a + m[:, None] * K + (first + k)[None, :])
+        right = tl.load(b + (first + k)[:, None] * BN + n[None, :])
+        total = tl.dot(left, right, total)
+    tl.store(out + m[:, None] * BN + n[None, :], total)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_code_objects(arch):
+    kinds = {"x": "*fp32:16", "out": "*fp32:16", "n": "i32"}
+    made = st.compile(softmax, kinds, {"BLOCK": 1024}, f"hip:{arch}", num_warps=4)
+    assert made.asm["hsaco"][:4] == b"\x7fELF"
+    assert made.metadata.target == f"amdgcn:{arch}" and made.metadata.backend == "hip"
+    kinds = {"a": "*fp16:16", "b": "*fp16:16", "out": "*fp32:16", "K": "i32:16"}
+    blocks = {"BM": 64, "BN": 64, "BK": 32}
+    with st.knobs.scope(keep_stages=True):
+        made = st.compile(product, kinds, blocks, f"hip:{arch}")
+    text = made.asm["amdgcn"]
+    assert ("v_mfma_f32" if arch.startswith("gfx9") else "v_wmma_f32") in text
+    assert f"amdgcn-amd-amdhsa--{arch}" in text
+
+
+def test_as_triton_spells_it():
+    kinds = {"x": "*fp32", "out": "*fp32", "n": "i32"}
+    made = st.compile(softmax, kinds, {"BLOCK": 64}, GPUTarget("hip", "gfx942", 64))
+    assert made.metadata.target == "amdgcn:gfx942"
+
+
+def message(**options):
+    with pytest.raises(st.SectileError) as raised:
+        st.compile(softmax, {"x": "*fp32", "out": "*fp32", "n": "i32"}, {"BLOCK": 64}, **options)
+    return str(raised.value)
+
+
+def test_what_is_refused():
+    text = message(target="hip:gfx906")
+    assert "unknown AMD architecture 'gfx906': expected gfx90a, gfx942, gfx950, gfx1100 or" in text
+    assert "unknown AMD architecture 'sm_90'" in message(target="hip:sm_90")
+    assert "name it, as in 'hip:gfx942'" in message(target="hip")
+    text = message(target="hip:gfx942", num_warps=32)
+    assert "num_warps is 32: it must be a power of two up to 16" in text
+    assert "gfx942 has no clusters" in message(target="hip:gfx942", num_ctas=2)
+    assert "launch_pdl: gfx942" in message(target="hip:gfx942", launch_pdl=True)
+
+
+def test_launches_are_refused():
+    x = np.zeros(64, np.float32)
+    with pytest.raises(st.SectileError, match="leave target= out: the arrays select it"):
+        softmax[(1,)](x, x.copy(), 64, BLOCK=64, target="hip:gfx942")
