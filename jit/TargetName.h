@@ -1,8 +1,8 @@
 //===-- TargetName.h - what users call a target -----------------------------------------------===//
 //   TargetName("cuda:90").arch      // "sm_90a"
 //
-// "cpu", "cpu:x86-64-v3", "cuda", "cuda:90" (the compute capability), "cuda:sm_90a", "hip:gfx942". Each user
-// of TargetName decides which of them it accepts.
+// "cpu", "cpu:x86-64-v3", "cuda", "cuda:90" (the compute capability), "cuda:sm_90a", "hip:gfx942".
+// Each user of TargetName decides which of them it accepts.
 #pragma once
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 #include "backends/amd/EmitCodeObject.h"
 
 #include "backends/GuardedCodegen.h"
+#include "backends/LinkElf.h"
 #include "backends/LlvmPasses.h"
 #include "backends/amd/CodeObjectNotes.h"
-#include "backends/LinkElf.h"
 
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/FormatVariadic.h"
