@@ -58,12 +58,16 @@ llvm::StringRef beforeSuffixes(llvm::StringRef opcode) {
   return opcode;
 }
 
-/// Instructions of 16 bits that came with gfx9 leave the other half of their destination alone.
+/// Instructions of 16 bits that came with gfx9 leave the other half of their destination alone;
+/// those with LEGACY in their name clear it, as all others do there.
 bool keepsOtherHalf(llvm::StringRef name) {
+  if (name.contains("_LEGACY_"))
+    return false;
   return name.starts_with("V_FMA_F16") || name.starts_with("V_MAD_") ||
          name.starts_with("V_DIV_FIXUP_F16") || name.starts_with("V_MIN3_") ||
          name.starts_with("V_MAX3_") || name.starts_with("V_MED3_") ||
-         name.starts_with("V_FMA_MIX") || name.starts_with("V_CVT_PK_");
+         name.starts_with("V_ADD_I16") || name.starts_with("V_SUB_I16") ||
+         name.starts_with("V_BITOP3_B16");
 }
 
 /// "VGPR3_VGPR4" -> {vector, 2 words from 3}. Registers that no memory operation fills are left

@@ -37,6 +37,15 @@ TEST(AmdIsaHalf, the_other_half_is_cleared_on_gfx9_and_kept_later) {
   EXPECT_EQ(recent.vector(0), 0xabce1235u);
 }
 
+TEST(AmdIsaHalf, what_came_with_gfx9_keeps_the_other_half) {
+  TestWave wave("gfx942");
+  for (unsigned index : {0, 1})
+    wave.setAll(index, 0xabcd0000u);
+  ASSERT_EQ(wave.run("v_mad_u16 v0, 2, 3, 4\nv_mad_legacy_u16 v1, 2, 3, 4"), "");
+  EXPECT_EQ(wave.vector(0), 0xabcd000au);
+  EXPECT_EQ(wave.vector(1), 0x0000000au);
+}
+
 TEST(AmdIsaHalf, saturation) {
   TestWave wave("gfx942");
   wave.setAll(1, 0x7fffu);
@@ -44,7 +53,7 @@ TEST(AmdIsaHalf, saturation) {
                      "v_sub_u16 v4, 1, v1 clamp\nv_pk_add_u16 v5, v1, v1\n"
                      "v_add_f16 v6, 1.0, 1.0 clamp"),
             "");
-  EXPECT_EQ(wave.vector(2), 0x7fffu);
+  EXPECT_EQ(wave.vector(2) & 0xffff, 0x7fffu);
   EXPECT_EQ(wave.vector(3), 0xfffeu);
   EXPECT_EQ(wave.vector(4), 0u);
   EXPECT_EQ(wave.vector(5), 0xfffeu);

@@ -29,6 +29,8 @@ public:
   RandomExpression make(unsigned operations) {
     for (unsigned input = 0; input < 4; ++input)
       values["i64"].push_back("%i" + std::to_string(input));
+    out.body += "  br label %first\n";
+    beginBlock("first");
     addParts();
     for (unsigned number = 0; number < operations; ++number)
       addOperation();
@@ -225,7 +227,86 @@ private:
     }
   }
 
+  /// Two values at once: packed instructions.
+  void addPair() {
+    static const char *const integers[] = {"add", "sub", "mul", "and", "or"};
+    static const char *const reals[] = {"fadd", "fsub", "fmul"};
+    std::string type = below(2) ? "i16" : "half", pair = "<2 x " + type + ">", names[2];
+    for (std::string &name : names) {
+      std::string n = std::to_string(count++);
+      out.body += "  %a" + n + " = insertelement " + pair + " poison, " + type + " " + value(type) +
+                  ", i32 0\n  %p" + n + " = insertelement " + pair + " %a" + n + ", " + type + " " +
+                  value(type) + ", i32 1\n";
+      name = "%p" + n;
+    }
+    std::string n = std::to_string(count++);
+    out.body += "  %p" + n + " = " + (type == "half" ? pick(reals) : pick(integers)) + " " + pair +
+                " " + names[0] + ", " + names[1] + "\n";
+    line(type, "extractelement " + pair + " %p" + n + ", i32 " + std::to_string(below(2)));
+    line(type, "extractelement " + pair + " %p" + n + ", i32 0");
+  }
+
+  std::string newLabel() { return "block" + std::to_string(labels++); }
+  void beginBlock(const std::string &label) {
+    out.body += label + ":\n";
+    out.lastBlock = label;
+  }
+  /// Some operations whose values nobody sees outside; the last value of `type`.
+  std::string inBranch(const std::string &type) {
+    auto before = values;
+    ++depth;
+    for (unsigned number = 0; number < 3 + below(4); ++number)
+      addOperation();
+    --depth;
+    std::string last = values[type].empty() ? constant(type) : values[type].back();
+    values = std::move(before);
+    return last;
+  }
+
+  /// if (c) a = ...; else a = ...;
+  void addBranches() {
+    std::string type = below(2) ? pick(kIntegers) : pick(kReals), condition = value("i1");
+    std::string yes = newLabel(), no = newLabel(), join = newLabel();
+    out.body += "  br i1 " + condition + ", label %" + yes + ", label %" + no + "\n";
+    beginBlock(yes);
+    std::string first = inBranch(type), firstEnd = out.lastBlock;
+    out.body += "  br label %" + join + "\n";
+    beginBlock(no);
+    std::string second = inBranch(type), secondEnd = out.lastBlock;
+    out.body += "  br label %" + join + "\n";
+    beginBlock(join);
+    line(type, "phi " + type + " [ " + first + ", %" + firstEnd + " ], [ " + second + ", %" +
+                   secondEnd + " ]");
+  }
+
+  /// A loop of up to seven rounds, as many as each lane's own value says.
+  void addLoop() {
+    std::string type = pick(kIntegers), from = value(type), n = std::to_string(count++);
+    out.body += "  %n" + n + "l = and i32 " + value("i32") + ", 7\n";
+    std::string before = out.lastBlock, head = newLabel(), after = newLabel();
+    out.body += "  br label %" + head + "\n";
+    size_t at = out.body.size();
+    beginBlock(head);
+    auto outside = values;
+    values[type].push_back("%s" + n);
+    std::string last = inBranch(type);
+    values = std::move(outside);
+    std::string phis = "  %c" + n + "l = phi i32 [ 0, %" + before + " ], [ %d" + n + "l, %" +
+                       out.lastBlock + " ]\n  %s" + n + " = phi " + type + " [ " + from + ", %" +
+                       before + " ], [ " + last + ", %" + out.lastBlock + " ]\n";
+    out.body.insert(at + head.size() + 2, phis);
+    out.body += "  %d" + n + "l = add i32 %c" + n + "l, 1\n  %m" + n + "l = icmp ult i32 %c" + n +
+                "l, %n" + n + "l\n  br i1 %m" + n + "l, label %" + head + ", label %" + after +
+                "\n";
+    beginBlock(after);
+    values[type].push_back("%s" + n);
+  }
+
   void addOperation() {
+    if (depth < 2 && below(14) == 0)
+      return below(2) ? addBranches() : addLoop();
+    if (below(12) == 0)
+      return addPair();
     switch (below(7)) {
     case 0:
     case 1:
@@ -242,7 +323,7 @@ private:
     default:
       addChoice();
     }
-    if (below(6) == 0) {
+    if (depth == 0 && below(6) == 0) {
       std::string type = below(2) ? pick(kIntegers) : pick(kReals);
       storeValue(type, values[type].back());
     }
@@ -268,7 +349,7 @@ private:
   std::mt19937_64 random;
   std::map<std::string, std::vector<std::string>> values;
   std::set<std::string> declarations;
-  unsigned count = 0;
+  unsigned count = 0, labels = 0, depth = 0;
   RandomExpression out;
 };
 
@@ -329,7 +410,9 @@ std::string expressionKernel(const RandomExpression &expression) {
 std::string expressionFunction(const RandomExpression &expression) {
   return "define void @sectile_kernel(ptr noalias %in, ptr noalias %out, i64 %count) {\nentry:\n"
          "  br label %loop\nloop:\n"
-         "  %item = phi i64 [ 0, %entry ], [ %next, %loop ]\n  %ii = mul i64 %item, 4\n"
+         "  %item = phi i64 [ 0, %entry ], [ %next, %" +
+         expression.lastBlock +
+         " ]\n  %ii = mul i64 %item, 4\n"
          "  %oi = mul i64 %item, " +
          std::to_string(expression.results) +
          "\n  %pin = getelementptr i64, ptr %in, i64 %ii\n"

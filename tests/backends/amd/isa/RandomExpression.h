@@ -1,4 +1,4 @@
-//===-- RandomExpression.h - random straight-line code in LLVM IR -----------------------------===//
+//===-- RandomExpression.h - random code of work-items in LLVM IR -----------------------------===//
 // For comparison of what LLVM makes of it for an AMD GPU, in the interpreter, with what it makes of
 // it for this machine. Only operations whose results LLVM's language reference pins to the bit are
 // used; NaN is stored as one pattern.
@@ -13,6 +13,7 @@ struct RandomExpression {
   /// The lines of a function that has %i0 to %i3, of i64, and the number of results %r0, %r1, ...
   /// of i64.
   std::string body, declarations;
+  std::string lastBlock; // the label of the block that ends the body
   unsigned results = 0;
 };
 

@@ -87,7 +87,7 @@ unsigned seedCount() {
 
 TEST(AmdIsaRandom, expressions_give_what_this_machine_gives) {
   for (unsigned seed = 1; seed <= seedCount(); ++seed) {
-    RandomExpression expression = randomExpression(seed, 60);
+    RandomExpression expression = randomExpression(seed, 80);
     std::vector<uint64_t> inputs = randomInputs(seed), found(kItems * expression.results);
     std::string problem;
     std::vector<uint64_t> expected = hostResults(expression, inputs, problem);
