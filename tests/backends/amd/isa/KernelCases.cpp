@@ -27,10 +27,13 @@ public:
     return *this;
   }
   /// "" or the error.
-  std::string run(const CodeObject &object, uint32_t groups, uint32_t items) {
-    auto done = amdisa::run(object, "kernel", {.groups = {groups, 1, 1}, .items = {items, 1, 1}},
-                            arguments, buffers, {.seed = 1, .maxInstructions = 1'000'000});
+  std::string run(const CodeObject &object, const Shape &shape) {
+    auto done = amdisa::run(object, "kernel", shape, arguments, buffers,
+                            {.seed = 1, .maxInstructions = 1'000'000});
     return done ? "" : llvm::toString(done.takeError());
+  }
+  std::string run(const CodeObject &object, uint32_t groups, uint32_t items) {
+    return run(object, {.groups = {groups, 1, 1}, .items = {items, 1, 1}});
   }
 
 private:
@@ -126,6 +129,36 @@ std::string checkHistogram(const CodeObject &object) {
   return problem.empty() ? compare(total, sum) : problem;
 }
 
+std::string checkAbi(const CodeObject &object) {
+  std::vector<int32_t> out(128 * 12, -1), more(128), expected;
+  for (int item = 0; item < 128; ++item)
+    more[item] = 5 * item + 3;
+  for (int gz = 0; gz < 2; ++gz)
+    for (int gy = 0; gy < 3; ++gy)
+      for (int gx = 0; gx < 2; ++gx)
+        for (int item = 0; item < 128; ++item)
+          expected.push_back(1000000 * gz + 100000 * gy + 10000 * gx + 1000 * (item / 32) +
+                             100 * (item / 8 % 4) + 10 * (item % 8) + 2 + 7 * (item % 16) +
+                             (item % 2 ? item : more[item]));
+  std::string problem = Launch().array(out).number(7).array(more).run(
+      object, {.groups = {2, 3, 2}, .items = {8, 4, 4}});
+  return problem.empty() ? compare(out, expected) : problem;
+}
+
+std::string checkExchange(const CodeObject &object) {
+  std::vector<uint32_t> counter(1), count(1);
+  std::vector<uint64_t> wide(2);
+  std::vector<double> real(2);
+  for (int item = 0; item < 2 * 256; ++item)
+    count[0] = count[0] * 3 + 1;
+  std::string problem = Launch().array(counter).array(wide).array(real).run(object, 2, 256);
+  if (problem.empty())
+    problem = compare(counter, count);
+  if (problem.empty())
+    problem = compare(wide, std::vector<uint64_t>{255, 2 * 32640});
+  return problem.empty() ? compare(real, std::vector<double>{2 * 32640, -255}) : problem;
+}
+
 /// a has a value of its own in every place; b has one k at a time, so that no permutation of k
 /// which a and b share, and no exchange of rows and columns, gives the right answer.
 std::string checkMatrix(const CodeObject &object, unsigned lanes) {
@@ -164,6 +197,8 @@ std::vector<KernelCase> kernelCases(const ChipUnderTest &chip) {
           {"transpose", transposeKernel(), checkTranspose},
           {"loop", loopKernel(), checkLoop},
           {"histogram", histogramKernel(), checkHistogram},
+          {"abi", abiKernel(), checkAbi, /*isTight=*/false},
+          {"exchange", exchangeKernel(), checkExchange, /*isTight=*/false},
           {"matrix", matrixKernel(chip),
            [lanes](const CodeObject &object) { return checkMatrix(object, lanes); }}};
 }

@@ -14,6 +14,10 @@ struct KernelCase {
   std::string name;
   std::string ir;
   std::function<std::string(const CodeObject &)> check;
+  /// True where every wait, barrier and mask matters to the result. "abi" waits after volatile
+  /// accesses for the sake of other waves and begins with code for older firmware; maxima in
+  /// "exchange" may be taken twice.
+  bool isTight = true;
 };
 
 std::vector<KernelCase> kernelCases(const ChipUnderTest &chip);

@@ -105,6 +105,8 @@ constexpr Mutation kMutations[] = {
 TEST_P(AmdIsaKernel, mutations_are_noticed) {
   std::map<std::string, unsigned> counts;
   for (const KernelCase &test : kernelCases(GetParam())) {
+    if (!test.isTight)
+      continue;
     auto assembly = compileToAssembly(test.ir, GetParam().name);
     ASSERT_TRUE(bool(assembly)) << llvm::toString(assembly.takeError());
     ASSERT_EQ(checkObject(test, assemble(*assembly, GetParam().name)), "") << test.name;

@@ -70,8 +70,10 @@ bool Lds::isLive(Event event, Access by, const std::vector<WaveProgress> &waves)
   const Progress &progress = waves[wave][unsigned(stream)];
   if (wave != by.wave)
     return event >> 9 > progress.retired;
-  // A wave's own LDS instructions act in order; what arrives by another way has to be waited for.
-  return stream != by.stream && event >> 9 > progress.completed;
+  // A wave's own LDS instructions, FLAT ones among them, act in order; direct loads have to be
+  // waited for, and wait for what they overwrite.
+  bool isDirect = stream == Stream::Load, byIsDirect = by.stream == Stream::Load;
+  return isDirect != byIsDirect && event >> 9 > progress.completed;
 }
 
 std::string Lds::describe(const char *what, uint32_t address, Event event) {

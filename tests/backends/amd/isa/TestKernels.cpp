@@ -243,6 +243,116 @@ end:
                   256);
 }
 
+std::string abiKernel() {
+  return R"(
+@local = internal addrspace(3) global [128 x i32] poison, align 16
+define amdgpu_kernel void @kernel(ptr addrspace(1) inreg %out, i32 inreg %k, ptr addrspace(1) %more) #0 {
+entry:
+  %table = alloca [16 x i32], align 4, addrspace(5)
+  %x = call i32 @llvm.amdgcn.workitem.id.x()
+  %y = call i32 @llvm.amdgcn.workitem.id.y()
+  %z = call i32 @llvm.amdgcn.workitem.id.z()
+  %gx = call i32 @llvm.amdgcn.workgroup.id.x()
+  %gy = call i32 @llvm.amdgcn.workgroup.id.y()
+  %gz = call i32 @llvm.amdgcn.workgroup.id.z()
+  %hidden = call ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()
+  %blocks = load i32, ptr addrspace(4) %hidden, align 4
+  %blocksy0 = getelementptr i32, ptr addrspace(4) %hidden, i32 1
+  %blocksy = load i32, ptr addrspace(4) %blocksy0, align 4
+  br label %fill
+fill:
+  %i = phi i32 [ 0, %entry ], [ %next, %fill ]
+  %place = getelementptr i32, ptr addrspace(5) %table, i32 %i
+  %number = mul i32 %i, %k
+  store volatile i32 %number, ptr addrspace(5) %place
+  %next = add i32 %i, 1
+  %isMore = icmp ult i32 %next, 16
+  br i1 %isMore, label %fill, label %body
+body:
+  %y8 = mul i32 %y, 8
+  %z32 = mul i32 %z, 32
+  %xy = add i32 %x, %y8
+  %item = add i32 %xy, %z32
+  %mod = and i32 %item, 15
+  %mine = getelementptr i32, ptr addrspace(5) %table, i32 %mod
+  %product = load volatile i32, ptr addrspace(5) %mine
+  %localp = getelementptr i32, ptr addrspace(3) @local, i32 %item
+  store i32 %item, ptr addrspace(3) %localp
+  %globalp = getelementptr i32, ptr addrspace(1) %more, i32 %item
+  %generic1 = addrspacecast ptr addrspace(3) %localp to ptr
+  %generic2 = addrspacecast ptr addrspace(1) %globalp to ptr
+  %odd = and i32 %item, 1
+  %isOdd = icmp eq i32 %odd, 1
+  %generic = select i1 %isOdd, ptr %generic1, ptr %generic2
+  %taken = load i32, ptr %generic
+  %a = mul i32 %gz, 1000000
+  %b = mul i32 %gy, 100000
+  %c = mul i32 %gx, 10000
+  %d = mul i32 %z, 1000
+  %e = mul i32 %y, 100
+  %f = mul i32 %x, 10
+  %s0 = add i32 %a, %b
+  %s1 = add i32 %s0, %c
+  %s2 = add i32 %s1, %d
+  %s3 = add i32 %s2, %e
+  %s4 = add i32 %s3, %f
+  %s5 = add i32 %s4, %blocks
+  %s6 = add i32 %s5, %product
+  %s7 = add i32 %s6, %taken
+  %g0 = mul i32 %gz, %blocksy
+  %g1 = add i32 %g0, %gy
+  %g2 = mul i32 %g1, %blocks
+  %g3 = add i32 %g2, %gx
+  %g4 = mul i32 %g3, 128
+  %index = add i32 %g4, %item
+  %po = getelementptr i32, ptr addrspace(1) %out, i32 %index
+  store i32 %s7, ptr addrspace(1) %po
+  ret void
+}
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare i32 @llvm.amdgcn.workitem.id.y()
+declare i32 @llvm.amdgcn.workitem.id.z()
+declare i32 @llvm.amdgcn.workgroup.id.x()
+declare i32 @llvm.amdgcn.workgroup.id.y()
+declare i32 @llvm.amdgcn.workgroup.id.z()
+declare ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()
+attributes #0 = { "amdgpu-flat-work-group-size"="128,128" }
+!llvm.module.flags = !{!0}
+!0 = !{i32 1, !"amdhsa_code_object_version", i32 500}
+)";
+}
+
+std::string exchangeKernel() {
+  return withTail(R"(
+define amdgpu_kernel void @kernel(ptr addrspace(1) %counter, ptr addrspace(1) %wide, ptr addrspace(1) %real) #0 {
+entry:
+  %tid = call i32 @llvm.amdgcn.workitem.id.x()
+  %start = load i32, ptr addrspace(1) %counter
+  br label %again
+again:
+  %old = phi i32 [ %start, %entry ], [ %seen, %again ]
+  %scaled = mul i32 %old, 3
+  %new = add i32 %scaled, 1
+  %pair = cmpxchg ptr addrspace(1) %counter, i32 %old, i32 %new syncscope("agent") monotonic monotonic
+  %seen = extractvalue { i32, i1 } %pair, 0
+  %done = extractvalue { i32, i1 } %pair, 1
+  br i1 %done, label %end, label %again
+end:
+  %long = zext i32 %tid to i64
+  %m = atomicrmw umax ptr addrspace(1) %wide, i64 %long syncscope("agent") monotonic
+  %w1 = getelementptr i64, ptr addrspace(1) %wide, i32 1
+  %s = atomicrmw add ptr addrspace(1) %w1, i64 %long syncscope("agent") monotonic
+  %number = uitofp i32 %tid to double
+  %f = atomicrmw fadd ptr addrspace(1) %real, double %number syncscope("agent") monotonic
+  %r1 = getelementptr double, ptr addrspace(1) %real, i32 1
+  %negative = fneg double %number
+  %g = atomicrmw fmin ptr addrspace(1) %r1, double %negative syncscope("agent") monotonic
+  ret void
+}
+)",
+                  256);
+}
+
 std::string matrixKernel(const ChipUnderTest &chip) {
   // Row or column, and where the lane's elements of k begin; steps of k in which it has neighbours.
   bool isMfma = chip.lanes == 64, isGfx12 = std::string(chip.name) == "gfx1201";

@@ -28,6 +28,13 @@ std::string loopKernel();
 /// Counts bytes into 256 bins in LDS, then adds them to global counters, a float among them.
 /// (ptr bytes, ptr counters, ptr total, i32 n)
 std::string histogramKernel();
+/// Where a kernel finds its arguments and ids, for work-groups of 8 x 4 x 4: preloaded arguments,
+/// hidden ones, private memory, pointers that say only at run time which memory they mean.
+/// out[item] = 1000000 groupZ + 100000 groupY + 10000 groupX + 1000 z + 100 y + 10 x + blocks in x
+///             + k (item mod 16) + (item odd ? item in LDS : item in more), (ptr out, i32 k, ptr more)
+std::string abiKernel();
+/// Counts by compare-and-swap and 64-bit atomics: (ptr counter, ptr wide, ptr real)
+std::string exchangeKernel();
 /// One wave: d[m, n] = sum over k of a[m, k] b[k, n] by MFMA 32x32x8 of f16 or WMMA 16x16x16. Rows
 /// of a and columns of b lie one after another. (ptr a, ptr b, ptr d, i32 steps)
 std::string matrixKernel(const ChipUnderTest &chip);
