@@ -6,6 +6,7 @@
 // whose bytes lie that many bytes behind a multiple of 16 and are written back, or a number.
 // Answers a line: "right", "failed" with the diagnostics, or "wrong" with a race or another
 // misdeed.
+#include "../FileArray.h"
 #include "SimulatedGpu.h"
 
 #include <cstdlib>
@@ -17,34 +18,11 @@ using namespace sectile::testing;
 
 namespace {
 
-struct FileArray {
-  std::string path;
-  std::unique_ptr<char[], void (*)(void *)> memory{nullptr, std::free};
-  char *begin = nullptr;
-  size_t bytes = 0;
-
-  FileArray(std::string name, size_t lead) : path(std::move(name)) {
-    std::ifstream file(path, std::ios::binary);
-    std::string content((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    bytes = content.size();
-    memory.reset(static_cast<char *>(std::aligned_alloc(256, (bytes + lead) / 256 * 256 + 256)));
-    begin = memory.get() + lead;
-    std::memcpy(begin, content.data(), bytes);
-  }
-  void writeBack() const { std::ofstream(path, std::ios::binary).write(begin, bytes); }
-  HostArgument argument() const {
-    HostArgument made;
-    made.begin = made.slot = reinterpret_cast<uint64_t>(begin);
-    made.end = made.begin + bytes;
-    return made;
-  }
-};
-
-std::string oneLine(std::string text) {
-  for (char &letter : text)
-    if (letter == '\n')
-      letter = ' ';
-  return text;
+HostArgument argumentOf(const FileArray &array) {
+  HostArgument made;
+  made.begin = made.slot = reinterpret_cast<uint64_t>(array.begin);
+  made.end = made.begin + array.bytes;
+  return made;
 }
 
 /// The options of a launch that the simulated GPU has.
@@ -84,7 +62,7 @@ std::string run(std::istringstream &line) {
       arguments.push_back(argument(int32_t(number)));
     } else {
       arrays.emplace_back(word.substr(0, colon), number);
-      arguments.push_back(arrays.back().argument());
+      arguments.push_back(argumentOf(arrays.back()));
     }
   }
   SimulatedReport report = kernel.run({programs}, arguments);

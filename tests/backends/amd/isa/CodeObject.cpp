@@ -4,6 +4,7 @@
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/BinaryFormat/MsgPackDocument.h"
 #include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 namespace sectile::amdisa {
@@ -23,6 +24,38 @@ Parameter parameterFrom(llvm::msgpack::MapDocNode &node) {
   parameter.bytes = uint32_t(node[".size"].getUInt());
   parameter.kind = node[".value_kind"].getString().str();
   return parameter;
+}
+
+/// Fails where the code uses a vector register that the descriptor does not ask for.
+llvm::Error checkAllocation(const Kernel &kernel) {
+  unsigned plain = 0, accumulators = 0; // numbers used
+  for (const Instruction &instruction : kernel.program.instructions)
+    for (const auto *ranges : {&instruction.reads, &instruction.writes})
+      for (RegisterRange range : *ranges) {
+        unsigned end = range.index + range.words;
+        if (range.isVector && range.index >= kAccumulators)
+          accumulators = std::max(accumulators, end - kAccumulators);
+        else if (range.isVector)
+          plain = std::max(plain, end);
+      }
+  bool isGfx9 = kernel.program.chip.generation == 9;
+  unsigned granule = isGfx9 || kernel.lanes == 32 ? 8 : 4;
+  unsigned allocated =
+      granule * (AMDHSA_BITS_GET(kernel.descriptor.compute_pgm_rsrc1,
+                                 llvm::amdhsa::COMPUTE_PGM_RSRC1_GRANULATED_WORKITEM_VGPR_COUNT) +
+                 1);
+  // Accumulation registers lie behind the plain ones, at an offset of their own.
+  unsigned offset =
+      isGfx9 && accumulators
+          ? 4 * (AMDHSA_BITS_GET(kernel.descriptor.compute_pgm_rsrc3,
+                                 llvm::amdhsa::COMPUTE_PGM_RSRC3_GFX90A_ACCUM_OFFSET) +
+                 1)
+          : allocated;
+  if (plain <= std::min(offset, allocated) && (!accumulators || offset + accumulators <= allocated))
+    return llvm::Error::success();
+  return failure(llvm::formatv("{0} uses {1} vector and {2} accumulation registers of {3}, the "
+                               "latter behind {4}",
+                               kernel.name, plain, accumulators, allocated, offset));
 }
 
 } // namespace
@@ -69,7 +102,7 @@ llvm::Error CodeObject::addKernel(llvm::StringRef name, uint64_t descriptor, Dec
   if (!program)
     return program.takeError();
   kernel.program = std::move(*program);
-  return llvm::Error::success();
+  return checkAllocation(kernel);
 }
 
 llvm::Error CodeObject::read(llvm::StringRef bytes) {

@@ -42,6 +42,16 @@ TEST_P(AmdIsaKernel, an_access_outside_names_lane_and_address) {
   EXPECT_NE(problem.find("is byte 1020 of a buffer of 1020 bytes"), std::string::npos) << problem;
 }
 
+TEST_P(AmdIsaKernel, a_descriptor_with_too_few_registers_is_refused) {
+  KernelCase test = kernelCases(GetParam())[2];
+  std::string assembly = llvm::cantFail(compileToAssembly(test.ir, GetParam().name));
+  size_t at = assembly.find("\ts_endpgm");
+  ASSERT_NE(at, std::string::npos);
+  assembly.insert(at, "\tv_mov_b32 v100, 0\n");
+  std::string problem = checkObject(test, assemble(assembly, GetParam().name));
+  EXPECT_TRUE(problem.starts_with("code object: kernel uses 101 vector")) << problem;
+}
+
 /// A line of the assembly and what it becomes; "" for a line that is not mutated.
 struct Mutation {
   const char *what;
