@@ -9,18 +9,23 @@
 namespace sectile::testing {
 namespace {
 
+const char *const kSharedArray = "simulated.shared";
+
 /// Shared memory becomes an array; every access to it is reported.
 void instrumentShared(llvm::Module &module, int64_t sharedBytes) {
   llvm::LLVMContext &context = module.getContext();
+  auto *type =
+      llvm::ArrayType::get(llvm::Type::getInt8Ty(context), std::max<int64_t>(sharedBytes, 1));
+  llvm::GlobalVariable *array = nullptr;
   for (llvm::GlobalVariable &global : llvm::make_early_inc_range(module.globals())) {
-    if (global.getAddressSpace() != gpu::kSharedSpace)
+    if (&global == array || global.getAddressSpace() != gpu::kSharedSpace)
       continue;
-    auto *type =
-        llvm::ArrayType::get(llvm::Type::getInt8Ty(context), std::max<int64_t>(sharedBytes, 1));
-    auto *array = new llvm::GlobalVariable(
-        module, type, false, llvm::GlobalValue::InternalLinkage, llvm::Constant::getNullValue(type),
-        "simulated.shared", nullptr, llvm::GlobalValue::NotThreadLocal, gpu::kSharedSpace);
-    array->setAlignment(llvm::Align(128));
+    if (!array) {
+      array = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::InternalLinkage,
+                                       llvm::Constant::getNullValue(type), kSharedArray, nullptr,
+                                       llvm::GlobalValue::NotThreadLocal, gpu::kSharedSpace);
+      array->setAlignment(llvm::Align(128));
+    }
     global.replaceAllUsesWith(array);
     global.eraseFromParent();
   }
@@ -54,7 +59,19 @@ void addEntry(llvm::Module &module, llvm::Function &kernel) {
       llvm::FunctionType::get(builder.getVoidTy(), {builder.getPtrTy(), builder.getPtrTy()}, false);
   auto *entry =
       llvm::Function::Create(type, llvm::Function::ExternalLinkage, "sectile_kernel", module);
-  builder.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", entry));
+  auto *start = llvm::BasicBlock::Create(context, "entry", entry);
+  auto *ask = llvm::BasicBlock::Create(context, "ask", entry);
+  auto *call = llvm::BasicBlock::Create(context, "call", entry);
+  builder.SetInsertPoint(start);
+  builder.CreateCondBr(builder.CreateIsNull(entry->getArg(0)), ask, call);
+  builder.SetInsertPoint(ask);
+  llvm::Value *shared = builder.getInt64(0);
+  if (auto *array = module.getNamedGlobal(kSharedArray))
+    shared = builder.CreatePtrToInt(builder.CreateAddrSpaceCast(array, builder.getPtrTy()),
+                                    builder.getInt64Ty());
+  builder.CreateStore(shared, entry->getArg(1));
+  builder.CreateRetVoid();
+  builder.SetInsertPoint(call);
   llvm::GlobalVariable *table = simulatedTable(module);
   for (unsigned slot = 0; slot < unsigned(SimulatedCall::Count); ++slot) {
     llvm::Value *function = builder.CreateLoad(
@@ -149,6 +166,9 @@ SimulatedReport SimulatedProgram::run(std::vector<int32_t> grid,
     report.problem = message;
     return report;
   }
+  uint64_t shared = 0;
+  launch.entry(nullptr, &shared);
+  launch.shared = {shared, shared + uint64_t(sharedBytes)};
   for (int32_t z = 0; z < grid[2]; ++z)
     for (int32_t y = 0; y < grid[1]; ++y)
       for (int32_t x = 0; x < grid[0] && report.problem.empty(); ++x) {

@@ -218,7 +218,11 @@ void SimulatedBlock::touchGlobal(uint64_t address, int32_t bytes, bool isWritten
       return;
   problem("thread " + std::to_string(running) + (isWritten ? " writes" : " reads") +
           " outside every array");
-  // Going on could end the process.
+  stop();
+}
+
+void SimulatedBlock::stop() {
+  Thread &thread = threads[running];
   thread.state = State::AtBarrier;
   thread.barrier = -1;
   thread.meeting = 1 << 30;
@@ -228,6 +232,12 @@ void SimulatedBlock::touchGlobal(uint64_t address, int32_t bytes, bool isWritten
 /// Stores are reported after, loads before they are done.
 void SimulatedBlock::touchShared(uint64_t address, int32_t count, bool isWritten, int32_t site) {
   Thread &thread = threads[running];
+  if (address < launch.shared.first || address + uint64_t(count) > launch.shared.second) {
+    problem("thread " + std::to_string(running) + (isWritten ? " writes" : " reads") + " byte " +
+            std::to_string(int64_t(address - launch.shared.first)) + " of the " +
+            std::to_string(launch.shared.second - launch.shared.first) + " bytes of shared memory");
+    stop();
+  }
   if (address % count)
     problem("an access of " + std::to_string(count) + " bytes to shared memory is not aligned");
   int32_t self = running;

@@ -15,13 +15,14 @@ namespace sectile::testing {
 
 class SimulatedBlock {
 public:
-  using Entry = void (*)(void *table, const uint64_t *slots);
+  using Entry = void (*)(void *table, uint64_t *slots);
   struct Launch {
     Entry entry = nullptr;
-    const uint64_t *slots = nullptr;
+    uint64_t *slots = nullptr;
     unsigned warps = 1, lanes = 32, banks = 32;
     std::array<int32_t, 3> grid{1, 1, 1}, program{0, 0, 0};
     std::vector<std::pair<uint64_t, uint64_t>> arrays;
+    std::pair<uint64_t, uint64_t> shared; // begin, end
     bool acceptsDifferentWrites = false;
   };
   SimulatedBlock(const Launch &launch, SimulatedReport &report);
@@ -68,6 +69,8 @@ private:
   bool releaseWarps();
   bool releaseBarriers();
   void problem(const std::string &what);
+  /// The running thread never goes on: that could end the process.
+  void stop();
   void touchShared(uint64_t address, int32_t bytes, bool isWritten, int32_t site);
   void touchGlobal(uint64_t address, int32_t bytes, bool isWritten, bool predicate);
   void countConflicts();
