@@ -95,6 +95,18 @@ def nearest_e4b15(value):
     return np.copysign(np.floor(magnitude / unit + 0.5) * unit, value)
 
 
+def rounded_to_odd(whole):
+    """Integers as float64 with an odd last digit where digits are lost: rounding once more, to a shorter
+    type, gives the number nearest to the integer."""
+    value = whole.astype(np.float64)
+    if whole.dtype.itemsize < 8:
+        return value
+    below = np.where(value.astype(object) > whole, np.nextafter(value, -np.inf), value)
+    is_odd = below.view(np.int64) & 1 == 1
+    is_exact = value.astype(object) == whole.astype(object)
+    return np.where(is_exact, value, np.where(is_odd, below, np.nextafter(below, np.inf)))
+
+
 def bits_e4b15(value):
     """The patterns of numbers of that type."""
     found = np.searchsorted(_HALVES, np.abs(value)).astype(np.uint8)
@@ -372,9 +384,9 @@ def cast(x, dtype, bitcast=False):
         convert = Tile.saturated if "float8" in dtype else Tile.nearest
         if is_float(x.dtype):
             return convert(x.value, x.error, dtype)
-        # Integers become 16 bits by way of float32.
-        kind = np.float64 if dtype == "float64" or "float8" in dtype else np.float32
-        return convert(x.value.astype(kind).astype(np.float64), 0, dtype)
+        if dtype in ("float32", "float64"):
+            return convert(x.value.astype(TYPES[dtype]).astype(np.float64), 0, dtype)
+        return convert(rounded_to_odd(x.value), 0, dtype)
     if not is_float(x.dtype):
         return Tile(x.value != 0 if dtype == "int1" else x.value.astype(TYPES[dtype]), dtype)
     refuse_unless(dtype != "int1", "a float as a truth value")

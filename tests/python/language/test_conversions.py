@@ -213,6 +213,38 @@ def copy(x_ptr, out_ptr, N: tl.constexpr):
     tl.store(out_ptr + i, tl.load(x_ptr + i).to(out_ptr.dtype.element_ty))
 
 
+@st.jit
+def copy_each(x_ptr, out_ptr, N: tl.constexpr):
+    for i in range(N):
+        tl.store(out_ptr + i, tl.load(x_ptr + i).to(out_ptr.dtype.element_ty))
+
+
+def nearest_to_integer(whole, digits):
+    """Of a Python integer, by integer arithmetic: the nearest of so many binary digits, halves to even."""
+    lost = max(abs(whole).bit_length() - digits, 0)
+    kept, rest = divmod(abs(whole), 1 << lost)
+    up = 2 * rest > 1 << lost or (2 * rest == 1 << lost and kept % 2 == 1)
+    return float((kept + up) << lost) * (-1 if whole < 0 else 1)
+
+
+@pytest.mark.parametrize("kernel", [copy, copy_each])
+@pytest.mark.parametrize("source", ["int32", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize("to, digits", [("bfloat16", 8), ("float16", 11)])
+def test_integers_beside_the_middle_of_two_numbers(to, digits, source, kernel):
+    # By way of fp32, which has 24 digits, the middle and what lies beside it would be one number.
+    random = np.random.default_rng(7)
+    largest = 15 if to == "float16" else np.iinfo(source).max.bit_length() - 1
+    lost = random.integers(1, largest - digits + 1, 512)
+    middle = (2 * random.integers(1 << (digits - 1), 1 << digits, 512) + 1) << (lost - 1)
+    x = (middle + random.integers(-1, 2, 512)).astype(source)
+    if source.startswith("int"):
+        x *= random.choice([-1, 1], 512)
+    out = np.zeros(x.size, WIDE[to][0])
+    kernel[(1,)](x, out, N=x.size)
+    expected = [nearest_to_integer(int(whole), digits) for whole in x]
+    assert np.array_equal(out.astype(np.float64), expected)
+
+
 INSTRUCTIONS = [
     ("fp32", "bf16", 80, "cvt.rn.bf16x2.f32"),
     ("fp32", "fp16", 80, "cvt.rn.f16x2.f32"),
