@@ -72,6 +72,8 @@ void readLane(Wave &wave, const BufferAccess &access, unsigned lane, uint8_t *by
   constexpr unsigned step = width.bytes < 4 ? width.bytes : 4;
   for (unsigned at = 0; at < width.bytes; at += step) {
     const char *found = place(wave, access, lane, at, step, false);
+    if (found && !access.resource.isScratch)
+      mayRead(wave, lane, reinterpret_cast<uint64_t>(found), step);
     if (found)
       std::memcpy(bytes + at, found, step);
     else
@@ -127,8 +129,12 @@ void storeLanes(Wave &wave, const Instruction &instruction) {
     takeStored<width>(wave, instruction.operands[0], lane, bytes);
     constexpr unsigned step = width.bytes < 4 ? width.bytes : 4;
     for (unsigned at = 0; at < width.bytes; at += step)
-      if (char *found = place(wave, access, lane, at, step, true))
+      if (char *found = place(wave, access, lane, at, step, true)) {
+        if (!access.resource.isScratch)
+          wave.group->stores.store(reinterpret_cast<uint64_t>(found), found, bytes + at, step,
+                                   wave.id, storeStream(wave), wave.group->progress);
         std::memcpy(found, bytes + at, step);
+      }
   }
 }
 

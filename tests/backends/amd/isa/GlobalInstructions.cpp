@@ -73,9 +73,10 @@ bool readBytes(Wave &wave, unsigned lane, uint64_t address, uint8_t *bytes, unsi
     return problem.empty();
   }
   const char *found = place<segment>(wave, lane, address, count, false);
-  if (found)
-    std::memcpy(bytes, found, count);
-  return found;
+  if (!found || (segment != Segment::Scratch && !isAtomic && !mayRead(wave, lane, address, count)))
+    return false;
+  std::memcpy(bytes, found, count);
+  return true;
 }
 
 template <Segment segment>
@@ -89,9 +90,14 @@ bool writeBytes(Wave &wave, unsigned lane, uint64_t address, const uint8_t *byte
     return problem.empty();
   }
   char *found = place<segment>(wave, lane, address, count, true);
-  if (found)
-    std::memcpy(found, bytes, count);
-  return found;
+  if (!found)
+    return false;
+  if (segment != Segment::Scratch && !isAtomic)
+    wave.group->stores.store(address, found, bytes, count, wave.id,
+                             segment == Segment::Flat ? Stream::Flat : storeStream(wave),
+                             wave.group->progress);
+  std::memcpy(found, bytes, count);
+  return true;
 }
 
 /// The scalar base, which FLAT lacks.

@@ -145,6 +145,14 @@ std::string checkAbi(const CodeObject &object) {
   return problem.empty() ? compare(out, expected) : problem;
 }
 
+std::string checkHandOver(const CodeObject &object) {
+  std::vector<int32_t> exchanged(256, -1), out(256), expected(256);
+  for (int item = 0; item < 256; ++item)
+    expected[item] = 3 * (255 - item) + 1;
+  std::string problem = Launch().array(exchanged).array(out).run(object, 1, 256);
+  return problem.empty() ? compare(out, expected) : problem;
+}
+
 std::string checkExchange(const CodeObject &object) {
   std::vector<uint32_t> counter(1), count(1);
   std::vector<uint64_t> wide(2);
@@ -197,6 +205,7 @@ std::vector<KernelCase> kernelCases(const ChipUnderTest &chip) {
           {"transpose", transposeKernel(), checkTranspose},
           {"loop", loopKernel(), checkLoop},
           {"histogram", histogramKernel(), checkHistogram},
+          {"hand over", handOverKernel(), checkHandOver},
           {"abi", abiKernel(), checkAbi, /*isTight=*/false},
           {"exchange", exchangeKernel(), checkExchange, /*isTight=*/false},
           {"matrix", matrixKernel(chip),

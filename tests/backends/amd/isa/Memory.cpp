@@ -124,4 +124,41 @@ std::string Lds::write(uint32_t address, const void *source, uint32_t count, Acc
   return "";
 }
 
+/// Calls `visit(word, bytes)` for the words that an access touches, `bytes` with a bit for each
+/// byte.
+template <class Visit>
+static void forEachWord(uint64_t address, uint32_t count, Visit visit) {
+  for (uint64_t at = address; at < address + count;) {
+    uint64_t end = std::min((at | 3) + 1, address + count);
+    visit(at / 4, uint8_t(((1u << (end - at)) - 1) << (at & 3)));
+    at = end;
+  }
+}
+
+void StoreShadow::store(uint64_t address, const void *old, const void *bytes, uint32_t count,
+                        uint8_t wave, Stream stream, const std::vector<WaveProgress> &waves) {
+  if (waves.size() == 1 || std::memcmp(old, bytes, count) == 0)
+    return;
+  if (words.empty())
+    words.resize(1 << 12);
+  uint32_t serial = waves[wave][unsigned(stream)].issued;
+  forEachWord(address, count, [&](uint64_t number, uint8_t mask) {
+    words[slotOf(number)] = {number, serial, stream, wave, mask};
+  });
+}
+
+int StoreShadow::racingWave(uint64_t address, uint32_t count, uint8_t wave,
+                            const std::vector<WaveProgress> &waves, bool staysInOrder) const {
+  int racing = -1;
+  if (!words.empty())
+    forEachWord(address, count, [&](uint64_t number, uint8_t mask) {
+      const Word &word = words[slotOf(number)];
+      const Progress &stores = waves[word.wave][unsigned(word.stream)];
+      if (word.number == number && word.wave != wave && (word.bytes & mask) &&
+          word.serial > (staysInOrder ? stores.issuedBefore : stores.retired))
+        racing = word.wave;
+    });
+  return racing;
+}
+
 } // namespace sectile::amdisa

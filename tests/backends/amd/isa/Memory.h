@@ -42,10 +42,11 @@ private:
 constexpr unsigned kMaxWaves = 32;
 
 /// How far the memory operations of one wave are: the number issued, those whose counter was waited
-/// for, and those that were complete when the wave arrived at the last barrier that all have
-/// passed.
+/// for, and those that were complete (or just issued) when the wave arrived at the last barrier
+/// that all have passed.
 struct Progress {
   uint32_t issued = 0, completed = 0, arrived = 0, retired = 0;
+  uint32_t issuedAtArrival = 0, issuedBefore = 0;
 };
 
 using WaveProgress = std::array<Progress, kStreamCount>;
@@ -85,6 +86,34 @@ private:
   std::vector<uint8_t> bytes;
   std::vector<Shadow> shadows;
   bool mayReadUnwritten = false;
+};
+
+/// The latest stores of a work-group to global memory, so that a wave that reads what another has
+/// stored with no barrier between, or behind one that the store was not waited for, is found. Keeps
+/// a bounded number of words: may forget, and never errs. Atomics are not asked.
+///
+/// gfx9 runs the work-group's waves on one compute unit, whose accesses to global memory stay in
+/// order: there a barrier is enough, and LLVM waits for nothing (AMDGPUUsage, memory model of
+/// gfx90a and gfx942 outside of threadgroup split mode).
+class StoreShadow {
+public:
+  /// Called before the bytes are written; stores that change nothing do no harm.
+  void store(uint64_t address, const void *old, const void *bytes, uint32_t count, uint8_t wave,
+             Stream stream, const std::vector<WaveProgress> &waves);
+  /// The wave whose store races with this load, or -1.
+  int racingWave(uint64_t address, uint32_t count, uint8_t wave,
+                 const std::vector<WaveProgress> &waves, bool staysInOrder) const;
+
+private:
+  struct Word {
+    uint64_t number = ~uint64_t(0);
+    uint32_t serial = 0;
+    Stream stream = Stream::Load;
+    uint8_t wave = 0, bytes = 0; // a bit for each byte
+  };
+  static size_t slotOf(uint64_t number) { return number * 0x9e3779b97f4a7c15 >> 52; }
+
+  std::vector<Word> words; // empty until the first store
 };
 
 } // namespace sectile::amdisa

@@ -158,6 +158,17 @@ void forEachStore(Visit visit) {
   visit.template operator()<Width{16}>("DWORDX4");
 }
 
+/// Fails where the bytes have been stored by another wave and not been waited for since.
+inline bool mayRead(Wave &wave, unsigned lane, uint64_t address, unsigned count) {
+  int racing = wave.group->stores.racingWave(address, count, wave.id, wave.group->progress,
+                                             wave.chip->generation == 9);
+  if (racing >= 0)
+    wave.failLane(lane, "reads from " + wave.buffers->describe(address) + " what wave " +
+                            std::to_string(racing) +
+                            " stores, without a wait and a barrier between");
+  return racing < 0;
+}
+
 /// The stream that counts a store: gfx9 counts loads and stores together, in order.
 inline Stream storeStream(const Wave &wave) {
   return wave.chip->generation == 9 ? Stream::Load : Stream::Store;

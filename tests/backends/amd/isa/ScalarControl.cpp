@@ -113,8 +113,10 @@ void addWaits(Semantics &table) {
 
 void arrive(Wave &wave) {
   wave.arrivedFor = wave.group->phase + 1;
-  for (Progress &stream : wave.progress())
+  for (Progress &stream : wave.progress()) {
     stream.arrived = stream.completed;
+    stream.issuedAtArrival = stream.issued;
+  }
   wave.group->openBarrier();
 }
 

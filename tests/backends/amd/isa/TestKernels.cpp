@@ -322,6 +322,28 @@ attributes #0 = { "amdgpu-flat-work-group-size"="128,128" }
 )";
 }
 
+std::string handOverKernel() {
+  return withTail(R"(
+define amdgpu_kernel void @kernel(ptr addrspace(1) %exchanged, ptr addrspace(1) %out) #0 {
+  %tid = call i32 @llvm.amdgcn.workitem.id.x()
+  %mine = getelementptr i32, ptr addrspace(1) %exchanged, i32 %tid
+  %value = mul i32 %tid, 3
+  store i32 %value, ptr addrspace(1) %mine
+  fence syncscope("workgroup") release
+  call void @llvm.amdgcn.s.barrier()
+  fence syncscope("workgroup") acquire
+  %other = sub i32 255, %tid
+  %theirs = getelementptr i32, ptr addrspace(1) %exchanged, i32 %other
+  %taken = load i32, ptr addrspace(1) %theirs
+  %result = add i32 %taken, 1
+  %po = getelementptr i32, ptr addrspace(1) %out, i32 %tid
+  store i32 %result, ptr addrspace(1) %po
+  ret void
+}
+)",
+                  256);
+}
+
 std::string exchangeKernel() {
   return withTail(R"(
 define amdgpu_kernel void @kernel(ptr addrspace(1) %counter, ptr addrspace(1) %wide, ptr addrspace(1) %real) #0 {

@@ -33,6 +33,9 @@ std::string histogramKernel();
 /// out[item] = 1000000 groupZ + 100000 groupY + 10000 groupX + 1000 z + 100 y + 10 x + blocks in x
 ///             + k (item mod 16) + (item odd ? item in LDS : item in more), (ptr out, i32 k, ptr more)
 std::string abiKernel();
+/// Hands values from each wave to another through global memory: out[i] = exchanged[255 - i] + 1,
+/// where exchanged[i] = 3 i. (ptr exchanged, ptr out)
+std::string handOverKernel();
 /// Counts by compare-and-swap and 64-bit atomics: (ptr counter, ptr wide, ptr real)
 std::string exchangeKernel();
 /// One wave: d[m, n] = sum over k of a[m, k] b[k, n] by MFMA 32x32x8 of f16 or WMMA 16x16x16. Rows

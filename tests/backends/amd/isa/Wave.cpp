@@ -15,8 +15,10 @@ void WorkGroup::openBarrier() {
     return;
   ++phase;
   for (WaveProgress &wave : progress)
-    for (Progress &stream : wave)
+    for (Progress &stream : wave) {
       stream.retired = stream.arrived;
+      stream.issuedBefore = stream.issuedAtArrival;
+    }
 }
 
 void Wave::issue(Stream stream, const Instruction &instruction) {

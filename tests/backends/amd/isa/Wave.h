@@ -40,6 +40,7 @@ struct Wave;
 /// What the waves of a work-group share.
 struct WorkGroup {
   Lds lds;
+  StoreShadow stores;
   std::vector<WaveProgress> progress;
   std::vector<std::unique_ptr<Wave>> waves;
   uint32_t phase = 0; // barriers that all have passed
