@@ -2,12 +2,15 @@
 
 namespace sectile::amd {
 
-// LLVM's AMDGPUUsage, "Processors"; registers and LDS from AMD's ISA manuals.
-static const AmdArch kArchs[] = {{"gfx90a", 64, 64 << 10, 4 * 512 * 64},
-                                 {"gfx942", 64, 64 << 10, 4 * 512 * 64},
-                                 {"gfx950", 64, 160 << 10, 4 * 512 * 64},
-                                 {"gfx1100", 32, 64 << 10, 2 * 1536 * 32},
-                                 {"gfx1201", 32, 64 << 10, 2 * 1536 * 32}};
+// LLVM's AMDGPUUsage, "Processors"; registers and LDS from AMD's ISA manuals; which lanes read 16
+// bytes at once on gfx942 and gfx950 from triton-lang/triton's pull request 11365. The others'
+// order is not known: they are taken to act in order.
+static const AmdArch kArchs[] = {
+    {"gfx90a", 64, 64 << 10, 4 * 512 * 64},
+    {"gfx942", 64, 64 << 10, 4 * 512 * 64, {32, {1, 2, 4 ^ 16}}},
+    {"gfx950", 64, 160 << 10, 4 * 512 * 64, {64, {1, 2, 4 ^ 8, 4 ^ 16}}},
+    {"gfx1100", 32, 64 << 10, 2 * 1536 * 32},
+    {"gfx1201", 32, 64 << 10, 2 * 1536 * 32}};
 
 std::optional<AmdArch> AmdArch::parse(llvm::StringRef text) {
   for (const AmdArch &arch : kArchs)

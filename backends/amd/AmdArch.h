@@ -2,6 +2,8 @@
 //   std::optional<AmdArch> arch = AmdArch::parse("gfx942");
 #pragma once
 
+#include "lang/layout/SharedBanks.h"
+
 #include "llvm/ADT/StringRef.h"
 
 #include <optional>
@@ -17,6 +19,7 @@ struct AmdArch {
   int64_t sharedBytes = 64 << 10;
   /// 32-bit registers of a compute unit: of its SIMDs together, accumulation registers included.
   int64_t registerWords = 4 * 512 * 64;
+  layout::SharedBanks banks = {};
 
   /// GFX9 with matrix cores (CDNA), as against GFX11 and GFX12 (RDNA).
   bool isCdna() const { return laneCount == 64; }

@@ -2,6 +2,7 @@
 #include "backends/amd/AmdTarget.h"
 
 #include "llvm/IR/IntrinsicsAMDGPU.h"
+#include "llvm/IR/MemoryModelRelaxationAnnotations.h"
 #include "llvm/IR/Module.h"
 
 using namespace mlir;
@@ -170,15 +171,22 @@ V AmdTarget::shuffleFrom(llvm::IRBuilderBase &b, V value, V source) const {
 
 //===-- The work-group ------------------------------------------------------------------------===//
 
-void AmdTarget::barrier(llvm::IRBuilderBase &b, unsigned, unsigned) const {
-  // The fences order LDS and global memory.
-  auto scope = b.getContext().getOrInsertSyncScopeID("workgroup");
-  b.CreateFence(llvm::AtomicOrdering::Release, scope);
+void AmdTarget::barrier(llvm::IRBuilderBase &b, unsigned, gpu::Ordered ordered, unsigned) const {
+  llvm::LLVMContext &context = b.getContext();
+  auto scope = context.getOrInsertSyncScopeID("workgroup");
+  auto fence = [&](llvm::AtomicOrdering ordering) {
+    llvm::FenceInst *made = b.CreateFence(ordering, scope);
+    if (ordered == gpu::Ordered::Shared)
+      made->setMetadata(llvm::LLVMContext::MD_mmra,
+                        llvm::MMRAMetadata::getTagMD(context, "amdgpu-synchronize-as", "local"));
+  };
+  fence(llvm::AtomicOrdering::Release);
   b.CreateIntrinsic(b.getVoidTy(), id::amdgcn_s_barrier, {});
-  b.CreateFence(llvm::AtomicOrdering::Acquire, scope);
+  fence(llvm::AtomicOrdering::Acquire);
 }
 
-V AmdTarget::anyThread(llvm::IRBuilderBase &b, V truth, unsigned threads, unsigned number) const {
+V AmdTarget::anyThread(llvm::IRBuilderBase &b, V truth, unsigned threads, V scratch,
+                       unsigned number) const {
   auto *lanes = b.getIntNTy(laneCount);
   V any = b.CreateICmpNE(b.CreateIntrinsic(id::amdgcn_ballot, {lanes}, {truth}),
                          llvm::ConstantInt::get(lanes, 0));
@@ -186,24 +194,14 @@ V AmdTarget::anyThread(llvm::IRBuilderBase &b, V truth, unsigned threads, unsign
   if (waves <= 1)
     return any;
   // There is no barrier that votes: each wave leaves its answer in LDS.
-  llvm::Module &module = *b.GetInsertBlock()->getModule();
-  auto *type = llvm::ArrayType::get(b.getInt32Ty(), maxThreadsPerBlock / laneCount);
-  auto *votes = module.getNamedGlobal("sectile_votes");
-  if (!votes) {
-    votes = new llvm::GlobalVariable(module, type, /*isConstant=*/false,
-                                     llvm::GlobalValue::InternalLinkage,
-                                     llvm::PoisonValue::get(type), "sectile_votes", nullptr,
-                                     llvm::GlobalValue::NotThreadLocal, gpu::kSharedSpace);
-    votes->setAlignment(llvm::Align(16));
-  }
+  llvm::Type *word = b.getInt32Ty();
   V wave = b.CreateLShr(threadIndex(b), llvm::Log2_32(laneCount));
-  barrier(b, threads, number); // the answers to the vote before have been read
-  b.CreateStore(b.CreateZExt(any, b.getInt32Ty()), b.CreateGEP(b.getInt32Ty(), votes, wave));
-  barrier(b, threads, number);
+  barrier(b, threads, gpu::Ordered::Shared, number); // the answers to the vote before are read
+  b.CreateStore(b.CreateZExt(any, word), b.CreateGEP(word, scratch, wave));
+  barrier(b, threads, gpu::Ordered::Shared, number);
   V all = b.getInt32(0);
   for (unsigned each = 0; each < waves; ++each)
-    all = b.CreateOr(
-        all, b.CreateLoad(b.getInt32Ty(), b.CreateConstGEP1_32(b.getInt32Ty(), votes, each)));
+    all = b.CreateOr(all, b.CreateLoad(word, b.CreateConstGEP1_32(word, scratch, each)));
   return b.CreateICmpNE(all, b.getInt32(0));
 }
 

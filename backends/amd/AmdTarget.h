@@ -32,9 +32,13 @@ public:
                           unsigned mask) const override;
   llvm::Value *shuffleFrom(llvm::IRBuilderBase &builder, llvm::Value *value,
                            llvm::Value *source) const override;
-  void barrier(llvm::IRBuilderBase &builder, unsigned threads, unsigned barrier) const override;
+  void barrier(llvm::IRBuilderBase &builder, unsigned threads, gpu::Ordered ordered,
+               unsigned barrier) const override;
   llvm::Value *anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth, unsigned threads,
-                         unsigned barrier) const override;
+                         llvm::Value *scratch, unsigned barrier) const override;
+  /// A word for each wave's answer.
+  int64_t voteBytes(int64_t warps) const override { return warps > 1 ? 4 * warps : 0; }
+  layout::SharedBanks sharedBanks() const override { return architecture.banks; }
   bool takesAssembly() const override { return false; }
   const gpu::MatrixProducts *matrixProducts() const override { return &products; }
   llvm::Value *load(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,

@@ -4,6 +4,7 @@
 #include "backends/VerifyCode.h"
 #include "backends/gpu/DotPlan.h"
 #include "backends/gpu/GpuEmitter.h"
+#include "backends/gpu/ScratchBytes.h"
 #include "optimizer/gpu/Pipeline.h"
 
 using namespace mlir;
@@ -102,7 +103,7 @@ static std::unique_ptr<llvm::Module> emitLlvm(func::FuncOp function, const GpuTa
   SharedMemoryPlan plan;
   {
     backends::StepClock clock(context.time, "plan shared memory");
-    plan = planSharedMemory(function, target);
+    plan = planSharedMemory(function, target, voteBytes(function, target, context.options));
   }
   image.gpu.sharedBytes = plan.bytes;
   noteSharedMemory(function, plan, target, image.remarks);
@@ -142,6 +143,7 @@ FailureOr<backends::KernelImage> compileLaidOutKernel(func::FuncOp function,
   });
   image.kernelName = function.getName().str();
   image.gpu.threads = options.warpCount * int32_t(target.laneCount);
+  image.gpu.lanes = int32_t(target.laneCount);
   image.gpu.isCooperative = options.cooperativeGrid;
   image.gpu.isDependent = options.dependentLaunch;
 

@@ -23,6 +23,7 @@ ConversionPlan planConversionOn(const GpuTarget &target, const TileLayout &from,
                                 const TileLayout &to, unsigned elementBits) {
   layout::ConversionSettings settings;
   settings.maxSharedBytes = scratchLimit(target);
+  settings.banks = target.sharedBanks();
   return layout::planConversion(from, to, elementBits, settings);
 }
 

@@ -64,7 +64,7 @@ LogicalResult GpuEmitter::emitAtomic(Operation *op) {
       llvm::Value *slot = sharedAddress(plan.scratchOf(op));
       llvm::Align align(memoryBytes(element));
       emitIf(first, [&] { builder.CreateAlignedStore(toMemory(old, element), slot, align); });
-      barrier();
+      barrierOfAllMemory(); // other threads' accesses follow the atomic
       old = fromMemory(builder.CreateAlignedLoad(memoryType(element), slot, align), element);
       setScalar(result, old);
     }
@@ -116,7 +116,7 @@ LogicalResult GpuEmitter::emitAtomic(Operation *op) {
   setRegisters(result, std::move(olds));
   if (int64_t scratch = plan.scratchOf(op); isUsed && scratch >= 0) {
     storeRowMajor(result, scratch);
-    barrier();
+    barrierOfAllMemory();
     loadRowMajor(result, scratch);
   }
   return success(!hasFailed);

@@ -4,6 +4,7 @@
 // none. So no thread is missed at a later barrier or shuffle, and loops end.
 #include "backends/DebugSites.h"
 #include "backends/gpu/GpuEmitter.h"
+#include "backends/gpu/ScratchBytes.h"
 #include "backends/plain/DeviceAbi.h"
 
 #include "llvm/IR/MDBuilder.h"
@@ -20,11 +21,9 @@ using backends::RecordBuffer;
 int32_t GpuEmitter::findHiddenParameters() {
   int32_t hidden = 0;
   function.walk([&](Operation *op) {
-    bool isAccess = isa<LoadOp, StoreOp, AtomicRmwOp, AtomicCasOp>(op);
-    if (isAccess && options.checkBounds)
+    if (isa<LoadOp, StoreOp, AtomicRmwOp, AtomicCasOp>(op) && options.checkBounds)
       hidden |= backends::kHiddenRanges;
-    if (((isAccess || isa<GatherOp>(op)) && options.checkBounds) ||
-        (isa<AssertOp>(op) && options.debug)) {
+    if (isVotedOn(op, options)) {
       hidden |= backends::kHiddenRecords;
       mayStop = true;
     }
@@ -55,6 +54,11 @@ llvm::Value *GpuEmitter::linearProgram() {
 
 //===-- Stopping ------------------------------------------------------------------------------===//
 
+llvm::Value *GpuEmitter::anyThread(llvm::Value *truth) {
+  llvm::Value *scratch = plan.voteOffset >= 0 ? sharedAddress(plan.voteOffset) : nullptr;
+  return target.anyThread(builder, truth, threadCount(), scratch);
+}
+
 void GpuEmitter::returnIf(llvm::Value *condition, llvm::function_ref<void()> before) {
   llvm::BasicBlock *leave = newBlock("leave"), *rest = newBlock("goes.on");
   builder.CreateCondBr(condition, leave, rest,
@@ -78,7 +82,7 @@ void GpuEmitter::returnIfStopped() {
   access.isVolatile = true;
   llvm::Value *stop = target.load(builder, access, builder.getInt32(0));
   llvm::Value *isStopped = builder.CreateICmpNE(stop, builder.getInt32(0));
-  returnIf(target.anyThread(builder, isStopped, threadCount()), [] {});
+  returnIf(anyThread(isStopped), [] {});
 }
 
 /// The first report of the launch is the one that is kept.
@@ -110,7 +114,7 @@ llvm::Value *GpuEmitter::isLeast(llvm::Value *number, int64_t limit) {
   auto *candidate = builder.CreatePHI(builder.getInt1Ty(), 2);
   llvm::Value *isSet = builder.CreateTrunc(builder.CreateLShr(number, bit), builder.getInt1Ty());
   llvm::Value *isLower = builder.CreateAnd(candidate, builder.CreateNot(isSet));
-  llvm::Value *any = target.anyThread(builder, isLower, threadCount());
+  llvm::Value *any = anyThread(isLower);
   llvm::Value *remains = builder.CreateSelect(any, isLower, candidate);
   bit->addIncoming(builder.getInt32(llvm::Log2_64_Ceil(std::max<int64_t>(limit, 2)) - 1), before);
   candidate->addIncoming(takesPart, before);
@@ -139,7 +143,7 @@ LogicalResult GpuEmitter::emitAssert(AssertOp op) {
     isWrong = builder.CreateNot(scalar(condition));
   }
   unsigned site = addTrapSite(image, op, backends::TrapSite::Kind::Assertion, {}, op.getMessage());
-  returnIf(target.anyThread(builder, isWrong, threadCount()),
+  returnIf(anyThread(isWrong),
            [&] { emitIf(isFirstThread(), [&] { reportTrap(site, builder.getInt64(0)); }); });
   return success(!hasFailed);
 }
@@ -195,7 +199,7 @@ void GpuEmitter::checkAccess(Operation *op, backends::TrapSite::Kind kind, Value
   if (!tile) {
     llvm::Value *address = builder.CreatePtrToInt(scalar(pointer), builder.getInt64Ty());
     llvm::Value *wrong = isWrong(address, mask ? scalar(mask) : nullptr);
-    returnIf(target.anyThread(builder, wrong, threadCount()),
+    returnIf(anyThread(wrong),
              [&] { emitIf(isFirstThread(), [&] { reportTrap(site, address); }); });
     return;
   }
@@ -240,7 +244,7 @@ void GpuEmitter::returnAtFirst(unsigned site, const layout::TileLayout &layout,
   int64_t count = 1;
   for (int64_t extent : layout.shape())
     count *= extent;
-  returnIf(target.anyThread(builder, any, threadCount()), [&] {
+  returnIf(anyThread(any), [&] {
     llvm::Value *first = builder.getInt32(~0u), *address = builder.getInt64(0);
     for (const CheckedElement &element : elements) {
       llvm::Value *number = rowMajorNumber(layout, element.reg);

@@ -28,7 +28,11 @@ llvm::Value *GpuEmitter::sharedAddress(int64_t offset) {
 }
 
 void GpuEmitter::barrier() {
-  target.barrier(builder, threadCount());
+  target.barrier(builder, threadCount(), Ordered::Shared);
+}
+
+void GpuEmitter::barrierOfAllMemory() {
+  target.barrier(builder, threadCount(), Ordered::All);
 }
 
 //===-- Lane shuffles -------------------------------------------------------------------------===//

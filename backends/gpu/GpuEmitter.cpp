@@ -127,8 +127,8 @@ LogicalResult GpuEmitter::emitOp(Operation *op) {
       .Case([&](BufferLoadOp load) { return emitBufferLoad(load); })
       .Case([&](PrintOp print) { return emitPrint(print); })
       .Case([&](AssertOp assertion) { return emitAssert(assertion); })
-      .Case([&](BarrierOp) {
-        barrier();
+      .Case([&](BarrierOp op) {
+        op.getSharedOnly() ? barrier() : barrierOfAllMemory();
         return success();
       })
       .Case([&](GridWaitOp) {

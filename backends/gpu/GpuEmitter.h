@@ -101,8 +101,12 @@ public:
   //-- Shared memory (EmitConvert.cpp) -------------------------------------------------------------
   /// ptr addrspace(3): `offset` bytes into the block's shared memory.
   llvm::Value *sharedAddress(int64_t offset);
-  /// A barrier of all threads of the region.
+  /// A barrier of all threads of the region, which guards scratch.
   void barrier();
+  /// One that orders global memory, too.
+  void barrierOfAllMemory();
+  /// i1: true in all threads of the region if it is in any.
+  llvm::Value *anyThread(llvm::Value *truth);
   /// Registers of `value` moved from one layout to another, by way of what is cheapest; `scratch`
   /// is the offset of bytes set aside for it, or -1 when none are needed.
   Registers convert(const Registers &values, const layout::TileLayout &from,

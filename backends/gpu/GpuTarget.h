@@ -5,12 +5,13 @@
 // barrier: each barrier gets the number of its threads.
 //
 //   llvm::Value *partner = target.shuffleXor(builder, value, 16);
-//   target.barrier(builder, threads);
+//   target.barrier(builder, threads, Ordered::Shared);
 #pragma once
 
 #include "backends/common/MathTarget.h"
 #include "backends/gpu/GpuAbilities.h"
 #include "backends/plain/CompileOptions.h"
+#include "lang/layout/SharedBanks.h"
 #include "lang/tile/TileDialect.h"
 
 #include "llvm/IR/IRBuilder.h"
@@ -34,6 +35,10 @@ struct GlobalAccess {
   tile::EvictionPolicy eviction = tile::EvictionPolicy::Normal;
   bool isVolatile = false;
 };
+
+/// The memory that a barrier orders. Where global memory costs more, its accesses run on past a
+/// barrier that guards scratch.
+enum class Ordered : uint8_t { Shared, All };
 
 struct AtomicAccess {
   llvm::Value *address = nullptr; // ptr addrspace(1)
@@ -83,13 +88,18 @@ public:
   virtual llvm::Value *shuffleFrom(llvm::IRBuilderBase &builder, llvm::Value *value,
                                    llvm::Value *source) const = 0;
   //-- Among threads of the block
-  /// A barrier of `threads`; `barrier` is the number of a partition, 0 for the whole block.
-  virtual void barrier(llvm::IRBuilderBase &builder, unsigned threads,
+  /// A barrier of `threads`: what they did to the memory that is `ordered` before it is seen by all
+  /// of them behind it. `barrier` is the number of a partition, 0 for the whole block.
+  virtual void barrier(llvm::IRBuilderBase &builder, unsigned threads, Ordered ordered,
                        unsigned barrier = 0) const = 0;
   /// A vote of `threads`, which meet as at a barrier; i1: true in every one of them if `truth` is
-  /// true in any.
+  /// true in any. `scratch` has the bytes that votes take (ptr addrspace(3); null: they take none);
+  /// one vote may follow another at once.
   virtual llvm::Value *anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth, unsigned threads,
-                                 unsigned barrier = 0) const = 0;
+                                 llvm::Value *scratch, unsigned barrier = 0) const = 0;
+  /// Bytes of shared memory that votes of so many warps take, all of them the same.
+  virtual int64_t voteBytes(int64_t warps) const = 0;
+  virtual layout::SharedBanks sharedBanks() const = 0;
 
   //-- What not every GPU can do; null: this one cannot
   virtual const AsyncCopies *asyncCopies() const { return nullptr; }

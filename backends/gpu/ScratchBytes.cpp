@@ -42,6 +42,20 @@ static int64_t printScratchBytes(PrintOp) {
   return sizeof(uint64_t);
 }
 
+bool isVotedOn(Operation *op, const backends::CompileOptions &options) {
+  if (isa<LoadOp, StoreOp, AtomicRmwOp, AtomicCasOp, GatherOp>(op))
+    return options.checkBounds;
+  return isa<AssertOp>(op) && options.debug;
+}
+
+int64_t voteBytes(func::FuncOp function, const GpuTarget &target,
+                  const backends::CompileOptions &options) {
+  WalkResult walk = function.walk([&](Operation *op) {
+    return isVotedOn(op, options) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return walk.wasInterrupted() ? target.voteBytes(options.warpCount) : 0;
+}
+
 int64_t scratchBytes(Operation *op, const GpuTarget &target) {
   return llvm::TypeSwitch<Operation *, int64_t>(op)
       .Case([&](ConvertLayoutOp convert) { return convertScratchBytes(convert, target); })

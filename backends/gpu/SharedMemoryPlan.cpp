@@ -273,26 +273,37 @@ std::string describe(Operation *op) {
   return text;
 }
 
+SharedMemoryPlan withVotes(SharedMemoryPlan plan, int64_t voteBytes) {
+  if (voteBytes) {
+    plan.voteOffset = llvm::alignTo(plan.bytes, kAlignment);
+    plan.bytes = plan.voteOffset + voteBytes;
+  }
+  return plan;
+}
+
 /// What the user can change so that the kernel fits.
-std::string remedyFor(func::FuncOp function, const GpuTarget &target, int64_t needed) {
+std::string remedyFor(func::FuncOp function, const GpuTarget &target,
+                      const SharedMemoryPlan &plan) {
+  int64_t voteBytes = plan.voteOffset < 0 ? 0 : plan.bytes - plan.voteOffset;
   int64_t most = 0, available = target.maxSharedBytes;
   function.walk([&](BufferAllocOp alloc) { most = std::max(most, alloc.getType().getStages()); });
   for (int64_t stages = most - 1; stages >= 2; --stages) {
-    int64_t bytes = Planner(function, target, stages).plan.bytes;
+    int64_t bytes = withVotes(Planner(function, target, stages).plan, voteBytes).bytes;
     if (bytes <= available)
       return "num_stages=" + std::to_string(stages) + " fits, with " + std::to_string(bytes) +
              " bytes; or use smaller tiles";
   }
   int64_t times = 1;
-  while (needed > available * times)
+  while (plan.bytes > available * times)
     times *= 2;
   return "use tiles with " + std::to_string(times) + " times fewer elements";
 }
 
 } // namespace
 
-SharedMemoryPlan planSharedMemory(func::FuncOp function, const GpuTarget &target) {
-  return Planner(function, target).plan;
+SharedMemoryPlan planSharedMemory(func::FuncOp function, const GpuTarget &target,
+                                  int64_t voteBytes) {
+  return withVotes(Planner(function, target).plan, voteBytes);
 }
 
 void noteSharedMemory(func::FuncOp function, const SharedMemoryPlan &plan, const GpuTarget &target,
@@ -334,7 +345,7 @@ LogicalResult checkSharedMemory(func::FuncOp function, const SharedMemoryPlan &p
                                << "shared memory: this kernel needs " << plan.bytes
                                << " bytes, and a program on " << target.name() << " has "
                                << target.maxSharedBytes;
-    error.attachNote() << remedyFor(function, target, plan.bytes);
+    error.attachNote() << remedyFor(function, target, plan);
   }
   // The largest first; of equals, the earlier in the kernel.
   std::map<std::pair<int64_t, size_t>, Operation *> inOrder;

@@ -21,6 +21,7 @@ namespace sectile::gpu {
 
 struct SharedMemoryPlan {
   int64_t bytes = 0;
+  int64_t voteOffset = -1; // of the bytes that votes take; -1: none
   llvm::DenseMap<mlir::Operation *, int64_t> scratch;
   llvm::DenseSet<mlir::Operation *> barriersBefore;
 
@@ -31,7 +32,10 @@ struct SharedMemoryPlan {
   bool needsBarrierBefore(mlir::Operation *op) const { return barriersBefore.contains(op); }
 };
 
-SharedMemoryPlan planSharedMemory(mlir::func::FuncOp function, const GpuTarget &target);
+/// `voteBytes` are the kernel's (ScratchBytes.h): its own from beginning to end, as votes may stand
+/// anywhere.
+SharedMemoryPlan planSharedMemory(mlir::func::FuncOp function, const GpuTarget &target,
+                                  int64_t voteBytes = 0);
 
 /// An error when the plan needs more than a block of the target has, with what would fit; then a
 /// remark for each buffer and op that takes part: how many bytes, where.

@@ -160,13 +160,14 @@ bool CudaKernel::fits(const CudaDevice &device, CudaFunction function, LaunchFai
                   "use smaller blocks, or a smaller num_stages");
     return false;
   }
+  const int lanes = image.gpu.lanes;
   if (static_cast<int>(threads) > device.info.maxThreadsPerBlock) {
     why = failure(
         Kind::Resources,
-        image.kernelName + ": num_warps = " + std::to_string(threads / 32) + " are " +
-            std::to_string(threads) + " threads, and " + device.info.name + " runs at most " +
-            std::to_string(device.info.maxThreadsPerBlock) + " in a program",
-        "use num_warps = " + std::to_string(device.info.maxThreadsPerBlock / 32) + " or less");
+        image.kernelName + ": num_warps = " + std::to_string(static_cast<int>(threads) / lanes) +
+            " are " + std::to_string(threads) + " threads, and " + device.info.name +
+            " runs at most " + std::to_string(device.info.maxThreadsPerBlock) + " in a program",
+        "use num_warps = " + std::to_string(device.info.maxThreadsPerBlock / lanes) + " or less");
     return false;
   }
   // What the compiled code allows: registers bound it.

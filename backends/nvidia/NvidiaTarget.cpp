@@ -94,7 +94,8 @@ llvm::Value *NvidiaTarget::shuffleFrom(llvm::IRBuilderBase &builder, llvm::Value
   });
 }
 
-void NvidiaTarget::barrier(llvm::IRBuilderBase &builder, unsigned threads, unsigned barrier) const {
+void NvidiaTarget::barrier(llvm::IRBuilderBase &builder, unsigned threads, gpu::Ordered,
+                           unsigned barrier) const {
   if (barrier == 0)
     builder.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {},
                             {builder.getInt32(0)});
@@ -104,7 +105,7 @@ void NvidiaTarget::barrier(llvm::IRBuilderBase &builder, unsigned threads, unsig
 }
 
 llvm::Value *NvidiaTarget::anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth,
-                                     unsigned threads, unsigned barrier) const {
+                                     unsigned threads, llvm::Value *, unsigned barrier) const {
   if (barrier == 0)
     return builder.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_red_or_aligned_all, {},
                                    {builder.getInt32(0), truth});

@@ -30,9 +30,13 @@ public:
                           unsigned mask) const override;
   llvm::Value *shuffleFrom(llvm::IRBuilderBase &builder, llvm::Value *value,
                            llvm::Value *source) const override;
-  void barrier(llvm::IRBuilderBase &builder, unsigned threads, unsigned barrier) const override;
+  /// Orders all memory of the block, always.
+  void barrier(llvm::IRBuilderBase &builder, unsigned threads, gpu::Ordered ordered,
+               unsigned barrier) const override;
   llvm::Value *anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth, unsigned threads,
-                         unsigned barrier) const override;
+                         llvm::Value *scratch, unsigned barrier) const override;
+  int64_t voteBytes(int64_t warps) const override { return 0; }
+  layout::SharedBanks sharedBanks() const override { return {}; }
   bool takesAssembly() const override { return true; }
   const gpu::AsyncCopies *asyncCopies() const override;
   const gpu::MatrixProducts *matrixProducts() const override { return &products; }

@@ -67,6 +67,7 @@ struct PrintSite {
 /// assembler found.
 struct GpuLaunch {
   int32_t threads = 0;     // of a block
+  int32_t lanes = 32;      // of a warp
   int64_t sharedBytes = 0; // dynamic, of a block
   int32_t clusterBlocks = 1;
   int32_t hiddenParameters = 0; // HiddenParameter, or-ed

@@ -14,7 +14,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr char kMagic[8] = {'S', 'E', 'C', 'T', 'I', 'L', 'E', '\n'};
-constexpr uint32_t kFormatVersion = 5;
+constexpr uint32_t kFormatVersion = 6;
 
 struct Header {
   char magic[8];
@@ -172,6 +172,7 @@ void visit(auto &stream, Is<backends::CompileOptions> auto &options) {
 }
 void visit(auto &stream, Is<backends::GpuLaunch> auto &gpu) {
   stream.field(gpu.threads);
+  stream.field(gpu.lanes);
   stream.field(gpu.sharedBytes);
   stream.field(gpu.clusterBlocks);
   stream.field(gpu.hiddenParameters);

@@ -175,7 +175,7 @@ ConversionPlan planConversion(const TileLayout &source, const TileLayout &destin
   else if (plan.kind == ConversionKind::WithinWarp)
     plan.shuffles = std::move(*choice.shuffles);
   else
-    plan.shared = planShared(views, elementBits, settings.maxSharedBytes);
+    plan.shared = planShared(views, elementBits, settings.maxSharedBytes, settings.banks);
   return plan;
 }
 

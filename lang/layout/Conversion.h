@@ -79,6 +79,7 @@ struct ConversionPlan {
 struct ConversionSettings {
   /// Larger conversions go in rounds, as far as the layouts allow.
   int64_t maxSharedBytes = 32 * 1024;
+  SharedBanks banks = {};
   /// Set to plan through shared memory, or by shuffles at any price, as tests and measurements do.
   enum class Way : uint8_t { Cheapest, Shuffles, Shared } way = Way::Cheapest;
 };

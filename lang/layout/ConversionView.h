@@ -38,6 +38,7 @@ std::optional<WarpMap> mapWithinWarp(const ConversionViews &views);
 
 /// nullopt when lanes would have to read two registers of one lane at once in every order.
 std::optional<ShufflePlan> planShuffles(const ConversionViews &views, WarpMap map);
-SharedPlan planShared(const ConversionViews &views, unsigned elementBits, int64_t maxBytes);
+SharedPlan planShared(const ConversionViews &views, unsigned elementBits, int64_t maxBytes,
+                      const SharedBanks &banks);
 
 } // namespace sectile::layout

@@ -131,6 +131,7 @@ TileLayout operandOf(const MatrixInstruction &instruction, MatrixSide side,
                      int64_t neighbours) {
   int depthAxis = depthAxisOf(side), missingAxis = int(shape.size()) - 2 + depthAxis;
   const LinearLayout &matrix = instruction.operand(side);
+  assert(matrix.outRank() == 2 && "the operand can lie in registers");
   int64_t own = neighboursAlongDepth(instruction, side);
   if (neighbours <= own)
     return spread(matrix, shape, groups, missingAxis);

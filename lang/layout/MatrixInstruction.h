@@ -5,7 +5,7 @@
 //
 //   mma.sync m16n8k16 of f16      register bit 0 -> (0, 1)   lane bit 0 -> (0, 2)
 //     acc (row, column)           register bit 1 -> (8, 0)   lane bit 1 -> (0, 4)
-//                                                            lane bits 2, 3, 4 -> (1, 0) (2, 0) (4, 0)
+//                                                            lane bit 2 -> (1, 0) ...
 //
 // Registers hold one element each here, in the order in which the instruction takes them: elements
 // of 16 and 8 bits share words of 32 bits, the first in the lowest bits. A lane bit that
@@ -13,7 +13,8 @@
 // Instructions that several warps carry out together have bits of `Dim::Warp`, the lowest of the
 // kernel's.
 //
-//   const MatrixInstruction &one = *instructionNamed(mmaSyncInstructions(), "mma.m16n8k16.f32.f16.f16");
+//   const MatrixInstruction &one =
+//       *instructionNamed(mmaSyncInstructions(), "mma.m16n8k16.f32.f16.f16");
 //   TileLayout acc = accumulatorOf(one, {128, 128}, /*groups=*/{2, 2});
 //   TileLayout lhs = operandOf(one, MatrixSide::Lhs, {128, 64}, {2, 2});
 //

@@ -316,24 +316,36 @@ std::optional<MatrixAccess> accessSharedMatrices(const TileLayout &tile, const S
 
 //===-- bank conflicts ------------------------------------------------------------------------===//
 
-int64_t bankConflicts(const SharedAccess &access, int64_t lanes, unsigned elementBits) {
+Words SharedBanks::lanesAtOnce(int64_t lanes, int64_t bytes, SharedDirection direction) const {
+  if (bytes == 16 && direction == SharedDirection::Read && !wideReads.empty())
+    return wideReads;
+  Words inOrder;
+  int64_t atOnce = std::min(lanes, rowBytes() / std::max<int64_t>(bytes, 4));
+  for (int64_t lane = 1; lane < atOnce; lane *= 2)
+    inOrder.push_back(Word(lane));
+  return inOrder;
+}
+
+int64_t bankConflicts(const SharedAccess &access, int64_t lanes, unsigned elementBits,
+                      const SharedBanks &banks, SharedDirection direction) {
   int64_t elementBytes = (elementBits + 7) / 8, accessBytes = access.width * elementBytes;
-  // Wide accesses go by parts of a warp, 128 bytes at a time.
-  int64_t lanesAtOnce =
-      std::min(std::min<int64_t>(lanes, 32), 128 / std::max<int64_t>(accessBytes, 4));
+  Words atOnce = banks.lanesAtOnce(lanes, accessBytes, direction);
+  BitSpan span(atOnce);
   int64_t worst = 0;
-  for (int group = 0, count = access.groups.size(); group < count; ++group)
-    for (int64_t begin = 0; begin < lanes; begin += lanesAtOnce) {
-      std::map<int64_t, std::set<int64_t>> words; // of each bank
-      for (int64_t lane = begin; lane < begin + lanesAtOnce; ++lane) {
-        int64_t first = access.offsetOf(group, lane, 0) * elementBytes;
-        for (int64_t byte = first; byte < first + accessBytes;
-             byte += std::min<int64_t>(accessBytes, 4))
-          words[byte / 4 % 32].insert(byte / 4);
-      }
-      for (const auto &[bank, different] : words)
-        worst = std::max<int64_t>(worst, different.size() - 1);
+  for (int group = 0, count = access.groups.size(); group < count; ++group) {
+    // By coset, then bank.
+    std::map<Word, std::map<int64_t, std::set<int64_t>>> words;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      int64_t first = access.offsetOf(group, lane, 0) * elementBytes;
+      auto &ofPart = words[span.smallest(Word(lane))];
+      for (int64_t byte = first; byte < first + accessBytes;
+           byte += std::min<int64_t>(accessBytes, 4))
+        ofPart[byte / 4 % banks.count].insert(byte / 4);
     }
+    for (const auto &[part, byBank] : words)
+      for (const auto &[bank, different] : byBank)
+        worst = std::max<int64_t>(worst, different.size() - 1);
+  }
   return worst;
 }
 

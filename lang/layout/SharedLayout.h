@@ -13,6 +13,7 @@
 // in it.
 #pragma once
 
+#include "lang/layout/SharedBanks.h"
 #include "lang/layout/TileLayout.h"
 
 namespace sectile::layout {
@@ -138,7 +139,9 @@ std::optional<MatrixAccess> accessSharedMatrices(const TileLayout &tile, const S
                                                  unsigned elementBits, bool transposed);
 
 /// Wavefronts that the worst access of a warp takes beyond what its bytes need: 0 is free of bank
-/// conflicts. 32 banks of 4 bytes; lanes that read one word share it.
-int64_t bankConflicts(const SharedAccess &access, int64_t lanes, unsigned elementBits);
+/// conflicts. Lanes that read one word share it.
+int64_t bankConflicts(const SharedAccess &access, int64_t lanes, unsigned elementBits,
+                      const SharedBanks &banks = {},
+                      SharedDirection direction = SharedDirection::Write);
 
 } // namespace sectile::layout

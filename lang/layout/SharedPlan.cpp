@@ -71,7 +71,17 @@ struct Scratch {
   LinearLayout rounds;  // axes -> Offset, meaning the round
 };
 
-Scratch designScratch(const ConversionViews &views, unsigned elementBytes, unsigned maxOffsetBits) {
+/// What lanes of these numbers contribute.
+Words contributionsOf(llvm::ArrayRef<Word> lanes, const LinearLayout &layout) {
+  Words contributions;
+  for (Word lane : lanes)
+    contributions.push_back(
+        combine(layout.columns(Dim::Lane), lane & Word(layout.inSize(Dim::Lane) - 1)));
+  return contributions;
+}
+
+Scratch designScratch(const ConversionViews &views, unsigned elementBytes, unsigned maxOffsetBits,
+                      const SharedBanks &banks) {
   const LinearLayout &source = views.source.block, &destination = views.destination.block;
   unsigned total = source.totalOutBits();
   Words vector = commonVector(views, elementBytes);
@@ -94,11 +104,14 @@ Scratch designScratch(const ConversionViews &views, unsigned elementBytes, unsig
 
   // Lanes that act at once, and what shares a word with them: elements of one word never conflict.
   unsigned accessBytes = elementBytes << vector.size();
-  unsigned lanesAtOnce = llvm::Log2_32(128 / std::max(accessBytes, 4u));
-  unsigned bankBits = llvm::Log2_32(128 / std::max(accessBytes, 4u));
+  unsigned bankBits = llvm::Log2_64(banks.rowBytes() / std::max(accessBytes, 4u));
   unsigned wordBits = accessBytes < 4 ? llvm::Log2_32(4 / accessBytes) : 0;
-  Words writing = independent(source.columns(Dim::Lane).take_front(lanesAtOnce));
-  Words reading = independent(destination.columns(Dim::Lane).take_front(lanesAtOnce));
+  auto acting = [&](const LinearLayout &layout, SharedDirection direction) {
+    Words lanes = banks.lanesAtOnce(layout.inSize(Dim::Lane), accessBytes, direction);
+    return independent(contributionsOf(lanes, layout));
+  };
+  Words writing = acting(source, SharedDirection::Write);
+  Words reading = acting(destination, SharedDirection::Read);
   Words word = intersect(writing, reading);
   for (llvm::ArrayRef<Word> more : {writing, reading, space})
     llvm::append_range(word, beyond(more, word));
@@ -113,8 +126,8 @@ Scratch designScratch(const ConversionViews &views, unsigned elementBytes, unsig
   Words rows = beyond(space, lanes);
   for (auto [write, read] : llvm::zip(onlyWriting, onlyReading))
     rows.push_back(write ^ read);
-  size_t banks = word.size() + bankBits;
-  rows.truncate(std::min(rows.size(), space.size() > banks ? space.size() - banks : 0));
+  size_t inRow = word.size() + bankBits;
+  rows.truncate(std::min(rows.size(), space.size() > inRow ? space.size() - inRow : 0));
 
   // Banks in the order of the writing lanes: the simplest addresses.
   Words candidates(lanes), wordAndRows(word);
@@ -143,7 +156,8 @@ Scratch designScratch(const ConversionViews &views, unsigned elementBytes, unsig
 
 } // namespace
 
-SharedPlan planShared(const ConversionViews &views, unsigned elementBits, int64_t maxBytes) {
+SharedPlan planShared(const ConversionViews &views, unsigned elementBits, int64_t maxBytes,
+                      const SharedBanks &banks) {
   const TileLayout &source = *views.source.tile, &destination = *views.destination.tile;
   unsigned elementBytes = (elementBits + 7) / 8;
   unsigned total = views.source.block.totalOutBits();
@@ -151,7 +165,7 @@ SharedPlan planShared(const ConversionViews &views, unsigned elementBits, int64_
   bool allAtOnce = (repetitions << total) * elementBytes <= maxBytes;
   unsigned maxBits =
       allAtOnce ? total : llvm::Log2_64(std::max<int64_t>(1, maxBytes / elementBytes));
-  Scratch scratch = designScratch(views, elementBytes, maxBits);
+  Scratch scratch = designScratch(views, elementBytes, maxBits, banks);
   SharedLayout buffer(scratch.offsets, source.shape());
 
   SharedPlan plan;

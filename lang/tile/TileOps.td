@@ -719,8 +719,12 @@ def Tile_AssumeOp : Tile_Op<"assume", [MemoryEffects<[MemWrite]>]> {
 
 def Tile_BarrierOp : Tile_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "all threads of the program see its earlier memory accesses";
-  let description = [{ Example: `tile.barrier` }];
-  let assemblyFormat = "attr-dict";
+  let description = [{
+    `shared`: those to shared memory only, which is what buffers need; made by passes.
+    Example: `tile.barrier`, `tile.barrier shared`
+  }];
+  let arguments = (ins UnitAttr:$sharedOnly);
+  let assemblyFormat = "(`shared` $sharedOnly^)? attr-dict";
 }
 
 def Tile_GridWaitOp : Tile_Op<"grid_wait", [MemoryEffects<[MemRead, MemWrite]>]> {

@@ -124,7 +124,7 @@ private:
     Value readStage = arguments[arguments.size() - 2], writeStage = arguments.back();
 
     AsyncWaitOp::create(builder, place, builder.getI32IntegerAttr(distance() - 1));
-    BarrierOp::create(builder, place);
+    BarrierOp::create(builder, place, /*sharedOnly=*/true);
     Value now = made.getInductionVar();
     SmallVector<Value> aheadNext =
         startCopies(extent.later(builder, now), SmallVector<Value>(aheadArguments), writeStage,

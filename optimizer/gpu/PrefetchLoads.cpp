@@ -260,7 +260,7 @@ private:
     Value otherStage = arith::SubIOp::create(builder, loop.getLoc(), one, stage);
     if (!copies.empty()) {
       AsyncWaitOp::create(builder, loop.getLoc(), builder.getI32IntegerAttr(0));
-      BarrierOp::create(builder, loop.getLoc());
+      BarrierOp::create(builder, loop.getLoc(), /*sharedOnly=*/true);
     }
     SmallVector<Value> aheadCarried(arguments.slice(ownCount, carried.size()));
     SmallVector<Value> ahead = load(extent.later(builder, index), aheadCarried,

@@ -152,6 +152,11 @@ TEST_F(CudaDriverTest, RefusesWhatTheDeviceDoesNotHave) {
   EXPECT_EQ(failure.kind, Kind::Resources);
   EXPECT_EQ(failure.message, "add: num_warps = 64 are 2048 threads, and Fake GPU runs at most 1024 "
                              "in a program");
+  large.gpu.lanes = 64;
+  failure = launch(large);
+  EXPECT_EQ(failure.message, "add: num_warps = 32 are 2048 threads, and Fake GPU runs at most 1024 "
+                             "in a program");
+  EXPECT_EQ(failure.help, "use num_warps = 16 or less");
 
   fake.functionAttributes[kFunctionMaxThreadsPerBlock] = 96;
   fake.functionAttributes[kFunctionRegisters] = 255;

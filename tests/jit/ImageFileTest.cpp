@@ -55,7 +55,7 @@ CacheEntry fullEntry() {
   image.options.dependentLaunch = true;
   image.options.ptxVersion = 85;
   image.options.injectFailure = "cannot-select";
-  image.gpu = {256, 1 << 20, 2, 3, true, false, 40, 8};
+  image.gpu = {256, 64, 1 << 20, 2, 3, true, false, 40, 8};
   image.binary = std::string("\x7f"
                              "ELF\0binary",
                              11);

@@ -106,6 +106,29 @@ TEST(GpuAbilities, products_of_f16_are_right_with_any_of_them) {
       EXPECT_THAT(kernel.tileText, HasSubstr("tile.async_copy"));
     if (!abilities.asyncCopies)
       EXPECT_THAT(kernel.tileText, Not(HasSubstr("tile.async_copy")));
+    abilities.chip = "gfx942";
+    SimulatedKernel wide(text, {.warps = 2, .lanes = 64, .abilities = abilities});
+    EXPECT_EQ(run(wide, operands), operands.products());
+  }
+}
+
+// Scratch and stages want shared memory ordered; what the kernel orders is all memory.
+TEST(GpuAbilities, barriers_order_global_memory_where_the_kernel_says_so) {
+  Operands<_Float16> operands([](auto &random) { return _Float16(int(random() % 9) - 4); });
+  std::vector<float> out(kRows * kColumns);
+  for (bool saysSo : {false, true}) {
+    std::string text = productText("f16");
+    if (saysSo)
+      text.insert(text.find("%zero ="), "tile.barrier\n");
+    SimulatedKernel kernel = compiled(text, SimulatedAbilities::all());
+    ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+    EXPECT_THAT(kernel.tileText, HasSubstr("tile.barrier shared"));
+    SimulatedReport report = kernel.run(
+        {1}, {argument(operands.a), argument(operands.b), argument(out), argument(kSteps)});
+    EXPECT_EQ(report.problem, "");
+    EXPECT_GE(report.barriers, kSteps);
+    EXPECT_EQ(report.barriersOfAllMemory, saysSo);
+    EXPECT_EQ(out, operands.products());
   }
 }
 

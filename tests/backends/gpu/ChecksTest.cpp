@@ -11,7 +11,30 @@ using Kind = backends::TrapSite::Kind;
 
 namespace {
 
-TEST(GpuChecks, a_failed_assertion_stops_its_program_and_later_ones) {
+/// On GPUs of 32 and 64 lanes, whose barriers vote, or whose votes go by way of shared memory.
+struct Gpu {
+  unsigned lanes;
+  bool votesInSharedMemory;
+};
+
+class GpuChecks : public ::testing::TestWithParam<Gpu> {
+protected:
+  static SimulatedOptions on(SimulatedOptions options) {
+    options.lanes = GetParam().lanes;
+    options.abilities.votesInSharedMemory = GetParam().votesInSharedMemory;
+    return options;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Gpus, GpuChecks,
+                         ::testing::Values(Gpu{32, false}, Gpu{32, true}, Gpu{64, false},
+                                           Gpu{64, true}),
+                         [](const auto &info) {
+                           return std::to_string(info.param.lanes) + "_lanes" +
+                                  (info.param.votesInSharedMemory ? "_vote_in_shared_memory" : "");
+                         });
+
+TEST_P(GpuChecks, a_failed_assertion_stops_its_program_and_later_ones) {
   Shape shape{128};
   std::string body = R"(
   %p = tile.program_id 0
@@ -30,7 +53,7 @@ TEST(GpuChecks, a_failed_assertion_stops_its_program_and_later_ones) {
   std::vector<int32_t> in(128, 1);
   in[77] = 7;
 
-  SimulatedKernel kernel(text, {.warps = 2, .debug = true});
+  SimulatedKernel kernel(text, on({.warps = 2, .debug = true}));
   ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
   std::vector<int32_t> out(8, 0);
   ReportBuffer reports;
@@ -45,14 +68,17 @@ TEST(GpuChecks, a_failed_assertion_stops_its_program_and_later_ones) {
   EXPECT_EQ(kernel.image.trapSites[0].message, "too large");
   EXPECT_EQ(out, (std::vector<int32_t>{1, 1, 1, 0, 0, 0, 0, 0}));
 
-  SimulatedKernel released(text, {.warps = 2});
+  EXPECT_EQ(kernel.sharedBytes, GetParam().votesInSharedMemory ? 2 * 4 : 0);
+
+  SimulatedKernel released(text, on({.warps = 2}));
   ASSERT_TRUE(released.compiled()) << released.diagnostics();
   EXPECT_EQ(released.image.gpu.hiddenParameters, 0);
+  EXPECT_EQ(released.sharedBytes, 0);
   EXPECT_EQ(released.run({8}, {argument(in), argument(out)}).problem, "");
   EXPECT_EQ(out, std::vector<int32_t>(8, 1));
 }
 
-TEST(GpuChecks, an_assertion_ends_an_endless_loop_with_barriers_in_it) {
+TEST_P(GpuChecks, an_assertion_ends_an_endless_loop_with_barriers_in_it) {
   SimulatedKernel kernel(R"(
 func.func @k(%in: !tile.ptr<i32>, %out: !tile.ptr<i32>) attributes {tile.kernel} {
   %true = arith.constant true
@@ -84,7 +110,7 @@ func.func @k(%in: !tile.ptr<i32>, %out: !tile.ptr<i32>) attributes {tile.kernel}
   return
 }
 )",
-                         {.warps = 4, .debug = true});
+                         on({.warps = 4, .debug = true}));
   ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
   std::vector<int32_t> in(512, 1), out(1, -1);
   ReportBuffer reports;
@@ -94,7 +120,7 @@ func.func @k(%in: !tile.ptr<i32>, %out: !tile.ptr<i32>) attributes {tile.kernel}
 }
 
 /// It may wait for what a stopped program was to do.
-TEST(GpuChecks, a_waiting_loop_ends_when_another_program_has_stopped) {
+TEST_P(GpuChecks, a_waiting_loop_ends_when_another_program_has_stopped) {
   SimulatedKernel kernel(R"(
 func.func @k(%flag: !tile.ptr<i32>, %records: !tile.ptr<i32>, %out: !tile.ptr<i32>)
     attributes {tile.kernel} {
@@ -120,7 +146,7 @@ func.func @k(%flag: !tile.ptr<i32>, %records: !tile.ptr<i32>, %out: !tile.ptr<i3
   return
 }
 )",
-                         {.warps = 2, .debug = true});
+                         on({.warps = 2, .debug = true}));
   ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
   std::vector<int32_t> flag(1, 0), out(1, -1);
   ReportBuffer reports;
@@ -134,15 +160,15 @@ func.func @k(%flag: !tile.ptr<i32>, %records: !tile.ptr<i32>, %out: !tile.ptr<i3
   EXPECT_EQ(out[0], 4);
 }
 
-TEST(GpuChecks, the_first_offending_address_whatever_the_layout) {
+TEST_P(GpuChecks, the_first_offending_address_whatever_the_layout) {
   std::mt19937 random(11);
   for (const Shape &shape : {Shape{256}, {96}, {16, 32}, {12, 20}})
     for (bool isStore : {false, true}) {
-      layout::TileLayout layout = randomLayout(random, shape, 32, 4);
+      layout::TileLayout layout = randomLayout(random, shape, GetParam().lanes, 4);
       SimulatedKernel kernel(kernelText(pointer("in", "f32") + ", " + pointer("out", "f32"),
                                         loadLaidOut("x", "in", layout, "f32") +
                                             storeLaidOut("x", "out", layout, "f32")),
-                             {.warps = 4, .checkBounds = true});
+                             on({.warps = 4, .checkBounds = true}));
       ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
       EXPECT_EQ(kernel.image.gpu.hiddenParameters,
                 backends::kHiddenRanges | backends::kHiddenRecords);
@@ -177,7 +203,7 @@ TEST(GpuChecks, the_first_offending_address_whatever_the_layout) {
     }
 }
 
-TEST(GpuChecks, masked_elements_are_not_checked) {
+TEST_P(GpuChecks, masked_elements_are_not_checked) {
   Shape shape{64};
   SimulatedKernel kernel(
       kernelText(pointer("in", "i32") + ", " + pointer("out", "i32") + ", %n: i32",
@@ -188,7 +214,7 @@ TEST(GpuChecks, masked_elements_are_not_checked) {
   %x = tile.load %p, %m : tensor<64x!tile.ptr<i32>>
   tile.store %q, %x, %m : tensor<64x!tile.ptr<i32>>
 )"),
-      {.warps = 1, .checkBounds = true});
+      on({.warps = 1, .checkBounds = true}));
   ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
   std::vector<int32_t> in(41, 5), out(41, 0);
   ReportBuffer reports;
@@ -203,7 +229,7 @@ TEST(GpuChecks, masked_elements_are_not_checked) {
   EXPECT_EQ(reports.header().trapAddress, reinterpret_cast<uint64_t>(in.data() + 41));
 }
 
-TEST(GpuChecks, scalars_and_atomics) {
+TEST_P(GpuChecks, scalars_and_atomics) {
   SimulatedKernel kernel(
       R"(
 func.func @k(%in: !tile.ptr<i64>, %out: !tile.ptr<i32>, %i: i32, %j: i32)
@@ -217,7 +243,7 @@ func.func @k(%in: !tile.ptr<i64>, %out: !tile.ptr<i32>, %i: i32, %j: i32)
   return
 }
 )",
-      {.warps = 2, .checkBounds = true});
+      on({.warps = 2, .checkBounds = true}));
   ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
   std::vector<int64_t> in{3, 4};
   auto run = [&](int32_t i, int32_t j, std::vector<int32_t> &out, ReportBuffer &reports) {
@@ -252,7 +278,7 @@ func.func @k(%in: !tile.ptr<i64>, %out: !tile.ptr<i32>, %i: i32, %j: i32)
 }
 
 /// A pointer that may be either argument's has to lie in one of them.
-TEST(GpuChecks, pointers_of_unknown_origin) {
+TEST_P(GpuChecks, pointers_of_unknown_origin) {
   SimulatedKernel kernel(R"(
 func.func @k(%a: !tile.ptr<i32>, %b: !tile.ptr<i32>, %which: i1, %out: !tile.ptr<i32>, %i: i32)
     attributes {tile.kernel} {
@@ -263,7 +289,7 @@ func.func @k(%a: !tile.ptr<i32>, %b: !tile.ptr<i32>, %which: i1, %out: !tile.ptr
   return
 }
 )",
-                         {.warps = 1, .checkBounds = true});
+                         on({.warps = 1, .checkBounds = true}));
   ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
   EXPECT_EQ(kernel.image.trapSites[0].argument, -1);
   std::vector<int32_t> memory{1, 2, 3, 4, 5, 6}, out(1, 0);
@@ -284,7 +310,7 @@ func.func @k(%a: !tile.ptr<i32>, %b: !tile.ptr<i32>, %which: i1, %out: !tile.ptr
     }
 }
 
-TEST(GpuChecks, an_index_of_a_gather_lies_in_the_extent) {
+TEST_P(GpuChecks, an_index_of_a_gather_lies_in_the_extent) {
   Shape shape{128};
   std::string text = kernelText(
       pointer("in", "i32") + ", " + pointer("where", "i32") + ", " + pointer("out", "i32"),
@@ -296,7 +322,7 @@ TEST(GpuChecks, an_index_of_a_gather_lies_in_the_extent) {
   for (int n = 0; n < 128; ++n)
     in[n] = 3 * n, where[n] = (5 * n) % 128, expected[n] = 3 * where[n];
   for (bool checkBounds : {true, false}) {
-    SimulatedKernel kernel(text, {.warps = 2, .checkBounds = checkBounds});
+    SimulatedKernel kernel(text, on({.warps = 2, .checkBounds = checkBounds}));
     ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
     ReportBuffer reports;
     auto run = [&](std::vector<int32_t> indices) {

@@ -61,6 +61,18 @@ TEST(GpuConvert, a_block_transposes_without_bank_conflicts) {
   }
 }
 
+// Reads of 16 bytes by lanes that are no neighbours, and 64 banks.
+TEST(GpuConvert, banks_of_other_gpus_have_no_conflicts) {
+  TileLayout from = blocked({64, 64}, {1, 4}, {4, 16}, {4, 1}, {1, 0});
+  TileLayout to = blocked({64, 64}, {1, 4}, {64, 1}, {1, 4}, {1, 0});
+  for (const SharedBanks &banks :
+       {SharedBanks{}, SharedBanks{32, {1, 2, 4 ^ 16}}, SharedBanks{64, {1, 2, 4 ^ 8, 4 ^ 16}}}) {
+    auto report = checkConvert<int32_t>(from, to, "i32", {.lanes = 64, .banks = banks});
+    EXPECT_EQ(report.barriers, 1);
+    EXPECT_EQ(report.bankConflicts, 0);
+  }
+}
+
 TEST(GpuConvert, large_tiles_go_in_rounds) {
   TileLayout from = blocked({128, 128}, {1, 4}, {2, 16}, {4, 1}, {1, 0});
   TileLayout to = blocked({128, 128}, {4, 1}, {16, 2}, {1, 4}, {0, 1});

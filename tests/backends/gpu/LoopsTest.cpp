@@ -69,12 +69,13 @@ std::string rowsText(const std::string &type, int64_t extent, int64_t columns) {
 enum class Wait { InRegisters, InSharedMemory };
 
 template <class T>
-void checkRows(const std::string &type, int64_t extent, int64_t columns,
-               Wait where = Wait::InRegisters) {
+void checkRowsOn(unsigned lanes, const std::string &type, int64_t extent, int64_t columns,
+                 Wait where) {
+  SCOPED_TRACE(lanes);
   bool isShared = where == Wait::InSharedMemory;
-  SimulatedOptions options{.abilities = SimulatedAbilities::all()};
+  SimulatedOptions options{.lanes = lanes, .abilities = SimulatedAbilities::all()};
   if (isShared)
-    options.warps = 8;
+    options.warps = 256 / lanes;
   SimulatedKernel kernel(rowsText(type, extent, columns), options);
   ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
   size_t first = kernel.tileText.find(isShared ? "tile.async_copy" : "tile.load");
@@ -102,6 +103,13 @@ void checkRows(const std::string &type, int64_t extent, int64_t columns,
   }
 }
 
+template <class T>
+void checkRows(const std::string &type, int64_t extent, int64_t columns,
+               Wait where = Wait::InRegisters) {
+  for (unsigned lanes : {32u, 64u})
+    checkRowsOn<T>(lanes, type, extent, columns, where);
+}
+
 TEST(GpuLoops, rows_ahead_in_words) {
   checkRows<int32_t>("i32", 256, 255);
 }
@@ -118,8 +126,10 @@ TEST(GpuLoops, rows_ahead_fewer_than_threads) {
 TEST(GpuLoops, rows_ahead_in_shared_memory) {
   checkRows<int32_t>("i32", 65536, 65535, Wait::InSharedMemory);
 }
+// With 64 lanes the prices of LayoutCost, which are NVIDIA's, make single elements as good as
+// vectors, and no copy takes two bytes.
 TEST(GpuLoops, rows_ahead_in_shared_memory_by_vectors) {
-  checkRows<int16_t>("i16", 65536, 65520, Wait::InSharedMemory);
+  checkRowsOn<int16_t>(32, "i16", 65536, 65520, Wait::InSharedMemory);
 }
 
 } // namespace

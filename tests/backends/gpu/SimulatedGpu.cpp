@@ -111,8 +111,8 @@ void addBfloatRounding(llvm::Module &module) {
 } // namespace
 
 SimulatedProgram::SimulatedProgram(llvm::Module &module, llvm::StringRef kernel, unsigned warps,
-                                   unsigned lanes, int64_t sharedBytes, unsigned banks)
-    : warps(warps), lanes(lanes), banks(banks), sharedBytes(sharedBytes) {
+                                   unsigned lanes, int64_t sharedBytes, layout::SharedBanks banks)
+    : warps(warps), lanes(lanes), banks(std::move(banks)), sharedBytes(sharedBytes) {
   compile(module, kernel);
 }
 

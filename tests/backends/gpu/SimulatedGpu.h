@@ -24,7 +24,7 @@ struct SimulatedReport {
   /// The first thing that went wrong; empty when all is well.
   std::string problem;
   /// Per thread of the last program.
-  int64_t barriers = 0, shuffles = 0;
+  int64_t barriers = 0, barriersOfAllMemory = 0, shuffles = 0;
   /// Instructions of one warp, counted once per warp.
   int64_t sharedLoads = 0, sharedStores = 0;
   /// Wavefronts beyond what an access without conflicts takes.
@@ -39,7 +39,7 @@ class HostLibrary;
 class SimulatedProgram {
 public:
   SimulatedProgram(llvm::Module &module, llvm::StringRef kernel, unsigned warps, unsigned lanes,
-                   int64_t sharedBytes, unsigned banks = 32);
+                   int64_t sharedBytes, layout::SharedBanks banks = {});
   ~SimulatedProgram();
   SimulatedProgram(const SimulatedProgram &) = delete;
 
@@ -52,7 +52,8 @@ public:
 private:
   void compile(llvm::Module &module, llvm::StringRef kernel);
 
-  unsigned warps, lanes, banks;
+  unsigned warps, lanes;
+  layout::SharedBanks banks;
   int64_t sharedBytes;
   std::string message;
   std::unique_ptr<HostLibrary> library;
@@ -61,6 +62,7 @@ private:
 struct SimulatedOptions {
   unsigned warps = 4, lanes = 32, stages = 3;
   SimulatedAbilities abilities = {};
+  layout::SharedBanks banks = {};
   /// See SimulatedProgram; for kernels with tiles of any extents.
   bool acceptsDifferentWrites = false;
   int64_t maxSharedBytes = 1 << 20;

@@ -11,7 +11,8 @@ namespace {
 /// What NVIDIA's back end writes as PTX becomes code of the host.
 class SimulatedCodegen final : public gpu::GpuCodegen {
 public:
-  explicit SimulatedCodegen(unsigned lanes) : lanes(lanes) {}
+  SimulatedCodegen(unsigned lanes, layout::SharedBanks banks)
+      : lanes(lanes), banks(std::move(banks)) {}
 
   llvm::StringRef codeName() const override { return "simulated"; }
   std::string symbolOf(llvm::StringRef kernelName) const override { return kernelName.str(); }
@@ -21,7 +22,7 @@ public:
             std::string &error) override {
     program = std::make_unique<SimulatedProgram>(module, image.entryPoint,
                                                  unsigned(image.gpu.threads) / lanes, lanes,
-                                                 image.gpu.sharedBytes);
+                                                 image.gpu.sharedBytes, banks);
     error = program->error();
     return error.empty();
   }
@@ -30,6 +31,7 @@ public:
 
 private:
   unsigned lanes;
+  layout::SharedBanks banks;
 };
 
 } // namespace
@@ -52,7 +54,7 @@ SimulatedKernel::SimulatedKernel(llvm::StringRef text, SimulatedOptions options)
   if (!module || (!isLaidOut && mlir::failed(optimizer::optimize(*module, numbers))))
     return;
 
-  SimulatedTarget target(options.lanes, options.abilities);
+  SimulatedTarget target(options.lanes, options.abilities, options.banks);
   target.maxSharedBytes = options.maxSharedBytes;
   backends::CompileContext compile;
   compile.options.warpCount = int32_t(options.warps);
@@ -71,7 +73,7 @@ SimulatedKernel::SimulatedKernel(llvm::StringRef text, SimulatedOptions options)
     if (stage == "llvm")
       llvmText = print();
   };
-  SimulatedCodegen codegen(options.lanes);
+  SimulatedCodegen codegen(options.lanes, options.banks);
   mlir::func::FuncOp function = *module->getOps<mlir::func::FuncOp>().begin();
   if (isLaidOut)
     optimizer::assignAccessWidths(function, gpu::shapeOf(target, compile.options.warpCount));

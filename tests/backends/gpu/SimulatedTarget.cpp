@@ -63,14 +63,15 @@ llvm::CallInst *emitSimulatedCall(llvm::IRBuilderBase &builder, SimulatedCall wh
   return call;
 }
 
-SimulatedTarget::SimulatedTarget(unsigned lanes, SimulatedAbilities abilities)
+SimulatedTarget::SimulatedTarget(unsigned lanes, SimulatedAbilities abilities,
+                                 layout::SharedBanks banks)
     : GpuTarget({.laneCount = lanes,
                  .maxThreadsPerBlock = 1024,
                  .maxSharedBytes = 48 << 10,
                  .maxAccessBytes = 16,
                  .registerWords = 65536}),
       mathTarget(std::make_unique<backends::MathTarget>(backends::ArithmeticFeatures::gpu())),
-      abilities(abilities), products(simulatedProducts(abilities)) {}
+      abilities(abilities), products(simulatedProducts(abilities)), banks(std::move(banks)) {}
 
 SimulatedTarget::~SimulatedTarget() = default;
 
@@ -107,19 +108,34 @@ llvm::Value *SimulatedTarget::shuffleFrom(llvm::IRBuilderBase &builder, llvm::Va
   return fromBits(builder, bits, value->getType());
 }
 
-void SimulatedTarget::barrier(llvm::IRBuilderBase &builder, unsigned threads,
+void SimulatedTarget::barrier(llvm::IRBuilderBase &builder, unsigned threads, gpu::Ordered ordered,
                               unsigned barrier) const {
   emitSimulatedCall(builder, SimulatedCall::Barrier, builder.getVoidTy(),
-                    {builder.getInt32(threads), builder.getInt32(barrier),
-                     nextSite(*builder.GetInsertBlock()->getModule())});
+                    {builder.getInt32(threads), builder.getInt32(ordered == gpu::Ordered::All),
+                     builder.getInt32(barrier), nextSite(*builder.GetInsertBlock()->getModule())});
 }
 
 llvm::Value *SimulatedTarget::anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth,
-                                        unsigned threads, unsigned barrier) const {
-  llvm::Value *any = emitSimulatedCall(builder, SimulatedCall::AnyThread, builder.getInt32Ty(),
-                                       {builder.CreateZExt(truth, builder.getInt32Ty()),
-                                        builder.getInt32(threads), builder.getInt32(barrier),
-                                        nextSite(*builder.GetInsertBlock()->getModule())});
+                                        unsigned threads, llvm::Value *scratch,
+                                        unsigned barrier) const {
+  llvm::Type *word = builder.getInt32Ty();
+  llvm::Value *any = builder.CreateZExt(truth, word);
+  if (!abilities.votesInSharedMemory) {
+    any = emitSimulatedCall(builder, SimulatedCall::AnyThread, word,
+                            {any, builder.getInt32(threads), builder.getInt32(barrier),
+                             nextSite(*builder.GetInsertBlock()->getModule())});
+    return builder.CreateICmpNE(any, builder.getInt32(0));
+  }
+  // The lanes of a warp, then a word of each warp.
+  for (unsigned mask = 1; mask < laneCount; mask *= 2)
+    any = builder.CreateOr(any, shuffleXor(builder, any, mask));
+  llvm::Value *warp = builder.CreateUDiv(threadIndex(builder), builder.getInt32(laneCount));
+  builder.CreateStore(any, builder.CreateGEP(word, scratch, warp));
+  this->barrier(builder, threads, gpu::Ordered::Shared, barrier);
+  for (unsigned other = 0; other < threads / laneCount; ++other)
+    any = builder.CreateOr(
+        any, builder.CreateLoad(word, builder.CreateConstGEP1_32(word, scratch, other)));
+  this->barrier(builder, threads, gpu::Ordered::Shared, barrier);
   return builder.CreateICmpNE(any, builder.getInt32(0));
 }
 

@@ -14,7 +14,7 @@ enum class SimulatedCall : unsigned {
   ProgramIndex, // (i32 axis) -> i32
   ProgramCount, // (i32 axis) -> i32
   Exchange,     // (i64 value, i32 source lane, i32 site) -> i64
-  Barrier,      // (i32 threads, i32 barrier, i32 site)
+  Barrier,      // (i32 threads, i32 orders all memory, i32 barrier, i32 site)
   AnyThread,    // (i32 truth, i32 threads, i32 barrier, i32 site) -> i32
   Global,       // (ptr address, i32 bytes, i32 is written, i32 predicate, i32 site)
   Shared,       // (ptr address, i32 bytes, i32 is written, i32 site)
@@ -35,12 +35,15 @@ struct SimulatedAbilities {
   const char *chip = "";
   /// They are as the chip's manual describes them, not as products of tiles take them.
   bool asInManual = false;
+  /// Votes go by way of shared memory, as on GPUs without a barrier that reduces.
+  bool votesInSharedMemory = false;
   static constexpr SimulatedAbilities all() { return {true, true, true, true}; }
 };
 
 class SimulatedTarget final : public gpu::GpuTarget {
 public:
-  explicit SimulatedTarget(unsigned lanes = 32, SimulatedAbilities abilities = {});
+  explicit SimulatedTarget(unsigned lanes = 32, SimulatedAbilities abilities = {},
+                           layout::SharedBanks banks = {});
   ~SimulatedTarget() override;
 
   llvm::StringRef name() const override { return "the simulated GPU"; }
@@ -61,9 +64,15 @@ public:
                           unsigned mask) const override;
   llvm::Value *shuffleFrom(llvm::IRBuilderBase &builder, llvm::Value *value,
                            llvm::Value *source) const override;
-  void barrier(llvm::IRBuilderBase &builder, unsigned threads, unsigned barrier) const override;
+  void barrier(llvm::IRBuilderBase &builder, unsigned threads, gpu::Ordered ordered,
+               unsigned barrier) const override;
   llvm::Value *anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth, unsigned threads,
-                         unsigned barrier) const override;
+                         llvm::Value *scratch, unsigned barrier) const override;
+  /// A word for each warp.
+  int64_t voteBytes(int64_t warps) const override {
+    return abilities.votesInSharedMemory ? 4 * warps : 0;
+  }
+  layout::SharedBanks sharedBanks() const override { return banks; }
   bool takesAssembly() const override { return false; }
   const gpu::AsyncCopies *asyncCopies() const override;
   const gpu::MatrixProducts *matrixProducts() const override;
@@ -81,6 +90,7 @@ private:
   std::unique_ptr<backends::MathTarget> mathTarget;
   SimulatedAbilities abilities;
   std::unique_ptr<gpu::MatrixProducts> products;
+  layout::SharedBanks banks;
 };
 
 /// The matrix instructions that go with `abilities`.

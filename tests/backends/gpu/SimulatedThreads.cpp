@@ -73,6 +73,7 @@ void SimulatedBlock::run() {
   countConflicts();
   const Thread &first = threads.front();
   report.barriers = first.barriers;
+  report.barriersOfAllMemory = first.barriersOfAllMemory;
   report.shuffles = first.exchanges;
   report.globalLoads = first.loads;
   report.globalStores = first.stores;
@@ -174,7 +175,7 @@ uint64_t SimulatedBlock::exchange(uint64_t value, int32_t source, int32_t site) 
   return thread.result;
 }
 
-void SimulatedBlock::barrier(int32_t meeting, int32_t barrier, int32_t site) {
+void SimulatedBlock::barrier(int32_t meeting, int32_t ordersAll, int32_t barrier, int32_t site) {
   Thread &thread = current()->threads[current()->running];
   thread.value = 0;
   thread.meeting = meeting;
@@ -182,6 +183,7 @@ void SimulatedBlock::barrier(int32_t meeting, int32_t barrier, int32_t site) {
   thread.site = site;
   thread.state = State::AtBarrier;
   ++thread.barriers;
+  thread.barriersOfAllMemory += ordersAll;
   current()->wait();
 }
 
@@ -274,20 +276,21 @@ void SimulatedBlock::touchShared(uint64_t address, int32_t count, bool isWritten
   isStoreSite[site] = isWritten;
 }
 
-/// An access of four bytes or less of 32 lanes takes one wavefront; one of 8 bytes goes in halves,
-/// one of 16 in quarters. A wavefront reads one word of each bank.
+/// The lanes that act at once take a wavefront for each word of one bank.
 void SimulatedBlock::countConflicts() {
   for (auto &[key, group] : accesses) {
-    ++(isStoreSite[std::get<0>(key)] ? report.sharedStores : report.sharedLoads);
-    int32_t bytes = group.front().bytes;
-    int32_t atOnce = bytes <= 4 ? launch.banks : launch.banks * 4 / bytes;
-    std::map<int32_t, std::map<uint64_t, std::set<uint64_t>>> phases;
+    bool isStore = isStoreSite[std::get<0>(key)];
+    ++(isStore ? report.sharedStores : report.sharedLoads);
+    layout::BitSpan atOnce(launch.banks.lanesAtOnce(launch.lanes, group.front().bytes,
+                                                    isStore ? layout::SharedDirection::Write
+                                                            : layout::SharedDirection::Read));
+    std::map<layout::Word, std::map<uint64_t, std::set<uint64_t>>> parts;
     for (const Access &access : group)
       for (int32_t offset = 0; offset < std::max(access.bytes, 4); offset += 4) {
         uint64_t word = (access.address + offset) / 4;
-        phases[access.lane / atOnce][word % launch.banks].insert(word);
+        parts[atOnce.smallest(layout::Word(access.lane))][word % launch.banks.count].insert(word);
       }
-    for (auto &[phase, byBank] : phases) {
+    for (auto &[part, byBank] : parts) {
       size_t wavefronts = 0;
       for (auto &[bank, words] : byBank)
         wavefronts = std::max(wavefronts, words.size());

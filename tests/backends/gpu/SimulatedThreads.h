@@ -19,7 +19,8 @@ public:
   struct Launch {
     Entry entry = nullptr;
     uint64_t *slots = nullptr;
-    unsigned warps = 1, lanes = 32, banks = 32;
+    unsigned warps = 1, lanes = 32;
+    layout::SharedBanks banks = {};
     std::array<int32_t, 3> grid{1, 1, 1}, program{0, 0, 0};
     std::vector<std::pair<uint64_t, uint64_t>> arrays;
     std::pair<uint64_t, uint64_t> shared; // begin, end
@@ -48,7 +49,7 @@ private:
     uint32_t *rows = nullptr;
     std::vector<PendingCopy> copies;
     std::deque<std::vector<PendingCopy>> groups;
-    int64_t exchanges = 0, barriers = 0, loads = 0, stores = 0;
+    int64_t exchanges = 0, barriers = 0, barriersOfAllMemory = 0, loads = 0, stores = 0;
     std::unordered_map<int32_t, int64_t> visits; // of each access to shared memory
   };
   /// What happened to a byte of shared memory since the last barrier.
@@ -81,7 +82,7 @@ private:
   static int64_t clock();
   static int32_t programCount(int32_t axis);
   static uint64_t exchange(uint64_t value, int32_t source, int32_t site);
-  static void barrier(int32_t threads, int32_t barrier, int32_t site);
+  static void barrier(int32_t threads, int32_t ordersAll, int32_t barrier, int32_t site);
   static int32_t anyThread(int32_t truth, int32_t threads, int32_t barrier, int32_t site);
   static void global(uint64_t address, int32_t bytes, int32_t isWritten, int32_t predicate,
                      int32_t site);

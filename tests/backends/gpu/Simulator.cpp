@@ -6,8 +6,12 @@
 // whose bytes lie that many bytes behind a multiple of 16 and are written back, or a number.
 // Answers a line: "right", "failed" with the diagnostics, or "wrong" with a race or another
 // misdeed.
+//
+//   sectile_simulator --lanes 64       warps of 64 lanes, with the matrix instructions of gfx942
+//   sectile_simulator --chip gfx1100   those of any chip of AMD's, and its lanes
 #include "../FileArray.h"
 #include "SimulatedGpu.h"
+#include "lang/layout/AmdMatrixInstructions.h"
 
 #include <cstdlib>
 #include <fstream>
@@ -25,10 +29,18 @@ HostArgument argumentOf(const FileArray &array) {
   return made;
 }
 
+struct Gpu {
+  unsigned lanes = 32;
+  const char *chip = ""; // empty: NVIDIA's matrix instructions
+};
+
 /// The options of a launch that the simulated GPU has.
-SimulatedOptions simulatedOptions(const sectile::backends::CompileOptions &given) {
+SimulatedOptions simulatedOptions(const sectile::backends::CompileOptions &given, Gpu gpu) {
   SimulatedOptions options;
   options.abilities = SimulatedAbilities::all();
+  options.abilities.chip = gpu.chip;
+  options.abilities.votesInSharedMemory = *gpu.chip != 0;
+  options.lanes = gpu.lanes;
   options.acceptsDifferentWrites = true;
   options.maxSharedBytes = 227 << 10;
   options.warps = unsigned(given.warpCount);
@@ -38,7 +50,7 @@ SimulatedOptions simulatedOptions(const sectile::backends::CompileOptions &given
   return options;
 }
 
-std::string run(std::istringstream &line) {
+std::string run(std::istringstream &line, Gpu gpu) {
   std::string path, word;
   int32_t programs = 1;
   line >> path >> programs;
@@ -50,7 +62,7 @@ std::string run(std::istringstream &line) {
   }
   std::ifstream file(path);
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  SimulatedKernel kernel(text, simulatedOptions(given));
+  SimulatedKernel kernel(text, simulatedOptions(given, gpu));
   if (!kernel.compiled())
     return "failed " + oneLine(kernel.diagnostics());
   std::vector<FileArray> arrays;
@@ -73,9 +85,31 @@ std::string run(std::istringstream &line) {
 
 } // namespace
 
-int main() {
+/// nullopt when the arguments are not understood.
+std::optional<Gpu> gpuOf(int argc, char **argv) {
+  if (argc == 1)
+    return Gpu();
+  if (argc != 3)
+    return std::nullopt;
+  std::string option = argv[1], value = argv[2];
+  if (option == "--lanes" && value == "32")
+    return Gpu();
+  if (option == "--lanes" && value == "64")
+    return Gpu{64, "gfx942"};
+  auto instructions = sectile::layout::amdProductInstructions(value);
+  if (option != "--chip" || instructions.empty())
+    return std::nullopt;
+  return Gpu{unsigned(instructions.front().laneCount()), argv[2]};
+}
+
+int main(int argc, char **argv) {
+  std::optional<Gpu> gpu = gpuOf(argc, argv);
+  if (!gpu) {
+    std::cerr << "usage: sectile_simulator [--lanes 32|64 | --chip gfx942]\n";
+    return 1;
+  }
   for (std::string text; std::getline(std::cin, text);) {
     std::istringstream line(text);
-    std::cout << run(line) << std::endl;
+    std::cout << run(line, *gpu) << std::endl;
   }
 }

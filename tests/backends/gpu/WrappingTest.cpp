@@ -42,10 +42,10 @@ void expectStored(const std::string &body, int32_t given, std::function<int32_t(
     in[n] = int32_t(n * 3 + 1);
   for (int32_t n = 0; n < kCount; ++n)
     wanted[n] = isMask ? expected(n) : in.at(expected(n));
-  for (unsigned warps : {1u, 4u}) {
+  for (auto [warps, lanes] : {std::pair(1u, 32u), {4u, 32u}, {2u, 64u}}) {
     SimulatedKernel kernel(
         kernelText(pointer("in", "i32") + ", " + pointer("out", "i32") + ", %given: i32", text),
-        {.warps = warps});
+        {.warps = warps, .lanes = lanes});
     ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
     std::fill(out.begin(), out.end(), 0);
     ASSERT_EQ(kernel.run({1}, {argument(in), argument(out), argument(given)}).problem, "");

@@ -168,7 +168,8 @@ protected:
   int counts[4] = {};
   ConversionPlan plan(const TileLayout &source, const TileLayout &destination, unsigned bits,
                       Way way = Way::Cheapest, int64_t maxBytes = 32 * 1024) {
-    ConversionPlan plan = planConversion(source, destination, bits, {maxBytes, way});
+    ConversionPlan plan =
+        planConversion(source, destination, bits, {.maxSharedBytes = maxBytes, .way = way});
     ++counts[int(plan.kind)];
     check(source, destination, bits, plan);
     return plan;
@@ -343,6 +344,40 @@ TEST_F(Conversions, scratch_of_random_layouts_has_no_bank_conflicts) {
       EXPECT_EQ(bankConflicts(made.shared.write, lanes, bits), 0);
       EXPECT_EQ(bankConflicts(made.shared.read, lanes, bits), 0);
     }
+}
+
+/// Lanes that act at once in reads of 16 bytes (triton-lang/triton pull request 11365).
+const SharedBanks kGfx942Banks{32, {1, 2, 4 ^ 16}}, kGfx950Banks{64, {1, 2, 4 ^ 8, 4 ^ 16}};
+
+TEST_F(Conversions, scratch_suits_the_banks_of_each_gpu) {
+  int64_t conflictsOfOrder = 0, wideReads = 0;
+  for (const SharedBanks &banks : {kGfx942Banks, kGfx950Banks})
+    for (int trial = 0; trial < 100; ++trial) {
+      unsigned bits = random.oneOf<unsigned>({8, 16, 32, 64});
+      // Vectors of 16 bytes on both sides, their places exchanged at random.
+      int64_t width = 128 / bits;
+      auto tile = [&] {
+        return blocked({64, 64}, {1, width}, random.factors(64, 2), random.factors(4, 2),
+                       random.order(2));
+      };
+      TileLayout source = trial % 2 ? tile() : random.shuffledTile({64, 64}, 64, 4);
+      TileLayout destination = trial % 2 ? tile() : random.shuffledTile({64, 64}, 64, 4);
+      ConversionSettings settings{.way = Way::Shared};
+      SharedPlan inOrder = planConversion(source, destination, bits, settings).shared;
+      settings.banks = banks;
+      ConversionPlan made = planConversion(source, destination, bits, settings);
+      check(source, destination, bits, made);
+      auto conflicts = [&](const SharedAccess &access, SharedDirection direction) {
+        return bankConflicts(access, 64, bits, banks, direction);
+      };
+      EXPECT_EQ(conflicts(made.shared.write, SharedDirection::Write), 0);
+      EXPECT_EQ(conflicts(made.shared.read, SharedDirection::Read), 0);
+      conflictsOfOrder += conflicts(inOrder.read, SharedDirection::Read);
+      wideReads += made.shared.read.width * int64_t(bits) == 128;
+    }
+  // What is free of conflicts on one GPU is not on another.
+  EXPECT_GT(conflictsOfOrder, 0);
+  EXPECT_GT(wideReads, 20);
 }
 
 TEST_F(Conversions, vectors_are_as_wide_as_both_sides_allow) {

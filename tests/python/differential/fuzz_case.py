@@ -152,6 +152,7 @@ class Simulator:
 
     def __init__(self):
         self.process = None
+        self.options = []  # ["--chip", "gfx942"]: a GPU of 64 lanes with AMD's matrix instructions
 
     @staticmethod
     def path():
@@ -161,7 +162,9 @@ class Simulator:
     def __call__(self, line):
         if self.process is None or self.process.poll() is not None:
             pipe = subprocess.PIPE
-            self.process = subprocess.Popen([self.path()], stdin=pipe, stdout=pipe, text=True)
+            self.process = subprocess.Popen(
+                [self.path(), *self.options], stdin=pipe, stdout=pipe, text=True
+            )
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline().strip()

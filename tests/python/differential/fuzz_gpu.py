@@ -3,6 +3,7 @@
     python tests/python/differential/fuzz_gpu.py --seconds 120 --seed 0            # what there is
     python tests/python/differential/fuzz_gpu.py --device compile --cases 500      # no GPU needed
     python tests/python/differential/fuzz_gpu.py --device simulated                # its code on the CPU
+    ... --device simulated --chip gfx942     # 64 lanes (gfx1100: 32) and AMD's matrix instructions
     python tests/python/differential/fuzz_gpu.py --only 1234                       # one, with its source
     python tests/python/differential/fuzz_gpu.py --census 500                      # what is in so many
 
@@ -37,6 +38,13 @@ def report(case, outcome, device):
         f"grid ({case.programs},), {launch}, {case.options}, {case.style} numbers, shifted by one element: "
         f"{sorted(case.shifted & set(arrays)) or 'none'}\n{case.source}"
     )
+
+
+def simulate(chip):
+    import fuzz_case
+
+    if chip:
+        fuzz_case.simulate.options = ["--chip", chip]
 
 
 class LostDevice(BaseException):
@@ -94,6 +102,7 @@ def family(outcome):
 def work(number, count, arguments, current, results):
     """Cases number, number + count, ...; says which one it is at, for when it does not come back."""
     os.environ["SECTILE_CACHE_DIR"] = tempfile.mkdtemp(dir=arguments.folder)
+    simulate(arguments.chip)
     folder = tempfile.mkdtemp(dir=arguments.folder)
     for seed in range(arguments.first + number, arguments.first + arguments.cases, count):
         if time.time() > arguments.end:
@@ -226,6 +235,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0, help="cases begin at 1000000 times this")
     parser.add_argument("--cases", type=int, default=1000000, help="at most so many")
     parser.add_argument("--device", choices=["cuda", "cpu", "compile", "simulated"])
+    parser.add_argument("--chip", help="a chip of AMD's that --device simulated is like")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="processes")
     parser.add_argument("--only", type=int, help="run this case and print its kernel")
     parser.add_argument("--census", type=int, help="print how many of so many cases have what")
@@ -241,6 +251,7 @@ def main():
         )
     arguments.device = arguments.device or default_device()
     if arguments.only is not None:
+        simulate(arguments.chip)
         folder = tempfile.mkdtemp(prefix="sectile-fuzz-")
         outcome, text = check(arguments.only, arguments.device, folder, arguments.shrink, full=True)
         print(text)
