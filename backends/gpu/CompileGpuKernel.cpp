@@ -75,6 +75,7 @@ static FailureOr<int64_t> layOut(func::FuncOp function, const GpuTarget &target,
   const backends::CompileOptions &options = context.options;
   optimizer::GpuPipelineOptions gpu;
   gpu.shape = shapeOf(target, options.warpCount);
+  gpu.shape.fixedOrders = options.numerics == backends::Numerics::Reproducible;
   gpu.stageCount = options.stageCount;
   // What runs ahead is not checked.
   gpu.runAhead = !options.checkBounds;

@@ -98,6 +98,8 @@ layout::MatrixInstructions matrixInstructions(DotOp dot, const GpuShape &shape) 
            instruction->warpCount() > shape.warpCount ||
            dot.getLhs().getType().getShape().back() % instruction->k != 0;
   });
+  if (shape.fixedOrders && found.size() > 1)
+    found.truncate(1);
   return found;
 }
 

@@ -28,12 +28,13 @@ struct NamedOptions : PassPipelineOptions<NamedOptions> {
         shared(*this, "shared", llvm::cl::init(kept.shape.sharedBytes)),
         async(*this, "async", llvm::cl::init(kept.shape.hasAsyncCopy)),
         matrix(*this, "matrix", llvm::cl::init(false)),
+        fixed(*this, "fixed", llvm::cl::init(kept.shape.fixedOrders)),
         stages(*this, "stages", llvm::cl::init(kept.stageCount)),
         overlap(*this, "overlap", llvm::cl::init(kept.argumentsOverlap)),
         ahead(*this, "ahead", llvm::cl::init(kept.runAhead)) {}
 
   Option<int64_t> warps, lanes, bytes, registers, shared;
-  Option<bool> async, matrix;
+  Option<bool> async, matrix, fixed;
   Option<int64_t> stages;
   Option<bool> overlap, ahead;
 };
@@ -55,6 +56,7 @@ LogicalResult readGpuOptions(StringRef text, GpuPipelineOptions &options,
   options.shape.hasAsyncCopy = named.async;
   if (named.matrix)
     options.shape.matrixInstructions = commonInstructions;
+  options.shape.fixedOrders = named.fixed;
   options.stageCount = named.stages;
   options.argumentsOverlap = named.overlap;
   options.runAhead = named.ahead;

@@ -27,6 +27,9 @@ struct GpuShape {
   /// The matrix instructions for a product's elements, the preferred first; they outlive all that
   /// is compiled. Null: there are none.
   std::function<layout::MatrixInstructions(tile::DotOp)> matrixInstructions;
+  /// Whether a product adds in an order that the number of warps does not change
+  /// (numerics="reproducible"): there is one instruction for it, the first, whatever layouts cost.
+  bool fixedOrders = false;
 
   int64_t threadCount() const { return warpCount * laneCount; }
 };

@@ -7,6 +7,7 @@
 #include "mlir/Parser/Parser.h"
 
 #include <gtest/gtest.h>
+#include <set>
 
 using namespace mlir;
 using namespace sectile;
@@ -84,6 +85,51 @@ TEST(AssignLayoutsToRandomKernel, holds_the_contract) {
         gpuShape(1 << seed % 5, seed % 7 == 0 ? 64 : 32, /*matrix=*/seed % 3 != 0);
     ASSERT_EQ(layOut(*module, shape), "") << "seed " << seed;
   }
+}
+
+//===-- fixed orders --------------------------------------------------------------------------===//
+
+/// The instruction that a product of 32 x 32 by 32 x 32 is done with.
+std::string instructionFor(optimizer::GpuShape shape) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<tile::TileDialect>();
+  auto module = parseSourceString<ModuleOp>(R"(
+    func.func @product(%a: !tile.ptr<f16>, %b: !tile.ptr<f16>, %out: !tile.ptr<f32>)
+        attributes {tile.kernel} {
+      %zero = arith.constant dense<0.0> : tensor<32x32xf32>
+      %places = tile.arange 0, 1024 : tensor<1024xi32>
+      %square = tile.reshape %places : tensor<1024xi32> -> tensor<32x32xi32>
+      %as = tile.splat %a : !tile.ptr<f16> -> tensor<32x32x!tile.ptr<f16>>
+      %ap = tile.ptr_add %as, %square : tensor<32x32x!tile.ptr<f16>>, tensor<32x32xi32>
+      %bs = tile.splat %b : !tile.ptr<f16> -> tensor<32x32x!tile.ptr<f16>>
+      %bp = tile.ptr_add %bs, %square : tensor<32x32x!tile.ptr<f16>>, tensor<32x32xi32>
+      %av = tile.load %ap : tensor<32x32x!tile.ptr<f16>>
+      %bv = tile.load %bp : tensor<32x32x!tile.ptr<f16>>
+      %product = tile.dot %av, %bv, %zero : tensor<32x32xf16> * tensor<32x32xf16> -> tensor<32x32xf32>
+      %os = tile.splat %out : !tile.ptr<f32> -> tensor<32x32x!tile.ptr<f32>>
+      %op = tile.ptr_add %os, %square : tensor<32x32x!tile.ptr<f32>>, tensor<32x32xi32>
+      tile.store %op, %product : tensor<32x32x!tile.ptr<f32>>
+      return
+    })",
+                                            &context);
+  if (!module || !layOut(*module, shape).empty())
+    return "none";
+  std::string name;
+  module->walk([&](tile::DotOp dot) { name = dot.getInstruction().value_or("none").str(); });
+  return name;
+}
+
+TEST(AssignLayouts, products_of_fixed_order_have_one_instruction) {
+  std::set<std::string> anyOrder, fixedOrder;
+  for (int64_t warps : {1, 2, 4, 8}) {
+    optimizer::GpuShape shape = gpuShape(warps, /*lanes=*/64);
+    anyOrder.insert(instructionFor(shape));
+    shape.fixedOrders = true;
+    fixedOrder.insert(instructionFor(shape));
+  }
+  EXPECT_EQ(anyOrder.size(), 2u) << "the kernel shows nothing";
+  EXPECT_EQ(fixedOrder.size(), 1u);
+  EXPECT_FALSE(fixedOrder.contains("none"));
 }
 
 } // namespace

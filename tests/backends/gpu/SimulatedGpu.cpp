@@ -108,6 +108,31 @@ void addBfloatRounding(llvm::Module &module) {
   b.CreateRet(b.CreateBitCast(b.CreateTrunc(rounded, b.getInt16Ty()), b.getBFloatTy()));
 }
 
+/// The same from f64 to f16, which no CPU can: LLVM joins the two roundings of some products of
+/// f64.
+void addHalfRounding(llvm::Module &module) {
+  llvm::LLVMContext &context = module.getContext();
+  llvm::IRBuilder<> b(context);
+  if (module.getFunction("__truncdfhf2"))
+    return;
+  auto *type = llvm::FunctionType::get(b.getHalfTy(), {b.getDoubleTy()}, false);
+  auto *function =
+      llvm::Function::Create(type, llvm::Function::ExternalLinkage, "__truncdfhf2", module);
+  b.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", function));
+  // Rounded to odd, f32 has what f16 needs to be rounded once.
+  llvm::Value *value = function->getArg(0);
+  llvm::Value *nearest = b.CreateFPTrunc(value, b.getFloatTy());
+  llvm::Value *back = b.CreateFPExt(nearest, b.getDoubleTy());
+  auto magnitude = [&](llvm::Value *of) {
+    return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, of);
+  };
+  llvm::Value *isLarger = b.CreateFCmpOGT(magnitude(back), magnitude(value));
+  llvm::Value *bits = b.CreateBitCast(nearest, b.getInt32Ty());
+  bits = b.CreateSub(bits, b.CreateZExt(isLarger, b.getInt32Ty()));
+  bits = b.CreateOr(bits, b.CreateZExt(b.CreateFCmpONE(back, value), b.getInt32Ty()));
+  b.CreateRet(b.CreateFPTrunc(b.CreateBitCast(bits, b.getFloatTy()), b.getHalfTy()));
+}
+
 } // namespace
 
 SimulatedProgram::SimulatedProgram(llvm::Module &module, llvm::StringRef kernel, unsigned warps,
@@ -133,6 +158,7 @@ void SimulatedProgram::compile(llvm::Module &module, llvm::StringRef kernelName)
   instrumentShared(module, sharedBytes);
   addEntry(module, *kernel);
   addBfloatRounding(module);
+  addHalfRounding(module);
   for (llvm::Function &function : module)
     if (!function.isDeclaration() && !function.isIntrinsic()) {
       function.addFnAttr("target-cpu", machine->getTargetCPU());
