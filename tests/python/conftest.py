@@ -2,6 +2,7 @@
 
     pytest --device=all        what there is: the CPU, and "cuda" where a GPU can be used (the default)
     pytest --device=cuda       on a GPU only; without one every test is skipped, with the reason
+    pytest --device=hip:gfx942 AMD's code objects, in an interpreter (launch_in_interpreter.py)
     pytest --targets=all       each kernel that a test launches is compiled for every GPU, not for one; "none"
 
 Tests in FOLDERS run once for each device: launches copy their arrays there and back
@@ -22,8 +23,8 @@ def pytest_addoption(parser):
     parser.addoption(
         "--device",
         default="all",
-        choices=["all", "cpu", "cuda", "moved"],
-        help="where launches of the tests run; moved: the CPU, with arrays copied as for a GPU",
+        help="where launches of the tests run: all, cpu, cuda; moved: the CPU, with arrays copied as for a GPU; "
+        "hip:gfx942: AMD's code in an interpreter",
     )
     parser.addoption(
         "--targets",
@@ -43,6 +44,10 @@ def pytest_configure(config):
 def devices(config):
     chosen = config.getoption("--device")
     if chosen != "all":
+        if chosen not in ("cpu", "cuda", "moved") and not chosen.startswith("hip:"):
+            raise pytest.UsageError(
+                f"--device={chosen}: expected all, cpu, cuda, moved or hip:gfx942"
+            )
         return [chosen]
     return ["cpu"] if why_not("cuda") else ["cpu", "cuda"]
 

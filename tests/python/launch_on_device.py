@@ -145,6 +145,12 @@ def launches_on(device):
     if device == "cpu":
         yield
         return
+    if device.startswith("hip:"):
+        from launch_in_interpreter import launches_in
+
+        with launches_in(device.removeprefix("hip:")):
+            yield
+        return
     import torch
 
     native = st.JITFunction.__getitem__
@@ -160,6 +166,10 @@ def why_not(device):
     """Why launches cannot be on that device; empty when they can."""
     if device == "cpu":
         return ""
+    if device.startswith("hip:"):
+        from launch_in_interpreter import why_not_in
+
+        return why_not_in(device.removeprefix("hip:"))
     if device == "cuda":
         devices, reason = native.cuda_devices()
         if not devices:

@@ -66,7 +66,7 @@ struct SimulatedOptions {
   /// See SimulatedProgram; for kernels with tiles of any extents.
   bool acceptsDifferentWrites = false;
   int64_t maxSharedBytes = 1 << 20;
-  bool debug = false, checkBounds = false, dependentLaunch = false;
+  bool debug = false, checkBounds = false, dependentLaunch = false, argumentsOverlap = false;
   /// Blocks of a program, whose warps the one block has.
   int32_t blocks = 1;
   backends::Numerics numerics = backends::Numerics::Default;

@@ -66,6 +66,7 @@ SimulatedKernel::SimulatedKernel(llvm::StringRef text, SimulatedOptions options)
   compile.options.debug = options.debug;
   compile.options.checkBounds = options.checkBounds;
   compile.options.dependentLaunch = options.dependentLaunch;
+  compile.options.argumentsOverlap = options.argumentsOverlap;
   compile.verifyCode = true;
   compile.observe = [&](llvm::StringRef stage, llvm::function_ref<std::string()> print) {
     if (stage == "tile-gpu")

@@ -47,6 +47,7 @@ SimulatedOptions simulatedOptions(const sectile::backends::CompileOptions &given
   options.stages = unsigned(given.stageCount);
   options.blocks = given.ctaCount;
   options.numerics = given.numerics;
+  options.argumentsOverlap = given.argumentsOverlap;
   return options;
 }
 

@@ -28,20 +28,32 @@ bool parseExtent(llvm::StringRef text, std::array<uint32_t, 3> &extent) {
 /// "i32:17"; false for another kind of argument.
 bool parseNumber(llvm::StringRef kind, llvm::StringRef text, Argument &argument) {
   int64_t integer = 0;
+  uint64_t natural = 0;
   double real = 0;
-  if (kind.starts_with("i") ? text.getAsInteger(10, integer) : text.getAsDouble(real))
+  if (kind == "f32" || kind == "f64") {
+    if (text.getAsDouble(real))
+      return false;
+    argument = kind == "f32" ? Argument::of(float(real)) : Argument::of(real);
+    return true;
+  }
+  unsigned bits = 0;
+  if (!kind.consume_front("i") || kind.getAsInteger(10, bits))
     return false;
-  if (kind == "i32")
-    argument = Argument::of(int32_t(integer));
-  else if (kind == "i64")
-    argument = Argument::of(integer);
-  else if (kind == "f32")
-    argument = Argument::of(float(real));
-  else if (kind == "f64")
-    argument = Argument::of(real);
-  else
-    return false;
-  return true;
+  if (text.getAsInteger(10, integer)) {
+    if (text.getAsInteger(10, natural))
+      return false;
+    integer = int64_t(natural);
+  }
+  argument = Argument::of(integer);
+  argument.count = (bits + 7) / 8;
+  return bits == 1 || bits == 8 || bits == 16 || bits == 32 || bits == 64;
+}
+
+/// "4+64", the second part of which may be left out.
+bool parsePlace(llvm::StringRef text, size_t &lead, size_t &offset) {
+  auto [first, second] = text.split('+');
+  offset = 0;
+  return !first.getAsInteger(10, lead) && (second.empty() || !second.getAsInteger(10, offset));
 }
 
 } // namespace
@@ -65,18 +77,25 @@ std::string runLine(const std::string &line) {
   for (llvm::StringRef word : llvm::ArrayRef(words).drop_front(4)) {
     auto [name, number] = word.rsplit(':');
     Argument argument;
-    size_t lead;
+    size_t lead, offset;
     if (parseNumber(name, number, argument)) {
       arguments.push_back(argument);
-    } else if (!number.getAsInteger(10, lead)) {
-      FileArray &array = arrays.emplace_back(name.str(), lead);
-      buffers.add(array.begin, array.bytes);
-      arguments.push_back(Argument::of(array.begin));
+    } else if (parsePlace(number, lead, offset)) {
+      auto found = llvm::find_if(arrays, [&](const FileArray &each) { return each.path == name; });
+      if (found == arrays.end()) {
+        arrays.emplace_back(name.str(), lead);
+        found = std::prev(arrays.end());
+        buffers.add(found->begin, found->bytes);
+      }
+      arguments.push_back(Argument::of(found->begin + offset));
     } else {
       return "failed argument " + word.str();
     }
   }
-  auto done = run(**object, words[1], shape, arguments, buffers);
+  // Layouts pad tiles that are smaller than a matrix instruction, and read padding.
+  RunOptions how;
+  how.readsUnwrittenLds = true;
+  auto done = run(**object, words[1], shape, arguments, buffers, how);
   for (const FileArray &array : arrays)
     array.writeBack();
   return done ? "right" : "wrong " + oneLine(llvm::toString(done.takeError()));

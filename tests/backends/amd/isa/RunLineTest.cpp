@@ -56,6 +56,18 @@ TEST_F(AmdIsaLine, runs_and_writes_back) {
   EXPECT_TRUE(problem.starts_with("wrong kernel, work-group (1, 0, 0), wave 0")) << problem;
 }
 
+TEST_F(AmdIsaLine, arguments_in_one_file) {
+  write("all", std::vector<float>(600, 1));
+  std::string all = place("all") + ":4";
+  ASSERT_EQ(runLine(place("add.hsaco") + " kernel 256 1 " + all + " " + all + "+800 " + all +
+                    "+1600 i32:200"),
+            "right");
+  std::vector<float> found = read("all");
+  ASSERT_EQ(found.size(), 600u);
+  for (size_t i = 0; i < 600; ++i)
+    EXPECT_EQ(found[i], i < 400 ? 1.0f : 2.0f) << i;
+}
+
 TEST_F(AmdIsaLine, what_cannot_be_run) {
   EXPECT_EQ(runLine("x"), "failed expected: object kernel items groups arguments");
   EXPECT_TRUE(runLine(place("none") + " kernel 256 1").starts_with("failed " + place("none")));
