@@ -1,5 +1,7 @@
 #include "backends/amd/AmdMath.h"
 
+#include "llvm/IR/MDBuilder.h"
+
 namespace sectile::amd {
 
 using backends::FloatExtremum;
@@ -32,6 +34,20 @@ llvm::Value *AmdMath::math(Builder &builder, MathFunction function,
     break;
   }
   return MathTarget::math(builder, function, arguments, mayApproximate);
+}
+
+llvm::Value *AmdMath::divide(Builder &builder, Value *lhs, Value *rhs) const {
+  // The reciprocal of a large divisor is subnormal, which v_rcp_f32 has few digits of: where the
+  // kernel leaves the choice, LLVM scales by powers of two (2.5 units in the last place) rather
+  // than multiply by it.
+  llvm::FastMathFlags flags = builder.getFastMathFlags();
+  if (!lhs->getType()->isFloatTy() || !flags.approxFunc())
+    return builder.CreateFDiv(lhs, rhs);
+  llvm::IRBuilderBase::FastMathFlagGuard guard(builder);
+  flags.setApproxFunc(false);
+  flags.setAllowReciprocal(false);
+  builder.setFastMathFlags(flags);
+  return builder.CreateFDiv(lhs, rhs, "", llvm::MDBuilder(builder.getContext()).createFPMath(2.5f));
 }
 
 llvm::Value *AmdMath::extremum(Builder &builder, FloatExtremum kind, Value *lhs, Value *rhs) const {

@@ -12,6 +12,7 @@ public:
       : MathTarget(backends::ArithmeticFeatures::gpu()), hasMaximum(arch.isGfx12()) {}
   Value *math(Builder &builder, backends::MathFunction function, llvm::ArrayRef<Value *> arguments,
               bool mayApproximate) const override;
+  Value *divide(Builder &builder, Value *lhs, Value *rhs) const override;
   Value *extremum(Builder &builder, backends::FloatExtremum kind, Value *lhs,
                   Value *rhs) const override;
 

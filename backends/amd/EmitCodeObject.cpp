@@ -67,6 +67,16 @@ void AmdCodegen::tune(llvm::Function &kernel, mlir::func::FuncOp, int64_t progra
   (void)kernel, (void)programs;
 }
 
+/// A call is dear here: it takes registers for the most that any function needs, and a stack.
+static void inlineAll(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration() &&
+        function.getCallingConv() != llvm::CallingConv::AMDGPU_KERNEL) {
+      function.removeFnAttr(llvm::Attribute::NoInline);
+      function.addFnAttr(llvm::Attribute::AlwaysInline);
+    }
+}
+
 bool AmdCodegen::optimize(llvm::Module &module, std::string &error) {
   if (!machine) {
     error = "LLVM has no AMDGPU target";
@@ -75,6 +85,7 @@ bool AmdCodegen::optimize(llvm::Module &module, std::string &error) {
   module.setTargetTriple(machine->getTargetTriple());
   module.setDataLayout(machine->createDataLayout());
   module.addModuleFlag(llvm::Module::Error, "amdhsa_code_object_version", kCodeObjectVersion);
+  inlineAll(module);
   return backends::runGuarded(module, error, [&] { backends::runDefaultPasses(module, *machine); });
 }
 

@@ -266,6 +266,7 @@ llvm::Error Execution::takeTurn(Wave &wave, std::array<uint32_t, 3> id) {
 llvm::Error Execution::runGroup(std::array<uint32_t, 3> id) {
   WorkGroup group;
   group.lds.resize(kernel.descriptor.group_segment_fixed_size + shape.dynamicLdsBytes);
+  group.stores.isIgnored = options.allowsGlobalRaces;
   if (options.readsUnwrittenLds)
     group.lds.allowUnwritten(mixed(options.seed));
   unsigned waves = waveCount();

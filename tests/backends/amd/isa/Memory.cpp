@@ -11,11 +11,6 @@ static std::string hexadecimal(uint64_t number) {
   return text;
 }
 
-void Buffers::add(const void *begin, uint64_t bytes, bool isWritable) {
-  auto address = reinterpret_cast<uint64_t>(begin);
-  ranges.push_back({address, address + bytes, isWritable});
-}
-
 char *Buffers::search(uint64_t address, uint64_t bytes, bool writes) const {
   for (size_t index = 0; index < ranges.size(); ++index)
     if (ranges[index].holds(address, bytes, writes)) {
@@ -137,7 +132,7 @@ static void forEachWord(uint64_t address, uint32_t count, Visit visit) {
 
 void StoreShadow::store(uint64_t address, const void *old, const void *bytes, uint32_t count,
                         uint8_t wave, Stream stream, const std::vector<WaveProgress> &waves) {
-  if (waves.size() == 1 || std::memcmp(old, bytes, count) == 0)
+  if (isIgnored || waves.size() == 1 || std::memcmp(old, bytes, count) == 0)
     return;
   if (words.empty())
     words.resize(1 << 12);

@@ -15,7 +15,17 @@ namespace sectile::amdisa {
 /// The host buffers that a launch may access, by their own addresses.
 class Buffers {
 public:
-  void add(const void *begin, uint64_t bytes, bool isWritable = true);
+  void add(const void *begin, uint64_t bytes, bool isWritable = true) {
+    ranges.push_back({reinterpret_cast<uint64_t>(begin), reinterpret_cast<uint64_t>(begin) + bytes,
+                      isWritable, /*isPadded=*/false});
+  }
+  /// One with memory behind it up to a multiple of 16. Words that reach into it may be read, as
+  /// LLVM makes one load of three uniform words, and written by the exchange of a word that two
+  /// bytes of it are in.
+  void addPadded(const void *begin, uint64_t bytes) {
+    add(begin, bytes);
+    ranges.back().isPadded = true;
+  }
   /// The memory at `address`; null when no buffer holds all `bytes` of it.
   char *find(uint64_t address, uint64_t bytes, bool writes) const {
     if (last < ranges.size() && ranges[last].holds(address, bytes, writes))
@@ -28,9 +38,14 @@ public:
 private:
   struct Range {
     uint64_t begin, end;
-    bool isWritable;
+    bool isWritable, isPadded;
     bool holds(uint64_t address, uint64_t bytes, bool writes) const {
-      return address >= begin && address < end && bytes <= end - address && (isWritable || !writes);
+      if (address < begin || (writes && !isWritable))
+        return false;
+      if (address < end && bytes <= end - address)
+        return true;
+      uint64_t reached = writes ? address : address & ~uint64_t(15);
+      return isPadded && bytes == 4 && address % 4 == 0 && reached < end;
     }
   };
   char *search(uint64_t address, uint64_t bytes, bool writes) const;
@@ -97,6 +112,7 @@ private:
 /// gfx90a and gfx942 outside of threadgroup split mode).
 class StoreShadow {
 public:
+  bool isIgnored = false;
   /// Called before the bytes are written; stores that change nothing do no harm.
   void store(uint64_t address, const void *old, const void *bytes, uint32_t count, uint8_t wave,
              Stream stream, const std::vector<WaveProgress> &waves);

@@ -75,6 +75,9 @@ bool parseRegister(llvm::StringRef text, Operand &operand) {
 }
 
 bool parseNumber(llvm::StringRef text, Operand &operand) {
+  // A literal that would be an inline constant, too.
+  if (text.consume_front("lit(") && !text.consume_back(")"))
+    return false;
   llvm::StringRef digits = text;
   bool isNegative = digits.consume_front("-");
   if (digits.empty() || !llvm::isDigit(digits.front()))

@@ -85,7 +85,7 @@ std::string runLine(const std::string &line) {
       if (found == arrays.end()) {
         arrays.emplace_back(name.str(), lead);
         found = std::prev(arrays.end());
-        buffers.add(found->begin, found->bytes);
+        buffers.addPadded(found->begin, found->bytes);
       }
       arguments.push_back(Argument::of(found->begin + offset));
     } else {
@@ -95,6 +95,10 @@ std::string runLine(const std::string &line) {
   // Layouts pad tiles that are smaller than a matrix instruction, and read padding.
   RunOptions how;
   how.readsUnwrittenLds = true;
+  how.allowsGlobalRaces = true;
+  // LLVM's division is correctly rounded with the reciprocals that chips compute, not with every
+  // one that is within a unit in the last place.
+  how.seed = 0;
   auto done = run(**object, words[1], shape, arguments, buffers, how);
   for (const FileArray &array : arrays)
     array.writeBack();
