@@ -161,7 +161,11 @@ def product(x_ptr, y_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, K: tl.const
 
 
 @pytest.mark.parametrize("other", [tl.float8e4b15, tl.float8e5])
-def test_products(other):
+def test_products(other, device):
+    if device == "hip:gfx90a":
+        pytest.skip(
+            "its matrix instructions take subnormal halves, which the smallest e4b15 are, as zero"
+        )
     rng = np.random.default_rng(3)
     x = rng.integers(0, 256, (32, 64)).astype(np.uint8)
     y = rng.integers(0, 128, (64, 16)).astype(np.uint8)

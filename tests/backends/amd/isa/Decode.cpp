@@ -183,7 +183,10 @@ void LlvmDecoder::findRegisters(const llvm::MCInst &inst, Instruction &instructi
       ranges.push_back(range);
   };
   for (unsigned place = 0; place < inst.getNumOperands(); ++place) {
-    const llvm::MCOperand &operand = inst.getOperand(place);
+    // The disassembler leaves what is tied to a destination as the bits stand, which lack one in
+    // the second half of two instructions in one.
+    int tied = description.getOperandConstraint(place, llvm::MCOI::TIED_TO);
+    const llvm::MCOperand &operand = inst.getOperand(tied < 0 ? place : unsigned(tied));
     if (operand.isReg())
       add(operand.getReg(),
           place < description.getNumDefs() ? instruction.writes : instruction.reads);
@@ -259,6 +262,7 @@ llvm::Error LlvmDecoder::decodeOne(const llvm::MCInst &inst, llvm::StringRef tex
   modifiers.isSdwa = opcode.contains("_sdwa");
   modifiers.returnsValue = opcode.contains("_RTN");
   // Operands of these are words of their own syntax; the immediates have what matters.
+  bool isAnswered = name.starts_with("S_SENDMSG_RTN");
   bool isControl = name.starts_with("S_WAIT") || name.starts_with("S_SENDMSG") ||
                    name.starts_with("S_DELAY_ALU") || name.starts_with("S_SETREG") ||
                    name.starts_with("S_GETREG") || name.starts_with("S_CBRANCH") ||
@@ -267,9 +271,10 @@ llvm::Error LlvmDecoder::decodeOne(const llvm::MCInst &inst, llvm::StringRef tex
                    name.starts_with("GLOBAL_WB");
   bool isDual = text.contains(" :: ");
   llvm::StringRef rest = text.ltrim().drop_while([](char c) { return c != ' ' && c != '\t'; });
-  if (name.starts_with("S_GETREG") || name.starts_with("S_SETREG_B32"))
-    rest = name.starts_with("S_GETREG") ? rest.split(',').first : rest.rsplit(',').second;
-  if (!isDual && (!isControl || name.starts_with("S_GETREG") || name.starts_with("S_SETREG_B32")))
+  bool readsState = name.starts_with("S_GETREG") || isAnswered;
+  if (readsState || name.starts_with("S_SETREG_B32"))
+    rest = readsState ? rest.split(',').first : rest.rsplit(',').second;
+  if (!isDual && (!isControl || readsState || name.starts_with("S_SETREG_B32")))
     if (llvm::Error error = parse(rest, instruction.operands, modifiers))
       return error;
   instruction.isPlain = modifiers.move == LaneMove::None && !modifiers.isSdwa;

@@ -73,6 +73,14 @@ void readClock(Wave &wave, const Instruction &instruction) {
   wave.setPair(instruction.operands[0].index, wave.clock);
 }
 
+/// Of the messages that are answered only the one for the clock is modelled.
+void sendAnsweredMessage(Wave &wave, const Instruction &instruction) {
+  constexpr int64_t kRealTime = 0x83;
+  if (instruction.immediates.empty() || instruction.immediates.front() != kRealTime)
+    return wave.fail("a message that is not modelled");
+  readClock(wave, instruction);
+}
+
 } // namespace
 
 void addScalarMemory(Semantics &table) {
@@ -88,6 +96,7 @@ void addScalarMemory(Semantics &table) {
   table.add("S_LOAD_I16", loadPart<int16_t>);
   table.add("S_MEMTIME", readClock);
   table.add("S_MEMREALTIME", readClock);
+  table.add("S_SENDMSG_RTN_B64", sendAnsweredMessage);
 }
 
 } // namespace sectile::amdisa

@@ -117,18 +117,30 @@ void addApproximations(Semantics &table) {
   table.add("V_COS_F32", approximate<[](double x) { return cosineOfTurns(x); }>);
 }
 
-/// Of these the hardware gives about 24 bits, which the compiler refines.
-double coarse(double exact) {
-  if (!std::isfinite(exact) || exact == 0)
+/// Of these the hardware gives about 24 bits, which the compiler refines; all of them without a
+/// seed.
+double coarse(double exact, uint64_t seed) {
+  if (!std::isfinite(exact) || exact == 0 || seed == 0)
     return exact;
   return std::bit_cast<double>(std::bit_cast<uint64_t>(exact) & ~((uint64_t(1) << 28) - 1));
 }
 
+template <auto F>
+void approximateDouble(Wave &wave, const Instruction &instruction) {
+  Space<double> space, result;
+  const uint64_t *source =
+      fetch<double>(wave, instruction, instruction.operands[1], 0, space.values);
+  for (unsigned lane = 0; lane < wave.lanes; ++lane)
+    result.values[lane] =
+        std::bit_cast<uint64_t>(coarse(F(std::bit_cast<double>(source[lane])), wave.seed));
+  store<double>(wave, instruction, instruction.operands[0], 1, result.values);
+}
+
 void addDouble(Semantics &table) {
   addArithmetic<double>(table, "F64");
-  table.add("V_RCP_F64", vector<[](double a) { return coarse(1 / a); }>);
-  table.add("V_RSQ_F64", vector<[](double a) { return coarse(1 / std::sqrt(a)); }>);
-  table.add("V_SQRT_F64", vector<[](double a) { return coarse(std::sqrt(a)); }>);
+  table.add("V_RCP_F64", approximateDouble<[](double a) { return 1 / a; }>);
+  table.add("V_RSQ_F64", approximateDouble<[](double a) { return 1 / std::sqrt(a); }>);
+  table.add("V_SQRT_F64", approximateDouble<[](double a) { return std::sqrt(a); }>);
   // The hardware's table of 2/pi, for large arguments of sin and cos.
   table.add("V_TRIG_PREOP_F64",
             [](Wave &wave, const Instruction &) { wave.fail("v_trig_preop_f64 is not modelled"); });
