@@ -2,6 +2,7 @@
 
 #include "lang/layout/AmdMatrixInstructions.h"
 
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -77,6 +78,19 @@ V packed(llvm::IRBuilderBase &b, llvm::ArrayRef<V> words, llvm::Type *type) {
 
 } // namespace
 
+/// Keeps a product above the branches behind it: LLVM 22 knows of MFMA that all lanes take part,
+/// but of WMMA it only knows in IR, and sinks the machine instruction into the branch of a masked
+/// store, where lanes are off. Empty text that all lanes have to pass is not sunk, nor what it
+/// reads.
+static V keptInPlace(llvm::IRBuilderBase &b, V product) {
+  auto *type = llvm::FunctionType::get(product->getType(), {product->getType()}, false);
+  auto *text = llvm::InlineAsm::get(type, "", "=v,0", /*hasSideEffects=*/false);
+  llvm::CallInst *call = b.CreateCall(text, {product});
+  call->setConvergent();
+  call->setDoesNotAccessMemory();
+  return call;
+}
+
 layout::MatrixInstructions
 AmdMatrixProducts::instructions(const layout::MatrixElements &elements) const {
   return layout::instructionsFor(layout::amdProductInstructions(arch.name), elements);
@@ -118,6 +132,8 @@ llvm::SmallVector<V, 4> AmdMatrixProducts::multiply(llvm::IRBuilderBase &b,
   else
     arguments = {left, right, sum};
   V result = b.CreateCall(function, arguments);
+  if (isWmma)
+    result = keptInPlace(b, result);
   llvm::SmallVector<V, 4> results;
   for (size_t i = 0; i < acc.size(); ++i)
     results.push_back(b.CreateExtractElement(result, uint64_t(i)));

@@ -166,14 +166,15 @@ def word_of(dtype, value, regions):
     pytest.skip(f"an argument of type {dtype}")
 
 
+def launcher(function, grid, chip):
+    return LaunchInInterpreter(function, grid, chip, _interpreter())
+
+
 @contextlib.contextmanager
 def launches_in(chip):
     """Within, `kernel[grid]` of every `st.jit` function runs in the interpreter, for that chip."""
     native = st.JITFunction.__getitem__
-    interpreter = _interpreter()
-    st.JITFunction.__getitem__ = lambda self, grid: LaunchInInterpreter(
-        self, grid, chip, interpreter
-    )
+    st.JITFunction.__getitem__ = lambda self, grid: launcher(self, grid, chip)
     try:
         yield
     finally:

@@ -205,6 +205,21 @@ def run_simulated(case, kernel, folder):
     return arrays, answer
 
 
+def run_in_interpreter(case, kernel, chip):
+    """(the arrays, what the interpreter of AMD's code says)"""
+    from launch_in_interpreter import EmulationError, launcher
+
+    arrays = case.arrays()
+    arguments = [arrays.get(name, case.scalars.get(name)) for name in case.arguments]
+    options = {name: value for name, value in case.options.items() if name != "num_ctas"}
+    options["num_warps"] = min(options["num_warps"], 16 if chip.startswith("gfx9") else 32)
+    try:
+        launcher(kernel, (case.programs,), chip)(*arguments, **options)
+    except EmulationError as error:
+        return arrays, str(error)
+    return arrays, ""
+
+
 def failure(text):
     is_refused = "shared memory" in text and "not in Sectile yet" not in text
     return Outcome("refused" if is_refused else "failed", text)
@@ -224,6 +239,12 @@ def reproduced(case, device, kernel, folder):
         other = dataclasses.replace(case, options=changed)
         if device == "cuda":
             yield f"num_warps={warps}", run_on_gpu(other, kernel)
+            continue
+        if device.startswith("hip:"):
+            results, answer = run_in_interpreter(other, kernel, device.removeprefix("hip:"))
+            if answer:
+                raise Misdeed(f"num_warps={warps}: {answer}")
+            yield f"num_warps={warps}", results
             continue
         results, answer = run_simulated(other, kernel, folder)
         if answer == "right":
@@ -260,6 +281,8 @@ def results_on(device, case, kernel, folder):
         return run_on_cpu(case, kernel), ""
     if device == "cuda":
         return run_on_gpu(case, kernel), ""
+    if device.startswith("hip:"):
+        return run_in_interpreter(case, kernel, device.removeprefix("hip:"))
     results, answer = run_simulated(case, kernel, folder)
     if answer.startswith("failed"):
         raise Misdeed(answer)
@@ -274,7 +297,7 @@ def run(case, device, folder):
         expected = None if device == "compile" else reference(case)
     except Unsuitable as reason:
         return Outcome("unsuitable", str(reason))
-    if case.needs_order and device in ("cuda", "simulated"):
+    if case.needs_order and device not in ("cpu", "compile"):
         return Outcome("unsuitable", "threads do not wait for each other")
     where = device
     try:
@@ -286,7 +309,7 @@ def run(case, device, folder):
             wrong += differences(results, expected)
             wrong = wrong or different_bits(case, results, where, kernel, folder)
             if wrong:
-                return Outcome("wrong", f"on the {NAMES[where]}:\n{wrong}")
+                return Outcome("wrong", f"on the {NAMES.get(where, where)}:\n{wrong}")
         return Outcome("right")
     except (st.OutOfResources, Misdeed) as error:
         return failure(f"{where}: {error}")

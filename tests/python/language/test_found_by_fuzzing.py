@@ -227,3 +227,23 @@ def test_nothing_is_left_to_fold_behind_a_branch():
     )
     ptx = st.compile(source, target=GPUTarget("cuda", 90, 32)).asm["ptx"]
     assert "red.relaxed" in ptx and "not.b32" not in ptx
+
+
+@st.jit
+def product_stored_in_part(x, y, out, count, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    left = tl.load(x + m[:, None] * K + k[None, :])
+    product = tl.dot(left, tl.load(y + k[:, None] * N + n[None, :]))
+    tl.store(out + m[:, None] * N + n[None, :], product, mask=(n < count)[None, :])
+
+
+@pytest.mark.parametrize("warps", [1, 4])
+@pytest.mark.parametrize("count", [0, 1, 5, 32])
+def test_a_product_that_some_lanes_store(count, warps):
+    """LLVM 22 moves WMMA of gfx11 and gfx12 into the branch of the store, where lanes are off."""
+    x, y = random("float16", (16, 64), 1), random("float16", (64, 32), 2)
+    out = np.full((16, 32), 7, np.float32)
+    product_stored_in_part[(1,)](x, y, out, count, 16, 32, 64, num_warps=warps)
+    expected = np.full((16, 32), 7, np.float64)
+    expected[:, :count] = (x.astype(np.float64) @ y.astype(np.float64))[:, :count]
+    np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-4)

@@ -19,9 +19,9 @@ public:
     ranges.push_back({reinterpret_cast<uint64_t>(begin), reinterpret_cast<uint64_t>(begin) + bytes,
                       isWritable, /*isPadded=*/false});
   }
-  /// One with memory behind it up to a multiple of 16. Words that reach into it may be read, as
-  /// LLVM makes one load of three uniform words, and written by the exchange of a word that two
-  /// bytes of it are in.
+  /// One with memory around it, from one multiple of 16 to another. Words there may be read, as
+  /// LLVM makes one load of three uniform words, and a word that two bytes of the buffer are in may
+  /// be exchanged.
   void addPadded(const void *begin, uint64_t bytes) {
     add(begin, bytes);
     ranges.back().isPadded = true;
@@ -40,12 +40,13 @@ private:
     uint64_t begin, end;
     bool isWritable, isPadded;
     bool holds(uint64_t address, uint64_t bytes, bool writes) const {
-      if (address < begin || (writes && !isWritable))
+      if (writes && !isWritable)
         return false;
-      if (address < end && bytes <= end - address)
+      if (address >= begin && address < end && bytes <= end - address)
         return true;
-      uint64_t reached = writes ? address : address & ~uint64_t(15);
-      return isPadded && bytes == 4 && address % 4 == 0 && reached < end;
+      uint64_t block = writes ? 4 : 16;
+      uint64_t reached = address & ~(block - 1);
+      return isPadded && bytes == 4 && address % 4 == 0 && reached < end && reached + block > begin;
     }
   };
   char *search(uint64_t address, uint64_t bytes, bool writes) const;
