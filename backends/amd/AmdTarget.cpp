@@ -1,6 +1,7 @@
 // Threads, lanes and barriers. (AMD's ISA manuals; LLVM's AMDGPUUsage.)
 #include "backends/amd/AmdTarget.h"
 
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/MemoryModelRelaxationAnnotations.h"
 #include "llvm/IR/Module.h"
@@ -171,6 +172,33 @@ V AmdTarget::shuffleFrom(llvm::IRBuilderBase &b, V value, V source) const {
 
 //===-- The work-group ------------------------------------------------------------------------===//
 
+/// Waits for the memory that a barrier is to order. The fence before a barrier asks for it, but
+/// LLVM 22 drops that wait at the head of a loop in whose last round alone something is under way:
+/// its pass over waits comes to the head before it knows what the round leaves.
+void AmdTarget::waitForMemory(llvm::IRBuilderBase &b, gpu::Ordered ordered) const {
+  const bool ofAll = ordered == gpu::Ordered::All;
+  auto wait = [&](llvm::Intrinsic::ID counter) {
+    b.CreateIntrinsic(b.getVoidTy(), counter, {b.getInt16(0)});
+  };
+  if (architecture.isGfx12()) {
+    wait(id::amdgcn_s_wait_dscnt);
+    if (ofAll)
+      wait(id::amdgcn_s_wait_loadcnt), wait(id::amdgcn_s_wait_storecnt);
+    return;
+  }
+  // lgkmcnt(0), the other counters at their most. The waves of a work-group on gfx9 are on one
+  // compute unit, where global memory stays in order.
+  constexpr uint32_t kSharedOnGfx9 = 0xc07f, kSharedOnGfx11 = 0xfc07, kLoadsOnGfx11 = 0x0007;
+  b.CreateIntrinsic(b.getVoidTy(), id::amdgcn_s_waitcnt,
+                    {b.getInt32(architecture.isCdna() ? kSharedOnGfx9
+                                : ofAll               ? kLoadsOnGfx11
+                                                      : kSharedOnGfx11)});
+  if (ofAll && !architecture.isCdna()) {
+    auto *type = llvm::FunctionType::get(b.getVoidTy(), false);
+    b.CreateCall(llvm::InlineAsm::get(type, "s_waitcnt_vscnt null, 0x0", "", true));
+  }
+}
+
 void AmdTarget::barrier(llvm::IRBuilderBase &b, unsigned, gpu::Ordered ordered, unsigned) const {
   llvm::LLVMContext &context = b.getContext();
   auto scope = context.getOrInsertSyncScopeID("workgroup");
@@ -181,6 +209,7 @@ void AmdTarget::barrier(llvm::IRBuilderBase &b, unsigned, gpu::Ordered ordered, 
                         llvm::MMRAMetadata::getTagMD(context, "amdgpu-synchronize-as", "local"));
   };
   fence(llvm::AtomicOrdering::Release);
+  waitForMemory(b, ordered);
   b.CreateIntrinsic(b.getVoidTy(), id::amdgcn_s_barrier, {});
   fence(llvm::AtomicOrdering::Acquire);
 }

@@ -48,6 +48,7 @@ public:
   llvm::StringRef syncScope(tile::MemoryScope scope) const override;
 
 private:
+  void waitForMemory(llvm::IRBuilderBase &builder, gpu::Ordered ordered) const;
   /// The number of the lane in its wave, i32.
   llvm::Value *lane(llvm::IRBuilderBase &builder) const;
 

@@ -247,3 +247,21 @@ def test_a_product_that_some_lanes_store(count, warps):
     expected = np.full((16, 32), 7, np.float64)
     expected[:, :count] = (x.astype(np.float64) @ y.astype(np.float64))[:, :count]
     np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-4)
+
+
+@st.jit
+def flipped_again_and_again(x, out, count, M: tl.constexpr, N: tl.constexpr):
+    places = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    value = tl.load(x + places)
+    for _ in range(count):
+        value = tl.flip(value, 0)
+    tl.store(out + places, value)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_a_tile_that_turns_round_in_a_loop(count):
+    """LLVM 22 drops the wait before a barrier where only the loop's last round has loads under way."""
+    x = random("int32", (16, 5))
+    out = np.zeros_like(x)
+    flipped_again_and_again[(1,)](x, out, count, 16, 5, num_warps=4)
+    np.testing.assert_array_equal(out, x[::-1] if count % 2 else x)
