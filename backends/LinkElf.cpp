@@ -1,5 +1,6 @@
 #include "backends/LinkElf.h"
 
+#include "backends/LlvmOptions.h"
 #include "backends/RunSafely.h"
 
 #include "lld/Common/CommonLinkerContext.h"
@@ -10,7 +11,6 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <mutex>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -73,8 +73,7 @@ llvm::Error writeFile(const std::string &path, llvm::StringRef bytes) {
 
 /// LLD's verdict, its messages in `messages`. A crash inside it is survived.
 bool runLld(llvm::ArrayRef<const char *> arguments, std::string &messages) {
-  static std::mutex oneAtATime;
-  std::lock_guard lock(oneAtATime);
+  std::lock_guard oneAtATime(llvmOptionsMutex());
   llvm::raw_string_ostream out(messages);
   bool ok = false;
   std::string crash = runSafely([&] {

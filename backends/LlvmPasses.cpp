@@ -3,6 +3,7 @@
 #include "backends/GuardedCodegen.h"
 
 #include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/OptBisect.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
@@ -58,8 +59,34 @@ void runDefaultPasses(llvm::Module &module, llvm::TargetMachine &machine) {
       .run(module, analyses.modules);
 }
 
+namespace {
+
+/// Keeps passes from running while it lives. (Options of LLVM do so, too, for the whole process,
+/// until the linker sets them back.)
+class WithoutPasses final : llvm::OptPassGate {
+public:
+  WithoutPasses(llvm::LLVMContext &context, llvm::ArrayRef<llvm::StringRef> names)
+      : context(context), names(names) {
+    context.setOptPassGate(*this);
+  }
+  ~WithoutPasses() override { context.setOptPassGate(llvm::getGlobalPassGate()); }
+
+  bool isEnabled() const override { return !names.empty(); }
+  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override {
+    return !llvm::is_contained(names, pass);
+  }
+
+private:
+  llvm::LLVMContext &context;
+  llvm::ArrayRef<llvm::StringRef> names;
+};
+
+} // namespace
+
 bool generateCode(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType type,
-                  llvm::SmallVectorImpl<char> &code, std::string &error) {
+                  llvm::SmallVectorImpl<char> &code, std::string &error,
+                  llvm::ArrayRef<llvm::StringRef> leftOut) {
+  WithoutPasses gate(module.getContext(), leftOut);
   bool isKnown = true;
   bool isDone = runGuarded(module, error, [&] {
     llvm::raw_svector_ostream stream(code);

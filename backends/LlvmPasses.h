@@ -30,8 +30,10 @@ void runOnFunctions(llvm::Module &module, llvm::TargetMachine &machine,
 void runDefaultPasses(llvm::Module &module, llvm::TargetMachine &machine);
 
 /// Writes the module as code of the machine, guarded: false with `error` set where it cannot.
-/// Consumes the module's code.
+/// Consumes the module's code. `leftOut` names optional passes of the code generator, by their
+/// descriptions ("Loop Strength Reduction").
 bool generateCode(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType type,
-                  llvm::SmallVectorImpl<char> &code, std::string &error);
+                  llvm::SmallVectorImpl<char> &code, std::string &error,
+                  llvm::ArrayRef<llvm::StringRef> leftOut = {});
 
 } // namespace sectile::backends

@@ -10,7 +10,6 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAArch64.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -23,6 +22,9 @@ namespace {
 
 const char *const kTriple = "x86_64-unknown-linux-gnu";
 
+/// It takes half of the code generator's time, and makes softmax slower.
+constexpr llvm::StringRef kLeftOut[] = {"Loop Strength Reduction"};
+
 void initializeOnce() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -30,10 +32,6 @@ void initializeOnce() {
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
-    // Loop strength reduction takes half of the code generator's time and made softmax slower.
-    auto &options = llvm::cl::getRegisteredOptions();
-    if (auto found = options.find("disable-lsr"); found != options.end())
-      static_cast<llvm::cl::opt<bool> *>(found->second)->setValue(true);
   });
 }
 
@@ -115,15 +113,16 @@ bool ObjectEmitter::optimize(llvm::Module &module, std::string &error) {
 
 bool ObjectEmitter::emit(llvm::Module &module, llvm::SmallVectorImpl<char> &object,
                          std::string &error) {
-  return backends::generateCode(module, *machine, llvm::CodeGenFileType::ObjectFile, object, error);
+  return backends::generateCode(module, *machine, llvm::CodeGenFileType::ObjectFile, object, error,
+                                kLeftOut);
 }
 
 std::string ObjectEmitter::assembly(const llvm::Module &module) {
   llvm::SmallString<0> text;
   std::string error;
   auto copy = llvm::CloneModule(module);
-  bool isDone =
-      backends::generateCode(*copy, *machine, llvm::CodeGenFileType::AssemblyFile, text, error);
+  bool isDone = backends::generateCode(*copy, *machine, llvm::CodeGenFileType::AssemblyFile, text,
+                                       error, kLeftOut);
   return isDone ? std::string(text) : "; " + error + "\n";
 }
 

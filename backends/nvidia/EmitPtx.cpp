@@ -1,15 +1,14 @@
 #include "backends/nvidia/EmitPtx.h"
 
 #include "backends/GuardedCodegen.h"
+#include "backends/LlvmOptions.h"
 #include "backends/LlvmPasses.h"
 #include "backends/nvidia/FoldBehindBranches.h"
 #include "backends/nvidia/ShiftBeforeUnpack.h"
 #include "optimizer/gpu/ThreadWork.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/IR/OptBisect.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Scalar/ADCE.h"
@@ -26,25 +25,13 @@ void initializeOnce() {
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
-    // Addresses in shared memory have 32 bits. LLVM offers no other way to say so.
-    auto known = llvm::cl::getRegisteredOptions().find("nvptx-short-ptr");
-    if (known != llvm::cl::getRegisteredOptions().end())
-      static_cast<llvm::cl::opt<bool> *>(known->second)->setValue(true);
   });
 }
 
-/// Disables slow passes of the code generator that do not improve the output of ptxas, as measured
-/// (README.md). Stateless.
-class ShortCodegen final : public llvm::OptPassGate {
-public:
-  bool isEnabled() const override { return true; }
-  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override {
-    return !llvm::is_contained(llvm::ArrayRef<llvm::StringRef>{"slsr", "Loop Strength Reduction",
-                                                               "nary-reassociate",
-                                                               "speculative-execution"},
-                               pass);
-  }
-};
+/// Slow passes of the code generator that do not improve the output of ptxas, as measured
+/// (README.md).
+constexpr llvm::StringRef kLeftOut[] = {"slsr", "Loop Strength Reduction", "nary-reassociate",
+                                        "speculative-execution"};
 
 /// Loops of loads that no matrix product waits for.
 bool loadsInLoops(mlir::func::FuncOp function) {
@@ -75,10 +62,16 @@ PtxCodegen::PtxCodegen(const NvidiaArch &arch) {
   initializeOnce();
   std::string error;
   llvm::Triple triple("nvptx64-nvidia-cuda");
-  if (const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error))
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return;
+  // Addresses in shared memory have 32 bits. The machine asks for this option as it is made, and
+  // LLVM offers no other way to say so.
+  backends::withLlvmFlag("nvptx-short-ptr", [&] {
     machine.reset(target->createTargetMachine(
         triple, arch.name, "+ptx" + std::to_string(arch.ptxVersion), llvm::TargetOptions(),
         std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Default));
+  });
 }
 
 PtxCodegen::~PtxCodegen() = default;
@@ -112,12 +105,9 @@ bool PtxCodegen::optimize(llvm::Module &module, std::string &error) {
 
 bool PtxCodegen::emit(llvm::Module &module, backends::KernelImage &image, CodeObserver observe,
                       std::string &error) {
-  ShortCodegen gate;
-  module.getContext().setOptPassGate(gate);
   llvm::SmallString<0> text;
-  bool isDone =
-      backends::generateCode(module, *machine, llvm::CodeGenFileType::AssemblyFile, text, error);
-  module.getContext().setOptPassGate(llvm::getGlobalPassGate());
+  bool isDone = backends::generateCode(module, *machine, llvm::CodeGenFileType::AssemblyFile, text,
+                                       error, kLeftOut);
   image.binary = std::string(text);
   if (isDone)
     observe([&] { return image.binary; });
