@@ -39,23 +39,24 @@ def lesson(name):
     return __import__(name)
 
 
-def median_seconds_in_turn(contenders, rounds=12, burst=0.08):
+def median_seconds_in_turn(contenders, rounds=12, burst=0.08, enough=4.0):
     """Median seconds of each contender, which run in turn, in bursts.
 
     After each parallel region the threads of OpenMP (torch) and of Sectile spin for a while, waiting
     for the next; whoever comes directly after the other finds a core taken. So the first runs of a
-    burst, until 20 ms have gone by, are not counted.
+    burst, until 20 ms have gone by, are not counted. Runs of more than a second are, and a contender that
+    has run for `enough` seconds runs no more (torch multiplies fp16 at 1 GFLOP/s on some processors).
     """
     times = [[] for _ in contenders]
     for _ in range(rounds):
         for run, taken in zip(contenders, times):
             begin = time.perf_counter()
             counted = 0
-            while counted < 2 or time.perf_counter() < begin + burst:
+            while sum(taken) < enough and (counted < 2 or time.perf_counter() < begin + burst):
                 start = time.perf_counter()
                 run()
                 end = time.perf_counter()
-                if start > begin + 0.02:
+                if start > begin + 0.02 or end - start > 1:
                     taken.append(end - start)
                     counted += 1
     return [statistics.median(taken) for taken in times]

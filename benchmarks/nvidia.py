@@ -386,6 +386,33 @@ class Benchmark:
                 [counts], [expected], n / 1e9, "Gelements/s", {"triton": 1.0}, 0,
             )  # fmt: skip
 
+    def numerics(self):
+        """What strict and reproducible numbers cost (tutorials/guide/numbers.md)."""
+        kernels = self.kernels["sectile"]
+        for n, warps in ((1024, 4), (4096, 8)):
+            x = torch.randn(8192, n, device="cuda")
+            out = torch.empty_like(x)
+            cases = {
+                "softmax": (kernels.softmax, (out, x), torch.softmax(x.double(), 1)),
+                "cumsum": (kernels.cumsum, (x, out), torch.cumsum(x.double(), 1)),
+            }
+            for what, (kernel, arrays, expected) in cases.items():
+                runs = {}
+                for kind in ("default", "strict", "reproducible"):
+                    runs[kind] = lambda kind=kind: kernel[(8192,)](
+                        *arrays, n, n, BLOCK=n, num_warps=warps, numerics=kind
+                    )
+                    out.zero_()
+                    runs[kind]()
+                    error = (out - expected).abs().max().item()
+                    assert error <= 1e-5 * expected.abs().max().item() + 1e-6, (what, kind, error)
+                seconds = self.timer.medians(runs)
+                figure = ", ".join(
+                    f"{kind} {1e6 * s:.1f} us ({s / seconds['default']:.2f}x)"
+                    for kind, s in seconds.items()
+                )
+                self.table.note(f"{what} f32 8192x{n} by numerics", figure, "", None)
+
     def compile_times(self):
         """Kernel call to PTX, beside Triton's, without the assembler on either side."""
         half, single = (
@@ -459,6 +486,7 @@ def main():
         "rows",
         "ordering",
         "matmul",
+        "numerics",
     ]
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", action="append", choices=parts, help="these rows only")
