@@ -119,6 +119,9 @@ std::string KernelOptions::problem() const {
 #define SECTILE_COUNT(field, keyword, initial, least, most, rule, help)                            \
   if (name == #keyword)                                                                            \
     value = field;
+#define SECTILE_CHOICE(type, field, keyword, help)                                                 \
+  if (name == #keyword && size_t(field) >= wordsOf(field).size())                                  \
+    return std::string(name) + " is " + std::to_string(int(field)) + ", not " + option.range();
 #include "backends/plain/CompileOptions.def"
     if (option.kind == OptionDescription::Kind::Count && !option.allows(value))
       return std::string(name) + " is " + std::to_string(value) + ", not " + option.range();

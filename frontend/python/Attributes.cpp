@@ -263,6 +263,11 @@ Evaluator::Result Evaluator::evaluateSubscript(const Expr &expr) {
   return Operand(std::move(*answer.value));
 }
 
+/// Whether this is `...`, which means something between the brackets of a tile only.
+static bool isEllipsis(const Expr &part) {
+  return part.kind == ExprKind::Unsupported && part.text == "...";
+}
+
 bool Evaluator::isShapeOfScalar(const Expr &expr) {
   if (expr.kind != ExprKind::Attribute || expr.text != "shape")
     return false;
@@ -285,7 +290,8 @@ mlir::LogicalResult Evaluator::refuseShape(const Expr &shape) {
 Evaluator::Result Evaluator::indexPointer(const Value &value, const Expr &expr) {
   const Expr &index = *expr.children[1];
   auto isNewDimension = [](const Expr &part) {
-    return part.kind == ExprKind::Slice || (part.kind == ExprKind::Constant && part.value.isNone());
+    return part.kind == ExprKind::Slice || isEllipsis(part) ||
+           (part.kind == ExprKind::Constant && part.value.isNone());
   };
   bool isReshaped =
       index.kind == ExprKind::Tuple
@@ -367,6 +373,10 @@ mlir::FailureOr<IndexPart> Evaluator::evaluateIndexPart(const Expr &part) {
     at(part.position);
     return refuseIndexAtRunTime(sema, *operand);
   }
+  std::optional<Constant> constant = sema.asConstant(*operand);
+  if (constant && constant->as<bool>())
+    return error(part.position, "the index of a tile must be an integer, not a bool",
+                 "for a mask: tl.where(mask, x, 0), or the mask= of tl.load");
   auto number = integerIndex(*operand, part.position, "tile");
   if (mlir::failed(number))
     return mlir::failure();
@@ -381,8 +391,19 @@ Evaluator::Result Evaluator::indexTile(const Value &value, const Expr &expr) {
       written.push_back(part.get());
   else
     written.push_back(&index);
+  size_t named = llvm::count_if(written, [](const Expr *part) { return !isEllipsis(*part); });
+  if (written.size() > named + 1)
+    return error(written.back()->position, "an index has more than one '...'");
   llvm::SmallVector<IndexPart> parts;
   for (const Expr *each : written) {
+    if (isEllipsis(*each)) { // the dimensions that no other part of the index is about
+      size_t added = llvm::count_if(written, [](const Expr *part) {
+        return part->kind == ExprKind::Constant && part->value.isNone();
+      });
+      for (size_t i = named - added; i < value.type.shape.size(); ++i)
+        parts.push_back(IndexPart{Slice{}, rangeOf(each->position)});
+      continue;
+    }
     auto part = evaluateIndexPart(*each);
     if (mlir::failed(part))
       return mlir::failure();

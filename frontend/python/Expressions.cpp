@@ -304,6 +304,11 @@ Evaluator::Result Evaluator::evaluateFormattedValue(const Expr &expr) {
   at(expr.position);
   // Of what is known only at run time, a text says the type.
   std::optional<Constant> constant = sema.asConstant(*part);
+  if (auto *format = specification.as<std::string>(); !constant && format && !format->empty())
+    return error(expr.position,
+                 "a format needs a value that is known while the kernel is compiled, not " +
+                     describeOperand(*part),
+                 "print numbers of the run with tl.device_print(\"name\", value)");
   Constant shown = constant ? *constant : Constant{describeOperand(*part)};
   Result text = constant && expr.text == "r"
                     ? computed(constants.representation(shown), expr.position)

@@ -89,6 +89,9 @@ TEST(CompileOptions, RangesAreChecked) {
   EXPECT_EQ(options.problem(), "");
   options.warpCount = 3;
   EXPECT_EQ(options.problem(), "num_warps is 3, not a power of two from 1 to 64");
+  options = {};
+  options.numerics = Numerics(7);
+  EXPECT_EQ(options.problem(), "numerics is 7, not default, strict or reproducible");
 }
 
 TEST(CompileOptions, WithoutDebugOverflowIsNotAskedFor) {

@@ -126,6 +126,14 @@ class TensorDescriptor:
                 f"TensorDescriptor: base begins at address {address:#x}, which is no multiple of {_ALIGNMENT} bytes\n"
                 f"  help: begin the view at such an element, or copy it"
             )
+        last = sum((extent - 1) * stride for extent, stride in zip(self.shape, self.strides))
+        room = _bytes_behind(self.base)
+        if room is not None and (last + 1) * size > room:
+            raise ValueError(
+                f"TensorDescriptor: shape {self.shape} with strides {self.strides} reaches element {last}, and the "
+                f"memory of base ends behind element {room // size - 1}\n"
+                f"  help: shape is the array's, in elements; block_shape that of a block"
+            )
         if self.padding not in ("zero", "nan"):
             raise ValueError(
                 f"TensorDescriptor: padding {self.padding!r} is neither 'zero' nor 'nan'"
@@ -160,6 +168,19 @@ def _element_size(array: Any) -> int:
     if size is None:
         raise TypeError(f"TensorDescriptor: base is {type(array).__name__}, which is no array")
     return int(size)
+
+
+def _bytes_behind(array: Any) -> int | None:
+    """From the array's first element to the end of the memory that it is a view of; None where that is not known."""
+    try:
+        if callable(getattr(array, "untyped_storage", None)):  # torch
+            return array.untyped_storage().nbytes() - array.storage_offset() * array.element_size()
+        owner, interface = array, array.__array_interface__
+        while getattr(owner.base, "__array_interface__", None):
+            owner = owner.base
+        return owner.__array_interface__["data"][0] + owner.nbytes - interface["data"][0]
+    except (AttributeError, RuntimeError, TypeError):
+        return None
 
 
 def _address(array: Any) -> int | None:

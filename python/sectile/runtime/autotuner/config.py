@@ -33,7 +33,15 @@ class Config:
         maxnreg: int | None = None,
         pre_hook: Callable | None = None,
         ir_override: str | None = None,
+        **unknown: Any,
     ) -> None:
+        if unknown:
+            name, value = next(iter(unknown.items()))
+            raise TypeError(
+                f"Config: unexpected argument {name!r}\n"
+                f"  help: give the kernel's own constants as a dictionary, Config({{{name!r}: {value!r}}}), and other "
+                f"options to the launch, kernel[grid](..., {name}={value!r})"
+            )
         if not isinstance(kwargs, dict):
             raise TypeError(
                 f"Config: expected a dictionary of constants, found {kwargs!r}\n"
