@@ -154,6 +154,32 @@ TEST_P(Narrow, every_pattern_survives_a_change_of_form) {
   }
 }
 
+/// Copies of bf16 are copies of words: rounding what was widened took a dozen instructions for
+/// sixteen numbers, for each operand of a product.
+TEST(NarrowMoved, bf16_is_not_rounded) {
+  llvm::LLVMContext context;
+  llvm::Module module("moved", context);
+  auto *bits = llvm::FixedVectorType::get(llvm::Type::getInt16Ty(context), 16);
+  auto *flags = llvm::FixedVectorType::get(llvm::Type::getInt1Ty(context), 16);
+  auto *function = llvm::Function::Create(llvm::FunctionType::get(bits, {bits, flags}, false),
+                                          llvm::GlobalValue::ExternalLinkage, "moved", module);
+  llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "entry", function));
+  cpu::HostFeatures host = cpu::HostFeatures::level(4);
+  llvm::Value *widened = backends::emitWiden(b, host, function->getArg(0), NarrowFloat::BF16);
+  EXPECT_EQ(backends::emitNarrow(b, host, widened, NarrowFloat::BF16), function->getArg(0));
+  auto constant = [&](double number) { return llvm::ConstantFP::get(widened->getType(), number); };
+  auto *chosen = llvm::dyn_cast<llvm::SelectInst>(backends::emitNarrow(
+      b, host, b.CreateSelect(function->getArg(1), widened, constant(-1.5)), NarrowFloat::BF16));
+  ASSERT_TRUE(chosen);
+  EXPECT_EQ(chosen->getTrueValue(), function->getArg(0));
+  EXPECT_EQ(chosen->getFalseValue(), llvm::ConstantInt::get(bits, 0xbfc0));
+  // A number that is no bf16 is rounded, and so is a sum.
+  for (llvm::Value *other : {b.CreateSelect(function->getArg(1), widened, constant(0.1)),
+                             b.CreateFAdd(widened, widened)})
+    EXPECT_FALSE(
+        llvm::isa<llvm::SelectInst>(backends::emitNarrow(b, host, other, NarrowFloat::BF16)));
+}
+
 /// All 16-bit numbers of two kinds against the definition.
 TEST_P(Narrow, every_half_and_bfloat_narrows_to_the_nearest) {
   const Kind &k = GetParam();

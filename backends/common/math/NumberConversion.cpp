@@ -3,6 +3,7 @@
 #include "backends/common/math/LaneArithmetic.h"
 #include "lang/plain/FloatFormats.h"
 
+#include "llvm/IR/PatternMatch.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -144,6 +145,26 @@ V withSign(const Lanes &l, const Format &format, V pattern, V sign) {
   return b.CreateOr(pattern, moved);
 }
 
+/// The bf16 bits of lanes that emitWiden made of bf16, or select among such and constants of bf16;
+/// null for all others. What a kernel only moves is not rounded again, which takes a dozen
+/// instructions.
+V widenedBits(llvm::IRBuilderBase &b, V value) {
+  using namespace llvm::PatternMatch;
+  llvm::Type *narrow = value->getType()->getWithNewType(b.getInt16Ty());
+  V bits = nullptr, condition = nullptr, chosen = nullptr, other = nullptr;
+  if (match(value, m_BitCast(m_Shl(m_ZExt(m_Value(bits)), m_SpecificInt(16)))))
+    return bits->getType() == narrow ? bits : nullptr;
+  if (const llvm::APFloat *number = nullptr; match(value, m_APFloat(number))) {
+    uint64_t pattern = number->bitcastToAPInt().getZExtValue();
+    return pattern & 0xffff ? nullptr : llvm::ConstantInt::get(narrow, pattern >> 16);
+  }
+  if (!match(value, m_Select(m_Value(condition), m_Value(chosen), m_Value(other))))
+    return nullptr;
+  V first = widenedBits(b, chosen);
+  V second = first ? widenedBits(b, other) : nullptr;
+  return second ? b.CreateSelect(condition, first, second) : nullptr;
+}
+
 llvm::Type *halfLike(V value) {
   return value->getType()->getWithNewType(llvm::Type::getHalfTy(value->getContext()));
 }
@@ -205,6 +226,8 @@ V emitNarrow(llvm::IRBuilderBase &b, const ArithmeticFeatures &host, V value, Na
              FloatRounding rounding, Narrowing narrowing) {
   if (value->getType()->getScalarType()->isDoubleTy())
     value = truncateToOdd(b, host, value);
+  if (V bits = kind == NarrowFloat::BF16 ? widenedBits(b, value) : nullptr)
+    return bits;
   Lanes l(b, host, value->getType());
   const Format format = formatOf(kind);
   llvm::Type *narrowType = l.intType->getWithNewBitWidth(format.bits);
