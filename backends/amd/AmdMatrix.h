@@ -9,7 +9,8 @@ namespace sectile::amd {
 
 class AmdMatrixProducts final : public gpu::MatrixProducts {
 public:
-  explicit AmdMatrixProducts(AmdArch arch) : arch(std::move(arch)) {}
+  AmdMatrixProducts(AmdArch arch, int32_t extent) : arch(std::move(arch)), extent(extent) {}
+  int64_t preferredExtent() const override { return extent; }
   layout::MatrixInstructions instructions(const layout::MatrixElements &elements) const override;
   llvm::SmallVector<llvm::Value *, 4> multiply(llvm::IRBuilderBase &builder,
                                                const layout::MatrixInstruction &instruction,
@@ -19,6 +20,7 @@ public:
 
 private:
   AmdArch arch;
+  int32_t extent;
 };
 
 } // namespace sectile::amd

@@ -44,16 +44,17 @@ llvm::CallInst *inRange(llvm::CallInst *call, uint32_t low, uint32_t high) {
 
 } // namespace
 
-AmdTarget::AmdTarget(AmdArch arch)
+AmdTarget::AmdTarget(AmdArch arch, int32_t matrixExtent)
     : GpuTarget({.laneCount = arch.laneCount,
                  .maxThreadsPerBlock = 1024,
                  .maxSharedBytes = arch.sharedBytes,
                  .maxAccessBytes = 16,
                  .registerWords = arch.registerWords}),
-      architecture(std::move(arch)), mathematics(architecture), products(architecture) {}
+      architecture(std::move(arch)), mathematics(architecture),
+      products(architecture, matrixExtent) {}
 
 void AmdTarget::declareKernel(llvm::Function &kernel, unsigned threads,
-                              const backends::CompileOptions &) const {
+                              const backends::CompileOptions &options) const {
   llvm::Module &module = *kernel.getParent();
   module.setDataLayout(llvm::Triple(triple()).computeDataLayout());
   kernel.setCallingConv(llvm::CallingConv::AMDGPU_KERNEL);
@@ -61,6 +62,8 @@ void AmdTarget::declareKernel(llvm::Function &kernel, unsigned threads,
   kernel.addFnAttr("amdgpu-flat-work-group-size", count + "," + count);
   kernel.addFnAttr("uniform-work-group-size", "true");
   kernel.addFnAttr("target-cpu", architecture.name);
+  if (options.wavesPerUnit)
+    kernel.addFnAttr("amdgpu-waves-per-eu", std::to_string(options.wavesPerUnit));
   // What the kernel does not ask for takes no register.
   for (const char *unused :
        {"amdgpu-no-dispatch-ptr", "amdgpu-no-queue-ptr", "amdgpu-no-dispatch-id",

@@ -12,7 +12,8 @@ namespace sectile::amd {
 
 class AmdTarget final : public gpu::GpuTarget {
 public:
-  explicit AmdTarget(AmdArch arch);
+  /// `matrixExtent`: rows and columns of matrix instructions that are preferred, 0 for the best.
+  explicit AmdTarget(AmdArch arch, int32_t matrixExtent = 0);
   const AmdArch &arch() const { return architecture; }
 
   llvm::StringRef name() const override { return architecture.name; }

@@ -8,6 +8,9 @@ const char kReason[] = "kernels are compiled for AMD GPUs, and cannot be launche
 /// Compiled, and good for its code only.
 class UnlaunchableKernel final : public backends::LoadedKernel {
 public:
+  explicit UnlaunchableKernel(const backends::KernelImage &image)
+      : used{image.gpu.registers, image.gpu.localBytes} {}
+  backends::KernelResources resources() const override { return used; }
   backends::LaunchFailure launch(const backends::Grid &, const backends::LaunchArguments &,
                                  const backends::PrintHandler &) const override {
     backends::LaunchFailure failure;
@@ -16,6 +19,9 @@ public:
     failure.help = "take the code object from compiled.asm[\"hsaco\"], or launch on the CPU";
     return failure;
   }
+
+private:
+  backends::KernelResources used;
 };
 
 class HipDriver final : public backends::Driver {
@@ -29,9 +35,9 @@ public:
     reason = kReason;
     return none;
   }
-  std::unique_ptr<backends::LoadedKernel> load(const backends::KernelImage &,
+  std::unique_ptr<backends::LoadedKernel> load(const backends::KernelImage &image,
                                                backends::LaunchFailure &) override {
-    return std::make_unique<UnlaunchableKernel>();
+    return std::make_unique<UnlaunchableKernel>(image);
   }
 
 private:

@@ -32,13 +32,19 @@ FailureOr<backends::KernelImage> AmdBackend::compile(ModuleOp module,
   if (options.ctaCount > 1)
     return module.emitError() << "num_ctas > 1: " << arch->name
                               << " has no clusters of work-groups; leave it out";
+  if (options.maxRegisters) {
+    auto error = module.emitError()
+                 << "maxnreg: registers of " << arch->name << " are bounded by waves_per_eu";
+    error.attachNote() << "leave it out for this GPU";
+    return error;
+  }
   func::FuncOp function = backends::kernelOf(module);
   if (!function)
     return module.emitError() << "module has no function with the attribute " << tile::kKernelAttr;
   backends::KernelImage image;
   image.backend = "hip";
   image.targetName = targetName(options);
-  AmdTarget target(*arch);
+  AmdTarget target(*arch, options.matrixExtent);
   AmdCodegen codegen(*arch);
   return gpu::compileGpuKernel(function, target, codegen, std::move(image), context);
 }

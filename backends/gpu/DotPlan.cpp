@@ -24,6 +24,15 @@ layout::MatrixInstructions matrixInstructions(DotOp op, const GpuTarget &target)
     llvm::erase_if(found, [](const layout::MatrixInstruction *instruction) {
       return instruction->elements.lhs == layout::MatrixElement::Tf32;
     });
+  if (int64_t extent = products->preferredExtent()) {
+    auto shape = op.getType().getShape().take_back(2);
+    auto isPreferred = [&](const layout::MatrixInstruction *one) {
+      return one->m == extent && one->n == extent && shape[0] % one->m == 0 &&
+             shape[1] % one->n == 0;
+    };
+    if (llvm::any_of(found, isPreferred))
+      llvm::erase_if(found, [&](const auto *one) { return !isPreferred(one); });
+  }
   return found;
 }
 

@@ -39,6 +39,9 @@ public:
   /// The instructions for products of these elements, the preferred first. Where f32 may be rounded
   /// to tf32, one that does not round will do. They are of tables that live as long as the program.
   virtual layout::MatrixInstructions instructions(const layout::MatrixElements &elements) const = 0;
+  /// Rows and columns of the instructions that are to be taken where a product has as many; 0: the
+  /// best.
+  virtual int64_t preferredExtent() const { return 0; }
   /// One instruction: `acc` + a b, each in the instruction's order of registers; `a` and `b` are
   /// the hardware's first and second operand, so the emitter exchanges them where the instruction
   /// says so. `acc` is of f32, f64 or i32; operands are words of 32 bits, those of Tf32 rounded to

@@ -91,11 +91,15 @@ std::span<const OptionDescription> optionTable() {
   return kOptions;
 }
 
+static bool isPowerOfTwo(OptionDescription::Rule rule) {
+  return rule == OptionDescription::Rule::PowerOfTwo ||
+         rule == OptionDescription::Rule::NoneOrPowerOfTwo;
+}
+
 bool OptionDescription::allows(int64_t number) const {
-  if (rule == Rule::NoneIsZero && number == 0)
+  if (allowsNone(rule) && number == 0)
     return true;
-  return number >= least && number <= most &&
-         (rule != Rule::PowerOfTwo || (number & (number - 1)) == 0);
+  return number >= least && number <= most && (!isPowerOfTwo(rule) || (number & (number - 1)) == 0);
 }
 
 std::string OptionDescription::range() const {
@@ -108,8 +112,8 @@ std::string OptionDescription::range() const {
               std::string(words[number]);
     return list;
   }
-  return (rule == Rule::PowerOfTwo ? "a power of two from " : "an int from ") +
-         std::to_string(least) + " to " + std::to_string(most);
+  return (isPowerOfTwo(rule) ? "a power of two from " : "an int from ") + std::to_string(least) +
+         " to " + std::to_string(most);
 }
 
 std::string KernelOptions::problem() const {

@@ -69,9 +69,15 @@ struct KernelOptions {
     enableFpFusion &= numerics == Numerics::Default;
   }
 
+  /// Leaves out what the back end ("cpu", "cuda", "hip") does not look at.
+  constexpr void normalizeFor(std::string_view backend) {
+    if (backend != "hip")
+      wavesPerUnit = matrixExtent = 0;
+  }
+
   friend bool operator==(const KernelOptions &, const KernelOptions &) = default;
 };
-static_assert(KernelOptions::kWordBits <= 48, "launches add the number of a processor to it");
+static_assert(KernelOptions::kWordBits <= 52, "launches add the number of a processor to it");
 
 struct CompileOptions : KernelOptions {
   std::string backend = "cpu";
@@ -97,8 +103,12 @@ struct OptionDescription {
   /// Keyword: of a launch only, without default or range.
   enum class Kind : uint8_t { Count, Flag, Check, Choice, Keyword };
   Kind kind;
-  enum class Rule : uint8_t { Any, PowerOfTwo, NoneIsZero };
+  enum class Rule : uint8_t { Any, PowerOfTwo, NoneIsZero, NoneOrPowerOfTwo };
   Rule rule = Rule::Any;
+  /// Whether the rule allows Python's None, which is 0.
+  static constexpr bool allowsNone(Rule rule) {
+    return rule == Rule::NoneIsZero || rule == Rule::NoneOrPowerOfTwo;
+  }
   int32_t initial = 0, least = 0, most = 0;
   const char *help;
   /// Of a Choice, the usual one first.

@@ -473,6 +473,7 @@ private:
                                           detail::decimal(int64_t(devices.size())));
       request.options.arch = devices[size_t(bound.device)].arch;
     }
+    request.options.normalizeFor(request.options.backend);
     request.makeCompileRequest = [&](jit::CompileRequest &compile) {
       compile.trace = traceFunction(thrown);
       compile.where = state->where;

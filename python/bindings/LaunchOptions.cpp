@@ -59,8 +59,10 @@ public:
     std::lock_guard lock(mutex);
     auto found = std::find(names.begin(), names.end(), arch);
     if (found == names.end()) {
-      if (names.size() > UINT16_MAX)
-        throwCallError("target: more than 65535 architectures have been named");
+      constexpr size_t kMost = size_t(1) << (64 - backends::KernelOptions::kWordBits);
+      if (names.size() >= kMost)
+        throwCallError("target: more than " + std::to_string(kMost - 1) +
+                       " architectures have been named");
       found = names.insert(names.end(), arch);
     }
     return static_cast<uint16_t>(found - names.begin());
@@ -147,7 +149,7 @@ uint16_t readArch(PyObject *value, const std::string &kernelName) {
 using backends::OptionDescription;
 
 int32_t readCount(PyObject *value, const OptionDescription &option, const std::string &kernelName) {
-  bool mayBeNone = option.rule == OptionDescription::Rule::NoneIsZero;
+  bool mayBeNone = OptionDescription::allowsNone(option.rule);
   if (mayBeNone && value == Py_None)
     return 0;
   // True is an int to Python, and no count of warps.
@@ -233,7 +235,7 @@ void checkExternLibs(PyObject *value, const std::string &kernelName) {
 } // namespace
 
 py::object countOf(int32_t value, OptionDescription::Rule rule) {
-  if (rule == OptionDescription::Rule::NoneIsZero && value == 0)
+  if (OptionDescription::allowsNone(rule) && value == 0)
     return py::none();
   return py::int_(value);
 }
@@ -248,13 +250,14 @@ const std::vector<std::string> &LaunchOptions::names() {
   return *names;
 }
 
-void LaunchOptions::addEnvironment() {
+void LaunchOptions::complete() {
   jit::Runtime::LaunchDefaults asked = jit::Runtime::instance().launchDefaults();
   kernel.checkBounds |= asked.checkBounds;
   kernel.debug |= asked.debug;
   if (kernel.numerics == backends::Numerics::Default)
     kernel.numerics = asked.numerics;
   checkStrides |= asked.checkStrides;
+  kernel.normalizeFor(nameOf(target));
 }
 
 bool LaunchOptions::set(PyObject *keyword, PyObject *value, const std::string &kernelName) {
@@ -337,6 +340,7 @@ backends::CompileOptions LaunchOptions::compileOptions(int32_t device) const {
                     -1});
     }
   }
+  options.normalizeFor(options.backend);
   return options;
 }
 

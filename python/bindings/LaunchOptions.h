@@ -28,9 +28,9 @@ struct LaunchOptions {
   /// Number of the `arch` among those that launches have named; 0: the machine at hand.
   uint16_t archNumber = 0;
 
-  /// Adds what SECTILE_CHECK, SECTILE_DEBUG and SECTILE_NUMERICS ask of every launch, whatever its
-  /// keywords are.
-  void addEnvironment();
+  /// After the last keyword: adds what SECTILE_CHECK, SECTILE_DEBUG and SECTILE_NUMERICS ask of
+  /// every launch, and leaves out what the target does not look at.
+  void complete();
   /// One keyword and its value. False when there is no such option; throws when the value is wrong.
   bool set(PyObject *keyword, PyObject *value, const std::string &kernelName);
   /// Different options, different words.
@@ -46,7 +46,7 @@ struct LaunchOptions {
   static const std::vector<std::string> &names();
 };
 
-/// Returns a count as Python writes it: None for 0 under the rule NoneIsZero.
+/// Returns a count as Python writes it: None for 0 where the rule allows it.
 py::object countOf(int32_t value, backends::OptionDescription::Rule rule);
 
 } // namespace sectile::bindings

@@ -192,7 +192,7 @@ void bindParameters(const KernelState &state, const LaunchCall &call, PyObject *
                      listParameters(state));
     bound[index] = value;
   }
-  options.addEnvironment();
+  options.complete();
   std::string missing;
   size_t missingCount = 0;
   for (size_t i = 0; i < count; ++i) {

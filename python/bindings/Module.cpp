@@ -141,7 +141,7 @@ py::list launchOptions() {
                        : option.kind == Kind::Check  ? "check"
                        : option.kind == Kind::Choice ? "choice"
                                                      : "keyword";
-    bool mayBeNone = option.rule == backends::OptionDescription::Rule::NoneIsZero;
+    bool mayBeNone = backends::OptionDescription::allowsNone(option.rule);
     py::object initial = py::none();
     if (option.kind == Kind::Flag)
       initial = py::bool_(option.initial != 0);

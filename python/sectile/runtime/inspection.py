@@ -325,7 +325,7 @@ class VariantReport:
         else:
             registers = (
                 "registers not known: nothing assembled it (put ptxas on the PATH)"
-                if self.n_regs is None
+                if self.n_regs is None and self.backend == "cuda"
                 else f"{self.n_regs} registers, {self.n_spills} bytes spilled"
             )
             yield row(

@@ -69,6 +69,50 @@ def test_what_is_refused():
     assert "num_warps is 32: it must be a power of two up to 16" in text
     assert "gfx942 has no clusters" in message(target="hip:gfx942", num_ctas=2)
     assert "launch_pdl: gfx942" in message(target="hip:gfx942", launch_pdl=True)
+    text = message(target="hip:gfx942", maxnreg=64)
+    assert "maxnreg: registers of gfx942 are bounded by waves_per_eu" in text
+    text = message(target="hip:gfx942", matrix_instr_nonkdim=8)
+    assert "matrix_instr_nonkdim is 8, not a power of two from 16 to 32, or None" in text
+    text = message(target="hip:gfx942", waves_per_eu=-1)
+    assert "waves_per_eu is -1, not an int from 1 to 16, or None" in text
+
+
+def make_product(**options):
+    kinds = {"a": "*fp16:16", "b": "*fp16:16", "out": "*fp32:16", "K": "i32:16"}
+    blocks = {"BM": 128, "BN": 128, "BK": 64}
+    with st.knobs.scope(keep_stages=True):
+        return st.compile(product, kinds, blocks, **options)
+
+
+def test_waves_bound_registers():
+    """A SIMD of gfx942 has 512 registers of a lane for its waves."""
+    free, bounded = (make_product(target="hip:gfx942", waves_per_eu=n) for n in (None, 4))
+    assert free.n_regs > 128 >= bounded.n_regs
+    assert f"{bounded.n_regs} registers" in str(st.inspect(bounded))
+
+
+@pytest.mark.parametrize("arch", ("gfx90a", "gfx942", "gfx950"))
+def test_the_extent_of_matrix_instructions(arch):
+    for extent in (16, 32):
+        text = make_product(target=f"hip:{arch}", matrix_instr_nonkdim=extent).asm["amdgcn"]
+        assert f"v_mfma_f32_{extent}x{extent}x" in text
+        assert f"v_mfma_f32_{48 - extent}x{48 - extent}x" not in text
+    # Tiles that are smaller, and GPUs that have one extent, take what there is.
+    kinds = {"a": "*fp16:16", "b": "*fp16:16", "out": "*fp32:16", "K": "i32:16"}
+    small = {"BM": 16, "BN": 64, "BK": 32}
+    with st.knobs.scope(keep_stages=True):
+        made = st.compile(product, kinds, small, f"hip:{arch}", matrix_instr_nonkdim=32)
+    assert "v_mfma_f32_16x16x" in made.asm["amdgcn"]
+
+
+def test_options_of_amd_are_none_of_others():
+    one, other = (
+        make_product(target="cuda:90", waves_per_eu=waves, matrix_instr_nonkdim=extent)
+        for waves, extent in ((0, None), (3, 16))
+    )
+    assert one.metadata.hash == other.metadata.hash
+    kwargs = st.Config({"BM": 64}, waves_per_eu=2).all_kwargs()
+    assert kwargs["waves_per_eu"] == 2 and "matrix_instr_nonkdim" not in kwargs
 
 
 def test_launches_are_refused():

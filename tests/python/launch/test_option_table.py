@@ -22,7 +22,9 @@ UNUSUAL = {
     for name, (kind, initial, *_) in TABLE.items()
     if kind != "keyword"
 }  # fmt: skip
-UNUSUAL["maxnreg"] = 64
+UNUSUAL |= {"maxnreg": 64, "matrix_instr_nonkdim": 16}
+#: Options of AMD's GPUs, which launches elsewhere leave out.
+AMD = ("waves_per_eu", "matrix_instr_nonkdim")
 
 
 def new_kernel():
@@ -34,17 +36,18 @@ def new_kernel():
     return kernel
 
 
-def warm(kernel, **options):
+def warm(kernel, target="cuda:90", **options):
     return kernel.warmup(
-        st.MockTensor(tl.float32), 100, BLOCK=64, grid=(1,), target="cuda:90", **options
+        st.MockTensor(tl.float32), 100, BLOCK=64, grid=(1,), target=target, **options
     )
 
 
 @pytest.mark.parametrize("name", UNUSUAL)
 def test_a_variant_knows_each_option(name):
     kernel, other = new_kernel(), new_kernel()
-    usual = warm(kernel)
-    compiled = warm(kernel, **{name: UNUSUAL[name]})
+    target = "hip:gfx942" if name in AMD else "cuda:90"
+    usual = warm(kernel, target)
+    compiled = warm(kernel, target, **{name: UNUSUAL[name]})
     assert getattr(compiled.metadata, name) == UNUSUAL[name] or name == "sanitize_overflow"
     assert getattr(usual.metadata, name) == TABLE[name][1]
     variants = kernel.variants()

@@ -22,6 +22,7 @@ class Config:
         num_warps, num_stages, num_ctas, maxnreg: launch options.
         pre_hook: called with the dictionary of arguments before each launch with this configuration.
         ir_override: as a launch option: None, or an error.
+        waves_per_eu, matrix_instr_nonkdim: launch options for AMD's GPUs; `kwargs` may have them, too.
     """
 
     def __init__(
@@ -33,15 +34,9 @@ class Config:
         maxnreg: int | None = None,
         pre_hook: Callable | None = None,
         ir_override: str | None = None,
-        **unknown: Any,
+        waves_per_eu: int | None = None,
+        matrix_instr_nonkdim: int | None = None,
     ) -> None:
-        if unknown:
-            name, value = next(iter(unknown.items()))
-            raise TypeError(
-                f"Config: unexpected argument {name!r}\n"
-                f"  help: give the kernel's own constants as a dictionary, Config({{{name!r}: {value!r}}}), and other "
-                f"options to the launch, kernel[grid](..., {name}={value!r})"
-            )
         if not isinstance(kwargs, dict):
             raise TypeError(
                 f"Config: expected a dictionary of constants, found {kwargs!r}\n"
@@ -54,6 +49,8 @@ class Config:
         self.maxnreg = maxnreg
         self.pre_hook = pre_hook
         self.ir_override = ir_override
+        self.waves_per_eu = waves_per_eu
+        self.matrix_instr_nonkdim = matrix_instr_nonkdim
 
     def all_kwargs(self) -> dict[str, Any]:
         """What a launch with this configuration passes besides the arguments."""
