@@ -225,6 +225,34 @@ TEST(AmdBackend, names_what_it_does_not_know) {
             std::string::npos);
 }
 
+/// What the metadata says of a kernel is compared with its descriptor and its code.
+TEST_P(AmdCodeObject, metadata_that_is_wrong_is_found) {
+  backends::CompileOptions options;
+  options.warpCount = 4;
+  Compiled compiled = compile(productText(64, 64, 32, "f16", "f32"), GetParam(), options);
+  ASSERT_EQ(compiled.problem, "");
+  const std::string &right = compiled.image.binary;
+  auto problemOf = [](const std::string &bytes) {
+    auto object = amdisa::CodeObject::load(bytes);
+    return object ? std::string() : llvm::toString(object.takeError());
+  };
+  EXPECT_EQ(problemOf(right), "");
+  // In MessagePack a number of 8, 16 or 32 bits follows its key: its type, unless it is small, and
+  // its bytes, the greatest first.
+  for (std::string key : {".wavefront_size", ".group_segment_fixed_size",
+                          ".private_segment_fixed_size", ".kernarg_segment_size"}) {
+    size_t at = right.find(key);
+    ASSERT_NE(at, std::string::npos) << key;
+    at += key.size();
+    uint8_t type = uint8_t(right[at]);
+    at += type < 0x80 ? 0 : type == 0xcc ? 1 : type == 0xcd ? 2 : 4;
+    std::string wrong = right;
+    wrong[at] = char(wrong[at] ^ 4);
+    EXPECT_NE(problemOf(wrong).find("by its metadata and"), std::string::npos)
+        << key << ": " << problemOf(wrong);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Chips, AmdCodeObject,
                          ::testing::Values("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"),
                          [](const auto &info) { return std::string(info.param); });

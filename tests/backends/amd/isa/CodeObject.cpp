@@ -26,7 +26,37 @@ Parameter parameterFrom(llvm::msgpack::MapDocNode &node) {
   return parameter;
 }
 
-/// Fails where the code uses a vector register that the descriptor does not ask for.
+/// Fails where the metadata, which a runtime and a compiler's report read, is not what the
+/// descriptor says, which the hardware reads.
+llvm::Error checkNotes(const Kernel &kernel) {
+  auto check = [&](const char *what, int64_t noted, int64_t described) {
+    return noted == -1 || noted == described
+               ? llvm::Error::success()
+               : failure(llvm::formatv("{0} has {1} {2} by its metadata and {3} by its descriptor",
+                                       kernel.name, noted, what, described));
+  };
+  int64_t end = 0; // of the kernel's own arguments
+  for (const Parameter &parameter : kernel.parameters) {
+    if (parameter.offset < end || parameter.bytes == 0)
+      return failure(kernel.name + " has arguments that overlap");
+    end = int64_t(parameter.offset) + parameter.bytes;
+  }
+  if (end > int64_t(kernel.kernargBytes))
+    return failure(kernel.name + " has arguments outside their segment");
+  if (llvm::Error error =
+          check("bytes of arguments", kernel.kernargBytes, kernel.descriptor.kernarg_size))
+    return error;
+  if (llvm::Error error = check("lanes", kernel.notes.lanes, kernel.lanes))
+    return error;
+  if (llvm::Error error = check("bytes of LDS", kernel.notes.sharedBytes,
+                                kernel.descriptor.group_segment_fixed_size))
+    return error;
+  return check("bytes of scratch", kernel.notes.scratchBytes,
+               kernel.descriptor.private_segment_fixed_size);
+}
+
+/// Fails where the code uses a vector register that the descriptor does not ask for, or more are
+/// noted than it asks for.
 llvm::Error checkAllocation(const Kernel &kernel) {
   unsigned plain = 0, accumulators = 0; // numbers used
   for (const Instruction &instruction : kernel.program.instructions)
@@ -51,6 +81,15 @@ llvm::Error checkAllocation(const Kernel &kernel) {
                                  llvm::amdhsa::COMPUTE_PGM_RSRC3_GFX90A_ACCUM_OFFSET) +
                  1)
           : allocated;
+  // LLVM asks for more than are used where fewer waves fit anyway.
+  const int64_t noted = kernel.notes.vectorRegisters;
+  if (noted > int64_t(allocated))
+    return failure(llvm::formatv("{0} has {1} vector registers by its metadata and {2} by its "
+                                 "descriptor",
+                                 kernel.name, noted, allocated));
+  if (int64_t most = kernel.notes.accumulationRegisters; most != -1 && accumulators > most)
+    return failure(llvm::formatv("{0} uses {1} accumulation registers, and has {2} by its metadata",
+                                 kernel.name, accumulators, most));
   if (plain <= std::min(offset, allocated) && (!accumulators || offset + accumulators <= allocated))
     return llvm::Error::success();
   return failure(llvm::formatv("{0} uses {1} vector and {2} accumulation registers of {3}, the "
@@ -74,6 +113,13 @@ llvm::Error CodeObject::readMetadata(llvm::ArrayRef<uint8_t> note) {
     Kernel kernel;
     kernel.name = map[".name"].getString().str();
     kernel.kernargBytes = uint32_t(map[".kernarg_segment_size"].getUInt());
+    for (auto [key, number] : {std::pair(".wavefront_size", &kernel.notes.lanes),
+                               {".group_segment_fixed_size", &kernel.notes.sharedBytes},
+                               {".private_segment_fixed_size", &kernel.notes.scratchBytes},
+                               {".vgpr_count", &kernel.notes.vectorRegisters},
+                               {".agpr_count", &kernel.notes.accumulationRegisters}})
+      if (auto found = map.find(key); found != map.end())
+        *number = int64_t(found->second.getUInt());
     if (auto arguments = map.find(".args"); arguments != map.end())
       for (llvm::msgpack::DocNode &argument : arguments->second.getArray())
         kernel.parameters.push_back(parameterFrom(argument.getMap()));
@@ -102,6 +148,8 @@ llvm::Error CodeObject::addKernel(llvm::StringRef name, uint64_t descriptor, Dec
   if (!program)
     return program.takeError();
   kernel.program = std::move(*program);
+  if (llvm::Error error = checkNotes(kernel))
+    return error;
   return checkAllocation(kernel);
 }
 

@@ -21,6 +21,11 @@ struct Kernel {
   std::vector<Parameter> parameters;
   uint32_t kernargBytes = 0;
   unsigned lanes = 64; // of a wave, by the descriptor
+  /// What the metadata says that the descriptor or the code says, too; -1 where it says nothing.
+  struct Notes {
+    int64_t lanes = -1, sharedBytes = -1, scratchBytes = -1, vectorRegisters = -1,
+            accumulationRegisters = -1;
+  } notes;
   Program program;
 
   unsigned field(uint32_t word, unsigned shift, unsigned width) const {
@@ -31,7 +36,8 @@ struct Kernel {
 class CodeObject {
 public:
   /// Reads, places and decodes a linked code object of version 5 or 6. Every kernel in it is
-  /// decoded, so an instruction that is not modelled is found here.
+  /// decoded, so an instruction that is not modelled is found here, and so is metadata that the
+  /// descriptor or the code contradicts.
   static llvm::Expected<std::unique_ptr<CodeObject>> load(llvm::StringRef bytes);
 
   /// Null when the object has no kernel of this name.
