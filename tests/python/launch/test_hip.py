@@ -1,6 +1,9 @@
 """Kernels compiled for AMD GPUs, without ROCm and without a GPU. What the code computes is for the interpreter of
 tests/backends/amd to say."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -103,6 +106,40 @@ def test_the_extent_of_matrix_instructions(arch):
     with st.knobs.scope(keep_stages=True):
         made = st.compile(product, kinds, small, f"hip:{arch}", matrix_instr_nonkdim=32)
     assert "v_mfma_f32_16x16x" in made.asm["amdgcn"]
+
+
+#: Per chip: instructions and LDS reads in a round of the main loop, and vector registers, at most. Triton 3.6's
+#: own counts, but for registers of the last two, which are ours (Triton's: 199 and 147).
+FIGURES = {
+    "gfx90a": (248, 72, 236),
+    "gfx942": (172, 16, 216),
+    "gfx950": (139, 24, 204),
+    "gfx1100": (171, 80, 208),
+    "gfx1201": (138, 40, 152),
+}
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_figures_of_a_product(arch):
+    """f16, 128x128: what a wave does in a round (benchmarks/amd.py)."""
+    folder = Path(__file__).resolve().parents[3] / "benchmarks"
+    if not (folder / "amd.py").exists():
+        pytest.skip("benchmarks/ is not beside the tests")
+    sys.path.insert(0, str(folder))
+    try:
+        from amd import compile_product
+        from amd_figures import loop_figures
+    finally:
+        sys.path.remove(str(folder))
+    with st.knobs.scope(keep_stages=True):
+        made = compile_product(f"hip:{arch}", arch)
+    found = loop_figures(made.asm["amdgcn"])
+    instructions, reads, registers = FIGURES[arch]
+    assert found["matrix"] == (32 if arch in ("gfx90a", "gfx942") else 16)
+    assert found["global_loads"] == (8 if arch.startswith("gfx9") else 4)
+    assert found["barriers"] <= 2
+    assert found["all"] <= instructions and found["lds_reads"] <= reads
+    assert made.n_regs <= registers and made.n_spills == 0
 
 
 def test_options_of_amd_are_none_of_others():
