@@ -6,7 +6,12 @@ import os
 import re
 
 from .. import _native
-from .autotuner.limits import Resources, limits_per_unit, properties_of_architecture
+from .autotuner.limits import (
+    Resources,
+    limits_per_compute_unit,
+    limits_per_unit,
+    properties_of_architecture,
+)
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
@@ -156,7 +161,8 @@ class SharedUse(_Fields):
 
 
 class Occupancy(_Fields):
-    """How many programs a multiprocessor holds at a time.
+    """How many programs a multiprocessor holds at a time (of AMD's CDNA: a compute unit; of RDNA: two of them,
+    which a program has together).
 
     Attributes:
         programs: so many.
@@ -224,7 +230,7 @@ class VariantReport:
         self.shared: int = resources.shared_bytes
         self.threads: int = resources.threads
         self.scratch_bytes: int = metadata.scratch_bytes
-        self.occupancy = _occupancy(resources, self.target) if self.backend == "cuda" else None
+        self.occupancy = _occupancy(resources, self.target)
         # Those of one line stay in the order of their emission, which is that in which the code runs.
         self.remarks = sorted(
             map(Remark, compiled.remarks), key=lambda each: (each.file, each.line)
@@ -334,9 +340,12 @@ class VariantReport:
             )
         if self.occupancy:
             o = self.occupancy
+            unit = "multiprocessor" if self.backend == "cuda" else "compute unit"
+            if self.backend == "hip" and o.most_warps == 64:  # RDNA
+                unit = "pair of compute units"
             yield row(
                 "occupancy",
-                f"{o.programs} program{'s' * (o.programs != 1)} on a multiprocessor "
+                f"{o.programs} program{'s' * (o.programs != 1)} on a {unit} "
                 f"({o.warps} of {o.most_warps} warps), "
                 f"limited by {' and '.join(o.limited_by)}",
             )
@@ -446,7 +455,15 @@ def _table(title: str, rows: list[tuple[str, ...]]) -> Iterator[str]:
 
 
 def _occupancy(resources: Resources, target: str) -> Occupancy | None:
-    architecture = target.rpartition(":")[2]
+    kind, _, architecture = target.rpartition(":")
+    if kind == "amdgcn":
+        found = limits_per_compute_unit(resources, architecture)
+        if found is None:
+            return None
+        limits, waves, most = found
+        return _occupancy_of(limits, waves, most, f"from the table for {architecture}")
+    if kind != "nvptx64":
+        return None
     properties, source = None, f"from the table for {architecture}"
     for index, (name, arch) in enumerate(_native.cuda_devices()[0]):
         if arch == architecture:
@@ -456,15 +473,23 @@ def _occupancy(resources: Resources, target: str) -> Occupancy | None:
         properties = properties_of_architecture(architecture)
     if properties is None:
         return None
-    limits = limits_per_unit(resources, properties)
-    programs = min(limits.values())
     warp = properties["warpSize"]
+    return _occupancy_of(
+        limits_per_unit(resources, properties),
+        -(-resources.threads // warp),
+        properties["max_threads_per_sm"] // warp,
+        source,
+    )
+
+
+def _occupancy_of(limits: dict[str, int], warps: int, most_warps: int, source: str) -> Occupancy:
+    programs = min(limits.values())
     return Occupancy(
         programs=programs,
         limited_by=[name for name, room in limits.items() if room == programs],
         limits=limits,
-        warps=programs * -(-resources.threads // warp),
-        most_warps=properties["max_threads_per_sm"] // warp,
+        warps=programs * warps,
+        most_warps=most_warps,
         source=source,
     )
 

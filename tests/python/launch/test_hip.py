@@ -91,7 +91,15 @@ def test_waves_bound_registers():
     """A SIMD of gfx942 has 512 registers of a lane for its waves."""
     free, bounded = (make_product(target="hip:gfx942", waves_per_eu=n) for n in (None, 4))
     assert free.n_regs > 128 >= bounded.n_regs
-    assert f"{bounded.n_regs} registers" in str(st.inspect(bounded))
+    text = str(st.inspect(bounded))
+    assert f"{bounded.n_regs} registers" in text
+    # Four SIMDs with 512 registers of a lane each, in steps of 8.
+    occupancy = st.inspect(bounded).occupancy
+    waves = 512 // (-(-bounded.n_regs // 8) * 8)
+    assert occupancy.limits["registers"] == waves and occupancy.most_warps == 32
+    assert occupancy.limits["shared memory"] == 65536 // bounded.metadata.shared
+    assert occupancy.warps == 4 * occupancy.programs
+    assert "on a compute unit" in text and "the table for gfx942" in text
 
 
 @pytest.mark.parametrize("arch", ("gfx90a", "gfx942", "gfx950"))

@@ -41,6 +41,37 @@ def properties_of_architecture(architecture: str) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
+#: AMD's chips: lanes of a wave; of a compute unit (RDNA: of a pair of them, which a program has together) the
+#: SIMDs, the waves and the registers of a lane that each of these holds, in steps of so many, bytes of LDS, and
+#: programs. From LLVM's "User Guide for AMDGPU Backend" and AMD's instruction set manuals.
+_COMPUTE_UNITS = {
+    "gfx90a": (64, 4, 8, 512, 8, 64 << 10, 16),
+    "gfx942": (64, 4, 8, 512, 8, 64 << 10, 16),
+    "gfx950": (64, 4, 8, 512, 8, 160 << 10, 16),
+    "gfx1100": (32, 4, 16, 1536, 24, 128 << 10, 32),
+    "gfx1201": (32, 4, 16, 1536, 24, 128 << 10, 32),
+}
+
+
+def limits_per_compute_unit(
+    resources: Resources, architecture: str
+) -> tuple[dict[str, int], int, int] | None:
+    """How many programs a compute unit of ``"gfx942"`` has room for, by what takes the room; the waves of a
+    program; the most waves of a unit. None for an unknown architecture."""
+    unit = _COMPUTE_UNITS.get(architecture)
+    if unit is None:
+        return None
+    lanes, simds, most, registers, step, shared, programs = unit
+    waves = -(-resources.threads // lanes)
+    by_registers = min(most, registers // max(step, -(-resources.registers // step) * step))
+    limits = {"registers": simds * by_registers // waves}
+    if resources.shared_bytes:
+        limits["shared memory"] = shared // resources.shared_bytes
+    limits["threads"] = simds * most // waves
+    limits["programs"] = programs
+    return limits, waves, simds * most
+
+
 class Resources:
     """What one program of a compiled kernel takes; zeros on the CPU.
 
