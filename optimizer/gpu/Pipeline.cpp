@@ -5,6 +5,7 @@
 #include "optimizer/gpu/AssignAccessWidths.h"
 #include "optimizer/gpu/AssignLayouts.h"
 #include "optimizer/gpu/HoistLoads.h"
+#include "optimizer/gpu/OrderStores.h"
 #include "optimizer/gpu/PipelineLoops.h"
 #include "optimizer/gpu/PrefetchLoads.h"
 #include "optimizer/gpu/VerifyLayouts.h"
@@ -37,6 +38,8 @@ void buildGpuPipeline(OpPassManager &passes, const GpuPipelineOptions &options,
   }
   // After both: takes the loads that they leave in place.
   add(createHoistLoads());
+  // After all that moves loads.
+  add(createOrderStores(options, assumed));
   // Last, because a width depends on what is known of the address at the access's final place.
   add(createAssignAccessWidths(options));
 }
@@ -73,6 +76,7 @@ void registerGpuPasses() {
     registerPass([] { return createPipelineLoops(); });
     registerPass([] { return createPrefetchLoads(); });
     registerPass([] { return createHoistLoads(); });
+    registerPass([] { return createOrderStores(); });
     registerPass([] { return createAssignAccessWidths(); });
     registerPass([] { return createVerifyLayouts(); });
     registerPassPipeline(

@@ -169,6 +169,26 @@ def test_one_array_for_two_arguments_and_addresses_that_repeat():
     np.testing.assert_array_equal(kept, expected)
 
 
+def test_copies_of_an_element_are_loaded_before_one_is_stored():
+    """All warps have the few elements and the number; one of them stores, and late ones have loaded before."""
+
+    @st.jit
+    def kernel(x_ptr, count_ptr, out_ptr, N: tl.constexpr):
+        i = tl.arange(0, 8)
+        value = tl.load(x_ptr + i)
+        tl.store(x_ptr + i, value + 1)
+        count = tl.load(count_ptr)
+        tl.store(count_ptr, count * 3)
+        again = tl.load(count_ptr)
+        total = tl.sum(value, 0) + 100 * count + 10000 * again
+        tl.store(out_ptr + tl.arange(0, N), total + tl.zeros((N,), tl.int32))
+
+    x, count, out = np.arange(8, dtype=np.int32), np.array([7], np.int32), np.zeros(1024, np.int32)
+    kernel[(1,)](x, count, out, N=1024, num_warps=8)
+    assert (x == np.arange(8) + 1).all() and count[0] == 21
+    assert (out == 28 + 700 + 210000).all()
+
+
 def test_booleans_are_bytes():
     @st.jit
     def kernel(x_ptr, out_ptr, N: tl.constexpr):

@@ -42,8 +42,8 @@ struct RunOptions {
   uint64_t maxInstructions = 100'000'000;
   /// Reading LDS that was never written gives what differs from seed to seed, instead of an error.
   bool readsUnwrittenLds = false;
-  /// Loads may see what another wave of the work-group stores with no barrier between: waves that
-  /// hold the same elements of a small tile load them all, and one of them stores.
+  /// Loads may see what another wave of the work-group stores with no barrier between, as the
+  /// loops for atomics of 16 bits do: they load the word that has the neighbour, too.
   bool allowsGlobalRaces = false;
 };
 

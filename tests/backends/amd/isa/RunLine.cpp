@@ -74,7 +74,14 @@ std::string runLine(const std::string &line) {
   std::deque<FileArray> arrays;
   std::vector<Argument> arguments;
   Buffers buffers;
+  // Layouts pad tiles that are smaller than a matrix instruction, and read padding.
+  RunOptions how;
+  how.readsUnwrittenLds = true;
   for (llvm::StringRef word : llvm::ArrayRef(words).drop_front(4)) {
+    if (word == "races") {
+      how.allowsGlobalRaces = true;
+      continue;
+    }
     auto [name, number] = word.rsplit(':');
     Argument argument;
     size_t lead, offset;
@@ -92,10 +99,6 @@ std::string runLine(const std::string &line) {
       return "failed argument " + word.str();
     }
   }
-  // Layouts pad tiles that are smaller than a matrix instruction, and read padding.
-  RunOptions how;
-  how.readsUnwrittenLds = true;
-  how.allowsGlobalRaces = true;
   // LLVM's division is correctly rounded with the reciprocals that chips compute, not with every
   // one that is within a unit in the last place.
   how.seed = 0;

@@ -1,0 +1,24 @@
+//===-- OrderStores.h - stores wait for loads of other warps ----------------------------------===//
+//   x = load p            : every warp loads the same      x = load p
+//   store p, x + 1        : one warp stores          =>    barrier
+//   if reduce x > 0 ...   : by a late warp's x             store p, x + 1
+//
+// A program's tile is loaded before what follows is stored, whatever the threads are: without the
+// barrier a warp that is late would load what another has stored, and warps that hold copies of an
+// element, or an element in other places, would go on with different numbers. Nor do copies load
+// before one of them has stored. None is needed where a thread stores what itself has loaded (the
+// same pointers in the same layout), for other arguments, and where one warp runs the program. A
+// store and a later load by other threads through other pointers are the kernel's to order
+// (tl.debug_barrier), as in Triton.
+#pragma once
+
+#include "optimizer/gpu/GpuPass.h"
+
+namespace sectile::optimizer {
+
+/// --order-stores=warps=4,overlap=false: of a kernel that is laid out. Assumes that arguments share
+/// no memory, as the passes before have recorded it (LoopWrites.h), or with `overlap` that any may.
+std::unique_ptr<mlir::Pass> createOrderStores(const GpuPipelineOptions &options = {},
+                                              GpuAssumptions *assumed = nullptr);
+
+} // namespace sectile::optimizer
