@@ -1,6 +1,7 @@
 #include "optimizer/gpu/OrderStores.h"
 
 #include "optimizer/PointerProvenance.h"
+#include "optimizer/gpu/AccessWidth.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -25,18 +26,6 @@ using PendingAccesses = SmallVector<Pending, 4>;
 void add(PendingAccesses &all, const Pending &one) {
   if (!llvm::is_contained(all, one))
     all.push_back(one);
-}
-
-Value pointerOf(Operation *access) {
-  if (auto load = dyn_cast<LoadOp>(access))
-    return load.getPtr();
-  if (auto store = dyn_cast<StoreOp>(access))
-    return store.getPtr();
-  if (auto atomic = dyn_cast<AtomicRmwOp>(access))
-    return atomic.getPtr();
-  if (auto atomic = dyn_cast<AtomicCasOp>(access))
-    return atomic.getPtr();
-  return {};
 }
 
 class StoreOrder {
@@ -75,7 +64,7 @@ private:
         pending = after;
       } else if (auto barrier = dyn_cast<BarrierOp>(op); barrier && !barrier.getSharedOnly()) {
         pending.clear();
-      } else if (pointerOf(&op)) {
+      } else if (isa<LoadOp, StoreOp, AtomicRmwOp, AtomicCasOp>(op)) {
         if (waiting.contains(&op) ||
             llvm::any_of(pending, [&](const Pending &one) { return mustWait(&op, one); })) {
           waiting.insert(&op);
@@ -106,7 +95,7 @@ private:
     const bool reads = isa<LoadOp>(op), wasRead = isa<LoadOp>(pending.access);
     if (reads == wasRead) // two loads; writes keep no order but a thread's own
       return false;
-    Value now = pointerOf(op), before = pointerOf(pending.access);
+    Value now = memoryOperandsOf(op).pointer, before = memoryOperandsOf(pending.access).pointer;
     auto from = provenance.argumentOf(before), to = provenance.argumentOf(now);
     if (from && to && *from != *to && !argumentsOverlap)
       return false;

@@ -16,8 +16,9 @@
 
 namespace sectile::optimizer {
 
-/// --order-stores=warps=4,overlap=false: of a kernel that is laid out. Assumes that arguments share
-/// no memory, as the passes before have recorded it (LoopWrites.h), or with `overlap` that any may.
+/// --order-stores=warps=4,overlap=false: of a kernel that is laid out. Arguments are taken to share
+/// no memory, or with `overlap` any two to do. That is not recorded (GpuAssumptions::apart): a
+/// launch whose arrays overlap gets ordered code only where another pass has recorded them.
 std::unique_ptr<mlir::Pass> createOrderStores(const GpuPipelineOptions &options = {},
                                               GpuAssumptions *assumed = nullptr);
 
