@@ -6,6 +6,7 @@
 // the registers and bytes of local memory that either gives. Then: microseconds of a launch.
 #include "PtxKernels.h"
 #include "backends/nvidia/Assembler.h"
+#include "backends/nvidia/CudaGpu.h"
 #include "backends/nvidia/Driver.h"
 
 #include <algorithm>
@@ -39,7 +40,7 @@ std::string renamed(const std::string &ptx, int number) {
          std::to_string(number) + "() { ret; }\n";
 }
 
-void compareAssemblers(CudaDevice &device, const std::string &ptxas, const std::string &arch,
+void compareAssemblers(gpu::GpuDevice &device, const std::string &ptxas, const std::string &arch,
                        const std::string &file) {
   std::ifstream stream(file);
   std::string ptx(std::istreambuf_iterator<char>(stream), {});
@@ -87,7 +88,7 @@ const char *const kEmptyPtx = R"(
                       .param .u64 e, .param .u64 f, .param .u64 g, .param .u64 h) { ret; }
 )";
 
-void measureLaunches(backends::Driver &driver, CudaDevice &device) {
+void measureLaunches(backends::Driver &driver, gpu::GpuDevice &device) {
   for (unsigned count : {0u, 8u}) {
     std::vector<backends::KernelArgument> arguments(
         count, {"p", lang::DType::pointer(lang::ScalarKind::Float32), 0, true});
@@ -100,11 +101,12 @@ void measureLaunches(backends::Driver &driver, CudaDevice &device) {
       return;
     }
     uint64_t slots[8] = {};
-    ContextScope scope(device);
+    gpu::DeviceScope scope(device);
+    const CudaApi &cuda = static_cast<CudaGpu &>(device.api).api;
     CudaModule module;
     CudaFunction function;
-    (void)device.api.moduleLoadDataEx(&module, image.binary.c_str(), 0, nullptr, nullptr);
-    (void)device.api.moduleGetFunction(&function, module, image.entryPoint.c_str());
+    (void)cuda.moduleLoadDataEx(&module, image.binary.c_str(), 0, nullptr, nullptr);
+    (void)cuda.moduleGetFunction(&function, module, image.entryPoint.c_str());
     void *parameters[8];
     for (int i = 0; i < 8; ++i)
       parameters[i] = &slots[i];
@@ -114,16 +116,16 @@ void measureLaunches(backends::Driver &driver, CudaDevice &device) {
     for (int round = 0; round < kRounds; ++round) {
       bare.push_back(secondsOf([&] {
                        for (int i = 0; i < kLaunches; ++i)
-                         (void)device.api.launchKernelEx(&config, function, parameters, nullptr);
+                         (void)cuda.launchKernelEx(&config, function, parameters, nullptr);
                      }) /
                      kLaunches);
-      (void)device.api.streamSynchronize(static_cast<CudaStream>(stream));
+      (void)cuda.streamSynchronize(static_cast<CudaStream>(stream));
       ours.push_back(secondsOf([&] {
                        for (int i = 0; i < kLaunches; ++i)
                          (void)kernel->launch({1, 1, 1}, {slots, nullptr, 0, stream}, {});
                      }) /
                      kLaunches);
-      (void)device.api.streamSynchronize(static_cast<CudaStream>(stream));
+      (void)cuda.streamSynchronize(static_cast<CudaStream>(stream));
     }
     std::printf(
         "launch, %u arguments: cuLaunchKernelEx alone %.3f us, LoadedKernel::launch %.3f us\n",
@@ -135,16 +137,18 @@ void measureLaunches(backends::Driver &driver, CudaDevice &device) {
 
 int main(int argc, char **argv) {
   std::string reason;
-  CudaSystem system([](std::string &why) { return CudaApi::load(why); });
+  gpu::GpuSystem system(kCudaNames, [](std::string &why) -> std::unique_ptr<gpu::GpuApi> {
+    const CudaApi *api = CudaApi::load(why);
+    return api ? std::make_unique<CudaGpu>(*api) : nullptr;
+  });
   const auto &devices = system.devices(reason);
   if (devices.empty()) {
     std::printf("%s\n", reason.c_str());
     return 1;
   }
-  CudaDevice &device = *devices[0];
+  gpu::GpuDevice &device = *devices[0];
   std::string ptxas = findPtxas(""), arch = device.info.arch;
-  CudaResult result;
-  double context = secondsOf([&] { (void)device.context(result); });
+  double context = secondsOf([&] { gpu::DeviceScope scope(device); });
   std::printf("%s, driver of CUDA %d, context %.0f ms, ptxas %s\n", device.info.name.c_str(),
               system.driverVersion(), context * 1e3, ptxas.c_str());
   for (int i = 1; i < argc; ++i) {

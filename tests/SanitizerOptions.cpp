@@ -9,7 +9,7 @@ __attribute__((visibility("default"))) const char *__asan_default_options() {
 }
 /// A buffer that a device which failed may still write to is never freed.
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions() {
-  return "leak:CudaKernel::launchWithRecords\n";
+  return "leak:GpuKernel::launchWithRecords\n";
 }
 __attribute__((visibility("default"))) const char *__ubsan_default_options() {
   return "print_stacktrace=1";

@@ -1,5 +1,6 @@
 #include "backends/nvidia/Assembler.h"
 
+#include "backends/nvidia/CudaGpu.h"
 #include "backends/nvidia/TargetNames.h"
 
 #include <cerrno>
@@ -113,12 +114,12 @@ bool isCubin(const std::string &code) {
                                         4) == 0;
 }
 
-Assembled assembleWithDriver(CudaDevice &device, const AssemblyRequest &request) {
+Assembled assembleWithDriver(gpu::GpuDevice &device, const AssemblyRequest &request) {
   Assembled result;
-  const CudaApi &api = device.api;
-  ContextScope scope(device);
+  const CudaApi &api = static_cast<CudaGpu &>(device.api).api;
+  gpu::DeviceScope scope(device);
   auto fail = [&](CudaResult code, const char *errors) {
-    backends::DeviceStatus status = explain(device, "assembling PTX", code);
+    backends::DeviceStatus status = gpu::explain(device, "assembling PTX", code);
     result.error = status.message;
     result.help = status.help;
     result.log = errors;

@@ -6,7 +6,7 @@
 //   if (!result.isGood()) ... result.error, result.log ...
 #pragma once
 
-#include "backends/nvidia/CudaDevice.h"
+#include "backends/gpu/driver/GpuDevice.h"
 
 #include <string>
 
@@ -31,7 +31,8 @@ struct Assembled {
   bool isGood() const { return error.empty(); }
 };
 
-Assembled assembleWithDriver(CudaDevice &device, const AssemblyRequest &request);
+/// `device` is one of CudaGpu.
+Assembled assembleWithDriver(gpu::GpuDevice &device, const AssemblyRequest &request);
 /// `ptxas`: its path.
 Assembled assembleWithPtxas(const std::string &ptxas, const AssemblyRequest &request);
 

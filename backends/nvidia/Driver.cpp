@@ -1,9 +1,8 @@
 #include "backends/nvidia/Driver.h"
 
+#include "backends/gpu/driver/GpuDriver.h"
 #include "backends/nvidia/Assembler.h"
-#include "backends/nvidia/CudaDevice.h"
-#include "backends/nvidia/CudaKernel.h"
-#include "backends/nvidia/CudaServices.h"
+#include "backends/nvidia/CudaGpu.h"
 #include "backends/nvidia/TargetNames.h"
 #include "backends/plain/ForkSafeMutex.h"
 
@@ -14,29 +13,23 @@ namespace sectile::nvidia {
 namespace {
 
 using backends::CompileOptions;
-using backends::DeviceInfo;
-using backends::DeviceStatus;
 using backends::KernelImage;
 using backends::LaunchFailure;
 using Kind = LaunchFailure::Kind;
 
-class CudaDriver final : public backends::Driver {
+class CudaDriver final : public gpu::GpuDriver {
 public:
   explicit CudaDriver(const DriverOptions &options)
-      : assembling{options.ptxas, options.assembler},
-        sharedSystem(std::make_shared<CudaSystem>([api = options.api](std::string &reason) {
-          return api ? api : CudaApi::load(reason);
-        })),
-        system(*sharedSystem), cudaServices(system) {
-    kernelOptions->recordBytes = options.printBufferBytes;
-    kernelOptions->printElements = options.printElements;
-    kernelOptions->printsAsTriton = options.printsAsTriton;
+      : GpuDriver(kCudaNames,
+                  [given = options.api](std::string &reason) -> std::unique_ptr<gpu::GpuApi> {
+                    const CudaApi *api = given ? given : CudaApi::load(reason);
+                    return api ? std::make_unique<CudaGpu>(*api) : nullptr;
+                  }) {
+    configure(options.settings);
   }
 
   void configure(const backends::DriverSettings &settings) override {
-    kernelOptions->recordBytes = settings.printBufferBytes;
-    kernelOptions->printElements = settings.printElements;
-    kernelOptions->printsAsTriton = settings.printsAsTriton;
+    GpuDriver::configure(settings);
     std::lock_guard lock(mutex);
     assembling = {settings.ptxas, assemblerNamed(settings.assembler)};
   }
@@ -52,39 +45,9 @@ public:
     return fingerprintOf(archs.empty() ? 0 : system.driverVersion(), archs);
   }
 
-  const std::vector<DeviceInfo> &devices(std::string &reason) override {
-    return system.infos(reason);
-  }
-
-  int32_t deviceOf(uint64_t address) override {
-    const CudaApi *api = system.api();
-    int ordinal = -1;
-    if (!api || system.isForked() ||
-        api->pointerGetAttribute(&ordinal, kPointerDeviceOrdinal, address) != kCudaSuccess)
-      return -1;
-    return ordinal;
-  }
-
-  bool canRun(std::string_view targetName, std::string &reason) const override {
-    if (!targetName.starts_with(kTargetPrefix)) {
-      reason = "the code is not for NVIDIA GPUs";
-      return false;
-    }
-    std::string_view arch = targetName.substr(kTargetPrefix.size());
-    const auto &devices = system.devices(reason);
-    for (const auto &device : devices)
-      if (arch == device->info.arch ||
-          (!isArchitectureSpecific(arch) && capabilityOf(arch) <= device->info.capability))
-        return true;
-    if (!devices.empty())
-      reason =
-          "the code is for " + std::string(arch) + ", and the device is " + devices[0]->info.arch;
-    return false;
-  }
-
   void completeOptions(CompileOptions &compile) override {
     std::string reason;
-    if (compile.ptxVersion == 0 && !system.devices(reason).empty())
+    if (compile.ptxVersion == 0 && !devices(reason).empty())
       compile.ptxVersion = newestPtxVersion(system.driverVersion());
   }
 
@@ -100,7 +63,7 @@ public:
   }
 
   std::string assembler() override {
-    using Choice = DriverOptions::Assembler;
+    using Choice = AssemblerChoice;
     const Assembling options = assemblingNow();
     std::string ptxas = findPtxas(options.ptxas), reason;
     bool hasDevice = !system.devices(reason).empty();
@@ -111,29 +74,10 @@ public:
     return hasDevice ? "that of NVIDIA's driver" : "none: put ptxas on the PATH";
   }
 
-  std::unique_ptr<backends::LoadedKernel> load(const KernelImage &image,
-                                               LaunchFailure &failure) override {
-    if (image.targetName.starts_with(kTargetPrefix))
-      return std::make_unique<CudaKernel>(image, sharedSystem, kernelOptions);
-    failure.kind = Kind::Machine;
-    failure.message =
-        image.kernelName + ": compiled for " + image.targetName + ", not for an NVIDIA GPU";
-    failure.help = "compile it for one";
-    return nullptr;
-  }
-
-  backends::DeviceServices *services() override { return &cudaServices; }
-
-  std::vector<std::string> recentLaunches(int32_t ordinal) override {
-    DeviceStatus ignored;
-    CudaDevice *device = system.wasUsed() ? system.device(ordinal, ignored) : nullptr;
-    return device ? device->history.describe() : std::vector<std::string>();
-  }
-
 private:
   struct Assembling {
     std::string ptxas;
-    DriverOptions::Assembler assembler = DriverOptions::Assembler::Automatic;
+    AssemblerChoice assembler = AssemblerChoice::Automatic;
   };
   Assembling assemblingNow() const {
     std::lock_guard lock(mutex);
@@ -148,7 +92,7 @@ private:
     return text;
   }
   /// A device of that very architecture, to assemble on; null when there is none.
-  CudaDevice *deviceFor(const std::string &arch) {
+  gpu::GpuDevice *deviceFor(const std::string &arch) {
     std::string reason;
     const auto &devices = system.devices(reason);
     auto found = std::find_if(devices.begin(), devices.end(),
@@ -158,23 +102,19 @@ private:
 
   mutable ForkSafeMutex mutex;
   Assembling assembling; // guarded by `mutex`
-  const std::shared_ptr<CudaKernelOptions> kernelOptions = std::make_shared<CudaKernelOptions>();
-  const std::shared_ptr<CudaSystem> sharedSystem;
-  CudaSystem &system;
-  CudaServices cudaServices;
 };
 
 bool CudaDriver::finish(KernelImage &image, LaunchFailure &failure) {
-  using Choice = DriverOptions::Assembler;
+  using Choice = AssemblerChoice;
   if (isCubin(image.binary))
     return true;
   const Assembling options = assemblingNow();
   image.stages["ptx"] = image.binary;
-  if (options.assembler == Choice::None || !image.targetName.starts_with(kTargetPrefix))
+  if (options.assembler == Choice::None || !isOurs(image.targetName))
     return true;
   std::string arch = image.targetName.substr(kTargetPrefix.size());
   std::string reason;
-  CudaDevice *device = deviceFor(arch);
+  gpu::GpuDevice *device = deviceFor(arch);
   // Code for an older architecture than that of the devices here is for them all the same: it stays
   // PTX, and loading assembles it.
   if (!device && canRun(image.targetName, reason))
@@ -219,8 +159,8 @@ bool CudaDriver::finish(KernelImage &image, LaunchFailure &failure) {
 
 } // namespace
 
-DriverOptions::Assembler assemblerNamed(std::string_view name) {
-  using Assembler = DriverOptions::Assembler;
+AssemblerChoice assemblerNamed(std::string_view name) {
+  using Assembler = AssemblerChoice;
   return name == "driver"  ? Assembler::Driver
          : name == "ptxas" ? Assembler::Ptxas
          : name == "none"  ? Assembler::None

@@ -6,6 +6,7 @@
 #include "backends/plain/CompileOptions.h"
 #include "backends/plain/Device.h"
 #include "backends/plain/KernelImage.h"
+#include "backends/plain/PrintFormat.h"
 
 #include <cstdint>
 #include <functional>
@@ -83,9 +84,12 @@ public:
 /// What may be set while the process runs (jit/runtime/Knobs.h says what each is).
 struct DriverSettings {
   uint32_t threadCount = 0; // 0: as many as the process may use
-  uint64_t printBufferBytes = 0, printElements = 0;
+  /// Room for what one launch prints, and the elements that are shown of a printed tile (0: all).
+  uint64_t printBufferBytes = uint64_t{16} << 20, printElements = kMostPrintedElements;
   bool printsAsTriton = false;
   std::string ptxas, assembler;
+  /// The HIP runtime, which is loaded once: later changes have no effect.
+  std::string hipLibrary;
   /// Where the code of CPU kernels is put into files, for profilers; "" keeps it in memory.
   std::string codeDirectory;
 };

@@ -5,7 +5,7 @@
 //   std::vector<float> result = out.download();      // waits for the kernel
 //
 // A launch runs where its buffers are; pointers into memory of a GPU say nothing, so name the
-// device: add.on(Device::cuda(0)).launch(...). Launches on a GPU are asynchronous; `Stream` puts
+// device: add.on(Device::gpu(0)).launch(...). Launches on a GPU are asynchronous; `Stream` puts
 // them in order of its own, Device::synchronize() waits. Everything here throws
 // Error(Kind::Machine).
 #pragma once
@@ -26,32 +26,35 @@ namespace sectile {
 class Device {
 public:
   static Device cpu() { return Device(-1); }
-  static Device cuda(int index = 0) { return Device(index); }
+  /// A GPU of this process: NVIDIA's where there are any, else AMD's.
+  static Device gpu(int index = 0) { return Device(index); }
+  /// The same, by the name that programs for NVIDIA's GPUs know.
+  static Device cuda(int index = 0) { return gpu(index); }
   /// The first GPU, or the CPU where there is none.
-  static Device best() { return gpuCount() > 0 ? cuda(0) : cpu(); }
+  static Device best() { return gpuCount() > 0 ? gpu(0) : cpu(); }
   static int gpuCount() {
     std::string reason;
     return static_cast<int>(driver().devices(reason).size());
   }
 
-  bool isGpu() const { return gpu >= 0; }
+  bool isGpu() const { return number >= 0; }
   /// The index of the GPU; -1 for the CPU.
-  int index() const { return gpu; }
-  /// "cpu", "cuda:0".
-  std::string name() const { return isGpu() ? "cuda:" + detail::decimal(gpu) : "cpu"; }
+  int index() const { return number; }
+  /// "cpu", "cuda:0", "hip:0".
+  std::string name() const { return isGpu() ? jit::Runtime::instance().deviceName(number) : "cpu"; }
   /// For people: "NVIDIA H200", "the CPU".
   std::string description() const {
     std::string reason;
-    return isGpu() ? driver().devices(reason).at(size_t(gpu)).name : "the CPU";
+    return isGpu() ? driver().devices(reason).at(size_t(number)).name : "the CPU";
   }
   /// Waits for what was put into the default stream.
   void synchronize() const {
     if (isGpu())
-      check(services().synchronize(gpu, nullptr));
+      check(services().synchronize(number, nullptr));
   }
 
   /// Internal to these headers.
-  static backends::Driver &driver() { return *jit::Runtime::instance().driver("cuda"); }
+  static backends::Driver &driver() { return jit::Runtime::instance().gpuDriver(); }
   static backends::DeviceServices &services() { return *driver().services(); }
   static void check(const backends::DeviceStatus &status) {
     if (!status.ok())
@@ -63,8 +66,8 @@ public:
   friend bool operator==(const Device &, const Device &) = default;
 
 private:
-  explicit Device(int gpu) : gpu(gpu) {}
-  int gpu;
+  explicit Device(int number) : number(number) {}
+  int number;
 };
 
 /// Work on a GPU in order; on the CPU there is nothing to it, because launches return when done.
@@ -75,7 +78,7 @@ public:
       Device::check(Device::services().makeStream(device.index(), stream));
     isOwned = true;
   }
-  /// A stream of another library: a CUstream or cudaStream_t.
+  /// A stream of another library: a CUstream, cudaStream_t or hipStream_t.
   static Stream wrap(Device device, void *handle) { return Stream(device, handle); }
   ~Stream() {
     if (isOwned && stream)

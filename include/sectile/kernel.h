@@ -11,7 +11,7 @@
 // given with their lengths (vectors, spans); of two pointers only that they are equal is seen.
 // launch() returns when the grid is done (on a GPU: when it is queued), or throws Error.
 //
-// It runs where its DeviceBuffers are (device.h), else on the CPU. add.on(Device::cuda(0)) and
+// It runs where its DeviceBuffers are (device.h), else on the CPU. add.on(Device::gpu(0)) and
 // add.on(stream) name the place, for pointers into a GPU's memory too.
 //
 // A function without captures is found again in the disk cache by the build of the executable, its
@@ -146,7 +146,7 @@ struct Variant {
   std::string signature;
   /// Those that are not the defaults: "num_warps=8".
   std::string options;
-  /// "cpu", "cuda:sm_90a".
+  /// "cpu", "cuda:sm_90a", "hip:gfx942".
   std::string target;
   enum class Origin { Memory, Disk, SameIr, Compiled } origin;
   /// What sets it apart from the nearest one before it: "n: 1 instead of i32".
@@ -420,9 +420,7 @@ private:
       bound.device = jit::ArgumentValue::kHost;
     bound.stream = stream;
   }
-  static std::string nameOf(int32_t device) {
-    return device < 0 ? "the CPU" : "cuda:" + detail::decimal(device);
-  }
+  static std::string nameOf(int32_t device) { return jit::Runtime::instance().deviceName(device); }
 
   /// Those of this kernel and what the environment asks for.
   backends::KernelOptions optionsNow() const {
@@ -463,15 +461,11 @@ private:
       request.options.backend = target->backend;
       request.options.arch = target->arch;
     } else if (bound.device >= 0) {
-      request.options.backend = "cuda";
-      std::string reason;
-      const auto &devices = Device::driver().devices(reason);
-      if (size_t(bound.device) >= devices.size())
-        throw Error(Error::Kind::Machine,
-                    devices.empty() ? "there is no NVIDIA GPU to run on: " + reason
-                                    : "there is no device " + nameOf(bound.device) + ", only " +
-                                          detail::decimal(int64_t(devices.size())));
-      request.options.arch = devices[size_t(bound.device)].arch;
+      request.options.backend = runtime.gpuBackend();
+      jit::Status status;
+      request.options.arch = runtime.archOf(request.options.backend, bound.device, status);
+      if (!status.ok())
+        detail::raise(status.error());
     }
     request.options.normalizeFor(request.options.backend);
     request.makeCompileRequest = [&](jit::CompileRequest &compile) {

@@ -48,17 +48,19 @@ Alternatives<T...> oneOf(T... items) {
   return {{items...}};
 }
 
-/// What is compiled for: "cpu", "cpu:x86-64-v3", "cuda:90", "cuda:sm_90a". It need not be here.
+/// What is compiled for: "cpu", "cpu:x86-64-v3", "cuda:90", "cuda:sm_90a", "hip:gfx942". It need
+/// not be here.
 class Target {
 public:
   explicit Target(const std::string &name) {
     jit::TargetName parsed(name);
     backend = parsed.backend;
     arch = parsed.arch;
-    if (backend != "cpu" && (backend != "cuda" || arch.empty()))
-      throw Error(Error::Kind::Call, "target: '" + name +
-                                         "' is not the name of a target\n  help: 'cpu' or "
-                                         "'cuda:90', with the compute capability after the colon");
+    if (backend != "cpu" && ((backend != "cuda" && backend != "hip") || arch.empty()))
+      throw Error(Error::Kind::Call,
+                  "target: '" + name +
+                      "' is not the name of a target\n  help: 'cpu', 'cuda:90', with the compute "
+                      "capability after the colon, or 'hip:gfx942'");
   }
   std::string backend, arch;
 };

@@ -352,7 +352,7 @@ Error Specializer::argumentError(std::span<const ArgumentValue> values, size_t i
 Status Specializer::commonDevice(std::span<const ArgumentValue> values, int32_t &device,
                                  size_t *first) const {
   auto place = [](int device) {
-    return device < 0 ? std::string("the CPU") : "cuda:" + std::to_string(device);
+    return device < 0 ? std::string("the CPU") : "GPU " + std::to_string(device);
   };
   device = ArgumentValue::kAnywhere;
   size_t from = values.size();

@@ -11,9 +11,17 @@ static constexpr std::array<const char *, 3> kNames = {"cpu", "cuda", "hip"};
 Drivers::Drivers(const Knobs &knobs, const RuntimeOptions &options)
     : drivers{
           cpu::createDriver(driverSettings(knobs, options)),
-          nvidia::createDriver(cudaOptions(knobs, options)),
-          amd::createDriver(),
+          nvidia::createDriver({driverSettings(knobs, options), options.cudaApi}),
+          amd::createDriver({driverSettings(knobs, options), options.hipApi}),
       } {}
+
+std::string_view Drivers::gpuBackend() const {
+  std::string ignored;
+  for (size_t i = 1; i < kNames.size(); ++i)
+    if (!drivers[i]->devices(ignored).empty())
+      return kNames[i];
+  return kNames[1];
+}
 
 backends::Driver *Drivers::find(std::string_view backend) const {
   for (size_t i = 0; i < kNames.size(); ++i)

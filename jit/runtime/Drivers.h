@@ -19,6 +19,9 @@ public:
   backends::Driver *find(std::string_view backend) const;
   /// All names, for messages: "'cpu', 'cuda' or 'hip'".
   static std::string names();
+  /// The back end of the GPUs that arrays lie on: the first that has devices, "cuda" where none
+  /// has.
+  std::string_view gpuBackend() const;
   void configure(const backends::DriverSettings &settings);
   void setInterruptCheck(backends::InterruptCheck check);
 

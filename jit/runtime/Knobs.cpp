@@ -262,6 +262,13 @@ constexpr Knob kKnobs[] = {
        knobs.assembler = text;
        return true;
      }},
+    {{"SECTILE_HIP", "file", "the one that the process has loaded, else looked for",
+      "AMD's HIP runtime (libamdhip64.so), which launches kernels on AMD GPUs", "runtime.hip"},
+     "a file",
+     [](std::string_view text, Knobs &knobs) {
+       knobs.hipLibrary = text;
+       return true;
+     }},
     {{"SECTILE_PRINT_BUFFER", "size", "16M", "room for what one launch prints on a GPU",
       "runtime.print_buffer"},
      "a size such as 64M",

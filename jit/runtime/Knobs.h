@@ -59,6 +59,7 @@ struct Knobs {
   uint32_t threadCount = 0;
   /// Where the code of CPU kernels is put into files, for profilers; empty: in memory only.
   std::string codeDirectory;
+  std::string hipLibrary;
   /// NVIDIA: the ptxas to use; empty: looked for. And which assembler is asked first: "driver",
   /// "ptxas", "none"; empty: whichever is better.
   std::string ptxas, assembler;

@@ -192,8 +192,32 @@ Compiler *Runtime::compiler(Status &status) {
 std::string Runtime::buildId() {
   return jit::buildId();
 }
-backends::Driver *Runtime::driver(const std::string &backend) {
+backends::Driver *Runtime::driver(std::string_view backend) {
   return state->drivers.find(backend);
+}
+std::string Runtime::gpuBackend() {
+  return std::string(state->drivers.gpuBackend());
+}
+backends::Driver &Runtime::gpuDriver() {
+  return *state->drivers.find(state->drivers.gpuBackend());
+}
+std::string Runtime::deviceName(int32_t device) {
+  return device < 0 ? "the CPU" : gpuBackend() + ":" + std::to_string(device);
+}
+
+std::string Runtime::archOf(std::string_view backend, int32_t device, Status &status) {
+  std::string reason;
+  const auto &devices = state->drivers.find(backend)->devices(reason);
+  if (device >= 0 && size_t(device) < devices.size())
+    return devices[size_t(device)].arch;
+  const std::string maker = backend == "hip" ? "AMD" : "NVIDIA";
+  status = Status::fail(Error::Kind::Machine,
+                        devices.empty() ? "there is no " + maker + " GPU to run on: " + reason
+                                        : "there is no device " + std::string(backend) + ":" +
+                                              std::to_string(device) + ", only " +
+                                              std::to_string(devices.size()),
+                        "`sectile doctor` shows what was found");
+  return {};
 }
 
 std::shared_ptr<Compiler> Runtime::State::compiler(Status &status) {

@@ -25,9 +25,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace sectile::nvidia {
 struct CudaApi;
+}
+namespace sectile::amd {
+struct HipApi;
 }
 
 namespace sectile::jit {
@@ -137,6 +141,8 @@ struct RuntimeOptions {
   uint32_t recentKernels = 256;
   /// Tests: used instead of NVIDIA's driver.
   const nvidia::CudaApi *cudaApi = nullptr;
+  /// Tests: used instead of AMD's HIP runtime.
+  const amd::HipApi *hipApi = nullptr;
 };
 
 class SECTILE_API Runtime {
@@ -201,8 +207,17 @@ public:
   Compiler *compiler(Status &status);
   /// Identifies the build of the compiler; known without loading it.
   static std::string buildId();
-  /// The driver of a back end ("cpu", "cuda"); null for an unknown name.
-  backends::Driver *driver(const std::string &backend);
+  /// The driver of a back end ("cpu", "cuda", "hip"); null for an unknown name.
+  backends::Driver *driver(std::string_view backend);
+  /// The back end of this process's GPUs: "cuda", or "hip" where there are GPUs of AMD's and none
+  /// of NVIDIA's. Arrays and streams are those of its driver.
+  std::string gpuBackend();
+  /// The driver of gpuBackend(); its devices() says why there are none.
+  backends::Driver &gpuDriver();
+  /// "cuda:0", "hip:0"; "the CPU" where `device` is negative.
+  std::string deviceName(int32_t device);
+  /// The architecture of a GPU: "sm_90a". "" with `status` set where there is no such device.
+  std::string archOf(std::string_view backend, int32_t device, Status &status);
 
 private:
   struct State;

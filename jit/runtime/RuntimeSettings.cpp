@@ -11,18 +11,8 @@ backends::DriverSettings driverSettings(const Knobs &knobs, const RuntimeOptions
   settings.ptxas = knobs.ptxas;
   settings.assembler = knobs.assembler;
   settings.codeDirectory = knobs.codeDirectory;
+  settings.hipLibrary = knobs.hipLibrary;
   return settings;
-}
-
-nvidia::DriverOptions cudaOptions(const Knobs &knobs, const RuntimeOptions &options) {
-  nvidia::DriverOptions result;
-  result.ptxas = knobs.ptxas;
-  result.assembler = nvidia::assemblerNamed(knobs.assembler);
-  result.printBufferBytes = knobs.printBufferBytes;
-  result.printElements = knobs.printElements;
-  result.printsAsTriton = knobs.printsAsTriton;
-  result.api = options.cudaApi;
-  return result;
 }
 
 static DiskCache::Options cacheOptions(const Knobs &knobs, const RuntimeOptions &options) {

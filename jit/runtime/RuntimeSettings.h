@@ -3,7 +3,6 @@
 // work under way goes on with what it began with.
 #pragma once
 
-#include "backends/nvidia/Driver.h"
 #include "backends/plain/Driver.h"
 #include "jit/cache/DiskCache.h"
 #include "jit/runtime/Knobs.h"
@@ -26,7 +25,6 @@ std::shared_ptr<const Settings> readSettings(const RuntimeOptions &options,
                                              const Settings *previous);
 
 backends::DriverSettings driverSettings(const Knobs &knobs, const RuntimeOptions &options);
-nvidia::DriverOptions cudaOptions(const Knobs &knobs, const RuntimeOptions &options);
 
 /// Adds the counts of one disk cache to those of the caches used before it.
 void add(const DiskCache::Counts &counts, DiskCache::Counts &sum);

@@ -261,15 +261,15 @@ ScalarKind dlpackKind(DLDataType type) {
 }
 
 constexpr bool isHostMemory(int32_t type) {
-  return type == kDLCPU || type == kDLCUDAHost;
+  return type == kDLCPU || type == kDLCUDAHost || type == kDLROCMHost;
 }
-constexpr bool isCudaMemory(int32_t type) {
-  return type == kDLCUDA || type == kDLCUDAManaged;
+constexpr bool isGpuMemory(int32_t type) {
+  return type == kDLCUDA || type == kDLCUDAManaged || type == kDLROCM;
 }
 
 void readDlTensor(const DLTensor &tensor, bool isReadOnly, PyObject *object,
                   const ReadArgument &how, HeldResources &held, ArgumentValue &result) {
-  if (!isHostMemory(tensor.device.type) && !isCudaMemory(tensor.device.type)) [[unlikely]] {
+  if (!isHostMemory(tensor.device.type) && !isGpuMemory(tensor.device.type)) [[unlikely]] {
     py::object device = py::getattr(object, "device", py::none());
     refuseDevice(how, device.is_none() ? "of DLPack kind " + std::to_string(tensor.device.type)
                                        : std::string(py::str(device)));
@@ -284,7 +284,7 @@ void readDlTensor(const DLTensor &tensor, bool isReadOnly, PyObject *object,
       DType::pointer(kind), static_cast<const char *>(tensor.data) + tensor.byteOffset, isReadOnly);
   int64_t bytes = DType::scalar(kind).bytes();
   setRange(result, how, tensor.rank, tensor.shape, tensor.strides, bytes, bytes);
-  if (isCudaMemory(tensor.device.type))
+  if (isGpuMemory(tensor.device.type))
     setDevice(result, tensor.device.id, object, how, held);
 }
 
@@ -303,7 +303,7 @@ void readExchange(const DLPackExchangeAPI *api, PyObject *object, const ReadArgu
     PyErr_Clear();
     return readDataPointer(object, how, held, result); // reports better what is wrong
   }
-  if (isCudaMemory(tensor.device.type) && !held.hasStream() && api->currentWorkStream)
+  if (isGpuMemory(tensor.device.type) && !held.hasStream() && api->currentWorkStream)
     held.stream = {StreamSource::Kind::Exchange, tensor.device.type, tensor.device.id, api};
   readDlTensor(tensor, false, object, how, held, result);
 }
@@ -319,11 +319,11 @@ void readDlpack(PyObject *object, const ReadArgument &how, HeldResources &held,
   py::handle array(object);
   py::tuple device = array.attr("__dlpack_device__")();
   int kind = py::cast<int>(device[0]);
-  if (!isHostMemory(kind) && !isCudaMemory(kind))
+  if (!isHostMemory(kind) && !isGpuMemory(kind))
     refuseDevice(how, "of DLPack kind " + std::to_string(py::cast<int>(device[0])));
   // On a GPU the library makes the stream we run on wait for the array; 1 is the default stream.
   py::dict wishes;
-  if (isCudaMemory(kind)) {
+  if (isGpuMemory(kind)) {
     auto stream = reinterpret_cast<uintptr_t>(held.stream.current());
     wishes["stream"] = py::int_(stream ? stream : 1);
   }
@@ -485,8 +485,7 @@ void readCudaArrayInterface(PyObject *object, const ReadArgument &how, HeldResou
     result.device = ArgumentValue::kAnywhere;
     return;
   }
-  setDevice(result, jit::Runtime::instance().driver("cuda")->deviceOf(result.bits), object, how,
-            held);
+  setDevice(result, jit::Runtime::instance().gpuDriver().deviceOf(result.bits), object, how, held);
   if (held.hasStream())
     return;
   std::string module = Py_TYPE(object)->tp_name;

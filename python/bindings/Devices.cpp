@@ -10,7 +10,7 @@ namespace sectile::bindings {
 namespace {
 
 backends::Driver &driver() {
-  return *jit::Runtime::instance().driver("cuda");
+  return jit::Runtime::instance().gpuDriver();
 }
 
 void check(const backends::DeviceStatus &status) {
@@ -23,7 +23,7 @@ py::dict deviceProperties(int32_t index) {
   const auto &devices = driver().devices(reason);
   if (index < 0 || static_cast<size_t>(index) >= devices.size())
     throwError({jit::Error::Kind::Machine,
-                "there is no device cuda:" + std::to_string(index) + ", only " +
+                "there is no device " + jit::Runtime::instance().deviceName(index) + ", only " +
                     std::to_string(devices.size()),
                 "`sectile doctor` shows what was found",
                 {},
@@ -104,11 +104,13 @@ private:
 py::dict launchCounts() {
   constexpr int32_t kMostDevices = 64;
   py::dict result;
-  for (int32_t i = 0; i < kMostDevices; ++i) {
-    void *stream = nullptr;
-    if (uint64_t launches = driver().services()->launchCount(i, stream))
-      result[py::int_(i)] = py::make_tuple(launches, reinterpret_cast<uintptr_t>(stream));
-  }
+  for (const char *backend : {"cuda", "hip"})
+    for (int32_t i = 0; i < kMostDevices; ++i) {
+      void *stream = nullptr;
+      backends::DeviceServices *services = jit::Runtime::instance().driver(backend)->services();
+      if (uint64_t launches = services->launchCount(i, stream))
+        result[py::int_(i)] = py::make_tuple(launches, reinterpret_cast<uintptr_t>(stream));
+    }
   return result;
 }
 
@@ -116,7 +118,7 @@ py::dict launchCounts() {
 
 void registerDevices(py::module_ &module) {
   module.def("device_properties", &deviceProperties);
-  module.def("gpu_assembler", [] { return driver().assembler(); });
+  module.def("gpu_assembler", [] { return jit::Runtime::instance().driver("cuda")->assembler(); });
   module.def("recent_launches", [](int32_t device) { return driver().recentLaunches(device); });
   module.def("launch_counts", &launchCounts);
   py::class_<GpuTimer>(module, "GpuTimer")

@@ -7,7 +7,8 @@
 
 namespace sectile::bindings {
 
-inline constexpr int32_t kDLCPU = 1, kDLCUDA = 2, kDLCUDAHost = 3, kDLCUDAManaged = 13;
+inline constexpr int32_t kDLCPU = 1, kDLCUDA = 2, kDLCUDAHost = 3, kDLROCM = 10, kDLROCMHost = 11,
+                         kDLCUDAManaged = 13;
 enum DLTypeCode : uint8_t {
   kDLInt = 0,
   kDLUInt = 1,

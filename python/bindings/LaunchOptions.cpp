@@ -100,10 +100,14 @@ void readTarget(PyObject *value, const std::string &kernelName, LaunchOptions &o
         kernelName + ": target is " + std::string(py::repr(value)) + ", not the name of a target",
         "'cpu', 'cuda', 'cuda:90', with the compute capability after the colon, or 'hip:gfx942'");
   }
-  if (options.target == LaunchOptions::Target::Hip && name.arch.empty())
-    throwCallError(kernelName + ": target is 'hip', and there is no AMD GPU to take the "
-                                "architecture from",
-                   "name it, as in 'hip:gfx942'");
+  if (options.target == LaunchOptions::Target::Hip && name.arch.empty()) {
+    jit::Status status;
+    name.arch = jit::Runtime::instance().archOf("hip", 0, status);
+    if (!status.ok())
+      throwCallError(kernelName + ": target is 'hip', and there is no AMD GPU to take the "
+                                  "architecture from",
+                     "name it, as in 'hip:gfx942'");
+  }
   if (!name.arch.empty())
     options.archNumber = namedArchs().numberOf(name.arch);
 }
@@ -319,25 +323,15 @@ backends::CompileOptions LaunchOptions::compileOptions(int32_t device) const {
   static_cast<backends::KernelOptions &>(options) = kernel;
   options.normalize();
   options.arch = namedArchs().nameOf(archNumber);
-  if (target == Target::Hip) {
-    options.backend = "hip";
-  } else if (device >= 0 || target == Target::Cuda) {
-    options.backend = "cuda";
+  if (device >= 0 || isGpu(target)) {
+    jit::Runtime &runtime = jit::Runtime::instance();
+    options.backend = isGpu(target) ? nameOf(target) : runtime.gpuBackend();
     if (options.arch.empty()) {
-      std::string reason;
-      const auto &devices = jit::Runtime::instance().driver("cuda")->devices(reason);
-      auto index = static_cast<size_t>(std::max(device, 0));
-      if (index < devices.size())
-        options.arch = devices[index].arch;
-      else if (device >= 0)
-        throwError({jit::Error::Kind::Machine,
-                    devices.empty() ? "there is no NVIDIA GPU to run on: " + reason
-                                    : "there is no device cuda:" + std::to_string(device) +
-                                          ", only " + std::to_string(devices.size()),
-                    "`sectile doctor` shows what was found",
-                    {},
-                    {},
-                    -1});
+      jit::Status status;
+      options.arch = runtime.archOf(options.backend, std::max(device, 0), status);
+      // Without a GPU the compiler's usual architecture serves those who only compile.
+      if (!status.ok() && device >= 0)
+        throwError(status.error());
     }
   }
   options.normalizeFor(options.backend);

@@ -22,6 +22,7 @@ struct LaunchOptions {
   static const char *nameOf(Target target) {
     return target == Target::Hip ? "hip" : target == Target::Cuda ? "cuda" : "cpu";
   }
+  static bool isGpu(Target target) { return target == Target::Cuda || target == Target::Hip; }
   /// The stream of a GPU launch; null: that of the arrays' library. Selects no variant.
   std::optional<uint64_t> stream;
 

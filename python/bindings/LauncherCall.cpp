@@ -56,15 +56,17 @@ int32_t deviceOf(const KernelState &state, std::span<const jit::ArgumentValue> v
       [[unlikely]]
     throwError(status.error());
   bool hasArrays = first < values.size();
-  if (!isWarmup && hasArrays && options.target != Target::OfArrays &&
-      (device >= 0 || options.target == Target::Hip) != (options.target == Target::Cuda))
-      [[unlikely]]
-    throwCallError(state.name + ": target is " + LaunchOptions::nameOf(options.target) +
-                       ", and argument '" + state.specializer->argumentName(values, first) +
-                       "' is on " +
-                       (device < 0 ? std::string("the CPU") : "cuda:" + std::to_string(device)),
-                   "leave target= out: the arrays select it");
-  if (options.target == Target::Cuda && !hasArrays && !isWarmup)
+  const bool wantsGpu = LaunchOptions::isGpu(options.target);
+  if (!isWarmup && hasArrays && options.target != Target::OfArrays) [[unlikely]] {
+    jit::Runtime &runtime = jit::Runtime::instance();
+    if (wantsGpu != (device >= 0) ||
+        (wantsGpu && runtime.gpuBackend() != LaunchOptions::nameOf(options.target)))
+      throwCallError(state.name + ": target is " + LaunchOptions::nameOf(options.target) +
+                         ", and argument '" + state.specializer->argumentName(values, first) +
+                         "' is on " + runtime.deviceName(device),
+                     "leave target= out: the arrays select it");
+  }
+  if (wantsGpu && !hasArrays && !isWarmup)
     return 0;
   return options.target == Target::Cpu || !hasArrays ? int32_t{ArgumentValue::kHost} : device;
 }
@@ -299,7 +301,7 @@ py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLau
       [[unlikely]]
     throwError(status.error());
   int32_t device = deviceOf(state, call.read.span(), call.options, call.isWarmup);
-  bool isGpu = device >= 0 || call.options.target >= LaunchOptions::Target::Cuda;
+  bool isGpu = device >= 0 || LaunchOptions::isGpu(call.options.target);
   arguments.device = std::max(device, 0);
   arguments.stream = isGpu && !call.isWarmup ? call.stream.current() : nullptr;
   arguments.addOption(call.options.word());

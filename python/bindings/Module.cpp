@@ -196,12 +196,16 @@ std::string hostFingerprint() {
   return driver ? driver->hostFingerprint() : "";
 }
 
-/// ([(name, arch)], why there are none).
-py::tuple cudaDevices() {
+/// ([(name, arch)], why there are none) of the driver of a back end; of the GPUs that this process
+/// uses where it is "".
+py::tuple gpuDevices(const std::string &backend) {
+  jit::Runtime &runtime = jit::Runtime::instance();
+  backends::Driver *driver = backend.empty() ? &runtime.gpuDriver() : runtime.driver(backend);
+  if (!driver)
+    throw py::value_error("there is no back end " + backend);
   std::string reason;
   py::list devices;
-  for (const backends::DeviceInfo &device :
-       jit::Runtime::instance().driver("cuda")->devices(reason))
+  for (const backends::DeviceInfo &device : driver->devices(reason))
     devices.append(py::make_tuple(device.name, device.arch));
   return py::make_tuple(devices, reason);
 }
@@ -248,7 +252,8 @@ PYBIND11_MODULE(_native, module, pybind11::mod_gil_not_used()) {
   module.def("compiler_error", &compilerError);
   module.def("compiler_path", &compilerPath);
   module.def("host_fingerprint", &hostFingerprint);
-  module.def("cuda_devices", &cudaDevices);
+  module.def("gpu_devices", &gpuDevices, py::arg("backend") = "");
+  module.def("gpu_backend", [] { return jit::Runtime::instance().gpuBackend(); });
   module.def("hardware_threads", &hardwareThreads);
   module.def("knob_table", [] {
     py::list rows;

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import platform
 import sys
-
-# Driver library, back end, its name in the report.
-_DRIVERS = (("libamdhip64.so", "amd", "AMD's HIP runtime"),)
-
 
 def _line(what: str, finding: str) -> None:
     print(f"  {what:<18} {finding}")
@@ -41,22 +36,35 @@ def _processor() -> tuple[str, list[str]]:
     return name, [flag for flag in wanted if flag in flags]
 
 
-def _device_count(driver: ctypes.CDLL) -> str:
-    count = ctypes.c_int()
-    try:
-        status = driver.hipGetDeviceCount(ctypes.byref(count))
-    except AttributeError:
-        return "not the library it should be"
-    if status:
-        return f"its initialisation failed with code {status}"
-    return f"{count.value} device{'s' if count.value != 1 else ''}"
+def _report_gpus(used: str) -> list[tuple[str, str]]:
+    """Prints what there is of each maker's GPUs; returns the name and model of those that are used."""
+    from . import _native
+
+    places = []
+    for backend in ("cuda", "hip"):
+        devices, reason = _native.gpu_devices(backend)
+        for index, (name, arch) in enumerate(devices):
+            what = f"{backend}:{index} {name}, {arch}"
+            if backend == used:
+                memory = _native.device_properties(index)["total_memory"] / 2**30
+                places.append((f"{backend}:{index}", name))
+                finding = f"used: {what}, {memory:.0f} GiB"
+            else:
+                finding = (
+                    f"not used: {what}: a process uses the GPUs of one maker, and NVIDIA's come "
+                    "first; hide them with CUDA_VISIBLE_DEVICES="
+                )
+            _line(backend if index == 0 else "", finding)
+        if not devices or reason:
+            _line(backend, f"not used: {reason}")
+    return places
 
 
-def _verdict(devices: list[tuple[str, str]], problems: list[str]) -> str:
+def _verdict(gpus: list[tuple[str, str]], problems: list[str]) -> str:
     """What it all comes to."""
     if problems:
         return "\n".join(f"Problem: {problem}." for problem in problems)
-    places = [f"cuda:{index} ({name})" for index, (name, _) in enumerate(devices)]
+    places = [f"{place} ({name})" for place, name in gpus]
     if not places:
         return "Kernels will run on: the CPU."
     return f"Kernels will run on: {', '.join(places)}, and on the CPU."
@@ -95,20 +103,7 @@ def main(arguments: list[str]) -> int:
     _line("", f"{threads} thread{'s' * (threads != 1)} for programs (SECTILE_NUM_THREADS)")
     if is_verbose:
         _line("", f"code for {_native.host_fingerprint()}")
-    devices, reason = _native.cuda_devices()
-    for index, (name, arch) in enumerate(devices):
-        memory = _native.device_properties(index)["total_memory"] / 2**30
-        _line("cuda" if index == 0 else "", f"used: cuda:{index} {name}, {arch}, {memory:.0f} GiB")
-    if not devices or reason:
-        _line("cuda", f"not used: {reason}")
-    for library, backend, owner in _DRIVERS:
-        try:
-            driver = ctypes.CDLL(library)
-        except OSError:
-            _line(backend, f"not used: {owner} ({library}) was not found")
-            continue
-        _line(backend, f"not used: this build has no {backend} back end ({owner}: "
-                       f"{_device_count(driver)})")  # fmt: skip
+    gpus = _report_gpus(_native.gpu_backend())
 
     print("Compiler")
     error = _native.compiler_error()
@@ -124,6 +119,7 @@ def main(arguments: list[str]) -> int:
         _line("library", f"{path}{size}")
     _line("assembler", "cpu: built in (LLVM and LLD)")
     _line("", f"cuda: {_native.gpu_assembler()}")
+    _line("", "hip: built in (LLVM and LLD)")
 
     print("Cache")
     statistics = control.statistics()
@@ -145,5 +141,5 @@ def main(arguments: list[str]) -> int:
     for problem in _native.knob_problems():
         _line("", problem)
 
-    print("\n" + _verdict(devices, problems))
+    print("\n" + _verdict(gpus, problems))
     return 1 if problems else 0

@@ -274,7 +274,7 @@ def _properties_of_gpu(what: str, device: int | None) -> dict[str, Any]:
     from . import _native
     from .runtime.driver import active
 
-    count = len(_native.cuda_devices()[0])
+    count = len(_native.gpu_devices()[0])
     if not count:
         raise RuntimeError(f"{what}: there is no GPU")
     return active.utils.get_device_properties(

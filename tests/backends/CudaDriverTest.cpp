@@ -1,8 +1,8 @@
 // The driver of NVIDIA GPUs without one: a fake libcuda answers.
 #include "FakeCuda.h"
 #include "PtxKernels.h"
+#include "backends/gpu/driver/GpuDevice.h"
 #include "backends/nvidia/Assembler.h"
-#include "backends/nvidia/CudaDevice.h"
 #include "backends/nvidia/Driver.h"
 #include "backends/nvidia/TargetNames.h"
 #include "gmock/gmock.h"
@@ -262,16 +262,16 @@ TEST_F(CudaDriverTest, LaunchesAsItsOptionsSay) {
 
 TEST_F(CudaDriverTest, UnloadsModulesOfDeadKernelsWhenItLoads) {
   fake.deviceCount = 2;
-  for (size_t number = 0; number < DeadModules::kBatch; ++number)
+  for (size_t number = 0; number < gpu::DeadModules::kBatch; ++number)
     EXPECT_TRUE(launch(*load(test::addImage())).ok());
   EXPECT_TRUE(launch(*load(test::addImage()), 1).ok());
   EXPECT_EQ(fake.count("unload") + fake.count("synchronize context"), 0)
       << "nothing is asked of the driver when a kernel dies";
   fake.calls.clear();
   EXPECT_TRUE(launch(*load(test::addImage())).ok());
-  ASSERT_EQ(fake.unloaded.size(), DeadModules::kBatch);
+  ASSERT_EQ(fake.unloaded.size(), gpu::DeadModules::kBatch);
   for (auto [number, context] : fake.unloaded) {
-    EXPECT_LT(number, DeadModules::kBatch) << "device 1 has but one dead kernel";
+    EXPECT_LT(number, gpu::DeadModules::kBatch) << "device 1 has but one dead kernel";
     EXPECT_EQ(context, reinterpret_cast<CudaContext>(100 << 4));
   }
   auto place = [&](const char *name) { return std::ranges::find(fake.calls, name); };
@@ -281,7 +281,7 @@ TEST_F(CudaDriverTest, UnloadsModulesOfDeadKernelsWhenItLoads) {
 }
 
 TEST_F(CudaDriverTest, KeepsModulesThatAGraphHasCaptured) {
-  for (size_t number = 0; number < DeadModules::kBatch; ++number) {
+  for (size_t number = 0; number < gpu::DeadModules::kBatch; ++number) {
     auto kernel = load(test::addImage());
     EXPECT_TRUE(launch(*kernel, 0, 0x77).ok());
     fake.isCapturing = number == 3;
@@ -292,13 +292,13 @@ TEST_F(CudaDriverTest, KeepsModulesThatAGraphHasCaptured) {
   EXPECT_TRUE(launch(*load(test::addImage())).ok());
   EXPECT_TRUE(fake.unloaded.empty()) << "one is missing to the batch";
   EXPECT_TRUE(launch(*load(test::addImage())).ok());
-  EXPECT_EQ(fake.unloaded.size(), DeadModules::kBatch);
+  EXPECT_EQ(fake.unloaded.size(), gpu::DeadModules::kBatch);
   for (auto [number, context] : fake.unloaded)
     EXPECT_NE(number, 3u);
 }
 
 TEST_F(CudaDriverTest, UnloadsNothingThatMayStillRun) {
-  for (size_t number = 0; number < DeadModules::kBatch; ++number)
+  for (size_t number = 0; number < gpu::DeadModules::kBatch; ++number)
     EXPECT_TRUE(launch(*load(test::addImage())).ok());
   fake.results["synchronize context"] = kCudaInvalidValue;
   auto kernel = load(test::addImage());
@@ -307,7 +307,7 @@ TEST_F(CudaDriverTest, UnloadsNothingThatMayStillRun) {
   fake.results.clear();
   auto another = load(test::addImage());
   EXPECT_TRUE(launch(*another).ok());
-  EXPECT_EQ(fake.unloaded.size(), DeadModules::kBatch);
+  EXPECT_EQ(fake.unloaded.size(), gpu::DeadModules::kBatch);
   made.reset();
   kernel.reset(); // outlives the driver
 }
@@ -372,7 +372,7 @@ TEST_F(CudaDriverTest, PrintsWhatKernelsPrinted) {
 }
 
 TEST_F(CudaDriverTest, CutsLargeTilesShort) {
-  options.printElements = 31;
+  options.settings.printElements = 31;
   auto kernel = load(test::printImage());
   fake.onLaunch = [&](const test::FakeCuda::Launch &launch) {
     writeRecord(*reinterpret_cast<RecordBuffer *>(*static_cast<uint64_t *>(launch.parameters[1])),
@@ -432,7 +432,7 @@ TEST_F(CudaDriverTest, RefusesToCaptureReports) {
 TEST_F(CudaDriverTest, AssemblesWithTheDriver) {
   image = test::addImage();
   image.targetName = "nvptx64:sm_90a";
-  options.assembler = DriverOptions::Assembler::Driver;
+  options.settings.assembler = "driver";
   fake.assemblerLog = "ptxas info    : 8 bytes stack frame, 0 bytes spill stores\n"
                       "ptxas info    : Used 40 registers, used 1 barriers\n";
   ASSERT_TRUE(driver().finish(image, failure)) << failure.message;
@@ -448,7 +448,7 @@ TEST_F(CudaDriverTest, AssemblesWithTheDriver) {
 TEST_F(CudaDriverTest, RejectedPtxIsTheCompilersFault) {
   image = test::addImage();
   image.targetName = "nvptx64:sm_90a";
-  options.assembler = DriverOptions::Assembler::Driver;
+  options.settings.assembler = "driver";
   fake.results["link add"] = kCudaInvalidPtx;
   fake.assemblerLog = "line 7: no such register";
   EXPECT_FALSE(driver().finish(image, failure));
@@ -472,7 +472,7 @@ TEST_F(CudaDriverTest, CodeForAnOlderArchitectureStaysPtx) {
 TEST_F(CudaDriverTest, WithoutAnAssemblerTheCodeStaysPtx) {
   image = test::addImage();
   image.targetName = "nvptx64:sm_90a";
-  options.ptxas = "/nonexistent/ptxas";
+  options.settings.ptxas = "/nonexistent/ptxas";
   fake.results["link add"] = kCudaJitCompilerNotFound;
   EXPECT_TRUE(driver().finish(image, failure));
   EXPECT_THAT(image.binary, HasSubstr(".entry add"));
@@ -510,10 +510,10 @@ TEST_F(CudaDriverTest, PtxIsWhatTheDriverTakes) {
 }
 
 TEST_F(CudaDriverTest, SaysWhichAssemblerItUses) {
-  options.ptxas = "/some/ptxas";
+  options.settings.ptxas = "/some/ptxas";
   EXPECT_EQ(driver().assembler(), "/some/ptxas");
   made.reset();
-  options.assembler = DriverOptions::Assembler::Driver;
+  options.settings.assembler = "driver";
   EXPECT_EQ(driver().assembler(), "that of NVIDIA's driver");
 }
 

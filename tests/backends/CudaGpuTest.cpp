@@ -22,7 +22,7 @@ protected:
   void SetUp() override {
     std::string reason;
     DriverOptions options;
-    options.printBufferBytes = 1 << 20;
+    options.settings.printBufferBytes = 1 << 20;
     driver = createDriver(options);
     if (driver->devices(reason).empty())
       GTEST_SKIP() << reason;

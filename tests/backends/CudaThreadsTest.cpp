@@ -2,7 +2,7 @@
 // reports, memory; and forks at bad moments.
 #include "FakeCuda.h"
 #include "PtxKernels.h"
-#include "backends/nvidia/CudaDevice.h"
+#include "backends/gpu/driver/GpuDevice.h"
 #include "backends/nvidia/Driver.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

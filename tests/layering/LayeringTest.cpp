@@ -46,12 +46,14 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"backends/gpu/",
      {"backends/", "backends/plain/", "backends/common/", "optimizer/", "lang/plain/", "lang/tile/",
       "lang/layout/", "llvm"}},
+    // Loading and launching, for all makers: part of the runtime.
+    {"backends/gpu/driver/", {"backends/plain/", "lang/plain/"}},
     {"backends/nvidia/",
-     {"backends/", "backends/plain/", "backends/common/", "backends/gpu/", "optimizer/",
-      "lang/plain/", "lang/tile/", "lang/layout/", "llvm"}},
+     {"backends/", "backends/plain/", "backends/common/", "backends/gpu/", "backends/gpu/driver/",
+      "optimizer/", "lang/plain/", "lang/tile/", "lang/layout/", "llvm"}},
     {"backends/amd/",
-     {"backends/", "backends/plain/", "backends/common/", "backends/gpu/", "lang/plain/",
-      "lang/tile/", "lang/layout/", "llvm"}},
+     {"backends/", "backends/plain/", "backends/common/", "backends/gpu/", "backends/gpu/driver/",
+      "lang/plain/", "lang/tile/", "lang/layout/", "llvm"}},
     // What the two libraries and their callers share: the one interface between them, results,
     // names.
     {"jit/", {"lang/plain/", "backends/plain/", "frontend/cpp/Tracer.h", "frontend/python/Ast.h"}},

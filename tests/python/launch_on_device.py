@@ -171,7 +171,7 @@ def why_not(device):
 
         return why_not_in(device.removeprefix("hip:"))
     if device == "cuda":
-        devices, reason = native.cuda_devices()
+        devices, reason = native.gpu_devices()
         if not devices:
             return reason
     try:

@@ -14,7 +14,7 @@ class Driver:
     """What runs kernels of a back end.
 
     Attributes:
-        name: ``"cuda"`` or ``"cpu"``, as in `GPUTarget.backend`.
+        name: ``"cuda"``, ``"hip"`` or ``"cpu"``, as in `GPUTarget.backend`.
     """
 
     def __init__(self, name: str) -> None:
@@ -24,7 +24,7 @@ class Driver:
         """Whether `driver.active` is this one: always true of exactly one."""
         from .. import _native
 
-        return self.name == ("cuda" if _native.cuda_devices()[0] else "cpu")
+        return self.name == (_native.gpu_backend() if _native.gpu_devices()[0] else "cpu")
 
 
 class Backend:
@@ -38,4 +38,4 @@ class Backend:
         self.driver = Driver(name)
 
 
-backends = {"nvidia": Backend("cuda"), "cpu": Backend("cpu")}
+backends = {"nvidia": Backend("cuda"), "amd": Backend("hip"), "cpu": Backend("cpu")}

@@ -35,12 +35,12 @@ class DeviceCaches:
 
     def __getitem__(self, key: Any) -> tuple[VariantCache]:
         backend = str(key).partition(":")[0]
-        return (VariantCache(self._kernel, "cpu" if backend == "cpu" else "cuda"),)
+        return (VariantCache(self._kernel, backend if backend in ("cpu", "hip") else "cuda"),)
 
     def keys(self) -> list[str]:
         """Returns the keys of the devices that a variant was compiled for."""
         names = {target.partition(":")[0] for *_, target, _, _ in self._kernel._variants()}
-        return [get_device_key() if name == "cuda" else "cpu:0" for name in sorted(names)]
+        return ["cpu:0" if name == "cpu" else get_device_key() for name in sorted(names)]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.keys())

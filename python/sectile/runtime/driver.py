@@ -65,7 +65,7 @@ class _Utilities:
         (kHz), ``mem_bus_width`` (bits), ``l2_cache_size`` and ``total_memory`` (bytes), ``name``,
         ``arch``.
         """
-        if _native.cuda_devices()[0]:
+        if _native.gpu_devices()[0]:
             return _native.device_properties(device)
         return {
             "name": platform.processor() or platform.machine(), "arch": platform.machine(),
@@ -76,7 +76,7 @@ class _Utilities:
 
 
 class _Active:
-    """The back end in use: "cuda" where there is a GPU, else "cpu"."""
+    """The back end in use: that of the GPUs, ``"cuda"`` or ``"hip"``, else ``"cpu"``."""
 
     utils = _Utilities()
 
@@ -94,19 +94,21 @@ class _Active:
         """``torch.device`` of the current GPU, or of the CPU."""
         import torch
 
-        if _native.cuda_devices()[0]:
+        if _native.gpu_devices()[0]:
             return torch.device("cuda", self.get_current_device())
         return torch.device("cpu")
 
     def get_current_target(self) -> GPUTarget:
-        if not _native.cuda_devices()[0]:
+        if not _native.gpu_devices()[0]:
             return GPUTarget("cpu", platform.machine(), 1)
         properties = self.utils.get_device_properties(self.get_current_device())
+        if _native.gpu_backend() == "hip":
+            return GPUTarget("hip", properties["arch"], properties["warpSize"])
         return GPUTarget("cuda", properties["capability"], properties["warpSize"])
 
     def set_current_device(self, device: int) -> None:
         """Makes it torch's current GPU; without a GPU there is none but 0."""
-        if _native.cuda_devices()[0]:
+        if _native.gpu_devices()[0]:
             import torch
 
             torch.cuda.set_device(device)
@@ -117,7 +119,7 @@ class _Active:
         """``torch.cuda``, or ``torch.cpu`` where there is no GPU."""
         import torch
 
-        return torch.cuda if _native.cuda_devices()[0] else torch.cpu
+        return torch.cuda if _native.gpu_devices()[0] else torch.cpu
 
     def get_empty_cache_for_benchmark(self) -> Any:
         """A tensor that is larger than the caches, to be given to `clear_cache` between runs."""

@@ -465,7 +465,7 @@ def _occupancy(resources: Resources, target: str) -> Occupancy | None:
     if kind != "nvptx64":
         return None
     properties, source = None, f"from the table for {architecture}"
-    for index, (name, arch) in enumerate(_native.cuda_devices()[0]):
+    for index, (name, arch) in enumerate(_native.gpu_devices()[0]):
         if arch == architecture:
             properties, source = _native.device_properties(index), f"limits of {name}"
             break

@@ -200,9 +200,9 @@ def test_resources_and_occupancy():
     assert squeezed.n_regs <= 32 and squeezed.n_spills > 0 and squeezed.options["maxnreg"] == 32
 
 
-@pytest.mark.skipif(not _native.cuda_devices()[0], reason="needs an NVIDIA GPU")
+@pytest.mark.skipif(not _native.gpu_devices()[0], reason="needs an NVIDIA GPU")
 def test_the_table_says_what_devices_say():
-    for index, (_, architecture) in enumerate(_native.cuda_devices()[0]):
+    for index, (_, architecture) in enumerate(_native.gpu_devices()[0]):
         device = _native.device_properties(index)
         table = properties_of_architecture(architecture)
         assert {name: device[name] for name in table} == table

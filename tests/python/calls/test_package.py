@@ -469,7 +469,7 @@ def test_doctor():
 def test_doctor_ends_with_a_verdict(tmp_path):
     from sectile import _doctor, _native
 
-    devices, _ = _native.cuda_devices()
+    devices, _ = _native.gpu_devices()
     last = command("doctor").stdout.splitlines()[-1]
     assert last == _doctor._verdict(devices, [])
     assert _doctor._verdict([], []) == "Kernels will run on: the CPU."

@@ -183,7 +183,7 @@ def test_one_back_end_is_active(monkeypatch):
     from sectile.backends import backends
 
     for devices, expected in (([("H200", "sm_90a")], "cuda"), ([], "cpu")):
-        monkeypatch.setattr(_native, "cuda_devices", lambda devices=devices: (devices, ""))
+        monkeypatch.setattr(_native, "gpu_devices", lambda devices=devices: (devices, ""))
         active = [each.driver.name for each in backends.values() if each.driver.is_active()]
         assert active == [expected]
     assert set(backends) == {"nvidia", "cpu"}
@@ -215,7 +215,7 @@ def test_what_a_gpu_could_do(monkeypatch):
         "mem_clock_rate": 3201000, "mem_bus_width": 6144, "capability": 90,
         "multiprocessor_count": 132,
     }  # fmt: skip
-    monkeypatch.setattr(_native, "cuda_devices", lambda: ([("H200", "sm_90a")], ""))
+    monkeypatch.setattr(_native, "gpu_devices", lambda: ([("H200", "sm_90a")], ""))
     monkeypatch.setattr(_native, "device_properties", lambda device: h200)
     assert round(st.testing.get_dram_gbps(0)) == 4917
     for dtype, tflops in ((tl.float16, 989), (tl.float32, 495), (tl.float8e5, 1979)):
@@ -228,7 +228,7 @@ def test_what_a_gpu_could_do(monkeypatch):
         st.testing.get_max_tensorcore_tflops(tl.float64, 1830000, 0)
     h200["capability"] = 80
     assert round(st.testing.get_max_tensorcore_tflops(tl.bfloat16, 1410000, 0)) == 381
-    monkeypatch.setattr(_native, "cuda_devices", lambda: ([], "no driver"))
+    monkeypatch.setattr(_native, "gpu_devices", lambda: ([], "no driver"))
     with pytest.raises(RuntimeError, match="get_dram_gbps: there is no GPU"):
         st.testing.get_dram_gbps()
 

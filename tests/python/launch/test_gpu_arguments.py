@@ -27,7 +27,7 @@ def open_program(text):
         yield path
 
 
-HAS_GPU = bool(_native.cuda_devices()[0])
+HAS_GPU = bool(_native.gpu_devices()[0])
 
 
 @st.jit
@@ -160,7 +160,7 @@ def test_launch_without_a_gpu():
         copy[(1,)](GpuArray("cuda:0"), GpuArray("cuda:0"), 64, BLOCK=64)
 
 
-@pytest.mark.skipif(not HAS_GPU, reason=_native.cuda_devices()[1] or "no GPU")
+@pytest.mark.skipif(not HAS_GPU, reason=_native.gpu_devices()[1] or "no GPU")
 def test_launches_follow_torchs_device_and_stream():
     torch = pytest.importorskip("torch")
     x = torch.randn(1000, device="cuda")
@@ -181,7 +181,7 @@ def test_launches_follow_torchs_device_and_stream():
     assert torch.equal(out, x)
 
 
-@pytest.mark.skipif(not HAS_GPU, reason=_native.cuda_devices()[1] or "no GPU")
+@pytest.mark.skipif(not HAS_GPU, reason=_native.gpu_devices()[1] or "no GPU")
 def test_launch_on_cupys_arrays():
     cupy = pytest.importorskip("cupy")
     x = cupy.arange(1000, dtype="float32")
@@ -190,7 +190,7 @@ def test_launch_on_cupys_arrays():
     assert (out.get() == np.arange(1000)).all()
 
 
-@pytest.mark.skipif(not HAS_GPU, reason=_native.cuda_devices()[1] or "no GPU")
+@pytest.mark.skipif(not HAS_GPU, reason=_native.gpu_devices()[1] or "no GPU")
 def test_launch_on_jaxs_arrays():
     jax, torch = pytest.importorskip("jax"), pytest.importorskip("torch")
     x = jax.numpy.arange(1000, dtype="float32")
@@ -202,7 +202,7 @@ def test_launch_on_jaxs_arrays():
         copy[(4,)](out, x, 1000, BLOCK=256)
 
 
-@pytest.mark.skipif(not HAS_GPU, reason=_native.cuda_devices()[1] or "no GPU")
+@pytest.mark.skipif(not HAS_GPU, reason=_native.gpu_devices()[1] or "no GPU")
 def test_times_and_latest_launches():
     torch = pytest.importorskip("torch")
     x = torch.randn(1 << 24, device="cuda")
@@ -218,7 +218,7 @@ def test_times_and_latest_launches():
         copy[(1, 65536)](x, out, 1, BLOCK=1024)
 
 
-@pytest.mark.skipif(not HAS_GPU, reason=_native.cuda_devices()[1] or "no GPU")
+@pytest.mark.skipif(not HAS_GPU, reason=_native.gpu_devices()[1] or "no GPU")
 def test_a_crash_names_the_latest_launches():
     program = """
 import torch, sectile as st, sectile.language as tl

@@ -87,7 +87,7 @@ def distinct_texts(configs: list[Config], kind: str) -> tuple[str, dict[Config, 
     candidates that nothing else distinguishes.
 
     Args:
-        kind: of the device: ``"cpu"`` or ``"cuda"``.
+        kind: of the device: ``"cpu"``, ``"cuda"`` or ``"hip"``.
     """
     settings = {config: config.all_kwargs() for config in configs}
 

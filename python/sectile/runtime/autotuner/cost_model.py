@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from .identity import Device
 
 _WARPS_WANTED = 8.0  # on a multiprocessor, of which each has loads under way
-_START = {"cuda": 2e-5, "cpu": 1e-4}
+_START = {"cuda": 2e-5, "hip": 2e-5, "cpu": 1e-4}
 _REUSE = 0.05
 _SPILL = 0.02
 
 
 def guessed_resources(config: Config, device: Device) -> Resources:
     """Before compiling: half of the registers a thread may have."""
-    if device.kind != "cuda":
+    if not device.is_gpu:
         return Resources()
     threads = threads_of(config, device)
     registers = min(128, device.properties["max_num_regs"] // max(threads, 1))
@@ -56,7 +56,7 @@ def predicted_cost(programs: int | None, resources: Resources, device: Device) -
     resident = programs_per_unit(resources, device)
     if resident < 1:
         return math.inf
-    is_gpu = device.kind == "cuda"
+    is_gpu = device.is_gpu
     spills = 1 + _SPILL * resources.spilled_bytes / 4
     warps = resources.threads / device.properties["warpSize"] if is_gpu else _WARPS_WANTED
     if not programs:

@@ -113,7 +113,7 @@ class Device:
     """What a launch runs on.
 
     Attributes:
-        kind: ``"cpu"`` or ``"cuda"``.
+        kind: ``"cpu"``, ``"cuda"`` or ``"hip"``.
         index: of the GPU; 0 on the CPU.
         text: the model, not the piece: equal for GPUs that run equally fast.
         name: for people.
@@ -130,9 +130,13 @@ class Device:
         self.properties = properties
 
     @property
+    def is_gpu(self) -> bool:
+        return self.kind != "cpu"
+
+    @property
     def units(self) -> int:
         """How many programs run at a time, each as fast as one alone."""
-        if self.kind == "cuda":
+        if self.is_gpu:
             return self.properties["multiprocessor_count"]
         return _native.hardware_threads()
 
@@ -154,7 +158,7 @@ def _gpu(index: int) -> Device:
     if index not in _gpus:
         properties = _native.device_properties(index)
         text = "{name}, {arch}, {multiprocessor_count} multiprocessors".format(**properties)
-        _gpus[index] = Device("cuda", index, text, properties["name"], properties)
+        _gpus[index] = Device(_native.gpu_backend(), index, text, properties["name"], properties)
     return _gpus[index]
 
 
@@ -178,18 +182,18 @@ def leaves(values: Iterable) -> Iterator:
 
 
 def _place(array: Any) -> tuple[str, int] | None:
-    """("cuda", index) or ("cpu", 0) for an array; None for anything else."""
+    """("gpu", index) or ("cpu", 0) for an array; None for anything else."""
     array = getattr(array, "base", array) if hasattr(array, "data_ptr") else array
     where: Any = getattr(array, "device", None)
     kind = getattr(where, "type", None)
     if isinstance(kind, str):  # torch
-        return (kind, where.index or 0) if kind == "cuda" else ("cpu", 0)
+        return ("gpu", where.index or 0) if kind == "cuda" else ("cpu", 0)
     if hasattr(array, "__cuda_array_interface__"):
         index = getattr(where, "id", 0)
-        return "cuda", index if isinstance(index, int) else 0
+        return "gpu", index if isinstance(index, int) else 0
     platform = getattr(where, "platform", None)  # JAX
-    if platform in ("gpu", "cuda"):
-        return "cuda", getattr(where, "local_hardware_id", 0)
+    if platform in ("gpu", "cuda", "rocm"):
+        return "gpu", getattr(where, "local_hardware_id", 0)
     return ("cpu", 0) if hasattr(array, "dtype") else None
 
 
@@ -198,19 +202,19 @@ def place_of(arguments: dict[str, Any], target: str | None = None) -> tuple[str,
     for value in leaves(arguments.values()):
         if hasattr(value, "dtype"):
             place = _place(value)
-            if place is not None and place[0] == "cuda":
+            if place is not None and place[0] == "gpu":
                 return place
             break
-    return ("cuda", 0) if target is not None and target.startswith("cuda") else ("cpu", 0)
+    return ("gpu", 0) if target is not None and target.startswith(("cuda", "hip")) else ("cpu", 0)
 
 
 def device_at(place: tuple[str, int]) -> Device:
-    return _gpu(place[1]) if place[0] == "cuda" else _cpu()
+    return _gpu(place[1]) if place[0] == "gpu" else _cpu()
 
 
 def is_capturing(device: Device, stream: Any = None) -> bool:
     """Whether the stream that a launch would go to is being captured into a CUDA graph."""
-    if device.kind != "cuda":
+    if not device.is_gpu:
         return False
     if hasattr(stream, "is_capturing"):  # CuPy's
         return bool(stream.is_capturing())

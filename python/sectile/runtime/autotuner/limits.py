@@ -114,7 +114,7 @@ def threads_of(config: Config, device: Device) -> int:
 
 def reason_before_compiling(config: Config, device: Device) -> str:
     """Why `config` cannot run on `device` whatever the kernel is; "" when it may."""
-    if device.kind != "cuda":
+    if not device.is_gpu:
         return ""
     most = device.properties["max_threads_per_block"]
     threads = threads_of(config, device)
@@ -130,7 +130,7 @@ def reason_before_compiling(config: Config, device: Device) -> str:
 
 def reason_after_compiling(resources: Resources, device: Device) -> str:
     """Why a compiled candidate cannot run on `device`; "" when it can."""
-    if device.kind != "cuda":
+    if not device.is_gpu:
         return ""
     properties = device.properties
     if resources.shared_bytes > properties["max_shared_mem"]:
@@ -144,7 +144,8 @@ def reason_after_compiling(resources: Resources, device: Device) -> str:
             f"{properties['max_threads_per_block']}"
         )
     registers = _registers(resources, properties)
-    if registers > properties["max_num_regs"]:
+    # AMD's compiler bounds the registers by the threads of a program itself.
+    if device.kind == "cuda" and registers > properties["max_num_regs"]:
         return (
             f"needs {registers} registers, and a program has at most {properties['max_num_regs']}"
         )
@@ -160,9 +161,17 @@ def _registers(resources: Resources, properties: dict[str, Any]) -> int:
 
 def programs_per_unit(resources: Resources, device: Device) -> int:
     """How many programs one multiprocessor holds at a time; 0 when not even one; 1 on the CPU."""
-    if device.kind != "cuda":
+    if not device.is_gpu:
         return 1
-    return min(limits_per_unit(resources, device.properties).values())
+    return min(limits_of(resources, device).values())
+
+
+def limits_of(resources: Resources, device: Device) -> dict[str, int]:
+    """How many programs a unit of a GPU has room for, by what takes the room."""
+    if device.kind == "hip":
+        found = limits_per_compute_unit(resources, device.properties["arch"])
+        return found[0] if found else {"programs": 1}
+    return limits_per_unit(resources, device.properties)
 
 
 def limits_per_unit(resources: Resources, properties: dict[str, Any]) -> dict[str, int]:

@@ -270,7 +270,7 @@ class Verification:
         dtypes: dict[str, str] = {}  # by the names that `dtype` has for them
         written: set[str] = set()
         read: set[str] | None = set()
-        if self.device.kind == "cuda":
+        if self.device.is_gpu:
             texts = [kernel.asm.get("tile", "") for kernel in compiled if kernel is not None]
             self.has_dot = self.has_dot or any("tile.dot" in text for text in texts)
         for kernel in compiled:

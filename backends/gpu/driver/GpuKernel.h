@@ -1,29 +1,29 @@
-//===-- CudaKernel.h - a compiled kernel on the GPUs of this process --------------------------===//
+//===-- GpuKernel.h - a compiled kernel on the GPUs of this process ---------------------------===//
 // Loaded on a device when it first runs there; the modules of kernels that are gone are unloaded
 // (DeadModules), but for those that a graph has captured: it may be launched at any time.
 #pragma once
 
-#include "backends/nvidia/CudaDevice.h"
+#include "backends/gpu/driver/GpuDevice.h"
 #include "backends/plain/Driver.h"
 
 #include <array>
 #include <atomic>
 #include <memory>
 
-namespace sectile::nvidia {
+namespace sectile::gpu {
 
 /// May be set while kernels run.
-struct CudaKernelOptions {
+struct GpuKernelOptions {
   std::atomic<uint64_t> recordBytes{0};   // for prints
   std::atomic<uint64_t> printElements{0}; // shown of a tile; 0: all
   std::atomic<bool> printsAsTriton{false};
 };
 
-class CudaKernel final : public backends::LoadedKernel {
+class GpuKernel final : public backends::LoadedKernel {
 public:
-  CudaKernel(const backends::KernelImage &image, std::shared_ptr<CudaSystem> system,
-             std::shared_ptr<const CudaKernelOptions> options);
-  ~CudaKernel() override;
+  GpuKernel(const backends::KernelImage &image, std::shared_ptr<GpuSystem> system,
+            std::shared_ptr<const GpuKernelOptions> options);
+  ~GpuKernel() override;
 
   backends::KernelResources resources() const override;
   bool isAsynchronous() const override { return hidden == 0; }
@@ -32,20 +32,19 @@ public:
                                  const backends::PrintHandler &print) const override;
 
   struct Loaded {
-    CudaDevice *device;
-    CudaContext context;
-    CudaModule module;
-    CudaFunction function;
-    /// 32-bit registers and bytes of local memory of a thread.
-    int32_t registers, localBytes;
+    GpuDevice *device;
+    GpuModule module;
+    GpuFunction function;
+    GpuFunctionFacts facts;
   };
   /// On the device, now if it was not. Null with `failure` set.
   const Loaded *loadedOn(int32_t ordinal, backends::LaunchFailure &failure) const;
 
 private:
   const Loaded *loadOn(int32_t ordinal, backends::LaunchFailure &failure) const;
-  bool fits(const CudaDevice &device, CudaFunction function,
+  bool fits(const GpuDevice &device, const GpuFunctionFacts &facts,
             backends::LaunchFailure &failure) const;
+  GpuLaunchShape shapeOf(const backends::Grid &grid, GpuStream stream) const;
   backends::LaunchFailure launchWithRecords(const Loaded &loaded, const backends::Grid &grid,
                                             const backends::LaunchArguments &arguments,
                                             const backends::PrintHandler &print) const;
@@ -56,8 +55,8 @@ private:
   static constexpr size_t kMostDevices = 64;
   const backends::KernelImage &image;
   /// Kernels may outlive the driver that loaded them.
-  const std::shared_ptr<CudaSystem> system;
-  const std::shared_ptr<const CudaKernelOptions> options;
+  const std::shared_ptr<GpuSystem> system;
+  const std::shared_ptr<const GpuKernelOptions> options;
   const std::shared_ptr<const KernelIdentity> identity;
   const unsigned threads, sharedBytes, clusterSize;
   const bool isCooperative, isDependent;
@@ -67,4 +66,4 @@ private:
   mutable std::atomic<bool> wasCaptured{false};
 };
 
-} // namespace sectile::nvidia
+} // namespace sectile::gpu

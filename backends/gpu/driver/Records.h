@@ -8,7 +8,7 @@
 //   pool.giveBack(std::move(records));
 #pragma once
 
-#include "backends/nvidia/CudaApi.h"
+#include "backends/gpu/driver/GpuApi.h"
 #include "backends/plain/DeviceAbi.h"
 #include "backends/plain/Driver.h"
 #include "backends/plain/ForkSafeMutex.h"
@@ -17,13 +17,13 @@
 #include <memory>
 #include <vector>
 
-namespace sectile::nvidia {
+namespace sectile::gpu {
 
 class Records {
 public:
-  /// Null with `result` set. Needs the device's context.
-  static std::unique_ptr<Records> make(const CudaApi &api, size_t recordBytes, size_t rangeWords,
-                                       CudaResult &result);
+  /// Null with `result` set. The thread has entered the device.
+  static std::unique_ptr<Records> make(const GpuApi &api, size_t recordBytes, size_t rangeWords,
+                                       GpuResult &result);
   ~Records();
   Records(const Records &) = delete;
   Records &operator=(const Records &) = delete;
@@ -32,27 +32,27 @@ public:
   uint64_t *ranges() { return rangeMemory; }
   size_t rangeCapacity() const { return rangeWords; }
   /// As kernels see them.
-  CudaAddress bufferAddress() const { return address; }
-  CudaAddress rangeAddress() const {
-    return address + static_cast<CudaAddress>(reinterpret_cast<char *>(rangeMemory) -
-                                              reinterpret_cast<char *>(header));
+  GpuAddress bufferAddress() const { return address; }
+  GpuAddress rangeAddress() const {
+    return address + static_cast<GpuAddress>(reinterpret_cast<char *>(rangeMemory) -
+                                             reinterpret_cast<char *>(header));
   }
   /// As kernels expect to find it.
   void clear();
 
 private:
-  Records(const CudaApi &api) : api(api) {}
-  const CudaApi &api;
+  Records(const GpuApi &api) : api(api) {}
+  const GpuApi &api;
   backends::RecordBuffer *header = nullptr;
   uint64_t *rangeMemory = nullptr;
   size_t rangeWords = 0;
-  CudaAddress address = 0;
+  GpuAddress address = 0;
 };
 
 class RecordPool {
 public:
-  std::unique_ptr<Records> take(const CudaApi &api, size_t recordBytes, size_t rangeWords,
-                                CudaResult &result);
+  std::unique_ptr<Records> take(const GpuApi &api, size_t recordBytes, size_t rangeWords,
+                                GpuResult &result);
   void giveBack(std::unique_ptr<Records> records);
 
 private:
@@ -68,4 +68,4 @@ backends::LaunchFailure readRecords(const backends::KernelImage &image, const ba
                                     backends::PrintStyle style,
                                     const backends::PrintHandler &print);
 
-} // namespace sectile::nvidia
+} // namespace sectile::gpu

@@ -1,13 +1,13 @@
-//===-- CudaServices.h - memory, streams and times of CUDA devices ----------------------------===//
+//===-- GpuServices.h - memory, streams and times of GPUs -------------------------------------===//
 #pragma once
 
-#include "backends/nvidia/CudaDevice.h"
+#include "backends/gpu/driver/GpuDevice.h"
 
-namespace sectile::nvidia {
+namespace sectile::gpu {
 
-class CudaServices final : public backends::DeviceServices {
+class GpuServices final : public backends::DeviceServices {
 public:
-  explicit CudaServices(CudaSystem &system) : system(system) {}
+  explicit GpuServices(GpuSystem &system) : system(system) {}
 
   backends::DeviceStatus allocate(int32_t device, size_t bytes, uint64_t &address) override;
   void release(int32_t device, uint64_t address) override;
@@ -28,10 +28,10 @@ public:
   uint64_t launchCount(int32_t device, void *&stream) override;
 
 private:
-  /// `body(api)` with the device's context current; what it returns is explained as `what`.
+  /// `body(api)` on the device; what it returns is explained as `what`.
   template <class Body>
   backends::DeviceStatus on(int32_t device, const char *what, const Body &body);
-  CudaSystem &system;
+  GpuSystem &system;
 };
 
-} // namespace sectile::nvidia
+} // namespace sectile::gpu

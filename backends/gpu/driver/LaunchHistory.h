@@ -1,6 +1,6 @@
 //===-- LaunchHistory.h - the latest launches of a device, for errors that come late ----------===//
-// CUDA reports a kernel's crash at some later call. Which launch it was is not known any more, so
-// the message names the latest ones, newest first:
+// A GPU's driver reports a kernel's crash at some later call. Which launch it was is not known any
+// more, so the message names the latest ones, newest first:
 //
 //   add[4, 1, 1](x = 0x7f2a00000000, y = 0x7f2a00001000, n = 4000) on stream 0x0
 //
@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace sectile::nvidia {
+namespace sectile::gpu {
 
 /// What a launched kernel is, also after it is gone.
 struct KernelIdentity {
@@ -50,4 +50,4 @@ private:
   uint64_t count = 0;
 };
 
-} // namespace sectile::nvidia
+} // namespace sectile::gpu

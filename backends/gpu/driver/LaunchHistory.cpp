@@ -1,4 +1,4 @@
-#include "backends/nvidia/LaunchHistory.h"
+#include "backends/gpu/driver/LaunchHistory.h"
 
 #include "backends/plain/TileFormat.h"
 
@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
-namespace sectile::nvidia {
+namespace sectile::gpu {
 
 void LaunchHistory::note(const std::shared_ptr<const KernelIdentity> &kernel,
                          const backends::Grid &grid, void *stream, const uint64_t *slots) {
@@ -46,4 +46,4 @@ std::vector<std::string> LaunchHistory::describe() const {
   return lines;
 }
 
-} // namespace sectile::nvidia
+} // namespace sectile::gpu

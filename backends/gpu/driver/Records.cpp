@@ -1,4 +1,4 @@
-#include "backends/nvidia/Records.h"
+#include "backends/gpu/driver/Records.h"
 
 #include "backends/plain/PrintFormat.h"
 
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <tuple>
 
-namespace sectile::nvidia {
+namespace sectile::gpu {
 
 using backends::Grid;
 using backends::KernelImage;
@@ -16,19 +16,16 @@ using backends::PrintHandler;
 using backends::RecordBuffer;
 using backends::RecordHeader;
 
-std::unique_ptr<Records> Records::make(const CudaApi &api, size_t recordBytes, size_t rangeWords,
-                                       CudaResult &result) {
+std::unique_ptr<Records> Records::make(const GpuApi &api, size_t recordBytes, size_t rangeWords,
+                                       GpuResult &result) {
   recordBytes = (recordBytes + 7) / 8 * 8;
   size_t bytes = sizeof(RecordBuffer) + recordBytes + rangeWords * sizeof(uint64_t);
   std::unique_ptr<Records> records(new Records(api));
   void *memory = nullptr;
-  result = api.hostAlloc(&memory, bytes, kHostAllocPortable | kHostAllocMapped);
-  if (result != kCudaSuccess)
+  result = api.allocateHost(bytes, memory, records->address);
+  if (result != kGpuSuccess)
     return nullptr;
   records->header = static_cast<RecordBuffer *>(memory);
-  result = api.hostGetDevicePointer(&records->address, memory, 0);
-  if (result != kCudaSuccess)
-    return nullptr;
   std::memset(memory, 0, bytes);
   records->header->capacity = recordBytes;
   records->rangeWords = rangeWords;
@@ -39,7 +36,7 @@ std::unique_ptr<Records> Records::make(const CudaApi &api, size_t recordBytes, s
 
 Records::~Records() {
   if (header)
-    (void)api.hostFree(header);
+    api.releaseHost(header);
 }
 
 void Records::clear() {
@@ -49,9 +46,9 @@ void Records::clear() {
   header->capacity = capacity;
 }
 
-std::unique_ptr<Records> RecordPool::take(const CudaApi &api, size_t recordBytes, size_t rangeWords,
-                                          CudaResult &result) {
-  result = kCudaSuccess;
+std::unique_ptr<Records> RecordPool::take(const GpuApi &api, size_t recordBytes, size_t rangeWords,
+                                          GpuResult &result) {
+  result = kGpuSuccess;
   {
     std::lock_guard lock(mutex);
     for (auto &records : idle)
@@ -121,4 +118,4 @@ LaunchFailure readRecords(const KernelImage &image, const Grid &grid, const Reco
   return failure;
 }
 
-} // namespace sectile::nvidia
+} // namespace sectile::gpu

@@ -1,0 +1,297 @@
+#include "backends/gpu/driver/GpuKernel.h"
+
+#include <algorithm>
+
+namespace sectile::gpu {
+
+using backends::DeviceStatus;
+using backends::Grid;
+using backends::KernelImage;
+using backends::LaunchArguments;
+using backends::LaunchFailure;
+using backends::PrintHandler;
+using Kind = LaunchFailure::Kind;
+
+namespace {
+
+LaunchFailure failure(Kind kind, std::string message, std::string help) {
+  LaunchFailure result;
+  result.kind = kind;
+  result.message = std::move(message);
+  result.help = std::move(help);
+  return result;
+}
+LaunchFailure failure(DeviceStatus status) {
+  return failure(Kind::Machine, std::move(status.message), std::move(status.help));
+}
+/// Returns the architecture of the image's code: "sm_90a", "gfx942".
+std::string_view archOf(const KernelImage &image, const GpuSystem &system) {
+  return std::string_view(image.targetName).substr(system.names.targetPrefix.size());
+}
+
+} // namespace
+
+GpuKernel::GpuKernel(const KernelImage &image, std::shared_ptr<GpuSystem> system,
+                     std::shared_ptr<const GpuKernelOptions> options)
+    : image(image), system(std::move(system)), options(std::move(options)),
+      identity(std::make_shared<KernelIdentity>(KernelIdentity{image.kernelName, image.arguments})),
+      threads(static_cast<unsigned>(image.gpu.threads)),
+      sharedBytes(static_cast<unsigned>(image.gpu.sharedBytes)),
+      clusterSize(static_cast<unsigned>(image.gpu.clusterBlocks)),
+      isCooperative(image.gpu.isCooperative), isDependent(image.gpu.isDependent),
+      hidden(image.gpu.hiddenParameters) {}
+
+GpuKernel::~GpuKernel() {
+  // A child of fork() must not touch the device, nor its locks.
+  bool isUnloadable = !system->isForked() && !wasCaptured.load(std::memory_order_relaxed);
+  for (std::atomic<const Loaded *> &each : loaded) {
+    std::unique_ptr<const Loaded> on(each.load(std::memory_order_acquire));
+    if (on && isUnloadable)
+      on->device->deadModules.add(on->module);
+  }
+}
+
+backends::KernelResources GpuKernel::resources() const {
+  const std::string_view arch = archOf(image, *system);
+  std::string reason;
+  const auto &devices = system->devices(reason);
+  for (size_t i = 0; i < std::min(devices.size(), kMostDevices); ++i) {
+    LaunchFailure ignored;
+    bool isOurs = loaded[i].load(std::memory_order_acquire) || devices[i]->info.arch == arch;
+    if (const Loaded *on = isOurs ? loadedOn(static_cast<int32_t>(i), ignored) : nullptr)
+      return {on->facts.registers, on->facts.localBytes};
+  }
+  // The device of this code is not here: what the assembler reported.
+  return {std::max(image.gpu.registers, 0), std::max(image.gpu.localBytes, 0)};
+}
+
+const GpuKernel::Loaded *GpuKernel::loadedOn(int32_t ordinal, LaunchFailure &why) const {
+  auto index = static_cast<size_t>(ordinal);
+  if (index < kMostDevices) [[likely]]
+    if (const Loaded *present = loaded[index].load(std::memory_order_acquire)) [[likely]]
+      return present;
+  return loadOn(ordinal, why);
+}
+
+const GpuKernel::Loaded *GpuKernel::loadOn(int32_t ordinal, LaunchFailure &why) const {
+  DeviceStatus status;
+  GpuDevice *device = system->device(ordinal, status);
+  auto index = static_cast<size_t>(ordinal);
+  if (!device || index >= kMostDevices) {
+    if (device)
+      status = {"device " + device->name() + " is beyond the 64 that are supported",
+                "name fewer in " + std::string(system->names.visibleDevices)};
+    status.message = image.kernelName + ": " + status.message;
+    why = failure(std::move(status));
+    return nullptr;
+  }
+  std::lock_guard lock(loading);
+  if (const Loaded *present = loaded[index].load(std::memory_order_relaxed))
+    return present;
+
+  const GpuApi &api = device->api;
+  auto fail = [&](const char *what, GpuResult result) {
+    why = failure(explain(*device, image.kernelName + ": " + what, result));
+    return nullptr;
+  };
+  const std::string_view arch = archOf(image, *system);
+  if (!api.runs(arch, device->info)) {
+    why = failure(Kind::Machine,
+                  image.kernelName + ": the code is for " + std::string(arch) + ", and " +
+                      device->name() + " is " + device->info.arch,
+                  "compile it for that device: leave arch= out");
+    return nullptr;
+  }
+  DeviceScope scope(*device);
+  if (scope.result() != kGpuSuccess)
+    return fail("the device cannot be used", scope.result());
+  GpuLoadedCode code;
+  GpuResult result = api.load(image.binary, code);
+  if (result != kGpuSuccess) {
+    why = failure(explain(*device, image.kernelName + ": the code cannot be loaded", result));
+    if (!code.log.empty())
+      why.message += "\n" + code.log;
+    if (code.isRejected)
+      why.kind = Kind::Internal;
+    return nullptr;
+  }
+  // Loading has found no graph being captured.
+  device->deadModules.unloadBatch(api);
+  GpuFunction function = nullptr;
+  result = api.find(code.module, image.entryPoint.c_str(), function);
+  if (result != kGpuSuccess) {
+    (void)api.unload(code.module);
+    fail("its entry point is missing", result);
+    why.kind = Kind::Internal;
+    return nullptr;
+  }
+  const GpuFunctionFacts facts = api.describeFunction(function);
+  if (!fits(*device, facts, why)) {
+    (void)api.unload(code.module);
+    return nullptr;
+  }
+  result = api.prepare(function, shapeOf({}, nullptr));
+  if (result != kGpuSuccess) {
+    (void)api.unload(code.module);
+    return fail("shared memory cannot be reserved", result);
+  }
+  auto *made = new Loaded{device, code.module, function, facts};
+  loaded[index].store(made, std::memory_order_release);
+  return made;
+}
+
+/// Does the device have what every program needs?
+bool GpuKernel::fits(const GpuDevice &device, const GpuFunctionFacts &facts,
+                     LaunchFailure &why) const {
+  int64_t shared = sharedBytes + facts.sharedBytes;
+  if (shared > device.info.sharedBytesPerBlock) {
+    why = failure(Kind::Resources,
+                  image.kernelName + ": needs " + std::to_string(shared) +
+                      " bytes of shared memory, and " + device.info.name + " offers " +
+                      std::to_string(device.info.sharedBytesPerBlock) + " to a program",
+                  "use smaller blocks, or a smaller num_stages");
+    return false;
+  }
+  const int lanes = image.gpu.lanes;
+  if (static_cast<int>(threads) > device.info.maxThreadsPerBlock) {
+    why = failure(
+        Kind::Resources,
+        image.kernelName + ": num_warps = " + std::to_string(static_cast<int>(threads) / lanes) +
+            " are " + std::to_string(threads) + " threads, and " + device.info.name +
+            " runs at most " + std::to_string(device.info.maxThreadsPerBlock) + " in a program",
+        "use num_warps = " + std::to_string(device.info.maxThreadsPerBlock / lanes) + " or less");
+    return false;
+  }
+  // What the compiled code allows: registers bound it.
+  if (facts.mostThreads > 0 && static_cast<int>(threads) > facts.mostThreads) {
+    why = failure(Kind::Resources,
+                  image.kernelName + ": " + std::to_string(threads) + " threads of " +
+                      std::to_string(facts.registers) + " registers each, and " + device.info.name +
+                      " has " + std::to_string(device.info.registersPerBlock) +
+                      " registers for a program",
+                  "use smaller blocks or fewer warps, or limit registers with maxnreg");
+    return false;
+  }
+  return true;
+}
+
+GpuLaunchShape GpuKernel::shapeOf(const Grid &grid, GpuStream stream) const {
+  GpuLaunchShape shape;
+  shape.grid[0] = static_cast<unsigned>(grid.x) * clusterSize;
+  shape.grid[1] = static_cast<unsigned>(grid.y);
+  shape.grid[2] = static_cast<unsigned>(grid.z);
+  shape.threads = threads;
+  shape.sharedBytes = sharedBytes;
+  shape.clusterBlocks = clusterSize;
+  shape.isCooperative = isCooperative;
+  shape.isDependent = isDependent;
+  shape.stream = stream;
+  return shape;
+}
+
+LaunchFailure GpuKernel::start(const Loaded &on, const Grid &grid, const LaunchArguments &arguments,
+                               const Records *records) const {
+  constexpr size_t kUsual = 32;
+  size_t count = image.arguments.size();
+  void *usual[kUsual + 2];
+  std::unique_ptr<void *[]> many;
+  void **parameters = usual;
+  if (count > kUsual) [[unlikely]] {
+    many = std::make_unique<void *[]>(count + 2);
+    parameters = many.get();
+  }
+  for (size_t i = 0; i < count; ++i)
+    parameters[i] = const_cast<uint64_t *>(&arguments.slots[i]);
+  GpuAddress ranges = 0, buffer = 0;
+  if (records) [[unlikely]] {
+    ranges = records->rangeAddress();
+    buffer = records->bufferAddress();
+    if (hidden & backends::kHiddenRanges)
+      parameters[count++] = &ranges;
+    if (hidden & backends::kHiddenRecords)
+      parameters[count++] = &buffer;
+  }
+
+  GpuDevice &device = *on.device;
+  GpuApi &api = device.api;
+  // The default stream cannot be captured.
+  if (arguments.stream && !wasCaptured.load(std::memory_order_relaxed)) {
+    bool isCapturing = false;
+    if (api.isCapturing(arguments.stream, isCapturing) == kGpuSuccess && isCapturing)
+      wasCaptured.store(true, std::memory_order_relaxed);
+  }
+  device.history.note(identity, grid, arguments.stream, arguments.slots);
+
+  DeviceScope scope(device);
+  GpuResult result = scope.result();
+  if (result == kGpuSuccess) [[likely]]
+    result = api.launch(on.function, shapeOf(grid, arguments.stream), parameters);
+  if (result == kGpuSuccess) [[likely]]
+    return {};
+  return failure(explain(device, image.kernelName + ": launch", result));
+}
+
+LaunchFailure GpuKernel::launch(const Grid &grid, const LaunchArguments &arguments,
+                                const PrintHandler &print) const {
+  if (system->isForked()) [[unlikely]] {
+    DeviceStatus status = system->forkedStatus();
+    status.message = image.kernelName + ": " + status.message;
+    return failure(std::move(status));
+  }
+  LaunchFailure why;
+  const Loaded *on = loadedOn(arguments.device, why);
+  if (!on) [[unlikely]]
+    return why;
+  std::string help;
+  if (std::string problem = on->device->api.whyTooLarge(grid, threads, help); !problem.empty())
+      [[unlikely]]
+    return failure(Kind::Call, image.kernelName + ": " + problem, std::move(help));
+  if (hidden) [[unlikely]]
+    return launchWithRecords(*on, grid, arguments, print);
+  return start(*on, grid, arguments, nullptr);
+}
+
+LaunchFailure GpuKernel::launchWithRecords(const Loaded &on, const Grid &grid,
+                                           const LaunchArguments &arguments,
+                                           const PrintHandler &print) const {
+  GpuDevice &device = *on.device;
+  const GpuApi &api = device.api;
+  auto fail = [&](const char *what, GpuResult result) {
+    return failure(explain(device, image.kernelName + ": " + what, result));
+  };
+  DeviceScope scope(device);
+  if (scope.result() != kGpuSuccess)
+    return fail("launch", scope.result());
+  GpuStream stream = arguments.stream;
+  bool isCapturing = false;
+  if (api.isCapturing(stream, isCapturing) == kGpuSuccess && isCapturing)
+    return failure(Kind::Call,
+                   image.kernelName + ": a kernel that prints, asserts or checks bounds cannot be "
+                                      "captured into a graph",
+                   "capture it without device_print, debug=True and SECTILE_CHECK");
+  GpuResult result = kGpuSuccess;
+  size_t rangeWords = hidden & backends::kHiddenRanges ? 2 * image.arguments.size() : 0;
+  size_t recordBytes = image.printSites.empty() ? 0 : options->recordBytes.load();
+  std::unique_ptr<Records> records = device.records.take(api, recordBytes, rangeWords, result);
+  if (!records)
+    return fail("no pinned memory for its reports", result);
+  for (size_t i = 0; i < rangeWords; ++i)
+    records->ranges()[i] = arguments.ranges ? arguments.ranges[i] : i % 2 ? ~uint64_t{0} : 0;
+
+  LaunchFailure why = start(on, grid, arguments, records.get());
+  if (why.ok()) {
+    result = api.synchronize(stream);
+    // What it printed before it crashed shows where it was.
+    why = readRecords(image, grid, records->buffer(),
+                      {options->printElements, options->printsAsTriton}, print);
+    if (result != kGpuSuccess)
+      why = fail("stopped", result);
+  }
+  if (result == kGpuSuccess)
+    device.records.giveBack(std::move(records));
+  else
+    (void)records.release(); // the device may still write to it
+  return why;
+}
+
+} // namespace sectile::gpu
