@@ -227,6 +227,7 @@ int attributeOf(const DeviceKind &chip, int attribute) {
 
 using namespace sectile::amdisa;
 
+#pragma GCC visibility push(default)
 extern "C" {
 
 Result hipInit(unsigned) {
@@ -427,3 +428,4 @@ const char *hipGetErrorString(Result result) {
                                                              : "an error of the emulated runtime";
 }
 }
+#pragma GCC visibility pop
