@@ -4,6 +4,7 @@
 #include "backends/LlvmOptions.h"
 #include "backends/LlvmPasses.h"
 #include "backends/nvidia/FoldBehindBranches.h"
+#include "backends/nvidia/NegateBeforeExtrema.h"
 #include "backends/nvidia/ShiftBeforeUnpack.h"
 #include "optimizer/gpu/ThreadWork.h"
 
@@ -99,6 +100,7 @@ bool PtxCodegen::optimize(llvm::Module &module, std::string &error) {
     backends::addCleanup(passes);
     backends::runOnFunctions(module, *machine, passes);
     shiftBeforeUnpack(module);
+    negateBeforeExtrema(module);
     foldBehindBranches(module);
   });
 }

@@ -230,6 +230,60 @@ def test_nothing_is_left_to_fold_behind_a_branch():
 
 
 @st.jit
+def extremum_of_three(a, b, c, out, N: tl.constexpr, IS_MAX: tl.constexpr, SIGN: tl.constexpr):
+    i = tl.arange(0, N)
+    x, y, z = tl.load(a + i), tl.load(b + i), tl.load(c + i)
+    if SIGN < 0:
+        y = -y
+    if IS_MAX:
+        tl.store(out + i, tl.maximum(tl.maximum(x, y), z))
+    else:
+        tl.store(out + i, tl.minimum(tl.minimum(x, y), z))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64"])
+@pytest.mark.parametrize("is_max", [True, False])
+def test_extremum_of_a_negation(device, dtype, is_max):
+    """ptxas 13.0 loses the sign of the second of three, for sm_90 and later."""
+    a, b, c = (random(dtype, 64, seed=seed) for seed in range(3))
+    b[::3] = np.iinfo(dtype).min  # which is its own negation
+    out = np.zeros_like(a)
+    extremum_of_three[(1,)](a, b, c, out, 64, is_max, -1)
+    extremum = np.maximum if is_max else np.minimum
+    np.testing.assert_array_equal(out, extremum(extremum(a, -b), c))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32"])
+@pytest.mark.parametrize("is_max", [True, False])
+def test_largest_negation_of_a_column(device, dtype, is_max):
+    @st.jit
+    def kernel(x, out, M: tl.constexpr, N: tl.constexpr, IS_MAX: tl.constexpr):
+        n = tl.arange(0, N)
+        v = -tl.load(x + tl.arange(0, M)[:, None] * N + n[None, :])
+        tl.store(out + n, tl.max(v, 0) if IS_MAX else tl.min(v, 0))
+
+    x = random(dtype, (32, 64))
+    out = np.zeros(64, dtype)
+    kernel[(1,)](x, out, 32, 64, is_max, num_warps=1)
+    np.testing.assert_array_equal(out, (-x).max(0) if is_max else (-x).min(0))
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("dtype", ["i8", "i16", "i32"])
+@pytest.mark.parametrize("is_max", [True, False])
+def test_code_for_the_extremum_of_a_negation_is_not_that_without_it(dtype, is_max):
+    def code(sign):
+        signature = {name: f"*{dtype}" for name in ("a", "b", "c", "out")}
+        constants = {"N": 32, "IS_MAX": is_max, "SIGN": sign}
+        return st.compile(extremum_of_three, signature, constants, "cuda:90", num_warps=1).asm
+
+    if "cubin" not in code(1):
+        pytest.skip("there is no ptxas")
+    assert len({code(sign)["cubin"] for sign in (1, -1)}) == 2
+    assert "not.b" not in code(1)["ptx"], "nothing is negated"
+
+
+@st.jit
 def product_stored_in_part(x, y, out, count, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
     left = tl.load(x + m[:, None] * K + k[None, :])
