@@ -26,6 +26,8 @@ void initializeOnce() {
     LLVMInitializeAMDGPUTarget();
     LLVMInitializeAMDGPUTargetMC();
     LLVMInitializeAMDGPUAsmPrinter();
+    // Some waits are text, which objects are made of by LLVM's assembler.
+    LLVMInitializeAMDGPUAsmParser();
   });
 }
 

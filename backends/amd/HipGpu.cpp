@@ -26,6 +26,7 @@ const gpu::GpuNames kHipNames = {
     .system = "HIP",
     .whereToLook = "rocminfo, HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES",
     .visibleDevices = "HIP_VISIBLE_DEVICES",
+    .codeReservesShared = true,
 };
 
 namespace {

@@ -68,7 +68,7 @@ struct PrintSite {
 struct GpuLaunch {
   int32_t threads = 0;     // of a block
   int32_t lanes = 32;      // of a warp
-  int64_t sharedBytes = 0; // dynamic, of a block
+  int64_t sharedBytes = 0; // of a block: dynamic for NVIDIA, part of the code for AMD
   int32_t clusterBlocks = 1;
   int32_t hiddenParameters = 0; // HiddenParameter, or-ed
   /// All programs run at once; the launch may begin before the one before it is done.

@@ -112,8 +112,12 @@ PyObject *cupyStreamFunction() {
 /// `value` is in the memory of GPU `device`.
 void setDevice(ArgumentValue &value, int64_t device, PyObject *object, const ReadArgument &how,
                HeldResources &held) {
-  if (device < 0 || device > INT16_MAX)
-    refuse(how, "is in no GPU's memory", "`sectile doctor` shows which GPUs were found");
+  if (device < 0 || device > INT16_MAX) {
+    std::string reason; // why there are none, or why this process may not use them
+    (void)jit::Runtime::instance().gpuDriver().devices(reason);
+    refuse(how, "is in no GPU's memory",
+           reason.empty() ? "`sectile doctor` shows which GPUs were found" : reason);
+  }
   value.device = static_cast<int16_t>(device);
   PyTypeObject *type = Py_TYPE(object);
   if (!held.hasStream() && PyObject_HasAttrString(reinterpret_cast<PyObject *>(type), "is_cuda") &&

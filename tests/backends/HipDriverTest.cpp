@@ -29,6 +29,7 @@ backends::KernelImage addImage(const std::string &arch = "gfx942") {
                      {"n", lang::DType::scalar(lang::ScalarKind::Int32), 2, false}};
   image.gpu.threads = 256;
   image.gpu.lanes = 64;
+  image.gpu.sharedBytes = 512;
   image.binary = "\x7f"
                  "ELF code object";
   return image;

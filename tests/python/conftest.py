@@ -2,7 +2,7 @@
 
     pytest --device=all        what there is: the CPU, and "cuda" where a GPU can be used (the default)
     pytest --device=cuda       on a GPU only; without one every test is skipped, with the reason
-    pytest --device=hip:gfx942 AMD's code objects, in an interpreter (launch_in_interpreter.py)
+    pytest --device=hip:gfx942 an AMD GPU, emulated (emulated_hip.py)
     pytest --targets=all       each kernel that a test launches is compiled for every GPU, not for one; "none"
 
 Tests in FOLDERS run once for each device: launches copy their arrays there and back
@@ -12,6 +12,7 @@ themselves; they run once. On the CPU every kernel launched is compiled for GPUs
 
 import itertools
 
+import emulated_hip
 import pytest
 from launch_on_device import launches_on, why_not
 from target_check import Recorder
@@ -39,6 +40,8 @@ def pytest_configure(config):
         "markers", "host: about memory or code of the host, or choosing devices itself; runs once"
     )
     config.recorder = Recorder()
+    if (device := config.getoption("--device")).startswith("hip:"):
+        emulated_hip.use(device.removeprefix("hip:"))
 
 
 def devices(config):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from launch_on_device import LaunchOnDevice, launches_on, why_not
+from launch_on_device import LaunchOnDevice, TorchDevice, launches_on, why_not
 from target_check import assemble, find_ptxas
 
 import sectile as st
@@ -21,11 +21,11 @@ def test_cuda_is_among_the_devices():
 
 
 def test_moved_arrays_keep_alignment_strides_and_overlap():
-    torch = pytest.importorskip("torch")
+    pytest.importorskip("torch")
     memory = np.arange(100, dtype=np.float32)
     seen = []
     views = [memory[3:40:2], memory[10:20], memory[::-1], np.zeros((3, 5), np.int8)[:, 1:3]]
-    LaunchOnDevice(lambda *arrays: seen.extend(arrays), torch, "cpu")(*views)
+    LaunchOnDevice(lambda *arrays: seen.extend(arrays), TorchDevice("cpu"))(*views)
     for view, copy in zip(views, seen):
         assert view.ctypes.data % 256 == copy.data_ptr() % 256
     for view, copy in zip(views[:2] + views[3:], seen[:2] + seen[3:]):

@@ -49,6 +49,8 @@ struct GpuNames {
   std::string_view whereToLook;
   /// The variable that hides devices: "CUDA_VISIBLE_DEVICES".
   std::string_view visibleDevices;
+  /// The code itself says how much shared memory a block has: a launch asks for none.
+  bool codeReservesShared = false;
 };
 
 /// What the threads of a loaded kernel use: 32-bit registers, bytes of local memory (spills), bytes

@@ -36,7 +36,9 @@ GpuKernel::GpuKernel(const KernelImage &image, std::shared_ptr<GpuSystem> system
     : image(image), system(std::move(system)), options(std::move(options)),
       identity(std::make_shared<KernelIdentity>(KernelIdentity{image.kernelName, image.arguments})),
       threads(static_cast<unsigned>(image.gpu.threads)),
-      sharedBytes(static_cast<unsigned>(image.gpu.sharedBytes)),
+      sharedBytes(this->system->names.codeReservesShared
+                      ? 0
+                      : static_cast<unsigned>(image.gpu.sharedBytes)),
       clusterSize(static_cast<unsigned>(image.gpu.clusterBlocks)),
       isCooperative(image.gpu.isCooperative), isDependent(image.gpu.isDependent),
       hidden(image.gpu.hiddenParameters) {}

@@ -207,15 +207,16 @@ def run_simulated(case, kernel, folder):
 
 def run_in_interpreter(case, kernel, chip):
     """(the arrays, what the interpreter of AMD's code says)"""
-    from launch_in_interpreter import EmulationError, launcher
+    from launch_on_device import launches_on
 
     arrays = case.arrays()
     arguments = [arrays.get(name, case.scalars.get(name)) for name in case.arguments]
     options = {name: value for name, value in case.options.items() if name != "num_ctas"}
     options["num_warps"] = min(options["num_warps"], 16 if chip.startswith("gfx9") else 32)
     try:
-        launcher(kernel, (case.programs,), chip)(*arguments, **options)
-    except EmulationError as error:
+        with launches_on(f"hip:{chip}"):
+            kernel[(case.programs,)](*arguments, **options)
+    except st.MachineError as error:
         return arrays, str(error)
     return arrays, ""
 

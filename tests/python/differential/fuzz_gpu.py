@@ -41,11 +41,14 @@ def report(case, outcome, device):
     )
 
 
-def simulate(chip):
+def set_up(arguments):
+    import emulated_hip
     import fuzz_case
 
-    if chip:
-        fuzz_case.simulate.options = ["--chip", chip]
+    if arguments.chip:
+        fuzz_case.simulate.options = ["--chip", arguments.chip]
+    if arguments.device.startswith("hip:"):
+        emulated_hip.use(arguments.device.removeprefix("hip:"))
 
 
 class LostDevice(BaseException):
@@ -103,7 +106,7 @@ def family(outcome):
 def work(number, count, arguments, current, results):
     """Cases number, number + count, ...; says which one it is at, for when it does not come back."""
     os.environ["SECTILE_CACHE_DIR"] = tempfile.mkdtemp(dir=arguments.folder)
-    simulate(arguments.chip)
+    set_up(arguments)
     folder = tempfile.mkdtemp(dir=arguments.folder)
     for seed in range(arguments.first + number, arguments.first + arguments.cases, count):
         if time.time() > arguments.end:
@@ -253,7 +256,7 @@ def main():
         )
     arguments.device = arguments.device or default_device()
     if arguments.only is not None:
-        simulate(arguments.chip)
+        set_up(arguments)
         folder = tempfile.mkdtemp(prefix="sectile-fuzz-")
         outcome, text = check(arguments.only, arguments.device, folder, arguments.shrink, full=True)
         print(text)

@@ -1,6 +1,8 @@
 """Kernels compiled for AMD GPUs, without ROCm and without a GPU. What the code computes is for the interpreter of
 tests/backends/amd to say."""
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -158,6 +160,38 @@ def test_options_of_amd_are_none_of_others():
     assert one.metadata.hash == other.metadata.hash
     kwargs = st.Config({"BM": 64}, waves_per_eu=2).all_kwargs()
     assert kwargs["waves_per_eu"] == 2 and "matrix_instr_nonkdim" not in kwargs
+
+
+MEETING = """
+import sectile as st, sectile.language as tl
+
+@st.jit
+def kernel(x):
+    tl.store(x + tl.arange(0, 64), 1)
+    tl.debug_barrier()
+    tl.store(x + 63 - tl.arange(0, 64), 2)
+
+st.compile(kernel, {{"x": "*i32"}}, {{}}, "hip:{arch}")
+"""
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_the_first_compile_of_a_process_may_have_waits_of_all_memory(arch, tmp_path):
+    """They are text, which LLVM has to be able to assemble before the linker has been used."""
+    (tmp_path / "program.py").write_text(MEETING.format(arch=arch))
+    run = run_program(tmp_path / "program.py", SECTILE_CACHE_DIR=str(tmp_path))
+    assert run.returncode == 0, run.stderr
+
+
+def run_program(path, *arguments, **environment):
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+        **environment,
+    }
+    return subprocess.run(
+        [sys.executable, path, *arguments], env=environment, text=True, capture_output=True
+    )
 
 
 def test_launches_are_refused():

@@ -4,7 +4,7 @@
 //
 //   SECTILE_HIP=build/.../libsectile_emulated_hip.so python softmax.py
 //
-// The devices are SECTILE_EMULATED_CHIPS, "gfx942,gfx1100", or else one of each chip. Their memory
+// The devices are EMULATED_HIP_CHIPS, "gfx942,gfx1100", or else one of each chip. Their memory
 // is the host's, and kernels may touch what was allocated and nothing else. Launches are over when
 // they return; one that the interpreter finds fault with is hipErrorLaunchFailure, whose text says
 // what it is.
@@ -60,6 +60,7 @@ struct Module {
 struct Allocation {
   uint64_t bytes;
   int device;
+  void *base; // of the host's memory that it lies in
 };
 
 struct Event {
@@ -73,7 +74,7 @@ struct Machine {
   std::string problem = "unspecified launch failure";
 
   Machine() {
-    const char *given = std::getenv("SECTILE_EMULATED_CHIPS");
+    const char *given = std::getenv("EMULATED_HIP_CHIPS");
     llvm::SmallVector<llvm::StringRef> names;
     llvm::StringRef(given ? given : "").split(names, ',', -1, /*KeepEmpty=*/false);
     if (names.empty())
@@ -86,23 +87,28 @@ struct Machine {
 
   bool has(int device) const { return device >= 0 && size_t(device) < devices.size(); }
 
-  void *allocate(size_t bytes, int device) {
+  /// Memory whose address is `lead` modulo 256.
+  void *allocate(size_t bytes, size_t lead, int device) {
     // Whole words around it may be read, as in a device's pages.
-    void *memory = std::aligned_alloc(256, (bytes / 256 + 1) * 256);
-    if (memory) {
-      // What a program finds in new memory must not look like a result.
-      std::memset(memory, 0xa5, (bytes / 256 + 1) * 256);
-      std::lock_guard lock(guard);
-      allocations[uint64_t(memory)] = {bytes, device};
-    }
+    const size_t room = ((lead + bytes) / 256 + 1) * 256;
+    void *base = std::aligned_alloc(256, room);
+    if (!base)
+      return nullptr;
+    // What a program finds in new memory must not look like a result.
+    std::memset(base, 0xa5, room);
+    void *memory = static_cast<char *>(base) + lead;
+    std::lock_guard lock(guard);
+    allocations[uint64_t(memory)] = {bytes, device, base};
     return memory;
   }
 
   Result release(void *memory) {
     std::lock_guard lock(guard);
-    if (memory && !allocations.erase(uint64_t(memory)))
-      return kInvalidValue;
-    std::free(memory);
+    auto found = allocations.find(uint64_t(memory));
+    if (found == allocations.end())
+      return memory ? kInvalidValue : kSuccess;
+    std::free(found->second.base);
+    allocations.erase(found);
     return kSuccess;
   }
 };
@@ -328,8 +334,12 @@ Result hipModuleLaunchCooperativeKernel(Function *function, unsigned gridX, unsi
   return launch(function, {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes, parameters);
 }
 Result hipMalloc(void **memory, size_t bytes) {
-  *memory = machine().allocate(bytes, currentDevice);
+  *memory = machine().allocate(bytes, 0, currentDevice);
   return *memory ? kSuccess : kOutOfMemory;
+}
+/// For tests: as hipMalloc, at an address that is `lead` modulo 256.
+void *sectile_emulated_malloc(size_t bytes, size_t lead) {
+  return machine().allocate(bytes, lead, currentDevice);
 }
 Result hipFree(void *memory) {
   return machine().release(memory);
