@@ -408,7 +408,8 @@ private:
     constexpr int anywhere = jit::ArgumentValue::kAnywhere;
     check(state->specializer.bind(values, bound));
     size_t first = 0;
-    check(state->specializer.commonDevice(values, bound.device, &first));
+    check(state->specializer.commonDevice(values, bound.device, &first,
+                                          &jit::Runtime::defaultGpuBackend));
     if (place != anywhere && bound.device != anywhere && bound.device != place) [[unlikely]]
       throw Error(Error::Kind::Call,
                   state->name + ": argument '" + state->specializer.parameters()[first].name +

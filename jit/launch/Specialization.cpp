@@ -350,9 +350,10 @@ Error Specializer::argumentError(std::span<const ArgumentValue> values, size_t i
 }
 
 Status Specializer::commonDevice(std::span<const ArgumentValue> values, int32_t &device,
-                                 size_t *first) const {
-  auto place = [](int device) {
-    return device < 0 ? std::string("the CPU") : "GPU " + std::to_string(device);
+                                 size_t *first, std::string (*gpuBackend)()) const {
+  auto place = [&](int device) {
+    return device < 0 ? std::string("the CPU")
+                      : (gpuBackend ? gpuBackend() : "cuda") + ":" + std::to_string(device);
   };
   device = ArgumentValue::kAnywhere;
   size_t from = values.size();

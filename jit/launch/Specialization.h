@@ -279,9 +279,10 @@ public:
   /// a pointer for an `fp32` parameter.
   Status bind(std::span<const ArgumentValue> values, BoundArguments &result) const;
   /// Where the arrays are: the index of a GPU, kHost, or kAnywhere when no argument determines it.
-  /// Fails when they are in several places. `first` gets the index of the value that determined it.
+  /// Fails when they are in several places. `first` gets the index of the value that determined it;
+  /// `gpuBackend` returns what GPUs are called in the error ("cuda" without it).
   Status commonDevice(std::span<const ArgumentValue> values, int32_t &device,
-                      size_t *first = nullptr) const;
+                      size_t *first = nullptr, std::string (*gpuBackend)() = nullptr) const;
   /// What values[index] is called: "x", "pair[0]".
   std::string argumentName(std::span<const ArgumentValue> values, size_t index) const;
   /// What the variant selected by the same values is compiled for. Only after bind() succeeded.

@@ -212,6 +212,8 @@ public:
   /// The back end of this process's GPUs: "cuda", or "hip" where there are GPUs of AMD's and none
   /// of NVIDIA's. Arrays and streams are those of its driver.
   std::string gpuBackend();
+  /// The same of instance().
+  static std::string defaultGpuBackend() { return instance().gpuBackend(); }
   /// The driver of gpuBackend(); its devices() says why there are none.
   backends::Driver &gpuDriver();
   /// "cuda:0", "hip:0"; "the CPU" where `device` is negative.

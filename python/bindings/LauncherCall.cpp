@@ -52,8 +52,9 @@ int32_t deviceOf(const KernelState &state, std::span<const jit::ArgumentValue> v
   using Target = LaunchOptions::Target;
   int32_t device;
   size_t first;
-  if (jit::Status status = state.specializer->commonDevice(values, device, &first); !status.ok())
-      [[unlikely]]
+  if (jit::Status status =
+          state.specializer->commonDevice(values, device, &first, &jit::Runtime::defaultGpuBackend);
+      !status.ok()) [[unlikely]]
     throwError(status.error());
   bool hasArrays = first < values.size();
   const bool wantsGpu = LaunchOptions::isGpu(options.target);

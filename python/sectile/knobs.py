@@ -299,6 +299,7 @@ class Runtime(Group):
     debug = Knob("SECTILE_DEBUG", bool, False)
     num_threads = Knob("SECTILE_NUM_THREADS", int, None)
     code_dir = Knob("SECTILE_CODE_DIR", str, None)
+    hip = Knob("SECTILE_HIP", str, None)
     print_elements = Knob("SECTILE_PRINT_ELEMENTS", int, 1024)
     numerics = Knob("SECTILE_NUMERICS", str, "default", ("default", "strict", "reproducible"))
     print_format = Knob("SECTILE_PRINT_FORMAT", str, "numpy", ("numpy", "triton"))

@@ -470,10 +470,11 @@ def test_doctor_ends_with_a_verdict(tmp_path):
     from sectile import _doctor, _native
 
     devices, _ = _native.gpu_devices()
+    names = [(f"{_native.gpu_backend()}:{i}", name) for i, (name, _) in enumerate(devices)]
     last = command("doctor").stdout.splitlines()[-1]
-    assert last == _doctor._verdict(devices, [])
+    assert last == _doctor._verdict(names, [])
     assert _doctor._verdict([], []) == "Kernels will run on: the CPU."
-    assert _doctor._verdict([("H200", "sm_90a")], []) == (
+    assert _doctor._verdict([("cuda:0", "H200")], []) == (
         "Kernels will run on: cuda:0 (H200), and on the CPU."
     )
     broken = command("doctor", SECTILE_COMPILER_LIBRARY=str(tmp_path / "none.so"))

@@ -186,7 +186,7 @@ def test_one_back_end_is_active(monkeypatch):
         monkeypatch.setattr(_native, "gpu_devices", lambda devices=devices: (devices, ""))
         active = [each.driver.name for each in backends.values() if each.driver.is_active()]
         assert active == [expected]
-    assert set(backends) == {"nvidia", "cpu"}
+    assert set(backends) == {"nvidia", "amd", "cpu"}
 
 
 def test_a_kernel_without_source_is_told_of_once():

@@ -104,7 +104,7 @@ def test_several_gpus_of_several_kinds(tmp_path):
         x, y, out = numbers(0)
         far = numbers(1)[2]
         text = message(lambda: add[(4,)](x, y, far, 1000, BLOCK=256))
-        assert "GPU 1" in text and "GPU 0" in text, text
+        assert "hip:1" in text and "hip:0" in text, text
         """,
         tmp_path,
         "gfx942,gfx1100,gfx942",
