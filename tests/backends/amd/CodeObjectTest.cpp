@@ -54,6 +54,13 @@ Compiled compile(const std::string &tileText, const std::string &arch,
   return result;
 }
 
+size_t countOf(const std::string &text, const std::string &part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++count;
+  return count;
+}
+
 class AmdCodeObject : public ::testing::TestWithParam<const char *> {
 protected:
   std::mt19937 random{7};
@@ -203,6 +210,43 @@ TEST_P(AmdCodeObject, matrix_instructions_multiply) {
   EXPECT_EQ(notes->laneCount * 4, compiled.image.gpu.threads);
   EXPECT_EQ(notes->sharedBytes, compiled.image.gpu.sharedBytes);
   EXPECT_EQ(notes->vectorRegisters, compiled.image.gpu.registers);
+}
+
+TEST_P(AmdCodeObject, numbers_of_8_bits_have_instructions) {
+  const std::string chip = GetParam();
+  const bool isFnuz = chip == "gfx942", isOcp = chip == "gfx950" || chip == "gfx1201";
+  struct {
+    const char *element, *name;
+    bool hasInstruction;
+  } kinds[] = {{"f8E4M3FN", "fp8", isOcp},
+               {"f8E5M2", "bf8", isOcp},
+               {"f8E4M3FNUZ", "fp8", isFnuz},
+               {"f8E5M2FNUZ", "bf8", isFnuz}};
+  for (const auto &[element, name, hasInstruction] : kinds) {
+    SCOPED_TRACE(element);
+    auto text = [element = std::string(element)](const std::string &from, const std::string &to,
+                                                 const std::string &op) {
+      return kernelText("%x: !tile.ptr<" + from +
+                            "> {tile.divisibility = 16 : i64}, %out: !tile.ptr<" + to +
+                            "> {tile.divisibility = 16 : i64}",
+                        loadTile("v", "x", {1024}, from) + op + storeTile("r", "out", {1024}, to));
+    };
+    std::string narrow = compile(text("f32", element,
+                                      std::string("%r = tile.narrow %v : tensor<1024xf32> -> "
+                                                  "tensor<1024x") +
+                                          element + ">\n"),
+                                 chip)
+                             .stages["amdgcn"];
+    std::string widen = compile(text(element, "f32",
+                                     std::string("%r = arith.extf %v : tensor<1024x") + element +
+                                         "> to tensor<1024xf32>\n"),
+                                chip)
+                            .stages["amdgcn"];
+    // Four numbers of a lane are a word.
+    const size_t pairs = hasInstruction ? size_t(1024 / (4 * (chip[3] == '9' ? 64 : 32)) / 2) : 0;
+    EXPECT_EQ(countOf(narrow, std::string("v_cvt_pk_") + name + "_f32"), pairs);
+    EXPECT_EQ(countOf(widen, std::string("v_cvt_pk_f32_") + name), pairs);
+  }
 }
 
 TEST(AmdBackend, names_what_it_does_not_know) {
