@@ -25,6 +25,8 @@ struct AmdArch {
   int64_t registerWords = 4 * 512 * 64;
   layout::SharedBanks banks = {};
   Fp8Kinds fp8 = Fp8Kinds::None;
+  /// f32 and pairs are added by instructions whatever memory it is, unless other devices take part.
+  bool addsAnywhere = false;
 
   /// GFX9 with matrix cores (CDNA), as against GFX11 and GFX12 (RDNA).
   bool isCdna() const { return laneCount == 64; }

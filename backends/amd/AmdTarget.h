@@ -47,6 +47,12 @@ public:
   void store(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,
              llvm::Value *value) const override;
   llvm::StringRef syncScope(tile::MemoryScope scope) const override;
+  unsigned atomicWidth(tile::RmwKind kind, mlir::Type element) const override;
+  bool wantsDeviceMemory(tile::RmwKind kind, mlir::Type element,
+                         tile::MemoryScope scope) const override;
+  llvm::Value *atomicRmw(llvm::IRBuilderBase &builder, const gpu::AtomicAccess &access,
+                         tile::RmwKind kind, llvm::Value *value, mlir::Type element,
+                         bool isUsed) const override;
 
 private:
   void waitForMemory(llvm::IRBuilderBase &builder, gpu::Ordered ordered) const;

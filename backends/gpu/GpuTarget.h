@@ -45,6 +45,8 @@ struct AtomicAccess {
   llvm::Value *predicate = nullptr;
   tile::MemorySemantic semantic = tile::MemorySemantic::AcquireRelease;
   tile::MemoryScope scope = tile::MemoryScope::Device;
+  /// The memory is the ordinary memory of the GPU that runs the kernel.
+  bool isDeviceMemory = false;
 };
 
 /// Numbers of a GPU. None has a default: a target says them all.
@@ -123,6 +125,12 @@ public:
   virtual void fence(llvm::IRBuilderBase &builder, tile::MemoryScope scope) const;
   /// How many neighbours one instruction may combine into memory, each of them atomically.
   virtual unsigned atomicWidth(tile::RmwKind kind, mlir::Type element) const { return 1; }
+  /// Whether the combination has an instruction that is right for memory of the GPU's own alone,
+  /// and takes a loop elsewhere.
+  virtual bool wantsDeviceMemory(tile::RmwKind kind, mlir::Type element,
+                                 tile::MemoryScope scope) const {
+    return false;
+  }
   /// What was there before. Runs under the access's predicate already. The defaults are LLVM's
   /// atomic instructions, which it expands where the hardware has none. `value` is a vector where
   /// there are several neighbours; unless `isUsed`, the result may be null.

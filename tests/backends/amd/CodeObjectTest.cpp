@@ -5,6 +5,7 @@
 #include "backends/amd/AmdBackend.h"
 #include "backends/amd/CodeObjectNotes.h"
 #include "isa/Machine.h"
+#include "isa/Numbers.h"
 #include "lang/tile/TileDialect.h"
 #include "optimizer/Pipeline.h"
 
@@ -78,6 +79,11 @@ protected:
                   llvm::ArrayRef<Argument> arguments, const amdisa::Buffers &buffers) {
     backends::CompileOptions options;
     options.warpCount = warps;
+    return run(tileText, options, programs, arguments, buffers);
+  }
+  std::string run(const std::string &tileText, const backends::CompileOptions &options,
+                  uint32_t programs, llvm::ArrayRef<Argument> arguments,
+                  const amdisa::Buffers &buffers) {
     Compiled compiled = compile(tileText, GetParam(), options);
     if (!compiled.problem.empty())
       return compiled.problem;
@@ -246,6 +252,78 @@ TEST_P(AmdCodeObject, numbers_of_8_bits_have_instructions) {
     const size_t pairs = hasInstruction ? size_t(1024 / (4 * (chip[3] == '9' ? 64 : 32)) / 2) : 0;
     EXPECT_EQ(countOf(narrow, std::string("v_cvt_pk_") + name + "_f32"), pairs);
     EXPECT_EQ(countOf(widen, std::string("v_cvt_pk_f32_") + name), pairs);
+  }
+}
+
+struct Bfloat {
+  uint16_t bits = 0;
+  Bfloat() = default;
+  explicit Bfloat(int number) : bits(amdisa::bfloatFromFloat(float(number))) {}
+  explicit operator float() const { return amdisa::bfloatToFloat(bits); }
+};
+
+/// out[i] += x[i], in every program.
+std::string additionText(const std::string &element, const std::string &scope) {
+  auto array = [&](const char *name) {
+    return pointer(name, element) + " {tile.divisibility = 16 : i64}";
+  };
+  return kernelText(array("x") + ", " + array("out"),
+                    loadTile("v", "x", {512}, element) + pointerTile("o", "out", {512}, element) +
+                        "%old = tile.atomic_rmw fadd, relaxed, " + scope +
+                        ", %o, %v : tensor<512x!tile.ptr<" + element + ">>\n");
+}
+
+TEST_P(AmdCodeObject, atomics_on_floating_point_numbers_have_instructions) {
+  const std::string chip = GetParam();
+  const bool isNew = chip == "gfx942" || chip == "gfx950" || chip == "gfx1201";
+  struct {
+    const char *element, *instruction;
+    bool isAnywhere, isOfDevice; // whether it is an instruction: in any memory, in the GPU's own
+  } kinds[] = {{"f32", "global_atomic_add_f32", isNew, true},
+               {"f16", "global_atomic_pk_add_f16", isNew, chip != "gfx1100"},
+               {"bf16", "global_atomic_pk_add_bf16", isNew, isNew}};
+  for (const auto &[element, instruction, isAnywhere, isOfDevice] : kinds)
+    for (bool isDevice : {false, true})
+      for (const char *scope : {"gpu", "sys"}) {
+        SCOPED_TRACE(std::string(element) + (isDevice ? " of the device " : " ") + scope);
+        backends::CompileOptions options;
+        options.deviceMemory = isDevice;
+        Compiled compiled = compile(additionText(element, scope), chip, options);
+        ASSERT_EQ(compiled.problem, "");
+        const std::string &code = compiled.stages["amdgcn"];
+        bool isInstruction = isDevice ? isOfDevice : isAnywhere && scope == std::string("gpu");
+        EXPECT_EQ(countOf(code, instruction) > 0, isInstruction);
+        EXPECT_EQ(countOf(code, "cmpswap") > 0, !isInstruction);
+        for (const char *returning : {" sc0", " glc", "TH_ATOMIC_RETURN"})
+          if (isInstruction)
+            EXPECT_EQ(countOf(code, returning), 0u) << returning;
+        bool wants = !isDevice && isOfDevice && !isInstruction;
+        EXPECT_EQ(compiled.image.atomicArguments,
+                  wants ? std::vector<uint32_t>{1} : std::vector<uint32_t>{});
+      }
+}
+
+TEST_P(AmdCodeObject, atomics_add_every_number) {
+  const unsigned programs = 3;
+  for (bool isDevice : {false, true}) {
+    backends::CompileOptions options;
+    options.deviceMemory = isDevice;
+    auto check = [&]<class T>(const char *element, T) {
+      SCOPED_TRACE(std::string(element) + (isDevice ? " of the device" : ""));
+      auto small = numbers<int8_t>(512, -9, 9), old = numbers<int8_t>(512, -9, 9);
+      std::vector<T> x(small.begin(), small.end()), out(old.begin(), old.end());
+      amdisa::Buffers buffers;
+      add(buffers, x), add(buffers, out);
+      ASSERT_EQ(run(additionText(element, "gpu"), options, programs,
+                    {Argument::of(x.data()), Argument::of(out.data())}, buffers),
+                "");
+      for (size_t i = 0; i < out.size(); ++i)
+        ASSERT_EQ(float(out[i]), float(old[i] + int(programs) * small[i])) << i;
+    };
+    check("f32", float());
+    check("f64", double());
+    check("f16", _Float16());
+    check("bf16", Bfloat());
   }
 }
 
