@@ -41,6 +41,7 @@ public:
   int64_t voteBytes(int64_t warps) const override { return warps > 1 ? 4 * warps : 0; }
   layout::SharedBanks sharedBanks() const override { return architecture.banks; }
   bool takesAssembly() const override { return false; }
+  bool hasScalarLoads() const override { return true; }
   const gpu::MatrixProducts *matrixProducts() const override { return &products; }
   llvm::Value *load(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,
                     llvm::Value *other) const override;

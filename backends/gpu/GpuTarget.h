@@ -114,6 +114,9 @@ public:
   virtual bool takesAssembly() const = 0;
 
   //-- Global memory
+  /// Whether a number for the whole program is loaded once for all lanes, where nothing can change
+  /// it while the kernel runs. The launch's arguments are then taken to be apart for such loads.
+  virtual bool hasScalarLoads() const { return false; }
   /// `other` (of the access's type; null: zeros) where the predicate is false.
   virtual llvm::Value *load(llvm::IRBuilderBase &builder, const GlobalAccess &access,
                             llvm::Value *other) const = 0;

@@ -218,6 +218,97 @@ TEST_P(AmdCodeObject, matrix_instructions_multiply) {
   EXPECT_EQ(notes->vectorRegisters, compiled.image.gpu.registers);
 }
 
+/// What a kernel says of caches is in the instructions.
+TEST_P(AmdCodeObject, what_is_used_once_is_not_kept_in_caches) {
+  const std::string chip = GetParam();
+  const char *once[] = {" nt", " nt"}; // of a load, of a store
+  if (chip == "gfx90a")
+    once[0] = once[1] = " glc slc";
+  else if (chip == "gfx1100")
+    once[0] = " slc dlc", once[1] = " glc slc dlc";
+  else if (chip == "gfx1201")
+    once[0] = " th:TH_LOAD_NT", once[1] = " th:TH_STORE_NT";
+  struct {
+    const char *load, *store;
+    bool isOnce;
+  } hints[] = {{"", "", false},
+               {"cache = ca", "cache = wb", false},
+               {"evict = evict_last", "evict = evict_last", false},
+               {"cache = cs", "cache = cs", true},
+               {"cache = cg", "cache = cg", true},
+               {"evict = evict_first", "evict = evict_first", true}};
+  for (const auto &[load, store, isOnce] : hints) {
+    SCOPED_TRACE(std::string(load) + ", " + store);
+    std::string pointers = " : tensor<512x!tile.ptr<f32>>\n";
+    std::string code =
+        compile(kernelText(pointer("x", "f32") + ", " + pointer("out", "f32"),
+                           pointerTile("p", "x", {512}, "f32") + "%v = tile.load %p " + load +
+                               pointers + pointerTile("o", "out", {512}, "f32") +
+                               "tile.store %o, %v " + store + pointers),
+                chip)
+            .stages["amdgcn"];
+    size_t accesses = 0;
+    llvm::SmallVector<llvm::StringRef> lines;
+    llvm::StringRef(code).split(lines, '\n');
+    for (llvm::StringRef line : lines)
+      for (bool isStore : {false, true})
+        if (line.contains(isStore ? "global_store_" : "global_load_")) {
+          ++accesses;
+          EXPECT_EQ(line.ends_with(once[isStore]), isOnce) << line.str();
+        }
+    EXPECT_GE(accesses, 2u);
+  }
+}
+
+/// out[row, :] = ids[row], row by row; `more` is in the loop, too.
+std::string rowsText(const std::string &more = "") {
+  return kernelText(pointer("ids", "i32") + ", " + pointer("out", "i32") + ", %n: i32",
+                    "%zero = arith.constant 0 : i32\n%one = arith.constant 1 : i32\n"
+                    "%stride = arith.constant 256 : i32\n"
+                    "%i = tile.arange 0, 256 : tensor<256xi32>\n"
+                    "scf.for %row = %zero to %n step %one : i32 {\n"
+                    "%p = tile.ptr_add %ids, %row : !tile.ptr<i32>, i32\n"
+                    "%id = tile.load %p : !tile.ptr<i32>\n"
+                    "%ids_row = tile.splat %id : i32 -> tensor<256xi32>\n"
+                    "%start = arith.muli %row, %stride : i32\n"
+                    "%base = tile.splat %start : i32 -> tensor<256xi32>\n"
+                    "%at = arith.addi %base, %i : tensor<256xi32>\n"
+                    "%outs = tile.splat %out : !tile.ptr<i32> -> tensor<256x!tile.ptr<i32>>\n"
+                    "%q = tile.ptr_add %outs, %at : tensor<256x!tile.ptr<i32>>, tensor<256xi32>\n"
+                    "tile.store %q, %ids_row : tensor<256x!tile.ptr<i32>>\n" +
+                        more + "}\n");
+}
+
+TEST_P(AmdCodeObject, numbers_of_a_program_are_scalar_loads) {
+  std::string text = rowsText();
+  Compiled apart = compile(text, GetParam());
+  ASSERT_EQ(apart.problem, "");
+  EXPECT_EQ(countOf(apart.stages["amdgcn"], "global_load"), 0u);
+  EXPECT_EQ(apart.image.overlapHazards, (std::vector<backends::OverlapHazard>{{1, 0, true}}));
+
+  // What may change is loaded anew.
+  backends::CompileOptions options;
+  options.argumentsOverlap = true;
+  Compiled careful = compile(text, GetParam(), options);
+  EXPECT_GT(countOf(careful.stages["amdgcn"], "global_load"), 0u);
+  EXPECT_TRUE(careful.image.overlapHazards.empty());
+  Compiled ordered = compile(rowsText("tile.barrier\n"), GetParam());
+  ASSERT_EQ(ordered.problem, "");
+  EXPECT_GT(countOf(ordered.stages["amdgcn"], "global_load"), 0u);
+  EXPECT_TRUE(ordered.image.overlapHazards.empty());
+
+  auto ids = numbers<int32_t>(5, -999, 999);
+  std::vector<int32_t> out(5 * 256);
+  amdisa::Buffers buffers;
+  add(buffers, ids), add(buffers, out);
+  ASSERT_EQ(run(text, 4, 1,
+                {Argument::of(ids.data()), Argument::of(out.data()), Argument::of(int32_t(5))},
+                buffers),
+            "");
+  for (size_t i = 0; i < out.size(); ++i)
+    ASSERT_EQ(out[i], ids[i / 256]) << i;
+}
+
 TEST_P(AmdCodeObject, numbers_of_8_bits_have_instructions) {
   const std::string chip = GetParam();
   const bool isFnuz = chip == "gfx942", isOcp = chip == "gfx950" || chip == "gfx1201";
