@@ -353,14 +353,15 @@ struct Bfloat {
   explicit operator float() const { return amdisa::bfloatToFloat(bits); }
 };
 
-/// out[i] += x[i], in every program.
-std::string additionText(const std::string &element, const std::string &scope) {
+/// out[i] += x[i], in every program; `kind` may be another combination.
+std::string combinationText(const std::string &element, const std::string &scope,
+                            const std::string &kind = "fadd") {
   auto array = [&](const char *name) {
     return pointer(name, element) + " {tile.divisibility = 16 : i64}";
   };
   return kernelText(array("x") + ", " + array("out"),
                     loadTile("v", "x", {512}, element) + pointerTile("o", "out", {512}, element) +
-                        "%old = tile.atomic_rmw fadd, relaxed, " + scope +
+                        "%old = tile.atomic_rmw " + kind + ", relaxed, " + scope +
                         ", %o, %v : tensor<512x!tile.ptr<" + element + ">>\n");
 }
 
@@ -379,7 +380,7 @@ TEST_P(AmdCodeObject, atomics_on_floating_point_numbers_have_instructions) {
         SCOPED_TRACE(std::string(element) + (isDevice ? " of the device " : " ") + scope);
         backends::CompileOptions options;
         options.deviceMemory = isDevice;
-        Compiled compiled = compile(additionText(element, scope), chip, options);
+        Compiled compiled = compile(combinationText(element, scope), chip, options);
         ASSERT_EQ(compiled.problem, "");
         const std::string &code = compiled.stages["amdgcn"];
         bool isInstruction = isDevice ? isOfDevice : isAnywhere && scope == std::string("gpu");
@@ -405,7 +406,7 @@ TEST_P(AmdCodeObject, atomics_add_every_number) {
       std::vector<T> x(small.begin(), small.end()), out(old.begin(), old.end());
       amdisa::Buffers buffers;
       add(buffers, x), add(buffers, out);
-      ASSERT_EQ(run(additionText(element, "gpu"), options, programs,
+      ASSERT_EQ(run(combinationText(element, "gpu"), options, programs,
                     {Argument::of(x.data()), Argument::of(out.data())}, buffers),
                 "");
       for (size_t i = 0; i < out.size(); ++i)
@@ -415,6 +416,33 @@ TEST_P(AmdCodeObject, atomics_add_every_number) {
     check("f64", double());
     check("f16", _Float16());
     check("bf16", Bfloat());
+  }
+}
+
+/// A combination with other devices, and the greater and the smaller number.
+TEST_P(AmdCodeObject, atomics_combine_every_number) {
+  for (bool isDevice : {false, true}) {
+    backends::CompileOptions options;
+    options.deviceMemory = isDevice;
+    auto check = [&]<class T>(const char *element, const std::string &kind, T (*combine)(T, T)) {
+      SCOPED_TRACE(std::string(element) + " " + kind + (isDevice ? " of the device" : ""));
+      auto x = numbers<T>(512, -99, 99), out = numbers<T>(512, -99, 99), old = out;
+      amdisa::Buffers buffers;
+      add(buffers, x), add(buffers, out);
+      ASSERT_EQ(run(combinationText(element, "sys", kind), options, 1,
+                    {Argument::of(x.data()), Argument::of(out.data())}, buffers),
+                "");
+      for (size_t i = 0; i < out.size(); ++i)
+        ASSERT_EQ(out[i], combine(old[i], x[i])) << i;
+    };
+    check("i32", "add", +[](int32_t a, int32_t b) { return a + b; });
+    check("i32", "xor", +[](int32_t a, int32_t b) { return a ^ b; });
+    check("i32", "max", +[](int32_t a, int32_t b) { return std::max(a, b); });
+    check("i64", "min", +[](int64_t a, int64_t b) { return std::min(a, b); });
+    check("i64", "or", +[](int64_t a, int64_t b) { return a | b; });
+    check("f32", "fmax", +[](float a, float b) { return std::max(a, b); });
+    check("f64", "fmin", +[](double a, double b) { return std::min(a, b); });
+    check("f64", "fadd", +[](double a, double b) { return a + b; });
   }
 }
 
