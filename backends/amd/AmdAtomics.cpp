@@ -1,7 +1,7 @@
 // Atomics are LLVM's, which makes a loop of compare and swap of what the chip has no instruction
-// for, or none that is right for every kind of memory: instructions on floating-point numbers are
-// dropped without a word where memory is fine-grained, as the host's is. (LLVM's AMDGPUUsage, "LLVM
-// IR Metadata".)
+// for, or none that is right for every kind of memory: instructions on floating-point numbers may
+// be dropped without a word where memory is fine-grained, as the host's is. (LLVM's AMDGPUUsage,
+// "LLVM IR Metadata".)
 #include "backends/amd/AmdTarget.h"
 
 using namespace mlir;
