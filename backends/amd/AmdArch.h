@@ -11,6 +11,10 @@
 
 namespace sectile::amd {
 
+/// The numbers of 8 bits that conversions have instructions for: none, those without infinities and
+/// with one zero, or those of the Open Compute Project.
+enum class Fp8Kinds : uint8_t { None, Fnuz, Ocp };
+
 struct AmdArch {
   std::string name = "gfx942";
   /// Of a wave.
@@ -20,11 +24,16 @@ struct AmdArch {
   /// 32-bit registers of a compute unit: of its SIMDs together, accumulation registers included.
   int64_t registerWords = 4 * 512 * 64;
   layout::SharedBanks banks = {};
+  Fp8Kinds fp8 = Fp8Kinds::None;
+  /// f32 and pairs are added by instructions whatever memory it is, unless other devices take part.
+  bool addsAnywhere = false;
 
   /// GFX9 with matrix cores (CDNA), as against GFX11 and GFX12 (RDNA).
   bool isCdna() const { return laneCount == 64; }
   bool isGfx950() const { return name == "gfx950"; }
   bool isGfx12() const { return name == "gfx1201"; }
+  /// v_maximum_f32 or v_maximum3_f32, in which NaN wins, and their like.
+  bool hasMaximum() const { return isGfx12() || isGfx950(); }
 
   /// "gfx90a", "gfx942", "gfx950", "gfx1100" or "gfx1201"; nothing for another one.
   static std::optional<AmdArch> parse(llvm::StringRef text);

@@ -41,12 +41,19 @@ public:
   int64_t voteBytes(int64_t warps) const override { return warps > 1 ? 4 * warps : 0; }
   layout::SharedBanks sharedBanks() const override { return architecture.banks; }
   bool takesAssembly() const override { return false; }
+  bool hasScalarLoads() const override { return true; }
   const gpu::MatrixProducts *matrixProducts() const override { return &products; }
   llvm::Value *load(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,
                     llvm::Value *other) const override;
   void store(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,
              llvm::Value *value) const override;
   llvm::StringRef syncScope(tile::MemoryScope scope) const override;
+  unsigned atomicWidth(tile::RmwKind kind, mlir::Type element) const override;
+  bool wantsDeviceMemory(tile::RmwKind kind, mlir::Type element,
+                         tile::MemoryScope scope) const override;
+  llvm::Value *atomicRmw(llvm::IRBuilderBase &builder, const gpu::AtomicAccess &access,
+                         tile::RmwKind kind, llvm::Value *value, mlir::Type element,
+                         bool isUsed) const override;
 
 private:
   void waitForMemory(llvm::IRBuilderBase &builder, gpu::Ordered ordered) const;

@@ -5,6 +5,7 @@
 #include "backends/gpu/DotPlan.h"
 #include "backends/gpu/GpuEmitter.h"
 #include "backends/gpu/ScratchBytes.h"
+#include "optimizer/gpu/ConstantArguments.h"
 #include "optimizer/gpu/Pipeline.h"
 
 using namespace mlir;
@@ -66,9 +67,8 @@ static void noteBlocks(func::FuncOp function, const backends::CompileOptions &op
   addRemark(remarks, function.getLoc(), "hint", std::move(text));
 }
 
-/// Gives the tiles layouts, and remarks and hazards to the image. Returns how many programs
-/// registers should suffice for; 0: no wish.
-static FailureOr<int64_t> layOut(func::FuncOp function, const GpuTarget &target,
+/// Gives the tiles layouts, and remarks and hazards to the image.
+static FailureOr<LaidOut> layOut(func::FuncOp function, const GpuTarget &target,
                                  backends::KernelImage &image,
                                  const backends::CompileContext &context) {
   backends::StepClock clock(context.time, "lay out tiles");
@@ -89,9 +89,14 @@ static FailureOr<int64_t> layOut(func::FuncOp function, const GpuTarget &target,
     return failure();
   image.remarks = std::move(assumed->remarks);
   noteBlocks(function, options, image.remarks);
+  LaidOut decided;
+  decided.programs = assumed->programs;
+  if (target.hasScalarLoads())
+    decided.constants =
+        optimizer::constantArguments(function, options.argumentsOverlap, assumed->apart);
   for (optimizer::ApartArguments pair : assumed->apart)
     image.overlapHazards.push_back({pair.written, pair.other, /*evenIfSame=*/true});
-  return assumed->programs;
+  return decided;
 }
 
 /// Null when the kernel needs more shared memory than there is, or an op has no lowering; the
@@ -122,17 +127,17 @@ FailureOr<backends::KernelImage> compileGpuKernel(func::FuncOp function, const G
                                                   const backends::CompileContext &context) {
   if (failed(checkLaunch(function, target, context.options)))
     return failure();
-  FailureOr<int64_t> programs = layOut(function, target, image, context);
-  if (failed(programs))
+  FailureOr<LaidOut> decided = layOut(function, target, image, context);
+  if (failed(decided))
     return failure();
-  return compileLaidOutKernel(function, target, codegen, std::move(image), context, *programs);
+  return compileLaidOutKernel(function, target, codegen, std::move(image), context, *decided);
 }
 
 FailureOr<backends::KernelImage> compileLaidOutKernel(func::FuncOp function,
                                                       const GpuTarget &target, GpuCodegen &codegen,
                                                       backends::KernelImage image,
                                                       const backends::CompileContext &context,
-                                                      int64_t programs) {
+                                                      const LaidOut &decided) {
   const backends::CompileOptions &options = context.options;
   auto observe = [&](StringRef stage, llvm::function_ref<std::string()> text) {
     if (context.observe)
@@ -154,7 +159,11 @@ FailureOr<backends::KernelImage> compileLaidOutKernel(func::FuncOp function,
     return failure();
   llvm::Function *kernel = code->getFunction(function.getName());
   kernel->setName(codegen.symbolOf(function.getName()));
-  codegen.tune(*kernel, function, programs);
+  for (unsigned argument : decided.constants) {
+    kernel->addParamAttr(argument, llvm::Attribute::NoAlias);
+    kernel->addParamAttr(argument, llvm::Attribute::ReadOnly);
+  }
+  codegen.tune(*kernel, function, decided.programs);
   image.entryPoint = kernel->getName().str();
   if (options.injectFailure == "invalid-code")
     kernel->getEntryBlock().getTerminator()->eraseFromParent();

@@ -53,10 +53,18 @@ mlir::FailureOr<backends::KernelImage>
 compileGpuKernel(mlir::func::FuncOp function, const GpuTarget &target, GpuCodegen &codegen,
                  backends::KernelImage image, const backends::CompileContext &context);
 
-/// The later half, of a kernel that is laid out. For `programs` see GpuCodegen::tune.
+/// What is decided of a kernel as a whole when it is laid out.
+struct LaidOut {
+  /// See GpuCodegen::tune.
+  int64_t programs = 0;
+  /// Arguments whose memory stays as it is (optimizer/gpu/ConstantArguments.h).
+  llvm::SmallVector<unsigned> constants;
+};
+
+/// The later half, of a kernel that is laid out.
 mlir::FailureOr<backends::KernelImage>
 compileLaidOutKernel(mlir::func::FuncOp function, const GpuTarget &target, GpuCodegen &codegen,
                      backends::KernelImage image, const backends::CompileContext &context,
-                     int64_t programs = 0);
+                     const LaidOut &decided = {});
 
 } // namespace sectile::gpu

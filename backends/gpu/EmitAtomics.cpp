@@ -13,6 +13,22 @@ static bool isOneOf(MemorySemantic semantic, MemorySemantic one, MemorySemantic 
   return semantic == one || semantic == other;
 }
 
+/// Whether the launch promises that the memory is the GPU's own. Where that would give other code,
+/// the image says so.
+bool GpuEmitter::isDeviceMemory(AtomicRmwOp op) {
+  if (!provenance)
+    provenance.emplace(function);
+  std::optional<unsigned> argument = provenance->argumentOf(op.getPtr());
+  if (!argument) // from anywhere
+    return false;
+  Type element = elementTypeOf(op.getResult().getType());
+  std::vector<uint32_t> &wanted = image.atomicArguments;
+  if (!options.deviceMemory && target.wantsDeviceMemory(op.getKind(), element, op.getScope()) &&
+      !llvm::is_contained(wanted, *argument))
+    wanted.push_back(*argument);
+  return options.deviceMemory;
+}
+
 LogicalResult GpuEmitter::emitAtomic(Operation *op) {
   Value pointer = op->getOperand(0), result = op->getResult(0);
   Type element = elementTypeOf(result.getType());
@@ -28,6 +44,8 @@ LogicalResult GpuEmitter::emitAtomic(Operation *op) {
   Registers masks = mask ? valuesOf(mask) : Registers();
   bool isTile = isa<RankedTensorType>(result.getType()), isUsed = !result.use_empty();
   checkAccess(op, backends::TrapSite::Kind::Atomic, pointer, mask);
+  if (rmw)
+    access.isDeviceMemory = isDeviceMemory(rmw);
 
   /// What was in memory at neighbouring elements; null if nobody asks.
   auto atomic = [&](ArrayRef<int> group, llvm::Value *predicate) {

@@ -175,6 +175,7 @@ private:
   void noteAccess(mlir::Operation *op, llvm::StringRef kind, int64_t elements, unsigned maxBytes);
   // EmitAtomics.cpp
   mlir::LogicalResult emitAtomic(mlir::Operation *op);
+  bool isDeviceMemory(tile::AtomicRmwOp op);
   // EmitReduce.cpp, EmitScan.cpp
   mlir::LogicalResult emitReduce(tile::ReduceOp op);
   mlir::LogicalResult emitScan(tile::ScanOp op);

@@ -45,6 +45,8 @@ struct AtomicAccess {
   llvm::Value *predicate = nullptr;
   tile::MemorySemantic semantic = tile::MemorySemantic::AcquireRelease;
   tile::MemoryScope scope = tile::MemoryScope::Device;
+  /// The memory is the ordinary memory of the GPU that runs the kernel.
+  bool isDeviceMemory = false;
 };
 
 /// Numbers of a GPU. None has a default: a target says them all.
@@ -112,6 +114,9 @@ public:
   virtual bool takesAssembly() const = 0;
 
   //-- Global memory
+  /// Whether a number for the whole program is loaded once for all lanes, where nothing can change
+  /// it while the kernel runs. The launch's arguments are then taken to be apart for such loads.
+  virtual bool hasScalarLoads() const { return false; }
   /// `other` (of the access's type; null: zeros) where the predicate is false.
   virtual llvm::Value *load(llvm::IRBuilderBase &builder, const GlobalAccess &access,
                             llvm::Value *other) const = 0;
@@ -123,6 +128,12 @@ public:
   virtual void fence(llvm::IRBuilderBase &builder, tile::MemoryScope scope) const;
   /// How many neighbours one instruction may combine into memory, each of them atomically.
   virtual unsigned atomicWidth(tile::RmwKind kind, mlir::Type element) const { return 1; }
+  /// Whether the combination has an instruction that is right for memory of the GPU's own alone,
+  /// and takes a loop elsewhere.
+  virtual bool wantsDeviceMemory(tile::RmwKind kind, mlir::Type element,
+                                 tile::MemoryScope scope) const {
+    return false;
+  }
   /// What was there before. Runs under the access's predicate already. The defaults are LLVM's
   /// atomic instructions, which it expands where the hardware has none. `value` is a vector where
   /// there are several neighbours; unless `isUsed`, the result may be null.

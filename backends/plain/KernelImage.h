@@ -86,6 +86,9 @@ struct KernelImage {
   std::vector<KernelArgument> arguments;
   uint64_t scratchBytes = 0; // per thread (cpu)
   std::vector<OverlapHazard> overlapHazards;
+  /// Arguments (their indices) through which the code combines atomically by loops of compare and
+  /// swap, for which CompileOptions::deviceMemory gives instructions.
+  std::vector<uint32_t> atomicArguments;
   std::vector<TrapSite> trapSites;
   std::vector<PrintSite> printSites;
   /// How it was compiled, for st.inspect and `sectile compile --remarks`.

@@ -14,7 +14,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr char kMagic[8] = {'S', 'E', 'C', 'T', 'I', 'L', 'E', '\n'};
-constexpr uint32_t kFormatVersion = 6;
+constexpr uint32_t kFormatVersion = 7;
 
 struct Header {
   char magic[8];
@@ -154,7 +154,7 @@ void visit(auto &stream, Is<RecordedRead> auto &read) {
 }
 // A new field must be written and read, and kFormatVersion raised.
 #if defined(__x86_64__) && defined(__GLIBCXX__)
-static_assert(sizeof(backends::KernelImage) - sizeof(backends::CompileOptions) == 376 &&
+static_assert(sizeof(backends::KernelImage) - sizeof(backends::CompileOptions) == 400 &&
               sizeof(backends::GpuLaunch) == 40 && sizeof(backends::TrapSite) == 152 &&
               sizeof(backends::KernelArgument) == 48 && sizeof(backends::PrintSite) == 64 &&
               sizeof(lang::Remark) == 192);
@@ -189,6 +189,7 @@ void visit(auto &stream, Is<backends::KernelImage> auto &image) {
   stream.field(image.arguments);
   stream.field(image.scratchBytes);
   stream.field(image.overlapHazards);
+  stream.field(image.atomicArguments);
   stream.field(image.trapSites);
   stream.field(image.printSites);
   stream.field(image.remarks);
@@ -260,6 +261,9 @@ bool isConsistent(const backends::KernelImage &image) {
       return false;
   for (const backends::OverlapHazard &hazard : image.overlapHazards)
     if (std::max(hazard.written, hazard.other) >= image.arguments.size())
+      return false;
+  for (uint32_t argument : image.atomicArguments)
+    if (argument >= image.arguments.size())
       return false;
   for (const backends::TrapSite &site : image.trapSites)
     if (site.kind > backends::TrapSite::Kind::Gather ||

@@ -10,6 +10,12 @@ using namespace sectile::tile;
 namespace sectile::optimizer {
 
 LoopWrites::LoopWrites(scf::ForOp loop, const PointerProvenance &provenance, bool argumentsOverlap)
+    : LoopWrites(*loop.getBody(), provenance, argumentsOverlap) {}
+LoopWrites::LoopWrites(func::FuncOp function, const PointerProvenance &provenance,
+                       bool argumentsOverlap)
+    : LoopWrites(function.front(), provenance, argumentsOverlap) {}
+
+LoopWrites::LoopWrites(Block &body, const PointerProvenance &provenance, bool argumentsOverlap)
     : provenance(provenance), argumentsOverlap(argumentsOverlap) {
   auto write = [&](Value pointer) {
     if (auto argument = provenance.argumentOf(pointer))
@@ -17,7 +23,7 @@ LoopWrites::LoopWrites(scf::ForOp loop, const PointerProvenance &provenance, boo
     else
       isOpaque = true;
   };
-  loop.getBody()->walk([&](Operation *op) {
+  body.walk([&](Operation *op) {
     llvm::TypeSwitch<Operation *>(op)
         .Case([&](StoreOp store) { write(store.getPtr()); })
         .Case([&](AtomicRmwOp atomic) {

@@ -20,6 +20,9 @@ struct ApartArguments {
 class LoopWrites {
 public:
   LoopWrites(mlir::scf::ForOp loop, const PointerProvenance &provenance, bool argumentsOverlap);
+  /// Those of a whole kernel, for loads that may run at any time.
+  LoopWrites(mlir::func::FuncOp function, const PointerProvenance &provenance,
+             bool argumentsOverlap);
 
   /// Whether the load may run before earlier iterations; adds to `apart` what that assumes.
   bool mayBePassedBy(tile::LoadOp load, llvm::SmallVectorImpl<ApartArguments> &apart) const;
@@ -27,6 +30,8 @@ public:
   std::string whyNotPassedBy(tile::LoadOp load) const;
 
 private:
+  LoopWrites(mlir::Block &body, const PointerProvenance &provenance, bool argumentsOverlap);
+
   const PointerProvenance &provenance;
   const bool argumentsOverlap;
   /// The loop orders memory, or writes to memory of an unknown argument.

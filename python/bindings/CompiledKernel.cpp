@@ -59,6 +59,7 @@ py::object metadataOf(const jit::Kernel &kernel) {
   fields[#keyword] = py::str(std::string(wordsOf(options.field)[size_t(options.field)]));
 #include "backends/plain/CompileOptions.def"
   fields["arguments_overlap"] = options.argumentsOverlap;
+  fields["device_memory"] = options.deviceMemory;
   fields["shared"] = image.gpu.sharedBytes;
   if (image.gpu.threads)
     fields["threads"] = image.gpu.threads;

@@ -55,6 +55,8 @@ CacheEntry fullEntry() {
   image.options.dependentLaunch = true;
   image.options.ptxVersion = 85;
   image.options.injectFailure = "cannot-select";
+  image.options.deviceMemory = true;
+  image.atomicArguments = {2, 0};
   image.gpu = {256, 64, 1 << 20, 2, 3, true, false, 40, 8};
   image.binary = std::string("\x7f"
                              "ELF\0binary",
@@ -86,6 +88,7 @@ TEST(ImageFile, WhatIsWrittenIsReadBack) {
     EXPECT_EQ(image.arguments[i].isWritten, entry.image.arguments[i].isWritten);
   }
   EXPECT_EQ(image.scratchBytes, entry.image.scratchBytes);
+  EXPECT_EQ(image.atomicArguments, entry.image.atomicArguments);
   ASSERT_EQ(image.trapSites.size(), 1u);
   EXPECT_EQ(image.trapSites[0].kind, backends::TrapSite::Kind::Store);
   EXPECT_EQ(image.trapSites[0].message, "message");

@@ -191,6 +191,10 @@ unsigned narrowFloatBits(NarrowFloat kind) {
   return formatOf(kind).bits;
 }
 
+double largestOf(NarrowFloat kind) {
+  return formatOf(kind).largestValue();
+}
+
 V emitWiden(llvm::IRBuilderBase &b, const ArithmeticFeatures &host, V bits, NarrowFloat kind) {
   Lanes l(b, host, bits->getType()->getWithNewType(b.getFloatTy()));
   if (kind == NarrowFloat::F16 && host.f16c)

@@ -34,6 +34,8 @@ enum class Narrowing { Conversion, Form };
 std::optional<NarrowFloat> narrowFloatOf(mlir::Type type);
 /// 8 or 16.
 unsigned narrowFloatBits(NarrowFloat kind);
+/// The largest finite number.
+double largestOf(NarrowFloat kind);
 
 /// i8 or i16 bits -> f32, exactly.
 llvm::Value *emitWiden(llvm::IRBuilderBase &builder, const ArithmeticFeatures &host,

@@ -5,6 +5,7 @@
 #include "backends/amd/AmdBackend.h"
 #include "backends/amd/CodeObjectNotes.h"
 #include "isa/Machine.h"
+#include "isa/Numbers.h"
 #include "lang/tile/TileDialect.h"
 #include "optimizer/Pipeline.h"
 
@@ -54,6 +55,13 @@ Compiled compile(const std::string &tileText, const std::string &arch,
   return result;
 }
 
+size_t countOf(const std::string &text, const std::string &part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++count;
+  return count;
+}
+
 class AmdCodeObject : public ::testing::TestWithParam<const char *> {
 protected:
   std::mt19937 random{7};
@@ -71,6 +79,11 @@ protected:
                   llvm::ArrayRef<Argument> arguments, const amdisa::Buffers &buffers) {
     backends::CompileOptions options;
     options.warpCount = warps;
+    return run(tileText, options, programs, arguments, buffers);
+  }
+  std::string run(const std::string &tileText, const backends::CompileOptions &options,
+                  uint32_t programs, llvm::ArrayRef<Argument> arguments,
+                  const amdisa::Buffers &buffers) {
     Compiled compiled = compile(tileText, GetParam(), options);
     if (!compiled.problem.empty())
       return compiled.problem;
@@ -203,6 +216,234 @@ TEST_P(AmdCodeObject, matrix_instructions_multiply) {
   EXPECT_EQ(notes->laneCount * 4, compiled.image.gpu.threads);
   EXPECT_EQ(notes->sharedBytes, compiled.image.gpu.sharedBytes);
   EXPECT_EQ(notes->vectorRegisters, compiled.image.gpu.registers);
+}
+
+/// What a kernel says of caches is in the instructions.
+TEST_P(AmdCodeObject, what_is_used_once_is_not_kept_in_caches) {
+  const std::string chip = GetParam();
+  const char *once[] = {" nt", " nt"}; // of a load, of a store
+  if (chip == "gfx90a")
+    once[0] = once[1] = " glc slc";
+  else if (chip == "gfx1100")
+    once[0] = " slc dlc", once[1] = " glc slc dlc";
+  else if (chip == "gfx1201")
+    once[0] = " th:TH_LOAD_NT", once[1] = " th:TH_STORE_NT";
+  struct {
+    const char *load, *store;
+    bool isOnce;
+  } hints[] = {{"", "", false},
+               {"cache = ca", "cache = wb", false},
+               {"evict = evict_last", "evict = evict_last", false},
+               {"cache = cs", "cache = cs", true},
+               {"cache = cg", "cache = cg", true},
+               {"evict = evict_first", "evict = evict_first", true}};
+  for (const auto &[load, store, isOnce] : hints) {
+    SCOPED_TRACE(std::string(load) + ", " + store);
+    std::string pointers = " : tensor<512x!tile.ptr<f32>>\n";
+    std::string code =
+        compile(kernelText(pointer("x", "f32") + ", " + pointer("out", "f32"),
+                           pointerTile("p", "x", {512}, "f32") + "%v = tile.load %p " + load +
+                               pointers + pointerTile("o", "out", {512}, "f32") +
+                               "tile.store %o, %v " + store + pointers),
+                chip)
+            .stages["amdgcn"];
+    size_t accesses = 0;
+    llvm::SmallVector<llvm::StringRef> lines;
+    llvm::StringRef(code).split(lines, '\n');
+    for (llvm::StringRef line : lines)
+      for (bool isStore : {false, true})
+        if (line.contains(isStore ? "global_store_" : "global_load_")) {
+          ++accesses;
+          EXPECT_EQ(line.ends_with(once[isStore]), isOnce) << line.str();
+        }
+    EXPECT_GE(accesses, 2u);
+  }
+}
+
+/// out[row, :] = ids[row], row by row; `more` is in the loop, too.
+std::string rowsText(const std::string &more = "") {
+  return kernelText(pointer("ids", "i32") + ", " + pointer("out", "i32") + ", %n: i32",
+                    "%zero = arith.constant 0 : i32\n%one = arith.constant 1 : i32\n"
+                    "%stride = arith.constant 256 : i32\n"
+                    "%i = tile.arange 0, 256 : tensor<256xi32>\n"
+                    "scf.for %row = %zero to %n step %one : i32 {\n"
+                    "%p = tile.ptr_add %ids, %row : !tile.ptr<i32>, i32\n"
+                    "%id = tile.load %p : !tile.ptr<i32>\n"
+                    "%ids_row = tile.splat %id : i32 -> tensor<256xi32>\n"
+                    "%start = arith.muli %row, %stride : i32\n"
+                    "%base = tile.splat %start : i32 -> tensor<256xi32>\n"
+                    "%at = arith.addi %base, %i : tensor<256xi32>\n"
+                    "%outs = tile.splat %out : !tile.ptr<i32> -> tensor<256x!tile.ptr<i32>>\n"
+                    "%q = tile.ptr_add %outs, %at : tensor<256x!tile.ptr<i32>>, tensor<256xi32>\n"
+                    "tile.store %q, %ids_row : tensor<256x!tile.ptr<i32>>\n" +
+                        more + "}\n");
+}
+
+TEST_P(AmdCodeObject, numbers_of_a_program_are_scalar_loads) {
+  std::string text = rowsText();
+  Compiled apart = compile(text, GetParam());
+  ASSERT_EQ(apart.problem, "");
+  EXPECT_EQ(countOf(apart.stages["amdgcn"], "global_load"), 0u);
+  EXPECT_EQ(apart.image.overlapHazards, (std::vector<backends::OverlapHazard>{{1, 0, true}}));
+
+  // What may change is loaded anew.
+  backends::CompileOptions options;
+  options.argumentsOverlap = true;
+  Compiled careful = compile(text, GetParam(), options);
+  EXPECT_GT(countOf(careful.stages["amdgcn"], "global_load"), 0u);
+  EXPECT_TRUE(careful.image.overlapHazards.empty());
+  Compiled ordered = compile(rowsText("tile.barrier\n"), GetParam());
+  ASSERT_EQ(ordered.problem, "");
+  EXPECT_GT(countOf(ordered.stages["amdgcn"], "global_load"), 0u);
+  EXPECT_TRUE(ordered.image.overlapHazards.empty());
+
+  auto ids = numbers<int32_t>(5, -999, 999);
+  std::vector<int32_t> out(5 * 256);
+  amdisa::Buffers buffers;
+  add(buffers, ids), add(buffers, out);
+  ASSERT_EQ(run(text, 4, 1,
+                {Argument::of(ids.data()), Argument::of(out.data()), Argument::of(int32_t(5))},
+                buffers),
+            "");
+  for (size_t i = 0; i < out.size(); ++i)
+    ASSERT_EQ(out[i], ids[i / 256]) << i;
+}
+
+TEST_P(AmdCodeObject, numbers_of_8_bits_have_instructions) {
+  const std::string chip = GetParam();
+  const bool isFnuz = chip == "gfx942", isOcp = chip == "gfx950" || chip == "gfx1201";
+  struct {
+    const char *element, *name;
+    bool hasInstruction;
+  } kinds[] = {{"f8E4M3FN", "fp8", isOcp},
+               {"f8E5M2", "bf8", isOcp},
+               {"f8E4M3FNUZ", "fp8", isFnuz},
+               {"f8E5M2FNUZ", "bf8", isFnuz}};
+  for (const auto &[element, name, hasInstruction] : kinds) {
+    SCOPED_TRACE(element);
+    auto text = [element = std::string(element)](const std::string &from, const std::string &to,
+                                                 const std::string &op) {
+      return kernelText("%x: !tile.ptr<" + from +
+                            "> {tile.divisibility = 16 : i64}, %out: !tile.ptr<" + to +
+                            "> {tile.divisibility = 16 : i64}",
+                        loadTile("v", "x", {1024}, from) + op + storeTile("r", "out", {1024}, to));
+    };
+    std::string narrow = compile(text("f32", element,
+                                      std::string("%r = tile.narrow %v : tensor<1024xf32> -> "
+                                                  "tensor<1024x") +
+                                          element + ">\n"),
+                                 chip)
+                             .stages["amdgcn"];
+    std::string widen = compile(text(element, "f32",
+                                     std::string("%r = arith.extf %v : tensor<1024x") + element +
+                                         "> to tensor<1024xf32>\n"),
+                                chip)
+                            .stages["amdgcn"];
+    // Four numbers of a lane are a word.
+    const size_t pairs = hasInstruction ? size_t(1024 / (4 * (chip[3] == '9' ? 64 : 32)) / 2) : 0;
+    EXPECT_EQ(countOf(narrow, std::string("v_cvt_pk_") + name + "_f32"), pairs);
+    EXPECT_EQ(countOf(widen, std::string("v_cvt_pk_f32_") + name), pairs);
+  }
+}
+
+struct Bfloat {
+  uint16_t bits = 0;
+  Bfloat() = default;
+  explicit Bfloat(int number) : bits(amdisa::bfloatFromFloat(float(number))) {}
+  explicit operator float() const { return amdisa::bfloatToFloat(bits); }
+};
+
+/// out[i] += x[i], in every program; `kind` may be another combination.
+std::string combinationText(const std::string &element, const std::string &scope,
+                            const std::string &kind = "fadd") {
+  auto array = [&](const char *name) {
+    return pointer(name, element) + " {tile.divisibility = 16 : i64}";
+  };
+  return kernelText(array("x") + ", " + array("out"),
+                    loadTile("v", "x", {512}, element) + pointerTile("o", "out", {512}, element) +
+                        "%old = tile.atomic_rmw " + kind + ", relaxed, " + scope +
+                        ", %o, %v : tensor<512x!tile.ptr<" + element + ">>\n");
+}
+
+TEST_P(AmdCodeObject, atomics_on_floating_point_numbers_have_instructions) {
+  const std::string chip = GetParam();
+  const bool isNew = chip == "gfx942" || chip == "gfx950" || chip == "gfx1201";
+  struct {
+    const char *element, *instruction;
+    bool isAnywhere, isOfDevice; // whether it is an instruction: in any memory, in the GPU's own
+  } kinds[] = {{"f32", "global_atomic_add_f32", isNew, true},
+               {"f16", "global_atomic_pk_add_f16", isNew, chip != "gfx1100"},
+               {"bf16", "global_atomic_pk_add_bf16", isNew, isNew}};
+  for (const auto &[element, instruction, isAnywhere, isOfDevice] : kinds)
+    for (bool isDevice : {false, true})
+      for (const char *scope : {"gpu", "sys"}) {
+        SCOPED_TRACE(std::string(element) + (isDevice ? " of the device " : " ") + scope);
+        backends::CompileOptions options;
+        options.deviceMemory = isDevice;
+        Compiled compiled = compile(combinationText(element, scope), chip, options);
+        ASSERT_EQ(compiled.problem, "");
+        const std::string &code = compiled.stages["amdgcn"];
+        bool isInstruction = isDevice ? isOfDevice : isAnywhere && scope == std::string("gpu");
+        EXPECT_EQ(countOf(code, instruction) > 0, isInstruction);
+        EXPECT_EQ(countOf(code, "cmpswap") > 0, !isInstruction);
+        for (const char *returning : {" sc0", " glc", "TH_ATOMIC_RETURN"})
+          if (isInstruction)
+            EXPECT_EQ(countOf(code, returning), 0u) << returning;
+        bool wants = !isDevice && isOfDevice && !isInstruction;
+        EXPECT_EQ(compiled.image.atomicArguments,
+                  wants ? std::vector<uint32_t>{1} : std::vector<uint32_t>{});
+      }
+}
+
+TEST_P(AmdCodeObject, atomics_add_every_number) {
+  const unsigned programs = 3;
+  for (bool isDevice : {false, true}) {
+    backends::CompileOptions options;
+    options.deviceMemory = isDevice;
+    auto check = [&]<class T>(const char *element, T) {
+      SCOPED_TRACE(std::string(element) + (isDevice ? " of the device" : ""));
+      auto small = numbers<int8_t>(512, -9, 9), old = numbers<int8_t>(512, -9, 9);
+      std::vector<T> x(small.begin(), small.end()), out(old.begin(), old.end());
+      amdisa::Buffers buffers;
+      add(buffers, x), add(buffers, out);
+      ASSERT_EQ(run(combinationText(element, "gpu"), options, programs,
+                    {Argument::of(x.data()), Argument::of(out.data())}, buffers),
+                "");
+      for (size_t i = 0; i < out.size(); ++i)
+        ASSERT_EQ(float(out[i]), float(old[i] + int(programs) * small[i])) << i;
+    };
+    check("f32", float());
+    check("f64", double());
+    check("f16", _Float16());
+    check("bf16", Bfloat());
+  }
+}
+
+/// A combination with other devices, and the greater and the smaller number.
+TEST_P(AmdCodeObject, atomics_combine_every_number) {
+  for (bool isDevice : {false, true}) {
+    backends::CompileOptions options;
+    options.deviceMemory = isDevice;
+    auto check = [&]<class T>(const char *element, const std::string &kind, T (*combine)(T, T)) {
+      SCOPED_TRACE(std::string(element) + " " + kind + (isDevice ? " of the device" : ""));
+      auto x = numbers<T>(512, -99, 99), out = numbers<T>(512, -99, 99), old = out;
+      amdisa::Buffers buffers;
+      add(buffers, x), add(buffers, out);
+      ASSERT_EQ(run(combinationText(element, "sys", kind), options, 1,
+                    {Argument::of(x.data()), Argument::of(out.data())}, buffers),
+                "");
+      for (size_t i = 0; i < out.size(); ++i)
+        ASSERT_EQ(out[i], combine(old[i], x[i])) << i;
+    };
+    check("i32", "add", +[](int32_t a, int32_t b) { return a + b; });
+    check("i32", "xor", +[](int32_t a, int32_t b) { return a ^ b; });
+    check("i32", "max", +[](int32_t a, int32_t b) { return std::max(a, b); });
+    check("i64", "min", +[](int64_t a, int64_t b) { return std::min(a, b); });
+    check("i64", "or", +[](int64_t a, int64_t b) { return a | b; });
+    check("f32", "fmax", +[](float a, float b) { return std::max(a, b); });
+    check("f64", "fmin", +[](double a, double b) { return std::min(a, b); });
+    check("f64", "fadd", +[](double a, double b) { return a + b; });
+  }
 }
 
 TEST(AmdBackend, names_what_it_does_not_know) {

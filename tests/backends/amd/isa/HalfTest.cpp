@@ -1,9 +1,16 @@
 // VALU: halves, packed pairs, mixed precision, dot products, numbers of 8 bits.
+#include "../../HostCode.h"
 #include "Numbers.h"
 #include "TestWave.h"
+#include "backends/common/math/NumberConversion.h"
+
+#include <algorithm>
+#include <vector>
 
 namespace sectile::amdisa {
 namespace {
+
+using backends::NarrowFloat;
 
 uint32_t pairOf(float low, float high) {
   return halfFromFloat(low) | uint32_t(halfFromFloat(high)) << 16;
@@ -186,6 +193,93 @@ TEST(AmdIsaHalf, pairs_of_8_bits_go_where_op_sel_says) {
     EXPECT_EQ(wave.real(4), 1.5f) << chip;
     EXPECT_EQ(wave.real(5), -2.0f) << chip;
     EXPECT_EQ(wave.real(6), -2.0f) << chip;
+  }
+}
+
+/// The project's own arithmetic for a kind of 8 bits, run on this machine.
+std::vector<float> widenedBySoftware(NarrowFloat kind, const std::vector<uint8_t> &bits) {
+  auto code = testing::compileLanes(
+      cpu::HostFeatures::detect(), 1, {testing::Element::I8}, testing::Element::F32,
+      [&](llvm::IRBuilderBase &b, llvm::ArrayRef<llvm::Value *> values) {
+        return backends::emitWiden(b, backends::ArithmeticFeatures(), values[0], kind);
+      });
+  EXPECT_EQ(code->error(), "");
+  std::vector<float> result(bits.size());
+  (*code)(bits.data(), result.data(), int64_t(bits.size()));
+  return result;
+}
+
+std::vector<uint8_t> narrowedBySoftware(NarrowFloat kind, const std::vector<float> &numbers) {
+  auto code = testing::compileLanes(
+      cpu::HostFeatures::detect(), 1, {testing::Element::F32}, testing::Element::I8,
+      [&](llvm::IRBuilderBase &b, llvm::ArrayRef<llvm::Value *> values) {
+        return backends::emitNarrow(b, backends::ArithmeticFeatures(), values[0], kind);
+      });
+  EXPECT_EQ(code->error(), "");
+  std::vector<uint8_t> result(numbers.size());
+  (*code)(numbers.data(), result.data(), int64_t(numbers.size()));
+  return result;
+}
+
+// The arithmetic is tested against definitions of the formats (NumberConversionTest) and against
+// ml_dtypes (test_conversions.py), so the interpreter cannot be wrong together with the back end.
+TEST(AmdIsaHalf, numbers_of_8_bits_are_those_of_the_arithmetic) {
+  struct {
+    const char *chip, *name;
+    NarrowFloat kind;
+  } cases[] = {
+      {"gfx942", "fp8", NarrowFloat::F8E4M3FNUZ}, {"gfx942", "bf8", NarrowFloat::F8E5M2FNUZ},
+      {"gfx950", "fp8", NarrowFloat::F8E4M3FN},   {"gfx950", "bf8", NarrowFloat::F8E5M2},
+      {"gfx1201", "fp8", NarrowFloat::F8E4M3FN},  {"gfx1201", "bf8", NarrowFloat::F8E5M2}};
+  for (const auto &[chip, name, kind] : cases) {
+    SCOPED_TRACE(std::string(chip) + " " + name);
+    TestWave wave(chip);
+    const unsigned lanes = wave.wave().lanes;
+    std::vector<uint8_t> patterns(256);
+    for (unsigned bits = 0; bits < 256; ++bits)
+      patterns[bits] = uint8_t(bits);
+    std::vector<float> values = widenedBySoftware(kind, patterns);
+    for (unsigned first = 0; first < 256; first += lanes) {
+      wave.setVector(1, [&](unsigned lane) { return 0xdddddd00 | (first + lane); });
+      ASSERT_EQ(wave.run(std::string("v_cvt_f32_") + name + " v2, v1"), "");
+      for (unsigned lane = 0; lane < lanes; ++lane) {
+        float expected = values[first + lane];
+        if (std::isnan(expected))
+          EXPECT_TRUE(std::isnan(wave.real(2, lane))) << first + lane;
+        else
+          EXPECT_EQ(wave.vector(2, lane), std::bit_cast<uint32_t>(expected)) << first + lane;
+      }
+    }
+
+    // Each number, the points between two of them, and the f32 next to both. What is larger than
+    // the largest number depends on a mode, and the back end keeps it away.
+    std::vector<float> numbers;
+    for (float value : values)
+      if (std::isfinite(value))
+        numbers.push_back(value);
+    std::sort(numbers.begin(), numbers.end());
+    const float largest = numbers.back();
+    for (size_t i = 0, count = numbers.size(); i + 1 < count; ++i)
+      numbers.push_back((numbers[i] + numbers[i + 1]) / 2);
+    for (size_t i = 0, count = numbers.size(); i < count; ++i)
+      for (float to : {-INFINITY, INFINITY})
+        numbers.push_back(std::clamp(std::nextafter(numbers[i], to), -largest, largest));
+    for (float special : {0.0f, -0.0f, 1e-45f, -1e-45f, std::nanf("")})
+      numbers.push_back(special);
+    numbers.resize((numbers.size() + 63) / 64 * 64, 1.0f);
+    std::vector<uint8_t> expected = narrowedBySoftware(kind, numbers);
+    for (size_t first = 0; first < numbers.size(); first += lanes) {
+      wave.setVector(1, [&](unsigned lane) { return numbers[first + lane]; });
+      wave.setAll(2, 0u);
+      ASSERT_EQ(wave.run(std::string("v_cvt_pk_") + name + "_f32 v2, v1, v1"), "");
+      for (unsigned lane = 0; lane < lanes; ++lane) {
+        float number = numbers[first + lane];
+        if (std::isnan(number))
+          EXPECT_TRUE(std::isnan(widenedBySoftware(kind, {uint8_t(wave.vector(2, lane))})[0]));
+        else
+          EXPECT_EQ(wave.vector(2, lane), expected[first + lane] * 0x101u) << number;
+      }
+    }
   }
 }
 

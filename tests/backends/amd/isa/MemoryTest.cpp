@@ -1,5 +1,6 @@
 // LDS, global memory, buffers, private memory: widths, addresses, atomics, and what may not be
 // touched.
+#include "Numbers.h"
 #include "TestWave.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -152,6 +153,52 @@ TEST(AmdIsaGlobal, stores_and_atomics) {
   EXPECT_EQ(wave.vector(10, 3), 103u);
   EXPECT_EQ(wide[0], 21u);
   EXPECT_EQ(std::bit_cast<double>(wide[1]), 6.0);
+}
+
+static uint32_t pairOf(float low, float high) {
+  return halfFromFloat(low) | uint32_t(halfFromFloat(high)) << 16;
+}
+
+TEST(AmdIsaGlobal, atomics_on_floating_point_numbers) {
+  struct {
+    const char *chip, *scalarCache, *wait;
+    bool hasHalves, hasBfloats;
+  } cases[] = {
+      {"gfx90a", " glc", "s_waitcnt vmcnt(0)", true, false},
+      {"gfx942", " sc0", "s_waitcnt vmcnt(0)", true, true},
+      {"gfx950", " sc0", "s_waitcnt vmcnt(0)", true, true},
+      {"gfx1100", " glc", "s_waitcnt vmcnt(0)\ns_waitcnt_vscnt null, 0", false, false},
+      {"gfx1201", " th:TH_ATOMIC_RETURN", "s_wait_loadcnt 0\ns_wait_storecnt 0", true, true}};
+  for (const auto &[chip, returning, wait, hasHalves, hasBfloats] : cases) {
+    std::vector<uint32_t> data(16, 0);
+    auto numbers = reinterpret_cast<float *>(data.data());
+    numbers[0] = 1.5f, numbers[1] = -2;
+    data[2] = pairOf(1, -2);
+    data[3] = bfloatFromFloat(1) | uint32_t(bfloatFromFloat(-2)) << 16;
+    TestWave wave(chip);
+    wave.buffers.add(data.data(), 64);
+    wave.wave().setPair(0, reinterpret_cast<uint64_t>(data.data()));
+    wave.wave().setMask(kExec, 7);
+    wave.setAll(1, 0u);
+    wave.setAll(2, 0.25f);
+    wave.setAll(3, pairOf(0.5f, 3));
+    wave.setAll(4, uint32_t(bfloatFromFloat(0.5f)) | uint32_t(bfloatFromFloat(3)) << 16);
+    std::string text = "global_atomic_add_f32 v1, v2, s[0:1]\n"
+                       "global_atomic_add_f32 v10, v1, v2, s[0:1] offset:4" +
+                       std::string(returning) + "\n";
+    if (hasHalves)
+      text += "global_atomic_pk_add_f16 v1, v3, s[0:1] offset:8\n";
+    if (hasBfloats)
+      text += "global_atomic_pk_add_bf16 v1, v4, s[0:1] offset:12\n";
+    ASSERT_EQ(wave.run(text + wait), "") << chip;
+    EXPECT_EQ(numbers[0], 2.25f) << chip;
+    EXPECT_EQ(numbers[1], -1.25f) << chip;
+    EXPECT_EQ(wave.real(10, 0), -2.0f) << chip;
+    EXPECT_EQ(wave.real(10, 2), -1.5f) << chip;
+    EXPECT_EQ(data[2], hasHalves ? pairOf(2.5f, 7) : pairOf(1, -2)) << chip;
+    if (hasBfloats)
+      EXPECT_EQ(data[3], bfloatFromFloat(2.5f) | uint32_t(bfloatFromFloat(7)) << 16) << chip;
+  }
 }
 
 TEST(AmdIsaGlobal, buffers_end_softly_and_memory_does_not) {
