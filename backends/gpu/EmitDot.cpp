@@ -49,13 +49,13 @@ llvm::Value *GpuEmitter::castForDot(llvm::Value *value, Type from, Type to) {
 /// buffers, is left to the product: it reads the tile step by step.
 bool GpuEmitter::isReadByProduct(Value tile) {
   auto load = tile.getDefiningOp<BufferLoadOp>();
-  if (!load || !load->hasOneUse() || !load->getParentOfType<scf::ForOp>())
+  if (!load || !load->hasOneUse())
     return false;
   auto dot = dyn_cast<DotOp>(*load->user_begin());
   if (!dot || dot->getBlock() != load->getBlock() || dot.getAcc() == tile || !dot.getInstruction())
     return false;
   for (Operation *op = load->getNextNode(); op != dot; op = op->getNextNode())
-    if (op->getNumRegions() || isa<AsyncCopyOp, BarrierOp>(op))
+    if (op->getNumRegions() || isa<AsyncCopyOp, BufferStoreOp, BarrierOp>(op))
       return false;
   return true;
 }
