@@ -42,6 +42,11 @@ public:
   /// Rows and columns of the instructions that are to be taken where a product has as many; 0: the
   /// best.
   virtual int64_t preferredExtent() const { return 0; }
+  /// Steps of the depth whose operands are read out of a buffer together: reads of neighbouring
+  /// steps may become one. A power of two.
+  virtual int64_t stepsReadTogether(const layout::MatrixInstruction &instruction) const {
+    return 1;
+  }
   /// One instruction: `acc` + a b, each in the instruction's order of registers; `a` and `b` are
   /// the hardware's first and second operand, so the emitter exchanges them where the instruction
   /// says so. `acc` is of f32, f64 or i32; operands are words of 32 bits, those of Tf32 rounded to

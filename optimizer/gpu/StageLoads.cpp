@@ -352,17 +352,21 @@ private:
     loop.erase();
   }
 
-  /// Within the round: in front of the first reader, what is loaded goes to the buffers, and a
-  /// barrier stands behind that.
+  /// Within the round: a tile goes to its buffer behind its load, before the next one is loaded,
+  /// and a barrier stands in front of the first reader.
   void stageInPlace() {
     stages = 1;
     allocateBuffers();
     builder.setInsertionPoint(loop);
     Value stage = number(0);
-    SmallVector<StagedLoad, 2> pending;
+    bool isPending = false;
     for (Operation &op : llvm::make_early_inc_range(*loop.getBody())) {
-      if (Value buffer = bufferOf(&op))
-        pending.push_back({cast<LoadOp>(op), buffer});
+      if (Value buffer = bufferOf(&op)) {
+        builder.setInsertionPointAfter(&op);
+        BufferStoreOp::create(builder, op.getLoc(), op.getResult(0), buffer, stage);
+        ScheduleBarrierOp::create(builder, op.getLoc());
+        isPending = true;
+      }
       if (isReplaced(&op))
         continue;
       builder.setInsertionPoint(&op);
@@ -371,11 +375,9 @@ private:
           Operation *convert = operand.get().getDefiningOp();
           if (!convert || !isReplaced(convert))
             continue;
-          for (StagedLoad one : pending)
-            BufferStoreOp::create(builder, one.load.getLoc(), one.load, one.buffer, stage);
-          if (!pending.empty())
+          if (isPending)
             barrier();
-          pending.clear();
+          isPending = false;
           Value buffer = bufferOf(convert->getOperand(0).getDefiningOp());
           convert->getResult(0).replaceAllUsesWith(BufferLoadOp::create(
               builder, convert->getLoc(), operand.get().getType(), buffer, stage));
