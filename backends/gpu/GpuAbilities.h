@@ -5,7 +5,7 @@
 // way of optimizer::GpuShape, which `shapeOf` fills (CompileGpuKernel.h), and take another way:
 //
 //   none of        a kernel then
-//   AsyncCopies      loads tiles where it needs them, or a round ahead into registers
+//   AsyncCopies      loads tiles a round ahead into registers, or where it needs them
 //   MatrixProducts   multiplies and adds operands out of shared memory
 //   MatrixLoads      reads fragments by vector loads
 //   Tf32Rounding     multiplies and adds f32, whatever precision a product allows

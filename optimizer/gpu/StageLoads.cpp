@@ -65,10 +65,11 @@ public:
     }
     if (loads.empty() || !decideStages())
       return;
+    const int64_t most = std::min(shape.threadWords, shape.registerWords / shape.threadCount());
     int64_t words = wordsAhead(CheapValues(loop->getParentOfType<func::FuncOp>()));
-    if (words > shape.threadWords) {
+    if (words > most) {
       noteAll("not-pipelined", "a thread would need about " + std::to_string(words) +
-                                   " registers, and has " + std::to_string(shape.threadWords));
+                                   " registers, and has " + std::to_string(most));
       return stageInPlace();
     }
     for (ApartArguments pair : apart)
@@ -142,7 +143,8 @@ private:
   }
 
   /// Registers of a thread when the loads of the next round are under way in it: these, the tiles
-  /// that live through the loop, and a product's result and operands of two steps.
+  /// that live through the loop, and a product's result and operands of two steps; and a quarter
+  /// more, for what is computed in between.
   int64_t wordsAhead(const CheapValues &cheap) const {
     int64_t words = kOtherWords;
     for (StagedLoad one : loads)
@@ -164,7 +166,7 @@ private:
       int64_t result = living.contains(dot.getAcc()) ? 0 : wordsPerThread(dot.getType());
       most = std::max(most, result + wordsOfSteps(dot));
     }
-    return words + most;
+    return (words + most) * 5 / 4;
   }
 
   int64_t wordsOfSteps(DotOp dot) const {

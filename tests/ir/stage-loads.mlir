@@ -3,8 +3,8 @@
 // The first round's tiles are stored before the loop. Each round but the last loads those of the next one, which
 // wait in registers while it multiplies, and go to the other stage behind the products.
 // CHECK-LABEL: func.func @two_stages
-// CHECK: %[[B:.*]] = tile.buffer_alloc : <2, [64, 64], f16,
-// CHECK-NEXT: %[[A:.*]] = tile.buffer_alloc : <2, [64, 64], f16,
+// CHECK: %[[A:.*]] = tile.buffer_alloc : <2, [64, 64], f16,
+// CHECK-NEXT: %[[B:.*]] = tile.buffer_alloc : <2, [64, 64], f16,
 // CHECK: %[[EXISTS:.*]] = arith.cmpi slt, %{{.*}}, %arg3 : i32
 // CHECK: %[[A0:.*]] = tile.load {{.*}}, %{{.*}} :
 // CHECK: %[[B0:.*]] = tile.load {{.*}}, %{{.*}} :
@@ -83,8 +83,8 @@ func.func @two_stages(%a: !tile.ptr<f16> {tile.divisibility = 16 : i64}, %b: !ti
 
 // Two stages would leave no room for a second program: one, and all threads have read it before it is written.
 // CHECK-LABEL: func.func @one_stage
-// CHECK: tile.buffer_alloc : <1, [128, 64], f16,
-// CHECK-NEXT: tile.buffer_alloc : <1, [64, 128], f16,
+// CHECK: tile.buffer_alloc : <1, [64, 128], f16,
+// CHECK-NEXT: tile.buffer_alloc : <1, [128, 64], f16,
 // CHECK: scf.for
 // CHECK-NEXT: tile.barrier shared
 // CHECK-COUNT-2: tile.load
@@ -149,10 +149,10 @@ func.func @one_stage(%a: !tile.ptr<f16> {tile.divisibility = 16 : i64}, %b: !til
 // CHECK-NOT: tile.load
 // CHECK: scf.for
 // CHECK: %[[X:.*]] = tile.load
+// CHECK-NEXT: tile.buffer_store %[[X]]
 // CHECK: %[[Y:.*]] = tile.load
-// CHECK: tile.buffer_store %[[X]]
 // CHECK-NEXT: tile.buffer_store %[[Y]]
-// CHECK-NEXT: tile.barrier shared
+// CHECK: tile.barrier shared
 // CHECK-COUNT-2: tile.buffer_load
 // CHECK-NEXT: tile.dot
 // CHECK-NOT: scf.if

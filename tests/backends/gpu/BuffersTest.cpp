@@ -189,8 +189,9 @@ TEST(GpuBuffers, tiles_are_stored_a_round_ahead) {
       EXPECT_EQ(countOf(kernel.tileText, "tile.buffer_load"), isAhead ? 4u : 2u);
       EXPECT_EQ(countOf(kernel.tileText, "tile.barrier shared"),
                 isAhead ? 4u - staging.stages : 1u);
+      // With mma.sync the result is exchanged before it is stored.
       EXPECT_EQ(kernel.sharedBytes,
-                std::max<int64_t>(staging.stages * kStageBytes, kRows * kColumns * 4));
+                std::max(staging.stages * kStageBytes, *chip ? 0 : kRows * kColumns * 4));
       for (int32_t steps : {0, 1, 2, 3, 7}) {
         Operands operands(steps);
         std::vector<float> out(kRows * kColumns, 77);
@@ -217,8 +218,7 @@ TEST(GpuBuffers, staged_loops_share_bytes_one_after_another_and_with_themselves)
                        storeTile("s", "here", {kRows, kColumns}, "f32") + "}\n";
     SimulatedKernel kernel = staged(body, staging, "gfx942");
     ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
-    EXPECT_EQ(kernel.sharedBytes,
-              std::max<int64_t>(staging.stages * kStageBytes, kRows * kColumns * 4));
+    EXPECT_EQ(kernel.sharedBytes, staging.stages * kStageBytes);
     constexpr int32_t kTiles = 3, kSteps = 3;
     Operands operands(kSteps), turned(kSteps);
     std::swap(turned.a, turned.b);
