@@ -30,6 +30,8 @@ struct AmdArch {
 
   /// GFX9 with matrix cores (CDNA), as against GFX11 and GFX12 (RDNA).
   bool isCdna() const { return laneCount == 64; }
+  /// 32-bit registers that a lane may have, accumulation registers included.
+  int64_t threadWords() const { return isCdna() ? 512 : 256; }
   bool isGfx950() const { return name == "gfx950"; }
   bool isGfx12() const { return name == "gfx1201"; }
   /// v_maximum_f32 or v_maximum3_f32, in which NaN wins, and their like.

@@ -12,6 +12,7 @@ public:
   AmdMatrixProducts(AmdArch arch, int32_t extent) : arch(std::move(arch)), extent(extent) {}
   int64_t preferredExtent() const override { return extent; }
   layout::MatrixInstructions instructions(const layout::MatrixElements &elements) const override;
+  int64_t stepsReadTogether(const layout::MatrixInstruction &instruction) const override;
   llvm::SmallVector<llvm::Value *, 4> multiply(llvm::IRBuilderBase &builder,
                                                const layout::MatrixInstruction &instruction,
                                                llvm::ArrayRef<llvm::Value *> a,

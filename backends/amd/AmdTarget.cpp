@@ -49,7 +49,8 @@ AmdTarget::AmdTarget(AmdArch arch, int32_t matrixExtent)
                  .maxThreadsPerBlock = 1024,
                  .maxSharedBytes = arch.sharedBytes,
                  .maxAccessBytes = 16,
-                 .registerWords = arch.registerWords}),
+                 .registerWords = arch.registerWords,
+                 .threadWords = arch.threadWords()}),
       architecture(std::move(arch)), mathematics(architecture),
       products(architecture, matrixExtent) {}
 
@@ -215,6 +216,11 @@ void AmdTarget::barrier(llvm::IRBuilderBase &b, unsigned, gpu::Ordered ordered, 
   waitForMemory(b, ordered);
   b.CreateIntrinsic(b.getVoidTy(), id::amdgcn_s_barrier, {});
   fence(llvm::AtomicOrdering::Acquire);
+}
+
+void AmdTarget::scheduleBarrier(llvm::IRBuilderBase &b) const {
+  constexpr uint32_t kNothingPasses = 0;
+  b.CreateIntrinsic(b.getVoidTy(), id::amdgcn_sched_barrier, {b.getInt32(kNothingPasses)});
 }
 
 V AmdTarget::anyThread(llvm::IRBuilderBase &b, V truth, unsigned threads, V scratch,

@@ -35,6 +35,7 @@ public:
                            llvm::Value *source) const override;
   void barrier(llvm::IRBuilderBase &builder, unsigned threads, gpu::Ordered ordered,
                unsigned barrier) const override;
+  void scheduleBarrier(llvm::IRBuilderBase &builder) const override;
   llvm::Value *anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth, unsigned threads,
                          llvm::Value *scratch, unsigned barrier) const override;
   /// A word for each wave's answer.

@@ -17,7 +17,10 @@ optimizer::GpuShape shapeOf(const GpuTarget &target, int64_t warpCount) {
   shape.warpCount = warpCount;
   shape.laneCount = target.laneCount;
   shape.registerWords = target.registerWords;
+  shape.threadWords = target.threadWords;
   shape.sharedBytes = target.maxSharedBytes;
+  shape.sharedBanks = target.sharedBanks();
+  shape.scratchBytes = [&target](Operation *op) { return scratchBytes(op, target); };
   shape.maxAccessBytes = target.maxAccessBytes;
   shape.atomicWidth = [&target](tile::AtomicRmwOp op) {
     return target.atomicWidth(op.getKind(), tile::elementTypeOf(op.getResult().getType()));
@@ -75,6 +78,7 @@ static FailureOr<LaidOut> layOut(func::FuncOp function, const GpuTarget &target,
   const backends::CompileOptions &options = context.options;
   optimizer::GpuPipelineOptions gpu;
   gpu.shape = shapeOf(target, options.warpCount);
+  gpu.shape.sharedBytes -= voteBytes(function, target, options);
   gpu.shape.fixedOrders = options.numerics == backends::Numerics::Reproducible;
   gpu.stageCount = options.stageCount;
   // What runs ahead is not checked.

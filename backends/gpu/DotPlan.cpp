@@ -43,6 +43,17 @@ const layout::MatrixInstruction *instructionOf(DotOp op, const GpuTarget &target
   return nullptr;
 }
 
+bool readsAhead(DotOp op) {
+  auto isStoredBefore = [&](Value tile) {
+    auto load = tile.getDefiningOp<BufferLoadOp>();
+    return load && llvm::any_of(load.getBuffer().getUsers(), [&](Operation *user) {
+             return isa<BufferStoreOp>(user) && user->getBlock() == load->getBlock() &&
+                    user->isBeforeInBlock(load);
+           });
+  };
+  return !isStoredBefore(op.getLhs()) && !isStoredBefore(op.getRhs());
+}
+
 int64_t dotScratchBytes(DotOp op) {
   if (op.getInstruction())
     return 0;

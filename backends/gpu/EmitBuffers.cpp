@@ -1,4 +1,4 @@
-// Buffers in shared memory: copies into their stages, tiles out of them.
+// Buffers in shared memory: copies and tiles into their stages, tiles out of them.
 #include "backends/gpu/BufferReader.h"
 
 #include <set>
@@ -74,6 +74,39 @@ LogicalResult GpuEmitter::emitBufferLoad(BufferLoadOp op) {
   for (unsigned group = 0; group < reader.groupCount(); ++group)
     reader.read(group, values);
   setRegisters(op, std::move(values));
+  return success(!hasFailed);
+}
+
+/// Whether the buffer has a place for what lies beyond the tile's extents, too.
+static bool hasRoomForPadding(const layout::TileLayout &tile, const layout::SharedLayout &shared) {
+  for (int axis = 0; axis < tile.rank(); ++axis)
+    if (tile.paddedExtent(axis) > shared.blockExtent(axis) * shared.repetitions()[axis])
+      return false;
+  return true;
+}
+
+LogicalResult GpuEmitter::emitBufferStore(BufferStoreOp op) {
+  Value tile = op.getValue();
+  const layout::TileLayout &layout = layoutOf(tile);
+  auto buffer = cast<BufferType>(op.getBuffer().getType());
+  const layout::SharedLayout &shared = buffer.getLayout().getLayout();
+  Type element = buffer.getElement();
+  unsigned bytes = memoryBytes(element);
+  const bool hasRoom = hasRoomForPadding(layout, shared);
+  SharedAddresses places(*this,
+                         layout::accessShared(layout, shared, bytes * 8, hasRoom ? 16 : bytes),
+                         memoryType(element), stageAddress(op.getBuffer(), op.getStage()));
+  const Registers &values = registers(tile);
+  emitIf(isFirstCopy(layout), [&] {
+    if (hasRoom)
+      return places.storeAll(values);
+    places.prepare(); // stores stand in branches of their own
+    for (auto [number, group] : llvm::enumerate(places.access().groups)) {
+      int reg = group.registers.front();
+      if (!layout.isPaddingRegister(reg))
+        emitIf(isInside(layout, reg), [&] { places.store(number, values); });
+    }
+  });
   return success(!hasFailed);
 }
 

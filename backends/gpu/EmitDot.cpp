@@ -49,13 +49,13 @@ llvm::Value *GpuEmitter::castForDot(llvm::Value *value, Type from, Type to) {
 /// buffers, is left to the product: it reads the tile step by step.
 bool GpuEmitter::isReadByProduct(Value tile) {
   auto load = tile.getDefiningOp<BufferLoadOp>();
-  if (!load || !load->hasOneUse() || !load->getParentOfType<scf::ForOp>())
+  if (!load || !load->hasOneUse())
     return false;
   auto dot = dyn_cast<DotOp>(*load->user_begin());
   if (!dot || dot->getBlock() != load->getBlock() || dot.getAcc() == tile || !dot.getInstruction())
     return false;
   for (Operation *op = load->getNextNode(); op != dot; op = op->getNextNode())
-    if (op->getNumRegions() || isa<AsyncCopyOp, BarrierOp>(op))
+    if (op->getNumRegions() || isa<AsyncCopyOp, BufferStoreOp, BarrierOp>(op))
       return false;
   return true;
 }
@@ -78,12 +78,23 @@ Registers GpuEmitter::emitMatrixProduct(DotOp op, Registers acc) {
   bool isSplit = form.isTf32 && op.getPrecision() == InputPrecision::Tf32x3;
 
   int64_t steps = layoutOf(op.getLhs()).paddedExtent(rank - 1) / step;
-  a.prepare(0);
-  b.prepare(0);
+  const int64_t together = target.matrixProducts()->stepsReadTogether(*instruction);
+  const int64_t ahead = readsAhead(op) ? together : 0;
+  auto prepare = [&](int64_t first) {
+    bool reads = false;
+    for (int64_t k = first; k < first + together; ++k) {
+      reads |= a.prepare(k);
+      reads |= b.prepare(k);
+    }
+    return reads;
+  };
+  if (ahead)
+    prepare(0);
+  bool reads = false;
   // Depth outside: neighbouring instructions do not wait for each other's sum.
   for (int64_t k = 0; k < steps; ++k) {
-    a.prepare(k + 1);
-    b.prepare(k + 1);
+    if (k % together == 0)
+      reads = prepare(k + ahead);
     for (auto &[place, numbers] : accFragments.byPlace) {
       Fragments::Place aPlace = place, bPlace = place;
       aPlace.back() = k;
@@ -107,6 +118,9 @@ Registers GpuEmitter::emitMatrixProduct(DotOp op, Registers acc) {
       for (auto [number, sum] : llvm::zip(numbers, sums))
         acc[number] = sum;
     }
+    // Else schedulers would read all of the operands at once, or each part where it is needed.
+    if (reads && (k + 1) % together == 0)
+      target.scheduleBarrier(builder);
   }
   return acc;
 }

@@ -5,7 +5,7 @@
 // way of optimizer::GpuShape, which `shapeOf` fills (CompileGpuKernel.h), and take another way:
 //
 //   none of        a kernel then
-//   AsyncCopies      loads tiles where it needs them, or a round ahead into registers
+//   AsyncCopies      loads tiles a round ahead into registers, or where it needs them
 //   MatrixProducts   multiplies and adds operands out of shared memory
 //   MatrixLoads      reads fragments by vector loads
 //   Tf32Rounding     multiplies and adds f32, whatever precision a product allows
@@ -42,6 +42,11 @@ public:
   /// Rows and columns of the instructions that are to be taken where a product has as many; 0: the
   /// best.
   virtual int64_t preferredExtent() const { return 0; }
+  /// Steps of the depth whose operands are read out of a buffer together: reads of neighbouring
+  /// steps may become one. A power of two.
+  virtual int64_t stepsReadTogether(const layout::MatrixInstruction &instruction) const {
+    return 1;
+  }
   /// One instruction: `acc` + a b, each in the instruction's order of registers; `a` and `b` are
   /// the hardware's first and second operand, so the emitter exchanges them where the instruction
   /// says so. `acc` is of f32, f64 or i32; operands are words of 32 bits, those of Tf32 rounded to

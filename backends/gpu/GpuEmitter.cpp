@@ -125,6 +125,11 @@ LogicalResult GpuEmitter::emitOp(Operation *op) {
       .Case([&](BufferAllocOp) { return success(); }) // placed by the plan
       .Case<AsyncCopyOp, AsyncCommitOp, AsyncWaitOp>([&](Operation *op) { return emitAsync(op); })
       .Case([&](BufferLoadOp load) { return emitBufferLoad(load); })
+      .Case([&](BufferStoreOp store) { return emitBufferStore(store); })
+      .Case([&](ScheduleBarrierOp) {
+        target.scheduleBarrier(builder);
+        return success();
+      })
       .Case([&](PrintOp print) { return emitPrint(print); })
       .Case([&](AssertOp assertion) { return emitAssert(assertion); })
       .Case([&](BarrierOp op) {

@@ -214,6 +214,7 @@ private:
   mlir::LogicalResult emitAsync(mlir::Operation *op);
   mlir::LogicalResult emitAsyncCopy(const AsyncCopies &copies, tile::AsyncCopyOp op);
   mlir::LogicalResult emitBufferLoad(tile::BufferLoadOp op);
+  mlir::LogicalResult emitBufferStore(tile::BufferStoreOp op);
   // EmitDebug.cpp
   mlir::LogicalResult emitPrint(tile::PrintOp op);
   mlir::LogicalResult emitClock(tile::ClockOp op);

@@ -56,6 +56,7 @@ struct GpuFacts {
   int64_t maxSharedBytes;      // per block, dynamic
   unsigned maxAccessBytes;     // of one thread's access to global memory
   int64_t registerWords;       // 32-bit registers that the programs of a multiprocessor share
+  int64_t threadWords;         // 32-bit registers that a thread may have
 };
 
 /// What is not pure here is right for every GPU.
@@ -94,6 +95,9 @@ public:
   /// of them behind it. `barrier` is the number of a partition, 0 for the whole block.
   virtual void barrier(llvm::IRBuilderBase &builder, unsigned threads, Ordered ordered,
                        unsigned barrier = 0) const = 0;
+  /// Keeps the instructions before it before those behind it. A target whose assembler decides
+  /// that, or that has nothing to say so with, emits nothing.
+  virtual void scheduleBarrier(llvm::IRBuilderBase &builder) const {}
   /// A vote of `threads`, which meet as at a barrier; i1: true in every one of them if `truth` is
   /// true in any. `scratch` has the bytes that votes take (ptr addrspace(3); null: they take none);
   /// one vote may follow another at once.

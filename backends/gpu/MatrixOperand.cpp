@@ -48,9 +48,9 @@ MatrixOperand::MatrixOperand(GpuEmitter &emitter, Value tile, Fragments fragment
   }
 }
 
-void MatrixOperand::prepare(int64_t step) {
+bool MatrixOperand::prepare(int64_t step) {
   if (!reader || step >= int64_t(groupsOfStep.size()))
-    return;
+    return false;
   for (unsigned group : groupsOfStep[step]) {
     if (!reader->givesWords()) {
       reader->read(group, values);
@@ -59,6 +59,7 @@ void MatrixOperand::prepare(int64_t step) {
     for (auto [position, word] : llvm::enumerate(reader->readWords(group)))
       rawWords[reader->registersOf(group)[position * form.perWord]] = word;
   }
+  return !groupsOfStep[step].empty();
 }
 
 llvm::Value *MatrixOperand::wordAt(llvm::ArrayRef<int> registers) {

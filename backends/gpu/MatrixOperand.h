@@ -45,8 +45,8 @@ public:
   MatrixOperand(GpuEmitter &emitter, mlir::Value tile, Fragments fragments, int depthAxis,
                 int64_t depth, WordForm form);
 
-  /// Emits what step `step` reads; nothing when there is no such step.
-  void prepare(int64_t step);
+  /// Emits what step `step` reads, and returns whether that is anything.
+  bool prepare(int64_t step);
   bool has(const Fragments::Place &place) const { return fragments.byPlace.count(place); }
   Words words(const Fragments::Place &place);
   /// What rounding f32 numbers to tf32 loses, itself rounded to tf32.

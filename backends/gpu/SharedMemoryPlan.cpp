@@ -69,8 +69,9 @@ private:
 };
 
 /// The ops between which a buffer's bytes are its own: in the innermost block that holds all its
-/// uses, from the first, which must fill it, to the wait for all copies behind the last. What it
-/// holds does not outlive one run through the block. Where that cannot be seen, the whole program.
+/// uses, from the first, which must fill it, to the last, or to the wait for all copies behind that
+/// where copies fill it. What it holds does not outlive one run through the block. Where that
+/// cannot be seen, the whole program.
 class BufferLife {
 public:
   explicit BufferLife(BufferAllocOp alloc) {
@@ -95,9 +96,10 @@ public:
       auto wait = dyn_cast<AsyncWaitOp>(op);
       return wait && wait.getPending() == 0;
     };
-    while (last && !waitsForAll(last))
-      last = last->getNextNode();
-    if (isa<AsyncCopyOp>(first) && last)
+    if (llvm::any_of(uses, llvm::IsaPred<AsyncCopyOp>))
+      while (last && !waitsForAll(last))
+        last = last->getNextNode();
+    if (isa<AsyncCopyOp, BufferStoreOp>(first) && last)
       block = common;
   }
 

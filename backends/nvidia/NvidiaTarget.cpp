@@ -11,7 +11,8 @@ NvidiaTarget::NvidiaTarget(NvidiaArch arch)
                  .maxThreadsPerBlock = 1024,
                  .maxSharedBytes = arch.maxSharedBytes,
                  .maxAccessBytes = 16,
-                 .registerWords = 65536}),
+                 .registerWords = 65536,
+                 .threadWords = 255}),
       architecture(std::move(arch)), mathematics(architecture.capability), products(architecture) {}
 
 void NvidiaTarget::declareKernel(llvm::Function &kernel, unsigned threads,

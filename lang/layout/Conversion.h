@@ -87,6 +87,12 @@ struct ConversionSettings {
 ConversionPlan planConversion(const TileLayout &source, const TileLayout &destination,
                               unsigned elementBits, const ConversionSettings &settings = {});
 
+/// Where the elements lie in shared memory, all at once, between threads that write them from one
+/// layout and read them in the other: accesses are as wide as both layouts allow, and free of bank
+/// conflicts.
+SharedLayout sharedBetween(const TileLayout &source, const TileLayout &destination,
+                           unsigned elementBits, const SharedBanks &banks = {});
+
 /// Only which case holds: what a pass that removes conversions asks often.
 ConversionKind classifyConversion(const TileLayout &source, const TileLayout &destination,
                                   unsigned elementBits);

@@ -156,6 +156,13 @@ Scratch designScratch(const ConversionViews &views, unsigned elementBytes, unsig
 
 } // namespace
 
+SharedLayout sharedBetween(const TileLayout &source, const TileLayout &destination,
+                           unsigned elementBits, const SharedBanks &banks) {
+  ConversionViews views = alignBlocks(source, destination);
+  unsigned allBits = views.source.block.totalOutBits();
+  return {designScratch(views, (elementBits + 7) / 8, allBits, banks).offsets, source.shape()};
+}
+
 SharedPlan planShared(const ConversionViews &views, unsigned elementBits, int64_t maxBytes,
                       const SharedBanks &banks) {
   const TileLayout &source = *views.source.tile, &destination = *views.destination.tile;

@@ -387,6 +387,10 @@ LogicalResult BufferLoadOp::verify() {
   return checkStage(*this, "reads", getType(), cast<BufferType>(getBuffer().getType()));
 }
 
+LogicalResult BufferStoreOp::verify() {
+  return checkStage(*this, "writes", getValue().getType(), cast<BufferType>(getBuffer().getType()));
+}
+
 //===-- matrix product, hints -----------------------------------------------------------------===//
 
 LogicalResult DotOp::verify() {

@@ -641,7 +641,7 @@ def Tile_BufferAllocOp : Tile_Op<"buffer_alloc", [MemoryEffects<[MemAlloc]>]> {
   let summary = "shared memory for stages of a tile";
   let description = [{
     What it holds lives within one run through the innermost block that has all its uses. Its bytes are its own until
-    an `async_wait 0` behind the last of them (or the program's end).
+    the last of them; where copies fill it, until an `async_wait 0` behind that (or the program's end).
     Example: `%b = tile.buffer_alloc : !tile.buffer<3, [128, 64], f16, #shared>`
   }];
   let results = (outs Tile_Buffer:$result);
@@ -687,6 +687,26 @@ def Tile_BufferLoadOp : Tile_Op<"buffer_load", [MemoryEffects<[MemRead]>]> {
   let results = (outs RankedTensorOf<[Tile_Number]>:$result);
   let assemblyFormat = "$buffer `[` $stage `]` attr-dict `:` type($buffer) `->` type($result)";
   let hasVerifier = 1;
+}
+
+def Tile_BufferStoreOp : Tile_Op<"buffer_store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "writes a tile into a stage of a buffer";
+  let description = [{
+    All of it, from any layout. Other threads see it behind a barrier.
+    Example: `tile.buffer_store %x, %b[%stage] : tensor<128x64xf16, #l>, !tile.buffer<...>`
+  }];
+  let arguments = (ins RankedTensorOf<[Tile_Number]>:$value, Tile_Buffer:$buffer, I32:$stage);
+  let assemblyFormat = "$value `,` $buffer `[` $stage `]` attr-dict `:` type($value) `,` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Tile_ScheduleBarrierOp : Tile_Op<"schedule_barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "what stands before it starts before what stands behind it";
+  let description = [{
+    Code generation moves no instruction across. Loads that run ahead stand before one: schedulers of registers would
+    put them where they are used. It orders no memory, and threads do not meet. Example: `tile.schedule_barrier`
+  }];
+  let assemblyFormat = "attr-dict";
 }
 
 //===-- hints ---------------------------------------------------------------------------------===//

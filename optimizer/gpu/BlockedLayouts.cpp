@@ -21,6 +21,9 @@ struct Blocking {
   bool warpsAlongFastAxis = true;
   /// Threads spread over the factor of two of an extent only, so that a tile of 96 has no padding.
   bool withoutPadding = false;
+  /// Neighbours of one thread along another axis.
+  int runAxis = -1;
+  int64_t run = 1;
 };
 
 class Blocker {
@@ -37,6 +40,9 @@ public:
     Counts perThread(extents.size(), 1);
     perThread[blocking.fastAxis] = covered[blocking.fastAxis] =
         std::min(blocking.width, limit(blocking.fastAxis));
+    if (blocking.runAxis >= 0)
+      perThread[blocking.runAxis] = covered[blocking.runAxis] =
+          std::min(blocking.run, limit(blocking.runAxis));
     Counts lanes = spread(shape.laneCount, order, blocking.warpReach);
     llvm::SmallVector<int, 4> warpOrder(order);
     if (!blocking.warpsAlongFastAxis)
@@ -145,7 +151,7 @@ layout::TileLayout defaultLayout(llvm::ArrayRef<int64_t> extents, const GpuShape
 }
 
 LayoutList blockedCandidates(llvm::ArrayRef<const LayoutNode *> nodes, const GpuShape &shape,
-                             unsigned kept) {
+                             unsigned kept, int runAxis) {
   llvm::ArrayRef<int64_t> extents = nodes.front()->shape;
   int rank = extents.size();
   int64_t widest = widestFor(extents, shape);
@@ -165,6 +171,7 @@ LayoutList blockedCandidates(llvm::ArrayRef<const LayoutNode *> nodes, const Gpu
       double cost;
       size_t number;
       layout::TileLayout layout;
+      Blocking blocking;
     };
     std::vector<Rated> rated;
     auto consider = [&](const Blocking &blocking) {
@@ -174,7 +181,7 @@ LayoutList blockedCandidates(llvm::ArrayRef<const LayoutNode *> nodes, const Gpu
       double cost = 0;
       for (const LayoutNode *node : nodes)
         cost += nodeCost(*node, layout);
-      rated.push_back({cost, rated.size(), std::move(layout)});
+      rated.push_back({cost, rated.size(), std::move(layout), blocking});
     };
     AxisWishes wishes = wishesFor(axis, nodes, widest, isPower ? Narrower::No : Narrower::Too);
     llvm::SmallVector<int64_t, 8> widths(wishes.widths.begin(), wishes.widths.end());
@@ -189,8 +196,15 @@ LayoutList blockedCandidates(llvm::ArrayRef<const LayoutNode *> nodes, const Gpu
     llvm::sort(rated, [](const Rated &a, const Rated &b) {
       return std::tie(a.cost, a.number) < std::tie(b.cost, b.number);
     });
-    for (Rated &entry : llvm::MutableArrayRef(rated).take_front(kept))
+    for (Rated &entry : llvm::MutableArrayRef(rated).take_front(kept)) {
       candidates.push_back(std::move(entry.layout));
+      Blocking blocking = entry.blocking;
+      blocking.run = std::min(8 / wishes.bytes, widest / std::max<int64_t>(1, blocking.width));
+      if (runAxis < 0 || runAxis == axis || blocking.run < 2)
+        continue;
+      blocking.runAxis = runAxis;
+      candidates.push_back(Blocker(extents, shape, blocking).make());
+    }
   }
   return candidates;
 }

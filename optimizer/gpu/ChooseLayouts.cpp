@@ -152,6 +152,18 @@ private:
       component.candidates.push_back(number);
   }
 
+  /// The axis that is summed over where a product takes a tile of the component out of shared
+  /// memory into which threads store it: what makes up a word of its operand should be in one
+  /// thread before, too. -1: none.
+  int runAxisOf(const Component &component) const {
+    if (!shape.hasAsyncCopy)
+      for (int node : component.nodes)
+        for (int number : linksOf[node])
+          if (const LayoutLink &link = links[number]; link.canBeAhead && link.from == node)
+            return int(nodes[node].shape.size()) - (link.kind == LinkKind::DotLhs ? 1 : 2);
+    return -1;
+  }
+
   void seedCandidates() {
     for (Component &component : components) {
       llvm::SmallVector<const LayoutNode *, 8> members;
@@ -169,7 +181,8 @@ private:
             fragments.insert({table.numberOf(layout), node});
         }
       }
-      for (const layout::TileLayout &layout : blockedCandidates(members, shape, kKeptSeeds))
+      for (const layout::TileLayout &layout :
+           blockedCandidates(members, shape, kKeptSeeds, runAxisOf(component)))
         add(component, layout);
     }
   }
@@ -234,8 +247,11 @@ private:
     auto pulled = pull(link, table[to], nodes[link.from].shape);
     if (pulled) {
       cost = conversion(from, table.numberOf(*pulled), link.bits);
-      if (link.canBeAhead)
+      if (link.canBeAhead) {
         cost = cost == 0 ? kExposedLoad : sharedReadCost(*pulled, link.bits);
+        if (!shape.hasAsyncCopy)
+          cost += repackCost(table[from], *pulled, link.bits);
+      }
     } else if (link.kind == LinkKind::Slice || link.kind == LinkKind::Join) {
       auto pushed = push(link, table[from], nodes[link.to].shape);
       cost = conversion(table.numberOf(*pushed), to, link.bits);

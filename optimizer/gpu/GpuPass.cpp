@@ -25,6 +25,7 @@ struct NamedOptions : PassPipelineOptions<NamedOptions> {
         lanes(*this, "lanes", llvm::cl::init(kept.shape.laneCount)),
         bytes(*this, "bytes", llvm::cl::init(kept.shape.maxAccessBytes)),
         registers(*this, "registers", llvm::cl::init(kept.shape.registerWords)),
+        each(*this, "each", llvm::cl::init(kept.shape.threadWords)),
         shared(*this, "shared", llvm::cl::init(kept.shape.sharedBytes)),
         async(*this, "async", llvm::cl::init(kept.shape.hasAsyncCopy)),
         matrix(*this, "matrix", llvm::cl::init(false)),
@@ -33,7 +34,7 @@ struct NamedOptions : PassPipelineOptions<NamedOptions> {
         overlap(*this, "overlap", llvm::cl::init(kept.argumentsOverlap)),
         ahead(*this, "ahead", llvm::cl::init(kept.runAhead)) {}
 
-  Option<int64_t> warps, lanes, bytes, registers, shared;
+  Option<int64_t> warps, lanes, bytes, registers, each, shared;
   Option<bool> async, matrix, fixed;
   Option<int64_t> stages;
   Option<bool> overlap, ahead;
@@ -52,6 +53,7 @@ LogicalResult readGpuOptions(StringRef text, GpuPipelineOptions &options,
   options.shape.laneCount = named.lanes;
   options.shape.maxAccessBytes = named.bytes;
   options.shape.registerWords = named.registers;
+  options.shape.threadWords = named.each;
   options.shape.sharedBytes = named.shared;
   options.shape.hasAsyncCopy = named.async;
   if (named.matrix)

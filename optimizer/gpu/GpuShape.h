@@ -8,6 +8,7 @@
 #pragma once
 
 #include "lang/layout/MatrixInstruction.h"
+#include "lang/layout/SharedBanks.h"
 #include "lang/tile/TileDialect.h"
 
 #include <functional>
@@ -18,8 +19,12 @@ struct GpuShape {
   int64_t warpCount = 4;          // a power of two
   int64_t laneCount = 32;         // a power of two
   int64_t registerWords = 65536;  // 32-bit registers that the programs of a multiprocessor share
+  int64_t threadWords = 255;      // 32-bit registers that a thread may have
   int64_t sharedBytes = 48 << 10; // that a program may have
-  int64_t maxAccessBytes = 16;    // of one thread's access to global memory
+  layout::SharedBanks sharedBanks = {};
+  /// Shared memory that an operation on laid-out tiles takes while it runs. Null: none.
+  std::function<int64_t(mlir::Operation *)> scratchBytes;
+  int64_t maxAccessBytes = 16; // of one thread's access to global memory
   /// Neighbours that one instruction of a thread may combine into memory. Null: one, of any kind.
   std::function<int64_t(tile::AtomicRmwOp)> atomicWidth;
   /// Copies from global to shared memory that a thread need not wait for.

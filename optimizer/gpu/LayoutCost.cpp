@@ -133,6 +133,19 @@ double sharedReadCost(const TileLayout &layout, unsigned bits) {
   return warpRegisters(layout) * layout.lanesPerWarp() * bits / 8 / kSharedBytesPerCycle;
 }
 
+double repackCost(const TileLayout &from, const TileLayout &to, unsigned bits) {
+  unsigned wordBits = bits < 32 ? llvm::Log2_32(32 / bits) : 0;
+  for (unsigned bit = 0; bit < std::min(wordBits, to.block().inBits(Dim::Register)); ++bit) {
+    layout::Coordinates neighbour = to.block().basis(Dim::Register, bit);
+    bool isHeld = false;
+    for (unsigned held = 0; held < from.block().inBits(Dim::Register); ++held)
+      isHeld |= from.block().basis(Dim::Register, held) == neighbour;
+    if (!isHeld)
+      return warpRegisters(to) * bits / 32 * kPerRegister;
+  }
+  return 0;
+}
+
 double roundTripCost(const TileLayout &layout, unsigned bits) {
   return kRoundTrip + 2 * sharedReadCost(layout, bits);
 }

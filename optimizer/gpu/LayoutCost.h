@@ -24,6 +24,10 @@ double conversionCost(const layout::TileLayout &from, const layout::TileLayout &
 /// The cost of reading a tile that lies in shared memory.
 double sharedReadCost(const layout::TileLayout &layout, unsigned bits);
 
+/// The cost of putting words of 32 bits together behind such a read when the elements of one were
+/// not neighbours in the thread that wrote them, so that no word of shared memory is one.
+double repackCost(const layout::TileLayout &from, const layout::TileLayout &to, unsigned bits);
+
 /// The cost of moving a tile through shared memory from one layout to one of as many registers.
 double roundTripCost(const layout::TileLayout &layout, unsigned bits);
 

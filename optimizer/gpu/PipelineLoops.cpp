@@ -3,6 +3,7 @@
 #include "optimizer/RebuildLoop.h"
 #include "optimizer/gpu/AsyncLoads.h"
 #include "optimizer/gpu/LoopSlice.h"
+#include "optimizer/gpu/StageLoads.h"
 
 using namespace mlir;
 using namespace sectile::tile;
@@ -43,21 +44,9 @@ private:
 
   /// Why it stays as it is; empty: it goes to `loads`.
   std::string consider(LoadOp load) {
-    auto type = dyn_cast<RankedTensorType>(load.getType());
-    if (!type || type.getRank() < 2)
-      return "only tiles of two dimensions or more wait in shared memory";
-    bool feedsProducts = false;
-    for (Operation *user : load->getUsers()) {
-      auto convert = dyn_cast<ConvertLayoutOp>(user);
-      if (!convert || convert->getBlock() != loop.getBody())
-        return "'" + user->getName().getStringRef().str() +
-               "' takes it from registers, so shared memory would be a detour";
-      feedsProducts |= llvm::any_of(convert->getUsers(), llvm::IsaPred<DotOp>);
-    }
-    if (!feedsProducts)
-      return "no product takes it";
-
-    std::string whyNot;
+    std::string whyNot = whyNotStaged(load, loop);
+    if (!whyNot.empty())
+      return whyNot;
     std::optional<AsyncLoad> ahead = asAsyncLoad(load, shape, analysis, whyNot);
     if (!ahead)
       return whyNot;
@@ -189,7 +178,7 @@ struct PipelineLoops : GpuPass<PipelineLoops> {
   StringRef getArgument() const override { return "pipeline-loops"; }
   StringRef getDescription() const override {
     return "copy what matrix products of later turns read to shared memory ahead "
-           "(async=false,bytes=16,stages=3,overlap=false)";
+           "(async=false,bytes=16,each=255,shared=49152,matrix=false,stages=3,overlap=false)";
   }
   void runOnOperation() override;
 };
@@ -207,8 +196,6 @@ void PipelineLoops::runOnOperation() {
     loop.getBody()->walk([&](Operation *op) { isInnermost &= !isa<scf::ForOp, scf::WhileOp>(op); });
     if (int64_t stages = stagesOf(loop, options.stageCount); stages < 2)
       noteAll(loop, "num_stages is " + std::to_string(stages));
-    else if (!shape().hasAsyncCopy)
-      noteAll(loop, "the target has no asynchronous copies");
     else if (!isInnermost)
       noteAll(loop, "there is another loop in this one");
     else
@@ -220,6 +207,11 @@ void PipelineLoops::runOnOperation() {
   PointerProvenance provenance(function);
   for (scf::ForOp loop : loops) {
     LoopWrites writes(loop, provenance, options.argumentsOverlap);
+    if (!shape().hasAsyncCopy) {
+      if (multiplies(loop))
+        stageLoads(loop, shape(), writes, assumed());
+      continue;
+    }
     LoopPipeliner(loop, shape(), stagesOf(loop, options.stageCount), analysis, writes, assumed())
         .run();
   }

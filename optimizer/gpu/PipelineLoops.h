@@ -12,6 +12,8 @@
 // qualifies when its tile is wanted only in other layouts (it goes through shared memory anyway),
 // what is masked off is zero or undefined, its address follows from the loop's own arithmetic, and
 // nothing that the loop writes may be what it reads. A loop may ask for stages of its own.
+//
+// Without asynchronous copies, loads go one iteration ahead through registers (StageLoads.h).
 #pragma once
 
 #include "optimizer/gpu/GpuPass.h"
@@ -22,7 +24,7 @@ namespace sectile::optimizer {
 /// (tl.range(..., num_stages=4)), or what it was launched with.
 int64_t stagesOf(mlir::scf::ForOp loop, int64_t otherwise);
 
-/// --pipeline-loops=async=false,bytes=16,stages=3,overlap=false: of a kernel that is laid out.
+/// --pipeline-loops=async=false,bytes=16,each=255,shared=49152,matrix=false,stages=3,overlap=false: of a kernel that is laid out.
 /// Loops where nothing qualifies stay as they are. Assumes that arguments share no memory, and
 /// remarks on each tile that a loop with products loads.
 std::unique_ptr<mlir::Pass> createPipelineLoops(const GpuPipelineOptions &options = {},

@@ -272,6 +272,12 @@ const Refusal kRefusals[] = {
     {"%u = tile.buffer_alloc : " BUFFER_16X8 "\n"
      "%a = tile.buffer_load %u[%i] : " BUFFER_16X8 " -> tensor<16x8xf32>",
      "'tile.buffer_load' op reads elements of type 'f32', stages hold 'f16'"},
+    {"%u = tile.buffer_alloc : " BUFFER_16X8 "\n%a = arith.constant dense<1.0> : tensor<64x4xf16>\n"
+     "tile.buffer_store %a, %u[%i] : tensor<64x4xf16>, " BUFFER_16X8,
+     "'tile.buffer_store' op writes a tile of 64x4, stages are of 16x8"},
+    {"%u = tile.buffer_alloc : " BUFFER_16X8 "\n%a = arith.constant dense<1.0> : tensor<16x8xf32>\n"
+     "tile.buffer_store %a, %u[%i] : tensor<16x8xf32>, " BUFFER_16X8,
+     "'tile.buffer_store' op writes elements of type 'f32', stages hold 'f16'"},
     // hints
     {"%a = tile.hint %m {divisibility = array<i64: 16>} : tensor<2x4xi32>",
      "'tile.hint' op takes one number per dimension, 2 here"},
@@ -297,6 +303,9 @@ TEST(TileDialect, takes_accesses_that_fit) {
            "tile.async_wait 0",
            "%u = tile.buffer_alloc : " BUFFER_16X8 "\n"
            "%a = tile.buffer_load %u[%i] : " BUFFER_16X8 " -> tensor<16x8xf16>",
+           "%u = tile.buffer_alloc : " BUFFER_16X8 "\n"
+           "%a = arith.constant dense<1.0> : tensor<16x8xf16>\ntile.schedule_barrier\n"
+           "tile.buffer_store %a, %u[%i] : tensor<16x8xf16>, " BUFFER_16X8,
        })
     EXPECT_EQ(firstDiagnostic(std::string(kPrelude) + text), "") << text;
 }

@@ -39,7 +39,7 @@ TEST_P(AssignLayouts, chooses) {
   Kernel kernel(GetParam().kernel);
   ASSERT_TRUE(kernel.module);
   optimizer::GpuShape shape = gpuShape(GetParam().warps);
-  ASSERT_EQ(layOut(*kernel.module, shape), "");
+  ASSERT_EQ(layOut(*kernel.module, shape, /*stages=*/1), "");
   EXPECT_EQ(summaryOf(*kernel.module), GetParam().summary);
 }
 

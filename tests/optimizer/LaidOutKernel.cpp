@@ -57,13 +57,14 @@ std::vector<std::string> kernelNames() {
   return names;
 }
 
-std::string layOut(ModuleOp module, const optimizer::GpuShape &shape) {
+std::string layOut(ModuleOp module, const optimizer::GpuShape &shape, int64_t stages) {
   std::string problems;
   ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) {
     problems += diagnostic.str() + "\n";
     return success();
   });
   optimizer::GpuPipelineOptions options{shape};
+  options.stageCount = stages;
   options.verifyEachPass = true;
   for (auto function : module.getOps<func::FuncOp>())
     if (failed(optimizer::optimizeForGpu(function, options)) ||

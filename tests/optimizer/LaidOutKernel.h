@@ -18,7 +18,8 @@ std::string kernelText(llvm::StringRef name);
 std::vector<std::string> kernelNames();
 
 /// Runs the GPU pipeline on every function of a module and verifies it; "" or what went wrong.
-std::string layOut(mlir::ModuleOp module, const optimizer::GpuShape &shape);
+/// `stages`: num_stages; with 1, loops of products stay as they are.
+std::string layOut(mlir::ModuleOp module, const optimizer::GpuShape &shape, int64_t stages = 3);
 
 /// The bytes of one thread's access, in order of the kernel, and the conversions:
 /// "load 16 16, store 8, convert 2, in loops 1"; renamed registers do not count as conversions.

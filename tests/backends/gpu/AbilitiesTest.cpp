@@ -106,6 +106,8 @@ TEST(GpuAbilities, products_of_f16_are_right_with_any_of_them) {
       EXPECT_THAT(kernel.tileText, HasSubstr("tile.async_copy"));
     if (!abilities.asyncCopies)
       EXPECT_THAT(kernel.tileText, Not(HasSubstr("tile.async_copy")));
+    if (!abilities.asyncCopies && abilities.matrixProducts)
+      EXPECT_THAT(kernel.tileText, HasSubstr("tile.buffer_store"));
     abilities.chip = "gfx942";
     SimulatedKernel wide(text, {.warps = 2, .lanes = 64, .abilities = abilities});
     EXPECT_EQ(run(wide, operands), operands.products());
@@ -202,13 +204,20 @@ TEST(GpuAbilities, products_of_f32_by_mfma_lose_bits_where_there_is_xf32) {
   }
 }
 
-TEST(GpuAbilities, a_loop_that_is_not_pipelined_says_why) {
-  SimulatedKernel kernel = compiled(productText("f16"), {.matrixProducts = true});
-  ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
-  std::string remarks;
-  for (const lang::Remark &remark : kernel.image.remarks)
-    remarks += remark.kind + ": " + remark.text + "\n";
-  EXPECT_THAT(remarks, HasSubstr("not-pipelined: the target has no asynchronous copies"));
+TEST(GpuAbilities, a_loop_without_copies_says_how_it_loads) {
+  auto remarksWith = [](SimulatedAbilities abilities) {
+    SimulatedKernel kernel = compiled(productText("f16"), abilities);
+    EXPECT_TRUE(kernel.compiled()) << kernel.diagnostics();
+    std::string remarks;
+    for (const lang::Remark &remark : kernel.image.remarks)
+      remarks += remark.kind + ": " + remark.text + "\n";
+    return remarks;
+  };
+  EXPECT_THAT(remarksWith({.matrixProducts = true}),
+              HasSubstr("pipelined: 1 iteration ahead, in registers, and through 2 stages in "
+                        "shared memory\n"));
+  EXPECT_THAT(remarksWith({}), HasSubstr("not-pipelined: 'tile.dot' takes it from registers, so "
+                                         "shared memory would be a detour"));
 }
 
 // Only a pass that did not ask could bring it so far.

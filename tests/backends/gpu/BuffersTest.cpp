@@ -1,5 +1,5 @@
-// Products whose operands are copied ahead, on the simulated GPU: the buffers' bytes serve others
-// when the loop is done.
+// Products whose operands are copied ahead, or loaded ahead and stored, on the simulated GPU: the
+// buffers' bytes serve others when the loop is done.
 #include "../TileText.h"
 #include "SimulatedGpu.h"
 
@@ -144,6 +144,94 @@ TEST(GpuBuffers, a_loop_over_tiles_takes_turns_with_itself) {
   EXPECT_EQ(report.problem, "");
   for (int64_t number = 0; number < kTiles * kRows * kColumns; ++number)
     ASSERT_EQ(out[number], operands.product(4, number / kColumns % kRows, number % kColumns));
+}
+
+//===-- without asynchronous copies -----------------------------------------------------------===//
+
+struct Staging {
+  const char *name;
+  int64_t stages;
+  int64_t maxSharedBytes, threadWords;
+};
+
+/// Two stages where a second program has room, one where the first one has, and one without loads
+/// that run ahead where registers are too few.
+const Staging kStagings[] = {{"two stages", 2, 4 * kStageBytes, 255},
+                             {"one stage", 1, 4 * kStageBytes - 1, 255},
+                             {"in place", 1, 4 * kStageBytes, 32}};
+
+SimulatedKernel staged(const std::string &body, const Staging &staging, const char *chip) {
+  bool isWide = *chip != 0;
+  SimulatedAbilities abilities{.matrixProducts = true, .chip = chip};
+  return SimulatedKernel(kernelOf(body), {.warps = 4,
+                                          .lanes = isWide ? 64u : 32u,
+                                          .abilities = abilities,
+                                          .maxSharedBytes = staging.maxSharedBytes,
+                                          .threadWords = staging.threadWords});
+}
+
+size_t countOf(const std::string &text, const std::string &what) {
+  size_t count = 0;
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1))
+    ++count;
+  return count;
+}
+
+TEST(GpuBuffers, tiles_are_stored_a_round_ahead) {
+  for (const Staging &staging : kStagings)
+    for (const char *chip : {"", "gfx942"}) {
+      SCOPED_TRACE(std::string(staging.name) + " " + chip);
+      SimulatedKernel kernel = staged(
+          product("p", "a", "b") + storeTile("p", "out", {kRows, kColumns}, "f32"), staging, chip);
+      ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+      const bool isAhead = staging.threadWords == 255;
+      EXPECT_EQ(countOf(kernel.tileText, "tile.buffer_store"), isAhead ? 4u : 2u);
+      EXPECT_EQ(countOf(kernel.tileText, "tile.buffer_load"), isAhead ? 4u : 2u);
+      EXPECT_EQ(countOf(kernel.tileText, "tile.barrier shared"),
+                isAhead ? 4u - staging.stages : 1u);
+      // With mma.sync the result is exchanged before it is stored.
+      EXPECT_EQ(kernel.sharedBytes,
+                std::max(staging.stages * kStageBytes, *chip ? 0 : kRows * kColumns * 4));
+      for (int32_t steps : {0, 1, 2, 3, 7}) {
+        Operands operands(steps);
+        std::vector<float> out(kRows * kColumns, 77);
+        SimulatedReport report =
+            kernel.run({1}, {argument(operands.a), argument(operands.b), argument(out),
+                             argument(steps), argument(int32_t(0))});
+        EXPECT_EQ(report.problem, "");
+        for (int64_t row = 0; row < kRows; ++row)
+          for (int64_t column = 0; column < kColumns; ++column)
+            ASSERT_EQ(out[row * kColumns + column], operands.product(steps, row, column));
+      }
+    }
+}
+
+TEST(GpuBuffers, staged_loops_share_bytes_one_after_another_and_with_themselves) {
+  for (const Staging &staging : kStagings) {
+    SCOPED_TRACE(staging.name);
+    std::string body = "%size = arith.constant " + std::to_string(kRows * kColumns) +
+                       " : i32\nscf.for %t = %zero to %tiles step %one : i32 {\n"
+                       "%at = arith.muli %t, %size : i32\n"
+                       "%here = tile.ptr_add %out, %at : !tile.ptr<f32>, i32\n" +
+                       product("p", "a", "b") + product("q", "b", "a") +
+                       "%s = arith.addf %p, %q : " + tileType({kRows, kColumns}, "f32") + "\n" +
+                       storeTile("s", "here", {kRows, kColumns}, "f32") + "}\n";
+    SimulatedKernel kernel = staged(body, staging, "gfx942");
+    ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+    EXPECT_EQ(kernel.sharedBytes, staging.stages * kStageBytes);
+    constexpr int32_t kTiles = 3, kSteps = 3;
+    Operands operands(kSteps), turned(kSteps);
+    std::swap(turned.a, turned.b);
+    std::vector<float> out(kTiles * kRows * kColumns, 77);
+    SimulatedReport report = kernel.run({1}, {argument(operands.a), argument(operands.b),
+                                              argument(out), argument(kSteps), argument(kTiles)});
+    EXPECT_EQ(report.problem, "");
+    for (int64_t number = 0; number < kTiles * kRows * kColumns; ++number) {
+      int64_t row = number / kColumns % kRows, column = number % kColumns;
+      ASSERT_EQ(out[number],
+                operands.product(kSteps, row, column) + turned.product(kSteps, row, column));
+    }
+  }
 }
 
 } // namespace

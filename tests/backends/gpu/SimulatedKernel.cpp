@@ -56,6 +56,7 @@ SimulatedKernel::SimulatedKernel(llvm::StringRef text, SimulatedOptions options)
 
   SimulatedTarget target(options.lanes, options.abilities, options.banks);
   target.maxSharedBytes = options.maxSharedBytes;
+  target.threadWords = options.threadWords;
   backends::CompileContext compile;
   compile.options.warpCount = int32_t(options.warps);
   compile.options.ctaCount = options.blocks;

@@ -69,7 +69,8 @@ SimulatedTarget::SimulatedTarget(unsigned lanes, SimulatedAbilities abilities,
                  .maxThreadsPerBlock = 1024,
                  .maxSharedBytes = 48 << 10,
                  .maxAccessBytes = 16,
-                 .registerWords = 65536}),
+                 .registerWords = 65536,
+                 .threadWords = 255}),
       mathTarget(std::make_unique<backends::MathTarget>(backends::ArithmeticFeatures::gpu())),
       abilities(abilities), products(simulatedProducts(abilities)), banks(std::move(banks)) {}
 

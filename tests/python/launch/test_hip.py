@@ -118,14 +118,15 @@ def test_the_extent_of_matrix_instructions(arch):
     assert "v_mfma_f32_16x16x" in made.asm["amdgcn"]
 
 
-#: Per chip: instructions and LDS reads in a round of the main loop, and vector registers, at most. Triton 3.6's
-#: own counts, but for registers of the last two, which are ours (Triton's: 199 and 147).
+#: Per chip: instructions, LDS reads and barriers in a round of the main loop, and vector registers, at most. The
+#: first two and registers are within Triton 3.6's own counts, but for registers of the last two (Triton's: 199 and
+#: 147): as many waves have room as with these.
 FIGURES = {
-    "gfx90a": (248, 72, 236),
-    "gfx942": (172, 16, 216),
-    "gfx950": (139, 24, 204),
-    "gfx1100": (171, 80, 208),
-    "gfx1201": (138, 40, 152),
+    "gfx90a": (140, 16, 2, 176),
+    "gfx942": (130, 16, 2, 176),
+    "gfx950": (139, 16, 1, 200),
+    "gfx1100": (124, 32, 1, 216),
+    "gfx1201": (120, 16, 1, 168),
 }
 
 
@@ -144,10 +145,10 @@ def test_figures_of_a_product(arch):
     with st.knobs.scope(keep_stages=True):
         made = compile_product(f"hip:{arch}", arch)
     found = loop_figures(made.asm["amdgcn"])
-    instructions, reads, registers = FIGURES[arch]
+    instructions, reads, barriers, registers = FIGURES[arch]
     assert found["matrix"] == (32 if arch in ("gfx90a", "gfx942") else 16)
     assert found["global_loads"] == (8 if arch.startswith("gfx9") else 4)
-    assert found["barriers"] <= 2
+    assert found["barriers"] == barriers
     assert found["all"] <= instructions and found["lds_reads"] <= reads
     assert made.n_regs <= registers and made.n_spills == 0
 
