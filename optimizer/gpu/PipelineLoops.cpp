@@ -178,7 +178,8 @@ struct PipelineLoops : GpuPass<PipelineLoops> {
   StringRef getArgument() const override { return "pipeline-loops"; }
   StringRef getDescription() const override {
     return "copy what matrix products of later turns read to shared memory ahead "
-           "(async=false,bytes=16,each=255,shared=49152,matrix=false,stages=3,overlap=false)";
+           "(async=false,bytes=16,registers=65536,each=255,shared=49152,matrix=false,stages=3,"
+           "overlap=false)";
   }
   void runOnOperation() override;
 };

@@ -24,7 +24,8 @@ namespace sectile::optimizer {
 /// (tl.range(..., num_stages=4)), or what it was launched with.
 int64_t stagesOf(mlir::scf::ForOp loop, int64_t otherwise);
 
-/// --pipeline-loops=async=false,bytes=16,each=255,shared=49152,matrix=false,stages=3,overlap=false: of a kernel that is laid out.
+/// --pipeline-loops=async=false,bytes=16,registers=65536,each=255,shared=49152,matrix=false,stages=3,
+/// overlap=false: of a kernel that is laid out.
 /// Loops where nothing qualifies stay as they are. Assumes that arguments share no memory, and
 /// remarks on each tile that a loop with products loads.
 std::unique_ptr<mlir::Pass> createPipelineLoops(const GpuPipelineOptions &options = {},

@@ -36,6 +36,8 @@ namespace {
 constexpr int64_t kOtherWords = 24;
 /// Iterations under way: the one that computes, and the one whose loads it does not wait for.
 constexpr int64_t kMostStages = 2;
+/// Programs of a multiprocessor that stages leave room for.
+constexpr int64_t kLeastPrograms = 2, kUsualPrograms = 4;
 
 struct StagedLoad {
   LoadOp load;
@@ -63,10 +65,12 @@ public:
       if (!whyNot.empty() && isa<RankedTensorType>(load.getType()))
         addRemark(assumed.remarks, load.getLoc(), "not-pipelined", whyNot);
     }
-    if (loads.empty() || !decideStages())
+    if (loads.empty())
+      return;
+    const int64_t words = wordsAhead(CheapValues(loop->getParentOfType<func::FuncOp>()));
+    if (!decideStages(words))
       return;
     const int64_t most = std::min(shape.threadWords, shape.registerWords / shape.threadCount());
-    int64_t words = wordsAhead(CheapValues(loop->getParentOfType<func::FuncOp>()));
     if (words > most) {
       noteAll("not-pipelined", "a thread would need about " + std::to_string(words) +
                                    " registers, and has " + std::to_string(most));
@@ -128,13 +132,16 @@ private:
   }
 
   /// False where there is too little shared memory for one.
-  bool decideStages() {
+  bool decideStages(int64_t words) {
     int64_t bytes = 0;
     for (StagedLoad one : loads)
       bytes += bufferOf(one.load, 1).getStageBytes();
     int64_t rest = scratchOfRest();
-    // A second program hides what the first one waits for at its barriers.
-    stages = kMostStages * bytes + rest <= shape.sharedBytes / 2 ? kMostStages : 1;
+    // Another program hides what the first one waits for at its barriers: stages leave shared
+    // memory for as many as have registers.
+    int64_t programs = std::clamp(shape.registerWords / (shape.threadCount() * words),
+                                  kLeastPrograms, kUsualPrograms);
+    stages = kMostStages * bytes + rest <= shape.sharedBytes / programs ? kMostStages : 1;
     if (bytes + rest <= shape.sharedBytes)
       return true;
     noteAll("not-pipelined", "the tiles of a round take " + std::to_string(bytes) +

@@ -1,4 +1,4 @@
-// PIPELINE: --assign-layouts=warps=4,matrix=true --pipeline-loops=matrix=true,shared=65536
+// PIPELINE: --assign-layouts=warps=4,matrix=true --pipeline-loops=matrix=true,registers=262144,shared=131072
 
 // The first round's tiles are stored before the loop. Each round but the last loads those of the next one, which
 // wait in registers while it multiplies, and go to the other stage behind the products.
@@ -81,7 +81,7 @@ func.func @two_stages(%a: !tile.ptr<f16> {tile.divisibility = 16 : i64}, %b: !ti
   return
 }
 
-// Two stages would leave no room for a second program: one, and all threads have read it before it is written.
+// Two stages would leave no room for the programs that have registers: one, and all threads have read it before it is written.
 // CHECK-LABEL: func.func @one_stage
 // CHECK: tile.buffer_alloc : <1, [64, 128], f16,
 // CHECK-NEXT: tile.buffer_alloc : <1, [128, 64], f16,

@@ -154,11 +154,11 @@ struct Staging {
   int64_t maxSharedBytes, threadWords;
 };
 
-/// Two stages where a second program has room, one where the first one has, and one without loads
-/// that run ahead where registers are too few.
-const Staging kStagings[] = {{"two stages", 2, 4 * kStageBytes, 255},
-                             {"one stage", 1, 4 * kStageBytes - 1, 255},
-                             {"in place", 1, 4 * kStageBytes, 32}};
+/// Two stages where four programs have room, one where they have not, and one without loads that
+/// run ahead where registers are too few.
+const Staging kStagings[] = {{"two stages", 2, 8 * kStageBytes, 255},
+                             {"one stage", 1, 4 * kStageBytes, 255},
+                             {"in place", 1, 8 * kStageBytes, 32}};
 
 SimulatedKernel staged(const std::string &body, const Staging &staging, const char *chip) {
   bool isWide = *chip != 0;
