@@ -107,13 +107,6 @@ int runProgram(const std::vector<std::string> &command, const std::string &logFi
 
 } // namespace
 
-bool isCubin(const std::string &code) {
-  return code.size() > 4 && std::memcmp(code.data(),
-                                        "\x7f"
-                                        "ELF",
-                                        4) == 0;
-}
-
 Assembled assembleWithDriver(gpu::GpuDevice &device, const AssemblyRequest &request) {
   Assembled result;
   const CudaApi &api = static_cast<CudaGpu &>(device.api).api;

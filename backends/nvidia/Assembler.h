@@ -40,7 +40,4 @@ Assembled assembleWithPtxas(const std::string &ptxas, const AssemblyRequest &req
 /// or in /usr/local/cuda; empty when there is none.
 std::string findPtxas(const std::string &given);
 
-/// Is it machine code (a cubin), not PTX?
-bool isCubin(const std::string &code);
-
 } // namespace sectile::nvidia

@@ -1,5 +1,6 @@
 #include "backends/nvidia/CudaApi.h"
 
+#include <cstring>
 #include <dlfcn.h>
 
 namespace sectile::nvidia {
@@ -46,6 +47,13 @@ std::string CudaApi::describe(CudaResult result) const {
   if (getErrorString(result, &text) == kCudaSuccess && text)
     description += std::string(" (") + text + ")";
   return description;
+}
+
+bool isCubin(const std::string &code) {
+  return code.size() > 4 && std::memcmp(code.data(),
+                                        "\x7f"
+                                        "ELF",
+                                        4) == 0;
 }
 
 std::string remedyFor(CudaResult result) {

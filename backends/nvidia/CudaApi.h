@@ -191,6 +191,8 @@ struct CudaApi {
   std::string describe(CudaResult result) const;
 };
 
+/// Is it machine code (a cubin), not PTX?
+bool isCubin(const std::string &code);
 /// What to do about `result`; empty when there is nothing to say.
 std::string remedyFor(CudaResult result);
 /// The kernel, not the call, went wrong: every later call in the context fails too.

@@ -1,6 +1,5 @@
 #include "backends/nvidia/CudaGpu.h"
 
-#include "backends/nvidia/Assembler.h"
 #include "backends/nvidia/TargetNames.h"
 
 namespace sectile::nvidia {
