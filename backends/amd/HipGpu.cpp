@@ -6,7 +6,6 @@
 namespace sectile::amd {
 
 using backends::DeviceInfo;
-using backends::Grid;
 using gpu::GpuAddress;
 using gpu::GpuEvent;
 using gpu::GpuFunction;
@@ -98,21 +97,10 @@ DeviceInfo HipGpu::describeDevice(unsigned ordinal) const {
   return info;
 }
 
-std::string HipGpu::whyTooLarge(const Grid &grid, unsigned threads, std::string &help) const {
-  // A launch counts threads along each axis in 32 bits. Blocks have `threads` of them along x.
-  const int64_t most[] = {0xffff'ffff / threads, 0xffff'ffff, 0xffff'ffff};
-  const int64_t programs[] = {grid.x, grid.y, grid.z};
-  for (int axis = 0; axis < 3; ++axis) {
-    if (programs[axis] <= most[axis]) [[likely]]
-      continue;
-    help = "launch fewer programs along " + std::string(1, "xyz"[axis]) +
-           ": let each do more, or use another axis, too";
-    return std::string("grid axis ") + "xyz"[axis] + " has " + std::to_string(programs[axis]) +
-           " programs" +
-           (axis == 0 ? " of " + std::to_string(threads) + " threads" : std::string()) +
-           ", and AMD GPUs run at most " + std::to_string(most[axis]) + " along it";
-  }
-  return {};
+gpu::GpuGridLimits HipGpu::mostPrograms(unsigned threads) const {
+  // A launch counts threads along each axis in 32 bits. Blocks have all of theirs along x.
+  constexpr int64_t kMost = 0xffff'ffff;
+  return {kMost / threads, kMost, kMost, "use another axis, too, or let each program do more"};
 }
 
 GpuResult HipGpu::enter(unsigned device, GpuPlace &before) {

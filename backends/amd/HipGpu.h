@@ -23,8 +23,7 @@ public:
   bool runs(std::string_view arch, const backends::DeviceInfo &device) const override {
     return arch == device.arch;
   }
-  std::string whyTooLarge(const backends::Grid &grid, unsigned threads,
-                          std::string &help) const override;
+  gpu::GpuGridLimits mostPrograms(unsigned threads) const override;
   gpu::GpuResult enter(unsigned device, gpu::GpuPlace &before) override;
   void leave(gpu::GpuPlace before) override;
 

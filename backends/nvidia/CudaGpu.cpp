@@ -5,7 +5,6 @@
 namespace sectile::nvidia {
 
 using backends::DeviceInfo;
-using backends::Grid;
 using gpu::GpuAddress;
 using gpu::GpuEvent;
 using gpu::GpuFunction;
@@ -94,14 +93,8 @@ bool CudaGpu::runs(std::string_view arch, const DeviceInfo &device) const {
          (!isArchitectureSpecific(arch) && capabilityOf(arch) <= device.capability);
 }
 
-std::string CudaGpu::whyTooLarge(const Grid &grid, unsigned /*threads*/, std::string &help) const {
-  constexpr int64_t kMostYZ = 65535;
-  if (grid.y <= kMostYZ && grid.z <= kMostYZ) [[likely]]
-    return {};
-  const bool isY = grid.y > kMostYZ;
-  help = "put the longest axis first: x may have 2147483647";
-  return std::string("grid axis ") + (isY ? "y" : "z") + " has " +
-         std::to_string(isY ? grid.y : grid.z) + " programs, and GPUs run at most 65535 along it";
+gpu::GpuGridLimits CudaGpu::mostPrograms(unsigned /*threads*/) const {
+  return {0x7fff'ffff, 65535, 65535, "put the longest axis first: x may have 2147483647"};
 }
 
 CudaContext CudaGpu::contextOf(Device &device, CudaResult &result) const {

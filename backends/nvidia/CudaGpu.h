@@ -28,8 +28,7 @@ public:
   gpu::GpuResult start(int &deviceCount, int &version) override;
   backends::DeviceInfo describeDevice(unsigned device) const override;
   bool runs(std::string_view arch, const backends::DeviceInfo &device) const override;
-  std::string whyTooLarge(const backends::Grid &grid, unsigned threads,
-                          std::string &help) const override;
+  gpu::GpuGridLimits mostPrograms(unsigned threads) const override;
   gpu::GpuResult enter(unsigned device, gpu::GpuPlace &before) override;
   void leave(gpu::GpuPlace before) override;
 

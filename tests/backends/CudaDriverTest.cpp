@@ -172,7 +172,10 @@ TEST_F(CudaDriverTest, RefusesLongAxes) {
   LaunchFailure why = launch(*kernel, 0, 0, {1, 65536, 1});
   EXPECT_EQ(why.kind, Kind::Call);
   EXPECT_EQ(why.message,
-            "add: grid axis y has 65536 programs, and GPUs run at most 65535 along it");
+            "add: grid axis y has 65536 programs of 128 threads, and NVIDIA GPUs run at most 65535 "
+            "along it");
+  EXPECT_THAT(launch(*kernel, 0, 0, {(int64_t{1} << 32) + 1, 1, 1}).message,
+              HasSubstr("grid axis x has 4294967297 programs"));
   EXPECT_EQ(fake.count("launch"), 0);
 }
 

@@ -168,7 +168,7 @@ TEST_F(HipDriverTest, RefusesGridsOfTooManyThreads) {
   EXPECT_EQ(why.message, "add: grid axis x has 16777216 programs of 256 threads, and AMD GPUs run "
                          "at most 16777215 along it");
   EXPECT_THAT(launch(*kernel, 0, 0, {1, int64_t{1} << 32, 1}).message,
-              HasSubstr("grid axis y has 4294967296 programs, and"));
+              HasSubstr("grid axis y has 4294967296 programs of 256 threads, and"));
   EXPECT_EQ(fake.count("launch"), 1);
 }
 

@@ -60,6 +60,15 @@ struct GpuFunctionFacts {
   int32_t registers = 0, localBytes = 0, sharedBytes = 0, mostThreads = 0;
 };
 
+/// The longest axes of a grid, and what to do about longer ones.
+struct GpuGridLimits {
+  int64_t x = 0, y = 0, z = 0;
+  std::string_view remedy;
+  bool allows(const backends::Grid &grid) const {
+    return grid.x <= x && grid.y <= y && grid.z <= z;
+  }
+};
+
 struct GpuLaunchShape {
   unsigned grid[3] = {1, 1, 1}; // blocks
   unsigned threads = 1;         // of a block
@@ -95,9 +104,8 @@ public:
   virtual backends::DeviceInfo describeDevice(unsigned device) const = 0;
   /// May code for `arch`, as target names have it behind the prefix, run on such a device?
   virtual bool runs(std::string_view arch, const backends::DeviceInfo &device) const = 0;
-  /// "" when the driver launches such a grid, else which rule it breaks; `help` names the remedy.
-  virtual std::string whyTooLarge(const backends::Grid &grid, unsigned threads,
-                                  std::string &help) const = 0;
+  /// The most programs along each axis of a grid whose blocks have so many threads.
+  virtual GpuGridLimits mostPrograms(unsigned threads) const = 0;
 
   virtual GpuResult enter(unsigned device, GpuPlace &before) = 0;
   virtual void leave(GpuPlace before) = 0;

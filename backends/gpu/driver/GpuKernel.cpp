@@ -137,7 +137,7 @@ const GpuKernel::Loaded *GpuKernel::loadOn(int32_t ordinal, LaunchFailure &why) 
     (void)api.unload(code.module);
     return fail("shared memory cannot be reserved", result);
   }
-  auto *made = new Loaded{device, code.module, function, facts};
+  auto *made = new Loaded{device, code.module, function, facts, api.mostPrograms(threads)};
   loaded[index].store(made, std::memory_order_release);
   return made;
 }
@@ -175,6 +175,21 @@ bool GpuKernel::fits(const GpuDevice &device, const GpuFunctionFacts &facts,
     return false;
   }
   return true;
+}
+
+LaunchFailure GpuKernel::tooLarge(const Grid &grid, const GpuGridLimits &limits) const {
+  const bool isX = grid.x > limits.x, isY = !isX && grid.y > limits.y;
+  auto text = [&](const char *axis, int64_t programs, int64_t most) {
+    return failure(Kind::Call,
+                   image.kernelName + ": grid axis " + axis + " has " + std::to_string(programs) +
+                       " programs of " + std::to_string(threads) + " threads, and " +
+                       std::string(system->names.gpu) + "s run at most " + std::to_string(most) +
+                       " along it",
+                   std::string(limits.remedy));
+  };
+  return isX   ? text("x", grid.x, limits.x)
+         : isY ? text("y", grid.y, limits.y)
+               : text("z", grid.z, limits.z);
 }
 
 GpuLaunchShape GpuKernel::shapeOf(const Grid &grid, GpuStream stream) const {
@@ -244,10 +259,8 @@ LaunchFailure GpuKernel::launch(const Grid &grid, const LaunchArguments &argumen
   const Loaded *on = loadedOn(arguments.device, why);
   if (!on) [[unlikely]]
     return why;
-  std::string help;
-  if (std::string problem = on->device->api.whyTooLarge(grid, threads, help); !problem.empty())
-      [[unlikely]]
-    return failure(Kind::Call, image.kernelName + ": " + problem, std::move(help));
+  if (!on->limits.allows(grid)) [[unlikely]]
+    return tooLarge(grid, on->limits);
   if (hidden) [[unlikely]]
     return launchWithRecords(*on, grid, arguments, print);
   return start(*on, grid, arguments, nullptr);

@@ -36,6 +36,7 @@ public:
     GpuModule module;
     GpuFunction function;
     GpuFunctionFacts facts;
+    GpuGridLimits limits;
   };
   /// On the device, now if it was not. Null with `failure` set.
   const Loaded *loadedOn(int32_t ordinal, backends::LaunchFailure &failure) const;
@@ -44,6 +45,7 @@ private:
   const Loaded *loadOn(int32_t ordinal, backends::LaunchFailure &failure) const;
   bool fits(const GpuDevice &device, const GpuFunctionFacts &facts,
             backends::LaunchFailure &failure) const;
+  backends::LaunchFailure tooLarge(const backends::Grid &grid, const GpuGridLimits &limits) const;
   GpuLaunchShape shapeOf(const backends::Grid &grid, GpuStream stream) const;
   backends::LaunchFailure launchWithRecords(const Loaded &loaded, const backends::Grid &grid,
                                             const backends::LaunchArguments &arguments,
