@@ -26,10 +26,18 @@ LIBRARY = (
 )
 
 
+def environment(chips):
+    """What gives a process emulated GPUs, and no others: "gfx942,gfx1100"."""
+    return {
+        "SECTILE_HIP": str(LIBRARY),
+        "EMULATED_HIP_CHIPS": chips,
+        "CUDA_VISIBLE_DEVICES": "",  # NVIDIA's come first
+    }
+
+
 def use(chip):
-    """Gives this process, and those it starts, one emulated GPU."""
-    os.environ["SECTILE_HIP"] = str(LIBRARY)
-    os.environ["EMULATED_HIP_CHIPS"] = chip
+    """Gives this process, and those it starts, one emulated GPU. To be called before it asks for devices."""
+    os.environ.update(environment(chip))
 
 
 def why_not(chip):

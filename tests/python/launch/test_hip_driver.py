@@ -67,8 +67,7 @@ def run(text, folder, chips="gfx942", **environment):
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(tests), *(p for p in sys.path if p)]),
-        "SECTILE_HIP": str(emulated_hip.LIBRARY),
-        "EMULATED_HIP_CHIPS": chips,
+        **emulated_hip.environment(chips),
         "SECTILE_CACHE_DIR": str(folder / "cache"),
         **environment,
     }
@@ -268,8 +267,7 @@ TUTORIALS = pathlib.Path(emulated_hip.LIBRARY).parents[4] / "tutorials"
 def test_programs_in_cpp(lesson, chip, tmp_path):
     environment = {
         **os.environ,
-        "SECTILE_HIP": str(emulated_hip.LIBRARY),
-        "EMULATED_HIP_CHIPS": chip,
+        **emulated_hip.environment(chip),
         "SECTILE_CACHE_DIR": str(tmp_path),
     }
     done = subprocess.run(
