@@ -98,6 +98,9 @@ void AmdTarget::store(llvm::IRBuilderBase &b, const gpu::GlobalAccess &access, V
   if (!predicate)
     return plain();
   where(b, predicate, plain);
+  // One lane may have stored for others: LLVM takes lanes for threads of their own, and would load
+  // what they have not stored before the branch.
+  keepAccessesInOrder(b);
 }
 
 } // namespace sectile::amd

@@ -215,7 +215,16 @@ void AmdTarget::barrier(llvm::IRBuilderBase &b, unsigned, gpu::Ordered ordered, 
   fence(llvm::AtomicOrdering::Release);
   waitForMemory(b, ordered);
   b.CreateIntrinsic(b.getVoidTy(), id::amdgcn_s_barrier, {});
+  // Neither barrier nor fence keeps LLVM 22 from sinking a load that stands before them into a
+  // branch behind them (MachineSink stops at what may store).
+  if (ordered == gpu::Ordered::All)
+    keepAccessesInOrder(b);
   fence(llvm::AtomicOrdering::Acquire);
+}
+
+void AmdTarget::keepAccessesInOrder(llvm::IRBuilderBase &b) {
+  b.CreateCall(llvm::InlineAsm::get(llvm::FunctionType::get(b.getVoidTy(), false), "", "~{memory}",
+                                    /*hasSideEffects=*/true));
 }
 
 void AmdTarget::scheduleBarrier(llvm::IRBuilderBase &b) const {

@@ -35,6 +35,8 @@ public:
                            llvm::Value *source) const override;
   void barrier(llvm::IRBuilderBase &builder, unsigned threads, gpu::Ordered ordered,
                unsigned barrier) const override;
+  /// Empty text that may access all memory: LLVM moves no access across it. No instruction.
+  static void keepAccessesInOrder(llvm::IRBuilderBase &b);
   void scheduleBarrier(llvm::IRBuilderBase &builder) const override;
   llvm::Value *anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth, unsigned threads,
                          llvm::Value *scratch, unsigned barrier) const override;

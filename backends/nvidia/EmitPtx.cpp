@@ -100,7 +100,6 @@ bool PtxCodegen::optimize(llvm::Module &module, std::string &error) {
     backends::addCleanup(passes);
     backends::runOnFunctions(module, *machine, passes);
     shiftBeforeUnpack(module);
-    negateBeforeExtrema(module);
     foldBehindBranches(module);
   });
 }
@@ -110,7 +109,7 @@ bool PtxCodegen::emit(llvm::Module &module, backends::KernelImage &image, CodeOb
   llvm::SmallString<0> text;
   bool isDone = backends::generateCode(module, *machine, llvm::CodeGenFileType::AssemblyFile, text,
                                        error, kLeftOut);
-  image.binary = std::string(text);
+  image.binary = negateBeforeExtrema(std::string(text));
   if (isDone)
     observe([&] { return image.binary; });
   return isDone;

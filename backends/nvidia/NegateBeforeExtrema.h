@@ -6,15 +6,17 @@
 //   max(max(a, -b), c)     VIMNMX3 R9, R8, R9, R10, !PT      the code of max(max(a, b), c)
 //
 // with 32 and 16 bits, for minima, too. A negation that is written as the complement plus one stays
-// an instruction of its own. It costs one more, and only where its result comes to an extremum.
-//
-// Runs on optimised code, in which negations have one form.
+// an instruction of its own, one more. It is made in kernels that have signed extrema, and there of
+// every negation: LLVM's selection makes them of products by -2, -4 ... and of quotients, too,
+// which the code before it does not show.
 #pragma once
 
-#include "llvm/IR/Module.h"
+#include <string>
 
 namespace sectile::nvidia {
 
-void negateBeforeExtrema(llvm::Module &module);
+/// Returns the text of a PTX module with `neg` of 16 and 32 bits written as `not` and `add`, where
+/// it has signed extrema of such numbers; the text itself elsewhere.
+std::string negateBeforeExtrema(std::string ptx);
 
 } // namespace sectile::nvidia

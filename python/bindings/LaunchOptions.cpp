@@ -101,9 +101,8 @@ void readTarget(PyObject *value, const std::string &kernelName, LaunchOptions &o
         "'cpu', 'cuda', 'cuda:90', with the compute capability after the colon, or 'hip:gfx942'");
   }
   if (options.target == LaunchOptions::Target::Hip && name.arch.empty()) {
-    jit::Status status;
-    name.arch = jit::Runtime::instance().archOf("hip", 0, status);
-    if (!status.ok())
+    jit::Status status; // the architecture is that of the launch's device
+    if (jit::Runtime::instance().archOf("hip", 0, status).empty())
       throwCallError(kernelName + ": target is 'hip', and there is no AMD GPU to take the "
                                   "architecture from",
                      "name it, as in 'hip:gfx942'");

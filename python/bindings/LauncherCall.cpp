@@ -306,7 +306,9 @@ py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLau
   arguments.device = std::max(device, 0);
   arguments.stream = isGpu && !call.isWarmup ? call.stream.current() : nullptr;
   arguments.addOption(call.options.word());
-  arguments.addOption(isGpu ? 2 + static_cast<uint64_t>(device + 1) : 0);
+  arguments.addOption(isGpu ? 2 + static_cast<uint64_t>(device + 1) +
+                                  (static_cast<uint64_t>(call.options.target) << 32)
+                            : 0);
   arguments.addOption(own->version);
   // A @jit function passed as a constant has sources of its own.
   auto forEachPassed = [&](auto visit) {

@@ -110,8 +110,8 @@ TEST(CppVariants, ForATargetThatIsNotHere) {
             "scale3: on(Target) is for compiling ahead\n  help: launch it on(Device)");
   EXPECT_TRUE(works(scale.on(Target("cuda:90")).on(Device::cpu()), 3, 5, 128));
   EXPECT_EQ(error([] { Target("tpu"); }),
-            "target: 'tpu' is not the name of a target\n  help: 'cpu' or 'cuda:90', with the "
-            "compute capability after the colon");
+            "target: 'tpu' is not the name of a target\n  help: 'cpu', 'cuda:90', with the compute "
+            "capability after the colon, or 'hip:gfx942'");
   EXPECT_EQ(Target("cuda:80").arch, "sm_80");
   EXPECT_EQ(Target("cuda:100").arch, "sm_100a");
 }

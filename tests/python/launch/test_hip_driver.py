@@ -100,6 +100,7 @@ def test_several_gpus_of_several_kinds(tmp_path):
             made = add[(4,)](x, y, out, 1000, BLOCK=256)
             assert (out.values == x.values + y.values).all()
             assert made.metadata.target == f"amdgcn:{chip}"
+            add[(4,)](x, y, out, 1000, BLOCK=256, target="hip")
         x, y, out = numbers(0)
         far = numbers(1)[2]
         text = message(lambda: add[(4,)](x, y, far, 1000, BLOCK=256))
@@ -116,6 +117,8 @@ def test_targets_by_name(tmp_path):
         x, y, out = numbers()
         add[(4,)](x, y, out, 1000, BLOCK=256, target="hip")
         assert (out.values == x.values + y.values).all()
+        on_cuda = add.warmup(x, y, out, 1000, BLOCK=256, grid=(4,), target="cuda:90")
+        assert on_cuda.metadata.target == "nvptx64:sm_90a"
         text = message(lambda: add[(4,)](x, y, out, 1000, BLOCK=256, target="cuda"))
         assert "target is cuda, and argument 'x' is on hip:0" in text, text
         text = message(lambda: add[(4,)](x, y, out, 1000, BLOCK=256, target="hip:gfx90a"))
