@@ -13,9 +13,10 @@
 //                                   acc = dot (the last stage), ...
 //
 // Two stages take one barrier a round. Where they would leave too little shared memory for the
-// programs that have registers there is one, and a second barrier in front of the stores. Where a thread has too few
-// registers to hold the next round, the loop stays one, and its loads go to the buffers in the
-// round that reads them: products then read step by step, and no operand fills the registers.
+// programs that have registers there is one, and a second barrier in front of the stores. Where a
+// thread has too few registers to hold the next round, the loop stays one, and its loads go to the
+// buffers in the round that reads them: products then read step by step, and no operand fills the
+// registers.
 #pragma once
 
 #include "optimizer/gpu/GpuPass.h"

@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 
+
 def _line(what: str, finding: str) -> None:
     print(f"  {what:<18} {finding}")
 

@@ -47,7 +47,7 @@ class FakeRunner:
 
 def compared(write, blocks, **arrays):
     check = verification.Verification(
-        FakeRunner(write, **arrays), True, types.SimpleNamespace(kind="cpu")
+        FakeRunner(write, **arrays), True, types.SimpleNamespace(kind="cpu", is_gpu=False)
     )
     kinds = {np.dtype("f4"): "*fp32", np.dtype("i4"): "*i32"}
     kernel = types.SimpleNamespace(
