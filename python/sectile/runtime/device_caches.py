@@ -40,7 +40,9 @@ class DeviceCaches:
     def keys(self) -> list[str]:
         """Returns the keys of the devices that a variant was compiled for."""
         names = {target.partition(":")[0] for *_, target, _, _ in self._kernel._variants()}
-        return ["cpu:0" if name == "cpu" else get_device_key() for name in sorted(names)]
+        current = get_device_key()
+        used = current.partition(":")[0]
+        return [current if name == used else f"{name}:0" for name in sorted(names)]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.keys())

@@ -119,6 +119,7 @@ def test_targets_by_name(tmp_path):
         assert (out.values == x.values + y.values).all()
         on_cuda = add.warmup(x, y, out, 1000, BLOCK=256, grid=(4,), target="cuda:90")
         assert on_cuda.metadata.target == "nvptx64:sm_90a"
+        assert add.device_caches.keys() == ["cuda:0", "hip:0"]
         text = message(lambda: add[(4,)](x, y, out, 1000, BLOCK=256, target="cuda"))
         assert "target is cuda, and argument 'x' is on hip:0" in text, text
         text = message(lambda: add[(4,)](x, y, out, 1000, BLOCK=256, target="hip:gfx90a"))
