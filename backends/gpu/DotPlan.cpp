@@ -33,6 +33,11 @@ layout::MatrixInstructions matrixInstructions(DotOp op, const GpuTarget &target)
     if (llvm::any_of(found, isPreferred))
       llvm::erase_if(found, [&](const auto *one) { return !isPreferred(one); });
   }
+  if (const BufferProducts *ofBuffers = target.bufferProducts()) {
+    layout::MatrixInstructions all = ofBuffers->instructions(*elements);
+    llvm::append_range(all, found);
+    return all;
+  }
   return found;
 }
 
@@ -40,6 +45,15 @@ const layout::MatrixInstruction *instructionOf(DotOp op, const GpuTarget &target
   for (const layout::MatrixInstruction *instruction : matrixInstructions(op, target))
     if (instruction->name == op.getInstruction())
       return instruction;
+  return nullptr;
+}
+
+const layout::MatrixInstruction *instructionOf(DotAsyncOp op, const GpuTarget &target) {
+  auto elements = optimizer::matrixElements(op);
+  if (target.bufferProducts() && elements)
+    for (const layout::MatrixInstruction *one : target.bufferProducts()->instructions(*elements))
+      if (one->name == op.getInstruction())
+        return one;
   return nullptr;
 }
 

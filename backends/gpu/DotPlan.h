@@ -7,10 +7,12 @@
 
 namespace sectile::gpu {
 
-/// The target's instructions for the product's elements, the preferred first.
+/// The target's instructions for the product's elements, the preferred first; those that read
+/// shared memory before the others.
 layout::MatrixInstructions matrixInstructions(tile::DotOp op, const GpuTarget &target);
 /// The one that the product names; null when the target has none of that name.
 const layout::MatrixInstruction *instructionOf(tile::DotOp op, const GpuTarget &target);
+const layout::MatrixInstruction *instructionOf(tile::DotAsyncOp op, const GpuTarget &target);
 
 /// Whether operands that lie in buffers are read some steps ahead of the instructions that take
 /// them. Not those of a tile that is stored in the very round that reads it: there is no room for

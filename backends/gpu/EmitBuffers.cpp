@@ -8,10 +8,18 @@ using namespace sectile::tile;
 
 namespace sectile::gpu {
 
+llvm::Value *GpuEmitter::bufferAddress(Value buffer) {
+  auto view = buffer.getDefiningOp<BufferViewOp>();
+  if (!view)
+    return sharedAddress(plan.scratchOf(buffer.getDefiningOp()));
+  return view.getStage() ? stageAddress(view.getBuffer(), view.getStage())
+                         : bufferAddress(view.getBuffer());
+}
+
 /// Where a stage of a buffer begins.
 llvm::Value *GpuEmitter::stageAddress(Value buffer, Value stage) {
   auto type = cast<BufferType>(buffer.getType());
-  llvm::Value *start = sharedAddress(plan.scratchOf(buffer.getDefiningOp()));
+  llvm::Value *start = bufferAddress(buffer);
   llvm::Value *offset =
       builder.CreateMul(scalar(stage), builder.getInt32(uint32_t(type.getStageBytes())));
   return builder.CreateGEP(builder.getInt8Ty(), start, offset);

@@ -30,6 +30,7 @@ int32_t GpuEmitter::findHiddenParameters() {
     if (isa<PrintOp>(op))
       hidden |= backends::kHiddenRecords;
     hasAsyncCopies |= isa<AsyncCopyOp>(op);
+    hasBufferProducts |= isa<DotAsyncOp>(op);
   });
   return hidden;
 }
@@ -68,6 +69,9 @@ void GpuEmitter::returnIf(llvm::Value *condition, llvm::function_ref<void()> bef
   const AsyncCopies *copies = hasAsyncCopies ? target.asyncCopies() : nullptr;
   if (copies) // they write to memory the program gives back
     copies->wait(builder, 0);
+  const BufferProducts *products = hasBufferProducts ? target.bufferProducts() : nullptr;
+  if (products) // they read it
+    (void)products->wait(builder, 0, {});
   builder.CreateRetVoid();
   builder.SetInsertPoint(rest);
 }

@@ -22,7 +22,7 @@ llvm::Value *GpuEmitter::sharedAddress(int64_t offset) {
     shared = new llvm::GlobalVariable(*module, bytes, /*isConstant=*/false,
                                       llvm::GlobalValue::ExternalLinkage, nullptr, "sectile_shared",
                                       nullptr, llvm::GlobalValue::NotThreadLocal, kSharedSpace);
-    shared->setAlignment(llvm::Align(128));
+    shared->setAlignment(llvm::Align(uint64_t(plan.alignment)));
   }
   return offset ? builder.CreateConstGEP1_64(builder.getInt8Ty(), shared, offset) : shared;
 }

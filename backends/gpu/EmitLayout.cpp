@@ -40,6 +40,16 @@ llvm::Value *GpuEmitter::warpIndex() {
   return warpIndexValue;
 }
 
+llvm::Value *GpuEmitter::uniformWarpIndex() {
+  if (!uniformWarpIndexValue) {
+    llvm::Value *warp = warpIndex();
+    llvm::IRBuilderBase::InsertPointGuard guard(builder);
+    builder.SetInsertPoint(entryEnd);
+    uniformWarpIndexValue = target.shuffleFrom(builder, warp, builder.getInt32(0));
+  }
+  return uniformWarpIndexValue;
+}
+
 /// The xor of `bases` over the set bits of `index`. Runs of bits whose bases double are moved in
 /// one piece.
 static llvm::Value *combineBases(llvm::IRBuilderBase &builder, llvm::Value *index,

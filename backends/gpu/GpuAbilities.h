@@ -7,11 +7,13 @@
 //   none of        a kernel then
 //   AsyncCopies      loads tiles a round ahead into registers, or where it needs them
 //   MatrixProducts   multiplies and adds operands out of shared memory
+//   BufferProducts   multiplies fragments that each warp has in registers
 //   MatrixLoads      reads fragments by vector loads
 //   Tf32Rounding     multiplies and adds f32, whatever precision a product allows
 //   DependentLaunches  cannot be launched with launch_pdl; gdc_wait and its like are nothing
 #pragma once
 
+#include "lang/layout/BufferOperand.h"
 #include "lang/layout/MatrixInstruction.h"
 #include "lang/tile/TileDialect.h"
 
@@ -56,6 +58,37 @@ public:
                                                        llvm::ArrayRef<llvm::Value *> a,
                                                        llvm::ArrayRef<llvm::Value *> b,
                                                        llvm::ArrayRef<llvm::Value *> acc) const = 0;
+};
+
+/// Matrix instructions of several warps that read shared memory themselves and run while the warps
+/// go on.
+class BufferProducts {
+public:
+  virtual ~BufferProducts() = default;
+  /// As MatrixProducts::instructions; wider ones first.
+  virtual layout::MatrixInstructions instructions(const layout::MatrixElements &elements) const = 0;
+
+  /// An operand of one instruction.
+  struct Operand {
+    llvm::Value *start = nullptr; // ptr addrspace(3), the same in all the warps; null: in `words`
+    layout::BufferOperand place;
+    llvm::ArrayRef<llvm::Value *> words; // i32
+  };
+  /// Stands before the products whose sums or operands other instructions have had in registers.
+  virtual void begin(llvm::IRBuilderBase &builder) const = 0;
+  /// Starts `acc` + a b. Nothing but the next product may touch what it gives before a wait has.
+  virtual llvm::SmallVector<llvm::Value *, 4> start(llvm::IRBuilderBase &builder,
+                                                    const layout::MatrixInstruction &instruction,
+                                                    const Operand &a, const Operand &b,
+                                                    llvm::ArrayRef<llvm::Value *> acc) const = 0;
+  /// The thread's products since the last commit become a group.
+  virtual void commit(llvm::IRBuilderBase &builder) const = 0;
+  /// Waits until all but the latest `pending` groups are done; gives `values`, with the sums of
+  /// those that are. They also keep registers that are read until then.
+  virtual llvm::SmallVector<llvm::Value *, 4> wait(llvm::IRBuilderBase &builder, unsigned pending,
+                                                   llvm::ArrayRef<llvm::Value *> values) const = 0;
+  /// Lets products see what the thread has stored to shared memory.
+  virtual void fence(llvm::IRBuilderBase &builder) const = 0;
 };
 
 /// What products of f32 by way of tf32 need besides their instruction.

@@ -122,7 +122,11 @@ LogicalResult GpuEmitter::emitOp(Operation *op) {
       .Case([&](HistogramOp histogram) { return emitHistogram(histogram); })
       .Case([&](DotOp dot) { return emitDot(dot); })
       .Case([&](ConvertLayoutOp convert) { return emitConvert(convert); })
-      .Case([&](BufferAllocOp) { return success(); }) // placed by the plan
+      // Placed by the plan; a view is an address.
+      .Case<BufferAllocOp, BufferViewOp>([&](Operation *) { return success(); })
+      .Case([&](DotAsyncOp dot) { return emitDotAsync(dot); })
+      .Case([&](DotWaitOp wait) { return emitDotWait(wait); })
+      .Case([&](ProxyFenceOp fence) { return emitProxyFence(fence); })
       .Case<AsyncCopyOp, AsyncCommitOp, AsyncWaitOp>([&](Operation *op) { return emitAsync(op); })
       .Case([&](BufferLoadOp load) { return emitBufferLoad(load); })
       .Case([&](BufferStoreOp store) { return emitBufferStore(store); })

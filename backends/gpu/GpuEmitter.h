@@ -80,6 +80,8 @@ public:
   llvm::Value *threadIndex();
   llvm::Value *laneIndex();
   llvm::Value *warpIndex();
+  /// The same, as a value that the assembler knows to be one for all lanes of the warp.
+  llvm::Value *uniformWarpIndex();
   /// Where register 0 of this thread lies, one i32 per dimension; made once per layout at the
   /// function's entry.
   llvm::ArrayRef<llvm::Value *> threadCoordinate(const layout::TileLayout &layout);
@@ -122,6 +124,8 @@ public:
 
   //-- Buffers -------------------------------------------------------------------------------------
   llvm::Value *stageAddress(mlir::Value buffer, mlir::Value stage);
+  /// Where a buffer, or what a view shows of one, begins.
+  llvm::Value *bufferAddress(mlir::Value buffer);
   /// The tile is a buffer's and stays there: the one product that takes it reads it.
   bool isReadByProduct(mlir::Value tile);
 
@@ -215,6 +219,10 @@ private:
   mlir::LogicalResult emitAsyncCopy(const AsyncCopies &copies, tile::AsyncCopyOp op);
   mlir::LogicalResult emitBufferLoad(tile::BufferLoadOp op);
   mlir::LogicalResult emitBufferStore(tile::BufferStoreOp op);
+  // EmitBufferProducts.cpp
+  mlir::LogicalResult emitDotAsync(tile::DotAsyncOp op);
+  mlir::LogicalResult emitDotWait(tile::DotWaitOp op);
+  mlir::LogicalResult emitProxyFence(tile::ProxyFenceOp op);
   // EmitDebug.cpp
   mlir::LogicalResult emitPrint(tile::PrintOp op);
   mlir::LogicalResult emitClock(tile::ClockOp op);
@@ -256,12 +264,15 @@ private:
   llvm::Instruction *entryEnd = nullptr;
   /// Only kernels that report to the host have these.
   llvm::Value *recordBuffer = nullptr, *rangeTable = nullptr;
-  bool mayStop = false, hasAsyncCopies = false;
+  bool mayStop = false, hasAsyncCopies = false, hasBufferProducts = false;
   std::optional<optimizer::PointerProvenance> provenance;
   llvm::DenseMap<unsigned, std::pair<llvm::Value *, llvm::Value *>> argumentRanges;
-  llvm::Value *threadIndexValue = nullptr, *laneIndexValue = nullptr, *warpIndexValue = nullptr;
+  llvm::Value *threadIndexValue = nullptr, *laneIndexValue = nullptr, *warpIndexValue = nullptr,
+              *uniformWarpIndexValue = nullptr;
   backends::EmittedScalars scalars;
   llvm::DenseMap<mlir::Value, Registers> tiles;
+  /// What products that have been started read until they are done, by their results.
+  llvm::DenseMap<mlir::Value, Registers> keptForProducts;
   std::vector<std::pair<layout::TileLayout, llvm::SmallVector<llvm::Value *, 3>>> coordinates;
   bool hasFailed = false;
 };

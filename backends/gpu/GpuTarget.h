@@ -110,6 +110,7 @@ public:
   //-- What not every GPU can do; null: this one cannot
   virtual const AsyncCopies *asyncCopies() const { return nullptr; }
   virtual const MatrixProducts *matrixProducts() const { return nullptr; }
+  virtual const BufferProducts *bufferProducts() const { return nullptr; }
   virtual const MatrixLoads *matrixLoads() const { return nullptr; }
   virtual const Tf32Rounding *tf32Rounding() const { return nullptr; }
   virtual const DependentLaunches *dependentLaunches() const { return nullptr; }

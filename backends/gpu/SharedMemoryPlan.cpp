@@ -26,6 +26,9 @@ constexpr int64_t kFreeBytes = 8 << 10;
 constexpr int64_t kAlignment = 16;
 /// Aligns buffers to one full row of banks, so that bank conflicts depend on their layout only.
 constexpr int64_t kBufferAlignment = 128;
+/// Aligns those that products read: swizzles of up to so many bytes go by the address
+/// (layout::BufferOperand::alignment).
+constexpr int64_t kProductAlignment = 1024;
 
 /// Bytes of shared memory, as disjoint ranges in order.
 class Bytes {
@@ -68,6 +71,16 @@ private:
   SmallVector<std::pair<int64_t, int64_t>, 4> ranges;
 };
 
+/// Calls `visit` with the users of a buffer and of its views.
+template <class Visit>
+void forEachUse(Operation *buffer, Visit visit) {
+  for (Operation *user : buffer->getUsers())
+    if (isa<BufferViewOp>(user))
+      forEachUse(user, visit);
+    else
+      visit(user);
+}
+
 /// The ops between which a buffer's bytes are its own: in the innermost block that holds all its
 /// uses, from the first, which must fill it, to the last, or to the wait for all copies behind that
 /// where copies fill it. What it holds does not outlive one run through the block. Where that
@@ -75,11 +88,27 @@ private:
 class BufferLife {
 public:
   explicit BufferLife(BufferAllocOp alloc) {
-    SmallVector<Operation *> uses(alloc->getUsers());
-    // Products may read a buffer themselves (GpuEmitter::isReadByProduct).
-    for (Operation *user : alloc->getUsers())
+    SmallVector<Operation *> uses;
+    // A product without a wait in its block runs on behind it.
+    bool isReadOn = false;
+    forEachUse(alloc, [&](Operation *user) {
+      uses.push_back(user);
+      // Products may read a buffer themselves (GpuEmitter::isReadByProduct).
       if (isa<BufferLoadOp>(user))
         llvm::append_range(uses, user->getUsers());
+      if (auto product = dyn_cast<DotAsyncOp>(user)) {
+        auto isWait = [&](Operation *wait) {
+          return isa<DotWaitOp>(wait) && wait->getBlock() == product->getBlock();
+        };
+        Operation *wait = nullptr;
+        for (Operation *next : product->getUsers())
+          if (isWait(next))
+            wait = next;
+        if (wait)
+          uses.push_back(wait);
+        isReadOn |= !wait;
+      }
+    });
     if (uses.empty())
       return;
     Block *common = uses.front()->getBlock();
@@ -98,6 +127,13 @@ public:
     };
     if (llvm::any_of(uses, llvm::IsaPred<AsyncCopyOp>))
       while (last && !waitsForAll(last))
+        last = last->getNextNode();
+    auto waitsForProducts = [](Operation *op) {
+      auto wait = dyn_cast<DotWaitOp>(op);
+      return wait && wait.getPending() == 0;
+    };
+    if (isReadOn && !llvm::any_of(uses, llvm::IsaPred<AsyncCopyOp>))
+      while (last && !waitsForProducts(last))
         last = last->getNextNode();
     if (isa<AsyncCopyOp, BufferStoreOp>(first) && last)
       block = common;
@@ -157,7 +193,13 @@ private:
     for (const PlacedBuffer &other : buffers)
       if (life.meets(other.life))
         held.add(other.begin, other.end);
-    int64_t begin = held.firstFit(size, kBufferAlignment);
+    int64_t alignment = kBufferAlignment;
+    forEachUse(alloc, [&](Operation *user) {
+      if (isa<DotAsyncOp>(user))
+        alignment = kProductAlignment;
+    });
+    plan.alignment = std::max(plan.alignment, alignment);
+    int64_t begin = held.firstFit(size, alignment);
     buffers.push_back({life, begin, begin + size});
     plan.scratch[alloc] = begin;
     plan.bytes = std::max(plan.bytes, begin + size);

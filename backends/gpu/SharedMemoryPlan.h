@@ -21,6 +21,7 @@ namespace sectile::gpu {
 
 struct SharedMemoryPlan {
   int64_t bytes = 0;
+  int64_t alignment = 128; // of the first byte
   int64_t voteOffset = -1; // of the bytes that votes take; -1: none
   llvm::DenseMap<mlir::Operation *, int64_t> scratch;
   llvm::DenseSet<mlir::Operation *> barriersBefore;

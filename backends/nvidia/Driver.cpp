@@ -104,6 +104,24 @@ private:
   Assembling assembling; // guarded by `mutex`
 };
 
+/// The driver's linker takes kernels as parts of something larger, and makes products of several
+/// warps wait for each other there (C7509; 446 instead of 697 TFLOP/s in attention). Loaded as PTX
+/// the same driver assembles them well.
+static bool isSlowedByLinking(const std::string &ptx) {
+  return ptx.find("wgmma.mma_async") != std::string::npos;
+}
+
+/// A remark for each line in which the assembler says that such products wait (C7501 and on).
+static void noteWaitingProducts(KernelImage &image, const std::string &log) {
+  for (size_t at = log.find("(C75"); at != std::string::npos; at = log.find("(C75", at)) {
+    size_t end = std::min(log.find('\n', at), log.size());
+    lang::Remark &remark = image.remarks.emplace_back();
+    remark.kind = "products-wait";
+    remark.text = "matrix products wait for each other: ptxas says " + log.substr(at, end - at);
+    at = end;
+  }
+}
+
 bool CudaDriver::finish(KernelImage &image, LaunchFailure &failure) {
   using Choice = AssemblerChoice;
   if (isCubin(image.binary))
@@ -127,7 +145,7 @@ bool CudaDriver::finish(KernelImage &image, LaunchFailure &failure) {
   result.error = "there is no assembler";
   for (Choice choice : order) {
     if (choice == Choice::Driver) {
-      if (!device)
+      if (!device || isSlowedByLinking(image.binary))
         continue;
       result = assembleWithDriver(*device, {image.binary, arch});
     } else {
@@ -151,6 +169,7 @@ bool CudaDriver::finish(KernelImage &image, LaunchFailure &failure) {
   }
   if (!result.isGood()) // loading tries once more with what the driver has, and says what is wrong
     return true;
+  noteWaitingProducts(image, result.log);
   image.binary = std::move(result.cubin);
   image.gpu.registers = result.registers;
   image.gpu.localBytes = result.localBytes;

@@ -39,7 +39,7 @@ bool loadsInLoops(mlir::func::FuncOp function) {
   bool loads = false, multiplies = false;
   function.walk([&](mlir::Operation *op) {
     loads |= mlir::isa<tile::LoadOp>(op) && optimizer::isInLoop(op);
-    multiplies |= mlir::isa<tile::DotOp>(op);
+    multiplies |= mlir::isa<tile::DotOp, tile::DotAsyncOp>(op);
   });
   return loads && !multiplies;
 }

@@ -7,6 +7,7 @@
 #include "backends/nvidia/NvidiaArch.h"
 #include "backends/nvidia/NvidiaMath.h"
 #include "backends/nvidia/NvidiaMatrix.h"
+#include "backends/nvidia/NvidiaWarpgroup.h"
 
 namespace sectile::nvidia {
 
@@ -40,6 +41,10 @@ public:
   bool takesAssembly() const override { return true; }
   const gpu::AsyncCopies *asyncCopies() const override;
   const gpu::MatrixProducts *matrixProducts() const override { return &products; }
+  /// Hopper alone.
+  const gpu::BufferProducts *bufferProducts() const override {
+    return architecture.capability == 90 ? &warpgroupProducts : nullptr;
+  }
   const gpu::MatrixLoads *matrixLoads() const override;
   const gpu::Tf32Rounding *tf32Rounding() const override { return &rounding; }
   /// From sm_90 on.
@@ -58,6 +63,7 @@ private:
   NvidiaArch architecture;
   NvidiaMath mathematics;
   NvidiaMatrixProducts products;
+  NvidiaWarpgroupProducts warpgroupProducts;
   NvidiaTf32Rounding rounding;
 };
 

@@ -71,6 +71,12 @@ struct MatrixInstruction {
   int64_t laneCount() const { return acc.inSize(Dim::Lane); }
   /// How many warps carry it out together.
   int64_t warpCount() const { return acc.inSize(Dim::Warp); }
+  /// It reads an operand out of shared memory that it cannot take from registers, and its sums are
+  /// there only after a wait.
+  bool isOfBuffers() const { return !rhsPlaces.registers; }
+  const OperandPlaces &places(MatrixSide side) const {
+    return side == MatrixSide::Lhs ? lhsPlaces : rhsPlaces;
+  }
   const LinearLayout &operand(MatrixSide side) const { return side == MatrixSide::Lhs ? lhs : rhs; }
   MatrixElement elementOf(MatrixSide side) const {
     return side == MatrixSide::Lhs ? elements.lhs : elements.rhs;

@@ -44,7 +44,35 @@ MatrixInstruction mmaSync(MatrixElement lhs, MatrixElement rhs, MatrixElement ac
   return made;
 }
 
+/// The fragments are mma.sync's, for four warps that have 16 rows each.
+MatrixInstruction wgmma(MatrixElement element, int64_t columns) {
+  MatrixInstruction made;
+  unsigned bits = bitsOf(element);
+  made.m = 64, made.n = columns, made.k = 256 / bits;
+  made.elements = {element, element, MatrixElement::F32};
+  made.acc = steps(2, Dim::Register, kColumns) * steps(4, Dim::Lane, kColumns) *
+             steps(8, Dim::Lane, kRows) * steps(2, Dim::Register, kRows) *
+             steps(columns / 8, Dim::Register, kColumns) * steps(4, Dim::Warp, kRows);
+  made.lhs = operand(MatrixSide::Lhs, bits) * steps(4, Dim::Warp, kRows);
+  made.lhsPlaces = {.registers = true, .sharedMemory = true};
+  made.rhsPlaces = {.registers = false, .sharedMemory = true};
+  made.name =
+      llvm::formatv("wgmma.m{0}n{1}k{2}.f32.{3}.{3}", made.m, made.n, made.k, nameOf(element));
+  return made;
+}
+
 } // namespace
+
+llvm::ArrayRef<MatrixInstruction> wgmmaInstructions() {
+  static const std::vector<MatrixInstruction> table = [] {
+    std::vector<MatrixInstruction> made;
+    for (MatrixElement element : {MatrixElement::F16, MatrixElement::BF16})
+      for (int64_t columns = 256; columns >= 16; columns /= 2)
+        made.push_back(wgmma(element, columns));
+    return made;
+  }();
+  return table;
+}
 
 llvm::ArrayRef<MatrixInstruction> mmaSyncInstructions() {
   using enum MatrixElement;

@@ -1,4 +1,4 @@
-//===-- NvidiaMatrixInstructions.h - mma.sync ---------------------------------------------===//
+//===-- NvidiaMatrixInstructions.h - mma.sync, wgmma --------------------------------------===//
 // The fragments in which tensor cores take their operands and give their results (PTX ISA, "Matrix
 // Fragments for mma.m16n8k*"). g = lane / 4, t = lane mod 4, v = 32 / bits of an operand's element:
 //
@@ -9,6 +9,10 @@
 //   A, B of f64 (k = 4)      row (column) g, k = t
 //
 // so k is 16 for elements of 16 bits, 32 for those of 8, 8 for tf32.
+//
+// wgmma (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions") is of four warps, 64 rows and
+// up to 256 columns: warp w has rows 16 w to 16 w + 15, of which it holds A and the accumulator as
+// above, the latter's columns eight by eight. B is read out of shared memory, and A may be.
 #pragma once
 
 #include "lang/layout/MatrixInstruction.h"
@@ -18,5 +22,9 @@ namespace sectile::layout {
 /// The instructions of one warp with sums of 32 or 64 bits: one for each pair of operands, named
 /// "mma.m16n8k16.f32.f16.f16". Every GPU from sm_80 on has them, those of fp8 excepted.
 llvm::ArrayRef<MatrixInstruction> mmaSyncInstructions();
+
+/// The instructions of four warps with operands of 16 bits, the widest first for each kind, named
+/// "wgmma.m64n256k16.f32.f16.f16". sm_90a alone has them.
+llvm::ArrayRef<MatrixInstruction> wgmmaInstructions();
 
 } // namespace sectile::layout

@@ -56,6 +56,14 @@ llvm::hash_code hash_value(const SharedLayout &layout) {
       llvm::hash_combine_range(layout.tileShape.begin(), layout.tileShape.end()));
 }
 
+SharedLayout transpose(const SharedLayout &layout, llvm::ArrayRef<int> order) {
+  assert(llvm::all_of(layout.repetitions(), [](int64_t count) { return count == 1; }));
+  Extents shape;
+  for (int axisNumber : order)
+    shape.push_back(layout.shape()[axisNumber]);
+  return SharedLayout(*layout.block().transposeOuts(order).invert(), shape, layout.padding());
+}
+
 //===-- builders ------------------------------------------------------------------------------===//
 
 Extents sharedBlockExtents(llvm::ArrayRef<int64_t> shape) {

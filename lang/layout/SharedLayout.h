@@ -62,6 +62,10 @@ private:
   RowPadding rowPadding;
 };
 
+/// The same bytes, of the tile with its axes in another order: axis i is axis order[i] of `layout`,
+/// whose block is not repeated.
+SharedLayout transpose(const SharedLayout &layout, llvm::ArrayRef<int> order);
+
 //===-- builders: `order` lists the axes, the contiguous one first ----------------------------===//
 
 /// Extents of the block used for a shape: the power of two in the extent where that is 8 or more or

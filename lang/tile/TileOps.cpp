@@ -391,20 +391,64 @@ LogicalResult BufferStoreOp::verify() {
   return checkStage(*this, "writes", getValue().getType(), cast<BufferType>(getBuffer().getType()));
 }
 
+LogicalResult ToBufferOp::verify() {
+  auto buffer = cast<BufferType>(getType());
+  if (buffer.getStages() != 1)
+    return emitOpError("holds one tile, so its buffer has one stage");
+  return checkStage(*this, "stores", getValue().getType(), buffer);
+}
+
+LogicalResult BufferViewOp::verify() {
+  auto source = cast<BufferType>(getBuffer().getType()), view = cast<BufferType>(getType());
+  if (view.getStages() != 1 || (source.getStages() != 1 && !getStage()))
+    return emitOpError("shows one stage, and says which where there are several");
+  llvm::SmallVector<int, 4> order(getOrder().begin(), getOrder().end()), sorted(order);
+  llvm::sort(sorted);
+  if (!llvm::equal(sorted, llvm::seq<int>(0, int(source.getShape().size()))))
+    return emitOpError("`order` should name each axis once");
+  if (source.getElement() != view.getElement() ||
+      sectile::layout::transpose(source.getLayout().getLayout(), order) !=
+          view.getLayout().getLayout())
+    return emitOpError() << "a view of " << source << " in that order is not of type " << view;
+  return success();
+}
+
 //===-- matrix product, hints -----------------------------------------------------------------===//
 
-LogicalResult DotOp::verify() {
-  auto lhs = shapeOf(getLhs().getType()), rhs = shapeOf(getRhs().getType()),
-       acc = shapeOf(getType());
+static LogicalResult checkProduct(Operation *op, ArrayRef<int64_t> lhs, ArrayRef<int64_t> rhs,
+                                  ArrayRef<int64_t> acc) {
   size_t rank = lhs.size();
   if ((rank != 2 && rank != 3) || rhs.size() != rank || acc.size() != rank)
-    return emitOpError("operands should all be of rank 2, or all of rank 3");
+    return op->emitOpError("operands should all be of rank 2, or all of rank 3");
   if (rank == 3 && (lhs[0] != rhs[0] || lhs[0] != acc[0]))
-    return emitOpError("batch extents differ");
+    return op->emitOpError("batch extents differ");
   if (lhs[rank - 1] != rhs[rank - 2])
-    return emitOpError() << "inner extents differ: " << lhs[rank - 1] << " and " << rhs[rank - 2];
+    return op->emitOpError() << "inner extents differ: " << lhs[rank - 1] << " and "
+                             << rhs[rank - 2];
   if (acc[rank - 2] != lhs[rank - 2] || acc[rank - 1] != rhs[rank - 1])
-    return emitOpError("accumulator does not have the extents of the product");
+    return op->emitOpError("accumulator does not have the extents of the product");
+  return success();
+}
+
+LogicalResult DotOp::verify() {
+  return checkProduct(*this, shapeOf(getLhs().getType()), shapeOf(getRhs().getType()),
+                      shapeOf(getType()));
+}
+
+LogicalResult DotAsyncOp::verify() {
+  for (Value operand : {getLhs(), Value(getRhs())})
+    if (auto buffer = dyn_cast<BufferType>(operand.getType()); buffer && buffer.getStages() != 1)
+      return emitOpError("reads buffers of one stage; a view shows one of several");
+  auto extents = [](Value operand) {
+    auto buffer = dyn_cast<BufferType>(operand.getType());
+    return buffer ? buffer.getShape() : shapeOf(operand.getType());
+  };
+  return checkProduct(*this, extents(getLhs()), extents(getRhs()), shapeOf(getType()));
+}
+
+LogicalResult DotWaitOp::verify() {
+  if (getValues().getTypes() != getResults().getTypes())
+    return emitOpError("gives what it takes");
   return success();
 }
 

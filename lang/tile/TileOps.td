@@ -1,5 +1,6 @@
 // Operations of the `tile` dialect. Groups: program, creation, shape, layouts, pointers, memory, atomics,
-// reductions, matrix product, hints, debugging. Semantics and an example stand with each operation.
+// reductions, matrix product, hints, debugging; shared memory is SharedMemoryOps.td. Semantics and an example stand
+// with each operation.
 #ifndef SECTILE_LANG_TILEOPS_TD
 #define SECTILE_LANG_TILEOPS_TD
 
@@ -634,81 +635,6 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
   let hasVerifier = 1;
 }
 
-//===-- shared memory -------------------------------------------------------------------------===//
-// Made by the passes for GPUs, never by a front end.
-
-def Tile_BufferAllocOp : Tile_Op<"buffer_alloc", [MemoryEffects<[MemAlloc]>]> {
-  let summary = "shared memory for stages of a tile";
-  let description = [{
-    What it holds lives within one run through the innermost block that has all its uses. Its bytes are its own until
-    the last of them; where copies fill it, until an `async_wait 0` behind that (or the program's end).
-    Example: `%b = tile.buffer_alloc : !tile.buffer<3, [128, 64], f16, #shared>`
-  }];
-  let results = (outs Tile_Buffer:$result);
-  let assemblyFormat = "attr-dict `:` type($result)";
-}
-
-def Tile_AsyncCopyOp : Tile_Op<"async_copy", [MemoryEffects<[MemRead, MemWrite]>,
-                                              Tile_MaskMatches<3>]> {
-  let summary = "starts copying elements from global memory into a stage of a buffer";
-  let description = [{
-    The pointers are a tile of the buffer's shape and element type. Where `mask` is false the buffer gets zeros.
-    `width` elements along `axis`, a power of two that divides the extent, are neighbours in memory, in one thread,
-    all under one mask, and aligned to their number. Joins the group of copies that the next `async_commit` ends.
-    Example: `tile.async_copy %p, %b[%stage], %m {axis = 1 : i32, width = 8 : i32} : tensor<128x64x!tile.ptr<f16>, #l>, !tile.buffer<...>`
-  }];
-  let arguments = (ins RankedTensorOf<[Tile_Ptr]>:$ptr, Tile_Buffer:$buffer, I32:$stage,
-                       Optional<RankedTensorOf<[I1]>>:$mask, I32Attr:$axis, I32Attr:$width);
-  let assemblyFormat = [{
-    $ptr `,` $buffer `[` $stage `]` (`,` $mask^)? attr-dict `:` type($ptr) `,` type($buffer)
-  }];
-  let hasVerifier = 1;
-}
-
-def Tile_AsyncCommitOp : Tile_Op<"async_commit", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "ends a group of asynchronous copies";
-  let description = [{ Example: `tile.async_commit` }];
-  let assemblyFormat = "attr-dict";
-}
-
-def Tile_AsyncWaitOp : Tile_Op<"async_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "waits until at most `pending` groups of this thread's copies are under way";
-  let description = [{ Example: `tile.async_wait 2` }];
-  let arguments = (ins ConfinedAttr<I32Attr, [IntNonNegative]>:$pending);
-  let assemblyFormat = "$pending attr-dict";
-}
-
-def Tile_BufferLoadOp : Tile_Op<"buffer_load", [MemoryEffects<[MemRead]>]> {
-  let summary = "reads a tile from a stage of a buffer";
-  let description = [{
-    All of it, in any layout. Example: `%x = tile.buffer_load %b[%stage] : !tile.buffer<...> -> tensor<128x64xf16, #l>`
-  }];
-  let arguments = (ins Tile_Buffer:$buffer, I32:$stage);
-  let results = (outs RankedTensorOf<[Tile_Number]>:$result);
-  let assemblyFormat = "$buffer `[` $stage `]` attr-dict `:` type($buffer) `->` type($result)";
-  let hasVerifier = 1;
-}
-
-def Tile_BufferStoreOp : Tile_Op<"buffer_store", [MemoryEffects<[MemWrite]>]> {
-  let summary = "writes a tile into a stage of a buffer";
-  let description = [{
-    All of it, from any layout. Other threads see it behind a barrier.
-    Example: `tile.buffer_store %x, %b[%stage] : tensor<128x64xf16, #l>, !tile.buffer<...>`
-  }];
-  let arguments = (ins RankedTensorOf<[Tile_Number]>:$value, Tile_Buffer:$buffer, I32:$stage);
-  let assemblyFormat = "$value `,` $buffer `[` $stage `]` attr-dict `:` type($value) `,` type($buffer)";
-  let hasVerifier = 1;
-}
-
-def Tile_ScheduleBarrierOp : Tile_Op<"schedule_barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "what stands before it starts before what stands behind it";
-  let description = [{
-    Code generation moves no instruction across. Loads that run ahead stand before one: schedulers of registers would
-    put them where they are used. It orders no memory, and threads do not meet. Example: `tile.schedule_barrier`
-  }];
-  let assemblyFormat = "attr-dict";
-}
-
 //===-- hints ---------------------------------------------------------------------------------===//
 
 def Tile_HintOp : Tile_Op<"hint", [Pure, SameOperandsAndResultType]> {
@@ -798,5 +724,7 @@ def Tile_AssertOp : Tile_Op<"assert", [MemoryEffects<[MemWrite]>]> {
   let assemblyFormat = "$condition `,` $message attr-dict `:` type($condition)";
   let hasCanonicalizer = 1;
 }
+
+include "tile/SharedMemoryOps.td"
 
 #endif

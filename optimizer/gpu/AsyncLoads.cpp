@@ -49,9 +49,16 @@ std::optional<AsyncLoad> asAsyncLoad(LoadOp load, const GpuShape &shape,
   return AsyncLoad{load, access.axis, access.width, {}};
 }
 
-void allocateBuffer(AsyncLoad &ahead, int64_t stages) {
+BufferType bufferOf(const AsyncLoad &ahead, int64_t stages) {
   LoadOp load = ahead.load;
   auto type = cast<RankedTensorType>(load.getType());
+  auto ofStages = [&](SharedLayoutAttr shared) {
+    return BufferType::get(load.getContext(), stages, type.getShape(), type.getElementType(),
+                           shared);
+  };
+  for (Operation *user : load->getUsers())
+    if (auto toBuffer = dyn_cast<ToBufferOp>(user))
+      return ofStages(cast<BufferType>(toBuffer.getType()).getLayout());
   SmallVector<int, 3> order{ahead.axis};
   for (int axis = int(type.getRank()); axis-- > 0;)
     if (axis != ahead.axis)
@@ -60,11 +67,14 @@ void allocateBuffer(AsyncLoad &ahead, int64_t stages) {
   int64_t rowBytes = type.getDimSize(ahead.axis) * bits / 8;
   int64_t swizzle = rowBytes >= 128 ? 128 : rowBytes >= 64 ? 64 : 32;
   auto shared = layout::panelSwizzledShared(type.getShape(), order, bits, swizzle);
-  auto buffer = BufferType::get(load.getContext(), stages, type.getShape(), type.getElementType(),
-                                SharedLayoutAttr::get(load.getContext(), shared));
+  return ofStages(SharedLayoutAttr::get(load.getContext(), shared));
+}
+
+void allocateBuffer(AsyncLoad &ahead, int64_t stages) {
+  LoadOp load = ahead.load;
   auto function = load->getParentOfType<func::FuncOp>();
   auto builder = OpBuilder::atBlockBegin(&function.getBody().front());
-  ahead.buffer = BufferAllocOp::create(builder, load.getLoc(), buffer);
+  ahead.buffer = BufferAllocOp::create(builder, load.getLoc(), bufferOf(ahead, stages));
 }
 
 void startCopy(OpBuilder &builder, const AsyncLoad &ahead, const IRMapping &there, Value stage,

@@ -27,7 +27,10 @@ struct AsyncLoad {
 std::optional<AsyncLoad> asAsyncLoad(tile::LoadOp load, const GpuShape &shape,
                                      const IndexAnalysis &analysis, std::string &whyNot);
 
-/// Stages of the tile's shape. They are in use from the first copy to a wait for all copies behind
+/// Stages of the tile's shape: as a product wants to read them (tile::ToBufferOp), else panels.
+tile::BufferType bufferOf(const AsyncLoad &ahead, int64_t stages);
+
+/// Allocates such stages. They are in use from the first copy to a wait for all copies behind
 /// the loop, which is the caller's.
 void allocateBuffer(AsyncLoad &ahead, int64_t stages);
 

@@ -252,6 +252,8 @@ private:
         if (!shape.hasAsyncCopy)
           cost += repackCost(table[from], *pulled, link.bits);
       }
+    } else if (!link.instructions.empty()) { // a product reads it out of a buffer
+      cost = link.canBeAhead ? 0 : storedForProductCost(table[from], link.bits);
     } else if (link.kind == LinkKind::Slice || link.kind == LinkKind::Join) {
       auto pushed = push(link, table[from], nodes[link.to].shape);
       cost = conversion(table.numberOf(*pushed), to, link.bits);

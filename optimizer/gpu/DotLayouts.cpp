@@ -76,17 +76,77 @@ mlir::Type computedIn(mlir::Type acc) {
   return mlir::Float32Type::get(acc.getContext());
 }
 
-std::optional<layout::MatrixElements> matrixElements(DotOp dot) {
-  auto operand = [&](mlir::TypedValue<mlir::RankedTensorType> tile) {
-    return elementOf(tile.getType().getElementType(), dot.getPrecision());
-  };
-  auto lhs = operand(dot.getLhs()), rhs = operand(dot.getRhs());
+static std::optional<layout::MatrixElements>
+matrixElements(mlir::Type left, mlir::Type right, mlir::Type sum, InputPrecision precision) {
+  auto lhs = elementOf(left, precision), rhs = elementOf(right, precision);
   // Sums are never rounded to tf32.
-  auto acc = elementOf(computedIn(dot.getType().getElementType()), InputPrecision::Ieee);
+  auto acc = elementOf(computedIn(sum), InputPrecision::Ieee);
   if (!lhs || !rhs || !acc)
     return std::nullopt;
   return layout::MatrixElements{*lhs, *rhs, *acc};
 }
+
+std::optional<layout::MatrixElements> matrixElements(DotOp dot) {
+  return matrixElements(dot.getLhs().getType().getElementType(),
+                        dot.getRhs().getType().getElementType(), dot.getType().getElementType(),
+                        dot.getPrecision());
+}
+
+std::optional<layout::MatrixElements> matrixElements(DotAsyncOp dot) {
+  mlir::Type rhs = mlir::cast<BufferType>(dot.getRhs().getType()).getElement();
+  return matrixElements(rhs, rhs, dot.getType().getElementType(), InputPrecision::Ieee);
+}
+
+//===-- Instructions that read shared memory --------------------------------------------------===//
+
+/// Whether groups of warps, so many along each axis, have whole instructions each, and there is
+/// none wider of which they have.
+static bool fills(const layout::MatrixInstruction &instruction, llvm::ArrayRef<int64_t> extents,
+                  llvm::ArrayRef<int64_t> groups, const layout::MatrixInstructions &all) {
+  auto hasWhole = [&](const layout::MatrixInstruction &one) {
+    return extents[0] % (one.m * groups[0]) == 0 && extents[1] % (one.n * groups[1]) == 0;
+  };
+  return hasWhole(instruction) && llvm::none_of(all, [&](const layout::MatrixInstruction *other) {
+           return other->isOfBuffers() && other->n > instruction.n && hasWhole(*other);
+         });
+}
+
+/// Leaves either instructions that read buffers, if the product can be done by them, or the others.
+static void chooseKind(DotOp dot, layout::MatrixInstructions &found, const GpuShape &shape) {
+  auto extents = shapeOf(dot.getType());
+  auto ofBuffers = [](const layout::MatrixInstruction *one) { return one->isOfBuffers(); };
+  bool mayHave = extents.size() == 2 && !shape.fixedOrders &&
+                 computedIn(dot.getType().getElementType()) == dot.getType().getElementType();
+  for (mlir::Value operand : {dot.getLhs(), dot.getRhs()})
+    mayHave &= llvm::all_of(shapeOf(operand.getType()),
+                            [](int64_t extent) { return llvm::isPowerOf2_64(uint64_t(extent)); });
+  layout::MatrixInstructions chosen;
+  if (mayHave)
+    for (const layout::MatrixInstruction *one : found)
+      if (ofBuffers(one))
+        forEachSplit(extents, shape.warpCount / one->warpCount(),
+                     [&](llvm::ArrayRef<int64_t> groups) {
+                       if (!llvm::is_contained(chosen, one) && fills(*one, extents, groups, found))
+                         chosen.push_back(one);
+                     });
+  if (chosen.empty())
+    llvm::erase_if(found, ofBuffers);
+  else
+    found = std::move(chosen);
+}
+
+bool isReadFromBuffer(const layout::MatrixInstruction &instruction, layout::MatrixSide side,
+                      mlir::Value operand) {
+  if (!instruction.places(side).sharedMemory)
+    return false;
+  if (!instruction.places(side).registers)
+    return true;
+  while (auto transposed = operand.getDefiningOp<TransposeOp>())
+    operand = transposed.getSrc();
+  return operand.getDefiningOp<LoadOp>() != nullptr;
+}
+
+//===-- Candidates ----------------------------------------------------------------------------===//
 
 layout::MatrixInstructions matrixInstructions(DotOp dot, const GpuShape &shape) {
   if (!shape.matrixInstructions)
@@ -98,6 +158,7 @@ layout::MatrixInstructions matrixInstructions(DotOp dot, const GpuShape &shape) 
            instruction->warpCount() > shape.warpCount ||
            dot.getLhs().getType().getShape().back() % instruction->k != 0;
   });
+  chooseKind(dot, found, shape);
   if (shape.fixedOrders && found.size() > 1)
     found.truncate(1);
   return found;
@@ -108,10 +169,12 @@ LayoutList matrixAccumulators(DotOp dot, const layout::MatrixInstructions &instr
   LayoutList layouts;
   auto extents = shapeOf(dot.getType());
   for (const layout::MatrixInstruction *instruction : instructions)
-    forEachSplit(extents, shape.warpCount / instruction->warpCount(),
-                 [&](llvm::ArrayRef<int64_t> groups) {
-                   layouts.push_back(layout::accumulatorOf(*instruction, extents, groups));
-                 });
+    forEachSplit(
+        extents, shape.warpCount / instruction->warpCount(), [&](llvm::ArrayRef<int64_t> groups) {
+          if (instruction->isOfBuffers() && !fills(*instruction, extents, groups, instructions))
+            return;
+          layouts.push_back(layout::accumulatorOf(*instruction, extents, groups));
+        });
   return layouts;
 }
 

@@ -19,9 +19,14 @@ mlir::Type computedIn(mlir::Type acc);
 
 /// The elements that an instruction for this product must have; nullopt when there can be none.
 std::optional<layout::MatrixElements> matrixElements(tile::DotOp dot);
+std::optional<layout::MatrixElements> matrixElements(tile::DotAsyncOp dot);
 
 /// The instructions that the product can be done by: the target has them, the kernel's warps can
 /// carry them out, and the depth is whole. Empty: it is done by multiply-adds.
+///
+/// Those that read shared memory themselves (MatrixInstruction::isOfBuffers) are wanted before all
+/// others, where extents are powers of two and a split of the warps leaves each group whole ones;
+/// not where sums may not depend on the number of warps.
 layout::MatrixInstructions matrixInstructions(tile::DotOp dot, const GpuShape &shape);
 
 /// Every way to spread the warps over the accumulator, the best balanced first, for each of the
@@ -40,6 +45,11 @@ struct SpreadInstruction {
     return layout::operandOf(*instruction, side, shape, groups);
   }
 };
+
+/// Whether the instruction reads the operand out of shared memory: it must, or it can and the tile
+/// is loaded, perhaps transposed. What is computed stays in registers.
+bool isReadFromBuffer(const layout::MatrixInstruction &instruction, layout::MatrixSide side,
+                      mlir::Value operand);
 
 /// What goes with an accumulator of matrixAccumulators; nullopt when it is none of them.
 std::optional<SpreadInstruction> instructionOf(const layout::MatrixInstructions &instructions,

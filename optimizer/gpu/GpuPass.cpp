@@ -18,6 +18,15 @@ layout::MatrixInstructions commonInstructions(tile::DotOp dot) {
                   : layout::MatrixInstructions();
 }
 
+/// What `wgmma=true` means: Hopper's.
+layout::MatrixInstructions hopperInstructions(tile::DotOp dot) {
+  auto elements = matrixElements(dot);
+  layout::MatrixInstructions found = commonInstructions(dot);
+  if (elements)
+    llvm::append_range(found, layout::instructionsFor(layout::wgmmaInstructions(), *elements));
+  return found;
+}
+
 /// The options by their names. What the text leaves out stays as it is in `kept`.
 struct NamedOptions : PassPipelineOptions<NamedOptions> {
   explicit NamedOptions(const GpuPipelineOptions &kept)
@@ -29,13 +38,14 @@ struct NamedOptions : PassPipelineOptions<NamedOptions> {
         shared(*this, "shared", llvm::cl::init(kept.shape.sharedBytes)),
         async(*this, "async", llvm::cl::init(kept.shape.hasAsyncCopy)),
         matrix(*this, "matrix", llvm::cl::init(false)),
+        wgmma(*this, "wgmma", llvm::cl::init(false)),
         fixed(*this, "fixed", llvm::cl::init(kept.shape.fixedOrders)),
         stages(*this, "stages", llvm::cl::init(kept.stageCount)),
         overlap(*this, "overlap", llvm::cl::init(kept.argumentsOverlap)),
         ahead(*this, "ahead", llvm::cl::init(kept.runAhead)) {}
 
   Option<int64_t> warps, lanes, bytes, registers, each, shared;
-  Option<bool> async, matrix, fixed;
+  Option<bool> async, matrix, wgmma, fixed;
   Option<int64_t> stages;
   Option<bool> overlap, ahead;
 };
@@ -58,6 +68,8 @@ LogicalResult readGpuOptions(StringRef text, GpuPipelineOptions &options,
   options.shape.hasAsyncCopy = named.async;
   if (named.matrix)
     options.shape.matrixInstructions = commonInstructions;
+  if (named.wgmma)
+    options.shape.matrixInstructions = hopperInstructions;
   options.shape.fixedOrders = named.fixed;
   options.stageCount = named.stages;
   options.argumentsOverlap = named.overlap;

@@ -1,6 +1,7 @@
 #include "optimizer/gpu/LayoutCost.h"
 
 #include "lang/layout/Conversion.h"
+#include "optimizer/gpu/DotLayouts.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -95,12 +96,30 @@ double combinationCost(const Combination &combination, const TileLayout &layout)
 
 //===-- products ------------------------------------------------------------------------------===//
 
-/// Multiply-adds a cycle of a multiprocessor, and by matrix instructions.
-constexpr double kMultiplyAdds = 128, kMatrixMultiplyAdds = 1024;
+/// Multiply-adds a cycle of a multiprocessor, by matrix instructions, and by those of several
+/// warps.
+constexpr double kMultiplyAdds = 128, kMatrixMultiplyAdds = 1024, kBufferMultiplyAdds = 2048;
+
+/// Of instructions that read both operands out of shared memory: they wait for that where they are
+/// narrow.
+double bufferProductCost(const LayoutNode &node, const TileLayout &layout, double products) {
+  auto spread = instructionOf(node.instructions, layout);
+  if (!spread)
+    return 0;
+  const layout::MatrixInstruction &one = *spread->instruction;
+  double instructions = products / double(one.m * one.n * one.k);
+  double bytes = double(one.m + one.n) * one.k * bitsOf(one.elements.lhs) / 8;
+  double computes = products / kBufferMultiplyAdds,
+         reads = instructions * bytes / kSharedBytesPerCycle;
+  // Of equals the one that reads less, which costs energy.
+  return std::max(computes, reads) + reads / 8;
+}
 
 double dotCost(const LayoutNode &node, const TileLayout &layout) {
   double depth = node.dotDepth;
   double products = warpRegisters(layout) * layout.lanesPerWarp() * depth;
+  if (!node.instructions.empty() && node.instructions.front()->isOfBuffers())
+    return node.dotTrips * bufferProductCost(node, layout, products);
   if (!node.instructions.empty())
     return node.dotTrips * products / kMatrixMultiplyAdds;
   // Every row and every column of the thread's elements is read once for each step along the depth.
@@ -144,6 +163,10 @@ double repackCost(const TileLayout &from, const TileLayout &to, unsigned bits) {
       return warpRegisters(to) * bits / 32 * kPerRegister;
   }
   return 0;
+}
+
+double storedForProductCost(const TileLayout &layout, unsigned bits) {
+  return kRoundTrip + sharedReadCost(layout, bits);
 }
 
 double roundTripCost(const TileLayout &layout, unsigned bits) {

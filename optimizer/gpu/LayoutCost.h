@@ -28,6 +28,9 @@ double sharedReadCost(const layout::TileLayout &layout, unsigned bits);
 /// not neighbours in the thread that wrote them, so that no word of shared memory is one.
 double repackCost(const layout::TileLayout &from, const layout::TileLayout &to, unsigned bits);
 
+/// The cost of putting a tile into a buffer that a product reads.
+double storedForProductCost(const layout::TileLayout &layout, unsigned bits);
+
 /// The cost of moving a tile through shared memory from one layout to one of as many registers.
 double roundTripCost(const layout::TileLayout &layout, unsigned bits);
 

@@ -185,10 +185,16 @@ private:
     linkedValues[graph.allLinks.size()] = made;
     LayoutLink link{maker, user, kind, op, axis, bitsOf(made), tripsOfBlock(made.getParentBlock())};
     bool isOperand = kind == LinkKind::DotLhs || kind == LinkKind::DotRhs;
-    if (isOperand)
+    if (isOperand) {
       link.instructions = graph.allNodes[user].instructions;
+      link.made = made;
+    }
+    Value loaded = made;
+    if (!link.instructions.empty() && link.instructions.front()->isOfBuffers())
+      while (auto transposed = loaded.getDefiningOp<TransposeOp>())
+        loaded = transposed.getSrc();
     link.canBeAhead =
-        !link.instructions.empty() && link.trips > 1 && made.getDefiningOp<LoadOp>() != nullptr;
+        !link.instructions.empty() && link.trips > 1 && loaded.getDefiningOp<LoadOp>() != nullptr;
     graph.allLinks.push_back(link);
   }
 

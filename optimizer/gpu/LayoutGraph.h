@@ -79,7 +79,14 @@ struct LayoutLink {
   /// A conversion can be an asynchronous copy to shared memory, ahead of its use: the maker is a
   /// load in a loop, the user a product.
   bool canBeAhead = false;
+  /// The operand of a product.
+  mlir::Value made = {};
 };
+
+/// Of a link to a product.
+inline layout::MatrixSide sideOf(LinkKind kind) {
+  return kind == LinkKind::DotLhs ? layout::MatrixSide::Lhs : layout::MatrixSide::Rhs;
+}
 
 class LayoutGraph {
 public:

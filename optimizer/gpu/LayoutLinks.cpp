@@ -47,8 +47,10 @@ std::optional<layout::TileLayout> pull(const LayoutLink &link, const layout::Til
     auto spread = instructionOf(link.instructions, user);
     if (!spread)
       return std::nullopt;
-    bool isLhs = link.kind == LinkKind::DotLhs;
-    return spread->operand(isLhs ? layout::MatrixSide::Lhs : layout::MatrixSide::Rhs, makerShape);
+    // Any layout will do for what is stored in a buffer.
+    if (isReadFromBuffer(*spread->instruction, sideOf(link.kind), link.made))
+      return std::nullopt;
+    return spread->operand(sideOf(link.kind), makerShape);
   }
   }
   llvm_unreachable("all kinds are handled");

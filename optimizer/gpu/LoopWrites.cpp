@@ -32,7 +32,9 @@ LoopWrites::LoopWrites(Block &body, const PointerProvenance &provenance, bool ar
           isOpaque |= !atomic->use_empty();
         })
         .Case([&](LoadOp load) { isOpaque |= load.getIsVolatile(); })
-        .Case<BufferLoadOp, PrintOp, AssertOp, AssumeOp>([](Operation *) {})
+        .Case<PrintOp, AssertOp, AssumeOp>([](Operation *) {})
+        // Shared memory only.
+        .Case<BufferLoadOp, DotAsyncOp, DotWaitOp>([](Operation *) {})
         .Default([&](Operation *op) {
           isOpaque |=
               !isMemoryEffectFree(op) && !op->hasTrait<OpTrait::HasRecursiveMemoryEffects>();

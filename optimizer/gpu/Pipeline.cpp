@@ -4,6 +4,7 @@
 #include "optimizer/UnheededHints.h"
 #include "optimizer/gpu/AssignAccessWidths.h"
 #include "optimizer/gpu/AssignLayouts.h"
+#include "optimizer/gpu/BufferProducts.h"
 #include "optimizer/gpu/HoistLoads.h"
 #include "optimizer/gpu/OrderStores.h"
 #include "optimizer/gpu/PipelineLoops.h"
@@ -30,13 +31,19 @@ void buildGpuPipeline(OpPassManager &passes, const GpuPipelineOptions &options,
   add(createAssignLayouts(options));
   // Copies of cheap values and recomputed ones may equal values that exist already.
   add(createCSEPass());
+  // Layouts say which products read shared memory.
+  add(createStartProducts(options));
+  // Equal operands share a buffer.
+  add(createCSEPass());
   if (options.runAhead) {
     // Layouts say which loads go through shared memory anyway.
     add(createPipelineLoops(options, assumed));
     // After PipelineLoops: takes the loops that it leaves.
     add(createPrefetchLoads(options, assumed));
   }
-  // After both: takes the loads that they leave in place.
+  // After both: stores what is not copied.
+  add(createFillBuffers());
+  // After all three: takes the loads that they leave in place.
   add(createHoistLoads());
   // After all that moves loads.
   add(createOrderStores(options, assumed));
@@ -73,8 +80,10 @@ void registerGpuPasses() {
   static std::once_flag once;
   std::call_once(once, [] {
     registerPass([] { return createAssignLayouts(); });
+    registerPass([] { return createStartProducts(); });
     registerPass([] { return createPipelineLoops(); });
     registerPass([] { return createPrefetchLoads(); });
+    registerPass([] { return createFillBuffers(); });
     registerPass([] { return createHoistLoads(); });
     registerPass([] { return createOrderStores(); });
     registerPass([] { return createAssignAccessWidths(); });

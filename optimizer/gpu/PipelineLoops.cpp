@@ -2,6 +2,7 @@
 
 #include "optimizer/RebuildLoop.h"
 #include "optimizer/gpu/AsyncLoads.h"
+#include "optimizer/gpu/BufferProducts.h"
 #include "optimizer/gpu/LoopSlice.h"
 #include "optimizer/gpu/StageLoads.h"
 
@@ -12,7 +13,11 @@ namespace sectile::optimizer {
 namespace {
 
 bool multiplies(scf::ForOp loop) {
-  return loop.getBody()->walk([](DotOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  return loop.getBody()
+      ->walk([](Operation *op) {
+        return isa<DotOp, DotAsyncOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 void noteNotPipelined(lang::Remarks &remarks, LoadOp load, const std::string &whyNot) {
@@ -34,13 +39,47 @@ public:
         noteNotPipelined(assumed.remarks, load, whyNot);
     if (loads.empty())
       return;
+    keepProductInFlight();
     for (const AsyncLoad &ahead : loads)
       notePipelined(ahead);
     rewrite();
   }
 
 private:
-  int64_t distance() const { return stageCount - 1; }
+  int64_t distance() const { return stageCount - (inFlight ? 2 : 1); }
+
+  /// Whether a product is under way from one round to the next: its operands are what this loop
+  /// copies, or lie still. The stage that it reads is not free before the next round then, for
+  /// which there is one more where it fits.
+  void keepProductInFlight() {
+    inFlight = carriedProduct(loop);
+    if (!inFlight)
+      return;
+    for (Value operand : {inFlight->start.getLhs(), Value(inFlight->start.getRhs())}) {
+      Operation *maker = operand.getDefiningOp();
+      while (auto view = dyn_cast_or_null<BufferViewOp>(maker))
+        maker = view.getBuffer().getDefiningOp();
+      bool isStill = maker && !loop->isAncestor(maker);
+      auto inLoop = dyn_cast_or_null<ToBufferOp>(maker);
+      if (!isStill && !(inLoop && isAhead(inLoop.getValue().getDefiningOp()))) {
+        inFlight.reset();
+        return;
+      }
+    }
+    int64_t bytes = 0, rest = 0;
+    for (const AsyncLoad &ahead : loads)
+      bytes += bufferOf(ahead, 1).getStageBytes();
+    if (shape.scratchBytes)
+      loop.getBody()->walk([&](Operation *op) { rest = std::max(rest, shape.scratchBytes(op)); });
+    if (bytes * (stageCount + 1) + rest <= shape.sharedBytes)
+      ++stageCount;
+    else if (stageCount < 3)
+      inFlight.reset();
+  }
+
+  bool isAhead(Operation *load) const {
+    return llvm::any_of(loads, [&](const AsyncLoad &ahead) { return ahead.load == load; });
+  }
 
   /// Why it stays as it is; empty: it goes to `loads`.
   std::string consider(LoadOp load) {
@@ -50,6 +89,14 @@ private:
     std::optional<AsyncLoad> ahead = asAsyncLoad(load, shape, analysis, whyNot);
     if (!ahead)
       return whyNot;
+    BufferType wanted;
+    for (Operation *user : load->getUsers())
+      if (auto toBuffer = dyn_cast<ToBufferOp>(user)) {
+        auto type = cast<BufferType>(toBuffer.getType());
+        if (wanted && wanted != type)
+          return "products want it in shared memory in two ways";
+        wanted = type;
+      }
     if (!writes.mayBePassedBy(load, assumed.apart))
       return writes.whyNotPassedBy(load);
     if (!slice.add({load.getPtr(), load.getMask()}))
@@ -113,6 +160,8 @@ private:
     Value readStage = arguments[arguments.size() - 2], writeStage = arguments.back();
 
     AsyncWaitOp::create(builder, place, builder.getI32IntegerAttr(distance() - 1));
+    if (llvm::any_of(loads, [](const AsyncLoad &ahead) { return isReadByProduct(ahead.load); }))
+      ProxyFenceOp::create(builder, place);
     BarrierOp::create(builder, place, /*sharedOnly=*/true);
     Value now = made.getInductionVar();
     SmallVector<Value> aheadNext =
@@ -129,6 +178,17 @@ private:
     for (Operation &op : loop.getBody()->without_terminator()) {
       if (buffers.contains(&op))
         continue;
+      if (inFlight && &op == inFlight->wait) {
+        mapping.map(op.getResult(0), mapping.lookup(inFlight->start.getResult()));
+        DotWaitOp::create(builder, op.getLoc(), TypeRange(), builder.getI32IntegerAttr(1),
+                          ValueRange());
+        continue;
+      }
+      if (auto toBuffer = dyn_cast<ToBufferOp>(op))
+        if (Value ring = buffers.lookup(toBuffer.getValue().getDefiningOp())) {
+          mapping.map(toBuffer.getResult(), stageOf(toBuffer, ring, readStage));
+          continue;
+        }
       auto convert = dyn_cast<ConvertLayoutOp>(op);
       Operation *source = convert ? convert.getSrc().getDefiningOp() : nullptr;
       if (auto found = buffers.find(source); source && found != buffers.end())
@@ -155,19 +215,38 @@ private:
     scf::YieldOp::create(builder, place, yielded);
     // Copies of rounds that do not exist write zeros; behind them the buffers' bytes are free.
     builder.setInsertionPointAfter(made);
+    SmallVector<Value> results(made.getResults().take_front(ownCount));
+    if (inFlight) {
+      Value &product = results[inFlight->argument];
+      product = DotWaitOp::create(builder, inFlight->wait.getLoc(), TypeRange{product.getType()},
+                                  builder.getI32IntegerAttr(0), ValueRange{product})
+                    .getResult(0);
+    }
     AsyncWaitOp::create(builder, place, builder.getI32IntegerAttr(0));
-    loop.replaceAllUsesWith(made.getResults().take_front(ownCount));
+    loop.replaceAllUsesWith(results);
     loop.erase();
+  }
+
+  static bool isReadByProduct(LoadOp load) {
+    return llvm::any_of(load->getUsers(), llvm::IsaPred<ToBufferOp>);
+  }
+
+  Value stageOf(ToBufferOp toBuffer, Value ring, Value stage) {
+    SmallVector<int32_t> order(cast<BufferType>(ring.getType()).getShape().size());
+    std::iota(order.begin(), order.end(), 0);
+    return BufferViewOp::create(builder, toBuffer.getLoc(), toBuffer.getType(), ring, stage,
+                                builder.getDenseI32ArrayAttr(order));
   }
 
   scf::ForOp loop;
   const GpuShape &shape;
-  const int64_t stageCount;
+  int64_t stageCount;
   const IndexAnalysis &analysis;
   const LoopWrites &writes;
   GpuAssumptions &assumed;
   OpBuilder builder;
   SmallVector<AsyncLoad, 2> loads;
+  std::optional<CarriedProduct> inFlight;
   LoopSlice slice;
 };
 

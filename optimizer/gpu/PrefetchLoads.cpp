@@ -325,7 +325,7 @@ bool isCandidate(scf::ForOp loop, lang::Remarks &remarks) {
   bool hasLoops = false, multiplies = false, meets = false;
   loop.getBody()->walk([&](Operation *op) {
     hasLoops |= isa<scf::ForOp, scf::WhileOp>(op);
-    multiplies |= isa<DotOp, AsyncCopyOp>(op);
+    multiplies |= isa<DotOp, DotAsyncOp, AsyncCopyOp>(op);
     meets |= isa<ReduceOp, ScanOp, SortOp, HistogramOp>(op);
   });
   if (int64_t stages = stagesOf(loop, kMostStages); !multiplies && stages < 2) {

@@ -204,6 +204,7 @@ private:
     } else if (auto dot = dyn_cast<DotOp>(op); dot && operand < 2) {
       link.kind = operand == 0 ? LinkKind::DotLhs : LinkKind::DotRhs;
       link.instructions = graph.nodes()[graph.nodeOf(dot.getResult())].instructions;
+      link.made = originalOf(dot->getOperand(operand));
     } else {
       return std::nullopt;
     }

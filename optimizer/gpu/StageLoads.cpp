@@ -21,6 +21,10 @@ std::string whyNotStaged(LoadOp load, scf::ForOp loop) {
     return "only tiles of two dimensions or more wait in shared memory";
   bool feedsProducts = false;
   for (Operation *user : load->getUsers()) {
+    if (isa<ToBufferOp>(user) && user->getBlock() == loop.getBody()) {
+      feedsProducts = true;
+      continue;
+    }
     auto convert = dyn_cast<ConvertLayoutOp>(user);
     if (!convert || convert->getBlock() != loop.getBody())
       return "'" + user->getName().getStringRef().str() +

@@ -51,7 +51,8 @@ LogicalResult verifyDot(DotOp dot, const GpuShape &shape) {
   if (!spread)
     return dot.emitOpError("layouts: the accumulator is none of ") << dot.getInstructionAttr();
   auto hasLayout = [&](TypedValue<RankedTensorType> operand, layout::MatrixSide side) {
-    return *layoutOf(operand.getType()) == spread->operand(side, operand.getType().getShape());
+    return isReadFromBuffer(*spread->instruction, side, operand) ||
+           *layoutOf(operand.getType()) == spread->operand(side, operand.getType().getShape());
   };
   if (!hasLayout(dot.getLhs(), layout::MatrixSide::Lhs) ||
       !hasLayout(dot.getRhs(), layout::MatrixSide::Rhs))
@@ -101,6 +102,14 @@ LogicalResult verify(Operation *op, const GpuShape &shape) {
                    "the results are not the halves of the source");
   if (auto dot = dyn_cast<DotOp>(op))
     return verifyDot(dot, shape);
+  if (auto dot = dyn_cast<DotAsyncOp>(op))
+    return require(of(dot.getAcc()) == of(dot.getResult()), "accumulator and result differ");
+  if (auto wait = dyn_cast<DotWaitOp>(op)) {
+    for (auto [value, result] : llvm::zip(wait.getValues(), wait.getResults()))
+      if (failed(require(of(value) == of(result), "a product and what the wait gives differ")))
+        return failure();
+    return success();
+  }
   if (auto gather = dyn_cast<GatherOp>(op))
     return require(of(gather.getIndex()) == of(gather.getResult()), "index and result differ");
   return success();

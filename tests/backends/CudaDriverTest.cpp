@@ -9,6 +9,8 @@
 #include "gtest/gtest.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -446,6 +448,38 @@ TEST_F(CudaDriverTest, AssemblesWithTheDriver) {
   EXPECT_EQ(fake.assembledFor, 90 + kJitTargetAccelerated);
   EXPECT_EQ(fake.count("link destroy"), 1);
   EXPECT_TRUE(driver().finish(image, failure)) << "machine code already";
+}
+
+TEST_F(CudaDriverTest, ProductsOfSeveralWarpsAreNotLinked) {
+  image = test::addImage();
+  image.targetName = "nvptx64:sm_90a";
+  image.binary += "// wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16\n";
+  options.settings.assembler = "driver";
+  options.settings.ptxas = "/nonexistent/ptxas";
+  ASSERT_TRUE(driver().finish(image, failure)) << failure.message;
+  EXPECT_THAT(image.binary, HasSubstr(".entry add"));
+  EXPECT_EQ(fake.count("link add"), 0);
+}
+
+TEST_F(CudaDriverTest, ProductsThatWaitAreRemarkedOn) {
+  image = test::addImage();
+  image.targetName = "nvptx64:sm_90a";
+  std::string folder = ::testing::TempDir(), cubin = folder + "/waiting.cubin",
+              ptxas = folder + "/waiting-ptxas";
+  std::ofstream(cubin) << fake.cubin;
+  std::ofstream(ptxas) << "#!/bin/sh\n"
+                          "echo \"ptxas info : (C7510) Potential Performance Loss: wgmma\"\n"
+                          "while [ $# -gt 1 ]; do shift; done\n"
+                          "cp " +
+                              cubin + " \"$1\"\n";
+  std::filesystem::permissions(ptxas, std::filesystem::perms::owner_all);
+  options.settings.ptxas = ptxas;
+  ASSERT_TRUE(driver().finish(image, failure)) << failure.message;
+  EXPECT_EQ(image.binary, fake.cubin);
+  ASSERT_EQ(image.remarks.size(), 1u);
+  EXPECT_EQ(image.remarks[0].kind, "products-wait");
+  EXPECT_EQ(image.remarks[0].text, "matrix products wait for each other: ptxas says (C7510) "
+                                   "Potential Performance Loss: wgmma");
 }
 
 TEST_F(CudaDriverTest, RejectedPtxIsTheCompilersFault) {

@@ -24,7 +24,7 @@ void instrumentShared(llvm::Module &module, int64_t sharedBytes) {
       array = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::InternalLinkage,
                                        llvm::Constant::getNullValue(type), kSharedArray, nullptr,
                                        llvm::GlobalValue::NotThreadLocal, gpu::kSharedSpace);
-      array->setAlignment(llvm::Align(128));
+      array->setAlignment(llvm::Align(1024));
     }
     global.replaceAllUsesWith(array);
     global.eraseFromParent();

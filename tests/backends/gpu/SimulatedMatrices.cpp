@@ -11,12 +11,22 @@
 #include "llvm/IR/Module.h"
 
 namespace sectile::testing {
-namespace {
 
 using layout::Dim;
 using layout::MatrixElement;
 using layout::MatrixInstruction;
 using layout::MatrixSide;
+
+llvm::Value *localArray(llvm::IRBuilderBase &builder, llvm::Type *type, unsigned count) {
+  llvm::IRBuilder<>::InsertPointGuard guard(builder);
+  llvm::BasicBlock &entry = builder.GetInsertBlock()->getParent()->getEntryBlock();
+  builder.SetInsertPoint(&entry, entry.begin());
+  return builder.CreateAlloca(llvm::ArrayType::get(type, count));
+}
+
+llvm::Value *plainPointer(llvm::IRBuilderBase &builder, llvm::Value *pointer) {
+  return builder.CreateAddrSpaceCast(pointer, builder.getPtrTy());
+}
 
 double decoded(uint64_t bits, MatrixElement element) {
   auto by = [&](const llvm::fltSemantics &semantics) {
@@ -52,23 +62,14 @@ double decoded(uint64_t bits, MatrixElement element) {
   return 0;
 }
 
+namespace {
+
 uint64_t encoded(double value, MatrixElement element) {
   if (element == MatrixElement::F64)
     return llvm::bit_cast<uint64_t>(value);
   if (element == MatrixElement::I32)
     return uint32_t(int64_t(value));
   return llvm::bit_cast<uint32_t>(float(value));
-}
-
-llvm::Value *localArray(llvm::IRBuilderBase &builder, llvm::Type *type, unsigned count) {
-  llvm::IRBuilder<>::InsertPointGuard guard(builder);
-  llvm::BasicBlock &entry = builder.GetInsertBlock()->getParent()->getEntryBlock();
-  builder.SetInsertPoint(&entry, entry.begin());
-  return builder.CreateAlloca(llvm::ArrayType::get(type, count));
-}
-
-llvm::Value *plainPointer(llvm::IRBuilderBase &builder, llvm::Value *pointer) {
-  return builder.CreateAddrSpaceCast(pointer, builder.getPtrTy());
 }
 
 //===-- Emission ------------------------------------------------------------------------------===//

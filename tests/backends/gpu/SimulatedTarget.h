@@ -24,6 +24,13 @@ enum class SimulatedCall : unsigned {
   AsyncWait,    // (i32 pending)
   LoadMatrices, // (ptr row, i32 matrices, i32 is transposed, ptr words, i32 site)
   Clock,        // () -> i64
+  ProductBegin, // ()
+  // (ptr words of sums and of a's registers, ptr instruction, i64 a, i64 b, i64 a's place,
+  //  i64 b's place, i32 site): addresses, 0 where registers hold it
+  ProductStart,
+  ProductCommit, // ()
+  ProductWait,   // (ptr words, i32 how many, i32 pending)
+  ProxyFence,    // ()
   Count
 };
 
@@ -37,6 +44,8 @@ struct SimulatedAbilities {
   bool asInManual = false;
   /// Votes go by way of shared memory, as on GPUs without a barrier that reduces.
   bool votesInSharedMemory = false;
+  /// wgmma, of 32 lanes only.
+  bool bufferProducts = false;
   static constexpr SimulatedAbilities all() { return {true, true, true, true}; }
 };
 
@@ -76,6 +85,7 @@ public:
   bool takesAssembly() const override { return false; }
   const gpu::AsyncCopies *asyncCopies() const override;
   const gpu::MatrixProducts *matrixProducts() const override;
+  const gpu::BufferProducts *bufferProducts() const override;
   const gpu::MatrixLoads *matrixLoads() const override;
   const gpu::Tf32Rounding *tf32Rounding() const override;
   llvm::Value *load(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,
@@ -95,6 +105,10 @@ private:
 
 /// The matrix instructions that go with `abilities`.
 std::unique_ptr<gpu::MatrixProducts> simulatedProducts(const SimulatedAbilities &abilities);
+
+/// `count` of a type, for the time of the function; and a pointer as plain code takes it.
+llvm::Value *localArray(llvm::IRBuilderBase &builder, llvm::Type *type, unsigned count);
+llvm::Value *plainPointer(llvm::IRBuilderBase &builder, llvm::Value *pointer);
 
 /// Calls slot `which` of the module's table.
 llvm::CallInst *emitSimulatedCall(llvm::IRBuilderBase &builder, SimulatedCall which,

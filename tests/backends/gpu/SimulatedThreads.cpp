@@ -35,13 +35,16 @@ void SimulatedBlock::problem(const std::string &what) {
 
 void SimulatedBlock::trampoline() {
   static const std::array<void *, size_t(SimulatedCall::Count)> table = {
-      reinterpret_cast<void *>(threadIndex),  reinterpret_cast<void *>(programIndex),
-      reinterpret_cast<void *>(programCount), reinterpret_cast<void *>(exchange),
-      reinterpret_cast<void *>(barrier),      reinterpret_cast<void *>(anyThread),
-      reinterpret_cast<void *>(global),       reinterpret_cast<void *>(shared),
-      reinterpret_cast<void *>(matrix),       reinterpret_cast<void *>(asyncCopy),
-      reinterpret_cast<void *>(asyncCommit),  reinterpret_cast<void *>(asyncWait),
-      reinterpret_cast<void *>(loadMatrices), reinterpret_cast<void *>(clock)};
+      reinterpret_cast<void *>(threadIndex),   reinterpret_cast<void *>(programIndex),
+      reinterpret_cast<void *>(programCount),  reinterpret_cast<void *>(exchange),
+      reinterpret_cast<void *>(barrier),       reinterpret_cast<void *>(anyThread),
+      reinterpret_cast<void *>(global),        reinterpret_cast<void *>(shared),
+      reinterpret_cast<void *>(matrix),        reinterpret_cast<void *>(asyncCopy),
+      reinterpret_cast<void *>(asyncCommit),   reinterpret_cast<void *>(asyncWait),
+      reinterpret_cast<void *>(loadMatrices),  reinterpret_cast<void *>(clock),
+      reinterpret_cast<void *>(productBegin),  reinterpret_cast<void *>(productStart),
+      reinterpret_cast<void *>(productCommit), reinterpret_cast<void *>(productWait),
+      reinterpret_cast<void *>(proxyFence)};
   SimulatedBlock &block = *current();
   block.launch.entry(const_cast<void **>(table.data()), block.launch.slots);
   block.threads[block.running].state = State::Done;
@@ -86,7 +89,8 @@ void SimulatedBlock::wait() {
 
 bool SimulatedBlock::release() {
   bool warpsMoved = releaseWarps(); // both: a warp may wait while the rest of the block goes on
-  return releaseBarriers() || warpsMoved;
+  bool productsMoved = releaseProducts();
+  return releaseBarriers() || warpsMoved || productsMoved;
 }
 
 bool SimulatedBlock::releaseWarps() {
@@ -94,7 +98,7 @@ bool SimulatedBlock::releaseWarps() {
   for (unsigned warp = 0; warp < launch.warps; ++warp) {
     Thread *lanes = &threads[warp * launch.lanes];
     bool together = lanes[0].state != State::Ready && lanes[0].state != State::AtBarrier &&
-                    lanes[0].state != State::Done;
+                    lanes[0].state != State::AtProduct && lanes[0].state != State::Done;
     for (unsigned lane = 0; lane < launch.lanes; ++lane)
       together &= lanes[lane].state == lanes[0].state && lanes[lane].site == lanes[0].site;
     if (!together)
@@ -258,9 +262,14 @@ void SimulatedBlock::touchShared(uint64_t address, int32_t count, bool isWritten
       if (wrote && byte.value != content[offset] && !launch.acceptsDifferentWrites)
         problem("race: threads " + std::to_string(self) + " and " + std::to_string(byte.writer) +
                 " write different values to one place of shared memory");
+      if (byte.readingProducts)
+        problem("race: thread " + std::to_string(self) +
+                " writes shared memory that a product under way reads");
       byte.writeEpoch = epoch;
       byte.writer = self;
       byte.value = content[offset];
+      byte.isUnfenced = true;
+      thread.unfenced.push_back(address + offset);
     } else {
       if (wrote)
         problem("race: thread " + std::to_string(self) +

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "SimulatedGpu.h"
+#include "lang/layout/BufferOperand.h"
 
 #include <array>
 #include <deque>
@@ -31,7 +32,27 @@ public:
   void run();
 
 private:
-  enum class State : uint8_t { Ready, AtExchange, AtMatrix, AtMatrices, AtBarrier, Done };
+  enum class State : uint8_t {
+    Ready,
+    AtExchange,
+    AtMatrix,
+    AtMatrices,
+    AtProduct,
+    AtBarrier,
+    Done
+  };
+  /// An operand of a product of several warps, in shared memory (0: in registers).
+  struct ProductOperand {
+    uint64_t start = 0;
+    layout::BufferOperand place;
+  };
+  /// A product that several warps have started together.
+  struct Product {
+    const layout::MatrixInstruction *instruction;
+    ProductOperand operands[2];
+    /// As they were when it was started, row by row, and what comes out.
+    std::vector<double> values[2], sums;
+  };
   struct PendingCopy {
     uint64_t address;
     std::vector<uint8_t> content;
@@ -51,12 +72,22 @@ private:
     std::deque<std::vector<PendingCopy>> groups;
     int64_t exchanges = 0, barriers = 0, barriersOfAllMemory = 0, loads = 0, stores = 0;
     std::unordered_map<int32_t, int64_t> visits; // of each access to shared memory
+    ProductOperand operands[2];
+    /// By number; those that are done for this thread are null.
+    std::vector<std::shared_ptr<Product>> products;
+    std::vector<unsigned> uncommitted;
+    std::deque<std::vector<unsigned>> productGroups;
+    bool hasBegun = false;
+    std::vector<uint64_t> unfenced; // bytes that it has stored
   };
   /// What happened to a byte of shared memory since the last barrier.
   struct Byte {
     int64_t writeEpoch = -1, readEpoch = -1;
     int32_t writer = -1, reader = -1; // reader -2: several
     uint8_t value = 0;
+    bool isUnfenced = false; // for products that read it
+    int64_t fenceEpoch = -1;
+    int32_t readingProducts = 0;
   };
   struct Access {
     uint64_t address;
@@ -94,12 +125,26 @@ private:
   static void asyncWait(int32_t pending);
   static void loadMatrices(uint64_t row, int32_t matrices, int32_t isTransposed, uint32_t *words,
                            int32_t site);
+  static void productBegin();
+  static void productStart(uint64_t *words, const layout::MatrixInstruction *instruction,
+                           uint64_t a, uint64_t b, uint64_t placeOfA, uint64_t placeOfB,
+                           int32_t site);
+  static void productCommit();
+  static void productWait(uint64_t *words, int32_t count, int32_t pending);
+  static void proxyFence();
   static void trampoline();
   /// Code calls back without a context of its own.
   static SimulatedBlock *&current();
 
   void multiply(Thread *lanes);
   static void readMatrices(Thread *lanes);
+  bool releaseProducts();
+  void startProduct(llvm::MutableArrayRef<Thread> group);
+  void finishProduct(Thread &thread, unsigned number);
+  /// Calls `visit(number, address)` for the elements of an operand, row by row.
+  template <class Visit>
+  static void forEachPlace(const Product &product, layout::MatrixSide side, Visit visit);
+  double readElement(uint64_t address, layout::MatrixElement element);
 
   const Launch &launch;
   SimulatedReport &report;
@@ -114,5 +159,8 @@ private:
   std::map<int32_t, bool> isStoreSite;
   uint8_t *stacks = nullptr;
 };
+
+/// The number that an element's bits stand for.
+double decoded(uint64_t bits, layout::MatrixElement element);
 
 } // namespace sectile::testing

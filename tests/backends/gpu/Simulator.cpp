@@ -9,6 +9,7 @@
 //
 //   sectile_simulator --lanes 64       warps of 64 lanes, with the matrix instructions of gfx942
 //   sectile_simulator --chip gfx1100   those of any chip of AMD's, and its lanes
+//   sectile_simulator --chip sm_90a    wgmma beside mma.sync
 #include "../FileArray.h"
 #include "SimulatedGpu.h"
 #include "lang/layout/AmdMatrixInstructions.h"
@@ -32,6 +33,7 @@ HostArgument argumentOf(const FileArray &array) {
 struct Gpu {
   unsigned lanes = 32;
   const char *chip = ""; // empty: NVIDIA's matrix instructions
+  bool isHopper = false;
 };
 
 /// The options of a launch that the simulated GPU has.
@@ -40,6 +42,7 @@ SimulatedOptions simulatedOptions(const sectile::backends::CompileOptions &given
   options.abilities = SimulatedAbilities::all();
   options.abilities.chip = gpu.chip;
   options.abilities.votesInSharedMemory = *gpu.chip != 0;
+  options.abilities.bufferProducts = gpu.isHopper;
   options.lanes = gpu.lanes;
   options.acceptsDifferentWrites = true;
   options.maxSharedBytes = 227 << 10;
@@ -97,6 +100,8 @@ std::optional<Gpu> gpuOf(int argc, char **argv) {
     return Gpu();
   if (option == "--lanes" && value == "64")
     return Gpu{64, "gfx942"};
+  if (option == "--chip" && value == "sm_90a")
+    return Gpu{.isHopper = true};
   auto instructions = sectile::layout::amdProductInstructions(value);
   if (option != "--chip" || instructions.empty())
     return std::nullopt;
@@ -106,7 +111,7 @@ std::optional<Gpu> gpuOf(int argc, char **argv) {
 int main(int argc, char **argv) {
   std::optional<Gpu> gpu = gpuOf(argc, argv);
   if (!gpu) {
-    std::cerr << "usage: sectile_simulator [--lanes 32|64 | --chip gfx942]\n";
+    std::cerr << "usage: sectile_simulator [--lanes 32|64 | --chip gfx942|sm_90a]\n";
     return 1;
   }
   for (std::string text; std::getline(std::cin, text);) {

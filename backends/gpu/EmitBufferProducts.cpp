@@ -1,0 +1,153 @@
+// Products of several warps that read shared memory themselves: which bytes each instruction is
+// given, and the wait for what it gives.
+#include "backends/gpu/DotPlan.h"
+#include "backends/gpu/MatrixOperand.h"
+
+using namespace mlir;
+using namespace sectile::tile;
+
+namespace sectile::gpu {
+
+using layout::Dim;
+using layout::MatrixSide;
+
+namespace {
+
+/// An operand in shared memory, in pieces of one instruction.
+class OperandInBuffer {
+public:
+  OperandInBuffer(GpuEmitter &emitter, Value buffer, MatrixSide side,
+                  const layout::MatrixInstruction &instruction,
+                  const layout::TileLayout &accumulator)
+      : emitter(emitter), shared(cast<BufferType>(buffer.getType()).getLayout().getLayout()),
+        bytes(emitter.memoryBytes(cast<BufferType>(buffer.getType()).getElement())),
+        depthAxis(side == MatrixSide::Lhs ? 1 : 0),
+        outer(side == MatrixSide::Lhs ? instruction.m : instruction.n), depth(instruction.k),
+        found(layout::bufferOperandOf(shared, depthAxis, unsigned(bytes * 8))) {
+    if (!found)
+      return;
+    start = emitter.bufferAddress(buffer);
+    // Groups of warps have rows, or columns, of their own.
+    unsigned ownBits = llvm::Log2_64(uint64_t(instruction.warpCount()));
+    for (unsigned bit = ownBits; bit < accumulator.block().inBits(Dim::Warp); ++bit)
+      if (int32_t step = accumulator.block().basis(Dim::Warp, bit, layout::axis(1 - depthAxis)))
+        addForWarps(bit, offsetOf(step, 0));
+  }
+
+  bool isReadable() const { return found.has_value(); }
+
+  BufferProducts::Operand at(int64_t outerNumber, int64_t step) {
+    llvm::Value *piece = emitter.builder.CreateConstGEP1_64(
+        emitter.builder.getInt8Ty(), start, offsetOf(outerNumber * outer, step * depth));
+    return {piece, *found, {}};
+  }
+
+private:
+  int64_t offsetOf(int64_t outerIndex, int64_t depthIndex) const {
+    layout::Coordinates at(2, 0);
+    at[depthAxis] = int32_t(depthIndex);
+    at[1 - depthAxis] = int32_t(outerIndex);
+    return shared.offsetOf(at) * bytes;
+  }
+
+  void addForWarps(unsigned bit, int64_t offset) {
+    llvm::IRBuilderBase &builder = emitter.builder;
+    llvm::Value *isSet =
+        builder.CreateAnd(builder.CreateLShr(emitter.uniformWarpIndex(), builder.getInt32(bit)), 1);
+    start = builder.CreateGEP(builder.getInt8Ty(), start,
+                              builder.CreateMul(isSet, builder.getInt32(uint32_t(offset))));
+  }
+
+  GpuEmitter &emitter;
+  const layout::SharedLayout &shared;
+  const int64_t bytes;
+  const int depthAxis;
+  const int64_t outer, depth;
+  std::optional<layout::BufferOperand> found;
+  llvm::Value *start = nullptr;
+};
+
+} // namespace
+
+LogicalResult GpuEmitter::emitDotAsync(DotAsyncOp op) {
+  const BufferProducts *products = target.bufferProducts();
+  const layout::MatrixInstruction *instruction = instructionOf(op, target);
+  if (!products || !instruction)
+    return fail(op, "the target has no such matrix instruction"), failure();
+  const layout::TileLayout &accLayout = layoutOf(op.getResult());
+  const auto shape = cast<BufferType>(op.getRhs().getType()).getShape();
+  const int64_t steps = shape[0] / instruction->k;
+
+  std::optional<OperandInBuffer> aBuffer;
+  std::optional<MatrixOperand> aRegisters;
+  if (isa<BufferType>(op.getLhs().getType())) {
+    aBuffer.emplace(*this, op.getLhs(), MatrixSide::Lhs, *instruction, accLayout);
+  } else {
+    WordForm form{32 / layout::bitsOf(instruction->elements.lhs), false};
+    aRegisters.emplace(*this, op.getLhs(), Fragments(layoutOf(op.getLhs()), instruction->lhs),
+                       /*depthAxis=*/1, instruction->k, form);
+  }
+  OperandInBuffer b(*this, op.getRhs(), MatrixSide::Rhs, *instruction, accLayout);
+  if ((aBuffer && !aBuffer->isReadable()) || !b.isReadable())
+    return fail(op, "its instruction cannot read a buffer of that layout"), failure();
+
+  Registers acc = registers(op.getAcc());
+  Registers &kept = keptForProducts[op.getResult()];
+  Fragments fragments(accLayout, instruction->acc);
+  products->begin(builder);
+  for (auto &[place, numbers] : fragments.byPlace) {
+    Registers sums;
+    for (int number : numbers)
+      sums.push_back(acc[number]);
+    for (int64_t k = 0; k < steps; ++k) {
+      BufferProducts::Operand a;
+      MatrixOperand::Words words;
+      if (aBuffer) {
+        a = aBuffer->at(place[0], k);
+      } else {
+        Fragments::Place here{place[0], int32_t(k)};
+        if (!aRegisters->has(here))
+          return fail(op, "the layouts of a matrix product do not meet"), failure();
+        words = aRegisters->words(here);
+        kept.append(words.begin(), words.end());
+        a.words = words;
+      }
+      auto made = products->start(builder, *instruction, a, b.at(place[1], k), sums);
+      sums.assign(made.begin(), made.end());
+    }
+    for (auto [number, sum] : llvm::zip(numbers, sums))
+      acc[number] = sum;
+  }
+  products->commit(builder);
+  setRegisters(op.getResult(), std::move(acc));
+  return success(!hasFailed);
+}
+
+LogicalResult GpuEmitter::emitDotWait(DotWaitOp op) {
+  const BufferProducts *products = target.bufferProducts();
+  if (!products)
+    return fail(op, "this GPU has no products to wait for"), failure();
+  // Registers that the products read are kept, too.
+  SmallVector<llvm::Value *, 8> values;
+  for (Value value : op.getValues())
+    values.append(registers(value));
+  for (Value value : op.getValues())
+    values.append(keptForProducts.lookup(value));
+  auto waited = products->wait(builder, op.getPending(), values);
+  ArrayRef<llvm::Value *> rest = waited;
+  for (auto [value, result] : llvm::zip(op.getValues(), op.getResults())) {
+    size_t count = registers(value).size();
+    setRegisters(result, Registers(rest.take_front(count)));
+    rest = rest.drop_front(count);
+  }
+  return success();
+}
+
+LogicalResult GpuEmitter::emitProxyFence(ProxyFenceOp op) {
+  if (!target.bufferProducts())
+    return fail(op, "this GPU has no products that read shared memory"), failure();
+  target.bufferProducts()->fence(builder);
+  return success();
+}
+
+} // namespace sectile::gpu

@@ -1,0 +1,148 @@
+#include "backends/nvidia/NvidiaWarpgroup.h"
+
+#include "lang/layout/NvidiaMatrixInstructions.h"
+
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace sectile::nvidia {
+namespace {
+
+using layout::MatrixInstruction;
+using Values = llvm::SmallVector<llvm::Value *, 4>;
+
+/// The text of an instruction that changes values in place: $0, $1, ... are they, as results; what
+/// comes in beside them follows.
+class InPlace {
+public:
+  InPlace(llvm::IRBuilderBase &builder, llvm::ArrayRef<llvm::Value *> values)
+      : builder(builder), values(values), next(unsigned(values.size())) {}
+
+  /// "{$0, $1, ...}" of the first `count` values.
+  static std::string list(size_t first, size_t count) {
+    std::string text = "{";
+    for (size_t i = 0; i < count; ++i)
+      text += (i ? ", $" : "$") + std::to_string(first + i);
+    return text + "}";
+  }
+
+  /// Returns "$n".
+  std::string operand(llvm::Value *value, const char *constraint) {
+    operands.push_back(value);
+    constraints += std::string(",") + constraint;
+    return "$" + std::to_string(next++);
+  }
+
+  Values emit(const std::string &text) {
+    std::string all;
+    llvm::SmallVector<llvm::Type *, 16> results, types;
+    for (llvm::Value *value : values) {
+      all += (all.empty() ? "=" : ",=") + std::string(constraintOf(value));
+      results.push_back(value->getType());
+    }
+    all += constraints;
+    for (llvm::Value *value : operands)
+      types.push_back(value->getType());
+    for (auto [number, value] : llvm::enumerate(values)) {
+      all += "," + std::to_string(number);
+      operands.push_back(value);
+      types.push_back(value->getType());
+    }
+    llvm::StringRef list = all;
+    list.consume_front(",");
+    all = (list + (list.empty() ? "" : ",") + "~{memory}").str();
+    llvm::Type *result = results.empty() ? builder.getVoidTy()
+                         : results.size() == 1
+                             ? results.front()
+                             : llvm::StructType::get(builder.getContext(), results);
+    auto *assembly = llvm::InlineAsm::get(llvm::FunctionType::get(result, types, false), text, all,
+                                          /*hasSideEffects=*/true);
+    llvm::CallInst *call = builder.CreateCall(assembly, operands);
+    call->setConvergent();
+    call->setDoesNotThrow();
+    if (results.size() == 1)
+      return {call};
+    Values made;
+    for (unsigned i = 0; i < results.size(); ++i)
+      made.push_back(builder.CreateExtractValue(call, i));
+    return made;
+  }
+
+private:
+  static const char *constraintOf(llvm::Value *value) {
+    return value->getType()->isFloatTy() ? "f" : "r";
+  }
+
+  llvm::IRBuilderBase &builder;
+  llvm::ArrayRef<llvm::Value *> values;
+  unsigned next;
+  std::string constraints;
+  llvm::SmallVector<llvm::Value *, 16> operands;
+};
+
+/// PTX ISA, "Matrix Descriptor Format": bits 0-13 the address, 16-29 the step from panel to panel,
+/// 32-45 that from eight rows to the next, all in units of 16 bytes; 62-63 the swizzle.
+llvm::Value *descriptorOf(llvm::IRBuilderBase &builder,
+                          const gpu::BufferProducts::Operand &operand) {
+  const layout::BufferOperand &place = operand.place;
+  uint64_t swizzle = place.panelBytes == 128 ? 1 : place.panelBytes == 64 ? 2 : 3;
+  // Panels along the depth are stepped through by the address.
+  uint64_t panels = place.isDepthContiguous ? 1 : uint64_t(place.panelStride) / 16;
+  uint64_t fixed = panels << 16 | uint64_t(place.rowGroupStride()) / 16 << 32 | swizzle << 62;
+  llvm::Value *address = builder.CreatePtrToInt(operand.start, builder.getInt32Ty());
+  address = builder.CreateLShr(builder.CreateAnd(address, 0x3ffff), 4);
+  return builder.CreateOr(builder.CreateZExt(address, builder.getInt64Ty()),
+                          builder.getInt64(fixed));
+}
+
+} // namespace
+
+layout::MatrixInstructions
+NvidiaWarpgroupProducts::instructions(const layout::MatrixElements &elements) const {
+  return layout::instructionsFor(layout::wgmmaInstructions(), elements);
+}
+
+void NvidiaWarpgroupProducts::begin(llvm::IRBuilderBase &builder) const {
+  (void)InPlace(builder, {}).emit("wgmma.fence.sync.aligned;");
+}
+
+Values NvidiaWarpgroupProducts::start(llvm::IRBuilderBase &builder,
+                                      const MatrixInstruction &instruction, const Operand &a,
+                                      const Operand &b, llvm::ArrayRef<llvm::Value *> acc) const {
+  InPlace assembly(builder, acc);
+  const layout::MatrixElements &elements = instruction.elements;
+  std::string text = llvm::formatv(
+      "wgmma.mma_async.sync.aligned.m{0}n{1}k{2}.{3}.{4}.{5} ", instruction.m, instruction.n,
+      instruction.k, nameOf(elements.acc), nameOf(elements.lhs), nameOf(elements.rhs));
+  text += InPlace::list(0, acc.size()) + ", ";
+  if (a.start) {
+    text += assembly.operand(descriptorOf(builder, a), "l");
+  } else {
+    text += InPlace::list(acc.size(), a.words.size());
+    for (llvm::Value *word : a.words)
+      assembly.operand(word, "r");
+  }
+  text += ", " + assembly.operand(descriptorOf(builder, b), "l");
+  // The sum is added to, neither operand is negated; then whose panels lie across the depth.
+  text += ", 1, 1, 1";
+  if (a.start)
+    text += a.place.isDepthContiguous ? ", 0" : ", 1";
+  text += b.place.isDepthContiguous ? ", 0;" : ", 1;";
+  return assembly.emit(text);
+}
+
+void NvidiaWarpgroupProducts::commit(llvm::IRBuilderBase &builder) const {
+  (void)InPlace(builder, {}).emit("wgmma.commit_group.sync.aligned;");
+}
+
+Values NvidiaWarpgroupProducts::wait(llvm::IRBuilderBase &builder, unsigned pending,
+                                     llvm::ArrayRef<llvm::Value *> values) const {
+  return InPlace(builder, values)
+      .emit("wgmma.wait_group.sync.aligned " + std::to_string(pending) + ";");
+}
+
+void NvidiaWarpgroupProducts::fence(llvm::IRBuilderBase &builder) const {
+  (void)InPlace(builder, {}).emit("fence.proxy.async.shared::cta;");
+}
+
+} // namespace sectile::nvidia

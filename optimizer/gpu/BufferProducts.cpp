@@ -1,0 +1,191 @@
+#include "optimizer/gpu/BufferProducts.h"
+
+#include "lang/layout/BufferOperand.h"
+#include "optimizer/gpu/AccessWidth.h"
+#include "optimizer/gpu/DotLayouts.h"
+
+using namespace mlir;
+using namespace sectile::tile;
+
+namespace sectile::optimizer {
+namespace {
+
+//===-- Products are started ------------------------------------------------------------------===//
+
+/// The axis along which threads have, or load, the most neighbours.
+int contiguousAxisOf(Value tile, const GpuShape &shape, const IndexAnalysis &analysis) {
+  const layout::TileLayout &layout = *layoutOf(tile.getType());
+  if (auto load = tile.getDefiningOp<LoadOp>())
+    return accessWidth(memoryOperandsOf(load), mostElements(load, shape), layout, analysis).axis;
+  return layout.contiguousRegisters(0) > layout.contiguousRegisters(1) ? 0 : 1;
+}
+
+class ProductStarter {
+public:
+  ProductStarter(func::FuncOp function, const GpuShape &shape)
+      : function(function), shape(shape), analysis(function), builder(function.getContext()) {}
+
+  void run() {
+    SmallVector<DotOp> dots;
+    function.walk([&](DotOp dot) { dots.push_back(dot); });
+    for (DotOp dot : dots)
+      for (const layout::MatrixInstruction *one : matrixInstructions(dot, shape))
+        if (one->isOfBuffers() && one->name == dot.getInstruction()) {
+          start(dot, *one);
+          break;
+        }
+  }
+
+private:
+  void start(DotOp dot, const layout::MatrixInstruction &instruction) {
+    using layout::MatrixSide;
+    Value lhs = operand(dot.getLhs(), instruction, MatrixSide::Lhs),
+          rhs = operand(dot.getRhs(), instruction, MatrixSide::Rhs);
+    builder.setInsertionPoint(dot);
+    Value started = DotAsyncOp::create(builder, dot.getLoc(), dot.getType(), lhs, rhs, dot.getAcc(),
+                                       dot.getInstructionAttr());
+    auto wait = DotWaitOp::create(builder, dot.getLoc(), TypeRange{dot.getType()},
+                                  builder.getI32IntegerAttr(0), ValueRange{started});
+    Operation *left = dot.getLhs().getDefiningOp(), *right = dot.getRhs().getDefiningOp();
+    dot.replaceAllUsesWith(wait.getResult(0));
+    dot.erase();
+    for (Operation *maker : {left, right == left ? nullptr : right})
+      while (auto transposed = dyn_cast_or_null<TransposeOp>(maker)) {
+        maker = transposed.getSrc().getDefiningOp();
+        if (transposed->use_empty())
+          transposed.erase();
+      }
+  }
+
+  Value operand(Value tile, const layout::MatrixInstruction &instruction, layout::MatrixSide side) {
+    if (!isReadFromBuffer(instruction, side, tile))
+      return tile;
+    SmallVector<int, 2> order{0, 1};
+    while (auto transposed = tile.getDefiningOp<TransposeOp>()) {
+      for (int &axis : order)
+        axis = transposed.getOrder()[axis];
+      tile = transposed.getSrc();
+    }
+    builder.setInsertionPointAfterValue(tile);
+    Location place = tile.getLoc();
+    auto type = cast<RankedTensorType>(tile.getType());
+    const bool isLhs = side == layout::MatrixSide::Lhs;
+    const int depthAxis = order[isLhs ? 1 : 0];
+    const int contiguous = contiguousAxisOf(tile, shape, analysis);
+    const int64_t extent = contiguous == depthAxis ? type.getDimSize(depthAxis)
+                           : isLhs                 ? instruction.m
+                                                   : instruction.n;
+    auto shared = layout::bufferOperandLayout(type.getShape(), contiguous,
+                                              type.getElementTypeBitWidth(), extent);
+    auto bufferOf = [&](const layout::SharedLayout &layout) {
+      return BufferType::get(type.getContext(), 1, layout.shape(), type.getElementType(),
+                             SharedLayoutAttr::get(type.getContext(), layout));
+    };
+    Value buffer = ToBufferOp::create(builder, place, bufferOf(shared), tile);
+    if (order[0] == 0)
+      return buffer;
+    return BufferViewOp::create(builder, place, bufferOf(layout::transpose(shared, order)), buffer,
+                                Value(), builder.getDenseI32ArrayAttr({order[0], order[1]}));
+  }
+
+  func::FuncOp function;
+  const GpuShape &shape;
+  IndexAnalysis analysis;
+  OpBuilder builder;
+};
+
+struct StartProducts : GpuPass<StartProducts> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(StartProducts)
+  explicit StartProducts(const GpuPipelineOptions &options) : GpuPass(options) {}
+
+  StringRef getArgument() const override { return "start-products"; }
+  StringRef getDescription() const override {
+    return "products that read shared memory get buffers and a wait of their own "
+           "(warps=4,wgmma=false)";
+  }
+  void runOnOperation() override { ProductStarter(getOperation(), shape()).run(); }
+};
+
+//===-- Buffers are filled --------------------------------------------------------------------===//
+
+struct FillBuffers : PassWrapper<FillBuffers, OperationPass<func::FuncOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FillBuffers)
+
+  StringRef getArgument() const override { return "fill-buffers"; }
+  StringRef getDescription() const override {
+    return "tiles that products read in shared memory are stored there";
+  }
+
+  void runOnOperation() override {
+    SmallVector<Block *> blocks;
+    getOperation().walk([&](ToBufferOp op) {
+      if (!llvm::is_contained(blocks, op->getBlock()))
+        blocks.push_back(op->getBlock());
+    });
+    for (Block *block : blocks)
+      fill(*block);
+  }
+
+  /// Several stores share the barrier in front of the first operation that may read one of them.
+  void fill(Block &block) {
+    auto atEntry = OpBuilder::atBlockBegin(&getOperation().getBody().front());
+    bool isStored = false;
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      OpBuilder builder(&op);
+      Location place = op.getLoc();
+      if (isStored &&
+          (isa<DotAsyncOp>(op) || op.getNumRegions() || op.hasTrait<OpTrait::IsTerminator>())) {
+        ProxyFenceOp::create(builder, place);
+        BarrierOp::create(builder, place, /*sharedOnly=*/true);
+        isStored = false;
+      }
+      auto toBuffer = dyn_cast<ToBufferOp>(op);
+      if (!toBuffer)
+        continue;
+      Value buffer = BufferAllocOp::create(atEntry, place, toBuffer.getType());
+      Value stage = arith::ConstantOp::create(builder, place, builder.getI32IntegerAttr(0));
+      BufferStoreOp::create(builder, place, toBuffer.getValue(), buffer, stage);
+      toBuffer.replaceAllUsesWith(buffer);
+      toBuffer.erase();
+      isStored = true;
+    }
+  }
+};
+
+bool isInBuffer(Value operand) {
+  return isa<BufferType>(operand.getType());
+}
+
+} // namespace
+
+std::optional<CarriedProduct> carriedProduct(scf::ForOp loop) {
+  SmallVector<DotAsyncOp, 2> products;
+  loop.getBody()->walk([&](DotAsyncOp product) { products.push_back(product); });
+  if (products.size() != 1)
+    return std::nullopt;
+  DotAsyncOp start = products.front();
+  auto carried = dyn_cast<BlockArgument>(start.getAcc());
+  if (start->getBlock() != loop.getBody() || !isInBuffer(start.getLhs()) ||
+      !isInBuffer(start.getRhs()) || !carried || carried.getOwner() != loop.getBody() ||
+      !carried.hasOneUse() || !start->hasOneUse())
+    return std::nullopt;
+  auto wait = dyn_cast<DotWaitOp>(*start->user_begin());
+  if (!wait || wait->getBlock() != loop.getBody() || wait.getValues().size() != 1 ||
+      !wait->hasOneUse())
+    return std::nullopt;
+  unsigned argument = carried.getArgNumber() - loop.getNumInductionVars();
+  OpOperand &use = *wait->use_begin();
+  if (!isa<scf::YieldOp>(use.getOwner()) || use.getOperandNumber() != argument)
+    return std::nullopt;
+  return CarriedProduct{start, wait, argument};
+}
+
+std::unique_ptr<Pass> createStartProducts(const GpuPipelineOptions &options) {
+  return std::make_unique<StartProducts>(options);
+}
+
+std::unique_ptr<Pass> createFillBuffers() {
+  return std::make_unique<FillBuffers>();
+}
+
+} // namespace sectile::optimizer

@@ -1,0 +1,273 @@
+// Products of several warps that read shared memory themselves, on the simulated GPU: layouts of
+// their operands, products under way from round to round, and what happens where a wait, a fence or
+// a barrier is missing.
+#include "../TileText.h"
+#include "SimulatedGpu.h"
+
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace sectile;
+using namespace sectile::testing;
+
+namespace {
+
+struct Case {
+  int64_t rows, columns, depth;
+  bool turnedLhs = false, turnedRhs = false;
+  unsigned warps = 4, stages = 3;
+};
+
+std::ostream &operator<<(std::ostream &stream, const Case &one) {
+  return stream << one.rows << "x" << one.columns << "x" << one.depth
+                << (one.turnedLhs ? " lhs turned" : "") << (one.turnedRhs ? " rhs turned" : "")
+                << ", " << one.warps << " warps, " << one.stages << " stages";
+}
+
+SimulatedAbilities hopper() {
+  SimulatedAbilities abilities = SimulatedAbilities::all();
+  abilities.bufferProducts = true;
+  return abilities;
+}
+
+/// An operand: loaded as it is, or with its axes exchanged and then transposed.
+std::string loadOperand(const std::string &name, const std::string &array, Shape shape,
+                        bool isTurned) {
+  if (!isTurned)
+    return loadTile(name, array, shape, "f16");
+  Shape stored{shape[1], shape[0]};
+  return loadTile(name + "_t", array, stored, "f16") + "%" + name + " = tile.transpose %" + name +
+         "_t [1, 0] : " + tileType(stored, "f16") + " -> " + tileType(shape, "f16") + "\n";
+}
+
+/// The sum of `%n` products of tiles that follow each other in a and b; `more` changes the sum in
+/// each round.
+std::string loopText(const Case &one, const std::string &more = "%next = tile.dot %x, %y, %sum") {
+  std::string sums = tileType({one.rows, one.columns}, "f32");
+  auto step = [&](const std::string &array, int64_t elements) {
+    return "%" + array + "_size = arith.constant " + std::to_string(elements) + " : i32\n%" +
+           array + "_offset = arith.muli %k, %" + array + "_size : i32\n%" + array +
+           "_k = tile.ptr_add %" + array + ", %" + array + "_offset : !tile.ptr<f16>, i32\n";
+  };
+  std::string body =
+      "%zero = arith.constant 0 : i32\n%one = arith.constant 1 : i32\n"
+      "%none = arith.constant dense<0.0> : " +
+      sums + "\n%p = scf.for %k = %zero to %n step %one iter_args(%sum = %none) -> (" + sums +
+      ") : i32 {\n" + step("a", one.rows * one.depth) + step("b", one.depth * one.columns) +
+      loadOperand("x", "a_k", {one.rows, one.depth}, one.turnedLhs) +
+      loadOperand("y", "b_k", {one.depth, one.columns}, one.turnedRhs) + more + " : " +
+      tileType({one.rows, one.depth}, "f16") + " * " + tileType({one.depth, one.columns}, "f16") +
+      " -> " + sums + "\nscf.yield %next : " + sums + "\n}\n" +
+      storeTile("p", "out", {one.rows, one.columns}, "f32");
+  auto aligned = [](const std::string &name, const std::string &element) {
+    return pointer(name, element) + " {tile.divisibility = 16 : i64}, ";
+  };
+  return kernelText(aligned("a", "f16") + aligned("b", "f16") + aligned("out", "f32") + "%n: i32",
+                    body);
+}
+
+SimulatedKernel compiled(const std::string &text, const Case &one) {
+  return SimulatedKernel(text, {.warps = one.warps, .stages = one.stages, .abilities = hopper()});
+}
+
+/// Small integers, so that sums are exact.
+struct Operands {
+  Operands(const Case &one, int64_t steps)
+      : one(one), a(steps * one.rows * one.depth), b(steps * one.depth * one.columns) {
+    std::mt19937 random(7);
+    for (auto *array : {&a, &b})
+      for (_Float16 &number : *array)
+        number = _Float16(int(random() % 9) - 4);
+  }
+  float lhs(int64_t step, int64_t row, int64_t k) const {
+    int64_t place = one.turnedLhs ? k * one.rows + row : row * one.depth + k;
+    return float(a[step * one.rows * one.depth + place]);
+  }
+  float rhs(int64_t step, int64_t k, int64_t column) const {
+    int64_t place = one.turnedRhs ? column * one.depth + k : k * one.columns + column;
+    return float(b[step * one.depth * one.columns + place]);
+  }
+  float product(int64_t steps, int64_t row, int64_t column) const {
+    float sum = 0;
+    for (int64_t step = 0; step < steps; ++step)
+      for (int64_t k = 0; k < one.depth; ++k)
+        sum += lhs(step, row, k) * rhs(step, k, column);
+    return sum;
+  }
+  const Case &one;
+  std::vector<_Float16> a, b;
+};
+
+/// The first problem, or "wrong" where some sum is; empty when all is well.
+std::string outcome(SimulatedKernel &kernel, const Case &one, int32_t steps) {
+  Operands operands(one, std::max(1, steps));
+  std::vector<float> out(one.rows * one.columns, 77);
+  SimulatedReport report =
+      kernel.run({1}, {argument(operands.a), argument(operands.b), argument(out), argument(steps)});
+  if (!report.problem.empty())
+    return report.problem;
+  for (int64_t row = 0; row < one.rows; ++row)
+    for (int64_t column = 0; column < one.columns; ++column)
+      if (out[row * one.columns + column] != operands.product(steps, row, column))
+        return "wrong";
+  return "";
+}
+
+TEST(GpuBufferProducts, every_way_an_operand_can_lie) {
+  for (Case one : {Case{64, 64, 32}, Case{128, 64, 64, false, true}, Case{64, 128, 32, true, false},
+                   Case{128, 32, 16, true, true}, Case{64, 16, 128, false, true},
+                   Case{128, 256, 32, false, false, 8}, Case{64, 64, 64, false, true, 8},
+                   Case{256, 32, 32, true, false, 8}}) {
+    SCOPED_TRACE(::testing::PrintToString(one));
+    SimulatedKernel kernel = compiled(loopText(one), one);
+    ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+    ASSERT_NE(kernel.tileText.find("tile.dot_async"), std::string::npos) << kernel.tileText;
+    EXPECT_EQ(kernel.tileText.find("tile.transpose"), std::string::npos) << kernel.tileText;
+    EXPECT_NE(kernel.tileText.find("tile.async_copy"), std::string::npos) << kernel.tileText;
+    for (int32_t steps : {0, 1, 3})
+      EXPECT_EQ(outcome(kernel, one, steps), "") << steps << " rounds";
+  }
+}
+
+TEST(GpuBufferProducts, any_number_of_stages_and_rounds) {
+  for (unsigned stages : {1, 2, 3, 4}) {
+    Case one{64, 64, 32, false, false, 4, stages};
+    SimulatedKernel kernel = compiled(loopText(one), one);
+    ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+    // With stages a product is under way while the next round's copies are waited for.
+    EXPECT_EQ(kernel.tileText.find("tile.dot_wait 1") != std::string::npos, stages > 1)
+        << kernel.tileText;
+    for (int32_t steps : {0, 1, 2, 3, 4, 7})
+      EXPECT_EQ(outcome(kernel, one, steps), "") << stages << " stages, " << steps << " rounds";
+  }
+}
+
+/// What a kernel comes to from whose laid-out text the first `piece` behind `mark` is left out.
+std::string outcomeWithout(const std::string &piece, const std::string &mark = "") {
+  Case one{64, 64, 32, false, false, 8};
+  std::string text = compiled(loopText(one), one).tileText;
+  size_t at = text.find(piece, text.find(mark));
+  EXPECT_NE(at, std::string::npos) << text;
+  if (at == std::string::npos)
+    return "not found";
+  SimulatedKernel kernel = compiled(text.erase(at, piece.size()), one);
+  EXPECT_TRUE(kernel.compiled()) << kernel.diagnostics();
+  return kernel.compiled() ? outcome(kernel, one, 7) : "not compiled";
+}
+
+TEST(GpuBufferProducts, what_is_left_out_is_seen) {
+  EXPECT_EQ(outcomeWithout(""), "");
+  EXPECT_EQ(outcomeWithout("tile.proxy_fence"),
+            "a product reads what a thread has stored without a fence");
+  EXPECT_NE(outcomeWithout("tile.barrier shared", "scf.for"), "");
+  EXPECT_NE(outcomeWithout("tile.dot_wait 1 : () -> ()"), "");
+  EXPECT_NE(outcomeWithout("tile.async_wait 1"), "");
+}
+
+TEST(GpuBufferProducts, sums_are_there_behind_a_wait_only) {
+  Case one{64, 64, 32};
+  std::string text = compiled(loopText(one), one).tileText;
+  // What takes the wait's result takes that of the loop.
+  size_t loop = text.find(" = scf.for"), wait = text.find(" = tile.dot_wait 0", loop);
+  ASSERT_NE(wait, std::string::npos) << text;
+  auto nameBefore = [&](size_t end) {
+    size_t begin = text.rfind('%', end);
+    return text.substr(begin, text.find_first_of(": ", begin) - begin);
+  };
+  size_t line = text.rfind('\n', wait) + 1;
+  size_t comma = text.find(", ", wait);
+  std::string waited = nameBefore(wait),
+              early = text.substr(comma + 2, text.find(' ', comma + 2) - comma - 2);
+  text.replace(line, text.find('\n', line) - line, "    tile.dot_wait 0 : () -> ()");
+  for (size_t at = text.find(waited, line); at != std::string::npos;
+       at = text.find(waited, at + early.size()))
+    if (!std::isdigit(text[at + waited.size()]))
+      text.replace(at, waited.size(), early);
+  SimulatedKernel kernel = compiled(text, one);
+  ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+  EXPECT_EQ(outcome(kernel, one, 3), "wrong");
+}
+
+TEST(GpuBufferProducts, what_is_computed_is_stored_or_stays_in_registers) {
+  Case one{64, 64, 32};
+  std::string lhs = tileType({64, 32}, "f16"), rhs = tileType({32, 64}, "f16");
+  std::string text =
+      loopText(one, "%x2 = arith.addf %x, %x : " + lhs + "\n%y2 = arith.negf %y : " + rhs +
+                        "\n%next = tile.dot %x2, %y2, %sum");
+  for (unsigned stages : {1, 3}) {
+    one.stages = stages;
+    SimulatedKernel kernel = compiled(text, one);
+    ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+    EXPECT_NE(kernel.tileText.find("tile.dot_async"), std::string::npos) << kernel.tileText;
+    EXPECT_NE(kernel.tileText.find("tile.buffer_store"), std::string::npos) << kernel.tileText;
+    for (int32_t steps : {1, 3}) {
+      Operands operands(one, steps);
+      std::vector<float> out(64 * 64, 77);
+      SimulatedReport report = kernel.run(
+          {1}, {argument(operands.a), argument(operands.b), argument(out), argument(steps)});
+      EXPECT_EQ(report.problem, "");
+      for (int64_t row = 0; row < 64; ++row)
+        for (int64_t column = 0; column < 64; ++column)
+          ASSERT_EQ(out[row * 64 + column], -2 * operands.product(steps, row, column));
+    }
+  }
+}
+
+/// sum = f16(x y) z: what comes out of one product is the other's operand, in the same registers.
+TEST(GpuBufferProducts, a_chain_moves_nothing_between_its_products) {
+  constexpr int64_t n = 64;
+  std::string half = tileType({n, n}, "f16"), full = tileType({n, n}, "f32");
+  auto aligned = [](const std::string &name, const std::string &element) {
+    return pointer(name, element) + " {tile.divisibility = 16 : i64}";
+  };
+  std::string text = kernelText(
+      aligned("a", "f16") + ", " + aligned("b", "f16") + ", " + aligned("out", "f32"),
+      "%none = arith.constant dense<0.0> : " + full + "\n" + loadTile("x", "a", {n, n}, "f16") +
+          loadTile("y", "b", {n, n}, "f16") + "%s = tile.dot %x, %y, %none : " + half + " * " +
+          half + " -> " + full + "\n%h = arith.truncf %s : " + full + " to " + half +
+          "\n%r = tile.dot %h, %y, %none : " + half + " * " + half + " -> " + full + "\n" +
+          storeTile("r", "out", {n, n}, "f32"));
+  SimulatedKernel kernel(text, {.warps = 4, .abilities = hopper()});
+  ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+  size_t first = kernel.tileText.find("tile.dot_async"),
+         second = kernel.tileText.find("tile.dot_async", first + 1);
+  ASSERT_NE(second, std::string::npos) << kernel.tileText;
+  EXPECT_EQ(kernel.tileText.substr(first, second - first).find("convert_layout"), std::string::npos)
+      << kernel.tileText;
+  Case one{n, n, n};
+  Operands operands(one, 1);
+  std::vector<float> out(n * n, 77);
+  SimulatedReport report =
+      kernel.run({1}, {argument(operands.a), argument(operands.b), argument(out)});
+  EXPECT_EQ(report.problem, "");
+  for (int64_t row = 0; row < n; ++row)
+    for (int64_t column = 0; column < n; ++column) {
+      float sum = 0;
+      for (int64_t k = 0; k < n; ++k)
+        sum += float(_Float16(operands.product(1, row, k))) * operands.rhs(0, k, column);
+      ASSERT_EQ(out[row * n + column], sum);
+    }
+}
+
+TEST(GpuBufferProducts, products_that_cannot_be_of_buffers_are_of_one_warp) {
+  // Too few rows for four warps; no power of two; two warps.
+  for (Case one : {Case{32, 64, 32}, Case{64, 48, 32}, Case{64, 64, 32, false, false, 2}}) {
+    SCOPED_TRACE(::testing::PrintToString(one));
+    SimulatedKernel kernel = compiled(loopText(one), one);
+    ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+    EXPECT_EQ(kernel.tileText.find("tile.dot_async"), std::string::npos);
+    EXPECT_NE(kernel.tileText.find("mma.m16n8k16"), std::string::npos);
+    EXPECT_EQ(outcome(kernel, one, 3), "");
+  }
+}
+
+TEST(GpuBufferProducts, reproducible_sums_do_not_depend_on_warps) {
+  Case one{64, 64, 32};
+  SimulatedKernel kernel(
+      loopText(one),
+      {.warps = 4, .abilities = hopper(), .numerics = backends::Numerics::Reproducible});
+  ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+  EXPECT_EQ(kernel.tileText.find("tile.dot_async"), std::string::npos);
+}
+
+} // namespace

@@ -1,0 +1,327 @@
+// wgmma of the simulated GPU: emitted as calls, and what they do. What a product gives is a token
+// until a wait gives the number, so code that takes it too early computes nonsense. Operands are
+// read when the product is started; until it is done nobody may write them, and what threads have
+// stored must have been fenced, with a barrier behind the fence.
+#include "SimulatedThreads.h"
+#include "lang/layout/NvidiaMatrixInstructions.h"
+
+#include "llvm/IR/Module.h"
+
+namespace sectile::testing {
+
+using layout::Dim;
+using layout::MatrixInstruction;
+using layout::MatrixSide;
+
+namespace {
+
+/// A quiet NaN of f32 with the number of a product, from 1 on, and that of one of its registers.
+constexpr uint32_t kToken = 0x7fc00000, kTokenMask = 0x7fc00000;
+constexpr unsigned kRegisterBits = 9, kProductBits = 13;
+
+uint32_t tokenOf(unsigned product, unsigned reg) {
+  return kToken | ((product + 1) & ((1u << kProductBits) - 1)) << kRegisterBits | reg;
+}
+
+struct Token {
+  unsigned product, reg;
+};
+std::optional<Token> readToken(uint32_t word) {
+  unsigned number = (word & ~kTokenMask) >> kRegisterBits;
+  if ((word & kTokenMask) != kToken || !number || word >> 31)
+    return std::nullopt;
+  return Token{number - 1, word & ((1u << kRegisterBits) - 1)};
+}
+
+//===-- Emission ------------------------------------------------------------------------------===//
+
+class SimulatedBufferProducts final : public gpu::BufferProducts {
+public:
+  using Values = llvm::SmallVector<llvm::Value *, 4>;
+
+  layout::MatrixInstructions instructions(const layout::MatrixElements &elements) const override {
+    return layout::instructionsFor(layout::wgmmaInstructions(), elements);
+  }
+
+  void begin(llvm::IRBuilderBase &builder) const override {
+    emitSimulatedCall(builder, SimulatedCall::ProductBegin, builder.getVoidTy(), {});
+  }
+
+  Values start(llvm::IRBuilderBase &builder, const MatrixInstruction &instruction, const Operand &a,
+               const Operand &b, llvm::ArrayRef<llvm::Value *> acc) const override {
+    llvm::SmallVector<llvm::Value *, 16> all(acc);
+    all.append(a.words.begin(), a.words.end());
+    llvm::Value *words = stored(builder, all);
+    // The table is alive as long as the code.
+    auto *which = llvm::ConstantExpr::getIntToPtr(
+        builder.getInt64(reinterpret_cast<uint64_t>(&instruction)), builder.getPtrTy());
+    emitSimulatedCall(builder, SimulatedCall::ProductStart, builder.getVoidTy(),
+                      {words, which, addressOf(builder, a), addressOf(builder, b),
+                       packed(builder, a.place), packed(builder, b.place),
+                       nextSite(*builder.GetInsertBlock()->getModule())});
+    return loaded(builder, words, acc);
+  }
+
+  void commit(llvm::IRBuilderBase &builder) const override {
+    emitSimulatedCall(builder, SimulatedCall::ProductCommit, builder.getVoidTy(), {});
+  }
+
+  Values wait(llvm::IRBuilderBase &builder, unsigned pending,
+              llvm::ArrayRef<llvm::Value *> values) const override {
+    llvm::Value *words = stored(builder, values);
+    emitSimulatedCall(
+        builder, SimulatedCall::ProductWait, builder.getVoidTy(),
+        {words, builder.getInt32(uint32_t(values.size())), builder.getInt32(pending)});
+    return loaded(builder, words, values);
+  }
+
+  void fence(llvm::IRBuilderBase &builder) const override {
+    emitSimulatedCall(builder, SimulatedCall::ProxyFence, builder.getVoidTy(), {});
+  }
+
+private:
+  static llvm::Value *stored(llvm::IRBuilderBase &builder, llvm::ArrayRef<llvm::Value *> values) {
+    llvm::Type *word = builder.getInt64Ty();
+    llvm::Value *array = localArray(builder, word, std::max<unsigned>(1, values.size()));
+    for (auto [number, value] : llvm::enumerate(values))
+      builder.CreateStore(
+          builder.CreateZExt(builder.CreateBitCast(value, builder.getInt32Ty()), word),
+          builder.CreateConstGEP1_32(word, array, unsigned(number)));
+    return array;
+  }
+
+  static Values loaded(llvm::IRBuilderBase &builder, llvm::Value *array,
+                       llvm::ArrayRef<llvm::Value *> like) {
+    llvm::Type *word = builder.getInt64Ty();
+    Values values;
+    for (auto [number, value] : llvm::enumerate(like)) {
+      llvm::Value *bits =
+          builder.CreateLoad(word, builder.CreateConstGEP1_32(word, array, unsigned(number)));
+      values.push_back(
+          builder.CreateBitCast(builder.CreateTrunc(bits, builder.getInt32Ty()), value->getType()));
+    }
+    return values;
+  }
+
+  static llvm::Value *addressOf(llvm::IRBuilderBase &builder, const Operand &operand) {
+    if (!operand.start)
+      return builder.getInt64(0);
+    return builder.CreatePtrToInt(plainPointer(builder, operand.start), builder.getInt64Ty());
+  }
+
+  static llvm::Value *packed(llvm::IRBuilderBase &builder, const layout::BufferOperand &place) {
+    return builder.getInt64(uint64_t(place.panelBytes) | uint64_t(place.isDepthContiguous) << 16 |
+                            uint64_t(place.panelStride) << 32);
+  }
+};
+
+layout::BufferOperand unpacked(uint64_t place) {
+  return {.panelBytes = int64_t(place & 0xffff),
+          .panelStride = int64_t(place >> 32),
+          .isDepthContiguous = bool(place >> 16 & 1)};
+}
+
+} // namespace
+
+const gpu::BufferProducts *SimulatedTarget::bufferProducts() const {
+  static const SimulatedBufferProducts products;
+  return abilities.bufferProducts && laneCount == 32 ? &products : nullptr;
+}
+
+//===-- What they do --------------------------------------------------------------------------===//
+
+void SimulatedBlock::productBegin() {
+  current()->threads[current()->running].hasBegun = true;
+}
+
+void SimulatedBlock::productStart(uint64_t *words, const MatrixInstruction *instruction, uint64_t a,
+                                  uint64_t b, uint64_t placeOfA, uint64_t placeOfB, int32_t site) {
+  SimulatedBlock &block = *current();
+  Thread &thread = block.threads[block.running];
+  if (!thread.hasBegun)
+    block.problem("a product is started, and no fence of the warps' registers stands before it");
+  thread.words = words;
+  thread.instruction = instruction;
+  thread.operands[0] = {a, unpacked(placeOfA)};
+  thread.operands[1] = {b, unpacked(placeOfB)};
+  thread.site = site;
+  thread.state = State::AtProduct;
+  block.wait();
+}
+
+bool SimulatedBlock::releaseProducts() {
+  bool moved = false;
+  constexpr unsigned kWarps = 4;
+  for (unsigned first = 0; first + kWarps <= launch.warps; first += kWarps) {
+    llvm::MutableArrayRef<Thread> group(&threads[first * launch.lanes], kWarps * launch.lanes);
+    if (!llvm::all_of(group, [&](const Thread &thread) {
+          return thread.state == State::AtProduct && thread.site == group.front().site;
+        }))
+      continue;
+    startProduct(group);
+    for (Thread &thread : group)
+      thread.state = State::Ready;
+    moved = true;
+  }
+  return moved;
+}
+
+template <class Visit>
+void SimulatedBlock::forEachPlace(const Product &product, MatrixSide side, Visit visit) {
+  const MatrixInstruction &one = *product.instruction;
+  const ProductOperand &operand = product.operands[side == MatrixSide::Rhs];
+  const bool isLhs = side == MatrixSide::Lhs;
+  const int64_t rows = isLhs ? one.m : one.k, columns = isLhs ? one.k : one.n;
+  const int64_t bytes = layout::bitsOf(one.elementOf(side)) / 8, panel = operand.place.panelBytes;
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < columns; ++column) {
+      int64_t depth = isLhs ? column : row, outer = isLhs ? row : column;
+      int64_t along = bytes * (operand.place.isDepthContiguous ? depth : outer),
+              across = operand.place.isDepthContiguous ? outer : depth;
+      uint64_t address = operand.start + uint64_t(along / panel * operand.place.panelStride +
+                                                  across * panel + along % panel);
+      // The unit swizzles by the address alone.
+      address ^= (address >> 7 & uint64_t(panel / 16 - 1)) << 4;
+      visit(row * columns + column, address);
+    }
+}
+
+double SimulatedBlock::readElement(uint64_t address, layout::MatrixElement element) {
+  unsigned bytes = layout::bitsOf(element) / 8;
+  uint64_t bits = 0;
+  std::memcpy(&bits, reinterpret_cast<const void *>(address), bytes);
+  return decoded(bits, element);
+}
+
+void SimulatedBlock::startProduct(llvm::MutableArrayRef<Thread> group) {
+  const Thread &first = group.front();
+  auto product = std::make_shared<Product>();
+  product->instruction = first.instruction;
+  const MatrixInstruction &one = *product->instruction;
+  for (int side : {0, 1}) {
+    product->operands[side] = first.operands[side];
+    for (const Thread &thread : group)
+      if (thread.operands[side].start != first.operands[side].start)
+        problem("the warps of a product give it different addresses");
+  }
+  unsigned sums = one.acc.inSize(Dim::Register);
+  for (MatrixSide side : {MatrixSide::Lhs, MatrixSide::Rhs}) {
+    std::vector<double> &values = product->values[side == MatrixSide::Rhs];
+    layout::MatrixElement element = one.elementOf(side);
+    if (product->operands[side == MatrixSide::Rhs].start) {
+      forEachPlace(*product, side, [&](int64_t, uint64_t address) {
+        unsigned bytes = layout::bitsOf(element) / 8;
+        if (address < launch.shared.first || address + bytes > launch.shared.second)
+          return problem("a product reads outside shared memory");
+        for (unsigned offset = 0; offset < bytes; ++offset) {
+          Byte &byte = this->bytes[address + offset];
+          if (inFlight.contains(address + offset))
+            problem("race: a product reads shared memory that an asynchronous copy is writing");
+          if (byte.writeEpoch == epoch)
+            problem("race: a product reads shared memory that a thread writes, with no barrier "
+                    "between");
+          if (byte.isUnfenced)
+            problem("a product reads what a thread has stored without a fence");
+          else if (byte.fenceEpoch == epoch)
+            problem("a product reads what a thread has stored with no barrier behind its fence");
+          byte.reader = -2;
+          byte.readEpoch = epoch;
+          ++byte.readingProducts;
+        }
+        values.push_back(readElement(address, element));
+      });
+      continue;
+    }
+    values.resize(size_t(1) << one.lhs.totalOutBits());
+    const unsigned bits = layout::bitsOf(element), perWord = 32 / bits;
+    for (auto [number, thread] : llvm::enumerate(group))
+      for (unsigned reg = 0; reg < one.lhs.inSize(Dim::Register); ++reg) {
+        layout::Word in = layout::Word(number) << one.lhs.inBits(Dim::Register) | reg;
+        uint64_t word = thread.words[sums + reg / perWord] >> reg % perWord * bits;
+        values[one.lhs.apply(in)] = decoded(word & ((uint64_t(1) << bits) - 1), element);
+      }
+  }
+  // Sums of products under way are theirs already: of one accumulator, they are done in order.
+  product->sums.resize(size_t(1) << one.acc.totalOutBits());
+  for (auto [number, thread] : llvm::enumerate(group)) {
+    unsigned own = thread.products.size();
+    for (unsigned reg = 0; reg < sums; ++reg) {
+      layout::Word in = layout::Word(number) << one.acc.inBits(Dim::Register) | reg;
+      uint64_t element = one.acc.apply(in);
+      auto word = uint32_t(thread.words[reg]);
+      double total = decoded(word, one.elements.acc);
+      if (std::optional<Token> token = readToken(word); token && token->product < own)
+        if (const auto &before = thread.products[token->product];
+            before && token->reg == reg && before->instruction == &one)
+          total = before->sums[element];
+      int64_t row = int64_t(element) / one.n, column = int64_t(element) % one.n;
+      for (int64_t k = 0; k < one.k; ++k)
+        total += product->values[0][row * one.k + k] * product->values[1][k * one.n + column];
+      product->sums[element] = float(total);
+      thread.words[reg] = tokenOf(own, reg);
+    }
+    thread.products.push_back(product);
+    thread.uncommitted.push_back(own);
+  }
+}
+
+void SimulatedBlock::productCommit() {
+  Thread &thread = current()->threads[current()->running];
+  thread.productGroups.push_back(std::move(thread.uncommitted));
+  thread.uncommitted.clear();
+  thread.hasBegun = false;
+}
+
+void SimulatedBlock::finishProduct(Thread &thread, unsigned number) {
+  std::shared_ptr<Product> product = std::move(thread.products[number]);
+  thread.products[number] = nullptr;
+  if (product.use_count() > 1) // other threads have not waited
+    return;
+  for (MatrixSide side : {MatrixSide::Lhs, MatrixSide::Rhs})
+    if (product->operands[side == MatrixSide::Rhs].start)
+      forEachPlace(*product, side, [&](int64_t, uint64_t address) {
+        unsigned bytes = layout::bitsOf(product->instruction->elementOf(side)) / 8;
+        for (unsigned offset = 0; offset < bytes; ++offset)
+          --this->bytes[address + offset].readingProducts;
+      });
+}
+
+void SimulatedBlock::productWait(uint64_t *words, int32_t count, int32_t pending) {
+  SimulatedBlock &block = *current();
+  Thread &thread = block.threads[block.running];
+  std::vector<unsigned> done;
+  while (int32_t(thread.productGroups.size()) > pending) {
+    done.insert(done.end(), thread.productGroups.front().begin(),
+                thread.productGroups.front().end());
+    thread.productGroups.pop_front();
+  }
+  const unsigned inGroup = block.running % (4 * block.launch.lanes);
+  for (int32_t i = 0; i < count; ++i) {
+    auto word = uint32_t(words[i]);
+    std::optional<Token> token = readToken(word);
+    if (!token || !llvm::is_contained(done, token->product))
+      continue;
+    const Product &product = *thread.products[token->product];
+    const layout::LinearLayout &acc = product.instruction->acc;
+    layout::Word in = layout::Word(inGroup) << acc.inBits(Dim::Register) | token->reg;
+    words[i] = llvm::bit_cast<uint32_t>(float(product.sums[acc.apply(in)]));
+  }
+  for (unsigned number : done)
+    block.finishProduct(thread, number);
+}
+
+void SimulatedBlock::proxyFence() {
+  SimulatedBlock &block = *current();
+  Thread &thread = block.threads[block.running];
+  for (uint64_t address : thread.unfenced) {
+    Byte &byte = block.bytes[address];
+    // Another thread may have stored there since.
+    if (byte.writer != int32_t(block.running))
+      continue;
+    byte.isUnfenced = false;
+    byte.fenceEpoch = block.epoch;
+  }
+  thread.unfenced.clear();
+}
+
+} // namespace sectile::testing
