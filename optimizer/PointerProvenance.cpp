@@ -107,4 +107,20 @@ std::optional<unsigned> PointerProvenance::argumentOf(Value pointer) const {
   return argument < written.size() ? std::optional(argument) : std::nullopt;
 }
 
+bool haveSameOffsets(Value lhs, Value rhs) {
+  if (lhs.getType() != rhs.getType())
+    return false;
+  if (isa<BlockArgument>(lhs) && isa<BlockArgument>(rhs))
+    return isa<func::FuncOp>(lhs.getParentBlock()->getParentOp()) &&
+           isa<func::FuncOp>(rhs.getParentBlock()->getParentOp());
+  Operation *left = lhs.getDefiningOp(), *right = rhs.getDefiningOp();
+  if (!left || !right || left->getName() != right->getName() ||
+      left->getAttrDictionary() != right->getAttrDictionary() ||
+      !isa<tile::PtrAddOp, tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp, tile::ReshapeOp,
+           tile::TransposeOp, tile::FlipOp>(left))
+    return false;
+  return haveSameOffsets(left->getOperand(0), right->getOperand(0)) &&
+         llvm::equal(left->getOperands().drop_front(), right->getOperands().drop_front());
+}
+
 } // namespace sectile::optimizer

@@ -29,4 +29,8 @@ private:
   llvm::BitVector written;
 };
 
+/// Whether both are the same distance from the start of their arguments, in the same elements:
+/// equal arrays are accessed at equal places.
+bool haveSameOffsets(mlir::Value lhs, mlir::Value rhs);
+
 } // namespace sectile::optimizer

@@ -45,23 +45,6 @@ bool writesMemory(Operation *op) {
   return writes;
 }
 
-/// The same distance from the start of two different arguments, in the same elements: equal arrays
-/// are accessed at equal places.
-bool haveSameOffsets(Value lhs, Value rhs) {
-  if (lhs.getType() != rhs.getType())
-    return false;
-  if (isa<BlockArgument>(lhs) && isa<BlockArgument>(rhs))
-    return isa<func::FuncOp>(lhs.getParentBlock()->getParentOp()) &&
-           isa<func::FuncOp>(rhs.getParentBlock()->getParentOp());
-  Operation *left = lhs.getDefiningOp(), *right = rhs.getDefiningOp();
-  if (!left || !right || left->getName() != right->getName() ||
-      left->getAttrDictionary() != right->getAttrDictionary() ||
-      !isa<PtrAddOp, SplatOp, BroadcastOp, ExpandDimsOp, ReshapeOp, TransposeOp, FlipOp>(left))
-    return false;
-  return haveSameOffsets(left->getOperand(0), right->getOperand(0)) &&
-         llvm::equal(left->getOperands().drop_front(), right->getOperands().drop_front());
-}
-
 class BlockPlanner {
 public:
   BlockPlanner(func::FuncOp function, Block &block, KernelPlan &plan, bool argumentsOverlap)
@@ -198,7 +181,8 @@ private:
     std::optional<unsigned> otherBase = plan.provenance->argumentOf(other);
     if (argumentsOverlap || !writtenBase || !otherBase || writtenBase == otherBase)
       return true;
-    bool meetElsewhere = !isIdentity || !haveSameOffsets(written, other) || !isInjective(written);
+    bool meetElsewhere =
+        !isIdentity || !optimizer::haveSameOffsets(written, other) || !isInjective(written);
     hazards.push_back({*writtenBase, *otherBase, /*evenIfSame=*/meetElsewhere});
     return false;
   }

@@ -99,7 +99,7 @@ static FailureOr<LaidOut> layOut(func::FuncOp function, const GpuTarget &target,
     decided.constants =
         optimizer::constantArguments(function, options.argumentsOverlap, assumed->apart);
   for (optimizer::ApartArguments pair : assumed->apart)
-    image.overlapHazards.push_back({pair.written, pair.other, /*evenIfSame=*/true});
+    image.overlapHazards.push_back({pair.written, pair.other, pair.evenIfSame});
   return decided;
 }
 

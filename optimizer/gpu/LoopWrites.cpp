@@ -9,6 +9,16 @@ using namespace sectile::tile;
 
 namespace sectile::optimizer {
 
+void assumeApart(SmallVectorImpl<ApartArguments> &apart, ApartArguments pair) {
+  auto *known = llvm::find_if(apart, [&](const ApartArguments &one) {
+    return one.written == pair.written && one.other == pair.other;
+  });
+  if (known == apart.end())
+    apart.push_back(pair);
+  else
+    known->evenIfSame |= pair.evenIfSame;
+}
+
 LoopWrites::LoopWrites(scf::ForOp loop, const PointerProvenance &provenance, bool argumentsOverlap)
     : LoopWrites(*loop.getBody(), provenance, argumentsOverlap) {}
 LoopWrites::LoopWrites(func::FuncOp function, const PointerProvenance &provenance,
@@ -49,8 +59,7 @@ bool LoopWrites::mayBePassedBy(LoadOp load, SmallVectorImpl<ApartArguments> &apa
   if (!written.empty() && (!read || argumentsOverlap || llvm::is_contained(written, *read)))
     return false;
   for (unsigned argument : written)
-    if (ApartArguments pair{argument, *read}; !llvm::is_contained(apart, pair))
-      apart.push_back(pair);
+    assumeApart(apart, {argument, *read});
   return true;
 }
 

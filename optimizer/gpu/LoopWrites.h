@@ -14,8 +14,13 @@ namespace sectile::optimizer {
 /// Two arguments of the kernel that the code assumes to share no memory.
 struct ApartArguments {
   unsigned written = 0, other = 0;
+  /// False: the code is right, too, where both are one array that starts at one address.
+  bool evenIfSame = true;
   friend bool operator==(const ApartArguments &, const ApartArguments &) = default;
 };
+
+/// Adds an assumption to others; of each two arguments there is one.
+void assumeApart(llvm::SmallVectorImpl<ApartArguments> &apart, ApartArguments pair);
 
 class LoopWrites {
 public:

@@ -1,9 +1,11 @@
 #include "optimizer/gpu/OrderStores.h"
 
+#include "optimizer/IndexAnalysis.h"
 #include "optimizer/PointerProvenance.h"
 #include "optimizer/gpu/AccessWidth.h"
 
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/MathExtras.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -28,12 +30,23 @@ void add(PendingAccesses &all, const Pending &one) {
     all.push_back(one);
 }
 
+/// Whether two accesses, one of which writes, may touch the same memory in different warps.
+enum class Clash {
+  No,
+  /// Only if the arguments that they go through start at different addresses.
+  WhereStartsDiffer,
+  Yes
+};
+
 class StoreOrder {
 public:
-  StoreOrder(func::FuncOp function, bool argumentsOverlap)
-      : provenance(function), argumentsOverlap(argumentsOverlap) {
-    if (!function.getBody().empty())
-      walk(function.getBody().front(), {});
+  StoreOrder(func::FuncOp function, bool argumentsOverlap, SmallVectorImpl<ApartArguments> &apart)
+      : function(function), provenance(function), argumentsOverlap(argumentsOverlap), apart(apart) {
+    if (function.getBody().empty())
+      return;
+    walk(function.getBody().front(), {});
+    areBarriersKnown = true;
+    walk(function.getBody().front(), {});
     for (Operation *op : waiting) {
       OpBuilder builder(op);
       BarrierOp::create(builder, op->getLoc());
@@ -70,6 +83,9 @@ private:
           waiting.insert(&op);
           pending.clear();
         }
+        if (areBarriersKnown)
+          for (const Pending &one : pending)
+            noteAssumption(&op, one);
         add(pending, {&op});
       }
     }
@@ -91,19 +107,103 @@ private:
     }
   }
 
-  bool mustWait(Operation *op, const Pending &pending) const {
+  bool mustWait(Operation *op, const Pending &pending) {
+    Clash clash = clashOf(op, pending);
+    if (clash == Clash::No || takenApart(op, pending))
+      return false;
+    return clash == Clash::Yes || argumentOf(op) != argumentOf(pending.access);
+  }
+
+  /// Records what is assumed where `op` does not wait.
+  void noteAssumption(Operation *op, const Pending &pending) {
+    std::optional<ApartArguments> pair = takenApart(op, pending);
+    Clash clash = pair ? clashOf(op, pending) : Clash::No;
+    if (clash == Clash::No)
+      return;
+    pair->evenIfSame = clash == Clash::Yes;
+    assumeApart(apart, *pair);
+  }
+
+  std::optional<unsigned> argumentOf(Operation *access) const {
+    return provenance.argumentOf(memoryOperandsOf(access).pointer);
+  }
+
+  /// Returns the arguments of the two accesses, if these are taken to share no memory.
+  std::optional<ApartArguments> takenApart(Operation *op, const Pending &pending) const {
+    std::optional<unsigned> before = argumentOf(pending.access), now = argumentOf(op);
+    if (argumentsOverlap || !before || !now || *before == *now)
+      return std::nullopt;
+    return isa<LoadOp>(op) ? ApartArguments{*before, *now} : ApartArguments{*now, *before};
+  }
+
+  Clash clashOf(Operation *op, const Pending &pending) {
     const bool reads = isa<LoadOp>(op), wasRead = isa<LoadOp>(pending.access);
     if (reads == wasRead) // two loads; writes keep no order but a thread's own
-      return false;
+      return Clash::No;
     Value now = memoryOperandsOf(op).pointer, before = memoryOperandsOf(pending.access).pointer;
-    auto from = provenance.argumentOf(before), to = provenance.argumentOf(now);
-    if (from && to && *from != *to && !argumentsOverlap)
-      return false;
     // A thread's own accesses to an address keep their order. One thread writes for all that have
     // copies.
     if (isCopied(before.getType()))
+      return Clash::Yes;
+    if (!wasRead)
+      return Clash::No;
+    return meetInOneThread(before, now, pending.isEarlier) ? Clash::WhereStartsDiffer : Clash::Yes;
+  }
+
+  /// Whether an address, counted from the start of an array, is the same thread's in both tiles of
+  /// pointers.
+  bool meetInOneThread(Value before, Value now, bool isEarlier) {
+    if (before.getType() != now.getType()) // another layout, say
+      return false;
+    if (!isEarlier && (before == now || haveSameOffsets(before, now)))
       return true;
-    return wasRead && (pending.isEarlier || before != now);
+    return isAlignedBlock(before) && isAlignedBlock(now);
+  }
+
+  /// Whether the pointers are those of N neighbours, of which the first is a multiple of N elements
+  /// from the start of the argument. An address is then always that of the same element of a tile:
+  ///
+  ///   for start in range(program * 512, n, programs * 512):
+  ///       x = load p + start + arange(0, 512)
+  ///       store p + start + arange(0, 512), f(x)
+  bool isAlignedBlock(Value pointers) {
+    auto type = dyn_cast<RankedTensorType>(pointers.getType());
+    // Powers of two divide what a number is modulo 2^32, too.
+    if (!type || type.getRank() != 1 || !llvm::isPowerOf2_64(uint64_t(type.getDimSize(0))))
+      return false;
+    const int64_t extent = type.getDimSize(0);
+    bool hasNeighbours = false;
+    Value at = pointers;
+    while (Operation *op = at.getDefiningOp()) {
+      if (auto splat = dyn_cast<SplatOp>(op)) {
+        at = splat.getSrc();
+        continue;
+      }
+      auto sum = dyn_cast<PtrAddOp>(op);
+      if (!sum)
+        return false;
+      const IndexFacts &offset = factsOf(sum.getOffset());
+      const bool isMultiple = offset.commonDivisor() % extent == 0;
+      if (offset.isAssumed || (!isMultiple && (hasNeighbours || !isAligned(offset, extent))))
+        return false;
+      hasNeighbours |= !isMultiple;
+      at = sum.getPtr();
+    }
+    return hasNeighbours && isa<func::FuncOp>(at.getParentBlock()->getParentOp());
+  }
+
+  /// Whether the numbers are N neighbours, of which the first is a multiple of N.
+  static bool isAligned(const IndexFacts &offset, int64_t extent) {
+    if (offset.dimensions.size() != 1)
+      return false;
+    const DimensionFacts &facts = offset.dimensions.front();
+    return facts.extent == extent && facts.isContiguous() && facts.divisibility % extent == 0;
+  }
+
+  const IndexFacts &factsOf(Value index) {
+    if (!indices)
+      indices.emplace(function);
+    return indices->of(index);
   }
 
   /// Whether several warps have an element, or all the one number that is no tile.
@@ -113,9 +213,15 @@ private:
     return !layout || layout->copyMask(layout::Dim::Warp);
   }
 
+  func::FuncOp function;
   PointerProvenance provenance;
   const bool argumentsOverlap;
+  SmallVectorImpl<ApartArguments> &apart;
+  /// It is made when a loop first asks for it.
+  std::optional<IndexAnalysis> indices;
   llvm::SetVector<Operation *> waiting;
+  /// True in the second walk, which changes `waiting` no more.
+  bool areBarriersKnown = false;
 };
 
 struct OrderStores : GpuPass<OrderStores> {
@@ -128,7 +234,7 @@ struct OrderStores : GpuPass<OrderStores> {
   }
   void runOnOperation() override {
     if (shape().warpCount > 1)
-      StoreOrder(getOperation(), options.argumentsOverlap);
+      StoreOrder(getOperation(), options.argumentsOverlap, assumed().apart);
   }
 };
 

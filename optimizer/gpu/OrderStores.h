@@ -10,15 +10,25 @@
 // same pointers in the same layout), for other arguments, and where one warp runs the program. A
 // store and a later load by other threads through other pointers are the kernel's to order
 // (tl.debug_barrier), as in Triton.
+//
+// Nor is one needed where a block of neighbours begins at a multiple of its length in each of two
+// accesses, as those of a loop over the whole array do: an element then belongs to one thread.
+//
+// Arguments are taken to share no memory, and each pair for which that saves a barrier is recorded:
+//
+//   x = load p + i                  GpuAssumptions::apart gets (q, p): a launch whose arrays at q
+//   store q + 511 - i, x            and p overlap has other code, with the barrier
+//
+//   x = load p + i                  the same, but for the launch that gives one array twice
+//   store q + i, x + 1              (evenIfSame is false): each thread stores what itself has read
 #pragma once
 
 #include "optimizer/gpu/GpuPass.h"
 
 namespace sectile::optimizer {
 
-/// --order-stores=warps=4,overlap=false: of a kernel that is laid out. Arguments are taken to share
-/// no memory, or with `overlap` any two to do. That is not recorded (GpuAssumptions::apart): a
-/// launch whose arrays overlap gets ordered code only where another pass has recorded them.
+/// --order-stores=warps=4,overlap=false: of a kernel that is laid out. With `overlap` any two
+/// arguments may share memory.
 std::unique_ptr<mlir::Pass> createOrderStores(const GpuPipelineOptions &options = {},
                                               GpuAssumptions *assumed = nullptr);
 

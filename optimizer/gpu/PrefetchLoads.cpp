@@ -140,8 +140,7 @@ public:
                 "num_stages=" + std::to_string(asked) +
                     ": a loop without products loads one iteration ahead");
     for (ApartArguments pair : assumed)
-      if (!llvm::is_contained(apart, pair))
-        apart.push_back(pair);
+      assumeApart(apart, pair);
     rewrite();
     return programs;
   }

@@ -81,8 +81,7 @@ public:
       return stageInPlace();
     }
     for (ApartArguments pair : apart)
-      if (!llvm::is_contained(assumed.apart, pair))
-        assumed.apart.push_back(pair);
+      assumeApart(assumed.apart, pair);
     notePipelined();
     runAhead();
   }

@@ -82,3 +82,24 @@ func.func @rounds(%p: !tile.ptr<f32>, %q: !tile.ptr<f32>, %n: i32) {
   }
   return
 }
+
+// What a round stores is of other elements than those of any other round.
+// CHECK-LABEL: func.func @blocks
+// CHECK: scf.for
+// CHECK: tile.load
+// CHECK-NOT: tile.barrier
+// CHECK: return
+func.func @blocks(%p: !tile.ptr<f32>, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %size = arith.constant 512 : i32
+  %i = tile.arange 0, 512 : tensor<512xi32>
+  scf.for %start = %zero to %n step %size : i32 {
+    %pr = tile.ptr_add %p, %start : !tile.ptr<f32>, i32
+    %ps = tile.splat %pr : !tile.ptr<f32> -> tensor<512x!tile.ptr<f32>>
+    %pi = tile.ptr_add %ps, %i : tensor<512x!tile.ptr<f32>>, tensor<512xi32>
+    %x = tile.load %pi : tensor<512x!tile.ptr<f32>>
+    %y = arith.addf %x, %x : tensor<512xf32>
+    tile.store %pi, %y : tensor<512x!tile.ptr<f32>>
+  }
+  return
+}
