@@ -115,6 +115,21 @@ TEST_P(GpuPtx, rearrangements) {
 }
 
 /// What reports to the host, in a loop with a reduction.
+TEST_P(GpuPtx, the_assembler_assumes_nothing_of_absolute_values) {
+  for (const char *element : {"i8", "i16", "i32", "i64"}) {
+    SCOPED_TRACE(element);
+    Shape shape{128};
+    AssembledKernel kernel(
+        kernelText(inAndOut(element), loadTile("x", "in", shape, element) +
+                                          "%r = math.absi %x : " + tileType(shape, element) + "\n" +
+                                          storeTile("r", "out", shape, element)),
+        GetParam(), 4);
+    check(kernel);
+    EXPECT_EQ(kernel.count("abs.s"), 0);
+    EXPECT_GT(kernel.count("sad.s"), 0);
+  }
+}
+
 TEST_P(GpuPtx, prints_assertions_and_checked_accesses_assemble) {
   Shape shape{16, 64};
   std::string type = tileType(shape, "f32");

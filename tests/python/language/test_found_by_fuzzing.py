@@ -298,6 +298,55 @@ def test_code_for_the_extremum_of_a_negation_is_not_that_without_it(dtype, is_ma
 
 
 @st.jit
+def uses_of_absolute_values(x, wide, is_negative, rest, divisor, N: tl.constexpr):
+    i = tl.arange(0, N)
+    size = tl.abs(tl.load(x + i))
+    tl.store(wide + i, size.to(tl.int64))
+    tl.store(is_negative + i, 1, size < 0)
+    tl.store(rest + i, size % divisor)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64"])
+def test_absolute_value_of_the_least_number(device, dtype):
+    """It is that number. ptxas 13.0 takes it for a number that is not negative."""
+    x = random(dtype, 64)
+    x[::5], x[1::5] = np.iinfo(dtype).min, np.iinfo(dtype).max
+    wide, is_negative, rest = np.zeros(64, np.int64), np.zeros(64, np.int32), np.zeros_like(x)
+    uses_of_absolute_values[(1,)](x, wide, is_negative, rest, 77, 64)
+    size = np.abs(x)
+    assert size.min() < 0
+    np.testing.assert_array_equal(wide, size)
+    np.testing.assert_array_equal(is_negative, size < 0)
+    np.testing.assert_array_equal(rest, np.fmod(size, x.dtype.type(77)))
+
+
+@st.jit
+def mark_negatives(x, out, N: tl.constexpr, IS_ABSOLUTE: tl.constexpr):
+    i = tl.arange(0, N)
+    v = tl.load(x + i)
+    if IS_ABSOLUTE:
+        v = tl.abs(v)
+    tl.store(out + i, 1, v < 0)
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("dtype", ["i8", "i16", "i32", "i64"])
+def test_code_looks_at_the_sign_of_absolute_values(dtype):
+    def code(is_absolute):
+        constants = {"N": 32, "IS_ABSOLUTE": is_absolute}
+        signature = {"x": f"*{dtype}", "out": "*i32"}
+        return st.compile(mark_negatives, signature, constants, "cuda:90", num_warps=1).asm
+
+    ptx = code(True)["ptx"]
+    assert "abs.s" not in ptx and "sad.s" in ptx
+    assert "sad.s" not in code(False)["ptx"]
+    if "cubin" not in code(True):
+        pytest.skip("there is no ptxas")
+    sizes = [len(instructions_of(code(is_absolute)["cubin"])) for is_absolute in (False, True)]
+    assert sizes[0] <= sizes[1], "nothing is stored, because no absolute value is negative"
+
+
+@st.jit
 def number_before_a_barrier(a, n, B: tl.constexpr):
     i = tl.arange(0, B)
     x = tl.load(a + 5)
