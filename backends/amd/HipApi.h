@@ -71,9 +71,29 @@ enum HipFunctionAttribute : int {
 
 inline constexpr unsigned kHipHostPortable = 1, kHipHostMapped = 2, kHipHostCoherent = 0x40000000;
 inline constexpr int kHipPointerDeviceOrdinal = 9;
+/// What hipRuntimeGetVersion returns from 6.0 on, which numbered kinds of memory anew, is no less.
+inline constexpr int kHipVersion6 = 60'000'000;
+/// hipMemoryTypeDevice, and what it was before 6.0.
+inline constexpr int kHipMemoryDevice = 2, kHipMemoryDeviceBefore6 = 1;
 inline constexpr unsigned kHipStreamNonBlocking = 1;
 /// More than hipDeviceProp_t has in any release.
 inline constexpr size_t kHipPropertyBytes = 8 << 10;
+
+/// hipPointerAttribute_t, with room for what a later release may add. The layout is that of all
+/// releases so far.
+struct HipPointerAttributes {
+  /// One of the numbers above. Managed memory has a number of its own from 5.7 on.
+  int memoryType = 0;
+  /// Memory of the host has a device, too.
+  int device = 0;
+  void *devicePointer = nullptr, *hostPointer = nullptr;
+  int isManaged = 0;
+  /// Those of the function that allocated it: 0 for hipMalloc, 1 and more for fine-grained,
+  /// uncached and other memory of a device (hipExtMallocWithFlags), for which `memoryType` is that
+  /// of a device, too.
+  unsigned allocationFlags = 0;
+  char later[64] = {};
+};
 
 // X(field, exported name, parameters)
 #define SECTILE_HIP_FUNCTIONS(X)                                                                   \
@@ -110,6 +130,8 @@ inline constexpr size_t kHipPropertyBytes = 8 << 10;
   X(hostGetDevicePointer, "hipHostGetDevicePointer",                                               \
     (void **address, void *memory, unsigned flags))                                                \
   X(pointerGetAttribute, "hipPointerGetAttribute", (void *value, int attribute, void *address))    \
+  X(pointerGetAttributes, "hipPointerGetAttributes",                                               \
+    (HipPointerAttributes * attributes, const void *address))                                      \
   X(streamCreate, "hipStreamCreateWithFlags", (HipStream * stream, unsigned flags))                \
   X(streamDestroy, "hipStreamDestroy", (HipStream stream))                                         \
   X(streamSynchronize, "hipStreamSynchronize", (HipStream stream))                                 \

@@ -52,11 +52,13 @@ GpuPlace placeOf(int device) {
 
 } // namespace
 
-GpuResult HipGpu::start(int &deviceCount, int &version) {
+GpuResult HipGpu::start(int &deviceCount, int &versionFound) {
   HipResult result = api.init(0);
   if (result == kHipSuccess)
     result = api.getDeviceCount(&deviceCount);
-  (void)api.runtimeGetVersion(&version);
+  if (api.runtimeGetVersion(&version) != kHipSuccess)
+    version = 0;
+  versionFound = version;
   return result;
 }
 
@@ -204,6 +206,18 @@ int32_t HipGpu::deviceOf(GpuAddress address) const {
   HipResult result =
       api.pointerGetAttribute(&ordinal, kHipPointerDeviceOrdinal, pointerOf(address));
   return result == kHipSuccess ? ordinal : -1;
+}
+
+bool HipGpu::isMemoryOf(unsigned device, GpuAddress address) const {
+  // Null would be an error, which HIP keeps as the thread's last one: other libraries look at it.
+  if (!address || version <= 0)
+    return false;
+  HipPointerAttributes found;
+  if (api.pointerGetAttributes(&found, pointerOf(address)) != kHipSuccess)
+    return false;
+  const int ofDevices = version < kHipVersion6 ? kHipMemoryDeviceBefore6 : kHipMemoryDevice;
+  return found.memoryType == ofDevices && !found.isManaged && found.allocationFlags == 0 &&
+         found.device == static_cast<int>(device);
 }
 
 GpuResult HipGpu::makeStream(GpuStream &stream) const {

@@ -50,6 +50,7 @@ public:
   gpu::GpuResult allocateHost(size_t bytes, void *&memory, gpu::GpuAddress &address) const override;
   void releaseHost(void *memory) const override { (void)api.hostFree(memory); }
   int32_t deviceOf(gpu::GpuAddress address) const override;
+  bool isMemoryOf(unsigned device, gpu::GpuAddress address) const override;
   gpu::GpuResult makeStream(gpu::GpuStream &stream) const override;
   gpu::GpuResult releaseStream(gpu::GpuStream stream) const override;
   gpu::GpuResult synchronize(gpu::GpuStream stream) const override;
@@ -62,6 +63,7 @@ public:
 
 private:
   const HipApi &api;
+  int version = 0; // 0: not known
 };
 
 } // namespace sectile::amd

@@ -113,7 +113,7 @@ struct CudaLaunchConfig {
 static_assert(sizeof(CudaLaunchConfig) == 56);
 
 inline constexpr unsigned kHostAllocMapped = 2, kHostAllocPortable = 1;
-inline constexpr int kPointerDeviceOrdinal = 9, kPointerMemoryType = 2;
+inline constexpr int kPointerMemoryType = 2, kPointerIsManaged = 8, kPointerDeviceOrdinal = 9;
 inline constexpr unsigned kMemoryTypeDevice = 2;
 inline constexpr unsigned kStreamNonBlocking = 1;
 

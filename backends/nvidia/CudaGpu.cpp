@@ -249,6 +249,16 @@ int32_t CudaGpu::deviceOf(GpuAddress address) const {
                                                                                            : -1;
 }
 
+bool CudaGpu::isMemoryOf(unsigned device, GpuAddress address) const {
+  auto attribute = [&](int which) {
+    unsigned value = 0; // some are written as one byte
+    bool isKnown = api.pointerGetAttribute(&value, which, address) == kCudaSuccess;
+    return isKnown ? static_cast<int64_t>(value) : -1;
+  };
+  return attribute(kPointerMemoryType) == kMemoryTypeDevice && attribute(kPointerIsManaged) == 0 &&
+         attribute(kPointerDeviceOrdinal) == device;
+}
+
 GpuResult CudaGpu::makeStream(GpuStream &stream) const {
   CudaStream made = nullptr;
   CudaResult result = api.streamCreate(&made, kStreamNonBlocking);

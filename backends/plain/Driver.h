@@ -79,6 +79,10 @@ public:
   virtual KernelResources resources() const { return {}; }
   /// launch() returns before the kernel is done.
   virtual bool isAsynchronous() const { return false; }
+  /// Whether all arguments in KernelImage::atomicArguments point to ordinary memory of the launch's
+  /// own device, which is what CompileOptions::deviceMemory promises. Asks the maker's driver anew
+  /// at each call. False where that is not known.
+  virtual bool combinesInDeviceMemory(const LaunchArguments & /*arguments*/) const { return false; }
 };
 
 /// What may be set while the process runs (jit/runtime/Knobs.h says what each is).

@@ -322,6 +322,25 @@ TEST_F(CudaDriverTest, FindsTheDeviceOfAnAddress) {
   EXPECT_EQ(driver().deviceOf(0x10), -1);
 }
 
+TEST_F(CudaDriverTest, KnowsMemoryOfTheDeviceItself) {
+  backends::KernelImage image = test::addImage();
+  image.atomicArguments = {2};
+  auto kernel = load(image);
+  ASSERT_TRUE(kernel) << failure.message;
+  auto isOfDevice = [&](uint64_t address) {
+    uint64_t given[] = {0x10, 0x10, address, 100};
+    return kernel->combinesInDeviceMemory({given, ranges, 0, nullptr});
+  };
+  EXPECT_TRUE(isOfDevice(0x1000));
+  EXPECT_FALSE(isOfDevice(0x2345)) << "another GPU's";
+  EXPECT_FALSE(isOfDevice(0x10)) << "nobody's";
+  fake.isManaged = 1;
+  EXPECT_FALSE(isOfDevice(0x1000));
+  fake.isManaged = 0;
+  fake.memoryType = 1;
+  EXPECT_FALSE(isOfDevice(0x1000)) << "the host's";
+}
+
 //-- Reports of kernels ---------------------------------------------------------------------------
 
 TEST_F(CudaDriverTest, ReportsTraps) {

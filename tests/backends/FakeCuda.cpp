@@ -175,8 +175,10 @@ FakeCuda::FakeCuda() {
     *address = reinterpret_cast<uintptr_t>(memory);
     return CudaResult{kCudaSuccess};
   };
-  api.pointerGetAttribute = [](void *value, int, CudaAddress address) {
-    *static_cast<int *>(value) = address >= 0x2000;
+  api.pointerGetAttribute = [](void *value, int attribute, CudaAddress address) {
+    *static_cast<int *>(value) = attribute == kPointerMemoryType  ? fake().memoryType
+                                 : attribute == kPointerIsManaged ? fake().isManaged
+                                                                  : address >= 0x2000;
     return address < 0x1000 ? CudaResult{kCudaInvalidValue} : CudaResult{kCudaSuccess};
   };
   api.streamCreate = [](CudaStream *stream, unsigned) {

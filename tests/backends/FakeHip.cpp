@@ -34,8 +34,8 @@ FakeHip::FakeHip() {
   currentDevice = 0;
   api.init = [](unsigned) { return fake().note("init"); };
   api.runtimeGetVersion = [](int *version) {
-    *version = 60342131;
-    return HipResult{kHipSuccess};
+    *version = fake().version;
+    return fake().version ? HipResult{kHipSuccess} : HipResult{kHipInvalidValue};
   };
   api.getErrorName = [](HipResult result) -> const char * {
     return result == kHipIllegalAddress   ? "hipErrorIllegalAddress"
@@ -164,6 +164,18 @@ FakeHip::FakeHip() {
     auto number = reinterpret_cast<uintptr_t>(address);
     *static_cast<int *>(value) = number >= 0x2000;
     return number < 0x1000 ? HipResult{kHipInvalidValue} : HipResult{kHipSuccess};
+  };
+  api.pointerGetAttributes = [](HipPointerAttributes *attributes, const void *address) {
+    std::lock_guard lock(fake().guard);
+    ++fake().memoryQuestions;
+    auto found = fake().memory.find(reinterpret_cast<uintptr_t>(address));
+    *attributes = {};
+    if (found == fake().memory.end()) {
+      attributes->device = -2;
+      return fake().version < kHipVersion6 ? HipResult{kHipInvalidValue} : HipResult{kHipSuccess};
+    }
+    *attributes = found->second;
+    return HipResult{kHipSuccess};
   };
   api.streamCreate = [](HipStream *stream, unsigned) {
     *stream = handle<HipStream>(0x800);

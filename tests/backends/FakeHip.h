@@ -43,6 +43,11 @@ public:
   /// Of the calling thread, as HIP has it at first.
   static inline thread_local int currentDevice = 0;
   bool isCapturing = false;
+  /// 0: nobody knows.
+  int version = 60342131;
+  /// What is known of memory, by its first address; and how often that was asked.
+  std::map<uintptr_t, amd::HipPointerAttributes> memory;
+  int memoryQuestions = 0;
   unsigned hostFlags = 0;
 
   struct Launch {

@@ -229,6 +229,54 @@ TEST_F(HipDriverTest, FindsTheDeviceOfAnAddress) {
   EXPECT_EQ(driver().deviceOf(0x2000), 1);
 }
 
+TEST_F(HipDriverTest, KnowsOrdinaryMemoryOfTheDeviceItself) {
+  fake.archs = {"gfx90a", "gfx90a"};
+  enum : uintptr_t { kHost = 0x1000, kDevice, kOther, kManaged, kFineGrained, kUnknown };
+  struct {
+    int version, host, device, managed;
+  } releases[] = {{50221153, 0, 1, 1}, {50731921, 0, 1, 4}, {60032830, 1, 2, 3}};
+  for (auto [version, host, device, managed] : releases) {
+    SCOPED_TRACE(version);
+    fake.version = version;
+    fake.memory = {{kHost, {.memoryType = host, .hostPointer = &fake}},
+                   {kDevice, {.memoryType = device}},
+                   {kOther, {.memoryType = device, .device = 1}},
+                   {kManaged, {.memoryType = managed, .isManaged = 1}},
+                   {kFineGrained, {.memoryType = device, .allocationFlags = 1}}};
+    made = nullptr;
+    backends::KernelImage adding = addImage("gfx90a");
+    adding.atomicArguments = {1};
+    auto kernel = load(adding);
+    auto isOfDevice = [&](uint64_t out, int32_t on = 0, uint64_t x = kHost) {
+      uint64_t given[] = {x, out, 100};
+      return kernel->combinesInDeviceMemory({given, ranges, on, nullptr});
+    };
+    EXPECT_TRUE(isOfDevice(kDevice));
+    EXPECT_FALSE(isOfDevice(kDevice, 1));
+    EXPECT_TRUE(isOfDevice(kOther, 1));
+    EXPECT_FALSE(isOfDevice(kOther));
+    for (uintptr_t address : {kHost, kManaged, kFineGrained, kUnknown})
+      EXPECT_FALSE(isOfDevice(address)) << address;
+    int questions = fake.memoryQuestions;
+    EXPECT_FALSE(isOfDevice(0)) << "HIP would keep the error";
+    EXPECT_FALSE(isOfDevice(kDevice, 2)) << "there is no such device";
+    EXPECT_EQ(fake.memoryQuestions, questions);
+    image.atomicArguments = {1, 0};
+    EXPECT_FALSE(isOfDevice(kDevice, 0, kHost));
+    EXPECT_TRUE(isOfDevice(kDevice, 0, kDevice));
+    fake.isCapturing = true;
+    EXPECT_TRUE(isOfDevice(kDevice, 0, kDevice));
+    fake.isCapturing = false;
+  }
+  fake.version = 0;
+  made = nullptr;
+  auto kernel = load(addImage("gfx90a"));
+  image.atomicArguments = {1};
+  uint64_t given[] = {kDevice, kDevice, 100};
+  EXPECT_FALSE(kernel->combinesInDeviceMemory({given, ranges, 0, nullptr}))
+      << "a release whose numbers are not known";
+}
+
 TEST_F(HipDriverTest, AForkedChildIsTold) {
   auto kernel = load(addImage());
   ASSERT_TRUE(launch(*kernel).ok());

@@ -133,8 +133,14 @@ public:
   /// Host memory that kernels read and write while they run, and its address there.
   virtual GpuResult allocateHost(size_t bytes, void *&memory, GpuAddress &address) const = 0;
   virtual void releaseHost(void *memory) const = 0;
-  /// The device whose memory `address` lies in; -1 for none.
+  /// The device whose memory `address` lies in; -1 for none. Memory of the host that GPUs may
+  /// access has a device, too.
   virtual int32_t deviceOf(GpuAddress address) const = 0;
+  /// Whether `address` lies in the ordinary memory of the device itself: neither the host's, nor
+  /// another GPU's, nor managed memory, which moves, nor memory whose caches are kept coherent with
+  /// other devices' (fine-grained). False where that is not known. The device need not have been
+  /// entered, and streams may be capturing.
+  virtual bool isMemoryOf(unsigned device, GpuAddress address) const = 0;
 
   virtual GpuResult makeStream(GpuStream &stream) const = 0;
   virtual GpuResult releaseStream(GpuStream stream) const = 0;

@@ -67,6 +67,16 @@ backends::KernelResources GpuKernel::resources() const {
   return {std::max(image.gpu.registers, 0), std::max(image.gpu.localBytes, 0)};
 }
 
+bool GpuKernel::combinesInDeviceMemory(const LaunchArguments &arguments) const {
+  DeviceStatus ignored;
+  const GpuDevice *device = system->device(arguments.device, ignored); // null in a child of fork()
+  return device &&
+         std::all_of(image.atomicArguments.begin(), image.atomicArguments.end(),
+                     [&](uint32_t argument) {
+                       return device->api.isMemoryOf(device->ordinal, arguments.slots[argument]);
+                     });
+}
+
 const GpuKernel::Loaded *GpuKernel::loadedOn(int32_t ordinal, LaunchFailure &why) const {
   auto index = static_cast<size_t>(ordinal);
   if (index < kMostDevices) [[likely]]

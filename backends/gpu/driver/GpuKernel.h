@@ -27,6 +27,7 @@ public:
 
   backends::KernelResources resources() const override;
   bool isAsynchronous() const override { return hidden == 0; }
+  bool combinesInDeviceMemory(const backends::LaunchArguments &arguments) const override;
   backends::LaunchFailure launch(const backends::Grid &grid,
                                  const backends::LaunchArguments &arguments,
                                  const backends::PrintHandler &print) const override;

@@ -57,10 +57,24 @@ struct Module {
   std::map<std::string, std::unique_ptr<Function>> functions;
 };
 
+/// As HIP numbers them from 6.0 on.
+enum class MemoryKind : int { Unregistered = 0, Host = 1, Device = 2, Managed = 3 };
+
 struct Allocation {
   uint64_t bytes;
   int device;
   void *base; // of the host's memory that it lies in
+  MemoryKind kind;
+  unsigned flags; // that it was asked for with
+};
+
+/// hipPointerAttribute_t.
+struct PointerAttributes {
+  MemoryKind kind;
+  int device;
+  void *devicePointer, *hostPointer;
+  int isManaged;
+  unsigned flags;
 };
 
 struct Event {
@@ -88,7 +102,8 @@ struct Machine {
   bool has(int device) const { return device >= 0 && size_t(device) < devices.size(); }
 
   /// Memory whose address is `lead` modulo 256.
-  void *allocate(size_t bytes, size_t lead, int device) {
+  void *allocate(size_t bytes, size_t lead, int device, MemoryKind kind = MemoryKind::Device,
+                 unsigned flags = 0) {
     // Whole words around it may be read, as in a device's pages.
     const size_t room = ((lead + bytes) / 256 + 1) * 256;
     void *base = std::aligned_alloc(256, room);
@@ -98,8 +113,18 @@ struct Machine {
     std::memset(base, 0xa5, room);
     void *memory = static_cast<char *>(base) + lead;
     std::lock_guard lock(guard);
-    allocations[uint64_t(memory)] = {bytes, device, base};
+    allocations[uint64_t(memory)] = {bytes, device, base, kind, flags};
     return memory;
+  }
+
+  /// The allocation that the address lies in; null for none.
+  const Allocation *find(const void *memory) {
+    auto next = allocations.upper_bound(uint64_t(memory));
+    if (next == allocations.begin())
+      return nullptr;
+    const auto &[begin, allocation] = *std::prev(next);
+    bool isInside = uint64_t(memory) < begin + std::max<uint64_t>(allocation.bytes, 1);
+    return isInside ? &allocation : nullptr;
   }
 
   Result release(void *memory) {
@@ -356,8 +381,18 @@ Result hipMemsetD8Async(void *address, unsigned char byte, size_t bytes, void *)
   std::memset(address, byte, bytes);
   return kSuccess;
 }
-Result hipHostMalloc(void **memory, size_t bytes, unsigned) {
-  return hipMalloc(memory, bytes);
+static Result allocate(void **memory, size_t bytes, MemoryKind kind, unsigned flags) {
+  *memory = machine().allocate(bytes, 0, currentDevice, kind, flags);
+  return *memory ? kSuccess : kOutOfMemory;
+}
+Result hipHostMalloc(void **memory, size_t bytes, unsigned flags) {
+  return allocate(memory, bytes, MemoryKind::Host, flags);
+}
+Result hipMallocManaged(void **memory, size_t bytes, unsigned flags) {
+  return allocate(memory, bytes, MemoryKind::Managed, flags);
+}
+Result hipExtMallocWithFlags(void **memory, size_t bytes, unsigned flags) {
+  return allocate(memory, bytes, MemoryKind::Device, flags);
 }
 Result hipHostFree(void *memory) {
   return machine().release(memory);
@@ -370,13 +405,27 @@ Result hipPointerGetAttribute(void *value, int attribute, void *address) {
   constexpr int kDeviceOrdinal = 9;
   Machine &here = machine();
   std::lock_guard lock(here.guard);
-  auto next = here.allocations.upper_bound(uint64_t(address));
-  if (attribute != kDeviceOrdinal || next == here.allocations.begin())
+  const Allocation *found = here.find(address);
+  if (attribute != kDeviceOrdinal || !found)
     return kInvalidValue;
-  const auto &[begin, allocation] = *std::prev(next);
-  if (uint64_t(address) >= begin + std::max<uint64_t>(allocation.bytes, 1))
+  *static_cast<int *>(value) = found->device;
+  return kSuccess;
+}
+Result hipPointerGetAttributes(PointerAttributes *attributes, void *address) {
+  if (!address)
     return kInvalidValue;
-  *static_cast<int *>(value) = allocation.device;
+  Machine &here = machine();
+  std::lock_guard lock(here.guard);
+  const Allocation *found = here.find(address);
+  constexpr int kNoDevice = -2;
+  *attributes = {MemoryKind::Unregistered, kNoDevice, nullptr, nullptr, 0, 0};
+  if (found)
+    *attributes = {found->kind,
+                   found->device,
+                   address,
+                   found->kind == MemoryKind::Device ? nullptr : address,
+                   found->kind == MemoryKind::Managed,
+                   found->flags};
   return kSuccess;
 }
 Result hipStreamCreateWithFlags(void **stream, unsigned) {
