@@ -21,12 +21,19 @@ bool GpuEmitter::isDeviceMemory(AtomicRmwOp op) {
   std::optional<unsigned> argument = provenance->argumentOf(op.getPtr());
   if (!argument) // from anywhere
     return false;
+  if (options.deviceMemory)
+    return true;
   Type element = elementTypeOf(op.getResult().getType());
+  if (!target.wantsDeviceMemory(op.getKind(), element, op.getScope()))
+    return false;
   std::vector<uint32_t> &wanted = image.atomicArguments;
-  if (!options.deviceMemory && target.wantsDeviceMemory(op.getKind(), element, op.getScope()) &&
-      !llvm::is_contained(wanted, *argument))
+  if (!llvm::is_contained(wanted, *argument))
     wanted.push_back(*argument);
-  return options.deviceMemory;
+  addRemark(image.remarks, op->getLoc(), "atomic-loop",
+            "a loop of compare and swap; launches whose arrays lie in the GPU's own memory run a "
+            "variant with an instruction",
+            {{"argument", int64_t(*argument)}});
+  return false;
 }
 
 LogicalResult GpuEmitter::emitAtomic(Operation *op) {

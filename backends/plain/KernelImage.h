@@ -87,7 +87,8 @@ struct KernelImage {
   uint64_t scratchBytes = 0; // per thread (cpu)
   std::vector<OverlapHazard> overlapHazards;
   /// Arguments (their indices) through which the code combines atomically by loops of compare and
-  /// swap, for which CompileOptions::deviceMemory gives instructions.
+  /// swap, for which CompileOptions::deviceMemory gives instructions. Launches choose between the two
+  /// (jit/launch/MemoryFacts.h).
   std::vector<uint32_t> atomicArguments;
   std::vector<TrapSite> trapSites;
   std::vector<PrintSite> printSites;

@@ -257,8 +257,7 @@ public:
     jit::BoundArguments bound;
     auto values = convert(arguments...);
     classify(values, bound);
-    std::exception_ptr thrown;
-    return CompiledKernel(get(values, bound, thrown));
+    return CompiledKernel(getAhead(values, bound));
   }
 
   /// Compiles, or finds, variants ahead of their first launch, in parallel: those of all
@@ -292,9 +291,8 @@ public:
               ptrdiff_t(width);
         }
         jit::BoundArguments bound;
-        std::exception_ptr thrown;
         classify(values, bound);
-        made[combination] = get(values, bound, thrown);
+        made[combination] = getAhead(values, bound);
       } catch (...) {
         errors[combination] = std::current_exception();
       }
@@ -444,10 +442,23 @@ private:
     bound.addOption(optionsNow().word());
     if (uint64_t generation = jit::Runtime::instance().stagesGeneration()) [[unlikely]]
       bound.addOption(generation);
-    if (const jit::Kernel *kernel = state->table.find(bound)) [[likely]]
-      return kernel;
-    std::exception_ptr thrown;
-    return state->table.insert(bound, get(values, bound, thrown));
+    return jit::selectForMemory(bound, [&]() -> const jit::Kernel * {
+      if (const jit::Kernel *kernel = state->table.find(bound)) [[likely]]
+        return kernel;
+      std::exception_ptr thrown;
+      return state->table.insert(bound, get(values, bound, thrown));
+    });
+  }
+
+  /// What is obtained besides goes into `variants`, which keeps it.
+  std::shared_ptr<const jit::Kernel> getAhead(const Values &values,
+                                              jit::BoundArguments &bound) const {
+    std::vector<std::shared_ptr<const jit::Kernel>> obtained;
+    const jit::Kernel *selected = jit::selectAhead(bound, values, [&] {
+      std::exception_ptr thrown;
+      return obtained.emplace_back(get(values, bound, thrown)).get();
+    });
+    return obtained.back().get() == selected ? obtained.back() : obtained.front();
   }
 
   std::shared_ptr<const jit::Kernel> get(const Values &values, const jit::BoundArguments &bound,
@@ -455,7 +466,7 @@ private:
     jit::KernelRequest request;
     request.sourceDigest = sourceDigest();
     request.signature = state->specializer.signature(values);
-    request.overlaps.assign(bound.overlaps.data(), bound.overlaps.data() + bound.overlaps.size());
+    request.memory = jit::MemoryFacts::of(bound);
     jit::Runtime &runtime = jit::Runtime::instance();
     static_cast<backends::KernelOptions &>(request.options) = optionsNow();
     if (target) {

@@ -102,6 +102,12 @@ Status Kernel::launch(const Grid &grid, const BoundArguments &arguments, void *s
   return run(grid, {arguments.slots.data(), arguments.ranges.data(), arguments.device, stream});
 }
 
+bool Kernel::combinesInDeviceMemory(const BoundArguments &arguments) const {
+  return arguments.device >= 0 && arguments.slots.size() == kernelImage.arguments.size() &&
+         code->combinesInDeviceMemory(
+             {arguments.slots.data(), arguments.ranges.data(), arguments.device, arguments.stream});
+}
+
 Status Kernel::renderFailure(const backends::LaunchFailure &failure, const Grid &grid,
                              const backends::LaunchArguments &arguments) const {
   if (failure.kind != backends::LaunchFailure::Kind::Trap)

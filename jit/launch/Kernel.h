@@ -55,6 +55,15 @@ public:
   /// On another stream than that of the arguments.
   Status launch(const Grid &grid, const BoundArguments &arguments, void *stream) const;
 
+  /// Whether a variant compiled with CompileOptions::deviceMemory would be better for this launch:
+  /// this one lists atomic arguments, and all of them lie in memory of the launch's device. Asks
+  /// the driver only where there are some.
+  bool prefersDeviceMemory(const BoundArguments &arguments) const {
+    return combinesAtomically && combinesInDeviceMemory(arguments);
+  }
+  /// The same where the memory is not known yet.
+  bool mayPreferDeviceMemory() const { return combinesAtomically; }
+
   /// launch() returns when the kernel is in the stream, before it is done.
   bool isAsynchronous() const { return code->isAsynchronous(); }
   /// What a thread of a GPU kernel uses. May load the kernel on a device.
@@ -63,6 +72,7 @@ public:
 private:
   friend class Runtime;
   Kernel();
+  bool combinesInDeviceMemory(const BoundArguments &arguments) const;
   Status run(const Grid &grid, const backends::LaunchArguments &arguments) const;
   Status renderFailure(const backends::LaunchFailure &failure, const Grid &grid,
                        const backends::LaunchArguments &arguments) const;
@@ -77,6 +87,8 @@ private:
   std::string key, hostFingerprint;
   /// Checks bounds, so launches need the extents of the arguments.
   bool needsRanges = false;
+  /// The image has atomicArguments.
+  bool combinesAtomically = false;
 };
 
 } // namespace sectile::jit

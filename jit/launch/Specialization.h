@@ -257,12 +257,19 @@ struct BoundArguments {
   bool anyReadOnly = false;
   /// Pairs of arrays that share memory, by slot.
   ArgumentBuffer<backends::ArgumentOverlap, 4> overlaps;
+  /// MemoryFacts::isOfDevice; set by setOfDevice() alone.
+  bool isOfDevice = false;
   /// Where a GPU kernel runs (backends::LaunchArguments).
   int32_t device = 0;
   void *stream = nullptr;
 
   /// Anything else that selects a variant: options, the version of the globals.
   void addOption(uint64_t word) { key.append(&word, sizeof word); }
+  /// Makes that part of the key, after all options: no key with options alone has its length.
+  void setOfDevice() {
+    isOfDevice = true;
+    key.push(1);
+  }
 };
 
 struct ConstantTable::OfDescriptor {

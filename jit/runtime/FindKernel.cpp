@@ -168,6 +168,7 @@ std::shared_ptr<Kernel> Runtime::State::load(backends::KernelImage image, backen
   kernel->kernelImage = std::move(image);
   kernel->print = printTarget;
   kernel->needsRanges = checksBounds(kernel->kernelImage);
+  kernel->combinesAtomically = !kernel->kernelImage.atomicArguments.empty();
   if (made) {
     kernel->times = std::move(made->times);
     kernel->compileWarnings = std::move(made->diagnostics);

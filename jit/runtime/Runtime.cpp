@@ -21,17 +21,6 @@ void warn(const std::string &text) {
   std::fprintf(stderr, "sectile: warning: %s\n", text.c_str());
 }
 
-bool meetsHazard(const backends::KernelImage &image,
-                 const std::vector<backends::ArgumentOverlap> &overlaps) {
-  for (const backends::ArgumentOverlap &overlap : overlaps)
-    for (const backends::OverlapHazard &hazard : image.overlapHazards)
-      if (std::minmax<uint32_t>(hazard.written, hazard.other) ==
-              std::minmax<uint32_t>(overlap.first, overlap.second) &&
-          (hazard.evenIfSame || !overlap.isSame))
-        return true;
-  return false;
-}
-
 } // namespace
 
 Runtime::Runtime(RuntimeOptions options) : state(std::make_unique<State>(std::move(options))) {
@@ -114,11 +103,12 @@ KernelResult Runtime::getKernel(const KernelRequest &given) {
     }
   const KernelRequest &request = completed ? *completed : given;
   KernelResult result = state->get(request);
-  if (!result.kernel || !meetsHazard(result.kernel->image(), request.overlaps))
+  if (request.memory.isUsual()) [[likely]]
     return result;
-  KernelRequest careful = request;
-  careful.options.argumentsOverlap = true;
-  return state->get(careful);
+  KernelRequest fitting = request;
+  while (result.kernel && request.memory.changeOptions(result.kernel->image(), fitting.options))
+    result = state->get(fitting);
+  return result;
 }
 
 backends::CompileOptions Runtime::defaultOptions() const {

@@ -18,6 +18,7 @@
 #include "jit/Status.h"
 #include "jit/cache/RecordedRead.h"
 #include "jit/launch/Kernel.h"
+#include "jit/launch/MemoryFacts.h"
 
 #include <atomic>
 #include <functional>
@@ -58,9 +59,9 @@ struct KernelRequest {
   std::string sourceDigest;
   lang::KernelSignature signature;
   backends::CompileOptions options;
-  /// Arrays of the launch that share memory: where the code relies on their being apart, a variant
-  /// that does not is got instead.
-  std::vector<backends::ArgumentOverlap> overlaps;
+  /// Where code for the usual memory is not what fits the memory of this launch, a variant that
+  /// does is obtained instead.
+  MemoryFacts memory;
   /// The files of the functions in `sourceDigest`, each once, in the order in which it takes them
   /// in. They are in no key: an entry made elsewhere names these files when it is loaded here.
   std::vector<std::string> sourceFiles;

@@ -12,8 +12,7 @@ VariantList::~VariantList() = default;
 void VariantList::add(const KernelRequest &request, const KernelResult &result) {
   const backends::KernelImage &image = result.kernel->image();
   backends::CompileOptions options = request.options;
-  // Two variants in turn may answer one request (KernelRequest::overlaps).
-  options.argumentsOverlap = image.options.argumentsOverlap;
+  copyMemoryOptions(image.options, options); // the request says less (KernelRequest::memory)
   VariantRecord record{result.kernel,     describe(request.signature),
                        describe(options), targetOf(request.options),
                        result.origin,     result.reason};

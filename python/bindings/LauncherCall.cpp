@@ -326,28 +326,32 @@ py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLau
     forEachPassed([&](const auto &source) { sources.passed.push_back(source); });
     return sources;
   };
-  const jit::Kernel *kernel = state.table.find(arguments);
-  if (kernel && state.hasChecked.load(std::memory_order_relaxed)) [[unlikely]]
-    kernel = findChecked(state, arguments, kernel, {call.kernel, call.read, allSources()});
-  if (!kernel) [[unlikely]] {
-    const LaunchedKernel launched{call.kernel, call.read, allSources()};
-    Variant made = getVariant(state, launched, arguments, call.options, device);
-    // Its Python face is there before another launch can find the kernel in the table.
-    py::object compiled = wrapCompiledKernel(made.kernel, call.kernel);
-    {
-      std::lock_guard lock(state.mutex);
-      state.compiled.try_emplace(made.kernel.get(), std::move(compiled));
+  auto obtain = [&] {
+    const jit::Kernel *kernel = state.table.find(arguments);
+    if (kernel && state.hasChecked.load(std::memory_order_relaxed)) [[unlikely]]
+      kernel = findChecked(state, arguments, kernel, {call.kernel, call.read, allSources()});
+    if (!kernel) [[unlikely]] {
+      const LaunchedKernel launched{call.kernel, call.read, allSources()};
+      Variant made = getVariant(state, launched, arguments, call.options, device);
+      // Its Python face is there before another launch can find the kernel in the table.
+      py::object compiled = wrapCompiledKernel(made.kernel, call.kernel);
+      {
+        std::lock_guard lock(state.mutex);
+        state.compiled.try_emplace(made.kernel.get(), std::move(compiled));
+      }
+      auto [kept, isNew] = keepMade(state, arguments, launched.sources, made);
+      kernel = kept;
+      if (isNew) {
+        size_t index = state.keepVariant(std::move(made));
+        reportVariant(call.kernel, index, call.isWarmup);
+      }
     }
-    auto [kept, isNew] = keepMade(state, arguments, launched.sources, made);
-    kernel = kept;
-    if (isNew) {
-      size_t index = state.keepVariant(std::move(made));
-      reportVariant(call.kernel, index, call.isWarmup);
-    }
-  }
-  result.kernel = kernel;
+    return kernel;
+  };
+  result.kernel = call.isWarmup ? jit::selectAhead(arguments, call.read.span(), obtain)
+                                : jit::selectForMemory(arguments, obtain);
   std::lock_guard lock(state.mutex);
-  return state.compiled.find(kernel)->second;
+  return state.compiled.find(result.kernel)->second;
 }
 
 void runLaunch(const jit::BoundLaunch &ready, void *stream) {

@@ -111,7 +111,7 @@ Variant getVariant(KernelState &state, const LaunchedKernel &launched,
   request.reads = &source;
   request.signature = state.specializer->signature(read.span());
   request.options = options.compileOptions(device);
-  request.overlaps.assign(bound.overlaps.data(), bound.overlaps.data() + bound.overlaps.size());
+  request.memory = jit::MemoryFacts::of(bound);
   py::list opaque;
   nameConstants(request.signature, read, source, opaque);
   if (!opaque.empty()) {

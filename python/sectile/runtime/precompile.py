@@ -105,7 +105,9 @@ def variants(kernel: JITFunction) -> list[Variant]:
         if siblings:
             differences = [_difference(variant, other) for other in reversed(siblings)]
             nearest = min(differences, key=len)
-            variant.reason = ", ".join(nearest) or "how its arrays overlap, or its device"
+            variant.reason = (
+                ", ".join(nearest) or "how its arrays overlap, where they lie, or its device"
+            )
         elif result:
             variant.reason = "its source, or something that it refers to, changed"
         result.append(variant)

@@ -168,6 +168,109 @@ def test_a_kernel_that_goes_wrong_is_named_with_the_launches_before(tmp_path):
     )
 
 
+ATOMICS = """
+class Elsewhere(OnGpu):
+    '''An array in memory of another kind, which has a device, too.'''
+
+    def __init__(self, values, function, flags):
+        library, address = emulated_hip._library(), ctypes.c_void_p()
+        assert library[function](ctypes.byref(address), ctypes.c_size_t(values.nbytes), flags) == 0
+        size = values.nbytes
+        place = (ctypes.c_uint8 * size).from_address(address.value)
+        self.memory = type("Memory", (), {"address": address.value, "bytes": np.ctypeslib.as_array(place)})
+        self.values = np.ndarray(values.shape, values.dtype, self.memory.bytes)
+        self.values[...] = values
+
+@st.jit
+def count(x, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.atomic_add(out + i % 64, tl.load(x + i, i < n), i < n)
+
+host = np.arange(1000, dtype=np.float32) % 7
+expected = np.array([host[i::64].sum() for i in range(64)], np.float32)
+zeros = np.zeros(64, np.float32)
+kinds = {
+    "device": lambda: OnGpu(zeros),
+    "pinned": lambda: Elsewhere(zeros, "hipHostMalloc", 0),
+    "managed": lambda: Elsewhere(zeros, "hipMallocManaged", 1),
+    "fine-grained": lambda: Elsewhere(zeros, "hipExtMallocWithFlags", 1),
+}
+
+def launched(kind):
+    out = kinds[kind]()
+    made = count[(4,)](OnGpu(host), out, 1000, BLOCK=256)
+    assert (out.values == expected).all(), kind
+    return made
+
+def loops(made):
+    return [remark for remark in st.inspect(made).remarks if remark.kind == "atomic-loop"]
+"""
+
+
+@pytest.mark.parametrize("chip", ["gfx90a", "gfx1100"])
+def test_atomics_are_instructions_in_the_gpus_own_memory(chip, tmp_path):
+    run(
+        ATOMICS
+        + """
+for kind in ("device", "pinned", "device", "managed", "fine-grained", "device"):
+    made = launched(kind)
+    assert made.metadata.device_memory == (kind == "device"), kind
+    assert bool(loops(made)) == (kind != "device"), kind
+assert [each.compiled.metadata.device_memory for each in count.variants()] == [False, True]
+assert "where they lie" in count.variants()[1].reason
+bound = count[(4,)].bind(OnGpu(host), kinds["device"](), 1000, BLOCK=256)
+assert bound.kernel.metadata.device_memory
+bound.update(out=kinds["pinned"]())
+assert not bound.kernel.metadata.device_memory
+""",
+        tmp_path,
+        chip,
+    )
+
+
+def test_atomics_that_are_instructions_anywhere_have_one_variant(tmp_path):
+    run(
+        ATOMICS
+        + """
+for kind in kinds:
+    assert not launched(kind).metadata.device_memory and not loops(launched(kind))
+assert len(count.variants()) == 1
+""",
+        tmp_path,
+        "gfx942",
+    )
+
+
+def test_atomics_compiled_ahead_serve_memory_of_every_kind(tmp_path):
+    run(
+        ATOMICS
+        + """
+kinds_of_arguments = {"x": "*fp32:16", "out": "*fp32:16", "n": "i32"}
+made = st.compile(count, kinds_of_arguments, {"BLOCK": 256}, "hip")
+assert not made.metadata.device_memory
+st.seal()
+assert launched("device").metadata.device_memory
+assert not launched("pinned").metadata.device_memory
+""",
+        tmp_path,
+        "gfx90a",
+    )
+    sealed = tmp_path / "sealed"
+    sealed.mkdir()
+    run(
+        ATOMICS
+        + """
+launched("pinned")
+st.seal()
+launched("managed")
+text = message(lambda: launched("device"))
+assert "device_memory: 1 instead of 0" in text, text
+""",
+        sealed,
+        "gfx90a",
+    )
+
+
 def test_tuning(tmp_path):
     run(
         """

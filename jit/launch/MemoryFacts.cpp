@@ -1,0 +1,43 @@
+#include "jit/launch/MemoryFacts.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sectile::jit {
+
+static bool meetsHazard(const backends::KernelImage &image,
+                        const std::vector<backends::ArgumentOverlap> &overlaps) {
+  for (const backends::ArgumentOverlap &overlap : overlaps)
+    for (const backends::OverlapHazard &hazard : image.overlapHazards)
+      if (std::minmax<uint32_t>(hazard.written, hazard.other) ==
+              std::minmax<uint32_t>(overlap.first, overlap.second) &&
+          (hazard.evenIfSame || !overlap.isSame))
+        return true;
+  return false;
+}
+
+MemoryFacts MemoryFacts::of(const BoundArguments &arguments) {
+  const auto &overlaps = arguments.overlaps;
+  return {{overlaps.data(), overlaps.data() + overlaps.size()}, arguments.isOfDevice};
+}
+
+bool MemoryFacts::changeOptions(const backends::KernelImage &image,
+                                backends::CompileOptions &options) const {
+  auto set = [](bool &option, bool isWanted) { return isWanted && !std::exchange(option, true); };
+  bool isChanged = set(options.argumentsOverlap, meetsHazard(image, overlaps));
+  isChanged |= set(options.deviceMemory, isOfDevice && !image.atomicArguments.empty());
+  return isChanged;
+}
+
+bool leavesMemoryOpen(std::span<const ArgumentValue> values) {
+  return std::any_of(values.begin(), values.end(), [](const ArgumentValue &value) {
+    return value.kind == ArgumentValue::Kind::Pointer && value.device < 0;
+  });
+}
+
+void copyMemoryOptions(const backends::CompileOptions &ofImage, backends::CompileOptions &options) {
+  options.argumentsOverlap = ofImage.argumentsOverlap;
+  options.deviceMemory = ofImage.deviceMemory;
+}
+
+} // namespace sectile::jit
