@@ -42,10 +42,16 @@ public:
   int index() const { return number; }
   /// "cpu", "cuda:0", "hip:0".
   std::string name() const { return isGpu() ? jit::Runtime::instance().deviceName(number) : "cpu"; }
-  /// For people: "NVIDIA H200", "the CPU".
+  /// For people: "NVIDIA H200", "the CPU". Throws where there is no such device.
   std::string description() const {
-    std::string reason;
-    return isGpu() ? driver().devices(reason).at(size_t(number)).name : "the CPU";
+    if (!isGpu())
+      return "the CPU";
+    jit::Runtime &runtime = jit::Runtime::instance();
+    jit::Status status;
+    const backends::DeviceInfo *info = runtime.deviceInfo(runtime.gpuBackend(), number, status);
+    if (!info)
+      throw Error(Error::Kind::Machine, status.error().text());
+    return info->name;
   }
   /// Waits for what was put into the default stream.
   void synchronize() const {

@@ -195,11 +195,12 @@ std::string Runtime::deviceName(int32_t device) {
   return device < 0 ? "the CPU" : gpuBackend() + ":" + std::to_string(device);
 }
 
-std::string Runtime::archOf(std::string_view backend, int32_t device, Status &status) {
+const backends::DeviceInfo *Runtime::deviceInfo(std::string_view backend, int32_t device,
+                                                Status &status) {
   std::string reason;
   const auto &devices = state->drivers.find(backend)->devices(reason);
   if (device >= 0 && size_t(device) < devices.size())
-    return devices[size_t(device)].arch;
+    return &devices[size_t(device)];
   const std::string maker = backend == "hip" ? "AMD" : "NVIDIA";
   status = Status::fail(Error::Kind::Machine,
                         devices.empty() ? "there is no " + maker + " GPU to run on: " + reason
@@ -207,7 +208,12 @@ std::string Runtime::archOf(std::string_view backend, int32_t device, Status &st
                                               std::to_string(device) + ", only " +
                                               std::to_string(devices.size()),
                         "`sectile doctor` shows what was found");
-  return {};
+  return nullptr;
+}
+
+std::string Runtime::archOf(std::string_view backend, int32_t device, Status &status) {
+  const backends::DeviceInfo *info = deviceInfo(backend, device, status);
+  return info ? info->arch : "";
 }
 
 std::shared_ptr<Compiler> Runtime::State::compiler(Status &status) {

@@ -219,6 +219,9 @@ public:
   backends::Driver &gpuDriver();
   /// "cuda:0", "hip:0"; "the CPU" where `device` is negative.
   std::string deviceName(int32_t device);
+  /// What is known of a GPU, which lives as long as the driver. Null with `status` set where there
+  /// is no such device.
+  const backends::DeviceInfo *deviceInfo(std::string_view backend, int32_t device, Status &status);
   /// The architecture of a GPU: "sm_90a". "" with `status` set where there is no such device.
   std::string archOf(std::string_view backend, int32_t device, Status &status);
 

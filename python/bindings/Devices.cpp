@@ -19,17 +19,12 @@ void check(const backends::DeviceStatus &status) {
 }
 
 py::dict deviceProperties(int32_t index) {
-  std::string reason;
-  const auto &devices = driver().devices(reason);
-  if (index < 0 || static_cast<size_t>(index) >= devices.size())
-    throwError({jit::Error::Kind::Machine,
-                "there is no device " + jit::Runtime::instance().deviceName(index) + ", only " +
-                    std::to_string(devices.size()),
-                "`sectile doctor` shows what was found",
-                {},
-                {},
-                -1});
-  const backends::DeviceInfo &info = devices[static_cast<size_t>(index)];
+  jit::Runtime &runtime = jit::Runtime::instance();
+  jit::Status status;
+  const backends::DeviceInfo *found = runtime.deviceInfo(runtime.gpuBackend(), index, status);
+  if (!found)
+    throwError(status.error());
+  const backends::DeviceInfo &info = *found;
   py::dict result;
   result["name"] = info.name;
   result["arch"] = info.arch;
@@ -118,6 +113,7 @@ py::dict launchCounts() {
 
 void registerDevices(py::module_ &module) {
   module.def("device_properties", &deviceProperties);
+  module.def("device_of", [](uint64_t address) { return driver().deviceOf(address); });
   module.def("gpu_assembler", [] { return jit::Runtime::instance().driver("cuda")->assembler(); });
   module.def("recent_launches", [](int32_t device) { return driver().recentLaunches(device); });
   module.def("launch_counts", &launchCounts);

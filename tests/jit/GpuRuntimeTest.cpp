@@ -162,6 +162,21 @@ TEST_F(GpuRuntimeTest, TrapsReadAsOnTheCpu) {
                                     "256 of argument 'x', which has 250 elements");
 }
 
+TEST_F(GpuRuntimeTest, NamesDevicesThatAreNotThere) {
+  cuda.deviceCount = 2;
+  Runtime runtime(options);
+  Status status;
+  ASSERT_TRUE(runtime.deviceInfo("cuda", 1, status));
+  EXPECT_EQ(runtime.deviceInfo("cuda", 1, status)->arch, runtime.archOf("cuda", 1, status));
+  EXPECT_TRUE(status.ok());
+  for (int32_t device : {2, 7, -1}) {
+    EXPECT_FALSE(runtime.deviceInfo("cuda", device, status));
+    EXPECT_EQ(status.error().kind, Error::Kind::Machine);
+    EXPECT_EQ(status.error().message,
+              "there is no device cuda:" + std::to_string(device) + ", only 2");
+  }
+}
+
 TEST_F(GpuRuntimeTest, WhatDoesNotFitIsAnErrorOfItsOwn) {
   image.gpu.sharedBytes = 300000;
   Runtime runtime(options);

@@ -81,6 +81,18 @@ TEST(CppDevices, WithoutAGpuALaunchSaysWhy) {
   EXPECT_THROW(DeviceBuffer<float>(Device::cuda(0), 4), Error);
 }
 
+TEST(CppDevices, AGpuThatIsNotThereHasNoDescription) {
+  EXPECT_EQ(Device::cpu().description(), "the CPU");
+  try {
+    (void)Device::gpu(99).description();
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_EQ(error.kind(), Error::Kind::Machine);
+    EXPECT_THAT(error.what(),
+                HasSubstr(Device::gpuCount() > 0 ? ":99, only " : "there is no NVIDIA GPU"));
+  }
+}
+
 TEST(CppDevices, AGpuAdds) {
   if (Device::gpuCount() == 0)
     GTEST_SKIP() << "there is no GPU";

@@ -281,3 +281,26 @@ def test_arrays_read_as_another_dtype_have_the_place_of_their_own(bench, out):
         return tuner._quick_key((st.reinterpret(base, tl.int32), 5), {})
 
     assert key("cuda:0") == key("cuda:0") != key("cuda:1")
+
+
+def test_an_array_known_by_its_address_alone_is_where_its_memory_is(bench, out, monkeypatch):
+    monkeypatch.setattr(identity._native, "device_of", lambda address: address // 4096 - 1)
+    _, tuner = launch([16, 32], bench, out)
+
+    def array(address, **fields):
+        interface = {"shape": (4,), "typestr": "<f4", "data": (address, False), "version": 3}
+        return types.SimpleNamespace(
+            dtype=np.dtype("f4"), __cuda_array_interface__=interface, **fields
+        )
+
+    places = [identity.place_of({"x": array(address)}) for address in (4096, 8192, 0, 16)]
+    assert places == [("gpu", 0), ("gpu", 1), ("gpu", 0), ("gpu", 0)]
+    cupy = array(4096, device=types.SimpleNamespace(id=1))
+    assert identity.place_of({"x": cupy}) == ("gpu", 1)
+    keys = [tuner._quick_key((array(address), 5), {}) for address in (4096, 4100, 8192)]
+    assert keys[0] == keys[1] != keys[2]
+    wrapped = [
+        tuner._quick_key((st.reinterpret(array(address), tl.int32), 5), {})
+        for address in (4096, 8192)
+    ]
+    assert wrapped[0] != wrapped[1]

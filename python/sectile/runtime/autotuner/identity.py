@@ -189,8 +189,11 @@ def _place(array: Any) -> tuple[str, int] | None:
     if isinstance(kind, str):  # torch
         return ("gpu", where.index or 0) if kind == "cuda" else ("cpu", 0)
     if hasattr(array, "__cuda_array_interface__"):
-        index = getattr(where, "id", 0)
-        return "gpu", index if isinstance(index, int) else 0
+        index = getattr(where, "id", None)  # CuPy
+        if not isinstance(index, int):
+            address = array.__cuda_array_interface__["data"][0]
+            index = _native.device_of(address) if address else 0  # empty arrays have no memory
+        return "gpu", max(index, 0)
     platform = getattr(where, "platform", None)  # JAX
     if platform in ("gpu", "cuda", "rocm"):
         return "gpu", getattr(where, "local_hardware_id", 0)

@@ -231,8 +231,12 @@ class Autotuner(KernelInterface):
             if is_first:
                 is_first = False
                 # A TensorWrapper has none; the array below it has one.
-                place = getattr(value, "device", None)
-                parts.append(place or getattr(getattr(value, "base", None), "device", None))
+                base = getattr(value, "base", None)
+                place = getattr(value, "device", None) or getattr(base, "device", None)
+                array = value if base is None else base
+                if place is None and hasattr(array, "__cuda_array_interface__"):
+                    place = identity.place_of({"": array})
+                parts.append(place)
         if kwargs:
             parts.append(kwargs.get("target"))
         quick = tuple(parts)
