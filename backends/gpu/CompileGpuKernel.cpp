@@ -80,6 +80,7 @@ static FailureOr<LaidOut> layOut(func::FuncOp function, const GpuTarget &target,
   gpu.shape = shapeOf(target, options.warpCount);
   gpu.shape.sharedBytes -= voteBytes(function, target, options);
   gpu.shape.fixedOrders = options.numerics == backends::Numerics::Reproducible;
+  gpu.shape.exactSums = options.numerics != backends::Numerics::Default;
   gpu.stageCount = options.stageCount;
   // What runs ahead is not checked.
   gpu.runAhead = !options.checkBounds;

@@ -49,12 +49,8 @@ const layout::MatrixInstruction *instructionOf(DotOp op, const GpuTarget &target
 }
 
 const layout::MatrixInstruction *instructionOf(DotAsyncOp op, const GpuTarget &target) {
-  auto elements = optimizer::matrixElements(op);
-  if (target.bufferProducts() && elements)
-    for (const layout::MatrixInstruction *one : target.bufferProducts()->instructions(*elements))
-      if (one->name == op.getInstruction())
-        return one;
-  return nullptr;
+  const BufferProducts *products = target.bufferProducts();
+  return products ? products->named(op.getInstruction()) : nullptr;
 }
 
 bool readsAhead(DotOp op) {

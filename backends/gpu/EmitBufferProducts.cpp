@@ -83,7 +83,8 @@ LogicalResult GpuEmitter::emitDotAsync(DotAsyncOp op) {
   if (isa<BufferType>(op.getLhs().getType())) {
     aBuffer.emplace(*this, op.getLhs(), MatrixSide::Lhs, *instruction, accLayout);
   } else {
-    WordForm form{32 / layout::bitsOf(instruction->elements.lhs), false};
+    const layout::MatrixElement element = instruction->elements.lhs;
+    WordForm form{32 / layout::bitsOf(element), element == layout::MatrixElement::Tf32};
     aRegisters.emplace(*this, op.getLhs(), Fragments(layoutOf(op.getLhs()), instruction->lhs),
                        /*depthAxis=*/1, instruction->k, form);
   }

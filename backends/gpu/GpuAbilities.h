@@ -67,6 +67,8 @@ public:
   virtual ~BufferProducts() = default;
   /// As MatrixProducts::instructions; wider ones first.
   virtual layout::MatrixInstructions instructions(const layout::MatrixElements &elements) const = 0;
+  /// Null when there is none of that name.
+  virtual const layout::MatrixInstruction *named(llvm::StringRef name) const = 0;
 
   /// An operand of one instruction.
   struct Operand {

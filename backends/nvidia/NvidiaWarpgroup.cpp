@@ -102,6 +102,10 @@ NvidiaWarpgroupProducts::instructions(const layout::MatrixElements &elements) co
   return layout::instructionsFor(layout::wgmmaInstructions(), elements);
 }
 
+const MatrixInstruction *NvidiaWarpgroupProducts::named(llvm::StringRef name) const {
+  return layout::instructionNamed(layout::wgmmaInstructions(), name);
+}
+
 void NvidiaWarpgroupProducts::begin(llvm::IRBuilderBase &builder) const {
   (void)InPlace(builder, {}).emit("wgmma.fence.sync.aligned;");
 }
@@ -123,12 +127,16 @@ Values NvidiaWarpgroupProducts::start(llvm::IRBuilderBase &builder,
       assembly.operand(word, "r");
   }
   text += ", " + assembly.operand(descriptorOf(builder, b), "l");
-  // The sum is added to, neither operand is negated; then whose panels lie across the depth.
-  text += ", 1, 1, 1";
-  if (a.start)
-    text += a.place.isDepthContiguous ? ", 0" : ", 1";
-  text += b.place.isDepthContiguous ? ", 0;" : ", 1;";
-  return assembly.emit(text);
+  // The sum is added to, and neither operand is negated, which integers cannot be.
+  text += elements.acc == layout::MatrixElement::I32 ? ", 1" : ", 1, 1, 1";
+  // Whose panels lie across the depth.
+  auto order = [&](const Operand &operand, const layout::OperandPlaces &places) {
+    if (operand.start && places.acrossDepth)
+      text += operand.place.isDepthContiguous ? ", 0" : ", 1";
+  };
+  order(a, instruction.lhsPlaces);
+  order(b, instruction.rhsPlaces);
+  return assembly.emit(text + ";");
 }
 
 void NvidiaWarpgroupProducts::commit(llvm::IRBuilderBase &builder) const {

@@ -52,6 +52,8 @@ struct MatrixElements {
 /// Where an instruction can take an operand from.
 struct OperandPlaces {
   bool registers = true, sharedMemory = false;
+  /// In shared memory it may be contiguous along the axis that is not summed over, too.
+  bool acrossDepth = false;
 };
 
 enum class MatrixSide : uint8_t { Lhs, Rhs };

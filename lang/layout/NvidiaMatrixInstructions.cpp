@@ -45,19 +45,19 @@ MatrixInstruction mmaSync(MatrixElement lhs, MatrixElement rhs, MatrixElement ac
 }
 
 /// The fragments are mma.sync's, for four warps that have 16 rows each.
-MatrixInstruction wgmma(MatrixElement element, int64_t columns) {
+MatrixInstruction wgmma(const MatrixElements &elements, int64_t columns) {
   MatrixInstruction made;
-  unsigned bits = bitsOf(element);
+  unsigned bits = bitsOf(elements.lhs);
   made.m = 64, made.n = columns, made.k = 256 / bits;
-  made.elements = {element, element, MatrixElement::F32};
+  made.elements = elements;
   made.acc = steps(2, Dim::Register, kColumns) * steps(4, Dim::Lane, kColumns) *
              steps(8, Dim::Lane, kRows) * steps(2, Dim::Register, kRows) *
              steps(columns / 8, Dim::Register, kColumns) * steps(4, Dim::Warp, kRows);
   made.lhs = operand(MatrixSide::Lhs, bits) * steps(4, Dim::Warp, kRows);
-  made.lhsPlaces = {.registers = true, .sharedMemory = true};
-  made.rhsPlaces = {.registers = false, .sharedMemory = true};
-  made.name =
-      llvm::formatv("wgmma.m{0}n{1}k{2}.f32.{3}.{3}", made.m, made.n, made.k, nameOf(element));
+  made.lhsPlaces = {.registers = true, .sharedMemory = true, .acrossDepth = bits == 16};
+  made.rhsPlaces = {.registers = false, .sharedMemory = true, .acrossDepth = bits == 16};
+  made.name = llvm::formatv("wgmma.m{0}n{1}k{2}.{3}.{4}.{5}", made.m, made.n, made.k,
+                            nameOf(elements.acc), nameOf(elements.lhs), nameOf(elements.rhs));
   return made;
 }
 
@@ -65,10 +65,18 @@ MatrixInstruction wgmma(MatrixElement element, int64_t columns) {
 
 llvm::ArrayRef<MatrixInstruction> wgmmaInstructions() {
   static const std::vector<MatrixInstruction> table = [] {
+    using enum MatrixElement;
     std::vector<MatrixInstruction> made;
-    for (MatrixElement element : {MatrixElement::F16, MatrixElement::BF16})
+    for (MatrixElements elements : std::initializer_list<MatrixElements>{{F16, F16, F32},
+                                                                         {BF16, BF16, F32},
+                                                                         {Tf32, Tf32, F32},
+                                                                         {I8, I8, I32},
+                                                                         {E4M3, E4M3, F32},
+                                                                         {E4M3, E5M2, F32},
+                                                                         {E5M2, E4M3, F32},
+                                                                         {E5M2, E5M2, F32}})
       for (int64_t columns = 256; columns >= 16; columns /= 2)
-        made.push_back(wgmma(element, columns));
+        made.push_back(wgmma(elements, columns));
     return made;
   }();
   return table;

@@ -23,8 +23,10 @@ namespace sectile::layout {
 /// "mma.m16n8k16.f32.f16.f16". Every GPU from sm_80 on has them, those of fp8 excepted.
 llvm::ArrayRef<MatrixInstruction> mmaSyncInstructions();
 
-/// The instructions of four warps with operands of 16 bits, the widest first for each kind, named
-/// "wgmma.m64n256k16.f32.f16.f16". sm_90a alone has them.
+/// The instructions of four warps, the widest first for each pair of operands, named
+/// "wgmma.m64n256k16.f32.f16.f16". Operands of other than 16 bits are contiguous along the depth in
+/// shared memory; of f32 there (tf32) the lowest 13 bits are not looked at. Sums of fp8 products
+/// keep fewer digits than f32 has while an instruction adds. sm_90a alone has them.
 llvm::ArrayRef<MatrixInstruction> wgmmaInstructions();
 
 } // namespace sectile::layout

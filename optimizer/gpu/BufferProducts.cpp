@@ -71,7 +71,8 @@ private:
     auto type = cast<RankedTensorType>(tile.getType());
     const bool isLhs = side == layout::MatrixSide::Lhs;
     const int depthAxis = order[isLhs ? 1 : 0];
-    const int contiguous = contiguousAxisOf(tile, shape, analysis);
+    const int contiguous =
+        instruction.places(side).acrossDepth ? contiguousAxisOf(tile, shape, analysis) : depthAxis;
     const int64_t extent = contiguous == depthAxis ? type.getDimSize(depthAxis)
                            : isLhs                 ? instruction.m
                                                    : instruction.n;

@@ -1,6 +1,7 @@
 #include "optimizer/gpu/DotLayouts.h"
 
 #include "lang/layout/Builders.h"
+#include "optimizer/gpu/AccessWidth.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -76,25 +77,16 @@ mlir::Type computedIn(mlir::Type acc) {
   return mlir::Float32Type::get(acc.getContext());
 }
 
-static std::optional<layout::MatrixElements>
-matrixElements(mlir::Type left, mlir::Type right, mlir::Type sum, InputPrecision precision) {
-  auto lhs = elementOf(left, precision), rhs = elementOf(right, precision);
+std::optional<layout::MatrixElements> matrixElements(DotOp dot) {
+  auto operand = [&](mlir::TypedValue<mlir::RankedTensorType> tile) {
+    return elementOf(tile.getType().getElementType(), dot.getPrecision());
+  };
+  auto lhs = operand(dot.getLhs()), rhs = operand(dot.getRhs());
   // Sums are never rounded to tf32.
-  auto acc = elementOf(computedIn(sum), InputPrecision::Ieee);
+  auto acc = elementOf(computedIn(dot.getType().getElementType()), InputPrecision::Ieee);
   if (!lhs || !rhs || !acc)
     return std::nullopt;
   return layout::MatrixElements{*lhs, *rhs, *acc};
-}
-
-std::optional<layout::MatrixElements> matrixElements(DotOp dot) {
-  return matrixElements(dot.getLhs().getType().getElementType(),
-                        dot.getRhs().getType().getElementType(), dot.getType().getElementType(),
-                        dot.getPrecision());
-}
-
-std::optional<layout::MatrixElements> matrixElements(DotAsyncOp dot) {
-  mlir::Type rhs = mlir::cast<BufferType>(dot.getRhs().getType()).getElement();
-  return matrixElements(rhs, rhs, dot.getType().getElementType(), InputPrecision::Ieee);
 }
 
 //===-- Instructions that read shared memory --------------------------------------------------===//
@@ -111,28 +103,70 @@ static bool fills(const layout::MatrixInstruction &instruction, llvm::ArrayRef<i
          });
 }
 
-/// Leaves either instructions that read buffers, if the product can be done by them, or the others.
-static void chooseKind(DotOp dot, layout::MatrixInstructions &found, const GpuShape &shape) {
+/// Whether the product can be done by an instruction that reads buffers, one of `all`.
+static bool canBeOfBuffers(DotOp dot, const layout::MatrixInstruction &one,
+                           const layout::MatrixInstructions &all, const GpuShape &shape) {
   auto extents = shapeOf(dot.getType());
-  auto ofBuffers = [](const layout::MatrixInstruction *one) { return one->isOfBuffers(); };
-  bool mayHave = extents.size() == 2 && !shape.fixedOrders &&
-                 computedIn(dot.getType().getElementType()) == dot.getType().getElementType();
+  if (extents.size() != 2 || shape.fixedOrders ||
+      computedIn(dot.getType().getElementType()) != dot.getType().getElementType())
+    return false;
   for (mlir::Value operand : {dot.getLhs(), dot.getRhs()})
-    mayHave &= llvm::all_of(shapeOf(operand.getType()),
-                            [](int64_t extent) { return llvm::isPowerOf2_64(uint64_t(extent)); });
-  layout::MatrixInstructions chosen;
-  if (mayHave)
-    for (const layout::MatrixInstruction *one : found)
-      if (ofBuffers(one))
-        forEachSplit(extents, shape.warpCount / one->warpCount(),
-                     [&](llvm::ArrayRef<int64_t> groups) {
-                       if (!llvm::is_contained(chosen, one) && fills(*one, extents, groups, found))
-                         chosen.push_back(one);
-                     });
-  if (chosen.empty())
-    llvm::erase_if(found, ofBuffers);
-  else
-    found = std::move(chosen);
+    if (!llvm::all_of(shapeOf(operand.getType()),
+                      [](int64_t extent) { return llvm::isPowerOf2_64(uint64_t(extent)); }))
+      return false;
+  const bool isFp8 = bitsOf(one.elements.lhs) == 8 && one.elements.lhs != layout::MatrixElement::I8;
+  if (isFp8 && (shape.exactSums || dot.getMaxImpreciseAcc()))
+    return false;
+  // Three products take operands that are rounded and what that leaves.
+  if (dot.getPrecision() == InputPrecision::Tf32x3 &&
+      one.elements.lhs == layout::MatrixElement::Tf32)
+    return false;
+  bool hasSplit = false;
+  forEachSplit(extents, shape.warpCount / one.warpCount(), [&](llvm::ArrayRef<int64_t> groups) {
+    hasSplit |= fills(one, extents, groups, all);
+  });
+  return hasSplit;
+}
+
+/// What a tile is that is loaded, perhaps transposed: the load, and its axis that is the tile's
+/// `axis`. A null load: it is something else.
+static std::pair<LoadOp, int> loadOf(mlir::Value tile, int axis) {
+  while (auto transposed = tile.getDefiningOp<TransposeOp>()) {
+    axis = transposed.getOrder()[axis];
+    tile = transposed.getSrc();
+  }
+  return {tile.getDefiningOp<LoadOp>(), axis};
+}
+
+/// Whether the instruction can have the operand in the order in which it is loaded. What is
+/// computed stays in registers, if the instruction takes it there.
+static bool takesOrder(const layout::MatrixInstruction &one, layout::MatrixSide side,
+                       mlir::Value operand, const GpuShape &shape, const IndexAnalysis &analysis) {
+  if (one.places(side).acrossDepth)
+    return true;
+  auto [load, axis] = loadOf(operand, side == layout::MatrixSide::Lhs ? 1 : 0);
+  if (!load)
+    return one.places(side).registers;
+  auto widthAlong = [&, load = load](int along) {
+    return accessAlong(memoryOperandsOf(load), unsigned(along), mostElements(load, shape),
+                       /*layout=*/nullptr, analysis)
+        .width;
+  };
+  return widthAlong(axis) > widthAlong(1 - axis);
+}
+
+layout::MatrixInstructions wantedInstructions(DotOp dot, const GpuShape &shape,
+                                              const IndexAnalysis &analysis) {
+  layout::MatrixInstructions all = matrixInstructions(dot, shape), ofBuffers;
+  for (const layout::MatrixInstruction *one : all)
+    if (one->isOfBuffers() &&
+        takesOrder(*one, layout::MatrixSide::Lhs, dot.getLhs(), shape, analysis) &&
+        takesOrder(*one, layout::MatrixSide::Rhs, dot.getRhs(), shape, analysis))
+      ofBuffers.push_back(one);
+  if (!ofBuffers.empty())
+    return ofBuffers;
+  llvm::erase_if(all, [](const layout::MatrixInstruction *one) { return one->isOfBuffers(); });
+  return all;
 }
 
 bool isReadFromBuffer(const layout::MatrixInstruction &instruction, layout::MatrixSide side,
@@ -141,9 +175,7 @@ bool isReadFromBuffer(const layout::MatrixInstruction &instruction, layout::Matr
     return false;
   if (!instruction.places(side).registers)
     return true;
-  while (auto transposed = operand.getDefiningOp<TransposeOp>())
-    operand = transposed.getSrc();
-  return operand.getDefiningOp<LoadOp>() != nullptr;
+  return loadOf(operand, 0).first != nullptr;
 }
 
 //===-- Candidates ----------------------------------------------------------------------------===//
@@ -158,7 +190,10 @@ layout::MatrixInstructions matrixInstructions(DotOp dot, const GpuShape &shape) 
            instruction->warpCount() > shape.warpCount ||
            dot.getLhs().getType().getShape().back() % instruction->k != 0;
   });
-  chooseKind(dot, found, shape);
+  const layout::MatrixInstructions all = found;
+  llvm::erase_if(found, [&](const layout::MatrixInstruction *one) {
+    return one->isOfBuffers() && !canBeOfBuffers(dot, *one, all, shape);
+  });
   if (shape.fixedOrders && found.size() > 1)
     found.truncate(1);
   return found;

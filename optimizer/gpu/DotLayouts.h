@@ -8,6 +8,7 @@
 #pragma once
 
 #include "lang/layout/TileLayout.h"
+#include "optimizer/IndexAnalysis.h"
 #include "optimizer/gpu/GpuShape.h"
 
 namespace sectile::optimizer {
@@ -19,15 +20,18 @@ mlir::Type computedIn(mlir::Type acc);
 
 /// The elements that an instruction for this product must have; nullopt when there can be none.
 std::optional<layout::MatrixElements> matrixElements(tile::DotOp dot);
-std::optional<layout::MatrixElements> matrixElements(tile::DotAsyncOp dot);
 
 /// The instructions that the product can be done by: the target has them, the kernel's warps can
 /// carry them out, and the depth is whole. Empty: it is done by multiply-adds.
 ///
-/// Those that read shared memory themselves (MatrixInstruction::isOfBuffers) are wanted before all
-/// others, where extents are powers of two and a split of the warps leaves each group whole ones;
-/// not where sums may not depend on the number of warps.
+/// Those that read shared memory themselves (MatrixInstruction::isOfBuffers) need extents that are
+/// powers of two and a split of the warps that leaves each group whole ones, and are left out where
+/// sums may not depend on the number of warps or must be exact.
 layout::MatrixInstructions matrixInstructions(tile::DotOp dot, const GpuShape &shape);
+/// Those that layouts are chosen for: of one kind. It is the kind that reads shared memory if loads
+/// bring operands there in an order that the instruction takes.
+layout::MatrixInstructions wantedInstructions(tile::DotOp dot, const GpuShape &shape,
+                                              const IndexAnalysis &analysis);
 
 /// Every way to spread the warps over the accumulator, the best balanced first, for each of the
 /// instructions.

@@ -35,6 +35,9 @@ struct GpuShape {
   /// Whether a product adds in an order that the number of warps does not change
   /// (numerics="reproducible"): there is one instruction for it, the first, whatever layouts cost.
   bool fixedOrders = false;
+  /// Whether sums keep all digits of their type (numerics="strict", "reproducible"). Products of
+  /// fp8 by several warps together do not.
+  bool exactSums = false;
 
   int64_t threadCount() const { return warpCount * laneCount; }
 };

@@ -119,7 +119,7 @@ private:
       graph.operandNodes[op] = node;
     if (auto dot = dyn_cast<DotOp>(op)) {
       graph.allNodes[node].dot = dot;
-      graph.allNodes[node].instructions = matrixInstructions(dot, shape);
+      graph.allNodes[node].instructions = wantedInstructions(dot, shape, analysis);
       graph.allNodes[node].dotDepth = dot.getLhs().getType().getShape().back();
     }
   }

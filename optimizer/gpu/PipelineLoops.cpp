@@ -96,6 +96,10 @@ private:
         if (wanted && wanted != type)
           return "products want it in shared memory in two ways";
         wanted = type;
+        layout::Coordinates neighbour(type.getShape().size(), 0);
+        neighbour[ahead->axis] = 1;
+        if (type.getLayout().getLayout().offsetOf(neighbour) != 1)
+          return "its neighbours in memory are not those that a product wants in shared memory";
       }
     if (!writes.mayBePassedBy(load, assumed.apart))
       return writes.whyNotPassedBy(load);

@@ -4,6 +4,9 @@
 #include "../TileText.h"
 #include "SimulatedGpu.h"
 
+#include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/bit.h"
+
 #include <gtest/gtest.h>
 #include <random>
 
@@ -16,12 +19,14 @@ struct Case {
   int64_t rows, columns, depth;
   bool turnedLhs = false, turnedRhs = false;
   unsigned warps = 4, stages = 3;
+  std::string lhs = "f16", rhs = "f16", sum = "f32";
 };
 
 std::ostream &operator<<(std::ostream &stream, const Case &one) {
   return stream << one.rows << "x" << one.columns << "x" << one.depth
                 << (one.turnedLhs ? " lhs turned" : "") << (one.turnedRhs ? " rhs turned" : "")
-                << ", " << one.warps << " warps, " << one.stages << " stages";
+                << ", " << one.warps << " warps, " << one.stages << " stages, " << one.lhs << " * "
+                << one.rhs;
 }
 
 SimulatedAbilities hopper() {
@@ -32,38 +37,41 @@ SimulatedAbilities hopper() {
 
 /// An operand: loaded as it is, or with its axes exchanged and then transposed.
 std::string loadOperand(const std::string &name, const std::string &array, Shape shape,
-                        bool isTurned) {
+                        bool isTurned, const std::string &element = "f16") {
   if (!isTurned)
-    return loadTile(name, array, shape, "f16");
+    return loadTile(name, array, shape, element);
   Shape stored{shape[1], shape[0]};
-  return loadTile(name + "_t", array, stored, "f16") + "%" + name + " = tile.transpose %" + name +
-         "_t [1, 0] : " + tileType(stored, "f16") + " -> " + tileType(shape, "f16") + "\n";
+  return loadTile(name + "_t", array, stored, element) + "%" + name + " = tile.transpose %" + name +
+         "_t [1, 0] : " + tileType(stored, element) + " -> " + tileType(shape, element) + "\n";
 }
 
 /// The sum of `%n` products of tiles that follow each other in a and b; `more` changes the sum in
 /// each round.
 std::string loopText(const Case &one, const std::string &more = "%next = tile.dot %x, %y, %sum") {
-  std::string sums = tileType({one.rows, one.columns}, "f32");
-  auto step = [&](const std::string &array, int64_t elements) {
+  std::string sums = tileType({one.rows, one.columns}, one.sum);
+  auto step = [&](const std::string &array, int64_t elements, const std::string &element) {
     return "%" + array + "_size = arith.constant " + std::to_string(elements) + " : i32\n%" +
            array + "_offset = arith.muli %k, %" + array + "_size : i32\n%" + array +
-           "_k = tile.ptr_add %" + array + ", %" + array + "_offset : !tile.ptr<f16>, i32\n";
+           "_k = tile.ptr_add %" + array + ", %" + array + "_offset : !tile.ptr<" + element +
+           ">, i32\n";
   };
-  std::string body =
-      "%zero = arith.constant 0 : i32\n%one = arith.constant 1 : i32\n"
-      "%none = arith.constant dense<0.0> : " +
-      sums + "\n%p = scf.for %k = %zero to %n step %one iter_args(%sum = %none) -> (" + sums +
-      ") : i32 {\n" + step("a", one.rows * one.depth) + step("b", one.depth * one.columns) +
-      loadOperand("x", "a_k", {one.rows, one.depth}, one.turnedLhs) +
-      loadOperand("y", "b_k", {one.depth, one.columns}, one.turnedRhs) + more + " : " +
-      tileType({one.rows, one.depth}, "f16") + " * " + tileType({one.depth, one.columns}, "f16") +
-      " -> " + sums + "\nscf.yield %next : " + sums + "\n}\n" +
-      storeTile("p", "out", {one.rows, one.columns}, "f32");
+  std::string body = "%zero = arith.constant 0 : i32\n%one = arith.constant 1 : i32\n"
+                     "%none = arith.constant dense<" +
+                     std::string(one.sum == "f32" ? "0.0" : "0") + "> : " + sums +
+                     "\n%p = scf.for %k = %zero to %n step %one iter_args(%sum = %none) -> (" +
+                     sums + ") : i32 {\n" + step("a", one.rows * one.depth, one.lhs) +
+                     step("b", one.depth * one.columns, one.rhs) +
+                     loadOperand("x", "a_k", {one.rows, one.depth}, one.turnedLhs, one.lhs) +
+                     loadOperand("y", "b_k", {one.depth, one.columns}, one.turnedRhs, one.rhs) +
+                     more + " : " + tileType({one.rows, one.depth}, one.lhs) + " * " +
+                     tileType({one.depth, one.columns}, one.rhs) + " -> " + sums +
+                     "\nscf.yield %next : " + sums + "\n}\n" +
+                     storeTile("p", "out", {one.rows, one.columns}, one.sum);
   auto aligned = [](const std::string &name, const std::string &element) {
     return pointer(name, element) + " {tile.divisibility = 16 : i64}, ";
   };
-  return kernelText(aligned("a", "f16") + aligned("b", "f16") + aligned("out", "f32") + "%n: i32",
-                    body);
+  return kernelText(
+      aligned("a", one.lhs) + aligned("b", one.rhs) + aligned("out", one.sum) + "%n: i32", body);
 }
 
 SimulatedKernel compiled(const std::string &text, const Case &one) {
@@ -141,6 +149,62 @@ TEST(GpuBufferProducts, any_number_of_stages_and_rounds) {
       EXPECT_EQ(outcome(kernel, one, steps), "") << stages << " stages, " << steps << " rounds";
   }
 }
+
+//===-- Other elements ------------------------------------------------------------------------===//
+
+/// The bits of a small integer.
+uint64_t bitsOf(int number, const std::string &element) {
+  if (element == "i8")
+    return uint8_t(number);
+  bool isInexact = false;
+  llvm::APFloat value{float(number)};
+  value.convert(element == "f32"        ? llvm::APFloat::IEEEsingle()
+                : element == "f8E4M3FN" ? llvm::APFloat::Float8E4M3FN()
+                                        : llvm::APFloat::Float8E5M2(),
+                llvm::APFloat::rmNearestTiesToEven, &isInexact);
+  return value.bitcastToAPInt().getZExtValue();
+}
+
+TEST(GpuBufferProducts, elements_of_8_and_32_bits_where_they_are_loaded_along_the_depth) {
+  struct Kind {
+    std::string lhs, rhs, sum, name;
+  };
+  for (const Kind &kind : {Kind{"i8", "i8", "i32", "wgmma.m64n64k32.s32.s8.s8"},
+                           Kind{"f32", "f32", "f32", "wgmma.m64n64k8.f32.tf32.tf32"},
+                           Kind{"f8E4M3FN", "f8E5M2", "f32", "wgmma.m64n64k32.f32.e4m3.e5m2"}})
+    for (bool turnedRhs : {false, true}) {
+      Case one{64, 64, 64, false, turnedRhs, 4, 3, kind.lhs, kind.rhs, kind.sum};
+      SCOPED_TRACE(::testing::PrintToString(one));
+      SimulatedKernel kernel = compiled(loopText(one), one);
+      ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+      EXPECT_EQ(kernel.tileText.find(kind.name) != std::string::npos, turnedRhs) << kernel.tileText;
+      constexpr int32_t kSteps = 3;
+      Operands numbers(one, kSteps);
+      auto encode = [&](const std::vector<_Float16> &from, const std::string &element) {
+        size_t bytes = element == "f32" ? 4 : 1;
+        std::vector<uint8_t> array(from.size() * bytes);
+        for (size_t i = 0; i < from.size(); ++i) {
+          uint64_t bits = bitsOf(int(float(from[i])), element);
+          std::memcpy(&array[i * bytes], &bits, bytes);
+        }
+        return array;
+      };
+      auto a = encode(numbers.a, one.lhs), b = encode(numbers.b, one.rhs);
+      std::vector<uint32_t> out(64 * 64, 77);
+      SimulatedReport report =
+          kernel.run({1}, {argument(a), argument(b), argument(out), argument(kSteps)});
+      EXPECT_EQ(report.problem, "");
+      for (int64_t row = 0; row < 64; ++row)
+        for (int64_t column = 0; column < 64; ++column) {
+          float expected = numbers.product(kSteps, row, column);
+          uint32_t bits =
+              one.sum == "i32" ? uint32_t(int32_t(expected)) : llvm::bit_cast<uint32_t>(expected);
+          ASSERT_EQ(out[row * 64 + column], bits) << row << ", " << column;
+        }
+    }
+}
+
+//===-- What must not be missing --------------------------------------------------------------===//
 
 /// What a kernel comes to from whose laid-out text the first `piece` behind `mark` is left out.
 std::string outcomeWithout(const std::string &piece, const std::string &mark = "") {

@@ -43,6 +43,10 @@ public:
     return layout::instructionsFor(layout::wgmmaInstructions(), elements);
   }
 
+  const MatrixInstruction *named(llvm::StringRef name) const override {
+    return layout::instructionNamed(layout::wgmmaInstructions(), name);
+  }
+
   void begin(llvm::IRBuilderBase &builder) const override {
     emitSimulatedCall(builder, SimulatedCall::ProductBegin, builder.getVoidTy(), {});
   }
@@ -257,7 +261,7 @@ void SimulatedBlock::startProduct(llvm::MutableArrayRef<Thread> group) {
       int64_t row = int64_t(element) / one.n, column = int64_t(element) % one.n;
       for (int64_t k = 0; k < one.k; ++k)
         total += product->values[0][row * one.k + k] * product->values[1][k * one.n + column];
-      product->sums[element] = float(total);
+      product->sums[element] = decoded(encoded(total, one.elements.acc), one.elements.acc);
       thread.words[reg] = tokenOf(own, reg);
     }
     thread.products.push_back(product);
@@ -304,7 +308,7 @@ void SimulatedBlock::productWait(uint64_t *words, int32_t count, int32_t pending
     const Product &product = *thread.products[token->product];
     const layout::LinearLayout &acc = product.instruction->acc;
     layout::Word in = layout::Word(inGroup) << acc.inBits(Dim::Register) | token->reg;
-    words[i] = llvm::bit_cast<uint32_t>(float(product.sums[acc.apply(in)]));
+    words[i] = encoded(product.sums[acc.apply(in)], product.instruction->elements.acc);
   }
   for (unsigned number : done)
     block.finishProduct(thread, number);

@@ -62,8 +62,6 @@ double decoded(uint64_t bits, MatrixElement element) {
   return 0;
 }
 
-namespace {
-
 uint64_t encoded(double value, MatrixElement element) {
   if (element == MatrixElement::F64)
     return llvm::bit_cast<uint64_t>(value);
@@ -71,6 +69,8 @@ uint64_t encoded(double value, MatrixElement element) {
     return uint32_t(int64_t(value));
   return llvm::bit_cast<uint32_t>(float(value));
 }
+
+namespace {
 
 //===-- Emission ------------------------------------------------------------------------------===//
 

@@ -160,7 +160,8 @@ private:
   uint8_t *stacks = nullptr;
 };
 
-/// The number that an element's bits stand for.
+/// The number that an element's bits stand for, and the bits of a sum.
 double decoded(uint64_t bits, layout::MatrixElement element);
+uint64_t encoded(double value, layout::MatrixElement element);
 
 } // namespace sectile::testing

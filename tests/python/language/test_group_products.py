@@ -1,0 +1,135 @@
+"""Products of four warps together (wgmma), which Hopper has: their code needs no GPU; results elsewhere are those of
+any product."""
+
+import numpy as np
+import pytest
+
+import sectile as st
+import sectile.language as tl
+
+
+@st.jit
+def _product(
+    a,
+    b,
+    out,
+    K,
+    stride_am,
+    stride_ak,
+    stride_bk,
+    stride_bn,
+    M: tl.constexpr,
+    N: tl.constexpr,
+    BK: tl.constexpr,
+):
+    rows, columns, depth = tl.arange(0, M), tl.arange(0, N), tl.arange(0, BK)
+    lhs = a + rows[:, None] * stride_am + depth[None, :] * stride_ak
+    rhs = b + depth[:, None] * stride_bk + columns[None, :] * stride_bn
+    total = tl.zeros((M, N), dtype=out.dtype.element_ty)
+    for k in range(0, tl.cdiv(K, BK)):
+        x = tl.load(lhs, mask=depth[None, :] < K - k * BK, other=0)
+        y = tl.load(rhs, mask=depth[:, None] < K - k * BK, other=0)
+        total = tl.dot(x, y, total)
+        lhs += BK * stride_ak
+        rhs += BK * stride_bk
+    tl.store(out + rows[:, None] * N + columns[None, :], total)
+
+
+def _compiled(dtype, contiguous, target="cuda:90", **options):
+    """`contiguous`: the axes of both operands along which elements are neighbours."""
+    strides = ["stride_am", "stride_ak", "stride_bk", "stride_bn"]
+    ones = {strides[contiguous[0]]: 1, strides[2 + contiguous[1]]: 1}
+    signature = {"a": f"*{dtype}:16", "b": f"*{dtype}:16", "K": "i32:16"}
+    signature["out"] = options.pop("out", "*fp32:16")
+    signature |= {name: "i32:16" for name in strides if name not in ones}
+    extents = {"M": 128, "N": 128, "BK": 64} | options.pop("extents", {})
+    return st.compile(
+        _product, signature=signature, constexprs=extents | ones, target=target, **options
+    )
+
+
+@pytest.mark.parametrize("dtype", ["fp16", "bf16"])
+@pytest.mark.parametrize("contiguous", [(0, 0), (0, 1), (1, 0), (1, 1)])
+@pytest.mark.parametrize("num_warps", [4, 8])
+def test_code_on_hopper(dtype, contiguous, num_warps):
+    kernel = _compiled(dtype, contiguous, num_warps=num_warps)
+    ptx = kernel.asm["ptx"]
+    kind = {"fp16": "f16", "bf16": "bf16"}[dtype]
+    # A group of four warps has 64 rows, twice with one group.
+    assert ptx.count(f"wgmma.mma_async.sync.aligned.m64n128k16.f32.{kind}.{kind}") == 4 * (
+        8 // num_warps
+    )
+    assert "mma.sync" not in ptx and "ldmatrix" not in ptx
+    assert "wgmma.wait_group.sync.aligned 1;" in ptx, "no product is under way behind its round"
+    assert ptx.count("fence.proxy.async") == 1
+    kinds = [remark["kind"] for remark in kernel.remarks]
+    assert "pipelined" in kinds and "products-wait" not in kinds
+    assert kernel.n_spills in (0, None)
+
+
+@pytest.mark.parametrize(
+    "dtype, name",
+    [
+        ("fp32", "m64n128k8.f32.tf32.tf32"),
+        ("i8", "m64n128k32.s32.s8.s8"),
+        ("fp8e4nv", "m64n128k32.f32.e4m3.e4m3"),
+        ("fp8e5", "m64n128k32.f32.e5m2.e5m2"),
+    ],
+)
+def test_elements_of_8_and_32_bits_along_the_depth(dtype, name):
+    """Their instructions read nothing else; operands that lie otherwise are those of single warps."""
+    out = "*i32:16" if dtype == "i8" else "*fp32:16"
+    ptx = _compiled(dtype, (1, 0), out=out).asm["ptx"]
+    assert f"wgmma.mma_async.sync.aligned.{name}" in ptx and "mma.sync" not in ptx
+    assert "wgmma" not in _compiled(dtype, (1, 1), out=out).asm["ptx"]
+    assert "wgmma" not in _compiled(dtype, (0, 0), out=out).asm["ptx"]
+    if dtype.startswith("fp8"):
+        assert "wgmma" not in _compiled(dtype, (1, 0), numerics="strict").asm["ptx"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"num_warps": 2}, {"extents": {"M": 32}}, {"target": "cuda:80"}, {"numerics": "reproducible"}],
+)
+def test_code_of_single_warps(change):
+    ptx = _compiled("fp16", (1, 1), **({"num_warps": 4} | change)).asm["ptx"]
+    assert "mma.sync" in ptx and "wgmma" not in ptx
+
+
+def test_more_stages_than_fit_leave_no_product_under_way():
+    """The stage of a product under way takes as much again as one of copies."""
+    remarks = [
+        remark["text"]
+        for remark in _compiled(
+            "fp16", (1, 1), num_warps=8, num_stages=4, extents={"M": 128, "N": 256}
+        ).remarks
+        if remark["kind"] == "pipelined"
+    ]
+    assert remarks == ["2 iterations ahead, through 4 stages in shared memory"] * 2
+    with pytest.raises(st.OutOfResources, match="num_stages=4 fits"):
+        _compiled("fp16", (1, 1), num_warps=8, num_stages=5, extents={"M": 128, "N": 256})
+
+
+@pytest.mark.parametrize("turned", [(False, False), (False, True), (True, False), (True, True)])
+@pytest.mark.parametrize(
+    "extents, depth, num_warps, num_stages",
+    [((64, 64, 32), 100, 4, 3), ((128, 128, 64), 256, 8, 3), ((64, 16, 16), 7, 4, 4),
+     ((128, 32, 128), 1000, 4, 2), ((64, 256, 64), 0, 8, 2), ((256, 64, 32), 33, 8, 1)],
+)  # fmt: skip
+def test_results(device, turned, extents, depth, num_warps, num_stages):
+    M, N, BK = extents
+    random = np.random.default_rng(5)
+    lhs, rhs = random.standard_normal((M, depth)), random.standard_normal((depth, N))
+    held = [
+        np.ascontiguousarray((array.T if isTurned else array).astype(np.float16))
+        for array, isTurned in zip((lhs, rhs), turned)
+    ]
+    a, b = held
+    strides = [(1, M) if turned[0] else (depth, 1), (1, depth) if turned[1] else (N, 1)]
+    out = np.full((M, N), np.nan, np.float32)
+    _product[(1,)](
+        a, b, out, depth, *strides[0], *strides[1], M, N, BK, num_warps=num_warps, num_stages=num_stages
+    )  # fmt: skip
+    exact = [array.T if isTurned else array for array, isTurned in zip(held, turned)]
+    expected = exact[0].astype(np.float64) @ exact[1].astype(np.float64)
+    np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-3)
