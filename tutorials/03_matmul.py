@@ -35,12 +35,12 @@ import sectile as st
 import sectile.language as tl
 
 
-def choose_block(M, N):
+def choose_block(M, N, itemsize):
     """BLOCK_M, BLOCK_N, BLOCK_K: large tiles read their operands less often, but every thread of a CPU and every
-    multiprocessor of a GPU wants some. On a GPU, the strips of four steps are in shared memory at once: 64 KiB of
-    float32."""
+    multiprocessor of a GPU wants some. On a GPU, the strips of four steps are in shared memory at once: 64 KiB.
+    `itemsize`: bytes of an element."""
     if DEVICE == "cuda":
-        blocks, enough = [(128, 128, 16), (64, 64, 32)], 128
+        blocks, enough = [(128, 128, 64 // itemsize), (64, 64, 128 // itemsize)], 128
     else:
         blocks = [(256, 256, 128), (128, 128, 128), (64, 64, 64)]
         enough = 4 * len(os.sched_getaffinity(0))
@@ -113,7 +113,7 @@ def matmul(a, b, activation=None, out=None, block=None, group=8):
     (M, K), N = a.shape, b.shape[1]
     assert b.shape[0] == K, f"inner dimensions differ: {a.shape} @ {b.shape}"
     out = empty(M, N) if out is None else out
-    block = block or choose_block(M, N)
+    block = block or choose_block(M, N, a.dtype.itemsize)
     grid = (st.cdiv(M, block[0]) * st.cdiv(N, block[1]),)
     strides = (K, 1, N, 1, N, 1)
     constants = {"GROUP": group, "activation": activation, "num_stages": 4}

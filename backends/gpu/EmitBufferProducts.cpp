@@ -37,9 +37,7 @@ public:
   bool isReadable() const { return found.has_value(); }
 
   BufferProducts::Operand at(int64_t outerNumber, int64_t step) {
-    llvm::Value *piece = emitter.builder.CreateConstGEP1_64(
-        emitter.builder.getInt8Ty(), start, offsetOf(outerNumber * outer, step * depth));
-    return {piece, *found, {}};
+    return {start, offsetOf(outerNumber * outer, step * depth), *found, {}};
   }
 
 private:

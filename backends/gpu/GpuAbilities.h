@@ -73,6 +73,7 @@ public:
   /// An operand of one instruction.
   struct Operand {
     llvm::Value *start = nullptr; // ptr addrspace(3), the same in all the warps; null: in `words`
+    int64_t offset = 0;           // from there on, bytes
     layout::BufferOperand place;
     llvm::ArrayRef<llvm::Value *> words; // i32
   };

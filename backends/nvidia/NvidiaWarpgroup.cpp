@@ -91,8 +91,10 @@ llvm::Value *descriptorOf(llvm::IRBuilderBase &builder,
   uint64_t fixed = panels << 16 | uint64_t(place.rowGroupStride()) / 16 << 32 | swizzle << 62;
   llvm::Value *address = builder.CreatePtrToInt(operand.start, builder.getInt32Ty());
   address = builder.CreateLShr(builder.CreateAnd(address, 0x3ffff), 4);
-  return builder.CreateOr(builder.CreateZExt(address, builder.getInt64Ty()),
-                          builder.getInt64(fixed));
+  llvm::Value *first = builder.CreateOr(builder.CreateZExt(address, builder.getInt64Ty()),
+                                        builder.getInt64(fixed));
+  // One addition for each further piece: no address of shared memory reaches beyond its bits.
+  return builder.CreateAdd(first, builder.getInt64(uint64_t(operand.offset) / 16));
 }
 
 } // namespace

@@ -168,9 +168,15 @@ private:
       ProxyFenceOp::create(builder, place);
     BarrierOp::create(builder, place, /*sharedOnly=*/true);
     Value now = made.getInductionVar();
-    SmallVector<Value> aheadNext =
-        startCopies(extent.later(builder, now), SmallVector<Value>(aheadArguments), writeStage,
-                    extent.hasLater(builder, now));
+    SmallVector<Value> aheadNext;
+    auto startLater = [&] {
+      aheadNext = startCopies(extent.later(builder, now), SmallVector<Value>(aheadArguments),
+                              writeStage, extent.hasLater(builder, now));
+    };
+    // A product that is under way behind its round goes first: else it waits until the copies have
+    // been issued, and the one before may be done by then.
+    if (!inFlight)
+      startLater();
 
     IRMapping mapping;
     mapping.map(loop.getInductionVar(), made.getInductionVar());
@@ -183,6 +189,7 @@ private:
       if (buffers.contains(&op))
         continue;
       if (inFlight && &op == inFlight->wait) {
+        startLater();
         mapping.map(op.getResult(0), mapping.lookup(inFlight->start.getResult()));
         DotWaitOp::create(builder, op.getLoc(), TypeRange(), builder.getI32IntegerAttr(1),
                           ValueRange());

@@ -110,7 +110,9 @@ private:
   static llvm::Value *addressOf(llvm::IRBuilderBase &builder, const Operand &operand) {
     if (!operand.start)
       return builder.getInt64(0);
-    return builder.CreatePtrToInt(plainPointer(builder, operand.start), builder.getInt64Ty());
+    return builder.CreateAdd(
+        builder.CreatePtrToInt(plainPointer(builder, operand.start), builder.getInt64Ty()),
+        builder.getInt64(uint64_t(operand.offset)));
   }
 
   static llvm::Value *packed(llvm::IRBuilderBase &builder, const layout::BufferOperand &place) {
