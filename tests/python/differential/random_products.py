@@ -4,6 +4,7 @@ from error_bounds import is_float
 
 ROWS = [1, 4, 8, 16, 16, 32, 32, 48, 64, 64, 17, 33, 96, 128]
 DEPTHS = [1, 4, 8, 16, 16, 32, 32, 64, 5, 17, 48, 96, 128]
+GROUP_ROWS = [64, 64, 64, 64, 128, 128, 256]
 OPERANDS = [
     "float16",
     "float16",
@@ -22,8 +23,10 @@ class Products:
     def extents(self):
         """(M, N, K)"""
         choose = self.random.choice
+        # Four warps have instructions of their own, on Hopper, for 64 rows or more.
+        rows = ROWS + GROUP_ROWS * (self.case.options["num_warps"] >= 4)
         while True:
-            m, n, k = choose(ROWS), choose(ROWS), choose(DEPTHS)
+            m, n, k = choose(rows), choose(ROWS), choose(DEPTHS)
             most = min(8192, 2048 * self.case.options["num_warps"])
             if m * n <= most and m * k <= most and n * k <= most:
                 return m, n, k
@@ -209,7 +212,7 @@ class Products:
     def attention(self):
         """Two products in a loop, with running maxima and sums between them."""
         choose, roll = self.random.choice, self.random.random
-        m, d, n = choose([16, 32, 64, 17]), choose([16, 32, 64, 48]), choose([16, 32, 64])
+        m, d, n = choose([16, 32, 64, 64, 17]), choose([16, 32, 64, 48]), choose([16, 32, 64])
         total = self.case.scalars["depth"]
         if total * d > 8192 or total > 6 * n:
             return None
