@@ -168,15 +168,10 @@ private:
       ProxyFenceOp::create(builder, place);
     BarrierOp::create(builder, place, /*sharedOnly=*/true);
     Value now = made.getInductionVar();
-    SmallVector<Value> aheadNext;
-    auto startLater = [&] {
-      aheadNext = startCopies(extent.later(builder, now), SmallVector<Value>(aheadArguments),
-                              writeStage, extent.hasLater(builder, now));
-    };
-    // A product that is under way behind its round goes first: else it waits until the copies have
-    // been issued, and the one before may be done by then.
-    if (!inFlight)
-      startLater();
+    // Copies before the product: behind it they would contend with its reads of shared memory.
+    SmallVector<Value> aheadNext =
+        startCopies(extent.later(builder, now), SmallVector<Value>(aheadArguments), writeStage,
+                    extent.hasLater(builder, now));
 
     IRMapping mapping;
     mapping.map(loop.getInductionVar(), made.getInductionVar());
@@ -189,7 +184,6 @@ private:
       if (buffers.contains(&op))
         continue;
       if (inFlight && &op == inFlight->wait) {
-        startLater();
         mapping.map(op.getResult(0), mapping.lookup(inFlight->start.getResult()));
         DotWaitOp::create(builder, op.getLoc(), TypeRange(), builder.getI32IntegerAttr(1),
                           ValueRange());
