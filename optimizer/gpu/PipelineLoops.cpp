@@ -5,6 +5,7 @@
 #include "optimizer/gpu/BufferProducts.h"
 #include "optimizer/gpu/LoopSlice.h"
 #include "optimizer/gpu/StageLoads.h"
+#include "optimizer/gpu/ThreadWork.h"
 
 using namespace mlir;
 using namespace sectile::tile;
@@ -24,6 +25,9 @@ void noteNotPipelined(lang::Remarks &remarks, LoadOp load, const std::string &wh
   if (isa<RankedTensorType>(load.getType()))
     addRemark(remarks, load.getLoc(), "not-pipelined", whyNot);
 }
+
+/// Registers of a thread besides those of the sums: addresses, and what is under way.
+constexpr int64_t kOtherWords = 48;
 
 class LoopPipeliner {
 public:
@@ -46,11 +50,12 @@ public:
   }
 
 private:
-  int64_t distance() const { return stageCount - (inFlight ? 2 : 1); }
+  int64_t distance() const { return stageCount - (inFlight && !meetsTwice ? 2 : 1); }
 
   /// Whether a product is under way from one round to the next: its operands are what this loop
-  /// copies, or lie still. The stage that it reads is not free before the next round then, for
-  /// which there is one more where it fits.
+  /// copies, or lie still. The stage that the one before reads is free when all warps have waited
+  /// for it. Either they meet once more a round to know that, or copies run a stage less ahead, and
+  /// there is one more stage, unless that would leave room for fewer programs.
   void keepProductInFlight() {
     inFlight = carriedProduct(loop);
     if (!inFlight)
@@ -71,10 +76,15 @@ private:
       bytes += bufferOf(ahead, 1).getStageBytes();
     if (shape.scratchBytes)
       loop.getBody()->walk([&](Operation *op) { rest = std::max(rest, shape.scratchBytes(op)); });
-    if (bytes * (stageCount + 1) + rest <= shape.sharedBytes)
+    auto programsWith = [&](int64_t stages) {
+      return shape.sharedBytes / std::max<int64_t>(1, bytes * stages + rest);
+    };
+    int64_t words = wordsPerThread(inFlight->start.getType()) + kOtherWords;
+    int64_t most = std::max<int64_t>(1, shape.registerWords / (shape.threadCount() * words));
+    meetsTwice =
+        programsWith(stageCount + 1) < std::clamp<int64_t>(programsWith(stageCount), 1, most);
+    if (!meetsTwice)
       ++stageCount;
-    else if (stageCount < 3)
-      inFlight.reset();
   }
 
   bool isAhead(Operation *load) const {
@@ -168,10 +178,15 @@ private:
       ProxyFenceOp::create(builder, place);
     BarrierOp::create(builder, place, /*sharedOnly=*/true);
     Value now = made.getInductionVar();
-    // Copies before the product: behind it they would contend with its reads of shared memory.
-    SmallVector<Value> aheadNext =
-        startCopies(extent.later(builder, now), SmallVector<Value>(aheadArguments), writeStage,
-                    extent.hasLater(builder, now));
+    SmallVector<Value> aheadNext;
+    auto startLater = [&] {
+      aheadNext = startCopies(extent.later(builder, now), SmallVector<Value>(aheadArguments),
+                              writeStage, extent.hasLater(builder, now));
+    };
+    // Before the product where that is possible: behind it they contend with its reads of shared
+    // memory.
+    if (!meetsTwice)
+      startLater();
 
     IRMapping mapping;
     mapping.map(loop.getInductionVar(), made.getInductionVar());
@@ -187,6 +202,10 @@ private:
         mapping.map(op.getResult(0), mapping.lookup(inFlight->start.getResult()));
         DotWaitOp::create(builder, op.getLoc(), TypeRange(), builder.getI32IntegerAttr(1),
                           ValueRange());
+        if (meetsTwice) {
+          BarrierOp::create(builder, place, /*sharedOnly=*/true);
+          startLater();
+        }
         continue;
       }
       if (auto toBuffer = dyn_cast<ToBufferOp>(op))
@@ -252,6 +271,7 @@ private:
   OpBuilder builder;
   SmallVector<AsyncLoad, 2> loads;
   std::optional<CarriedProduct> inFlight;
+  bool meetsTwice = false;
   LoopSlice slice;
 };
 

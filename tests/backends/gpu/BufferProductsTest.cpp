@@ -74,8 +74,10 @@ std::string loopText(const Case &one, const std::string &more = "%next = tile.do
       aligned("a", one.lhs) + aligned("b", one.rhs) + aligned("out", one.sum) + "%n: i32", body);
 }
 
-SimulatedKernel compiled(const std::string &text, const Case &one) {
-  return SimulatedKernel(text, {.warps = one.warps, .stages = one.stages, .abilities = hopper()});
+SimulatedKernel compiled(const std::string &text, const Case &one, int64_t shared = 1 << 20) {
+  return SimulatedKernel(
+      text,
+      {.warps = one.warps, .stages = one.stages, .abilities = hopper(), .maxSharedBytes = shared});
 }
 
 /// Small integers, so that sums are exact.
@@ -207,9 +209,10 @@ TEST(GpuBufferProducts, elements_of_8_and_32_bits_where_they_are_loaded_along_th
 //===-- What must not be missing --------------------------------------------------------------===//
 
 /// What a kernel comes to from whose laid-out text the first `piece` behind `mark` is left out.
-std::string outcomeWithout(const std::string &piece, const std::string &mark = "") {
+std::string outcomeWithout(const std::string &piece, const std::string &mark = "",
+                           int64_t shared = 1 << 20) {
   Case one{64, 64, 32, false, false, 8};
-  std::string text = compiled(loopText(one), one).tileText;
+  std::string text = compiled(loopText(one), one, shared).tileText;
   size_t at = text.find(piece, text.find(mark));
   EXPECT_NE(at, std::string::npos) << text;
   if (at == std::string::npos)
@@ -226,6 +229,27 @@ TEST(GpuBufferProducts, what_is_left_out_is_seen) {
   EXPECT_NE(outcomeWithout("tile.barrier shared", "scf.for"), "");
   EXPECT_NE(outcomeWithout("tile.dot_wait 1 : () -> ()"), "");
   EXPECT_NE(outcomeWithout("tile.async_wait 1"), "");
+}
+
+/// The stages leave room for two programs and one more would not, so that warps meet once more.
+TEST(GpuBufferProducts, warps_meet_where_another_stage_would_cost_a_program) {
+  constexpr int64_t kShared = 48 << 10;
+  for (unsigned stages : {2, 3}) {
+    Case one{64, 64, 32, false, false, 8, stages};
+    SimulatedKernel kernel = compiled(loopText(one), one, stages == 3 ? kShared : kShared * 2 / 3);
+    ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+    size_t wait = kernel.tileText.find("tile.dot_wait 1");
+    ASSERT_NE(wait, std::string::npos) << kernel.tileText;
+    EXPECT_LT(kernel.tileText.find("tile.barrier shared", wait),
+              kernel.tileText.find("scf.yield", wait));
+    EXPECT_NE(kernel.tileText.find("<" + std::to_string(stages) + ", [64, 32], f16"),
+              std::string::npos)
+        << kernel.tileText;
+    for (int32_t steps : {0, 1, 2, 3, 7})
+      EXPECT_EQ(outcome(kernel, one, steps), "") << stages << " stages, " << steps << " rounds";
+  }
+  EXPECT_NE(outcomeWithout("tile.barrier shared", "tile.dot_wait 1", kShared), "");
+  EXPECT_NE(outcomeWithout("tile.dot_wait 1 : () -> ()", "", kShared), "");
 }
 
 TEST(GpuBufferProducts, sums_are_there_behind_a_wait_only) {

@@ -96,16 +96,16 @@ def test_code_of_single_warps(change):
     assert "mma.sync" in ptx and "wgmma" not in ptx
 
 
-def test_more_stages_than_fit_leave_no_product_under_way():
-    """The stage of a product under way takes as much again as one of copies."""
-    remarks = [
-        remark["text"]
-        for remark in _compiled(
-            "fp16", (1, 1), num_warps=8, num_stages=4, extents={"M": 128, "N": 256}
-        ).remarks
-        if remark["kind"] == "pipelined"
-    ]
-    assert remarks == ["2 iterations ahead, through 4 stages in shared memory"] * 2
+def test_a_product_under_way_has_a_stage_more_where_that_fits():
+    """Else warps meet once more a round."""
+
+    def remarks(**options):
+        kernel = _compiled("fp16", (1, 1), num_warps=8, extents={"M": 128, "N": 256}, **options)
+        return [remark["text"] for remark in kernel.remarks if remark["kind"] == "pipelined"]
+
+    text = "{} iterations ahead, through 4 stages in shared memory"
+    assert remarks(num_stages=3) == [text.format(2)] * 2
+    assert remarks(num_stages=4) == [text.format(3)] * 2
     with pytest.raises(st.OutOfResources, match="num_stages=4 fits"):
         _compiled("fp16", (1, 1), num_warps=8, num_stages=5, extents={"M": 128, "N": 256})
 
