@@ -171,3 +171,57 @@ def matmul(
         b += BK * N
     mask = (m < M)[:, None] & (n < N)[None, :]
     tl.store(c_ptr + m[:, None] * N + n[None, :], total.to(c_ptr.dtype.element_ty), mask=mask)
+
+
+@dsl.jit
+def product(
+    a_ptr, b_ptr, c_ptr, M, N, K, a_row, a_column, b_row, b_column, BM: tl.constexpr,
+    BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr, SUM: tl.constexpr,
+):  # fmt: skip
+    """c = a b, operands of any strides, as Triton's tutorial 03 has it."""
+    program = tl.program_id(0)
+    tiles_m = tl.cdiv(M, BM)
+    tiles_n = tl.cdiv(N, BN)
+    in_group = GROUP * tiles_n
+    first = program // in_group * GROUP
+    height = min(tiles_m - first, GROUP)
+    m = (first + program % in_group % height) * BM + tl.arange(0, BM)
+    n = (program % in_group // height) * BN + tl.arange(0, BN)
+    k = tl.arange(0, BK)
+    a = a_ptr + (m % M)[:, None] * a_row + k[None, :] * a_column
+    b = b_ptr + k[:, None] * b_row + (n % N)[None, :] * b_column
+    total = tl.zeros((BM, BN), dtype=SUM)
+    for start in range(0, K, BK):
+        x = tl.load(a, mask=k[None, :] < K - start, other=0)
+        y = tl.load(b, mask=k[:, None] < K - start, other=0)
+        total = tl.dot(x, y, total)
+        a += BK * a_column
+        b += BK * b_row
+    mask = (m < M)[:, None] & (n < N)[None, :]
+    tl.store(c_ptr + m[:, None] * N + n[None, :], total.to(c_ptr.dtype.element_ty), mask=mask)
+
+
+@dsl.jit
+def attention(
+    out_ptr, q_ptr, k_ptr, v_ptr, length, scale, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+):  # fmt: skip
+    """Heads of length x D, contiguous; `length` is a multiple of the blocks, `scale` has log2 e in it."""
+    head = tl.program_id(1) * length * D
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    d = tl.arange(0, D)
+    rows = head + m[:, None] * D + d[None, :]
+    q = tl.load(q_ptr + rows)
+    top = tl.full((BM,), -float("inf"), tl.float32)
+    total = tl.zeros((BM,), tl.float32)
+    mixed = tl.zeros((BM, D), tl.float32)
+    for start in range(0, length, BN):
+        columns = head + (start + tl.arange(0, BN))[:, None] * D + d[None, :]
+        scores = tl.dot(q, tl.trans(tl.load(k_ptr + columns))) * scale
+        v = tl.load(v_ptr + columns)
+        new_top = tl.maximum(top, tl.max(scores, axis=1))
+        shrink = tl.exp2(top - new_top)
+        weights = tl.exp2(scores - new_top[:, None])
+        total = total * shrink + tl.sum(weights, axis=1)
+        mixed = tl.dot(weights.to(v.dtype), v, mixed * shrink[:, None])
+        top = new_top
+    tl.store(out_ptr + rows, (mixed / total[:, None]).to(out_ptr.dtype.element_ty))

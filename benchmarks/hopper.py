@@ -1,0 +1,266 @@
+"""Matrix products and attention on Hopper against cuBLAS, cuDNN and Triton: one process, one GPU, in turn.
+
+    ./dev bench hopper [--save] [--only products] [--only deep] [--only attention]
+
+Sectile and Triton compile the same text (`product` and `attention` of gpu_kernels.py) and each has the best
+of the same configurations. Each is timed in turn with the library (library, contestant, library ...), in
+slots of 10 to 20 ms, and its figure is the median of the ratios of neighbours: from 4096 cubed on the chip is
+held back by power, and whoever runs after a slow one finds it cool. Data is random, and every result is
+compared with one in float64 first, from a poisoned output. `--save` writes benchmarks/results/hopper.md.
+"""
+
+import argparse
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import torch
+from nvidia import contenders
+from table import Table
+
+HERE = pathlib.Path(__file__).resolve().parent
+SLOT = 12e-3  # seconds
+
+# BLOCK_M, BLOCK_N, bytes of a block along the depth, warps, stages.
+PRODUCTS = [
+    (128, 256, 128, 8, 3),
+    (128, 256, 128, 8, 4),
+    (256, 128, 128, 8, 3),
+    (128, 128, 128, 4, 3),
+    (128, 128, 64, 4, 4),
+    (64, 128, 128, 4, 4),
+    (64, 64, 128, 4, 4),
+]
+# BLOCK_M, BLOCK_N, warps, stages.
+ATTENTION = [
+    (128, 128, 8, 2),
+    (128, 128, 8, 3),
+    (128, 64, 8, 2),
+    (128, 64, 8, 3),
+    (64, 64, 4, 3),
+    (64, 128, 4, 2),
+    (128, 64, 4, 3),
+]
+
+
+def seconds(run, count):
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    start.record()
+    for _ in range(count):
+        run()
+    end.record()
+    end.synchronize()
+    return start.elapsed_time(end) / 1e3 / count
+
+
+def ratio(library, run, rounds):
+    """The library's time over the contestant's: the median of neighbours."""
+    for each in (library, run):
+        seconds(each, 2)
+    count = max(1, round(SLOT / max(seconds(library, 2), 1e-6)))
+    pairs = [(seconds(library, count), seconds(run, count)) for _ in range(rounds)]
+    return statistics.median(theirs / ours for theirs, ours in pairs), statistics.median(
+        theirs for theirs, _ in pairs
+    )
+
+
+class Benchmark:
+    def __init__(self, kernels):
+        self.kernels = kernels
+        self.table = Table(40, 92, 24)
+
+    def compare(self, what, library, launch, configurations, out, expected, tolerance, work, bar):
+        """`launch(module, configuration)` runs a kernel into `out`; `work`: operations of a run."""
+        figures, rate = {}, 0
+        for name, module in self.kernels.items():
+            found = []
+            for configuration in configurations:
+                try:
+                    out.fill_(float("nan") if out.is_floating_point() else -1)
+                    launch(module, configuration)
+                    error = (out.double() - expected).norm() / expected.norm()
+                    if not error <= tolerance:
+                        raise ValueError(f"wrong by {error:.1e} of the norm")
+                except Exception as error:
+                    reason = str(error).strip().splitlines()[-1:] or [""]
+                    if isinstance(error, ValueError) or name == "sectile":
+                        print(f"    {name} {configuration} on {what}: {reason[0][:90]}")
+                    continue
+
+                def run(c=configuration, m=module):
+                    return launch(m, c)
+
+                found.append((ratio(library, run, 5)[0], configuration, run))
+            # The best two once more, for longer.
+            found = [
+                (*ratio(library, run, 15), configuration)
+                for _, configuration, run in sorted(found, key=lambda f: f[0])[-2:]
+            ]
+            if found:
+                figures[name] = max(found)
+                rate = work / figures[name][1] / 1e12
+        if "sectile" not in figures:
+            return self.table.add(what, "FAILED", bar, False)
+        text = f"library {rate:.0f} TFLOP/s; " + ", ".join(
+            f"{name} {best:.2f}x {'x'.join(map(str, configuration))}"
+            for name, (best, _, configuration) in figures.items()
+        )
+        met = figures["sectile"][0] >= bar if bar else None
+        self.table.add(what, text, f">= {bar}x" if bar else "", met)
+
+    def product(self, what, M, N, K, a, b, out, library, tolerance, bar, sums="float32"):
+        expected = a.double() @ b.double()
+
+        def launch(module, configuration):
+            block_m, block_n, depth, warps, stages = configuration
+            module.product[(-(-M // block_m) * -(-N // block_n),)](
+                a, b, out, M, N, K, *a.stride(), *b.stride(), BM=block_m, BN=block_n,
+                BK=depth // a.element_size(), GROUP=8, SUM=getattr(module.tl, sums),
+                num_warps=warps, num_stages=stages,
+            )  # fmt: skip
+
+        self.compare(
+            what, library, launch, PRODUCTS, out, expected, tolerance, 2 * M * N * K, bar
+        )  # fmt: skip
+
+    def square(self, size, kind, bar):
+        """`kind`: "f16 KxN", "f16 NxK", ...: the dtype, and how B lies in memory."""
+        name, order = kind.split()
+        dtype = {
+            "f16": torch.float16, "bf16": torch.bfloat16, "tf32": torch.float32, "int8": torch.int8,
+            "e4m3": torch.float8_e4m3fn,
+        }[name]  # fmt: skip
+
+        def random():
+            if dtype == torch.int8:
+                return torch.randint(-128, 128, (size, size), device="cuda", dtype=dtype)
+            return torch.randn(size, size, device="cuda").to(dtype)
+
+        a, b = random(), random()
+        b = b.T if order == "NxK" else b
+        out = torch.empty(
+            size, size, device="cuda",
+            dtype={"int8": torch.int32, "tf32": torch.float32, "bf16": dtype}.get(name, torch.float16),
+        )  # fmt: skip
+
+        def library():
+            return torch.matmul(a, b, out=out)
+
+        if name == "int8":
+
+            def library():
+                return torch._int_mm(a, b, out=out)
+        elif name == "e4m3":
+            one = torch.ones((), device="cuda")
+
+            def library():
+                return torch._scaled_mm(
+                    a, b, scale_a=one, scale_b=one, out_dtype=torch.float16, use_fast_accum=True
+                )
+
+        tolerance = {"int8": 0, "e4m3": 2e-3, "bf16": 4e-3}.get(name, 1e-3)
+        sums = "int32" if name == "int8" else "float32"
+        self.product(f"{kind} {size}^3", size, size, size, a, b, out, library, tolerance, bar, sums)
+
+    def products(self):
+        torch.backends.cuda.matmul.allow_tf32 = True
+        bars = {512: None, 1024: 0.95, 2048: 0.95, 4096: 0.98, 8192: 1.0}
+        for size, bar in bars.items():
+            for kind in ("f16 KxN", "f16 NxK", "bf16 NxK"):
+                self.square(size, kind, bar)
+        for size, bar in {1024: 1.0, 2048: 1.03, 4096: 1.04, 8192: 1.05}.items():
+            self.square(size, "e4m3 NxK", bar)
+        for kind in ("tf32 NxK", "int8 NxK"):
+            self.square(4096, kind, 0.95)
+
+    def deep(self):
+        size = 8192
+        for depth, bar in {512: 1.0, 1024: None, 2048: None}.items():
+            for order in ("KxN", "NxK"):
+                a = torch.randn(size, depth, device="cuda").half()
+                b = torch.randn(depth, size, device="cuda").half()
+                b = b.T.contiguous().T if order == "NxK" else b
+                out = torch.empty(size, size, device="cuda", dtype=torch.float16)
+                self.product(
+                    f"f16 {order} {size}^2 x {depth}", size, size, depth, a, b, out,
+                    lambda a=a, b=b, out=out: torch.matmul(a, b, out=out), 1e-3, bar,
+                )  # fmt: skip
+
+    def attention(self):
+        for depth, heads in ((128, 16), (64, 32)):
+            for length in (2048, 4096, 8192, 16384):
+                batch = 16384 // length
+                q, k, v = (
+                    torch.randn(batch, heads, length, depth, device="cuda").half() for _ in range(3)
+                )
+                out = torch.empty_like(q)
+
+                def library():
+                    return torch.nn.functional.scaled_dot_product_attention(q, k, v)
+
+                # A few rows of a few heads, in float64.
+                rows = slice(0, 64)
+                scores = q[0, :2, rows].double() @ k[0, :2].double().mT / depth**0.5
+                expected = scores.softmax(-1) @ v[0, :2].double()
+                sample = out[0, :2, rows]
+
+                def launch(module, configuration):
+                    block_m, block_n, warps, stages = configuration
+                    module.attention[(length // block_m, batch * heads)](
+                        out, q, k, v, length, depth**-0.5 * 1.4426950408889634, D=depth, BM=block_m,
+                        BN=block_n, num_warps=warps, num_stages=stages,
+                    )  # fmt: skip
+
+                self.compare(
+                    f"attention f16 d{depth} {length}", library, launch, ATTENTION, sample, expected,
+                    2e-3, 4 * batch * heads * length**2 * depth, None,
+                )  # fmt: skip
+
+
+def state():
+    """Power and clock, as the driver says them now."""
+    query = "--query-gpu=power.draw,clocks.sm"
+    done = subprocess.run(
+        ["nvidia-smi", query, "--format=csv,noheader"], capture_output=True, text=True
+    )
+    return done.stdout.strip()
+
+
+def main():
+    parts = ["products", "deep", "attention"]
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", action="append", choices=parts, help="these rows only")
+    parser.add_argument("--save", action="store_true", help="write benchmarks/results/hopper.md")
+    arguments = parser.parse_args()
+    if not torch.cuda.is_available() or torch.cuda.get_device_capability() != (9, 0):
+        sys.exit("hopper.py: there is no Hopper GPU here")
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["SECTILE_CACHE_DIR"] = f"{folder}/sectile"
+        os.environ["TRITON_CACHE_DIR"] = f"{folder}/triton"
+        kernels = contenders(folder)
+        triton = sys.modules.get("triton")
+        setting = f"{torch.cuda.get_device_name()}, torch {torch.__version__}, " + (
+            f"Triton {triton.__version__}" if triton else "no Triton"
+        )
+        print(setting, flush=True)
+        benchmark = Benchmark(kernels)
+        for part in arguments.only or parts:
+            getattr(benchmark, part)()
+        last = state()
+        print(f"  at the end: {last}")
+    if arguments.save:
+        command = "./dev bench hopper --save" + "".join(
+            f" --only {part}" for part in arguments.only or []
+        )
+        (HERE / "results" / "hopper.md").write_text(
+            f"# Products and attention on Hopper\n\n`{command}` on {setting}; power and clock at the end: "
+            f"{last}. x: times the library in turn (cuBLAS, cuBLASLt with fast accumulation for e4m3, "
+            f"torch's attention).\n\n{benchmark.table.markdown()}"
+        )
+
+
+if __name__ == "__main__":
+    main()
