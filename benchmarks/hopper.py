@@ -46,22 +46,34 @@ ATTENTION = [
 ]
 
 
-def seconds(run, count):
-    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    start.record()
-    for _ in range(count):
+class Repeated:
+    """A function that launches, as a graph of `count` of its launches: no call from Python is timed."""
+
+    def __init__(self, run, count):
+        self.graph, self.count = torch.cuda.CUDAGraph(), count
         run()
-    end.record()
-    end.synchronize()
-    return start.elapsed_time(end) / 1e3 / count
+        torch.cuda.synchronize()
+        with torch.cuda.graph(self.graph):
+            self.kept = [run() for _ in range(count)]  # what a graph writes must not be given back
+
+    def seconds(self):
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        self.graph.replay()
+        end.record()
+        end.synchronize()
+        return start.elapsed_time(end) / 1e3 / self.count
 
 
 def ratio(library, run, rounds):
-    """The library's time over the contestant's: the median of neighbours."""
-    for each in (library, run):
-        seconds(each, 2)
-    count = max(1, round(SLOT / max(seconds(library, 2), 1e-6)))
-    pairs = [(seconds(library, count), seconds(run, count)) for _ in range(rounds)]
+    """The library's time over the contestant's, the median of neighbours; and the library's time."""
+    first = Repeated(library, 3)
+    first.seconds()
+    count = min(200, max(1, round(SLOT / first.seconds())))
+    contestants = [Repeated(each, count) for each in (library, run)]
+    for each in contestants:
+        each.seconds()
+    pairs = [[each.seconds() for each in contestants] for _ in range(rounds)]
     return statistics.median(theirs / ours for theirs, ours in pairs), statistics.median(
         theirs for theirs, _ in pairs
     )
@@ -103,7 +115,7 @@ class Benchmark:
                 figures[name] = max(found)
                 rate = work / figures[name][1] / 1e12
         if "sectile" not in figures:
-            return self.table.add(what, "FAILED", bar, False)
+            return self.table.add(what, "FAILED", f">= {bar}x" if bar else "", False)
         text = f"library {rate:.0f} TFLOP/s; " + ", ".join(
             f"{name} {best:.2f}x {'x'.join(map(str, configuration))}"
             for name, (best, _, configuration) in figures.items()
@@ -161,7 +173,7 @@ class Benchmark:
                     a, b, scale_a=one, scale_b=one, out_dtype=torch.float16, use_fast_accum=True
                 )
 
-        tolerance = {"int8": 0, "e4m3": 2e-3, "bf16": 4e-3}.get(name, 1e-3)
+        tolerance = {"int8": 0, "e4m3": 4e-3, "bf16": 4e-3}.get(name, 1e-3)
         sums = "int32" if name == "int8" else "float32"
         self.product(f"{kind} {size}^3", size, size, size, a, b, out, library, tolerance, bar, sums)
 

@@ -79,6 +79,8 @@ static FailureOr<LaidOut> layOut(func::FuncOp function, const GpuTarget &target,
   optimizer::GpuPipelineOptions gpu;
   gpu.shape = shapeOf(target, options.warpCount);
   gpu.shape.sharedBytes -= voteBytes(function, target, options);
+  if (options.maxRegisters)
+    gpu.shape.threadWords = std::min<int64_t>(gpu.shape.threadWords, options.maxRegisters);
   gpu.shape.fixedOrders = options.numerics == backends::Numerics::Reproducible;
   gpu.shape.exactSums = options.numerics != backends::Numerics::Default;
   gpu.stageCount = options.stageCount;

@@ -90,27 +90,46 @@ LogicalResult GpuEmitter::emitDotAsync(DotAsyncOp op) {
   if ((aBuffer && !aBuffer->isReadable()) || !b.isReadable())
     return fail(op, "its instruction cannot read a buffer of that layout"), failure();
 
+  // What comes into the products in registers is made before the first of them; sums that another
+  // one is adding to, or that a loop carries, are there.
   Registers acc = registers(op.getAcc());
   Registers &kept = keptForProducts[op.getResult()];
   Fragments fragments(accLayout, instruction->acc);
-  products->begin(builder);
+  if (aRegisters)
+    for (auto &[place, numbers] : fragments.byPlace)
+      for (int64_t k = 0; k < steps && place[1] == fragments.byPlace.begin()->first[1]; ++k) {
+        Fragments::Place here{place[0], int32_t(k)};
+        if (!aRegisters->has(here))
+          return fail(op, "the layouts of a matrix product do not meet"), failure();
+        kept.append(aRegisters->words(here));
+      }
+  Operation *made = op.getAcc().getDefiningOp();
+  const bool isMadeBefore = made && !isa<DotAsyncOp, DotWaitOp>(made);
+  Registers entering(kept);
+  if (isMadeBefore)
+    entering.append(acc);
+  auto entered = products->begin(builder, entering);
+  kept.assign(entered.begin(), entered.begin() + ptrdiff_t(kept.size()));
+  if (isMadeBefore)
+    acc.assign(entered.end() - ptrdiff_t(acc.size()), entered.end());
+
+  const size_t wordsOfStep = aRegisters ? instruction->lhs.inSize(Dim::Register) *
+                                              layout::bitsOf(instruction->elements.lhs) / 32
+                                        : 0;
+  std::map<int32_t, size_t> firstWords; // by row of instructions
+  for (auto &[place, numbers] : fragments.byPlace)
+    firstWords.try_emplace(place[0], firstWords.size() * size_t(steps) * wordsOfStep);
   for (auto &[place, numbers] : fragments.byPlace) {
     Registers sums;
     for (int number : numbers)
       sums.push_back(acc[number]);
     for (int64_t k = 0; k < steps; ++k) {
       BufferProducts::Operand a;
-      MatrixOperand::Words words;
-      if (aBuffer) {
+      if (aBuffer)
         a = aBuffer->at(place[0], k);
-      } else {
-        Fragments::Place here{place[0], int32_t(k)};
-        if (!aRegisters->has(here))
-          return fail(op, "the layouts of a matrix product do not meet"), failure();
-        words = aRegisters->words(here);
-        kept.append(words.begin(), words.end());
-        a.words = words;
-      }
+      else
+        a.words =
+            llvm::ArrayRef(kept).slice(firstWords[place[0]] + size_t(k) * wordsOfStep, wordsOfStep);
       auto made = products->start(builder, *instruction, a, b.at(place[1], k), sums);
       sums.assign(made.begin(), made.end());
     }

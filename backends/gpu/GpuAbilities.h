@@ -77,8 +77,10 @@ public:
     layout::BufferOperand place;
     llvm::ArrayRef<llvm::Value *> words; // i32
   };
-  /// Stands before the products whose sums or operands other instructions have had in registers.
-  virtual void begin(llvm::IRBuilderBase &builder) const = 0;
+  /// Stands before products that begin to add to, or take as operands, what other instructions have
+  /// made in registers: gives these `values`, made before it.
+  virtual llvm::SmallVector<llvm::Value *, 4> begin(llvm::IRBuilderBase &builder,
+                                                    llvm::ArrayRef<llvm::Value *> values) const = 0;
   /// Starts `acc` + a b. Nothing but the next product may touch what it gives before a wait has.
   virtual llvm::SmallVector<llvm::Value *, 4> start(llvm::IRBuilderBase &builder,
                                                     const layout::MatrixInstruction &instruction,

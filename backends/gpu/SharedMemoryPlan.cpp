@@ -89,21 +89,17 @@ class BufferLife {
 public:
   explicit BufferLife(BufferAllocOp alloc) {
     SmallVector<Operation *> uses;
-    // A product without a wait in its block runs on behind it.
-    bool isReadOn = false;
+    bool isReadOn = false; // to an end that is not seen
     forEachUse(alloc, [&](Operation *user) {
       uses.push_back(user);
+      if (isa<BufferStoreOp>(user))
+        stores.push_back(user);
       // Products may read a buffer themselves (GpuEmitter::isReadByProduct).
       if (isa<BufferLoadOp>(user))
         llvm::append_range(uses, user->getUsers());
       if (auto product = dyn_cast<DotAsyncOp>(user)) {
-        auto isWait = [&](Operation *wait) {
-          return isa<DotWaitOp>(wait) && wait->getBlock() == product->getBlock();
-        };
-        Operation *wait = nullptr;
-        for (Operation *next : product->getUsers())
-          if (isWait(next))
-            wait = next;
+        readByProducts = true;
+        Operation *wait = waitFor(product.getResult());
         if (wait)
           uses.push_back(wait);
         isReadOn |= !wait;
@@ -128,13 +124,8 @@ public:
     if (llvm::any_of(uses, llvm::IsaPred<AsyncCopyOp>))
       while (last && !waitsForAll(last))
         last = last->getNextNode();
-    auto waitsForProducts = [](Operation *op) {
-      auto wait = dyn_cast<DotWaitOp>(op);
-      return wait && wait.getPending() == 0;
-    };
-    if (isReadOn && !llvm::any_of(uses, llvm::IsaPred<AsyncCopyOp>))
-      while (last && !waitsForProducts(last))
-        last = last->getNextNode();
+    if (isReadOn)
+      last = nullptr;
     if (isa<AsyncCopyOp, BufferStoreOp>(first) && last)
       block = common;
   }
@@ -149,11 +140,35 @@ public:
     return !block || !other.block || isAliveAt(other.first) || other.isAliveAt(first);
   }
   bool beginsAt(Operation *op) const { return block && op == first; }
+  /// It is not known when products are done with what `op` stores anew.
+  bool mayStillBeReadAt(Operation *op) const {
+    return !block && readByProducts && isa<BufferStoreOp>(op) && llvm::is_contained(stores, op);
+  }
   bool endsAt(Operation *op) const { return block && op == last; }
 
 private:
+  /// The wait that gives what a product does, or the loops round it that carry it; null: there is
+  /// none.
+  static Operation *waitFor(Value product) {
+    for (;;) {
+      OpOperand *yielded = nullptr;
+      for (OpOperand &use : product.getUses()) {
+        if (isa<DotWaitOp>(use.getOwner()))
+          return use.getOwner();
+        if (isa<scf::YieldOp>(use.getOwner()))
+          yielded = &use;
+      }
+      auto loop = yielded ? dyn_cast<scf::ForOp>(yielded->getOwner()->getParentOp()) : nullptr;
+      if (!loop)
+        return nullptr;
+      product = loop.getResult(yielded->getOperandNumber());
+    }
+  }
+
   Block *block = nullptr;
   Operation *first = nullptr, *last = nullptr;
+  bool readByProducts = false;
+  SmallVector<Operation *, 1> stores;
 };
 
 struct PlacedBuffer {
@@ -218,7 +233,8 @@ private:
   Bytes walk(Block &block, Bytes pending) {
     for (Operation &op : block) {
       for (const PlacedBuffer &buffer : buffers)
-        if (buffer.life.beginsAt(&op) && pending.overlaps(buffer.begin, buffer.end)) {
+        if (buffer.life.mayStillBeReadAt(&op) ||
+            (buffer.life.beginsAt(&op) && pending.overlaps(buffer.begin, buffer.end))) {
           plan.barriersBefore.insert(&op);
           pending.clear();
         }

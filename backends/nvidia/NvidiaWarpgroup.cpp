@@ -91,8 +91,8 @@ llvm::Value *descriptorOf(llvm::IRBuilderBase &builder,
   uint64_t fixed = panels << 16 | uint64_t(place.rowGroupStride()) / 16 << 32 | swizzle << 62;
   llvm::Value *address = builder.CreatePtrToInt(operand.start, builder.getInt32Ty());
   address = builder.CreateLShr(builder.CreateAnd(address, 0x3ffff), 4);
-  llvm::Value *first = builder.CreateOr(builder.CreateZExt(address, builder.getInt64Ty()),
-                                        builder.getInt64(fixed));
+  llvm::Value *first =
+      builder.CreateOr(builder.CreateZExt(address, builder.getInt64Ty()), builder.getInt64(fixed));
   // One addition for each further piece: no address of shared memory reaches beyond its bits.
   return builder.CreateAdd(first, builder.getInt64(uint64_t(operand.offset) / 16));
 }
@@ -108,8 +108,9 @@ const MatrixInstruction *NvidiaWarpgroupProducts::named(llvm::StringRef name) co
   return layout::instructionNamed(layout::wgmmaInstructions(), name);
 }
 
-void NvidiaWarpgroupProducts::begin(llvm::IRBuilderBase &builder) const {
-  (void)InPlace(builder, {}).emit("wgmma.fence.sync.aligned;");
+Values NvidiaWarpgroupProducts::begin(llvm::IRBuilderBase &builder,
+                                      llvm::ArrayRef<llvm::Value *> values) const {
+  return InPlace(builder, values).emit("wgmma.fence.sync.aligned;");
 }
 
 Values NvidiaWarpgroupProducts::start(llvm::IRBuilderBase &builder,

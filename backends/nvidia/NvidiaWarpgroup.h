@@ -12,7 +12,8 @@ class NvidiaWarpgroupProducts final : public gpu::BufferProducts {
 public:
   layout::MatrixInstructions instructions(const layout::MatrixElements &elements) const override;
   const layout::MatrixInstruction *named(llvm::StringRef name) const override;
-  void begin(llvm::IRBuilderBase &builder) const override;
+  llvm::SmallVector<llvm::Value *, 4> begin(llvm::IRBuilderBase &builder,
+                                            llvm::ArrayRef<llvm::Value *> values) const override;
   llvm::SmallVector<llvm::Value *, 4> start(llvm::IRBuilderBase &builder,
                                             const layout::MatrixInstruction &instruction,
                                             const Operand &a, const Operand &b,

@@ -183,7 +183,7 @@ inline Value cumprod(const Operand &x, const Operand &axis = 0,
 
 struct DotOptions {
   const char *input_precision = nullptr; // "tf32" "tf32x3" "ieee" "bf16x3" "bf16x6"
-  int max_num_imprecise_acc = 0;         // not followed; a remark of the kind "hint" says so
+  int max_num_imprecise_acc = 0;         // of fp8: sums keep all digits; a remark "hint" says so
   DType out_dtype = DType::scalar(ScalarKind::Float32);
 };
 

@@ -119,12 +119,34 @@ struct FillBuffers : PassWrapper<FillBuffers, OperationPass<func::FuncOp>> {
 
   void runOnOperation() override {
     SmallVector<Block *> blocks;
+    SmallVector<ToBufferOp> all;
+    getOperation().walk([&](ToBufferOp op) { all.push_back(op); });
+    for (ToBufferOp op : all)
+      sink(op);
     getOperation().walk([&](ToBufferOp op) {
       if (!llvm::is_contained(blocks, op->getBlock()))
         blocks.push_back(op->getBlock());
     });
     for (Block *block : blocks)
       fill(*block);
+  }
+
+  /// Shared memory is taken from the first use on.
+  static void sink(ToBufferOp op) {
+    Operation *first = nullptr;
+    for (Operation *user : op->getUsers()) {
+      Operation *here = op->getBlock()->findAncestorOpInBlock(*user);
+      if (here && (!first || here->isBeforeInBlock(first)))
+        first = here;
+    }
+    auto view = dyn_cast_or_null<BufferViewOp>(first);
+    if (view && view->hasOneUse())
+      if (Operation *user = op->getBlock()->findAncestorOpInBlock(**view->user_begin())) {
+        view->moveBefore(user);
+        first = view;
+      }
+    if (first)
+      op->moveBefore(first);
   }
 
   /// Several stores share the barrier in front of the first operation that may read one of them.

@@ -117,6 +117,13 @@ static bool canBeOfBuffers(DotOp dot, const layout::MatrixInstruction &one,
   const bool isFp8 = bitsOf(one.elements.lhs) == 8 && one.elements.lhs != layout::MatrixElement::I8;
   if (isFp8 && (shape.exactSums || dot.getMaxImpreciseAcc()))
     return false;
+  // Sums stay in registers, all of them: ptxas refuses an instruction that has too few beside its
+  // own, and where sums are spilled instructions of one warp are faster.
+  constexpr int64_t kBesideSums = 26, kMostSums = 200;
+  const int64_t sums = extents[0] * extents[1] / shape.threadCount(),
+                words = std::min(shape.threadWords, shape.registerWords / shape.threadCount());
+  if (sums > std::min(kMostSums, words - kBesideSums))
+    return false;
   // Three products take operands that are rounded and what that leaves.
   if (dot.getPrecision() == InputPrecision::Tf32x3 &&
       one.elements.lhs == layout::MatrixElement::Tf32)

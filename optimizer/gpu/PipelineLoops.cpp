@@ -76,6 +76,13 @@ private:
       bytes += bufferOf(ahead, 1).getStageBytes();
     if (shape.scratchBytes)
       loop.getBody()->walk([&](Operation *op) { rest = std::max(rest, shape.scratchBytes(op)); });
+    // What lies still in shared memory while the loop runs.
+    loop->getParentOfType<func::FuncOp>().walk([&](ToBufferOp op) {
+      Operation *beside = op->getBlock()->findAncestorOpInBlock(*loop);
+      if (beside && op->isBeforeInBlock(beside) &&
+          llvm::any_of(op->getUsers(), [&](Operation *user) { return isUsedFrom(user, beside); }))
+        rest += cast<BufferType>(op.getType()).getStageBytes();
+    });
     auto programsWith = [&](int64_t stages) {
       return shape.sharedBytes / std::max<int64_t>(1, bytes * stages + rest);
     };
@@ -85,6 +92,15 @@ private:
         programsWith(stageCount + 1) < std::clamp<int64_t>(programsWith(stageCount), 1, most);
     if (!meetsTwice)
       ++stageCount;
+  }
+
+  /// Whether a user of a buffer, or one of a view, does not stand before `place`.
+  static bool isUsedFrom(Operation *user, Operation *place) {
+    if (isa<BufferViewOp>(user))
+      return llvm::any_of(user->getUsers(),
+                          [&](Operation *next) { return isUsedFrom(next, place); });
+    Operation *here = place->getBlock()->findAncestorOpInBlock(*user);
+    return !here || !here->isBeforeInBlock(place);
   }
 
   bool isAhead(Operation *load) const {

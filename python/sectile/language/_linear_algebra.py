@@ -30,8 +30,9 @@ def dot(
         input_precision: for fp32 operands: ``"ieee"``, ``"tf32"``, ``"tf32x3"``, ``"bf16x3"`` or
             ``"bf16x6"``. The CPU always computes in full fp32.
         allow_tf32: older spelling of `input_precision`: True is ``"tf32"``, False ``"ieee"``.
-        max_num_imprecise_acc: of fp8 products; not followed, and answered by a remark of the kind ``"hint"``,
-            which `sectile.inspect` shows: every instruction adds to the accumulator itself.
+        max_num_imprecise_acc: of fp8 products; where it is given they do without Hopper's wgmma, whose sums keep
+            fewer digits. A remark of the kind ``"hint"`` says so, which `sectile.inspect` shows: every
+            instruction adds to the accumulator itself.
         out_dtype: of the result, when there is no `acc`; int8 operands give int32.
 
     Errors: inner dimensions that differ, ranks other than 2 and 3, dtypes that do not go together.

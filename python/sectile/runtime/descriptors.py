@@ -38,7 +38,7 @@ class TensorDescriptor:
         strides: in elements; the last is 1, the others are multiples of 16 bytes.
         block_shape: extents of the blocks.
         padding: ``"zero"`` or ``"nan"``: what elements outside `shape` read as.
-        round_f32_to_tf32: accepted for Triton's sake; products round as their `input_precision` says.
+        round_f32_to_tf32: accepted for Triton's sake; products make tf32 of float32 as their `input_precision` says.
 
     Raises:
         ValueError: what breaks these rules, naming the argument, the value and the rule.

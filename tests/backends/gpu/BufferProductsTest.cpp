@@ -337,6 +337,77 @@ TEST(GpuBufferProducts, a_chain_moves_nothing_between_its_products) {
     }
 }
 
+/// The lhs is stored once for each round of the outermost loop; the loop with the product, which is
+/// under way behind its rounds, stands in a branch or in another loop.
+TEST(GpuBufferProducts, a_buffer_is_filled_anew_when_all_products_that_read_it_are_done) {
+  const Case one{64, 64, 32, false, false, 8};
+  const std::string sums = tileType({64, 64}, "f32"), row = tileType({64}, "f32"),
+                    lhs = tileType({64, 32}, "f16"), rhs = tileType({32, 64}, "f16");
+  auto at = [](const std::string &name, const std::string &array, const std::string &element,
+               const std::string &index, int64_t size) {
+    return "%" + name + "_size = arith.constant " + std::to_string(size) + " : i32\n%" + name +
+           "_offset = arith.muli %" + index + ", %" + name + "_size : i32\n%" + name +
+           " = tile.ptr_add %" + array + ", %" + name + "_offset : !tile.ptr<" + element +
+           ">, i32\n";
+  };
+  // Nothing in the outer loop takes scratch, whose barriers would hide that one is missing.
+  const std::string inner =
+      "%p = scf.for %k = %zero to %n step %one iter_args(%sum = %none) -> (" + sums +
+      ") : i32 {\n" + at("bk", "b", "f16", "k", 32 * 64) + loadTile("y", "bk", {32, 64}, "f16") +
+      "%next = tile.dot %x, %y, %sum : " + lhs + " * " + rhs + " -> " + sums +
+      "\nscf.yield %next : " + sums + "\n}\n%top = tile.reduce(%p) axis 1 : (" + sums + ") -> " +
+      row +
+      " {\n^bb0(%l: f32, %r: f32):\n%g = arith.maximumf %l, %r : f32\ntile.yield %g : f32\n}\n" +
+      storeTile("top", "to", {64}, "f32");
+  for (const std::string &around :
+       {std::string("%c = arith.cmpi sge, %n, %zero : i32\nscf.if %c {\n"),
+        std::string("scf.for %t = %zero to %one step %one : i32 {\n")}) {
+    const std::string body = "%zero = arith.constant 0 : i32\n%one = arith.constant 1 : i32\n"
+                             "%none = arith.constant dense<0.0> : " +
+                             sums + "\nscf.for %i = %zero to %m step %one : i32 {\n" +
+                             at("ai", "a", "f16", "i", 64 * 32) + at("to", "out", "f32", "i", 64) +
+                             loadTile("x", "ai", {64, 32}, "f16") + around + inner + "}\n}\n";
+    auto aligned = [](const std::string &name, const std::string &element) {
+      return pointer(name, element) + " {tile.divisibility = 16 : i64}, ";
+    };
+    SimulatedKernel kernel(kernelText(aligned("a", "f16") + aligned("b", "f16") +
+                                          aligned("out", "f32") + "%n: i32, %m: i32",
+                                      body),
+                           {.warps = 8, .abilities = hopper()});
+    ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+    ASSERT_NE(kernel.tileText.find("tile.dot_wait 1"), std::string::npos) << kernel.tileText;
+    constexpr int32_t kRounds = 3, kTiles = 3;
+    Operands operands(one, kTiles);
+    std::vector<float> out(64 * kTiles, 77);
+    SimulatedReport report = kernel.run({1}, {argument(operands.a), argument(operands.b),
+                                              argument(out), argument(kRounds), argument(kTiles)});
+    EXPECT_EQ(report.problem, "") << around;
+    for (int64_t tile = 0; tile < kTiles; ++tile)
+      for (int64_t r = 0; r < 64; ++r) {
+        float top = -1e30f;
+        for (int64_t column = 0; column < 64; ++column) {
+          float sum = 0;
+          for (int64_t step = 0; step < kRounds; ++step)
+            for (int64_t k = 0; k < 32; ++k)
+              sum += operands.lhs(tile, r, k) * operands.rhs(step, k, column);
+          top = std::max(top, sum);
+        }
+        ASSERT_EQ(out[tile * 64 + r], top) << tile << ", " << r;
+      }
+  }
+}
+
+TEST(GpuBufferProducts, products_with_too_many_sums_are_of_one_warp) {
+  // 256 sums a thread; 128, where a thread may have as many registers.
+  for (auto [one, words] : {std::pair{Case{128, 256, 32}, 255}, {Case{128, 128, 32}, 128}}) {
+    SCOPED_TRACE(::testing::PrintToString(one));
+    SimulatedKernel kernel(loopText(one),
+                           {.warps = one.warps, .abilities = hopper(), .threadWords = words});
+    ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+    EXPECT_EQ(kernel.tileText.find("tile.dot_async"), std::string::npos);
+  }
+}
+
 TEST(GpuBufferProducts, products_that_cannot_be_of_buffers_are_of_one_warp) {
   // Too few rows for four warps; no power of two; two warps.
   for (Case one : {Case{32, 64, 32}, Case{64, 48, 32}, Case{64, 64, 32, false, false, 2}}) {

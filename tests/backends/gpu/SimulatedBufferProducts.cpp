@@ -47,8 +47,9 @@ public:
     return layout::instructionNamed(layout::wgmmaInstructions(), name);
   }
 
-  void begin(llvm::IRBuilderBase &builder) const override {
+  Values begin(llvm::IRBuilderBase &builder, llvm::ArrayRef<llvm::Value *> values) const override {
     emitSimulatedCall(builder, SimulatedCall::ProductBegin, builder.getVoidTy(), {});
+    return Values(values);
   }
 
   Values start(llvm::IRBuilderBase &builder, const MatrixInstruction &instruction, const Operand &a,
