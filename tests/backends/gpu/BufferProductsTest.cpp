@@ -340,7 +340,7 @@ TEST(GpuBufferProducts, a_chain_moves_nothing_between_its_products) {
 /// The lhs is stored once for each round of the outermost loop; the loop with the product, which is
 /// under way behind its rounds, stands in a branch or in another loop.
 TEST(GpuBufferProducts, a_buffer_is_filled_anew_when_all_products_that_read_it_are_done) {
-  const Case one{64, 64, 32, false, false, 8};
+  const Case one{64, 64, 32};
   const std::string sums = tileType({64, 64}, "f32"), row = tileType({64}, "f32"),
                     lhs = tileType({64, 32}, "f16"), rhs = tileType({32, 64}, "f16");
   auto at = [](const std::string &name, const std::string &array, const std::string &element,
@@ -373,7 +373,7 @@ TEST(GpuBufferProducts, a_buffer_is_filled_anew_when_all_products_that_read_it_a
     SimulatedKernel kernel(kernelText(aligned("a", "f16") + aligned("b", "f16") +
                                           aligned("out", "f32") + "%n: i32, %m: i32",
                                       body),
-                           {.warps = 8, .abilities = hopper()});
+                           {.warps = 4, .abilities = hopper()});
     ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
     ASSERT_NE(kernel.tileText.find("tile.dot_wait 1"), std::string::npos) << kernel.tileText;
     constexpr int32_t kRounds = 3, kTiles = 3;
