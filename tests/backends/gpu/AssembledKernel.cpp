@@ -68,6 +68,9 @@ void AssembledKernel::assemble(const std::string &arch) {
     message = "ptxas: " + said;
     return;
   }
+  // What ptxas does to products of several warps that are not as it wants them.
+  if (said.find("(C75") != std::string::npos)
+    message = "ptxas: " + said;
   llvm::SmallVector<llvm::StringRef> found;
   auto number = [&](const char *pattern) {
     int64_t value = 0;

@@ -2,6 +2,7 @@
 // their operands, products under way from round to round, and what happens where a wait, a fence or
 // a barrier is missing.
 #include "../TileText.h"
+#include "AssembledKernel.h"
 #include "SimulatedGpu.h"
 
 #include "llvm/ADT/APFloat.h"
@@ -301,21 +302,28 @@ TEST(GpuBufferProducts, what_is_computed_is_stored_or_stays_in_registers) {
   }
 }
 
-/// sum = f16(x y) z: what comes out of one product is the other's operand, in the same registers.
-TEST(GpuBufferProducts, a_chain_moves_nothing_between_its_products) {
-  constexpr int64_t n = 64;
+constexpr int64_t kChain = 64;
+
+/// r = f16(x y) y of squares.
+std::string chainText() {
+  constexpr int64_t n = kChain;
   std::string half = tileType({n, n}, "f16"), full = tileType({n, n}, "f32");
   auto aligned = [](const std::string &name, const std::string &element) {
     return pointer(name, element) + " {tile.divisibility = 16 : i64}";
   };
-  std::string text = kernelText(
-      aligned("a", "f16") + ", " + aligned("b", "f16") + ", " + aligned("out", "f32"),
-      "%none = arith.constant dense<0.0> : " + full + "\n" + loadTile("x", "a", {n, n}, "f16") +
-          loadTile("y", "b", {n, n}, "f16") + "%s = tile.dot %x, %y, %none : " + half + " * " +
-          half + " -> " + full + "\n%h = arith.truncf %s : " + full + " to " + half +
-          "\n%r = tile.dot %h, %y, %none : " + half + " * " + half + " -> " + full + "\n" +
-          storeTile("r", "out", {n, n}, "f32"));
-  SimulatedKernel kernel(text, {.warps = 4, .abilities = hopper()});
+  return kernelText(aligned("a", "f16") + ", " + aligned("b", "f16") + ", " + aligned("out", "f32"),
+                    "%none = arith.constant dense<0.0> : " + full + "\n" +
+                        loadTile("x", "a", {n, n}, "f16") + loadTile("y", "b", {n, n}, "f16") +
+                        "%s = tile.dot %x, %y, %none : " + half + " * " + half + " -> " + full +
+                        "\n%h = arith.truncf %s : " + full + " to " + half +
+                        "\n%r = tile.dot %h, %y, %none : " + half + " * " + half + " -> " + full +
+                        "\n" + storeTile("r", "out", {n, n}, "f32"));
+}
+
+/// What comes out of one product is the other's operand, in the same registers.
+TEST(GpuBufferProducts, a_chain_moves_nothing_between_its_products) {
+  constexpr int64_t n = kChain;
+  SimulatedKernel kernel(chainText(), {.warps = 4, .abilities = hopper()});
   ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
   size_t first = kernel.tileText.find("tile.dot_async"),
          second = kernel.tileText.find("tile.dot_async", first + 1);
@@ -394,6 +402,21 @@ TEST(GpuBufferProducts, a_buffer_is_filled_anew_when_all_products_that_read_it_a
         }
         ASSERT_EQ(out[tile * 64 + r], top) << tile << ", " << r;
       }
+  }
+}
+
+TEST(GpuBufferProducts, ptxas_takes_the_code_as_it_is) {
+  std::vector<std::pair<std::string, int32_t>> kernels = {{chainText(), 4}};
+  for (const Case &one :
+       {Case{128, 128, 64}, Case{128, 256, 64, false, true, 8}, Case{64, 64, 32, true, false},
+        Case{64, 64, 64, false, true, 4, 3, "i8", "i8", "i32"}})
+    kernels.push_back({loopText(one), int32_t(one.warps)});
+  for (const auto &[text, warps] : kernels) {
+    AssembledKernel kernel(text, "sm_90a", warps);
+    ASSERT_EQ(kernel.problem(), "");
+    EXPECT_GT(kernel.count("wgmma.mma_async"), 0);
+    EXPECT_EQ(kernel.count("mma.sync"), 0);
+    EXPECT_EQ(kernel.spilledBytes(), 0);
   }
 }
 
