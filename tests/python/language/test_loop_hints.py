@@ -27,7 +27,7 @@ def remarks(kernel, *arguments, target="cuda:90", **options):
 @pytest.mark.host
 @pytest.mark.parametrize("stages", [2, 3, 5])
 def test_num_stages_of_a_loop(stages):
-    said = remarks(product, tl.float16, tl.float16, tl.float32, 1024, stages)
+    said = remarks(product, tl.float16, tl.float16, tl.float32, 1024, stages, target="cuda:80")
     ahead = f"{stages - 1} iteration{'s' * (stages != 2)} ahead"
     texts = [text for kind, text in said if kind == "pipelined"]
     assert len(texts) == 2
