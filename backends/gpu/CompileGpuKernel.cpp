@@ -27,6 +27,8 @@ optimizer::GpuShape shapeOf(const GpuTarget &target, int64_t warpCount) {
   };
   shape.hasAsyncCopy = target.asyncCopies() != nullptr;
   shape.matrixInstructions = [&target](tile::DotOp dot) { return matrixInstructions(dot, target); };
+  if (const BufferProducts *products = target.bufferProducts())
+    shape.bufferInstruction = [products](llvm::StringRef name) { return products->named(name); };
   return shape;
 }
 

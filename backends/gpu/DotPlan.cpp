@@ -20,10 +20,6 @@ layout::MatrixInstructions matrixInstructions(DotOp op, const GpuTarget &target)
   if (!products || !elements)
     return {};
   layout::MatrixInstructions found = products->instructions(*elements);
-  if (!target.tf32Rounding())
-    llvm::erase_if(found, [](const layout::MatrixInstruction *instruction) {
-      return instruction->elements.lhs == layout::MatrixElement::Tf32;
-    });
   if (int64_t extent = products->preferredExtent()) {
     auto shape = op.getType().getShape().take_back(2);
     auto isPreferred = [&](const layout::MatrixInstruction *one) {
@@ -33,12 +29,15 @@ layout::MatrixInstructions matrixInstructions(DotOp op, const GpuTarget &target)
     if (llvm::any_of(found, isPreferred))
       llvm::erase_if(found, [&](const auto *one) { return !isPreferred(one); });
   }
-  if (const BufferProducts *ofBuffers = target.bufferProducts()) {
-    layout::MatrixInstructions all = ofBuffers->instructions(*elements);
-    llvm::append_range(all, found);
-    return all;
-  }
-  return found;
+  layout::MatrixInstructions all;
+  if (const BufferProducts *ofBuffers = target.bufferProducts())
+    all = ofBuffers->instructions(*elements);
+  llvm::append_range(all, found);
+  if (!target.tf32Rounding())
+    llvm::erase_if(all, [](const layout::MatrixInstruction *instruction) {
+      return instruction->elements.lhs == layout::MatrixElement::Tf32;
+    });
+  return all;
 }
 
 const layout::MatrixInstruction *instructionOf(DotOp op, const GpuTarget &target) {

@@ -64,6 +64,8 @@ Registers GpuEmitter::emitMatrixProduct(DotOp op, Registers acc) {
   const layout::MatrixInstruction *instruction = instructionOf(op, target);
   if (!instruction)
     return fail(op, "the target has no such matrix instruction"), acc;
+  if (instruction->isOfBuffers())
+    return fail(op, "its instruction reads buffers, and the product was not started"), acc;
   int rank = op.getType().getRank();
   int64_t step = instruction->k;
   Fragments accFragments(layoutOf(op.getResult()), instruction->acc);

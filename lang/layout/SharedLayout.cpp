@@ -32,6 +32,10 @@ int64_t SharedLayout::repetitionStride(int axisNumber) const {
   return stride;
 }
 
+bool SharedLayout::isOneBlock() const {
+  return offsetMap.isInjective() && llvm::all_of(repeats, [](int64_t count) { return count == 1; });
+}
+
 int64_t SharedLayout::offsetOf(llvm::ArrayRef<int32_t> coordinates) const {
   int64_t offset = 0;
   Word inBlock = 0;
@@ -57,7 +61,7 @@ llvm::hash_code hash_value(const SharedLayout &layout) {
 }
 
 SharedLayout transpose(const SharedLayout &layout, llvm::ArrayRef<int> order) {
-  assert(llvm::all_of(layout.repetitions(), [](int64_t count) { return count == 1; }));
+  assert(layout.isOneBlock());
   Extents shape;
   for (int axisNumber : order)
     shape.push_back(layout.shape()[axisNumber]);

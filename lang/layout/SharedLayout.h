@@ -53,6 +53,10 @@ public:
   int64_t elements() const;
   int64_t bytes(unsigned elementBits) const { return elements() * ((elementBits + 7) / 8); }
 
+  /// Whether the tile is one block, with a place of its own for each element: what can be
+  /// transposed.
+  bool isOneBlock() const;
+
   bool operator==(const SharedLayout &) const = default;
   friend llvm::hash_code hash_value(const SharedLayout &layout);
 
@@ -62,8 +66,8 @@ private:
   RowPadding rowPadding;
 };
 
-/// The same bytes, of the tile with its axes in another order: axis i is axis order[i] of `layout`,
-/// whose block is not repeated.
+/// Returns the layout of the same bytes for the tile with its axes in another order: axis i is axis
+/// order[i] of `layout`, which is one block.
 SharedLayout transpose(const SharedLayout &layout, llvm::ArrayRef<int> order);
 
 //===-- builders: `order` lists the axes, the contiguous one first ----------------------------===//

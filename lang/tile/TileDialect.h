@@ -95,6 +95,14 @@ namespace sectile::tile {
 inline bool hasElementRegion(mlir::Operation *op) {
   return mlir::isa<ReduceOp, ScanOp, MapOp>(op);
 }
+/// Whether the operation has no effect but on shared memory, its own products and copies under way:
+/// accesses of global memory may change places with it.
+inline bool touchesOnlySharedMemory(mlir::Operation *op) {
+  if (auto barrier = mlir::dyn_cast<BarrierOp>(op))
+    return barrier.getSharedOnly();
+  return mlir::isa<BufferAllocOp, BufferLoadOp, BufferStoreOp, DotAsyncOp, DotWaitOp, ProxyFenceOp,
+                   AsyncCommitOp, AsyncWaitOp>(op);
+}
 /// Whether what is built in the block is for one element at a time: in the function of a reduction,
 /// a scan or a map, in its branches and loops as well. Such functions have no effects of the
 /// compiler's own, assertions among them.

@@ -406,9 +406,11 @@ LogicalResult BufferViewOp::verify() {
   llvm::sort(sorted);
   if (!llvm::equal(sorted, llvm::seq<int>(0, int(source.getShape().size()))))
     return emitOpError("`order` should name each axis once");
+  const sectile::layout::SharedLayout &shared = source.getLayout().getLayout();
+  if (!shared.isOneBlock())
+    return emitOpError() << "stages of " << source << " are not one block, which a view needs";
   if (source.getElement() != view.getElement() ||
-      sectile::layout::transpose(source.getLayout().getLayout(), order) !=
-          view.getLayout().getLayout())
+      sectile::layout::transpose(shared, order) != view.getLayout().getLayout())
     return emitOpError() << "a view of " << source << " in that order is not of type " << view;
   return success();
 }

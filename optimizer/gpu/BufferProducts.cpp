@@ -34,31 +34,30 @@ public:
           start(dot, *one);
           break;
         }
+    SmallVector<TransposeOp> transposes;
+    function.walk([&](TransposeOp one) { transposes.push_back(one); });
+    for (TransposeOp one : llvm::reverse(transposes))
+      if (one->use_empty())
+        one.erase();
   }
 
 private:
   void start(DotOp dot, const layout::MatrixInstruction &instruction) {
     using layout::MatrixSide;
-    Value lhs = operand(dot.getLhs(), instruction, MatrixSide::Lhs),
-          rhs = operand(dot.getRhs(), instruction, MatrixSide::Rhs);
+    Value lhs = operand(dot, instruction, MatrixSide::Lhs),
+          rhs = operand(dot, instruction, MatrixSide::Rhs);
     builder.setInsertionPoint(dot);
     Value started = DotAsyncOp::create(builder, dot.getLoc(), dot.getType(), lhs, rhs, dot.getAcc(),
                                        dot.getInstructionAttr());
     auto wait = DotWaitOp::create(builder, dot.getLoc(), TypeRange{dot.getType()},
                                   builder.getI32IntegerAttr(0), ValueRange{started});
-    Operation *left = dot.getLhs().getDefiningOp(), *right = dot.getRhs().getDefiningOp();
     dot.replaceAllUsesWith(wait.getResult(0));
     dot.erase();
-    for (Operation *maker : {left, right == left ? nullptr : right})
-      while (auto transposed = dyn_cast_or_null<TransposeOp>(maker)) {
-        maker = transposed.getSrc().getDefiningOp();
-        if (transposed->use_empty())
-          transposed.erase();
-      }
   }
 
-  Value operand(Value tile, const layout::MatrixInstruction &instruction, layout::MatrixSide side) {
-    if (!isReadFromBuffer(instruction, side, tile))
+  Value operand(DotOp dot, const layout::MatrixInstruction &instruction, layout::MatrixSide side) {
+    Value tile = operandOf(dot, side);
+    if (!isReadFromBuffer(instruction, side, dot))
       return tile;
     SmallVector<int, 2> order{0, 1};
     while (auto transposed = tile.getDefiningOp<TransposeOp>()) {
@@ -131,22 +130,28 @@ struct FillBuffers : PassWrapper<FillBuffers, OperationPass<func::FuncOp>> {
       fill(*block);
   }
 
-  /// Shared memory is taken from the first use on.
-  static void sink(ToBufferOp op) {
+  /// The first operation of the maker's block that uses its result, or holds a use.
+  static Operation *firstUseOf(Operation *maker) {
     Operation *first = nullptr;
-    for (Operation *user : op->getUsers()) {
-      Operation *here = op->getBlock()->findAncestorOpInBlock(*user);
+    for (Operation *user : maker->getUsers()) {
+      Operation *here = maker->getBlock()->findAncestorOpInBlock(*user);
       if (here && (!first || here->isBeforeInBlock(first)))
         first = here;
     }
-    auto view = dyn_cast_or_null<BufferViewOp>(first);
-    if (view && view->hasOneUse())
-      if (Operation *user = op->getBlock()->findAncestorOpInBlock(**view->user_begin())) {
-        view->moveBefore(user);
-        first = view;
-      }
-    if (first)
-      op->moveBefore(first);
+    return first;
+  }
+
+  static void moveToFirstUse(Operation *maker) {
+    if (Operation *first = firstUseOf(maker))
+      maker->moveBefore(first);
+  }
+
+  /// A buffer takes shared memory from its first use on, for which a view alone does not count.
+  static void sink(ToBufferOp op) {
+    for (Operation *user : op->getUsers())
+      if (isa<BufferViewOp>(user))
+        moveToFirstUse(user);
+    moveToFirstUse(op);
   }
 
   /// Several stores share the barrier in front of the first operation that may read one of them.

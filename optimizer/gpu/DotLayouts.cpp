@@ -103,6 +103,44 @@ static bool fills(const layout::MatrixInstruction &instruction, llvm::ArrayRef<i
          });
 }
 
+mlir::TypedValue<mlir::RankedTensorType> operandOf(DotOp dot, layout::MatrixSide side) {
+  return side == layout::MatrixSide::Lhs ? dot.getLhs() : dot.getRhs();
+}
+
+/// What a tile is that is loaded, perhaps transposed: the load, and its axis that is the tile's
+/// `axis`. A null load: it is something else.
+static std::pair<LoadOp, int> loadOf(mlir::Value tile, int axis) {
+  while (auto transposed = tile.getDefiningOp<TransposeOp>()) {
+    axis = transposed.getOrder()[axis];
+    tile = transposed.getSrc();
+  }
+  return {tile.getDefiningOp<LoadOp>(), axis};
+}
+
+/// Bytes of shared memory that an operand takes as a whole.
+static int64_t bytesOf(DotOp dot, layout::MatrixSide side) {
+  auto type = operandOf(dot, side).getType();
+  return type.getNumElements() * type.getElementTypeBitWidth() / 8;
+}
+
+bool isReadFromBuffer(const layout::MatrixInstruction &instruction, layout::MatrixSide side,
+                      DotOp dot) {
+  if (!instruction.places(side).sharedMemory)
+    return false;
+  if (!instruction.places(side).registers)
+    return true;
+  return loadOf(operandOf(dot, side), 0).first != nullptr;
+}
+
+/// Whether those operands fit that the instruction reads out of shared memory.
+static bool fitsInBuffers(DotOp dot, const layout::MatrixInstruction &one, const GpuShape &shape) {
+  int64_t bytes = 0;
+  for (layout::MatrixSide side : {layout::MatrixSide::Lhs, layout::MatrixSide::Rhs})
+    if (isReadFromBuffer(one, side, dot))
+      bytes += bytesOf(dot, side);
+  return bytes <= shape.sharedBytes;
+}
+
 /// Whether the product can be done by an instruction that reads buffers, one of `all`.
 static bool canBeOfBuffers(DotOp dot, const layout::MatrixInstruction &one,
                            const layout::MatrixInstructions &all, const GpuShape &shape) {
@@ -116,6 +154,8 @@ static bool canBeOfBuffers(DotOp dot, const layout::MatrixInstruction &one,
       return false;
   const bool isFp8 = bitsOf(one.elements.lhs) == 8 && one.elements.lhs != layout::MatrixElement::I8;
   if (isFp8 && (shape.exactSums || dot.getMaxImpreciseAcc()))
+    return false;
+  if (!fitsInBuffers(dot, one, shape))
     return false;
   // Sums stay in registers, all of them: ptxas refuses an instruction that has too few beside its
   // own, and where sums are spilled instructions of one warp are faster.
@@ -135,23 +175,13 @@ static bool canBeOfBuffers(DotOp dot, const layout::MatrixInstruction &one,
   return hasSplit;
 }
 
-/// What a tile is that is loaded, perhaps transposed: the load, and its axis that is the tile's
-/// `axis`. A null load: it is something else.
-static std::pair<LoadOp, int> loadOf(mlir::Value tile, int axis) {
-  while (auto transposed = tile.getDefiningOp<TransposeOp>()) {
-    axis = transposed.getOrder()[axis];
-    tile = transposed.getSrc();
-  }
-  return {tile.getDefiningOp<LoadOp>(), axis};
-}
-
 /// Whether the instruction can have the operand in the order in which it is loaded. What is
 /// computed stays in registers, if the instruction takes it there.
-static bool takesOrder(const layout::MatrixInstruction &one, layout::MatrixSide side,
-                       mlir::Value operand, const GpuShape &shape, const IndexAnalysis &analysis) {
+static bool takesOrder(const layout::MatrixInstruction &one, layout::MatrixSide side, DotOp dot,
+                       const GpuShape &shape, const IndexAnalysis &analysis) {
   if (one.places(side).acrossDepth)
     return true;
-  auto [load, axis] = loadOf(operand, side == layout::MatrixSide::Lhs ? 1 : 0);
+  auto [load, axis] = loadOf(operandOf(dot, side), side == layout::MatrixSide::Lhs ? 1 : 0);
   if (!load)
     return one.places(side).registers;
   auto widthAlong = [&, load = load](int along) {
@@ -166,23 +196,13 @@ layout::MatrixInstructions wantedInstructions(DotOp dot, const GpuShape &shape,
                                               const IndexAnalysis &analysis) {
   layout::MatrixInstructions all = matrixInstructions(dot, shape), ofBuffers;
   for (const layout::MatrixInstruction *one : all)
-    if (one->isOfBuffers() &&
-        takesOrder(*one, layout::MatrixSide::Lhs, dot.getLhs(), shape, analysis) &&
-        takesOrder(*one, layout::MatrixSide::Rhs, dot.getRhs(), shape, analysis))
+    if (one->isOfBuffers() && takesOrder(*one, layout::MatrixSide::Lhs, dot, shape, analysis) &&
+        takesOrder(*one, layout::MatrixSide::Rhs, dot, shape, analysis))
       ofBuffers.push_back(one);
   if (!ofBuffers.empty())
     return ofBuffers;
   llvm::erase_if(all, [](const layout::MatrixInstruction *one) { return one->isOfBuffers(); });
   return all;
-}
-
-bool isReadFromBuffer(const layout::MatrixInstruction &instruction, layout::MatrixSide side,
-                      mlir::Value operand) {
-  if (!instruction.places(side).sharedMemory)
-    return false;
-  if (!instruction.places(side).registers)
-    return true;
-  return loadOf(operand, 0).first != nullptr;
 }
 
 //===-- Candidates ----------------------------------------------------------------------------===//

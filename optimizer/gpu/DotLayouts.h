@@ -25,8 +25,9 @@ std::optional<layout::MatrixElements> matrixElements(tile::DotOp dot);
 /// carry them out, and the depth is whole. Empty: it is done by multiply-adds.
 ///
 /// Those that read shared memory themselves (MatrixInstruction::isOfBuffers) need extents that are
-/// powers of two and a split of the warps that leaves each group whole ones, and are left out where
-/// sums may not depend on the number of warps or must be exact.
+/// powers of two, a split of the warps that leaves each group whole ones, room for operands in
+/// shared memory and for sums in registers, and are left out where sums may not depend on the
+/// number of warps or must be exact.
 layout::MatrixInstructions matrixInstructions(tile::DotOp dot, const GpuShape &shape);
 /// Those that layouts are chosen for: of one kind. It is the kind that reads shared memory if loads
 /// bring operands there in an order that the instruction takes.
@@ -50,10 +51,12 @@ struct SpreadInstruction {
   }
 };
 
-/// Whether the instruction reads the operand out of shared memory: it must, or it can and the tile
-/// is loaded, perhaps transposed. What is computed stays in registers.
+mlir::TypedValue<mlir::RankedTensorType> operandOf(tile::DotOp dot, layout::MatrixSide side);
+
+/// Whether the instruction reads that operand of the product out of shared memory: it must, or it
+/// can and the tile is loaded, perhaps transposed. What is computed stays in registers.
 bool isReadFromBuffer(const layout::MatrixInstruction &instruction, layout::MatrixSide side,
-                      mlir::Value operand);
+                      tile::DotOp dot);
 
 /// What goes with an accumulator of matrixAccumulators; nullopt when it is none of them.
 std::optional<SpreadInstruction> instructionOf(const layout::MatrixInstructions &instructions,

@@ -68,8 +68,12 @@ LogicalResult readGpuOptions(StringRef text, GpuPipelineOptions &options,
   options.shape.hasAsyncCopy = named.async;
   if (named.matrix)
     options.shape.matrixInstructions = commonInstructions;
-  if (named.wgmma)
+  if (named.wgmma) {
     options.shape.matrixInstructions = hopperInstructions;
+    options.shape.bufferInstruction = [](StringRef name) {
+      return layout::instructionNamed(layout::wgmmaInstructions(), name);
+    };
+  }
   options.shape.fixedOrders = named.fixed;
   options.stageCount = named.stages;
   options.argumentsOverlap = named.overlap;

@@ -32,6 +32,9 @@ struct GpuShape {
   /// The matrix instructions for a product's elements, the preferred first; they outlive all that
   /// is compiled. Null: there are none.
   std::function<layout::MatrixInstructions(tile::DotOp)> matrixInstructions;
+  /// The instruction of that name that reads shared memory itself; null when the target has none.
+  /// Null itself: the target has none at all.
+  std::function<const layout::MatrixInstruction *(llvm::StringRef)> bufferInstruction;
   /// Whether a product adds in an order that the number of warps does not change
   /// (numerics="reproducible"): there is one instruction for it, the first, whatever layouts cost.
   bool fixedOrders = false;

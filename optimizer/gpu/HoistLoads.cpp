@@ -29,7 +29,7 @@ public:
         consider(load);
       else if (hasElementRegion(&op) || (isPure(&op) && !op.getNumRegions()))
         waiting.insert(&op);
-      else if (!isa<BufferLoadOp>(op))
+      else if (!touchesOnlySharedMemory(&op))
         startBehind(&op);
     }
   }

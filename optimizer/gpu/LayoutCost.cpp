@@ -100,15 +100,16 @@ double combinationCost(const Combination &combination, const TileLayout &layout)
 /// warps.
 constexpr double kMultiplyAdds = 128, kMatrixMultiplyAdds = 1024, kBufferMultiplyAdds = 2048;
 
-/// Of instructions that read both operands out of shared memory: they wait for that where they are
-/// narrow.
+/// Returns the cost of instructions that read operands out of shared memory: they wait for that
+/// where they are narrow.
 double bufferProductCost(const LayoutNode &node, const TileLayout &layout, double products) {
   auto spread = instructionOf(node.instructions, layout);
   if (!spread)
     return 0;
   const layout::MatrixInstruction &one = *spread->instruction;
   double instructions = products / double(one.m * one.n * one.k);
-  double bytes = double(one.m + one.n) * one.k * bitsOf(one.elements.lhs) / 8;
+  double bytes = double((node.isInBuffer(layout::MatrixSide::Lhs) ? one.m : 0) + one.n) * one.k *
+                 bitsOf(one.elements.lhs) / 8;
   double computes = products / kBufferMultiplyAdds,
          reads = instructions * bytes / kSharedBytesPerCycle;
   // Of equals the one that reads less, which costs energy.

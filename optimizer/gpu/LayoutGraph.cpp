@@ -118,9 +118,16 @@ private:
     if (hasOneLayout(op))
       graph.operandNodes[op] = node;
     if (auto dot = dyn_cast<DotOp>(op)) {
-      graph.allNodes[node].dot = dot;
-      graph.allNodes[node].instructions = wantedInstructions(dot, shape, analysis);
-      graph.allNodes[node].dotDepth = dot.getLhs().getType().getShape().back();
+      LayoutNode &product = graph.allNodes[node];
+      product.dot = dot;
+      product.instructions = wantedInstructions(dot, shape, analysis);
+      product.dotDepth = dot.getLhs().getType().getShape().back();
+      if (!product.instructions.empty()) {
+        // All of them take operands from the same places.
+        const layout::MatrixInstruction &one = *product.instructions.front();
+        product.isLhsInBuffer = isReadFromBuffer(one, layout::MatrixSide::Lhs, dot);
+        product.isRhsInBuffer = isReadFromBuffer(one, layout::MatrixSide::Rhs, dot);
+      }
     }
   }
 
@@ -187,7 +194,7 @@ private:
     bool isOperand = kind == LinkKind::DotLhs || kind == LinkKind::DotRhs;
     if (isOperand) {
       link.instructions = graph.allNodes[user].instructions;
-      link.made = made;
+      link.isInBuffer = graph.allNodes[user].isInBuffer(sideOf(kind));
     }
     Value loaded = made;
     if (!link.instructions.empty() && link.instructions.front()->isOfBuffers())

@@ -50,9 +50,14 @@ struct LayoutNode {
   tile::DotOp dot;                         // null unless this is a dot's result
   layout::MatrixInstructions instructions; // for the dot; empty: it is done by multiply-adds
   int64_t dotDepth = 0;
+  /// The sides of the dot that the instructions read out of shared memory.
+  bool isLhsInBuffer = false, isRhsInBuffer = false;
   double dotTrips = 0;
 
   int64_t elementCount() const;
+  bool isInBuffer(layout::MatrixSide side) const {
+    return side == layout::MatrixSide::Lhs ? isLhsInBuffer : isRhsInBuffer;
+  }
 };
 
 enum class LinkKind : uint8_t {
@@ -79,8 +84,8 @@ struct LayoutLink {
   /// A conversion can be an asynchronous copy to shared memory, ahead of its use: the maker is a
   /// load in a loop, the user a product.
   bool canBeAhead = false;
-  /// The operand of a product.
-  mlir::Value made = {};
+  /// The product reads the operand out of shared memory.
+  bool isInBuffer = false;
 };
 
 /// Of a link to a product.

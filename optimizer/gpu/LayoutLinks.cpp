@@ -48,7 +48,7 @@ std::optional<layout::TileLayout> pull(const LayoutLink &link, const layout::Til
     if (!spread)
       return std::nullopt;
     // Any layout will do for what is stored in a buffer.
-    if (isReadFromBuffer(*spread->instruction, sideOf(link.kind), link.made))
+    if (link.isInBuffer)
       return std::nullopt;
     return spread->operand(sideOf(link.kind), makerShape);
   }

@@ -43,11 +43,9 @@ LoopWrites::LoopWrites(Block &body, const PointerProvenance &provenance, bool ar
         })
         .Case([&](LoadOp load) { isOpaque |= load.getIsVolatile(); })
         .Case<PrintOp, AssertOp, AssumeOp>([](Operation *) {})
-        // Shared memory only.
-        .Case<BufferLoadOp, DotAsyncOp, DotWaitOp>([](Operation *) {})
         .Default([&](Operation *op) {
-          isOpaque |=
-              !isMemoryEffectFree(op) && !op->hasTrait<OpTrait::HasRecursiveMemoryEffects>();
+          isOpaque |= !touchesOnlySharedMemory(op) && !isMemoryEffectFree(op) &&
+                      !op->hasTrait<OpTrait::HasRecursiveMemoryEffects>();
         });
   });
 }

@@ -203,8 +203,9 @@ private:
       link.kind = LinkKind::Split;
     } else if (auto dot = dyn_cast<DotOp>(op); dot && operand < 2) {
       link.kind = operand == 0 ? LinkKind::DotLhs : LinkKind::DotRhs;
-      link.instructions = graph.nodes()[graph.nodeOf(dot.getResult())].instructions;
-      link.made = originalOf(dot->getOperand(operand));
+      const LayoutNode &product = graph.nodes()[graph.nodeOf(dot.getResult())];
+      link.instructions = product.instructions;
+      link.isInBuffer = product.isInBuffer(sideOf(link.kind));
     } else {
       return std::nullopt;
     }

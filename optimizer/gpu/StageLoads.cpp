@@ -96,6 +96,8 @@ private:
     auto type = cast<RankedTensorType>(load.getType());
     if (!type.getElementType().isIntOrFloat() || type.getElementTypeBitWidth() < 8)
       return "only numbers of whole bytes wait in shared memory";
+    if (llvm::any_of(load->getUsers(), llvm::IsaPred<ToBufferOp>))
+      return "a product reads it out of shared memory, and stores it there itself";
     if (layout::classifyConversion(*layoutOf(type), layoutOfProduct(load),
                                    type.getElementTypeBitWidth()) !=
         layout::ConversionKind::ThroughShared)

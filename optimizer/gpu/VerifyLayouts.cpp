@@ -1,5 +1,6 @@
 #include "optimizer/gpu/VerifyLayouts.h"
 
+#include "lang/layout/BufferOperand.h"
 #include "lang/layout/Builders.h"
 #include "optimizer/gpu/CheapValues.h"
 #include "optimizer/gpu/DotLayouts.h"
@@ -50,13 +51,67 @@ LogicalResult verifyDot(DotOp dot, const GpuShape &shape) {
   auto spread = instructionOf(instructions, acc);
   if (!spread)
     return dot.emitOpError("layouts: the accumulator is none of ") << dot.getInstructionAttr();
-  auto hasLayout = [&](TypedValue<RankedTensorType> operand, layout::MatrixSide side) {
-    return isReadFromBuffer(*spread->instruction, side, operand) ||
-           *layoutOf(operand.getType()) == spread->operand(side, operand.getType().getShape());
+  auto hasLayout = [&](layout::MatrixSide side) {
+    RankedTensorType type = operandOf(dot, side).getType();
+    return isReadFromBuffer(*spread->instruction, side, dot) ||
+           *layoutOf(type) == spread->operand(side, type.getShape());
   };
-  if (!hasLayout(dot.getLhs(), layout::MatrixSide::Lhs) ||
-      !hasLayout(dot.getRhs(), layout::MatrixSide::Rhs))
+  if (!hasLayout(layout::MatrixSide::Lhs) || !hasLayout(layout::MatrixSide::Rhs))
     return dot.emitOpError("layouts: the operands do not fit the accumulator");
+  return success();
+}
+
+/// The operation that takes the result of a product under way before a wait has given it; null when
+/// there is none. The next product may add to it, and loops and branches may carry it.
+Operation *usedTooEarly(Value result, llvm::SmallDenseSet<Value, 4> &seen) {
+  if (!seen.insert(result).second)
+    return nullptr;
+  for (OpOperand &use : result.getUses()) {
+    Operation *user = use.getOwner();
+    auto next = dyn_cast<DotAsyncOp>(user);
+    if (isa<DotWaitOp>(user) || (next && use.get() == next.getAcc()))
+      continue;
+    if (!isa<scf::YieldOp>(user))
+      return user;
+    Operation *parent = user->getParentOp();
+    SmallVector<Value, 2> carried{parent->getResult(use.getOperandNumber())};
+    if (auto loop = dyn_cast<scf::ForOp>(parent))
+      carried.push_back(loop.getRegionIterArg(use.getOperandNumber()));
+    for (Value value : carried)
+      if (Operation *early = usedTooEarly(value, seen))
+        return early;
+  }
+  return nullptr;
+}
+
+LogicalResult verifyDotAsync(DotAsyncOp dot, const GpuShape &shape) {
+  const TileLayout &acc = *layoutOf(dot.getType());
+  if (*layoutOf(dot.getAcc().getType()) != acc)
+    return dot.emitOpError("layouts: accumulator and result differ");
+  const layout::MatrixInstruction *instruction =
+      shape.bufferInstruction ? shape.bufferInstruction(dot.getInstruction()) : nullptr;
+  if (!instruction)
+    return dot.emitOpError("layouts: there is no instruction ") << dot.getInstructionAttr();
+  auto groups = layout::groupsOf(*instruction, acc);
+  if (!groups)
+    return dot.emitOpError("layouts: the accumulator is none of ") << dot.getInstructionAttr();
+  for (layout::MatrixSide side : {layout::MatrixSide::Lhs, layout::MatrixSide::Rhs}) {
+    const bool isLhs = side == layout::MatrixSide::Lhs;
+    Type type = isLhs ? dot.getLhs().getType() : Type(dot.getRhs().getType());
+    if (auto buffer = dyn_cast<BufferType>(type)) {
+      auto found = layout::bufferOperandOf(buffer.getLayout().getLayout(), isLhs ? 1 : 0,
+                                           buffer.getElement().getIntOrFloatBitWidth());
+      if (!found || !instruction->places(side).sharedMemory ||
+          (!found->isDepthContiguous && !instruction->places(side).acrossDepth))
+        return dot.emitOpError("layouts: its instruction cannot read ") << buffer;
+    } else if (!instruction->places(side).registers ||
+               *layoutOf(type) != layout::operandOf(*instruction, side, shapeOf(type), *groups)) {
+      return dot.emitOpError("layouts: the operand in registers does not fit the accumulator");
+    }
+  }
+  llvm::SmallDenseSet<Value, 4> seen;
+  if (Operation *early = usedTooEarly(dot.getResult(), seen))
+    return dot.emitOpError("is used before it is waited for, by '") << early->getName() << "'";
   return success();
 }
 
@@ -103,7 +158,7 @@ LogicalResult verify(Operation *op, const GpuShape &shape) {
   if (auto dot = dyn_cast<DotOp>(op))
     return verifyDot(dot, shape);
   if (auto dot = dyn_cast<DotAsyncOp>(op))
-    return require(of(dot.getAcc()) == of(dot.getResult()), "accumulator and result differ");
+    return verifyDotAsync(dot, shape);
   if (auto wait = dyn_cast<DotWaitOp>(op)) {
     for (auto [value, result] : llvm::zip(wait.getValues(), wait.getResults()))
       if (failed(require(of(value) == of(result), "a product and what the wait gives differ")))

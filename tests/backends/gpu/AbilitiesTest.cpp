@@ -13,7 +13,7 @@ using ::testing::Not;
 
 namespace {
 
-constexpr int64_t kRows = 32, kColumns = 32, kDepth = 32;
+constexpr int64_t kRows = 64, kColumns = 32, kDepth = 32;
 constexpr int32_t kSteps = 5;
 
 /// out = the sum over %n steps of products of tiles, which follow each other in a and b.
@@ -43,20 +43,23 @@ std::string productText(const std::string &element, const std::string &accElemen
 }
 
 SimulatedKernel compiled(const std::string &text, SimulatedAbilities abilities) {
-  return SimulatedKernel(text, {.warps = 2, .abilities = abilities});
+  return SimulatedKernel(text, {.warps = 4, .abilities = abilities});
 }
 
 std::string nameOf(SimulatedAbilities abilities) {
   return std::string("with") + (abilities.asyncCopies ? " copies" : "") +
          (abilities.matrixProducts ? " products" : "") + (abilities.matrixLoads ? " loads" : "") +
-         (abilities.tf32Rounding ? " rounding" : "");
+         (abilities.tf32Rounding ? " rounding" : "") +
+         (abilities.bufferProducts ? " products of buffers" : "");
 }
 
 /// Every selection, from none to all.
 std::vector<SimulatedAbilities> selections() {
   std::vector<SimulatedAbilities> all;
-  for (unsigned bits = 0; bits < 16; ++bits)
+  for (unsigned bits = 0; bits < 32; ++bits) {
     all.push_back({(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0});
+    all.back().bufferProducts = (bits & 16) != 0;
+  }
   return all;
 }
 
@@ -108,6 +111,9 @@ TEST(GpuAbilities, products_of_f16_are_right_with_any_of_them) {
       EXPECT_THAT(kernel.tileText, Not(HasSubstr("tile.async_copy")));
     if (!abilities.asyncCopies && abilities.matrixProducts)
       EXPECT_THAT(kernel.tileText, HasSubstr("tile.buffer_store"));
+    if (abilities.matrixProducts)
+      EXPECT_EQ(kernel.tileText.find("tile.dot_async") != std::string::npos,
+                abilities.bufferProducts);
     abilities.chip = "gfx942";
     SimulatedKernel wide(text, {.warps = 2, .lanes = 64, .abilities = abilities});
     EXPECT_EQ(run(wide, operands), operands.products());

@@ -304,26 +304,27 @@ TEST(GpuBufferProducts, what_is_computed_is_stored_or_stays_in_registers) {
 
 constexpr int64_t kChain = 64;
 
-/// r = f16(x y) y of squares.
-std::string chainText() {
+/// r = f16(x y) z of squares; z is y, or y with its axes exchanged.
+std::string chainText(bool isTurned = false) {
   constexpr int64_t n = kChain;
   std::string half = tileType({n, n}, "f16"), full = tileType({n, n}, "f32");
   auto aligned = [](const std::string &name, const std::string &element) {
     return pointer(name, element) + " {tile.divisibility = 16 : i64}";
   };
-  return kernelText(aligned("a", "f16") + ", " + aligned("b", "f16") + ", " + aligned("out", "f32"),
-                    "%none = arith.constant dense<0.0> : " + full + "\n" +
-                        loadTile("x", "a", {n, n}, "f16") + loadTile("y", "b", {n, n}, "f16") +
-                        "%s = tile.dot %x, %y, %none : " + half + " * " + half + " -> " + full +
-                        "\n%h = arith.truncf %s : " + full + " to " + half +
-                        "\n%r = tile.dot %h, %y, %none : " + half + " * " + half + " -> " + full +
-                        "\n" + storeTile("r", "out", {n, n}, "f32"));
+  return kernelText(
+      aligned("a", "f16") + ", " + aligned("b", "f16") + ", " + aligned("out", "f32"),
+      "%none = arith.constant dense<0.0> : " + full + "\n" + loadTile("x", "a", {n, n}, "f16") +
+          loadTile("y", "b", {n, n}, "f16") + "%s = tile.dot %x, %y, %none : " + half + " * " +
+          half + " -> " + full + "\n%h = arith.truncf %s : " + full + " to " + half +
+          (isTurned ? "\n%z = tile.transpose %y [1, 0] : " + half + " -> " + half : "") +
+          "\n%r = tile.dot %h, " + (isTurned ? "%z" : "%y") + ", %none : " + half + " * " + half +
+          " -> " + full + "\n" + storeTile("r", "out", {n, n}, "f32"));
 }
 
 /// What comes out of one product is the other's operand, in the same registers.
-TEST(GpuBufferProducts, a_chain_moves_nothing_between_its_products) {
+void checkChain(bool isTurned) {
   constexpr int64_t n = kChain;
-  SimulatedKernel kernel(chainText(), {.warps = 4, .abilities = hopper()});
+  SimulatedKernel kernel(chainText(isTurned), {.warps = 4, .abilities = hopper()});
   ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
   size_t first = kernel.tileText.find("tile.dot_async"),
          second = kernel.tileText.find("tile.dot_async", first + 1);
@@ -340,9 +341,63 @@ TEST(GpuBufferProducts, a_chain_moves_nothing_between_its_products) {
     for (int64_t column = 0; column < n; ++column) {
       float sum = 0;
       for (int64_t k = 0; k < n; ++k)
-        sum += float(_Float16(operands.product(1, row, k))) * operands.rhs(0, k, column);
+        sum += float(_Float16(operands.product(1, row, k))) *
+               (isTurned ? operands.rhs(0, column, k) : operands.rhs(0, k, column));
       ASSERT_EQ(out[row * n + column], sum);
     }
+}
+
+TEST(GpuBufferProducts, a_chain_moves_nothing_between_its_products) {
+  checkChain(false);
+}
+
+/// The first product takes the buffer itself, the second one a view of it.
+TEST(GpuBufferProducts, a_buffer_is_stored_before_its_first_product_whoever_else_views_it) {
+  checkChain(true);
+}
+
+/// In one product x is a view of the other operand's source.
+TEST(GpuBufferProducts, operands_that_are_turned_from_each_other) {
+  constexpr int64_t n = kChain;
+  std::string half = tileType({n, n}, "f16"), full = tileType({n, n}, "f32");
+  auto aligned = [](const std::string &name, const std::string &element) {
+    return pointer(name, element) + " {tile.divisibility = 16 : i64}";
+  };
+  SimulatedKernel kernel(
+      kernelText(aligned("a", "f16") + ", " + aligned("out", "f32"),
+                 "%none = arith.constant dense<0.0> : " + full + "\n" +
+                     loadTile("x", "a", {n, n}, "f16") + "%t = tile.transpose %x [1, 0] : " + half +
+                     " -> " + half + "\n%u = tile.transpose %t [1, 0] : " + half + " -> " + half +
+                     "\n%s = tile.dot %u, %t, %none : " + half + " * " + half + " -> " + full +
+                     "\n" + storeTile("s", "out", {n, n}, "f32")),
+      {.warps = 4, .abilities = hopper()});
+  ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+  EXPECT_NE(kernel.tileText.find("tile.dot_async"), std::string::npos) << kernel.tileText;
+  EXPECT_EQ(kernel.tileText.find("tile.transpose"), std::string::npos) << kernel.tileText;
+  Case one{n, n, n};
+  Operands operands(one, 1);
+  std::vector<float> out(n * n, 77);
+  SimulatedReport report = kernel.run({1}, {argument(operands.a), argument(out)});
+  EXPECT_EQ(report.problem, "");
+  for (int64_t row = 0; row < n; ++row)
+    for (int64_t column = 0; column < n; ++column) {
+      float sum = 0;
+      for (int64_t k = 0; k < n; ++k)
+        sum += operands.lhs(0, row, k) * operands.lhs(0, column, k);
+      ASSERT_EQ(out[row * n + column], sum);
+    }
+}
+
+/// An instruction reads an operand as a whole, those of single warps take it piece by piece.
+TEST(GpuBufferProducts, operands_that_do_not_fit_are_those_of_single_warps) {
+  for (int64_t depth : {128, 256}) {
+    Case one{128, 64, depth, false, false, 4, 1};
+    constexpr int64_t kShared = 64 << 10;
+    SimulatedKernel kernel = compiled(loopText(one), one, kShared);
+    ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+    EXPECT_EQ(kernel.tileText.find("tile.dot_async") != std::string::npos, depth == 128)
+        << kernel.tileText;
+  }
 }
 
 /// The lhs is stored once for each round of the outermost loop; the loop with the product, which is
