@@ -19,8 +19,9 @@ nothing. `activation` is itself a @st.jit function, passed as a constant; None l
 *Blocks.* A large tile reads less for each product, but there must be enough tiles for every multiprocessor
 of a GPU (an H200 has 132) to have one, and for the cores of a CPU to end at about the same time.
 
-*Precision.* The tensor cores of a GPU multiply float32 as TF32, rounded to 11 significant bits; sums stay
-float32. `tl.dot(..., input_precision="ieee")` does without them. On a CPU nothing is rounded.
+*Precision.* The tensor cores of a GPU multiply float32 as TF32, rounded (on Hopper some are cut off) to 11
+significant bits; sums stay float32. `tl.dot(..., input_precision="ieee")` does without them. On a CPU nothing is
+rounded.
 
 Run it:  python tutorials/03_matmul.py             (the same kernel in C++: cpp/03_matmul.cpp)
 """

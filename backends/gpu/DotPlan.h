@@ -1,27 +1,29 @@
 //===-- DotPlan.h - how a matrix product is computed ------------------------------------------===//
-// By the matrix instruction that layout assignment has named on the product, else by multiply-adds
-// on operands in shared memory. EmitDot.cpp emits it.
+// A product is computed by the matrix instruction that layout assignment has named on it, else by
+// multiply-adds on operands in shared memory. EmitDot.cpp emits `dot`, EmitBufferProducts.cpp
+// `dot_async`, whose instruction reads buffers itself.
 #pragma once
 
 #include "backends/gpu/GpuTarget.h"
 
 namespace sectile::gpu {
 
-/// The target's instructions for the product's elements, the preferred first; those that read
-/// shared memory before the others.
+/// Returns the target's instructions for the product's elements, the preferred first; those that
+/// read shared memory themselves come before the others.
 layout::MatrixInstructions matrixInstructions(tile::DotOp op, const GpuTarget &target);
-/// The one that the product names; null when the target has none of that name.
+/// Returns the one that the product names; null when the target has none of that name.
 const layout::MatrixInstruction *instructionOf(tile::DotOp op, const GpuTarget &target);
 const layout::MatrixInstruction *instructionOf(tile::DotAsyncOp op, const GpuTarget &target);
 
-/// Whether operands that lie in buffers are read some steps ahead of the instructions that take
-/// them. Not those of a tile that is stored in the very round that reads it: there is no room for
+/// Whether operands that are loaded from buffers are read some steps ahead of the instructions that
+/// take them. A tile that is stored in the very round that reads it is not: there is no room for
 /// more in registers then (optimizer/gpu/StageLoads.h).
 bool readsAhead(tile::DotOp op);
 
-/// A rank-2 or batched operand in shared memory, row-major.
+/// Returns the bytes of a rank-2 or batched operand in shared memory, row-major.
 int64_t operandBytes(mlir::RankedTensorType type);
-/// Shared memory for the operands of a product by multiply-adds; 0 with matrix instructions.
+/// Returns the bytes of shared memory for the operands of a product by multiply-adds; 0 with matrix
+/// instructions.
 int64_t dotScratchBytes(tile::DotOp op);
 
 } // namespace sectile::gpu

@@ -1,5 +1,5 @@
-// Products of several warps that read shared memory themselves: which bytes each instruction is
-// given, and the wait for what it gives.
+// Products of several warps that read shared memory themselves: which bytes each instruction reads,
+// and the wait for its sums.
 #include "backends/gpu/DotPlan.h"
 #include "backends/gpu/MatrixOperand.h"
 
@@ -90,8 +90,8 @@ LogicalResult GpuEmitter::emitDotAsync(DotAsyncOp op) {
   if ((aBuffer && !aBuffer->isReadable()) || !b.isReadable())
     return fail(op, "its instruction cannot read a buffer of that layout"), failure();
 
-  // What comes into the products in registers is made before the first of them; sums that another
-  // one is adding to, or that a loop carries, are there.
+  // What comes into the products in registers is made before the first of them. Sums that another
+  // product is adding to, or that a loop carries, are where products want them.
   Registers acc = registers(op.getAcc());
   Registers &kept = keptForProducts[op.getResult()];
   Fragments fragments(accLayout, instruction->acc);
@@ -145,7 +145,7 @@ LogicalResult GpuEmitter::emitDotWait(DotWaitOp op) {
   const BufferProducts *products = target.bufferProducts();
   if (!products)
     return fail(op, "this GPU has no products to wait for"), failure();
-  // Registers that the products read are kept, too.
+  // The registers that the products read are kept until here, too.
   SmallVector<llvm::Value *, 8> values;
   for (Value value : op.getValues())
     values.append(registers(value));

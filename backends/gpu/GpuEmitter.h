@@ -126,7 +126,8 @@ public:
   llvm::Value *stageAddress(mlir::Value buffer, mlir::Value stage);
   /// Where a buffer, or what a view shows of one, begins.
   llvm::Value *bufferAddress(mlir::Value buffer);
-  /// The tile is a buffer's and stays there: the one product that takes it reads it.
+  /// Whether the tile is loaded from a buffer and stays there, because the one `dot` that takes it
+  /// reads it step by step. A `dot_async` takes the buffer itself.
   bool isReadByProduct(mlir::Value tile);
 
   //-- Control flow --------------------------------------------------------------------------------
@@ -271,7 +272,8 @@ private:
               *uniformWarpIndexValue = nullptr;
   backends::EmittedScalars scalars;
   llvm::DenseMap<mlir::Value, Registers> tiles;
-  /// What products that have been started read until they are done, by their results.
+  /// The registers that products which have been started read until they are done, by their
+  /// results.
   llvm::DenseMap<mlir::Value, Registers> keptForProducts;
   std::vector<std::pair<layout::TileLayout, llvm::SmallVector<llvm::Value *, 3>>> coordinates;
   bool hasFailed = false;

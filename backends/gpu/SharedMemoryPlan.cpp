@@ -26,8 +26,8 @@ constexpr int64_t kFreeBytes = 8 << 10;
 constexpr int64_t kAlignment = 16;
 /// Aligns buffers to one full row of banks, so that bank conflicts depend on their layout only.
 constexpr int64_t kBufferAlignment = 128;
-/// Aligns those that products read: swizzles of up to so many bytes go by the address
-/// (layout::BufferOperand::alignment).
+/// Aligns buffers that products read themselves: the widest swizzle repeats after so many bytes of
+/// the address (layout::BufferOperand::alignment).
 constexpr int64_t kProductAlignment = 1024;
 
 /// Bytes of shared memory, as disjoint ranges in order.
@@ -56,7 +56,7 @@ public:
       add(begin, end);
   }
   void clear() { ranges.clear(); }
-  /// The lowest aligned offset with room for `size`.
+  /// Returns the lowest aligned offset with room for `size`.
   int64_t firstFit(int64_t size, int64_t alignment = kAlignment) const {
     int64_t offset = 0;
     for (auto [begin, end] : ranges)
@@ -83,18 +83,20 @@ void forEachUse(Operation *buffer, Visit visit) {
 
 /// The ops between which a buffer's bytes are its own: in the innermost block that holds all its
 /// uses, from the first, which must fill it, to the last, or to the wait for all copies behind that
-/// where copies fill it. What it holds does not outlive one run through the block. Where that
-/// cannot be seen, the whole program.
+/// where copies fill it. Uses are those of its views, too, and the waits for products that read it,
+/// which may be under way through loops. What it holds does not outlive one run through the block.
+/// Where that cannot be seen, the bytes are its own throughout the program.
 class BufferLife {
 public:
   explicit BufferLife(BufferAllocOp alloc) {
     SmallVector<Operation *> uses;
-    bool isReadOn = false; // to an end that is not seen
+    bool isReadOn = false; // a product reads it to an end that is not seen
     forEachUse(alloc, [&](Operation *user) {
       uses.push_back(user);
       if (isa<BufferStoreOp>(user))
         stores.push_back(user);
-      // Products may read a buffer themselves (GpuEmitter::isReadByProduct).
+      // The loaded tile may stay there until a product of single warps reads it
+      // (GpuEmitter::isReadByProduct).
       if (isa<BufferLoadOp>(user))
         llvm::append_range(uses, user->getUsers());
       if (auto product = dyn_cast<DotAsyncOp>(user)) {
@@ -140,15 +142,16 @@ public:
     return !block || !other.block || isAliveAt(other.first) || other.isAliveAt(first);
   }
   bool beginsAt(Operation *op) const { return block && op == first; }
-  /// It is not known when products are done with what `op` stores anew.
+  /// Whether `op` fills the buffer, perhaps anew, and it is not known when products that read it
+  /// are done.
   bool mayStillBeReadAt(Operation *op) const {
     return !block && readByProducts && isa<BufferStoreOp>(op) && llvm::is_contained(stores, op);
   }
   bool endsAt(Operation *op) const { return block && op == last; }
 
 private:
-  /// The wait that gives what a product does, or the loops round it that carry it; null: there is
-  /// none.
+  /// Returns the wait that gives the product's sums on, behind the loops that carry it, if any;
+  /// null: none is found.
   static Operation *waitFor(Value product) {
     for (;;) {
       OpOperand *yielded = nullptr;
@@ -184,7 +187,7 @@ int64_t bufferBytes(BufferAllocOp alloc, int64_t mostStages = INT64_MAX) {
 /// is pending are reads.
 class Planner {
 public:
-  /// As if no buffer had more than `mostStages`.
+  /// Plans as if no buffer had more than `mostStages`.
   Planner(func::FuncOp function, const GpuTarget &target, int64_t mostStages = INT64_MAX)
       : maxBytes(target.maxSharedBytes) {
     function.walk([&](BufferAllocOp alloc) { placeBuffer(alloc, bufferBytes(alloc, mostStages)); });
@@ -220,7 +223,7 @@ private:
     plan.bytes = std::max(plan.bytes, begin + size);
   }
 
-  /// By buffers.
+  /// Returns the bytes that buffers hold while `op` runs.
   Bytes heldAt(Operation *op) const {
     Bytes held;
     for (const PlacedBuffer &buffer : buffers)
@@ -229,7 +232,7 @@ private:
     return held;
   }
 
-  /// What may still be read after the block when `pending` may be before it.
+  /// Returns what may still be read after the block when `pending` may be before it.
   Bytes walk(Block &block, Bytes pending) {
     for (Operation &op : block) {
       for (const PlacedBuffer &buffer : buffers)
@@ -268,7 +271,7 @@ private:
     return pending;
   }
 
-  /// `body` any number of times, none included.
+  /// Returns what may still be read after `body` has run any number of times, none included.
   template <class Body>
   Bytes walkLoop(Bytes before, Body body) {
     for (Bytes state = before;;) {

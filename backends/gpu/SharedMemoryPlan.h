@@ -1,10 +1,18 @@
 //===-- SharedMemoryPlan.h - where shared memory lies, and where barriers stand ---------------===//
 // Made before code is emitted, from the laid-out kernel. Every op that moves elements between
 // threads by way of shared memory says how many bytes of scratch it wants (`scratchBytes`); buffers
-// that live longer are values of the IR, alive from the first use to the wait for all copies behind
-// the last. Bytes are shared by what is never alive together, and an op has a barrier before it
-// only if bytes it writes may still be read, or bytes it reads may still be written, by a thread
-// that has not come past a barrier since; loops are followed round.
+// that live longer are values of the IR, alive from the first use of them or of a view to the last,
+// the wait for a product that reads them and the wait for all copies behind that included; where
+// the end cannot be seen, throughout the kernel. Bytes are shared by what is never alive together,
+// and an op has a barrier before it only if bytes it writes may still be read, or bytes it reads
+// may still be written, by a thread that has not come past a barrier since; loops are followed
+// round. So a store that fills a buffer anew, which products of the round before have read, has a
+// barrier:
+//
+//   for i:
+//     buffer_store x, %b      <- barrier before it: another warp's product may still read %b
+//     barrier
+//     dot_async %b, ...; dot_wait 0
 //
 //   SharedMemoryPlan plan = planSharedMemory(function, target);
 //   plan.scratchOf(op)                 // byte offset; -1: it needs none
@@ -21,7 +29,7 @@ namespace sectile::gpu {
 
 struct SharedMemoryPlan {
   int64_t bytes = 0;
-  int64_t alignment = 128; // of the first byte
+  int64_t alignment = 128; // of the first byte; 1024 where products read buffers themselves
   int64_t voteOffset = -1; // of the bytes that votes take; -1: none
   llvm::DenseMap<mlir::Operation *, int64_t> scratch;
   llvm::DenseSet<mlir::Operation *> barriersBefore;
@@ -38,12 +46,12 @@ struct SharedMemoryPlan {
 SharedMemoryPlan planSharedMemory(mlir::func::FuncOp function, const GpuTarget &target,
                                   int64_t voteBytes = 0);
 
-/// An error when the plan needs more than a block of the target has, with what would fit; then a
-/// remark for each buffer and op that takes part: how many bytes, where.
+/// Emits an error when the plan needs more than a block of the target has, with what would fit, and
+/// fails; then a remark for each buffer and op that takes part: how many bytes, where.
 mlir::LogicalResult checkSharedMemory(mlir::func::FuncOp function, const SharedMemoryPlan &plan,
                                       const GpuTarget &target);
 
-/// A remark for each buffer and op that takes part.
+/// Adds a remark for each buffer and op that takes part.
 void noteSharedMemory(mlir::func::FuncOp function, const SharedMemoryPlan &plan,
                       const GpuTarget &target, lang::Remarks &remarks);
 

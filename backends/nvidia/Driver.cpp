@@ -111,11 +111,12 @@ static bool isSlowedByLinking(const std::string &ptx) {
   return ptx.find("wgmma.mma_async") != std::string::npos;
 }
 
-/// A remark for each line in which the assembler says that such products wait (C7509 to C7517).
+/// Adds a remark for each line in which the assembler reports that such products wait (C7509 to
+/// C7517).
 static void noteWaitingProducts(KernelImage &image, const std::string &log) {
   for (size_t at = log.find("(C75"); at != std::string::npos; at = log.find("(C75", at)) {
     size_t end = std::min(log.find('\n', at), log.size());
-    // Others say what costs nothing to speak of: a fence that is put in, say.
+    // Other codes report what costs nothing to speak of: a fence that ptxas puts in, say.
     if (int code = std::atoi(log.c_str() + at + 2); code < 7509 || code > 7517) {
       at = end;
       continue;

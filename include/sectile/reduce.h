@@ -10,6 +10,7 @@
 // use only its parameters and constants.
 #pragma once
 
+#include <optional>
 #include <sectile/operators.h>
 #include <tuple>
 
@@ -182,8 +183,8 @@ inline Value cumprod(const Operand &x, const Operand &axis = 0,
 //===-- matrix product ------------------------------------------------------------------------===//
 
 struct DotOptions {
-  const char *input_precision = nullptr; // "tf32" "tf32x3" "ieee" "bf16x3" "bf16x6"
-  int max_num_imprecise_acc = 0;         // of fp8: sums keep all digits; a remark "hint" says so
+  const char *input_precision = nullptr;         // "tf32" "tf32x3" "ieee" "bf16x3" "bf16x6"
+  std::optional<int> max_num_imprecise_acc = {}; // fp8 does without wgmma, whose sums lose digits
   DType out_dtype = DType::scalar(ScalarKind::Float32);
 };
 
@@ -194,7 +195,7 @@ inline Value dot(const Operand &x, const Operand &y, const Operand &accumulator 
   if (options.input_precision)
     arguments.push_back(detail::named("input_precision", options.input_precision));
   if (options.max_num_imprecise_acc)
-    arguments.push_back(detail::named("max_num_imprecise_acc", options.max_num_imprecise_acc));
+    arguments.push_back(detail::named("max_num_imprecise_acc", *options.max_num_imprecise_acc));
   if (options.out_dtype != DType::scalar(ScalarKind::Float32))
     arguments.push_back(detail::named("out_dtype", options.out_dtype));
   return detail::call(where, "dot", arguments);

@@ -138,7 +138,7 @@ FailureOr<Operand> dot(Arguments &args) {
     type.dtype = acc.type.dtype;
   }
 
-  int64_t imprecise = 0;
+  IntegerAttr imprecise;
   if (!args.isNone(5)) {
     FailureOr<int64_t> asked = args.integer(5);
     if (failed(asked))
@@ -146,7 +146,7 @@ FailureOr<Operand> dot(Arguments &args) {
     if (*asked < 0 || (left.isFp8() && *asked > inner))
       return args.error("max_num_imprecise_acc is " + Twine(*asked) + ", but the inner extent is " +
                         Twine(inner));
-    imprecise = *asked;
+    imprecise = args.sema.builder.getI32IntegerAttr(int32_t(*asked));
   }
 
   // More than one batch dimension: flattened around the product.
@@ -179,7 +179,7 @@ FailureOr<Operand> dot(Arguments &args) {
     x = *flatX, y = *flatY, acc = *flatAcc;
   }
   Value product{tile::DotOp::create(sema.builder, sema.location(), sema.irType(productType), x.ir,
-                                    y.ir, acc.ir, *precision, uint32_t(imprecise),
+                                    y.ir, acc.ir, *precision, imprecise,
                                     /*instruction=*/{}),
                 productType};
   if (rank <= 3)

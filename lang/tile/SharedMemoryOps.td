@@ -8,8 +8,11 @@
 def Tile_BufferAllocOp : Tile_Op<"buffer_alloc", [MemoryEffects<[MemAlloc]>]> {
   let summary = "shared memory for stages of a tile";
   let description = [{
-    What it holds lives within one run through the innermost block that has all its uses. Its bytes are its own until
-    the last of them; where copies fill it, until an `async_wait 0` behind that (or the program's end).
+    What it holds lives within one run through the innermost block that has all its uses. Those of its views are uses,
+    too, and so is the `dot_wait` for a `dot_async` that reads it. Its bytes are its own until the last of them; where
+    copies fill it, until an `async_wait 0` behind that (or the program's end). Where it cannot be seen which wait ends
+    a product, they are its own throughout the program. A stage may be filled again when all reads of it are done, in
+    all threads.
     Example: `%b = tile.buffer_alloc : !tile.buffer<3, [128, 64], f16, #shared>`
   }];
   let results = (outs Tile_Buffer:$result);
@@ -22,8 +25,12 @@ def Tile_AsyncCopyOp : Tile_Op<"async_copy", [MemoryEffects<[MemRead, MemWrite]>
   let description = [{
     The pointers are a tile of the buffer's shape and element type. Where `mask` is false the buffer gets zeros.
     `width` elements along `axis`, a power of two that divides the extent, are neighbours in memory, in one thread,
-    all under one mask, and aligned to their number. Joins the group of copies that the next `async_commit` ends.
-    Example: `tile.async_copy %p, %b[%stage], %m {axis = 1 : i32, width = 8 : i32} : tensor<128x64x!tile.ptr<f16>, #l>, !tile.buffer<...>`
+    all under one mask, and aligned to their number. The copy joins the group that the next `async_commit` ends.
+    Example:
+    ```mlir
+    tile.async_copy %p, %b[%stage], %m {axis = 1 : i32, width = 8 : i32}
+        : tensor<128x64x!tile.ptr<f16>, #l>, !tile.buffer<...>
+    ```
   }];
   let arguments = (ins RankedTensorOf<[Tile_Ptr]>:$ptr, Tile_Buffer:$buffer, I32:$stage,
                        Optional<RankedTensorOf<[I1]>>:$mask, I32Attr:$axis, I32Attr:$width);
@@ -49,7 +56,8 @@ def Tile_AsyncWaitOp : Tile_Op<"async_wait", [MemoryEffects<[MemRead, MemWrite]>
 def Tile_BufferLoadOp : Tile_Op<"buffer_load", [MemoryEffects<[MemRead]>]> {
   let summary = "reads a tile from a stage of a buffer";
   let description = [{
-    All of it, in any layout. Example: `%x = tile.buffer_load %b[%stage] : !tile.buffer<...> -> tensor<128x64xf16, #l>`
+    The result is all of the stage, in any layout.
+    Example: `%x = tile.buffer_load %b[%stage] : !tile.buffer<...> -> tensor<128x64xf16, #l>`
   }];
   let arguments = (ins Tile_Buffer:$buffer, I32:$stage);
   let results = (outs RankedTensorOf<[Tile_Number]>:$result);
@@ -60,7 +68,8 @@ def Tile_BufferLoadOp : Tile_Op<"buffer_load", [MemoryEffects<[MemRead]>]> {
 def Tile_BufferStoreOp : Tile_Op<"buffer_store", [MemoryEffects<[MemWrite]>]> {
   let summary = "writes a tile into a stage of a buffer";
   let description = [{
-    All of it, from any layout. Other threads see it behind a barrier.
+    The tile is all of the stage, and has any layout. Other threads see it behind a barrier, products that read the
+    buffer themselves behind a `proxy_fence` and a barrier.
     Example: `tile.buffer_store %x, %b[%stage] : tensor<128x64xf16, #l>, !tile.buffer<...>`
   }];
   let arguments = (ins RankedTensorOf<[Tile_Number]>:$value, Tile_Buffer:$buffer, I32:$stage);
@@ -71,8 +80,8 @@ def Tile_BufferStoreOp : Tile_Op<"buffer_store", [MemoryEffects<[MemWrite]>]> {
 def Tile_ScheduleBarrierOp : Tile_Op<"schedule_barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "what stands before it starts before what stands behind it";
   let description = [{
-    Code generation moves no instruction across. Loads that run ahead stand before one: schedulers of registers would
-    put them where they are used. It orders no memory, and threads do not meet. Example: `tile.schedule_barrier`
+    Code generation moves no instruction across it. Loads that run ahead stand before one: schedulers of registers
+    would put them where they are used. It orders no memory, and threads do not meet. Example: `tile.schedule_barrier`
   }];
   let assemblyFormat = "attr-dict";
 }
@@ -82,8 +91,9 @@ def Tile_ScheduleBarrierOp : Tile_Op<"schedule_barrier", [MemoryEffects<[MemRead
 def Tile_ToBufferOp : Tile_Op<"to_buffer", [Pure]> {
   let summary = "a tile, in shared memory";
   let description = [{
-    A buffer of one stage that holds the tile for as long as anyone reads it. A later pass (`fill-buffers`) says where and when it is
-    stored, unless the tile is loaded and copied to a stage of a pipeline's buffer instead.
+    The result is a buffer of one stage that holds the tile for as long as a product reads it. A later pass says where
+    it lies: `pipeline-loops` puts a view of a stage of its own in its place where the tile is loaded in a loop and
+    copied ahead, and `fill-buffers` allocates a buffer and stores the tile in all other cases.
     Example: `%b = tile.to_buffer %x : tensor<128x64xf16, #l> -> !tile.buffer<1, [128, 64], f16, #shared>`
   }];
   let arguments = (ins RankedTensorOf<[Tile_Number]>:$value);
@@ -93,10 +103,15 @@ def Tile_ToBufferOp : Tile_Op<"to_buffer", [Pure]> {
 }
 
 def Tile_BufferViewOp : Tile_Op<"buffer_view", [Pure]> {
-  let summary = "a stage of a buffer, with its axes in another order";
+  let summary = "a stage of a buffer, with its axes in this or another order";
   let description = [{
-    The same bytes; none moves. Axis i of the result is axis `order[i]` of the stage, which its layout says, too.
-    Example: `%s = tile.buffer_view %b[%stage] order = [1, 0] : !tile.buffer<3, [64, 128], f16, #a> -> !tile.buffer<1, [128, 64], f16, #b>`
+    The result is the same bytes; none moves. Its axis i is axis `order[i]` of the stage, as its layout says, too. A
+    buffer of one stage needs no number. A read of the view is a read of the buffer.
+    Example:
+    ```mlir
+    %s = tile.buffer_view %b[%stage] order = [1, 0]
+        : !tile.buffer<3, [64, 128], f16, #a> -> !tile.buffer<1, [128, 64], f16, #b>
+    ```
   }];
   let arguments = (ins Tile_Buffer:$buffer, Optional<I32>:$stage, DenseI32ArrayAttr:$order);
   let results = (outs Tile_Buffer:$result);
@@ -112,10 +127,15 @@ def Tile_DotAsyncOp : Tile_Op<"dot_async", [MemoryEffects<[MemRead, MemWrite]>,
                                             AllTypesMatch<["acc", "result"]>]> {
   let summary = "starts acc + lhs * rhs by an instruction that several warps carry out together";
   let description = [{
-    Matrices as of `tile.dot`. An operand in a buffer of one stage is read where it lies, until a `dot_wait` that leaves
-    fewer products under way than have been started since; one in registers has the instruction's layout. What comes
-    out is there behind such a wait only: until then no operation but the next product's accumulator may take it.
-    Example: `%d = tile.dot_async %a, %b, %c instruction = "wgmma.m64n256k16.f32.f16.f16" : !tile.buffer<...> * !tile.buffer<...> -> tensor<128x256xf32, #acc>`
+    The matrices are those of `tile.dot`. An operand in a buffer of one stage is read where it lies; one in registers
+    has the instruction's layout. The product is done behind a `dot_wait` that leaves no more products under way than
+    have been started after it: until then no thread may fill the buffer anew, and the result may only be another
+    `dot_async`'s accumulator, be carried by a loop, or be given to such a wait.
+    Example:
+    ```mlir
+    %d = tile.dot_async %a, %b, %c instruction = "wgmma.m64n256k16.f32.f16.f16"
+        : !tile.buffer<...> * !tile.buffer<...> -> tensor<128x256xf32, #acc>
+    ```
   }];
   let arguments = (ins AnyTypeOf<[RankedTensorOf<[Tile_Number]>, Tile_Buffer]>:$lhs, Tile_Buffer:$rhs,
                        RankedTensorOf<[Tile_Number]>:$acc, StrAttr:$instruction);
@@ -129,8 +149,10 @@ def Tile_DotAsyncOp : Tile_Op<"dot_async", [MemoryEffects<[MemRead, MemWrite]>,
 def Tile_DotWaitOp : Tile_Op<"dot_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "waits until at most `pending` of the thread's `dot_async` are under way";
   let description = [{
-    Gives the results of those that are done, for others to use; buffers and registers that only they read are free.
-    Example: `%r = tile.dot_wait 0, %d : tensor<128x256xf32, #acc>`, `tile.dot_wait 1`
+    The results are those of products that are then done, for any operation to use; buffers and registers that only
+    these products read are free in this thread.
+    Example: `%r = tile.dot_wait 0, %d : (tensor<128x256xf32, #acc>) -> tensor<128x256xf32, #acc>`,
+    `tile.dot_wait 1 : () -> ()`
   }];
   let arguments = (ins ConfinedAttr<I32Attr, [IntNonNegative]>:$pending,
                        Variadic<RankedTensorOf<[Tile_Number]>>:$values);
@@ -142,8 +164,8 @@ def Tile_DotWaitOp : Tile_Op<"dot_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
 def Tile_ProxyFenceOp : Tile_Op<"proxy_fence", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "lets products that read buffers see what the thread has stored in them";
   let description = [{
-    Those of other threads see it behind a barrier that follows. Copies by `async_copy` count as stores of the thread
-    that has waited for them. Example: `tile.proxy_fence`
+    Products of other threads see it behind a barrier that follows. Copies by `async_copy` count as stores of the
+    thread that has waited for them. Example: `tile.proxy_fence`
   }];
   let assemblyFormat = "attr-dict";
 }

@@ -105,9 +105,10 @@ def Tile_SharedLayoutAttr : AttrDef<Tile_Dialect, "SharedLayout"> {
 }
 
 def Tile_BufferType : Tile_Type<"Buffer", "buffer"> {
-  let summary = "shared memory for several tiles of one shape, one for each stage of a pipeline";
+  let summary = "shared memory for tiles of one shape, one in each stage";
   let description = [{
-    At least one stage, of numbers of whole bytes: `!tile.buffer<3, [128, 64], f16, #tile.shared_layout<...>>`
+    A pipeline has several stages, an operand or a view of a stage has one. There is at least one, of numbers of whole
+    bytes: `!tile.buffer<3, [128, 64], f16, #tile.shared_layout<...>>`
   }];
   let parameters = (ins "int64_t":$stages, ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$element,
                         "::sectile::tile::SharedLayoutAttr":$layout);

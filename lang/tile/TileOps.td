@@ -613,6 +613,7 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
   let description = [{
     lhs is `[B]xMxK`, rhs `[B]xKxN`, acc `[B]xMxN`. Products are accumulated in acc's element type;
     `precision` says how f32 operands may be rounded first where the hardware has no exact product.
+    `maxImpreciseAcc`: products that may be added with fewer digits than the accumulator has; without it, any number.
     `instruction` is made by layout assignment for GPUs: the matrix instruction (lang/layout/MatrixInstruction.h) whose
     layouts the three tiles have. A product without it is one of multiply-adds.
     Example:
@@ -625,7 +626,7 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
     RankedTensorOf<[Tile_Number]>:$lhs, RankedTensorOf<[Tile_Number]>:$rhs,
     RankedTensorOf<[Tile_Number]>:$acc,
     DefaultValuedAttr<Tile_InputPrecision, "::sectile::tile::InputPrecision::Tf32">:$precision,
-    DefaultValuedAttr<I32Attr, "0">:$maxImpreciseAcc,
+    OptionalAttr<I32Attr>:$maxImpreciseAcc,
     OptionalAttr<StrAttr>:$instruction);
   let results = (outs RankedTensorOf<[Tile_Number]>:$result);
   let assemblyFormat = [{

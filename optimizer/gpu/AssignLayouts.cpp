@@ -26,7 +26,8 @@ struct AssignLayouts : GpuPass<AssignLayouts> {
 
   StringRef getArgument() const override { return "assign-layouts"; }
   StringRef getDescription() const override {
-    return "give every tile a layout (warps=4,lanes=32,bytes=16,matrix=false)";
+    return "give every tile a layout (warps=4,lanes=32,bytes=16,registers=65536,each=255,"
+           "async=false,matrix=false,wgmma=false,fixed=false)";
   }
   void runOnOperation() override {
     if (failed(assignLayouts(getOperation(), shape())))

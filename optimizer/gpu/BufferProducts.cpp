@@ -12,7 +12,7 @@ namespace {
 
 //===-- Products are started ------------------------------------------------------------------===//
 
-/// The axis along which threads have, or load, the most neighbours.
+/// Returns the axis along which threads have, or load, the most neighbours.
 int contiguousAxisOf(Value tile, const GpuShape &shape, const IndexAnalysis &analysis) {
   const layout::TileLayout &layout = *layoutOf(tile.getType());
   if (auto load = tile.getDefiningOp<LoadOp>())
@@ -101,7 +101,7 @@ struct StartProducts : GpuPass<StartProducts> {
   StringRef getArgument() const override { return "start-products"; }
   StringRef getDescription() const override {
     return "products that read shared memory get buffers and a wait of their own "
-           "(warps=4,wgmma=false)";
+           "(warps=4,lanes=32,bytes=16,registers=65536,each=255,wgmma=false,fixed=false)";
   }
   void runOnOperation() override { ProductStarter(getOperation(), shape()).run(); }
 };

@@ -8,33 +8,43 @@
 //                                     s = dot_async x, y, c
 //                                     d = dot_wait 0, s
 //
-// A transposed operand is a view of the buffer of what was transposed. PipelineLoops puts the
-// stages of its buffers in place of tiles that are loaded in a loop; fill-buffers stores the rest:
+// An operand that the instruction takes from registers, and that is no load, stays there. A
+// transposed operand is a view of the buffer of what was transposed. PipelineLoops puts the stages
+// of its buffers in place of tiles that are loaded in a loop; fill-buffers stores the rest:
 //
-//   x = to_buffer a              =>   buffer_store a, x
+//                                     x = buffer_alloc
+//   x = to_buffer a              =>   buffer_store a, x[0]
 //   ...                               ...
 //   s = dot_async x, y, c             proxy_fence; barrier
 //                                     s = dot_async x, y, c
+//
+// In a loop the store fills the buffer anew in each round: backends/gpu/SharedMemoryPlan.h puts a
+// barrier in front of it.
 #pragma once
 
 #include "optimizer/gpu/GpuPass.h"
 
 namespace sectile::optimizer {
 
-/// --start-products=warps=4,wgmma=false: of a kernel that is laid out.
+/// --start-products=warps=4,lanes=32,bytes=16,registers=65536,each=255,wgmma=false,fixed=false:
+/// takes a kernel that is laid out. A product whose instruction these options do not allow stays as
+/// it is, so they should be those of assign-layouts.
 std::unique_ptr<mlir::Pass> createStartProducts(const GpuPipelineOptions &options = {});
 
-/// --fill-buffers: of a kernel whose loops are pipelined.
+/// --fill-buffers: takes a kernel whose products are started and whose loops are pipelined, if they
+/// are to be.
 std::unique_ptr<mlir::Pass> createFillBuffers();
 
-/// A product under way in a loop: it adds to what the loop carries, and nothing else takes that.
+/// A product that may stay under way from round to round of a loop: it adds to what the loop
+/// carries, and nothing else takes that.
 struct CarriedProduct {
   tile::DotAsyncOp start;
   tile::DotWaitOp wait;
-  unsigned argument; // number of the carried value
+  unsigned argument; // the number of the carried value
 };
 
-/// The loop's only product, if rounds need not wait for it: both operands lie in buffers.
+/// Returns the loop's only product, if rounds need not wait for it and both operands lie in
+/// buffers.
 std::optional<CarriedProduct> carriedProduct(mlir::scf::ForOp loop);
 
 } // namespace sectile::optimizer

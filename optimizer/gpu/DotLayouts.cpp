@@ -153,7 +153,7 @@ static bool canBeOfBuffers(DotOp dot, const layout::MatrixInstruction &one,
                       [](int64_t extent) { return llvm::isPowerOf2_64(uint64_t(extent)); }))
       return false;
   const bool isFp8 = bitsOf(one.elements.lhs) == 8 && one.elements.lhs != layout::MatrixElement::I8;
-  if (isFp8 && (shape.exactSums || dot.getMaxImpreciseAcc()))
+  if (isFp8 && (shape.exactSums || dot.getMaxImpreciseAcc().has_value()))
     return false;
   if (!fitsInBuffers(dot, one, shape))
     return false;

@@ -1,6 +1,7 @@
 //===-- DotLayouts.h - layouts of the tiles of a matrix product -------------------------------===//
-// By matrix instructions: the accumulator is one instruction's, spread over the warps in some
-// rectangle, and that fixes the operands. By multiply-adds: the accumulator is blocked, the
+// By matrix instructions: the accumulator is one instruction's, spread over the warps, or groups of
+// warps, in some rectangle, and that fixes the operands, but for those that the instruction reads
+// in shared memory, which may have any layout. By multiply-adds: the accumulator is blocked, the
 // operands may have any layout.
 //
 // Which of several instructions it is follows from the accumulator's layout, and of those that
@@ -15,30 +16,38 @@ namespace sectile::optimizer {
 
 using LayoutList = llvm::SmallVector<layout::TileLayout, 8>;
 
-/// The type that a product with an accumulator of this type is summed up in.
+/// Returns the type that a product with an accumulator of this type is summed up in.
 mlir::Type computedIn(mlir::Type acc);
 
-/// The elements that an instruction for this product must have; nullopt when there can be none.
+/// Returns the elements that an instruction for this product must have; nullopt when there can be
+/// none.
 std::optional<layout::MatrixElements> matrixElements(tile::DotOp dot);
 
-/// The instructions that the product can be done by: the target has them, the kernel's warps can
-/// carry them out, and the depth is whole. Empty: it is done by multiply-adds.
+/// Returns the instructions that the product can be done by: the target has them, the kernel's
+/// warps can carry them out, and the depth is whole. Empty: it is done by multiply-adds.
 ///
-/// Those that read shared memory themselves (MatrixInstruction::isOfBuffers) need extents that are
-/// powers of two, a split of the warps that leaves each group whole ones, room for operands in
-/// shared memory and for sums in registers, and are left out where sums may not depend on the
-/// number of warps or must be exact.
+/// Those that read shared memory themselves (MatrixInstruction::isOfBuffers) are among them where
+///   - the product is of two axes, whose extents are all powers of two;
+///   - there is a split of the warps that leaves each group of them whole instructions;
+///   - a thread has registers for its sums, which are of the accumulator's own type;
+///   - sums may depend on the number of warps (not GpuShape::fixedOrders);
+///   - operands are not of fp8, or sums may lose digits (not GpuShape::exactSums, and the product's
+///     max_num_imprecise_acc is not given);
+///   - the operands that are read there fit shared memory;
+///   - f32 is not multiplied as tf32x3.
 layout::MatrixInstructions matrixInstructions(tile::DotOp dot, const GpuShape &shape);
-/// Those that layouts are chosen for: of one kind. It is the kind that reads shared memory if loads
-/// bring operands there in an order that the instruction takes.
+/// Returns those of them that layouts are chosen for, which are of one kind. It is the kind that
+/// reads shared memory if the instruction takes each operand as it comes: from registers, or in the
+/// order in which it is loaded.
 layout::MatrixInstructions wantedInstructions(tile::DotOp dot, const GpuShape &shape,
                                               const IndexAnalysis &analysis);
 
-/// Every way to spread the warps over the accumulator, the best balanced first, for each of the
-/// instructions.
+/// Returns the accumulators of every way to spread the warps, the best balanced first, for each of
+/// the instructions. Of those that read shared memory each group of warps takes the widest that
+/// fits.
 LayoutList matrixAccumulators(tile::DotOp dot, const layout::MatrixInstructions &instructions,
                               const GpuShape &shape);
-/// Accumulators for multiply-adds: rectangles of several rows and columns per thread.
+/// Returns accumulators for multiply-adds: rectangles of several rows and columns per thread.
 LayoutList multiplyAddAccumulators(tile::DotOp dot, const GpuShape &shape);
 
 /// An instruction, and how many groups of warps lie along each axis of the accumulator.
@@ -51,14 +60,16 @@ struct SpreadInstruction {
   }
 };
 
+/// Returns the product's operand of that side.
 mlir::TypedValue<mlir::RankedTensorType> operandOf(tile::DotOp dot, layout::MatrixSide side);
 
-/// Whether the instruction reads that operand of the product out of shared memory: it must, or it
-/// can and the tile is loaded, perhaps transposed. What is computed stays in registers.
+/// Whether the instruction reads the operand out of shared memory: because it must, or because it
+/// can and the tile is loaded, perhaps transposed. What is computed stays in registers where the
+/// instruction takes it there.
 bool isReadFromBuffer(const layout::MatrixInstruction &instruction, layout::MatrixSide side,
                       tile::DotOp dot);
 
-/// What goes with an accumulator of matrixAccumulators; nullopt when it is none of them.
+/// Returns what goes with an accumulator of matrixAccumulators; nullopt when it is none of them.
 std::optional<SpreadInstruction> instructionOf(const layout::MatrixInstructions &instructions,
                                                const layout::TileLayout &accumulator);
 

@@ -18,7 +18,7 @@ layout::MatrixInstructions commonInstructions(tile::DotOp dot) {
                   : layout::MatrixInstructions();
 }
 
-/// What `wgmma=true` means: Hopper's.
+/// What `wgmma=true` means, with `matrix=true` or without: those and Hopper's.
 layout::MatrixInstructions hopperInstructions(tile::DotOp dot) {
   auto elements = matrixElements(dot);
   layout::MatrixInstructions found = commonInstructions(dot);

@@ -8,6 +8,11 @@
 //
 //   sectile opt --assign-layouts=warps=8,matrix=true --pipeline-loops=async=true,stages=4
 //
+// All such passes take the same names: warps, lanes, bytes, registers, each, shared, async, matrix,
+// wgmma, fixed, stages, overlap, ahead (`NamedOptions` in GpuPass.cpp). A pass's description lists
+// those that change what it does, with their defaults. GpuShape::exactSums has no name: only a
+// compile sets it.
+//
 // A pass that needs none of this is an ordinary one (HoistLoads).
 #pragma once
 
@@ -21,7 +26,8 @@ namespace sectile::optimizer {
 
 struct GpuPipelineOptions {
   GpuShape shape;
-  /// Buffers of a pipelined loop (num_stages).
+  /// Stages of the buffers of a pipelined loop (num_stages); a loop with a product under way may
+  /// have one more (PipelineLoops.h).
   int64_t stageCount = 3;
   /// Loads of later iterations may start early.
   bool runAhead = true;

@@ -36,10 +36,11 @@ struct GpuShape {
   /// Null itself: the target has none at all.
   std::function<const layout::MatrixInstruction *(llvm::StringRef)> bufferInstruction;
   /// Whether a product adds in an order that the number of warps does not change
-  /// (numerics="reproducible"): there is one instruction for it, the first, whatever layouts cost.
+  /// (numerics="reproducible"): there is one instruction for it, the first of those of single
+  /// warps, whatever layouts cost.
   bool fixedOrders = false;
-  /// Whether sums keep all digits of their type (numerics="strict", "reproducible"). Products of
-  /// fp8 by several warps together do not.
+  /// Whether sums must keep all digits of their type (numerics="strict", "reproducible"). Sums of
+  /// fp8 products by several warps together do not, so such products are left to single warps.
   bool exactSums = false;
 
   int64_t threadCount() const { return warpCount * laneCount; }

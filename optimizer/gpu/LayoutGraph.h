@@ -2,7 +2,8 @@
 // The kernel as layout assignment sees it. A *node* is a set of tiles that have one layout: the
 // results of connected elementwise operations, a load with its operands, what a loop carries. A
 // *link* leads from the node where a tile is made to the node that uses it and says how their
-// layouts must relate for no data to move; where they do not, the tile is converted.
+// layouts must relate for no data to move; where they do not, the tile is converted. What a matrix
+// instruction reads in shared memory is put there from whatever layout it has, and never converted.
 //
 //   x = load p            node 0: the load (its cheap operands belong to no node)
 //   y = x * 2 + 1         node 1: both operations          link 0 -> 1: same layout
@@ -48,7 +49,7 @@ struct LayoutNode {
   llvm::SmallVector<MemoryAccess, 1> accesses;
   llvm::SmallVector<Combination, 1> combinations;
   tile::DotOp dot;                         // null unless this is a dot's result
-  layout::MatrixInstructions instructions; // for the dot; empty: it is done by multiply-adds
+  layout::MatrixInstructions instructions; // wantedInstructions(); empty: multiply-adds
   int64_t dotDepth = 0;
   /// The sides of the dot that the instructions read out of shared memory.
   bool isLhsInBuffer = false, isRhsInBuffer = false;
@@ -81,14 +82,15 @@ struct LayoutLink {
   unsigned bits = 32;                           // of an element
   double trips = 1;                             // how often a conversion would run
   layout::MatrixInstructions instructions = {}; // of the dot whose operand this is
-  /// A conversion can be an asynchronous copy to shared memory, ahead of its use: the maker is a
-  /// load in a loop, the user a product.
+  /// The tile can come by an asynchronous copy to shared memory, ahead of its use: it is loaded in
+  /// a loop, and the user is a product by matrix instructions. Where the instruction reads shared
+  /// memory itself, the tile may be transposed in between, which is a view.
   bool canBeAhead = false;
   /// The product reads the operand out of shared memory.
   bool isInBuffer = false;
 };
 
-/// Of a link to a product.
+/// Returns the side of the product that the link of an operand leads to.
 inline layout::MatrixSide sideOf(LinkKind kind) {
   return kind == LinkKind::DotLhs ? layout::MatrixSide::Lhs : layout::MatrixSide::Rhs;
 }
@@ -100,10 +102,10 @@ public:
 
   llvm::ArrayRef<LayoutNode> nodes() const { return allNodes; }
   llvm::ArrayRef<LayoutLink> links() const { return allLinks; }
-  /// -1 for scalars and cheap values.
+  /// Returns the node of the value; -1 for scalars and cheap values.
   int nodeOf(mlir::Value value) const;
-  /// The node of the layout that an operation's operands share with each other; -1 when they share
-  /// none.
+  /// Returns the node of the layout that an operation's operands share with each other; -1 when
+  /// they share none.
   int operandNodeOf(mlir::Operation *op) const;
 
 private:
@@ -114,11 +116,12 @@ private:
   llvm::DenseMap<mlir::Operation *, int> operandNodes;
 };
 
-/// The layout the maker must have for the user to have `user` without a conversion. nullopt when
-/// `user` alone does not determine it, or when the maker's layout is not constrained.
+/// Returns the layout the maker must have for the user to have `user` without a conversion; nullopt
+/// when `user` alone does not determine it, or when the maker's layout is not constrained, as that
+/// of an operand that is read in shared memory is not.
 std::optional<layout::TileLayout> pull(const LayoutLink &link, const layout::TileLayout &user,
                                        llvm::ArrayRef<int64_t> makerShape);
-/// The layout the user gets from a maker of layout `maker`. nullopt when there is none.
+/// Returns the layout the user gets from a maker of layout `maker`; nullopt when there is none.
 std::optional<layout::TileLayout> push(const LayoutLink &link, const layout::TileLayout &maker,
                                        llvm::ArrayRef<int64_t> userShape);
 

@@ -52,10 +52,11 @@ public:
 private:
   int64_t distance() const { return stageCount - (inFlight && !meetsTwice ? 2 : 1); }
 
-  /// Whether a product is under way from one round to the next: its operands are what this loop
-  /// copies, or lie still. The stage that the one before reads is free when all warps have waited
-  /// for it. Either they meet once more a round to know that, or copies run a stage less ahead, and
-  /// there is one more stage, unless that would leave room for fewer programs.
+  /// Decides whether a product is under way from one round to the next: its operands are what this
+  /// loop copies, or lie still. The stage that the product before reads is free when all warps have
+  /// waited for it. Either they meet once more a round to know that, or copies run two stages short
+  /// of all instead of one, and there is one more stage, unless that would leave room for fewer
+  /// programs.
   void keepProductInFlight() {
     inFlight = carriedProduct(loop);
     if (!inFlight)
@@ -140,7 +141,8 @@ private:
     auto type = cast<RankedTensorType>(load.getType());
     int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
     addRemark(assumed.remarks, load.getLoc(), "pipelined",
-              std::to_string(distance()) + " iterations ahead, through " +
+              std::to_string(distance()) +
+                  (distance() == 1 ? " iteration ahead, through " : " iterations ahead, through ") +
                   std::to_string(stageCount) + " stages in shared memory",
               {{"iterations_ahead", distance()},
                {"stages", stageCount},
@@ -298,8 +300,8 @@ struct PipelineLoops : GpuPass<PipelineLoops> {
   StringRef getArgument() const override { return "pipeline-loops"; }
   StringRef getDescription() const override {
     return "copy what matrix products of later turns read to shared memory ahead "
-           "(async=false,bytes=16,registers=65536,each=255,shared=49152,matrix=false,stages=3,"
-           "overlap=false)";
+           "(warps=4,lanes=32,async=false,bytes=16,registers=65536,each=255,shared=49152,"
+           "matrix=false,stages=3,overlap=false)";
   }
   void runOnOperation() override;
 };

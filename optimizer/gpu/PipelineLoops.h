@@ -9,9 +9,32 @@
 //                                      acc = dot (x of stage i), ...
 //
 // Whatever addresses and masks depend on runs S-1 iterations ahead in values of its own. A load
-// qualifies when its tile is wanted only in other layouts (it goes through shared memory anyway),
-// what is masked off is zero or undefined, its address follows from the loop's own arithmetic, and
-// nothing that the loop writes may be what it reads. A loop may ask for stages of its own.
+// qualifies when its tile is wanted only in other layouts or in a buffer (it goes through shared
+// memory anyway), what is masked off is zero or undefined, its address follows from the loop's own
+// arithmetic, and nothing that the loop writes may be what it reads. A loop may ask for stages of
+// its own.
+//
+// A product that reads the stages itself (BufferProducts.h) stays under way from one iteration to
+// the next where `carriedProduct` allows it: it is the loop's only one, and both operands are
+// stages or lie still. The iteration then waits for the product before its own, and the loop is
+// followed by a wait for the last one. The stage of the product before is free only behind that
+// wait, so either there is one stage more than was asked for, and copies run S-1 ahead of S+1
+// stages:
+//
+//   for i:                            for i:
+//     x = to_buffer (load p)            wait for copy i; proxy fence; barrier
+//     s = dot_async x, y, acc    =>     copy i + S-1 into the stage that product i-2 read
+//     acc = dot_wait 0, s               acc = dot_async (stage of i), y, acc
+//                                       dot_wait 1: product i-1 is done
+//                                     acc = dot_wait 0, acc
+//
+// or, where that stage would leave shared memory for fewer programs on a multiprocessor, there are
+// S stages, and all warps meet a second time, behind the wait, before the copies:
+//
+//   wait for copy i; proxy fence; barrier
+//   acc = dot_async (stage of i), y, acc
+//   dot_wait 1; barrier
+//   copy i + S-1 into the stage that product i-1 read
 //
 // Without asynchronous copies, loads go one iteration ahead through registers (StageLoads.h).
 #pragma once
@@ -20,14 +43,14 @@
 
 namespace sectile::optimizer {
 
-/// Iterations of the loop that may be under way at once: what the kernel wishes of it
-/// (tl.range(..., num_stages=4)), or what it was launched with.
+/// Returns how many iterations of the loop may be under way at once: what the kernel wishes of it
+/// (tl.range(..., num_stages=4)), or `otherwise`, what it was launched with.
 int64_t stagesOf(mlir::scf::ForOp loop, int64_t otherwise);
 
-/// --pipeline-loops=async=false,bytes=16,registers=65536,each=255,shared=49152,matrix=false,stages=3,
-/// overlap=false: of a kernel that is laid out.
-/// Loops where nothing qualifies stay as they are. Assumes that arguments share no memory, and
-/// remarks on each tile that a loop with products loads.
+/// --pipeline-loops=warps=4,lanes=32,async=false,bytes=16,registers=65536,each=255,shared=49152,
+/// matrix=false,stages=3,overlap=false: takes a kernel that is laid out, with its products started.
+/// Loops where nothing qualifies stay as they are. The pass assumes that arguments share no memory,
+/// but for overlap=true, and remarks on each tile that a loop with products loads.
 std::unique_ptr<mlir::Pass> createPipelineLoops(const GpuPipelineOptions &options = {},
                                                 GpuAssumptions *assumed = nullptr);
 

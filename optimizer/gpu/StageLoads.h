@@ -23,8 +23,8 @@
 
 namespace sectile::optimizer {
 
-/// Why a tile that is loaded in a loop should not wait in shared memory; empty: it may, because
-/// products want it in other layouts, and nothing else wants it.
+/// Returns why a tile that is loaded in a loop should not wait in shared memory; empty: it may,
+/// because products want it in other layouts or in buffers, and nothing else wants it.
 std::string whyNotStaged(tile::LoadOp load, mlir::scf::ForOp loop);
 
 /// Rewrites a laid-out loop of a kernel, and remarks on each tile that a loop with products loads.

@@ -205,7 +205,8 @@ struct VerifyLayouts : GpuPass<VerifyLayouts> {
 
   StringRef getArgument() const override { return "verify-layouts"; }
   StringRef getDescription() const override {
-    return "fail where layouts do not fit together (warps=4,lanes=32,matrix=false)";
+    return "fail where layouts do not fit together (warps=4,lanes=32,registers=65536,each=255,"
+           "matrix=false,wgmma=false,fixed=false)";
   }
   void runOnOperation() override {
     markAllAnalysesPreserved();

@@ -11,7 +11,8 @@ namespace sectile::optimizer {
 /// Fails with a diagnostic at the first operation that breaks the contract of AssignLayouts.h.
 mlir::LogicalResult verifyLayouts(mlir::func::FuncOp function, const GpuShape &shape);
 
-/// --verify-layouts=warps=4,lanes=32,matrix=false: the same as a pass, which changes nothing.
+/// --verify-layouts=warps=4,lanes=32,registers=65536,each=255,matrix=false,wgmma=false,fixed=false:
+/// the same as a pass, which changes nothing.
 std::unique_ptr<mlir::Pass> createVerifyLayouts(const GpuPipelineOptions &options = {});
 
 } // namespace sectile::optimizer

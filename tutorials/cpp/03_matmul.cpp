@@ -25,9 +25,9 @@
 // *Blocks.* A large tile reads less for each product, but there must be enough tiles for every
 // multiprocessor of a GPU (an H200 has 132) to have one.
 //
-// *Precision.* The tensor cores of a GPU multiply float32 as TF32, rounded to 11 significant bits;
-// sums stay float32. dot(a, b, c, {.input_precision = "ieee"}) does without them. On a CPU nothing
-// is rounded.
+// *Precision.* The tensor cores of a GPU multiply float32 as TF32, rounded (on Hopper some are cut
+// off) to 11 significant bits; sums stay float32. dot(a, b, c, {.input_precision = "ieee"}) does
+// without them. On a CPU nothing is rounded.
 //
 // Run it: build/tutorials/03_matmul          (the same kernel in Python: 03_matmul.py)
 

@@ -30,12 +30,14 @@ def dot(
         input_precision: for fp32 operands: ``"ieee"``, ``"tf32"``, ``"tf32x3"``, ``"bf16x3"`` or
             ``"bf16x6"``. The CPU always computes in full fp32.
         allow_tf32: older spelling of `input_precision`: True is ``"tf32"``, False ``"ieee"``.
-        max_num_imprecise_acc: of fp8 products; where it is given they do without Hopper's wgmma, whose sums keep
-            fewer digits. A remark of the kind ``"hint"`` says so, which `sectile.inspect` shows: every
-            instruction adds to the accumulator itself.
+        max_num_imprecise_acc: where given, products of fp8 do without Hopper's wgmma, whose sums keep fewer digits.
+            Nothing else follows from the number: partial sums are not kept apart, every instruction adds to the
+            accumulator itself. Above 0, a remark of the kind ``"hint"`` says the latter, which `sectile.inspect`
+            shows.
         out_dtype: of the result, when there is no `acc`; int8 operands give int32.
 
-    Errors: inner dimensions that differ, ranks other than 2 and 3, dtypes that do not go together.
+    Errors: inner dimensions or ranks that differ, ranks below 2, dtypes that do not go together, a
+    `max_num_imprecise_acc` that is negative or, of fp8, above K.
     """
 
 

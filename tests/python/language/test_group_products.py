@@ -87,6 +87,22 @@ def test_elements_of_8_and_32_bits_along_the_depth(dtype, name):
         assert "wgmma" not in _compiled(dtype, (1, 0), numerics="strict").asm["ptx"]
 
 
+@st.jit
+def _product_of_digits(a, b, out, MOST: tl.constexpr):
+    rows, columns = tl.arange(0, 64)[:, None], tl.arange(0, 64)[None, :]
+    x, y = tl.load(a + rows * 64 + columns), tl.load(b + rows + columns * 64)
+    tl.store(out + rows * 64 + columns, tl.dot(x, y, max_num_imprecise_acc=MOST))
+
+
+@pytest.mark.parametrize("most", [None, 0, 32])
+def test_fp8_keeps_its_digits_where_that_is_asked_for(most):
+    signature = {"a": "*fp8e4nv:16", "b": "*fp8e4nv:16", "out": "*fp32:16"}
+    kernel = st.compile(
+        _product_of_digits, signature=signature, constexprs={"MOST": most}, target="cuda:90"
+    )
+    assert ("wgmma" in kernel.asm["ptx"]) == (most is None)
+
+
 @pytest.mark.parametrize(
     "change",
     [{"num_warps": 2}, {"extents": {"M": 32}}, {"target": "cuda:80"}, {"numerics": "reproducible"}],

@@ -31,7 +31,7 @@ def test_num_stages_of_a_loop(stages):
     ahead = f"{stages - 1} iteration{'s' * (stages != 2)} ahead"
     texts = [text for kind, text in said if kind == "pipelined"]
     assert len(texts) == 2
-    assert all(f"through {stages} stages" in text for text in texts), (texts, ahead)
+    assert all(f"through {stages} stages" in text and ahead in text for text in texts), texts
 
 
 @pytest.mark.host
@@ -58,18 +58,20 @@ def test_what_is_not_followed_is_answered(target):
 
 
 @st.jit
-def imprecise(a, c):
+def imprecise(a, c, MOST: tl.constexpr):
     i = tl.arange(0, 64)[:, None]
     j = tl.arange(0, 64)[None, :]
     x = tl.load(a + i * 64 + j)
-    tl.store(c + i * 64 + j, tl.dot(x, x, max_num_imprecise_acc=32))
+    tl.store(c + i * 64 + j, tl.dot(x, x, max_num_imprecise_acc=MOST))
 
 
 @pytest.mark.host
 @pytest.mark.parametrize("target", ["cuda:90", "cpu"])
 def test_max_num_imprecise_acc_is_answered(target):
-    said = remarks(imprecise, tl.float8e5, tl.float32, target=target)
-    assert [text for kind, text in said if kind == "hint" and "max_num_imprecise_acc" in text]
+    for most, is_answered in (32, True), (0, False), (None, False):
+        said = remarks(imprecise, tl.float8e5, tl.float32, most, target=target)
+        texts = [text for kind, text in said if kind == "hint" and "max_num_imprecise_acc" in text]
+        assert bool(texts) == is_answered
 
 
 @st.jit
