@@ -5,6 +5,7 @@
 #include "backends/LlvmPasses.h"
 #include "backends/nvidia/FoldBehindBranches.h"
 #include "backends/nvidia/NegateBeforeExtrema.h"
+#include "backends/nvidia/SplitWideProducts.h"
 #include "backends/nvidia/ShiftBeforeUnpack.h"
 #include "backends/nvidia/WrapAbsoluteValues.h"
 #include "optimizer/gpu/ThreadWork.h"
@@ -110,7 +111,7 @@ bool PtxCodegen::emit(llvm::Module &module, backends::KernelImage &image, CodeOb
   llvm::SmallString<0> text;
   bool isDone = backends::generateCode(module, *machine, llvm::CodeGenFileType::AssemblyFile, text,
                                        error, kLeftOut);
-  image.binary = wrapAbsoluteValues(negateBeforeExtrema(std::string(text)));
+  image.binary = splitWideProducts(wrapAbsoluteValues(negateBeforeExtrema(std::string(text))));
   if (isDone)
     observe([&] { return image.binary; });
   return isDone;

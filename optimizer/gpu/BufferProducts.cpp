@@ -34,11 +34,14 @@ public:
           start(dot, *one);
           break;
         }
-    SmallVector<TransposeOp> transposes;
-    function.walk([&](TransposeOp one) { transposes.push_back(one); });
-    for (TransposeOp one : llvm::reverse(transposes))
-      if (one->use_empty())
-        one.erase();
+    SmallVector<Operation *> ways; // to operands
+    function.walk([&](Operation *op) {
+      if (isa<TransposeOp, ConvertLayoutOp>(op))
+        ways.push_back(op);
+    });
+    for (Operation *op : llvm::reverse(ways))
+      if (op->use_empty())
+        op->erase();
   }
 
 private:
@@ -59,12 +62,9 @@ private:
     Value tile = operandOf(dot, side);
     if (!isReadFromBuffer(instruction, side, dot))
       return tile;
-    SmallVector<int, 2> order{0, 1};
-    while (auto transposed = tile.getDefiningOp<TransposeOp>()) {
-      for (int &axis : order)
-        axis = transposed.getOrder()[axis];
-      tile = transposed.getSrc();
-    }
+    const TurnedTile turned(tile);
+    const auto &order = turned.order;
+    tile = turned.source;
     builder.setInsertionPointAfterValue(tile);
     Location place = tile.getLoc();
     auto type = cast<RankedTensorType>(tile.getType());

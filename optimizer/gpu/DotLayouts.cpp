@@ -5,6 +5,8 @@
 
 #include "llvm/Support/MathExtras.h"
 
+#include <numeric>
+
 using namespace sectile::tile;
 
 namespace sectile::optimizer {
@@ -77,6 +79,11 @@ mlir::Type computedIn(mlir::Type acc) {
   return mlir::Float32Type::get(acc.getContext());
 }
 
+bool isHeldAs(mlir::Type type, layout::MatrixElement element) {
+  return elementOf(type, InputPrecision::Tf32) == element ||
+         elementOf(type, InputPrecision::Ieee) == element;
+}
+
 std::optional<layout::MatrixElements> matrixElements(DotOp dot) {
   auto operand = [&](mlir::TypedValue<mlir::RankedTensorType> tile) {
     return elementOf(tile.getType().getElementType(), dot.getPrecision());
@@ -107,14 +114,24 @@ mlir::TypedValue<mlir::RankedTensorType> operandOf(DotOp dot, layout::MatrixSide
   return side == layout::MatrixSide::Lhs ? dot.getLhs() : dot.getRhs();
 }
 
+TurnedTile::TurnedTile(mlir::Value tile) : source(tile) {
+  order.resize(shapeOf(tile.getType()).size());
+  std::iota(order.begin(), order.end(), 0);
+  while (mlir::Operation *maker = source.getDefiningOp()) {
+    if (auto transposed = mlir::dyn_cast<TransposeOp>(maker))
+      for (int &axis : order)
+        axis = transposed.getOrder()[axis];
+    else if (!mlir::isa<ConvertLayoutOp>(maker))
+      break;
+    source = maker->getOperand(0);
+  }
+}
+
 /// What a tile is that is loaded, perhaps transposed: the load, and its axis that is the tile's
 /// `axis`. A null load: it is something else.
 static std::pair<LoadOp, int> loadOf(mlir::Value tile, int axis) {
-  while (auto transposed = tile.getDefiningOp<TransposeOp>()) {
-    axis = transposed.getOrder()[axis];
-    tile = transposed.getSrc();
-  }
-  return {tile.getDefiningOp<LoadOp>(), axis};
+  const TurnedTile turned(tile);
+  return {turned.source.getDefiningOp<LoadOp>(), turned.order[axis]};
 }
 
 /// Bytes of shared memory that an operand takes as a whole.

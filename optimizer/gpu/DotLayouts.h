@@ -23,6 +23,9 @@ mlir::Type computedIn(mlir::Type acc);
 /// none.
 std::optional<layout::MatrixElements> matrixElements(tile::DotOp dot);
 
+/// Whether a number of the type is taken for such an element: f32 for tf32, too.
+bool isHeldAs(mlir::Type type, layout::MatrixElement element);
+
 /// Returns the instructions that the product can be done by: the target has them, the kernel's
 /// warps can carry them out, and the depth is whole. Empty: it is done by multiply-adds.
 ///
@@ -58,6 +61,15 @@ struct SpreadInstruction {
   layout::TileLayout operand(layout::MatrixSide side, llvm::ArrayRef<int64_t> shape) const {
     return layout::operandOf(*instruction, side, shape, groups);
   }
+};
+
+/// What a tile is with its axes in another order, in whatever layouts: axis i of the tile is axis
+/// order[i] of `source`, which is the tile itself where nothing was transposed.
+struct TurnedTile {
+  explicit TurnedTile(mlir::Value tile);
+
+  mlir::Value source;
+  llvm::SmallVector<int, 2> order;
 };
 
 /// Returns the product's operand of that side.

@@ -196,10 +196,9 @@ private:
       link.instructions = graph.allNodes[user].instructions;
       link.isInBuffer = graph.allNodes[user].isInBuffer(sideOf(kind));
     }
-    Value loaded = made;
-    if (!link.instructions.empty() && link.instructions.front()->isOfBuffers())
-      while (auto transposed = loaded.getDefiningOp<TransposeOp>())
-        loaded = transposed.getSrc();
+    const bool isOfBuffers =
+        !link.instructions.empty() && link.instructions.front()->isOfBuffers();
+    Value loaded = isOfBuffers ? TurnedTile(made).source : made;
     link.canBeAhead =
         !link.instructions.empty() && link.trips > 1 && loaded.getDefiningOp<LoadOp>() != nullptr;
     graph.allLinks.push_back(link);

@@ -71,12 +71,17 @@ Operation *usedTooEarly(Value result, llvm::SmallDenseSet<Value, 4> &seen) {
     auto next = dyn_cast<DotAsyncOp>(user);
     if (isa<DotWaitOp>(user) || (next && use.get() == next.getAcc()))
       continue;
-    if (!isa<scf::YieldOp>(user))
+    SmallVector<Value, 2> carried;
+    if (auto loop = dyn_cast<scf::ForOp>(user)) {
+      carried = {loop.getTiedLoopRegionIterArg(&use), loop.getTiedLoopResult(&use)};
+    } else if (isa<scf::YieldOp>(user)) {
+      Operation *parent = user->getParentOp();
+      carried = {parent->getResult(use.getOperandNumber())};
+      if (auto loop = dyn_cast<scf::ForOp>(parent))
+        carried.push_back(loop.getRegionIterArg(use.getOperandNumber()));
+    } else {
       return user;
-    Operation *parent = user->getParentOp();
-    SmallVector<Value, 2> carried{parent->getResult(use.getOperandNumber())};
-    if (auto loop = dyn_cast<scf::ForOp>(parent))
-      carried.push_back(loop.getRegionIterArg(use.getOperandNumber()));
+    }
     for (Value value : carried)
       if (Operation *early = usedTooEarly(value, seen))
         return early;
@@ -98,12 +103,18 @@ LogicalResult verifyDotAsync(DotAsyncOp dot, const GpuShape &shape) {
   for (layout::MatrixSide side : {layout::MatrixSide::Lhs, layout::MatrixSide::Rhs}) {
     const bool isLhs = side == layout::MatrixSide::Lhs;
     Type type = isLhs ? dot.getLhs().getType() : Type(dot.getRhs().getType());
-    if (auto buffer = dyn_cast<BufferType>(type)) {
-      auto found = layout::bufferOperandOf(buffer.getLayout().getLayout(), isLhs ? 1 : 0,
-                                           buffer.getElement().getIntOrFloatBitWidth());
+    auto held = dyn_cast<BufferType>(type);
+    ArrayRef<int64_t> extents = held ? held.getShape() : shapeOf(type);
+    if (!isHeldAs(held ? held.getElement() : elementTypeOf(type),
+                  isLhs ? instruction->elements.lhs : instruction->elements.rhs) ||
+        extents.size() != 2 || extents[isLhs ? 1 : 0] % instruction->k != 0)
+      return dot.emitOpError("layouts: its instruction does not multiply ") << type;
+    if (held) {
+      auto found = layout::bufferOperandOf(held.getLayout().getLayout(), isLhs ? 1 : 0,
+                                           held.getElement().getIntOrFloatBitWidth());
       if (!found || !instruction->places(side).sharedMemory ||
           (!found->isDepthContiguous && !instruction->places(side).acrossDepth))
-        return dot.emitOpError("layouts: its instruction cannot read ") << buffer;
+        return dot.emitOpError("layouts: its instruction cannot read ") << held;
     } else if (!instruction->places(side).registers ||
                *layoutOf(type) != layout::operandOf(*instruction, side, shapeOf(type), *groups)) {
       return dot.emitOpError("layouts: the operand in registers does not fit the accumulator");

@@ -67,6 +67,22 @@ TEST_P(TileVerifier, refuses) {
   "%u = tile.buffer_alloc : " BUFFER_16X8 "\n" more "tile.async_copy %ps, %u[%i]" attributes       \
   " : " POINTERS_16X8 ", " BUFFER_16X8
 
+/// Buffers of one stage, as products read them and as types are printed: of 16x8, and of the same
+/// with its axes exchanged. What is repeated three times is no block.
+#define OFFSETS_16X8 "offset = [(0, 1) (0, 2) (0, 4) (1, 0) (2, 0) (4, 0) (8, 0)]>>"
+#define OFFSETS_8X16 "offset = [(1, 0) (2, 0) (4, 0) (0, 1) (0, 2) (0, 4) (0, 8)]>>"
+#define ONE_16X8 "!tile.buffer<1, [16, 8], f16, <16x8, " OFFSETS_16X8
+#define ONE_8X16 "!tile.buffer<1, [8, 16], f16, <8x16, " OFFSETS_8X16
+#define REPEATED_48X8 "!tile.buffer<1, [48, 8], f16, <48x8, " OFFSETS_16X8
+/// Buffers %u of two stages, %one of one, %turned of one with the axes exchanged; a tile %h of 16x8
+/// and sums %s of 16x16.
+#define BUFFERS                                                                                    \
+  "%u = tile.buffer_alloc : " BUFFER_16X8 "\n%one = tile.buffer_alloc : " ONE_16X8                 \
+  "\n%turned = tile.buffer_alloc : " ONE_8X16                                                      \
+  "\n%h = arith.constant dense<1.0> : tensor<16x8xf16>\n"                                          \
+  "%s = arith.constant dense<0.0> : tensor<16x16xf32>\n"
+#define BY_WGMMA " instruction = \"wgmma.m64n16k16.f32.f16.f16\" : "
+
 const Refusal kRefusals[] = {
     // creation
     {"%a = tile.arange 0, 8 : tensor<4xi32>",
@@ -278,6 +294,66 @@ const Refusal kRefusals[] = {
     {"%u = tile.buffer_alloc : " BUFFER_16X8 "\n%a = arith.constant dense<1.0> : tensor<16x8xf32>\n"
      "tile.buffer_store %a, %u[%i] : tensor<16x8xf32>, " BUFFER_16X8,
      "'tile.buffer_store' op writes elements of type 'f32', stages hold 'f16'"},
+    // values in shared memory
+    {BUFFERS "%a = tile.to_buffer %h : tensor<16x8xf16> -> " BUFFER_16X8,
+     "'tile.to_buffer' op holds one tile, so its buffer has one stage"},
+    {BUFFERS "%a = tile.to_buffer %h : tensor<16x8xf16> -> " ONE_8X16,
+     "'tile.to_buffer' op stores a tile of 16x8, stages are of 8x16"},
+    {BUFFERS "%w = arith.constant dense<1.0> : tensor<16x8xf32>\n"
+             "%a = tile.to_buffer %w : tensor<16x8xf32> -> " ONE_16X8,
+     "'tile.to_buffer' op stores elements of type 'f32', stages hold 'f16'"},
+    {BUFFERS "%a = tile.buffer_view %u[%i] order = [0, 1] : " BUFFER_16X8 " -> " BUFFER_16X8,
+     "'tile.buffer_view' op shows one stage, and says which where there are several"},
+    {BUFFERS "%a = tile.buffer_view %u order = [0, 1] : " BUFFER_16X8 " -> " ONE_16X8,
+     "'tile.buffer_view' op shows one stage, and says which where there are several"},
+    {BUFFERS "%a = tile.buffer_view %one order = [1, 1] : " ONE_16X8 " -> " ONE_8X16,
+     "'tile.buffer_view' op `order` should name each axis once"},
+    {BUFFERS "%a = tile.buffer_view %one order = [0] : " ONE_16X8 " -> " ONE_16X8,
+     "'tile.buffer_view' op `order` should name each axis once"},
+    {BUFFERS "%a = tile.buffer_view %one order = [2, 0] : " ONE_16X8 " -> " ONE_8X16,
+     "'tile.buffer_view' op `order` should name each axis once"},
+    {"%w = tile.buffer_alloc : " REPEATED_48X8
+     "\n%a = tile.buffer_view %w order = [0, 1] : " REPEATED_48X8 " -> " REPEATED_48X8,
+     "'tile.buffer_view' op stages of '" REPEATED_48X8 "' are not one block, which a view needs"},
+    // The axes are exchanged in the order alone, or in the layout alone; other elements.
+    {BUFFERS "%a = tile.buffer_view %one order = [1, 0] : " ONE_16X8 " -> " ONE_16X8,
+     "'tile.buffer_view' op a view of '" ONE_16X8 "' in that order is not of type '" ONE_16X8 "'"},
+    {BUFFERS "%a = tile.buffer_view %one order = [0, 1] : " ONE_16X8 " -> " ONE_8X16,
+     "'tile.buffer_view' op a view of '" ONE_16X8 "' in that order is not of type '" ONE_8X16 "'"},
+    {BUFFERS "%a = tile.buffer_view %one order = [0, 1] : " ONE_16X8
+             " -> !tile.buffer<1, [16, 8], bf16, <16x8, " OFFSETS_16X8,
+     "'tile.buffer_view' op a view of '" ONE_16X8 "' in that order is not of type "
+     "'!tile.buffer<1, [16, 8], bf16, <16x8, " OFFSETS_16X8 "'"},
+    // products of several warps
+    {BUFFERS "%a = tile.dot_async %u, %turned, %s" BY_WGMMA BUFFER_16X8 " * " ONE_8X16
+             " -> tensor<16x16xf32>",
+     "'tile.dot_async' op reads buffers of one stage; a view shows one of several"},
+    {BUFFERS "%a = tile.dot_async %h, %u, %s" BY_WGMMA "tensor<16x8xf16> * " BUFFER_16X8
+             " -> tensor<16x16xf32>",
+     "'tile.dot_async' op reads buffers of one stage; a view shows one of several"},
+    {BUFFERS "%a = tile.dot_async %one, %one, %s" BY_WGMMA ONE_16X8 " * " ONE_16X8
+             " -> tensor<16x16xf32>",
+     "'tile.dot_async' op inner extents differ: 8 and 16"},
+    {BUFFERS "%a = tile.dot_async %h, %one, %s" BY_WGMMA "tensor<16x8xf16> * " ONE_16X8
+             " -> tensor<16x16xf32>",
+     "'tile.dot_async' op inner extents differ: 8 and 16"},
+    {BUFFERS "%a = tile.dot_async %turned, %one, %s" BY_WGMMA ONE_8X16 " * " ONE_16X8
+             " -> tensor<16x16xf32>",
+     "'tile.dot_async' op accumulator does not have the extents of the product"},
+    {BUFFERS "%a = tile.dot_async %one, %turned, %b" BY_WGMMA ONE_16X8 " * " ONE_8X16
+             " -> tensor<3x2x4xf32>",
+     "'tile.dot_async' op operands should all be of rank 2, or all of rank 3"},
+    {BUFFERS "%a = \"tile.dot_async\"(%one, %turned, %s) <{instruction = \"x\"}> : (" ONE_16X8
+             ", " ONE_8X16 ", tensor<16x16xf32>) -> tensor<8x8xf32>",
+     "'tile.dot_async' op failed to verify that all of {acc, result} have same type"},
+    {BUFFERS "%a = \"tile.dot_wait\"(%s, %h) <{pending = 0 : i32}> : (tensor<16x16xf32>, "
+             "tensor<16x8xf16>) -> tensor<16x16xf32>",
+     "'tile.dot_wait' op gives what it takes"},
+    {BUFFERS "%a = tile.dot_wait 0, %s : (tensor<16x16xf32>) -> tensor<16x8xf32>",
+     "'tile.dot_wait' op gives what it takes"},
+    {"tile.dot_wait -1 : () -> ()",
+     "'tile.dot_wait' op attribute 'pending' failed to satisfy constraint: 32-bit signless integer "
+     "attribute whose value is non-negative"},
     // hints
     {"%a = tile.hint %m {divisibility = array<i64: 16>} : tensor<2x4xi32>",
      "'tile.hint' op takes one number per dimension, 2 here"},
@@ -310,6 +386,13 @@ TEST(TileDialect, takes_accesses_that_fit) {
     EXPECT_EQ(firstDiagnostic(std::string(kPrelude) + text), "") << text;
 }
 
+/// The text that a module is printed as.
+std::string printed(ModuleOp module) {
+  std::string out;
+  llvm::raw_string_ostream(out) << module;
+  return out;
+}
+
 TEST(TileDialect, round_trips) {
   const char *text = R"(func.func @k(%p: !tile.ptr<f32>, %n: i32) attributes {tile.kernel} {
   %i = tile.arange 0, 8 : tensor<8xi32>
@@ -332,19 +415,59 @@ TEST(TileDialect, round_trips) {
 })";
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<sectile::tile::TileDialect>();
-  auto print = [](ModuleOp module) {
-    std::string out;
-    llvm::raw_string_ostream(out) << module;
-    return out;
-  };
   auto module = parseSourceString<ModuleOp>(text, &context);
   ASSERT_TRUE(module);
-  std::string once = print(*module);
+  std::string once = printed(*module);
   auto again = parseSourceString<ModuleOp>(once, &context);
   ASSERT_TRUE(again);
-  EXPECT_EQ(once, print(*again));
+  EXPECT_EQ(once, printed(*again));
   EXPECT_NE(once.find("cache = cg"), std::string::npos);
   EXPECT_NE(once.find("cache = cg access = <axis = 0, width = 4>"), std::string::npos) << once;
+}
+
+TEST(TileDialect, products_of_several_warps_round_trip) {
+  const std::string text =
+      "func.func @k(%x: tensor<16x8xf16>, %sum: tensor<16x16xf32>, %i: i32) {"
+      "\n%u = tile.buffer_alloc : " BUFFER_16X8
+      "\n%lhs = tile.to_buffer %x : tensor<16x8xf16> -> " ONE_16X8
+      "\n%stage = tile.buffer_view %u[%i] order = [1, 0] : " BUFFER_16X8 " -> " ONE_8X16
+      "\n%rhs = tile.buffer_view %lhs order = [1, 0] : " ONE_16X8 " -> " ONE_8X16
+      "\ntile.proxy_fence\ntile.barrier shared\n"
+      "%a = tile.dot_async %lhs, %rhs, %sum" BY_WGMMA ONE_16X8 " * " ONE_8X16
+      " -> tensor<16x16xf32>\n"
+      "%b = tile.dot_async %x, %stage, %a" BY_WGMMA "tensor<16x8xf16> * " ONE_8X16
+      " -> tensor<16x16xf32>\ntile.dot_wait 1 : () -> ()\n"
+      "%c:2 = tile.dot_wait 0, %b, %a : (tensor<16x16xf32>, "
+      "tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>)\n"
+      "return\n}";
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<sectile::tile::TileDialect>();
+  auto module = parseSourceString<ModuleOp>(text, &context);
+  ASSERT_TRUE(module);
+  std::string once = printed(*module);
+  auto again = parseSourceString<ModuleOp>(once, &context);
+  ASSERT_TRUE(again) << once;
+  EXPECT_EQ(once, printed(*again));
+  for (const char *piece :
+       {"tile.to_buffer %arg0 : tensor<16x8xf16> -> <1, [16, 8], f16, ",
+        "tile.buffer_view %0[%arg2] order = [1, 0] : <2, [16, 8], f16, ",
+        "tile.buffer_view %1 order = [1, 0] : <1, [16, 8], f16, ", "-> <1, [8, 16], f16, ",
+        "tile.proxy_fence\n",
+        "%4 = tile.dot_async %1, %3, %arg1 instruction = \"wgmma.m64n16k16.f32.f16.f16\" : "
+        "!tile.buffer<1, [16, 8], f16, ",
+        "%5 = tile.dot_async %arg0, %2, %4 instruction = \"wgmma.m64n16k16.f32.f16.f16\" : "
+        "tensor<16x8xf16> * <1, [8, 16], f16, ",
+        "tile.dot_wait 1 : () -> ()\n", ":2 = tile.dot_wait 0, %5, %4 : (tensor<16x16xf32>, "})
+    EXPECT_NE(once.find(piece), std::string::npos) << piece << "\n" << once;
+  // What is under way, and fences for it, are effects: nothing takes them for dead code.
+  module->walk([](Operation *op) {
+    llvm::StringRef name = op->getName().stripDialect();
+    if (name == "dot_async" || name == "dot_wait" || name == "proxy_fence") {
+      EXPECT_FALSE(isMemoryEffectFree(op)) << name.str();
+    } else if (name == "to_buffer" || name == "buffer_view") {
+      EXPECT_TRUE(isMemoryEffectFree(op)) << name.str();
+    }
+  });
 }
 
 } // namespace

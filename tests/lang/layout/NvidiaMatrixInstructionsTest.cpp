@@ -1,7 +1,9 @@
-// mma.sync against the tables of the PTX ISA, written as the formulas that stand there.
+// mma.sync and wgmma against the tables of the PTX ISA, written as the formulas that stand there.
 #include "MmaFragments.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <set>
 
 using namespace sectile::layout;
 
@@ -113,6 +115,231 @@ TEST(MmaSync, batches_are_repeated_or_spread_over_warps) {
   EXPECT_EQ(c.repetitions()[0], 3);
   TileLayout spread = mmaAccumulator({4, 32, 16}, {4, 1, 1}, 16);
   EXPECT_EQ(spread.elementOf(0, 0, 3), (Coordinates{3, 0, 0}));
+}
+
+//===-- wgmma ---------------------------------------------------------------------------------===//
+
+// PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions", "Register Fragments": the figures of
+// m64nNk8, m64nNk16 and m64nNk32, element by element.
+
+/// The kinds of operands in the table, in PTX's words, with the k that goes with them: 32 bytes.
+struct WgmmaKind {
+  const char *types; // accumulator, A, B
+  MatrixElements elements;
+  unsigned bits;
+  int64_t k;
+};
+
+const WgmmaKind kWgmmaKinds[] = {
+    {"f32.f16.f16", {MatrixElement::F16, MatrixElement::F16, MatrixElement::F32}, 16, 16},
+    {"f32.bf16.bf16", {MatrixElement::BF16, MatrixElement::BF16, MatrixElement::F32}, 16, 16},
+    {"f32.tf32.tf32", {MatrixElement::Tf32, MatrixElement::Tf32, MatrixElement::F32}, 32, 8},
+    {"s32.s8.s8", {MatrixElement::I8, MatrixElement::I8, MatrixElement::I32}, 8, 32},
+    {"f32.e4m3.e4m3", {MatrixElement::E4M3, MatrixElement::E4M3, MatrixElement::F32}, 8, 32},
+    {"f32.e4m3.e5m2", {MatrixElement::E4M3, MatrixElement::E5M2, MatrixElement::F32}, 8, 32},
+    {"f32.e5m2.e4m3", {MatrixElement::E5M2, MatrixElement::E4M3, MatrixElement::F32}, 8, 32},
+    {"f32.e5m2.e5m2", {MatrixElement::E5M2, MatrixElement::E5M2, MatrixElement::F32}, 8, 32},
+};
+
+/// A kind that is none of these has no bits, so that it equals nothing that is expected.
+const WgmmaKind &kindOf(const MatrixInstruction &instruction) {
+  static const WgmmaKind unknown{"?", instruction.elements, 0, 0};
+  const auto *found = llvm::find_if(
+      kWgmmaKinds, [&](const WgmmaKind &kind) { return kind.elements == instruction.elements; });
+  return found == std::end(kWgmmaKinds) ? unknown : *found;
+}
+
+const MatrixInstruction &wgmmaNamed(const char *name) {
+  const MatrixInstruction *found = instructionNamed(wgmmaInstructions(), name);
+  EXPECT_TRUE(found) << name << " is missing";
+  return found ? *found : wgmmaInstructions().front();
+}
+
+/// "Matrix Shape" of the PTX ISA: integers have fewer widths than numbers with a point.
+bool isWidthOfPtx(int64_t n, bool isInteger) {
+  if (n < 8 || n > 256 || n % 8)
+    return false;
+  return !isInteger || n <= 32 || (n >= 48 && n % 16 == 0);
+}
+
+/// Compares what register i of each of the 128 threads holds with `formula(warp, lane, i)`.
+template <class Formula>
+void expectWarpgroupFragment(const LinearLayout &layout, int64_t registers, Formula formula) {
+  ASSERT_EQ(layout.inSize(Dim::Register), registers);
+  ASSERT_EQ(layout.inSize(Dim::Lane), 32);
+  ASSERT_EQ(layout.inSize(Dim::Warp), 4);
+  int wrong = 0;
+  for (int warp = 0; warp < 4; ++warp)
+    for (int lane = 0; lane < 32; ++lane)
+      for (int i = 0; i < registers; ++i) {
+        auto [row, column] = formula(warp, lane, i);
+        Coordinates found =
+            layout.apply({{Dim::Register, i}, {Dim::Lane, lane}, {Dim::Warp, warp}});
+        if (found == Coordinates{row, column} || ++wrong > 3)
+          continue;
+        ADD_FAILURE() << "d" << i << " of lane " << lane << " of warp " << warp << " is at ("
+                      << found[0] << ", " << found[1] << "), not at (" << row << ", " << column
+                      << ")";
+      }
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Wgmma, accumulators_m64nN) {
+  for (const MatrixInstruction &instruction : wgmmaInstructions()) {
+    SCOPED_TRACE(instruction.name);
+    expectWarpgroupFragment(instruction.acc, instruction.n / 2, [](int warp, int lane, int i) {
+      return Pair(16 * warp + lane / 4 + (i % 4 < 2 ? 0 : 8), 8 * (i / 4) + 2 * (lane % 4) + i % 2);
+    });
+  }
+}
+
+TEST(Wgmma, operand_a_in_registers_m64k16) {
+  int compared = 0;
+  for (const MatrixInstruction &instruction : wgmmaInstructions()) {
+    if (kindOf(instruction).bits != 16)
+      continue;
+    SCOPED_TRACE(instruction.name);
+    expectWarpgroupFragment(instruction.lhs, 8, [](int warp, int lane, int i) {
+      bool isUpper = i == 0 || i == 1 || i == 4 || i == 5;
+      return Pair(16 * warp + lane / 4 + (isUpper ? 0 : 8),
+                  2 * (lane % 4) + i % 2 + (i < 4 ? 0 : 8));
+    });
+    ++compared;
+  }
+  EXPECT_EQ(compared, 2 * 5);
+}
+
+TEST(Wgmma, operand_a_in_registers_m64k8) {
+  int compared = 0;
+  for (const MatrixInstruction &instruction : wgmmaInstructions()) {
+    if (kindOf(instruction).bits != 32)
+      continue;
+    SCOPED_TRACE(instruction.name);
+    expectWarpgroupFragment(instruction.lhs, 4, [](int warp, int lane, int i) {
+      return Pair(16 * warp + lane / 4 + (i % 2 ? 8 : 0), lane % 4 + (i < 2 ? 0 : 4));
+    });
+    ++compared;
+  }
+  EXPECT_EQ(compared, 5);
+}
+
+TEST(Wgmma, operand_a_in_registers_m64k32) {
+  int compared = 0;
+  for (const MatrixInstruction &instruction : wgmmaInstructions()) {
+    if (kindOf(instruction).bits != 8)
+      continue;
+    SCOPED_TRACE(instruction.name);
+    expectWarpgroupFragment(instruction.lhs, 16, [](int warp, int lane, int i) {
+      bool isUpper = i < 4 || (i >= 8 && i < 12);
+      return Pair(16 * warp + lane / 4 + (isUpper ? 0 : 8),
+                  4 * (lane % 4) + i % 4 + (i < 8 ? 0 : 16));
+    });
+    ++compared;
+  }
+  EXPECT_EQ(compared, 5 * 5);
+}
+
+/// Corners of the figures, as they are printed there: the formulas above could be wrong, too.
+TEST(Wgmma, corners_of_the_figures) {
+  auto at = [](const LinearLayout &layout, int thread, int i) {
+    return layout.apply({{Dim::Register, i}, {Dim::Lane, thread % 32}, {Dim::Warp, thread / 32}});
+  };
+  const MatrixInstruction &half = wgmmaNamed("wgmma.m64n256k16.f32.f16.f16");
+  EXPECT_EQ(at(half.acc, 0, 2), (Coordinates{8, 0}));
+  EXPECT_EQ(at(half.acc, 1, 1), (Coordinates{0, 3}));
+  EXPECT_EQ(at(half.acc, 0, 4), (Coordinates{0, 8}));
+  EXPECT_EQ(at(half.acc, 32, 0), (Coordinates{16, 0}));
+  EXPECT_EQ(at(half.acc, 127, 127), (Coordinates{63, 255}));
+  EXPECT_EQ(at(half.lhs, 0, 4), (Coordinates{0, 8}));
+  EXPECT_EQ(at(half.lhs, 127, 7), (Coordinates{63, 15}));
+  const MatrixInstruction &byte = wgmmaNamed("wgmma.m64n16k32.s32.s8.s8");
+  EXPECT_EQ(at(byte.lhs, 3, 3), (Coordinates{0, 15}));
+  EXPECT_EQ(at(byte.lhs, 0, 8), (Coordinates{0, 16}));
+  const MatrixInstruction &tf32 = wgmmaNamed("wgmma.m64n16k8.f32.tf32.tf32");
+  EXPECT_EQ(at(tf32.lhs, 0, 1), (Coordinates{8, 0}));
+  EXPECT_EQ(at(tf32.lhs, 0, 2), (Coordinates{0, 4}));
+}
+
+/// Each name is the mnemonic, of which "mma_async.sync.aligned" is left out.
+TEST(Wgmma, table_has_names_and_extents_of_ptx) {
+  std::vector<std::string> expected, found;
+  for (const WgmmaKind &kind : kWgmmaKinds)
+    for (const char *width : {"256", "128", "64", "32", "16"})
+      expected.push_back(std::string("wgmma.m64n") + width + "k" + std::to_string(kind.k) + "." +
+                         kind.types);
+  for (const MatrixInstruction &instruction : wgmmaInstructions()) {
+    SCOPED_TRACE(instruction.name);
+    found.push_back(instruction.name);
+    const WgmmaKind &kind = kindOf(instruction);
+    EXPECT_TRUE(isWidthOfPtx(instruction.n, instruction.elements.acc == MatrixElement::I32));
+    EXPECT_EQ(instruction.m, 64);
+    EXPECT_EQ(instruction.k, kind.k);
+    EXPECT_EQ(instruction.k * kind.bits, 32 * 8) << "a row of k has 32 bytes";
+    EXPECT_EQ(bitsOf(instruction.elements.lhs), kind.bits);
+    EXPECT_EQ(bitsOf(instruction.elements.rhs), kind.bits);
+    EXPECT_EQ(instruction.name, "wgmma.m64n" + std::to_string(instruction.n) + "k" +
+                                    std::to_string(instruction.k) + "." + kind.types);
+    EXPECT_FALSE(instruction.isExchanged);
+  }
+  // Those of one kind follow each other, the widest first.
+  EXPECT_THAT(found, testing::ElementsAreArray(expected));
+}
+
+TEST(Wgmma, operands_come_from_where_ptx_lets_them_come_from) {
+  for (const MatrixInstruction &instruction : wgmmaInstructions()) {
+    SCOPED_TRACE(instruction.name);
+    // Only .f16 and .bf16 have imm-trans-a and imm-trans-b.
+    const bool hasTransposes = kindOf(instruction).bits == 16;
+    const OperandPlaces &a = instruction.places(MatrixSide::Lhs),
+                        &b = instruction.places(MatrixSide::Rhs);
+    EXPECT_TRUE(a.registers);
+    EXPECT_TRUE(a.sharedMemory);
+    EXPECT_EQ(a.acrossDepth, hasTransposes);
+    EXPECT_FALSE(b.registers);
+    EXPECT_TRUE(b.sharedMemory);
+    EXPECT_EQ(b.acrossDepth, hasTransposes);
+    EXPECT_EQ(instruction.rhs, LinearLayout()) << "B has no fragment";
+    EXPECT_TRUE(instruction.isOfBuffers());
+    EXPECT_EQ(instruction.warpCount(), 4);
+    EXPECT_EQ(instruction.laneCount(), 32);
+  }
+}
+
+/// No element of D or A is missing or held twice.
+TEST(Wgmma, fragments_hold_each_element_once) {
+  for (const MatrixInstruction &instruction : wgmmaInstructions())
+    for (auto [layout, rows, columns] :
+         {std::tuple(&instruction.acc, instruction.m, instruction.n),
+          std::tuple(&instruction.lhs, instruction.m, instruction.k)}) {
+      SCOPED_TRACE(instruction.name);
+      std::set<std::pair<int, int>> seen;
+      for (Word in = 0; in < Word(1) << layout->totalInBits(); ++in) {
+        Coordinates element = layout->unpackAxes(layout->apply(in));
+        EXPECT_TRUE(element[0] < rows && element[1] < columns);
+        seen.insert({element[0], element[1]});
+      }
+      EXPECT_EQ(int64_t(seen.size()), rows * columns);
+      EXPECT_EQ(int64_t(1) << layout->totalInBits(), rows * columns);
+    }
+}
+
+/// A kernel of two groups of warps has 64 rows, or N columns, in each; a warp's rows of the
+/// accumulator are those of A that it holds.
+TEST(Wgmma, groups_of_warps_lie_side_by_side) {
+  const MatrixInstruction &one = wgmmaNamed("wgmma.m64n32k16.f32.bf16.bf16");
+  auto element = [](const TileLayout &tile, int warp) { return tile.elementOf(0, 0, warp); };
+  TileLayout rows = accumulatorOf(one, {128, 64}, {2, 1}),
+             columns = accumulatorOf(one, {128, 64}, {1, 2}),
+             lhs = operandOf(one, MatrixSide::Lhs, {128, 32}, {2, 1}),
+             copies = operandOf(one, MatrixSide::Lhs, {128, 32}, {1, 2});
+  for (int warp = 0; warp < 8; ++warp) {
+    EXPECT_EQ(element(rows, warp), (Coordinates{16 * warp, 0}));
+    EXPECT_EQ(element(columns, warp), (Coordinates{16 * (warp % 4), warp < 4 ? 0 : 32}));
+    EXPECT_EQ(element(lhs, warp), (Coordinates{16 * warp, 0}));
+    EXPECT_EQ(element(copies, warp), (Coordinates{16 * (warp % 4), 0}));
+  }
+  EXPECT_EQ(groupsOf(one, rows), (Extents{2, 1}));
+  EXPECT_EQ(groupsOf(one, columns), (Extents{1, 2}));
 }
 
 } // namespace

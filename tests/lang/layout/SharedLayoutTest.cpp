@@ -241,4 +241,93 @@ TEST_F(Buffers, text_parses_to_an_equal_buffer) {
   EXPECT_EQ(problem, "layout: two offsets have the same element");
 }
 
+//===-- Other orders of the axes --------------------------------------------------------------===//
+
+class TransposedBuffers : public Buffers {
+protected:
+  /// A buffer of one block; its extents need not be powers of two.
+  SharedLayout randomBlock(int rank) {
+    while (true) {
+      Extents shape;
+      for (int index = 0; index < rank; ++index)
+        shape.push_back(random.oneOf<int64_t>({1, 2, 5, 7, 8, 16, 32, 64}));
+      SharedLayout buffer = randomBuffer(shape);
+      if (llvm::all_of(buffer.repetitions(), [](int64_t count) { return count == 1; }))
+        return buffer;
+    }
+  }
+
+  /// Any bijection of the elements, which no builder makes.
+  SharedLayout shuffledBlock(int rank) {
+    DimList axes = random.axes(rank, 4);
+    unsigned bits = RandomLayouts::bitsOf(axes);
+    Extents shape;
+    for (const DimBits &dim : axes)
+      shape.push_back(int64_t(1) << dim.bits);
+    RowPadding padding;
+    if (bits > 2 && random.below(2))
+      padding = {int64_t(1) << random.below(bits), random.oneOf<int64_t>({1, 3, 8})};
+    // In-dimensions are in canonical order: the last axis first.
+    return SharedLayout(random.bijection(DimList(llvm::reverse(axes)), {{Dim::Offset, bits}}),
+                        shape, padding);
+  }
+
+  void checkTransposed(const SharedLayout &buffer, llvm::ArrayRef<int> order) {
+    SharedLayout turned = transpose(buffer, order);
+    ASSERT_EQ(turned.rank(), buffer.rank());
+    llvm::SmallVector<int, 4> back(order.size());
+    for (auto [index, from] : llvm::enumerate(order)) {
+      EXPECT_EQ(turned.shape()[index], buffer.shape()[from]);
+      EXPECT_EQ(turned.blockExtent(index), buffer.blockExtent(from));
+      EXPECT_EQ(turned.repetitions()[index], 1);
+      back[from] = int(index);
+    }
+    EXPECT_EQ(turned.padding(), buffer.padding());
+    EXPECT_EQ(turned.blockElements(), buffer.blockElements());
+    EXPECT_EQ(turned.elements(), buffer.elements());
+    forEachElement(buffer.shape(), [&](const Coordinates &element) {
+      Coordinates there;
+      for (int from : order)
+        there.push_back(element[from]);
+      ASSERT_EQ(turned.offsetOf(there), buffer.offsetOf(element));
+    });
+    // Views are verified by comparing whole layouts.
+    EXPECT_EQ(transpose(turned, back), buffer);
+    EXPECT_EQ(hash_value(transpose(turned, back)), hash_value(buffer));
+  }
+};
+
+TEST_F(TransposedBuffers, keep_every_element_where_it_is) {
+  for (int rank : {2, 3})
+    for (int trial = 0; trial < 40; ++trial) {
+      SharedLayout built = randomBlock(rank), shuffled = shuffledBlock(rank);
+      for (const SharedLayout &buffer : {built, shuffled}) {
+        auto order = random.order(rank);
+        SCOPED_TRACE(print(buffer));
+        checkTransposed(buffer, order);
+      }
+    }
+}
+
+TEST_F(TransposedBuffers, are_those_of_the_other_contiguous_axis) {
+  for (int64_t bytes : {32, 64, 128})
+    for (unsigned bits : {8, 16, 32})
+      EXPECT_EQ(transpose(panelSwizzledShared({64, 128}, {1, 0}, bits, bytes), {1, 0}),
+                panelSwizzledShared({128, 64}, {0, 1}, bits, bytes));
+  EXPECT_EQ(transpose(contiguousShared({8, 16, 32}, {2, 0, 1}), {1, 2, 0}),
+            contiguousShared({16, 32, 8}, {1, 2, 0}));
+  EXPECT_EQ(transpose(paddedShared({8, 16}, {1, 0}, 4), {1, 0}), paddedShared({16, 8}, {0, 1}, 4));
+}
+
+/// An order of three axes that is not its own inverse, drawn: element (i, j, k) lies at
+/// 1 i + 2 j + 8 k, and the result's axes are k, i, j.
+TEST_F(TransposedBuffers, take_axis_order_i_for_axis_i) {
+  SharedLayout buffer = contiguousShared({2, 4, 8}, {0, 1, 2});
+  ASSERT_EQ(buffer.offsetOf({1, 2, 3}), 1 + 2 * 2 + 3 * 8);
+  SharedLayout turned = transpose(buffer, {2, 0, 1});
+  EXPECT_EQ(Extents(turned.shape()), (Extents{8, 2, 4}));
+  EXPECT_EQ(turned.offsetOf({3, 1, 2}), 1 + 2 * 2 + 3 * 8);
+  EXPECT_EQ(turned.offsetOf({4, 0, 0}), 32);
+}
+
 } // namespace
