@@ -10,6 +10,7 @@
 #include "backends/gpu/SharedMemoryPlan.h"
 
 #include "backends/gpu/ScratchBytes.h"
+#include "lang/layout/BufferOperand.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -26,9 +27,6 @@ constexpr int64_t kFreeBytes = 8 << 10;
 constexpr int64_t kAlignment = 16;
 /// Aligns buffers to one full row of banks, so that bank conflicts depend on their layout only.
 constexpr int64_t kBufferAlignment = 128;
-/// Aligns buffers that products read themselves: the widest swizzle repeats after so many bytes of
-/// the address (layout::BufferOperand::alignment).
-constexpr int64_t kProductAlignment = 1024;
 
 /// Bytes of shared memory, as disjoint ranges in order.
 class Bytes {
@@ -212,9 +210,14 @@ private:
       if (life.meets(other.life))
         held.add(other.begin, other.end);
     int64_t alignment = kBufferAlignment;
+    auto type = cast<BufferType>(alloc.getType());
     forEachUse(alloc, [&](Operation *user) {
-      if (isa<DotAsyncOp>(user))
-        alignment = kProductAlignment;
+      if (!isa<DotAsyncOp>(user))
+        return;
+      // Which of the axes is the depth is of no account here.
+      if (auto operand = layout::bufferOperandOf(type.getLayout().getLayout(), /*depthAxis=*/0,
+                                                 type.getElement().getIntOrFloatBitWidth()))
+        alignment = std::max(alignment, operand->alignment());
     });
     plan.alignment = std::max(plan.alignment, alignment);
     int64_t begin = held.firstFit(size, alignment);

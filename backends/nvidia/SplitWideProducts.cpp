@@ -42,8 +42,9 @@ std::string inHalves(StringRef operands, const std::string &kind) {
   if (!constant.consume_back(";") || constant.trim().getAsInteger(0, number))
     return "";
   const std::string both = variable.trim().str() + ", " + std::to_string(number) + ";";
-  return "\t{ .reg .b32 %low, %high; mul.lo." + kind + " %low, " + both + " mul.hi." + kind +
-         " %high, " + both + " mov.b64 " + target.trim().str() + ", {%low, %high}; }";
+  return "\t{ .reg .b32 %sectile_low, %sectile_high; mul.lo." + kind + " %sectile_low, " + both +
+         " mul.hi." + kind + " %sectile_high, " + both + " mov.b64 " + target.trim().str() +
+         ", {%sectile_low, %sectile_high}; }";
 }
 
 } // namespace
@@ -57,10 +58,15 @@ std::string splitWideProducts(std::string ptx) {
   const llvm::SmallVector<bool, 0> isInLoop = linesInLoops(lines);
   std::string result;
   result.reserve(ptx.size());
+  bool isOfUser = false; // the kernel's own inline PTX
   for (size_t number = 0; number < lines.size(); ++number) {
     std::string split;
     StringRef text = lines[number].ltrim();
-    if (!isInLoop[number])
+    if (text.starts_with("// begin inline asm"))
+      isOfUser = true;
+    else if (text.starts_with("// end inline asm"))
+      isOfUser = false;
+    if (!isInLoop[number] && !isOfUser)
       for (const char *kind : {"s32", "u32"})
         if (StringRef rest = text; rest.consume_front(std::string("mul.wide.") + kind))
           split = inHalves(rest, kind);

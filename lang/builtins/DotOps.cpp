@@ -146,7 +146,8 @@ FailureOr<Operand> dot(Arguments &args) {
     if (*asked < 0 || (left.isFp8() && *asked > inner))
       return args.error("max_num_imprecise_acc is " + Twine(*asked) + ", but the inner extent is " +
                         Twine(inner));
-    imprecise = args.sema.builder.getI32IntegerAttr(int32_t(*asked));
+    imprecise = args.sema.builder.getI32IntegerAttr(
+        int32_t(std::min<int64_t>(*asked, std::numeric_limits<int32_t>::max())));
   }
 
   // More than one batch dimension: flattened around the product.

@@ -445,6 +445,8 @@ LogicalResult DotAsyncOp::verify() {
     auto buffer = dyn_cast<BufferType>(operand.getType());
     return buffer ? buffer.getShape() : shapeOf(operand.getType());
   };
+  if (shapeOf(getType()).size() != 2)
+    return emitOpError("multiplies matrices, no batches of them");
   return checkProduct(*this, extents(getLhs()), extents(getRhs()), shapeOf(getType()));
 }
 

@@ -103,7 +103,12 @@ struct StartProducts : GpuPass<StartProducts> {
     return "products that read shared memory get buffers and a wait of their own "
            "(warps=4,lanes=32,bytes=16,registers=65536,each=255,wgmma=false,fixed=false)";
   }
-  void runOnOperation() override { ProductStarter(getOperation(), shape()).run(); }
+  void runOnOperation() override {
+    bool multiplies = false;
+    getOperation().walk([&](DotOp) { multiplies = true; });
+    if (multiplies)
+      ProductStarter(getOperation(), shape()).run();
+  }
 };
 
 //===-- Buffers are filled --------------------------------------------------------------------===//

@@ -40,12 +40,13 @@ struct NamedOptions : PassPipelineOptions<NamedOptions> {
         matrix(*this, "matrix", llvm::cl::init(false)),
         wgmma(*this, "wgmma", llvm::cl::init(false)),
         fixed(*this, "fixed", llvm::cl::init(kept.shape.fixedOrders)),
+        exact(*this, "exact", llvm::cl::init(kept.shape.exactSums)),
         stages(*this, "stages", llvm::cl::init(kept.stageCount)),
         overlap(*this, "overlap", llvm::cl::init(kept.argumentsOverlap)),
         ahead(*this, "ahead", llvm::cl::init(kept.runAhead)) {}
 
   Option<int64_t> warps, lanes, bytes, registers, each, shared;
-  Option<bool> async, matrix, wgmma, fixed;
+  Option<bool> async, matrix, wgmma, fixed, exact;
   Option<int64_t> stages;
   Option<bool> overlap, ahead;
 };
@@ -75,6 +76,7 @@ LogicalResult readGpuOptions(StringRef text, GpuPipelineOptions &options,
     };
   }
   options.shape.fixedOrders = named.fixed;
+  options.shape.exactSums = named.exact;
   options.stageCount = named.stages;
   options.argumentsOverlap = named.overlap;
   options.runAhead = named.ahead;

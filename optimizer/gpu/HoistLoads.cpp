@@ -27,9 +27,10 @@ public:
     for (Operation &op : llvm::make_early_inc_range(block)) {
       if (auto load = dyn_cast<LoadOp>(op); load && !load.getIsVolatile())
         consider(load);
-      else if (hasElementRegion(&op) || (isPure(&op) && !op.getNumRegions()))
-        waiting.insert(&op);
-      else if (!touchesOnlySharedMemory(&op))
+      else if (hasElementRegion(&op) || (isPure(&op) && !op.getNumRegions()) ||
+               touchesOnlySharedMemory(&op))
+        waiting.insert(&op); // loads pass it that do not need its results
+      else
         startBehind(&op);
     }
   }

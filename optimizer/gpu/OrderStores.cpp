@@ -146,8 +146,19 @@ private:
     if (isCopied(before.getType()))
       return Clash::Yes;
     if (!wasRead)
-      return Clash::No;
+      return isReadInOtherThreads(op, pending.access) ? Clash::Yes : Clash::No;
     return meetInOneThread(before, now, pending.isEarlier) ? Clash::WhereStartsDiffer : Clash::Yes;
+  }
+
+  /// Whether a tile of an array that is stored may be loaded again by other threads, because layout
+  /// assignment has given the two accesses different layouts. A kernel need not know that: through
+  /// one tile of pointers it reads what it has written.
+  bool isReadInOtherThreads(Operation *load, Operation *store) const {
+    Type now = memoryOperandsOf(load).pointer.getType(),
+         before = memoryOperandsOf(store).pointer.getType();
+    return now != before && shapeOf(now) == shapeOf(before) &&
+           elementTypeOf(now) == elementTypeOf(before) && argumentOf(load) &&
+           argumentOf(load) == argumentOf(store);
   }
 
   /// Whether an address, counted from the start of an array, is the same thread's in both tiles of

@@ -9,7 +9,8 @@
 // before one of them has stored. None is needed where a thread stores what itself has loaded (the
 // same pointers in the same layout), for other arguments, and where one warp runs the program. A
 // store and a later load by other threads through other pointers are the kernel's to order
-// (tl.debug_barrier), as in Triton.
+// (tl.debug_barrier), as in Triton. Through the same pointers a kernel reads what it has written: a
+// load of a tile of the same shape from the same array waits where its layout is not the store's.
 //
 // Nor is one needed where a block of neighbours begins at a multiple of its length in each of two
 // accesses, as those of a loop over the whole array do: an element then belongs to one thread.

@@ -31,10 +31,13 @@ void buildGpuPipeline(OpPassManager &passes, const GpuPipelineOptions &options,
   add(createAssignLayouts(options));
   // Copies of cheap values and recomputed ones may equal values that exist already.
   add(createCSEPass());
-  // Layouts say which products read shared memory.
-  add(createStartProducts(options));
-  // Equal operands share a buffer.
-  add(createCSEPass());
+  const bool hasBufferProducts = options.shape.bufferInstruction != nullptr;
+  if (hasBufferProducts) {
+    // Layouts say which products read shared memory.
+    add(createStartProducts(options));
+    // Equal operands share a buffer.
+    add(createCSEPass());
+  }
   if (options.runAhead) {
     // Layouts say which loads go through shared memory anyway.
     add(createPipelineLoops(options, assumed));
@@ -42,7 +45,8 @@ void buildGpuPipeline(OpPassManager &passes, const GpuPipelineOptions &options,
     add(createPrefetchLoads(options, assumed));
   }
   // After both: stores what is not copied.
-  add(createFillBuffers());
+  if (hasBufferProducts)
+    add(createFillBuffers());
   // After all three: takes the loads that they leave in place.
   add(createHoistLoads());
   // After all that moves loads.

@@ -201,8 +201,7 @@ private:
       aheadNext = startCopies(extent.later(builder, now), SmallVector<Value>(aheadArguments),
                               writeStage, extent.hasLater(builder, now));
     };
-    // Before the product where that is possible: behind it they contend with its reads of shared
-    // memory.
+    // Before the product where that is possible: they have a round more to arrive.
     if (!meetsTwice)
       startLater();
 

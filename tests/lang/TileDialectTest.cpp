@@ -342,7 +342,7 @@ const Refusal kRefusals[] = {
      "'tile.dot_async' op accumulator does not have the extents of the product"},
     {BUFFERS "%a = tile.dot_async %one, %turned, %b" BY_WGMMA ONE_16X8 " * " ONE_8X16
              " -> tensor<3x2x4xf32>",
-     "'tile.dot_async' op operands should all be of rank 2, or all of rank 3"},
+     "'tile.dot_async' op multiplies matrices, no batches of them"},
     {BUFFERS "%a = \"tile.dot_async\"(%one, %turned, %s) <{instruction = \"x\"}> : (" ONE_16X8
              ", " ONE_8X16 ", tensor<16x16xf32>) -> tensor<8x8xf32>",
      "'tile.dot_async' op failed to verify that all of {acc, result} have same type"},

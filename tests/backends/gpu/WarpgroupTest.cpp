@@ -252,15 +252,19 @@ TEST(SplitWideProducts, products_by_constants_in_front_of_loops_stay_there) {
   const std::string text = "\t@%p0 bra \t$L__BB0_3;\n\tmul.wide.s32 \t%rd2, %r59, 16;\n"
                            "\tmul.wide.u32 \t%rd3, %r59, 4;\n\tmul.wide.s32 \t%rd4, %r1, %r2;\n" +
                            loop + "$L__BB0_3:\n\tret;\n";
-  const std::string expected =
-      "\t@%p0 bra \t$L__BB0_3;\n"
-      "\t{ .reg .b32 %low, %high; mul.lo.s32 %low, %r59, 16; mul.hi.s32 %high, %r59, 16; "
-      "mov.b64 %rd2, {%low, %high}; }\n"
-      "\t{ .reg .b32 %low, %high; mul.lo.u32 %low, %r59, 4; mul.hi.u32 %high, %r59, 4; "
-      "mov.b64 %rd3, {%low, %high}; }\n"
-      "\tmul.wide.s32 \t%rd4, %r1, %r2;\n" +
-      loop + "$L__BB0_3:\n\tret;\n";
+  const std::string expected = "\t@%p0 bra \t$L__BB0_3;\n"
+                               "\t{ .reg .b32 %sectile_low, %sectile_high; mul.lo.s32 "
+                               "%sectile_low, %r59, 16; mul.hi.s32 %sectile_high, %r59, 16; "
+                               "mov.b64 %rd2, {%sectile_low, %sectile_high}; }\n"
+                               "\t{ .reg .b32 %sectile_low, %sectile_high; mul.lo.u32 "
+                               "%sectile_low, %r59, 4; mul.hi.u32 %sectile_high, %r59, 4; "
+                               "mov.b64 %rd3, {%sectile_low, %sectile_high}; }\n"
+                               "\tmul.wide.s32 \t%rd4, %r1, %r2;\n" +
+                               loop + "$L__BB0_3:\n\tret;\n";
   EXPECT_EQ(nvidia::splitWideProducts(text), expected);
+  const std::string ofUser =
+      "\t// begin inline asm\n\tmul.wide.s32 %rd2, %r59, 16;\n\t// end inline asm\n" + loop;
+  EXPECT_EQ(nvidia::splitWideProducts(ofUser), ofUser);
   std::string without = text;
   without.erase(without.find(wgmma), wgmma.size());
   EXPECT_EQ(nvidia::splitWideProducts(without), without);

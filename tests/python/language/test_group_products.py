@@ -149,3 +149,53 @@ def test_results(device, turned, extents, depth, num_warps, num_stages):
     exact = [array.T if isTurned else array for array, isTurned in zip(held, turned)]
     expected = exact[0].astype(np.float64) @ exact[1].astype(np.float64)
     np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-3)
+
+
+@st.jit
+def _sums_in_memory(a, b, out, held, K, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr):
+    rows, columns, depth = tl.arange(0, M)[:, None], tl.arange(0, N)[None, :], tl.arange(0, BK)
+    sums = tl.zeros((M, N), tl.float32)
+    for k in range(0, K, BK):
+        x = tl.load(a + rows * K + depth[None, :] + k)
+        y = tl.load(b + (depth[:, None] + k) * N + columns)
+        tl.store(held + rows * N + columns, sums)
+        more = tl.dot(x, y)
+        sums = more + tl.load(held + rows * N + columns)
+    tl.store(out + rows * N + columns, sums)
+
+
+@pytest.mark.parametrize(
+    "shape, num_warps", [((64, 32, 16), 4), ((32, 32, 16), 4), ((128, 16, 64), 8)]
+)
+def test_what_is_stored_is_loaded_through_the_same_pointers(device, shape, num_warps):
+    """The store has the layout of the accumulator, the load another one."""
+    M, N, BK = shape
+    random = np.random.default_rng(7)
+    a = random.integers(-2, 3, (M, 4 * BK)).astype(np.float16)
+    b = random.integers(-1, 2, (4 * BK, N)).astype(np.float16)
+    out, held = np.zeros((M, N), np.float32), np.zeros((M, N), np.float32)
+    _sums_in_memory[(1,)](a, b, out, held, 4 * BK, M, N, BK, num_warps=num_warps, num_stages=2)
+    np.testing.assert_array_equal(out, a.astype(np.float64) @ b.astype(np.float64))
+
+
+@st.jit
+def _looked_up(a, b, table, out, rounds, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr):
+    rows, columns, depth = tl.arange(0, M)[:, None], tl.arange(0, N)[None, :], tl.arange(0, BK)
+    sums = tl.zeros((M, N), tl.int32)
+    for k in range(rounds):
+        x = tl.load(a + rows * BK + depth[None, :] + k * M * BK)
+        y = tl.load(b + depth[:, None] * N + columns + k * BK * N)
+        index = tl.dot(x, y).to(tl.int32) & 255
+        sums += tl.load(table + index, mask=index > 3, other=1)
+    tl.store(out + rows * N + columns, sums)
+
+
+def test_a_load_waits_for_the_product_that_its_address_comes_from(device):
+    M, N, BK, rounds = 64, 16, 16, 3
+    random = np.random.default_rng(8)
+    a = random.integers(-2, 3, (rounds, M, BK)).astype(np.float16)
+    b = random.integers(-2, 3, (rounds, BK, N)).astype(np.float16)
+    table, out = random.integers(-9, 9, 256).astype(np.int32), np.zeros((M, N), np.int32)
+    _looked_up[(1,)](a, b, table, out, rounds, M, N, BK, num_warps=4)
+    index = (a.astype(np.float64) @ b.astype(np.float64)).astype(np.int64) & 255
+    np.testing.assert_array_equal(out, np.where(index > 3, table[index], 1).sum(axis=0))
