@@ -26,6 +26,9 @@ void noteNotPipelined(lang::Remarks &remarks, LoadOp load, const std::string &wh
     addRemark(remarks, load.getLoc(), "not-pipelined", whyNot);
 }
 
+/// Stages with which copies still run two rounds ahead where one stage is a product's.
+constexpr int64_t kStagesOfTwoAhead = 4;
+
 /// Registers of a thread besides those of the sums: addresses, and what is under way.
 constexpr int64_t kOtherWords = 48;
 
@@ -56,7 +59,8 @@ private:
   /// loop copies, or lie still. The stage that the product before reads is free when all warps have
   /// waited for it. Either they meet once more a round to know that, or copies run two stages short
   /// of all instead of one, and there is one more stage, unless that would leave room for fewer
-  /// programs.
+  /// programs. Where it would, four stages are enough for copies to be two rounds ahead without
+  /// it, if another program hides what copies still take.
   void keepProductInFlight() {
     inFlight = carriedProduct(loop);
     if (!inFlight)
@@ -89,10 +93,11 @@ private:
     };
     int64_t words = wordsPerThread(inFlight->start.getType()) + kOtherWords;
     int64_t most = std::max<int64_t>(1, shape.registerWords / (shape.threadCount() * words));
-    meetsTwice =
-        programsWith(stageCount + 1) < std::clamp<int64_t>(programsWith(stageCount), 1, most);
-    if (!meetsTwice)
+    const int64_t programs = std::clamp<int64_t>(programsWith(stageCount), 1, most);
+    if (programsWith(stageCount + 1) >= programs)
       ++stageCount;
+    else
+      meetsTwice = programs == 1 || stageCount < kStagesOfTwoAhead;
   }
 
   /// Whether a user of a buffer, or one of a view, does not stand before `place`.

@@ -29,7 +29,8 @@
 //                                     acc = dot_wait 0, acc
 //
 // or, where that stage would leave shared memory for fewer programs on a multiprocessor, there are
-// S stages, and all warps meet a second time, behind the wait, before the copies:
+// S stages. Copies then run S-2 ahead, if that is two and another program hides what they take, or
+// all warps meet a second time, behind the wait, before the copies:
 //
 //   wait for copy i; proxy fence; barrier
 //   acc = dot_async (stage of i), y, acc

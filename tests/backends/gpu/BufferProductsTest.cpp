@@ -253,6 +253,24 @@ TEST(GpuBufferProducts, warps_meet_where_another_stage_would_cost_a_program) {
   EXPECT_NE(outcomeWithout("tile.dot_wait 1 : () -> ()", "", kShared), "");
 }
 
+/// With four stages that leave room for two programs copies are two rounds ahead all the same.
+TEST(GpuBufferProducts, warps_meet_once_where_four_stages_let_copies_run_two_rounds_ahead) {
+  for (int64_t shared : {64 << 10, 32 << 10}) { // two programs, and one
+    Case one{64, 64, 32, false, false, 8, 4};
+    SimulatedKernel kernel = compiled(loopText(one), one, shared);
+    ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+    EXPECT_NE(kernel.tileText.find("<4, [64, 32], f16"), std::string::npos) << kernel.tileText;
+    size_t wait = kernel.tileText.find("tile.dot_wait 1");
+    ASSERT_NE(wait, std::string::npos) << kernel.tileText;
+    EXPECT_EQ(kernel.tileText.find("tile.barrier shared", wait) <
+                  kernel.tileText.find("scf.yield", wait),
+              shared == 32 << 10)
+        << kernel.tileText;
+    for (int32_t steps : {0, 1, 2, 3, 4, 9})
+      EXPECT_EQ(outcome(kernel, one, steps), "") << shared << " bytes, " << steps << " rounds";
+  }
+}
+
 TEST(GpuBufferProducts, sums_are_there_behind_a_wait_only) {
   Case one{64, 64, 32};
   std::string text = compiled(loopText(one), one).tileText;
