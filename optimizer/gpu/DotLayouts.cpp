@@ -4,6 +4,7 @@
 #include "optimizer/gpu/AccessWidth.h"
 
 #include "llvm/Support/MathExtras.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <numeric>
 
@@ -158,6 +159,33 @@ static bool fitsInBuffers(DotOp dot, const layout::MatrixInstruction &one, const
   return bytes <= shape.sharedBytes;
 }
 
+/// Whether the operands fit that lie still in shared memory while the outermost loop around the
+/// product runs, those of other products included, beside what one of them takes in a round.
+static bool fitTogether(DotOp dot, const GpuShape &shape) {
+  mlir::Operation *loop = nullptr;
+  for (mlir::Operation *op = dot->getParentOp(); op; op = op->getParentOp())
+    if (mlir::isa<mlir::scf::ForOp, mlir::scf::WhileOp>(op))
+      loop = op;
+  if (!loop)
+    return true;
+  int64_t still = 0, mostInRound = 0;
+  llvm::SmallDenseSet<mlir::Value, 8> counted;
+  loop->walk([&](DotOp product) {
+    int64_t inRound = 0;
+    for (layout::MatrixSide side : {layout::MatrixSide::Lhs, layout::MatrixSide::Rhs}) {
+      mlir::Value source = TurnedTile(operandOf(product, side)).source;
+      if (side == layout::MatrixSide::Lhs && !source.getDefiningOp<LoadOp>())
+        continue;
+      if (loop->isAncestor(source.getParentBlock()->getParentOp()))
+        inRound += bytesOf(product, side);
+      else if (counted.insert(source).second)
+        still += bytesOf(product, side);
+    }
+    mostInRound = std::max(mostInRound, inRound);
+  });
+  return still + mostInRound <= shape.sharedBytes;
+}
+
 /// Whether the product can be done by an instruction that reads buffers, one of `all`.
 static bool canBeOfBuffers(DotOp dot, const layout::MatrixInstruction &one,
                            const layout::MatrixInstructions &all, const GpuShape &shape) {
@@ -235,8 +263,11 @@ layout::MatrixInstructions matrixInstructions(DotOp dot, const GpuShape &shape) 
            dot.getLhs().getType().getShape().back() % instruction->k != 0;
   });
   const layout::MatrixInstructions all = found;
+  const bool areOfBuffers =
+      llvm::any_of(all, [](const layout::MatrixInstruction *one) { return one->isOfBuffers(); });
+  const bool mayBe = areOfBuffers && fitTogether(dot, shape);
   llvm::erase_if(found, [&](const layout::MatrixInstruction *one) {
-    return one->isOfBuffers() && !canBeOfBuffers(dot, *one, all, shape);
+    return one->isOfBuffers() && !(mayBe && canBeOfBuffers(dot, *one, all, shape));
   });
   if (shape.fixedOrders && found.size() > 1)
     found.truncate(1);

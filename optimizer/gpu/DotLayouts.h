@@ -36,7 +36,8 @@ bool isHeldAs(mlir::Type type, layout::MatrixElement element);
 ///   - sums may depend on the number of warps (not GpuShape::fixedOrders);
 ///   - operands are not of fp8, or sums may lose digits (not GpuShape::exactSums, and the product's
 ///     max_num_imprecise_acc is not given);
-///   - the operands that are read there fit shared memory;
+///   - the operands that are read there fit shared memory, also beside those of other products that
+///     lie still while a loop runs;
 ///   - f32 is not multiplied as tf32x3.
 layout::MatrixInstructions matrixInstructions(tile::DotOp dot, const GpuShape &shape);
 /// Returns those of them that layouts are chosen for, which are of one kind. It is the kind that

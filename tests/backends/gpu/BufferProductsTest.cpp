@@ -406,6 +406,32 @@ TEST(GpuBufferProducts, operands_that_are_turned_from_each_other) {
     }
 }
 
+/// Three tiles of 8 KiB lie still while the loop runs, whichever of its products is looked at.
+TEST(GpuBufferProducts, operands_that_do_not_fit_together_are_those_of_single_warps) {
+  constexpr int64_t n = kChain;
+  std::string half = tileType({n, n}, "f16"), full = tileType({n, n}, "f32");
+  auto aligned = [](const std::string &name, const std::string &element) {
+    return pointer(name, element) + " {tile.divisibility = 16 : i64}";
+  };
+  const std::string text =
+      kernelText(aligned("a", "f16") + ", " + aligned("b", "f16") + ", " + aligned("c", "f16") +
+                     ", " + aligned("out", "f32") + ", %n: i32",
+                 "%zero = arith.constant 0 : i32\n%one = arith.constant 1 : i32\n"
+                 "%none = arith.constant dense<0.0> : " +
+                     full + "\n" + loadTile("x", "a", {n, n}, "f16") +
+                     loadTile("y", "b", {n, n}, "f16") + loadTile("z", "c", {n, n}, "f16") +
+                     "%p = scf.for %k = %zero to %n step %one iter_args(%sum = %none) -> (" + full +
+                     ") : i32 {\n%s = tile.dot %x, %y, %sum : " + half + " * " + half + " -> " +
+                     full + "\n%t = tile.dot %x, %z, %s : " + half + " * " + half + " -> " + full +
+                     "\nscf.yield %t : " + full + "\n}\n" + storeTile("p", "out", {n, n}, "f32"));
+  for (int64_t shared : {23 << 10, 24 << 10}) {
+    SimulatedKernel kernel(text, {.warps = 4, .abilities = hopper(), .maxSharedBytes = shared});
+    ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+    EXPECT_EQ(kernel.tileText.find("tile.dot_async") != std::string::npos, shared == 24 << 10)
+        << kernel.tileText;
+  }
+}
+
 /// An instruction reads an operand as a whole, those of single warps take it piece by piece.
 TEST(GpuBufferProducts, operands_that_do_not_fit_are_those_of_single_warps) {
   for (int64_t depth : {128, 256}) {
