@@ -39,6 +39,8 @@ struct TargetFacts {
   int32_t warpCount;
   /// Of an NVIDIA GPU, 90 for 9.0; 0 anywhere else.
   int32_t cudaCapability;
+  /// Whether a copy engine may read blocks of arrays (optimizer::Options::keepsBlocks).
+  bool hasTensorCopies;
 };
 
 class Backend {

@@ -202,6 +202,30 @@ def product(
 
 
 @dsl.jit
+def product_of_blocks(
+    a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr,
+    SUM: tl.constexpr, TURNED: tl.constexpr, OUT: tl.constexpr,
+):  # fmt: skip
+    """The same of tensor descriptors, b that of the N x K array where TURNED."""
+    program = tl.program_id(0)
+    tiles_m = tl.cdiv(M, BM)
+    in_group = GROUP * tl.cdiv(N, BN)
+    first = program // in_group * GROUP
+    height = min(tiles_m - first, GROUP)
+    m = (first + program % in_group % height) * BM
+    n = (program % in_group // height) * BN
+    total = tl.zeros((BM, BN), dtype=SUM)
+    for k in range(0, K, BK):
+        x = a.load([m, k])
+        if TURNED:
+            y = b.load([n, k]).T
+        else:
+            y = b.load([k, n])
+        total = tl.dot(x, y, total)
+    c.store([m, n], total.to(OUT))
+
+
+@dsl.jit
 def attention(
     out_ptr, q_ptr, k_ptr, v_ptr, length, scale, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip

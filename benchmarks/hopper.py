@@ -1,6 +1,6 @@
 """Matrix products and attention on Hopper against cuBLAS, cuDNN and Triton: one process, one GPU, in turn.
 
-    ./dev bench hopper [--save] [--only products] [--only deep] [--only attention]
+    ./dev bench hopper [--save] [--only products] [--only blocks] [--only deep] [--only attention]
 
 Sectile and Triton compile the same text (`product` and `attention` of gpu_kernels.py) and each has the best
 of the same configurations. Each is timed in turn with the library (library, contestant, library ...), in
@@ -10,6 +10,7 @@ compared with one in float64 first, from a poisoned output. `--save` writes benc
 """
 
 import argparse
+import importlib
 import os
 import pathlib
 import statistics
@@ -33,6 +34,17 @@ PRODUCTS = [
     (128, 128, 64, 4, 4),
     (64, 128, 128, 4, 4),
     (64, 64, 128, 4, 4),
+]
+# The same where a copy engine brings the blocks.
+BLOCKS = [
+    (128, 256, 128, 8, 3),
+    (128, 256, 128, 8, 4),
+    (256, 128, 128, 8, 3),
+    (128, 128, 128, 8, 4),
+    (64, 256, 128, 4, 3),
+    (64, 128, 128, 4, 4),
+    (64, 64, 128, 4, 4),
+    (64, 64, 128, 4, 6),
 ]
 # BLOCK_M, BLOCK_N, warps, stages.
 ATTENTION = [
@@ -126,6 +138,27 @@ class Benchmark:
         met = figures["sectile"][0] >= bar if bar else None
         self.table.add(what, text, f">= {bar}x" if bar else "", met)
 
+    def product_of_blocks(self, what, M, N, K, a, b, out, library, tolerance, bar, sums="float32"):
+        expected = a.double() @ b.double()
+        turned = b.stride(0) == 1
+        held = b.T if turned else b
+
+        def launch(module, configuration):
+            block_m, block_n, depth, warps, stages = configuration
+            block_k = depth // a.element_size()
+            tools = f"{module.dsl.__name__}.tools.tensor_descriptor"
+            describe = importlib.import_module(tools).TensorDescriptor.from_tensor
+            module.product_of_blocks[(-(-M // block_m) * -(-N // block_n),)](
+                describe(a, [block_m, block_k]),
+                describe(held, [block_n, block_k] if turned else [block_k, block_n]),
+                describe(out, [block_m, block_n]), M, N, K, BM=block_m, BN=block_n, BK=block_k,
+                GROUP=8, SUM=getattr(module.tl, sums), TURNED=turned,
+                OUT=getattr(module.tl, str(out.dtype).removeprefix("torch.")), num_warps=warps,
+                num_stages=stages,
+            )  # fmt: skip
+
+        self.compare(what, library, launch, BLOCKS, out, expected, tolerance, 2 * M * N * K, bar)
+
     def product(self, what, M, N, K, a, b, out, library, tolerance, bar, sums="float32"):
         expected = a.double() @ b.double()
 
@@ -141,8 +174,9 @@ class Benchmark:
             what, library, launch, PRODUCTS, out, expected, tolerance, 2 * M * N * K, bar
         )  # fmt: skip
 
-    def square(self, size, kind, bar):
-        """`kind`: "f16 KxN", "f16 NxK", ...: the dtype, and how B lies in memory."""
+    def square(self, size, kind, bar, product):
+        """`kind`: "f16 KxN", "f16 NxK", ...: the dtype, and how B lies in memory; `product`: product or
+        product_of_blocks."""
         name, order = kind.split()
         dtype = {
             "f16": torch.float16, "bf16": torch.bfloat16, "tf32": torch.float32, "int8": torch.int8,
@@ -178,29 +212,44 @@ class Benchmark:
 
         tolerance = {"int8": 0, "e4m3": 4e-3, "bf16": 4e-3}.get(name, 1e-3)
         sums = "int32" if name == "int8" else "float32"
-        self.product(f"{kind} {size}^3", size, size, size, a, b, out, library, tolerance, bar, sums)
+        what = f"{kind} {size}^3" + (" (blocks)" if product == self.product_of_blocks else "")
+        product(what, size, size, size, a, b, out, library, tolerance, bar, sums)
 
     def products(self):
         torch.backends.cuda.matmul.allow_tf32 = True
         bars = {512: None, 1024: 0.95, 2048: 0.95, 4096: 0.98, 8192: 1.0}
         for size, bar in bars.items():
             for kind in ("f16 KxN", "f16 NxK", "bf16 NxK"):
-                self.square(size, kind, bar)
+                self.square(size, kind, bar, self.product)
         for size, bar in {1024: 1.0, 2048: 1.03, 4096: 1.04, 8192: 1.05}.items():
-            self.square(size, "e4m3 NxK", bar)
+            self.square(size, "e4m3 NxK", bar, self.product)
         for kind in ("tf32 NxK", "int8 NxK"):
-            self.square(4096, kind, 0.95)
+            self.square(4096, kind, 0.95, self.product)
+
+    def blocks(self):
+        torch.backends.cuda.matmul.allow_tf32 = True
+        for size, bar in {512: 0.98, 1024: 0.98, 2048: 0.98, 4096: 1.0, 8192: 1.03}.items():
+            for kind in ("f16 KxN", "f16 NxK"):
+                self.square(size, kind, bar, self.product_of_blocks)
+        for size, bar in {1024: 1.0, 2048: 1.03, 4096: 1.04, 8192: 1.05}.items():
+            self.square(size, "e4m3 NxK", bar, self.product_of_blocks)
+        for kind in ("bf16 KxN", "tf32 NxK", "int8 NxK"):
+            self.square(4096, kind, 0.95, self.product_of_blocks)
+        self.depths(self.product_of_blocks, {512: 1.15, 1024: 1.10, 2048: 1.05})
 
     def deep(self):
-        size = 8192
-        for depth, bar in {512: 1.0, 1024: None, 2048: None}.items():
+        self.depths(self.product, {512: 1.0, 1024: None, 2048: None})
+
+    def depths(self, product, bars):
+        size, suffix = 8192, " (blocks)" if product == self.product_of_blocks else ""
+        for depth, bar in bars.items():
             for order in ("KxN", "NxK"):
                 a = torch.randn(size, depth, device="cuda").half()
                 b = torch.randn(depth, size, device="cuda").half()
                 b = b.T.contiguous().T if order == "NxK" else b
                 out = torch.empty(size, size, device="cuda", dtype=torch.float16)
-                self.product(
-                    f"f16 {order} {size}^2 x {depth}", size, size, depth, a, b, out,
+                product(
+                    f"f16 {order} {size}^2 x {depth}{suffix}", size, size, depth, a, b, out,
                     lambda a=a, b=b, out=out: torch.matmul(a, b, out=out), 1e-3, bar,
                 )  # fmt: skip
 
@@ -248,7 +297,7 @@ def state():
 
 
 def main():
-    parts = ["products", "deep", "attention"]
+    parts = ["products", "blocks", "deep", "attention"]
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", action="append", choices=parts, help="these rows only")
     parser.add_argument("--save", action="store_true", help="write benchmarks/results/hopper.md")

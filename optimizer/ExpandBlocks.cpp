@@ -151,26 +151,33 @@ private:
   const IndexAnalysis &analysis;
 };
 
-void expand(tile::BlockLoadOp op, const IndexAnalysis &analysis) {
+void expand(tile::BlockLoadOp op, const IndexAnalysis &analysis, bool keepsBlocks) {
   Expansion expansion(op, op.getType(), analysis);
   Places places = expansion.placesOf(op);
   Value other;
   if (places.mask && op.getPadding() == tile::Padding::NaN)
     other = expansion.nan(op.getType());
-  op.replaceAllUsesWith(tile::LoadOp::create(expansion.builder, op.getLoc(), op.getType(),
-                                             places.pointers, places.mask, other, op.getCache(),
-                                             op.getEviction())
-                            .getResult());
+  // Outside the array a block has zeros.
+  Value block;
+  if (keepsBlocks && op.getPadding() == tile::Padding::Zero)
+    block = tile::BlockAtOp::create(expansion.builder, op.getLoc(),
+                                    tile::BlockType::get(op.getContext()), op.getBase(),
+                                    op.getOffsets(), op.getShape(), op.getStrides());
+  auto load = tile::LoadOp::create(expansion.builder, op.getLoc(), op.getType(), places.pointers,
+                                   places.mask, other, op.getCache(), op.getEviction());
+  if (block)
+    load.getBlockMutable().assign(block);
+  op.replaceAllUsesWith(load.getResult());
 }
 
-void expand(tile::BlockStoreOp op, const IndexAnalysis &analysis) {
+void expand(tile::BlockStoreOp op, const IndexAnalysis &analysis, bool /*keepsBlocks*/) {
   Expansion expansion(op, op.getValue().getType(), analysis);
   Places places = expansion.placesOf(op);
   tile::StoreOp::create(expansion.builder, op.getLoc(), places.pointers, op.getValue(), places.mask,
                         op.getCache(), op.getEviction());
 }
 
-void expand(tile::BlockReduceOp op, const IndexAnalysis &analysis) {
+void expand(tile::BlockReduceOp op, const IndexAnalysis &analysis, bool /*keepsBlocks*/) {
   Expansion expansion(op, op.getValue().getType(), analysis);
   Places places = expansion.placesOf(op);
   tile::AtomicRmwOp::create(expansion.builder, op.getLoc(), op.getValue().getType(), op.getKind(),
@@ -178,7 +185,7 @@ void expand(tile::BlockReduceOp op, const IndexAnalysis &analysis) {
                             places.pointers, op.getValue(), places.mask);
 }
 
-void expand(tile::BlockGatherOp op, const IndexAnalysis &analysis) {
+void expand(tile::BlockGatherOp op, const IndexAnalysis &analysis, bool /*keepsBlocks*/) {
   Expansion expansion(op, op.getType(), analysis);
   Places places = expansion.rowsOf(op);
   op.replaceAllUsesWith(tile::LoadOp::create(expansion.builder, op.getLoc(), op.getType(),
@@ -186,7 +193,7 @@ void expand(tile::BlockGatherOp op, const IndexAnalysis &analysis) {
                             .getResult());
 }
 
-void expand(tile::BlockScatterOp op, const IndexAnalysis &analysis) {
+void expand(tile::BlockScatterOp op, const IndexAnalysis &analysis, bool /*keepsBlocks*/) {
   Expansion expansion(op, op.getValue().getType(), analysis);
   Places places = expansion.rowsOf(op);
   tile::StoreOp::create(expansion.builder, op.getLoc(), places.pointers, op.getValue(),
@@ -195,6 +202,10 @@ void expand(tile::BlockScatterOp op, const IndexAnalysis &analysis) {
 
 struct ExpandBlocks : PassWrapper<ExpandBlocks, OperationPass<func::FuncOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandBlocks)
+
+  ExpandBlocks() = default;
+  explicit ExpandBlocks(bool keeps) { keepsBlocks = keeps; }
+  ExpandBlocks(const ExpandBlocks &other) : PassWrapper(other) {}
 
   StringRef getArgument() const override { return "expand-blocks"; }
   StringRef getDescription() const override { return "blocks of arrays become pointers and masks"; }
@@ -212,16 +223,20 @@ struct ExpandBlocks : PassWrapper<ExpandBlocks, OperationPass<func::FuncOp>> {
     for (Operation *op : blocks) {
       llvm::TypeSwitch<Operation *>(op)
           .Case<tile::BlockLoadOp, tile::BlockStoreOp, tile::BlockReduceOp, tile::BlockGatherOp,
-                tile::BlockScatterOp>([&](auto block) { expand(block, analysis); });
+                tile::BlockScatterOp>([&](auto block) { expand(block, analysis, keepsBlocks); });
       op->erase();
     }
   }
+
+  Option<bool> keepsBlocks{*this, "keep-blocks",
+                           llvm::cl::desc("loads say which block they read, for a copy engine"),
+                           llvm::cl::init(false)};
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createExpandBlocks() {
-  return std::make_unique<ExpandBlocks>();
+std::unique_ptr<Pass> createExpandBlocks(bool keepsBlocks) {
+  return std::make_unique<ExpandBlocks>(keepsBlocks);
 }
 
 } // namespace sectile::optimizer

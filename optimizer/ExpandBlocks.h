@@ -9,6 +9,12 @@
 //   %m = 0 <= %i + %k < %n                          where they lie within the array
 //   %x = tile.load (%p + %start) + %k * %s, %m
 //
+// With keep-blocks, for GPUs with a copy engine, a load also says which block it reads, where that
+// has zeros outside the array:
+//
+//   %b = tile.block %p[%i] of [%n] by [%s]
+//   %x = tile.load ..., %m within %b
+//
 // The offsets within the block do not depend on where it lies, so they leave the loops that move
 // it.
 #pragma once
@@ -17,7 +23,7 @@
 
 namespace sectile::optimizer {
 
-/// --expand-blocks
-std::unique_ptr<mlir::Pass> createExpandBlocks();
+/// --expand-blocks=keep-blocks=false
+std::unique_ptr<mlir::Pass> createExpandBlocks(bool keepsBlocks = false);
 
 } // namespace sectile::optimizer

@@ -273,7 +273,7 @@ bool servesAddressesOnly(Value value) {
       continue;
     for (OpOperand &use : next.getUses()) {
       Operation *user = use.getOwner();
-      if (isAccessThrough(use))
+      if (isAccessThrough(use) || isa<tile::BlockAtOp>(user))
         continue;
       if (user->getNumRegions() || user->getNumResults() == 0 || isa<tile::PtrToIntOp>(user) ||
           !isMemoryEffectFree(user) || !llvm::all_of(user->getResults(), isIndexOrPointer))

@@ -1,5 +1,6 @@
 #include "optimizer/Pipeline.h"
 
+#include "optimizer/DescribeBlocks.h"
 #include "optimizer/ExactMath.h"
 #include "optimizer/ExpandBlocks.h"
 #include "optimizer/ExpandReductions.h"
@@ -22,7 +23,7 @@ namespace sectile::optimizer {
 
 void buildPipeline(OpPassManager &passes, const Options &options) {
   // First: to all that follows, blocks of arrays are loads and stores like any other.
-  passes.addNestedPass<func::FuncOp>(createExpandBlocks());
+  passes.addNestedPass<func::FuncOp>(createExpandBlocks(options.keepsBlocks));
   // Before anything moves, the IR says how its numbers are made.
   if (options.exactMath)
     passes.addNestedPass<func::FuncOp>(createExactMath());
@@ -39,6 +40,9 @@ void buildPipeline(OpPassManager &passes, const Options &options) {
   GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
   passes.addPass(createCanonicalizerPass(config));
+  // While addresses are as the kernel says them.
+  if (options.keepsBlocks)
+    passes.addNestedPass<func::FuncOp>(createDescribeBlocks());
   // Before CSE: tiles that were equal become scalars that are equal, of which there are fewer
   // kinds.
   passes.addNestedPass<func::FuncOp>(createReorderBroadcast());
@@ -67,6 +71,7 @@ void registerPasses() {
   std::call_once(once, [] {
     registerCanonicalizerPass();
     registerCSEPass();
+    registerPass([] { return createDescribeBlocks(); });
     registerPass([] { return createExpandBlocks(); });
     registerPass([] { return createExpandReductions(); });
     registerPass([] { return createFlattenMaps(); });

@@ -12,6 +12,8 @@ namespace sectile::optimizer {
 struct Options {
   /// The IR is verified after every pass (SECTILE_VERIFY).
   bool verifyEachPass = false;
+  /// Loads of blocks say which blocks they read: --expand-blocks=keep-blocks.
+  bool keepsBlocks = false;
   /// Nothing is approximated: --exact-math.
   bool exactMath = false;
   /// Numbers are combined in an order that no layout decides: --expand-reductions=fix-orders.

@@ -39,6 +39,11 @@ public:
   }
   gpu::GpuResult launch(gpu::GpuFunction function, const gpu::GpuLaunchShape &shape,
                         void **parameters) const override;
+  /// AMD's GPUs have no engine that reads arrays by tensor maps.
+  gpu::GpuResult encodeTensorMap(const backends::TensorMap &, const backends::TensorMapValues &,
+                                 gpu::GpuTensorMap &) const override {
+    return kHipNotSupported;
+  }
   gpu::GpuResult allocate(size_t bytes, gpu::GpuAddress &address) const override;
   gpu::GpuResult release(gpu::GpuAddress address) const override;
   gpu::GpuResult copyToDevice(gpu::GpuAddress target, const void *source, size_t bytes,

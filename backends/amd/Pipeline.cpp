@@ -19,7 +19,9 @@ std::string AmdBackend::targetName(const backends::CompileOptions &options) cons
 backends::TargetFacts AmdBackend::facts(const backends::CompileOptions &options) const {
   // An unknown architecture is reported by compile().
   AmdTarget target(AmdArch::parse(options.arch).value_or(AmdArch()));
-  return {.warpCount = gpu::warpsOfAllBlocks(options, target), .cudaCapability = 0};
+  return {.warpCount = gpu::warpsOfAllBlocks(options, target),
+          .cudaCapability = 0,
+          .hasTensorCopies = false};
 }
 
 FailureOr<backends::KernelImage> AmdBackend::compile(ModuleOp module,

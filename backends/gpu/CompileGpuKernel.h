@@ -43,6 +43,12 @@ public:
 /// asked for, or as many as fit.
 int32_t warpsOfAllBlocks(const backends::CompileOptions &options, const GpuTarget &target);
 
+/// Whether such a compile may leave copies to an engine. A kernel that can stop half way must not:
+/// nobody would wait for what is under way.
+inline bool takesTensorCopies(const backends::CompileOptions &options) {
+  return !options.pointersOnly && !options.debug && !options.checkBounds;
+}
+
 /// What the passes may count on: the one place where abilities of a target become facts of a shape.
 /// The shape asks the target, which must outlive it.
 optimizer::GpuShape shapeOf(const GpuTarget &target, int64_t warpCount);

@@ -162,9 +162,12 @@ LogicalResult GpuEmitter::emitDotWait(DotWaitOp op) {
 }
 
 LogicalResult GpuEmitter::emitProxyFence(ProxyFenceOp op) {
-  if (!target.bufferProducts())
-    return fail(op, "this GPU has no products that read shared memory"), failure();
-  target.bufferProducts()->fence(builder);
+  if (const BufferProducts *products = target.bufferProducts())
+    products->fence(builder);
+  else if (const TensorCopies *copies = target.tensorCopies())
+    copies->fence(builder);
+  else
+    return fail(op, "nothing on this GPU reads or writes shared memory by itself"), failure();
   return success();
 }
 

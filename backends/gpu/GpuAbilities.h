@@ -10,6 +10,7 @@
 //   BufferProducts   multiplies fragments that each warp has in registers
 //   MatrixLoads      reads fragments by vector loads
 //   Tf32Rounding     multiplies and adds f32, whatever precision a product allows
+//   TensorCopies     copies by AsyncCopies, each thread its part
 //   DependentLaunches  cannot be launched with launch_pdl; gdc_wait and its like are nothing
 #pragma once
 
@@ -94,6 +95,42 @@ public:
                                                    llvm::ArrayRef<llvm::Value *> values) const = 0;
   /// Lets products see what the thread has stored to shared memory.
   virtual void fence(llvm::IRBuilderBase &builder) const = 0;
+};
+
+/// Copies of boxes of arrays from global to shared memory by an engine of their own. One thread
+/// starts them; an object in shared memory, a memory barrier, knows when their bytes have arrived.
+class TensorCopies {
+public:
+  virtual ~TensorCopies() = default;
+  /// Says that a parameter of the kernel, of type ptr, is a tensor map that is passed by value
+  /// (backends/plain/DeviceAbi.h).
+  virtual void declareMap(llvm::Function &kernel, unsigned parameter) const = 0;
+  /// Makes 8 bytes of shared memory (ptr addrspace(3), aligned to 8) a memory barrier whose phases
+  /// end when one thread has arrived and all bytes that it has announced are there. Other threads,
+  /// and the engine, see it behind `fence` and a barrier of the threads. Where `predicate` is false
+  /// the thread does nothing.
+  virtual void initBarrier(llvm::IRBuilderBase &builder, llvm::Value *barrier,
+                           llvm::Value *predicate) const = 0;
+  /// Ends the life of a memory barrier, whose bytes may then be used otherwise.
+  virtual void endBarrier(llvm::IRBuilderBase &builder, llvm::Value *barrier,
+                          llvm::Value *predicate) const = 0;
+  /// Lets the engine, and copies that are started behind a barrier of the threads, see what the
+  /// thread has stored to shared memory.
+  virtual void fence(llvm::IRBuilderBase &builder) const = 0;
+  /// Arrives at the barrier and announces so many bytes, in the threads whose `predicate` (i1) is
+  /// true: one.
+  virtual void expect(llvm::IRBuilderBase &builder, llvm::Value *barrier, int64_t bytes,
+                      llvm::Value *predicate) const = 0;
+  /// Starts the copy of the box at `coordinates` (i32, the outermost dimension first) of the array
+  /// that `map` (ptr, of 128 bytes) describes to `shared` (ptr addrspace(3)). Elements outside the
+  /// array are zeros. `predicate` as before.
+  virtual void copy(llvm::IRBuilderBase &builder, llvm::Value *shared, llvm::Value *map,
+                    llvm::ArrayRef<llvm::Value *> coordinates, llvm::Value *barrier,
+                    llvm::Value *predicate) const = 0;
+  /// Waits until the barrier's phase of this parity (i32, 0 for the first) has ended; what copies
+  /// have brought is then seen by the thread, and by products that it starts.
+  virtual void wait(llvm::IRBuilderBase &builder, llvm::Value *barrier,
+                    llvm::Value *parity) const = 0;
 };
 
 /// What products of f32 by way of tf32 need besides their instruction.

@@ -45,6 +45,14 @@ std::unique_ptr<llvm::Module> GpuEmitter::emit() {
     if (hidden & each)
       types.push_back(llvm::PointerType::get(builder.getContext(), kGlobalSpace));
   image.gpu.hiddenParameters = hidden;
+  const unsigned firstMap = types.size();
+  SmallVector<TensorMapOp, 2> maps;
+  function.walk([&](TensorMapOp map) { maps.push_back(map); });
+  for (TensorMapOp map : maps) {
+    if (mlir::failed(describeMap(map)))
+      return nullptr;
+    types.push_back(builder.getPtrTy());
+  }
   kernel = llvm::Function::Create(llvm::FunctionType::get(builder.getVoidTy(), types, false),
                                   llvm::GlobalValue::ExternalLinkage, function.getName(), *module);
   target.declareKernel(*kernel, threadCount(), options);
@@ -71,7 +79,11 @@ std::unique_ptr<llvm::Module> GpuEmitter::emit() {
   if (hidden & backends::kHiddenRanges)
     rangeTable = kernel->getArg(argumentCount);
   if (hidden & backends::kHiddenRecords)
-    recordBuffer = kernel->getArg(kernel->arg_size() - 1);
+    recordBuffer = kernel->getArg(firstMap - 1);
+  for (auto [number, map] : llvm::enumerate(maps)) {
+    target.tensorCopies()->declareMap(*kernel, firstMap + unsigned(number));
+    tensorMaps[map] = kernel->getArg(firstMap + unsigned(number));
+  }
   builder.SetInsertPoint(body);
   returnIfStopped();
   if (mlir::failed(emitBlock(function.front())) || hasFailed)
@@ -111,6 +123,7 @@ LogicalResult GpuEmitter::emitOp(Operation *op) {
       .Case([&](scf::ForOp loop) { return emitFor(loop); })
       .Case([&](scf::IfOp branch) { return emitScfIf(branch); })
       .Case([&](scf::WhileOp loop) { return emitWhile(loop); })
+      .Case([&](BlockAtOp) { return success(); }) // pointers say the same
       .Case([&](LoadOp load) { return emitLoad(load); })
       .Case([&](StoreOp store) { return emitStore(store); })
       .Case<AtomicRmwOp, AtomicCasOp>([&](Operation *atomic) { return emitAtomic(atomic); })
@@ -123,7 +136,10 @@ LogicalResult GpuEmitter::emitOp(Operation *op) {
       .Case([&](DotOp dot) { return emitDot(dot); })
       .Case([&](ConvertLayoutOp convert) { return emitConvert(convert); })
       // Placed by the plan; a view is an address.
-      .Case<BufferAllocOp, BufferViewOp>([&](Operation *) { return success(); })
+      .Case<BufferAllocOp, BufferViewOp, MBarrierAllocOp>([&](Operation *) { return success(); })
+      .Case([&](TensorMapOp) { return success(); }) // a parameter
+      .Case<MBarrierInitOp, MBarrierEndOp, MBarrierExpectOp, MBarrierWaitOp, TensorCopyOp>(
+          [&](Operation *op) { return emitTensorCopy(op); })
       .Case([&](DotAsyncOp dot) { return emitDotAsync(dot); })
       .Case([&](DotWaitOp wait) { return emitDotWait(wait); })
       .Case([&](ProxyFenceOp fence) { return emitProxyFence(fence); })

@@ -220,6 +220,14 @@ private:
   mlir::LogicalResult emitAsyncCopy(const AsyncCopies &copies, tile::AsyncCopyOp op);
   mlir::LogicalResult emitBufferLoad(tile::BufferLoadOp op);
   mlir::LogicalResult emitBufferStore(tile::BufferStoreOp op);
+  // EmitTensorCopies.cpp
+  /// Adds the map to those of the image.
+  mlir::LogicalResult describeMap(tile::TensorMapOp op);
+  /// The copy, or what is done with memory barriers.
+  mlir::LogicalResult emitTensorCopy(mlir::Operation *op);
+  mlir::LogicalResult emitBoxes(const TensorCopies &copies, tile::TensorCopyOp op);
+  /// ptr addrspace(3): the memory barrier of a stage (i32).
+  llvm::Value *memoryBarrier(mlir::Value barriers, llvm::Value *stage);
   // EmitBufferProducts.cpp
   mlir::LogicalResult emitDotAsync(tile::DotAsyncOp op);
   mlir::LogicalResult emitDotWait(tile::DotWaitOp op);
@@ -275,6 +283,8 @@ private:
   /// The registers that products which have been started read until they are done, by their
   /// results.
   llvm::DenseMap<mlir::Value, Registers> keptForProducts;
+  /// The parameters that are tensor maps.
+  llvm::DenseMap<mlir::Value, llvm::Value *> tensorMaps;
   std::vector<std::pair<layout::TileLayout, llvm::SmallVector<llvm::Value *, 3>>> coordinates;
   bool hasFailed = false;
 };

@@ -111,6 +111,7 @@ public:
   virtual const AsyncCopies *asyncCopies() const { return nullptr; }
   virtual const MatrixProducts *matrixProducts() const { return nullptr; }
   virtual const BufferProducts *bufferProducts() const { return nullptr; }
+  virtual const TensorCopies *tensorCopies() const { return nullptr; }
   virtual const MatrixLoads *matrixLoads() const { return nullptr; }
   virtual const Tf32Rounding *tf32Rounding() const { return nullptr; }
   virtual const DependentLaunches *dependentLaunches() const { return nullptr; }

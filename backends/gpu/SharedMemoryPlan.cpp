@@ -86,7 +86,7 @@ void forEachUse(Operation *buffer, Visit visit) {
 /// Where that cannot be seen, the bytes are its own throughout the program.
 class BufferLife {
 public:
-  explicit BufferLife(BufferAllocOp alloc) {
+  explicit BufferLife(Operation *alloc) {
     SmallVector<Operation *> uses;
     bool isReadOn = false; // a product reads it to an end that is not seen
     forEachUse(alloc, [&](Operation *user) {
@@ -126,7 +126,7 @@ public:
         last = last->getNextNode();
     if (isReadOn)
       last = nullptr;
-    if (isa<AsyncCopyOp, BufferStoreOp>(first) && last)
+    if (isa<AsyncCopyOp, BufferStoreOp, TensorCopyOp, MBarrierInitOp>(first) && last)
       block = common;
   }
 
@@ -177,8 +177,16 @@ struct PlacedBuffer {
   int64_t begin, end;
 };
 
-int64_t bufferBytes(BufferAllocOp alloc, int64_t mostStages = INT64_MAX) {
-  return std::min(alloc.getType().getStages(), mostStages) * alloc.getType().getStageBytes();
+/// Of a buffer, or of memory barriers.
+bool isAllocation(Operation *op) {
+  return isa<BufferAllocOp, MBarrierAllocOp>(op);
+}
+
+int64_t bufferBytes(Operation *alloc, int64_t mostStages = INT64_MAX) {
+  if (auto barriers = dyn_cast<MBarrierAllocOp>(alloc))
+    return std::min(barriers.getType().getStages(), mostStages) * int64_t(sizeof(int64_t));
+  BufferType type = cast<BufferAllocOp>(alloc).getType();
+  return std::min(type.getStages(), mostStages) * type.getStageBytes();
 }
 
 /// Scratch is written, then behind a barrier of the op's own read: at the end of any op all that
@@ -188,7 +196,11 @@ public:
   /// Plans as if no buffer had more than `mostStages`.
   Planner(func::FuncOp function, const GpuTarget &target, int64_t mostStages = INT64_MAX)
       : maxBytes(target.maxSharedBytes) {
+    // Barriers last, where buffers leave room.
     function.walk([&](BufferAllocOp alloc) { placeBuffer(alloc, bufferBytes(alloc, mostStages)); });
+    function.walk([&](MBarrierAllocOp alloc) {
+      place(alloc, BufferLife(alloc), bufferBytes(alloc, mostStages), sizeof(int64_t));
+    });
     needed = plan.bytes;
     function.walk([&](Operation *op) {
       if (int64_t bytes = scratchBytes(op, target)) {
@@ -204,15 +216,10 @@ public:
 
 private:
   void placeBuffer(BufferAllocOp alloc, int64_t size) {
-    BufferLife life(alloc);
-    Bytes held;
-    for (const PlacedBuffer &other : buffers)
-      if (life.meets(other.life))
-        held.add(other.begin, other.end);
     int64_t alignment = kBufferAlignment;
     auto type = cast<BufferType>(alloc.getType());
     forEachUse(alloc, [&](Operation *user) {
-      if (!isa<DotAsyncOp>(user))
+      if (!isa<DotAsyncOp, TensorCopyOp>(user))
         return;
       // Which of the axes is the depth is of no account here.
       if (auto operand = layout::bufferOperandOf(type.getLayout().getLayout(), /*depthAxis=*/0,
@@ -220,8 +227,16 @@ private:
         alignment = std::max(alignment, operand->alignment());
     });
     plan.alignment = std::max(plan.alignment, alignment);
+    place(alloc, BufferLife(alloc), size, alignment);
+  }
+
+  void place(Operation *alloc, BufferLife life, int64_t size, int64_t alignment) {
+    Bytes held;
+    for (const PlacedBuffer &other : buffers)
+      if (life.meets(other.life))
+        held.add(other.begin, other.end);
     int64_t begin = held.firstFit(size, alignment);
-    buffers.push_back({life, begin, begin + size});
+    buffers.push_back({std::move(life), begin, begin + size});
     plan.scratch[alloc] = begin;
     plan.bytes = std::max(plan.bytes, begin + size);
   }
@@ -318,6 +333,10 @@ void printShape(llvm::raw_ostream &stream, ArrayRef<int64_t> shape, Type element
 std::string describe(Operation *op) {
   std::string text;
   llvm::raw_string_ostream stream(text);
+  if (auto barriers = dyn_cast<MBarrierAllocOp>(op)) {
+    stream << barriers.getType().getStages() << " memory barriers";
+    return text;
+  }
   if (auto alloc = dyn_cast<BufferAllocOp>(op)) {
     BufferType type = alloc.getType();
     stream << type.getStages() << " stages of ";
@@ -385,6 +404,9 @@ void noteSharedMemory(func::FuncOp function, const SharedMemoryPlan &plan, const
                 {{"bytes", bufferBytes(alloc)},
                  {"offset", offset},
                  {"stages", alloc.getType().getStages()}});
+    else if (isa<MBarrierAllocOp>(op))
+      addRemark(remarks, op->getLoc(), "shared-scratch", describe(op),
+                {{"bytes", bufferBytes(op)}, {"offset", offset}});
     else if (int64_t bytes = scratchBytes(op, target))
       addRemark(remarks, op->getLoc(), "shared-scratch", describe(op),
                 {{"bytes", bytes}, {"offset", offset}});
@@ -399,8 +421,8 @@ LogicalResult checkSharedMemory(func::FuncOp function, const SharedMemoryPlan &p
   SmallVector<std::pair<int64_t, Operation *>> users;
   function.walk([&](Operation *op) {
     int64_t offset = plan.scratchOf(op);
-    if (auto alloc = dyn_cast<BufferAllocOp>(op)) {
-      users.push_back({bufferBytes(alloc), op});
+    if (isAllocation(op)) {
+      users.push_back({bufferBytes(op), op});
     } else if (int64_t bytes = offset < 0 ? 0 : scratchBytes(op, target);
                offset + bytes > target.maxSharedBytes) {
       users.push_back({bytes, op});

@@ -16,6 +16,10 @@ bool CudaApi::fill(void *library, std::string &reason) {
   }
   SECTILE_CUDA_FUNCTIONS(SECTILE_CUDA_FIND)
 #undef SECTILE_CUDA_FIND
+#define SECTILE_CUDA_FIND(field, name, parameters)                                                 \
+  field = reinterpret_cast<decltype(field)>(::dlsym(library, name));
+  SECTILE_CUDA_OPTIONAL_FUNCTIONS(SECTILE_CUDA_FIND)
+#undef SECTILE_CUDA_FIND
   return true;
 }
 
@@ -87,6 +91,8 @@ std::string remedyFor(CudaResult result) {
     return "launch_cooperative_grid runs all programs at once: launch fewer, or make them smaller";
   case kCudaLaunchTimeout:
     return "the kernel ran longer than the display's watchdog allows; make the launch smaller";
+  case kCudaNotSupported:
+    return "a newer driver may offer it";
   case kCudaSystemDriverMismatch:
     return "restart the machine: the driver in use and its library are of different versions";
   default:

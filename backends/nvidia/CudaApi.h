@@ -46,6 +46,7 @@ enum : CudaResult {
   kCudaMisalignedAddress = 716,
   kCudaLaunchFailed = 719,
   kCudaCooperativeTooLarge = 720,
+  kCudaNotSupported = 801,
   kCudaSystemDriverMismatch = 803,
 };
 
@@ -117,6 +118,20 @@ inline constexpr int kPointerMemoryType = 2, kPointerIsManaged = 8, kPointerDevi
 inline constexpr unsigned kMemoryTypeDevice = 2;
 inline constexpr unsigned kStreamNonBlocking = 1;
 
+enum CudaTensorMapDataType : int {
+  kTensorMapUInt8 = 0,
+  kTensorMapUInt16 = 1,
+  kTensorMapUInt32 = 2,
+  kTensorMapUInt64 = 4,
+};
+enum CudaTensorMapSwizzle : int {
+  kTensorMapSwizzle32 = 1,
+  kTensorMapSwizzle64 = 2,
+  kTensorMapSwizzle128 = 3,
+};
+inline constexpr int kTensorMapInterleaveNone = 0, kTensorMapPromoteTo128 = 2,
+                     kTensorMapFillZeros = 0;
+
 // X(field, exported name, parameters)
 #define SECTILE_CUDA_FUNCTIONS(X)                                                                  \
   X(init, "cuInit", (unsigned flags))                                                              \
@@ -177,14 +192,22 @@ inline constexpr unsigned kStreamNonBlocking = 1;
   X(eventSynchronize, "cuEventSynchronize", (CudaEvent event))                                     \
   X(eventElapsedTime, "cuEventElapsedTime", (float *milliseconds, CudaEvent from, CudaEvent to))
 
+// The same for functions that a driver may lack: their fields are null then.
+#define SECTILE_CUDA_OPTIONAL_FUNCTIONS(X)                                                         \
+  X(tensorMapEncodeTiled, "cuTensorMapEncodeTiled", /* from CUDA 12.0 on */                        \
+    (void *map, CudaTensorMapDataType type, unsigned rank, void *address, const uint64_t *extents, \
+     const uint64_t *strideBytes, const unsigned *box, const unsigned *elementStrides,             \
+     int interleave, CudaTensorMapSwizzle swizzle, int promotion, int fill))
+
 struct CudaApi {
 #define SECTILE_CUDA_FIELD(field, name, parameters) CudaResult(*field) parameters = nullptr;
   SECTILE_CUDA_FUNCTIONS(SECTILE_CUDA_FIELD)
+  SECTILE_CUDA_OPTIONAL_FUNCTIONS(SECTILE_CUDA_FIELD)
 #undef SECTILE_CUDA_FIELD
 
   /// Loaded once per process and never unloaded.
   static const CudaApi *load(std::string &reason);
-  /// From any library; false with `reason` set when it lacks a function.
+  /// From any library; false with `reason` set when it lacks a function that is not optional.
   bool fill(void *library, std::string &reason);
 
   /// "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)".

@@ -206,6 +206,36 @@ GpuResult CudaGpu::launch(GpuFunction function, const GpuLaunchShape &shape,
   return api.launchKernelEx(&config, functionOf(function), parameters, nullptr);
 }
 
+GpuResult CudaGpu::encodeTensorMap(const backends::TensorMap &map,
+                                   const backends::TensorMapValues &values,
+                                   gpu::GpuTensorMap &made) const {
+  if (!api.tensorMapEncodeTiled)
+    return kCudaNotSupported;
+  // CUDA's first dimension is the innermost one, whose stride it takes for granted.
+  uint64_t extents[backends::kMostTensorRank], strideBytes[backends::kMostTensorRank] = {};
+  unsigned box[backends::kMostTensorRank], elementStrides[backends::kMostTensorRank];
+  const auto rank = static_cast<unsigned>(values.rank);
+  for (unsigned dimension = 0; dimension < rank; ++dimension) {
+    const unsigned ours = rank - 1 - dimension;
+    extents[dimension] = static_cast<uint64_t>(values.extents[ours]);
+    box[dimension] = static_cast<unsigned>(map.box[ours]);
+    elementStrides[dimension] = 1;
+    if (dimension > 0)
+      strideBytes[dimension - 1] = static_cast<uint64_t>(values.strides[ours] * map.elementBytes);
+  }
+  const CudaTensorMapDataType type = map.elementBytes == 1   ? kTensorMapUInt8
+                                     : map.elementBytes == 2 ? kTensorMapUInt16
+                                     : map.elementBytes == 4 ? kTensorMapUInt32
+                                                             : kTensorMapUInt64;
+  const CudaTensorMapSwizzle swizzle = map.swizzleBytes == 32   ? kTensorMapSwizzle32
+                                       : map.swizzleBytes == 64 ? kTensorMapSwizzle64
+                                                                : kTensorMapSwizzle128;
+  return api.tensorMapEncodeTiled(made.bytes, type, rank, reinterpret_cast<void *>(values.base),
+                                  extents, strideBytes, box, elementStrides,
+                                  kTensorMapInterleaveNone, swizzle, kTensorMapPromoteTo128,
+                                  kTensorMapFillZeros);
+}
+
 GpuResult CudaGpu::allocate(size_t bytes, GpuAddress &address) const {
   CudaAddress made = 0;
   CudaResult result = api.memAlloc(&made, bytes);

@@ -42,6 +42,9 @@ public:
                          const gpu::GpuLaunchShape &shape) const override;
   gpu::GpuResult launch(gpu::GpuFunction function, const gpu::GpuLaunchShape &shape,
                         void **parameters) const override;
+  gpu::GpuResult encodeTensorMap(const backends::TensorMap &map,
+                                 const backends::TensorMapValues &values,
+                                 gpu::GpuTensorMap &made) const override;
   gpu::GpuResult allocate(size_t bytes, gpu::GpuAddress &address) const override;
   gpu::GpuResult release(gpu::GpuAddress address) const override;
   gpu::GpuResult copyToDevice(gpu::GpuAddress target, const void *source, size_t bytes,

@@ -7,6 +7,7 @@
 #include "backends/nvidia/NvidiaArch.h"
 #include "backends/nvidia/NvidiaMath.h"
 #include "backends/nvidia/NvidiaMatrix.h"
+#include "backends/nvidia/NvidiaTensorCopies.h"
 #include "backends/nvidia/NvidiaWarpgroup.h"
 
 namespace sectile::nvidia {
@@ -45,6 +46,10 @@ public:
   const gpu::BufferProducts *bufferProducts() const override {
     return architecture.capability == 90 ? &warpgroupProducts : nullptr;
   }
+  /// Hopper alone, so far.
+  const gpu::TensorCopies *tensorCopies() const override {
+    return architecture.capability == 90 ? &engine : nullptr;
+  }
   const gpu::MatrixLoads *matrixLoads() const override;
   const gpu::Tf32Rounding *tf32Rounding() const override { return &rounding; }
   /// From sm_90 on.
@@ -64,6 +69,7 @@ private:
   NvidiaMath mathematics;
   NvidiaMatrixProducts products;
   NvidiaWarpgroupProducts warpgroupProducts;
+  NvidiaTensorCopies engine;
   NvidiaTf32Rounding rounding;
 };
 

@@ -24,7 +24,8 @@ backends::TargetFacts NvidiaBackend::facts(const backends::CompileOptions &optio
   // An unknown architecture is reported by compile().
   NvidiaTarget target(archOf(options).value_or(NvidiaArch()));
   return {.warpCount = gpu::warpsOfAllBlocks(options, target),
-          .cudaCapability = target.arch().capability};
+          .cudaCapability = target.arch().capability,
+          .hasTensorCopies = target.tensorCopies() && gpu::takesTensorCopies(options)};
 }
 
 /// Products of fp8 need a newer PTX than the architecture does; only kernels that have some ask for

@@ -10,10 +10,12 @@
 //      16 bits, fp8 as its 8, all others as they are;
 //   2. if hiddenParameters has kHiddenRanges: .u64, the address of [begin, end) in bytes of
 //      every argument, two u64 each; 0, 0 for scalars;
-//   3. if it has kHiddenRecords: .u64, the address of a RecordBuffer.
+//   3. if it has kHiddenRecords: .u64, the address of a RecordBuffer;
+//   4. a tensor map of 128 bytes, aligned to 64, for each of image.tensorMaps.
 //
-// Both lie in pinned host memory, so that they can be read even after the kernel has crashed. A
-// launch of such a kernel returns when the kernel is over, and cannot be captured into a graph.
+// What 2 and 3 point to lies in pinned host memory, so that it can be read even after the kernel
+// has crashed. A launch of such a kernel returns when the kernel is over, and cannot be captured
+// into a graph.
 //
 // A trap: the thread exchanges `stop` from 0 to 1 with atom.cas; if it was 0 the thread fills
 // trapSite, trapProgram and trapAddress. Then the program ends; failing accesses are not carried

@@ -83,6 +83,10 @@ public:
   /// own device, which is what CompileOptions::deviceMemory promises. Asks the maker's driver anew
   /// at each call. False where that is not known.
   virtual bool combinesInDeviceMemory(const LaunchArguments & /*arguments*/) const { return false; }
+  /// Whether the maps of KernelImage::tensorMaps can be made for these arguments; where they cannot
+  /// the launch fails. Also true where the launch fails for another reason, such as a device that
+  /// is not there.
+  virtual bool canMapArrays(const LaunchArguments & /*arguments*/) const { return true; }
 };
 
 /// What may be set while the process runs (jit/runtime/Knobs.h says what each is).

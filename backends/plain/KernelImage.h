@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backends/plain/CompileOptions.h"
+#include "backends/plain/TensorMap.h"
 #include "lang/plain/DType.h"
 #include "lang/plain/Remark.h"
 
@@ -87,9 +88,13 @@ struct KernelImage {
   uint64_t scratchBytes = 0; // per thread (cpu)
   std::vector<OverlapHazard> overlapHazards;
   /// Arguments (their indices) through which the code combines atomically by loops of compare and
-  /// swap, for which CompileOptions::deviceMemory gives instructions. Launches choose between the two
-  /// (jit/launch/MemoryFacts.h).
+  /// swap, for which CompileOptions::deviceMemory gives instructions. Launches choose between the
+  /// two (jit/launch/MemoryFacts.h).
   std::vector<uint32_t> atomicArguments;
+  /// Arrays of which a launch makes tensor maps, in the order of the kernel's parameters behind all
+  /// others (DeviceAbi.h). Where one cannot be made, the launch wants the variant that was compiled
+  /// with CompileOptions::pointersOnly, which has none.
+  std::vector<TensorMap> tensorMaps;
   std::vector<TrapSite> trapSites;
   std::vector<PrintSite> printSites;
   /// How it was compiled, for st.inspect and `sectile compile --remarks`.

@@ -116,7 +116,9 @@ jit::ArgumentValue exampleOf(ArgumentKind kind, size_t index) {
       return value;
     } else {
       int number = isDivisible ? 16 : 3;
-      return ParameterTraits<Parameter>::convert(number);
+      jit::ArgumentValue value = ParameterTraits<Parameter>::convert(number);
+      value.device = jit::ArgumentValue::kAnywhere;
+      return value;
     }
   } else {
     throw Error(Error::Kind::Call,

@@ -14,7 +14,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr char kMagic[8] = {'S', 'E', 'C', 'T', 'I', 'L', 'E', '\n'};
-constexpr uint32_t kFormatVersion = 7;
+constexpr uint32_t kFormatVersion = 8;
 
 struct Header {
   char magic[8];
@@ -118,6 +118,21 @@ void visit(auto &stream, Is<backends::OverlapHazard> auto &hazard) {
   stream.field(hazard.other);
   stream.field(hazard.evenIfSame);
 }
+void visit(auto &stream, Is<backends::LaunchExpression::Step> auto &step) {
+  stream.field(step.kind);
+  stream.field(step.value);
+}
+void visit(auto &stream, Is<backends::LaunchExpression> auto &expression) {
+  stream.field(expression.steps);
+}
+void visit(auto &stream, Is<backends::TensorMap> auto &map) {
+  stream.field(map.argument);
+  stream.field(map.elementBytes);
+  stream.field(map.extents);
+  stream.field(map.strides);
+  stream.field(map.box);
+  stream.field(map.swizzleBytes);
+}
 void visit(auto &stream, Is<backends::TrapSite> auto &site) {
   stream.field(site.kind);
   stream.field(site.message);
@@ -154,10 +169,11 @@ void visit(auto &stream, Is<RecordedRead> auto &read) {
 }
 // A new field must be written and read, and kFormatVersion raised.
 #if defined(__x86_64__) && defined(__GLIBCXX__)
-static_assert(sizeof(backends::KernelImage) - sizeof(backends::CompileOptions) == 400 &&
+static_assert(sizeof(backends::KernelImage) - sizeof(backends::CompileOptions) == 424 &&
               sizeof(backends::GpuLaunch) == 40 && sizeof(backends::TrapSite) == 152 &&
               sizeof(backends::KernelArgument) == 48 && sizeof(backends::PrintSite) == 64 &&
-              sizeof(lang::Remark) == 192);
+              sizeof(lang::Remark) == 192 && sizeof(backends::TensorMap) == 88 &&
+              sizeof(backends::LaunchExpression::Step) == 16);
 #endif
 void visit(auto &stream, Is<backends::CompileOptions> auto &options) {
   stream.field(options.backend);
@@ -190,6 +206,7 @@ void visit(auto &stream, Is<backends::KernelImage> auto &image) {
   stream.field(image.scratchBytes);
   stream.field(image.overlapHazards);
   stream.field(image.atomicArguments);
+  stream.field(image.tensorMaps);
   stream.field(image.trapSites);
   stream.field(image.printSites);
   stream.field(image.remarks);
@@ -265,6 +282,8 @@ bool isConsistent(const backends::KernelImage &image) {
   for (uint32_t argument : image.atomicArguments)
     if (argument >= image.arguments.size())
       return false;
+  if (!backends::areWellFormed(image.tensorMaps, image.arguments))
+    return false;
   for (const backends::TrapSite &site : image.trapSites)
     if (site.kind > backends::TrapSite::Kind::Gather ||
         site.argument >= static_cast<int64_t>(image.arguments.size()))

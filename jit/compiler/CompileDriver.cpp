@@ -202,6 +202,8 @@ bool Compilation::verifyInput() {
 bool Compilation::optimizeTile() {
   optimizer::Options options;
   options.verifyEachPass = knobs.verifyEachPass;
+  if (std::unique_ptr<backends::Backend> backend = createBackend(request.options.backend))
+    options.keepsBlocks = backend->facts(request.options).hasTensorCopies;
   options.exactMath = request.options.numerics == backends::Numerics::Strict;
   options.fixedOrders = request.options.numerics == backends::Numerics::Reproducible;
   auto record = [&](llvm::StringRef pass, double seconds) {

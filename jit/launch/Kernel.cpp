@@ -108,6 +108,12 @@ bool Kernel::combinesInDeviceMemory(const BoundArguments &arguments) const {
              {arguments.slots.data(), arguments.ranges.data(), arguments.device, arguments.stream});
 }
 
+bool Kernel::canMapArrays(const BoundArguments &arguments) const {
+  return arguments.device < 0 || arguments.slots.size() != kernelImage.arguments.size() ||
+         code->canMapArrays(
+             {arguments.slots.data(), arguments.ranges.data(), arguments.device, arguments.stream});
+}
+
 Status Kernel::renderFailure(const backends::LaunchFailure &failure, const Grid &grid,
                              const backends::LaunchArguments &arguments) const {
   if (failure.kind != backends::LaunchFailure::Kind::Trap)

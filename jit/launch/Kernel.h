@@ -63,6 +63,12 @@ public:
   }
   /// The same where the memory is not known yet.
   bool mayPreferDeviceMemory() const { return combinesAtomically; }
+  /// Whether this launch wants a variant compiled with CompileOptions::pointersOnly: this one reads
+  /// arrays by tensor maps, one of which cannot be made of the arguments. Asks the driver only
+  /// where there are some.
+  bool wantsPointers(const BoundArguments &arguments) const {
+    return readsByTensorMaps && !canMapArrays(arguments);
+  }
 
   /// launch() returns when the kernel is in the stream, before it is done.
   bool isAsynchronous() const { return code->isAsynchronous(); }
@@ -73,6 +79,7 @@ private:
   friend class Runtime;
   Kernel();
   bool combinesInDeviceMemory(const BoundArguments &arguments) const;
+  bool canMapArrays(const BoundArguments &arguments) const;
   Status run(const Grid &grid, const backends::LaunchArguments &arguments) const;
   Status renderFailure(const backends::LaunchFailure &failure, const Grid &grid,
                        const backends::LaunchArguments &arguments) const;
@@ -89,6 +96,8 @@ private:
   bool needsRanges = false;
   /// The image has atomicArguments.
   bool combinesAtomically = false;
+  /// The image has tensorMaps.
+  bool readsByTensorMaps = false;
 };
 
 } // namespace sectile::jit

@@ -18,7 +18,9 @@ static bool meetsHazard(const backends::KernelImage &image,
 
 MemoryFacts MemoryFacts::of(const BoundArguments &arguments) {
   const auto &overlaps = arguments.overlaps;
-  return {{overlaps.data(), overlaps.data() + overlaps.size()}, arguments.isOfDevice};
+  return {{overlaps.data(), overlaps.data() + overlaps.size()},
+          arguments.isOfDevice,
+          arguments.isUnmappable};
 }
 
 bool MemoryFacts::changeOptions(const backends::KernelImage &image,
@@ -26,6 +28,7 @@ bool MemoryFacts::changeOptions(const backends::KernelImage &image,
   auto set = [](bool &option, bool isWanted) { return isWanted && !std::exchange(option, true); };
   bool isChanged = set(options.argumentsOverlap, meetsHazard(image, overlaps));
   isChanged |= set(options.deviceMemory, isOfDevice && !image.atomicArguments.empty());
+  isChanged |= set(options.pointersOnly, isUnmappable && !image.tensorMaps.empty());
   return isChanged;
 }
 
@@ -35,9 +38,18 @@ bool leavesMemoryOpen(std::span<const ArgumentValue> values) {
   });
 }
 
+bool leavesMapsOpen(std::span<const ArgumentValue> values) {
+  return leavesMemoryOpen(values) ||
+         std::any_of(values.begin(), values.end(), [](const ArgumentValue &value) {
+           return value.kind == ArgumentValue::Kind::Integer &&
+                  value.device == ArgumentValue::kAnywhere;
+         });
+}
+
 void copyMemoryOptions(const backends::CompileOptions &ofImage, backends::CompileOptions &options) {
   options.argumentsOverlap = ofImage.argumentsOverlap;
   options.deviceMemory = ofImage.deviceMemory;
+  options.pointersOnly = ofImage.pointersOnly;
 }
 
 } // namespace sectile::jit

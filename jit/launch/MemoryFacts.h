@@ -1,4 +1,4 @@
-//===-- MemoryFacts.h - which variant fits the memory of a launch's arrays --------------------===//
+//===-- MemoryFacts.h - which variant fits the arrays of a launch -----------------------------===//
 // Code may take something of its arguments' memory for granted, or be better where something is
 // promised of it. Its image lists the arguments concerned; a launch whose memory it is not right,
 // or not best, for gets a variant that was compiled with the option on the right:
@@ -6,10 +6,12 @@
 //   in the image       of the memory of the launch                  option
 //   overlapHazards     two of the arguments share bytes             argumentsOverlap
 //   atomicArguments    all lie in the device's own memory           deviceMemory
+//   tensorMaps         a map of one of them cannot be made          pointersOnly
 //
 // The usual variant is always obtained first: nothing but its image says what matters. Which arrays
 // overlap is found by every launch (Specializer::bind), and is part of its key. Where memory lies
-// is a question to the driver, which only launches of kernels with atomic arguments ask, each time:
+// is a question to the driver, which only launches of kernels with atomic arguments ask, each time.
+// Maps are made, or found, for each launch of a kernel that lists some:
 //
 //   const Kernel *kernel = selectForMemory(bound, [&]() -> const Kernel * {
 //     if (const Kernel *found = table.find(bound))
@@ -33,10 +35,12 @@ struct SECTILE_API MemoryFacts {
   std::vector<backends::ArgumentOverlap> overlaps;
   /// All that the usual variant combines into atomically lies in the device's own memory.
   bool isOfDevice = false;
+  /// A tensor map of the usual variant cannot be made of the arguments.
+  bool isUnmappable = false;
 
   static MemoryFacts of(const BoundArguments &arguments);
   /// No image asks for another variant.
-  bool isUsual() const { return overlaps.empty() && !isOfDevice; }
+  bool isUsual() const { return overlaps.empty() && !isOfDevice && !isUnmappable; }
   /// Sets the options by which the code for this memory differs from `image`, which was compiled
   /// with `options`. False when `image` is that code.
   bool changeOptions(const backends::KernelImage &image, backends::CompileOptions &options) const;
@@ -48,25 +52,53 @@ void copyMemoryOptions(const backends::CompileOptions &ofImage, backends::Compil
 /// Whether an array among the values lies on no GPU: what is compiled with it for a GPU is compiled
 /// ahead of launches, whose arrays may lie anywhere.
 SECTILE_API bool leavesMemoryOpen(std::span<const ArgumentValue> values);
+/// The same, or whether an integer among them stands for others: nothing is known of the tensor
+/// maps of launches.
+SECTILE_API bool leavesMapsOpen(std::span<const ArgumentValue> values);
 
-/// Returns what `obtain` does, a kernel for the key of `arguments` or null. Where that kernel asks
-/// for the device's own memory, and finds all that it concerns there, the key gets to say so, and
-/// `obtain` is called again.
-template <class Obtain>
-const Kernel *selectForMemory(BoundArguments &arguments, Obtain obtain) {
-  const Kernel *kernel = obtain();
-  if (!kernel || !kernel->prefersDeviceMemory(arguments)) [[likely]]
-    return kernel;
+/// Lets the key say that all that `kernel` combines into lies in the device's own memory; false
+/// where it does not, where the key says so already, and where the kernel does not ask.
+inline bool noteDeviceMemory(const Kernel &kernel, BoundArguments &arguments) {
+  if (arguments.isOfDevice || !kernel.prefersDeviceMemory(arguments)) [[likely]]
+    return false;
   arguments.setOfDevice();
-  return obtain();
+  return true;
 }
 
-/// The same for a compile ahead of launches. Where the values leave open which variant a launch
-/// will want, both are obtained and the usual one is returned.
+/// The same for tensor maps of `kernel` that cannot be made.
+inline bool noteUnmappable(const Kernel &kernel, BoundArguments &arguments) {
+  if (arguments.isUnmappable || !kernel.wantsPointers(arguments)) [[likely]]
+    return false;
+  arguments.setUnmappable();
+  return true;
+}
+
+/// Returns what `obtain` does, a kernel for the key of `arguments` or null. Where that kernel asks
+/// for the device's own memory, and finds all that it concerns there, or cannot make its tensor
+/// maps, the key gets to say so, and `obtain` is called again.
+template <class Obtain>
+const Kernel *selectForMemory(BoundArguments &arguments, Obtain obtain) {
+  for (;;) {
+    const Kernel *kernel = obtain();
+    if (!kernel)
+      return nullptr;
+    const bool isNew = noteDeviceMemory(*kernel, arguments);
+    if (!noteUnmappable(*kernel, arguments) && !isNew) [[likely]]
+      return kernel;
+  }
+}
+
+/// The same for a compile ahead of launches. Where the values leave open which memory launches will
+/// have, both variants are obtained and the usual one is returned; where they leave open whether
+/// maps can be made, the variant with maps is.
 template <class Obtain>
 const Kernel *selectAhead(BoundArguments &arguments, std::span<const ArgumentValue> values,
                           Obtain obtain) {
-  const Kernel *kernel = selectForMemory(arguments, obtain);
+  if (!leavesMapsOpen(values))
+    return selectForMemory(arguments, obtain);
+  const Kernel *kernel = obtain();
+  if (kernel && noteDeviceMemory(*kernel, arguments))
+    return obtain();
   if (!kernel || !kernel->mayPreferDeviceMemory() || !leavesMemoryOpen(values)) [[likely]]
     return kernel;
   arguments.setOfDevice();

@@ -285,7 +285,7 @@ Status Specializer::bind(std::span<const ArgumentValue> values, BoundArguments &
   result.readOnly.clear();
   result.anyReadOnly = false;
   result.overlaps.clear();
-  result.isOfDevice = false;
+  result.isOfDevice = result.isUnmappable = false;
   OverlapFinder overlaps(result);
   size_t parameter = 0, itemsLeft = 0; // of the parameter that `i` belongs to
   for (size_t i = 0; i < values.size(); ++i) {

@@ -72,7 +72,8 @@ struct ArgumentValue {
   };
   Bits content = Bits::Signed;
   /// The index of the GPU whose memory a Pointer points to; else kHost, or kAnywhere when it points
-  /// to no memory.
+  /// to no memory. Of an Integer, kAnywhere means that it stands for another one, of a launch to
+  /// come.
   int16_t device = kHost;
   static constexpr int16_t kHost = -1, kAnywhere = -2;
   /// The type of a Pointer, such as "*fp32". A number's is void when it follows from the value, as
@@ -257,18 +258,26 @@ struct BoundArguments {
   bool anyReadOnly = false;
   /// Pairs of arrays that share memory, by slot.
   ArgumentBuffer<backends::ArgumentOverlap, 4> overlaps;
-  /// MemoryFacts::isOfDevice; set by setOfDevice() alone.
-  bool isOfDevice = false;
+  /// MemoryFacts::isOfDevice and isUnmappable; set by setOfDevice() and setUnmappable() alone.
+  bool isOfDevice = false, isUnmappable = false;
   /// Where a GPU kernel runs (backends::LaunchArguments).
   int32_t device = 0;
   void *stream = nullptr;
 
   /// Anything else that selects a variant: options, the version of the globals.
   void addOption(uint64_t word) { key.append(&word, sizeof word); }
-  /// Makes that part of the key, after all options: no key with options alone has its length.
-  void setOfDevice() {
-    isOfDevice = true;
-    key.push(1);
+  /// Makes that part of the key, after all options: one byte for all such facts, so that no key
+  /// with options alone has its length.
+  void setOfDevice() { addFact(isOfDevice, 1); }
+  void setUnmappable() { addFact(isUnmappable, 2); }
+
+private:
+  void addFact(bool &fact, uint8_t bit) {
+    if (isOfDevice || isUnmappable)
+      key.data()[key.size() - 1] |= bit;
+    else
+      key.push(bit);
+    fact = true;
   }
 };
 

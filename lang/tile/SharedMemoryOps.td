@@ -86,6 +86,90 @@ def Tile_ScheduleBarrierOp : Tile_Op<"schedule_barrier", [MemoryEffects<[MemRead
   let assemblyFormat = "attr-dict";
 }
 
+//===-- copies by an engine -------------------------------------------------------------------===//
+
+def Tile_TensorMapOp : Tile_Op<"tensor_map", [Pure, SameVariadicOperandSize]> {
+  let summary = "an array, described for the copy engine";
+  let description = [{
+    `base` is an argument of the kernel; `shape` and `strides` follow from its arguments by sums and products alone, as
+    the host makes the map when the kernel is launched. Neighbours along the last axis lie one element apart.
+    Example: `%map = tile.tensor_map %p of [%m, %n] by [%s, %one] : !tile.ptr<f16> -> !tile.tensor_map<[64, 64], f16, 128>`
+  }];
+  let arguments = (ins Tile_Ptr:$base, Variadic<I64>:$shape, Variadic<I64>:$strides);
+  let results = (outs Tile_TensorMap:$result);
+  let assemblyFormat = "$base `of` `[` $shape `]` `by` `[` $strides `]` attr-dict `:` type($base) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_MBarrierAllocOp : Tile_Op<"mbarrier_alloc", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "shared memory for memory barriers";
+  let description = [{
+    They live from an `mbarrier_init` to the `mbarrier_end` behind it. Example: `%full = tile.mbarrier_alloc : !tile.mbarriers<4>`
+  }];
+  let results = (outs Tile_MBarriers:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+class Tile_MBarrierOp<string mnemonic> : Tile_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>]>;
+
+def Tile_MBarrierInitOp : Tile_MBarrierOp<"mbarrier_init"> {
+  let summary = "makes memory barriers, each at the beginning of its first phase";
+  let description = [{
+    Each phase ends when one thread has announced bytes and these have arrived. Threads and the copy engine see the
+    barriers behind a `proxy_fence` and a barrier of the threads.
+    Example: `tile.mbarrier_init %full : !tile.mbarriers<4>`
+  }];
+  let arguments = (ins Tile_MBarriers:$barriers);
+  let assemblyFormat = "$barriers attr-dict `:` type($barriers)";
+}
+
+def Tile_MBarrierEndOp : Tile_MBarrierOp<"mbarrier_end"> {
+  let summary = "ends the life of memory barriers that no thread waits for any more";
+  let arguments = (ins Tile_MBarriers:$barriers);
+  let assemblyFormat = "$barriers attr-dict `:` type($barriers)";
+}
+
+def Tile_MBarrierExpectOp : Tile_MBarrierOp<"mbarrier_expect"> {
+  let summary = "announces how many bytes this phase of a memory barrier is to wait for";
+  let description = [{
+    Nothing happens where `exists` is false. Example: `tile.mbarrier_expect %full[%stage], 32768 if %exists : !tile.mbarriers<4>`
+  }];
+  let arguments = (ins Tile_MBarriers:$barriers, I32:$stage, ConfinedAttr<I64Attr, [IntPositive]>:$bytes, I1:$exists);
+  let assemblyFormat = "$barriers `[` $stage `]` `,` $bytes `if` $exists attr-dict `:` type($barriers)";
+}
+
+def Tile_MBarrierWaitOp : Tile_MBarrierOp<"mbarrier_wait"> {
+  let summary = "waits for the end of a phase of a memory barrier";
+  let description = [{
+    `parity` is that of the phase's number, which counts from 0. What the phase waited for is then seen by this thread,
+    and by products that it starts.
+    Example: `tile.mbarrier_wait %full[%stage], %parity : !tile.mbarriers<4>`
+  }];
+  let arguments = (ins Tile_MBarriers:$barriers, I32:$stage, I32:$parity);
+  let assemblyFormat = "$barriers `[` $stage `]` `,` $parity attr-dict `:` type($barriers)";
+}
+
+def Tile_TensorCopyOp : Tile_Op<"tensor_copy", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "starts copying a block of an array into a stage of a buffer";
+  let description = [{
+    All of the stage, in boxes of the map's extents; what is outside the array is zero. Dimension i of map and offsets
+    is axis `order[i]` of the stage. The stage's memory barrier knows when the bytes have arrived, which an
+    `mbarrier_expect` announces. Nothing happens where `exists` is false.
+    Example:
+    ```mlir
+    tile.tensor_copy %map[%i, %j], %b[%stage], %full order = [0, 1] if %exists
+        : !tile.tensor_map<[64, 64], f16, 128>, !tile.buffer<...>, !tile.mbarriers<4>
+    ```
+  }];
+  let arguments = (ins Tile_TensorMap:$map, Variadic<I32>:$offsets, Tile_Buffer:$buffer, I32:$stage,
+                       Tile_MBarriers:$barriers, I1:$exists, DenseI32ArrayAttr:$order);
+  let assemblyFormat = [{
+    $map `[` $offsets `]` `,` $buffer `[` $stage `]` `,` $barriers `order` `=` $order `if` $exists attr-dict
+    `:` type($map) `,` type($buffer) `,` type($barriers)
+  }];
+  let hasVerifier = 1;
+}
+
 //===-- values in shared memory ---------------------------------------------------------------===//
 
 def Tile_ToBufferOp : Tile_Op<"to_buffer", [Pure]> {
@@ -162,10 +246,11 @@ def Tile_DotWaitOp : Tile_Op<"dot_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
 }
 
 def Tile_ProxyFenceOp : Tile_Op<"proxy_fence", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "lets products that read buffers see what the thread has stored in them";
+  let summary = "lets products and the copy engine see what the thread has done in shared memory";
   let description = [{
-    Products of other threads see it behind a barrier that follows. Copies by `async_copy` count as stores of the
-    thread that has waited for them. Example: `tile.proxy_fence`
+    Products of other threads see what it has stored behind a barrier that follows, and copies into the same bytes come
+    later there. Copies by `async_copy` count as stores of the thread that has waited for them; those by `tensor_copy`
+    need no fence. Example: `tile.proxy_fence`
   }];
   let assemblyFormat = "attr-dict";
 }

@@ -123,6 +123,38 @@ def Tile_BufferType : Tile_Type<"Buffer", "buffer"> {
 def Tile_Buffer : Type<CPred<"::mlir::isa<::sectile::tile::BufferType>($_self)">, "buffer",
                        "::sectile::tile::BufferType">;
 
+def Tile_BlockType : Tile_Type<"Block", "block"> {
+  let summary = "a block of an array of memory";
+  let description = [{ Which array, and where in it the block begins: `!tile.block`. Whatever uses it knows how large it is. }];
+}
+
+def Tile_TensorMapType : Tile_Type<"TensorMap", "tensor_map"> {
+  let summary = "an array of memory, described for a GPU's copy engine";
+  let parameters = (ins ArrayRefParameter<"int64_t">:$box, "::mlir::Type":$element, "int64_t":$swizzle);
+  let description = [{
+    One copy moves a box of these extents. In shared memory its rows lie one after another, and pieces of 16 bytes
+    change places within `swizzle` bytes (32, 64 or 128): `!tile.tensor_map<[128, 64], f16, 128>`.
+  }];
+  let assemblyFormat = "`<` `[` $box `]` `,` $element `,` $swizzle `>`";
+}
+
+def Tile_MBarriersType : Tile_Type<"MBarriers", "mbarriers"> {
+  let summary = "memory barriers in shared memory, one for each stage";
+  let description = [{
+    Each knows when the bytes that were announced to it have arrived. That ends a phase, and the next begins:
+    `!tile.mbarriers<4>`.
+  }];
+  let parameters = (ins "int64_t":$stages);
+  let assemblyFormat = "`<` $stages `>`";
+}
+
+class Tile_ValueOf<string name, string text>
+    : Type<CPred<"::mlir::isa<::sectile::tile::" # name # ">($_self)">, text, "::sectile::tile::" # name>;
+def Tile_TensorMap : Tile_ValueOf<"TensorMapType", "tensor map">;
+def Tile_MBarriers : Tile_ValueOf<"MBarriersType", "memory barriers">;
+def Tile_Block : Tile_ValueOf<"BlockType", "block">,
+                 BuildableType<"$_builder.getType<::sectile::tile::BlockType>()">;
+
 //===-- enumerations: spelled in the IR as written here ---------------------------------------===//
 
 class Tile_Enum<string name, string summary, list<I32EnumAttrCase> cases>

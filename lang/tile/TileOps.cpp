@@ -180,9 +180,26 @@ static LogicalResult checkAccess(Operation *op, Value pointer, AccessAttr access
   return checkAccess(op, pointer.getType(), access.getAxis(), access.getWidth());
 }
 
+LogicalResult BlockAtOp::verify() {
+  if (getShape().size() != getOffsets().size() || getStrides().size() != getOffsets().size())
+    return emitOpError("needs as many extents and strides as offsets");
+  return success();
+}
+
 LogicalResult LoadOp::verify() {
   if (getOther() && !getMask())
     return emitOpError("`other` without a mask");
+  if (getBlock()) {
+    if (getOther())
+      return emitOpError("`other` beside a block, outside of which are zeros");
+    auto block = getBlock().getDefiningOp<BlockAtOp>();
+    if (block && block.getOffsets().size() != shapeOf(getType()).size())
+      return emitOpError() << "reads a tile of rank " << shapeOf(getType()).size()
+                           << " within a block of rank " << block.getOffsets().size();
+    if (block && block.getBase().getType().getPointee() != elementTypeOf(getType()))
+      return emitOpError() << "reads elements of type " << elementTypeOf(getType())
+                           << " within a block of " << block.getBase().getType().getPointee();
+  }
   return checkAccess(*this, getPtr(), getAccessAttr());
 }
 
@@ -374,6 +391,13 @@ static LogicalResult checkStage(Operation *op, StringRef what, Type tile, Buffer
   return success();
 }
 
+/// Whether each of `rank` axes is named once.
+static bool isOrder(ArrayRef<int32_t> order, size_t rank) {
+  llvm::SmallVector<int32_t, 4> sorted(order);
+  llvm::sort(sorted);
+  return llvm::equal(sorted, llvm::seq<int32_t>(0, int32_t(rank)));
+}
+
 LogicalResult AsyncCopyOp::verify() {
   Type pointers = getPtr().getType();
   auto buffer = cast<BufferType>(getBuffer().getType());
@@ -381,6 +405,37 @@ LogicalResult AsyncCopyOp::verify() {
     return failure();
   // The attributes are signed; their accessors are not.
   return checkAccess(*this, pointers, int32_t(getAxis()), int32_t(getWidth()));
+}
+
+LogicalResult TensorMapOp::verify() {
+  TensorMapType map = getType();
+  if (map.getBox().size() != getShape().size() || map.getBox().empty())
+    return emitOpError() << "its boxes have " << map.getBox().size() << " dimensions, the array "
+                         << getShape().size();
+  if (getBase().getType().getPointee() != map.getElement())
+    return emitOpError() << "describes elements of type " << map.getElement() << ", the array has "
+                         << getBase().getType().getPointee();
+  return success();
+}
+
+LogicalResult TensorCopyOp::verify() {
+  TensorMapType map = getMap().getType();
+  auto buffer = cast<BufferType>(getBuffer().getType());
+  if (map.getElement() != buffer.getElement())
+    return emitOpError() << "copies elements of type " << map.getElement() << ", stages hold "
+                         << buffer.getElement();
+  if (map.getBox().size() != buffer.getShape().size() || getOffsets().size() != map.getBox().size())
+    return emitOpError("map, stages and offsets have different ranks");
+  if (!isOrder(getOrder(), map.getBox().size()))
+    return emitOpError("`order` should name each axis once");
+  for (auto [box, axis] : llvm::zip(map.getBox(), getOrder()))
+    if (buffer.getShape()[axis] % box)
+      return emitOpError() << "stages of " << sectile::layout::printShape(buffer.getShape())
+                           << " are not filled by boxes of "
+                           << sectile::layout::printShape(map.getBox());
+  if (getBarriers().getType().getStages() != buffer.getStages())
+    return emitOpError("needs a memory barrier for each stage");
+  return success();
 }
 
 LogicalResult BufferLoadOp::verify() {
@@ -402,10 +457,9 @@ LogicalResult BufferViewOp::verify() {
   auto source = cast<BufferType>(getBuffer().getType()), view = cast<BufferType>(getType());
   if (view.getStages() != 1 || (source.getStages() != 1 && !getStage()))
     return emitOpError("shows one stage, and says which where there are several");
-  llvm::SmallVector<int, 4> order(getOrder().begin(), getOrder().end()), sorted(order);
-  llvm::sort(sorted);
-  if (!llvm::equal(sorted, llvm::seq<int>(0, int(source.getShape().size()))))
+  if (!isOrder(getOrder(), source.getShape().size()))
     return emitOpError("`order` should name each axis once");
+  llvm::SmallVector<int, 4> order(getOrder());
   const sectile::layout::SharedLayout &shared = source.getLayout().getLayout();
   if (!shared.isOneBlock())
     return emitOpError() << "stages of " << source << " are not one block, which a view needs";

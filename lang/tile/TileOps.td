@@ -342,24 +342,41 @@ class Tile_MaskMatches<int required> : TypesMatchWith<
     "mask has the shape of ptr", "ptr", "mask", "::sectile::tile::maskOf($_self)",
     "$_op.getNumOperands() <= " # required # " || std::equal_to<>()">;
 
+def Tile_BlockAtOp : Tile_Op<"block", [Pure, AttrSizedOperandSegments]> {
+  let summary = "where a block of an array begins";
+  let description = [{
+    The operands are those of `tile.block_load`, without the checks.
+    Example: `%b = tile.block %p[%i, %j] of [%m, %n] by [%s, %one] : !tile.ptr<f16>`
+  }];
+  let arguments = (ins Tile_Ptr:$base, Variadic<I64>:$offsets, Variadic<I64>:$shape, Variadic<I64>:$strides);
+  let results = (outs Tile_Block:$result);
+  let assemblyFormat = "$base `[` $offsets `]` `of` `[` $shape `]` `by` `[` $strides `]` attr-dict `:` type($base)";
+  let hasVerifier = 1;
+}
+
 def Tile_LoadOp : Tile_Op<"load", [
       AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-      Tile_PointeeMatches<"result">, Tile_MaskMatches<1>,
+      Tile_PointeeMatches<"result">,
+      TypesMatchWith<"mask has the shape of ptr", "ptr", "mask", "::sectile::tile::maskOf($_self)",
+                     "!::llvm::cast<::sectile::tile::LoadOp>(&$_op).getMask() || std::equal_to<>()">,
       TypesMatchWith<"other is what ptr points to", "ptr", "other",
                      "::sectile::tile::pointeeOf($_self)",
-                     "$_op.getNumOperands() <= 2 || std::equal_to<>()">]> {
+                     "!::llvm::cast<::sectile::tile::LoadOp>(&$_op).getOther() || std::equal_to<>()">]> {
   let summary = "reads the elements behind pointers";
   let description = [{
     Where `mask` is false memory is not touched and the element is `other`, or zero without one. `access` is
-    there when layouts are final.
+    there when layouts are final. With `within` a block, what is read is also the block of the tile's extents that
+    begins there, with zeros outside the array; a copy engine may read that, and not the pointers.
     Example:
     ```mlir
     %x = tile.load %p, %m, %o cache = cg : tensor<8x!tile.ptr<f32>>
+    %z = tile.load %p, %m within %block : tensor<64x64x!tile.ptr<f16>>
     %y = tile.load %p access = <axis = 0, width = 4> : tensor<8x!tile.ptr<f32>, #l>
     ```
   }];
   let arguments = (ins
     Tile_PtrLike:$ptr, Optional<Tile_BoolLike>:$mask, Optional<Tile_NumberLike>:$other,
+    Optional<Tile_Block>:$block,
     DefaultValuedAttr<Tile_CacheModifier, "::sectile::tile::CacheModifier::None">:$cache,
     DefaultValuedAttr<Tile_EvictionPolicy, "::sectile::tile::EvictionPolicy::Normal">:$eviction,
     UnitAttr:$isVolatile, OptionalAttr<Tile_AccessAttr>:$access);
@@ -368,11 +385,11 @@ def Tile_LoadOp : Tile_Op<"load", [
                              "::mlir::Value":$other, CArg<"CacheModifier", "CacheModifier::None">:$cache,
                              CArg<"EvictionPolicy", "EvictionPolicy::Normal">:$eviction,
                              CArg<"bool", "false">:$isVolatile), [{
-    build($_builder, $_state, result, ptr, mask, other, cache, eviction, isVolatile, AccessAttr());
+    build($_builder, $_state, result, ptr, mask, other, ::mlir::Value(), cache, eviction, isVolatile, AccessAttr());
   }]>];
   let assemblyFormat = [{
     $ptr (`,` $mask^)? (`,` $other^)?
-    oilist(`cache` `=` $cache | `evict` `=` $eviction | `volatile` $isVolatile)
+    (`within` $block^)? oilist(`cache` `=` $cache | `evict` `=` $eviction | `volatile` $isVolatile)
     (`access` `=` $access^)? attr-dict `:` type($ptr)
   }];
   let hasVerifier = 1;

@@ -6,6 +6,7 @@
 
 #include "optimizer/IndexAnalysis.h"
 #include "optimizer/gpu/GpuShape.h"
+#include "optimizer/gpu/TensorCopies.h"
 
 #include "mlir/IR/IRMapping.h"
 
@@ -19,7 +20,10 @@ struct AsyncLoad {
   /// Each thread copies `width` neighbours along `axis` at a time.
   int axis = 0;
   int64_t width = 1;
-  mlir::Value buffer;
+  mlir::Value buffer = {};
+  /// What the copy engine copies, if it does; `map` describes the array.
+  std::optional<ArrayBlock> block = {};
+  mlir::Value map = {};
 };
 
 /// Nothing where the instruction cannot: it copies 4, 8 or 16 bytes, and zeros where it is masked
@@ -30,12 +34,12 @@ std::optional<AsyncLoad> asAsyncLoad(tile::LoadOp load, const GpuShape &shape,
 /// Stages of the tile's shape: as a product wants to read them (tile::ToBufferOp), else panels.
 tile::BufferType bufferOf(const AsyncLoad &ahead, int64_t stages);
 
-/// Allocates such stages. They are in use from the first copy to a wait for all copies behind
-/// the loop, which is the caller's.
+/// Allocates such stages, and describes the array where the engine copies. They are in use from the
+/// first copy to a wait for all copies behind the loop, which is the caller's.
 void allocateBuffer(AsyncLoad &ahead, int64_t stages);
 
 /// Copies what the load would read with the pointer and mask that `there` has, if the iteration
-/// `exists`. A commit is the caller's.
+/// `exists`. A commit is the caller's. Only of loads that threads copy.
 void startCopy(mlir::OpBuilder &builder, const AsyncLoad &ahead, const mlir::IRMapping &there,
                mlir::Value stage, mlir::Value exists);
 

@@ -3,6 +3,7 @@
 #include "lang/layout/BufferOperand.h"
 #include "optimizer/gpu/AccessWidth.h"
 #include "optimizer/gpu/DotLayouts.h"
+#include "optimizer/gpu/TensorCopies.h"
 
 using namespace mlir;
 using namespace sectile::tile;
@@ -15,7 +16,12 @@ namespace {
 /// Returns the axis along which threads have, or load, the most neighbours.
 int contiguousAxisOf(Value tile, const GpuShape &shape, const IndexAnalysis &analysis) {
   const layout::TileLayout &layout = *layoutOf(tile.getType());
-  if (auto load = tile.getDefiningOp<LoadOp>())
+  auto load = tile.getDefiningOp<LoadOp>();
+  if (auto block =
+          load && load.getBlock() ? load.getBlock().getDefiningOp<BlockAtOp>() : BlockAtOp())
+    if (auto axis = rowAxisOf(block); axis && block.getStrides().size() == 2)
+      return *axis;
+  if (load)
     return accessWidth(memoryOperandsOf(load), mostElements(load, shape), layout, analysis).axis;
   return layout.contiguousRegisters(0) > layout.contiguousRegisters(1) ? 0 : 1;
 }

@@ -37,6 +37,7 @@ struct NamedOptions : PassPipelineOptions<NamedOptions> {
         each(*this, "each", llvm::cl::init(kept.shape.threadWords)),
         shared(*this, "shared", llvm::cl::init(kept.shape.sharedBytes)),
         async(*this, "async", llvm::cl::init(kept.shape.hasAsyncCopy)),
+        engine(*this, "engine", llvm::cl::init(kept.shape.hasTensorCopy)),
         matrix(*this, "matrix", llvm::cl::init(false)),
         wgmma(*this, "wgmma", llvm::cl::init(false)),
         fixed(*this, "fixed", llvm::cl::init(kept.shape.fixedOrders)),
@@ -46,7 +47,7 @@ struct NamedOptions : PassPipelineOptions<NamedOptions> {
         ahead(*this, "ahead", llvm::cl::init(kept.runAhead)) {}
 
   Option<int64_t> warps, lanes, bytes, registers, each, shared;
-  Option<bool> async, matrix, wgmma, fixed, exact;
+  Option<bool> async, engine, matrix, wgmma, fixed, exact;
   Option<int64_t> stages;
   Option<bool> overlap, ahead;
 };
@@ -67,6 +68,7 @@ LogicalResult readGpuOptions(StringRef text, GpuPipelineOptions &options,
   options.shape.threadWords = named.each;
   options.shape.sharedBytes = named.shared;
   options.shape.hasAsyncCopy = named.async;
+  options.shape.hasTensorCopy = named.engine;
   if (named.matrix)
     options.shape.matrixInstructions = commonInstructions;
   if (named.wgmma) {

@@ -29,6 +29,8 @@ struct GpuShape {
   std::function<int64_t(tile::AtomicRmwOp)> atomicWidth;
   /// Copies from global to shared memory that a thread need not wait for.
   bool hasAsyncCopy = false;
+  /// Copies of blocks of arrays by an engine of their own.
+  bool hasTensorCopy = false;
   /// The matrix instructions for a product's elements, the preferred first; they outlive all that
   /// is compiled. Null: there are none.
   std::function<layout::MatrixInstructions(tile::DotOp)> matrixInstructions;

@@ -9,6 +9,7 @@
 #include "optimizer/gpu/OrderStores.h"
 #include "optimizer/gpu/PipelineLoops.h"
 #include "optimizer/gpu/PrefetchLoads.h"
+#include "optimizer/gpu/TensorCopies.h"
 #include "optimizer/gpu/VerifyLayouts.h"
 
 #include "mlir/Pass/PassRegistry.h"
@@ -41,6 +42,9 @@ void buildGpuPipeline(OpPassManager &passes, const GpuPipelineOptions &options,
   if (options.runAhead) {
     // Layouts say which loads go through shared memory anyway.
     add(createPipelineLoops(options, assumed));
+    // After PipelineLoops, which looks at them.
+    if (options.shape.hasTensorCopy)
+      add(createDropBlocks());
     // After PipelineLoops: takes the loops that it leaves.
     add(createPrefetchLoads(options, assumed));
   }
@@ -86,6 +90,7 @@ void registerGpuPasses() {
     registerPass([] { return createAssignLayouts(); });
     registerPass([] { return createStartProducts(); });
     registerPass([] { return createPipelineLoops(); });
+    registerPass([] { return createDropBlocks(); });
     registerPass([] { return createPrefetchLoads(); });
     registerPass([] { return createFillBuffers(); });
     registerPass([] { return createHoistLoads(); });

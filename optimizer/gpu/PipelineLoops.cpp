@@ -35,9 +35,10 @@ constexpr int64_t kOtherWords = 48;
 class LoopPipeliner {
 public:
   LoopPipeliner(scf::ForOp loop, const GpuShape &shape, int64_t stageCount,
-                const IndexAnalysis &analysis, const LoopWrites &writes, GpuAssumptions &assumed)
-      : loop(loop), shape(shape), stageCount(stageCount), analysis(analysis), writes(writes),
-        assumed(assumed), builder(loop), slice(loop) {}
+                const IndexAnalysis &analysis, const PointerProvenance &provenance,
+                const LoopWrites &writes, GpuAssumptions &assumed)
+      : loop(loop), shape(shape), stageCount(stageCount), analysis(analysis),
+        provenance(provenance), writes(writes), assumed(assumed), builder(loop), slice(loop) {}
 
   void run() {
     const bool hasProducts = multiplies(loop);
@@ -118,7 +119,9 @@ private:
     std::string whyNot = whyNotStaged(load, loop);
     if (!whyNot.empty())
       return whyNot;
-    std::optional<AsyncLoad> ahead = asAsyncLoad(load, shape, analysis, whyNot);
+    std::optional<AsyncLoad> ahead = asEngineLoad(load);
+    if (!ahead)
+      ahead = asAsyncLoad(load, shape, analysis, whyNot);
     if (!ahead)
       return whyNot;
     BufferType wanted;
@@ -135,10 +138,37 @@ private:
       }
     if (!writes.mayBePassedBy(load, assumed.apart))
       return writes.whyNotPassedBy(load);
-    if (!slice.add({load.getPtr(), load.getMask()}))
+    if (!(ahead->block ? slice.add(SmallVector<Value>(ahead->block->at.getOffsets()))
+                       : slice.add({load.getPtr(), load.getMask()})))
       return kAddressNeedsIteration;
     loads.push_back(*ahead);
     return {};
+  }
+
+  /// A load that the copy engine can do. A remark explains why it cannot read a block.
+  std::optional<AsyncLoad> asEngineLoad(LoadOp load) {
+    if (!shape.hasTensorCopy)
+      return std::nullopt;
+    std::string whyNot;
+    AsyncLoad ahead{load};
+    ahead.block = tensorCopyOf(load, analysis, provenance, whyNot);
+    if (ahead.block) {
+      ahead.axis = ahead.block->rowAxis;
+      if (isFilledByEngine(bufferOf(ahead, 1), ahead.axis))
+        return ahead;
+    }
+    if (ahead.block)
+      whyNot = "it does not write tiles as products read this one";
+    if (!whyNot.empty())
+      addRemark(assumed.remarks, load.getLoc(), "not-by-copy-engine", whyNot);
+    return std::nullopt;
+  }
+
+  bool isCopiedByEngine() const {
+    return llvm::any_of(loads, [](const AsyncLoad &ahead) { return ahead.block.has_value(); });
+  }
+  bool isCopiedByThreads() const {
+    return llvm::any_of(loads, [](const AsyncLoad &ahead) { return !ahead.block; });
   }
 
   void notePipelined(const AsyncLoad &ahead) {
@@ -148,11 +178,13 @@ private:
     addRemark(assumed.remarks, load.getLoc(), "pipelined",
               std::to_string(distance()) +
                   (distance() == 1 ? " iteration ahead, through " : " iterations ahead, through ") +
-                  std::to_string(stageCount) + " stages in shared memory",
+                  std::to_string(stageCount) + " stages in shared memory" +
+                  (ahead.block ? ", by the copy engine" : ""),
               {{"iterations_ahead", distance()},
                {"stages", stageCount},
                {"through_shared_memory", 1},
-               {"stage_bytes", bytes}});
+               {"stage_bytes", bytes},
+               {"by_copy_engine", ahead.block ? 1 : 0}});
   }
 
   Value constant(Type type, int64_t number) {
@@ -163,9 +195,25 @@ private:
   /// copies where `exists`, and gives the carried values of the iteration after it.
   SmallVector<Value> startCopies(Value index, ValueRange carried, Value stage, Value exists) {
     IRMapping mapping = slice.clone(builder, index, carried);
+    if (full) {
+      int64_t bytes = 0;
+      for (const AsyncLoad &ahead : loads) {
+        auto tile = cast<BufferType>(ahead.buffer.getType());
+        if (ahead.block)
+          bytes += ShapedType::getNumElements(tile.getShape()) *
+                   tile.getElement().getIntOrFloatBitWidth() / 8;
+      }
+      MBarrierExpectOp::create(builder, loop.getLoc(), full, stage,
+                               builder.getI64IntegerAttr(bytes), exists);
+    }
     for (const AsyncLoad &ahead : loads)
-      startCopy(builder, ahead, mapping, stage, exists);
-    AsyncCommitOp::create(builder, loop.getLoc());
+      if (ahead.block)
+        startTensorCopy(builder, *ahead.block, ahead.map, mapping, ahead.buffer, stage, full,
+                        exists);
+      else
+        startCopy(builder, ahead, mapping, stage, exists);
+    if (isCopiedByThreads())
+      AsyncCommitOp::create(builder, loop.getLoc());
     return slice.next(mapping);
   }
 
@@ -174,6 +222,16 @@ private:
     Type i32 = builder.getI32Type();
     for (AsyncLoad &ahead : loads)
       allocateBuffer(ahead, stageCount);
+    if (isCopiedByEngine()) {
+      auto function = loop->getParentOfType<func::FuncOp>();
+      auto atEntry = OpBuilder::atBlockBegin(&function.getBody().front());
+      full = MBarrierAllocOp::create(atEntry, place,
+                                     MBarriersType::get(builder.getContext(), stageCount));
+      // Whatever the bytes of the stages held before is out of the engine's way, too.
+      MBarrierInitOp::create(builder, place, full);
+      ProxyFenceOp::create(builder, place);
+      BarrierOp::create(builder, place, /*sharedOnly=*/true);
+    }
     LoopExtent extent(builder, loop, distance());
     Value index = loop.getLowerBound(), step = loop.getStep(), exists = extent.hasFirst(builder);
     SmallVector<Value> ahead = slice.initial();
@@ -187,18 +245,26 @@ private:
 
     SmallVector<Value> initial(loop.getInitArgs());
     llvm::append_range(initial, ahead);
+    // The stages that are read and written, and the parity of the phase that is read.
+    const unsigned ownCount = loop.getNumRegionIterArgs(), firstStage = initial.size();
     initial.push_back(constant(i32, 0));
     initial.push_back(constant(i32, distance()));
+    if (full)
+      initial.push_back(constant(i32, 0));
     scf::ForOp made = rebuildLoop(builder, loop, initial);
     builder.setInsertionPointToStart(made.getBody());
-    unsigned ownCount = loop.getNumRegionIterArgs();
     auto arguments = made.getRegionIterArgs();
-    auto aheadArguments = arguments.drop_front(ownCount).drop_back(2);
-    Value readStage = arguments[arguments.size() - 2], writeStage = arguments.back();
+    auto aheadArguments = arguments.slice(ownCount, firstStage - ownCount);
+    Value readStage = arguments[firstStage], writeStage = arguments[firstStage + 1];
 
-    AsyncWaitOp::create(builder, place, builder.getI32IntegerAttr(distance() - 1));
-    if (llvm::any_of(loads, [](const AsyncLoad &ahead) { return isReadByProduct(ahead.load); }))
+    if (isCopiedByThreads())
+      AsyncWaitOp::create(builder, place, builder.getI32IntegerAttr(distance() - 1));
+    if (llvm::any_of(loads, [](const AsyncLoad &ahead) {
+          return !ahead.block && isReadByProduct(ahead.load);
+        }))
       ProxyFenceOp::create(builder, place);
+    if (full)
+      MBarrierWaitOp::create(builder, place, full, readStage, arguments.back());
     BarrierOp::create(builder, place, /*sharedOnly=*/true);
     Value now = made.getInductionVar();
     SmallVector<Value> aheadNext;
@@ -245,11 +311,13 @@ private:
       else
         builder.clone(op, mapping);
     }
+    auto isLastStage = [&](Value stage) -> Value {
+      return arith::CmpIOp::create(builder, place, arith::CmpIPredicate::eq, stage,
+                                   constant(i32, stageCount - 1));
+    };
     auto nextStage = [&](Value stage) -> Value {
       Value more = arith::AddIOp::create(builder, place, stage, constant(i32, 1));
-      Value isLast = arith::CmpIOp::create(builder, place, arith::CmpIPredicate::eq, more,
-                                           constant(i32, stageCount));
-      return arith::SelectOp::create(builder, place, isLast, constant(i32, 0), more);
+      return arith::SelectOp::create(builder, place, isLastStage(stage), constant(i32, 0), more);
     };
     SmallVector<Value> yielded;
     for (Value value : loop.getBody()->getTerminator()->getOperands())
@@ -257,6 +325,10 @@ private:
     llvm::append_range(yielded, aheadNext);
     yielded.push_back(nextStage(readStage));
     yielded.push_back(nextStage(writeStage));
+    if (full)
+      yielded.push_back(arith::XOrIOp::create(
+          builder, place, arguments.back(),
+          arith::ExtUIOp::create(builder, place, i32, isLastStage(readStage))));
     builder.setInsertionPointToEnd(made.getBody());
     scf::YieldOp::create(builder, place, yielded);
     // Copies of rounds that do not exist write zeros; behind them the buffers' bytes are free.
@@ -268,7 +340,12 @@ private:
                                   builder.getI32IntegerAttr(0), ValueRange{product})
                     .getResult(0);
     }
-    AsyncWaitOp::create(builder, place, builder.getI32IntegerAttr(0));
+    if (isCopiedByThreads())
+      AsyncWaitOp::create(builder, place, builder.getI32IntegerAttr(0));
+    if (full) {
+      BarrierOp::create(builder, place, /*sharedOnly=*/true);
+      MBarrierEndOp::create(builder, place, full);
+    }
     loop.replaceAllUsesWith(results);
     loop.erase();
   }
@@ -288,10 +365,12 @@ private:
   const GpuShape &shape;
   int64_t stageCount;
   const IndexAnalysis &analysis;
+  const PointerProvenance &provenance;
   const LoopWrites &writes;
   GpuAssumptions &assumed;
   OpBuilder builder;
   SmallVector<AsyncLoad, 2> loads;
+  Value full; // memory barriers of the stages that the engine fills; null: it fills none
   std::optional<CarriedProduct> inFlight;
   bool meetsTwice = false;
   LoopSlice slice;
@@ -304,8 +383,8 @@ struct PipelineLoops : GpuPass<PipelineLoops> {
   StringRef getArgument() const override { return "pipeline-loops"; }
   StringRef getDescription() const override {
     return "copy what matrix products of later turns read to shared memory ahead "
-           "(warps=4,lanes=32,async=false,bytes=16,registers=65536,each=255,shared=49152,"
-           "matrix=false,stages=3,overlap=false)";
+           "(warps=4,lanes=32,async=false,engine=false,bytes=16,registers=65536,each=255,"
+           "shared=49152,matrix=false,stages=3,overlap=false)";
   }
   void runOnOperation() override;
 };
@@ -339,7 +418,8 @@ void PipelineLoops::runOnOperation() {
         stageLoads(loop, shape(), writes, assumed());
       continue;
     }
-    LoopPipeliner(loop, shape(), stagesOf(loop, options.stageCount), analysis, writes, assumed())
+    LoopPipeliner(loop, shape(), stagesOf(loop, options.stageCount), analysis, provenance, writes,
+                  assumed())
         .run();
   }
 }

@@ -37,6 +37,17 @@
 //   dot_wait 1; barrier
 //   copy i + S-1 into the stage that product i-1 read
 //
+// Where a load says which block of an array it reads, a copy engine may fill the stage
+// (TensorCopies.h). One thread starts the copy, and memory barriers take the place of waits for the
+// threads' own copies:
+//
+//   mbarrier_init full; proxy fence; barrier
+//   for i:
+//     wait for full[i mod S]; barrier
+//     expect full[i + S-1 mod S]; tensor_copy into the stage that product i-2 read
+//     ...
+//   barrier; mbarrier_end full
+//
 // Without asynchronous copies, loads go one iteration ahead through registers (StageLoads.h).
 #pragma once
 
@@ -48,10 +59,11 @@ namespace sectile::optimizer {
 /// (tl.range(..., num_stages=4)), or `otherwise`, what it was launched with.
 int64_t stagesOf(mlir::scf::ForOp loop, int64_t otherwise);
 
-/// --pipeline-loops=warps=4,lanes=32,async=false,bytes=16,registers=65536,each=255,shared=49152,
-/// matrix=false,stages=3,overlap=false: takes a kernel that is laid out, with its products started.
-/// Loops where nothing qualifies stay as they are. The pass assumes that arguments share no memory,
-/// but for overlap=true, and remarks on each tile that a loop with products loads.
+/// --pipeline-loops=warps=4,lanes=32,async=false,engine=false,bytes=16,registers=65536,each=255,
+/// shared=49152,matrix=false,stages=3,overlap=false: takes a kernel that is laid out, with its
+/// products started. Loops where nothing qualifies stay as they are. The pass assumes that
+/// arguments share no memory, but for overlap=true, and remarks on each tile that a loop with
+/// products loads.
 std::unique_ptr<mlir::Pass> createPipelineLoops(const GpuPipelineOptions &options = {},
                                                 GpuAssumptions *assumed = nullptr);
 

@@ -287,6 +287,7 @@ void readMock(PyObject *object, const ReadArgument &how, ArgumentValue &result) 
   } else {
     bool aligned = py::cast<bool>(py::getattr(mock, "is_aligned", py::bool_(false)));
     result = ArgumentValue::integer(aligned ? 16 : 3, dtype);
+    result.device = ArgumentValue::kAnywhere;
   }
 }
 

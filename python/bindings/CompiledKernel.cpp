@@ -60,6 +60,8 @@ py::object metadataOf(const jit::Kernel &kernel) {
 #include "backends/plain/CompileOptions.def"
   fields["arguments_overlap"] = options.argumentsOverlap;
   fields["device_memory"] = options.deviceMemory;
+  fields["pointers_only"] = options.pointersOnly;
+  fields["tensor_maps"] = image.tensorMaps.size();
   fields["shared"] = image.gpu.sharedBytes;
   if (image.gpu.threads)
     fields["threads"] = image.gpu.threads;

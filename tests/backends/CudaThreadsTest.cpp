@@ -105,6 +105,35 @@ TEST_F(CudaThreadsTest, ReportsComeToTheLaunchThatTheyAreOf) {
   EXPECT_LE(fake.count("pin"), 6) << "buffers are used again";
 }
 
+TEST_F(CudaThreadsTest, TensorMapsAreThoseOfTheLaunch) {
+  using Kind = backends::LaunchExpression::Kind;
+  backends::KernelImage image = test::addImage();
+  backends::TensorMap map;
+  map.argument = 1;
+  map.elementBytes = 4;
+  map.box = {32};
+  map.extents = {{{{Kind::Argument, 3}}}};
+  map.strides = {{{{Kind::Constant, 1}}}};
+  image.tensorMaps = {map};
+  auto kernel = load(image);
+  ASSERT_TRUE(kernel);
+  std::atomic<int> wrong{0};
+  fake.onLaunch = [&](const test::FakeCuda::Launch &launch) {
+    wrong += std::memcmp(launch.parameters[1], launch.parameters[4], sizeof(uint64_t)) != 0;
+  };
+  // More arrays than are remembered, some of them used by several threads.
+  together(6, [&](int thread) {
+    for (int round = 0; round < 200; ++round) {
+      uint64_t slots[] = {0, uint64_t(0x1000 + 0x100 * ((thread + round / 2) % 12)), 0, 100};
+      wrong += !kernel->canMapArrays({slots, nullptr, thread % 4, nullptr});
+      wrong += !kernel->launch({1, 1, 1}, {slots, nullptr, thread % 4, nullptr}, {}).ok();
+    }
+  });
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(fake.count("launch"), 1200);
+  EXPECT_GE(fake.encodedMaps.size(), 12u);
+}
+
 TEST_F(CudaThreadsTest, AllElseAtOnce) {
   backends::KernelImage image = test::addImage();
   auto kernel = load(image);

@@ -30,6 +30,7 @@ FakeCuda::FakeCuda() {
             : result == kCudaOutOfMemory         ? "CUDA_ERROR_OUT_OF_MEMORY"
             : result == kCudaInvalidPtx          ? "CUDA_ERROR_INVALID_PTX"
             : result == kCudaJitCompilerNotFound ? "CUDA_ERROR_JIT_COMPILER_NOT_FOUND"
+            : result == kCudaNotSupported        ? "CUDA_ERROR_NOT_SUPPORTED"
                                                  : nullptr;
     return CudaResult{kCudaSuccess};
   };
@@ -119,6 +120,31 @@ FakeCuda::FakeCuda() {
     }
     if (result == kCudaSuccess && fake().onLaunch)
       fake().onLaunch(launch);
+    return result;
+  };
+  api.tensorMapEncodeTiled = [](void *map, CudaTensorMapDataType type, unsigned rank, void *address,
+                                const uint64_t *extents, const uint64_t *strideBytes,
+                                const unsigned *box, const unsigned *elementStrides, int interleave,
+                                CudaTensorMapSwizzle swizzle, int promotion, int fill) {
+    std::lock_guard lock(fake().guard);
+    CudaResult result = fake().note("encode map");
+    if (result != kCudaSuccess)
+      return result;
+    const auto number = reinterpret_cast<uintptr_t>(address);
+    fake().encodedMaps.push_back({type,
+                                  number,
+                                  {extents, extents + rank},
+                                  {strideBytes, strideBytes + rank - 1},
+                                  {box, box + rank},
+                                  {elementStrides, elementStrides + rank},
+                                  interleave,
+                                  swizzle,
+                                  promotion,
+                                  fill,
+                                  reinterpret_cast<uintptr_t>(map) % 64 == 0,
+                                  fake().currentContext});
+    std::memset(map, static_cast<int>(fake().encodedMaps.size()), 128);
+    std::memcpy(map, &number, sizeof number);
     return result;
   };
   api.linkCreate = [](unsigned count, CudaJitOption *options, void **values, CudaLinkState *state) {

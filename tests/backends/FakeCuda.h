@@ -56,6 +56,18 @@ public:
     void **parameters;
   };
   std::function<void(const Launch &)> onLaunch;
+  /// What cuTensorMapEncodeTiled was given. The first 8 bytes of a map are the array's address, all
+  /// others the number of the map, from 1 on.
+  struct EncodedMap {
+    int type;
+    uint64_t address;
+    std::vector<uint64_t> extents, strideBytes;
+    std::vector<unsigned> box, elementStrides;
+    int interleave, swizzle, promotion, fill;
+    bool isAligned;
+    nvidia::CudaContext context;
+  };
+  std::vector<EncodedMap> encodedMaps;
   std::vector<std::pair<int, int>> attributesSet; // of functions
   int assembledFor = 0;
   uintptr_t modulesLoaded = 0;

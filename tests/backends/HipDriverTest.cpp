@@ -277,6 +277,22 @@ TEST_F(HipDriverTest, KnowsOrdinaryMemoryOfTheDeviceItself) {
       << "a release whose numbers are not known";
 }
 
+TEST_F(HipDriverTest, ThereAreNoTensorMaps) {
+  backends::KernelImage adding = addImage();
+  backends::TensorMap map;
+  map.elementBytes = 4;
+  map.box = {32};
+  map.extents = map.strides = {{{{backends::LaunchExpression::Kind::Constant, 1}}}};
+  adding.tensorMaps = {map};
+  auto kernel = load(adding);
+  ASSERT_TRUE(kernel) << failure.message;
+  EXPECT_FALSE(kernel->canMapArrays({slots, ranges, 0, nullptr}));
+  LaunchFailure why = launch(*kernel);
+  EXPECT_EQ(why.kind, Kind::Call);
+  EXPECT_EQ(why.message, "add: no tensor map can be made of 'x': hipErrorNotSupported (a text)");
+  EXPECT_EQ(fake.count("launch"), 0);
+}
+
 TEST_F(HipDriverTest, AForkedChildIsTold) {
   auto kernel = load(addImage());
   ASSERT_TRUE(launch(*kernel).ok());

@@ -76,3 +76,47 @@ func.func @attribute_of_a_loop(%lo: i32, %hi: i32) {
 func.func @attribute_of_an_argument(%x: i32 {tile.align = 16 : i64}) {
   return
 }
+
+// -----
+
+func.func @block_of_another_rank(%p: !tile.ptr<f16>, %q: tensor<8x8x!tile.ptr<f16>>, %i: i64) {
+  %b = tile.block %p[%i] of [%i] by [%i] : !tile.ptr<f16>
+  // expected-error @below {{'tile.load' op reads a tile of rank 2 within a block of rank 1}}
+  %x = tile.load %q within %b : tensor<8x8x!tile.ptr<f16>>
+  return
+}
+
+// -----
+
+func.func @other_beside_a_block(%p: !tile.ptr<f16>, %q: tensor<8x!tile.ptr<f16>>, %m: tensor<8xi1>, %o: tensor<8xf16>, %i: i64) {
+  %b = tile.block %p[%i] of [%i] by [%i] : !tile.ptr<f16>
+  // expected-error @below {{'tile.load' op `other` beside a block, outside of which are zeros}}
+  %x = tile.load %q, %m, %o within %b : tensor<8x!tile.ptr<f16>>
+  return
+}
+
+// -----
+
+func.func @map_of_another_type(%p: !tile.ptr<f16>, %i: i64) {
+  // expected-error @below {{'tile.tensor_map' op describes elements of type 'f32', the array has 'f16'}}
+  %map = tile.tensor_map %p of [%i, %i] by [%i, %i] : !tile.ptr<f16> -> !tile.tensor_map<[8, 32], f32, 128>
+  return
+}
+
+// -----
+
+func.func @boxes_that_do_not_fill(%map: !tile.tensor_map<[48, 64], f16, 128>, %f: !tile.mbarriers<1>,
+    %b: !tile.buffer<1, [64, 64], f16, #tile.shared_layout<64x64, offset = [(0, 1) (0, 2) (0, 4) (0, 8) (0, 16) (0, 32) (1, 0) (2, 0) (4, 0) (8, 0) (16, 0) (32, 0)]>>, %i: i32, %t: i1) {
+  // expected-error @below {{'tile.tensor_copy' op stages of 64x64 are not filled by boxes of 48x64}}
+  tile.tensor_copy %map[%i, %i], %b[%i], %f order = [0, 1] if %t : !tile.tensor_map<[48, 64], f16, 128>, !tile.buffer<1, [64, 64], f16, #tile.shared_layout<64x64, offset = [(0, 1) (0, 2) (0, 4) (0, 8) (0, 16) (0, 32) (1, 0) (2, 0) (4, 0) (8, 0) (16, 0) (32, 0)]>>, !tile.mbarriers<1>
+  return
+}
+
+// -----
+
+func.func @barriers_of_other_stages(%map: !tile.tensor_map<[64, 64], f16, 128>, %f: !tile.mbarriers<2>,
+    %b: !tile.buffer<1, [64, 64], f16, #tile.shared_layout<64x64, offset = [(0, 1) (0, 2) (0, 4) (0, 8) (0, 16) (0, 32) (1, 0) (2, 0) (4, 0) (8, 0) (16, 0) (32, 0)]>>, %i: i32, %t: i1) {
+  // expected-error @below {{'tile.tensor_copy' op needs a memory barrier for each stage}}
+  tile.tensor_copy %map[%i, %i], %b[%i], %f order = [0, 1] if %t : !tile.tensor_map<[64, 64], f16, 128>, !tile.buffer<1, [64, 64], f16, #tile.shared_layout<64x64, offset = [(0, 1) (0, 2) (0, 4) (0, 8) (0, 16) (0, 32) (1, 0) (2, 0) (4, 0) (8, 0) (16, 0) (32, 0)]>>, !tile.mbarriers<2>
+  return
+}

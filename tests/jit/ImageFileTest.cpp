@@ -56,7 +56,20 @@ CacheEntry fullEntry() {
   image.options.ptxVersion = 85;
   image.options.injectFailure = "cannot-select";
   image.options.deviceMemory = true;
+  image.options.pointersOnly = true;
   image.atomicArguments = {2, 0};
+  using Step = backends::LaunchExpression::Kind;
+  backends::TensorMap map;
+  map.argument = 1;
+  map.elementBytes = 2;
+  map.extents = {{{{Step::Argument, 2}, {Step::SignExtend, 32}}}, {{{Step::Constant, 64}}}};
+  map.strides = {{{{Step::Argument, 2}, {Step::Constant, -8}, {Step::Subtract, 0}}},
+                 {{{Step::Constant, 1}}}};
+  map.box = {16, 32};
+  map.swizzleBytes = 64;
+  image.tensorMaps = {map, map};
+  image.tensorMaps[1].elementBytes = 4;
+  image.tensorMaps[1].box = {1, 4};
   image.gpu = {256, 64, 1 << 20, 2, 3, true, false, 40, 8};
   image.binary = std::string("\x7f"
                              "ELF\0binary",
@@ -89,6 +102,7 @@ TEST(ImageFile, WhatIsWrittenIsReadBack) {
   }
   EXPECT_EQ(image.scratchBytes, entry.image.scratchBytes);
   EXPECT_EQ(image.atomicArguments, entry.image.atomicArguments);
+  EXPECT_EQ(image.tensorMaps, entry.image.tensorMaps);
   ASSERT_EQ(image.trapSites.size(), 1u);
   EXPECT_EQ(image.trapSites[0].kind, backends::TrapSite::Kind::Store);
   EXPECT_EQ(image.trapSites[0].message, "message");
@@ -109,6 +123,48 @@ TEST(ImageFile, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(image.gpu, entry.image.gpu);
   EXPECT_EQ(image.binary, entry.image.binary);
   EXPECT_EQ(image.stages, entry.image.stages);
+}
+
+TEST(ImageFile, TensorMapsThatNobodyCanMakeAreRefused) {
+  using Step = backends::LaunchExpression::Kind;
+  using Map = backends::TensorMap;
+  auto resultOf = [](const std::function<void(Map &)> &change) {
+    CacheEntry entry = fullEntry(), read;
+    change(entry.image.tensorMaps[1]);
+    return readImageFile(writeImageFile(entry), read);
+  };
+  EXPECT_EQ(resultOf([](Map &) {}), "");
+  EXPECT_EQ(resultOf([](Map &map) { map.swizzleBytes = 32; }), "");
+  const std::function<void(Map &)> broken[] = {
+      [](Map &map) { map.argument = 3; },
+      [](Map &map) { map.argument = 2; }, // a number
+      [](Map &map) { map.elementBytes = 3; },
+      [](Map &map) { map.elementBytes = 0; },
+      [](Map &map) { map.swizzleBytes = 16; },
+      [](Map &map) { map.box = {4}; },
+      [](Map &map) { map.extents.pop_back(); },
+      [](Map &map) { map.strides.pop_back(); },
+      [](Map &map) { map.box = {}, map.extents = map.strides = {}; },
+      [](Map &map) {
+        map.box.assign(6, 4);
+        map.extents.assign(6, map.extents[1]);
+        map.strides.assign(6, map.strides[1]);
+      },
+      [](Map &map) { map.extents[0].steps.clear(); },
+      [](Map &map) { map.extents[0].steps = {{Step::Argument, 3}}; },
+      [](Map &map) { map.extents[0].steps = {{Step::Argument, -1}}; },
+      [](Map &map) { map.strides[1].steps.push_back({Step::Constant, 2}); }, // two results
+      [](Map &map) { map.strides[1].steps.push_back({Step::Add, 0}); },
+      [](Map &map) { map.strides[1].steps = {{Step::SignExtend, 8}, {Step::Constant, 2}}; },
+      [](Map &map) { map.strides[1].steps.push_back({Step::ZeroExtend, 65}); },
+      [](Map &map) { map.strides[1].steps.push_back({Step::SignExtend, 0}); },
+      [](Map &map) { map.strides[1].steps.push_back({Step(7), 1}); },
+  };
+  for (size_t i = 0; i < std::size(broken); ++i)
+    EXPECT_EQ(resultOf(broken[i]), "malformed") << i;
+  CacheEntry entry = fullEntry(), read;
+  entry.image.tensorMaps.resize(backends::kMostTensorMaps + 1, entry.image.tensorMaps[0]);
+  EXPECT_EQ(readImageFile(writeImageFile(entry), read), "malformed");
 }
 
 TEST(ImageFile, PlacesFollowTheFiles) {
@@ -179,6 +235,7 @@ TEST(ImageFile, WrongFieldsBehindARightChecksumDoNotCrash) {
       ++accepted;
       for (const backends::TrapSite &site : entry.image.trapSites)
         ASSERT_LT(site.argument, static_cast<int>(entry.image.arguments.size()));
+      ASSERT_TRUE(areWellFormed(entry.image.tensorMaps, entry.image.arguments));
     }
   EXPECT_GT(accepted, 0) << "letters of a name may be any";
 }

@@ -1,6 +1,8 @@
-// Which variant is launched for what memory: arrays that overlap, and atomics in the device's own.
+// Which variant is launched for what arrays: some overlap, have atomics in the device's own memory,
+// or cannot be read by tensor maps.
 #include "jit/launch/MemoryFacts.h"
 
+#include "../backends/FakeCuda.h"
 #include "../backends/FakeHip.h"
 #include "FakeCompiler.h"
 #include "gmock/gmock.h"
@@ -32,8 +34,8 @@ protected:
     compiler->body = [this](const CompileRequest &request) {
       backends::KernelImage image;
       image.kernelName = image.entryPoint = "count";
-      image.backend = "hip";
-      image.targetName = "amdgcn:gfx90a";
+      image.backend = backend;
+      image.targetName = targetPrefix + arch;
       auto pointer = lang::DType::pointer(lang::ScalarKind::Float32);
       image.arguments = {{"x", pointer, 0, false}, {"out", pointer, 1, true}};
       image.options = request.options;
@@ -42,6 +44,13 @@ protected:
                      "ELF code object";
       if (combinesAtomically && !request.options.deviceMemory)
         image.atomicArguments = {1};
+      if (readsByMaps && !request.options.pointersOnly) {
+        backends::TensorMap map; // of x
+        map.elementBytes = 4;
+        map.box = {32};
+        map.extents = map.strides = {{{{backends::LaunchExpression::Kind::Constant, 1}}}};
+        image.tensorMaps = {map};
+      }
       if (hasHazard && !request.options.argumentsOverlap)
         image.overlapHazards = {{1, 0, true}};
       CompileResult result;
@@ -68,8 +77,8 @@ protected:
     KernelRequest request;
     request.sourceDigest = "count";
     request.signature = specializer.signature(values);
-    request.options.backend = "hip";
-    request.options.arch = "gfx90a";
+    request.options.backend = backend;
+    request.options.arch = arch;
     request.memory = MemoryFacts::of(bound);
     request.makeCompileRequest = [](CompileRequest &) { return Status(); };
     KernelResult result = runtime->getKernel(request);
@@ -95,7 +104,7 @@ protected:
   static std::string textOf(const Kernel &kernel) {
     const backends::CompileOptions &of = kernel.image().options;
     return std::string(of.deviceMemory ? "device" : "any") +
-           (of.argumentsOverlap ? " overlap" : "");
+           (of.argumentsOverlap ? " overlap" : "") + (of.pointersOnly ? " pointers" : "");
   }
   std::vector<std::string> optionsOfVariants() const {
     std::vector<std::string> result;
@@ -105,9 +114,11 @@ protected:
   }
 
   sectile::test::FakeHip hip;
+  sectile::test::FakeCuda cuda;
+  std::string backend = "hip", targetPrefix = "amdgcn:", arch = "gfx90a";
   TemporaryFolder folder;
   std::shared_ptr<FakeCompiler> compiler = std::make_shared<FakeCompiler>();
-  bool combinesAtomically = true, hasHazard = false;
+  bool combinesAtomically = true, hasHazard = false, readsByMaps = false;
   Specializer specializer{"count", {{"x"}, {"out"}}};
   std::unique_ptr<Runtime> runtime = start();
   KernelTable table;
@@ -120,6 +131,7 @@ protected:
     options.cacheDirectory = folder.path;
     options.compiler = compiler;
     options.hipApi = &hip.api;
+    options.cudaApi = &cuda.api;
     return std::make_unique<Runtime>(options);
   }
 };
@@ -205,26 +217,183 @@ TEST_F(MemoryFactsTest, StandInsForArraysGetBothAhead) {
   EXPECT_EQ(prepare(kOfDevice, 0), "device");
 }
 
-TEST(BoundArgumentsTest, NoOptionsGiveTheKeyOfTheDevicesMemory) {
+/// Launches of count(x, out), whose code for any memory reads `x` by a tensor map.
+class TensorMapFactsTest : public MemoryFactsTest {
+protected:
+  TensorMapFactsTest() {
+    backend = "cuda";
+    targetPrefix = "nvptx64:";
+    arch = "sm_90a";
+    combinesAtomically = false;
+    readsByMaps = true;
+    // One key for arrays at all addresses.
+    std::vector<ParameterPolicy> policies = {{"x"}, {"out"}};
+    for (ParameterPolicy &policy : policies)
+      policy.specializeOnAlignment = false;
+    specializer = Specializer("count", policies);
+  }
+  /// The fake has device 0 own addresses from 0x1000 to 0x1fff.
+  static constexpr uintptr_t kAligned = 0x1000, kUnaligned = 0x1108, kOut = 0x1800,
+                             kElsewhere = 0x4800;
+
+  std::string prepare(const std::array<ArgumentValue, 2> &values) {
+    BoundArguments bound;
+    EXPECT_TRUE(specializer.bind(values, bound).ok());
+    bound.addOption(1);
+    const Kernel *kernel = selectAhead(bound, values, [&] { return obtain(values, bound); });
+    return kernel ? textOf(*kernel) : "none";
+  }
+};
+
+TEST_F(TensorMapFactsTest, ArraysThatCannotBeMappedHaveAVariant) {
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(launch(kAligned, kOut), "any");
+    EXPECT_EQ(launch(kUnaligned, kOut), "any pointers");
+    EXPECT_EQ(launch(kAligned, kOut + 8), "any") << "out is not mapped";
+  }
+  EXPECT_EQ(compiler->compileCount, 2);
+  EXPECT_EQ(cuda.count("encode map"), 1) << "for all launches with the same array";
+  EXPECT_EQ(cuda.count("launch"), 6);
+  EXPECT_THAT(optionsOfVariants(), ElementsAre("", "pointers_only=1"));
+}
+
+TEST_F(TensorMapFactsTest, LaunchesHaveTheMapsOfTheirArrays) {
+  int mapped = 0;
+  uint64_t expected = 0;
+  cuda.onLaunch = [&](const sectile::test::FakeCuda::Launch &launch) {
+    EXPECT_EQ(*static_cast<uint64_t *>(launch.parameters[0]), expected);
+    if (expected % 16 == 0) {
+      ++mapped;
+      EXPECT_EQ(*static_cast<uint64_t *>(launch.parameters[2]), expected);
+    }
+  };
+  for (uintptr_t x : {kAligned, kUnaligned, kAligned + 64, kAligned}) {
+    expected = x;
+    launch(x, kOut);
+  }
+  EXPECT_EQ(mapped, 3);
+}
+
+TEST_F(TensorMapFactsTest, DriversWithoutTensorMapsGetPointers) {
+  cuda.api.tensorMapEncodeTiled = nullptr;
+  EXPECT_EQ(launch(kAligned, kOut), "any pointers");
+  EXPECT_EQ(launch(kUnaligned, kOut), "any pointers");
+  EXPECT_EQ(compiler->compileCount, 2);
+}
+
+TEST_F(TensorMapFactsTest, WhatTheDriverRefusesGetsPointers) {
+  EXPECT_EQ(launch(kAligned, kOut), "any");
+  cuda.results["encode map"] = nvidia::kCudaInvalidValue;
+  EXPECT_EQ(launch(kAligned + 16, kOut), "any pointers");
+  EXPECT_EQ(launch(kAligned, kOut), "any") << "made before";
+}
+
+TEST_F(TensorMapFactsTest, AllFactsGoTogether) {
+  combinesAtomically = hasHazard = true;
+  EXPECT_EQ(launch(kAligned, kElsewhere), "any");
+  EXPECT_EQ(launch(kUnaligned, kElsewhere), "any pointers");
+  EXPECT_EQ(launch(kAligned, kOut), "device");
+  EXPECT_EQ(launch(kUnaligned, kOut), "device pointers");
+  EXPECT_EQ(launch(kOut, kOut), "device overlap");
+  EXPECT_EQ(launch(kUnaligned, kUnaligned), "device overlap pointers");
+  EXPECT_EQ(compiler->compileCount, 7) << "the usual one of arrays that overlap is the first";
+  EXPECT_EQ(launch(kUnaligned, kOut), "device pointers");
+  EXPECT_EQ(launch(kUnaligned, kElsewhere), "any pointers");
+  EXPECT_EQ(compiler->compileCount, 7);
+  EXPECT_EQ(cuda.count("launch"), 8);
+}
+
+TEST_F(TensorMapFactsTest, AfterSealingWhatIsMissingIsAnError) {
+  EXPECT_EQ(launch(kAligned, kOut), "any");
+  runtime->seal();
+  EXPECT_EQ(launch(kUnaligned, kOut), "none");
+  EXPECT_THAT(problem, HasSubstr("pointers_only: 1 instead of 0"));
+  EXPECT_EQ(launch(kAligned, kOut), "any") << "the other goes on";
+}
+
+TEST_F(TensorMapFactsTest, TheDiskKeepsBoth) {
+  EXPECT_EQ(launch(kUnaligned, kOut), "any pointers");
+  EXPECT_EQ(launch(kAligned, kOut), "any");
+  EXPECT_EQ(compiler->compileCount, 2);
+  runtime = start();
+  runtime->seal();
+  auto values = valuesOf(kUnaligned, kOut);
+  BoundArguments bound;
+  ASSERT_TRUE(specializer.bind(values, bound).ok());
+  bound.addOption(2); // not found in the table
+  const Kernel *kernel = selectForMemory(bound, [&] { return obtain(values, bound); });
+  ASSERT_TRUE(kernel) << problem;
+  EXPECT_EQ(textOf(*kernel), "any pointers");
+  EXPECT_EQ(compiler->compileCount, 2);
+}
+
+TEST_F(TensorMapFactsTest, CompilesAheadLookAtArraysThatTheyKnow) {
+  EXPECT_EQ(prepare(valuesOf(kUnaligned, kOut)), "any pointers");
+  EXPECT_EQ(prepare(valuesOf(kAligned, kOut)), "any");
+  EXPECT_EQ(compiler->compileCount, 2);
+}
+
+TEST_F(TensorMapFactsTest, StandInsGetTheVariantWithMaps) {
+  EXPECT_EQ(prepare(valuesOf(kUnaligned, kOut, ArgumentValue::kAnywhere)), "any");
+  EXPECT_EQ(compiler->compileCount, 1);
+  EXPECT_EQ(cuda.count("encode map"), 0);
+  // Both of the memory's variants, as without maps.
+  table.clear();
+  combinesAtomically = true;
+  runtime = start();
+  arch = "sm_90";
+  EXPECT_EQ(prepare(valuesOf(kUnaligned, kElsewhere, ArgumentValue::kAnywhere)), "any");
+  EXPECT_EQ(compiler->compileCount, 3);
+  EXPECT_EQ(cuda.count("encode map"), 0);
+}
+
+TEST_F(TensorMapFactsTest, IntegersThatStandForOthersLeaveMapsOpen) {
+  specializer = Specializer("count", {{"x"}, {"n"}});
+  auto values = valuesOf(kUnaligned, kOut);
+  values[1] = ArgumentValue::integer(3);
+  EXPECT_FALSE(leavesMapsOpen(values));
+  EXPECT_FALSE(leavesMemoryOpen(values));
+  values[1].device = ArgumentValue::kAnywhere;
+  EXPECT_TRUE(leavesMapsOpen(values));
+  EXPECT_FALSE(leavesMemoryOpen(values)) << "the array is known";
+  values[0].device = ArgumentValue::kHost;
+  values[1].device = ArgumentValue::kHost;
+  EXPECT_TRUE(leavesMapsOpen(values));
+}
+
+TEST(BoundArgumentsTest, NoOptionsGiveTheKeyOfAFact) {
   Specializer specializer("count", {{"n"}});
   ArgumentValue values[] = {ArgumentValue::integer(100)};
-  auto keyOf = [&](std::vector<uint64_t> words, bool isOfDevice) {
+  enum Facts { kNone, kOfDevice, kUnmappable, kBoth, kBothTheOtherWay };
+  auto keyOf = [&](std::vector<uint64_t> words, Facts facts) {
     BoundArguments bound;
     EXPECT_TRUE(specializer.bind(values, bound).ok());
     for (uint64_t word : words)
       bound.addOption(word);
-    if (isOfDevice)
+    if (facts == kUnmappable || facts == kBothTheOtherWay)
+      bound.setUnmappable();
+    if (facts != kNone && facts != kUnmappable)
       bound.setOfDevice();
-    EXPECT_EQ(MemoryFacts::of(bound).isUsual(), !isOfDevice);
+    if (facts == kBoth)
+      bound.setUnmappable();
+    MemoryFacts said = MemoryFacts::of(bound);
+    EXPECT_EQ(said.isUsual(), facts == kNone);
+    EXPECT_EQ(said.isOfDevice, facts != kNone && facts != kUnmappable);
+    EXPECT_EQ(said.isUnmappable, facts >= kUnmappable);
     return std::string(reinterpret_cast<const char *>(bound.key.data()), bound.key.size());
   };
-  std::set<std::string> keys = {keyOf({}, false), keyOf({1}, false), keyOf({1, 1}, false),
-                                keyOf({}, true),  keyOf({1}, true),  keyOf({1, 1}, true)};
-  EXPECT_EQ(keys.size(), 6u);
+  std::set<std::string> keys;
+  for (std::vector<uint64_t> words : {std::vector<uint64_t>{}, {1}, {2}, {1, 1}, {3}})
+    for (Facts facts : {kNone, kOfDevice, kUnmappable, kBoth})
+      keys.insert(keyOf(words, facts));
+  EXPECT_EQ(keys.size(), 20u);
+  EXPECT_EQ(keyOf({1}, kBoth), keyOf({1}, kBothTheOtherWay));
   BoundArguments bound;
   bound.setOfDevice();
+  bound.setUnmappable();
   EXPECT_TRUE(specializer.bind(values, bound).ok());
-  EXPECT_FALSE(bound.isOfDevice) << "a launch with other arguments begins anew";
+  EXPECT_FALSE(bound.isOfDevice || bound.isUnmappable)
+      << "a launch with other arguments begins anew";
 }
 
 } // namespace

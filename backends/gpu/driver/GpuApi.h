@@ -14,6 +14,7 @@
 
 #include "backends/plain/Device.h"
 #include "backends/plain/Driver.h"
+#include "backends/plain/TensorMap.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -78,6 +79,11 @@ struct GpuLaunchShape {
   GpuStream stream = nullptr;
 };
 
+/// What the driver makes of a TensorMap for one launch: a kernel's parameter, passed by value.
+struct alignas(backends::kTensorMapAlignment) GpuTensorMap {
+  unsigned char bytes[backends::kTensorMapBytes];
+};
+
 /// Code as it was loaded, or why it was not.
 struct GpuLoadedCode {
   GpuModule module = nullptr;
@@ -121,6 +127,11 @@ public:
   /// `parameters`: the address of each argument.
   virtual GpuResult launch(GpuFunction function, const GpuLaunchShape &shape,
                            void **parameters) const = 0;
+  /// `values` are readable (isReadable). Fails where the driver, or the maker's GPUs, have no
+  /// tensor maps.
+  virtual GpuResult encodeTensorMap(const backends::TensorMap &map,
+                                    const backends::TensorMapValues &values,
+                                    GpuTensorMap &made) const = 0;
 
   virtual GpuResult allocate(size_t bytes, GpuAddress &address) const = 0;
   virtual GpuResult release(GpuAddress address) const = 0;

@@ -30,8 +30,14 @@ std::vector<std::string> GpuDriver::recentLaunches(int32_t ordinal) {
 
 std::unique_ptr<backends::LoadedKernel> GpuDriver::load(const backends::KernelImage &image,
                                                         LaunchFailure &failure) {
-  if (isOurs(image.targetName))
-    return std::make_unique<GpuKernel>(image, sharedSystem, kernelOptions);
+  if (isOurs(image.targetName)) {
+    if (areWellFormed(image.tensorMaps, image.arguments))
+      return std::make_unique<GpuKernel>(image, sharedSystem, kernelOptions);
+    failure.kind = LaunchFailure::Kind::Internal;
+    failure.message = image.kernelName + ": its tensor maps are malformed";
+    failure.help = "this is a fault of the compiler, not of the kernel";
+    return nullptr;
+  }
   failure.kind = LaunchFailure::Kind::Machine;
   failure.message = image.kernelName + ": compiled for " + image.targetName + ", not for an " +
                     std::string(system.names.gpu);

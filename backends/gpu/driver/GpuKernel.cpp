@@ -41,7 +41,9 @@ GpuKernel::GpuKernel(const KernelImage &image, std::shared_ptr<GpuSystem> system
                       : static_cast<unsigned>(image.gpu.sharedBytes)),
       clusterSize(static_cast<unsigned>(image.gpu.clusterBlocks)),
       isCooperative(image.gpu.isCooperative), isDependent(image.gpu.isDependent),
-      hidden(image.gpu.hiddenParameters) {}
+      hidden(image.gpu.hiddenParameters),
+      tensorMaps(image.tensorMaps.empty() ? nullptr
+                                          : std::make_unique<const LaunchTensorMaps>(image)) {}
 
 GpuKernel::~GpuKernel() {
   // A child of fork() must not touch the device, nor its locks.
@@ -75,6 +77,16 @@ bool GpuKernel::combinesInDeviceMemory(const LaunchArguments &arguments) const {
                      [&](uint32_t argument) {
                        return device->api.isMemoryOf(device->ordinal, arguments.slots[argument]);
                      });
+}
+
+bool GpuKernel::canMapArrays(const LaunchArguments &arguments) const {
+  if (!tensorMaps)
+    return true;
+  DeviceStatus ignored;
+  // Without a device, and in a child of fork(), the launch says what is wrong.
+  GpuDevice *device = system->device(arguments.device, ignored);
+  GpuTensorMap made[backends::kMostTensorMaps]; // are kept: the launch finds them
+  return !device || tensorMaps->make(*device, arguments.slots, made);
 }
 
 const GpuKernel::Loaded *GpuKernel::loadedOn(int32_t ordinal, LaunchFailure &why) const {
@@ -217,20 +229,20 @@ GpuLaunchShape GpuKernel::shapeOf(const Grid &grid, GpuStream stream) const {
 }
 
 LaunchFailure GpuKernel::start(const Loaded &on, const Grid &grid, const LaunchArguments &arguments,
-                               const Records *records) const {
-  constexpr size_t kUsual = 32;
+                               const Additional &additional) const {
+  constexpr size_t kUsual = 32, kOthers = 2 + backends::kMostTensorMaps;
   size_t count = image.arguments.size();
-  void *usual[kUsual + 2];
+  void *usual[kUsual + kOthers];
   std::unique_ptr<void *[]> many;
   void **parameters = usual;
   if (count > kUsual) [[unlikely]] {
-    many = std::make_unique<void *[]>(count + 2);
+    many = std::make_unique<void *[]>(count + kOthers);
     parameters = many.get();
   }
   for (size_t i = 0; i < count; ++i)
     parameters[i] = const_cast<uint64_t *>(&arguments.slots[i]);
   GpuAddress ranges = 0, buffer = 0;
-  if (records) [[unlikely]] {
+  if (const Records *records = additional.records) [[unlikely]] {
     ranges = records->rangeAddress();
     buffer = records->bufferAddress();
     if (hidden & backends::kHiddenRanges)
@@ -238,6 +250,9 @@ LaunchFailure GpuKernel::start(const Loaded &on, const Grid &grid, const LaunchA
     if (hidden & backends::kHiddenRecords)
       parameters[count++] = &buffer;
   }
+  if (additional.maps)
+    for (size_t i = 0; i < tensorMaps->count(); ++i)
+      parameters[count++] = &additional.maps[i];
 
   GpuDevice &device = *on.device;
   GpuApi &api = device.api;
@@ -271,14 +286,31 @@ LaunchFailure GpuKernel::launch(const Grid &grid, const LaunchArguments &argumen
     return why;
   if (!on->limits.allows(grid)) [[unlikely]]
     return tooLarge(grid, on->limits);
+  if (tensorMaps)
+    return launchWithMaps(*on, grid, arguments, print);
   if (hidden) [[unlikely]]
-    return launchWithRecords(*on, grid, arguments, print);
-  return start(*on, grid, arguments, nullptr);
+    return launchWithRecords(*on, grid, arguments, print, nullptr);
+  return start(*on, grid, arguments, {});
+}
+
+LaunchFailure GpuKernel::launchWithMaps(const Loaded &on, const Grid &grid,
+                                        const LaunchArguments &arguments,
+                                        const PrintHandler &print) const {
+  // The driver copies parameters when it queues the kernel.
+  GpuTensorMap maps[backends::kMostTensorMaps];
+  if (!tensorMaps->make(*on.device, arguments.slots, maps)) [[unlikely]]
+    return failure(Kind::Call,
+                   image.kernelName + ": " + tensorMaps->problem(*on.device, arguments.slots),
+                   "this variant reads arrays by tensor maps; launch the one that was compiled "
+                   "with pointers_only");
+  if (hidden) [[unlikely]]
+    return launchWithRecords(on, grid, arguments, print, maps);
+  return start(on, grid, arguments, {nullptr, maps});
 }
 
 LaunchFailure GpuKernel::launchWithRecords(const Loaded &on, const Grid &grid,
                                            const LaunchArguments &arguments,
-                                           const PrintHandler &print) const {
+                                           const PrintHandler &print, GpuTensorMap *maps) const {
   GpuDevice &device = *on.device;
   const GpuApi &api = device.api;
   auto fail = [&](const char *what, GpuResult result) {
@@ -303,7 +335,7 @@ LaunchFailure GpuKernel::launchWithRecords(const Loaded &on, const Grid &grid,
   for (size_t i = 0; i < rangeWords; ++i)
     records->ranges()[i] = arguments.ranges ? arguments.ranges[i] : i % 2 ? ~uint64_t{0} : 0;
 
-  LaunchFailure why = start(on, grid, arguments, records.get());
+  LaunchFailure why = start(on, grid, arguments, {records.get(), maps});
   if (why.ok()) {
     result = api.synchronize(stream);
     // What it printed before it crashed shows where it was.

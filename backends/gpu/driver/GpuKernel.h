@@ -4,6 +4,7 @@
 #pragma once
 
 #include "backends/gpu/driver/GpuDevice.h"
+#include "backends/gpu/driver/LaunchTensorMaps.h"
 #include "backends/plain/Driver.h"
 
 #include <array>
@@ -28,6 +29,7 @@ public:
   backends::KernelResources resources() const override;
   bool isAsynchronous() const override { return hidden == 0; }
   bool combinesInDeviceMemory(const backends::LaunchArguments &arguments) const override;
+  bool canMapArrays(const backends::LaunchArguments &arguments) const override;
   backends::LaunchFailure launch(const backends::Grid &grid,
                                  const backends::LaunchArguments &arguments,
                                  const backends::PrintHandler &print) const override;
@@ -43,6 +45,11 @@ public:
   const Loaded *loadedOn(int32_t ordinal, backends::LaunchFailure &failure) const;
 
 private:
+  /// What the kernel's parameters are besides the arguments; null where it has none of a kind.
+  struct Additional {
+    const Records *records = nullptr;
+    GpuTensorMap *maps = nullptr;
+  };
   const Loaded *loadOn(int32_t ordinal, backends::LaunchFailure &failure) const;
   bool fits(const GpuDevice &device, const GpuFunctionFacts &facts,
             backends::LaunchFailure &failure) const;
@@ -50,10 +57,14 @@ private:
   GpuLaunchShape shapeOf(const backends::Grid &grid, GpuStream stream) const;
   backends::LaunchFailure launchWithRecords(const Loaded &loaded, const backends::Grid &grid,
                                             const backends::LaunchArguments &arguments,
-                                            const backends::PrintHandler &print) const;
+                                            const backends::PrintHandler &print,
+                                            GpuTensorMap *maps) const;
+  backends::LaunchFailure launchWithMaps(const Loaded &loaded, const backends::Grid &grid,
+                                         const backends::LaunchArguments &arguments,
+                                         const backends::PrintHandler &print) const;
   backends::LaunchFailure start(const Loaded &loaded, const backends::Grid &grid,
                                 const backends::LaunchArguments &arguments,
-                                const Records *records) const;
+                                const Additional &additional) const;
 
   static constexpr size_t kMostDevices = 64;
   const backends::KernelImage &image;
@@ -64,6 +75,8 @@ private:
   const unsigned threads, sharedBytes, clusterSize;
   const bool isCooperative, isDependent;
   const int32_t hidden;
+  /// Null where the image lists none.
+  const std::unique_ptr<const LaunchTensorMaps> tensorMaps;
   mutable std::mutex loading;
   mutable std::array<std::atomic<const Loaded *>, kMostDevices> loaded{};
   mutable std::atomic<bool> wasCaptured{false};

@@ -106,7 +106,8 @@ def variants(kernel: JITFunction) -> list[Variant]:
             differences = [_difference(variant, other) for other in reversed(siblings)]
             nearest = min(differences, key=len)
             variant.reason = (
-                ", ".join(nearest) or "how its arrays overlap, where they lie, or its device"
+                ", ".join(nearest)
+                or "how its arrays overlap, where they lie, how they are laid out, or its device"
             )
         elif result:
             variant.reason = "its source, or something that it refers to, changed"

@@ -21,15 +21,17 @@ AssembledKernel::AssembledKernel(const std::string &tileText, const std::string 
     message += diagnostic.str() + "\n";
     return mlir::success();
   });
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(tileText, &context);
-  if (!module || mlir::failed(optimizer::optimize(*module)))
-    return;
   backends::CompileContext compile;
   compile.options = options;
   compile.options.backend = "cuda";
   compile.options.arch = arch;
   compile.options.warpCount = warps;
   compile.verifyCode = true;
+  optimizer::Options neutral;
+  neutral.keepsBlocks = nvidia::NvidiaBackend().facts(compile.options).hasTensorCopies;
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(tileText, &context);
+  if (!module || mlir::failed(optimizer::optimize(*module, neutral)))
+    return;
   auto image = nvidia::NvidiaBackend().compile(*module, compile);
   if (mlir::failed(image))
     return;

@@ -1,7 +1,8 @@
 // wgmma of the simulated GPU: emitted as calls, and what they do. What a product gives is a token
 // until a wait gives the number, so code that takes it too early computes nonsense. Operands are
 // read when the product is started; until it is done nobody may write them, and what threads have
-// stored must have been fenced, with a barrier behind the fence.
+// stored must have been fenced, with a barrier behind the fence, and for what copies of boxes have
+// brought every thread of the product must have waited.
 #include "SimulatedThreads.h"
 #include "lang/layout/NvidiaMatrixInstructions.h"
 
@@ -212,6 +213,7 @@ void SimulatedBlock::startProduct(llvm::MutableArrayRef<Thread> group) {
         problem("the warps of a product give it different addresses");
   }
   unsigned sums = one.acc.inSize(Dim::Register);
+  int32_t known = -1; // an arrival that all the threads know, or that is reported
   for (MatrixSide side : {MatrixSide::Lhs, MatrixSide::Rhs}) {
     std::vector<double> &values = product->values[side == MatrixSide::Rhs];
     layout::MatrixElement element = one.elementOf(side);
@@ -231,6 +233,15 @@ void SimulatedBlock::startProduct(llvm::MutableArrayRef<Thread> group) {
             problem("a product reads what a thread has stored without a fence");
           else if (byte.fenceEpoch == epoch)
             problem("a product reads what a thread has stored with no barrier behind its fence");
+          if (byte.isBarrier)
+            problem("a product reads shared memory where a memory barrier lives");
+          if (byte.arrival != known) {
+            for (const Thread &thread : group)
+              if (!knows(unsigned(&thread - threads.data()), byte.arrival))
+                problem("race: a product reads shared memory that a tensor copy has filled, and "
+                        "not all its threads have waited for it");
+            known = byte.arrival;
+          }
           byte.reader = -2;
           byte.readEpoch = epoch;
           ++byte.readingProducts;
@@ -282,14 +293,23 @@ void SimulatedBlock::productCommit() {
 void SimulatedBlock::finishProduct(Thread &thread, unsigned number) {
   std::shared_ptr<Product> product = std::move(thread.products[number]);
   thread.products[number] = nullptr;
+  auto self = int32_t(&thread - threads.data());
+  product->finisher = product->finishEpoch == epoch && product->finisher != self ? -2 : self;
+  product->finishEpoch = epoch;
   if (product.use_count() > 1) // other threads have not waited
     return;
   for (MatrixSide side : {MatrixSide::Lhs, MatrixSide::Rhs})
     if (product->operands[side == MatrixSide::Rhs].start)
       forEachPlace(*product, side, [&](int64_t, uint64_t address) {
         unsigned bytes = layout::bitsOf(product->instruction->elementOf(side)) / 8;
-        for (unsigned offset = 0; offset < bytes; ++offset)
-          --this->bytes[address + offset].readingProducts;
+        for (unsigned offset = 0; offset < bytes; ++offset) {
+          Byte &byte = this->bytes[address + offset];
+          --byte.readingProducts;
+          // The threads that have waited know of their own parts of it.
+          bool isOther = byte.readEpoch == epoch && byte.reader != product->finisher;
+          byte.reader = isOther ? -2 : product->finisher;
+          byte.readEpoch = epoch;
+        }
       });
 }
 
@@ -328,6 +348,11 @@ void SimulatedBlock::proxyFence() {
     byte.isUnfenced = false;
     byte.fenceEpoch = block.epoch;
   }
+  for (auto &[address, barrier] : block.memoryBarriers)
+    if (barrier.maker == int32_t(block.running) && !barrier.isFenced) {
+      barrier.isFenced = true;
+      barrier.fenceEpoch = block.epoch;
+    }
   thread.unfenced.clear();
 }
 

@@ -3,6 +3,7 @@
 #include "../HostLibrary.h"
 #include "SimulatedThreads.h"
 
+#include "llvm/IR/Attributes.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -155,6 +156,9 @@ void SimulatedProgram::compile(llvm::Module &module, llvm::StringRef kernelName)
   module.setDataLayout(machine->createDataLayout());
   kernel->setLinkage(llvm::GlobalValue::InternalLinkage);
   kernel->setCallingConv(llvm::CallingConv::C);
+  // The entry passes addresses of tensor maps, no copies of them.
+  for (unsigned number = 0; number < kernel->arg_size(); ++number)
+    kernel->removeParamAttr(number, llvm::Attribute::ByVal);
   instrumentShared(module, sharedBytes);
   addEntry(module, *kernel);
   addBfloatRounding(module);
@@ -171,7 +175,8 @@ void SimulatedProgram::compile(llvm::Module &module, llvm::StringRef kernelName)
 }
 
 SimulatedReport SimulatedProgram::run(std::vector<int32_t> grid,
-                                      const std::vector<HostArgument> &arguments) {
+                                      const std::vector<HostArgument> &arguments,
+                                      const std::vector<SimulatedTensorMap> &maps) {
   grid.resize(3, 1);
   std::vector<uint64_t> slots;
   SimulatedBlock::Launch launch;
@@ -180,12 +185,16 @@ SimulatedReport SimulatedProgram::run(std::vector<int32_t> grid,
     if (argument.end)
       launch.arrays.push_back({argument.begin, argument.end});
   }
+  for (const SimulatedTensorMap &map : maps)
+    slots.push_back(reinterpret_cast<uint64_t>(&map));
   launch.entry = reinterpret_cast<SimulatedBlock::Entry>(library ? library->entry : nullptr);
   launch.slots = slots.data();
   launch.warps = warps;
   launch.lanes = lanes;
   launch.banks = banks;
   launch.acceptsDifferentWrites = acceptsDifferentWrites;
+  launch.hasTensorMaps = !maps.empty();
+  launch.seed = seed;
   launch.grid = {grid[0], grid[1], grid[2]};
   SimulatedReport report;
   if (!launch.entry) {

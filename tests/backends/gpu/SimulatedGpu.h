@@ -3,7 +3,7 @@
 // warp, at a barrier the threads of its block. Results are bit-true, and what hardware hides is
 // seen: two threads that touch a byte of shared memory between two barriers (one of them writing
 // something else), lanes or threads that miss a shuffle or barrier, accesses outside every array,
-// bank conflicts.
+// bank conflicts, copies that nobody waits for.
 //
 //   SimulatedKernel kernel(tileText, {.warps = 4});
 //   ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
@@ -15,6 +15,7 @@
 #include "../HostKernelHarness.h"
 #include "SimulatedTarget.h"
 
+#include <array>
 #include <map>
 
 namespace sectile::testing {
@@ -31,7 +32,24 @@ struct SimulatedReport {
   int64_t bankConflicts = 0;
   /// Per thread of the last program; predicated ones that did nothing count too.
   int64_t globalLoads = 0, globalStores = 0;
+  /// Copies of boxes that the threads of the last program have started together.
+  int64_t tensorCopies = 0;
 };
+
+/// What the 128 bytes of a tensor map hold here. The first dimension is the outermost.
+struct alignas(64) SimulatedTensorMap {
+  static constexpr uint32_t kMagic = 0x70614d54;
+  static constexpr int32_t kMaxRank = 5;
+  uint64_t base = 0;
+  std::array<int64_t, kMaxRank> extents{}, strides{}; // elements
+  std::array<int32_t, kMaxRank> box{};
+  uint32_t magic = kMagic;
+  int32_t elementBytes = 0, swizzleBytes = 0, rank = 0;
+};
+static_assert(sizeof(SimulatedTensorMap) == 128);
+
+SimulatedTensorMap simulatedMap(const backends::TensorMap &map,
+                                const backends::TensorMapValues &values);
 
 class HostLibrary;
 
@@ -45,9 +63,13 @@ public:
 
   /// Why it did not compile; empty when it did.
   const std::string &error() const { return message; }
-  SimulatedReport run(std::vector<int32_t> grid, const std::vector<HostArgument> &arguments);
+  /// The kernel's last parameters are the addresses of `maps`.
+  SimulatedReport run(std::vector<int32_t> grid, const std::vector<HostArgument> &arguments,
+                      const std::vector<SimulatedTensorMap> &maps = {});
   /// Two threads may write different values to one place between barriers: copies of padding do.
   bool acceptsDifferentWrites = false;
+  /// Chooses when copies of boxes read and land; runs with the same seed are the same.
+  uint64_t seed = 1;
 
 private:
   void compile(llvm::Module &module, llvm::StringRef kernel);
@@ -72,6 +94,9 @@ struct SimulatedOptions {
   /// Blocks of a program, whose warps the one block has.
   int32_t blocks = 1;
   backends::Numerics numerics = backends::Numerics::Default;
+  /// The kernel has no tensor maps, whatever the abilities are.
+  bool pointersOnly = false;
+  uint64_t seed = 1; // see SimulatedProgram
 };
 
 /// Tile IR text, compiled by the code that all GPUs share. Tiles without layouts are given some by
@@ -84,6 +109,9 @@ public:
   /// Of a compile that failed: every diagnostic and note, a line each.
   const std::string &diagnostics() const { return errors; }
   SimulatedReport run(std::vector<int32_t> grid, const std::vector<HostArgument> &arguments);
+  /// Why no tensor map can be made for such a launch, which wants the variant with `pointersOnly`
+  /// then; empty when all can be made.
+  std::string mapProblem(const std::vector<HostArgument> &arguments) const;
 
   int64_t sharedBytes = 0;
   /// Its sites and properties.

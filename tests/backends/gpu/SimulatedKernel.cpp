@@ -34,6 +34,40 @@ private:
   layout::SharedBanks banks;
 };
 
+/// Makes the tensor maps of a launch as its host does; returns why one cannot be made.
+std::string makeMaps(const backends::KernelImage &image, const std::vector<HostArgument> &arguments,
+                     std::vector<SimulatedTensorMap> &maps) {
+  std::vector<uint64_t> slots;
+  for (const HostArgument &argument : arguments)
+    slots.push_back(argument.slot);
+  for (const backends::TensorMap &map : image.tensorMaps) {
+    backends::TensorMapValues values = valuesOf(map, image.arguments, slots.data());
+    if (std::string why = problemOf(map, image.arguments, values); !why.empty())
+      return "tensor map " + std::to_string(maps.size()) + " cannot be made: " + why;
+    maps.push_back(simulatedMap(map, values));
+  }
+  return "";
+}
+
+/// As the compile driver has them, for what launches compute from arguments: how many bits they
+/// have, and which are pointers.
+std::vector<backends::KernelArgument> argumentsOf(mlir::func::FuncOp function) {
+  std::vector<backends::KernelArgument> arguments;
+  for (mlir::Type type : function.getArgumentTypes()) {
+    using lang::ScalarKind;
+    backends::KernelArgument argument;
+    const unsigned bits = type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 64;
+    argument.dtype = lang::DType::scalar(bits == 1    ? ScalarKind::Int1
+                                         : bits == 8  ? ScalarKind::Int8
+                                         : bits == 16 ? ScalarKind::Int16
+                                         : bits == 32 ? ScalarKind::Int32
+                                                      : ScalarKind::Int64);
+    argument.dtype.isPointer = mlir::isa<tile::PtrType>(type);
+    arguments.push_back(std::move(argument));
+  }
+  return arguments;
+}
+
 } // namespace
 
 SimulatedKernel::SimulatedKernel(llvm::StringRef text, SimulatedOptions options) {
@@ -51,6 +85,8 @@ SimulatedKernel::SimulatedKernel(llvm::StringRef text, SimulatedOptions options)
   optimizer::Options numbers;
   numbers.exactMath = options.numerics == backends::Numerics::Strict;
   numbers.fixedOrders = options.numerics == backends::Numerics::Reproducible;
+  numbers.keepsBlocks = options.abilities.tensorCopies && !options.pointersOnly && !options.debug &&
+                        !options.checkBounds;
   if (!module || (!isLaidOut && mlir::failed(optimizer::optimize(*module, numbers))))
     return;
 
@@ -68,6 +104,7 @@ SimulatedKernel::SimulatedKernel(llvm::StringRef text, SimulatedOptions options)
   compile.options.checkBounds = options.checkBounds;
   compile.options.dependentLaunch = options.dependentLaunch;
   compile.options.argumentsOverlap = options.argumentsOverlap;
+  compile.options.pointersOnly = options.pointersOnly;
   compile.verifyCode = true;
   compile.observe = [&](llvm::StringRef stage, llvm::function_ref<std::string()> print) {
     if (stage == "tile-gpu")
@@ -77,6 +114,7 @@ SimulatedKernel::SimulatedKernel(llvm::StringRef text, SimulatedOptions options)
   };
   SimulatedCodegen codegen(options.lanes, options.banks);
   mlir::func::FuncOp function = *module->getOps<mlir::func::FuncOp>().begin();
+  std::vector<backends::KernelArgument> parameters = argumentsOf(function);
   if (isLaidOut)
     optimizer::assignAccessWidths(function, gpu::shapeOf(target, compile.options.warpCount));
   auto compiled = isLaidOut ? gpu::compileLaidOutKernel(function, target, codegen, {}, compile)
@@ -84,12 +122,19 @@ SimulatedKernel::SimulatedKernel(llvm::StringRef text, SimulatedOptions options)
   if (mlir::failed(compiled))
     return;
   image = std::move(*compiled);
+  image.arguments = std::move(parameters);
   sharedBytes = image.gpu.sharedBytes;
   program = std::move(codegen.program);
   program->acceptsDifferentWrites = options.acceptsDifferentWrites;
+  program->seed = options.seed;
 }
 
 SimulatedKernel::~SimulatedKernel() = default;
+
+std::string SimulatedKernel::mapProblem(const std::vector<HostArgument> &arguments) const {
+  std::vector<SimulatedTensorMap> maps;
+  return makeMaps(image, arguments, maps);
+}
 
 SimulatedReport SimulatedKernel::run(std::vector<int32_t> grid,
                                      const std::vector<HostArgument> &arguments) {
@@ -98,7 +143,10 @@ SimulatedReport SimulatedKernel::run(std::vector<int32_t> grid,
     report.problem = errors;
     return report;
   }
-  return program->run(std::move(grid), arguments);
+  std::vector<SimulatedTensorMap> maps;
+  SimulatedReport report;
+  report.problem = makeMaps(image, arguments, maps);
+  return report.problem.empty() ? program->run(std::move(grid), arguments, maps) : report;
 }
 
 } // namespace sectile::testing

@@ -31,6 +31,12 @@ enum class SimulatedCall : unsigned {
   ProductCommit, // ()
   ProductWait,   // (ptr words, i32 how many, i32 pending)
   ProxyFence,    // ()
+  BarrierInit,   // (ptr barrier, i32 predicate)
+  BarrierEnd,    // (ptr barrier, i32 predicate)
+  BarrierExpect, // (ptr barrier, i64 bytes, i32 predicate)
+  BarrierWait,   // (ptr barrier, i32 parity)
+  // (ptr shared, ptr map, ptr coordinates of i32, i32 how many, ptr barrier, i32 predicate)
+  TensorCopy,
   Count
 };
 
@@ -46,6 +52,8 @@ struct SimulatedAbilities {
   bool votesInSharedMemory = false;
   /// wgmma, of 32 lanes only.
   bool bufferProducts = false;
+  /// cp.async.bulk.tensor and mbarrier.
+  bool tensorCopies = false;
   static constexpr SimulatedAbilities all() { return {true, true, true, true}; }
 };
 
@@ -86,6 +94,7 @@ public:
   const gpu::AsyncCopies *asyncCopies() const override;
   const gpu::MatrixProducts *matrixProducts() const override;
   const gpu::BufferProducts *bufferProducts() const override;
+  const gpu::TensorCopies *tensorCopies() const override;
   const gpu::MatrixLoads *matrixLoads() const override;
   const gpu::Tf32Rounding *tf32Rounding() const override;
   llvm::Value *load(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,

@@ -17,7 +17,10 @@ SimulatedBlock *&SimulatedBlock::current() {
 }
 
 SimulatedBlock::SimulatedBlock(const Launch &launch, SimulatedReport &report)
-    : launch(launch), report(report), threads(launch.warps * launch.lanes) {
+    : launch(launch), report(report), threads(launch.warps * launch.lanes),
+      random(launch.seed * 1000003 +
+             uint64_t((launch.program[2] * launch.grid[1] + launch.program[1]) * launch.grid[0] +
+                      launch.program[0])) {
   // Touched where it is used only.
   stacks =
       static_cast<uint8_t *>(mmap(nullptr, kStackBytes * threads.size(), PROT_READ | PROT_WRITE,
@@ -44,7 +47,9 @@ void SimulatedBlock::trampoline() {
       reinterpret_cast<void *>(loadMatrices),  reinterpret_cast<void *>(clock),
       reinterpret_cast<void *>(productBegin),  reinterpret_cast<void *>(productStart),
       reinterpret_cast<void *>(productCommit), reinterpret_cast<void *>(productWait),
-      reinterpret_cast<void *>(proxyFence)};
+      reinterpret_cast<void *>(proxyFence),    reinterpret_cast<void *>(barrierInit),
+      reinterpret_cast<void *>(barrierEnd),    reinterpret_cast<void *>(barrierExpect),
+      reinterpret_cast<void *>(barrierWait),   reinterpret_cast<void *>(tensorCopy)};
   SimulatedBlock &block = *current();
   block.launch.entry(const_cast<void **>(table.data()), block.launch.slots);
   block.threads[block.running].state = State::Done;
@@ -53,6 +58,7 @@ void SimulatedBlock::trampoline() {
 
 void SimulatedBlock::run() {
   current() = this;
+  report.tensorCopies = 0;
   for (unsigned number = 0; number < threads.size(); ++number) {
     ucontext_t &context = threads[number].context;
     getcontext(&context);
@@ -67,12 +73,11 @@ void SimulatedBlock::run() {
         running = number;
         swapcontext(&scheduler, &threads[number].context);
       }
-  } while (report.problem.empty() && release());
-  for (Thread &thread : threads)
-    if (thread.state != State::Done) {
-      problem("stuck: a thread waits for others that have ended or wait elsewhere");
-      break;
-    }
+  } while (report.problem.empty() && !isOver() && release());
+  if (isOver())
+    checkEnd();
+  else
+    problem(stuckText());
   countConflicts();
   const Thread &first = threads.front();
   report.barriers = first.barriers;
@@ -83,6 +88,10 @@ void SimulatedBlock::run() {
   current() = nullptr;
 }
 
+bool SimulatedBlock::isOver() const {
+  return llvm::all_of(threads, [](const Thread &thread) { return thread.state == State::Done; });
+}
+
 void SimulatedBlock::wait() {
   swapcontext(&threads[running].context, &scheduler);
 }
@@ -90,15 +99,17 @@ void SimulatedBlock::wait() {
 bool SimulatedBlock::release() {
   bool warpsMoved = releaseWarps(); // both: a warp may wait while the rest of the block goes on
   bool productsMoved = releaseProducts();
-  return releaseBarriers() || warpsMoved || productsMoved;
+  bool phasesMoved = releaseMemoryBarriers();
+  bool moved = releaseBarriers() || warpsMoved || productsMoved || phasesMoved;
+  return advanceCopies(/*mustMove=*/!moved) || moved;
 }
 
 bool SimulatedBlock::releaseWarps() {
   bool moved = false;
   for (unsigned warp = 0; warp < launch.warps; ++warp) {
     Thread *lanes = &threads[warp * launch.lanes];
-    bool together = lanes[0].state != State::Ready && lanes[0].state != State::AtBarrier &&
-                    lanes[0].state != State::AtProduct && lanes[0].state != State::Done;
+    bool together = lanes[0].state == State::AtExchange || lanes[0].state == State::AtMatrix ||
+                    lanes[0].state == State::AtMatrices;
     for (unsigned lane = 0; lane < launch.lanes; ++lane)
       together &= lanes[lane].state == lanes[0].state && lanes[lane].site == lanes[0].site;
     if (!together)
@@ -145,6 +156,7 @@ bool SimulatedBlock::releaseBarriers() {
         problem("threads meet at different barriers");
       thread->state = State::Ready;
     }
+    shareArrivals(group);
     ++epoch;
     moved = true;
   }
@@ -219,12 +231,20 @@ void SimulatedBlock::touchGlobal(uint64_t address, int32_t bytes, bool isWritten
     return;
   if (address % bytes)
     problem("a global access of " + std::to_string(bytes) + " bytes is not aligned");
-  for (auto [begin, end] : launch.arrays)
-    if (address >= begin && address + bytes <= end)
-      return;
-  problem("thread " + std::to_string(running) + (isWritten ? " writes" : " reads") +
-          " outside every array");
-  stop();
+  if (!isInArray(address, bytes)) {
+    problem("thread " + std::to_string(running) + (isWritten ? " writes" : " reads") +
+            " outside every array");
+    stop();
+  }
+  if (isWritten && launch.hasTensorMaps)
+    for (int32_t offset = 0; offset < bytes; ++offset)
+      storedGlobal.insert(address + uint64_t(offset));
+}
+
+bool SimulatedBlock::isInArray(uint64_t address, int64_t bytes) const {
+  return llvm::any_of(launch.arrays, [&](auto array) {
+    return address >= array.first && address + uint64_t(bytes) <= array.second;
+  });
 }
 
 void SimulatedBlock::stop() {
@@ -253,13 +273,21 @@ void SimulatedBlock::touchShared(uint64_t address, int32_t count, bool isWritten
     if (inFlight.contains(address + offset))
       problem("race: thread " + std::to_string(self) +
               " touches shared memory that an asynchronous copy is still writing");
+    if (byte.isBarrier)
+      problem("thread " + std::to_string(self) + (isWritten ? " writes" : " reads") + " byte " +
+              placeText(address + uint64_t(offset)) + " of shared memory, where a memory barrier " +
+              "lives");
+    if (!knows(running, byte.arrival))
+      problem("race: thread " + std::to_string(self) + (isWritten ? " writes" : " reads") +
+              " shared memory that a tensor copy has filled, and has not waited for it");
     bool wrote = byte.writeEpoch == epoch && byte.writer != self;
     bool read = byte.readEpoch == epoch && byte.reader != self;
     if (isWritten) {
       if (read)
         problem("race: thread " + std::to_string(self) +
                 " writes shared memory that another reads, with no barrier between");
-      if (wrote && byte.value != content[offset] && !launch.acceptsDifferentWrites)
+      if (wrote && byte.value != content[offset] &&
+          (byte.wasBarrier || !launch.acceptsDifferentWrites))
         problem("race: threads " + std::to_string(self) + " and " + std::to_string(byte.writer) +
                 " write different values to one place of shared memory");
       if (byte.readingProducts)
@@ -269,6 +297,8 @@ void SimulatedBlock::touchShared(uint64_t address, int32_t count, bool isWritten
       byte.writer = self;
       byte.value = content[offset];
       byte.isUnfenced = true;
+      byte.arrival = -1;
+      byte.wasBarrier = false;
       thread.unfenced.push_back(address + offset);
     } else {
       if (wrote)

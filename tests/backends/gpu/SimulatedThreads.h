@@ -8,6 +8,7 @@
 
 #include <array>
 #include <deque>
+#include <random>
 #include <ucontext.h>
 #include <unordered_map>
 #include <unordered_set>
@@ -26,6 +27,8 @@ public:
     std::vector<std::pair<uint64_t, uint64_t>> arrays;
     std::pair<uint64_t, uint64_t> shared; // begin, end
     bool acceptsDifferentWrites = false;
+    bool hasTensorMaps = false;
+    uint64_t seed = 1;
   };
   SimulatedBlock(const Launch &launch, SimulatedReport &report);
   ~SimulatedBlock();
@@ -39,6 +42,7 @@ private:
     AtMatrices,
     AtProduct,
     AtBarrier,
+    AtMemoryBarrier,
     Done
   };
   /// An operand of a product of several warps, in shared memory (0: in registers).
@@ -52,6 +56,9 @@ private:
     ProductOperand operands[2];
     /// As they were when it was started, row by row, and what comes out.
     std::vector<double> values[2], sums;
+    /// The last thread for which it was done, and when; -2: several at that time.
+    int32_t finisher = -1;
+    int64_t finishEpoch = -1;
   };
   struct PendingCopy {
     uint64_t address;
@@ -79,6 +86,8 @@ private:
     std::deque<std::vector<unsigned>> productGroups;
     bool hasBegun = false;
     std::vector<uint64_t> unfenced; // bytes that it has stored
+    uint64_t memoryBarrier = 0;     // that it waits at
+    int32_t parity = 0;
   };
   /// What happened to a byte of shared memory since the last barrier.
   struct Byte {
@@ -88,6 +97,47 @@ private:
     bool isUnfenced = false; // for products that read it
     int64_t fenceEpoch = -1;
     int32_t readingProducts = 0;
+    int32_t arrival = -1;    // which of `arrivals` has brought it
+    bool isBarrier = false;  // of a memory barrier that is alive
+    bool wasBarrier = false; // of one that has ended, and nobody has stored there since
+  };
+  /// 8 bytes of shared memory that count what copies of boxes bring.
+  struct MemoryBarrier {
+    bool isAlive = false;
+    int32_t maker = -1; // the thread that has initialised it
+    int64_t madeEpoch = -1;
+    bool isFenced = false; // the engine sees it, and copies that others start in later epochs
+    int64_t fenceEpoch = -1;
+    int32_t user = -1; // the last thread that has used it; -2: several in that epoch
+    int64_t useEpoch = -1;
+    int64_t phase = 0;
+    int32_t pendingArrivals = 1;
+    int64_t pendingBytes = 0;
+    int32_t arrival = -1;            // of the phase; -1: no copy has landed in it
+    std::vector<int32_t> ended = {}; // arrivals of phases that have ended
+  };
+  /// What copies have brought in one phase of a memory barrier, and the threads that know that it
+  /// is there: they have waited for the phase, or met one that knew it.
+  struct Arrival {
+    std::vector<bool> knows;
+    size_t knowing = 0;
+  };
+  /// A copy of a box that is under way: first it reads, then it lands.
+  struct TensorCopy {
+    SimulatedTensorMap map;
+    std::array<int64_t, SimulatedTensorMap::kMaxRank> start;
+    uint64_t shared, barrier;
+    int64_t phase; // of the barrier when it was started
+    bool hasRead = false;
+    std::vector<uint8_t> content; // row by row
+    int64_t rows() const;
+    int64_t rowBytes() const;
+    /// Calls `visit(row, first byte of it, bytes, address)` for what of each row lies in the array.
+    template <class Visit>
+    void forEachRow(Visit visit) const;
+    /// Calls `visit(number in content, address)` for each byte of shared memory.
+    template <class Visit>
+    void forEachPlace(Visit visit) const;
   };
   struct Access {
     uint64_t address;
@@ -100,11 +150,15 @@ private:
   bool release();
   bool releaseWarps();
   bool releaseBarriers();
+  bool releaseMemoryBarriers();
+  bool isOver() const;
+  std::string stuckText() const;
   void problem(const std::string &what);
   /// The running thread never goes on: that could end the process.
   void stop();
   void touchShared(uint64_t address, int32_t bytes, bool isWritten, int32_t site);
   void touchGlobal(uint64_t address, int32_t bytes, bool isWritten, bool predicate);
+  bool isInArray(uint64_t address, int64_t bytes) const;
   void countConflicts();
 
   // The table.
@@ -132,6 +186,12 @@ private:
   static void productCommit();
   static void productWait(uint64_t *words, int32_t count, int32_t pending);
   static void proxyFence();
+  static void barrierInit(uint64_t barrier, int32_t predicate);
+  static void barrierEnd(uint64_t barrier, int32_t predicate);
+  static void barrierExpect(uint64_t barrier, int64_t bytes, int32_t predicate);
+  static void barrierWait(uint64_t barrier, int32_t parity);
+  static void tensorCopy(uint64_t shared, const SimulatedTensorMap *map, const int32_t *coordinates,
+                         int32_t rank, uint64_t barrier, int32_t predicate);
   static void trampoline();
   /// Code calls back without a context of its own.
   static SimulatedBlock *&current();
@@ -146,6 +206,23 @@ private:
   static void forEachPlace(const Product &product, layout::MatrixSide side, Visit visit);
   double readElement(uint64_t address, layout::MatrixElement element);
 
+  std::string placeText(uint64_t address) const;
+  /// Returns the memory barrier that the running thread uses; where there is none the thread stops.
+  MemoryBarrier &usedBarrier(uint64_t address, const char *use);
+  void noteUse(MemoryBarrier &barrier, int32_t thread);
+  void endPhaseIfDone(MemoryBarrier &barrier);
+  bool knows(unsigned thread, int32_t arrival) const;
+  void learn(unsigned thread, int32_t arrival);
+  void learnPhases(unsigned thread, const MemoryBarrier &barrier);
+  /// The threads have met: each knows what any of them knew.
+  void shareArrivals(const std::vector<Thread *> &group);
+  /// The thread must have stored and read nothing there that the engine could miss or disturb.
+  void claimForCopy(uint64_t address);
+  bool advanceCopies(bool mustMove);
+  void readBox(TensorCopy &copy);
+  void land(const TensorCopy &copy);
+  void checkEnd();
+
   const Launch &launch;
   SimulatedReport &report;
   std::vector<Thread> threads;
@@ -153,7 +230,13 @@ private:
   unsigned running = 0;
   int64_t epoch = 0;
   std::unordered_map<uint64_t, Byte> bytes;
-  std::unordered_set<uint64_t> inFlight; // bytes that asynchronous copies will write
+  std::unordered_set<uint64_t> inFlight;            // bytes that asynchronous copies will write
+  std::map<uint64_t, MemoryBarrier> memoryBarriers; // by their addresses
+  std::vector<Arrival> arrivals;
+  std::vector<int32_t> openArrivals; // those that some threads do not know
+  std::vector<TensorCopy> tensorCopies;
+  std::unordered_set<uint64_t> storedGlobal; // bytes, where there are tensor maps
+  std::mt19937_64 random;
   /// By (site, warp, how often the thread has been there): what the lanes touch together.
   std::map<std::tuple<int32_t, int32_t, int64_t>, std::vector<Access>> accesses;
   std::map<int32_t, bool> isStoreSite;

@@ -9,7 +9,7 @@
 //
 //   sectile_simulator --lanes 64       warps of 64 lanes, with the matrix instructions of gfx942
 //   sectile_simulator --chip gfx1100   those of any chip of AMD's, and its lanes
-//   sectile_simulator --chip sm_90a    wgmma beside mma.sync
+//   sectile_simulator --chip sm_90a    wgmma beside mma.sync, and copies of boxes by tensor maps
 #include "../FileArray.h"
 #include "SimulatedGpu.h"
 #include "lang/layout/AmdMatrixInstructions.h"
@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <sstream>
 
 using namespace sectile::testing;
@@ -43,6 +44,7 @@ SimulatedOptions simulatedOptions(const sectile::backends::CompileOptions &given
   options.abilities.chip = gpu.chip;
   options.abilities.votesInSharedMemory = *gpu.chip != 0;
   options.abilities.bufferProducts = gpu.isHopper;
+  options.abilities.tensorCopies = gpu.isHopper;
   options.lanes = gpu.lanes;
   options.acceptsDifferentWrites = true;
   options.maxSharedBytes = 227 << 10;
@@ -51,6 +53,7 @@ SimulatedOptions simulatedOptions(const sectile::backends::CompileOptions &given
   options.blocks = given.ctaCount;
   options.numerics = given.numerics;
   options.argumentsOverlap = given.argumentsOverlap;
+  options.pointersOnly = given.pointersOnly;
   return options;
 }
 
@@ -66,9 +69,10 @@ std::string run(std::istringstream &line, Gpu gpu) {
   }
   std::ifstream file(path);
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  SimulatedKernel kernel(text, simulatedOptions(given, gpu));
-  if (!kernel.compiled())
-    return "failed " + oneLine(kernel.diagnostics());
+  SimulatedOptions options = simulatedOptions(given, gpu);
+  std::optional<SimulatedKernel> kernel(std::in_place, text, options);
+  if (!kernel->compiled())
+    return "failed " + oneLine(kernel->diagnostics());
   std::vector<FileArray> arrays;
   std::vector<HostArgument> arguments;
   for (; line; line >> word) {
@@ -81,7 +85,14 @@ std::string run(std::istringstream &line, Gpu gpu) {
       arguments.push_back(argumentOf(arrays.back()));
     }
   }
-  SimulatedReport report = kernel.run({programs}, arguments);
+  // As a launch does.
+  if (!kernel->mapProblem(arguments).empty()) {
+    options.pointersOnly = true;
+    kernel.emplace(text, options);
+    if (!kernel->compiled())
+      return "failed " + oneLine(kernel->diagnostics());
+  }
+  SimulatedReport report = kernel->run({programs}, arguments);
   for (const FileArray &array : arrays)
     array.writeBack();
   return report.problem.empty() ? "right" : "wrong " + oneLine(report.problem);

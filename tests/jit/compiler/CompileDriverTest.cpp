@@ -38,7 +38,7 @@ public:
   llvm::StringRef name() const override { return "fake"; }
   std::string targetName(const backends::CompileOptions &) const override { return "fake"; }
   backends::TargetFacts facts(const backends::CompileOptions &options) const override {
-    return {.warpCount = options.warpCount, .cudaCapability = 0};
+    return {.warpCount = options.warpCount, .cudaCapability = 0, .hasTensorCopies = false};
   }
   mlir::FailureOr<backends::KernelImage> compile(mlir::ModuleOp module,
                                                  const backends::CompileContext &context) override {

@@ -16,6 +16,7 @@ OPERANDS = [
     "float8e5",
     "float64",
 ]
+TYPES_BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "int8": 1, "float8e4nv": 1, "float8e5": 1}
 PRECISIONS = ["ieee", "tf32", "tf32", "tf32x3", "bf16x3", "bf16x6"]
 
 
@@ -205,6 +206,79 @@ class Products:
         if increments:
             body += [f"{pa} += {left_step}", f"{pb} += {right_step}"]
         if not self.attempt(*lines, *("    " + line for line in body)):
+            return None
+        self.pool.append(acc)
+        return acc
+
+    def matmul_of_blocks(self):
+        """The same of blocks of arrays, as descriptors and block pointers read them: what copy engines are for."""
+        choose, roll = self.random.choice, self.random.random
+        m, n, k = self.extents()
+        k = choose([16, 32, 32, 64])
+        total = self.case.scalars["depth"]
+        if total > 6 * k or max(m, n) * max(total, k) > 8192:
+            return None
+        dtype = choose(["float16", "float16", "bfloat16", "float32", "int8", "float8e4nv"])
+        right_dtype, options, result = self.product_options(dtype)
+        i, acc, turn = self.fresh(), self.fresh(), self.fresh()
+        before, body = [], []
+
+        def operand(side, dtype, rows, columns, moves):
+            """The text of a block; axis `moves` is the inner dimension."""
+            extents, array = (rows, columns), self.array("x", dtype)
+            turned = roll() < 0.4 and (rows >= 16 or columns < 16)
+            if turned:
+                extents, moves = extents[::-1], 1 - moves
+            if extents[1] * TYPES_BYTES[dtype] < 16:
+                return None
+            lengths = [choose([extents[axis], extents[axis] + 9, 100]) for axis in (0, 1)]
+            lengths[moves] = choose(["depth", "depth", str(total), f"depth + {choose([1, 16])}"])
+            row = choose([128, 128, 256, 136, 200, 129, "ld + 112"])
+            start = [
+                choose(["0", "0", "-3", "5", "pid * 16", f"{turn} * {extents[0]}"]) for _ in (0, 1)
+            ]
+            start[moves] = i
+            shape = f"({lengths[0]}, {lengths[1]})"
+            pointer = self.fresh()
+            if roll() < 0.7:
+                before.append(
+                    f"{pointer} = tl.make_tensor_descriptor({array}, {shape}, ({row}, 1), {extents})"
+                )
+                text = f"{pointer}.load([{start[0]}, {start[1]}])"
+            else:
+                columns_first = roll() < 0.3
+                strides = (1, row) if columns_first else (row, 1)
+                places = [
+                    f"tl.cast({place}, tl.int64)" if roll() < 0.3 else place for place in start
+                ]
+                text = (
+                    f"tl.load(tl.make_block_ptr({array}, {shape}, ({strides[0]}, {strides[1]}), "
+                    f"({places[0]}, {places[1]}), {extents}, (1, 0)), boundary_check=(0, 1), "
+                    "padding_option='zero')"
+                )
+            return f"tl.trans({text})" if turned else text
+
+        left, right = operand("a", dtype, m, k, 1), operand("b", right_dtype, k, n, 0)
+        if not left or not right:
+            return None
+        hint = choose(["", "", ", num_stages=1", ", num_stages=4", ", loop_unroll_factor=2"])
+        body = [f"{acc} = tl.dot({left}, {right}, {acc}{options})"]
+        if roll() < 0.15 and result == "float32":
+            body.insert(0, f"{acc} = {acc} * 0.5")
+        if roll() < 0.2:  # beside a load through pointers
+            pointers = f"tl.arange(0, {m})[:, None] * {n} + tl.arange(0, {n})[None, :]"
+            body.append(
+                f"{acc} += tl.cast(tl.load({self.array('x', 'int8')} + {i} + {pointers}), tl.{result})"
+            )
+        end = choose(["depth", "depth", str(total)])
+        lines = [
+            f"{acc} = tl.zeros({[m, n]}, tl.{result})",
+            *before,
+            f"for {turn} in range({choose([1, 1, 2, 3])}):",
+            f"    for {i} in tl.range(0, {end}, {k}{hint}):",
+            *("        " + line for line in body),
+        ]
+        if not self.attempt(*lines):
             return None
         self.pool.append(acc)
         return acc

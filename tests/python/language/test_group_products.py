@@ -119,7 +119,7 @@ def test_a_product_under_way_has_a_stage_more_where_that_fits():
         kernel = _compiled("fp16", (1, 1), num_warps=8, extents={"M": 128, "N": 256}, **options)
         return [remark["text"] for remark in kernel.remarks if remark["kind"] == "pipelined"]
 
-    text = "{} iterations ahead, through 4 stages in shared memory"
+    text = "{} iterations ahead, through 4 stages in shared memory, by the copy engine"
     assert remarks(num_stages=3) == [text.format(2)] * 2
     assert remarks(num_stages=4) == [text.format(3)] * 2
     with pytest.raises(st.OutOfResources, match="num_stages=4 fits"):

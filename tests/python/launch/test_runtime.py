@@ -519,11 +519,11 @@ def test_a_parser_that_other_threads_disturbed_is_asked_again(monkeypatch):
     """CPython up to 3.12 (gh-106905) raises now and then when threads parse at the same time."""
     parse, disturbed = builtins.compile, []
 
-    def disturb(*arguments):
+    def disturb(*arguments, **options):
         if len(disturbed) < 3:
             disturbed.append(arguments)
             raise SystemError("AST constructor recursion depth mismatch (before=51, after=53)")
-        return parse(*arguments)
+        return parse(*arguments, **options)
 
     @st.jit
     def kernel(out, n):

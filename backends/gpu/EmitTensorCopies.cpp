@@ -1,0 +1,143 @@
+// Copies by an engine: maps of arrays as parameters of the kernel, boxes into stages of buffers,
+// memory barriers. One thread starts them.
+#include "backends/gpu/GpuEmitter.h"
+#include "lang/layout/BufferOperand.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace sectile::tile;
+
+namespace sectile::gpu {
+
+using backends::LaunchExpression;
+
+namespace {
+
+/// How the host computes the number; all steps give numbers with their signs extended. False where
+/// it cannot.
+bool appendSteps(Value number, LaunchExpression &expression) {
+  using Kind = LaunchExpression::Kind;
+  auto add = [&](Kind kind, int64_t value = 0) {
+    expression.steps.push_back({kind, value});
+    return true;
+  };
+  const unsigned bits = number.getType().getIntOrFloatBitWidth();
+  auto cut = [&] { return bits >= 64 || add(Kind::SignExtend, bits); };
+  if (auto argument = dyn_cast<BlockArgument>(number))
+    return add(Kind::Argument, argument.getArgNumber());
+  APInt known;
+  if (matchPattern(number, m_ConstantInt(&known)))
+    return add(Kind::Constant, known.getSExtValue());
+  Operation *op = number.getDefiningOp();
+  for (Value operand : op->getOperands())
+    if (!isa<IntegerType>(operand.getType()) || !appendSteps(operand, expression))
+      return false;
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case([&](arith::AddIOp) { return add(Kind::Add) && cut(); })
+      .Case([&](arith::SubIOp) { return add(Kind::Subtract) && cut(); })
+      .Case([&](arith::MulIOp) { return add(Kind::Multiply) && cut(); })
+      .Case([&](arith::ExtSIOp) { return true; })
+      .Case([&](arith::ExtUIOp wide) {
+        return add(Kind::ZeroExtend, wide.getIn().getType().getIntOrFloatBitWidth());
+      })
+      .Case([&](arith::TruncIOp) { return cut(); })
+      .Default([](Operation *) { return false; });
+}
+
+} // namespace
+
+LogicalResult GpuEmitter::describeMap(TensorMapOp op) {
+  auto base = dyn_cast<BlockArgument>(op.getBase());
+  if (!base || !isa<func::FuncOp>(base.getOwner()->getParentOp()))
+    return fail(op, "the array does not begin at an argument of the kernel"), failure();
+  TensorMapType type = op.getType();
+  backends::TensorMap map;
+  map.argument = base.getArgNumber();
+  map.elementBytes = int32_t(memoryBytes(type.getElement()));
+  map.swizzleBytes = int32_t(type.getSwizzle());
+  map.box.assign(type.getBox().begin(), type.getBox().end());
+  auto describe = [&](OperandRange numbers, std::vector<LaunchExpression> &expressions) {
+    for (Value number : numbers)
+      if (!appendSteps(number, expressions.emplace_back()))
+        return false;
+    return true;
+  };
+  if (!describe(op.getShape(), map.extents) || !describe(op.getStrides(), map.strides))
+    return fail(op, "its extents and strides do not follow from the arguments"), failure();
+  image.tensorMaps.push_back(std::move(map));
+  return success();
+}
+
+llvm::Value *GpuEmitter::memoryBarrier(Value barriers, llvm::Value *stage) {
+  llvm::Value *start = sharedAddress(plan.scratchOf(barriers.getDefiningOp()));
+  return builder.CreateGEP(builder.getInt64Ty(), start, stage);
+}
+
+LogicalResult GpuEmitter::emitTensorCopy(Operation *op) {
+  const TensorCopies *copies = target.tensorCopies();
+  if (!copies)
+    return fail(op, "this GPU has no copy engine"), failure();
+  auto forEachStage = [&](Value barriers, llvm::function_ref<void(llvm::Value *)> visit) {
+    for (int64_t stage = 0; stage < cast<MBarriersType>(barriers.getType()).getStages(); ++stage)
+      visit(memoryBarrier(barriers, builder.getInt32(uint32_t(stage))));
+  };
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](MBarrierInitOp init) {
+        forEachStage(init.getBarriers(), [&](llvm::Value *barrier) {
+          copies->initBarrier(builder, barrier, isFirstThread());
+        });
+        return success();
+      })
+      .Case([&](MBarrierEndOp end) {
+        forEachStage(end.getBarriers(), [&](llvm::Value *barrier) {
+          copies->endBarrier(builder, barrier, isFirstThread());
+        });
+        return success();
+      })
+      .Case([&](MBarrierExpectOp expect) {
+        copies->expect(builder, memoryBarrier(expect.getBarriers(), scalar(expect.getStage())),
+                       int64_t(expect.getBytes()),
+                       builder.CreateAnd(scalar(expect.getExists()), isFirstThread()));
+        return success();
+      })
+      .Case([&](MBarrierWaitOp wait) {
+        copies->wait(builder, memoryBarrier(wait.getBarriers(), scalar(wait.getStage())),
+                     scalar(wait.getParity()));
+        return success();
+      })
+      .Case([&](TensorCopyOp copy) { return emitBoxes(*copies, copy); })
+      .Default([](Operation *) { return failure(); });
+}
+
+LogicalResult GpuEmitter::emitBoxes(const TensorCopies &copies, TensorCopyOp op) {
+  TensorMapType map = op.getMap().getType();
+  auto buffer = cast<BufferType>(op.getBuffer().getType());
+  const layout::SharedLayout &shared = buffer.getLayout().getLayout();
+  ArrayRef<int32_t> order = op.getOrder();
+  const int64_t bytes = memoryBytes(buffer.getElement());
+  // A box is a part of a panel, whose rows lie one after another.
+  auto places = order.size() == 2 ? layout::bufferOperandOf(shared, /*depthAxis=*/order.back(),
+                                                            unsigned(bytes * 8))
+                                  : std::nullopt;
+  if (!places || !places->isDepthContiguous || places->panelBytes != map.getSwizzle() ||
+      map.getBox().back() * bytes != places->panelBytes)
+    return fail(op, "the copy engine does not write buffers of that layout"), failure();
+  llvm::Value *stage = stageAddress(op.getBuffer(), op.getStage());
+  llvm::Value *barrier = memoryBarrier(op.getBarriers(), scalar(op.getStage()));
+  llvm::Value *starts = builder.CreateAnd(scalar(op.getExists()), isFirstThread());
+  layout::Coordinates at(2, 0);
+  int32_t &row = at[order[0]], &column = at[order[1]];
+  for (; column < buffer.getShape()[order[1]]; column += int32_t(map.getBox()[1]))
+    for (row = 0; row < buffer.getShape()[order[0]]; row += int32_t(map.getBox()[0]))
+      copies.copy(
+          builder,
+          builder.CreateConstGEP1_64(builder.getInt8Ty(), stage, shared.offsetOf(at) * bytes),
+          tensorMaps.lookup(op.getMap()),
+          {builder.CreateAdd(scalar(op.getOffsets()[0]), builder.getInt32(uint32_t(row))),
+           builder.CreateAdd(scalar(op.getOffsets()[1]), builder.getInt32(uint32_t(column)))},
+          barrier, starts);
+  return success(!hasFailed);
+}
+
+} // namespace sectile::gpu

@@ -1,0 +1,26 @@
+//===-- NvidiaTensorCopies.h - boxes of arrays by Hopper's copy engine ------------------------===//
+// The tensor memory accelerator (PTX ISA, "cp.async.bulk.tensor") and the memory barriers that know
+// when it is done ("mbarrier").
+#pragma once
+
+#include "backends/gpu/GpuAbilities.h"
+
+namespace sectile::nvidia {
+
+class NvidiaTensorCopies final : public gpu::TensorCopies {
+public:
+  void declareMap(llvm::Function &kernel, unsigned parameter) const override;
+  void initBarrier(llvm::IRBuilderBase &builder, llvm::Value *barrier,
+                   llvm::Value *predicate) const override;
+  void endBarrier(llvm::IRBuilderBase &builder, llvm::Value *barrier,
+                  llvm::Value *predicate) const override;
+  void fence(llvm::IRBuilderBase &builder) const override;
+  void expect(llvm::IRBuilderBase &builder, llvm::Value *barrier, int64_t bytes,
+              llvm::Value *predicate) const override;
+  void copy(llvm::IRBuilderBase &builder, llvm::Value *shared, llvm::Value *map,
+            llvm::ArrayRef<llvm::Value *> coordinates, llvm::Value *barrier,
+            llvm::Value *predicate) const override;
+  void wait(llvm::IRBuilderBase &builder, llvm::Value *barrier, llvm::Value *parity) const override;
+};
+
+} // namespace sectile::nvidia

@@ -1,0 +1,481 @@
+#include "optimizer/DescribeBlocks.h"
+
+#include "lang/tile/TileDialect.h"
+#include "optimizer/IndexAnalysis.h"
+#include "optimizer/ScalarSum.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace sectile::tile;
+
+namespace sectile::optimizer {
+namespace {
+
+/// Copies are of 16 bytes at least.
+constexpr int64_t kAlignment = 16;
+/// An extent for axes that end nowhere: no number of 32 bits is beyond it.
+constexpr int64_t kNoEnd = int64_t(1) << 31;
+
+/// A scalar with a factor; the factor alone where the scalar is null.
+struct Stride {
+  Value value;
+  int64_t factor = 1;
+  bool isOne() const { return !value && factor == 1; }
+  friend bool operator==(const Stride &, const Stride &) = default;
+};
+
+/// What varies along one axis: `stride` times consecutive numbers from `start` on, modulo `modulus`
+/// where that is set.
+struct AlongAxis {
+  unsigned axis;
+  Stride stride;
+  ScalarSum start;
+  Value modulus;
+};
+
+/// A tile of integers or pointers: the sum of a scalar, or an argument's address, numbers along
+/// axes, and scalars times strides.
+struct TileSum {
+  Value base;
+  SmallVector<AlongAxis, 2> axes;
+  SmallVector<std::pair<Stride, ScalarSum>, 2> rest;
+};
+
+std::optional<TileSum> tileSum(Value tile);
+
+/// What a tile repeats.
+std::optional<ScalarSum> uniform(Value tile) {
+  if (auto splat = tile.getDefiningOp<SplatOp>();
+      splat && isa<IntegerType>(splat.getSrc().getType()))
+    return ScalarSum::of(splat.getSrc());
+  DenseIntElementsAttr elements;
+  if (matchPattern(tile, m_Constant(&elements)) && elements.isSplat() &&
+      elements.getElementType().getIntOrFloatBitWidth() <= 64)
+    return ScalarSum(elements.getSplatValue<APInt>().getSExtValue());
+  return std::nullopt;
+}
+
+std::optional<TileSum> both(std::optional<TileSum> one, std::optional<TileSum> other) {
+  if (!one || !other || (one->base && other->base))
+    return std::nullopt;
+  for (const AlongAxis &added : other->axes) {
+    if (llvm::any_of(one->axes, [&](const AlongAxis &has) { return has.axis == added.axis; }))
+      return std::nullopt;
+    one->axes.push_back(added);
+  }
+  llvm::append_range(one->rest, other->rest);
+  one->base = one->base ? one->base : other->base;
+  return one;
+}
+
+std::optional<TileSum> scaled(std::optional<TileSum> sum, const ScalarSum &factor) {
+  auto single = factor.single();
+  if (!sum || sum->base || !single)
+    return std::nullopt;
+  const Stride by{single->first, single->second};
+  auto scale = [&](Stride &stride) {
+    if (stride.value && by.value)
+      return false;
+    stride = {stride.value ? stride.value : by.value, stride.factor * by.factor};
+    return true;
+  };
+  for (AlongAxis &along : sum->axes)
+    if (!scale(along.stride))
+      return std::nullopt;
+  for (auto &[stride, number] : sum->rest)
+    if (!scale(stride))
+      return std::nullopt;
+  return sum;
+}
+
+/// Scalars that have an axis's stride are where it starts; false where one has no axis.
+bool assignRest(TileSum &sum) {
+  for (auto &[stride, number] : sum.rest) {
+    if (number.isZero())
+      continue;
+    auto *along = llvm::find_if(
+        sum.axes, [&](const AlongAxis &each) { return each.stride == stride && !each.modulus; });
+    if (along == sum.axes.end())
+      return false;
+    along->start += number;
+  }
+  sum.rest.clear();
+  return true;
+}
+
+/// One axis of consecutive numbers: what is compared in masks, and taken modulo an extent.
+std::optional<AlongAxis> consecutive(Value tile) {
+  std::optional<TileSum> sum = tileSum(tile);
+  if (!sum || sum->base || sum->axes.size() != 1 || !sum->axes.front().stride.isOne() ||
+      !assignRest(*sum))
+    return std::nullopt;
+  return sum->axes.front();
+}
+
+/// The argument that a scalar pointer begins at, and the elements from there.
+TileSum scalarPointer(Value pointer) {
+  TileSum sum;
+  while (auto add = pointer.getDefiningOp<PtrAddOp>()) {
+    Value offset = add.getOffset();
+    if (auto wide = offset.getDefiningOp<arith::ExtSIOp>())
+      offset = wide.getIn();
+    ScalarSum number = ScalarSum::of(offset);
+    auto product = offset.getDefiningOp<arith::MulIOp>();
+    // A product that is no multiple is so many steps of a stride.
+    if (auto single = number.single(); product && single && single->first == offset)
+      sum.rest.push_back({Stride{product.getRhs()}, ScalarSum::of(product.getLhs())});
+    else
+      sum.rest.push_back({Stride{}, number});
+    pointer = add.getPtr();
+  }
+  sum.base = pointer;
+  return sum;
+}
+
+std::optional<TileSum> tileSum(Value tile) {
+  using Result = std::optional<TileSum>;
+  Operation *op = tile.getDefiningOp();
+  if (!op)
+    return std::nullopt;
+  if (auto number = uniform(tile))
+    return TileSum{{}, {}, {{Stride{}, *number}}};
+  return llvm::TypeSwitch<Operation *, Result>(op)
+      .Case([&](ArangeOp arange) {
+        return TileSum{{}, {{0, {}, ScalarSum(int32_t(arange.getStart())), {}}}, {}};
+      })
+      .Case([&](SplatOp splat) -> Result {
+        if (!isa<PtrType>(splat.getSrc().getType()))
+          return std::nullopt;
+        return scalarPointer(splat.getSrc());
+      })
+      .Case([&](ExpandDimsOp expand) {
+        Result sum = tileSum(expand.getSrc());
+        if (sum)
+          for (AlongAxis &along : sum->axes)
+            along.axis += along.axis >= expand.getAxis();
+        return sum;
+      })
+      .Case([&](TransposeOp turn) {
+        Result sum = tileSum(turn.getSrc());
+        if (sum)
+          for (AlongAxis &along : sum->axes)
+            along.axis = unsigned(llvm::find(turn.getOrder(), int32_t(along.axis)) -
+                                  turn.getOrder().begin());
+        return sum;
+      })
+      .Case<BroadcastOp, HintOp, arith::ExtSIOp>(
+          [&](Operation *same) { return tileSum(same->getOperand(0)); })
+      .Case<arith::AddIOp, PtrAddOp>([&](Operation *add) {
+        return both(tileSum(add->getOperand(0)), tileSum(add->getOperand(1)));
+      })
+      .Case([&](arith::MulIOp product) -> Result {
+        for (auto [one, other] : {std::pair(product.getLhs(), product.getRhs()),
+                                  std::pair(product.getRhs(), product.getLhs())})
+          if (auto factor = uniform(other))
+            return scaled(tileSum(one), *factor);
+        // A column of one number, spread over the tile.
+        for (auto [one, other] : {std::pair(product.getLhs(), product.getRhs()),
+                                  std::pair(product.getRhs(), product.getLhs())})
+          if (auto spread = other.getDefiningOp<BroadcastOp>())
+            if (auto factor = uniform(spread.getSrc()))
+              return scaled(tileSum(one), *factor);
+        return std::nullopt;
+      })
+      .Case([&](arith::RemSIOp remainder) -> Result {
+        auto modulus = remainder.getRhs().getDefiningOp<SplatOp>();
+        std::optional<AlongAxis> along = consecutive(remainder.getLhs());
+        if (!modulus || !along || along->modulus)
+          return std::nullopt;
+        along->modulus = modulus.getSrc();
+        return TileSum{{}, {*along}, {}};
+      })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+/// A comparison of numbers along an axis with a scalar: start + 0, 1, ... < bound.
+struct Comparison {
+  unsigned axis;
+  ScalarSum start, bound;
+};
+
+/// The comparisons that a mask is the conjunction of; nullopt where it is anything else.
+std::optional<SmallVector<Comparison, 2>> comparisonsOf(Value mask) {
+  SmallVector<Comparison, 2> found;
+  // Masks with how their axes lie in the tile.
+  SmallVector<std::pair<Value, SmallVector<unsigned, 2>>> pending;
+  auto identity = [](Value tile) {
+    SmallVector<unsigned, 2> axes;
+    for (size_t axis = 0; axis < shapeOf(tile.getType()).size(); ++axis)
+      axes.push_back(unsigned(axis));
+    return axes;
+  };
+  pending.push_back({mask, identity(mask)});
+  while (!pending.empty()) {
+    auto [part, axes] = pending.pop_back_val();
+    Operation *op = part.getDefiningOp();
+    if (auto both = dyn_cast_or_null<arith::AndIOp>(op)) {
+      pending.push_back({both.getLhs(), axes});
+      pending.push_back({both.getRhs(), axes});
+    } else if (auto spread = dyn_cast_or_null<BroadcastOp>(op)) {
+      pending.push_back({spread.getSrc(), axes});
+    } else if (auto expand = dyn_cast_or_null<ExpandDimsOp>(op)) {
+      SmallVector<unsigned, 2> kept(axes);
+      kept.erase(kept.begin() + expand.getAxis());
+      pending.push_back({expand.getSrc(), kept});
+    } else if (auto compare = dyn_cast_or_null<arith::CmpIOp>(op)) {
+      const bool isLess = compare.getPredicate() == arith::CmpIPredicate::slt;
+      if (!isLess && compare.getPredicate() != arith::CmpIPredicate::sgt)
+        return std::nullopt;
+      Value low = isLess ? compare.getLhs() : compare.getRhs(),
+            high = isLess ? compare.getRhs() : compare.getLhs();
+      std::optional<AlongAxis> along = consecutive(low);
+      std::optional<ScalarSum> bound = uniform(high);
+      if (!along || along->modulus || !bound)
+        return std::nullopt;
+      found.push_back({axes[along->axis], along->start, *bound});
+    } else {
+      return std::nullopt;
+    }
+  }
+  return found;
+}
+
+/// Whether nobody sees elements of a tile that lie beyond an extent along an axis: stores mask them
+/// off.
+class Discarded {
+public:
+  Discarded(const ScalarSum &start, Value extent) : start(start), extent(ScalarSum::of(extent)) {}
+
+  bool beyond(Value tile, unsigned axis) {
+    if (!seen.insert({tile, axis}).second)
+      return true;
+    return llvm::all_of(tile.getUses(), [&](OpOperand &use) { return isDiscarded(use, axis); });
+  }
+
+private:
+  bool isDiscarded(OpOperand &use, unsigned axis) {
+    Operation *user = use.getOwner();
+    const unsigned operand = use.getOperandNumber();
+    if (auto dot = dyn_cast<DotOp>(user)) {
+      if (shapeOf(dot.getType()).size() != 2)
+        return false;
+      // Rows of lhs are rows of the result, columns of rhs are its columns.
+      if (operand < 2 && axis != operand)
+        return false;
+      return beyond(dot.getResult(), axis);
+    }
+    if (auto turn = dyn_cast<TransposeOp>(user))
+      return beyond(turn.getResult(),
+                    unsigned(llvm::find(turn.getOrder(), int32_t(axis)) - turn.getOrder().begin()));
+    if (auto store = dyn_cast<StoreOp>(user)) {
+      if (operand != 1 || !store.getMask())
+        return false;
+      auto comparisons = comparisonsOf(store.getMask());
+      return comparisons && llvm::any_of(*comparisons, [&](const Comparison &each) {
+               return each.axis == axis && each.start == start && each.bound == extent;
+             });
+    }
+    if (auto loop = dyn_cast<scf::ForOp>(user)) {
+      unsigned number = operand - loop.getNumControlOperands();
+      return operand >= loop.getNumControlOperands() &&
+             beyond(loop.getRegionIterArg(number), axis) && beyond(loop.getResult(number), axis);
+    }
+    if (auto yield = dyn_cast<scf::YieldOp>(user)) {
+      auto loop = dyn_cast<scf::ForOp>(yield->getParentOp());
+      return loop && beyond(loop.getRegionIterArg(operand), axis) &&
+             beyond(loop.getResult(operand), axis);
+    }
+    // Elementwise: one element makes one.
+    return user->hasTrait<OpTrait::Elementwise>() && isMemoryEffectFree(user) &&
+           user->getNumResults() == 1 && beyond(user->getResult(0), axis);
+  }
+
+  const ScalarSum start, extent;
+  llvm::DenseSet<std::pair<Value, unsigned>> seen;
+};
+
+class Describer {
+public:
+  explicit Describer(func::FuncOp function) : analysis(function) {}
+
+  void describe(LoadOp load) {
+    auto type = dyn_cast<RankedTensorType>(load.getType());
+    auto loop = load->getParentOfType<scf::ForOp>();
+    if (!type || type.getRank() != 2 || load.getBlock() || load.getIsVolatile() || !loop ||
+        !isZeroOrNothing(load.getOther()))
+      return;
+    std::optional<TileSum> sum = pointersIn(load.getPtr(), loop);
+    if (!sum || sum->axes.size() != 2 || !isa_and_nonnull<BlockArgument>(sum->base) ||
+        !assignRest(*sum))
+      return;
+    llvm::sort(sum->axes,
+               [](const AlongAxis &one, const AlongAxis &other) { return one.axis < other.axis; });
+    SmallVector<ScalarSum, 2> extents(2, ScalarSum(kNoEnd));
+    if (!boundsOf(load, *sum, extents) || !areSuitable(*sum, type))
+      return;
+    for (auto [along, extent] : llvm::zip(sum->axes, extents))
+      if (extent == ScalarSum(kNoEnd) && !along.start.fits(32))
+        return;
+    OpBuilder builder(load);
+    Location place = load.getLoc();
+    SmallVector<Value, 2> offsets, shape, strides;
+    for (auto [along, extent] : llvm::zip(sum->axes, extents)) {
+      // Numbers of 32 bits stay such: they are within an array that ends nowhere.
+      offsets.push_back(along.start.materialize(builder, place, along.start.fits(32) ? 32 : 64));
+      shape.push_back(extent.materialize(builder, place));
+      ScalarSum stride(along.stride.value ? 0 : along.stride.factor);
+      if (along.stride.value)
+        stride = ScalarSum::of(along.stride.value).times(along.stride.factor);
+      strides.push_back(stride.materialize(builder, place));
+    }
+    load.getOtherMutable().clear();
+    load.getBlockMutable().assign(BlockAtOp::create(
+        builder, place, BlockType::get(builder.getContext()), sum->base, offsets, shape, strides));
+  }
+
+private:
+  static bool isZeroOrNothing(Value other) {
+    return !other || matchPattern(other, m_AnyZeroFloat()) || matchPattern(other, m_Zero());
+  }
+
+  /// The pointers of a round, those that the loop carries included.
+  std::optional<TileSum> pointersIn(Value pointers, scf::ForOp loop) {
+    auto carried = dyn_cast<BlockArgument>(pointers);
+    if (!carried || carried.getOwner() != loop.getBody() || carried == loop.getInductionVar())
+      return tileSum(pointers);
+    const unsigned number = carried.getArgNumber() - loop.getNumInductionVars();
+    std::optional<TileSum> sum = tileSum(loop.getInitArgs()[number]);
+    ScalarSum advance;
+    Value next = loop.getYieldedValues()[number];
+    while (next != carried) {
+      auto add = next.getDefiningOp<PtrAddOp>();
+      std::optional<ScalarSum> by = add ? uniform(add.getOffset()) : std::nullopt;
+      if (!by)
+        return std::nullopt;
+      advance += *by;
+      next = add.getPtr();
+    }
+    if (!sum || advance.isZero())
+      return sum;
+    for (AlongAxis &along : sum->axes)
+      if (auto steps = stepsAlong(along, advance); steps && !along.modulus) {
+        std::optional<ScalarSum> moved = roundsTimes(loop, *steps);
+        if (!moved)
+          return std::nullopt;
+        along.start += *moved;
+        return sum;
+      }
+    return std::nullopt;
+  }
+
+  /// How many elements along the axis so many elements of memory are.
+  static std::optional<int64_t> stepsAlong(const AlongAxis &along, const ScalarSum &advance) {
+    auto single = advance.single();
+    if (!single || single->first != along.stride.value || single->second % along.stride.factor)
+      return std::nullopt;
+    return single->second / along.stride.factor;
+  }
+
+  /// The number of the loop's round, times a number, as a sum of scalars.
+  static std::optional<ScalarSum> roundsTimes(scf::ForOp loop, int64_t number) {
+    APInt step;
+    if (!matchPattern(loop.getStep(), m_ConstantInt(&step)) || number % step.getSExtValue() ||
+        loop.getUnsignedCmp())
+      return std::nullopt;
+    ScalarSum rounds = ScalarSum::of(loop.getInductionVar());
+    rounds -= ScalarSum::of(loop.getLowerBound());
+    return rounds.times(number / step.getSExtValue());
+  }
+
+  /// Where the array ends along each axis, by the load's mask.
+  static bool boundsOf(LoadOp load, const TileSum &sum, SmallVectorImpl<ScalarSum> &extents) {
+    SmallVector<bool, 2> isBounded(2, false);
+    if (load.getMask()) {
+      auto comparisons = comparisonsOf(load.getMask());
+      if (!comparisons)
+        return false;
+      for (const Comparison &each : *comparisons) {
+        const AlongAxis &along = sum.axes[each.axis];
+        if (isBounded[each.axis] || along.modulus ||
+            !(each.start.isZero() || each.start == along.start))
+          return false;
+        extents[each.axis] = each.bound;
+        extents[each.axis] -= each.start;
+        extents[each.axis] += along.start;
+        isBounded[each.axis] = true;
+      }
+    }
+    for (const AlongAxis &along : sum.axes)
+      if (along.modulus) {
+        if (!Discarded(along.start, along.modulus).beyond(load.getResult(), along.axis))
+          return false;
+        extents[along.axis] = ScalarSum::of(along.modulus);
+      }
+    return llvm::all_of(extents, [](const ScalarSum &extent) {
+      return llvm::all_of(extent.summands(), [](const ScalarSum::Term &term) {
+        auto argument = dyn_cast<BlockArgument>(term.value);
+        return argument && isa<func::FuncOp>(argument.getOwner()->getParentOp());
+      });
+    });
+  }
+
+  bool isNonNegative(const ScalarSum &sum) const {
+    return sum.constant() >= 0 && llvm::all_of(sum.summands(), [&](const ScalarSum::Term &term) {
+             const IndexFacts &facts = analysis.of(term.value);
+             return term.factor > 0 && (facts.low >= 0 || facts.isNonNegative);
+           });
+  }
+
+  /// Rows of neighbours, at strides that the engine is likely to take: a launch whose strides it
+  /// does not take would need other code.
+  bool areSuitable(const TileSum &sum, RankedTensorType type) const {
+    const int64_t bytes = type.getElementTypeBitWidth() / 8;
+    const bool hasRows =
+        llvm::any_of(sum.axes, [](const AlongAxis &along) { return along.stride.isOne(); });
+    return bytes > 0 && hasRows && llvm::all_of(sum.axes, [&](const AlongAxis &along) {
+             int64_t divisor = along.stride.factor;
+             if (along.stride.value)
+               divisor *= analysis.of(along.stride.value).commonDivisor();
+             return isNonNegative(along.start) && along.stride.factor > 0 &&
+                    (along.stride.isOne() || divisor * bytes % kAlignment == 0);
+           });
+  }
+
+  IndexAnalysis analysis;
+};
+
+struct DescribeBlocks : PassWrapper<DescribeBlocks, OperationPass<func::FuncOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DescribeBlocks)
+
+  StringRef getArgument() const override { return "describe-blocks"; }
+  StringRef getDescription() const override {
+    return "loads through pointers say which blocks of arrays they read, where they do";
+  }
+
+  void runOnOperation() override {
+    SmallVector<LoadOp> loads;
+    getOperation().walk([&](DotOp dot) {
+      for (Value operand : {dot.getLhs(), dot.getRhs()}) {
+        while (auto turn = operand.getDefiningOp<TransposeOp>())
+          operand = turn.getSrc();
+        if (auto load = operand.getDefiningOp<LoadOp>(); load && !llvm::is_contained(loads, load))
+          loads.push_back(load);
+      }
+    });
+    if (loads.empty())
+      return;
+    Describer describer(getOperation());
+    for (LoadOp load : loads)
+      describer.describe(load);
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createDescribeBlocks() {
+  return std::make_unique<DescribeBlocks>();
+}
+
+} // namespace sectile::optimizer

@@ -1,0 +1,198 @@
+#include "optimizer/gpu/TensorCopies.h"
+
+#include "lang/layout/BufferOperand.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace sectile::tile;
+
+namespace sectile::optimizer {
+namespace {
+
+/// What the engine wants of the first address and of all strides but the last.
+constexpr int64_t kAlignment = 16;
+/// Maps of a kernel; one loop has two more at a time, of which only the first are counted.
+constexpr int64_t kMostMaps = 14;
+/// The longest side of a box.
+constexpr int64_t kLongestSide = 256;
+/// Behind all extents that an array may have, as backends::problemOf knows them, with room for any
+/// stage.
+constexpr int64_t kOutside = (int64_t(1) << 31) - (1 << 16);
+
+/// Whether the host can compute a number from the arguments of a launch, in so many nested
+/// operations.
+bool isOfArguments(Value number, unsigned depth = 8) {
+  if (auto argument = dyn_cast<BlockArgument>(number))
+    return isa<func::FuncOp>(argument.getOwner()->getParentOp()) &&
+           isa<IntegerType>(number.getType());
+  Operation *op = number.getDefiningOp();
+  return isa<arith::ConstantOp, arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::ExtSIOp,
+             arith::ExtUIOp, arith::TruncIOp>(op) &&
+         isa<IntegerType>(number.getType()) && depth > 0 &&
+         llvm::all_of(op->getOperands(),
+                      [&](Value operand) { return isOfArguments(operand, depth - 1); });
+}
+
+/// Makes the number anew at the builder's place.
+Value cloneOf(Value number, OpBuilder &builder, IRMapping &made) {
+  if (isa<BlockArgument>(number) || made.contains(number))
+    return made.lookupOrDefault(number);
+  Operation *op = number.getDefiningOp();
+  for (Value operand : op->getOperands())
+    cloneOf(operand, builder, made);
+  builder.clone(*op, made);
+  return made.lookup(number);
+}
+
+bool isOne(Value number) {
+  APInt known;
+  return matchPattern(number, m_ConstantInt(&known)) && known.isOne();
+}
+
+std::optional<layout::BufferOperand> placesOf(BufferType buffer, int rowAxis) {
+  const layout::SharedLayout &shared = buffer.getLayout().getLayout();
+  if (buffer.getShape().size() != 2)
+    return std::nullopt;
+  // Boxes fill the stage: it has no places beyond the tile's extents.
+  for (int axis : {0, 1})
+    if (shared.blockExtent(axis) != buffer.getShape()[axis])
+      return std::nullopt;
+  // Products may sum over that axis or the other; here it is of no account.
+  auto places = layout::bufferOperandOf(shared, /*depthAxis=*/rowAxis,
+                                        buffer.getElement().getIntOrFloatBitWidth());
+  return places && places->isDepthContiguous ? places : std::nullopt;
+}
+
+struct DropBlocks : PassWrapper<DropBlocks, OperationPass<func::FuncOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DropBlocks)
+
+  StringRef getArgument() const override { return "drop-blocks"; }
+  StringRef getDescription() const override { return "loads no longer say which blocks they read"; }
+
+  void runOnOperation() override {
+    getOperation().walk([](LoadOp load) {
+      if (Value block = load.getBlock()) {
+        load.getBlockMutable().clear();
+        if (block.use_empty())
+          block.getDefiningOp()->erase();
+      }
+    });
+  }
+};
+
+} // namespace
+
+std::optional<int> rowAxisOf(BlockAtOp block) {
+  for (int axis = int(block.getStrides().size()); axis-- > 0;)
+    if (isOne(block.getStrides()[axis]))
+      return axis;
+  return std::nullopt;
+}
+
+std::optional<ArrayBlock> tensorCopyOf(LoadOp load, const IndexAnalysis &analysis,
+                                       const PointerProvenance &provenance, std::string &whyNot) {
+  auto no = [&](std::string reason) {
+    whyNot = std::move(reason);
+    return std::nullopt;
+  };
+  auto at = load.getBlock() ? load.getBlock().getDefiningOp<BlockAtOp>() : BlockAtOp();
+  whyNot.clear();
+  if (!at || load.getIsVolatile())
+    return std::nullopt;
+  if (at.getOffsets().size() != 2)
+    return no("the array has " + std::to_string(at.getOffsets().size()) + " dimensions, not two");
+  auto base = dyn_cast<BlockArgument>(at.getBase());
+  if (!base || !isa<func::FuncOp>(base.getOwner()->getParentOp()))
+    return no("the array does not begin at an argument");
+  if (analysis.alignment(base, 0) < kAlignment)
+    return no("the array is not known to begin at a multiple of 16 bytes");
+  std::optional<int> rowAxis = rowAxisOf(at);
+  if (!rowAxis)
+    return no("elements of a row are not known to be neighbours (no stride is known to be 1)");
+  if (provenance.mayWrite(base.getArgNumber()))
+    return no("the kernel writes to the array");
+  int64_t maps = 0;
+  load->getParentOfType<func::FuncOp>().walk([&](TensorMapOp) { ++maps; });
+  if (maps + 1 >= kMostMaps)
+    return no("there are " + std::to_string(maps) + " others already");
+  for (OperandRange numbers : {at.getShape(), at.getStrides()})
+    if (!llvm::all_of(numbers, [](Value number) { return isOfArguments(number); }))
+      return no("its extents and strides do not follow from the arguments by sums and products");
+  if (tile::shapeOf(load.getType()).empty())
+    return no("it is a scalar");
+  ArrayBlock block{at, *rowAxis, {}};
+  for (Value offset : at.getOffsets()) {
+    const IndexFacts &facts = analysis.of(offset);
+    block.isNarrow.push_back(facts.low >= INT32_MIN && facts.high <= INT32_MAX);
+  }
+  // Rows from other places on stop the engine of an H200 (illegal instruction).
+  const int64_t bytes =
+      std::max<int64_t>(1, elementTypeOf(load.getType()).getIntOrFloatBitWidth() / 8);
+  if (analysis.of(at.getOffsets()[*rowAxis]).commonDivisor() * bytes % kAlignment)
+    return no("its rows are not known to begin at a multiple of 16 bytes within the array");
+  // There is no outside to put a block at.
+  for (auto [extent, isNarrow] : llvm::zip(at.getShape(), block.isNarrow))
+    if (APInt known;
+        !isNarrow && matchPattern(extent, m_ConstantInt(&known)) && known.getSExtValue() > kOutside)
+      return no("its offsets may not fit 32 bits");
+  return block;
+}
+
+bool isFilledByEngine(BufferType buffer, int rowAxis) {
+  return placesOf(buffer, rowAxis).has_value();
+}
+
+/// The axes in the order of the array's map, whose rows are innermost.
+static SmallVector<int32_t, 2> orderOf(const ArrayBlock &block) {
+  return {1 - block.rowAxis, block.rowAxis};
+}
+
+Value tensorMapOf(const ArrayBlock &block, BufferType buffer) {
+  BlockAtOp at = block.at;
+  auto function = at->getParentOfType<func::FuncOp>();
+  auto builder = OpBuilder::atBlockBegin(&function.getBody().front());
+  const int64_t panel = placesOf(buffer, block.rowAxis)->panelBytes;
+  const int64_t columns = panel * 8 / buffer.getElement().getIntOrFloatBitWidth();
+  IRMapping made;
+  auto atEntry = [&](OperandRange numbers) {
+    return llvm::map_to_vector(orderOf(block),
+                               [&](int32_t axis) { return cloneOf(numbers[axis], builder, made); });
+  };
+  SmallVector<Value> shape = atEntry(at.getShape()), strides = atEntry(at.getStrides());
+  auto type = TensorMapType::get(
+      builder.getContext(), {std::min(buffer.getShape()[1 - block.rowAxis], kLongestSide), columns},
+      buffer.getElement(), panel);
+  return TensorMapOp::create(builder, at.getLoc(), type, at.getBase(), shape, strides);
+}
+
+/// A coordinate has 32 bits. A block at one that does not fit is outside the array, and stays
+/// there.
+static Value coordinateOf(OpBuilder &builder, Location place, Value offset, bool isNarrow) {
+  auto limit = [&](int64_t number) -> Value {
+    return arith::ConstantOp::create(builder, place, builder.getI64IntegerAttr(number));
+  };
+  if (!isNarrow) {
+    offset = arith::MaxSIOp::create(builder, place, offset, limit(INT32_MIN));
+    offset = arith::MinSIOp::create(builder, place, offset, limit(kOutside));
+  }
+  return arith::TruncIOp::create(builder, place, builder.getI32Type(), offset);
+}
+
+void startTensorCopy(OpBuilder &builder, const ArrayBlock &block, Value map, const IRMapping &there,
+                     Value buffer, Value stage, Value full, Value exists) {
+  BlockAtOp at = block.at;
+  SmallVector<Value, 2> offsets;
+  for (int32_t axis : orderOf(block))
+    offsets.push_back(coordinateOf(
+        builder, at.getLoc(), there.lookupOrDefault(at.getOffsets()[axis]), block.isNarrow[axis]));
+  TensorCopyOp::create(builder, at.getLoc(), map, offsets, buffer, stage, full, exists,
+                       builder.getDenseI32ArrayAttr(orderOf(block)));
+}
+
+std::unique_ptr<Pass> createDropBlocks() {
+  return std::make_unique<DropBlocks>();
+}
+
+} // namespace sectile::optimizer

@@ -1,0 +1,491 @@
+// Memory barriers and copies of boxes (cp.async.bulk.tensor) of the simulated GPU: emitted as
+// calls, and what they do. A copy reads and lands at random times between its start and the end of
+// the phase that counts its bytes, so code that waits too little or starts it too early is found:
+//
+//   start          bytes are in flight: nobody may touch them
+//   reads, lands   the phase of the memory barrier has them
+//   phase ends     threads that wait for it, and those that meet such a thread, may touch them
+//
+// The engine sees what threads have stored only behind a fence of theirs and a barrier.
+#include "SimulatedThreads.h"
+
+#include "llvm/IR/Module.h"
+
+namespace sectile::testing {
+namespace {
+
+constexpr int64_t kBarrierBytes = 8, kPieceBytes = 16, kMaxBox = 256;
+/// A phase counts less.
+constexpr int64_t kMaxPhaseBytes = 1 << 20;
+
+//===-- Emission ------------------------------------------------------------------------------===//
+
+class SimulatedTensorCopies final : public gpu::TensorCopies {
+public:
+  void declareMap(llvm::Function &, unsigned) const override {}
+  void initBarrier(llvm::IRBuilderBase &builder, llvm::Value *barrier,
+                   llvm::Value *predicate) const override {
+    emitSimulatedCall(builder, SimulatedCall::BarrierInit, builder.getVoidTy(),
+                      {plainPointer(builder, barrier), truth(builder, predicate)});
+  }
+
+  void endBarrier(llvm::IRBuilderBase &builder, llvm::Value *barrier,
+                  llvm::Value *predicate) const override {
+    emitSimulatedCall(builder, SimulatedCall::BarrierEnd, builder.getVoidTy(),
+                      {plainPointer(builder, barrier), truth(builder, predicate)});
+  }
+
+  void fence(llvm::IRBuilderBase &builder) const override {
+    emitSimulatedCall(builder, SimulatedCall::ProxyFence, builder.getVoidTy(), {});
+  }
+
+  void expect(llvm::IRBuilderBase &builder, llvm::Value *barrier, int64_t bytes,
+              llvm::Value *predicate) const override {
+    emitSimulatedCall(builder, SimulatedCall::BarrierExpect, builder.getVoidTy(),
+                      {plainPointer(builder, barrier), builder.getInt64(uint64_t(bytes)),
+                       truth(builder, predicate)});
+  }
+
+  void copy(llvm::IRBuilderBase &builder, llvm::Value *shared, llvm::Value *map,
+            llvm::ArrayRef<llvm::Value *> coordinates, llvm::Value *barrier,
+            llvm::Value *predicate) const override {
+    llvm::Type *word = builder.getInt32Ty();
+    llvm::Value *array = localArray(builder, word, std::max<unsigned>(1, coordinates.size()));
+    for (auto [number, coordinate] : llvm::enumerate(coordinates))
+      builder.CreateStore(coordinate, builder.CreateConstGEP1_32(word, array, unsigned(number)));
+    emitSimulatedCall(builder, SimulatedCall::TensorCopy, builder.getVoidTy(),
+                      {plainPointer(builder, shared), plainPointer(builder, map), array,
+                       builder.getInt32(uint32_t(coordinates.size())),
+                       plainPointer(builder, barrier), truth(builder, predicate)});
+  }
+
+  void wait(llvm::IRBuilderBase &builder, llvm::Value *barrier,
+            llvm::Value *parity) const override {
+    emitSimulatedCall(builder, SimulatedCall::BarrierWait, builder.getVoidTy(),
+                      {plainPointer(builder, barrier), parity});
+  }
+
+private:
+  static llvm::Value *truth(llvm::IRBuilderBase &builder, llvm::Value *predicate) {
+    return predicate ? builder.CreateZExt(predicate, builder.getInt32Ty())
+                     : (llvm::Value *)builder.getInt32(1);
+  }
+};
+
+} // namespace
+
+const gpu::TensorCopies *SimulatedTarget::tensorCopies() const {
+  static const SimulatedTensorCopies copies;
+  return abilities.tensorCopies ? &copies : nullptr;
+}
+
+SimulatedTensorMap simulatedMap(const backends::TensorMap &map,
+                                const backends::TensorMapValues &values) {
+  SimulatedTensorMap made;
+  made.base = values.base;
+  made.elementBytes = map.elementBytes;
+  made.swizzleBytes = map.swizzleBytes;
+  made.rank = int32_t(map.box.size());
+  // Copies refuse what is wrong here; too many dimensions are cut off.
+  for (size_t dim = 0; dim < made.box.size() && dim < map.box.size(); ++dim) {
+    made.box[dim] = map.box[dim];
+    made.extents[dim] = dim < values.extents.size() ? values.extents[dim] : 0;
+    made.strides[dim] = dim < values.strides.size() ? values.strides[dim] : 0;
+  }
+  return made;
+}
+
+//===-- Memory barriers -----------------------------------------------------------------------===//
+
+std::string SimulatedBlock::placeText(uint64_t address) const {
+  return std::to_string(int64_t(address - launch.shared.first));
+}
+
+bool SimulatedBlock::knows(unsigned thread, int32_t arrival) const {
+  return arrival < 0 || arrivals[size_t(arrival)].knows[thread];
+}
+
+void SimulatedBlock::learn(unsigned thread, int32_t arrival) {
+  if (knows(thread, arrival))
+    return;
+  Arrival &learnt = arrivals[size_t(arrival)];
+  learnt.knows[thread] = true;
+  ++learnt.knowing;
+}
+
+void SimulatedBlock::learnPhases(unsigned thread, const MemoryBarrier &barrier) {
+  for (int32_t arrival : barrier.ended)
+    learn(thread, arrival);
+}
+
+void SimulatedBlock::shareArrivals(const std::vector<Thread *> &group) {
+  auto numberOf = [&](const Thread *thread) { return unsigned(thread - threads.data()); };
+  for (int32_t arrival : openArrivals)
+    if (llvm::any_of(group, [&](const Thread *one) { return knows(numberOf(one), arrival); }))
+      for (const Thread *thread : group)
+        learn(numberOf(thread), arrival);
+  auto isKnownToAll = [&](int32_t arrival) {
+    return arrivals[size_t(arrival)].knowing == threads.size();
+  };
+  llvm::erase_if(openArrivals, isKnownToAll);
+  for (auto &[address, barrier] : memoryBarriers)
+    llvm::erase_if(barrier.ended, isKnownToAll);
+}
+
+void SimulatedBlock::noteUse(MemoryBarrier &barrier, int32_t thread) {
+  barrier.user = barrier.useEpoch == epoch && barrier.user != thread ? -2 : thread;
+  barrier.useEpoch = epoch;
+}
+
+SimulatedBlock::MemoryBarrier &SimulatedBlock::usedBarrier(uint64_t address, const char *use) {
+  const std::string self = "thread " + std::to_string(running) + " " + use + " ";
+  auto found = memoryBarriers.find(address);
+  if (found == memoryBarriers.end() || !found->second.isAlive) {
+    problem(self + "byte " + placeText(address) + " of shared memory, where " +
+            (found == memoryBarriers.end() ? "there is no memory barrier"
+                                           : "the memory barrier has ended"));
+    stop();
+  }
+  MemoryBarrier &barrier = found->second;
+  if (barrier.maker != int32_t(running) && barrier.madeEpoch == epoch)
+    problem(self + "the memory barrier at byte " + placeText(address) +
+            ", and no barrier of the threads stands behind its initialisation");
+  return barrier;
+}
+
+void SimulatedBlock::barrierInit(uint64_t address, int32_t predicate) {
+  if (!predicate)
+    return;
+  SimulatedBlock &block = *current();
+  const std::string self = "thread " + std::to_string(block.running);
+  if (address % kBarrierBytes || address < block.launch.shared.first ||
+      address + kBarrierBytes > block.launch.shared.second) {
+    block.problem(self + " initialises a memory barrier at byte " + block.placeText(address) +
+                  (address % kBarrierBytes ? ", which is not aligned to 8 bytes"
+                                           : ", which is outside shared memory"));
+    block.stop();
+  }
+  MemoryBarrier &barrier = block.memoryBarriers[address];
+  if (barrier.isAlive)
+    block.problem(self + " initialises the memory barrier at byte " + block.placeText(address) +
+                  ", which is alive");
+  std::memset(reinterpret_cast<void *>(address), 0xb1, kBarrierBytes);
+  block.touchShared(address, kBarrierBytes, true, -1);
+  barrier = {.isAlive = true, .maker = int32_t(block.running), .madeEpoch = block.epoch};
+  for (int64_t offset = 0; offset < kBarrierBytes; ++offset)
+    block.bytes[address + uint64_t(offset)].isBarrier = true;
+}
+
+void SimulatedBlock::barrierEnd(uint64_t address, int32_t predicate) {
+  if (!predicate)
+    return;
+  SimulatedBlock &block = *current();
+  MemoryBarrier &barrier = block.usedBarrier(address, "ends");
+  const std::string text = "thread " + std::to_string(block.running) +
+                           " ends the memory barrier at byte " + block.placeText(address);
+  for (const Thread &thread : block.threads)
+    if (thread.state == State::AtMemoryBarrier && thread.memoryBarrier == address)
+      block.problem(text + ", at which thread " + std::to_string(&thread - block.threads.data()) +
+                    " waits");
+  for (const TensorCopy &copy : block.tensorCopies)
+    if (copy.barrier == address)
+      block.problem(text + ", and a copy that it counts is under way");
+  if (barrier.useEpoch == block.epoch && barrier.user != int32_t(block.running))
+    block.problem("race: " + text + " that another uses, with no barrier between");
+  barrier.isAlive = false;
+  for (int64_t offset = 0; offset < kBarrierBytes; ++offset)
+    block.bytes[address + uint64_t(offset)].isBarrier = false;
+  std::memset(reinterpret_cast<void *>(address), 0xb2, kBarrierBytes);
+  block.touchShared(address, kBarrierBytes, true, -1);
+  for (int64_t offset = 0; offset < kBarrierBytes; ++offset)
+    block.bytes[address + uint64_t(offset)].wasBarrier = true;
+}
+
+void SimulatedBlock::barrierExpect(uint64_t address, int64_t bytes, int32_t predicate) {
+  if (!predicate)
+    return;
+  SimulatedBlock &block = *current();
+  MemoryBarrier &barrier = block.usedBarrier(address, "arrives at");
+  block.noteUse(barrier, int32_t(block.running));
+  const std::string place = " the memory barrier at byte " + block.placeText(address);
+  if (bytes < 0 || barrier.pendingBytes + bytes >= kMaxPhaseBytes)
+    block.problem(std::to_string(bytes) + " bytes are more than" + place + " can count");
+  if (!barrier.pendingArrivals)
+    block.problem("thread " + std::to_string(block.running) + " arrives at" + place +
+                  ", at which one has arrived in this phase");
+  else
+    --barrier.pendingArrivals;
+  barrier.pendingBytes += bytes;
+  block.endPhaseIfDone(barrier);
+}
+
+void SimulatedBlock::endPhaseIfDone(MemoryBarrier &barrier) {
+  if (barrier.pendingArrivals || barrier.pendingBytes)
+    return;
+  if (barrier.arrival >= 0)
+    barrier.ended.push_back(barrier.arrival);
+  barrier.arrival = -1;
+  barrier.pendingArrivals = 1;
+  ++barrier.phase;
+}
+
+/// mbarrier.try_wait.parity is true when the phase under way has the other parity.
+void SimulatedBlock::barrierWait(uint64_t address, int32_t parity) {
+  SimulatedBlock &block = *current();
+  MemoryBarrier &barrier = block.usedBarrier(address, "waits at");
+  block.noteUse(barrier, int32_t(block.running));
+  if (parity != 0 && parity != 1)
+    block.problem("a parity is " + std::to_string(parity) + ", not 0 or 1");
+  if ((barrier.phase & 1) != (parity & 1))
+    return block.learnPhases(block.running, barrier);
+  Thread &thread = block.threads[block.running];
+  thread.memoryBarrier = address;
+  thread.parity = parity & 1;
+  thread.state = State::AtMemoryBarrier;
+  block.wait();
+}
+
+bool SimulatedBlock::releaseMemoryBarriers() {
+  bool moved = false;
+  for (unsigned number = 0; number < threads.size(); ++number) {
+    Thread &thread = threads[number];
+    if (thread.state != State::AtMemoryBarrier)
+      continue;
+    MemoryBarrier &barrier = memoryBarriers[thread.memoryBarrier];
+    if ((barrier.phase & 1) == thread.parity)
+      continue;
+    learnPhases(number, barrier);
+    noteUse(barrier, int32_t(number));
+    thread.state = State::Ready;
+    moved = true;
+  }
+  return moved;
+}
+
+std::string SimulatedBlock::stuckText() const {
+  std::string text = "stuck: a thread waits for others that have ended or wait elsewhere";
+  for (const auto &[address, barrier] : memoryBarriers) {
+    if (!barrier.isAlive)
+      continue;
+    text += "; memory barrier at byte " + placeText(address) + ": phase " +
+            std::to_string(barrier.phase) + ", " + std::to_string(barrier.pendingArrivals) +
+            " arrivals and " + std::to_string(barrier.pendingBytes) + " bytes pending";
+    auto waits = [&, here = address](size_t number, int32_t parity) {
+      return number < threads.size() && threads[number].state == State::AtMemoryBarrier &&
+             threads[number].memoryBarrier == here && threads[number].parity == parity;
+    };
+    for (int32_t parity : {0, 1})
+      for (size_t first = 0; first < threads.size(); ++first) {
+        if (!waits(first, parity))
+          continue;
+        size_t last = first;
+        while (waits(last + 1, parity))
+          ++last;
+        text += ", threads " + std::to_string(first) + " to " + std::to_string(last) +
+                " wait for parity " + std::to_string(parity);
+        first = last;
+      }
+  }
+  return text;
+}
+
+//===-- Copies --------------------------------------------------------------------------------===//
+
+int64_t SimulatedBlock::TensorCopy::rows() const {
+  int64_t count = 1;
+  for (int32_t dim = 0; dim + 1 < map.rank; ++dim)
+    count *= map.box[size_t(dim)];
+  return count;
+}
+
+int64_t SimulatedBlock::TensorCopy::rowBytes() const {
+  return int64_t(map.box[size_t(map.rank - 1)]) * map.elementBytes;
+}
+
+template <class Visit>
+void SimulatedBlock::TensorCopy::forEachRow(Visit visit) const {
+  const auto last = size_t(map.rank - 1);
+  const int64_t begin = std::max<int64_t>(0, -start[last]),
+                end = std::min<int64_t>(map.box[last], map.extents[last] - start[last]);
+  if (begin >= end)
+    return;
+  for (int64_t row = 0; row < rows(); ++row) {
+    int64_t rest = row, element = start[last] + begin;
+    bool isInside = true;
+    for (size_t dim = last; dim-- > 0;) {
+      int64_t coordinate = start[dim] + rest % map.box[dim];
+      rest /= map.box[dim];
+      isInside &= coordinate >= 0 && coordinate < map.extents[dim];
+      element += coordinate * map.strides[dim];
+    }
+    if (isInside)
+      visit(row, begin * map.elementBytes, (end - begin) * map.elementBytes,
+            map.base + uint64_t(element * map.elementBytes));
+  }
+}
+
+/// Rows lie one after another, each in as many bytes as pieces change places within; the engine
+/// xors the number of a piece by the address alone.
+template <class Visit>
+void SimulatedBlock::TensorCopy::forEachPlace(Visit visit) const {
+  const auto pieces = uint64_t(map.swizzleBytes / kPieceBytes);
+  for (int64_t row = 0; row < rows(); ++row)
+    for (int64_t byte = 0; byte < rowBytes(); ++byte) {
+      uint64_t address = shared + uint64_t(row * map.swizzleBytes + byte);
+      address ^= (address >> 7 & (pieces - 1)) << 4;
+      visit(size_t(row * rowBytes() + byte), address);
+    }
+}
+
+void SimulatedBlock::claimForCopy(uint64_t address) {
+  const Byte &byte = bytes[address];
+  const auto self = int32_t(running);
+  const std::string text = "thread " + std::to_string(self) + " starts a copy to shared memory ";
+  if (inFlight.contains(address))
+    problem("race: " + text + "that an asynchronous copy is still writing");
+  if (byte.isBarrier)
+    problem(text + "where a memory barrier lives");
+  if (byte.readingProducts)
+    problem("race: " + text + "that a product under way reads");
+  if (byte.readEpoch == epoch && byte.reader != self)
+    problem("race: " + text + "that another reads, with no barrier between");
+  if (byte.writeEpoch == epoch && byte.writer != self)
+    problem("race: " + text + "that another writes, with no barrier between");
+  if (byte.isUnfenced)
+    problem(text + "where a thread has stored without a fence");
+  else if (byte.fenceEpoch == epoch && byte.writer != self)
+    problem(text + "where another has stored, with no barrier behind its fence");
+  if (!knows(running, byte.arrival))
+    problem("race: " + text + "that a tensor copy has filled, and has not waited for it");
+}
+
+void SimulatedBlock::tensorCopy(uint64_t shared, const SimulatedTensorMap *map,
+                                const int32_t *coordinates, int32_t rank, uint64_t barrierAddress,
+                                int32_t predicate) {
+  if (!predicate)
+    return;
+  SimulatedBlock &block = *current();
+  auto refuse = [&](const std::string &why) {
+    block.problem("thread " + std::to_string(block.running) + " starts a copy " + why);
+    block.stop();
+  };
+  MemoryBarrier &barrier = block.usedBarrier(barrierAddress, "starts a copy counted by");
+  block.noteUse(barrier, int32_t(block.running));
+  if (!barrier.isFenced)
+    block.problem("thread " + std::to_string(block.running) +
+                  " starts a copy counted by the memory barrier at byte " +
+                  block.placeText(barrierAddress) + ", whose initialisation is not fenced");
+  else if (barrier.fenceEpoch == block.epoch && barrier.maker != int32_t(block.running))
+    block.problem("thread " + std::to_string(block.running) +
+                  " starts a copy counted by the memory barrier at byte " +
+                  block.placeText(barrierAddress) +
+                  ", with no barrier of the threads behind the fence of its initialisation");
+
+  if (reinterpret_cast<uint64_t>(map) % 64 || map->magic != SimulatedTensorMap::kMagic)
+    refuse("by what is no tensor map");
+  if (map->rank < 1 || map->rank > SimulatedTensorMap::kMaxRank || map->rank != rank)
+    refuse("of an array of rank " + std::to_string(map->rank) + " by " + std::to_string(rank) +
+           " coordinates");
+  TensorCopy copy{.map = *map,
+                  .start = {},
+                  .shared = shared,
+                  .barrier = barrierAddress,
+                  .phase = barrier.phase,
+                  .content = {}};
+  for (auto dim = size_t(0); dim < size_t(rank); ++dim) {
+    copy.start[dim] = coordinates[dim];
+    if (map->box[dim] < 1 || map->box[dim] > kMaxBox)
+      refuse("of a box with an extent of " + std::to_string(map->box[dim]));
+  }
+  const int64_t swizzle = map->swizzleBytes;
+  if (swizzle != 32 && swizzle != 64 && swizzle != 128)
+    refuse("that swizzles " + std::to_string(swizzle) + " bytes");
+  if (copy.rowBytes() % kPieceBytes || copy.rowBytes() > swizzle)
+    refuse("of rows of " + std::to_string(copy.rowBytes()) + " bytes, which swizzle " +
+           std::to_string(swizzle));
+  if (shared % uint64_t(8 * swizzle))
+    refuse("to byte " + block.placeText(shared) + " of shared memory, which is not aligned to " +
+           std::to_string(8 * swizzle) + " bytes");
+  if (shared < block.launch.shared.first ||
+      shared + uint64_t(copy.rows() * swizzle) > block.launch.shared.second)
+    refuse("to byte " + block.placeText(shared) + ", which ends outside shared memory");
+
+  copy.forEachRow([&](int64_t, int64_t, int64_t bytes, uint64_t address) {
+    if (!block.isInArray(address, bytes))
+      refuse("that reads outside every array");
+  });
+  copy.forEachPlace([&](size_t, uint64_t address) {
+    block.claimForCopy(address);
+    block.inFlight.insert(address);
+    *reinterpret_cast<uint8_t *>(address) = 0xcd;
+  });
+  block.tensorCopies.push_back(std::move(copy));
+  ++block.report.tensorCopies;
+}
+
+bool SimulatedBlock::advanceCopies(bool mustMove) {
+  bool moved = false;
+  auto advance = [&](size_t number) {
+    moved = true;
+    TensorCopy &copy = tensorCopies[number];
+    if (!copy.hasRead)
+      return readBox(copy);
+    land(copy);
+    tensorCopies.erase(tensorCopies.begin() + ptrdiff_t(number));
+  };
+  for (size_t number = tensorCopies.size(); number-- > 0;)
+    if (random() % 4 == 0)
+      advance(number);
+  if (mustMove && !moved && !tensorCopies.empty())
+    advance(random() % tensorCopies.size());
+  return moved;
+}
+
+void SimulatedBlock::readBox(TensorCopy &copy) {
+  copy.hasRead = true;
+  copy.content.assign(size_t(copy.rows() * copy.rowBytes()), 0);
+  copy.forEachRow([&](int64_t row, int64_t first, int64_t count, uint64_t address) {
+    for (int64_t offset = 0; offset < count; ++offset)
+      if (storedGlobal.contains(address + uint64_t(offset)))
+        problem("race: a tensor copy reads global memory where a thread of the program stores");
+    std::memcpy(&copy.content[size_t(row * copy.rowBytes() + first)],
+                reinterpret_cast<const void *>(address), size_t(count));
+  });
+}
+
+void SimulatedBlock::land(const TensorCopy &copy) {
+  MemoryBarrier &barrier = memoryBarriers[copy.barrier];
+  const std::string place = "the memory barrier at byte " + placeText(copy.barrier);
+  const auto count = int64_t(copy.content.size());
+  if (!barrier.isAlive)
+    return problem("a copy lands, and " + place + ", which counts it, has ended");
+  if (barrier.phase != copy.phase)
+    problem("a copy lands behind the phase of " + place +
+            " in which it was started: fewer bytes were expected there than came");
+  else if (barrier.pendingBytes < count)
+    problem("a copy brings " + std::to_string(count) + " bytes, and " + place + " expects " +
+            std::to_string(barrier.pendingBytes) + " in this phase");
+  if (barrier.arrival < 0) {
+    barrier.arrival = int32_t(arrivals.size());
+    openArrivals.push_back(barrier.arrival);
+    arrivals.push_back({std::vector<bool>(threads.size()), 0});
+  }
+  copy.forEachPlace([&](size_t number, uint64_t address) {
+    inFlight.erase(address);
+    *reinterpret_cast<uint8_t *>(address) = copy.content[number];
+    // What was there before is behind the copy's start.
+    bytes[address] = {.arrival = barrier.arrival};
+  });
+  barrier.pendingBytes -= count;
+  endPhaseIfDone(barrier);
+}
+
+void SimulatedBlock::checkEnd() {
+  if (!tensorCopies.empty())
+    problem("a copy is still under way when the program ends");
+  for (const Arrival &arrival : arrivals)
+    if (!arrival.knowing)
+      problem("a copy is still under way when the program ends: nobody has waited for it");
+}
+
+} // namespace sectile::testing
