@@ -20,13 +20,14 @@ void assumeApart(SmallVectorImpl<ApartArguments> &apart, ApartArguments pair) {
 }
 
 LoopWrites::LoopWrites(scf::ForOp loop, const PointerProvenance &provenance, bool argumentsOverlap)
-    : LoopWrites(*loop.getBody(), provenance, argumentsOverlap) {}
+    : LoopWrites(*loop.getBody(), "loop", provenance, argumentsOverlap) {}
 LoopWrites::LoopWrites(func::FuncOp function, const PointerProvenance &provenance,
                        bool argumentsOverlap)
-    : LoopWrites(function.front(), provenance, argumentsOverlap) {}
+    : LoopWrites(function.front(), "kernel", provenance, argumentsOverlap) {}
 
-LoopWrites::LoopWrites(Block &body, const PointerProvenance &provenance, bool argumentsOverlap)
-    : provenance(provenance), argumentsOverlap(argumentsOverlap) {
+LoopWrites::LoopWrites(Block &body, const char *scope, const PointerProvenance &provenance,
+                       bool argumentsOverlap)
+    : scope(scope), provenance(provenance), argumentsOverlap(argumentsOverlap) {
   auto write = [&](Value pointer) {
     if (auto argument = provenance.argumentOf(pointer))
       written.push_back(*argument);
@@ -62,14 +63,15 @@ bool LoopWrites::mayBePassedBy(LoadOp load, SmallVectorImpl<ApartArguments> &apa
 }
 
 std::string LoopWrites::whyNotPassedBy(LoadOp load) const {
+  const std::string the = std::string("the ") + scope;
   if (isOpaque)
-    return "the loop orders memory (by a barrier, an atomic whose result is used or a volatile "
-           "load), or writes through a pointer whose argument is not known";
+    return the + " orders memory (by a barrier, an atomic whose result is used or a volatile "
+                 "load), or writes through a pointer whose argument is not known";
   if (argumentsOverlap)
-    return "arguments of the launch share memory, and the loop writes";
+    return "arguments of the launch share memory, and " + the + " writes";
   if (!provenance.argumentOf(load.getPtr()))
-    return "the loop writes, and which argument this reads is not known";
-  return "the loop writes to the argument that this reads";
+    return the + " writes, and which argument this reads is not known";
+  return the + " writes to the argument that this reads";
 }
 
 } // namespace sectile::optimizer

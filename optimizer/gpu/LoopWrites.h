@@ -38,11 +38,13 @@ public:
   std::string whyNotPassedBy(tile::LoadOp load) const;
 
 private:
-  LoopWrites(mlir::Block &body, const PointerProvenance &provenance, bool argumentsOverlap);
+  LoopWrites(mlir::Block &body, const char *scope, const PointerProvenance &provenance,
+             bool argumentsOverlap);
 
+  const char *const scope; // "loop" or "kernel", for remarks
   const PointerProvenance &provenance;
   const bool argumentsOverlap;
-  /// Whether the loop orders memory, or writes to memory of an unknown argument.
+  /// Whether the scope orders memory, or writes to memory of an unknown argument.
   bool isOpaque = false;
   llvm::SmallVector<unsigned, 4> written; // arguments
 };

@@ -35,10 +35,10 @@ constexpr int64_t kOtherWords = 48;
 class LoopPipeliner {
 public:
   LoopPipeliner(scf::ForOp loop, const GpuShape &shape, int64_t stageCount,
-                const IndexAnalysis &analysis, const PointerProvenance &provenance,
-                const LoopWrites &writes, GpuAssumptions &assumed)
-      : loop(loop), shape(shape), stageCount(stageCount), analysis(analysis),
-        provenance(provenance), writes(writes), assumed(assumed), builder(loop), slice(loop) {}
+                const IndexAnalysis &analysis, const LoopWrites &writes,
+                const LoopWrites &allWrites, GpuAssumptions &assumed)
+      : loop(loop), shape(shape), stageCount(stageCount), analysis(analysis), writes(writes),
+        allWrites(allWrites), assumed(assumed), builder(loop), slice(loop) {}
 
   void run() {
     const bool hasProducts = multiplies(loop);
@@ -151,7 +151,12 @@ private:
       return std::nullopt;
     std::string whyNot;
     AsyncLoad ahead{load};
-    ahead.block = tensorCopyOf(load, analysis, provenance, whyNot);
+    ahead.block = tensorCopyOf(load, analysis, whyNot);
+    // The engine does not see what threads write, in this program or in others that it waits for.
+    if (ahead.block && !allWrites.mayBePassedBy(load, assumed.apart)) {
+      ahead.block.reset();
+      whyNot = allWrites.whyNotPassedBy(load);
+    }
     if (ahead.block) {
       ahead.axis = ahead.block->rowAxis;
       if (isFilledByEngine(bufferOf(ahead, 1), ahead.axis))
@@ -365,8 +370,7 @@ private:
   const GpuShape &shape;
   int64_t stageCount;
   const IndexAnalysis &analysis;
-  const PointerProvenance &provenance;
-  const LoopWrites &writes;
+  const LoopWrites &writes, &allWrites; // of the loop and of the kernel
   GpuAssumptions &assumed;
   OpBuilder builder;
   SmallVector<AsyncLoad, 2> loads;
@@ -411,6 +415,7 @@ void PipelineLoops::runOnOperation() {
     return;
   IndexAnalysis analysis(function);
   PointerProvenance provenance(function);
+  const LoopWrites allWrites(function, provenance, options.argumentsOverlap);
   for (scf::ForOp loop : loops) {
     LoopWrites writes(loop, provenance, options.argumentsOverlap);
     if (!shape().hasAsyncCopy) {
@@ -418,7 +423,7 @@ void PipelineLoops::runOnOperation() {
         stageLoads(loop, shape(), writes, assumed());
       continue;
     }
-    LoopPipeliner(loop, shape(), stagesOf(loop, options.stageCount), analysis, provenance, writes,
+    LoopPipeliner(loop, shape(), stagesOf(loop, options.stageCount), analysis, writes, allWrites,
                   assumed())
         .run();
   }

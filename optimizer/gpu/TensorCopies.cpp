@@ -92,7 +92,7 @@ std::optional<int> rowAxisOf(BlockAtOp block) {
 }
 
 std::optional<ArrayBlock> tensorCopyOf(LoadOp load, const IndexAnalysis &analysis,
-                                       const PointerProvenance &provenance, std::string &whyNot) {
+                                       std::string &whyNot) {
   auto no = [&](std::string reason) {
     whyNot = std::move(reason);
     return std::nullopt;
@@ -111,8 +111,6 @@ std::optional<ArrayBlock> tensorCopyOf(LoadOp load, const IndexAnalysis &analysi
   std::optional<int> rowAxis = rowAxisOf(at);
   if (!rowAxis)
     return no("elements of a row are not known to be neighbours (no stride is known to be 1)");
-  if (provenance.mayWrite(base.getArgNumber()))
-    return no("the kernel writes to the array");
   int64_t maps = 0;
   load->getParentOfType<func::FuncOp>().walk([&](TensorMapOp) { ++maps; });
   if (maps + 1 >= kMostMaps)

@@ -4,10 +4,11 @@
 //
 //   - the array begins at an argument of the kernel, at a multiple of 16 bytes, and its extents and
 //     strides follow from the arguments by sums and products: the host makes its map at a launch;
-//   - the kernel does not write to it: the engine would not see that;
+//   - the kernel does not write to it, nor waits for others that may: the engine would not see that
+//     (PipelineLoops asks LoopWrites of the whole kernel, which takes arguments to be apart);
 //   - the buffer has the layout that the engine writes (layout::bufferOperandOf).
 //
-//   std::optional<ArrayBlock> block = tensorCopyOf(load, analysis, provenance, whyNot);
+//   std::optional<ArrayBlock> block = tensorCopyOf(load, analysis, whyNot);
 //   ...
 //   Value map = tensorMapOf(*block, buffer);               // at the kernel's entry
 //   startTensorCopy(builder, *block, map, slice.clone(...), buffer, stage, full, exists);
@@ -15,7 +16,6 @@
 
 #include "lang/tile/TileDialect.h"
 #include "optimizer/IndexAnalysis.h"
-#include "optimizer/PointerProvenance.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Pass/Pass.h"
@@ -40,7 +40,7 @@ struct ArrayBlock {
 /// Nothing where the engine cannot do it; `whyNot` is then the reason, for a remark, and empty for
 /// a load that is of no block.
 std::optional<ArrayBlock> tensorCopyOf(tile::LoadOp load, const IndexAnalysis &analysis,
-                                       const PointerProvenance &provenance, std::string &whyNot);
+                                       std::string &whyNot);
 
 /// Whether the engine writes stages of such a buffer, of rank 2 and with neighbours along
 /// `rowAxis`.

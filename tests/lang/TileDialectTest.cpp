@@ -157,11 +157,13 @@ const Refusal kRefusals[] = {
      "'tile.gather' op result has the shape of the index and the element type of the source"},
     // memory
     {"%o = tile.int_to_ptr %z : i64 -> !tile.ptr<i1>\n%t = arith.constant true\n"
-     "%a = \"tile.load\"(%o, %t) <{operandSegmentSizes = array<i32: 1, 0, 1>}> : (!tile.ptr<i1>, "
+     "%a = \"tile.load\"(%o, %t) <{operandSegmentSizes = array<i32: 1, 0, 1, 0>}> : "
+     "(!tile.ptr<i1>, "
      "i1) "
      "-> i1",
      "'tile.load' op `other` without a mask"},
-    {"%a = \"tile.load\"(%p) <{operandSegmentSizes = array<i32: 1, 0, 0>}> : (!tile.ptr<f32>) -> "
+    {"%a = \"tile.load\"(%p) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (!tile.ptr<f32>) "
+     "-> "
      "i32",
      "'tile.load' op failed to verify that result is what ptr points to"},
     {"\"tile.store\"(%p, %i) : (!tile.ptr<f32>, i32) -> ()",
