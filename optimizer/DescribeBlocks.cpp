@@ -301,25 +301,42 @@ public:
   explicit Describer(func::FuncOp function) : analysis(function) {}
 
   void describe(LoadOp load) {
-    auto type = dyn_cast<RankedTensorType>(load.getType());
     auto loop = load->getParentOfType<scf::ForOp>();
-    if (!type || type.getRank() != 2 || load.getBlock() || load.getIsVolatile() || !loop ||
-        !isZeroOrNothing(load.getOther()))
+    if (load.getIsVolatile() || !loop || !isZeroOrNothing(load.getOther()))
       return;
-    std::optional<TileSum> sum = pointersIn(load.getPtr(), loop);
+    if (Value block = blockOf(load, load.getResult(), loop)) {
+      load.getOtherMutable().clear();
+      load.getBlockMutable().assign(block);
+    }
+  }
+
+  void describe(StoreOp store) {
+    if (Value block = blockOf(store, /*loaded=*/Value(), store->getParentOfType<scf::ForOp>()))
+      store.getBlockMutable().assign(block);
+  }
+
+private:
+  /// The block that an access, in a loop or null, reads or writes; null where none is known.
+  template <class Access>
+  Value blockOf(Access access, Value loaded, scf::ForOp loop) {
+    Type tile = pointeeOf(access.getPtr().getType());
+    auto type = dyn_cast<RankedTensorType>(tile);
+    if (!type || type.getRank() != 2 || access.getBlock())
+      return {};
+    std::optional<TileSum> sum = pointersIn(access.getPtr(), loop);
     if (!sum || sum->axes.size() != 2 || !isa_and_nonnull<BlockArgument>(sum->base) ||
         !assignRest(*sum))
-      return;
+      return {};
     llvm::sort(sum->axes,
                [](const AlongAxis &one, const AlongAxis &other) { return one.axis < other.axis; });
     SmallVector<ScalarSum, 2> extents(2, ScalarSum(kNoEnd));
-    if (!boundsOf(load, *sum, extents) || !areSuitable(*sum, type))
-      return;
+    if (!boundsOf(access.getMask(), loaded, *sum, extents) || !areSuitable(*sum, type))
+      return {};
     for (auto [along, extent] : llvm::zip(sum->axes, extents))
       if (extent == ScalarSum(kNoEnd) && !along.start.fits(32))
-        return;
-    OpBuilder builder(load);
-    Location place = load.getLoc();
+        return {};
+    OpBuilder builder(access);
+    Location place = access.getLoc();
     SmallVector<Value, 2> offsets, shape, strides;
     for (auto [along, extent] : llvm::zip(sum->axes, extents)) {
       // Numbers of 32 bits stay such: they are within an array that ends nowhere.
@@ -330,12 +347,10 @@ public:
         stride = ScalarSum::of(along.stride.value).times(along.stride.factor);
       strides.push_back(stride.materialize(builder, place));
     }
-    load.getOtherMutable().clear();
-    load.getBlockMutable().assign(BlockAtOp::create(
-        builder, place, BlockType::get(builder.getContext()), sum->base, offsets, shape, strides));
+    return BlockAtOp::create(builder, place, BlockType::get(builder.getContext()), sum->base,
+                             offsets, shape, strides);
   }
 
-private:
   static bool isZeroOrNothing(Value other) {
     return !other || matchPattern(other, m_AnyZeroFloat()) || matchPattern(other, m_Zero());
   }
@@ -343,7 +358,8 @@ private:
   /// The pointers of a round, those that the loop carries included.
   std::optional<TileSum> pointersIn(Value pointers, scf::ForOp loop) {
     auto carried = dyn_cast<BlockArgument>(pointers);
-    if (!carried || carried.getOwner() != loop.getBody() || carried == loop.getInductionVar())
+    if (!carried || !loop || carried.getOwner() != loop.getBody() ||
+        carried == loop.getInductionVar())
       return tileSum(pointers);
     const unsigned number = carried.getArgNumber() - loop.getNumInductionVars();
     std::optional<TileSum> sum = tileSum(loop.getInitArgs()[number]);
@@ -389,11 +405,13 @@ private:
     return rounds.times(number / step.getSExtValue());
   }
 
-  /// Where the array ends along each axis, by the load's mask.
-  static bool boundsOf(LoadOp load, const TileSum &sum, SmallVectorImpl<ScalarSum> &extents) {
+  /// Where the array ends along each axis, by the access's mask, and by what becomes of what is
+  /// loaded (null: stored).
+  static bool boundsOf(Value mask, Value loaded, const TileSum &sum,
+                       SmallVectorImpl<ScalarSum> &extents) {
     SmallVector<bool, 2> isBounded(2, false);
-    if (load.getMask()) {
-      auto comparisons = comparisonsOf(load.getMask());
+    if (mask) {
+      auto comparisons = comparisonsOf(mask);
       if (!comparisons)
         return false;
       for (const Comparison &each : *comparisons) {
@@ -409,7 +427,7 @@ private:
     }
     for (const AlongAxis &along : sum.axes)
       if (along.modulus) {
-        if (!Discarded(along.start, along.modulus).beyond(load.getResult(), along.axis))
+        if (!loaded || !Discarded(along.start, along.modulus).beyond(loaded, along.axis))
           return false;
         extents[along.axis] = ScalarSum::of(along.modulus);
       }
@@ -451,7 +469,8 @@ struct DescribeBlocks : PassWrapper<DescribeBlocks, OperationPass<func::FuncOp>>
 
   StringRef getArgument() const override { return "describe-blocks"; }
   StringRef getDescription() const override {
-    return "loads through pointers say which blocks of arrays they read, where they do";
+    return "loads and stores through pointers say which blocks of arrays they access, where they "
+           "do";
   }
 
   void runOnOperation() override {
@@ -469,6 +488,7 @@ struct DescribeBlocks : PassWrapper<DescribeBlocks, OperationPass<func::FuncOp>>
     Describer describer(getOperation());
     for (LoadOp load : loads)
       describer.describe(load);
+    getOperation().walk([&](StoreOp store) { describer.describe(store); });
   }
 };
 

@@ -64,6 +64,12 @@ public:
     return finish(op.getBase(), multiply(column, columnStride), within, mask);
   }
 
+  template <class Op>
+  Value blockOf(Op op) {
+    return tile::BlockAtOp::create(builder, loc, tile::BlockType::get(op.getContext()),
+                                   op.getBase(), op.getOffsets(), op.getShape(), op.getStrides());
+  }
+
   Value nan(RankedTensorType type) {
     auto element = cast<FloatType>(type.getElementType());
     auto value = FloatAttr::get(element, APFloat::getNaN(element.getFloatSemantics()));
@@ -157,24 +163,25 @@ void expand(tile::BlockLoadOp op, const IndexAnalysis &analysis, bool keepsBlock
   Value other;
   if (places.mask && op.getPadding() == tile::Padding::NaN)
     other = expansion.nan(op.getType());
-  // Outside the array a block has zeros.
-  Value block;
-  if (keepsBlocks && op.getPadding() == tile::Padding::Zero)
-    block = tile::BlockAtOp::create(expansion.builder, op.getLoc(),
-                                    tile::BlockType::get(op.getContext()), op.getBase(),
-                                    op.getOffsets(), op.getShape(), op.getStrides());
   auto load = tile::LoadOp::create(expansion.builder, op.getLoc(), op.getType(), places.pointers,
                                    places.mask, other, op.getCache(), op.getEviction());
-  if (block)
-    load.getBlockMutable().assign(block);
+  // Outside the array a block has zeros.
+  if (keepsBlocks && op.getPadding() == tile::Padding::Zero) {
+    expansion.builder.setInsertionPoint(load);
+    load.getBlockMutable().assign(expansion.blockOf(op));
+  }
   op.replaceAllUsesWith(load.getResult());
 }
 
-void expand(tile::BlockStoreOp op, const IndexAnalysis &analysis, bool /*keepsBlocks*/) {
+void expand(tile::BlockStoreOp op, const IndexAnalysis &analysis, bool keepsBlocks) {
   Expansion expansion(op, op.getValue().getType(), analysis);
   Places places = expansion.placesOf(op);
-  tile::StoreOp::create(expansion.builder, op.getLoc(), places.pointers, op.getValue(), places.mask,
-                        op.getCache(), op.getEviction());
+  auto store = tile::StoreOp::create(expansion.builder, op.getLoc(), places.pointers, op.getValue(),
+                                     places.mask, op.getCache(), op.getEviction());
+  if (keepsBlocks) {
+    expansion.builder.setInsertionPoint(store);
+    store.getBlockMutable().assign(expansion.blockOf(op));
+  }
 }
 
 void expand(tile::BlockReduceOp op, const IndexAnalysis &analysis, bool /*keepsBlocks*/) {
@@ -228,9 +235,11 @@ struct ExpandBlocks : PassWrapper<ExpandBlocks, OperationPass<func::FuncOp>> {
     }
   }
 
-  Option<bool> keepsBlocks{*this, "keep-blocks",
-                           llvm::cl::desc("loads say which block they read, for a copy engine"),
-                           llvm::cl::init(false)};
+  Option<bool> keepsBlocks{
+      *this, "keep-blocks",
+      llvm::cl::desc("loads and stores say which block they access, for a copy "
+                     "engine"),
+      llvm::cl::init(false)};
 };
 
 } // namespace

@@ -111,4 +111,13 @@ void GpuEmitter::noteAccess(Operation *op, StringRef kind, int64_t elements, uns
              {"is_masked", access.mask != nullptr}});
 }
 
+void GpuEmitter::noteBoxes(Operation *op, StringRef kind, TensorMapOp map) {
+  const int64_t bytes = memoryBytes(map.getType().getElement());
+  addRemark(image.remarks, op->getLoc(), kind, "by the copy engine",
+            {{"bytes", ShapedType::getNumElements(map.getType().getBox()) * bytes},
+             {"element_bytes", bytes},
+             {"argument", cast<BlockArgument>(map.getBase()).getArgNumber()},
+             {"is_masked", 0}});
+}
+
 } // namespace sectile::gpu

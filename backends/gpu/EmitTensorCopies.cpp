@@ -1,5 +1,5 @@
-// Copies by an engine: maps of arrays as parameters of the kernel, boxes into stages of buffers,
-// memory barriers. One thread starts them.
+// Copies by an engine: maps of arrays as parameters of the kernel, boxes into stages of buffers and
+// out of them, memory barriers. One thread starts them.
 #include "backends/gpu/GpuEmitter.h"
 #include "lang/layout/BufferOperand.h"
 
@@ -74,6 +74,33 @@ llvm::Value *GpuEmitter::memoryBarrier(Value barriers, llvm::Value *stage) {
   return builder.CreateGEP(builder.getInt64Ty(), start, stage);
 }
 
+template <class Op>
+LogicalResult
+GpuEmitter::forEachBox(Op op,
+                       llvm::function_ref<void(llvm::Value *, ArrayRef<llvm::Value *>)> visit) {
+  TensorMapType map = op.getMap().getType();
+  auto buffer = cast<BufferType>(op.getBuffer().getType());
+  const layout::SharedLayout &shared = buffer.getLayout().getLayout();
+  ArrayRef<int32_t> order = op.getOrder();
+  const int64_t bytes = memoryBytes(buffer.getElement());
+  // A box is a part of a panel, whose rows lie one after another.
+  auto places = order.size() == 2 ? layout::bufferOperandOf(shared, /*depthAxis=*/order.back(),
+                                                            unsigned(bytes * 8))
+                                  : std::nullopt;
+  if (!places || !places->isDepthContiguous || places->panelBytes != map.getSwizzle() ||
+      map.getBox().back() * bytes != places->panelBytes)
+    return fail(op, "the copy engine has no buffers of that layout"), failure();
+  llvm::Value *stage = stageAddress(op.getBuffer(), op.getStage());
+  layout::Coordinates at(2, 0);
+  int32_t &row = at[order[0]], &column = at[order[1]];
+  for (; column < buffer.getShape()[order[1]]; column += int32_t(map.getBox()[1]))
+    for (row = 0; row < buffer.getShape()[order[0]]; row += int32_t(map.getBox()[0]))
+      visit(builder.CreateConstGEP1_64(builder.getInt8Ty(), stage, shared.offsetOf(at) * bytes),
+            {builder.CreateAdd(scalar(op.getOffsets()[0]), builder.getInt32(uint32_t(row))),
+             builder.CreateAdd(scalar(op.getOffsets()[1]), builder.getInt32(uint32_t(column)))});
+  return success(!hasFailed);
+}
+
 LogicalResult GpuEmitter::emitTensorCopy(Operation *op) {
   const TensorCopies *copies = target.tensorCopies();
   if (!copies)
@@ -106,38 +133,26 @@ LogicalResult GpuEmitter::emitTensorCopy(Operation *op) {
                      scalar(wait.getParity()));
         return success();
       })
-      .Case([&](TensorCopyOp copy) { return emitBoxes(*copies, copy); })
+      .Case([&](TensorCopyOp copy) {
+        noteBoxes(op, "tensor-copy", copy.getMap().getDefiningOp<TensorMapOp>());
+        llvm::Value *barrier = memoryBarrier(copy.getBarriers(), scalar(copy.getStage()));
+        llvm::Value *starts = builder.CreateAnd(scalar(copy.getExists()), isFirstThread());
+        return forEachBox(copy, [&](llvm::Value *shared, ArrayRef<llvm::Value *> at) {
+          copies->copy(builder, shared, tensorMaps.lookup(copy.getMap()), at, barrier, starts);
+        });
+      })
+      .Case([&](TensorStoreOp store) {
+        noteBoxes(op, "tensor-store", store.getMap().getDefiningOp<TensorMapOp>());
+        llvm::Value *starts = isFirstThread();
+        return forEachBox(store, [&](llvm::Value *shared, ArrayRef<llvm::Value *> at) {
+          copies->store(builder, tensorMaps.lookup(store.getMap()), at, shared, starts);
+        });
+      })
+      .Case([&](TensorStoreWaitOp wait) {
+        copies->waitForStores(builder, wait.getWritten());
+        return success();
+      })
       .Default([](Operation *) { return failure(); });
-}
-
-LogicalResult GpuEmitter::emitBoxes(const TensorCopies &copies, TensorCopyOp op) {
-  TensorMapType map = op.getMap().getType();
-  auto buffer = cast<BufferType>(op.getBuffer().getType());
-  const layout::SharedLayout &shared = buffer.getLayout().getLayout();
-  ArrayRef<int32_t> order = op.getOrder();
-  const int64_t bytes = memoryBytes(buffer.getElement());
-  // A box is a part of a panel, whose rows lie one after another.
-  auto places = order.size() == 2 ? layout::bufferOperandOf(shared, /*depthAxis=*/order.back(),
-                                                            unsigned(bytes * 8))
-                                  : std::nullopt;
-  if (!places || !places->isDepthContiguous || places->panelBytes != map.getSwizzle() ||
-      map.getBox().back() * bytes != places->panelBytes)
-    return fail(op, "the copy engine does not write buffers of that layout"), failure();
-  llvm::Value *stage = stageAddress(op.getBuffer(), op.getStage());
-  llvm::Value *barrier = memoryBarrier(op.getBarriers(), scalar(op.getStage()));
-  llvm::Value *starts = builder.CreateAnd(scalar(op.getExists()), isFirstThread());
-  layout::Coordinates at(2, 0);
-  int32_t &row = at[order[0]], &column = at[order[1]];
-  for (; column < buffer.getShape()[order[1]]; column += int32_t(map.getBox()[1]))
-    for (row = 0; row < buffer.getShape()[order[0]]; row += int32_t(map.getBox()[0]))
-      copies.copy(
-          builder,
-          builder.CreateConstGEP1_64(builder.getInt8Ty(), stage, shared.offsetOf(at) * bytes),
-          tensorMaps.lookup(op.getMap()),
-          {builder.CreateAdd(scalar(op.getOffsets()[0]), builder.getInt32(uint32_t(row))),
-           builder.CreateAdd(scalar(op.getOffsets()[1]), builder.getInt32(uint32_t(column)))},
-          barrier, starts);
-  return success(!hasFailed);
 }
 
 } // namespace sectile::gpu

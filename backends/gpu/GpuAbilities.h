@@ -131,6 +131,16 @@ public:
   /// have brought is then seen by the thread, and by products that it starts.
   virtual void wait(llvm::IRBuilderBase &builder, llvm::Value *barrier,
                     llvm::Value *parity) const = 0;
+  /// Starts the copy of a box in `shared`, which threads have stored behind a `fence` of theirs and
+  /// a barrier, to `coordinates` of the array. Elements outside the array are not written.
+  /// `predicate` as before.
+  virtual void store(llvm::IRBuilderBase &builder, llvm::Value *map,
+                     llvm::ArrayRef<llvm::Value *> coordinates, llvm::Value *shared,
+                     llvm::Value *predicate) const = 0;
+  /// Waits until all boxes whose copies the thread has started with `store` have been read from
+  /// shared memory; with `areWritten`, until they are in global memory, in front of what it starts
+  /// later.
+  virtual void waitForStores(llvm::IRBuilderBase &builder, bool areWritten) const = 0;
 };
 
 /// What products of f32 by way of tf32 need besides their instruction.

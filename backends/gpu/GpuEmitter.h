@@ -178,6 +178,8 @@ private:
   // AccessRemarks.cpp
   /// Remarks that a thread's accesses are of so many elements, and why not of more.
   void noteAccess(mlir::Operation *op, llvm::StringRef kind, int64_t elements, unsigned maxBytes);
+  /// The same of an access by the engine.
+  void noteBoxes(mlir::Operation *op, llvm::StringRef kind, tile::TensorMapOp map);
   // EmitAtomics.cpp
   mlir::LogicalResult emitAtomic(mlir::Operation *op);
   bool isDeviceMemory(tile::AtomicRmwOp op);
@@ -223,9 +225,13 @@ private:
   // EmitTensorCopies.cpp
   /// Adds the map to those of the image.
   mlir::LogicalResult describeMap(tile::TensorMapOp op);
-  /// The copy, or what is done with memory barriers.
+  /// A copy or a store by the engine, or what is done with memory barriers.
   mlir::LogicalResult emitTensorCopy(mlir::Operation *op);
-  mlir::LogicalResult emitBoxes(const TensorCopies &copies, tile::TensorCopyOp op);
+  /// Calls `visit` with the place in shared memory and the coordinates of each box of a copy, or a
+  /// store.
+  template <class Op>
+  mlir::LogicalResult
+  forEachBox(Op op, llvm::function_ref<void(llvm::Value *, llvm::ArrayRef<llvm::Value *>)> visit);
   /// ptr addrspace(3): the memory barrier of a stage (i32).
   llvm::Value *memoryBarrier(mlir::Value barriers, llvm::Value *stage);
   // EmitBufferProducts.cpp

@@ -81,9 +81,9 @@ void forEachUse(Operation *buffer, Visit visit) {
 
 /// The ops between which a buffer's bytes are its own: in the innermost block that holds all its
 /// uses, from the first, which must fill it, to the last, or to the wait for all copies behind that
-/// where copies fill it. Uses are those of its views, too, and the waits for products that read it,
-/// which may be under way through loops. What it holds does not outlive one run through the block.
-/// Where that cannot be seen, the bytes are its own throughout the program.
+/// where copies fill or read it. Uses are those of its views, too, and the waits for products that
+/// read it, which may be under way through loops. What it holds does not outlive one run through
+/// the block. Where that cannot be seen, the bytes are its own throughout the program.
 class BufferLife {
 public:
   explicit BufferLife(Operation *alloc) {
@@ -123,6 +123,10 @@ public:
     };
     if (llvm::any_of(uses, llvm::IsaPred<AsyncCopyOp>))
       while (last && !waitsForAll(last))
+        last = last->getNextNode();
+    // The engine reads it until then.
+    if (llvm::any_of(uses, llvm::IsaPred<TensorStoreOp>))
+      while (last && !isa<TensorStoreWaitOp>(last))
         last = last->getNextNode();
     if (isReadOn)
       last = nullptr;
@@ -219,7 +223,7 @@ private:
     int64_t alignment = kBufferAlignment;
     auto type = cast<BufferType>(alloc.getType());
     forEachUse(alloc, [&](Operation *user) {
-      if (!isa<DotAsyncOp, TensorCopyOp>(user))
+      if (!isa<DotAsyncOp, TensorCopyOp, TensorStoreOp>(user))
         return;
       // Which of the axes is the depth is of no account here.
       if (auto operand = layout::bufferOperandOf(type.getLayout().getLayout(), /*depthAxis=*/0,
@@ -359,8 +363,9 @@ std::string describe(Operation *op) {
 }
 
 SharedMemoryPlan withVotes(SharedMemoryPlan plan, int64_t voteBytes) {
+  plan.bytes = llvm::alignTo(plan.bytes, kAlignment);
   if (voteBytes) {
-    plan.voteOffset = llvm::alignTo(plan.bytes, kAlignment);
+    plan.voteOffset = plan.bytes;
     plan.bytes = plan.voteOffset + voteBytes;
   }
   return plan;

@@ -54,21 +54,48 @@ void NvidiaTensorCopies::expect(llvm::IRBuilderBase &builder, llvm::Value *barri
        "r,b", {barrier, predicate});
 }
 
-void NvidiaTensorCopies::copy(llvm::IRBuilderBase &builder, llvm::Value *shared, llvm::Value *map,
-                              llvm::ArrayRef<llvm::Value *> coordinates, llvm::Value *barrier,
-                              llvm::Value *predicate) const {
-  llvm::SmallVector<llvm::Value *, 8> operands{shared, map, barrier, predicate};
-  std::string list, constraints = "r,l,r,b";
+/// Appends coordinates to the operands of an instruction, the innermost first, and returns their
+/// list in its text.
+static std::string listOf(llvm::ArrayRef<llvm::Value *> coordinates,
+                          llvm::SmallVectorImpl<llvm::Value *> &operands,
+                          std::string &constraints) {
+  std::string list;
   for (llvm::Value *coordinate : llvm::reverse(coordinates)) {
     list += (list.empty() ? "$" : ", $") + std::to_string(operands.size());
     constraints += ",r";
     operands.push_back(coordinate);
   }
+  return list;
+}
+
+void NvidiaTensorCopies::copy(llvm::IRBuilderBase &builder, llvm::Value *shared, llvm::Value *map,
+                              llvm::ArrayRef<llvm::Value *> coordinates, llvm::Value *barrier,
+                              llvm::Value *predicate) const {
+  llvm::SmallVector<llvm::Value *, 8> operands{shared, map, barrier, predicate};
+  std::string constraints = "r,l,r,b", list = listOf(coordinates, operands, constraints);
   emit(builder,
        "@$3 cp.async.bulk.tensor." + std::to_string(coordinates.size()) +
            "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [$0], [$1, {" + list +
            "}], [$2];",
        constraints, operands);
+}
+
+void NvidiaTensorCopies::store(llvm::IRBuilderBase &builder, llvm::Value *map,
+                               llvm::ArrayRef<llvm::Value *> coordinates, llvm::Value *shared,
+                               llvm::Value *predicate) const {
+  llvm::SmallVector<llvm::Value *, 8> operands{map, shared, predicate};
+  std::string constraints = "l,r,b", list = listOf(coordinates, operands, constraints);
+  emit(builder,
+       "@$2 cp.async.bulk.tensor." + std::to_string(coordinates.size()) +
+           "d.global.shared::cta.tile.bulk_group [$0, {" + list + "}], [$1];",
+       constraints, operands);
+}
+
+void NvidiaTensorCopies::waitForStores(llvm::IRBuilderBase &builder, bool areWritten) const {
+  // Stores since the last wait are one group, which is empty in most threads.
+  emit(builder, "cp.async.bulk.commit_group;", "", {});
+  emit(builder, areWritten ? "cp.async.bulk.wait_group 0;" : "cp.async.bulk.wait_group.read 0;", "",
+       {});
 }
 
 void NvidiaTensorCopies::wait(llvm::IRBuilderBase &builder, llvm::Value *barrier,

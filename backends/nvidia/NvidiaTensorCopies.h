@@ -21,6 +21,10 @@ public:
             llvm::ArrayRef<llvm::Value *> coordinates, llvm::Value *barrier,
             llvm::Value *predicate) const override;
   void wait(llvm::IRBuilderBase &builder, llvm::Value *barrier, llvm::Value *parity) const override;
+  void store(llvm::IRBuilderBase &builder, llvm::Value *map,
+             llvm::ArrayRef<llvm::Value *> coordinates, llvm::Value *shared,
+             llvm::Value *predicate) const override;
+  void waitForStores(llvm::IRBuilderBase &builder, bool areWritten) const override;
 };
 
 } // namespace sectile::nvidia

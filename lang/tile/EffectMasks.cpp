@@ -35,6 +35,9 @@ void maskEffects(OpBuilder &builder, Operation *op, Value isWanted) {
     if (mask)
       mask = arith::AndIOp::create(builder, loc, isWanted, mask);
     access.getMaskMutable().assign(mask ? mask : isWanted);
+    // What is accessed is no whole block any more.
+    if constexpr (!std::is_same_v<decltype(access), AtomicRmwOp>)
+      access.getBlockMutable().clear();
   });
 }
 

@@ -170,6 +170,36 @@ def Tile_TensorCopyOp : Tile_Op<"tensor_copy", [MemoryEffects<[MemRead, MemWrite
   let hasVerifier = 1;
 }
 
+def Tile_TensorStoreOp : Tile_Op<"tensor_store", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "starts copying a stage of a buffer to a block of an array";
+  let description = [{
+    All of the stage, in boxes of the map's extents; what is outside the array is not written. Dimension i of map and
+    offsets is axis `order[i]` of the stage. The engine reads what threads have stored there behind a `proxy_fence` of
+    theirs and a barrier; the stage must stay as it is until a `tensor_store_wait`.
+    Example:
+    ```mlir
+    tile.tensor_store %b[%stage], %map[%i, %j] order = [0, 1] : !tile.buffer<...>, !tile.tensor_map<[64, 64], f16, 128>
+    ```
+  }];
+  let arguments = (ins Tile_Buffer:$buffer, I32:$stage, Tile_TensorMap:$map, Variadic<I32>:$offsets,
+                       DenseI32ArrayAttr:$order);
+  let assemblyFormat = [{
+    $buffer `[` $stage `]` `,` $map `[` $offsets `]` `order` `=` $order attr-dict `:` type($buffer) `,` type($map)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_TensorStoreWaitOp : Tile_Op<"tensor_store_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "waits until the copy engine has read the buffers of all tensor stores";
+  let description = [{
+    Only the thread that has started the stores waits: others learn of it at a barrier. With `written`, what they write
+    is in memory too, in front of what tensor stores behind write.
+    Example: `tile.tensor_store_wait written`
+  }];
+  let arguments = (ins UnitAttr:$written);
+  let assemblyFormat = "(`written` $written^)? attr-dict";
+}
+
 //===-- values in shared memory ---------------------------------------------------------------===//
 
 def Tile_ToBufferOp : Tile_Op<"to_buffer", [Pure]> {

@@ -186,24 +186,33 @@ LogicalResult BlockAtOp::verify() {
   return success();
 }
 
+/// The block that an access of a tile names; `verb` is what the access does.
+static LogicalResult checkBlock(Operation *op, Value named, Type tile, const char *verb) {
+  auto block = named ? named.getDefiningOp<BlockAtOp>() : BlockAtOp();
+  if (!block)
+    return success();
+  if (block.getOffsets().size() != shapeOf(tile).size())
+    return op->emitOpError() << verb << " a tile of rank " << shapeOf(tile).size()
+                             << " within a block of rank " << block.getOffsets().size();
+  if (block.getBase().getType().getPointee() != elementTypeOf(tile))
+    return op->emitOpError() << verb << " elements of type " << elementTypeOf(tile)
+                             << " within a block of " << block.getBase().getType().getPointee();
+  return success();
+}
+
 LogicalResult LoadOp::verify() {
   if (getOther() && !getMask())
     return emitOpError("`other` without a mask");
-  if (getBlock()) {
-    if (getOther())
-      return emitOpError("`other` beside a block, outside of which are zeros");
-    auto block = getBlock().getDefiningOp<BlockAtOp>();
-    if (block && block.getOffsets().size() != shapeOf(getType()).size())
-      return emitOpError() << "reads a tile of rank " << shapeOf(getType()).size()
-                           << " within a block of rank " << block.getOffsets().size();
-    if (block && block.getBase().getType().getPointee() != elementTypeOf(getType()))
-      return emitOpError() << "reads elements of type " << elementTypeOf(getType())
-                           << " within a block of " << block.getBase().getType().getPointee();
-  }
+  if (getBlock() && getOther())
+    return emitOpError("`other` beside a block, outside of which are zeros");
+  if (failed(checkBlock(*this, getBlock(), getType(), "reads")))
+    return failure();
   return checkAccess(*this, getPtr(), getAccessAttr());
 }
 
 LogicalResult StoreOp::verify() {
+  if (failed(checkBlock(*this, getBlock(), getValue().getType(), "writes")))
+    return failure();
   return checkAccess(*this, getPtr(), getAccessAttr());
 }
 
@@ -418,24 +427,37 @@ LogicalResult TensorMapOp::verify() {
   return success();
 }
 
-LogicalResult TensorCopyOp::verify() {
-  TensorMapType map = getMap().getType();
-  auto buffer = cast<BufferType>(getBuffer().getType());
+/// What copies and stores of the engine have in common; `verb` is what they do with elements.
+template <class Op>
+static LogicalResult checkBoxes(Op op, const char *verb) {
+  TensorMapType map = op.getMap().getType();
+  auto buffer = cast<BufferType>(op.getBuffer().getType());
   if (map.getElement() != buffer.getElement())
-    return emitOpError() << "copies elements of type " << map.getElement() << ", stages hold "
-                         << buffer.getElement();
-  if (map.getBox().size() != buffer.getShape().size() || getOffsets().size() != map.getBox().size())
-    return emitOpError("map, stages and offsets have different ranks");
-  if (!isOrder(getOrder(), map.getBox().size()))
-    return emitOpError("`order` should name each axis once");
-  for (auto [box, axis] : llvm::zip(map.getBox(), getOrder()))
+    return op.emitOpError() << verb << " elements of type " << map.getElement() << ", stages hold "
+                            << buffer.getElement();
+  if (map.getBox().size() != buffer.getShape().size() ||
+      op.getOffsets().size() != map.getBox().size())
+    return op.emitOpError("map, stages and offsets have different ranks");
+  if (!isOrder(op.getOrder(), map.getBox().size()))
+    return op.emitOpError("`order` should name each axis once");
+  for (auto [box, axis] : llvm::zip(map.getBox(), op.getOrder()))
     if (buffer.getShape()[axis] % box)
-      return emitOpError() << "stages of " << sectile::layout::printShape(buffer.getShape())
-                           << " are not filled by boxes of "
-                           << sectile::layout::printShape(map.getBox());
-  if (getBarriers().getType().getStages() != buffer.getStages())
+      return op.emitOpError() << "stages of " << sectile::layout::printShape(buffer.getShape())
+                              << " are not filled by boxes of "
+                              << sectile::layout::printShape(map.getBox());
+  return success();
+}
+
+LogicalResult TensorCopyOp::verify() {
+  if (failed(checkBoxes(*this, "copies")))
+    return failure();
+  if (getBarriers().getType().getStages() != cast<BufferType>(getBuffer().getType()).getStages())
     return emitOpError("needs a memory barrier for each stage");
   return success();
+}
+
+LogicalResult TensorStoreOp::verify() {
+  return checkBoxes(*this, "stores");
 }
 
 LogicalResult BufferLoadOp::verify() {

@@ -396,26 +396,32 @@ def Tile_LoadOp : Tile_Op<"load", [
   let hasCanonicalizer = 1;
 }
 
-def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>, Tile_PointeeMatches<"value">,
-                                     Tile_MaskMatches<2>]> {
+def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>, Tile_PointeeMatches<"value">,
+      TypesMatchWith<"mask has the shape of ptr", "ptr", "mask", "::sectile::tile::maskOf($_self)",
+                     "!::llvm::cast<::sectile::tile::StoreOp>(&$_op).getMask() || std::equal_to<>()">]> {
   let summary = "writes elements behind pointers";
   let description = [{
     Where `mask` is false memory is not touched. Two elements behind the same pointer: one of them wins. `access`
-    is there when layouts are final.
-    Example: `tile.store %p, %x, %m : tensor<8x!tile.ptr<f32>>`
+    is there when layouts are final. With `within` a block, what is written is also the block of the tile's extents
+    that begins there, but for what is outside the array; a copy engine may write that.
+    Example:
+    ```mlir
+    tile.store %p, %x, %m : tensor<8x!tile.ptr<f32>>
+    tile.store %p, %y, %m within %block : tensor<64x64x!tile.ptr<f16>>
+    ```
   }];
   let arguments = (ins
-    Tile_PtrLike:$ptr, Tile_NumberLike:$value, Optional<Tile_BoolLike>:$mask,
+    Tile_PtrLike:$ptr, Tile_NumberLike:$value, Optional<Tile_BoolLike>:$mask, Optional<Tile_Block>:$block,
     DefaultValuedAttr<Tile_CacheModifier, "::sectile::tile::CacheModifier::None">:$cache,
     DefaultValuedAttr<Tile_EvictionPolicy, "::sectile::tile::EvictionPolicy::Normal">:$eviction,
     OptionalAttr<Tile_AccessAttr>:$access);
   let builders = [OpBuilder<(ins "::mlir::Value":$ptr, "::mlir::Value":$value, "::mlir::Value":$mask,
                              CArg<"CacheModifier", "CacheModifier::None">:$cache,
                              CArg<"EvictionPolicy", "EvictionPolicy::Normal">:$eviction), [{
-    build($_builder, $_state, ptr, value, mask, cache, eviction, AccessAttr());
+    build($_builder, $_state, ptr, value, mask, ::mlir::Value(), cache, eviction, AccessAttr());
   }]>];
   let assemblyFormat = [{
-    $ptr `,` $value (`,` $mask^)? oilist(`cache` `=` $cache | `evict` `=` $eviction)
+    $ptr `,` $value (`,` $mask^)? (`within` $block^)? oilist(`cache` `=` $cache | `evict` `=` $eviction)
     (`access` `=` $access^)? attr-dict `:` type($ptr)
   }];
   let hasVerifier = 1;

@@ -9,6 +9,7 @@
 #include "optimizer/gpu/OrderStores.h"
 #include "optimizer/gpu/PipelineLoops.h"
 #include "optimizer/gpu/PrefetchLoads.h"
+#include "optimizer/gpu/StageStores.h"
 #include "optimizer/gpu/TensorCopies.h"
 #include "optimizer/gpu/VerifyLayouts.h"
 
@@ -53,6 +54,10 @@ void buildGpuPipeline(OpPassManager &passes, const GpuPipelineOptions &options,
     add(createFillBuffers());
   // After all three: takes the loads that they leave in place.
   add(createHoistLoads());
+  // After those that fill shared memory, whose bytes it takes again; what it leaves OrderStores
+  // looks at.
+  if (options.shape.hasTensorCopy)
+    add(createStageStores(options, assumed));
   // After all that moves loads.
   add(createOrderStores(options, assumed));
   // Last, because a width depends on what is known of the address at the access's final place.
@@ -94,6 +99,7 @@ void registerGpuPasses() {
     registerPass([] { return createPrefetchLoads(); });
     registerPass([] { return createFillBuffers(); });
     registerPass([] { return createHoistLoads(); });
+    registerPass([] { return createStageStores(); });
     registerPass([] { return createOrderStores(); });
     registerPass([] { return createAssignAccessWidths(); });
     registerPass([] { return createVerifyLayouts(); });

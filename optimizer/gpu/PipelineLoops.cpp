@@ -151,7 +151,8 @@ private:
       return std::nullopt;
     std::string whyNot;
     AsyncLoad ahead{load};
-    ahead.block = tensorCopyOf(load, analysis, whyNot);
+    if (!load.getIsVolatile())
+      ahead.block = arrayBlockOf(load.getBlock(), load.getType(), analysis, whyNot);
     // The engine does not see what threads write, in this program or in others that it waits for.
     if (ahead.block && !allWrites.mayBePassedBy(load, assumed.apart)) {
       ahead.block.reset();
@@ -159,7 +160,7 @@ private:
     }
     if (ahead.block) {
       ahead.axis = ahead.block->rowAxis;
-      if (isFilledByEngine(bufferOf(ahead, 1), ahead.axis))
+      if (isOfEngine(bufferOf(ahead, 1), ahead.axis))
         return ahead;
     }
     if (ahead.block)

@@ -72,13 +72,7 @@ struct DropBlocks : PassWrapper<DropBlocks, OperationPass<func::FuncOp>> {
   StringRef getDescription() const override { return "loads no longer say which blocks they read"; }
 
   void runOnOperation() override {
-    getOperation().walk([](LoadOp load) {
-      if (Value block = load.getBlock()) {
-        load.getBlockMutable().clear();
-        if (block.use_empty())
-          block.getDefiningOp()->erase();
-      }
-    });
+    getOperation().walk([](LoadOp load) { dropBlock(load); });
   }
 };
 
@@ -91,16 +85,19 @@ std::optional<int> rowAxisOf(BlockAtOp block) {
   return std::nullopt;
 }
 
-std::optional<ArrayBlock> tensorCopyOf(LoadOp load, const IndexAnalysis &analysis,
+std::optional<ArrayBlock> arrayBlockOf(Value named, Type tile, const IndexAnalysis &analysis,
                                        std::string &whyNot) {
   auto no = [&](std::string reason) {
     whyNot = std::move(reason);
     return std::nullopt;
   };
-  auto at = load.getBlock() ? load.getBlock().getDefiningOp<BlockAtOp>() : BlockAtOp();
+  auto at = named ? named.getDefiningOp<BlockAtOp>() : BlockAtOp();
   whyNot.clear();
-  if (!at || load.getIsVolatile())
+  if (!at)
     return std::nullopt;
+  Type element = elementTypeOf(tile);
+  if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() < 8)
+    return no("its elements are no numbers of whole bytes");
   if (at.getOffsets().size() != 2)
     return no("the array has " + std::to_string(at.getOffsets().size()) + " dimensions, not two");
   auto base = dyn_cast<BlockArgument>(at.getBase());
@@ -112,22 +109,19 @@ std::optional<ArrayBlock> tensorCopyOf(LoadOp load, const IndexAnalysis &analysi
   if (!rowAxis)
     return no("elements of a row are not known to be neighbours (no stride is known to be 1)");
   int64_t maps = 0;
-  load->getParentOfType<func::FuncOp>().walk([&](TensorMapOp) { ++maps; });
+  at->getParentOfType<func::FuncOp>().walk([&](TensorMapOp) { ++maps; });
   if (maps + 1 >= kMostMaps)
     return no("there are " + std::to_string(maps) + " others already");
   for (OperandRange numbers : {at.getShape(), at.getStrides()})
     if (!llvm::all_of(numbers, [](Value number) { return isOfArguments(number); }))
       return no("its extents and strides do not follow from the arguments by sums and products");
-  if (tile::shapeOf(load.getType()).empty())
-    return no("it is a scalar");
   ArrayBlock block{at, *rowAxis, {}};
   for (Value offset : at.getOffsets()) {
     const IndexFacts &facts = analysis.of(offset);
     block.isNarrow.push_back(facts.low >= INT32_MIN && facts.high <= INT32_MAX);
   }
   // Rows from other places on stop the engine of an H200 (illegal instruction).
-  const int64_t bytes =
-      std::max<int64_t>(1, elementTypeOf(load.getType()).getIntOrFloatBitWidth() / 8);
+  const int64_t bytes = element.getIntOrFloatBitWidth() / 8;
   if (analysis.of(at.getOffsets()[*rowAxis]).commonDivisor() * bytes % kAlignment)
     return no("its rows are not known to begin at a multiple of 16 bytes within the array");
   // There is no outside to put a block at.
@@ -138,7 +132,7 @@ std::optional<ArrayBlock> tensorCopyOf(LoadOp load, const IndexAnalysis &analysi
   return block;
 }
 
-bool isFilledByEngine(BufferType buffer, int rowAxis) {
+bool isOfEngine(BufferType buffer, int rowAxis) {
   return placesOf(buffer, rowAxis).has_value();
 }
 
@@ -178,15 +172,28 @@ static Value coordinateOf(OpBuilder &builder, Location place, Value offset, bool
   return arith::TruncIOp::create(builder, place, builder.getI32Type(), offset);
 }
 
+static SmallVector<Value, 2> coordinatesOf(OpBuilder &builder, const ArrayBlock &block,
+                                           const IRMapping &there) {
+  BlockAtOp at = block.at;
+  return llvm::to_vector<2>(llvm::map_range(orderOf(block), [&](int32_t axis) {
+    return coordinateOf(builder, at.getLoc(), there.lookupOrDefault(at.getOffsets()[axis]),
+                        block.isNarrow[axis]);
+  }));
+}
+
 void startTensorCopy(OpBuilder &builder, const ArrayBlock &block, Value map, const IRMapping &there,
                      Value buffer, Value stage, Value full, Value exists) {
   BlockAtOp at = block.at;
-  SmallVector<Value, 2> offsets;
-  for (int32_t axis : orderOf(block))
-    offsets.push_back(coordinateOf(
-        builder, at.getLoc(), there.lookupOrDefault(at.getOffsets()[axis]), block.isNarrow[axis]));
-  TensorCopyOp::create(builder, at.getLoc(), map, offsets, buffer, stage, full, exists,
-                       builder.getDenseI32ArrayAttr(orderOf(block)));
+  TensorCopyOp::create(builder, at.getLoc(), map, coordinatesOf(builder, block, there), buffer,
+                       stage, full, exists, builder.getDenseI32ArrayAttr(orderOf(block)));
+}
+
+void startTensorStore(OpBuilder &builder, const ArrayBlock &block, Value buffer, Value stage,
+                      Value map) {
+  BlockAtOp at = block.at;
+  TensorStoreOp::create(builder, at.getLoc(), buffer, stage, map,
+                        coordinatesOf(builder, block, IRMapping()),
+                        builder.getDenseI32ArrayAttr(orderOf(block)));
 }
 
 std::unique_ptr<Pass> createDropBlocks() {

@@ -1,14 +1,15 @@
-//===-- TensorCopies.h - loads that a copy engine can do --------------------------------------===//
-// A load that says which block of an array it reads (tile::BlockAtOp) can be left to the copy
-// engine, whatever layout its tile has, where
+//===-- TensorCopies.h - accesses that a copy engine can do -----------------------------------===//
+// A load or a store that says which block of an array it accesses (tile::BlockAtOp) can be left to
+// the copy engine, whatever layout its tile has, where
 //
 //   - the array begins at an argument of the kernel, at a multiple of 16 bytes, and its extents and
 //     strides follow from the arguments by sums and products: the host makes its map at a launch;
-//   - the kernel does not write to it, nor waits for others that may: the engine would not see that
-//     (PipelineLoops asks LoopWrites of the whole kernel, which takes arguments to be apart);
-//   - the buffer has the layout that the engine writes (layout::bufferOperandOf).
+//   - the buffer has the layout that the engine reads and writes (layout::bufferOperandOf).
 //
-//   std::optional<ArrayBlock> block = tensorCopyOf(load, analysis, whyNot);
+// That no thread accesses what the engine does is for the passes to find out: PipelineLoops, whose
+// copies read what the kernel does not write, and StageStores.
+//
+//   std::optional<ArrayBlock> block = arrayBlockOf(load.getBlock(), tile, analysis, whyNot);
 //   ...
 //   Value map = tensorMapOf(*block, buffer);               // at the kernel's entry
 //   startTensorCopy(builder, *block, map, slice.clone(...), buffer, stage, full, exists);
@@ -29,7 +30,7 @@ namespace sectile::optimizer {
 /// where none is known to be.
 std::optional<int> rowAxisOf(tile::BlockAtOp block);
 
-/// What the engine is to copy for a load.
+/// What the engine is to access.
 struct ArrayBlock {
   tile::BlockAtOp at;
   int rowAxis = 1;
@@ -37,14 +38,15 @@ struct ArrayBlock {
   llvm::SmallVector<bool, 2> isNarrow;
 };
 
-/// Nothing where the engine cannot do it; `whyNot` is then the reason, for a remark, and empty for
-/// a load that is of no block.
-std::optional<ArrayBlock> tensorCopyOf(tile::LoadOp load, const IndexAnalysis &analysis,
-                                       std::string &whyNot);
+/// What an access of a tile within `block`, null for one that names none, is to the engine. Nothing
+/// where the engine cannot do it; `whyNot` is then the reason, for a remark, and empty for no
+/// block.
+std::optional<ArrayBlock> arrayBlockOf(mlir::Value block, mlir::Type tile,
+                                       const IndexAnalysis &analysis, std::string &whyNot);
 
-/// Whether the engine writes stages of such a buffer, of rank 2 and with neighbours along
+/// Whether the engine reads and writes stages of such a buffer, of rank 2 and with neighbours along
 /// `rowAxis`.
-bool isFilledByEngine(tile::BufferType buffer, int rowAxis);
+bool isOfEngine(tile::BufferType buffer, int rowAxis);
 
 /// Describes the array at the kernel's entry, in boxes for the buffer.
 mlir::Value tensorMapOf(const ArrayBlock &block, tile::BufferType buffer);
@@ -53,6 +55,20 @@ mlir::Value tensorMapOf(const ArrayBlock &block, tile::BufferType buffer);
 void startTensorCopy(mlir::OpBuilder &builder, const ArrayBlock &block, mlir::Value map,
                      const mlir::IRMapping &there, mlir::Value buffer, mlir::Value stage,
                      mlir::Value full, mlir::Value exists);
+
+/// Copies a stage to the block.
+void startTensorStore(mlir::OpBuilder &builder, const ArrayBlock &block, mlir::Value buffer,
+                      mlir::Value stage, mlir::Value map);
+
+/// Makes an access one of pointers alone.
+template <class Access>
+void dropBlock(Access access) {
+  if (mlir::Value block = access.getBlock()) {
+    access.getBlockMutable().clear();
+    if (block.use_empty())
+      block.getDefiningOp()->erase();
+  }
+}
 
 /// --drop-blocks: behind all passes that leave loads to the engine, the others are of pointers.
 std::unique_ptr<mlir::Pass> createDropBlocks();

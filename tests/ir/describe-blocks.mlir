@@ -74,9 +74,12 @@ func.func @tutorial(%a: !tile.ptr<f16>, %b: !tile.ptr<f16>, %c: !tile.ptr<f32>, 
 }
 
 // Rows that are stored without a mask begin anew beyond the extent; numbers of 64 bits may leave what coordinates can
-// say; a mask that is no comparison with an extent is something else.
+// say; a mask that is no comparison with an extent is something else. The store writes a block.
 // CHECK-LABEL: func.func @no_blocks
-// CHECK-NOT: tile.block
+// CHECK-NOT: within
+// CHECK: scf.yield
+// CHECK: tile.block %arg1
+// CHECK: tile.store {{.*}} within
 func.func @no_blocks(%a: !tile.ptr<f16>, %c: !tile.ptr<f32>, %m: i32, %far: i64, %t: i1) attributes {tile.kernel} {
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32

@@ -1,4 +1,4 @@
-// PIPELINE: --expand-blocks=keep-blocks=true --canonicalize --cse --assign-layouts=warps=8,wgmma=true --start-products=warps=8,wgmma=true --pipeline-loops=warps=8,async=true,engine=true,wgmma=true,shared=232448 --drop-blocks --canonicalize --cse
+// PIPELINE: --expand-blocks=keep-blocks=true --canonicalize --cse --assign-layouts=warps=8,wgmma=true --start-products=warps=8,wgmma=true --pipeline-loops=warps=8,async=true,engine=true,wgmma=true,shared=232448 --drop-blocks --stage-stores=engine=true,shared=232448 --canonicalize --cse
 
 // Maps are made from the arguments at the entry. The engine fills four stages, two rounds ahead: one thread announces
 // what is to come, and each round waits for a phase of its stage.
@@ -28,6 +28,12 @@
 // CHECK: tile.dot_wait 0
 // CHECK-NEXT: tile.barrier shared
 // CHECK-NEXT: tile.mbarrier_end %[[FULL]]
+// CHECK: tile.buffer_store %{{.*}}, %[[TILE:.*]][%c0_i32]
+// CHECK-NEXT: tile.proxy_fence
+// CHECK-NEXT: tile.barrier shared
+// CHECK: tile.tensor_store %[[TILE]][%c0_i32], %{{.*}} order = [0, 1]
+// CHECK-NEXT: tile.tensor_store_wait
+// CHECK-NEXT: return
 // CHECK-NOT: tile.block
 func.func @product(%a: !tile.ptr<f16> {tile.divisibility = 16 : i64}, %b: !tile.ptr<f16> {tile.divisibility = 16 : i64},
     %c: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %m: i32, %k: i32, %n: i32) attributes {tile.kernel} {

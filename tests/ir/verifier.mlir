@@ -48,7 +48,8 @@ func.func @convert_without_layout(%x: tensor<8xf32>) {
 func.func @layouts_differ(%x: tensor<4xf32, #tile.layout<4, register = [1], lane = [2]>>,
                           %p: tensor<4x!tile.ptr<f32>, #tile.layout<4, register = [2], lane = [1]>>) {
   // expected-error @below {{'tile.store' op failed to verify that value is what ptr points to}}
-  "tile.store"(%p, %x) : (tensor<4x!tile.ptr<f32>, #tile.layout<4, register = [2], lane = [1]>>,
+  "tile.store"(%p, %x) <{operandSegmentSizes = array<i32: 1, 1, 0, 0>}>
+      : (tensor<4x!tile.ptr<f32>, #tile.layout<4, register = [2], lane = [1]>>,
                           tensor<4xf32, #tile.layout<4, register = [1], lane = [2]>>) -> ()
   return
 }

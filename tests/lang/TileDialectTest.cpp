@@ -166,7 +166,8 @@ const Refusal kRefusals[] = {
      "-> "
      "i32",
      "'tile.load' op failed to verify that result is what ptr points to"},
-    {"\"tile.store\"(%p, %i) : (!tile.ptr<f32>, i32) -> ()",
+    {"\"tile.store\"(%p, %i) <{operandSegmentSizes = array<i32: 1, 1, 0, 0>}> : (!tile.ptr<f32>, "
+     "i32) -> ()",
      "'tile.store' op failed to verify that value is what ptr points to"},
     {"%a = tile.atomic_rmw fadd, acq_rel, gpu, %q, %i : !tile.ptr<i32>",
      "'tile.atomic_rmw' op floating-point kind on integers"},

@@ -12,6 +12,7 @@ from .autotuner.limits import (
     limits_per_unit,
     properties_of_architecture,
 )
+from .remarks import ACCESSES
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ _STAGES = {
     "cuda": ("tile", "tile-optimized", "tile-gpu", "llvm", "llvm-optimized", "ptx"),
     "hip": ("tile", "tile-optimized", "tile-gpu", "llvm", "llvm-optimized", "amdgcn"),
 }
-_ACCESSES = {"load": "load", "store": "store", "atomic": "atomic", "async-copy": "load"}
 _KEEP_STAGES = (
     "st.knobs.compilation.keep_stages = True (SECTILE_KEEP_STAGES=1) before it is compiled"
 )
@@ -100,11 +100,11 @@ class Access(_Fields):
 
     Attributes:
         kind: ``"load"``, ``"store"``, ``"atomic"``.
-        bytes: that one instruction of one thread moves (GPU), that one vector holds (CPU).
+        bytes: that one instruction of one thread moves (GPU; of a copy engine: a box), that one vector holds (CPU).
         element_bytes: of an element.
         argument: the parameter it goes through; None when that is not one.
         masked: it has a mask that is not gone.
-        asynchronous: copied to shared memory without a thread waiting.
+        asynchronous: copied to shared memory, or from there, without a thread waiting.
         why: what keeps it from being wider than that; "" when nothing does, or nothing is known.
         place, file, line: in the source.
     """
@@ -257,18 +257,18 @@ class VariantReport:
         for remark in self.remarks:
             numbers = remark.numbers
             where = {"place": remark.place, "file": remark.file, "line": remark.line}
-            if remark.kind in _ACCESSES:
+            if remark.kind in ACCESSES:
                 number = numbers.get("argument", -1)
                 name = arguments[number] if 0 <= number < len(arguments) else None
                 copied.setdefault(remark._position(), name)
                 self.accesses.append(
                     Access(
-                        kind=_ACCESSES[remark.kind],
+                        kind=ACCESSES[remark.kind],
                         bytes=numbers.get("bytes", 0),
                         element_bytes=numbers.get("element_bytes", 0),
                         argument=name,
                         masked=bool(numbers.get("is_masked")),
-                        asynchronous=remark.kind == "async-copy",
+                        asynchronous=remark.kind != ACCESSES[remark.kind],
                         why=remark.text,
                         **where,
                     )
@@ -377,7 +377,7 @@ class VariantReport:
                 for load in self.ahead
             ],
         )
-        known = {*_ACCESSES, "pipelined", "not-pipelined", "shared-buffer", "shared-scratch"}
+        known = {*ACCESSES, "pipelined", "not-pipelined", "shared-buffer", "shared-scratch"}
         others = [remark for remark in self.remarks if remark.kind not in known]
         yield from _table("code", [(r.place, r.kind, r.text) for r in others])
 

@@ -33,13 +33,14 @@ struct SimulatedReport {
   /// Per thread of the last program; predicated ones that did nothing count too.
   int64_t globalLoads = 0, globalStores = 0;
   /// Copies of boxes that the threads of the last program have started together.
-  int64_t tensorCopies = 0;
+  int64_t tensorCopies = 0, tensorStores = 0;
 };
 
 /// What the 128 bytes of a tensor map hold here. The first dimension is the outermost.
 struct alignas(64) SimulatedTensorMap {
   static constexpr uint32_t kMagic = 0x70614d54;
   static constexpr int32_t kMaxRank = 5;
+  static constexpr int64_t kPieceBytes = 16; // which change places within `swizzleBytes`
   uint64_t base = 0;
   std::array<int64_t, kMaxRank> extents{}, strides{}; // elements
   std::array<int32_t, kMaxRank> box{};

@@ -37,6 +37,9 @@ enum class SimulatedCall : unsigned {
   BarrierWait,   // (ptr barrier, i32 parity)
   // (ptr shared, ptr map, ptr coordinates of i32, i32 how many, ptr barrier, i32 predicate)
   TensorCopy,
+  // (ptr shared, ptr map, ptr coordinates of i32, i32 how many, i32 predicate)
+  TensorStore,
+  StoresWait, // (i32 are written)
   Count
 };
 

@@ -6,6 +6,8 @@
 //   reads, lands   the phase of the memory barrier has them
 //   phase ends     threads that wait for it, and those that meet such a thread, may touch them
 //
+// Stores the other way are in SimulatedTensorStores.cpp.
+//
 // The engine sees what threads have stored only behind a fence of theirs and a barrier.
 #include "SimulatedThreads.h"
 
@@ -14,7 +16,7 @@
 namespace sectile::testing {
 namespace {
 
-constexpr int64_t kBarrierBytes = 8, kPieceBytes = 16, kMaxBox = 256;
+constexpr int64_t kBarrierBytes = 8, kMaxBox = 256;
 /// A phase counts less.
 constexpr int64_t kMaxPhaseBytes = 1 << 20;
 
@@ -49,12 +51,9 @@ public:
   void copy(llvm::IRBuilderBase &builder, llvm::Value *shared, llvm::Value *map,
             llvm::ArrayRef<llvm::Value *> coordinates, llvm::Value *barrier,
             llvm::Value *predicate) const override {
-    llvm::Type *word = builder.getInt32Ty();
-    llvm::Value *array = localArray(builder, word, std::max<unsigned>(1, coordinates.size()));
-    for (auto [number, coordinate] : llvm::enumerate(coordinates))
-      builder.CreateStore(coordinate, builder.CreateConstGEP1_32(word, array, unsigned(number)));
     emitSimulatedCall(builder, SimulatedCall::TensorCopy, builder.getVoidTy(),
-                      {plainPointer(builder, shared), plainPointer(builder, map), array,
+                      {plainPointer(builder, shared), plainPointer(builder, map),
+                       arrayOf(builder, coordinates),
                        builder.getInt32(uint32_t(coordinates.size())),
                        plainPointer(builder, barrier), truth(builder, predicate)});
   }
@@ -65,7 +64,29 @@ public:
                       {plainPointer(builder, barrier), parity});
   }
 
+  void store(llvm::IRBuilderBase &builder, llvm::Value *map,
+             llvm::ArrayRef<llvm::Value *> coordinates, llvm::Value *shared,
+             llvm::Value *predicate) const override {
+    emitSimulatedCall(builder, SimulatedCall::TensorStore, builder.getVoidTy(),
+                      {plainPointer(builder, shared), plainPointer(builder, map),
+                       arrayOf(builder, coordinates),
+                       builder.getInt32(uint32_t(coordinates.size())), truth(builder, predicate)});
+  }
+
+  void waitForStores(llvm::IRBuilderBase &builder, bool areWritten) const override {
+    emitSimulatedCall(builder, SimulatedCall::StoresWait, builder.getVoidTy(),
+                      {builder.getInt32(areWritten)});
+  }
+
 private:
+  static llvm::Value *arrayOf(llvm::IRBuilderBase &builder,
+                              llvm::ArrayRef<llvm::Value *> coordinates) {
+    llvm::Type *word = builder.getInt32Ty();
+    llvm::Value *array = localArray(builder, word, std::max<unsigned>(1, coordinates.size()));
+    for (auto [number, coordinate] : llvm::enumerate(coordinates))
+      builder.CreateStore(coordinate, builder.CreateConstGEP1_32(word, array, unsigned(number)));
+    return array;
+  }
   static llvm::Value *truth(llvm::IRBuilderBase &builder, llvm::Value *predicate) {
     return predicate ? builder.CreateZExt(predicate, builder.getInt32Ty())
                      : (llvm::Value *)builder.getInt32(1);
@@ -302,41 +323,6 @@ int64_t SimulatedBlock::TensorCopy::rowBytes() const {
   return int64_t(map.box[size_t(map.rank - 1)]) * map.elementBytes;
 }
 
-template <class Visit>
-void SimulatedBlock::TensorCopy::forEachRow(Visit visit) const {
-  const auto last = size_t(map.rank - 1);
-  const int64_t begin = std::max<int64_t>(0, -start[last]),
-                end = std::min<int64_t>(map.box[last], map.extents[last] - start[last]);
-  if (begin >= end)
-    return;
-  for (int64_t row = 0; row < rows(); ++row) {
-    int64_t rest = row, element = start[last] + begin;
-    bool isInside = true;
-    for (size_t dim = last; dim-- > 0;) {
-      int64_t coordinate = start[dim] + rest % map.box[dim];
-      rest /= map.box[dim];
-      isInside &= coordinate >= 0 && coordinate < map.extents[dim];
-      element += coordinate * map.strides[dim];
-    }
-    if (isInside)
-      visit(row, begin * map.elementBytes, (end - begin) * map.elementBytes,
-            map.base + uint64_t(element * map.elementBytes));
-  }
-}
-
-/// Rows lie one after another, each in as many bytes as pieces change places within; the engine
-/// xors the number of a piece by the address alone.
-template <class Visit>
-void SimulatedBlock::TensorCopy::forEachPlace(Visit visit) const {
-  const auto pieces = uint64_t(map.swizzleBytes / kPieceBytes);
-  for (int64_t row = 0; row < rows(); ++row)
-    for (int64_t byte = 0; byte < rowBytes(); ++byte) {
-      uint64_t address = shared + uint64_t(row * map.swizzleBytes + byte);
-      address ^= (address >> 7 & (pieces - 1)) << 4;
-      visit(size_t(row * rowBytes() + byte), address);
-    }
-}
-
 void SimulatedBlock::claimForCopy(uint64_t address) {
   const Byte &byte = bytes[address];
   const auto self = int32_t(running);
@@ -347,6 +333,8 @@ void SimulatedBlock::claimForCopy(uint64_t address) {
     problem(text + "where a memory barrier lives");
   if (byte.readingProducts)
     problem("race: " + text + "that a product under way reads");
+  if (byte.readingStores)
+    problem("race: " + text + "that a tensor store may still read");
   if (byte.readEpoch == epoch && byte.reader != self)
     problem("race: " + text + "that another reads, with no barrier between");
   if (byte.writeEpoch == epoch && byte.writer != self)
@@ -359,16 +347,50 @@ void SimulatedBlock::claimForCopy(uint64_t address) {
     problem("race: " + text + "that a tensor copy has filled, and has not waited for it");
 }
 
+SimulatedBlock::TensorCopy SimulatedBlock::boxAt(const SimulatedTensorMap *map,
+                                                 const int32_t *coordinates, int32_t rank,
+                                                 uint64_t shared, const std::string &text) {
+  auto refuse = [&](const std::string &why) {
+    problem("thread " + std::to_string(running) + " " + text + " " + why);
+    stop();
+  };
+  if (reinterpret_cast<uint64_t>(map) % 64 || map->magic != SimulatedTensorMap::kMagic)
+    refuse("by what is no tensor map");
+  if (map->rank < 1 || map->rank > SimulatedTensorMap::kMaxRank || map->rank != rank)
+    refuse("of an array of rank " + std::to_string(map->rank) + " by " + std::to_string(rank) +
+           " coordinates");
+  TensorCopy copy{
+      .map = *map, .start = {}, .shared = shared, .barrier = 0, .phase = 0, .content = {}};
+  for (auto dim = size_t(0); dim < size_t(rank); ++dim) {
+    copy.start[dim] = coordinates[dim];
+    if (map->box[dim] < 1 || map->box[dim] > kMaxBox)
+      refuse("of a box with an extent of " + std::to_string(map->box[dim]));
+  }
+  const int64_t swizzle = map->swizzleBytes;
+  if (swizzle != 32 && swizzle != 64 && swizzle != 128)
+    refuse("that swizzles " + std::to_string(swizzle) + " bytes");
+  if (copy.rowBytes() % SimulatedTensorMap::kPieceBytes || copy.rowBytes() > swizzle)
+    refuse("of rows of " + std::to_string(copy.rowBytes()) + " bytes, which swizzle " +
+           std::to_string(swizzle));
+  if (shared % uint64_t(8 * swizzle))
+    refuse("at byte " + placeText(shared) + " of shared memory, which is not aligned to " +
+           std::to_string(8 * swizzle) + " bytes");
+  if (shared < launch.shared.first ||
+      shared + uint64_t(copy.rows() * swizzle) > launch.shared.second)
+    refuse("at byte " + placeText(shared) + ", which ends outside shared memory");
+  copy.forEachRow([&](int64_t, int64_t, int64_t bytes, uint64_t address) {
+    if (!isInArray(address, bytes))
+      refuse("of what is outside every array");
+  });
+  return copy;
+}
+
 void SimulatedBlock::tensorCopy(uint64_t shared, const SimulatedTensorMap *map,
                                 const int32_t *coordinates, int32_t rank, uint64_t barrierAddress,
                                 int32_t predicate) {
   if (!predicate)
     return;
   SimulatedBlock &block = *current();
-  auto refuse = [&](const std::string &why) {
-    block.problem("thread " + std::to_string(block.running) + " starts a copy " + why);
-    block.stop();
-  };
   MemoryBarrier &barrier = block.usedBarrier(barrierAddress, "starts a copy counted by");
   block.noteUse(barrier, int32_t(block.running));
   if (!barrier.isFenced)
@@ -381,39 +403,9 @@ void SimulatedBlock::tensorCopy(uint64_t shared, const SimulatedTensorMap *map,
                   block.placeText(barrierAddress) +
                   ", with no barrier of the threads behind the fence of its initialisation");
 
-  if (reinterpret_cast<uint64_t>(map) % 64 || map->magic != SimulatedTensorMap::kMagic)
-    refuse("by what is no tensor map");
-  if (map->rank < 1 || map->rank > SimulatedTensorMap::kMaxRank || map->rank != rank)
-    refuse("of an array of rank " + std::to_string(map->rank) + " by " + std::to_string(rank) +
-           " coordinates");
-  TensorCopy copy{.map = *map,
-                  .start = {},
-                  .shared = shared,
-                  .barrier = barrierAddress,
-                  .phase = barrier.phase,
-                  .content = {}};
-  for (auto dim = size_t(0); dim < size_t(rank); ++dim) {
-    copy.start[dim] = coordinates[dim];
-    if (map->box[dim] < 1 || map->box[dim] > kMaxBox)
-      refuse("of a box with an extent of " + std::to_string(map->box[dim]));
-  }
-  const int64_t swizzle = map->swizzleBytes;
-  if (swizzle != 32 && swizzle != 64 && swizzle != 128)
-    refuse("that swizzles " + std::to_string(swizzle) + " bytes");
-  if (copy.rowBytes() % kPieceBytes || copy.rowBytes() > swizzle)
-    refuse("of rows of " + std::to_string(copy.rowBytes()) + " bytes, which swizzle " +
-           std::to_string(swizzle));
-  if (shared % uint64_t(8 * swizzle))
-    refuse("to byte " + block.placeText(shared) + " of shared memory, which is not aligned to " +
-           std::to_string(8 * swizzle) + " bytes");
-  if (shared < block.launch.shared.first ||
-      shared + uint64_t(copy.rows() * swizzle) > block.launch.shared.second)
-    refuse("to byte " + block.placeText(shared) + ", which ends outside shared memory");
-
-  copy.forEachRow([&](int64_t, int64_t, int64_t bytes, uint64_t address) {
-    if (!block.isInArray(address, bytes))
-      refuse("that reads outside every array");
-  });
+  TensorCopy copy = block.boxAt(map, coordinates, rank, shared, "starts a copy");
+  copy.barrier = barrierAddress;
+  copy.phase = barrier.phase;
   copy.forEachPlace([&](size_t, uint64_t address) {
     block.claimForCopy(address);
     block.inFlight.insert(address);
@@ -428,9 +420,10 @@ bool SimulatedBlock::advanceCopies(bool mustMove) {
   auto advance = [&](size_t number) {
     moved = true;
     TensorCopy &copy = tensorCopies[number];
+    const bool isStore = copy.storer >= 0;
     if (!copy.hasRead)
-      return readBox(copy);
-    land(copy);
+      return isStore ? readStage(copy) : readBox(copy);
+    isStore ? write(copy) : land(copy);
     tensorCopies.erase(tensorCopies.begin() + ptrdiff_t(number));
   };
   for (size_t number = tensorCopies.size(); number-- > 0;)
@@ -446,7 +439,8 @@ void SimulatedBlock::readBox(TensorCopy &copy) {
   copy.content.assign(size_t(copy.rows() * copy.rowBytes()), 0);
   copy.forEachRow([&](int64_t row, int64_t first, int64_t count, uint64_t address) {
     for (int64_t offset = 0; offset < count; ++offset)
-      if (storedGlobal.contains(address + uint64_t(offset)))
+      if (storedGlobal.contains(address + uint64_t(offset)) ||
+          tensorStored.contains(address + uint64_t(offset)))
         problem("race: a tensor copy reads global memory where a thread of the program stores");
     std::memcpy(&copy.content[size_t(row * copy.rowBytes() + first)],
                 reinterpret_cast<const void *>(address), size_t(count));
@@ -481,6 +475,14 @@ void SimulatedBlock::land(const TensorCopy &copy) {
 }
 
 void SimulatedBlock::checkEnd() {
+  if (!unreadStored.empty())
+    problem("a tensor store may still read shared memory when the program ends");
+  // Memory is written some time after the program.
+  llvm::erase_if(tensorCopies, [&](const TensorCopy &copy) {
+    if (copy.storer >= 0 && copy.hasRead)
+      write(copy);
+    return copy.storer >= 0;
+  });
   if (!tensorCopies.empty())
     problem("a copy is still under way when the program ends");
   for (const Arrival &arrival : arrivals)

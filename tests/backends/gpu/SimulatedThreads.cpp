@@ -49,7 +49,8 @@ void SimulatedBlock::trampoline() {
       reinterpret_cast<void *>(productCommit), reinterpret_cast<void *>(productWait),
       reinterpret_cast<void *>(proxyFence),    reinterpret_cast<void *>(barrierInit),
       reinterpret_cast<void *>(barrierEnd),    reinterpret_cast<void *>(barrierExpect),
-      reinterpret_cast<void *>(barrierWait),   reinterpret_cast<void *>(tensorCopy)};
+      reinterpret_cast<void *>(barrierWait),   reinterpret_cast<void *>(tensorCopy),
+      reinterpret_cast<void *>(tensorStore),   reinterpret_cast<void *>(storesWait)};
   SimulatedBlock &block = *current();
   block.launch.entry(const_cast<void **>(table.data()), block.launch.slots);
   block.threads[block.running].state = State::Done;
@@ -58,7 +59,7 @@ void SimulatedBlock::trampoline() {
 
 void SimulatedBlock::run() {
   current() = this;
-  report.tensorCopies = 0;
+  report.tensorCopies = report.tensorStores = 0;
   for (unsigned number = 0; number < threads.size(); ++number) {
     ucontext_t &context = threads[number].context;
     getcontext(&context);
@@ -100,7 +101,8 @@ bool SimulatedBlock::release() {
   bool warpsMoved = releaseWarps(); // both: a warp may wait while the rest of the block goes on
   bool productsMoved = releaseProducts();
   bool phasesMoved = releaseMemoryBarriers();
-  bool moved = releaseBarriers() || warpsMoved || productsMoved || phasesMoved;
+  bool storesMoved = releaseStores();
+  bool moved = releaseBarriers() || warpsMoved || productsMoved || phasesMoved || storesMoved;
   return advanceCopies(/*mustMove=*/!moved) || moved;
 }
 
@@ -236,6 +238,10 @@ void SimulatedBlock::touchGlobal(uint64_t address, int32_t bytes, bool isWritten
             " outside every array");
     stop();
   }
+  for (int32_t offset = 0; !tensorStored.empty() && offset < bytes; ++offset)
+    if (tensorStored.contains(address + uint64_t(offset)))
+      problem("race: thread " + std::to_string(running) + (isWritten ? " writes" : " reads") +
+              " global memory where a tensor store of the program writes");
   if (isWritten && launch.hasTensorMaps)
     for (int32_t offset = 0; offset < bytes; ++offset)
       storedGlobal.insert(address + uint64_t(offset));
@@ -293,6 +299,9 @@ void SimulatedBlock::touchShared(uint64_t address, int32_t count, bool isWritten
       if (byte.readingProducts)
         problem("race: thread " + std::to_string(self) +
                 " writes shared memory that a product under way reads");
+      if (byte.readingStores)
+        problem("race: thread " + std::to_string(self) +
+                " writes shared memory that a tensor store may still read");
       byte.writeEpoch = epoch;
       byte.writer = self;
       byte.value = content[offset];

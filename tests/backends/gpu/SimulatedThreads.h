@@ -43,6 +43,7 @@ private:
     AtProduct,
     AtBarrier,
     AtMemoryBarrier,
+    AtStores,
     Done
   };
   /// An operand of a product of several warps, in shared memory (0: in registers).
@@ -88,6 +89,7 @@ private:
     std::vector<uint64_t> unfenced; // bytes that it has stored
     uint64_t memoryBarrier = 0;     // that it waits at
     int32_t parity = 0;
+    bool areWritten = false; // what it waits for: its tensor stores are written, not read only
   };
   /// What happened to a byte of shared memory since the last barrier.
   struct Byte {
@@ -96,7 +98,7 @@ private:
     uint8_t value = 0;
     bool isUnfenced = false; // for products that read it
     int64_t fenceEpoch = -1;
-    int32_t readingProducts = 0;
+    int32_t readingProducts = 0, readingStores = 0;
     int32_t arrival = -1;    // which of `arrivals` has brought it
     bool isBarrier = false;  // of a memory barrier that is alive
     bool wasBarrier = false; // of one that has ended, and nobody has stored there since
@@ -122,12 +124,13 @@ private:
     std::vector<bool> knows;
     size_t knowing = 0;
   };
-  /// A copy of a box that is under way: first it reads, then it lands.
+  /// A copy or a store of a box that is under way: first it reads, then it lands.
   struct TensorCopy {
     SimulatedTensorMap map;
     std::array<int64_t, SimulatedTensorMap::kMaxRank> start;
     uint64_t shared, barrier;
-    int64_t phase; // of the barrier when it was started
+    int64_t phase;       // of the barrier when it was started
+    int32_t storer = -1; // the thread that has started a store; -1: a copy to shared memory
     bool hasRead = false;
     std::vector<uint8_t> content; // row by row
     int64_t rows() const;
@@ -192,6 +195,9 @@ private:
   static void barrierWait(uint64_t barrier, int32_t parity);
   static void tensorCopy(uint64_t shared, const SimulatedTensorMap *map, const int32_t *coordinates,
                          int32_t rank, uint64_t barrier, int32_t predicate);
+  static void tensorStore(uint64_t shared, const SimulatedTensorMap *map,
+                          const int32_t *coordinates, int32_t rank, int32_t predicate);
+  static void storesWait(int32_t areWritten);
   static void trampoline();
   /// Code calls back without a context of its own.
   static SimulatedBlock *&current();
@@ -219,8 +225,20 @@ private:
   /// The thread must have stored and read nothing there that the engine could miss or disturb.
   void claimForCopy(uint64_t address);
   bool advanceCopies(bool mustMove);
+  /// Returns the box that the running thread names, which is one that the engine can do; otherwise
+  /// the thread stops. `text` is what it does.
+  TensorCopy boxAt(const SimulatedTensorMap *map, const int32_t *coordinates, int32_t rank,
+                   uint64_t shared, const std::string &text);
   void readBox(TensorCopy &copy);
   void land(const TensorCopy &copy);
+  // SimulatedTensorStores.cpp
+  void claimForStore(uint64_t address);
+  void readStage(TensorCopy &store);
+  void write(const TensorCopy &store);
+  /// Whether the thread's stores are as far as it waits for.
+  bool areStoresDone(unsigned thread) const;
+  void endStores(unsigned thread);
+  bool releaseStores();
   void checkEnd();
 
   const Launch &launch;
@@ -236,12 +254,51 @@ private:
   std::vector<int32_t> openArrivals; // those that some threads do not know
   std::vector<TensorCopy> tensorCopies;
   std::unordered_set<uint64_t> storedGlobal; // bytes, where there are tensor maps
+  /// What tensor stores write: the bytes, and those that no thread has seen written.
+  std::unordered_set<uint64_t> tensorStored, unorderedStored;
+  /// What tensor stores read, and nobody has waited for, with the thread that has started them.
+  std::vector<std::pair<uint64_t, unsigned>> unreadStored;
   std::mt19937_64 random;
   /// By (site, warp, how often the thread has been there): what the lanes touch together.
   std::map<std::tuple<int32_t, int32_t, int64_t>, std::vector<Access>> accesses;
   std::map<int32_t, bool> isStoreSite;
   uint8_t *stacks = nullptr;
 };
+
+template <class Visit>
+void SimulatedBlock::TensorCopy::forEachRow(Visit visit) const {
+  const auto last = size_t(map.rank - 1);
+  const int64_t begin = std::max<int64_t>(0, -start[last]),
+                end = std::min<int64_t>(map.box[last], map.extents[last] - start[last]);
+  if (begin >= end)
+    return;
+  for (int64_t row = 0; row < rows(); ++row) {
+    int64_t rest = row, element = start[last] + begin;
+    bool isInside = true;
+    for (size_t dim = last; dim-- > 0;) {
+      int64_t coordinate = start[dim] + rest % map.box[dim];
+      rest /= map.box[dim];
+      isInside &= coordinate >= 0 && coordinate < map.extents[dim];
+      element += coordinate * map.strides[dim];
+    }
+    if (isInside)
+      visit(row, begin * map.elementBytes, (end - begin) * map.elementBytes,
+            map.base + uint64_t(element * map.elementBytes));
+  }
+}
+
+/// Rows lie one after another, each in as many bytes as pieces change places within; the engine
+/// xors the number of a piece by the address alone.
+template <class Visit>
+void SimulatedBlock::TensorCopy::forEachPlace(Visit visit) const {
+  const auto pieces = uint64_t(map.swizzleBytes / SimulatedTensorMap::kPieceBytes);
+  for (int64_t row = 0; row < rows(); ++row)
+    for (int64_t byte = 0; byte < rowBytes(); ++byte) {
+      uint64_t address = shared + uint64_t(row * map.swizzleBytes + byte);
+      address ^= (address >> 7 & (pieces - 1)) << 4;
+      visit(size_t(row * rowBytes() + byte), address);
+    }
+}
 
 /// The number that an element's bits stand for, and the bits of a sum.
 double decoded(uint64_t bits, layout::MatrixElement element);

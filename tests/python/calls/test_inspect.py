@@ -165,9 +165,10 @@ def test_loads_ahead_and_shared_memory():
     assert buffers["b"].line == lines[1]
     assert report.shared >= buffers["a"].bytes + buffers["b"].bytes
     assert [(a.argument, a.bytes, a.asynchronous) for a in report.accesses] == [
-        ("a", 16, True),
-        ("b", 16, True),
-        ("c", 16, False),
+        # Boxes of the copy engine.
+        ("a", 64 * 32 * 2, True),
+        ("b", 64 * 32 * 2, True),
+        ("c", 64 * 64 * 2, True),
     ]
     one = of_gpu(matmul, MATMUL, num_stages=1)
     assert [(a.iterations_ahead, a.through, a.text) for a in one.ahead] == [

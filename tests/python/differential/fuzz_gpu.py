@@ -6,6 +6,7 @@
     ... --device hip:gfx942                  # AMD's code objects, in an interpreter
     ... --device simulated --chip gfx942     # 64 lanes (gfx1100: 32) and AMD's matrix instructions
     python tests/python/differential/fuzz_gpu.py --only 1234                       # one, with its source
+    ... --profile matmul                     # of one kind only: other kernels, by numbers of their own
     python tests/python/differential/fuzz_gpu.py --census 500                      # what is in so many
 
 Case number i of seed s is the same everywhere: its number is printed, and `--only` repeats it. A mismatch is
@@ -47,6 +48,10 @@ def set_up(arguments):
 
     if arguments.chip:
         fuzz_case.simulate.options = ["--chip", arguments.chip]
+    if arguments.profile:
+        from random_kernels import Builder
+
+        Builder.only_profile = arguments.profile
     if arguments.device.startswith("hip:"):
         emulated_hip.use(arguments.device.removeprefix("hip:"))
 
@@ -241,6 +246,7 @@ def main():
     chips = [f"hip:{chip}" for chip in ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")]
     parser.add_argument("--device", choices=["cuda", "cpu", "compile", "simulated", *chips])
     parser.add_argument("--chip", help="a chip of AMD's that --device simulated is like")
+    parser.add_argument("--profile", help="kernels of this kind only (random_statements.py)")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="processes")
     parser.add_argument("--only", type=int, help="run this case and print its kernel")
     parser.add_argument("--census", type=int, help="print how many of so many cases have what")

@@ -114,7 +114,13 @@ def reference(case):
 
 
 class Builder(Statements, Products, ScaledProducts, LibdeviceCalls, Blocks):
-    """The kernel so far: its text, and what every name is in every program."""
+    """The kernel so far: its text, and what every name is in every program.
+
+    Attributes:
+        only_profile: which kernels are made; None for all kinds.
+    """
+
+    only_profile = None
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -247,6 +253,7 @@ class Builder(Statements, Products, ScaledProducts, LibdeviceCalls, Blocks):
             self.programs = self.programs[:1]
             self.attempt("pid = tl.program_id(0)")
         profile = self.random.choice([*self.PROFILES, "flow", "scaled", "libdevice", "libdevice"])
+        profile = self.only_profile or profile
         for _ in range(self.random.choice([1, 1, 2, 3])):
             self.load()
         self.statements(profile, self.random.choice([3, 6, 10, 16]))

@@ -1,6 +1,7 @@
 """Matrix products of random kernels: single ones, loops over the inner dimension, and attention."""
 
 from error_bounds import is_float
+from random_blocks import WHOLE
 
 ROWS = [1, 4, 8, 16, 16, 32, 32, 48, 64, 64, 17, 33, 96, 128]
 DEPTHS = [1, 4, 8, 16, 16, 32, 32, 64, 5, 17, 48, 96, 128]
@@ -16,7 +17,15 @@ OPERANDS = [
     "float8e5",
     "float64",
 ]
-TYPES_BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "int8": 1, "float8e4nv": 1, "float8e5": 1}
+TYPES_BYTES = {
+    "float16": 2,
+    "bfloat16": 2,
+    "float32": 4,
+    "int32": 4,
+    "int8": 1,
+    "float8e4nv": 1,
+    "float8e5": 1,
+}
 PRECISIONS = ["ieee", "tf32", "tf32", "tf32x3", "bf16x3", "bf16x6"]
 
 
@@ -271,17 +280,78 @@ class Products:
                 f"{acc} += tl.cast(tl.load({self.array('x', 'int8')} + {i} + {pointers}), tl.{result})"
             )
         end = choose(["depth", "depth", str(total)])
+        turns = choose([1, 1, 2, 3])
+        kept, made, stores = self.stores_of_blocks(acc, (m, n), result)
+        inside = roll() < 0.4
         lines = [
             f"{acc} = tl.zeros({[m, n]}, tl.{result})",
             *before,
-            f"for {turn} in range({choose([1, 1, 2, 3])}):",
+            *made,
+            f"for {turn} in range({turns}):",
             f"    for {i} in tl.range(0, {end}, {k}{hint}):",
             *("        " + line for line in body),
+            *("    " * inside + line.replace("TURN", turn if inside else "0") for line in stores),
         ]
         if not self.attempt(*lines):
             return None
+        self.stored.update(kept)
         self.pool.append(acc)
         return acc
+
+    def stores_of_blocks(self, tile, extents, result):
+        """Stores of a tile to blocks of an output, one or two, by all ways to say that; in a loop they have its round.
+        What is stored then, lines to stand before loops, and the stores."""
+        choose, roll = self.random.choice, self.random.random
+        m, n = extents
+        dtype = choose([result, "float16", "float16", "bfloat16", "float32", "int8"])
+        row = choose([64, 128, 256])
+        rows = WHOLE // row  # of a program
+        if (
+            roll() < 0.3
+            or self.stored.get(dtype)
+            or n > row
+            or m > rows
+            or n * TYPES_BYTES[dtype] < 16
+        ):
+            return {}, [], []
+        array = self.array("o", dtype)
+        value = tile if dtype == result else f"tl.cast({tile}, tl.{dtype})"
+        down = choose([f"{self.case.programs * rows}", f"{rows}", "40", "depth + 100"])
+        across = choose([str(n), str(row), str(max(1, n - 3)), "depth"])
+        across = across if across != "depth" or self.case.scalars["depth"] <= row else str(row)
+        name, way = (
+            self.fresh(),
+            choose(["descriptor", "descriptor", "pointer", "mask", "mask", "free"]),
+        )
+        made, stores = [], []
+        if way == "descriptor":
+            made.append(
+                f"{name} = tl.make_tensor_descriptor({array}, ({down}, {across}), ({row}, 1), {extents})"
+            )
+        for step in choose([[0], [0], [0, 0], [0, m], [0, n]]):
+            moved = f" + TURN * {m}" if m * 4 <= rows and roll() < 0.3 else ""
+            i = f"pid * {rows} + {step if step == m else 0}{moved}"
+            j = f"{step if step == n else 0}"
+            if (step == m and 5 * m > rows) or (step == n and 2 * n > row) or (step and m == n):
+                continue
+            if way == "descriptor":
+                stores.append(f"{name}.store([{i}, {j}], {value})")
+            elif way == "pointer":
+                stores.append(
+                    f"tl.store(tl.make_block_ptr({array}, ({down}, {across}), ({row}, 1), ({i}, {j}), {extents}, "
+                    f"(1, 0)), {value}, boundary_check=(0, 1))"
+                )
+            else:
+                down_index, across_index = (
+                    f"({i} + tl.arange(0, {m}))",
+                    f"({j} + tl.arange(0, {n}))",
+                )
+                mask = f", mask=({down_index}[:, None] < {down}) & ({across_index}[None, :] < {across})"
+                stores.append(
+                    f"tl.store({array} + {down_index}[:, None] * {row} + {across_index}[None, :], {value}"
+                    f"{mask if way == 'mask' else ''})"
+                )
+        return {dtype: WHOLE}, made, stores
 
     def attention(self):
         """Two products in a loop, with running maxima and sums between them."""

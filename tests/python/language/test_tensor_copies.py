@@ -310,3 +310,174 @@ def test_arrays_that_begin_anywhere(device):
         )
         expected = a.astype(np.float64) @ b.astype(np.float64)
         np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-3)
+
+
+@st.jit
+def _stored(
+    a,
+    out,
+    count,
+    M,
+    N,
+    row,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    HOW: tl.constexpr,
+    WHAT: tl.constexpr,
+):
+    """Products of `a` with itself, turned, which threads do not hold as memory wants them."""
+    down, across = tl.arange(0, BM), tl.arange(0, BN)
+    i, j = tl.program_id(0) * BM, tl.program_id(1) * BN
+    left = tl.load(
+        a + (i + down)[:, None] * 32 + tl.arange(0, 32)[None, :], mask=i + down[:, None] < M
+    )
+    right = tl.load(a + (j + across)[:, None] * 32 + tl.arange(0, 32)[None, :])
+    x = tl.dot(left, right.T).to(out.dtype.element_ty)
+    if WHAT == "counted":
+        tl.atomic_add(count, 1)
+    if WHAT == "read":
+        x += tl.load(out)
+    if HOW == "descriptor":
+        block = tl.make_tensor_descriptor(out, [M, N], [row, 1], [BM, BN])
+        if WHAT == "halves":
+            block = tl.make_tensor_descriptor(out, [M, N], [row, 1], [BM, BN // 2])
+            for half in tl.static_range(2):
+                beside = j + half * (BN // 2)
+                places = a + (beside + tl.arange(0, BN // 2))[:, None] * 32 + tl.arange(0, 32)[None, :]
+                x = tl.dot(left, tl.load(places).T).to(out.dtype.element_ty)
+                block.store([i, beside], x)
+        else:
+            block.store([i, j], x)
+            if WHAT == "twice":
+                block.store([i, j + 8], x)
+    elif HOW == "block":
+        block = tl.make_block_ptr(out, (M, N), (row, 1), (i, j), (BM, BN), (1, 0))
+        tl.store(block, x, boundary_check=(0, 1))
+    else:
+        mask = ((i + down)[:, None] < M) & ((j + across)[None, :] < N)
+        places = out + (i + down)[:, None] * row + (j + across)[None, :]
+        if WHAT == "cached":
+            tl.store(places, x, mask=mask, cache_modifier=".cs")
+        else:
+            tl.store(places, x, mask=mask)
+
+
+def _compiled_store(how="descriptor", what="", out="*fp16:16", target="cuda:90", **options):
+    types = {
+        "a": "*fp16:16",
+        "out": out,
+        "count": "*i32:16",
+        "M": "i32",
+        "N": "i32",
+        "row": "i32:16",
+    }
+    return st.compile(
+        _stored, signature=types, constexprs={"BM": 64, "BN": 64, "HOW": how, "WHAT": what},
+        target=target, num_warps=4, **options,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("how", ["descriptor", "block", "pointers"])
+def test_code_of_stores_on_hopper(how):
+    kernel = _compiled_store(how)
+    ptx = kernel.asm["ptx"]
+    assert ptx.count("cp.async.bulk.tensor.2d.global.shared::cta") == 1, "64 halves are one box"
+    assert "st.global" not in ptx and ptx.count("wait_group.read 0") == 1
+    # One fence is that of the product's operands, the other that of the tile which is stored.
+    assert ptx.count("fence.proxy.async") == 2 and "st.local" not in ptx
+    assert [remark["numbers"]["stage_bytes"] for remark in _remarks(kernel, "by-copy-engine")] == [
+        64 * 64 * 2
+    ]
+    for other in (_compiled_store(how, target="cuda:80"), _compiled_store(how, check="bounds")):
+        assert "cp.async.bulk" not in other.asm["ptx"] and "st.global" in other.asm["ptx"]
+
+
+@pytest.mark.parametrize(
+    "how, what, out, reason",
+    [
+        ("descriptor", "counted", "*fp16:16", "the kernel orders memory"),
+        ("descriptor", "read", "*fp16:16", "the kernel reads the argument that this writes"),
+        ("descriptor", "twice", "*fp16:16", "another store of the kernel may write there"),
+        ("pointers", "cached", "*fp16:16", "it asks for a kind of caching"),
+        ("descriptor", "", "*fp16", "multiple of 16 bytes"),
+    ],
+)
+def test_stores_that_the_engine_does_not_do(how, what, out, reason):
+    kernel = _compiled_store(how, what, out)
+    found = _remarks(kernel, "not-by-copy-engine")
+    assert found and all(reason in remark["text"] for remark in found)
+    assert "cp.async.bulk" not in kernel.asm["ptx"] and not _remarks(kernel, "by-copy-engine")
+
+
+def test_halves_of_a_tile_are_two_stores_of_the_engine():
+    ptx = _compiled_store(what="halves").asm["ptx"]
+    assert ptx.count("cp.async.bulk.tensor.2d.global.shared::cta") == 2
+    assert ptx.count("wait_group.read 0") == 1, "both are waited for together"
+
+
+@pytest.mark.parametrize("how", ["descriptor", "block", "pointers", "halves"])
+@pytest.mark.parametrize(
+    "dtype, shape, row, extents, num_warps",
+    [
+        ("float16", (128, 128), 128, (64, 64), 4),
+        ("float16", (100, 72), 80, (64, 64), 4),
+        ("float32", (65, 33), 36, (32, 128), 4),
+        ("bfloat16", (1, 8), 8, (16, 32), 1),
+        ("float32", (200, 256), 256, (128, 256), 8),
+        # Rows that are no multiple of 16 bytes: by threads.
+        ("float16", (70, 61), 61, (64, 32), 2),
+    ],
+)
+def test_results_of_stores(device, how, dtype, shape, row, extents, num_warps):
+    M, N = shape
+    random = np.random.default_rng(sum(shape))
+    a = np.zeros((512, 32), np.float16)
+    a[: max(M, N)] = (random.integers(-8, 9, (max(M, N), 32)) / 8).astype(np.float16)
+    expected = (a[:M].astype(np.float64) @ a[:N].astype(np.float64).T).astype(NUMBERS[dtype])
+    memory = np.full((M + 3, row), -77, NUMBERS[dtype])
+    count = np.zeros(1, np.int32)
+    grid = (-(-M // extents[0]), -(-N // extents[1]))
+    how, what = ("descriptor", "halves") if how == "halves" else (how, "")
+    _stored[grid](a, memory, count, M, N, row, *extents, how, what, num_warps=num_warps)
+    np.testing.assert_allclose(
+        memory[:M, :N].astype(np.float64), expected.astype(np.float64), rtol=1e-2, atol=1e-3
+    )
+    assert (memory[M:] == -77).all() and (memory[:M, N:] == -77).all(), "outside of the array"
+
+
+@st.jit
+def _running(a, out, M, STEP: tl.constexpr, TURNS: tl.constexpr, BM: tl.constexpr):
+    """Sums of products that a loop stores, to one place or to many, each in its round."""
+    rows, columns = tl.arange(0, BM)[:, None], tl.arange(0, BM)[None, :]
+    block = tl.make_tensor_descriptor(out, [M, BM], [BM, 1], [BM, BM])
+    total = tl.zeros((BM, BM), dtype=tl.float32)
+    for turn in range(TURNS):
+        x = tl.load(a + turn * BM * BM + rows * BM + columns)
+        total = tl.dot(x, x.T, total)
+        block.store([turn * STEP, 0], total.to(tl.float16))
+
+
+def test_code_of_stores_in_loops():
+    types = {"a": "*fp16:16", "out": "*fp16:16", "M": "i32"}
+    ptx = st.compile(
+        _running, signature=types, constexprs={"STEP": 64, "TURNS": 8, "BM": 64}, target="cuda:90"
+    ).asm["ptx"]
+    assert "cp.async.bulk.tensor.2d.global.shared::cta" in ptx
+    assert "cp.async.bulk.wait_group 0" in ptx, "the engine keeps no order among rounds"
+    assert "cp.async.bulk.wait_group.read 0" in ptx, "of the last round"
+
+
+@pytest.mark.parametrize("step", [0, 64, 17])
+def test_stores_of_rounds_keep_their_order(device, step):
+    turns, BM = 6, 64
+    random = np.random.default_rng(step)
+    a = (random.integers(-4, 5, (turns, BM, BM)) / 8).astype(np.float16)
+    out = np.full((turns * BM, BM), -77, np.float16)
+    M = turns * BM - 3
+    _running[(1,)](a, out, M, step, turns, BM)
+    expected, total = np.full((turns * BM, BM), -77.0), np.zeros((BM, BM))
+    for turn in range(turns):
+        total = total + a[turn].astype(np.float64) @ a[turn].astype(np.float64).T
+        expected[turn * step : turn * step + BM] = total
+    expected[M:] = -77
+    np.testing.assert_allclose(out.astype(np.float64), expected, rtol=2e-3, atol=1e-3)

@@ -48,6 +48,7 @@ from __future__ import annotations
 from ... import knobs
 from ...errors import OutOfBoundsError
 from ...language._dtypes import dtype
+from ..remarks import ACCESSES
 from . import identity
 from .arrays import memory_of, named_arrays
 
@@ -69,7 +70,6 @@ TOLERANCES = {
 _TF32_TOLERANCE = 1e-2
 # Options of that one run only; what overflows on purpose may go on doing so.
 _WITH_ASSERTS = {"debug": True, "sanitize_overflow": False}
-_READS = ("load", "async-copy", "atomic")
 _MOST_GROUPS = 8  # whose results are kept
 _SAMPLE = 1 << 14  # elements that show how large an array's numbers are
 
@@ -283,7 +283,7 @@ class Verification:
             )
             written.update(name for name, _, is_written in kernel.arguments if is_written)
             for remark in kernel.remarks:
-                if remark["kind"] in _READS and read is not None:
+                if ACCESSES.get(remark["kind"], "store") != "store" and read is not None:
                     index = remark["numbers"].get("argument", -1)
                     read = read | {names[index]} if 0 <= index < len(names) else None
         for name in sorted(

@@ -1,0 +1,30 @@
+//===-- StageStores.h - tiles that a copy engine brings to memory ------------------------------===//
+// A store that says which block of an array it writes (tile::BlockAtOp), of a tile that threads
+// would exchange through shared memory first, is left to the copy engine: threads store to a buffer
+// what they have, and one of them starts the boxes. No thread computes addresses or masks.
+//
+//   %y = tile.convert_layout %x                  tile.buffer_store %x, %b[0]
+//   tile.store %p, %y, %m within %block          tile.proxy_fence
+//                                        ==>     tile.barrier shared
+//                                                tile.tensor_store %b[0], %map[%i, %j]
+//                                                ...
+//                                                tile.tensor_store_wait
+//
+// The buffer is free again behind the wait, at the end of the store's block, so it may lie where
+// stages of loops have been. In a loop each round waits for what the one before has written, as
+// the engine keeps no order among stores, and the buffer has bytes of its own.
+//
+// The engine writes some time after the program's own accesses. So a kernel that orders memory (by
+// an atomic, a barrier, a volatile load), and arrays that it reads, or writes otherwise, keep to
+// threads; arguments are taken to share no memory, which is recorded (LoopWrites.h).
+#pragma once
+
+#include "optimizer/gpu/GpuPass.h"
+
+namespace sectile::optimizer {
+
+/// --stage-stores=engine=false,shared=49152,overlap=false; behind it no store names a block.
+std::unique_ptr<mlir::Pass> createStageStores(const GpuPipelineOptions &options = {},
+                                              GpuAssumptions *assumed = nullptr);
+
+} // namespace sectile::optimizer

@@ -1,0 +1,116 @@
+// Boxes that the simulated GPU's engine stores to memory (cp.async.bulk.tensor from shared memory).
+// A store reads shared memory, and writes, at random times from its start on:
+//
+//   start            what it reads is fenced, and a barrier is behind the fences; from here on
+//                    nobody may store there
+//   reads            the wait of the thread that started it is over; others learn of that at a
+//                    barrier
+//   writes           a wait for what is written is over; stores keep no order before that
+//
+// Threads of the program must not access what it writes at all: nothing orders the two.
+#include "SimulatedThreads.h"
+
+namespace sectile::testing {
+
+void SimulatedBlock::claimForStore(uint64_t address) {
+  Byte &byte = bytes[address];
+  const auto self = int32_t(running);
+  const std::string text = "thread " + std::to_string(self) + " starts a store of shared memory ";
+  if (inFlight.contains(address))
+    problem("race: " + text + "that an asynchronous copy is still writing");
+  if (byte.isBarrier)
+    problem(text + "where a memory barrier lives");
+  if (byte.writeEpoch == epoch && byte.writer != self)
+    problem("race: " + text + "that another writes, with no barrier between");
+  if (byte.isUnfenced)
+    problem(text + "where a thread has stored without a fence");
+  else if (byte.fenceEpoch == epoch && byte.writer != self)
+    problem(text + "where another has stored, with no barrier behind its fence");
+  if (!knows(running, byte.arrival))
+    problem("race: " + text + "that a tensor copy has filled, and has not waited for it");
+  ++byte.readingStores;
+  unreadStored.push_back({address, running});
+}
+
+void SimulatedBlock::tensorStore(uint64_t shared, const SimulatedTensorMap *map,
+                                 const int32_t *coordinates, int32_t rank, int32_t predicate) {
+  if (!predicate)
+    return;
+  SimulatedBlock &block = *current();
+  TensorCopy store = block.boxAt(map, coordinates, rank, shared, "starts a store");
+  store.storer = int32_t(block.running);
+  store.forEachPlace([&](size_t, uint64_t address) { block.claimForStore(address); });
+  store.forEachRow([&](int64_t, int64_t, int64_t count, uint64_t address) {
+    for (int64_t offset = 0; offset < count; ++offset) {
+      const uint64_t byte = address + uint64_t(offset);
+      if (block.storedGlobal.contains(byte))
+        block.problem("race: a tensor store writes global memory where a thread of the program "
+                      "stores");
+      if (!block.unorderedStored.insert(byte).second)
+        block.problem("race: two tensor stores write one place of global memory, and nobody has "
+                      "waited for the first");
+      block.tensorStored.insert(byte);
+    }
+  });
+  block.tensorCopies.push_back(std::move(store));
+  ++block.report.tensorStores;
+}
+
+void SimulatedBlock::readStage(TensorCopy &store) {
+  store.hasRead = true;
+  store.content.resize(size_t(store.rows() * store.rowBytes()));
+  store.forEachPlace([&](size_t number, uint64_t address) {
+    store.content[number] = *reinterpret_cast<const uint8_t *>(address);
+  });
+}
+
+void SimulatedBlock::write(const TensorCopy &store) {
+  store.forEachRow([&](int64_t row, int64_t first, int64_t count, uint64_t address) {
+    std::memcpy(reinterpret_cast<void *>(address),
+                &store.content[size_t(row * store.rowBytes() + first)], size_t(count));
+  });
+}
+
+bool SimulatedBlock::areStoresDone(unsigned thread) const {
+  return llvm::none_of(tensorCopies, [&](const TensorCopy &copy) {
+    return copy.storer == int32_t(thread) && (threads[thread].areWritten || !copy.hasRead);
+  });
+}
+
+/// It is as if the thread had read the bytes just now, and nobody else knew.
+void SimulatedBlock::endStores(unsigned thread) {
+  llvm::erase_if(unreadStored, [&](std::pair<uint64_t, unsigned> stored) {
+    if (stored.second != thread)
+      return false;
+    Byte &byte = bytes[stored.first];
+    --byte.readingStores;
+    byte.reader = byte.readEpoch == epoch && byte.reader != int32_t(thread) ? -2 : int32_t(thread);
+    byte.readEpoch = epoch;
+    return true;
+  });
+  if (threads[thread].areWritten)
+    unorderedStored.clear();
+}
+
+void SimulatedBlock::storesWait(int32_t areWritten) {
+  SimulatedBlock &block = *current();
+  Thread &thread = block.threads[block.running];
+  thread.areWritten = areWritten;
+  if (block.areStoresDone(block.running))
+    return block.endStores(block.running);
+  thread.state = State::AtStores;
+  block.wait();
+}
+
+bool SimulatedBlock::releaseStores() {
+  bool moved = false;
+  for (unsigned number = 0; number < threads.size(); ++number)
+    if (threads[number].state == State::AtStores && areStoresDone(number)) {
+      endStores(number);
+      threads[number].state = State::Ready;
+      moved = true;
+    }
+  return moved;
+}
+
+} // namespace sectile::testing
