@@ -150,7 +150,6 @@ def _blocks_of(
     MOVED: tl.constexpr,
     WAITS: tl.constexpr,
 ):
-    rows, columns = tl.arange(0, 64)[:, None], tl.arange(0, 64)[None, :]
     size = tl.load(sizes) if LOADED else K
     start = a + 64 * tl.program_id(0) if MOVED else a
     left = tl.make_tensor_descriptor(start, [64, size], [K, 1], [64, 64])
@@ -163,7 +162,7 @@ def _blocks_of(
         total = tl.dot(left.load([0, k]), right.load([k, 0]), total)
     if WRITES:
         tl.store(a, 0.0)
-    tl.store(out + rows * 64 + columns, total)
+    tl.store(out + tl.arange(0, 64), tl.sum(total, axis=1))
 
 
 @pytest.mark.parametrize(
@@ -349,7 +348,7 @@ def _stored(
         else:
             block.store([i, j], x)
             if WHAT == "twice":
-                block.store([i, j + 8], x)
+                block.store([i, j + 8], tl.dot(left, left.T).to(tl.float16))
     elif HOW == "block":
         block = tl.make_block_ptr(out, (M, N), (row, 1), (i, j), (BM, BN), (1, 0))
         tl.store(block, x, boundary_check=(0, 1))
