@@ -1,5 +1,6 @@
 #include "optimizer/DescribeBlocks.h"
 
+#include "lang/layout/PowersOfTwo.h"
 #include "lang/tile/TileDialect.h"
 #include "optimizer/IndexAnalysis.h"
 #include "optimizer/ScalarSum.h"
@@ -15,8 +16,6 @@ namespace {
 
 /// Copies are of 16 bytes at least.
 constexpr int64_t kAlignment = 16;
-/// An extent for axes that end nowhere: no number of 32 bits is beyond it.
-constexpr int64_t kNoEnd = int64_t(1) << 31;
 
 /// A scalar with a factor; the factor alone where the scalar is null.
 struct Stride {
@@ -33,6 +32,8 @@ struct AlongAxis {
   Stride stride;
   ScalarSum start;
   Value modulus;
+  /// How many bits the consecutive numbers were added to `start` in; 0 where nothing was added.
+  unsigned bits = 0;
 };
 
 /// A tile of integers or pointers: the sum of a scalar, or an argument's address, numbers along
@@ -41,6 +42,11 @@ struct TileSum {
   Value base;
   SmallVector<AlongAxis, 2> axes;
   SmallVector<std::pair<Stride, ScalarSum>, 2> rest;
+  /// How many bits the last addition had; 0 where there was none.
+  unsigned bits = 0;
+  /// Whether it is so only if no part wrapped before it was widened, which addresses may assume
+  /// (IndexAnalysis.h, assumption (Offset)), and masks may not.
+  bool isAssumed = false;
 };
 
 std::optional<TileSum> tileSum(Value tile);
@@ -57,9 +63,30 @@ std::optional<ScalarSum> uniform(Value tile) {
   return std::nullopt;
 }
 
-std::optional<TileSum> both(std::optional<TileSum> one, std::optional<TileSum> other) {
+/// Scalars that have an axis's stride are where it starts; those that no axis has stay.
+void assignRest(TileSum &sum, unsigned bits) {
+  llvm::erase_if(sum.rest, [&](const std::pair<Stride, ScalarSum> &part) {
+    const auto &[stride, number] = part;
+    if (number.isZero())
+      return true;
+    auto *along = llvm::find_if(
+        sum.axes, [&](const AlongAxis &each) { return each.stride == stride && !each.modulus; });
+    if (along == sum.axes.end())
+      return false;
+    const bool isExact = along->start.add(number, bits) && (!along->bits || along->bits == bits);
+    along->bits = bits;
+    sum.isAssumed |= !isExact;
+    return true;
+  });
+}
+
+/// The sum that an operation of so many bits makes.
+std::optional<TileSum> both(std::optional<TileSum> one, std::optional<TileSum> other,
+                            unsigned bits) {
   if (!one || !other || (one->base && other->base))
     return std::nullopt;
+  one->isAssumed |= other->isAssumed || (one->bits && one->bits != bits) ||
+                    (other->bits && other->bits != bits);
   for (const AlongAxis &added : other->axes) {
     if (llvm::any_of(one->axes, [&](const AlongAxis &has) { return has.axis == added.axis; }))
       return std::nullopt;
@@ -67,6 +94,8 @@ std::optional<TileSum> both(std::optional<TileSum> one, std::optional<TileSum> o
   }
   llvm::append_range(one->rest, other->rest);
   one->base = one->base ? one->base : other->base;
+  one->bits = bits;
+  assignRest(*one, bits);
   return one;
 }
 
@@ -78,7 +107,9 @@ std::optional<TileSum> scaled(std::optional<TileSum> sum, const ScalarSum &facto
   auto scale = [&](Stride &stride) {
     if (stride.value && by.value)
       return false;
-    stride = {stride.value ? stride.value : by.value, stride.factor * by.factor};
+    if (llvm::MulOverflow(stride.factor, by.factor, stride.factor))
+      return false;
+    stride.value = stride.value ? stride.value : by.value;
     return true;
   };
   for (AlongAxis &along : sum->axes)
@@ -90,26 +121,12 @@ std::optional<TileSum> scaled(std::optional<TileSum> sum, const ScalarSum &facto
   return sum;
 }
 
-/// Scalars that have an axis's stride are where it starts; false where one has no axis.
-bool assignRest(TileSum &sum) {
-  for (auto &[stride, number] : sum.rest) {
-    if (number.isZero())
-      continue;
-    auto *along = llvm::find_if(
-        sum.axes, [&](const AlongAxis &each) { return each.stride == stride && !each.modulus; });
-    if (along == sum.axes.end())
-      return false;
-    along->start += number;
-  }
-  sum.rest.clear();
-  return true;
-}
-
-/// One axis of consecutive numbers: what is compared in masks, and taken modulo an extent.
+/// One axis of consecutive numbers, for whatever they are: what is compared in masks, and taken
+/// modulo an extent.
 std::optional<AlongAxis> consecutive(Value tile) {
   std::optional<TileSum> sum = tileSum(tile);
-  if (!sum || sum->base || sum->axes.size() != 1 || !sum->axes.front().stride.isOne() ||
-      !assignRest(*sum))
+  if (!sum || sum->base || sum->isAssumed || sum->axes.size() != 1 || !sum->rest.empty() ||
+      !sum->axes.front().stride.isOne())
     return std::nullopt;
   return sum->axes.front();
 }
@@ -117,14 +134,16 @@ std::optional<AlongAxis> consecutive(Value tile) {
 /// The argument that a scalar pointer begins at, and the elements from there.
 TileSum scalarPointer(Value pointer) {
   TileSum sum;
+  sum.bits = 64;
   while (auto add = pointer.getDefiningOp<PtrAddOp>()) {
     Value offset = add.getOffset();
-    if (auto wide = offset.getDefiningOp<arith::ExtSIOp>())
+    while (auto wide = offset.getDefiningOp<arith::ExtSIOp>())
       offset = wide.getIn();
     ScalarSum number = ScalarSum::of(offset);
     auto product = offset.getDefiningOp<arith::MulIOp>();
     // A product that is no multiple is so many steps of a stride.
-    if (auto single = number.single(); product && single && single->first == offset)
+    if (auto single = number.single(); product && single && single->first == offset &&
+                                       offset.getType().getIntOrFloatBitWidth() >= 32)
       sum.rest.push_back({Stride{product.getRhs()}, ScalarSum::of(product.getLhs())});
     else
       sum.rest.push_back({Stride{}, number});
@@ -141,6 +160,11 @@ std::optional<TileSum> tileSum(Value tile) {
     return std::nullopt;
   if (auto number = uniform(tile))
     return TileSum{{}, {}, {{Stride{}, *number}}};
+  // Sums and products of fewer bits often wrap.
+  const auto element = dyn_cast<IntegerType>(elementTypeOf(tile.getType()));
+  const unsigned bits = element ? element.getWidth() : 64;
+  if (bits < 32)
+    return std::nullopt;
   return llvm::TypeSwitch<Operation *, Result>(op)
       .Case([&](ArangeOp arange) {
         return TileSum{{}, {{0, {}, ScalarSum(int32_t(arange.getStart())), {}}}, {}};
@@ -168,7 +192,7 @@ std::optional<TileSum> tileSum(Value tile) {
       .Case<BroadcastOp, HintOp, arith::ExtSIOp>(
           [&](Operation *same) { return tileSum(same->getOperand(0)); })
       .Case<arith::AddIOp, PtrAddOp>([&](Operation *add) {
-        return both(tileSum(add->getOperand(0)), tileSum(add->getOperand(1)));
+        return both(tileSum(add->getOperand(0)), tileSum(add->getOperand(1)), bits);
       })
       .Case([&](arith::MulIOp product) -> Result {
         for (auto [one, other] : {std::pair(product.getLhs(), product.getRhs()),
@@ -194,10 +218,12 @@ std::optional<TileSum> tileSum(Value tile) {
       .Default([](Operation *) { return std::nullopt; });
 }
 
-/// A comparison of numbers along an axis with a scalar: start + 0, 1, ... < bound.
+/// A comparison of numbers along an axis with a scalar: start + 0, 1, ... < bound. The numbers were
+/// added to the start in so many bits.
 struct Comparison {
   unsigned axis;
   ScalarSum start, bound;
+  unsigned bits;
 };
 
 /// The comparisons that a mask is the conjunction of; nullopt where it is anything else.
@@ -234,7 +260,7 @@ std::optional<SmallVector<Comparison, 2>> comparisonsOf(Value mask) {
       std::optional<ScalarSum> bound = uniform(high);
       if (!along || along->modulus || !bound)
         return std::nullopt;
-      found.push_back({axes[along->axis], along->start, *bound});
+      found.push_back({axes[along->axis], along->start, *bound, along->bits});
     } else {
       return std::nullopt;
     }
@@ -246,7 +272,8 @@ std::optional<SmallVector<Comparison, 2>> comparisonsOf(Value mask) {
 /// off.
 class Discarded {
 public:
-  Discarded(const ScalarSum &start, Value extent) : start(start), extent(ScalarSum::of(extent)) {}
+  Discarded(const AlongAxis &along)
+      : start(along.start), bits(along.bits), extent(ScalarSum::of(along.modulus)) {}
 
   bool beyond(Value tile, unsigned axis) {
     if (!seen.insert({tile, axis}).second)
@@ -274,7 +301,8 @@ private:
         return false;
       auto comparisons = comparisonsOf(store.getMask());
       return comparisons && llvm::any_of(*comparisons, [&](const Comparison &each) {
-               return each.axis == axis && each.start == start && each.bound == extent;
+               return each.axis == axis && each.start == start && each.bits == bits &&
+                      each.bound == extent;
              });
     }
     if (auto loop = dyn_cast<scf::ForOp>(user)) {
@@ -284,7 +312,8 @@ private:
     }
     if (auto yield = dyn_cast<scf::YieldOp>(user)) {
       auto loop = dyn_cast<scf::ForOp>(yield->getParentOp());
-      return loop && beyond(loop.getRegionIterArg(operand), axis) &&
+      // In the next round the start must still be the same number.
+      return loop && isDefinedOutside(loop) && beyond(loop.getRegionIterArg(operand), axis) &&
              beyond(loop.getResult(operand), axis);
     }
     // Elementwise: one element makes one.
@@ -292,7 +321,15 @@ private:
            user->getNumResults() == 1 && beyond(user->getResult(0), axis);
   }
 
-  const ScalarSum start, extent;
+  bool isDefinedOutside(scf::ForOp loop) const {
+    return llvm::all_of(start.summands(), [&](const ScalarSum::Term &term) {
+      return loop.isDefinedOutsideOfLoop(term.value);
+    });
+  }
+
+  const ScalarSum start;
+  const unsigned bits;
+  const ScalarSum extent;
   llvm::DenseSet<std::pair<Value, unsigned>> seen;
 };
 
@@ -325,22 +362,24 @@ private:
       return {};
     std::optional<TileSum> sum = pointersIn(access.getPtr(), loop);
     if (!sum || sum->axes.size() != 2 || !isa_and_nonnull<BlockArgument>(sum->base) ||
-        !assignRest(*sum))
+        !sum->rest.empty())
       return {};
     llvm::sort(sum->axes,
                [](const AlongAxis &one, const AlongAxis &other) { return one.axis < other.axis; });
-    SmallVector<ScalarSum, 2> extents(2, ScalarSum(kNoEnd));
-    if (!boundsOf(access.getMask(), loaded, *sum, extents) || !areSuitable(*sum, type))
+    SmallVector<ScalarSum, 2> extents(2, ScalarSum(kEndlessAxis));
+    if (!boundsOf(access.getMask(), loaded, *sum, type, extents) || !areSuitable(*sum, type))
       return {};
+    // Where nothing ends an axis, all of the block must lie before the end that it gets. Numbers
+    // that were added in 32 bits do, or had wrapped.
     for (auto [along, extent] : llvm::zip(sum->axes, extents))
-      if (extent == ScalarSum(kNoEnd) && !along.start.fits(32))
+      if (extent == ScalarSum(kEndlessAxis) && along.bits != 32 &&
+          highestOf(along.start) > kEndlessAxis - type.getDimSize(along.axis))
         return {};
     OpBuilder builder(access);
     Location place = access.getLoc();
     SmallVector<Value, 2> offsets, shape, strides;
     for (auto [along, extent] : llvm::zip(sum->axes, extents)) {
-      // Numbers of 32 bits stay such: they are within an array that ends nowhere.
-      offsets.push_back(along.start.materialize(builder, place, along.start.fits(32) ? 32 : 64));
+      offsets.push_back(along.start.materialize(builder, place));
       shape.push_back(extent.materialize(builder, place));
       ScalarSum stride(along.stride.value ? 0 : along.stride.factor);
       if (along.stride.value)
@@ -352,7 +391,7 @@ private:
   }
 
   static bool isZeroOrNothing(Value other) {
-    return !other || matchPattern(other, m_AnyZeroFloat()) || matchPattern(other, m_Zero());
+    return !other || matchPattern(other, m_PosZeroFloat()) || matchPattern(other, m_Zero());
   }
 
   /// The pointers of a round, those that the loop carries included.
@@ -363,7 +402,7 @@ private:
       return tileSum(pointers);
     const unsigned number = carried.getArgNumber() - loop.getNumInductionVars();
     std::optional<TileSum> sum = tileSum(loop.getInitArgs()[number]);
-    ScalarSum advance;
+    ScalarSum advance; // in 64 bits, as addresses are
     Value next = loop.getYieldedValues()[number];
     while (next != carried) {
       auto add = next.getDefiningOp<PtrAddOp>();
@@ -380,7 +419,8 @@ private:
         std::optional<ScalarSum> moved = roundsTimes(loop, *steps);
         if (!moved)
           return std::nullopt;
-        along.start += *moved;
+        along.start.add(*moved, 64);
+        along.bits = 64;
         return sum;
       }
     return std::nullopt;
@@ -389,7 +429,8 @@ private:
   /// How many elements along the axis so many elements of memory are.
   static std::optional<int64_t> stepsAlong(const AlongAxis &along, const ScalarSum &advance) {
     auto single = advance.single();
-    if (!single || single->first != along.stride.value || single->second % along.stride.factor)
+    if (!single || single->first != along.stride.value || along.stride.factor <= 0 ||
+        single->second % along.stride.factor)
       return std::nullopt;
     return single->second / along.stride.factor;
   }
@@ -407,8 +448,8 @@ private:
 
   /// Where the array ends along each axis, by the access's mask, and by what becomes of what is
   /// loaded (null: stored).
-  static bool boundsOf(Value mask, Value loaded, const TileSum &sum,
-                       SmallVectorImpl<ScalarSum> &extents) {
+  bool boundsOf(Value mask, Value loaded, const TileSum &sum, RankedTensorType type,
+                SmallVectorImpl<ScalarSum> &extents) const {
     SmallVector<bool, 2> isBounded(2, false);
     if (mask) {
       auto comparisons = comparisonsOf(mask);
@@ -417,7 +458,7 @@ private:
       for (const Comparison &each : *comparisons) {
         const AlongAxis &along = sum.axes[each.axis];
         if (isBounded[each.axis] || along.modulus ||
-            !(each.start.isZero() || each.start == along.start))
+            !comparesPlaces(each, along, type.getDimSize(each.axis)))
           return false;
         extents[each.axis] = each.bound;
         extents[each.axis] -= each.start;
@@ -427,7 +468,7 @@ private:
     }
     for (const AlongAxis &along : sum.axes)
       if (along.modulus) {
-        if (!loaded || !Discarded(along.start, along.modulus).beyond(loaded, along.axis))
+        if (!loaded || !Discarded(along).beyond(loaded, along.axis))
           return false;
         extents[along.axis] = ScalarSum::of(along.modulus);
       }
@@ -437,6 +478,47 @@ private:
         return argument && isa<func::FuncOp>(argument.getOwner()->getParentOp());
       });
     });
+  }
+
+  /// Whether a comparison holds where numbers along the axis lie before an extent of an array, as
+  /// whole numbers: integers of the comparison may wrap, and the mask is what it is then.
+  bool comparesPlaces(const Comparison &compared, const AlongAxis &along, int64_t count) const {
+    // start + i < extent, with the numbers of the address. If those wrap that are compared, those
+    // of the address must have wrapped, too, which no element that is accessed has.
+    if (compared.start == along.start)
+      return compared.bits != 32 || along.bits == 32 ||
+             highestOf(along.start) <= kEndlessAxis - count;
+    // i < extent - start, which is right if the difference does not wrap. The extent is not
+    // negative at a launch, nor is the start.
+    if (!compared.start.isZero())
+      return false;
+    if (along.start.bits() == 32)
+      return compared.bound.bits() == 32;
+    return compared.bound.isOf(64) || highestOf(along.start) <= kEndlessAxis;
+  }
+
+  /// A number that the sum is not greater than.
+  int64_t highestOf(const ScalarSum &sum) const {
+    __int128 low = sum.constant(), high = sum.constant();
+    int64_t divisor = sum.constant() ? layout::lowestBit(sum.constant()) : kMaxDivisibility;
+    for (const ScalarSum::Term &term : sum.summands()) {
+      const IndexFacts &facts = analysis.of(term.value);
+      const __int128 ends[] = {__int128(facts.low) * term.factor,
+                               __int128(facts.high) * term.factor};
+      low += std::min(ends[0], ends[1]);
+      high += std::max(ends[0], ends[1]);
+      // What divides a number by assumption need not divide it where nothing is accessed.
+      const bool isKnown = !facts.isOffset && !facts.isAssumed;
+      const __int128 multiple = __int128(layout::lowestBit(term.factor)) *
+                                (isKnown ? layout::lowestBit(facts.commonDivisor()) : 1);
+      divisor = int64_t(std::min<__int128>(divisor, multiple));
+    }
+    constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+    const int64_t most = sum.bits() == 32 ? std::numeric_limits<int32_t>::max() : kMost;
+    if (high > most || low < -__int128(most) - 1)
+      high = most;
+    // Multiples of a power of two are such when they have wrapped, too.
+    return int64_t(high) & -divisor;
   }
 
   bool isNonNegative(const ScalarSum &sum) const {

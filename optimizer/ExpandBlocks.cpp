@@ -1,5 +1,6 @@
 #include "optimizer/ExpandBlocks.h"
 
+#include "lang/layout/PowersOfTwo.h"
 #include "lang/tile/TileDialect.h"
 #include "optimizer/IndexAnalysis.h"
 
@@ -64,10 +65,20 @@ public:
     return finish(op.getBase(), multiply(column, columnStride), within, mask);
   }
 
+  /// The block as an operand of loads and stores; null where it may leave an axis that is not
+  /// checked: such an axis goes on as far as numbers of 32 bits do.
   template <class Op>
   Value blockOf(Op op) {
+    SmallVector<Value> shape(op.getShape());
+    for (size_t dim = 0; dim < extents.size(); ++dim) {
+      if (op.getChecked()[dim])
+        continue;
+      if (!isBeforeEnd(op.getOffsets()[dim], extents[dim]))
+        return {};
+      shape[dim] = scalar(tile::kEndlessAxis);
+    }
     return tile::BlockAtOp::create(builder, loc, tile::BlockType::get(op.getContext()),
-                                   op.getBase(), op.getOffsets(), op.getShape(), op.getStrides());
+                                   op.getBase(), op.getOffsets(), shape, op.getStrides());
   }
 
   Value nan(RankedTensorType type) {
@@ -80,6 +91,12 @@ public:
   Location loc;
 
 private:
+  bool isBeforeEnd(Value offset, int64_t extent) const {
+    const IndexFacts &facts = analysis.of(offset);
+    return (facts.low >= 0 || facts.isNonNegative) &&
+           (facts.high & -layout::lowestBit(facts.commonDivisor())) <= tile::kEndlessAxis - extent;
+  }
+
   Value scalar(int64_t number) {
     return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(number));
   }
@@ -168,7 +185,8 @@ void expand(tile::BlockLoadOp op, const IndexAnalysis &analysis, bool keepsBlock
   // Outside the array a block has zeros.
   if (keepsBlocks && op.getPadding() == tile::Padding::Zero) {
     expansion.builder.setInsertionPoint(load);
-    load.getBlockMutable().assign(expansion.blockOf(op));
+    if (Value block = expansion.blockOf(op))
+      load.getBlockMutable().assign(block);
   }
   op.replaceAllUsesWith(load.getResult());
 }
@@ -180,7 +198,8 @@ void expand(tile::BlockStoreOp op, const IndexAnalysis &analysis, bool keepsBloc
                                      places.mask, op.getCache(), op.getEviction());
   if (keepsBlocks) {
     expansion.builder.setInsertionPoint(store);
-    store.getBlockMutable().assign(expansion.blockOf(op));
+    if (Value block = expansion.blockOf(op))
+      store.getBlockMutable().assign(block);
   }
 }
 

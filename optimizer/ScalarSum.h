@@ -1,14 +1,15 @@
 //===-- ScalarSum.h - integers of a kernel as sums of others --------------------------------===//
-// A scalar is taken apart through additions, subtractions, products with constants and extensions,
-// into numbers that are none of these, each with a factor:
+// A scalar is taken apart through additions, subtractions and products with constants of its own
+// type, of 32 or 64 bits, into numbers that are none of these, each with a factor:
 //
-//   ScalarSum sum = ScalarSum::of(number);      // k - 64 * i  ==>  {k: 1, i: -64}
+//   ScalarSum sum = ScalarSum::of(number);      // k - 64 * i  ==>  {k: 1, i: -64}, of 32 bits
 //   sum += other;
 //   Value made = sum.materialize(builder, place);
 //
-// Sums are those of whole numbers: what wraps is not seen. So this is for addresses, which do not
-// wrap (IndexAnalysis.h, assumption (Offset)), and for equalities that hold modulo any power of
-// two.
+// Integers wrap, and a sum knows where: it is what the kernel computes, modulo 2^bits() as a signed
+// number. A sum of 32 bits that is extended is a number of its own in a sum of 64, unless it is one
+// number. Sums that `+=` and `-=` make are of 64 bits, as if no summand had wrapped, which is for
+// addresses (IndexAnalysis.h, assumption (Offset)); `add` says whether that had to be assumed.
 #pragma once
 
 #include "llvm/ADT/SmallVector.h"
@@ -23,9 +24,12 @@ public:
   explicit ScalarSum(int64_t number) : number(number) {}
   static ScalarSum of(mlir::Value scalar);
 
-  ScalarSum &operator+=(const ScalarSum &other) { return add(other, 1); }
-  ScalarSum &operator-=(const ScalarSum &other) { return add(other, -1); }
-  ScalarSum times(int64_t factor) const { return ScalarSum().add(*this, factor); }
+  ScalarSum &operator+=(const ScalarSum &other) { return addMultiple(other, 1); }
+  ScalarSum &operator-=(const ScalarSum &other) { return addMultiple(other, -1); }
+  ScalarSum times(int64_t factor) const { return ScalarSum().addMultiple(*this, factor); }
+  /// Adds as an operation of so many bits does. Not exact, and then a sum of whole numbers, where
+  /// one of both has wrapped before, if it has, in fewer bits.
+  bool add(const ScalarSum &other, unsigned bits);
   friend bool operator==(const ScalarSum &, const ScalarSum &) = default;
 
   bool isZero() const { return terms.empty() && number == 0; }
@@ -41,18 +45,25 @@ public:
   llvm::ArrayRef<Term> summands() const { return terms; }
   int64_t constant() const { return number; }
 
-  /// Whether no summand has more bits.
-  bool fits(unsigned bits) const;
-  /// The sum as a number of 64 bits, computed in so many, which all summands fit.
-  mlir::Value materialize(mlir::OpBuilder &builder, mlir::Location place, unsigned bits = 64) const;
+  /// 32 or 64; 0 where it is a constant or a number by itself, which no width changes.
+  unsigned bits() const { return width; }
+  /// Whether it is what operations of so many bits compute.
+  bool isOf(unsigned bits) const { return width == 0 || width == bits; }
+
+  /// The sum as a number of 64 bits.
+  mlir::Value materialize(mlir::OpBuilder &builder, mlir::Location place) const;
 
 private:
-  ScalarSum &add(const ScalarSum &other, int64_t factor);
-  void collect(mlir::Value scalar, int64_t factor);
+  ScalarSum &addMultiple(const ScalarSum &other, int64_t factor);
+  void collect(mlir::Value scalar, int64_t factor, unsigned bits);
+  void addTerm(mlir::Value value, int64_t factor);
+  /// Factors and the constant are signed numbers of so many bits.
+  void reduceTo(unsigned bits);
 
   /// Ordered by address, so that equal sums are equal lists.
   llvm::SmallVector<Term, 2> terms;
   int64_t number = 0;
+  unsigned width = 0;
 };
 
 } // namespace sectile::optimizer

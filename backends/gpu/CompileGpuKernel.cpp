@@ -26,7 +26,7 @@ optimizer::GpuShape shapeOf(const GpuTarget &target, int64_t warpCount) {
     return target.atomicWidth(op.getKind(), tile::elementTypeOf(op.getResult().getType()));
   };
   shape.hasAsyncCopy = target.asyncCopies() != nullptr;
-  shape.hasTensorCopy = target.tensorCopies() != nullptr;
+  shape.mostTensorMaps = target.tensorCopies() ? int64_t(backends::kMostTensorMaps) : 0;
   shape.matrixInstructions = [&target](tile::DotOp dot) { return matrixInstructions(dot, target); };
   if (const BufferProducts *products = target.bufferProducts())
     shape.bufferInstruction = [products](llvm::StringRef name) { return products->named(name); };

@@ -12,6 +12,9 @@ namespace sectile::gpu {
 
 using backends::LaunchExpression;
 
+// What the code takes for granted of extents is what a launch checks.
+static_assert(kEndlessAxis == backends::kEndlessAxis && kLongestAxis == backends::kLongestAxis);
+
 namespace {
 
 /// How the host computes the number; all steps give numbers with their signs extended. False where

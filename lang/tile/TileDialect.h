@@ -28,6 +28,12 @@
 
 namespace sectile::tile {
 
+/// The extent of an axis of a block's array that ends nowhere: no number of 32 bits is beyond it.
+inline constexpr int64_t kEndlessAxis = int64_t(1) << 31;
+/// The longest other axis of an array that a copy engine accesses. Blocks that begin beyond numbers
+/// of 32 bits are put there, with room for all of the block.
+inline constexpr int64_t kLongestAxis = kEndlessAxis - (1 << 16);
+
 /// A tile, not a scalar.
 inline bool isTile(mlir::Value value) {
   return mlir::isa<mlir::RankedTensorType>(value.getType());

@@ -345,7 +345,8 @@ class Tile_MaskMatches<int required> : TypesMatchWith<
 def Tile_BlockAtOp : Tile_Op<"block", [Pure, AttrSizedOperandSegments]> {
   let summary = "where a block of an array begins";
   let description = [{
-    The operands are those of `tile.block_load`, without the checks.
+    The operands are those of `tile.block_load`, without the checks: the block has zeros outside the array. An axis
+    that ends nowhere has the extent 2^31 (kEndlessAxis), and the block lies before it.
     Example: `%b = tile.block %p[%i, %j] of [%m, %n] by [%s, %one] : !tile.ptr<f16>`
   }];
   let arguments = (ins Tile_Ptr:$base, Variadic<I64>:$offsets, Variadic<I64>:$shape, Variadic<I64>:$strides);

@@ -36,8 +36,8 @@ struct NamedOptions : PassPipelineOptions<NamedOptions> {
         registers(*this, "registers", llvm::cl::init(kept.shape.registerWords)),
         each(*this, "each", llvm::cl::init(kept.shape.threadWords)),
         shared(*this, "shared", llvm::cl::init(kept.shape.sharedBytes)),
+        maps(*this, "maps", llvm::cl::init(kept.shape.mostTensorMaps)),
         async(*this, "async", llvm::cl::init(kept.shape.hasAsyncCopy)),
-        engine(*this, "engine", llvm::cl::init(kept.shape.hasTensorCopy)),
         matrix(*this, "matrix", llvm::cl::init(false)),
         wgmma(*this, "wgmma", llvm::cl::init(false)),
         fixed(*this, "fixed", llvm::cl::init(kept.shape.fixedOrders)),
@@ -46,8 +46,8 @@ struct NamedOptions : PassPipelineOptions<NamedOptions> {
         overlap(*this, "overlap", llvm::cl::init(kept.argumentsOverlap)),
         ahead(*this, "ahead", llvm::cl::init(kept.runAhead)) {}
 
-  Option<int64_t> warps, lanes, bytes, registers, each, shared;
-  Option<bool> async, engine, matrix, wgmma, fixed, exact;
+  Option<int64_t> warps, lanes, bytes, registers, each, shared, maps;
+  Option<bool> async, matrix, wgmma, fixed, exact;
   Option<int64_t> stages;
   Option<bool> overlap, ahead;
 };
@@ -68,7 +68,7 @@ LogicalResult readGpuOptions(StringRef text, GpuPipelineOptions &options,
   options.shape.threadWords = named.each;
   options.shape.sharedBytes = named.shared;
   options.shape.hasAsyncCopy = named.async;
-  options.shape.hasTensorCopy = named.engine;
+  options.shape.mostTensorMaps = named.maps;
   if (named.matrix)
     options.shape.matrixInstructions = commonInstructions;
   if (named.wgmma) {

@@ -29,8 +29,9 @@ struct GpuShape {
   std::function<int64_t(tile::AtomicRmwOp)> atomicWidth;
   /// Copies from global to shared memory that a thread need not wait for.
   bool hasAsyncCopy = false;
-  /// Copies of blocks of arrays by an engine of their own.
-  bool hasTensorCopy = false;
+  /// Maps of arrays that a kernel may have for the engine that copies their blocks; 0: there is no
+  /// such engine.
+  int64_t mostTensorMaps = 0;
   /// The matrix instructions for a product's elements, the preferred first; they outlive all that
   /// is compiled. Null: there are none.
   std::function<layout::MatrixInstructions(tile::DotOp)> matrixInstructions;
@@ -45,6 +46,7 @@ struct GpuShape {
   /// fp8 products by several warps together do not, so such products are left to single warps.
   bool exactSums = false;
 
+  bool hasTensorCopy() const { return mostTensorMaps > 0; }
   int64_t threadCount() const { return warpCount * laneCount; }
 };
 

@@ -44,7 +44,7 @@ void buildGpuPipeline(OpPassManager &passes, const GpuPipelineOptions &options,
     // Layouts say which loads go through shared memory anyway.
     add(createPipelineLoops(options, assumed));
     // After PipelineLoops, which looks at them.
-    if (options.shape.hasTensorCopy)
+    if (options.shape.hasTensorCopy())
       add(createDropBlocks());
     // After PipelineLoops: takes the loops that it leaves.
     add(createPrefetchLoads(options, assumed));
@@ -56,7 +56,7 @@ void buildGpuPipeline(OpPassManager &passes, const GpuPipelineOptions &options,
   add(createHoistLoads());
   // After those that fill shared memory, whose bytes it takes again; what it leaves OrderStores
   // looks at.
-  if (options.shape.hasTensorCopy)
+  if (options.shape.hasTensorCopy())
     add(createStageStores(options, assumed));
   // After all that moves loads.
   add(createOrderStores(options, assumed));

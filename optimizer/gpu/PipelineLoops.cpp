@@ -147,12 +147,15 @@ private:
 
   /// A load that the copy engine can do. A remark explains why it cannot read a block.
   std::optional<AsyncLoad> asEngineLoad(LoadOp load) {
-    if (!shape.hasTensorCopy)
+    if (!shape.hasTensorCopy())
       return std::nullopt;
     std::string whyNot;
     AsyncLoad ahead{load};
     if (!load.getIsVolatile())
-      ahead.block = arrayBlockOf(load.getBlock(), load.getType(), analysis, whyNot);
+      ahead.block =
+          arrayBlockOf(load.getBlock(), load.getType(), analysis, shape,
+                       llvm::count_if(loads, [](const AsyncLoad &other) { return other.block; }),
+                       whyNot);
     // The engine does not see what threads write, in this program or in others that it waits for.
     if (ahead.block && !allWrites.mayBePassedBy(load, assumed.apart)) {
       ahead.block.reset();
@@ -388,7 +391,7 @@ struct PipelineLoops : GpuPass<PipelineLoops> {
   StringRef getArgument() const override { return "pipeline-loops"; }
   StringRef getDescription() const override {
     return "copy what matrix products of later turns read to shared memory ahead "
-           "(warps=4,lanes=32,async=false,engine=false,bytes=16,registers=65536,each=255,"
+           "(warps=4,lanes=32,async=false,maps=0,bytes=16,registers=65536,each=255,"
            "shared=49152,matrix=false,stages=3,overlap=false)";
   }
   void runOnOperation() override;

@@ -59,7 +59,7 @@ namespace sectile::optimizer {
 /// (tl.range(..., num_stages=4)), or `otherwise`, what it was launched with.
 int64_t stagesOf(mlir::scf::ForOp loop, int64_t otherwise);
 
-/// --pipeline-loops=warps=4,lanes=32,async=false,engine=false,bytes=16,registers=65536,each=255,
+/// --pipeline-loops=warps=4,lanes=32,async=false,maps=0,bytes=16,registers=65536,each=255,
 /// shared=49152,matrix=false,stages=3,overlap=false: takes a kernel that is laid out, with its
 /// products started. Loops where nothing qualifies stay as they are. The pass assumes that
 /// arguments share no memory, but for overlap=true, and remarks on each tile that a loop with

@@ -110,6 +110,7 @@ public:
       std::string whyNot = whyNotByEngine(one);
       if (whyNot.empty() && one.block) {
         taken += one.buffer.getStageBytes();
+        ++planned;
         chosen.push_back(std::move(one));
       } else if (!whyNot.empty())
         addRemark(assumed.remarks, store.getLoc(), "not-by-copy-engine", whyNot);
@@ -144,7 +145,7 @@ private:
       return "arguments of the launch share memory";
     std::string whyNot;
     std::optional<ArrayBlock> block =
-        arrayBlockOf(store.getBlock(), one.tile.getType(), analysis, whyNot);
+        arrayBlockOf(store.getBlock(), one.tile.getType(), analysis, options.shape, planned, whyNot);
     if (!block)
       return whyNot;
     auto type = cast<RankedTensorType>(one.tile.getType());
@@ -224,7 +225,8 @@ private:
   GpuAssumptions &assumed;
   IndexAnalysis analysis;
   KernelAccesses accesses;
-  int64_t taken = 0; // bytes of the buffers of stores that are chosen
+  int64_t taken = 0;   // bytes of the buffers of stores that are chosen
+  int64_t planned = 0; // maps of theirs
 };
 
 struct StageStores : GpuPass<StageStores> {
@@ -233,14 +235,14 @@ struct StageStores : GpuPass<StageStores> {
 
   StringRef getArgument() const override { return "stage-stores"; }
   StringRef getDescription() const override {
-    return "stores of blocks are left to a copy engine (engine=false,shared=49152,overlap=false)";
+    return "stores of blocks are left to a copy engine (maps=0,shared=49152,overlap=false)";
   }
   void runOnOperation() override {
     bool hasBlocks = false;
     getOperation().walk([&](StoreOp store) { hasBlocks |= bool(store.getBlock()); });
     if (!hasBlocks)
       return;
-    if (shape().hasTensorCopy)
+    if (shape().hasTensorCopy())
       StoreStager(getOperation(), options, assumed()).run();
     getOperation().walk([](StoreOp store) { dropBlock(store); });
   }

@@ -23,7 +23,7 @@
 
 namespace sectile::optimizer {
 
-/// --stage-stores=engine=false,shared=49152,overlap=false; behind it no store names a block.
+/// --stage-stores=maps=0,shared=49152,overlap=false; behind it no store names a block.
 std::unique_ptr<mlir::Pass> createStageStores(const GpuPipelineOptions &options = {},
                                               GpuAssumptions *assumed = nullptr);
 

@@ -13,13 +13,8 @@ namespace {
 
 /// What the engine wants of the first address and of all strides but the last.
 constexpr int64_t kAlignment = 16;
-/// Maps of a kernel; one loop has two more at a time, of which only the first are counted.
-constexpr int64_t kMostMaps = 14;
 /// The longest side of a box.
 constexpr int64_t kLongestSide = 256;
-/// Behind all extents that an array may have, as backends::problemOf knows them, with room for any
-/// stage.
-constexpr int64_t kOutside = (int64_t(1) << 31) - (1 << 16);
 
 /// Whether the host can compute a number from the arguments of a launch, in so many nested
 /// operations.
@@ -86,6 +81,7 @@ std::optional<int> rowAxisOf(BlockAtOp block) {
 }
 
 std::optional<ArrayBlock> arrayBlockOf(Value named, Type tile, const IndexAnalysis &analysis,
+                                       const GpuShape &shape, int64_t planned,
                                        std::string &whyNot) {
   auto no = [&](std::string reason) {
     whyNot = std::move(reason);
@@ -108,10 +104,10 @@ std::optional<ArrayBlock> arrayBlockOf(Value named, Type tile, const IndexAnalys
   std::optional<int> rowAxis = rowAxisOf(at);
   if (!rowAxis)
     return no("elements of a row are not known to be neighbours (no stride is known to be 1)");
-  int64_t maps = 0;
+  int64_t maps = planned;
   at->getParentOfType<func::FuncOp>().walk([&](TensorMapOp) { ++maps; });
-  if (maps + 1 >= kMostMaps)
-    return no("there are " + std::to_string(maps) + " others already");
+  if (maps >= shape.mostTensorMaps)
+    return no("the kernel has " + std::to_string(maps) + " maps of arrays already");
   for (OperandRange numbers : {at.getShape(), at.getStrides()})
     if (!llvm::all_of(numbers, [](Value number) { return isOfArguments(number); }))
       return no("its extents and strides do not follow from the arguments by sums and products");
@@ -127,7 +123,7 @@ std::optional<ArrayBlock> arrayBlockOf(Value named, Type tile, const IndexAnalys
   // There is no outside to put a block at.
   for (auto [extent, isNarrow] : llvm::zip(at.getShape(), block.isNarrow))
     if (APInt known;
-        !isNarrow && matchPattern(extent, m_ConstantInt(&known)) && known.getSExtValue() > kOutside)
+        !isNarrow && matchPattern(extent, m_ConstantInt(&known)) && known.getSExtValue() > kLongestAxis)
       return no("its offsets may not fit 32 bits");
   return block;
 }
@@ -167,7 +163,7 @@ static Value coordinateOf(OpBuilder &builder, Location place, Value offset, bool
   };
   if (!isNarrow) {
     offset = arith::MaxSIOp::create(builder, place, offset, limit(INT32_MIN));
-    offset = arith::MinSIOp::create(builder, place, offset, limit(kOutside));
+    offset = arith::MinSIOp::create(builder, place, offset, limit(kLongestAxis));
   }
   return arith::TruncIOp::create(builder, place, builder.getI32Type(), offset);
 }

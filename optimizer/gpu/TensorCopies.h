@@ -17,6 +17,7 @@
 
 #include "lang/tile/TileDialect.h"
 #include "optimizer/IndexAnalysis.h"
+#include "optimizer/gpu/GpuShape.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Pass/Pass.h"
@@ -40,9 +41,10 @@ struct ArrayBlock {
 
 /// What an access of a tile within `block`, null for one that names none, is to the engine. Nothing
 /// where the engine cannot do it; `whyNot` is then the reason, for a remark, and empty for no
-/// block.
+/// block. `planned` accesses are left to it already whose maps are not made yet.
 std::optional<ArrayBlock> arrayBlockOf(mlir::Value block, mlir::Type tile,
-                                       const IndexAnalysis &analysis, std::string &whyNot);
+                                       const IndexAnalysis &analysis, const GpuShape &shape,
+                                       int64_t planned, std::string &whyNot);
 
 /// Whether the engine reads and writes stages of such a buffer, of rank 2 and with neighbours along
 /// `rowAxis`.

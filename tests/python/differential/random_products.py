@@ -248,8 +248,10 @@ class Products:
             ]
             start[moves] = i
             shape = f"({lengths[0]}, {lengths[1]})"
-            pointer = self.fresh()
-            if roll() < 0.7:
+            pointer, way = self.fresh(), choose(["descriptor"] * 4 + ["pointer"] * 3 + ["mask"] * 3)
+            if way == "mask":
+                text = self.block_by_pointers(array, extents, lengths, row, start, moves)
+            elif way == "descriptor":
                 before.append(
                     f"{pointer} = tl.make_tensor_descriptor({array}, {shape}, ({row}, 1), {extents})"
                 )
@@ -262,8 +264,8 @@ class Products:
                 ]
                 text = (
                     f"tl.load(tl.make_block_ptr({array}, {shape}, ({strides[0]}, {strides[1]}), "
-                    f"({places[0]}, {places[1]}), {extents}, (1, 0)), boundary_check=(0, 1), "
-                    "padding_option='zero')"
+                    f"({places[0]}, {places[1]}), {extents}, (1, 0)), "
+                    f"boundary_check={choose([(0, 1), (0, 1), (0,), (1,), ()])}, padding_option='zero')"
                 )
             return f"tl.trans({text})" if turned else text
 
@@ -297,6 +299,42 @@ class Products:
         self.stored.update(kept)
         self.pool.append(acc)
         return acc
+
+    def block_by_pointers(self, array, extents, lengths, row, start, moves):
+        """The text of a load of a block through pointers and masks, as Triton's tutorials write it, or with numbers
+        of other widths, which wrap elsewhere."""
+        choose = self.random.choice
+        masks, indices = [], []
+        areWide = choose([False, False, True])
+
+        def cast(number, bits):
+            number = f"(pid * 0 + {number})" if str(number).lstrip("-").isdigit() else number
+            return f"tl.cast({number}, tl.int{bits})"
+
+        for axis in (0, 1):
+            along = f"tl.arange(0, {extents[axis]})" + ("[:, None]", "[None, :]")[axis]
+            first, bound = start[axis], lengths[axis]
+            if axis != moves:
+                narrow = cast(f"({first} + {choose([0, 60, 100, 120])})", 8)
+                narrow = choose([narrow, f"({narrow} + {narrow})"])
+                first = choose([first, first, first, cast(narrow, 32)])
+            index = f"{first} + {along}"
+            wide = f"({cast(first, 64)}{choose(['', '', ' + 4294967296'])}) + {cast(along, 64)}"
+            kind = choose(["index", "index", "left", "none", "modulo" if axis != moves else "left"])
+            if kind == "index":
+                masks.append(choose([f"({index} < {bound})", f"({wide} < {cast(bound, 64)})"]))
+            elif kind == "left":
+                left = f"{bound} - ({first})"
+                left = choose([left] * 4 + [cast(cast(left, 8), 32)])
+                masks.append(f"({along} < {left})")
+            if areWide:
+                index = choose([wide, cast(index, 64)])
+            if kind == "modulo":
+                index = f"({index}) % {cast(bound, 64) if areWide else f'({bound})'}"
+            indices.append(f"({index})")
+        masks = f", mask={' & '.join(masks)}, other=0" if masks else ""
+        row = cast(row, 64) if areWide else f"({row})"
+        return f"tl.load({array} + {indices[0]} * {row} + {indices[1]}{masks})"
 
     def stores_of_blocks(self, tile, extents, result):
         """Stores of a tile to blocks of an output, one or two, by all ways to say that; in a loop they have its round.
