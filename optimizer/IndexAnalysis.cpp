@@ -3,6 +3,7 @@
 #include "lang/layout/PowersOfTwo.h"
 #include "lang/tile/TileDialect.h"
 #include "optimizer/IndexRules.h"
+#include "optimizer/ScalarSum.h"
 
 #include <numeric>
 
@@ -74,24 +75,28 @@ private:
 
   /// (Loop) What a loop carries holds before the first round and after every one. Divisors and runs
   /// can only shrink; a range that keeps growing is given up, so few rounds are needed.
+  /// No number is greater than its `most`.
   template <class Body>
-  void untilStable(ArrayRef<Value> carried, ArrayRef<IndexFacts> initial, Body body) {
+  void untilStable(ArrayRef<Value> carried, ArrayRef<IndexFacts> initial, ArrayRef<int64_t> most,
+                   Body body) {
     SmallVector<IndexFacts> known(initial);
     for (auto [value, start] : llvm::zip(carried, known))
       set(value, start);
     for (int round = 0;; ++round) {
       ValueRange yielded = body();
       bool isStable = true;
-      for (auto [value, state, next] : llvm::zip(carried, known, yielded)) {
+      for (auto [value, state, next, highest] : llvm::zip(carried, known, yielded, most)) {
         IndexFacts joined = joinFacts(state, of(next));
         IndexFacts limits = unknownFacts(value.getType());
         if (joined.low < state.low)
           joined.low = limits.low;
         if (joined.high > state.high)
-          joined.high = limits.high;
+          joined.high = std::min(limits.high, highest);
         joined.scalar = state.scalar == joined.scalar ? state.scalar : Value();
-        if (round >= 8 && !(joined == state))
+        if (round >= 8 && !(joined == state)) {
           joined = limits;
+          joined.high = std::min(joined.high, highest);
+        }
         // A scalar's identity is no news.
         if (!isa<RankedTensorType>(value.getType()))
           joined.scalar = state.scalar;
@@ -134,17 +139,56 @@ private:
     set(loop.getInductionVar(), index);
 
     SmallVector<Value> carried(loop.getRegionIterArgs());
-    untilStable(carried, factsOf(loop.getInitArgs()), [&]() -> ValueRange {
+    SmallVector<int64_t> steps, most;
+    for (auto [start, value, next] :
+         llvm::zip(loop.getInitArgs(), carried, loop.getYieldedValues())) {
+      steps.push_back(stepOf(value, next).value_or(-1));
+      most.push_back(loop.getUnsignedCmp()
+                         ? std::numeric_limits<int64_t>::max()
+                         : highestCounted(of(start).high, steps.back(),
+                                          unknownFacts(value.getType()).high, lower, upper, step));
+    }
+    untilStable(carried, factsOf(loop.getInitArgs()), most, [&]() -> ValueRange {
       walk(loop.getRegion());
       return loop.getYieldedValues();
     });
-    for (auto [result, argument] : llvm::zip(loop.getResults(), loop.getRegionIterArgs()))
-      set(result, of(argument));
+    for (auto [result, argument, step] : llvm::zip(loop.getResults(), carried, steps)) {
+      IndexFacts after = of(argument);
+      // The last round has moved it once more.
+      const int64_t limit = unknownFacts(result.getType()).high;
+      if (after.high < limit && step > 0)
+        after.high = after.high > limit - step ? limit : after.high + step;
+      set(result, after);
+    }
+  }
+
+  /// What each round adds to a scalar that a loop carries; nullopt where that is no constant.
+  static std::optional<int64_t> stepOf(Value carried, Value next) {
+    if (!isa<IntegerType>(carried.getType()))
+      return std::nullopt;
+    ScalarSum sum = ScalarSum::of(next);
+    sum -= ScalarSum::of(carried);
+    return sum.summands().empty() ? std::optional(sum.constant()) : std::nullopt;
+  }
+
+  /// The highest number that a round of a loop finds in what begins at `start` at most and grows by
+  /// `added`; that of 64 bits where it is not known, or where the last round may exceed `limit`.
+  static int64_t highestCounted(int64_t start, int64_t added, int64_t limit,
+                                const IndexFacts &lower, const IndexFacts &upper,
+                                const IndexFacts &step) {
+    constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+    if (added < 0 || step.low <= 0)
+      return kAny;
+    const __int128 distance = std::max(__int128(upper.high) - lower.low, __int128(1));
+    const __int128 turns = (distance + step.low - 1) / step.low;
+    const __int128 after = start + turns * added;
+    return after <= limit ? int64_t(after - added) : kAny;
   }
 
   void walkWhile(scf::WhileOp loop) {
     SmallVector<Value> carried(loop.getBeforeArguments());
-    untilStable(carried, factsOf(loop.getInits()), [&]() -> ValueRange {
+    const SmallVector<int64_t> most(carried.size(), std::numeric_limits<int64_t>::max());
+    untilStable(carried, factsOf(loop.getInits()), most, [&]() -> ValueRange {
       walk(loop.getBefore());
       for (auto [argument, value] :
            llvm::zip(loop.getAfterArguments(), loop.getConditionOp().getArgs()))

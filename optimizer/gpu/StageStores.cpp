@@ -78,7 +78,7 @@ private:
          second = other.getBlock() ? other.getBlock().getDefiningOp<BlockAtOp>() : BlockAtOp();
     if (!first || !second || one->getBlock() != other->getBlock() ||
         one->getParentOfType<LoopLikeOpInterface>() || first.getStrides() != second.getStrides() ||
-        first.getShape() != second.getShape() || first.getBase() != second.getBase())
+        first.getBase() != second.getBase() || !hasRowsApart(first) || !hasRowsApart(second))
       return false;
     for (auto [axis, offsets] :
          llvm::enumerate(llvm::zip(first.getOffsets(), second.getOffsets()))) {
@@ -90,6 +90,14 @@ private:
         return true;
     }
     return false;
+  }
+
+  /// Whether a row ends where the next one begins.
+  static bool hasRowsApart(BlockAtOp block) {
+    std::optional<int> rowAxis = rowAxisOf(block);
+    return rowAxis && block.getShape().size() == 2 &&
+           ScalarSum::of(block.getShape()[*rowAxis]) ==
+               ScalarSum::of(block.getStrides()[1 - *rowAxis]);
   }
 
   const PointerProvenance provenance;

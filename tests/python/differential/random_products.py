@@ -319,19 +319,21 @@ class Products:
                 narrow = choose([narrow, f"({narrow} + {narrow})"])
                 first = choose([first, first, first, cast(narrow, 32)])
             index = f"{first} + {along}"
-            wide = f"({cast(first, 64)}{choose(['', '', ' + 4294967296'])}) + {cast(along, 64)}"
-            kind = choose(["index", "index", "left", "none", "modulo" if axis != moves else "left"])
-            if kind == "index":
+            beyond = choose(["", "", " + 4294967296", " + tl.cast(depth, tl.int64) * 1073741824"])
+            wide = f"({cast(first, 64)}{beyond}) + {cast(along, 64)}"
+            place = choose([wide, wide, cast(index, 64)]) if areWide else index
+            kind = choose(["same", "same", "index", "left", "none"] + ["modulo"] * (axis != moves))
+            if kind == "same":
+                masks.append(f"({place} < {cast(bound, 64) if areWide else bound})")
+            elif kind == "index":
                 masks.append(choose([f"({index} < {bound})", f"({wide} < {cast(bound, 64)})"]))
             elif kind == "left":
                 left = f"{bound} - ({first})"
                 left = choose([left] * 4 + [cast(cast(left, 8), 32)])
                 masks.append(f"({along} < {left})")
-            if areWide:
-                index = choose([wide, cast(index, 64)])
-            if kind == "modulo":
-                index = f"({index}) % {cast(bound, 64) if areWide else f'({bound})'}"
-            indices.append(f"({index})")
+            elif kind == "modulo":
+                place = f"({place}) % {cast(bound, 64) if areWide else f'({bound})'}"
+            indices.append(f"({place})")
         masks = f", mask={' & '.join(masks)}, other=0" if masks else ""
         row = cast(row, 64) if areWide else f"({row})"
         return f"tl.load({array} + {indices[0]} * {row} + {indices[1]}{masks})"

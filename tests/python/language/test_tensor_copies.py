@@ -312,6 +312,189 @@ def test_arrays_that_begin_anywhere(device):
 
 
 @st.jit
+def _through_pointers(a, b, out, M, K, far, WHAT: tl.constexpr):
+    """Products of rows of `a`, K or 64 long, at pointers that are no blocks, or blocks elsewhere than they seem."""
+    rows, columns, deep = tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, 32)
+    first = rows
+    bound, end = M, K
+    if WHAT == "wide start":  # 2^32, added in 64 bits
+        first = far.to(tl.int64) * 4 + rows
+    elif WHAT == "two wide starts":
+        first = far.to(tl.int64) + far.to(tl.int64) + far + far + rows
+    elif WHAT == "wide mask":  # of other numbers than the address, which 32 bits would wrap
+        bound = M - far.to(tl.int64) * 4
+    elif WHAT == "narrow bound":  # 70 + 70 is -116
+        bound = ((M - 30).to(tl.int8) + (M - 30).to(tl.int8)).to(tl.int32)
+    elif WHAT == "narrow start":  # 100 + 100 is -56, and 0 with what is added
+        first = ((M.to(tl.int8) + M.to(tl.int8)).to(tl.int32) + 56) + rows
+    elif WHAT == "narrow stride":  # 16 * 16 is 0
+        pass
+    stride = K
+    if WHAT == "narrow stride":
+        stride = ((M - 84).to(tl.int8) * 16).to(tl.int32)
+    total = tl.zeros((64, 64), dtype=tl.float32)
+    for k in range(0, K, 32):
+        places = a + first[:, None] * stride + (k + deep)[None, :]
+        mask = (first[:, None] < bound) & (k + deep < end)[None, :]
+        x = tl.load(places, mask=mask, other=0.0)
+        y = tl.load(b + (k + deep)[:, None] * 64 + columns[None, :])
+        total = tl.dot(x, y, total)
+    tl.store(out + rows[:, None] * 64 + columns[None, :], total)
+
+
+POINTERS = {
+    "": lambda a, M: a,
+    "wide start": lambda a, M: 0 * a,
+    "two wide starts": lambda a, M: 0 * a,
+    "wide mask": lambda a, M: 0 * a,
+    "narrow bound": lambda a, M: 0 * a,
+    "narrow start": lambda a, M: a,
+    "narrow stride": lambda a, M: np.repeat(a[:1], 64, axis=0),
+}
+
+
+@pytest.mark.parametrize("what", POINTERS)
+def test_numbers_that_wrap_elsewhere(device, what):
+    M, K = 100, 64
+    random = np.random.default_rng(8)
+    a, b = _random("float16", (M, K), random), _random("float16", (K, 64), random)
+    out = np.full((64, 64), np.nan, np.float32)
+    _through_pointers[(1,)](a, b, out, M, K, 1 << 30, what, num_warps=4)
+    expected = POINTERS[what](a[:64].astype(np.float64), M) @ b.astype(np.float64)
+    np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-3)
+
+
+@st.jit
+def _rows_of_rounds(a, b, out, M):
+    """What the product of a round sums is stored in the next one, masked as that one's rows are."""
+    rows, columns = tl.arange(0, 64), tl.arange(0, 32)
+    y = tl.load(b + columns[:, None] * 32 + columns[None, :])
+    last = tl.zeros((64, 32), dtype=tl.float32)
+    for turn in range(3):
+        first = (2 - turn) * 64 + rows
+        tl.store(
+            out + turn * 64 * 32 + rows[:, None] * 32 + columns[None, :], last, mask=(first < M)[:, None]
+        )
+        x = tl.load(a + (first % M)[:, None] * 32 + columns[None, :])
+        last = tl.dot(x, y)
+
+
+def test_rows_that_begin_anew_and_are_seen_later(device):
+    M = 100
+    random = np.random.default_rng(9)
+    a, b = _random("float16", (M, 32), random), _random("float16", (32, 32), random)
+    out = np.full((3, 64, 32), -77, np.float32)
+    _rows_of_rounds[(1,)](a, b, out, M, num_warps=4)
+    expected, last = np.full((3, 64, 32), -77.0), np.zeros((64, 32))
+    for turn in range(3):
+        first = (2 - turn) * 64 + np.arange(64)
+        expected[turn][first < M] = last[first < M]
+        last = a[first % M].astype(np.float64) @ b.astype(np.float64)
+    np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-3)
+
+
+@st.jit
+def _unchecked(a, b, out, M, K, row, CHECKED: tl.constexpr, STORES: tl.constexpr):
+    """Blocks of arrays that are longer than they are said to be, along axes that are not checked."""
+    x = tl.make_block_ptr(a, (M, K), (row, 1), (0, 0), (64, 32), (1, 0))
+    y = tl.make_block_ptr(b, (K, 32), (32, 1), (0, 0), (32, 32), (1, 0))
+    total = tl.zeros((64, 32), dtype=tl.float32)
+    for _ in range(2):
+        if CHECKED == "rows":
+            total = tl.dot(tl.load(x, boundary_check=(0,)), tl.load(y), total)
+        elif CHECKED == "columns":
+            total = tl.dot(tl.load(x, boundary_check=(1,)), tl.load(y), total)
+        else:
+            total = tl.dot(tl.load(x), tl.load(y), total)
+        x = tl.advance(x, (0, 32))
+        y = tl.advance(y, (32, 0))
+    if STORES:
+        written = tl.make_block_ptr(out, (M, 20), (32, 1), (0, 0), (64, 32), (1, 0))
+        if CHECKED == "rows":
+            tl.store(written, total.to(tl.float16), boundary_check=(0,))
+        elif CHECKED == "columns":
+            tl.store(written, total.to(tl.float16), boundary_check=(1,))
+        else:
+            tl.store(written, total.to(tl.float16))
+    else:
+        rows, columns = tl.arange(0, 64)[:, None], tl.arange(0, 32)[None, :]
+        tl.store(out + rows * 32 + columns, total.to(tl.float16))
+
+
+@pytest.mark.parametrize("checked", ["rows", "columns", "none"])
+@pytest.mark.parametrize("stores", [False, True])
+def test_axes_that_are_not_checked(device, checked, stores):
+    M, K = 40, 50
+    random = np.random.default_rng(10)
+    a = (random.integers(-8, 9, (64, 64)) / 8).astype(np.float16)
+    b = (random.integers(-8, 9, (64, 32)) / 8).astype(np.float16)
+    out = np.full((64, 32), -77, np.float16)
+    _unchecked[(1,)](a, b, out, M, K, 64, checked, stores, num_warps=4)
+    read = a.astype(np.float64)
+    if checked == "rows":
+        read[M:] = 0
+    elif checked == "columns":
+        read[:, K:] = 0
+    expected = read @ b.astype(np.float64)
+    if stores and checked == "rows":
+        expected[M:] = -77
+    elif stores and checked == "columns":
+        expected[:, 20:] = -77
+    np.testing.assert_allclose(out.astype(np.float64), expected, rtol=1e-3, atol=1e-3)
+
+
+def test_unchecked_axes_are_read_by_the_engine():
+    types = {"a": "*fp16:16", "b": "*fp16:16", "out": "*fp16:16", "M": "i32", "K": "i32", "row": "i32:16"}
+    kernel = st.compile(
+        _unchecked, signature=types, constexprs={"CHECKED": "rows", "STORES": True}, target="cuda:90", num_warps=4
+    )  # fmt: skip
+    assert "cp.async.bulk.tensor.2d.shared" in kernel.asm["ptx"]
+    assert [remark["numbers"]["by_copy_engine"] for remark in _remarks(kernel, "pipelined")] == [1, 1]
+
+
+@st.jit
+def _many(a, out, row, COUNT: tl.constexpr, STORES: tl.constexpr):
+    rows, columns = tl.arange(0, 64)[:, None], tl.arange(0, 32)[None, :]
+    total = tl.zeros((64, 64), dtype=tl.float32)
+    for k in range(0, row, 32):
+        for number in tl.static_range(COUNT):
+            array = tl.make_tensor_descriptor(a, [64 + number, row], [row, 1], [64, 32])
+            x = array.load([number, k])
+            total = tl.dot(x, x.T, total)
+    for number in tl.static_range(STORES):
+        written = tl.make_tensor_descriptor(out, [64 * (number + 1), 64], [64, 1], [64, 64])
+        written.store([64 * number, 0], (total * (number + 1)).to(tl.float16))
+
+
+@pytest.mark.parametrize("count, stores", [(1, 1), (20, 1), (2, 18)])
+def test_maps_of_a_kernel_are_few(device, count, stores):
+    row = 64
+    random = np.random.default_rng(count)
+    a = (random.integers(-1, 2, (64 + count, row)) / 4).astype(np.float16)
+    out = np.full((stores, 64, 64), np.nan, np.float16)
+    _many[(1,)](a, out, row, count, stores, num_warps=4, num_stages=2)
+    expected = np.zeros((64, 64))
+    for number in range(count):
+        x = a[number : number + 64].astype(np.float64)
+        x[64 + number - number :] = 0
+        expected += x @ x.T
+    scales = np.arange(1, stores + 1)[:, None, None]
+    np.testing.assert_allclose(out.astype(np.float64), expected * scales, rtol=2e-3, atol=1e-2)
+
+
+@pytest.mark.parametrize("count, stores", [(20, 1), (2, 18)])
+def test_code_of_many_maps(count, stores):
+    types = {"a": "*fp16:16", "out": "*fp16:16", "row": "i32:16"}
+    kernel = st.compile(
+        _many, signature=types, constexprs={"COUNT": count, "STORES": stores}, target="cuda:90", num_warps=4,
+        num_stages=2,
+    )  # fmt: skip
+    assert 2 <= kernel.asm["ptx"].count(".param .align 64 .b8") <= 16
+    found = _remarks(kernel, "not-by-copy-engine")
+    assert found and any("maps of arrays already" in remark["text"] for remark in found)
+
+
+@st.jit
 def _stored(
     a,
     out,
@@ -338,8 +521,9 @@ def _stored(
         x += tl.load(out)
     if HOW == "descriptor":
         block = tl.make_tensor_descriptor(out, [M, N], [row, 1], [BM, BN])
-        if WHAT == "halves":
-            block = tl.make_tensor_descriptor(out, [M, N], [row, 1], [BM, BN // 2])
+        if WHAT == "halves" or WHAT == "halves of rows":
+            width = row if WHAT == "halves of rows" else N
+            block = tl.make_tensor_descriptor(out, [M, width], [row, 1], [BM, BN // 2])
             for half in tl.static_range(2):
                 beside = j + half * (BN // 2)
                 places = a + (beside + tl.arange(0, BN // 2))[:, None] * 32 + tl.arange(0, 32)[None, :]
@@ -409,7 +593,9 @@ def test_stores_that_the_engine_does_not_do(how, what, out, reason):
 
 
 def test_halves_of_a_tile_are_two_stores_of_the_engine():
-    ptx = _compiled_store(what="halves").asm["ptx"]
+    # Rows that may reach into one another are written in order.
+    assert "cp.async.bulk" not in _compiled_store(what="halves").asm["ptx"]
+    ptx = _compiled_store(what="halves of rows").asm["ptx"]
     assert ptx.count("cp.async.bulk.tensor.2d.global.shared::cta") == 2
     assert ptx.count("wait_group.read 0") == 1, "both are waited for together"
 
@@ -436,7 +622,10 @@ def test_results_of_stores(device, how, dtype, shape, row, extents, num_warps):
     memory = np.full((M + 3, row), -77, NUMBERS[dtype])
     count = np.zeros(1, np.int32)
     grid = (-(-M // extents[0]), -(-N // extents[1]))
-    how, what = ("descriptor", "halves") if how == "halves" else (how, "")
+    if how == "halves":
+        how, what = "descriptor", "halves of rows" if row == N else "halves"
+    else:
+        what = ""
     _stored[grid](a, memory, count, M, N, row, *extents, how, what, num_warps=num_warps)
     np.testing.assert_allclose(
         memory[:M, :N].astype(np.float64), expected.astype(np.float64), rtol=1e-2, atol=1e-3
