@@ -85,8 +85,8 @@ std::optional<TileSum> both(std::optional<TileSum> one, std::optional<TileSum> o
                             unsigned bits) {
   if (!one || !other || (one->base && other->base))
     return std::nullopt;
-  one->isAssumed |= other->isAssumed || (one->bits && one->bits != bits) ||
-                    (other->bits && other->bits != bits);
+  one->isAssumed |=
+      other->isAssumed || (one->bits && one->bits != bits) || (other->bits && other->bits != bits);
   for (const AlongAxis &added : other->axes) {
     if (llvm::any_of(one->axes, [&](const AlongAxis &has) { return has.axis == added.axis; }))
       return std::nullopt;

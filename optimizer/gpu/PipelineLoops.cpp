@@ -152,10 +152,9 @@ private:
     std::string whyNot;
     AsyncLoad ahead{load};
     if (!load.getIsVolatile())
-      ahead.block =
-          arrayBlockOf(load.getBlock(), load.getType(), analysis, shape,
-                       llvm::count_if(loads, [](const AsyncLoad &other) { return other.block; }),
-                       whyNot);
+      ahead.block = arrayBlockOf(
+          load.getBlock(), load.getType(), analysis, shape,
+          llvm::count_if(loads, [](const AsyncLoad &other) { return other.block; }), whyNot);
     // The engine does not see what threads write, in this program or in others that it waits for.
     if (ahead.block && !allWrites.mayBePassedBy(load, assumed.apart)) {
       ahead.block.reset();

@@ -152,8 +152,8 @@ private:
     if (options.argumentsOverlap)
       return "arguments of the launch share memory";
     std::string whyNot;
-    std::optional<ArrayBlock> block =
-        arrayBlockOf(store.getBlock(), one.tile.getType(), analysis, options.shape, planned, whyNot);
+    std::optional<ArrayBlock> block = arrayBlockOf(store.getBlock(), one.tile.getType(), analysis,
+                                                   options.shape, planned, whyNot);
     if (!block)
       return whyNot;
     auto type = cast<RankedTensorType>(one.tile.getType());

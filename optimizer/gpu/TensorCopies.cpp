@@ -122,8 +122,8 @@ std::optional<ArrayBlock> arrayBlockOf(Value named, Type tile, const IndexAnalys
     return no("its rows are not known to begin at a multiple of 16 bytes within the array");
   // There is no outside to put a block at.
   for (auto [extent, isNarrow] : llvm::zip(at.getShape(), block.isNarrow))
-    if (APInt known;
-        !isNarrow && matchPattern(extent, m_ConstantInt(&known)) && known.getSExtValue() > kLongestAxis)
+    if (APInt known; !isNarrow && matchPattern(extent, m_ConstantInt(&known)) &&
+                     known.getSExtValue() > kLongestAxis)
       return no("its offsets may not fit 32 bits");
   return block;
 }

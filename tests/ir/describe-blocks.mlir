@@ -120,3 +120,94 @@ func.func @no_blocks(%a: !tile.ptr<f16>, %c: !tile.ptr<f32>, %m: i32, %far: i64,
   tile.store %o1, %sum : tensor<16x16x!tile.ptr<f32>>
   return
 }
+
+// Blocks have +0.0 outside of their arrays; steps of nothing lead nowhere.
+// CHECK-LABEL: func.func @other_numbers
+// CHECK-NOT: within
+// CHECK: return
+func.func @other_numbers(%a: !tile.ptr<f16>, %c: !tile.ptr<f32>, %m: i32) attributes {tile.kernel} {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant dense<-0.0> : tensor<16x16xf16>
+  %start = arith.constant dense<0.0> : tensor<16x16xf32>
+  %width = arith.constant dense<16> : tensor<16x1xi32>
+  %still = arith.constant dense<0> : tensor<16x1xi32>
+  %steps = arith.constant dense<-9223372036854775808> : tensor<16x16xi64>
+  %r = tile.arange 0, 16 : tensor<16xi32>
+  %down = tile.expand_dims %r {axis = 1 : i32} : tensor<16xi32> -> tensor<16x1xi32>
+  %wide = tile.expand_dims %r {axis = 0 : i32} : tensor<16xi32> -> tensor<1x16xi32>
+  %wides = tile.broadcast %wide : tensor<1x16xi32> -> tensor<16x16xi32>
+  %ap = tile.splat %a : !tile.ptr<f16> -> tensor<16x16x!tile.ptr<f16>>
+  %rows = arith.muli %down, %width : tensor<16x1xi32>
+  %rowsb = tile.broadcast %rows : tensor<16x1xi32> -> tensor<16x16xi32>
+  %p0 = tile.ptr_add %ap, %rowsb : tensor<16x16x!tile.ptr<f16>>, tensor<16x16xi32>
+  %p = tile.ptr_add %p0, %wides : tensor<16x16x!tile.ptr<f16>>, tensor<16x16xi32>
+  %same = arith.muli %down, %still : tensor<16x1xi32>
+  %sameb = tile.broadcast %same : tensor<16x1xi32> -> tensor<16x16xi32>
+  %q0 = tile.ptr_add %ap, %sameb : tensor<16x16x!tile.ptr<f16>>, tensor<16x16xi32>
+  %q1 = tile.ptr_add %q0, %wides : tensor<16x16x!tile.ptr<f16>>, tensor<16x16xi32>
+  %ms = tile.splat %m : i32 -> tensor<16x1xi32>
+  %is = arith.cmpi slt, %down, %ms : tensor<16x1xi32>
+  %mask = tile.broadcast %is : tensor<16x1xi1> -> tensor<16x16xi1>
+  %sum:2 = scf.for %i = %zero to %m step %one iter_args(%acc = %start, %q = %q1)
+      -> (tensor<16x16xf32>, tensor<16x16x!tile.ptr<f16>>) : i32 {
+    %x = tile.load %p, %mask, %none : tensor<16x16x!tile.ptr<f16>>
+    %y = tile.load %q : tensor<16x16x!tile.ptr<f16>>
+    %next = tile.dot %x, %y, %acc : tensor<16x16xf16> * tensor<16x16xf16> -> tensor<16x16xf32>
+    %qn = tile.ptr_add %q, %steps : tensor<16x16x!tile.ptr<f16>>, tensor<16x16xi64>
+    scf.yield %next, %qn : tensor<16x16xf32>, tensor<16x16x!tile.ptr<f16>>
+  }
+  %cs = tile.splat %c : !tile.ptr<f32> -> tensor<16x16x!tile.ptr<f32>>
+  tile.store %cs, %sum#0 : tensor<16x16x!tile.ptr<f32>>
+  return
+}
+
+// Bounds of 8 bits wrap before they are compared; starts of 64 bits do not wrap where the mask's do.
+// CHECK-LABEL: func.func @narrow_and_wide
+// CHECK-NOT: within
+// CHECK: return
+func.func @narrow_and_wide(%a: !tile.ptr<f16>, %c: !tile.ptr<f32>, %m: i32, %b: i8) attributes {tile.kernel} {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %start = arith.constant dense<0.0> : tensor<16x16xf32>
+  %width = arith.constant dense<16> : tensor<16x1xi32>
+  %width64 = arith.constant dense<16> : tensor<16x1xi64>
+  %r = tile.arange 0, 16 : tensor<16xi32>
+  %down = tile.expand_dims %r {axis = 1 : i32} : tensor<16xi32> -> tensor<16x1xi32>
+  %wide = tile.expand_dims %r {axis = 0 : i32} : tensor<16xi32> -> tensor<1x16xi32>
+  %wides = tile.broadcast %wide : tensor<1x16xi32> -> tensor<16x16xi32>
+  %ap = tile.splat %a : !tile.ptr<f16> -> tensor<16x16x!tile.ptr<f16>>
+  %rows = arith.muli %down, %width : tensor<16x1xi32>
+  %rowsb = tile.broadcast %rows : tensor<16x1xi32> -> tensor<16x16xi32>
+  %p0 = tile.ptr_add %ap, %rowsb : tensor<16x16x!tile.ptr<f16>>, tensor<16x16xi32>
+  %p = tile.ptr_add %p0, %wides : tensor<16x16x!tile.ptr<f16>>, tensor<16x16xi32>
+  %twice = arith.addi %b, %b : i8
+  %bound = arith.extsi %twice : i8 to i32
+  %bounds = tile.splat %bound : i32 -> tensor<16x1xi32>
+  %is = arith.cmpi slt, %down, %bounds : tensor<16x1xi32>
+  %mask = tile.broadcast %is : tensor<16x1xi1> -> tensor<16x16xi1>
+  %x = tile.program_id 0
+  %first = arith.muli %x, %one : i32
+  %far = arith.extsi %x : i32 to i64
+  %fars = tile.splat %far : i64 -> tensor<16x1xi64>
+  %down64 = arith.extsi %down : tensor<16x1xi32> to tensor<16x1xi64>
+  %row64 = arith.addi %fars, %down64 : tensor<16x1xi64>
+  %rows64 = arith.muli %row64, %width64 : tensor<16x1xi64>
+  %rows64b = tile.broadcast %rows64 : tensor<16x1xi64> -> tensor<16x16xi64>
+  %q0 = tile.ptr_add %ap, %rows64b : tensor<16x16x!tile.ptr<f16>>, tensor<16x16xi64>
+  %q = tile.ptr_add %q0, %wides : tensor<16x16x!tile.ptr<f16>>, tensor<16x16xi32>
+  %nears = tile.splat %x : i32 -> tensor<16x1xi32>
+  %row = arith.addi %nears, %down : tensor<16x1xi32>
+  %ms = tile.splat %m : i32 -> tensor<16x1xi32>
+  %isin = arith.cmpi slt, %row, %ms : tensor<16x1xi32>
+  %masks = tile.broadcast %isin : tensor<16x1xi1> -> tensor<16x16xi1>
+  %sum = scf.for %i = %zero to %m step %one iter_args(%acc = %start) -> (tensor<16x16xf32>) : i32 {
+    %l = tile.load %p, %mask : tensor<16x16x!tile.ptr<f16>>
+    %k = tile.load %q, %masks : tensor<16x16x!tile.ptr<f16>>
+    %next = tile.dot %l, %k, %acc : tensor<16x16xf16> * tensor<16x16xf16> -> tensor<16x16xf32>
+    scf.yield %next : tensor<16x16xf32>
+  }
+  %cs = tile.splat %c : !tile.ptr<f32> -> tensor<16x16x!tile.ptr<f32>>
+  tile.store %cs, %sum : tensor<16x16x!tile.ptr<f32>>
+  return
+}

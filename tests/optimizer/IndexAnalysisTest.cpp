@@ -240,6 +240,42 @@ TEST(IndexAnalysis, loops_keep_what_every_round_keeps) {
   EXPECT_TRUE(kernel.of("after", 0).isStrided());
 }
 
+/// Offsets of blocks that a loop moves: no round finds one beyond those of the loop's own numbers.
+TEST(IndexAnalysis, what_loops_count_up_ends_with_them) {
+  Kernel kernel(R"(
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c64 = arith.constant 64 : i32
+    %s5 = arith.constant 5 : i64
+    %s64 = arith.constant 64 : i64
+    %n64 = arith.extsi %n : i32 to i64
+    %r:4 = scf.for %k = %c0 to %m step %c64 iter_args(%x = %s5, %y = %s5, %z = %c0, %w = %n64)
+        -> (i64, i64, i32, i64) : i32 {
+  )" PRINT("x", "i64") PRINT("y", "i64") PRINT("z", "i32") PRINT("w", "i64") R"(
+      %x2 = arith.addi %x, %s64 : i64
+      %y2 = arith.subi %y, %s64 : i64
+      %z2 = arith.addi %z, %c64 : i32
+      %w2 = arith.addi %w, %s64 : i64
+      scf.yield %x2, %y2, %z2, %w2 : i64, i64, i32, i64
+    }
+    scf.for unsigned %k = %c0 to %m step %c64 iter_args(%u = %s5) -> (i64) : i32 {
+  )" PRINT("u", "i64") R"(
+      %u2 = arith.addi %u, %s64 : i64
+      scf.yield %u2 : i64
+    }
+    tile.print "after", %r#0 {hex = false, isSigned = array<i32: 1>} : i64
+  )");
+  // At most 2^25 rounds.
+  EXPECT_EQ(kernel.of("x").low, 5);
+  EXPECT_EQ(kernel.of("x").high, (int64_t(1) << 31) - 64 + 5);
+  EXPECT_EQ(kernel.of("y").high, std::numeric_limits<int64_t>::max()); // for all that is known
+  // One more step of 32 bits may wrap.
+  EXPECT_EQ(kernel.of("z").high, std::numeric_limits<int32_t>::max());
+  EXPECT_EQ(kernel.of("w").high, (int64_t(1) << 32) - 65);
+  EXPECT_EQ(kernel.of("u").high, std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(kernel.of("after").high, (int64_t(1) << 31) + 5);
+}
+
 TEST(IndexAnalysis, unsigned_loops_may_run_through_the_upper_half) {
   // From 2147483646 to 2147483651: as signed numbers, the end lies below the start.
   Kernel kernel(R"(

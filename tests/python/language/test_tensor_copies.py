@@ -482,8 +482,10 @@ def test_maps_of_a_kernel_are_few(device, count, stores):
     np.testing.assert_allclose(out.astype(np.float64), expected * scales, rtol=2e-3, atol=1e-2)
 
 
-@pytest.mark.parametrize("count, stores", [(20, 1), (2, 18)])
-def test_code_of_many_maps(count, stores):
+@pytest.mark.parametrize(
+    "count, stores, reason", [(20, 1, "maps of arrays already"), (2, 18, "bytes of shared memory")]
+)
+def test_code_of_many_maps(count, stores, reason):
     types = {"a": "*fp16:16", "out": "*fp16:16", "row": "i32:16"}
     kernel = st.compile(
         _many, signature=types, constexprs={"COUNT": count, "STORES": stores}, target="cuda:90", num_warps=4,
@@ -491,7 +493,7 @@ def test_code_of_many_maps(count, stores):
     )  # fmt: skip
     assert 2 <= kernel.asm["ptx"].count(".param .align 64 .b8") <= 16
     found = _remarks(kernel, "not-by-copy-engine")
-    assert found and any("maps of arrays already" in remark["text"] for remark in found)
+    assert any(reason in remark["text"] for remark in found)
 
 
 @st.jit
@@ -545,7 +547,7 @@ def _stored(
             tl.store(places, x, mask=mask)
 
 
-def _compiled_store(how="descriptor", what="", out="*fp16:16", target="cuda:90", **options):
+def _compiled_store(how="descriptor", what="", out="*fp16:16", target="cuda:90", BN=64, **options):
     types = {
         "a": "*fp16:16",
         "out": out,
@@ -555,7 +557,7 @@ def _compiled_store(how="descriptor", what="", out="*fp16:16", target="cuda:90",
         "row": "i32:16",
     }
     return st.compile(
-        _stored, signature=types, constexprs={"BM": 64, "BN": 64, "HOW": how, "WHAT": what},
+        _stored, signature=types, constexprs={"BM": 64, "BN": BN, "HOW": how, "WHAT": what},
         target=target, num_warps=4, **options,
     )  # fmt: skip
 
@@ -594,8 +596,8 @@ def test_stores_that_the_engine_does_not_do(how, what, out, reason):
 
 def test_halves_of_a_tile_are_two_stores_of_the_engine():
     # Rows that may reach into one another are written in order.
-    assert "cp.async.bulk" not in _compiled_store(what="halves").asm["ptx"]
-    ptx = _compiled_store(what="halves of rows").asm["ptx"]
+    assert "cp.async.bulk" not in _compiled_store(what="halves", BN=128).asm["ptx"]
+    ptx = _compiled_store(what="halves of rows", BN=128).asm["ptx"]
     assert ptx.count("cp.async.bulk.tensor.2d.global.shared::cta") == 2
     assert ptx.count("wait_group.read 0") == 1, "both are waited for together"
 
