@@ -1,6 +1,7 @@
-//===-- DescribeBlocks.h - loads through pointers that are blocks of arrays -------------------===//
+//===-- DescribeBlocks.h - accesses through pointers that are blocks of arrays ----------------===//
 // For GPUs with a copy engine. A load of a loop that a matrix product takes, through pointers as
-// Triton's kernels make them, says which block of an array it reads:
+// Triton's kernels make them, says which block of an array it reads; in kernels with such loads,
+// stores say which block they write:
 //
 //   a = a_ptr + ((m * BM + arange) % M)[:, None] * stride + arange[None, :]
 //   for k in range(0, K, BK):
@@ -16,9 +17,12 @@
 // where nobody sees it: everything made of such rows (or columns) ends in stores that mask them
 // off by the same comparison.
 //
-// A block begins at numbers that are not negative, by the assumptions that addresses are made with
-// (IndexAnalysis.h); extents are launch arguments, and a launch whose extents leave 31 bits does
-// not get this code (backends::problemOf), so comparisons of 32 bits hold as they are written.
+// A block begins at numbers that are not negative, and that did not wrap where elements of it are
+// accessed, by the assumptions that addresses are made with (IndexAnalysis.h). Masks are taken as
+// the integers of the kernel compute them: the comparison is that of whole numbers with an extent
+// if it is of the very numbers of the address, in as many bits, or of a difference that no wrap can
+// cut. Extents are launch arguments, and a launch whose extents leave 31 bits does not get this
+// code (backends::problemOf).
 #pragma once
 
 #include "mlir/Pass/Pass.h"

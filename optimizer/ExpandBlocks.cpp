@@ -181,7 +181,8 @@ void expand(tile::BlockLoadOp op, const IndexAnalysis &analysis, bool keepsBlock
   if (places.mask && op.getPadding() == tile::Padding::NaN)
     other = expansion.nan(op.getType());
   auto load = tile::LoadOp::create(expansion.builder, op.getLoc(), op.getType(), places.pointers,
-                                   places.mask, other, op.getCache(), op.getEviction());
+                                   places.mask, other, op.getCache(), op.getEviction(),
+                                   op.getCache() == tile::CacheModifier::CV);
   // Outside the array a block has zeros.
   if (keepsBlocks && op.getPadding() == tile::Padding::Zero) {
     expansion.builder.setInsertionPoint(load);

@@ -9,11 +9,14 @@
 //   %m = 0 <= %i + %k < %n                          where they lie within the array
 //   %x = tile.load (%p + %start) + %k * %s, %m
 //
-// With keep-blocks, for GPUs with a copy engine, a load also says which block it reads, where that
-// has zeros outside the array:
+// With keep-blocks, for GPUs with a copy engine, a load or store also says which block it accesses,
+// where that has zeros outside the array:
 //
 //   %b = tile.block %p[%i] of [%n] by [%s]
 //   %x = tile.load ..., %m within %b
+//
+// An axis that is not checked goes on as far as numbers of 32 bits do; a block that may lie beyond
+// them, or before the array, is one of pointers alone.
 //
 // The offsets within the block do not depend on where it lies, so they leave the loops that move
 // it.

@@ -56,7 +56,7 @@ llvm::Value *fromWords(llvm::IRBuilderBase &builder, llvm::Value *value, llvm::T
 
 /// The text between "ld" and the type.
 std::string modifiersOf(const gpu::GlobalAccess &access, bool isStore) {
-  if (access.isVolatile)
+  if (access.isVolatile && access.cache != tile::CacheModifier::CV)
     return ".volatile.global";
   std::string text;
   switch (access.cache) {

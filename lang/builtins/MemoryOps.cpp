@@ -242,9 +242,11 @@ FailureOr<Operand> load(Arguments &args) {
     *masked = *again;
   }
   Type type{stored, where.type.shape};
+  // What is fetched anew each time is waited for in loops.
+  const bool isFresh = *isVolatile || *cache == tile::CacheModifier::CV;
   auto op = tile::LoadOp::create(sema.builder, sema.location(), sema.irType(type), where.ir,
                                  *masked ? (*masked)->ir : mlir::Value(),
-                                 other ? other->ir : mlir::Value(), *cache, *eviction, *isVolatile);
+                                 other ? other->ir : mlir::Value(), *cache, *eviction, isFresh);
   Value result{op, type};
   if (!pointsToBool(*ptr))
     return Operand(result);

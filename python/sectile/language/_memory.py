@@ -33,7 +33,8 @@ def load(
         other: what a masked-out element is (converted to the element type); 0 when not given.
         boundary_check: the dimensions of a block pointer in which its block may leave the array.
         padding_option: ``""``, ``"zero"`` or ``"nan"``: what is read there; zeros unless it says so.
-        cache_modifier: ``""``, ``".ca"``, ``".cg"``, ``".cs"`` or ``".cv"``; a hint.
+        cache_modifier: ``""``, ``".ca"``, ``".cg"``, ``".cs"`` or ``".cv"``; a hint, but for ``".cv"``, which is
+            volatile, too.
         eviction_policy: ``""``, ``"evict_first"`` or ``"evict_last"``; a hint.
         volatile: the read happens exactly as often as it is written.
 

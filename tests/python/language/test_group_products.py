@@ -61,7 +61,8 @@ def test_code_on_hopper(dtype, contiguous, num_warps):
     )
     assert "mma.sync" not in ptx and "ldmatrix" not in ptx
     assert "wgmma.wait_group.sync.aligned 1;" in ptx, "no product is under way behind its round"
-    assert ptx.count("fence.proxy.async") == 1
+    # Before each round's products, and before the engine stores the sums.
+    assert ptx.count("fence.proxy.async") == 1 + ("bulk.tensor.2d.global.shared" in ptx)
     kinds = [remark["kind"] for remark in kernel.remarks]
     assert "pipelined" in kinds and "products-wait" not in kinds
     assert kernel.n_spills in (0, None)

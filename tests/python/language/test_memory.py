@@ -392,3 +392,20 @@ def test_a_spin_lock_guards_a_plain_update():
     lock, total = np.zeros(1, np.int32), np.zeros(50, np.float32)
     kernel[(300,)](lock, total, N=50)
     assert (total == 300).all() and lock[0] == 0
+
+
+@st.jit
+def _waits(flag, seen):
+    while tl.load(flag, cache_modifier=".cv") == 0:
+        pass
+    tl.store(seen, tl.load(flag))
+
+
+def test_what_is_fetched_anew_is_waited_for(device):
+    """The loop must not go, though nothing comes of it."""
+    types = {"flag": "*i32", "seen": "*i32"}
+    ptx = st.compile(_waits, signature=types, target="cuda:90").asm["ptx"]
+    assert "ld.global.cv" in ptx and "bra" in ptx
+    seen = np.zeros(1, np.int32)
+    _waits[(1,)](np.array([5], np.int32), seen)
+    assert seen[0] == 5

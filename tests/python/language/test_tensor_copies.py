@@ -373,7 +373,9 @@ def _rows_of_rounds(a, b, out, M):
     for turn in range(3):
         first = (2 - turn) * 64 + rows
         tl.store(
-            out + turn * 64 * 32 + rows[:, None] * 32 + columns[None, :], last, mask=(first < M)[:, None]
+            out + turn * 64 * 32 + rows[:, None] * 32 + columns[None, :],
+            last,
+            mask=(first < M)[:, None],
         )
         x = tl.load(a + (first % M)[:, None] * 32 + columns[None, :])
         last = tl.dot(x, y)
@@ -444,12 +446,22 @@ def test_axes_that_are_not_checked(device, checked, stores):
 
 
 def test_unchecked_axes_are_read_by_the_engine():
-    types = {"a": "*fp16:16", "b": "*fp16:16", "out": "*fp16:16", "M": "i32", "K": "i32", "row": "i32:16"}
+    types = {
+        "a": "*fp16:16",
+        "b": "*fp16:16",
+        "out": "*fp16:16",
+        "M": "i32",
+        "K": "i32",
+        "row": "i32:16",
+    }
     kernel = st.compile(
         _unchecked, signature=types, constexprs={"CHECKED": "rows", "STORES": True}, target="cuda:90", num_warps=4
     )  # fmt: skip
     assert "cp.async.bulk.tensor.2d.shared" in kernel.asm["ptx"]
-    assert [remark["numbers"]["by_copy_engine"] for remark in _remarks(kernel, "pipelined")] == [1, 1]
+    assert [remark["numbers"]["by_copy_engine"] for remark in _remarks(kernel, "pipelined")] == [
+        1,
+        1,
+    ]
 
 
 @st.jit
@@ -528,7 +540,9 @@ def _stored(
             block = tl.make_tensor_descriptor(out, [M, width], [row, 1], [BM, BN // 2])
             for half in tl.static_range(2):
                 beside = j + half * (BN // 2)
-                places = a + (beside + tl.arange(0, BN // 2))[:, None] * 32 + tl.arange(0, 32)[None, :]
+                places = (
+                    a + (beside + tl.arange(0, BN // 2))[:, None] * 32 + tl.arange(0, 32)[None, :]
+                )
                 x = tl.dot(left, tl.load(places).T).to(out.dtype.element_ty)
                 block.store([i, beside], x)
         else:
