@@ -466,7 +466,6 @@ def test_unchecked_axes_are_read_by_the_engine():
 
 @st.jit
 def _many(a, out, row, COUNT: tl.constexpr, STORES: tl.constexpr):
-    rows, columns = tl.arange(0, 64)[:, None], tl.arange(0, 32)[None, :]
     total = tl.zeros((64, 64), dtype=tl.float32)
     for k in range(0, row, 32):
         for number in tl.static_range(COUNT):
@@ -488,7 +487,6 @@ def test_maps_of_a_kernel_are_few(device, count, stores):
     expected = np.zeros((64, 64))
     for number in range(count):
         x = a[number : number + 64].astype(np.float64)
-        x[64 + number - number :] = 0
         expected += x @ x.T
     scales = np.arange(1, stores + 1)[:, None, None]
     np.testing.assert_allclose(out.astype(np.float64), expected * scales, rtol=2e-3, atol=1e-2)
