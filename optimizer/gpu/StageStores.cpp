@@ -156,6 +156,9 @@ private:
                                                    options.shape, planned, whyNot);
     if (!block)
       return whyNot;
+    if (!hasWholePieces(*block, one.tile.getType()))
+      return "its rows are not known to end at a multiple of 16 bytes, up to which the engine "
+             "writes";
     auto type = cast<RankedTensorType>(one.tile.getType());
     if (!llvm::all_of(type.getShape(), [](int64_t extent) { return llvm::isPowerOf2_64(extent); }))
       return "its extents are no powers of two";
@@ -172,6 +175,16 @@ private:
     if (whyNot.empty())
       one.block = std::move(block);
     return whyNot;
+  }
+
+  /// The engine of an H200 writes rows to the end of their last 16 bytes.
+  bool hasWholePieces(const ArrayBlock &block, Type tile) const {
+    constexpr int64_t kPieceBytes = 16;
+    BlockAtOp at = block.at;
+    const IndexFacts &extent = analysis.of(at.getShape()[block.rowAxis]);
+    const int64_t bytes = elementTypeOf(tile).getIntOrFloatBitWidth() / 8;
+    return !extent.isAssumed && !extent.isOffset &&
+           extent.commonDivisor() * bytes % kPieceBytes == 0;
   }
 
   /// The buffer takes bytes that stages of loops have had, and so many more that as many programs

@@ -36,7 +36,7 @@
 // CHECK-NEXT: return
 // CHECK-NOT: tile.block
 func.func @product(%a: !tile.ptr<f16> {tile.divisibility = 16 : i64}, %b: !tile.ptr<f16> {tile.divisibility = 16 : i64},
-    %c: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %m: i32, %k: i32, %n: i32) attributes {tile.kernel} {
+    %c: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %m: i32, %k: i32, %n: i32 {tile.divisibility = 16 : i64}) attributes {tile.kernel} {
   %zero = arith.constant 0 : i32
   %step = arith.constant 64 : i32
   %one = arith.constant 1 : i64

@@ -7,6 +7,8 @@
 //                    barrier
 //   writes           a wait for what is written is over; stores keep no order before that
 //
+// Rows are written to the end of their last 16 bytes, even if the array ends before it.
+//
 // Threads of the program must not access what it writes at all: nothing orders the two.
 #include "SimulatedThreads.h"
 
@@ -41,6 +43,10 @@ void SimulatedBlock::tensorStore(uint64_t shared, const SimulatedTensorMap *map,
   store.storer = int32_t(block.running);
   store.forEachPlace([&](size_t, uint64_t address) { block.claimForStore(address); });
   store.forEachRow([&](int64_t, int64_t, int64_t count, uint64_t address) {
+    if (!block.isInArray(address, count)) {
+      block.problem("a tensor store writes behind the last row of an array");
+      block.stop();
+    }
     for (int64_t offset = 0; offset < count; ++offset) {
       const uint64_t byte = address + uint64_t(offset);
       if (block.storedGlobal.contains(byte))

@@ -135,7 +135,8 @@ private:
     std::vector<uint8_t> content; // row by row
     int64_t rows() const;
     int64_t rowBytes() const;
-    /// Calls `visit(row, first byte of it, bytes, address)` for what of each row lies in the array.
+    /// Calls `visit(row, first byte of it, bytes, address)` for what of each row lies in the array,
+    /// or is written.
     template <class Visit>
     void forEachRow(Visit visit) const;
     /// Calls `visit(number in content, address)` for each byte of shared memory.
@@ -269,7 +270,10 @@ template <class Visit>
 void SimulatedBlock::TensorCopy::forEachRow(Visit visit) const {
   const auto last = size_t(map.rank - 1);
   const int64_t begin = std::max<int64_t>(0, -start[last]),
-                end = std::min<int64_t>(map.box[last], map.extents[last] - start[last]);
+                // The engine of an H200 writes rows to the end of their last 16 bytes.
+      piece = storer < 0 ? 1 : SimulatedTensorMap::kPieceBytes / map.elementBytes,
+                end = std::min<int64_t>(
+                    map.box[last], (map.extents[last] + piece - 1) / piece * piece - start[last]);
   if (begin >= end)
     return;
   for (int64_t row = 0; row < rows(); ++row) {

@@ -95,6 +95,28 @@ TEST(GpuTensorStores, what_is_outside_the_array_is_not_written) {
   }
 }
 
+/// As on an H200, where an array's rows end within a piece of 16 bytes.
+TEST(GpuTensorStores, rows_are_written_to_the_end_of_their_last_16_bytes) {
+  Code code;
+  code.store(placeOfWord(code), code.builder.CreateAdd(code.thread, code.word(1000)));
+  code.fence();
+  code.meet();
+  code.storeBox(0, {kRows, 0});
+  code.waitForStores();
+  code.finish(kSharedBytes);
+  constexpr int64_t kShort = kColumns - 6;
+  Arrays arrays;
+  SimulatedTensorMap map = mapOf(arrays.in.data(), {kBoxes * kRows, kShort},
+                                 {int32_t(kRows), int32_t(kColumns)}, 4, kSwizzle, {kColumns, 1});
+  std::vector<uint32_t> expected = arrays.in;
+  for (int64_t row = 0; row < kRows; ++row)
+    for (int64_t column = 0; column < kColumns - 4; ++column)
+      expected[size_t((kRows + row) * kColumns + column)] =
+          wordOf(0, size_t(row * kColumns + column));
+  EXPECT_EQ(code.run(arrays.in, arrays.out, map).problem, "");
+  EXPECT_EQ(arrays.in, expected);
+}
+
 TEST(GpuTensorStores, the_engine_sees_what_is_fenced_in_front_of_a_barrier) {
   EXPECT_THAT(problemOf(Stores{.fences = false}), HasSubstr("stored without a fence"));
   EXPECT_THAT(problemOf(Stores{.meetsBehindFences = false, .storer = kThreads - 1, .boxes = {0}}),

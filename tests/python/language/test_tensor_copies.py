@@ -559,13 +559,15 @@ def _stored(
             tl.store(places, x, mask=mask)
 
 
-def _compiled_store(how="descriptor", what="", out="*fp16:16", target="cuda:90", BN=64, **options):
+def _compiled_store(
+    how="descriptor", what="", out="*fp16:16", target="cuda:90", BN=64, N="i32:16", **options
+):
     types = {
         "a": "*fp16:16",
         "out": out,
         "count": "*i32:16",
         "M": "i32",
-        "N": "i32",
+        "N": N,
         "row": "i32:16",
     }
     return st.compile(
@@ -604,6 +606,12 @@ def test_stores_that_the_engine_does_not_do(how, what, out, reason):
     found = _remarks(kernel, "not-by-copy-engine")
     assert found and all(reason in remark["text"] for remark in found)
     assert "cp.async.bulk" not in kernel.asm["ptx"] and not _remarks(kernel, "by-copy-engine")
+
+
+def test_rows_that_the_engine_would_write_too_far():
+    """An H200 writes rows to the end of their last 16 bytes, wherever the array ends."""
+    found = _remarks(_compiled_store(N="i32"), "not-by-copy-engine")
+    assert found and all("end at a multiple of 16 bytes" in remark["text"] for remark in found)
 
 
 def test_halves_of_a_tile_are_two_stores_of_the_engine():
