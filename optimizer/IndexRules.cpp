@@ -641,7 +641,13 @@ SmallVector<IndexFacts, 1> applyRules(Operation *op, Lookup of) {
             id.isNonNegative = true;
             return id;
           })
-          .Case([&](tile::NumProgramsOp) {
+          .Case([&](tile::WorkerIdOp) {
+            IndexFacts id = unknownFacts(type);
+            id.low = 0, id.high = std::numeric_limits<int32_t>::max() - 1;
+            id.isNonNegative = true;
+            return id;
+          })
+          .Case<tile::NumProgramsOp, tile::NumWorkersOp>([&](Operation *) {
             IndexFacts count = unknownFacts(type);
             count.low = 1, count.high = std::numeric_limits<int32_t>::max();
             count.isNonNegative = true;

@@ -18,4 +18,16 @@ scf::ForOp rebuildLoop(OpBuilder &builder, scf::ForOp loop, const LoopBounds &bo
   return made;
 }
 
+scf::ForOp carryMore(OpBuilder &builder, scf::ForOp loop, ValueRange more) {
+  SmallVector<Value> initial(loop.getInitArgs());
+  llvm::append_range(initial, more);
+  scf::ForOp made = rebuildLoop(builder, loop, initial);
+  made.getRegion().takeBody(loop.getRegion());
+  for (Value value : more)
+    made.getBody()->addArgument(value.getType(), loop.getLoc());
+  loop.replaceAllUsesWith(made.getResults().take_front(loop.getNumResults()));
+  loop.erase();
+  return made;
+}
+
 } // namespace sectile::optimizer

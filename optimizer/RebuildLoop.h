@@ -24,6 +24,9 @@ struct LoopBounds {
 /// A loop through the same numbers, carrying `initial`, at the builder's place.
 mlir::scf::ForOp rebuildLoop(mlir::OpBuilder &builder, mlir::scf::ForOp loop,
                              mlir::ValueRange initial);
+/// The same loop, its body and results in place of the old one's, which carries `more` behind what
+/// it carried. The terminator wants as many operands more.
+mlir::scf::ForOp carryMore(mlir::OpBuilder &builder, mlir::scf::ForOp loop, mlir::ValueRange more);
 /// A loop through other numbers.
 mlir::scf::ForOp rebuildLoop(mlir::OpBuilder &builder, mlir::scf::ForOp loop,
                              const LoopBounds &bounds, mlir::ValueRange initial);

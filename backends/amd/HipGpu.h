@@ -33,6 +33,8 @@ public:
   gpu::GpuResult find(gpu::GpuModule module, const char *name,
                       gpu::GpuFunction &function) const override;
   gpu::GpuFunctionFacts describeFunction(gpu::GpuFunction function) const override;
+  /// HIP is not asked: only kernels that a copy engine feeds want to know.
+  int32_t residentBlocks(gpu::GpuFunction, const gpu::GpuLaunchShape &) const override { return 1; }
   /// Shared memory is part of the code: there is nothing to reserve.
   gpu::GpuResult prepare(gpu::GpuFunction, const gpu::GpuLaunchShape &) const override {
     return gpu::kGpuSuccess;

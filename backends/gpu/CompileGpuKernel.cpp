@@ -90,6 +90,8 @@ static FailureOr<LaidOut> layOut(func::FuncOp function, const GpuTarget &target,
   // What runs ahead is not checked.
   gpu.runAhead = !options.checkBounds;
   gpu.argumentsOverlap = options.argumentsOverlap;
+  // Programs of a cooperative launch all run at once, each in a block of its own.
+  gpu.persistent = options.persistent && !options.cooperativeGrid;
   gpu.verifyEachPass = context.verifyCode;
   auto assumed = optimizer::optimizeForGpu(function, gpu, [&](StringRef pass, double seconds) {
     if (context.time)

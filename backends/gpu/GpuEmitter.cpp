@@ -44,6 +44,8 @@ std::unique_ptr<llvm::Module> GpuEmitter::emit() {
   for (int32_t each : {backends::kHiddenRanges, backends::kHiddenRecords})
     if (hidden & each)
       types.push_back(llvm::PointerType::get(builder.getContext(), kGlobalSpace));
+  if (hidden & backends::kHiddenPrograms)
+    types.push_back(builder.getInt32Ty());
   image.gpu.hiddenParameters = hidden;
   const unsigned firstMap = types.size();
   SmallVector<TensorMapOp, 2> maps;
@@ -76,10 +78,13 @@ std::unique_ptr<llvm::Module> GpuEmitter::emit() {
     }
     setScalar(argument, fromMemory(parameter, argument.getType()));
   }
+  unsigned nextHidden = argumentCount;
   if (hidden & backends::kHiddenRanges)
-    rangeTable = kernel->getArg(argumentCount);
+    rangeTable = kernel->getArg(nextHidden++);
   if (hidden & backends::kHiddenRecords)
-    recordBuffer = kernel->getArg(firstMap - 1);
+    recordBuffer = kernel->getArg(nextHidden++);
+  if (hidden & backends::kHiddenPrograms)
+    programs = kernel->getArg(nextHidden++);
   for (auto [number, map] : llvm::enumerate(maps)) {
     target.tensorCopies()->declareMap(*kernel, firstMap + unsigned(number));
     tensorMaps[map] = kernel->getArg(firstMap + unsigned(number));
@@ -113,11 +118,21 @@ LogicalResult GpuEmitter::emitOp(Operation *op) {
     return success(!hasFailed);
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](ProgramIdOp id) {
-        setScalar(id, target.programIndex(builder, id.getAxis()));
+        setScalar(id, id.getRound() ? scalar(id.getRound())
+                                    : target.programIndex(builder, id.getAxis()));
         return success();
       })
       .Case([&](NumProgramsOp count) {
-        setScalar(count, target.programCount(builder, count.getAxis()));
+        const bool isHidden = programs && count.getAxis() == 0;
+        setScalar(count, isHidden ? programs : target.programCount(builder, count.getAxis()));
+        return success();
+      })
+      .Case([&](WorkerIdOp id) {
+        setScalar(id, target.programIndex(builder, 0));
+        return success();
+      })
+      .Case([&](NumWorkersOp count) {
+        setScalar(count, target.programCount(builder, 0));
         return success();
       })
       .Case([&](scf::ForOp loop) { return emitFor(loop); })

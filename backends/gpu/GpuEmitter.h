@@ -278,7 +278,7 @@ private:
   llvm::GlobalVariable *shared = nullptr;
   llvm::Instruction *entryEnd = nullptr;
   /// Only kernels that report to the host have these.
-  llvm::Value *recordBuffer = nullptr, *rangeTable = nullptr;
+  llvm::Value *recordBuffer = nullptr, *rangeTable = nullptr, *programs = nullptr;
   bool mayStop = false, hasAsyncCopies = false, hasBufferProducts = false;
   std::optional<optimizer::PointerProvenance> provenance;
   llvm::DenseMap<unsigned, std::pair<llvm::Value *, llvm::Value *>> argumentRanges;

@@ -159,6 +159,8 @@ inline constexpr int kTensorMapInterleaveNone = 0, kTensorMapPromoteTo128 = 2,
     (CudaFunction function, CudaFunctionAttribute attribute, int value))                           \
   X(functionGetAttribute, "cuFuncGetAttribute",                                                    \
     (int *value, CudaFunctionAttribute attribute, CudaFunction function))                          \
+  X(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor",                                      \
+    (int *blocks, CudaFunction function, int threads, size_t sharedBytes))                         \
   X(launchKernelEx, "cuLaunchKernelEx",                                                            \
     (const CudaLaunchConfig *config, CudaFunction function, void **parameters, void **extra))      \
   X(linkCreate, "cuLinkCreate_v2",                                                                 \

@@ -164,6 +164,13 @@ GpuFunctionFacts CudaGpu::describeFunction(GpuFunction function) const {
           attribute(kFunctionSharedBytes), attribute(kFunctionMaxThreadsPerBlock)};
 }
 
+int32_t CudaGpu::residentBlocks(GpuFunction function, const GpuLaunchShape &shape) const {
+  int blocks = 0;
+  const bool isKnown = api.occupancy(&blocks, functionOf(function), static_cast<int>(shape.threads),
+                                     shape.sharedBytes) == kCudaSuccess;
+  return isKnown && blocks > 1 ? blocks : 1;
+}
+
 GpuResult CudaGpu::prepare(GpuFunction function, const GpuLaunchShape &shape) const {
   constexpr unsigned kAlwaysAllowed = 48 << 10, kPortableCluster = 8;
   CudaResult result = kCudaSuccess;

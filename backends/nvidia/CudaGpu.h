@@ -38,6 +38,8 @@ public:
   gpu::GpuResult find(gpu::GpuModule module, const char *name,
                       gpu::GpuFunction &function) const override;
   gpu::GpuFunctionFacts describeFunction(gpu::GpuFunction function) const override;
+  int32_t residentBlocks(gpu::GpuFunction function,
+                         const gpu::GpuLaunchShape &shape) const override;
   gpu::GpuResult prepare(gpu::GpuFunction function,
                          const gpu::GpuLaunchShape &shape) const override;
   gpu::GpuResult launch(gpu::GpuFunction function, const gpu::GpuLaunchShape &shape,

@@ -22,16 +22,42 @@ class Tile_GridOp<string mnemonic> : Tile_Op<mnemonic, [Pure]> {
   }]>];
 }
 
-def Tile_ProgramIdOp : Tile_GridOp<"program_id"> {
+def Tile_ProgramIdOp : Tile_Op<"program_id", [Pure]> {
   let summary = "index of this program along one axis of the grid";
   let description = [{
-    A number in `[0, tile.num_programs axis)`. Example: `%pid = tile.program_id 0`
+    A number in `[0, tile.num_programs axis)`. Where a block of threads runs several programs, `of` is that of the one
+    that runs now. Examples: `%pid = tile.program_id 0`, `%pid = tile.program_id 0 of %i`
   }];
+  let arguments = (ins ConfinedAttr<I32Attr, [IntMinValue<0>, IntMaxValue<2>]>:$axis, Optional<I32>:$round);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$axis (`of` $round^)? attr-dict";
+  let builders = [OpBuilder<(ins "int32_t":$axis, CArg<"::mlir::Value", "{}">:$round), [{
+    build($_builder, $_state, $_builder.getI32Type(), axis, round);
+  }]>];
 }
 
 def Tile_NumProgramsOp : Tile_GridOp<"num_programs"> {
   let summary = "number of programs along one axis of the grid";
   let description = [{ Example: `%n = tile.num_programs 0` }];
+}
+
+class Tile_WorkerOp<string mnemonic> : Tile_Op<mnemonic, [Pure]> {
+  let results = (outs I32:$result);
+  let assemblyFormat = "attr-dict";
+  let builders = [OpBuilder<(ins), [{ build($_builder, $_state, $_builder.getI32Type()); }]>];
+}
+
+def Tile_WorkerIdOp : Tile_WorkerOp<"worker_id"> {
+  let summary = "index of this block of threads among those that share the programs along x";
+  let description = [{
+    Made by `make-persistent`: a kernel that has it runs in `tile.num_workers` blocks along x, and the launch tells it
+    the number of its programs. A number in `[0, tile.num_workers)`. Example: `%w = tile.worker_id`
+  }];
+}
+
+def Tile_NumWorkersOp : Tile_WorkerOp<"num_workers"> {
+  let summary = "number of blocks of threads that share the programs along x";
+  let description = [{ At least 1, and at most `tile.num_programs 0`. Example: `%n = tile.num_workers` }];
 }
 
 //===-- creation ------------------------------------------------------------------------------===//

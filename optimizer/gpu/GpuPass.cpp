@@ -44,12 +44,13 @@ struct NamedOptions : PassPipelineOptions<NamedOptions> {
         exact(*this, "exact", llvm::cl::init(kept.shape.exactSums)),
         stages(*this, "stages", llvm::cl::init(kept.stageCount)),
         overlap(*this, "overlap", llvm::cl::init(kept.argumentsOverlap)),
-        ahead(*this, "ahead", llvm::cl::init(kept.runAhead)) {}
+        ahead(*this, "ahead", llvm::cl::init(kept.runAhead)),
+        persistent(*this, "persistent", llvm::cl::init(kept.persistent)) {}
 
   Option<int64_t> warps, lanes, bytes, registers, each, shared, maps;
   Option<bool> async, matrix, wgmma, fixed, exact;
   Option<int64_t> stages;
-  Option<bool> overlap, ahead;
+  Option<bool> overlap, ahead, persistent;
 };
 
 } // namespace
@@ -82,6 +83,7 @@ LogicalResult readGpuOptions(StringRef text, GpuPipelineOptions &options,
   options.stageCount = named.stages;
   options.argumentsOverlap = named.overlap;
   options.runAhead = named.ahead;
+  options.persistent = named.persistent;
   return success();
 }
 

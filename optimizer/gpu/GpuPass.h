@@ -9,7 +9,7 @@
 //   sectile opt --assign-layouts=warps=8,matrix=true --pipeline-loops=async=true,stages=4
 //
 // All such passes take the same names: warps, lanes, bytes, registers, each, shared, async, engine,
-// matrix, wgmma, fixed, exact, stages, overlap, ahead (`NamedOptions` in GpuPass.cpp). A pass's
+// matrix, wgmma, fixed, exact, stages, overlap, ahead, persistent (`NamedOptions` in GpuPass.cpp). A pass's
 // description lists those that change what it does, with their defaults.
 //
 // A pass that needs none of this is an ordinary one (HoistLoads).
@@ -32,6 +32,8 @@ struct GpuPipelineOptions {
   bool runAhead = true;
   /// Any two arguments may share memory.
   bool argumentsOverlap = false;
+  /// A block of threads may run several programs.
+  bool persistent = true;
   /// The IR and its layouts are verified after every pass (SECTILE_VERIFY).
   bool verifyEachPass = false;
 };

@@ -21,6 +21,8 @@ bool LoopSlice::add(ArrayRef<Value> values) {
 bool LoopSlice::addTo(Parts &grown, Value value) {
   Block *body = loop.getBody();
   if (auto argument = dyn_cast<BlockArgument>(value)) {
+    if (argument.getOwner() != body)
+      grown.outside.insert(value);
     if (argument.getOwner() != body || argument == loop.getInductionVar())
       return true;
     unsigned number = argument.getArgNumber() - 1;
@@ -29,9 +31,13 @@ bool LoopSlice::addTo(Parts &grown, Value value) {
     return addTo(grown, body->getTerminator()->getOperand(number));
   }
   Operation *op = value.getDefiningOp();
-  if (op->getBlock() != body || grown.ops.contains(op))
+  if (op->getBlock() != body) {
+    grown.outside.insert(value);
     return true;
-  if (op->getNumRegions() || !isPure(op))
+  }
+  if (grown.ops.contains(op))
+    return true;
+  if (op->getNumRegions() || !(runs == Runs::Anywhere ? isPure(op) : isMemoryEffectFree(op)))
     return false;
   for (Value operand : op->getOperands())
     if (!addTo(grown, operand))
@@ -48,8 +54,22 @@ SmallVector<Value> LoopSlice::initial() const {
   return values;
 }
 
-IRMapping LoopSlice::clone(OpBuilder &builder, Value index, ValueRange carried) {
-  IRMapping mapping;
+SmallVector<Value> LoopSlice::carried() const {
+  scf::ForOp loop = this->loop;
+  return llvm::map_to_vector(parts.carried, [&](unsigned number) -> Value {
+    return loop.getRegionIterArg(number);
+  });
+}
+
+void LoopSlice::eraseUnused() {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*loop.getBody())))
+    if (parts.ops.contains(&op) && op.use_empty())
+      op.erase();
+  parts = {};
+}
+
+IRMapping LoopSlice::clone(OpBuilder &builder, Value index, ValueRange carried,
+                           IRMapping mapping) {
   mapping.map(loop.getInductionVar(), index);
   for (auto [number, value] : llvm::zip(parts.carried, carried))
     mapping.map(loop.getRegionIterArg(number), value);

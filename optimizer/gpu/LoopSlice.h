@@ -22,7 +22,11 @@ inline constexpr const char *kAddressNeedsIteration =
 /// The operations of a loop's body that some values are made by, and the carried values they need.
 class LoopSlice {
 public:
-  explicit LoopSlice(mlir::scf::ForOp loop) : loop(loop) {}
+  /// Where clones of the slice run: anywhere, so that they are pure, or only where the iteration
+  /// that they are of exists, and then they may divide.
+  enum class Runs { Anywhere, WhereItsIterationDoes };
+
+  explicit LoopSlice(mlir::scf::ForOp loop, Runs runs = Runs::Anywhere) : loop(loop), runs(runs) {}
 
   /// Adds what `values` need; null values need nothing. When that is more than arithmetic, adds
   /// nothing and returns false.
@@ -30,10 +34,18 @@ public:
 
   /// The values that the carried values of the slice have in the first iteration.
   llvm::SmallVector<mlir::Value> initial() const;
-  size_t carriedCount() const { return parts.carried.size(); }
+  /// The loop's own values for carried values of the slice.
+  llvm::SmallVector<mlir::Value> carried() const;
+  bool has(mlir::Operation *op) const { return parts.ops.contains(op); }
+  /// Erases those of the slice's operations that have no use; the slice is of no use then.
+  void eraseUnused();
+  /// What the slice takes from outside of the loop, but for initial().
+  llvm::ArrayRef<mlir::Value> outside() const { return parts.outside.getArrayRef(); }
 
-  /// The slice of one iteration, `index` and `carried` in place of the loop's own.
-  mlir::IRMapping clone(mlir::OpBuilder &builder, mlir::Value index, mlir::ValueRange carried);
+  /// The slice of one iteration, `index` and `carried` in place of the loop's own; `outside` has
+  /// other values for some of those.
+  mlir::IRMapping clone(mlir::OpBuilder &builder, mlir::Value index, mlir::ValueRange carried,
+                        mlir::IRMapping outside = {});
   /// The carried values of the iteration after the cloned one.
   llvm::SmallVector<mlir::Value> next(const mlir::IRMapping &cloned);
 
@@ -41,10 +53,12 @@ private:
   struct Parts {
     llvm::SetVector<mlir::Operation *> ops;
     llvm::SetVector<unsigned> carried; // numbers of iteration arguments
+    llvm::SetVector<mlir::Value> outside;
   };
   bool addTo(Parts &grown, mlir::Value value);
 
   mlir::scf::ForOp loop;
+  Runs runs;
   Parts parts;
 };
 

@@ -6,6 +6,7 @@
 #include "optimizer/gpu/AssignLayouts.h"
 #include "optimizer/gpu/BufferProducts.h"
 #include "optimizer/gpu/HoistLoads.h"
+#include "optimizer/gpu/MakePersistent.h"
 #include "optimizer/gpu/OrderStores.h"
 #include "optimizer/gpu/PipelineLoops.h"
 #include "optimizer/gpu/PrefetchLoads.h"
@@ -41,6 +42,9 @@ void buildGpuPipeline(OpPassManager &passes, const GpuPipelineOptions &options,
     add(createCSEPass());
   }
   if (options.runAhead) {
+    // Layouts and products say which loops the copy engine can feed.
+    if (options.shape.hasTensorCopy())
+      add(createMakePersistent(options, assumed));
     // Layouts say which loads go through shared memory anyway.
     add(createPipelineLoops(options, assumed));
     // After PipelineLoops, which looks at them.
@@ -94,6 +98,7 @@ void registerGpuPasses() {
   std::call_once(once, [] {
     registerPass([] { return createAssignLayouts(); });
     registerPass([] { return createStartProducts(); });
+    registerPass([] { return createMakePersistent(); });
     registerPass([] { return createPipelineLoops(); });
     registerPass([] { return createDropBlocks(); });
     registerPass([] { return createPrefetchLoads(); });

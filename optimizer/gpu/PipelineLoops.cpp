@@ -3,8 +3,9 @@
 #include "optimizer/RebuildLoop.h"
 #include "optimizer/gpu/AsyncLoads.h"
 #include "optimizer/gpu/BufferProducts.h"
-#include "optimizer/gpu/LoopSlice.h"
+#include "optimizer/gpu/NestSlice.h"
 #include "optimizer/gpu/StageLoads.h"
+#include "optimizer/gpu/StageStores.h"
 #include "optimizer/gpu/ThreadWork.h"
 
 using namespace mlir;
@@ -47,10 +48,22 @@ public:
         noteNotPipelined(assumed.remarks, load, whyNot);
     if (loads.empty())
       return;
+    goOnAcrossRounds();
     keepProductInFlight();
     for (const AsyncLoad &ahead : loads)
       notePipelined(ahead);
     rewrite();
+  }
+
+  bool hasChanged() const { return !loads.empty(); }
+
+  /// Whether the copy engine can bring all tiles that the loop loads. Changes nothing.
+  bool isFedByEngine() {
+    for (auto load : loop.getOps<LoadOp>())
+      if (std::string whyNot = consider(load);
+          !whyNot.empty() && isa<RankedTensorType>(load.getType()))
+        return false;
+    return isCopiedByEngine() && !isCopiedByThreads();
   }
 
 private:
@@ -77,11 +90,8 @@ private:
         return;
       }
     }
-    int64_t bytes = 0, rest = 0;
-    for (const AsyncLoad &ahead : loads)
-      bytes += bufferOf(ahead, 1).getStageBytes();
-    if (shape.scratchBytes)
-      loop.getBody()->walk([&](Operation *op) { rest = std::max(rest, shape.scratchBytes(op)); });
+    const int64_t bytes = stageBytes();
+    int64_t rest = scratchBeside(besideStages(), /*inPieces=*/true);
     // What lies still in shared memory while the loop runs.
     loop->getParentOfType<func::FuncOp>().walk([&](ToBufferOp op) {
       Operation *beside = op->getBlock()->findAncestorOpInBlock(*loop);
@@ -92,13 +102,86 @@ private:
     auto programsWith = [&](int64_t stages) {
       return shape.sharedBytes / std::max<int64_t>(1, bytes * stages + rest);
     };
-    int64_t words = wordsPerThread(inFlight->start.getType()) + kOtherWords;
-    int64_t most = std::max<int64_t>(1, shape.registerWords / (shape.threadCount() * words));
-    const int64_t programs = std::clamp<int64_t>(programsWith(stageCount), 1, most);
-    if (programsWith(stageCount + 1) >= programs)
+    const int64_t programs = std::clamp<int64_t>(programsWith(stageCount), 1,
+                                                 mostProgramsWith(inFlight->start.getType()));
+    if (programsWith(stageCount + 1) >= programs && (!nest || isRoomFor(stageCount + 1)))
       ++stageCount;
     else
       meetsTwice = programs == 1 || stageCount < kStagesOfTwoAhead;
+  }
+
+  /// Decides whether copies go on into the next round of the loop around this one: all are the
+  /// engine's, for which a round is a few numbers, and the stages may keep their bytes while the
+  /// rest of the outer loop's body runs.
+  void goOnAcrossRounds() {
+    outer = dyn_cast<scf::ForOp>(loop->getParentOp());
+    if (!outer || isCopiedByThreads())
+      return;
+    nest.emplace(outer, loop, slice);
+    std::string whyNot = nest->whyNot();
+    if (whyNot.empty() && (!isRoomFor(stageCount) || leavesFewerPrograms()))
+      whyNot = "shared memory does not suffice for its stages beside what follows the loop";
+    if (whyNot.empty())
+      return;
+    nest.reset();
+    addRemark(assumed.remarks, loop.getLoc(), "not-across-rounds",
+              "its copies end with it, and begin anew in the next round of the loop around it: " +
+                  whyNot);
+  }
+
+  /// Programs on a multiprocessor that registers suffice for, by the sums of a product.
+  int64_t mostProgramsWith(Type sums) const {
+    int64_t words = wordsPerThread(sums) + kOtherWords;
+    return std::max<int64_t>(1, shape.registerWords / (shape.threadCount() * words));
+  }
+
+  /// Whether bytes of the stages that nothing else can take cost a program on each multiprocessor.
+  bool leavesFewerPrograms() {
+    int64_t most = INT64_MAX;
+    loop.getBody()->walk([&](Operation *op) {
+      if (isa<DotOp, DotAsyncOp>(op))
+        most = std::min(most, mostProgramsWith(op->getResult(0).getType()));
+    });
+    const int64_t bytes = stageBytes() * stageCount,
+                  later = scratchBeside(outer, /*inPieces=*/true);
+    return std::min(most, shape.sharedBytes / std::max<int64_t>(1, bytes + later)) <
+           std::min(most, shape.sharedBytes / std::max<int64_t>(1, std::max(bytes, later)));
+  }
+
+  /// The loop beside whose body the stages keep their bytes.
+  scf::ForOp besideStages() const { return nest ? outer : loop; }
+
+  int64_t stageBytes() const {
+    int64_t bytes = 0;
+    for (const AsyncLoad &ahead : loads)
+      bytes += bufferOf(ahead, 1).getStageBytes();
+    return bytes;
+  }
+
+  /// Shared memory that the most demanding operation of a loop takes; stores that may be left to
+  /// the copy engine count as their least piece.
+  int64_t scratchBeside(scf::ForOp stagesOwner, bool inPieces) const {
+    int64_t most = 0;
+    if (shape.scratchBytes)
+      stagesOwner.getBody()->walk([&](Operation *op) {
+        int64_t bytes = shape.scratchBytes(op);
+        if (bytes > kLeastPieceBytes && inPieces && mayBeStored(op))
+          bytes = kLeastPieceBytes;
+        most = std::max(most, bytes);
+      });
+    return most;
+  }
+
+  bool mayBeStored(Operation *op) const {
+    std::string whyNot;
+    StoreOp store = storeBehind(op);
+    return store && storedBlockOf(store, analysis, shape, /*planned=*/0, whyNot);
+  }
+
+  bool isRoomFor(int64_t stages) const {
+    return stageBytes() * stages + scratchBeside(besideStages(), /*inPieces=*/false) +
+               int64_t(sizeof(int64_t)) * stages <=
+           shape.sharedBytes;
   }
 
   /// Whether a user of a buffer, or one of a view, does not stand before `place`.
@@ -187,22 +270,22 @@ private:
               std::to_string(distance()) +
                   (distance() == 1 ? " iteration ahead, through " : " iterations ahead, through ") +
                   std::to_string(stageCount) + " stages in shared memory" +
-                  (ahead.block ? ", by the copy engine" : ""),
+                  (ahead.block ? ", by the copy engine" : "") +
+                  (nest ? ", on into the next round of the loop around" : ""),
               {{"iterations_ahead", distance()},
                {"stages", stageCount},
                {"through_shared_memory", 1},
                {"stage_bytes", bytes},
-               {"by_copy_engine", ahead.block ? 1 : 0}});
+               {"by_copy_engine", ahead.block ? 1 : 0},
+               {"across_rounds", nest ? 1 : 0}});
   }
 
   Value constant(Type type, int64_t number) {
     return arith::ConstantOp::create(builder, loop.getLoc(), builder.getIntegerAttr(type, number));
   }
 
-  /// The slice of one iteration, `index` and `carried` in place of the loop's own; starts the
-  /// copies where `exists`, and gives the carried values of the iteration after it.
-  SmallVector<Value> startCopies(Value index, ValueRange carried, Value stage, Value exists) {
-    IRMapping mapping = slice.clone(builder, index, carried);
+  /// Starts the copies of an iteration whose slice `there` has, if it exists.
+  void startCopies(const IRMapping &there, Value stage, Value exists) {
     if (full) {
       int64_t bytes = 0;
       for (const AsyncLoad &ahead : loads) {
@@ -216,13 +299,76 @@ private:
     }
     for (const AsyncLoad &ahead : loads)
       if (ahead.block)
-        startTensorCopy(builder, *ahead.block, ahead.map, mapping, ahead.buffer, stage, full,
-                        exists);
+        startTensorCopy(builder, *ahead.block, ahead.map, there, ahead.buffer, stage, full, exists);
       else
-        startCopy(builder, ahead, mapping, stage, exists);
+        startCopy(builder, ahead, there, stage, exists);
     if (isCopiedByThreads())
       AsyncCommitOp::create(builder, loop.getLoc());
-    return slice.next(mapping);
+  }
+
+  /// Starts the copies of the loop's first iterations, and returns the slice's values for those
+  /// that follow.
+  SmallVector<Value> startFirst(LoopExtent &extent) {
+    Location place = loop.getLoc();
+    Value index = loop.getLowerBound(), exists = extent.hasFirst(builder);
+    SmallVector<Value> ahead = slice.initial();
+    for (int64_t stage = 0; stage < distance(); ++stage) {
+      IRMapping there = slice.clone(builder, index, ahead);
+      startCopies(there, constant(builder.getI32Type(), stage), exists);
+      ahead = slice.next(there);
+      if (stage + 1 == distance())
+        break;
+      exists = arith::AndIOp::create(builder, place, exists, extent.hasNext(builder, index));
+      index = arith::AddIOp::create(builder, place, index, loop.getStep());
+    }
+    return ahead;
+  }
+
+  /// Starts the copies of the nest's first iterations, and returns the position behind them. They
+  /// are of the first round of the outer loop where that has more, which costs no branch for each.
+  NestPosition startFirstOfNest(LoopExtent &extent) {
+    Location place = loop.getLoc();
+    NestPosition position = nest->first(builder);
+    Value exists = nest->exists(builder, position);
+    Value isLong = arith::AndIOp::create(builder, place, exists,
+                                         extent.hasLater(builder, loop.getLowerBound()));
+    auto branch = scf::IfOp::create(builder, place, ValueRange(position.all()).getTypes(), isLong,
+                                    /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    NestPosition ahead = position;
+    for (int64_t stage = 0; stage < distance(); ++stage) {
+      IRMapping there = nest->clone(builder, ahead);
+      startCopies(there, constant(builder.getI32Type(), stage), exists);
+      ahead = nest->nextInner(builder, ahead, there);
+    }
+    scf::YieldOp::create(builder, place, ahead.all());
+    builder.setInsertionPointToStart(branch.elseBlock());
+    Type i32 = builder.getI32Type();
+    auto each = scf::ForOp::create(builder, place, constant(i32, 0), constant(i32, distance()),
+                                   constant(i32, 1), position.all());
+    builder.setInsertionPointAfter(each);
+    scf::YieldOp::create(builder, place, each.getResults());
+    builder.setInsertionPointToStart(each.getBody());
+    ahead.setAll(each.getRegionIterArgs());
+    IRMapping there = nest->clone(builder, ahead);
+    startCopies(there, each.getInductionVar(), nest->exists(builder, ahead));
+    scf::YieldOp::create(builder, place, nest->next(builder, ahead, there).all());
+    position.setAll(branch.getResults());
+    return position;
+  }
+
+  /// Makes the memory barriers of the stages, at the builder's place.
+  void makeBarriers() {
+    Location place = loop.getLoc();
+    auto function = loop->getParentOfType<func::FuncOp>();
+    auto atEntry = OpBuilder::atBlockBegin(&function.getBody().front());
+    full = MBarrierAllocOp::create(atEntry, place,
+                                   MBarriersType::get(builder.getContext(), stageCount));
+    // Whatever the bytes of the stages held before is out of the engine's way, too.
+    MBarrierInitOp::create(builder, place, full);
+    ProxyFenceOp::create(builder, place);
+    BarrierOp::create(builder, place, /*sharedOnly=*/true);
   }
 
   void rewrite() {
@@ -230,39 +376,46 @@ private:
     Type i32 = builder.getI32Type();
     for (AsyncLoad &ahead : loads)
       allocateBuffer(ahead, stageCount);
-    if (isCopiedByEngine()) {
-      auto function = loop->getParentOfType<func::FuncOp>();
-      auto atEntry = OpBuilder::atBlockBegin(&function.getBody().front());
-      full = MBarrierAllocOp::create(atEntry, place,
-                                     MBarriersType::get(builder.getContext(), stageCount));
-      // Whatever the bytes of the stages held before is out of the engine's way, too.
-      MBarrierInitOp::create(builder, place, full);
-      ProxyFenceOp::create(builder, place);
-      BarrierOp::create(builder, place, /*sharedOnly=*/true);
-    }
+    if (nest)
+      builder.setInsertionPoint(outer);
+    if (isCopiedByEngine())
+      makeBarriers();
     LoopExtent extent(builder, loop, distance());
-    Value index = loop.getLowerBound(), step = loop.getStep(), exists = extent.hasFirst(builder);
-    SmallVector<Value> ahead = slice.initial();
-    for (int64_t stage = 0; stage < distance(); ++stage) {
-      ahead = startCopies(index, ahead, constant(i32, stage), exists);
-      if (stage + 1 == distance())
-        break;
-      exists = arith::AndIOp::create(builder, place, exists, extent.hasNext(builder, index));
-      index = arith::AddIOp::create(builder, place, index, step);
+    NestPosition position, crossing;
+    SmallVector<Value> running;
+    if (nest) {
+      position = startFirstOfNest(extent);
+      crossing = nest->behind(builder, position);
+      running = position.ofInner();
+    } else {
+      running = startFirst(extent);
+    }
+    const size_t aheadCount = running.size();
+    // The stages that are read and written, and the parity of the phase that is read.
+    running.push_back(constant(i32, 0));
+    running.push_back(constant(i32, distance()));
+    if (full)
+      running.push_back(constant(i32, 0));
+    if (nest) {
+      const size_t outerOwn = outer.getNumRegionIterArgs();
+      SmallVector<Value> carried(running);
+      llvm::append_range(carried, crossing.all());
+      outer = carryMore(builder, outer, carried);
+      nest.emplace(outer, loop, slice);
+      ValueRange arguments = ValueRange(outer.getRegionIterArgs()).drop_front(outerOwn);
+      running.assign(arguments.begin(), arguments.begin() + running.size());
+      position.setOfInner(arguments.take_front(aheadCount));
+      crossing.setAll(arguments.drop_front(running.size()));
+      builder.setInsertionPoint(loop);
     }
 
     SmallVector<Value> initial(loop.getInitArgs());
-    llvm::append_range(initial, ahead);
-    // The stages that are read and written, and the parity of the phase that is read.
-    const unsigned ownCount = loop.getNumRegionIterArgs(), firstStage = initial.size();
-    initial.push_back(constant(i32, 0));
-    initial.push_back(constant(i32, distance()));
-    if (full)
-      initial.push_back(constant(i32, 0));
+    llvm::append_range(initial, running);
+    const unsigned ownCount = loop.getNumRegionIterArgs(), firstStage = ownCount + aheadCount;
     scf::ForOp made = rebuildLoop(builder, loop, initial);
     builder.setInsertionPointToStart(made.getBody());
     auto arguments = made.getRegionIterArgs();
-    auto aheadArguments = arguments.slice(ownCount, firstStage - ownCount);
+    auto aheadArguments = arguments.slice(ownCount, aheadCount);
     Value readStage = arguments[firstStage], writeStage = arguments[firstStage + 1];
 
     if (isCopiedByThreads())
@@ -277,8 +430,18 @@ private:
     Value now = made.getInductionVar();
     SmallVector<Value> aheadNext;
     auto startLater = [&] {
-      aheadNext = startCopies(extent.later(builder, now), SmallVector<Value>(aheadArguments),
-                              writeStage, extent.hasLater(builder, now));
+      SmallVector<Value> at(aheadArguments);
+      if (nest) {
+        NestPosition here = crossing;
+        here.setOfInner(at);
+        IRMapping there = nest->clone(builder, here);
+        startCopies(there, writeStage, nest->exists(builder, here));
+        aheadNext = nest->advance(builder, here, there, crossing).ofInner();
+        return;
+      }
+      IRMapping there = slice.clone(builder, extent.later(builder, now), at);
+      startCopies(there, writeStage, extent.hasLater(builder, now));
+      aheadNext = slice.next(there);
     };
     // Before the product where that is possible: they have a round more to arrive.
     if (!meetsTwice)
@@ -341,6 +504,13 @@ private:
     scf::YieldOp::create(builder, place, yielded);
     // Copies of rounds that do not exist write zeros; behind them the buffers' bytes are free.
     builder.setInsertionPointAfter(made);
+    SmallVector<Value> carried(made.getResults().drop_front(ownCount));
+    if (nest) {
+      // Under the last product, whose wait follows.
+      llvm::append_range(carried, nest->behind(builder, crossing).all());
+      Operation *end = outer.getBody()->getTerminator();
+      end->insertOperands(end->getNumOperands(), carried);
+    }
     SmallVector<Value> results(made.getResults().take_front(ownCount));
     if (inFlight) {
       Value &product = results[inFlight->argument];
@@ -350,12 +520,18 @@ private:
     }
     if (isCopiedByThreads())
       AsyncWaitOp::create(builder, place, builder.getI32IntegerAttr(0));
+    if (nest)
+      builder.setInsertionPointAfter(outer);
     if (full) {
       BarrierOp::create(builder, place, /*sharedOnly=*/true);
       MBarrierEndOp::create(builder, place, full);
     }
     loop.replaceAllUsesWith(results);
     loop.erase();
+    if (nest) {
+      builder.setInsertionPointToStart(outer.getBody());
+      nest->reuse(builder, position);
+    }
   }
 
   static bool isReadByProduct(LoadOp load) {
@@ -381,6 +557,8 @@ private:
   std::optional<CarriedProduct> inFlight;
   bool meetsTwice = false;
   LoopSlice slice;
+  scf::ForOp outer;              // around the loop, if one is
+  std::optional<NestSlice> nest; // of both, if copies go on from round to round of the outer one
 };
 
 struct PipelineLoops : GpuPass<PipelineLoops> {
@@ -416,7 +594,7 @@ void PipelineLoops::runOnOperation() {
   });
   if (loops.empty())
     return;
-  IndexAnalysis analysis(function);
+  std::optional<IndexAnalysis> analysis;
   PointerProvenance provenance(function);
   const LoopWrites allWrites(function, provenance, options.argumentsOverlap);
   for (scf::ForOp loop : loops) {
@@ -426,13 +604,32 @@ void PipelineLoops::runOnOperation() {
         stageLoads(loop, shape(), writes, assumed());
       continue;
     }
-    LoopPipeliner(loop, shape(), stagesOf(loop, options.stageCount), analysis, writes, allWrites,
-                  assumed())
-        .run();
+    if (!analysis)
+      analysis.emplace(function);
+    LoopPipeliner pipeliner(loop, shape(), stagesOf(loop, options.stageCount), *analysis, writes,
+                            allWrites, assumed());
+    pipeliner.run();
+    // It is of the loops as they were.
+    if (pipeliner.hasChanged())
+      analysis.reset();
   }
 }
 
 } // namespace
+
+bool isFedByEngine(scf::ForOp loop, const GpuPipelineOptions &options) {
+  const int64_t stages = stagesOf(loop, options.stageCount);
+  auto function = loop->getParentOfType<func::FuncOp>();
+  if (stages < 2 || !function)
+    return false;
+  const IndexAnalysis analysis(function);
+  PointerProvenance provenance(function);
+  const LoopWrites allWrites(function, provenance, options.argumentsOverlap),
+      writes(loop, provenance, options.argumentsOverlap);
+  GpuAssumptions dropped;
+  return LoopPipeliner(loop, options.shape, stages, analysis, writes, allWrites, dropped)
+      .isFedByEngine();
+}
 
 int64_t stagesOf(scf::ForOp loop, int64_t otherwise) {
   auto wished = loop->getAttrOfType<IntegerAttr>(kStagesAttr);

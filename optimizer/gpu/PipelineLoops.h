@@ -48,6 +48,11 @@
 //     ...
 //   barrier; mbarrier_end full
 //
+// A loop of such copies in another loop goes on across the rounds of that one (NestSlice.h): barriers
+// are made before it, stages and phases are counted through, and the copies of the next round of the
+// outer loop start while this one's last products, and what follows them, run. The stages then keep
+// their bytes throughout the outer loop.
+//
 // Without asynchronous copies, loads go one iteration ahead through registers (StageLoads.h).
 #pragma once
 
@@ -58,6 +63,9 @@ namespace sectile::optimizer {
 /// Returns how many iterations of the loop may be under way at once: what the kernel wishes of it
 /// (tl.range(..., num_stages=4)), or `otherwise`, what it was launched with.
 int64_t stagesOf(mlir::scf::ForOp loop, int64_t otherwise);
+
+/// Whether the copy engine brings all tiles that the loop loads, stages ahead.
+bool isFedByEngine(mlir::scf::ForOp loop, const GpuPipelineOptions &options);
 
 /// --pipeline-loops=warps=4,lanes=32,async=false,maps=0,bytes=16,registers=65536,each=255,
 /// shared=49152,matrix=false,stages=3,overlap=false: takes a kernel that is laid out, with its

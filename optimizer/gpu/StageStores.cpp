@@ -1,6 +1,7 @@
 #include "optimizer/gpu/StageStores.h"
 
 #include "lang/layout/BufferOperand.h"
+#include "lang/layout/Builders.h"
 #include "optimizer/PointerProvenance.h"
 #include "optimizer/ScalarSum.h"
 #include "optimizer/gpu/TensorCopies.h"
@@ -105,6 +106,57 @@ private:
   SmallVector<unsigned, 4> reads; // arguments
 };
 
+/// The engine of an H200 writes rows to the end of their last 16 bytes.
+bool hasWholePieces(const ArrayBlock &block, Type tile, const IndexAnalysis &analysis) {
+  constexpr int64_t kPieceBytes = 16;
+  BlockAtOp at = block.at;
+  const IndexFacts &extent = analysis.of(at.getShape()[block.rowAxis]);
+  const int64_t bytes = elementTypeOf(tile).getIntOrFloatBitWidth() / 8;
+  return !extent.isAssumed && !extent.isOffset && extent.commonDivisor() * bytes % kPieceBytes == 0;
+}
+
+/// The halves of a tile along an axis, as each thread has them in registers of its own.
+class Halves {
+public:
+  Halves(const layout::TileLayout &layout, int axis) {
+    layout::Extents parted(layout.shape());
+    if (parted[axis] % 2)
+      return;
+    parted[axis] /= 2;
+    parted.insert(parted.begin() + axis, 2);
+    for (int number = 0; number < int(parted.size()); ++number)
+      if (number != axis)
+        order.push_back(number);
+    order.push_back(axis);
+    reshaped = layout::reshape(layout, parted);
+    if (!reshaped)
+      return;
+    turned = layout::transpose(*reshaped, order);
+    half = layout::split(turned);
+  }
+
+  /// Null where threads do not have them so.
+  const std::optional<layout::TileLayout> &layout() const { return half; }
+
+  std::pair<Value, Value> of(OpBuilder &builder, Value tile) const {
+    Location place = tile.getLoc();
+    auto type = [&](const layout::TileLayout &layout) {
+      return RankedTensorType::get(layout.shape(), elementTypeOf(tile.getType()),
+                                   LayoutAttr::get(tile.getContext(), layout));
+    };
+    Value parted = ReshapeOp::create(builder, place, type(*reshaped), tile);
+    SmallVector<int32_t> turn(order.begin(), order.end());
+    Value last = TransposeOp::create(builder, place, type(turned), parted, turn);
+    auto made = SplitOp::create(builder, place, type(*half), type(*half), last);
+    return {made.getLhs(), made.getRhs()};
+  }
+
+private:
+  SmallVector<int, 4> order;
+  std::optional<layout::TileLayout> reshaped, half;
+  layout::TileLayout turned;
+};
+
 class StoreStager {
 public:
   StoreStager(func::FuncOp function, const GpuPipelineOptions &options, GpuAssumptions &assumed)
@@ -133,9 +185,11 @@ private:
   struct EngineStore {
     StoreOp store;
     std::optional<ArrayBlock> block;
-    Value tile; // as threads have it
-    BufferType buffer;
+    Value tile;        // as threads have it
+    BufferType buffer; // of a piece
     bool isInLoop;
+    int64_t pieces = 1; // along `pieceAxis`; a power of two
+    int pieceAxis = 0;
   };
 
   /// Nothing for a store that names no block, or of a tile whose threads have neighbours already:
@@ -147,29 +201,17 @@ private:
         (options.shape.scratchBytes && !options.shape.scratchBytes(moved)))
       return {};
     one.tile = moved.getSrc();
-    if (store.getCache() != CacheModifier::None || store.getEviction() != EvictionPolicy::Normal)
-      return "it asks for a kind of caching";
     if (options.argumentsOverlap)
       return "arguments of the launch share memory";
     std::string whyNot;
-    std::optional<ArrayBlock> block = arrayBlockOf(store.getBlock(), one.tile.getType(), analysis,
-                                                   options.shape, planned, whyNot);
+    std::optional<ArrayBlock> block =
+        storedBlockOf(store, analysis, options.shape, planned, whyNot);
     if (!block)
       return whyNot;
-    if (!hasWholePieces(*block, one.tile.getType()))
-      return "its rows are not known to end at a multiple of 16 bytes, up to which the engine "
-             "writes";
     auto type = cast<RankedTensorType>(one.tile.getType());
     if (!llvm::all_of(type.getShape(), [](int64_t extent) { return llvm::isPowerOf2_64(extent); }))
       return "its extents are no powers of two";
-    auto shared =
-        layout::bufferOperandLayout(type.getShape(), block->rowAxis, type.getElementTypeBitWidth(),
-                                    type.getDimSize(block->rowAxis));
-    one.buffer = BufferType::get(type.getContext(), 1, type.getShape(), type.getElementType(),
-                                 SharedLayoutAttr::get(type.getContext(), shared));
-    if (!isOfEngine(one.buffer, block->rowAxis))
-      return "its rows are too short";
-    if (std::string none = whyNoRoom(one); !none.empty())
+    if (std::string none = whyNoBuffer(one, *block); !none.empty())
       return none;
     whyNot = accesses.whyNotLate(store, assumed.apart);
     if (whyNot.empty())
@@ -177,28 +219,82 @@ private:
     return whyNot;
   }
 
-  /// The engine of an H200 writes rows to the end of their last 16 bytes.
-  bool hasWholePieces(const ArrayBlock &block, Type tile) const {
-    constexpr int64_t kPieceBytes = 16;
-    BlockAtOp at = block.at;
-    const IndexFacts &extent = analysis.of(at.getShape()[block.rowAxis]);
-    const int64_t bytes = elementTypeOf(tile).getIntOrFloatBitWidth() / 8;
-    return !extent.isAssumed && !extent.isOffset &&
-           extent.commonDivisor() * bytes % kPieceBytes == 0;
+  /// Chooses the buffer: of the whole tile, or of the largest piece that there is room for.
+  std::string whyNoBuffer(EngineStore &one, const ArrayBlock &block) {
+    auto type = cast<RankedTensorType>(one.tile.getType());
+    const int64_t room = roomFor(one);
+    layout::TileLayout piece = *layoutOf(type);
+    for (;; one.pieces *= 2) {
+      one.buffer = bufferFor(piece.shape(), type.getElementType(), block.rowAxis);
+      if (!isOfEngine(one.buffer, block.rowAxis))
+        return "its rows are too short";
+      const int64_t bytes = one.buffer.getStageBytes();
+      if (bytes <= room)
+        return {};
+      std::optional<layout::TileLayout> half;
+      if (one.isInLoop && bytes / 2 >= kLeastPieceBytes)
+        half = halve(piece, one, block);
+      if (!half)
+        return std::to_string(bytes) + " bytes of shared memory are not free for it";
+      piece = *half;
+    }
   }
 
-  /// The buffer takes bytes that stages of loops have had, and so many more that as many programs
-  /// have room as before, or four; in a loop it lies beside the stages.
-  std::string whyNoRoom(const EngineStore &one) {
-    int64_t others = 0;
-    function.walk([&](BufferAllocOp alloc) {
-      others += alloc.getType().getStages() * alloc.getType().getStageBytes();
+  /// Returns the layout of a half of `piece`: along the axis of the halves before, if there are any.
+  static std::optional<layout::TileLayout> halve(const layout::TileLayout &piece, EngineStore &one,
+                                                 const ArrayBlock &block) {
+    SmallVector<int, 2> axes{one.pieceAxis};
+    if (one.pieces == 1)
+      axes = {block.rowAxis, 1 - block.rowAxis};
+    for (int axis : axes)
+      if (std::optional<layout::TileLayout> half = Halves(piece, axis).layout()) {
+        one.pieceAxis = axis;
+        return half;
+      }
+    return std::nullopt;
+  }
+
+  static BufferType bufferFor(ArrayRef<int64_t> shape, Type element, int rowAxis) {
+    auto shared = layout::bufferOperandLayout(shape, rowAxis, element.getIntOrFloatBitWidth(),
+                                              shape[rowAxis]);
+    return BufferType::get(element.getContext(), 1, shape, element,
+                           SharedLayoutAttr::get(element.getContext(), shared));
+  }
+
+  /// A buffer outside of loops takes bytes that stages of loops have had, and so many more that as
+  /// many programs have room as before, or four; in a loop it lies beside the stages, with what
+  /// these leave of a program's share.
+  int64_t roomFor(const EngineStore &one) {
+    int64_t others = 0, scratch = 0;
+    const int64_t all = options.shape.sharedBytes;
+    function.walk([&](Operation *op) {
+      if (auto alloc = dyn_cast<BufferAllocOp>(op))
+        others += alloc.getType().getStages() * alloc.getType().getStageBytes();
+      else if (auto barriers = dyn_cast<MBarrierAllocOp>(op))
+        others += barriers.getType().getStages() * int64_t(sizeof(int64_t));
+      else if (options.shape.scratchBytes && !mayBeStored(op))
+        scratch = std::max(scratch, options.shape.scratchBytes(op));
     });
-    const int64_t bytes = one.buffer.getStageBytes(), all = options.shape.sharedBytes;
-    const int64_t most = one.isInLoop ? all - others - kBytesOfOthers : std::max(others, all / 4);
-    if (taken + bytes <= most)
-      return {};
-    return std::to_string(bytes) + " bytes of shared memory are not free for it";
+    if (!one.isInLoop)
+      return std::max(others, all / 4) - taken;
+    const int64_t held = others + scratch;
+    for (int64_t programs = std::clamp<int64_t>(all / std::max<int64_t>(held, 1), 1, kMostPrograms);
+         programs > 0; --programs)
+      if (int64_t room = all / programs - held - taken;
+          room >= std::min(kLeastPieceBytes, bytesOf(one.tile)))
+        return room;
+    return 0;
+  }
+
+  bool mayBeStored(Operation *op) const {
+    std::string whyNot;
+    StoreOp store = storeBehind(op);
+    return store && storedBlockOf(store, analysis, options.shape, planned, whyNot);
+  }
+
+  static int64_t bytesOf(Value tile) {
+    auto type = cast<RankedTensorType>(tile.getType());
+    return type.getNumElements() * type.getElementTypeBitWidth() / 8;
   }
 
   void stage(const EngineStore &one) {
@@ -209,19 +305,39 @@ private:
     Value buffer = BufferAllocOp::create(atEntry, place, one.buffer);
     Value map = tensorMapOf(*one.block, one.buffer);
     Value stage = arith::ConstantOp::create(builder, place, builder.getI32IntegerAttr(0));
-    if (one.isInLoop) {
-      TensorStoreWaitOp::create(builder, place, /*written=*/true);
+    for (auto [number, piece] : llvm::enumerate(piecesOf(builder, one))) {
+      if (one.isInLoop || number > 0) {
+        TensorStoreWaitOp::create(builder, place, /*written=*/number == 0);
+        BarrierOp::create(builder, place, /*sharedOnly=*/true);
+      }
+      BufferStoreOp::create(builder, place, piece, buffer, stage);
+      ProxyFenceOp::create(builder, place);
       BarrierOp::create(builder, place, /*sharedOnly=*/true);
+      const int64_t offset = int64_t(number) * one.buffer.getShape()[one.pieceAxis];
+      startTensorStore(builder, *one.block, buffer, stage, map, one.pieceAxis, offset);
     }
-    BufferStoreOp::create(builder, place, one.tile, buffer, stage);
-    ProxyFenceOp::create(builder, place);
-    BarrierOp::create(builder, place, /*sharedOnly=*/true);
-    startTensorStore(builder, *one.block, buffer, stage, map);
     waitAtEndOf(one.isInLoop ? &function.getBody().front() : store->getBlock());
     addRemark(assumed.remarks, place, "by-copy-engine",
-              "stored from shared memory by the copy engine",
-              {{"stage_bytes", one.buffer.getStageBytes()}});
+              one.pieces == 1 ? "stored from shared memory by the copy engine"
+                              : "stored from shared memory by the copy engine, in " +
+                                    std::to_string(one.pieces) + " pieces",
+              {{"stage_bytes", one.buffer.getStageBytes()}, {"pieces", one.pieces}});
     store.erase();
+  }
+
+  /// The pieces of the tile, in the order of their places.
+  static SmallVector<Value> piecesOf(OpBuilder &builder, const EngineStore &one) {
+    SmallVector<Value> pieces{one.tile};
+    while (int64_t(pieces.size()) < one.pieces) {
+      SmallVector<Value> smaller;
+      const Halves halves(*layoutOf(pieces.front().getType()), one.pieceAxis);
+      for (Value piece : pieces) {
+        auto [low, high] = halves.of(builder, piece);
+        smaller.append({low, high});
+      }
+      pieces = std::move(smaller);
+    }
+    return pieces;
   }
 
   static void waitAtEndOf(Block *block) {
@@ -238,8 +354,8 @@ private:
     (void)runRegionDCE(rewriter, function->getRegions());
   }
 
-  /// What other operations may need of shared memory.
-  static constexpr int64_t kBytesOfOthers = 4096;
+  /// Programs on a multiprocessor whose number a buffer in a loop should not lower.
+  static constexpr int64_t kMostPrograms = 4;
 
   func::FuncOp function;
   const GpuPipelineOptions &options;
@@ -270,6 +386,29 @@ struct StageStores : GpuPass<StageStores> {
 };
 
 } // namespace
+
+std::optional<ArrayBlock> storedBlockOf(StoreOp store, const IndexAnalysis &analysis,
+                                        const GpuShape &shape, int64_t planned,
+                                        std::string &whyNot) {
+  Type tile = store.getValue().getType();
+  if (store.getCache() != CacheModifier::None || store.getEviction() != EvictionPolicy::Normal) {
+    whyNot = "it asks for a kind of caching";
+    return std::nullopt;
+  }
+  std::optional<ArrayBlock> block =
+      arrayBlockOf(store.getBlock(), tile, analysis, shape, planned, whyNot);
+  if (block && !hasWholePieces(*block, tile, analysis)) {
+    whyNot = "its rows are not known to end at a multiple of 16 bytes, up to which the engine "
+             "writes";
+    return std::nullopt;
+  }
+  return block;
+}
+
+StoreOp storeBehind(Operation *op) {
+  return isa<ConvertLayoutOp>(op) && op->hasOneUse() ? dyn_cast<StoreOp>(*op->user_begin())
+                                                     : StoreOp();
+}
 
 std::unique_ptr<Pass> createStageStores(const GpuPipelineOptions &options,
                                         GpuAssumptions *assumed) {

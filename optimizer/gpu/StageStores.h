@@ -12,7 +12,15 @@
 //
 // The buffer is free again behind the wait, at the end of the store's block, so it may lie where
 // stages of loops have been. In a loop each round waits for what the one before has written, as
-// the engine keeps no order among stores, and the buffer has bytes of its own.
+// the engine keeps no order among stores, and the buffer has bytes of its own. Where these would
+// leave room for fewer programs on a multiprocessor the tile goes in pieces that threads have in
+// registers of their own, one after another through the same bytes:
+//
+//   %l, %r = halves of %x                        tile.buffer_store %l, %b[0]; ...
+//                                        ==>     tile.tensor_store %b[0], %map[%i, %j]
+//                                                tile.tensor_store_wait; tile.barrier shared
+//                                                tile.buffer_store %r, %b[0]; ...
+//                                                tile.tensor_store %b[0], %map[%i, %j + 64]
 //
 // The engine writes some time after the program's own accesses. So a kernel that orders memory (by
 // an atomic, a barrier, a volatile load), and arrays that it reads, or writes otherwise, keep to
@@ -20,8 +28,21 @@
 #pragma once
 
 #include "optimizer/gpu/GpuPass.h"
+#include "optimizer/gpu/TensorCopies.h"
 
 namespace sectile::optimizer {
+
+/// Pieces of a tile are no smaller, unless the tile is.
+inline constexpr int64_t kLeastPieceBytes = 16 << 10;
+
+/// What the engine would store, of a store whose block it can write as far as the block itself
+/// goes; `planned` and `whyNot` as in arrayBlockOf().
+std::optional<ArrayBlock> storedBlockOf(tile::StoreOp store, const IndexAnalysis &analysis,
+                                        const GpuShape &shape, int64_t planned,
+                                        std::string &whyNot);
+
+/// Returns the store for which threads exchange elements in `op`, if that is all that `op` is for.
+tile::StoreOp storeBehind(mlir::Operation *op);
 
 /// --stage-stores=maps=0,shared=49152,overlap=false; behind it no store names a block.
 std::unique_ptr<mlir::Pass> createStageStores(const GpuPipelineOptions &options = {},

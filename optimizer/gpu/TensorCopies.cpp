@@ -168,12 +168,19 @@ static Value coordinateOf(OpBuilder &builder, Location place, Value offset, bool
   return arith::TruncIOp::create(builder, place, builder.getI32Type(), offset);
 }
 
+/// Where the block begins, or the part of it from `more` along `axis` on.
 static SmallVector<Value, 2> coordinatesOf(OpBuilder &builder, const ArrayBlock &block,
-                                           const IRMapping &there) {
+                                           const IRMapping &there, int axis = 0,
+                                           int64_t more = 0) {
   BlockAtOp at = block.at;
-  return llvm::to_vector<2>(llvm::map_range(orderOf(block), [&](int32_t axis) {
-    return coordinateOf(builder, at.getLoc(), there.lookupOrDefault(at.getOffsets()[axis]),
-                        block.isNarrow[axis]);
+  Location place = at.getLoc();
+  return llvm::to_vector<2>(llvm::map_range(orderOf(block), [&](int32_t number) {
+    Value offset = there.lookupOrDefault(at.getOffsets()[number]);
+    if (more && number == axis) {
+      Value added = arith::ConstantOp::create(builder, place, builder.getI64IntegerAttr(more));
+      offset = arith::AddIOp::create(builder, place, offset, added);
+    }
+    return coordinateOf(builder, place, offset, block.isNarrow[number]);
   }));
 }
 
@@ -185,10 +192,10 @@ void startTensorCopy(OpBuilder &builder, const ArrayBlock &block, Value map, con
 }
 
 void startTensorStore(OpBuilder &builder, const ArrayBlock &block, Value buffer, Value stage,
-                      Value map) {
+                      Value map, int axis, int64_t offset) {
   BlockAtOp at = block.at;
   TensorStoreOp::create(builder, at.getLoc(), buffer, stage, map,
-                        coordinatesOf(builder, block, IRMapping()),
+                        coordinatesOf(builder, block, IRMapping(), axis, offset),
                         builder.getDenseI32ArrayAttr(orderOf(block)));
 }
 

@@ -58,9 +58,9 @@ void startTensorCopy(mlir::OpBuilder &builder, const ArrayBlock &block, mlir::Va
                      const mlir::IRMapping &there, mlir::Value buffer, mlir::Value stage,
                      mlir::Value full, mlir::Value exists);
 
-/// Copies a stage to the block.
+/// Copies a stage to the block, or to the part of it from `offset` along `axis` on.
 void startTensorStore(mlir::OpBuilder &builder, const ArrayBlock &block, mlir::Value buffer,
-                      mlir::Value stage, mlir::Value map);
+                      mlir::Value stage, mlir::Value map, int axis = 0, int64_t offset = 0);
 
 /// Makes an access one of pointers alone.
 template <class Access>

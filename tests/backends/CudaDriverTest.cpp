@@ -418,6 +418,39 @@ TEST_F(CudaDriverTest, EncodesTensorMaps) {
   EXPECT_EQ(fake.encodedMaps.size(), 2u) << "the second launch finds them";
 }
 
+/// 132 multiprocessors that run two blocks each.
+TEST_F(CudaDriverTest, BlocksRunSeveralPrograms) {
+  backends::KernelImage given = mappedImage();
+  given.gpu.hiddenParameters = backends::kHiddenPrograms;
+  auto kernel = load(std::move(given));
+  ASSERT_TRUE(kernel) << failure.message;
+  EXPECT_TRUE(kernel->isAsynchronous());
+  struct Case {
+    backends::Grid grid;
+    unsigned blocks;
+  };
+  const Case cases[] = {
+      {{1, 1, 1}, 1},      {{264, 1, 1}, 264},   {{265, 1, 1}, 264}, {{100'000, 1, 1}, 264},
+      {{1000, 2, 1}, 132}, {{1000, 2, 3}, 44},
+      // 264 rows of two programs, one block for each row; 265 rows have blocks for their programs.
+      {{2, 264, 1}, 1},    {{2, 265, 1}, 2},
+      // 140 blocks would take 16 rounds for what 264 at a time do in 9.
+      {{16, 140, 1}, 16}};
+  for (const Case &each : cases) {
+    bool launched = false;
+    fake.onLaunch = [&](const test::FakeCuda::Launch &launch) {
+      launched = true;
+      EXPECT_EQ(launch.config.gridX, each.blocks) << each.grid.x << " " << each.grid.y;
+      EXPECT_EQ(launch.config.gridY, unsigned(each.grid.y));
+      EXPECT_EQ(launch.config.gridZ, unsigned(each.grid.z));
+      EXPECT_EQ(*static_cast<uint32_t *>(launch.parameters[4]), unsigned(each.grid.x));
+      EXPECT_EQ(mapAt(launch, 5).substr(8), mapOf(0, 1).substr(8)) << "maps come last";
+    };
+    EXPECT_TRUE(launch(*kernel, 0, 0, each.grid).ok());
+    EXPECT_TRUE(launched);
+  }
+}
+
 TEST_F(CudaDriverTest, TensorMapsOfAllKinds) {
   const std::pair<int32_t, int> types[] = {{1, 0}, {2, 1}, {4, 2}, {8, 4}};
   const std::pair<int32_t, int> swizzles[] = {{32, 1}, {64, 2}, {128, 3}};

@@ -99,6 +99,10 @@ FakeCuda::FakeCuda() {
     *value = fake().functionAttributes[attribute];
     return CudaResult{kCudaSuccess};
   };
+  api.occupancy = [](int *blocks, CudaFunction, int, size_t) {
+    *blocks = fake().blocksPerMultiprocessor;
+    return CudaResult{kCudaSuccess};
+  };
   api.launchKernelEx = [](const CudaLaunchConfig *config, CudaFunction function, void **parameters,
                           void **) {
     CudaResult result = fake().note("launch");

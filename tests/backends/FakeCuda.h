@@ -43,6 +43,7 @@ public:
   /// Of the calling thread.
   static inline thread_local nvidia::CudaContext currentContext = nullptr;
   bool isCapturing = false;
+  int blocksPerMultiprocessor = 2;
   /// What is said of every address.
   int memoryType = nvidia::kMemoryTypeDevice, isManaged = 0;
   std::string assemblerLog, cubin = "\x7f"

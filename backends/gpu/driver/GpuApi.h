@@ -122,6 +122,9 @@ public:
   virtual GpuResult unload(GpuModule module) const = 0;
   virtual GpuResult find(GpuModule module, const char *name, GpuFunction &function) const = 0;
   virtual GpuFunctionFacts describeFunction(GpuFunction function) const = 0;
+  /// How many blocks of such a shape a multiprocessor runs at a time, at least. The shape was
+  /// prepared.
+  virtual int32_t residentBlocks(GpuFunction function, const GpuLaunchShape &shape) const = 0;
   /// Reserves what launches of such a shape need beyond what every kernel may have.
   virtual GpuResult prepare(GpuFunction function, const GpuLaunchShape &shape) const = 0;
   /// `parameters`: the address of each argument.

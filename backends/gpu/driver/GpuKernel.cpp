@@ -29,6 +29,19 @@ std::string_view archOf(const KernelImage &image, const GpuSystem &system) {
   return std::string_view(image.targetName).substr(system.names.targetPrefix.size());
 }
 
+/// Returns how many blocks run the programs of each row of a grid, one after another, on a device
+/// that runs `workers` blocks at a time: as many as fit at once, or one for each program where
+/// that leaves so much of the device idle that they would take longer.
+int64_t blocksAlongX(const Grid &grid, int64_t workers) {
+  const int64_t rows = std::max<int64_t>(1, grid.y * grid.z);
+  const int64_t blocks = workers / rows;
+  if (blocks < 1 || grid.x <= blocks)
+    return grid.x;
+  const int64_t rounds = (grid.x + blocks - 1) / blocks,
+                leastRounds = (grid.x * rows + workers - 1) / workers;
+  return rounds > leastRounds ? grid.x : blocks;
+}
+
 } // namespace
 
 GpuKernel::GpuKernel(const KernelImage &image, std::shared_ptr<GpuSystem> system,
@@ -160,6 +173,9 @@ const GpuKernel::Loaded *GpuKernel::loadOn(int32_t ordinal, LaunchFailure &why) 
     return fail("shared memory cannot be reserved", result);
   }
   auto *made = new Loaded{device, code.module, function, facts, api.mostPrograms(threads)};
+  if (isPersistent())
+    made->workers = int64_t{device->info.multiprocessorCount} *
+                    api.residentBlocks(function, shapeOf({}, nullptr));
   loaded[index].store(made, std::memory_order_release);
   return made;
 }
@@ -214,11 +230,13 @@ LaunchFailure GpuKernel::tooLarge(const Grid &grid, const GpuGridLimits &limits)
                : text("z", grid.z, limits.z);
 }
 
-GpuLaunchShape GpuKernel::shapeOf(const Grid &grid, GpuStream stream) const {
+GpuLaunchShape GpuKernel::shapeOf(const Grid &grid, GpuStream stream, int64_t workers) const {
   GpuLaunchShape shape;
   shape.grid[0] = static_cast<unsigned>(grid.x) * clusterSize;
   shape.grid[1] = static_cast<unsigned>(grid.y);
   shape.grid[2] = static_cast<unsigned>(grid.z);
+  if (isPersistent())
+    shape.grid[0] = static_cast<unsigned>(blocksAlongX(grid, workers));
   shape.threads = threads;
   shape.sharedBytes = sharedBytes;
   shape.clusterBlocks = clusterSize;
@@ -230,7 +248,7 @@ GpuLaunchShape GpuKernel::shapeOf(const Grid &grid, GpuStream stream) const {
 
 LaunchFailure GpuKernel::start(const Loaded &on, const Grid &grid, const LaunchArguments &arguments,
                                const Additional &additional) const {
-  constexpr size_t kUsual = 32, kOthers = 2 + backends::kMostTensorMaps;
+  constexpr size_t kUsual = 32, kOthers = 3 + backends::kMostTensorMaps;
   size_t count = image.arguments.size();
   void *usual[kUsual + kOthers];
   std::unique_ptr<void *[]> many;
@@ -250,6 +268,9 @@ LaunchFailure GpuKernel::start(const Loaded &on, const Grid &grid, const LaunchA
     if (hidden & backends::kHiddenRecords)
       parameters[count++] = &buffer;
   }
+  auto programs = static_cast<uint32_t>(grid.x);
+  if (isPersistent())
+    parameters[count++] = &programs;
   if (additional.maps)
     for (size_t i = 0; i < tensorMaps->count(); ++i)
       parameters[count++] = &additional.maps[i];
@@ -267,7 +288,7 @@ LaunchFailure GpuKernel::start(const Loaded &on, const Grid &grid, const LaunchA
   DeviceScope scope(device);
   GpuResult result = scope.result();
   if (result == kGpuSuccess) [[likely]]
-    result = api.launch(on.function, shapeOf(grid, arguments.stream), parameters);
+    result = api.launch(on.function, shapeOf(grid, arguments.stream, on.workers), parameters);
   if (result == kGpuSuccess) [[likely]]
     return {};
   return failure(explain(device, image.kernelName + ": launch", result));
@@ -288,7 +309,7 @@ LaunchFailure GpuKernel::launch(const Grid &grid, const LaunchArguments &argumen
     return tooLarge(grid, on->limits);
   if (tensorMaps)
     return launchWithMaps(*on, grid, arguments, print);
-  if (hidden) [[unlikely]]
+  if (reports()) [[unlikely]]
     return launchWithRecords(*on, grid, arguments, print, nullptr);
   return start(*on, grid, arguments, {});
 }
@@ -303,7 +324,7 @@ LaunchFailure GpuKernel::launchWithMaps(const Loaded &on, const Grid &grid,
                    image.kernelName + ": " + tensorMaps->problem(*on.device, arguments.slots),
                    "this variant reads arrays by tensor maps; launch the one that was compiled "
                    "with pointers_only");
-  if (hidden) [[unlikely]]
+  if (reports()) [[unlikely]]
     return launchWithRecords(on, grid, arguments, print, maps);
   return start(on, grid, arguments, {nullptr, maps});
 }

@@ -3,6 +3,7 @@
 // (DeadModules), but for those that a graph has captured: it may be launched at any time.
 #pragma once
 
+#include "backends/plain/DeviceAbi.h"
 #include "backends/gpu/driver/GpuDevice.h"
 #include "backends/gpu/driver/LaunchTensorMaps.h"
 #include "backends/plain/Driver.h"
@@ -27,7 +28,7 @@ public:
   ~GpuKernel() override;
 
   backends::KernelResources resources() const override;
-  bool isAsynchronous() const override { return hidden == 0; }
+  bool isAsynchronous() const override { return !reports(); }
   bool combinesInDeviceMemory(const backends::LaunchArguments &arguments) const override;
   bool canMapArrays(const backends::LaunchArguments &arguments) const override;
   backends::LaunchFailure launch(const backends::Grid &grid,
@@ -40,6 +41,8 @@ public:
     GpuFunction function;
     GpuFunctionFacts facts;
     GpuGridLimits limits;
+    /// Blocks that the device runs at a time; of a kernel whose blocks run several programs.
+    int64_t workers = 0;
   };
   /// On the device, now if it was not. Null with `failure` set.
   const Loaded *loadedOn(int32_t ordinal, backends::LaunchFailure &failure) const;
@@ -54,7 +57,11 @@ private:
   bool fits(const GpuDevice &device, const GpuFunctionFacts &facts,
             backends::LaunchFailure &failure) const;
   backends::LaunchFailure tooLarge(const backends::Grid &grid, const GpuGridLimits &limits) const;
-  GpuLaunchShape shapeOf(const backends::Grid &grid, GpuStream stream) const;
+  bool reports() const {
+    return hidden & (backends::kHiddenRanges | backends::kHiddenRecords);
+  }
+  bool isPersistent() const { return hidden & backends::kHiddenPrograms; }
+  GpuLaunchShape shapeOf(const backends::Grid &grid, GpuStream stream, int64_t workers = 0) const;
   backends::LaunchFailure launchWithRecords(const Loaded &loaded, const backends::Grid &grid,
                                             const backends::LaunchArguments &arguments,
                                             const backends::PrintHandler &print,

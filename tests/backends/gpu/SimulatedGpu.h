@@ -95,6 +95,9 @@ struct SimulatedOptions {
   /// Blocks of a program, whose warps the one block has.
   int32_t blocks = 1;
   backends::Numerics numerics = backends::Numerics::Default;
+  /// Blocks along x that share the programs, of a kernel whose blocks run several.
+  int32_t workers = 2;
+  bool persistent = true;
   /// The kernel has no tensor maps, whatever the abilities are.
   bool pointersOnly = false;
   uint64_t seed = 1; // see SimulatedProgram
@@ -122,6 +125,7 @@ public:
 
 private:
   std::string errors;
+  int32_t workers;
   std::unique_ptr<SimulatedProgram> program;
 };
 

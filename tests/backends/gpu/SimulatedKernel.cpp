@@ -1,5 +1,6 @@
 #include "SimulatedGpu.h"
 #include "backends/gpu/CompileGpuKernel.h"
+#include "backends/plain/DeviceAbi.h"
 #include "optimizer/Pipeline.h"
 #include "optimizer/gpu/AssignAccessWidths.h"
 
@@ -70,7 +71,8 @@ std::vector<backends::KernelArgument> argumentsOf(mlir::func::FuncOp function) {
 
 } // namespace
 
-SimulatedKernel::SimulatedKernel(llvm::StringRef text, SimulatedOptions options) {
+SimulatedKernel::SimulatedKernel(llvm::StringRef text, SimulatedOptions options)
+    : workers(options.workers) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<tile::TileDialect>();
   context.printOpOnDiagnostic(false);
@@ -105,6 +107,7 @@ SimulatedKernel::SimulatedKernel(llvm::StringRef text, SimulatedOptions options)
   compile.options.dependentLaunch = options.dependentLaunch;
   compile.options.argumentsOverlap = options.argumentsOverlap;
   compile.options.pointersOnly = options.pointersOnly;
+  compile.options.persistent = options.persistent;
   compile.verifyCode = true;
   compile.observe = [&](llvm::StringRef stage, llvm::function_ref<std::string()> print) {
     if (stage == "tile-gpu")
@@ -146,7 +149,14 @@ SimulatedReport SimulatedKernel::run(std::vector<int32_t> grid,
   std::vector<SimulatedTensorMap> maps;
   SimulatedReport report;
   report.problem = makeMaps(image, arguments, maps);
-  return report.problem.empty() ? program->run(std::move(grid), arguments, maps) : report;
+  if (!report.problem.empty())
+    return report;
+  std::vector<HostArgument> all = arguments;
+  if (image.gpu.hiddenParameters & backends::kHiddenPrograms) {
+    all.push_back(argument(grid.front()));
+    grid.front() = std::min(grid.front(), workers);
+  }
+  return program->run(std::move(grid), all, maps);
 }
 
 } // namespace sectile::testing

@@ -54,6 +54,7 @@ SimulatedOptions simulatedOptions(const sectile::backends::CompileOptions &given
   options.numerics = given.numerics;
   options.argumentsOverlap = given.argumentsOverlap;
   options.pointersOnly = given.pointersOnly;
+  options.persistent = given.persistent;
   return options;
 }
 
@@ -70,6 +71,7 @@ std::string run(std::istringstream &line, Gpu gpu) {
   std::ifstream file(path);
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   SimulatedOptions options = simulatedOptions(given, gpu);
+  options.workers = std::max(1, programs / 2);
   std::optional<SimulatedKernel> kernel(std::in_place, text, options);
   if (!kernel->compiled())
     return "failed " + oneLine(kernel->diagnostics());

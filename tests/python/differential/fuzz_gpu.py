@@ -267,6 +267,7 @@ def main():
         outcome, text = check(arguments.only, arguments.device, folder, arguments.shrink, full=True)
         print(text)
         sys.exit(outcome.is_bad())
+    set_up(arguments)
     arguments.first = arguments.seed * 1000000
     arguments.end = time.time() + arguments.seconds
     with tempfile.TemporaryDirectory(prefix="sectile-fuzz-") as arguments.folder:

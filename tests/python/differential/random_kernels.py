@@ -145,7 +145,7 @@ class Builder(Statements, Products, ScaledProducts, LibdeviceCalls, Blocks):
         if self.random.random() < 0.2:
             self.case.options["num_ctas"] = choose([2, 4, 8, 16])
         # A name costs nothing where it is not used: parameters are what the text names in the end.
-        self.shifting = self.random.random() < 0.2
+        self.shifting, self.for_engines = self.random.random() < 0.2, False
         self.memories, self.lines, self.helpers, self.pool = {}, [], [], []
         self.depth, self.count, self.stored = 1, 0, {}
         self.atomic_kinds, self.counters = {}, set()
@@ -254,8 +254,13 @@ class Builder(Statements, Products, ScaledProducts, LibdeviceCalls, Blocks):
             self.attempt("pid = tl.program_id(0)")
         profile = self.random.choice([*self.PROFILES, "flow", "scaled", "libdevice", "libdevice"])
         profile = self.only_profile or profile
-        for _ in range(self.random.choice([1, 1, 2, 3])):
-            self.load()
+        if profile == "lone_product":
+            self.suit_copy_engines()
+            while not self.matmul_of_blocks():
+                self.case.scalars["depth"] = self.random.choice([16, 30, 48, 64])
+        else:
+            for _ in range(self.random.choice([1, 1, 2, 3])):
+                self.load()
         self.statements(profile, self.random.choice([3, 6, 10, 16]))
         stored = 0
         for name in reversed(self.pool):  # what comes last uses what was before
@@ -266,6 +271,20 @@ class Builder(Statements, Products, ScaledProducts, LibdeviceCalls, Blocks):
             self.end_early()
         self.case.source = self.text()
         return self.case
+
+    def suit_copy_engines(self):
+        """Arrays and options as engines want them, and so many programs that a block of threads may have to run
+        several."""
+        self.for_engines, self.shifting = True, False
+        self.case.options["num_stages"] = self.random.choice([2, 3, 3, 4])
+        self.case.options.pop("num_ctas", None)
+        if self.random.random() < 0.7:
+            self.case.options.pop("numerics", None)
+            self.case.options["num_warps"] = self.random.choice([4, 8])
+        self.case.programs = self.random.choice([1, 2, 3, 5, 7])
+        names = self.programs[0]
+        self.lines, self.programs = [], [dict(names) for _ in range(self.case.programs)]
+        self.attempt("pid = tl.program_id(0)")
 
     def end_early(self):
         """Returns from the kernel somewhere: what it does before has been found right already."""

@@ -224,10 +224,14 @@ class Products:
         choose, roll = self.random.choice, self.random.random
         m, n, k = self.extents()
         k = choose([16, 32, 32, 64])
+        if self.for_engines and roll() < 0.9:
+            m, n = choose([(64, 16), (64, 32), (64, 64), (64, 64), (64, 128), (128, 16), (128, 64)])
         total = self.case.scalars["depth"]
         if total > 6 * k or max(m, n) * max(total, k) > 8192:
             return None
         dtype = choose(["float16", "float16", "bfloat16", "float32", "int8", "float8e4nv"])
+        if self.for_engines and roll() < 0.7:
+            dtype = choose(["float16", "bfloat16"])
         right_dtype, options, result = self.product_options(dtype)
         i, acc, turn = self.fresh(), self.fresh(), self.fresh()
         before, body = [], []
@@ -242,13 +246,18 @@ class Products:
                 return None
             lengths = [choose([extents[axis], extents[axis] + 9, 100]) for axis in (0, 1)]
             lengths[moves] = choose(["depth", "depth", str(total), f"depth + {choose([1, 16])}"])
-            row = choose([128, 128, 256, 136, 200, 129, "ld + 112"])
-            start = [
-                choose(["0", "0", "-3", "5", "pid * 16", f"{turn} * {extents[0]}"]) for _ in (0, 1)
-            ]
+            rows = [128, 128, 256, 144]
+            places = ["0", "0", "pid * 16", f"{turn} * {extents[0]}"]
+            if not self.for_engines or roll() < 0.1:
+                rows += [136, 200, 129, "ld + 112"]
+                places += ["-3", "5"]
+            row = choose(rows)
+            start = [choose(places) for _ in (0, 1)]
             start[moves] = i
             shape = f"({lengths[0]}, {lengths[1]})"
             pointer, way = self.fresh(), choose(["descriptor"] * 4 + ["pointer"] * 3 + ["mask"] * 3)
+            if self.for_engines and roll() < 0.7:
+                way = "descriptor"
             if way == "mask":
                 text = self.block_by_pointers(array, extents, lengths, row, start, moves)
             elif way == "descriptor":
@@ -272,7 +281,8 @@ class Products:
         left, right = operand("a", dtype, m, k, 1), operand("b", right_dtype, k, n, 0)
         if not left or not right:
             return None
-        hint = choose(["", "", ", num_stages=1", ", num_stages=4", ", loop_unroll_factor=2"])
+        hints = ["", "", ", num_stages=4"]
+        hint = choose(hints + [", num_stages=1", ", loop_unroll_factor=2"] * (not self.for_engines))
         body = [f"{acc} = tl.dot({left}, {right}, {acc}{options})"]
         if roll() < 0.15 and result == "float32":
             body.insert(0, f"{acc} = {acc} * 0.5")
@@ -282,17 +292,20 @@ class Products:
                 f"{acc} += tl.cast(tl.load({self.array('x', 'int8')} + {i} + {pointers}), tl.{result})"
             )
         end = choose(["depth", "depth", str(total)])
-        turns = choose([1, 1, 2, 3])
+        # One tile, whose sum may go on through several rounds, or a tile in each round.
+        turns = choose(["", "", "2", "3", "pid % 2, 3", "pid % 3, 3, 2"])
+        inside = turns and (roll() < 0.4 or "pid" in turns)
         kept, made, stores = self.stores_of_blocks(acc, (m, n), result)
-        inside = roll() < 0.4
+        zeros = f"{acc} = tl.zeros({[m, n]}, tl.{result})"
         lines = [
-            f"{acc} = tl.zeros({[m, n]}, tl.{result})",
             *before,
             *made,
-            f"for {turn} in range({turns}):",
+            zeros,
+            f"for {turn} in range({turns}):" if turns else f"{turn} = 0\nif True:",
+            *([f"    {zeros}"] if "pid" in turns else []),
             f"    for {i} in tl.range(0, {end}, {k}{hint}):",
             *("        " + line for line in body),
-            *("    " * inside + line.replace("TURN", turn if inside else "0") for line in stores),
+            *("    " * bool(inside) + line.replace("TURN", turn if inside else "0") for line in stores),
         ]
         if not self.attempt(*lines):
             return None

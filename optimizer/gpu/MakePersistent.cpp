@@ -1,0 +1,131 @@
+#include "optimizer/gpu/MakePersistent.h"
+
+#include "optimizer/gpu/PipelineLoops.h"
+
+using namespace mlir;
+using namespace sectile::tile;
+
+namespace sectile::optimizer {
+namespace {
+
+/// The kernel's one loop; null where there are others, or it is in a branch.
+scf::ForOp onlyLoopOf(func::FuncOp function) {
+  scf::ForOp only;
+  int count = 0;
+  function.walk([&](LoopLikeOpInterface loop) {
+    ++count;
+    only = dyn_cast<scf::ForOp>(loop.getOperation());
+  });
+  return count == 1 && only && only->getParentOp() == function ? only : scf::ForOp();
+}
+
+/// Whether programs may run in any order, one after another.
+bool isFreeOfOrder(func::FuncOp function) {
+  return !function.getBody()
+              .walk([](Operation *op) {
+                bool isFree =
+                    llvm::TypeSwitch<Operation *, bool>(op)
+                        .Case([](LoadOp load) { return !load.getIsVolatile(); })
+                        .Case([](AtomicRmwOp atomic) { return atomic->use_empty(); })
+                        .Case<StoreOp, AssumeOp>([](Operation *) { return true; })
+                        .Default([](Operation *op) {
+                          return touchesOnlySharedMemory(op) || isMemoryEffectFree(op) ||
+                                 op->hasTrait<OpTrait::HasRecursiveMemoryEffects>();
+                        });
+                return isFree ? WalkResult::advance() : WalkResult::interrupt();
+              })
+              .wasInterrupted();
+}
+
+/// The numbers of a kernel that are the same for all programs along x.
+class CommonNumbers {
+public:
+  explicit CommonNumbers(Block &body) {
+    for (Operation &op : body)
+      if (op.getNumResults() && !op.getNumRegions() && isMemoryEffectFree(&op) &&
+          llvm::none_of(op.getResultTypes(), llvm::IsaPred<ShapedType, BufferType, BlockType>) &&
+          !isProgramAlongX(&op) &&
+          llvm::all_of(op.getOperands(), [&](Value operand) { return contains(operand); }))
+        operations.insert(&op);
+  }
+
+  bool contains(Value value) const {
+    Operation *op = value.getDefiningOp();
+    return !op || operations.contains(op);
+  }
+  bool contains(Operation *op) const { return operations.contains(op); }
+
+  static bool isProgramAlongX(Operation *op) {
+    auto program = dyn_cast<ProgramIdOp>(op);
+    return program && program.getAxis() == 0;
+  }
+
+private:
+  llvm::DenseSet<Operation *> operations;
+};
+
+struct MakePersistent : GpuPass<MakePersistent> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MakePersistent)
+  using GpuPass::GpuPass;
+
+  StringRef getArgument() const override { return "make-persistent"; }
+  StringRef getDescription() const override {
+    return "a block of threads runs several programs where a copy engine feeds the kernel's loop "
+           "(warps=4,lanes=32,maps=0,shared=49152,stages=3,overlap=false,persistent=true)";
+  }
+
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    if (!options.persistent || !shape().hasTensorCopy())
+      return;
+    scf::ForOp loop = onlyLoopOf(function);
+    Block &body = function.front();
+    const CommonNumbers common(body);
+    if (!loop || !isFreeOfOrder(function) ||
+        !llvm::all_of(ValueRange{loop.getLowerBound(), loop.getUpperBound(), loop.getStep()},
+                      [&](Value bound) { return common.contains(bound); }) ||
+        !isFedByEngine(loop, options))
+      return;
+    wrap(body, common, loop.getLoc());
+    addRemark(assumed().remarks, loop.getLoc(), "persistent",
+              "a block of threads runs several programs, and loads of the next one start before "
+              "the last one ends (persistent=False: one for each)");
+  }
+
+private:
+  static void wrap(Block &body, const CommonNumbers &common, Location place) {
+    Operation *end = body.getTerminator();
+    SmallVector<Operation *> ofProgram;
+    for (Operation &op : body.without_terminator())
+      if (!common.contains(&op))
+        ofProgram.push_back(&op);
+    SmallVector<ProgramIdOp> numbers;
+    body.walk([&](ProgramIdOp op) {
+      if (CommonNumbers::isProgramAlongX(op))
+        numbers.push_back(op);
+    });
+    OpBuilder builder(end);
+    Value first = WorkerIdOp::create(builder, place);
+    Value workers = NumWorkersOp::create(builder, place);
+    Value programs = NumProgramsOp::create(builder, place, 0);
+    auto loop = scf::ForOp::create(builder, place, first, programs, workers);
+    Operation *roundEnd = loop.getBody()->getTerminator();
+    builder.setInsertionPoint(roundEnd);
+    Value program = ProgramIdOp::create(builder, place, 0, loop.getInductionVar());
+    for (Operation *op : ofProgram)
+      op->moveBefore(roundEnd);
+    for (ProgramIdOp op : numbers) {
+      op.replaceAllUsesWith(program);
+      op.erase();
+    }
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createMakePersistent(const GpuPipelineOptions &options,
+                                           GpuAssumptions *assumed) {
+  return std::make_unique<MakePersistent>(options, assumed);
+}
+
+} // namespace sectile::optimizer
