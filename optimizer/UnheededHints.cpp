@@ -13,7 +13,8 @@ struct Answer {
 
 /// The answers that are the same for every target.
 constexpr Answer kAnswers[] = {
-    {tile::kFlattenAttr, "flatten: nested loops stay nested; copies by an engine go on across them"},
+    {tile::kFlattenAttr,
+     "flatten: nested loops stay nested; copies by an engine go on across them"},
     {tile::kWarpSpecializeAttr, "warp_specialize: all warps of a program do the same work"},
     {tile::kOneAccumulatorAttr,
      "disallow_acc_multi_buffer: an accumulator has one buffer as it is"},

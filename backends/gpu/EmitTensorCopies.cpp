@@ -147,12 +147,15 @@ LogicalResult GpuEmitter::emitTensorCopy(Operation *op) {
       .Case([&](TensorStoreOp store) {
         noteBoxes(op, "tensor-store", store.getMap().getDefiningOp<TensorMapOp>());
         llvm::Value *starts = isFirstThread();
-        return forEachBox(store, [&](llvm::Value *shared, ArrayRef<llvm::Value *> at) {
-          copies->store(builder, tensorMaps.lookup(store.getMap()), at, shared, starts);
-        });
+        LogicalResult result =
+            forEachBox(store, [&](llvm::Value *shared, ArrayRef<llvm::Value *> at) {
+              copies->store(builder, tensorMaps.lookup(store.getMap()), at, shared, starts);
+            });
+        copies->commitStores(builder);
+        return result;
       })
       .Case([&](TensorStoreWaitOp wait) {
-        copies->waitForStores(builder, wait.getWritten());
+        copies->waitForStores(builder, wait.getWritten(), wait.getPending().value_or(0));
         return success();
       })
       .Default([](Operation *) { return failure(); });

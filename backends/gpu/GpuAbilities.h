@@ -137,10 +137,13 @@ public:
   virtual void store(llvm::IRBuilderBase &builder, llvm::Value *map,
                      llvm::ArrayRef<llvm::Value *> coordinates, llvm::Value *shared,
                      llvm::Value *predicate) const = 0;
-  /// Waits until all boxes whose copies the thread has started with `store` have been read from
+  /// Ends a group of boxes whose copies the thread has started with `store`.
+  virtual void commitStores(llvm::IRBuilderBase &builder) const = 0;
+  /// Waits until the boxes of all groups of the thread but the last `pending` have been read from
   /// shared memory; with `areWritten`, until they are in global memory, in front of what it starts
   /// later.
-  virtual void waitForStores(llvm::IRBuilderBase &builder, bool areWritten) const = 0;
+  virtual void waitForStores(llvm::IRBuilderBase &builder, bool areWritten,
+                             unsigned pending) const = 0;
 };
 
 /// What products of f32 by way of tf32 need besides their instruction.

@@ -121,12 +121,16 @@ public:
       auto wait = dyn_cast<AsyncWaitOp>(op);
       return wait && wait.getPending() == 0;
     };
+    auto isWaitForAllStores = [](Operation *op) {
+      auto wait = dyn_cast<TensorStoreWaitOp>(op);
+      return wait && !wait.getPending();
+    };
     if (llvm::any_of(uses, llvm::IsaPred<AsyncCopyOp>))
       while (last && !waitsForAll(last))
         last = last->getNextNode();
     // The engine reads it until then.
     if (llvm::any_of(uses, llvm::IsaPred<TensorStoreOp>))
-      while (last && !isa<TensorStoreWaitOp>(last))
+      while (last && !isWaitForAllStores(last))
         last = last->getNextNode();
     if (isReadOn)
       last = nullptr;

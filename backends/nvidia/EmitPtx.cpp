@@ -5,8 +5,8 @@
 #include "backends/LlvmPasses.h"
 #include "backends/nvidia/FoldBehindBranches.h"
 #include "backends/nvidia/NegateBeforeExtrema.h"
-#include "backends/nvidia/SplitWideProducts.h"
 #include "backends/nvidia/ShiftBeforeUnpack.h"
+#include "backends/nvidia/SplitWideProducts.h"
 #include "backends/nvidia/WrapAbsoluteValues.h"
 #include "optimizer/gpu/ThreadWork.h"
 

@@ -91,11 +91,15 @@ void NvidiaTensorCopies::store(llvm::IRBuilderBase &builder, llvm::Value *map,
        constraints, operands);
 }
 
-void NvidiaTensorCopies::waitForStores(llvm::IRBuilderBase &builder, bool areWritten) const {
-  // Stores since the last wait are one group, which is empty in most threads.
+void NvidiaTensorCopies::commitStores(llvm::IRBuilderBase &builder) const {
+  // The group is empty in most threads.
   emit(builder, "cp.async.bulk.commit_group;", "", {});
-  emit(builder, areWritten ? "cp.async.bulk.wait_group 0;" : "cp.async.bulk.wait_group.read 0;", "",
-       {});
+}
+
+void NvidiaTensorCopies::waitForStores(llvm::IRBuilderBase &builder, bool areWritten,
+                                       unsigned pending) const {
+  std::string text = areWritten ? "cp.async.bulk.wait_group " : "cp.async.bulk.wait_group.read ";
+  emit(builder, text + std::to_string(pending) + ";", "", {});
 }
 
 void NvidiaTensorCopies::wait(llvm::IRBuilderBase &builder, llvm::Value *barrier,

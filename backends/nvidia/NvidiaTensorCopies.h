@@ -24,7 +24,9 @@ public:
   void store(llvm::IRBuilderBase &builder, llvm::Value *map,
              llvm::ArrayRef<llvm::Value *> coordinates, llvm::Value *shared,
              llvm::Value *predicate) const override;
-  void waitForStores(llvm::IRBuilderBase &builder, bool areWritten) const override;
+  void commitStores(llvm::IRBuilderBase &builder) const override;
+  void waitForStores(llvm::IRBuilderBase &builder, bool areWritten,
+                     unsigned pending) const override;
 };
 
 } // namespace sectile::nvidia

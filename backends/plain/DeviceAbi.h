@@ -5,7 +5,8 @@
 // per block over a grid of the launch's x, y, z programs, as image.gpu says (GpuLaunch): so many
 // threads and so many bytes of dynamic shared memory. With clusterBlocks = n, n blocks in a cluster
 // run one program: the grid is n times as long in x. With kHiddenPrograms a block runs several
-// programs, and the grid is as long in x as the launch likes, up to the number of programs. Parameters, in this order:
+// programs, and the grid is as long in x as the launch likes, up to the number of programs.
+// Parameters, in this order:
 //
 //   1. image.arguments, each of its natural type: pointers .u64, i1 as .u8, fp16 and bf16 as their
 //      16 bits, fp8 as its 8, all others as they are;

@@ -190,14 +190,14 @@ def Tile_TensorStoreOp : Tile_Op<"tensor_store", [MemoryEffects<[MemRead, MemWri
 }
 
 def Tile_TensorStoreWaitOp : Tile_Op<"tensor_store_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "waits until the copy engine has read the buffers of all tensor stores";
+  let summary = "waits until the copy engine has read the buffers of tensor stores";
   let description = [{
-    Only the thread that has started the stores waits: others learn of it at a barrier. With `written`, what they write
-    is in memory too, in front of what tensor stores behind write.
-    Example: `tile.tensor_store_wait written`
+    Of all that have been started, or of all but the last `pending`. Only the thread that has started them waits: others
+    learn of it at a barrier. With `written`, what they write is in memory too, in front of what tensor stores behind
+    write. Examples: `tile.tensor_store_wait written`, `tile.tensor_store_wait but 1`
   }];
-  let arguments = (ins UnitAttr:$written);
-  let assemblyFormat = "(`written` $written^)? attr-dict";
+  let arguments = (ins UnitAttr:$written, OptionalAttr<ConfinedAttr<I32Attr, [IntPositive]>>:$pending);
+  let assemblyFormat = "(`written` $written^)? (`but` $pending^)? attr-dict";
 }
 
 //===-- values in shared memory ---------------------------------------------------------------===//

@@ -196,8 +196,7 @@ private:
       link.instructions = graph.allNodes[user].instructions;
       link.isInBuffer = graph.allNodes[user].isInBuffer(sideOf(kind));
     }
-    const bool isOfBuffers =
-        !link.instructions.empty() && link.instructions.front()->isOfBuffers();
+    const bool isOfBuffers = !link.instructions.empty() && link.instructions.front()->isOfBuffers();
     Value loaded = isOfBuffers ? TurnedTile(made).source : made;
     link.canBeAhead =
         !link.instructions.empty() && link.trips > 1 && loaded.getDefiningOp<LoadOp>() != nullptr;

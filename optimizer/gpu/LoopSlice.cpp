@@ -56,9 +56,8 @@ SmallVector<Value> LoopSlice::initial() const {
 
 SmallVector<Value> LoopSlice::carried() const {
   scf::ForOp loop = this->loop;
-  return llvm::map_to_vector(parts.carried, [&](unsigned number) -> Value {
-    return loop.getRegionIterArg(number);
-  });
+  return llvm::map_to_vector(
+      parts.carried, [&](unsigned number) -> Value { return loop.getRegionIterArg(number); });
 }
 
 void LoopSlice::eraseUnused() {
@@ -68,8 +67,7 @@ void LoopSlice::eraseUnused() {
   parts = {};
 }
 
-IRMapping LoopSlice::clone(OpBuilder &builder, Value index, ValueRange carried,
-                           IRMapping mapping) {
+IRMapping LoopSlice::clone(OpBuilder &builder, Value index, ValueRange carried, IRMapping mapping) {
   mapping.map(loop.getInductionVar(), index);
   for (auto [number, value] : llvm::zip(parts.carried, carried))
     mapping.map(loop.getRegionIterArg(number), value);

@@ -23,15 +23,14 @@ scf::ForOp onlyLoopOf(func::FuncOp function) {
 bool isFreeOfOrder(func::FuncOp function) {
   return !function.getBody()
               .walk([](Operation *op) {
-                bool isFree =
-                    llvm::TypeSwitch<Operation *, bool>(op)
-                        .Case([](LoadOp load) { return !load.getIsVolatile(); })
-                        .Case([](AtomicRmwOp atomic) { return atomic->use_empty(); })
-                        .Case<StoreOp, AssumeOp>([](Operation *) { return true; })
-                        .Default([](Operation *op) {
-                          return touchesOnlySharedMemory(op) || isMemoryEffectFree(op) ||
-                                 op->hasTrait<OpTrait::HasRecursiveMemoryEffects>();
-                        });
+                bool isFree = llvm::TypeSwitch<Operation *, bool>(op)
+                                  .Case([](LoadOp load) { return !load.getIsVolatile(); })
+                                  .Case([](AtomicRmwOp atomic) { return atomic->use_empty(); })
+                                  .Case<StoreOp, AssumeOp>([](Operation *) { return true; })
+                                  .Default([](Operation *op) {
+                                    return touchesOnlySharedMemory(op) || isMemoryEffectFree(op) ||
+                                           op->hasTrait<OpTrait::HasRecursiveMemoryEffects>();
+                                  });
                 return isFree ? WalkResult::advance() : WalkResult::interrupt();
               })
               .wasInterrupted();

@@ -111,9 +111,9 @@ NestPosition NestSlice::enter(OpBuilder &builder, Value index, ValueRange carrie
 }
 
 NestPosition NestSlice::first(OpBuilder &builder) {
-  Value exists =
-      arith::AndIOp::create(builder, inner.getLoc(), LoopExtent(builder, outer, 1).hasFirst(builder),
-                            LoopExtent(builder, inner, 1).hasFirst(builder));
+  Value exists = arith::AndIOp::create(builder, inner.getLoc(),
+                                       LoopExtent(builder, outer, 1).hasFirst(builder),
+                                       LoopExtent(builder, inner, 1).hasFirst(builder));
   return enter(builder, outer.getLowerBound(), outerSlice.initial(), exists);
 }
 
@@ -141,18 +141,16 @@ NestPosition NestSlice::nextInner(OpBuilder &builder, const NestPosition &positi
 
 NestPosition NestSlice::behind(OpBuilder &builder, const NestPosition &position) {
   Location place = inner.getLoc();
-  Value goesOn = arith::AndIOp::create(
-      builder, place, exists(builder, position),
-      LoopExtent(builder, outer, 1).hasNext(builder, position.outerIndex));
+  Value goesOn =
+      arith::AndIOp::create(builder, place, exists(builder, position),
+                            LoopExtent(builder, outer, 1).hasNext(builder, position.outerIndex));
   Values carried = branch(
       builder, place, goesOn, ValueRange(position.outerCarried).getTypes(),
       [&](OpBuilder &there) {
-        return outerSlice.next(
-            outerSlice.clone(there, position.outerIndex, position.outerCarried));
+        return outerSlice.next(outerSlice.clone(there, position.outerIndex, position.outerCarried));
       },
       [&](OpBuilder &) { return position.outerCarried; });
-  Value index =
-      arith::AddIOp::create(builder, place, position.outerIndex, outer.getStep());
+  Value index = arith::AddIOp::create(builder, place, position.outerIndex, outer.getStep());
   return enter(builder, index, carried, goesOn);
 }
 
@@ -180,31 +178,28 @@ NestPosition NestSlice::advance(OpBuilder &builder, const NestPosition &position
 
 void NestSlice::reuse(OpBuilder &builder, const NestPosition &position) {
   Location place = inner.getLoc();
-  Value isThere =
-      arith::CmpIOp::create(builder, place, arith::CmpIPredicate::eq, position.outerIndex,
-                            outer.getInductionVar());
+  Value isThere = arith::CmpIOp::create(builder, place, arith::CmpIPredicate::eq,
+                                        position.outerIndex, outer.getInductionVar());
   Values made = branch(
       builder, place, isThere, ValueRange(position.outside).getTypes(),
       [&](OpBuilder &) { return position.outside; },
       [&](OpBuilder &there) {
-        IRMapping values =
-            outerSlice.clone(there, outer.getInductionVar(), outerSlice.carried());
-        return llvm::map_to_vector(outside, [&](const Outside &each) {
-          return values.lookupOrDefault(each.narrow);
-        });
+        IRMapping values = outerSlice.clone(there, outer.getInductionVar(), outerSlice.carried());
+        return llvm::map_to_vector(
+            outside, [&](const Outside &each) { return values.lookupOrDefault(each.narrow); });
       });
   for (auto [each, known] : llvm::zip(outside, made)) {
     Operation *narrowed = each.narrow.getDefiningOp();
     if (each.narrow != each.value) {
       Value wide = each.of(builder, known);
-      each.value.replaceUsesWithIf(wide, [&](OpOperand &use) {
-        return !outerSlice.has(use.getOwner());
-      });
+      each.value.replaceUsesWithIf(wide,
+                                   [&](OpOperand &use) { return !outerSlice.has(use.getOwner()); });
     }
     if (narrowed && narrowed->getBlock() == outer.getBody())
-      each.narrow.replaceUsesWithIf(known, [&, widened = each.value.getDefiningOp()](OpOperand &use) {
-        return !outerSlice.has(use.getOwner()) && use.getOwner() != widened;
-      });
+      each.narrow.replaceUsesWithIf(
+          known, [&, widened = each.value.getDefiningOp()](OpOperand &use) {
+            return !outerSlice.has(use.getOwner()) && use.getOwner() != widened;
+          });
   }
   outerSlice.eraseUnused();
 }

@@ -48,10 +48,10 @@
 //     ...
 //   barrier; mbarrier_end full
 //
-// A loop of such copies in another loop goes on across the rounds of that one (NestSlice.h): barriers
-// are made before it, stages and phases are counted through, and the copies of the next round of the
-// outer loop start while this one's last products, and what follows them, run. The stages then keep
-// their bytes throughout the outer loop.
+// A loop of such copies in another loop goes on across the rounds of that one (NestSlice.h):
+// barriers are made before it, stages and phases are counted through, and the copies of the next
+// round of the outer loop start while this one's last products, and what follows them, run. The
+// stages then keep their bytes throughout the outer loop.
 //
 // Without asynchronous copies, loads go one iteration ahead through registers (StageLoads.h).
 #pragma once

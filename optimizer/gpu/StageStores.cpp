@@ -169,7 +169,7 @@ public:
       EngineStore one{store, {}, {}, {}, store->getParentOfType<LoopLikeOpInterface>() != nullptr};
       std::string whyNot = whyNotByEngine(one);
       if (whyNot.empty() && one.block) {
-        taken += one.buffer.getStageBytes();
+        taken += one.buffer.getStages() * one.buffer.getStageBytes();
         ++planned;
         chosen.push_back(std::move(one));
       } else if (!whyNot.empty())
@@ -225,22 +225,28 @@ private:
     const int64_t room = roomFor(one);
     layout::TileLayout piece = *layoutOf(type);
     for (;; one.pieces *= 2) {
-      one.buffer = bufferFor(piece.shape(), type.getElementType(), block.rowAxis);
+      one.buffer = bufferFor(1, piece.shape(), type.getElementType(), block.rowAxis);
       if (!isOfEngine(one.buffer, block.rowAxis))
         return "its rows are too short";
       const int64_t bytes = one.buffer.getStageBytes();
-      if (bytes <= room)
-        return {};
       std::optional<layout::TileLayout> half;
       if (one.isInLoop && bytes / 2 >= kLeastPieceBytes)
         half = halve(piece, one, block);
+      // Two stages of smaller pieces are better than one: nobody waits for the engine's reads.
+      const bool isWhole = one.pieces == 1, isForTwo = !isWhole && 2 * bytes <= room;
+      if (bytes <= room && (isWhole || isForTwo || !half)) {
+        if (isForTwo)
+          one.buffer = bufferFor(2, piece.shape(), type.getElementType(), block.rowAxis);
+        return {};
+      }
       if (!half)
         return std::to_string(bytes) + " bytes of shared memory are not free for it";
       piece = *half;
     }
   }
 
-  /// Returns the layout of a half of `piece`: along the axis of the halves before, if there are any.
+  /// Returns the layout of a half of `piece`: along the axis of the halves before, if there are
+  /// any.
   static std::optional<layout::TileLayout> halve(const layout::TileLayout &piece, EngineStore &one,
                                                  const ArrayBlock &block) {
     SmallVector<int, 2> axes{one.pieceAxis};
@@ -254,10 +260,10 @@ private:
     return std::nullopt;
   }
 
-  static BufferType bufferFor(ArrayRef<int64_t> shape, Type element, int rowAxis) {
+  static BufferType bufferFor(int64_t stages, ArrayRef<int64_t> shape, Type element, int rowAxis) {
     auto shared = layout::bufferOperandLayout(shape, rowAxis, element.getIntOrFloatBitWidth(),
                                               shape[rowAxis]);
-    return BufferType::get(element.getContext(), 1, shape, element,
+    return BufferType::get(element.getContext(), stages, shape, element,
                            SharedLayoutAttr::get(element.getContext(), shared));
   }
 
@@ -304,10 +310,15 @@ private:
     auto atEntry = OpBuilder::atBlockBegin(&function.getBody().front());
     Value buffer = BufferAllocOp::create(atEntry, place, one.buffer);
     Value map = tensorMapOf(*one.block, one.buffer);
-    Value stage = arith::ConstantOp::create(builder, place, builder.getI32IntegerAttr(0));
+    const int64_t stages = one.buffer.getStages();
     for (auto [number, piece] : llvm::enumerate(piecesOf(builder, one))) {
-      if (one.isInLoop || number > 0) {
-        TensorStoreWaitOp::create(builder, place, /*written=*/number == 0);
+      Value stage = arith::ConstantOp::create(
+          builder, place, builder.getI32IntegerAttr(int32_t(int64_t(number) % stages)));
+      const bool isFirst = number == 0, isAgain = int64_t(number) >= stages;
+      if ((one.isInLoop && isFirst) || isAgain) {
+        IntegerAttr others =
+            isAgain && stages > 1 ? builder.getI32IntegerAttr(int32_t(stages - 1)) : IntegerAttr();
+        TensorStoreWaitOp::create(builder, place, /*written=*/isFirst, others);
         BarrierOp::create(builder, place, /*sharedOnly=*/true);
       }
       BufferStoreOp::create(builder, place, piece, buffer, stage);
@@ -317,11 +328,12 @@ private:
       startTensorStore(builder, *one.block, buffer, stage, map, one.pieceAxis, offset);
     }
     waitAtEndOf(one.isInLoop ? &function.getBody().front() : store->getBlock());
-    addRemark(assumed.remarks, place, "by-copy-engine",
-              one.pieces == 1 ? "stored from shared memory by the copy engine"
-                              : "stored from shared memory by the copy engine, in " +
-                                    std::to_string(one.pieces) + " pieces",
-              {{"stage_bytes", one.buffer.getStageBytes()}, {"pieces", one.pieces}});
+    addRemark(
+        assumed.remarks, place, "by-copy-engine",
+        one.pieces == 1 ? "stored from shared memory by the copy engine"
+                        : "stored from shared memory by the copy engine, in " +
+                              std::to_string(one.pieces) + " pieces",
+        {{"stages", stages}, {"stage_bytes", one.buffer.getStageBytes()}, {"pieces", one.pieces}});
     store.erase();
   }
 
@@ -345,7 +357,7 @@ private:
     if (Operation *last = end->getPrevNode(); last && isa<TensorStoreWaitOp>(last))
       return;
     OpBuilder builder(end);
-    TensorStoreWaitOp::create(builder, end->getLoc(), /*written=*/false);
+    TensorStoreWaitOp::create(builder, end->getLoc(), /*written=*/false, IntegerAttr());
   }
 
   /// Pointers and masks of what the engine stores.

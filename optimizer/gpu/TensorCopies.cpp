@@ -170,8 +170,7 @@ static Value coordinateOf(OpBuilder &builder, Location place, Value offset, bool
 
 /// Where the block begins, or the part of it from `more` along `axis` on.
 static SmallVector<Value, 2> coordinatesOf(OpBuilder &builder, const ArrayBlock &block,
-                                           const IRMapping &there, int axis = 0,
-                                           int64_t more = 0) {
+                                           const IRMapping &there, int axis = 0, int64_t more = 0) {
   BlockAtOp at = block.at;
   Location place = at.getLoc();
   return llvm::to_vector<2>(llvm::map_range(orderOf(block), [&](int32_t number) {

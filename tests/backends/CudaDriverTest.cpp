@@ -430,10 +430,15 @@ TEST_F(CudaDriverTest, BlocksRunSeveralPrograms) {
     unsigned blocks;
   };
   const Case cases[] = {
-      {{1, 1, 1}, 1},      {{264, 1, 1}, 264},   {{265, 1, 1}, 264}, {{100'000, 1, 1}, 264},
-      {{1000, 2, 1}, 132}, {{1000, 2, 3}, 44},
+      {{1, 1, 1}, 1},
+      {{264, 1, 1}, 264},
+      {{265, 1, 1}, 264},
+      {{100'000, 1, 1}, 264},
+      {{1000, 2, 1}, 132},
+      {{1000, 2, 3}, 44},
       // 264 rows of two programs, one block for each row; 265 rows have blocks for their programs.
-      {{2, 264, 1}, 1},    {{2, 265, 1}, 2},
+      {{2, 264, 1}, 1},
+      {{2, 265, 1}, 2},
       // 140 blocks would take 16 rounds for what 264 at a time do in 9.
       {{16, 140, 1}, 16}};
   for (const Case &each : cases) {

@@ -3,9 +3,9 @@
 // (DeadModules), but for those that a graph has captured: it may be launched at any time.
 #pragma once
 
-#include "backends/plain/DeviceAbi.h"
 #include "backends/gpu/driver/GpuDevice.h"
 #include "backends/gpu/driver/LaunchTensorMaps.h"
+#include "backends/plain/DeviceAbi.h"
 #include "backends/plain/Driver.h"
 
 #include <array>
@@ -57,9 +57,7 @@ private:
   bool fits(const GpuDevice &device, const GpuFunctionFacts &facts,
             backends::LaunchFailure &failure) const;
   backends::LaunchFailure tooLarge(const backends::Grid &grid, const GpuGridLimits &limits) const;
-  bool reports() const {
-    return hidden & (backends::kHiddenRanges | backends::kHiddenRecords);
-  }
+  bool reports() const { return hidden & (backends::kHiddenRanges | backends::kHiddenRecords); }
   bool isPersistent() const { return hidden & backends::kHiddenPrograms; }
   GpuLaunchShape shapeOf(const backends::Grid &grid, GpuStream stream, int64_t workers = 0) const;
   backends::LaunchFailure launchWithRecords(const Loaded &loaded, const backends::Grid &grid,

@@ -39,7 +39,8 @@ enum class SimulatedCall : unsigned {
   TensorCopy,
   // (ptr shared, ptr map, ptr coordinates of i32, i32 how many, i32 predicate)
   TensorStore,
-  StoresWait, // (i32 are written)
+  StoresCommit, // ()
+  StoresWait,   // (i32 are written, i32 pending)
   Count
 };
 

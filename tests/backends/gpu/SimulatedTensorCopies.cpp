@@ -73,9 +73,14 @@ public:
                        builder.getInt32(uint32_t(coordinates.size())), truth(builder, predicate)});
   }
 
-  void waitForStores(llvm::IRBuilderBase &builder, bool areWritten) const override {
+  void commitStores(llvm::IRBuilderBase &builder) const override {
+    emitSimulatedCall(builder, SimulatedCall::StoresCommit, builder.getVoidTy(), {});
+  }
+
+  void waitForStores(llvm::IRBuilderBase &builder, bool areWritten,
+                     unsigned pending) const override {
     emitSimulatedCall(builder, SimulatedCall::StoresWait, builder.getVoidTy(),
-                      {builder.getInt32(areWritten)});
+                      {builder.getInt32(areWritten), builder.getInt32(pending)});
   }
 
 private:

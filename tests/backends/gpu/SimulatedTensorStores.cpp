@@ -3,8 +3,8 @@
 //
 //   start            what it reads is fenced, and a barrier is behind the fences; from here on
 //                    nobody may store there
-//   reads            the wait of the thread that started it is over; others learn of that at a
-//                    barrier
+//   reads            the wait of the thread that started it, for a group that it is in, is over;
+//                    others learn of that at a barrier
 //   writes           a wait for what is written is over; stores keep no order before that
 //
 // Rows are written to the end of their last 16 bytes, even if the array ends before it.
@@ -31,7 +31,7 @@ void SimulatedBlock::claimForStore(uint64_t address) {
   if (!knows(running, byte.arrival))
     problem("race: " + text + "that a tensor copy has filled, and has not waited for it");
   ++byte.readingStores;
-  unreadStored.push_back({address, running});
+  unreadStored.push_back({address, running, threads[running].storeGroup});
 }
 
 void SimulatedBlock::tensorStore(uint64_t shared, const SimulatedTensorMap *map,
@@ -41,6 +41,7 @@ void SimulatedBlock::tensorStore(uint64_t shared, const SimulatedTensorMap *map,
   SimulatedBlock &block = *current();
   TensorCopy store = block.boxAt(map, coordinates, rank, shared, "starts a store");
   store.storer = int32_t(block.running);
+  store.group = block.threads[block.running].storeGroup;
   store.forEachPlace([&](size_t, uint64_t address) { block.claimForStore(address); });
   store.forEachRow([&](int64_t, int64_t, int64_t count, uint64_t address) {
     if (!block.isInArray(address, count)) {
@@ -79,29 +80,36 @@ void SimulatedBlock::write(const TensorCopy &store) {
 
 bool SimulatedBlock::areStoresDone(unsigned thread) const {
   return llvm::none_of(tensorCopies, [&](const TensorCopy &copy) {
-    return copy.storer == int32_t(thread) && (threads[thread].areWritten || !copy.hasRead);
+    return copy.storer == int32_t(thread) && copy.group < threads[thread].storesAwaited &&
+           (threads[thread].areWritten || !copy.hasRead);
   });
 }
 
 /// It is as if the thread had read the bytes just now, and nobody else knew.
 void SimulatedBlock::endStores(unsigned thread) {
-  llvm::erase_if(unreadStored, [&](std::pair<uint64_t, unsigned> stored) {
-    if (stored.second != thread)
+  llvm::erase_if(unreadStored, [&](const UnreadStored &stored) {
+    if (stored.thread != thread || stored.group >= threads[thread].storesAwaited)
       return false;
-    Byte &byte = bytes[stored.first];
+    Byte &byte = bytes[stored.address];
     --byte.readingStores;
     byte.reader = byte.readEpoch == epoch && byte.reader != int32_t(thread) ? -2 : int32_t(thread);
     byte.readEpoch = epoch;
     return true;
   });
-  if (threads[thread].areWritten)
+  if (threads[thread].areWritten && threads[thread].storesAwaited == threads[thread].storeGroup)
     unorderedStored.clear();
 }
 
-void SimulatedBlock::storesWait(int32_t areWritten) {
+void SimulatedBlock::storesCommit() {
+  SimulatedBlock &block = *current();
+  ++block.threads[block.running].storeGroup;
+}
+
+void SimulatedBlock::storesWait(int32_t areWritten, int32_t pending) {
   SimulatedBlock &block = *current();
   Thread &thread = block.threads[block.running];
   thread.areWritten = areWritten;
+  thread.storesAwaited = thread.storeGroup - pending;
   if (block.areStoresDone(block.running))
     return block.endStores(block.running);
   thread.state = State::AtStores;

@@ -50,7 +50,8 @@ void SimulatedBlock::trampoline() {
       reinterpret_cast<void *>(proxyFence),    reinterpret_cast<void *>(barrierInit),
       reinterpret_cast<void *>(barrierEnd),    reinterpret_cast<void *>(barrierExpect),
       reinterpret_cast<void *>(barrierWait),   reinterpret_cast<void *>(tensorCopy),
-      reinterpret_cast<void *>(tensorStore),   reinterpret_cast<void *>(storesWait)};
+      reinterpret_cast<void *>(tensorStore),   reinterpret_cast<void *>(storesCommit),
+      reinterpret_cast<void *>(storesWait)};
   SimulatedBlock &block = *current();
   block.launch.entry(const_cast<void **>(table.data()), block.launch.slots);
   block.threads[block.running].state = State::Done;

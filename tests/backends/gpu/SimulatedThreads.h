@@ -90,6 +90,8 @@ private:
     uint64_t memoryBarrier = 0;     // that it waits at
     int32_t parity = 0;
     bool areWritten = false; // what it waits for: its tensor stores are written, not read only
+    /// Groups of its tensor stores: which it adds to, and the first that it does not wait for.
+    int64_t storeGroup = 0, storesAwaited = 0;
   };
   /// What happened to a byte of shared memory since the last barrier.
   struct Byte {
@@ -131,6 +133,7 @@ private:
     uint64_t shared, barrier;
     int64_t phase;       // of the barrier when it was started
     int32_t storer = -1; // the thread that has started a store; -1: a copy to shared memory
+    int64_t group = 0;   // of that thread's stores
     bool hasRead = false;
     std::vector<uint8_t> content; // row by row
     int64_t rows() const;
@@ -198,7 +201,8 @@ private:
                          int32_t rank, uint64_t barrier, int32_t predicate);
   static void tensorStore(uint64_t shared, const SimulatedTensorMap *map,
                           const int32_t *coordinates, int32_t rank, int32_t predicate);
-  static void storesWait(int32_t areWritten);
+  static void storesCommit();
+  static void storesWait(int32_t areWritten, int32_t pending);
   static void trampoline();
   /// Code calls back without a context of its own.
   static SimulatedBlock *&current();
@@ -258,7 +262,12 @@ private:
   /// What tensor stores write: the bytes, and those that no thread has seen written.
   std::unordered_set<uint64_t> tensorStored, unorderedStored;
   /// What tensor stores read, and nobody has waited for, with the thread that has started them.
-  std::vector<std::pair<uint64_t, unsigned>> unreadStored;
+  struct UnreadStored {
+    uint64_t address;
+    unsigned thread;
+    int64_t group;
+  };
+  std::vector<UnreadStored> unreadStored;
   std::mt19937_64 random;
   /// By (site, warp, how often the thread has been there): what the lanes touch together.
   std::map<std::tuple<int32_t, int32_t, int64_t>, std::vector<Access>> accesses;

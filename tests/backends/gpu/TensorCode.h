@@ -94,7 +94,12 @@ public:
       coordinates.push_back(word(coordinate));
     copies().store(builder, kernel->getArg(2), coordinates, at(byte), isThread(by));
   }
-  void waitForStores(bool areWritten = false) { copies().waitForStores(builder, areWritten); }
+  void commitStores() { copies().commitStores(builder); }
+  /// For all that the thread has started.
+  void waitForStores(bool areWritten = false) {
+    commitStores();
+    copies().waitForStores(builder, areWritten, 0);
+  }
   void wait(int64_t barrier, int32_t parity) { copies().wait(builder, at(barrier), word(parity)); }
   /// Emits what `body` does for the threads whose `truth` is true.
   void branch(llvm::Value *truth, llvm::function_ref<void()> body) {

@@ -130,6 +130,46 @@ TEST(GpuTensorStores, the_engine_sees_what_is_fenced_in_front_of_a_barrier) {
   EXPECT_THAT(problemOf(code), HasSubstr("with no barrier behind its fence"));
 }
 
+/// Stores boxes through so many stages, and waits for all groups but the last `pending` before
+/// each.
+std::string problemOfGroups(int64_t stages, unsigned pending) {
+  Code code;
+  for (int64_t turn = 0; turn < 5; ++turn) {
+    if (turn >= stages) {
+      code.copies().waitForStores(code.builder, /*areWritten=*/false, pending);
+      code.meet();
+    }
+    const int64_t stage = turn % stages * kBoxBytes;
+    code.store(code.builder.CreateAdd(placeOfWord(code), code.word(stage)), code.thread);
+    code.fence();
+    code.meet();
+    code.storeBox(stage, {turn * kRows, 0});
+    code.commitStores();
+  }
+  code.copies().waitForStores(code.builder, false, 0);
+  return problemOf(code);
+}
+
+TEST(GpuTensorStores, a_stage_is_free_when_its_group_is_read) {
+  EXPECT_EQ(problemOfGroups(1, 0), "");
+  EXPECT_EQ(problemOfGroups(2, 1), "");
+  EXPECT_EQ(problemOfGroups(2, 0), "");
+  EXPECT_THAT(problemOfGroups(1, 1),
+              HasSubstr("writes shared memory that a tensor store may still read"));
+  EXPECT_THAT(problemOfGroups(2, 2),
+              HasSubstr("writes shared memory that a tensor store may still read"));
+}
+
+TEST(GpuTensorStores, nobody_waits_for_a_store_of_no_group) {
+  Code code;
+  code.store(placeOfWord(code), code.thread);
+  code.fence();
+  code.meet();
+  code.storeBox(0, {0, 0});
+  code.copies().waitForStores(code.builder, false, 0);
+  EXPECT_THAT(problemOf(code), HasSubstr("may still read shared memory when the program ends"));
+}
+
 TEST(GpuTensorStores, the_stage_stays_until_it_is_read) {
   EXPECT_THAT(problemOf(Stores{.waits = false}),
               HasSubstr("writes shared memory that a tensor store may still read"));

@@ -305,7 +305,10 @@ class Products:
             *([f"    {zeros}"] if "pid" in turns else []),
             f"    for {i} in tl.range(0, {end}, {k}{hint}):",
             *("        " + line for line in body),
-            *("    " * bool(inside) + line.replace("TURN", turn if inside else "0") for line in stores),
+            *(
+                "    " * bool(inside) + line.replace("TURN", turn if inside else "0")
+                for line in stores
+            ),
         ]
         if not self.attempt(*lines):
             return None
