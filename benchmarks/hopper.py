@@ -33,6 +33,7 @@ PRODUCTS = [
     (128, 128, 128, 4, 3),
     (128, 128, 64, 4, 4),
     (64, 128, 128, 4, 4),
+    (64, 128, 128, 4, 6),
     (64, 64, 128, 4, 4),
 ]
 # The same where a copy engine brings the blocks.
@@ -44,6 +45,7 @@ BLOCKS = [
     (128, 128, 128, 8, 4),
     (64, 256, 128, 4, 3),
     (64, 128, 128, 4, 4),
+    (64, 128, 128, 4, 6),
     (64, 64, 128, 4, 4),
     (64, 64, 128, 4, 6),
 ]
@@ -175,22 +177,23 @@ class Benchmark:
             what, library, launch, PRODUCTS, out, expected, tolerance, 2 * M * N * K, bar
         )  # fmt: skip
 
-    def square(self, size, kind, bar, product):
+    def square(self, size, kind, bar, product, depth=None):
         """`kind`: "f16 KxN", "f16 NxK", ...: the dtype, and how B lies in memory; `product`: product or
-        product_of_blocks."""
+        product_of_blocks; `depth`: of the sums, as many as rows and columns unless it is given."""
         name, order = kind.split()
+        extent, depth = (f"{size}^2 x {depth}", depth) if depth else (f"{size}^3", size)
         dtype = {
             "f16": torch.float16, "bf16": torch.bfloat16, "tf32": torch.float32, "int8": torch.int8,
             "e4m3": torch.float8_e4m3fn,
         }[name]  # fmt: skip
 
-        def random():
+        def random(columns):
             if dtype == torch.int8:
-                return torch.randint(-128, 128, (size, size), device="cuda", dtype=dtype)
-            return torch.randn(size, size, device="cuda").to(dtype)
+                return torch.randint(-128, 128, (size, columns), device="cuda", dtype=dtype)
+            return torch.randn(size, columns, device="cuda").to(dtype)
 
-        a, b = random(), random()
-        b = b.T if order == "NxK" else b
+        a = random(depth)
+        b = random(depth).T if order == "NxK" else random(depth).T.contiguous()
         out = torch.empty(
             size, size, device="cuda",
             dtype={"int8": torch.int32, "tf32": torch.float32, "bf16": dtype}.get(name, torch.float16),
@@ -213,8 +216,8 @@ class Benchmark:
 
         tolerance = {"int8": 0, "e4m3": 4e-3, "bf16": 4e-3}.get(name, 1e-3)
         sums = "int32" if name == "int8" else "float32"
-        what = f"{kind} {size}^3" + (" (blocks)" if product == self.product_of_blocks else "")
-        product(what, size, size, size, a, b, out, library, tolerance, bar, sums)
+        what = f"{kind} {extent}" + (" (blocks)" if product == self.product_of_blocks else "")
+        product(what, size, size, depth, a, b, out, library, tolerance, bar, sums)
 
     def products(self):
         torch.backends.cuda.matmul.allow_tf32 = True
@@ -236,23 +239,16 @@ class Benchmark:
             self.square(size, "e4m3 NxK", bar, self.product_of_blocks)
         for kind in ("bf16 KxN", "tf32 NxK", "int8 NxK"):
             self.square(4096, kind, 0.95, self.product_of_blocks)
-        self.depths(self.product_of_blocks, {512: 1.15, 1024: 1.10, 2048: 1.05})
+        for depth, bar in {512: 1.15, 1024: 1.10, 2048: 1.05}.items():
+            for kind in ("f16 KxN", "f16 NxK"):
+                self.square(8192, kind, bar, self.product_of_blocks, depth)
+        for depth in (512, 2048):
+            self.square(8192, "e4m3 NxK", 1.15, self.product_of_blocks, depth)
 
     def deep(self):
-        self.depths(self.product, {512: 1.0, 1024: None, 2048: None})
-
-    def depths(self, product, bars):
-        size, suffix = 8192, " (blocks)" if product == self.product_of_blocks else ""
-        for depth, bar in bars.items():
-            for order in ("KxN", "NxK"):
-                a = torch.randn(size, depth, device="cuda").half()
-                b = torch.randn(depth, size, device="cuda").half()
-                b = b.T.contiguous().T if order == "NxK" else b
-                out = torch.empty(size, size, device="cuda", dtype=torch.float16)
-                product(
-                    f"f16 {order} {size}^2 x {depth}{suffix}", size, size, depth, a, b, out,
-                    lambda a=a, b=b, out=out: torch.matmul(a, b, out=out), 1e-3, bar,
-                )  # fmt: skip
+        for depth, bar in {512: 1.0, 1024: None, 2048: None}.items():
+            for kind in ("f16 KxN", "f16 NxK"):
+                self.square(8192, kind, bar, self.product, depth)
 
     def attention(self):
         for depth, heads in ((128, 16), (64, 32)):

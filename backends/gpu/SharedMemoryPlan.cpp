@@ -384,8 +384,7 @@ std::string remedyFor(func::FuncOp function, const GpuTarget &target,
   for (int64_t stages = most - 1; stages >= 2; --stages) {
     int64_t bytes = withVotes(Planner(function, target, stages).plan, voteBytes).bytes;
     if (bytes <= available)
-      return "num_stages=" + std::to_string(stages) + " fits, with " + std::to_string(bytes) +
-             " bytes; or use smaller tiles";
+      return "num_stages=" + std::to_string(stages) + " fits; or use smaller tiles";
   }
   int64_t times = 1;
   while (plan.bytes > available * times)

@@ -439,8 +439,9 @@ private:
         aheadNext = nest->advance(builder, here, there, crossing).ofInner();
         return;
       }
-      IRMapping there = slice.clone(builder, extent.later(builder, now), at);
-      startCopies(there, writeStage, extent.hasLater(builder, now));
+      Value later = extent.later(builder, now), exists = extent.hasLater(builder, now);
+      IRMapping there = slice.clone(builder, later, at);
+      startCopies(there, writeStage, exists);
       aheadNext = slice.next(there);
     };
     // Before the product where that is possible: they have a round more to arrive.
