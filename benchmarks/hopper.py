@@ -6,7 +6,7 @@ Sectile and Triton compile the same text (`product` and `attention` of gpu_kerne
 of the same configurations. Each is timed in turn with the library (library, contestant, library ...), in
 slots of 10 to 20 ms, and its figure is the median of the ratios of neighbours: from 4096 cubed on the chip is
 held back by power, and whoever runs after a slow one finds it cool. Data is random, and every result is
-compared with one in float64 first, from a poisoned output. `--save` writes benchmarks/results/hopper.md.
+compared with one in float64 first, from a poisoned output. `--save` writes benchmarks/results/hopper-<card>.md.
 """
 
 import argparse
@@ -297,7 +297,9 @@ def main():
     parts = ["products", "blocks", "deep", "attention"]
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", action="append", choices=parts, help="these rows only")
-    parser.add_argument("--save", action="store_true", help="write benchmarks/results/hopper.md")
+    parser.add_argument(
+        "--save", action="store_true", help="write benchmarks/results/hopper-<card>.md"
+    )
     arguments = parser.parse_args()
     if not torch.cuda.is_available() or torch.cuda.get_device_capability() != (9, 0):
         sys.exit("hopper.py: there is no Hopper GPU here")
@@ -319,7 +321,8 @@ def main():
         command = "./dev bench hopper --save" + "".join(
             f" --only {part}" for part in arguments.only or []
         )
-        (HERE / "results" / "hopper.md").write_text(
+        card = torch.cuda.get_device_name().split()[1].lower()  # of "NVIDIA H100 80GB HBM3"
+        (HERE / "results" / f"hopper-{card}.md").write_text(
             f"# Products and attention on Hopper\n\n`{command}` on {setting}; power and clock at the end: "
             f"{last}. x: times the library in turn (cuBLAS, cuBLASLt with fast accumulation for e4m3, "
             f"torch's attention).\n\n{benchmark.table.markdown()}"
