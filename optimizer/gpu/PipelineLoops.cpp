@@ -119,6 +119,8 @@ private:
       return;
     nest.emplace(outer, loop, slice);
     std::string whyNot = nest->whyNot();
+    if (whyNot.empty() && hasOtherProductLoops())
+      whyNot = "another loop there has products, too";
     if (whyNot.empty() && (!isRoomFor(stageCount) || leavesFewerPrograms()))
       whyNot = "shared memory does not suffice for its stages beside what follows the loop";
     if (whyNot.empty())
@@ -127,6 +129,23 @@ private:
     addRemark(assumed.remarks, loop.getLoc(), "not-across-rounds",
               "its copies end with it, and begin anew in the next round of the loop around it: " +
                   whyNot);
+  }
+
+  /// Whether the outer loop has other loops with products, whose stages would want room beside.
+  bool hasOtherProductLoops() {
+    bool has = false;
+    outer.getBody()->walk([&](scf::ForOp other) { has |= other != loop && multiplies(other); });
+    return has;
+  }
+
+  /// Bytes of the buffers that the kernel's products outside of the loop read.
+  int64_t otherBuffers() {
+    int64_t bytes = 0;
+    loop->getParentOfType<func::FuncOp>().walk([&](ToBufferOp op) {
+      if (!loop->isAncestor(op))
+        bytes += cast<BufferType>(op.getType()).getStageBytes();
+    });
+    return bytes;
   }
 
   /// Programs on a multiprocessor that registers suffice for, by the sums of a product.
@@ -143,7 +162,7 @@ private:
         most = std::min(most, mostProgramsWith(op->getResult(0).getType()));
     });
     const int64_t bytes = stageBytes() * stageCount,
-                  later = scratchBeside(outer, /*inPieces=*/true);
+                  later = scratchBeside(outer, /*inPieces=*/true) + otherBuffers();
     return std::min(most, shape.sharedBytes / std::max<int64_t>(1, bytes + later)) <
            std::min(most, shape.sharedBytes / std::max<int64_t>(1, std::max(bytes, later)));
   }
@@ -178,8 +197,9 @@ private:
     return store && storedBlockOf(store, analysis, shape, /*planned=*/0, whyNot);
   }
 
-  bool isRoomFor(int64_t stages) const {
-    return stageBytes() * stages + scratchBeside(besideStages(), /*inPieces=*/false) +
+  bool isRoomFor(int64_t stages) {
+    return otherBuffers() + stageBytes() * stages +
+               scratchBeside(besideStages(), /*inPieces=*/false) +
                int64_t(sizeof(int64_t)) * stages <=
            shape.sharedBytes;
   }

@@ -130,3 +130,41 @@ func.func @of_different_lengths(%a: !tile.ptr<f16> {tile.divisibility = 16 : i64
   }
   return
 }
+
+// Stages of two loops would lie beside each other.
+// CHECK-LABEL: func.func @two_loops
+// CHECK: scf.for
+// CHECK: tile.mbarrier_init
+// CHECK: scf.for
+// CHECK: tile.mbarrier_end
+// CHECK: tile.mbarrier_init
+// CHECK: scf.for
+// CHECK: tile.mbarrier_end
+// CHECK: tile.store
+func.func @two_loops(%a: !tile.ptr<f16> {tile.divisibility = 16 : i64}, %c: !tile.ptr<f32> {tile.divisibility = 16 : i64},
+    %n: i64 {tile.divisibility = 16 : i64}, %count: i32, %k: i32) attributes {tile.kernel} {
+  %zero = arith.constant 0 : i32
+  %step = arith.constant 64 : i32
+  %one = arith.constant 1 : i64
+  %none = arith.constant dense<0.0> : tensor<64x64xf32>
+  %p = tile.program_id 0
+  %programs = tile.num_programs 0
+  scf.for %tile = %p to %count step %programs : i32 {
+    %start = arith.muli %tile, %step : i32
+    %i = arith.extsi %start : i32 to i64
+    %half = scf.for %d = %zero to %k step %step iter_args(%acc = %none) -> (tensor<64x64xf32>) : i32 {
+      %d64 = arith.extsi %d : i32 to i64
+      %x = tile.block_load %a[%i, %d64] of [%n, %n] by [%n, %one] checked = [true, true] : !tile.ptr<f16> -> tensor<64x64xf16>
+      %next = tile.dot %x, %x, %acc : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+      scf.yield %next : tensor<64x64xf32>
+    }
+    %sum = scf.for %d = %zero to %k step %step iter_args(%acc = %half) -> (tensor<64x64xf32>) : i32 {
+      %d64 = arith.extsi %d : i32 to i64
+      %x = tile.block_load %a[%d64, %i] of [%n, %n] by [%n, %one] checked = [true, true] : !tile.ptr<f16> -> tensor<64x64xf16>
+      %next = tile.dot %x, %x, %acc : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+      scf.yield %next : tensor<64x64xf32>
+    }
+    tile.block_store %sum, %c[%i, %i] of [%n, %n] by [%n, %one] checked = [true, true] : tensor<64x64xf32>, !tile.ptr<f32>
+  }
+  return
+}
