@@ -134,7 +134,12 @@ public:
         last = last->getNextNode();
     if (isReadOn)
       last = nullptr;
-    if (isa<AsyncCopyOp, BufferStoreOp, TensorCopyOp, MBarrierInitOp>(first) && last)
+    // What stands first fills it, or does nothing else to it in all its branches.
+    const bool isFilled = llvm::all_of(uses, [&](Operation *use) {
+      return common->findAncestorOpInBlock(*use) != first ||
+             isa<AsyncCopyOp, BufferStoreOp, TensorCopyOp, MBarrierInitOp>(use);
+    });
+    if (isFilled && last)
       block = common;
   }
 

@@ -294,8 +294,10 @@ private:
 
   bool mayBeStored(Operation *op) const {
     std::string whyNot;
+    SmallVector<ApartArguments> dropped;
     StoreOp store = storeBehind(op);
-    return store && storedBlockOf(store, analysis, options.shape, planned, whyNot);
+    return store && accesses.whyNotLate(store, dropped).empty() &&
+           storedBlockOf(store, analysis, options.shape, planned, whyNot);
   }
 
   static int64_t bytesOf(Value tile) {

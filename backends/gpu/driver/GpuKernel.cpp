@@ -236,7 +236,7 @@ GpuLaunchShape GpuKernel::shapeOf(const Grid &grid, GpuStream stream, int64_t wo
   shape.grid[1] = static_cast<unsigned>(grid.y);
   shape.grid[2] = static_cast<unsigned>(grid.z);
   if (isPersistent())
-    shape.grid[0] = static_cast<unsigned>(blocksAlongX(grid, workers));
+    shape.grid[0] = static_cast<unsigned>(blocksAlongX(grid, workers)) * clusterSize;
   shape.threads = threads;
   shape.sharedBytes = sharedBytes;
   shape.clusterBlocks = clusterSize;

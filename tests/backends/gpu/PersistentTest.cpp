@@ -196,4 +196,44 @@ TEST(GpuPersistent, two_stages_take_turns) {
   }
 }
 
+/// What stands behind both loops takes the bytes of the stages: 192 KiB of these and 128 KiB of the
+/// sums fit one after the other only.
+TEST(GpuPersistent, stages_end_with_the_outer_loop) {
+  const char *text = R"(
+func.func @k(%a: !tile.ptr<f16> {tile.divisibility = 16 : i64}, %b: !tile.ptr<f16> {tile.divisibility = 16 : i64}, %c: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %e: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %n: i32 {tile.divisibility = 16 : i64}, %count: i32, %k: i32) attributes {tile.kernel} {
+  %zero = arith.constant 0 : i32
+  %step = arith.constant 64 : i32
+  %bm = arith.constant 128 : i32
+  %onei = arith.constant 1 : i32
+  %one = arith.constant 1 : i64
+  %n64 = arith.extsi %n : i32 to i64
+  %p = tile.program_id 0
+  %programs = tile.num_programs 0
+  %none = arith.constant dense<0.0> : tensor<128x256xf32>
+  %pi = arith.muli %p, %bm : i32
+  %pi64 = arith.extsi %pi : i32 to i64
+  %s = scf.for %t = %zero to %count step %onei iter_args(%o = %none) -> (tensor<128x256xf32>) : i32 {
+    %row = arith.muli %t, %bm : i32
+    %i = arith.extsi %row : i32 to i64
+  %sum = scf.for %d = %zero to %k step %step iter_args(%acc = %o) -> (tensor<128x256xf32>) : i32 {
+      %d64 = arith.extsi %d : i32 to i64
+      %x = tile.block_load %a[%i, %d64] of [%n64, %n64] by [%n64, %one] checked = [true, true] : !tile.ptr<f16> -> tensor<128x64xf16>
+      %y = tile.block_load %b[%d64, %i] of [%n64, %n64] by [%n64, %one] checked = [true, true] : !tile.ptr<f16> -> tensor<64x256xf16>
+      %next = tile.dot %x, %y, %acc : tensor<128x64xf16> * tensor<64x256xf16> -> tensor<128x256xf32>
+      scf.yield %next : tensor<128x256xf32>
+    }
+    scf.yield %sum : tensor<128x256xf32>
+  }
+    tile.block_store %s, %c[%pi64, %pi64] of [%n64, %n64] by [%n64, %one] checked = [true, true] : tensor<128x256xf32>, !tile.ptr<f32>
+  return
+}
+)";
+  SimulatedOptions options = hopper();
+  options.warps = 8;
+  SimulatedKernel kernel(text, options);
+  ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+  EXPECT_FALSE(has(kernel, "not-across-rounds"));
+  EXPECT_LE(kernel.sharedBytes, options.maxSharedBytes);
+}
+
 } // namespace
