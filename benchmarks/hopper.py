@@ -1,6 +1,7 @@
 """Matrix products and attention on Hopper against cuBLAS, cuDNN and Triton: one process, one GPU, in turn.
 
     ./dev bench hopper [--save] [--only products] [--only blocks] [--only deep] [--only attention]
+    ./dev bench hopper --block-each     # Sectile with a block of threads for each program
 
 Sectile and Triton compile the same text (`product` and `attention` of gpu_kernels.py) and each has the best
 of the same configurations. Each is timed in turn with the library (library, contestant, library ...), in
@@ -95,8 +96,9 @@ def ratio(library, run, rounds):
 
 
 class Benchmark:
-    def __init__(self, kernels):
-        self.kernels = kernels
+    def __init__(self, kernels, options):
+        """`options`: of Sectile's launches."""
+        self.kernels, self.options = kernels, options
         self.table = Table(40, 92, 24)
 
     def compare(
@@ -141,6 +143,9 @@ class Benchmark:
         met = figures["sectile"][0] >= bar if bar else None
         self.table.add(what, text, f">= {bar}x" if bar else "", met)
 
+    def options_for(self, module):
+        return self.options if module is self.kernels["sectile"] else {}
+
     def product_of_blocks(self, what, M, N, K, a, b, out, library, tolerance, bar, sums="float32"):
         expected = a.double() @ b.double()
         turned = b.stride(0) == 1
@@ -157,7 +162,7 @@ class Benchmark:
                 describe(out, [block_m, block_n]), M, N, K, BM=block_m, BN=block_n, BK=block_k,
                 GROUP=8, SUM=getattr(module.tl, sums), TURNED=turned,
                 OUT=getattr(module.tl, str(out.dtype).removeprefix("torch.")), num_warps=warps,
-                num_stages=stages,
+                num_stages=stages, **self.options_for(module),
             )  # fmt: skip
 
         self.compare(what, library, launch, BLOCKS, out, expected, tolerance, 2 * M * N * K, bar)
@@ -170,7 +175,7 @@ class Benchmark:
             module.product[(-(-M // block_m) * -(-N // block_n),)](
                 a, b, out, M, N, K, *a.stride(), *b.stride(), BM=block_m, BN=block_n,
                 BK=depth // a.element_size(), GROUP=8, SUM=getattr(module.tl, sums),
-                num_warps=warps, num_stages=stages,
+                num_warps=warps, num_stages=stages, **self.options_for(module),
             )  # fmt: skip
 
         self.compare(
@@ -300,7 +305,10 @@ def main():
     parser.add_argument(
         "--save", action="store_true", help="write benchmarks/results/hopper-<card>.md"
     )
+    parser.add_argument("--block-each", action="store_true", help="persistent=False; is not saved")
     arguments = parser.parse_args()
+    if arguments.save and arguments.block_each:
+        parser.error("--block-each is for comparison only: leave out --save")
     if not torch.cuda.is_available() or torch.cuda.get_device_capability() != (9, 0):
         sys.exit("hopper.py: there is no Hopper GPU here")
     with tempfile.TemporaryDirectory() as folder:
@@ -312,7 +320,7 @@ def main():
             f"Triton {triton.__version__}" if triton else "no Triton"
         )
         print(setting, flush=True)
-        benchmark = Benchmark(kernels)
+        benchmark = Benchmark(kernels, {"persistent": False} if arguments.block_each else {})
         for part in arguments.only or parts:
             getattr(benchmark, part)()
         last = state()

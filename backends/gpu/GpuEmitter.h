@@ -278,7 +278,9 @@ private:
   llvm::GlobalVariable *shared = nullptr;
   llvm::Instruction *entryEnd = nullptr;
   /// Only kernels that report to the host have these.
-  llvm::Value *recordBuffer = nullptr, *rangeTable = nullptr, *programs = nullptr;
+  llvm::Value *recordBuffer = nullptr, *rangeTable = nullptr;
+  /// The number of programs along x, where a block of threads runs several of them.
+  llvm::Value *programs = nullptr;
   bool mayStop = false, hasAsyncCopies = false, hasBufferProducts = false;
   std::optional<optimizer::PointerProvenance> provenance;
   llvm::DenseMap<unsigned, std::pair<llvm::Value *, llvm::Value *>> argumentRanges;

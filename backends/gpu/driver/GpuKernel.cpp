@@ -232,11 +232,10 @@ LaunchFailure GpuKernel::tooLarge(const Grid &grid, const GpuGridLimits &limits)
 
 GpuLaunchShape GpuKernel::shapeOf(const Grid &grid, GpuStream stream, int64_t workers) const {
   GpuLaunchShape shape;
-  shape.grid[0] = static_cast<unsigned>(grid.x) * clusterSize;
+  const int64_t blocks = isPersistent() ? blocksAlongX(grid, workers) : grid.x;
+  shape.grid[0] = static_cast<unsigned>(blocks) * clusterSize;
   shape.grid[1] = static_cast<unsigned>(grid.y);
   shape.grid[2] = static_cast<unsigned>(grid.z);
-  if (isPersistent())
-    shape.grid[0] = static_cast<unsigned>(blocksAlongX(grid, workers)) * clusterSize;
   shape.threads = threads;
   shape.sharedBytes = sharedBytes;
   shape.clusterBlocks = clusterSize;

@@ -257,7 +257,7 @@ class Builder(Statements, Products, ScaledProducts, LibdeviceCalls, Blocks):
         if profile == "lone_product":
             self.suit_copy_engines()
             while not self.matmul_of_blocks():
-                self.case.scalars["depth"] = self.random.choice([16, 30, 48, 64])
+                pass
         else:
             for _ in range(self.random.choice([1, 1, 2, 3])):
                 self.load()
