@@ -1,6 +1,7 @@
 #include "jit/runtime/Runtime.h"
 
 #include "jit/BuildId.h"
+#include "jit/cache/ImageFile.h"
 #include "jit/runtime/CompileEvent.h"
 #include "jit/runtime/CompilerLoader.h"
 #include "jit/runtime/RuntimeState.h"
@@ -145,6 +146,44 @@ bool Runtime::recordMeasurement(const Kernel &kernel, double seconds) {
   found.entry->provenance.measuredSeconds = seconds;
   disk->store(*found.entry);
   return true;
+}
+
+std::string Runtime::pack(const Kernel &kernel) {
+  CacheEntry entry;
+  entry.buildId = buildId();
+  entry.hostFingerprint = kernel.hostFingerprint;
+  entry.provenance = kernel.made;
+  entry.image = kernel.kernelImage;
+  return writeImageFile(entry);
+}
+
+KernelResult Runtime::unpack(std::string_view bytes) {
+  KernelResult result;
+  auto fail = [&](const std::string &problem) {
+    result.status = Status::fail(Error::Kind::Machine, "a packed kernel cannot be used: " + problem,
+                                 "compile it anew");
+    return std::move(result);
+  };
+  CacheEntry entry;
+  if (std::string problem = readImageFile(bytes, entry); !problem.empty())
+    return fail(problem);
+  if (entry.buildId != buildId())
+    return fail("another build of Sectile made it");
+  backends::Driver *driver = state->drivers.find(entry.image.backend);
+  if (!driver)
+    return fail("there is no back end '" + entry.image.backend + "'");
+  // Code for a GPU names its chip, and is checked against it when it is loaded there.
+  if (entry.image.gpu.threads == 0 && !entry.hostFingerprint.empty() &&
+      entry.hostFingerprint != driver->hostFingerprint())
+    return fail("it was made for another kind of CPU");
+  std::shared_ptr<Kernel> kernel = state->load(std::move(entry.image), *driver, result.status);
+  if (!kernel)
+    return result;
+  State::setOrigin(*kernel, std::move(entry.provenance), {}, {});
+  kernel->hostFingerprint = std::move(entry.hostFingerprint);
+  result.kernel = std::move(kernel);
+  result.origin = KernelResult::Origin::Disk;
+  return result;
 }
 
 void Runtime::setInterruptCheck(backends::InterruptCheck check) {

@@ -184,6 +184,12 @@ public:
   /// Keeps with the cache entry of `kernel` what one launch of it took. False when there is no such
   /// entry.
   bool recordMeasurement(const Kernel &kernel, double seconds);
+  /// A kernel as bytes, which unpack() makes the same kernel of, in any process of this build: the
+  /// image as the disk cache keeps it.
+  static std::string pack(const Kernel &kernel);
+  /// The kernel in bytes that pack() returned. Fails with Error::Kind::Machine on anything else,
+  /// and on what another build or another host's compiler made. Nothing is compiled.
+  KernelResult unpack(std::string_view bytes);
   /// Sets the check that is called now and then while a kernel on the CPU keeps the process's first
   /// thread: true ends that launch with Error::Kind::Interrupted. Null removes the check.
   void setInterruptCheck(backends::InterruptCheck check);

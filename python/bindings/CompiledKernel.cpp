@@ -1,6 +1,10 @@
-// The Python face of a compiled kernel: what kernel[grid](...) and kernel.warmup(...) return.
+// The code behind sectile.CompiledKernel (sectile/runtime/compiled.py), which kernel[grid](...) and
+// kernel.warmup(...) return: what is known of it, its pickle, and its launch by position.
 
+#include "Grid.h"
+#include "LaunchHooks.h"
 #include "Launcher.h"
+#include "PositionalLaunch.h"
 #include "jit/cache/Digest.h"
 #include "jit/runtime/Runtime.h"
 
@@ -8,13 +12,14 @@ namespace sectile::bindings {
 
 namespace {
 
-struct CompiledKernel {
+struct KernelCode {
   std::shared_ptr<const jit::Kernel> kernel;
-  py::object metadata;
+  std::shared_ptr<const PositionalLaunch> launch;
+  /// The JITFunction that obtained it; null of code out of a pickle.
   py::weakref owner;
 };
 
-py::dict stagesOf(const CompiledKernel &self) {
+py::dict stagesOf(const KernelCode &self) {
   py::dict stages;
   for (const auto &[name, text] : self.kernel->image().stages)
     stages[py::str(name)] = py::str(text);
@@ -62,19 +67,15 @@ py::object metadataOf(const jit::Kernel &kernel) {
   fields["device_memory"] = options.deviceMemory;
   fields["pointers_only"] = options.pointersOnly;
   fields["tensor_maps"] = image.tensorMaps.size();
-  fields["shared"] = image.gpu.sharedBytes;
+  // The CPU's programs have scratch memory instead; programs written for GPUs divide by this.
+  fields["shared"] = image.backend == "cpu" ? std::max<int64_t>(image.scratchBytes, 1)
+                                            : int64_t{image.gpu.sharedBytes};
   if (image.gpu.threads)
     fields["threads"] = image.gpu.threads;
   return py::module_::import("sectile.runtime.compiled").attr("Metadata")(**fields);
 }
 
-/// What sectile/runtime/compiled.py implements.
-template <class... Arguments>
-py::object ofPython(const char *function, const Arguments &...arguments) {
-  return py::module_::import("sectile.runtime.compiled").attr(function)(arguments...);
-}
-
-py::list argumentsOf(const CompiledKernel &self) {
+py::list argumentsOf(const KernelCode &self) {
   py::list result;
   for (const backends::KernelArgument &argument : self.kernel->image().arguments)
     result.append(py::make_tuple(argument.name, argument.dtype.name(), argument.isWritten));
@@ -82,7 +83,7 @@ py::list argumentsOf(const CompiledKernel &self) {
 }
 
 /// Returns how it was made, as its cache entry records.
-py::dict provenanceOf(const CompiledKernel &self) {
+py::dict provenanceOf(const KernelCode &self) {
   const jit::Provenance &made = self.kernel->provenance();
   py::dict result;
   result["source_digest"] = made.sourceDigest;
@@ -96,7 +97,7 @@ py::dict provenanceOf(const CompiledKernel &self) {
 }
 
 /// As dictionaries: sectile.runtime.inspection makes objects of them.
-py::list remarksOf(const CompiledKernel &self) {
+py::list remarksOf(const KernelCode &self) {
   py::list result;
   for (const lang::Remark &remark : self.kernel->image().remarks) {
     py::dict numbers;
@@ -115,91 +116,171 @@ py::list remarksOf(const CompiledKernel &self) {
   return result;
 }
 
-bool recordTime(const CompiledKernel &self, double seconds) {
+bool recordTime(const KernelCode &self, double seconds) {
   py::gil_scoped_release release;
   return jit::Runtime::instance().recordMeasurement(*self.kernel, seconds);
 }
 
-py::list warningsOf(const CompiledKernel &self) {
+py::list warningsOf(const KernelCode &self) {
   py::list result;
   for (const lang::Diagnostic &warning : self.kernel->warnings())
     result.append(py::str(lang::render(warning)));
   return result;
 }
 
+/// A stream as Python gives it: None is the current one of the arrays' library.
+std::optional<uint64_t> streamOf(PyObject *stream) {
+  if (stream == Py_None)
+    return std::nullopt;
+  return py::cast<uint64_t>(py::handle(stream));
+}
+
+int64_t extentOf(PyObject *number) {
+  const long long extent = PyLong_AsLongLong(number);
+  if (extent == -1 && PyErr_Occurred())
+    throw py::error_already_set();
+  return extent;
+}
+
+constexpr const char *kCodeCapsule = "sectile.KernelCode";
+
+/// run(grid x, grid y, grid z, stream, function, packed metadata, launch metadata, enter hook, exit
+/// hook, *arguments): the launch as Triton's CompiledKernel.run takes it. What torch's generated
+/// wrappers call for each kernel, so it has no keywords and looks nothing up.
+PyObject *runAsTriton(PyObject *capsule, PyObject *const *arguments, Py_ssize_t count) {
+  constexpr Py_ssize_t kBefore = 9;
+  try {
+    auto *launch =
+        static_cast<const PositionalLaunch *>(PyCapsule_GetPointer(capsule, kCodeCapsule));
+    if (!launch)
+      return nullptr;
+    if (count < kBefore)
+      throw py::type_error("run: expected three extents of the grid, a stream, a function, two "
+                           "kinds of metadata and two hooks before the kernel's arguments");
+    const backends::Grid grid{extentOf(arguments[0]), extentOf(arguments[1]),
+                              extentOf(arguments[2])};
+    // No other reader of hooks is there: a launch without a JITFunction reports itself.
+    auto call = [&](py::handle hook) {
+      if (!hook.is_none())
+        hook(py::handle(arguments[6]));
+    };
+    const bool isHooked = arguments[6] != Py_None;
+    if (isHooked) [[unlikely]]
+      call(arguments[7]);
+    launch->run(grid, streamOf(arguments[3]), arguments + kBefore,
+                static_cast<size_t>(count - kBefore));
+    if (isHooked) [[unlikely]]
+      call(arguments[8]);
+    Py_RETURN_NONE;
+  } catch (py::error_already_set &error) {
+    error.restore();
+  } catch (const std::exception &error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+PyMethodDef runMethod = {
+    "run", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(runAsTriton)), METH_FASTCALL,
+    "run(grid x, grid y, grid z, stream, function, packed metadata, launch metadata, enter hook, "
+    "exit hook, *arguments)"};
+
+/// A function that keeps the code alive.
+py::object runnerOf(const KernelCode &self) {
+  auto *kept = new std::shared_ptr<const PositionalLaunch>(self.launch);
+  PyObject *capsule =
+      PyCapsule_New(const_cast<PositionalLaunch *>(kept->get()), kCodeCapsule, [](PyObject *dying) {
+        delete static_cast<std::shared_ptr<const PositionalLaunch> *>(PyCapsule_GetContext(dying));
+      });
+  if (!capsule) {
+    delete kept;
+    throw py::error_already_set();
+  }
+  PyCapsule_SetContext(capsule, kept);
+  py::object owner = py::reinterpret_steal<py::object>(capsule);
+  py::object function = py::reinterpret_steal<py::object>(PyCFunction_New(&runMethod, capsule));
+  if (!function)
+    throw py::error_already_set();
+  return function;
+}
+
+void launchCode(const KernelCode &self, py::object grid, py::object stream, py::args arguments) {
+  std::vector<PyObject *> flat;
+  for (py::handle argument : arguments)
+    flat.push_back(argument.ptr());
+  self.launch->run(readGrid(grid.ptr(), self.kernel->image().kernelName, [] { return py::dict(); }),
+                   streamOf(stream.ptr()), flat.data(), flat.size());
+}
+
+py::tuple reduceCode(py::handle self) {
+  const auto &code = py::cast<const KernelCode &>(self);
+  return py::make_tuple(py::module_::import("sectile._native").attr("load_code"),
+                        py::make_tuple(py::bytes(jit::Runtime::pack(*code.kernel)),
+                                       code.launch->parameters().toPython()));
+}
+
+KernelCode loadCode(const py::bytes &packed, const py::list &parameters) {
+  KernelParameters known = KernelParameters::ofPython(parameters);
+  const std::string_view bytes = packed;
+  jit::KernelResult result;
+  {
+    py::gil_scoped_release release;
+    result = jit::Runtime::instance().unpack(bytes);
+  }
+  if (!result.kernel)
+    throwError(result.status.error());
+  auto launch = std::make_shared<const PositionalLaunch>(result.kernel, std::move(known));
+  return {std::move(result.kernel), std::move(launch), {}};
+}
+
 } // namespace
 
-py::object wrapCompiledKernel(std::shared_ptr<const jit::Kernel> kernel, PyObject *owner) {
-  py::object metadata = metadataOf(*kernel);
-  return py::cast(CompiledKernel{std::move(kernel), std::move(metadata), py::weakref(owner)});
+py::object wrapCompiledKernel(const Variant &variant, PyObject *owner) {
+  py::object code = py::cast(KernelCode{
+      variant.kernel, std::make_shared<const PositionalLaunch>(variant.kernel, variant.parameters),
+      py::weakref(owner)});
+  return py::module_::import("sectile.runtime.compiled").attr("CompiledKernel")(code);
 }
 
 void registerCompiledKernel(py::module_ &module) {
-  py::class_<CompiledKernel>(module, "CompiledKernel",
-                             "One compiled variant of a kernel: its code, and what is known of it.")
+  module.def("load_code", &loadCode, py::arg("packed"), py::arg("parameters"),
+             "What pickling a KernelCode comes to.");
+  py::class_<KernelCode>(module, "KernelCode",
+                         "The code of a compiled kernel; sectile.runtime.compiled.CompiledKernel "
+                         "documents it.")
+      .def_property_readonly("name",
+                             [](const KernelCode &self) { return self.kernel->image().kernelName; })
+      .def_property_readonly("asm", &stagesOf)
+      .def_property_readonly("metadata",
+                             [](const KernelCode &self) { return metadataOf(*self.kernel); })
+      .def_property_readonly("hash", [](const KernelCode &self) { return hashOf(*self.kernel); })
       .def_property_readonly(
-          "name", [](const CompiledKernel &self) { return self.kernel->image().kernelName; })
+          "kernel", [](const KernelCode &self) { return py::bytes(self.kernel->image().binary); })
+      .def("owner", [](const KernelCode &self) { return self.owner ? self.owner() : py::none(); })
+      .def_property_readonly("arguments", &argumentsOf)
       .def_property_readonly(
-          "asm", &stagesOf,
-          "The text of each stage that was kept: \"tile\", \"llvm\", \"asm\"; and "
-          "\"so\", the loadable code (GPUs: \"ptx\", \"cubin\"). SECTILE_KEEP_STAGES=1 keeps all.")
+          "parameters", [](const KernelCode &self) { return self.launch->parameters().toPython(); })
+      .def_property_readonly("provenance", &provenanceOf)
+      .def_property_readonly("remarks", &remarksOf)
+      .def("record_time", &recordTime, py::arg("seconds"))
+      .def_property_readonly("warnings", &warningsOf)
+      .def_property_readonly("compile_times",
+                             [](const KernelCode &self) {
+                               py::list times;
+                               for (const auto &[step, seconds] : self.kernel->compileTimes())
+                                 times.append(py::make_tuple(step, seconds));
+                               return times;
+                             })
       .def_property_readonly(
-          "metadata", [](const CompiledKernel &self) { return self.metadata; },
-          "num_warps, num_stages, ..., target, backend, shared.")
+          "registers", [](const KernelCode &self) { return self.kernel->resources().registers; })
       .def_property_readonly(
-          "hash", [](const CompiledKernel &self) { return self.metadata.attr("hash"); },
-          "A text that differs between compiled kernels and is the same in every process.")
-      .def_property_readonly(
-          "kernel",
-          [](const CompiledKernel &self) { return py::bytes(self.kernel->image().binary); },
-          "The loadable code.")
-      .def_property_readonly(
-          "src", [](py::handle self) { return ofPython("source_of", self); },
-          "The `sectile.compiler.ASTSource` that it was made of.")
-      .def(
-          "__getitem__",
-          [](py::handle self, py::object grid) { return ofPython("launcher", self, grid); },
-          "compiled[grid](*arguments): launches it; constants may be passed again, or left out.")
-      .def(
-          "_owner", [](const CompiledKernel &self) { return self.owner(); },
-          "The JITFunction that obtained it; None once that is gone.")
-      .def_property_readonly("arguments", &argumentsOf,
-                             "(name, dtype, is stored through) of what a launch passes.")
-      .def_property_readonly("provenance", &provenanceOf,
-                             "How it was made, as its cache entry records: source_digest, variant, "
-                             "options, version, created_at (seconds since 1970), compile_seconds, "
-                             "measured_seconds (0: not measured).")
-      .def_property_readonly(
-          "remarks", &remarksOf,
-          "The compiler's remarks on how it compiled the kernel, as dictionaries; "
-          "sectile.inspect() reads them.")
-      .def("record_time", &recordTime, py::arg("seconds"),
-           "Keeps with the cache entry what one launch took. False when there is no entry of "
-           "one's own to keep it with.")
-      .def_property_readonly("warnings", &warningsOf,
-                             "The warnings of the compile; empty from the cache.")
-      .def_property_readonly(
-          "compile_times",
-          [](const CompiledKernel &self) {
-            py::list times;
-            for (const auto &[step, seconds] : self.kernel->compileTimes())
-              times.append(py::make_tuple(step, seconds));
-            return times;
-          },
-          "(step, seconds) of the compile; empty from the cache.")
-      // There is no register file to fill on a CPU; tutorials divide by what is read here.
-      .def_property_readonly(
-          "n_regs", [](const CompiledKernel &self) { return self.kernel->resources().registers; },
-          "Registers of a GPU thread; 0 on the CPU.")
-      .def_property_readonly(
-          "n_spills",
-          [](const CompiledKernel &self) { return self.kernel->resources().localBytes / 4; },
-          "Local memory of a GPU thread, in registers; 0 on the CPU.")
-      // Triton's programs call it before they read n_regs.
-      .def("_init_handles", [](const CompiledKernel &) {})
-      .def("__repr__", [](const CompiledKernel &self) {
+          "local_bytes", [](const KernelCode &self) { return self.kernel->resources().localBytes; })
+      .def_property_readonly("runner", &runnerOf)
+      .def("launch", &launchCode, py::arg("grid"), py::arg("stream"))
+      .def("__reduce__", &reduceCode)
+      .def("__repr__", [](const KernelCode &self) {
         const backends::KernelImage &image = self.kernel->image();
-        return "<CompiledKernel " + image.kernelName + " for " + image.targetName + ">";
+        return "<KernelCode " + image.kernelName + " for " + image.targetName + ">";
       });
 }
 

@@ -16,6 +16,7 @@
 
 #include "Arguments.h"
 #include "LaunchOptions.h"
+#include "PositionalLaunch.h"
 #include "SourceState.h"
 #include "VariantReads.h"
 #include "jit/launch/BoundLaunch.h"
@@ -32,6 +33,8 @@ struct Variant {
   py::dict signature;
   /// Keywords of the launch that were not the usual ones.
   py::dict options;
+  /// What its code was compiled for, for launches without the JITFunction.
+  KernelParameters parameters;
   std::string target;
   /// "compiled", "disk", "memory", "same ir".
   const char *origin = "";
@@ -124,8 +127,8 @@ py::dict argumentsByName(const KernelState &state, PyObject *const *bound);
 Variant getVariant(KernelState &state, const LaunchedKernel &launched,
                    const jit::BoundArguments &bound, const LaunchOptions &options, int32_t device);
 
-/// Returns the Python object for a compiled kernel, which `owner`, a JITFunction, has obtained.
-py::object wrapCompiledKernel(std::shared_ptr<const jit::Kernel> kernel, PyObject *owner);
+/// Returns the sectile.CompiledKernel of a variant that `owner`, a JITFunction, has obtained.
+py::object wrapCompiledKernel(const Variant &variant, PyObject *owner);
 
 /// The state behind a JITFunction; null for any other object.
 KernelState *kernelStateOf(PyObject *object);

@@ -334,7 +334,7 @@ py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLau
       const LaunchedKernel launched{call.kernel, call.read, allSources()};
       Variant made = getVariant(state, launched, arguments, call.options, device);
       // Its Python face is there before another launch can find the kernel in the table.
-      py::object compiled = wrapCompiledKernel(made.kernel, call.kernel);
+      py::object compiled = wrapCompiledKernel(made, call.kernel);
       {
         std::lock_guard lock(state.mutex);
         state.compiled.try_emplace(made.kernel.get(), std::move(compiled));

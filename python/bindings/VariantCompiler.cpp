@@ -123,6 +123,7 @@ Variant getVariant(KernelState &state, const LaunchedKernel &launched,
   request.makeCompileRequest = [&](jit::CompileRequest &compile) { return source.fill(compile); };
   Variant variant;
   variant.signature = signatureOf(state, request.signature, read);
+  variant.parameters = KernelParameters::of(request.signature);
   variant.options = options.unusual();
   variant.target = jit::targetOf(request.options);
   variant.sourceVersion = sourceState.version;

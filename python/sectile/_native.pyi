@@ -5,7 +5,7 @@ from typing import Any, Generic, Literal, SupportsIndex, TypeAlias, final, overl
 from typing_extensions import ParamSpec, TypeVar
 
 from .compiler import ASTSource
-from .runtime.compiled import Metadata
+from .runtime.compiled import CompiledKernel, Metadata
 from .runtime.jit import JITFunction
 
 P = ParamSpec("P", default=...)
@@ -120,58 +120,31 @@ class KernelBase:
     ) -> list[tuple[CompiledKernel, dict[str, Any], dict[str, Any], str, str, int]]: ...
     def _forget(self) -> None: ...
 
-class CompiledKernel:
-    """One compiled variant of a kernel: its code, and what is known of it."""
+@final
+class KernelCode:
+    """The code of a compiled kernel; sectile.runtime.compiled.CompiledKernel documents it."""
 
-    def __getitem__(self, grid: Grid) -> Callable[..., None]:
-        """compiled[grid](*arguments): launches it; constants may be passed again, or left out."""
-    def _init_handles(self) -> None: ...
-    def _owner(self) -> JITFunction | None:
-        """The JITFunction that obtained it; None once that is gone."""
-    def record_time(self, seconds: float) -> bool:
-        """Keeps with the cache entry what one launch took. False when there is no entry of one's
-        own to keep it with."""
-    @property
-    def name(self) -> str: ...
-    @property
-    def asm(self) -> dict[str, Any]:
-        """The text of each stage that was kept: "tile", "llvm", "asm"; and "so", the loadable code
-        (GPUs: "ptx", "cubin"). SECTILE_KEEP_STAGES=1 keeps all."""
-    @property
-    def metadata(self) -> Metadata:
-        """num_warps, num_stages, ..., target, backend, shared."""
-    @property
-    def arguments(self) -> list[tuple[str, str, bool]]:
-        """(name, dtype, is stored through) of what a launch passes."""
-    @property
-    def warnings(self) -> list[str]:
-        """The warnings of the compile; empty from the cache."""
-    @property
-    def compile_times(self) -> list[tuple[str, float]]:
-        """(step, seconds) of the compile; empty from the cache."""
-    @property
-    def provenance(self) -> dict[str, Any]:
-        """How it was made, as its cache entry records: source_digest, variant, options, version,
-        created_at (seconds since 1970), compile_seconds, measured_seconds (0: not measured)."""
-    @property
-    def remarks(self) -> list[dict[str, Any]]:
-        """The compiler's remarks on how it compiled the kernel, as dictionaries; sectile.inspect()
-        reads them."""
-    @property
-    def hash(self) -> str:
-        """A text that differs between compiled kernels and is the same in every process."""
-    @property
-    def kernel(self) -> bytes:
-        """The loadable code."""
-    @property
-    def src(self) -> ASTSource:
-        """The `sectile.compiler.ASTSource` that it was made of."""
-    @property
-    def n_regs(self) -> int:
-        """Registers of a GPU thread; 0 on the CPU."""
-    @property
-    def n_spills(self) -> int:
-        """Local memory of a GPU thread, in registers; 0 on the CPU."""
+    name: str
+    asm: dict[str, Any]
+    metadata: Metadata
+    hash: str
+    kernel: bytes
+    arguments: list[tuple[str, str, bool]]
+    parameters: list[tuple[str, bool, list[tuple[str, str]]]]
+    provenance: dict[str, Any]
+    remarks: list[dict[str, Any]]
+    warnings: list[str]
+    compile_times: list[tuple[str, float]]
+    registers: int
+    local_bytes: int
+    runner: Callable[..., None]
+    def owner(self) -> JITFunction | None: ...
+    def launch(self, grid: Grid, stream: int | None, *arguments: Any) -> None: ...
+    def record_time(self, seconds: float) -> bool: ...
+
+def load_code(
+    packed: bytes, parameters: list[tuple[str, bool, list[tuple[str, str]]]]
+) -> KernelCode: ...
 
 class GpuTimer:
     def __init__(self, device: int, stream: int) -> None: ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._native import CompiledKernel
+from ..runtime.compiled import CompiledKernel
 from ..runtime.driver import GPUTarget, active
 from ..runtime.jit import JITFunction
 from ..runtime.mocks import MockScalar, MockTensor

@@ -1,4 +1,4 @@
-"""What is done with a compiled kernel in Python: `compiled[grid](...)`, `.src` and `.metadata`."""
+"""`CompiledKernel`: what is done with a compiled kernel in Python."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from .._native import CompiledKernel, Grid
+    from .._native import Grid, KernelCode
     from ..compiler import ASTSource
     from .jit import JITFunction
 
@@ -24,6 +24,114 @@ class Metadata(SimpleNamespace):
 
     def _asdict(self) -> dict[str, Any]:
         return dict(vars(self))
+
+
+class CompiledKernel:
+    """One compiled variant of a kernel: its code, and what is known of it.
+
+    ``compiled[grid](...)`` launches it through the kernel that it was compiled from; `launch` and `run` launch
+    this code alone, without that kernel. Attributes may be set, and others added. A pickle holds the code, so
+    that another process of the same build, on the same kind of machine, launches it without the kernel's source.
+
+    Attributes:
+        name: of the kernel; in profilers and debuggers, too.
+        asm: the text of each stage that was kept, ``"tile"``, ``"llvm"``, ``"asm"``; and ``"so"``, the loadable
+            code (GPUs: ``"ptx"``, ``"cubin"``, ``"hsaco"``). ``SECTILE_KEEP_STAGES=1`` keeps all.
+        metadata: ``num_warps``, ``num_stages`` ..., ``target``, ``backend``, ``shared`` (bytes; on the CPU those of
+            scratch memory, at least 1, since programs divide by it).
+        hash: a text that differs between compiled kernels and is the same in every process.
+        kernel: the loadable code, bytes.
+        src: the `sectile.compiler.ASTSource` that it was made of.
+        arguments: list of (name, dtype, is stored through) of what a launch passes.
+        warnings: list of the compile's warnings; empty from the cache.
+        compile_times: list of (step, seconds) of the compile; empty from the cache.
+        provenance: how it was made, as its cache entry records: ``source_digest``, ``variant``, ``options``,
+            ``version``, ``created_at`` (seconds since 1970), ``compile_seconds``, ``measured_seconds`` (0: not measured).
+        remarks: list of the compiler's remarks, as dictionaries; `sectile.inspect` reads them.
+        n_regs: registers of a GPU thread; 1 on the CPU, where programs that divide by it find no fewer.
+        n_spills: local memory of a GPU thread, in registers; 0 on the CPU.
+        run: the launch as Triton's takes it: ``run(x, y, z, stream, function, packed_metadata, launch_metadata,
+            enter_hook, exit_hook, *arguments)``.
+    """
+
+    if TYPE_CHECKING:
+        name: str
+        asm: dict[str, Any]
+        metadata: Metadata
+        hash: str
+        kernel: bytes
+        src: ASTSource
+        arguments: list[tuple[str, str, bool]]
+        warnings: list[str]
+        compile_times: list[tuple[str, float]]
+        provenance: dict[str, Any]
+        remarks: list[dict[str, Any]]
+        n_regs: int
+        n_spills: int
+        run: Callable[..., None]
+
+    def __init__(self, code: KernelCode) -> None:
+        self._code = code
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str):
+            compute = _ATTRIBUTES.get(name)
+            if compute is None:
+                raise AttributeError(
+                    f"{type(self).__name__!r} object has no attribute {name!r}"
+                )
+            value = compute(self)
+            if name not in _READ_EACH_TIME:
+                self.__dict__[name] = value
+            return value
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *_ATTRIBUTES})
+
+    def __getitem__(self, grid: Grid) -> Callable[..., None]:
+        """``compiled[grid](*arguments)``: launches it; constants may be passed again, or left out."""
+        return launcher(self, grid)
+
+    def launch(self, grid: Grid, *arguments: Any, stream: int | None = None) -> None:
+        """Launches this code, and no other, without the kernel that it was compiled from.
+
+        Args:
+            grid: an int or a tuple of up to three.
+            arguments: one for each parameter, in order; those of constants may all be left out, and are not
+                looked at.
+            stream: the driver's handle; None: the current one of the arrays' library.
+
+        Raises:
+            ArgumentError: an argument is not what the code was compiled for: another dtype or device, no
+                multiple of 16 where the code takes one, arrays that share memory where it relies on their not doing so.
+        """
+        self._code.launch(grid, stream, *arguments)
+
+    def record_time(self, seconds: float) -> bool:
+        """Keeps with the cache entry what one launch took. False when there is no entry of one's own to keep it
+        with."""
+        return self._code.record_time(seconds)
+
+    def _owner(self) -> JITFunction | None:
+        """The JITFunction that obtained it; None once that is gone."""
+        return self._code.owner()
+
+    def _init_handles(self) -> None:
+        """Makes `run` ready. Triton's programs call it before they read `n_regs`, or after they have restored
+        the attributes of a pickled kernel, with ``run`` None."""
+        if self.__dict__.get("run") is None:
+            self.__dict__["run"] = self._code.runner
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The other process reads these from the code again.
+        return {name: value for name, value in self.__dict__.items() if name not in _ATTRIBUTES}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    def __repr__(self) -> str:
+        return f"<CompiledKernel {self.name} for {self.metadata.target}>"
 
 
 def _origin(compiled: CompiledKernel) -> tuple[JITFunction, dict[str, Any], dict[str, Any]]:
@@ -87,3 +195,25 @@ def launcher(compiled: CompiledKernel, grid: Grid) -> Callable[..., None]:
         kernel.run(grid=grid, **{**options, **given, **constants})
 
     return launch
+
+
+def _of_code(name: str) -> Callable[[CompiledKernel], Any]:
+    return lambda compiled: getattr(compiled._code, name)
+
+
+#: What is read of the code, or computed, when it is asked for.
+_ATTRIBUTES: dict[str, Callable[[CompiledKernel], Any]] = {
+    **{
+        name: _of_code(name)
+        for name in (
+            "name", "asm", "metadata", "hash", "kernel", "arguments", "provenance", "remarks", "warnings",
+            "compile_times",
+        )
+    },
+    "src": source_of,
+    "n_regs": lambda compiled: compiled._code.registers or 1,
+    "n_spills": lambda compiled: compiled._code.local_bytes // 4,
+    "run": _of_code("runner"),
+}  # fmt: skip
+#: The kernel may be gone the next time; loading may fail for once.
+_READ_EACH_TIME = ("src", "n_regs", "n_spills")

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from .._native import CompiledKernel
+    from .compiled import CompiledKernel
     from .jit import JITFunction
 
 

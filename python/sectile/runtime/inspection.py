@@ -12,6 +12,7 @@ from .autotuner.limits import (
     limits_per_unit,
     properties_of_architecture,
 )
+from .compiled import CompiledKernel
 from .remarks import ACCESSES
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
@@ -500,7 +501,7 @@ if TYPE_CHECKING:
     def inspect(kernel: KernelInterface) -> KernelReport: ...
     @overload
     def inspect(
-        kernel: _native.CompiledKernel | _native.BoundKernel | _native.Launcher,
+        kernel: CompiledKernel | _native.BoundKernel | _native.Launcher,
     ) -> VariantReport: ...
 
 
@@ -527,7 +528,7 @@ def inspect(kernel: Any) -> KernelReport | VariantReport:
     """
     if isinstance(kernel, (_native.BoundKernel, _native.Launcher)):
         kernel = kernel.kernel
-    if isinstance(kernel, _native.CompiledKernel):
+    if isinstance(kernel, CompiledKernel):
         return VariantReport(kernel)
     function = kernel
     while not hasattr(function, "_variants") and hasattr(function, "fn"):

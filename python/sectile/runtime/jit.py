@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import ParamSpec, TypeVar
 
-    from .._native import BoundKernel, CompiledKernel, Grid, Launcher
+    from .._native import BoundKernel, Grid, Launcher
+    from .compiled import CompiledKernel
     from .precompile import Variant
 
     P = ParamSpec("P", default=...)  # the parameters of a kernel

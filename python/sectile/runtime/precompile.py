@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
     from typing import Any
 
-    from .._native import CompiledKernel
+    from .compiled import CompiledKernel
     from .jit import JITFunction
 
 _pool: ThreadPoolExecutor | None = None

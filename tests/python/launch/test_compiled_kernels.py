@@ -1,6 +1,10 @@
 """What programs written for Triton do with compiled kernels: launch them, read what they are made of."""
 
 import gc
+import os
+import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -30,7 +34,7 @@ def test_compiled_kernels_are_launched(arrays):
     x, out = arrays
     compiled = scale.warmup(x, out, 101, FACTOR=3, BLOCK=32, num_warps=2, grid=(1,))
     compiled._init_handles()
-    assert compiled.n_regs == 0 and compiled.metadata.shared == 0
+    assert compiled.n_regs == 1 and compiled.metadata.shared >= 1  # programs divide by them
     count = len(scale.variants())
     compiled[(4, 1, 1)](x, out, 101, 3, 32)  # Triton's tutorials pass constants again
     np.testing.assert_array_equal(out, x * 3)
@@ -221,3 +225,139 @@ def test_the_environment_debugs_every_kernel():
         failing[(1,)](x, debug=False)
         with pytest.raises(st.DeviceAssertionError, match="not one"):
             failing[(1,)](x, debug=True)
+
+
+# ---- code that stands alone ----
+
+
+@st.jit
+def combine(out, pair, n, FACTOR: tl.constexpr, other=None):
+    i = tl.arange(0, 64)
+    total = tl.load(pair[0] + i, mask=i < n, other=0) * FACTOR + pair[1]
+    tl.store(out + i, total, mask=i < n)
+
+
+def packed(compiled):
+    return pickle.loads(pickle.dumps(compiled))
+
+
+def test_code_is_launched_without_its_kernel(arrays):
+    x, out = arrays
+    for compiled in (
+        scale.warmup(x, out, 101, FACTOR=3, BLOCK=32, grid=(1,)),
+        packed(scale.warmup(x, out, 101, FACTOR=3, BLOCK=32, grid=(1,))),
+    ):
+        out[:] = 0
+        compiled.launch((4,), x, out, 101, 3, 32)
+        np.testing.assert_array_equal(out, x * 3)
+        out[:] = 0
+        compiled.launch(4, x, out, 101)  # constants may be left out
+        np.testing.assert_array_equal(out, x * 3)
+        out[:] = 0
+        compiled._init_handles()
+        compiled.run(4, 1, 1, None, None, None, None, None, None, x, out, 101, 3, 32)
+        np.testing.assert_array_equal(out, x * 3)
+
+
+def test_code_takes_tuples_and_skips_constants():
+    x = np.random.default_rng(1).standard_normal(50).astype(np.float32)
+    out = np.zeros(64, np.float32)
+    compiled = packed(combine.warmup(out, (x, 1), 50, FACTOR=2, grid=(1,)))
+    compiled.launch((1,), out, (x, 1), 50, 2, None)
+    np.testing.assert_array_equal(out[:50], x * 2 + 1)
+    with pytest.raises(st.ArgumentError, match="argument 'pair' has another number of items"):
+        compiled.launch((1,), out, (x,), 50, 2, None)
+    with pytest.raises(st.ArgumentError, match="2 arguments are given, and there are 5 parameters, 3 "):
+        compiled.launch((1,), out, (x, 1))
+
+
+def test_code_refuses_what_it_was_not_compiled_for(arrays):
+    x, out = (np.zeros(112, np.float32) for _ in range(2))
+    compiled = scale.warmup(x, out, 96, FACTOR=3, BLOCK=32, grid=(1,))
+    wrong = {
+        "argument 'x' is a \\*fp64, and the code was compiled for \\*fp32": (x.astype(np.float64), out, 96),
+        "argument 'out' is a number, and the code was compiled for \\*fp32": (x, 5, 96),
+        "argument 'n' is no multiple of 16": (x, out, 95),
+        "argument 'x' is no multiple of 16": (x[1:], out, 96),
+        "got an integer beyond its type": (x, out, 1 << 40),
+        "argument 'n' is a \\*fp32": (x, out, x),
+    }
+    for message, arguments in wrong.items():
+        with pytest.raises(st.ArgumentError, match=message):
+            compiled.launch((3,), *arguments)
+    with pytest.raises(st.ArgumentError, match="argument 'out' is read-only"):
+        frozen = out.copy()
+        frozen.setflags(write=False)
+        compiled.launch((3,), x, frozen, 96)
+
+
+def test_code_relies_on_arrays_that_lie_apart():
+    @st.jit
+    def shift(x, out, n):
+        for i in range(n):
+            tl.store(out + i * 16 + tl.arange(0, 16), tl.load(x + i * 16 + tl.arange(0, 16)) + 1)
+
+    x, out = np.zeros(256, np.float32), np.zeros(256, np.float32)
+    compiled = shift.warmup(x, out, 8, grid=(1,))
+    compiled.launch((1,), x, out, 8)
+    memory = np.zeros(512, np.float32)
+    one, other = memory[:256], memory[16:272]
+    expected = memory.copy()
+    for i in range(8):
+        expected[16 * (i + 1) : 16 * (i + 2)] = expected[16 * i : 16 * (i + 1)] + 1
+    try:
+        compiled.launch((1,), one, other, 8)
+    except st.ArgumentError as error:
+        assert "shares memory with" in str(error)
+    else:
+        np.testing.assert_array_equal(memory, expected)
+
+
+def test_attributes_are_kept(arrays):
+    x, out = arrays
+    compiled = scale.warmup(x, out, 101, FACTOR=5, BLOCK=32, grid=(1,))
+    compiled._cubin_path = "somewhere"
+    compiled.run = None
+    compiled._init_handles()
+    assert compiled.run is not None
+    copy = packed(compiled)
+    assert copy._cubin_path == "somewhere" and copy.hash == compiled.hash and copy.name == "scale"
+    assert copy.asm["so"] == compiled.asm["so"] and copy.metadata == compiled.metadata
+    assert copy._owner() is None
+    with pytest.raises(RuntimeError, match="the kernel that this was compiled from is gone"):
+        copy.src
+    restored = type(compiled).__new__(type(compiled))
+    restored.__dict__.update({**compiled.__dict__, "run": None})
+    restored._init_handles()
+    restored.launch((4,), x, out, 101)
+    np.testing.assert_array_equal(out, x * 5)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        compiled.nothing
+
+
+def test_another_process_launches_it(arrays, tmp_path):
+    x, out = arrays
+    (tmp_path / "kernel.pickle").write_bytes(
+        pickle.dumps(scale.warmup(x, out, 101, FACTOR=7, BLOCK=32, grid=(1,)))
+    )
+    program = """
+import pickle, sys, numpy as np
+kernel = pickle.load(open(sys.argv[1], "rb"))
+x, out = np.arange(101, dtype=np.float32), np.zeros(101, np.float32)
+kernel.launch((4,), x, out, 101)
+assert (out == x * 7).all()
+import sectile
+assert sectile.statistics()["compiles"] == 0, sectile.statistics()
+"""
+    subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "kernel.pickle")], check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+
+
+def test_packed_code_that_is_none(arrays):
+    compiled = scale.warmup(*arrays, 101, FACTOR=3, BLOCK=32, grid=(1,))
+    load, (data, parameters) = compiled._code.__reduce__()
+    for wrong in (data[:-1], data[:40], b"", data[:50] + bytes([data[50] ^ 1]) + data[51:]):
+        with pytest.raises(st.MachineError, match="a packed kernel cannot be used: "):
+            load(wrong, parameters)

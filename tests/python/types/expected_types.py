@@ -11,7 +11,8 @@ import sectile.language as tl
 if TYPE_CHECKING:
     from typing_extensions import assert_type
 
-    from sectile._native import BoundKernel, CompiledKernel
+    from sectile._native import BoundKernel
+    from sectile.runtime.compiled import CompiledKernel
     from sectile.runtime.inspection import KernelReport, VariantReport
 
 
