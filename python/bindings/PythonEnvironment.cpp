@@ -197,11 +197,6 @@ Constant PythonEnvironment::constantOf(py::handle object) {
         std::string className = py::str(object.attr("__name__"));
         return {lang::BuiltinRef{className == "pointer_type" ? className : name}};
       }
-    std::string module = textAttribute(object, "__module__").value_or("");
-    std::string className = py::str(object.attr("__name__"));
-    if ((className == "tensor" || className == "tensor_descriptor") &&
-        module.starts_with("sectile."))
-      return {lang::BuiltinRef{className}};
   }
   if (py::object number = plainNumber(object))
     return constantOf(number);

@@ -19,7 +19,7 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
-    from . import backends, compiler, errors, knobs, language, runtime, testing
+    from . import as_triton, backends, compiler, errors, knobs, language, runtime, testing
     from ._cpp import get_cmake_dir, get_include
     from .compiler import compile
     from .errors import (
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 # Checkers read this list only as a literal.
 __all__ = [
-    "__version__", "ArgumentError", "autotune", "Autotuner", "backends", "build_id", "cdiv",
+    "__version__", "ArgumentError", "as_triton", "autotune", "Autotuner", "backends", "build_id", "cdiv",
     "clear_cache", "CompilationError", "compile", "compiler", "CompileTimeAssertionFailure",
     "Config", "constexpr_function", "DeviceAssertionError", "errors", "get_cmake_dir", "get_include",
     "Heuristics", "heuristics", "inspect", "InternalError", "InterpreterError", "jit", "JITFunction",
@@ -91,7 +91,7 @@ _FROM = {
         "TuningWarning", "TritonError", "InterpreterError", "CompileTimeAssertionFailure", "UnsupportedLanguageConstruct",
     ),
 }  # fmt: skip
-_SUBMODULES = ("backends", "compiler", "errors", "knobs", "language", "runtime", "testing")
+_SUBMODULES = ("as_triton", "backends", "compiler", "errors", "knobs", "language", "runtime", "testing")
 _HOME = {name: module for module, names in _FROM.items() for name in names}
 
 
@@ -131,3 +131,11 @@ if not TYPE_CHECKING:  # checkers would take it for leave to use any name
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+from os import environ as _environ  # noqa: E402 - loaded in every process
+
+if _environ.get("SECTILE_AS_TRITON"):
+    from .as_triton import install_if_wanted as _install_if_wanted
+
+    _install_if_wanted()

@@ -92,6 +92,8 @@ class tensor_descriptor:
     the offsets: negative ones, too.
     """
 
+    __sectile_builtin__ = "tensor_descriptor"
+
     #: Extents of the array.
     shape: tuple[tensor, ...]
     #: Elements between neighbours, per dimension.

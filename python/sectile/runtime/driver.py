@@ -25,7 +25,7 @@ class GPUTarget:
     Attributes:
         backend: ``"cuda"`` or ``"cpu"``.
         arch: the compute capability (90), or the processor's architecture.
-        warp_size: threads of a warp; 1 on the CPU.
+        warp_size: threads of a warp; 32 on the CPU, where programs compute their warps from it.
     """
 
     __slots__ = ("backend", "arch", "warp_size")
@@ -56,6 +56,14 @@ def _torch_cuda():
     return cuda if cuda is not None and cuda.is_initialized() else None
 
 
+#: The CPU has no such limits. Programs prune their configurations by them, and divide by them; with those of an H100
+#: they choose as they would there.
+_OF_THE_CPU = {
+    "max_shared_mem": 232448, "max_num_regs": 65536, "warpSize": 32, "sm_clock_rate": 1_000_000,
+    "mem_clock_rate": 1_000_000, "mem_bus_width": 64, "l2_cache_size": 1 << 20, "total_memory": 1 << 34,
+}  # fmt: skip
+
+
 class _Utilities:
     def get_device_properties(self, device: int = 0) -> dict[str, Any]:
         """Returns the properties of a GPU, or of the CPU where there is none.
@@ -63,16 +71,21 @@ class _Utilities:
         ``max_shared_mem`` (bytes a program may have), ``max_num_regs`` (32-bit registers of a
         program), ``multiprocessor_count``, ``warpSize``, ``sm_clock_rate`` and ``mem_clock_rate``
         (kHz), ``mem_bus_width`` (bits), ``l2_cache_size`` and ``total_memory`` (bytes), ``name``,
-        ``arch``.
+        ``arch``. Of the CPU the number of its threads is known; the others are figures of a usual GPU, since
+        programs choose their configurations by them and divide by them.
         """
         if _native.gpu_devices()[0]:
             return _native.device_properties(device)
         return {
+            **_OF_THE_CPU,
             "name": platform.processor() or platform.machine(), "arch": platform.machine(),
-            "max_shared_mem": 0, "max_num_regs": 0, "warpSize": 1,
-            "multiprocessor_count": _native.hardware_threads(), "sm_clock_rate": 0,
-            "mem_clock_rate": 0, "mem_bus_width": 0, "l2_cache_size": 0, "total_memory": 0,
+            "multiprocessor_count": _native.hardware_threads(),
         }  # fmt: skip
+
+
+def cpu_target() -> GPUTarget:
+    """The target of launches on the CPU."""
+    return GPUTarget("cpu", platform.machine(), 32)
 
 
 class _Active:
@@ -100,7 +113,7 @@ class _Active:
 
     def get_current_target(self) -> GPUTarget:
         if not _native.gpu_devices()[0]:
-            return GPUTarget("cpu", platform.machine(), 1)
+            return cpu_target()
         properties = self.utils.get_device_properties(self.get_current_device())
         if _native.gpu_backend() == "hip":
             return GPUTarget("hip", properties["arch"], properties["warpSize"])

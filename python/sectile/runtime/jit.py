@@ -111,6 +111,12 @@ class JITFunction(_native.KernelBase, KernelInterface[P, R]):
 
     __sectile_jit__ = True
 
+    # What programs written for Triton read, or set to None before they pickle a kernel.
+    kernel = None
+    hash: str | None = None
+    used_global_vals: dict[Any, Any] | None = {}
+    _hash_lock: Any = None
+
     def __init__(
         self,
         fn: Callable[P, R],
@@ -246,7 +252,26 @@ class JITFunction(_native.KernelBase, KernelInterface[P, R]):
 
     def repr(self, specialization: Any) -> str:
         """The name of a variant in profilers: from the decorator's `repr`, else the function's full name."""
-        return self._repr(specialization) if self._repr else f"{self.module}.{self.__qualname__}"
+        return self._repr(specialization) if self._repr else self._fn_name
+
+    @property
+    def _fn_name(self) -> str:
+        return f"{self.module}.{self.__qualname__}"
+
+    def get_capture_scope(self) -> dict[str, Any]:
+        """The global and closure variables of the Python function, by name."""
+        from inspect import getclosurevars
+
+        return {**self.__wrapped__.__globals__, **getclosurevars(self.__wrapped__).nonlocals}
+
+    def is_gluon(self) -> bool:
+        """Whether it is written in Triton's Gluon: never."""
+        return False
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        from .hollow import reduce
+
+        return reduce(self)
 
     @property
     def device_caches(self) -> DeviceCaches:

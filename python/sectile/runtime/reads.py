@@ -166,7 +166,8 @@ def functions_behind(callee: Any) -> dict[FunctionType, list[str]] | None:
 
 def _is_ours(value: Any) -> bool:
     """Whether it is this package's, which the compiler's build fixes."""
-    return (getattr(value, "__module__", None) or "").partition(".")[0] == "sectile"
+    # What it calls itself may be Triton's name (sectile.as_triton).
+    return (value.__globals__.get("__name__") or "").partition(".")[0] == "sectile"
 
 
 def _is_pure_native(function: BuiltinFunctionType) -> bool:

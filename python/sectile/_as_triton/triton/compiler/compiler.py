@@ -1,0 +1,132 @@
+"""`compile`, and what it compiles."""
+
+import os
+from functools import lru_cache
+
+from sectile.as_triton import adopt, missing
+from sectile.compiler import compiler as _compiler
+from sectile.compiler.compiler import ASTSource, CompiledKernel
+from sectile.errors import OutOfResources
+
+from .. import knobs
+from ..backends import backends
+from ..backends.compiler import BaseBackend, GPUTarget, Language
+from ..runtime.cache import (
+    _base32,
+    get_cache_key,
+    get_cache_manager,
+    get_dump_manager,
+    get_override_manager,
+    triton_key,
+)
+
+adopt(__name__, (ASTSource, CompiledKernel))
+
+
+class IRSource:
+    """Triton's IR from a file, which Sectile does not read."""
+
+    def __init__(self, path, context=None, backend=None):
+        raise NotImplementedError(
+            f"triton.compile: {path}: Sectile reads no IR of Triton's\n"
+            "  help: compile the @jit function: triton.compile(ASTSource(kernel, signature, constexprs))"
+        )
+
+
+class LazyDict:
+    """A dictionary of which parts are computed when it is asked for."""
+
+    def __init__(self, data):
+        self.data = data
+        self.extras = []
+
+    def get(self):
+        for function, arguments in self.extras:
+            self.data = {**self.data, **function(*arguments)}
+        self.extras.clear()
+        return self.data
+
+    def add(self, function, arguments):
+        self.extras.append((function, arguments))
+
+
+def make_backend(target):
+    """The compiler for a `GPUTarget`."""
+    found = [each.compiler for each in backends.values() if each.compiler.supports_target(target)]
+    if len(found) != 1:
+        raise RuntimeError(
+            f"{len(found)} compatible backends for target ({target.backend}) ({found}). There should only be one."
+        )
+    return found[0](target)
+
+
+@lru_cache
+def max_shared_mem(device):
+    from ..runtime.driver import driver
+
+    return driver.active.utils.get_device_properties(device)["max_shared_mem"]
+
+
+def compile(src, target=None, options=None, _env_vars=None):
+    """Compiles one variant of a kernel.
+
+    Args:
+        src: an `ASTSource`.
+        target: a `GPUTarget`; that of `driver.active` when None.
+        options: of a launch: ``{"num_warps": 8}``. Those of Triton's that have no meaning here are left out.
+
+    Returns:
+        A `CompiledKernel`, which stands alone: its pickle is its code.
+    """
+    if isinstance(src, (str, os.PathLike)):
+        IRSource(src)
+    if target is None:
+        from ..runtime.driver import driver
+
+        target = driver.active.get_current_target()
+    knobs.follow()
+    kernel = _compiler.compile(src, target, {name: value for name, value in (options or {}).items() if name not in _IGNORED})
+    return _standing_alone(kernel, src)
+
+
+#: Options of Triton's back ends that change nothing here.
+_IGNORED = frozenset((
+    "num_consumer_groups", "num_buffers_warp_spec", "enable_reflect_ftz", "supported_fp8_dtypes", "backend_name",
+    "arch", "warp_size", "cluster_dims", "default_dot_input_precision", "allowed_dot_input_precisions",
+    "deprecated_fp8_dot_operand_dtypes", "max_num_imprecise_acc_default", "generate_native_code",
+))  # fmt: skip
+
+
+def _standing_alone(kernel, src):
+    """Gives the kernel what torch's launchers read; attributes, so that they are in its pickle."""
+    kernel.src = src
+    kernel.metadata = _metadata(kernel)
+    for name in ("asm", "hash", "name", "n_regs", "n_spills"):
+        if name not in ("n_regs", "n_spills") or kernel.metadata.backend_name == "cpu":
+            setattr(kernel, name, getattr(kernel, name))
+    kernel.module = kernel.function = kernel.packed_metadata = None
+    kernel.metadata_group = {}
+    kernel.num_warps, kernel.shared = kernel.metadata.num_warps, kernel.metadata.shared
+    _write_for_static_launcher(kernel)
+    return kernel
+
+
+def _metadata(kernel):
+    known = kernel.metadata
+    known.backend_name = known.backend
+    known.warp_size = 64 if ":gfx9" in known.target else 32
+    known.cluster_dims = (known.num_ctas, 1, 1)
+    known.triton_version = "3.6.0"
+    known.global_scratch_size = known.profile_scratch_size = None
+    known.global_scratch_align = known.profile_scratch_align = 1
+    known.tensordesc_meta, known.tmem_size = None, 0
+    known.supported_fp8_dtypes = BaseBackend.defaults["supported_fp8_dtypes"]
+    known.extern_libs = ()
+    return known
+
+
+def _write_for_static_launcher(kernel):
+    """torch launches a cubin of this name by itself. It knows the kernel's own parameters only, so code with more gets none."""
+
+
+__getattr__ = missing(__name__)

@@ -1,0 +1,3 @@
+from sectile.errors import TritonError
+
+__all__ = ["TritonError"]

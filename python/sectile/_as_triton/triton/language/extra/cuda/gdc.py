@@ -1,0 +1,3 @@
+from sectile.language.extra.cuda import gdc_launch_dependents, gdc_wait
+
+__all__ = ["gdc_launch_dependents", "gdc_wait"]

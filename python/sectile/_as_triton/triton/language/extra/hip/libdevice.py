@@ -1,0 +1,7 @@
+"""``tl.extra.hip.libdevice`` is ``tl.extra.libdevice``."""
+
+import sys
+
+from .. import libdevice
+
+sys.modules[__name__] = libdevice
