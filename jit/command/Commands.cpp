@@ -38,6 +38,15 @@ when kernels cannot be compiled.
   --dir FOLDER          not the user's own cache but this folder
 )",
      Runtime},
+    {"run", "--as-triton SCRIPT ...: runs a program written for Triton",
+     R"(usage: sectile run [--as-triton] SCRIPT [ARGUMENTS ...]
+       sectile run [--as-triton] -m MODULE [ARGUMENTS ...]
+
+Runs SCRIPT or MODULE with its ARGUMENTS, as python would.
+
+  --as-triton     `import triton` gives Sectile's package, in this process and in those it starts
+)",
+     Python},
     {"tune", "SCRIPT ...: runs a program and tunes its kernels",
      R"(usage: sectile tune [OPTIONS] SCRIPT [ARGUMENTS ...]
 

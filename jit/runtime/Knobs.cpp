@@ -319,6 +319,12 @@ constexpr Knob kKnobs[] = {
     {{"SECTILE_PRINT_AUTOTUNING", "flag", "0", "prints what was chosen", "autotuning.print"},
      "0 or 1",
      isFlag},
+    {{"SECTILE_AS_TRITON", "flag", "0",
+      "1: `import sectile` makes `import triton` give Sectile's package, here and in processes that "
+      "are started (sectile.as_triton)",
+      "runtime.as_triton"},
+     "0 or 1",
+     isFlag},
     {{"SECTILE_TUNING_THREADS", "number", "the CPUs this process may use",
       "threads that compile candidates", "autotuning.threads"},
      "a number",

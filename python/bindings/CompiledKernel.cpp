@@ -239,7 +239,8 @@ py::object wrapCompiledKernel(const Variant &variant, PyObject *owner) {
   py::object code = py::cast(KernelCode{
       variant.kernel, std::make_shared<const PositionalLaunch>(variant.kernel, variant.parameters),
       py::weakref(owner)});
-  return py::module_::import("sectile.runtime.compiled").attr("CompiledKernel")(code);
+  return py::module_::import("sectile.runtime.compiled")
+      .attr("CompiledKernel")(code, variant.signature, variant.options);
 }
 
 void registerCompiledKernel(py::module_ &module) {

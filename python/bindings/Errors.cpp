@@ -48,7 +48,9 @@ py::str textOf(const std::string &text) {
 }
 
 void throwCallError(const std::string &message, const std::string &help) {
-  throwWithHelp("ArgumentError", message, help);
+  const std::string text = help.empty() ? message : message + "\n  help: " + help;
+  py::object instance = errorClass("call_error")(textOf(text));
+  raise(py::type::of(instance), instance);
 }
 
 void throwRangeError(const std::string &message, const std::string &help) {
@@ -63,8 +65,8 @@ void throwError(const jit::Error &error) {
     raise(py::type::of(instance), instance);
   }
   case jit::Error::Kind::Call: {
-    py::object type = errorClass("ArgumentError");
-    raise(type, type(text));
+    py::object instance = errorClass("call_error")(text);
+    raise(py::type::of(instance), instance);
   }
   case jit::Error::Kind::Trap: {
     py::object type = errorClass("launch_error_class")(error.message);

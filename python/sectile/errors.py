@@ -18,6 +18,10 @@ SectileError
 
 from __future__ import annotations
 
+TYPE_CHECKING = False  # importing typing takes milliseconds
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class SectileError(Exception):
     """Base of all errors raised by Sectile."""
@@ -94,8 +98,9 @@ class CompilationError(SectileError):
 
     @property
     def error_message(self) -> str:
-        """The first message alone."""
-        return self.diagnostics[0].message if self.diagnostics else str(self)
+        """The first message alone; with `sectile.as_triton` Triton's words for it."""
+        words = self.__dict__.get("words")
+        return words if words else self.diagnostics[0].message if self.diagnostics else str(self)
 
 
 class CompileTimeAssertionFailure(CompilationError):
@@ -118,7 +123,22 @@ def compilation_error(text: str, diagnostics: list[Diagnostic]) -> CompilationEr
         kind = CompileTimeAssertionFailure
     elif message.endswith("not supported in a kernel"):
         kind = UnsupportedLanguageConstruct
-    return kind(text, diagnostics)
+    error = kind(text, diagnostics)
+    if companion is not None:
+        companion(error)
+    return error
+
+
+#: With `sectile.as_triton`: adds the words of Triton's to an error of a kernel, and its cause.
+companion: Any = None
+#: The same of a wrong call: from its text the error of a class of Triton's, or None.
+call_companion: Any = None
+
+
+def call_error(text: str) -> ArgumentError:
+    """Returns the error of a wrong call."""
+    error = call_companion(text) if call_companion is not None else None
+    return error if error is not None else ArgumentError(text)
 
 
 class LaunchError(SectileError, RuntimeError):

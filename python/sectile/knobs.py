@@ -300,6 +300,7 @@ class Runtime(Group):
     num_threads = Knob("SECTILE_NUM_THREADS", int, None)
     code_dir = Knob("SECTILE_CODE_DIR", str, None)
     hip = Knob("SECTILE_HIP", str, None)
+    as_triton = Knob("SECTILE_AS_TRITON", bool, False)
     print_elements = Knob("SECTILE_PRINT_ELEMENTS", int, 1024)
     numerics = Knob("SECTILE_NUMERICS", str, "default", ("default", "strict", "reproducible"))
     print_format = Knob("SECTILE_PRINT_FORMAT", str, "numpy", ("numpy", "triton"))

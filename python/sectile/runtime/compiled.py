@@ -26,6 +26,23 @@ class Metadata(SimpleNamespace):
         return dict(vars(self))
 
 
+class _Origin:
+    """What a compiled kernel was made of: its kernel, the kinds and constants of its parameters, its options. A
+    pickle does not hold it."""
+
+    def __init__(self, owner: Callable[[], Any], signature: Any = None, options: Any = None) -> None:
+        self.owner = owner
+        self.signature = signature
+        self.options = options
+
+    def __reduce__(self) -> Any:
+        return _Origin, (_nothing,)
+
+
+def _nothing() -> None:
+    return None
+
+
 class CompiledKernel:
     """One compiled variant of a kernel: its code, and what is known of it.
 
@@ -70,8 +87,11 @@ class CompiledKernel:
         n_spills: int
         run: Callable[..., None]
 
-    def __init__(self, code: KernelCode) -> None:
+    def __init__(
+        self, code: KernelCode, signature: dict[str, Any], options: dict[str, Any]
+    ) -> None:
         self._code = code
+        self._origin = _Origin(code.owner, signature, options)
 
     if not TYPE_CHECKING:
 
@@ -115,7 +135,7 @@ class CompiledKernel:
 
     def _owner(self) -> JITFunction | None:
         """The JITFunction that obtained it; None once that is gone."""
-        return self._code.owner()
+        return self._origin.owner()
 
     def _init_handles(self) -> None:
         """Makes `run` ready. Triton's programs call it before they read `n_regs`, or after they have restored
@@ -138,12 +158,10 @@ def _origin(compiled: CompiledKernel) -> tuple[JITFunction, dict[str, Any], dict
     """The kernel it was compiled from, its signature (parameter -> kind or constant), and its options."""
     kernel = compiled._owner()
     if kernel is not None:
-        for variant, signature, options, *_ in kernel._variants():
-            if variant is compiled:
-                return kernel, signature, options
+        return kernel, dict(compiled._origin.signature), dict(compiled._origin.options)
     raise RuntimeError(
         f"{compiled.name}: the kernel that this was compiled from is gone\n"
-        f"  help: keep the @jit function, and do not clear() it before this is used"
+        f"  help: keep the @jit function; or use compiled.launch(grid, *arguments), which does without"
     )
 
 

@@ -370,7 +370,7 @@ def test_command_line():
 
 
 BUILD = pathlib.Path(st.__file__).parents[2]  # of a build tree
-COMMANDS = ["doctor", "cache", "tune", "layout", "opt", "compile", "knobs", "version"]
+COMMANDS = ["doctor", "cache", "run", "tune", "layout", "opt", "compile", "knobs", "version"]
 FLAGS = ["--cflags", "--libs", "--cmake-dir", "--include-dir"]
 
 

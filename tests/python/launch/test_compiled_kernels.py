@@ -69,12 +69,17 @@ def test_a_compiled_kernel_without_its_function():
     compiled = kernel.warmup(tl.float32, tl.float32, 5, 1, 16, num_warps=8)
     compiled[(1,)](np.zeros(16, np.float32), np.zeros(16, np.float32), 5)
     kernel.clear()
-    with pytest.raises(RuntimeError, match="scale: the kernel .* is gone\n  help: keep the @jit"):
-        compiled[(1,)]
+    x, out = np.ones(16, np.float32), np.zeros(16, np.float32)
+    compiled[(1,)](x, out, 5)  # what it was compiled for, it knows itself
+    assert out.sum() == 5
     del kernel
     gc.collect()
+    with pytest.raises(RuntimeError, match="scale: the kernel .* is gone\n  help: keep the @jit"):
+        compiled[(1,)]
     with pytest.raises(RuntimeError, match="is gone"):
         compiled.src
+    compiled.launch((1,), x, out, 16)
+    assert out.sum() == 16
 
 
 def test_what_a_compiled_kernel_says_of_itself():

@@ -7,6 +7,7 @@ from sectile.as_triton import adopt, missing
 from sectile.compiler import compiler as _compiler
 from sectile.compiler.compiler import ASTSource, CompiledKernel
 from sectile.errors import OutOfResources
+from sectile.runtime import compiled as _compiled
 
 from .. import knobs
 from ..backends import backends
@@ -21,6 +22,52 @@ from ..runtime.cache import (
 )
 
 adopt(__name__, (ASTSource, CompiledKernel))
+
+
+#: Triton's names of stages -> Sectile's, the first that is there.
+_STAGES = {"source": ("tile",), "ttir": ("tile",), "ttgir": ("tile-gpu", "tile-optimized"), "llir": ("llvm-optimized", "llvm")}
+
+
+class AsmDict(dict):
+    """`CompiledKernel.asm` with Triton's names, too: what is not kept is compiled again, with all stages."""
+
+    def __init__(self, stages, compiled):
+        super().__init__(stages)
+        self._compiled = compiled
+
+    def __missing__(self, name):
+        if name == "sass":
+            from ..tools.disasm import get_sass
+
+            value = get_sass(self["cubin"])
+        elif name in _STAGES:
+            known = self if any(each in self for each in _STAGES[name]) else self._all()
+            value = next((known[each] for each in _STAGES[name] if each in known), None)
+            if value is None:
+                raise KeyError(f"Unknown key: '{name}'")
+        else:
+            raise KeyError(f"Unknown key: '{name}'")
+        self[name] = value
+        return value
+
+    def _all(self):
+        import sectile.knobs
+
+        compiled = self._compiled
+        options = {name: getattr(compiled.metadata, name) for name in ("num_warps", "num_stages", "num_ctas")}
+        with sectile.knobs.scope(keep_stages=True):
+            return _compiler.compile(compiled.src, _target_of(compiled), options)._code.asm
+
+    def __reduce__(self):
+        return dict, (dict(self),)
+
+
+def _target_of(compiled):
+    backend, arch = compiled.metadata.backend, compiled.metadata.target.partition(":")[2]
+    return f"{backend}:{arch}" if backend != "cpu" else "cpu"
+
+
+_compiled._ATTRIBUTES["asm"] = lambda compiled: AsmDict(compiled._code.asm, compiled)
 
 
 class IRSource:
