@@ -20,6 +20,15 @@ LogicalResult refuseOuter(Arguments &args) {
                     "pass it in as one more source, or apply it after the reduction");
 }
 
+/// Removes what a combining function computes for nothing: one that asks for the type of a sum with
+/// a tile, as torch's do, makes a tile that is used no further.
+void eraseUnused(Region &region) {
+  for (Block &block : region)
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+      if (mlir::isOpTriviallyDead(&op))
+        op.erase();
+}
+
 /// Checks the operations of a combining function.
 LogicalResult checkFunction(Arguments &args, Region &region) {
   bool capturesOuter = false, hasEffects = false, hasLoop = false, printsInBranch = false;
@@ -92,10 +101,9 @@ LogicalResult buildCombiner(Arguments &args, Region &region, ArrayRef<Value> sou
   for (mlir::Value result : yielded)
     if (result.getParentRegion() != &region)
       return refuseOuter(args);
-  if (failed(checkFunction(args, region)))
-    return failure();
   tile::YieldOp::create(builder, sema.location(), yielded);
-  return success();
+  eraseUnused(region);
+  return checkFunction(args, region);
 }
 
 FailureOr<SmallVector<Value>> buildReduce(Arguments &args, ArrayRef<Value> sources, int64_t axis,

@@ -128,6 +128,15 @@ class CompiledKernel:
         """
         self._code.launch(grid, stream, *arguments)
 
+    def launch_metadata(self, grid: Any, stream: int, *arguments: Any) -> Any:
+        """What `run` gives to the hooks it is called with: a `LaunchMetadata`; None while there are no hooks."""
+        from . import hooks
+
+        if not (hooks.enter.calls or hooks.exit.calls):
+            return None
+        names = [name for name, *_ in self._code.parameters]
+        return hooks.LaunchMetadata(self._owner(), self, grid, stream, dict(zip(names, arguments)))
+
     def record_time(self, seconds: float) -> bool:
         """Keeps with the cache entry what one launch took. False when there is no entry of one's own to keep it
         with."""

@@ -18,7 +18,7 @@ class LaunchMetadata:
 
     def __init__(
         self,
-        kernel: JITFunction,
+        kernel: JITFunction | None,
         compiled: CompiledKernel,
         grid: tuple[int, int, int],
         stream: int,
@@ -45,7 +45,7 @@ class LaunchMetadata:
                 "num_warps": compiled.metadata.num_warps,
                 "target": compiled.metadata.target,
             }
-            if self._kernel.launch_metadata is not None:
+            if self._kernel is not None and self._kernel.launch_metadata is not None:
                 data.update(
                     self._kernel.launch_metadata(self._grid, compiled.metadata, self._arguments)
                 )

@@ -114,3 +114,28 @@ def test_new_axes_of_a_scalar(device, n):
     out = np.full(16, -1, np.int32)
     scalar_conditions[(1,)](out, n, 8)
     np.testing.assert_array_equal(out, np.tile((np.arange(8) < n) & (n > 3), 2))
+
+
+@st.jit
+def _is_floating(x):
+    return (x + tl.zeros((1,), tl.int1)).dtype.is_floating()  # as torch's helpers ask
+
+
+@st.jit
+def _greater(a, b):
+    is_greater = a > b
+    if _is_floating(a):
+        is_greater |= a != a
+    return tl.where(is_greater, a, b)
+
+
+@st.jit
+def greatest(x, out, N: tl.constexpr):
+    tl.store(out, tl.reduce(tl.load(x + tl.arange(0, N)), 0, _greater))
+
+
+def test_a_tile_that_a_combining_function_only_asks_for_its_type(device):
+    values = np.random.default_rng(4).standard_normal(64).astype(np.float32)
+    out = np.zeros(1, np.float32)
+    greatest[(1,)](values, out, N=64)
+    assert out[0] == values.max()
