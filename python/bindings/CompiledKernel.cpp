@@ -67,6 +67,8 @@ py::object metadataOf(const jit::Kernel &kernel) {
   fields["device_memory"] = options.deviceMemory;
   fields["pointers_only"] = options.pointersOnly;
   fields["tensor_maps"] = image.tensorMaps.size();
+  fields["hidden_parameters"] = image.gpu.hiddenParameters != 0;
+  fields["overlap_hazards"] = image.overlapHazards.size();
   // The CPU's programs have scratch memory instead; programs written for GPUs divide by this.
   fields["shared"] = image.backend == "cpu" ? std::max<int64_t>(image.scratchBytes, 1)
                                             : int64_t{image.gpu.sharedBytes};

@@ -173,7 +173,15 @@ def _metadata(kernel):
 
 
 def _write_for_static_launcher(kernel):
-    """torch launches a cubin of this name by itself. It knows the kernel's own parameters only, so code with more gets none."""
+    """Writes the cubin where torch's static launcher looks for it.
+
+    That launcher passes the kernel's own parameters and looks at nothing else, so it gets no code that has further
+    ones (assertions, bounds, several programs to a block), maps of arrays, or needs arrays that lie apart.
+    """
+    known = kernel.metadata
+    is_plain = not (known.hidden_parameters or known.tensor_maps or known.overlap_hazards)
+    if known.backend == "cuda" and "cubin" in kernel.asm and is_plain and known.threads == 32 * known.num_warps:
+        get_cache_manager(kernel.hash).put(kernel.asm["cubin"], f"{kernel.src.name}.cubin")
 
 
 __getattr__ = missing(__name__)
