@@ -280,6 +280,12 @@ void readMock(PyObject *object, const ReadArgument &how, ArgumentValue &result) 
   lang::DType dtype = dtypeNamed(mock.attr("dtype"), how);
   if (!py::cast<bool>(py::getattr(mock, "is_scalar", py::bool_(false)))) {
     result = mockPointer(dtype);
+    py::object memory = py::getattr(mock, "memory", py::none());
+    if (!memory.is_none()) {
+      std::tie(result.rangeBegin, result.rangeEnd) =
+          py::cast<std::pair<uint64_t, uint64_t>>(memory);
+      result.bits = result.rangeBegin;
+    }
     if (!py::cast<bool>(py::getattr(mock, "is_aligned", py::bool_(true))))
       result.bits += dtype.bytes() % 16 ? 1 : 8;
   } else if (dtype.isFloat()) {

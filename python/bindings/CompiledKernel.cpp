@@ -17,6 +17,8 @@ struct KernelCode {
   std::shared_ptr<const PositionalLaunch> launch;
   /// The JITFunction that obtained it; null of code out of a pickle.
   py::weakref owner;
+  /// A KernelCode for arrays that share memory; None where there is none.
+  py::object ifAliased;
 };
 
 py::dict stagesOf(const KernelCode &self) {
@@ -69,6 +71,9 @@ py::object metadataOf(const jit::Kernel &kernel) {
   fields["tensor_maps"] = image.tensorMaps.size();
   fields["hidden_parameters"] = image.gpu.hiddenParameters != 0;
   fields["overlap_hazards"] = image.overlapHazards.size();
+  fields["alias_hazards"] =
+      std::count_if(image.overlapHazards.begin(), image.overlapHazards.end(),
+                    [](const backends::OverlapHazard &hazard) { return hazard.evenIfSame; });
   // The CPU's programs have scratch memory instead; programs written for GPUs divide by this.
   fields["shared"] = image.backend == "cpu" ? std::max<int64_t>(image.scratchBytes, 1)
                                             : int64_t{image.gpu.sharedBytes};
@@ -218,10 +223,19 @@ py::tuple reduceCode(py::handle self) {
   const auto &code = py::cast<const KernelCode &>(self);
   return py::make_tuple(py::module_::import("sectile._native").attr("load_code"),
                         py::make_tuple(py::bytes(jit::Runtime::pack(*code.kernel)),
-                                       code.launch->parameters().toPython()));
+                                       code.launch->parameters().toPython(), code.ifAliased));
 }
 
-KernelCode loadCode(const py::bytes &packed, const py::list &parameters) {
+/// The same code, with `ifAliased` for launches whose arrays share memory that it takes to be apart.
+KernelCode withAliased(const KernelCode &self, py::object ifAliased) {
+  KernelCode both = self;
+  both.launch = std::make_shared<const PositionalLaunch>(
+      self.kernel, self.launch->parameters(), py::cast<const KernelCode &>(ifAliased).launch);
+  both.ifAliased = std::move(ifAliased);
+  return both;
+}
+
+KernelCode loadCode(const py::bytes &packed, const py::list &parameters, py::object ifAliased) {
   KernelParameters known = KernelParameters::ofPython(parameters);
   const std::string_view bytes = packed;
   jit::KernelResult result;
@@ -232,7 +246,8 @@ KernelCode loadCode(const py::bytes &packed, const py::list &parameters) {
   if (!result.kernel)
     throwError(result.status.error());
   auto launch = std::make_shared<const PositionalLaunch>(result.kernel, std::move(known));
-  return {std::move(result.kernel), std::move(launch), {}};
+  KernelCode code{std::move(result.kernel), std::move(launch), {}, py::none()};
+  return ifAliased.is_none() ? code : withAliased(code, std::move(ifAliased));
 }
 
 } // namespace
@@ -240,13 +255,14 @@ KernelCode loadCode(const py::bytes &packed, const py::list &parameters) {
 py::object wrapCompiledKernel(const Variant &variant, PyObject *owner) {
   py::object code = py::cast(KernelCode{
       variant.kernel, std::make_shared<const PositionalLaunch>(variant.kernel, variant.parameters),
-      py::weakref(owner)});
+      py::weakref(owner), py::none()});
   return py::module_::import("sectile.runtime.compiled")
       .attr("CompiledKernel")(code, variant.signature, variant.options);
 }
 
 void registerCompiledKernel(py::module_ &module) {
   module.def("load_code", &loadCode, py::arg("packed"), py::arg("parameters"),
+             py::arg("if_aliased") = py::none(),
              "What pickling a KernelCode comes to.");
   py::class_<KernelCode>(module, "KernelCode",
                          "The code of a compiled kernel; sectile.runtime.compiled.CompiledKernel "
@@ -280,6 +296,7 @@ void registerCompiledKernel(py::module_ &module) {
           "local_bytes", [](const KernelCode &self) { return self.kernel->resources().localBytes; })
       .def_property_readonly("runner", &runnerOf)
       .def("launch", &launchCode, py::arg("grid"), py::arg("stream"))
+      .def("with_aliased", &withAliased, py::arg("if_aliased"))
       .def("__reduce__", &reduceCode)
       .def("__repr__", [](const KernelCode &self) {
         const backends::KernelImage &image = self.kernel->image();

@@ -44,8 +44,9 @@ KernelParameters KernelParameters::ofPython(const py::list &list) {
 }
 
 PositionalLaunch::PositionalLaunch(std::shared_ptr<const jit::Kernel> kernel,
-                                   KernelParameters parameters)
-    : kernel(std::move(kernel)), known(std::move(parameters)) {
+                                   KernelParameters parameters,
+                                   std::shared_ptr<const PositionalLaunch> ifAliased)
+    : kernel(std::move(kernel)), known(std::move(parameters)), ifAliased(std::move(ifAliased)) {
   std::vector<jit::ParameterPolicy> policies;
   for (const KernelParameters::Parameter &parameter : known.parameters) {
     passedParameters += !parameter.isConstant;
@@ -123,10 +124,12 @@ int32_t PositionalLaunch::deviceOf(const std::vector<jit::ArgumentValue> &values
   return 0;
 }
 
-void PositionalLaunch::checkMemory(const jit::BoundArguments &bound) const {
+const jit::Kernel *PositionalLaunch::kernelFor(const jit::BoundArguments &bound) const {
   backends::CompileOptions options = kernel->image().options;
   if (bound.overlaps.size() != 0 &&
       jit::MemoryFacts::of(bound).changeOptions(kernel->image(), options)) [[unlikely]] {
+    if (ifAliased)
+      return ifAliased->kernelFor(bound);
     const backends::ArgumentOverlap overlap = bound.overlaps[0];
     const auto &arguments = kernel->image().arguments;
     refuse(arguments[overlap.first].name,
@@ -138,6 +141,7 @@ void PositionalLaunch::checkMemory(const jit::BoundArguments &bound) const {
                        ": the copy engine cannot describe one of the arrays (its address or a "
                        "stride is no multiple of 16 bytes), and this code relies on it",
                    "launch the @jit function, which finds or compiles the code that fits");
+  return kernel.get();
 }
 
 void PositionalLaunch::run(const backends::Grid &grid, std::optional<uint64_t> stream,
@@ -164,7 +168,6 @@ void PositionalLaunch::run(const backends::Grid &grid, std::optional<uint64_t> s
     next += areAllGiven || !isConstant;
   }
   jit::BoundLaunch ready;
-  ready.kernel = kernel.get();
   ready.grid = grid;
   if (jit::Status status = specializer->bind(values, ready.arguments); !status.ok()) [[unlikely]]
     throwError(status.error());
@@ -172,7 +175,7 @@ void PositionalLaunch::run(const backends::Grid &grid, std::optional<uint64_t> s
   ready.arguments.device = std::max(deviceOf(values), 0);
   if (isGpu)
     ready.arguments.stream = stream ? reinterpret_cast<void *>(*stream) : held.stream.current();
-  checkMemory(ready.arguments);
+  ready.kernel = kernelFor(ready.arguments);
   runLaunch(ready, ready.arguments.stream);
 }
 

@@ -43,7 +43,9 @@ struct KernelParameters {
 
 class PositionalLaunch {
 public:
-  PositionalLaunch(std::shared_ptr<const jit::Kernel> kernel, KernelParameters parameters);
+  /// `ifAliased`: of code for the same parameters whose arrays may share memory; null: there is none.
+  PositionalLaunch(std::shared_ptr<const jit::Kernel> kernel, KernelParameters parameters,
+                   std::shared_ptr<const PositionalLaunch> ifAliased = nullptr);
 
   /// Launches on `grid`, in `stream` or, where there is none, in the current one of the arrays'
   /// library. `arguments`: one for each parameter, or one for each that is no constant.
@@ -64,10 +66,12 @@ private:
   void read(size_t parameter, PyObject *argument, HeldResources &held,
             std::vector<jit::ArgumentValue> &values) const;
   int32_t deviceOf(const std::vector<jit::ArgumentValue> &values) const;
-  void checkMemory(const jit::BoundArguments &bound) const;
+  /// Returns the kernel that is right for how the arrays lie; throws where there is none.
+  const jit::Kernel *kernelFor(const jit::BoundArguments &bound) const;
 
   std::shared_ptr<const jit::Kernel> kernel;
   KernelParameters known;
+  std::shared_ptr<const PositionalLaunch> ifAliased;
   /// Of each parameter its values.
   std::vector<std::vector<Expected>> expected;
   size_t passedParameters = 0;

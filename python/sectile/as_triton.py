@@ -8,7 +8,7 @@
 
 From then on ``import triton`` finds a package of Sectile's, in this process and in those it starts, beside a real
 Triton that may be installed. It lies in the wheel as data (``sectile/_as_triton``), so that nothing is called
-`triton` before it is asked for. What it has, and what differs, is in the guide "Coming from Triton".
+`triton` before it is asked for. What it has, and what differs, is in the guide "From Triton".
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def missing(module: str) -> Callable[[str], Any]:
         known = [each for each in vars(sys.modules[module]) if not each.startswith("_")]
         raise AttributeError(
             f"module {module!r} has no attribute {name!r}{did_you_mean(name, known)}\n"
-            "  help: this triton is Sectile's; docs/coming-from-triton.md says what of Triton's internals it has"
+                "  help: this triton is Sectile's; the guide \"From Triton\" says what of Triton's internals it has"
         )
 
     return __getattr__

@@ -72,9 +72,16 @@ class ASTSource:
             for key, value in (constexprs or {}).items()
         }
         self.attrs = dict(attrs or {})
+        self._is_overlapping = False
         for path in (*self.constants, *self.attrs):
             if not path or not 0 <= path[0] < len(names):
                 raise ValueError(f"{self.name}: {path} is no parameter of the kernel")
+
+    def overlapping(self) -> ASTSource:
+        """The same, for arrays that share memory, each with each."""
+        other = ASTSource(self.fn, self.signature, None, self.attrs)
+        other.constants, other._is_overlapping = self.constants, True
+        return other
 
     def hash(self) -> str:
         """A text that differs between sources and is the same in every process."""
@@ -111,7 +118,11 @@ class ASTSource:
                 for attribute in self.attrs.get(path, ())
             )
             hinted = divisible and isinstance(kind, str) and ":" not in kind
-            return _mock(self.name, name, kind + ":16" if hinted else kind)
+            mock = _mock(self.name, name, kind + ":16" if hinted else kind)
+            if self._is_overlapping and isinstance(mock, MockTensor):
+                place = (1 << 20) + 32 * path[0]
+                mock.memory = (place, 1 << 24)
+            return mock
 
         arguments: dict[str, Any] = {}
         for place, name in enumerate(names):
@@ -130,6 +141,20 @@ def _target_text(target: GPUTarget) -> str:
             f"compile: there is no back end {target.backend!r}\n  help: there are 'cpu', 'cuda' and 'hip'"
         )
     return f"{target.backend}:{target.arch}"
+
+
+def compile_for_any_memory(
+    source: ASTSource, target: str | GPUTarget | None, options: Mapping[str, Any]
+) -> CompiledKernel:
+    """Compiles code that stands alone for arrays that lie apart, and where that is another, for arrays that do not.
+
+    `CompiledKernel.launch` takes the code that fits. What a launch of a `JITFunction` compiles when it is needed has
+    to be there for code that may be launched in another process.
+    """
+    usual = compile(source, target, options=options)
+    if usual.metadata.alias_hazards:
+        usual._code = usual._code.with_aliased(compile(source.overlapping(), target, options=options)._code)
+    return usual
 
 
 def compile(

@@ -15,16 +15,22 @@ class MockTensor:
         dtype: a dtype of the language, of torch or of NumPy.
         shape: for grid functions that look at it; not used otherwise.
         aligned: whether the array's address would be a multiple of 16.
+        memory: the addresses of its first byte and behind its last; None: it shares memory with no other.
     """
 
     __sectile_mock__ = True
 
     def __init__(
-        self, dtype: Any, shape: Sequence[int] | None = None, aligned: bool = True
+        self,
+        dtype: Any,
+        shape: Sequence[int] | None = None,
+        aligned: bool = True,
+        memory: tuple[int, int] | None = None,
     ) -> None:
         self.dtype = dtype
         self.shape = tuple(shape) if shape is not None else None
         self.is_aligned = aligned
+        self.memory = memory
         self.is_scalar = False
 
     def stride(self, axis: int | None = None) -> Any:

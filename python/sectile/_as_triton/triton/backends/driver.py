@@ -1,7 +1,22 @@
 """What runs kernels: `driver.active` is one of these. The arrays of a launch decide where it runs, whichever it is."""
 
+import os
+
 from sectile.as_triton import missing
 from sectile.runtime import driver as _driver
+
+
+#: Back end -> the file by which the system shows that there is such a GPU.
+_FILES = {"cuda": "/dev/nvidiactl", "hip": "/dev/kfd"}
+
+
+def _backend_at_hand():
+    """The back end of this machine's devices. A process that was forked cannot ask a GPU's driver, as torch's compile
+    workers cannot; it compiles for that GPU all the same."""
+    known = _driver.active.get_current_target().backend
+    if known == "cpu":
+        known = next((name for name, file in _FILES.items() if os.path.exists(file)), known)
+    return known
 
 
 class DriverBase:
@@ -17,7 +32,7 @@ class DriverBase:
     @classmethod
     def is_active(cls):
         """Whether there is such a device; the CPU is where there is no GPU."""
-        return _driver.active.get_current_target().backend == cls.backend
+        return _backend_at_hand() == cls.backend
 
     def __getattr__(self, name):
         return getattr(_driver.active, name)

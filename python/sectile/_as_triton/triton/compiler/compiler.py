@@ -132,7 +132,8 @@ def compile(src, target=None, options=None, _env_vars=None):
 
         target = driver.active.get_current_target()
     knobs.follow()
-    kernel = _compiler.compile(src, target, {name: value for name, value in (options or {}).items() if name not in _IGNORED})
+    taken = {name: value for name, value in (options or {}).items() if name not in _IGNORED}
+    kernel = _compiler.compile_for_any_memory(src, target, taken)
     return _standing_alone(kernel, src)
 
 
@@ -164,8 +165,6 @@ def _metadata(kernel):
     known.warp_size = 64 if ":gfx9" in known.target else 32
     known.cluster_dims = (known.num_ctas, 1, 1)
     known.triton_version = "3.6.0"
-    known.global_scratch_size = known.profile_scratch_size = None
-    known.global_scratch_align = known.profile_scratch_align = 1
     known.tensordesc_meta, known.tmem_size = None, 0
     known.supported_fp8_dtypes = BaseBackend.defaults["supported_fp8_dtypes"]
     known.extern_libs = ()
@@ -179,7 +178,7 @@ def _write_for_static_launcher(kernel):
     ones (assertions, bounds, several programs to a block), maps of arrays, or needs arrays that lie apart.
     """
     known = kernel.metadata
-    is_plain = not (known.hidden_parameters or known.tensor_maps or known.overlap_hazards)
+    is_plain = not (known.hidden_parameters or known.tensor_maps or known.alias_hazards)
     if known.backend == "cuda" and "cubin" in kernel.asm and is_plain and known.threads == 32 * known.num_warps:
         get_cache_manager(kernel.hash).put(kernel.asm["cubin"], f"{kernel.src.name}.cubin")
 

@@ -78,7 +78,7 @@ def mangle_type(arg, specialize=False):
 def create_function_from_signature(sig, kparams, backend):
     raise NotImplementedError(
         "triton.runtime.jit.create_function_from_signature: Sectile binds arguments without generated Python\n"
-        "  help: inspect.signature(kernel.fn).bind(...) binds them; docs/coming-from-triton.md"
+        "  help: inspect.signature(kernel.fn).bind(...) binds them"
     )
 
 
