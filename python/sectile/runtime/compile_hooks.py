@@ -62,6 +62,7 @@ def _description(kernel: JITFunction, index: int, variant: tuple, is_warmup: boo
         "configs": [attributes],
         "device": 0,
         "extern_libs": None,
+        "specialization_data": _as_text(kernel, key, signature, folded, attributes, chosen),
         "is_warmup": is_warmup,
     }
     settings = ", ".join(f"{name}={value}" for name, value in chosen.items())
@@ -76,6 +77,30 @@ def _description(kernel: JITFunction, index: int, variant: tuple, is_warmup: boo
         "is_manual_warmup": is_warmup,
         "already_compiled": False,
     }
+
+
+def _as_text(kernel, key, signature, constants, attributes, options) -> str:
+    """A variant as JSON, by Triton's names: what a program may write down and compile again elsewhere."""
+    import json
+
+    def plain(value):
+        if getattr(value, "__sectile_constexpr__", False) is True:
+            return {"constexpr": plain(value.value)}
+        return value if isinstance(value, (type(None), bool, int, float, str)) else str(value)
+
+    return json.dumps(
+        {
+            "name": kernel._fn_name,
+            "signature": signature,
+            "constant_keys": [list(path) for path in constants],
+            "constant_vals": [plain(value) for value in constants.values()],
+            "attrs_keys": [list(path) for path in attributes],
+            "attrs_vals": list(attributes.values()),
+            "options": {name: plain(value) for name, value in options.items()},
+            "key": str(key),
+        },
+        default=str,
+    )
 
 
 def _event(compiled, origin: str) -> dict:
