@@ -91,7 +91,16 @@ _FROM = {
         "TuningWarning", "TritonError", "InterpreterError", "CompileTimeAssertionFailure", "UnsupportedLanguageConstruct",
     ),
 }  # fmt: skip
-_SUBMODULES = ("as_triton", "backends", "compiler", "errors", "knobs", "language", "runtime", "testing")
+_SUBMODULES = (
+    "as_triton",
+    "backends",
+    "compiler",
+    "errors",
+    "knobs",
+    "language",
+    "runtime",
+    "testing",
+)
 _HOME = {name: module for module, names in _FROM.items() for name in names}
 
 

@@ -4,7 +4,6 @@ from typing import Any, Generic, Literal, SupportsIndex, TypeAlias, final, overl
 
 from typing_extensions import ParamSpec, TypeVar
 
-from .compiler import ASTSource
 from .runtime.compiled import CompiledKernel, Metadata
 from .runtime.jit import JITFunction
 
@@ -139,6 +138,7 @@ class KernelCode:
     local_bytes: int
     runner: Callable[..., None]
     def owner(self) -> JITFunction | None: ...
+    def with_aliased(self, if_aliased: KernelCode) -> KernelCode: ...
     def launch(self, grid: Grid, stream: int | None, *arguments: Any) -> None: ...
     def record_time(self, seconds: float) -> bool: ...
 

@@ -145,7 +145,7 @@ def missing(module: str) -> Callable[[str], Any]:
         known = [each for each in vars(sys.modules[module]) if not each.startswith("_")]
         raise AttributeError(
             f"module {module!r} has no attribute {name!r}{did_you_mean(name, known)}\n"
-                "  help: this triton is Sectile's; the guide \"From Triton\" says what of Triton's internals it has"
+            "  help: this triton is Sectile's; the guide \"From Triton\" says what of Triton's internals it has"
         )
 
     return __getattr__
@@ -155,5 +155,8 @@ def adopt(module: str, values: Any) -> None:
     """Lets classes and functions of this package say that they are of Triton's `module`: programs that copy a kernel's
     imports, as torch's do, go by where a name says it is from."""
     for value in values:
-        if isinstance(value, (type, type(adopt))) and value.__module__.partition(".")[0] == "sectile":
+        if (
+            isinstance(value, (type, type(adopt)))
+            and value.__module__.partition(".")[0] == "sectile"
+        ):
             value.__module__ = module

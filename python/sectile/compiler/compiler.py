@@ -153,7 +153,9 @@ def compile_for_any_memory(
     """
     usual = compile(source, target, options=options)
     if usual.metadata.alias_hazards:
-        usual._code = usual._code.with_aliased(compile(source.overlapping(), target, options=options)._code)
+        usual._code = usual._code.with_aliased(
+            compile(source.overlapping(), target, options=options)._code
+        )
     return usual
 
 

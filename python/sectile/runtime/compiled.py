@@ -30,7 +30,9 @@ class _Origin:
     """What a compiled kernel was made of: its kernel, the kinds and constants of its parameters, its options. A
     pickle does not hold it."""
 
-    def __init__(self, owner: Callable[[], Any], signature: Any = None, options: Any = None) -> None:
+    def __init__(
+        self, owner: Callable[[], Any], signature: Any = None, options: Any = None
+    ) -> None:
         self.owner = owner
         self.signature = signature
         self.options = options
@@ -98,9 +100,7 @@ class CompiledKernel:
         def __getattr__(self, name: str):
             compute = _ATTRIBUTES.get(name)
             if compute is None:
-                raise AttributeError(
-                    f"{type(self).__name__!r} object has no attribute {name!r}"
-                )
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             value = compute(self)
             if name not in _READ_EACH_TIME:
                 self.__dict__[name] = value

@@ -37,6 +37,7 @@ class HollowKernel:
         __name__, __qualname__, __module__, arg_names, constexprs, src, cache_key: as of the kernel.
     """
 
+    __name__: str
     fn: Any = None
     used_global_vals: dict[Any, Any] | None = None
 

@@ -20,7 +20,11 @@ def environment(**variables):
 
 def run(*words, check=True, cwd=None, **variables):
     done = subprocess.run(
-        [sys.executable, *words], capture_output=True, text=True, env=environment(**variables), cwd=cwd
+        [sys.executable, *words],
+        capture_output=True,
+        text=True,
+        env=environment(**variables),
+        cwd=cwd,
     )
     if check:
         assert done.returncode == 0, done.stderr
@@ -61,7 +65,10 @@ def script(tmp_path):
 
 
 def test_a_program_runs(script):
-    assert run("-m", "sectile", "run", "--as-triton", str(script), "5", "--x").stdout == "3.6.0 ['5', '--x']\n"
+    assert (
+        run("-m", "sectile", "run", "--as-triton", str(script), "5", "--x").stdout
+        == "3.6.0 ['5', '--x']\n"
+    )
     # The program's own folder comes before the current one, as with python.
     helper = script.with_name("helper.py")
     helper.write_text("print('helped')")
@@ -77,14 +84,20 @@ def test_a_module_runs(script):
 def test_the_environment_switches_it_on():
     text = "import sectile, triton; print(triton.__sectile__)"
     assert run("-c", text, SECTILE_AS_TRITON="1").stdout == "True\n"
-    assert "SECTILE_AS_TRITON is 'maybe', not 0 or 1" in run("-c", text, SECTILE_AS_TRITON="maybe", check=False).stderr
+    assert (
+        "SECTILE_AS_TRITON is 'maybe', not 0 or 1"
+        in run("-c", text, SECTILE_AS_TRITON="maybe", check=False).stderr
+    )
 
 
 def test_processes_inherit_it():
-    assert program("""
+    assert (
+        program("""
         import subprocess, sys
         print(subprocess.run([sys.executable, "-c", "import triton; print(triton.__sectile__)"], capture_output=True, text=True).stdout)
-    """).strip() == "True"
+    """).strip()
+        == "True"
+    )
 
 
 def test_nothing_is_called_triton_before(tmp_path):
@@ -196,7 +209,7 @@ def test_what_is_missing_names_the_guide():
             except AttributeError as error:
                 print(error)
     """)
-    assert "module 'triton' has no attribute 'foo'" in text and "the guide \"From Triton\"" in text
+    assert "module 'triton' has no attribute 'foo'" in text and 'the guide "From Triton"' in text
     assert "has no attribute 'lod'; did you mean 'load'?" in text
 
 
@@ -283,7 +296,10 @@ def test_errors_have_both_words(tmp_path):
     """)
     first, second, third, _ = text.split("====")
     assert "&: integers or truth values expected" in first and "help: cast to an integer" in first
-    assert "at 3:4:" in first and "cause: TypeError invalid operands of type triton.language.fp32" in first
+    assert (
+        "at 3:4:" in first
+        and "cause: TypeError invalid operands of type triton.language.fp32" in first
+    )
     assert "at 3:4:" in second and "is not defined" in second
     assert "cause: CompilationError at 2:4:" in second
     assert "cause: ValueError program_id axis must be 0, 1, or 2 but got 20" in third
@@ -359,7 +375,9 @@ def test_pickled_kernels_are_names(script):
         def local(x):
             pass
 
-        with pytest.raises(pickle.PicklingError, match="local: a kernel is pickled as the name .*<locals>.local"):
+        with pytest.raises(
+            pickle.PicklingError, match="local: a kernel is pickled as the name .*<locals>.local"
+        ):
             pickle.dumps(local)
     finally:
         sys.path.remove(str(script.parent))

@@ -272,7 +272,9 @@ def test_code_takes_tuples_and_skips_constants():
     np.testing.assert_array_equal(out[:50], x * 2 + 1)
     with pytest.raises(st.ArgumentError, match="argument 'pair' has another number of items"):
         compiled.launch((1,), out, (x,), 50, 2, None)
-    with pytest.raises(st.ArgumentError, match="2 arguments are given, and there are 5 parameters, 3 "):
+    with pytest.raises(
+        st.ArgumentError, match="2 arguments are given, and there are 5 parameters, 3 "
+    ):
         compiled.launch((1,), out, (x, 1))
 
 
@@ -280,7 +282,11 @@ def test_code_refuses_what_it_was_not_compiled_for(arrays):
     x, out = (np.zeros(112, np.float32) for _ in range(2))
     compiled = scale.warmup(x, out, 96, FACTOR=3, BLOCK=32, grid=(1,))
     wrong = {
-        "argument 'x' is a \\*fp64, and the code was compiled for \\*fp32": (x.astype(np.float64), out, 96),
+        "argument 'x' is a \\*fp64, and the code was compiled for \\*fp32": (
+            x.astype(np.float64),
+            out,
+            96,
+        ),
         "argument 'out' is a number, and the code was compiled for \\*fp32": (x, 5, 96),
         "argument 'n' is no multiple of 16": (x, out, 95),
         "argument 'x' is no multiple of 16": (x[1:], out, 96),

@@ -34,7 +34,9 @@ def get_current_target():
 
 def _is(backend, *archs):
     target = get_current_target()
-    return target.backend == backend and (not archs or any(each in str(target.arch) for each in archs))
+    return target.backend == backend and (
+        not archs or any(each in str(target.arch) for each in archs)
+    )
 
 
 def is_cuda():

@@ -1,7 +1,6 @@
 """Helpers of Triton's that programs import: names of dtypes, and paths into nested tuples."""
 
 from sectile.as_triton import missing
-from sectile.language import dtype
 
 TRITON_MAX_TENSOR_NUMEL = 1048576
 
@@ -51,12 +50,16 @@ def validate_block_shape(shape):
     count = 1
     for place, extent in enumerate(shape):
         if not isinstance(extent, int):
-            raise TypeError(f"Shape element {place} must have type `constexpr[int]`, got `constexpr[{type(extent)}]")
+            raise TypeError(
+                f"Shape element {place} must have type `constexpr[int]`, got `constexpr[{type(extent)}]"
+            )
         if not is_power_of_two(extent):
             raise ValueError(f"Shape element {place} must be a power of 2")
         count *= extent
     if count > TRITON_MAX_TENSOR_NUMEL:
-        raise ValueError(f"numel ({count}) exceeds triton maximum tensor numel ({TRITON_MAX_TENSOR_NUMEL})")
+        raise ValueError(
+            f"numel ({count}) exceeds triton maximum tensor numel ({TRITON_MAX_TENSOR_NUMEL})"
+        )
     return count
 
 

@@ -66,14 +66,16 @@ def _place(function, file, line, column):
     lines = linecache.getlines(file)
     begin = re.compile(rf"\s*def\s+{re.escape(function)}\b")
     for first in range(min(line, len(lines)), 0, -1):
-        if match := begin.match(lines[first - 1]):
+        if begin.match(lines[first - 1]):
             indent = len(lines[first - 1]) - len(lines[first - 1].lstrip())
             break
     else:
         return ""
     statement = _statement(lines, first, line, indent)
     excerpt = [text[indent:].rstrip("\n") for text in lines[first - 1 : line]][-12:]
-    return f"at {line - first + 1}:{statement}:\n" + "\n".join(excerpt) + "\n" + " " * statement + "^"
+    return (
+        f"at {line - first + 1}:{statement}:\n" + "\n".join(excerpt) + "\n" + " " * statement + "^"
+    )
 
 
 def _statement(lines, first, line, indent):
@@ -127,7 +129,7 @@ class _NeedsHopper(errors.ArgumentError, ValueError):
 
 def _call_error(text):
     """The error of a wrong call with Triton's class, where it is another one; None else."""
-    if match := re.search(r"num_warps is (\d+), not a power of two", text):
+    if re.search(r"num_warps is (\d+), not a power of two", text):
         return _PowerOfTwo(f"{text}\nnum_warps must be a power of 2")
     if re.search(r"num_ctas.*sm_90|clusters.*sm_90|num_ctas is \d+.*needs", text):
         return _NeedsHopper(f"{text}\nnum_ctas > 1 requires NVIDIA SM90+ (Hopper)")

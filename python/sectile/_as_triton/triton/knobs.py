@@ -143,7 +143,9 @@ class env_class(env_base):
             return None
         module, separator, name = text.partition(":")
         if not separator:
-            raise RuntimeError(f"Unable to read {self.key}: '{text}' isn't of the form MODULE:CLASS")
+            raise RuntimeError(
+                f"Unable to read {self.key}: '{text}' isn't of the form MODULE:CLASS"
+            )
         found = getattr(importlib.import_module(module), name)
         if self.type not in (base.__name__ for base in found.__mro__):
             raise RuntimeError(f"Unable to use '{text}' from {self.key}: not of type '{self.type}'")
@@ -159,7 +161,9 @@ class NvidiaTool:
     def from_path(path):
         """None where `path` cannot be run, or does not say its release."""
         try:
-            text = subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout
+            text = subprocess.run(
+                [path, "--version"], capture_output=True, text=True, check=True
+            ).stdout
         except (OSError, subprocess.CalledProcessError):
             return None
         release = re.search(r"release (\d+\.\d+)", text)
@@ -231,7 +235,9 @@ class CompileTimes:
 class base_knobs:
     @property
     def knob_descriptors(self):
-        return {name: value for name, value in vars(type(self)).items() if isinstance(value, env_base)}
+        return {
+            name: value for name, value in vars(type(self)).items() if isinstance(value, env_base)
+        }
 
     @property
     def knobs(self):
@@ -302,7 +308,9 @@ class redis_knobs(base_knobs):
 class cache_knobs(base_knobs):
     home_dir = env_str("TRITON_HOME", os.path.expanduser("~/"))
     dump_dir = env_str_callable_default("TRITON_DUMP_DIR", lambda: cache.get_triton_dir("dump"))
-    override_dir = env_str_callable_default("TRITON_OVERRIDE_DIR", lambda: cache.get_triton_dir("override"))
+    override_dir = env_str_callable_default(
+        "TRITON_OVERRIDE_DIR", lambda: cache.get_triton_dir("override")
+    )
     dir = env_str_callable_default("TRITON_CACHE_DIR", lambda: cache.get_triton_dir("cache"))
     manager_class = env_class("TRITON_CACHE_MANAGER", "CacheManager")
     remote_manager_class = env_class("TRITON_REMOTE_CACHE_BACKEND", "RemoteCacheBackend")
@@ -404,7 +412,12 @@ proton = proton_knobs()
 def _cache_folder():
     if compilation.always_compile:
         return ""
-    is_chosen = "dir" in vars(cache) or "home_dir" in vars(cache) or getenv("TRITON_CACHE_DIR") or getenv("TRITON_HOME")
+    is_chosen = (
+        "dir" in vars(cache)
+        or "home_dir" in vars(cache)
+        or getenv("TRITON_CACHE_DIR")
+        or getenv("TRITON_HOME")
+    )
     return os.path.join(cache.dir, "sectile") if is_chosen else None
 
 

@@ -42,7 +42,9 @@ class BaseBackend:
 
     def parse_options(self, options):
         """The options of a compile, with those that are not given."""
-        return Options({**self.defaults, "backend_name": self.backend, "arch": self.target.arch, **options})
+        return Options(
+            {**self.defaults, "backend_name": self.backend, "arch": self.target.arch, **options}
+        )
 
     @staticmethod
     def parse_attr(text):

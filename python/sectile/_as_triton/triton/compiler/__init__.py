@@ -1,7 +1,15 @@
 from sectile.as_triton import missing
 
 from . import errors
-from .compiler import ASTSource, CompiledKernel, IRSource, LazyDict, compile, get_cache_key, make_backend
+from .compiler import (
+    ASTSource,
+    CompiledKernel,
+    IRSource,
+    LazyDict,
+    compile,
+    get_cache_key,
+    make_backend,
+)
 from .errors import CompilationError
 from . import code_generator
 

@@ -25,7 +25,12 @@ adopt(__name__, (ASTSource, CompiledKernel))
 
 
 #: Triton's names of stages -> Sectile's, the first that is there.
-_STAGES = {"source": ("tile",), "ttir": ("tile",), "ttgir": ("tile-gpu", "tile-optimized"), "llir": ("llvm-optimized", "llvm")}
+_STAGES = {
+    "source": ("tile",),
+    "ttir": ("tile",),
+    "ttgir": ("tile-gpu", "tile-optimized"),
+    "llir": ("llvm-optimized", "llvm"),
+}
 
 
 class AsmDict(dict):
@@ -54,7 +59,10 @@ class AsmDict(dict):
         import sectile.knobs
 
         compiled = self._compiled
-        options = {name: getattr(compiled.metadata, name) for name in ("num_warps", "num_stages", "num_ctas")}
+        options = {
+            name: getattr(compiled.metadata, name)
+            for name in ("num_warps", "num_stages", "num_ctas")
+        }
         with sectile.knobs.scope(keep_stages=True):
             return _compiler.compile(compiled.src, _target_of(compiled), options)._code.asm
 
@@ -179,7 +187,12 @@ def _write_for_static_launcher(kernel):
     """
     known = kernel.metadata
     is_plain = not (known.hidden_parameters or known.tensor_maps or known.alias_hazards)
-    if known.backend == "cuda" and "cubin" in kernel.asm and is_plain and known.threads == 32 * known.num_warps:
+    if (
+        known.backend == "cuda"
+        and "cubin" in kernel.asm
+        and is_plain
+        and known.threads == 32 * known.num_warps
+    ):
         get_cache_manager(kernel.hash).put(kernel.asm["cubin"], f"{kernel.src.name}.cubin")
 
 

@@ -6,6 +6,11 @@ from sectile.compiler.errors import (
 )
 from sectile.errors import TritonError
 
-__all__ = ["CompilationError", "CompileTimeAssertionFailure", "TritonError", "UnsupportedLanguageConstruct"]
+__all__ = [
+    "CompilationError",
+    "CompileTimeAssertionFailure",
+    "TritonError",
+    "UnsupportedLanguageConstruct",
+]
 
 __getattr__ = missing(__name__)

@@ -38,7 +38,9 @@ def finalize(session=None, output_format="hatchet"):
     pass
 
 
-def profile(func=None, *, name=None, context="shadow", data="tree", backend=None, mode=None, hook=None):
+def profile(
+    func=None, *, name=None, context="shadow", data="tree", backend=None, mode=None, hook=None
+):
     """A decorator that starts a session; as `start`."""
     if func is None:
         return lambda function: profile(function, name=name)

@@ -26,7 +26,15 @@ def _base32(key):
 
 
 def get_cache_key(src, backend, backend_options, env_vars):
-    return "-".join((triton_key(), src.hash(), backend.hash(), str(getattr(backend_options, "__dict__", "")), str(env_vars)))
+    return "-".join(
+        (
+            triton_key(),
+            src.hash(),
+            backend.hash(),
+            str(getattr(backend_options, "__dict__", "")),
+            str(env_vars),
+        )
+    )
 
 
 class CacheManager(ABC):
@@ -55,7 +63,13 @@ class FileCacheManager(CacheManager):
 
     def __init__(self, key, override=False, dump=False):
         self.key = key
-        base = knobs.cache.dump_dir if dump else knobs.cache.override_dir if override else knobs.cache.dir
+        base = (
+            knobs.cache.dump_dir
+            if dump
+            else knobs.cache.override_dir
+            if override
+            else knobs.cache.dir
+        )
         if not base:
             raise RuntimeError("Could not create or locate cache dir")
         self.cache_dir = os.path.join(base, key)

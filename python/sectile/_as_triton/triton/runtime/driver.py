@@ -12,7 +12,9 @@ class DriverConfig:
     @property
     def default(self):
         if self._default is None:
-            self._default = next(each.driver for each in backends.values() if each.driver.is_active())()
+            self._default = next(
+                each.driver for each in backends.values() if each.driver.is_active()
+            )()
         return self._default
 
     @property

@@ -28,7 +28,10 @@ from .. import knobs
 
 TRITON_MODULE = "triton.language"
 
-adopt(__name__, [JITFunction, KernelInterface, KernelParam, jit, reinterpret, TensorWrapper, MockTensor])
+adopt(
+    __name__,
+    [JITFunction, KernelInterface, KernelParam, jit, reinterpret, TensorWrapper, MockTensor],
+)
 
 
 class _Marked(type):
@@ -83,4 +86,3 @@ def create_function_from_signature(sig, kparams, backend):
 
 
 __getattr__ = missing(__name__)
-

@@ -41,7 +41,9 @@ class MXFP4Tensor(_Numbers):
 
     def to(self, dtype):
         """Returns the numbers as float32."""
-        assert dtype == torch.float32, "Currently only float32 is supported for fp4e2m1 to float conversion"
+        assert dtype == torch.float32, (
+            "Currently only float32 is supported for fp4e2m1 to float conversion"
+        )
         size = torch.tensor(_E2M1, dtype=dtype, device=self.data.device)[(self.data & 7).long()]
         return torch.where(self.data & 8 != 0, -size, size)
 
@@ -59,7 +61,9 @@ class MXFP4Tensor(_Numbers):
 
     def to_packed_tensor(self, dim):
         """Returns two neighbours along `dim` in each byte, the first one below; an odd one is joined by 0."""
-        assert 0 <= dim < self.data.ndim, "The dimension to pack along is not within the range of tensor dimensions"
+        assert 0 <= dim < self.data.ndim, (
+            "The dimension to pack along is not within the range of tensor dimensions"
+        )
         data = self.data
         if data.shape[dim] % 2:
             shape = list(data.shape)
@@ -91,14 +95,20 @@ class MXScaleTensor(_Numbers):
 
     def to(self, dtype):
         """Returns the scales as float32."""
-        assert dtype == torch.float32, "Currently only float32 is supported for f8e8m0 to float conversion"
+        assert dtype == torch.float32, (
+            "Currently only float32 is supported for f8e8m0 to float conversion"
+        )
         scale = torch.pow(2.0, self.data.to(torch.float32) - _BIAS)
         return torch.where(self.data == _NAN, torch.full_like(scale, torch.nan), scale)
 
     def _from_float(self, values):
         """The greatest power of two that is not above; NaN for what is not a positive number."""
         is_number = torch.isfinite(values) & (values > 0)
-        exponent = torch.log2(torch.where(is_number, values, torch.ones_like(values))).floor().to(torch.int32)
+        exponent = (
+            torch.log2(torch.where(is_number, values, torch.ones_like(values)))
+            .floor()
+            .to(torch.int32)
+        )
         code = (exponent + _BIAS).clamp(0, 254).to(torch.uint8)
         return torch.where(is_number, code, torch.full_like(code, _NAN))
 

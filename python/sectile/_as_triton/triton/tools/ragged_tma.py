@@ -38,7 +38,9 @@ def to_ragged_indices(batch_offset, batch_size, row):
 @triton.jit
 def load_ragged(TMA, batch_offset, batch_size, coords, ragged_dim: tl.constexpr = 0):
     """Reads a block of a part; what lies outside it is 0."""
-    tl.static_assert(len(TMA.shape) == len(coords) + 2, "TMA must be a read-write ragged descriptor")
+    tl.static_assert(
+        len(TMA.shape) == len(coords) + 2, "TMA must be a read-write ragged descriptor"
+    )
     first, second, third = to_ragged_indices(batch_offset, batch_size, coords[ragged_dim])
     block = TMA.load([first, second] + coords[:ragged_dim] + [third] + coords[ragged_dim + 1 :])
     return tl.reshape(block, block.shape[2:])
@@ -49,7 +51,8 @@ def store_ragged(TMA, batch_offset, batch_size, coords, data, ragged_dim: tl.con
     """Writes a block of a part; what lies outside it is not written."""
     first, second, third = to_ragged_indices(batch_offset, batch_size, coords[ragged_dim])
     TMA.store(
-        [first, second] + coords[:ragged_dim] + [third] + coords[ragged_dim + 1 :], tl.reshape(data, [1, 1] + data.shape)
+        [first, second] + coords[:ragged_dim] + [third] + coords[ragged_dim + 1 :],
+        tl.reshape(data, [1, 1] + data.shape),
     )
 
 
@@ -58,5 +61,6 @@ def atomic_add_ragged(TMA, batch_offset, batch_size, coords, data, ragged_dim: t
     """Adds to a block of a part; what lies outside it is not written."""
     first, second, third = to_ragged_indices(batch_offset, batch_size, coords[ragged_dim])
     TMA.atomic_add(
-        [first, second] + coords[:ragged_dim] + [third] + coords[ragged_dim + 1 :], tl.reshape(data, [1, 1] + data.shape)
+        [first, second] + coords[:ragged_dim] + [third] + coords[ragged_dim + 1 :],
+        tl.reshape(data, [1, 1] + data.shape),
     )
