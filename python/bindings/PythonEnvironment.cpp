@@ -197,6 +197,8 @@ Constant PythonEnvironment::constantOf(py::handle object) {
         std::string className = py::str(object.attr("__name__"));
         return {lang::BuiltinRef{className == "pointer_type" ? className : name}};
       }
+    if (auto name = textAttribute(object, "__sectile_class__"))
+      return {lang::BuiltinRef{*name}};
   }
   if (py::object number = plainNumber(object))
     return constantOf(number);

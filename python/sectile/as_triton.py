@@ -39,7 +39,7 @@ def is_installed() -> bool:
     module = sys.modules.get("triton")
     if module is not None:
         return _is_ours(module)
-    return bool(sys.path) and sys.path[0] == folder()
+    return folder() in sys.path
 
 
 def install() -> None:
@@ -53,6 +53,9 @@ def install() -> None:
     module = sys.modules.get("triton")
     if module is not None and not _is_ours(module):
         raise ImportError(_first_import(module))
+    if module is None:
+        for name in [each for each in sys.modules if each.startswith("triton.")]:
+            del sys.modules[name]  # what a failed import of another Triton has left
     place = folder()
     # First of all: an installed Triton would be found before it.
     if place in sys.path:
@@ -60,8 +63,9 @@ def install() -> None:
     sys.path.insert(0, place)
     inherited = [each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each]
     home = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    others = [each for each in inherited if each not in (place, home)]
-    os.environ["PYTHONPATH"] = os.pathsep.join([place, *others, home])
+    others = [each for each in inherited if each != place]
+    own = [] if home in others else [home]  # where it stands already it stays
+    os.environ["PYTHONPATH"] = os.pathsep.join([place, *others, *own])
     os.environ[_VARIABLE] = "1"
 
 

@@ -92,7 +92,7 @@ class tensor_descriptor:
     the offsets: negative ones, too.
     """
 
-    __sectile_builtin__ = "tensor_descriptor"
+    __sectile_class__ = "tensor_descriptor"
 
     #: Extents of the array.
     shape: tuple[tensor, ...]

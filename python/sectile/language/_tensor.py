@@ -27,7 +27,7 @@ class tensor:
     -1, where Python and NumPy give -2 and 2. Constants among themselves follow Python.
     """
 
-    __sectile_builtin__ = "tensor"
+    __sectile_class__ = "tensor"
 
     #: Extents, a tuple of constants; empty for a scalar.
     shape: tuple[int, ...]

@@ -219,7 +219,7 @@ def launcher(compiled: CompiledKernel, grid: Grid) -> Callable[..., None]:
         given = {**dict(zip(names, args)), **kwargs}
         if given.get("stream", 0) is None:
             del given["stream"]
-        kernel.run(grid=grid, **{**options, **given, **constants})
+        kernel[grid](**{**options, **given, **constants})
 
     return launch
 

@@ -234,11 +234,16 @@ def test_knobs_follow_and_are_put_back(tmp_path):
         knobs.runtime.debug = False
         print(sectile.knobs.runtime.debug)
         with knobs.runtime.scope():
+            knobs.runtime.debug = True
+        print(sectile.knobs.runtime.debug, os.environ.get("SECTILE_DEBUG"))
+        knobs.cache.dir = None
+        knobs.cache.reset()
+        with knobs.runtime.scope():
             knobs.runtime.launch_enter_hook = print
             print(len(sectile.knobs.runtime.launch_enter_hook))
         print(len(sectile.knobs.runtime.launch_enter_hook))
     """, TRITON_DEBUG="1").splitlines() == [
-        f"True {folder}/sectile", "True False", "True True", "False", "1", "0",
+        f"True {folder}/sectile", "True False", "True True", "False", "False None", "1", "0",
     ]  # fmt: skip
 
 
@@ -436,3 +441,41 @@ def test_inductor_compiles_through_it():
         print(known["compiles"] + known["disk_hits"] >= len(models))
     """
     assert program(text) == "True\n"
+
+
+IN_PLACE = """
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def add(a, b, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(a + i, mask=i < n) + tl.load(b + i, mask=i < n), mask=i < n)
+
+def in_place(x):
+    add[(2,)](x, x, x, 100, BLOCK=64)
+    return x * 3
+
+def apart(x, y):
+    out = torch.zeros_like(x)
+    add[(2,)](x, y, out, 100, BLOCK=64)
+    return out * x
+"""
+
+
+def test_torch_knows_what_a_kernel_writes(tmp_path):
+    """Taking every array for written, torch loses what a kernel writes in place."""
+    pytest.importorskip("torch")
+    (tmp_path / "adding.py").write_text(IN_PLACE)
+    assert program(f"""
+        import sys
+        sys.path.insert(1, {str(tmp_path)!r})
+        import torch._inductor.config as config
+        config.cpu_backend, config.force_disable_caches, config.compile_threads = "triton", True, 1
+        from adding import *
+        x = torch.ones(100)
+        result = torch.compile(in_place)(x)
+        print((x == 2).all().item(), (result == 6).all().item())
+        print((torch.compile(apart)(torch.full((100,), 2.0), torch.ones(100)) == 6).all().item())
+    """).splitlines() == ["True True", "True"]  # fmt: skip

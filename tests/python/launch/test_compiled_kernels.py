@@ -368,7 +368,7 @@ assert sectile.statistics()["compiles"] == 0, sectile.statistics()
 
 def test_packed_code_that_is_none(arrays):
     compiled = scale.warmup(*arrays, 101, FACTOR=3, BLOCK=32, grid=(1,))
-    load, (data, parameters) = compiled._code.__reduce__()
+    load, (data, parameters, _) = compiled._code.__reduce__()
     for wrong in (data[:-1], data[:40], b"", data[:50] + bytes([data[50] ^ 1]) + data[51:]):
         with pytest.raises(st.MachineError, match="a packed kernel cannot be used: "):
             load(wrong, parameters)

@@ -33,3 +33,7 @@ __all__ = [
 _as_triton.adopt("triton", (cdiv, next_power_of_2))
 
 __getattr__ = _as_triton.missing(__name__)
+
+from . import _C, _torch
+
+_torch.adapt()

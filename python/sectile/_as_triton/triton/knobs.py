@@ -245,6 +245,8 @@ class base_knobs:
 
     def _callbacks(self):
         found = {}
+        if isinstance(self, runtime_knobs):
+            found["debug"] = self.debug
         for name, value in vars(type(self)).items():
             if isinstance(value, _forwarded):
                 held = getattr(self, name)
@@ -283,7 +285,7 @@ class base_knobs:
                     held.replace(None)
                     for call in value:
                         held.add(call)
-                else:
+                elif held != value:
                     setattr(self, name, value)
             follow()
 
@@ -357,7 +359,8 @@ class runtime_knobs(base_knobs):
 
     @debug.setter
     def debug(self, value):
-        _ours.runtime.debug = bool(value)
+        # None unsets the variable, as it was before.
+        _ours.runtime.debug = True if value else None
 
 
 class language_knobs(base_knobs):
@@ -418,7 +421,7 @@ def _cache_folder():
         or getenv("TRITON_CACHE_DIR")
         or getenv("TRITON_HOME")
     )
-    return os.path.join(cache.dir, "sectile") if is_chosen else None
+    return os.path.join(cache.dir, "sectile") if is_chosen and cache.dir else None
 
 
 def _dumps():
@@ -472,7 +475,8 @@ def follow():
 
 def refresh_knobs():
     """Reads again what is read once: TRITON_DEBUG."""
-    runtime.debug = getenv_bool("TRITON_DEBUG")
+    if runtime.debug != getenv_bool("TRITON_DEBUG"):
+        runtime.debug = getenv_bool("TRITON_DEBUG")
     compilation.instrumentation_mode = getenv("TRITON_INSTRUMENTATION_MODE", "")
 
 
