@@ -320,7 +320,8 @@ constexpr Knob kKnobs[] = {
      "0 or 1",
      isFlag},
     {{"SECTILE_AS_TRITON", "flag", "0",
-      "1: `import sectile` makes `import triton` give Sectile's package, here and in processes that "
+      "1: `import sectile` makes `import triton` give Sectile's package, here and in processes "
+      "that "
       "are started (sectile.as_triton)",
       "runtime.as_triton"},
      "0 or 1",

@@ -226,7 +226,8 @@ py::tuple reduceCode(py::handle self) {
                                        code.launch->parameters().toPython(), code.ifAliased));
 }
 
-/// The same code, with `ifAliased` for launches whose arrays share memory that it takes to be apart.
+/// The same code, with `ifAliased` for launches whose arrays share memory that it takes to be
+/// apart.
 KernelCode withAliased(const KernelCode &self, py::object ifAliased) {
   KernelCode both = self;
   both.launch = std::make_shared<const PositionalLaunch>(
@@ -262,8 +263,7 @@ py::object wrapCompiledKernel(const Variant &variant, PyObject *owner) {
 
 void registerCompiledKernel(py::module_ &module) {
   module.def("load_code", &loadCode, py::arg("packed"), py::arg("parameters"),
-             py::arg("if_aliased") = py::none(),
-             "What pickling a KernelCode comes to.");
+             py::arg("if_aliased") = py::none(), "What pickling a KernelCode comes to.");
   py::class_<KernelCode>(module, "KernelCode",
                          "The code of a compiled kernel; sectile.runtime.compiled.CompiledKernel "
                          "documents it.")

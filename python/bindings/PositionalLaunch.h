@@ -43,7 +43,8 @@ struct KernelParameters {
 
 class PositionalLaunch {
 public:
-  /// `ifAliased`: of code for the same parameters whose arrays may share memory; null: there is none.
+  /// `ifAliased`: of code for the same parameters whose arrays may share memory; null: there is
+  /// none.
   PositionalLaunch(std::shared_ptr<const jit::Kernel> kernel, KernelParameters parameters,
                    std::shared_ptr<const PositionalLaunch> ifAliased = nullptr);
 
