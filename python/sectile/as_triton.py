@@ -131,7 +131,7 @@ def run_program(arguments: list[str]) -> int:
     sys.argv = words
     # As python does, the program's folder comes first; but for triton.
     sys.path.insert(1, os.path.dirname(os.path.abspath(words[0])))
-    runpy.run_path(words[0], run_name="__main__")
+    runpy.run_path(os.path.abspath(words[0]), run_name="__main__")
     return 0
 
 
