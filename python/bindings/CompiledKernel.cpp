@@ -70,7 +70,6 @@ py::object metadataOf(const jit::Kernel &kernel) {
   fields["pointers_only"] = options.pointersOnly;
   fields["tensor_maps"] = image.tensorMaps.size();
   fields["hidden_parameters"] = image.gpu.hiddenParameters != 0;
-  fields["overlap_hazards"] = image.overlapHazards.size();
   fields["alias_hazards"] =
       std::count_if(image.overlapHazards.begin(), image.overlapHazards.end(),
                     [](const backends::OverlapHazard &hazard) { return hazard.evenIfSame; });

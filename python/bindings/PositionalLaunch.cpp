@@ -94,11 +94,13 @@ void PositionalLaunch::read(size_t parameter, PyObject *argument, HeldResources 
         value.kind == Kind::Integer || value.kind == Kind::Float || value.kind == Kind::Bool;
     if (isPointer != dtype.isPointer || !(isPointer || isNumber) ||
         (isPointer && value.dtype.kind != dtype.kind)) [[unlikely]]
-      refuse(wanted[i].name, "is " +
-                                 std::string(isPointer  ? "a " + value.dtype.name()
-                                             : isNumber ? "a number"
-                                                        : "None") +
-                                 ", and the code was compiled for " + dtype.name());
+      refuse(wanted[i].name,
+             "is " +
+                 std::string(isPointer                  ? "a " + value.dtype.name()
+                             : isNumber                 ? "a number"
+                             : value.kind == Kind::None ? "None"
+                                                        : "neither an array nor a number") +
+                 ", and the code was compiled for " + dtype.name());
     if (wanted[i].isDivisible && value.bits % 16 != 0) [[unlikely]]
       refuse(wanted[i].name, "is no multiple of 16, and the code was compiled for one that is");
     values.push_back(value);

@@ -49,7 +49,6 @@ _WORDS = (
      r"variables that are instanstiated as constexpr (`x = triton.language.constexpr(42)`).)", NameError),
     (r"arange: \[(.*)\) does not fit int32", r"arange's arguments must fit in int32, and \1 is out of range", ValueError),
     (r"static assertion failed.*", None, None),
-    (r".*is not in fp8 of this architecture.*", "not supported in this architecture", ValueError),
 )  # fmt: skip
 
 
@@ -61,8 +60,8 @@ def _in_triton(message):
     return None, None
 
 
-def _place(function, file, line, column):
-    """``at LINE:COLUMN:``, counted from the ``def`` of the function, with the source up to there."""
+def _place(function, file, line):
+    """``at LINE:COLUMN:``, counted from the ``def`` of the function and its indentation, with the source up to there."""
     lines = linecache.getlines(file)
     begin = re.compile(rf"\s*def\s+{re.escape(function)}\b")
     for first in range(min(line, len(lines)), 0, -1):
@@ -71,17 +70,13 @@ def _place(function, file, line, column):
             break
     else:
         return ""
-    statement = _statement(lines, first, line, indent)
+    text = lines[line - 1]
+    # Triton points to where the statement begins.
+    statement = max(len(text) - len(text.lstrip()) - indent, 0)
     excerpt = [text[indent:].rstrip("\n") for text in lines[first - 1 : line]][-12:]
     return (
         f"at {line - first + 1}:{statement}:\n" + "\n".join(excerpt) + "\n" + " " * statement + "^"
     )
-
-
-def _statement(lines, first, line, indent):
-    """The column of the text on a line, from the function's own indentation; Triton points to where a statement begins."""
-    text = lines[line - 1]
-    return max(len(text) - len(text.lstrip()) - indent, 0)
 
 
 def _cause(kind, words, inner):
@@ -101,11 +96,11 @@ def _add_words(error):
         return
     first = error.diagnostics[0]
     words, kind = _in_triton(first.message)
-    own = _place(first.function, first.file, first.line, first.column)
+    own = _place(first.function, first.file, first.line)
     text = [str(error)]
     if first.callers:
-        function, (file, line, column, *_) = first.callers[-1]
-        text.append(_place(function, file, line, column))
+        function, (file, line, *_) = first.callers[-1]
+        text.append(_place(function, file, line))
         cause = _cause(kind, words, own)
     else:
         text.append(own)
@@ -123,16 +118,10 @@ class _PowerOfTwo(errors.ArgumentError, AssertionError):
     """A number of warps that is no power of two."""
 
 
-class _NeedsHopper(errors.ArgumentError, ValueError):
-    """An option that an older GPU has not."""
-
-
 def _call_error(text):
     """The error of a wrong call with Triton's class, where it is another one; None else."""
     if re.search(r"num_warps is (\d+), not a power of two", text):
         return _PowerOfTwo(f"{text}\nnum_warps must be a power of 2")
-    if re.search(r"num_ctas.*sm_90|clusters.*sm_90|num_ctas is \d+.*needs", text):
-        return _NeedsHopper(f"{text}\nnum_ctas > 1 requires NVIDIA SM90+ (Hopper)")
     return None
 
 

@@ -59,12 +59,9 @@ class AsmDict(dict):
         import sectile.knobs
 
         compiled = self._compiled
-        options = {
-            name: getattr(compiled.metadata, name)
-            for name in ("num_warps", "num_stages", "num_ctas")
-        }
         with sectile.knobs.scope(keep_stages=True):
-            return _compiler.compile(compiled.src, _target_of(compiled), options)._code.asm
+            made = _compiler.compile(compiled.src, _target_of(compiled), compiled._origin.options)
+        return made._code.asm
 
     def __reduce__(self):
         return dict, (dict(self),)

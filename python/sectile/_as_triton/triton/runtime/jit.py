@@ -71,18 +71,4 @@ def get_jit_fn_file_line(fn):
     return fn.fn.__code__.co_filename, fn.starting_line_number
 
 
-def mangle_type(arg, specialize=False):
-    """The kind of an argument: ``"*fp32"``, ``"i32"``; of None and constants ``"constexpr"``."""
-    from sectile import _native
-
-    return _native.kind_of(arg)
-
-
-def create_function_from_signature(sig, kparams, backend):
-    raise NotImplementedError(
-        "triton.runtime.jit.create_function_from_signature: Sectile binds arguments without generated Python\n"
-        "  help: inspect.signature(kernel.fn).bind(...) binds them"
-    )
-
-
 __getattr__ = missing(__name__)
