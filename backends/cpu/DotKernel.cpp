@@ -1,11 +1,15 @@
 // Blocks as in Goto, van de Geijn: Anatomy of High-Performance Matrix Multiplication, 2008: the
-// block of acc in registers, the panel of rhs under it in the first-level cache.
+// block of acc in registers, the rows of lhs beside it in the first-level cache.
 //
-//   for column block j:                     rhs panel: depth x (block width)
-//     for row block i:
+//   for row block i:
+//     for column block j:                     rhs panel: depth x (block width)
 //       acc(i, j) -> registers
 //       for k: load one row of the panel; for each row of the block: broadcast lhs, multiply, add
 //       registers -> acc(i, j)
+//
+// The rows of a block stay in the first-level cache while all columns pass by, so that each row of
+// lhs is read once from further away; the panels of rhs come from the second-level cache, which
+// costs nothing: the loads of a row of the panel are known long before its products.
 #include "backends/cpu/DotKernel.h"
 
 #include "backends/cpu/DotBlocks.h"
@@ -63,16 +67,21 @@ public:
   }
 
   void emit() {
-    int64_t vectors = (shape.columns + lanes - 1) / lanes;
-    int64_t tail = shape.columns % lanes;
-    for (Run columns : splitEvenly(vectors, host.avx512 ? 4 : 2)) {
-      bool hasTail = tail && columns.first + columns.count * columns.size == vectors;
-      if (hasTail)
-        --columns.count;
-      if (columns.count)
-        emitColumns(columns, lanes);
-      if (hasTail)
-        emitColumns({columns.first + columns.count * columns.size, 1, columns.size}, tail);
+    columnRuns = splitEvenly(vectorCount(), host.avx512 ? 4 : 2);
+    int64_t widest = 0;
+    for (const Run &run : columnRuns)
+      widest = std::max(widest, run.size);
+    auto rowRuns = splitEvenly(shape.rows, blockHeight(widest));
+    int64_t rowBlocks = blocksOf(rowRuns), columnBlocks = blocksOf(columnRuns);
+    blockCount = rowBlocks * columnBlocks;
+    int64_t blocksBefore = 0;
+    for (const Run &rows : rowRuns) {
+      loop(rows.count, [&](V rowBlock) {
+        V row = b.CreateAdd(b.CreateMul(rowBlock, index(rows.size)), index(rows.first));
+        V number = b.CreateMul(b.CreateAdd(rowBlock, index(blocksBefore)), index(columnBlocks));
+        emitRows(rows.size, row, number);
+      });
+      blocksBefore += rows.count;
     }
   }
 
@@ -87,10 +96,21 @@ private:
   int64_t lhsStride, rhsStride, accStride;
   /// From a vector of a row of rhs to the next.
   int64_t vectorStride;
-  /// Register blocks that the runs of columns emitted so far come to when they run.
-  int64_t emittedBlocks = 0;
-  /// Products of i8: what to take from every row of the sums, for each vector of columns.
-  llvm::SmallVector<V> columnBiases;
+  /// The number of the register block that is being emitted, among all of them in the order in
+  /// which they run (i64).
+  V blockNumber = nullptr;
+  /// Register blocks, whichever their sizes.
+  int64_t blockCount = 0;
+  llvm::SmallVector<Run> columnRuns; // in vectors
+
+  /// The rows of lhs that a block multiplies: where each begins, or where the first begins when
+  /// they lie `lhsStride` apart.
+  struct Rows {
+    llvm::SmallVector<V> starts;
+    V first = nullptr;
+    /// Products of i8: what to take from the sums of each row (i32).
+    llvm::SmallVector<V> biases;
+  };
 
   V index(int64_t value) { return b.getInt64(uint64_t(value)); }
   V advance(V pointer, V elements) { return b.CreateGEP(element, pointer, elements); }
@@ -108,50 +128,59 @@ private:
     return std::min<int64_t>((registers - width - 1) / width, host.avx512 ? 12 : 8);
   }
 
-  void emitColumns(const Run &columns, int64_t lastLanes) {
-    auto rowRuns = splitEvenly(shape.rows, blockHeight(columns.size));
-    int64_t rowBlocks = 0;
-    for (const Run &rows : rowRuns)
-      rowBlocks += rows.count;
-    loop(columns.count, [&](V block) {
-      V first = b.CreateAdd(b.CreateMul(block, index(columns.size)), index(columns.first));
-      V panel = advance(rhs, b.CreateMul(first, index(vectorStride))),
-        target = advance(acc, b.CreateMul(first, index(lanes)));
-      if (shape.word == DotWord::Int8Quad)
-        columnBiases = biases(columns.size, panel);
-      V number = b.CreateAdd(b.CreateMul(block, index(rowBlocks)), index(emittedBlocks));
-      emittedBlocks += columns.count * rowBlocks;
-      int64_t blocksBefore = 0;
-      for (const Run &rows : rowRuns) {
-        loop(rows.count, [&](V rowBlock) {
-          emitShareOfPrefetches(b, shape.prefetches,
-                                b.CreateAdd(number, b.CreateAdd(rowBlock, index(blocksBefore))),
-                                blockCount());
-          V row = b.CreateAdd(b.CreateMul(rowBlock, index(rows.size)), index(rows.first));
-          V stride = shape.lhsRowStride ? shape.lhsRowStride : index(lhsStride);
-          emitBlock(rows.size, columns.size, lastLanes, advance(lhs, b.CreateMul(row, stride)),
-                    panel, advance(target, b.CreateMul(row, index(accStride))));
-        });
-        blocksBefore += rows.count;
-      }
-    });
+  int64_t vectorCount() const { return (shape.columns + lanes - 1) / lanes; }
+
+  static int64_t blocksOf(llvm::ArrayRef<Run> runs) {
+    int64_t blocks = 0;
+    for (const Run &run : runs)
+      blocks += run.count;
+    return blocks;
   }
 
-  /// The number of register blocks, whichever their sizes.
-  int64_t blockCount() {
-    int64_t vectors = (shape.columns + lanes - 1) / lanes, count = 0;
-    for (const Run &columns : splitEvenly(vectors, host.avx512 ? 4 : 2))
-      for (const Run &rows : splitEvenly(shape.rows, blockHeight(columns.size)))
-        count += columns.count * rows.count;
-    return count;
+  /// The blocks of `height` rows from `row` on; the first of them has this number.
+  void emitRows(int64_t height, V row, V number) {
+    Rows rows;
+    if (shape.lhsRows) {
+      V addresses = b.CreateGEP(b.getPtrTy(), shape.lhsRows, row);
+      for (int64_t i = 0; i < height; ++i)
+        rows.starts.push_back(b.CreateAlignedLoad(
+            b.getPtrTy(), b.CreateConstGEP1_64(b.getPtrTy(), addresses, uint64_t(i)),
+            llvm::Align(8)));
+    } else {
+      rows.first = advance(lhs, b.CreateMul(row, index(lhsStride)));
+    }
+    V target = advance(acc, b.CreateMul(row, index(accStride)));
+    if (shape.word == DotWord::Int8Quad)
+      for (int64_t i = 0; i < height; ++i)
+        rows.biases.push_back(biasOf(rows, i));
+    int64_t blocksBefore = 0, tail = shape.columns % lanes;
+    auto emitColumns = [&](int64_t firstVector, int64_t count, int64_t width, int64_t lastLanes) {
+      loop(count, [&](V block) {
+        V first = b.CreateAdd(b.CreateMul(block, index(width)), index(firstVector));
+        blockNumber = b.CreateAdd(number, b.CreateAdd(block, index(blocksBefore)));
+        emitBlock(height, width, lastLanes, rows,
+                  advance(rhs, b.CreateMul(first, index(vectorStride))),
+                  advance(target, b.CreateMul(first, index(lanes))));
+      });
+      blocksBefore += count;
+    };
+    for (const Run &run : columnRuns) {
+      bool hasTail = tail && run.first + run.count * run.size == vectorCount();
+      int64_t whole = run.count - (hasTail ? 1 : 0);
+      emitColumns(run.first, whole, run.size, lanes);
+      if (hasTail)
+        emitColumns(run.first + whole * run.size, 1, run.size, tail);
+    }
   }
 
   V mask(int64_t width, int64_t lastLanes, int64_t v) {
-    if (lastLanes == lanes || v + 1 < width)
-      return nullptr;
+    return lastLanes == lanes || v + 1 < width ? nullptr : firstLanes(lastLanes);
+  }
+
+  V firstLanes(int64_t count) {
     llvm::SmallVector<llvm::Constant *> bits;
     for (int64_t lane = 0; lane < lanes; ++lane)
-      bits.push_back(b.getInt1(lane < lastLanes));
+      bits.push_back(b.getInt1(lane < count));
     return llvm::ConstantVector::get(bits);
   }
 
@@ -162,11 +191,11 @@ private:
                                {sum, b.CreateBitCast(x, pairs), b.CreateBitCast(y, pairs)});
     }
     if (shape.word == DotWord::Int8Quad) {
-      // The instruction multiplies unsigned by signed: lhs comes with 128 added to it, which
-      // `columnBiases` takes away again.
+      // The instruction multiplies unsigned by signed: rhs was packed with 128 added to its
+      // elements, which `Rows::biases` takes away again.
       auto *quads = llvm::FixedVectorType::get(b.getInt8Ty(), unsigned(4 * lanes));
       return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpdpbusd_512, {},
-                               {sum, b.CreateBitCast(x, quads), b.CreateBitCast(y, quads)});
+                               {sum, b.CreateBitCast(y, quads), b.CreateBitCast(x, quads)});
     }
     if (element->isIntegerTy())
       return b.CreateAdd(b.CreateMul(x, y), sum);
@@ -175,69 +204,60 @@ private:
     return b.CreateFAdd(b.CreateFMul(x, y), sum);
   }
 
-  /// 128 times the sum of each column of the panel: lhs is read with 128 added to its elements.
-  llvm::SmallVector<V> biases(int64_t width, V panel) {
+  /// Where word `k` (i64; null: 0) plus `offset` of row `i` lies.
+  V leftAddress(const Rows &rows, int64_t i, V k, int64_t offset) {
+    V start = rows.first ? rows.first : rows.starts[i];
+    if (k)
+      start = b.CreateGEP(word, start, k);
+    return advance(start, offset + (rows.first ? i * lhsStride : 0));
+  }
+
+  /// 128 times the sum of row `i` of lhs.
+  V biasOf(const Rows &rows, int64_t i) {
     auto *quads = llvm::FixedVectorType::get(b.getInt8Ty(), unsigned(4 * lanes));
-    llvm::BasicBlock *before = b.GetInsertBlock();
-    llvm::Function *function = before->getParent();
-    llvm::BasicBlock *head = llvm::BasicBlock::Create(b.getContext(), "dot.bias", function);
-    llvm::BasicBlock *after = llvm::BasicBlock::Create(b.getContext(), "dot.bias.end", function);
-    b.CreateBr(head);
-    b.SetInsertPoint(head);
-    llvm::PHINode *k = b.CreatePHI(b.getInt64Ty(), 2);
-    k->addIncoming(index(0), before);
-    llvm::SmallVector<V> sums;
-    llvm::SmallVector<llvm::PHINode *> carried;
-    for (int64_t v = 0; v < width; ++v) {
-      carried.push_back(b.CreatePHI(vector, 2));
-      carried.back()->addIncoming(llvm::Constant::getNullValue(vector), before);
-    }
-    V row = advance(panel, b.CreateMul(k, index(rhsStride)));
-    for (int64_t v = 0; v < width; ++v) {
-      V words = b.CreateAlignedLoad(wordVector, advance(row, v * vectorStride), llvm::Align(4));
-      sums.push_back(b.CreateIntrinsic(
+    V sum = llvm::Constant::getNullValue(vector);
+    for (int64_t k = 0; k < shape.depth; k += lanes) {
+      V address = leftAddress(rows, i, nullptr, k);
+      V words =
+          k + lanes <= shape.depth
+              ? (V)b.CreateAlignedLoad(wordVector, address, llvm::Align(1))
+              : b.CreateMaskedLoad(wordVector, address, llvm::Align(1), firstLanes(shape.depth - k),
+                                   llvm::Constant::getNullValue(wordVector));
+      sum = b.CreateIntrinsic(
           llvm::Intrinsic::x86_avx512_vpdpbusd_512, {},
-          {carried[v], llvm::ConstantInt::get(quads, 128), b.CreateBitCast(words, quads)}));
-      carried[v]->addIncoming(sums.back(), head);
+          {sum, llvm::ConstantInt::get(quads, 128), b.CreateBitCast(words, quads)});
     }
-    V next = b.CreateAdd(k, index(1));
-    k->addIncoming(next, head);
-    b.CreateCondBr(b.CreateICmpULT(next, index(shape.depth)), head, after);
-    b.SetInsertPoint(after);
-    return sums;
+    return b.CreateAddReduce(sum);
   }
 
   /// height rows times width vectors, all of depth.
-  void emitBlock(int64_t height, int64_t width, int64_t lastLanes, V left, V panel, V target) {
+  void emitBlock(int64_t height, int64_t width, int64_t lastLanes, const Rows &rows, V panel,
+                 V target) {
     llvm::Align align(static_cast<uint64_t>(elementBytes));
-    llvm::SmallVector<V> sums, rowOffsets;
-    for (int64_t i = 0; i < height; ++i)
-      rowOffsets.push_back(shape.lhsRowStride ? b.CreateMul(shape.lhsRowStride, index(i))
-                                              : index(i * lhsStride));
+    llvm::SmallVector<V> sums;
     for (int64_t i = 0; i < height; ++i)
       for (int64_t v = 0; v < width; ++v) {
         V address = advance(target, i * accStride + v * lanes);
+        V sum;
         if (V laneMask = mask(width, lastLanes, v))
-          sums.push_back(b.CreateMaskedLoad(vector, address, align, laneMask,
-                                            llvm::Constant::getNullValue(vector)));
+          sum = b.CreateMaskedLoad(vector, address, align, laneMask,
+                                   llvm::Constant::getNullValue(vector));
         else
-          sums.push_back(b.CreateAlignedLoad(vector, address, align));
+          sum = b.CreateAlignedLoad(vector, address, align);
+        if (!rows.biases.empty())
+          sum = b.CreateSub(sum, b.CreateVectorSplat(unsigned(lanes), rows.biases[i]));
+        sums.push_back(sum);
       }
-
-    for (auto [number, bias] : llvm::enumerate(columnBiases))
-      for (int64_t i = 0; i < height; ++i)
-        sums[i * width + number] = b.CreateSub(sums[i * width + number], bias);
 
     auto step = [&](V leftNow, V panelNow, int64_t k) {
       llvm::SmallVector<V> row;
       for (int64_t v = 0; v < width; ++v)
         row.push_back(b.CreateAlignedLoad(
             wordVector, advance(panelNow, k * rhsStride + v * vectorStride), align));
+      // Narrow elements are aligned as such where lhs lies in the user's array.
+      llvm::Align leftAlign = shape.word == DotWord::Element ? align : llvm::Align(1);
       for (int64_t i = 0; i < height; ++i) {
-        V address = advance(advance(leftNow, rowOffsets[i]), k);
-        V left = b.CreateAlignedLoad(word, address, align);
-        if (shape.word == DotWord::Int8Quad)
-          left = b.CreateXor(left, b.getInt32(0x80808080));
+        V left = b.CreateAlignedLoad(word, leftAddress(rows, i, leftNow, k), leftAlign);
         V splat = b.CreateVectorSplat(unsigned(lanes), left);
         for (int64_t v = 0; v < width; ++v)
           sums[i * width + v] = multiplyAdd(splat, row[v], sums[i * width + v]);
@@ -246,18 +266,19 @@ private:
 
     constexpr int64_t unroll = 4;
     int64_t rounds = shape.depth / unroll;
+    V left = nullptr;
     if (rounds > 1) {
       llvm::BasicBlock *before = b.GetInsertBlock();
       llvm::Function *function = before->getParent();
       llvm::BasicBlock *head = llvm::BasicBlock::Create(b.getContext(), "dot.depth", function);
       llvm::BasicBlock *after = llvm::BasicBlock::Create(b.getContext(), "dot.depth.end", function);
+      bool isFetching = !shape.prefetches.empty();
+      V firstNumber = isFetching ? b.CreateMul(blockNumber, index(rounds)) : nullptr;
       b.CreateBr(head);
       b.SetInsertPoint(head);
-      llvm::PHINode *round = b.CreatePHI(b.getInt64Ty(), 2);
-      llvm::PHINode *leftNow = b.CreatePHI(b.getPtrTy(), 2),
-                    *panelNow = b.CreatePHI(b.getPtrTy(), 2);
-      round->addIncoming(index(rounds), before);
-      leftNow->addIncoming(left, before);
+      llvm::PHINode *leftNow = b.CreatePHI(b.getInt64Ty(), 2); // words of K done
+      llvm::PHINode *panelNow = b.CreatePHI(b.getPtrTy(), 2);
+      leftNow->addIncoming(index(0), before);
       panelNow->addIncoming(panel, before);
       llvm::SmallVector<llvm::PHINode *> carried;
       for (V &sum : sums) {
@@ -265,21 +286,27 @@ private:
         carried.back()->addIncoming(sum, before);
         sum = carried.back();
       }
+      // A few rows with each round: all of a block's at its beginning would fill the queue of
+      // misses, and the block would wait for them.
+      if (isFetching) {
+        llvm::PHINode *number = b.CreatePHI(b.getInt64Ty(), 2); // rounds of all blocks done
+        number->addIncoming(firstNumber, before);
+        emitShareOfPrefetches(b, shape.prefetches, number, blockCount * rounds);
+        number->addIncoming(b.CreateAdd(number, index(1)), head);
+      }
       for (int64_t k = 0; k < unroll; ++k)
         step(leftNow, panelNow, k);
-      V nextRound = b.CreateSub(round, index(1));
-      V nextLeft = advance(leftNow, unroll), nextPanel = advance(panelNow, unroll * rhsStride);
-      round->addIncoming(nextRound, head);
-      leftNow->addIncoming(nextLeft, head);
-      panelNow->addIncoming(nextPanel, head);
+      left = b.CreateAdd(leftNow, index(unroll));
+      panel = advance(panelNow, unroll * rhsStride);
+      leftNow->addIncoming(left, head);
+      panelNow->addIncoming(panel, head);
       for (auto [phi, sum] : llvm::zip_equal(carried, sums))
         phi->addIncoming(sum, head);
-      b.CreateCondBr(b.CreateICmpNE(nextRound, index(0)), head, after);
+      b.CreateCondBr(b.CreateICmpULT(left, index(rounds * unroll)), head, after);
       b.SetInsertPoint(after);
-      left = nextLeft;
-      panel = nextPanel;
     } else {
       rounds = 0;
+      emitShareOfPrefetches(b, shape.prefetches, blockNumber, blockCount);
     }
     for (int64_t k = 0; k < shape.depth - rounds * unroll; ++k)
       step(left, panel, k);

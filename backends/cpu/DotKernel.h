@@ -56,9 +56,9 @@ struct DotShape {
   llvm::Type *element;
   /// Strides in elements; zero means dense. rhsStride is for elements only: words lie in panels.
   int64_t lhsStride = 0, rhsStride = 0, accStride = 0;
-  /// Instead of lhsStride, an i64 known only when the kernel runs: lhs is then read where the user
-  /// left it, without a copy.
-  llvm::Value *lhsRowStride = nullptr;
+  /// Instead of lhs and lhsStride: an array of the addresses of its rows. They may lie in the
+  /// user's memory, which is then read without a copy.
+  llvm::Value *lhsRows = nullptr;
   llvm::SmallVector<DotPrefetch, 2> prefetches = {};
   DotWord word = DotWord::Element;
 };
@@ -76,13 +76,19 @@ inline constexpr int64_t kPanelColumns = 16;
 
 /// Packs `rows` rows of `columns` narrow elements (i16: the bits of bf16; i8) into panels of words.
 /// `fromStride` in elements; a row of `from` may be read up to a vector past its end, and the last
-/// panel is written whole, whatever the number of columns.
-void packRows(llvm::IRBuilderBase &builder, const HostFeatures &host, DotWord word, int64_t rows,
-              int64_t columns, llvm::Value *from, int64_t fromStride, llvm::Value *to);
+/// panel is written whole, whatever the number of columns. `asUnsigned` adds 128 to each i8, as
+/// products in vectors want (`takesUnsigned`).
+void packRows(llvm::IRBuilderBase &builder, const HostFeatures &host, DotWord word, bool asUnsigned,
+              int64_t rows, int64_t columns, llvm::Value *from, int64_t fromStride,
+              llvm::Value *to);
 
 /// True when the product runs in the processor's tile registers (AMX). Its function then has to
 /// configure them: `emitTileConfiguration` once at its entry, `emitTileRelease` before it returns.
 bool usesTileRegisters(const HostFeatures &host, const DotShape &shape);
+/// True when packed rhs has to be unsigned: AVX512-VNNI multiplies unsigned by signed numbers.
+inline bool takesUnsigned(const HostFeatures &host, const DotShape &shape) {
+  return shape.word == DotWord::Int8Quad && !usesTileRegisters(host, shape);
+}
 void emitTileConfiguration(llvm::IRBuilderBase &builder);
 void emitTileRelease(llvm::IRBuilderBase &builder);
 

@@ -16,8 +16,8 @@ DotWord dotWordFor(const HostFeatures &host, llvm::Type *narrow, llvm::Type *acc
   return word != DotWord::Element && has && depth % elementsIn(word) == 0 ? word : DotWord::Element;
 }
 
-void packRows(llvm::IRBuilderBase &b, const HostFeatures &host, DotWord word, int64_t rows,
-              int64_t columns, V from, int64_t fromStride, V to) {
+void packRows(llvm::IRBuilderBase &b, const HostFeatures &host, DotWord word, bool asUnsigned,
+              int64_t rows, int64_t columns, V from, int64_t fromStride, V to) {
   assert(host.laneCount(32) == kPanelColumns);
   int64_t perWord = elementsIn(word), depth = rows / perWord;
   unsigned bits = 32 / unsigned(perWord);
@@ -35,6 +35,8 @@ void packRows(llvm::IRBuilderBase &b, const HostFeatures &host, DotWord word, in
       wide = b.CreateShl(wide, uint64_t(part * bits));
       packed = packed ? b.CreateOr(packed, wide) : wide;
     }
+    if (asUnsigned)
+      packed = b.CreateXor(packed, llvm::ConstantInt::get(words, 0x80808080));
     V target =
         b.CreateMul(b.CreateAdd(b.CreateMul(panel, index(depth)), row), index(kPanelColumns));
     b.CreateAlignedStore(packed, b.CreateGEP(b.getInt32Ty(), to, target), llvm::Align(4));

@@ -122,7 +122,7 @@ bool usesTileRegisters(const HostFeatures &host, const DotShape &shape) {
                         : shape.word == DotWord::Int8Quad ? host.amxInt8
                                                           : false;
   return hasInstruction && shape.rows % kTileRows == 0 && shape.columns % kTileWords == 0 &&
-         shape.depth % kTileWords == 0 && !shape.lhsRowStride;
+         shape.depth % kTileWords == 0 && !shape.lhsRows;
 }
 
 void emitTileConfiguration(llvm::IRBuilderBase &builder) {

@@ -35,15 +35,123 @@ DotWord KernelEmitter::wordOf(DotOp op, llvm::Type *compute) {
 }
 
 /// rhs with rows interleaved into words, in panels.
-TileBuffer *KernelEmitter::packedBuffer(TileBuffer *rows, DotWord word) {
+TileBuffer *KernelEmitter::packedBuffer(TileBuffer *rows, DotWord word, bool asUnsigned) {
   int64_t depth = rows->shape[0], columns = rows->shape[1];
   int64_t panels = (columns + kPanelColumns - 1) / kPanelColumns;
   TileBuffer *packed =
       allocate({panels, depth / elementsIn(word), kPanelColumns}, builder.getInt32Ty());
   inOwnBlocks("packed", [&] {
-    packRows(builder, host, word, depth, columns, rows->base, rows->strides[0], packed->base);
+    packRows(builder, host, word, asUnsigned, depth, columns, rows->base, rows->strides[0],
+             packed->base);
   });
   return packed;
+}
+
+/// Masks of so many elements are evaluated to find out whether they hold everywhere. What is
+/// spread over rows or columns counts once.
+static constexpr int64_t kMostMaskElements = 512;
+
+static bool isQuicklyChecked(Value mask) {
+  if (!mask)
+    return true;
+  if (auto both = mask.getDefiningOp<arith::AndIOp>())
+    return isQuicklyChecked(both.getLhs()) && isQuicklyChecked(both.getRhs());
+  if (Operation *op = mask.getDefiningOp(); isa_and_nonnull<BroadcastOp, ExpandDimsOp>(op))
+    return isQuicklyChecked(op->getOperand(0));
+  auto type = dyn_cast<RankedTensorType>(mask.getType());
+  return !type || type.getNumElements() <= kMostMaskElements;
+}
+
+llvm::Value *KernelEmitter::holdsEverywhere(Value mask) {
+  if (!mask)
+    return builder.getTrue();
+  if (!isTile(mask))
+    return scalar(mask);
+  Operation *op = mask.getDefiningOp();
+  if (auto both = dyn_cast_or_null<arith::AndIOp>(op)) {
+    llvm::Value *lhs = holdsEverywhere(both.getLhs());
+    return builder.CreateAnd(lhs, holdsEverywhere(both.getRhs()));
+  }
+  if (isa_and_nonnull<BroadcastOp, ExpandDimsOp, SplatOp>(op))
+    return holdsEverywhere(op->getOperand(0));
+  TileBuffer *truths = operandBuffer(mask, builder.getInt8Ty());
+  // The elements of a row follow one another; behind them may stand anything.
+  constexpr int64_t kChunk = 64;
+  int64_t rows = 1, columns = 1;
+  for (auto [extent, stride] : llvm::zip(truths->shape, truths->strides))
+    (stride == 1 ? columns : rows) *= extent;
+  int64_t rowStride = 1;
+  for (int64_t stride : truths->strides)
+    if (stride != 1)
+      rowStride = rowStride == 1 ? stride : std::min(rowStride, stride);
+  llvm::Value *holds = builder.getTrue();
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < columns; column += kChunk) {
+      auto *type = llvm::FixedVectorType::get(builder.getInt8Ty(),
+                                              unsigned(std::min(kChunk, columns - column)));
+      auto *load =
+          builder.CreateAlignedLoad(type,
+                                    builder.CreateConstGEP1_64(builder.getInt8Ty(), truths->base,
+                                                               uint64_t(row * rowStride + column)),
+                                    llvm::Align(1));
+      mark(load, MemoryKind::Scratch);
+      llvm::Value *isTrue = builder.CreateICmpNE(load, llvm::Constant::getNullValue(type));
+      holds = builder.CreateAnd(holds, builder.CreateAndReduce(isTrue));
+    }
+  return holds;
+}
+
+/// Rows shorter than a cache line are copied: a copy has them beside one another.
+static constexpr int64_t kLeastRowBytes = 64;
+
+LoadOp KernelEmitter::loadInPlace(DotOp op, llvm::Type *held) {
+  auto load = op.getLhs().getDefiningOp<LoadOp>();
+  auto type = cast<RankedTensorType>(op.getLhs().getType());
+  // A load that has a buffer was executed before: what it read may have changed since.
+  if (!load || load->getBlock() != op->getBlock() || buffer(op.getLhs()) || type.getRank() != 2 ||
+      load.getIsVolatile() || options.checkBounds || held != memoryType(type.getElementType()) ||
+      type.getShape()[1] * memoryBytes(type.getElementType()) < kLeastRowBytes ||
+      !isQuicklyChecked(load.getMask()))
+    return {};
+  const auto &alongRow = indexFacts().of(load.getPtr()).dimensions[1];
+  bool isRow =
+      !alongRow.strideSymbol && alongRow.stride == 1 && alongRow.run % type.getShape()[1] == 0;
+  return isRow ? load : LoadOp{};
+}
+
+llvm::Value *KernelEmitter::rowsOf(LoadOp load, TileBuffer *inArray, llvm::Type *held) {
+  llvm::Value *isWhole = holdsEverywhere(load.getMask());
+  if (auto *constant = dyn_cast<llvm::ConstantInt>(isWhole); constant && constant->isOne())
+    return inArray->base;
+  TileBuffer *copy = allocate(shapeOf(load.getType()), held);
+  copy->narrow = elementTypeOf(load.getType());
+  TileBuffer *rows = allocate(inArray->shape, builder.getPtrTy());
+
+  llvm::Instruction *after = &*builder.GetInsertPoint();
+  llvm::BasicBlock *start = builder.GetInsertBlock();
+  llvm::BasicBlock *exit = start->splitBasicBlock(after, "rows");
+  start->getTerminator()->eraseFromParent();
+  auto *masked = llvm::BasicBlock::Create(builder.getContext(), "masked", kernel, exit);
+  builder.SetInsertPoint(start);
+  builder.CreateCondBr(isWhole, exit, masked);
+  builder.SetInsertPoint(masked);
+  builder.SetInsertPoint(builder.CreateBr(exit));
+  writeTile(load.getResult(), copy);
+  EmittedLoop loop = beginLoop(index(0), index(copy->shape[0]), index(1), {}, false);
+  llvm::Value *row = builder.CreateGEP(copy->element, copy->base,
+                                       builder.CreateMul(loop.induction, index(copy->strides[0])));
+  mark(builder.CreateAlignedStore(
+           row, builder.CreateGEP(builder.getPtrTy(), rows->base, loop.induction), llvm::Align(8)),
+       MemoryKind::Scratch);
+  endLoop(loop, {});
+  llvm::BasicBlock *copied = builder.GetInsertBlock();
+
+  builder.SetInsertPoint(exit, exit->begin());
+  llvm::PHINode *chosen = builder.CreatePHI(builder.getPtrTy(), 2);
+  chosen->addIncoming(inArray->base, start);
+  chosen->addIncoming(rows->base, copied);
+  builder.SetInsertPoint(after);
+  return chosen;
 }
 
 LogicalResult KernelEmitter::emitDotStep(DotOp op) {
@@ -71,26 +179,33 @@ LogicalResult KernelEmitter::emitDotStep(DotOp op) {
   shape.word = wordOf(op, compute);
   llvm::Type *held =
       shape.word == DotWord::Element ? compute : memoryType(elementTypeOf(op.getLhs().getType()));
-  TileBuffer *lhs = operandBuffer(op.getLhs(), held);
-  TileBuffer *rhs = operandBuffer(op.getRhs(), held);
-  if (shape.word != DotWord::Element)
-    rhs = packedBuffer(rhs, shape.word);
-  writeTile(op.getAcc(), acc);
-  setBuffer(op.getResult(), acc);
-
   shape.rows = acc->shape[rank - 2];
   shape.columns = acc->shape[rank - 1];
   shape.depth = lhsShape[rank - 1] / elementsIn(shape.word);
   shape.element = compute;
-  shape.lhsStride = lhs->strides[rank - 2] / elementsIn(shape.word);
+  TileBuffer *lhs = nullptr, *lhsAddresses = nullptr;
+  if (LoadOp load = cpu::usesTileRegisters(host, shape) ? LoadOp{} : loadInPlace(op, held)) {
+    lhsAddresses = rowAddresses(load.getPtr(), 1);
+    shape.lhsRows = rowsOf(load, lhsAddresses, held);
+  } else {
+    lhs = operandBuffer(op.getLhs(), held);
+    shape.lhsStride = lhs->strides[rank - 2] / elementsIn(shape.word);
+  }
+  TileBuffer *rhs = operandBuffer(op.getRhs(), held);
+  if (shape.word != DotWord::Element)
+    rhs = packedBuffer(rhs, shape.word, takesUnsigned(host, shape));
+  writeTile(op.getAcc(), acc);
+  setBuffer(op.getResult(), acc);
+
   if (shape.word == DotWord::Element)
     shape.rhsStride = rhs->strides[rank - 2];
   shape.accStride = acc->strides[rank - 2];
   if (rank == 2) {
-    for (Value operand : {op.getLhs(), op.getRhs()})
-      if (auto prefetch = operandAhead(op, operand))
+    for (auto [operand, addresses] :
+         {std::pair(op.getLhs(), lhsAddresses), std::pair(op.getRhs(), (TileBuffer *)nullptr)})
+      if (auto prefetch = operandAhead(operand, addresses))
         shape.prefetches.push_back(*prefetch);
-    emitDotHere(shape, lhs->base, rhs->base, acc->base);
+    emitDotHere(shape, lhs ? lhs->base : nullptr, rhs->base, acc->base);
   } else {
     EmittedLoop loop = beginLoop(index(0), index(acc->shape[0]), index(1), {}, false);
     auto matrix = [&](TileBuffer *buffer) {

@@ -66,7 +66,15 @@ void KernelEmitter::prepareOperandsAhead(scf::ForOp loop) {
     }
 }
 
-std::optional<DotPrefetch> KernelEmitter::operandAhead(DotOp op, Value operand) {
+TileBuffer *KernelEmitter::rowAddresses(Value pointers, unsigned along) {
+  SmallVector<int64_t, 2> column(shapeOf(pointers.getType()));
+  column[along] = 1;
+  TileBuffer *addresses = allocate(column, builder.getPtrTy());
+  writeTile(pointers, addresses);
+  return addresses;
+}
+
+std::optional<DotPrefetch> KernelEmitter::operandAhead(Value operand, TileBuffer *addresses) {
   TileBuffer *slot = earlierAddress.lookup(operand);
   if (!slot)
     return std::nullopt;
@@ -76,11 +84,8 @@ std::optional<DotPrefetch> KernelEmitter::operandAhead(DotOp op, Value operand) 
   DotPrefetch prefetch;
   prefetch.rows = extents[1 - along];
   prefetch.rowBytes = extents[along] * memoryBytes(elementTypeOf(load.getType()));
-  // The addresses of the rows' first elements: the tile of pointers, evaluated at one column.
-  SmallVector<int64_t, 2> column(extents);
-  column[along] = 1;
-  TileBuffer *addresses = allocate(column, builder.getPtrTy());
-  writeTile(load.getPtr(), addresses);
+  if (!addresses)
+    addresses = rowAddresses(load.getPtr(), along);
   prefetch.addresses = addresses->base;
   auto *pointer = builder.getPtrTy();
   auto *first = builder.CreateAlignedLoad(pointer, addresses->base, llvm::Align(8));

@@ -191,10 +191,21 @@ private:
   /// Before a loop: makes room for where the operands of its products lay one round before.
   void prepareOperandsAhead(mlir::scf::ForOp loop);
   DotWord wordOf(tile::DotOp op, llvm::Type *compute);
-  TileBuffer *packedBuffer(TileBuffer *rows, DotWord word);
+  TileBuffer *packedBuffer(TileBuffer *rows, DotWord word, bool asUnsigned);
+  /// The load whose rows a product may read where they lie in the user's array, as its lhs.
+  tile::LoadOp loadInPlace(tile::DotOp op, llvm::Type *held);
+  /// An array of the addresses of the rows of lhs: in the user's array, whose rows begin at
+  /// `inArray`, or in a copy where a mask leaves elements out.
+  llvm::Value *rowsOf(tile::LoadOp load, TileBuffer *inArray, llvm::Type *held);
+  /// True (i1) when no element of the mask is false. `isQuicklyChecked` masks only.
+  llvm::Value *holdsEverywhere(mlir::Value mask);
+  /// The address of the first element of each row of a tile of pointers whose rows run along
+  /// dimension `along`.
+  TileBuffer *rowAddresses(mlir::Value pointers, unsigned along);
   void inOwnBlocks(const char *name, llvm::function_ref<void()> emit);
   /// What to ask for during the product so that the next round finds its operand in the cache.
-  std::optional<DotPrefetch> operandAhead(tile::DotOp op, mlir::Value operand);
+  /// `addresses`: of the operand's rows, if they have been computed; else null.
+  std::optional<DotPrefetch> operandAhead(mlir::Value operand, TileBuffer *addresses);
   llvm::Value *callField(uint64_t offset, llvm::Type *type, const llvm::Twine &name);
   llvm::Value *programIndex(int axis);
   llvm::Value *atomicRmw(tile::AtomicRmwOp op, llvm::Value *address, llvm::Value *value);

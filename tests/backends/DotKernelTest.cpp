@@ -21,7 +21,8 @@ namespace {
 
 struct Extents {
   int64_t m, n, k, lhsPad = 0, rhsPad = 0, accPad = 0;
-  bool isDynamic = false;
+  /// lhs is given by the addresses of its rows, which lie in another order.
+  bool byAddress = false;
 };
 
 std::unique_ptr<HostCode> compileDot(const cpu::HostFeatures &host, Element element,
@@ -31,9 +32,9 @@ std::unique_ptr<HostCode> compileDot(const cpu::HostFeatures &host, Element elem
     shape.lhsStride = e.k + e.lhsPad;
     shape.rhsStride = e.n + e.rhsPad;
     shape.accStride = e.n + e.accPad;
-    if (e.isDynamic)
-      shape.lhsRowStride = f.getArg(3);
-    cpu::emitDot(b, host, shape, f.getArg(0), f.getArg(1), f.getArg(2));
+    if (e.byAddress)
+      shape.lhsRows = b.CreateIntToPtr(f.getArg(3), b.getPtrTy());
+    cpu::emitDot(b, host, shape, e.byAddress ? nullptr : f.getArg(0), f.getArg(1), f.getArg(2));
     b.CreateRetVoid();
   });
 }
@@ -58,6 +59,26 @@ private:
   size_t pages;
   char *base, *begin;
 };
+
+/// Where each of `rows` rows of a matrix lies in memory: as they come, or all in other places.
+std::vector<int64_t> placesOf(int64_t rows, bool isMixed) {
+  std::vector<int64_t> places(rows);
+  for (int64_t i = 0; i < rows; ++i)
+    places[i] = isMixed ? rows - 1 - i : i;
+  if (isMixed && rows > 3)
+    std::swap(places[1], places[rows / 2]);
+  return places;
+}
+
+/// The addresses of these rows, as the fourth argument of the code.
+template <typename T>
+std::vector<const T *> addressesOf(const T *matrix, int64_t stride,
+                                   const std::vector<int64_t> &places) {
+  std::vector<const T *> addresses;
+  for (int64_t place : places)
+    addresses.push_back(matrix + place * stride);
+  return addresses;
+}
 
 template <typename T>
 void check(const cpu::HostFeatures &host, Element element, const Extents &e) {
@@ -84,7 +105,10 @@ void check(const cpu::HostFeatures &host, Element element, const Extents &e) {
   for (size_t i = 0; i < accCount; ++i)
     acc.as<T>()[i] = draw();
   std::vector<T> before(acc.as<T>(), acc.as<T>() + accCount);
-  (*code)(lhs.as<T>(), rhs.as<T>(), acc.as<T>(), lda);
+  std::vector<int64_t> places = placesOf(e.m, e.byAddress);
+  auto addresses = addressesOf(lhs.as<const T>(), lda, places);
+  (*code)(lhs.as<T>(), rhs.as<T>(), acc.as<T>(),
+          int64_t(reinterpret_cast<uintptr_t>(addresses.data())));
   for (int64_t i = 0; i < e.m; ++i)
     for (int64_t j = 0; j < ldc && i * ldc + j < int64_t(accCount); ++j) {
       T actual = acc.as<T>()[i * ldc + j], start = before[i * ldc + j];
@@ -95,13 +119,13 @@ void check(const cpu::HostFeatures &host, Element element, const Extents &e) {
       if constexpr (std::is_integral_v<T>) {
         std::make_unsigned_t<T> sum = start;
         for (int64_t k = 0; k < e.k; ++k)
-          sum += std::make_unsigned_t<T>(lhs.as<T>()[i * lda + k]) *
+          sum += std::make_unsigned_t<T>(lhs.as<T>()[places[i] * lda + k]) *
                  std::make_unsigned_t<T>(rhs.as<T>()[k * ldb + j]);
         ASSERT_EQ(actual, T(sum)) << "at " << i << ", " << j;
       } else {
         long double sum = start;
         for (int64_t k = 0; k < e.k; ++k)
-          sum += (long double)lhs.as<T>()[i * lda + k] * rhs.as<T>()[k * ldb + j];
+          sum += (long double)lhs.as<T>()[places[i] * lda + k] * rhs.as<T>()[k * ldb + j];
         double bound = double(e.k + 1) * std::numeric_limits<T>::epsilon();
         ASSERT_NEAR(actual, double(sum), bound) << "at " << i << ", " << j;
       }
@@ -161,18 +185,22 @@ void checkWords(const cpu::HostFeatures &host, const Extents &e) {
     shape.word = word;
     shape.lhsStride = (e.k + e.lhsPad) / perWord;
     shape.accStride = e.n + e.accPad;
+    if (e.byAddress)
+      shape.lhsRows = f.getArg(0);
     usesTiles = cpu::usesTileRegisters(host, shape);
     if (usesTiles)
       cpu::emitTileConfiguration(b);
     llvm::Value *packed = b.CreateIntToPtr(f.getArg(3), b.getPtrTy());
-    cpu::packRows(b, host, word, e.k, e.n, f.getArg(1), e.n, packed);
+    cpu::packRows(b, host, word, cpu::takesUnsigned(host, shape), e.k, e.n, f.getArg(1), e.n,
+                  packed);
     cpu::emitDot(b, host, shape, f.getArg(0), packed, f.getArg(2));
     if (usesTiles)
       cpu::emitTileRelease(b);
     b.CreateRetVoid();
   });
   ASSERT_EQ(code.error(), "");
-  EXPECT_EQ(usesTiles, host.amxBf16 && e.m % 16 == 0 && e.n % 16 == 0 && e.k / perWord % 16 == 0);
+  EXPECT_EQ(usesTiles, host.amxBf16 && !e.byAddress && e.m % 16 == 0 && e.n % 16 == 0 &&
+                           e.k / perWord % 16 == 0);
   // Small integers: products and sums are exact in f32, so that every order gives the same.
   std::mt19937_64 random(2);
   int64_t lda = e.k + e.lhsPad, ldc = e.n + e.accPad;
@@ -195,21 +223,38 @@ void checkWords(const cpu::HostFeatures &host, const Extents &e) {
   std::vector<Sum> before(accCount);
   for (size_t i = 0; i < accCount; ++i)
     acc.as<Sum>()[i] = before[i] = Sum(draw());
-  code(lhs.as<Narrow>(), rhs.data(), acc.as<Sum>(),
-       int64_t(reinterpret_cast<uintptr_t>(packed.data())));
+  std::vector<int64_t> places = placesOf(e.m, e.byAddress);
+  auto addresses = addressesOf(lhs.as<const Narrow>(), lda, places);
+  code(e.byAddress ? static_cast<const void *>(addresses.data()) : lhs.as<Narrow>(), rhs.data(),
+       acc.as<Sum>(), int64_t(reinterpret_cast<uintptr_t>(packed.data())));
   for (int64_t i = 0; i < e.m; ++i)
     for (int64_t j = 0; j < ldc && i * ldc + j < int64_t(accCount); ++j) {
       int64_t sum = int64_t(before[i * ldc + j]);
       for (int64_t k = 0; j < e.n && k < e.k; ++k)
-        sum += int64_t(left[i * lda + k]) * right[k * e.n + j];
+        sum += int64_t(left[places[i] * lda + k]) * right[k * e.n + j];
       ASSERT_EQ(int64_t(acc.as<Sum>()[i * ldc + j]), sum) << "at " << i << ", " << j;
     }
 }
 
 const Extents wordExtents[] = {
-    {1, 1, 4},     {7, 65, 12},    {16, 16, 32},  {16, 16, 64},          {33, 80, 16},
-    {64, 64, 64},  {48, 80, 128},  {32, 48, 192}, {17, 33, 128},         {128, 16, 64},
-    {13, 100, 20}, {64, 256, 256}, {1, 8, 64},    {32, 32, 64, 8, 0, 7}, {6, 64, 4, 4, 0, 1},
+    {1, 1, 4},
+    {7, 65, 12},
+    {16, 16, 32},
+    {16, 16, 64},
+    {33, 80, 16},
+    {64, 64, 64},
+    {48, 80, 128},
+    {32, 48, 192},
+    {17, 33, 128},
+    {128, 16, 64},
+    {13, 100, 20},
+    {64, 256, 256},
+    {1, 8, 64},
+    {32, 32, 64, 8, 0, 7},
+    {6, 64, 4, 4, 0, 1},
+    {7, 65, 12, 3, 0, 0, true},
+    {64, 64, 64, 64, 0, 0, true},
+    {13, 100, 84, 5, 0, 2, true},
 };
 
 TEST(DotKernel, words_of_narrow_elements) {
