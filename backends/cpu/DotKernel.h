@@ -74,13 +74,21 @@ DotWord dotWordFor(const HostFeatures &host, llvm::Type *narrow, llvm::Type *acc
 /// Columns of a panel of packed words: a vector of the instructions, a row of a tile register.
 inline constexpr int64_t kPanelColumns = 16;
 
-/// Packs `rows` rows of `columns` narrow elements (i16: the bits of bf16; i8) into panels of words.
-/// `fromStride` in elements; a row of `from` may be read up to a vector past its end, and the last
-/// panel is written whole, whatever the number of columns. `asUnsigned` adds 128 to each i8, as
-/// products in vectors want (`takesUnsigned`).
-void packRows(llvm::IRBuilderBase &builder, const HostFeatures &host, DotWord word, bool asUnsigned,
-              int64_t rows, int64_t columns, llvm::Value *from, int64_t fromStride,
-              llvm::Value *to);
+/// Rows of narrow elements (i16: the bits of bf16; i8) to be packed into panels of words.
+struct DotRows {
+  int64_t rows, columns;
+  /// Where they begin, one every `stride` elements; or an array of the addresses of rows, wherever
+  /// they lie, and no stride.
+  llvm::Value *from;
+  int64_t stride = 0;
+  /// Adds 128 to each i8, as products in vectors want (`takesUnsigned`).
+  bool asUnsigned = false;
+};
+
+/// Packs rows into panels of words at `to`. A row may be read up to a vector past its end if
+/// `columns` is no multiple of kPanelColumns; the last panel is written whole in any case.
+void packRows(llvm::IRBuilderBase &builder, const HostFeatures &host, DotWord word,
+              const DotRows &rows, llvm::Value *to);
 
 /// True when the product runs in the processor's tile registers (AMX). Its function then has to
 /// configure them: `emitTileConfiguration` once at its entry, `emitTileRelease` before it returns.

@@ -2,6 +2,7 @@
 // rhs interleaved into them.
 #include "backends/cpu/DotBlocks.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/Module.h"
 
 namespace sectile::cpu {
@@ -16,26 +17,30 @@ DotWord dotWordFor(const HostFeatures &host, llvm::Type *narrow, llvm::Type *acc
   return word != DotWord::Element && has && depth % elementsIn(word) == 0 ? word : DotWord::Element;
 }
 
-void packRows(llvm::IRBuilderBase &b, const HostFeatures &host, DotWord word, bool asUnsigned,
-              int64_t rows, int64_t columns, V from, int64_t fromStride, V to) {
+void packRows(llvm::IRBuilderBase &b, const HostFeatures &host, DotWord word, const DotRows &rows,
+              V to) {
   assert(host.laneCount(32) == kPanelColumns);
-  int64_t perWord = elementsIn(word), depth = rows / perWord;
+  int64_t perWord = elementsIn(word), depth = rows.rows / perWord;
   unsigned bits = 32 / unsigned(perWord);
   auto *narrow = llvm::FixedVectorType::get(b.getIntNTy(bits), unsigned(kPanelColumns));
   auto *words = llvm::FixedVectorType::get(b.getInt32Ty(), unsigned(kPanelColumns));
   auto index = [&](int64_t value) { return b.getInt64(uint64_t(value)); };
-  auto packOne = [&](V row, V panel) {
+  auto rowAt = [&](V row) -> V {
+    if (rows.stride)
+      return b.CreateGEP(narrow->getElementType(), rows.from, b.CreateMul(row, index(rows.stride)));
+    return b.CreateAlignedLoad(b.getPtrTy(), b.CreateGEP(b.getPtrTy(), rows.from, row),
+                               llvm::Align(8));
+  };
+  auto packOne = [&](V row, llvm::ArrayRef<V> parts, V panel) {
     V packed = nullptr;
-    for (int64_t part = 0; part < perWord; ++part) {
-      V place = b.CreateMul(b.CreateAdd(b.CreateMul(row, index(perWord)), index(part)),
-                            index(fromStride));
-      V address = b.CreateGEP(narrow->getElementType(), from,
-                              b.CreateAdd(place, b.CreateMul(panel, index(kPanelColumns))));
+    for (auto [part, start] : llvm::enumerate(parts)) {
+      V address =
+          b.CreateGEP(narrow->getElementType(), start, b.CreateMul(panel, index(kPanelColumns)));
       V wide = b.CreateZExt(b.CreateAlignedLoad(narrow, address, llvm::Align(bits / 8)), words);
       wide = b.CreateShl(wide, uint64_t(part * bits));
       packed = packed ? b.CreateOr(packed, wide) : wide;
     }
-    if (asUnsigned)
+    if (rows.asUnsigned)
       packed = b.CreateXor(packed, llvm::ConstantInt::get(words, 0x80808080));
     V target =
         b.CreateMul(b.CreateAdd(b.CreateMul(panel, index(depth)), row), index(kPanelColumns));
@@ -43,11 +48,14 @@ void packRows(llvm::IRBuilderBase &b, const HostFeatures &host, DotWord word, bo
   };
   // As many panels at a time as the elements of a cache line belong to: a line is read once, and
   // each panel is written from its beginning to its end.
-  int64_t panels = (columns + kPanelColumns - 1) / kPanelColumns, inLine = perWord;
+  int64_t panels = (rows.columns + kPanelColumns - 1) / kPanelColumns, inLine = perWord;
   auto packPanels = [&](V first, int64_t count) {
     emitCountedLoop(b, depth, "pack.row", [&](V row) {
+      llvm::SmallVector<V> parts;
+      for (int64_t part = 0; part < perWord; ++part)
+        parts.push_back(rowAt(b.CreateAdd(b.CreateMul(row, index(perWord)), index(part))));
       for (int64_t panel = 0; panel < count; ++panel)
-        packOne(row, b.CreateAdd(first, index(panel)));
+        packOne(row, parts, b.CreateAdd(first, index(panel)));
     });
   };
   emitCountedLoop(b, panels / inLine, "pack",

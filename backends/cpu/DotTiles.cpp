@@ -19,12 +19,16 @@
 #include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/Module.h"
 
+#include <algorithm>
+
 namespace sectile::cpu {
 namespace {
 
 using V = llvm::Value *;
 
 constexpr int64_t kTileRows = 16, kTileWords = 16, kWordBytes = 4;
+/// Of a first-level cache of 48 KiB, what rows of lhs may take beside a pair of panels.
+constexpr int64_t kFirstCacheBytes = 24 << 10;
 constexpr uint8_t kRhsTile = 4, kLhsTile = 6;
 static_assert(kTileWords == kPanelColumns);
 
@@ -39,17 +43,22 @@ public:
     // Pairs of tiles, and one alone where the number is odd: as many blocks as pairs, rounded up.
     int64_t rowTiles = shape.rows / kTileRows, columnTiles = shape.columns / kTileWords;
     int64_t rowBlocks = (rowTiles + 1) / 2, columnBlocks = (columnTiles + 1) / 2;
-    auto forEachBlock = [&](int64_t tiles, auto emit) {
-      loop(tiles / 2, [&](V block) { emit(block, 2); });
-      if (tiles % 2)
-        emit(index(tiles / 2), 1);
-    };
-    forEachBlock(columnTiles, [&](V columnBlock, int64_t width) {
-      V column = b.CreateMul(columnBlock, index(2 * kTileWords));
-      forEachBlock(rowTiles, [&](V rowBlock, int64_t height) {
-        V number = b.CreateAdd(b.CreateMul(columnBlock, index(rowBlocks)), rowBlock);
-        emitShareOfPrefetches(b, shape.prefetches, number, rowBlocks * columnBlocks);
-        emitBlock(b.CreateMul(rowBlock, index(2 * kTileRows)), column, height, width);
+    blockCount = rowBlocks * columnBlocks;
+    // Rows of lhs that stay in the first-level cache while all of rhs passes by, a pair of panels
+    // at a time: rhs comes from further away once for each of these groups, lhs once in all.
+    int64_t pairBytes = 2 * kTileRows * shape.depth * kWordBytes;
+    int64_t groupTiles =
+        2 * std::clamp<int64_t>(kFirstCacheBytes / pairBytes, 1, std::max<int64_t>(rowBlocks, 1));
+    forEachRun(rowTiles, groupTiles, [&](V group, int64_t tiles) {
+      forEachRun(columnTiles, 2, [&](V columnBlock, int64_t width) {
+        forEachRun(tiles, 2, [&](V blockInGroup, int64_t height) {
+          V rowBlock = b.CreateAdd(b.CreateMul(group, index(groupTiles / 2)), blockInGroup);
+          V before = b.CreateMul(group, index(groupTiles / 2 * columnBlocks));
+          V number = b.CreateAdd(
+              before, b.CreateAdd(b.CreateMul(columnBlock, index((tiles + 1) / 2)), blockInGroup));
+          emitBlock(number, b.CreateMul(rowBlock, index(2 * kTileRows)),
+                    b.CreateMul(columnBlock, index(2 * kTileWords)), height, width);
+        });
       });
     });
   }
@@ -59,6 +68,7 @@ private:
   const DotShape &shape;
   V lhs, rhs, acc;
   int64_t lhsStride, accStride; // in words
+  int64_t blockCount = 0;
 
   V index(int64_t value) { return b.getInt64(uint64_t(value)); }
   V wordAt(V base, V row, int64_t stride, V column) {
@@ -79,7 +89,14 @@ private:
     emitCountedLoop(b, count, "tiles", body);
   }
 
-  void emitBlock(V row, V column, int64_t height, int64_t width) {
+  /// body(number, tiles) for each run of `most` tiles, and for the shorter rest.
+  void forEachRun(int64_t tiles, int64_t most, llvm::function_ref<void(V, int64_t)> body) {
+    loop(tiles / most, [&](V run) { body(run, most); });
+    if (tiles % most)
+      body(index(tiles / most), tiles % most);
+  }
+
+  void emitBlock(V number, V row, V column, int64_t height, int64_t width) {
     V target = wordAt(acc, row, accStride, column);
     auto accTile = [&](int64_t i, int64_t j) {
       return at(target, i * kTileRows * accStride + j * kTileWords);
@@ -89,7 +106,10 @@ private:
         load(2 * i + j, accTile(i, j), accStride);
     V left = wordAt(lhs, row, lhsStride, index(0)),
       panel = b.CreateGEP(b.getInt32Ty(), rhs, b.CreateMul(column, index(shape.depth)));
-    loop(shape.depth / kTileWords, [&](V k) {
+    int64_t steps = shape.depth / kTileWords;
+    loop(steps, [&](V k) {
+      emitShareOfPrefetches(b, shape.prefetches, b.CreateAdd(b.CreateMul(number, index(steps)), k),
+                            blockCount * steps);
       V leftNow = b.CreateGEP(b.getInt32Ty(), left, b.CreateMul(k, index(kTileWords)));
       V panelNow =
           b.CreateGEP(b.getInt32Ty(), panel, b.CreateMul(k, index(kTileRows * kPanelColumns)));

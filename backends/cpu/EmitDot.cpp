@@ -35,15 +35,11 @@ DotWord KernelEmitter::wordOf(DotOp op, llvm::Type *compute) {
 }
 
 /// rhs with rows interleaved into words, in panels.
-TileBuffer *KernelEmitter::packedBuffer(TileBuffer *rows, DotWord word, bool asUnsigned) {
-  int64_t depth = rows->shape[0], columns = rows->shape[1];
-  int64_t panels = (columns + kPanelColumns - 1) / kPanelColumns;
+TileBuffer *KernelEmitter::packedBuffer(const DotRows &rows, DotWord word) {
+  int64_t panels = (rows.columns + kPanelColumns - 1) / kPanelColumns;
   TileBuffer *packed =
-      allocate({panels, depth / elementsIn(word), kPanelColumns}, builder.getInt32Ty());
-  inOwnBlocks("packed", [&] {
-    packRows(builder, host, word, asUnsigned, depth, columns, rows->base, rows->strides[0],
-             packed->base);
-  });
+      allocate({panels, rows.rows / elementsIn(word), kPanelColumns}, builder.getInt32Ty());
+  inOwnBlocks("packed", [&] { packRows(builder, host, word, rows, packed->base); });
   return packed;
 }
 
@@ -104,11 +100,11 @@ llvm::Value *KernelEmitter::holdsEverywhere(Value mask) {
 /// Rows shorter than a cache line are copied: a copy has them beside one another.
 static constexpr int64_t kLeastRowBytes = 64;
 
-LoadOp KernelEmitter::loadInPlace(DotOp op, llvm::Type *held) {
-  auto load = op.getLhs().getDefiningOp<LoadOp>();
-  auto type = cast<RankedTensorType>(op.getLhs().getType());
+LoadOp KernelEmitter::loadInPlace(DotOp op, Value operand, llvm::Type *held) {
+  auto load = operand.getDefiningOp<LoadOp>();
+  auto type = cast<RankedTensorType>(operand.getType());
   // A load that has a buffer was executed before: what it read may have changed since.
-  if (!load || load->getBlock() != op->getBlock() || buffer(op.getLhs()) || type.getRank() != 2 ||
+  if (!load || load->getBlock() != op->getBlock() || buffer(operand) || type.getRank() != 2 ||
       load.getIsVolatile() || options.checkBounds || held != memoryType(type.getElementType()) ||
       type.getShape()[1] * memoryBytes(type.getElementType()) < kLeastRowBytes ||
       !isQuicklyChecked(load.getMask()))
@@ -183,17 +179,33 @@ LogicalResult KernelEmitter::emitDotStep(DotOp op) {
   shape.columns = acc->shape[rank - 1];
   shape.depth = lhsShape[rank - 1] / elementsIn(shape.word);
   shape.element = compute;
-  TileBuffer *lhs = nullptr, *lhsAddresses = nullptr;
-  if (LoadOp load = cpu::usesTileRegisters(host, shape) ? LoadOp{} : loadInPlace(op, held)) {
+  TileBuffer *lhs = nullptr, *rhs = nullptr;
+  TileBuffer *lhsAddresses = nullptr, *rhsAddresses = nullptr;
+  if (LoadOp load =
+          cpu::usesTileRegisters(host, shape) ? LoadOp{} : loadInPlace(op, op.getLhs(), held)) {
     lhsAddresses = rowAddresses(load.getPtr(), 1);
     shape.lhsRows = rowsOf(load, lhsAddresses, held);
   } else {
     lhs = operandBuffer(op.getLhs(), held);
     shape.lhsStride = lhs->strides[rank - 2] / elementsIn(shape.word);
   }
-  TileBuffer *rhs = operandBuffer(op.getRhs(), held);
-  if (shape.word != DotWord::Element)
-    rhs = packedBuffer(rhs, shape.word, takesUnsigned(host, shape));
+  if (shape.word == DotWord::Element) {
+    rhs = operandBuffer(op.getRhs(), held);
+  } else {
+    auto extents = shapeOf(op.getRhs().getType());
+    DotRows rows{extents[0], extents[1], nullptr};
+    rows.asUnsigned = takesUnsigned(host, shape);
+    LoadOp load = extents[1] % kPanelColumns ? LoadOp{} : loadInPlace(op, op.getRhs(), held);
+    if (load) {
+      rhsAddresses = rowAddresses(load.getPtr(), 1);
+      rows.from = rowsOf(load, rhsAddresses, held);
+    } else {
+      TileBuffer *copy = operandBuffer(op.getRhs(), held);
+      rows.from = copy->base;
+      rows.stride = copy->strides[0];
+    }
+    rhs = packedBuffer(rows, shape.word);
+  }
   writeTile(op.getAcc(), acc);
   setBuffer(op.getResult(), acc);
 
@@ -202,7 +214,7 @@ LogicalResult KernelEmitter::emitDotStep(DotOp op) {
   shape.accStride = acc->strides[rank - 2];
   if (rank == 2) {
     for (auto [operand, addresses] :
-         {std::pair(op.getLhs(), lhsAddresses), std::pair(op.getRhs(), (TileBuffer *)nullptr)})
+         {std::pair(op.getLhs(), lhsAddresses), std::pair(op.getRhs(), rhsAddresses)})
       if (auto prefetch = operandAhead(operand, addresses))
         shape.prefetches.push_back(*prefetch);
     emitDotHere(shape, lhs ? lhs->base : nullptr, rhs->base, acc->base);

@@ -191,11 +191,12 @@ private:
   /// Before a loop: makes room for where the operands of its products lay one round before.
   void prepareOperandsAhead(mlir::scf::ForOp loop);
   DotWord wordOf(tile::DotOp op, llvm::Type *compute);
-  TileBuffer *packedBuffer(TileBuffer *rows, DotWord word, bool asUnsigned);
-  /// The load whose rows a product may read where they lie in the user's array, as its lhs.
-  tile::LoadOp loadInPlace(tile::DotOp op, llvm::Type *held);
-  /// An array of the addresses of the rows of lhs: in the user's array, whose rows begin at
-  /// `inArray`, or in a copy where a mask leaves elements out.
+  TileBuffer *packedBuffer(const DotRows &rows, DotWord word);
+  /// The load whose rows a product may read where they lie in the user's array, instead of an
+  /// operand that was copied into a buffer of `held`.
+  tile::LoadOp loadInPlace(tile::DotOp op, mlir::Value operand, llvm::Type *held);
+  /// An array of the addresses of the rows of a loaded operand: in the user's array, whose rows
+  /// begin at `inArray`, or in a copy where a mask leaves elements out.
   llvm::Value *rowsOf(tile::LoadOp load, TileBuffer *inArray, llvm::Type *held);
   /// True (i1) when no element of the mask is false. `isQuicklyChecked` masks only.
   llvm::Value *holdsEverywhere(mlir::Value mask);

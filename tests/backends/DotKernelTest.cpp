@@ -191,8 +191,10 @@ void checkWords(const cpu::HostFeatures &host, const Extents &e) {
     if (usesTiles)
       cpu::emitTileConfiguration(b);
     llvm::Value *packed = b.CreateIntToPtr(f.getArg(3), b.getPtrTy());
-    cpu::packRows(b, host, word, cpu::takesUnsigned(host, shape), e.k, e.n, f.getArg(1), e.n,
-                  packed);
+    cpu::DotRows rows{e.k, e.n, f.getArg(1)};
+    rows.stride = e.byAddress ? 0 : e.n;
+    rows.asUnsigned = cpu::takesUnsigned(host, shape);
+    cpu::packRows(b, host, word, rows, packed);
     cpu::emitDot(b, host, shape, f.getArg(0), packed, f.getArg(2));
     if (usesTiles)
       cpu::emitTileRelease(b);
@@ -225,13 +227,16 @@ void checkWords(const cpu::HostFeatures &host, const Extents &e) {
     acc.as<Sum>()[i] = before[i] = Sum(draw());
   std::vector<int64_t> places = placesOf(e.m, e.byAddress);
   auto addresses = addressesOf(lhs.as<const Narrow>(), lda, places);
-  code(e.byAddress ? static_cast<const void *>(addresses.data()) : lhs.as<Narrow>(), rhs.data(),
-       acc.as<Sum>(), int64_t(reinterpret_cast<uintptr_t>(packed.data())));
+  std::vector<int64_t> rhsPlaces = placesOf(e.k, e.byAddress);
+  auto rhsAddresses = addressesOf<Narrow>(rhs.data(), e.n, rhsPlaces);
+  code(e.byAddress ? static_cast<const void *>(addresses.data()) : lhs.as<Narrow>(),
+       e.byAddress ? static_cast<const void *>(rhsAddresses.data()) : rhs.data(), acc.as<Sum>(),
+       int64_t(reinterpret_cast<uintptr_t>(packed.data())));
   for (int64_t i = 0; i < e.m; ++i)
     for (int64_t j = 0; j < ldc && i * ldc + j < int64_t(accCount); ++j) {
       int64_t sum = int64_t(before[i * ldc + j]);
       for (int64_t k = 0; j < e.n && k < e.k; ++k)
-        sum += int64_t(left[places[i] * lda + k]) * right[k * e.n + j];
+        sum += int64_t(left[places[i] * lda + k]) * right[rhsPlaces[k] * e.n + j];
       ASSERT_EQ(int64_t(acc.as<Sum>()[i * ldc + j]), sum) << "at " << i << ", " << j;
     }
 }
