@@ -39,13 +39,12 @@ def lesson(name):
     return __import__(name)
 
 
-def median_seconds_in_turn(contenders, rounds=12, burst=0.1, settle=0.045, enough=4.0):
+def median_seconds_in_turn(contenders, rounds=12, burst=0.08, enough=4.0):
     """Median seconds of each contender, which run in turn, in bursts.
 
-    After each parallel region the threads of OpenMP (torch), of OpenBLAS (NumPy: 2^26 ticks of the processor's
-    counter, 29 ms at 2.3 GHz) and of Sectile spin for a while, waiting for the next; a contender that comes
-    directly after another finds a core taken. So the first runs of a burst, until `settle` seconds have gone
-    by, are not counted. Runs of more than a second are, and a contender that
+    After each parallel region the threads of OpenMP (torch) and of Sectile spin for a while, waiting
+    for the next; whoever comes directly after the other finds a core taken. So the first runs of a
+    burst, until 20 ms have gone by, are not counted. Runs of more than a second are, and a contender that
     has run for `enough` seconds runs no more (torch multiplies fp16 at 1 GFLOP/s on some processors).
     """
     times = [[] for _ in contenders]
@@ -57,7 +56,7 @@ def median_seconds_in_turn(contenders, rounds=12, burst=0.1, settle=0.045, enoug
                 start = time.perf_counter()
                 run()
                 end = time.perf_counter()
-                if start > begin + settle or end - start > 1:
+                if start > begin + 0.02 or end - start > 1:
                     taken.append(end - start)
                     counted += 1
     return [statistics.median(taken) for taken in times]
