@@ -3,7 +3,7 @@
 // registers and by packing.
 //
 //   emitCountedLoop(builder, count, "rows", [&](llvm::Value *i) { ... });
-//   emitShareOfPrefetches(builder, shape.prefetches, number, blockCount);   // in each block
+//   emitShareOfPrefetches(builder, shape.prefetches, number, slotCount);   // in each slot
 #pragma once
 
 #include "backends/cpu/DotKernel.h"
@@ -17,8 +17,9 @@ namespace sectile::cpu {
 void emitCountedLoop(llvm::IRBuilderBase &builder, int64_t count, llvm::StringRef name,
                      llvm::function_ref<void(llvm::Value *)> body);
 
-/// Asks for the share of block `number` (i64) of `blockCount` blocks.
+/// Asks for the share of slot `number` (i64) of `slotCount` slots: pieces of a product that take
+/// about the same time. Leaves the builder in a new block.
 void emitShareOfPrefetches(llvm::IRBuilderBase &builder, llvm::ArrayRef<DotPrefetch> prefetches,
-                           llvm::Value *number, int64_t blockCount);
+                           llvm::Value *number, int64_t slotCount);
 
 } // namespace sectile::cpu

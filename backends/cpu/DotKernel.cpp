@@ -33,9 +33,13 @@ struct Run {
   int64_t first, count, size;
 };
 
-/// Splits `total` into blocks of at most `largest`, of two sizes that differ by one: no block is a
-/// small remainder that would leave the multipliers idle.
-llvm::SmallVector<Run> splitEvenly(int64_t total, int64_t largest) {
+/// Splits `total` into blocks of one size from `smallest` to `largest`, the largest that divides
+/// it. Where none does, into blocks of at most `largest` of two sizes that differ by one: no block
+/// is a small remainder that would leave the multipliers idle.
+llvm::SmallVector<Run> splitEvenly(int64_t total, int64_t smallest, int64_t largest) {
+  for (int64_t size = largest; size >= smallest; --size)
+    if (total % size == 0)
+      return {{0, total / size, size}};
   int64_t blocks = (total + largest - 1) / largest, size = total / blocks, larger = total % blocks;
   llvm::SmallVector<Run> runs;
   if (larger)
@@ -67,11 +71,14 @@ public:
   }
 
   void emit() {
-    columnRuns = splitEvenly(vectorCount(), host.avx512 ? 4 : 2);
+    columnRuns = splitEvenly(vectorCount(), host.avx512 ? 3 : 2, host.avx512 ? 4 : 2);
     int64_t widest = 0;
     for (const Run &run : columnRuns)
       widest = std::max(widest, run.size);
-    auto rowRuns = splitEvenly(shape.rows, blockHeight(widest));
+    // Two sizes take twice the code. Few rows are done before that has paid.
+    int64_t highest = blockHeight(widest);
+    bool isLarge = shape.rows > 128;
+    auto rowRuns = splitEvenly(shape.rows, isLarge ? highest : (2 * highest + 2) / 3, highest);
     int64_t rowBlocks = blocksOf(rowRuns), columnBlocks = blocksOf(columnRuns);
     blockCount = rowBlocks * columnBlocks;
     int64_t blocksBefore = 0;
@@ -272,6 +279,7 @@ private:
       llvm::Function *function = before->getParent();
       llvm::BasicBlock *head = llvm::BasicBlock::Create(b.getContext(), "dot.depth", function);
       llvm::BasicBlock *after = llvm::BasicBlock::Create(b.getContext(), "dot.depth.end", function);
+      llvm::PHINode *number = nullptr; // rounds of all blocks done
       bool isFetching = !shape.prefetches.empty();
       V firstNumber = isFetching ? b.CreateMul(blockNumber, index(rounds)) : nullptr;
       b.CreateBr(head);
@@ -289,19 +297,21 @@ private:
       // A few rows with each round: all of a block's at its beginning would fill the queue of
       // misses, and the block would wait for them.
       if (isFetching) {
-        llvm::PHINode *number = b.CreatePHI(b.getInt64Ty(), 2); // rounds of all blocks done
+        number = b.CreatePHI(b.getInt64Ty(), 2);
         number->addIncoming(firstNumber, before);
         emitShareOfPrefetches(b, shape.prefetches, number, blockCount * rounds);
-        number->addIncoming(b.CreateAdd(number, index(1)), head);
       }
       for (int64_t k = 0; k < unroll; ++k)
         step(leftNow, panelNow, k);
       left = b.CreateAdd(leftNow, index(unroll));
       panel = advance(panelNow, unroll * rhsStride);
-      leftNow->addIncoming(left, head);
-      panelNow->addIncoming(panel, head);
+      llvm::BasicBlock *last = b.GetInsertBlock();
+      if (isFetching)
+        number->addIncoming(b.CreateAdd(number, index(1)), last);
+      leftNow->addIncoming(left, last);
+      panelNow->addIncoming(panel, last);
       for (auto [phi, sum] : llvm::zip_equal(carried, sums))
-        phi->addIncoming(sum, head);
+        phi->addIncoming(sum, last);
       b.CreateCondBr(b.CreateICmpULT(left, index(rounds * unroll)), head, after);
       b.SetInsertPoint(after);
     } else {
