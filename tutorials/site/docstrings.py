@@ -59,7 +59,9 @@ class Docstring:
 
 def _dedented(text):
     first, newline, rest = text.partition("\n")
-    return textwrap.dedent(text) if first.startswith(" ") else first + newline + textwrap.dedent(rest)
+    return (
+        textwrap.dedent(text) if first.startswith(" ") else first + newline + textwrap.dedent(rest)
+    )
 
 
 def entries(text):
@@ -115,7 +117,9 @@ def signature(function, name):
         text = re.sub(r"(\w+\.)*Sequence\[", "Sequence[", text).replace("'", "")
         parameters.append(text)
     returned = inspect.signature(function).return_annotation
-    arrow = "" if returned in (inspect.Signature.empty, None) else f" -> {str(returned).strip(chr(39))}"
+    arrow = (
+        "" if returned in (inspect.Signature.empty, None) else f" -> {str(returned).strip(chr(39))}"
+    )
     line = f"{name}({', '.join(parameters)}){arrow}"
     if len(line) <= 88:
         return line

@@ -100,7 +100,9 @@ def methods_of(entry):
 def entries_with_examples():
     """Returns the entries that have to have an example which runs on the CPU."""
     return [
-        entry for entry in all_entries() if entry.name not in REFERENCE_ONLY and not is_dtype(entry.value)
+        entry
+        for entry in all_entries()
+        if entry.name not in REFERENCE_ONLY and not is_dtype(entry.value)
     ]
 
 
@@ -122,7 +124,9 @@ class Links:
     """Where names in docstrings lead."""
 
     def __init__(self, found):
-        self.targets = {entry.name: f"{entry.module.lstrip('_')}.md#{anchor(entry.name)}" for entry in found}
+        self.targets = {
+            entry.name: f"{entry.module.lstrip('_')}.md#{anchor(entry.name)}" for entry in found
+        }
 
     def __call__(self, name):
         return self.targets.get(name.removeprefix("tl."))
@@ -169,9 +173,7 @@ def dtype_table(found):
                 else "truth value" if dtype.primitive_bitwidth == 1
                 else "signed integer" if dtype.is_int_signed() else "unsigned integer"
             )  # fmt: skip
-            lines.append(
-                f"| `tl.{entry.name}` | `{dtype}` | {dtype.primitive_bitwidth} | {kind} |"
-            )
+            lines.append(f"| `tl.{entry.name}` | `{dtype}` | {dtype.primitive_bitwidth} | {kind} |")
     return "\n".join(lines)
 
 
@@ -196,12 +198,18 @@ def write(folder):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("\n".join(text))
         names = ", ".join(
-            f"[`{each.name}`](language/{links(each.name)})" if not is_dtype(each.value) else f"`{each.name}`"
+            f"[`{each.name}`](language/{links(each.name)})"
+            if not is_dtype(each.value)
+            else f"`{each.name}`"
             for each in entries_here
         )
         index.append(f"| [{title_of(module)}](language/{module.lstrip('_')}.md) | {names} |")
     index += ["", LIBDEVICE_ROW, "", "```{toctree}", ":hidden:", ""]
-    index += [f"language/{module.lstrip('_')}" for module in PAGES] + ["language/libdevice", "```", ""]
+    index += [f"language/{module.lstrip('_')}" for module in PAGES] + [
+        "language/libdevice",
+        "```",
+        "",
+    ]
     (folder / "reference/language.md").write_text("\n".join(index))
     write_libdevice(folder)
 
@@ -221,7 +229,9 @@ An error in a kernel is a `CompilationError`, raised when the kernel is compiled
 AMD's code is run by the tests in an emulator, and has never met a GPU of theirs.
 """
 
-LIBDEVICE_ROW = "Further functions of numbers, named as in CUDA: [`tl.extra.libdevice`](language/libdevice.md)."
+LIBDEVICE_ROW = (
+    "Further functions of numbers, named as in CUDA: [`tl.extra.libdevice`](language/libdevice.md)."
+)
 
 
 def write_libdevice(folder):

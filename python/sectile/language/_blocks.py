@@ -1,4 +1,12 @@
-"""Blocks of an array in memory: block pointers and tensor descriptors."""
+"""Blocks of an array in memory: block pointers and tensor descriptors.
+
+Shapes: blocks have the constant `block_shape`; one offset is given for each dimension.
+
+Dtypes: any.
+
+Errors: what is neither a descriptor nor a block pointer; as many offsets as dimensions are needed; a value
+that does not broadcast to the block.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +47,19 @@ def make_block_ptr(
         order: the dimensions from the fastest varying one on, such as ``(1, 0)``; a hint.
 
     Errors: not a pointer; lengths that differ; `order` that is no permutation.
+
+    Example:
+        @st.jit
+        def kernel(out, x, rows, columns):
+            block = tl.make_block_ptr(x, (rows, columns), (columns, 1), (1, 0), (2, 4), (1, 0))
+            v = tl.load(block, boundary_check=(0, 1))  # rows 1 and 2, columns 0 to 3, of which 0 to 2 are there
+            i = tl.arange(0, 2)[:, None] * 4 + tl.arange(0, 4)[None, :]
+            tl.store(out + i, v)
+
+        x = np.arange(9, dtype=np.int32).reshape(3, 3)
+        out = np.zeros((2, 4), np.int32)
+        kernel[(1,)](out, x, 3, 3)
+        print(out.tolist())  # [[3, 4, 5, 0], [6, 7, 8, 0]]
     """
 
 
@@ -47,6 +68,20 @@ def advance(base: tensor, offsets: Extents) -> tensor:
     """The block pointer `base`, moved by `offsets` elements per dimension.
 
     Errors: `base` is no block pointer; one offset for each dimension is needed.
+
+    Example:
+        @st.jit
+        def kernel(out, x, n):
+            block = tl.make_block_ptr(x, (n,), (1,), (0,), (4,), (0,))
+            total = tl.zeros((4,), tl.int32)
+            for _ in range(0, n, 4):
+                total += tl.load(block, boundary_check=(0,))
+                block = tl.advance(block, (4,))
+            tl.store(out, tl.sum(total))
+
+        out = np.zeros(1, np.int32)
+        kernel[(1,)](out, np.arange(10, dtype=np.int32), 10)
+        print(out)  # [45]
     """
 
 
@@ -72,17 +107,51 @@ def make_tensor_descriptor(
 
     Errors: not a pointer; lengths that differ; a last stride other than 1; rows of less than 16 bytes; ``"nan"`` for
     integers.
+
+    Example:
+        @st.jit
+        def kernel(out, x, rows, columns):
+            source = tl.make_tensor_descriptor(x, [rows, columns], [columns, 1], [2, 4])
+            target = tl.make_tensor_descriptor(out, [rows, columns], [columns, 1], [2, 4])
+            target.store([2, 4], source.load([2, 4]) * 10)
+
+        x = np.arange(32, dtype=np.int32).reshape(4, 8)
+        out = np.zeros_like(x)
+        kernel[(1,)](out, x, 4, 8)
+        print(out[2:, 4:].tolist())  # [[200, 210, 220, 230], [280, 290, 300, 310]]
     """
 
 
 @builtin
 def load_tensor_descriptor(desc: tensor_descriptor, offsets: Extents) -> tensor:
-    """``desc.load(offsets)``."""
+    """``desc.load(offsets)``.
+
+    Example:
+        @st.jit
+        def kernel(out, x):
+            source = tl.make_tensor_descriptor(x, [8], [1], [4])
+            tl.store(out + tl.arange(0, 4), tl.load_tensor_descriptor(source, [6]))  # 6, 7, and zeros beyond
+
+        out = np.zeros(4, np.int32)
+        kernel[(1,)](out, np.arange(8, dtype=np.int32))
+        print(out)  # [6 7 0 0]
+    """
 
 
 @builtin
 def store_tensor_descriptor(desc: tensor_descriptor, offsets: Extents, value: Value) -> None:
-    """``desc.store(offsets, value)``."""
+    """``desc.store(offsets, value)``.
+
+    Example:
+        @st.jit
+        def kernel(out):
+            target = tl.make_tensor_descriptor(out, [8], [1], [4])
+            tl.store_tensor_descriptor(target, [6], tl.arange(1, 5))  # of which two are beyond the array
+
+        out = np.zeros(8, np.int32)
+        kernel[(1,)](out)
+        print(out)  # [0 0 0 0 0 0 1 2]
+    """
 
 
 class tensor_descriptor:
@@ -90,6 +159,21 @@ class tensor_descriptor:
 
     Descriptors come from `make_tensor_descriptor`. What lies outside the array is never touched, whatever
     the offsets: negative ones, too.
+
+    Example:
+        @st.jit
+        def first_block(source: tl.tensor_descriptor):
+            tl.static_assert(source.block_shape[0] == 2)
+            return source.load([0, 0])
+
+        @st.jit
+        def kernel(out, x):
+            source = tl.make_tensor_descriptor(x, [4, 8], [8, 1], [2, 4])
+            tl.store(out, tl.sum(first_block(source)))
+
+        out = np.zeros(1, np.int32)
+        kernel[(1,)](out, np.ones((4, 8), np.int32))
+        print(out)  # [8]
     """
 
     __sectile_class__ = "tensor_descriptor"

@@ -1,0 +1,86 @@
+"""The reference of the language is complete, and its examples are true.
+
+Pages are made from docstrings (tutorials/site/language_reference.py). An example is run as a reader would who pastes it behind the
+imports: on each device of the suite, and compiled for GPUs as every kernel of a test is. The comment behind a `print` is
+what it prints.
+"""
+
+import contextlib
+import io
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+import sectile.language as tl
+
+SITE = Path(__file__).resolve().parents[3] / "tutorials/site"
+sys.path.insert(0, str(SITE))
+
+import language_reference as reference  # noqa: E402 - found through the line above
+from docstrings import Docstring  # noqa: E402
+
+OPERATIONS = [entry for entry in reference.all_entries() if entry.is_operation]
+EXAMPLES = {entry.name: entry.doc.example for entry in reference.entries_with_examples()}
+EXAMPLES["libdevice"] = Docstring(
+    __import__("sectile.language.extra.libdevice", fromlist=["*"]).__doc__
+).example
+
+
+@pytest.mark.host
+def test_every_public_name_has_an_entry():
+    entries = {entry.name: entry for entry in reference.all_entries()}
+    assert set(entries) == set(tl.__all__)
+    for name, entry in entries.items():
+        assert entry.doc.text, f"tl.{name} has no text"
+        if name not in reference.REFERENCE_ONLY and not reference.is_dtype(entry.value):
+            assert entry.doc.example, f"tl.{name} has no example"
+
+
+@pytest.mark.host
+def test_what_has_no_example_is_no_operation():
+    for name in reference.REFERENCE_ONLY:
+        assert not hasattr(getattr(tl, name), "__sectile_builtin__"), name
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("entry", OPERATIONS, ids=lambda entry: entry.name)
+def test_operations_say_what_they_take(entry):
+    assert entry.signature.startswith(f"tl.{entry.name}(")
+    for section in ("Shapes", "Dtypes", "Errors"):
+        assert entry.section(section), f"tl.{entry.name} says nothing about {section.lower()}"
+    described = {each for names, _ in entry.doc.arguments for each in re.findall(r"\w+", names)}
+    parameters = set(re.findall(r"[(\s]\*?(\w+)(?=[:,)=])", entry.signature))
+    assert described <= parameters, f"tl.{entry.name} describes what is no parameter"
+
+
+def expected_lines(program):
+    return re.findall(r"^ *print\(.*\)  # (.*)$", program, re.M)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_example(name, tmp_path):
+    program = EXAMPLES[name]
+    expected = expected_lines(program)
+    assert expected, "an example prints what it computes"
+    path = tmp_path / f"{name}.py"
+    path.write_text(program)
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        runpy.run_path(str(path))
+    # What is printed while compiling comes first, where there is such a thing and nothing was in the cache.
+    assert output.getvalue().splitlines()[-len(expected) :] == expected
+
+
+@pytest.mark.host
+def test_an_example_uses_what_it_is_about():
+    for name, program in EXAMPLES.items():
+        assert re.search(rf"\b{name}\b", program), f"the example of {name} does not use it"
+
+
+@pytest.mark.host
+def test_an_operation_that_some_back_ends_lack_says_so():
+    marked = {e.name for e in reference.all_entries() if "Where" in e.doc.sections}
+    assert marked == {"inline_asm_elementwise"}
