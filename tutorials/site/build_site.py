@@ -12,6 +12,7 @@ A warning, a link that leads nowhere among them, is an error.
 """
 
 import argparse
+import ast
 import os
 import re
 import shutil
@@ -85,7 +86,13 @@ def relative(target, name):
 
 
 def with_sections(text, path):
-    """Returns the text with each `<!-- section FILE: HEADING -->` replaced by that section of that file."""
+    """Returns the text with sections of other files in it.
+
+    `<!-- section FILE: HEADING -->` is replaced by the section of that file, `<!-- docstring FILE -->` by the docstring of that module.
+    """
+
+    def docstring(match):
+        return f"```text\n{ast.get_docstring(ast.parse((path.parent / match[1]).read_text()))}\n```"
 
     def section(match):
         file, heading = (path.parent / match[1]).resolve(), match[2]
@@ -96,6 +103,7 @@ def with_sections(text, path):
             sys.exit(f"error: {path} includes section {heading!r} of {file}, which has none")
         return with_links_moved(found[2].strip(), file, path)
 
+    text = re.sub(r"^<!-- docstring (\S+) -->$", docstring, text, flags=re.M)
     return re.sub(r"^<!-- section (\S+): (.*?) -->$", section, text, flags=re.M)
 
 

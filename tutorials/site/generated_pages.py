@@ -4,6 +4,9 @@ import ast
 import re
 from pathlib import Path
 
+import language_reference
+import wrong_kernels
+
 ROOT = Path(__file__).resolve().parents[2]
 TUTORIALS = ROOT / "tutorials"
 
@@ -60,6 +63,5 @@ def page_of_cpp(path):
 
 def write_all(folder):
     """Writes the pages that are made from more than one file."""
-    import language_reference
-
     language_reference.write(folder)
+    wrong_kernels.write(folder)
