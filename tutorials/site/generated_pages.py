@@ -44,7 +44,12 @@ def page_of_python(path):
     docstring = ast.get_docstring(ast.parse(source), clean=False)
     code = source[source.index('"""', source.index('"""') + 3) + 3 :].strip()
     title, _, text = docstring.partition("\n")
-    return f"# {title.rstrip('.')}\n\n{text.strip()}\n\n```python\n{code}\n```\n"
+    page = f"# {title.rstrip('.')}\n\n{text.strip()}\n\n```python\n{code}\n```\n"
+    # Further files of an example lie in folders that have its number.
+    for file in sorted(path.parent.glob(f"{path.stem[:2]}_*/*")):
+        language = {".cpp": "cpp", ".txt": "cmake"}[file.suffix]
+        page += f"\n`{file.relative_to(path.parent)}`:\n\n```{language}\n{file.read_text().strip()}\n```\n"
+    return page
 
 
 def page_of_cpp(path):

@@ -129,6 +129,15 @@ def test_cmake_block_builds(place, run):
     assert run("build/add") == "correct: true\n"
 
 
+def test_serving_example_builds_and_compiles_nothing(place, run, tmp_path):
+    project = ROOT / "tutorials/examples/10_serve"
+    line = (project / "CMakeLists.txt").read_text().splitlines()[0].removeprefix("# ")
+    line = line.replace("-S .", f"-S {project}").replace("-B build", f"-B {tmp_path}")
+    run("sh", "-c", line.replace("--build build", f"--build {tmp_path}"), CMAKE_GENERATOR="Ninja")
+    assert run(tmp_path / "serve", "build") == "8 variants\n"
+    assert run(tmp_path / "serve").endswith("correct: true\n")
+
+
 COMMANDS = list(dict.fromkeys(command for path in DOCUMENTS for command in table_commands(path)))
 
 
