@@ -65,8 +65,10 @@ def with_links_of_the_site(text, path, name, pages, folder):
         if not target or "://" in target or target.startswith("mailto:"):
             return match[0]
         file = (path.parent / target).resolve()
-        if file == ROOT / "benchmarks/results":
-            file = SITE / "pages/benchmarks/index.md"
+        file = {
+            ROOT / "benchmarks/results": SITE / "pages/benchmarks/index.md",
+            ROOT / "tutorials/examples": SITE / "pages/examples/index.md",
+        }.get(file, file)
         if file not in pages:
             if not file.is_file():
                 return match[0]  # Sphinx reports it

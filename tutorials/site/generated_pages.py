@@ -4,7 +4,9 @@ import ast
 import re
 from pathlib import Path
 
+import cpp_reference
 import language_reference
+import python_reference
 import wrong_kernels
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,4 +71,6 @@ def page_of_cpp(path):
 def write_all(folder):
     """Writes the pages that are made from more than one file."""
     language_reference.write(folder)
+    python_reference.write(folder)
+    cpp_reference.write(folder)
     wrong_kernels.write(folder)

@@ -7,8 +7,9 @@ are the titles.
 import importlib
 import inspect
 
-import sectile.language as tl
 from docstrings import PREAMBLE, Docstring, entries, inline, markdown, signature
+
+import sectile.language as tl
 
 #: The modules in the order of the menu, and what the page is called where the module's first line is too long.
 PAGES = {
