@@ -117,6 +117,8 @@ class Reader:
             body = self.text[self.at : after - 1]
             self.at = after
         comment, self.comment = self.comment, []
+        if comment and comment[0].startswith("Internal to these headers"):
+            return
         if not self.is_public or not text or text.startswith(("friend", "static_assert", "extern")):
             return
         kind = re.match(
@@ -130,7 +132,12 @@ class Reader:
                 name = self.text[self.at : end].strip()
                 self.at = end
                 body = re.sub(r"\n\s*", "\n  ", body.rstrip())
-                self.add(Declaration(f"{text} {{{body} }}{' ' + name if name else ''};", comment))
+                end_of_body = "\n" if "\n" in body else " "
+                self.add(
+                    Declaration(
+                        f"{text} {{{body}{end_of_body}}}{' ' + name if name else ''};", comment
+                    )
+                )
                 return
             members = Reader(body, self.macros, in_class=True, is_public=kind[1] == "struct").read()
             self.add(Declaration(text, comment, members))
@@ -228,7 +235,7 @@ def shown(text):
     else:
         less = inline.end() if inline else 0
     text = "\n".join([first, *(line[less:] for line in rest)])
-    return text + ("" if text.endswith(("}", ";")) else ";")
+    return text.removesuffix(";") + ";"
 
 
 def name_of(text):
