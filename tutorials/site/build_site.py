@@ -72,7 +72,7 @@ def with_links_of_the_site(text, path, name, pages, folder):
         if file not in pages:
             if not file.is_file():
                 return match[0]  # Sphinx reports it
-            copy = f"files/{file.relative_to(ROOT)}.txt"
+            copy = f"files/{file.relative_to(ROOT)}" + ("" if file.suffix == ".svg" else ".txt")
             (folder / copy).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(file, folder / copy)
             return f"{start}{relative(copy, name)}{end}"

@@ -10,6 +10,7 @@ sys.path.insert(0, str(ROOT / "tutorials/site"))
 
 import cpp_reference  # noqa: E402 - found through the line above
 import generated_pages  # noqa: E402
+import pictures  # noqa: E402
 import python_reference  # noqa: E402
 from build_site import pages_of_the_repository, with_sections  # noqa: E402
 from docstrings import Docstring, markdown  # noqa: E402
@@ -137,6 +138,15 @@ def test_every_program_and_page_has_a_name_of_its_own():
     assert len(set(names)) == len(names) - 1  # README.md is the home page, too
     for path in generated_pages.programs():
         assert generated_pages.text_of(path).startswith("# ")
+
+
+def test_pictures_of_the_guide_are_what_the_program_draws():
+    for name, picture in pictures.DRAWN.items():
+        assert (pictures.FOLDER / f"{name}.svg").read_text() == picture().svg(), name
+    for name, description in pictures.LAYOUTS.items():
+        assert (pictures.FOLDER / f"{name}.svg").read_text() == pictures.layout(description), name
+    known = {f"{name}.svg" for name in (*pictures.DRAWN, *pictures.LAYOUTS)}
+    assert {path.name for path in pictures.FOLDER.iterdir()} == known
 
 
 def test_every_environment_variable_is_on_the_page():
