@@ -12,7 +12,7 @@ import cpp_reference  # noqa: E402 - found through the line above
 import generated_pages  # noqa: E402
 import pictures  # noqa: E402
 import python_reference  # noqa: E402
-from build_site import pages_of_the_repository, with_sections  # noqa: E402
+from build_site import CODE, LINK, pages_of_the_repository, stage, with_sections  # noqa: E402
 from docstrings import Docstring, markdown  # noqa: E402
 
 HEADER = """
@@ -131,6 +131,20 @@ def test_sections_of_other_pages_are_included_with_links_that_hold(tmp_path):
     assert text == "See [b](a/b.md).\n"
     with pytest.raises(SystemExit, match="has none"):
         with_sections("<!-- section a/home.md: Three -->\n", tmp_path / "page.md")
+
+
+def test_links_of_the_staged_pages_lead_to_pages(tmp_path):
+    """Sphinx looks after anchors, too, where it is installed."""
+    stage(tmp_path)
+    pages = sorted(tmp_path.rglob("*.md"))
+    assert len(pages) > 80
+    for page in pages:
+        for part in CODE.split(page.read_text())[::2]:
+            for _, target, _, _ in LINK.findall(part):
+                if target and "://" not in target:
+                    assert (page.parent / target).exists(), (
+                        f"{page.relative_to(tmp_path)}: {target}"
+                    )
 
 
 def test_every_program_and_page_has_a_name_of_its_own():
