@@ -90,6 +90,11 @@ def markdown(text, link=lambda name: None):
         return f"{colon}\n\n" + keep(f"```text\n{textwrap.dedent(match[2]).strip()}\n```") + "\n"
 
     text = re.sub(r"^(.*?)::\n\n((?:(?:  .*)?\n)*(?:  .*)\n?)", literal, text + "\n", flags=re.M)
+
+    def code(match):
+        return "\n\n" + keep(f"```python\n{textwrap.dedent(match[1]).strip()}\n```") + "\n\n"
+
+    text = re.sub(r"(?:\A|\n)\n((?:    .*\n+)+)", code, text)
     text = re.sub(r"``(.+?)``", lambda m: keep(f"`{m[1]}`"), text, flags=re.S)
     text = re.sub(r"`([^`<]+?) <([^>`]+)>`_", r"[\1](\2)", text)
 

@@ -6,6 +6,7 @@ are the titles.
 
 import importlib
 import inspect
+import re
 
 from docstrings import PREAMBLE, Docstring, entries, inline, markdown, signature
 
@@ -157,11 +158,17 @@ def entry_text(entry, links):
         facts.append(("Source", source))
     if facts:
         lines += ["| | |", "|---|---|"]
-        lines += [f"| {title} | {inline(text, links)} |" for title, text in facts if text]
+        lines += [f"| {title} | {sentence(inline(text, links))} |" for title, text in facts if text]
         lines += [""]
     if entry.doc.example:
         lines += ["```python", entry.doc.sections["Example"], "```", ""]
     return "\n".join(lines)
+
+
+def sentence(text):
+    """The text of a fact with a capital letter and a full stop, where it begins with a word and ends with one."""
+    text = text[0].upper() + text[1:] if not re.match(r"\w*\d", text) else text
+    return text if text.endswith((".", "`", ":")) else text + "."
 
 
 def dtype_table(found):
@@ -186,7 +193,9 @@ def write(folder):
     for module in PAGES:
         entries_here = [entry for entry in found if entry.module == module]
         doc = Docstring(importlib.import_module(f"sectile.language.{module}").__doc__)
-        text = [f"# {title_of(module)}", "", markdown(doc.text, links), ""]
+        first, _, rest = doc.text.partition("\n")
+        opening = rest if first.rstrip(".") == title_of(module) else doc.text
+        text = [f"# {title_of(module)}", "", markdown(opening, links), ""]
         if module == "_dtypes":
             text += [dtype_table(found), ""]
         for entry in entries_here:
