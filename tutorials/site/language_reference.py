@@ -8,6 +8,7 @@ import importlib
 import inspect
 import re
 
+import wrong_uses
 from docstrings import PREAMBLE, Docstring, entries, inline, markdown, signature
 
 import sectile.language as tl
@@ -28,6 +29,9 @@ REFERENCE_ONLY = {
 
 #: Where an operation is available when its docstring does not say so.
 EVERYWHERE = "CPU, NVIDIA GPUs, AMD GPUs (emulated)"
+
+
+WRONG_USES = wrong_uses.by_operation()
 
 
 class Entry:
@@ -154,6 +158,8 @@ def entry_text(entry, links):
         facts.append(("Available on", entry.where))
     if errors := entry.section("Errors"):
         facts.append(("Errors", errors.replace("CompilationError: ", "")))
+    for use, message in WRONG_USES.get(entry.name, []):
+        facts.append(("", f"``{use}``: *{message}*"))
     if source := entry.doc.sections.get("Source"):
         facts.append(("Source", source))
     if facts:
@@ -237,6 +243,9 @@ Each example is a whole program behind these lines, and is run by the tests. Wha
 
 An error in a kernel is a `CompilationError`, raised when the kernel is compiled, with the place and a remedy. "Available on" names the back ends;
 AMD's code is run by the tests in an emulator, and has never met a GPU of theirs.
+
+Below "Errors" stand wrong uses and the message that each gets. In these `x` and `h` are arrays of fp32 and fp16, `p` is one of int32, `c` is read-only memory, `n` is an int32, and `i` and
+`v` are tiles of four int32 and four fp32.
 """
 
 LIBDEVICE_ROW = (

@@ -107,9 +107,9 @@ def device_assert(cond: Value, msg: str = "", mask: Value | None = None) -> None
     So is ``assert cond, "text"`` in a kernel, which is the same: **without** ``debug=True`` (a launch option, or
     ``SECTILE_DEBUG=1``) a false one passes in silence. `mask` leaves elements out of the check.
 
-    Dtypes: int1, or integers, which are compared with 0.
+    Dtypes: int1, or numbers, which are compared with 0.
 
-    Errors: at run time, a `DeviceAssertionError`, with the place and the program.
+    Errors: a message that is no constant text; at run time, a `DeviceAssertionError`, with the place and the program.
 
     Example:
         @st.jit

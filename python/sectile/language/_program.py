@@ -145,9 +145,11 @@ def max_constancy(input: tensor, values: Sequence[int] | int) -> tensor:
 def assume(cond: Value) -> None:
     """States that the scalar int1 `cond` is true; the compiler may rely on it without checking.
 
-    Dtypes: int1.
+    Shapes: a scalar, or a tile of which every element is true.
 
-    Errors: a condition that is a tile.
+    Dtypes: int1, or numbers, which are compared with 0.
+
+    Errors: a condition that is the constant False.
 
     Example:
         @st.jit

@@ -211,7 +211,7 @@ def pair_uniform_to_normal(u1: tensor, u2: tensor) -> tuple[tensor, tensor]:
 
     Dtypes: fp32.
 
-    Errors: another dtype.
+    Errors: shapes that do not broadcast.
 
     Example:
         @st.jit

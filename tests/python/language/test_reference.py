@@ -6,7 +6,9 @@ what it prints.
 """
 
 import contextlib
+import importlib.util
 import io
+import os
 import re
 import runpy
 import sys
@@ -14,12 +16,14 @@ from pathlib import Path
 
 import pytest
 
+import sectile as st
 import sectile.language as tl
 
 SITE = Path(__file__).resolve().parents[3] / "tutorials/site"
 sys.path.insert(0, str(SITE))
 
 import language_reference as reference  # noqa: E402 - found through the line above
+import wrong_uses  # noqa: E402
 from docstrings import Docstring  # noqa: E402
 
 OPERATIONS = [entry for entry in reference.all_entries() if entry.is_operation]
@@ -84,3 +88,44 @@ def test_an_example_uses_what_it_is_about():
 def test_an_operation_that_some_back_ends_lack_says_so():
     marked = {e.name for e in reference.all_entries() if "Where" in e.doc.sections}
     assert marked == {"inline_asm_elementwise"}
+
+
+@pytest.fixture(scope="module")
+def wrong_kernels(tmp_path_factory):
+    path = tmp_path_factory.mktemp("wrong") / "wrong_kernels.py"
+    path.write_text(wrong_uses.program())
+    specification = importlib.util.spec_from_file_location("wrong_kernels", path)
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def message_of(kernel):
+    with pytest.raises(st.CompilationError) as caught:
+        st.compile(kernel, wrong_uses.SIGNATURE, {}, target="cpu")
+    return caught.value.diagnostics[0].message
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("number", range(len(wrong_uses.uses())))
+def test_wrong_use(number, wrong_kernels):
+    use, expected = wrong_uses.uses()[number]
+    assert message_of(getattr(wrong_kernels, f"kernel_{number}")) == expected, use
+
+
+@pytest.mark.host
+def test_there_is_a_wrong_use_of_every_operation_that_has_errors():
+    known = set(wrong_uses.by_operation())
+    for entry in OPERATIONS:
+        has_errors = not entry.section("Errors").startswith("none")
+        assert (entry.name in known) == has_errors, entry.name
+
+
+if os.environ.get("SECTILE_UPDATE_GOLDEN"):
+
+    @pytest.mark.host
+    def test_update(wrong_kernels):
+        lines = []
+        for number, (use, _) in enumerate(wrong_uses.uses()):
+            lines += [use, f"    {message_of(getattr(wrong_kernels, f'kernel_{number}'))}"]
+        wrong_uses.TABLE.write_text("\n".join(lines) + "\n")
