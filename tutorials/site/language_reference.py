@@ -174,7 +174,7 @@ def entry_text(entry, links):
 def sentence(text):
     """The text of a fact with a capital letter and a full stop, where it begins with a word and ends with one."""
     text = text[0].upper() + text[1:] if not re.match(r"\w*\d", text) else text
-    return text if text.endswith((".", "`", ":")) else text + "."
+    return text if text.endswith((".", "`", ":", "*")) else text + "."
 
 
 def dtype_table(found):
