@@ -55,6 +55,14 @@ What `import sectile as st` has. The language of kernels, `sectile.language`, ha
 
 A launch is `kernel[grid](arguments, **options)`. `grid` is how many programs there are along one to three axes: an int, a tuple, or a function that is given the launch's
 arguments by name and returns one of these. A launch returns the compiled kernel.
+
+The examples are whole programs behind these lines, and are run by the tests:
+
+```python
+import numpy as np
+import sectile as st
+import sectile.language as tl
+```
 """
 
 
@@ -144,17 +152,46 @@ def body(value, link):
             if text
         ]
         lines.append("")
+    if doc.example:
+        lines += [f"```python\n{doc.sections['Example']}\n```", ""]
     return "\n".join(lines)
+
+
+def examples():
+    """The examples of the page: names, and whole programs."""
+    found = {}
+
+    def add(name, value):
+        doc = Docstring(inspect.getdoc(value))
+        if doc.example:
+            found[name] = doc.example
+        if inspect.isclass(value):
+            for each, member in methods(value):
+                add(f"{name}.{each}", member)
+
+    for names in sectile._FROM.values():
+        for name in names:
+            add(name, getattr(sectile, name))
+    for name, value in functions_of("testing"):
+        add(f"testing.{name}", value)
+    return found
+
+
+def functions_of(name):
+    """The documented functions and classes of a module."""
+    module = importlib.import_module(f"sectile.{name}")
+    for each, value in vars(module).items():
+        is_own = getattr(value, "__module__", None) == module.__name__
+        if not each.startswith("_") and is_own and inspect.getdoc(value):
+            if inspect.isfunction(value) or inspect.isclass(value):
+                yield each, value
 
 
 def module_part(name, title, link):
     module = importlib.import_module(f"sectile.{name}")
     parts = [f"## {title}\n", markdown(Docstring(module.__doc__).text, link) + "\n"]
-    for each, value in vars(module).items():
-        is_own = getattr(value, "__module__", None) == module.__name__
-        if not each.startswith("_") and is_own and inspect.getdoc(value):
-            if inspect.isfunction(value) or inspect.isclass(value):
-                parts.append(python_entry(each, value, link, prefix=f"sectile.{name}."))
+    for each, value in functions_of(name):
+        parts.append(python_entry(each, value, link, prefix=f"sectile.{name}."))
     return "\n".join(parts)
 
 

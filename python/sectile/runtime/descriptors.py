@@ -43,6 +43,17 @@ class TensorDescriptor:
     Raises:
         ValueError: what breaks these rules, naming the argument, the value and the rule.
         TypeError: `base` is no array, or a number no integer.
+
+    Example:
+        @st.jit
+        def double(out, x):
+            out.store([2, 4], 2 * x.load([2, 4]))
+
+        x = np.arange(32, dtype=np.float32).reshape(4, 8)
+        out = np.zeros_like(x)
+        blocks = [st.TensorDescriptor.from_tensor(each, [2, 4]) for each in (out, x)]
+        double[(1,)](*blocks)
+        print(out[2:, 4:].tolist())  # [[40.0, 42.0, 44.0, 46.0], [56.0, 58.0, 60.0, 62.0]]
     """
 
     __sectile_tensor_descriptor__ = True

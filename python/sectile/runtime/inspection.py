@@ -556,6 +556,17 @@ def inspect(kernel: Any) -> KernelReport | VariantReport:
 
     Returns:
         A `KernelReport` of all variants; a `VariantReport` of a compiled kernel.
+
+    Example:
+        @st.jit
+        def copy(out, x):
+            i = tl.arange(0, 64)
+            tl.store(out + i, tl.load(x + 2 * i))
+
+        compiled = st.compile(copy, {"out": "*fp32:16", "x": "*fp32:16"}, {}, target="cuda:90")
+        load, store = st.inspect(compiled).accesses
+        print(load.argument, load.bytes, load.why)  # x 4 elements are 2 apart
+        print(store.argument, store.bytes)  # out 4
     """
     if isinstance(kernel, (_native.BoundKernel, _native.Launcher)):
         kernel = kernel.kernel
