@@ -3,7 +3,8 @@
 //   serve build     compiles the variants into the cache
 //   serve           serves; a launch that would have to compile is an error
 //
-// Between the two `sectile cache export` and `sectile cache import` carry the cache to another machine.
+// Between the two `sectile cache export` and `sectile cache import` carry the cache to another
+// machine.
 #include <cstdio>
 #include <cstring>
 #include <sectile/sectile.h>
