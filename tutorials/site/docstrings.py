@@ -10,6 +10,7 @@ The sections of an operation of the language are `Args`, `Returns`, `Shapes`, `D
 all operations in it.
 """
 
+import ast
 import inspect
 import re
 import textwrap
@@ -92,7 +93,9 @@ def markdown(text, link=lambda name: None):
     text = re.sub(r"^(.*?)::\n\n((?:(?:  .*)?\n)*(?:  .*)\n?)", literal, text + "\n", flags=re.M)
 
     def code(match):
-        return "\n\n" + keep(f"```python\n{textwrap.dedent(match[1]).strip()}\n```") + "\n\n"
+        block = textwrap.dedent(match[1]).strip()
+        language = "python" if is_python(block) else "text"
+        return "\n\n" + keep(f"```{language}\n{block}\n```") + "\n\n"
 
     text = re.sub(r"(?:\A|\n)\n((?:    .*\n+)+)", code, text)
     text = re.sub(r"``(.+?)``", lambda m: keep(f"`{m[1]}`"), text, flags=re.S)
@@ -105,6 +108,14 @@ def markdown(text, link=lambda name: None):
     text = re.sub(r"`([^`]+)`", reference, text)
     text = re.sub(r"(?<=\w)\*(?=\w)|(?<!\*)\*(?=\w+[,)])", r"\\*", text)
     return re.sub(r"\0(\d+)\0", lambda m: blocks[int(m[1])], text).strip()
+
+
+def is_python(text):
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return text.startswith(("@", ">>>"))
+    return True
 
 
 def inline(text, link=lambda name: None):

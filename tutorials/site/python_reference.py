@@ -80,6 +80,7 @@ def python_api():
             parts.append(python_entry(name, getattr(sectile, name), links.get))
     parts.append(module_part("testing", "Measuring and comparing", links.get))
     parts.append(knobs_part())
+    parts.append(module_part("as_triton", "In place of Triton", links.get))
     return "\n".join(parts)
 
 
