@@ -288,7 +288,7 @@ def line_of(declaration):
 
 
 def part(declarations):
-    """The declarations of a header; neighbours without comments share a block."""
+    """The declarations of a header; neighbors without comments share a block."""
     lines, block = [], []
 
     def flush():

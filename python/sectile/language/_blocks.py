@@ -41,7 +41,7 @@ def make_block_ptr(
     Args:
         base: pointer to the first element of the array.
         shape: extents of the array; integers of any width.
-        strides: elements between neighbours, per dimension.
+        strides: elements between neighbors, per dimension.
         offsets: where the block begins; may be negative, or beyond the array.
         block_shape: extents of the block, constant.
         order: the dimensions from the fastest varying one on, such as ``(1, 0)``; a hint.
@@ -98,7 +98,7 @@ def make_tensor_descriptor(
     Args:
         base: pointer to the first element of the array; for a GPU's copy engine, aligned to 16 bytes.
         shape: extents of the array, 1 to 5 of them.
-        strides: elements between neighbours, per dimension; the last is 1, the others multiples of 16 bytes.
+        strides: elements between neighbors, per dimension; the last is 1, the others multiples of 16 bytes.
         block_shape: extents of the blocks, constant; a row of a block has at least 16 bytes.
         padding_option: ``"zero"`` or ``"nan"``, what elements outside `shape` read as.
 
@@ -180,7 +180,7 @@ class tensor_descriptor:
 
     #: Extents of the array.
     shape: tuple[tensor, ...]
-    #: Elements between neighbours, per dimension.
+    #: Elements between neighbors, per dimension.
     strides: tuple[tensor, ...]
     #: Extents of a block, constants.
     block_shape: tuple[int, ...]

@@ -91,8 +91,8 @@ def dot_scaled(
         rhs_format: as `lhs_format`.
         acc: ``[.., M, N]``, added to the product.
         fast_math: scales of 255 need not give NaN.
-        lhs_k_pack: False: two neighbours along M share a byte of `lhs`, which is ``[.., M / 2, K]``.
-        rhs_k_pack: False: two neighbours along N share a byte of `rhs`, which is ``[.., K, N / 2]``.
+        lhs_k_pack: False: two neighbors along M share a byte of `lhs`, which is ``[.., M / 2, K]``.
+        rhs_k_pack: False: two neighbors along N share a byte of `rhs`, which is ``[.., K, N / 2]``.
         out_dtype: of the result, when there is no `acc`.
 
     Shapes: as `dot`, of the unpacked operands.

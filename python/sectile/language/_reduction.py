@@ -417,7 +417,7 @@ def map_elementwise(scalar_fn: Callable[..., Any], *args: Value, pack: int = 1) 
     scalars; so does this of tiles.
 
     Args:
-        scalar_fn: takes `pack` neighbours of the last dimension of each tile (those of the first tile, then those of the
+        scalar_fn: takes `pack` neighbors of the last dimension of each tile (those of the first tile, then those of the
             second ...), returns `pack` values of each result.
         pack: elements for one call; a power of two that divides the last extent.
 

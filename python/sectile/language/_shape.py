@@ -322,7 +322,7 @@ def swizzle2d(
 ) -> tuple[tensor, tensor]:
     """Reorders the cells of a `size_i` by `size_j` grid in groups of `size_g` rows.
 
-    Within a group, cells are visited column by column, so neighbouring programs of a matrix product
+    Within a group, cells are visited column by column, so neighboring programs of a matrix product
     share more of their operands.
 
     Returns:

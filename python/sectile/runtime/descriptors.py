@@ -29,7 +29,7 @@ class TensorDescriptor:
         desc = TensorDescriptor.from_tensor(x, [128, 64])
         kernel[grid](desc)          # desc.load([i, j]) in the kernel
 
-    `base`, `shape` and `strides` are arguments of the launch, each specialised as such; `block_shape` and
+    `base`, `shape` and `strides` are arguments of the launch, each specialized as such; `block_shape` and
     `padding` are constants of the kernel. All may be assigned later, `block_shape` by a hook of the autotuner.
 
     Args:
@@ -101,7 +101,7 @@ class TensorDescriptor:
 
     @classmethod
     def _make(cls, kinds: Any) -> DescriptorKind:
-        """What a descriptor of such items is specialised on."""
+        """What a descriptor of such items is specialized on."""
         return DescriptorKind(*kinds)
 
     def _check(self) -> None:

@@ -546,7 +546,7 @@ def inspect(kernel: Any) -> KernelReport | VariantReport:
     For each variant: its signature, constants, options and target; the text of the stages that were kept;
     registers, spilled bytes, shared memory (and what takes it), threads; occupancy and what limits it; the
     width of every access to memory and what keeps it from being wider; which loads start iterations ahead, and
-    why others do not; on the CPU how loops were vectorised. Registers and spills are the assembler's figures;
+    why others do not; on the CPU how loops were vectorized. Registers and spills are the assembler's figures;
     the limits behind the occupancy are those of the device the code was made for when there is one, else
     those of NVIDIA's tables for the architecture. Nothing is compiled or run.
 

@@ -490,7 +490,7 @@ def jit(
     is or is not 1 or a multiple of 16, another value of a ``tl.constexpr`` parameter.
 
     Arguments are arrays, numbers, None, and tuples of these, which may be nested and of ``NamedTuple``
-    classes: each item is specialised as an argument. Functions, strings and dtypes are constants.
+    classes: each item is specialized as an argument. Functions, strings and dtypes are constants.
 
     Args:
         do_not_specialize: names or positions of integer parameters whose values make no variants.

@@ -48,7 +48,7 @@ class Table:
 
 
 def _color(cell: str, has_warps: bool) -> str:
-    """The color of a cell: a hue for the warp or the bank, and shades for neighbouring lanes."""
+    """The color of a cell: a hue for the warp or the bank, and shades for neighboring lanes."""
     offset, at, bank = cell.partition("@")
     if at:
         return _rgb(int(bank) / 32, 0.82, 0.65)
