@@ -326,6 +326,18 @@ def page(name):
     )
 
 
+def functions():
+    """The free functions of all headers: names, and pairs of a header and a declaration in one line."""
+    found = {}
+    for header in PAGES:
+        source = (INCLUDE / f"{header}.h").read_text()
+        for each in Reader(source[source.index("#pragma once") :]).read():
+            text = " ".join(shown(each.text).split())
+            if "(" in text and not each.members:
+                found.setdefault(name_of(each.text), []).append((header, text.removesuffix(";")))
+    return found
+
+
 INTRODUCTION = """# The C++ API
 
 `#include <sectile/sectile.h>` has all of it, in the namespace `sectile`; [C++](../guide/cpp.md) says how to build with it and what is written differently from Python. What an operation

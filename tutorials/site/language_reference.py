@@ -8,6 +8,7 @@ import importlib
 import inspect
 import re
 
+import cpp_reference
 import wrong_uses
 from docstrings import PREAMBLE, Docstring, entries, inline, markdown, signature
 
@@ -32,6 +33,7 @@ EVERYWHERE = "CPU, NVIDIA GPUs, AMD GPUs (emulated)"
 
 
 WRONG_USES = wrong_uses.by_operation()
+CPP = cpp_reference.functions()
 
 
 class Entry:
@@ -160,6 +162,10 @@ def entry_text(entry, links):
         facts.append(("Errors", errors.replace("CompilationError: ", "")))
     for use, message in WRONG_USES.get(entry.name, []):
         facts.append(("", f"``{use}``: *{message}*"))
+    if entry.is_operation and entry.name in CPP:
+        header = CPP[entry.name][0][0]
+        declarations = ", ".join(f"``{text}``" for _, text in CPP[entry.name])
+        facts.append((f"In C++, [`sectile/{header}.h`](../cpp/{header}.md)", declarations))
     if source := entry.doc.sections.get("Source"):
         facts.append(("Source", source))
     if facts:
