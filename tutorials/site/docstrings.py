@@ -131,6 +131,7 @@ def signature(function, name):
             continue
         text = str(parameter)
         text = re.sub(r"(\w+\.)*Sequence\[", "Sequence[", text).replace("'", "")
+        text = text.replace("sectile.language.", "tl.")
         parameters.append(text)
     returned = inspect.signature(function).return_annotation
     arrow = (

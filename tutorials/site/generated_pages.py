@@ -47,6 +47,8 @@ def page_of_python(path):
     code = source[source.index('"""', source.index('"""') + 3) + 3 :].strip()
     title, _, text = docstring.partition("\n")
     page = f"# {title.rstrip('.')}\n\n{text.strip()}\n\n```python\n{code}\n```\n"
+    if (path.parent / "cpp" / f"{path.stem}.cpp").exists():
+        page += f"\n[The same lesson in C++]({path.stem}-cpp.md)\n"
     # Further files of an example lie in folders that have its number.
     for file in sorted(path.parent.glob(f"{path.stem[:2]}_*/*")):
         language = {".cpp": "cpp", ".txt": "cmake"}[file.suffix]
@@ -65,7 +67,8 @@ def page_of_cpp(path):
     title = re.sub(r"^[=\- ]*(?:\S+\.cpp - )?|[=\-/ ]*$", "", comment[0])
     text = "\n".join(comment[1:]).strip()
     code = "\n".join(lines[head:]).strip()
-    return f"# {title[0].upper()}{title[1:].rstrip('.')} (C++)\n\n{text}\n\n```cpp\n{code}\n```\n"
+    page = f"# {title[0].upper()}{title[1:].rstrip('.')} (C++)\n\n{text}\n\n```cpp\n{code}\n```\n"
+    return page + f"\n[The same lesson in Python]({path.stem}.md)\n"
 
 
 def write_all(folder):

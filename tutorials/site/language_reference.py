@@ -16,7 +16,7 @@ import sectile.language as tl
 
 #: The modules in the order of the menu, and what the page is called where the module's first line is too long.
 PAGES = {
-    "_program": "", "_creation": "Making and converting tiles", "_memory": "", "_blocks": "", "_math": "Elementwise functions",
+    "_program": "Programs and hints", "_creation": "Making and converting tiles", "_memory": "", "_blocks": "Block pointers and descriptors", "_math": "Elementwise functions",
     "_shape": "Shapes", "_reduction": "Along a dimension", "_linear_algebra": "", "_random": "Random numbers", "_loops": "",
     "_debug": "Printing, asserting, assembly", "_tensor": "Tiles", "_constexpr": "Constants", "_aggregates": "Classes of values",
     "_dtypes": "Dtypes",

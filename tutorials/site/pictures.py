@@ -68,9 +68,7 @@ def programs():
                 )
         picture.text(x + 2 * size, y + 58, f"program {program}")
     picture.text(left - 12, top + 115, "tile i", "end")
-    picture.text(
-        left + 11 * size, top + 168, "masked: i < 10 is false", more=' font-style="italic"'
-    )
+    picture.text(608, top + 168, "masked: i < 10 is false", "end", ' font-style="italic"')
     return picture
 
 
