@@ -19,13 +19,13 @@ PAGES = {
     "_program": "Programs and hints", "_creation": "Making and converting tiles", "_memory": "", "_blocks": "Block pointers and descriptors", "_math": "Elementwise functions",
     "_shape": "Shapes", "_reduction": "Along a dimension", "_linear_algebra": "", "_random": "Random numbers", "_loops": "",
     "_debug": "Printing, asserting, assembly", "_tensor": "Tiles", "_constexpr": "Constants", "_aggregates": "Classes of values",
-    "_dtypes": "Dtypes",
+    "_dtypes": "Dtypes", "target_info": "Asking for the target", "extra.cuda": "What GPUs have",
 }  # fmt: skip
 
 #: Public names that are no operations and have an entry without an example: types, and what only annotations use.
 REFERENCE_ONLY = {
     "block_type", "constexpr_type", "pi32_t", "pointer_type", "slice", "str_to_ty", "tuple", "tuple_type", "void",
-    "math", "TRITON_MAX_TENSOR_NUMEL",
+    "math", "TRITON_MAX_TENSOR_NUMEL", "target_info.current_target",
 }  # fmt: skip
 
 #: Where an operation is available when its docstring does not say so.
@@ -34,6 +34,10 @@ EVERYWHERE = "CPU, NVIDIA GPUs, AMD GPUs (emulated)"
 
 WRONG_USES = wrong_uses.by_operation()
 CPP = cpp_reference.functions()
+
+
+#: What `tl` has as further modules, other than libdevice, whose functions are a table.
+SUBMODULES = ("target_info", "extra.cuda")
 
 
 class Entry:
@@ -96,6 +100,29 @@ def all_entries():
     return found
 
 
+def entries_of_submodules():
+    """Returns an `Entry` for each operation of the modules that `tl` has as names."""
+    return [
+        Entry(
+            f"{module}.{name}",
+            getattr(importlib.import_module(f"sectile.language.{module}"), name),
+            module,
+        )
+        for module in SUBMODULES
+        for name in importlib.import_module(f"sectile.language.{module}").__all__
+        if name != "libdevice"
+    ]
+
+
+def every_entry():
+    """Public names, what classes among them have, and the names of submodules."""
+    found = all_entries()
+    methods = [
+        each for entry in found if inspect.isclass(entry.value) for each in methods_of(entry)
+    ]
+    return [*found, *methods, *entries_of_submodules()]
+
+
 def methods_of(entry):
     """Returns entries of the documented operations of a class, ``tensor_descriptor.load``."""
     return [
@@ -109,8 +136,13 @@ def entries_with_examples():
     """Returns the entries that have to have an example which runs on the CPU."""
     return [
         entry
-        for entry in all_entries()
-        if entry.name not in REFERENCE_ONLY and not is_dtype(entry.value)
+        for entry in every_entry()
+        if entry.is_operation
+        or (
+            entry.name in tl.__all__
+            and entry.name not in REFERENCE_ONLY
+            and not is_dtype(entry.value)
+        )
     ]
 
 
@@ -119,8 +151,9 @@ def title_of(module):
     return PAGES[module] or doc.splitlines()[0].rstrip(".")
 
 
-def page_of(module):
-    return f"reference/language/{module.lstrip('_')}.md"
+def file_of(module):
+    """Returns the name of a module's page, without its folder."""
+    return module.lstrip("_").replace(".", "_") + ".md"
 
 
 def anchor(name):
@@ -133,7 +166,7 @@ class Links:
 
     def __init__(self, found):
         self.targets = {
-            entry.name: f"{entry.module.lstrip('_')}.md#{anchor(entry.name)}" for entry in found
+            entry.name: f"{file_of(entry.module)}#{anchor(entry.name)}" for entry in found
         }
 
     def __call__(self, name):
@@ -199,7 +232,7 @@ def dtype_table(found):
 
 def write(folder):
     """Writes the pages into `folder`."""
-    found = all_entries()
+    found = [*all_entries(), *entries_of_submodules()]
     links = Links(found)
     index = [INTRODUCTION, "| page | names |", "|---|---|"]
     for module in PAGES:
@@ -216,7 +249,7 @@ def write(folder):
             text.append(entry_text(entry, links))
             if inspect.isclass(entry.value):
                 text += [entry_text(each, links) for each in methods_of(entry)]
-        path = folder / page_of(module)
+        path = folder / "reference/language" / file_of(module)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("\n".join(text))
         names = ", ".join(
@@ -225,9 +258,9 @@ def write(folder):
             else f"`{each.name}`"
             for each in entries_here
         )
-        index.append(f"| [{title_of(module)}](language/{module.lstrip('_')}.md) | {names} |")
+        index.append(f"| [{title_of(module)}](language/{file_of(module)}) | {names} |")
     index += ["", LIBDEVICE_ROW, "", "```{toctree}", ":hidden:", ""]
-    index += [f"language/{module.lstrip('_')}" for module in PAGES] + [
+    index += [f"language/{file_of(module)}" for module in PAGES] + [
         "language/libdevice",
         "```",
         "",

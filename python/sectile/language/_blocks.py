@@ -195,11 +195,35 @@ class tensor_descriptor:
 
     @operation("tensor_descriptor.load")
     def load(self, offsets: Extents) -> tensor:
-        """Reads the block that begins at `offsets`; a tile of `block_shape`."""
+        """Reads the block that begins at `offsets`; a tile of `block_shape`.
+
+        Example:
+            @st.jit
+            def kernel(out, x):
+                source = tl.make_tensor_descriptor(x, [4, 8], [8, 1], [2, 4])
+                i = tl.arange(0, 2)[:, None] * 4 + tl.arange(0, 4)[None, :]
+                tl.store(out + i, source.load([3, 4]))  # of two rows one is there; the other reads as zeros
+
+            x = np.arange(32, dtype=np.int32).reshape(4, 8)
+            out = np.full((2, 4), -1, np.int32)
+            kernel[(1,)](out, x)
+            print(out.tolist())  # [[28, 29, 30, 31], [0, 0, 0, 0]]
+        """
 
     @operation("tensor_descriptor.store")
     def store(self, offsets: Extents, value: Value) -> None:
-        """Writes `value`, converted to the element type, to the block that begins at `offsets`."""
+        """Writes `value`, converted to the element type, to the block that begins at `offsets`.
+
+        Example:
+            @st.jit
+            def kernel(out):
+                target = tl.make_tensor_descriptor(out, [4, 8], [8, 1], [2, 4])
+                target.store([3, 4], tl.full((2, 4), 7, tl.int32))  # what lies outside is left alone
+
+            out = np.zeros((4, 8), np.int32)
+            kernel[(1,)](out)
+            print(out.sum(), out[3].tolist())  # 28 [0, 0, 0, 0, 7, 7, 7, 7]
+        """
 
     @operation("tensor_descriptor.gather")
     def gather(self, x_offsets: tensor, y_offset: Value) -> tensor:
@@ -209,32 +233,141 @@ class tensor_descriptor:
 
         Returns:
             A tile of ``len(x_offsets)`` x ``COLUMNS``.
+
+        Shapes: `x_offsets` is ``[ROWS]``, the result ``[ROWS, COLUMNS]``.
+
+        Example:
+            @st.jit
+            def kernel(out, x, rows):
+                source = tl.make_tensor_descriptor(x, [4, 8], [8, 1], [1, 4])
+                picked = source.gather(tl.load(rows + tl.arange(0, 8)), 4)  # from column 4 on
+                i = tl.arange(0, 8)[:, None] * 4 + tl.arange(0, 4)[None, :]
+                tl.store(out + i, picked)
+
+            x = np.arange(32, dtype=np.int32).reshape(4, 8)
+            rows = np.array([3, 0, 0, 1, 2, 2, 1, 9], np.int32)
+            out = np.zeros((8, 4), np.int32)
+            kernel[(1,)](out, x, rows)
+            print(out[0].tolist(), out[1].tolist(), out[7].tolist())  # [28, 29, 30, 31] [4, 5, 6, 7] [0, 0, 0, 0]
         """
 
     @operation("tensor_descriptor.scatter")
     def scatter(self, value: tensor, x_offsets: tensor, y_offset: Value) -> None:
-        """Writes the rows of `value` to rows `x_offsets` of a matrix, from column `y_offset` on."""
+        """Writes the rows of `value` to rows `x_offsets` of a matrix, from column `y_offset` on.
+
+        Shapes: `x_offsets` is ``[ROWS]``, `value` is ``[ROWS, COLUMNS]``.
+
+        Example:
+            @st.jit
+            def kernel(out, rows):
+                target = tl.make_tensor_descriptor(out, [8, 8], [8, 1], [1, 4])
+                values = tl.arange(0, 8)[:, None] * 10 + tl.arange(0, 4)[None, :]
+                target.scatter(values, tl.load(rows + tl.arange(0, 8)), 4)
+
+            rows = np.array([7, 6, 5, 4, 3, 2, 1, 0], np.int32)
+            out = np.zeros((8, 8), np.int32)
+            kernel[(1,)](out, rows)
+            print(out[7].tolist(), out[0].tolist())  # [0, 0, 0, 0, 0, 1, 2, 3] [0, 0, 0, 0, 70, 71, 72, 73]
+        """
 
     @operation("tensor_descriptor.atomic_add")
     def atomic_add(self, offsets: Extents, value: Value) -> None:
-        """Adds `value` to the block, each element as one indivisible step; so do the others."""
+        """Adds `value` to the block, each element as one indivisible step; so do the others.
+
+        Dtypes: as `atomic_add`.
+
+        Example:
+            @st.jit
+            def kernel(total):
+                target = tl.make_tensor_descriptor(total, [8], [1], [8])
+                target.atomic_add([0], tl.arange(0, 8))
+
+            total = np.zeros(8, np.int32)
+            kernel[(5,)](total)
+            print(total)  # [ 0  5 10 15 20 25 30 35]
+        """
 
     @operation("tensor_descriptor.atomic_min")
     def atomic_min(self, offsets: Extents, value: Value) -> None:
-        """The smaller of memory and `value`."""
+        """The smaller of memory and `value`.
+
+        Dtypes: as `atomic_min`.
+
+        Example:
+            @st.jit
+            def kernel(least):
+                target = tl.make_tensor_descriptor(least, [8], [1], [8])
+                target.atomic_min([0], tl.arange(0, 8) + tl.program_id(0))
+
+            least = np.full(8, 3, np.int32)
+            kernel[(5,)](least)
+            print(least)  # [0 1 2 3 3 3 3 3]
+        """
 
     @operation("tensor_descriptor.atomic_max")
     def atomic_max(self, offsets: Extents, value: Value) -> None:
-        """The larger of memory and `value`."""
+        """The larger of memory and `value`.
+
+        Dtypes: as `atomic_max`.
+
+        Example:
+            @st.jit
+            def kernel(most):
+                target = tl.make_tensor_descriptor(most, [8], [1], [8])
+                target.atomic_max([0], tl.arange(0, 8) + tl.program_id(0))
+
+            most = np.zeros(8, np.int32)
+            kernel[(5,)](most)
+            print(most)  # [ 4  5  6  7  8  9 10 11]
+        """
 
     @operation("tensor_descriptor.atomic_and")
     def atomic_and(self, offsets: Extents, value: Value) -> None:
-        """Bitwise and."""
+        """Bitwise and.
+
+        Dtypes: as `atomic_and`.
+
+        Example:
+            @st.jit
+            def kernel(bits):
+                target = tl.make_tensor_descriptor(bits, [8], [1], [8])
+                target.atomic_and([0], tl.arange(0, 8))
+
+            bits = np.full(8, 5, np.int32)
+            kernel[(1,)](bits)
+            print(bits)  # [0 1 0 1 4 5 4 5]
+        """
 
     @operation("tensor_descriptor.atomic_or")
     def atomic_or(self, offsets: Extents, value: Value) -> None:
-        """Bitwise or."""
+        """Bitwise or.
+
+        Dtypes: as `atomic_or`.
+
+        Example:
+            @st.jit
+            def kernel(bits):
+                target = tl.make_tensor_descriptor(bits, [8], [1], [8])
+                target.atomic_or([0], tl.zeros((8,), tl.int32) + (1 << tl.program_id(0)))
+
+            bits = np.zeros(8, np.int32)
+            kernel[(3,)](bits)
+            print(bits)  # [7 7 7 7 7 7 7 7]
+        """
 
     @operation("tensor_descriptor.atomic_xor")
     def atomic_xor(self, offsets: Extents, value: Value) -> None:
-        """Bitwise exclusive or."""
+        """Bitwise exclusive or.
+
+        Dtypes: as `atomic_xor`.
+
+        Example:
+            @st.jit
+            def kernel(bits):
+                target = tl.make_tensor_descriptor(bits, [8], [1], [8])
+                target.atomic_xor([0], tl.arange(0, 8))
+
+            bits = np.full(8, 1, np.int32)
+            kernel[(1,)](bits)
+            print(bits)  # [1 0 3 2 5 4 7 6]
+        """
