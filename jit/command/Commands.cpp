@@ -67,6 +67,7 @@ how one becomes the other. For instance "blocked 128x64 f16 warps=4", "accumulat
 "operand-a 64x32 f16", "operand-a 64x32 f16 gfx942", "shared 64x64 f16 swizzle=128".
 
   --rows=N, --columns=N   how much of the table is shown
+  --svg                   as a picture, by the command of the Python package
 )",
      Compiler},
     {"opt", "[--PASS ...] [FILE]: reads tile IR, runs passes, prints the result",

@@ -48,6 +48,10 @@ def _run(words: list[str]) -> int:
     if words and all(word in _cpp.OPTIONS for word in words):
         print(" ".join(map(_cpp.flags, words)))
         return 0
+    if words[:1] == ["layout"] and "--svg" in words:
+        from .tools.layout_svg import main as draw
+
+        return draw(words[1:])
     of_python = [name for name, owner, text in _native.commands() if owner == "python" and text]
     if words and words[0] in of_python:
         name, *arguments = words

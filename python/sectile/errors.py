@@ -18,6 +18,8 @@ SectileError
 
 from __future__ import annotations
 
+from ._notebook import with_cells
+
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from typing import Any
@@ -117,6 +119,7 @@ class UnsupportedLanguageConstruct(CompilationError):
 
 def compilation_error(text: str, diagnostics: list[Diagnostic]) -> CompilationError:
     """Returns an error of the class that fits the first diagnostic."""
+    text = with_cells(text)
     message = diagnostics[0].message if diagnostics else ""
     kind = CompilationError
     if message.startswith("static assertion failed"):
@@ -145,6 +148,9 @@ class LaunchError(SectileError, RuntimeError):
     """The kernel stopped itself while it ran."""
 
     __module__ = "sectile"
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__(with_cells(text))
 
 
 class OutOfBoundsError(LaunchError, IndexError):

@@ -118,6 +118,15 @@ def do_bench(
     On a GPU (torch has started CUDA, or `fn` launches a kernel there) times are the GPU's own, by
     events on the stream in use, and the L2 cache is overwritten before each call. Else they are the
     host's, and caches are left as they are between calls: what fits into them is measured from there.
+
+    Example:
+        @st.jit
+        def kernel(x):
+            tl.store(x, 1)
+
+        x = np.zeros(1, np.int32)
+        milliseconds = st.testing.do_bench(lambda: kernel[(1,)](x), warmup=1, rep=5)
+        print(milliseconds > 0)  # True
     """
     if return_mode not in ("mean", "median", "min", "max", "all"):
         raise ValueError(f"do_bench: return_mode is {return_mode!r}")

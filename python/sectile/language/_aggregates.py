@@ -50,6 +50,28 @@ def aggregate(cls: T) -> T:
     Raises:
         TypeError: the class has no annotated fields, inherits those of another aggregate, or has a constexpr field
             before others and no ``__init__`` to say in which order they are given.
+
+    Example:
+        @st.language.aggregate
+        class Range:
+            least: tl.tensor
+            greatest: tl.tensor
+
+            def __init__(self, x):
+                self.least = tl.min(x, 0)
+                self.greatest = tl.max(x, 0)
+
+            @st.jit
+            def width(self):
+                return self.greatest - self.least
+
+        @st.jit
+        def kernel(out, x):
+            tl.store(out, Range(tl.load(x + tl.arange(0, 4))).width())
+
+        out = np.zeros(1, np.int32)
+        kernel[(1,)](out, np.array([3, 9, -1, 4], np.int32))
+        print(out)  # [10]
     """
     import inspect
     import operator

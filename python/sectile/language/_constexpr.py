@@ -37,6 +37,17 @@ class constexpr:  # type: ignore[no-redef]
 
         >>> (tl.constexpr(4) * 2).value
         8
+
+    Example:
+        SCALE = tl.constexpr(3)  # a number among the globals that a kernel may read
+
+        @st.jit
+        def kernel(out, N: tl.constexpr):
+            tl.store(out + tl.arange(0, N), tl.arange(0, N) * SCALE)
+
+        out = np.zeros(4, np.int32)
+        kernel[(1,)](out, N=4)
+        print(out)  # [0 3 6 9]
     """
 
     __sectile_constexpr__ = True
@@ -140,6 +151,16 @@ constexpr.__hash__ = _hash  # type: ignore[method-assign]
 
 @_fits_everything
 class const:  # type: ignore[no-redef]
-    """Annotation of a pointer parameter that the kernel only reads: ``x_ptr: tl.const``."""
+    """Annotation of a pointer parameter that the kernel only reads: ``x_ptr: tl.const``.
+
+    Example:
+        @st.jit
+        def kernel(out, x: tl.const):
+            tl.store(out, tl.load(x) + 1)  # storing through x would be an error
+
+        out = np.zeros(1, np.int32)
+        kernel[(1,)](out, np.array([41], np.int32))
+        print(out)  # [42]
+    """
 
     __sectile_const__ = True

@@ -1,4 +1,9 @@
-"""Looking into a kernel, at compile time and while it runs."""
+"""Looking into a kernel, at compile time and while it runs.
+
+Shapes: any.
+
+Dtypes: any.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +22,44 @@ if TYPE_CHECKING:
 def static_print(
     *values: Any, sep: str = " ", end: str = "\n", file: Any = None, flush: bool = False
 ) -> None:
-    """Prints constants and types while the kernel is compiled."""
+    """Prints constants and types while the kernel is compiled.
+
+    Errors: none; a tile is printed by its type.
+
+    Example:
+        @st.jit
+        def kernel(out, N: tl.constexpr):
+            v = tl.arange(0, N) * 0.5
+            tl.static_print("N is", N, "and v has", v.dtype)
+            tl.store(out + tl.arange(0, N), v)
+
+        out = np.zeros(4, np.float32)
+        kernel[(1,)](out, N=4)
+        print(out)  # [0.  0.5 1.  1.5]
+    """
 
 
 @builtin
 def static_assert(cond: Any, msg: str = "") -> None:
-    """Ends the compilation with an error unless the constant `cond` is true."""
+    """Ends the compilation with an error unless the constant `cond` is true.
+
+    Errors: a condition that is false, with `msg`; one that is no constant. The first is a
+    `CompileTimeAssertionFailure`.
+
+    Example:
+        @st.jit
+        def kernel(out, N: tl.constexpr):
+            tl.static_assert(N % 4 == 0, "N must be a multiple of 4")
+            tl.store(out + tl.arange(0, N), 1)
+
+        out = np.zeros(8, np.int32)
+        kernel[(1,)](out, N=8)
+        print(out.sum())  # 8
+        try:
+            kernel[(1,)](out, N=6)
+        except st.CompilationError as error:
+            print(error.diagnostics[0].message)  # static assertion failed: N must be a multiple of 4
+    """
 
 
 @builtin
@@ -47,6 +84,19 @@ def device_print(prefix: str, *args: Value, hex: bool = False, when: Value | Non
         args: tiles and scalars.
         hex: print the bits in hexadecimal.
         when: a scalar; programs where it is false print nothing.
+
+    Errors: a prefix that is no constant text; a `when` that is a tile.
+
+    Example:
+        @st.jit
+        def kernel(x):
+            tl.device_print("x", tl.load(x + tl.arange(0, 3)))
+
+        texts = []
+        st.set_print(texts.append)
+        kernel[(1,)](np.array([1, 2, 3], np.int32))
+        st.set_print(None)
+        print("".join(texts).splitlines()[-1])  # pid (0, 0, 0) x: i32[3] [1 2 3]
     """
 
 
@@ -56,6 +106,21 @@ def device_assert(cond: Value, msg: str = "", mask: Value | None = None) -> None
 
     So is ``assert cond, "text"`` in a kernel, which is the same: **without** ``debug=True`` (a launch option, or
     ``SECTILE_DEBUG=1``) a false one passes in silence. `mask` leaves elements out of the check.
+
+    Dtypes: int1, or numbers, which are compared with 0.
+
+    Errors: a message that is no constant text; at run time, a `DeviceAssertionError`, with the place and the program.
+
+    Example:
+        @st.jit
+        def kernel(x):
+            v = tl.load(x + tl.arange(0, 3))
+            tl.device_assert(v > 0, "numbers must be positive")
+
+        try:
+            kernel[(1,)](np.array([1, 2, -3], np.int32), debug=True)
+        except st.DeviceAssertionError as error:
+            print("numbers must be positive" in str(error))  # True
     """
 
 
@@ -80,6 +145,22 @@ def inline_asm_elementwise(
         is_pure: it has no effects; it may be run more or fewer times than written.
         pack: a power of two.
 
+    Shapes: the common one of `args`.
+
+    Dtypes: those given.
+
+    Where: NVIDIA GPUs; the example compiles for one.
+
     Raises:
         CompilationError: on the CPU.
+
+    Example:
+        @st.jit
+        def kernel(out, x):
+            i = tl.arange(0, 128)
+            v = tl.inline_asm_elementwise("popc.b32 $0, $1;", "=r,r", [tl.load(x + i)], tl.int32, True, 1)
+            tl.store(out + i, v)
+
+        compiled = st.compile(kernel, {"out": "*i32", "x": "*i32"}, {}, target="cuda:90")
+        print("popc.b32" in compiled.asm["ptx"])  # True
     """

@@ -15,6 +15,19 @@ class dtype:
     ``name`` is what signatures and error messages print (``"fp32"``, ``"int32"``, ``"uint8"``). Two
     dtypes are equal when their names are. Inside a kernel a dtype may be called to make a scalar
     constant of that type: ``tl.int64(0)``.
+
+    Example:
+        @st.jit
+        def kernel(out, x):
+            v = tl.load(x)
+            if v.dtype.is_floating():  # decided while compiling
+                tl.store(out, 1)
+            else:
+                tl.store(out, v.dtype.primitive_bitwidth)
+
+        out = np.zeros(1, np.int32)
+        kernel[(1,)](out, np.zeros(1, np.int16))
+        print(out)  # [16]
     """
 
     __sectile_dtype__ = True

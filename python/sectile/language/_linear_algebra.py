@@ -1,4 +1,7 @@
-"""Matrix products."""
+"""Matrix products.
+
+Shapes: as described.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +39,25 @@ def dot(
             shows.
         out_dtype: of the result, when there is no `acc`; int8 operands give int32.
 
+    Shapes: ``[.., M, K]`` times ``[.., K, N]`` gives ``[.., M, N]``; any extents.
+
+    Dtypes: operands fp8, fp16, bf16, fp32, fp64, int8 or uint8; the result is `out_dtype`, of 8-bit integers
+    int32, of fp64 fp64.
+
     Errors: inner dimensions or ranks that differ, ranks below 2, dtypes that do not go together, a
     `max_num_imprecise_acc` that is negative or, of fp8, above K.
+
+    Example:
+        @st.jit
+        def kernel(out, x, y):
+            i = tl.arange(0, 16)[:, None] * 16 + tl.arange(0, 16)[None, :]
+            tl.store(out + i, tl.dot(tl.load(x + i), tl.load(y + i)))
+
+        x = np.random.rand(16, 16).astype(np.float16)
+        y = np.random.rand(16, 16).astype(np.float16)
+        out = np.empty((16, 16), np.float32)
+        kernel[(1,)](out, x, y)
+        print(np.allclose(out, x.astype(np.float64) @ y.astype(np.float64), rtol=1e-5))  # True
     """
 
 
@@ -71,10 +91,31 @@ def dot_scaled(
         rhs_format: as `lhs_format`.
         acc: ``[.., M, N]``, added to the product.
         fast_math: scales of 255 need not give NaN.
-        lhs_k_pack: False: two neighbours along M share a byte of `lhs`, which is ``[.., M / 2, K]``.
-        rhs_k_pack: False: two neighbours along N share a byte of `rhs`, which is ``[.., K, N / 2]``.
+        lhs_k_pack: False: two neighbors along M share a byte of `lhs`, which is ``[.., M / 2, K]``.
+        rhs_k_pack: False: two neighbors along N share a byte of `rhs`, which is ``[.., K, N / 2]``.
         out_dtype: of the result, when there is no `acc`.
+
+    Shapes: as `dot`, of the unpacked operands.
+
+    Dtypes: those of the formats; the result is `out_dtype`.
 
     Errors: unknown formats; dtypes that are not those of the format; scales of another shape or dtype; `k_pack` False
     for other formats than ``"e2m1"``; what `dot` refuses.
+
+    Example:
+        @st.jit
+        def kernel(out, x, scale, y):
+            m, k, n = tl.arange(0, 16), tl.arange(0, 32), tl.arange(0, 16)
+            lhs = tl.load(x + m[:, None] * 32 + k[None, :])
+            rhs = tl.load(y + k[:, None] * 16 + n[None, :])
+            scales = tl.load(scale + m[:, None])  # one for each 32 elements along K
+            product = tl.dot_scaled(lhs, scales, "e5m2", rhs, None, "bf16")
+            tl.store(out + m[:, None] * 16 + n[None, :], product)
+
+        ones = np.full((16, 32), 0x3C, np.uint8)  # 1.0 in e5m2
+        scale = np.full((16, 1), 128, np.uint8)  # 2 ** (128 - 127)
+        y = st.reinterpret(np.full((32, 16), 0x3F80, np.uint16), tl.bfloat16)  # 1.0 in bf16
+        out = np.empty((16, 16), np.float32)
+        kernel[(1,)](out, ones, scale, y)
+        print(out[0, 0])  # 64.0
     """

@@ -1,4 +1,9 @@
-"""Loop ranges."""
+"""Loop ranges.
+
+Shapes: bounds, steps and conditions are scalars.
+
+Dtypes: integers; a condition is int1, or is compared with 0.
+"""
 
 from __future__ import annotations
 
@@ -45,6 +50,18 @@ def range(
     Raises:
         CompilationError: a bound or the step is no integer, the step is the constant 0, one bound is uint64
             and the other may be negative, or a hint is out of range.
+
+    Example:
+        @st.jit
+        def kernel(out, x, n):
+            total = 0.0
+            for i in tl.range(0, n, num_stages=2):
+                total += tl.load(x + i)
+            tl.store(out, total)
+
+        out = np.zeros(1, np.float32)
+        kernel[(1,)](out, np.arange(5, dtype=np.float32), 5)
+        print(out)  # [10.]
     """
 
 
@@ -52,7 +69,20 @@ def range(
 def static_range(
     arg1: int, arg2: int | None = None, step: int | None = None
 ) -> Iterable[constexpr]:
-    """``for i in tl.static_range(...)``: constant bounds; the loop is written out, `i` is a constant."""
+    """``for i in tl.static_range(...)``: constant bounds; the loop is written out, `i` is a constant.
+
+    Errors: a bound that is no constant.
+
+    Example:
+        @st.jit
+        def kernel(out):
+            for i in tl.static_range(4):
+                tl.store(out + i, tl.sum(tl.arange(0, i + 1)))  # i may be an extent
+
+        out = np.zeros(4, np.int32)
+        kernel[(1,)](out)
+        print(out)  # [0 1 3 6]
+    """
 
 
 @builtin
@@ -62,4 +92,19 @@ def condition(arg1: Value, disable_licm: bool = False) -> Value:
     Args:
         arg1: the condition, a scalar.
         disable_licm: what does not change from turn to turn is computed in each of them.
+
+    Errors: a condition that is a tile.
+
+    Example:
+        @st.jit
+        def kernel(out, n):
+            steps = 0
+            while tl.condition(n > 1, disable_licm=True):
+                n = n // 2
+                steps += 1
+            tl.store(out, steps)
+
+        out = np.zeros(1, np.int32)
+        kernel[(1,)](out, 40)
+        print(out)  # [5]
     """

@@ -1,4 +1,12 @@
-"""Reading and writing memory."""
+"""Reading and writing memory.
+
+Shapes: masks and values are broadcast to the shape of the pointers.
+
+Dtypes: any.
+
+Errors: what is no pointer, or one to const; shapes that do not broadcast; for atomics, an element type that
+has none, or an unknown `sem` or `scope`.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +49,20 @@ def load(
     Returns:
         A tile of the pointers' shape and their element type.
 
+    Shapes: that of `pointer`; of a block pointer its block's.
+
     Errors: not a pointer; a mask that does not broadcast; `other` without `mask`; unknown hints.
+
+    Example:
+        @st.jit
+        def kernel(out, x, n):
+            i = tl.arange(0, 8)
+            tl.store(out + i, tl.load(x + i, mask=i < n, other=-1))
+
+        x = np.arange(5, dtype=np.int32)
+        out = np.zeros(8, np.int32)
+        kernel[(1,)](out, x, 5)
+        print(out)  # [ 0  1  2  3  4 -1 -1 -1]
     """
 
 
@@ -68,6 +89,16 @@ def store(
 
     Errors: not a pointer, or one to const; shapes that do not broadcast. At launch: the array behind
     the pointer is read-only.
+
+    Example:
+        @st.jit
+        def kernel(out, n):
+            i = tl.arange(0, 8)
+            tl.store(out + i, i * 0.5, mask=i < n)  # the array is of integers: fractions are cut off
+
+        out = np.full(8, -1, np.int32)
+        kernel[(1,)](out, 6)
+        print(out)  # [ 0  0  1  1  2  2 -1 -1]
     """
 
 
@@ -90,6 +121,19 @@ def atomic_add(
 
     Returns:
         The old values.
+
+    Dtypes: int32, int64, uint32, uint64, fp16, bf16, fp32, fp64.
+
+    Example:
+        @st.jit
+        def kernel(count, x, n, BLOCK: tl.constexpr):
+            i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+            v = tl.load(x + i, mask=i < n, other=0)
+            tl.atomic_add(count + v, 1, mask=i < n)
+
+        count = np.zeros(3, np.int32)
+        kernel[(4,)](count, np.arange(100, dtype=np.int32) % 3, 100, BLOCK=32)
+        print(count)  # [34 33 33]
     """
 
 
@@ -101,7 +145,19 @@ def atomic_max(
     sem: str | None = None,
     scope: str | None = None,
 ) -> tensor:
-    """Replaces memory by the greater of itself and `val`; arguments and result as `atomic_add`."""
+    """Replaces memory by the greater of itself and `val`; arguments and result as `atomic_add`.
+
+    Dtypes: int32, int64, uint32, uint64, fp16, bf16, fp32, fp64.
+
+    Example:
+        @st.jit
+        def kernel(best, x):
+            tl.atomic_max(best, tl.load(x + tl.program_id(0)))
+
+        best = np.zeros(1, np.int32)
+        kernel[(4,)](best, np.array([3, 9, 2, 7], np.int32))
+        print(best)  # [9]
+    """
 
 
 @builtin
@@ -112,7 +168,19 @@ def atomic_min(
     sem: str | None = None,
     scope: str | None = None,
 ) -> tensor:
-    """Replaces memory by the smaller of itself and `val`; arguments and result as `atomic_add`."""
+    """Replaces memory by the smaller of itself and `val`; arguments and result as `atomic_add`.
+
+    Dtypes: int32, int64, uint32, uint64, fp16, bf16, fp32, fp64.
+
+    Example:
+        @st.jit
+        def kernel(best, x):
+            tl.atomic_min(best, tl.load(x + tl.program_id(0)))
+
+        best = np.full(1, 100, np.int32)
+        kernel[(4,)](best, np.array([3, 9, 2, 7], np.int32))
+        print(best)  # [2]
+    """
 
 
 @builtin
@@ -123,7 +191,19 @@ def atomic_and(
     sem: str | None = None,
     scope: str | None = None,
 ) -> tensor:
-    """Bitwise and into memory; integers only; arguments and result as `atomic_add`."""
+    """Bitwise and into memory; integers only; arguments and result as `atomic_add`.
+
+    Dtypes: int32, int64, uint32, uint64.
+
+    Example:
+        @st.jit
+        def kernel(bits, x):
+            tl.atomic_and(bits, tl.load(x + tl.program_id(0)))
+
+        bits = np.full(1, 0b1111, np.int32)
+        kernel[(2,)](bits, np.array([0b0111, 0b1101], np.int32))
+        print(bits)  # [5]
+    """
 
 
 @builtin
@@ -134,7 +214,19 @@ def atomic_or(
     sem: str | None = None,
     scope: str | None = None,
 ) -> tensor:
-    """Bitwise or into memory; integers only; arguments and result as `atomic_add`."""
+    """Bitwise or into memory; integers only; arguments and result as `atomic_add`.
+
+    Dtypes: int32, int64, uint32, uint64.
+
+    Example:
+        @st.jit
+        def kernel(seen):
+            tl.atomic_or(seen, 1 << tl.program_id(0))
+
+        seen = np.zeros(1, np.int32)
+        kernel[(4,)](seen)
+        print(seen)  # [15]
+    """
 
 
 @builtin
@@ -145,7 +237,19 @@ def atomic_xor(
     sem: str | None = None,
     scope: str | None = None,
 ) -> tensor:
-    """Bitwise exclusive or into memory; integers only; arguments and result as `atomic_add`."""
+    """Bitwise exclusive or into memory; integers only; arguments and result as `atomic_add`.
+
+    Dtypes: int32, int64, uint32, uint64.
+
+    Example:
+        @st.jit
+        def kernel(check, x):
+            tl.atomic_xor(check, tl.load(x + tl.program_id(0)))
+
+        check = np.zeros(1, np.int32)
+        kernel[(3,)](check, np.array([1, 2, 4], np.int32))
+        print(check)  # [7]
+    """
 
 
 @builtin
@@ -156,7 +260,19 @@ def atomic_xchg(
     sem: str | None = None,
     scope: str | None = None,
 ) -> tensor:
-    """Puts `val` into memory and returns what was there; arguments as `atomic_add`."""
+    """Puts `val` into memory and returns what was there; arguments as `atomic_add`.
+
+    Dtypes: int32, int64, uint32, uint64, fp32, fp64.
+
+    Example:
+        @st.jit
+        def kernel(old, slot):
+            tl.store(old, tl.atomic_xchg(slot, 7))
+
+        old, slot = np.zeros(1, np.int32), np.array([3], np.int32)
+        kernel[(1,)](old, slot)
+        print(old, slot)  # [3] [7]
+    """
 
 
 @builtin
@@ -166,4 +282,17 @@ def atomic_cas(
     """Puts `val` into memory where it equals `cmp` (compared as bits); returns what was there.
 
     `cmp` and `val` have the shape of `pointer`; `sem` and `scope` as in `atomic_add`.
+
+    Shapes: those of the pointers.
+
+    Dtypes: integers and floats of 16, 32 and 64 bits.
+
+    Example:
+        @st.jit
+        def kernel(owner):  # the first program to find 0 enters its number
+            tl.atomic_cas(owner, 0, tl.program_id(0) + 1)
+
+        owner = np.zeros(1, np.int32)
+        kernel[(8,)](owner)
+        print(owner[0] in range(1, 9))  # True
     """

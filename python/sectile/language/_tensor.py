@@ -25,6 +25,21 @@ class tensor:
 
     ``//`` and ``%`` of tiles truncate towards zero, as in C and in Triton: ``-4 // 3`` is -1 and ``-4 % 3`` is
     -1, where Python and NumPy give -2 and 2. Constants among themselves follow Python.
+
+    Example:
+        @st.jit
+        def squares(v: tl.tensor):
+            tl.static_assert(v.shape[1] == 3)
+            return v * v
+
+        @st.jit
+        def kernel(out):
+            v = squares(tl.arange(0, 6).reshape(2, 3))
+            tl.store(out + tl.arange(0, 2), v.sum(axis=1))  # methods are operations, too
+
+        out = np.zeros(2, np.int32)
+        kernel[(1,)](out)
+        print(out)  # [ 5 50]
     """
 
     __sectile_class__ = "tensor"

@@ -23,6 +23,16 @@ def statistics() -> dict[str, Any]:
     ``failed_compiles``, ``disk_misses`` (reason: times), ``disk_writes``, ``disk_write_failures``,
     ``disk_waits`` (for another process that compiled the same kernel), ``evicted_files``,
     ``disk_disabled`` (why nothing is stored, or ``""``) and ``cache_directory``.
+
+    Example:
+        @st.jit
+        def kernel(x):
+            tl.store(x, 1)
+
+        before = st.statistics()
+        kernel[(1,)](np.zeros(1, np.int32))
+        after = st.statistics()
+        print(sum(after[name] - before[name] for name in ("compiles", "disk_hits", "memory_hits")))  # 1
     """
     return _native.statistics()
 
@@ -37,6 +47,9 @@ def clear_cache(memory: bool = True, disk: bool = False) -> int:
 
     Returns:
         How many files were deleted.
+
+    Example:
+        print(st.clear_cache(memory=True, disk=False))  # 0
     """
     if memory:
         _native.clear_memory()
@@ -106,6 +119,17 @@ def set_print(handler: Callable[[str], object] | None) -> None:
     """Where ``tl.device_print`` goes: `handler` gets finished pieces of text, whole prints in order of programs.
 
     It is called by the threads that run or launch the kernel, one at a time. None: to ``sys.stdout``.
+
+    Example:
+        @st.jit
+        def kernel(x):
+            tl.device_print("x", tl.load(x))
+
+        texts = []
+        st.set_print(texts.append)
+        kernel[(1,)](np.array([7], np.int32))
+        st.set_print(None)
+        print("".join(texts).strip())  # pid (0, 0, 0) x: 7
     """
     _native.set_print(handler)
 
@@ -116,6 +140,18 @@ def set_compile_listener(listener: Callable[[SimpleNamespace], object] | None) -
     The event has ``kernel``, ``target``, ``variant`` (the kinds of its arguments), ``options``, ``reason``
     (what sets it apart from the nearest variant there was: ``"n: i32 instead of 1"``), ``cache_miss`` (why the
     disk cache did not have it), ``seconds`` and ``succeeded``. `SECTILE_LOG=compile` prints the same.
+
+    Example:
+        @st.jit
+        def kernel(x, n):
+            tl.store(x, n)
+
+        events = []
+        st.set_compile_listener(events.append)
+        kernel.warmup(st.MockTensor(tl.int32), 3, grid=(1,))
+        kernel.warmup(st.MockTensor(tl.int32), 4, grid=(1,))  # the same variant
+        st.set_compile_listener(None)
+        print([(event.kernel, event.succeeded) for event in events])  # [('kernel', True)]
     """
     _native.set_compile_listener(listener)
 

@@ -29,7 +29,7 @@ class TensorDescriptor:
         desc = TensorDescriptor.from_tensor(x, [128, 64])
         kernel[grid](desc)          # desc.load([i, j]) in the kernel
 
-    `base`, `shape` and `strides` are arguments of the launch, each specialised as such; `block_shape` and
+    `base`, `shape` and `strides` are arguments of the launch, each specialized as such; `block_shape` and
     `padding` are constants of the kernel. All may be assigned later, `block_shape` by a hook of the autotuner.
 
     Args:
@@ -43,6 +43,17 @@ class TensorDescriptor:
     Raises:
         ValueError: what breaks these rules, naming the argument, the value and the rule.
         TypeError: `base` is no array, or a number no integer.
+
+    Example:
+        @st.jit
+        def double(out, x):
+            out.store([2, 4], 2 * x.load([2, 4]))
+
+        x = np.arange(32, dtype=np.float32).reshape(4, 8)
+        out = np.zeros_like(x)
+        blocks = [st.TensorDescriptor.from_tensor(each, [2, 4]) for each in (out, x)]
+        double[(1,)](*blocks)
+        print(out[2:, 4:].tolist())  # [[40.0, 42.0, 44.0, 46.0], [56.0, 58.0, 60.0, 62.0]]
     """
 
     __sectile_tensor_descriptor__ = True
@@ -90,7 +101,7 @@ class TensorDescriptor:
 
     @classmethod
     def _make(cls, kinds: Any) -> DescriptorKind:
-        """What a descriptor of such items is specialised on."""
+        """What a descriptor of such items is specialized on."""
         return DescriptorKind(*kinds)
 
     def _check(self) -> None:

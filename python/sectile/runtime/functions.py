@@ -14,6 +14,9 @@ def cdiv(x: int, y: int) -> int:
     """`x` divided by `y`, rounded up: how many tiles of `y` elements cover `x`.
 
     Also an operation of the kernel language, where it works on tiles.
+
+    Example:
+        print(st.cdiv(100, 64), st.cdiv(128, 64))  # 2 2
     """
     return -(-x // y)
 
@@ -25,6 +28,9 @@ def next_power_of_2(n: int) -> int:
     """The least power of two that is not less than `n`; 1 for 0 and 1.
 
     In a kernel `n` must be a compile-time constant.
+
+    Example:
+        print(st.next_power_of_2(100), st.next_power_of_2(128))  # 128 128
     """
     if not hasattr(n, "bit_length"):
         raise TypeError(f"next_power_of_2: n is {n!r}, not an integer")
@@ -37,6 +43,19 @@ def constexpr_function(fn: F) -> F:
     """Marks a plain Python function that kernels may call on compile-time constants.
 
     It runs while the kernel is compiled and gives a constant. From Python it is called as ever.
+
+    Example:
+        @st.constexpr_function
+        def padded(n):
+            return (n + 15) // 16 * 16
+
+        @st.jit
+        def kernel(out, N: tl.constexpr):
+            tl.store(out, padded(N))
+
+        out = np.zeros(1, np.int32)
+        kernel[(1,)](out, N=20)
+        print(out, padded(3))  # [32] 16
     """
     fn.__sectile_constexpr_function__ = True  # type: ignore[attr-defined]
     return fn

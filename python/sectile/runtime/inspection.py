@@ -6,6 +6,7 @@ import os
 import re
 
 from .. import _native
+from .._notebook import cell_of
 from .autotuner.limits import (
     Resources,
     limits_per_compute_unit,
@@ -58,8 +59,10 @@ class Remark:
 
     @property
     def place(self) -> str:
-        """``"kernel.py:12"``; "" when it is nowhere in particular."""
-        return f"{os.path.basename(self.file)}:{self.line}" if self.line > 0 else ""
+        """``"kernel.py:12"``, in a notebook ``"Cell In[3]:12"``; "" when it is nowhere in particular."""
+        if self.line <= 0:
+            return ""
+        return f"{cell_of(self.file) or os.path.basename(self.file)}:{self.line}"
 
     def _position(self) -> tuple:
         return self.file, self.line, self.column
@@ -306,36 +309,31 @@ class VariantReport:
         """All of it, as `json` takes it."""
         return {name: _plain(value) for name, value in vars(self).items()}
 
-    def _lines(self) -> Iterator[str]:
-        yield f"{self.name} for {self.target}"
-
-        def row(title: str, text: str) -> str:
-            return f"  {title:<10}  {text}"
+    def _facts(self) -> Iterator[tuple[str, str]]:
+        """What is known of the whole variant, line by line: a title, "" where the line goes on, and a text."""
 
         def pairs(mapping: dict[str, Any], sign: str) -> str:
             return ", ".join(f"{name}{sign}{value}" for name, value in mapping.items()) or "none"
 
-        yield row("signature", pairs(self.signature, ": "))
+        yield "signature", pairs(self.signature, ": ")
         if self.constants:
-            yield row("constants", pairs(self.constants, "="))
+            yield "constants", pairs(self.constants, "=")
         if self.options:
-            yield row("options", pairs(self.options, "="))
+            yield "options", pairs(self.options, "=")
         kept = [f"{name} ({len(text.splitlines())} lines)" for name, text in self.stages.items()]
-        yield row("stages", ", ".join(kept) or "none")
+        yield "stages", ", ".join(kept) or "none"
         if self.missing_stages:
-            yield row("", f"not kept: {', '.join(self.missing_stages)}; for them set")
-            yield row("", _KEEP_STAGES)
+            yield "", f"not kept: {', '.join(self.missing_stages)}; for them set"
+            yield "", _KEEP_STAGES
         if self.backend == "cpu":
-            yield row(
-                "programs", f"on all cores in turn, {self.scratch_bytes} bytes of scratch each"
-            )
+            yield "programs", f"on all cores in turn, {self.scratch_bytes} bytes of scratch each"
         else:
             registers = (
                 "registers not known: nothing assembled it (put ptxas on the PATH)"
                 if self.n_regs is None and self.backend == "cuda"
                 else f"{self.n_regs} registers, {self.n_spills} bytes spilled"
             )
-            yield row(
+            yield (
                 "resources",
                 f"{self.threads} threads, {registers}, {self.shared} bytes of shared memory",
             )
@@ -344,21 +342,24 @@ class VariantReport:
             unit = "multiprocessor" if self.backend == "cuda" else "compute unit"
             if self.backend == "hip" and o.most_warps == 64:  # RDNA
                 unit = "pair of compute units"
-            yield row(
+            yield (
                 "occupancy",
                 f"{o.programs} program{'s' * (o.programs != 1)} on a {unit} "
                 f"({o.warps} of {o.most_warps} warps), "
                 f"limited by {' and '.join(o.limited_by)}",
             )
-            yield row("", f"room for {pairs(o.limits, ': ')} ({o.source})")
-        yield from _table(
+            yield "", f"room for {pairs(o.limits, ': ')} ({o.source})"
+
+    def _tables(self) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
+        """What is known of its parts: titles and rows, of which there may be none."""
+        yield (
             "shared memory",
             [
                 (f"{use.bytes} bytes", f"at {use.offset}", use.place, use.argument or "", use.what)
                 for use in self.shared_uses
             ],
         )
-        yield from _table(
+        yield (
             "memory accesses",
             [
                 (
@@ -371,7 +372,7 @@ class VariantReport:
                 for access in self.accesses
             ],
         )
-        yield from _table(
+        yield (
             "loads of loops",
             [
                 (load.place, "ahead" if load.iterations_ahead else "not ahead", load.text)
@@ -380,12 +381,29 @@ class VariantReport:
         )
         known = {*ACCESSES, "pipelined", "not-pipelined", "shared-buffer", "shared-scratch"}
         others = [remark for remark in self.remarks if remark.kind not in known]
-        yield from _table("code", [(r.place, r.kind, r.text) for r in others])
+        yield "code", [(r.place, r.kind, r.text) for r in others]
+
+    def _lines(self) -> Iterator[str]:
+        yield f"{self.name} for {self.target}"
+        for title, text in self._facts():
+            yield f"  {title:<10}  {text}"
+        for title, rows in self._tables():
+            yield from _table(title, rows)
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """The same for notebooks."""
+        from . import html
+
+        parts = [html.heading(f"{self.name} for {self.target}"), html.table(self._facts())]
+        for title, rows in self._tables():
+            if rows:
+                parts += [html.heading(title), html.table(rows)]
+        return "\n".join(parts)
 
 
 class KernelReport:
@@ -417,18 +435,31 @@ class KernelReport:
         return {"name": self.name, "variants": [variant.as_dict() for variant in self.variants]}
 
     def __str__(self) -> str:
+        parts = [str(variant) for variant in self._shown()]
+        return "\n\n".join([*parts, *self._notes()])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """The same for notebooks."""
+        from . import html
+
+        parts = [variant._repr_html_() for variant in self._shown()]
+        notes = [f"<div>{html.escape(note)}</div>" for note in self._notes()]
+        return "\n<hr>\n".join([*parts, *notes])
+
+    def _shown(self) -> list[VariantReport]:
+        return self.variants[: self.best] or self.variants
+
+    def _notes(self) -> Iterator[str]:
+        """What is said about variants that are not shown."""
         if not self.variants:
-            return f"{self.name}: no variant is compiled yet; launch it, or use {self.name}.precompile()"
-        shown = self.variants[: self.best] or self.variants
-        parts = [str(variant) for variant in shown]
-        if hidden := len(self.variants) - len(shown):
-            parts.append(
+            yield f"{self.name}: no variant is compiled yet; launch it, or use {self.name}.precompile()"
+        if hidden := len(self.variants) - len(self._shown()):
+            yield (
                 f"{hidden} more variant{'s' * (hidden > 1)} of {self.name}, of other configurations: "
                 f"for variant in st.inspect({self.name}): print(variant)"
             )
-        return "\n\n".join(parts)
-
-    __repr__ = __str__
 
 
 def _options_of(compiled: Any) -> dict[str, Any]:
@@ -515,7 +546,7 @@ def inspect(kernel: Any) -> KernelReport | VariantReport:
     For each variant: its signature, constants, options and target; the text of the stages that were kept;
     registers, spilled bytes, shared memory (and what takes it), threads; occupancy and what limits it; the
     width of every access to memory and what keeps it from being wider; which loads start iterations ahead, and
-    why others do not; on the CPU how loops were vectorised. Registers and spills are the assembler's figures;
+    why others do not; on the CPU how loops were vectorized. Registers and spills are the assembler's figures;
     the limits behind the occupancy are those of the device the code was made for when there is one, else
     those of NVIDIA's tables for the architecture. Nothing is compiled or run.
 
@@ -525,6 +556,17 @@ def inspect(kernel: Any) -> KernelReport | VariantReport:
 
     Returns:
         A `KernelReport` of all variants; a `VariantReport` of a compiled kernel.
+
+    Example:
+        @st.jit
+        def copy(out, x):
+            i = tl.arange(0, 64)
+            tl.store(out + i, tl.load(x + 2 * i))
+
+        compiled = st.compile(copy, {"out": "*fp32:16", "x": "*fp32:16"}, {}, target="cuda:90")
+        load, store = st.inspect(compiled).accesses
+        print(load.argument, load.bytes, load.why)  # x 4 elements are 2 apart
+        print(store.argument, store.bytes)  # out 4
     """
     if isinstance(kernel, (_native.BoundKernel, _native.Launcher)):
         kernel = kernel.kernel

@@ -87,6 +87,18 @@ class KernelInterface(Generic[P, R]):
 
         Returns:
             A `BoundKernel` with ``update(**arguments)``, ``grid``, ``kernel`` and ``arguments``.
+
+        Example:
+            @st.jit
+            def scale(x, factor):
+                tl.store(x, tl.load(x) * factor)
+
+            x, y = np.ones(1, np.float32), np.ones(1, np.float32)
+            run = scale.bind(x, 3.0, grid=(1,))
+            run()
+            run()
+            run(x=y)  # another array, from now on
+            print(x, y)  # [9.] [3.]
         """
         raise NotImplementedError
 
@@ -334,6 +346,15 @@ class JITFunction(_native.KernelBase, KernelInterface[P, R]):
         What they were made for can be made elsewhere, or at the next start, before anything is launched:
 
             kernel.precompile([variant.signature for variant in kernel.variants()])
+
+        Example:
+            @st.jit
+            def scale(x, n):
+                tl.store(x, tl.load(x) * n)
+
+            scale[(1,)](np.ones(1, np.float32), 3)
+            for variant in scale.variants():
+                print(variant.signature)  # {'x': '*fp32:16', 'n': 'i32'}
         """
         return ahead.variants(self)
 
@@ -380,6 +401,14 @@ class JITFunction(_native.KernelBase, KernelInterface[P, R]):
 
         Raises:
             CompilationError: of the first that failed, after all have ended.
+
+        Example:
+            @st.jit
+            def scale(x, n):
+                tl.store(x, tl.load(x) * n)
+
+            compiled = scale.precompile({"x": "*fp32:16", "n": ["i32", "i32:16"]}, targets=["cpu", "cuda:90"])
+            print([each.metadata.backend for each in compiled])  # ['cpu', 'cpu', 'cuda', 'cuda']
         """
         return ahead.precompile(self, signatures, targets, wait, options)
 
@@ -461,7 +490,7 @@ def jit(
     is or is not 1 or a multiple of 16, another value of a ``tl.constexpr`` parameter.
 
     Arguments are arrays, numbers, None, and tuples of these, which may be nested and of ``NamedTuple``
-    classes: each item is specialised as an argument. Functions, strings and dtypes are constants.
+    classes: each item is specialized as an argument. Functions, strings and dtypes are constants.
 
     Args:
         do_not_specialize: names or positions of integer parameters whose values make no variants.
@@ -469,6 +498,16 @@ def jit(
         debug: ``tl.device_assert`` is active and integer overflow is checked.
         version, noinline: accepted and ignored. Calls to helpers are always inlined.
         repr, launch_metadata: kept for profilers, as ``kernel._repr`` and ``kernel.launch_metadata``.
+
+    Example:
+        @st.jit
+        def add_one(x, n, BLOCK: tl.constexpr):
+            i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+            tl.store(x + i, tl.load(x + i, mask=i < n) + 1, mask=i < n)
+
+        x = np.zeros(100, np.int32)
+        add_one[(st.cdiv(100, 64),)](x, 100, BLOCK=64)
+        print(x.sum())  # 100
     """
 
     def decorate(function: Callable[..., Any]) -> JITFunction:

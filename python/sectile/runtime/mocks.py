@@ -16,6 +16,14 @@ class MockTensor:
         shape: for grid functions that look at it; not used otherwise.
         aligned: whether the array's address would be a multiple of 16.
         memory: the addresses of its first byte and behind its last; None: it shares memory with no other.
+
+    Example:
+        @st.jit
+        def fill(x):
+            tl.store(x, 1)
+
+        compiled = fill.warmup(st.MockTensor(tl.float16), grid=(1,), target="cuda:90")
+        print("st.global" in compiled.asm["ptx"])  # True
     """
 
     __sectile_mock__ = True

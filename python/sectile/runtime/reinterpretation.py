@@ -75,6 +75,16 @@ def reinterpret(tensor: Any, dtype: Any) -> TensorWrapper:
 
     Returns:
         Something to pass to a kernel.
+
+    Example:
+        @st.jit
+        def to_float(out, x):
+            tl.store(out, tl.load(x).to(tl.float32))
+
+        bits = np.array([0x3FC0], np.uint16)  # 1.5 in bf16
+        out = np.zeros(1, np.float32)
+        to_float[(1,)](out, st.reinterpret(bits, tl.bfloat16))
+        print(out)  # [1.5]
     """
     if isinstance(tensor, TensorWrapper):
         tensor = tensor.base

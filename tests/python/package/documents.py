@@ -5,6 +5,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "tutorials/guide").glob("*.md"))]
+#: Pages of the site alone. Their links are those of the site, which `./dev docs` checks.
+SITE_PAGES = sorted((ROOT / "tutorials/site/pages").rglob("*.md"))
+ERROR_INDEX = ROOT / "tutorials/site/pages/errors.md"
+WRONG_KERNELS = ROOT / "tests/python/frontend/errors.txt"
 
 
 def blocks(path, language):
@@ -42,3 +46,9 @@ def table_commands(path):
 
 def table_variables(path):
     return [text for text in table_texts(path) if re.match(r"SECTILE_[A-Z_]+=", text)]
+
+
+def table_messages(path):
+    """Messages in the first columns of tables; `...` stands for any text."""
+    rows = [line for line in path.read_text().splitlines() if line.startswith("| `")]
+    return [re.match(r"\| `([^`]+)`", row)[1] for row in rows]

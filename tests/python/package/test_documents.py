@@ -7,10 +7,24 @@ import subprocess
 import sys
 
 import pytest
-from documents import DOCUMENTS, ROOT, blocks, programs, prose, table_commands, table_variables
+from documents import (
+    DOCUMENTS,
+    ERROR_INDEX,
+    ROOT,
+    SITE_PAGES,
+    WRONG_KERNELS,
+    blocks,
+    programs,
+    prose,
+    table_commands,
+    table_messages,
+    table_variables,
+)
 
 README = ROOT / "README.md"
-PROGRAMS = [(path, index) for path in DOCUMENTS for index in range(len(programs(path)))]
+PROGRAMS = [
+    (path, index) for path in [*DOCUMENTS, *SITE_PAGES] for index in range(len(programs(path)))
+]
 
 
 def named(value):
@@ -65,6 +79,19 @@ def test_python_blocks_run_as_pasted(path, index, place, run):
     assert not re.search(r"^correct:.*False", printed, re.M), printed
 
 
+def test_messages_of_the_error_index_are_those_that_users_see(place, run):
+    """Each message in its tables is one that a wrong kernel of the table of messages gets, or that a program of the page meets."""
+    seen = WRONG_KERNELS.read_text()
+    for text in programs(ERROR_INDEX):
+        (place / "mistakes.py").write_text(text)
+        seen += run(sys.executable, "mistakes.py")
+    messages = table_messages(ERROR_INDEX)
+    assert len(messages) > 40
+    for message in messages:
+        pattern = ".+?".join(map(re.escape, message.split("…")))
+        assert re.search(rf"^{pattern}$|^{pattern}\n", seen, re.M), message
+
+
 def test_every_page_is_linked_and_every_link_leads_somewhere():
     linked = set()
     for page in [
@@ -100,6 +127,15 @@ def test_cmake_block_builds(place, run):
     (line,) = re.findall(r"`(cmake -S [^`]*)`", README.read_text())
     run("sh", "-c", line, CMAKE_GENERATOR="Ninja")
     assert run("build/add") == "correct: true\n"
+
+
+def test_serving_example_builds_and_compiles_nothing(place, run, tmp_path):
+    project = ROOT / "tutorials/examples/10_serve"
+    line = (project / "CMakeLists.txt").read_text().splitlines()[0].removeprefix("# ")
+    line = line.replace("-S .", f"-S {project}").replace("-B build", f"-B {tmp_path}")
+    run("sh", "-c", line.replace("--build build", f"--build {tmp_path}"), CMAKE_GENERATOR="Ninja")
+    assert run(tmp_path / "serve", "build") == "8 variants\n"
+    assert run(tmp_path / "serve").endswith("correct: true\n")
 
 
 COMMANDS = list(dict.fromkeys(command for path in DOCUMENTS for command in table_commands(path)))

@@ -1,6 +1,19 @@
 """``tl.extra.libdevice``: further functions of numbers, named as in CUDA's device library.
 
 Each takes scalars or tiles, element by element.
+
+Example:
+    from sectile.language.extra import libdevice
+
+    @st.jit
+    def kernel(out, x):
+        i = tl.arange(0, 4)
+        tl.store(out + i, libdevice.cbrt(tl.load(x + i)))
+
+    x = np.array([1, 8, 27, -64], np.float32)
+    out = np.empty_like(x)
+    kernel[(1,)](out, x)
+    print(out)  # [ 1.  2.  3. -4.]
 """
 
 from __future__ import annotations

@@ -23,6 +23,10 @@ class Config:
         pre_hook: called with the dictionary of arguments before each launch with this configuration.
         ir_override: as a launch option: None, or an error.
         waves_per_eu, matrix_instr_nonkdim: launch options for AMD's GPUs; `kwargs` may have them, too.
+
+    Example:
+        configs = [st.Config({"BLOCK": 256}, num_warps=4), st.Config({"BLOCK": 1024}, num_warps=8)]
+        print(configs[0].kwargs, configs[1].num_warps)  # {'BLOCK': 256} 8
     """
 
     def __init__(

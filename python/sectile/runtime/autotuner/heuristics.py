@@ -67,7 +67,22 @@ class Heuristics(KernelInterface):
 
 def heuristics(values: dict[str, Callable]) -> Callable[[KernelInterface], Heuristics]:
     """Decorator above `jit`: ``{"EVEN": lambda args: args["n"] % 64 == 0}`` computes constants at each
-    launch from the dictionary of arguments (values computed earlier in the list included)."""
+    launch from the dictionary of arguments (values computed earlier in the list included).
+
+    Example:
+        @st.heuristics({"EVEN": lambda args: args["n"] % args["BLOCK"] == 0})
+        @st.jit
+        def fill(x, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
+            i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+            if EVEN:
+                tl.store(x + i, 1)
+            else:
+                tl.store(x + i, 1, mask=i < n)
+
+        x = np.zeros(100, np.int32)
+        fill[(2,)](x, 100, BLOCK=64)
+        print(x.sum())  # 100
+    """
 
     def decorate(fn: Any) -> Heuristics:
         if not (isinstance(fn, KernelInterface) and hasattr(fn, "arg_names")):

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 _BAR_CELLS = 24
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
+#: Of bars, by the status of their candidate.
+_COLORS = {"best": "#1b7837", "ok": "#5aae61", "rejected": "#bbbbbb"}
+
 
 class Row:
     """One candidate.
@@ -50,6 +53,17 @@ class Row:
         self.shared_bytes: int = resources.get("shared_bytes", 0)
         self.cost: float = row.get("cost", math.nan)
         self.compile_seconds: float = row.get("compile_s", 0.0)
+
+    def resources(self) -> list[str]:
+        """What it needs of a GPU, as texts; none on the CPU."""
+        facts = []
+        if self.registers:
+            facts.append(f"{self.registers} registers")
+        if self.spilled_bytes:
+            facts.append(f"{self.spilled_bytes} bytes spilled")
+        if self.shared_bytes:
+            facts.append(f"{self.shared_bytes / 1024:.3g} KiB shared")
+        return facts
 
     def __repr__(self) -> str:
         return f"<Row {self.status} {self.milliseconds:.4g} ms: {self.config}>"
@@ -144,38 +158,63 @@ class TuningReport:
         how = f"in {self.seconds:.2f} s" if self.is_tuned else "from disk"
         return ", ".join([*parts, how])
 
-    def __str__(self) -> str:
-        lines = [f"{self.kernel} {self.key[:-1]} on {self.device.name}", f"  {self.summary()}"]
+    def _notes(self) -> list[str]:
+        """What is to be said about the candidates as a whole."""
+        notes = [self.summary()]
         if self.is_doubtful:
-            lines.append(
-                "  candidates leave different results, and no rule decides which are right"
-            )
-        lines += [f"  {note}" for note in self.notes]
+            notes.append("candidates leave different results, and no rule decides which are right")
+        notes += self.notes
         if self.damaged_lines:
-            lines.append(f"  {self.damaged_lines} damaged lines of {self.path} were passed over")
-        fastest = self.best.milliseconds
-        common, texts = self.texts()
-        if common:
-            lines.append(f"  all with {common}")
+            notes.append(f"{self.damaged_lines} damaged lines of {self.path} were passed over")
+        if common := self.texts()[0]:
+            notes.append(f"all with {common}")
+        return notes
+
+    def _share(self, row: Row) -> float:
+        """How fast a candidate that was measured is, of the chosen one."""
+        return self.best.milliseconds / row.milliseconds if row.milliseconds else 1.0
+
+    def __str__(self) -> str:
+        lines = [f"{self.kernel} {self.key[:-1]} on {self.device.name}"]
+        lines += [f"  {note}" for note in self._notes()]
+        texts = self.texts()[1]
         for row in self.ranked():
             if math.isinf(row.milliseconds):
                 lines.append(f"  {row.status:>9}  {texts[row.config]}")
                 if row.reason:
                     lines.append(f"             {row.reason}")
                 continue
-            share = fastest / row.milliseconds if row.milliseconds else 1.0
-            facts = []
-            if row.registers:
-                facts.append(f"{row.registers} registers")
-            if row.spilled_bytes:
-                facts.append(f"{row.spilled_bytes} bytes spilled")
-            if row.shared_bytes:
-                facts.append(f"{row.shared_bytes / 1024:.3g} KiB shared")
+            share = self._share(row)
+            facts = row.resources()
             lines.append(
                 f"  {time_text(row.milliseconds):>9}  {bar(share):<{_BAR_CELLS}} {share:4.0%}  "
                 f"{texts[row.config]}" + (f"  ({', '.join(facts)})" if facts else "")
             )
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """The same for notebooks."""
+        from .. import html
+
+        texts = self.texts()[1]
+        rows: list[tuple[object, ...]] = []
+        for row in self.ranked():
+            if math.isinf(row.milliseconds):
+                rows.append((row.status, "", "", texts[row.config], row.reason))
+                continue
+            share = self._share(row)
+            drawn = html.bar(share, _COLORS.get(row.status, "#bbbbbb"))
+            facts = ", ".join(row.resources())
+            rows.append(
+                (time_text(row.milliseconds), drawn, f"{share:.0%}", texts[row.config], facts)
+            )
+        return "\n".join(
+            [
+                html.heading(f"{self.kernel} {self.key[:-1]} on {self.device.name}"),
+                *(f"<div>{html.escape(note)}</div>" for note in self._notes()),
+                html.table(rows, ("time", "", "of the best", "candidate", "")),
+            ]
+        )
 
     def __repr__(self) -> str:
         return f"<TuningReport {self.kernel} {self.key[:-1]}: {self.best.config}>"
@@ -210,8 +249,7 @@ class TuningReport:
             [max(row.milliseconds - row.low, 0.0) for row in rows],
             [max(row.high - row.milliseconds, 0.0) for row in rows],
         ]
-        colours = {"best": "#1b7837", "ok": "#5aae61", "rejected": "#bbbbbb"}
-        axes.barh(places, middle, xerr=spread, color=[colours[row.status] for row in rows])
+        axes.barh(places, middle, xerr=spread, color=[_COLORS[row.status] for row in rows])
         texts = self.texts()[1]
         axes.set_yticks(places, [texts[row.config] for row in rows], fontsize=7)
         axes.invert_yaxis()

@@ -25,6 +25,11 @@ class Space:
 
     Raises:
         ValueError: an axis has no values, or the same one twice.
+
+    Example:
+        space = st.Space(BLOCK=[64, 128], num_warps=[4, 8])
+        space = space.where(lambda BLOCK, num_warps: BLOCK >= 16 * num_warps)
+        print([(config.kwargs["BLOCK"], config.num_warps) for config in space.configs()])  # [(64, 4), (128, 4), (128, 8)]
     """
 
     def __init__(self, **axes: Sequence | Any) -> None:

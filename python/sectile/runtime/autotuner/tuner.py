@@ -509,6 +509,18 @@ def autotune(
         ValueError: `reset_to_zero`, `restore_value` or `verify` name what is no parameter; if `key` does,
             that is a `TuningWarning`.
         TypeError: `verify` is none of the above.
+
+    Example:
+        @st.autotune(st.Space(BLOCK=[256, 1024]), key=["n"])
+        @st.jit
+        def double(out, x, n, BLOCK: tl.constexpr):
+            i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+            tl.store(out + i, 2 * tl.load(x + i, mask=i < n), mask=i < n)
+
+        x = np.arange(5000, dtype=np.float32)
+        out = np.empty_like(x)
+        double[lambda META: (st.cdiv(5000, META["BLOCK"]),)](out, x, 5000)
+        print(np.array_equal(out, 2 * x), double.best_config.kwargs["BLOCK"] in (256, 1024))  # True True
     """
 
     def decorate(fn: Any) -> Autotuner:
