@@ -500,7 +500,9 @@ def main():
         results = HERE / "results"
         results.mkdir(exist_ok=True)
         words = re.findall("[a-z0-9]+", name.lower().replace("(r)", "").replace("(tm)", ""))
-        host = "-".join([*words[:4], family])
+        # A virtual machine may hide the tile registers of its processor.
+        tiles = ["amx"] if any(feature.startswith("amx") for feature in features) else []
+        host = "-".join([*words[:4], family, *tiles])
         (results / f"cpu-{host}.md").write_text(
             f"# CPU figures: {name}\n\n`./dev bench cpu --save` on {about}\n\n{table.markdown()}"
         )

@@ -61,7 +61,10 @@ void emitShareOfPrefetches(llvm::IRBuilderBase &b, llvm::ArrayRef<DotPrefetch> p
   llvm::Function *function = b.GetInsertBlock()->getParent();
   auto *fetch = llvm::BasicBlock::Create(b.getContext(), "fetch", function);
   auto *after = llvm::BasicBlock::Create(b.getContext(), "fetched", function);
-  b.CreateCondBr(b.CreateICmpULT(first, index(partCount)), fetch, after);
+  V asks = b.CreateICmpULT(first, index(partCount));
+  if (V isUseful = prefetches.front().isUseful)
+    asks = b.CreateAnd(asks, isUseful);
+  b.CreateCondBr(asks, fetch, after);
   b.SetInsertPoint(fetch);
   for (int64_t i = 0; i < partsOfSlot; ++i) {
     V part = b.CreateAdd(first, index(i));

@@ -36,6 +36,9 @@ struct DotPrefetch {
   /// An array of `rows` addresses, to each of which `distance` (i64, bytes) is added.
   llvm::Value *addresses = nullptr, *distance = nullptr;
   int64_t rows = 0, rowBytes = 0;
+  /// Whether there is anything to ask for (i1); null if there always is. The same for all operands
+  /// of a product.
+  llvm::Value *isUseful = nullptr;
 };
 
 /// What lhs and rhs are made of.

@@ -8,8 +8,8 @@
 //     copy the operand; multiply, and meanwhile prefetch p[i] + distance, a few with each block
 //   }
 //
-// A kernel that reads no next block there (the last round; addresses from a table) asks in vain:
-// a prefetch does not fault.
+// A kernel that reads no next block there (its addresses come from a table) asks in vain: a
+// prefetch does not fault.
 #include "backends/cpu/DotKernel.h"
 #include "backends/cpu/KernelEmitter.h"
 #include "backends/cpu/NestEmitter.h"
@@ -97,7 +97,13 @@ std::optional<DotPrefetch> KernelEmitter::operandAhead(Value operand, TileBuffer
   auto *number = builder.getInt64Ty();
   llvm::Value *moved = builder.CreateSub(builder.CreatePtrToInt(first, number),
                                          builder.CreatePtrToInt(earlier, number));
+  // In the first round the distance is not known: its own rows are fetched ahead of their use.
+  // After the last round there is no other.
   prefetch.distance = builder.CreateSelect(builder.CreateIsNull(earlier), index(0), moved);
+  auto loop = cast<scf::ForOp>(load->getParentOp());
+  llvm::Value *left =
+      builder.CreateSub(scalar(loop.getUpperBound()), scalar(loop.getInductionVar()));
+  prefetch.isUseful = builder.CreateICmpUGT(left, scalar(loop.getStep()));
   return prefetch;
 }
 
