@@ -561,7 +561,9 @@ struct DescribeBlocks : PassWrapper<DescribeBlocks, OperationPass<func::FuncOp>>
       for (Value operand : {dot.getLhs(), dot.getRhs()}) {
         while (auto turn = operand.getDefiningOp<TransposeOp>())
           operand = turn.getSrc();
-        if (auto load = operand.getDefiningOp<LoadOp>(); load && !llvm::is_contained(loads, load))
+        auto load = operand.getDefiningOp<LoadOp>();
+        if (load && load->getParentOfType<LoopLikeOpInterface>() &&
+            !llvm::is_contained(loads, load))
           loads.push_back(load);
       }
     });

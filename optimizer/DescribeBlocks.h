@@ -1,7 +1,8 @@
 //===-- DescribeBlocks.h - accesses through pointers that are blocks of arrays ----------------===//
 // For GPUs with a copy engine. A load of a loop that a matrix product takes, through pointers as
 // Triton's kernels make them, says which block of an array it reads; in kernels with such loads,
-// stores say which block they write:
+// stores say which block they write. (Elsewhere the engine would have little to do, and its maps
+// and its waits would cost more than they save.)
 //
 //   a = a_ptr + ((m * BM + arange) % M)[:, None] * stride + arange[None, :]
 //   for k in range(0, K, BK):

@@ -527,6 +527,15 @@ def _stored(
     )
     right = tl.load(a + (j + across)[:, None] * 32 + tl.arange(0, 32)[None, :])
     x = tl.dot(left, right.T).to(out.dtype.element_ty)
+    if HOW == "pointers":
+        # Only in kernels with products in loops do pointers tell of blocks.
+        total = tl.zeros((BM, BN), dtype=tl.float32)
+        for k in range(0, 32, 16):
+            inner = k + tl.arange(0, 16)[None, :]
+            x_k = tl.load(a + (i + down)[:, None] * 32 + inner, mask=i + down[:, None] < M)
+            y_k = tl.load(a + (j + across)[:, None] * 32 + inner)
+            total = tl.dot(x_k, y_k.T, total)
+        x = total.to(out.dtype.element_ty)
     if WHAT == "counted":
         tl.atomic_add(count, 1)
     if WHAT == "read":
@@ -591,6 +600,23 @@ def test_code_of_stores_on_hopper(how):
         assert "cp.async.bulk" not in other.asm["ptx"] and "st.global" in other.asm["ptx"]
 
 
+def test_pointers_of_kernels_without_loops_are_stored_by_threads():
+    """The engine would have one tile to bring to memory, and Triton's tests of products read `st.global.v4`."""
+    types = {"a": "*fp16:16", "out": "*fp16:16", "row": "i32:16"}
+    kernel = st.compile(
+        _one_product, signature=types, constexprs={"BLOCK": 64}, target="cuda:90", num_warps=4
+    )
+    assert "cp.async.bulk" not in kernel.asm["ptx"] and "st.global.v4" in kernel.asm["ptx"]
+    assert not _remarks(kernel, "by-copy-engine") and not _remarks(kernel, "not-by-copy-engine")
+
+
+@st.jit
+def _one_product(a, out, row, BLOCK: tl.constexpr):
+    places = tl.arange(0, BLOCK)[:, None] * row + tl.arange(0, BLOCK)[None, :]
+    x = tl.load(a + places)
+    tl.store(out + places, tl.dot(x, x.T).to(tl.float16))
+
+
 @pytest.mark.parametrize(
     "how, what, out, reason",
     [
@@ -605,7 +631,8 @@ def test_stores_that_the_engine_does_not_do(how, what, out, reason):
     kernel = _compiled_store(how, what, out)
     found = _remarks(kernel, "not-by-copy-engine")
     assert found and all(reason in remark["text"] for remark in found)
-    assert "cp.async.bulk" not in kernel.asm["ptx"] and not _remarks(kernel, "by-copy-engine")
+    assert "global.shared::cta" not in kernel.asm["ptx"]
+    assert not [r for r in _remarks(kernel, "by-copy-engine") if r["text"].startswith("stored")]
 
 
 def test_rows_that_the_engine_would_write_too_far():
