@@ -110,10 +110,6 @@ llvm::Value *NvidiaTarget::atomicRmw(llvm::IRBuilderBase &builder, const gpu::At
   if (count > 1)
     operation.insert(operation.rfind('.'), ".v" + std::to_string(count));
 
-  // `red` exchanges nothing.
-  const bool isReduction =
-      !isUsed && kind != RmwKind::Exchange &&
-      (access.semantic == MemorySemantic::Relaxed || access.semantic == MemorySemantic::Release);
   const char *constraint = bits == 16 ? "h" : bits == 32 ? "r" : "l";
   unsigned next = 0;
   std::string constraints;
@@ -125,9 +121,10 @@ llvm::Value *NvidiaTarget::atomicRmw(llvm::IRBuilderBase &builder, const gpu::At
     }
     return count > 1 ? "{" + text + "}" : text;
   };
-  std::string text = isReduction ? "red" : "atom";
-  text += std::string(semanticOf(access.semantic)) + scopeOf(access.scope) + ".global" + operation;
-  text += isReduction ? " " : " " + list("=") + ", ";
+  // `atom` always: the assembler makes a reduction (RED) of it where nobody reads the old value.
+  // The order of the words is that of Triton's text, which programs look for.
+  std::string text = std::string("atom.global") + scopeOf(access.scope) +
+                     semanticOf(access.semantic) + operation + " " + list("=") + ", ";
   text += "[$" + std::to_string(next++) + "], ";
   constraints += "l,";
   text += list("") + ";";
@@ -139,11 +136,9 @@ llvm::Value *NvidiaTarget::atomicRmw(llvm::IRBuilderBase &builder, const gpu::At
     operands.push_back(count > 1 ? builder.CreateExtractElement(value, uint64_t(i)) : value);
     types.push_back(word);
   }
-  llvm::Type *result = builder.getVoidTy();
-  if (!isReduction)
-    result = count > 1 ? llvm::StructType::get(builder.getContext(),
-                                               SmallVector<llvm::Type *, 4>(count, word))
-                       : word;
+  llvm::Type *result = count > 1 ? llvm::StructType::get(builder.getContext(),
+                                                         SmallVector<llvm::Type *, 4>(count, word))
+                                 : word;
   auto *assembly = llvm::InlineAsm::get(llvm::FunctionType::get(result, types, false), text,
                                         constraints, /*hasSideEffects=*/true);
   llvm::Value *old = builder.CreateCall(assembly, operands);

@@ -227,7 +227,7 @@ def test_nothing_is_left_to_fold_behind_a_branch():
         fn=add_to_the_last, signature=signature, constexprs={"N": 48, "K": 1}
     )
     ptx = st.compile(source, target=GPUTarget("cuda", 90, 32)).asm["ptx"]
-    assert "red.relaxed" in ptx and "not.b32" not in ptx
+    assert "atom.global.gpu.relaxed" in ptx and "not.b32" not in ptx
 
 
 @st.jit

@@ -276,13 +276,13 @@ def test_atomic_add_of_neighbours(name, count, first, wants_old, sem):
 
 
 ATOMIC_INSTRUCTIONS = [
-    ("fp16", 80, "relaxed", "red.relaxed.gpu.global.add.noftz.f16x2"),
-    ("fp16", 90, "relaxed", "red.relaxed.gpu.global.add.noftz.v4.f16x2"),
-    ("bf16", 90, "relaxed", "red.relaxed.gpu.global.add.noftz.v4.bf16x2"),
-    ("fp32", 90, "release", "red.relaxed.gpu.global.add.v4.f32"),
-    ("fp32", 80, "relaxed", "red.relaxed.gpu.global.add.f32"),
-    ("fp32", 90, "acq_rel", "red.relaxed.gpu.global.add.v4.f32"),
-    ("i32", 90, "relaxed", "red.relaxed.gpu.global.add.u32"),
+    ("fp16", 80, "relaxed", "atom.global.gpu.relaxed.add.noftz.f16x2"),
+    ("fp16", 90, "relaxed", "atom.global.gpu.relaxed.add.noftz.v4.f16x2"),
+    ("bf16", 90, "relaxed", "atom.global.gpu.relaxed.add.noftz.v4.bf16x2"),
+    ("fp32", 90, "release", "atom.global.gpu.relaxed.add.v4.f32"),
+    ("fp32", 80, "relaxed", "atom.global.gpu.relaxed.add.f32"),
+    ("fp32", 90, "acq_rel", "atom.global.gpu.relaxed.add.v4.f32"),
+    ("i32", 90, "relaxed", "atom.global.gpu.relaxed.add.u32"),
 ]
 
 
@@ -317,7 +317,7 @@ def test_atomics_have_their_order_and_scope(sem, scope, suffix):
 
     signature = {"out_ptr": "*i32", "old_ptr": "*i32"}
     compiled = st.compile(kernel, signature, {"sem": sem, "scope": scope}, target="cuda:90")
-    assert f"atom.{sem}.{suffix}.global.add.u32" in compiled.asm["ptx"]
+    assert f"atom.global.{suffix}.{sem}.add.u32" in compiled.asm["ptx"]
 
 
 @pytest.mark.parametrize(
