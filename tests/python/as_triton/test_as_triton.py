@@ -479,3 +479,27 @@ def test_torch_knows_what_a_kernel_writes(tmp_path):
         print((x == 2).all().item(), (result == 6).all().item())
         print((torch.compile(apart)(torch.full((100,), 2.0), torch.ones(100)) == 6).all().item())
     """).splitlines() == ["True True", "True"]  # fmt: skip
+
+
+def test_tutorial_9_finds_its_peer():
+    pytest.importorskip("torch")
+    printed = program("""
+        import torch
+        from triton._C.libtriton import nvidia
+
+        cublas = nvidia.cublas.CublasLt(torch.empty(16, dtype=torch.uint8))
+        a, b = torch.randn(5, 7), torch.randn(3, 7)
+        c, d = torch.randn(5, 3), torch.empty(5, 3)
+        exact = a.double() @ b.double().T
+        cublas.gemm(a, b, c, d, 2.0, 0.5)
+        torch.testing.assert_close(d.double(), 2 * exact + 0.5 * c.double(), atol=1e-5, rtol=1e-5)
+        cublas.matmul(a, b, c)
+        torch.testing.assert_close(c.double(), exact, atol=1e-5, rtol=1e-5)
+        try:
+            cublas.matmul(a, b, c.T)
+        except ValueError as error:
+            print(error)
+    """)
+    assert (
+        printed == "cublas: expected A (M, K), B (N, K) and C (M, N), got (5, 7), (3, 7), (3, 5)\n"
+    )

@@ -1,6 +1,7 @@
 from sectile.as_triton import missing
 
 from ..knobs import getenv, getenv_bool
+from . import _nvidia as nvidia
 
 
 def get_cache_invalidating_env_vars():
