@@ -20,7 +20,7 @@ int64_t readAxis(PyObject *object, int axis, const std::string &kernelName) {
       PyErr_Clear();
       throwCallError(describe() + " is " + std::string(py::repr(object)) + ", a " +
                          typeName(object) + ", not an int",
-                     isFloat ? "use sectile.cdiv(a, b) or a // b for the number of tiles" : kHelp);
+                     isFloat ? "use sectile.cdiv(a, b) for the number of tiles" : kHelp);
     }
     object = index.ptr();
   }
@@ -42,7 +42,19 @@ backends::Grid readGrid(PyObject *object, const std::string &kernelName,
                         const std::function<py::dict()> &arguments) {
   py::object computed;
   if (!PyTuple_CheckExact(object) && PyCallable_Check(object)) {
-    computed = py::handle(object)(arguments());
+    py::dict given = arguments();
+    try {
+      computed = py::handle(object)(given);
+    } catch (py::error_already_set &error) {
+      if (error.matches(PyExc_KeyError)) {
+        py::object value = error.value();
+        if (error.trace())
+          value.attr("__traceback__") = error.trace();
+        py::module_::import("sectile.runtime.grid")
+            .attr("explain")(value, py::handle(object), kernelName, given);
+      }
+      throw;
+    }
     object = computed.ptr();
   }
   backends::Grid grid;

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
         CompilationError,
         CompileTimeAssertionFailure,
         DeviceAssertionError,
+        GridKeyError,
+        IntegerRangeError,
         InternalError,
         InterpreterError,
         LaunchError,
@@ -63,7 +65,7 @@ __all__ = [
     "__version__", "ArgumentError", "as_triton", "autotune", "Autotuner", "backends", "build_id", "cdiv",
     "clear_cache", "CompilationError", "compile", "compiler", "CompileTimeAssertionFailure",
     "Config", "constexpr_function", "DeviceAssertionError", "errors", "get_cmake_dir", "get_include",
-    "Heuristics", "heuristics", "inspect", "InternalError", "InterpreterError", "jit", "JITFunction",
+    "GridKeyError", "Heuristics", "heuristics", "inspect", "IntegerRangeError", "InternalError", "InterpreterError", "jit", "JITFunction",
     "KernelInterface", "knobs", "language", "LaunchError", "MachineError", "MockTensor",
     "next_power_of_2", "OutOfBoundsError", "OutOfResources", "recent_launches", "reinterpret",
     "runtime", "seal", "SectileError", "set_allocator", "set_compile_listener", "set_print",
@@ -87,7 +89,7 @@ _FROM = {
     "_cpp": ("get_include", "get_cmake_dir"),
     "errors": (
         "SectileError", "ArgumentError", "CompilationError", "LaunchError", "OutOfBoundsError",
-        "DeviceAssertionError", "InternalError", "MachineError", "OutOfResources", "TuningError",
+        "DeviceAssertionError", "GridKeyError", "IntegerRangeError", "InternalError", "MachineError", "OutOfResources", "TuningError",
         "TuningWarning", "TritonError", "InterpreterError", "CompileTimeAssertionFailure", "UnsupportedLanguageConstruct",
     ),
 }  # fmt: skip

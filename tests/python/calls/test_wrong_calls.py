@@ -187,12 +187,17 @@ CALLS = {
     "grid: float": (lambda: scale[1.5](X, X, 1), "scale: grid is a float" + GRID),
     "grid: float axis": (
         lambda: scale[(2.0,)](X, X, 1),
-        "scale: grid axis 0 is 2.0, a float, not an int\n  help: use sectile.cdiv(a, b) or a // b "
-        "for the number of tiles",
+        "scale: grid axis 0 is 2.0, a float, not an int\n  help: use sectile.cdiv(a, b) for the "
+        "number of tiles",
     ),
     "grid: text axis": (
         lambda: scale[(1, "2")](X, X, 1),
         "scale: grid axis 1 is '2', a str, not an int" + GRID,
+    ),
+    "grid: a wrong name": (
+        lambda: scale[lambda given: (given["BLOK"],)](X, X, 1),
+        "scale: the grid function asks for 'BLOK', which is neither a parameter nor a setting; did you "
+        "mean 'BLOCK'?\n  help: it is given x, out, n, factor, BLOCK",
     ),
     "grid: none": (lambda: scale[None](X, X, 1), "scale: grid is a NoneType" + GRID),
     "grid: empty": (lambda: scale[()](X, X, 1), "scale: grid has 0 axes, not one to three" + GRID),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 
-from ...errors import GridKeyError
+from ..grid import explain
 from .arrays import arrays_of, assign, copy_of
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
@@ -74,28 +74,10 @@ class Runner:
                 count *= int(axis)
             return count
         except KeyError as error:
-            self.explain(error, config)
+            explain(error, self.grid, self.tuner.__name__, self.everything(config))
             return None
         except Exception:  # whatever is wrong with it, the launch will report it
             return None
-
-    def explain(self, error: KeyError, config: Config) -> None:
-        """Raises an error with more to say than `error`, if that is the grid function's."""
-        places = error.__traceback__
-        while places is not None and places.tb_frame.f_code is not getattr(
-            self.grid, "__code__", ""
-        ):
-            places = places.tb_next
-        name, known = (error.args or (None,))[0], self.everything(config)
-        if places is None or name in known:
-            return
-        from ..._suggest import did_you_mean
-
-        raise GridKeyError(
-            f"{self.tuner.__name__}: the grid function asks for {name!r}, which is neither a parameter nor set "
-            f"by the configurations{did_you_mean(str(name), known)}\n"
-            f"  help: it is given {', '.join(known)}"
-        ) from None
 
     def save(self) -> None:
         """Copies what is to be restored; before the first run."""

@@ -173,11 +173,7 @@ class Autotuner(KernelInterface):
         plan = self._plans.get(quick) if quick is not None else None
         if plan is not None and self.cache.get(plan[0]) is plan[1]:
             self.best_config = plan[1]
-            try:
-                return self.fn[grid](*args, **kwargs, **plan[2])
-            except KeyError as error:
-                self._explain(error, grid, args, kwargs, plan[1])
-                raise
+            return self.fn[grid](*args, **kwargs, **plan[2])
         config = self._config(args, grid, kwargs)
         settings = config.all_kwargs()
         if quick is not None and config.pre_hook is None:
@@ -185,17 +181,7 @@ class Autotuner(KernelInterface):
                 self._plans.clear()
             key = self._key(self._arguments(args, kwargs), kwargs)
             self._plans[quick] = (key, config, settings)
-        try:
-            return self.fn.run(*args, grid=grid, **kwargs, **settings)
-        except KeyError as error:
-            self._explain(error, grid, args, kwargs, config)
-            raise
-
-    def _explain(self, error: KeyError, grid, args: tuple, kwargs: dict, config: Config) -> None:
-        """Raises what `Runner.explain` does, for a launch that raised `error`."""
-        from .runner import Runner
-
-        Runner(self, args, grid, kwargs, self._arguments(args, kwargs)).explain(error, config)
+        return self.fn.run(*args, grid=grid, **kwargs, **settings)
 
     def _check_free(self, arguments: dict[str, Any], kwargs: dict[str, Any]) -> None:
         """Raises an error where a launch passes what the configurations set."""
