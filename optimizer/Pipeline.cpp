@@ -9,6 +9,7 @@
 #include "optimizer/HoistUniformOffsets.h"
 #include "optimizer/PassTimer.h"
 #include "optimizer/ReorderBroadcast.h"
+#include "optimizer/SpreadHints.h"
 #include "optimizer/UnorderedSums.h"
 #include "optimizer/UnrollLoops.h"
 
@@ -22,7 +23,9 @@ using namespace mlir;
 namespace sectile::optimizer {
 
 void buildPipeline(OpPassManager &passes, const Options &options) {
-  // First: to all that follows, blocks of arrays are loads and stores like any other.
+  // First, because hints that nobody takes are dead code to all other passes.
+  passes.addNestedPass<func::FuncOp>(createSpreadHints());
+  // Early: to all that follows, blocks of arrays are loads and stores like any other.
   passes.addNestedPass<func::FuncOp>(createExpandBlocks(options.keepsBlocks));
   // Before anything moves, the IR says how its numbers are made.
   if (options.exactMath)
@@ -78,6 +81,7 @@ void registerPasses() {
     registerPass([] { return createExactMath(); });
     registerPass([] { return createRefuseUnorderedSums(); });
     registerPass([] { return createReorderBroadcast(); });
+    registerPass([] { return createSpreadHints(); });
     registerPass([] { return createHoistInvariants(); });
     registerPass([] { return createHoistUniformOffsets(); });
     registerPass([] { return createUnrollLoops(); });

@@ -60,7 +60,8 @@ def num_programs(axis: int) -> tensor:
 def multiple_of(input: tensor, values: Sequence[int] | int) -> tensor:
     """States that every element of `input` along a dimension starts at a multiple of a value.
 
-    A promise, not a check: a wrong one gives wrong results.
+    A promise, not a check: a wrong one gives wrong results. As a statement, whose result nobody takes, it is about all
+    later uses of `input`.
 
     Args:
         input: an integer or pointer tile of rank n, or a scalar.

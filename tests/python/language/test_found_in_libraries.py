@@ -139,3 +139,42 @@ def test_a_tile_that_a_combining_function_only_asks_for_its_type(device):
     out = np.zeros(1, np.float32)
     greatest[(1,)](values, out, N=64)
     assert out[0] == values.max()
+
+
+@st.jit
+def add_rows(x, out, stride, ROWS: tl.constexpr, HOW: tl.constexpr):
+    places = x + tl.arange(0, 64)
+    total = tl.zeros((64,), dtype=tl.float32)
+    for _ in range(ROWS):
+        if HOW == "statement":
+            tl.multiple_of(places, 16)
+        elif HOW == "value":
+            places = tl.multiple_of(places, 16)
+        total += tl.load(places)
+        places += stride
+    tl.store(out + tl.arange(0, 64), total)
+
+
+@pytest.mark.host
+def test_hints_may_be_statements():
+    """Triton's tutorial 08 says of its pointers, in a loop, what they are multiples of, and takes no result."""
+    signature = {"x": "*fp32", "out": "*fp32", "stride": "i32"}
+    loads = {}
+    for how in ("none", "statement", "value"):
+        kernel = st.compile(
+            add_rows, signature, {"ROWS": 5, "HOW": how}, target="cuda:90", num_warps=1
+        )
+        loads[how] = [
+            (remark.numbers.get("bytes"), remark.text)
+            for remark in st.inspect(kernel).remarks
+            if remark.kind == "load"
+        ]
+    assert loads["statement"] == loads["value"] != loads["none"]
+
+
+def test_what_is_hinted_is_what_it_was(device):
+    x = np.arange(5 * 64, dtype=np.float32).reshape(5, 64)
+    for how in ("statement", "value"):
+        out = np.zeros(64, np.float32)
+        add_rows[(1,)](x, out, 64, 5, how)
+        np.testing.assert_array_equal(out, x.astype(np.float64).sum(axis=0))
