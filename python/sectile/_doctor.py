@@ -129,9 +129,8 @@ def main(arguments: list[str]) -> int:
     else:
         files = control.cache_files()
         total = control.cache_bytes()
-        _line(
-            "disk", f"{statistics['cache_directory']}: {len(files)} files, {total / 2**20:.1f} MiB"
-        )
+        count = f"{len(files)} file{'' if len(files) == 1 else 's'}"
+        _line("disk", f"{statistics['cache_directory']}: {count}, {total / 2**20:.1f} MiB")
 
     print("Environment")
     found = sorted(name for name in os.environ if name.startswith("SECTILE_"))

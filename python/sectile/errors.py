@@ -234,6 +234,11 @@ class InterpreterError(SectileError):
     __module__ = "sectile"
 
 
+def with_article(noun: str) -> str:
+    """``"an int"``, ``"a str"``: a noun in a message."""
+    return f"{'an' if noun[:1] in tuple('AEIOUaeiou') else 'a'} {noun}"
+
+
 def launch_error_class(message: str) -> type[LaunchError]:
     """Which class fits a kernel that stopped with `message`."""
     if "out of bounds" in message or "outside" in message:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..errors import with_article
 from ..runtime.compiled import CompiledKernel
 from ..runtime.driver import GPUTarget, active
 from ..runtime.jit import JITFunction
@@ -59,7 +60,9 @@ class ASTSource:
         attrs: Mapping[tuple[int, ...], Any] | None = None,
     ) -> None:
         if not isinstance(fn, JITFunction):
-            raise TypeError(f"ASTSource: expected a @jit function, got a {type(fn).__name__}")
+            raise TypeError(
+                f"ASTSource: expected a @jit function, got {with_article(type(fn).__name__)}"
+            )
         for name in signature:
             if not isinstance(name, str):
                 raise TypeError(f"{fn.__name__}: the signature has the key {name!r}, not a name")
@@ -217,7 +220,9 @@ def compile(
             if kind != "constexpr":
                 arguments[name] = _mock(kernel.__name__, name, kind)
     else:
-        raise TypeError(f"compile: expected a @jit function, got a {type(source).__name__}")
+        raise TypeError(
+            f"compile: expected a @jit function, got {with_article(type(source).__name__)}"
+        )
     if target is not None:
         settings["target"] = _target_text(target) if isinstance(target, GPUTarget) else target
     return kernel.warmup(**arguments, **settings)

@@ -576,8 +576,11 @@ def inspect(kernel: Any) -> KernelReport | VariantReport:
     while not hasattr(function, "_variants") and hasattr(function, "fn"):
         function = function.fn  # a tuner
     if not hasattr(function, "_variants"):
+        from ..errors import with_article
+
         raise TypeError(
-            f"inspect: expected a @jit function or a compiled kernel, got a {type(kernel).__name__}"
+            "inspect: expected a @jit function or a compiled kernel, got "
+            + with_article(type(kernel).__name__)
         )
     best = getattr(kernel, "best_config", None)
     chosen: list[VariantReport] = []

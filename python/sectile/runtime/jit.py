@@ -148,9 +148,10 @@ class JITFunction(_native.KernelBase, KernelInterface[P, R]):
                 if isinstance(fn, KernelInterface)
                 else ""
             )
-            article = "an" if type(fn).__name__[0] in "AEIOUaeiou" else "a"
+            from ..errors import with_article
+
             raise TypeError(
-                f"jit: expected a Python function, got {article} {type(fn).__name__}{hint}"
+                f"jit: expected a Python function, got {with_article(type(fn).__name__)}{hint}"
             )
         if fn.__name__ == "<lambda>":
             raise TypeError(

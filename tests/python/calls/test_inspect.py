@@ -80,7 +80,9 @@ def test_a_kernel_without_variants_says_so():
 
 
 def test_what_is_no_kernel_is_refused():
-    with pytest.raises(TypeError, match="expected a @jit function or a compiled kernel, got a int"):
+    with pytest.raises(
+        TypeError, match="expected a @jit function or a compiled kernel, got an int"
+    ):
         st.inspect(3)
 
 

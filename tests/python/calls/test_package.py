@@ -42,6 +42,14 @@ def test_every_public_name_can_be_had():
         assert hasattr(tl, name)
 
 
+def test_every_error_can_be_had_from_the_package():
+    from sectile import errors
+
+    for name, value in vars(errors).items():
+        if isinstance(value, type) and value.__module__ == "sectile":
+            assert name in st.__all__ and getattr(st, name) is value
+
+
 def test_misspelt_names():
     with pytest.raises(AttributeError, match="did you mean 'autotune'"):
         st.autotun

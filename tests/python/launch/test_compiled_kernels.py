@@ -138,7 +138,7 @@ def test_sources_have_hashes():
 
 
 def test_wrong_sources():
-    with pytest.raises(TypeError, match="ASTSource: expected a @jit function, got a int"):
+    with pytest.raises(TypeError, match="ASTSource: expected a @jit function, got an int"):
         ASTSource(3, {})
     with pytest.raises(TypeError, match="scale: the signature has the key 0, not a name"):
         ASTSource(scale, {0: "*fp32"})

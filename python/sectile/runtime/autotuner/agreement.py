@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import time
 
-from ...errors import TuningError
+from ...errors import TuningError, with_article
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def agree(
     for method in ("set", "get", "add"):
         if not callable(getattr(store, method, None)):
             raise TypeError(
-                f"autotune: store has no {method}(), a {type(store).__name__}\n"
+                f"autotune: store has no {method}(), {with_article(type(store).__name__)}\n"
                 f"  help: pass a store of torch.distributed, or an object with set, get and add"
             )
     timeout = TIMEOUT_SECONDS if timeout is None else timeout
