@@ -52,7 +52,7 @@ static bool isQuicklyChecked(Value mask) {
     return true;
   if (auto both = mask.getDefiningOp<arith::AndIOp>())
     return isQuicklyChecked(both.getLhs()) && isQuicklyChecked(both.getRhs());
-  if (Operation *op = mask.getDefiningOp(); isa_and_nonnull<BroadcastOp, ExpandDimsOp>(op))
+  if (Operation *op = mask.getDefiningOp(); isa_and_nonnull<BroadcastOp, ExpandDimsOp, SplatOp>(op))
     return isQuicklyChecked(op->getOperand(0));
   auto type = dyn_cast<RankedTensorType>(mask.getType());
   return !type || type.getNumElements() <= kMostMaskElements;
