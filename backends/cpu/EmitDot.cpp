@@ -3,6 +3,7 @@
 #include "backends/cpu/DotKernel.h"
 #include "backends/cpu/KernelEmitter.h"
 #include "backends/cpu/NestEmitter.h"
+#include "lang/tile/SourcePlace.h"
 
 using namespace mlir;
 using namespace sectile::tile;
@@ -117,8 +118,18 @@ LoadOp KernelEmitter::loadInPlace(DotOp op, Value operand, llvm::Type *held) {
 
 llvm::Value *KernelEmitter::rowsOf(LoadOp load, TileBuffer *inArray, llvm::Type *held) {
   llvm::Value *isWhole = holdsEverywhere(load.getMask());
-  if (auto *constant = dyn_cast<llvm::ConstantInt>(isWhole); constant && constant->isOne())
+  if (auto *constant = dyn_cast<llvm::ConstantInt>(isWhole); constant && constant->isOne()) {
+    // No nest copies it and says so.
+    auto argument = plan.provenance->argumentOf(load.getPtr());
+    const int64_t bytes = memoryBytes(elementTypeOf(load.getType()));
+    addRemark(image.remarks, load.getLoc(), "load", "read by the product where it lies",
+              {{"bytes", bytes},
+               {"element_bytes", bytes},
+               {"lanes", 1},
+               {"argument", argument ? int64_t(*argument) : -1},
+               {"is_masked", false}});
     return inArray->base;
+  }
   TileBuffer *copy = allocate(shapeOf(load.getType()), held);
   copy->narrow = elementTypeOf(load.getType());
   TileBuffer *rows = allocate(inArray->shape, builder.getPtrTy());

@@ -345,3 +345,20 @@ def test_remarks_survive_the_cache_and_follow_the_source(tmp_path):
     assert run("two", "# moved\n" + source) == expected("same ir", "two", 8)
     assert run("two", "# moved\n" + source) == expected("disk", "two", 8)
     assert run("one", source) == expected("disk", "one", 7)
+
+
+@st.jit
+def _one_product(a, b, out, BLOCK: tl.constexpr):
+    places = tl.arange(0, BLOCK)[:, None] * BLOCK + tl.arange(0, BLOCK)[None, :]
+    tl.store(out + places, tl.dot(tl.load(a + places), tl.load(b + places)))
+
+
+def test_operands_that_stay_where_they_lie_are_accesses():
+    kernel = st.compile(
+        _one_product, {"a": "*fp32", "b": "*fp32", "out": "*fp32"}, {"BLOCK": 32}, target="cpu"
+    )
+    loads = [remark for remark in st.inspect(kernel).remarks if remark.kind == "load"]
+    assert sorted(remark.numbers["argument"] for remark in loads) == [0, 1]
+    assert [remark.text for remark in loads if remark.numbers["argument"] == 0] == [
+        "read by the product where it lies"
+    ]
