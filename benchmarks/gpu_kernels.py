@@ -229,7 +229,9 @@ def product_of_blocks(
 def attention(
     out_ptr, q_ptr, k_ptr, v_ptr, length, scale, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
-    """Heads of length x D, contiguous; `length` is a multiple of the blocks, `scale` has log2 e in it."""
+    """Heads of length x D, contiguous; `length` is a multiple of the blocks, `scale` is positive
+    and has log2 e in it.
+    """
     head = tl.program_id(1) * length * D
     m = tl.program_id(0) * BM + tl.arange(0, BM)
     d = tl.arange(0, D)
@@ -240,12 +242,42 @@ def attention(
     mixed = tl.zeros((BM, D), tl.float32)
     for start in range(0, length, BN):
         columns = head + (start + tl.arange(0, BN))[:, None] * D + d[None, :]
-        scores = tl.dot(q, tl.trans(tl.load(k_ptr + columns))) * scale
+        scores = tl.dot(q, tl.trans(tl.load(k_ptr + columns)))
         v = tl.load(v_ptr + columns)
-        new_top = tl.maximum(top, tl.max(scores, axis=1))
+        new_top = tl.maximum(top, tl.max(scores, axis=1) * scale)
         shrink = tl.exp2(top - new_top)
-        weights = tl.exp2(scores - new_top[:, None])
+        weights = tl.exp2(scores * scale - new_top[:, None])
         total = total * shrink + tl.sum(weights, axis=1)
         mixed = tl.dot(weights.to(v.dtype), v, mixed * shrink[:, None])
         top = new_top
     tl.store(out_ptr + rows, (mixed / total[:, None]).to(out_ptr.dtype.element_ty))
+
+
+@dsl.jit
+def attention_of_blocks(
+    q, k, v, out, length, scale, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, CAUSAL: tl.constexpr,
+):  # fmt: skip
+    """The same of tensor descriptors of (heads * length) x D; where CAUSAL, no row sees later ones."""
+    head = tl.program_id(1) * length
+    first = tl.program_id(0) * BM
+    if CAUSAL:
+        first = (tl.num_programs(0) - 1 - tl.program_id(0)) * BM
+    queries = q.load([head + first, 0])
+    top = tl.full((BM,), -float("inf"), tl.float32)
+    total = tl.zeros((BM,), tl.float32)
+    mixed = tl.zeros((BM, D), tl.float32)
+    end = length
+    if CAUSAL:
+        end = first + BM
+    for start in range(0, end, BN):
+        scores = tl.dot(queries, k.load([head + start, 0]).T)
+        if CAUSAL:
+            seen = (first + tl.arange(0, BM))[:, None] >= (start + tl.arange(0, BN))[None, :]
+            scores = tl.where(seen, scores, -float("inf"))
+        new_top = tl.maximum(top, tl.max(scores, axis=1) * scale)
+        shrink = tl.exp2(top - new_top)
+        weights = tl.exp2(scores * scale - new_top[:, None])
+        total = total * shrink + tl.sum(weights, axis=1)
+        mixed = tl.dot(weights.to(tl.float16), v.load([head + start, 0]), mixed * shrink[:, None])
+        top = new_top
+    out.store([head + first, 0], (mixed / total[:, None]).to(tl.float16))

@@ -1,13 +1,14 @@
 """Matrix products and attention on Hopper against cuBLAS, cuDNN and Triton: one process, one GPU, in turn.
 
-    ./dev bench hopper [--save] [--only products] [--only blocks] [--only deep] [--only attention]
+    ./dev bench hopper [--save] [--only products] [--only blocks] [--only deep] [--only attention] [--only attention_blocks]
     ./dev bench hopper --block-each     # Sectile with a block of threads for each program
 
 Sectile and Triton compile the same text (`product` and `attention` of gpu_kernels.py) and each has the best
 of the same configurations. Each is timed in turn with the library (library, contestant, library ...), in
 slots of 10 to 20 ms, and its figure is the median of the ratios of neighbours: from 4096 cubed on the chip is
 held back by power, and whoever runs after a slow one finds it cool. Data is random, and every result is
-compared with one in float64 first, from a poisoned output. `--save` writes benchmarks/results/hopper-<card>.md.
+compared with one in float64 first, from a poisoned output. `--save` writes benchmarks/results/hopper-<card>.md
+and attention-<card>.md.
 """
 
 import argparse
@@ -60,6 +61,9 @@ ATTENTION = [
     (64, 128, 4, 2),
     (128, 64, 4, 3),
 ]
+
+
+LOG2_E = 1.4426950408889634
 
 
 class Repeated:
@@ -256,37 +260,72 @@ class Benchmark:
                 self.square(8192, kind, bar, self.product, depth)
 
     def attention(self):
+        def run(module, grid, configuration, tensors, length, depth, is_causal):
+            block_m, block_n, warps, stages = configuration
+            q, k, v, out = tensors
+            module.attention[grid](
+                out, q, k, v, length, depth**-0.5 * LOG2_E, D=depth, BM=block_m, BN=block_n,
+                num_warps=warps, num_stages=stages, **self.options_for(module),
+            )  # fmt: skip
+
         for depth, heads in ((128, 16), (64, 32)):
             for length in (2048, 4096, 8192, 16384):
-                batch = 16384 // length
-                q, k, v = (
-                    torch.randn(batch, heads, length, depth, device="cuda").half() for _ in range(3)
-                )
-                out = torch.empty_like(q)
+                self.attend(f"attention f16 d{depth} {length}", depth, heads, length, False, run)
 
-                def library():
-                    return torch.nn.functional.scaled_dot_product_attention(q, k, v)
+    def attention_blocks(self):
+        def run(module, grid, configuration, tensors, length, depth, is_causal):
+            block_m, block_n, warps, stages = configuration
+            q, k, v, out = (x.view(-1, depth) for x in tensors)
+            tools = f"{module.dsl.__name__}.tools.tensor_descriptor"
+            describe = importlib.import_module(tools).TensorDescriptor.from_tensor
+            module.attention_of_blocks[grid](
+                describe(q, [block_m, depth]), describe(k, [block_n, depth]),
+                describe(v, [block_n, depth]), describe(out, [block_m, depth]), length,
+                depth**-0.5 * LOG2_E, D=depth, BM=block_m, BN=block_n, CAUSAL=is_causal,
+                num_warps=warps, num_stages=stages, **self.options_for(module),
+            )  # fmt: skip
 
-                # A few rows of a few heads, in float64: of the first heads the first rows, of the
-                # last ones the last.
-                def pick(out, rows=64):
-                    return torch.cat([out[0, :2, :rows], out[-1, -2:, -rows:]])
+        bars = {
+            (128, False): {2048: 1.0, 4096: 1.02, 8192: 1.06, 16384: 1.1},
+            (128, True): {2048: 0.95, 4096: 1.0, 8192: 1.0, 16384: 1.05},
+            (64, False): {4096: 1.0, 16384: 1.05},
+            (64, True): {4096: 1.0, 16384: 1.05},
+            (256, False): {4096: 1.0, 16384: 1.0},
+        }
+        for (depth, is_causal), lengths in bars.items():
+            for length, bar in lengths.items():
+                what = f"attention f16 d{depth}{' causal' if is_causal else ''} {length} (blocks)"
+                self.attend(what, depth, 2048 // depth, length, is_causal, run, bar)
 
-                keys, values = (torch.cat([x[0, :2], x[-1, -2:]]).double() for x in (k, v))
-                scores = pick(q).double() @ keys.mT / depth**0.5
-                expected = scores.softmax(-1) @ values
+    def attend(self, what, depth, heads, length, is_causal, run, bar=None):
+        """Compares `run` with torch's attention: 16384 rows in all, `heads` x `depth`."""
+        batch = 16384 // length
+        q, k, v = (torch.randn(batch, heads, length, depth, device="cuda").half() for _ in range(3))
+        out = torch.empty_like(q)
 
-                def launch(module, configuration):
-                    block_m, block_n, warps, stages = configuration
-                    module.attention[(length // block_m, batch * heads)](
-                        out, q, k, v, length, depth**-0.5 * 1.4426950408889634, D=depth, BM=block_m,
-                        BN=block_n, num_warps=warps, num_stages=stages,
-                    )  # fmt: skip
+        def library():
+            return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=is_causal)
 
-                self.compare(
-                    f"attention f16 d{depth} {length}", library, launch, ATTENTION, out, expected,
-                    2e-3, 4 * batch * heads * length**2 * depth, None, pick,
-                )  # fmt: skip
+        # A few rows of a few heads, in float64: of the first heads the first rows, of the last ones
+        # the last.
+        def pick(out, rows=64):
+            return torch.cat([out[0, :2, :rows], out[-1, -2:, -rows:]])
+
+        keys, values = (torch.cat([x[0, :2], x[-1, -2:]]).double() for x in (k, v))
+        scores = pick(q).double() @ keys.mT / depth**0.5
+        if is_causal:
+            positions = torch.arange(length, device="cuda")
+            hidden = positions[None, :] > positions[:, None]
+            scores[:2].masked_fill_(hidden[:64], -float("inf"))
+            scores[2:].masked_fill_(hidden[-64:], -float("inf"))
+        expected = scores.softmax(-1) @ values
+
+        def launch(module, configuration):
+            grid = (length // configuration[0], batch * heads)
+            run(module, grid, configuration, (q, k, v, out), length, depth, is_causal)
+
+        work = 4 * batch * heads * length**2 * depth // (2 if is_causal else 1)
+        self.compare(what, library, launch, ATTENTION, out, expected, 2e-3, work, bar, pick)
 
 
 def state():
@@ -299,11 +338,17 @@ def state():
 
 
 def main():
-    parts = ["products", "blocks", "deep", "attention"]
+    files = {
+        "hopper": ("Products on Hopper", ["products", "blocks", "deep"]),
+        "attention": ("Attention on Hopper", ["attention", "attention_blocks"]),
+    }
+    parts = [part for _, of_file in files.values() for part in of_file]
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", action="append", choices=parts, help="these rows only")
     parser.add_argument(
-        "--save", action="store_true", help="write benchmarks/results/hopper-<card>.md"
+        "--save",
+        action="store_true",
+        help="write benchmarks/results/hopper-<card>.md and attention-<card>.md",
     )
     parser.add_argument("--block-each", action="store_true", help="persistent=False; is not saved")
     arguments = parser.parse_args()
@@ -311,6 +356,10 @@ def main():
         parser.error("--block-each is for comparison only: leave out --save")
     if not torch.cuda.is_available() or torch.cuda.get_device_capability() != (9, 0):
         sys.exit("hopper.py: there is no Hopper GPU here")
+    card = torch.cuda.get_device_name().split()[1].lower()  # of "NVIDIA H100 80GB HBM3"
+    command = "./dev bench hopper --save" + "".join(
+        f" --only {part}" for part in arguments.only or []
+    )
     with tempfile.TemporaryDirectory() as folder:
         os.environ["SECTILE_CACHE_DIR"] = f"{folder}/sectile"
         os.environ["TRITON_CACHE_DIR"] = f"{folder}/triton"
@@ -320,21 +369,21 @@ def main():
             f"Triton {triton.__version__}" if triton else "no Triton"
         )
         print(setting, flush=True)
-        benchmark = Benchmark(kernels, {"persistent": False} if arguments.block_each else {})
-        for part in arguments.only or parts:
-            getattr(benchmark, part)()
-        last = state()
-        print(f"  at the end: {last}")
-    if arguments.save:
-        command = "./dev bench hopper --save" + "".join(
-            f" --only {part}" for part in arguments.only or []
-        )
-        card = torch.cuda.get_device_name().split()[1].lower()  # of "NVIDIA H100 80GB HBM3"
-        (HERE / "results" / f"hopper-{card}.md").write_text(
-            f"# Products and attention on Hopper\n\n`{command}` on {setting}; power and clock at the end: "
-            f"{last}. x: times the library in turn (cuBLAS, cuBLASLt with fast accumulation for e4m3, "
-            f"torch's attention).\n\n{benchmark.table.markdown()}"
-        )
+        for name, (title, of_file) in files.items():
+            chosen = [part for part in of_file if part in (arguments.only or parts)]
+            if not chosen:
+                continue
+            benchmark = Benchmark(kernels, {"persistent": False} if arguments.block_each else {})
+            for part in chosen:
+                getattr(benchmark, part)()
+            last = state()
+            print(f"  at the end: {last}")
+            if arguments.save:
+                (HERE / "results" / f"{name}-{card}.md").write_text(
+                    f"# {title}\n\n`{command}` on {setting}; power and clock at the end: {last}. x: times the "
+                    f"library in turn (cuBLAS, cuBLASLt with fast accumulation for e4m3, torch's attention).\n\n"
+                    f"{benchmark.table.markdown()}"
+                )
 
 
 if __name__ == "__main__":

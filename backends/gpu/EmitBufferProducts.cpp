@@ -67,6 +67,11 @@ private:
 
 } // namespace
 
+/// Whether all elements are zeros, none of them a negative one.
+static bool isZero(Value tile) {
+  return matchPattern(tile, m_Zero()) || matchPattern(tile, m_PosZeroFloat());
+}
+
 LogicalResult GpuEmitter::emitDotAsync(DotAsyncOp op) {
   const BufferProducts *products = target.bufferProducts();
   const layout::MatrixInstruction *instruction = instructionOf(op, target);
@@ -104,7 +109,8 @@ LogicalResult GpuEmitter::emitDotAsync(DotAsyncOp op) {
         kept.append(aRegisters->words(here));
       }
   Operation *made = op.getAcc().getDefiningOp();
-  const bool isMadeBefore = made && !isa<DotAsyncOp, DotWaitOp>(made);
+  const bool isFresh = isZero(op.getAcc());
+  const bool isMadeBefore = made && !isFresh && !isa<DotAsyncOp, DotWaitOp>(made);
   Registers entering(kept);
   if (isMadeBefore)
     entering.append(acc);
@@ -130,7 +136,8 @@ LogicalResult GpuEmitter::emitDotAsync(DotAsyncOp op) {
       else
         a.words =
             llvm::ArrayRef(kept).slice(firstWords[place[0]] + size_t(k) * wordsOfStep, wordsOfStep);
-      auto made = products->start(builder, *instruction, a, b.at(place[1], k), sums);
+      auto made =
+          products->start(builder, *instruction, a, b.at(place[1], k), sums, isFresh && k == 0);
       sums.assign(made.begin(), made.end());
     }
     for (auto [number, sum] : llvm::zip(numbers, sums))
@@ -151,7 +158,7 @@ LogicalResult GpuEmitter::emitDotWait(DotWaitOp op) {
     values.append(registers(value));
   for (Value value : op.getValues())
     values.append(keptForProducts.lookup(value));
-  auto waited = products->wait(builder, op.getPending(), values);
+  auto waited = products->wait(builder, op.getPending(), values, op.getPinned());
   ArrayRef<llvm::Value *> rest = waited;
   for (auto [value, result] : llvm::zip(op.getValues(), op.getResults())) {
     size_t count = registers(value).size();

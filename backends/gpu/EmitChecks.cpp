@@ -73,7 +73,7 @@ void GpuEmitter::returnIf(llvm::Value *condition, llvm::function_ref<void()> bef
     copies->wait(builder, 0);
   const BufferProducts *products = hasBufferProducts ? target.bufferProducts() : nullptr;
   if (products) // they read it
-    (void)products->wait(builder, 0, {});
+    (void)products->wait(builder, 0, {}, /*isPinned=*/false);
   builder.CreateRetVoid();
   builder.SetInsertPoint(rest);
 }

@@ -57,13 +57,22 @@ void GpuEmitter::distribute(ArrayRef<llvm::Value *> all, ValueRange values,
   }
 }
 
-/// The values that stay in packed words across the back edge, as they were loaded: unpacking them
-/// would force a wait for the load.
-static llvm::BitVector freshFromMemory(scf::ForOp loop) {
-  llvm::BitVector fresh(loop.getNumRegionIterArgs());
+/// Whether a product takes the tile from registers as its left operand.
+static bool isTakenByProduct(Value tile) {
+  return llvm::any_of(tile.getUsers(), [&](Operation *user) {
+    auto product = dyn_cast<DotAsyncOp>(user);
+    return product && product.getLhs() == tile;
+  });
+}
+
+/// The values that stay in packed words across the back edge: as they were loaded, since unpacking
+/// them would force a wait for the load, or as a product takes them.
+static llvm::BitVector carriedInWords(scf::ForOp loop) {
+  llvm::BitVector inWords(loop.getNumRegionIterArgs());
   for (auto [number, value] : llvm::enumerate(loop.getYieldedValues()))
-    fresh[number] = value.getDefiningOp<LoadOp>() != nullptr;
-  return fresh;
+    inWords[number] =
+        value.getDefiningOp<LoadOp>() || isTakenByProduct(loop.getRegionIterArg(number));
+  return inWords;
 }
 
 llvm::BasicBlock *GpuEmitter::newBlock(const char *name) {
@@ -116,7 +125,7 @@ LogicalResult GpuEmitter::emitFor(scf::ForOp op) {
     furtherRounds = roundsAfterFirst(builder, isEntered, low, high, step);
   else
     lastButOne = builder.CreateBinaryIntrinsic(llvm::Intrinsic::ssub_sat, high, step);
-  llvm::BitVector inWords = freshFromMemory(op);
+  llvm::BitVector inWords = carriedInWords(op);
   Registers initial = flatten(op.getInitArgs(), inWords);
   llvm::BasicBlock *before = builder.GetInsertBlock(), *body = newBlock("loop"),
                    *after = newBlock("loop.done");

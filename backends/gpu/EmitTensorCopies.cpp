@@ -115,7 +115,7 @@ LogicalResult GpuEmitter::emitTensorCopy(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](MBarrierInitOp init) {
         forEachStage(init.getBarriers(), [&](llvm::Value *barrier) {
-          copies->initBarrier(builder, barrier, isFirstThread());
+          copies->initBarrier(builder, barrier, init.getArrivals().value_or(1), isFirstThread());
         });
         return success();
       })
@@ -131,14 +131,22 @@ LogicalResult GpuEmitter::emitTensorCopy(Operation *op) {
                        builder.CreateAnd(scalar(expect.getExists()), isFirstThread()));
         return success();
       })
+      .Case([&](MBarrierArriveOp arrive) {
+        copies->arrive(builder, memoryBarrier(arrive.getBarriers(), scalar(arrive.getStage())),
+                       builder.CreateICmpEQ(laneIndex(), builder.getInt32(0)));
+        return success();
+      })
       .Case([&](MBarrierWaitOp wait) {
         copies->wait(builder, memoryBarrier(wait.getBarriers(), scalar(wait.getStage())),
-                     scalar(wait.getParity()));
+                     scalar(wait.getParity()),
+                     wait.getOfCopies()
+                         ? builder.CreateICmpEQ(uniformWarpIndex(), builder.getInt32(0))
+                         : nullptr);
         return success();
       })
       .Case([&](TensorCopyOp copy) {
         noteBoxes(op, "tensor-copy", copy.getMap().getDefiningOp<TensorMapOp>());
-        llvm::Value *barrier = memoryBarrier(copy.getBarriers(), scalar(copy.getStage()));
+        llvm::Value *barrier = memoryBarrier(copy.getBarriers(), scalar(copy.getNumber()));
         llvm::Value *starts = builder.CreateAnd(scalar(copy.getExists()), isFirstThread());
         return forEachBox(copy, [&](llvm::Value *shared, ArrayRef<llvm::Value *> at) {
           copies->copy(builder, shared, tensorMaps.lookup(copy.getMap()), at, barrier, starts);

@@ -82,17 +82,21 @@ public:
   /// made in registers: gives these `values`, made before it.
   virtual llvm::SmallVector<llvm::Value *, 4> begin(llvm::IRBuilderBase &builder,
                                                     llvm::ArrayRef<llvm::Value *> values) const = 0;
-  /// Starts `acc` + a b. Nothing but the next product may touch what it gives before a wait has.
+  /// Starts `acc` + a b, or a b where `isFresh`: `acc` are zeros then, which nothing need hold.
+  /// Nothing but the next product may touch what it gives before a wait has.
   virtual llvm::SmallVector<llvm::Value *, 4> start(llvm::IRBuilderBase &builder,
                                                     const layout::MatrixInstruction &instruction,
                                                     const Operand &a, const Operand &b,
-                                                    llvm::ArrayRef<llvm::Value *> acc) const = 0;
+                                                    llvm::ArrayRef<llvm::Value *> acc,
+                                                    bool isFresh) const = 0;
   /// The thread's products since the last commit become a group.
   virtual void commit(llvm::IRBuilderBase &builder) const = 0;
   /// Waits until all but the latest `pending` groups are done; gives `values`, with the sums of
-  /// those that are. They also keep registers that are read until then.
+  /// those that are. They also keep registers that are read until then. Where `isPinned`, all that
+  /// stands in front of it is computed before, whatever it is for.
   virtual llvm::SmallVector<llvm::Value *, 4> wait(llvm::IRBuilderBase &builder, unsigned pending,
-                                                   llvm::ArrayRef<llvm::Value *> values) const = 0;
+                                                   llvm::ArrayRef<llvm::Value *> values,
+                                                   bool isPinned) const = 0;
   /// Lets products see what the thread has stored to shared memory.
   virtual void fence(llvm::IRBuilderBase &builder) const = 0;
 };
@@ -106,10 +110,10 @@ public:
   /// (backends/plain/DeviceAbi.h).
   virtual void declareMap(llvm::Function &kernel, unsigned parameter) const = 0;
   /// Makes 8 bytes of shared memory (ptr addrspace(3), aligned to 8) a memory barrier whose phases
-  /// end when one thread has arrived and all bytes that it has announced are there. Other threads,
-  /// and the engine, see it behind `fence` and a barrier of the threads. Where `predicate` is false
-  /// the thread does nothing.
-  virtual void initBarrier(llvm::IRBuilderBase &builder, llvm::Value *barrier,
+  /// end when so many threads have arrived and all bytes that they have announced are there. Other
+  /// threads, and the engine, see it behind `fence` and a barrier of the threads. Where `predicate`
+  /// is false the thread does nothing.
+  virtual void initBarrier(llvm::IRBuilderBase &builder, llvm::Value *barrier, uint32_t arrivals,
                            llvm::Value *predicate) const = 0;
   /// Ends the life of a memory barrier, whose bytes may then be used otherwise.
   virtual void endBarrier(llvm::IRBuilderBase &builder, llvm::Value *barrier,
@@ -121,6 +125,10 @@ public:
   /// true: one.
   virtual void expect(llvm::IRBuilderBase &builder, llvm::Value *barrier, int64_t bytes,
                       llvm::Value *predicate) const = 0;
+  /// The warp arrives at the barrier once its threads have come here: one of them, whose
+  /// `predicate` is true, for all.
+  virtual void arrive(llvm::IRBuilderBase &builder, llvm::Value *barrier,
+                      llvm::Value *predicate) const = 0;
   /// Starts the copy of the box at `coordinates` (i32, the outermost dimension first) of the array
   /// that `map` (ptr, of 128 bytes) describes to `shared` (ptr addrspace(3)). Elements outside the
   /// array are zeros. `predicate` as before.
@@ -128,9 +136,10 @@ public:
                     llvm::ArrayRef<llvm::Value *> coordinates, llvm::Value *barrier,
                     llvm::Value *predicate) const = 0;
   /// Waits until the barrier's phase of this parity (i32, 0 for the first) has ended; what copies
-  /// have brought is then seen by the thread, and by products that it starts.
-  virtual void wait(llvm::IRBuilderBase &builder, llvm::Value *barrier,
-                    llvm::Value *parity) const = 0;
+  /// have brought is then seen by the thread, and by products that it starts. Where `predicate`,
+  /// which is the same in all threads of a warp, is false the thread goes on; null: all wait.
+  virtual void wait(llvm::IRBuilderBase &builder, llvm::Value *barrier, llvm::Value *parity,
+                    llvm::Value *predicate) const = 0;
   /// Starts the copy of a box in `shared`, which threads have stored behind a `fence` of theirs and
   /// a barrier, to `coordinates` of the array. Elements outside the array are not written.
   /// `predicate` as before.

@@ -19,8 +19,11 @@ llvm::Value *NvidiaMath::math(Builder &builder, MathFunction function,
   };
   switch (function) {
   case MathFunction::Exp2:
+    // Powers below 2^-126 are 0 then, as in Triton: ptxas spends three instructions more on them.
     if (isFloat)
-      return approximate(llvm::Intrinsic::nvvm_ex2_approx, x);
+      return approximate(mayApproximate ? llvm::Intrinsic::nvvm_ex2_approx_ftz
+                                        : llvm::Intrinsic::nvvm_ex2_approx,
+                         x);
     break;
   case MathFunction::Exp:
     if (isFloat && mayApproximate) {

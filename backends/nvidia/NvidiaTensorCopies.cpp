@@ -34,8 +34,15 @@ void NvidiaTensorCopies::declareMap(llvm::Function &kernel, unsigned parameter) 
 }
 
 void NvidiaTensorCopies::initBarrier(llvm::IRBuilderBase &builder, llvm::Value *barrier,
-                                     llvm::Value *predicate) const {
-  emit(builder, "@$1 mbarrier.init.shared::cta.b64 [$0], 1;", "r,b", {barrier, predicate});
+                                     uint32_t arrivals, llvm::Value *predicate) const {
+  emit(builder, "@$1 mbarrier.init.shared::cta.b64 [$0], " + std::to_string(arrivals) + ";", "r,b",
+       {barrier, predicate});
+}
+
+void NvidiaTensorCopies::arrive(llvm::IRBuilderBase &builder, llvm::Value *barrier,
+                                llvm::Value *predicate) const {
+  emit(builder, "bar.warp.sync -1;\n\t@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b",
+       {barrier, predicate});
 }
 
 void NvidiaTensorCopies::endBarrier(llvm::IRBuilderBase &builder, llvm::Value *barrier,
@@ -103,8 +110,14 @@ void NvidiaTensorCopies::waitForStores(llvm::IRBuilderBase &builder, bool areWri
 }
 
 void NvidiaTensorCopies::wait(llvm::IRBuilderBase &builder, llvm::Value *barrier,
-                              llvm::Value *parity) const {
+                              llvm::Value *parity, llvm::Value *predicate) const {
   // An attempt may end before the phase does. The labels are known within the braces only.
+  if (predicate)
+    return emit(builder,
+                "{\n\t.reg .pred done;\n\t@!$2 bra over;\n"
+                "again:\n\tmbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n"
+                "\t@!done bra again;\nover:\n\t}",
+                "r,r,b", {barrier, parity, predicate});
   emit(builder,
        "{\n\t.reg .pred done;\n"
        "again:\n\tmbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n"

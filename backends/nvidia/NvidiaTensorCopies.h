@@ -10,8 +10,10 @@ namespace sectile::nvidia {
 class NvidiaTensorCopies final : public gpu::TensorCopies {
 public:
   void declareMap(llvm::Function &kernel, unsigned parameter) const override;
-  void initBarrier(llvm::IRBuilderBase &builder, llvm::Value *barrier,
+  void initBarrier(llvm::IRBuilderBase &builder, llvm::Value *barrier, uint32_t arrivals,
                    llvm::Value *predicate) const override;
+  void arrive(llvm::IRBuilderBase &builder, llvm::Value *barrier,
+              llvm::Value *predicate) const override;
   void endBarrier(llvm::IRBuilderBase &builder, llvm::Value *barrier,
                   llvm::Value *predicate) const override;
   void fence(llvm::IRBuilderBase &builder) const override;
@@ -20,7 +22,8 @@ public:
   void copy(llvm::IRBuilderBase &builder, llvm::Value *shared, llvm::Value *map,
             llvm::ArrayRef<llvm::Value *> coordinates, llvm::Value *barrier,
             llvm::Value *predicate) const override;
-  void wait(llvm::IRBuilderBase &builder, llvm::Value *barrier, llvm::Value *parity) const override;
+  void wait(llvm::IRBuilderBase &builder, llvm::Value *barrier, llvm::Value *parity,
+            llvm::Value *predicate) const override;
   void store(llvm::IRBuilderBase &builder, llvm::Value *map,
              llvm::ArrayRef<llvm::Value *> coordinates, llvm::Value *shared,
              llvm::Value *predicate) const override;

@@ -3,6 +3,7 @@
 #include "lang/layout/NvidiaMatrixInstructions.h"
 
 #include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace sectile::nvidia {
@@ -15,8 +16,11 @@ using Values = llvm::SmallVector<llvm::Value *, 4>;
 /// comes in beside them follows.
 class InPlace {
 public:
-  InPlace(llvm::IRBuilderBase &builder, llvm::ArrayRef<llvm::Value *> values)
-      : builder(builder), values(values), next(unsigned(values.size())) {}
+  /// Whether the instruction reads the values, or only has results like them.
+  enum class Enter { Values, Nothing };
+  InPlace(llvm::IRBuilderBase &builder, llvm::ArrayRef<llvm::Value *> values,
+          Enter enter = Enter::Values)
+      : builder(builder), values(values), enter(enter), next(unsigned(values.size())) {}
 
   /// "{$0, $1, ...}" of the first `count` values.
   static std::string list(size_t first, size_t count) {
@@ -43,11 +47,12 @@ public:
     all += constraints;
     for (llvm::Value *value : operands)
       types.push_back(value->getType());
-    for (auto [number, value] : llvm::enumerate(values)) {
-      all += "," + std::to_string(number);
-      operands.push_back(value);
-      types.push_back(value->getType());
-    }
+    if (enter == Enter::Values)
+      for (auto [number, value] : llvm::enumerate(values)) {
+        all += "," + std::to_string(number);
+        operands.push_back(value);
+        types.push_back(value->getType());
+      }
     llvm::StringRef list = all;
     list.consume_front(",");
     all = (list + (list.empty() ? "" : ",") + "~{memory}").str();
@@ -75,6 +80,7 @@ private:
 
   llvm::IRBuilderBase &builder;
   llvm::ArrayRef<llvm::Value *> values;
+  Enter enter;
   unsigned next;
   std::string constraints;
   llvm::SmallVector<llvm::Value *, 16> operands;
@@ -115,8 +121,9 @@ Values NvidiaWarpgroupProducts::begin(llvm::IRBuilderBase &builder,
 
 Values NvidiaWarpgroupProducts::start(llvm::IRBuilderBase &builder,
                                       const MatrixInstruction &instruction, const Operand &a,
-                                      const Operand &b, llvm::ArrayRef<llvm::Value *> acc) const {
-  InPlace assembly(builder, acc);
+                                      const Operand &b, llvm::ArrayRef<llvm::Value *> acc,
+                                      bool isFresh) const {
+  InPlace assembly(builder, acc, isFresh ? InPlace::Enter::Nothing : InPlace::Enter::Values);
   const layout::MatrixElements &elements = instruction.elements;
   std::string text = llvm::formatv(
       "wgmma.mma_async.sync.aligned.m{0}n{1}k{2}.{3}.{4}.{5} ", instruction.m, instruction.n,
@@ -130,8 +137,10 @@ Values NvidiaWarpgroupProducts::start(llvm::IRBuilderBase &builder,
       assembly.operand(word, "r");
   }
   text += ", " + assembly.operand(descriptorOf(builder, b), "l");
-  // The sum is added to, and neither operand is negated, which integers cannot be.
-  text += elements.acc == layout::MatrixElement::I32 ? ", 1" : ", 1, 1, 1";
+  // Whether the sum is added to; neither operand is negated, which integers cannot be.
+  text += isFresh ? ", 0" : ", 1";
+  if (elements.acc != layout::MatrixElement::I32)
+    text += ", 1, 1";
   // Whose panels lie across the depth.
   auto order = [&](const Operand &operand, const layout::OperandPlaces &places) {
     if (operand.start && places.acrossDepth)
@@ -146,10 +155,23 @@ void NvidiaWarpgroupProducts::commit(llvm::IRBuilderBase &builder) const {
   (void)InPlace(builder, {}).emit("wgmma.commit_group.sync.aligned;");
 }
 
+/// ptxas has no use for a result between a product and its wait, and puts the wait first, so that
+/// the matrix units are idle while the threads compute. It moves no wait into another block: behind
+/// a branch that is never taken, which ptxas cannot know (no multiprocessor has that number), the
+/// wait stays. Where the branch would lead nothing may be under way, either.
 Values NvidiaWarpgroupProducts::wait(llvm::IRBuilderBase &builder, unsigned pending,
-                                     llvm::ArrayRef<llvm::Value *> values) const {
-  return InPlace(builder, values)
-      .emit("wgmma.wait_group.sync.aligned " + std::to_string(pending) + ";");
+                                     llvm::ArrayRef<llvm::Value *> values, bool isPinned) const {
+  const std::string wait = "wgmma.wait_group.sync.aligned " + std::to_string(pending) + ";";
+  InPlace assembly(builder, values);
+  if (!isPinned)
+    return assembly.emit(wait);
+  llvm::Value *multiprocessor =
+      builder.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_smid, {});
+  return assembly.emit("{\n.reg .pred never;\nsetp.eq.u32 never, " +
+                       assembly.operand(multiprocessor, "r") +
+                       ", 0xffffffff;\n@!never bra wait;\nwgmma.wait_group.sync.aligned 0;\n"
+                       "trap;\nwait:\n" +
+                       wait + "\n}");
 }
 
 void NvidiaWarpgroupProducts::fence(llvm::IRBuilderBase &builder) const {

@@ -17,10 +17,12 @@ public:
   llvm::SmallVector<llvm::Value *, 4> start(llvm::IRBuilderBase &builder,
                                             const layout::MatrixInstruction &instruction,
                                             const Operand &a, const Operand &b,
-                                            llvm::ArrayRef<llvm::Value *> acc) const override;
+                                            llvm::ArrayRef<llvm::Value *> acc,
+                                            bool isFresh) const override;
   void commit(llvm::IRBuilderBase &builder) const override;
   llvm::SmallVector<llvm::Value *, 4> wait(llvm::IRBuilderBase &builder, unsigned pending,
-                                           llvm::ArrayRef<llvm::Value *> values) const override;
+                                           llvm::ArrayRef<llvm::Value *> values,
+                                           bool isPinned) const override;
   void fence(llvm::IRBuilderBase &builder) const override;
 };
 

@@ -115,12 +115,14 @@ class Tile_MBarrierOp<string mnemonic> : Tile_Op<mnemonic, [MemoryEffects<[MemRe
 def Tile_MBarrierInitOp : Tile_MBarrierOp<"mbarrier_init"> {
   let summary = "makes memory barriers, each at the beginning of its first phase";
   let description = [{
-    Each phase ends when one thread has announced bytes and these have arrived. Threads and the copy engine see the
-    barriers behind a `proxy_fence` and a barrier of the threads.
-    Example: `tile.mbarrier_init %full : !tile.mbarriers<4>`
+    Each phase ends when one thread has announced bytes and these have arrived, or where there are `arrivals`, when so
+    many warps have arrived. Threads and the copy engine see the barriers behind a `proxy_fence` and a barrier of the
+    threads.
+    Examples: `tile.mbarrier_init %full : !tile.mbarriers<4>`, `tile.mbarrier_init %over arrivals = 8 : !tile.mbarriers<4>`
   }];
-  let arguments = (ins Tile_MBarriers:$barriers);
-  let assemblyFormat = "$barriers attr-dict `:` type($barriers)";
+  let arguments = (ins Tile_MBarriers:$barriers, OptionalAttr<ConfinedAttr<I32Attr, [IntPositive]>>:$arrivals);
+  let assemblyFormat = "$barriers (`arrivals` `=` $arrivals^)? attr-dict `:` type($barriers)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$barriers)>];
 }
 
 def Tile_MBarrierEndOp : Tile_MBarrierOp<"mbarrier_end"> {
@@ -138,33 +140,44 @@ def Tile_MBarrierExpectOp : Tile_MBarrierOp<"mbarrier_expect"> {
   let assemblyFormat = "$barriers `[` $stage `]` `,` $bytes `if` $exists attr-dict `:` type($barriers)";
 }
 
+def Tile_MBarrierArriveOp : Tile_MBarrierOp<"mbarrier_arrive"> {
+  let summary = "each warp arrives at a memory barrier, without waiting";
+  let description = [{
+    What a warp's products have read, when it has waited for them, is behind the phase that its arrival ends.
+    Example: `tile.mbarrier_arrive %over[%stage] : !tile.mbarriers<4>`
+  }];
+  let arguments = (ins Tile_MBarriers:$barriers, I32:$stage);
+  let assemblyFormat = "$barriers `[` $stage `]` attr-dict `:` type($barriers)";
+}
+
 def Tile_MBarrierWaitOp : Tile_MBarrierOp<"mbarrier_wait"> {
   let summary = "waits for the end of a phase of a memory barrier";
   let description = [{
     `parity` is that of the phase's number, which counts from 0. What the phase waited for is then seen by this thread,
-    and by products that it starts.
-    Example: `tile.mbarrier_wait %full[%stage], %parity : !tile.mbarriers<4>`
+    and by products that it starts. Only the warp that starts copies waits where it is so said.
+    Examples: `tile.mbarrier_wait %full[%stage], %parity : !tile.mbarriers<4>`,
+    `tile.mbarrier_wait %over[%stage], %parity of_copies : !tile.mbarriers<4>`
   }];
-  let arguments = (ins Tile_MBarriers:$barriers, I32:$stage, I32:$parity);
-  let assemblyFormat = "$barriers `[` $stage `]` `,` $parity attr-dict `:` type($barriers)";
+  let arguments = (ins Tile_MBarriers:$barriers, I32:$stage, I32:$parity, UnitAttr:$of_copies);
+  let assemblyFormat = "$barriers `[` $stage `]` `,` $parity (`of_copies` $of_copies^)? attr-dict `:` type($barriers)";
 }
 
 def Tile_TensorCopyOp : Tile_Op<"tensor_copy", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "starts copying a block of an array into a stage of a buffer";
   let description = [{
     All of the stage, in boxes of the map's extents; what is outside the array is zero. Dimension i of map and offsets
-    is axis `order[i]` of the stage. The stage's memory barrier knows when the bytes have arrived, which an
-    `mbarrier_expect` announces. Nothing happens where `exists` is false.
+    is axis `order[i]` of the stage. A memory barrier, of which there may be more than stages, knows when the bytes have
+    arrived, which an `mbarrier_expect` announces. Nothing happens where `exists` is false.
     Example:
     ```mlir
-    tile.tensor_copy %map[%i, %j], %b[%stage], %full order = [0, 1] if %exists
+    tile.tensor_copy %map[%i, %j], %b[%stage], %full[%number] order = [0, 1] if %exists
         : !tile.tensor_map<[64, 64], f16, 128>, !tile.buffer<...>, !tile.mbarriers<4>
     ```
   }];
   let arguments = (ins Tile_TensorMap:$map, Variadic<I32>:$offsets, Tile_Buffer:$buffer, I32:$stage,
-                       Tile_MBarriers:$barriers, I1:$exists, DenseI32ArrayAttr:$order);
+                       Tile_MBarriers:$barriers, I32:$number, I1:$exists, DenseI32ArrayAttr:$order);
   let assemblyFormat = [{
-    $map `[` $offsets `]` `,` $buffer `[` $stage `]` `,` $barriers `order` `=` $order `if` $exists attr-dict
+    $map `[` $offsets `]` `,` $buffer `[` $stage `]` `,` $barriers `[` $number `]` `order` `=` $order `if` $exists attr-dict
     `:` type($map) `,` type($buffer) `,` type($barriers)
   }];
   let hasVerifier = 1;
@@ -244,7 +257,8 @@ def Tile_DotAsyncOp : Tile_Op<"dot_async", [MemoryEffects<[MemRead, MemWrite]>,
     The matrices are those of `tile.dot`. An operand in a buffer of one stage is read where it lies; one in registers
     has the instruction's layout. The product is done behind a `dot_wait` that leaves no more products under way than
     have been started after it: until then no thread may fill the buffer anew, and the result may only be another
-    `dot_async`'s accumulator, be carried by a loop, or be given to such a wait.
+    `dot_async`'s accumulator, be carried by a loop, or be given to such a wait. One that is `delayable` may run a round
+    of its loop later: the buffers that it reads hold their bytes so long.
     Example:
     ```mlir
     %d = tile.dot_async %a, %b, %c instruction = "wgmma.m64n256k16.f32.f16.f16"
@@ -252,10 +266,11 @@ def Tile_DotAsyncOp : Tile_Op<"dot_async", [MemoryEffects<[MemRead, MemWrite]>,
     ```
   }];
   let arguments = (ins AnyTypeOf<[RankedTensorOf<[Tile_Number]>, Tile_Buffer]>:$lhs, Tile_Buffer:$rhs,
-                       RankedTensorOf<[Tile_Number]>:$acc, StrAttr:$instruction);
+                       RankedTensorOf<[Tile_Number]>:$acc, StrAttr:$instruction, UnitAttr:$delayable);
   let results = (outs RankedTensorOf<[Tile_Number]>:$result);
   let assemblyFormat = [{
-    $lhs `,` $rhs `,` $acc `instruction` `=` $instruction attr-dict `:` type($lhs) `*` type($rhs) `->` type($result)
+    $lhs `,` $rhs `,` $acc `instruction` `=` $instruction (`delayable` $delayable^)? attr-dict
+    `:` type($lhs) `*` type($rhs) `->` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -264,14 +279,19 @@ def Tile_DotWaitOp : Tile_Op<"dot_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "waits until at most `pending` of the thread's `dot_async` are under way";
   let description = [{
     The results are those of products that are then done, for any operation to use; buffers and registers that only
-    these products read are free in this thread.
+    these products read are free in this thread. Where it is `pinned`, what stands in front of it is computed before the
+    wait: an assembler that sees no use of it there would wait first.
     Example: `%r = tile.dot_wait 0, %d : (tensor<128x256xf32, #acc>) -> tensor<128x256xf32, #acc>`,
     `tile.dot_wait 1 : () -> ()`
   }];
-  let arguments = (ins ConfinedAttr<I32Attr, [IntNonNegative]>:$pending,
+  let arguments = (ins ConfinedAttr<I32Attr, [IntNonNegative]>:$pending, UnitAttr:$pinned,
                        Variadic<RankedTensorOf<[Tile_Number]>>:$values);
   let results = (outs Variadic<RankedTensorOf<[Tile_Number]>>:$results);
-  let assemblyFormat = "$pending (`,` $values^)? attr-dict `:` functional-type($values, $results)";
+  let assemblyFormat = [{
+    $pending (`pinned` $pinned^)? (`,` $values^)? attr-dict `:` functional-type($values, $results)
+  }];
+  let builders = [OpBuilder<(ins "::mlir::TypeRange":$results, "::mlir::IntegerAttr":$pending,
+                                 "::mlir::ValueRange":$values)>];
   let hasVerifier = 1;
 }
 

@@ -108,7 +108,7 @@ inline bool touchesOnlySharedMemory(mlir::Operation *op) {
     return barrier.getSharedOnly();
   return mlir::isa<BufferAllocOp, BufferLoadOp, BufferStoreOp, DotAsyncOp, DotWaitOp, ProxyFenceOp,
                    AsyncCommitOp, AsyncWaitOp, MBarrierAllocOp, MBarrierInitOp, MBarrierEndOp,
-                   MBarrierExpectOp, MBarrierWaitOp, TensorStoreWaitOp>(op);
+                   MBarrierExpectOp, MBarrierArriveOp, MBarrierWaitOp, TensorStoreWaitOp>(op);
 }
 /// Whether what is built in the block is for one element at a time: in the function of a reduction,
 /// a scan or a map, in its branches and loops as well. Such functions have no effects of the

@@ -451,7 +451,7 @@ static LogicalResult checkBoxes(Op op, const char *verb) {
 LogicalResult TensorCopyOp::verify() {
   if (failed(checkBoxes(*this, "copies")))
     return failure();
-  if (getBarriers().getType().getStages() != cast<BufferType>(getBuffer().getType()).getStages())
+  if (getBarriers().getType().getStages() < cast<BufferType>(getBuffer().getType()).getStages())
     return emitOpError("needs a memory barrier for each stage");
   return success();
 }
@@ -524,6 +524,15 @@ LogicalResult DotAsyncOp::verify() {
   if (shapeOf(getType()).size() != 2)
     return emitOpError("multiplies matrices, no batches of them");
   return checkProduct(*this, extents(getLhs()), extents(getRhs()), shapeOf(getType()));
+}
+
+void DotWaitOp::build(OpBuilder &builder, OperationState &state, TypeRange results,
+                      IntegerAttr pending, ValueRange values) {
+  build(builder, state, results, pending, /*pinned=*/UnitAttr(), values);
+}
+
+void MBarrierInitOp::build(OpBuilder &builder, OperationState &state, Value barriers) {
+  build(builder, state, barriers, /*arrivals=*/IntegerAttr());
 }
 
 LogicalResult DotWaitOp::verify() {

@@ -85,6 +85,13 @@ struct MakePersistent : GpuPass<MakePersistent> {
                       [&](Value bound) { return common.contains(bound); }) ||
         !isFedByEngine(loop, options))
       return;
+    // Programs that share a multiprocessor multiply while another one computes between its
+    // products; what a loop around takes of registers and shared memory would cost one of them.
+    if (llvm::range_size(loop.getOps<DotAsyncOp>()) > 1) {
+      addRemark(assumed().remarks, loop.getLoc(), "not-persistent",
+                "its loop has several products, whose waits other programs hide");
+      return;
+    }
     wrap(body, common, loop.getLoc());
     addRemark(assumed().remarks, loop.getLoc(), "persistent",
               "a block of threads runs several programs, and loads of the next one start before "

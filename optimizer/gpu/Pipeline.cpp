@@ -8,6 +8,7 @@
 #include "optimizer/gpu/HoistLoads.h"
 #include "optimizer/gpu/MakePersistent.h"
 #include "optimizer/gpu/OrderStores.h"
+#include "optimizer/gpu/OverlapProducts.h"
 #include "optimizer/gpu/PipelineLoops.h"
 #include "optimizer/gpu/PrefetchLoads.h"
 #include "optimizer/gpu/StageStores.h"
@@ -47,6 +48,9 @@ void buildGpuPipeline(OpPassManager &passes, const GpuPipelineOptions &options,
       add(createMakePersistent(options, assumed));
     // Layouts say which loads go through shared memory anyway.
     add(createPipelineLoops(options, assumed));
+    // After PipelineLoops, which says whose buffers hold their bytes long enough.
+    if (hasBufferProducts)
+      add(createOverlapProducts());
     // After PipelineLoops, which looks at them.
     if (options.shape.hasTensorCopy())
       add(createDropBlocks());
@@ -100,6 +104,7 @@ void registerGpuPasses() {
     registerPass([] { return createStartProducts(); });
     registerPass([] { return createMakePersistent(); });
     registerPass([] { return createPipelineLoops(); });
+    registerPass([] { return createOverlapProducts(); });
     registerPass([] { return createDropBlocks(); });
     registerPass([] { return createPrefetchLoads(); });
     registerPass([] { return createFillBuffers(); });

@@ -4,8 +4,9 @@
 #include "optimizer/gpu/AsyncLoads.h"
 #include "optimizer/gpu/BufferProducts.h"
 #include "optimizer/gpu/NestSlice.h"
+#include "optimizer/gpu/OverlapProducts.h"
 #include "optimizer/gpu/StageLoads.h"
-#include "optimizer/gpu/StageStores.h"
+#include "optimizer/gpu/StageRoom.h"
 #include "optimizer/gpu/ThreadWork.h"
 
 using namespace mlir;
@@ -30,16 +31,14 @@ void noteNotPipelined(lang::Remarks &remarks, LoadOp load, const std::string &wh
 /// Stages with which copies still run two rounds ahead where one stage is a product's.
 constexpr int64_t kStagesOfTwoAhead = 4;
 
-/// Registers of a thread besides those of the sums: addresses, and what is under way.
-constexpr int64_t kOtherWords = 48;
-
 class LoopPipeliner {
 public:
   LoopPipeliner(scf::ForOp loop, const GpuShape &shape, int64_t stageCount,
                 const IndexAnalysis &analysis, const LoopWrites &writes,
                 const LoopWrites &allWrites, GpuAssumptions &assumed)
       : loop(loop), shape(shape), stageCount(stageCount), analysis(analysis), writes(writes),
-        allWrites(allWrites), assumed(assumed), builder(loop), slice(loop) {}
+        allWrites(allWrites), assumed(assumed), builder(loop), room(loop, shape, analysis),
+        slice(loop) {}
 
   void run() {
     const bool hasProducts = multiplies(loop);
@@ -50,6 +49,7 @@ public:
       return;
     goOnAcrossRounds();
     keepProductInFlight();
+    delayProduct();
     for (const AsyncLoad &ahead : loads)
       notePipelined(ahead);
     rewrite();
@@ -67,7 +67,10 @@ public:
   }
 
 private:
-  int64_t distance() const { return stageCount - (inFlight && !meetsTwice ? 2 : 1); }
+  int64_t distance() const { return stageCount - (isReadOn() ? 2 : 1); }
+
+  /// Whether a stage is read for one round more.
+  bool isReadOn() const { return (inFlight && !meetsTwice) || delayed; }
 
   /// Decides whether a product is under way from one round to the next: its operands are what this
   /// loop copies, or lie still. The stage that the product before reads is free when all warps have
@@ -79,35 +82,95 @@ private:
     inFlight = carriedProduct(loop);
     if (!inFlight)
       return;
-    for (Value operand : {inFlight->start.getLhs(), Value(inFlight->start.getRhs())}) {
-      Operation *maker = operand.getDefiningOp();
-      while (auto view = dyn_cast_or_null<BufferViewOp>(maker))
-        maker = view.getBuffer().getDefiningOp();
-      bool isStill = maker && !loop->isAncestor(maker);
-      auto inLoop = dyn_cast_or_null<ToBufferOp>(maker);
-      if (!isStill && !(inLoop && isAhead(inLoop.getValue().getDefiningOp()))) {
-        inFlight.reset();
-        return;
-      }
+    if (!isStageOrStill(inFlight->start.getLhs()) || !isStageOrStill(inFlight->start.getRhs())) {
+      inFlight.reset();
+      return;
     }
-    const int64_t bytes = stageBytes();
-    int64_t rest = scratchBeside(besideStages(), /*inPieces=*/true);
-    // What lies still in shared memory while the loop runs.
-    loop->getParentOfType<func::FuncOp>().walk([&](ToBufferOp op) {
-      Operation *beside = op->getBlock()->findAncestorOpInBlock(*loop);
-      if (beside && op->isBeforeInBlock(beside) &&
-          llvm::any_of(op->getUsers(), [&](Operation *user) { return isUsedFrom(user, beside); }))
-        rest += cast<BufferType>(op.getType()).getStageBytes();
-    });
-    auto programsWith = [&](int64_t stages) {
-      return shape.sharedBytes / std::max<int64_t>(1, bytes * stages + rest);
-    };
-    const int64_t programs = std::clamp<int64_t>(programsWith(stageCount), 1,
-                                                 mostProgramsWith(inFlight->start.getType()));
+    const int64_t programs =
+        std::clamp<int64_t>(programsWith(stageCount), 1,
+                            room.programsByRegisters(wordsPerThread(inFlight->start.getType())));
     if (programsWith(stageCount + 1) >= programs && (!nest || isRoomFor(stageCount + 1)))
       ++stageCount;
     else
       meetsTwice = programs == 1 || stageCount < kStagesOfTwoAhead;
+  }
+
+  /// Decides whether the second of two products in a chain runs a round late (OverlapProducts.h).
+  /// The stage that it reads is then free a round later: there is one stage more, or copies run one
+  /// round less ahead where that leaves them one.
+  void delayProduct() {
+    const std::optional<DelayedProduct> chain = delayedProduct(loop);
+    if (!chain)
+      return;
+    DotAsyncOp start = chain->start, before = chain->before;
+    auto refuse = [&](const std::string &whyNot) {
+      addRemark(assumed.remarks, start.getLoc(), "not-overlapped", whyNot);
+      delayed.reset();
+    };
+    if (!isStageOrStill(start.getRhs()))
+      return refuse("what it multiplies by is filled anew in each round");
+    if (isCopiedByThreads())
+      return refuse("threads copy what it multiplies by, and meet in each round");
+    // The sums of both, and where the product runs late, what it takes from registers.
+    const int64_t sums = wordsPerThread(start.getType()) + wordsPerThread(before.getType()),
+                  words = sums + wordsPerThread(start.getLhs().getType());
+    if (words + kOtherWords > shape.threadWords)
+      return refuse("a thread would hold " + std::to_string(words) +
+                    " registers of sums and operands at once, beside some " +
+                    std::to_string(kOtherWords) + " others; it has " +
+                    std::to_string(shape.threadWords) +
+                    ": smaller tiles, or more warps, would fit");
+    if (int64_t programs =
+            std::min(room.programsByRegisters(sums, kOtherWordsOfChains), programsWith(stageCount));
+        programs > 1)
+      return refuse("there is room for " + std::to_string(programs) +
+                    " programs on a multiprocessor, which hide each other's waits");
+    delayed = chain;
+    if (isRoomFor(stageCount + 1))
+      ++stageCount;
+    else if (stageCount < 3)
+      return refuse("shared memory does not suffice for a third stage, " +
+                    std::to_string(bytesOfStages(3)) + " bytes in all");
+    addRemark(assumed.remarks, start.getLoc(), "overlapped",
+              "runs under the next round's computation, one round late");
+  }
+
+  /// Whether a product's operand is what this loop copies ahead, or lies still.
+  bool isStageOrStill(Value operand) const {
+    Value buffer = bufferBehind(operand, loop);
+    auto inLoop = buffer.getDefiningOp<ToBufferOp>();
+    if (buffer.getDefiningOp() && !loop->isAncestor(buffer.getDefiningOp()))
+      return true;
+    return inLoop && isAhead(inLoop.getValue().getDefiningOp());
+  }
+
+  /// Returns the loop's first product where warps may start it before they meet: each has waited
+  /// for the bytes that the engine has brought, and what the next copies overwrite it does not
+  /// read. While the matrix units work none is kept from its products by a warp that comes later.
+  DotAsyncOp firstBeforeCopies() {
+    auto products = loop.getOps<DotAsyncOp>();
+    return isCopiedByThreads() || products.empty() ? DotAsyncOp() : *products.begin();
+  }
+
+  /// Whether no warp waits for others in a round, but the one that starts copies: it waits until
+  /// all are through with the round before. Then nothing but products may read the stages. Warps
+  /// that all multiply together meet anyway, and a barrier is cheaper (1024 cubed on an H200,
+  /// 64x128x64: 1.01 of cuBLAS, 0.94 so).
+  bool countsRounds() {
+    bool isReadElsewhere = false;
+    for (const AsyncLoad &ahead : loads)
+      isReadElsewhere |= !llvm::all_of(ahead.load->getUsers(), llvm::IsaPred<ToBufferOp>);
+    DotAsyncOp first = firstBeforeCopies();
+    const layout::MatrixInstruction *instruction =
+        first ? shape.bufferInstruction(first.getInstruction()) : nullptr;
+    return instruction && instruction->warpCount() < shape.warpCount && !meetsTwice &&
+           !isReadElsewhere;
+  }
+
+  /// Programs on a multiprocessor whose loop has so many stages.
+  int64_t programsWith(int64_t stages) {
+    return room.programsWith(bytesOfStages(stages) + room.still() +
+                             room.scratchBeside(besideStages(), StageRoom::Pieces::Least));
   }
 
   /// Decides whether copies go on into the next round of the loop around this one: all are the
@@ -138,79 +201,51 @@ private:
     return has;
   }
 
-  /// Bytes of the buffers that the kernel's products outside of the loop read.
-  int64_t otherBuffers() {
-    int64_t bytes = 0;
-    loop->getParentOfType<func::FuncOp>().walk([&](ToBufferOp op) {
-      if (!loop->isAncestor(op))
-        bytes += cast<BufferType>(op.getType()).getStageBytes();
-    });
-    return bytes;
-  }
-
-  /// Programs on a multiprocessor that registers suffice for, by the sums of a product.
-  int64_t mostProgramsWith(Type sums) const {
-    int64_t words = wordsPerThread(sums) + kOtherWords;
-    return std::max<int64_t>(1, shape.registerWords / (shape.threadCount() * words));
-  }
-
   /// Whether bytes of the stages that nothing else can take cost a program on each multiprocessor.
   bool leavesFewerPrograms() {
     int64_t most = INT64_MAX;
     loop.getBody()->walk([&](Operation *op) {
       if (isa<DotOp, DotAsyncOp>(op))
-        most = std::min(most, mostProgramsWith(op->getResult(0).getType()));
+        most = std::min(most, room.programsByRegisters(wordsPerThread(op->getResult(0).getType())));
     });
-    const int64_t bytes = stageBytes() * stageCount,
-                  later = scratchBeside(outer, /*inPieces=*/true) + otherBuffers();
-    return std::min(most, shape.sharedBytes / std::max<int64_t>(1, bytes + later)) <
-           std::min(most, shape.sharedBytes / std::max<int64_t>(1, std::max(bytes, later)));
+    const int64_t bytes = bytesOfStages(stageCount),
+                  later = room.scratchBeside(outer, StageRoom::Pieces::Least) + room.otherBuffers();
+    return std::min(most, room.programsWith(bytes + later)) <
+           std::min(most, room.programsWith(std::max(bytes, later)));
   }
 
   /// The loop beside whose body the stages keep their bytes.
   scf::ForOp besideStages() const { return nest ? outer : loop; }
 
-  int64_t stageBytes() const {
+  /// Shared memory of so many stages.
+  int64_t bytesOfStages(int64_t stages) const {
     int64_t bytes = 0;
     for (const AsyncLoad &ahead : loads)
-      bytes += bufferOf(ahead, 1).getStageBytes();
+      bytes += bufferOf(ahead, 1).getStageBytes() * (isFreedEarly(ahead) ? stages - 1 : stages);
     return bytes;
   }
 
-  /// Shared memory that the most demanding operation of a loop takes; stores that may be left to
-  /// the copy engine count as their least piece.
-  int64_t scratchBeside(scf::ForOp stagesOwner, bool inPieces) const {
-    int64_t most = 0;
-    if (shape.scratchBytes)
-      stagesOwner.getBody()->walk([&](Operation *op) {
-        int64_t bytes = shape.scratchBytes(op);
-        if (bytes > kLeastPieceBytes && inPieces && mayBeStored(op))
-          bytes = kLeastPieceBytes;
-        most = std::max(most, bytes);
-      });
-    return most;
+  /// Whether the stages of a load are free a round before those that a delayed product reads, so
+  /// that one fewer suffices.
+  bool isFreedEarly(const AsyncLoad &ahead) const { return delayed && ahead.load != readLate(); }
+
+  int64_t stagesOf(const AsyncLoad &ahead) const {
+    return isFreedEarly(ahead) ? stageCount - 1 : stageCount;
   }
 
-  bool mayBeStored(Operation *op) const {
-    std::string whyNot;
-    StoreOp store = storeBehind(op);
-    return store && storedBlockOf(store, analysis, shape, /*planned=*/0, whyNot);
+  /// The load that the delayed product reads, if it is one of the loop.
+  Operation *readLate() const {
+    DotAsyncOp start = delayed->start;
+    auto inLoop = bufferBehind(start.getRhs(), loop).getDefiningOp<ToBufferOp>();
+    return inLoop ? inLoop.getValue().getDefiningOp() : nullptr;
   }
 
   bool isRoomFor(int64_t stages) {
-    return otherBuffers() + stageBytes() * stages +
-               scratchBeside(besideStages(), /*inPieces=*/false) +
-               int64_t(sizeof(int64_t)) * stages <=
+    // Two memory barriers for each stage.
+    return room.otherBuffers() + bytesOfStages(stages) +
+               room.scratchBeside(besideStages(), StageRoom::Pieces::Whole) +
+               int64_t(2 * sizeof(int64_t)) * stages <=
            shape.sharedBytes;
-  }
-
-  /// Whether a user of a buffer, or one of a view, does not stand before `place`.
-  static bool isUsedFrom(Operation *user, Operation *place) {
-    if (isa<BufferViewOp>(user))
-      return llvm::any_of(user->getUsers(),
-                          [&](Operation *next) { return isUsedFrom(next, place); });
-    Operation *here = place->getBlock()->findAncestorOpInBlock(*user);
-    return !here || !here->isBeforeInBlock(place);
   }
 
   bool isAhead(Operation *load) const {
@@ -284,28 +319,40 @@ private:
 
   void notePipelined(const AsyncLoad &ahead) {
     LoadOp load = ahead.load;
+    const int64_t stages = stagesOf(ahead);
     auto type = cast<RankedTensorType>(load.getType());
     int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
     addRemark(assumed.remarks, load.getLoc(), "pipelined",
               std::to_string(distance()) +
                   (distance() == 1 ? " iteration ahead, through " : " iterations ahead, through ") +
-                  std::to_string(stageCount) + " stages in shared memory" +
+                  std::to_string(stages) + " stages in shared memory" +
                   (ahead.block ? ", by the copy engine" : "") +
                   (nest ? ", on into the next round of the loop around" : ""),
               {{"iterations_ahead", distance()},
-               {"stages", stageCount},
+               {"stages", stages},
                {"through_shared_memory", 1},
                {"stage_bytes", bytes},
                {"by_copy_engine", ahead.block ? 1 : 0},
                {"across_rounds", nest ? 1 : 0}});
   }
 
+  /// Numbers of the stages of a round: of buffers that have them all, and memory barriers, and of
+  /// those that have one fewer.
+  struct Stages {
+    Value all, fewer;
+    int64_t count;
+    Value of(Value buffer) const {
+      return cast<BufferType>(buffer.getType()).getStages() == count ? all : fewer;
+    }
+  };
+  Stages sameStages(Value stage) const { return {stage, stage, stageCount}; }
+
   Value constant(Type type, int64_t number) {
     return arith::ConstantOp::create(builder, loop.getLoc(), builder.getIntegerAttr(type, number));
   }
 
-  /// Starts the copies of an iteration whose slice `there` has, if it exists.
-  void startCopies(const IRMapping &there, Value stage, Value exists) {
+  /// Starts the copies of an iteration whose slice `there` has, if it exists, into those stages.
+  void startCopies(const IRMapping &there, const Stages &stages, Value exists) {
     if (full) {
       int64_t bytes = 0;
       for (const AsyncLoad &ahead : loads) {
@@ -314,14 +361,15 @@ private:
           bytes += ShapedType::getNumElements(tile.getShape()) *
                    tile.getElement().getIntOrFloatBitWidth() / 8;
       }
-      MBarrierExpectOp::create(builder, loop.getLoc(), full, stage,
+      MBarrierExpectOp::create(builder, loop.getLoc(), full, stages.all,
                                builder.getI64IntegerAttr(bytes), exists);
     }
     for (const AsyncLoad &ahead : loads)
       if (ahead.block)
-        startTensorCopy(builder, *ahead.block, ahead.map, there, ahead.buffer, stage, full, exists);
+        startTensorCopy(builder, *ahead.block, ahead.map, there, ahead.buffer,
+                        stages.of(ahead.buffer), full, stages.all, exists);
       else
-        startCopy(builder, ahead, there, stage, exists);
+        startCopy(builder, ahead, there, stages.of(ahead.buffer), exists);
     if (isCopiedByThreads())
       AsyncCommitOp::create(builder, loop.getLoc());
   }
@@ -334,7 +382,7 @@ private:
     SmallVector<Value> ahead = slice.initial();
     for (int64_t stage = 0; stage < distance(); ++stage) {
       IRMapping there = slice.clone(builder, index, ahead);
-      startCopies(there, constant(builder.getI32Type(), stage), exists);
+      startCopies(there, sameStages(constant(builder.getI32Type(), stage)), exists);
       ahead = slice.next(there);
       if (stage + 1 == distance())
         break;
@@ -359,7 +407,7 @@ private:
     NestPosition ahead = position;
     for (int64_t stage = 0; stage < distance(); ++stage) {
       IRMapping there = nest->clone(builder, ahead);
-      startCopies(there, constant(builder.getI32Type(), stage), exists);
+      startCopies(there, sameStages(constant(builder.getI32Type(), stage)), exists);
       ahead = nest->nextInner(builder, ahead, there);
     }
     scf::YieldOp::create(builder, place, ahead.all());
@@ -372,7 +420,7 @@ private:
     builder.setInsertionPointToStart(each.getBody());
     ahead.setAll(each.getRegionIterArgs());
     IRMapping there = nest->clone(builder, ahead);
-    startCopies(there, each.getInductionVar(), nest->exists(builder, ahead));
+    startCopies(there, sameStages(each.getInductionVar()), nest->exists(builder, ahead));
     scf::YieldOp::create(builder, place, nest->next(builder, ahead, there).all());
     position.setAll(branch.getResults());
     return position;
@@ -387,15 +435,39 @@ private:
                                    MBarriersType::get(builder.getContext(), stageCount));
     // Whatever the bytes of the stages held before is out of the engine's way, too.
     MBarrierInitOp::create(builder, place, full);
+    if (countsRounds()) {
+      over = MBarrierAllocOp::create(atEntry, place, full.getType());
+      MBarrierInitOp::create(builder, place, over,
+                             builder.getI32IntegerAttr(int32_t(shape.warpCount)));
+    }
     ProxyFenceOp::create(builder, place);
     BarrierOp::create(builder, place, /*sharedOnly=*/true);
+  }
+
+  /// Lets the warp that starts copies wait until all are through with the round before that whose
+  /// stage and phase these are. In front of the first round there is nothing to wait for: a barrier
+  /// is taken to be behind a phase of parity 1.
+  void waitForRoundBefore(Value stage, Value parity) {
+    Location place = loop.getLoc();
+    Type i32 = builder.getI32Type();
+    Value isFirst =
+        arith::CmpIOp::create(builder, place, arith::CmpIPredicate::eq, stage, constant(i32, 0));
+    Value less = arith::SubIOp::create(builder, place, stage, constant(i32, 1));
+    Value before =
+        arith::SelectOp::create(builder, place, isFirst, constant(i32, stageCount - 1), less);
+    Value phase = arith::XOrIOp::create(builder, place, parity,
+                                        arith::ExtUIOp::create(builder, place, i32, isFirst));
+    MBarrierWaitOp::create(builder, place, over, before, phase, /*of_copies=*/true);
   }
 
   void rewrite() {
     Location place = loop.getLoc();
     Type i32 = builder.getI32Type();
-    for (AsyncLoad &ahead : loads)
-      allocateBuffer(ahead, stageCount);
+    bool hasFewer = false; // stages of some buffer
+    for (AsyncLoad &ahead : loads) {
+      allocateBuffer(ahead, stagesOf(ahead));
+      hasFewer |= isFreedEarly(ahead);
+    }
     if (nest)
       builder.setInsertionPoint(outer);
     if (isCopiedByEngine())
@@ -412,8 +484,10 @@ private:
     }
     const size_t aheadCount = running.size();
     // The stages that are read and written, and the parity of the phase that is read.
-    running.push_back(constant(i32, 0));
-    running.push_back(constant(i32, distance()));
+    for (int rings = hasFewer ? 2 : 1; rings > 0; --rings) {
+      running.push_back(constant(i32, 0));
+      running.push_back(constant(i32, distance()));
+    }
     if (full)
       running.push_back(constant(i32, 0));
     if (nest) {
@@ -436,7 +510,12 @@ private:
     builder.setInsertionPointToStart(made.getBody());
     auto arguments = made.getRegionIterArgs();
     auto aheadArguments = arguments.slice(ownCount, aheadCount);
-    Value readStage = arguments[firstStage], writeStage = arguments[firstStage + 1];
+    Stages read{arguments[firstStage], {}, stageCount},
+        write{arguments[firstStage + 1], {}, stageCount};
+    if (hasFewer) {
+      read.fewer = arguments[firstStage + 2];
+      write.fewer = arguments[firstStage + 3];
+    }
 
     if (isCopiedByThreads())
       AsyncWaitOp::create(builder, place, builder.getI32IntegerAttr(distance() - 1));
@@ -445,8 +524,10 @@ private:
         }))
       ProxyFenceOp::create(builder, place);
     if (full)
-      MBarrierWaitOp::create(builder, place, full, readStage, arguments.back());
-    BarrierOp::create(builder, place, /*sharedOnly=*/true);
+      MBarrierWaitOp::create(builder, place, full, read.all, arguments.back());
+    DotAsyncOp first = firstBeforeCopies();
+    if (!first)
+      BarrierOp::create(builder, place, /*sharedOnly=*/true);
     Value now = made.getInductionVar();
     SmallVector<Value> aheadNext;
     auto startLater = [&] {
@@ -455,17 +536,17 @@ private:
         NestPosition here = crossing;
         here.setOfInner(at);
         IRMapping there = nest->clone(builder, here);
-        startCopies(there, writeStage, nest->exists(builder, here));
+        startCopies(there, write, nest->exists(builder, here));
         aheadNext = nest->advance(builder, here, there, crossing).ofInner();
         return;
       }
       Value later = extent.later(builder, now), exists = extent.hasLater(builder, now);
       IRMapping there = slice.clone(builder, later, at);
-      startCopies(there, writeStage, exists);
+      startCopies(there, write, exists);
       aheadNext = slice.next(there);
     };
     // Before the product where that is possible: they have a round more to arrive.
-    if (!meetsTwice)
+    if (!meetsTwice && !first)
       startLater();
 
     IRMapping mapping;
@@ -490,37 +571,51 @@ private:
       }
       if (auto toBuffer = dyn_cast<ToBufferOp>(op))
         if (Value ring = buffers.lookup(toBuffer.getValue().getDefiningOp())) {
-          mapping.map(toBuffer.getResult(), stageOf(toBuffer, ring, readStage));
+          mapping.map(toBuffer.getResult(), stageOf(toBuffer, ring, read.of(ring)));
           continue;
         }
       auto convert = dyn_cast<ConvertLayoutOp>(op);
       Operation *source = convert ? convert.getSrc().getDefiningOp() : nullptr;
       if (auto found = buffers.find(source); source && found != buffers.end())
-        mapping.map(
-            convert.getResult(),
-            BufferLoadOp::create(builder, op.getLoc(), convert.getType(), found->second, readStage)
-                .getResult());
-      else
-        builder.clone(op, mapping);
+        mapping.map(convert.getResult(),
+                    BufferLoadOp::create(builder, op.getLoc(), convert.getType(), found->second,
+                                         read.of(found->second))
+                        .getResult());
+      else if (Operation *copy = builder.clone(op, mapping); delayed && &op == delayed->start)
+        cast<DotAsyncOp>(copy).setDelayable(true);
+      if (first && &op == first && !meetsTwice) {
+        if (over)
+          waitForRoundBefore(read.all, arguments.back());
+        else
+          BarrierOp::create(builder, place, /*sharedOnly=*/true);
+        startLater();
+      }
     }
-    auto isLastStage = [&](Value stage) -> Value {
+    if (over)
+      MBarrierArriveOp::create(builder, place, over, read.all);
+    auto isLastStage = [&](Value stage, int64_t count) -> Value {
       return arith::CmpIOp::create(builder, place, arith::CmpIPredicate::eq, stage,
-                                   constant(i32, stageCount - 1));
+                                   constant(i32, count - 1));
     };
-    auto nextStage = [&](Value stage) -> Value {
+    auto nextStage = [&](Value stage, int64_t count) -> Value {
       Value more = arith::AddIOp::create(builder, place, stage, constant(i32, 1));
-      return arith::SelectOp::create(builder, place, isLastStage(stage), constant(i32, 0), more);
+      return arith::SelectOp::create(builder, place, isLastStage(stage, count), constant(i32, 0),
+                                     more);
     };
     SmallVector<Value> yielded;
     for (Value value : loop.getBody()->getTerminator()->getOperands())
       yielded.push_back(mapping.lookupOrDefault(value));
     llvm::append_range(yielded, aheadNext);
-    yielded.push_back(nextStage(readStage));
-    yielded.push_back(nextStage(writeStage));
+    yielded.push_back(nextStage(read.all, stageCount));
+    yielded.push_back(nextStage(write.all, stageCount));
+    if (hasFewer) {
+      yielded.push_back(nextStage(read.fewer, stageCount - 1));
+      yielded.push_back(nextStage(write.fewer, stageCount - 1));
+    }
     if (full)
       yielded.push_back(arith::XOrIOp::create(
           builder, place, arguments.back(),
-          arith::ExtUIOp::create(builder, place, i32, isLastStage(readStage))));
+          arith::ExtUIOp::create(builder, place, i32, isLastStage(read.all, stageCount))));
     builder.setInsertionPointToEnd(made.getBody());
     scf::YieldOp::create(builder, place, yielded);
     // Copies of rounds that do not exist write zeros; behind them the buffers' bytes are free.
@@ -546,6 +641,8 @@ private:
     if (full) {
       BarrierOp::create(builder, place, /*sharedOnly=*/true);
       MBarrierEndOp::create(builder, place, full);
+      if (over)
+        MBarrierEndOp::create(builder, place, over);
     }
     loop.replaceAllUsesWith(results);
     loop.erase();
@@ -573,9 +670,12 @@ private:
   const LoopWrites &writes, &allWrites; // of the loop and of the kernel
   GpuAssumptions &assumed;
   OpBuilder builder;
+  StageRoom room;
   SmallVector<AsyncLoad, 2> loads;
+  Value over; // memory barriers that warps arrive at when a round is over; null: there are none
   Value full; // memory barriers of the stages that the engine fills; null: it fills none
   std::optional<CarriedProduct> inFlight;
+  std::optional<DelayedProduct> delayed;
   bool meetsTwice = false;
   LoopSlice slice;
   scf::ForOp outer;              // around the loop, if one is

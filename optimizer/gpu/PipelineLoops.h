@@ -43,10 +43,22 @@
 //
 //   mbarrier_init full; proxy fence; barrier
 //   for i:
-//     wait for full[i mod S]; barrier
+//     wait for full[i mod S]; dot_async; barrier
 //     expect full[i + S-1 mod S]; tensor_copy into the stage that product i-2 read
 //     ...
 //   barrier; mbarrier_end full
+//
+// Where products are of some of the warps only (`countsRounds`), a second ring of memory barriers
+// takes the barrier's place, so that no warp waits for another one but that which starts copies:
+//
+//   for i:
+//     wait for full[i mod S]; dot_async
+//     the warp of copies: wait for over[i-1 mod S]
+//     expect ...; tensor_copy ...
+//     dot_wait; arrive at over[i mod S]
+//
+// The second of two products in a chain may run a round late (OverlapProducts.h); what it reads
+// then has a stage more than what is read in its own round.
 //
 // A loop of such copies in another loop goes on across the rounds of that one (NestSlice.h):
 // barriers are made before it, stages and phases are counted through, and the copies of the next

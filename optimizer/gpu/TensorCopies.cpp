@@ -184,10 +184,10 @@ static SmallVector<Value, 2> coordinatesOf(OpBuilder &builder, const ArrayBlock 
 }
 
 void startTensorCopy(OpBuilder &builder, const ArrayBlock &block, Value map, const IRMapping &there,
-                     Value buffer, Value stage, Value full, Value exists) {
+                     Value buffer, Value stage, Value full, Value number, Value exists) {
   BlockAtOp at = block.at;
   TensorCopyOp::create(builder, at.getLoc(), map, coordinatesOf(builder, block, there), buffer,
-                       stage, full, exists, builder.getDenseI32ArrayAttr(orderOf(block)));
+                       stage, full, number, exists, builder.getDenseI32ArrayAttr(orderOf(block)));
 }
 
 void startTensorStore(OpBuilder &builder, const ArrayBlock &block, Value buffer, Value stage,

@@ -12,7 +12,7 @@
 //   std::optional<ArrayBlock> block = arrayBlockOf(load.getBlock(), tile, analysis, whyNot);
 //   ...
 //   Value map = tensorMapOf(*block, buffer);               // at the kernel's entry
-//   startTensorCopy(builder, *block, map, slice.clone(...), buffer, stage, full, exists);
+//   startTensorCopy(builder, *block, map, slice.clone(...), buffer, stage, full, number, exists);
 #pragma once
 
 #include "lang/tile/TileDialect.h"
@@ -53,10 +53,11 @@ bool isOfEngine(tile::BufferType buffer, int rowAxis);
 /// Describes the array at the kernel's entry, in boxes for the buffer.
 mlir::Value tensorMapOf(const ArrayBlock &block, tile::BufferType buffer);
 
-/// Copies the block at the offsets that `there` has, if the iteration `exists`.
+/// Copies the block at the offsets that `there` has, if the iteration `exists`. The memory barrier
+/// of that number among `full` knows when it has arrived.
 void startTensorCopy(mlir::OpBuilder &builder, const ArrayBlock &block, mlir::Value map,
                      const mlir::IRMapping &there, mlir::Value buffer, mlir::Value stage,
-                     mlir::Value full, mlir::Value exists);
+                     mlir::Value full, mlir::Value number, mlir::Value exists);
 
 /// Copies a stage to the block, or to the part of it from `offset` along `axis` on.
 void startTensorStore(mlir::OpBuilder &builder, const ArrayBlock &block, mlir::Value buffer,

@@ -31,13 +31,13 @@
 // The inner loop has no branch.
 // CHECK: scf.for %{{.*}} = %c0_i32 to %arg4 step %c64_i32 iter_args(
 // CHECK: tile.mbarrier_wait %[[FULL]]
+// CHECK: tile.dot_async
 // CHECK-NEXT: tile.barrier shared
 // CHECK-NOT: scf.if
 // CHECK: tile.tensor_copy
 // CHECK-NOT: scf.if
 // CHECK: arith.select
-// CHECK: tile.dot_async
-// CHECK-NEXT: tile.dot_wait 1
+// CHECK: tile.dot_wait 1
 // CHECK: }
 // The next one is computed under the last product.
 // CHECK: scf.if

@@ -1,14 +1,16 @@
 // PIPELINE: --expand-blocks=keep-blocks=true --canonicalize --cse --assign-layouts=warps=8,wgmma=true --start-products=warps=8,wgmma=true --pipeline-loops=warps=8,async=true,maps=16,wgmma=true,shared=232448 --drop-blocks --stage-stores=maps=16,shared=232448 --canonicalize --cse
 
 // Maps are made from the arguments at the entry. The engine fills four stages, two rounds ahead: one thread announces
-// what is to come, and each round waits for a phase of its stage.
+// what is to come, and each round waits for a phase of its stage. Warps do not meet in a round: each says when it is
+// over, and the one that starts copies waits until the round before is, once its own product has been started.
 // CHECK-LABEL: func.func @product
 // CHECK-DAG: %[[ROWS:.*]] = arith.extsi %arg3
 // CHECK-DAG: %[[DEPTH:.*]] = arith.extsi %arg4
 // CHECK-DAG: tile.tensor_map %arg0 of[%[[ROWS]], %[[DEPTH]]] by[%[[DEPTH]], %c1_i64] : <f16> -> <[128, 64], f16, 128>
 // CHECK-DAG: tile.tensor_map %arg1 of[%[[DEPTH]], {{.*}}] by[{{.*}}, %c1_i64] : <f16> -> <[64, 64], f16, 128>
 // CHECK-DAG: %[[FULL:.*]] = tile.mbarrier_alloc : <4>
-// CHECK: tile.mbarrier_init %[[FULL]]
+// CHECK: tile.mbarrier_init %[[FULL]] : <4>
+// CHECK-NEXT: tile.mbarrier_init %[[OVER:.*]] arrivals = 8 : <4>
 // CHECK-NEXT: tile.proxy_fence
 // CHECK-NEXT: tile.barrier shared
 // CHECK: tile.mbarrier_expect %[[FULL]][%c0_i32], 49152 if
@@ -17,17 +19,23 @@
 // CHECK: tile.mbarrier_expect %[[FULL]][%c1_i32], 49152 if
 // CHECK: scf.for {{.*}} iter_args({{.*}} %[[READ:[a-z0-9]*]] = %c0_i32, %[[WRITE:[a-z0-9]*]] = %c2_i32, %[[PARITY:[a-z0-9]*]] = %c0_i32)
 // CHECK-NEXT: tile.mbarrier_wait %[[FULL]][%[[READ]]], %[[PARITY]]
-// CHECK-NEXT: tile.barrier shared
-// CHECK-NOT: tile.async_commit
+// CHECK-NOT: tile.barrier
+// CHECK: tile.dot_async
+// CHECK: %[[ISFIRST:.*]] = arith.cmpi eq, %[[READ]], %c0_i32
+// CHECK: %[[LESS:.*]] = arith.subi %[[READ]], %c1_i32
+// CHECK: %[[BEFORE:.*]] = arith.select %[[ISFIRST]], %c3_i32, %[[LESS]]
+// CHECK: %[[PHASE:.*]] = arith.xori %[[PARITY]]
+// CHECK: tile.mbarrier_wait %[[OVER]][%[[BEFORE]]], %[[PHASE]] of_copies
 // CHECK: tile.mbarrier_expect %[[FULL]][%[[WRITE]]], 49152 if
 // CHECK: tile.tensor_copy
-// CHECK: tile.dot_async
-// CHECK-NEXT: tile.dot_wait 1
+// CHECK: tile.dot_wait 1
+// CHECK-NEXT: tile.mbarrier_arrive %[[OVER]][%[[READ]]]
 // CHECK: %[[LAST:.*]] = arith.cmpi eq, %[[READ]], %c3_i32
 // CHECK: arith.xori %[[PARITY]]
 // CHECK: tile.dot_wait 0
 // CHECK-NEXT: tile.barrier shared
 // CHECK-NEXT: tile.mbarrier_end %[[FULL]]
+// CHECK-NEXT: tile.mbarrier_end %[[OVER]]
 // CHECK: tile.buffer_store %{{.*}}, %[[TILE:.*]][%c0_i32]
 // CHECK-NEXT: tile.proxy_fence
 // CHECK-NEXT: tile.barrier shared

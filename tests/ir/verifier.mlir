@@ -109,15 +109,15 @@ func.func @map_of_another_type(%p: !tile.ptr<f16>, %i: i64) {
 func.func @boxes_that_do_not_fill(%map: !tile.tensor_map<[48, 64], f16, 128>, %f: !tile.mbarriers<1>,
     %b: !tile.buffer<1, [64, 64], f16, #tile.shared_layout<64x64, offset = [(0, 1) (0, 2) (0, 4) (0, 8) (0, 16) (0, 32) (1, 0) (2, 0) (4, 0) (8, 0) (16, 0) (32, 0)]>>, %i: i32, %t: i1) {
   // expected-error @below {{'tile.tensor_copy' op stages of 64x64 are not filled by boxes of 48x64}}
-  tile.tensor_copy %map[%i, %i], %b[%i], %f order = [0, 1] if %t : !tile.tensor_map<[48, 64], f16, 128>, !tile.buffer<1, [64, 64], f16, #tile.shared_layout<64x64, offset = [(0, 1) (0, 2) (0, 4) (0, 8) (0, 16) (0, 32) (1, 0) (2, 0) (4, 0) (8, 0) (16, 0) (32, 0)]>>, !tile.mbarriers<1>
+  tile.tensor_copy %map[%i, %i], %b[%i], %f[%i] order = [0, 1] if %t : !tile.tensor_map<[48, 64], f16, 128>, !tile.buffer<1, [64, 64], f16, #tile.shared_layout<64x64, offset = [(0, 1) (0, 2) (0, 4) (0, 8) (0, 16) (0, 32) (1, 0) (2, 0) (4, 0) (8, 0) (16, 0) (32, 0)]>>, !tile.mbarriers<1>
   return
 }
 
 // -----
 
-func.func @barriers_of_other_stages(%map: !tile.tensor_map<[64, 64], f16, 128>, %f: !tile.mbarriers<2>,
-    %b: !tile.buffer<1, [64, 64], f16, #tile.shared_layout<64x64, offset = [(0, 1) (0, 2) (0, 4) (0, 8) (0, 16) (0, 32) (1, 0) (2, 0) (4, 0) (8, 0) (16, 0) (32, 0)]>>, %i: i32, %t: i1) {
+func.func @barriers_of_other_stages(%map: !tile.tensor_map<[64, 64], f16, 128>, %f: !tile.mbarriers<1>,
+    %b: !tile.buffer<2, [64, 64], f16, #tile.shared_layout<64x64, offset = [(0, 1) (0, 2) (0, 4) (0, 8) (0, 16) (0, 32) (1, 0) (2, 0) (4, 0) (8, 0) (16, 0) (32, 0)]>>, %i: i32, %t: i1) {
   // expected-error @below {{'tile.tensor_copy' op needs a memory barrier for each stage}}
-  tile.tensor_copy %map[%i, %i], %b[%i], %f order = [0, 1] if %t : !tile.tensor_map<[64, 64], f16, 128>, !tile.buffer<1, [64, 64], f16, #tile.shared_layout<64x64, offset = [(0, 1) (0, 2) (0, 4) (0, 8) (0, 16) (0, 32) (1, 0) (2, 0) (4, 0) (8, 0) (16, 0) (32, 0)]>>, !tile.mbarriers<2>
+  tile.tensor_copy %map[%i, %i], %b[%i], %f[%i] order = [0, 1] if %t : !tile.tensor_map<[64, 64], f16, 128>, !tile.buffer<2, [64, 64], f16, #tile.shared_layout<64x64, offset = [(0, 1) (0, 2) (0, 4) (0, 8) (0, 16) (0, 32) (1, 0) (2, 0) (4, 0) (8, 0) (16, 0) (32, 0)]>>, !tile.mbarriers<1>
   return
 }

@@ -208,6 +208,8 @@ def exp(x: Value) -> tensor:
 def exp2(x: Value) -> tensor:
     """2 to the power of `x`.
 
+    On NVIDIA GPUs fp32 results below 2^-126 are 0, as in Triton, but with ``numerics="strict"``.
+
     Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``.
 
     Example:

@@ -54,7 +54,7 @@ public:
   }
 
   Values start(llvm::IRBuilderBase &builder, const MatrixInstruction &instruction, const Operand &a,
-               const Operand &b, llvm::ArrayRef<llvm::Value *> acc) const override {
+               const Operand &b, llvm::ArrayRef<llvm::Value *> acc, bool isFresh) const override {
     llvm::SmallVector<llvm::Value *, 16> all(acc);
     all.append(a.words.begin(), a.words.end());
     llvm::Value *words = stored(builder, all);
@@ -72,8 +72,8 @@ public:
     emitSimulatedCall(builder, SimulatedCall::ProductCommit, builder.getVoidTy(), {});
   }
 
-  Values wait(llvm::IRBuilderBase &builder, unsigned pending,
-              llvm::ArrayRef<llvm::Value *> values) const override {
+  Values wait(llvm::IRBuilderBase &builder, unsigned pending, llvm::ArrayRef<llvm::Value *> values,
+              bool isPinned) const override {
     llvm::Value *words = stored(builder, values);
     emitSimulatedCall(
         builder, SimulatedCall::ProductWait, builder.getVoidTy(),
@@ -244,6 +244,7 @@ void SimulatedBlock::startProduct(llvm::MutableArrayRef<Thread> group) {
           }
           byte.reader = -2;
           byte.readEpoch = epoch;
+          byte.readRound = std::max(byte.readRound, threads[running].rounds);
           ++byte.readingProducts;
         }
         values.push_back(readElement(address, element));
@@ -309,6 +310,7 @@ void SimulatedBlock::finishProduct(Thread &thread, unsigned number) {
           bool isOther = byte.readEpoch == epoch && byte.reader != product->finisher;
           byte.reader = isOther ? -2 : product->finisher;
           byte.readEpoch = epoch;
+          byte.readRound = std::max(byte.readRound, threads[running].rounds);
         }
       });
 }

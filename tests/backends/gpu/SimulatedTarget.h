@@ -31,10 +31,11 @@ enum class SimulatedCall : unsigned {
   ProductCommit, // ()
   ProductWait,   // (ptr words, i32 how many, i32 pending)
   ProxyFence,    // ()
-  BarrierInit,   // (ptr barrier, i32 predicate)
+  BarrierInit,   // (ptr barrier, i32 arrivals, i32 predicate)
   BarrierEnd,    // (ptr barrier, i32 predicate)
   BarrierExpect, // (ptr barrier, i64 bytes, i32 predicate)
-  BarrierWait,   // (ptr barrier, i32 parity)
+  BarrierArrive, // (ptr barrier, i32 predicate)
+  BarrierWait,   // (ptr barrier, i32 parity, i32 predicate)
   // (ptr shared, ptr map, ptr coordinates of i32, i32 how many, ptr barrier, i32 predicate)
   TensorCopy,
   // (ptr shared, ptr map, ptr coordinates of i32, i32 how many, i32 predicate)

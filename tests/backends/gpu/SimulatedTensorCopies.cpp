@@ -25,9 +25,16 @@ constexpr int64_t kMaxPhaseBytes = 1 << 20;
 class SimulatedTensorCopies final : public gpu::TensorCopies {
 public:
   void declareMap(llvm::Function &, unsigned) const override {}
-  void initBarrier(llvm::IRBuilderBase &builder, llvm::Value *barrier,
+  void initBarrier(llvm::IRBuilderBase &builder, llvm::Value *barrier, uint32_t arrivals,
                    llvm::Value *predicate) const override {
-    emitSimulatedCall(builder, SimulatedCall::BarrierInit, builder.getVoidTy(),
+    emitSimulatedCall(
+        builder, SimulatedCall::BarrierInit, builder.getVoidTy(),
+        {plainPointer(builder, barrier), builder.getInt32(arrivals), truth(builder, predicate)});
+  }
+
+  void arrive(llvm::IRBuilderBase &builder, llvm::Value *barrier,
+              llvm::Value *predicate) const override {
+    emitSimulatedCall(builder, SimulatedCall::BarrierArrive, builder.getVoidTy(),
                       {plainPointer(builder, barrier), truth(builder, predicate)});
   }
 
@@ -58,10 +65,11 @@ public:
                        plainPointer(builder, barrier), truth(builder, predicate)});
   }
 
-  void wait(llvm::IRBuilderBase &builder, llvm::Value *barrier,
-            llvm::Value *parity) const override {
+  void wait(llvm::IRBuilderBase &builder, llvm::Value *barrier, llvm::Value *parity,
+            llvm::Value *predicate) const override {
     emitSimulatedCall(builder, SimulatedCall::BarrierWait, builder.getVoidTy(),
-                      {plainPointer(builder, barrier), parity});
+                      {plainPointer(builder, barrier), parity,
+                       truth(builder, predicate ? predicate : builder.getTrue())});
   }
 
   void store(llvm::IRBuilderBase &builder, llvm::Value *map,
@@ -140,6 +148,7 @@ void SimulatedBlock::learn(unsigned thread, int32_t arrival) {
 }
 
 void SimulatedBlock::learnPhases(unsigned thread, const MemoryBarrier &barrier) {
+  threads[thread].roundsKnown = std::max(threads[thread].roundsKnown, barrier.roundsEnded);
   for (int32_t arrival : barrier.ended)
     learn(thread, arrival);
 }
@@ -179,7 +188,7 @@ SimulatedBlock::MemoryBarrier &SimulatedBlock::usedBarrier(uint64_t address, con
   return barrier;
 }
 
-void SimulatedBlock::barrierInit(uint64_t address, int32_t predicate) {
+void SimulatedBlock::barrierInit(uint64_t address, int32_t arrivals, int32_t predicate) {
   if (!predicate)
     return;
   SimulatedBlock &block = *current();
@@ -198,6 +207,7 @@ void SimulatedBlock::barrierInit(uint64_t address, int32_t predicate) {
   std::memset(reinterpret_cast<void *>(address), 0xb1, kBarrierBytes);
   block.touchShared(address, kBarrierBytes, true, -1);
   barrier = {.isAlive = true, .maker = int32_t(block.running), .madeEpoch = block.epoch};
+  barrier.arrivals = barrier.pendingArrivals = arrivals;
   for (int64_t offset = 0; offset < kBarrierBytes; ++offset)
     block.bytes[address + uint64_t(offset)].isBarrier = true;
 }
@@ -245,18 +255,49 @@ void SimulatedBlock::barrierExpect(uint64_t address, int64_t bytes, int32_t pred
   block.endPhaseIfDone(barrier);
 }
 
+/// The warp has arrived when the last of its threads is here: the one that does so for all may not
+/// be ahead of others.
+void SimulatedBlock::barrierArrive(uint64_t address, int32_t predicate) {
+  SimulatedBlock &block = *current();
+  MemoryBarrier &barrier = block.usedBarrier(address, "arrives at");
+  block.noteUse(barrier, int32_t(block.running));
+  Thread &thread = block.threads[block.running];
+  ++thread.rounds;
+  MemoryBarrier::Warp &warp = barrier.warps[block.running / block.launch.lanes];
+  warp.rounds = warp.threads ? std::min(warp.rounds, thread.rounds) : thread.rounds;
+  warp.arrivals += predicate != 0;
+  if (++warp.threads < block.launch.lanes)
+    return;
+  const std::string place = " the memory barrier at byte " + block.placeText(address);
+  if (warp.arrivals != 1)
+    block.problem(std::to_string(warp.arrivals) + " threads of a warp arrive at" + place +
+                  " instead of one");
+  if (!barrier.pendingArrivals)
+    block.problem("thread " + std::to_string(block.running) + " arrives at" + place +
+                  ", at which enough have arrived in this phase");
+  else
+    --barrier.pendingArrivals;
+  barrier.rounds = barrier.rounds < 0 ? warp.rounds : std::min(barrier.rounds, warp.rounds);
+  warp = {};
+  block.endPhaseIfDone(barrier);
+}
+
 void SimulatedBlock::endPhaseIfDone(MemoryBarrier &barrier) {
   if (barrier.pendingArrivals || barrier.pendingBytes)
     return;
   if (barrier.arrival >= 0)
     barrier.ended.push_back(barrier.arrival);
   barrier.arrival = -1;
-  barrier.pendingArrivals = 1;
+  barrier.pendingArrivals = barrier.arrivals;
+  barrier.roundsEnded = std::max(barrier.roundsEnded, barrier.rounds);
+  barrier.rounds = -1;
   ++barrier.phase;
 }
 
 /// mbarrier.try_wait.parity is true when the phase under way has the other parity.
-void SimulatedBlock::barrierWait(uint64_t address, int32_t parity) {
+void SimulatedBlock::barrierWait(uint64_t address, int32_t parity, int32_t predicate) {
+  if (!predicate)
+    return;
   SimulatedBlock &block = *current();
   MemoryBarrier &barrier = block.usedBarrier(address, "waits at");
   block.noteUse(barrier, int32_t(block.running));
@@ -340,7 +381,8 @@ void SimulatedBlock::claimForCopy(uint64_t address) {
     problem("race: " + text + "that a product under way reads");
   if (byte.readingStores)
     problem("race: " + text + "that a tensor store may still read");
-  if (byte.readEpoch == epoch && byte.reader != self)
+  if (byte.readEpoch == epoch && byte.reader != self &&
+      byte.readRound >= threads[running].roundsKnown)
     problem("race: " + text + "that another reads, with no barrier between");
   if (byte.writeEpoch == epoch && byte.writer != self)
     problem("race: " + text + "that another writes, with no barrier between");

@@ -49,9 +49,9 @@ void SimulatedBlock::trampoline() {
       reinterpret_cast<void *>(productCommit), reinterpret_cast<void *>(productWait),
       reinterpret_cast<void *>(proxyFence),    reinterpret_cast<void *>(barrierInit),
       reinterpret_cast<void *>(barrierEnd),    reinterpret_cast<void *>(barrierExpect),
-      reinterpret_cast<void *>(barrierWait),   reinterpret_cast<void *>(tensorCopy),
-      reinterpret_cast<void *>(tensorStore),   reinterpret_cast<void *>(storesCommit),
-      reinterpret_cast<void *>(storesWait)};
+      reinterpret_cast<void *>(barrierArrive), reinterpret_cast<void *>(barrierWait),
+      reinterpret_cast<void *>(tensorCopy),    reinterpret_cast<void *>(tensorStore),
+      reinterpret_cast<void *>(storesCommit),  reinterpret_cast<void *>(storesWait)};
   SimulatedBlock &block = *current();
   block.launch.entry(const_cast<void **>(table.data()), block.launch.slots);
   block.threads[block.running].state = State::Done;
@@ -316,6 +316,7 @@ void SimulatedBlock::touchShared(uint64_t address, int32_t count, bool isWritten
                 " reads shared memory that another writes, with no barrier between");
       byte.reader = byte.readEpoch == epoch && byte.reader != self ? -2 : self;
       byte.readEpoch = epoch;
+      byte.readRound = std::max(byte.readRound, thread.rounds);
     }
   }
   if (site < 0) // not an instruction of the thread

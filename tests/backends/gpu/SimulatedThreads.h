@@ -89,6 +89,8 @@ private:
     std::vector<uint64_t> unfenced; // bytes that it has stored
     uint64_t memoryBarrier = 0;     // that it waits at
     int32_t parity = 0;
+    /// How often it has been at mbarrier_arrive, and how often, as it knows, all others have.
+    int64_t rounds = 0, roundsKnown = -1;
     bool areWritten = false; // what it waits for: its tensor stores are written, not read only
     /// Groups of its tensor stores: which it adds to, and the first that it does not wait for.
     int64_t storeGroup = 0, storesAwaited = 0;
@@ -96,6 +98,8 @@ private:
   /// What happened to a byte of shared memory since the last barrier.
   struct Byte {
     int64_t writeEpoch = -1, readEpoch = -1;
+    /// Thread::rounds of the reader that has most.
+    int64_t readRound = -1;
     int32_t writer = -1, reader = -1; // reader -2: several
     uint8_t value = 0;
     bool isUnfenced = false; // for products that read it
@@ -115,7 +119,18 @@ private:
     int32_t user = -1; // the last thread that has used it; -2: several in that epoch
     int64_t useEpoch = -1;
     int64_t phase = 0;
-    int32_t pendingArrivals = 1;
+    int32_t arrivals = 1, pendingArrivals = 1;
+    /// The threads of a warp that are at mbarrier_arrive, how many of them arrive for all, and the
+    /// fewest rounds that one of them has ended.
+    struct Warp {
+      unsigned threads = 0;
+      int32_t arrivals = 0;
+      int64_t rounds = 0;
+    };
+    std::map<unsigned, Warp> warps = {};
+    /// The fewest rounds that threads have ended which arrived in this phase, and in one that is
+    /// over; -1: none.
+    int64_t rounds = -1, roundsEnded = -1;
     int64_t pendingBytes = 0;
     int32_t arrival = -1;            // of the phase; -1: no copy has landed in it
     std::vector<int32_t> ended = {}; // arrivals of phases that have ended
@@ -193,10 +208,11 @@ private:
   static void productCommit();
   static void productWait(uint64_t *words, int32_t count, int32_t pending);
   static void proxyFence();
-  static void barrierInit(uint64_t barrier, int32_t predicate);
+  static void barrierInit(uint64_t barrier, int32_t arrivals, int32_t predicate);
+  static void barrierArrive(uint64_t barrier, int32_t predicate);
   static void barrierEnd(uint64_t barrier, int32_t predicate);
   static void barrierExpect(uint64_t barrier, int64_t bytes, int32_t predicate);
-  static void barrierWait(uint64_t barrier, int32_t parity);
+  static void barrierWait(uint64_t barrier, int32_t parity, int32_t predicate);
   static void tensorCopy(uint64_t shared, const SimulatedTensorMap *map, const int32_t *coordinates,
                          int32_t rank, uint64_t barrier, int32_t predicate);
   static void tensorStore(uint64_t shared, const SimulatedTensorMap *map,

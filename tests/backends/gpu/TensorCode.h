@@ -65,7 +65,7 @@ public:
   llvm::Value *isThread(unsigned number) { return builder.CreateICmpEQ(thread, word(number)); }
 
   void initBarrier(int64_t byte, unsigned by = 0) {
-    copies().initBarrier(builder, at(byte), isThread(by));
+    copies().initBarrier(builder, at(byte), 1, isThread(by));
   }
   void endBarrier(int64_t byte, unsigned by = 0) {
     copies().endBarrier(builder, at(byte), isThread(by));
@@ -100,7 +100,9 @@ public:
     commitStores();
     copies().waitForStores(builder, areWritten, 0);
   }
-  void wait(int64_t barrier, int32_t parity) { copies().wait(builder, at(barrier), word(parity)); }
+  void wait(int64_t barrier, int32_t parity) {
+    copies().wait(builder, at(barrier), word(parity), nullptr);
+  }
   /// Emits what `body` does for the threads whose `truth` is true.
   void branch(llvm::Value *truth, llvm::function_ref<void()> body) {
     auto *then = llvm::BasicBlock::Create(context, "then", kernel),

@@ -521,7 +521,7 @@ std::string outcome(ProductCase one) {
   Operand a{code.at(int64_t(0)), 0, {32, 64 * 32, true}, {}},
       b{code.at(int64_t(0)), 8 * kBox, {32, 16 * 32, true}, {}};
   auto sums = products.begin(code.builder, zeros);
-  sums = products.start(code.builder, *instruction, a, b, sums);
+  sums = products.start(code.builder, *instruction, a, b, sums, /*isFresh=*/false);
   products.commit(code.builder);
   if (one.meetsBeforeWait)
     code.meet();
@@ -531,7 +531,7 @@ std::string outcome(ProductCase one) {
   };
   if (one.copiesEarly)
     copyAgain();
-  sums = products.wait(code.builder, 0, sums);
+  sums = products.wait(code.builder, 0, sums, /*isPinned=*/false);
   if (!one.copiesUnmet)
     code.meet();
   copyAgain();

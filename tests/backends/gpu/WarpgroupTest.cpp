@@ -61,11 +61,13 @@ protected:
 
   /// Returns the call of inline assembly that is the instruction: its arguments are descriptors, or
   /// words, and then the sums.
-  llvm::CallInst *start(const std::string &name, const Operand &a, const Operand &b) {
+  llvm::CallInst *start(const std::string &name, const Operand &a, const Operand &b,
+                        bool isFresh = false) {
     const auto &one = instruction(name);
     bool isInteger = one.elements.acc == layout::MatrixElement::I32;
     (void)products().start(builder, one, a, b,
-                           sums(one.n, isInteger ? builder.getInt32Ty() : builder.getFloatTy()));
+                           sums(one.n, isInteger ? builder.getInt32Ty() : builder.getFloatTy()),
+                           isFresh);
     return lastCall();
   }
 
@@ -97,6 +99,20 @@ protected:
   llvm::DataLayout dataLayout{"e-p3:32:32-i64:64"};
   llvm::IRBuilder<llvm::TargetFolder> builder{block, llvm::TargetFolder(dataLayout)};
 };
+
+// A product that adds to nothing has sums as results only, so that no register must hold a zero.
+TEST_F(Warpgroup, fresh_sums_are_not_read) {
+  auto a = at(0, MatrixSide::Lhs, {64, 64}, 1, 16, 64),
+       b = at(0, MatrixSide::Rhs, {64, 64}, 0, 16, 64);
+  auto *adds = start("m64n64k16.f32.f16.f16", a, b),
+       *begins = start("m64n64k16.f32.f16.f16", a, b, true);
+  EXPECT_EQ(adds->arg_size(), 2u + 32u);
+  EXPECT_EQ(begins->arg_size(), 2u);
+  EXPECT_NE(textOf(adds).find(", 1, 1, 1, 0, 0;"), std::string::npos) << textOf(adds);
+  EXPECT_NE(textOf(begins).find(", 0, 1, 1, 0, 0;"), std::string::npos) << textOf(begins);
+  a = at(0, MatrixSide::Lhs, {64, 64}, 1, 8, 64), b = at(0, MatrixSide::Rhs, {32, 64}, 0, 8, 32);
+  EXPECT_TRUE(llvm::StringRef(textOf(start("m64n64k32.s32.s8.s8", a, b, true))).ends_with(", 0;"));
+}
 
 // Elements contiguous along k: eight rows further is the stride, and the leading offset, which is
 // not used, is 1.
@@ -213,9 +229,9 @@ TEST_F(Warpgroup, fences_and_waits_are_those_of_ptx) {
   check("wgmma.fence.sync.aligned;");
   products().commit(builder);
   check("wgmma.commit_group.sync.aligned;");
-  EXPECT_EQ(products().wait(builder, 1, values).size(), 8u);
+  EXPECT_EQ(products().wait(builder, 1, values, /*isPinned=*/false).size(), 8u);
   check("wgmma.wait_group.sync.aligned 1;");
-  (void)products().wait(builder, 0, {});
+  (void)products().wait(builder, 0, {}, /*isPinned=*/false);
   check("wgmma.wait_group.sync.aligned 0;");
   products().fence(builder);
   check("fence.proxy.async.shared::cta;");
@@ -237,7 +253,8 @@ TEST(WarpgroupPtx, a_kernel_has_the_descriptors) {
   AssembledKernel kernel(text, "sm_90a", 4);
   ASSERT_EQ(kernel.problem(), "");
   EXPECT_EQ(kernel.count("wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16"), 4) << kernel.ptx();
-  EXPECT_EQ(kernel.count(", 1, 1, 1, 0, 1;"), 4) << kernel.ptx();
+  EXPECT_EQ(kernel.count(", 1, 1, 1, 0, 1;"), 3) << kernel.ptx();
+  EXPECT_EQ(kernel.count(", 0, 1, 1, 0, 1;"), 1) << kernel.ptx(); // the first adds to nothing
   // 0x4000004000010000 and 0x4000004002000000 in decimal.
   EXPECT_GT(kernel.count("4611686293305360384"), 0) << kernel.ptx();
   EXPECT_GT(kernel.count("4611686293338849280"), 0) << kernel.ptx();

@@ -410,46 +410,81 @@ class Products:
         return {dtype: WHOLE}, made, stores
 
     def attention(self):
-        """Two products in a loop, with running maxima and sums between them."""
+        """Two products in a loop, the second of what becomes of the first one's sums: with running maxima and sums
+        between them, or simpler things."""
         choose, roll = self.random.choice, self.random.random
-        m, d, n = choose([16, 32, 64, 64, 17]), choose([16, 32, 64, 48]), choose([16, 32, 64])
+        tall = [64, 64, 128] * (self.case.options["num_warps"] >= 4)
+        m, d, n = choose([16, 32, 64, 17, *tall]), choose([16, 32, 64, 48]), choose([16, 32, 64])
         total = self.case.scalars["depth"]
         if total * d > 8192 or total > 6 * n:
             return None
-        dtype = choose(["float16", "bfloat16", "float32"])
+        dtype = choose(["float16", "float16", "bfloat16", "float32"])
         x = self.array("x", dtype)
-        q, top, norm, acc, j, key, value, s, p, new, old = (self.fresh() for _ in range(11))
+        q, top, norm, acc, j, key, value, s, p, new, old, turn = (self.fresh() for _ in range(12))
 
         def grid(rows):
             return f"tl.arange(0, {rows})[:, None] * {d} + tl.arange(0, {d})[None, :]"
 
         precision = ', input_precision="ieee"' if dtype == "float32" else ""
-        masked = total % n != 0 or roll() < 0.3
+        of_blocks = roll() < 0.4
+        masked = not of_blocks and (total % n != 0 or roll() < 0.3)
         mask = f", mask=tl.arange(0, {n})[:, None] < depth - {j}, other=0" if masked else ""
-        lines = [
-            f"{q} = tl.load({x} + {choose(['', 'pid * 512 + '])}({grid(m)}))",
+        hidden = masked or (of_blocks and total % n != 0) or roll() < 0.2
+        keys, values = self.fresh(), self.fresh()
+        lines = [f"{q} = tl.load({x} + {choose(['', 'pid * 512 + '])}({grid(m)}))"]
+        if of_blocks:  # rows behind the last one are zeros
+            lines += [
+                f"{name} = tl.make_tensor_descriptor({x}, ({rows}, {d}), ({d}, 1), ({n}, {d}))"
+                for name, rows in ((keys, "depth"), (values, f"{-(-1024 // d)} + depth"))
+            ]
+            loads = [f"{keys}.load([{j}, 0])", f"{values}.load([{-(-1024 // d)} + {j}, 0])"]
+        else:
+            loads = [
+                f"tl.load({x} + {start}{j} * {d} + ({grid(n)}){mask})" for start in ("", "1024 + ")
+            ]
+        hint = choose(["", "", ", num_stages=1", ", num_stages=2", ", num_stages=4"])
+        end = choose(["depth", "depth", str(total)])
+        # The sums may go on through several rounds of a loop around.
+        around = choose(["", "", "2", "pid % 2, 3"])
+        lines += [
             f'{top} = tl.full([{m}], -float("inf"), tl.float32)',
             f"{norm} = tl.zeros([{m}], tl.float32)",
-            f"{acc} = tl.zeros([{m}, {d}], tl.float32)",
-            f"for {j} in range(0, depth, {n}):",
-            f"    {key} = tl.load({x} + {j} * {d} + ({grid(n)}){mask})",
-            f"    {s} = tl.dot({q}, tl.trans({key}){precision}) * 0.125",
+            f"{acc} = tl.{choose(['zeros(%s' % [m, d], 'full(%s, 1' % [m, d]])}, tl.float32)",
+            f"for {turn} in range({around}):" if around else "if True:",
+            f"    for {j} in tl.range(0, {end}, {n}{hint}):",
+            f"        {key} = {loads[0]}",
+            f"        {s} = tl.dot({q}, tl.trans({key}){precision}) * 0.125",
         ]
-        if masked:
-            lines.append(
-                f'    {s} = tl.where(tl.arange(0, {n})[None, :] < depth - {j}, {s}, -float("inf"))'
-            )
-        lines += [
-            f"    {new} = tl.maximum({top}, tl.max({s}, axis=1))",
-            f"    {p} = tl.exp({s} - {new}[:, None])",
-            f"    {old} = tl.exp({top} - {new})",
-            f"    {norm} = {norm} * {old} + tl.sum({p}, axis=1)",
-            f"    {value} = tl.load({x} + 1024 + {j} * {d} + ({grid(n)}){mask})",
-            f"    {acc} = {acc} * {old}[:, None]",
-            f"    {acc} = tl.dot(tl.cast({p}, tl.{dtype}), {value}, {acc}{precision})",
-            f"    {top} = {new}",
-        ]
+        if roll() < 0.7:
+            if hidden:
+                lines.append(
+                    f'        {s} = tl.where(tl.arange(0, {n})[None, :] < depth - {j}, {s}, -float("inf"))'
+                )
+            lines += [
+                f"        {new} = tl.maximum({top}, tl.max({s}, axis=1))",
+                f"        {p} = tl.{choose(['exp', 'exp2'])}({s} - {new}[:, None])",
+                f"        {old} = tl.exp({top} - {new})",
+                f"        {norm} = {norm} * {old} + tl.sum({p}, axis=1)",
+                f"        {top} = {new}",
+            ]
+            scaled = f"{acc} * {old}[:, None]"
+        else:  # nothing is carried but the sums
+            between = choose([f"{s} * 0.0625", f"tl.maximum({s}, 0.0)", f"tl.abs({s} - 1.0)"])
+            lines.append(f"        {p} = {between}")
+            scaled = choose([acc, acc, f"{acc} * 0.5"])
+        lines.append(f"        {value} = {loads[1]}")
+        product = f"tl.cast({p}, tl.{dtype}), {value}"
+        lines += choose(
+            [
+                [
+                    f"        {acc} = {scaled}",
+                    f"        {acc} = tl.dot({product}, {acc}{precision})",
+                ],
+                [f"        {acc} = tl.dot({product}, {scaled}{precision})"],
+                [f"        {acc} = {scaled} + tl.dot({product}{precision})"],
+            ]
+        )
         if not self.attempt(*lines):
             return None
         self.pool += [norm, acc]
-        return self.define(f"{acc} / {norm}[:, None]")
+        return self.define(f"{acc} / ({norm} + 1)[:, None]")

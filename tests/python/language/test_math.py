@@ -67,6 +67,19 @@ def test_special_values(name):
             np.testing.assert_allclose(out, reference(x), rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("numerics", "instruction"), [("default", "ex2.approx.ftz.f32"), ("strict", "ex2.approx.f32")]
+)
+def test_small_powers_of_two_are_zero_on_nvidia_unless_numerics_are_strict(numerics, instruction):
+    @st.jit
+    def kernel(out, x):
+        i = tl.arange(0, 128)
+        tl.store(out + i, tl.exp2(tl.load(x + i)))
+
+    compiled = st.compile(kernel, {"out": "*fp32", "x": "*fp32"}, {}, "cuda:90", numerics=numerics)
+    assert instruction in compiled.asm["ptx"]
+
+
 def test_fma_rounds_once_and_umulhi():
     @st.jit
     def kernel(x_ptr, y_ptr, z_ptr, out_ptr, a_ptr, b_ptr, high_ptr, N: tl.constexpr):
