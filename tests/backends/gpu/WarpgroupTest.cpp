@@ -231,6 +231,10 @@ TEST_F(Warpgroup, fences_and_waits_are_those_of_ptx) {
   check("wgmma.commit_group.sync.aligned;");
   EXPECT_EQ(products().wait(builder, 1, values, /*isPinned=*/false).size(), 8u);
   check("wgmma.wait_group.sync.aligned 1;");
+  (void)products().wait(builder, 0, values, /*isPinned=*/true);
+  const std::string pinned = textOf(lastCall());
+  EXPECT_NE(pinned.find("@!never bra wait;"), std::string::npos) << pinned;
+  EXPECT_LT(pinned.find("trap;"), pinned.rfind("wgmma.wait_group.sync.aligned 0;"));
   (void)products().wait(builder, 0, {}, /*isPinned=*/false);
   check("wgmma.wait_group.sync.aligned 0;");
   products().fence(builder);

@@ -666,6 +666,34 @@ def test_with_a_budget_nothing_is_timed_that_was_not_compared():
     assert report.count("best") == 1 and report.count("not tried") == 3 and report.verified == 1
 
 
+def test_sums_in_another_order_agree_where_candidates_are_known_by_their_runs_alone():
+    """Compiled without its hook a candidate fails, so nothing says beforehand what it makes of the arrays."""
+
+    class Shape:
+        size = 3  # no tile has this
+
+        def __repr__(self):
+            return f"Shape({self.size})"
+
+    @st.jit
+    def total(out, x, n, shape: tl.constexpr, BLOCK: tl.constexpr):
+        tl.static_assert(shape.size == BLOCK)
+        sums = tl.zeros((BLOCK,), tl.float32)
+        for start in range(0, n, BLOCK):
+            i = start + tl.arange(0, BLOCK)
+            sums += tl.load(x + i, mask=i < n, other=0)
+        tl.store(out + tl.arange(0, 1), tl.sum(sums, keep_dims=True))
+
+    def hook(arguments):
+        arguments["shape"].size = arguments["BLOCK"]
+
+    x, out = rows(shape=(1, 10_001))[0], np.empty(1, np.float32)
+    candidates = [st.Config({"BLOCK": block}, pre_hook=hook) for block in (4, 64, 1024)]
+    tuner = st.autotune(candidates, key=["n"], warmup=0, rep=1)(total)
+    assert warned(tuner, (1,), out, x, x.size, Shape()) == ""
+    np.testing.assert_allclose(out[0], x.astype(np.float64).sum(), rtol=1e-4)
+
+
 def test_hooks_frame_every_trial():
     seen = []
     x = rows(shape=(1, 200))[0]

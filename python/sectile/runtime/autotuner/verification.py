@@ -45,6 +45,8 @@ copies there is no memory (`Verification.notes` names both).
 
 from __future__ import annotations
 
+import contextlib
+
 from ... import knobs
 from ...errors import OutOfBoundsError
 from ...language._dtypes import dtype
@@ -275,7 +277,10 @@ class Verification:
             self.has_dot = self.has_dot or any("tile.dot" in text for text in texts)
         for kernel in compiled:
             if kernel is None:
+                # What it does is not known, and may be products. It sees arrays as they are, or so another says.
                 read, written = None, set(self.arrays)
+                self.has_dot = self.has_dot or self.device.is_gpu
+                dtypes = {**self._own_dtypes(), **dtypes}
                 continue
             names = [name for name, _, _ in kernel.arguments]
             dtypes.update(
@@ -291,6 +296,14 @@ class Verification:
         ):
             self._add(name, dtypes)
         self._choose_starts(read)
+
+    def _own_dtypes(self) -> dict[str, str]:
+        """The dtypes that the arrays themselves have, of those known here."""
+        found = {}
+        for name, array in self.arrays.items():
+            with contextlib.suppress(ValueError):
+                found[name] = dtype(str(array.dtype).removeprefix("torch.")).name
+        return found
 
     def _add(self, name: str, dtypes: dict[str, str]) -> None:
         root = parameter_of(name)
