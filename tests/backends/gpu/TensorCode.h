@@ -67,6 +67,18 @@ public:
   void initBarrier(int64_t byte, unsigned by = 0) {
     copies().initBarrier(builder, at(byte), 1, isThread(by));
   }
+  /// Initialises a barrier at which all warps arrive.
+  void makeWarpsBarrier(int64_t byte) {
+    copies().initBarrier(builder, at(byte), kWarps, isThread(0));
+    fence();
+    meet();
+  }
+  /// All warps arrive, by their first thread or by as many as `predicate` says.
+  void arrive(int64_t barrier, llvm::Value *predicate = nullptr) {
+    llvm::Value *lane = builder.CreateURem(thread, word(kLanes));
+    copies().arrive(builder, at(barrier),
+                    predicate ? predicate : builder.CreateICmpEQ(lane, word(0)));
+  }
   void endBarrier(int64_t byte, unsigned by = 0) {
     copies().endBarrier(builder, at(byte), isThread(by));
   }

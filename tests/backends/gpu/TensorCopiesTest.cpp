@@ -319,6 +319,32 @@ TEST(GpuTensorCopies, barriers_end_when_nobody_uses_them) {
               HasSubstr("write different values to one place of shared memory"));
 }
 
+/// Phases end when all warps have arrived; the first one's threads alone wait for the second.
+TEST(GpuTensorCopies, warps_arrive_once_in_a_phase) {
+  auto problem = [](llvm::function_ref<void(Code &)> emit) {
+    return problemOf([&](Code &code) {
+      code.makeWarpsBarrier(kBarrier);
+      emit(code);
+      code.meet();
+      code.endBarrier(kBarrier);
+    });
+  };
+  EXPECT_EQ(problem([](Code &code) {
+              code.arrive(kBarrier);
+              code.wait(kBarrier, 0);
+              code.arrive(kBarrier);
+              code.copies().wait(code.builder, code.at(kBarrier), code.word(1),
+                                 code.builder.CreateICmpULT(code.thread, code.word(kLanes)));
+            }),
+            "");
+  EXPECT_THAT(problem([](Code &code) { code.arrive(kBarrier, code.builder.getTrue()); }),
+              HasSubstr("32 threads of a warp arrive at the memory barrier at byte 1024"));
+  EXPECT_THAT(problem([](Code &code) { code.arrive(kBarrier, code.builder.getFalse()); }),
+              HasSubstr("0 threads of a warp arrive at the memory barrier at byte 1024"));
+  EXPECT_THAT(problem([](Code &code) { code.wait(kBarrier, 0); }),
+              HasSubstr("phase 0, 4 arrivals and 0 bytes pending"));
+}
+
 TEST(GpuTensorCopies, phases_have_one_arrival_and_all_bytes) {
   EXPECT_EQ(problemOf([](Code &code) {
               code.makeBarrier(kBarrier);
