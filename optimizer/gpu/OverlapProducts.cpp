@@ -102,7 +102,7 @@ class LoopRotator {
 public:
   LoopRotator(scf::ForOp loop, const DelayedProduct &product)
       : loop(loop), delayed(product), builder(loop), place(loop.getLoc()) {
-    base = bufferBehind(delayed.start.getRhs(), loop, &views);
+    (void)bufferBehind(delayed.start.getRhs(), loop, &views);
     taken.push_back(delayed.start.getLhs());
     for (BufferViewOp view : views)
       if (Value stage = view.getStage(); stage && isOfRound(stage))
@@ -221,7 +221,6 @@ private:
   DelayedProduct delayed;
   OpBuilder builder;
   Location place;
-  Value base;
   SmallVector<BufferViewOp> views;       // of the right operand, the last one first
   SmallVector<Value> taken;              // what the product takes from its round
   SmallVector<Operation *, 1> ends;      // say that a round is over

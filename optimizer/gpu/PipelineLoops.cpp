@@ -137,11 +137,14 @@ private:
 
   /// Whether a product's operand is what this loop copies ahead, or lies still.
   bool isStageOrStill(Value operand) const {
-    Value buffer = bufferBehind(operand, loop);
-    auto inLoop = buffer.getDefiningOp<ToBufferOp>();
-    if (buffer.getDefiningOp() && !loop->isAncestor(buffer.getDefiningOp()))
-      return true;
-    return inLoop && isAhead(inLoop.getValue().getDefiningOp());
+    Operation *maker = bufferBehind(operand, loop).getDefiningOp();
+    return maker && (!loop->isAncestor(maker) || isAhead(loadBehind(operand)));
+  }
+
+  /// The load of the loop that fills the buffer of an operand; null where it is filled otherwise.
+  Operation *loadBehind(Value operand) const {
+    auto inLoop = bufferBehind(operand, loop).getDefiningOp<ToBufferOp>();
+    return inLoop ? inLoop.getValue().getDefiningOp() : nullptr;
   }
 
   /// Returns the loop's first product where warps may start it before they meet: each has waited
@@ -162,7 +165,8 @@ private:
       isReadElsewhere |= !llvm::all_of(ahead.load->getUsers(), llvm::IsaPred<ToBufferOp>);
     DotAsyncOp first = firstBeforeCopies();
     const layout::MatrixInstruction *instruction =
-        first ? shape.bufferInstruction(first.getInstruction()) : nullptr;
+        first && shape.bufferInstruction ? shape.bufferInstruction(first.getInstruction())
+                                         : nullptr;
     return instruction && instruction->warpCount() < shape.warpCount && !meetsTwice &&
            !isReadElsewhere;
   }
@@ -227,17 +231,15 @@ private:
 
   /// Whether the stages of a load are free a round before those that a delayed product reads, so
   /// that one fewer suffices.
-  bool isFreedEarly(const AsyncLoad &ahead) const { return delayed && ahead.load != readLate(); }
+  bool isFreedEarly(const AsyncLoad &ahead) const {
+    if (!delayed)
+      return false;
+    DotAsyncOp late = delayed->start;
+    return ahead.load != loadBehind(late.getRhs());
+  }
 
   int64_t stagesOf(const AsyncLoad &ahead) const {
     return isFreedEarly(ahead) ? stageCount - 1 : stageCount;
-  }
-
-  /// The load that the delayed product reads, if it is one of the loop.
-  Operation *readLate() const {
-    DotAsyncOp start = delayed->start;
-    auto inLoop = bufferBehind(start.getRhs(), loop).getDefiningOp<ToBufferOp>();
-    return inLoop ? inLoop.getValue().getDefiningOp() : nullptr;
   }
 
   bool isRoomFor(int64_t stages) {
