@@ -1,5 +1,6 @@
 #include "optimizer/Pipeline.h"
 
+#include "optimizer/AddToProducts.h"
 #include "optimizer/DescribeBlocks.h"
 #include "optimizer/ExactMath.h"
 #include "optimizer/ExpandBlocks.h"
@@ -51,6 +52,9 @@ void buildPipeline(OpPassManager &passes, const Options &options) {
   passes.addNestedPass<func::FuncOp>(createReorderBroadcast());
   // Before LICM, which would move both of two equal operations.
   passes.addPass(createCSEPass());
+  // After CSE, since equal products are one, which has two uses.
+  passes.addNestedPass<func::FuncOp>(
+      createAddToProducts(/*exactOnly=*/options.exactMath || options.fixedOrders));
   // Before offsets are hoisted: the start of what a loop carries must be known outside it.
   passes.addNestedPass<func::FuncOp>(createHoistInvariants());
   passes.addNestedPass<func::FuncOp>(createHoistUniformOffsets());
@@ -74,6 +78,7 @@ void registerPasses() {
   std::call_once(once, [] {
     registerCanonicalizerPass();
     registerCSEPass();
+    registerPass([] { return createAddToProducts(); });
     registerPass([] { return createDescribeBlocks(); });
     registerPass([] { return createExpandBlocks(); });
     registerPass([] { return createExpandReductions(); });

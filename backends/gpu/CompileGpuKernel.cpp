@@ -7,6 +7,7 @@
 #include "backends/gpu/ScratchBytes.h"
 #include "optimizer/gpu/ConstantArguments.h"
 #include "optimizer/gpu/Pipeline.h"
+#include "optimizer/gpu/WarpsForSums.h"
 
 using namespace mlir;
 
@@ -71,6 +72,24 @@ static void noteBlocks(func::FuncOp function, const backends::CompileOptions &op
       llvm::formatv("num_ctas={0}: the program runs in one block of {1} warp{2}", options.ctaCount,
                     options.warpCount, options.warpCount == 1 ? "" : "s");
   addRemark(remarks, function.getLoc(), "hint", std::move(text));
+}
+
+/// Returns how many warps run the program: those that are asked for, or more where a loop's sums
+/// would be spilled otherwise. Who bounds registers by hand has weighed that.
+static int32_t warpsThatHold(func::FuncOp function, const GpuTarget &target,
+                             const backends::CompileOptions &options) {
+  if (options.maxRegisters)
+    return options.warpCount;
+  const int64_t warps = optimizer::warpsForSums(function, shapeOf(target, options.warpCount));
+  return int32_t(std::min<int64_t>(warps, mostWarps(target)));
+}
+
+static void noteWarps(func::FuncOp function, int32_t asked, int32_t warps, lang::Remarks &remarks) {
+  if (asked != warps)
+    addRemark(remarks, function.getLoc(), "hint",
+              llvm::formatv("num_warps={0}: the program runs in {1} warps, because the threads of "
+                            "{0} cannot hold a loop's sums in registers",
+                            asked, warps));
 }
 
 /// Gives the tiles layouts, and remarks and hazards to the image.
@@ -139,10 +158,13 @@ FailureOr<backends::KernelImage> compileGpuKernel(func::FuncOp function, const G
                                                   const backends::CompileContext &context) {
   if (failed(checkLaunch(function, target, context.options)))
     return failure();
-  FailureOr<LaidOut> decided = layOut(function, target, image, context);
+  backends::CompileContext wide = context;
+  wide.options.warpCount = warpsThatHold(function, target, context.options);
+  FailureOr<LaidOut> decided = layOut(function, target, image, wide);
   if (failed(decided))
     return failure();
-  return compileLaidOutKernel(function, target, codegen, std::move(image), context, *decided);
+  noteWarps(function, context.options.warpCount, wide.options.warpCount, image.remarks);
+  return compileLaidOutKernel(function, target, codegen, std::move(image), wide, *decided);
 }
 
 FailureOr<backends::KernelImage> compileLaidOutKernel(func::FuncOp function,

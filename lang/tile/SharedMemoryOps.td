@@ -258,7 +258,8 @@ def Tile_DotAsyncOp : Tile_Op<"dot_async", [MemoryEffects<[MemRead, MemWrite]>,
     has the instruction's layout. The product is done behind a `dot_wait` that leaves no more products under way than
     have been started after it: until then no thread may fill the buffer anew, and the result may only be another
     `dot_async`'s accumulator, be carried by a loop, or be given to such a wait. One that is `delayable` may run a round
-    of its loop later: the buffers that it reads hold their bytes so long.
+    of its loop later, one that is `lasting` may still be under way in the next round: the buffers that it reads hold
+    their bytes so long.
     Example:
     ```mlir
     %d = tile.dot_async %a, %b, %c instruction = "wgmma.m64n256k16.f32.f16.f16"
@@ -266,10 +267,11 @@ def Tile_DotAsyncOp : Tile_Op<"dot_async", [MemoryEffects<[MemRead, MemWrite]>,
     ```
   }];
   let arguments = (ins AnyTypeOf<[RankedTensorOf<[Tile_Number]>, Tile_Buffer]>:$lhs, Tile_Buffer:$rhs,
-                       RankedTensorOf<[Tile_Number]>:$acc, StrAttr:$instruction, UnitAttr:$delayable);
+                       RankedTensorOf<[Tile_Number]>:$acc, StrAttr:$instruction, UnitAttr:$delayable,
+                       UnitAttr:$lasting);
   let results = (outs RankedTensorOf<[Tile_Number]>:$result);
   let assemblyFormat = [{
-    $lhs `,` $rhs `,` $acc `instruction` `=` $instruction (`delayable` $delayable^)? attr-dict
+    $lhs `,` $rhs `,` $acc `instruction` `=` $instruction (`delayable` $delayable^)? (`lasting` $lasting^)? attr-dict
     `:` type($lhs) `*` type($rhs) `->` type($result)
   }];
   let hasVerifier = 1;

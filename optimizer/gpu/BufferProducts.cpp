@@ -197,26 +197,43 @@ bool isInBuffer(Value operand) {
 
 } // namespace
 
+DotWaitOp onlyWaitFor(DotAsyncOp product) {
+  if (!product->hasOneUse())
+    return {};
+  auto wait = dyn_cast<DotWaitOp>(*product->user_begin());
+  return wait && wait->getBlock() == product->getBlock() && wait.getValues().size() == 1 &&
+                 wait.getPending() == 0
+             ? wait
+             : DotWaitOp();
+}
+
+std::optional<unsigned> carriedBy(DotWaitOp wait, scf::ForOp loop) {
+  if (!wait->hasOneUse())
+    return std::nullopt;
+  OpOperand &use = *wait->use_begin();
+  if (use.getOwner() != loop.getBody()->getTerminator())
+    return std::nullopt;
+  return use.getOperandNumber();
+}
+
+std::optional<CarriedProduct> asCarried(DotAsyncOp start, scf::ForOp loop) {
+  auto carried = dyn_cast<BlockArgument>(start.getAcc());
+  if (start->getBlock() != loop.getBody() || !carried || carried.getOwner() != loop.getBody() ||
+      !carried.hasOneUse())
+    return std::nullopt;
+  DotWaitOp wait = onlyWaitFor(start);
+  const unsigned argument = carried.getArgNumber() - loop.getNumInductionVars();
+  if (!wait || carriedBy(wait, loop) != argument)
+    return std::nullopt;
+  return CarriedProduct{start, wait, argument};
+}
+
 std::optional<CarriedProduct> carriedProduct(scf::ForOp loop) {
   SmallVector<DotAsyncOp, 2> products;
   loop.getBody()->walk([&](DotAsyncOp product) { products.push_back(product); });
-  if (products.size() != 1)
+  if (products.size() != 1 || !isInBuffer(products.front().getLhs()))
     return std::nullopt;
-  DotAsyncOp start = products.front();
-  auto carried = dyn_cast<BlockArgument>(start.getAcc());
-  if (start->getBlock() != loop.getBody() || !isInBuffer(start.getLhs()) ||
-      !isInBuffer(start.getRhs()) || !carried || carried.getOwner() != loop.getBody() ||
-      !carried.hasOneUse() || !start->hasOneUse())
-    return std::nullopt;
-  auto wait = dyn_cast<DotWaitOp>(*start->user_begin());
-  if (!wait || wait->getBlock() != loop.getBody() || wait.getValues().size() != 1 ||
-      !wait->hasOneUse())
-    return std::nullopt;
-  unsigned argument = carried.getArgNumber() - loop.getNumInductionVars();
-  OpOperand &use = *wait->use_begin();
-  if (!isa<scf::YieldOp>(use.getOwner()) || use.getOperandNumber() != argument)
-    return std::nullopt;
-  return CarriedProduct{start, wait, argument};
+  return asCarried(products.front(), loop);
 }
 
 std::unique_ptr<Pass> createStartProducts(const GpuPipelineOptions &options) {

@@ -35,6 +35,14 @@ std::unique_ptr<mlir::Pass> createStartProducts(const GpuPipelineOptions &option
 /// are to be.
 std::unique_ptr<mlir::Pass> createFillBuffers();
 
+/// Returns the wait that is all that takes the product's result, in the same block; null where
+/// there is none, or other products are waited for there, too.
+tile::DotWaitOp onlyWaitFor(tile::DotAsyncOp product);
+
+/// Returns the number of the loop's carried value that `wait` gives on, and that nothing else
+/// takes.
+std::optional<unsigned> carriedBy(tile::DotWaitOp wait, mlir::scf::ForOp loop);
+
 /// A product that may stay under way from round to round of a loop: it adds to what the loop
 /// carries, and nothing else takes that.
 struct CarriedProduct {
@@ -42,6 +50,9 @@ struct CarriedProduct {
   tile::DotWaitOp wait;
   unsigned argument; // the number of the carried value
 };
+
+/// Returns the product as one of those, if it is.
+std::optional<CarriedProduct> asCarried(tile::DotAsyncOp start, mlir::scf::ForOp loop);
 
 /// Returns the loop's only product, if rounds need not wait for it and both operands lie in
 /// buffers.

@@ -1,6 +1,7 @@
 #include "optimizer/gpu/OverlapProducts.h"
 
 #include "optimizer/RebuildLoop.h"
+#include "optimizer/gpu/BufferProducts.h"
 #include "optimizer/gpu/LoopSlice.h"
 
 using namespace mlir;
@@ -8,27 +9,6 @@ using namespace sectile::tile;
 
 namespace sectile::optimizer {
 namespace {
-
-/// Returns the wait that is all that takes the product's result, in the same block.
-DotWaitOp onlyWaitFor(DotAsyncOp product) {
-  if (!product->hasOneUse())
-    return {};
-  auto wait = dyn_cast<DotWaitOp>(*product->user_begin());
-  return wait && wait->getBlock() == product->getBlock() && wait.getValues().size() == 1 &&
-                 wait.getPending() == 0
-             ? wait
-             : DotWaitOp();
-}
-
-/// Returns the loop's carried value that `wait` gives on, and that nothing else takes.
-std::optional<unsigned> carriedBy(DotWaitOp wait, scf::ForOp loop) {
-  if (!wait->hasOneUse())
-    return std::nullopt;
-  OpOperand &use = *wait->use_begin();
-  if (use.getOwner() != loop.getBody()->getTerminator())
-    return std::nullopt;
-  return use.getOperandNumber();
-}
 
 /// Adds the operations of the body that lead from a carried value to the product's sums, in their
 /// order. Returns false where the value goes elsewhere, or where they are more than computation.

@@ -7,6 +7,7 @@
 #include "optimizer/gpu/BufferProducts.h"
 #include "optimizer/gpu/HoistLoads.h"
 #include "optimizer/gpu/MakePersistent.h"
+#include "optimizer/gpu/OrderProducts.h"
 #include "optimizer/gpu/OrderStores.h"
 #include "optimizer/gpu/OverlapProducts.h"
 #include "optimizer/gpu/PipelineLoops.h"
@@ -49,8 +50,11 @@ void buildGpuPipeline(OpPassManager &passes, const GpuPipelineOptions &options,
     // Layouts say which loads go through shared memory anyway.
     add(createPipelineLoops(options, assumed));
     // After PipelineLoops, which says whose buffers hold their bytes long enough.
-    if (hasBufferProducts)
+    if (hasBufferProducts) {
       add(createOverlapProducts());
+      // After it: the loops that it leaves.
+      add(createOrderProducts(options, assumed));
+    }
     // After PipelineLoops, which looks at them.
     if (options.shape.hasTensorCopy())
       add(createDropBlocks());
@@ -105,6 +109,7 @@ void registerGpuPasses() {
     registerPass([] { return createMakePersistent(); });
     registerPass([] { return createPipelineLoops(); });
     registerPass([] { return createOverlapProducts(); });
+    registerPass([] { return createOrderProducts(); });
     registerPass([] { return createDropBlocks(); });
     registerPass([] { return createPrefetchLoads(); });
     registerPass([] { return createFillBuffers(); });

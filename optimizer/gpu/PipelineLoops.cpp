@@ -1,9 +1,10 @@
 #include "optimizer/gpu/PipelineLoops.h"
 
 #include "optimizer/RebuildLoop.h"
-#include "optimizer/gpu/AsyncLoads.h"
+#include "optimizer/gpu/AheadLoads.h"
 #include "optimizer/gpu/BufferProducts.h"
 #include "optimizer/gpu/NestSlice.h"
+#include "optimizer/gpu/OrderProducts.h"
 #include "optimizer/gpu/OverlapProducts.h"
 #include "optimizer/gpu/StageLoads.h"
 #include "optimizer/gpu/StageRoom.h"
@@ -36,20 +37,21 @@ public:
   LoopPipeliner(scf::ForOp loop, const GpuShape &shape, int64_t stageCount,
                 const IndexAnalysis &analysis, const LoopWrites &writes,
                 const LoopWrites &allWrites, GpuAssumptions &assumed)
-      : loop(loop), shape(shape), stageCount(stageCount), analysis(analysis), writes(writes),
-        allWrites(allWrites), assumed(assumed), builder(loop), room(loop, shape, analysis),
-        slice(loop) {}
+      : loop(loop), shape(shape), stageCount(stageCount), assumed(assumed), builder(loop),
+        room(loop, shape, analysis), chosen(loop, shape, analysis, writes, allWrites, assumed),
+        loads(chosen.loads), slice(chosen.slice) {}
 
   void run() {
-    const bool hasProducts = multiplies(loop);
-    for (auto load : loop.getOps<LoadOp>())
-      if (std::string whyNot = consider(load); hasProducts && !whyNot.empty())
+    auto left = chosen.choose();
+    if (multiplies(loop))
+      for (auto &[load, whyNot] : left)
         noteNotPipelined(assumed.remarks, load, whyNot);
     if (loads.empty())
       return;
     goOnAcrossRounds();
     keepProductInFlight();
     delayProduct();
+    letProductsLast();
     for (const AsyncLoad &ahead : loads)
       notePipelined(ahead);
     rewrite();
@@ -57,20 +59,11 @@ public:
 
   bool hasChanged() const { return !loads.empty(); }
 
-  /// Whether the copy engine can bring all tiles that the loop loads. Changes nothing.
-  bool isFedByEngine() {
-    for (auto load : loop.getOps<LoadOp>())
-      if (std::string whyNot = consider(load);
-          !whyNot.empty() && isa<RankedTensorType>(load.getType()))
-        return false;
-    return isCopiedByEngine() && !isCopiedByThreads();
-  }
-
 private:
   int64_t distance() const { return stageCount - (isReadOn() ? 2 : 1); }
 
   /// Whether a stage is read for one round more.
-  bool isReadOn() const { return (inFlight && !meetsTwice) || delayed; }
+  bool isReadOn() const { return (inFlight && !meetsTwice) || delayed || !lasting.empty(); }
 
   /// Decides whether a product is under way from one round to the next: its operands are what this
   /// loop copies, or lie still. The stage that the product before reads is free when all warps have
@@ -109,7 +102,7 @@ private:
     };
     if (!isStageOrStill(start.getRhs()))
       return refuse("what it multiplies by is filled anew in each round");
-    if (isCopiedByThreads())
+    if (chosen.areByThreads())
       return refuse("threads copy what it multiplies by, and meet in each round");
     // The sums of both, and where the product runs late, what it takes from registers.
     const int64_t sums = wordsPerThread(start.getType()) + wordsPerThread(before.getType()),
@@ -135,10 +128,35 @@ private:
               "runs under the next round's computation, one round late");
   }
 
+  /// Decides whether those of several products that only add to what the loop carries are under way
+  /// from one round to the next (OrderProducts.h). The stages that they read are then free a round
+  /// later, as behind a single product.
+  void letProductsLast() {
+    if (delayed)
+      return;
+    int64_t words = 0;
+    for (auto product : loop.getOps<DotAsyncOp>())
+      words += wordsPerThread(product.getType());
+    for (DotAsyncOp product : productsCarriedOn(loop)) {
+      const bool lhsIsThere =
+          !isa<BufferType>(product.getLhs().getType()) || isStageOrStill(product.getLhs());
+      if (lhsIsThere && isStageOrStill(product.getRhs()))
+        lasting.push_back(product);
+    }
+    if (lasting.empty())
+      return;
+    const int64_t programs =
+        std::clamp<int64_t>(programsWith(stageCount), 1, room.programsByRegisters(words));
+    if (programsWith(stageCount + 1) >= programs && isRoomFor(stageCount + 1))
+      ++stageCount;
+    else if (stageCount < 3)
+      lasting.clear();
+  }
+
   /// Whether a product's operand is what this loop copies ahead, or lies still.
   bool isStageOrStill(Value operand) const {
     Operation *maker = bufferBehind(operand, loop).getDefiningOp();
-    return maker && (!loop->isAncestor(maker) || isAhead(loadBehind(operand)));
+    return maker && (!loop->isAncestor(maker) || chosen.has(loadBehind(operand)));
   }
 
   /// The load of the loop that fills the buffer of an operand; null where it is filled otherwise.
@@ -152,7 +170,7 @@ private:
   /// read. While the matrix units work none is kept from its products by a warp that comes later.
   DotAsyncOp firstBeforeCopies() {
     auto products = loop.getOps<DotAsyncOp>();
-    return isCopiedByThreads() || products.empty() ? DotAsyncOp() : *products.begin();
+    return chosen.areByThreads() || products.empty() ? DotAsyncOp() : *products.begin();
   }
 
   /// Whether no warp waits for others in a round, but the one that starts copies: it waits until
@@ -182,7 +200,7 @@ private:
   /// rest of the outer loop's body runs.
   void goOnAcrossRounds() {
     outer = dyn_cast<scf::ForOp>(loop->getParentOp());
-    if (!outer || isCopiedByThreads())
+    if (!outer || chosen.areByThreads())
       return;
     nest.emplace(outer, loop, slice);
     std::string whyNot = nest->whyNot();
@@ -250,75 +268,6 @@ private:
            shape.sharedBytes;
   }
 
-  bool isAhead(Operation *load) const {
-    return llvm::any_of(loads, [&](const AsyncLoad &ahead) { return ahead.load == load; });
-  }
-
-  /// Why it stays as it is; empty: it goes to `loads`.
-  std::string consider(LoadOp load) {
-    std::string whyNot = whyNotStaged(load, loop);
-    if (!whyNot.empty())
-      return whyNot;
-    std::optional<AsyncLoad> ahead = asEngineLoad(load);
-    if (!ahead)
-      ahead = asAsyncLoad(load, shape, analysis, whyNot);
-    if (!ahead)
-      return whyNot;
-    BufferType wanted;
-    for (Operation *user : load->getUsers())
-      if (auto toBuffer = dyn_cast<ToBufferOp>(user)) {
-        auto type = cast<BufferType>(toBuffer.getType());
-        if (wanted && wanted != type)
-          return "products want it in shared memory in two ways";
-        wanted = type;
-        layout::Coordinates neighbour(type.getShape().size(), 0);
-        neighbour[ahead->axis] = 1;
-        if (type.getLayout().getLayout().offsetOf(neighbour) != 1)
-          return "its neighbours in memory are not those that a product wants in shared memory";
-      }
-    if (!writes.mayBePassedBy(load, assumed.apart))
-      return writes.whyNotPassedBy(load);
-    if (!(ahead->block ? slice.add(SmallVector<Value>(ahead->block->at.getOffsets()))
-                       : slice.add({load.getPtr(), load.getMask()})))
-      return kAddressNeedsIteration;
-    loads.push_back(*ahead);
-    return {};
-  }
-
-  /// A load that the copy engine can do. A remark explains why it cannot read a block.
-  std::optional<AsyncLoad> asEngineLoad(LoadOp load) {
-    if (!shape.hasTensorCopy())
-      return std::nullopt;
-    std::string whyNot;
-    AsyncLoad ahead{load};
-    if (!load.getIsVolatile())
-      ahead.block = arrayBlockOf(
-          load.getBlock(), load.getType(), analysis, shape,
-          llvm::count_if(loads, [](const AsyncLoad &other) { return other.block; }), whyNot);
-    // The engine does not see what threads write, in this program or in others that it waits for.
-    if (ahead.block && !allWrites.mayBePassedBy(load, assumed.apart)) {
-      ahead.block.reset();
-      whyNot = allWrites.whyNotPassedBy(load);
-    }
-    if (ahead.block) {
-      ahead.axis = ahead.block->rowAxis;
-      if (isOfEngine(bufferOf(ahead, 1), ahead.axis))
-        return ahead;
-    }
-    if (ahead.block)
-      whyNot = "it does not write tiles as products read this one";
-    if (!whyNot.empty())
-      addRemark(assumed.remarks, load.getLoc(), "not-by-copy-engine", whyNot);
-    return std::nullopt;
-  }
-
-  bool isCopiedByEngine() const {
-    return llvm::any_of(loads, [](const AsyncLoad &ahead) { return ahead.block.has_value(); });
-  }
-  bool isCopiedByThreads() const {
-    return llvm::any_of(loads, [](const AsyncLoad &ahead) { return !ahead.block; });
-  }
-
   void notePipelined(const AsyncLoad &ahead) {
     LoadOp load = ahead.load;
     const int64_t stages = stagesOf(ahead);
@@ -372,7 +321,7 @@ private:
                         stages.of(ahead.buffer), full, stages.all, exists);
       else
         startCopy(builder, ahead, there, stages.of(ahead.buffer), exists);
-    if (isCopiedByThreads())
+    if (chosen.areByThreads())
       AsyncCommitOp::create(builder, loop.getLoc());
   }
 
@@ -472,7 +421,7 @@ private:
     }
     if (nest)
       builder.setInsertionPoint(outer);
-    if (isCopiedByEngine())
+    if (chosen.areByEngine())
       makeBarriers();
     LoopExtent extent(builder, loop, distance());
     NestPosition position, crossing;
@@ -519,7 +468,7 @@ private:
       write.fewer = arguments[firstStage + 3];
     }
 
-    if (isCopiedByThreads())
+    if (chosen.areByThreads())
       AsyncWaitOp::create(builder, place, builder.getI32IntegerAttr(distance() - 1));
     if (llvm::any_of(loads, [](const AsyncLoad &ahead) {
           return !ahead.block && isReadByProduct(ahead.load);
@@ -559,8 +508,15 @@ private:
     for (AsyncLoad &each : loads)
       buffers[each.load] = each.buffer;
     for (Operation &op : loop.getBody()->without_terminator()) {
-      if (buffers.contains(&op))
+      if (Value ring = buffers.lookup(&op)) {
+        // Products and conversions read it at their own places.
+        if (!llvm::all_of(op.getUsers(), llvm::IsaPred<ToBufferOp, ConvertLayoutOp>))
+          mapping.map(op.getResult(0),
+                      BufferLoadOp::create(builder, op.getLoc(), op.getResult(0).getType(), ring,
+                                           read.of(ring))
+                          .getResult());
         continue;
+      }
       if (inFlight && &op == inFlight->wait) {
         mapping.map(op.getResult(0), mapping.lookup(inFlight->start.getResult()));
         DotWaitOp::create(builder, op.getLoc(), TypeRange(), builder.getI32IntegerAttr(1),
@@ -583,8 +539,10 @@ private:
                     BufferLoadOp::create(builder, op.getLoc(), convert.getType(), found->second,
                                          read.of(found->second))
                         .getResult());
-      else if (Operation *copy = builder.clone(op, mapping); delayed && &op == delayed->start)
-        cast<DotAsyncOp>(copy).setDelayable(true);
+      else if (auto product = dyn_cast<DotAsyncOp>(builder.clone(op, mapping))) {
+        product.setDelayable(delayed && &op == delayed->start);
+        product.setLasting(llvm::is_contained(lasting, &op));
+      }
       if (first && &op == first && !meetsTwice) {
         if (over)
           waitForRoundBefore(read.all, arguments.back());
@@ -636,7 +594,7 @@ private:
                                   builder.getI32IntegerAttr(0), ValueRange{product})
                     .getResult(0);
     }
-    if (isCopiedByThreads())
+    if (chosen.areByThreads())
       AsyncWaitOp::create(builder, place, builder.getI32IntegerAttr(0));
     if (nest)
       builder.setInsertionPointAfter(outer);
@@ -654,10 +612,6 @@ private:
     }
   }
 
-  static bool isReadByProduct(LoadOp load) {
-    return llvm::any_of(load->getUsers(), llvm::IsaPred<ToBufferOp>);
-  }
-
   Value stageOf(ToBufferOp toBuffer, Value ring, Value stage) {
     SmallVector<int32_t> order(cast<BufferType>(ring.getType()).getShape().size());
     std::iota(order.begin(), order.end(), 0);
@@ -668,18 +622,18 @@ private:
   scf::ForOp loop;
   const GpuShape &shape;
   int64_t stageCount;
-  const IndexAnalysis &analysis;
-  const LoopWrites &writes, &allWrites; // of the loop and of the kernel
   GpuAssumptions &assumed;
   OpBuilder builder;
   StageRoom room;
-  SmallVector<AsyncLoad, 2> loads;
+  AheadLoads chosen;
+  SmallVectorImpl<AsyncLoad> &loads;
+  LoopSlice &slice;
   Value over; // memory barriers that warps arrive at when a round is over; null: there are none
   Value full; // memory barriers of the stages that the engine fills; null: it fills none
   std::optional<CarriedProduct> inFlight;
   std::optional<DelayedProduct> delayed;
+  SmallVector<DotAsyncOp, 2> lasting; // products that go on into the next round
   bool meetsTwice = false;
-  LoopSlice slice;
   scf::ForOp outer;              // around the loop, if one is
   std::optional<NestSlice> nest; // of both, if copies go on from round to round of the outer one
 };
@@ -750,8 +704,7 @@ bool isFedByEngine(scf::ForOp loop, const GpuPipelineOptions &options) {
   const LoopWrites allWrites(function, provenance, options.argumentsOverlap),
       writes(loop, provenance, options.argumentsOverlap);
   GpuAssumptions dropped;
-  return LoopPipeliner(loop, options.shape, stages, analysis, writes, allWrites, dropped)
-      .isFedByEngine();
+  return AheadLoads(loop, options.shape, analysis, writes, allWrites, dropped).areAllByEngine();
 }
 
 int64_t stagesOf(scf::ForOp loop, int64_t otherwise) {

@@ -22,39 +22,6 @@ constexpr int64_t kBytesInFlight = 48 << 10;
 /// Iterations under way: the one that computes, and the one whose loads it does not wait for.
 constexpr int64_t kMostStages = 2;
 
-/// The most 32-bit registers of a thread that tiles take at any place in the loop.
-int64_t peakWords(scf::ForOp loop, const CheapValues &cheap) {
-  auto wordsOf = [&](Value value) -> int64_t {
-    bool isHeld = layoutOf(value.getType()) && !cheap.contains(value) &&
-                  elementTypeOf(value.getType()).isIntOrFloat() &&
-                  !elementTypeOf(value.getType()).isInteger(1);
-    return isHeld ? wordsPerThread(value.getType()) : 0;
-  };
-  llvm::SmallDenseSet<Value, 32> live;
-  int64_t words = 0, most = 0;
-  auto use = [&](Operation *op) {
-    for (Value operand : op->getOperands())
-      if (live.insert(operand).second)
-        words += wordsOf(operand);
-  };
-  // What is made before the loop lives through it.
-  loop.getBody()->walk([&](Operation *op) {
-    for (Value operand : op->getOperands())
-      if (operand.getParentBlock() != loop.getBody() &&
-          operand.getParentRegion()->isProperAncestor(&loop.getRegion()) &&
-          live.insert(operand).second)
-        words += wordsOf(operand);
-  });
-  for (Operation &op : llvm::reverse(*loop.getBody())) {
-    most = std::max(most, words);
-    for (Value result : op.getResults())
-      if (live.erase(result))
-        words -= wordsOf(result);
-    op.walk(use);
-  }
-  return std::max(most, words);
-}
-
 /// Reads tiles of buffers again behind the last reduction or scan, and repeats the elementwise
 /// operations on them, so that they are not held in registers until then.
 class Rereader {

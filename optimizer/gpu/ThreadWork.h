@@ -9,6 +9,8 @@
 
 namespace sectile::optimizer {
 
+class CheapValues;
+
 inline bool isInLoop(mlir::Operation *op) {
   return op->getParentOfType<mlir::scf::ForOp>() || op->getParentOfType<mlir::scf::WhileOp>();
 }
@@ -20,5 +22,8 @@ inline int64_t wordsPerThread(mlir::Type type) {
   const layout::TileLayout *layout = tile::layoutOf(type);
   return llvm::divideCeil(uint64_t(bits * (layout ? layout->registersPerThread() : 1)), 32);
 }
+
+/// Returns the most 32-bit registers of a thread that tiles take at any place in the loop.
+int64_t peakWords(mlir::scf::ForOp loop, const CheapValues &cheap);
 
 } // namespace sectile::optimizer

@@ -201,6 +201,13 @@ double SimulatedBlock::readElement(uint64_t address, layout::MatrixElement eleme
   return decoded(bits, element);
 }
 
+SimulatedBlock::ProductSums SimulatedBlock::sumsOf(const Thread &thread, unsigned product) {
+  if (const auto &started = thread.products[product])
+    return {started->instruction, started->sums};
+  auto found = thread.doneUnnamed.find(product);
+  return found == thread.doneUnnamed.end() ? ProductSums{} : found->second;
+}
+
 void SimulatedBlock::startProduct(llvm::MutableArrayRef<Thread> group) {
   const Thread &first = group.front();
   auto product = std::make_shared<Product>();
@@ -261,24 +268,31 @@ void SimulatedBlock::startProduct(llvm::MutableArrayRef<Thread> group) {
       }
   }
   // Sums of products under way are theirs already: of one accumulator, they are done in order.
-  product->sums.resize(size_t(1) << one.acc.totalOutBits());
+  product->sums = std::make_shared<std::vector<double>>(size_t(1) << one.acc.totalOutBits());
   for (auto [number, thread] : llvm::enumerate(group)) {
     unsigned own = thread.products.size();
+    llvm::SmallDenseSet<unsigned> added;
     for (unsigned reg = 0; reg < sums; ++reg) {
       layout::Word in = layout::Word(number) << one.acc.inBits(Dim::Register) | reg;
       uint64_t element = one.acc.apply(in);
       auto word = uint32_t(thread.words[reg]);
       double total = decoded(word, one.elements.acc);
-      if (std::optional<Token> token = readToken(word); token && token->product < own)
-        if (const auto &before = thread.products[token->product];
-            before && token->reg == reg && before->instruction == &one)
-          total = before->sums[element];
+      if (std::optional<Token> token = readToken(word);
+          token && token->product < own && token->reg == reg) {
+        ProductSums before = sumsOf(thread, token->product);
+        if (before.instruction == &one) {
+          total = (*before.values)[element];
+          added.insert(token->product);
+        }
+      }
       int64_t row = int64_t(element) / one.n, column = int64_t(element) % one.n;
       for (int64_t k = 0; k < one.k; ++k)
         total += product->values[0][row * one.k + k] * product->values[1][k * one.n + column];
-      product->sums[element] = decoded(encoded(total, one.elements.acc), one.elements.acc);
+      (*product->sums)[element] = decoded(encoded(total, one.elements.acc), one.elements.acc);
       thread.words[reg] = tokenOf(own, reg);
     }
+    for (unsigned before : added)
+      thread.doneUnnamed.erase(before);
     thread.products.push_back(product);
     thread.uncommitted.push_back(own);
   }
@@ -324,17 +338,23 @@ void SimulatedBlock::productWait(uint64_t *words, int32_t count, int32_t pending
                 thread.productGroups.front().end());
     thread.productGroups.pop_front();
   }
+  for (unsigned number : done)
+    thread.doneUnnamed[number] = sumsOf(thread, number);
   const unsigned inGroup = block.running % (4 * block.launch.lanes);
+  llvm::SmallDenseSet<unsigned> named;
   for (int32_t i = 0; i < count; ++i) {
-    auto word = uint32_t(words[i]);
-    std::optional<Token> token = readToken(word);
-    if (!token || !llvm::is_contained(done, token->product))
+    std::optional<Token> token = readToken(uint32_t(words[i]));
+    auto found = token ? thread.doneUnnamed.find(token->product) : thread.doneUnnamed.end();
+    if (found == thread.doneUnnamed.end())
       continue;
-    const Product &product = *thread.products[token->product];
-    const layout::LinearLayout &acc = product.instruction->acc;
+    const ProductSums &sums = found->second;
+    const layout::LinearLayout &acc = sums.instruction->acc;
     layout::Word in = layout::Word(inGroup) << acc.inBits(Dim::Register) | token->reg;
-    words[i] = encoded(product.sums[acc.apply(in)], product.instruction->elements.acc);
+    words[i] = encoded((*sums.values)[acc.apply(in)], sums.instruction->elements.acc);
+    named.insert(token->product);
   }
+  for (unsigned number : named)
+    thread.doneUnnamed.erase(number);
   for (unsigned number : done)
     block.finishProduct(thread, number);
 }

@@ -55,11 +55,18 @@ private:
   struct Product {
     const layout::MatrixInstruction *instruction;
     ProductOperand operands[2];
-    /// As they were when it was started, row by row, and what comes out.
-    std::vector<double> values[2], sums;
+    /// As they were when it was started, row by row.
+    std::vector<double> values[2];
+    /// What comes out, row by row.
+    std::shared_ptr<std::vector<double>> sums;
     /// The last thread for which it was done, and when; -2: several at that time.
     int32_t finisher = -1;
     int64_t finishEpoch = -1;
+  };
+  /// Sums of a product that is done.
+  struct ProductSums {
+    const layout::MatrixInstruction *instruction;
+    std::shared_ptr<const std::vector<double>> values;
   };
   struct PendingCopy {
     uint64_t address;
@@ -83,6 +90,8 @@ private:
     ProductOperand operands[2];
     /// By number; those that are done for this thread are null.
     std::vector<std::shared_ptr<Product>> products;
+    /// Those that a wait for others has found done, until what they gave is asked for.
+    std::unordered_map<unsigned, ProductSums> doneUnnamed;
     std::vector<unsigned> uncommitted;
     std::deque<std::vector<unsigned>> productGroups;
     bool hasBegun = false;
@@ -226,6 +235,8 @@ private:
   void multiply(Thread *lanes);
   static void readMatrices(Thread *lanes);
   bool releaseProducts();
+  /// Returns the sums of a product that is under way, or done and not asked for; of others nothing.
+  static ProductSums sumsOf(const Thread &thread, unsigned product);
   void startProduct(llvm::MutableArrayRef<Thread> group);
   void finishProduct(Thread &thread, unsigned number);
   /// Calls `visit(number, address)` for the elements of an operand, row by row.

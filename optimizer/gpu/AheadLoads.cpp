@@ -1,0 +1,122 @@
+#include "optimizer/gpu/AheadLoads.h"
+
+#include "optimizer/gpu/StageLoads.h"
+
+using namespace mlir;
+using namespace sectile::tile;
+
+namespace sectile::optimizer {
+
+bool isReadByProduct(LoadOp load) {
+  return llvm::any_of(load->getUsers(), llvm::IsaPred<ToBufferOp>);
+}
+
+SmallVector<std::pair<LoadOp, std::string>> AheadLoads::choose() {
+  SmallVector<std::pair<LoadOp, std::string>> left;
+  for (auto load : loop.getOps<LoadOp>())
+    if (std::string whyNot = consider(load); !whyNot.empty())
+      left.push_back({load, std::move(whyNot)});
+  if (areByThreads() && !areByEngine())
+    llvm::erase_if(left, [&](auto &one) { return considerBeside(one.first); });
+  return left;
+}
+
+bool AheadLoads::areAllByEngine() {
+  for (auto load : loop.getOps<LoadOp>())
+    if (std::string whyNot = consider(load);
+        !whyNot.empty() && isa<RankedTensorType>(load.getType()))
+      return false;
+  return areByEngine() && !areByThreads();
+}
+
+bool AheadLoads::areByEngine() const {
+  return llvm::any_of(loads, [](const AsyncLoad &ahead) { return ahead.block.has_value(); });
+}
+
+bool AheadLoads::areByThreads() const {
+  return llvm::any_of(loads, [](const AsyncLoad &ahead) { return !ahead.block; });
+}
+
+bool AheadLoads::has(Operation *load) const {
+  return llvm::any_of(loads, [&](const AsyncLoad &ahead) { return ahead.load == load; });
+}
+
+std::string AheadLoads::consider(LoadOp load) {
+  std::string whyNot = whyNotStaged(load, loop);
+  if (!whyNot.empty())
+    return whyNot;
+  std::optional<AsyncLoad> ahead = asEngineLoad(load);
+  if (!ahead)
+    ahead = asAsyncLoad(load, shape, analysis, whyNot);
+  if (!ahead)
+    return whyNot;
+  BufferType wanted;
+  for (Operation *user : load->getUsers())
+    if (auto toBuffer = dyn_cast<ToBufferOp>(user)) {
+      auto type = cast<BufferType>(toBuffer.getType());
+      if (wanted && wanted != type)
+        return "products want it in shared memory in two ways";
+      wanted = type;
+      layout::Coordinates neighbour(type.getShape().size(), 0);
+      neighbour[ahead->axis] = 1;
+      if (type.getLayout().getLayout().offsetOf(neighbour) != 1)
+        return "its neighbours in memory are not those that a product wants in shared memory";
+    }
+  return take(*ahead);
+}
+
+bool AheadLoads::considerBeside(LoadOp load) {
+  constexpr int64_t kTimesSmaller = 4;
+  auto bytesOf = [](LoadOp one) {
+    auto type = cast<RankedTensorType>(one.getType());
+    return type.getNumElements() * type.getElementTypeBitWidth() / 8;
+  };
+  std::string whyNot;
+  std::optional<AsyncLoad> ahead = asAsyncLoad(load, shape, analysis, whyNot);
+  return ahead &&
+         llvm::all_of(loads,
+                      [&](const AsyncLoad &other) {
+                        return bytesOf(load) * kTimesSmaller <= bytesOf(other.load) ||
+                               !isReadByProduct(other.load);
+                      }) &&
+         take(*ahead).empty();
+}
+
+std::string AheadLoads::take(AsyncLoad ahead) {
+  LoadOp load = ahead.load;
+  if (!writes.mayBePassedBy(load, assumed.apart))
+    return writes.whyNotPassedBy(load);
+  if (!(ahead.block ? slice.add(SmallVector<Value>(ahead.block->at.getOffsets()))
+                    : slice.add({load.getPtr(), load.getMask()})))
+    return kAddressNeedsIteration;
+  loads.push_back(ahead);
+  return {};
+}
+
+std::optional<AsyncLoad> AheadLoads::asEngineLoad(LoadOp load) {
+  if (!shape.hasTensorCopy())
+    return std::nullopt;
+  std::string whyNot;
+  AsyncLoad ahead{load};
+  if (!load.getIsVolatile())
+    ahead.block = arrayBlockOf(
+        load.getBlock(), load.getType(), analysis, shape,
+        llvm::count_if(loads, [](const AsyncLoad &other) { return other.block; }), whyNot);
+  // The engine does not see what threads write, in this program or in others that it waits for.
+  if (ahead.block && !allWrites.mayBePassedBy(load, assumed.apart)) {
+    ahead.block.reset();
+    whyNot = allWrites.whyNotPassedBy(load);
+  }
+  if (ahead.block) {
+    ahead.axis = ahead.block->rowAxis;
+    if (isOfEngine(bufferOf(ahead, 1), ahead.axis))
+      return ahead;
+  }
+  if (ahead.block)
+    whyNot = "it does not write tiles as products read this one";
+  if (!whyNot.empty())
+    addRemark(assumed.remarks, load.getLoc(), "not-by-copy-engine", whyNot);
+  return std::nullopt;
+}
+
+} // namespace sectile::optimizer

@@ -1,0 +1,61 @@
+//===-- AheadLoads.h - which loads of a loop are copied ahead, and by what ---------------------===//
+// What matrix products take is copied to shared memory iterations ahead (PipelineLoops.h): by the
+// copy engine where it can, else by threads. Where threads copy, small tiles that they compute with
+// (the maxima of the rows of a block, say) are copied beside: loaded in their round, they would
+// make it wait for memory.
+//
+//   AheadLoads chosen(loop, shape, analysis, writes, allWrites, assumed);
+//   for (auto &[load, whyNot] : chosen.choose())
+//     ...                                   // stays as it is
+//   chosen.slice.clone(builder, index, ...) // the addresses of another iteration
+#pragma once
+
+#include "optimizer/gpu/AsyncLoads.h"
+#include "optimizer/gpu/GpuPass.h"
+#include "optimizer/gpu/LoopSlice.h"
+
+namespace sectile::optimizer {
+
+/// Whether a product reads the load's tile in shared memory.
+bool isReadByProduct(tile::LoadOp load);
+
+class AheadLoads {
+public:
+  /// `writes` are the loop's, `allWrites` the kernel's.
+  AheadLoads(mlir::scf::ForOp loop, const GpuShape &shape, const IndexAnalysis &analysis,
+             const LoopWrites &writes, const LoopWrites &allWrites, GpuAssumptions &assumed)
+      : slice(loop), loop(loop), shape(shape), analysis(analysis), writes(writes),
+        allWrites(allWrites), assumed(assumed) {}
+
+  /// Fills `loads` and `slice`. Returns the other loads, and why each stays as it is.
+  llvm::SmallVector<std::pair<tile::LoadOp, std::string>> choose();
+  /// Whether the copy engine can bring all tiles that the loop loads; instead of `choose`.
+  bool areAllByEngine();
+
+  bool areByEngine() const;
+  bool areByThreads() const;
+  bool has(mlir::Operation *load) const;
+
+  llvm::SmallVector<AsyncLoad, 2> loads;
+  /// Computes their addresses and masks.
+  LoopSlice slice;
+
+private:
+  /// Why it stays as it is; empty: it goes to `loads`.
+  std::string consider(tile::LoadOp load);
+  /// Whether a load that threads compute with, not products, goes to `loads`: it is small beside
+  /// what products take.
+  bool considerBeside(tile::LoadOp load);
+  /// A load that the copy engine can do. A remark explains why it cannot read a block.
+  std::optional<AsyncLoad> asEngineLoad(tile::LoadOp load);
+  /// Why the load stays as it is, although it could be copied; empty: it goes to `loads`.
+  std::string take(AsyncLoad ahead);
+
+  mlir::scf::ForOp loop;
+  const GpuShape &shape;
+  const IndexAnalysis &analysis;
+  const LoopWrites &writes, &allWrites;
+  GpuAssumptions &assumed;
+};
+
+} // namespace sectile::optimizer
