@@ -60,7 +60,9 @@ public:
   Value *truncateDouble(Builder &builder, Value *value, FloatRounding rounding) const {
     return emitTruncateDouble(builder, features, value, rounding);
   }
-  Value *floatToInt(Builder &builder, Value *value, llvm::Type *integerType, bool isSigned) const {
+  /// Toward zero, to the nearest number of the type where there is none, and NaN to 0.
+  virtual Value *floatToInt(Builder &builder, Value *value, llvm::Type *integerType,
+                            bool isSigned) const {
     return emitFloatToInt(builder, features, value, integerType, isSigned);
   }
   Value *intToFloat(Builder &builder, Value *value, llvm::Type *floatType, bool isSigned) const {

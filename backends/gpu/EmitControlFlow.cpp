@@ -111,18 +111,50 @@ static llvm::Value *roundsAfterFirst(llvm::IRBuilderBase &b, llvm::Value *isEnte
   return b.CreateUDiv(b.CreateSub(b.CreateSub(high, low), one), safeStep);
 }
 
+/// Returns the first index that no round of an entered loop has, which it reaches at the end and
+/// never before, in the bits of the index. The step is a power of two, so that no carry is of
+/// account; nothing is added behind the mask that LLVM could take away from both sides of the
+/// comparison.
+static llvm::Value *indexBehindLast(llvm::IRBuilderBase &b, llvm::Value *low, llvm::Value *high,
+                                    llvm::ConstantInt *step) {
+  if (step->isOne())
+    return high;
+  llvm::Value *most = llvm::ConstantInt::get(step->getType(), step->getValue() - 1),
+              *span = b.CreateAdd(b.CreateSub(high, low), most);
+  return b.CreateAdd(low, b.CreateAnd(span, b.CreateNot(most)));
+}
+
+/// Whether rounds of the loop are worth unrolling: their loads are then under way together. Code
+/// around matrix products has its copies ahead as it is, and no registers to spare.
+static bool mayBeUnrolled(scf::ForOp loop) {
+  return !loop.getBody()
+              ->walk([](Operation *op) {
+                return isa<DotOp, DotAsyncOp, AsyncCopyOp, TensorCopyOp, scf::ForOp, scf::WhileOp>(
+                           op)
+                           ? WalkResult::interrupt()
+                           : WalkResult::advance();
+              })
+              .wasInterrupted();
+}
+
 LogicalResult GpuEmitter::emitFor(scf::ForOp op) {
   llvm::Value *low = scalar(op.getLowerBound()), *high = scalar(op.getUpperBound()),
               *step = scalar(op.getStep());
   bool isUnsigned = op.getUnsignedCmp();
   llvm::Value *isEntered =
       isUnsigned ? builder.CreateICmpULT(low, high) : builder.CreateICmpSLT(low, high);
-  // A further round follows those that begin before high - step. Asked so, nothing overflows, and
-  // one comparison ends the loop: assemblers unroll no others. Unsigned indices are counted
-  // instead: ptxas 13.0 takes 64-bit bounds beyond 2^63 for negative ones.
-  llvm::Value *lastButOne = nullptr, *furtherRounds = nullptr;
+  // A further round follows those that begin before high - step. Asked so, nothing overflows. ptxas
+  // unrolls only loops that end as the next index is compared: with the one that is behind the
+  // last, where the step is a known power of two (of 32 bits: it takes 64-bit bounds beyond 2^63
+  // for negative ones).
+  // Unsigned indices are counted instead.
+  llvm::Value *lastButOne = nullptr, *furtherRounds = nullptr, *behindLast = nullptr;
+  auto *knownStep = llvm::dyn_cast<llvm::ConstantInt>(step);
   if (isUnsigned)
     furtherRounds = roundsAfterFirst(builder, isEntered, low, high, step);
+  else if (knownStep && knownStep->getBitWidth() <= 32 && knownStep->getValue().isPowerOf2() &&
+           mayBeUnrolled(op))
+    behindLast = indexBehindLast(builder, low, high, knownStep);
   else
     lastButOne = builder.CreateBinaryIntrinsic(llvm::Intrinsic::ssub_sat, high, step);
   llvm::BitVector inWords = carriedInWords(op);
@@ -146,7 +178,8 @@ LogicalResult GpuEmitter::emitFor(scf::ForOp op) {
     return failure();
   Registers next = flatten(op.getBody()->getTerminator()->getOperands(), inWords);
   llvm::BasicBlock *end = builder.GetInsertBlock();
-  index->addIncoming(builder.CreateAdd(index, step), end);
+  llvm::Value *nextIndex = builder.CreateAdd(index, step);
+  index->addIncoming(nextIndex, end);
   for (auto [phi, value] : llvm::zip(carried, next))
     phi->addIncoming(value, end);
   llvm::Value *goesOn = nullptr;
@@ -154,6 +187,8 @@ LogicalResult GpuEmitter::emitFor(scf::ForOp op) {
     goesOn = builder.CreateIsNotNull(rounds);
     rounds->addIncoming(builder.CreateSub(rounds, llvm::ConstantInt::get(rounds->getType(), 1)),
                         end);
+  } else if (behindLast) {
+    goesOn = builder.CreateICmpNE(nextIndex, behindLast);
   } else {
     goesOn = builder.CreateICmpSLT(index, lastButOne);
   }

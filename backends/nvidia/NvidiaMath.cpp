@@ -1,5 +1,6 @@
 #include "backends/nvidia/NvidiaMath.h"
 
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace sectile::nvidia {
@@ -145,6 +146,36 @@ static llvm::Value *roundedToOdd(llvm::IRBuilderBase &builder, llvm::Value *numb
   llvm::Value *bits = builder.CreateBitCast(number, builder.getInt32Ty());
   bits = builder.CreateOr(bits, builder.CreateZExt(isInexact, builder.getInt32Ty()));
   return builder.CreateBitCast(bits, builder.getFloatTy());
+}
+
+/// PTX ISA, "cvt": a float that the integer type has no number for becomes the nearest that there
+/// is, and NaN becomes 0 from f32 to 32 bits or fewer.
+llvm::Value *NvidiaMath::floatToInt(Builder &builder, Value *value, llvm::Type *integerType,
+                                    bool isSigned) const {
+  const unsigned bits = integerType->getScalarSizeInBits();
+  const bool isDouble = value->getType()->isDoubleTy();
+  if ((!isDouble && !value->getType()->isFloatTy()) || bits < 8 || (isDouble && bits < 32) ||
+      llvm::isa<llvm::Constant>(value))
+    return MathTarget::floatToInt(builder, value, integerType, isSigned);
+  if (bits < 32) {
+    // A number of 8 bits is in a register of 32.
+    llvm::Type *held = builder.getIntNTy(bits == 8 ? 32 : 16);
+    auto *assembly = llvm::InlineAsm::get(llvm::FunctionType::get(held, {value->getType()}, false),
+                                          "cvt.rzi." + std::string(isSigned ? "s" : "u") +
+                                              std::to_string(bits) + ".f32 $0, $1;",
+                                          bits == 8 ? "=r,f" : "=h,f", /*hasSideEffects=*/false);
+    return builder.CreateTrunc(builder.CreateCall(assembly, {value}), builder.getIntNTy(bits));
+  }
+  const ID ofFloat[] = {llvm::Intrinsic::nvvm_f2ui_rz, llvm::Intrinsic::nvvm_f2i_rz,
+                        llvm::Intrinsic::nvvm_f2ull_rz, llvm::Intrinsic::nvvm_f2ll_rz},
+           ofDouble[] = {llvm::Intrinsic::nvvm_d2ui_rz, llvm::Intrinsic::nvvm_d2i_rz,
+                         llvm::Intrinsic::nvvm_d2ull_rz, llvm::Intrinsic::nvvm_d2ll_rz};
+  Value *result = builder.CreateIntrinsic(
+      (isDouble ? ofDouble : ofFloat)[(bits == 64 ? 2 : 0) + isSigned], {}, {value});
+  if (!isDouble && bits == 32)
+    return result;
+  return builder.CreateSelect(builder.CreateFCmpUNO(value, value),
+                              llvm::ConstantInt::get(result->getType(), 0), result);
 }
 
 llvm::Value *NvidiaMath::intToNarrow(Builder &builder, Value *value, NarrowFloat kind,

@@ -19,6 +19,8 @@ public:
                  backends::NarrowFloat kind) const override;
   void narrowEach(Builder &builder, llvm::MutableArrayRef<Value *> values,
                   backends::NarrowFloat kind, backends::FloatRounding rounding) const override;
+  Value *floatToInt(Builder &builder, Value *value, llvm::Type *integerType,
+                    bool isSigned) const override;
   Value *intToNarrow(Builder &builder, Value *value, backends::NarrowFloat kind,
                      bool isSigned) const override;
   Value *round(Builder &builder, Value *value, backends::NarrowFloat kind,

@@ -248,6 +248,11 @@ private:
     llvm::SmallVector<mlir::Value> initial;
     llvm::SmallVector<mlir::Type> types() const;
   };
+  /// Names that a loop carries and that a turn may give another type: nobody takes what it carries.
+  struct TypeChanges {
+    std::vector<std::string> allowed, made;
+    mlir::ValueRange carried; // the loop's arguments
+  };
   mlir::FailureOr<Exit> evaluateFor(const ast::Stmt &stmt);
   mlir::FailureOr<Exit> evaluateRuntimeFor(const ast::Stmt &stmt, const LoopRange &range);
   Exit evaluateUnrolled(const ast::Stmt &stmt, llvm::ArrayRef<Operand> items);
@@ -266,7 +271,8 @@ private:
   /// The carried variables' values at the end of a body; failure is reported with both types.
   mlir::LogicalResult flattenCarried(const Carried &carried, const ast::Stmt &loop,
                                      const Scope &before,
-                                     llvm::SmallVectorImpl<mlir::Value> &values);
+                                     llvm::SmallVectorImpl<mlir::Value> &values,
+                                     TypeChanges *changes = nullptr);
   void leaveLoop(const Carried &carried, mlir::ValueRange results, const Scope &before,
                  llvm::ArrayRef<std::string> assigned, const ast::Stmt &loop, bool surelyRuns);
   mlir::FailureOr<std::vector<Operand>> constantRange(const LoopRange &range,

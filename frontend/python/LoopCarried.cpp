@@ -1,5 +1,7 @@
 #include "frontend/python/LoopCarried.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <unordered_set>
 
 namespace sectile::python {
@@ -128,7 +130,52 @@ struct ReadFinder {
   }
 };
 
+/// Looks for a name anywhere.
+struct MentionFinder {
+  llvm::StringRef name;
+
+  bool expressions(const std::vector<ExprPtr> &all) const {
+    return llvm::any_of(all, [&](const ExprPtr &one) { return expression(one.get()); });
+  }
+
+  bool expression(const Expr *expr) const {
+    if (!expr)
+      return false;
+    const bool isNamed = expr->kind == ExprKind::Name || expr->kind == ExprKind::NamedExpr;
+    return (isNamed && name == expr->text) || expressions(expr->children) ||
+           llvm::any_of(expr->keywords,
+                        [&](const Keyword &one) { return expression(one.value.get()); }) ||
+           llvm::any_of(expr->clauses, [&](const ComprehensionClause &one) {
+             return expression(one.target.get()) || expression(one.iterable.get()) ||
+                    expressions(one.conditions);
+           });
+  }
+
+  bool statement(const Stmt &stmt) const {
+    auto inAny = [&](const std::vector<StmtPtr> &all) {
+      return llvm::any_of(all, [&](const StmtPtr &one) { return statement(*one); });
+    };
+    return expression(stmt.value.get()) || expression(stmt.annotation.get()) ||
+           expressions(stmt.targets) || inAny(stmt.body) || inAny(stmt.orelse);
+  }
+};
+
 } // namespace
+
+bool isAssignedFirst(llvm::StringRef name, const std::vector<StmtPtr> &body) {
+  const MentionFinder finder{name};
+  for (const StmtPtr &stmt : body) {
+    const bool isSet =
+        stmt->kind == StmtKind::Assign && llvm::any_of(stmt->targets, [&](const ExprPtr &target) {
+          return target->kind == ExprKind::Name && name == target->text;
+        });
+    if (isSet && !finder.expression(stmt->value.get()))
+      return true;
+    if (finder.statement(*stmt))
+      return false;
+  }
+  return false;
+}
 
 bool isReadAfter(llvm::StringRef name, const Stmt &loop, const Function &function) {
   ReadFinder finder{name, loop};

@@ -23,6 +23,8 @@ std::vector<std::string> assignedNames(const ast::Stmt &statement);
 /// Whether `name` may be read behind a loop before something else is assigned to it: it is read
 /// behind the loop, or in a loop around it, but not in another loop of which it is the variable.
 bool isReadAfter(llvm::StringRef name, const ast::Stmt &loop, const ast::Function &function);
+/// Whether each turn of a body that comes to a place that reads `name` has assigned it before.
+bool isAssignedFirst(llvm::StringRef name, const std::vector<ast::StmtPtr> &body);
 /// Every name a function binds itself, `constexpr` ones too: what Python calls its locals.
 std::vector<std::string> localNames(const ast::Function &function);
 

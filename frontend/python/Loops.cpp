@@ -209,6 +209,13 @@ mlir::FailureOr<Exit> Evaluator::evaluateRuntimeFor(const Stmt &stmt, const Loop
   if (mlir::failed(carried))
     return mlir::failure();
 
+  // What a turn assigns before it reads it, and nobody reads behind the loop, may be of another
+  // type there than before.
+  TypeChanges changes;
+  for (const std::string &name : carried->names)
+    if (isAssignedFirst(name, stmt.body) && !isReadAfter(name, stmt, *frames.back().function))
+      changes.allowed.push_back(name);
+
   Scope before = scope;
   Exit exit;
   Extras extras;
@@ -220,6 +227,7 @@ mlir::FailureOr<Exit> Evaluator::evaluateRuntimeFor(const Stmt &stmt, const Loop
     loop = counted->open(sema, carried->initial);
     for (mlir::NamedAttribute hint : range.hints)
       loop->setAttr(hint.getName(), hint.getValue());
+    changes.carried = loop.getRegionIterArgs();
     bindCarried(*carried, loop.getRegionIterArgs(), before);
     at(target.position);
     Value index = counted->index(sema);
@@ -229,7 +237,7 @@ mlir::FailureOr<Exit> Evaluator::evaluateRuntimeFor(const Stmt &stmt, const Loop
     catchExit(exit, kContinues);
     llvm::SmallVector<mlir::Value> next;
     if (exit.may(kFalls)) {
-      if (mlir::failed(flattenCarried(*carried, stmt, before, next))) {
+      if (mlir::failed(flattenCarried(*carried, stmt, before, next, &changes))) {
         scope = std::move(before);
         return mlir::failure();
       }
@@ -260,6 +268,9 @@ mlir::FailureOr<Exit> Evaluator::evaluateRuntimeFor(const Stmt &stmt, const Loop
   leaveLoop(*carried, values.take_front(carriedCount), before, assigned, stmt,
             counted->isSurelyEntered());
   std::string line = std::to_string(stmt.position.line);
+  for (const std::string &name : changes.made)
+    forget(name, "is of one type before the loop on line " + line + " and of another in it",
+           "give it the same type before the loop and in it");
   const Binding *first = before.find(target.text);
   if (first && first->state == Binding::State::Defined)
     forget(target.text,
@@ -417,9 +428,14 @@ void Evaluator::bindCarried(const Carried &carried, mlir::ValueRange values, con
 
 mlir::LogicalResult Evaluator::flattenCarried(const Carried &carried, const Stmt &loop,
                                               const Scope &before,
-                                              llvm::SmallVectorImpl<mlir::Value> &values) {
+                                              llvm::SmallVectorImpl<mlir::Value> &values,
+                                              TypeChanges *changes) {
   bool isBad = false;
+  size_t end = 0; // of the carried values of the names so far
   for (auto [name, shape] : llvm::zip(carried.names, carried.shapes)) {
+    const size_t begin = end;
+    if (changes)
+      (void)shape.rebuild(changes->carried, end);
     const Binding *now = scope.find(name);
     if (!now || now->state == Binding::State::Poisoned) {
       isBad = true;
@@ -435,8 +451,15 @@ mlir::LogicalResult Evaluator::flattenCarried(const Carried &carried, const Stmt
       continue;
     }
     at(loop.position);
+    const size_t had = values.size();
     if (flattenAs(sema, shape, now->operand, values))
       continue;
+    values.resize(had);
+    if (changes && llvm::is_contained(changes->allowed, name)) {
+      llvm::append_range(values, changes->carried.slice(begin, end - begin));
+      changes->made.push_back(name);
+      continue;
+    }
     isBad = true;
     const Binding *first = before.find(name);
     sema.at(now->range);

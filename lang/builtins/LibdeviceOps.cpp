@@ -249,10 +249,35 @@ Term reciprocalCubeRoot(Term x) {
   return select(isFinite(guess) & (guess != 0.0), result, guess);
 }
 
-/// x ** y of two floats, or of a float and an integer of up to 32 bits. An integer that fp32 may
+/// Returns 1, 2 or 3 where the exponent is that number, else 0.
+int smallExponent(const Operand &exponent) {
+  const Constant *known = exponent.constant();
+  if (!known)
+    return 0;
+  for (int power : {1, 2, 3}) {
+    const Int *whole = known->as<Int>();
+    const double *number = known->as<double>();
+    if ((whole && *whole == power) || (number && *number == power))
+      return power;
+  }
+  return 0;
+}
+
+/// x ** y of two floats, or of a float and an integer of up to 32 bits. Powers up to the third are
+/// products, which round no worse than the function: once, or twice. An integer that fp32 may
 /// not hold takes the way through fp64: there, odd and even are told apart.
 FailureOr<Operand> power(Arguments &args) {
   Semantics &sema = args.sema;
+  if (int power = smallExponent(args[1])) {
+    FailureOr<Value> x = wideFloat(args, 0);
+    if (failed(x))
+      return failure();
+    Emitter emit(args);
+    Value result = *x;
+    for (int factor = 1; factor < power; ++factor)
+      result = emit.apply<arith::MulFOp>(result, *x);
+    return Operand(result);
+  }
   FailureOr<Value> exponent = args.value(1);
   if (failed(exponent))
     return failure();

@@ -103,10 +103,11 @@ Operand descriptorOfArguments(Semantics &sema, std::vector<Operand> items) {
 }
 
 std::optional<Operand> attributeOfBlocks(const Operand &operand, llvm::StringRef name) {
+  // Of a block pointer `type` is what Triton's kernels ask for the type of its elements.
+  if (auto array = blockPointerIn(operand); array && (name == "dtype" || name == "type"))
+    return Operand(Constant{array->base.type.dtype});
   if (name != "dtype")
     return std::nullopt;
-  if (auto array = blockPointerIn(operand))
-    return Operand(Constant{array->base.type.dtype});
   if (auto array = tensorDescriptorIn(operand))
     return Operand(Constant{array->base.type.dtype.pointee()});
   return std::nullopt;

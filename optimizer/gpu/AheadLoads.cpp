@@ -1,5 +1,6 @@
 #include "optimizer/gpu/AheadLoads.h"
 
+#include "optimizer/gpu/CheapValues.h"
 #include "optimizer/gpu/StageLoads.h"
 
 using namespace mlir;
@@ -16,7 +17,7 @@ SmallVector<std::pair<LoadOp, std::string>> AheadLoads::choose() {
   for (auto load : loop.getOps<LoadOp>())
     if (std::string whyNot = consider(load); !whyNot.empty())
       left.push_back({load, std::move(whyNot)});
-  if (areByThreads() && !areByEngine())
+  if (!areByEngine())
     llvm::erase_if(left, [&](auto &one) { return considerBeside(one.first); });
   return left;
 }
@@ -65,21 +66,42 @@ std::string AheadLoads::consider(LoadOp load) {
   return take(*ahead);
 }
 
+/// Whether a product of the block takes what threads make of the tile.
+static bool leadsToProduct(Value tile, Block *body, int steps = 12) {
+  return llvm::any_of(tile.getUsers(), [&](Operation *user) {
+    if (user->getBlock() != body)
+      return false;
+    if (isa<DotOp, DotAsyncOp, ToBufferOp>(user))
+      return true;
+    const bool isComputed =
+        isElementwise(user) ||
+        isa<ConvertLayoutOp, TransposeOp, BroadcastOp, ExpandDimsOp, ReshapeOp, JoinOp, SplitOp>(
+            user);
+    return isComputed && steps > 0 && llvm::any_of(user->getResults(), [&](Value result) {
+             return leadsToProduct(result, body, steps - 1);
+           });
+  });
+}
+
 bool AheadLoads::considerBeside(LoadOp load) {
-  constexpr int64_t kTimesSmaller = 4;
-  auto bytesOf = [](LoadOp one) {
-    auto type = cast<RankedTensorType>(one.getType());
-    return type.getNumElements() * type.getElementTypeBitWidth() / 8;
-  };
+  if (!leadsToProduct(load.getResult(), loop.getBody()))
+    return false;
   std::string whyNot;
   std::optional<AsyncLoad> ahead = asAsyncLoad(load, shape, analysis, whyNot);
-  return ahead &&
-         llvm::all_of(loads,
-                      [&](const AsyncLoad &other) {
-                        return bytesOf(load) * kTimesSmaller <= bytesOf(other.load) ||
-                               !isReadByProduct(other.load);
-                      }) &&
-         take(*ahead).empty();
+  if (!ahead)
+    return false;
+  ahead->isBeside = true;
+  return take(*ahead).empty();
+}
+
+SmallVector<LoadOp> AheadLoads::dropBeside() {
+  SmallVector<LoadOp> dropped;
+  llvm::erase_if(loads, [&](const AsyncLoad &ahead) {
+    if (ahead.isBeside)
+      dropped.push_back(ahead.load);
+    return ahead.isBeside;
+  });
+  return dropped;
 }
 
 std::string AheadLoads::take(AsyncLoad ahead) {

@@ -1,8 +1,8 @@
 //===-- AheadLoads.h - which loads of a loop are copied ahead, and by what ---------------------===//
 // What matrix products take is copied to shared memory iterations ahead (PipelineLoops.h): by the
-// copy engine where it can, else by threads. Where threads copy, small tiles that they compute with
-// (the maxima of the rows of a block, say) are copied beside: loaded in their round, they would
-// make it wait for memory.
+// copy engine where it can, else by threads. Where threads copy, tiles are copied beside of which
+// threads make what products take (numbers of 8 bits that are widened, scales, the maxima of the
+// rows of a block): loaded in their round, they would make it wait for memory.
 //
 //   AheadLoads chosen(loop, shape, analysis, writes, allWrites, assumed);
 //   for (auto &[load, whyNot] : chosen.choose())
@@ -29,6 +29,8 @@ public:
 
   /// Fills `loads` and `slice`. Returns the other loads, and why each stays as it is.
   llvm::SmallVector<std::pair<tile::LoadOp, std::string>> choose();
+  /// Leaves out again what is copied beside, and returns it.
+  llvm::SmallVector<tile::LoadOp> dropBeside();
   /// Whether the copy engine can bring all tiles that the loop loads; instead of `choose`.
   bool areAllByEngine();
 
@@ -43,8 +45,7 @@ public:
 private:
   /// Why it stays as it is; empty: it goes to `loads`.
   std::string consider(tile::LoadOp load);
-  /// Whether a load that threads compute with, not products, goes to `loads`: it is small beside
-  /// what products take.
+  /// Whether a load goes to `loads` of which threads make what products take.
   bool considerBeside(tile::LoadOp load);
   /// A load that the copy engine can do. A remark explains why it cannot read a block.
   std::optional<AsyncLoad> asEngineLoad(tile::LoadOp load);

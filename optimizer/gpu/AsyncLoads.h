@@ -24,6 +24,8 @@ struct AsyncLoad {
   /// What the copy engine copies, if it does; `map` describes the array.
   std::optional<ArrayBlock> block = {};
   mlir::Value map = {};
+  /// Threads take it from the stage, and no product or conversion alone.
+  bool isBeside = false;
 };
 
 /// Nothing where the instruction cannot: it copies 4, 8 or 16 bytes, and zeros where it is masked

@@ -37,13 +37,54 @@ bool LoopSlice::addTo(Parts &grown, Value value) {
   }
   if (grown.ops.contains(op))
     return true;
-  if (op->getNumRegions() || !(runs == Runs::Anywhere ? isPure(op) : isMemoryEffectFree(op)))
+  if (!mayRun(op))
     return false;
-  for (Value operand : op->getOperands())
-    if (!addTo(grown, operand))
-      return false;
-  grown.ops.insert(op);
-  return true;
+  // Of a branch, what is inside takes values, too.
+  bool isComplete = true;
+  op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      if (inner == op || !op->isAncestor(operand.getParentBlock()->getParentOp()))
+        isComplete = isComplete && addTo(grown, operand);
+  });
+  if (isComplete)
+    grown.ops.insert(op);
+  return isComplete;
+}
+
+/// Whether the operation divides two integers.
+static bool divides(Operation *op) {
+  return isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op);
+}
+
+bool LoopSlice::mayRun(Operation *op) const {
+  if (op->getNumRegions() && !isa<scf::IfOp>(op))
+    return false;
+  return !op->walk([&](Operation *inner) {
+              const bool may = isa<scf::IfOp>(inner) || divides(inner) ||
+                               (runs == Runs::Anywhere ? isPure(inner) : isMemoryEffectFree(inner));
+              return may ? WalkResult::advance() : WalkResult::interrupt();
+            }).wasInterrupted();
+}
+
+/// Lets a division that runs for an iteration that may not exist divide by something.
+static void guardDivisions(OpBuilder &builder, Operation *cloned) {
+  cloned->walk([&](Operation *op) {
+    if (!divides(op) || matchPattern(op->getOperand(1), m_Constant()))
+      return;
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(op);
+    Location place = op->getLoc();
+    Value divisor = op->getOperand(1);
+    auto constant = [&](int64_t number) -> Value {
+      auto one = builder.getIntegerAttr(getElementTypeOrSelf(divisor.getType()), number);
+      auto tile = dyn_cast<ShapedType>(divisor.getType());
+      return arith::ConstantOp::create(
+          builder, place, tile ? TypedAttr(DenseElementsAttr::get(tile, Attribute(one))) : one);
+    };
+    Value isZero =
+        arith::CmpIOp::create(builder, place, arith::CmpIPredicate::eq, divisor, constant(0));
+    op->setOperand(1, arith::SelectOp::create(builder, place, isZero, constant(1), divisor));
+  });
 }
 
 SmallVector<Value> LoopSlice::initial() const {
@@ -72,8 +113,11 @@ IRMapping LoopSlice::clone(OpBuilder &builder, Value index, ValueRange carried, 
   for (auto [number, value] : llvm::zip(parts.carried, carried))
     mapping.map(loop.getRegionIterArg(number), value);
   for (Operation &op : *loop.getBody())
-    if (parts.ops.contains(&op))
-      builder.clone(op, mapping);
+    if (parts.ops.contains(&op)) {
+      Operation *copy = builder.clone(op, mapping);
+      if (runs == Runs::Anywhere)
+        guardDivisions(builder, copy);
+    }
   return mapping;
 }
 

@@ -22,8 +22,8 @@ inline constexpr const char *kAddressNeedsIteration =
 /// The operations of a loop's body that some values are made by, and the carried values they need.
 class LoopSlice {
 public:
-  /// Where clones of the slice run: anywhere, so that they are pure, or only where the iteration
-  /// that they are of exists, and then they may divide.
+  /// Where clones of the slice run: anywhere, so that they are pure (divisions are guarded), or
+  /// only where the iteration that they are of exists.
   enum class Runs { Anywhere, WhereItsIterationDoes };
 
   explicit LoopSlice(mlir::scf::ForOp loop, Runs runs = Runs::Anywhere) : loop(loop), runs(runs) {}
@@ -55,6 +55,8 @@ private:
     llvm::SetVector<unsigned> carried; // numbers of iteration arguments
     llvm::SetVector<mlir::Value> outside;
   };
+  /// Whether clones of the operation may run where they do: it is pure, or a branch of such.
+  bool mayRun(mlir::Operation *op) const;
   bool addTo(Parts &grown, mlir::Value value);
 
   mlir::scf::ForOp loop;

@@ -7,6 +7,7 @@
 #include "optimizer/gpu/BufferProducts.h"
 #include "optimizer/gpu/HoistLoads.h"
 #include "optimizer/gpu/MakePersistent.h"
+#include "optimizer/gpu/MergeReductions.h"
 #include "optimizer/gpu/OrderProducts.h"
 #include "optimizer/gpu/OrderStores.h"
 #include "optimizer/gpu/OverlapProducts.h"
@@ -15,6 +16,7 @@
 #include "optimizer/gpu/StageStores.h"
 #include "optimizer/gpu/TensorCopies.h"
 #include "optimizer/gpu/VerifyLayouts.h"
+#include "optimizer/gpu/WidenSums.h"
 
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -32,7 +34,11 @@ void buildGpuPipeline(OpPassManager &passes, const GpuPipelineOptions &options,
     if (options.verifyEachPass)
       passes.addPass(createVerifyLayouts(options));
   };
-  // First, because all others look at layouts.
+  // Before layouts, which are of tiles as they are reduced.
+  if (!options.shape.fixedOrders)
+    passes.addPass(createMergeReductions());
+  passes.addPass(createWidenSums());
+  // Then layouts, because all others look at them.
   add(createAssignLayouts(options));
   // Copies of cheap values and recomputed ones may equal values that exist already.
   add(createCSEPass());
@@ -104,6 +110,8 @@ FailureOr<GpuAssumptions> optimizeForGpu(func::FuncOp function, const GpuPipelin
 void registerGpuPasses() {
   static std::once_flag once;
   std::call_once(once, [] {
+    registerPass([] { return createMergeReductions(); });
+    registerPass([] { return createWidenSums(); });
     registerPass([] { return createAssignLayouts(); });
     registerPass([] { return createStartProducts(); });
     registerPass([] { return createMakePersistent(); });

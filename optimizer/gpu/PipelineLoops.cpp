@@ -43,6 +43,9 @@ public:
 
   void run() {
     auto left = chosen.choose();
+    if (!isRoomForPrograms())
+      for (LoadOp load : chosen.dropBeside())
+        left.push_back({load, "its stages would leave too little shared memory"});
     if (multiplies(loop))
       for (auto &[load, whyNot] : left)
         noteNotPipelined(assumed.remarks, load, whyNot);
@@ -193,6 +196,18 @@ private:
   int64_t programsWith(int64_t stages) {
     return room.programsWith(bytesOfStages(stages) + room.still() +
                              room.scratchBeside(besideStages(), StageRoom::Pieces::Least));
+  }
+
+  /// Whether shared memory suffices for the stages of two programs, or of one where registers do
+  /// for no more.
+  bool isRoomForPrograms() {
+    int64_t words = 0;
+    loop.getBody()->walk([&](Operation *op) {
+      if (isa<DotOp, DotAsyncOp>(op))
+        words += wordsPerThread(op->getResult(0).getType());
+    });
+    return isRoomFor(stageCount) &&
+           programsWith(stageCount) >= std::min<int64_t>(2, room.programsByRegisters(words));
   }
 
   /// Decides whether copies go on into the next round of the loop around this one: all are the

@@ -106,7 +106,12 @@ def test_fp8_keeps_its_digits_where_that_is_asked_for(most):
 
 @pytest.mark.parametrize(
     "change",
-    [{"num_warps": 2}, {"extents": {"M": 32}}, {"target": "cuda:80"}, {"numerics": "reproducible"}],
+    [
+        {"num_warps": 2, "extents": {"N": 64}},
+        {"extents": {"M": 32}},
+        {"target": "cuda:80"},
+        {"numerics": "reproducible"},
+    ],
 )
 def test_code_of_single_warps(change):
     ptx = _compiled("fp16", (1, 1), **({"num_warps": 4} | change)).asm["ptx"]
