@@ -114,6 +114,9 @@ def bits_e4b15(value):
 
 
 class Tile:
+    # Of a product: what a sum loses, relative, that the product may be begun with.
+    cut = 0.0
+
     def __init__(self, value, dtype, error=None):
         self.dtype = dtype
         self.value = np.asarray(value, np.float64 if is_float(dtype) else TYPES[dtype])
@@ -206,7 +209,14 @@ class Tile:
         return cast(self, dtype)
 
     def __add__(self, other):
-        return arithmetic(self, other, np.add, lambda a, b: a.error + b.error)
+        cut = max(self.cut, getattr(other, "cut", 0.0))
+
+        def error(a, b):
+            if all(x.is_exact() and (x.value == np.rint(x.value)).all() for x in (a, b)):
+                return a.error + b.error
+            return a.error + b.error + cut * (np.abs(a.value) + np.abs(b.value))
+
+        return arithmetic(self, other, np.add, error)
 
     def __sub__(self, other):
         return arithmetic(self, other, np.subtract, lambda a, b: a.error + b.error)

@@ -308,10 +308,15 @@ def dot(a, b, acc=None, input_precision="tf32", out_dtype=float32):
         and builtins.max(np.abs(a.value).max(), np.abs(b.value).max()) <= whole
         and (absolute < 0.5 / unit).all()
     ):
-        return Tile(product, out_dtype)
-    unit = builtins.max(4 * unit, 2.0**-13 if "float8" in a.dtype else 0)
-    error = error + (2 * loss + (depth + 2) * unit) * absolute + (depth + 2) * least
-    return Tile(product, out_dtype, error)
+        made = Tile(product, out_dtype)
+    else:
+        unit = builtins.max(4 * unit, 2.0**-13 if "float8" in a.dtype else 0)
+        error = error + (2 * loss + (depth + 2) * unit) * absolute + (depth + 2) * least
+        made = Tile(product, out_dtype, error)
+    # acc + dot(a, b) may be dot(a, b, acc).
+    if bounded_tiles.numerics == "default":
+        made.cut = (depth + 3) * 4 * FLOATS[out_dtype][0]
+    return made
 
 
 # What the bytes of formats with 4 and 8 bits are.

@@ -5,6 +5,7 @@ import pytest
 
 import sectile as st
 import sectile.language as tl
+from sectile.language.extra import libdevice
 from sectile.language.standard import _log2
 
 
@@ -178,3 +179,116 @@ def test_what_is_hinted_is_what_it_was(device):
         out = np.zeros(64, np.float32)
         add_rows[(1,)](x, out, 64, 5, how)
         np.testing.assert_array_equal(out, x.astype(np.float64).sum(axis=0))
+
+
+@st.jit
+def normalised(out, x, EPS: tl.constexpr, N: tl.constexpr, BLOCK: tl.constexpr):
+    squares = tl.zeros((BLOCK,), tl.float32)
+    for start in range(0, N, BLOCK):
+        values = tl.load(x + start + tl.arange(0, BLOCK))
+        squares += libdevice.pow(values.to(tl.float32), 2)
+    scale = tl.rsqrt(tl.sum(squares, axis=0) / N + EPS)
+    for start in range(0, N, BLOCK):
+        # Of another type than in the loop above, and nobody reads it behind this one.
+        values = tl.load(x + start + tl.arange(0, BLOCK)).to(tl.float32)
+        tl.store(out + start + tl.arange(0, BLOCK), values * scale)
+
+
+def test_a_name_of_another_type_in_a_later_loop(device):
+    x = np.random.default_rng(8).standard_normal(64).astype(np.float16)
+    out = np.zeros(64, np.float32)
+    normalised[(1,)](out, x, 1e-6, 64, 16)
+    wide = x.astype(np.float64)
+    np.testing.assert_allclose(out, wide / np.sqrt((wide**2).mean() + 1e-6), rtol=1e-5)
+
+
+@st.jit
+def read_behind(out, x, N, BLOCK: tl.constexpr):
+    values = tl.load(x + tl.arange(0, BLOCK))
+    for start in range(0, N, BLOCK):
+        values = tl.load(x + start + tl.arange(0, BLOCK)).to(tl.float32)
+        tl.store(out + start + tl.arange(0, BLOCK), values)
+    tl.store(out + tl.arange(0, BLOCK), values)
+
+
+def test_a_name_of_another_type_that_is_read_behind_its_loop():
+    with pytest.raises(st.CompilationError, match="'values' changes its type in the loop"):
+        read_behind[(1,)](np.zeros(64, np.float32), np.zeros(64, np.float16), 64, 16)
+
+
+@st.jit
+def powers(out, x, N: tl.constexpr):
+    i = tl.arange(0, N)
+    values = tl.load(x + i)
+    tl.store(out + i, libdevice.pow(values, 1))
+    tl.store(out + N + i, libdevice.pow(values, 2.0))
+    tl.store(out + 2 * N + i, libdevice.pow(values, 3))
+
+
+def test_small_powers_are_products(device):
+    x = np.float32([0.0, -0.0, -1.5, 3.0, 1e30, -1e-30, np.inf, np.nan])
+    out = np.zeros(24, np.float32)
+    powers[(1,)](out, x, 8)
+    with np.errstate(over="ignore", under="ignore"):
+        expected = np.concatenate([x, x * x, (x * x) * x])
+    np.testing.assert_array_equal(out, expected)
+    ptx = st.compile(powers, {"out": "*fp32", "x": "*fp32"}, {"N": 8}, target="cuda:90").asm["ptx"]
+    assert "lg2" not in ptx and "ex2" not in ptx
+
+
+@st.jit
+def through_block_pointers(out, x, N: tl.constexpr):
+    there = tl.make_block_ptr(out, (N,), (1,), (0,), (N,), (0,))
+    values = tl.load(x + tl.arange(0, N)) * 2.5
+    tl.store(there, values.to(there.type.element_ty), boundary_check=(0,))
+
+
+def test_the_type_behind_a_block_pointer(device):
+    x, out = np.arange(16, dtype=np.float32), np.zeros(16, np.int16)
+    through_block_pointers[(1,)](out, x, 16)
+    np.testing.assert_array_equal(out, (x * 2.5).astype(np.int16))
+
+
+@st.jit
+def whole(out, x, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out + i, tl.load(x + i).to(out.dtype.element_ty))
+
+
+@pytest.mark.parametrize(
+    "dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
+)
+@pytest.mark.parametrize("source", [np.float32, np.float64])
+def test_numbers_that_an_integer_type_has_not(device, dtype, source):
+    limits = np.iinfo(dtype)
+    edges = [float(limits.min), float(limits.max), 2.0 * limits.max, -2.0 * limits.max - 2]
+    x = np.array(
+        [*edges, 0.9, -0.9, 1.5, -1.5, np.inf, -np.inf, np.nan, 100.7, -100.7, 1e30, -1e30, 3],
+        source,
+    )
+    out = np.zeros(16, dtype)
+    whole[(1,)](out, x, 16)
+
+    def nearest(number):
+        if np.isnan(number):
+            return 0
+        if number >= limits.max:
+            return limits.max
+        return limits.min if number <= limits.min else int(number)
+
+    np.testing.assert_array_equal(out, np.array([nearest(number) for number in x.tolist()], dtype))
+
+
+@st.jit
+def one_number(out, x, M: tl.constexpr, N: tl.constexpr):
+    values = tl.load(x + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :])
+    tl.store(out, tl.max(values))
+    tl.store(out + 1, tl.sum(values))
+
+
+def test_a_matrix_becomes_one_number(device):
+    x = np.random.default_rng(9).standard_normal((32, 64)).astype(np.float32)
+    out = np.zeros(2, np.float32)
+    one_number[(1,)](out, x, 32, 64)
+    assert out[0] == x.max()
+    np.testing.assert_allclose(out[1], x.astype(np.float64).sum(), rtol=1e-4, atol=1e-4)
