@@ -27,6 +27,9 @@ public:
     for (auto [index, source] : llvm::enumerate(op.getSrcs()))
       operands.push_back(converted(emitter.registers(source), steps.sources[index], steps.reduced,
                                    combiner.type(index)));
+    for (auto [index, source] : llvm::enumerate(op.getSrcs()))
+      if (op.getSrcs().size() > 1 && isPosition(source))
+        position = unsigned(index);
     std::vector<Partial> partials;
     for (ArrayRef<int> group : steps.plan.groups)
       partials.push_back(combineRegisters(group));
@@ -77,12 +80,42 @@ private:
                                  builder.getInt32(layout.shape()[axis]));
   }
 
+  /// Whether the tile counts along the axis, as what is reduced beside numbers to know where they
+  /// were.
+  bool isPosition(Value tile) {
+    return isa<IntegerType>(elementTypeOf(tile.getType())) &&
+           emitter.indexFacts().of(tile).dimensions[axis].isContiguous();
+  }
+
+  /// Whether each register of a group lies behind those before it.
+  bool isInOrder(ArrayRef<int> group) {
+    int64_t last = -1;
+    for (int reg : group) {
+      layout::RegisterPart part = steps.reduced.coordinateOf(reg);
+      const int64_t here = part.inBlock[axis] + part.offset[axis];
+      if (here <= last)
+        return false;
+      last = here;
+    }
+    return true;
+  }
+
+  /// Lets LLVM know that what is on the left comes first, so that ties need no comparison.
+  void assumeOrder(const Partial &left, const Partial &right) {
+    if (!left.values.empty() && !right.values.empty() && !left.exists && !right.exists)
+      builder.CreateAssumption(
+          builder.CreateICmpSLT(left.values[*position], right.values[*position]));
+  }
+
   /// Neighbours first, level by level: short chains, and what is combined in one step is free.
-  Partial combineTree(SmallVectorImpl<Partial> &partials) {
+  Partial combineTree(SmallVectorImpl<Partial> &partials, bool isOrdered = false) {
     while (partials.size() > 1) {
       size_t half = partials.size() / 2;
-      for (size_t index = 0; index < half; ++index)
+      for (size_t index = 0; index < half; ++index) {
+        if (isOrdered)
+          assumeOrder(partials[2 * index], partials[2 * index + 1]);
         partials[index] = combiner.combine(partials[2 * index], partials[2 * index + 1]);
+      }
       if (partials.size() % 2)
         partials[half++] = partials.back();
       partials.truncate(half);
@@ -98,7 +131,7 @@ private:
         partial.values.push_back(values[reg]);
       partials.push_back(combiner.onlyIf(std::move(partial), isInside(reg)));
     }
-    return combineTree(partials);
+    return combineTree(partials, position && isInOrder(group));
   }
 
   /// The lanes of a pair combine in the same order, so that they agree to the last bit.
@@ -176,6 +209,7 @@ private:
   int64_t scratch;
   bool isScratchUsed = false;
   SmallVector<Registers, 2> operands;
+  std::optional<unsigned> position; // which operand counts along the axis
 };
 
 } // namespace

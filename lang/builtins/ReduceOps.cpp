@@ -304,22 +304,26 @@ Combiner indexedCombiner(Semantics &sema, Extremum which, bool tieBreakLeft) {
     auto either = [&](mlir::Value x, mlir::Value y) {
       return arith::OrIOp::create(b, at, x, y).getResult();
     };
-    const bool isMaximum = which == Extremum::Maximum;
-    BinaryOperator beats = isMaximum ? BinaryOperator::Greater : BinaryOperator::Less;
-    mlir::Value wins = sema.compare(beats, lhs[0], rhs[0]).ir;
-    mlir::Value equal;
-    if (tieBreakLeft)
-      equal = sema.compare(BinaryOperator::Equal, lhs[0], rhs[0]).ir;
-    if (lhs[0].type.dtype.isFloat()) {
-      mlir::Value isNumber = sema.compare(BinaryOperator::Equal, lhs[0], lhs[0]).ir;
-      mlir::Value isNan = sema.compare(BinaryOperator::NotEqual, lhs[0], lhs[0]).ir;
-      mlir::Value otherIsNan = sema.compare(BinaryOperator::NotEqual, rhs[0], rhs[0]).ir;
-      wins = either(wins, both(isNumber, otherIsNan));
-      if (tieBreakLeft)
-        equal = either(equal, both(isNan, otherIsNan));
+    const bool isMaximum = which == Extremum::Maximum, isFloat = lhs[0].type.dtype.isFloat();
+    auto compare = [&](BinaryOperator one, const Value &left, const Value &right) {
+      return sema.compare(one, left, right).ir;
+    };
+    mlir::Value wins =
+        compare(isMaximum ? BinaryOperator::Greater : BinaryOperator::Less, lhs[0], rhs[0]);
+    mlir::Value otherIsNan;
+    if (isFloat) {
+      otherIsNan = compare(BinaryOperator::NotEqual, rhs[0], rhs[0]);
+      wins = either(wins, both(compare(BinaryOperator::Equal, lhs[0], lhs[0]), otherIsNan));
     }
-    if (tieBreakLeft)
-      wins = either(wins, both(equal, sema.compare(BinaryOperator::Less, lhs[1], rhs[1]).ir));
+    if (tieBreakLeft) {
+      // Where it is known which index is smaller, one of the two questions is all that is asked.
+      mlir::Value holds = compare(
+          isMaximum ? BinaryOperator::GreaterEqual : BinaryOperator::LessEqual, lhs[0], rhs[0]);
+      if (isFloat)
+        holds = either(holds, otherIsNan);
+      wins = arith::SelectOp::create(b, at, sema.compare(BinaryOperator::Less, lhs[1], rhs[1]).ir,
+                                     holds, wins);
+    }
     SmallVector<Value> results;
     for (size_t i = 0; i < 2; ++i)
       results.push_back({arith::SelectOp::create(b, at, wins, lhs[i].ir, rhs[i].ir), lhs[i].type});

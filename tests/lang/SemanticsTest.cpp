@@ -210,20 +210,17 @@ TEST(Semantics, argmax_prefers_the_left_of_equals) {
 %3:2 = tile.reduce(%1, %2) axis 0 : (tensor<8xf32>, tensor<8xi32>) -> (f32, i32) {
 ^bb0(%arg1: f32, %arg2: i32, %arg3: f32, %arg4: i32):
   %4 = arith.cmpf ogt, %arg1, %arg3 : f32
-  %5 = arith.cmpf oeq, %arg1, %arg3 : f32
+  %5 = arith.cmpf une, %arg3, %arg3 : f32
   %6 = arith.cmpf oeq, %arg1, %arg1 : f32
-  %7 = arith.cmpf une, %arg1, %arg1 : f32
-  %8 = arith.cmpf une, %arg3, %arg3 : f32
-  %9 = arith.andi %6, %8 : i1
-  %10 = arith.ori %4, %9 : i1
-  %11 = arith.andi %7, %8 : i1
-  %12 = arith.ori %5, %11 : i1
-  %13 = arith.cmpi slt, %arg2, %arg4 : i32
-  %14 = arith.andi %12, %13 : i1
-  %15 = arith.ori %10, %14 : i1
-  %16 = arith.select %15, %arg1, %arg3 : f32
-  %17 = arith.select %15, %arg2, %arg4 : i32
-  tile.yield %16, %17 : f32, i32
+  %7 = arith.andi %6, %5 : i1
+  %8 = arith.ori %4, %7 : i1
+  %9 = arith.cmpf oge, %arg1, %arg3 : f32
+  %10 = arith.ori %9, %5 : i1
+  %11 = arith.cmpi slt, %arg2, %arg4 : i32
+  %12 = arith.select %11, %10, %8 : i1
+  %13 = arith.select %12, %arg1, %arg3 : f32
+  %14 = arith.select %12, %arg2, %arg4 : i32
+  tile.yield %13, %14 : f32, i32
 }
 )");
 }
