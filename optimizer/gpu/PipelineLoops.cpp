@@ -100,7 +100,9 @@ private:
       return;
     DotAsyncOp start = chain->start, before = chain->before;
     auto refuse = [&](const std::string &whyNot) {
-      addRemark(assumed.remarks, start.getLoc(), "not-overlapped", whyNot);
+      // One that only adds may go on into the next round instead.
+      if (!llvm::is_contained(productsCarriedOn(loop), start))
+        addRemark(assumed.remarks, start.getLoc(), "not-overlapped", whyNot);
       delayed.reset();
     };
     if (!isStageOrStill(start.getRhs()))
