@@ -15,7 +15,7 @@ scans, associative alone; where it is known, anything.
 
 from dataclasses import dataclass, field
 
-from error_bounds import is_float
+from error_bounds import Unsuitable, is_float
 from random_addresses import size
 
 WHOLE = ["int32", "int32", "int32", "int64", "uint32", "uint64", "int16", "int8", "uint8"]
@@ -84,7 +84,10 @@ class Combiners:
         shape = self.combined_shape()
         function, pieces = self.combiner([self.piece] * self.random.choice([1, 1, 2]), shape)
         sources = [source for piece in pieces for source in piece.sources]
-        others = [self.another(source, shape) for source in sources]
+        try:
+            others = [self.another(source, shape) for source in sources]
+        except Unsuitable:  # a source that no program may compute
+            return None
         results = [self.fresh() for _ in sources]
         given = ", ".join([function, *sources, *others])
         if not self.attempt(f"{', '.join(results)} = tl.map_elementwise({given})"):
