@@ -8,9 +8,9 @@
 //
 // Done where acc is what a loop carries (or what has become of that, `acc * alpha`), or another
 // product, and nothing else takes %p: a product that began with what threads compute in its round
-// would wait for them. Sums of floats are rounded
-// in another order so, which numerics="strict" and "reproducible" do without; those of fp8 operands
-// stay as they are, since kernels add them outside for the digits that instructions drop.
+// would wait for them. Sums of floats are rounded in another order so, which numerics="strict" and
+// "reproducible" do without; those of fp8 operands stay as they are, since kernels add them outside
+// for the digits that instructions drop.
 #pragma once
 
 #include "mlir/Pass/Pass.h"

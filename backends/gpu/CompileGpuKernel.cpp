@@ -75,7 +75,8 @@ static void noteBlocks(func::FuncOp function, const backends::CompileOptions &op
 }
 
 /// Returns how many warps run the program: those that are asked for, or more where a loop's sums
-/// would be spilled otherwise. Who bounds registers by hand has weighed that.
+/// would be spilled otherwise. A user who bounds registers by hand (maxnreg) gets what was asked
+/// for.
 static int32_t warpsThatHold(func::FuncOp function, const GpuTarget &target,
                              const backends::CompileOptions &options) {
   if (options.maxRegisters)

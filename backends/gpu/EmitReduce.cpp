@@ -81,9 +81,16 @@ private:
   }
 
   /// Whether the tile counts along the axis, as what is reduced beside numbers to know where they
-  /// were.
+  /// were. Only positions themselves do for certain: sums of them may wrap, and what hints say of
+  /// other tiles serves addresses, not values.
   bool isPosition(Value tile) {
-    return isa<IntegerType>(elementTypeOf(tile.getType())) &&
+    Value source = tile;
+    while (auto *maker = source.getDefiningOp())
+      if (isa<ConvertLayoutOp, BroadcastOp, ExpandDimsOp>(maker))
+        source = maker->getOperand(0);
+      else
+        break;
+    return source.getDefiningOp<ArangeOp>() &&
            emitter.indexFacts().of(tile).dimensions[axis].isContiguous();
   }
 

@@ -131,12 +131,12 @@ private:
       return;
     Operation *place = wait->getNextNode();
     while (!place->hasTrait<OpTrait::IsTerminator>() && mayBePassed(place) &&
-           !takesResultOf(place, wait) && !usesWithin(place, wait))
+           !usesWithin(place, wait))
       place = place->getNextNode();
     wait->moveBefore(place);
   }
 
-  /// Whether an operation inside of `op` takes what the wait gives.
+  /// Whether `op`, or an operation inside of it, takes what the wait gives.
   static bool usesWithin(Operation *op, DotWaitOp wait) {
     return llvm::any_of(wait->getUsers(), [&](Operation *user) { return op->isAncestor(user); });
   }
@@ -163,9 +163,11 @@ private:
                                   builder.getI32IntegerAttr(0), sums);
     for (auto [sum, done] : llvm::zip(sums, last.getResults()))
       sum.replaceAllUsesExcept(done, last);
-    // The stages of the round before are free when its products are done.
+    // The stages of the round before are free when its products are done, which is known behind
+    // the last one of this round, wherever that stands by now.
     if (waits.empty()) {
-      builder.setInsertionPointAfter(products.back());
+      builder.setInsertionPointAfter(*llvm::max_element(
+          products, [](DotAsyncOp a, DotAsyncOp b) { return a->isBeforeInBlock(b); }));
       DotWaitOp::create(builder, loop.getLoc(), TypeRange(),
                         builder.getI32IntegerAttr(int32_t(products.size())), ValueRange());
     }

@@ -139,9 +139,6 @@ private:
   void letProductsLast() {
     if (delayed)
       return;
-    int64_t words = 0;
-    for (auto product : loop.getOps<DotAsyncOp>())
-      words += wordsPerThread(product.getType());
     for (DotAsyncOp product : productsCarriedOn(loop)) {
       const bool lhsIsThere =
           !isa<BufferType>(product.getLhs().getType()) || isStageOrStill(product.getLhs());
@@ -151,7 +148,7 @@ private:
     if (lasting.empty())
       return;
     const int64_t programs =
-        std::clamp<int64_t>(programsWith(stageCount), 1, room.programsByRegisters(words));
+        std::clamp<int64_t>(programsWith(stageCount), 1, programsByRegisters());
     if (programsWith(stageCount + 1) >= programs && isRoomFor(stageCount + 1))
       ++stageCount;
     else if (stageCount < 3)
@@ -203,13 +200,19 @@ private:
   /// Whether shared memory suffices for the stages of two programs, or of one where registers do
   /// for no more.
   bool isRoomForPrograms() {
+    return isRoomFor(stageCount) &&
+           programsWith(stageCount) >= std::min<int64_t>(2, programsByRegisters());
+  }
+
+  /// Programs on a multiprocessor that registers suffice for if a thread holds the sums of all the
+  /// loop's products at once.
+  int64_t programsByRegisters() {
     int64_t words = 0;
     loop.getBody()->walk([&](Operation *op) {
       if (isa<DotOp, DotAsyncOp>(op))
         words += wordsPerThread(op->getResult(0).getType());
     });
-    return isRoomFor(stageCount) &&
-           programsWith(stageCount) >= std::min<int64_t>(2, room.programsByRegisters(words));
+    return room.programsByRegisters(words);
   }
 
   /// Decides whether copies go on into the next round of the loop around this one: all are the

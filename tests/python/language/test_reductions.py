@@ -275,3 +275,23 @@ def test_numbers_win_over_nan_with_their_indices(device, extent, name, numerics)
     most, least = np.nanargmax(x, 1), np.nanargmin(x, 1)
     assert np.array_equal(indices, np.stack([most, least, most, least], 1))
     assert np.array_equal(values, np.stack([np.nanmax(x, 1), np.nanmin(x, 1)], 1))
+
+
+@st.jit
+def _first_of_equals(value, index, other_value, other_index):
+    comes_first = (value > other_value) | ((value == other_value) & (index < other_index))
+    return tl.where(comes_first, value, other_value), tl.where(comes_first, index, other_index)
+
+
+@st.jit
+def first_place(out, start, N: tl.constexpr):
+    places = start + tl.arange(0, N)
+    _, place = tl.reduce((tl.zeros((N,), tl.float32), places), 0, _first_of_equals)
+    tl.store(out, place)
+
+
+def test_places_that_wrap_have_no_order(device):
+    """Counted from the start they ascend; as numbers the ones behind the greatest come first."""
+    out = np.zeros(1, np.int32)
+    first_place[(1,)](out, 2**31 - 700, 1024)
+    assert out[0] == -(2**31)
