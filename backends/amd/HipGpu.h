@@ -23,6 +23,10 @@ public:
   bool runs(std::string_view arch, const backends::DeviceInfo &device) const override {
     return arch == device.arch;
   }
+  int suitability(std::string_view arch, bool /*isMachineCode*/,
+                  const backends::DeviceInfo &device) const override {
+    return runs(arch, device);
+  }
   gpu::GpuGridLimits mostPrograms(unsigned threads) const override;
   gpu::GpuResult enter(unsigned device, gpu::GpuPlace &before) override;
   void leave(gpu::GpuPlace before) override;

@@ -12,8 +12,9 @@ namespace sectile::backends {
 
 using lang::SourcePlace;
 
-LineInfo::LineInfo(llvm::Module &module, llvm::Function &kernel, Location location, Form form)
-    : builder(module) {
+LineInfo::LineInfo(llvm::Module &module, llvm::Function &kernel, Location location, Form form,
+                   Folders folders)
+    : folders(folders), builder(module) {
   SourcePlace place = lang::sourcePlaceOf(location);
   if (!place.isKnown())
     return;
@@ -40,7 +41,8 @@ void LineInfo::finish() {
 }
 
 llvm::DIFile *LineInfo::fileOf(llvm::StringRef path) {
-  return builder.createFile(llvm::sys::path::filename(path), llvm::sys::path::parent_path(path));
+  return builder.createFile(llvm::sys::path::filename(path),
+                            folders == Folders::Named ? llvm::sys::path::parent_path(path) : "");
 }
 
 /// Returns the scope of the innermost function that the location is in.

@@ -195,6 +195,30 @@ private:
   mutable CostEstimate estimate{0};
 };
 
+static LaunchFailure foreign(const KernelImage &image, const std::string &reason) {
+  LaunchFailure failure;
+  failure.kind = LaunchFailure::Kind::Machine;
+  failure.message = image.kernelName + ": compiled for " + image.targetName +
+                    ", which this machine cannot run: " + reason;
+  failure.help = "compile it here, or for a target that this machine covers";
+  return failure;
+}
+
+/// Code for another processor, which is to be put into an archive.
+class ForeignKernel final : public backends::LoadedKernel {
+public:
+  ForeignKernel(const KernelImage &image, std::string reason)
+      : image(image), reason(std::move(reason)) {}
+  LaunchFailure launch(const Grid & /*grid*/, const LaunchArguments & /*arguments*/,
+                       const PrintHandler & /*print*/) const override {
+    return foreign(image, reason);
+  }
+
+private:
+  const KernelImage &image;
+  const std::string reason;
+};
+
 class CpuDriver final : public backends::Driver {
 public:
   explicit CpuDriver(const backends::DriverSettings &settings)
@@ -218,6 +242,19 @@ public:
     return colon == std::string_view::npos || hostCovers(targetName.substr(colon + 1), reason);
   }
 
+  int suitability(std::string_view targetName, bool /*isMachineCode*/,
+                  int32_t /*device*/) override {
+    std::string reason;
+    if (!canRun(targetName, reason))
+      return 0;
+    const std::string_view processor =
+        targetName.substr(std::min(targetName.find(':') + 1, targetName.size()));
+    constexpr std::string_view kLevels[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
+    const auto *level = std::find(std::begin(kLevels), std::end(kLevels), processor);
+    // What is compiled for one processor by its name uses all it has.
+    return 1 + static_cast<int>(level - std::begin(kLevels));
+  }
+
   std::unique_ptr<backends::LoadedKernel> load(const KernelImage &image,
                                                LaunchFailure &failure) override {
     auto fail = [&](std::string message, std::string help) {
@@ -227,9 +264,12 @@ public:
       return nullptr;
     };
     std::string reason;
-    if (!canRun(image.targetName, reason))
-      return fail("compiled for " + image.targetName + ", which this machine cannot run: " + reason,
-                  "compile it here, or for a target that this machine covers");
+    if (!canRun(image.targetName, reason) && image.options.forElsewhere)
+      return std::make_unique<ForeignKernel>(image, reason);
+    if (!canRun(image.targetName, reason)) {
+      failure = foreign(image, reason);
+      return nullptr;
+    }
     if (uint64_t limit = scratchLimit(threadCount()); image.scratchBytes > limit)
       return fail("tiles need " + std::to_string(image.scratchBytes >> 20) +
                       " MiB of scratch memory per thread, and this machine can give " +

@@ -93,6 +93,20 @@ bool CudaGpu::runs(std::string_view arch, const DeviceInfo &device) const {
          (!isArchitectureSpecific(arch) && capabilityOf(arch) <= device.capability);
 }
 
+int CudaGpu::suitability(std::string_view arch, bool isMachineCode,
+                         const DeviceInfo &device) const {
+  constexpr int kCompatible = 10'000, kExact = 20'000;
+  const int capability = capabilityOf(arch);
+  if (arch == device.arch)
+    return kExact + isMachineCode;
+  if (isArchitectureSpecific(arch) || capability == 0 || capability > device.capability)
+    return 0;
+  // Machine code runs on later devices of its generation, PTX on all later ones.
+  if (isMachineCode)
+    return capability / 10 == device.capability / 10 ? kCompatible + capability : 0;
+  return capability;
+}
+
 gpu::GpuGridLimits CudaGpu::mostPrograms(unsigned /*threads*/) const {
   return {0x7fff'ffff, 65535, 65535, "put the longest axis first: x may have 2147483647"};
 }

@@ -28,6 +28,8 @@ public:
   gpu::GpuResult start(int &deviceCount, int &version) override;
   backends::DeviceInfo describeDevice(unsigned device) const override;
   bool runs(std::string_view arch, const backends::DeviceInfo &device) const override;
+  int suitability(std::string_view arch, bool isMachineCode,
+                  const backends::DeviceInfo &device) const override;
   gpu::GpuGridLimits mostPrograms(unsigned threads) const override;
   gpu::GpuResult enter(unsigned device, gpu::GpuPlace &before) override;
   void leave(gpu::GpuPlace before) override;

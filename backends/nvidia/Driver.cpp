@@ -47,7 +47,7 @@ public:
 
   void completeOptions(CompileOptions &compile) override {
     std::string reason;
-    if (compile.ptxVersion == 0 && !devices(reason).empty())
+    if (compile.ptxVersion == 0 && !compile.forElsewhere && !devices(reason).empty())
       compile.ptxVersion = newestPtxVersion(system.driverVersion());
   }
 
@@ -141,11 +141,11 @@ bool CudaDriver::finish(KernelImage &image, LaunchFailure &failure) {
   gpu::GpuDevice *device = deviceFor(arch);
   // Code for an older architecture than that of the devices here is for them all the same: it stays
   // PTX, and loading assembles it.
-  if (!device && canRun(image.targetName, reason))
+  if (!device && !image.options.forElsewhere && canRun(image.targetName, reason))
     return true;
 
   std::vector<Choice> order = {Choice::Ptxas, Choice::Driver};
-  if (options.assembler == Choice::Driver)
+  if (options.assembler == Choice::Driver && !image.options.forElsewhere)
     std::swap(order[0], order[1]);
   Assembled result;
   result.error = "there is no assembler";

@@ -75,11 +75,7 @@ std::string encodeConstant(const lang::Constant &constant, References references
   return std::move(encoder.bytes);
 }
 
-std::string sourceKey(const std::string &sourceDigest, const lang::KernelSignature &signature,
-                      const backends::CompileOptions &options, const KeyContext &context) {
-  Digest digest("source key");
-  digest.add(context.buildId).add(context.hostFingerprint).add(uint64_t{context.wantStages});
-  digest.add(options.fingerprint()).add(sourceDigest);
+void addToDigest(Digest &digest, const lang::KernelSignature &signature) {
   digest.add(signature.kernelName).add(signature.parameters.size());
   auto add = [&](auto &self, const lang::KernelParameter &parameter) -> void {
     digest.add(parameter.name).add(word(parameter.dtype)).add(uint64_t{parameter.divisibleBy16});
@@ -97,6 +93,14 @@ std::string sourceKey(const std::string &sourceDigest, const lang::KernelSignatu
   };
   for (const lang::KernelParameter &parameter : signature.parameters)
     add(add, parameter);
+}
+
+std::string sourceKey(const std::string &sourceDigest, const lang::KernelSignature &signature,
+                      const backends::CompileOptions &options, const KeyContext &context) {
+  Digest digest("source key");
+  digest.add(context.buildId).add(context.hostFingerprint).add(uint64_t{context.wantStages});
+  digest.add(options.fingerprint()).add(sourceDigest);
+  addToDigest(digest, signature);
   return digest.hex();
 }
 

@@ -25,6 +25,11 @@ std::string sourceKey(const std::string &sourceDigest, const lang::KernelSignatu
 std::string irKey(const std::string &irDigest, const backends::CompileOptions &options,
                   const KeyContext &context);
 
+class Digest;
+/// What a kernel is specialised on: its name and its parameters. Functions and objects among the
+/// constants are known by their names.
+void addToDigest(Digest &digest, const lang::KernelSignature &signature);
+
 /// Kind and value as bytes; equal only for equal constants of one kind (1, 1.0 and True differ).
 /// References: `ById` differs for any two within this process, `ByName` is the same in every
 /// process.

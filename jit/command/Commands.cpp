@@ -59,6 +59,25 @@ is measured, and the choice is kept for all later runs.
   --details       the whole table of each tuning, not only its winner
 )",
      Python},
+    {"aot", "FILE.py -o PREFIX --target LIST: compiles kernels into an archive, for C, C++ and Python",
+     R"(usage: sectile aot FILE.py ... -o PREFIX [--target LIST] [--archive] [--static] [--shared]
+
+Runs FILE.py, compiles the kernels that it exports (@st.aot.export) for each target, and writes
+
+  PREFIX.sectile          the archive                              (--archive; without --static and --shared)
+  PREFIX.h, PREFIX.hpp    a typed function for each kernel, in C99 and in C++17
+  PREFIX.a                the archive as an object to link         (--static)
+  libPREFIX.so            a library that has it, with functions for Apache TVM's FFI       (--shared)
+
+Needs none of the targets' devices. Equal input gives equal bytes.
+
+  --target LIST   cpu:x86-64-v3 (without it), cpu:x86-64-v4, cpu (this very processor), cuda:80, cuda:90,
+                  cuda:90+ptx (assembled by the driver, on later GPUs, too), hip:gfx942; separated by commas
+  -q, --quiet     no line for each variant
+
+C++: c++ main.cpp nn.a $(sectile --cflags --libs); CMake: sectile_add_kernels(target kernels.py TARGETS ...).
+)",
+     Python},
     {"layout", "DESCRIPTION [DESCRIPTION]: draws which thread holds which element of a tile",
      R"(usage: sectile layout DESCRIPTION [DESCRIPTION]
 

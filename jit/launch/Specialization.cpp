@@ -76,6 +76,8 @@ Classified classifyConstant(const ArgumentValue &value) {
     return problem("is constexpr, and an array has no value at compile time");
   case Kind::Tuple:
     return problem("is constexpr, and holds values of run time");
+  case Kind::Default:
+    return problem("is missing");
   case Kind::Constant:
     break;
   }
@@ -184,6 +186,8 @@ inline Classified classify(const ArgumentValue &value, const ParameterPolicy &po
   case Kind::Tuple:
     return annotation.isVoid() ? constant(kTuple, value.bits)
                                : problem("is annotated with a type and got a tuple");
+  case Kind::Default:
+    return problem("is missing");
   case Kind::Constant:
     break;
   }
@@ -212,10 +216,14 @@ ConstantTable::Entry ConstantTable::intern(const lang::Constant &constant) {
   return found->second;
 }
 
+ConstantTable &ConstantTable::ofProcess() {
+  static ConstantTable &table = *new ConstantTable;
+  return table;
+}
+
 ConstantTable::OfDescriptor ConstantTable::ofDescriptor(std::span<const int64_t> blockShape,
                                                         std::string padding) {
-  // Never destroyed: static variables of a program may hold what is in it.
-  static ConstantTable &table = *new ConstantTable;
+  ConstantTable &table = ofProcess();
   std::vector<lang::Constant> extents;
   for (int64_t extent : blockShape)
     extents.push_back(lang::Constant::integer(extent));

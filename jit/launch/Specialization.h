@@ -55,7 +55,16 @@ struct ParameterPolicy {
 
 /// One argument of a launch, unwrapped from the host language.
 struct ArgumentValue {
-  enum class Kind : uint8_t { Pointer, Integer, Float, Bool, None, Constant, Tuple };
+  enum class Kind : uint8_t {
+    Pointer,
+    Integer,
+    Float,
+    Bool,
+    None,
+    Constant,
+    Tuple,
+    Default // left out: only kernels of archives know what that means (aot/Archive.h)
+  };
   Kind kind = Kind::None;
   /// The memory that the pointer points to may not be written; only a Pointer has this.
   bool isReadOnly = false;
@@ -133,6 +142,11 @@ struct ArgumentValue {
     return value;
   }
   static ArgumentValue none() { return {}; }
+  static ArgumentValue leftOut() {
+    ArgumentValue value;
+    value.kind = Kind::Default;
+    return value;
+  }
   static ArgumentValue constantInteger(int64_t number) {
     return scalarConstant(Bits::ConstantInteger, static_cast<uint64_t>(number));
   }
@@ -188,6 +202,10 @@ public:
     const lang::Constant *constant; // lives as long as the table
   };
   Entry intern(const lang::Constant &constant);
+
+  /// The one of those that have none of their own. It is never destroyed: static variables of a
+  /// program may hold what is in it.
+  static ConstantTable &ofProcess();
 
   /// The constants among the items of a tensor descriptor that a C++ program passes.
   struct OfDescriptor;

@@ -186,6 +186,19 @@ KernelResult Runtime::unpack(std::string_view bytes) {
   return result;
 }
 
+KernelResult Runtime::load(backends::KernelImage image) {
+  KernelResult result;
+  backends::Driver *driver = state->drivers.find(image.backend);
+  if (!driver) {
+    result.status = Status::fail(
+        Error::Kind::Machine, image.kernelName + ": there is no back end '" + image.backend + "'");
+    return result;
+  }
+  result.kernel = state->load(std::move(image), *driver, result.status);
+  result.origin = result.kernel ? KernelResult::Origin::Disk : KernelResult::Origin::None;
+  return result;
+}
+
 void Runtime::setInterruptCheck(backends::InterruptCheck check) {
   state->drivers.setInterruptCheck(check);
 }

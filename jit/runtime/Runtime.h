@@ -190,6 +190,8 @@ public:
   /// The kernel in bytes that pack() returned. Fails with Error::Kind::Machine on anything else,
   /// and on what another build or another host's compiler made. Nothing is compiled.
   KernelResult unpack(std::string_view bytes);
+  /// An image as it is, loaded for launches: no key is asked for, and nothing is compiled.
+  KernelResult load(backends::KernelImage image);
   /// Sets the check that is called now and then while a kernel on the CPU keeps the process's first
   /// thread: true ends that launch with Error::Kind::Interrupted. Null removes the check.
   void setInterruptCheck(backends::InterruptCheck check);

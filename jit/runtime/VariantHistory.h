@@ -19,9 +19,9 @@
 namespace sectile::jit {
 
 /// "x: *fp32:16, n: i32, BLOCK = 1024": what distinguishes this variant from others.
-std::string describe(const lang::KernelSignature &signature);
+SECTILE_API std::string describe(const lang::KernelSignature &signature);
 /// What differs from the defaults, the target left out: "num_warps=8, debug=1".
-std::string describe(const backends::CompileOptions &options);
+SECTILE_API std::string describe(const backends::CompileOptions &options);
 /// "cpu", "cuda:sm_90a".
 SECTILE_API std::string targetOf(const backends::CompileOptions &options);
 

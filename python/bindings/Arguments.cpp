@@ -152,7 +152,8 @@ TypeTable &typeTable() {
 /// Constants that are no plain number, by the identity of the (immutable) object they came from.
 class ConstantCache {
 public:
-  jit::ConstantTable table;
+  /// The process's: kernels of archives are given constants by C++ programs, too.
+  jit::ConstantTable &table = jit::ConstantTable::ofProcess();
 
   std::optional<jit::ConstantTable::Entry> find(PyObject *object) {
     std::lock_guard lock(mutex);

@@ -15,6 +15,8 @@ namespace {
 struct KernelCode {
   std::shared_ptr<const jit::Kernel> kernel;
   std::shared_ptr<const PositionalLaunch> launch;
+  /// Null of code out of a pickle.
+  std::shared_ptr<const lang::KernelSignature> signature;
   /// The JITFunction that obtained it; null of code out of a pickle.
   py::weakref owner;
   /// A KernelCode for arrays that share memory; None where there is none.
@@ -69,6 +71,8 @@ py::object metadataOf(const jit::Kernel &kernel) {
   fields["device_memory"] = options.deviceMemory;
   fields["pointers_only"] = options.pointersOnly;
   fields["tensor_maps"] = image.tensorMaps.size();
+  fields["overlap_hazards"] = image.overlapHazards.size();
+  fields["atomic_arguments"] = image.atomicArguments.size();
   fields["hidden_parameters"] = image.gpu.hiddenParameters != 0;
   fields["alias_hazards"] =
       std::count_if(image.overlapHazards.begin(), image.overlapHazards.end(),
@@ -246,7 +250,7 @@ KernelCode loadCode(const py::bytes &packed, const py::list &parameters, py::obj
   if (!result.kernel)
     throwError(result.status.error());
   auto launch = std::make_shared<const PositionalLaunch>(result.kernel, std::move(known));
-  KernelCode code{std::move(result.kernel), std::move(launch), {}, py::none()};
+  KernelCode code{std::move(result.kernel), std::move(launch), nullptr, {}, py::none()};
   return ifAliased.is_none() ? code : withAliased(code, std::move(ifAliased));
 }
 
@@ -255,9 +259,17 @@ KernelCode loadCode(const py::bytes &packed, const py::list &parameters, py::obj
 py::object wrapCompiledKernel(const Variant &variant, PyObject *owner) {
   py::object code = py::cast(KernelCode{
       variant.kernel, std::make_shared<const PositionalLaunch>(variant.kernel, variant.parameters),
-      py::weakref(owner), py::none()});
+      variant.codeSignature, py::weakref(owner), py::none()});
   return py::module_::import("sectile.runtime.compiled")
       .attr("CompiledKernel")(code, variant.signature, variant.options);
+}
+
+ArchivableCode ArchivableCode::of(py::handle code) {
+  const auto &known = py::cast<const KernelCode &>(code);
+  if (!known.signature)
+    throw py::type_error(known.kernel->image().kernelName +
+                         ": code out of a pickle does not know what it was compiled for");
+  return {known.kernel, known.signature};
 }
 
 void registerCompiledKernel(py::module_ &module) {

@@ -111,31 +111,6 @@ void readTarget(PyObject *value, const std::string &kernelName, LaunchOptions &o
     options.archNumber = namedArchs().numberOf(name.arch);
 }
 
-/// Returns the driver's handle: an int, or what a stream of torch, CuPy or another library has as
-/// one.
-uint64_t readStream(PyObject *value, const std::string &kernelName) {
-  py::handle object(value);
-  py::object handle = py::reinterpret_borrow<py::object>(value);
-  if (value == Py_None)
-    handle = py::int_(0);
-  else if (py::hasattr(object, "__cuda_stream__")) // (version of the protocol, handle)
-    handle = py::tuple(object.attr("__cuda_stream__")())[1];
-  else if (py::hasattr(object, "cuda_stream"))
-    handle = object.attr("cuda_stream");
-  else if (py::hasattr(object, "ptr"))
-    handle = object.attr("ptr");
-  py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(handle.ptr()));
-  uint64_t number = index ? PyLong_AsUnsignedLongLong(index.ptr()) : 0;
-  if (PyErr_Occurred()) {
-    PyErr_Clear();
-    throwCallError(
-        kernelName + ": stream is " + std::string(py::repr(value)) +
-            ", not a stream or the handle of one",
-        "pass a torch.cuda.Stream, a cupy.cuda.Stream, or the driver's handle as an int");
-  }
-  return number;
-}
-
 uint16_t readArch(PyObject *value, const std::string &kernelName) {
   if (value == Py_None)
     return 0;
@@ -237,6 +212,29 @@ void checkExternLibs(PyObject *value, const std::string &kernelName) {
 
 } // namespace
 
+uint64_t streamHandleOf(PyObject *value, const std::string &kernelName) {
+  py::handle object(value);
+  py::object handle = py::reinterpret_borrow<py::object>(value);
+  if (value == Py_None)
+    handle = py::int_(0);
+  else if (py::hasattr(object, "__cuda_stream__")) // (version of the protocol, handle)
+    handle = py::tuple(object.attr("__cuda_stream__")())[1];
+  else if (py::hasattr(object, "cuda_stream"))
+    handle = object.attr("cuda_stream");
+  else if (py::hasattr(object, "ptr"))
+    handle = object.attr("ptr");
+  py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(handle.ptr()));
+  uint64_t number = index ? PyLong_AsUnsignedLongLong(index.ptr()) : 0;
+  if (PyErr_Occurred()) {
+    PyErr_Clear();
+    throwCallError(
+        kernelName + ": stream is " + std::string(py::repr(value)) +
+            ", not a stream or the handle of one",
+        "pass a torch.cuda.Stream, a cupy.cuda.Stream, or the driver's handle as an int");
+  }
+  return number;
+}
+
 py::object countOf(int32_t value, OptionDescription::Rule rule) {
   if (OptionDescription::allowsNone(rule) && value == 0)
     return py::none();
@@ -300,7 +298,7 @@ bool LaunchOptions::set(PyObject *keyword, PyObject *value, const std::string &k
     readTarget(value, kernelName, *this);
     return true;
   case Option::Stream:
-    stream = readStream(value, kernelName);
+    stream = streamHandleOf(value, kernelName);
     return true;
   case Option::ExternLibs:
     checkExternLibs(value, kernelName);
@@ -322,6 +320,7 @@ backends::CompileOptions LaunchOptions::compileOptions(int32_t device) const {
   static_cast<backends::KernelOptions &>(options) = kernel;
   options.normalize();
   options.arch = namedArchs().nameOf(archNumber);
+  options.forElsewhere = forArchive.has_value();
   if (device >= 0 || isGpu(target)) {
     jit::Runtime &runtime = jit::Runtime::instance();
     options.backend = isGpu(target) ? nameOf(target) : runtime.gpuBackend();

@@ -26,6 +26,13 @@ struct LaunchOptions {
   /// The stream of a GPU launch; null: that of the arrays' library. Selects no variant.
   std::optional<uint64_t> stream;
 
+  /// The code is for an archive, not for a launch here (CompileOptions::forElsewhere), and for
+  /// arrays of which no tensor maps can be made, or that all lie in the GPU's own memory.
+  struct ForArchive {
+    bool isPointersOnly = false, isOfDevice = false;
+  };
+  std::optional<ForArchive> forArchive;
+
   /// Number of the `arch` among those that launches have named; 0: the machine at hand.
   uint16_t archNumber = 0;
 
@@ -46,6 +53,10 @@ struct LaunchOptions {
 
   static const std::vector<std::string> &names();
 };
+
+/// Returns the driver's handle: an int, or what a stream of torch, CuPy or another library has as
+/// one.
+uint64_t streamHandleOf(PyObject *value, const std::string &kernelName);
 
 /// Returns a count as Python writes it: None for 0 where the rule allows it.
 py::object countOf(int32_t value, backends::OptionDescription::Rule rule);

@@ -33,8 +33,9 @@ struct Variant {
   py::dict signature;
   /// Keywords of the launch that were not the usual ones.
   py::dict options;
-  /// What its code was compiled for, for launches without the JITFunction.
+  /// What its code was compiled for, for launches without the JITFunction, and for archives.
   KernelParameters parameters;
+  std::shared_ptr<const lang::KernelSignature> codeSignature;
   std::string target;
   /// "compiled", "disk", "memory", "same ir".
   const char *origin = "";
@@ -88,6 +89,8 @@ struct LaunchCall {
   size_t positionalCount;
   PyObject *keywordNames; // tuple or null
   bool isWarmup;
+  /// Of a warmup: LaunchOptions::forArchive.
+  std::optional<LaunchOptions::ForArchive> forArchive = {};
 };
 
 /// Runs it. Returns a new reference to the compiled kernel, or null with the Python error set.
@@ -139,5 +142,14 @@ py::object bindLaunch(KernelState &state, const LaunchCall &call);
 void registerLauncherTypes(py::module_ &module);
 void registerBoundKernel(py::module_ &module);
 void registerCompiledKernel(py::module_ &module);
+void registerArchives(py::module_ &module);
+
+/// A variant of an archive to be: the kernel's code, and what it was compiled for. `code` is a
+/// KernelCode; throws a TypeError for one out of a pickle, which does not know.
+struct ArchivableCode {
+  std::shared_ptr<const jit::Kernel> kernel;
+  std::shared_ptr<const lang::KernelSignature> signature;
+  static ArchivableCode of(py::handle code);
+};
 
 } // namespace sectile::bindings

@@ -96,6 +96,7 @@ PyObject *launchOrThrow(KernelState &state, const LaunchCall &call) {
   ReadArguments read;
   read.reserve(count);
   LaunchOptions options = state.options;
+  options.forArchive = call.forArchive;
   bindParameters(state, call, bound, options, held);
   if (call.grid)
     ready.grid = readGrid(call.grid, state.name, [&] { return argumentsByName(state, bound); });
@@ -321,6 +322,13 @@ py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLau
 
   if (uint64_t generation = jit::Runtime::instance().stagesGeneration()) [[unlikely]]
     arguments.addOption(generation);
+  if (const auto &forArchive = call.options.forArchive) [[unlikely]] {
+    arguments.addOption(~uint64_t{0});
+    if (forArchive->isOfDevice)
+      arguments.setOfDevice();
+    if (forArchive->isPointersOnly)
+      arguments.setUnmappable();
+  }
   auto allSources = [&] {
     Sources sources{own, {}};
     forEachPassed([&](const auto &source) { sources.passed.push_back(source); });
@@ -348,8 +356,10 @@ py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLau
     }
     return kernel;
   };
-  result.kernel = call.isWarmup ? jit::selectAhead(arguments, call.read.span(), obtain)
-                                : jit::selectForMemory(arguments, obtain);
+  // Each variant of an archive is asked for by itself.
+  result.kernel = call.options.forArchive ? obtain()
+                  : call.isWarmup         ? jit::selectAhead(arguments, call.read.span(), obtain)
+                                          : jit::selectForMemory(arguments, obtain);
   std::lock_guard lock(state.mutex);
   return state.compiled.find(result.kernel)->second;
 }

@@ -228,8 +228,8 @@ PyObject *configureKernel(PyObject *self, PyObject *arguments) {
   });
 }
 
-/// _prepare(grid, args, kwargs, is_warmup): as kernel[grid](*args, **kwargs), or without running
-/// it.
+/// _prepare(grid, args, kwargs, is_warmup, for_archive=None): as kernel[grid](*args, **kwargs), or
+/// without running it. for_archive: (pointers only, device memory), of a warmup for an archive.
 PyObject *prepareKernel(PyObject *self, PyObject *arguments) {
   KernelState *state = stateOf(self);
   if (!state)
@@ -248,9 +248,17 @@ PyObject *prepareKernel(PyObject *self, PyObject *arguments) {
       names[index++] = name;
       flat.push_back(value.ptr());
     }
-    PyObject *result =
-        launch(*state, {self, grid.is_none() ? nullptr : grid.ptr(), flat.data(), positional.size(),
-                        names.size() ? names.ptr() : nullptr, py::cast<bool>(fields[3])});
+    LaunchCall call{self,
+                    grid.is_none() ? nullptr : grid.ptr(),
+                    flat.data(),
+                    positional.size(),
+                    names.size() ? names.ptr() : nullptr,
+                    py::cast<bool>(fields[3])};
+    if (fields.size() > 4 && !fields[4].is_none()) {
+      auto [isPointersOnly, isOfDevice] = py::cast<std::pair<bool, bool>>(fields[4]);
+      call.forArchive = {isPointersOnly, isOfDevice};
+    }
+    PyObject *result = launch(*state, call);
     if (!result)
       throw py::error_already_set();
     return py::reinterpret_steal<py::object>(result);

@@ -227,6 +227,7 @@ PYBIND11_MODULE(_native, module, pybind11::mod_gil_not_used()) {
   registerBoundKernel(module);
   registerLaunchHooks(module);
   registerCompiledKernel(module);
+  registerArchives(module);
   registerDevices(module);
   module.attr("_print_handler_is_set") = false;
   module.def("digest", &digest);

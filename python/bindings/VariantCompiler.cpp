@@ -124,6 +124,7 @@ Variant getVariant(KernelState &state, const LaunchedKernel &launched,
   Variant variant;
   variant.signature = signatureOf(state, request.signature, read);
   variant.parameters = KernelParameters::of(request.signature);
+  variant.codeSignature = std::make_shared<const lang::KernelSignature>(request.signature);
   variant.options = options.unusual();
   variant.target = jit::targetOf(request.options);
   variant.sourceVersion = sourceState.version;

@@ -19,7 +19,7 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
-    from . import as_triton, backends, compiler, errors, knobs, language, runtime, testing
+    from . import aot, as_triton, backends, compiler, errors, knobs, language, runtime, testing
     from ._cpp import get_cmake_dir, get_include
     from .compiler import compile
     from .errors import (
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 # Checkers read this list only as a literal.
 __all__ = [
-    "__version__", "ArgumentError", "as_triton", "autotune", "Autotuner", "backends", "build_id", "cdiv",
+    "__version__", "aot", "ArgumentError", "as_triton", "autotune", "Autotuner", "backends", "build_id", "cdiv",
     "clear_cache", "CompilationError", "compile", "compiler", "CompileTimeAssertionFailure",
     "Config", "constexpr_function", "DeviceAssertionError", "errors", "get_cmake_dir", "get_include",
     "GridKeyError", "Heuristics", "heuristics", "inspect", "IntegerRangeError", "InternalError", "InterpreterError", "jit", "JITFunction",
@@ -94,6 +94,7 @@ _FROM = {
     ),
 }  # fmt: skip
 _SUBMODULES = (
+    "aot",
     "as_triton",
     "backends",
     "compiler",

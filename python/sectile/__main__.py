@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 def _command_of_python(name: str) -> Callable[[list[str]], int]:
     if name == "doctor":
         from ._doctor import main
+    elif name == "aot":
+        from .aot.building import main
     elif name == "run":
         from .as_triton import run_program as main
     else:

@@ -110,6 +110,9 @@ public:
   virtual backends::DeviceInfo describeDevice(unsigned device) const = 0;
   /// May code for `arch`, as target names have it behind the prefix, run on such a device?
   virtual bool runs(std::string_view arch, const backends::DeviceInfo &device) const = 0;
+  /// How well code for `arch` suits such a device: 0, it does not run there; the larger the better.
+  virtual int suitability(std::string_view arch, bool isMachineCode,
+                          const backends::DeviceInfo &device) const = 0;
   /// The most programs along each axis of a grid whose blocks have so many threads.
   virtual GpuGridLimits mostPrograms(unsigned threads) const = 0;
 

@@ -17,6 +17,14 @@ bool GpuDriver::canRun(std::string_view targetName, std::string &reason) const {
   return false;
 }
 
+int GpuDriver::suitability(std::string_view targetName, bool isMachineCode, int32_t ordinal) {
+  backends::DeviceStatus ignored;
+  GpuDevice *device = isOurs(targetName) ? system.device(ordinal, ignored) : nullptr;
+  return device ? device->api.suitability(targetName.substr(system.names.targetPrefix.size()),
+                                          isMachineCode, device->info)
+                : 0;
+}
+
 int32_t GpuDriver::deviceOf(uint64_t address) {
   const GpuApi *api = system.api();
   return api && !system.isForked() ? api->deviceOf(address) : -1;

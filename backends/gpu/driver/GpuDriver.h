@@ -21,6 +21,7 @@ public:
 
   void configure(const backends::DriverSettings &settings) override;
   bool canRun(std::string_view targetName, std::string &reason) const override;
+  int suitability(std::string_view targetName, bool isMachineCode, int32_t device) override;
   const std::vector<backends::DeviceInfo> &devices(std::string &reason) override {
     return system.infos(reason);
   }

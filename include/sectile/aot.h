@@ -1,0 +1,150 @@
+//===-- aot.h - kernels of an archive, launched from C++17 ---------------------------------------===//
+// What the headers that `sectile aot` writes for C++ are made of, on top of sectile/c.h; works with
+// -fno-exceptions and -fno-rtti. It has nothing to do with the language for kernels (sectile.h),
+// which needs C++20.
+//
+//   nn::Kernels nn;                                            // nn.hpp, generated
+//   nn.open("nn.sectile").orThrow();
+//   nn.softmax({sectile_cuda(0), stream}, {rows}, y, x, 781, 781).orThrow();
+//
+// Element types that C++ has not: F16, Bf16, F8e4m3, ... hold their bits. For a type of one's own,
+// such as __half, specialise ElementType:
+//
+//   template <>
+//   struct sectile::aot::ElementType<__half> { static constexpr sectile_type value = SECTILE_F16; };
+#pragma once
+
+#include <sectile/c.h>
+
+#include <initializer_list>
+#include <string>
+#if defined(__cpp_exceptions)
+#include <stdexcept>
+#endif
+
+namespace sectile::aot {
+
+/// What became of a call. Its text costs nothing unless the call failed.
+class [[nodiscard]] Status {
+public:
+  Status() = default;
+  /// Of a call of this thread that has just been made.
+  explicit Status(sectile_status code) : failure(code) {
+    if (code != SECTILE_OK) {
+      message = sectile_error_text();
+      parameter = sectile_error_argument();
+    }
+  }
+  bool ok() const { return failure == SECTILE_OK; }
+  sectile_status code() const { return failure; }
+  /// What was expected, what was found, and the remedy; "" when it worked.
+  const char *text() const { return message.c_str(); }
+  /// The number of the parameter that it is about; -1 when it is about none.
+  int32_t argument() const { return parameter; }
+#if defined(__cpp_exceptions)
+  /// Throws std::runtime_error with the text.
+  void orThrow() const {
+    if (!ok())
+      throw std::runtime_error(message);
+  }
+#endif
+
+private:
+  sectile_status failure = SECTILE_OK;
+  int32_t parameter = -1;
+  std::string message;
+};
+
+/// Where a launch runs, and in which stream of the device; null: the default one.
+struct Place {
+  sectile_device device = {SECTILE_CPU, 0};
+  void *stream = nullptr;
+};
+
+/// Programs along up to three axes: {rows}, {x, y}, {x, y, z}.
+struct Grid : sectile_grid {
+  Grid(int64_t x, int64_t y = 1, int64_t z = 1) : sectile_grid{x, y, z} {}
+};
+
+struct F16 {
+  uint16_t bits;
+};
+struct Bf16 {
+  uint16_t bits;
+};
+struct F8e4m3 {
+  uint8_t bits;
+};
+struct F8e4m3fnuz {
+  uint8_t bits;
+};
+struct F8e5m2 {
+  uint8_t bits;
+};
+struct F8e5m2fnuz {
+  uint8_t bits;
+};
+struct F8e4b15 {
+  uint8_t bits;
+};
+
+/// The type of an array's elements.
+template <class T>
+struct ElementType {
+  static constexpr sectile_type value = 0;
+};
+#define SECTILE_ELEMENT(type, number)                                                              \
+  template <>                                                                                      \
+  struct ElementType<type> {                                                                       \
+    static constexpr sectile_type value = number;                                                  \
+  }
+SECTILE_ELEMENT(bool, SECTILE_BOOL);
+SECTILE_ELEMENT(int8_t, SECTILE_I8);
+SECTILE_ELEMENT(int16_t, SECTILE_I16);
+SECTILE_ELEMENT(int32_t, SECTILE_I32);
+SECTILE_ELEMENT(int64_t, SECTILE_I64);
+SECTILE_ELEMENT(uint8_t, SECTILE_U8);
+SECTILE_ELEMENT(uint16_t, SECTILE_U16);
+SECTILE_ELEMENT(uint32_t, SECTILE_U32);
+SECTILE_ELEMENT(uint64_t, SECTILE_U64);
+SECTILE_ELEMENT(F16, SECTILE_F16);
+SECTILE_ELEMENT(Bf16, SECTILE_BF16);
+SECTILE_ELEMENT(F8e4m3, SECTILE_F8E4M3);
+SECTILE_ELEMENT(F8e4m3fnuz, SECTILE_F8E4M3FNUZ);
+SECTILE_ELEMENT(F8e5m2, SECTILE_F8E5M2);
+SECTILE_ELEMENT(F8e5m2fnuz, SECTILE_F8E5M2FNUZ);
+SECTILE_ELEMENT(F8e4b15, SECTILE_F8E4B15);
+SECTILE_ELEMENT(float, SECTILE_F32);
+SECTILE_ELEMENT(double, SECTILE_F64);
+#undef SECTILE_ELEMENT
+
+template <class T>
+constexpr bool isOneOf(std::initializer_list<sectile_type> types) {
+  for (sectile_type type : types)
+    if (type == ElementType<T>::value)
+      return true;
+  return false;
+}
+
+/// An array, or null for one that is left out.
+template <class T>
+sectile_arg pointer(T *address) {
+  static_assert(ElementType<T>::value != 0, "specialise sectile::aot::ElementType for this type");
+  return sectile_pointer(ElementType<T>::value, address);
+}
+template <class T>
+sectile_arg pointer(const T *address) {
+  static_assert(ElementType<T>::value != 0, "specialise sectile::aot::ElementType for this type");
+  sectile_arg arg = sectile_pointer(ElementType<T>::value, address);
+  arg.flags = SECTILE_ARG_READ_ONLY;
+  return arg;
+}
+
+/// `grid`: null: as the archive says.
+inline Status launch(const sectile_kernel *kernel, const Place &place, const sectile_grid *grid,
+                     std::initializer_list<sectile_arg> args) {
+  return Status(
+      sectile_launch(kernel, place.device, place.stream, grid, args.begin(), args.size()));
+}
+
+} // namespace sectile::aot

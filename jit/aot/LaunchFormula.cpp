@@ -1,0 +1,160 @@
+#include "jit/aot/LaunchFormula.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+namespace sectile::jit {
+namespace {
+
+using Kind = LaunchFormula::Kind;
+using Number = std::optional<int64_t>;
+
+constexpr int kTakes[] = {
+#define SECTILE_STEP(name, count) count,
+    SECTILE_FORMULA_STEPS(SECTILE_STEP)
+#undef SECTILE_STEP
+};
+
+/// Whether a division is by zero, or its result no int64.
+bool isUndivided(int64_t a, int64_t b) {
+  return b == 0 || (a == INT64_MIN && b == -1);
+}
+int64_t floorDivide(int64_t a, int64_t b) {
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+int64_t wrapped(uint64_t number) {
+  return static_cast<int64_t>(number);
+}
+
+Number apply(Kind kind, int64_t a, int64_t b) {
+  const auto ua = static_cast<uint64_t>(a), ub = static_cast<uint64_t>(b);
+  switch (kind) {
+  case Kind::Add:
+    return wrapped(ua + ub);
+  case Kind::Subtract:
+    return wrapped(ua - ub);
+  case Kind::Multiply:
+    return wrapped(ua * ub);
+  case Kind::FloorDivide:
+    return isUndivided(a, b) ? Number() : floorDivide(a, b);
+  case Kind::CeilDivide:
+    return isUndivided(a, b) ? Number() : floorDivide(a, b) + (a % b != 0);
+  case Kind::Modulo:
+    return isUndivided(a, b) ? Number()
+                             : wrapped(ua - static_cast<uint64_t>(floorDivide(a, b)) * ub);
+  case Kind::Minimum:
+    return std::min(a, b);
+  case Kind::Maximum:
+    return std::max(a, b);
+  case Kind::ShiftLeft:
+    return b < 0 ? Number() : b > 63 ? 0 : wrapped(ua << b);
+  case Kind::ShiftRight:
+    return b < 0 ? Number() : a >> std::min<int64_t>(b, 63);
+  case Kind::Less:
+    return a < b;
+  case Kind::LessOrEqual:
+    return a <= b;
+  case Kind::Equal:
+    return a == b;
+  case Kind::NotEqual:
+    return a != b;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// Python's `and` and `or` of truth values: what the first decides does not depend on the second.
+Number connect(Number a, Number b, bool deciding) {
+  if (a && (*a != 0) == deciding)
+    return deciding;
+  if (!a || !b)
+    return std::nullopt;
+  return *b != 0;
+}
+
+Number nextPowerOf2(int64_t number) {
+  if (number <= 1)
+    return 1;
+  if (number > int64_t(1) << 62)
+    return std::nullopt;
+  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(number)));
+}
+
+} // namespace
+
+const std::vector<LaunchFormula::StepName> &LaunchFormula::stepNames() {
+  static const auto &names = *new std::vector<StepName>{
+#define SECTILE_STEP(name, count) {#name, count},
+      SECTILE_FORMULA_STEPS(SECTILE_STEP)
+#undef SECTILE_STEP
+  };
+  return names;
+}
+
+bool LaunchFormula::isWellFormed(size_t parameterCount) const {
+  if (steps.size() > kMostSteps)
+    return false;
+  size_t held = 0;
+  for (const Step &step : steps) {
+    if (step.kind > Kind::Select)
+      return false;
+    if (step.kind == Kind::Argument &&
+        (step.value < 0 || static_cast<uint64_t>(step.value) >= parameterCount))
+      return false;
+    const auto taken = static_cast<size_t>(kTakes[static_cast<size_t>(step.kind)]);
+    if (held < taken)
+      return false;
+    held += 1 - taken;
+    if (held > kMostNumbers)
+      return false;
+  }
+  return held == 1;
+}
+
+std::optional<int64_t>
+LaunchFormula::evaluate(const std::function<std::optional<int64_t>(size_t)> &argument) const {
+  std::array<Number, kMostNumbers> stack;
+  size_t held = 0;
+  for (const Step &step : steps) {
+    held -= static_cast<size_t>(kTakes[static_cast<size_t>(step.kind)]);
+    Number &a = stack[held]; // also the place of the result
+    switch (step.kind) {
+    case Kind::Constant:
+      a = step.value;
+      break;
+    case Kind::Argument:
+      a = argument(static_cast<size_t>(step.value));
+      break;
+    case Kind::And:
+      a = connect(a, stack[held + 1], false);
+      break;
+    case Kind::Or:
+      a = connect(a, stack[held + 1], true);
+      break;
+    case Kind::Not:
+      a = a ? Number(*a == 0) : Number();
+      break;
+    case Kind::Negate:
+      a = a ? Number(wrapped(0 - static_cast<uint64_t>(*a))) : Number();
+      break;
+    case Kind::NextPowerOf2:
+      a = a ? nextPowerOf2(*a) : Number();
+      break;
+    case Kind::Select: {
+      const Number condition = stack[held + 2];
+      a = !condition ? Number() : *condition != 0 ? a : stack[held + 1];
+      break;
+    }
+    default: {
+      const Number b = stack[held + 1];
+      a = a && b ? apply(step.kind, *a, *b) : Number();
+      break;
+    }
+    }
+    ++held;
+  }
+  return held == 1 ? stack[0] : Number();
+}
+
+} // namespace sectile::jit

@@ -1,0 +1,359 @@
+"""``sectile aot FILE.py -o PREFIX``: compiles what a file exports, and writes the archive with its headers."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import runpy
+import sys
+import time
+
+from .. import _native
+from ..compiler.compiler import ASTSource
+from ..errors import MachineError, SectileError
+from . import exports as exported_kernels
+from .exports import Export
+
+TYPE_CHECKING = False  # importing typing takes milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any, TextIO
+
+    from ..runtime.compiled import CompiledKernel
+
+
+class Target:
+    """One of ``--target``.
+
+    Attributes:
+        name: as it was written.
+        compile_for: what compiles: ``"cuda:80"``.
+        wants_text: PTX is kept, which the driver of a later GPU assembles.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        base, plus, kind = name.partition("+")
+        self.wants_text = bool(plus)
+        backend, _, arch = base.partition(":")
+        if (plus and (kind != "ptx" or backend != "cuda")) or backend not in ("cpu", "cuda", "hip"):
+            raise ValueError(
+                f"--target: unknown target {name!r}\n"
+                "  help: cpu (this very processor), cpu:x86-64-v3, cuda:80, cuda:90+ptx (assembled by the driver, also "
+                "of later GPUs), hip:gfx942"
+            )
+        if backend != "cpu" and not arch:
+            raise ValueError(
+                f"--target: {name!r} names no architecture\n"
+                f"  help: {'cuda:80, with the compute capability' if backend == 'cuda' else 'hip:gfx942'}"
+            )
+        # What only that very architecture has ("sm_90a") would run on no later one.
+        self.compile_for = f"cuda:sm_{arch}" if self.wants_text and arch.isdigit() else base
+
+
+class Built:
+    """An archive that was compiled.
+
+    Attributes:
+        archive: its bytes.
+        entries: for each kernel (`Export`, compiled variants).
+    """
+
+    def __init__(self, archive: bytes, entries: list[tuple[Export, list[CompiledKernel]]]) -> None:
+        self.archive = archive
+        self.entries = entries
+
+
+def _source_of(
+    export: Export, kinds: dict[str, Any], parameter_names: Iterable[str]
+) -> ASTSource:
+    constexprs = {p.name for p in export.kernel.params if p.is_constexpr}
+    constants = {name: kinds[name] for name in kinds if name in constexprs}
+    signature = {name: kinds[name] for name in kinds if name not in constexprs}
+    return ASTSource(export.kernel, signature, constants)
+
+
+def _compile(
+    source: ASTSource, target: Target, options: dict[str, Any], memory: tuple[bool, bool]
+) -> CompiledKernel:
+    settings = {**options, "target": target.compile_for}
+    return source.fn._prepare(None, (), {**source._arguments(), **settings}, True, memory)
+
+
+def _compile_for_any_memory(
+    export: Export, kinds: dict[str, Any], options: dict[str, Any], target: Target
+) -> list[CompiledKernel]:
+    """The code for arrays that lie apart, and what launches with others need."""
+    source = _source_of(export, kinds, export.kernel.arg_names)
+    usual = _compile(source, target, options, (False, False))
+    facts = usual.metadata
+    made = [usual]
+    both = (False, True)
+    for overlaps, pointers, device in itertools.product(
+        both[: 1 + bool(facts.overlap_hazards)],
+        both[: 1 + bool(facts.tensor_maps)],
+        both[: 1 + bool(facts.atomic_arguments)],
+    ):
+        if overlaps or pointers or device:
+            asked = source.overlapping() if overlaps else source
+            made.append(_compile(asked, target, options, (pointers, device)))
+    is_assembled = usual.metadata.backend != "cuda" or usual.kernel.startswith(b"\x7fELF")
+    if not is_assembled and not target.wants_text:
+        raise MachineError(
+            f"{usual.name}: {target.name} needs NVIDIA's ptxas, which is not here\n"
+            f"  help: put it on the PATH, or name {target.name}+ptx, which the driver assembles when it is loaded"
+        )
+    return made
+
+
+def build(
+    kernels: Sequence[Export] | None = None,
+    targets: Sequence[str] = ("cpu:x86-64-v3",),
+    report: Callable[[str], object] | None = None,
+) -> Built:
+    """Compiles what has been exported, for all targets, in parallel. Needs none of their devices.
+
+    Args:
+        kernels: `Export` objects; all of this process when None.
+        targets: as ``sectile aot --target`` takes them.
+        report: called with a line for each variant that has been compiled.
+
+    Returns:
+        A `Built` with ``archive``, its bytes: equal input gives equal bytes.
+
+    Raises:
+        CompilationError: of the first kernel that does not compile, after all have ended.
+        MachineError: a target needs NVIDIA's ptxas, which is not here.
+        ValueError: there is nothing to compile; an unknown target; two kernels of one name.
+
+    Example:
+        @st.aot.export({"x": "*fp32:16", "factor": "fp32"}, grid=1)
+        @st.jit
+        def scale(x, factor):
+            tl.store(x, tl.load(x) * factor)
+
+        built = st.aot.build([st.aot.Export.of(scale)], ["cpu:x86-64-v2", "cpu:x86-64-v3"])
+        print(len(built.archive) > 0)  # True
+    """
+    from ..runtime.precompile import pool
+
+    chosen = list(exported_kernels._exported) if kernels is None else list(kernels)
+    if not chosen:
+        raise ValueError(
+            "there is nothing to compile: no kernel has been exported\n"
+            "  help: put @st.aot.export(...) above @st.jit"
+        )
+    wanted = [Target(name) for name in targets]
+    _refuse_twins(chosen)
+    jobs = []
+    for export in chosen:
+        for kinds, options in export.combinations():
+            _refuse_ambiguous(export, options)
+            for target in wanted:
+                future = pool().submit(
+                    _timed, report, _compile_for_any_memory, export, kinds, options, target
+                )
+                jobs.append((export, target, kinds, future))
+    from concurrent.futures import wait
+
+    wait([job[3] for job in jobs])
+    variants: list[tuple[Any, bool]] = []
+    compiled: dict[int, list[CompiledKernel]] = {id(export): [] for export in chosen}
+    for export, target, _, future in jobs:
+        for code in future.result():
+            compiled[id(export)].append(code)
+            variants.append((code._code, target.wants_text))
+    entries = [(export, compiled[id(export)]) for export in chosen]
+    archive = _native.write_archive([_description(export) for export in chosen], variants)
+    return Built(archive, entries)
+
+
+def _refuse_twins(chosen: Sequence[Export]) -> None:
+    names = [export.kernel.__name__ for export in chosen]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(
+                f"two exported kernels are called {name!r}\n  help: a name in an archive is one kernel's"
+            )
+
+
+def _refuse_ambiguous(export: Export, options: dict[str, Any]) -> None:
+    """Variants of one kind that only options tell apart need a choice."""
+    for name in options:
+        values = {repr(o.get(name)) for _, o in export.combinations()}
+        if len(values) > 1 and name not in export.chosen_options:
+            raise ValueError(
+                f"{export.kernel.__name__}: {name} has several values, and launches cannot tell which they want\n"
+                f"  help: choose={{{name!r}: ...}} says it, by the other arguments"
+            )
+
+
+_NOTHING = object()
+
+
+def fixed_constants(export: Export) -> dict[str, Any]:
+    """Constant parameters that have one value in all variants: launches may leave them out."""
+    result = {}
+    combinations = [kinds for kinds, _ in export.combinations()]
+    for parameter in export.kernel.params:
+        if not parameter.is_constexpr or parameter.name in export.chosen:
+            continue
+        values = [kinds.get(parameter.name, parameter.default) for kinds in combinations]
+        if all(repr(value) == repr(values[0]) for value in values):
+            result[parameter.name] = values[0]
+    return result
+
+
+def _description(export: Export) -> tuple[Any, ...]:
+    """As the bindings take it (Archives.cpp)."""
+    fixed = fixed_constants(export)
+    parameters = []
+    for p in export.kernel.params:
+        initial = fixed.get(p.name, p.default if p.has_default else _NOTHING)
+        if not p.is_constexpr and not isinstance(initial, (int, float, type(None))):
+            initial = _NOTHING
+        has_initial = initial is not _NOTHING
+        parameters.append(
+            (p.name, p.is_constexpr, not p.do_not_specialize, not p.do_not_specialize_on_alignment, p.annotation,
+             has_initial, initial if has_initial else None, export.chosen.get(p.name, []))
+        )  # fmt: skip
+    text = (export.kernel.__doc__ or "").strip()
+    return (
+        export.kernel.__name__, text, parameters, export.grid, list(export.chosen_options.items())
+    )  # fmt: skip
+
+
+def _timed(report: Callable[[str], object] | None, compile: Callable, *arguments: Any) -> Any:
+    begun = time.perf_counter()
+    made = compile(*arguments)
+    if report:
+        export, kinds, options, target = arguments
+        report(_line(made, target, options, time.perf_counter() - begun))
+    return made
+
+
+def _line(made: list[CompiledKernel], target: Target, options: dict[str, Any], seconds: float) -> str:
+    usual = made[0]
+    parts = [f"{usual.name:16s} {target.name:14s} {usual.provenance['variant']}"]
+    parts += [f"{name}={value}" for name, value in options.items()]
+    if usual.metadata.backend != "cpu" and not target.wants_text:
+        spilled = max(code.n_spills * 4 for code in made)
+        parts.append(f"{usual.n_regs} registers, {spilled} bytes spilled")
+    if len(made) > 1:
+        parts.append(f"{len(made)} kinds of memory")
+    parts.append(f"{1000 * seconds:.0f} ms")
+    return "  ".join(parts)
+
+
+def write(path: str, content: bytes) -> None:
+    """Writes a file as a whole: whoever has the one before open goes on with that."""
+    aside = f"{path}.{os.getpid()}.tmp"
+    try:
+        with open(aside, "wb") as file:
+            file.write(content)
+        os.replace(aside, path)
+    except OSError as error:
+        if os.path.exists(aside):
+            os.unlink(aside)
+        raise MachineError(f"{path} cannot be written: {error.strerror}") from None
+
+
+class UsageError(Exception):
+    """A wrong command line."""
+
+
+def _parse(words: list[str]) -> dict[str, Any]:
+    result: dict[str, Any] = {"files": [], "prefix": None, "targets": [], "forms": [], "quiet": False}
+    rest = iter(words)
+
+    def value(option: str) -> str:
+        try:
+            return next(rest)
+        except StopIteration:
+            raise UsageError(f"{option} needs a value") from None
+
+    for word in rest:
+        name, equals, given = word.partition("=")
+        if name in ("-o", "--output"):
+            result["prefix"] = given if equals else value(name)
+        elif name == "--target":
+            result["targets"] += (given if equals else value(name)).split(",")
+        elif word in ("--static", "--shared", "--archive"):
+            result["forms"].append(word[2:])
+        elif word in ("-q", "--quiet"):
+            result["quiet"] = True
+        elif word.startswith("-"):
+            raise UsageError(f"unknown option {word!r}")
+        else:
+            result["files"].append(word)
+    if not result["files"]:
+        raise UsageError("which file has the kernels?")
+    for file in result["files"]:
+        if not os.path.isfile(file):
+            raise UsageError(f"there is no file {file!r}")
+    if result["prefix"] is None:
+        raise UsageError("-o PREFIX is missing")
+    return result
+
+
+def load_file(path: str) -> None:
+    """Runs a file for what it exports. Its folder comes first where it imports, as when it is run as a program."""
+    folder = os.path.dirname(os.path.abspath(path))
+    name = os.path.splitext(os.path.basename(path))[0]
+    sys.path.insert(0, folder)
+    try:
+        runpy.run_path(path, run_name=name if name.isidentifier() else "kernels")
+    finally:
+        sys.path.remove(folder)
+
+
+def main(words: list[str], out: TextIO | None = None) -> int:
+    """Implements ``sectile aot``."""
+    from .. import __main__ as command
+    from . import headers, libraries
+
+    out = out or sys.stdout
+    try:
+        asked = _parse(words)
+    except UsageError as error:
+        print(f"sectile aot: {error}\n\n{command.usage('aot')}", file=sys.stderr)
+        return 2
+
+    def report(line: str) -> None:
+        if not asked["quiet"]:
+            print(line, file=out, flush=True)
+
+    begun = time.perf_counter()
+    try:
+        folder = os.path.dirname(asked["prefix"])
+        if folder:
+            os.makedirs(folder, exist_ok=True)
+        del exported_kernels._exported[:]
+        for file in asked["files"]:
+            load_file(file)
+        built = build(None, asked["targets"] or ["cpu:x86-64-v3"], report)
+        prefix = asked["prefix"]
+        names = headers.Names(prefix)
+        files = {
+            f"{prefix}.h": headers.c_header(built, names, asked["forms"]).encode(),
+            f"{prefix}.hpp": headers.cpp_header(built, names, asked["forms"]).encode(),
+        }
+        forms = asked["forms"] or ["archive"]
+        if "archive" in forms:
+            files[f"{prefix}.sectile"] = built.archive
+        for path, content in files.items():
+            write(path, content)
+        made = list(files)
+        if "static" in forms:
+            made.append(libraries.make_static(prefix, names, built.archive))
+        if "shared" in forms:
+            made.append(libraries.make_shared(prefix, names, built))
+    except (SectileError, ValueError, OSError) as error:
+        print(f"sectile aot: {error}", file=sys.stderr)
+        return 1
+    count = sum(len(codes) for _, codes in built.entries)
+    report(
+        f"{count} variants of {len(built.entries)} kernel{'s' * (len(built.entries) > 1)}, "
+        f"{len(built.archive) / 1024:.0f} KiB, in {time.perf_counter() - begun:.1f} s: {', '.join(made)}"
+    )
+    return 0

@@ -1,0 +1,234 @@
+"""`export`: which variants of a kernel go into an archive."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+from .formulas import FormulaError, formula, formulas
+
+TYPE_CHECKING = False  # importing typing takes milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Any, TypeVar
+
+    from ..runtime.jit import JITFunction
+    from .formulas import Steps
+
+    K = TypeVar("K")
+
+#: What has been exported since the process began, in order.
+_exported: list[Export] = []
+
+
+class Export:
+    """A kernel and the variants of it that go into archives.
+
+    Attributes:
+        kernel: the `JITFunction`.
+        signatures: list of mappings of parameters to kinds, in which lists stand for alternatives.
+        grid: up to three formulas, or none.
+    """
+
+    def __init__(
+        self,
+        kernel: JITFunction,
+        signatures: Sequence[Mapping[str, Any]],
+        choose: Mapping[str, Any],
+        grid: Any,
+        variables: Mapping[str, Any],
+    ) -> None:
+        self.kernel = kernel
+        self.signatures = list(signatures)
+        self.choose = dict(choose)
+        self.variables = {name: _list(values) for name, values in variables.items()}
+        names = kernel.arg_names
+        scope = kernel.get_capture_scope()
+        self.chosen: dict[str, Steps] = {}
+        self.chosen_options: dict[str, Steps] = {}
+        for name, expression in self.choose.items():
+            steps = formula(expression, names, f"{kernel.__name__}: choose[{name!r}]", scope)
+            if name in names:
+                self.chosen[name] = steps
+            elif name in _option_names():
+                self.chosen_options[name] = steps
+            else:
+                raise ValueError(
+                    f"{kernel.__name__}: choose names {name!r}, which is neither a parameter nor an option of a launch\n"
+                    f"  help: the parameters are {', '.join(names)}"
+                )
+        self.grid = [] if grid is None else formulas(grid, names, f"{kernel.__name__}: grid", scope)
+        if grid is not None and not 1 <= len(self.grid) <= 3:
+            raise ValueError(
+                f"{kernel.__name__}: a grid has one to three axes, got {len(self.grid)}"
+            )
+        self._check()
+
+    def _check(self) -> None:
+        names = self.kernel.arg_names
+        for signature in self.signatures:
+            for name in signature:
+                if name not in names and name not in _option_names():
+                    from .._suggest import did_you_mean
+
+                    raise ValueError(
+                        f"{self.kernel.__name__}: the signature names {name!r}, which is neither a parameter nor an "
+                        f"option of a launch{did_you_mean(name, names)}\n"
+                        f"  help: the parameters are {', '.join(names)}"
+                    )
+            missing = [
+                parameter.name
+                for parameter in self.kernel.params
+                if parameter.name not in signature and not parameter.has_default
+            ]
+            if missing:
+                raise ValueError(
+                    f"{self.kernel.__name__}: the signature has no kind for {missing[0]!r}\n"
+                    '  help: such as "*fp32:16", "i32", or the value of a constant'
+                )
+
+    def combinations(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+        """Every (signature, options) to be compiled, each once."""
+        names = self.kernel.arg_names
+        seen: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        for signature in self.signatures:
+            for variables in _choices(self.variables):
+                filled = {
+                    name: [_substitute(item, variables) for item in _list(value)]
+                    for name, value in signature.items()
+                }
+                for one in _choices(filled):
+                    kinds = {name: value for name, value in one.items() if name in names}
+                    options = {name: value for name, value in one.items() if name not in names}
+                    if not any(_same(entry, (kinds, options)) for entry in seen):
+                        seen.append((kinds, options))
+                        yield kinds, options
+
+
+def _same(a: tuple[dict, dict], b: tuple[dict, dict]) -> bool:
+    # 1, 1.0 and True are different constants.
+    return repr(a) == repr(b)
+
+
+def _list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list) else [value]
+
+
+def _choices(mapping: Mapping[str, list[Any]]) -> Iterable[dict[str, Any]]:
+    for chosen in itertools.product(*mapping.values()):
+        yield dict(zip(mapping, chosen))
+
+
+def _substitute(value: Any, variables: Mapping[str, Any]) -> Any:
+    """``"*T:16"`` with the type that T stands for."""
+    if isinstance(value, tuple):
+        items = [_substitute(item, variables) for item in value]
+        return value._make(items) if hasattr(value, "_make") else tuple(items)
+    if not isinstance(value, str) or not variables:
+        return value
+    found = re.fullmatch(r"(\*?k?)(\w+)(:\w+)?", value)
+    if not found or found[2] not in variables:
+        return value
+    replacement = variables[found[2]]
+    if found[1] or found[3] or isinstance(replacement, str):
+        return f"{found[1]}{replacement}{found[3] or ''}"
+    return replacement
+
+
+def _option_names() -> list[str]:
+    from .. import _native
+
+    return [name for name, *_ in _native.launch_options()]
+
+
+def export(
+    *signatures: Mapping[str, Any],
+    choose: Mapping[str, Any] | None = None,
+    grid: Any = None,
+    **variables: Any,
+) -> Callable[[K], K]:
+    """Marks a kernel for ``sectile aot``: which variants go into an archive.
+
+    Args:
+        signatures: mappings of parameters to kinds, as of `JITFunction.precompile`: ``"*fp32:16"`` an array whose
+            address is a multiple of 16, ``"i32"`` an integer, anything else a constant. A list stands for
+            alternatives, of which all combinations are compiled. Options of a launch may be in it:
+            ``{"num_warps": [4, 8]}``.
+        choose: how a launch that leaves out a parameter chooses it, or which of several options it gets: a lambda
+            of other parameters, or a text: ``{"BLOCK": lambda columns: 512 if columns <= 512 else 1024}``. It may use
+            integers, arithmetic, comparisons, ``min``, ``max``, ``cdiv`` and ``next_power_of_2``; what it gives has to be among
+            the variants.
+        grid: the grid of launches that name none: up to three such expressions.
+        variables: names that stand for types in the kinds: ``T=["fp32", "bf16"]`` for ``"*T:16"``.
+
+    Returns:
+        A decorator, which returns the kernel as it is.
+
+    Raises:
+        TypeError: what is decorated is no `JITFunction`.
+        ValueError: a signature names an unknown parameter, or lacks one; a choice that no formula can be made of.
+
+    Example:
+        @st.aot.export(
+            {"out": "*T:16", "x": "*T:16", "n": ["i32:16", "i32"], "BLOCK": [256, 1024]},
+            T=["fp32", "fp16"],
+            choose={"BLOCK": lambda n: 256 if n <= 4096 else 1024},
+            grid=lambda n, BLOCK: st.cdiv(n, BLOCK),
+        )
+        @st.jit
+        def double(out, x, n, BLOCK: tl.constexpr):
+            i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+            tl.store(out + i, tl.load(x + i, mask=i < n) * 2, mask=i < n)
+
+        print(sum(1 for _ in st.aot.Export.of(double).combinations()))  # 8
+    """
+
+    def mark(kernel: K) -> K:
+        from ..errors import with_article
+        from ..runtime.jit import JITFunction
+
+        if not isinstance(kernel, JITFunction):
+            is_tuner = hasattr(kernel, "configs")
+            hint = (
+                "put it below the tuner, with the winning values in its signatures: choices are made where archives are built"
+                if is_tuner
+                else "put it above @st.jit"
+            )
+            raise TypeError(
+                f"export: expected a @jit function, got {with_article(type(kernel).__name__)}\n  help: {hint}"
+            )
+        if not signatures:
+            raise TypeError(
+                f"export: {kernel.__name__} has no signature\n"
+                '  help: such as {"x": "*fp32:16", "n": "i32", "BLOCK": 64}'
+            )
+        try:
+            made = Export(kernel, signatures, choose or {}, grid, variables)
+        except FormulaError as error:
+            raise ValueError(str(error)) from None
+        # A module that is loaded again exports the same kernels again.
+        _exported[:] = [
+            other
+            for other in _exported
+            if (other.kernel.__module__, other.kernel.__name__)
+            != (kernel.__module__, kernel.__name__)
+        ]
+        _exported.append(made)
+        return kernel
+
+    return mark
+
+
+def _of(kernel: JITFunction) -> Export:
+    """The latest export of a kernel.
+
+    Raises:
+        KeyError: it has not been exported.
+    """
+    for made in reversed(_exported):
+        if made.kernel is kernel:
+            return made
+    raise KeyError(f"{kernel.__name__} has not been exported")
+
+
+Export.of = staticmethod(_of)  # type: ignore[attr-defined]

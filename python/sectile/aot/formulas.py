@@ -1,0 +1,264 @@
+"""Python expressions of integers as formulas that an archive keeps and a program without Python evaluates.
+
+What may be in one: the kernel's parameters, integers, names of integers outside, ``+ - * // % << >>``, comparisons,
+``and or not``, ``a if condition else b``, ``min``, ``max``, ``cdiv`` and ``next_power_of_2``.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+from functools import lru_cache
+from types import FunctionType
+
+TYPE_CHECKING = False  # importing typing takes milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, TypeAlias
+
+    Steps: TypeAlias = list[tuple[int, int]]
+
+_BINARY = {
+    ast.Add: "Add", ast.Sub: "Subtract", ast.Mult: "Multiply", ast.FloorDiv: "FloorDivide", ast.Mod: "Modulo",
+    ast.LShift: "ShiftLeft", ast.RShift: "ShiftRight",
+}  # fmt: skip
+#: comparison -> step, whether its sides are exchanged
+_COMPARISONS = {
+    ast.Lt: ("Less", False), ast.LtE: ("LessOrEqual", False), ast.Gt: ("Less", True), ast.GtE: ("LessOrEqual", True),
+    ast.Eq: ("Equal", False), ast.NotEq: ("NotEqual", False),
+}  # fmt: skip
+
+
+class FormulaError(ValueError):
+    """An expression that no formula can be made of."""
+
+
+@lru_cache(maxsize=1)
+def _numbers() -> dict[str, int]:
+    from .. import _native
+
+    return {name: number for name, (number, _) in _native.formula_steps().items()}
+
+
+class _Compiler:
+    def __init__(self, parameters: Sequence[str], lookup: Callable[[str], Any], where: str) -> None:
+        self.parameters = list(parameters)
+        self.lookup = lookup
+        self.where = where
+        self.steps: Steps = []
+
+    def refuse(self, node: ast.AST, problem: str) -> FormulaError:
+        return FormulaError(
+            f"{self.where}: {problem}: {ast.unparse(node)}\n"
+            "  help: integers, parameters, + - * // % << >>, comparisons, and, or, not, `a if condition else b`, "
+            "min, max, cdiv and next_power_of_2 may be used"
+        )
+
+    def emit(self, name: str, value: int = 0) -> None:
+        self.steps.append((_numbers()[name], value))
+
+    def constant(self, node: ast.AST, value: Any) -> None:
+        if not isinstance(value, int):
+            raise self.refuse(node, f"{value!r} is no integer")
+        if not -(2**63) <= value < 2**63:
+            raise self.refuse(node, "an integer beyond 64 bits")
+        self.emit("Constant", int(value))
+
+    def add(self, node: ast.expr) -> None:
+        if isinstance(node, ast.Constant):
+            self.constant(node, node.value)
+        elif isinstance(node, ast.Name):
+            if node.id in self.parameters:
+                self.emit("Argument", self.parameters.index(node.id))
+            else:
+                self.constant(node, self.outside(node))
+        elif isinstance(node, ast.Attribute):
+            self.constant(node, self.outside(node))
+        elif isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
+            self.add(node.left)
+            self.add(node.right)
+            self.emit(_BINARY[type(node.op)])
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.USub, ast.UAdd)):
+            self.add(node.operand)
+            if not isinstance(node.op, ast.UAdd):
+                self.emit("Not" if isinstance(node.op, ast.Not) else "Negate")
+        elif isinstance(node, ast.Compare):
+            self.compare(node)
+        elif isinstance(node, ast.BoolOp):
+            self.connect(node)
+        elif isinstance(node, ast.IfExp):
+            self.add(node.body)
+            self.add(node.orelse)
+            self.add(node.test)
+            self.emit("Select")
+        elif isinstance(node, ast.Call):
+            self.call(node)
+        else:
+            raise self.refuse(node, "no formula can be made of this")
+
+    def compare(self, node: ast.Compare) -> None:
+        sides = [node.left, *node.comparators]
+        for count, (left, operator, right) in enumerate(zip(sides, node.ops, sides[1:])):
+            if type(operator) not in _COMPARISONS:
+                raise self.refuse(node, "no formula can be made of this comparison")
+            name, is_exchanged = _COMPARISONS[type(operator)]
+            for side in (right, left) if is_exchanged else (left, right):
+                self.add(side)
+            self.emit(name)
+            if count:
+                self.emit("And")
+
+    def connect(self, node: ast.BoolOp) -> None:
+        for count, value in enumerate(node.values):
+            # `a or b` of numbers gives one of them in Python, and a truth value here.
+            is_truth = isinstance(value, (ast.Compare, ast.BoolOp)) or (
+                isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not)
+            )
+            if not is_truth:
+                raise self.refuse(value, "`and` and `or` connect comparisons, not numbers")
+            self.add(value)
+            if count:
+                self.emit("And" if isinstance(node.op, ast.And) else "Or")
+
+    def outside(self, node: ast.expr) -> Any:
+        """The value of a name that is no parameter."""
+        if isinstance(node, ast.Attribute):
+            return getattr(self.outside(node.value), node.attr)
+        assert isinstance(node, ast.Name)
+        try:
+            return self.lookup(node.id)
+        except KeyError:
+            raise self.refuse(node, "unknown name") from None
+
+    def call(self, node: ast.Call) -> None:
+        from ..runtime.functions import cdiv, next_power_of_2
+
+        if not isinstance(node.func, (ast.Name, ast.Attribute)) or node.keywords:
+            raise self.refuse(node, "no formula can be made of this call")
+        called = self.outside(node.func)
+        name = getattr(called, "__name__", "")
+        if called in (min, max):
+            if not node.args:
+                raise self.refuse(node, f"{name} of nothing")
+            for count, argument in enumerate(node.args):
+                self.add(argument)
+                if count:
+                    self.emit("Minimum" if called is min else "Maximum")
+        elif (called is cdiv or name == "cdiv") and len(node.args) == 2:
+            self.add(node.args[0])
+            self.add(node.args[1])
+            self.emit("CeilDivide")
+        elif (called is next_power_of_2 or name == "next_power_of_2") and len(node.args) == 1:
+            self.add(node.args[0])
+            self.emit("NextPowerOf2")
+        else:
+            raise self.refuse(node, "no formula can be made of this call")
+
+
+def _lambda_of(function: FunctionType, where: str) -> ast.Lambda:
+    """The lambda in the source that this function was made from."""
+    try:
+        text = "".join(inspect.getsource(function))
+    except (OSError, TypeError):
+        raise FormulaError(
+            f"{where}: the source of the lambda is not at hand\n  help: write the expression as a text"
+        ) from None
+    tree = _parse_part(text)
+    names = list(inspect.signature(function).parameters)
+    found = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Lambda) and [a.arg for a in node.args.args] == names
+    ]
+    same = [
+        node
+        for node in found
+        if eval(compile(ast.Expression(node), "<formula>", "eval"), {}).__code__.co_code
+        == function.__code__.co_code
+        and ast.unparse(node) is not None
+    ]
+    texts = {ast.unparse(node) for node in same or found}
+    if len(texts) != 1:
+        raise FormulaError(
+            f"{where}: several lambdas on these lines look alike\n"
+            "  help: put each on a line of its own, or write the expression as a text"
+        )
+    return (same or found)[0]
+
+
+def _parse_part(text: str) -> ast.AST:
+    """The tree of lines that need not be a whole statement: a decorator, an entry of a dictionary."""
+    import textwrap
+
+    text = textwrap.dedent(text).strip()
+    if text.startswith("@"):
+        text = text[1:]
+    candidates = [text]
+    start = text.find("lambda")
+    if start >= 0:
+        candidates += [text[start:end] for end in range(len(text), start, -1)]
+    for candidate in candidates:
+        for form in (candidate, f"({candidate})"):
+            try:
+                return ast.parse(form)
+            except SyntaxError:
+                pass
+    return ast.Module([], [])
+
+
+def formulas(
+    expression: Any, parameters: Sequence[str], where: str, names: dict[str, Any]
+) -> list[Steps]:
+    """Returns the steps of each item of an expression that may be a tuple.
+
+    Args:
+        expression: an int, a text, or a lambda whose parameters are some of the kernel's.
+        parameters: the kernel's.
+        where: what errors begin with: ``"softmax: choose['BLOCK']"``.
+        names: what a text may refer to beside the parameters: the kernel's globals.
+
+    Raises:
+        FormulaError: no formula can be made of it.
+    """
+    if isinstance(expression, (tuple, list)):
+        return [steps for item in expression for steps in formulas(item, parameters, where, names)]
+    if isinstance(expression, bool) or not isinstance(expression, (int, str, FunctionType)):
+        raise FormulaError(f"{where}: expected a lambda, a text or an int, got {expression!r}")
+    if isinstance(expression, int):
+        tree: ast.expr = ast.Constant(expression)
+    elif isinstance(expression, str):
+        try:
+            tree = ast.parse(expression.strip(), mode="eval").body
+        except SyntaxError as error:
+            raise FormulaError(f"{where}: {error.msg}: {expression}") from None
+    else:
+        unknown = [
+            name for name in inspect.signature(expression).parameters if name not in parameters
+        ]
+        if unknown:
+            raise FormulaError(
+                f"{where}: the kernel has no parameter {unknown[0]!r}\n"
+                f"  help: the parameters are {', '.join(parameters)}"
+            )
+        closure = inspect.getclosurevars(expression)
+        names = {**closure.builtins, **closure.globals, **closure.nonlocals}
+        tree = _lambda_of(expression, where).body
+
+    def lookup(name: str) -> Any:
+        return names[name] if name in names else vars(builtins)[name]
+
+    result = []
+    for item in tree.elts if isinstance(tree, (ast.Tuple, ast.List)) else [tree]:
+        compiler = _Compiler(parameters, lookup, where)
+        compiler.add(item)
+        result.append(compiler.steps)
+    return result
+
+
+def formula(expression: Any, parameters: Sequence[str], where: str, names: dict[str, Any]) -> Steps:
+    """The same of one expression, which is no tuple."""
+    result = formulas(expression, parameters, where, names)
+    if len(result) != 1:
+        raise FormulaError(f"{where}: expected one number, got a tuple of {len(result)}")
+    return result[0]

@@ -1,0 +1,155 @@
+"""``sectile aot --static`` and ``--shared``: an archive inside an object file, or a library of its own."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+
+from .._cpp import _library_dir, get_include
+from ..errors import MachineError
+
+TYPE_CHECKING = False  # importing typing takes milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .building import Built
+    from .headers import Names
+
+
+def _compiler() -> list[str]:
+    given = os.environ.get("CC", "")
+    if given:
+        return shlex.split(given)
+    for name in ("cc", "gcc", "clang"):
+        if shutil.which(name):
+            return [name]
+    raise MachineError(
+        "--static and --shared need a C compiler, and there is none\n"
+        "  help: install gcc or clang, or name one in CC; an archive (--archive) needs none"
+    )
+
+
+def _run(command: Sequence[str], folder: str) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    if done.returncode:
+        raise MachineError(f"{shlex.join(command)} failed:\n{done.stderr.strip()}")
+
+
+def _assembly(names: Names) -> str:
+    """The archive's bytes between two symbols. Names of files are relative: no folder gets into the result."""
+    return "\n".join(
+        [
+            '.section .rodata.sectile_archive,"a",@progbits',
+            ".balign 16",
+            f".globl {names.stem}_archive_bytes",
+            f".type {names.stem}_archive_bytes, @object",
+            f"{names.stem}_archive_bytes:",
+            '.incbin "archive.sectile"',
+            f".globl {names.stem}_archive_end",
+            f".type {names.stem}_archive_end, @object",
+            f"{names.stem}_archive_end:",
+            ".byte 0",
+            f".size {names.stem}_archive_bytes, {names.stem}_archive_end - {names.stem}_archive_bytes",
+            ".size " + f"{names.stem}_archive_end, 1",
+            '.section .note.GNU-stack,"",@progbits',
+            "",
+        ]
+    )
+
+
+def _write(folder: str, name: str, content: str | bytes) -> None:
+    with open(os.path.join(folder, name), "wb") as file:
+        file.write(content if isinstance(content, bytes) else content.encode())
+
+
+def _move(made: str, path: str) -> None:
+    aside = f"{path}.{os.getpid()}.tmp"
+    shutil.copy(made, aside)
+    os.replace(aside, path)
+
+
+def make_static(prefix: str, names: Names, archive: bytes) -> str:
+    """Writes ``PREFIX.a``, an object with the archive; returns its path.
+
+    Raises:
+        MachineError: there is no C compiler or no ``ar``, or one of them fails.
+    """
+    compiler = _compiler()
+    if not shutil.which("ar"):
+        raise MachineError("--static needs ar, which is not on the PATH\n  help: install binutils")
+    path = f"{prefix}.a"
+    with tempfile.TemporaryDirectory() as folder:
+        _write(folder, "archive.sectile", archive)
+        _write(folder, "archive.s", _assembly(names))
+        _run([*compiler, "-c", "archive.s", "-o", f"{names.file}.o"], folder)
+        # D: no times, no owners.
+        _run(["ar", "rcsD", "library.a", f"{names.file}.o"], folder)
+        _move(os.path.join(folder, "library.a"), path)
+    return path
+
+
+def _entry_points(names: Names, built: Built) -> str:
+    """C code with a function of TVM's FFI for each kernel whose grid the archive knows."""
+    from .headers import functions_of
+
+    functions = [f for f in functions_of(built) if f.has_grid and not f.problem]
+    lines = [
+        "#include <sectile/tvm_ffi.h>",
+        "#include <pthread.h>",
+        f'#include "{names.file}.h"',
+        "",
+        f"static {names.stem}_kernels kernels;",
+        "static sectile_status opened;",
+        "static char problem[1024];",
+        "static pthread_once_t once = PTHREAD_ONCE_INIT;",
+        "static void open_kernels(void) {",
+        f"  opened = {names.stem}_open_linked(&kernels);",
+        "  strncpy(problem, sectile_error_text(), sizeof problem - 1);",
+        "}",
+        "",
+    ]
+    for function in functions:
+        passed = ", ".join(str(int(p.form != "left out")) for p in function.parameters)
+        lines += [
+            f'__attribute__((visibility("default"))) int __tvm_ffi_{function.kernel}(',
+            "    void *self, const sectile_ffi_value *values, int32_t count, sectile_ffi_value *result) {",
+            f"  static const unsigned char is_passed[] = {{{passed or '0'}}};",
+            "  (void)self;",
+            "  pthread_once(&once, open_kernels);",
+            "  if (opened != SECTILE_OK)",
+            '    return sectile_ffi_fail("RuntimeError", problem);',
+            f"  return sectile_ffi_call(kernels.{function.name}, is_passed, {len(function.parameters)}, values, count, result);",
+            "}",
+            "",
+        ]
+    return "\n".join(lines)
+
+
+def make_shared(prefix: str, names: Names, built: Built) -> str:
+    """Writes ``libNAME.so`` beside the other files; returns its path.
+
+    It has the archive, and a function ``__tvm_ffi_KERNEL`` for each kernel that was exported with ``grid=``. It
+    is linked with libsectile.so, which is looked for where it is now and beside the library.
+
+    Raises:
+        MachineError: there is no C compiler, or it fails.
+    """
+    compiler = _compiler()
+    path = os.path.join(os.path.dirname(prefix), f"lib{names.file}.so")
+    library = _library_dir()
+    with tempfile.TemporaryDirectory() as folder:
+        _write(folder, "archive.sectile", built.archive)
+        _write(folder, "archive.s", _assembly(names))
+        _write(folder, "entries.c", _entry_points(names, built))
+        shutil.copy(f"{prefix}.h", os.path.join(folder, f"{names.file}.h"))
+        _run(
+            [*compiler, "-std=gnu99", "-O1", "-fPIC", "-fvisibility=hidden", "-shared", "-I.", f"-I{get_include()}",
+             "entries.c", "archive.s", "-o", "library.so", f"-L{library}", "-lsectile", f"-Wl,-rpath,$ORIGIN:{library}",
+             "-lpthread"],
+            folder,
+        )  # fmt: skip
+        _move(os.path.join(folder, "library.so"), path)
+    return path
