@@ -75,6 +75,14 @@ struct KernelOptions {
       wavesPerUnit = matrixExtent = 0;
   }
 
+  /// Whether each choice is one of its words, as it is unless the bytes came from elsewhere.
+  constexpr bool hasKnownWords() const {
+    bool isKnown = true;
+#define SECTILE_CHOICE(type, field, keyword, help) isKnown &= size_t(field) < wordsOf(field).size();
+#include "backends/plain/CompileOptions.def"
+    return isKnown;
+  }
+
   friend bool operator==(const KernelOptions &, const KernelOptions &) = default;
 };
 static_assert(KernelOptions::kWordBits <= 52, "launches add the number of a processor to it");

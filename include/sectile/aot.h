@@ -63,7 +63,8 @@ struct Place {
 
 /// Programs along up to three axes: {rows}, {x, y}, {x, y, z}.
 struct Grid : sectile_grid {
-  Grid(int64_t x, int64_t y = 1, int64_t z = 1) : sectile_grid{x, y, z} {}
+  Grid(int64_t alongX, int64_t alongY = 1, int64_t alongZ = 1)
+      : sectile_grid{alongX, alongY, alongZ} {}
 };
 
 struct F16 {

@@ -87,6 +87,16 @@ const ArchivedKernel *Archive::find(std::string_view name) const {
   return nullptr;
 }
 
+const ArchivedVariant *Archive::variantOf(const Kernel &kernel) const {
+  std::lock_guard lock(loaded->mutex);
+  for (const ArchivedKernelEntry &entry : index.kernels)
+    for (const ArchivedVariant &variant : entry.variants)
+      if (auto found = loaded->byOffset.find(variant.offset);
+          found != loaded->byOffset.end() && found->second.get() == &kernel)
+        return &variant;
+  return nullptr;
+}
+
 std::shared_ptr<const Kernel> Archive::load(const ArchivedVariant &variant, Status &status) const {
   {
     std::lock_guard lock(loaded->mutex);

@@ -94,6 +94,9 @@ public:
   /// be loaded here, or is damaged.
   std::shared_ptr<const Kernel> load(const ArchivedVariant &variant, Status &status) const;
 
+  /// The variant that a loaded kernel was made of; null for a kernel of something else.
+  const ArchivedVariant *variantOf(const Kernel &kernel) const;
+
 private:
   Archive();
   struct Mapping;

@@ -240,6 +240,8 @@ static bool read(Reader &reader, ArchivedKernelEntry &kernel) {
   for (uint64_t i = 0; i < count && reader.isGood(); ++i) {
     ArchivedVariant &variant = kernel.variants.emplace_back();
     visit(reader, variant);
+    if (!variant.options.hasKnownWords())
+      return false;
     variant.signature.kernelName = kernel.name;
     for (size_t j = 0; j < kernel.parameters.size(); ++j)
       if (!read(reader, variant.signature.parameters.emplace_back()))

@@ -46,6 +46,8 @@ bool isConsistent(const backends::KernelImage &image) {
   for (const backends::OverlapHazard &hazard : image.overlapHazards)
     if (std::max(hazard.written, hazard.other) >= image.arguments.size())
       return false;
+  if (!image.options.hasKnownWords())
+    return false;
   for (uint32_t argument : image.atomicArguments)
     if (argument >= image.arguments.size())
       return false;

@@ -194,12 +194,12 @@ py::dict argumentsFor(const LoadedKernel &self, const std::vector<PyObject *> &b
   return result;
 }
 
-void launchLoaded(const LoadedKernel &self, const py::object &grid, const py::tuple &positional,
-                  const py::dict &named) {
+/// Finds the variant for a launch; fills in all of `ready`.
+void bindLoaded(const LoadedKernel &self, const py::object &grid, const py::tuple &positional,
+                const py::dict &named, HeldResources &held, jit::BoundLaunch &ready) {
   const std::string &name = self.entry().name;
   std::optional<py::object> stream;
   std::vector<PyObject *> bound = bindArguments(self, positional, named, stream);
-  HeldResources held;
   ReadArguments read;
   for (size_t i = 0; i < bound.size(); ++i) {
     const jit::ParameterPolicy &policy = self.entry().parameters[i].policy;
@@ -229,7 +229,6 @@ void launchLoaded(const LoadedKernel &self, const py::object &grid, const py::tu
   launch.backend = backend;
   if (!grid.is_none())
     launch.grid = readGrid(grid.ptr(), name, [&] { return argumentsFor(self, bound, values); });
-  jit::BoundLaunch ready;
   jit::Status status;
   {
     py::gil_scoped_release release; // loading code takes a while
@@ -237,15 +236,34 @@ void launchLoaded(const LoadedKernel &self, const py::object &grid, const py::tu
   }
   if (!status.ok())
     throwError(status.error());
+}
+
+void launchLoaded(const LoadedKernel &self, const py::object &grid, const py::tuple &positional,
+                  const py::dict &named) {
+  HeldResources held;
+  jit::BoundLaunch ready;
+  bindLoaded(self, grid, positional, named, held, ready);
   runLaunch(ready, ready.arguments.stream);
+}
+
+py::tuple describeVariant(const jit::ArchivedVariant &variant) {
+  return py::make_tuple(jit::describe(variant.signature), jit::describe(variant.options),
+                        jit::nameOfTarget(variant), variant.registers, variant.spilledBytes,
+                        variant.size);
+}
+
+/// Which variant a launch would get.
+py::tuple variantFor(const LoadedKernel &self, const py::tuple &positional, const py::dict &named) {
+  HeldResources held;
+  jit::BoundLaunch ready;
+  bindLoaded(self, py::int_(1), positional, named, held, ready);
+  return describeVariant(*self.archive->variantOf(*ready.kernel));
 }
 
 py::list variantsOf(const LoadedKernel &self) {
   py::list result;
   for (const jit::ArchivedVariant &variant : self.entry().variants)
-    result.append(py::make_tuple(jit::describe(variant.signature), jit::describe(variant.options),
-                                 jit::nameOfTarget(variant), variant.registers,
-                                 variant.spilledBytes, variant.size));
+    result.append(describeVariant(variant));
   return result;
 }
 
@@ -320,6 +338,7 @@ void registerArchives(py::module_ &module) {
                              [](const LoadedKernel &self) { return self.entry().documentation; })
       .def_property_readonly("parameters", &parameterList)
       .def_property_readonly("variants", &variantsOf)
+      .def("variant_for", &variantFor, py::arg("positional"), py::arg("named"))
       .def("launch", &launchLoaded, py::arg("grid"), py::arg("positional"), py::arg("named"));
 }
 

@@ -263,7 +263,7 @@ class UsageError(Exception):
 
 
 def _parse(words: list[str]) -> dict[str, Any]:
-    result: dict[str, Any] = {"files": [], "prefix": None, "targets": [], "forms": [], "quiet": False}
+    result: dict[str, Any] = {"files": [], "prefix": None, "targets": [], "forms": [], "quiet": False, "depfile": None}
     rest = iter(words)
 
     def value(option: str) -> str:
@@ -278,6 +278,8 @@ def _parse(words: list[str]) -> dict[str, Any]:
             result["prefix"] = given if equals else value(name)
         elif name == "--target":
             result["targets"] += (given if equals else value(name)).split(",")
+        elif name == "--depfile":
+            result["depfile"] = given if equals else value(name)
         elif word in ("--static", "--shared", "--archive"):
             result["forms"].append(word[2:])
         elif word in ("-q", "--quiet"):
@@ -307,6 +309,33 @@ def load_file(path: str) -> None:
         sys.path.remove(folder)
 
 
+def _dependencies(made: Sequence[str], known_before: set[str]) -> str:
+    """A depfile as of make: what was made depends on the modules that came with the kernels."""
+
+    def quoted(path: str) -> str:
+        return os.path.abspath(path).replace("\\", "\\\\").replace(" ", "\\ ").replace("#", "\\#").replace("$", "$$")
+
+    import sysconfig
+
+    # What is installed changes by installing, not by editing.
+    installed = tuple(
+        os.path.join(path, "")
+        for name, path in sysconfig.get_paths().items()
+        if name in ("stdlib", "platstdlib", "purelib", "platlib")
+    )
+    files = {
+        file
+        for name, module in list(sys.modules.items())
+        if name not in known_before
+        and (file := getattr(module, "__file__", None))
+        and file.endswith(".py")
+        and not file.startswith(installed)
+        and name.partition(".")[0] != "sectile"
+    }
+    text = " ".join(map(quoted, made)) + ":"
+    return text + "".join(f" \\\n  {quoted(file)}" for file in sorted(files)) + "\n"
+
+
 def main(words: list[str], out: TextIO | None = None) -> int:
     """Implements ``sectile aot``."""
     from .. import __main__ as command
@@ -329,6 +358,7 @@ def main(words: list[str], out: TextIO | None = None) -> int:
         if folder:
             os.makedirs(folder, exist_ok=True)
         del exported_kernels._exported[:]
+        known_before = set(sys.modules)
         for file in asked["files"]:
             load_file(file)
         built = build(None, asked["targets"] or ["cpu:x86-64-v3"], report)
@@ -348,6 +378,8 @@ def main(words: list[str], out: TextIO | None = None) -> int:
             made.append(libraries.make_static(prefix, names, built.archive))
         if "shared" in forms:
             made.append(libraries.make_shared(prefix, names, built))
+        if asked["depfile"]:
+            write(asked["depfile"], _dependencies(made, known_before).encode())
     except (SectileError, ValueError, OSError) as error:
         print(f"sectile aot: {error}", file=sys.stderr)
         return 1

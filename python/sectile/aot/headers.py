@@ -46,12 +46,15 @@ _RESERVED = set(
     "restrict return short signed sizeof static static_assert static_cast struct switch template this thread_local "
     "throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq "
     # what the functions call their own
-    "nn args device stream grid archive open close".split()
+    "nn args device stream grid archive place kernels".split()
 )
 
 
 #: What follows the prefix in names of generated code that belong to no kernel.
 _TAKEN = {"kernels", "adopt", "open", "close", "open_linked", "archive_bytes", "archive_end", "H"}
+
+#: What the class in C++ has beside its kernels.
+_METHODS = {"Kernels", "Status", "Place", "Grid", "adopt", "open", "openLinked", "close", "handles"}
 
 
 def _identifier(text: str) -> str:
@@ -111,7 +114,8 @@ class Function:
 
     def __init__(self, export: Export, is_written: dict[str, bool]) -> None:
         self.kernel = export.kernel.__name__
-        self.name = f"{self.kernel}_" if self.kernel in _RESERVED else self.kernel
+        is_taken = self.kernel in _RESERVED or self.kernel in _METHODS
+        self.name = f"{self.kernel}_" if is_taken else self.kernel
         #: what follows the prefix
         self.suffix = f"{self.kernel}_" if self.kernel in _TAKEN else self.kernel
         self.document = (export.kernel.__doc__ or "").strip().splitlines()
@@ -482,9 +486,9 @@ def cpp_header(built: Built, names: Names, forms: Sequence[str]) -> str:
     lines += [
         "private:",
         "  template <class Open>",
-        "  Status adopt(Open open, const char *path) {",
+        "  Status adopt(Open opener, const char *path) {",
         "    close();",
-        "    return Status(open(&kernels, path));",
+        "    return Status(opener(&kernels, path));",
         "  }",
         f"  {stem}_kernels kernels = {{}};",
         "};",

@@ -81,6 +81,15 @@ class ArchivedKernel:
         """The variants in the archive, for all targets."""
         return [ArchivedVariant(*fields) for fields in self._native.variants]
 
+    def variant_for(self, *arguments: Any, **named: Any) -> ArchivedVariant:
+        """The variant that a launch with these arguments gets; its code is loaded.
+
+        Raises:
+            ArgumentError: no variant fits.
+            MachineError: there is none for this device.
+        """
+        return ArchivedVariant(*self._native.variant_for(arguments, named))
+
     def __repr__(self) -> str:
         return f"<ArchivedKernel {self.name} of {len(self._native.variants)} variants>"
 
