@@ -4,6 +4,7 @@
 #include "jit/cache/FileDescriptor.h"
 #include "jit/runtime/Runtime.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -89,10 +90,13 @@ const ArchivedKernel *Archive::find(std::string_view name) const {
 
 const ArchivedVariant *Archive::variantOf(const Kernel &kernel) const {
   std::lock_guard lock(loaded->mutex);
+  auto found = std::find_if(loaded->byOffset.begin(), loaded->byOffset.end(),
+                            [&](const auto &entry) { return entry.second.get() == &kernel; });
+  if (found == loaded->byOffset.end())
+    return nullptr;
   for (const ArchivedKernelEntry &entry : index.kernels)
     for (const ArchivedVariant &variant : entry.variants)
-      if (auto found = loaded->byOffset.find(variant.offset);
-          found != loaded->byOffset.end() && found->second.get() == &kernel)
+      if (variant.offset == found->first)
         return &variant;
   return nullptr;
 }

@@ -86,10 +86,13 @@ std::string signatureKey(const lang::KernelSignature &signature);
 /// Returns "" with `problem` set when they do not make an archive: a variant of an unknown kernel,
 /// two kernels of one name.
 SECTILE_API std::string writeArchive(std::vector<ArchivedKernelEntry> kernels,
-                         std::vector<VariantToArchive> variants, std::string &problem);
+                                     std::vector<VariantToArchive> variants, std::string &problem);
 
 /// "cpu:x86-64-v3", "cuda:sm_90+ptx", "cpu (of the processor that compiled it)".
 SECTILE_API std::string nameOfTarget(const ArchivedVariant &variant);
+
+/// "num_warps=8": what differs from the defaults.
+SECTILE_API std::string optionsOf(const ArchivedVariant &variant);
 
 /// Why `file` is no archive that this runtime can use; "" when it is, and `index` is filled.
 std::string readArchiveIndex(std::string_view file, ArchiveIndex &index);

@@ -15,6 +15,12 @@ std::string nameOfTarget(const ArchivedVariant &variant) {
          (variant.isMachineCode || variant.options.backend == "cpu" ? "" : "+ptx");
 }
 
+std::string optionsOf(const ArchivedVariant &variant) {
+  backends::CompileOptions options = variant.options;
+  options.forElsewhere = false; // as all code in archives
+  return describe(options);
+}
+
 static std::vector<ParameterPolicy> policiesOf(const ArchivedKernelEntry &kernel) {
   std::vector<ParameterPolicy> policies;
   for (const ArchivedParameter &parameter : kernel.parameters)
@@ -239,7 +245,7 @@ private:
         continue;
       hasTarget = true;
       if (!hasOptions(*variant, wanted)) {
-        options += (options.empty() ? "" : "; ") + describe(variant->options);
+        options += (options.empty() ? "" : "; ") + optionsOf(*variant);
         continue;
       }
       ranked.push_back({rank + !variant->hostFingerprint.empty(), &*variant});
@@ -298,11 +304,11 @@ private:
   }
 
   Error noVariant(const lang::KernelSignature &signature) const {
-    VariantHistory history;
-    backends::CompileOptions options;
+    const backends::CompileOptions options; // signatures alone are compared
+    NearestVariant search(signature, options);
     for (const ArchivedVariant &variant : kernel().variants)
-      history.add({}, variant.signature, options);
-    VariantDifference difference = history.compare({}, signature, options);
+      search.consider(variant.signature, options);
+    const VariantDifference &difference = search.nearest;
     Error error{
         Error::Kind::Call,
         kernel().name + ": " + self.archive.name() + " has no variant for these arguments: " +

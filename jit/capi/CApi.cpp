@@ -296,8 +296,8 @@ sectile_status keep(std::shared_ptr<const jit::Archive> opened, const jit::Statu
 void makeTexts(const sectile_kernel &kernel) {
   std::call_once(kernel.areTextsMade, [&] {
     for (const jit::ArchivedVariant &variant : kernel.kernel->entry().variants)
-      kernel.variants.push_back({jit::describe(variant.signature), jit::describe(variant.options),
-                                 jit::nameOfTarget(variant)});
+      kernel.variants.push_back(
+          {jit::describe(variant.signature), jit::optionsOf(variant), jit::nameOfTarget(variant)});
     for (const jit::ArchivedParameter &parameter : kernel.kernel->entry().parameters)
       kernel.annotations.push_back(
           parameter.policy.annotation.isVoid() ? "" : parameter.policy.annotation.name());

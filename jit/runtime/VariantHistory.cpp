@@ -1,6 +1,5 @@
 #include "jit/runtime/VariantHistory.h"
 
-#include <climits>
 #include <string_view>
 
 namespace sectile::jit {
@@ -84,47 +83,49 @@ static int addChanges(const lang::KernelParameter &now, const lang::KernelParame
   return distance(now, before);
 }
 
+void NearestVariant::consider(const lang::KernelSignature &other,
+                              const backends::CompileOptions &otherOptions) {
+  using Kind = VariantDifference::Kind;
+  if (other.parameters.size() != signature.parameters.size())
+    return;
+  VariantDifference difference{Kind::Changed, {}};
+  int total = 0;
+  for (size_t i = 0; i < signature.parameters.size(); ++i)
+    total += addChanges(signature.parameters[i], other.parameters[i], static_cast<int32_t>(i),
+                        difference.changes);
+  std::string target = targetOf(options), targetBefore = targetOf(otherOptions);
+  if (target != targetBefore) {
+    total += 2;
+    difference.changes.push_back({-1, "target", target, targetBefore});
+  }
+  auto before = otherOptions.fields();
+  for (size_t i = 0; i < fields.size(); ++i)
+    if (fields[i].second != before[i].second && !isOfTarget(fields[i].first)) {
+      total += 2;
+      difference.changes.push_back({-1, fields[i].first, fields[i].second, before[i].second});
+    }
+  if (difference.changes.empty())
+    difference.kind = Kind::Same;
+  if (total <= nearestDistance) {
+    nearestDistance = total;
+    nearest = std::move(difference);
+  }
+}
+
 VariantDifference VariantHistory::compare(const std::string &sourceDigest,
                                           const lang::KernelSignature &signature,
                                           const backends::CompileOptions &options) const {
-  using Kind = VariantDifference::Kind;
-  VariantDifference nearest;
+  NearestVariant found(signature, options);
   std::lock_guard lock(mutex);
   auto known = variants.find(signature.kernelName);
   if (known == variants.end())
-    return nearest;
-  nearest.kind = Kind::NewSource;
-  auto fields = options.fields();
-  int nearestDistance = INT_MAX;
-  for (const Variant &variant : known->second) {
-    // Source that is only known by its IR has no digest: such variants compare by signature alone.
-    if (variant.sourceDigest != sourceDigest ||
-        variant.signature.parameters.size() != signature.parameters.size())
-      continue;
-    VariantDifference difference{Kind::Changed, {}};
-    int total = 0;
-    for (size_t i = 0; i < signature.parameters.size(); ++i)
-      total += addChanges(signature.parameters[i], variant.signature.parameters[i],
-                          static_cast<int32_t>(i), difference.changes);
-    std::string target = targetOf(options), targetBefore = targetOf(variant.options);
-    if (target != targetBefore) {
-      total += 2;
-      difference.changes.push_back({-1, "target", target, targetBefore});
-    }
-    auto before = variant.options.fields();
-    for (size_t i = 0; i < fields.size(); ++i)
-      if (fields[i].second != before[i].second && !isOfTarget(fields[i].first)) {
-        total += 2;
-        difference.changes.push_back({-1, fields[i].first, fields[i].second, before[i].second});
-      }
-    if (difference.changes.empty())
-      difference.kind = Kind::Same;
-    if (total <= nearestDistance) {
-      nearestDistance = total;
-      nearest = std::move(difference);
-    }
-  }
-  return nearest;
+    return {};
+  found.nearest.kind = VariantDifference::Kind::NewSource;
+  // Source that is only known by its IR has no digest: such variants compare by signature alone.
+  for (const Variant &variant : known->second)
+    if (variant.sourceDigest == sourceDigest)
+      found.consider(variant.signature, variant.options);
+  return std::move(found.nearest);
 }
 
 } // namespace sectile::jit

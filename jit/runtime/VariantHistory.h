@@ -39,6 +39,23 @@ struct VariantDifference {
   std::string text() const;
 };
 
+/// Finds the variant that is nearest to one that is wanted, looking at each once.
+class NearestVariant {
+public:
+  NearestVariant(const lang::KernelSignature &signature, const backends::CompileOptions &options)
+      : signature(signature), options(options), fields(options.fields()) {}
+  void consider(const lang::KernelSignature &other, const backends::CompileOptions &otherOptions);
+
+  /// What the wanted one differs in; of equals the one that was considered last.
+  VariantDifference nearest;
+
+private:
+  const lang::KernelSignature &signature;
+  const backends::CompileOptions &options;
+  const std::vector<std::pair<const char *, std::string>> fields;
+  int nearestDistance = INT32_MAX;
+};
+
 class VariantHistory {
 public:
   void add(const std::string &sourceDigest, const lang::KernelSignature &signature,

@@ -247,7 +247,7 @@ void launchLoaded(const LoadedKernel &self, const py::object &grid, const py::tu
 }
 
 py::tuple describeVariant(const jit::ArchivedVariant &variant) {
-  return py::make_tuple(jit::describe(variant.signature), jit::describe(variant.options),
+  return py::make_tuple(jit::describe(variant.signature), jit::optionsOf(variant),
                         jit::nameOfTarget(variant), variant.registers, variant.spilledBytes,
                         variant.size);
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import linecache
 from functools import lru_cache
 from types import FunctionType
 
@@ -158,53 +159,37 @@ class _Compiler:
 
 def _lambda_of(function: FunctionType, where: str) -> ast.Lambda:
     """The lambda in the source that this function was made from."""
+    code = function.__code__
+    text = "".join(linecache.getlines(code.co_filename, function.__globals__))
     try:
-        text = "".join(inspect.getsource(function))
-    except (OSError, TypeError):
-        raise FormulaError(
-            f"{where}: the source of the lambda is not at hand\n  help: write the expression as a text"
-        ) from None
-    tree = _parse_part(text)
+        tree = ast.parse(text)
+    except SyntaxError:
+        tree = ast.Module([], [])
     names = list(inspect.signature(function).parameters)
     found = [
         node
         for node in ast.walk(tree)
-        if isinstance(node, ast.Lambda) and [a.arg for a in node.args.args] == names
+        if isinstance(node, ast.Lambda)
+        and node.lineno == code.co_firstlineno
+        and [argument.arg for argument in node.args.args] == names
     ]
-    same = [
-        node
-        for node in found
-        if eval(compile(ast.Expression(node), "<formula>", "eval"), {}).__code__.co_code
-        == function.__code__.co_code
-        and ast.unparse(node) is not None
-    ]
-    texts = {ast.unparse(node) for node in same or found}
-    if len(texts) != 1:
-        raise FormulaError(
-            f"{where}: several lambdas on these lines look alike\n"
-            "  help: put each on a line of its own, or write the expression as a text"
-        )
-    return (same or found)[0]
+    if len(found) > 1 and hasattr(code, "co_positions"):  # from Python 3.11 on
+        # Instructions that are from no text are given a place without width.
+        places = [(p[0], p[2]) for p in code.co_positions() if None not in p and p[0::2] != p[1::2]]
+        found = [node for node in found if all(_holds(node.body, place) for place in places)]
+    if len({ast.unparse(node) for node in found}) == 1:
+        return found[0]
+    problem = (
+        "several lambdas on one line look alike"
+        if found
+        else "the source of the lambda is not at hand"
+    )
+    raise FormulaError(f"{where}: {problem}\n  help: write the expression as a text")
 
 
-def _parse_part(text: str) -> ast.AST:
-    """The tree of lines that need not be a whole statement: a decorator, an entry of a dictionary."""
-    import textwrap
-
-    text = textwrap.dedent(text).strip()
-    if text.startswith("@"):
-        text = text[1:]
-    candidates = [text]
-    start = text.find("lambda")
-    if start >= 0:
-        candidates += [text[start:end] for end in range(len(text), start, -1)]
-    for candidate in candidates:
-        for form in (candidate, f"({candidate})"):
-            try:
-                return ast.parse(form)
-            except SyntaxError:
-                pass
-    return ast.Module([], [])
+def _holds(node: ast.expr, place: tuple[Any, Any]) -> bool:
+    assert node.end_lineno is not None and node.end_col_offset is not None
+    return (node.lineno, node.col_offset) <= place < (node.end_lineno, node.end_col_offset)
 
 
 def formulas(

@@ -1,0 +1,345 @@
+"""Archives in Python: what `st.aot.build` makes and `st.aot.load` launches."""
+
+import os
+import random
+import subprocess
+import sys
+import textwrap
+
+import exported
+import numpy as np
+import pytest
+
+import sectile as st
+import sectile.language as tl
+
+LEVEL = "cpu:x86-64-v2"
+
+
+@pytest.fixture(scope="module")
+def archive():
+    built = st.aot.build(
+        [st.aot.Export.of(kernel) for kernel, *_ in exported.CASES.values()], [LEVEL]
+    )
+    return st.aot.load(built.archive)
+
+
+@pytest.mark.parametrize("name", list(exported.CASES))
+def test_results_are_those_of_the_kernel_itself(archive, name):
+    kernel, grid, arguments = exported.CASES[name]
+    here, there = (arguments(np.random.default_rng(7)) for _ in range(2))
+    kernel[grid](*here, target=LEVEL)
+    archive[name][grid](*there)
+    for a, b in zip(here, there):
+        if isinstance(a, np.ndarray):
+            assert a.tobytes() == b.tobytes()
+    assert np.any(here[0])
+
+
+def test_every_kernel_is_there(archive):
+    assert list(archive) == sorted(exported.CASES)
+    assert len(archive) == len(exported.CASES) >= 20
+
+
+@st.aot.export(
+    {"x": ["*fp32:16", "*fp32", "*i64:16"], "y": ["*fp16:16", "*fp16"],
+     "n": ["i32", "i32:16", "i64", "i64:16", "u64", "i32:1"], "m": ["i32", "i32:16", "i32:1"], "flag": ["i1", None],
+     "MODE": ["a", 1, 1.0, True]},
+)  # fmt: skip
+@st.jit
+def many(x, y, n, m, flag, MODE: tl.constexpr):
+    tl.store(x, tl.load(x) + n.to(x.dtype.element_ty) if MODE == "a" else tl.load(x))
+
+
+def test_the_variant_is_the_one_that_a_launch_of_the_kernel_gets():
+    """10,000 random lists of arguments; what the kernel compiles for them is what the archive has, or lacks."""
+    built = st.aot.build([st.aot.Export.of(many)], [LEVEL])
+    loaded = st.aot.load(built.archive).many
+    there = {variant.signature for variant in loaded.variants()}
+    memory = np.zeros(64, np.int64)
+    random.seed(5)
+
+    def array(dtype):
+        shift = random.choice([0, 0, 8]) // np.dtype(dtype).itemsize
+        return memory.view(dtype)[shift:]
+
+    def integer():
+        return random.choice(
+            [
+                1,
+                1,
+                3,
+                16,
+                0,
+                -16,
+                2**31 - 1,
+                2**31,
+                2**40,
+                2**40 + 1,
+                2**63,
+                -5,
+                random.randrange(-(2**33), 2**33),
+            ]
+        )
+
+    compiled, refused = {}, 0
+    for _ in range(10_000):
+        arguments = (
+            array(random.choice([np.float32, np.int64])), array(np.float16), integer(),
+            random.choice([1, 2, 16, 100]), random.choice([True, False, None]), random.choice(["a", 1, 1.0, True]),
+        )  # fmt: skip
+        try:
+            found = loaded.variant_for(*arguments)
+        except st.ArgumentError as error:
+            # The message ends with what the launch would have needed.
+            asked = str(error).partition("export it: ")[2].splitlines()[0]
+            assert asked not in there
+            refused += 1
+            continue
+        assert found.target == LEVEL
+        key = (found.signature, repr(arguments[5]))
+        if key not in compiled:
+            many.warmup(*arguments, target=LEVEL)
+            compiled[key] = ", ".join(
+                f"{name}: {kind}"
+                if isinstance(kind, str) and name != "MODE"
+                else f"{name} = {kind!r}"
+                for name, kind in many._variants()[-1][1].items()
+            )
+            assert compiled[key] == found.signature
+    assert 0 < refused < 8_000
+    assert len({signature for signature, _ in compiled}) > 200
+
+
+SCRIPT = """
+import sectile as st
+import sectile.language as tl
+from helper import FACTOR
+
+@st.aot.export({"x": "*fp32:16", "n": ["i32", "i32:16"], "BLOCK": 64}, grid=lambda n: st.cdiv(n, 64))
+@st.jit
+def scale(x, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.device_assert(n > 0, "n must be positive")
+    tl.store(x + i, tl.load(x + i, mask=i < n) * FACTOR, mask=i < n)
+"""
+
+
+def run_aot(folder, *words, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "sectile", "aot", *words],
+        cwd=folder, capture_output=True, text=True, env={**os.environ, **environment},
+    )  # fmt: skip
+
+
+def write_script(folder, text=SCRIPT, factor=3):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "kernels.py").write_text(textwrap.dedent(text))
+    (folder / "helper.py").write_text(
+        f"import sectile.language as tl\nFACTOR = tl.constexpr({factor})\n"
+    )
+    return folder
+
+
+def test_the_command_writes_archive_headers_and_dependencies(tmp_path):
+    folder = write_script(tmp_path)
+    done = run_aot(folder, "kernels.py", "-o", "out/nn", "--target", f"{LEVEL},cpu:x86-64-v3", "--depfile", "out/nn.d")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 5  # a line for each variant, and the sum
+    assert lines[-1].startswith("4 variants of 1 kernel, ")
+    assert sorted(os.listdir(folder / "out")) == ["nn.d", "nn.h", "nn.hpp", "nn.sectile"]
+    depends = (folder / "out/nn.d").read_text()
+    assert "helper.py" in depends and "numpy" not in depends
+    loaded = st.aot.load(folder / "out/nn.sectile")
+    x = np.arange(100, dtype=np.float32)
+    loaded.scale(x, 100)
+    assert np.array_equal(x, 3 * np.arange(100))
+
+
+def test_equal_input_gives_equal_bytes_wherever_it_lies(tmp_path):
+    archives = []
+    for name in ("a", "elsewhere/deeper"):
+        folder = write_script(tmp_path / name)
+        done = run_aot(
+            folder, "kernels.py", "-o", "nn", "-q", "--static",
+            "--target", f"{LEVEL},cuda:80+ptx,hip:gfx942",
+            SECTILE_CACHE_DIR=str(tmp_path / f"cache-{len(archives)}"),
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == ""
+        archives.append((folder / "nn.a").read_bytes())
+    assert archives[0] == archives[1]
+    folder = write_script(tmp_path / "a", factor=4)
+    assert run_aot(folder, "kernels.py", "-o", "nn", "-q", "--static", "--target", f"{LEVEL},cuda:80+ptx,hip:gfx942").returncode == 0  # fmt: skip
+    assert (folder / "nn.a").read_bytes() != archives[0]
+
+
+def test_loading_and_launching_load_no_compiler(tmp_path):
+    folder = write_script(tmp_path)
+    assert run_aot(folder, "kernels.py", "-o", "nn", "--target", LEVEL).returncode == 0
+    program = """
+        import numpy as np, sectile as st
+        x = np.ones(64, np.float32)
+        st.aot.load("nn.sectile").scale(x, 64)
+        assert x[63] == 3
+        maps = open("/proc/self/maps").read()
+        assert "libsectile.so" in maps and "libsectile-compiler" not in maps
+        assert st.statistics()["compiles"] == 0
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(program)], cwd=folder, check=True)
+
+
+def test_traps_of_archived_code_name_file_and_line(tmp_path):
+    folder = write_script(
+        tmp_path, SCRIPT.replace('"BLOCK": 64}', '"BLOCK": 64, "debug": True}').replace("n > 0", "n > 5")
+    )  # fmt: skip
+    done = run_aot(folder, "kernels.py", "-o", "nn", "--target", LEVEL)
+    assert done.returncode == 0, done.stderr
+    scale = st.aot.load(folder / "nn.sectile").scale
+    with pytest.raises(st.DeviceAssertionError, match="n must be positive") as caught:
+        scale(np.ones(64, np.float32), 3)
+    assert "kernels.py:10" in str(caught.value)
+    assert str(tmp_path) not in str(caught.value)
+    assert 'tl.device_assert(n > 5, "n must be positive")' in str(caught.value)
+
+
+def test_what_a_launch_leaves_out():
+    @st.aot.export(
+        {
+            "out": "*i32:16",
+            "n": "i32",
+            "m": "i32",
+            "BLOCK": [16, 64],
+            "ONE": 5,
+            "num_warps": [2, 4],
+        },
+        choose={"BLOCK": lambda n: 16 if n < 10 else 64, "num_warps": "2 if n < 10 else 4"},
+        grid=lambda n, BLOCK: (1, st.cdiv(n, BLOCK)),
+    )
+    @st.jit
+    def tell(out, n, m=7, BLOCK: tl.constexpr = 32, ONE: tl.constexpr = 9):
+        if tl.program_id(1) == 0:
+            tl.store(out, BLOCK)
+            tl.store(out + 1, m)
+            tl.store(out + 2, tl.num_programs(1))
+            tl.store(out + 3, ONE)
+
+    built = st.aot.build([st.aot.Export.of(tell)], [LEVEL])
+    loaded = st.aot.load(built.archive).tell
+    for n in (5, 9, 10, 1000):
+        out = np.zeros(4, np.int32)
+        loaded(out, n)
+        block = 16 if n < 10 else 64
+        assert out.tolist() == [block, 7, -(-n // block), 5]
+        assert loaded.variant_for(out, n).options == f"num_warps={2}" * (n < 10)
+    loaded[lambda meta: (3, meta["BLOCK"])](out, 5, m=8)
+    assert out.tolist() == [16, 8, 16, 5]
+    loaded[(1,)](out, 5, BLOCK=64)
+    assert out[0] == 64
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda k, x: k[(1,)](), "softmax: argument 'out' is missing"),
+        (lambda k, x: k[(1,)](x, x, 5, 5, 5), "5 arguments are given, and there are 4 parameters"),
+        (lambda k, x: k[(1,)](x, x, 5, out=x), "argument 'out' is given twice"),
+        (lambda k, x: k[(1,)](x, x, 5, colums=3), "unknown argument 'colums'; did you mean 'columns'?"),
+        (lambda k, x: k[(1,)](x, x, 5, num_warps=3), "num_warps cannot be set"),
+        (lambda k, x: k[(1,)](x, x[1:], 5), "x: *fp32 instead of *fp32:16"),
+        (lambda k, x: k[(1,)](x, x.astype(np.float64), 5), "x: *fp64:16 instead of *fp32:16"),
+        (lambda k, x: k[(1,)](x, x, 16), "columns: i32:16 instead of i32"),
+        (lambda k, x: k(x, x, 5), "the launch has no grid, and in memory has none for it"),
+    ],
+)  # fmt: skip
+def test_wrong_launches(archive, call, message):
+    with pytest.raises(st.ArgumentError) as caught:
+        call(archive.softmax, np.zeros(200, np.float32))
+    assert message in str(caught.value)
+
+
+def test_wrong_exports():
+    @st.jit
+    def kernel(x, n, BLOCK: tl.constexpr):
+        pass
+
+    def refused(message, *signatures, **keywords):
+        with pytest.raises((ValueError, TypeError)) as caught:
+            st.aot.export(*signatures, **keywords)(kernel)
+        assert message in str(caught.value), str(caught.value)
+
+    good = {"x": "*fp32", "n": "i32", "BLOCK": 64}
+    refused("kernel has no signature")
+    refused("the signature names 'm', which is neither a parameter nor an option", {**good, "m": 3})
+    refused("the signature has no kind for 'BLOCK'", {"x": "*fp32", "n": "i32"})
+    refused("choose names 'block', which is neither", good, choose={"block": 3})
+    refused("the kernel has no parameter 'k'", good, choose={"BLOCK": lambda k: k})
+    refused("unknown name: q", good, choose={"BLOCK": "q + 1"})
+    refused("1.5 is no integer", good, choose={"BLOCK": "n * 1.5"})
+    refused("no formula can be made of this: [n]", good, choose={"BLOCK": "max([n])"})
+    refused("a grid has one to three axes, got 4", good, grid=(1, 2, 3, 4))
+    refused("`and` and `or` connect comparisons", good, choose={"BLOCK": "n or 5"})
+    with pytest.raises(TypeError, match="put it above @st.jit"):
+        st.aot.export(good)(lambda x: x)
+    tuned = st.autotune([st.Config({"BLOCK": 64})], key=["n"])(kernel)
+    with pytest.raises(TypeError, match="put it below the tuner"):
+        st.aot.export(good)(tuned)
+
+
+def test_wrong_builds(tmp_path):
+    with pytest.raises(ValueError, match="there is nothing to compile"):
+        st.aot.build([], [LEVEL])
+
+    @st.aot.export({"x": "*fp32", "num_warps": [4, 8]})
+    @st.jit
+    def ambiguous(x):
+        pass
+
+    with pytest.raises(ValueError, match="num_warps has several values, and launches cannot tell"):
+        st.aot.build([st.aot.Export.of(ambiguous)], [LEVEL])
+    for name, problem in [("cuda", "names no architecture"), ("gpu:80", "unknown target 'gpu:80'"), ("cpu+ptx", "unknown target")]:  # fmt: skip
+        with pytest.raises(ValueError, match=problem):
+            st.aot.build([st.aot.Export.of(ambiguous)], [name])
+
+    done = run_aot(tmp_path, "none.py", "-o", "nn")
+    assert done.returncode == 2 and "there is no file 'none.py'" in done.stderr
+    (tmp_path / "empty.py").write_text("")
+    done = run_aot(tmp_path, "empty.py", "-o", "nn")
+    assert done.returncode == 1 and "no kernel has been exported" in done.stderr
+    assert run_aot(tmp_path, "empty.py").returncode == 2
+    assert "usage: sectile aot" in run_aot(tmp_path, "--help").stdout
+    folder = write_script(tmp_path, SCRIPT.replace("* FACTOR", "* factor"))
+    done = run_aot(folder, "kernels.py", "-o", "nn")
+    assert done.returncode == 1 and "factor" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_files_that_are_no_archives(tmp_path):
+    with pytest.raises(st.MachineError, match="No such file"):
+        st.aot.load(tmp_path / "none")
+    (tmp_path / "file").write_bytes(b"something else")
+    with pytest.raises(st.MachineError, match="it is no archive of kernels"):
+        st.aot.load(tmp_path / "file")
+    with pytest.raises(st.MachineError, match="in memory: it is empty"):
+        st.aot.load(b"")
+
+
+def test_a_target_without_its_assembler_is_an_error(monkeypatch):
+    kernel, *_ = exported.CASES["exponential"]
+    monkeypatch.setenv("SECTILE_ASSEMBLER", "none")
+    code = textwrap.dedent(
+        f"""
+        import sys
+        sys.path.insert(0, {os.path.dirname(__file__)!r})
+        import exported, sectile as st
+        export = st.aot.Export.of(exported.CASES["exponential"][0])
+        st.aot.build([export], ["cuda:80+ptx"])
+        try:
+            st.aot.build([export], ["cuda:80"])
+        except st.MachineError as error:
+            assert "needs NVIDIA's ptxas" in str(error), error
+        else:
+            raise AssertionError
+        """
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
