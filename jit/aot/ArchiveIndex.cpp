@@ -320,7 +320,7 @@ std::string problemOf(const ArchiveIndex &index, uint64_t fileBytes, uint64_t im
       return "a grid is malformed";
     for (size_t j = 0; j < kernel.variants.size(); ++j) {
       const ArchivedVariant &variant = kernel.variants[j];
-      if (j > 0 && !(orderOf(kernel.variants[j - 1]) < orderOf(variant)))
+      if (j > 0 && kernel.variants[j - 1].key > variant.key)
         return "its variants are out of order";
       if (variant.offset % kAlignment != 0 || variant.offset < imagesBegin ||
           variant.offset > fileBytes || variant.size > fileBytes - variant.offset)

@@ -309,8 +309,8 @@ def load_file(path: str) -> None:
         sys.path.remove(folder)
 
 
-def _dependencies(made: Sequence[str], known_before: set[str]) -> str:
-    """A depfile as of make: what was made depends on the modules that came with the kernels."""
+def _dependencies(made: Sequence[str], given: Sequence[str], known_before: set[str]) -> str:
+    """A depfile as of make: what was made depends on the files with the kernels, and on modules that came with them."""
 
     def quoted(path: str) -> str:
         return os.path.abspath(path).replace("\\", "\\\\").replace(" ", "\\ ").replace("#", "\\#").replace("$", "$$")
@@ -332,8 +332,9 @@ def _dependencies(made: Sequence[str], known_before: set[str]) -> str:
         and not file.startswith(installed)
         and name.partition(".")[0] != "sectile"
     }
-    text = " ".join(map(quoted, made)) + ":"
-    return text + "".join(f" \\\n  {quoted(file)}" for file in sorted(files)) + "\n"
+    # Ninja looks for the first output of its rule here: the archive, not the headers.
+    text = quoted(made[-1]) + ":"
+    return text + "".join(f" \\\n  {quoted(file)}" for file in sorted({*given, *files})) + "\n"
 
 
 def main(words: list[str], out: TextIO | None = None) -> int:
@@ -379,7 +380,7 @@ def main(words: list[str], out: TextIO | None = None) -> int:
         if "shared" in forms:
             made.append(libraries.make_shared(prefix, names, built))
         if asked["depfile"]:
-            write(asked["depfile"], _dependencies(made, known_before).encode())
+            write(asked["depfile"], _dependencies(made, asked["files"], known_before).encode())
     except (SectileError, ValueError, OSError) as error:
         print(f"sectile aot: {error}", file=sys.stderr)
         return 1

@@ -82,12 +82,12 @@ def test_lambdas_are_read_from_their_source():
     assert evaluate(pair["x"], [1, 0, 0]) == 2
     assert evaluate(pair["y"], [1, 0, 0]) == 3
     assert len(formulas(lambda a, b: (a, b * 2), NAMES, "here", {})) == 2
-    # fmt: off
-    long = (lambda a,
-                   b: a *
-            b)
-    # fmt: on
-    assert evaluate(long, [3, 4, 0]) == 12
+    long = {
+        "several lines": lambda a, b: (
+            a * b  # of which this is the middle
+        )
+    }
+    assert evaluate(long["several lines"], [3, 4, 0]) == 12
 
 
 @pytest.mark.parametrize(

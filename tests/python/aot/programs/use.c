@@ -1,0 +1,160 @@
+/* Calls every kernel of kernels.py from C99, and compares with double. argv[1]: the archive, or none for the one that is
+ * linked. */
+#include "nn.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ROWS = 9, COLUMNS = 300, M = 50, N = 70, K = 33 };
+
+/* Arrays begin at multiples of 16 bytes. */
+typedef union floats {
+  float at[8192];
+  long double alignment;
+} floats;
+typedef union halves {
+  uint16_t at[8192];
+  long double alignment;
+} halves;
+
+static floats x, y, z, bias;
+static halves narrow, narrow_out;
+static uint32_t state = 1;
+
+static float random_number(void) {
+  state = state * 1664525u + 1013904223u;
+  return (float)(state >> 8) / 16777216.0f * 4.0f - 2.0f;
+}
+static void fill(float *array, int count) {
+  int i;
+  for (i = 0; i < count; ++i)
+    array[i] = random_number();
+}
+static float of_bf16(uint16_t bits) {
+  uint32_t wide = (uint32_t)bits << 16;
+  float number;
+  memcpy(&number, &wide, sizeof number);
+  return number;
+}
+
+static int failed(const char *what) {
+  printf("%s: %s\n", what, sectile_error_text());
+  return 1;
+}
+static int check(const char *what, double worst, double allowed) {
+  if (worst <= allowed)
+    return 0;
+  printf("%s: error %g, allowed %g\n", what, worst, allowed);
+  return 1;
+}
+
+static int try_softmax(const nn_kernels *nn) {
+  int row, i, wide;
+  double worst = 0;
+  sectile_grid grid = {ROWS, 1, 1};
+  fill(x.at, ROWS * COLUMNS);
+  for (i = 0; i < ROWS * COLUMNS; ++i) {
+    uint32_t bits;
+    memcpy(&bits, &x.at[i], sizeof bits);
+    narrow.at[i] = (uint16_t)(bits >> 16);
+  }
+  if (nn_softmax(nn, sectile_cpu(), NULL, grid, SECTILE_F32, y.at, x.at, COLUMNS, COLUMNS) ||
+      nn_softmax(nn, sectile_cpu(), NULL, grid, SECTILE_BF16, narrow_out.at, narrow.at, COLUMNS,
+                 COLUMNS))
+    return failed("softmax");
+  for (wide = 0; wide < 2; ++wide, worst = 0) {
+    for (row = 0; row < ROWS; ++row) {
+      double sum = 0;
+      for (i = row * COLUMNS; i < (row + 1) * COLUMNS; ++i)
+        sum += exp(wide ? (double)x.at[i] : (double)of_bf16(narrow.at[i]));
+      for (i = row * COLUMNS; i < (row + 1) * COLUMNS; ++i)
+        worst = fmax(worst, fabs(wide ? exp((double)x.at[i]) / sum - (double)y.at[i]
+                                      : exp((double)of_bf16(narrow.at[i])) / sum -
+                                            (double)of_bf16(narrow_out.at[i])));
+    }
+    if (check("softmax", worst, wide ? 1e-7 : 1e-4))
+      return 1;
+  }
+  return 0;
+}
+
+static int try_layer_norm(const nn_kernels *nn) {
+  int row, i, has_bias;
+  fill(x.at, ROWS * COLUMNS);
+  fill(bias.at, COLUMNS);
+  for (has_bias = 0; has_bias < 2; ++has_bias) {
+    double worst = 0;
+    if (nn_layer_norm(nn, sectile_cpu(), NULL, y.at, x.at,
+                      has_bias ? bias.at : NULL, ROWS, COLUMNS, 1e-5f))
+      return failed("layer_norm");
+    for (row = 0; row < ROWS; ++row) {
+      const float *in = &x.at[row * COLUMNS];
+      double mean = 0, square = 0;
+      for (i = 0; i < COLUMNS; ++i)
+        mean += (double)in[i] / (double)COLUMNS;
+      for (i = 0; i < COLUMNS; ++i)
+        square += ((double)in[i] - mean) * ((double)in[i] - mean) / (double)COLUMNS;
+      for (i = 0; i < COLUMNS; ++i)
+        worst = fmax(worst, fabs(((double)in[i] - mean) / sqrt(square + 1e-5) +
+                                 (has_bias ? (double)bias.at[i] : 0) -
+                                 (double)y.at[row * COLUMNS + i]));
+    }
+    if (check("layer_norm", worst, 2e-6))
+      return 1;
+  }
+  return 0;
+}
+
+static int try_matmul(const nn_kernels *nn) {
+  int i, j, k;
+  double worst = 0;
+  fill(x.at, M * K);
+  fill(y.at, K * N);
+  if (nn_matmul(nn, sectile_cpu(), NULL, z.at, x.at, y.at, M, N, K))
+    return failed("matmul");
+  for (i = 0; i < M; ++i)
+    for (j = 0; j < N; ++j) {
+      double sum = 0;
+      for (k = 0; k < K; ++k)
+        sum += (double)x.at[i * K + k] * (double)y.at[k * N + j];
+      worst = fmax(worst, fabs(sum - (double)z.at[i * N + j]));
+    }
+  return check("matmul", worst, 3e-5);
+}
+
+static int try_errors(nn_kernels *nn) {
+  union {
+    int32_t at[4];
+    long double alignment;
+  } out = {{0}};
+  sectile_grid grid = {1, 1, 1};
+  if (nn_delete(nn, sectile_cpu(), NULL, out.at, 5, "down", 1))
+    return failed("delete");
+  if (out.at[0] != -4)
+    return printf("delete: %d\n", (int)out.at[0]), 1;
+  if (nn_softmax(nn, sectile_cpu(), NULL, grid, SECTILE_F64, y.at, x.at, 5, 5) !=
+          SECTILE_ERROR_CALL ||
+      sectile_error_argument() != 0 ||
+      !strstr(sectile_error_text(), "out: *fp64:16 instead of"))
+    return failed("an error was expected");
+  nn_close(nn);
+  if (nn_delete(nn, sectile_cpu(), NULL, out.at, 5, "down", 1) != SECTILE_ERROR_CLOSED)
+    return failed("the archive is closed");
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  nn_kernels nn;
+#ifdef LINKED
+  (void)argc, (void)argv;
+  if (nn_open_linked(&nn))
+#else
+  if (nn_open(&nn, argc > 1 ? argv[1] : "nn.sectile"))
+#endif
+    return failed("open");
+  if (try_softmax(&nn) || try_layer_norm(&nn) || try_matmul(&nn) || try_errors(&nn))
+    return 1;
+  puts("correct: true");
+  return 0;
+}

@@ -1,0 +1,124 @@
+"""What `sectile aot` writes for C and C++: compiled with strict flags by the compilers that are here, and run."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sectile import _cpp
+
+HERE = Path(__file__).parent / "programs"
+ROOT = Path(__file__).resolve().parents[3]
+LEVELS = "cpu:x86-64-v2,cpu:x86-64-v3,cpu:x86-64-v4"
+WARNINGS = "-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror".split()
+C = [name for name in ("gcc", "gcc-11", "clang-14", "clang-22") if shutil.which(name)]
+CXX = [name for name in ("g++", "g++-11", "clang++-14", "clang++-22") if shutil.which(name)]
+
+
+def run(command, folder, **environment):
+    done = subprocess.run(
+        [str(word) for word in command], cwd=folder, capture_output=True, text=True,
+        env={**os.environ, **environment},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("aot")
+    for name in ("kernels.py", "use.c", "use.cpp"):
+        shutil.copy(HERE / name, folder)
+    run(
+        [sys.executable, "-m", "sectile", "aot", "kernels.py", "-o", "nn", "-q", "--target",
+         f"{LEVELS},cuda:80+ptx,cuda:90+ptx", "--archive", "--static", "--shared"],
+        folder,
+    )  # fmt: skip
+    return folder
+
+
+LIBRARY = _cpp._library_dir()
+SHARED = [f"-L{LIBRARY}", "-lsectile", f"-Wl,-rpath,{LIBRARY}"]
+STATIC = [f"{LIBRARY}/libsectile.a", "-lstdc++", "-lpthread", "-ldl"]
+
+
+@pytest.mark.parametrize("compiler", C)
+def test_c99(made, compiler):
+    include = f"-I{_cpp.get_include()}"
+    command = [compiler, "-std=c99", *WARNINGS, include, "use.c", "-o", f"use-{compiler}"]
+    run([*command, *SHARED, "-lm"], made)
+    assert run([f"./use-{compiler}"], made) == "correct: true\n"
+    libraries = run(["ldd", f"./use-{compiler}"], made)
+    assert "libsectile.so" in libraries and not re.search("python|LLVM|MLIR|compiler", libraries)
+    run([*command, "-DLINKED", "nn.a", *STATIC, "-lm"], made)
+    assert run([f"./use-{compiler}"], made) == "correct: true\n"
+    assert "sectile" not in run(["ldd", f"./use-{compiler}"], made)
+
+
+@pytest.mark.parametrize("flags", [[], ["-fno-exceptions", "-fno-rtti"]], ids=["", "bare"])
+@pytest.mark.parametrize("compiler", CXX)
+def test_cpp17(made, compiler, flags):
+    command = [compiler, "-std=c++17", *WARNINGS, *flags, f"-I{_cpp.get_include()}", "use.cpp", "-o", f"cpp-{compiler}"]  # fmt: skip
+    run([*command, *SHARED], made)
+    assert run([f"./cpp-{compiler}"], made) == "correct: true\n"
+    run([*command, "-DLINKED", "nn.a", *STATIC], made)
+    assert run([f"./cpp-{compiler}"], made) == "correct: true\n"
+
+
+def test_cpp_refuses_a_type_without_a_variant(made):
+    (made / "wrong.cpp").write_text(
+        '#include "nn.hpp"\n'
+        "int main() {\n  nn::Kernels kernels;\n  double x[4];\n"
+        "  return kernels.softmax({}, {1}, x, x, 2, 2).ok();\n}\n"
+    )
+    done = subprocess.run(
+        [CXX[0], "-std=c++17", f"-I{_cpp.get_include()}", "-fsyntax-only", "wrong.cpp"],
+        cwd=made, capture_output=True, text=True,
+    )  # fmt: skip
+    assert "softmax: the archive has no variant for this type of T" in done.stderr
+
+
+def test_header_says_what_there_is(made):
+    header = (made / "nn.h").read_text()
+    assert "T: SECTILE_F32, SECTILE_BF16." in header
+    assert "float *out, const float *x" in header  # what is only read is const
+    assert "nn_layer_norm(const nn_kernels *nn, sectile_device device,\n" in header  # no grid
+    assert "const float *bias" in header
+    assert max(map(len, header.splitlines())) <= 120
+    for word in ("kernels.py", str(made), "tmp"):
+        assert word not in header
+
+
+def test_functions_of_tvm(made):
+    site = pytest.importorskip("tvm_ffi", reason="apache-tvm-ffi is not installed")
+    numpy = pytest.importorskip("numpy")
+    module = site.load_module(str(made / "libnn.so"))
+    rng = numpy.random.default_rng(0)
+    a, b = rng.standard_normal((50, 33)), rng.standard_normal((33, 70))
+    c = numpy.zeros((50, 70), numpy.float32)
+    module.matmul(c, a.astype(numpy.float32), b.astype(numpy.float32), 50, 70, 33)
+    assert numpy.abs(c - a @ b).max() < 1e-4
+    with pytest.raises(TypeError, match="fp64:16 instead of"):
+        module.matmul(c, a, b.astype(numpy.float32), 50, 70, 33)
+
+
+def test_ship_example_is_compiled_again_after_an_edit(tmp_path):
+    shutil.copytree(ROOT / "tutorials/examples/11_ship", tmp_path / "ship")
+    folder, build = tmp_path / "ship", tmp_path / "build"
+    run(
+        ["cmake", "-G", "Ninja", "-S", folder, "-B", build, f"-DSectile_DIR={_cpp.get_cmake_dir()}",
+         f"-DPython_EXECUTABLE={sys.executable}"],
+        folder,
+    )  # fmt: skip
+    run(["cmake", "--build", build], folder)
+    assert run([build / "ship"], folder) == "correct: true\n"
+    assert "no work to do" in run(["cmake", "--build", build], folder)
+    kernels = folder / "kernels.py"
+    kernels.write_text(kernels.read_text().replace("tl.exp(v - tl.max(v, 0))", "tl.exp(v) * 0 + 1"))
+    assert "Compiling the kernels" in run(["cmake", "--build", build], folder)
+    done = subprocess.run([build / "ship"], capture_output=True, text=True)
+    assert done.stdout == "correct: false\n"
