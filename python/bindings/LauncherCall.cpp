@@ -322,18 +322,22 @@ py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLau
 
   if (uint64_t generation = jit::Runtime::instance().stagesGeneration()) [[unlikely]]
     arguments.addOption(generation);
-  if (const auto &forArchive = call.options.forArchive) [[unlikely]] {
-    arguments.addOption(~uint64_t{0});
-    if (forArchive->isOfDevice)
-      arguments.setOfDevice();
-    if (forArchive->isPointersOnly)
-      arguments.setUnmappable();
-  }
   auto allSources = [&] {
     Sources sources{own, {}};
     forEachPassed([&](const auto &source) { sources.passed.push_back(source); });
     return sources;
   };
+  if (const auto &forArchive = call.options.forArchive) [[unlikely]] {
+    // Each variant of an archive is asked for by itself, and has a face of its own, even where its
+    // code is that of another one.
+    if (forArchive->isOfDevice)
+      arguments.setOfDevice();
+    if (forArchive->isPointersOnly)
+      arguments.setUnmappable();
+    const Variant made =
+        getVariant(state, {call.kernel, call.read, allSources()}, arguments, call.options, device);
+    return wrapCompiledKernel(made, call.kernel);
+  }
   auto obtain = [&] {
     const jit::Kernel *kernel = state.table.find(arguments);
     if (kernel && state.hasChecked.load(std::memory_order_relaxed)) [[unlikely]]
@@ -356,10 +360,8 @@ py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLau
     }
     return kernel;
   };
-  // Each variant of an archive is asked for by itself.
-  result.kernel = call.options.forArchive ? obtain()
-                  : call.isWarmup         ? jit::selectAhead(arguments, call.read.span(), obtain)
-                                          : jit::selectForMemory(arguments, obtain);
+  result.kernel = call.isWarmup ? jit::selectAhead(arguments, call.read.span(), obtain)
+                                : jit::selectForMemory(arguments, obtain);
   std::lock_guard lock(state.mutex);
   return state.compiled.find(result.kernel)->second;
 }

@@ -111,6 +111,21 @@ def test_the_variant_is_the_one_that_a_launch_of_the_kernel_gets():
     assert len({signature for signature, _ in compiled}) > 200
 
 
+def test_kinds_with_equal_code_are_variants_of_their_own():
+    @st.aot.export({"x": ["*i8:16", "*u8:16"], "y": ["i32", "u32"]})
+    @st.jit
+    def add(x, y):
+        tl.store(x, tl.load(x) + y.to(tl.int8))
+
+    built = st.aot.build([st.aot.Export.of(add)], [LEVEL])
+    loaded = st.aot.load(built.archive).add
+    assert len({variant.signature for variant in loaded.variants()}) == 4
+    for dtype in (np.int8, np.uint8):
+        x = np.full(16, 100, dtype)
+        loaded[(1,)](x, 7)
+        assert x[0] == 107
+
+
 SCRIPT = """
 import sectile as st
 import sectile.language as tl
