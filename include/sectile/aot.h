@@ -14,9 +14,8 @@
 //   struct sectile::aot::ElementType<__half> { static constexpr sectile_type value = SECTILE_F16; };
 #pragma once
 
-#include <sectile/c.h>
-
 #include <initializer_list>
+#include <sectile/c.h>
 #include <string>
 #if defined(__cpp_exceptions)
 #include <stdexcept>

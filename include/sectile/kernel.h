@@ -23,6 +23,7 @@
 #include "jit/launch/BoundLaunch.h"
 #include "jit/runtime/Runtime.h"
 
+#include <sectile/archive.h>
 #include <sectile/arguments.h>
 #include <sectile/descriptors.h>
 #include <sectile/record.h>
@@ -177,6 +178,19 @@ namespace detail {
   throw Error(kind(), error.text());
 }
 
+/// Launches of an archive are not typed as those of C++ are: what a parameter's type says of its
+/// arguments becomes part of its policy. An i32 says no more than a number that is one.
+template <class Parameter>
+void typeParameter(jit::ParameterPolicy &policy) {
+  if constexpr (requires { ParameterTraits<Parameter>::dtype; }) {
+    constexpr DType dtype = ParameterTraits<Parameter>::dtype;
+    if constexpr (dtype.isPointer)
+      policy.isConst = dtype.isConst;
+    else if constexpr (dtype.kind != ScalarKind::Int32)
+      policy.annotation = dtype;
+  }
+}
+
 inline backends::KernelOptions kernelOptions(const Options &options) {
   backends::KernelOptions result;
 #define SECTILE_COUNT(field, keyword, initial, least, most, rule, help)                            \
@@ -266,44 +280,42 @@ public:
   /// recorded by several threads at once, and the call may be put on a thread of its own.
   template <class... Arguments>
   std::vector<CompiledKernel> precompile(const Arguments &...arguments) const {
-    static_assert(sizeof...(Arguments) == sizeof...(P),
-                  "precompile: one argument for each parameter of the kernel");
-    std::array<std::vector<jit::ArgumentValue>, sizeof...(P)> choices;
-    size_t index = 0;
-    ((detail::addChoices<P>(choices[index], arguments, index), ++index), ...);
-    size_t count = 1;
-    for (size_t parameter = 0; parameter < sizeof...(P); ++parameter)
-      count *= choices[parameter].size() / kWidths[parameter];
-
-    std::vector<std::shared_ptr<const jit::Kernel>> made(count);
-    std::vector<std::exception_ptr> errors(count);
-    detail::inParallel(count, [&](size_t combination) {
-      try {
-        Values values;
-        size_t rest = combination;
-        auto end = values.end();
-        for (size_t parameter = sizeof...(P); parameter-- > 0;) {
-          const auto &each = choices[parameter];
-          const size_t width = kWidths[parameter], choice = rest % (each.size() / width);
-          rest /= each.size() / width;
-          end =
-              std::copy_n(each.begin() + ptrdiff_t(choice * width), width, end - ptrdiff_t(width)) -
-              ptrdiff_t(width);
-        }
-        jit::BoundArguments bound;
-        classify(values, bound);
-        made[combination] = getAhead(values, bound);
-      } catch (...) {
-        errors[combination] = std::current_exception();
-      }
-    });
-    for (const std::exception_ptr &error : errors)
-      if (error)
-        std::rethrow_exception(error);
+    std::mutex mutex;
+    std::map<size_t, std::shared_ptr<const jit::Kernel>> made;
+    forEachCombination(
+        [&](size_t number, const Values &values) {
+          jit::BoundArguments bound;
+          classify(values, bound);
+          std::shared_ptr<const jit::Kernel> kernel = getAhead(values, bound);
+          std::lock_guard lock(mutex);
+          made[number] = std::move(kernel);
+        },
+        arguments...);
     std::vector<CompiledKernel> result;
-    for (std::shared_ptr<const jit::Kernel> &each : made)
-      result.emplace_back(std::move(each));
+    for (auto &[number, kernel] : made)
+      result.emplace_back(std::move(kernel));
     return result;
+  }
+
+  /// Compiles variants, as precompile() does, into an archive that programs open without a
+  /// compiler (sectile/archive.h), for the target of this kernel and its options.
+  ///   scale.on(Target("cuda:90")).exportTo(archive, divisibleBy16, anyValue, Const{1024});
+  template <class... Arguments>
+  void exportTo(ArchiveWriter &archive, const Arguments &...arguments) const {
+    std::vector<jit::ParameterPolicy> policies(state->specializer.parameters().begin(),
+                                               state->specializer.parameters().end());
+    size_t index = 0;
+    (detail::typeParameter<P>(policies[index++]), ...);
+    archive.addKernel(state->name, policies);
+    forEachCombination(
+        [&](size_t, const Values &values) {
+          jit::BoundArguments bound;
+          classify(values, bound);
+          std::shared_ptr<const jit::Kernel> usual = getForArchive(archive, values, bound, {});
+          for (const jit::MemoryFacts &memory : jit::unusualMemory(usual->image()))
+            (void)getForArchive(archive, values, bound, memory);
+        },
+        arguments...);
   }
 
   /// What was launched, compiled or precompiled so far, in this order.
@@ -446,8 +458,57 @@ private:
       if (const jit::Kernel *kernel = state->table.find(bound)) [[likely]]
         return kernel;
       std::exception_ptr thrown;
-      return state->table.insert(bound, get(values, bound, thrown));
+      return state->table.insert(bound,
+                                 get(values, bound.device, jit::MemoryFacts::of(bound), thrown));
     });
+  }
+
+  /// Calls body(number, values) for every combination of the arguments (variants.h), in parallel;
+  /// throws the first error when all are done.
+  template <class Body, class... Arguments>
+  static void forEachCombination(Body body, const Arguments &...arguments) {
+    static_assert(sizeof...(Arguments) == sizeof...(P),
+                  "precompile: one argument for each parameter of the kernel");
+    std::array<std::vector<jit::ArgumentValue>, sizeof...(P)> choices;
+    size_t index = 0;
+    ((detail::addChoices<P>(choices[index], arguments, index), ++index), ...);
+    size_t count = 1;
+    for (size_t parameter = 0; parameter < sizeof...(P); ++parameter)
+      count *= choices[parameter].size() / kWidths[parameter];
+
+    std::vector<std::exception_ptr> errors(count);
+    detail::inParallel(count, [&](size_t combination) {
+      try {
+        Values values;
+        size_t rest = combination;
+        auto end = values.end();
+        for (size_t parameter = sizeof...(P); parameter-- > 0;) {
+          const auto &each = choices[parameter];
+          const size_t width = kWidths[parameter], choice = rest % (each.size() / width);
+          rest /= each.size() / width;
+          end =
+              std::copy_n(each.begin() + ptrdiff_t(choice * width), width, end - ptrdiff_t(width)) -
+              ptrdiff_t(width);
+        }
+        body(combination, std::as_const(values));
+      } catch (...) {
+        errors[combination] = std::current_exception();
+      }
+    });
+    for (const std::exception_ptr &error : errors)
+      if (error)
+        std::rethrow_exception(error);
+  }
+
+  /// The variant for such memory, which is added to the archive.
+  std::shared_ptr<const jit::Kernel> getForArchive(ArchiveWriter &archive, const Values &values,
+                                                   const jit::BoundArguments &bound,
+                                                   const jit::MemoryFacts &memory) const {
+    std::exception_ptr thrown;
+    std::shared_ptr<const jit::Kernel> kernel =
+        get(values, bound.device, memory, thrown, /*forElsewhere=*/true);
+    archive.addVariant(*kernel, state->specializer.signature(values));
+    return kernel;
   }
 
   /// What is obtained besides goes into `variants`, which keeps it.
@@ -456,26 +517,29 @@ private:
     std::vector<std::shared_ptr<const jit::Kernel>> obtained;
     const jit::Kernel *selected = jit::selectAhead(bound, values, [&] {
       std::exception_ptr thrown;
-      return obtained.emplace_back(get(values, bound, thrown)).get();
+      return obtained.emplace_back(get(values, bound.device, jit::MemoryFacts::of(bound), thrown))
+          .get();
     });
     return obtained.back().get() == selected ? obtained.back() : obtained.front();
   }
 
-  std::shared_ptr<const jit::Kernel> get(const Values &values, const jit::BoundArguments &bound,
-                                         std::exception_ptr &thrown) const {
+  std::shared_ptr<const jit::Kernel> get(const Values &values, int32_t device,
+                                         const jit::MemoryFacts &memory, std::exception_ptr &thrown,
+                                         bool forElsewhere = false) const {
     jit::KernelRequest request;
     request.sourceDigest = sourceDigest();
     request.signature = state->specializer.signature(values);
-    request.memory = jit::MemoryFacts::of(bound);
+    request.memory = memory;
+    request.options.forElsewhere = forElsewhere;
     jit::Runtime &runtime = jit::Runtime::instance();
     static_cast<backends::KernelOptions &>(request.options) = optionsNow();
     if (target) {
       request.options.backend = target->backend;
       request.options.arch = target->arch;
-    } else if (bound.device >= 0) {
+    } else if (device >= 0) {
       request.options.backend = runtime.gpuBackend();
       jit::Status status;
-      request.options.arch = runtime.archOf(request.options.backend, bound.device, status);
+      request.options.arch = runtime.archOf(request.options.backend, device, status);
       if (!status.ok())
         detail::raise(status.error());
     }

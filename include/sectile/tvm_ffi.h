@@ -4,15 +4,14 @@
  *   nn = tvm_ffi.load_module("libnn.so")
  *   nn.softmax(y, x, 781, 781)            # arrays of torch, JAX, NumPy, ...
  *
- * launches a kernel on the device of its arrays, in that device's current stream. The structures are
- * those of apache-tvm-ffi 0.1 (tvm/ffi/c_api.h) and DLPack 1; its library is in the process that
- * loads ours, and is not linked.
+ * launches a kernel on the device of its arrays, in that device's current stream. The structures
+ * are those of apache-tvm-ffi 0.1 (tvm/ffi/c_api.h) and DLPack 1; its library is in the process
+ * that loads ours, and is not linked.
  *===------------------------------------------------------------------------------------------===*/
 #ifndef SECTILE_TVM_FFI_H
 #define SECTILE_TVM_FFI_H
 
 #include <sectile/c.h>
-
 #include <string.h>
 
 #ifdef __cplusplus
@@ -67,11 +66,18 @@ static inline sectile_type sectile_ffi_type(uint8_t code, uint8_t bits, uint16_t
     return 0;
   switch (code) {
   case 0:
-    return bits == 8 ? SECTILE_I8 : bits == 16 ? SECTILE_I16 : bits == 32 ? SECTILE_I32
-                                : bits == 64   ? SECTILE_I64 : 0;
+    return bits == 8    ? SECTILE_I8
+           : bits == 16 ? SECTILE_I16
+           : bits == 32 ? SECTILE_I32
+           : bits == 64 ? SECTILE_I64
+                        : 0;
   case 1:
-    return bits == 1 ? SECTILE_BOOL : bits == 8 ? SECTILE_U8 : bits == 16 ? SECTILE_U16
-                     : bits == 32   ? SECTILE_U32 : bits == 64 ? SECTILE_U64 : 0;
+    return bits == 1    ? SECTILE_BOOL
+           : bits == 8  ? SECTILE_U8
+           : bits == 16 ? SECTILE_U16
+           : bits == 32 ? SECTILE_U32
+           : bits == 64 ? SECTILE_U64
+                        : 0;
   case 2:
     return bits == 16 ? SECTILE_F16 : bits == 32 ? SECTILE_F32 : bits == 64 ? SECTILE_F64 : 0;
   case 4:
@@ -98,8 +104,8 @@ static inline uint64_t sectile_ffi_bytes(const sectile_ffi_tensor *tensor) {
   for (i = tensor->dimensions - 1; i >= 0; --i) {
     if (tensor->shape[i] == 0 || (tensor->strides && tensor->strides[i] < 0))
       return 0;
-    last += (uint64_t)(tensor->shape[i] - 1) *
-            (tensor->strides ? (uint64_t)tensor->strides[i] : step);
+    last +=
+        (uint64_t)(tensor->shape[i] - 1) * (tensor->strides ? (uint64_t)tensor->strides[i] : step);
     step *= (uint64_t)tensor->shape[i];
   }
   return (last + 1) * ((tensor->type.bits + 7u) / 8u);

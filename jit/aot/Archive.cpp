@@ -32,6 +32,22 @@ struct Archive::Loaded {
 Archive::Archive() = default;
 Archive::~Archive() = default;
 
+VariantToArchive variantOf(const Kernel &kernel, lang::KernelSignature signature, CodeForm form) {
+  VariantToArchive variant;
+  variant.kernelName = signature.kernelName;
+  variant.signature = std::move(signature);
+  variant.image = kernel.image();
+  const backends::CompileOptions &options = variant.image.options;
+  if (options.backend == "cpu" && options.arch.empty())
+    variant.hostFingerprint = Runtime::instance().driver("cpu")->hostFingerprint();
+  if (form == CodeForm::Text)
+    if (auto text = variant.image.stages.find("ptx"); text != variant.image.stages.end()) {
+      variant.image.binary = text->second;
+      variant.image.gpu.registers = variant.image.gpu.localBytes = -1;
+    }
+  return variant;
+}
+
 static std::shared_ptr<const Archive> fail(Status &status, const std::string &name,
                                            const std::string &problem) {
   status = Status::fail(Error::Kind::Machine, "archive " + name + ": " + problem);

@@ -75,6 +75,13 @@ struct VariantToArchive {
   backends::KernelImage image;
 };
 
+/// In which form a GPU's code is archived: as it was compiled, or as the text that a driver
+/// assembles, also of later GPUs.
+enum class CodeForm : uint8_t { AsCompiled, Text };
+/// A compiled kernel as a variant. Code for the processor at hand is for that one alone.
+SECTILE_API VariantToArchive variantOf(const Kernel &kernel, lang::KernelSignature signature,
+                                       CodeForm form = CodeForm::AsCompiled);
+
 /// The version of what archives contain, and of how runtimes call it.
 inline constexpr uint32_t kArchiveVersion = 1;
 

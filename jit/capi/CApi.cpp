@@ -123,6 +123,8 @@ sectile_status isNull(const char *function, const char *argument) {
   return fail(SECTILE_ERROR_CALL, std::string(function) + ": " + argument + " is null");
 }
 
+static_assert(std::is_trivially_destructible_v<ArgumentValue>);
+
 //-- Arguments ------------------------------------------------------------------------------------
 
 using lang::ScalarKind;
@@ -233,12 +235,17 @@ sectile_status bind(const char *function, const sectile_kernel &kernel, sectile_
   if (device.index < 0 || device.index > INT16_MAX || (backend == "cpu" && device.index != 0))
     return fail(SECTILE_ERROR_CALL, std::string(function) + ": there is no device number " +
                                         std::to_string(device.index));
+  // Room that costs nothing until it is used.
   constexpr size_t kUsual = 32;
-  ArgumentValue usual[kUsual];
+  alignas(ArgumentValue) std::byte usual[kUsual * sizeof(ArgumentValue)];
   std::vector<ArgumentValue> many;
   if (count > kUsual)
     many.resize(count);
-  ArgumentValue *values = count > kUsual ? many.data() : usual;
+  ArgumentValue *values = many.data();
+  if (count <= kUsual) {
+    values = reinterpret_cast<ArgumentValue *>(usual);
+    std::uninitialized_default_construct_n(values, count);
+  }
   for (size_t i = 0; i < count; ++i)
     if (const char *problem = read(
             args[i], backend == "cpu" ? ArgumentValue::kHost : static_cast<int16_t>(device.index),

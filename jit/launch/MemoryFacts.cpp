@@ -32,6 +32,22 @@ bool MemoryFacts::changeOptions(const backends::KernelImage &image,
   return isChanged;
 }
 
+std::vector<MemoryFacts> unusualMemory(const backends::KernelImage &usual) {
+  std::vector<backends::ArgumentOverlap> every;
+  for (const backends::OverlapHazard &hazard : usual.overlapHazards) {
+    auto [first, second] = std::minmax(hazard.written, hazard.other);
+    every.push_back({static_cast<uint16_t>(first), static_cast<uint16_t>(second), false});
+  }
+  std::vector<MemoryFacts> result;
+  for (int overlaps = 0; overlaps <= !every.empty(); ++overlaps)
+    for (int isOfDevice = 0; isOfDevice <= !usual.atomicArguments.empty(); ++isOfDevice)
+      for (int isUnmappable = 0; isUnmappable <= !usual.tensorMaps.empty(); ++isUnmappable)
+        if (overlaps || isOfDevice || isUnmappable)
+          result.push_back({overlaps ? every : std::vector<backends::ArgumentOverlap>(),
+                            isOfDevice != 0, isUnmappable != 0});
+  return result;
+}
+
 bool leavesMemoryOpen(std::span<const ArgumentValue> values) {
   return std::any_of(values.begin(), values.end(), [](const ArgumentValue &value) {
     return value.kind == ArgumentValue::Kind::Pointer && value.device < 0;

@@ -46,6 +46,10 @@ struct SECTILE_API MemoryFacts {
   bool changeOptions(const backends::KernelImage &image, backends::CompileOptions &options) const;
 };
 
+/// The facts of all launches that want other code than `usual`, which was compiled for the usual
+/// memory: what is compiled for launches to come has to be compiled for these, too.
+SECTILE_API std::vector<MemoryFacts> unusualMemory(const backends::KernelImage &usual);
+
 /// Gives `options` those that changeOptions sets, as a variant's image has them.
 void copyMemoryOptions(const backends::CompileOptions &ofImage, backends::CompileOptions &options);
 

@@ -62,13 +62,6 @@ jit::ArchivedKernelEntry kernelOf(const py::tuple &fields) {
   return kernel;
 }
 
-/// Code of the CPU without a level in its name is for this very processor.
-std::string hostOf(const backends::KernelImage &image) {
-  return image.backend == "cpu" && image.options.arch.empty()
-             ? jit::Runtime::instance().driver("cpu")->hostFingerprint()
-             : std::string();
-}
-
 /// [kernel], [(KernelCode, keep PTX)] -> bytes
 py::bytes writeArchive(const py::list &kernels, const py::list &variants) {
   std::vector<jit::ArchivedKernelEntry> entries;
@@ -90,15 +83,8 @@ py::bytes writeArchive(const py::list &kernels, const py::list &variants) {
   for (py::handle each : variants) {
     auto [code, wantsPtx] = py::cast<std::pair<py::object, bool>>(each);
     ArchivableCode variant = ArchivableCode::of(code);
-    jit::VariantToArchive &one = made.emplace_back();
-    one.kernelName = variant.signature->kernelName;
-    one.signature = *variant.signature;
-    one.image = variant.kernel->image();
-    one.hostFingerprint = hostOf(one.image);
-    if (auto ptx = one.image.stages.find("ptx"); wantsPtx && ptx != one.image.stages.end()) {
-      one.image.binary = ptx->second;
-      one.image.gpu.registers = one.image.gpu.localBytes = -1;
-    }
+    made.push_back(jit::variantOf(*variant.kernel, *variant.signature,
+                                  wantsPtx ? jit::CodeForm::Text : jit::CodeForm::AsCompiled));
   }
   std::string problem, bytes;
   {

@@ -71,8 +71,6 @@ py::object metadataOf(const jit::Kernel &kernel) {
   fields["device_memory"] = options.deviceMemory;
   fields["pointers_only"] = options.pointersOnly;
   fields["tensor_maps"] = image.tensorMaps.size();
-  fields["overlap_hazards"] = image.overlapHazards.size();
-  fields["atomic_arguments"] = image.atomicArguments.size();
   fields["hidden_parameters"] = image.gpu.hiddenParameters != 0;
   fields["alias_hazards"] =
       std::count_if(image.overlapHazards.begin(), image.overlapHazards.end(),

@@ -320,7 +320,7 @@ backends::CompileOptions LaunchOptions::compileOptions(int32_t device) const {
   static_cast<backends::KernelOptions &>(options) = kernel;
   options.normalize();
   options.arch = namedArchs().nameOf(archNumber);
-  options.forElsewhere = forArchive.has_value();
+  options.forElsewhere = isForArchive;
   if (device >= 0 || isGpu(target)) {
     jit::Runtime &runtime = jit::Runtime::instance();
     options.backend = isGpu(target) ? nameOf(target) : runtime.gpuBackend();

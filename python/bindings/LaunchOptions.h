@@ -26,12 +26,8 @@ struct LaunchOptions {
   /// The stream of a GPU launch; null: that of the arrays' library. Selects no variant.
   std::optional<uint64_t> stream;
 
-  /// The code is for an archive, not for a launch here (CompileOptions::forElsewhere), and for
-  /// arrays of which no tensor maps can be made, or that all lie in the GPU's own memory.
-  struct ForArchive {
-    bool isPointersOnly = false, isOfDevice = false;
-  };
-  std::optional<ForArchive> forArchive;
+  /// The code is for an archive, not for a launch here (CompileOptions::forElsewhere).
+  bool isForArchive = false;
 
   /// Number of the `arch` among those that launches have named; 0: the machine at hand.
   uint16_t archNumber = 0;

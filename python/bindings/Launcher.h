@@ -20,6 +20,7 @@
 #include "SourceState.h"
 #include "VariantReads.h"
 #include "jit/launch/BoundLaunch.h"
+#include "jit/launch/MemoryFacts.h"
 
 #include <atomic>
 #include <unordered_map>
@@ -89,8 +90,8 @@ struct LaunchCall {
   size_t positionalCount;
   PyObject *keywordNames; // tuple or null
   bool isWarmup;
-  /// Of a warmup: LaunchOptions::forArchive.
-  std::optional<LaunchOptions::ForArchive> forArchive = {};
+  /// Of a warmup: LaunchOptions::isForArchive.
+  bool isForArchive = false;
 };
 
 /// Runs it. Returns a new reference to the compiled kernel, or null with the Python error set.
@@ -117,7 +118,8 @@ struct ReadCall {
 };
 
 /// Finds the variant, or makes it; fills in all of `result` but the grid. Returns the Python
-/// object of the variant.
+/// object of the variant; of a warmup for an archive a list of them, for every memory that launches
+/// may have, the usual first.
 py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLaunch &result);
 
 /// Without the GIL where that is worth it; throws what goes wrong.
@@ -127,8 +129,8 @@ void runLaunch(const jit::BoundLaunch &ready, void *stream);
 py::dict argumentsByName(const KernelState &state, PyObject *const *bound);
 
 /// On a miss: gets the variant from the runtime. The GIL is given up meanwhile.
-Variant getVariant(KernelState &state, const LaunchedKernel &launched,
-                   const jit::BoundArguments &bound, const LaunchOptions &options, int32_t device);
+Variant getVariant(KernelState &state, const LaunchedKernel &launched, jit::MemoryFacts memory,
+                   const LaunchOptions &options, int32_t device);
 
 /// Returns the sectile.CompiledKernel of a variant that `owner`, a JITFunction, has obtained.
 py::object wrapCompiledKernel(const Variant &variant, PyObject *owner);

@@ -96,7 +96,7 @@ PyObject *launchOrThrow(KernelState &state, const LaunchCall &call) {
   ReadArguments read;
   read.reserve(count);
   LaunchOptions options = state.options;
-  options.forArchive = call.forArchive;
+  options.isForArchive = call.isForArchive;
   bindParameters(state, call, bound, options, held);
   if (call.grid)
     ready.grid = readGrid(call.grid, state.name, [&] { return argumentsByName(state, bound); });
@@ -327,16 +327,19 @@ py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLau
     forEachPassed([&](const auto &source) { sources.passed.push_back(source); });
     return sources;
   };
-  if (const auto &forArchive = call.options.forArchive) [[unlikely]] {
-    // Each variant of an archive is asked for by itself, and has a face of its own, even where its
-    // code is that of another one.
-    if (forArchive->isOfDevice)
-      arguments.setOfDevice();
-    if (forArchive->isPointersOnly)
-      arguments.setUnmappable();
-    const Variant made =
-        getVariant(state, {call.kernel, call.read, allSources()}, arguments, call.options, device);
-    return wrapCompiledKernel(made, call.kernel);
+  if (call.options.isForArchive) [[unlikely]] {
+    // Each has a face of its own, even where its code is that of another variant.
+    py::list all;
+    auto add = [&](jit::MemoryFacts memory) {
+      const Variant made = getVariant(state, {call.kernel, call.read, allSources()},
+                                      std::move(memory), call.options, device);
+      all.append(wrapCompiledKernel(made, call.kernel));
+      return made.kernel;
+    };
+    const std::shared_ptr<const jit::Kernel> usual = add({});
+    for (jit::MemoryFacts &memory : jit::unusualMemory(usual->image()))
+      add(std::move(memory));
+    return all;
   }
   auto obtain = [&] {
     const jit::Kernel *kernel = state.table.find(arguments);
@@ -344,7 +347,8 @@ py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLau
       kernel = findChecked(state, arguments, kernel, {call.kernel, call.read, allSources()});
     if (!kernel) [[unlikely]] {
       const LaunchedKernel launched{call.kernel, call.read, allSources()};
-      Variant made = getVariant(state, launched, arguments, call.options, device);
+      Variant made =
+          getVariant(state, launched, jit::MemoryFacts::of(arguments), call.options, device);
       // Its Python face is there before another launch can find the kernel in the table.
       py::object compiled = wrapCompiledKernel(made, call.kernel);
       {

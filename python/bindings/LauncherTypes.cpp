@@ -228,8 +228,8 @@ PyObject *configureKernel(PyObject *self, PyObject *arguments) {
   });
 }
 
-/// _prepare(grid, args, kwargs, is_warmup, for_archive=None): as kernel[grid](*args, **kwargs), or
-/// without running it. for_archive: (pointers only, device memory), of a warmup for an archive.
+/// _prepare(grid, args, kwargs, is_warmup, for_archive=False): as kernel[grid](*args, **kwargs), or
+/// without running it. for_archive: of a warmup, gives a list of all that an archive needs for it.
 PyObject *prepareKernel(PyObject *self, PyObject *arguments) {
   KernelState *state = stateOf(self);
   if (!state)
@@ -254,10 +254,7 @@ PyObject *prepareKernel(PyObject *self, PyObject *arguments) {
                     positional.size(),
                     names.size() ? names.ptr() : nullptr,
                     py::cast<bool>(fields[3])};
-    if (fields.size() > 4 && !fields[4].is_none()) {
-      auto [isPointersOnly, isOfDevice] = py::cast<std::pair<bool, bool>>(fields[4]);
-      call.forArchive = {isPointersOnly, isOfDevice};
-    }
+    call.isForArchive = fields.size() > 4 && py::cast<bool>(fields[4]);
     PyObject *result = launch(*state, call);
     if (!result)
       throw py::error_already_set();

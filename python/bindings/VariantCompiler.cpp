@@ -99,8 +99,8 @@ const char *nameOf(jit::KernelResult::Origin origin) {
 
 } // namespace
 
-Variant getVariant(KernelState &state, const LaunchedKernel &launched,
-                   const jit::BoundArguments &bound, const LaunchOptions &options, int32_t device) {
+Variant getVariant(KernelState &state, const LaunchedKernel &launched, jit::MemoryFacts memory,
+                   const LaunchOptions &options, int32_t device) {
   ensureHandlers();
   const ReadArguments &read = launched.read;
   const SourceState &sourceState = *launched.sources.own;
@@ -111,7 +111,7 @@ Variant getVariant(KernelState &state, const LaunchedKernel &launched,
   request.reads = &source;
   request.signature = state.specializer->signature(read.span());
   request.options = options.compileOptions(device);
-  request.memory = jit::MemoryFacts::of(bound);
+  request.memory = std::move(memory);
   py::list opaque;
   nameConstants(request.signature, read, source, opaque);
   if (!opaque.empty()) {

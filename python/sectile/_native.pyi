@@ -111,13 +111,48 @@ class KernelBase:
         pre_run_hooks: list[Callable[..., object]],
         /,
     ) -> None: ...
+    @overload
     def _prepare(
         self, grid: Grid | None, args: tuple[Any, ...], kwargs: dict[str, Any], is_warmup: bool, /
     ) -> CompiledKernel: ...
+    @overload
+    def _prepare(
+        self,
+        grid: None,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        is_warmup: Literal[True],
+        for_archive: Literal[True],
+        /,
+    ) -> list[CompiledKernel]: ...
     def _variants(
         self,
     ) -> list[tuple[CompiledKernel, dict[str, Any], dict[str, Any], str, str, int]]: ...
     def _forget(self) -> None: ...
+
+def write_archive(kernels: list[tuple[Any, ...]], variants: list[tuple[KernelCode, bool]]) -> bytes: ...
+def formula_steps() -> dict[str, tuple[int, int]]: ...
+def evaluate_formula(steps: list[tuple[int, int]], arguments: list[int]) -> int | None: ...
+def open_archive(path: str) -> LoadedArchive: ...
+def archive_of_memory(bytes: bytes, name: str) -> LoadedArchive: ...
+
+@final
+class LoadedArchive:
+    name: str
+    kernels: list[LoadedKernel]
+
+@final
+class LoadedKernel:
+    name: str
+    documentation: str
+    parameters: list[tuple[str, bool, bool]]
+    variants: list[tuple[str, str, str, int, int, int]]
+    def variant_for(
+        self, positional: tuple[Any, ...], named: dict[str, Any]
+    ) -> tuple[str, str, str, int, int, int]: ...
+    def launch(
+        self, grid: Grid | None, positional: tuple[Any, ...], named: dict[str, Any]
+    ) -> None: ...
 
 @final
 class KernelCode:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import runpy
 import sys
@@ -16,7 +15,7 @@ from .exports import Export
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any, TextIO
 
     from ..runtime.compiled import CompiledKernel
@@ -64,39 +63,21 @@ class Built:
         self.entries = entries
 
 
-def _source_of(
-    export: Export, kinds: dict[str, Any], parameter_names: Iterable[str]
-) -> ASTSource:
+def _source_of(export: Export, kinds: dict[str, Any]) -> ASTSource:
     constexprs = {p.name for p in export.kernel.params if p.is_constexpr}
     constants = {name: kinds[name] for name in kinds if name in constexprs}
     signature = {name: kinds[name] for name in kinds if name not in constexprs}
     return ASTSource(export.kernel, signature, constants)
 
 
-def _compile(
-    source: ASTSource, target: Target, options: dict[str, Any], memory: tuple[bool, bool]
-) -> CompiledKernel:
-    settings = {**options, "target": target.compile_for}
-    return source.fn._prepare(None, (), {**source._arguments(), **settings}, True, memory)
-
-
 def _compile_for_any_memory(
     export: Export, kinds: dict[str, Any], options: dict[str, Any], target: Target
 ) -> list[CompiledKernel]:
     """The code for arrays that lie apart, and what launches with others need."""
-    source = _source_of(export, kinds, export.kernel.arg_names)
-    usual = _compile(source, target, options, (False, False))
-    facts = usual.metadata
-    made = [usual]
-    both = (False, True)
-    for overlaps, pointers, device in itertools.product(
-        both[: 1 + bool(facts.overlap_hazards)],
-        both[: 1 + bool(facts.tensor_maps)],
-        both[: 1 + bool(facts.atomic_arguments)],
-    ):
-        if overlaps or pointers or device:
-            asked = source.overlapping() if overlaps else source
-            made.append(_compile(asked, target, options, (pointers, device)))
+    arguments = _source_of(export, kinds)._arguments()
+    settings = {**options, "target": target.compile_for}
+    made = export.kernel._prepare(None, (), {**arguments, **settings}, True, True)
+    usual = made[0]
     is_assembled = usual.metadata.backend != "cuda" or usual.kernel.startswith(b"\x7fELF")
     if not is_assembled and not target.wants_text:
         raise MachineError(

@@ -1,8 +1,11 @@
 //===-- VariantsTest.cpp - variants of C++ kernels: compiled ahead, enumerated, sealed ----===//
 #include <cstdlib>
+#include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <mutex>
+#include <sectile/c.h>
 #include <sectile/sectile.h>
 #include <thread>
 
@@ -181,6 +184,63 @@ TEST(CppVariants, ThreadsLaunchAndCompileAtOnce) {
     thread.join();
   EXPECT_EQ(wrong, 0);
   EXPECT_EQ(scale.variants().size(), 8u);
+}
+
+TEST(CppArchives, KernelsOfAProgramAreLaunchedByItsArchive) {
+  auto scale = newKernel(20);
+  auto typed = kernel("typed", {"out", "wide", "flag", "value"},
+                      [](Ptr<f64> out, i64 wide, i1 flag, f64 value) {
+                        store(out, where(flag, value, cast<f64>(wide)));
+                      });
+  auto add = [&](ArchiveWriter &archive) {
+    for (const char *target : {"cpu:x86-64-v3", "cpu:x86-64", "cuda:80"}) {
+      scale.on(Target(target))
+          .exportTo(archive, divisibleBy16, divisibleBy16, oneOf(anyValue, divisibleBy16, 1),
+                    anyValue, oneOf(Const{32}, Const{64}));
+      typed.on(Target(target)).exportTo(archive, divisibleBy16, anyValue, true, anyValue);
+    }
+  };
+  ArchiveWriter first, second;
+  add(first);
+  add(second);
+  const std::string path = testing::TempDir() + "/cpp.sectile", bytes = first.bytes();
+  second.write(path);
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(std::string(std::istreambuf_iterator<char>(file), {}) == bytes);
+
+  sectile_archive *archive = nullptr;
+  ASSERT_EQ(sectile_open(path.c_str(), &archive), SECTILE_OK) << sectile_error_text();
+  alignas(16) float out[128] = {}, x[128];
+  for (int i = 0; i < 128; ++i)
+    x[i] = float(i);
+  for (int n : {100, 112, 1})
+    for (int block : {32, 64}) {
+      sectile_arg args[] = {sectile_pointer(SECTILE_F32, out), sectile_pointer(SECTILE_F32, x),
+                            sectile_integer(n), sectile_float(0, 3), sectile_integer(block)};
+      args[1].flags = SECTILE_ARG_READ_ONLY;
+      sectile_grid grid = sectile_grid_of(cdiv(n, block), 1, 1);
+      out[n - 1] = 0;
+      ASSERT_EQ(
+          sectile_launch(sectile_find(archive, "scale20"), sectile_cpu(), nullptr, &grid, args, 5),
+          SECTILE_OK)
+          << sectile_error_text();
+      EXPECT_EQ(out[n - 1], x[n - 1] * 3 + 20);
+    }
+  alignas(16) double result[2] = {};
+  sectile_grid one = sectile_grid_of(1, 1, 1);
+  for (int flag : {0, 1}) {
+    // An i64 that fits into 32 bits, and a float that is none to Python.
+    sectile_arg args[] = {sectile_pointer(SECTILE_F64, result), sectile_integer(7),
+                          sectile_truth(flag), sectile_float(0, 0.1)};
+    ASSERT_EQ(sectile_launch(sectile_find(archive, "typed"), sectile_cpu(), nullptr, &one, args, 4),
+              SECTILE_OK)
+        << sectile_error_text();
+    EXPECT_EQ(result[0], flag ? 0.1 : 7);
+  }
+  sectile_close(archive);
+  EXPECT_THAT(error([&] { first.write("/no/such/folder/file"); }),
+              HasSubstr("/no/such/folder/file cannot be written"));
+  std::remove(path.c_str());
 }
 
 void sealAndExit() {
