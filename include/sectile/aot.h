@@ -17,6 +17,7 @@
 #include <initializer_list>
 #include <sectile/c.h>
 #include <string>
+#include <type_traits>
 #if defined(__cpp_exceptions)
 #include <stdexcept>
 #endif
@@ -88,36 +89,46 @@ struct F8e4b15 {
   uint8_t bits;
 };
 
-/// The type of an array's elements.
+namespace detail {
+
+template <class T>
+constexpr sectile_type elementOf() {
+  if constexpr (std::is_same_v<T, bool>)
+    return SECTILE_BOOL;
+  else if constexpr (std::is_integral_v<T> && sizeof(T) <= 8) {
+    constexpr sectile_type first = std::is_signed_v<T> ? SECTILE_I8 : SECTILE_U8;
+    return first + (sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3);
+  } else if constexpr (std::is_same_v<T, F16>)
+    return SECTILE_F16;
+  else if constexpr (std::is_same_v<T, Bf16>)
+    return SECTILE_BF16;
+  else if constexpr (std::is_same_v<T, F8e4m3>)
+    return SECTILE_F8E4M3;
+  else if constexpr (std::is_same_v<T, F8e4m3fnuz>)
+    return SECTILE_F8E4M3FNUZ;
+  else if constexpr (std::is_same_v<T, F8e5m2>)
+    return SECTILE_F8E5M2;
+  else if constexpr (std::is_same_v<T, F8e5m2fnuz>)
+    return SECTILE_F8E5M2FNUZ;
+  else if constexpr (std::is_same_v<T, F8e4b15>)
+    return SECTILE_F8E4B15;
+  else if constexpr (std::is_same_v<T, float>)
+    return SECTILE_F32;
+  else if constexpr (std::is_same_v<T, double>)
+    return SECTILE_F64;
+  else
+    return 0;
+}
+
+} // namespace detail
+
+/// The type of an array's elements; 0 where it is not known.
 template <class T>
 struct ElementType {
-  static constexpr sectile_type value = 0;
+  static constexpr sectile_type value = detail::elementOf<T>();
 };
-#define SECTILE_ELEMENT(type, number)                                                              \
-  template <>                                                                                      \
-  struct ElementType<type> {                                                                       \
-    static constexpr sectile_type value = number;                                                  \
-  }
-SECTILE_ELEMENT(bool, SECTILE_BOOL);
-SECTILE_ELEMENT(int8_t, SECTILE_I8);
-SECTILE_ELEMENT(int16_t, SECTILE_I16);
-SECTILE_ELEMENT(int32_t, SECTILE_I32);
-SECTILE_ELEMENT(int64_t, SECTILE_I64);
-SECTILE_ELEMENT(uint8_t, SECTILE_U8);
-SECTILE_ELEMENT(uint16_t, SECTILE_U16);
-SECTILE_ELEMENT(uint32_t, SECTILE_U32);
-SECTILE_ELEMENT(uint64_t, SECTILE_U64);
-SECTILE_ELEMENT(F16, SECTILE_F16);
-SECTILE_ELEMENT(Bf16, SECTILE_BF16);
-SECTILE_ELEMENT(F8e4m3, SECTILE_F8E4M3);
-SECTILE_ELEMENT(F8e4m3fnuz, SECTILE_F8E4M3FNUZ);
-SECTILE_ELEMENT(F8e5m2, SECTILE_F8E5M2);
-SECTILE_ELEMENT(F8e5m2fnuz, SECTILE_F8E5M2FNUZ);
-SECTILE_ELEMENT(F8e4b15, SECTILE_F8E4B15);
-SECTILE_ELEMENT(float, SECTILE_F32);
-SECTILE_ELEMENT(double, SECTILE_F64);
-#undef SECTILE_ELEMENT
 
+/// Whether it is one of these.
 template <class T>
 constexpr bool isOneOf(std::initializer_list<sectile_type> types) {
   for (sectile_type type : types)

@@ -14,9 +14,11 @@ INCLUDE = Path(__file__).resolve().parents[2] / "include/sectile"
 #: The headers in the order of the menu. Those that only include others, or that users do not name, have no page.
 PAGES = [
     "kernel", "types", "operators", "creation", "memory", "blocks", "math", "shape", "reduce", "elements", "random",
-    "control", "debug", "device", "descriptors", "variants", "error",
+    "control", "debug", "device", "descriptors", "variants", "archive", "error", "aot",
 ]  # fmt: skip
-WITHOUT_PAGE = {"sectile", "ops", "arguments", "record", "trace"}
+WITHOUT_PAGE = {"sectile", "ops", "arguments", "record", "trace", "c", "tvm_ffi"}
+#: Of the pages, those about launching archives: no part of the language.
+OF_ARCHIVES = {"archive", "aot"}
 
 #: A parameter that every operation has: the place of the call, which fills itself in.
 PLACE = re.compile(r",?\s*(?:Operand::Where|Where|std::source_location) \w+ = [\w:]+::current\(\)")
@@ -330,12 +332,40 @@ def functions():
     """The free functions of all headers: names, and pairs of a header and a declaration in one line."""
     found = {}
     for header in PAGES:
+        if header in OF_ARCHIVES:
+            continue
         source = (INCLUDE / f"{header}.h").read_text()
         for each in Reader(source[source.index("#pragma once") :]).read():
             text = " ".join(shown(each.text).split())
             if "(" in text and not each.members:
                 found.setdefault(name_of(each.text), []).append((header, text.removesuffix(";")))
     return found
+
+
+def c_page():
+    """The C API: the header as it is, in parts."""
+    text = (INCLUDE / "c.h").read_text()
+    opening, rest = text.split("===*/\n", 1)
+    opening = [line.removeprefix(" *").removeprefix(" ") for line in opening.splitlines()[1:-1]]
+    first, *sections = re.split(
+        r"^/\*-- (.*?) -*\*/\n", rest.split("#endif\n\n", 1)[-1], flags=re.M
+    )
+    lines = ["# The C API\n", "`#include <sectile/c.h>`\n"]
+    code = []
+    for line in opening:  # indented lines are code
+        if line.startswith("  "):
+            code.append(line[2:])
+            continue
+        if code:
+            lines.append("```c\n" + "\n".join(code) + "\n```\n")
+            code = []
+        lines.append(line)
+    parts = [("Results", first[first.index("/* Raised when") :])]
+    parts += list(zip(sections[::2], sections[1::2]))
+    for title, part in parts:
+        part = part.split("#ifdef __cplusplus")[0].strip()
+        lines.append(f"\n## {title}\n\n```c\n{part}\n```\n")
+    return "\n".join(lines)
 
 
 INTRODUCTION = """# The C++ API
@@ -363,3 +393,4 @@ def write(folder):
         index += f"| [`sectile/{name}.h`](cpp/{name}.md) | {title} |\n"
     index += "\n```{toctree}\n:hidden:\n\n" + "\n".join(f"cpp/{name}" for name in PAGES) + "\n```\n"
     (folder / "reference/cpp.md").write_text(index)
+    (folder / "reference/c.md").write_text(c_page())

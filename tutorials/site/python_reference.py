@@ -80,6 +80,7 @@ def python_api():
             parts.append(python_entry(name, getattr(sectile, name), links.get))
     parts.append(module_part("testing", "Measuring and comparing", links.get))
     parts.append(knobs_part())
+    parts.append(archives_part(links.get))
     parts.append(module_part("as_triton", "In place of Triton", links.get))
     return "\n".join(parts)
 
@@ -175,6 +176,9 @@ def examples():
             add(name, getattr(sectile, name))
     for name, value in functions_of("testing"):
         add(f"testing.{name}", value)
+    archives = importlib.import_module("sectile.aot")
+    for name in archives.__all__:
+        add(f"aot.{name}", getattr(archives, name))
     return found
 
 
@@ -193,6 +197,14 @@ def module_part(name, title, link):
     parts = [f"## {title}\n", markdown(Docstring(module.__doc__).text, link) + "\n"]
     for each, value in functions_of(name):
         parts.append(python_entry(each, value, link, prefix=f"sectile.{name}."))
+    return "\n".join(parts)
+
+
+def archives_part(link):
+    module = importlib.import_module("sectile.aot")
+    parts = ["## Archives\n", markdown(Docstring(module.__doc__).text, link) + "\n"]
+    for name in module.__all__:
+        parts.append(python_entry(name, getattr(module, name), link, prefix="sectile.aot."))
     return "\n".join(parts)
 
 
@@ -249,6 +261,7 @@ def environment():
 SAMPLES = {
     "doctor": ["sectile doctor"],
     "cache": ["sectile cache ls", "sectile cache verify", "sectile cache export kernels.pack"],
+    "aot": ["sectile aot kernels.py -o nn --target cpu:x86-64-v3"],
     "tune": ["sectile tune --force --details program.py"],
     "layout": [
         'sectile layout "blocked 8x16 f16 warps=2"',
@@ -264,7 +277,7 @@ SAMPLES = {
 COMMAND_LINE = """# The command line
 
 `sectile COMMAND`, or `python -m sectile COMMAND`. The outputs were made when this site was built; `add.py` is the program of [the home page](../index.md), `program.py`
-the one of [Tuning](../guide/tuning.md), and `add.mlir` is the tile IR of a kernel, as `SECTILE_DUMP=tile:FOLDER` writes it.
+the one of [Tuning](../guide/tuning.md), `kernels.py` that of [Shipping](../guide/shipping.md), and `add.mlir` is the tile IR of a kernel, as `SECTILE_DUMP=tile:FOLDER` writes it.
 """
 
 
@@ -299,6 +312,8 @@ def runner(place):
     (place / "program.py").write_text(
         re.search(r"```python\n(.*?)```", tuning.read_text(), re.S)[1]
     )
+    shipping = (ROOT / "tutorials/guide/shipping.md").read_text()
+    (place / "kernels.py").write_text(re.search(r"```python\n(.*?)```", shipping, re.S)[1])
     (place / "bin").mkdir()
     command = place / "bin/sectile"
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m sectile "$@"\n')

@@ -16,7 +16,7 @@ from .exports import Export
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any, TextIO
+    from typing import Any
 
     from ..runtime.compiled import CompiledKernel
 
@@ -318,21 +318,20 @@ def _dependencies(made: Sequence[str], given: Sequence[str], known_before: set[s
     return text + "".join(f" \\\n  {quoted(file)}" for file in sorted({*given, *files})) + "\n"
 
 
-def main(words: list[str], out: TextIO | None = None) -> int:
+def main(arguments: list[str]) -> int:
     """Implements ``sectile aot``."""
     from .. import __main__ as command
     from . import headers, libraries
 
-    out = out or sys.stdout
     try:
-        asked = _parse(words)
+        asked = _parse(arguments)
     except UsageError as error:
         print(f"sectile aot: {error}\n\n{command.usage('aot')}", file=sys.stderr)
         return 2
 
     def report(line: str) -> None:
         if not asked["quiet"]:
-            print(line, file=out, flush=True)
+            print(line, flush=True)
 
     begun = time.perf_counter()
     try:

@@ -378,7 +378,9 @@ def test_command_line():
 
 
 BUILD = pathlib.Path(st.__file__).parents[2]  # of a build tree
-COMMANDS = ["doctor", "cache", "run", "tune", "layout", "opt", "compile", "knobs", "version"]
+COMMANDS = [
+    "doctor", "cache", "run", "tune", "aot", "layout", "opt", "compile", "knobs", "version",
+]  # fmt: skip
 FLAGS = ["--cflags", "--libs", "--cmake-dir", "--include-dir"]
 
 

@@ -25,7 +25,7 @@ HERE = pathlib.Path(__file__).parent
 PACKAGE = ROOT / "python" / "sectile"
 PROGRAMS = [
     *sorted((ROOT / "tutorials").glob("*.py")),
-    *sorted((ROOT / "tutorials/examples").glob("*.py")),
+    *sorted((ROOT / "tutorials/examples").rglob("*.py")),
     HERE / "plain_kernels.py",
     HERE / "expected_types.py",
 ]
