@@ -137,6 +137,16 @@ constexpr bool isOneOf(std::initializer_list<sectile_type> types) {
   return false;
 }
 
+namespace detail {
+template <class T>
+struct Same {
+  using Type = T;
+};
+} // namespace detail
+/// T, where an argument does not take part in finding out what T is: nullptr may be passed.
+template <class T>
+using Same = typename detail::Same<T>::Type;
+
 /// An array, or null for one that is left out.
 template <class T>
 sectile_arg pointer(T *address) {

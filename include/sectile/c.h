@@ -9,7 +9,7 @@
  *   sectile_status status = sectile_launch(softmax, sectile_cpu(), NULL, &grid, args, 5);
  *
  * `sectile aot kernels.py` makes archives, and a header with one typed function for each kernel.
- * C99 and C++; link libsectile.so, or libsectile.a with -lstdc++ -lpthread -ldl. Neither Python
+ * C99 and C++; link libsectile.so, or libsectile.a with -lstdc++ -lm -lpthread -ldl. Neither Python
  * nor a compiler is needed, CUDA's and HIP's drivers are loaded when a GPU is asked for.
  *
  * Which variant of a kernel runs follows from the arguments as it does in Python: from the types
@@ -98,6 +98,8 @@ const sectile_kernel *sectile_kernel_at(const sectile_archive *archive, size_t i
 /* Null, with sectile_error_text(), when there is none of that name. */
 const sectile_kernel *sectile_find(const sectile_archive *archive, const char *name);
 const char *sectile_kernel_name(const sectile_kernel *kernel);
+/* Whether the kernel has the parameters that a generated header was made for. */
+sectile_status sectile_check_interface(const sectile_kernel *kernel, uint64_t interface);
 
 typedef struct sectile_parameter_info {
   size_t size;
@@ -251,6 +253,12 @@ static inline sectile_arg sectile_array(sectile_type type, const void *address, 
 static inline sectile_arg sectile_integer(int64_t number) {
   sectile_arg arg = sectile_arg_of(SECTILE_ARG_INTEGER);
   arg.value.integer = number;
+  return arg;
+}
+/* Of a type, whatever its value: for parameters whose variants are of that type only. */
+static inline sectile_arg sectile_integer_of(sectile_type type, int64_t number) {
+  sectile_arg arg = sectile_integer(number);
+  arg.type = type;
   return arg;
 }
 static inline sectile_arg sectile_unsigned(uint64_t number) {

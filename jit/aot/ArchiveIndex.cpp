@@ -115,7 +115,8 @@ static bool read(Reader &reader, lang::Constant &constant, int nesting = 0) {
     return true;
   case 8:
     reader.field(text);
-    constant.value = lang::FunctionRef{0, std::move(text)};
+    // A number that functions of other names have not got.
+    constant.value = lang::FunctionRef{checksum64(text) | uint64_t(1) << 63, text};
     return true;
   case 9:
     reader.field(text);
@@ -338,6 +339,16 @@ std::string signatureKey(const lang::KernelSignature &signature) {
   return digest.hex();
 }
 
+uint64_t interfaceOf(const ArchivedKernelEntry &kernel) {
+  fields::Writer writer;
+  for (const ArchivedParameter &parameter : kernel.parameters) {
+    visit(writer, parameter.policy);
+    writer.field(!parameter.chosen.isEmpty());
+  }
+  writer.field(!kernel.grid.empty());
+  return checksum64(writer.bytes);
+}
+
 std::string writeArchive(std::vector<ArchivedKernelEntry> kernels,
                          std::vector<VariantToArchive> variants, std::string &problem) {
   auto byName = [](const ArchivedKernelEntry &a, const ArchivedKernelEntry &b) {
@@ -433,15 +444,15 @@ std::string readArchiveIndex(std::string_view file, ArchiveIndex &index) {
   if (file.size() < sizeof header)
     return "it is damaged: its header is cut off";
   std::memcpy(&header, file.data(), sizeof header);
-  if (header.headerChecksum != checksumOf(header))
-    return "it is damaged: the checksum of its header is another";
-  if (header.version == kArchiveVersion && header.layout != layoutOfFields())
-    return "another version of Sectile made it, with other options of compiles; make it with the "
-           "Sectile of this runtime, or use the runtime that it was made with";
   if (header.version != kArchiveVersion)
     return "it is of version " + std::to_string(header.version) + ", and this is a runtime for " +
            std::to_string(kArchiveVersion) +
            "; make it with the Sectile of this runtime, or use the runtime that it was made with";
+  if (header.headerChecksum != checksumOf(header))
+    return "it is damaged: the checksum of its header is another";
+  if (header.layout != layoutOfFields())
+    return "another version of Sectile made it, with other options of compiles; make it with the "
+           "Sectile of this runtime, or use the runtime that it was made with";
   if (header.fileBytes != file.size())
     return "it is damaged: it has " + std::to_string(file.size()) + " bytes, not " +
            std::to_string(header.fileBytes);

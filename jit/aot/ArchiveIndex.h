@@ -101,6 +101,9 @@ SECTILE_API std::string nameOfTarget(const ArchivedVariant &variant);
 /// "num_warps=8": what differs from the defaults.
 SECTILE_API std::string optionsOf(const ArchivedVariant &variant);
 
+/// A number that kernels with other parameters have not got: what callers in C rely on.
+SECTILE_API uint64_t interfaceOf(const ArchivedKernelEntry &kernel);
+
 /// Why `file` is no archive that this runtime can use; "" when it is, and `index` is filled.
 std::string readArchiveIndex(std::string_view file, ArchiveIndex &index);
 /// The same for the code of one variant.

@@ -32,6 +32,12 @@ ArchivedKernel::ArchivedKernel(const Archive &archive, const ArchivedKernelEntry
     : archive(archive), kernel(kernel), specialization(kernel.name, policiesOf(kernel)) {
   for (const ArchivedParameter &parameter : kernel.parameters)
     hasDefaults |= parameter.initial || !parameter.chosen.isEmpty();
+  // What launches may name; other constants are known to no variant.
+  for (const ArchivedVariant &variant : kernel.variants)
+    lang::forEachLeaf(variant.signature, [](const lang::KernelParameter &leaf, size_t) {
+      if (leaf.constant && (leaf.constant->is<std::string>() || leaf.constant->is<lang::DType>()))
+        ConstantTable::ofProcess().intern(*leaf.constant);
+    });
 }
 ArchivedKernel::~ArchivedKernel() = default;
 
@@ -99,6 +105,8 @@ static ArgumentValue valueOf(const lang::Constant &initial, const ParameterPolic
       return ArgumentValue::integer(static_cast<int64_t>(*integer));
     if (number)
       return ArgumentValue::floating(*number);
+    if (integer && *integer > 0 && *integer <= UINT64_MAX)
+      return ArgumentValue::unsignedInteger(static_cast<uint64_t>(*integer));
   }
   ConstantTable::Entry entry = ConstantTable::ofProcess().intern(initial);
   return ArgumentValue::constantWithId(entry.id, *entry.constant);
@@ -144,8 +152,12 @@ Status ArchivedKernel::complete(std::span<const ArgumentValue> given,
     std::optional<int64_t> chosen = evaluate(parameter.chosen, values, places);
     if (!chosen)
       return refuse(i, "is chosen by integers, and for these arguments there is no choice");
-    values[places[i]] = parameter.policy.isConstexpr ? ArgumentValue::constantInteger(*chosen)
-                                                     : ArgumentValue::integer(*chosen);
+    const bool isTruth = parameter.chosen.isTruth();
+    values[places[i]] =
+        parameter.policy.isConstexpr
+            ? (isTruth ? ArgumentValue::constantBool(*chosen != 0)
+                       : ArgumentValue::constantInteger(*chosen))
+            : (isTruth ? ArgumentValue::boolean(*chosen != 0) : ArgumentValue::integer(*chosen));
   }
   return {};
 }
@@ -276,8 +288,12 @@ private:
   static bool hasOptions(const ArchivedVariant &variant,
                          const std::vector<std::pair<std::string, std::string>> &wanted) {
     for (const auto &[keyword, value] : wanted) {
+      // Options that its target does not look at are as they always are.
       backends::CompileOptions changed = variant.options;
-      if (!changed.setField(keyword, value) || !(changed == variant.options))
+      const bool isKnown = changed.setField(keyword, value);
+      changed.normalize();
+      changed.normalizeFor(changed.backend);
+      if (!isKnown || !(changed == variant.options))
         return false;
     }
     return true;

@@ -23,32 +23,39 @@ bool isUndivided(int64_t a, int64_t b) {
 int64_t floorDivide(int64_t a, int64_t b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
-int64_t wrapped(uint64_t number) {
-  return static_cast<int64_t>(number);
+/// What __builtin_add_overflow and the like return, as a number that may be none.
+template <class Operation>
+Number unlessOverflown(Operation operation) {
+  int64_t result = 0;
+  return operation(&result) ? Number() : result;
 }
 
 Number apply(Kind kind, int64_t a, int64_t b) {
-  const auto ua = static_cast<uint64_t>(a), ub = static_cast<uint64_t>(b);
   switch (kind) {
   case Kind::Add:
-    return wrapped(ua + ub);
+    return unlessOverflown([&](int64_t *sum) { return __builtin_add_overflow(a, b, sum); });
   case Kind::Subtract:
-    return wrapped(ua - ub);
+    return unlessOverflown([&](int64_t *rest) { return __builtin_sub_overflow(a, b, rest); });
   case Kind::Multiply:
-    return wrapped(ua * ub);
+    return unlessOverflown([&](int64_t *product) { return __builtin_mul_overflow(a, b, product); });
   case Kind::FloorDivide:
     return isUndivided(a, b) ? Number() : floorDivide(a, b);
   case Kind::CeilDivide:
     return isUndivided(a, b) ? Number() : floorDivide(a, b) + (a % b != 0);
   case Kind::Modulo:
-    return isUndivided(a, b) ? Number()
-                             : wrapped(ua - static_cast<uint64_t>(floorDivide(a, b)) * ub);
+    if (b == 0 || b == -1)
+      return b == 0 ? Number() : 0;
+    return a % b != 0 && (a < 0) != (b < 0) ? a % b + b : a % b;
   case Kind::Minimum:
     return std::min(a, b);
   case Kind::Maximum:
     return std::max(a, b);
   case Kind::ShiftLeft:
-    return b < 0 ? Number() : b > 63 ? 0 : wrapped(ua << b);
+    if (b < 0 || (b > 62 && a != 0))
+      return std::nullopt;
+    return a == 0 ? Number(0) : unlessOverflown([&](int64_t *product) {
+      return __builtin_mul_overflow(a, int64_t(1) << b, product);
+    });
   case Kind::ShiftRight:
     return b < 0 ? Number() : a >> std::min<int64_t>(b, 63);
   case Kind::Less:
@@ -74,11 +81,9 @@ Number connect(Number a, Number b, bool deciding) {
 }
 
 Number nextPowerOf2(int64_t number) {
-  if (number <= 1)
-    return 1;
-  if (number > int64_t(1) << 62)
+  if (number < 0 || number > int64_t(1) << 62)
     return std::nullopt;
-  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(number)));
+  return number == 0 ? 1 : static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(number)));
 }
 
 } // namespace
@@ -112,6 +117,18 @@ bool LaunchFormula::isWellFormed(size_t parameterCount) const {
   return held == 1;
 }
 
+bool LaunchFormula::isTruth() const {
+  std::array<bool, kMostNumbers> stack{};
+  size_t held = 0;
+  for (const Step &step : steps) {
+    held -= static_cast<size_t>(kTakes[static_cast<size_t>(step.kind)]);
+    stack[held] = step.kind == Kind::Select ? stack[held] && stack[held + 1]
+                                            : (step.kind >= Kind::Less && step.kind <= Kind::Not);
+    ++held;
+  }
+  return stack[0];
+}
+
 std::optional<int64_t>
 LaunchFormula::evaluate(const std::function<std::optional<int64_t>(size_t)> &argument) const {
   std::array<Number, kMostNumbers> stack;
@@ -136,7 +153,7 @@ LaunchFormula::evaluate(const std::function<std::optional<int64_t>(size_t)> &arg
       a = a ? Number(*a == 0) : Number();
       break;
     case Kind::Negate:
-      a = a ? Number(wrapped(0 - static_cast<uint64_t>(*a))) : Number();
+      a = a && *a != INT64_MIN ? Number(-*a) : Number();
       break;
     case Kind::NextPowerOf2:
       a = a ? nextPowerOf2(*a) : Number();

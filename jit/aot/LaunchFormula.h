@@ -7,8 +7,8 @@
 //   [Constant 512, Constant 1024, Argument 3, Constant 512, LessOrEqual, Select]
 //
 // Postfix notation: numbers go on a stack, operations take theirs from it. All are of 64 bits with
-// a sign, and wrap; // and % round down, as Python's do. A branch that is not taken may divide by
-// zero.
+// a sign; what does not fit, or is divided by zero, is no number, which a branch that is not taken
+// may be. // and % round down, as Python's do.
 #pragma once
 
 #include "jit/Api.h"
@@ -32,7 +32,7 @@ struct SECTILE_API LaunchFormula {
           step(LessOrEqual, 2) step(Equal, 2) step(NotEqual, 2)                                    \
               step(And, 2) /* of truth values, 0 and 1 */                                          \
       step(Or, 2) step(Not, 1) step(Negate, 1)                                                     \
-          step(NextPowerOf2, 1) /* the least power of two that is not below it; 1 below 1 */       \
+          step(NextPowerOf2, 1) /* the least power of two that is not below it */          \
       step(Select, 3)           /* a if condition else b: a, b and the condition lie on the stack */
 
   enum class Kind : uint8_t {
@@ -51,6 +51,8 @@ struct SECTILE_API LaunchFormula {
   std::vector<Step> steps;
 
   bool isEmpty() const { return steps.empty(); }
+  /// Whether it gives a truth value, as Python's expression would. It is well-formed.
+  bool isTruth() const;
   /// Whether it leaves one number, and its arguments are among `parameterCount` parameters. Only
   /// such formulas are evaluated.
   bool isWellFormed(size_t parameterCount) const;

@@ -7,6 +7,7 @@
 #include "jit/runtime/VariantHistory.h"
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -146,13 +147,19 @@ lang::DType scalarOf(sectile_type type) {
   return type == 0 ? lang::DType() : lang::DType::scalar(ScalarKind(type));
 }
 
-ArgumentValue constantOf(lang::Constant constant) {
-  jit::ConstantTable::Entry entry = jit::ConstantTable::ofProcess().intern(constant);
+/// Constants that no archive has, for messages: nothing is kept of them.
+using UnknownConstants = std::vector<std::unique_ptr<lang::Constant>>;
+
+ArgumentValue constantOf(lang::Constant constant, UnknownConstants &unknown) {
+  jit::ConstantTable::Entry entry = jit::ConstantTable::ofProcess().find(constant);
+  if (!entry.constant)
+    entry.constant = unknown.emplace_back(new lang::Constant(std::move(constant))).get();
   return ArgumentValue::constantWithId(entry.id, *entry.constant);
 }
 
 /// Returns what is wrong with the argument; null when nothing is.
-const char *read(const sectile_arg &arg, int16_t device, ArgumentValue &value) {
+const char *read(const sectile_arg &arg, int16_t device, ArgumentValue &value,
+                 UnknownConstants &unknown) {
   const bool isTyped = isType(arg.type);
   if (arg.type != 0 && !isTyped)
     return "its type is none of sectile_type";
@@ -194,12 +201,12 @@ const char *read(const sectile_arg &arg, int16_t device, ArgumentValue &value) {
   case SECTILE_ARG_TEXT:
     if (!arg.value.text)
       return "its text is null";
-    value = constantOf({std::string(arg.value.text)});
+    value = constantOf({std::string(arg.value.text)}, unknown);
     return nullptr;
   case SECTILE_ARG_TYPE:
     if (!isTyped)
       return "its type is none of sectile_type";
-    value = constantOf({scalarOf(arg.type)});
+    value = constantOf({scalarOf(arg.type)}, unknown);
     return nullptr;
   case SECTILE_ARG_TUPLE:
     if (arg.value.integer < 0 || arg.value.integer > 1 << 16)
@@ -232,6 +239,11 @@ sectile_status bind(const char *function, const sectile_kernel &kernel, sectile_
     return unknownDevice(function);
   if (count != 0 && !args)
     return isNull(function, "args");
+  constexpr size_t kMost = 1 << 16;
+  if (count > kMost)
+    return fail(SECTILE_ERROR_CALL, kernel.name + ": takes " +
+                                        std::to_string(kernel.kernel->entry().parameters.size()) +
+                                        " arguments, got " + std::to_string(count));
   if (device.index < 0 || device.index > INT16_MAX || (backend == "cpu" && device.index != 0))
     return fail(SECTILE_ERROR_CALL, std::string(function) + ": there is no device number " +
                                         std::to_string(device.index));
@@ -246,10 +258,11 @@ sectile_status bind(const char *function, const sectile_kernel &kernel, sectile_
     values = reinterpret_cast<ArgumentValue *>(usual);
     std::uninitialized_default_construct_n(values, count);
   }
+  UnknownConstants unknown;
   for (size_t i = 0; i < count; ++i)
     if (const char *problem = read(
             args[i], backend == "cpu" ? ArgumentValue::kHost : static_cast<int16_t>(device.index),
-            values[i])) {
+            values[i], unknown)) {
       const auto &parameters = kernel.kernel->entry().parameters;
       const std::string name =
           i < parameters.size() ? " '" + parameters[i].policy.name + "'" : " " + std::to_string(i);
@@ -422,13 +435,19 @@ SECTILE_API sectile_status sectile_open_memory(const void *bytes, size_t size, c
 }
 
 SECTILE_API void sectile_close(sectile_archive *archive) {
-  if (!archive || archive->isClosed.exchange(true))
+  if (!archive)
     return;
+  const bool isFirst = !archive->isClosed.exchange(true);
   if (::getpid() != archive->opener)
     return; // the parent's launches may be counted in it; its memory goes with the process
-  while (archive->calls.load() != 0)
-    std::this_thread::yield();
-  archive->opened.reset();
+  // A second thread that closes it waits, too: its memory may be freed afterwards.
+  for (int round = 0; archive->calls.load() != 0; ++round)
+    if (round < 1000)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  if (isFirst)
+    archive->opened.reset();
 }
 
 SECTILE_API size_t sectile_kernel_count(const sectile_archive *archive) {
@@ -461,6 +480,21 @@ SECTILE_API const sectile_kernel *sectile_find(const sectile_archive *archive, c
 
 SECTILE_API const char *sectile_kernel_name(const sectile_kernel *kernel) {
   return kernel ? kernel->name.c_str() : "";
+}
+
+SECTILE_API sectile_status sectile_check_interface(const sectile_kernel *kernel,
+                                                   uint64_t interface) {
+  if (!kernel)
+    return isNull("sectile_check_interface", "kernel");
+  OpenArchive open(*kernel->archive);
+  if (!open)
+    return closed(*kernel->archive);
+  if (jit::interfaceOf(kernel->kernel->entry()) == interface)
+    return SECTILE_OK;
+  return fail(SECTILE_ERROR_CALL,
+              kernel->name + ": its parameters in archive " + kernel->archive->name +
+                  " are others than those in the header\n  help: generate the header once more, "
+                  "together with the archive");
 }
 
 SECTILE_API size_t sectile_parameter_count(const sectile_kernel *kernel) {

@@ -216,6 +216,13 @@ ConstantTable::Entry ConstantTable::intern(const lang::Constant &constant) {
   return found->second;
 }
 
+ConstantTable::Entry ConstantTable::find(const lang::Constant &constant) const {
+  const std::string encoded = encodeConstant(constant, References::ById);
+  std::lock_guard lock(state->mutex);
+  auto found = state->entries.find(encoded);
+  return found == state->entries.end() ? Entry{0, nullptr} : found->second;
+}
+
 ConstantTable &ConstantTable::ofProcess() {
   static ConstantTable &table = *new ConstantTable;
   return table;

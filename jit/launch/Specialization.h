@@ -202,6 +202,8 @@ public:
     const lang::Constant *constant; // lives as long as the table
   };
   Entry intern(const lang::Constant &constant);
+  /// The entry of a constant that has been interned; id 0 for another.
+  Entry find(const lang::Constant &constant) const;
 
   /// The one of those that have none of their own. It is never destroyed: static variables of a
   /// program may hold what is in it.

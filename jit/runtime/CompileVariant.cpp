@@ -105,7 +105,10 @@ private:
     compileRequest.forkShield = [] { return std::make_shared<ForkShield>(); };
     if (Status status = request.makeCompileRequest(compileRequest); !status.ok())
       return refuse(std::move(status.error()));
-    compileRequest.hasIr = [&](const std::string &irDigest) { return hasIr(irDigest); };
+    // Code that is shared names the files of the source that it was made of first; the bytes of an
+    // archive depend on no other compile.
+    if (!request.options.forElsewhere)
+      compileRequest.hasIr = [&](const std::string &irDigest) { return hasIr(irDigest); };
     isCompiling = true;
     start = Clock::now();
     markThread();

@@ -7,6 +7,7 @@
 #include "jit/runtime/VariantHistory.h"
 #include "lang/plain/Diagnostics.h"
 
+#include <bit>
 #include <pybind11/stl.h>
 
 namespace sectile::bindings {
@@ -46,9 +47,7 @@ jit::ArchivedKernelEntry kernelOf(const py::tuple &fields) {
     }
     if (py::cast<bool>(parts[5])) {
       lang::Constant initial = constantOf(parts[6].ptr());
-      // Functions and other objects mean nothing elsewhere: launches have to name them.
-      if (!initial.is<lang::FunctionRef>() && !initial.is<lang::ObjectRef>())
-        parameter.initial = std::move(initial);
+      parameter.initial = std::move(initial);
     }
     parameter.chosen = formulaOf(parts[7]);
     kernel.parameters.push_back(std::move(parameter));
@@ -163,6 +162,24 @@ std::vector<PyObject *> bindArguments(const LoadedKernel &self, const py::tuple 
   return bound;
 }
 
+/// What was left out, as Python has it; null where there is no such object.
+py::object objectOf(const jit::ArgumentValue &value) {
+  using Kind = jit::ArgumentValue::Kind;
+  using Bits = jit::ArgumentValue::Bits;
+  const bool isConstant = value.kind == Kind::Constant;
+  if (value.kind == Kind::None)
+    return py::none();
+  if (value.kind == Kind::Bool || (isConstant && value.content == Bits::ConstantBool))
+    return py::bool_(value.bits != 0);
+  if (value.kind == Kind::Integer || (isConstant && value.content == Bits::ConstantInteger))
+    return py::int_(static_cast<int64_t>(value.bits));
+  if (value.kind == Kind::Float || (isConstant && value.content == Bits::ConstantFloat))
+    return py::float_(std::bit_cast<double>(value.bits));
+  if (const auto *text = value.constant ? value.constant->as<std::string>() : nullptr)
+    return py::str(*text);
+  return {};
+}
+
 /// What a grid function is called with: the arguments by name, those left out as they will be.
 py::dict argumentsFor(const LoadedKernel &self, const std::vector<PyObject *> &bound,
                       const std::vector<jit::ArgumentValue> &completed) {
@@ -174,8 +191,8 @@ py::dict argumentsFor(const LoadedKernel &self, const std::vector<PyObject *> &b
     next += 1 + (value.kind == Kind::Tuple ? value.itemCount() : 0);
     if (bound[i])
       result[self.names[i]] = py::handle(bound[i]);
-    else if (value.kind == Kind::Integer || (value.kind == Kind::Constant && !value.constant))
-      result[self.names[i]] = py::int_(static_cast<int64_t>(value.bits));
+    else if (py::object known = objectOf(value))
+      result[self.names[i]] = known;
   }
   return result;
 }
@@ -189,8 +206,18 @@ void bindLoaded(const LoadedKernel &self, const py::object &grid, const py::tupl
   ReadArguments read;
   for (size_t i = 0; i < bound.size(); ++i) {
     const jit::ParameterPolicy &policy = self.entry().parameters[i].policy;
+    const size_t before = read.values.size();
     if (bound[i]) {
       readArgument(bound[i], {name, policy.name, policy.isConstexpr}, held, read);
+      // By their names alone, they could be others than those that were compiled.
+      for (size_t at = read.values.size(); at-- > before;)
+        if (const lang::Constant *constant = read.values[at].constant;
+            constant && read.values[at].kind == jit::ArgumentValue::Kind::Constant &&
+            (constant->is<lang::FunctionRef>() || constant->is<lang::ObjectRef>()))
+          throwCallError(name + ": argument '" + policy.name + "' is " +
+                             withArticle(constant->kindName()) +
+                             ", and an archive cannot tell it from others of its name",
+                         "leave it out: the archive has the one that it was compiled with");
     } else {
       read.values.push(jit::ArgumentValue::leftOut());
       read.objects.push(nullptr);
@@ -322,6 +349,8 @@ void registerArchives(py::module_ &module) {
       .def_property_readonly("name", [](const LoadedKernel &self) { return self.entry().name; })
       .def_property_readonly("documentation",
                              [](const LoadedKernel &self) { return self.entry().documentation; })
+      .def_property_readonly(
+          "interface", [](const LoadedKernel &self) { return jit::interfaceOf(self.entry()); })
       .def_property_readonly("parameters", &parameterList)
       .def_property_readonly("variants", &variantsOf)
       .def("variant_for", &variantFor, py::arg("positional"), py::arg("named"))

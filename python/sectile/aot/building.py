@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 import os
+import re
 import runpy
 import sys
 import time
+import traceback
 
 from .. import _native
 from ..compiler.compiler import ASTSource
@@ -47,7 +50,8 @@ class Target:
                 f"  help: {'cuda:80, with the compute capability' if backend == 'cuda' else 'hip:gfx942'}"
             )
         # What only that very architecture has ("sm_90a") would run on no later one.
-        self.compile_for = f"cuda:sm_{arch}" if self.wants_text and arch.isdigit() else base
+        is_short = re.fullmatch(r"\d+[af]?", arch) and (self.wants_text or not arch.isdigit())
+        self.compile_for = f"cuda:sm_{arch}" if backend == "cuda" and is_short else base
 
 
 class Built:
@@ -124,12 +128,12 @@ def build(
             "there is nothing to compile: no kernel has been exported\n"
             "  help: put @st.aot.export(...) above @st.jit"
         )
-    wanted = [Target(name) for name in targets]
+    wanted = [Target(name) for name in dict.fromkeys(targets)]
     _refuse_twins(chosen)
     jobs = []
     for export in chosen:
+        _refuse_ambiguous(export)
         for kinds, options in export.combinations():
-            _refuse_ambiguous(export, options)
             for target in wanted:
                 future = pool().submit(
                     _timed, report, _compile_for_any_memory, export, kinds, options, target
@@ -158,10 +162,10 @@ def _refuse_twins(chosen: Sequence[Export]) -> None:
             )
 
 
-def _refuse_ambiguous(export: Export, options: dict[str, Any]) -> None:
+def _refuse_ambiguous(export: Export) -> None:
     """Variants of one kind that only options tell apart need a choice."""
-    for name in options:
-        values = {repr(o.get(name)) for _, o in export.combinations()}
+    for name in sorted(export.options()):
+        values = {repr(options.get(name)) for _, options in export.combinations()}
         if len(values) > 1 and name not in export.chosen_options:
             raise ValueError(
                 f"{export.kernel.__name__}: {name} has several values, and launches cannot tell which they want\n"
@@ -170,6 +174,18 @@ def _refuse_ambiguous(export: Export, options: dict[str, Any]) -> None:
 
 
 _NOTHING = object()
+
+
+def _plain_number(value: Any) -> Any:
+    """A number as Python's own, from NumPy's; what no archive has as a default is `_NOTHING`."""
+    if value is None or type(value) in (bool, int, float):
+        return value
+    try:
+        return operator.index(value)
+    except TypeError:
+        pass
+    is_float = hasattr(value, "__float__") and not hasattr(value, "__len__")
+    return float(value) if is_float else _NOTHING
 
 
 def fixed_constants(export: Export) -> dict[str, Any]:
@@ -190,9 +206,10 @@ def _description(export: Export) -> tuple[Any, ...]:
     fixed = fixed_constants(export)
     parameters = []
     for p in export.kernel.params:
-        initial = fixed.get(p.name, p.default if p.has_default else _NOTHING)
-        if not p.is_constexpr and not isinstance(initial, (int, float, type(None))):
-            initial = _NOTHING
+        # The kernel's own default comes first: a launch that leaves it out means that.
+        initial = p.default if p.has_default else fixed.get(p.name, _NOTHING)
+        if not p.is_constexpr:
+            initial = _plain_number(initial)
         has_initial = initial is not _NOTHING
         parameters.append(
             (p.name, p.is_constexpr, not p.do_not_specialize, not p.do_not_specialize_on_alignment, p.annotation,
@@ -215,7 +232,11 @@ def _timed(report: Callable[[str], object] | None, compile: Callable, *arguments
 
 def _line(made: list[CompiledKernel], target: Target, options: dict[str, Any], seconds: float) -> str:
     usual = made[0]
-    parts = [f"{usual.name:16s} {target.name:14s} {usual.provenance['variant']}"]
+    signature = ", ".join(
+        f"{name}: {kind}" if isinstance(kind, str) else f"{name} = {kind!r}"
+        for name, kind in usual._origin.signature.items()
+    )
+    parts = [f"{usual.name:16s} {target.name:14s} {signature}"]
     parts += [f"{name}={value}" for name, value in options.items()]
     if usual.metadata.backend != "cpu" and not target.wants_text:
         spilled = max(code.n_spills * 4 for code in made)
@@ -279,15 +300,34 @@ def _parse(words: list[str]) -> dict[str, Any]:
     return result
 
 
+class FileError(Exception):
+    """A file with kernels that does not run; its text is the traceback from there on."""
+
+
 def load_file(path: str) -> None:
-    """Runs a file for what it exports. Its folder comes first where it imports, as when it is run as a program."""
-    folder = os.path.dirname(os.path.abspath(path))
-    name = os.path.splitext(os.path.basename(path))[0]
-    sys.path.insert(0, folder)
+    """Runs a file for what it exports. Its folder comes first where it imports, as when it is run as a program.
+
+    Raises:
+        FileError: it does not run.
+    """
+    before = list(sys.path)
+    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     try:
-        runpy.run_path(path, run_name=name if name.isidentifier() else "kernels")
+        # A name of no module, which the file has while it runs. Kernels are cached by it, and their code names the file.
+        stem = os.path.splitext(os.path.basename(path))[0]
+        runpy.run_path(path, run_name=f"_sectile_aot_{stem}")
+    except SystemExit as error:
+        raise FileError(f"{path} ended the process (exit status {error.code})") from None
+    except SectileError:
+        raise
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [frame for frame in frames if os.path.abspath(frame.filename) == os.path.abspath(path)]
+        start = frames.index(own[0]) if own else len(frames)
+        lines = traceback.format_list(frames[start:]) + traceback.format_exception_only(error)
+        raise FileError(f"{path} does not run\n" + "".join(lines).rstrip()) from None
     finally:
-        sys.path.remove(folder)
+        sys.path[:] = before
 
 
 def _dependencies(made: Sequence[str], given: Sequence[str], known_before: set[str]) -> str:
@@ -331,7 +371,8 @@ def main(arguments: list[str]) -> int:
 
     def report(line: str) -> None:
         if not asked["quiet"]:
-            print(line, flush=True)
+            sys.stdout.write(f"{line}\n")  # as a whole: several threads report
+            sys.stdout.flush()
 
     begun = time.perf_counter()
     try:
@@ -340,6 +381,7 @@ def main(arguments: list[str]) -> int:
             os.makedirs(folder, exist_ok=True)
         del exported_kernels._exported[:]
         known_before = set(sys.modules)
+        exported_kernels._replaces = False
         for file in asked["files"]:
             load_file(file)
         built = build(None, asked["targets"] or ["cpu:x86-64-v3"], report)
@@ -352,16 +394,17 @@ def main(arguments: list[str]) -> int:
         forms = asked["forms"] or ["archive"]
         if "archive" in forms:
             files[f"{prefix}.sectile"] = built.archive
-        for path, content in files.items():
-            write(path, content)
         made = list(files)
         if "static" in forms:
             made.append(libraries.make_static(prefix, names, built.archive))
         if "shared" in forms:
-            made.append(libraries.make_shared(prefix, names, built))
+            header = files[f"{prefix}.h"]
+            made.append(libraries.make_shared(prefix, names, built, header))
+        for path, content in files.items():
+            write(path, content)
         if asked["depfile"]:
             write(asked["depfile"], _dependencies(made, asked["files"], known_before).encode())
-    except (SectileError, ValueError, OSError) as error:
+    except (SectileError, FileError, TypeError, ValueError, OSError) as error:
         print(f"sectile aot: {error}", file=sys.stderr)
         return 1
     count = sum(len(codes) for _, codes in built.entries)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import re
+from types import FunctionType
 
+from .. import _native
 from .formulas import FormulaError, formula, formulas
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 
 #: What has been exported since the process began, in order.
 _exported: list[Export] = []
+#: Whether a kernel of the same name from the same file takes the place of an earlier one: a cell, or a module, that is
+#: run again. ``sectile aot`` runs each file once, and two kernels of one name are an error.
+_replaces = True
 
 
 class Export:
@@ -39,6 +44,12 @@ class Export:
         variables: Mapping[str, Any],
     ) -> None:
         self.kernel = kernel
+        for signature in signatures:
+            if not hasattr(signature, "keys"):
+                raise TypeError(
+                    f"{kernel.__name__}: expected a mapping of parameters to kinds, got {signature!r}\n"
+                    '  help: such as {"x": "*fp32:16", "n": "i32", "BLOCK": 64}'
+                )
         self.signatures = list(signatures)
         self.choose = dict(choose)
         self.variables = {name: _list(values) for name, values in variables.items()}
@@ -50,6 +61,7 @@ class Export:
             steps = formula(expression, names, f"{kernel.__name__}: choose[{name!r}]", scope)
             if name in names:
                 self.chosen[name] = steps
+                self._refuse_later(name, steps)
             elif name in _option_names():
                 self.chosen_options[name] = steps
             else:
@@ -63,9 +75,59 @@ class Export:
                 f"{kernel.__name__}: a grid has one to three axes, got {len(self.grid)}"
             )
         self._check()
+        self._combinations: list[tuple[dict[str, Any], dict[str, Any]]] | None = None
+        self._refuse_objects()
+
+    def _refuse_later(self, name: str, steps: Steps) -> None:
+        """Choices are made in the order of the parameters."""
+        names = self.kernel.arg_names
+        argument = _native.formula_steps()["Argument"][0]
+        for kind, value in steps:
+            if kind == argument and names[value] in self.choose and value >= names.index(name):
+                raise ValueError(
+                    f"{self.kernel.__name__}: choose[{name!r}] depends on {names[value]!r}, which is chosen later"
+                )
+
+    def _refuse_objects(self) -> None:
+        """Kinds are texts, and constants are values that an archive can tell apart."""
+        name = self.kernel.__name__
+        functions: dict[str, Any] = {}
+        for kinds, _ in self.combinations():
+            for p in self.kernel.params:
+                if p.name not in kinds:
+                    continue
+                value = kinds[p.name]
+                if p.is_constexpr and _is_function(value):
+                    if functions.setdefault(p.name, value) is not value:
+                        raise ValueError(
+                            f"{name}: {p.name} has several functions, which launches cannot name\n"
+                            "  help: export a kernel for each, or choose among them by a text"
+                        )
+                elif not (_is_constant(value) if p.is_constexpr else _is_kind(value)):
+                    wanted = (
+                        "a number, a text, a dtype, None, or a tuple of these"
+                        if p.is_constexpr
+                        else 'a kind, such as "*fp32:16" or "i32"'
+                    )
+                    raise ValueError(f"{name}: {p.name} is {value!r}, not {wanted}")
 
     def _check(self) -> None:
         names = self.kernel.arg_names
+        for name, values in self.variables.items():
+            if not values:
+                raise ValueError(f"{self.kernel.__name__}: {name} stands for no type")
+        hidden = [name for name in names if name == "target" or name in self.options()]
+        if hidden:
+            raise ValueError(
+                f"{self.kernel.__name__}: the parameter {hidden[0]!r} hides an option of launches\n"
+                "  help: give it another name"
+            )
+        for signature in self.signatures:
+            for name, value in signature.items():
+                if isinstance(value, list) and not value:
+                    raise ValueError(
+                        f"{self.kernel.__name__}: {name} has no alternative: its list is empty"
+                    )
         for signature in self.signatures:
             for name in signature:
                 if name not in names and name not in _option_names():
@@ -87,27 +149,58 @@ class Export:
                     '  help: such as "*fp32:16", "i32", or the value of a constant'
                 )
 
-    def combinations(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-        """Every (signature, options) to be compiled, each once."""
+    def options(self) -> set[str]:
+        """The options of launches that signatures set."""
         names = self.kernel.arg_names
-        seen: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        return {name for signature in self.signatures for name in signature if name not in names}
+
+    def combinations(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """Every (signature, options) to be compiled, each once."""
+        if self._combinations is None:
+            self._combinations = list(self._all_combinations())
+        return self._combinations
+
+    def _all_combinations(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+        names = self.kernel.arg_names
+        constants = {p.name for p in self.kernel.params if p.is_constexpr}
+        seen: set[str] = set()
         for signature in self.signatures:
             for variables in _choices(self.variables):
                 filled = {
-                    name: [_substitute(item, variables) for item in _list(value)]
+                    name: [
+                        item if name in constants else _substitute(item, variables)
+                        for item in _list(value)
+                    ]
                     for name, value in signature.items()
                 }
                 for one in _choices(filled):
                     kinds = {name: value for name, value in one.items() if name in names}
                     options = {name: value for name, value in one.items() if name not in names}
-                    if not any(_same(entry, (kinds, options)) for entry in seen):
-                        seen.append((kinds, options))
+                    # 1, 1.0 and True are different constants, and so are two functions of one name.
+                    numbers = [id(value) for value in kinds.values() if _is_function(value)]
+                    if (text := repr((kinds, options, numbers))) not in seen:
+                        seen.add(text)
                         yield kinds, options
 
 
-def _same(a: tuple[dict, dict], b: tuple[dict, dict]) -> bool:
-    # 1, 1.0 and True are different constants.
-    return repr(a) == repr(b)
+def _is_function(value: Any) -> bool:
+    return bool(getattr(value, "__sectile_jit__", False)) or isinstance(value, FunctionType)
+
+
+def _is_constant(value: Any) -> bool:
+    """Whether it is known by its value."""
+    if getattr(type(value), "__sectile_constexpr__", False):
+        value = value.value
+    if isinstance(value, tuple):
+        return all(map(_is_constant, value))
+    is_ours = getattr(value, "__sectile_dtype__", False) or hasattr(value, "__sectile_builtin__")
+    return type(value) in (bool, int, float, str, type(None)) or bool(is_ours)
+
+
+def _is_kind(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return all(map(_is_kind, value))
+    return type(value) in (bool, int, float, str, type(None))
 
 
 def _list(value: Any) -> list[Any]:
@@ -136,9 +229,8 @@ def _substitute(value: Any, variables: Mapping[str, Any]) -> Any:
 
 
 def _option_names() -> list[str]:
-    from .. import _native
-
-    return [name for name, *_ in _native.launch_options()]
+    # Those of a launch only ("target", "stream") select no variant.
+    return [name for name, kind, *_ in _native.launch_options() if kind != "keyword"]
 
 
 def export(
@@ -206,17 +298,21 @@ def export(
             made = Export(kernel, signatures, choose or {}, grid, variables)
         except FormulaError as error:
             raise ValueError(str(error)) from None
-        # A module that is loaded again exports the same kernels again.
-        _exported[:] = [
-            other
-            for other in _exported
-            if (other.kernel.__module__, other.kernel.__name__)
-            != (kernel.__module__, kernel.__name__)
-        ]
+        if any(other.kernel is kernel for other in _exported):
+            raise ValueError(
+                f"export: {kernel.__name__} is exported twice\n"
+                "  help: one export takes several signatures: export({...}, {...})"
+            )
+        if _replaces:
+            _exported[:] = [other for other in _exported if _place(other.kernel) != _place(kernel)]
         _exported.append(made)
         return kernel
 
     return mark
+
+
+def _place(kernel: JITFunction) -> tuple[str, str]:
+    return kernel.fn.__code__.co_filename, kernel.__qualname__
 
 
 def _of(kernel: JITFunction) -> Export:

@@ -11,6 +11,7 @@ import builtins
 import inspect
 import linecache
 from functools import lru_cache
+from operator import index
 from types import FunctionType
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
@@ -43,8 +44,15 @@ def _numbers() -> dict[str, int]:
 
 
 class _Compiler:
-    def __init__(self, parameters: Sequence[str], lookup: Callable[[str], Any], where: str) -> None:
+    def __init__(
+        self,
+        parameters: Sequence[str],
+        lookup: Callable[[str], Any],
+        where: str,
+        visible: Sequence[str],
+    ) -> None:
         self.parameters = list(parameters)
+        self.visible = visible  # of the parameters, those that the expression's names mean
         self.lookup = lookup
         self.where = where
         self.steps: Steps = []
@@ -60,8 +68,12 @@ class _Compiler:
         self.steps.append((_numbers()[name], value))
 
     def constant(self, node: ast.AST, value: Any) -> None:
-        if not isinstance(value, int):
-            raise self.refuse(node, f"{value!r} is no integer")
+        if getattr(type(value), "__sectile_constexpr__", False):
+            value = value.value  # tl.constexpr, which globals of kernels have to be
+        try:
+            value = index(value)
+        except TypeError:
+            raise self.refuse(node, f"{value!r} is no integer") from None
         if not -(2**63) <= value < 2**63:
             raise self.refuse(node, "an integer beyond 64 bits")
         self.emit("Constant", int(value))
@@ -70,7 +82,7 @@ class _Compiler:
         if isinstance(node, ast.Constant):
             self.constant(node, node.value)
         elif isinstance(node, ast.Name):
-            if node.id in self.parameters:
+            if node.id in self.visible:
                 self.emit("Argument", self.parameters.index(node.id))
             else:
                 self.constant(node, self.outside(node))
@@ -125,32 +137,38 @@ class _Compiler:
     def outside(self, node: ast.expr) -> Any:
         """The value of a name that is no parameter."""
         if isinstance(node, ast.Attribute):
-            return getattr(self.outside(node.value), node.attr)
-        assert isinstance(node, ast.Name)
+            holder = self.outside(node.value)
+            try:
+                return getattr(holder, node.attr)
+            except AttributeError as error:
+                raise self.refuse(node, str(error)) from None
+        if not isinstance(node, ast.Name):
+            raise self.refuse(node, "no formula can be made of this")
         try:
             return self.lookup(node.id)
         except KeyError:
             raise self.refuse(node, "unknown name") from None
 
     def call(self, node: ast.Call) -> None:
-        from ..runtime.functions import cdiv, next_power_of_2
+        from .. import language
+        from ..runtime import functions
 
         if not isinstance(node.func, (ast.Name, ast.Attribute)) or node.keywords:
             raise self.refuse(node, "no formula can be made of this call")
         called = self.outside(node.func)
         name = getattr(called, "__name__", "")
-        if called in (min, max):
+        if called is min or called is max:
             if not node.args:
                 raise self.refuse(node, f"{name} of nothing")
             for count, argument in enumerate(node.args):
                 self.add(argument)
                 if count:
                     self.emit("Minimum" if called is min else "Maximum")
-        elif (called is cdiv or name == "cdiv") and len(node.args) == 2:
+        elif (called is functions.cdiv or called is language.cdiv) and len(node.args) == 2:
             self.add(node.args[0])
             self.add(node.args[1])
             self.emit("CeilDivide")
-        elif (called is next_power_of_2 or name == "next_power_of_2") and len(node.args) == 1:
+        elif called is functions.next_power_of_2 and len(node.args) == 1:
             self.add(node.args[0])
             self.emit("NextPowerOf2")
         else:
@@ -160,6 +178,11 @@ class _Compiler:
 def _lambda_of(function: FunctionType, where: str) -> ast.Lambda:
     """The lambda in the source that this function was made from."""
     code = function.__code__
+    if code.co_name != "<lambda>":
+        raise FormulaError(
+            f"{where}: {code.co_name} is a function, of which no formula can be made\n"
+            "  help: write a lambda, or the expression as a text"
+        )
     text = "".join(linecache.getlines(code.co_filename, function.__globals__))
     try:
         tree = ast.parse(text)
@@ -173,7 +196,7 @@ def _lambda_of(function: FunctionType, where: str) -> ast.Lambda:
         and node.lineno == code.co_firstlineno
         and [argument.arg for argument in node.args.args] == names
     ]
-    if len(found) > 1 and hasattr(code, "co_positions"):  # from Python 3.11 on
+    if hasattr(code, "co_positions"):  # from Python 3.11 on
         # Instructions that are from no text are given a place without width.
         places = [(p[0], p[2]) for p in code.co_positions() if None not in p and p[0::2] != p[1::2]]
         found = [node for node in found if all(_holds(node.body, place) for place in places)]
@@ -208,6 +231,7 @@ def formulas(
     """
     if isinstance(expression, (tuple, list)):
         return [steps for item in expression for steps in formulas(item, parameters, where, names)]
+    visible: Sequence[str] = parameters
     if isinstance(expression, bool) or not isinstance(expression, (int, str, FunctionType)):
         raise FormulaError(f"{where}: expected a lambda, a text or an int, got {expression!r}")
     if isinstance(expression, int):
@@ -217,7 +241,10 @@ def formulas(
             tree = ast.parse(expression.strip(), mode="eval").body
         except SyntaxError as error:
             raise FormulaError(f"{where}: {error.msg}: {expression}") from None
+        except (RecursionError, MemoryError):
+            raise FormulaError(f"{where}: the expression is too deep") from None
     else:
+        visible = list(inspect.signature(expression).parameters)
         unknown = [
             name for name in inspect.signature(expression).parameters if name not in parameters
         ]
@@ -235,8 +262,11 @@ def formulas(
 
     result = []
     for item in tree.elts if isinstance(tree, (ast.Tuple, ast.List)) else [tree]:
-        compiler = _Compiler(parameters, lookup, where)
-        compiler.add(item)
+        compiler = _Compiler(parameters, lookup, where, visible)
+        try:
+            compiler.add(item)
+        except RecursionError:
+            raise FormulaError(f"{where}: the expression is too deep") from None
         result.append(compiler.steps)
     return result
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 
@@ -38,23 +39,52 @@ _ELEMENTS = {
     "fp64": ("SECTILE_F64", "double", "double"),
 }
 
-_RESERVED = set(
+#: Words of C and C++, and macros that compilers and their headers define.
+_WORDS = set(
     "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept const consteval "
     "constexpr constinit const_cast continue co_await co_return co_yield decltype default delete do double "
     "dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable namespace "
     "new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires "
     "restrict return short signed sizeof static static_assert static_cast struct switch template this thread_local "
-    "throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq "
-    # what the functions call their own
-    "nn args device stream grid archive place kernels".split()
+    "throw true try typedef typeid typename typeof union unsigned using virtual void volatile wchar_t while xor xor_eq "
+    "NULL EOF errno stdin stdout stderr assert linux unix i386 INFINITY NAN signbit major minor std sectile".split()
+)
+#: What generated functions and classes call their own.
+_OWN = set(
+    "nn args device stream grid archive place kernels Kernels Status Place Grid adopt open openLinked close handles".split()
 )
 
 
-#: What follows the prefix in names of generated code that belong to no kernel.
-_TAKEN = {"kernels", "adopt", "open", "close", "open_linked", "archive_bytes", "archive_end", "H"}
+def _is_word(name: str) -> bool:
+    return (
+        name in _WORDS
+        or name.startswith(("sectile_", "SECTILE_", "_"))
+        or bool(re.fullmatch(r"u?int\d*_t|size_t|u?intptr_t", name))
+    )
 
-#: What the class in C++ has beside its kernels.
-_METHODS = {"Kernels", "Status", "Place", "Grid", "adopt", "open", "openLinked", "close", "handles"}
+
+def _unique(name: str, taken: set[str]) -> str:
+    """`name`, with underscores where it is reserved or taken; takes it."""
+    name = _identifier(name)
+    if name.startswith("_"):
+        name = f"p{name}"
+    while name in taken or name in _OWN or _is_word(name):
+        name += "_"
+    taken.add(name)
+    return name
+
+
+#: What follows the prefix in names of generated code that belong to no kernel.
+_TAKEN = {
+    "kernels",
+    "adopt",
+    "open",
+    "close",
+    "open_linked",
+    "archive_data",
+    "archive_bytes",
+    "archive_end",
+}
 
 
 def _identifier(text: str) -> str:
@@ -72,11 +102,14 @@ class Names:
 
     def __init__(self, prefix: str) -> None:
         self.file = os.path.basename(prefix)
-        if not self.file:
+        if not re.fullmatch(r"\w[\w.+-]*", self.file):
             raise ValueError(
-                f"-o {prefix}: the prefix names a folder\n  help: such as -o {prefix}nn"
+                f"-o {prefix}: {self.file or 'nothing'!r} is no name for files of C\n"
+                "  help: letters, digits, and _ - . + may be in it: -o build/nn"
             )
-        self.stem = _identifier(self.file)
+        stem = _identifier(self.file)
+        #: Part of the names of functions, and a namespace of C++.
+        self.stem = f"k_{stem}" if _is_word(stem) else stem
 
 
 class Parameter:
@@ -85,20 +118,26 @@ class Parameter:
     Attributes:
         name: in C.
         form: ``"pointer"``, ``"integer"``, ``"float"``, ``"bool"``, ``"text"``, ``"type"``, ``"argument"`` (given as a
-            ``sectile_arg``) or ``"left out"`` (no parameter of the function).
+            ``sectile_arg``) or ``"fixed"`` (no parameter of the function).
+        fixed: what is passed for a fixed one, in C.
         types: of a pointer the kinds of elements that there are variants for.
         variable: of a pointer of several types, the name of the parameter that says which.
         is_written: of a pointer.
         number: of an integer or a float its kind: ``"i32"``.
+        is_typed: of an integer: that is its type whatever its value.
+        may_be_none: of a pointer.
     """
 
     def __init__(self, name: str, form: str) -> None:
-        self.name = f"{name}_" if name in _RESERVED else name
+        self.name = name
         self.form = form
+        self.fixed = "sectile_left_out()"
+        self.may_be_none = False
         self.types: tuple[str, ...] = ()
         self.variable = ""
         self.is_written = True
         self.number = ""
+        self.is_typed = False
 
 
 class Function:
@@ -112,12 +151,10 @@ class Function:
         problem: why no function can be written; empty where one can.
     """
 
-    def __init__(self, export: Export, is_written: dict[str, bool]) -> None:
+    def __init__(self, export: Export, is_written: dict[str, bool], interface: int) -> None:
         self.kernel = export.kernel.__name__
-        is_taken = self.kernel in _RESERVED or self.kernel in _METHODS
-        self.name = f"{self.kernel}_" if is_taken else self.kernel
-        #: what follows the prefix
-        self.suffix = f"{self.kernel}_" if self.kernel in _TAKEN else self.kernel
+        self.name = self.kernel
+        self.interface = interface
         self.document = (export.kernel.__doc__ or "").strip().splitlines()
         self.has_grid = bool(export.grid)
         self.problem = ""
@@ -126,19 +163,44 @@ class Function:
         self.parameters: list[Parameter] = []
         for p in export.kernel.params:
             given = [kinds[p.name] for kinds in combinations if p.name in kinds]
-            if p.name in export.chosen or p.name in fixed or not given:
-                parameter = Parameter(p.name, "left out")
+            if p.name in export.chosen or not given:
+                parameter = Parameter(p.name, "fixed")
+            elif p.name in fixed:
+                parameter = Parameter(p.name, "fixed")
+                # Where the kernel has a default of its own, leaving it out means that.
+                if p.has_default:
+                    parameter.fixed = self._literal(p.name, fixed[p.name])
             else:
                 if len(given) < len(combinations):
                     given.append(p.default)
                 parameter = (
-                    self._constant(p.name, given)
-                    if p.is_constexpr
-                    else self._passed(p.name, given, p.annotation)
+                    self._constant(p.name, given) if p.is_constexpr else self._passed(p.name, given)
                 )
                 parameter.is_written = is_written.get(p.name, False)
             self.parameters.append(parameter)
-        self._name_variables(export)
+        taken: set[str] = set()
+        for parameter in self.parameters:
+            parameter.name = _unique(parameter.name, taken)
+        self._name_variables(export, taken)
+
+    def _literal(self, name: str, value: Any) -> str:
+        """A constant as an argument in C."""
+        value = getattr(value, "value", value) if type(value).__name__ == "constexpr" else value
+        if value is None:
+            return "sectile_none()"
+        if isinstance(value, bool):
+            return f"sectile_truth({int(value)})"
+        if isinstance(value, int) and -(2**63) < value < 2**63:
+            return f"sectile_integer(INT64_C({value}))"
+        if isinstance(value, float) and math.isfinite(value):
+            return f"sectile_float(0, {value!r})"
+        if isinstance(value, str) and value.isascii() and value.isprintable():
+            text = value.replace("\\", "\\\\").replace('"', '\\"').replace("?", "\\?")
+            return f'sectile_text("{text}")'
+        if getattr(value, "__sectile_dtype__", False) and str(value.name) in _ELEMENTS:
+            return f"sectile_type_arg({_ELEMENTS[value.name][0]})"
+        self.problem = f"{name} is a constant that C has not"
+        return "sectile_left_out()"
 
     def _constant(self, name: str, values: list[Any]) -> Parameter:
         types = {type(value) for value in values}
@@ -154,63 +216,73 @@ class Function:
             self.problem = f"{name} is a tuple or a function"
         return Parameter(name, "argument")
 
-    def _passed(self, name: str, kinds: list[Any], annotation: str | None) -> Parameter:
-        texts = []
+    def _passed(self, name: str, kinds: list[Any]) -> Parameter:
+        bases = []
         for kind in kinds:
             if isinstance(kind, tuple):
                 self.problem = f"{name} is a tuple"
                 return Parameter(name, "argument")
             if kind is None:
                 continue
-            texts.append(
-                kind
-                if isinstance(kind, str)
-                else "i1"
-                if isinstance(kind, bool)
-                else "i32"
-                if isinstance(kind, int)
-                else "fp32"
-            )
-        bases = []
-        for text in texts:
-            base, _, is_one = _native.parse_kind(text)
-            bases.append("i32" if is_one else base)
-        if bases and all(base.startswith("*") for base in bases):
+            if isinstance(kind, str):
+                base, _, is_one = _native.parse_kind(kind)
+                bases.append("i32" if is_one else base)
+            else:
+                bases.append(
+                    "i1" if isinstance(kind, bool) else "fp32" if isinstance(kind, float) else "i32"
+                )
+        has_none = None in kinds
+        if not bases:
+            parameter = Parameter(name, "fixed")
+            parameter.fixed = "sectile_none()"
+            return parameter
+        if all(base.startswith("*") for base in bases):
             parameter = Parameter(name, "pointer")
+            parameter.may_be_none = has_none
             # In the order in which they were named.
             parameter.types = tuple(
                 dict.fromkeys(base.lstrip("*").removeprefix("k") for base in bases)
             )
             return parameter
-        has_none = len(texts) < len(kinds)
-        if not bases or has_none or any(base.startswith("*") for base in bases):
-            return Parameter(name, "argument")
         unique = set(bases)
+        if has_none or any(base.startswith("*") for base in bases):
+            return Parameter(name, "argument")
         if unique == {"i1"}:
             return Parameter(name, "bool")
-        if all(base.startswith(("fp", "bf")) for base in unique):
+        if len(unique) == 1 and bases[0].startswith(("fp", "bf")):
             parameter = Parameter(name, "float")
-            parameter.number = bases[0] if len(unique) == 1 else "fp64"
+            parameter.number = bases[0]
             return parameter
-        parameter = Parameter(name, "integer")
-        is_small = unique <= {"i1", "i8", "i16", "i32", "u8", "u16"}
-        is_unsigned = unique <= {"u8", "u16", "u32", "u64"} and not is_small
-        parameter.number = "i32" if is_small else "u64" if is_unsigned else "i64"
-        return parameter
+        # What a number is follows from its value where there are several of these, as in Python.
+        if len(unique) == 1 or unique <= {"i32", "i64", "u64"}:
+            parameter = Parameter(name, "integer")
+            parameter.number = (
+                bases[0] if len(unique) == 1 else "u64" if unique == {"u64"} else "i64"
+            )
+            parameter.is_typed = len(unique) == 1 and bases[0] != "i32"
+            return parameter
+        return Parameter(name, "argument")
 
-    def _name_variables(self, export: Export) -> None:
+    def _name_variables(self, export: Export, taken: set[str]) -> None:
         """Pointers whose types always go together share one parameter that says which."""
-        columns: dict[tuple[Any, ...], str] = {}
         combinations = [kinds for kinds, _ in export.combinations()]
-        taken = {parameter.name for parameter in self.parameters}
-        for p, parameter in zip(export.kernel.params, self.parameters):
-            if parameter.form != "pointer" or len(parameter.types) < 2:
-                continue
-            column = tuple(
+        groups: list[tuple[list[str], str]] = []  # the type in each combination, the name
+        pairs = [
+            (p, parameter)
+            for p, parameter in zip(export.kernel.params, self.parameters)
+            if parameter.form == "pointer" and len(parameter.types) > 1
+        ]
+        # One that is always there knows the types of all combinations.
+        for p, parameter in sorted(pairs, key=lambda pair: pair[1].may_be_none):
+            column = [
                 str(kinds.get(p.name)).split(":")[0].lstrip("*").removeprefix("k")
                 for kinds in combinations
-            )
-            if column not in columns:
+            ]
+            for types, name in groups:
+                if all(mine in (theirs, "None") for mine, theirs in zip(column, types)):
+                    parameter.variable = name
+                    break
+            else:
                 own = [
                     name
                     for signature in export.signatures
@@ -219,11 +291,8 @@ class Function:
                         rf"\*k?{re.escape(name)}(:16)?", str(_first(signature.get(p.name)))
                     )
                 ]
-                name = own[0] if own else f"type_of_{p.name}"
-                while name in taken or name in columns.values():
-                    name += "_"
-                columns[column] = name
-            parameter.variable = columns[column]
+                parameter.variable = _unique(own[0] if own else f"type_of_{p.name}", taken)
+                groups.append((column, parameter.variable))
 
     @property
     def variables(self) -> list[tuple[str, tuple[str, ...]]]:
@@ -240,22 +309,30 @@ def _first(value: Any) -> Any:
 def functions_of(built: Built) -> list[Function]:
     """The functions for the kernels of an archive, by name."""
     result = []
+    loaded = _native.archive_of_memory(built.archive, "in memory")
+    interfaces = {kernel.name: kernel.interface for kernel in loaded.kernels}
     for export, compiled in built.entries:
         is_written: dict[str, bool] = {}
         for code in compiled:
             for name, _, written in code.arguments:
                 is_written[name] = is_written.get(name, False) or written
-        result.append(Function(export, is_written))
-    return sorted(result, key=lambda function: function.name)
+        result.append(Function(export, is_written, interfaces[export.kernel.__name__]))
+    result.sort(key=lambda function: function.kernel)
+    handles: set[str] = set()
+    suffixes = set(_TAKEN)
+    for function in result:
+        function.name = _unique(function.kernel, handles)
+        function.suffix = _identifier(function.kernel)
+        while function.suffix in suffixes:
+            function.suffix += "_"
+        suffixes.add(function.suffix)
+    return result
 
 
 _C_NUMBERS = {
-    "i32": "int32_t",
-    "i64": "int64_t",
-    "u64": "uint64_t",
-    "fp32": "float",
-    "fp64": "double",
-}
+    "i8": "int8_t", "i16": "int16_t", "i32": "int32_t", "i64": "int64_t", "u8": "uint8_t", "u16": "uint16_t",
+    "u32": "uint32_t", "u64": "uint64_t", "fp32": "float", "fp64": "double",
+}  # fmt: skip
 
 
 def _c_parameter(p: Parameter) -> str:
@@ -276,12 +353,16 @@ def _c_parameter(p: Parameter) -> str:
 
 def _argument(p: Parameter, as_double: str) -> str:
     """The expression that makes the ``sectile_arg``. ``as_double``: how a float is widened."""
-    if p.form == "left out":
-        return "sectile_left_out()"
+    if p.form == "fixed":
+        return p.fixed
     if p.form == "pointer":
         return f"sectile_pointer({p.variable or _ELEMENTS[p.types[0]][0]}, {p.name})"
     if p.form == "integer":
-        return f"sectile_{'unsigned' if p.number == 'u64' else 'integer'}({p.name})"
+        if p.number == "u64":
+            return f"sectile_unsigned({p.name})"  # by its value: beyond int64_t it is a u64
+        if p.is_typed:
+            return f"sectile_integer_of({_ELEMENTS[p.number][0]}, {p.name})"
+        return f"sectile_integer({p.name})"
     if p.form == "float":
         # fp32 is what a float is without more.
         kind = "0" if p.number == "fp32" else _ELEMENTS.get(p.number, ("0",))[0]
@@ -295,10 +376,19 @@ def _argument(p: Parameter, as_double: str) -> str:
     }[p.form]
 
 
+def _printable(line: str) -> str:
+    """A line of a docstring that neither ends nor begins a comment of C, and goes on in no next line."""
+    line = "".join(c if c.isprintable() else " " for c in line.expandtabs())
+    line = line.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?").rstrip()
+    return f"{line} ." if line.endswith("\\") else line
+
+
 def _comment(lines: Sequence[str], begin: str, middle: str, end: str) -> list[str]:
-    text = [line.replace("*/", "* /").rstrip() for line in lines]
-    return [f"{begin if i == 0 else middle}{line}".rstrip() for i, line in enumerate(text[:-1])] + [
-        f"{middle if len(text) > 1 else begin}{text[-1]}{end}"
+    text = [_printable(line) for line in lines]
+    last = len(text) - 1
+    return [
+        f"{begin if i == 0 else middle}{line}{end if i == last else ''}".rstrip()
+        for i, line in enumerate(text)
     ]
 
 
@@ -307,7 +397,7 @@ def _notes(function: Function) -> list[str]:
     lines = list(function.document) or [f"Launches the kernel {function.kernel}."]
     for name, types in function.variables:
         lines.append(f"{name}: {', '.join(_ELEMENTS[t][0] for t in types)}.")
-    left_out = [p.name for p in function.parameters if p.form == "left out"]
+    left_out = [p.name for p in function.parameters if p.form == "fixed"]
     if left_out:
         lines.append(f"The archive knows {', '.join(left_out)}.")
     return lines
@@ -316,6 +406,8 @@ def _notes(function: Function) -> list[str]:
 def _wrapped(begin: str, parts: Sequence[str], end: str, indent: str) -> list[str]:
     """``begin(part, part, ...)end`` in lines of at most 100 columns."""
     lines, line = [], begin
+    if not parts:
+        return [begin + end]
     for count, part in enumerate(parts):
         text = part + (", " if count + 1 < len(parts) else end)
         if len((line + text).rstrip()) > 100:
@@ -330,7 +422,7 @@ def c_header(built: Built, names: Names, forms: Sequence[str]) -> str:
     """The header for C99 and C++: a struct of handles, and one function for each kernel."""
     stem = names.stem
     functions = functions_of(built)
-    guard = f"{stem.upper()}_H"
+    guard = f"SECTILE_KERNELS_{stem}_H"
     lines = [
         f"/* {names.file}.h - the kernels of {names.file}.sectile, as functions of C. Generated by `sectile aot`.",
         " *",
@@ -358,19 +450,25 @@ def c_header(built: Built, names: Names, forms: Sequence[str]) -> str:
         "",
         f"/* Of an archive that is open. It is closed with the {stem}_kernels. */",
         f"static inline sectile_status {stem}_adopt({stem}_kernels *nn, sectile_archive *archive) {{",
+        "  sectile_status status = SECTILE_OK;",
         "  nn->archive = archive;",
-        *[
-            f'  nn->{function.name} = sectile_find(archive, "{function.kernel}");'
-            for function in functions
-        ],
-        "  if (" + " || ".join(f"!nn->{function.name}" for function in functions) + ")",
-        "    return SECTILE_ERROR_CALL;",
-        "  return SECTILE_OK;",
+    ]
+    for function in functions:
+        lines += [
+            f'  nn->{function.name} = sectile_find(archive, "{function.kernel}");',
+            f"  if (status == SECTILE_OK && !nn->{function.name})",
+            "    status = SECTILE_ERROR_CALL;",
+            "  if (status == SECTILE_OK)",
+            f"    status = sectile_check_interface(nn->{function.name}, UINT64_C({function.interface:#x}));",
+        ]
+    lines += [
+        "  return status;",
         "}",
         "",
         f"static inline sectile_status {stem}_open({stem}_kernels *nn, const char *path) {{",
         "  sectile_archive *archive = NULL;",
         "  sectile_status status = sectile_open(path, &archive);",
+        "  nn->archive = NULL;",
         f"  return status == SECTILE_OK ? {stem}_adopt(nn, archive) : status;",
         "}",
         "",
@@ -379,13 +477,13 @@ def c_header(built: Built, names: Names, forms: Sequence[str]) -> str:
         library = f"lib{names.file}.so" if "static" not in forms else f"{names.file}.a"
         lines += [
             f"/* The archive in {library}. */",
-            f"extern const unsigned char {stem}_archive_bytes[];",
-            f"extern const unsigned char {stem}_archive_end[];",
+            f"const void *{stem}_archive_data(size_t *size);",
             f"static inline sectile_status {stem}_open_linked({stem}_kernels *nn) {{",
             "  sectile_archive *archive = NULL;",
-            f"  size_t size = (size_t)({stem}_archive_end - {stem}_archive_bytes);",
-            "  sectile_status status =",
-            f'      sectile_open_memory({stem}_archive_bytes, size, "{names.file}", &archive);',
+            "  size_t size = 0;",
+            f"  const void *data = {stem}_archive_data(&size);",
+            f'  sectile_status status = sectile_open_memory(data, size, "{names.file}", &archive);',
+            "  nn->archive = NULL;",
             f"  return status == SECTILE_OK ? {stem}_adopt(nn, archive) : status;",
             "}",
             "",
@@ -411,7 +509,7 @@ def _c_function(function: Function, stem: str) -> list[str]:
     if not function.has_grid:
         parameters.append("sectile_grid grid")
     parameters += [f"sectile_type {name}" for name, _ in function.variables]
-    parameters += [_c_parameter(p) for p in function.parameters if p.form != "left out"]
+    parameters += [_c_parameter(p) for p in function.parameters if p.form != "fixed"]
     lines = _comment(_notes(function), "/* ", " * ", " */")
     lines += _wrapped(
         f"static inline sectile_status {stem}_{function.suffix}(", parameters, ") {", "    "
@@ -505,23 +603,34 @@ def _cpp_function(function: Function) -> list[str]:
             f"  // {function.kernel}: {function.problem}; call sectile_launch(handles().{function.name}, ...).",
             "",
         ]
-    element = {}
+    # A type is found out from the first array of it that has to be there; others follow, so that nullptr may be passed.
+    element: dict[str, str] = {}
+    checks: list[tuple[str, tuple[str, ...]]] = list(function.variables)
+    for name, _ in function.variables:
+        own = [p for p in function.parameters if p.variable == name]
+        leader = next((p for p in own if not p.may_be_none), own[0])
+        for p in own:
+            element[p.name] = name if p is leader else f"sectile::aot::Same<{name}>"
+    taken = {p.name for p in function.parameters} | {name for name, _ in function.variables}
     for p in function.parameters:
-        if p.form == "pointer":
-            element[p.name] = p.variable or _ELEMENTS[p.types[0]][2]
+        if p.form == "pointer" and not p.variable:
+            element[p.name] = _ELEMENTS[p.types[0]][2]
+            if element[p.name].startswith("sectile::") and not p.may_be_none:
+                # A type of the program's own may stand for it (ElementType).
+                element[p.name] = _unique(f"Of_{p.name}", taken)
+                checks.append((element[p.name], p.types))
     lines = [f"  {line}" for line in _comment(_notes(function), "/// ", "/// ", "")]
-    if function.variables:
-        lines.append(f"  template <{', '.join('class ' + name for name, _ in function.variables)}>")
+    if checks:
+        lines.append(f"  template <{', '.join('class ' + name for name, _ in checks)}>")
     parameters = ["const Place &place"]
     if not function.has_grid:
         parameters.append("const Grid &grid")
     arguments = []
     for p in function.parameters:
-        if p.form == "left out":
-            arguments.append("sectile_left_out()")
+        if p.form == "fixed":
+            arguments.append(p.fixed)
         elif p.form == "pointer":
             constant = "" if p.is_written else "const "
-            # Only one parameter of each type takes part in finding out what T is.
             parameters.append(f"{constant}{element[p.name]} *{p.name}")
             arguments.append(f"sectile::aot::pointer({p.name})")
         else:
@@ -531,7 +640,7 @@ def _cpp_function(function: Function) -> list[str]:
         "  " + line
         for line in _wrapped(f"Status {function.name}(", parameters, ") const {", "    ")
     ]
-    for name, types in function.variables:
+    for name, types in checks:
         allowed = ", ".join(_ELEMENTS[t][0] for t in types)
         lines += [
             f"    static_assert(sectile::aot::isOneOf<{name}>({{{allowed}}}),",

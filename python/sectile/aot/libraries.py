@@ -33,31 +33,37 @@ def _compiler() -> list[str]:
 
 
 def _run(command: Sequence[str], folder: str) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    except OSError as error:
+        raise MachineError(f"{command[0]} cannot be run: {error.strerror}") from None
     if done.returncode:
         raise MachineError(f"{shlex.join(command)} failed:\n{done.stderr.strip()}")
 
 
-def _assembly(names: Names) -> str:
-    """The archive's bytes between two symbols. Names of files are relative: no folder gets into the result."""
-    return "\n".join(
-        [
-            '.section .rodata.sectile_archive,"a",@progbits',
-            ".balign 16",
-            f".globl {names.stem}_archive_bytes",
-            f".type {names.stem}_archive_bytes, @object",
-            f"{names.stem}_archive_bytes:",
-            '.incbin "archive.sectile"',
-            f".globl {names.stem}_archive_end",
-            f".type {names.stem}_archive_end, @object",
-            f"{names.stem}_archive_end:",
-            ".byte 0",
-            f".size {names.stem}_archive_bytes, {names.stem}_archive_end - {names.stem}_archive_bytes",
-            ".size " + f"{names.stem}_archive_end, 1",
-            '.section .note.GNU-stack,"",@progbits',
-            "",
-        ]
-    )
+def _assembly() -> str:
+    """The archive's bytes between two symbols that only the function beside them sees: a program that was not compiled for
+    libraries copies data of theirs that it names, and would copy the two apart. Names of files are relative: no folder gets
+    into the result."""
+    lines = ['.section .rodata.sectile_archive,"a",@progbits', ".balign 16"]
+    for name, content in (("bytes", '.incbin "archive.sectile"'), ("end", ".byte 0")):
+        symbol = f"sectile_archive_{name}"
+        lines += [f".globl {symbol}", f".hidden {symbol}", f"{symbol}:", content]
+    return "\n".join([*lines, '.section .note.GNU-stack,"",@progbits', ""])
+
+
+def _data(names: Names) -> str:
+    """C code with the function that gives the archive. Symbols of several archives in one program are kept apart."""
+    return f"""#include <stddef.h>
+#define sectile_archive_bytes {names.stem}_archive_bytes
+#define sectile_archive_end {names.stem}_archive_end
+extern const unsigned char sectile_archive_bytes[] __attribute__((visibility("hidden")));
+extern const unsigned char sectile_archive_end[] __attribute__((visibility("hidden")));
+__attribute__((visibility("default"))) const void *{names.stem}_archive_data(size_t *size) {{
+  *size = (size_t)(sectile_archive_end - sectile_archive_bytes);
+  return sectile_archive_bytes;
+}}
+"""
 
 
 def _write(folder: str, name: str, content: str | bytes) -> None:
@@ -83,10 +89,15 @@ def make_static(prefix: str, names: Names, archive: bytes) -> str:
     path = f"{prefix}.a"
     with tempfile.TemporaryDirectory() as folder:
         _write(folder, "archive.sectile", archive)
-        _write(folder, "archive.s", _assembly(names))
-        _run([*compiler, "-c", "archive.s", "-o", f"{names.file}.o"], folder)
+        _write(
+            folder, "archive.s", _assembly().replace("sectile_archive_", f"{names.stem}_archive_")
+        )
+        _write(folder, "data.c", _data(names))
+        objects = [f"{names.file}-archive.o", f"{names.file}-data.o"]
+        _run([*compiler, "-c", "archive.s", "-o", objects[0]], folder)
+        _run([*compiler, "-O1", "-fPIC", "-c", "data.c", "-o", objects[1]], folder)
         # D: no times, no owners.
-        _run(["ar", "rcsD", "library.a", f"{names.file}.o"], folder)
+        _run(["ar", "rcsD", "library.a", *objects], folder)
         _move(os.path.join(folder, "library.a"), path)
     return path
 
@@ -128,10 +139,10 @@ def _entry_points(names: Names, built: Built) -> str:
     return "\n".join(lines)
 
 
-def make_shared(prefix: str, names: Names, built: Built) -> str:
+def make_shared(prefix: str, names: Names, built: Built, header: bytes) -> str:
     """Writes ``libNAME.so`` beside the other files; returns its path.
 
-    It has the archive, and a function ``__tvm_ffi_KERNEL`` for each kernel that was exported with ``grid=``. It
+    It has the archive, the functions of `header`, and a function ``__tvm_ffi_KERNEL`` for each kernel that was exported with ``grid=``. It
     is linked with libsectile.so, which is looked for where it is now and beside the library.
 
     Raises:
@@ -142,12 +153,15 @@ def make_shared(prefix: str, names: Names, built: Built) -> str:
     library = _library_dir()
     with tempfile.TemporaryDirectory() as folder:
         _write(folder, "archive.sectile", built.archive)
-        _write(folder, "archive.s", _assembly(names))
+        _write(
+            folder, "archive.s", _assembly().replace("sectile_archive_", f"{names.stem}_archive_")
+        )
+        _write(folder, "data.c", _data(names))
         _write(folder, "entries.c", _entry_points(names, built))
-        shutil.copy(f"{prefix}.h", os.path.join(folder, f"{names.file}.h"))
+        _write(folder, f"{names.file}.h", header)
         _run(
             [*compiler, "-std=gnu99", "-O1", "-fPIC", "-fvisibility=hidden", "-shared", "-I.", f"-I{get_include()}",
-             "entries.c", "archive.s", "-o", "library.so", f"-L{library}", "-lsectile", f"-Wl,-rpath,$ORIGIN:{library}",
+             "entries.c", "data.c", "archive.s", "-o", "library.so", f"-L{library}", "-lsectile", f"-Wl,-rpath,$ORIGIN:{library}",
              "-lpthread"],
             folder,
         )  # fmt: skip

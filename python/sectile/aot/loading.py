@@ -69,7 +69,7 @@ class ArchivedKernel:
 
         return launch
 
-    def __call__(self, *arguments: Any, **named: Any) -> None:
+    def __call__(self, /, *arguments: Any, **named: Any) -> None:
         """Launches it on the grid of its export.
 
         Raises:
@@ -81,7 +81,7 @@ class ArchivedKernel:
         """The variants in the archive, for all targets."""
         return [ArchivedVariant(*fields) for fields in self._native.variants]
 
-    def variant_for(self, *arguments: Any, **named: Any) -> ArchivedVariant:
+    def variant_for(self, /, *arguments: Any, **named: Any) -> ArchivedVariant:
         """The variant that a launch with these arguments gets; its code is loaded.
 
         Raises:

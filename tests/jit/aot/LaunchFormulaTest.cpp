@@ -26,10 +26,10 @@ TEST(LaunchFormula, divisions_round_down) {
 }
 
 TEST(LaunchFormula, what_is_undefined_has_no_value) {
-  for (Kind kind : {Kind::FloorDivide, Kind::Modulo, Kind::CeilDivide}) {
+  for (Kind kind : {Kind::FloorDivide, Kind::Modulo, Kind::CeilDivide})
     EXPECT_EQ(evaluate({{Kind::Constant, 1}, {Kind::Constant, 0}, {kind}}), std::nullopt);
+  for (Kind kind : {Kind::FloorDivide, Kind::CeilDivide})
     EXPECT_EQ(evaluate({{Kind::Constant, INT64_MIN}, {Kind::Constant, -1}, {kind}}), std::nullopt);
-  }
   EXPECT_EQ(evaluate({{Kind::Constant, 1}, {Kind::Constant, -1}, {Kind::ShiftLeft}}), std::nullopt);
   EXPECT_EQ(evaluate({{Kind::Constant, (int64_t(1) << 62) + 1}, {Kind::NextPowerOf2}}),
             std::nullopt);
@@ -47,11 +47,36 @@ TEST(LaunchFormula, a_branch_not_taken_may_be_undefined) {
   EXPECT_EQ(evaluate(steps, {std::nullopt}), std::nullopt);
 }
 
-TEST(LaunchFormula, wraps_and_shifts_beyond_the_word) {
-  EXPECT_EQ(evaluate({{Kind::Constant, INT64_MAX}, {Kind::Constant, 1}, {Kind::Add}}), INT64_MIN);
-  EXPECT_EQ(evaluate({{Kind::Constant, 1}, {Kind::Constant, 64}, {Kind::ShiftLeft}}), 0);
+TEST(LaunchFormula, what_does_not_fit_has_no_value) {
+  for (Kind kind : {Kind::Add, Kind::Multiply})
+    EXPECT_EQ(evaluate({{Kind::Constant, INT64_MAX}, {Kind::Constant, 2}, {kind}}), std::nullopt);
+  EXPECT_EQ(evaluate({{Kind::Constant, INT64_MIN}, {Kind::Constant, 1}, {Kind::Subtract}}),
+            std::nullopt);
+  EXPECT_EQ(evaluate({{Kind::Constant, INT64_MIN}, {Kind::Negate}}), std::nullopt);
+  for (int64_t by : {63, 64, 1000})
+    EXPECT_EQ(evaluate({{Kind::Constant, 1}, {Kind::Constant, by}, {Kind::ShiftLeft}}),
+              std::nullopt);
+  EXPECT_EQ(evaluate({{Kind::Constant, 3}, {Kind::Constant, 62}, {Kind::ShiftLeft}}), std::nullopt);
+  EXPECT_EQ(evaluate({{Kind::Constant, 1}, {Kind::Constant, 62}, {Kind::ShiftLeft}}), int64_t(1)
+                                                                                          << 62);
+  EXPECT_EQ(evaluate({{Kind::Constant, 0}, {Kind::Constant, 99}, {Kind::ShiftLeft}}), 0);
   EXPECT_EQ(evaluate({{Kind::Constant, -5}, {Kind::Constant, 99}, {Kind::ShiftRight}}), -1);
-  EXPECT_EQ(evaluate({{Kind::Constant, INT64_MIN}, {Kind::Negate}}), INT64_MIN);
+  EXPECT_EQ(evaluate({{Kind::Constant, INT64_MIN}, {Kind::Constant, -1}, {Kind::Modulo}}), 0);
+}
+
+TEST(LaunchFormula, truth_values_are_told_from_numbers) {
+  auto isTruth = [](std::vector<LaunchFormula::Step> steps) {
+    return LaunchFormula{std::move(steps)}.isTruth();
+  };
+  EXPECT_TRUE(isTruth({{Kind::Constant, 1}, {Kind::Constant, 2}, {Kind::Equal}}));
+  EXPECT_TRUE(isTruth({{Kind::Constant, 1}, {Kind::Not}}));
+  EXPECT_FALSE(isTruth({{Kind::Constant, 1}}));
+  EXPECT_FALSE(isTruth({{Kind::Constant, 1}, {Kind::Not}, {Kind::Negate}}));
+  EXPECT_FALSE(isTruth({{Kind::Constant, 1},
+                        {Kind::Not},
+                        {Kind::Constant, 2},
+                        {Kind::Constant, 1},
+                        {Kind::Select}}));
 }
 
 TEST(LaunchFormula, malformed_ones_are_found) {

@@ -1,5 +1,6 @@
 """Archives in Python: what `st.aot.build` makes and `st.aot.load` launches."""
 
+import enum
 import os
 import random
 import subprocess
@@ -49,6 +50,20 @@ def test_every_kernel_is_there(archive):
 @st.jit
 def many(x, y, n, m, flag, MODE: tl.constexpr):
     tl.store(x, tl.load(x) + n.to(x.dtype.element_ty) if MODE == "a" else tl.load(x))
+
+
+@pytest.mark.parametrize("name", ["9lives", "class", "sectile", "a-b.c"])
+def test_prefixes_become_names_of_c(tmp_path, name):
+    write_script(tmp_path)
+    assert run_aot(tmp_path, "kernels.py", "-o", name, "-q").returncode == 0
+    assert f'#include "{name}.h"' in (tmp_path / f"{name}.hpp").read_text()
+
+
+@pytest.mark.parametrize("name", ['a"b', "a\nb", "d/.", "d/"])
+def test_prefixes_that_are_no_names(tmp_path, name):
+    write_script(tmp_path)
+    done = run_aot(tmp_path, "kernels.py", "-o", name)
+    assert done.returncode == 1 and "is no name for files of C" in done.stderr
 
 
 def test_the_variant_is_the_one_that_a_launch_of_the_kernel_gets():
@@ -109,6 +124,102 @@ def test_the_variant_is_the_one_that_a_launch_of_the_kernel_gets():
             assert compiled[key] == found.signature
     assert 0 < refused < 8_000
     assert len({signature for signature, _ in compiled}) > 200
+
+
+class Mode(enum.Enum):
+    A = 1
+    B = 2
+
+
+def helper_of(factor):
+    @st.jit
+    def scaled(x):
+        return x * factor
+
+    return scaled
+
+
+def test_constants_that_an_archive_cannot_tell_apart_are_refused():
+    @st.jit
+    def apply(x, F: tl.constexpr):
+        tl.store(x, F(tl.load(x)))
+
+    one, other = helper_of(tl.constexpr(2.0)), helper_of(tl.constexpr(5.0))
+    kind = {"x": "*fp32:16"}
+    with pytest.raises(ValueError, match="F has several functions, which launches cannot name"):
+        st.aot.export({**kind, "F": [one, other]})(apply)
+    for value in (Mode.A, np.float32(1), object(), (1, Mode.B)):
+        with pytest.raises(ValueError, match="not a number, a text, a dtype, None, or a tuple"):
+            st.aot.export({**kind, "F": value})(apply)
+    with pytest.raises(ValueError, match="not a kind"):
+        st.aot.export({"x": np.zeros(3), "F": 1})(apply)
+    st.aot.export({**kind, "F": one}, grid=1)(apply)
+    with pytest.raises(ValueError, match="apply is exported twice"):
+        st.aot.export({**kind, "F": one}, grid=1)(apply)
+    loaded = st.aot.load(st.aot.build([st.aot.Export.of(apply)], [LEVEL]).archive).apply
+    x = np.full(1, 3, np.float32)
+    loaded(x)
+    assert x[0] == 6
+    with pytest.raises(st.ArgumentError, match="cannot tell it from others of its name"):
+        loaded(x, one)
+
+
+def test_the_kernels_own_default_is_what_leaving_out_means():
+    @st.aot.export({"x": "*i32:16", "BLOCK": 128}, grid=1)
+    @st.jit
+    def tell_block(x, BLOCK: tl.constexpr = 64):
+        tl.store(x, BLOCK)
+
+    loaded = st.aot.load(st.aot.build([st.aot.Export.of(tell_block)], [LEVEL]).archive).tell_block
+    x = np.zeros(1, np.int32)
+    with pytest.raises(st.ArgumentError, match="BLOCK: 64 instead of 128"):
+        loaded(x)
+    loaded(x, BLOCK=128)
+    assert x[0] == 128
+
+
+def test_options_that_a_target_does_not_look_at_are_no_obstacle():
+    @st.aot.export(
+        {"x": "*i32:16", "n": "i32", "waves_per_eu": [1, 2]},
+        choose={"waves_per_eu": "1 if n < 5 else 2"},
+        grid=1,
+    )
+    @st.jit
+    def tell_n(x, n):
+        tl.store(x, n)
+
+    built = st.aot.build([st.aot.Export.of(tell_n)], [LEVEL, "hip:gfx942"])
+    x = np.zeros(1, np.int32)
+    for n in (3, 7):
+        st.aot.load(built.archive).tell_n(x, n)
+        assert x[0] == n
+
+
+def test_many_combinations_take_no_time():
+    @st.aot.export(
+        {"x": "*i32", **{f"c{i}": [0, 1] for i in range(9)}, "num_warps": [4, 8]},
+        choose={"num_warps": 4},
+    )
+    @st.jit
+    def wide(
+        x,
+        c0: tl.constexpr,
+        c1: tl.constexpr,
+        c2: tl.constexpr,
+        c3: tl.constexpr,
+        c4: tl.constexpr,
+        c5: tl.constexpr,
+        c6: tl.constexpr,
+        c7: tl.constexpr,
+        c8: tl.constexpr,
+    ):
+        pass
+
+    from sectile.aot import building
+
+    export = st.aot.Export.of(wide)
+    building._refuse_ambiguous(export)
+    assert len(export.combinations()) == 1024
 
 
 def test_kinds_with_equal_code_are_variants_of_their_own():
@@ -190,6 +301,47 @@ def test_equal_input_gives_equal_bytes_wherever_it_lies(tmp_path):
     assert (folder / "nn.a").read_bytes() != archives[0]
 
 
+def test_what_was_compiled_before_leaves_no_trace(tmp_path):
+    """Equal code of another file is in the cache, and its file is in no message of this archive."""
+    made = []
+    for caches in (["one", "both"], ["both"]):
+        for name, folder in (("first", "a"), ("second", "b")):
+            write_script(tmp_path / folder)
+            (tmp_path / folder / f"{name}.py").write_text(textwrap.dedent(SCRIPT))
+        cache = {"SECTILE_CACHE_DIR": str(tmp_path / caches[0])}
+        if caches == ["both"]:
+            assert run_aot(tmp_path / "a", "first.py", "-o", "nn", "-q", **cache).returncode == 0
+        assert run_aot(tmp_path / "b", "second.py", "-o", "nn", "-q", **cache).returncode == 0
+        made.append((tmp_path / "b/nn.sectile").read_bytes())
+    assert made[0] == made[1]
+    assert b"first.py" not in made[1] and b"second.py" in made[1]
+
+
+@pytest.mark.parametrize(
+    "text, problem",
+    [
+        ("import sys; sys.exit(3)", "ended the process (exit status 3)"),
+        ("def f(:", "SyntaxError"),
+        ("import nothing_of_that_name", "No module named 'nothing_of_that_name'"),
+        ("import sys; sys.path.clear(); 1 / 0", "ZeroDivisionError"),
+        ("import sectile as st\nst.aot.export({})(3)", "expected a @jit function"),
+    ],
+)
+def test_files_that_do_not_run(tmp_path, text, problem):
+    (tmp_path / "stuff.py").write_text(text)
+    done = run_aot(tmp_path, "stuff.py", "-o", "nn")
+    assert done.returncode == 1
+    assert problem in done.stderr
+    assert "building.py" not in done.stderr and "runpy" not in done.stderr
+
+
+def test_two_kernels_of_one_name_are_refused(tmp_path):
+    for folder in ("a", "b"):
+        write_script(tmp_path / folder)
+    done = run_aot(tmp_path, "a/kernels.py", "b/kernels.py", "-o", "nn")
+    assert done.returncode == 1 and "two exported kernels are called 'scale'" in done.stderr
+
+
 def test_loading_and_launching_load_no_compiler(tmp_path):
     folder = write_script(tmp_path)
     assert run_aot(folder, "kernels.py", "-o", "nn", "--target", LEVEL).returncode == 0
@@ -227,18 +379,33 @@ def test_what_a_launch_leaves_out():
             "m": "i32",
             "BLOCK": [16, 64],
             "ONE": 5,
+            "TWO": 9,
+            "EVEN": [True, False],
             "num_warps": [2, 4],
         },
-        choose={"BLOCK": lambda n: 16 if n < 10 else 64, "num_warps": "2 if n < 10 else 4"},
+        choose={
+            "BLOCK": lambda n: 16 if n < 10 else 64,
+            "EVEN": lambda n: n % 2 == 0,
+            "num_warps": "2 if n < 10 else 4",
+        },
         grid=lambda n, BLOCK: (1, st.cdiv(n, BLOCK)),
     )
     @st.jit
-    def tell(out, n, m=7, BLOCK: tl.constexpr = 32, ONE: tl.constexpr = 9):
+    def tell(
+        out,
+        n,
+        m=np.int32(7),
+        BLOCK: tl.constexpr = 32,
+        *,
+        ONE: tl.constexpr,
+        TWO: tl.constexpr = 9,
+        EVEN: tl.constexpr,
+    ):
         if tl.program_id(1) == 0:
             tl.store(out, BLOCK)
             tl.store(out + 1, m)
             tl.store(out + 2, tl.num_programs(1))
-            tl.store(out + 3, ONE)
+            tl.store(out + 3, ONE if EVEN is True else -ONE)
 
     built = st.aot.build([st.aot.Export.of(tell)], [LEVEL])
     loaded = st.aot.load(built.archive).tell
@@ -246,10 +413,14 @@ def test_what_a_launch_leaves_out():
         out = np.zeros(4, np.int32)
         loaded(out, n)
         block = 16 if n < 10 else 64
-        assert out.tolist() == [block, 7, -(-n // block), 5]
+        assert out.tolist() == [block, 7, -(-n // block), -5 if n % 2 else 5]
         assert loaded.variant_for(out, n).options == f"num_warps={2}" * (n < 10)
-    loaded[lambda meta: (3, meta["BLOCK"])](out, 5, m=8)
-    assert out.tolist() == [16, 8, 16, 5]
+    seen = []
+    loaded[lambda meta: seen.append(meta) or (3, meta["BLOCK"])](out, 5, m=8)
+    assert out.tolist() == [16, 8, 16, -5]
+    assert {**seen[0], "out": None} == {
+        "out": None, "n": 5, "m": 8, "BLOCK": 16, "ONE": 5, "TWO": 9, "EVEN": False,
+    }  # fmt: skip
     loaded[(1,)](out, 5, BLOCK=64)
     assert out[0] == 64
 

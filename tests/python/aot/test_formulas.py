@@ -5,6 +5,7 @@ import random
 import pytest
 
 import sectile as st
+import sectile.language as tl
 from sectile import _native
 from sectile.aot.formulas import FormulaError, formula, formulas
 
@@ -70,8 +71,39 @@ def test_random_expressions_give_what_python_gives():
 
 @pytest.mark.parametrize("number", [*range(-3, 70), 1023, 1024, 1025, 2**40 + 1])
 def test_next_power_of_2(number):
-    expected = st.next_power_of_2(number) if number > 0 else 1
+    expected = None if number < 0 else st.next_power_of_2(number)
     assert evaluate("next_power_of_2(a)", [number, 0, 0]) == expected
+
+
+def test_what_does_not_fit_has_no_value():
+    assert evaluate("min(a * a, 4)", [2**32, 0, 0]) is None
+    assert evaluate("1 << a", [63, 0, 0]) is None
+    assert evaluate("1 if a < 5 else a * a", [2, 0, 0]) == 1
+
+
+def cdiv(a, b):
+    return a // b  # of this module, and no rounding up
+
+
+def test_names_mean_what_they_mean_to_python():
+    n = 5
+    names = ["n", "x"]
+    assert formula(lambda x: n + x, names, "here", {}) != formula("n + x", names, "here", {})
+    assert _native.evaluate_formula(formula(lambda x: n + x, names, "here", {}), [100, 2]) == 7
+    with pytest.raises(FormulaError, match="no formula can be made of this call"):
+        formula(lambda x: cdiv(x, 2), names, "here", {})
+
+    def outer(x):
+        return (lambda x: x + 1)(x) * 2
+
+    with pytest.raises(FormulaError, match="outer is a function, of which no formula can be made"):
+        formula(outer, names, "here", {})
+    limit = tl.constexpr(7)
+    assert _native.evaluate_formula(formula(lambda x: x + limit, names, "here", {}), [0, 1]) == 8
+    with pytest.raises(FormulaError, match="has no attribute 'nope'"):
+        formula("st.nope(x)", names, "here", {"st": st})
+    with pytest.raises(FormulaError, match="too deep"):
+        formula("-" * 5000 + "x", names, "here", {})
 
 
 def test_lambdas_are_read_from_their_source():

@@ -31,11 +31,15 @@ def run(command, folder, **environment):
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("aot")
-    for name in ("kernels.py", "use.c", "use.cpp"):
-        shutil.copy(HERE / name, folder)
+    for file in HERE.iterdir():
+        shutil.copy(file, folder)
     run(
         [sys.executable, "-m", "sectile", "aot", "kernels.py", "-o", "nn", "-q", "--target",
          f"{LEVELS},cuda:80+ptx,cuda:90+ptx", "--archive", "--static", "--shared"],
+        folder,
+    )  # fmt: skip
+    run(
+        [sys.executable, "-m", "sectile", "aot", "odd.py", "-o", "odd", "-q", "--static", "--shared", "--target", LEVELS],
         folder,
     )  # fmt: skip
     return folder
@@ -43,7 +47,7 @@ def made(tmp_path_factory):
 
 LIBRARY = _cpp._library_dir()
 SHARED = [f"-L{LIBRARY}", "-lsectile", f"-Wl,-rpath,{LIBRARY}"]
-STATIC = [f"{LIBRARY}/libsectile.a", "-lstdc++", "-lpthread", "-ldl"]
+STATIC = [f"{LIBRARY}/libsectile.a", "-lstdc++", "-lm", "-lpthread", "-ldl"]
 
 
 @pytest.mark.parametrize("compiler", C)
@@ -67,6 +71,28 @@ def test_cpp17(made, compiler, flags):
     assert run([f"./cpp-{compiler}"], made) == "correct: true\n"
     run([*command, "-DLINKED", "nn.a", *STATIC], made)
     assert run([f"./cpp-{compiler}"], made) == "correct: true\n"
+
+
+@pytest.mark.parametrize("flags", [["-no-pie"], ["-pie", "-O2"]], ids=["no-pie", "pie"])
+@pytest.mark.parametrize("compiler", CXX)
+def test_names_that_c_has_taken(made, compiler, flags):
+    """Linked with the archive inside, and with the library that has it."""
+    command = [compiler, "-std=c++17", *WARNINGS, *flags, f"-I{_cpp.get_include()}", "odd.cpp", "-o", f"odd-{compiler}"]  # fmt: skip
+    for libraries in (["odd.a", *STATIC], ["-L.", "-lodd", f"-Wl,-rpath,{made}", *SHARED]):
+        run([*command, *(["-fPIC"] if "-pie" in flags else []), *libraries], made)
+        run([f"./odd-{compiler}"], made)
+
+
+def test_a_header_for_other_parameters_is_found(made):
+    (made / "other.py").write_text((made / "kernels.py").read_text().replace("def matmul(c, a, b, m, n, k)", "def matmul(c, a, b, n, m, k)"))  # fmt: skip
+    run([sys.executable, "-m", "sectile", "aot", "other.py", "-o", "other", "-q"], made)
+    (made / "old.c").write_text(
+        '#include "nn.h"\n#include <stdio.h>\n'
+        'int main(void) {\n  nn_kernels nn;\n  int failed = nn_open(&nn, "other.sectile");\n  puts(sectile_error_text());\n'
+        '  nn_close(&nn);\n  failed &= nn_open(&nn, "nothing") != 0;\n  nn_close(&nn);\n  return !failed;\n}\n'
+    )
+    run([C[0], "-std=c99", f"-I{_cpp.get_include()}", "old.c", "-o", "old", *SHARED], made)
+    assert "matmul: its parameters in archive other.sectile are others than those in the header" in run(["./old"], made)  # fmt: skip
 
 
 def test_cpp_refuses_a_type_without_a_variant(made):
@@ -102,6 +128,8 @@ def test_functions_of_tvm(made):
     c = numpy.zeros((50, 70), numpy.float32)
     module.matmul(c, a.astype(numpy.float32), b.astype(numpy.float32), 50, 70, 33)
     assert numpy.abs(c - a @ b).max() < 1e-4
+    empty = numpy.zeros((0, 70), numpy.float32)
+    module.matmul(empty, a[:0].astype(numpy.float32), b.astype(numpy.float32), 0, 70, 33)
     with pytest.raises(TypeError, match="fp64:16 instead of"):
         module.matmul(c, a, b.astype(numpy.float32), 50, 70, 33)
 

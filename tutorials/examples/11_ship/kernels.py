@@ -8,7 +8,13 @@ import sectile.language as tl
 
 
 @st.aot.export(
-    {"out": "*T:16", "x": "*T:16", "rows": "i32", "columns": ["i32:16", "i32"], "BLOCK": [128, 1024]},
+    {
+        "out": "*T:16",
+        "x": "*T:16",
+        "rows": "i32",
+        "columns": ["i32:16", "i32"],
+        "BLOCK": [128, 1024],
+    },
     T=["fp32", "bf16"],
     choose={"BLOCK": lambda columns: 128 if columns <= 128 else 1024},
     grid=lambda rows: rows,
