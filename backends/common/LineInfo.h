@@ -4,15 +4,13 @@
 // table.
 //
 //   LineInfo lines(module, kernel, function.getLoc(), LineInfo::Form::Directives,
-//                  LineInfo::foldersFor(options));
+//                  LineInfo::Folders::Named);
 //   builder.SetCurrentDebugLocation(lines.at(op->getLoc()));
 //   lines.finish();
 //
 // A function called by the kernel has been inlined: its lines are its own, with the place of the
 // call.
 #pragma once
-
-#include "backends/plain/CompileOptions.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
@@ -27,9 +25,6 @@ public:
   enum class Form { Directives, Table };
   /// Code for archives is the same wherever its source lay.
   enum class Folders { Named, LeftOut };
-  static Folders foldersFor(const CompileOptions &options) {
-    return options.forElsewhere ? Folders::LeftOut : Folders::Named;
-  }
   /// `location` is the kernel's in its source. Where it is unknown, no place is given.
   LineInfo(llvm::Module &module, llvm::Function &kernel, mlir::Location location, Form form,
            Folders folders);

@@ -322,7 +322,8 @@ std::unique_ptr<llvm::Module> KernelEmitter::emit() {
   kernel->addFnAttr(llvm::Attribute::NoUnwind);
   kernel->setDSOLocal(true);
   lines.emplace(*module, *kernel, function.getLoc(), backends::LineInfo::Form::Table,
-                backends::LineInfo::foldersFor(options));
+                options.forElsewhere ? backends::LineInfo::Folders::LeftOut
+                                     : backends::LineInfo::Folders::Named);
   call = kernel->getArg(0);
   kernel->addParamAttr(0, llvm::Attribute::NoAlias);
   kernel->addParamAttr(0, llvm::Attribute::ReadOnly);

@@ -59,7 +59,8 @@ std::unique_ptr<llvm::Module> GpuEmitter::emit() {
                                   llvm::GlobalValue::ExternalLinkage, function.getName(), *module);
   target.declareKernel(*kernel, threadCount(), options);
   lines.emplace(*module, *kernel, function.getLoc(), backends::LineInfo::Form::Directives,
-                backends::LineInfo::foldersFor(options));
+                options.forElsewhere ? backends::LineInfo::Folders::LeftOut
+                                     : backends::LineInfo::Folders::Named);
   auto *entry = llvm::BasicBlock::Create(builder.getContext(), "entry", kernel);
   auto *body = llvm::BasicBlock::Create(builder.getContext(), "body", kernel);
   builder.SetInsertPoint(entry);

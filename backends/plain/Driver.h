@@ -118,8 +118,7 @@ public:
   virtual bool canRun(std::string_view targetName, std::string &reason) const = 0;
   /// How well such code suits a device (the CPU is number 0): 0, it does not run there; the larger
   /// the better. `isMachineCode`: nothing has to be assembled for it.
-  virtual int suitability(std::string_view targetName, bool isMachineCode,
-                          int32_t device) = 0;
+  virtual int suitability(std::string_view targetName, bool isMachineCode, int32_t device) = 0;
   /// The last step of a compile: code as the back end leaves it into code as it is loaded, which is
   /// what the cache keeps. False with `failure` set. Thread-safe.
   virtual bool finish(KernelImage & /*image*/, LaunchFailure & /*failure*/) { return true; }

@@ -195,10 +195,9 @@ static inline int sectile_ffi_call(const sectile_kernel *kernel, const unsigned 
       device = where;
       has_device = 1;
       /* An array without elements may have no address; it is an array all the same. */
-      args[i] = tensor->data
-                    ? sectile_array(type, (const char *)tensor->data + tensor->byte_offset,
-                                    sectile_ffi_bytes(tensor))
-                    : sectile_pointer(type, (const void *)(uintptr_t)4096);
+      args[i] = tensor->data ? sectile_array(type, (const char *)tensor->data + tensor->byte_offset,
+                                             sectile_ffi_bytes(tensor))
+                             : sectile_pointer(type, (const void *)(uintptr_t)4096);
     }
   }
   if (next != count)

@@ -32,7 +32,7 @@ struct SECTILE_API LaunchFormula {
           step(LessOrEqual, 2) step(Equal, 2) step(NotEqual, 2)                                    \
               step(And, 2) /* of truth values, 0 and 1 */                                          \
       step(Or, 2) step(Not, 1) step(Negate, 1)                                                     \
-          step(NextPowerOf2, 1) /* the least power of two that is not below it */          \
+          step(NextPowerOf2, 1) /* the least power of two that is not below it */                  \
       step(Select, 3)           /* a if condition else b: a, b and the condition lie on the stack */
 
   enum class Kind : uint8_t {

@@ -59,7 +59,8 @@ is measured, and the choice is kept for all later runs.
   --details       the whole table of each tuning, not only its winner
 )",
      Python},
-    {"aot", "FILE.py -o PREFIX --target LIST: compiles kernels into an archive, for C, C++ and Python",
+    {"aot",
+     "FILE.py -o PREFIX --target LIST: compiles kernels into an archive, for C, C++ and Python",
      R"(usage: sectile aot FILE.py ... -o PREFIX [--target LIST] [--archive] [--static] [--shared]
 
 Runs FILE.py, compiles the kernels that it exports (@st.aot.export) for each target, and writes

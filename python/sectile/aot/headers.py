@@ -145,6 +145,8 @@ class Function:
 
     Attributes:
         name: of its handle in C, and of the function in C++.
+        suffix: what follows the prefix in the name of the function in C.
+        interface: of the kernel's parameters, as the archive numbers it.
         kernel: the kernel's own name.
         parameters: list of `Parameter`, one for each of the kernel.
         has_grid: whether the archive knows the grid of its launches.
@@ -153,7 +155,7 @@ class Function:
 
     def __init__(self, export: Export, is_written: dict[str, bool], interface: int) -> None:
         self.kernel = export.kernel.__name__
-        self.name = self.kernel
+        self.name = self.suffix = self.kernel
         self.interface = interface
         self.document = (export.kernel.__doc__ or "").strip().splitlines()
         self.has_grid = bool(export.grid)
