@@ -45,7 +45,8 @@ static Call of_driver(const char *name) {
 
 /*-- Measurements --------------------------------------------------------------------------------*/
 
-enum { CALLS = 1000, BATCHES = 51, WORDS = 1 << 16 };
+/* So few calls in a batch that a GPU's queue has room for them. */
+enum { CALLS = 200, BATCHES = 301, WORDS = 1 << 16 };
 static sectile_device device;
 static char *memory; /* of the device */
 static Call synchronize;
@@ -65,20 +66,38 @@ static void finish(void) {
     synchronize();
 }
 
-/* The median over batches of calls. */
-#define EACH(name, statement)                                                                      \
-  do {                                                                                             \
-    double times[BATCHES];                                                                         \
-    int batch, call;                                                                               \
-    for (batch = 0; batch < BATCHES; ++batch) {                                                    \
-      double start = now();                                                                        \
-      for (call = 0; call < CALLS; ++call)                                                         \
-        statement;                                                                                 \
-      times[batch] = (now() - start) / CALLS;                                                      \
-      finish();                                                                                    \
-    }                                                                                              \
-    printf("%s %.1f\n", name, median(times, BATCHES));                                             \
-  } while (0)
+/* What is compared, in turn: a batch of each, then the next of each. */
+typedef struct Contender {
+  const char *name;
+  int (*call)(void); /* 0 when it worked */
+  double times[BATCHES];
+} Contender;
+
+static const sectile_kernel *add;
+static sectile_bound *bound;
+static Call start_kernel;
+static void *function, *parameters[3];
+static unsigned threads;
+
+static int launch_once(void) { return launch(add, SECTILE_F32, 3); }
+static int run_once(void) { return sectile_run(bound); }
+static int drive_once(void) {
+  return start_kernel(function, 1u, 1u, 1u, threads, 1u, 1u, 0u, NULL, parameters, NULL);
+}
+
+static void compare(Contender *contenders, int count) {
+  int batch, call, i;
+  for (batch = 0; batch < BATCHES; ++batch)
+    for (i = 0; i < count; ++i) {
+      double start = now();
+      for (call = 0; call < CALLS; ++call)
+        must(!contenders[i].call(), contenders[i].name);
+      contenders[i].times[batch] = (now() - start) / CALLS;
+      finish();
+    }
+  for (i = 0; i < count; ++i)
+    printf("%s %.1f\n", contenders[i].name, median(contenders[i].times, BATCHES));
+}
 
 int main(int argc, char **argv) {
   double times[101];
@@ -128,32 +147,37 @@ int main(int argc, char **argv) {
     printf("first %.1f\n", median(times, count));
   }
 
-  EACH("launch", must(!launch(kernel, SECTILE_F32, 3), "launch"));
   {
-    sectile_bound *bound = NULL;
+    static Contender contenders[] = {
+        {"launch", launch_once, {0}}, {"run", run_once, {0}}, {"driver", drive_once, {0}}};
+    const int has_driver = is_gpu && argc > 4;
     sectile_arg args[4];
     sectile_grid grid = {1, 1, 1};
+    static void *out, *x;
+    static int32_t n = 3;
+    add = kernel;
     args[0] = sectile_pointer(SECTILE_F32, memory);
     args[1] = sectile_pointer(SECTILE_F32, memory + 8 * WORDS / 2);
-    args[2] = sectile_integer(3);
+    args[2] = sectile_integer(n);
     args[3] = sectile_integer(16);
     must(!sectile_bind(kernel, device, NULL, &grid, args, 4, &bound), "bind");
-    EACH("run", must(!sectile_run(bound), "run"));
+    if (has_driver) {
+      void *module = NULL;
+      Call load = of_driver("cuModuleLoad");
+      double start = now();
+      must(!load(&module, argv[3]), "cuModuleLoad");
+      printf("driver_load %.1f\n", now() - start);
+      must(!of_driver("cuModuleGetFunction")(&function, module, "add"), "cuModuleGetFunction");
+      start_kernel = of_driver("cuLaunchKernel");
+      threads = (unsigned)atoi(argv[4]);
+      out = memory;
+      x = memory + 8 * WORDS / 2;
+      parameters[0] = &out;
+      parameters[1] = &x;
+      parameters[2] = &n;
+    }
+    compare(contenders, has_driver ? 3 : 2);
     sectile_release(bound);
-  }
-  if (is_gpu && argc > 3) {
-    void *module = NULL, *function = NULL;
-    void *out = memory, *x = memory + 8 * WORDS / 2;
-    int32_t n = 3;
-    void *parameters[] = {&out, &x, &n};
-    Call load = of_driver("cuModuleLoad"), start_kernel = of_driver("cuLaunchKernel");
-    double start = now();
-    must(!load(&module, argv[3]), "cuModuleLoad");
-    printf("driver_load %.1f\n", now() - start);
-    must(!of_driver("cuModuleGetFunction")(&function, module, "add"), "cuModuleGetFunction");
-    EACH("driver", must(!start_kernel(function, 1u, 1u, 1u, (unsigned)atoi(argv[4]), 1u, 1u, 0u, NULL,
-                                      parameters, NULL),
-                        "cuLaunchKernel"));
   }
   sectile_close(archive);
   return 0;

@@ -51,6 +51,41 @@ else()
   message("pkg-config is not installed: sectile.pc is not tried")
 endif()
 
+# The runtime alone, which programs with archives of kernels ship: no compiler, no headers of the language.
+run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${work}/runtime" --component runtime)
+file(GLOB_RECURSE unwanted "${work}/runtime/*sectile-compiler*" "${work}/runtime/*/sectile.h")
+if(unwanted)
+  message(FATAL_ERROR "the component `runtime` has ${unwanted}")
+endif()
+file(WRITE "${work}/engine/CMakeLists.txt" [[
+cmake_minimum_required(VERSION 3.20)
+project(engine LANGUAGES CXX)
+find_package(Sectile 0.1 REQUIRED)
+foreach(kind IN ITEMS runtime runtime_static)
+  add_executable(${kind} engine.cpp)
+  target_compile_features(${kind} PRIVATE cxx_std_17)
+  set_target_properties(${kind} PROPERTIES CXX_STANDARD 17)
+  target_link_libraries(${kind} PRIVATE Sectile::${kind})
+endforeach()
+]])
+file(WRITE "${work}/engine/engine.cpp" [[
+#include <sectile/aot.h>
+#include <cstdio>
+int main() {
+  sectile_archive *archive;
+  std::printf("%d %s\n", sectile_open("nothing", &archive), sectile_error_text());
+}
+]])
+run("${CMAKE_COMMAND}" -G Ninja -S "${work}/engine" -B "${work}/engine/build" "-DCMAKE_PREFIX_PATH=${work}/runtime"
+  "-DCMAKE_CXX_COMPILER=${COMPILER}")
+run("${CMAKE_COMMAND}" --build "${work}/engine/build")
+foreach(kind IN ITEMS runtime runtime_static)
+  run("${work}/engine/build/${kind}")
+  if(NOT text STREQUAL "2 archive nothing: it cannot be opened: No such file or directory\n")
+    message(FATAL_ERROR "the installed runtime said: ${text}")
+  endif()
+endforeach()
+
 run("${work}/prefix/bin/sectile" opt --help)
 if(NOT text MATCHES "--canonicalize")
   message(FATAL_ERROR "the installed command printed: ${text}")

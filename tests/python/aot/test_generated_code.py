@@ -119,6 +119,26 @@ def test_header_says_what_there_is(made):
         assert word not in header
 
 
+@pytest.mark.parametrize("compiler", C)
+def test_functions_of_tvm_without_its_package(made, compiler):
+    include = f"-I{_cpp.get_include()}"
+    run(
+        [
+            compiler,
+            "-std=gnu99",
+            "-rdynamic",
+            include,
+            "ffi.c",
+            "-o",
+            f"ffi-{compiler}",
+            *SHARED,
+            "-ldl",
+        ],
+        made,
+    )
+    assert run([f"./ffi-{compiler}", "./libnn.so"], made) == "correct: true\n"
+
+
 def test_functions_of_tvm(made):
     site = pytest.importorskip("tvm_ffi", reason="apache-tvm-ffi is not installed")
     numpy = pytest.importorskip("numpy")
@@ -132,6 +152,26 @@ def test_functions_of_tvm(made):
     module.matmul(empty, a[:0].astype(numpy.float32), b.astype(numpy.float32), 0, 70, 33)
     with pytest.raises(TypeError, match="fp64:16 instead of"):
         module.matmul(c, a, b.astype(numpy.float32), 50, 70, 33)
+
+
+def test_ship_example_without_python(tmp_path):
+    folder, build = ROOT / "tutorials/examples/11_ship/cpp_only", tmp_path / "build"
+    run(
+        [
+            "cmake",
+            "-G",
+            "Ninja",
+            "-S",
+            folder,
+            "-B",
+            build,
+            f"-DSectile_DIR={_cpp.get_cmake_dir()}",
+        ],
+        tmp_path,
+    )
+    run(["cmake", "--build", build], tmp_path)
+    assert run([build / "serve", build / "nn.sectile"], tmp_path) == "correct: true\n"
+    assert "sectile" not in run(["ldd", build / "serve"], tmp_path)
 
 
 def test_ship_example_is_compiled_again_after_an_edit(tmp_path):

@@ -1,5 +1,5 @@
-/* Calls every kernel of kernels.py from C99, and compares with double. argv[1]: the archive, or none for the one that is
- * linked. */
+/* Calls every kernel of kernels.py from C99, and compares with double. argv[1]: the archive, or
+ * none for the one that is linked. */
 #include "nn.h"
 
 #include <math.h>
@@ -85,8 +85,8 @@ static int try_layer_norm(const nn_kernels *nn) {
   fill(bias.at, COLUMNS);
   for (has_bias = 0; has_bias < 2; ++has_bias) {
     double worst = 0;
-    if (nn_layer_norm(nn, sectile_cpu(), NULL, y.at, x.at,
-                      has_bias ? bias.at : NULL, ROWS, COLUMNS, 1e-5f))
+    if (nn_layer_norm(nn, sectile_cpu(), NULL, y.at, x.at, has_bias ? bias.at : NULL, ROWS, COLUMNS,
+                      1e-5f))
       return failed("layer_norm");
     for (row = 0; row < ROWS; ++row) {
       const float *in = &x.at[row * COLUMNS];
@@ -96,9 +96,9 @@ static int try_layer_norm(const nn_kernels *nn) {
       for (i = 0; i < COLUMNS; ++i)
         square += ((double)in[i] - mean) * ((double)in[i] - mean) / (double)COLUMNS;
       for (i = 0; i < COLUMNS; ++i)
-        worst = fmax(worst, fabs(((double)in[i] - mean) / sqrt(square + 1e-5) +
-                                 (has_bias ? (double)bias.at[i] : 0) -
-                                 (double)y.at[row * COLUMNS + i]));
+        worst = fmax(worst,
+                     fabs(((double)in[i] - mean) / sqrt(square + 1e-5) +
+                          (has_bias ? (double)bias.at[i] : 0) - (double)y.at[row * COLUMNS + i]));
     }
     if (check("layer_norm", worst, 2e-6))
       return 1;
@@ -135,8 +135,7 @@ static int try_errors(nn_kernels *nn) {
     return printf("delete: %d\n", (int)out.at[0]), 1;
   if (nn_softmax(nn, sectile_cpu(), NULL, grid, SECTILE_F64, y.at, x.at, 5, 5) !=
           SECTILE_ERROR_CALL ||
-      sectile_error_argument() != 0 ||
-      !strstr(sectile_error_text(), "out: *fp64:16 instead of"))
+      sectile_error_argument() != 0 || !strstr(sectile_error_text(), "out: *fp64:16 instead of"))
     return failed("an error was expected");
   nn_close(nn);
   if (nn_delete(nn, sectile_cpu(), NULL, out.at, 5, "down", 1) != SECTILE_ERROR_CLOSED)
