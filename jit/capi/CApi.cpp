@@ -446,8 +446,13 @@ SECTILE_API void sectile_close(sectile_archive *archive) {
       std::this_thread::yield();
     else
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  if (isFirst)
-    archive->opened.reset();
+  if (!isFirst)
+    return;
+  for (const auto &kernel : archive->kernels) { // their handles stay
+    kernel->variants = {};
+    kernel->annotations = {};
+  }
+  archive->opened.reset();
 }
 
 SECTILE_API size_t sectile_kernel_count(const sectile_archive *archive) {
