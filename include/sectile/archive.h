@@ -10,25 +10,24 @@
 // Internal to kernel.h, which includes it.
 #pragma once
 
-#include "jit/aot/ArchiveIndex.h"
+#include "jit/aot/ArchiveWriter.h"
 
 #include <cstdio>
-#include <mutex>
 #include <sectile/error.h>
-#include <span>
 #include <string>
 #include <unistd.h>
-#include <vector>
 
 namespace sectile {
+
+template <class F, class Parameters>
+class Kernel;
 
 /// Collects compiled variants. Thread-safe.
 class ArchiveWriter {
 public:
   /// The archive: equal content gives equal bytes. Throws Error when what was added is none.
   std::string bytes() const {
-    std::lock_guard lock(mutex);
-    std::string problem, result = jit::writeArchive(kernels, variants, problem);
+    std::string problem, result = writer.bytes(problem);
     if (result.empty())
       throw Error(Error::Kind::Call, "archive: " + problem);
     return result;
@@ -48,27 +47,10 @@ public:
     throw Error(Error::Kind::Machine, "archive: " + path + " cannot be written");
   }
 
-  /// Of Kernel::exportTo(): a kernel, which may be named again with the same parameters.
-  void addKernel(const std::string &name, std::span<const jit::ParameterPolicy> parameters) {
-    std::lock_guard lock(mutex);
-    for (const jit::ArchivedKernelEntry &kernel : kernels)
-      if (kernel.name == name)
-        return;
-    jit::ArchivedKernelEntry &entry = kernels.emplace_back();
-    entry.name = name;
-    for (const jit::ParameterPolicy &policy : parameters)
-      entry.parameters.push_back({policy, {}, {}});
-  }
-  void addVariant(const jit::Kernel &kernel, lang::KernelSignature signature) {
-    jit::VariantToArchive variant = jit::variantOf(kernel, std::move(signature));
-    std::lock_guard lock(mutex);
-    variants.push_back(std::move(variant));
-  }
-
 private:
-  mutable std::mutex mutex;
-  std::vector<jit::ArchivedKernelEntry> kernels;
-  std::vector<jit::VariantToArchive> variants;
+  template <class F, class Parameters>
+  friend class Kernel;
+  jit::ArchiveWriter writer;
 };
 
 } // namespace sectile

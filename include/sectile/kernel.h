@@ -306,7 +306,7 @@ public:
                                                state->specializer.parameters().end());
     size_t index = 0;
     (detail::typeParameter<P>(policies[index++]), ...);
-    archive.addKernel(state->name, policies);
+    archive.writer.addKernel(state->name, policies);
     forEachCombination(
         [&](size_t, const Values &values) {
           jit::BoundArguments bound;
@@ -507,7 +507,7 @@ private:
     std::exception_ptr thrown;
     std::shared_ptr<const jit::Kernel> kernel =
         get(values, bound.device, memory, thrown, /*forElsewhere=*/true);
-    archive.addVariant(*kernel, state->specializer.signature(values));
+    archive.writer.addVariant(*kernel, state->specializer.signature(values));
     return kernel;
   }
 
