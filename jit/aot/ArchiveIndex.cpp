@@ -210,6 +210,7 @@ static void write(Writer &writer, const ArchivedKernelEntry &kernel) {
   writer.field(static_cast<uint64_t>(kernel.parameters.size()));
   for (const ArchivedParameter &parameter : kernel.parameters) {
     visit(writer, parameter.policy);
+    writer.field(parameter.isKeywordOnly);
     write(writer, parameter.initial);
     visit(writer, parameter.chosen);
   }
@@ -230,6 +231,7 @@ static bool read(Reader &reader, ArchivedKernelEntry &kernel) {
   for (uint64_t i = 0; i < count && reader.isGood(); ++i) {
     ArchivedParameter &parameter = kernel.parameters.emplace_back();
     visit(reader, parameter.policy);
+    reader.field(parameter.isKeywordOnly);
     if (parameter.policy.annotation.kind > lang::ScalarKind::Float64 ||
         !read(reader, parameter.initial))
       return false;

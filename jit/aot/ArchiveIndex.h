@@ -46,6 +46,8 @@ struct ArchivedVariant {
 
 struct ArchivedParameter {
   ParameterPolicy policy;
+  /// Python's launches name it.
+  bool isKeywordOnly = false;
   /// What a launch that leaves it out passes.
   std::optional<lang::Constant> initial;
   /// How a launch that leaves it out chooses it; empty: it does not.

@@ -26,7 +26,7 @@ void ArchiveWriter::addKernel(const std::string &name,
   ArchivedKernelEntry &entry = state->kernels.emplace_back();
   entry.name = name;
   for (const ParameterPolicy &policy : parameters)
-    entry.parameters.push_back({policy, {}, {}});
+    entry.parameters.push_back({policy, false, {}, {}});
 }
 
 void ArchiveWriter::addVariant(const Kernel &kernel, lang::KernelSignature signature) {

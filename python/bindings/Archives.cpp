@@ -27,7 +27,7 @@ jit::LaunchFormula formulaOf(const py::handle &steps) {
 }
 
 /// (name, documentation, [(name, is constexpr, specialize, on alignment, annotation, has default,
-/// default, steps)], [grid], [(keyword, steps)])
+/// default, steps, is keyword-only)], [grid], [(keyword, steps)])
 jit::ArchivedKernelEntry kernelOf(const py::tuple &fields) {
   jit::ArchivedKernelEntry kernel;
   kernel.name = py::cast<std::string>(fields[0]);
@@ -50,6 +50,7 @@ jit::ArchivedKernelEntry kernelOf(const py::tuple &fields) {
       parameter.initial = std::move(initial);
     }
     parameter.chosen = formulaOf(parts[7]);
+    parameter.isKeywordOnly = py::cast<bool>(parts[8]);
     kernel.parameters.push_back(std::move(parameter));
   }
   for (py::handle extent : fields[3])
@@ -130,6 +131,11 @@ std::vector<PyObject *> bindArguments(const LoadedKernel &self, const py::tuple 
                        " arguments are given, and there are " + std::to_string(bound.size()) +
                        " parameters",
                    parametersOf(self));
+  for (size_t i = 0; i < positional.size(); ++i)
+    if (const jit::ArchivedParameter &parameter = self.entry().parameters[i];
+        parameter.isKeywordOnly)
+      throwCallError(name + ": argument '" + parameter.policy.name + "' has to be named",
+                     parametersOf(self));
   for (size_t i = 0; i < positional.size(); ++i)
     bound[i] = PyTuple_GET_ITEM(positional.ptr(), static_cast<Py_ssize_t>(i));
   for (auto [keyword, value] : named) {

@@ -213,7 +213,7 @@ def _description(export: Export) -> tuple[Any, ...]:
         has_initial = initial is not _NOTHING
         parameters.append(
             (p.name, p.is_constexpr, not p.do_not_specialize, not p.do_not_specialize_on_alignment, p.annotation,
-             has_initial, initial if has_initial else None, export.chosen.get(p.name, []))
+             has_initial, initial if has_initial else None, export.chosen.get(p.name, []), p.is_keyword_only)
         )  # fmt: skip
     text = (export.kernel.__doc__ or "").strip()
     return (

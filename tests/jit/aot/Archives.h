@@ -25,7 +25,7 @@ inline ArchivedKernelEntry addEntry(std::string name = "add") {
   entry.name = std::move(name);
   entry.documentation = "Adds.";
   for (ParameterPolicy &policy : addPolicies())
-    entry.parameters.push_back({std::move(policy), {}, {}});
+    entry.parameters.push_back({std::move(policy), false, {}, {}});
   return entry;
 }
 

@@ -421,6 +421,8 @@ def test_what_a_launch_leaves_out():
     assert {**seen[0], "out": None} == {
         "out": None, "n": 5, "m": 8, "BLOCK": 16, "ONE": 5, "TWO": 9, "EVEN": False,
     }  # fmt: skip
+    with pytest.raises(st.ArgumentError, match="argument 'ONE' has to be named"):
+        loaded(out, 5, 7, 16, 5)
     loaded[(1,)](out, 5, BLOCK=64)
     assert out[0] == 64
 
