@@ -252,9 +252,10 @@ def scale(x, n, BLOCK: tl.constexpr):
 
 
 def run_aot(folder, *words, **environment):
+    # A module that is written twice in a second has the time, and perhaps the size, of its old bytecode.
     return subprocess.run(
         [sys.executable, "-m", "sectile", "aot", *words],
-        cwd=folder, capture_output=True, text=True, env={**os.environ, **environment},
+        cwd=folder, capture_output=True, text=True, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **environment},
     )  # fmt: skip
 
 
