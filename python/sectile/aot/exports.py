@@ -54,6 +54,7 @@ class Export:
         self.choose = dict(choose)
         self.variables = {name: _list(values) for name, values in variables.items()}
         names = kernel.arg_names
+        option_names = _option_names()
         scope = kernel.get_capture_scope()
         self.chosen: dict[str, Steps] = {}
         self.chosen_options: dict[str, Steps] = {}
@@ -62,7 +63,7 @@ class Export:
             if name in names:
                 self.chosen[name] = steps
                 self._refuse_later(name, steps)
-            elif name in _option_names():
+            elif name in option_names:
                 self.chosen_options[name] = steps
             else:
                 raise ValueError(
@@ -122,15 +123,14 @@ class Export:
                 f"{self.kernel.__name__}: the parameter {hidden[0]!r} hides an option of launches\n"
                 "  help: give it another name"
             )
+        option_names = _option_names()
         for signature in self.signatures:
             for name, value in signature.items():
                 if isinstance(value, list) and not value:
                     raise ValueError(
                         f"{self.kernel.__name__}: {name} has no alternative: its list is empty"
                     )
-        for signature in self.signatures:
-            for name in signature:
-                if name not in names and name not in _option_names():
+                if name not in names and name not in option_names:
                     from .._suggest import did_you_mean
 
                     raise ValueError(

@@ -41,13 +41,13 @@ def _run(command: Sequence[str], folder: str) -> None:
         raise MachineError(f"{shlex.join(command)} failed:\n{done.stderr.strip()}")
 
 
-def _assembly() -> str:
+def _assembly(names: Names) -> str:
     """The archive's bytes between two symbols that only the function beside them sees: a program that was not compiled for
     libraries copies data of theirs that it names, and would copy the two apart. Names of files are relative: no folder gets
     into the result."""
     lines = ['.section .rodata.sectile_archive,"a",@progbits', ".balign 16"]
     for name, content in (("bytes", '.incbin "archive.sectile"'), ("end", ".byte 0")):
-        symbol = f"sectile_archive_{name}"
+        symbol = f"{names.stem}_archive_{name}"
         lines += [f".globl {symbol}", f".hidden {symbol}", f"{symbol}:", content]
     return "\n".join([*lines, '.section .note.GNU-stack,"",@progbits', ""])
 
@@ -55,13 +55,11 @@ def _assembly() -> str:
 def _data(names: Names) -> str:
     """C code with the function that gives the archive. Symbols of several archives in one program are kept apart."""
     return f"""#include <stddef.h>
-#define sectile_archive_bytes {names.stem}_archive_bytes
-#define sectile_archive_end {names.stem}_archive_end
-extern const unsigned char sectile_archive_bytes[] __attribute__((visibility("hidden")));
-extern const unsigned char sectile_archive_end[] __attribute__((visibility("hidden")));
+extern const unsigned char {names.stem}_archive_bytes[] __attribute__((visibility("hidden")));
+extern const unsigned char {names.stem}_archive_end[] __attribute__((visibility("hidden")));
 __attribute__((visibility("default"))) const void *{names.stem}_archive_data(size_t *size) {{
-  *size = (size_t)(sectile_archive_end - sectile_archive_bytes);
-  return sectile_archive_bytes;
+  *size = (size_t)({names.stem}_archive_end - {names.stem}_archive_bytes);
+  return {names.stem}_archive_bytes;
 }}
 """
 
@@ -89,9 +87,7 @@ def make_static(prefix: str, names: Names, archive: bytes) -> str:
     path = f"{prefix}.a"
     with tempfile.TemporaryDirectory() as folder:
         _write(folder, "archive.sectile", archive)
-        _write(
-            folder, "archive.s", _assembly().replace("sectile_archive_", f"{names.stem}_archive_")
-        )
+        _write(folder, "archive.s", _assembly(names))
         _write(folder, "data.c", _data(names))
         objects = [f"{names.file}-archive.o", f"{names.file}-data.o"]
         _run([*compiler, "-c", "archive.s", "-o", objects[0]], folder)
@@ -153,9 +149,7 @@ def make_shared(prefix: str, names: Names, built: Built, header: bytes) -> str:
     library = _library_dir()
     with tempfile.TemporaryDirectory() as folder:
         _write(folder, "archive.sectile", built.archive)
-        _write(
-            folder, "archive.s", _assembly().replace("sectile_archive_", f"{names.stem}_archive_")
-        )
+        _write(folder, "archive.s", _assembly(names))
         _write(folder, "data.c", _data(names))
         _write(folder, "entries.c", _entry_points(names, built))
         _write(folder, f"{names.file}.h", header)
