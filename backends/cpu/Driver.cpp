@@ -264,9 +264,9 @@ public:
       return nullptr;
     };
     std::string reason;
-    if (!canRun(image.targetName, reason) && image.options.forElsewhere)
-      return std::make_unique<ForeignKernel>(image, reason);
     if (!canRun(image.targetName, reason)) {
+      if (image.options.forElsewhere)
+        return std::make_unique<ForeignKernel>(image, reason);
       failure = foreign(image, reason);
       return nullptr;
     }
