@@ -1,7 +1,9 @@
 #include "backends/cpu/HostProcessor.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <iterator>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -46,18 +48,52 @@ std::string hostFingerprint() {
   return text;
 }
 
+namespace {
+
+/// What a level of the x86-64 psABI adds to the one below: bits of CPUID, and the register files
+/// that the operating system has to save for them.
+struct Level {
+  std::string_view name;
+  unsigned basic;    // leaf 1, ECX
+  unsigned extended; // leaf 7, EBX
+  unsigned amd;      // leaf 0x80000001, ECX
+  uint64_t saved;    // XCR0
+};
+constexpr uint64_t kSavesAvx = 0x6, kSavesAvx512 = 0xe6;
+constexpr Level kLevels[] = {
+    {"x86-64-v2", bit_CMPXCHG16B | bit_POPCNT | bit_SSE3 | bit_SSE4_1 | bit_SSE4_2 | bit_SSSE3, 0,
+     bit_LAHF_LM, 0},
+    {"x86-64-v3", bit_AVX | bit_F16C | bit_FMA | bit_MOVBE | bit_OSXSAVE,
+     bit_AVX2 | bit_BMI | bit_BMI2, bit_LZCNT, kSavesAvx},
+    {"x86-64-v4", 0, bit_AVX512F | bit_AVX512BW | bit_AVX512CD | bit_AVX512DQ | bit_AVX512VL, 0,
+     kSavesAvx512},
+};
+
+/// Returns the first level that the processor at hand lacks. Asks the processor itself, once:
+/// __builtin_cpu_supports() reads a table of the libgcc that a program is linked with, and GCC 11's
+/// knows no levels.
+const Level *firstMissingLevel() {
+  static const Level *const missing = [] {
+    const unsigned basic = cpuid(1).ecx, extended = cpuid(7).ebx, amd = cpuid(0x80000001).ecx;
+    const uint64_t saved = extendedControl();
+    return std::find_if(std::begin(kLevels), std::end(kLevels), [&](const Level &level) {
+      auto lacks = [](uint64_t bits, uint64_t wanted) { return (bits & wanted) != wanted; };
+      return lacks(basic, level.basic) || lacks(extended, level.extended) ||
+             lacks(amd, level.amd) || lacks(saved, level.saved);
+    });
+  }();
+  return missing;
+}
+
+} // namespace
+
 bool hostCovers(std::string_view processor, std::string &reason) {
-  __builtin_cpu_init();
-  bool covered = true;
-  if (processor == "x86-64-v2")
-    covered = __builtin_cpu_supports("x86-64-v2");
-  else if (processor == "x86-64-v3")
-    covered = __builtin_cpu_supports("x86-64-v3");
-  else if (processor == "x86-64-v4")
-    covered = __builtin_cpu_supports("x86-64-v4");
-  if (!covered)
+  const Level *asked = std::find_if(std::begin(kLevels), std::end(kLevels),
+                                    [&](const Level &level) { return level.name == processor; });
+  const bool isCovered = asked == std::end(kLevels) || asked < firstMissingLevel();
+  if (!isCovered)
     reason = "this processor is not an " + std::string(processor);
-  return covered;
+  return isCovered;
 }
 #else
 std::string hostFingerprint() {
