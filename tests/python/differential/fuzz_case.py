@@ -3,7 +3,8 @@
     outcome = run(make_case(7), "cuda", folder)   # Outcome("right", "")
 
 Devices: "cpu"; "cuda", compared with the CPU as well; "compile", which compiles for one GPU, chosen by the
-seed, and assembles the code where there is a ptxas; "simulated", which runs the GPU's code on the CPU, thread
+seed, and assembles the code where there is a ptxas; "archive", which exports the kernel and runs what an archive
+has on the CPU, with the same bits as the kernel itself; "simulated", which runs the GPU's code on the CPU, thread
 by thread (tests/backends/gpu/Simulator.cpp): seconds for large tiles, and races are found as well.
 """
 
@@ -89,6 +90,24 @@ def run_on_cpu(case, kernel, **changed):
     arguments = [arrays.get(name, case.scalars.get(name)) for name in case.arguments]
     kernel[(case.programs,)](*arguments, **{**case.options, **changed})
     return arrays
+
+
+def run_from_archive(case, kernel):
+    """(the arrays, what differs from those of the kernel itself)"""
+    level = ("cpu:x86-64-v2", "cpu:x86-64-v3")[case.seed // 7 % 2]
+    direct = run_on_cpu(case, kernel, target=level)
+    signature = {**kernel.variants()[-1].signature, **case.options}
+    export = st.aot.Export(kernel, [signature], {}, None, {})
+    archive = st.aot.load(st.aot.build([export], [level]).archive)
+    arrays = case.arrays()
+    arguments = [arrays.get(name, case.scalars.get(name)) for name in case.arguments]
+    archive[kernel.__name__][(case.programs,)](*arguments)
+    lines = [
+        f"{name}: other bits than without the archive\n"
+        for name, got in arrays.items()
+        if got.tobytes() != direct[name].tobytes()
+    ]
+    return arrays, "".join(lines)
 
 
 class GpuArray:
@@ -260,7 +279,7 @@ class Misdeed(Exception):
 
 def different_bits(case, results, device, kernel, folder):
     """What differs although the contract promises the same bits, as text; empty when nothing does."""
-    if case.numerics != "reproducible":
+    if case.numerics != "reproducible" or device == "archive":
         return ""
     lines = []
     for how, others in reproduced(case, device, kernel, folder):
@@ -282,6 +301,8 @@ def results_on(device, case, kernel, folder):
         return run_on_cpu(case, kernel), ""
     if device == "cuda":
         return run_on_gpu(case, kernel), ""
+    if device == "archive":
+        return run_from_archive(case, kernel)
     if device.startswith("hip:"):
         return run_in_interpreter(case, kernel, device.removeprefix("hip:"))
     results, answer = run_simulated(case, kernel, folder)
@@ -290,7 +311,12 @@ def results_on(device, case, kernel, folder):
     return results, answer.removeprefix("right")
 
 
-NAMES = {"cpu": "CPU", "cuda": "GPU", "simulated": "simulated GPU"}
+NAMES = {
+    "cpu": "CPU",
+    "cuda": "GPU",
+    "simulated": "simulated GPU",
+    "archive": "CPU, from an archive",
+}
 
 
 def run(case, device, folder):
@@ -298,7 +324,7 @@ def run(case, device, folder):
         expected = None if device == "compile" else reference(case)
     except Unsuitable as reason:
         return Outcome("unsuitable", str(reason))
-    if case.needs_order and device not in ("cpu", "compile"):
+    if case.needs_order and device not in ("cpu", "compile", "archive"):
         return Outcome("unsuitable", "threads do not wait for each other")
     where = device
     try:

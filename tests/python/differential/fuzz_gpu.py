@@ -4,6 +4,7 @@
     python tests/python/differential/fuzz_gpu.py --device compile --cases 500      # no GPU needed
     python tests/python/differential/fuzz_gpu.py --device simulated                # its code on the CPU
     ... --device hip:gfx942                  # AMD's code objects, in an interpreter
+    ... --device archive                     # what an archive has, on the CPU
     ... --device simulated --chip gfx942     # 64 lanes (gfx1100: 32) and AMD's matrix instructions
     python tests/python/differential/fuzz_gpu.py --only 1234                       # one, with its source
     ... --profile matmul                     # of one kind only: other kernels, by numbers of their own
@@ -244,7 +245,9 @@ def main():
     parser.add_argument("--seed", type=int, default=0, help="cases begin at 1000000 times this")
     parser.add_argument("--cases", type=int, default=1000000, help="at most so many")
     chips = [f"hip:{chip}" for chip in ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")]
-    parser.add_argument("--device", choices=["cuda", "cpu", "compile", "simulated", *chips])
+    parser.add_argument(
+        "--device", choices=["cuda", "cpu", "compile", "simulated", "archive", *chips]
+    )
     parser.add_argument("--chip", help="a chip of AMD's that --device simulated is like")
     parser.add_argument("--profile", help="kernels of this kind only (random_statements.py)")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="processes")

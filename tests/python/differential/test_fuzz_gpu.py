@@ -15,6 +15,7 @@ from fuzz_case import (
     differences,
     failure,
     run,
+    run_on_cpu,
     run_on_gpu,
 )
 from fuzz_gpu import check
@@ -40,6 +41,25 @@ def expect_right(seeds, device, folder):
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_on_the_cpu(group, tmp_path):
     expect_right(range(group * CASES, (group + 1) * CASES), "cpu", tmp_path)
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("group", range(2))
+def test_from_archives(group, tmp_path):
+    expect_right(range(group * CASES, (group + 1) * CASES), "archive", tmp_path)
+
+
+@pytest.mark.host
+def test_other_bits_from_an_archive_are_seen(monkeypatch, tmp_path):
+    def other(case, kernel, **changed):
+        arrays = run_on_cpu(case, kernel, **changed)
+        for array in arrays.values():
+            array.view(np.uint8)[0] ^= 1
+        return arrays
+
+    monkeypatch.setattr(fuzz_case, "run_on_cpu", other)
+    outcome, _ = check(0, "archive", tmp_path, shrinks=False)
+    assert outcome.kind == "wrong" and "other bits than without the archive" in outcome.text
 
 
 @pytest.mark.host
