@@ -24,12 +24,12 @@ function(sectile_links_runtime_statically name)
   target_link_options(${name} PRIVATE -static-libstdc++)
 endfunction()
 
-# sectile_plain_library(<name> <sources>...): no LLVM header; part of the small runtime.
+# sectile_plain_library(<name> <sources>...): no LLVM header; part of the small runtime. It throws nothing of its
+# own, but has exceptions: where memory is refused, std::bad_alloc passes through it to the program's call.
 function(sectile_plain_library name)
   add_library(${name} STATIC ${ARGN})
   target_include_directories(${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}>)
-  target_compile_options(${name} PRIVATE -fno-exceptions)
 endfunction()
 
 # sectile_mlir_library(<name> <sources>...): uses LLVM and MLIR. All share one precompiled header

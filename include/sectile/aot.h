@@ -147,17 +147,33 @@ struct Same {
 template <class T>
 using Same = typename detail::Same<T>::Type;
 
-/// An array, or null for one that is left out.
+/// An array, or null for one that is left out. `bytes`: what may be accessed; 0: not known.
 template <class T>
-sectile_arg pointer(T *address) {
+sectile_arg pointer(T *address, uint64_t bytes = 0) {
   static_assert(ElementType<T>::value != 0, "specialise sectile::aot::ElementType for this type");
-  return sectile_pointer(ElementType<T>::value, address);
+  return sectile_array(ElementType<T>::value, address, bytes);
 }
 template <class T>
-sectile_arg pointer(const T *address) {
+sectile_arg pointer(const T *address, uint64_t bytes = 0) {
   static_assert(ElementType<T>::value != 0, "specialise sectile::aot::ElementType for this type");
-  sectile_arg arg = sectile_pointer(ElementType<T>::value, address);
+  sectile_arg arg = sectile_array(ElementType<T>::value, address, bytes);
   arg.flags = SECTILE_ARG_READ_ONLY;
+  return arg;
+}
+
+/// An array that a kernel reads and writes by blocks, whose rows follow each other without gaps:
+/// describe(x, {rows, columns}).
+template <class T>
+sectile_descriptor describe(T *base, std::initializer_list<int64_t> shape) {
+  using Element = std::remove_const_t<T>;
+  static_assert(ElementType<Element>::value != 0,
+                "specialise sectile::aot::ElementType for this type");
+  return sectile_descriptor_of(ElementType<Element>::value, base,
+                               static_cast<int32_t>(shape.size()), shape.begin());
+}
+inline sectile_arg described(const sectile_descriptor &descriptor, uint16_t flags = 0) {
+  sectile_arg arg = sectile_described(&descriptor);
+  arg.flags = flags;
   return arg;
 }
 

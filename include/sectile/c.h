@@ -159,17 +159,31 @@ enum {
   SECTILE_ARG_FLOAT = 4,
   SECTILE_ARG_BOOL = 5,
   SECTILE_ARG_NONE = 6,
-  SECTILE_ARG_TEXT = 7, /* a str, for a constant parameter */
-  SECTILE_ARG_TYPE = 8, /* a dtype, for a constant parameter */
-  SECTILE_ARG_TUPLE = 9 /* of the next value.integer arguments */
+  SECTILE_ARG_TEXT = 7,  /* a str, for a constant parameter */
+  SECTILE_ARG_TYPE = 8,  /* a dtype, for a constant parameter */
+  SECTILE_ARG_TUPLE = 9, /* of the next value.integer arguments */
+  SECTILE_ARG_DESCRIPTOR = 10
 };
 enum { SECTILE_ARG_READ_ONLY = 1 };
+
+/* An array that a kernel reads and writes by blocks: what Python's TensorDescriptor is. */
+typedef struct sectile_descriptor {
+  size_t size;            /* sizeof(sectile_descriptor) */
+  const void *base;       /* a multiple of 16 */
+  sectile_type type;      /* of the elements */
+  int32_t rank;           /* 1 to 5 */
+  uint64_t bytes;         /* that may be accessed from base on; 0: not known */
+  int64_t shape[5];       /* the extents, in elements */
+  int64_t strides[5];     /* in elements; the last is 1, the others are multiples of 16 bytes */
+  int64_t block_shape[5]; /* zeros: those of the archive, where all its variants have the same */
+  int32_t pads_with_nan;  /* beyond `shape` elements read as NaN, not 0; with a block_shape only */
+} sectile_descriptor;
 
 /* One argument; the functions below make them. Arguments of constant parameters are integers,
  * floats, truth values, texts, types or none. */
 typedef struct sectile_arg {
-  uint16_t kind;     /* SECTILE_ARG_POINTER, ... */
-  uint16_t flags;    /* of a pointer: SECTILE_ARG_READ_ONLY refuses kernels that store through it */
+  uint16_t kind;  /* SECTILE_ARG_POINTER, ... */
+  uint16_t flags; /* of pointers: SECTILE_ARG_READ_ONLY refuses kernels that store through them */
   sectile_type type; /* of a pointer: what it points to. Of others 0, or what it is converted to */
   union {
     const void *pointer;
@@ -177,6 +191,7 @@ typedef struct sectile_arg {
     uint64_t unsigned_integer;
     double number;
     const char *text;
+    const sectile_descriptor *descriptor; /* read by the launch, not kept */
   } value;
   /* Of a pointer: the bytes that may be accessed from there on; 0: not known. Tells which arrays
    * share memory, and what kernels that check bounds may touch. */
@@ -289,6 +304,28 @@ static inline sectile_arg sectile_text(const char *text) {
 static inline sectile_arg sectile_type_arg(sectile_type type) {
   sectile_arg arg = sectile_arg_of(SECTILE_ARG_TYPE);
   arg.type = type;
+  return arg;
+}
+/* An array whose rows follow each other without gaps; `shape` has `rank` extents, up to 5. Fields
+ * may be changed afterwards. */
+static inline sectile_descriptor sectile_descriptor_of(sectile_type type, const void *base,
+                                                       int32_t rank, const int64_t *shape) {
+  sectile_descriptor made = {sizeof(sectile_descriptor), NULL, 0, 0, 0, {0}, {0}, {0}, 0};
+  uint64_t stride = 1;
+  int32_t dimension;
+  made.base = base;
+  made.type = type;
+  made.rank = rank;
+  for (dimension = rank < 5 ? rank - 1 : 4; dimension >= 0; --dimension) {
+    made.shape[dimension] = shape[dimension];
+    made.strides[dimension] = (int64_t)stride;
+    stride *= (uint64_t)shape[dimension];
+  }
+  return made;
+}
+static inline sectile_arg sectile_described(const sectile_descriptor *descriptor) {
+  sectile_arg arg = sectile_arg_of(SECTILE_ARG_DESCRIPTOR);
+  arg.value.descriptor = descriptor;
   return arg;
 }
 /* Of the next `count` arguments. */

@@ -12,6 +12,8 @@
 // kernel.
 #pragma once
 
+#include "jit/launch/DescriptorArgument.h"
+
 #include <sectile/arguments.h>
 #include <sectile/blocks.h>
 #include <sectile/record.h>
@@ -52,14 +54,6 @@ auto viewOf(Array &array) {
 }
 template <class Array>
 using ViewOf = decltype(viewOf(std::declval<Array &>()));
-
-/// "[4, 9]": as in messages.
-inline std::string textOf(std::span<const int64_t> numbers) {
-  std::string text;
-  for (int64_t number : numbers)
-    text += (text.empty() ? "[" : ", ") + decimal(number);
-  return text + "]";
-}
 
 } // namespace detail
 
@@ -112,8 +106,15 @@ private:
     padsWithNan = given == "nan";
     if (!padsWithNan && given != "zero")
       refuse("padding '" + std::string(given) + "' is neither 'zero' nor 'nan'");
-    checkNumbers();
-    checkBase();
+    jit::DescriptorArgument described;
+    described.base = data();
+    described.elementBytes = sizeof(*data());
+    if constexpr (!std::is_pointer_v<View> || isBuffer)
+      described.elements = size();
+    described.shape = shape;
+    described.strides = strides;
+    described.blockShape = blockShape;
+    refuse(jit::problemOf(described));
     constants = jit::ConstantTable::ofDescriptor(blockShape, word);
   }
 
@@ -122,44 +123,9 @@ private:
                 "HostDescriptor: " + problem + (help.empty() ? "" : "\n  help: " + help));
   }
 
-  static constexpr int64_t kAlignment = 16; // bytes, as tensor maps of GPUs have it
-
-  void checkNumbers() const {
-    for (auto [name, numbers] : {std::pair("shape", &shape), std::pair("block_shape", &blockShape)})
-      for (int64_t number : *numbers)
-        if (number <= 0)
-          refuse(std::string(name) + " " + detail::textOf(*numbers) +
-                 " should be positive numbers");
-    if (strides[Rank - 1] != 1)
-      refuse("the last of strides " + detail::textOf(strides) + " should be 1",
-             "describe the array with its contiguous dimension last");
-    for (size_t dim = 0; dim + 1 < Rank; ++dim)
-      if (int64_t bytes = strides[dim] * elementBytes(); bytes % kAlignment != 0)
-        refuse("strides[" + detail::decimal(int64_t(dim)) + "] is " +
-                   detail::decimal(strides[dim]) + " elements, " + detail::decimal(bytes) +
-                   " bytes, and should be a multiple of 16 bytes",
-               "pad the rows of the array");
-  }
-
-  void checkBase() const {
-    auto address = reinterpret_cast<uintptr_t>(data());
-    if (address == 0)
-      refuse("base is null", "leave the array out by a kernel of its own, or pass a Ptr");
-    if (address % kAlignment != 0) {
-      char text[24];
-      std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
-      refuse("base begins at address " + std::string(text) + ", which is no multiple of 16 bytes",
-             "begin the view at such an element, or copy it");
-    }
-    if constexpr (!std::is_pointer_v<View> || isBuffer) {
-      int64_t least = 0, most = 0; // the places of the array's elements
-      for (size_t dim = 0; dim < Rank; ++dim)
-        (strides[dim] < 0 ? least : most) += strides[dim] * (shape[dim] - 1);
-      if (least < 0 || most >= int64_t(size()))
-        refuse("shape " + detail::textOf(shape) + " with strides " + detail::textOf(strides) +
-               " reaches from element " + detail::decimal(least) + " to " + detail::decimal(most) +
-               " of base, which has " + detail::decimal(int64_t(size())) + " elements");
-    }
+  static void refuse(const jit::ArgumentProblem &problem) {
+    if (!problem.ok())
+      refuse(problem.text, problem.help);
   }
 
   static constexpr bool isBuffer =
@@ -178,7 +144,6 @@ private:
     else
       return base.size();
   }
-  int64_t elementBytes() const { return sizeof(*data()); }
 
   View base;
   Numbers shape, strides, blockShape;
@@ -215,9 +180,8 @@ struct ParameterTraits<TensorDescriptorOf<T, Rank>> {
     static_assert(rankOfHostDescriptor<Argument> == Rank,
                   "launch: a TensorDescriptorOf<T, Rank> parameter takes a HostDescriptor of an "
                   "array of Rank dimensions");
-    if (passed.padsWithNan && !Base::dtype.pointee().isFloat())
-      Argument::refuse("padding 'nan' is for floating-point numbers, not for " +
-                       nameOf(Base::dtype.pointee()));
+    if (passed.padsWithNan)
+      Argument::refuse(jit::problemOfNan(Base::dtype.pointee()));
     *place++ = jit::ArgumentValue::tuple(5, passed.constants.tupleClass.id,
                                          passed.constants.tupleClass.constant);
     *place++ = convertBase(passed);

@@ -111,13 +111,24 @@ static inline uint64_t sectile_ffi_bytes(const sectile_ffi_tensor *tensor) {
   return (last + 1) * ((tensor->type.bits + 7u) / 8u);
 }
 
-/* Launches `kernel` on the archive's grid with the values for those of its parameters that
- * `is_passed` names; the archive knows the others. */
-static inline int sectile_ffi_call(const sectile_kernel *kernel, const unsigned char *is_passed,
-                                   size_t parameter_count, const sectile_ffi_value *values,
-                                   int32_t count, sectile_ffi_value *result) {
-  enum { kMost = 256 };
+/* What the function of a kernel does with one of its parameters. */
+enum {
+  SECTILE_FFI_FIXED = 0, /* it is none of the function's: `fixed` has its argument */
+  SECTILE_FFI_PASSED = 1,
+  SECTILE_FFI_DESCRIBED =
+      2 /* an array is passed as a tensor descriptor, with the archive's blocks */
+};
+
+/* Launches `kernel` on the archive's grid with the values for those of its parameters that are
+ * passed. `forms` and `fixed` have `parameter_count` entries. */
+static inline int sectile_ffi_call(const sectile_kernel *kernel, const unsigned char *forms,
+                                   const sectile_arg *fixed, size_t parameter_count,
+                                   const sectile_ffi_value *values, int32_t count,
+                                   sectile_ffi_value *result) {
+  enum { kMost = 256, kMostDescribed = 16 };
   sectile_arg args[kMost];
+  sectile_descriptor described[kMostDescribed];
+  size_t described_count = 0;
   char texts[kMost][8];
   sectile_device device = {SECTILE_CPU, 0};
   int has_device = 0;
@@ -130,8 +141,8 @@ static inline int sectile_ffi_call(const sectile_kernel *kernel, const unsigned 
   for (i = 0; i < parameter_count; ++i) {
     const sectile_ffi_value *value;
     const sectile_ffi_tensor *tensor = NULL;
-    if (!is_passed[i]) {
-      args[i] = sectile_left_out();
+    if (forms[i] == SECTILE_FFI_FIXED) {
+      args[i] = fixed[i];
       continue;
     }
     if (next == count)
@@ -174,6 +185,8 @@ static inline int sectile_ffi_call(const sectile_kernel *kernel, const unsigned 
     default:
       return sectile_ffi_fail("TypeError", "an argument is neither an array nor a number");
     }
+    if (forms[i] == SECTILE_FFI_DESCRIBED && !tensor)
+      return sectile_ffi_fail("TypeError", "an array is expected where a kernel reads by blocks");
     if (tensor) {
       const int32_t place = tensor->device.type;
       sectile_device where = {SECTILE_CPU, 0};
@@ -194,6 +207,21 @@ static inline int sectile_ffi_call(const sectile_kernel *kernel, const unsigned 
         stream = TVMFFIEnvGetStream(place, tensor->device.id);
       device = where;
       has_device = 1;
+      if (forms[i] == SECTILE_FFI_DESCRIBED) {
+        sectile_descriptor *made = &described[described_count];
+        int32_t dimension;
+        if (described_count++ == kMostDescribed)
+          return sectile_ffi_fail("ValueError", "more than 16 tensor descriptors");
+        if (tensor->dimensions < 1 || tensor->dimensions > 5)
+          return sectile_ffi_fail("ValueError", "an array with 1 to 5 dimensions is expected");
+        *made = sectile_descriptor_of(type, (const char *)tensor->data + tensor->byte_offset,
+                                      tensor->dimensions, tensor->shape);
+        for (dimension = 0; tensor->strides && dimension < tensor->dimensions; ++dimension)
+          made->strides[dimension] = tensor->strides[dimension];
+        made->bytes = sectile_ffi_bytes(tensor);
+        args[i] = sectile_described(made);
+        continue;
+      }
       /* An array without elements may have no address; it is an array all the same. */
       args[i] = tensor->data ? sectile_array(type, (const char *)tensor->data + tensor->byte_offset,
                                              sectile_ffi_bytes(tensor))

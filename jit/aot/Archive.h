@@ -42,6 +42,14 @@ struct ArchivedLaunch {
   void *stream = nullptr;
 };
 
+/// The blocks by which a variant reads and writes an array through a tensor descriptor: constants
+/// of its code.
+struct DescriptorBlocks {
+  std::vector<int64_t> shape;
+  bool padsWithNan;
+  ConstantTable::OfDescriptor constants;
+};
+
 /// One kernel of an archive. It lives as long as the archive.
 class SECTILE_API ArchivedKernel {
 public:
@@ -58,8 +66,14 @@ public:
   /// The values of a launch with those that it leaves out filled in, as bind() does itself.
   Status complete(std::span<const ArgumentValue> given, std::vector<ArgumentValue> &values) const;
 
+  /// Those of the variants that take a tensor descriptor for the parameter, each once.
+  std::span<const DescriptorBlocks> blocksOf(size_t parameter) const {
+    return parameter < blocks.size() ? blocks[parameter] : std::span<const DescriptorBlocks>();
+  }
+
 private:
   friend class Archive;
+  void findBlocks();
   ArchivedKernel(const Archive &archive, const ArchivedKernelEntry &kernel);
   struct Search;
   Status gridOf(std::span<const ArgumentValue> values, Grid &grid) const;
@@ -69,6 +83,8 @@ private:
   Specializer specialization;
   /// Which parameters a launch may leave out.
   bool hasDefaults = false;
+  /// By parameter; empty where no parameter is a tensor descriptor.
+  std::vector<std::vector<DescriptorBlocks>> blocks;
   mutable KernelTable table;
 };
 

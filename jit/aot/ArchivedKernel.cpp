@@ -3,6 +3,7 @@
 #include "jit/launch/MemoryFacts.h"
 #include "jit/runtime/Runtime.h"
 #include "jit/runtime/VariantHistory.h"
+#include "lang/plain/LanguageClasses.h"
 
 #include <algorithm>
 
@@ -38,8 +39,43 @@ ArchivedKernel::ArchivedKernel(const Archive &archive, const ArchivedKernelEntry
       if (leaf.constant && (leaf.constant->is<std::string>() || leaf.constant->is<lang::DType>()))
         ConstantTable::ofProcess().intern(*leaf.constant);
     });
+  findBlocks();
 }
 ArchivedKernel::~ArchivedKernel() = default;
+
+void ArchivedKernel::findBlocks() {
+  const lang::TupleClassRef &ofDescriptors = lang::tensorDescriptorClass();
+  const size_t blockField = *ofDescriptors->indexOf("block_shape"),
+               paddingField = *ofDescriptors->indexOf("padding");
+  for (const ArchivedVariant &variant : kernel.variants)
+    for (size_t i = 0; i < variant.signature.parameters.size(); ++i) {
+      const lang::KernelParameter &parameter = variant.signature.parameters[i];
+      if (!parameter.items || parameter.items->size() != ofDescriptors->fields.size() ||
+          !lang::isSameClass(parameter.tupleClass, ofDescriptors))
+        continue;
+      const auto &shape = (*parameter.items)[blockField].constant,
+                 &padding = (*parameter.items)[paddingField].constant;
+      const auto *extents = shape ? shape->as<lang::ConstantTuple>() : nullptr;
+      const auto *word = padding ? padding->as<std::string>() : nullptr;
+      if (!extents || !word)
+        continue; // a damaged index; its variant is never found
+      std::vector<int64_t> numbers;
+      for (const lang::Constant &extent : **extents)
+        if (const auto *number = extent.as<lang::Int>())
+          numbers.push_back(static_cast<int64_t>(*number));
+      const bool padsWithNan = *word == "nan";
+      blocks.resize(kernel.parameters.size());
+      if (i >= blocks.size())
+        continue;
+      const bool isKnown = std::any_of(blocks[i].begin(), blocks[i].end(), [&](const auto &each) {
+        return each.shape == numbers && each.padsWithNan == padsWithNan;
+      });
+      if (!isKnown) {
+        ConstantTable::OfDescriptor constants = ConstantTable::ofDescriptor(numbers, *word);
+        blocks[i].push_back({std::move(numbers), padsWithNan, constants});
+      }
+    }
+}
 
 namespace {
 

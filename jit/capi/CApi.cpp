@@ -3,6 +3,7 @@
 #include "jit/Api.h"
 #include "jit/BuildId.h"
 #include "jit/aot/Archive.h"
+#include "jit/capi/ReadArguments.h"
 #include "jit/runtime/Runtime.h"
 #include "jit/runtime/VariantHistory.h"
 
@@ -12,11 +13,13 @@
 #include <mutex>
 #include <new>
 #include <sectile/c.h>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 
 using namespace sectile;
 using jit::ArgumentValue;
+using jit::capi::isType, jit::capi::ReadArguments, jit::capi::scalarOf;
 
 //-- Handles --------------------------------------------------------------------------------------
 
@@ -77,6 +80,8 @@ private:
 
 struct LastError {
   std::string text;
+  /// Stands for the text where there was no memory for one.
+  const char *fixed = nullptr;
   int32_t argument = -1;
 };
 LastError &lastError() {
@@ -85,8 +90,29 @@ LastError &lastError() {
 }
 
 sectile_status fail(sectile_status status, std::string text, int32_t argument = -1) {
-  lastError() = {std::move(text), argument};
+  lastError() = {std::move(text), nullptr, argument};
   return status;
+}
+
+sectile_status failFor(const char *reason, sectile_status status) {
+  lastError().fixed = reason;
+  lastError().argument = -1;
+  return status;
+}
+
+/// Runs what a function of c.h does. No exception leaves it: the library itself throws none, but
+/// memory and threads may be refused.
+template <class Body>
+sectile_status guarded(const Body &body) noexcept {
+  try {
+    return body();
+  } catch (const std::bad_alloc &) {
+    return failFor("the system has no more memory for this process", SECTILE_ERROR_RESOURCES);
+  } catch (const std::system_error &) {
+    return failFor("the system has no more threads for this process", SECTILE_ERROR_RESOURCES);
+  } catch (...) {
+    return failFor("an exception reached sectile/c.h", SECTILE_ERROR_INTERNAL);
+  }
 }
 
 sectile_status statusOf(const jit::Error &error) {
@@ -124,99 +150,7 @@ sectile_status isNull(const char *function, const char *argument) {
   return fail(SECTILE_ERROR_CALL, std::string(function) + ": " + argument + " is null");
 }
 
-static_assert(std::is_trivially_destructible_v<ArgumentValue>);
-
-//-- Arguments ------------------------------------------------------------------------------------
-
-using lang::ScalarKind;
-
-/// The numbers of sectile_type are those of ScalarKind, which has no others to give away.
-static_assert(int(ScalarKind::Int1) == SECTILE_BOOL && int(ScalarKind::UInt64) == SECTILE_U64 &&
-              int(ScalarKind::Float8E4NV) == SECTILE_F8E4M3 &&
-              int(ScalarKind::Float8E4B8) == SECTILE_F8E4M3FNUZ &&
-              int(ScalarKind::Float8E5) == SECTILE_F8E5M2 &&
-              int(ScalarKind::Float8E5B16) == SECTILE_F8E5M2FNUZ &&
-              int(ScalarKind::Float8E4B15) == SECTILE_F8E4B15 &&
-              int(ScalarKind::Float16) == SECTILE_F16 &&
-              int(ScalarKind::BFloat16) == SECTILE_BF16 && int(ScalarKind::Float64) == SECTILE_F64);
-
-bool isType(sectile_type type) {
-  return type >= SECTILE_BOOL && type <= SECTILE_F64;
-}
-lang::DType scalarOf(sectile_type type) {
-  return type == 0 ? lang::DType() : lang::DType::scalar(ScalarKind(type));
-}
-
-/// Constants that no archive has, for messages: nothing is kept of them.
-using UnknownConstants = std::vector<std::unique_ptr<lang::Constant>>;
-
-ArgumentValue constantOf(lang::Constant constant, UnknownConstants &unknown) {
-  jit::ConstantTable::Entry entry = jit::ConstantTable::ofProcess().find(constant);
-  if (!entry.constant)
-    entry.constant = unknown.emplace_back(new lang::Constant(std::move(constant))).get();
-  return ArgumentValue::constantWithId(entry.id, *entry.constant);
-}
-
-/// Returns what is wrong with the argument; null when nothing is.
-const char *read(const sectile_arg &arg, int16_t device, ArgumentValue &value,
-                 UnknownConstants &unknown) {
-  const bool isTyped = isType(arg.type);
-  if (arg.type != 0 && !isTyped)
-    return "its type is none of sectile_type";
-  switch (arg.kind) {
-  case SECTILE_ARG_LEFT_OUT:
-    value = ArgumentValue::leftOut();
-    return nullptr;
-  case SECTILE_ARG_POINTER: {
-    if (!isTyped)
-      return "a pointer needs the type of what it points to";
-    if (!arg.value.pointer) {
-      value = ArgumentValue::none();
-      return nullptr;
-    }
-    const bool isReadOnly = arg.flags & SECTILE_ARG_READ_ONLY;
-    const auto begin = reinterpret_cast<uintptr_t>(arg.value.pointer);
-    const lang::DType dtype = lang::DType::pointer(ScalarKind(arg.type));
-    value = arg.bytes ? ArgumentValue::array(dtype, arg.value.pointer, begin, begin + arg.bytes,
-                                             isReadOnly)
-                      : ArgumentValue::pointer(dtype, arg.value.pointer, isReadOnly);
-    value.device = device;
-    return nullptr;
-  }
-  case SECTILE_ARG_INTEGER:
-    value = ArgumentValue::integer(arg.value.integer, scalarOf(arg.type));
-    return nullptr;
-  case SECTILE_ARG_UNSIGNED:
-    value = ArgumentValue::unsignedInteger(arg.value.unsigned_integer, scalarOf(arg.type));
-    return nullptr;
-  case SECTILE_ARG_FLOAT:
-    value = ArgumentValue::floating(arg.value.number, scalarOf(arg.type));
-    return nullptr;
-  case SECTILE_ARG_BOOL:
-    value = ArgumentValue::boolean(arg.value.integer != 0);
-    return nullptr;
-  case SECTILE_ARG_NONE:
-    value = ArgumentValue::none();
-    return nullptr;
-  case SECTILE_ARG_TEXT:
-    if (!arg.value.text)
-      return "its text is null";
-    value = constantOf({std::string(arg.value.text)}, unknown);
-    return nullptr;
-  case SECTILE_ARG_TYPE:
-    if (!isTyped)
-      return "its type is none of sectile_type";
-    value = constantOf({scalarOf(arg.type)}, unknown);
-    return nullptr;
-  case SECTILE_ARG_TUPLE:
-    if (arg.value.integer < 0 || arg.value.integer > 1 << 16)
-      return "a tuple has up to 65536 items";
-    value = ArgumentValue::tuple(static_cast<size_t>(arg.value.integer));
-    return nullptr;
-  default:
-    return "its kind is none of SECTILE_ARG_...";
-  }
-}
+//-- Launches ---------------------------------------------------------------------------------------
 
 /// "cpu", "cuda", "hip"; "" for an unknown kind.
 std::string_view backendOf(int32_t kind) {
@@ -247,29 +181,12 @@ sectile_status bind(const char *function, const sectile_kernel &kernel, sectile_
   if (device.index < 0 || device.index > INT16_MAX || (backend == "cpu" && device.index != 0))
     return fail(SECTILE_ERROR_CALL, std::string(function) + ": there is no device number " +
                                         std::to_string(device.index));
-  // Room that costs nothing until it is used.
-  constexpr size_t kUsual = 32;
-  alignas(ArgumentValue) std::byte usual[kUsual * sizeof(ArgumentValue)];
-  std::vector<ArgumentValue> many;
-  if (count > kUsual)
-    many.resize(count);
-  ArgumentValue *values = many.data();
-  if (count <= kUsual) {
-    values = reinterpret_cast<ArgumentValue *>(usual);
-    std::uninitialized_default_construct_n(values, count);
-  }
-  UnknownConstants unknown;
-  for (size_t i = 0; i < count; ++i)
-    if (const char *problem = read(
-            args[i], backend == "cpu" ? ArgumentValue::kHost : static_cast<int16_t>(device.index),
-            values[i], unknown)) {
-      const auto &parameters = kernel.kernel->entry().parameters;
-      const std::string name =
-          i < parameters.size() ? " '" + parameters[i].policy.name + "'" : " " + std::to_string(i);
-      return fail(SECTILE_ERROR_CALL, kernel.name + ": argument" + name + ": " + problem,
-                  static_cast<int32_t>(i));
-    }
-  jit::ArchivedLaunch launch{{values, count}, std::nullopt, backend, device.index, stream};
+  ReadArguments read;
+  const int16_t place =
+      backend == "cpu" ? ArgumentValue::kHost : static_cast<int16_t>(device.index);
+  if (!read.all(*kernel.kernel, {args, count}, place))
+    return fail(SECTILE_ERROR_CALL, std::move(read.problem), read.parameter);
+  jit::ArchivedLaunch launch{read.values(), std::nullopt, backend, device.index, stream};
   if (grid)
     launch.grid = jit::Grid{grid->x, grid->y, grid->z};
   return statusOf(kernel.kernel->bind(launch, result));
@@ -306,15 +223,16 @@ sectile_status keep(std::shared_ptr<const jit::Archive> opened, const jit::Statu
     handle->kernels.push_back(std::move(made));
   }
   handle->opened = std::move(opened);
-  *result = handle.get();
   std::lock_guard lock(*guard);
-  handles->push_back(std::move(handle));
+  *result = handles->emplace_back(std::move(handle)).get();
   return SECTILE_OK;
 }
 
 /// The kernel's archive is open.
 void makeTexts(const sectile_kernel &kernel) {
   std::call_once(kernel.areTextsMade, [&] {
+    kernel.variants.clear(); // of an attempt for which there was no memory
+    kernel.annotations.clear();
     for (const jit::ArchivedVariant &variant : kernel.kernel->entry().variants)
       kernel.variants.push_back(
           {jit::describe(variant.signature), jit::optionsOf(variant), jit::nameOfTarget(variant)});
@@ -324,12 +242,34 @@ void makeTexts(const sectile_kernel &kernel) {
   });
 }
 
+sectile_status find(const sectile_archive *archive, const char *name,
+                    const sectile_kernel *&found) {
+  if (!archive || !name)
+    return isNull("sectile_find", archive ? "name" : "archive");
+  std::vector<std::string> names;
+  for (const auto &kernel : archive->kernels) {
+    if (kernel->name == name) {
+      found = kernel.get();
+      return SECTILE_OK;
+    }
+    names.push_back(kernel->name);
+  }
+  std::string closest = lang::closestName(name, names), all;
+  for (const std::string &each : names)
+    all += (all.empty() ? "" : ", ") + each;
+  return fail(SECTILE_ERROR_CALL,
+              "archive " + archive->name + " has no kernel '" + name + "'" +
+                  (closest.empty() ? "" : "; did you mean '" + closest + "'?") +
+                  "\n  help: " + (all.empty() ? "it has none" : "it has " + all));
+}
+
 } // namespace
 
 //-- Errors and versions --------------------------------------------------------------------------
 
 SECTILE_API const char *sectile_error_text(void) {
-  return lastError().text.c_str();
+  const LastError &last = lastError();
+  return last.fixed ? last.fixed : last.text.c_str();
 }
 SECTILE_API int32_t sectile_error_argument(void) {
   return lastError().argument;
@@ -364,74 +304,88 @@ SECTILE_API int32_t sectile_abi_version(void) {
 }
 
 SECTILE_API const char *sectile_type_name(sectile_type type) {
-  static const auto &names = *[] {
-    auto *made = new std::vector<std::string>(SECTILE_F64 + 1);
-    for (sectile_type each = SECTILE_BOOL; each <= SECTILE_F64; ++each)
-      (*made)[static_cast<size_t>(each)] = scalarOf(each).name();
-    return made;
-  }();
-  return isType(type) ? names[static_cast<size_t>(type)].c_str() : "";
+  const char *name = "";
+  (void)guarded([&] {
+    static const auto &names = *[] {
+      auto made = std::make_unique<std::vector<std::string>>(SECTILE_F64 + 1);
+      for (sectile_type each = SECTILE_BOOL; each <= SECTILE_F64; ++each)
+        (*made)[static_cast<size_t>(each)] = scalarOf(each).name();
+      return made.release();
+    }();
+    if (isType(type))
+      name = names[static_cast<size_t>(type)].c_str();
+    return SECTILE_OK;
+  });
+  return name;
 }
 
 //-- Devices --------------------------------------------------------------------------------------
 
 SECTILE_API sectile_status sectile_device_count(int32_t kind, int32_t *count) {
-  if (!count)
-    return isNull("sectile_device_count", "count");
-  *count = 0;
-  const std::string_view backend = backendOf(kind);
-  if (backend.empty())
-    return unknownDevice("sectile_device_count");
-  if (backend == "cpu") {
-    *count = 1;
+  return guarded([&]() -> sectile_status {
+    if (!count)
+      return isNull("sectile_device_count", "count");
+    *count = 0;
+    const std::string_view backend = backendOf(kind);
+    if (backend.empty())
+      return unknownDevice("sectile_device_count");
+    if (backend == "cpu") {
+      *count = 1;
+      return SECTILE_OK;
+    }
+    std::string reason;
+    *count = static_cast<int32_t>(jit::Runtime::instance().driver(backend)->devices(reason).size());
+    if (*count == 0)
+      (void)fail(SECTILE_OK, "there is no such device: " + reason);
     return SECTILE_OK;
-  }
-  std::string reason;
-  *count = static_cast<int32_t>(jit::Runtime::instance().driver(backend)->devices(reason).size());
-  if (*count == 0)
-    (void)fail(SECTILE_OK, "there is no such device: " + reason);
-  return SECTILE_OK;
+  });
 }
 
 SECTILE_API sectile_status sectile_get_device(sectile_device device, sectile_device_info *info) {
-  const std::string_view backend = backendOf(device.kind);
-  if (backend.empty())
-    return unknownDevice("sectile_get_device");
-  if (backend == "cpu")
-    return fill("sectile_get_device", info, {0, "CPU", "", 0});
-  jit::Status status;
-  const backends::DeviceInfo *found =
-      jit::Runtime::instance().deviceInfo(backend, device.index, status);
-  if (!found)
-    return statusOf(status);
-  return fill(
-      "sectile_get_device", info,
-      {0, found->name.c_str(), found->arch.c_str(), static_cast<uint64_t>(found->memoryBytes)});
+  return guarded([&]() -> sectile_status {
+    const std::string_view backend = backendOf(device.kind);
+    if (backend.empty())
+      return unknownDevice("sectile_get_device");
+    if (backend == "cpu")
+      return fill("sectile_get_device", info, {0, "CPU", "", 0});
+    jit::Status status;
+    const backends::DeviceInfo *found =
+        jit::Runtime::instance().deviceInfo(backend, device.index, status);
+    if (!found)
+      return statusOf(status);
+    return fill(
+        "sectile_get_device", info,
+        {0, found->name.c_str(), found->arch.c_str(), static_cast<uint64_t>(found->memoryBytes)});
+  });
 }
 
 //-- Archives -------------------------------------------------------------------------------------
 
 SECTILE_API sectile_status sectile_open(const char *path, sectile_archive **archive) {
-  if (!path)
-    return isNull("sectile_open", "path");
-  if (!archive)
-    return isNull("sectile_open", "archive");
-  *archive = nullptr;
-  jit::Status status;
-  return keep(jit::Archive::open(path, status), status, archive);
+  return guarded([&]() -> sectile_status {
+    if (!path)
+      return isNull("sectile_open", "path");
+    if (!archive)
+      return isNull("sectile_open", "archive");
+    *archive = nullptr;
+    jit::Status status;
+    return keep(jit::Archive::open(path, status), status, archive);
+  });
 }
 
 SECTILE_API sectile_status sectile_open_memory(const void *bytes, size_t size, const char *name,
                                                sectile_archive **archive) {
-  if (!bytes)
-    return isNull("sectile_open_memory", "bytes");
-  if (!archive)
-    return isNull("sectile_open_memory", "archive");
-  *archive = nullptr;
-  jit::Status status;
-  return keep(jit::Archive::ofMemory({static_cast<const char *>(bytes), size},
-                                     name ? name : "in memory", status),
-              status, archive);
+  return guarded([&]() -> sectile_status {
+    if (!bytes)
+      return isNull("sectile_open_memory", "bytes");
+    if (!archive)
+      return isNull("sectile_open_memory", "archive");
+    *archive = nullptr;
+    jit::Status status;
+    return keep(jit::Archive::ofMemory({static_cast<const char *>(bytes), size},
+                                       name ? name : "in memory", status),
+                status, archive);
+  });
 }
 
 SECTILE_API void sectile_close(sectile_archive *archive) {
@@ -463,24 +417,9 @@ SECTILE_API const sectile_kernel *sectile_kernel_at(const sectile_archive *archi
 }
 
 SECTILE_API const sectile_kernel *sectile_find(const sectile_archive *archive, const char *name) {
-  if (!archive || !name) {
-    (void)isNull("sectile_find", archive ? "name" : "archive");
-    return nullptr;
-  }
-  std::vector<std::string> names;
-  for (const auto &kernel : archive->kernels) {
-    if (kernel->name == name)
-      return kernel.get();
-    names.push_back(kernel->name);
-  }
-  std::string closest = lang::closestName(name, names), all;
-  for (const std::string &each : names)
-    all += (all.empty() ? "" : ", ") + each;
-  (void)fail(SECTILE_ERROR_CALL,
-             "archive " + archive->name + " has no kernel '" + name + "'" +
-                 (closest.empty() ? "" : "; did you mean '" + closest + "'?") +
-                 "\n  help: " + (all.empty() ? "it has none" : "it has " + all));
-  return nullptr;
+  const sectile_kernel *found = nullptr;
+  (void)guarded([&] { return find(archive, name, found); });
+  return found;
 }
 
 SECTILE_API const char *sectile_kernel_name(const sectile_kernel *kernel) {
@@ -489,17 +428,19 @@ SECTILE_API const char *sectile_kernel_name(const sectile_kernel *kernel) {
 
 SECTILE_API sectile_status sectile_check_interface(const sectile_kernel *kernel,
                                                    uint64_t interface) {
-  if (!kernel)
-    return isNull("sectile_check_interface", "kernel");
-  OpenArchive open(*kernel->archive);
-  if (!open)
-    return closed(*kernel->archive);
-  if (jit::interfaceOf(kernel->kernel->entry()) == interface)
-    return SECTILE_OK;
-  return fail(SECTILE_ERROR_CALL,
-              kernel->name + ": its parameters in archive " + kernel->archive->name +
-                  " are others than those in the header\n  help: generate the header once more, "
-                  "together with the archive");
+  return guarded([&]() -> sectile_status {
+    if (!kernel)
+      return isNull("sectile_check_interface", "kernel");
+    OpenArchive open(*kernel->archive);
+    if (!open)
+      return closed(*kernel->archive);
+    if (jit::interfaceOf(kernel->kernel->entry()) == interface)
+      return SECTILE_OK;
+    return fail(SECTILE_ERROR_CALL,
+                kernel->name + ": its parameters in archive " + kernel->archive->name +
+                    " are others than those in the header\n  help: generate the header once more, "
+                    "together with the archive");
+  });
 }
 
 SECTILE_API size_t sectile_parameter_count(const sectile_kernel *kernel) {
@@ -511,21 +452,23 @@ SECTILE_API size_t sectile_parameter_count(const sectile_kernel *kernel) {
 
 SECTILE_API sectile_status sectile_get_parameter(const sectile_kernel *kernel, size_t index,
                                                  sectile_parameter_info *info) {
-  if (!kernel)
-    return isNull("sectile_get_parameter", "kernel");
-  OpenArchive open(*kernel->archive);
-  if (!open)
-    return closed(*kernel->archive);
-  const auto &parameters = kernel->kernel->entry().parameters;
-  if (index >= parameters.size())
-    return fail(SECTILE_ERROR_CALL,
-                kernel->name + ": there is no parameter number " + std::to_string(index));
-  makeTexts(*kernel);
-  const jit::ArchivedParameter &parameter = parameters[index];
-  return fill("sectile_get_parameter", info,
-              {0, parameter.policy.name.c_str(), kernel->annotations[index].c_str(),
-               parameter.policy.isConstexpr,
-               parameter.initial.has_value() || !parameter.chosen.isEmpty()});
+  return guarded([&]() -> sectile_status {
+    if (!kernel)
+      return isNull("sectile_get_parameter", "kernel");
+    OpenArchive open(*kernel->archive);
+    if (!open)
+      return closed(*kernel->archive);
+    const auto &parameters = kernel->kernel->entry().parameters;
+    if (index >= parameters.size())
+      return fail(SECTILE_ERROR_CALL,
+                  kernel->name + ": there is no parameter number " + std::to_string(index));
+    makeTexts(*kernel);
+    const jit::ArchivedParameter &parameter = parameters[index];
+    return fill("sectile_get_parameter", info,
+                {0, parameter.policy.name.c_str(), kernel->annotations[index].c_str(),
+                 parameter.policy.isConstexpr,
+                 parameter.initial.has_value() || !parameter.chosen.isEmpty()});
+  });
 }
 
 SECTILE_API size_t sectile_variant_count(const sectile_kernel *kernel) {
@@ -537,20 +480,22 @@ SECTILE_API size_t sectile_variant_count(const sectile_kernel *kernel) {
 
 SECTILE_API sectile_status sectile_get_variant(const sectile_kernel *kernel, size_t index,
                                                sectile_variant_info *info) {
-  if (!kernel)
-    return isNull("sectile_get_variant", "kernel");
-  OpenArchive open(*kernel->archive);
-  if (!open)
-    return closed(*kernel->archive);
-  const auto &variants = kernel->kernel->entry().variants;
-  if (index >= variants.size())
-    return fail(SECTILE_ERROR_CALL,
-                kernel->name + ": there is no variant number " + std::to_string(index));
-  makeTexts(*kernel);
-  const sectile_kernel::VariantTexts &texts = kernel->variants[index];
-  return fill("sectile_get_variant", info,
-              {0, texts.signature.c_str(), texts.options.c_str(), texts.target.c_str(),
-               variants[index].registers, variants[index].spilledBytes, variants[index].size});
+  return guarded([&]() -> sectile_status {
+    if (!kernel)
+      return isNull("sectile_get_variant", "kernel");
+    OpenArchive open(*kernel->archive);
+    if (!open)
+      return closed(*kernel->archive);
+    const auto &variants = kernel->kernel->entry().variants;
+    if (index >= variants.size())
+      return fail(SECTILE_ERROR_CALL,
+                  kernel->name + ": there is no variant number " + std::to_string(index));
+    makeTexts(*kernel);
+    const sectile_kernel::VariantTexts &texts = kernel->variants[index];
+    return fill("sectile_get_variant", info,
+                {0, texts.signature.c_str(), texts.options.c_str(), texts.target.c_str(),
+                 variants[index].registers, variants[index].spilledBytes, variants[index].size});
+  });
 }
 
 //-- Launches -------------------------------------------------------------------------------------
@@ -558,51 +503,57 @@ SECTILE_API sectile_status sectile_get_variant(const sectile_kernel *kernel, siz
 SECTILE_API sectile_status sectile_launch(const sectile_kernel *kernel, sectile_device device,
                                           void *stream, const sectile_grid *grid,
                                           const sectile_arg *args, size_t count) {
-  if (!kernel)
-    return isNull("sectile_launch", "kernel");
-  OpenArchive open(*kernel->archive);
-  if (!open)
-    return closed(*kernel->archive);
-  jit::BoundLaunch launch;
-  if (sectile_status status =
-          bind("sectile_launch", *kernel, device, stream, grid, args, count, launch))
-    return status;
-  return statusOf(launch.run());
+  return guarded([&]() -> sectile_status {
+    if (!kernel)
+      return isNull("sectile_launch", "kernel");
+    OpenArchive open(*kernel->archive);
+    if (!open)
+      return closed(*kernel->archive);
+    jit::BoundLaunch launch;
+    if (sectile_status status =
+            bind("sectile_launch", *kernel, device, stream, grid, args, count, launch))
+      return status;
+    return statusOf(launch.run());
+  });
 }
 
 SECTILE_API sectile_status sectile_bind(const sectile_kernel *kernel, sectile_device device,
                                         void *stream, const sectile_grid *grid,
                                         const sectile_arg *args, size_t count,
                                         sectile_bound **bound) {
-  if (!kernel)
-    return isNull("sectile_bind", "kernel");
-  if (!bound)
-    return isNull("sectile_bind", "bound");
-  *bound = nullptr;
-  OpenArchive open(*kernel->archive);
-  if (!open)
-    return closed(*kernel->archive);
-  auto made = std::make_unique<sectile_bound>();
-  made->archive = kernel->archive;
-  if (sectile_status status =
-          bind("sectile_bind", *kernel, device, stream, grid, args, count, made->launch))
-    return status;
-  *bound = made.release();
-  return SECTILE_OK;
+  return guarded([&]() -> sectile_status {
+    if (!kernel)
+      return isNull("sectile_bind", "kernel");
+    if (!bound)
+      return isNull("sectile_bind", "bound");
+    *bound = nullptr;
+    OpenArchive open(*kernel->archive);
+    if (!open)
+      return closed(*kernel->archive);
+    auto made = std::make_unique<sectile_bound>();
+    made->archive = kernel->archive;
+    if (sectile_status status =
+            bind("sectile_bind", *kernel, device, stream, grid, args, count, made->launch))
+      return status;
+    *bound = made.release();
+    return SECTILE_OK;
+  });
 }
 
 SECTILE_API sectile_status sectile_run(const sectile_bound *bound) {
   return bound ? sectile_run_on(bound, bound->launch.arguments.stream)
-               : isNull("sectile_run", "bound");
+               : guarded([] { return isNull("sectile_run", "bound"); });
 }
 
 SECTILE_API sectile_status sectile_run_on(const sectile_bound *bound, void *stream) {
-  if (!bound)
-    return isNull("sectile_run_on", "bound");
-  OpenArchive open(*bound->archive);
-  if (!open)
-    return closed(*bound->archive);
-  return statusOf(bound->launch.runOn(stream));
+  return guarded([&]() -> sectile_status {
+    if (!bound)
+      return isNull("sectile_run_on", "bound");
+    OpenArchive open(*bound->archive);
+    if (!open)
+      return closed(*bound->archive);
+    return statusOf(bound->launch.runOn(stream));
+  });
 }
 
 SECTILE_API void sectile_release(sectile_bound *bound) {

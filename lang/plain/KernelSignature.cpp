@@ -1,5 +1,7 @@
 #include "lang/plain/KernelSignature.h"
 
+#include "lang/plain/DescriptorKind.h"
+
 #include <algorithm>
 
 namespace sectile::lang {
@@ -17,6 +19,8 @@ std::string itemName(const std::string &tuple, const TupleClassRef &tupleClass, 
 std::string kindText(const KernelParameter &parameter) {
   if (parameter.constant)
     return parameter.constant->repr();
+  if (std::optional<std::string> text = descriptorKindText(parameter))
+    return *text;
   if (parameter.items) {
     std::vector<std::string> items;
     for (const KernelParameter &item : *parameter.items)

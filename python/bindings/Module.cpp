@@ -11,6 +11,7 @@
 #include "jit/command/RunCommand.h"
 #include "jit/runtime/Knobs.h"
 #include "jit/runtime/Runtime.h"
+#include "lang/plain/DescriptorKind.h"
 
 #include <dlfcn.h>
 #include <pybind11/functional.h>
@@ -210,6 +211,30 @@ py::tuple gpuDevices(const std::string &backend) {
   return py::make_tuple(devices, reason);
 }
 
+/// (base, extents, strides, extents of the blocks, padding), as kinds and constants; None for a
+/// text that does not mean to be a descriptor's.
+py::object descriptorKind(const std::string &text) {
+  if (!lang::isDescriptorKind(text))
+    return py::none();
+  std::string problem;
+  std::optional<lang::KernelParameter> parsed = lang::parseDescriptorKind(text, problem);
+  if (!parsed)
+    throw py::value_error(problem);
+  const auto &fields = *parsed->items;
+  auto kinds = [](const std::vector<lang::KernelParameter> &items) {
+    py::tuple made(items.size());
+    for (size_t i = 0; i < items.size(); ++i)
+      made[i] = items[i].constant ? py::object(py::int_(1)) : py::str(lang::kindText(items[i]));
+    return made;
+  };
+  const auto &blocks = **fields[3].constant->as<lang::ConstantTuple>();
+  py::tuple blockShape(blocks.size());
+  for (size_t i = 0; i < blocks.size(); ++i)
+    blockShape[i] = static_cast<int64_t>(*blocks[i].as<lang::Int>());
+  return py::make_tuple(lang::kindText(fields[0]), kinds(*fields[1].items), kinds(*fields[2].items),
+                        blockShape, *fields[4].constant->as<std::string>());
+}
+
 unsigned hardwareThreads() {
   backends::Driver *driver = jit::Runtime::instance().driver("cpu");
   return driver ? driver->threadCount() : 1;
@@ -250,6 +275,7 @@ PYBIND11_MODULE(_native, module, pybind11::mod_gil_not_used()) {
     return py::make_tuple(parsed->dtype.name(), parsed->divisibleBy16,
                           parsed->constant.has_value());
   });
+  module.def("descriptor_kind", &descriptorKind, py::arg("text"));
   module.def("compiler_error", &compilerError);
   module.def("compiler_path", &compilerPath);
   module.def("host_fingerprint", &hostFingerprint);

@@ -1,6 +1,7 @@
 // DType, Constant and Diagnostics: the part of lang/ the runtime shares.
 #include "lang/plain/Constant.h"
 #include "lang/plain/DType.h"
+#include "lang/plain/DescriptorKind.h"
 #include "lang/plain/Diagnostics.h"
 #include "lang/plain/KernelSignature.h"
 
@@ -54,6 +55,67 @@ TEST(Kinds, ReadBackAsTheyAreWritten) {
   EXPECT_EQ(kindText(pair), "(*fp32:16, 1)");
   for (const char *wrong : {"", "*", "fp31", "void", "fp32:1", "*fp32:1", "i32:8", "i32:16:16"})
     EXPECT_FALSE(parseKind(wrong, problem)) << wrong;
+}
+
+TEST(Kinds, DescriptorsReadBackAsTheyAreWritten) {
+  std::string problem;
+  for (const char *text : {
+           "tensordesc<fp16[128, 64]>",
+           "tensordesc<kfp32[16]>(i32:16)",
+           "tensordesc<i8[1, 2, 3, 4, 5]>(1, i32, i64:16, i32:16, i32)",
+           "tensordesc<bf16[8, 16]>(i32, i32:16) strides (i32, 1)",
+           "tensordesc<fp64[8, 16]> nan",
+           "tensordesc<fp64[8, 16]>(i32, i32) strides (i64:16, 1) nan",
+       }) {
+    auto parsed = parseDescriptorKind(text, problem);
+    ASSERT_TRUE(parsed) << problem;
+    // Extents that are what they are without being named are left out.
+    std::string written = kindText(*parsed);
+    auto again = parseDescriptorKind(written, problem);
+    ASSERT_TRUE(again) << problem;
+    EXPECT_EQ(kindText(*again), written);
+    if (std::string_view(text).find("(i32, i32)") == std::string_view::npos)
+      EXPECT_EQ(written, text);
+  }
+  EXPECT_EQ(
+      kindText(*parseDescriptorKind(" tensordesc < fp16 [128,64] > ( i32 , i32:16 ) ", problem)),
+      "tensordesc<fp16[128, 64]>(i32, i32:16)");
+  EXPECT_EQ(kindText(*parseDescriptorKind("tensordesc<f16[8, 8]>(i32, i32)", problem)),
+            "tensordesc<fp16[8, 8]>");
+  auto parsed = parseDescriptorKind("tensordesc<fp16[128, 64]>(i32:16, i32)", problem);
+  const auto &fields = *parsed->items;
+  EXPECT_EQ(kindText(fields[0]), "*fp16:16");
+  EXPECT_EQ(kindText(fields[2]), "(i32, 1)"); // rows of an extent that is no multiple
+  EXPECT_TRUE(isDescriptorKind("tensordesc") && !isDescriptorKind("*fp32"));
+}
+
+TEST(Kinds, WrongDescriptorsAreNamed) {
+  const std::pair<const char *, const char *> cases[] = {
+      {"tensordesc", "does not begin with 'tensordesc<'"},
+      {"tensordesc<fp17[8]>", "'fp17' is no dtype"},
+      {"tensordesc<*fp16[8]>", "'*fp16' is no dtype"},
+      {"tensordesc<void[8]>", "'void' is no dtype"},
+      {"tensordesc<fp16>", "the extents of the blocks"},
+      {"tensordesc<fp16[8>", "the extents of the blocks"},
+      {"tensordesc<fp16[]>", "'' is no extent of a block"},
+      {"tensordesc<fp16[8, -8]>", "'-8' is no extent of a block"},
+      {"tensordesc<fp16[99999999999999999999]>", "is no extent of a block"},
+      {"tensordesc<fp16[1, 2, 3, 4, 5, 6]>", "at most 5 dimensions"},
+      {"tensordesc<fp16[8, 8]>(i32)", "the extents are 1 numbers, the block has 2 dimensions"},
+      {"tensordesc<fp16[8]>(fp32)", "'fp32' is no integer"},
+      {"tensordesc<fp16[8]>(*i32)", "'*i32' is no integer"},
+      {"tensordesc<fp16[8]>(i32", "the extents end with no ')'"},
+      {"tensordesc<fp16[8]>(i33)", "unknown dtype 'i33'"},
+      {"tensordesc<fp16[8, 8]> strides", "the strides, in (...), are missing"},
+      {"tensordesc<fp16[8, 8]> strides (i32, i32)", "the last stride is not 1"},
+      {"tensordesc<i32[8]> nan", "'nan' is for floating-point numbers"},
+      {"tensordesc<fp16[8]> zero", "'zero' is not understood"},
+  };
+  for (auto [text, expected] : cases) {
+    std::string problem;
+    EXPECT_FALSE(parseDescriptorKind(text, problem)) << text;
+    EXPECT_NE(problem.find(expected), std::string::npos) << text << ": " << problem;
+  }
 }
 
 TEST(Constant, compares_as_python_does) {

@@ -219,6 +219,12 @@ def _substitute(value: Any, variables: Mapping[str, Any]) -> Any:
         return value._make(items) if hasattr(value, "_make") else tuple(items)
     if not isinstance(value, str) or not variables:
         return value
+    if value.startswith("tensordesc"):
+        return re.sub(
+            r"(?<=<)(k?)(\w+)(?=\[)",
+            lambda found: f"{found[1]}{variables[found[2]]}" if found[2] in variables else found[0],
+            value,
+        )
     found = re.fullmatch(r"(\*?k?)(\w+)(:\w+)?", value)
     if not found or found[2] not in variables:
         return value
@@ -243,7 +249,8 @@ def export(
 
     Args:
         signatures: mappings of parameters to kinds, as of `JITFunction.precompile`: ``"*fp32:16"`` an array whose
-            address is a multiple of 16, ``"i32"`` an integer, anything else a constant. A list stands for
+            address is a multiple of 16, ``"i32"`` an integer, ``"tensordesc<fp16[128, 64]>(i32, i32:16)"`` a
+            `TensorDescriptor` by its blocks and extents, anything else a constant. A list stands for
             alternatives, of which all combinations are compiled. Options of a launch may be in it:
             ``{"num_warps": [4, 8]}``.
         choose: how a launch that leaves out a parameter chooses it, or which of several options it gets: a lambda

@@ -7,6 +7,7 @@ import os
 import re
 
 from .. import _native
+from ..runtime.descriptors import kind_of_text
 from .building import fixed_constants
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
@@ -117,12 +118,13 @@ class Parameter:
 
     Attributes:
         name: in C.
-        form: ``"pointer"``, ``"integer"``, ``"float"``, ``"bool"``, ``"text"``, ``"type"``, ``"argument"`` (given as a
-            ``sectile_arg``) or ``"fixed"`` (no parameter of the function).
+        form: ``"pointer"``, ``"descriptor"``, ``"integer"``, ``"float"``, ``"bool"``, ``"text"``, ``"type"``,
+            ``"argument"`` (given as a ``sectile_arg``) or ``"fixed"`` (no parameter of the function).
         fixed: what is passed for a fixed one, in C.
         types: of a pointer the kinds of elements that there are variants for.
+        extent: of a pointer into an array whose bounds are checked, the name of the parameter with its bytes.
         variable: of a pointer of several types, the name of the parameter that says which.
-        is_written: of a pointer.
+        is_written: of a pointer or a descriptor.
         number: of an integer or a float its kind: ``"i32"``.
         is_typed: of an integer: that is its type whatever its value.
         may_be_none: of a pointer.
@@ -134,6 +136,7 @@ class Parameter:
         self.fixed = "sectile_left_out()"
         self.may_be_none = False
         self.types: tuple[str, ...] = ()
+        self.extent = ""
         self.variable = ""
         self.is_written = True
         self.number = ""
@@ -153,7 +156,9 @@ class Function:
         problem: why no function can be written; empty where one can.
     """
 
-    def __init__(self, export: Export, is_written: dict[str, bool], interface: int) -> None:
+    def __init__(
+        self, export: Export, is_written: dict[str, bool], checks_bounds: bool, interface: int
+    ) -> None:
         self.kernel = export.kernel.__name__
         self.name = self.suffix = self.kernel
         self.interface = interface
@@ -178,11 +183,15 @@ class Function:
                 parameter = (
                     self._constant(p.name, given) if p.is_constexpr else self._passed(p.name, given)
                 )
-                parameter.is_written = is_written.get(p.name, False)
+                array = f"{p.name}.base" if parameter.form == "descriptor" else p.name
+                parameter.is_written = is_written.get(array, False)
             self.parameters.append(parameter)
         taken: set[str] = set()
         for parameter in self.parameters:
             parameter.name = _unique(parameter.name, taken)
+        for parameter in self.parameters:
+            if checks_bounds and parameter.form == "pointer":
+                parameter.extent = _unique(f"{parameter.name}_bytes", taken)
         self._name_variables(export, taken)
 
     def _literal(self, name: str, value: Any) -> str:
@@ -220,9 +229,11 @@ class Function:
 
     def _passed(self, name: str, kinds: list[Any]) -> Parameter:
         bases = []
+        if all(_is_descriptor(kind) for kind in kinds):
+            return Parameter(name, "descriptor")
         for kind in kinds:
-            if isinstance(kind, tuple):
-                self.problem = f"{name} is a tuple"
+            if isinstance(kind, tuple) or _is_descriptor(kind):
+                self.problem = f"{name} is a tuple, or sometimes a tensor descriptor"
                 return Parameter(name, "argument")
             if kind is None:
                 continue
@@ -308,6 +319,12 @@ def _first(value: Any) -> Any:
     return value[0] if isinstance(value, list) else value
 
 
+def _is_descriptor(kind: Any) -> bool:
+    if isinstance(kind, str):
+        return kind_of_text(kind) is not None
+    return hasattr(kind, "__sectile_tensor_descriptor__")
+
+
 def functions_of(built: Built) -> list[Function]:
     """The functions for the kernels of an archive, by name."""
     result = []
@@ -315,10 +332,12 @@ def functions_of(built: Built) -> list[Function]:
     interfaces = {kernel.name: kernel.interface for kernel in loaded.kernels}
     for export, compiled in built.entries:
         is_written: dict[str, bool] = {}
+        checks_bounds = any(code.metadata.check == "bounds" for code in compiled)
         for code in compiled:
             for name, _, written in code.arguments:
                 is_written[name] = is_written.get(name, False) or written
-        result.append(Function(export, is_written, interfaces[export.kernel.__name__]))
+        interface = interfaces[export.kernel.__name__]
+        result.append(Function(export, is_written, checks_bounds, interface))
     result.sort(key=lambda function: function.kernel)
     handles: set[str] = set()
     suffixes = set(_TAKEN)
@@ -340,13 +359,15 @@ _C_NUMBERS = {
 def _c_parameter(p: Parameter) -> str:
     if p.form == "pointer":
         element = "void" if p.variable else _ELEMENTS[p.types[0]][1]
-        return f"{'' if p.is_written else 'const '}{element} *{p.name}"
+        extent = f", uint64_t {p.extent}" if p.extent else ""
+        return f"{'' if p.is_written else 'const '}{element} *{p.name}{extent}"
     kinds = {
         "integer": _C_NUMBERS.get(p.number, "int64_t"),
         "float": _C_NUMBERS.get(p.number, "double"),
         "bool": "int32_t",
         "text": "const char *",
         "type": "sectile_type",
+        "descriptor": "const sectile_descriptor *",
         "argument": "sectile_arg",
     }
     kind = kinds[p.form]
@@ -358,7 +379,10 @@ def _argument(p: Parameter, as_double: str) -> str:
     if p.form == "fixed":
         return p.fixed
     if p.form == "pointer":
-        return f"sectile_pointer({p.variable or _ELEMENTS[p.types[0]][0]}, {p.name})"
+        kind = p.variable or _ELEMENTS[p.types[0]][0]
+        if p.extent:
+            return f"sectile_array({kind}, {p.name}, {p.extent})"
+        return f"sectile_pointer({kind}, {p.name})"
     if p.form == "integer":
         if p.number == "u64":
             return f"sectile_unsigned({p.name})"  # by its value: beyond int64_t it is a u64
@@ -374,6 +398,7 @@ def _argument(p: Parameter, as_double: str) -> str:
         "bool": f"sectile_truth({p.name})",
         "text": f"sectile_text({p.name})",
         "type": f"sectile_type_arg({p.name})",
+        "descriptor": f"sectile_described({p.name})",
         "argument": p.name,
     }[p.form]
 
@@ -399,6 +424,8 @@ def _notes(function: Function) -> list[str]:
     lines = list(function.document) or [f"Launches the kernel {function.kernel}."]
     for name, types in function.variables:
         lines.append(f"{name}: {', '.join(_ELEMENTS[t][0] for t in types)}.")
+    if extents := [p.extent for p in function.parameters if p.extent]:
+        lines.append(f"{', '.join(extents)}: what may be accessed; 0: not known, and not checked.")
     left_out = [p.name for p in function.parameters if p.form == "fixed"]
     if left_out:
         lines.append(f"The archive knows {', '.join(left_out)}.")
@@ -524,7 +551,7 @@ def _c_function(function: Function, stem: str) -> list[str]:
             for i, p in enumerate(function.parameters)
         ]
         for i, p in enumerate(function.parameters):
-            if p.form == "pointer" and not p.is_written:
+            if p.form in ("pointer", "descriptor") and not p.is_written:
                 lines.append(f"  args[{i}].flags = SECTILE_ARG_READ_ONLY;")
     grid = "NULL" if function.has_grid else "&grid"
     args = "args" if count else "NULL"
@@ -634,7 +661,14 @@ def _cpp_function(function: Function) -> list[str]:
         elif p.form == "pointer":
             constant = "" if p.is_written else "const "
             parameters.append(f"{constant}{element[p.name]} *{p.name}")
-            arguments.append(f"sectile::aot::pointer({p.name})")
+            if p.extent:
+                parameters.append(f"uint64_t {p.extent}")
+            extent = f", {p.extent}" if p.extent else ""
+            arguments.append(f"sectile::aot::pointer({p.name}{extent})")
+        elif p.form == "descriptor":
+            parameters.append(f"const sectile_descriptor &{p.name}")
+            flag = "" if p.is_written else ", SECTILE_ARG_READ_ONLY"
+            arguments.append(f"sectile::aot::described({p.name}{flag})")
         else:
             parameters.append(_c_parameter(p))
             arguments.append(_argument(p, "double({})"))

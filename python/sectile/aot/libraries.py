@@ -119,16 +119,24 @@ def _entry_points(names: Names, built: Built) -> str:
         "",
     ]
     for function in functions:
-        passed = ", ".join(str(int(p.form != "left out")) for p in function.parameters)
+        parameters = function.parameters
+        forms = [
+            {"fixed": "SECTILE_FFI_FIXED", "descriptor": "SECTILE_FFI_DESCRIBED"}.get(
+                p.form, "SECTILE_FFI_PASSED"
+            )
+            for p in parameters
+        ]
+        fixed = [p.fixed if p.form == "fixed" else "sectile_left_out()" for p in parameters]
         lines += [
             f'__attribute__((visibility("default"))) int __tvm_ffi_{function.kernel}(',
             "    void *self, const sectile_ffi_value *values, int32_t count, sectile_ffi_value *result) {",
-            f"  static const unsigned char is_passed[] = {{{passed or '0'}}};",
+            f"  static const unsigned char forms[] = {{{', '.join(forms) or '0'}}};",
+            f"  const sectile_arg fixed[] = {{{', '.join(fixed) or 'sectile_left_out()'}}};",
             "  (void)self;",
             "  pthread_once(&once, open_kernels);",
             "  if (opened != SECTILE_OK)",
             '    return sectile_ffi_fail("RuntimeError", problem);',
-            f"  return sectile_ffi_call(kernels.{function.name}, is_passed, {len(function.parameters)}, values, count, result);",
+            f"  return sectile_ffi_call(kernels.{function.name}, forms, fixed, {len(parameters)}, values, count, result);",
             "}",
             "",
         ]

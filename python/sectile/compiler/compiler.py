@@ -17,7 +17,8 @@ __all__ = ["ASTSource", "CompiledKernel", "compile"]
 
 
 def _mock(kernel: str, name: str, text: Any) -> Any:
-    """What stands for an argument of the kind `text`: ``"*fp32:16"``, ``"i32"``, or a constant."""
+    """What stands for an argument of the kind `text`: ``"*fp32:16"``, ``"i32"``, ``"tensordesc<fp16[128, 64]>"``, or a
+    constant."""
     if isinstance(text, tuple):
         items = (_mock(kernel, f"{name}[{index}]", item) for index, item in enumerate(text))
         return text._make(items) if hasattr(text, "_make") else tuple(items)
@@ -25,8 +26,11 @@ def _mock(kernel: str, name: str, text: Any) -> Any:
         return text
     from .._native import parse_kind
     from ..language._dtypes import str_to_ty
+    from ..runtime.descriptors import kind_of_text
 
     try:
+        if (descriptor := kind_of_text(text)) is not None:
+            return _mock(kernel, name, descriptor)
         kind, is_aligned, is_one = parse_kind(text)
     except ValueError as error:
         raise ValueError(f"{kernel}: {name}: {error}") from None

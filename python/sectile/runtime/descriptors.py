@@ -22,6 +22,22 @@ class DescriptorKind(
     __slots__ = ()
 
 
+def kind_of_text(text: str) -> DescriptorKind | None:
+    """The kind of a descriptor that is written ``"tensordesc<fp16[128, 64]>(i32, i32:16)"``; None for another text.
+
+    Raises:
+        ValueError: the text begins so, and goes on in another way.
+    """
+    from .. import _native
+    from ..language import constexpr
+
+    fields = _native.descriptor_kind(text)
+    if fields is None:
+        return None
+    *kinds, padding = fields
+    return DescriptorKind(*kinds, constexpr(padding))
+
+
 class TensorDescriptor:
     """An array, and the blocks in which a kernel reads and writes it: what ``tl.make_tensor_descriptor`` makes,
     as an argument of a launch.

@@ -237,6 +237,56 @@ def test_kinds_with_equal_code_are_variants_of_their_own():
         assert x[0] == 107
 
 
+def test_tensor_descriptors_by_the_text_of_their_kinds():
+    """Every way of extents and strides that the texts name gets its variant; others are an error that writes the text."""
+
+    @st.aot.export(
+        {"out": ["tensordesc<T[4, 16]>", "tensordesc<T[4, 16]>(i32, i32:16)",
+                 "tensordesc<T[4, 16]>(i32:16, i32:16)", "tensordesc<T[4, 16]>(1, i32)",
+                 "tensordesc<T[4, 16]>(i32, i32) strides (i32:16, 1)"], "x": "*T:16"},
+        T=["fp32", "i16"],
+        grid=1,
+    )  # fmt: skip
+    @st.jit
+    def fill(out, x):
+        tl.static_assert(out.block_shape[1] == 16)
+        out.store([0, 0], tl.full((4, 16), 1, x.dtype.element_ty) * tl.load(x))
+
+    loaded = st.aot.load(st.aot.build([st.aot.Export.of(fill)], [LEVEL]).archive).fill
+    assert "out: tensordesc<fp32[4, 16]>(i32, i32:16), x: *fp32:16" in [
+        variant.signature for variant in loaded.variants()
+    ]
+    for dtype in (np.float32, np.int16):
+        x = np.full(1, 5, dtype)
+        for rows, columns, stride in [
+            (7, 24, 24),
+            (7, 32, 32),
+            (16, 48, 48),
+            (1, 24, 24),
+            (7, 17, 32),
+        ]:
+            array = np.zeros((rows, stride), dtype)
+            view = array[:, :columns]
+            loaded(st.TensorDescriptor.from_tensor(view, [4, 16]), x)
+            expected = np.zeros_like(array)
+            expected[:4, :16] = 5
+            assert np.array_equal(array, expected)
+    array = np.zeros((16, 24), np.float32)
+    with pytest.raises(st.ArgumentError) as caught:
+        loaded(st.TensorDescriptor.from_tensor(array, [4, 16]), np.ones(1, np.float32))
+    assert "export it: out: tensordesc<fp32[4, 16]>(i32:16, i32), x: *fp32:16" in str(caught.value)
+    with pytest.raises(st.ArgumentError):
+        loaded(st.TensorDescriptor.from_tensor(array, [4, 8]), np.ones(1, np.float32))
+    # What a launch is specialised on compiles it again.
+    with pytest.raises(
+        ValueError,
+        match=r"fill: out: 'tensordesc<fp32\[4\]>\(i32, i32\)': the extents are 2 numbers",
+    ):
+        st.compile(fill, {"out": "tensordesc<fp32[4]>(i32, i32)", "x": "*fp32"}, target=LEVEL)
+    compiled = st.compile(fill, {"out": "tensordesc<fp32[4, 16]>", "x": "*fp32"}, target=LEVEL)
+    compiled[(1,)](st.TensorDescriptor.from_tensor(np.zeros((7, 24), np.float32), [4, 16]), x)
+
+
 SCRIPT = """
 import sectile as st
 import sectile.language as tl

@@ -73,6 +73,14 @@ def test_cpp17(made, compiler, flags):
     assert run([f"./cpp-{compiler}"], made) == "correct: true\n"
 
 
+@pytest.mark.parametrize("compiler", CXX)
+def test_memory_that_is_refused(made, compiler):
+    """Each allocation of each call fails once; operator new is the program's own."""
+    command = [compiler, "-std=c++17", *WARNINGS, f"-I{_cpp.get_include()}", "refused.cpp", "-o", f"refused-{compiler}"]  # fmt: skip
+    run([*command, "nn.a", *STATIC], made)
+    assert run([f"./refused-{compiler}"], made) == "correct: true\n"
+
+
 @pytest.mark.parametrize("flags", [["-no-pie"], ["-pie", "-O2"]], ids=["no-pie", "pie"])
 @pytest.mark.parametrize("compiler", CXX)
 def test_names_that_c_has_taken(made, compiler, flags):

@@ -87,6 +87,30 @@ int main(int argc, char **argv) {
   if (matmul(NULL, values, 6, &result) != -1 ||
       !strstr(raised, "TypeError: matmul: nn has no variant for these arguments: a: *fp64:16"))
     return puts(raised), 1;
+
+  /* An array as a tensor descriptor, and a parameter that the archive knows: only two are passed. */
+  {
+    static union {
+      float at[7 * 20];
+      long double alignment;
+    } from, to;
+    static int64_t tall[2] = {7, 20};
+    int (*twice)(void *, const sectile_ffi_value *, int32_t, sectile_ffi_value *);
+    *(void **)&twice = dlsym(library, "__tvm_ffi_twice");
+    for (i = 0; i < 7 * 20; ++i)
+      from.at[i] = (float)i;
+    tensors[0] = tensor_of(to.at, tall, 32);
+    tensors[1] = tensor_of(from.at, tall, 32);
+    if (twice(NULL, values, 2, &result))
+      return puts(raised), 1;
+    for (i = 0; i < 7 * 20; ++i)
+      if (to.at[i] != (i >= 40 && i % 20 >= 16 ? 2 * (float)i : 0))
+        return printf("twice: %d: %g\n", i, (double)to.at[i]), 1;
+    tensors[1].dimensions = 0;
+    if (twice(NULL, values, 2, &result) != -1 || !strstr(raised, "1 to 5 dimensions") ||
+        twice(NULL, values + 2, 2, &result) != -1)
+      return puts(raised), 1;
+  }
   puts("correct: true");
   return 0;
 }

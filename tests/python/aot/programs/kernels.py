@@ -1,4 +1,4 @@
-"""Kernels for use.c and use.cpp."""
+"""Kernels for use.c, use.cpp, refused.cpp and ffi.c."""
 
 import sectile as st
 import sectile.language as tl
@@ -68,3 +68,23 @@ def delete(out, operator, MODE: tl.constexpr, NEGATE: tl.constexpr):
     """
     v = operator + 1 if MODE == "up" else operator - 1
     tl.store(out, -v if NEGATE else v)
+
+
+@st.aot.export(
+    {"out": ["tensordesc<T[8, 16]>(i32, i32)", "tensordesc<T[8, 16]>(i32, i32:16)"],
+     "x": ["tensordesc<T[8, 16]>(i32, i32) nan", "tensordesc<T[8, 16]>(i32, i32:16) nan"]},
+    T=["fp32", "fp64"],
+    grid=1,
+)  # fmt: skip
+@st.jit
+def twice(out, x, FACTOR: tl.constexpr = 2):
+    """Doubles a block that begins in row 2, column 16; beyond the array it reads NaN, and stores nothing."""
+    out.store([2, 16], x.load([2, 16]) * FACTOR)
+
+
+@st.aot.export({"out": "*fp32:16", "x": "*fp32:16", "n": "i32", "check": "bounds"}, grid=1)
+@st.jit
+def checked(out, x, n):
+    """Copies 64 numbers, of which n may be read."""
+    i = tl.arange(0, 64)
+    tl.store(out + i, tl.load(x + i))

@@ -123,6 +123,73 @@ static int try_matmul(const nn_kernels *nn) {
   return check("matmul", worst, 3e-5);
 }
 
+/* A block that begins in row 2, column 16 of a matrix of 7 x 20 numbers in rows of 24. */
+static int try_descriptors(const nn_kernels *nn) {
+  enum { TALL = 7, WIDE = 20, ROW = 24 };
+  const int64_t shape[2] = {TALL, WIDE};
+  sectile_descriptor in = sectile_descriptor_of(SECTILE_F32, x.at, 2, shape), out = in;
+  int i, j;
+  out.base = y.at;
+  in.strides[0] = out.strides[0] = ROW;
+  in.bytes = out.bytes = TALL * ROW * sizeof(float);
+  fill(x.at, TALL * ROW);
+  for (i = 0; i < TALL * ROW; ++i)
+    y.at[i] = 7;
+  if (nn_twice(nn, sectile_cpu(), NULL, &out, &in))
+    return failed("twice");
+  for (i = 0; i < TALL; ++i)
+    for (j = 0; j < ROW; ++j) {
+      const int is_inside = i >= 2 && j >= 16 && j < WIDE;
+      const float expected = is_inside ? 2 * x.at[i * ROW + j] : 7;
+      if (memcmp(&y.at[i * ROW + j], &expected, sizeof expected))
+        return printf("twice: [%d, %d]\n", i, j), 1;
+    }
+  in.strides[0] = 21;
+  if (nn_twice(nn, sectile_cpu(), NULL, &out, &in) != SECTILE_ERROR_CALL ||
+      sectile_error_argument() != 1 ||
+      !strstr(sectile_error_text(), "twice: argument 'x': strides[0] is 21 elements, 84 bytes"))
+    return failed("twice with unaligned rows");
+  in.strides[0] = ROW;
+  in.bytes -= (ROW - WIDE) * sizeof(float) + 1;
+  if (nn_twice(nn, sectile_cpu(), NULL, &out, &in) != SECTILE_ERROR_CALL ||
+      !strstr(sectile_error_text(), "reaches from element 0 to 163 of base, which has 163"))
+    return failed("twice beyond its array");
+  in.bytes = 0;
+  in.block_shape[0] = 8, in.block_shape[1] = 32;
+  if (nn_twice(nn, sectile_cpu(), NULL, &out, &in) != SECTILE_ERROR_CALL ||
+      !strstr(sectile_error_text(), "no variant for its blocks, only for [8, 16] with nan"))
+    return failed("twice with other blocks");
+  in.block_shape[1] = 16, in.pads_with_nan = 1;
+  if (nn_twice(nn, sectile_cpu(), NULL, &out, &in))
+    return failed("twice with its blocks");
+  in.rank = 1;
+  if (nn_twice(nn, sectile_cpu(), NULL, &out, &in) != SECTILE_ERROR_CALL)
+    return failed("twice with one dimension");
+  in.rank = 6;
+  if (nn_twice(nn, sectile_cpu(), NULL, &out, &in) != SECTILE_ERROR_CALL ||
+      !strstr(sectile_error_text(), "its rank is 6, not 1 to 5"))
+    return failed("twice with six dimensions");
+  in.size = 0;
+  if (nn_twice(nn, sectile_cpu(), NULL, &out, &in) != SECTILE_ERROR_CALL ||
+      nn_twice(nn, sectile_cpu(), NULL, &out, NULL) != SECTILE_ERROR_CALL)
+    return failed("twice with nothing");
+  return 0;
+}
+
+static int try_bounds(const nn_kernels *nn) {
+  fill(x.at, 64);
+  memset(y.at, 0, sizeof y.at);
+  if (nn_checked(nn, sectile_cpu(), NULL, y.at, 256, x.at, 256, 5) ||
+      nn_checked(nn, sectile_cpu(), NULL, y.at, 0, x.at, 0, 5))
+    return failed("checked");
+  if (memcmp(x.at, y.at, 256))
+    return puts("checked: wrong"), 1;
+  if (nn_checked(nn, sectile_cpu(), NULL, y.at, 256, x.at, 252, 5) != SECTILE_ERROR_TRAP ||
+      !strstr(sectile_error_text(), "index 63 of argument 'x', which has 63 elements"))
+    return failed("checked beyond its array");
+  return 0;
+}
+
 static int try_errors(nn_kernels *nn) {
   union {
     int32_t at[4];
@@ -152,7 +219,8 @@ int main(int argc, char **argv) {
   if (nn_open(&nn, argc > 1 ? argv[1] : "nn.sectile"))
 #endif
     return failed("open");
-  if (try_softmax(&nn) || try_layer_norm(&nn) || try_matmul(&nn) || try_errors(&nn))
+  if (try_softmax(&nn) || try_layer_norm(&nn) || try_matmul(&nn) || try_descriptors(&nn) ||
+      try_bounds(&nn) || try_errors(&nn))
     return 1;
   puts("correct: true");
   return 0;

@@ -56,6 +56,17 @@ int run() {
       !status.ok() || storage.answer[0] != 6)
     return failed(status);
 
+  // Rows without gaps: of 7 x 20 numbers, a block that begins in row 2, column 16.
+  sectile_descriptor in = sectile::aot::describe(storage.x, {7, 20}),
+                     out = sectile::aot::describe(storage.y, {7, 20});
+  storage.y[3 * 20 + 18] = 0;
+  if (auto status = kernels.twice({}, out, in);
+      !status.ok() || std::fabs(storage.y[3 * 20 + 18] - 2 * storage.x[3 * 20 + 18]) > 0)
+    return failed(status);
+  if (auto status = kernels.checked({}, storage.y, 256, storage.x, 252, 5);
+      status.code() != SECTILE_ERROR_TRAP)
+    return failed(status);
+
   auto refused = kernels.softmax({}, {1}, storage.y + 1, storage.x, 100, 100);
   if (refused.ok() || refused.argument() != 0)
     return failed(refused);

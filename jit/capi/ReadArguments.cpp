@@ -1,0 +1,222 @@
+#include "jit/capi/ReadArguments.h"
+
+#include "jit/launch/DescriptorArgument.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <type_traits>
+
+namespace sectile::jit::capi {
+
+using lang::ScalarKind;
+
+static_assert(std::is_trivially_destructible_v<ArgumentValue> &&
+              std::is_trivially_copyable_v<ArgumentValue>);
+
+static_assert(int(ScalarKind::Int1) == SECTILE_BOOL && int(ScalarKind::UInt64) == SECTILE_U64 &&
+              int(ScalarKind::Float8E4NV) == SECTILE_F8E4M3 &&
+              int(ScalarKind::Float8E4B8) == SECTILE_F8E4M3FNUZ &&
+              int(ScalarKind::Float8E5) == SECTILE_F8E5M2 &&
+              int(ScalarKind::Float8E5B16) == SECTILE_F8E5M2FNUZ &&
+              int(ScalarKind::Float8E4B15) == SECTILE_F8E4B15 &&
+              int(ScalarKind::Float16) == SECTILE_F16 &&
+              int(ScalarKind::BFloat16) == SECTILE_BF16 && int(ScalarKind::Float64) == SECTILE_F64);
+
+lang::DType scalarOf(sectile_type type) {
+  return type == 0 ? lang::DType() : lang::DType::scalar(ScalarKind(type));
+}
+
+void ReadArguments::push(const ArgumentValue &value) {
+  if (count == capacity) {
+    std::vector<ArgumentValue> larger(2 * capacity);
+    std::copy_n(first, count, larger.begin());
+    many = std::move(larger);
+    first = many.data();
+    capacity = many.size();
+  }
+  new (&first[count++]) ArgumentValue(value);
+}
+
+bool ReadArguments::refuse(const ArchivedKernel &kernel, size_t number, const std::string &why) {
+  const auto &parameters = kernel.entry().parameters;
+  problem = kernel.entry().name + ": argument " +
+            (number < parameters.size() ? "'" + parameters[number].policy.name + "'"
+                                        : std::to_string(number)) +
+            ": " + why;
+  parameter = static_cast<int32_t>(number);
+  return false;
+}
+
+ArgumentValue ReadArguments::constantOf(lang::Constant constant) {
+  ConstantTable::Entry entry = ConstantTable::ofProcess().find(constant);
+  if (!entry.constant)
+    entry.constant = unknown.emplace_back(new lang::Constant(std::move(constant))).get();
+  return ArgumentValue::constantWithId(entry.id, *entry.constant);
+}
+
+/// A pointer, with the bytes that may be accessed through it where they are known.
+static ArgumentValue pointerTo(sectile_type type, const void *address, uint64_t bytes,
+                               bool isReadOnly, int16_t device) {
+  const auto begin = reinterpret_cast<uintptr_t>(address);
+  const lang::DType dtype = lang::DType::pointer(ScalarKind(type));
+  ArgumentValue value = bytes
+                            ? ArgumentValue::array(dtype, address, begin, begin + bytes, isReadOnly)
+                            : ArgumentValue::pointer(dtype, address, isReadOnly);
+  value.device = device;
+  return value;
+}
+
+/// Returns what is wrong with the argument; null when nothing is.
+const char *ReadArguments::one(const sectile_arg &arg, int16_t device, ArgumentValue &value) {
+  const bool isTyped = isType(arg.type);
+  if (arg.type != 0 && !isTyped)
+    return "its type is none of sectile_type";
+  switch (arg.kind) {
+  case SECTILE_ARG_LEFT_OUT:
+    value = ArgumentValue::leftOut();
+    return nullptr;
+  case SECTILE_ARG_POINTER:
+    if (!isTyped)
+      return "a pointer needs the type of what it points to";
+    value = arg.value.pointer ? pointerTo(arg.type, arg.value.pointer, arg.bytes,
+                                          arg.flags & SECTILE_ARG_READ_ONLY, device)
+                              : ArgumentValue::none();
+    return nullptr;
+  case SECTILE_ARG_INTEGER:
+    value = ArgumentValue::integer(arg.value.integer, scalarOf(arg.type));
+    return nullptr;
+  case SECTILE_ARG_UNSIGNED:
+    value = ArgumentValue::unsignedInteger(arg.value.unsigned_integer, scalarOf(arg.type));
+    return nullptr;
+  case SECTILE_ARG_FLOAT:
+    value = ArgumentValue::floating(arg.value.number, scalarOf(arg.type));
+    return nullptr;
+  case SECTILE_ARG_BOOL:
+    value = ArgumentValue::boolean(arg.value.integer != 0);
+    return nullptr;
+  case SECTILE_ARG_NONE:
+    value = ArgumentValue::none();
+    return nullptr;
+  case SECTILE_ARG_TEXT:
+    if (!arg.value.text)
+      return "its text is null";
+    value = constantOf({std::string(arg.value.text)});
+    return nullptr;
+  case SECTILE_ARG_TYPE:
+    if (!isTyped)
+      return "its type is none of sectile_type";
+    value = constantOf({scalarOf(arg.type)});
+    return nullptr;
+  case SECTILE_ARG_TUPLE:
+    if (arg.value.integer < 0 || arg.value.integer > 1 << 16)
+      return "a tuple has up to 65536 items";
+    value = ArgumentValue::tuple(static_cast<size_t>(arg.value.integer));
+    return nullptr;
+  default:
+    return "its kind is none of SECTILE_ARG_...";
+  }
+}
+
+/// "[64, 64], [128, 64] with nan": what the archive has.
+static std::string textOf(std::span<const DescriptorBlocks> blocks) {
+  std::string text;
+  for (const DescriptorBlocks &each : blocks) {
+    text += text.empty() ? "[" : ", [";
+    for (size_t dim = 0; dim < each.shape.size(); ++dim)
+      text += (dim ? ", " : "") + std::to_string(each.shape[dim]);
+    text += each.padsWithNan ? "] with nan" : "]";
+  }
+  return text;
+}
+
+bool ReadArguments::descriptor(const ArchivedKernel &kernel, size_t number, const sectile_arg &arg,
+                               int16_t device) {
+  if (!arg.value.descriptor)
+    return refuse(kernel, number, "its descriptor is null");
+  const size_t size = arg.value.descriptor->size;
+  if (size < sizeof(size_t) || size > (1 << 16))
+    return refuse(kernel, number, "its size is not set; it is sizeof(sectile_descriptor)");
+  sectile_descriptor given = {}; // a caller may be older
+  std::memcpy(&given, arg.value.descriptor, std::min(size, sizeof given));
+  if (!isType(given.type))
+    return refuse(kernel, number, "its type is none of sectile_type");
+  if (given.rank < 1 || given.rank > static_cast<int32_t>(kMostDescriptorDimensions))
+    return refuse(kernel, number, "its rank is " + std::to_string(given.rank) + ", not 1 to 5");
+  const auto rank = static_cast<size_t>(given.rank);
+
+  const std::span<const DescriptorBlocks> known = kernel.blocksOf(number);
+  if (known.empty())
+    return refuse(kernel, number,
+                  "it is a tensor descriptor, and the archive has no variant for one");
+  const bool isGiven = given.block_shape[0] != 0;
+  auto isWanted = [&](const DescriptorBlocks &each) {
+    return !isGiven || (each.padsWithNan == (given.pads_with_nan != 0) &&
+                        std::equal(each.shape.begin(), each.shape.end(), given.block_shape,
+                                   given.block_shape + rank));
+  };
+  const auto wanted = std::find_if(known.begin(), known.end(), isWanted);
+  if (!isGiven && known.size() > 1)
+    return refuse(kernel, number,
+                  "its block_shape is zero, and the archive has several: " + textOf(known));
+  if (wanted == known.end() || wanted->shape.size() != rank)
+    return refuse(kernel, number,
+                  "the archive has no variant for its blocks, only for " + textOf(known));
+
+  const lang::DType element = scalarOf(given.type);
+  const auto elementBytes = static_cast<int64_t>(element.bytes());
+  const DescriptorArgument described = {given.base,
+                                        elementBytes,
+                                        given.bytes
+                                            ? given.bytes / static_cast<uint64_t>(elementBytes)
+                                            : DescriptorArgument::kUnknown,
+                                        {given.shape, rank},
+                                        {given.strides, rank},
+                                        wanted->shape};
+  ArgumentProblem wrong = problemOf(described);
+  if (wrong.ok() && wanted->padsWithNan)
+    wrong = problemOfNan(element);
+  if (!wrong.ok())
+    return refuse(kernel, number,
+                  wrong.text + (wrong.help.empty() ? "" : "\n  help: " + wrong.help));
+
+  const ConstantTable::OfDescriptor &constants = wanted->constants;
+  push(ArgumentValue::tuple(5, constants.tupleClass.id, constants.tupleClass.constant));
+  push(pointerTo(given.type, given.base, given.bytes, arg.flags & SECTILE_ARG_READ_ONLY, device));
+  for (const int64_t *numbers : {given.shape, given.strides}) {
+    push(ArgumentValue::tuple(rank));
+    for (size_t dim = 0; dim < rank; ++dim)
+      push(ArgumentValue::integer(numbers[dim]));
+  }
+  for (const ConstantTable::Entry &entry : {constants.blockShape, constants.padding})
+    push(ArgumentValue::constantWithId(entry.id, *entry.constant));
+  return true;
+}
+
+bool ReadArguments::all(const ArchivedKernel &kernel, std::span<const sectile_arg> args,
+                        int16_t device) {
+  size_t number = 0, items = 0; // of which parameter, and how many items of its tuple are to come
+  for (const sectile_arg &arg : args) {
+    const bool isItem = items > 0;
+    if (arg.kind == SECTILE_ARG_DESCRIPTOR) {
+      if (isItem)
+        return refuse(kernel, number, "a tensor descriptor cannot be an item of a tuple");
+      if (!descriptor(kernel, number, arg, device))
+        return false;
+    } else {
+      ArgumentValue value;
+      if (const char *why = one(arg, device, value))
+        return refuse(kernel, number, why);
+      push(value);
+      if (value.kind == ArgumentValue::Kind::Tuple)
+        items += value.itemCount() + !isItem; // and itself, below
+    }
+    if (items > 0)
+      --items;
+    if (items == 0)
+      ++number;
+  }
+  return true;
+}
+
+} // namespace sectile::jit::capi

@@ -1,0 +1,58 @@
+//===-- ReadArguments.h - the arguments of a launch, as C passes them -------------------------===//
+//   ReadArguments read;
+//   if (!read.all(kernel, {args, count}, device))
+//     ... read.problem, read.parameter ...
+//   kernel.bind({read.values(), ...}, launch);
+#pragma once
+
+#include "jit/aot/Archive.h"
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <sectile/c.h>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sectile::jit::capi {
+
+/// The numbers of sectile_type are those of ScalarKind.
+constexpr bool isType(sectile_type type) {
+  return type >= SECTILE_BOOL && type <= SECTILE_F64;
+}
+lang::DType scalarOf(sectile_type type);
+
+class ReadArguments {
+public:
+  ReadArguments() = default;
+  ReadArguments(const ReadArguments &) = delete;
+  ReadArguments &operator=(const ReadArguments &) = delete;
+
+  /// `device`: the GPU whose memory pointers point to, or ArgumentValue::kHost. False where one of
+  /// them is wrong; then `problem` and `parameter` say which.
+  bool all(const ArchivedKernel &kernel, std::span<const sectile_arg> args, int16_t device);
+  std::span<const ArgumentValue> values() const { return {first, count}; }
+
+  std::string problem;
+  int32_t parameter = -1;
+
+private:
+  const char *one(const sectile_arg &arg, int16_t device, ArgumentValue &value);
+  bool descriptor(const ArchivedKernel &kernel, size_t number, const sectile_arg &arg,
+                  int16_t device);
+  bool refuse(const ArchivedKernel &kernel, size_t number, const std::string &why);
+  ArgumentValue constantOf(lang::Constant constant);
+  void push(const ArgumentValue &value);
+
+  /// Room for most launches, which costs nothing until it is used.
+  static constexpr size_t kUsual = 48;
+  alignas(ArgumentValue) std::array<std::byte, kUsual * sizeof(ArgumentValue)> usual;
+  std::vector<ArgumentValue> many;
+  ArgumentValue *first = reinterpret_cast<ArgumentValue *>(usual.data());
+  size_t count = 0, capacity = kUsual;
+  /// Constants that no archive has, for messages: nothing is kept of them.
+  std::vector<std::unique_ptr<lang::Constant>> unknown;
+};
+
+} // namespace sectile::jit::capi
