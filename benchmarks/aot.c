@@ -5,9 +5,8 @@
  * CUBIN: the code of one variant, for launches by the driver alone.
  */
 #define _GNU_SOURCE
-#include <sectile/c.h>
-
 #include <dlfcn.h>
+#include <sectile/c.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,14 +74,29 @@ typedef struct Contender {
 
 static const sectile_kernel *add;
 static sectile_bound *bound;
-static Call start_kernel;
+static Call start_kernel, start_kernel_ex, get_current;
 static void *function, *parameters[3];
 static unsigned threads;
 
-static int launch_once(void) { return launch(add, SECTILE_F32, 3); }
-static int run_once(void) { return sectile_run(bound); }
+static int launch_once(void) {
+  return launch(add, SECTILE_F32, 3);
+}
+static int run_once(void) {
+  return sectile_run(bound);
+}
 static int drive_once(void) {
   return start_kernel(function, 1u, 1u, 1u, threads, 1u, 1u, 0u, NULL, parameters, NULL);
+}
+/* What the driver is asked for by any program that does not know which device is current. */
+static int drive_ex_once(void) {
+  struct {
+    unsigned grid[3], block[3], shared;
+    void *stream, *attributes;
+    unsigned attribute_count;
+  } config = {{1, 1, 1}, {0, 1, 1}, 0, NULL, NULL, 0};
+  void *current = NULL;
+  config.block[0] = threads;
+  return get_current(&current) || start_kernel_ex(&config, function, parameters, NULL);
 }
 
 static void compare(Contender *contenders, int count) {
@@ -136,8 +150,8 @@ int main(int argc, char **argv) {
   must(!launch(kernel, SECTILE_F32, 3), "launch"); /* the driver and the threads are there */
   finish();
   {
-    const sectile_type types[] = {SECTILE_F16, SECTILE_F64, SECTILE_I32, SECTILE_I64, SECTILE_BF16,
-                                  SECTILE_I8,  SECTILE_I16, SECTILE_U8};
+    const sectile_type types[] = {SECTILE_F16,  SECTILE_F64, SECTILE_I32, SECTILE_I64,
+                                  SECTILE_BF16, SECTILE_I8,  SECTILE_I16, SECTILE_U8};
     for (i = 0; i < 8; ++i) {
       double start = now();
       must(!launch(kernel, types[i], 3), "launch");
@@ -149,7 +163,10 @@ int main(int argc, char **argv) {
 
   {
     static Contender contenders[] = {
-        {"launch", launch_once, {0}}, {"run", run_once, {0}}, {"driver", drive_once, {0}}};
+        {"launch", launch_once, {0}},      {"run", run_once, {0}},
+        {"driver", drive_once, {0}},       {"driver_ex", drive_ex_once, {0}},
+        {"driver_again", drive_once, {0}}, /* how far two figures of one thing are apart */
+    };
     const int has_driver = is_gpu && argc > 4;
     sectile_arg args[4];
     sectile_grid grid = {1, 1, 1};
@@ -169,6 +186,8 @@ int main(int argc, char **argv) {
       printf("driver_load %.1f\n", now() - start);
       must(!of_driver("cuModuleGetFunction")(&function, module, "add"), "cuModuleGetFunction");
       start_kernel = of_driver("cuLaunchKernel");
+      start_kernel_ex = of_driver("cuLaunchKernelEx");
+      get_current = of_driver("cuCtxGetCurrent");
       threads = (unsigned)atoi(argv[4]);
       out = memory;
       x = memory + 8 * WORDS / 2;
@@ -176,7 +195,7 @@ int main(int argc, char **argv) {
       parameters[1] = &x;
       parameters[2] = &n;
     }
-    compare(contenders, has_driver ? 3 : 2);
+    compare(contenders, has_driver ? 5 : 2);
     sectile_release(bound);
   }
   sectile_close(archive);

@@ -84,6 +84,8 @@ def main():
     table.add("sectile_run, a bound launch", f"{figures['run']:.0f} ns")
     if "driver" in figures:
         table.add("the driver alone: cuLaunchKernel", f"{figures['driver']:.0f} ns", "100 ns below", figures["run"] - figures["driver"] < 100)  # fmt: skip
+        table.add("the same once more, which shows the noise", f"{figures['driver_again']:.0f} ns")
+        table.add("cuCtxGetCurrent and cuLaunchKernelEx", f"{figures['driver_ex']:.0f} ns")
     table.add("sectile_launch, which finds its variant", f"{figures['launch']:.0f} ns", "300 ns above", above < 300)  # fmt: skip
     if asked.save:
         device = "h200" if "H200" in place else "-".join(place.lower().split()[:2])

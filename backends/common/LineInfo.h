@@ -3,14 +3,15 @@
 // are given: no types, no variables. PTX has them as directives (.file, .loc), host code as a
 // table.
 //
-//   LineInfo lines(module, kernel, function.getLoc(), LineInfo::Form::Directives,
-//                  LineInfo::Folders::Named);
+//   LineInfo lines(module, kernel, function.getLoc(), LineInfo::Form::Directives, options);
 //   builder.SetCurrentDebugLocation(lines.at(op->getLoc()));
 //   lines.finish();
 //
 // A function called by the kernel has been inlined: its lines are its own, with the place of the
 // call.
 #pragma once
+
+#include "backends/plain/CompileOptions.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
@@ -23,11 +24,11 @@ namespace sectile::backends {
 class LineInfo {
 public:
   enum class Form { Directives, Table };
-  /// Code for archives is the same wherever its source lay.
-  enum class Folders { Named, LeftOut };
-  /// `location` is the kernel's in its source. Where it is unknown, no place is given.
+  /// `location` is the kernel's in its source. Where it is unknown, no place is given. Of code for
+  /// archives (CompileOptions::forElsewhere) folders are left out: it is the same wherever its
+  /// source lay.
   LineInfo(llvm::Module &module, llvm::Function &kernel, mlir::Location location, Form form,
-           Folders folders);
+           const CompileOptions &options);
   ~LineInfo();
   llvm::DebugLoc at(mlir::Location location);
   /// Before the module is used.
@@ -38,7 +39,7 @@ private:
   llvm::DILocalScope *scopeOf(mlir::Location location, bool isKernel);
   llvm::DILocation *place(mlir::Location location, llvm::DILocation *caller);
 
-  const Folders folders;
+  const bool namesFolders;
   llvm::DIBuilder builder;
   llvm::DICompileUnit *unit = nullptr;
   llvm::DISubprogram *kernelScope = nullptr;

@@ -115,6 +115,10 @@ CudaContext CudaGpu::contextOf(Device &device, CudaResult &result) const {
   result = kCudaSuccess;
   if (CudaContext present = device.retained.load(std::memory_order_acquire)) [[likely]]
     return present;
+  return retain(device, result);
+}
+
+CudaContext CudaGpu::retain(Device &device, CudaResult &result) const {
   std::lock_guard lock(device.retaining);
   CudaContext made = device.retained.load(std::memory_order_relaxed);
   if (!made) {
@@ -198,7 +202,6 @@ GpuResult CudaGpu::prepare(GpuFunction function, const GpuLaunchShape &shape) co
 
 GpuResult CudaGpu::launch(GpuFunction function, const GpuLaunchShape &shape,
                           void **parameters) const {
-  CudaLaunchAttribute attributes[3];
   CudaLaunchConfig config{shape.grid[0],
                           shape.grid[1],
                           shape.grid[2],
@@ -207,22 +210,31 @@ GpuResult CudaGpu::launch(GpuFunction function, const GpuLaunchShape &shape,
                           1,
                           shape.sharedBytes,
                           streamOf(shape.stream),
-                          attributes,
+                          nullptr,
                           0};
+  if (shape.clusterBlocks > 1 || shape.isCooperative || shape.isDependent) [[unlikely]]
+    return launchWithAttributes(function, shape, config, parameters);
+  return api.launchKernelEx(&config, functionOf(function), parameters, nullptr);
+}
+
+GpuResult CudaGpu::launchWithAttributes(GpuFunction function, const GpuLaunchShape &shape,
+                                        CudaLaunchConfig &config, void **parameters) const {
+  CudaLaunchAttribute attributes[3];
+  config.attributes = attributes;
   auto addAttribute = [&](int id) -> CudaLaunchAttribute & {
     CudaLaunchAttribute &added = attributes[config.attributeCount++];
     added = {};
     added.id = id;
     return added;
   };
-  if (shape.clusterBlocks > 1) [[unlikely]] {
+  if (shape.clusterBlocks > 1) {
     CudaLaunchAttribute &cluster = addAttribute(kLaunchClusterDimension);
     cluster.cluster[0] = shape.clusterBlocks;
     cluster.cluster[1] = cluster.cluster[2] = 1;
   }
-  if (shape.isCooperative) [[unlikely]]
+  if (shape.isCooperative)
     addAttribute(kLaunchCooperative).isOn = 1;
-  if (shape.isDependent) [[unlikely]]
+  if (shape.isDependent)
     addAttribute(kLaunchDependent).isOn = 1;
   return api.launchKernelEx(&config, functionOf(function), parameters, nullptr);
 }

@@ -80,6 +80,12 @@ private:
   };
   /// Null with `result` set.
   CudaContext contextOf(Device &device, CudaResult &result) const;
+  /// The rest of two functions that are in the way of each launch, apart from their code.
+  [[gnu::cold, gnu::noinline]] CudaContext retain(Device &device, CudaResult &result) const;
+  [[gnu::cold, gnu::noinline]] gpu::GpuResult launchWithAttributes(gpu::GpuFunction function,
+                                                                   const gpu::GpuLaunchShape &shape,
+                                                                   CudaLaunchConfig &config,
+                                                                   void **parameters) const;
   std::vector<std::unique_ptr<Device>> devices; // from start() on
 };
 

@@ -68,6 +68,15 @@ struct KernelResources {
 /// true ends the launch.
 using InterruptCheck = bool (*)();
 
+/// A launch whose grid and arguments are settled, of which the device's own call is left. Several
+/// threads may run it. It must not outlive the kernel and the slots that it was made of.
+class PreparedLaunch {
+public:
+  virtual ~PreparedLaunch() = default;
+  /// Null when it was started.
+  virtual std::unique_ptr<LaunchFailure> run(void *stream) const = 0;
+};
+
 /// Code in memory, ready to run. Thread-safe: several threads may launch at once.
 class LoadedKernel {
 public:
@@ -75,6 +84,12 @@ public:
   /// `grid` has been checked: every axis positive, the product within 2^63.
   virtual LaunchFailure launch(const Grid &grid, const LaunchArguments &arguments,
                                const PrintHandler &print) const = 0;
+  /// What launch() does for this grid and these arguments, apart from the device's call. Null where
+  /// each launch has more to do, or would be refused: launch() then.
+  virtual std::unique_ptr<PreparedLaunch> prepare(const Grid & /*grid*/,
+                                                  const LaunchArguments & /*arguments*/) const {
+    return nullptr;
+  }
   /// Zeros where there are none to speak of, or no device to ask.
   virtual KernelResources resources() const { return {}; }
   /// launch() returns before the kernel is done.

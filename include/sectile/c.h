@@ -88,8 +88,10 @@ sectile_status sectile_open(const char *path, sectile_archive **archive);
 sectile_status sectile_open_memory(const void *bytes, size_t size, const char *name,
                                    sectile_archive **archive);
 /* Waits for launches that other threads are at; later ones are refused with SECTILE_ERROR_CLOSED.
- * Kernels that a GPU has not finished yet do finish. Handles of kernels and of bound launches may
- * still be used, and are refused; texts are gone. Null, or closed before: nothing happens. */
+ * Bound launches that other threads are just giving to a GPU may still get there, and what they
+ * need stays until they are released. Kernels that a GPU has not finished yet do finish. Handles of
+ * kernels and of bound launches may still be used, and are refused; texts are gone. Null, or closed
+ * before: nothing happens. */
 void sectile_close(sectile_archive *archive);
 
 /* Kernels in the order of their names. The handles are the archive's. */

@@ -410,6 +410,7 @@ private:
     std::shared_ptr<jit::BoundLaunch> launch(new jit::BoundLaunch);
     launch->grid = grid;
     launch->kernel = find(values, launch->arguments);
+    launch->prepare();
     return launch;
   }
 
@@ -450,7 +451,7 @@ private:
       throw Error(Error::Kind::Call, state->name + ": on(Target) is for compiling ahead\n  help: "
                                                    "launch it on(Device)");
     classify(values, bound);
-    bound.addOption(uint64_t(bound.device + 1));
+    bound.addOption(uint64_t(bound.device) + 1);
     bound.addOption(optionsNow().word());
     if (uint64_t generation = jit::Runtime::instance().stagesGeneration()) [[unlikely]]
       bound.addOption(generation);

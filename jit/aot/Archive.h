@@ -19,6 +19,7 @@
 #include "jit/Status.h"
 #include "jit/aot/ArchiveIndex.h"
 #include "jit/launch/BoundLaunch.h"
+#include "jit/launch/ValueBuffer.h"
 
 #include <memory>
 #include <optional>
@@ -64,7 +65,7 @@ public:
   Status bind(const ArchivedLaunch &launch, BoundLaunch &result) const;
 
   /// The values of a launch with those that it leaves out filled in, as bind() does itself.
-  Status complete(std::span<const ArgumentValue> given, std::vector<ArgumentValue> &values) const;
+  Status complete(std::span<const ArgumentValue> given, ValueBuffer &values) const;
 
   /// Those of the variants that take a tensor descriptor for the parameter, each once.
   std::span<const DescriptorBlocks> blocksOf(size_t parameter) const {

@@ -157,9 +157,8 @@ static std::optional<int64_t> evaluate(const LaunchFormula &formula,
   });
 }
 
-Status ArchivedKernel::complete(std::span<const ArgumentValue> given,
-                                std::vector<ArgumentValue> &values) const {
-  values.assign(given.begin(), given.end());
+Status ArchivedKernel::complete(std::span<const ArgumentValue> given, ValueBuffer &values) const {
+  values.assign(given);
   const Places places(given, kernel.parameters.size());
   if (places.size() != kernel.parameters.size())
     return {}; // bind() says so
@@ -185,7 +184,7 @@ Status ArchivedKernel::complete(std::span<const ArgumentValue> given,
     const ArchivedParameter &parameter = kernel.parameters[i];
     if (values[places[i]].kind != ArgumentValue::Kind::Default)
       continue;
-    std::optional<int64_t> chosen = evaluate(parameter.chosen, values, places);
+    std::optional<int64_t> chosen = evaluate(parameter.chosen, values.span(), places);
     if (!chosen)
       return refuse(i, "is chosen by integers, and for these arguments there is no choice");
     const bool isTruth = parameter.chosen.isTruth();
@@ -430,13 +429,17 @@ private:
   }
 };
 
+static bool isLeftOut(const ArgumentValue &value) {
+  return value.kind == ArgumentValue::Kind::Default;
+}
+
 Status ArchivedKernel::bind(const ArchivedLaunch &launch, BoundLaunch &result) const {
-  std::vector<ArgumentValue> completed;
+  ValueBuffer completed;
   std::span<const ArgumentValue> values = launch.values;
-  if (hasDefaults) {
+  if (hasDefaults && std::any_of(values.begin(), values.end(), isLeftOut)) {
     if (Status status = complete(values, completed); !status.ok())
       return status;
-    values = completed;
+    values = completed.span();
   }
   BoundArguments &arguments = result.arguments;
   if (Status status = specialization.bind(values, arguments); !status.ok())

@@ -55,6 +55,10 @@ struct sectile_kernel {
 struct sectile_bound {
   const sectile_archive *archive;
   jit::BoundLaunch launch;
+  /// Of launches that were prepared: keeps the code until the handle is released. They only look
+  /// whether the archive is closed, and do not keep sectile_close() waiting: they come back at
+  /// once.
+  std::shared_ptr<const jit::Archive> code;
 };
 
 namespace {
@@ -115,7 +119,7 @@ sectile_status guarded(const Body &body) noexcept {
   }
 }
 
-sectile_status statusOf(const jit::Error &error) {
+[[gnu::cold, gnu::noinline]] sectile_status statusOf(const jit::Error &error) {
   using Kind = jit::Error::Kind;
   sectile_status status = SECTILE_ERROR_INTERNAL;
   switch (error.kind) {
@@ -143,11 +147,13 @@ sectile_status statusOf(const jit::Status &status) {
   return status.ok() ? SECTILE_OK : statusOf(status.error());
 }
 
-sectile_status closed(const sectile_archive &archive) {
+[[gnu::cold]] sectile_status closed(const sectile_archive &archive) {
   return fail(SECTILE_ERROR_CLOSED, "archive " + archive.name + " has been closed");
 }
-sectile_status isNull(const char *function, const char *argument) {
-  return fail(SECTILE_ERROR_CALL, std::string(function) + ": " + argument + " is null");
+[[gnu::cold]] sectile_status isNull(const char *function, const char *argument) {
+  return guarded([&] {
+    return fail(SECTILE_ERROR_CALL, std::string(function) + ": " + argument + " is null");
+  });
 }
 
 //-- Launches ---------------------------------------------------------------------------------------
@@ -535,25 +541,33 @@ SECTILE_API sectile_status sectile_bind(const sectile_kernel *kernel, sectile_de
     if (sectile_status status =
             bind("sectile_bind", *kernel, device, stream, grid, args, count, made->launch))
       return status;
+    made->launch.prepare();
+    if (made->launch.isPrepared())
+      made->code = kernel->archive->opened;
     *bound = made.release();
     return SECTILE_OK;
   });
 }
 
+/// The handle is there.
+[[gnu::noinline]] static sectile_status runBound(const sectile_bound &bound, void *stream) {
+  return guarded([&]() -> sectile_status {
+    if (!bound.launch.isPrepared()) {
+      OpenArchive open(*bound.archive);
+      return open ? statusOf(bound.launch.runOn(stream)) : closed(*bound.archive);
+    }
+    if (bound.archive->isClosed.load(std::memory_order_acquire)) [[unlikely]]
+      return closed(*bound.archive);
+    return statusOf(bound.launch.runOn(stream));
+  });
+}
+
 SECTILE_API sectile_status sectile_run(const sectile_bound *bound) {
-  return bound ? sectile_run_on(bound, bound->launch.arguments.stream)
-               : guarded([] { return isNull("sectile_run", "bound"); });
+  return bound ? runBound(*bound, bound->launch.arguments.stream) : isNull("sectile_run", "bound");
 }
 
 SECTILE_API sectile_status sectile_run_on(const sectile_bound *bound, void *stream) {
-  return guarded([&]() -> sectile_status {
-    if (!bound)
-      return isNull("sectile_run_on", "bound");
-    OpenArchive open(*bound->archive);
-    if (!open)
-      return closed(*bound->archive);
-    return statusOf(bound->launch.runOn(stream));
-  });
+  return bound ? runBound(*bound, stream) : isNull("sectile_run_on", "bound");
 }
 
 SECTILE_API void sectile_release(sectile_bound *bound) {

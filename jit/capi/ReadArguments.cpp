@@ -4,15 +4,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
-#include <type_traits>
 
 namespace sectile::jit::capi {
 
 using lang::ScalarKind;
-
-static_assert(std::is_trivially_destructible_v<ArgumentValue> &&
-              std::is_trivially_copyable_v<ArgumentValue>);
 
 static_assert(int(ScalarKind::Int1) == SECTILE_BOOL && int(ScalarKind::UInt64) == SECTILE_U64 &&
               int(ScalarKind::Float8E4NV) == SECTILE_F8E4M3 &&
@@ -25,17 +20,6 @@ static_assert(int(ScalarKind::Int1) == SECTILE_BOOL && int(ScalarKind::UInt64) =
 
 lang::DType scalarOf(sectile_type type) {
   return type == 0 ? lang::DType() : lang::DType::scalar(ScalarKind(type));
-}
-
-void ReadArguments::push(const ArgumentValue &value) {
-  if (count == capacity) {
-    std::vector<ArgumentValue> larger(2 * capacity);
-    std::copy_n(first, count, larger.begin());
-    many = std::move(larger);
-    first = many.data();
-    capacity = many.size();
-  }
-  new (&first[count++]) ArgumentValue(value);
 }
 
 bool ReadArguments::refuse(const ArchivedKernel &kernel, size_t number, const std::string &why) {
@@ -181,15 +165,16 @@ bool ReadArguments::descriptor(const ArchivedKernel &kernel, size_t number, cons
                   wrong.text + (wrong.help.empty() ? "" : "\n  help: " + wrong.help));
 
   const ConstantTable::OfDescriptor &constants = wanted->constants;
-  push(ArgumentValue::tuple(5, constants.tupleClass.id, constants.tupleClass.constant));
-  push(pointerTo(given.type, given.base, given.bytes, arg.flags & SECTILE_ARG_READ_ONLY, device));
+  buffer.push(ArgumentValue::tuple(5, constants.tupleClass.id, constants.tupleClass.constant));
+  buffer.push(
+      pointerTo(given.type, given.base, given.bytes, arg.flags & SECTILE_ARG_READ_ONLY, device));
   for (const int64_t *numbers : {given.shape, given.strides}) {
-    push(ArgumentValue::tuple(rank));
+    buffer.push(ArgumentValue::tuple(rank));
     for (size_t dim = 0; dim < rank; ++dim)
-      push(ArgumentValue::integer(numbers[dim]));
+      buffer.push(ArgumentValue::integer(numbers[dim]));
   }
   for (const ConstantTable::Entry &entry : {constants.blockShape, constants.padding})
-    push(ArgumentValue::constantWithId(entry.id, *entry.constant));
+    buffer.push(ArgumentValue::constantWithId(entry.id, *entry.constant));
   return true;
 }
 
@@ -207,7 +192,7 @@ bool ReadArguments::all(const ArchivedKernel &kernel, std::span<const sectile_ar
       ArgumentValue value;
       if (const char *why = one(arg, device, value))
         return refuse(kernel, number, why);
-      push(value);
+      buffer.push(value);
       if (value.kind == ArgumentValue::Kind::Tuple)
         items += value.itemCount() + !isItem; // and itself, below
     }

@@ -6,9 +6,8 @@
 #pragma once
 
 #include "jit/aot/Archive.h"
+#include "jit/launch/ValueBuffer.h"
 
-#include <array>
-#include <cstddef>
 #include <memory>
 #include <sectile/c.h>
 #include <span>
@@ -32,7 +31,7 @@ public:
   /// `device`: the GPU whose memory pointers point to, or ArgumentValue::kHost. False where one of
   /// them is wrong; then `problem` and `parameter` say which.
   bool all(const ArchivedKernel &kernel, std::span<const sectile_arg> args, int16_t device);
-  std::span<const ArgumentValue> values() const { return {first, count}; }
+  std::span<const ArgumentValue> values() const { return buffer.span(); }
 
   std::string problem;
   int32_t parameter = -1;
@@ -43,14 +42,8 @@ private:
                   int16_t device);
   bool refuse(const ArchivedKernel &kernel, size_t number, const std::string &why);
   ArgumentValue constantOf(lang::Constant constant);
-  void push(const ArgumentValue &value);
 
-  /// Room for most launches, which costs nothing until it is used.
-  static constexpr size_t kUsual = 48;
-  alignas(ArgumentValue) std::array<std::byte, kUsual * sizeof(ArgumentValue)> usual;
-  std::vector<ArgumentValue> many;
-  ArgumentValue *first = reinterpret_cast<ArgumentValue *>(usual.data());
-  size_t count = 0, capacity = kUsual;
+  ValueBuffer buffer;
   /// Constants that no archive has, for messages: nothing is kept of them.
   std::vector<std::unique_ptr<lang::Constant>> unknown;
 };

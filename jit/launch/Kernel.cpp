@@ -80,7 +80,7 @@ Status Kernel::launch(const Grid &grid, const BoundArguments &arguments) const {
   return launch(grid, arguments, arguments.stream);
 }
 
-Status Kernel::launch(const Grid &grid, const BoundArguments &arguments, void *stream) const {
+Status Kernel::checkArguments(const BoundArguments &arguments) const {
   if (arguments.slots.size() != kernelImage.arguments.size()) [[unlikely]]
     return Status::fail(Error::Kind::Internal, kernelImage.kernelName + ": compiled for " +
                                                    std::to_string(kernelImage.arguments.size()) +
@@ -99,7 +99,22 @@ Status Kernel::launch(const Grid &grid, const BoundArguments &arguments, void *s
                     static_cast<int32_t>(argument.parameterIndex)};
         return error;
       }
+  return {};
+}
+
+Status Kernel::launch(const Grid &grid, const BoundArguments &arguments, void *stream) const {
+  if (Status status = checkArguments(arguments); !status.ok()) [[unlikely]]
+    return status;
   return run(grid, {arguments.slots.data(), arguments.ranges.data(), arguments.device, stream});
+}
+
+std::unique_ptr<backends::PreparedLaunch> Kernel::prepare(const Grid &grid,
+                                                          const BoundArguments &arguments) const {
+  if (!checkArguments(arguments).ok() || !checkGrid(kernelImage.kernelName, grid).ok() ||
+      grid.x == 0 || grid.y == 0 || grid.z == 0)
+    return nullptr;
+  return code->prepare(
+      grid, {arguments.slots.data(), arguments.ranges.data(), arguments.device, arguments.stream});
 }
 
 bool Kernel::combinesInDeviceMemory(const BoundArguments &arguments) const {

@@ -26,7 +26,7 @@ namespace sectile::jit {
 using backends::Grid;
 
 /// Turns a failure into a status. Traps are excluded: only the kernel can describe them.
-Status statusOf(backends::LaunchFailure failure);
+[[gnu::cold]] SECTILE_API Status statusOf(backends::LaunchFailure failure);
 
 struct BoundArguments;
 class PrintTarget;
@@ -55,6 +55,11 @@ public:
   /// On another stream than that of the arguments.
   Status launch(const Grid &grid, const BoundArguments &arguments, void *stream) const;
 
+  /// Does what launches with this grid and these arguments, which must stay where they are, have in
+  /// common. Null where that is nothing, or they would be refused: launch() then.
+  std::unique_ptr<backends::PreparedLaunch> prepare(const Grid &grid,
+                                                    const BoundArguments &arguments) const;
+
   /// Whether a variant compiled with CompileOptions::deviceMemory would be better for this launch:
   /// this one lists atomic arguments, and all of them lie in memory of the launch's device. Asks
   /// the driver only where there are some.
@@ -81,6 +86,8 @@ private:
   bool combinesInDeviceMemory(const BoundArguments &arguments) const;
   bool canMapArrays(const BoundArguments &arguments) const;
   Status run(const Grid &grid, const backends::LaunchArguments &arguments) const;
+  /// Error, or ok for arguments that this kernel can be launched with.
+  Status checkArguments(const BoundArguments &arguments) const;
   Status renderFailure(const backends::LaunchFailure &failure, const Grid &grid,
                        const backends::LaunchArguments &arguments) const;
 

@@ -148,24 +148,24 @@ std::optional<KernelParameter> parseDescriptorKind(std::string_view text, std::s
   std::string why;
   auto readNumbers = [&](const char *what, std::vector<KernelParameter> &kinds) {
     if (!(texts = takeList(rest, ')'))) {
-      why = std::string(what) + " end with no ')'";
+      why = std::string("the ") + what + " end with no ')'";
       return false;
     }
     std::optional<std::vector<KernelParameter>> numbers = parseNumbers(*texts, why);
     if (!numbers)
       return false;
     if (numbers->size() != rank) {
-      why = std::string(what) + " are " + std::to_string(numbers->size()) +
-            " numbers, the block has " + std::to_string(rank) + " dimensions";
+      why = std::to_string(numbers->size()) + " " + what + " are given, and the blocks have " +
+            std::to_string(rank);
       return false;
     }
     kinds = std::move(*numbers);
     return true;
   };
-  if (take(rest, "(") && !readNumbers("the extents", shape))
+  if (take(rest, "(") && !readNumbers("extents", shape))
     return fail(why);
   std::vector<KernelParameter> strides = denseStrides(shape);
-  if (take(rest, "strides") && (!take(rest, "(") || !readNumbers("the strides", strides)))
+  if (take(rest, "strides") && (!take(rest, "(") || !readNumbers("strides", strides)))
     return fail(why.empty() ? "the strides, in (...), are missing" : why);
   if (!isOne(strides.back()))
     return fail("the last stride is not 1");

@@ -188,7 +188,7 @@ py::object objectOf(const jit::ArgumentValue &value) {
 
 /// What a grid function is called with: the arguments by name, those left out as they will be.
 py::dict argumentsFor(const LoadedKernel &self, const std::vector<PyObject *> &bound,
-                      const std::vector<jit::ArgumentValue> &completed) {
+                      std::span<const jit::ArgumentValue> completed) {
   using Kind = jit::ArgumentValue::Kind;
   py::dict result;
   size_t next = 0;
@@ -229,9 +229,10 @@ void bindLoaded(const LoadedKernel &self, const py::object &grid, const py::tupl
       read.objects.push(nullptr);
     }
   }
-  std::vector<jit::ArgumentValue> values;
-  if (jit::Status status = self.kernel->complete(read.span(), values); !status.ok())
+  jit::ValueBuffer buffer;
+  if (jit::Status status = self.kernel->complete(read.span(), buffer); !status.ok())
     throwError(status.error());
+  const std::span<const jit::ArgumentValue> values = buffer.span();
   int32_t device;
   if (jit::Status status = self.kernel->specializer().commonDevice(
           values, device, nullptr, &jit::Runtime::defaultGpuBackend);

@@ -101,6 +101,7 @@ void select(const BoundState &bound, Binding &binding) {
     refuseViews(bound.state->name, reading->strided, all.span());
   binding.compiled = selectVariant(
       *bound.state, {bound.kernel.ptr(), all, bound.options, binding.stream}, binding.launch);
+  binding.launch.prepare();
 }
 
 /// Returns a copy of all but what select() fills in: the launch and the compiled kernel.

@@ -55,6 +55,7 @@ GpuKernel::GpuKernel(const KernelImage &image, std::shared_ptr<GpuSystem> system
       clusterSize(static_cast<unsigned>(image.gpu.clusterBlocks)),
       isCooperative(image.gpu.isCooperative), isDependent(image.gpu.isDependent),
       hidden(image.gpu.hiddenParameters),
+      notedSlots(std::min(image.arguments.size(), LaunchHistory::kArguments)),
       tensorMaps(image.tensorMaps.empty() ? nullptr
                                           : std::make_unique<const LaunchTensorMaps>(image)) {}
 
@@ -274,32 +275,99 @@ LaunchFailure GpuKernel::start(const Loaded &on, const Grid &grid, const LaunchA
     for (size_t i = 0; i < tensorMaps->count(); ++i)
       parameters[count++] = &additional.maps[i];
 
+  const GpuResult result =
+      begin(on, grid, arguments.slots, shapeOf(grid, arguments.stream, on.workers), parameters);
+  return result == kGpuSuccess ? LaunchFailure() : refused(*on.device, result);
+}
+
+GpuResult GpuKernel::begin(const Loaded &on, const Grid &grid, const uint64_t *slots,
+                           const GpuLaunchShape &shape, void **parameters) const {
   GpuDevice &device = *on.device;
   GpuApi &api = device.api;
   // The default stream cannot be captured.
-  if (arguments.stream && !wasCaptured.load(std::memory_order_relaxed)) {
-    bool isCapturing = false;
-    if (api.isCapturing(arguments.stream, isCapturing) == kGpuSuccess && isCapturing)
-      wasCaptured.store(true, std::memory_order_relaxed);
-  }
-  device.history.note(identity, grid, arguments.stream, arguments.slots);
+  bool isCapturing = false;
+  if (shape.stream && !wasCaptured.load(std::memory_order_relaxed) &&
+      api.isCapturing(shape.stream, isCapturing) == kGpuSuccess && isCapturing) [[unlikely]]
+    wasCaptured.store(true, std::memory_order_relaxed);
+  device.history.note(identity, grid, shape.stream, slots, notedSlots);
 
   DeviceScope scope(device);
-  GpuResult result = scope.result();
-  if (result == kGpuSuccess) [[likely]]
-    result = api.launch(on.function, shapeOf(grid, arguments.stream, on.workers), parameters);
-  if (result == kGpuSuccess) [[likely]]
-    return {};
+  if (scope.result() != kGpuSuccess) [[unlikely]]
+    return scope.result();
+  return api.launch(on.function, shape, parameters);
+}
+
+LaunchFailure GpuKernel::refused(const GpuDevice &device, GpuResult result) const {
   return failure(explain(device, image.kernelName + ": launch", result));
+}
+
+LaunchFailure GpuKernel::refuseForked() const {
+  DeviceStatus status = system->forkedStatus();
+  status.message = image.kernelName + ": " + status.message;
+  return failure(std::move(status));
+}
+
+/// All that the driver is given, where one launch after the other finds it.
+class GpuKernel::Prepared final : public backends::PreparedLaunch {
+public:
+  Prepared(const GpuKernel &kernel, const Loaded &on, const Grid &grid, const uint64_t *slots)
+      : kernel(kernel), on(on), slots(slots), shape(kernel.shapeOf(grid, nullptr, on.workers)),
+        grid(grid), programs(static_cast<uint32_t>(grid.x)) {
+    const size_t mapCount = kernel.tensorMaps ? kernel.tensorMaps->count() : 0;
+    maps.resize(mapCount);
+    for (size_t i = 0; i < kernel.image.arguments.size(); ++i)
+      parameters.push_back(const_cast<uint64_t *>(&slots[i]));
+    if (kernel.isPersistent())
+      parameters.push_back(&programs);
+    for (GpuTensorMap &map : maps)
+      parameters.push_back(&map);
+  }
+  /// False where an array cannot be mapped.
+  bool makeMaps() {
+    return maps.empty() || kernel.tensorMaps->make(*on.device, slots, maps.data());
+  }
+  std::unique_ptr<LaunchFailure> run(void *stream) const override {
+    if (kernel.system->isForked()) [[unlikely]]
+      return failed(kernel.refuseForked());
+    GpuLaunchShape inStream = shape;
+    inStream.stream = stream;
+    const GpuResult result =
+        kernel.begin(on, grid, slots, inStream, const_cast<void **>(parameters.data()));
+    if (result == kGpuSuccess) [[likely]]
+      return nullptr;
+    return failed(kernel.refused(*on.device, result));
+  }
+
+private:
+  [[gnu::cold, gnu::noinline]] static std::unique_ptr<LaunchFailure> failed(LaunchFailure why) {
+    return std::make_unique<LaunchFailure>(std::move(why));
+  }
+
+  const GpuKernel &kernel;
+  const Loaded &on;
+  const uint64_t *const slots;
+  const GpuLaunchShape shape;
+  const Grid grid;
+  uint32_t programs;
+  std::vector<void *> parameters;
+  std::vector<GpuTensorMap> maps;
+};
+
+std::unique_ptr<backends::PreparedLaunch>
+GpuKernel::prepare(const Grid &grid, const LaunchArguments &arguments) const {
+  LaunchFailure ignored; // launch() comes to the same
+  const Loaded *on =
+      system->isForked() || reports() ? nullptr : loadedOn(arguments.device, ignored);
+  if (!on || !on->limits.allows(grid))
+    return nullptr;
+  auto prepared = std::make_unique<Prepared>(*this, *on, grid, arguments.slots);
+  return prepared->makeMaps() ? std::move(prepared) : nullptr;
 }
 
 LaunchFailure GpuKernel::launch(const Grid &grid, const LaunchArguments &arguments,
                                 const PrintHandler &print) const {
-  if (system->isForked()) [[unlikely]] {
-    DeviceStatus status = system->forkedStatus();
-    status.message = image.kernelName + ": " + status.message;
-    return failure(std::move(status));
-  }
+  if (system->isForked()) [[unlikely]]
+    return refuseForked();
   LaunchFailure why;
   const Loaded *on = loadedOn(arguments.device, why);
   if (!on) [[unlikely]]

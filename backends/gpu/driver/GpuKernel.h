@@ -34,6 +34,9 @@ public:
   backends::LaunchFailure launch(const backends::Grid &grid,
                                  const backends::LaunchArguments &arguments,
                                  const backends::PrintHandler &print) const override;
+  /// Null for kernels that report: each launch of theirs has records of its own.
+  std::unique_ptr<backends::PreparedLaunch>
+  prepare(const backends::Grid &grid, const backends::LaunchArguments &arguments) const override;
 
   struct Loaded {
     GpuDevice *device;
@@ -53,6 +56,7 @@ private:
     const Records *records = nullptr;
     GpuTensorMap *maps = nullptr;
   };
+  class Prepared;
   const Loaded *loadOn(int32_t ordinal, backends::LaunchFailure &failure) const;
   bool fits(const GpuDevice &device, const GpuFunctionFacts &facts,
             backends::LaunchFailure &failure) const;
@@ -70,6 +74,12 @@ private:
   backends::LaunchFailure start(const Loaded &loaded, const backends::Grid &grid,
                                 const backends::LaunchArguments &arguments,
                                 const Additional &additional) const;
+  /// The driver's call, in the stream of `shape`.
+  GpuResult begin(const Loaded &loaded, const backends::Grid &grid, const uint64_t *slots,
+                  const GpuLaunchShape &shape, void **parameters) const;
+  [[gnu::cold, gnu::noinline]] backends::LaunchFailure refuseForked() const;
+  [[gnu::cold, gnu::noinline]] backends::LaunchFailure refused(const GpuDevice &device,
+                                                               GpuResult result) const;
 
   static constexpr size_t kMostDevices = 64;
   const backends::KernelImage &image;
@@ -80,6 +90,8 @@ private:
   const unsigned threads, sharedBytes, clusterSize;
   const bool isCooperative, isDependent;
   const int32_t hidden;
+  /// Of how many arguments the history keeps the values.
+  const size_t notedSlots;
   /// Null where the image lists none.
   const std::unique_ptr<const LaunchTensorMaps> tensorMaps;
   mutable std::mutex loading;

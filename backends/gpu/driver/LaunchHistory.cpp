@@ -5,29 +5,41 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
-#include <cstring>
 
 namespace sectile::gpu {
 
 void LaunchHistory::note(const std::shared_ptr<const KernelIdentity> &kernel,
-                         const backends::Grid &grid, void *stream, const uint64_t *slots) {
-  std::lock_guard lock(mutex);
+                         const backends::Grid &grid, void *stream, const uint64_t *slots,
+                         size_t slotCount) {
+  Lock lock(*this);
   Entry &entry = entries[count++ % kLaunches];
-  if (entry.kernel != kernel)
-    entry.kernel = kernel;
+  if (entry.kernel != kernel) [[unlikely]]
+    exchange(entry, kernel);
   entry.grid = grid;
   entry.stream = stream;
-  std::memcpy(entry.slots.data(), slots,
-              std::min(kernel->arguments.size(), kArguments) * sizeof(uint64_t));
+  // Most kernels have a few: code for many at once would be longer than what it saves.
+#pragma clang loop vectorize(disable) unroll(disable)
+  for (size_t i = 0; i < slotCount; ++i)
+    entry.slots[i] = slots[i];
+}
+
+void LaunchHistory::exchange(Entry &entry, const std::shared_ptr<const KernelIdentity> &kernel) {
+  entry.kernel = kernel;
 }
 
 LaunchHistory::Last LaunchHistory::last() const {
-  std::lock_guard lock(mutex);
+  Lock lock(*this);
   return {count, count ? entries[(count - 1) % kLaunches].stream : nullptr};
 }
 
 std::vector<std::string> LaunchHistory::describe() const {
-  std::lock_guard lock(mutex);
+  std::array<Entry, kLaunches> entries;
+  uint64_t count = 0;
+  {
+    Lock lock(*this);
+    entries = this->entries;
+    count = this->count;
+  }
   std::vector<std::string> lines;
   for (uint64_t back = 1; back <= std::min<uint64_t>(count, kLaunches); ++back) {
     const Entry &entry = entries[(count - back) % kLaunches];

@@ -4,15 +4,18 @@
 //
 //   add[4, 1, 1](x = 0x7f2a00000000, y = 0x7f2a00001000, n = 4000) on stream 0x0
 //
-// Noting a launch costs a few ten nanoseconds: a lock and a copy of its first arguments.
+// Noting a launch costs some ten nanoseconds: it is in the way of all of them. So the lock is a
+// flag, held for as long as a few numbers are written, and what most launches have lies in one line
+// of the cache.
 #pragma once
 
 #include "backends/plain/Driver.h"
-#include "backends/plain/ForkSafeMutex.h"
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace sectile::gpu {
@@ -25,8 +28,11 @@ struct KernelIdentity {
 
 class LaunchHistory {
 public:
+  /// Of so many arguments the values are kept.
+  static constexpr size_t kArguments = 16;
+  /// `slotCount`: how many of the kernel's arguments are kept, at most kArguments.
   void note(const std::shared_ptr<const KernelIdentity> &kernel, const backends::Grid &grid,
-            void *stream, const uint64_t *slots);
+            void *stream, const uint64_t *slots, size_t slotCount);
   /// Newest first.
   std::vector<std::string> describe() const;
 
@@ -38,16 +44,36 @@ public:
   Last last() const;
 
 private:
-  static constexpr size_t kLaunches = 8, kArguments = 16;
-  struct Entry {
+  /// Held by one thread for some ten nanoseconds; by a reader while it copies the entries. A child
+  /// of fork() launches nothing on GPUs, so it never waits for a thread that it has not got.
+  class Lock {
+  public:
+    explicit Lock(const LaunchHistory &history) : isHeld(history.isHeld) {
+      while (isHeld.exchange(true, std::memory_order_acquire)) [[unlikely]]
+        std::this_thread::yield();
+    }
+    ~Lock() { isHeld.store(false, std::memory_order_release); }
+    Lock(const Lock &) = delete;
+    Lock &operator=(const Lock &) = delete;
+
+  private:
+    std::atomic<bool> &isHeld;
+  };
+
+  static constexpr size_t kLaunches = 8;
+  struct alignas(64) Entry {
     std::shared_ptr<const KernelIdentity> kernel;
     backends::Grid grid;
     void *stream = nullptr;
     std::array<uint64_t, kArguments> slots{};
   };
-  mutable ForkSafeMutex mutex;
+  /// Apart from note(), whose code is in the way of all launches.
+  [[gnu::cold, gnu::noinline]] static void
+  exchange(Entry &entry, const std::shared_ptr<const KernelIdentity> &kernel);
+
+  mutable std::atomic<bool> isHeld{false};
+  uint64_t count = 0; // guarded by `isHeld`, as the entries
   std::array<Entry, kLaunches> entries;
-  uint64_t count = 0;
 };
 
 } // namespace sectile::gpu

@@ -18,7 +18,7 @@ from .exports import Export
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from ..runtime.compiled import CompiledKernel
@@ -247,17 +247,32 @@ def _line(made: list[CompiledKernel], target: Target, options: dict[str, Any], s
     return "  ".join(parts)
 
 
-def write(path: str, content: bytes) -> None:
-    """Writes a file as a whole: whoever has the one before open goes on with that."""
-    aside = f"{path}.{os.getpid()}.tmp"
+def write(files: Mapping[str, bytes]) -> None:
+    """Writes files as a whole, all or none: what has one before open goes on with that, and where one of them cannot be
+    written those before stay.
+
+    Raises:
+        MachineError: naming the file.
+    """
+    aside = {path: f"{path}.{os.getpid()}.tmp" for path in files}
+    path = ""
     try:
-        with open(aside, "wb") as file:
-            file.write(content)
-        os.replace(aside, path)
+        for path, content in files.items():
+            mode = 0o777 if path.endswith(".so") else 0o666  # less what the umask takes
+            with open(os.open(aside[path], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb") as file:
+                file.write(content)
+        for path in files:
+            os.replace(aside[path], path)
     except OSError as error:
-        if os.path.exists(aside):
-            os.unlink(aside)
         raise MachineError(f"{path} cannot be written: {error.strerror}") from None
+    finally:
+        for left in aside.values():
+            if os.path.exists(left):
+                os.unlink(left)
+
+
+#: What the environment asks of launches that do not say otherwise (LaunchOptions.h).
+_IN_CODE = ("SECTILE_CHECK", "SECTILE_DEBUG", "SECTILE_NUMERICS")
 
 
 class UsageError(Exception):
@@ -384,6 +399,9 @@ def main(arguments: list[str]) -> int:
         exported_kernels._replaces = False
         for file in asked["files"]:
             load_file(file)
+        if settings := [f"{name}={os.environ[name]}" for name in _IN_CODE if os.environ.get(name)]:
+            note = f"{', '.join(settings)} of the environment becomes part of the code"
+            print(f"sectile aot: note: {note}", file=sys.stderr)
         built = build(None, asked["targets"] or ["cpu:x86-64-v3"], report)
         prefix = asked["prefix"]
         names = headers.Names(prefix)
@@ -394,16 +412,15 @@ def main(arguments: list[str]) -> int:
         forms = asked["forms"] or ["archive"]
         if "archive" in forms:
             files[f"{prefix}.sectile"] = built.archive
-        made = list(files)
         if "static" in forms:
-            made.append(libraries.make_static(prefix, names, built.archive))
+            files[f"{prefix}.a"] = libraries.make_static(names, built.archive)
         if "shared" in forms:
-            header = files[f"{prefix}.h"]
-            made.append(libraries.make_shared(prefix, names, built, header))
-        for path, content in files.items():
-            write(path, content)
+            path = os.path.join(folder, f"lib{names.file}.so")
+            files[path] = libraries.make_shared(names, built, files[f"{prefix}.h"])
+        made = list(files)
         if asked["depfile"]:
-            write(asked["depfile"], _dependencies(made, asked["files"], known_before).encode())
+            files[asked["depfile"]] = _dependencies(made, asked["files"], known_before).encode()
+        write(files)
     except (SectileError, FileError, TypeError, ValueError, OSError) as error:
         print(f"sectile aot: {error}", file=sys.stderr)
         return 1

@@ -69,14 +69,13 @@ def _write(folder: str, name: str, content: str | bytes) -> None:
         file.write(content if isinstance(content, bytes) else content.encode())
 
 
-def _move(made: str, path: str) -> None:
-    aside = f"{path}.{os.getpid()}.tmp"
-    shutil.copy(made, aside)
-    os.replace(aside, path)
+def _read(folder: str, name: str) -> bytes:
+    with open(os.path.join(folder, name), "rb") as file:
+        return file.read()
 
 
-def make_static(prefix: str, names: Names, archive: bytes) -> str:
-    """Writes ``PREFIX.a``, an object with the archive; returns its path.
+def make_static(names: Names, archive: bytes) -> bytes:
+    """Returns the content of ``PREFIX.a``, a library with the archive inside.
 
     Raises:
         MachineError: there is no C compiler or no ``ar``, or one of them fails.
@@ -84,7 +83,6 @@ def make_static(prefix: str, names: Names, archive: bytes) -> str:
     compiler = _compiler()
     if not shutil.which("ar"):
         raise MachineError("--static needs ar, which is not on the PATH\n  help: install binutils")
-    path = f"{prefix}.a"
     with tempfile.TemporaryDirectory() as folder:
         _write(folder, "archive.sectile", archive)
         _write(folder, "archive.s", _assembly(names))
@@ -94,8 +92,7 @@ def make_static(prefix: str, names: Names, archive: bytes) -> str:
         _run([*compiler, "-O1", "-fPIC", "-c", "data.c", "-o", objects[1]], folder)
         # D: no times, no owners.
         _run(["ar", "rcsD", "library.a", *objects], folder)
-        _move(os.path.join(folder, "library.a"), path)
-    return path
+        return _read(folder, "library.a")
 
 
 def _entry_points(names: Names, built: Built) -> str:
@@ -143,8 +140,8 @@ def _entry_points(names: Names, built: Built) -> str:
     return "\n".join(lines)
 
 
-def make_shared(prefix: str, names: Names, built: Built, header: bytes) -> str:
-    """Writes ``libNAME.so`` beside the other files; returns its path.
+def make_shared(names: Names, built: Built, header: bytes) -> bytes:
+    """Returns the content of ``libNAME.so``, which lies beside the other files.
 
     It has the archive, the functions of `header`, and a function ``__tvm_ffi_KERNEL`` for each kernel that was exported with ``grid=``. It
     is linked with libsectile.so, which is looked for where it is now and beside the library.
@@ -153,7 +150,6 @@ def make_shared(prefix: str, names: Names, built: Built, header: bytes) -> str:
         MachineError: there is no C compiler, or it fails.
     """
     compiler = _compiler()
-    path = os.path.join(os.path.dirname(prefix), f"lib{names.file}.so")
     library = _library_dir()
     with tempfile.TemporaryDirectory() as folder:
         _write(folder, "archive.sectile", built.archive)
@@ -167,5 +163,4 @@ def make_shared(prefix: str, names: Names, built: Built, header: bytes) -> str:
              "-lpthread"],
             folder,
         )  # fmt: skip
-        _move(os.path.join(folder, "library.so"), path)
-    return path
+        return _read(folder, "library.so")

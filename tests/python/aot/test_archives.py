@@ -280,7 +280,7 @@ def test_tensor_descriptors_by_the_text_of_their_kinds():
     # What a launch is specialised on compiles it again.
     with pytest.raises(
         ValueError,
-        match=r"fill: out: 'tensordesc<fp32\[4\]>\(i32, i32\)': the extents are 2 numbers",
+        match=r"fill: out: 'tensordesc<fp32\[4\]>\(i32, i32\)': 2 extents are given, and the blocks have 1",
     ):
         st.compile(fill, {"out": "tensordesc<fp32[4]>(i32, i32)", "x": "*fp32"}, target=LEVEL)
     compiled = st.compile(fill, {"out": "tensordesc<fp32[4, 16]>", "x": "*fp32"}, target=LEVEL)
@@ -334,6 +334,27 @@ def test_the_command_writes_archive_headers_and_dependencies(tmp_path):
     assert np.array_equal(x, 3 * np.arange(100))
 
 
+@pytest.mark.parametrize("forms", [["--archive"], ["--archive", "--static", "--shared"]])
+def test_a_full_disk_leaves_the_files_before(tmp_path, forms):
+    """Files may have 3000 bytes: headers fit, the archive does not."""
+    folder = write_script(tmp_path)
+    words = ["kernels.py", "-o", "out/nn", "--target", LEVEL, "--depfile", "out/nn.d", *forms]
+    assert run_aot(folder, *words).returncode == 0
+    before = {path.name: path.read_bytes() for path in (folder / "out").iterdir()}
+    write_script(tmp_path, factor=4)
+    limited = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))\n"
+    limited += "from sectile.aot.building import main; sys.exit(main(sys.argv[1:]))"
+    done = subprocess.run(
+        [sys.executable, "-c", limited, *words], cwd=folder, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    if len(forms) == 1:
+        assert done.stderr == "sectile aot: out/nn.sectile cannot be written: File too large\n"
+    assert before == {path.name: path.read_bytes() for path in (folder / "out").iterdir()}
+    done = run_aot(folder, *words[:2], "kernels.py/nn", *words[3:])
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+
+
 def test_equal_input_gives_equal_bytes_wherever_it_lies(tmp_path):
     archives = []
     for name in ("a", "elsewhere/deeper"):
@@ -384,6 +405,16 @@ def test_files_that_do_not_run(tmp_path, text, problem):
     assert done.returncode == 1
     assert problem in done.stderr
     assert "building.py" not in done.stderr and "runpy" not in done.stderr
+
+
+def test_settings_of_the_environment_in_the_code_are_named(tmp_path):
+    folder = write_script(tmp_path)
+    words = ["kernels.py", "-o", "nn", "--target", LEVEL]
+    assert run_aot(folder, *words).stderr == ""
+    done = run_aot(folder, *words, SECTILE_CHECK="bounds")
+    assert "note: SECTILE_CHECK=bounds of the environment becomes part of the code" in done.stderr
+    variant = st.aot.load(folder / "nn.sectile").scale.variants()[0]
+    assert variant.options == "check=bounds"
 
 
 def test_two_kernels_of_one_name_are_refused(tmp_path):
