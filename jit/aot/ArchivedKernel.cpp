@@ -236,7 +236,7 @@ struct ArchivedKernel::Search {
   }
 
 private:
-  std::shared_ptr<const Kernel> search(const MemoryFacts &memory) {
+  [[gnu::cold, gnu::noinline]] std::shared_ptr<const Kernel> search(const MemoryFacts &memory) {
     const lang::KernelSignature signature = self.specialization.signature(values);
     const std::string key = signatureKey(signature);
     auto [first, last] =

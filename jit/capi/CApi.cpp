@@ -93,12 +93,12 @@ LastError &lastError() {
   return error;
 }
 
-sectile_status fail(sectile_status status, std::string text, int32_t argument = -1) {
+[[gnu::cold]] sectile_status fail(sectile_status status, std::string text, int32_t argument = -1) {
   lastError() = {std::move(text), nullptr, argument};
   return status;
 }
 
-sectile_status failFor(const char *reason, sectile_status status) {
+[[gnu::cold]] sectile_status failFor(const char *reason, sectile_status status) {
   lastError().fixed = reason;
   lastError().argument = -1;
   return status;
@@ -165,7 +165,7 @@ std::string_view backendOf(int32_t kind) {
          : kind == SECTILE_HIP  ? "hip"
                                 : "";
 }
-sectile_status unknownDevice(const char *function) {
+[[gnu::cold]] sectile_status unknownDevice(const char *function) {
   return fail(SECTILE_ERROR_CALL, std::string(function) + ": the device's kind is none of "
                                                           "SECTILE_CPU, SECTILE_CUDA, SECTILE_HIP");
 }

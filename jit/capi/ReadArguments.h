@@ -38,9 +38,10 @@ public:
 
 private:
   const char *one(const sectile_arg &arg, int16_t device, ArgumentValue &value);
-  bool descriptor(const ArchivedKernel &kernel, size_t number, const sectile_arg &arg,
-                  int16_t device);
-  bool refuse(const ArchivedKernel &kernel, size_t number, const std::string &why);
+  /// Apart from all(): most arguments are numbers and pointers.
+  [[gnu::noinline]] bool descriptor(const ArchivedKernel &kernel, size_t number,
+                                    const sectile_arg &arg, int16_t device);
+  [[gnu::cold]] bool refuse(const ArchivedKernel &kernel, size_t number, const std::string &why);
   ArgumentValue constantOf(lang::Constant constant);
 
   ValueBuffer buffer;

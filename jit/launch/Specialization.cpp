@@ -288,7 +288,7 @@ private:
 
 } // namespace
 
-static Status wrongCount(const std::string &kernelName, size_t wanted, size_t given) {
+[[gnu::cold]] static Status wrongCount(const std::string &kernelName, size_t wanted, size_t given) {
   return Status::fail(Error::Kind::Call, kernelName + ": takes " + std::to_string(wanted) +
                                              " arguments, got " + std::to_string(given));
 }

@@ -325,8 +325,8 @@ public:
   lang::KernelSignature signature(std::span<const ArgumentValue> values) const;
 
 private:
-  Error argumentError(std::span<const ArgumentValue> values, size_t index,
-                      const std::string &problem, const std::string &help = {}) const;
+  [[gnu::cold]] Error argumentError(std::span<const ArgumentValue> values, size_t index,
+                                    const std::string &problem, const std::string &help = {}) const;
 
   std::string kernelName;
   std::vector<ParameterPolicy> policies;

@@ -14,14 +14,14 @@ using Kind = LaunchFailure::Kind;
 
 namespace {
 
-LaunchFailure failure(Kind kind, std::string message, std::string help) {
+[[gnu::cold]] LaunchFailure failure(Kind kind, std::string message, std::string help) {
   LaunchFailure result;
   result.kind = kind;
   result.message = std::move(message);
   result.help = std::move(help);
   return result;
 }
-LaunchFailure failure(DeviceStatus status) {
+[[gnu::cold]] LaunchFailure failure(DeviceStatus status) {
   return failure(Kind::Machine, std::move(status.message), std::move(status.help));
 }
 /// Returns the architecture of the image's code: "sm_90a", "gfx942".
