@@ -98,7 +98,7 @@ TEST_F(CudaDriverTest, PtxasAssemblesWithoutADevice) {
   if (ptxas.empty())
     GTEST_SKIP() << "there is no ptxas";
   fake.deviceCount = 0;
-  for (backends::KernelImage kernel :
+  for (const backends::KernelImage &kernel :
        {test::addImage(), test::checkedImage(), test::printImage()}) {
     image = kernel;
     image.targetName = "nvptx64:sm_90a";
