@@ -17,6 +17,7 @@
 #include <ctime>
 #include <map>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <sched.h>
 
@@ -52,12 +53,31 @@ struct LaunchState {
     return hasFailed.load(std::memory_order_relaxed);
   }
 
+  /// Memory was refused to a thread of the launch, which then stops: launch() throws once all its
+  /// threads have ended. Nothing can be thrown where it happened: the pool's threads have nobody to
+  /// catch it, and compiled kernels cannot be unwound.
+  std::atomic<bool> isRefusedMemory{false};
+  void noteRefusal() {
+    isRefusedMemory.store(true, std::memory_order_relaxed);
+    (void)isFirstFailure();
+  }
+
   /// Part of the grid, on whichever thread took it.
-  bool run(int64_t first, int64_t last) {
+  bool run(int64_t first, int64_t last) noexcept {
+    try {
+      return runChunk(first, last);
+    } catch (const std::bad_alloc &) {
+      noteRefusal();
+      return false;
+    }
+  }
+
+private:
+  bool runChunk(int64_t first, int64_t last) {
     ScratchLease scratch(image.scratchBytes);
     if (!scratch.data()) {
       if (isFirstFailure()) {
-        failure.kind = LaunchFailure::Kind::Machine;
+        failure.kind = LaunchFailure::Kind::Resources;
         failure.message = image.kernelName + ": no memory for " +
                           std::to_string(image.scratchBytes) + " bytes of scratch per thread";
         failure.help = "use smaller blocks, or fewer threads (SECTILE_NUM_THREADS)";
@@ -89,9 +109,13 @@ void print(void *launch, int32_t site, int64_t program, const void *data) {
   auto &state = *static_cast<LaunchState *>(launch);
   if (site < 0 || static_cast<size_t>(site) >= state.image.printSites.size())
     return;
-  state.prints->print(program,
-                      backends::formatPrint(state.image.printSites[site], program, state.grid.x,
-                                            state.grid.y, data, state.printStyle));
+  try {
+    state.prints->print(program,
+                        backends::formatPrint(state.image.printSites[site], program, state.grid.x,
+                                              state.grid.y, data, state.printStyle));
+  } catch (const std::bad_alloc &) {
+    state.noteRefusal();
+  }
 }
 
 int32_t attend(void *launch) {
@@ -184,6 +208,8 @@ public:
     settings->pool().run(grid.x * grid.y * grid.z, estimate, runChunk, &state, wait);
     if (state.prints)
       state.prints->finish();
+    if (state.isRefusedMemory.load(std::memory_order_relaxed)) [[unlikely]]
+      throw std::bad_alloc();
     return std::move(state.failure);
   }
 

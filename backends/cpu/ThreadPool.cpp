@@ -96,6 +96,7 @@ void ThreadPool::startWorkers() {
     }
     sleeperCount = 0;
   }
+  workers.reserve(limit); // nothing below is refused memory
   // Signals are for the program's own threads: Python's handlers run in its main thread.
   sigset_t all, previous;
   sigfillset(&all);

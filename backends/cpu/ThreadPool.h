@@ -45,7 +45,8 @@ public:
 
   unsigned threadCount() const { return limit; }
 
-  /// Runs programs [first, last); false stops the launch: chunks not yet taken are left out.
+  /// Runs programs [first, last); false stops the launch: chunks not yet taken are left out. It
+  /// throws nothing.
   using Body = bool (*)(void *context, int64_t first, int64_t last);
   /// `waiting` is called again and again by the calling thread while it has nothing left to do and
   /// other threads have.

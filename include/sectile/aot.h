@@ -147,17 +147,17 @@ struct Same {
 template <class T>
 using Same = typename detail::Same<T>::Type;
 
-/// An array, or null for one that is left out. `bytes`: what may be accessed; 0: not known.
+/// An array, or null for one that is left out. `bytes`: what may be accessed.
 template <class T>
-sectile_arg pointer(T *address, uint64_t bytes = 0) {
+sectile_arg pointer(T *address, uint64_t bytes = SECTILE_UNKNOWN_BYTES) {
   static_assert(ElementType<T>::value != 0, "specialise sectile::aot::ElementType for this type");
   return sectile_array(ElementType<T>::value, address, bytes);
 }
 template <class T>
-sectile_arg pointer(const T *address, uint64_t bytes = 0) {
+sectile_arg pointer(const T *address, uint64_t bytes = SECTILE_UNKNOWN_BYTES) {
   static_assert(ElementType<T>::value != 0, "specialise sectile::aot::ElementType for this type");
   sectile_arg arg = sectile_array(ElementType<T>::value, address, bytes);
-  arg.flags = SECTILE_ARG_READ_ONLY;
+  arg.flags |= SECTILE_ARG_READ_ONLY;
   return arg;
 }
 

@@ -166,7 +166,11 @@ enum {
   SECTILE_ARG_TUPLE = 9, /* of the next value.integer arguments */
   SECTILE_ARG_DESCRIPTOR = 10
 };
-enum { SECTILE_ARG_READ_ONLY = 1 };
+enum {
+  SECTILE_ARG_READ_ONLY = 1,
+  SECTILE_ARG_BOUNDED = 2 /* `bytes` is known, also where it is 0 */
+};
+#define SECTILE_UNKNOWN_BYTES UINT64_MAX
 
 /* An array that a kernel reads and writes by blocks: what Python's TensorDescriptor is. */
 typedef struct sectile_descriptor {
@@ -177,8 +181,9 @@ typedef struct sectile_descriptor {
   uint64_t bytes;         /* that may be accessed from base on; 0: not known */
   int64_t shape[5];       /* the extents, in elements */
   int64_t strides[5];     /* in elements; the last is 1, the others are multiples of 16 bytes */
-  int64_t block_shape[5]; /* zeros: those of the archive, where all its variants have the same */
-  int32_t pads_with_nan;  /* beyond `shape` elements read as NaN, not 0; with a block_shape only */
+  int64_t block_shape[5]; /* zeros: those of the archive, where it has one for this type and rank */
+  int32_t
+      pads_with_nan; /* beyond `shape` elements read as NaN, not 0: variants are told apart by it */
 } sectile_descriptor;
 
 /* One argument; the functions below make them. Arguments of constant parameters are integers,
@@ -195,8 +200,10 @@ typedef struct sectile_arg {
     const char *text;
     const sectile_descriptor *descriptor; /* read by the launch, not kept */
   } value;
-  /* Of a pointer: the bytes that may be accessed from there on; 0: not known. Tells which arrays
-   * share memory, and what kernels that check bounds may touch. */
+  /* Of a pointer: the bytes that may be accessed from there on; SECTILE_UNKNOWN_BYTES, or 0 without
+   * SECTILE_ARG_BOUNDED: not known. Tells which arrays share memory (those of unknown length do
+   * where they begin at the same address, and else count as lying apart), and what kernels that
+   * check bounds may touch. */
   uint64_t bytes;
 } sectile_arg;
 
@@ -255,7 +262,7 @@ static inline sectile_arg sectile_arg_of(uint16_t kind) {
 static inline sectile_arg sectile_left_out(void) {
   return sectile_arg_of(SECTILE_ARG_LEFT_OUT);
 }
-/* Null is passed as None, as an array that is left out. */
+/* Null is passed as None, as an array that is left out. How long the array is is not known. */
 static inline sectile_arg sectile_pointer(sectile_type type, const void *address) {
   sectile_arg arg = sectile_arg_of(SECTILE_ARG_POINTER);
   arg.type = type;
@@ -264,6 +271,7 @@ static inline sectile_arg sectile_pointer(sectile_type type, const void *address
 }
 static inline sectile_arg sectile_array(sectile_type type, const void *address, uint64_t bytes) {
   sectile_arg arg = sectile_pointer(type, address);
+  arg.flags = SECTILE_ARG_BOUNDED;
   arg.bytes = bytes;
   return arg;
 }
@@ -281,6 +289,11 @@ static inline sectile_arg sectile_integer_of(sectile_type type, int64_t number) 
 static inline sectile_arg sectile_unsigned(uint64_t number) {
   sectile_arg arg = sectile_arg_of(SECTILE_ARG_UNSIGNED);
   arg.value.unsigned_integer = number;
+  return arg;
+}
+static inline sectile_arg sectile_unsigned_of(sectile_type type, uint64_t number) {
+  sectile_arg arg = sectile_unsigned(number);
+  arg.type = type;
   return arg;
 }
 /* Passed as fp32, as from Python, unless `type` says otherwise (0: it does not). */

@@ -115,6 +115,7 @@ private:
     described.strides = strides;
     described.blockShape = blockShape;
     refuse(jit::problemOf(described));
+    bytes = jit::bytesOf(described);
     constants = jit::ConstantTable::ofDescriptor(blockShape, word);
   }
 
@@ -147,6 +148,7 @@ private:
 
   View base;
   Numbers shape, strides, blockShape;
+  jit::DescribedBytes bytes = {};
   jit::ConstantTable::OfDescriptor constants;
   bool padsWithNan = false;
 };
@@ -184,7 +186,9 @@ struct ParameterTraits<TensorDescriptorOf<T, Rank>> {
       Argument::refuse(jit::problemOfNan(Base::dtype.pointee()));
     *place++ = jit::ArgumentValue::tuple(5, passed.constants.tupleClass.id,
                                          passed.constants.tupleClass.constant);
-    *place++ = convertBase(passed);
+    *place = convertBase(passed);
+    place->rangeBegin = passed.bytes.begin;
+    (place++)->rangeEnd = passed.bytes.end;
     for (const auto *numbers : {&passed.shape, &passed.strides}) {
       *place++ = jit::ArgumentValue::tuple(Rank);
       for (int64_t number : *numbers)

@@ -97,13 +97,16 @@ static inline sectile_type sectile_ffi_type(uint8_t code, uint8_t bits, uint16_t
   }
 }
 
-/* The bytes from the first element to behind the last; 0: strides go backwards. */
+/* The bytes from the first element to behind the last; SECTILE_UNKNOWN_BYTES where strides go
+ * backwards. */
 static inline uint64_t sectile_ffi_bytes(const sectile_ffi_tensor *tensor) {
   uint64_t last = 0, step = 1;
   int32_t i;
   for (i = tensor->dimensions - 1; i >= 0; --i) {
-    if (tensor->shape[i] == 0 || (tensor->strides && tensor->strides[i] < 0))
+    if (tensor->shape[i] == 0)
       return 0;
+    if (tensor->strides && tensor->strides[i] < 0)
+      return SECTILE_UNKNOWN_BYTES;
     last +=
         (uint64_t)(tensor->shape[i] - 1) * (tensor->strides ? (uint64_t)tensor->strides[i] : step);
     step *= (uint64_t)tensor->shape[i];
@@ -113,8 +116,8 @@ static inline uint64_t sectile_ffi_bytes(const sectile_ffi_tensor *tensor) {
 
 /* What the function of a kernel does with one of its parameters. */
 enum {
-  SECTILE_FFI_FIXED = 0, /* it is none of the function's: `fixed` has its argument */
-  SECTILE_FFI_PASSED = 1,
+  SECTILE_FFI_FIXED = 0,  /* it is none of the function's: `fixed` has its argument */
+  SECTILE_FFI_PASSED = 1, /* the type in `fixed` is what a number is converted to; 0: as it is */
   SECTILE_FFI_DESCRIBED =
       2 /* an array is passed as a tensor descriptor, with the archive's blocks */
 };
@@ -153,13 +156,18 @@ static inline int sectile_ffi_call(const sectile_kernel *kernel, const unsigned 
       args[i] = sectile_none();
       break;
     case 1:
-      args[i] = sectile_integer(value->value.integer);
+      if (fixed[i].kind == SECTILE_ARG_FLOAT)
+        args[i] = sectile_float(fixed[i].type, (double)value->value.integer);
+      else
+        args[i] = sectile_integer_of(fixed[i].kind == SECTILE_ARG_INTEGER ? fixed[i].type : 0,
+                                     value->value.integer);
       break;
     case 2:
       args[i] = sectile_truth(value->value.integer != 0);
       break;
     case 3:
-      args[i] = sectile_float(0, value->value.number);
+      args[i] = sectile_float(fixed[i].kind == SECTILE_ARG_FLOAT ? fixed[i].type : 0,
+                              value->value.number);
       break;
     case 5:
       args[i] = sectile_type_arg(sectile_ffi_type(value->value.type.code, value->value.type.bits,
@@ -218,7 +226,6 @@ static inline int sectile_ffi_call(const sectile_kernel *kernel, const unsigned 
                                       tensor->dimensions, tensor->shape);
         for (dimension = 0; tensor->strides && dimension < tensor->dimensions; ++dimension)
           made->strides[dimension] = tensor->strides[dimension];
-        made->bytes = sectile_ffi_bytes(tensor);
         args[i] = sectile_described(made);
         continue;
       }

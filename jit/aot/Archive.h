@@ -46,6 +46,7 @@ struct ArchivedLaunch {
 /// The blocks by which a variant reads and writes an array through a tensor descriptor: constants
 /// of its code.
 struct DescriptorBlocks {
+  lang::DType element;
   std::vector<int64_t> shape;
   bool padsWithNan;
   ConstantTable::OfDescriptor constants;

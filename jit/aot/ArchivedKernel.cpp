@@ -64,15 +64,16 @@ void ArchivedKernel::findBlocks() {
         if (const auto *number = extent.as<lang::Int>())
           numbers.push_back(static_cast<int64_t>(*number));
       const bool padsWithNan = *word == "nan";
+      const lang::DType element = parameter.items->front().dtype.pointee();
       blocks.resize(kernel.parameters.size());
       if (i >= blocks.size())
         continue;
       const bool isKnown = std::any_of(blocks[i].begin(), blocks[i].end(), [&](const auto &each) {
-        return each.shape == numbers && each.padsWithNan == padsWithNan;
+        return each.element == element && each.shape == numbers && each.padsWithNan == padsWithNan;
       });
       if (!isKnown) {
         ConstantTable::OfDescriptor constants = ConstantTable::ofDescriptor(numbers, *word);
-        blocks[i].push_back({std::move(numbers), padsWithNan, constants});
+        blocks[i].push_back({element, std::move(numbers), padsWithNan, constants});
       }
     }
 }

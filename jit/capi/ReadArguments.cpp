@@ -39,14 +39,17 @@ ArgumentValue ReadArguments::constantOf(lang::Constant constant) {
   return ArgumentValue::constantWithId(entry.id, *entry.constant);
 }
 
-/// A pointer, with the bytes that may be accessed through it where they are known.
-static ArgumentValue pointerTo(sectile_type type, const void *address, uint64_t bytes,
-                               bool isReadOnly, int16_t device) {
-  const auto begin = reinterpret_cast<uintptr_t>(address);
-  const lang::DType dtype = lang::DType::pointer(ScalarKind(type));
-  ArgumentValue value = bytes
-                            ? ArgumentValue::array(dtype, address, begin, begin + bytes, isReadOnly)
-                            : ArgumentValue::pointer(dtype, address, isReadOnly);
+static ArgumentValue pointerTo(const sectile_arg &arg, int16_t device) {
+  const bool isReadOnly = arg.flags & SECTILE_ARG_READ_ONLY;
+  const bool isBounded =
+      arg.bytes != SECTILE_UNKNOWN_BYTES && (arg.bytes != 0 || (arg.flags & SECTILE_ARG_BOUNDED));
+  const auto begin = reinterpret_cast<uintptr_t>(arg.value.pointer);
+  // An end of ~0 would mean that it is not known.
+  const uint64_t end = begin + std::min(arg.bytes, ~uint64_t{0} - 1 - begin);
+  const lang::DType dtype = lang::DType::pointer(ScalarKind(arg.type));
+  ArgumentValue value = isBounded
+                            ? ArgumentValue::array(dtype, arg.value.pointer, begin, end, isReadOnly)
+                            : ArgumentValue::pointer(dtype, arg.value.pointer, isReadOnly);
   value.device = device;
   return value;
 }
@@ -63,9 +66,7 @@ const char *ReadArguments::one(const sectile_arg &arg, int16_t device, ArgumentV
   case SECTILE_ARG_POINTER:
     if (!isTyped)
       return "a pointer needs the type of what it points to";
-    value = arg.value.pointer ? pointerTo(arg.type, arg.value.pointer, arg.bytes,
-                                          arg.flags & SECTILE_ARG_READ_ONLY, device)
-                              : ArgumentValue::none();
+    value = arg.value.pointer ? pointerTo(arg, device) : ArgumentValue::none();
     return nullptr;
   case SECTILE_ARG_INTEGER:
     value = ArgumentValue::integer(arg.value.integer, scalarOf(arg.type));
@@ -102,14 +103,14 @@ const char *ReadArguments::one(const sectile_arg &arg, int16_t device, ArgumentV
   }
 }
 
-/// "[64, 64], [128, 64] with nan": what the archive has.
+/// "fp16[64, 64], fp16[128, 64] nan": what the archive has.
 static std::string textOf(std::span<const DescriptorBlocks> blocks) {
   std::string text;
   for (const DescriptorBlocks &each : blocks) {
-    text += text.empty() ? "[" : ", [";
+    text += (text.empty() ? "" : ", ") + each.element.name() + "[";
     for (size_t dim = 0; dim < each.shape.size(); ++dim)
       text += (dim ? ", " : "") + std::to_string(each.shape[dim]);
-    text += each.padsWithNan ? "] with nan" : "]";
+    text += each.padsWithNan ? "] nan" : "]";
   }
   return text;
 }
@@ -133,21 +134,26 @@ bool ReadArguments::descriptor(const ArchivedKernel &kernel, size_t number, cons
   if (known.empty())
     return refuse(kernel, number,
                   "it is a tensor descriptor, and the archive has no variant for one");
-  const bool isGiven = given.block_shape[0] != 0;
+  // Blocks that are not named are the only ones for the type and the rank.
+  const lang::DType element = scalarOf(given.type);
+  const bool isNamed = std::any_of(given.block_shape, given.block_shape + rank,
+                                   [](int64_t extent) { return extent != 0; }),
+             wantsNan = given.pads_with_nan != 0;
   auto isWanted = [&](const DescriptorBlocks &each) {
-    return !isGiven || (each.padsWithNan == (given.pads_with_nan != 0) &&
-                        std::equal(each.shape.begin(), each.shape.end(), given.block_shape,
-                                   given.block_shape + rank));
+    return each.element == element && each.shape.size() == rank &&
+           (isNamed ? each.padsWithNan == wantsNan &&
+                          std::equal(each.shape.begin(), each.shape.end(), given.block_shape)
+                    : each.padsWithNan || !wantsNan);
   };
   const auto wanted = std::find_if(known.begin(), known.end(), isWanted);
-  if (!isGiven && known.size() > 1)
+  if (wanted == known.end())
+    return refuse(kernel, number,
+                  "the archive has no variant for its type, rank, blocks and padding, only for " +
+                      textOf(known));
+  if (std::find_if(wanted + 1, known.end(), isWanted) != known.end())
     return refuse(kernel, number,
                   "its block_shape is zero, and the archive has several: " + textOf(known));
-  if (wanted == known.end() || wanted->shape.size() != rank)
-    return refuse(kernel, number,
-                  "the archive has no variant for its blocks, only for " + textOf(known));
 
-  const lang::DType element = scalarOf(given.type);
   const auto elementBytes = static_cast<int64_t>(element.bytes());
   const DescriptorArgument described = {given.base,
                                         elementBytes,
@@ -166,8 +172,12 @@ bool ReadArguments::descriptor(const ArchivedKernel &kernel, size_t number, cons
 
   const ConstantTable::OfDescriptor &constants = wanted->constants;
   buffer.push(ArgumentValue::tuple(5, constants.tupleClass.id, constants.tupleClass.constant));
-  buffer.push(
-      pointerTo(given.type, given.base, given.bytes, arg.flags & SECTILE_ARG_READ_ONLY, device));
+  const DescribedBytes bytes = bytesOf(described);
+  ArgumentValue base =
+      ArgumentValue::array(lang::DType::pointer(ScalarKind(given.type)), given.base, bytes.begin,
+                           bytes.end, arg.flags & SECTILE_ARG_READ_ONLY);
+  base.device = device;
+  buffer.push(base);
   for (const int64_t *numbers : {given.shape, given.strides}) {
     buffer.push(ArgumentValue::tuple(rank));
     for (size_t dim = 0; dim < rank; ++dim)

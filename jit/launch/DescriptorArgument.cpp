@@ -1,5 +1,6 @@
 #include "jit/launch/DescriptorArgument.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <utility>
@@ -13,6 +14,22 @@ std::string textOf(std::span<const int64_t> numbers) {
   for (int64_t number : numbers)
     text += (text.empty() ? "[" : ", ") + std::to_string(number);
   return text + "]";
+}
+
+/// As far as 64 bits go.
+std::string textOf(__int128 place) {
+  return place > INT64_MAX   ? "2^63 or beyond"
+         : place < INT64_MIN ? "below -2^63"
+                             : std::to_string(static_cast<int64_t>(place));
+}
+
+/// The least and the greatest place of an element, counted from the base.
+std::pair<__int128, __int128> placesOf(const DescriptorArgument &argument) {
+  __int128 least = 0, most = 0;
+  for (size_t dim = 0; dim < argument.shape.size(); ++dim)
+    (argument.strides[dim] < 0 ? least : most) +=
+        static_cast<__int128>(argument.strides[dim]) * (argument.shape[dim] - 1);
+  return {least, most};
 }
 
 ArgumentProblem problemOfNumbers(const DescriptorArgument &argument) {
@@ -51,15 +68,11 @@ ArgumentProblem problemOfBase(const DescriptorArgument &argument) {
   }
   if (argument.elements == DescriptorArgument::kUnknown)
     return {};
-  __int128 least = 0, most = 0; // the places of the array's elements
-  for (size_t dim = 0; dim < argument.shape.size(); ++dim)
-    (argument.strides[dim] < 0 ? least : most) +=
-        static_cast<__int128>(argument.strides[dim]) * (argument.shape[dim] - 1);
+  const auto [least, most] = placesOf(argument);
   if (least < 0 || most >= static_cast<__int128>(argument.elements))
     return {"shape " + textOf(argument.shape) + " with strides " + textOf(argument.strides) +
-                " reaches from element " + std::to_string(static_cast<int64_t>(least)) + " to " +
-                std::to_string(static_cast<int64_t>(most)) + " of base, which has " +
-                std::to_string(argument.elements) + " elements",
+                " reaches from element " + textOf(least) + " to " + textOf(most) +
+                " of base, which has " + std::to_string(argument.elements) + " elements",
             ""};
   return {};
 }
@@ -69,6 +82,16 @@ ArgumentProblem problemOfBase(const DescriptorArgument &argument) {
 ArgumentProblem problemOf(const DescriptorArgument &argument) {
   ArgumentProblem problem = problemOfNumbers(argument);
   return problem.ok() ? problemOfBase(argument) : problem;
+}
+
+DescribedBytes bytesOf(const DescriptorArgument &argument) {
+  const auto [least, most] = placesOf(argument);
+  const auto base = static_cast<__int128>(reinterpret_cast<uintptr_t>(argument.base));
+  const __int128 begin = base + least * argument.elementBytes,
+                 end = base + (most + 1) * argument.elementBytes;
+  constexpr auto kEnd = static_cast<__int128>(~uint64_t{0} - 1); // behind it nothing is known
+  return {static_cast<uint64_t>(std::clamp<__int128>(begin, 0, kEnd)),
+          static_cast<uint64_t>(std::clamp<__int128>(end, 0, kEnd))};
 }
 
 ArgumentProblem problemOfNan(lang::DType element) {

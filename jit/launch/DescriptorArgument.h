@@ -38,6 +38,12 @@ struct ArgumentProblem {
 ///                outside of what exists
 ///   block_shape  positive numbers
 SECTILE_API ArgumentProblem problemOf(const DescriptorArgument &argument);
+/// The bytes in which the described elements lie, which are all that a kernel touches: [begin,
+/// end). Only of an argument without a problem.
+struct DescribedBytes {
+  uint64_t begin, end;
+};
+SECTILE_API DescribedBytes bytesOf(const DescriptorArgument &argument);
 /// For elements that are read as NaN outside of the array.
 SECTILE_API ArgumentProblem problemOfNan(lang::DType element);
 

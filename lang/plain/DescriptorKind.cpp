@@ -69,11 +69,14 @@ bool isOne(const KernelParameter &kind) {
 /// The kinds of the strides of an array without gaps.
 std::vector<KernelParameter> denseStrides(const std::vector<KernelParameter> &shape) {
   std::vector<KernelParameter> strides(shape.size());
-  bool isMultiple = false, isUnit = true;
+  bool isMultiple = false, isUnit = true, isWide = false;
   for (size_t dim = shape.size(); dim-- > 0;) {
     strides[dim] = isUnit ? constantKind(Constant::integer(1)) : integerKind(isMultiple);
+    if (isWide)
+      strides[dim].dtype = DType::scalar(ScalarKind::Int64);
     isMultiple |= shape[dim].divisibleBy16;
     isUnit &= isOne(shape[dim]);
+    isWide |= !shape[dim].constant && shape[dim].dtype.bits() > 32;
   }
   return strides;
 }

@@ -8,7 +8,8 @@
 //   ... nan                                        reads NaN outside of the array
 //
 // The address of the array is a multiple of 16, as the language demands. Without `strides` those of
-// an array without gaps are meant: a multiple of 16 where an extent further inside is one.
+// an array without gaps are meant: a multiple of 16 where an extent further inside is one, and i64
+// where one is.
 #pragma once
 
 #include "lang/plain/KernelSignature.h"

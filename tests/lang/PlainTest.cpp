@@ -86,6 +86,8 @@ TEST(Kinds, DescriptorsReadBackAsTheyAreWritten) {
   const auto &fields = *parsed->items;
   EXPECT_EQ(kindText(fields[0]), "*fp16:16");
   EXPECT_EQ(kindText(fields[2]), "(i32, 1)"); // rows of an extent that is no multiple
+  parsed = parseDescriptorKind("tensordesc<fp16[8, 8]>(i32, i64:16)", problem);
+  EXPECT_EQ(kindText((*parsed->items)[2]), "(i64:16, 1)");
   EXPECT_TRUE(isDescriptorKind("tensordesc") && !isDescriptorKind("*fp32"));
 }
 

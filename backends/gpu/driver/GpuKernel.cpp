@@ -1,6 +1,7 @@
 #include "backends/gpu/driver/GpuKernel.h"
 
 #include <algorithm>
+#include <new>
 
 namespace sectile::gpu {
 
@@ -64,8 +65,12 @@ GpuKernel::~GpuKernel() {
   bool isUnloadable = !system->isForked() && !wasCaptured.load(std::memory_order_relaxed);
   for (std::atomic<const Loaded *> &each : loaded) {
     std::unique_ptr<const Loaded> on(each.load(std::memory_order_acquire));
-    if (on && isUnloadable)
+    if (!on || !isUnloadable)
+      continue;
+    try {
       on->device->deadModules.add(on->module);
+    } catch (const std::bad_alloc &) { // it stays loaded
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import operator
 import os
 import re
@@ -249,30 +250,47 @@ def _line(made: list[CompiledKernel], target: Target, options: dict[str, Any], s
 
 def write(files: Mapping[str, bytes]) -> None:
     """Writes files as a whole, all or none: what has one before open goes on with that, and where one of them cannot be
-    written those before stay.
+    written those before stay. A link stays, and its target is written; a pipe or a device is written to.
 
     Raises:
         MachineError: naming the file.
     """
-    aside = {path: f"{path}.{os.getpid()}.tmp" for path in files}
-    path = ""
+    path, aside = "", {}
     try:
         for path, content in files.items():
+            target = os.path.realpath(path)
+            if os.path.isdir(target):
+                raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
+            if os.path.exists(target) and not os.path.isfile(target):
+                continue
+            aside[path] = (f"{target}.{os.getpid()}.tmp", target)
             mode = 0o777 if path.endswith(".so") else 0o666  # less what the umask takes
-            with open(os.open(aside[path], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb") as file:
+            with open(os.open(aside[path][0], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb") as file:
                 file.write(content)
-        for path in files:
-            os.replace(aside[path], path)
+        for path, content in files.items():
+            if path in aside:
+                os.replace(*aside[path])
+                continue
+            with open(path, "wb") as file:
+                file.write(content)
     except OSError as error:
         raise MachineError(f"{path} cannot be written: {error.strerror}") from None
     finally:
-        for left in aside.values():
+        for left, _ in aside.values():
             if os.path.exists(left):
                 os.unlink(left)
 
 
-#: What the environment asks of launches that do not say otherwise (LaunchOptions.h).
-_IN_CODE = ("SECTILE_CHECK", "SECTILE_DEBUG", "SECTILE_NUMERICS")
+def _settings_of_the_environment(built: Built) -> list[str]:
+    """What the environment has asked of code whose exports leave it open: ``["SECTILE_CHECK=bounds"]``."""
+    found: dict[str, None] = {}
+    for export, compiled in built.entries:
+        for option, initial in (("check", None), ("debug", False), ("numerics", "default")):
+            name = f"SECTILE_{option.upper()}"
+            is_changed = any(getattr(code.metadata, option) != initial for code in compiled)
+            if is_changed and option not in export.options() and name in os.environ:
+                found[f"{name}={os.environ[name]}"] = None
+    return list(found)
 
 
 class UsageError(Exception):
@@ -399,10 +417,10 @@ def main(arguments: list[str]) -> int:
         exported_kernels._replaces = False
         for file in asked["files"]:
             load_file(file)
-        if settings := [f"{name}={os.environ[name]}" for name in _IN_CODE if os.environ.get(name)]:
-            note = f"{', '.join(settings)} of the environment becomes part of the code"
-            print(f"sectile aot: note: {note}", file=sys.stderr)
         built = build(None, asked["targets"] or ["cpu:x86-64-v3"], report)
+        if settings := _settings_of_the_environment(built):
+            note = f"{', '.join(settings)} of the environment is part of the code"
+            print(f"sectile aot: note: {note}", file=sys.stderr)
         prefix = asked["prefix"]
         names = headers.Names(prefix)
         files = {
@@ -419,6 +437,8 @@ def main(arguments: list[str]) -> int:
             files[path] = libraries.make_shared(names, built, files[f"{prefix}.h"])
         made = list(files)
         if asked["depfile"]:
+            if os.path.realpath(asked["depfile"]) in map(os.path.realpath, made):
+                raise ValueError(f"--depfile {asked['depfile']} is one of the files that are made")
             files[asked["depfile"]] = _dependencies(made, asked["files"], known_before).encode()
         write(files)
     except (SectileError, FileError, TypeError, ValueError, OSError) as error:

@@ -219,19 +219,26 @@ def _substitute(value: Any, variables: Mapping[str, Any]) -> Any:
         return value._make(items) if hasattr(value, "_make") else tuple(items)
     if not isinstance(value, str) or not variables:
         return value
-    if value.startswith("tensordesc"):
+
+    def filled(constness: str, name: str) -> str | None:
+        """The type that a name stands for; also of ``kT``, which is T, constant."""
+        if constness + name in variables:
+            return str(variables[constness + name])
+        return f"{constness}{variables[name]}" if name in variables else None
+
+    if value.lstrip().startswith("tensordesc"):
         return re.sub(
-            r"(?<=<)(k?)(\w+)(?=\[)",
-            lambda found: f"{found[1]}{variables[found[2]]}" if found[2] in variables else found[0],
+            r"(<\s*)(k?)(\w+)(?=\s*\[)",
+            lambda found: found[1] + (filled(found[2], found[3]) or found[2] + found[3]),
             value,
         )
-    found = re.fullmatch(r"(\*?k?)(\w+)(:\w+)?", value)
-    if not found or found[2] not in variables:
+    found = re.fullmatch(r"(\*?)(k?)(\w+)(:\w+)?", value)
+    name = found and filled(found[2], found[3])
+    if not name:
         return value
-    replacement = variables[found[2]]
-    if found[1] or found[3] or isinstance(replacement, str):
-        return f"{found[1]}{replacement}{found[3] or ''}"
-    return replacement
+    if not found[1] and not found[4] and (replacement := variables.get(value)) is not None:
+        return replacement  # perhaps a constant
+    return f"{found[1]}{name}{found[4] or ''}"
 
 
 def _option_names() -> list[str]:

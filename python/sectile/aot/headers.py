@@ -56,19 +56,40 @@ _OWN = set(
 )
 
 
+#: Types and macros of C's headers.
+_HEADER_NAMES = re.compile(
+    r"u?int(_fast|_least)?\d*_t|u?int(ptr|max)_t|s?size_t|(ptrdiff|wchar|wint|char8|char16|char32|nullptr|max_align)_t"
+    r"|(U?INT(_FAST|_LEAST)?\d*|U?INTPTR|U?INTMAX|SIZE|PTRDIFF|WCHAR|WINT|SIG_ATOMIC|[SU]?CHAR|U?SHRT|U?LONG|U?LLONG)"
+    r"_(MAX|MIN|WIDTH)|U?INT(MAX|\d+)_C"
+)
+
+
 def _is_word(name: str) -> bool:
     return (
         name in _WORDS
         or name.startswith(("sectile_", "SECTILE_", "_"))
-        or bool(re.fullmatch(r"u?int\d*_t|size_t|u?intptr_t", name))
+        or bool(_HEADER_NAMES.fullmatch(name))
     )
 
 
+def _is_of_libc(name: str) -> bool:
+    """Whether C's library has a function of that name, which a namespace cannot have, too."""
+    import ctypes
+
+    for library in ("libc.so.6", "libm.so.6"):
+        try:
+            if hasattr(ctypes.CDLL(library), name):
+                return True
+        except OSError:
+            pass
+    return name == "main"
+
+
 def _unique(name: str, taken: set[str]) -> str:
-    """`name`, with underscores where it is reserved or taken; takes it."""
+    """`name`, changed where it is reserved or taken; takes it."""
     name = _identifier(name)
-    if name.startswith("_"):
-        name = f"p{name}"
+    if name.startswith(("_", "sectile_", "SECTILE_")):
+        name = f"p_{name.lstrip('_')}"
     while name in taken or name in _OWN or _is_word(name):
         name += "_"
     taken.add(name)
@@ -110,7 +131,7 @@ class Names:
             )
         stem = _identifier(self.file)
         #: Part of the names of functions, and a namespace of C++.
-        self.stem = f"k_{stem}" if _is_word(stem) else stem
+        self.stem = f"k_{stem}" if _is_word(stem) or _is_of_libc(stem) else stem
 
 
 class Parameter:
@@ -210,7 +231,7 @@ class Function:
             return f'sectile_text("{text}")'
         if getattr(value, "__sectile_dtype__", False) and str(value.name) in _ELEMENTS:
             return f"sectile_type_arg({_ELEMENTS[value.name][0]})"
-        self.problem = f"{name} is a constant that C has not"
+        self.problem = f"{name} is a constant that C has not; it is launched from Python"
         return "sectile_left_out()"
 
     def _constant(self, name: str, values: list[Any]) -> Parameter:
@@ -224,7 +245,7 @@ class Function:
         if all(getattr(value, "__sectile_dtype__", False) for value in values):
             return Parameter(name, "type")
         if any(isinstance(value, tuple) or callable(value) for value in values):
-            self.problem = f"{name} is a tuple or a function"
+            self.problem = f"{name} is a tuple or a function; it is launched from Python"
         return Parameter(name, "argument")
 
     def _passed(self, name: str, kinds: list[Any]) -> Parameter:
@@ -233,7 +254,7 @@ class Function:
             return Parameter(name, "descriptor")
         for kind in kinds:
             if isinstance(kind, tuple) or _is_descriptor(kind):
-                self.problem = f"{name} is a tuple, or sometimes a tensor descriptor"
+                self.problem = f"{name} is a tuple, or not always a tensor descriptor; call sectile_launch(nn->..., ...)"
                 return Parameter(name, "argument")
             if kind is None:
                 continue
@@ -385,6 +406,8 @@ def _argument(p: Parameter, as_double: str) -> str:
         return f"sectile_pointer({kind}, {p.name})"
     if p.form == "integer":
         if p.number == "u64":
+            if p.is_typed:
+                return f"sectile_unsigned_of(SECTILE_U64, {p.name})"
             return f"sectile_unsigned({p.name})"  # by its value: beyond int64_t it is a u64
         if p.is_typed:
             return f"sectile_integer_of({_ELEMENTS[p.number][0]}, {p.name})"
@@ -401,6 +424,18 @@ def _argument(p: Parameter, as_double: str) -> str:
         "descriptor": f"sectile_described({p.name})",
         "argument": p.name,
     }[p.form]
+
+
+def argument_type(p: Parameter) -> str:
+    """What TVM's FFI takes for a fixed parameter; of a number a stand-in with the type it is converted to."""
+    if p.form == "fixed":
+        return p.fixed
+    if p.form == "integer" and p.is_typed:
+        return f"sectile_integer_of({_ELEMENTS[p.number][0]}, 0)"
+    if p.form == "float":
+        kind = "0" if p.number == "fp32" else _ELEMENTS.get(p.number, ("0",))[0]
+        return f"sectile_float({kind}, 0)"
+    return "sectile_left_out()"
 
 
 def _printable(line: str) -> str:
@@ -425,7 +460,9 @@ def _notes(function: Function) -> list[str]:
     for name, types in function.variables:
         lines.append(f"{name}: {', '.join(_ELEMENTS[t][0] for t in types)}.")
     if extents := [p.extent for p in function.parameters if p.extent]:
-        lines.append(f"{', '.join(extents)}: what may be accessed; 0: not known, and not checked.")
+        lines.append(
+            f"{', '.join(extents)}: what may be accessed; SECTILE_UNKNOWN_BYTES: that is not known."
+        )
     left_out = [p.name for p in function.parameters if p.form == "fixed"]
     if left_out:
         lines.append(f"The archive knows {', '.join(left_out)}.")
@@ -531,7 +568,7 @@ def c_header(built: Built, names: Names, forms: Sequence[str]) -> str:
 def _c_function(function: Function, stem: str) -> list[str]:
     if function.problem:
         return [
-            f"/* {function.kernel}: {function.problem}; call sectile_launch(nn->{function.name}, ...). */",
+            f"/* {function.kernel}: {function.problem.replace('...', function.name, 1)}. */",
             "",
         ]
     parameters = [f"const {stem}_kernels *nn", "sectile_device device", "void *stream"]
@@ -629,7 +666,7 @@ def cpp_header(built: Built, names: Names, forms: Sequence[str]) -> str:
 def _cpp_function(function: Function) -> list[str]:
     if function.problem:
         return [
-            f"  // {function.kernel}: {function.problem}; call sectile_launch(handles().{function.name}, ...).",
+            f"  // {function.kernel}: {function.problem.replace('nn->...', f'handles().{function.name}', 1)}.",
             "",
         ]
     # A type is found out from the first array of it that has to be there; others follow, so that nullptr may be passed.
@@ -641,6 +678,7 @@ def _cpp_function(function: Function) -> list[str]:
         for p in own:
             element[p.name] = name if p is leader else f"sectile::aot::Same<{name}>"
     taken = {p.name for p in function.parameters} | {name for name, _ in function.variables}
+    taken |= {p.extent for p in function.parameters if p.extent}
     for p in function.parameters:
         if p.form == "pointer" and not p.variable:
             element[p.name] = _ELEMENTS[p.types[0]][2]

@@ -97,7 +97,7 @@ def make_static(names: Names, archive: bytes) -> bytes:
 
 def _entry_points(names: Names, built: Built) -> str:
     """C code with a function of TVM's FFI for each kernel whose grid the archive knows."""
-    from .headers import functions_of
+    from .headers import argument_type, functions_of
 
     functions = [f for f in functions_of(built) if f.has_grid and not f.problem]
     lines = [
@@ -123,7 +123,7 @@ def _entry_points(names: Names, built: Built) -> str:
             )
             for p in parameters
         ]
-        fixed = [p.fixed if p.form == "fixed" else "sectile_left_out()" for p in parameters]
+        fixed = [argument_type(p) for p in parameters]
         lines += [
             f'__attribute__((visibility("default"))) int __tvm_ffi_{function.kernel}(',
             "    void *self, const sectile_ffi_value *values, int32_t count, sectile_ffi_value *result) {",

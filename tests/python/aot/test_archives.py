@@ -52,11 +52,13 @@ def many(x, y, n, m, flag, MODE: tl.constexpr):
     tl.store(x, tl.load(x) + n.to(x.dtype.element_ty) if MODE == "a" else tl.load(x))
 
 
-@pytest.mark.parametrize("name", ["9lives", "class", "sectile", "a-b.c"])
+@pytest.mark.parametrize("name", ["9lives", "class", "sectile", "a-b.c", "random", "main", "exp"])
 def test_prefixes_become_names_of_c(tmp_path, name):
     write_script(tmp_path)
     assert run_aot(tmp_path, "kernels.py", "-o", name, "-q").returncode == 0
-    assert f'#include "{name}.h"' in (tmp_path / f"{name}.hpp").read_text()
+    header = (tmp_path / f"{name}.hpp").read_text()
+    assert f'#include "{name}.h"' in header
+    assert f"namespace {name} {{" not in header  # all of these mean something, or are no names
 
 
 @pytest.mark.parametrize("name", ['a"b', "a\nb", "d/.", "d/"])
@@ -412,9 +414,52 @@ def test_settings_of_the_environment_in_the_code_are_named(tmp_path):
     words = ["kernels.py", "-o", "nn", "--target", LEVEL]
     assert run_aot(folder, *words).stderr == ""
     done = run_aot(folder, *words, SECTILE_CHECK="bounds")
-    assert "note: SECTILE_CHECK=bounds of the environment becomes part of the code" in done.stderr
+    assert "note: SECTILE_CHECK=bounds of the environment is part of the code" in done.stderr
     variant = st.aot.load(folder / "nn.sectile").scale.variants()[0]
     assert variant.options == "check=bounds"
+    for value in ("none", "0", "off"):
+        assert "note" not in run_aot(folder, *words, SECTILE_CHECK=value).stderr
+    write_script(tmp_path, SCRIPT.replace('"BLOCK": 64}', '"BLOCK": 64, "check": None}'))
+    assert run_aot(folder, *words, SECTILE_CHECK="bounds").stderr == ""
+
+
+def test_files_are_written_together_and_links_stay(tmp_path):
+    folder = write_script(tmp_path)
+    (folder / "nn.h").write_text("old")
+    (folder / "nn.hpp").mkdir()
+    done = run_aot(folder, "kernels.py", "-o", "nn")
+    assert (
+        done.returncode == 1
+        and done.stderr == "sectile aot: nn.hpp cannot be written: Is a directory\n"
+    )
+    assert (folder / "nn.h").read_text() == "old"
+    (folder / "nn.hpp").rmdir()
+    (folder / "elsewhere").mkdir()
+    (folder / "nn.h").unlink()
+    (folder / "nn.h").symlink_to("elsewhere/header.h")
+    os.mkfifo(folder / "pipe")
+    reader = subprocess.Popen(["cat", folder / "pipe"], stdout=subprocess.PIPE, text=True)
+    assert run_aot(folder, "kernels.py", "-o", "nn", "--depfile", "pipe").returncode == 0
+    assert "kernels.py" in reader.communicate(timeout=60)[0]
+    assert (folder / "nn.h").is_symlink() and "nn_scale" in (
+        folder / "elsewhere/header.h"
+    ).read_text()
+    assert not list(folder.glob("**/*.tmp"))
+    done = run_aot(folder, "kernels.py", "-o", "nn", "--depfile", "./nn.h")
+    assert (
+        done.returncode == 1 and "--depfile ./nn.h is one of the files that are made" in done.stderr
+    )
+
+
+def test_type_variables_of_any_name():
+    from sectile.aot.exports import _substitute
+
+    for text, filled in [
+        ("*kv:16", "*fp32:16"), ("*kkv", "*kfp32"), ("*kT:16", "*ki8:16"), ("kv", "fp32"), ("T", "i8"), ("i32", "i32"),
+        ("tensordesc<kv[16]>", "tensordesc<fp32[16]>"), (" tensordesc< kT [16]> nan", " tensordesc< ki8 [16]> nan"),
+        ("tensordesc<fp16[16]>", "tensordesc<fp16[16]>"),
+    ]:  # fmt: skip
+        assert _substitute(text, {"kv": "fp32", "T": "i8"}) == filled
 
 
 def test_two_kernels_of_one_name_are_refused(tmp_path):

@@ -88,7 +88,8 @@ int main(int argc, char **argv) {
       !strstr(raised, "TypeError: matmul: nn has no variant for these arguments: a: *fp64:16"))
     return puts(raised), 1;
 
-  /* An array as a tensor descriptor, and a parameter that the archive knows: only two are passed. */
+  /* An array as a tensor descriptor, and a parameter that the archive knows: only two are passed.
+   */
   {
     static union {
       float at[7 * 20];
@@ -106,6 +107,36 @@ int main(int argc, char **argv) {
     for (i = 0; i < 7 * 20; ++i)
       if (to.at[i] != (i >= 40 && i % 20 >= 16 ? 2 * (float)i : 0))
         return printf("twice: %d: %g\n", i, (double)to.at[i]), 1;
+    /* Numbers become what the kernel takes: 5 a u64, 3 an i64, 1 a double. */
+    {
+      static union {
+        uint64_t at[2];
+        long double alignment;
+      } numbers;
+      static int64_t one[2] = {1, 2};
+      int (*wide)(void *, const sectile_ffi_value *, int32_t, sectile_ffi_value *);
+      int (*checked)(void *, const sectile_ffi_value *, int32_t, sectile_ffi_value *);
+      sectile_ffi_tensor to_numbers = tensor_of((float *)(void *)numbers.at, one, 64);
+      sectile_ffi_value given[4];
+      to_numbers.type.code = 1;
+      given[0] = values[0];
+      given[0].value.pointer = &to_numbers;
+      given[1] = integer(5);
+      given[2] = integer(3);
+      given[3] = integer(1);
+      *(void **)&wide = dlsym(library, "__tvm_ffi_wide");
+      if (wide(NULL, given, 4, &result) || numbers.at[0] != 10)
+        return puts(raised), 1;
+      /* An array without elements has bounds, too. */
+      one[1] = 0;
+      tensors[0] = tensor_of(to.at, one, 32);
+      given[0].value.pointer = &tensors[0];
+      given[1] = values[1];
+      given[2] = integer(5);
+      *(void **)&checked = dlsym(library, "__tvm_ffi_checked");
+      if (checked(NULL, given, 3, &result) != -1 || !strstr(raised, "which has 0 elements"))
+        return puts(raised), 1;
+    }
     tensors[1].dimensions = 0;
     if (twice(NULL, values, 2, &result) != -1 || !strstr(raised, "1 to 5 dimensions") ||
         twice(NULL, values + 2, 2, &result) != -1)

@@ -88,3 +88,46 @@ def checked(out, x, n):
     """Copies 64 numbers, of which n may be read."""
     i = tl.arange(0, 64)
     tl.store(out + i, tl.load(x + i))
+
+
+@st.aot.export(
+    {
+        "out": "tensordesc<fp32[16]>",
+        "x": "tensordesc<fp32[16]>",
+        "s": "tensordesc<fp32[16]>",
+        "n": "i32",
+    },
+    grid=1,
+)
+@st.jit
+def chain(out, x, s, n):
+    for _ in range(n):
+        v = x.load([0])
+        out.store([0], v + s.load([0]))
+        s.store([0], v)
+
+
+@st.aot.export(
+    {"out": "*fp32:16", "x": "*fp32:16", "s": "*fp32:16", "n": "i32", "check": "bounds"}, grid=1
+)
+@st.jit
+def chain_of_arrays(out, x, s, n):
+    i = tl.arange(0, 16)
+    for _ in range(n):
+        v = tl.load(x + i)
+        tl.store(out + i, v + tl.load(s + i))
+        tl.store(s + i, v)
+
+
+@st.aot.export({"out": "*u64:16", "u": "u64", "n": "i64", "f": "fp64"}, grid=1)
+@st.jit
+def wide(out, u, n, f):
+    tl.store(out, u + n.to(tl.uint64) + (f * 2).to(tl.uint64))
+
+
+@st.aot.export({"x": "*fp32:16", "n": "i32"}, grid="n")
+@st.jit
+def prints(x, n):
+    tl.device_print(
+        "a text that is too long to be kept in place, with a number behind it", tl.load(x)
+    )

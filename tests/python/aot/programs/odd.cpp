@@ -26,5 +26,8 @@ int main() {
   auto status = kernels.open_({}, {1}, x, nullptr, 5u, 7, sectile_integer(3), 1, 1, 2.5, 3, 4);
   if (!status.ok() || x[0] != 1)
     return 5;
+  if (!kernels.p_sectile_names({}, x, sizeof x, half, sizeof half, 2, 3, 4, 5, 6).ok() ||
+      x[0] != 14)
+    return 7;
   return kernels.open__({}, x, 2, 3).ok() && x[0] == 3 ? 0 : 6;
 }

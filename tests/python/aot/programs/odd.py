@@ -62,6 +62,16 @@ def open_(x, args, nn=2):
     tl.store(x, nn)
 
 
+@st.aot.export(
+    {"Of_a": "*fp32:16", "a_bytes": "*fp16:16", "char16_t": "i32", "INT32_MAX": "i32", "sectile_n": "i32", "nullptr_t": "i32",
+     "__private": "i32", "check": "bounds"},
+    grid=1,
+)  # fmt: skip
+@st.jit
+def sectile_names(Of_a, a_bytes, char16_t, INT32_MAX, sectile_n, nullptr_t, __private):
+    tl.store(Of_a, char16_t + INT32_MAX + sectile_n + nullptr_t)
+
+
 @st.jit
 def helper(x):
     return x * 3

@@ -157,11 +157,28 @@ static int try_descriptors(const nn_kernels *nn) {
   in.bytes = 0;
   in.block_shape[0] = 8, in.block_shape[1] = 32;
   if (nn_twice(nn, sectile_cpu(), NULL, &out, &in) != SECTILE_ERROR_CALL ||
-      !strstr(sectile_error_text(), "no variant for its blocks, only for [8, 16] with nan"))
+      !strstr(sectile_error_text(),
+              "blocks and padding, only for fp64[8, 16] nan, fp32[8, 16] nan"))
     return failed("twice with other blocks");
   in.block_shape[1] = 16, in.pads_with_nan = 1;
   if (nn_twice(nn, sectile_cpu(), NULL, &out, &in))
     return failed("twice with its blocks");
+  in.pads_with_nan = 0;
+  if (nn_twice(nn, sectile_cpu(), NULL, &out, &in) != SECTILE_ERROR_CALL)
+    return failed("twice with zeros outside");
+  in.block_shape[0] = 0;
+  if (nn_twice(nn, sectile_cpu(), NULL, &out, &in) != SECTILE_ERROR_CALL)
+    return failed("twice with half a block");
+  in.block_shape[1] = 0;
+  out.pads_with_nan = 1;
+  if (nn_twice(nn, sectile_cpu(), NULL, &out, &in) != SECTILE_ERROR_CALL)
+    return failed("twice with a padding that is not there");
+  out.pads_with_nan = 0;
+  in.shape[0] = INT64_MAX, in.bytes = 64;
+  if (nn_twice(nn, sectile_cpu(), NULL, &out, &in) != SECTILE_ERROR_CALL ||
+      !strstr(sectile_error_text(), "to 2^63 or beyond of base"))
+    return failed("twice of a huge array");
+  in.shape[0] = TALL, in.bytes = 0;
   in.rank = 1;
   if (nn_twice(nn, sectile_cpu(), NULL, &out, &in) != SECTILE_ERROR_CALL)
     return failed("twice with one dimension");
@@ -176,17 +193,65 @@ static int try_descriptors(const nn_kernels *nn) {
   return 0;
 }
 
+/* A chain of loads and stores whose order matters where the arrays share memory. */
+static int try_overlaps(const nn_kernels *nn) {
+  const int64_t length = 31;
+  int i, is_described;
+  for (is_described = 0; is_described < 2; ++is_described) {
+    sectile_descriptor out = sectile_descriptor_of(SECTILE_F32, y.at, 1, &length),
+                       kept = sectile_descriptor_of(SECTILE_F32, y.at + 4, 1, &length),
+                       in = sectile_descriptor_of(SECTILE_F32, x.at, 1, &length);
+    float expected[64];
+    for (i = 0; i < 64; ++i)
+      x.at[i] = (float)i, expected[i] = y.at[i] = (float)(100 + i);
+    {
+      int turn, at;
+      for (turn = 0; turn < 3; ++turn) {
+        float v[16], s[16];
+        memcpy(v, x.at, sizeof v);
+        memcpy(s, expected + 4, sizeof s);
+        for (at = 0; at < 16; ++at)
+          expected[at] = v[at] + s[at];
+        memcpy(expected + 4, v, sizeof v);
+      }
+    }
+    if (is_described
+            ? nn_chain(nn, sectile_cpu(), NULL, &out, &in, &kept, 3)
+            : nn_chain_of_arrays(nn, sectile_cpu(), NULL, y.at, 124, x.at, 124, y.at + 4, 124, 3))
+      return failed("chain");
+    if (memcmp(expected, y.at, sizeof expected))
+      return printf("chain: %d\n", is_described), 1;
+  }
+  return 0;
+}
+
+static int try_numbers(const nn_kernels *nn) {
+  union {
+    uint64_t at[2];
+    long double alignment;
+  } out = {{0, 0}};
+  if (nn_wide(nn, sectile_cpu(), NULL, out.at, 5, 3, 0.5) || out.at[0] != 5 + 3 + 1)
+    return failed("wide");
+  if (nn_wide(nn, sectile_cpu(), NULL, out.at, UINT64_MAX - 9, 3, 0.5) ||
+      out.at[0] != UINT64_MAX - 5)
+    return failed("wide beyond int64_t");
+  return 0;
+}
+
 static int try_bounds(const nn_kernels *nn) {
   fill(x.at, 64);
   memset(y.at, 0, sizeof y.at);
   if (nn_checked(nn, sectile_cpu(), NULL, y.at, 256, x.at, 256, 5) ||
-      nn_checked(nn, sectile_cpu(), NULL, y.at, 0, x.at, 0, 5))
+      nn_checked(nn, sectile_cpu(), NULL, y.at, SECTILE_UNKNOWN_BYTES, x.at, UINT64_MAX - 5, 5))
     return failed("checked");
   if (memcmp(x.at, y.at, 256))
     return puts("checked: wrong"), 1;
   if (nn_checked(nn, sectile_cpu(), NULL, y.at, 256, x.at, 252, 5) != SECTILE_ERROR_TRAP ||
       !strstr(sectile_error_text(), "index 63 of argument 'x', which has 63 elements"))
     return failed("checked beyond its array");
+  if (nn_checked(nn, sectile_cpu(), NULL, y.at, 0, x.at, 256, 5) != SECTILE_ERROR_TRAP ||
+      !strstr(sectile_error_text(), "index 0 of argument 'out', which has 0 elements"))
+    return failed("checked of an empty array");
   return 0;
 }
 
@@ -220,7 +285,7 @@ int main(int argc, char **argv) {
 #endif
     return failed("open");
   if (try_softmax(&nn) || try_layer_norm(&nn) || try_matmul(&nn) || try_descriptors(&nn) ||
-      try_bounds(&nn) || try_errors(&nn))
+      try_bounds(&nn) || try_overlaps(&nn) || try_numbers(&nn) || try_errors(&nn))
     return 1;
   puts("correct: true");
   return 0;
