@@ -589,7 +589,9 @@ def _c_function(function: Function, stem: str) -> list[str]:
         ]
         for i, p in enumerate(function.parameters):
             if p.form in ("pointer", "descriptor") and not p.is_written:
-                lines.append(f"  args[{i}].flags = SECTILE_ARG_READ_ONLY;")
+                lines.append(
+                    f"  args[{i}].flags = (uint16_t)(args[{i}].flags | SECTILE_ARG_READ_ONLY);"
+                )
     grid = "NULL" if function.has_grid else "&grid"
     args = "args" if count else "NULL"
     lines += [

@@ -250,7 +250,9 @@ static int try_bounds(const nn_kernels *nn) {
       !strstr(sectile_error_text(), "index 63 of argument 'x', which has 63 elements"))
     return failed("checked beyond its array");
   if (nn_checked(nn, sectile_cpu(), NULL, y.at, 0, x.at, 256, 5) != SECTILE_ERROR_TRAP ||
-      !strstr(sectile_error_text(), "index 0 of argument 'out', which has 0 elements"))
+      !strstr(sectile_error_text(), "index 0 of argument 'out', which has 0 elements") ||
+      nn_checked(nn, sectile_cpu(), NULL, y.at, 256, x.at, 0, 5) != SECTILE_ERROR_TRAP ||
+      !strstr(sectile_error_text(), "index 0 of argument 'x', which has 0 elements"))
     return failed("checked of an empty array");
   return 0;
 }
