@@ -78,6 +78,27 @@ class Export:
         self._check()
         self._combinations: list[tuple[dict[str, Any], dict[str, Any]]] | None = None
         self._refuse_objects()
+        for axis in self.grid:
+            self._refuse_arrays("grid", axis)
+        for name, steps in {**self.chosen, **self.chosen_options}.items():
+            self._refuse_arrays(f"choose[{name!r}]", steps)
+
+    def _refuse_arrays(self, what: str, steps: Steps) -> None:
+        """Formulas are of integers."""
+        argument = _native.formula_steps()["Argument"][0]
+        constants = {p.name for p in self.kernel.params if p.is_constexpr}
+        for kind, place in steps:
+            if kind != argument or (name := self.kernel.arg_names[place]) in constants:
+                continue
+            kinds = [kinds[name] for kinds, _ in self.combinations() if name in kinds]
+            if kinds and all(
+                isinstance(each, str) and each.lstrip().startswith(("*", "tensordesc"))
+                for each in kinds
+            ):
+                raise ValueError(
+                    f"{self.kernel.__name__}: {what} depends on {name!r}, which is an array\n"
+                    "  help: pass its extent as a parameter of the kernel, and use that"
+                )
 
     def _refuse_later(self, name: str, steps: Steps) -> None:
         """Choices are made in the order of the parameters."""

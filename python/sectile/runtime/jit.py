@@ -402,6 +402,7 @@ class JITFunction(_native.KernelBase, KernelInterface[P, R]):
 
         Raises:
             CompilationError: of the first that failed, after all have ended.
+            TypeError: `target` is given, which is `targets` here.
 
         Example:
             @st.jit

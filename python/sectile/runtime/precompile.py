@@ -145,6 +145,10 @@ def precompile(
     """Implements `JITFunction.precompile`."""
     from ..compiler import compile  # which imports JITFunction
 
+    if "target" in options:
+        raise TypeError(
+            f"{kernel.__name__}.precompile: unknown option 'target'; did you mean targets=[{options['target']!r}]?"
+        )
     asked = None if targets is None else [targets] if isinstance(targets, str) else list(targets)
     jobs: list[tuple[dict, dict, str]] = []
     for signature in _flat(signatures):

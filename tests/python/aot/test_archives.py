@@ -451,6 +451,18 @@ def test_files_are_written_together_and_links_stay(tmp_path):
     )
 
 
+@pytest.mark.parametrize("kind", ["*fp32:16", "tensordesc<fp32[16]>"])
+def test_formulas_of_arrays_are_refused(kind):
+    @st.jit
+    def kernel(x, n):
+        pass
+
+    for settings in ({"grid": lambda x: x}, {"choose": {"num_warps": lambda n, x: n + x}}):
+        with pytest.raises(ValueError, match="depends on 'x', which is an array"):
+            st.aot.export({"x": kind, "n": "i32"}, **settings)(kernel)
+    st.aot.export({"x": kind, "n": "i32"}, grid=lambda n: n)(kernel)
+
+
 def test_type_variables_of_any_name():
     from sectile.aot.exports import _substitute
 

@@ -151,3 +151,15 @@ def test_what_may_stand_for_true(value):
     kernel, x = new_kernel(), np.zeros(4, np.float32)
     kernel[(1,)](x, 4, 4, debug=value, num_warps=np.int64(8), maxnreg=None, enable_fp_fusion=None)
     assert kernel.variants()[0].options == {"num_warps": 8, "debug": True}
+
+
+def test_precompile_says_that_it_takes_targets():
+    @st.jit
+    def kernel(x):
+        pass
+
+    with pytest.raises(
+        TypeError,
+        match=r"kernel.precompile: unknown option 'target'; did you mean targets=\['cpu'\]",
+    ):
+        kernel.precompile({"x": "*fp32"}, target="cpu")
