@@ -13,8 +13,8 @@ namespace sectile::backends {
 using lang::SourcePlace;
 
 LineInfo::LineInfo(llvm::Module &module, llvm::Function &kernel, Location location, Form form,
-                   const CompileOptions &options)
-    : namesFolders(!options.forElsewhere), builder(module) {
+                   Folders folders)
+    : folders(folders), builder(module) {
   SourcePlace place = lang::sourcePlaceOf(location);
   if (!place.isKnown())
     return;
@@ -42,7 +42,7 @@ void LineInfo::finish() {
 
 llvm::DIFile *LineInfo::fileOf(llvm::StringRef path) {
   return builder.createFile(llvm::sys::path::filename(path),
-                            namesFolders ? llvm::sys::path::parent_path(path) : "");
+                            folders == Folders::Named ? llvm::sys::path::parent_path(path) : "");
 }
 
 /// Returns the scope of the innermost function that the location is in.

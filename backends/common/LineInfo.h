@@ -3,15 +3,14 @@
 // are given: no types, no variables. PTX has them as directives (.file, .loc), host code as a
 // table.
 //
-//   LineInfo lines(module, kernel, function.getLoc(), LineInfo::Form::Directives, options);
+//   LineInfo lines(module, kernel, function.getLoc(), LineInfo::Form::Directives,
+//                  LineInfo::Folders::Named);
 //   builder.SetCurrentDebugLocation(lines.at(op->getLoc()));
 //   lines.finish();
 //
 // A function called by the kernel has been inlined: its lines are its own, with the place of the
 // call.
 #pragma once
-
-#include "backends/plain/CompileOptions.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
@@ -24,11 +23,11 @@ namespace sectile::backends {
 class LineInfo {
 public:
   enum class Form { Directives, Table };
-  /// `location` is the kernel's in its source. Where it is unknown, no place is given. Of code for
-  /// archives (CompileOptions::forElsewhere) folders are left out: it is the same wherever its
-  /// source lay.
+  /// Code for archives is the same wherever its source lay.
+  enum class Folders { Named, LeftOut };
+  /// `location` is the kernel's in its source. Where it is unknown, no place is given.
   LineInfo(llvm::Module &module, llvm::Function &kernel, mlir::Location location, Form form,
-           const CompileOptions &options);
+           Folders folders);
   ~LineInfo();
   llvm::DebugLoc at(mlir::Location location);
   /// Before the module is used.
@@ -39,7 +38,7 @@ private:
   llvm::DILocalScope *scopeOf(mlir::Location location, bool isKernel);
   llvm::DILocation *place(mlir::Location location, llvm::DILocation *caller);
 
-  const bool namesFolders;
+  const Folders folders;
   llvm::DIBuilder builder;
   llvm::DICompileUnit *unit = nullptr;
   llvm::DISubprogram *kernelScope = nullptr;

@@ -321,7 +321,9 @@ std::unique_ptr<llvm::Module> KernelEmitter::emit() {
       llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, image.entryPoint, *module);
   kernel->addFnAttr(llvm::Attribute::NoUnwind);
   kernel->setDSOLocal(true);
-  lines.emplace(*module, *kernel, function.getLoc(), backends::LineInfo::Form::Table, options);
+  lines.emplace(*module, *kernel, function.getLoc(), backends::LineInfo::Form::Table,
+                options.forElsewhere ? backends::LineInfo::Folders::LeftOut
+                                     : backends::LineInfo::Folders::Named);
   call = kernel->getArg(0);
   kernel->addParamAttr(0, llvm::Attribute::NoAlias);
   kernel->addParamAttr(0, llvm::Attribute::ReadOnly);

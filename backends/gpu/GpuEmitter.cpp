@@ -58,7 +58,9 @@ std::unique_ptr<llvm::Module> GpuEmitter::emit() {
   kernel = llvm::Function::Create(llvm::FunctionType::get(builder.getVoidTy(), types, false),
                                   llvm::GlobalValue::ExternalLinkage, function.getName(), *module);
   target.declareKernel(*kernel, threadCount(), options);
-  lines.emplace(*module, *kernel, function.getLoc(), backends::LineInfo::Form::Directives, options);
+  lines.emplace(*module, *kernel, function.getLoc(), backends::LineInfo::Form::Directives,
+                options.forElsewhere ? backends::LineInfo::Folders::LeftOut
+                                     : backends::LineInfo::Folders::Named);
   auto *entry = llvm::BasicBlock::Create(builder.getContext(), "entry", kernel);
   auto *body = llvm::BasicBlock::Create(builder.getContext(), "body", kernel);
   builder.SetInsertPoint(entry);
