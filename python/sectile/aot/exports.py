@@ -254,8 +254,8 @@ def _substitute(value: Any, variables: Mapping[str, Any]) -> Any:
             value,
         )
     found = re.fullmatch(r"(\*?)(k?)(\w+)(:\w+)?", value)
-    name = found and filled(found[2], found[3])
-    if not name:
+    name = filled(found[2], found[3]) if found else None
+    if not found or not name:
         return value
     if not found[1] and not found[4] and (replacement := variables.get(value)) is not None:
         return replacement  # perhaps a constant

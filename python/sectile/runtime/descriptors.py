@@ -34,8 +34,8 @@ def kind_of_text(text: str) -> DescriptorKind | None:
     fields = _native.descriptor_kind(text)
     if fields is None:
         return None
-    *kinds, padding = fields
-    return DescriptorKind(*kinds, constexpr(padding))
+    base, shape, strides, block_shape, padding = fields
+    return DescriptorKind(base, shape, strides, block_shape, constexpr(padding))
 
 
 class TensorDescriptor:
