@@ -72,7 +72,9 @@ def test_a_page_of_every_header_has_declarations_and_no_rest_of_a_body(name):
     blocks = re.findall(r"^```cpp\n(.*?)^```$", text, re.M | re.S)
     assert len(blocks) > 1
     for line in "".join(blocks[1:]).splitlines():  # the first is the example of the header
-        assert not re.match(r"\s*([,:]|}(?!;))|[^/]*(SECTILE_(?!(?:CPU|OK|F16|UNKNOWN_BYTES)\b)|#)", line), line
+        assert not re.match(
+            r"\s*([,:]|}(?!;))|[^/]*(SECTILE_(?!(?:CPU|OK|F16|UNKNOWN_BYTES)\b)|#)", line
+        ), line
 
 
 def test_the_cpp_pages_have_the_operations():
