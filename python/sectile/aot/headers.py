@@ -395,6 +395,11 @@ def _c_parameter(p: Parameter) -> str:
     return f"{kind}{'' if kind.endswith('*') else ' '}{p.name}"
 
 
+def _float_type(p: Parameter) -> str:
+    """The type that a float is converted to. fp32 is what it is without more."""
+    return "0" if p.number == "fp32" else _ELEMENTS.get(p.number, ("0",))[0]
+
+
 def _argument(p: Parameter, as_double: str) -> str:
     """The expression that makes the ``sectile_arg``. ``as_double``: how a float is widened."""
     if p.form == "fixed":
@@ -413,10 +418,10 @@ def _argument(p: Parameter, as_double: str) -> str:
             return f"sectile_integer_of({_ELEMENTS[p.number][0]}, {p.name})"
         return f"sectile_integer({p.name})"
     if p.form == "float":
-        # fp32 is what a float is without more.
-        kind = "0" if p.number == "fp32" else _ELEMENTS.get(p.number, ("0",))[0]
         is_double = _C_NUMBERS.get(p.number, "double") == "double"
-        return f"sectile_float({kind}, {p.name if is_double else as_double.format(p.name)})"
+        return (
+            f"sectile_float({_float_type(p)}, {p.name if is_double else as_double.format(p.name)})"
+        )
     return {
         "bool": f"sectile_truth({p.name})",
         "text": f"sectile_text({p.name})",
@@ -427,14 +432,14 @@ def _argument(p: Parameter, as_double: str) -> str:
 
 
 def argument_type(p: Parameter) -> str:
-    """What TVM's FFI takes for a fixed parameter; of a number a stand-in with the type it is converted to."""
+    """What TVM's FFI is told of a parameter: the argument of a fixed one, of a number a stand-in with the type it is
+    converted to."""
     if p.form == "fixed":
         return p.fixed
     if p.form == "integer" and p.is_typed:
         return f"sectile_integer_of({_ELEMENTS[p.number][0]}, 0)"
     if p.form == "float":
-        kind = "0" if p.number == "fp32" else _ELEMENTS.get(p.number, ("0",))[0]
-        return f"sectile_float({kind}, 0)"
+        return f"sectile_float({_float_type(p)}, 0)"
     return "sectile_left_out()"
 
 
