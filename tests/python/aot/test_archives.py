@@ -338,7 +338,11 @@ def test_the_command_writes_archive_headers_and_dependencies(tmp_path):
 
 @pytest.mark.parametrize("forms", [["--archive"], ["--archive", "--static", "--shared"]])
 def test_a_full_disk_leaves_the_files_before(tmp_path, forms):
-    """Files may have 3000 bytes: headers fit, the archive does not."""
+    """Files may have 3000 bytes: headers fit, the archive does not.
+
+    Python writes no bytecode then (-B): it moves the 3000 bytes that fitted to their place, and each
+    later process that imports the module fails.
+    """
     folder = write_script(tmp_path)
     words = ["kernels.py", "-o", "out/nn", "--target", LEVEL, "--depfile", "out/nn.d", *forms]
     assert run_aot(folder, *words).returncode == 0
@@ -347,7 +351,7 @@ def test_a_full_disk_leaves_the_files_before(tmp_path, forms):
     limited = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))\n"
     limited += "from sectile.aot.building import main; sys.exit(main(sys.argv[1:]))"
     done = subprocess.run(
-        [sys.executable, "-c", limited, *words], cwd=folder, capture_output=True, text=True
+        [sys.executable, "-B", "-c", limited, *words], cwd=folder, capture_output=True, text=True
     )
     assert done.returncode == 1
     if len(forms) == 1:
