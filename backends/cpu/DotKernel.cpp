@@ -82,6 +82,9 @@ public:
     int64_t rowBlocks = blocksOf(rowRuns), columnBlocks = blocksOf(columnRuns);
     blockCount = rowBlocks * columnBlocks;
     int64_t blocksBefore = 0;
+    for (const DotPrefetch &rows : shape.prefetches)
+      if (!rows.isOfNextBlock)
+        ofNextRound.push_back(rows);
     for (const Run &rows : rowRuns) {
       loop(rows.count, [&](V rowBlock) {
         V row = b.CreateAdd(b.CreateMul(rowBlock, index(rows.size)), index(rows.first));
@@ -109,6 +112,10 @@ private:
   /// Register blocks, whichever their sizes.
   int64_t blockCount = 0;
   llvm::SmallVector<Run> columnRuns; // in vectors
+  /// What the register blocks of all rows ask for together, each its share; and what those of the
+  /// current rows do, whose first has the number firstOfRows.
+  llvm::SmallVector<DotPrefetch, 2> ofNextRound, ofNextRows;
+  V firstOfRows = nullptr;
 
   /// The rows of lhs that a block multiplies: where each begins, or where the first begins when
   /// they lie `lhsStride` apart.
@@ -144,8 +151,40 @@ private:
     return blocks;
   }
 
+  /// The `height` rows behind those from `row` on, or the first ones of the next round.
+  void findNextRows(int64_t height, V row) {
+    ofNextRows.clear();
+    for (DotPrefetch rows : shape.prefetches) {
+      if (!rows.isOfNextBlock)
+        continue;
+      // Blocks become lower, not higher: of a lower last block the rows before it are asked for
+      // once more.
+      V next = b.CreateAdd(row, index(height)), isInRound = b.CreateICmpULT(next, index(rows.rows));
+      V most = index(rows.rows - height);
+      V start = b.CreateSelect(
+          isInRound, b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, next, most), index(0));
+      rows.addresses = b.CreateGEP(b.getPtrTy(), rows.addresses, start);
+      rows.distance = b.CreateSelect(isInRound, index(0), rows.distance);
+      if (rows.isUseful)
+        rows.isUseful = b.CreateOr(isInRound, rows.isUseful);
+      rows.rows = height;
+      ofNextRows.push_back(rows);
+    }
+  }
+
+  /// Asks for what slot `slot` of `slots` of the current register block has to.
+  void emitPrefetches(V slot, int64_t slots) {
+    emitShareOfPrefetches(b, ofNextRound, slot, blockCount * slots);
+    if (!ofNextRows.empty())
+      emitShareOfPrefetches(b, ofNextRows,
+                            b.CreateSub(slot, b.CreateMul(firstOfRows, index(slots))),
+                            blocksOf(columnRuns) * slots);
+  }
+
   /// The blocks of `height` rows from `row` on; the first of them has this number.
   void emitRows(int64_t height, V row, V number) {
+    findNextRows(height, row);
+    firstOfRows = number;
     Rows rows;
     if (shape.lhsRows) {
       V addresses = b.CreateGEP(b.getPtrTy(), shape.lhsRows, row);
@@ -299,7 +338,7 @@ private:
       if (isFetching) {
         number = b.CreatePHI(b.getInt64Ty(), 2);
         number->addIncoming(firstNumber, before);
-        emitShareOfPrefetches(b, shape.prefetches, number, blockCount * rounds);
+        emitPrefetches(number, rounds);
       }
       for (int64_t k = 0; k < unroll; ++k)
         step(leftNow, panelNow, k);
@@ -316,7 +355,7 @@ private:
       b.SetInsertPoint(after);
     } else {
       rounds = 0;
-      emitShareOfPrefetches(b, shape.prefetches, blockNumber, blockCount);
+      emitPrefetches(blockNumber, 1);
     }
     for (int64_t k = 0; k < shape.depth - rounds * unroll; ++k)
       step(left, panel, k);

@@ -39,6 +39,11 @@ struct DotPrefetch {
   /// Whether there is anything to ask for (i1); null if there always is. The same for all operands
   /// of a product.
   llvm::Value *isUseful = nullptr;
+  /// The rows are those that the product itself reads, where they lie (DotShape::lhsRows): each
+  /// block of rows asks for the next one, the last block for the first of the rows `distance` away.
+  /// What is asked for a whole round earlier would have to stay in the cache until then, and rows
+  /// that lie a power of two apart have few places there.
+  bool isOfNextBlock = false;
 };
 
 /// What lhs and rhs are made of.

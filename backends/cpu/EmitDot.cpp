@@ -226,8 +226,10 @@ LogicalResult KernelEmitter::emitDotStep(DotOp op) {
   if (rank == 2) {
     for (auto [operand, addresses] :
          {std::pair(op.getLhs(), lhsAddresses), std::pair(op.getRhs(), rhsAddresses)})
-      if (auto prefetch = operandAhead(operand, addresses))
+      if (auto prefetch = operandAhead(operand, addresses)) {
+        prefetch->isOfNextBlock = addresses && addresses == lhsAddresses;
         shape.prefetches.push_back(*prefetch);
+      }
     emitDotHere(shape, lhs ? lhs->base : nullptr, rhs->base, acc->base);
   } else {
     EmittedLoop loop = beginLoop(index(0), index(acc->shape[0]), index(1), {}, false);
