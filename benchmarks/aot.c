@@ -32,6 +32,11 @@ static void must(int condition, const char *what) {
   exit(1);
 }
 
+/*-- Kernel::launch: aot_peer.cpp ------------------------------------------------------------------*/
+
+void *peer_bind(const char *archive, int is_gpu, void *out, void *x, long n, long block);
+int peer_launch(const void *bound);
+
 /*-- NVIDIA's driver ---------------------------------------------------------------------------*/
 
 typedef int (*Call)();
@@ -83,6 +88,10 @@ static int launch_once(void) {
 }
 static int run_once(void) {
   return sectile_run(bound);
+}
+static void *peer;
+static int peer_once(void) {
+  return peer_launch(peer);
 }
 static int drive_once(void) {
   return start_kernel(function, 1u, 1u, 1u, threads, 1u, 1u, 0u, NULL, parameters, NULL);
@@ -163,8 +172,9 @@ int main(int argc, char **argv) {
 
   {
     static Contender contenders[] = {
-        {"launch", launch_once, {0}},      {"run", run_once, {0}},
-        {"driver", drive_once, {0}},       {"driver_ex", drive_ex_once, {0}},
+        {"launch", launch_once, {0}},      {"kernel", peer_once, {0}},
+        {"run", run_once, {0}},            {"driver", drive_once, {0}},
+        {"driver_ex", drive_ex_once, {0}},
         {"driver_again", drive_once, {0}}, /* how far two figures of one thing are apart */
     };
     const int has_driver = is_gpu && argc > 4;
@@ -178,6 +188,8 @@ int main(int argc, char **argv) {
     args[2] = sectile_integer(n);
     args[3] = sectile_integer(16);
     must(!sectile_bind(kernel, device, NULL, &grid, args, 4, &bound), "bind");
+    peer = peer_bind(argv[1], is_gpu, memory, memory + 8 * WORDS / 2, n, 16);
+    must(peer && !peer_launch(peer), "Kernel::launch");
     if (has_driver) {
       void *module = NULL;
       Call load = of_driver("cuModuleLoad");
@@ -195,7 +207,7 @@ int main(int argc, char **argv) {
       parameters[1] = &x;
       parameters[2] = &n;
     }
-    compare(contenders, has_driver ? 5 : 2);
+    compare(contenders, has_driver ? 6 : 3);
     sectile_release(bound);
   }
   sectile_close(archive);
