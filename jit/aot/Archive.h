@@ -79,6 +79,18 @@ private:
   ArchivedKernel(const Archive &archive, const ArchivedKernelEntry &kernel);
   struct Search;
   Status gridOf(std::span<const ArgumentValue> values, Grid &grid) const;
+  /// bind() for values all of which are there; and for others, apart from it.
+  Status bindValues(const ArchivedLaunch &launch, std::span<const ArgumentValue> values,
+                    BoundLaunch &result) const;
+  [[gnu::noinline]] Status bindCompleted(const ArchivedLaunch &launch, BoundLaunch &result) const;
+  /// Fills in the values of the kernel's chosenOptions, and makes them part of the key.
+  [[gnu::noinline]] Status chooseOptions(std::span<const ArgumentValue> values,
+                                         BoundArguments &arguments,
+                                         std::vector<int64_t> &chosen) const;
+  /// A variant for a key that the table does not know.
+  [[gnu::cold, gnu::noinline]] const Kernel *
+  search(const ArchivedLaunch &launch, std::span<const ArgumentValue> values,
+         const std::vector<int64_t> &chosen, const BoundArguments &arguments, Status &status) const;
 
   const Archive &archive;
   const ArchivedKernelEntry &kernel;

@@ -229,15 +229,8 @@ struct ArchivedKernel::Search {
 
   const ArchivedKernelEntry &kernel() const { return self.kernel; }
 
-  const Kernel *find(BoundArguments &arguments) {
-    if (const Kernel *known = self.table.find(arguments)) [[likely]]
-      return known;
-    std::shared_ptr<const Kernel> found = search(MemoryFacts::of(arguments));
-    return found ? self.table.insert(arguments, std::move(found)) : nullptr;
-  }
-
-private:
-  [[gnu::cold, gnu::noinline]] std::shared_ptr<const Kernel> search(const MemoryFacts &memory) {
+  /// Null with `status` set where there is none.
+  std::shared_ptr<const Kernel> find(const MemoryFacts &memory) {
     const lang::KernelSignature signature = self.specialization.signature(values);
     const std::string key = signatureKey(signature);
     auto [first, last] =
@@ -260,6 +253,7 @@ private:
     return nullptr;
   }
 
+private:
   /// By keys alone.
   struct Order {
     bool operator()(const ArchivedVariant &a, const std::string &key) const { return a.key < key; }
@@ -435,13 +429,21 @@ static bool isLeftOut(const ArgumentValue &value) {
 }
 
 Status ArchivedKernel::bind(const ArchivedLaunch &launch, BoundLaunch &result) const {
+  if (hasDefaults && std::any_of(launch.values.begin(), launch.values.end(), isLeftOut))
+    return bindCompleted(launch, result);
+  return bindValues(launch, launch.values, result);
+}
+
+Status ArchivedKernel::bindCompleted(const ArchivedLaunch &launch, BoundLaunch &result) const {
   ValueBuffer completed;
-  std::span<const ArgumentValue> values = launch.values;
-  if (hasDefaults && std::any_of(values.begin(), values.end(), isLeftOut)) {
-    if (Status status = complete(values, completed); !status.ok())
-      return status;
-    values = completed.span();
-  }
+  if (Status status = complete(launch.values, completed); !status.ok())
+    return status;
+  return bindValues(launch, completed.span(), result);
+}
+
+Status ArchivedKernel::bindValues(const ArchivedLaunch &launch,
+                                  std::span<const ArgumentValue> values,
+                                  BoundLaunch &result) const {
   BoundArguments &arguments = result.arguments;
   if (Status status = specialization.bind(values, arguments); !status.ok())
     return status;
@@ -453,9 +455,28 @@ Status ArchivedKernel::bind(const ArchivedLaunch &launch, BoundLaunch &result) c
                                   (static_cast<uint64_t>(launch.backend == "hip") << 32)
                             : 0);
   std::vector<int64_t> chosen;
+  if (!kernel.chosenOptions.empty())
+    if (Status status = chooseOptions(values, arguments, chosen); !status.ok())
+      return status;
+  if (launch.grid)
+    result.grid = *launch.grid;
+  else if (Status status = gridOf(values, result.grid); !status.ok())
+    return status;
+  Status status;
+  result.kernel = selectForMemory(arguments, [&]() -> const Kernel * {
+    if (const Kernel *known = table.find(arguments)) [[likely]]
+      return known;
+    return search(launch, values, chosen, arguments, status);
+  });
+  return status;
+}
+
+Status ArchivedKernel::chooseOptions(std::span<const ArgumentValue> values,
+                                     BoundArguments &arguments,
+                                     std::vector<int64_t> &chosen) const {
+  const Places places(values, kernel.parameters.size());
   for (const auto &[keyword, formula] : kernel.chosenOptions) {
-    std::optional<int64_t> value =
-        evaluate(formula, values, Places(values, kernel.parameters.size()));
+    std::optional<int64_t> value = evaluate(formula, values, places);
     if (!value)
       return Status::fail(Error::Kind::Call, kernel.name + ": " + keyword +
                                                  " is chosen by integers, and for these arguments "
@@ -463,13 +484,20 @@ Status ArchivedKernel::bind(const ArchivedLaunch &launch, BoundLaunch &result) c
     chosen.push_back(*value);
     arguments.addOption(static_cast<uint64_t>(*value));
   }
-  if (launch.grid)
-    result.grid = *launch.grid;
-  else if (Status status = gridOf(values, result.grid); !status.ok())
-    return status;
+  return {};
+}
+
+const Kernel *ArchivedKernel::search(const ArchivedLaunch &launch,
+                                     std::span<const ArgumentValue> values,
+                                     const std::vector<int64_t> &chosen,
+                                     const BoundArguments &arguments, Status &status) const {
   Search search{*this, launch, values, chosen};
-  result.kernel = selectForMemory(arguments, [&] { return search.find(arguments); });
-  return result.kernel ? Status() : std::move(search.status);
+  std::shared_ptr<const Kernel> found = search.find(MemoryFacts::of(arguments));
+  status = std::move(search.status);
+  if (!found)
+    return nullptr;
+  status = {}; // of another target, which is no error where one does
+  return table.insert(arguments, std::move(found));
 }
 
 } // namespace sectile::jit

@@ -160,10 +160,11 @@ sectile_status statusOf(const jit::Status &status) {
 
 /// "cpu", "cuda", "hip"; "" for an unknown kind.
 std::string_view backendOf(int32_t kind) {
-  return kind == SECTILE_CPU    ? "cpu"
-         : kind == SECTILE_CUDA ? "cuda"
-         : kind == SECTILE_HIP  ? "hip"
-                                : "";
+  using namespace std::string_view_literals;
+  return kind == SECTILE_CPU    ? "cpu"sv
+         : kind == SECTILE_CUDA ? "cuda"sv
+         : kind == SECTILE_HIP  ? "hip"sv
+                                : ""sv;
 }
 [[gnu::cold]] sectile_status unknownDevice(const char *function) {
   return fail(SECTILE_ERROR_CALL, std::string(function) + ": the device's kind is none of "
@@ -180,18 +181,18 @@ sectile_status bind(const char *function, const sectile_kernel &kernel, sectile_
   if (count != 0 && !args)
     return isNull(function, "args");
   constexpr size_t kMost = 1 << 16;
-  if (count > kMost)
+  if (count > kMost) [[unlikely]]
     return fail(SECTILE_ERROR_CALL, kernel.name + ": takes " +
                                         std::to_string(kernel.kernel->entry().parameters.size()) +
                                         " arguments, got " + std::to_string(count));
-  if (device.index < 0 || device.index > INT16_MAX || (backend == "cpu" && device.index != 0))
+  const bool isHost = device.kind == SECTILE_CPU;
+  if (device.index < 0 || device.index > (isHost ? 0 : INT16_MAX)) [[unlikely]]
     return fail(SECTILE_ERROR_CALL, std::string(function) + ": there is no device number " +
                                         std::to_string(device.index));
   ReadArguments read;
-  const int16_t place =
-      backend == "cpu" ? ArgumentValue::kHost : static_cast<int16_t>(device.index);
-  if (!read.all(*kernel.kernel, {args, count}, place))
-    return fail(SECTILE_ERROR_CALL, std::move(read.problem), read.parameter);
+  const int16_t place = isHost ? ArgumentValue::kHost : static_cast<int16_t>(device.index);
+  if (!read.all(*kernel.kernel, {args, count}, place)) [[unlikely]]
+    return fail(SECTILE_ERROR_CALL, read.problem(), read.parameter());
   jit::ArchivedLaunch launch{read.values(), std::nullopt, backend, device.index, stream};
   if (grid)
     launch.grid = jit::Grid{grid->x, grid->y, grid->z};

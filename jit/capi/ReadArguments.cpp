@@ -24,79 +24,93 @@ lang::DType scalarOf(sectile_type type) {
 
 bool ReadArguments::refuse(const ArchivedKernel &kernel, size_t number, const std::string &why) {
   const auto &parameters = kernel.entry().parameters;
-  problem = kernel.entry().name + ": argument " +
-            (number < parameters.size() ? "'" + parameters[number].policy.name + "'"
-                                        : std::to_string(number)) +
-            ": " + why;
-  parameter = static_cast<int32_t>(number);
+  Rare &wrong = ofRare();
+  wrong.problem = kernel.entry().name + ": argument " +
+                  (number < parameters.size() ? "'" + parameters[number].policy.name + "'"
+                                              : std::to_string(number)) +
+                  ": " + why;
+  wrong.parameter = static_cast<int32_t>(number);
   return false;
 }
 
 ArgumentValue ReadArguments::constantOf(lang::Constant constant) {
   ConstantTable::Entry entry = ConstantTable::ofProcess().find(constant);
   if (!entry.constant)
-    entry.constant = unknown.emplace_back(new lang::Constant(std::move(constant))).get();
+    entry.constant = ofRare().unknown.emplace_back(new lang::Constant(std::move(constant))).get();
   return ArgumentValue::constantWithId(entry.id, *entry.constant);
 }
 
-static ArgumentValue pointerTo(const sectile_arg &arg, int16_t device) {
-  const bool isReadOnly = arg.flags & SECTILE_ARG_READ_ONLY;
+static inline ArgumentValue pointerTo(const sectile_arg &arg, int16_t device) {
   const bool isBounded =
       arg.bytes != SECTILE_UNKNOWN_BYTES && (arg.bytes != 0 || (arg.flags & SECTILE_ARG_BOUNDED));
-  const auto begin = reinterpret_cast<uintptr_t>(arg.value.pointer);
-  // An end of ~0 would mean that it is not known.
-  const uint64_t end = begin + std::min(arg.bytes, ~uint64_t{0} - 1 - begin);
-  const lang::DType dtype = lang::DType::pointer(ScalarKind(arg.type));
-  ArgumentValue value = isBounded
-                            ? ArgumentValue::array(dtype, arg.value.pointer, begin, end, isReadOnly)
-                            : ArgumentValue::pointer(dtype, arg.value.pointer, isReadOnly);
+  ArgumentValue value =
+      ArgumentValue::pointer(lang::DType::pointer(ScalarKind(arg.type)), arg.value.pointer,
+                             arg.flags & SECTILE_ARG_READ_ONLY);
+  if (isBounded) {
+    value.rangeBegin = value.bits;
+    // An end of ~0 would mean that it is not known.
+    value.rangeEnd = value.bits + std::min(arg.bytes, ~uint64_t{0} - 1 - value.bits);
+  }
   value.device = device;
   return value;
 }
 
-/// Returns what is wrong with the argument; null when nothing is.
-const char *ReadArguments::one(const sectile_arg &arg, int16_t device, ArgumentValue &value) {
+/// Pushes the argument. Returns what is wrong with it; null when nothing is.
+inline const char *ReadArguments::one(const sectile_arg &arg, int16_t device) {
+  // Most are numbers and pointers.
+  if (arg.kind == SECTILE_ARG_POINTER && isType(arg.type) && arg.value.pointer) {
+    buffer.pushMade([&] { return pointerTo(arg, device); });
+    return nullptr;
+  }
+  if (arg.kind == SECTILE_ARG_INTEGER && arg.type == 0) {
+    buffer.pushMade([&] { return ArgumentValue::integer(arg.value.integer); });
+    return nullptr;
+  }
+  return other(arg);
+}
+
+const char *ReadArguments::other(const sectile_arg &arg) {
   const bool isTyped = isType(arg.type);
   if (arg.type != 0 && !isTyped)
     return "its type is none of sectile_type";
   switch (arg.kind) {
   case SECTILE_ARG_LEFT_OUT:
-    value = ArgumentValue::leftOut();
+    buffer.push(ArgumentValue::leftOut());
     return nullptr;
-  case SECTILE_ARG_POINTER:
+  case SECTILE_ARG_POINTER: // a null pointer, or without a type
     if (!isTyped)
       return "a pointer needs the type of what it points to";
-    value = arg.value.pointer ? pointerTo(arg, device) : ArgumentValue::none();
+    buffer.push(ArgumentValue::none());
     return nullptr;
   case SECTILE_ARG_INTEGER:
-    value = ArgumentValue::integer(arg.value.integer, scalarOf(arg.type));
+    buffer.push(ArgumentValue::integer(arg.value.integer, scalarOf(arg.type)));
     return nullptr;
   case SECTILE_ARG_UNSIGNED:
-    value = ArgumentValue::unsignedInteger(arg.value.unsigned_integer, scalarOf(arg.type));
+    buffer.push(ArgumentValue::unsignedInteger(arg.value.unsigned_integer, scalarOf(arg.type)));
     return nullptr;
   case SECTILE_ARG_FLOAT:
-    value = ArgumentValue::floating(arg.value.number, scalarOf(arg.type));
+    buffer.push(ArgumentValue::floating(arg.value.number, scalarOf(arg.type)));
     return nullptr;
   case SECTILE_ARG_BOOL:
-    value = ArgumentValue::boolean(arg.value.integer != 0);
+    buffer.push(ArgumentValue::boolean(arg.value.integer != 0));
     return nullptr;
   case SECTILE_ARG_NONE:
-    value = ArgumentValue::none();
+    buffer.push(ArgumentValue::none());
     return nullptr;
   case SECTILE_ARG_TEXT:
     if (!arg.value.text)
       return "its text is null";
-    value = constantOf({std::string(arg.value.text)});
+    buffer.push(constantOf({std::string(arg.value.text)}));
     return nullptr;
   case SECTILE_ARG_TYPE:
     if (!isTyped)
       return "its type is none of sectile_type";
-    value = constantOf({scalarOf(arg.type)});
+    buffer.push(constantOf({scalarOf(arg.type)}));
     return nullptr;
   case SECTILE_ARG_TUPLE:
     if (arg.value.integer < 0 || arg.value.integer > 1 << 16)
       return "a tuple has up to 65536 items";
-    value = ArgumentValue::tuple(static_cast<size_t>(arg.value.integer));
+    buffer.push(ArgumentValue::tuple(static_cast<size_t>(arg.value.integer)));
     return nullptr;
   default:
     return "its kind is none of SECTILE_ARG_...";
@@ -192,24 +206,17 @@ bool ReadArguments::all(const ArchivedKernel &kernel, std::span<const sectile_ar
                         int16_t device) {
   size_t number = 0, items = 0; // of which parameter, and how many items of its tuple are to come
   for (const sectile_arg &arg : args) {
-    const bool isItem = items > 0;
-    if (arg.kind == SECTILE_ARG_DESCRIPTOR) {
-      if (isItem)
+    if (arg.kind == SECTILE_ARG_DESCRIPTOR) [[unlikely]] {
+      if (items > 0)
         return refuse(kernel, number, "a tensor descriptor cannot be an item of a tuple");
       if (!descriptor(kernel, number, arg, device))
         return false;
-    } else {
-      ArgumentValue value;
-      if (const char *why = one(arg, device, value))
-        return refuse(kernel, number, why);
-      buffer.push(value);
-      if (value.kind == ArgumentValue::Kind::Tuple)
-        items += value.itemCount() + !isItem; // and itself, below
-    }
-    if (items > 0)
-      --items;
-    if (items == 0)
-      ++number;
+    } else if (const char *why = one(arg, device)) [[unlikely]]
+      return refuse(kernel, number, why);
+    const bool isTuple = arg.kind == SECTILE_ARG_TUPLE;
+    if (items > 0 || isTuple) [[unlikely]]
+      items += (isTuple ? static_cast<size_t>(arg.value.integer) : 0) - (items > 0);
+    number += items == 0;
   }
   return true;
 }

@@ -1,7 +1,7 @@
 //===-- ReadArguments.h - the arguments of a launch, as C passes them -------------------------===//
 //   ReadArguments read;
 //   if (!read.all(kernel, {args, count}, device))
-//     ... read.problem, read.parameter ...
+//     ... read.problem(), read.parameter() ...
 //   kernel.bind({read.values(), ...}, launch);
 #pragma once
 
@@ -29,24 +29,39 @@ public:
   ReadArguments &operator=(const ReadArguments &) = delete;
 
   /// `device`: the GPU whose memory pointers point to, or ArgumentValue::kHost. False where one of
-  /// them is wrong; then `problem` and `parameter` say which.
+  /// them is wrong; then problem() and parameter() say which.
   bool all(const ArchivedKernel &kernel, std::span<const sectile_arg> args, int16_t device);
   std::span<const ArgumentValue> values() const { return buffer.span(); }
 
-  std::string problem;
-  int32_t parameter = -1;
+  /// Only after all() has returned false.
+  const std::string &problem() const { return rare->problem; }
+  int32_t parameter() const { return rare->parameter; }
 
 private:
-  const char *one(const sectile_arg &arg, int16_t device, ArgumentValue &value);
+  /// What most launches do without.
+  struct Rare {
+    std::string problem;
+    int32_t parameter = -1;
+    /// Constants that no archive has, for messages: nothing is kept of them.
+    std::vector<std::unique_ptr<lang::Constant>> unknown;
+  };
+
+  const char *one(const sectile_arg &arg, int16_t device);
+  [[gnu::noinline]] const char *other(const sectile_arg &arg);
   /// Apart from all(): most arguments are numbers and pointers.
   [[gnu::noinline]] bool descriptor(const ArchivedKernel &kernel, size_t number,
                                     const sectile_arg &arg, int16_t device);
   [[gnu::cold]] bool refuse(const ArchivedKernel &kernel, size_t number, const std::string &why);
   ArgumentValue constantOf(lang::Constant constant);
 
+  Rare &ofRare() {
+    if (!rare)
+      rare = std::make_unique<Rare>();
+    return *rare;
+  }
+
   ValueBuffer buffer;
-  /// Constants that no archive has, for messages: nothing is kept of them.
-  std::vector<std::unique_ptr<lang::Constant>> unknown;
+  std::unique_ptr<Rare> rare;
 };
 
 } // namespace sectile::jit::capi

@@ -36,31 +36,37 @@ enum ConstantCode : uint8_t {
 };
 static_assert(static_cast<uint8_t>(ScalarKind::Float64) < kConstantKind);
 
+/// Small enough for two registers.
 struct Classified {
-  uint8_t code = kNone;
-  /// What is passed, or the value of the constant.
+  /// What is passed, the value of the constant, or the address of the text of a problem.
   uint64_t bits = 0;
-  DType dtype;
-  /// Set: the argument cannot be passed.
-  const char *problem = nullptr;
+  uint8_t code = kNone;
+  /// The argument cannot be passed.
+  bool isProblem = false;
 
   bool isConstant() const { return (code & kConstantKind) == kConstantKind; }
   bool hasConstantBits() const { return code != kNone && code != kFoldedOne; }
+  const char *problem() const { return reinterpret_cast<const char *>(bits); }
+  /// Of what is passed at launch.
+  ScalarKind kind() const { return static_cast<ScalarKind>(code & kConstantKind); }
+  DType dtype() const { return {kind(), (code >> 5 & 1) != 0, (code >> 6 & 1) != 0}; }
+  bool isDivisible() const { return code >> 7; }
 };
+static_assert(sizeof(Classified) == 16);
 
 Classified constant(ConstantCode code, uint64_t bits) {
-  return {code, bits, {}, nullptr};
+  return {bits, code, false};
 }
-Classified problem(const char *text) {
-  return {kNone, 0, {}, text};
+[[gnu::cold, gnu::noinline]] Classified problem(const char *text) {
+  return {reinterpret_cast<uintptr_t>(text), kNone, true};
 }
 Classified passed(DType dtype, uint64_t bits, bool divisible) {
   auto code = static_cast<uint8_t>(static_cast<uint8_t>(dtype.kind) | dtype.isPointer << 5 |
                                    dtype.isConst << 6 | divisible << 7);
-  return {code, bits, dtype, nullptr};
+  return {bits, code, false};
 }
 
-Classified classifyConstant(const ArgumentValue &value) {
+[[gnu::noinline]] Classified classifyConstant(const ArgumentValue &value) {
   switch (value.kind) {
   case Kind::None:
     return constant(kNone, 0);
@@ -128,43 +134,40 @@ double asDouble(const ArgumentValue &value) {
                                          : static_cast<double>(static_cast<int64_t>(value.bits));
 }
 
-Classified classifyInteger(const ArgumentValue &value, const ParameterPolicy &policy) {
-  bool isAnnotated = !policy.annotation.isVoid();
-  DType dtype = isAnnotated ? policy.annotation : value.dtype;
+/// Of a type that follows neither from the value nor from Python's rules.
+[[gnu::noinline]] Classified classifyTyped(const ArgumentValue &value, DType dtype,
+                                           bool divisible) {
   if (dtype.isPointer)
     return problem("is annotated as a pointer and got an integer");
   if (dtype.isFloat())
     return passed(dtype, backends::encodeFloat(asDouble(value), dtype.kind), false);
   if (dtype.isBool())
     return passed(dtype, value.bits != 0, false);
-  if (dtype.isVoid())
-    dtype = DType::scalar(value.content == Bits::Unsigned  ? ScalarKind::UInt64
-                          : fits(value, ScalarKind::Int32) ? ScalarKind::Int32
-                                                           : ScalarKind::Int64);
-  else if (!fits(value, dtype.kind))
+  if (!fits(value, dtype.kind))
     return problem("got an integer beyond its type");
-  // Typed i64 from C++ stays: a constant 1 would be an i32 in the kernel's arithmetic.
-  if (value.bits == 1 && policy.specialize && !isAnnotated && dtype.kind == ScalarKind::Int32)
-    return constant(kFoldedOne, 1);
-  bool divisible = policy.specialize && policy.specializeOnAlignment && value.bits % 16 == 0;
   return passed(dtype, value.bits, divisible);
 }
 
-inline Classified classify(const ArgumentValue &value, const ParameterPolicy &policy) {
-  if (policy.isConstexpr) [[unlikely]]
-    return classifyConstant(value);
-  const DType annotation = policy.annotation;
+inline Classified classifyInteger(const ArgumentValue &value, const ParameterRule &rule) {
+  const bool isAnnotated = !rule.annotation.isVoid(),
+             divisible = rule.looksAtAlignment && value.bits % 16 == 0;
+  DType dtype = isAnnotated ? rule.annotation : value.dtype;
+  const bool isTyped = !dtype.isVoid();
+  if (!isTyped)
+    dtype = DType::scalar(value.content == Bits::Unsigned              ? ScalarKind::UInt64
+                          : int64_t(value.bits) == int32_t(value.bits) ? ScalarKind::Int32
+                                                                       : ScalarKind::Int64);
+  // Typed i64 from C++ stays: a constant 1 would be an i32 in the kernel's arithmetic.
+  if (value.bits == 1 && rule.specialize && !isAnnotated &&
+      dtype == DType::scalar(ScalarKind::Int32))
+    return constant(kFoldedOne, 1);
+  return isTyped ? classifyTyped(value, dtype, divisible) : passed(dtype, value.bits, divisible);
+}
+
+/// What is neither a pointer nor an integer.
+[[gnu::noinline]] Classified classifyOther(const ArgumentValue &value, const ParameterRule &rule) {
+  const DType annotation = rule.annotation;
   switch (value.kind) {
-  case Kind::Pointer: {
-    if (!annotation.isVoid() && !annotation.isPointer)
-      return problem("is annotated as a number and got an array");
-    bool divisible = policy.specialize && policy.specializeOnAlignment && value.bits % 16 == 0;
-    DType dtype = annotation.isPointer ? annotation : value.dtype;
-    dtype.isConst |= policy.isConst;
-    return passed(dtype, value.bits, divisible);
-  }
-  case Kind::Integer:
-    return classifyInteger(value, policy);
   case Kind::Float: {
     DType dtype = !annotation.isVoid()    ? annotation
                   : !value.dtype.isVoid() ? value.dtype
@@ -188,10 +191,27 @@ inline Classified classify(const ArgumentValue &value, const ParameterPolicy &po
                                : problem("is annotated with a type and got a tuple");
   case Kind::Default:
     return problem("is missing");
-  case Kind::Constant:
-    break;
+  default:
+    return classifyConstant(value);
   }
-  return classifyConstant(value);
+}
+
+/// The code of pointers and integers is short, and in the way of every launch.
+[[gnu::always_inline]] inline Classified classify(const ArgumentValue &value,
+                                                  const ParameterRule &rule) {
+  if (rule.isConstexpr) [[unlikely]]
+    return classifyConstant(value);
+  if (value.kind == Kind::Integer)
+    return classifyInteger(value, rule);
+  if (value.kind != Kind::Pointer)
+    return classifyOther(value, rule);
+  const DType annotation = rule.annotation;
+  if (!annotation.isVoid() && !annotation.isPointer) [[unlikely]]
+    return problem("is annotated as a number and got an array");
+  const bool divisible = rule.looksAtAlignment && value.bits % 16 == 0;
+  DType dtype = annotation.isPointer ? annotation : value.dtype;
+  dtype.isConst |= rule.isConst;
+  return passed(dtype, value.bits, divisible);
 }
 
 } // namespace
@@ -240,7 +260,11 @@ ConstantTable::OfDescriptor ConstantTable::ofDescriptor(std::span<const int64_t>
 }
 
 Specializer::Specializer(std::string kernelName, std::vector<ParameterPolicy> parameters)
-    : kernelName(std::move(kernelName)), policies(std::move(parameters)) {}
+    : kernelName(std::move(kernelName)), policies(std::move(parameters)) {
+  for (const ParameterPolicy &policy : policies)
+    rules.push_back({policy.annotation, policy.isConstexpr, policy.isConst, policy.specialize,
+                     policy.specialize && policy.specializeOnAlignment});
+}
 
 namespace {
 
@@ -249,7 +273,7 @@ class OverlapFinder {
 public:
   explicit OverlapFinder(BoundArguments &result) : result(result) {}
 
-  void add(uint16_t slot, const ArgumentValue &value, DType dtype) {
+  [[gnu::always_inline]] void add(uint16_t slot, const ArgumentValue &value, ScalarKind kind) {
     // Only the address of a bare pointer is known, not its end.
     bool isBounded = value.rangeEnd != ~uint64_t{0};
     uint64_t begin = isBounded ? value.rangeBegin : value.bits;
@@ -259,24 +283,29 @@ public:
     for (size_t i = 0; i < arrays.size(); ++i) {
       const Array &other = arrays.data()[i];
       if (begin < other.end && other.begin < end) [[unlikely]]
-        result.overlaps.push(
-            {other.slot, slot, value.bits == other.address && dtype.kind == other.kind});
+        note({other.slot, slot, value.bits == other.address && kind == other.kind});
     }
-    arrays.push({begin, end, value.bits, slot, dtype.kind});
+    arrays.push({begin, end, value.bits, slot, kind});
   }
 
   /// Self-delimiting, like the parameters' bytes before it.
   void appendToKey() {
+    if (result.overlaps.size() != 0) [[unlikely]]
+      appendOverlaps();
+    result.key.push(0);
+  }
+
+private:
+  [[gnu::noinline]] void note(backends::ArgumentOverlap overlap) { result.overlaps.push(overlap); }
+  [[gnu::noinline]] void appendOverlaps() {
     for (size_t i = 0; i < result.overlaps.size(); ++i) {
       backends::ArgumentOverlap overlap = result.overlaps[i];
       result.key.push(uint8_t(1 + overlap.isSame));
       result.key.append(&overlap.first, sizeof overlap.first);
       result.key.append(&overlap.second, sizeof overlap.second);
     }
-    result.key.push(0);
   }
 
-private:
   struct Array {
     uint64_t begin, end, address;
     uint16_t slot;
@@ -302,41 +331,50 @@ Status Specializer::bind(std::span<const ArgumentValue> values, BoundArguments &
   result.overlaps.clear();
   result.isOfDevice = result.isUnmappable = false;
   OverlapFinder overlaps(result);
-  size_t parameter = 0, itemsLeft = 0; // of the parameter that `i` belongs to
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (parameter == policies.size()) [[unlikely]]
-      return wrongCount(kernelName, policies.size(), values.size());
-    const ArgumentValue &value = values[i];
-    Classified argument = classify(value, policies[parameter]);
-    if (argument.problem) [[unlikely]]
-      return argumentError(values, i, argument.problem);
-    if (itemsLeft) [[unlikely]]
-      --itemsLeft;
-    if (value.kind == Kind::Tuple) [[unlikely]]
-      itemsLeft += value.itemCount();
-    parameter += itemsLeft == 0;
-    result.key.push(argument.code);
+  // A line of code for each value: this is in the way of every launch.
+  constexpr size_t kMostOfKey = sizeof(uint8_t) + sizeof(uint64_t);
+  const size_t count = values.size();
+  uint8_t *key = result.key.room(kMostOfKey * count);
+  uint64_t *const slots = result.slots.room(count), *slot = slots;
+  uint64_t *range = result.ranges.room(2 * count);
+  const ParameterRule *rule = rules.data(), *const end = rule + rules.size();
+  size_t itemsLeft = 0; // of the parameter that the value belongs to
+  for (const ArgumentValue &value : values) {
+    if (rule == end) [[unlikely]]
+      return wrongCount(kernelName, rules.size(), count);
+    const Classified argument = classify(value, *rule);
+    if (argument.isProblem) [[unlikely]]
+      return argumentError(values, static_cast<size_t>(&value - values.data()), argument.problem());
+    const bool isTuple = value.kind == Kind::Tuple;
+    if (itemsLeft || isTuple) [[unlikely]]
+      itemsLeft += (isTuple ? value.itemCount() : 0) - (itemsLeft != 0);
+    rule += itemsLeft == 0;
+    *key++ = argument.code;
     if (argument.isConstant()) {
-      if (argument.hasConstantBits())
-        result.key.append(&argument.bits, sizeof argument.bits);
+      if (argument.hasConstantBits()) {
+        std::memcpy(key, &argument.bits, sizeof argument.bits);
+        key += sizeof argument.bits;
+      }
       continue;
     }
-    size_t slot = result.slots.size();
-    if (slot % 64 == 0)
-      result.readOnly.push(0);
-    result.slots.push(argument.bits);
-    bool isArray = value.kind == Kind::Pointer;
-    if (isArray)
-      overlaps.add(static_cast<uint16_t>(slot), value, argument.dtype);
-    result.ranges.push(isArray ? value.rangeBegin : 0);
-    result.ranges.push(isArray ? value.rangeEnd : 0);
-    if (isArray && value.isReadOnly) {
-      result.readOnly.data()[slot / 64] |= uint64_t{1} << slot % 64;
-      result.anyReadOnly = true;
+    *slot = argument.bits;
+    range[0] = range[1] = 0;
+    if (value.kind == Kind::Pointer) {
+      range[0] = value.rangeBegin;
+      range[1] = value.rangeEnd;
+      const auto number = static_cast<uint16_t>(slot - slots);
+      overlaps.add(number, value, argument.kind());
+      if (value.isReadOnly) [[unlikely]]
+        result.noteReadOnly(number, count);
     }
+    ++slot;
+    range += 2;
   }
-  if (parameter != policies.size()) [[unlikely]]
-    return wrongCount(kernelName, policies.size(), values.size());
+  if (rule != end) [[unlikely]]
+    return wrongCount(kernelName, rules.size(), count);
+  result.key.extendTo(key);
+  result.slots.extendTo(slot);
+  result.ranges.extendTo(range);
   overlaps.appendToKey();
   return {};
 }
@@ -394,9 +432,9 @@ lang::KernelSignature Specializer::signature(std::span<const ArgumentValue> valu
   lang::KernelSignature result{kernelName, {}};
   size_t next = 0;
   auto describe = [&](auto &self, std::string name,
-                      const ParameterPolicy &policy) -> lang::KernelParameter {
+                      const ParameterRule &rule) -> lang::KernelParameter {
     const ArgumentValue &value = values[next++];
-    Classified argument = classify(value, policy);
+    Classified argument = classify(value, rule);
     lang::KernelParameter parameter;
     parameter.name = std::move(name);
     switch (argument.code) {
@@ -421,19 +459,16 @@ lang::KernelSignature Specializer::signature(std::span<const ArgumentValue> valu
       parameter.items.emplace();
       for (size_t item = 0; item < value.itemCount(); ++item)
         parameter.items->push_back(
-            self(self, lang::itemName(parameter.name, parameter.tupleClass, item), policy));
+            self(self, lang::itemName(parameter.name, parameter.tupleClass, item), rule));
       break;
     default:
-      parameter.dtype = argument.dtype;
-      parameter.divisibleBy16 = argument.code >> 7;
+      parameter.dtype = argument.dtype();
+      parameter.divisibleBy16 = argument.isDivisible();
     }
     return parameter;
   };
-  for (const ParameterPolicy &policy : policies) {
-    if (next == values.size())
-      break;
-    result.parameters.push_back(describe(describe, policy.name, policy));
-  }
+  for (size_t i = 0; i < policies.size() && next < values.size(); ++i)
+    result.parameters.push_back(describe(describe, policies[i].name, rules[i]));
   return result;
 }
 

@@ -80,14 +80,14 @@ struct ArgumentValue {
     ConstantBeyond
   };
   Bits content = Bits::Signed;
+  /// The type of a Pointer, such as "*fp32". A number's is void when it follows from the value, as
+  /// in Python.
+  lang::DType dtype;
   /// The index of the GPU whose memory a Pointer points to; else kHost, or kAnywhere when it points
   /// to no memory. Of an Integer, kAnywhere means that it stands for another one, of a launch to
   /// come.
   int16_t device = kHost;
   static constexpr int16_t kHost = -1, kAnywhere = -2;
-  /// The type of a Pointer, such as "*fp32". A number's is void when it follows from the value, as
-  /// in Python.
-  lang::DType dtype;
   /// The address; the integer; the double's bits; 0 or 1; a constant's value or id.
   uint64_t bits = 0;
   /// The bytes that may be accessed through a Pointer: [begin, end).
@@ -239,6 +239,13 @@ public:
     if (most > capacity) [[unlikely]]
       grow(most);
   }
+  /// The end, behind which `most` more elements may be written; then extendTo() says how far.
+  T *room(size_t most) {
+    if (capacity - count < most) [[unlikely]]
+      grow(count + most);
+    return elements + count;
+  }
+  void extendTo(const T *end) { count = static_cast<size_t>(end - elements); }
   /// A new element, to be assigned.
   T &extend() {
     if (count == capacity) [[unlikely]]
@@ -253,7 +260,7 @@ public:
   }
 
 private:
-  void grow(size_t needed) {
+  [[gnu::cold, gnu::noinline]] void grow(size_t needed) {
     size_t larger = needed * 2;
     auto memory = std::make_unique<T[]>(larger);
     std::memcpy(memory.get(), elements, count * sizeof(T));
@@ -261,19 +268,19 @@ private:
     elements = heap.get();
     capacity = larger;
   }
-  T fixed[Inline];
   T *elements = fixed;
   size_t count = 0, capacity = Inline;
   std::unique_ptr<T[]> heap;
+  T fixed[Inline];
 };
 
 /// The result of classification: which variant (key), and what to pass to it (slots, ranges).
 struct BoundArguments {
-  ArgumentBuffer<uint8_t, 192> key;
+  ArgumentBuffer<uint8_t, 320> key;
   /// The arguments in the form that Kernel::launch takes.
-  ArgumentBuffer<uint64_t, 24> slots;
-  ArgumentBuffer<uint64_t, 48> ranges;
-  /// Bit i: slot i is an array that may not be written.
+  ArgumentBuffer<uint64_t, 32> slots;
+  ArgumentBuffer<uint64_t, 64> ranges;
+  /// Bit i: slot i is an array that may not be written. Empty where anyReadOnly is not set.
   ArgumentBuffer<uint64_t, 2> readOnly;
   bool anyReadOnly = false;
   /// Pairs of arrays that share memory, by slot.
@@ -284,6 +291,14 @@ struct BoundArguments {
   int32_t device = 0;
   void *stream = nullptr;
 
+  /// `count`: of slots, at most.
+  [[gnu::cold, gnu::noinline]] void noteReadOnly(size_t slot, size_t count) {
+    if (!anyReadOnly)
+      for (size_t word = 0; word < (count + 63) / 64; ++word)
+        readOnly.push(0);
+    anyReadOnly = true;
+    readOnly.data()[slot / 64] |= uint64_t{1} << slot % 64;
+  }
   /// Anything else that selects a variant: options, the version of the globals.
   void addOption(uint64_t word) { key.append(&word, sizeof word); }
   /// Makes that part of the key, after all options: one byte for all such facts, so that no key
@@ -303,6 +318,14 @@ private:
 
 struct ConstantTable::OfDescriptor {
   Entry tupleClass, blockShape, padding;
+};
+
+/// What of a policy decides about most arguments: a line of the cache has eight.
+struct ParameterRule {
+  lang::DType annotation;
+  bool isConstexpr, isConst, specialize;
+  /// Divisibility by 16 is part of the variant.
+  bool looksAtAlignment;
 };
 
 class SECTILE_API Specializer {
@@ -330,6 +353,7 @@ private:
 
   std::string kernelName;
   std::vector<ParameterPolicy> policies;
+  std::vector<ParameterRule> rules; // of the policies, in their order
 };
 
 /// Variants of one kernel by key: open addressing, lookups take no lock, entries live as long as

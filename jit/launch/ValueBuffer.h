@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <new>
 #include <span>
 #include <type_traits>
-#include <vector>
 
 namespace sectile::jit {
 
@@ -21,9 +21,14 @@ public:
   ValueBuffer &operator=(const ValueBuffer &) = delete;
 
   void push(const ArgumentValue &value) {
+    pushMade([&] { return value; });
+  }
+  /// Pushes what `make` returns, which is made where it stays.
+  template <class Make>
+  void pushMade(const Make &make) {
     if (count == capacity) [[unlikely]]
       grow();
-    new (&first[count++]) ArgumentValue(value);
+    new (&first[count++]) ArgumentValue(make());
   }
   void assign(std::span<const ArgumentValue> values) {
     count = 0;
@@ -38,15 +43,15 @@ private:
   static constexpr size_t kUsual = 48;
 
   [[gnu::cold, gnu::noinline]] void grow() {
-    std::vector<ArgumentValue> larger(2 * capacity);
-    std::copy_n(first, count, larger.begin());
+    auto larger = std::make_unique<ArgumentValue[]>(2 * capacity);
+    std::copy_n(first, count, larger.get());
     many = std::move(larger);
-    first = many.data();
-    capacity = many.size();
+    first = many.get();
+    capacity *= 2;
   }
 
   alignas(ArgumentValue) std::array<std::byte, kUsual * sizeof(ArgumentValue)> usual;
-  std::vector<ArgumentValue> many;
+  std::unique_ptr<ArgumentValue[]> many;
   ArgumentValue *first = reinterpret_cast<ArgumentValue *>(usual.data());
   size_t count = 0, capacity = kUsual;
 };
