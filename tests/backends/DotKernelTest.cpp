@@ -10,6 +10,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <random>
+#include <set>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -308,6 +309,77 @@ TEST(DotKernel, products_fetch_the_rows_that_they_are_given) {
     else
       EXPECT_GT(lines, 0);
   }
+}
+
+/// Replaces what asks for memory by code that notes the addresses in `notes`: their number, then
+/// each.
+void noteInsteadOfFetching(llvm::Function &function, llvm::Value *notes) {
+  std::vector<llvm::IntrinsicInst *> fetches;
+  for (llvm::Instruction &instruction : llvm::instructions(function))
+    if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+        call && call->getIntrinsicID() == llvm::Intrinsic::prefetch)
+      fetches.push_back(call);
+  for (llvm::IntrinsicInst *fetch : fetches) {
+    llvm::IRBuilder<> b(fetch);
+    llvm::Value *number = b.CreateAdd(b.CreateLoad(b.getInt64Ty(), notes), b.getInt64(1));
+    b.CreateStore(number, notes);
+    b.CreateStore(fetch->getArgOperand(0), b.CreateGEP(b.getInt64Ty(), notes, number));
+    fetch->eraseFromParent();
+  }
+}
+
+// Those behind the ones that are multiplied, and with the last block the first rows of the next
+// round, where there is one. The array of addresses ends where memory does.
+TEST(DotKernel, blocks_of_rows_fetch_the_next_ones) {
+  constexpr int64_t kColumns = 64, kDepth = 40, kRowBytes = kDepth * 4, kDistance = 1 << 20;
+  for (const cpu::HostFeatures &host : runnableLevels())
+    for (int64_t rows : {5, 31, 64, 137, 144}) {
+      SCOPED_TRACE(levelName(host) + ", " + std::to_string(rows) + " rows");
+      HostCode code(host, 6, [&](llvm::IRBuilder<> &b, llvm::Function &f) {
+        DotShape shape{rows, kColumns, kDepth, b.getFloatTy()};
+        shape.lhsRows = f.getArg(0);
+        llvm::Value *isUseful = b.CreateICmpNE(f.getArg(5), b.getInt64(0));
+        shape.prefetches.push_back(
+            {shape.lhsRows, b.getInt64(kDistance), rows, kRowBytes, isUseful, true});
+        cpu::emitDot(b, host, shape, nullptr, f.getArg(1), f.getArg(2));
+        b.CreateRetVoid();
+        noteInsteadOfFetching(f, f.getArg(3));
+      });
+      ASSERT_EQ(code.error(), "");
+      std::vector<float> lhs(rows * kDepth * 2, 1), rhs(kDepth * kColumns + 64, 1),
+          acc(rows * kColumns, 0);
+      Guarded addresses(rows * sizeof(float *));
+      for (int64_t i = 0; i < rows; ++i)
+        addresses.as<float *>()[i] = &lhs[(rows - 1 - i) * 2 * kDepth];
+      for (int64_t isUseful : {0, 1}) {
+        std::vector<int64_t> notes(1 << 14);
+        code(addresses.as<float *>(), rhs.data(), acc.data(), notes.data(), nullptr, isUseful);
+        const std::set<int64_t> asked(notes.begin() + 1, notes.begin() + 1 + notes[0]);
+        int64_t rowsOfThis = 0, rowsOfNext = 0;
+        for (int64_t i = 0; i < rows; ++i) {
+          auto here = int64_t(reinterpret_cast<uintptr_t>(addresses.as<float *>()[i]));
+          bool isHere = asked.contains(here), isThere = asked.contains(here + kDistance);
+          rowsOfThis += isHere;
+          rowsOfNext += isThere;
+          for (int64_t line = 64; line < kRowBytes; line += 64) { // all lines of a row, or none
+            EXPECT_EQ(asked.contains(here + line), isHere) << "row " << i;
+            EXPECT_EQ(asked.contains(here + line + kDistance), isThere) << "row " << i;
+          }
+          // Of the next round the first rows, and these alone.
+          if (isThere)
+            EXPECT_EQ(rowsOfNext, i + 1);
+        }
+        // A first block of rows nobody asks for in this round; those of the next round are as many.
+        const int64_t first = rows - rowsOfThis;
+        EXPECT_GE(first, 1);
+        EXPECT_LE(first, 12);
+        EXPECT_EQ(rowsOfNext > 0, isUseful == 1);
+        if (isUseful) {
+          EXPECT_GE(rowsOfNext, first - 1); // the last block may be a row lower than the first
+          EXPECT_LE(rowsOfNext, first);
+        }
+      }
+    }
 }
 
 // A handful of loops, whatever the extents.
