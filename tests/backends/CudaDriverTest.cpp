@@ -154,6 +154,27 @@ TEST_F(CudaDriverTest, NamesTheLatestLaunchesWhenTheDeviceHasFailed) {
   EXPECT_THAT(why.help, HasSubstr("SECTILE_CHECK=bounds"));
 }
 
+TEST_F(CudaDriverTest, EqualLaunchesAreNamedOnce) {
+  auto kernel = load(test::addImage()), other = load(test::addImage());
+  for (int i = 0; i < 3; ++i)
+    EXPECT_TRUE(launch(*kernel).ok());
+  EXPECT_TRUE(launch(*kernel, 0, 0x10).ok());
+  EXPECT_TRUE(launch(*kernel, 0, 0x10, {4, 2, 1}).ok());
+  for (int i = 0; i < 2; ++i)
+    EXPECT_TRUE(launch(*other, 0, 0x10, {4, 2, 1}).ok());
+  ++slots[3];
+  for (int i = 0; i < 12; ++i)
+    EXPECT_TRUE(launch(*other, 0, 0x10, {4, 2, 1}).ok());
+  std::vector<std::string> ends;
+  for (const std::string &line : driver().recentLaunches(0))
+    ends.push_back(line.substr(0, line.find('(')) + line.substr(line.find(", n = ")));
+  EXPECT_THAT(ends, testing::ElementsAre("add[4, 2, 1], n = 101) on stream 0x10, 12 times",
+                                         "add[4, 2, 1], n = 100) on stream 0x10, 2 times",
+                                         "add[4, 2, 1], n = 100) on stream 0x10",
+                                         "add[4, 1, 1], n = 100) on stream 0x10",
+                                         "add[4, 1, 1], n = 100) on stream 0x0, 3 times"));
+}
+
 TEST_F(CudaDriverTest, RemembersOnlyTheLatestLaunches) {
   auto kernel = load(test::addImage());
   for (uint64_t i = 0; i < 20; ++i) {

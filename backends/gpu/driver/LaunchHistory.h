@@ -2,7 +2,10 @@
 // A GPU's driver reports a kernel's crash at some later call. Which launch it was is not known any
 // more, so the message names the latest ones, newest first:
 //
-//   add[4, 1, 1](x = 0x7f2a00000000, y = 0x7f2a00001000, n = 4000) on stream 0x0
+//   add[4, 1, 1](x = 0x7f2a00000000, y = 0x7f2a00001000, n = 4000) on stream 0x0, 3 times
+//
+// Equal ones that follow each other are one: it leaves room for others, and the one that is
+// compared with is in the processor's cache.
 //
 // Noting a launch costs some ten nanoseconds: it is in the way of all of them. So the lock is a
 // flag, held for as long as a few numbers are written, and what most launches have lies in one line
@@ -65,14 +68,17 @@ private:
     std::shared_ptr<const KernelIdentity> kernel;
     backends::Grid grid;
     void *stream = nullptr;
+    uint64_t times = 0;
     std::array<uint64_t, kArguments> slots{};
   };
   /// Apart from note(), whose code is in the way of all launches.
-  [[gnu::cold, gnu::noinline]] static void
-  exchange(Entry &entry, const std::shared_ptr<const KernelIdentity> &kernel);
+  [[gnu::noinline]] void add(const std::shared_ptr<const KernelIdentity> &kernel,
+                             const backends::Grid &grid, void *stream, const uint64_t *slots,
+                             size_t slotCount);
 
   mutable std::atomic<bool> isHeld{false};
-  uint64_t count = 0; // guarded by `isHeld`, as the entries
+  // Guarded by `isHeld`, as the entries: launches, and those that were unlike the one before.
+  uint64_t count = 0, distinct = 0;
   std::array<Entry, kLaunches> entries;
 };
 
