@@ -214,7 +214,7 @@ def main(quick=False):
     gradient(q, k, v, out, logsum, dout, delta, dq, dk, dv)
 
     expected = numpy_gradient(*(to_numpy(array).astype(np.float64) for array in (q, k, v, dout)))
-    tolerance = 4e-3 if DEVICE == "cuda" else 1e-5
+    tolerance = 6e-3 if DEVICE == "cuda" else 1e-5
 
     def check(name, array, wanted):
         error = np.abs(array - wanted).max() / np.abs(wanted).max()
