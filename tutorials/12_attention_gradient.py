@@ -25,8 +25,9 @@ Scores are computed transposed, keys along rows, since that is how dV = P^T dOut
 products a step, where two passes, one for dQ and one for dK and dV, would compute the scores and dP twice. The price
 is the atomic additions, which come in any order: dQ is the same from run to run only up to rounding.
 
-*Edges.* Rows of Q beyond the end are loaded as zeros, and have the weights exp(0 - infinity) = 0. Rows of K
-beyond the end are zeros, too, and add nothing to dQ; what they get of dK and dV is not stored.
+*Edges.* Rows of Q beyond the end are loaded as zeros, and have the weights exp(0 - infinity) = 0. Rows of K beyond the
+end are zeros, too, and add nothing to dQ, as long as their weights are finite: no weight is above 1, so exponents are
+cut at 0, where exp(0 - logsum) of such a row might be infinite.
 
 *For torch.* `Attention.apply(q, k, v)` is what autograd calls: forward keeps what backward reads.
 
@@ -87,12 +88,16 @@ def attention_and_logsum(
 
 
 @st.jit
-def sums_of_products(delta_ptr, out_ptr, dout_ptr, rows, D: tl.constexpr, BLOCK_M: tl.constexpr):
+def prepare_gradient(
+    delta_ptr, dq_ptr, out_ptr, dout_ptr, rows, D: tl.constexpr, BLOCK_M: tl.constexpr
+):
+    # delta, and zeros for dQ, to which many programs will add.
     m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
     places = m[:, None] * D + tl.arange(0, D)[None, :]
     out = tl.load(out_ptr + places, mask=m[:, None] < rows, other=0.0)
     dout = tl.load(dout_ptr + places, mask=m[:, None] < rows, other=0.0)
     tl.store(delta_ptr + m, tl.sum(out * dout, axis=1), mask=m < rows)
+    tl.store(dq_ptr + places, tl.zeros((BLOCK_M, D), tl.float32), mask=m[:, None] < rows)
 
 
 @st.jit
@@ -132,7 +137,7 @@ def attention_gradient(
         delta = tl.load(delta_ptr + first + m, mask=m < length, other=0.0)
 
         scores = tl.dot(k, tl.trans(q)) * scale
-        weights = tl.exp(scores - logsum[None, :])
+        weights = tl.exp(tl.minimum(scores - logsum[None, :], 0.0))
         dv = tl.dot(weights, dout, dv)
         dweights = tl.dot(v, tl.trans(dout))
         dscores = weights * (dweights - delta[None, :]) * scale
@@ -158,10 +163,10 @@ def attention(q, k, v, out, logsum):
 
 
 def gradient(q, k, v, out, logsum, dout, delta, dq, dk, dv):
-    """The gradients of q, k and v, given that of `out`; dq holds zeros before. `delta`: as `logsum`, is written."""
+    """The gradients of q, k and v, given that of `out`. `delta`: as `logsum`, is written."""
     heads, length, D = q.shape
-    sums_of_products[(st.cdiv(heads * length, 64),)](
-        delta, out, dout, heads * length, D=D, BLOCK_M=64
+    prepare_gradient[(st.cdiv(heads * length, 64),)](
+        delta, dq, out, dout, heads * length, D=D, BLOCK_M=64
     )
     grid = (st.cdiv(length, BLOCKS["BLOCK_N"]), heads)
     attention_gradient[grid](
@@ -194,9 +199,10 @@ def autograd_function(torch):
             return out
 
         @staticmethod
+        @torch.autograd.function.once_differentiable  # a gradient of the gradient is an error
         def backward(context, dout):
             q, k, v, out, logsum = context.saved_tensors
-            dq, dk, dv = torch.zeros_like(q), torch.empty_like(k), torch.empty_like(v)
+            dq, dk, dv = (torch.empty_like(array) for array in (q, k, v))
             delta = torch.empty_like(logsum)
             gradient(q, k, v, out, logsum, dout.contiguous(), delta, dq, dk, dv)
             return dq, dk, dv
@@ -207,8 +213,7 @@ def autograd_function(torch):
 def main(quick=False):
     shape = (2, 100, 64) if quick else (8, 1000, 64)
     q, k, v, dout = (normal(*shape, seed=seed) for seed in (1, 2, 3, 4))
-    out, dk, dv = (xp.empty_like(q) for _ in range(3))
-    dq = xp.zeros_like(q)
+    out, dq, dk, dv = (xp.empty_like(q) for _ in range(4))
     logsum, delta = empty(*shape[:2]), empty(*shape[:2])
     attention(q, k, v, out, logsum)
     gradient(q, k, v, out, logsum, dout, delta, dq, dk, dv)

@@ -79,7 +79,8 @@ std::optional<DotPrefetch> KernelEmitter::operandAhead(Value operand, TileBuffer
   if (!slot)
     return std::nullopt;
   LoadOp load = loadOf(operand);
-  unsigned along = *contiguousDimension(indexFacts(), load);
+  // Neighbours may be neighbours in memory along both dimensions; addresses are those of rows.
+  const unsigned along = addresses ? 1 : *contiguousDimension(indexFacts(), load);
   auto extents = shapeOf(load.getType());
   DotPrefetch prefetch;
   prefetch.rows = extents[1 - along];

@@ -64,13 +64,15 @@ inline void keep(const void *data) {
   asm volatile("" : : "r"(data) : "memory");
 }
 
-/// The largest difference from the float64 reference, relative to the largest reference.
+/// The largest difference from the float64 reference, relative to the largest reference; NaN if one
+/// is.
 inline double errorOf(const std::vector<float> &got, const std::vector<double> &expected) {
   double difference = 0, scale = 0;
   for (size_t index = 0; index < expected.size(); ++index) {
     double here = std::abs(double(got[index]) - expected[index]);
-    if (!(here <= difference)) // also catches NaN
-      difference = here;
+    if (std::isnan(here))
+      return here;
+    difference = std::max(difference, here);
     scale = std::max(scale, std::abs(expected[index]));
   }
   return difference / scale;

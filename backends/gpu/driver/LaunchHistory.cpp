@@ -14,8 +14,9 @@ void LaunchHistory::note(const std::shared_ptr<const KernelIdentity> &kernel,
   Lock lock(*this);
   ++count;
   Entry &latest = entries[distinct % kLaunches];
-  if (latest.kernel == kernel && latest.stream == stream && latest.grid.x == grid.x &&
-      latest.grid.y == grid.y && latest.grid.z == grid.z) {
+  // Where not all arguments are kept, none are known to be equal.
+  if (slotCount < kArguments && latest.kernel == kernel && latest.stream == stream &&
+      latest.grid.x == grid.x && latest.grid.y == grid.y && latest.grid.z == grid.z) {
     size_t i = 0;
 #pragma clang loop vectorize(disable) unroll(disable)
     while (i < slotCount && latest.slots[i] == slots[i])
