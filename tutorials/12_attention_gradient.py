@@ -186,8 +186,9 @@ def numpy_gradient(q, k, v, dout):
     return out, dscores @ k, dscores.swapaxes(1, 2) @ q, weights.swapaxes(1, 2) @ dout
 
 
-def autograd_function(torch):
+def autograd_function():
     """Attention as a function that torch differentiates: Attention.apply(q, k, v)."""
+    import torch
 
     class Attention(torch.autograd.Function):
         @staticmethod
@@ -234,8 +235,8 @@ def main(quick=False):
         f" within {worst:.1e} of the float64 result"
     )
     if torch := import_torch():
-        leaves = [to_torch(array).detach().requires_grad_() for array in (q, k, v)]
-        autograd_function(torch).apply(*leaves).backward(to_torch(dout))
+        leaves = [torch.as_tensor(array).detach().requires_grad_() for array in (q, k, v)]
+        autograd_function().apply(*leaves).backward(to_torch(dout))
         for name, leaf, wanted in zip(("dq", "dk", "dv"), leaves, expected[1:], strict=True):
             check(f"{name} by torch's autograd", leaf.grad.cpu().numpy(), wanted)
     if quick:
@@ -249,7 +250,7 @@ def main(quick=False):
     if torch:
         if DEVICE == "cuda":
             torch.backends.cuda.matmul.allow_tf32 = True  # as we do
-        peers = [leaf.detach()[None].requires_grad_() for leaf in leaves]
+        peers = [torch.as_tensor(array).detach()[None].requires_grad_() for array in (q, k, v)]
 
         def torchs():
             result = torch.nn.functional.scaled_dot_product_attention(*peers)
@@ -257,7 +258,11 @@ def main(quick=False):
 
         contenders["torch"] = torchs
     if xp is np:
-        contenders["NumPy"] = lambda: numpy_gradient(q, k, v, dout)
+
+        def numpys():
+            numpy_gradient(q, k, v, dout)
+
+        contenders["NumPy"] = numpys
     work = 14 * shape[0] * shape[1] ** 2 * shape[2] / 1e6  # seven products, in MFLOP
     rates = {name: work / st.testing.do_bench(run) for name, run in contenders.items()}
     print(
