@@ -331,7 +331,7 @@ Status Specializer::bind(std::span<const ArgumentValue> values, BoundArguments &
   result.overlaps.clear();
   result.isOfDevice = result.isUnmappable = false;
   OverlapFinder overlaps(result);
-  // A line of code for each value: this is in the way of every launch.
+  // All room is made before the loop, which then only writes: every launch passes here.
   constexpr size_t kMostOfKey = sizeof(uint8_t) + sizeof(uint64_t);
   const size_t count = values.size();
   uint8_t *key = result.key.room(kMostOfKey * count);

@@ -8,7 +8,7 @@
 // compared with is in the processor's cache.
 //
 // Noting a launch costs some ten nanoseconds: it is in the way of all of them. So the lock is a
-// flag, held for as long as a few numbers are written, and what most launches have lies in one line
+// flag, held for as long as a few numbers are written, and most launches touch two lines
 // of the cache.
 #pragma once
 
