@@ -2,7 +2,8 @@
 
     ./dev bench cpu [--save] [--only NAME]
 
-Contenders run in turn, in bursts, on random data; a figure is the median of many runs. `--save` writes the table
+Contenders run in turn, in bursts, on random data; a speed is the median of many runs, a ratio the median of
+those of the single rounds. `--save` writes the table
 to benchmarks/results/cpu-<host>.md, named after the processor and what it can do: figures of one host say
 little of another. What must happen in a fresh process (import, first compile, warm start) is run in one,
 several times, and the median of those is shown.
@@ -39,27 +40,33 @@ def lesson(name):
     return __import__(name)
 
 
-def median_seconds_in_turn(contenders, rounds=12, burst=0.08, enough=4.0):
-    """Median seconds of each contender, which run in turn, in bursts.
+def seconds_in_turn(contenders, rounds=12, burst=0.08, enough=8.0):
+    """For each round the seconds of each contender: the median of a burst of runs. Contenders run in turn, every
+    second round in reverse: other guests of the host change its speed from one second to the next, and what
+    ran within one round had about the same of it.
 
     After each parallel region the threads of OpenMP (torch) and of Sectile spin for a while, waiting
     for the next; whoever comes directly after the other finds a core taken. So the first runs of a
-    burst, until 20 ms have gone by, are not counted. Runs of more than a second are, and a contender that
-    has run for `enough` seconds runs no more (torch multiplies fp16 at 1 GFLOP/s on some processors).
+    burst, until 20 ms have gone by, are not counted. Runs of more than a second are. Once a contender has
+    run for `enough` seconds, the round is the last (torch multiplies fp16 at 1 GFLOP/s on some processors).
     """
-    times = [[] for _ in contenders]
-    for _ in range(rounds):
-        for run, taken in zip(contenders, times):
+    table, spent = [], [0.0] * len(contenders)
+    while len(table) < rounds and max(spent) < enough:
+        row = [0.0] * len(contenders)
+        numbers = range(len(contenders))
+        for number in reversed(numbers) if len(table) % 2 else numbers:
+            taken = []
             begin = time.perf_counter()
-            counted = 0
-            while sum(taken) < enough and (counted < 2 or time.perf_counter() < begin + burst):
+            while len(taken) < 2 or time.perf_counter() < begin + burst:
                 start = time.perf_counter()
-                run()
+                contenders[number]()
                 end = time.perf_counter()
                 if start > begin + 0.02 or end - start > 1:
                     taken.append(end - start)
-                    counted += 1
-    return [statistics.median(taken) for taken in times]
+            row[number] = statistics.median(taken)
+            spent[number] += sum(taken)
+        table.append(row)
+    return table
 
 
 class Table:
@@ -192,10 +199,11 @@ def bench_launch(table):
 
 
 def ratio_row(table, what, unit, work, ours, peers, bar):
-    """`work` in units of `unit` per second, per run; the bar is against the first peer (torch)."""
-    seconds = median_seconds_in_turn([ours, *(run for _, run in peers)])
-    rates = [work / taken for taken in seconds]
-    ratio = rates[0] / rates[1]
+    """`work` in units of `unit` per second, per run; the bar is against the first peer (torch): the median of the
+    rounds' ratios."""
+    rounds = seconds_in_turn([ours, *(run for _, run in peers)])
+    rates = [work / statistics.median(taken) for taken in zip(*rounds)]
+    ratio = statistics.median(peer / mine for mine, peer, *_ in rounds)
     others = ", ".join(f"{name} {rate:.1f}" for (name, _), rate in zip(peers, rates[1:]))
     table.add(
         what, f"{rates[0]:.1f} {unit}; {others} ({ratio:.2f}x)", f">= {bar}x torch", ratio >= bar

@@ -56,12 +56,17 @@ void emitShareOfPrefetches(llvm::IRBuilderBase &b, llvm::ArrayRef<DotPrefetch> p
   }
   int64_t partsOfSlot = ceilDiv(partCount, slotCount);
 
-  // There may be fewer parts than slots: the last slots ask for nothing.
-  V first = b.CreateMul(number, index(partsOfSlot));
+  // There may be fewer parts than slots. Rows of the next round are asked for by the last slots, so
+  // that they have little time to leave the cache again; rows of the next block, which is near, by
+  // the first ones.
+  const int64_t idleSlots =
+      prefetches.front().isOfNextBlock ? 0 : slotCount - ceilDiv(partCount, partsOfSlot);
+  V first = b.CreateMul(b.CreateSub(number, index(idleSlots)), index(partsOfSlot));
   llvm::Function *function = b.GetInsertBlock()->getParent();
   auto *fetch = llvm::BasicBlock::Create(b.getContext(), "fetch", function);
   auto *after = llvm::BasicBlock::Create(b.getContext(), "fetched", function);
-  V asks = b.CreateICmpULT(first, index(partCount));
+  V isAsking = b.CreateICmpUGE(number, index(idleSlots));
+  V asks = b.CreateAnd(isAsking, b.CreateICmpULT(first, index(partCount)));
   if (V isUseful = prefetches.front().isUseful)
     asks = b.CreateAnd(asks, isUseful);
   b.CreateCondBr(asks, fetch, after);

@@ -311,9 +311,11 @@ TEST(DotKernel, products_fetch_the_rows_that_they_are_given) {
   }
 }
 
-/// Replaces what asks for memory by code that notes the addresses in `notes`: their number, then
-/// each.
-void noteInsteadOfFetching(llvm::Function &function, llvm::Value *notes) {
+/// Replaces what asks for memory by code that notes in `notes` how often it ran, then each time
+/// what `noted` says of the address: the address itself, for example (i64).
+void noteInsteadOfFetching(
+    llvm::Function &function, llvm::Value *notes,
+    llvm::function_ref<llvm::Value *(llvm::IRBuilder<> &, llvm::Value *)> noted) {
   std::vector<llvm::IntrinsicInst *> fetches;
   for (llvm::Instruction &instruction : llvm::instructions(function))
     if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
@@ -323,7 +325,7 @@ void noteInsteadOfFetching(llvm::Function &function, llvm::Value *notes) {
     llvm::IRBuilder<> b(fetch);
     llvm::Value *number = b.CreateAdd(b.CreateLoad(b.getInt64Ty(), notes), b.getInt64(1));
     b.CreateStore(number, notes);
-    b.CreateStore(fetch->getArgOperand(0), b.CreateGEP(b.getInt64Ty(), notes, number));
+    b.CreateStore(noted(b, fetch->getArgOperand(0)), b.CreateGEP(b.getInt64Ty(), notes, number));
     fetch->eraseFromParent();
   }
 }
@@ -343,7 +345,7 @@ TEST(DotKernel, blocks_of_rows_fetch_the_next_ones) {
             {shape.lhsRows, b.getInt64(kDistance), rows, kRowBytes, isUseful, true});
         cpu::emitDot(b, host, shape, nullptr, f.getArg(1), f.getArg(2));
         b.CreateRetVoid();
-        noteInsteadOfFetching(f, f.getArg(3));
+        noteInsteadOfFetching(f, f.getArg(3), [](auto &, llvm::Value *address) { return address; });
       });
       ASSERT_EQ(code.error(), "");
       std::vector<float> lhs(rows * kDepth * 2, 1), rhs(kDepth * kColumns + 64, 1),
@@ -380,6 +382,37 @@ TEST(DotKernel, blocks_of_rows_fetch_the_next_ones) {
         }
       }
     }
+}
+
+// What is asked for a whole round before it is read may have left the cache by then: the last
+// register blocks ask for it.
+TEST(DotKernel, rows_of_the_next_round_are_asked_for_late) {
+  constexpr int64_t kRows = 144, kColumns = 64, kDepth = 40, kFetched = 8;
+  for (const cpu::HostFeatures &host : runnableLevels()) {
+    SCOPED_TRACE(levelName(host));
+    HostCode code(host, 4, [&](llvm::IRBuilder<> &b, llvm::Function &f) {
+      DotShape shape{kRows, kColumns, kDepth, b.getFloatTy()};
+      llvm::Value *acc = f.getArg(2), *notes = b.CreateIntToPtr(f.getArg(3), b.getPtrTy());
+      // An address is never followed: what stands there instead of the array of them does not
+      // matter.
+      shape.prefetches.push_back({f.getArg(1), b.getInt64(0), kFetched, 64});
+      cpu::emitDot(b, host, shape, f.getArg(0), f.getArg(1), acc);
+      b.CreateRetVoid();
+      // The middle row's sums have been stored when most of the product is done.
+      noteInsteadOfFetching(f, notes, [&](llvm::IRBuilder<> &b, llvm::Value *) {
+        llvm::Value *middle = b.CreateConstGEP1_64(b.getFloatTy(), acc, kRows / 2 * kColumns);
+        return b.CreateFPToSI(b.CreateLoad(b.getFloatTy(), middle), b.getInt64Ty());
+      });
+    });
+    ASSERT_EQ(code.error(), "");
+    std::vector<float> lhs(kRows * kDepth, 1), rhs(kDepth * kColumns + 64, 1),
+        acc(kRows * kColumns, 0);
+    std::vector<int64_t> notes(1 << 14);
+    code(lhs.data(), rhs.data(), acc.data(), int64_t(reinterpret_cast<uintptr_t>(notes.data())));
+    ASSERT_EQ(notes[0], kFetched);
+    for (int64_t i = 1; i <= kFetched; ++i)
+      EXPECT_EQ(notes[i], kDepth) << "fetch " << i;
+  }
 }
 
 // A handful of loops, whatever the extents.
