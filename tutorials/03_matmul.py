@@ -44,7 +44,7 @@ def choose_block(M, N, itemsize):
         blocks, enough = [(128, 128, 64 // itemsize), (64, 64, 128 // itemsize)], 128
     else:
         blocks = [(256, 256, 128), (256, 128, 128), (128, 128, 64), (64, 64, 64)]
-        enough = 4 * len(os.sched_getaffinity(0))
+        enough = 2 * len(os.sched_getaffinity(0))
     for block in blocks:
         if st.cdiv(M, block[0]) * st.cdiv(N, block[1]) >= enough:
             return block
