@@ -12,7 +12,9 @@
 
 #include "jit/aot/ArchiveWriter.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <sectile/error.h>
 #include <string>
 #include <unistd.h>
@@ -43,8 +45,10 @@ public:
       isWritten = std::fclose(file) == 0 && isWritten;
     if (isWritten && std::rename(aside.c_str(), path.c_str()) == 0)
       return;
+    const int why = errno;
     std::remove(aside.c_str());
-    throw Error(Error::Kind::Machine, "archive: " + path + " cannot be written");
+    throw Error(Error::Kind::Machine,
+                "archive: " + path + " cannot be written: " + std::strerror(why));
   }
 
 private:

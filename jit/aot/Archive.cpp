@@ -58,6 +58,10 @@ std::shared_ptr<const Archive> Archive::open(const std::string &path, Status &st
   auto failed = [&](const char *what) {
     return fail(status, path, std::string(what) + ": " + std::strerror(errno));
   };
+  if (path.find('\0') != std::string::npos) {
+    errno = EINVAL;
+    return failed("no path has a character of value 0");
+  }
   FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   struct stat facts;
   if (!file || ::fstat(file.get(), &facts) != 0)

@@ -12,9 +12,6 @@ namespace sectile::jit {
 
 namespace fields {
 
-/// Tuples nest as deep as this; whoever writes deeper ones has no file of ours.
-constexpr int kMostNesting = 64;
-
 static void write(Writer &writer, const lang::TupleClassRef &tupleClass) {
   writer.field(tupleClass != nullptr);
   if (!tupleClass)
@@ -65,7 +62,7 @@ static void write(Writer &writer, const lang::Constant &constant) {
       },
       constant.value);
 }
-static bool read(Reader &reader, lang::Constant &constant, int nesting = 0) {
+static bool read(Reader &reader, lang::Constant &constant, size_t nesting = 0) {
   uint8_t kind = 0;
   reader.field(kind);
   auto take = [&](auto value) {
@@ -102,7 +99,7 @@ static bool read(Reader &reader, lang::Constant &constant, int nesting = 0) {
     reader.field(count);
     std::vector<lang::Constant> items;
     for (uint64_t i = 0; i < count && reader.isGood(); ++i)
-      if (nesting >= kMostNesting || !read(reader, items.emplace_back(), nesting + 1))
+      if (nesting >= kMostTupleLevels || !read(reader, items.emplace_back(), nesting + 1))
         return false;
     lang::TupleClassRef tupleClass;
     read(reader, tupleClass);
@@ -151,7 +148,7 @@ static void write(Writer &writer, const lang::KernelParameter &parameter) {
     write(writer, item);
   write(writer, parameter.tupleClass);
 }
-static bool read(Reader &reader, lang::KernelParameter &parameter, int nesting = 0) {
+static bool read(Reader &reader, lang::KernelParameter &parameter, size_t nesting = 0) {
   reader.field(parameter.name);
   if (!read(reader, parameter.constant))
     return false;
@@ -165,7 +162,7 @@ static bool read(Reader &reader, lang::KernelParameter &parameter, int nesting =
   reader.field(count);
   std::vector<lang::KernelParameter> &items = parameter.items.emplace();
   for (uint64_t i = 0; i < count && reader.isGood(); ++i)
-    if (nesting >= kMostNesting || !read(reader, items.emplace_back(), nesting + 1))
+    if (nesting >= kMostTupleLevels || !read(reader, items.emplace_back(), nesting + 1))
       return false;
   read(reader, parameter.tupleClass);
   return true;

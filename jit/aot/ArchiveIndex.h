@@ -26,6 +26,9 @@
 
 namespace sectile::jit {
 
+/// Tuples lie in each other as deep as this, in archives and in launches from C.
+constexpr size_t kMostTupleLevels = 64;
+
 /// One variant of a kernel, and where its code lies.
 struct ArchivedVariant {
   /// Of Specializer::signature; its keys are signatureKey().

@@ -287,7 +287,8 @@ private:
         continue;
       hasTarget = true;
       if (!hasOptions(*variant, wanted)) {
-        options += (options.empty() ? "" : "; ") + optionsOf(*variant);
+        const std::string own = optionsOf(*variant);
+        options += (options.empty() ? "" : "; ") + (own.empty() ? "one without options" : own);
         continue;
       }
       ranked.push_back({rank + !variant->hostFingerprint.empty(), &*variant});

@@ -202,22 +202,42 @@ bool ReadArguments::descriptor(const ArchivedKernel &kernel, size_t number, cons
   return true;
 }
 
+bool ReadArguments::isInTuple(const sectile_arg &arg) {
+  std::vector<size_t> &left = ofRare().itemsLeft;
+  if (!left.empty())
+    --left.back();
+  if (arg.kind == SECTILE_ARG_TUPLE)
+    left.push_back(static_cast<size_t>(arg.value.integer));
+  while (!left.empty() && left.back() == 0)
+    left.pop_back();
+  return !left.empty();
+}
+
 bool ReadArguments::all(const ArchivedKernel &kernel, std::span<const sectile_arg> args,
                         int16_t device) {
-  size_t number = 0, items = 0; // of which parameter, and how many items of its tuple are to come
+  size_t number = 0;    // of the parameter
+  bool inTuple = false; // whether the next argument is an item of one
   for (const sectile_arg &arg : args) {
     if (arg.kind == SECTILE_ARG_DESCRIPTOR) [[unlikely]] {
-      if (items > 0)
+      if (inTuple)
         return refuse(kernel, number, "a tensor descriptor cannot be an item of a tuple");
       if (!descriptor(kernel, number, arg, device))
         return false;
     } else if (const char *why = one(arg, device)) [[unlikely]]
       return refuse(kernel, number, why);
-    const bool isTuple = arg.kind == SECTILE_ARG_TUPLE;
-    if (items > 0 || isTuple) [[unlikely]]
-      items += (isTuple ? static_cast<size_t>(arg.value.integer) : 0) - (items > 0);
-    number += items == 0;
+    if (inTuple || arg.kind == SECTILE_ARG_TUPLE) [[unlikely]] {
+      inTuple = isInTuple(arg);
+      if (inTuple && rare->itemsLeft.size() > kMostTupleLevels)
+        return refuse(kernel, number,
+                      "its tuples lie in each other more than " + std::to_string(kMostTupleLevels) +
+                          " deep");
+    }
+    number += !inTuple;
   }
+  if (inTuple) [[unlikely]]
+    return refuse(kernel, number,
+                  "of the items of its tuple " + std::to_string(rare->itemsLeft.back()) +
+                      " more should follow it, and there are no more arguments");
   return true;
 }
 

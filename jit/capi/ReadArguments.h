@@ -44,6 +44,8 @@ private:
     int32_t parameter = -1;
     /// Constants that no archive has, for messages: nothing is kept of them.
     std::vector<std::unique_ptr<lang::Constant>> unknown;
+    /// Of each tuple that the next argument is in, from the outermost on: the items to come.
+    std::vector<size_t> itemsLeft;
   };
 
   const char *one(const sectile_arg &arg, int16_t device);
@@ -51,6 +53,8 @@ private:
   /// Apart from all(): most arguments are numbers and pointers.
   [[gnu::noinline]] bool descriptor(const ArchivedKernel &kernel, size_t number,
                                     const sectile_arg &arg, int16_t device);
+  /// Takes note of an argument that is a tuple or in one. Returns whether the next one is, too.
+  [[gnu::noinline]] bool isInTuple(const sectile_arg &arg);
   [[gnu::cold]] bool refuse(const ArchivedKernel &kernel, size_t number, const std::string &why);
   ArgumentValue constantOf(lang::Constant constant);
 

@@ -457,7 +457,7 @@ lang::KernelSignature Specializer::signature(std::span<const ArgumentValue> valu
     case kTuple:
       parameter.tupleClass = value.tupleClass();
       parameter.items.emplace();
-      for (size_t item = 0; item < value.itemCount(); ++item)
+      for (size_t item = 0; item < value.itemCount() && next < values.size(); ++item)
         parameter.items->push_back(
             self(self, lang::itemName(parameter.name, parameter.tupleClass, item), rule));
       break;

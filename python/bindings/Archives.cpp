@@ -194,7 +194,9 @@ py::dict argumentsFor(const LoadedKernel &self, const std::vector<PyObject *> &b
   size_t next = 0;
   for (size_t i = 0; i < bound.size(); ++i) {
     const jit::ArgumentValue &value = completed[next];
-    next += 1 + (value.kind == Kind::Tuple ? value.itemCount() : 0);
+    // Its items follow a tuple, and those of a tuple among them.
+    for (size_t left = 1; left > 0; --left, ++next)
+      left += completed[next].kind == Kind::Tuple ? completed[next].itemCount() : 0;
     if (bound[i])
       result[self.names[i]] = py::handle(bound[i]);
     else if (py::object known = objectOf(value))

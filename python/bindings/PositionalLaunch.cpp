@@ -6,14 +6,17 @@
 
 namespace sectile::bindings {
 
-KernelParameters KernelParameters::of(const lang::KernelSignature &signature) {
+KernelParameters KernelParameters::of(const lang::KernelSignature &signature,
+                                      std::span<const jit::ParameterPolicy> policies) {
   KernelParameters result;
   lang::forEachArgument(signature, [&](const lang::KernelParameter &parameter, auto place) {
     if (!place.isItem)
       result.parameters.push_back({parameter.name, parameter.constant.has_value(), {}});
     const bool isPassed = !parameter.constant && !parameter.items;
+    const bool isOwn = policies[result.parameters.size() - 1].isConstexpr;
     result.parameters.back().values.push_back(
-        {parameter.name, isPassed ? lang::kindText(parameter) : std::string()});
+        {parameter.name, isPassed ? lang::kindText(parameter) : std::string(),
+         parameter.constant && !isOwn ? parameter.constant->repr() : std::string()});
   });
   return result;
 }
@@ -23,7 +26,7 @@ py::list KernelParameters::toPython() const {
   for (const Parameter &parameter : parameters) {
     py::list values;
     for (const Value &value : parameter.values)
-      values.append(py::make_tuple(value.name, value.kind));
+      values.append(py::make_tuple(value.name, value.kind, value.folded));
     result.append(py::make_tuple(parameter.name, parameter.isConstant, values));
   }
   return result;
@@ -36,7 +39,8 @@ KernelParameters KernelParameters::ofPython(const py::list &list) {
     Parameter parameter{fields[0].cast<std::string>(), fields[1].cast<bool>(), {}};
     for (py::handle each : fields[2]) {
       py::tuple value = py::reinterpret_borrow<py::tuple>(each);
-      parameter.values.push_back({value[0].cast<std::string>(), value[1].cast<std::string>()});
+      parameter.values.push_back({value[0].cast<std::string>(), value[1].cast<std::string>(),
+                                  value[2].cast<std::string>()});
     }
     result.parameters.push_back(std::move(parameter));
   }
@@ -54,6 +58,7 @@ PositionalLaunch::PositionalLaunch(std::shared_ptr<const jit::Kernel> kernel,
     for (const KernelParameters::Value &value : parameter.values) {
       Expected &one = values.emplace_back();
       one.name = value.name;
+      one.folded = value.folded;
       std::string problem;
       std::optional<lang::KernelParameter> kind =
           value.kind.empty() ? std::nullopt : lang::parseKind(value.kind, problem);
@@ -75,6 +80,25 @@ void PositionalLaunch::refuse(const std::string &argument, const std::string &pr
                  "launch the @jit function, which finds or compiles the code that fits");
 }
 
+/// As lang::Constant::repr() shows constants; empty for what is none.
+static std::string textOf(const jit::ArgumentValue &value) {
+  using Kind = jit::ArgumentValue::Kind;
+  using Bits = jit::ArgumentValue::Bits;
+  if (value.constant && value.kind == Kind::Constant)
+    return value.constant->repr();
+  if (value.kind == Kind::None)
+    return lang::Constant{lang::None{}}.repr();
+  const bool isConstant = value.kind == Kind::Constant;
+  if (value.kind == Kind::Bool || (isConstant && value.content == Bits::ConstantBool))
+    return lang::Constant{value.bits != 0}.repr();
+  if (value.kind == Kind::Float || (isConstant && value.content == Bits::ConstantFloat))
+    return lang::Constant{std::bit_cast<double>(value.bits)}.repr();
+  if ((value.kind == Kind::Integer && value.content == Bits::Signed) ||
+      (isConstant && value.content == Bits::ConstantInteger))
+    return lang::Constant::integer(static_cast<int64_t>(value.bits)).repr();
+  return {};
+}
+
 void PositionalLaunch::read(size_t parameter, PyObject *argument, HeldResources &held,
                             std::vector<jit::ArgumentValue> &values) const {
   using Kind = jit::ArgumentValue::Kind;
@@ -85,9 +109,12 @@ void PositionalLaunch::read(size_t parameter, PyObject *argument, HeldResources 
   if (read.values.size() != wanted.size()) [[unlikely]]
     refuse(how.parameter, "has another number of items than the code was compiled for");
   for (size_t i = 0; i < wanted.size(); ++i) {
-    if (!wanted[i].isPassed)
-      continue; // a tuple, or a constant of the code
     jit::ArgumentValue value = read.values.data()[i];
+    if (!wanted[i].isPassed) { // a tuple, or a constant of the code
+      if (!wanted[i].folded.empty() && textOf(value) != wanted[i].folded) [[unlikely]]
+        refuse(wanted[i].name, "is not " + wanted[i].folded + ", which the code was compiled for");
+      continue;
+    }
     const lang::DType dtype = wanted[i].dtype;
     const bool isPointer = value.kind == Kind::Pointer;
     const bool isNumber =
@@ -165,7 +192,9 @@ void PositionalLaunch::run(const backends::Grid &grid, std::optional<uint64_t> s
   size_t next = 0;
   for (size_t i = 0; i < known.parameters.size(); ++i) {
     const bool isConstant = known.parameters[i].isConstant;
-    if (!isConstant)
+    // The code has the values of the kernel's own constants, which may be objects of any kind.
+    const bool isLookedAt = !isConstant || !known.parameters[i].values.front().folded.empty();
+    if (isLookedAt && (areAllGiven || !isConstant))
       read(i, arguments[next], held, values);
     next += areAllGiven || !isConstant;
   }

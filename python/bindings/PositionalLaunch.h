@@ -26,17 +26,21 @@ struct KernelParameters {
     std::string name;
     /// "*fp32:16", "i32"; empty where nothing is passed: a constant, or the tuple of what follows.
     std::string kind;
+    /// "1", "None": the value that the code has for an argument that is no constant of the kernel's
+    /// own; empty where there is none.
+    std::string folded;
   };
   struct Parameter {
     std::string name;
-    /// Whether a launch's argument is ignored, since the code has its value.
+    /// Whether a launch may leave it out, since the code has its value.
     bool isConstant = false;
     std::vector<Value> values;
   };
   std::vector<Parameter> parameters;
 
-  static KernelParameters of(const lang::KernelSignature &signature);
-  /// [(name, is constant, [(name, kind), ...]), ...], and back.
+  static KernelParameters of(const lang::KernelSignature &signature,
+                             std::span<const jit::ParameterPolicy> policies);
+  /// [(name, is constant, [(name, kind, folded), ...]), ...], and back.
   py::list toPython() const;
   static KernelParameters ofPython(const py::list &list);
 };
@@ -57,9 +61,9 @@ public:
   const KernelParameters &parameters() const { return known; }
 
 private:
-  /// What a value is passed as, or skipped.
+  /// What a value is passed as, or is to be, or skipped.
   struct Expected {
-    std::string name;
+    std::string name, folded;
     bool isPassed = false, isDivisible = false;
     lang::DType dtype;
   };

@@ -123,7 +123,7 @@ Variant getVariant(KernelState &state, const LaunchedKernel &launched, jit::Memo
   request.makeCompileRequest = [&](jit::CompileRequest &compile) { return source.fill(compile); };
   Variant variant;
   variant.signature = signatureOf(state, request.signature, read);
-  variant.parameters = KernelParameters::of(request.signature);
+  variant.parameters = KernelParameters::of(request.signature, state.specializer->parameters());
   variant.codeSignature = std::make_shared<const lang::KernelSignature>(request.signature);
   variant.options = options.unusual();
   variant.target = jit::targetOf(request.options);

@@ -154,13 +154,33 @@ def build(
     return Built(archive, entries)
 
 
+def _place_of(export: Export) -> str:
+    code = export.kernel.fn.__code__
+    return f"{code.co_filename}:{code.co_firstlineno}"
+
+
 def _refuse_twins(chosen: Sequence[Export]) -> None:
-    names = [export.kernel.__name__ for export in chosen]
-    for name in names:
-        if names.count(name) > 1:
+    known: dict[str, Export] = {}
+    for export in chosen:
+        name = export.kernel.__name__
+        other = known.setdefault(name, export)
+        if other is not export:
             raise ValueError(
-                f"two exported kernels are called {name!r}\n  help: a name in an archive is one kernel's"
+                f"two exported kernels are called {name!r}, at {_place_of(other)} and {_place_of(export)}\n"
+                "  help: a name in an archive is one kernel's"
             )
+
+
+def _each_file_once(exports: Sequence[Export]) -> list[Export]:
+    """Without the kernels of a file that was run before: it is named, and another that is named imports it."""
+    first: dict[str, Any] = {}  # of a file the globals of its first run
+    result = []
+    for export in exports:
+        function = export.kernel.fn
+        path = os.path.realpath(function.__code__.co_filename)
+        if first.setdefault(path, function.__globals__) is function.__globals__:
+            result.append(export)
+    return result
 
 
 def _refuse_ambiguous(export: Export) -> None:
@@ -168,9 +188,16 @@ def _refuse_ambiguous(export: Export) -> None:
     for name in sorted(export.options()):
         values = {repr(options.get(name)) for _, options in export.combinations()}
         if len(values) > 1 and name not in export.chosen_options:
+            are_integers = all(
+                isinstance(options[name], int) for _, options in export.combinations() if name in options
+            )
             raise ValueError(
-                f"{export.kernel.__name__}: {name} has several values, and launches cannot tell which they want\n"
-                f"  help: choose={{{name!r}: ...}} says it, by the other arguments"
+                f"{export.kernel.__name__}: {name} has several values, and launches cannot tell which they want\n  help: "
+                + (
+                    f"choose={{{name!r}: ...}} says it, by the other arguments"
+                    if are_integers
+                    else "export a kernel of another name for each"
+                )
             )
 
 
@@ -227,14 +254,17 @@ def _timed(report: Callable[[str], object] | None, compile: Callable, *arguments
     made = compile(*arguments)
     if report:
         export, kinds, options, target = arguments
-        report(_line(made, target, options, time.perf_counter() - begun))
+        report(_line(export, made, target, options, time.perf_counter() - begun))
     return made
 
 
-def _line(made: list[CompiledKernel], target: Target, options: dict[str, Any], seconds: float) -> str:
+def _line(
+    export: Export, made: list[CompiledKernel], target: Target, options: dict[str, Any], seconds: float
+) -> str:
     usual = made[0]
+    constants = {p.name for p in export.kernel.params if p.is_constexpr}
     signature = ", ".join(
-        f"{name}: {kind}" if isinstance(kind, str) else f"{name} = {kind!r}"
+        f"{name} = {kind!r}" if name in constants or not isinstance(kind, str) else f"{name}: {kind}"
         for name, kind in usual._origin.signature.items()
     )
     parts = [f"{usual.name:16s} {target.name:14s} {signature}"]
@@ -409,6 +439,7 @@ def main(arguments: list[str]) -> int:
 
     begun = time.perf_counter()
     try:
+        names = headers.Names(asked["prefix"])
         folder = os.path.dirname(asked["prefix"])
         if folder:
             os.makedirs(folder, exist_ok=True)
@@ -417,12 +448,12 @@ def main(arguments: list[str]) -> int:
         exported_kernels._replaces = False
         for file in asked["files"]:
             load_file(file)
+        exported_kernels._exported[:] = _each_file_once(exported_kernels._exported)
         built = build(None, asked["targets"] or ["cpu:x86-64-v3"], report)
         if settings := _settings_of_the_environment(built):
             note = f"{', '.join(settings)} of the environment is part of the code"
             print(f"sectile aot: note: {note}", file=sys.stderr)
         prefix = asked["prefix"]
-        names = headers.Names(prefix)
         files = {
             f"{prefix}.h": headers.c_header(built, names, asked["forms"]).encode(),
             f"{prefix}.hpp": headers.cpp_header(built, names, asked["forms"]).encode(),
@@ -433,6 +464,10 @@ def main(arguments: list[str]) -> int:
         if "static" in forms:
             files[f"{prefix}.a"] = libraries.make_static(names, built.archive)
         if "shared" in forms:
+            for export, _ in built.entries:
+                if len(export.kernel.params) > libraries.MOST_FFI_PARAMETERS:
+                    note = f"{export.kernel.__name__} has more parameters than TVM's FFI passes"
+                    print(f"sectile aot: note: {note}; it has no __tvm_ffi function", file=sys.stderr)
             path = os.path.join(folder, f"lib{names.file}.so")
             files[path] = libraries.make_shared(names, built, files[f"{prefix}.h"])
         made = list(files)

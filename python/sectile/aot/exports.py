@@ -56,21 +56,27 @@ class Export:
         names = kernel.arg_names
         option_names = _option_names()
         scope = kernel.get_capture_scope()
+        truths = {name for name in names if self._is_truth(name)}
         self.chosen: dict[str, Steps] = {}
         self.chosen_options: dict[str, Steps] = {}
         for name, expression in self.choose.items():
-            steps = formula(expression, names, f"{kernel.__name__}: choose[{name!r}]", scope)
+            steps = formula(
+                expression, names, f"{kernel.__name__}: choose[{name!r}]", scope, truths
+            )
             if name in names:
                 self.chosen[name] = steps
                 self._refuse_later(name, steps)
             elif name in option_names:
                 self.chosen_options[name] = steps
+                self._refuse_unchosen(name)
             else:
                 raise ValueError(
                     f"{kernel.__name__}: choose names {name!r}, which is neither a parameter nor an option of a launch\n"
                     f"  help: the parameters are {', '.join(names)}"
                 )
-        self.grid = [] if grid is None else formulas(grid, names, f"{kernel.__name__}: grid", scope)
+        self.grid = (
+            [] if grid is None else formulas(grid, names, f"{kernel.__name__}: grid", scope, truths)
+        )
         if grid is not None and not 1 <= len(self.grid) <= 3:
             raise ValueError(
                 f"{kernel.__name__}: a grid has one to three axes, got {len(self.grid)}"
@@ -100,6 +106,40 @@ class Export:
                     "  help: pass its extent as a parameter of the kernel, and use that"
                 )
 
+    def _is_truth(self, name: str) -> bool:
+        """Whether a parameter is a truth value in all signatures."""
+        given = [
+            item
+            for signature in self.signatures
+            if name in signature
+            for item in _list(signature[name])
+        ]
+        return bool(given) and all(
+            isinstance(plain(item), bool) or (isinstance(item, str) and item == "i1")
+            for item in given
+        )
+
+    def _refuse_unchosen(self, option: str) -> None:
+        """An option that is chosen has several values, which are integers."""
+        values = [
+            item
+            for signature in self.signatures
+            if option in signature
+            for item in _list(signature[option])
+        ]
+        name = self.kernel.__name__
+        if not values:
+            raise ValueError(
+                f"{name}: choose names {option!r}, of which the signatures have no value\n"
+                f"  help: such as {{{option!r}: [...]}}, from which it chooses"
+            )
+        for value in values:
+            if not isinstance(value, int):
+                raise ValueError(
+                    f"{name}: choose[{option!r}] cannot give {value!r}: what is chosen is an integer\n"
+                    "  help: export a kernel of another name for each"
+                )
+
     def _refuse_later(self, name: str, steps: Steps) -> None:
         """Choices are made in the order of the parameters."""
         names = self.kernel.arg_names
@@ -119,7 +159,13 @@ class Export:
                 if p.name not in kinds:
                     continue
                 value = kinds[p.name]
-                if p.is_constexpr and _is_function(value):
+                if p.is_constexpr and is_function(value):
+                    if p.has_default and p.default is not value:
+                        raise ValueError(
+                            f"{name}: {p.name} is {_name_of(value)}, and its default {_name_of(p.default)}: "
+                            "launches leave functions out, and would mean the default\n"
+                            f"  help: leave {p.name} out of the signature, or give it no default"
+                        )
                     if functions.setdefault(p.name, value) is not value:
                         raise ValueError(
                             f"{name}: {p.name} has several functions, which launches cannot name\n"
@@ -135,9 +181,23 @@ class Export:
 
     def _check(self) -> None:
         names = self.kernel.arg_names
+        kinds = [
+            item
+            for signature in self.signatures
+            for value in signature.values()
+            for item in _texts(value)
+        ]
         for name, values in self.variables.items():
             if not values:
                 raise ValueError(f"{self.kernel.__name__}: {name} stands for no type")
+            if not any(re.search(rf"(?<!\w)k?{re.escape(name)}(?!\w)", kind) for kind in kinds):
+                from .._suggest import did_you_mean
+
+                raise ValueError(
+                    f"{self.kernel.__name__}: {name}=... is a type that no signature names"
+                    f"{did_you_mean(name, ['choose', 'grid'])}\n"
+                    f'  help: a signature names it as "*{name}" or "{name}"'
+                )
         hidden = [name for name in names if name == "target" or name in self.options()]
         if hidden:
             raise ValueError(
@@ -198,14 +258,32 @@ class Export:
                     kinds = {name: value for name, value in one.items() if name in names}
                     options = {name: value for name, value in one.items() if name not in names}
                     # 1, 1.0 and True are different constants, and so are two functions of one name.
-                    numbers = [id(value) for value in kinds.values() if _is_function(value)]
+                    numbers = [id(value) for value in kinds.values() if is_function(value)]
                     if (text := repr((kinds, options, numbers))) not in seen:
                         seen.add(text)
                         yield kinds, options
 
 
-def _is_function(value: Any) -> bool:
+def is_function(value: Any) -> bool:
     return bool(getattr(value, "__sectile_jit__", False)) or isinstance(value, FunctionType)
+
+
+def _name_of(value: Any) -> str:
+    return str(getattr(value, "__name__", repr(value)))
+
+
+def plain(value: Any) -> Any:
+    """The value of a ``tl.constexpr``."""
+    return value.value if getattr(type(value), "__sectile_constexpr__", False) else value
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The texts in a kind: itself, or those of alternatives and of items of tuples."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _texts(item)
 
 
 def _is_constant(value: Any) -> bool:
@@ -310,15 +388,24 @@ def export(
         print(sum(1 for _ in st.aot.Export.of(double).combinations()))  # 8
     """
 
+    from ..runtime.jit import JITFunction
+
+    if len(signatures) == 1 and isinstance(signatures[0], JITFunction):
+        raise TypeError(
+            f"export: {signatures[0].__name__} has no signature\n"
+            '  help: @st.aot.export({"x": "*fp32:16", "n": "i32", "BLOCK": 64})'
+        )
+
     def mark(kernel: K) -> K:
         from ..errors import with_article
-        from ..runtime.jit import JITFunction
 
         if not isinstance(kernel, JITFunction):
             is_tuner = hasattr(kernel, "configs")
             hint = (
                 "put it below the tuner, with the winning values in its signatures: choices are made where archives are built"
                 if is_tuner
+                else "an archive has no heuristics: put it below them, and choose= says what they compute"
+                if hasattr(kernel, "values")
                 else "put it above @st.jit"
             )
             raise TypeError(

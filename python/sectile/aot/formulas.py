@@ -16,7 +16,7 @@ from types import FunctionType
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from typing import Any, TypeAlias
 
     Steps: TypeAlias = list[tuple[int, int]]
@@ -50,8 +50,10 @@ class _Compiler:
         lookup: Callable[[str], Any],
         where: str,
         visible: Sequence[str],
+        truths: Collection[str],
     ) -> None:
         self.parameters = list(parameters)
+        self.truths = truths  # of the parameters, those that are truth values
         self.visible = visible  # of the parameters, those that the expression's names mean
         self.lookup = lookup
         self.where = where
@@ -71,12 +73,16 @@ class _Compiler:
         if getattr(type(value), "__sectile_constexpr__", False):
             value = value.value  # tl.constexpr, which globals of kernels have to be
         try:
-            value = index(value)
+            value = value if isinstance(value, bool) else index(value)
         except TypeError:
             raise self.refuse(node, f"{value!r} is no integer") from None
         if not -(2**63) <= value < 2**63:
             raise self.refuse(node, "an integer beyond 64 bits")
-        self.emit("Constant", int(value))
+        if isinstance(value, bool):  # what `not` gives is a truth value
+            self.emit("Constant", int(not value))
+            self.emit("Not")
+        else:
+            self.emit("Constant", int(value))
 
     def add(self, node: ast.expr) -> None:
         if isinstance(node, ast.Constant):
@@ -84,6 +90,9 @@ class _Compiler:
         elif isinstance(node, ast.Name):
             if node.id in self.visible:
                 self.emit("Argument", self.parameters.index(node.id))
+                if node.id in self.truths:
+                    self.emit("Not")
+                    self.emit("Not")
             else:
                 self.constant(node, self.outside(node))
         elif isinstance(node, ast.Attribute):
@@ -125,8 +134,15 @@ class _Compiler:
     def connect(self, node: ast.BoolOp) -> None:
         for count, value in enumerate(node.values):
             # `a or b` of numbers gives one of them in Python, and a truth value here.
-            is_truth = isinstance(value, (ast.Compare, ast.BoolOp)) or (
-                isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not)
+            is_truth = (
+                isinstance(value, (ast.Compare, ast.BoolOp))
+                or (isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not))
+                or (isinstance(value, ast.Constant) and isinstance(value.value, bool))
+                or (
+                    isinstance(value, ast.Name)
+                    and value.id in self.visible
+                    and value.id in self.truths
+                )
             )
             if not is_truth:
                 raise self.refuse(value, "`and` and `or` connect comparisons, not numbers")
@@ -216,23 +232,33 @@ def _holds(node: ast.expr, place: tuple[Any, Any]) -> bool:
 
 
 def formulas(
-    expression: Any, parameters: Sequence[str], where: str, names: dict[str, Any]
+    expression: Any,
+    parameters: Sequence[str],
+    where: str,
+    names: dict[str, Any],
+    truths: Collection[str] = (),
 ) -> list[Steps]:
     """Returns the steps of each item of an expression that may be a tuple.
 
     Args:
-        expression: an int, a text, or a lambda whose parameters are some of the kernel's.
+        expression: a number, a text, or a lambda whose parameters are some of the kernel's.
         parameters: the kernel's.
         where: what errors begin with: ``"softmax: choose['BLOCK']"``.
-        names: what a text may refer to beside the parameters: the kernel's globals.
+        names: what a text may refer to beside the parameters: the kernel's globals. Where these have none of the name,
+            ``cdiv`` and ``next_power_of_2`` are Sectile's.
+        truths: the parameters that are truth values.
 
     Raises:
         FormulaError: no formula can be made of it.
     """
     if isinstance(expression, (tuple, list)):
-        return [steps for item in expression for steps in formulas(item, parameters, where, names)]
+        return [
+            steps
+            for item in expression
+            for steps in formulas(item, parameters, where, names, truths)
+        ]
     visible: Sequence[str] = parameters
-    if isinstance(expression, bool) or not isinstance(expression, (int, str, FunctionType)):
+    if not isinstance(expression, (int, str, FunctionType)):
         raise FormulaError(f"{where}: expected a lambda, a text or an int, got {expression!r}")
     if isinstance(expression, int):
         tree: ast.expr = ast.Constant(expression)
@@ -257,12 +283,19 @@ def formulas(
         names = {**closure.builtins, **closure.globals, **closure.nonlocals}
         tree = _lambda_of(expression, where).body
 
+    from ..runtime import functions
+
+    own = {"cdiv": functions.cdiv, "next_power_of_2": functions.next_power_of_2}
+
     def lookup(name: str) -> Any:
-        return names[name] if name in names else vars(builtins)[name]
+        for known in (names, own, vars(builtins)):
+            if name in known:
+                return known[name]
+        raise KeyError(name)
 
     result = []
     for item in tree.elts if isinstance(tree, (ast.Tuple, ast.List)) else [tree]:
-        compiler = _Compiler(parameters, lookup, where, visible)
+        compiler = _Compiler(parameters, lookup, where, visible, truths)
         try:
             compiler.add(item)
         except RecursionError:
@@ -271,9 +304,15 @@ def formulas(
     return result
 
 
-def formula(expression: Any, parameters: Sequence[str], where: str, names: dict[str, Any]) -> Steps:
+def formula(
+    expression: Any,
+    parameters: Sequence[str],
+    where: str,
+    names: dict[str, Any],
+    truths: Collection[str] = (),
+) -> Steps:
     """The same of one expression, which is no tuple."""
-    result = formulas(expression, parameters, where, names)
+    result = formulas(expression, parameters, where, names, truths)
     if len(result) != 1:
         raise FormulaError(f"{where}: expected one number, got a tuple of {len(result)}")
     return result[0]

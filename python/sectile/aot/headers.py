@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 import re
@@ -9,6 +10,7 @@ import re
 from .. import _native
 from ..runtime.descriptors import kind_of_text
 from .building import fixed_constants
+from .exports import is_function, plain
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
@@ -48,7 +50,9 @@ _WORDS = set(
     "new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires "
     "restrict return short signed sizeof static static_assert static_cast struct switch template this thread_local "
     "throw true try typedef typeid typename typeof union unsigned using virtual void volatile wchar_t while xor xor_eq "
-    "NULL EOF errno stdin stdout stderr assert linux unix i386 INFINITY NAN signbit major minor std sectile".split()
+    "NULL EOF errno stdin stdout stderr assert linux unix i386 INFINITY NAN signbit major minor std sectile I complex "
+    "imaginary offsetof BUFSIZ RAND_MAX EXIT_SUCCESS EXIT_FAILURE TMP_MAX FILENAME_MAX FOPEN_MAX HUGE_VAL M_PI M_E B0 "
+    "DOMAIN OVERFLOW UNDERFLOW PATH_MAX NAME_MAX SEEK_SET SEEK_CUR SEEK_END CLOCKS_PER_SEC BIG_ENDIAN LITTLE_ENDIAN".split()
 )
 #: What generated functions and classes call their own.
 _OWN = set(
@@ -104,8 +108,6 @@ _TAKEN = {
     "close",
     "open_linked",
     "archive_data",
-    "archive_bytes",
-    "archive_end",
 }
 
 
@@ -132,6 +134,11 @@ class Names:
         stem = _identifier(self.file)
         #: Part of the names of functions, and a namespace of C++.
         self.stem = f"k_{stem}" if _is_word(stem) or _is_of_libc(stem) else stem
+
+    def data(self, archive: bytes) -> str:
+        """The name of the function that gives the archive of a library. A program may have several libraries of one name,
+        whose archives differ: the name is the archive's own."""
+        return f"{self.stem}_archive_data_{hashlib.sha256(archive).hexdigest()[:16]}"
 
 
 class Parameter:
@@ -202,7 +209,9 @@ class Function:
                 if len(given) < len(combinations):
                     given.append(p.default)
                 parameter = (
-                    self._constant(p.name, given) if p.is_constexpr else self._passed(p.name, given)
+                    self._constant(p.name, given)
+                    if p.is_constexpr
+                    else self._passed(p.name, given, p.annotation)
                 )
                 array = f"{p.name}.base" if parameter.form == "descriptor" else p.name
                 parameter.is_written = is_written.get(array, False)
@@ -217,7 +226,7 @@ class Function:
 
     def _literal(self, name: str, value: Any) -> str:
         """A constant as an argument in C."""
-        value = getattr(value, "value", value) if type(value).__name__ == "constexpr" else value
+        value = plain(value)
         if value is None:
             return "sectile_none()"
         if isinstance(value, bool):
@@ -235,6 +244,7 @@ class Function:
         return "sectile_left_out()"
 
     def _constant(self, name: str, values: list[Any]) -> Parameter:
+        values = [plain(value) for value in values]
         types = {type(value) for value in values}
         for kind, form in ((bool, "bool"), (int, "integer"), (float, "float"), (str, "text")):
             if types == {kind}:
@@ -244,12 +254,13 @@ class Function:
                 return parameter
         if all(getattr(value, "__sectile_dtype__", False) for value in values):
             return Parameter(name, "type")
-        if any(isinstance(value, tuple) or callable(value) for value in values):
+        if any(isinstance(value, tuple) or is_function(value) for value in values):
             self.problem = f"{name} is a tuple or a function; it is launched from Python"
         return Parameter(name, "argument")
 
-    def _passed(self, name: str, kinds: list[Any]) -> Parameter:
+    def _passed(self, name: str, kinds: list[Any], annotation: str | None) -> Parameter:
         bases = []
+        annotated = _type_of(annotation)
         if all(_is_descriptor(kind) for kind in kinds):
             return Parameter(name, "descriptor")
         for kind in kinds:
@@ -260,11 +271,14 @@ class Function:
                 continue
             if isinstance(kind, str):
                 base, _, is_one = _native.parse_kind(kind)
-                bases.append("i32" if is_one else base)
+                # A number is passed as what its parameter is annotated with, whatever its kind says.
+                is_annotated = annotated and not base.startswith("*")
+                bases.append(annotated if is_annotated else "i32" if is_one else base)
             else:
-                bases.append(
+                own = (
                     "i1" if isinstance(kind, bool) else "fp32" if isinstance(kind, float) else "i32"
                 )
+                bases.append(annotated or own)
         has_none = None in kinds
         if not bases:
             parameter = Parameter(name, "fixed")
@@ -325,6 +339,8 @@ class Function:
                         rf"\*k?{re.escape(name)}(:16)?", str(_first(signature.get(p.name)))
                     )
                 ]
+                # A member of a class template cannot be called like its type.
+                taken.add(self.kernel)
                 parameter.variable = _unique(own[0] if own else f"type_of_{p.name}", taken)
                 groups.append((column, parameter.variable))
 
@@ -334,6 +350,15 @@ class Function:
         return list(
             {p.variable: (p.variable, p.types) for p in self.parameters if p.variable}.values()
         )
+
+
+def _type_of(annotation: str | None) -> str:
+    """The type that a parameter is annotated with, as kinds name it; empty where that is none."""
+    try:
+        base = str(_native.parse_kind(annotation)[0]) if annotation else ""
+    except ValueError:
+        return ""
+    return base if base in _ELEMENTS else ""
 
 
 def _first(value: Any) -> Any:
@@ -489,11 +514,22 @@ def _wrapped(begin: str, parts: Sequence[str], end: str, indent: str) -> list[st
     return lines
 
 
+#: Stands for a digest of the header that it is in.
+_TAG = "@TAG@"
+
+
+def _tagged(header: str, included: str = "") -> str:
+    """The header with its digest, and that of the header which it includes: two that differ share no name that a
+    compiler or a linker takes for the same."""
+    digest = hashlib.sha256((included + header).encode()).hexdigest()[:16]
+    return header.replace(_TAG, digest)
+
+
 def c_header(built: Built, names: Names, forms: Sequence[str]) -> str:
     """The header for C99 and C++: a struct of handles, and one function for each kernel."""
     stem = names.stem
     functions = functions_of(built)
-    guard = f"SECTILE_KERNELS_{stem}_H"
+    guard = f"SECTILE_KERNELS_{stem}_{_TAG}_H"
     lines = [
         f"/* {names.file}.h - the kernels of {names.file}.sectile, as functions of C. Generated by `sectile aot`.",
         " *",
@@ -523,12 +559,15 @@ def c_header(built: Built, names: Names, forms: Sequence[str]) -> str:
         f"static inline sectile_status {stem}_adopt({stem}_kernels *nn, sectile_archive *archive) {{",
         "  sectile_status status = SECTILE_OK;",
         "  nn->archive = archive;",
+        *[f"  nn->{function.name} = NULL;" for function in functions],
     ]
     for function in functions:
         lines += [
-            f'  nn->{function.name} = sectile_find(archive, "{function.kernel}");',
-            f"  if (status == SECTILE_OK && !nn->{function.name})",
-            "    status = SECTILE_ERROR_CALL;",
+            "  if (status == SECTILE_OK) {",
+            f'    nn->{function.name} = sectile_find(archive, "{function.kernel}");',
+            f"    if (!nn->{function.name})",
+            "      status = SECTILE_ERROR_CALL;",
+            "  }",
             "  if (status == SECTILE_OK)",
             f"    status = sectile_check_interface(nn->{function.name}, UINT64_C({function.interface:#x}));",
         ]
@@ -548,7 +587,10 @@ def c_header(built: Built, names: Names, forms: Sequence[str]) -> str:
         library = f"lib{names.file}.so" if "static" not in forms else f"{names.file}.a"
         lines += [
             f"/* The archive in {library}. */",
-            f"const void *{stem}_archive_data(size_t *size);",
+            f"const void *{names.data(built.archive)}(size_t *size);",
+            f"static inline const void *{stem}_archive_data(size_t *size) {{",
+            f"  return {names.data(built.archive)}(size);",
+            "}",
             f"static inline sectile_status {stem}_open_linked({stem}_kernels *nn) {{",
             "  sectile_archive *archive = NULL;",
             "  size_t size = 0;",
@@ -567,7 +609,7 @@ def c_header(built: Built, names: Names, forms: Sequence[str]) -> str:
     for function in functions:
         lines += _c_function(function, stem)
     lines += ["#ifdef __cplusplus", "}", "#endif", "", "#endif", ""]
-    return "\n".join(lines)
+    return _tagged("\n".join(lines))
 
 
 def _c_function(function: Function, stem: str) -> list[str]:
@@ -626,6 +668,8 @@ def cpp_header(built: Built, names: Names, forms: Sequence[str]) -> str:
         "#include <sectile/aot.h>",
         "",
         f"namespace {stem} {{",
+        "// Another class of this name, of another archive in the same program, is another one for the linker.",
+        f"inline namespace archive_{_TAG} {{",
         "",
         "/// The kernels of one archive, which is closed when this is destroyed.",
         "class Kernels {",
@@ -664,10 +708,11 @@ def cpp_header(built: Built, names: Names, forms: Sequence[str]) -> str:
         f"  {stem}_kernels kernels = {{}};",
         "};",
         "",
+        f"}} // namespace archive_{_TAG}",
         f"}} // namespace {stem}",
         "",
     ]
-    return "\n".join(lines)
+    return _tagged("\n".join(lines), c_header(built, names, forms))
 
 
 def _cpp_function(function: Function) -> list[str]:

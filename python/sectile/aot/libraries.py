@@ -19,10 +19,15 @@ if TYPE_CHECKING:
     from .headers import Names
 
 
+#: As many as sectile_ffi_call of sectile/tvm_ffi.h takes.
+MOST_FFI_PARAMETERS = 256
+
+
 def _compiler() -> list[str]:
     given = os.environ.get("CC", "")
     if given:
-        return shlex.split(given)
+        # A program, whose path may have blanks, or one with options.
+        return [given] if shutil.which(given) else shlex.split(given)
     for name in ("cc", "gcc", "clang"):
         if shutil.which(name):
             return [name]
@@ -41,25 +46,25 @@ def _run(command: Sequence[str], folder: str) -> None:
         raise MachineError(f"{shlex.join(command)} failed:\n{done.stderr.strip()}")
 
 
-def _assembly(names: Names) -> str:
+def _assembly(names: Names, archive: bytes) -> str:
     """The archive's bytes between two symbols that only the function beside them sees: a program that was not compiled for
     libraries copies data of theirs that it names, and would copy the two apart. Names of files are relative: no folder gets
     into the result."""
     lines = ['.section .rodata.sectile_archive,"a",@progbits', ".balign 16"]
     for name, content in (("bytes", '.incbin "archive.sectile"'), ("end", ".byte 0")):
-        symbol = f"{names.stem}_archive_{name}"
+        symbol = f"{names.data(archive)}_{name}"
         lines += [f".globl {symbol}", f".hidden {symbol}", f"{symbol}:", content]
     return "\n".join([*lines, '.section .note.GNU-stack,"",@progbits', ""])
 
 
-def _data(names: Names) -> str:
-    """C code with the function that gives the archive. Symbols of several archives in one program are kept apart."""
+def _data(names: Names, archive: bytes) -> str:
+    """C code with the function that gives the archive."""
     return f"""#include <stddef.h>
-extern const unsigned char {names.stem}_archive_bytes[] __attribute__((visibility("hidden")));
-extern const unsigned char {names.stem}_archive_end[] __attribute__((visibility("hidden")));
-__attribute__((visibility("default"))) const void *{names.stem}_archive_data(size_t *size) {{
-  *size = (size_t)({names.stem}_archive_end - {names.stem}_archive_bytes);
-  return {names.stem}_archive_bytes;
+extern const unsigned char {names.data(archive)}_bytes[] __attribute__((visibility("hidden")));
+extern const unsigned char {names.data(archive)}_end[] __attribute__((visibility("hidden")));
+__attribute__((visibility("default"))) const void *{names.data(archive)}(size_t *size) {{
+  *size = (size_t)({names.data(archive)}_end - {names.data(archive)}_bytes);
+  return {names.data(archive)}_bytes;
 }}
 """
 
@@ -85,8 +90,8 @@ def make_static(names: Names, archive: bytes) -> bytes:
         raise MachineError("--static needs ar, which is not on the PATH\n  help: install binutils")
     with tempfile.TemporaryDirectory() as folder:
         _write(folder, "archive.sectile", archive)
-        _write(folder, "archive.s", _assembly(names))
-        _write(folder, "data.c", _data(names))
+        _write(folder, "archive.s", _assembly(names, archive))
+        _write(folder, "data.c", _data(names, archive))
         objects = [f"{names.file}-archive.o", f"{names.file}-data.o"]
         _run([*compiler, "-c", "archive.s", "-o", objects[0]], folder)
         _run([*compiler, "-O1", "-fPIC", "-c", "data.c", "-o", objects[1]], folder)
@@ -99,7 +104,11 @@ def _entry_points(names: Names, built: Built) -> str:
     """C code with a function of TVM's FFI for each kernel whose grid the archive knows."""
     from .headers import argument_type, functions_of
 
-    functions = [f for f in functions_of(built) if f.has_grid and not f.problem]
+    functions = [
+        f
+        for f in functions_of(built)
+        if f.has_grid and not f.problem and len(f.parameters) <= MOST_FFI_PARAMETERS
+    ]
     lines = [
         "#include <sectile/tvm_ffi.h>",
         "#include <pthread.h>",
@@ -153,8 +162,8 @@ def make_shared(names: Names, built: Built, header: bytes) -> bytes:
     library = _library_dir()
     with tempfile.TemporaryDirectory() as folder:
         _write(folder, "archive.sectile", built.archive)
-        _write(folder, "archive.s", _assembly(names))
-        _write(folder, "data.c", _data(names))
+        _write(folder, "archive.s", _assembly(names, built.archive))
+        _write(folder, "data.c", _data(names, built.archive))
         _write(folder, "entries.c", _entry_points(names, built))
         _write(folder, f"{names.file}.h", header)
         _run(

@@ -118,13 +118,14 @@ class CompiledKernel:
 
         Args:
             grid: an int or a tuple of up to three.
-            arguments: one for each parameter, in order; those of constants may all be left out, and are not
-                looked at.
+            arguments: one for each parameter, in order. Those of constants, and those of which the code has the
+                value (1, None), may all be left out. Those of constants (``tl.constexpr``) are not looked at.
             stream: the driver's handle; None: the current one of the arrays' library.
 
         Raises:
             ArgumentError: an argument is not what the code was compiled for: another dtype or device, no
-                multiple of 16 where the code takes one, arrays that share memory where it relies on their not doing so.
+                multiple of 16 where the code takes one, not the 1 or None that it was compiled for, a descriptor of other
+                blocks, arrays that share memory where it relies on their not doing so.
         """
         self._code.launch(grid, stream, *arguments)
 

@@ -151,6 +151,19 @@ TEST_F(CApi, wrong_calls_are_errors_with_a_text) {
   args[0] = sectile_tuple(-1);
   expect(sectile_launch(add, sectile_cpu(), nullptr, &grid, args, 4), SECTILE_ERROR_CALL,
          "add: argument 'out': a tuple has up to 65536 items", 0);
+  args[0] = sectile_tuple(4);
+  expect(sectile_launch(add, sectile_cpu(), nullptr, &grid, args, 4), SECTILE_ERROR_CALL,
+         "add: argument 'out': of the items of its tuple 1 more should follow it, and there are no "
+         "more arguments",
+         0);
+  // An argument that is refused, before a tuple whose items are not there: messages name the first.
+  args[0] = sectile_integer_of(SECTILE_I8, 300);
+  args[1] = sectile_tuple(65536);
+  EXPECT_EQ(sectile_launch(add, sectile_cpu(), nullptr, &grid, args, 2), SECTILE_ERROR_CALL);
+  std::vector<sectile_arg> deep(60000, sectile_tuple(1));
+  expect(sectile_launch(add, sectile_cpu(), nullptr, &grid, deep.data(), deep.size()),
+         SECTILE_ERROR_CALL, "add: argument 'out': its tuples lie in each other more than 64 deep",
+         0);
   args[0] = sectile_pointer(SECTILE_I64, memory.out);
   expect(sectile_launch(add, sectile_cpu(), nullptr, &grid, args, 1), SECTILE_ERROR_CALL,
          "add: takes 4 arguments, got 1");

@@ -66,6 +66,7 @@ def test_prefixes_that_are_no_names(tmp_path, name):
     write_script(tmp_path)
     done = run_aot(tmp_path, "kernels.py", "-o", name)
     assert done.returncode == 1 and "is no name for files of C" in done.stderr
+    assert not done.stdout and not (tmp_path / "d").exists()  # found before anything is made
 
 
 def test_the_variant_is_the_one_that_a_launch_of_the_kernel_gets():
@@ -463,7 +464,7 @@ def test_formulas_of_arrays_are_refused(kind):
 
     for settings in ({"grid": lambda x: x}, {"choose": {"num_warps": lambda n, x: n + x}}):
         with pytest.raises(ValueError, match="depends on 'x', which is an array"):
-            st.aot.export({"x": kind, "n": "i32"}, **settings)(kernel)
+            st.aot.export({"x": kind, "n": "i32", "num_warps": [2, 4]}, **settings)(kernel)
     st.aot.export({"x": kind, "n": "i32"}, grid=lambda n: n)(kernel)
 
 
@@ -483,6 +484,48 @@ def test_two_kernels_of_one_name_are_refused(tmp_path):
         write_script(tmp_path / folder)
     done = run_aot(tmp_path, "a/kernels.py", "b/kernels.py", "-o", "nn")
     assert done.returncode == 1 and "two exported kernels are called 'scale'" in done.stderr
+    assert "a/kernels.py:" in done.stderr and "b/kernels.py:" in done.stderr
+
+
+def test_files_that_import_each_other_are_run_once(tmp_path):
+    write_script(tmp_path)
+    text = "from kernels import *\n" + SCRIPT.replace("def scale", "def scale_again")
+    (tmp_path / "again.py").write_text(text)
+    for files in (["again.py", "kernels.py"], ["kernels.py", "again.py"]):
+        done = run_aot(tmp_path, *files, "-o", "nn")
+        assert done.returncode == 0, done.stderr
+        assert list(st.aot.load(tmp_path / "nn.sectile")) == ["scale", "scale_again"]
+
+
+def test_grid_functions_see_arguments_behind_nested_tuples():
+    @st.aot.export({"pair": (("i32", "i32"), "i32"), "n": "i32", "BLOCK": [16, 32], "out": "*i32:16"},
+                   choose={"BLOCK": lambda n: 16 if n < 100 else 32})  # fmt: skip
+    @st.jit
+    def tell(pair, out, n, BLOCK: tl.constexpr):
+        tl.store(out, tl.num_programs(0))
+
+    loaded = st.aot.load(st.aot.build([st.aot.Export.of(tell)], [LEVEL]).archive).tell
+    out, seen = np.zeros(4, np.int32), {}
+    loaded[lambda meta: (seen.update(meta), st.cdiv(meta["n"], meta["BLOCK"]))[1]](((2, 3), 4), out, 90)  # fmt: skip
+    assert (seen["n"], seen["BLOCK"], out[0]) == (90, 16, 6)
+
+
+def test_truth_values_are_chosen():
+    @st.aot.export(
+        {"out": "*i32:16", "n": "i32", "flag": "i1", "A": [True, False], "B": [True, False], "C": [True]},
+        choose={"A": lambda n: True if n > 5 else False, "B": lambda flag: flag, "C": True},
+        grid=1,
+    )  # fmt: skip
+    @st.jit
+    def tell(out, n, flag, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr):
+        tl.store(out, 4 * A + 2 * B + C)
+
+    loaded = st.aot.load(st.aot.build([st.aot.Export.of(tell)], [LEVEL]).archive).tell
+    out = np.zeros(4, np.int32)
+    for n in (3, 9):
+        for flag in (False, True):
+            loaded(out, n, flag)
+            assert out[0] == 4 * (n > 5) + 2 * flag + 1
 
 
 def test_loading_and_launching_load_no_compiler(tmp_path):
@@ -611,6 +654,32 @@ def test_wrong_exports():
     refused("no formula can be made of this: [n]", good, choose={"BLOCK": "max([n])"})
     refused("a grid has one to three axes, got 4", good, grid=(1, 2, 3, 4))
     refused("`and` and `or` connect comparisons", good, choose={"BLOCK": "n or 5"})
+    refused(
+        "chose=... is a type that no signature names; did you mean 'choose'?",
+        good,
+        chose={"BLOCK": 1},
+    )
+    refused("T=... is a type that no signature names", good, T=["fp32"])
+    refused(
+        "choose names 'num_warps', of which the signatures have no value",
+        good,
+        choose={"num_warps": 8},
+    )
+    both = {**good, "check": [None, "bounds"]}
+    refused(
+        "choose['check'] cannot give None: what is chosen is an integer", both, choose={"check": 1}
+    )
+    with pytest.raises(TypeError, match="export: kernel has no signature"):
+        st.aot.export(kernel)
+    with pytest.raises(TypeError, match="an archive has no heuristics"):
+        st.aot.export(good)(st.heuristics({"BLOCK": lambda meta: 64})(kernel))
+
+    @st.jit
+    def apply(x, F: tl.constexpr = helper_of(tl.constexpr(2.0))):
+        tl.store(x, F(tl.load(x)))
+
+    with pytest.raises(ValueError, match="F is scaled, and its default scaled: launches leave"):
+        st.aot.export({"x": "*fp32:16", "F": helper_of(tl.constexpr(3.0))})(apply)
     with pytest.raises(TypeError, match="put it above @st.jit"):
         st.aot.export(good)(lambda x: x)
     tuned = st.autotune([st.Config({"BLOCK": 64})], key=["n"])(kernel)
@@ -629,6 +698,14 @@ def test_wrong_builds(tmp_path):
 
     with pytest.raises(ValueError, match="num_warps has several values, and launches cannot tell"):
         st.aot.build([st.aot.Export.of(ambiguous)], [LEVEL])
+
+    @st.aot.export({"x": "*fp32", "check": ["bounds", None]})
+    @st.jit
+    def checked(x):
+        pass
+
+    with pytest.raises(ValueError, match="check has several values.*\n.*of another name for each"):
+        st.aot.build([st.aot.Export.of(checked)], [LEVEL])
     for name, problem in [("cuda", "names no architecture"), ("gpu:80", "unknown target 'gpu:80'"), ("cpu+ptx", "unknown target")]:  # fmt: skip
         with pytest.raises(ValueError, match=problem):
             st.aot.build([st.aot.Export.of(ambiguous)], [name])
@@ -648,6 +725,8 @@ def test_wrong_builds(tmp_path):
 def test_files_that_are_no_archives(tmp_path):
     with pytest.raises(st.MachineError, match="No such file"):
         st.aot.load(tmp_path / "none")
+    with pytest.raises((ValueError, st.MachineError), match="value 0|null byte"):
+        st.aot.load(f"{tmp_path}/file\0more")
     (tmp_path / "file").write_bytes(b"something else")
     with pytest.raises(st.MachineError, match="it is no archive of kernels"):
         st.aot.load(tmp_path / "file")

@@ -92,6 +92,11 @@ def test_names_mean_what_they_mean_to_python():
     assert _native.evaluate_formula(formula(lambda x: n + x, names, "here", {}), [100, 2]) == 7
     with pytest.raises(FormulaError, match="no formula can be made of this call"):
         formula(lambda x: cdiv(x, 2), names, "here", {})
+    # A text has no imports of its own.
+    for text, value in (("cdiv(x, 2)", 4), ("next_power_of_2(x)", 8)):
+        assert _native.evaluate_formula(formula(text, names, "here", {}), [0, 7]) == value
+    with pytest.raises(FormulaError, match="no formula can be made of this call"):
+        formula("cdiv(x, 2)", names, "here", {"cdiv": cdiv})
 
     def outer(x):
         return (lambda x: x + 1)(x) * 2
@@ -136,7 +141,6 @@ def test_lambdas_are_read_from_their_source():
         (str(2**63), "an integer beyond 64 bits"),
         ("(a, b)", "expected one number, got a tuple of 2"),
         (1.5, "expected a lambda, a text or an int"),
-        (True, "expected a lambda, a text or an int"),
         ("a or b", "`and` and `or` connect comparisons, not numbers"),
     ],
 )

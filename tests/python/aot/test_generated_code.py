@@ -184,6 +184,63 @@ def test_ship_example_without_python(tmp_path):
     assert "sectile" not in run(["ldd", build / "serve"], tmp_path)
 
 
+@pytest.mark.parametrize("shared", ["OFF", "ON"])
+def test_two_libraries_with_archives_of_one_name(tmp_path, shared):
+    blanks = tmp_path / "my tools"  # a compiler whose path has some
+    blanks.mkdir()
+    (blanks / "cc").symlink_to(shutil.which("cc"))
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.20)\nproject(two LANGUAGES C CXX)\nfind_package(Sectile REQUIRED)\n"
+        "add_subdirectory(one)\nadd_subdirectory(two)\nadd_executable(both main.cpp)\n"
+        "target_link_libraries(both one two)\n"
+    )
+    (tmp_path / "main.cpp").write_text(
+        "#include <cstdio>\nfloat one();\nfloat two();\n"
+        'int main() { std::printf("%g %g\\n", one(), two()); }\n'
+    )
+    # The second has a kernel more: classes of the same name and different layout.
+    more = "@st.aot.export({'x': '*fp32:16'}, grid=1)\n@st.jit\ndef another(x):\n    tl.store(x, 0)\n\n"
+    for name, value in (("one", 1), ("two", 2)):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "CMakeLists.txt").write_text(
+            f"add_library({name} {name}.cpp)\nset_target_properties({name} PROPERTIES POSITION_INDEPENDENT_CODE ON)\n"
+            f"sectile_add_kernels({name} kernels.py SHARED_RUNTIME)\n"
+        )
+        (folder / "kernels.py").write_text(
+            f"import sectile as st\nimport sectile.language as tl\n\n{more if value == 2 else ''}"
+            f"@st.aot.export({{'x': '*fp32:16'}}, grid=1)\n@st.jit\ndef tell(x):\n    tl.store(x, {value}.0)\n"
+        )
+        (folder / f"{name}.cpp").write_text(
+            f'#include "kernels.hpp"\n\nfloat {name}() {{\n  alignas(16) float x[4] = {{}};\n  kernels::Kernels nn;\n'
+            "  return nn.openLinked().ok() && nn.tell({}, x).ok() ? x[0] : -1;\n}\n"
+        )
+    build = tmp_path / "build"
+    run(
+        ["cmake", "-G", "Ninja", "-S", tmp_path, "-B", build, f"-DSectile_DIR={_cpp.get_cmake_dir()}",
+         f"-DPython_EXECUTABLE={sys.executable}", f"-DBUILD_SHARED_LIBS={shared}",
+         f"-DCMAKE_C_COMPILER={blanks / 'cc'}"],
+        tmp_path,
+    )  # fmt: skip
+    run(["cmake", "--build", build], tmp_path)
+    assert run([build / "both"], tmp_path) == "1 2\n"
+
+
+def test_cmake_says_which_python_it_wants(tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.20)\nproject(p LANGUAGES C)\nfind_package(Sectile REQUIRED)\n"
+        "add_executable(p main.c)\nsectile_add_kernels(p kernels.py PYTHON /bin/false)\n"
+    )
+    for name in ("main.c", "kernels.py"):
+        (tmp_path / name).write_text("")
+    done = subprocess.run(
+        ["cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DSectile_DIR={_cpp.get_cmake_dir()}"],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert "/bin/false has no package sectile" in " ".join(done.stderr.split())
+
+
 def test_ship_example_is_compiled_again_after_an_edit(tmp_path):
     shutil.copytree(ROOT / "tutorials/examples/11_ship", tmp_path / "ship")
     folder, build = tmp_path / "ship", tmp_path / "build"

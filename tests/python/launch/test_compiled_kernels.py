@@ -13,6 +13,7 @@ import sectile as st
 import sectile.language as tl
 from sectile.backends.compiler import GPUTarget
 from sectile.compiler import ASTSource
+from sectile.tools.tensor_descriptor import TensorDescriptor
 
 pytestmark = pytest.mark.host
 
@@ -276,6 +277,41 @@ def test_code_takes_tuples_and_skips_constants():
         st.ArgumentError, match="2 arguments are given, and there are 5 parameters, 3 "
     ):
         compiled.launch((1,), out, (x, 1))
+
+
+@st.jit
+def sum_strided(out, x, stride, bias):
+    total = tl.sum(tl.load(x + tl.arange(0, 16) * stride), 0)
+    tl.store(out, total if bias is None else total + tl.load(bias))
+
+
+@st.jit
+def double_block(out, x):
+    out.store([0, 0], x.load([0, 0]) * 2)
+
+
+def test_code_refuses_other_values_than_those_it_has():
+    x, out = np.arange(32, dtype=np.float32), np.zeros(1, np.float32)
+    compiled = packed(sum_strided.warmup(out, x, 1, None, grid=(1,)))
+    for arguments in ((out, x, 1, None), (out, x, np.int64(1), None), (out, x)):
+        out[:] = 0
+        compiled.launch(1, *arguments)
+        assert out[0] == x[:16].sum()
+    for argument, arguments in (("stride", (2, None)), ("stride", (1.0, None)), ("bias", (1, x))):
+        with pytest.raises(st.ArgumentError, match=f"argument '{argument}' is not (1|None), which"):
+            compiled.launch(1, out, x, *arguments)
+
+    def described(rows, block):
+        return TensorDescriptor.from_tensor(np.ones((rows, 16), np.float32), block)
+
+    compiled = packed(double_block.warmup(described(1, [8, 16]), described(1, [8, 16]), grid=(1,)))
+    right = described(1, [8, 16])
+    compiled.launch(1, right, described(1, [8, 16]))
+    assert np.all(right.base == 2)
+    with pytest.raises(st.ArgumentError, match=r"argument 'out.shape\[0\]' is not 1"):
+        compiled.launch(1, described(7, [8, 16]), described(7, [8, 16]))
+    with pytest.raises(st.ArgumentError, match=r"'out.block_shape' is not \(8, 16\)"):
+        compiled.launch(1, described(1, [4, 16]), described(1, [4, 16]))
 
 
 def test_code_refuses_what_it_was_not_compiled_for(arrays):

@@ -56,6 +56,15 @@ def open(
     tl.store(x, 1)
 
 
+@st.aot.export(
+    {"x": "*T:16", "n": "i32", "D": [tl.float32, None], "W": [tl.constexpr(1), tl.constexpr(2)]},
+    T=["fp32", "fp64"],
+)
+@st.jit
+def T(x, n: tl.int64, D: tl.constexpr, W: tl.constexpr):
+    tl.store(x, n * W)
+
+
 @st.aot.export({"x": "*fp32:16", "args": "i32", "nn": "i32"}, grid=(1, 2))
 @st.jit
 def open_(x, args, nn=2):
