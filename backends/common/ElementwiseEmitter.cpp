@@ -256,14 +256,17 @@ llvm::Value *ElementwiseEmitter::rounded(llvm::Value *value, NarrowFloat kind, F
   return target.round(builder, value, kind, mode);
 }
 
-/// Never traps: a divisor of zero, or -1 under the smallest number, becomes 1.
+/// Never traps: a divisor of zero, or -1 under the smallest number, becomes 1. Of a division by
+/// zero all bits of the quotient are ones and the remainder is the dividend, as in NVIDIA's
+/// instructions.
 llvm::Value *ElementwiseEmitter::emitIntegerDivision(Operation *op, llvm::Value *lhs,
                                                      llvm::Value *rhs, bool isSigned,
                                                      bool wantsRemainder) {
   llvm::Type *type = lhs->getType();
   unsigned bits = type->getScalarSizeInBits();
   llvm::Value *one = llvm::ConstantInt::get(type, 1);
-  llvm::Value *isBad = builder.CreateICmpEQ(rhs, llvm::ConstantInt::get(type, 0));
+  llvm::Value *isZero = builder.CreateICmpEQ(rhs, llvm::ConstantInt::get(type, 0));
+  llvm::Value *isBad = isZero;
   if (isSigned) {
     llvm::Value *smallest = llvm::ConstantInt::get(type, llvm::APInt::getSignedMinValue(bits));
     isBad = builder.CreateOr(
@@ -273,6 +276,13 @@ llvm::Value *ElementwiseEmitter::emitIntegerDivision(Operation *op, llvm::Value 
   auto *known = dyn_cast<llvm::Constant>(isBad);
   if (!known || !known->isNullValue())
     rhs = builder.CreateSelect(isBad, one, rhs);
+  auto finish = [&](llvm::Value *result) {
+    auto *never = dyn_cast<llvm::Constant>(isZero);
+    if (never && never->isNullValue())
+      return result;
+    return builder.CreateSelect(
+        isZero, wantsRemainder ? lhs : llvm::Constant::getAllOnesValue(type), result);
+  };
   auto constantDivisor = dyn_cast<llvm::Constant>(rhs);
   if (type->isVectorTy() && bits <= 32 && bits > 1 && !constantDivisor) {
     // There is no vector division of integers; the quotient of two 32-bit integers in f64 is exact
@@ -284,11 +294,12 @@ llvm::Value *ElementwiseEmitter::emitIntegerDivision(Operation *op, llvm::Value 
     llvm::Value *quotient = builder.CreateFDiv(toFloat(lhs), toFloat(rhs));
     quotient =
         isSigned ? builder.CreateFPToSI(quotient, type) : builder.CreateFPToUI(quotient, type);
-    return wantsRemainder ? builder.CreateSub(lhs, builder.CreateMul(quotient, rhs)) : quotient;
+    return finish(wantsRemainder ? builder.CreateSub(lhs, builder.CreateMul(quotient, rhs))
+                                 : quotient);
   }
   if (wantsRemainder)
-    return isSigned ? builder.CreateSRem(lhs, rhs) : builder.CreateURem(lhs, rhs);
-  return isSigned ? builder.CreateSDiv(lhs, rhs) : builder.CreateUDiv(lhs, rhs);
+    return finish(isSigned ? builder.CreateSRem(lhs, rhs) : builder.CreateURem(lhs, rhs));
+  return finish(isSigned ? builder.CreateSDiv(lhs, rhs) : builder.CreateUDiv(lhs, rhs));
 }
 
 llvm::SmallVector<llvm::Value *, 2> ElementwiseEmitter::emit(Operation *op,

@@ -145,6 +145,8 @@ private:
                 const ast::Position &position);
   Result compare(const std::string &op, const Operand &lhs, const Operand &rhs,
                  const ast::Position &position);
+  /// Whether there is a constant behind an operand, or behind each item of a tuple.
+  bool isKnown(const Operand &operand);
   /// The constant behind an operand, where only a constant will do: `what` names the place.
   mlir::FailureOr<Constant> requireConstant(const Operand &operand, const ast::Position &position,
                                             const std::string &what);

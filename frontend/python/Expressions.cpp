@@ -377,6 +377,13 @@ mlir::LogicalResult Evaluator::runComprehensionClause(const Expr &expr, size_t c
   return mlir::success();
 }
 
+bool Evaluator::isKnown(const Operand &operand) {
+  if (sema.asConstant(operand))
+    return true;
+  auto items = tupleItems(operand);
+  return items && llvm::all_of(*items, [&](const Operand &item) { return isKnown(item); });
+}
+
 mlir::FailureOr<Constant> Evaluator::requireConstant(const Operand &operand,
                                                      const ast::Position &position,
                                                      const std::string &what) {

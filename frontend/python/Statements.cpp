@@ -217,8 +217,11 @@ mlir::LogicalResult Evaluator::evaluateAnnotatedAssign(const Stmt &stmt) {
     return assignTarget(target, *value);
   if (target.kind != ExprKind::Name)
     return error(target.position, "only a variable can be annotated tl.constexpr");
-  auto constant = requireConstant(*value, stmt.value->position,
-                                  "'" + target.text + "' is annotated tl.constexpr: its value");
+  // As in Triton, a value of the launch stays one: whatever wants a constant of the name will say
+  // so.
+  if (!isKnown(*value))
+    return assignTarget(target, *value);
+  auto constant = requireConstant(*value, stmt.value->position, "'" + target.text + "'");
   if (mlir::failed(constant))
     return mlir::failure();
   assign(target.text, std::move(*constant), target.position);

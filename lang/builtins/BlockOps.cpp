@@ -411,6 +411,7 @@ FailureOr<Operand> scatterRows(Arguments &args) {
 void addBlockOps(BuiltinTable &table) {
   table.add("make_block_ptr(base, shape, strides, offsets, block_shape, order)", makeBlockPtr);
   table.add("advance(base, offsets)", advance);
+  table.add("block_pointer.advance(base, offsets)", advance);
   table.add("block_pointer.at(base, offsets)", blockAt);
   table.add("make_tensor_descriptor(base, shape, strides, block_shape, padding_option='zero')",
             makeDescriptor);

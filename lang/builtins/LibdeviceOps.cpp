@@ -55,14 +55,21 @@ void addFloat(BuiltinTable &table, StringRef name, UnaryFunction function) {
   });
 }
 
-/// Two floats, promoted and broadcast.
+/// Two floats, promoted and broadcast. What has no function of its own is promoted first, as in
+/// Triton: of fp32 and bf16, or an integer, that of fp32 is computed.
 FailureOr<std::pair<Value, Value>> floatPair(Arguments &args) {
-  FailureOr<Value> x = wideFloat(args, 0);
-  if (failed(x))
+  FailureOr<Value> x = args.value(0), y = args.value(1);
+  if (failed(x) || failed(y))
     return failure();
-  FailureOr<Value> y = wideFloat(args, 1);
-  if (failed(y))
-    return failure();
+  auto isWide = [](const Value &value) {
+    return value.type.dtype.isFloat() && value.type.dtype.bits() >= 32;
+  };
+  // If neither is wide, or one is no number, the message is about that argument.
+  for (size_t i : {0, 1})
+    if (const Value &other = i ? *x : *y, &mine = i ? *y : *x;
+        !isWide(mine) && (!isWide(other) || mine.type.dtype.isPointer))
+      if (failed(wideFloat(args, i)))
+        return failure();
   return args.sema.unify(*x, *y, args.operation);
 }
 
@@ -263,9 +270,9 @@ int smallExponent(const Operand &exponent) {
   return 0;
 }
 
-/// x ** y of two floats, or of a float and an integer of up to 32 bits. Powers up to the third are
-/// products, which round no worse than the function: once, or twice. An integer that fp32 may
-/// not hold takes the way through fp64: there, odd and even are told apart.
+/// x ** y of two floats, or of a float and an integer: one of 64 bits counts as a float. Powers up
+/// to the third are products, which round no worse than the function: once, or twice. An integer
+/// that fp32 may not hold takes the way through fp64: there, odd and even are told apart.
 FailureOr<Operand> power(Arguments &args) {
   Semantics &sema = args.sema;
   if (int power = smallExponent(args[1])) {
@@ -281,7 +288,7 @@ FailureOr<Operand> power(Arguments &args) {
   FailureOr<Value> exponent = args.value(1);
   if (failed(exponent))
     return failure();
-  if (!exponent->type.dtype.isInt()) {
+  if (!exponent->type.dtype.isInt() || exponent->type.dtype.bits() > 32) {
     auto both = floatPair(args);
     if (failed(both))
       return failure();
@@ -291,9 +298,6 @@ FailureOr<Operand> power(Arguments &args) {
   FailureOr<Value> base = wideFloat(args, 0);
   if (failed(base))
     return failure();
-  if (exponent->type.dtype.bits() > 32)
-    return args.error("an integer `y` has at most 32 bits, found " + sema.nameOf(exponent->type),
-                      "cast it with " + sema.words.cast(kInt32));
   DType wide = DType::scalar(ScalarKind::Float64), from = base->type.dtype;
   bool isExact =
       exponent->type.dtype.bits() <= 16 ||

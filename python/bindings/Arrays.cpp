@@ -411,9 +411,13 @@ void readDataPointer(PyObject *object, const ReadArgument &how, HeldResources &h
   }
   if (py::hasattr(array, "is_neg") && py::cast<bool>(array.attr("is_neg")()))
     refuseNegated(how);
-  result = ArgumentValue::pointer(
-      DType::pointer(kind),
-      reinterpret_cast<const void *>(py::cast<uintptr_t>(array.attr("data_ptr")())));
+  const auto address = py::cast<uintptr_t>(array.attr("data_ptr")());
+  result = ArgumentValue::pointer(DType::pointer(kind), reinterpret_cast<const void *>(address));
+  if (device.is_none()) { // an address and a type alone: the driver knows whose it is
+    gpu = jit::Runtime::instance().gpuDriver().deviceOf(address);
+    if (gpu >= 0 && !held.hasStream() && torchStreamFunction())
+      held.stream = {StreamSource::Kind::Torch, 0, static_cast<int32_t>(gpu)};
+  }
   if (gpu >= 0)
     setDevice(result, gpu, object, how, held);
   if (!py::hasattr(array, "shape") || !py::hasattr(array, "stride"))

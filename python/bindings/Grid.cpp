@@ -60,6 +60,10 @@ backends::Grid readGrid(PyObject *object, const std::string &kernelName,
   backends::Grid grid;
   if (PyTuple_Check(object) || PyList_Check(object)) {
     Py_ssize_t rank = PySequence_Fast_GET_SIZE(object);
+    // Triton ignores what follows the third axis, and some programs pass ones.
+    const py::int_ one(1);
+    while (rank > 3 && py::handle(PySequence_Fast_GET_ITEM(object, rank - 1)).equal(one))
+      --rank;
     if (rank < 1 || rank > 3)
       throwCallError(kernelName + ": grid has " + std::to_string(rank) + " axes, not one to three",
                      kHelp);

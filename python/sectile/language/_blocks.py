@@ -65,7 +65,7 @@ def make_block_ptr(
 
 @builtin
 def advance(base: tensor, offsets: Extents) -> tensor:
-    """The block pointer `base`, moved by `offsets` elements per dimension.
+    """The block pointer `base`, moved by `offsets` elements per dimension. Also its method: ``block.advance(offsets)``.
 
     Errors: `base` is no block pointer; one offset for each dimension is needed.
 

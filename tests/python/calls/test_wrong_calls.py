@@ -202,7 +202,7 @@ CALLS = {
     "grid: none": (lambda: scale[None](X, X, 1), "scale: grid is a NoneType" + GRID),
     "grid: empty": (lambda: scale[()](X, X, 1), "scale: grid has 0 axes, not one to three" + GRID),
     "grid: four axes": (
-        lambda: scale[(1, 1, 1, 1)](X, X, 1),
+        lambda: scale[(1, 1, 1, 2)](X, X, 1),
         "scale: grid has 4 axes, not one to three" + GRID,
     ),
     "grid: negative": (

@@ -292,3 +292,48 @@ def test_a_matrix_becomes_one_number(device):
     one_number[(1,)](out, x, 32, 64)
     assert out[0] == x.max()
     np.testing.assert_allclose(out[1], x.astype(np.float64).sum(), rtol=1e-4, atol=1e-4)
+
+
+@st.jit
+def rows_by_block_pointer(out, x, n, N: tl.constexpr):
+    source = tl.make_block_ptr(x, (n,), (1,), (0,), (N,), (0,))
+    total = tl.zeros((N,), tl.float32)
+    for _ in range(0, n, N):
+        total += tl.load(source, boundary_check=(0,))
+        source = source.advance((N,))
+    tl.store(out + tl.arange(0, N), total)
+
+
+def test_block_pointers_advance_by_a_method(device):
+    x, out = np.arange(50, dtype=np.float32), np.zeros(16, np.float32)
+    rows_by_block_pointer[(1,)](out, x, 50, 16)
+    padded = np.zeros(64, np.float32)
+    padded[:50] = x
+    np.testing.assert_array_equal(out, padded.reshape(4, 16).sum(0))
+
+
+@st.jit
+def powers_of_two_types(out, x, y, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out + i, libdevice.pow(tl.load(x + i), tl.load(y + i)))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "int64", "int32", "uint8"])
+def test_powers_of_two_types(device, dtype):
+    x = np.random.default_rng(1).uniform(0.5, 2, 16).astype(np.float32)
+    y, out = (np.arange(16) % 5).astype(dtype), np.zeros(16, np.float32)
+    powers_of_two_types[(1,)](out, x, y, 16)
+    np.testing.assert_allclose(out, x.astype(np.float64) ** y.astype(np.float64), rtol=1e-5)
+
+
+@st.jit
+def annotated_number(out, n, TILE: tl.constexpr):
+    extent: tl.constexpr = TILE * n
+    tile: tl.constexpr = TILE + 0
+    tl.store(out + tl.arange(0, tile), extent + tl.arange(0, tile))
+
+
+def test_a_number_of_the_launch_annotated_as_constant(device):
+    out = np.zeros(8, np.int32)
+    annotated_number[(1, 1, 1, 1)](out, 5, 8)  # what follows the third axis is 1
+    assert out.tolist() == [40 + i for i in range(8)]

@@ -386,3 +386,35 @@ def test_programs_in_cpp(lesson, chip, tmp_path):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"on emulated {chip}" in done.stdout
+
+
+def test_an_address_without_a_device_is_the_drivers_to_place(tmp_path):
+    """Some libraries pass such: objects with data_ptr() and dtype alone."""
+    run(
+        """
+class Typed:
+    def __init__(self, array):
+        self.array, self.dtype = array, array.dtype
+
+    def data_ptr(self):
+        return self.array.__cuda_array_interface__["data"][0]
+
+x, y, out = numbers()
+add[(4,)](Typed(x), Typed(y), Typed(out), 1000, BLOCK=256)
+np.testing.assert_array_equal(out.values, x.values + y.values)
+
+class Host:
+    dtype = np.dtype(np.float32)
+
+    def __init__(self, values):
+        self.values = values
+
+    def data_ptr(self):
+        return self.values.ctypes.data
+
+a, b, c = np.ones(64, np.float32), np.ones(64, np.float32), np.zeros(64, np.float32)
+add[(1,)](Host(a), Host(b), Host(c), 64, BLOCK=64)
+assert (c == 2).all()
+""",
+        tmp_path,
+    )

@@ -11,6 +11,7 @@ import sys
 
 from ..grid import explain
 from .arrays import arrays_of, assign, copy_of
+from .heuristics import Heuristics
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
@@ -59,6 +60,16 @@ class Runner:
         settings = {**self.settings(config), **options}
         return self.tuner.fn.run(*self.args, grid=self.grid, warmup=True, **settings)
 
+    def _heuristics(self, config: Config) -> dict[str, Any]:
+        """The constants that heuristics below the tuner compute."""
+        computed = self.settings(config)
+        below = self.tuner.fn
+        while below is not None:
+            if isinstance(below, Heuristics):
+                below._compute(self.args, computed)
+            below = getattr(below, "fn", None) if below is not self.tuner.base_fn else None
+        return computed
+
     def program_count(self, config: Config) -> int | None:
         """How many programs the grid has; None when the grid cannot be asked.
 
@@ -68,7 +79,7 @@ class Runner:
         grid = self.grid
         try:
             if callable(grid):
-                grid = grid(self.everything(config))
+                grid = grid(self.everything(config) | self._heuristics(config))
             count = 1
             for axis in grid if isinstance(grid, (tuple, list)) else (grid,):
                 count *= int(axis)
