@@ -335,11 +335,19 @@ def shift(a, b, function):
 
 
 def integer_division(a, b):
-    """(quotient, remainder), truncating as in C."""
+    """(quotient, remainder), truncating as in C. Of a division by zero the quotient has all bits set, and the remainder
+    is the dividend; the smallest number by -1 gives itself and 0."""
     a, b = same(a, b)
-    refuse_unless(b.value > 0, "division by zero")
-    remainder = np.fmod(a.value, b.value)
-    return Tile((a.value - remainder) // b.value, a.dtype), Tile(remainder, a.dtype)
+    kind = a.value.dtype if isinstance(a.value, np.ndarray) else type(a.value)
+    wraps = (b.value == -1) & (a.value == np.iinfo(kind).min) if np.iinfo(kind).min < 0 else False
+    divisor = np.where((b.value == 0) | wraps, 1, b.value).astype(kind)
+    remainder = np.fmod(a.value, divisor)
+    quotient = ((a.value - remainder) // divisor).astype(kind)
+    ones = np.array(0, kind) - np.array(1, kind) if np.iinfo(kind).min == 0 else np.array(-1, kind)
+    return (
+        Tile(np.where(b.value == 0, ones, quotient).astype(kind), a.dtype),
+        Tile(np.where(b.value == 0, a.value, remainder).astype(kind), a.dtype),
+    )
 
 
 def compare(a, b, function):

@@ -13,7 +13,7 @@ exact and wrap. Rules for floats, u being half a unit in the last place of the t
                          of sums, four times as large as IEEE's: tensor cores cut off
 
 What has no bound is refused (`Unsuitable`), so that generated kernels do not ask it: comparisons that errors
-decide, overflow, conversions out of range, division by zero, shifts too far, stores that race.
+decide, overflow, conversions out of range, division of floats by what may be zero, shifts too far, stores that race.
 """
 
 import builtins

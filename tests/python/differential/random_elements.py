@@ -120,7 +120,10 @@ class Elements:
                 "{} ^ {}",
                 "{} // (({} & 15) + 1)",
                 "{} % (({} & 15) + 1)",
+                self.random.choice(["{} // ({} & 3)", "{} % ({} & 3)"]),  # by zero, too
             ]
+            if not dtype.startswith("u"):
+                kinds.append(self.random.choice(["{} // ({} | -4)", "{} % ({} | -4)"]))
             kinds += ["{} << ({} & 7)", "{} >> ({} & 7)"]
             if dtype in ("int32", "uint32", "uint64", "int64") and not other.isdigit():
                 kinds += ["tl.umulhi({}, {})"] if dtype.startswith("u") else []
