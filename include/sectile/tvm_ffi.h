@@ -12,6 +12,7 @@
 #define SECTILE_TVM_FFI_H
 
 #include <sectile/c.h>
+#include <stdio.h>
 #include <string.h>
 
 #ifdef __cplusplus
@@ -58,6 +59,19 @@ static inline int sectile_ffi_fail(const char *kind, const char *text) {
   if (TVMFFIErrorSetRaisedFromCStr)
     TVMFFIErrorSetRaisedFromCStr(kind, text);
   return -1;
+}
+
+/* Of an argument, by the number of its parameter. */
+static inline int sectile_ffi_refuse(const char *kind, const sectile_kernel *kernel,
+                                     size_t parameter, const char *why) {
+  char text[512];
+  sectile_parameter_info info;
+  memset(&info, 0, sizeof info);
+  info.size = sizeof info;
+  if (sectile_get_parameter(kernel, parameter, &info) != SECTILE_OK)
+    return sectile_ffi_fail("RuntimeError", sectile_error_text());
+  snprintf(text, sizeof text, "%s: argument '%s' %s", sectile_kernel_name(kernel), info.name, why);
+  return sectile_ffi_fail(kind, text);
 }
 
 /* 0: kernels do not know it. */
@@ -149,7 +163,7 @@ static inline int sectile_ffi_call(const sectile_kernel *kernel, const unsigned 
       continue;
     }
     if (next == count)
-      return sectile_ffi_fail("TypeError", "too few arguments are given");
+      return sectile_ffi_refuse("TypeError", kernel, i, "is missing");
     value = &values[next++];
     switch (value->type_index) {
     case 0: /* None */
@@ -191,26 +205,29 @@ static inline int sectile_ffi_call(const sectile_kernel *kernel, const unsigned 
       tensor = (const sectile_ffi_tensor *)((const char *)value->value.pointer + 24);
       break;
     default:
-      return sectile_ffi_fail("TypeError", "an argument is neither an array nor a number");
+      return sectile_ffi_refuse("TypeError", kernel, i, "is neither an array nor a number");
     }
     if (forms[i] == SECTILE_FFI_DESCRIBED && !tensor)
-      return sectile_ffi_fail("TypeError", "an array is expected where a kernel reads by blocks");
+      return sectile_ffi_refuse("TypeError", kernel, i,
+                                "is no array, and the kernel reads it by blocks");
     if (tensor) {
       const int32_t place = tensor->device.type;
       sectile_device where = {SECTILE_CPU, 0};
       sectile_type type =
           sectile_ffi_type(tensor->type.code, tensor->type.bits, tensor->type.lanes);
       if (!type)
-        return sectile_ffi_fail("TypeError", "kernels do not know the dtype of an array");
+        return sectile_ffi_refuse("TypeError", kernel, i, "has a dtype that kernels do not know");
       if (place == 2 || place == 13)
         where.kind = SECTILE_CUDA;
       else if (place == 10)
         where.kind = SECTILE_HIP;
       else if (place != 1 && place != 3 && place != 11)
-        return sectile_ffi_fail("ValueError", "an array is on a device that kernels do not know");
+        return sectile_ffi_refuse("ValueError", kernel, i,
+                                  "is on a device that kernels do not know");
       where.index = where.kind == SECTILE_CPU ? 0 : tensor->device.id;
       if (has_device && (where.kind != device.kind || where.index != device.index))
-        return sectile_ffi_fail("ValueError", "the arrays are on several devices");
+        return sectile_ffi_refuse("ValueError", kernel, i,
+                                  "is on another device than those before it");
       if (!has_device && where.kind != SECTILE_CPU && TVMFFIEnvGetStream)
         stream = TVMFFIEnvGetStream(place, tensor->device.id);
       device = where;
@@ -219,9 +236,10 @@ static inline int sectile_ffi_call(const sectile_kernel *kernel, const unsigned 
         sectile_descriptor *made = &described[described_count];
         int32_t dimension;
         if (described_count++ == kMostDescribed)
-          return sectile_ffi_fail("ValueError", "more than 16 tensor descriptors");
+          return sectile_ffi_refuse("ValueError", kernel, i,
+                                    "is a tensor descriptor more than the 16 that are passed");
         if (tensor->dimensions < 1 || tensor->dimensions > 5)
-          return sectile_ffi_fail("ValueError", "an array with 1 to 5 dimensions is expected");
+          return sectile_ffi_refuse("ValueError", kernel, i, "is no array of 1 to 5 dimensions");
         *made = sectile_descriptor_of(type, (const char *)tensor->data + tensor->byte_offset,
                                       tensor->dimensions, tensor->shape);
         for (dimension = 0; tensor->strides && dimension < tensor->dimensions; ++dimension)
@@ -235,8 +253,12 @@ static inline int sectile_ffi_call(const sectile_kernel *kernel, const unsigned 
                              : sectile_pointer(type, (const void *)(uintptr_t)4096);
     }
   }
-  if (next != count)
-    return sectile_ffi_fail("TypeError", "too many arguments are given");
+  if (next != count) {
+    char text[256];
+    snprintf(text, sizeof text, "%s: %d arguments are given, and %d are passed",
+             sectile_kernel_name(kernel), (int)count, (int)next);
+    return sectile_ffi_fail("TypeError", text);
+  }
   status = sectile_launch(kernel, device, stream, NULL, args, parameter_count);
   if (status != SECTILE_OK)
     return sectile_ffi_fail(status == SECTILE_ERROR_CALL ? "TypeError" : "RuntimeError",

@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
     char header[24];
     sectile_ffi_tensor tensor;
   } object;
-  sectile_ffi_value values[6], result;
+  sectile_ffi_value values[7], result;
   if (!library)
     return puts(dlerror()), 1;
   *(void **)&matmul = dlsym(library, "__tvm_ffi_matmul");
@@ -81,7 +81,12 @@ int main(int argc, char **argv) {
       if (sum != c.at[i * N + j])
         return printf("%d %d: %g %g\n", i, j, (double)sum, (double)c.at[i * N + j]), 1;
     }
-  if (matmul(NULL, values, 5, &result) != -1 || !strstr(raised, "too few arguments"))
+  if (matmul(NULL, values, 5, &result) != -1 ||
+      !strstr(raised, "TypeError: matmul: argument 'k' is missing"))
+    return puts(raised), 1;
+  values[6] = integer(1);
+  if (matmul(NULL, values, 7, &result) != -1 ||
+      !strstr(raised, "matmul: 7 arguments are given, and 6 are passed"))
     return puts(raised), 1;
   tensors[1].type.bits = 64;
   if (matmul(NULL, values, 6, &result) != -1 ||
