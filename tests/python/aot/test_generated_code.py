@@ -234,7 +234,7 @@ def test_cmake_says_which_python_it_wants(tmp_path):
     for name in ("main.c", "kernels.py"):
         (tmp_path / name).write_text("")
     done = subprocess.run(
-        ["cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DSectile_DIR={_cpp.get_cmake_dir()}"],
+        ["cmake", "-G", "Ninja", "-S", tmp_path, "-B", tmp_path / "build", f"-DSectile_DIR={_cpp.get_cmake_dir()}"],
         capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode != 0
