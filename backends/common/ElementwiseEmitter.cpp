@@ -273,33 +273,36 @@ llvm::Value *ElementwiseEmitter::emitIntegerDivision(Operation *op, llvm::Value 
         isBad, builder.CreateAnd(builder.CreateICmpEQ(lhs, smallest),
                                  builder.CreateICmpEQ(rhs, llvm::Constant::getAllOnesValue(type))));
   }
-  auto *known = dyn_cast<llvm::Constant>(isBad);
-  if (!known || !known->isNullValue())
-    rhs = builder.CreateSelect(isBad, one, rhs);
-  auto finish = [&](llvm::Value *result) {
-    auto *never = dyn_cast<llvm::Constant>(isZero);
-    if (never && never->isNullValue())
-      return result;
-    return builder.CreateSelect(
-        isZero, wantsRemainder ? lhs : llvm::Constant::getAllOnesValue(type), result);
+  llvm::Value *divisor = rhs;
+  auto isNever = [](llvm::Value *condition) {
+    auto *known = dyn_cast<llvm::Constant>(condition);
+    return known && known->isNullValue();
   };
-  auto constantDivisor = dyn_cast<llvm::Constant>(rhs);
-  if (type->isVectorTy() && bits <= 32 && bits > 1 && !constantDivisor) {
+  if (!isNever(isBad))
+    divisor = builder.CreateSelect(isBad, one, rhs);
+  const bool isConstant = isa<llvm::Constant>(divisor);
+  if (wantsRemainder && isNever(isBad))
+    return isSigned ? builder.CreateSRem(lhs, rhs) : builder.CreateURem(lhs, rhs);
+  // Ones divided by one: nothing is left to be chosen behind the division.
+  llvm::Value *dividend = lhs, *quotient;
+  if (!isNever(isZero))
+    dividend = builder.CreateSelect(isZero, llvm::Constant::getAllOnesValue(type), lhs);
+  if (type->isVectorTy() && bits <= 32 && bits > 1 && !isConstant) {
     // There is no vector division of integers; the quotient of two 32-bit integers in f64 is exact
     // once truncated.
     llvm::Type *wide = likeShapeOf(lhs, builder.getDoubleTy());
     auto toFloat = [&](llvm::Value *value) {
       return isSigned ? builder.CreateSIToFP(value, wide) : builder.CreateUIToFP(value, wide);
     };
-    llvm::Value *quotient = builder.CreateFDiv(toFloat(lhs), toFloat(rhs));
+    quotient = builder.CreateFDiv(toFloat(dividend), toFloat(divisor));
     quotient =
         isSigned ? builder.CreateFPToSI(quotient, type) : builder.CreateFPToUI(quotient, type);
-    return finish(wantsRemainder ? builder.CreateSub(lhs, builder.CreateMul(quotient, rhs))
-                                 : quotient);
+  } else {
+    quotient =
+        isSigned ? builder.CreateSDiv(dividend, divisor) : builder.CreateUDiv(dividend, divisor);
   }
-  if (wantsRemainder)
-    return finish(isSigned ? builder.CreateSRem(lhs, rhs) : builder.CreateURem(lhs, rhs));
-  return finish(isSigned ? builder.CreateSDiv(lhs, rhs) : builder.CreateUDiv(lhs, rhs));
+  // Also where the divisor is zero. One quotient serves `//` and `%` of the same numbers.
+  return wantsRemainder ? builder.CreateSub(lhs, builder.CreateMul(quotient, rhs)) : quotient;
 }
 
 llvm::SmallVector<llvm::Value *, 2> ElementwiseEmitter::emit(Operation *op,

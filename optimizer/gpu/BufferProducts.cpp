@@ -228,6 +228,33 @@ std::optional<CarriedProduct> asCarried(DotAsyncOp start, scf::ForOp loop) {
   return CarriedProduct{start, wait, argument};
 }
 
+/// Whether the value is computed from what a wait of the loop gives, for none of these products.
+static bool comesBehindWait(Value value, scf::ForOp loop, ArrayRef<DotAsyncOp> besides) {
+  SmallVector<Value> left{value};
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!left.empty()) {
+    Operation *op = left.pop_back_val().getDefiningOp();
+    if (!op || !loop->isProperAncestor(op) || !seen.insert(op).second)
+      continue;
+    if (isa<DotWaitOp>(op) && llvm::none_of(op->getOperands(), [&](Value given) {
+          return llvm::is_contained(besides, given.getDefiningOp<DotAsyncOp>());
+        }))
+      return true;
+    llvm::append_range(left, op->getOperands());
+  }
+  return false;
+}
+
+bool keepsLhs(DotAsyncOp product, scf::ForOp loop, ArrayRef<DotAsyncOp> carried) {
+  Value lhs = product.getLhs();
+  if (isInBuffer(lhs))
+    return true;
+  Operation *maker = lhs.getDefiningOp();
+  const bool liesStill = maker ? !loop->isProperAncestor(maker)
+                               : !loop->isAncestor(lhs.getParentBlock()->getParentOp());
+  return liesStill || comesBehindWait(lhs, loop, carried);
+}
+
 std::optional<CarriedProduct> carriedProduct(scf::ForOp loop) {
   SmallVector<DotAsyncOp, 2> products;
   loop.getBody()->walk([&](DotAsyncOp product) { products.push_back(product); });

@@ -54,6 +54,13 @@ struct CarriedProduct {
 /// Returns the product as one of those, if it is.
 std::optional<CarriedProduct> asCarried(tile::DotAsyncOp start, mlir::scf::ForOp loop);
 
+/// Returns whether a product that goes on into the next round keeps its left operand until it is
+/// done. The instruction reads registers all that time: the operand lies in a buffer or outside the
+/// loop, or the round writes its registers only behind a wait for a product that is none of
+/// `carried`, when all products of the round before are done.
+bool keepsLhs(tile::DotAsyncOp product, mlir::scf::ForOp loop,
+              llvm::ArrayRef<tile::DotAsyncOp> carried);
+
 /// Returns the loop's only product, if rounds need not wait for it and both operands lie in
 /// buffers.
 std::optional<CarriedProduct> carriedProduct(mlir::scf::ForOp loop);

@@ -144,9 +144,11 @@ private:
   /// Leaves products that are `lasting` under way when the round ends.
   void carryOn() {
     SmallVector<CarriedProduct, 2> carried;
-    for (DotAsyncOp product : products)
-      if (auto one = asCarried(product, loop); one && product.getLasting())
-        carried.push_back(*one);
+    for (DotAsyncOp product : productsCarriedOn(loop))
+      if (product.getLasting())
+        carried.push_back(*asCarried(product, loop));
+    for (DotAsyncOp product : products) // decided from here on
+      product.setLasting(false);
     if (carried.empty())
       return;
     OpBuilder builder(loop);
@@ -155,7 +157,6 @@ private:
       one.wait->getResult(0).replaceAllUsesWith(one.start.getResult());
       llvm::erase(waits, one.wait);
       one.wait.erase();
-      one.start.setLasting(false);
       sums.push_back(loop.getResult(one.argument));
     }
     builder.setInsertionPointAfter(loop);
@@ -230,6 +231,14 @@ SmallVector<DotAsyncOp, 2> productsCarriedOn(scf::ForOp loop) {
   }
   if (count < 2)
     carried.clear();
+  // Each that goes leaves its wait to those before it.
+  for (;;) {
+    auto *found = llvm::find_if(
+        carried, [&](DotAsyncOp product) { return !keepsLhs(product, loop, carried); });
+    if (found == carried.end())
+      break;
+    carried.erase(found);
+  }
   return carried;
 }
 

@@ -30,9 +30,9 @@
 namespace sectile::optimizer {
 
 /// Returns the products of a loop with several of them that may stay under way from round to round:
-/// each adds to a carried value that nothing else takes, and the loop's first product is waited for
-/// in its round, which lets the next round know that these are done. In their order; none where the
-/// loop has no such products.
+/// each adds to a carried value that nothing else takes, and has its left operand in a buffer, or
+/// in registers that the next round writes only behind a wait for a product of its own, which lets
+/// it know that these are done. In their order; none where the loop has no such products.
 llvm::SmallVector<tile::DotAsyncOp, 2> productsCarriedOn(mlir::scf::ForOp loop);
 
 /// --order-products=warps=4,lanes=32,registers=65536,each=255: takes a kernel whose loops are

@@ -2,6 +2,7 @@
 
 #include "lang/layout/BufferOperand.h"
 #include "lang/layout/Builders.h"
+#include "optimizer/gpu/BufferProducts.h"
 #include "optimizer/gpu/CheapValues.h"
 #include "optimizer/gpu/DotLayouts.h"
 
@@ -89,6 +90,14 @@ Operation *usedTooEarly(Value result, llvm::SmallDenseSet<Value, 4> &seen) {
   return nullptr;
 }
 
+/// Whether a product goes on into the next round of its loop, and has its left operand in registers
+/// that the round may write before it has waited.
+bool isLhsOverwritten(DotAsyncOp dot) {
+  auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
+  return loop && llvm::is_contained(loop.getYieldedValues(), dot.getResult()) &&
+         !keepsLhs(dot, loop, {});
+}
+
 LogicalResult verifyDotAsync(DotAsyncOp dot, const GpuShape &shape) {
   const TileLayout &acc = *layoutOf(dot.getType());
   if (*layoutOf(dot.getAcc().getType()) != acc)
@@ -123,6 +132,9 @@ LogicalResult verifyDotAsync(DotAsyncOp dot, const GpuShape &shape) {
   llvm::SmallDenseSet<Value, 4> seen;
   if (Operation *early = usedTooEarly(dot.getResult(), seen))
     return dot.emitOpError("is used before it is waited for, by '") << early->getName() << "'";
+  if (isLhsOverwritten(dot))
+    return dot.emitOpError("goes on into the next round, which writes the registers of its left "
+                           "operand before it has waited");
   return success();
 }
 

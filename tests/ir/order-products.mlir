@@ -5,18 +5,46 @@
 !s = tensor<64x64xf32>
 
 // Products that only add to what the loop carries are waited for in the next round, by a wait behind the last of this
-// round's, which need not be the kernel's last one: the third begins before what the second one takes is computed.
+// round's.
 // CHECK-LABEL: func.func @carried
+// CHECK: %[[H:.*]] = math.exp
 // CHECK: scf.for {{.*}} iter_args(%[[P:[a-z0-9]*]] = %{{.*}}, %[[Q:[a-z0-9]*]] = %{{.*}}, %[[R:[a-z0-9]*]] = %{{.*}})
 // CHECK-NEXT: %[[ONE:.*]] = tile.dot_async %{{.*}}, %{{.*}}, %[[P]] instruction = "wgmma.m64n64k16.f32.f16.f16" :
-// CHECK-NEXT: %[[THREE:.*]] = tile.dot_async %{{.*}}, %{{.*}}, %[[R]]
-// CHECK-NEXT: %[[H:.*]] = math.exp
 // CHECK-NEXT: %[[TWO:.*]] = tile.dot_async %[[H]], %{{.*}}, %[[Q]]
+// CHECK-NEXT: %[[THREE:.*]] = tile.dot_async %{{.*}}, %{{.*}}, %[[R]]
 // CHECK-NEXT: tile.dot_wait 3 : () -> ()
 // CHECK-NEXT: scf.yield %[[ONE]], %[[TWO]], %[[THREE]]
 // CHECK-NEXT: }
 // CHECK-NEXT: tile.dot_wait 0, %{{.*}}#0, %{{.*}}#1, %{{.*}}#2
 func.func @carried(%l: !h, %n: i32) -> (!s, !s, !s) {
+  %zero = arith.constant 0 : i32
+  %step = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : !s
+  %x = tile.buffer_alloc : !b
+  %h = math.exp %l : !h
+  %r:3 = scf.for %k = %zero to %n step %step iter_args(%p = %none, %q = %none, %t = %none) -> (!s, !s, !s) : i32 {
+    %a = tile.dot_async %x, %x, %p instruction = "wgmma.m64n64k16.f32.f16.f16" lasting : !b * !b -> !s
+    %a1 = tile.dot_wait 0, %a : (!s) -> !s
+    %b = tile.dot_async %h, %x, %q instruction = "wgmma.m64n64k16.f32.f16.f16" lasting : !h * !b -> !s
+    %b1 = tile.dot_wait 0, %b : (!s) -> !s
+    %c = tile.dot_async %x, %x, %t instruction = "wgmma.m64n64k16.f32.f16.f16" lasting : !b * !b -> !s
+    %c1 = tile.dot_wait 0, %c : (!s) -> !s
+    scf.yield %a1, %b1, %c1 : !s, !s, !s
+  }
+  return %r#0, %r#1, %r#2 : !s, !s, !s
+}
+
+// A product reads registers until it is done: one whose left operand is computed in each round, from nothing that a wait
+// gives, is waited for in its round. The third one begins before what the second one takes is computed.
+// CHECK-LABEL: func.func @written_by_the_round
+// CHECK: scf.for {{.*}} iter_args(%[[P:[a-z0-9]*]] = %{{.*}}, %[[Q:[a-z0-9]*]] = %{{.*}}, %[[R:[a-z0-9]*]] = %{{.*}})
+// CHECK-NEXT: %[[ONE:.*]] = tile.dot_async %{{.*}}, %{{.*}}, %[[P]] instruction = "wgmma.m64n64k16.f32.f16.f16" :
+// CHECK-NEXT: %[[THREE:.*]] = tile.dot_async %{{.*}}, %{{.*}}, %[[R]] instruction = "wgmma.m64n64k16.f32.f16.f16" :
+// CHECK-NEXT: %[[H:.*]] = math.exp
+// CHECK-NEXT: %[[TWO:.*]] = tile.dot_async %[[H]], %{{.*}}, %[[Q]] instruction = "wgmma.m64n64k16.f32.f16.f16" :
+// CHECK-NEXT: %[[DONE:.*]] = tile.dot_wait 0, %[[TWO]]
+// CHECK-NEXT: scf.yield %[[ONE]], %[[DONE]], %[[THREE]]
+func.func @written_by_the_round(%l: !h, %n: i32) -> (!s, !s, !s) {
   %zero = arith.constant 0 : i32
   %step = arith.constant 1 : i32
   %none = arith.constant dense<0.0> : !s

@@ -218,3 +218,30 @@ func.func @carried_from_outside(%c: !sum, %n: i32) -> !sum {
   %w = tile.dot_wait 0, %r : (!sum) -> !sum
   return %w : !sum
 }
+
+// -----
+
+// Behind a wait of its round nothing of the round before is under way: its registers may be written anew.
+#acc = #tile.layout<64x64, register = [(0, 1) (8, 0) (0, 8) (0, 16) (0, 32)], lane = [(0, 2) (0, 4) (1, 0) (2, 0) (4, 0)], warp = [(16, 0) (32, 0)]>
+#rows = #tile.shared_layout<64x64, offset = [(0, 1) (0, 2) (0, 4) (0, 8) (0, 16) (0, 32) (1, 8) (2, 16) (4, 32) (8, 0) (16, 0) (32, 0)]>
+!sum = tensor<64x64xf32, #acc>
+!half = tensor<64x64xf16, #acc>
+!buffer = !tile.buffer<1, [64, 64], f16, #rows>
+func.func @left_operand(%x: !half, %c: !sum, %n: i32) {
+  %a = tile.buffer_alloc : !buffer
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %u:3 = scf.for %k = %zero to %n step %one iter_args(%p = %c, %q = %c, %r = %c) -> (!sum, !sum, !sum) : i32 {
+    %s = tile.dot_async %a, %a, %c instruction = "wgmma.m64n64k16.f32.f16.f16" : !buffer * !buffer -> !sum
+    %s1 = tile.dot_wait 0, %s : (!sum) -> !sum
+    %h = arith.truncf %s1 : !sum to !half
+    %v = tile.dot_async %h, %a, %p instruction = "wgmma.m64n64k16.f32.f16.f16" : !half * !buffer -> !sum
+    %w = tile.dot_async %x, %a, %q instruction = "wgmma.m64n64k16.f32.f16.f16" : !half * !buffer -> !sum
+    %y = arith.negf %x : !half
+    // expected-error @below {{'tile.dot_async' op goes on into the next round, which writes the registers of its left operand before it has waited}}
+    %z = tile.dot_async %y, %a, %r instruction = "wgmma.m64n64k16.f32.f16.f16" : !half * !buffer -> !sum
+    scf.yield %v, %w, %z : !sum, !sum, !sum
+  }
+  %e:3 = tile.dot_wait 0, %u#0, %u#1, %u#2 : (!sum, !sum, !sum) -> (!sum, !sum, !sum)
+  return
+}
