@@ -222,6 +222,18 @@ uint64_t drawInteger(const Type &t, std::mt19937_64 &random) {
   return t.bits == 64 ? bits : bits & ((uint64_t(1) << t.bits) - 1);
 }
 
+/// The quotient or the remainder: of a division by zero all ones and the dividend, of the smallest
+/// number by -1 that number and 0.
+APInt divided(const APInt &x, const APInt &y, bool isSigned, bool wantsRemainder) {
+  if (y.isZero())
+    return wantsRemainder ? x : APInt::getAllOnes(x.getBitWidth());
+  if (isSigned && x.isMinSignedValue() && y.isAllOnes())
+    return wantsRemainder ? APInt(x.getBitWidth(), 0) : x;
+  if (wantsRemainder)
+    return isSigned ? x.srem(y) : x.urem(y);
+  return isSigned ? x.sdiv(y) : x.udiv(y);
+}
+
 TEST_P(IntegerElementwise, operations) {
   const Type t = GetParam();
   std::vector<Op> ops;
@@ -241,21 +253,16 @@ TEST_P(IntegerElementwise, operations) {
            return uint64_t(reference(APInt(t.bits, x), APInt(t.bits, y)));
          }});
   };
-  // The divisor 1 stands in for those that would trap.
-  auto safe = [](const APInt &x, const APInt &y) {
-    return y.isZero() || (x.isMinSignedValue() && y.isAllOnes()) ? APInt(x.getBitWidth(), 1) : y;
-  };
-  auto safeUnsigned = [](const APInt &y) { return y.isZero() ? APInt(y.getBitWidth(), 1) : y; };
   binary("arith.addi", [](APInt x, APInt y) { return x + y; });
   binary("arith.subi", [](APInt x, APInt y) { return x - y; });
   binary("arith.muli", [](APInt x, APInt y) { return x * y; });
   binary("arith.andi", [](APInt x, APInt y) { return x & y; });
   binary("arith.ori", [](APInt x, APInt y) { return x | y; });
   binary("arith.xori", [](APInt x, APInt y) { return x ^ y; });
-  binary("arith.divsi", [=](APInt x, APInt y) { return x.sdiv(safe(x, y)); });
-  binary("arith.remsi", [=](APInt x, APInt y) { return x.srem(safe(x, y)); });
-  binary("arith.divui", [=](APInt x, APInt y) { return x.udiv(safeUnsigned(y)); });
-  binary("arith.remui", [=](APInt x, APInt y) { return x.urem(safeUnsigned(y)); });
+  binary("arith.divsi", [](APInt x, APInt y) { return divided(x, y, true, false); });
+  binary("arith.remsi", [](APInt x, APInt y) { return divided(x, y, true, true); });
+  binary("arith.divui", [](APInt x, APInt y) { return divided(x, y, false, false); });
+  binary("arith.remui", [](APInt x, APInt y) { return divided(x, y, false, true); });
   binary("arith.maxsi", [](APInt x, APInt y) { return x.sgt(y) ? x : y; });
   binary("arith.minsi", [](APInt x, APInt y) { return x.slt(y) ? x : y; });
   binary("arith.maxui", [](APInt x, APInt y) { return x.ugt(y) ? x : y; });
@@ -324,13 +331,7 @@ TEST_P(IntegerElementwise, division_by_constants) {
                          name + " %x, %tc : T",
                      t, [=, kind = kind](uint64_t bits, uint64_t, uint64_t) {
                        APInt x(t.bits, bits), y(t.bits, uint64_t(divisor), true, true);
-                       if (y.isZero() || (kind < 2 && x.isMinSignedValue() && y.isAllOnes()))
-                         y = APInt(t.bits, 1);
-                       return (kind == 0   ? x.sdiv(y)
-                               : kind == 1 ? x.srem(y)
-                               : kind == 2 ? x.udiv(y)
-                                           : x.urem(y))
-                           .getZExtValue();
+                       return divided(x, y, kind < 2, kind % 2).getZExtValue();
                      }});
   check(t, ops, specialIntegers(t), [&](auto &random) { return drawInteger(t, random); });
 }
