@@ -151,7 +151,8 @@ def run(options):
         os.environ.get("PYTHONPATH", ""),
     ]
     environment = {
-        **os.environ,
+        # What tells pytest's processes of themselves is not for those that are started here.
+        **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
         "LIBRARY_NAME": options.library,
         "LIBRARY_FOLDER": str(folder),
