@@ -3,9 +3,8 @@
     ./dev bench cpu [--save] [--only NAME]
 
 Contenders run in turn, in bursts, on random data; a speed is the median of many runs, a ratio the median of
-those of the single rounds. `--save` writes the table
-to benchmarks/results/cpu-<host>.md, named after the processor and what it can do: figures of one host say
-little of another. What must happen in a fresh process (import, first compile, warm start) is run in one,
+those of the single rounds. `--save` writes the table to benchmarks/results/cpu-<host>.md, named after the
+processor and what it can do: figures of one host say little of another. What must happen in a fresh process (import, first compile, warm start) is run in one,
 several times, and the median of those is shown.
 """
 

@@ -6,9 +6,8 @@
     python benchmarks/libraries.py compare sectile.tsv triton.tsv [--save SETTING]
 
 Needs a GPU, torch, pytest, what the library imports, pytest-xdist for several workers, and pytest-timeout for a limit of
-each test. A run adds a
-line to the file for each test as it ends, so what a limit of time cuts off is known, too; runs of several libraries may
-go to one file. `--sample N` takes N of the parameters of each test function, the same in every run. `--of FILE` takes the
+each test. A run adds a line to the file for each test as it ends, so what a limit of time cuts off is known, too; runs of
+several libraries may go to one file. `--sample N` takes N of the parameters of each test function, the same in every run. `--of FILE` takes the
 tests that pass there. Nothing of the libraries is part of Sectile. `--save` writes benchmarks/results/libraries.md.
 
 What Triton does not pass counts for neither: tests that want another GPU, more memory, or another version.

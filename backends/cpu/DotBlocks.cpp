@@ -65,8 +65,7 @@ void emitShareOfPrefetches(llvm::IRBuilderBase &b, llvm::ArrayRef<DotPrefetch> p
   llvm::Function *function = b.GetInsertBlock()->getParent();
   auto *fetch = llvm::BasicBlock::Create(b.getContext(), "fetch", function);
   auto *after = llvm::BasicBlock::Create(b.getContext(), "fetched", function);
-  V isAsking = b.CreateICmpUGE(number, index(idleSlots));
-  V asks = b.CreateAnd(isAsking, b.CreateICmpULT(first, index(partCount)));
+  V asks = b.CreateICmpULT(first, index(partCount)); // before the first one it is below zero: huge
   if (V isUseful = prefetches.front().isUseful)
     asks = b.CreateAnd(asks, isUseful);
   b.CreateCondBr(asks, fetch, after);

@@ -106,14 +106,18 @@ class Export:
                     "  help: pass its extent as a parameter of the kernel, and use that"
                 )
 
-    def _is_truth(self, name: str) -> bool:
-        """Whether a parameter is a truth value in all signatures."""
-        given = [
+    def _given(self, name: str) -> list[Any]:
+        """What the signatures have for a parameter or an option."""
+        return [
             item
             for signature in self.signatures
             if name in signature
             for item in _list(signature[name])
         ]
+
+    def _is_truth(self, name: str) -> bool:
+        """Whether a parameter is a truth value in all signatures."""
+        given = self._given(name)
         return bool(given) and all(
             isinstance(plain(item), bool) or (isinstance(item, str) and item == "i1")
             for item in given
@@ -121,12 +125,7 @@ class Export:
 
     def _refuse_unchosen(self, option: str) -> None:
         """An option that is chosen has several values, which are integers."""
-        values = [
-            item
-            for signature in self.signatures
-            if option in signature
-            for item in _list(signature[option])
-        ]
+        values = self._given(option)
         name = self.kernel.__name__
         if not values:
             raise ValueError(

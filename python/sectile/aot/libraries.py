@@ -50,21 +50,25 @@ def _assembly(names: Names, archive: bytes) -> str:
     """The archive's bytes between two symbols that only the function beside them sees: a program that was not compiled for
     libraries copies data of theirs that it names, and would copy the two apart. Names of files are relative: no folder gets
     into the result."""
-    lines = ['.section .rodata.sectile_archive,"a",@progbits', ".balign 16"]
+    lines, function = (
+        ['.section .rodata.sectile_archive,"a",@progbits', ".balign 16"],
+        names.data(archive),
+    )
     for name, content in (("bytes", '.incbin "archive.sectile"'), ("end", ".byte 0")):
-        symbol = f"{names.data(archive)}_{name}"
+        symbol = f"{function}_{name}"
         lines += [f".globl {symbol}", f".hidden {symbol}", f"{symbol}:", content]
     return "\n".join([*lines, '.section .note.GNU-stack,"",@progbits', ""])
 
 
 def _data(names: Names, archive: bytes) -> str:
     """C code with the function that gives the archive."""
+    function = names.data(archive)
     return f"""#include <stddef.h>
-extern const unsigned char {names.data(archive)}_bytes[] __attribute__((visibility("hidden")));
-extern const unsigned char {names.data(archive)}_end[] __attribute__((visibility("hidden")));
-__attribute__((visibility("default"))) const void *{names.data(archive)}(size_t *size) {{
-  *size = (size_t)({names.data(archive)}_end - {names.data(archive)}_bytes);
-  return {names.data(archive)}_bytes;
+extern const unsigned char {function}_bytes[] __attribute__((visibility("hidden")));
+extern const unsigned char {function}_end[] __attribute__((visibility("hidden")));
+__attribute__((visibility("default"))) const void *{function}(size_t *size) {{
+  *size = (size_t)({function}_end - {function}_bytes);
+  return {function}_bytes;
 }}
 """
 

@@ -156,7 +156,7 @@ TEST_F(CApi, wrong_calls_are_errors_with_a_text) {
          "add: argument 'out': of the items of its tuple 1 more should follow it, and there are no "
          "more arguments",
          0);
-  // An argument that is refused, before a tuple whose items are not there: messages name the first.
+  // An argument that is refused, before a tuple whose items are not there: no message reads them.
   args[0] = sectile_integer_of(SECTILE_I8, 300);
   args[1] = sectile_tuple(65536);
   EXPECT_EQ(sectile_launch(add, sectile_cpu(), nullptr, &grid, args, 2), SECTILE_ERROR_CALL);

@@ -76,16 +76,17 @@ class Runner:
         Raises:
             GridKeyError: it asks for what it is not given.
         """
-        grid = self.grid
+        grid, given = self.grid, self.everything(config)
         try:
             if callable(grid):
-                grid = grid(self.everything(config) | self._heuristics(config))
+                given |= self._heuristics(config)
+                grid = grid(given)
             count = 1
             for axis in grid if isinstance(grid, (tuple, list)) else (grid,):
                 count *= int(axis)
             return count
         except KeyError as error:
-            explain(error, self.grid, self.tuner.__name__, self.everything(config))
+            explain(error, self.grid, self.tuner.__name__, given)
             return None
         except Exception:  # whatever is wrong with it, the launch will report it
             return None
