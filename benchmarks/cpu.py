@@ -1,14 +1,16 @@
 """The CPU back end against torch and NumPy: one process, the same threads, one table.
 
-    ./dev bench cpu [--save] [--only NAME]
+    ./dev bench cpu [--save] [--only NAME] [--runs 5]
 
 Contenders run in turn, in bursts, on random data; a speed is the median of many runs, a ratio the median of
 those of the single rounds. `--save` writes the table to benchmarks/results/cpu-<host>.md, named after the
 processor and what it can do: figures of one host say little of another. What must happen in a fresh process (import, first compile, warm start) is run in one,
-several times, and the median of those is shown.
+several times, and the median of those is shown. `--runs N` repeats all of it in N processes, one behind the other, and
+shows for each row the run whose figure is the median: where memory lies, which a process keeps, costs some percent, too.
 """
 
 import argparse
+import json
 import os
 import pathlib
 import platform
@@ -75,6 +77,16 @@ class Table:
     def add(self, what, figure, bar, met):
         self.rows.append((what, figure, bar, "yes" if met else "no"))
         print(f"  {what:<44} {figure:<50} {bar:<16} {'met' if met else 'MISSED'}", flush=True)
+
+    @staticmethod
+    def median(tables):
+        """Of each row that all tables have, the one with the median figure: the factor in parentheses, else the first."""
+        found = Table()
+        for rows in zip(*tables):
+            figures = [re.search(r"\(([0-9.]+)x\)|([0-9.]+)", row[1]) for row in rows]
+            order = [float(figure[1] or figure[2]) if figure else 0.0 for figure in figures]
+            found.rows.append(tuple(rows[order.index(statistics.median_low(order))]))
+        return found
 
     def markdown(self):
         head = "| what | measured | bar | met |\n|---|---|---|---|\n"
@@ -484,12 +496,28 @@ BENCHMARKS = {
 }
 
 
+def run_apart(parts, runs):
+    """The tables of so many processes."""
+    tables = []
+    with tempfile.TemporaryDirectory() as folder:
+        rows = pathlib.Path(folder) / "rows.json"
+        for _ in range(runs):
+            command = [sys.executable, __file__, "--rows", rows]
+            for part in parts:
+                command += ["--only", part]
+            subprocess.run(command, check=True)
+            tables.append(json.loads(rows.read_text()))
+    return tables
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=BENCHMARKS, action="append", help="run just this part")
     parser.add_argument(
         "--save", action="store_true", help="write benchmarks/results/cpu-<host>.md"
     )
+    parser.add_argument("--runs", type=int, default=1, help="so many processes, and their median")
+    parser.add_argument("--rows", help=argparse.SUPPRESS)  # where one of them leaves its table
     options = parser.parse_args()
 
     threads = len(os.sched_getaffinity(0))
@@ -501,8 +529,16 @@ def main():
     )
     print(about)
     table = Table()
-    for part in options.only or BENCHMARKS:
-        BENCHMARKS[part](table)
+    if options.runs == 1:
+        for part in options.only or BENCHMARKS:
+            BENCHMARKS[part](table)
+    else:
+        table = Table.median(run_apart(options.only or [], options.runs))
+        print(f"median of {options.runs} runs")
+        for row in table.rows:
+            print(f"  {row[0]:<44} {row[1]:<50} {row[2]:<16} {row[3]}")
+    if options.rows:
+        pathlib.Path(options.rows).write_text(json.dumps(table.rows))
     if options.save:
         results = HERE / "results"
         results.mkdir(exist_ok=True)
@@ -510,8 +546,9 @@ def main():
         # A virtual machine may hide the tile registers of its processor.
         tiles = ["amx"] if any(feature.startswith("amx") for feature in features) else []
         host = "-".join([*words[:4], family, *tiles])
+        runs = f" --runs {options.runs}" if options.runs > 1 else ""
         (results / f"cpu-{host}.md").write_text(
-            f"# CPU figures: {name}\n\n`./dev bench cpu --save` on {about}\n\n{table.markdown()}"
+            f"# CPU figures: {name}\n\n`./dev bench cpu --save{runs}` on {about}\n\n{table.markdown()}"
         )
 
 

@@ -23,7 +23,7 @@ import subprocess
 import sys
 import time
 import types
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -36,14 +36,17 @@ class Library:
         tests: files and folders, of the repository.
         packages: the folder that has its packages.
         ignored: patterns of files that test something else than Triton kernels.
-        bare: packages of which only the modules below are imported: their own imports want compiled extensions.
+        bare: packages of which only the modules below are imported: their own imports want compiled extensions. With what
+            these modules take from them.
+        paths: more folders from which modules are imported.
         workers: most of pytest's workers that its tests bear.
     """
 
     tests: tuple
     packages: str = "."
     ignored: tuple = ()
-    bare: tuple = ()
+    bare: dict = field(default_factory=dict)
+    paths: tuple = ()
     workers: int = 64
 
 
@@ -57,8 +60,16 @@ LIBRARIES = {
     # Its conftest.py keeps results of its own, which pytest-xdist's first process does not have.
     "flaggems": Library(("tests",), "src", workers=1),
     "attorch": Library(("tests",)),
-    "mamba": Library(("tests/ops/triton",), bare=("mamba_ssm",)),
-    "unsloth": Library(("unsloth/kernels/moe/tests",), bare=("unsloth",)),
+    "mamba": Library(("tests/ops/triton",), bare={"mamba_ssm": {}}),
+    "unsloth": Library(
+        ("unsloth/kernels/moe/tests/test_grouped_gemm.py",),
+        bare={
+            "unsloth": {"DEVICE_TYPE": "cuda"},
+            "unsloth.kernels": {},
+            "unsloth.kernels.moe": {},
+        },
+        paths=("unsloth/kernels/moe",),
+    ),
 }
 
 
@@ -72,9 +83,10 @@ def _prepare():
         importlib.import_module("sectile")  # which makes the next one its own
         triton = importlib.import_module("triton")
         assert "sectile" in pathlib.Path(triton.__file__).parts, triton.__file__
-    for name in library.bare:
+    for name, known in library.bare.items():
         package = types.ModuleType(name)
-        package.__path__ = [os.path.join(folder, library.packages, name)]
+        package.__path__ = [os.path.join(folder, library.packages, *name.split("."))]
+        vars(package).update(known)
         sys.modules[name] = package
 
 
@@ -147,6 +159,7 @@ def run(options):
         str(HERE),
         str(folder / library.packages),
         str(folder),
+        *(str(folder / path) for path in library.paths),
         os.environ.get("PYTHONPATH", ""),
     ]
     environment = {

@@ -13,6 +13,10 @@ using backends::FloatRounding;
 using backends::MathFunction;
 using backends::NarrowFloat;
 
+AmdMath::AmdMath(const AmdArch &arch)
+    : MathTarget(backends::ArithmeticFeatures::gpu({id::amdgcn_rcp, id::amdgcn_sqrt})),
+      hasMaximum(arch.hasMaximum()), fp8(arch.fp8) {}
+
 llvm::Value *AmdMath::math(Builder &builder, MathFunction function,
                            llvm::ArrayRef<Value *> arguments, bool mayApproximate) const {
   Value *x = arguments.front();

@@ -8,9 +8,7 @@ namespace sectile::amd {
 
 class AmdMath final : public backends::MathTarget {
 public:
-  explicit AmdMath(const AmdArch &arch)
-      : MathTarget(backends::ArithmeticFeatures::gpu()), hasMaximum(arch.hasMaximum()),
-        fp8(arch.fp8) {}
+  explicit AmdMath(const AmdArch &arch);
   Value *math(Builder &builder, backends::MathFunction function, llvm::ArrayRef<Value *> arguments,
               bool mayApproximate) const override;
   Value *divide(Builder &builder, Value *lhs, Value *rhs) const override;

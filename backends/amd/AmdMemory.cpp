@@ -1,6 +1,7 @@
 // Global memory. There are no predicated instructions: an access with a predicate stands in a
 // branch of its own, which becomes a mask of lanes.
 #include "backends/amd/AmdTarget.h"
+#include "backends/common/math/Branch.h"
 
 using namespace mlir;
 
@@ -33,30 +34,6 @@ bool isVolatile(const gpu::GlobalAccess &access) {
   return access.isVolatile || access.cache == tile::CacheModifier::CV;
 }
 
-/// Runs `body` where the predicate is true. Returns the blocks before and at the end of it.
-std::pair<llvm::BasicBlock *, llvm::BasicBlock *> where(llvm::IRBuilderBase &b, V predicate,
-                                                        llvm::function_ref<void()> body) {
-  llvm::BasicBlock *before = b.GetInsertBlock();
-  llvm::Function *function = before->getParent();
-  // The builder may stand in front of a terminator.
-  llvm::BasicBlock *after;
-  if (b.GetInsertPoint() == before->end()) {
-    after = llvm::BasicBlock::Create(b.getContext(), "off", function);
-  } else {
-    after = before->splitBasicBlock(b.GetInsertPoint(), "off");
-    before->getTerminator()->eraseFromParent();
-  }
-  auto *then = llvm::BasicBlock::Create(b.getContext(), "on", function, after);
-  b.SetInsertPoint(before);
-  b.CreateCondBr(predicate, then, after);
-  b.SetInsertPoint(then);
-  body();
-  llvm::BasicBlock *end = b.GetInsertBlock();
-  b.CreateBr(after);
-  b.SetInsertPoint(after, after->begin());
-  return {before, end};
-}
-
 } // namespace
 
 V AmdTarget::load(llvm::IRBuilderBase &b, const gpu::GlobalAccess &access, V other) const {
@@ -76,7 +53,7 @@ V AmdTarget::load(llvm::IRBuilderBase &b, const gpu::GlobalAccess &access, V oth
   if (!predicate)
     return plain();
   V loaded = nullptr;
-  auto [before, end] = where(b, predicate, [&] { loaded = plain(); });
+  auto [before, end] = backends::emitWhere(b, predicate, [&] { loaded = plain(); });
   auto *merged = b.CreatePHI(access.type, 2);
   merged->addIncoming(loaded, end);
   merged->addIncoming(rest, before);
@@ -97,7 +74,7 @@ void AmdTarget::store(llvm::IRBuilderBase &b, const gpu::GlobalAccess &access, V
   };
   if (!predicate)
     return plain();
-  where(b, predicate, plain);
+  backends::emitWhere(b, predicate, plain);
   // One lane may have stored for others: LLVM takes lanes for threads of their own, and would load
   // what they have not stored before the branch.
   keepAccessesInOrder(b);

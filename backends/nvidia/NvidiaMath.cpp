@@ -11,6 +11,11 @@ using backends::MathFunction;
 using backends::NarrowFloat;
 using llvm::Intrinsic::ID;
 
+NvidiaMath::NvidiaMath(int capability)
+    : MathTarget(backends::ArithmeticFeatures::gpu(
+          {llvm::Intrinsic::nvvm_rcp_approx_ftz_f, llvm::Intrinsic::nvvm_sqrt_approx_f})),
+      capability(capability) {}
+
 llvm::Value *NvidiaMath::math(Builder &builder, MathFunction function,
                               llvm::ArrayRef<Value *> arguments, bool mayApproximate) const {
   Value *x = arguments.front();
@@ -39,6 +44,8 @@ llvm::Value *NvidiaMath::math(Builder &builder, MathFunction function,
       return builder.CreateIntrinsic(llvm::Intrinsic::nvvm_rsqrt_approx_f, {}, {x});
     break;
   case MathFunction::Sqrt:
+    if (isFloat && mayApproximate)
+      return builder.CreateIntrinsic(llvm::Intrinsic::nvvm_sqrt_approx_f, {}, {x});
     return builder.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x);
   case MathFunction::Abs:
     return builder.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);

@@ -8,8 +8,7 @@ namespace sectile::nvidia {
 class NvidiaMath final : public backends::MathTarget {
 public:
   /// 90: sm_90.
-  explicit NvidiaMath(int capability)
-      : MathTarget(backends::ArithmeticFeatures::gpu()), capability(capability) {}
+  explicit NvidiaMath(int capability);
   Value *math(Builder &builder, backends::MathFunction function, llvm::ArrayRef<Value *> arguments,
               bool mayApproximate) const override;
   Value *extremum(Builder &builder, backends::FloatExtremum kind, Value *lhs,

@@ -62,6 +62,23 @@ static Term apply(Term first, Terms... rest) {
   });
 }
 
+/// The operation as a GPU may approximate it, in f32.
+template <class Op, class... Terms>
+static Term applyNearly(Term first, Terms... rest) {
+  SmallVector<Term, 2> operands = {first, rest...};
+  return first.formula->node(first.dtype(), operands, [](Formula &formula, ArrayRef<Value> values) {
+    OpBuilder &builder = formula.sema.builder;
+    Location at = formula.sema.location();
+    auto flag = arith::FastMathFlagsAttr::get(
+        builder.getContext(),
+        values[0].type.dtype.bits() == 64 ? arith::FastMathFlags::none : arith::FastMathFlags::afn);
+    if constexpr (sizeof...(Terms) == 0)
+      return mlir::Value(Op::create(builder, at, values[0].ir, flag));
+    else
+      return mlir::Value(Op::create(builder, at, values[0].ir, values[1].ir, flag));
+  });
+}
+
 template <class OfFloats, class OfIntegers>
 static Term applyEither(Term x, Term y) {
   return x.dtype().isFloat() ? apply<OfFloats>(x, y) : apply<OfIntegers>(x, y);
@@ -78,6 +95,12 @@ Term operator*(Term x, Term y) {
 }
 Term operator/(Term x, Term y) {
   return apply<arith::DivFOp>(x, y);
+}
+Term nearQuotient(Term x, Term y) {
+  return applyNearly<arith::DivFOp>(x, y);
+}
+Term nearRoot(Term x) {
+  return applyNearly<math::SqrtOp>(x);
 }
 Term operator-(Term x) {
   return x.dtype().isFloat() ? apply<arith::NegFOp>(x) : literal(0, x) - x;

@@ -63,6 +63,10 @@ Term operator+(Term x, Term y);
 Term operator-(Term x, Term y);
 Term operator*(Term x, Term y);
 Term operator/(Term x, Term y); // of floats, correctly rounded
+/// Within some units in the last place in f32, by an instruction where there is one: for steps that
+/// others correct.
+Term nearQuotient(Term x, Term y);
+Term nearRoot(Term x);
 Term operator-(Term x);
 Term operator&(Term x, Term y); // of integers, or of truth values
 Term operator|(Term x, Term y);

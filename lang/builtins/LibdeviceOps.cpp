@@ -216,7 +216,7 @@ FailureOr<Value> signBit(Emitter &emit, const Value &x) {
 /// Lengths times a power of two that keeps their squares away from overflow and underflow, and the
 /// sum of the squares with the errors of its roundings.
 struct ScaledSquares {
-  Term scale;
+  Term scale, unscale; // powers of two, and their product is 1
   TermPair sum;
   Term isAnyInfinite;
 };
@@ -229,9 +229,10 @@ ScaledSquares sumOfSquares(ArrayRef<Term> lengths) {
   }
   bool isDouble = greatest.isDouble();
   double low = isDouble ? 0x1p-400 : 0x1p-40, high = isDouble ? 0x1p500 : 0x1p50;
-  Term scale =
-      select(greatest < low, isDouble ? 0x1p600 : 0x1p100,
-             select(greatest > high, isDouble ? 0x1p-600 : 0x1p-80, literal(1.0, greatest)));
+  const double up = isDouble ? 0x1p600 : 0x1p100, down = isDouble ? 0x1p-600 : 0x1p-80;
+  Term isLow = greatest<low, isHigh = greatest> high, one = literal(1.0, greatest);
+  Term scale = select(isLow, up, select(isHigh, down, one));
+  Term unscale = select(isLow, 1 / up, select(isHigh, 1 / down, one));
   std::optional<TermPair> sum;
   for (Term length : lengths) {
     Term scaled = roundedProduct(length, scale);
@@ -243,7 +244,7 @@ ScaledSquares sumOfSquares(ArrayRef<Term> lengths) {
     TermPair high = twoSum(sum->high, square.high);
     sum = TermPair{high.high, high.low + (sum->low + square.low)};
   }
-  return {scale, *sum, isAnyInfinite};
+  return {scale, unscale, *sum, isAnyInfinite};
 }
 
 /// 1 / cbrt(x), one step of Newton's behind the rounded quotient.
@@ -333,19 +334,18 @@ FailureOr<Operand> multiplyHigh(Arguments &args) {
 
 /// One step of Newton's behind the rounded root, from the sum with all its digits.
 Term euclideanNorm(ArrayRef<Term> lengths) {
-  auto [scale, sum, isAnyInfinite] = sumOfSquares(lengths);
-  Term root = sqrt(sum.high);
+  auto [scale, unscale, sum, isAnyInfinite] = sumOfSquares(lengths);
+  Term root = nearRoot(sum.high);
   Term rest = fma(-root, root, sum.high) + sum.low;
-  Term corrected = root + rest / (root + root);
+  Term corrected = root + nearQuotient(rest, root + root);
   Term length = select(sum.high == 0.0, 0.0, corrected);
-  // Powers of two: the quotient is exact.
-  Term result = length / scale;
+  Term result = roundedProduct(length, unscale);
   return select(isAnyInfinite, INFINITY, result);
 }
 
 Term reciprocalNorm(ArrayRef<Term> lengths) {
-  auto [scale, sum, isAnyInfinite] = sumOfSquares(lengths);
-  Term guess = 1.0 / sqrt(sum.high);
+  auto [scale, unscale, sum, isAnyInfinite] = sumOfSquares(lengths);
+  Term guess = nearQuotient(literal(1.0, scale), nearRoot(sum.high));
   TermPair square = twoProduct(guess, guess);
   Term rest = fma(-sum.high, square.high, literal(1.0, guess));
   rest = rest - (sum.high * square.low + sum.low * square.high);

@@ -1,5 +1,7 @@
 #include "backends/common/math/LaneArithmetic.h"
 
+#include "backends/common/math/Branch.h"
+
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"
@@ -34,6 +36,53 @@ V Lanes::abs(V a) const {
 }
 V Lanes::sqrt(V a) const {
   return builder.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, a);
+}
+
+/// What an instruction of f32 gives; null where there is none.
+static V approximation(const Lanes &l, ID instruction, V x) {
+  if (l.isDouble || instruction == llvm::Intrinsic::not_intrinsic)
+    return nullptr;
+  llvm::SmallVector<llvm::Type *, 1> types;
+  if (llvm::Intrinsic::isOverloaded(instruction))
+    types.push_back(l.type);
+  return l.builder.CreateIntrinsic(instruction, types, {x});
+}
+
+V Lanes::inverse(V b) const {
+  V close = approximation(*this, host.instructions.reciprocal, b);
+  return close ? close : div(number(1), b);
+}
+
+V Lanes::ratio(V a, V b) const {
+  V close = approximation(*this, host.instructions.reciprocal, b);
+  if (!close)
+    return div(a, b);
+  V quotient = mul(a, close);
+  return mulAdd(negMulAdd(quotient, b, a), close, quotient);
+}
+
+V Lanes::root(V a) const {
+  V close = approximation(*this, host.instructions.squareRoot, a);
+  return close ? close : sqrt(a);
+}
+
+V Lanes::isPositiveFinite(V a) const {
+  if (!host.oneThread)
+    return builder.CreateAnd(less(number(0), a), less(a, infinity()));
+  // Not by comparing numbers: LLVM makes llvm.is.fpclass of two, ten instructions.
+  V fromLeast = builder.CreateSub(bitsOf(a), integer(1));
+  return builder.CreateICmpULT(fromLeast, builder.CreateSub(bitsOf(infinity()), integer(1)));
+}
+
+V Lanes::usually(V condition, V usual, llvm::function_ref<V()> rare) const {
+  if (!host.oneThread)
+    return select(condition, usual, rare());
+  V other = nullptr;
+  auto [before, end] = emitUnlikely(builder, builder.CreateNot(condition), [&] { other = rare(); });
+  llvm::PHINode *result = builder.CreatePHI(usual->getType(), 2);
+  result->addIncoming(usual, before);
+  result->addIncoming(other, end);
+  return result;
 }
 
 V Lanes::mulAdd(V a, V b, V c) const {

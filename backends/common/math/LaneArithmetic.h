@@ -11,6 +11,7 @@
 #include "backends/common/math/ArithmeticFeatures.h"
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/IR/IRBuilder.h"
 
 #include <cstdint>
@@ -44,6 +45,11 @@ public:
   V sub(V a, V b) const { return builder.CreateFSub(a, b); }
   V mul(V a, V b) const { return builder.CreateFMul(a, b); }
   V div(V a, V b) const { return builder.CreateFDiv(a, b); }
+  /// a / b for 2^-126 <= |b| < 2^126 in f32, within one unit in the last place. NaN may come of an
+  /// infinite quotient, and of other b.
+  V ratio(V a, V b) const;
+  /// 1 / b for such b, within one unit in the last place. Zero may come of larger ones.
+  V inverse(V b) const;
   V neg(V a) const { return builder.CreateFNeg(a); }
   V abs(V a) const;
   V sqrt(V a) const;
@@ -52,6 +58,8 @@ public:
   V mulSub(V a, V b, V c) const { return mulAdd(a, b, neg(c)); }
   /// c - a * b
   V negMulAdd(V a, V b, V c) const { return mulAdd(neg(a), b, c); }
+  /// The square root of 0 or a normal number within one unit in the last place.
+  V root(V a) const;
   V copySign(V magnitude, V sign) const;
   /// The smaller or larger one; NaN in `a` stays.
   V min(V a, double limit) const;
@@ -62,7 +70,12 @@ public:
   V lessEqual(V a, V b) const { return builder.CreateFCmpOLE(a, b); }
   V equal(V a, V b) const { return builder.CreateFCmpOEQ(a, b); }
   V isNan(V a) const { return builder.CreateFCmpUNO(a, a); }
+  /// 0 < a < infinity.
+  V isPositiveFinite(V a) const;
   V select(V condition, V yes, V no) const { return builder.CreateSelect(condition, yes, no); }
+  /// `usual` where the condition holds, which it nearly always does, else what `rare` gives. One
+  /// thread branches, and leaves the builder in another block.
+  V usually(V condition, V usual, llvm::function_ref<V()> rare) const;
 
   V bitsOf(V a) const { return builder.CreateBitCast(a, intType); }
   V floatOf(V a) const { return builder.CreateBitCast(a, type); }

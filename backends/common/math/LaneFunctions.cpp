@@ -1,5 +1,7 @@
 #include "backends/common/math/LaneFunctions.h"
 
+#include "backends/common/math/Branch.h"
+
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 
@@ -34,6 +36,17 @@ llvm::SmallVector<V>
 repairLanes(llvm::IRBuilderBase &b, V condition, llvm::ArrayRef<V> arguments,
             llvm::ArrayRef<V> results,
             llvm::function_ref<llvm::SmallVector<V>(llvm::ArrayRef<V>)> exact) {
+  if (!condition->getType()->isVectorTy()) {
+    llvm::SmallVector<V> repaired, joined;
+    auto [before, end] = emitUnlikely(b, condition, [&] { repaired = exact(arguments); });
+    for (auto [result, exactResult] : llvm::zip_equal(results, repaired)) {
+      llvm::PHINode *phi = b.CreatePHI(result->getType(), 2);
+      phi->addIncoming(result, before);
+      phi->addIncoming(exactResult, end);
+      joined.push_back(phi);
+    }
+    return joined;
+  }
   llvm::BasicBlock *entry = b.GetInsertBlock();
   llvm::Function *function = entry->getParent();
   llvm::LLVMContext &context = b.getContext();
@@ -43,8 +56,7 @@ repairLanes(llvm::IRBuilderBase &b, V condition, llvm::ArrayRef<V> arguments,
   llvm::BasicBlock *slow = newBlock("slow"), *lane = newBlock("lane"), *repair = newBlock("repair");
   llvm::BasicBlock *next = newBlock("next"), *reload = newBlock("reload"), *join = newBlock("join");
 
-  auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(condition->getType());
-  unsigned lanes = vector ? vector->getNumElements() : 1;
+  const unsigned lanes = llvm::cast<llvm::FixedVectorType>(condition->getType())->getNumElements();
   V conditionBytes = b.CreateZExt(condition, condition->getType()->getWithNewBitWidth(8));
   auto inMemory = [&](V value) { return b.CreateAlloca(value->getType()); };
   V conditionMemory = inMemory(conditionBytes);
@@ -53,7 +65,7 @@ repairLanes(llvm::IRBuilderBase &b, V condition, llvm::ArrayRef<V> arguments,
     argumentMemory.push_back(inMemory(argument));
   for (V result : results)
     resultMemory.push_back(inMemory(result));
-  b.CreateCondBr(vector ? b.CreateOrReduce(condition) : condition, slow, join,
+  b.CreateCondBr(b.CreateOrReduce(condition), slow, join,
                  llvm::MDBuilder(context).createUnlikelyBranchWeights());
 
   b.SetInsertPoint(slow);

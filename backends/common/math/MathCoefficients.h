@@ -36,6 +36,9 @@ inline constexpr double kLogDouble[] = {
     0x1.999999999999ap-2, 0x1.2492492492363p-2, 0x1.c71c71c747eb4p-3,
     0x1.745d172bc6f74p-3, 0x1.3b13ba5b98ffbp-3, 0x1.110f1be6f472bp-3,
     0x1.e265997185818p-4, 0x1.a5069b82cad24p-4, 0x1.ecb675c523f6ap-4};
+/// The same for f32. Error 2^-36.8.
+inline constexpr double kLogDouble32[] = {0x1.999a000000000p-2, 0x1.24527c0000000p-2,
+                                          0x1.dfa1f80000000p-3};
 /// sin(r) = r + r^3 p(r^2), |r| <= pi/4. Error 2^-27.9.
 inline constexpr double kSin32[] = {-0x1.5555460000000p-3, 0x1.1107760000000p-7,
                                     -0x1.9952dc0000000p-13};
@@ -91,6 +94,11 @@ inline constexpr double kErfc64[] = {
     0x1.3be104c66e4f3p-13,  -0x1.9968ae60563e4p-16, -0x1.78aeb1e45ab11p-17, 0x1.7fa2785e048b2p-18,
     0x1.45220e3cd7f9bp-22,  -0x1.bf502bdb36a13p-21, 0x1.0a048e804367bp-24,  0x1.e8460e3d56a83p-24,
     -0x1.0c7b7de490d65p-27, -0x1.c1658501b3156p-27, -0x1.bb9cc636941f6p-30};
+/// The same for f32, 1/2 <= x <= 10.2. Error 2^-25.1.
+inline constexpr double kErfc32[] = {
+    0x1.3ba5920000000p+0,  -0x1.1df1ac0000000p-3, 0x1.f7eb0c0000000p-7,  0x1.16eb660000000p-4,
+    -0x1.9dce4a0000000p-4, 0x1.800ee20000000p-4,  -0x1.0fc34c0000000p-4, 0x1.2ed2400000000p-5,
+    -0x1.0d02400000000p-6, 0x1.6175f40000000p-8};
 /// cbrt(m) as first guess, 1 <= m < 8. Error 2^-9.1.
 inline constexpr double kCbrt[] = {0x1.412bdf03d53e6p-1, 0x1.cbfd6805554d1p-2,
                                    -0x1.572e966fb5e36p-4, 0x1.3a1cd818e4b97p-7,

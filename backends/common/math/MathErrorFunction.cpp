@@ -10,9 +10,11 @@ using V = llvm::Value *;
 /// Shepherd, Laframboise: Chebyshev Approximation of (1 + 2x) exp(x^2) erfc x, Math. Comp. 36,
 /// 1981.
 static V complementOfPositive(const Lanes &l, V magnitude) {
-  V x = l.min(magnitude, 27.5); // erfc is zero from there on
-  V q = l.div(l.sub(x, l.number(4)), l.add(x, l.number(4)));
-  V factor = l.div(l.polynomial(q, coefficients::kErfc64), l.add(l.add(x, x), l.number(1)));
+  V x = l.min(magnitude, l.isDouble ? 27.5 : 10.2); // erfc is zero from there on
+  V q = l.ratio(l.sub(x, l.number(4)), l.add(x, l.number(4)));
+  V flat =
+      l.isDouble ? l.polynomial(q, coefficients::kErfc64) : l.polynomial(q, coefficients::kErfc32);
+  V factor = l.ratio(flat, l.add(l.add(x, x), l.number(1)));
   Lanes::Pair square = l.twoProduct(x, x);
   Exponential e = reduceExp(l, l.neg(square.high), l.neg(square.low));
   return l.scale(l.mulAdd(e.p, factor, factor), e.n);
@@ -25,7 +27,7 @@ static V erfOfSmall(const Lanes &l, V x) {
   return l.mulAdd(x, p, x);
 }
 
-V emitErfc64(const Lanes &l, V x) {
+V emitErfc(const Lanes &l, V x) {
   V magnitude = l.abs(x);
   V complement = complementOfPositive(l, magnitude);
   V large = l.select(l.less(x, l.number(0)), l.sub(l.number(2), complement), complement);

@@ -57,7 +57,7 @@ V emitExpm1(const Lanes &l, V x) {
 V emitTanh(const Lanes &l, V x) {
   V twice = l.abs(l.add(x, x));
   V half = halfExpm1(l, l.min(twice, l.isDouble ? 44 : 20));
-  return l.copySign(l.div(half, l.add(half, l.number(1))), x);
+  return l.copySign(l.ratio(half, l.add(half, l.number(1))), x);
 }
 
 /// exp(|x|) / 2.
@@ -68,16 +68,16 @@ static V halfExpOfMagnitude(const Lanes &l, V magnitude) {
 
 V emitCosh(const Lanes &l, V x) {
   V half = halfExpOfMagnitude(l, l.abs(x));
-  return l.add(half, l.div(l.number(0.25), half));
+  return l.add(half, l.mul(l.number(0.25), l.inverse(half)));
 }
 
 V emitSinh(const Lanes &l, V x) {
   V magnitude = l.abs(x);
   V half = halfExpOfMagnitude(l, magnitude);
-  V large = l.sub(half, l.div(l.number(0.25), half));
+  V large = l.sub(half, l.mul(l.number(0.25), l.inverse(half)));
   // Near zero that difference cancels: m + m / (2m + 1) with m = expm1(|x|) / 2.
   V m = halfExpm1(l, l.min(magnitude, 1));
-  V small = l.add(m, l.div(m, l.add(l.add(m, m), l.number(1))));
+  V small = l.add(m, l.ratio(m, l.add(l.add(m, m), l.number(1))));
   V result = l.select(l.less(magnitude, l.number(1)), small, large);
   V isTiny = l.less(magnitude, l.number(l.isDouble ? 0x1p-28 : 0x1p-13));
   return l.copySign(l.select(isTiny, magnitude, result), x);

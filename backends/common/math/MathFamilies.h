@@ -1,6 +1,5 @@
 //===-- MathFamilies.h - the parts of VectorMath ----------------------------------------------===//
-// One function per mathematical function; emitMath() chooses. Those named ...64 exist for f64 only:
-// f32 is widened for them.
+// One function per mathematical function; emitMath() chooses.
 #pragma once
 
 #include "backends/common/math/LaneArithmetic.h"
@@ -27,9 +26,9 @@ llvm::Value *emitLog(const Lanes &l, llvm::Value *x);
 llvm::Value *emitLog2(const Lanes &l, llvm::Value *x);
 llvm::Value *emitLog10(const Lanes &l, llvm::Value *x);
 llvm::Value *emitLog1p(const Lanes &l, llvm::Value *x);
-llvm::Value *emitAsinh64(const Lanes &l, llvm::Value *x);
-llvm::Value *emitAcosh64(const Lanes &l, llvm::Value *x);
-llvm::Value *emitAtanh64(const Lanes &l, llvm::Value *x);
+llvm::Value *emitAsinh(const Lanes &l, llvm::Value *x);
+llvm::Value *emitAcosh(const Lanes &l, llvm::Value *x);
+llvm::Value *emitAtanh(const Lanes &l, llvm::Value *x);
 
 /// x = (1 + f) 2^exponent with sqrt(1/2) <= 1 + f < sqrt(2), for positive finite x.
 struct Decomposed {
@@ -39,12 +38,13 @@ Decomposed decompose(const Lanes &l, llvm::Value *x);
 
 // MathPower.cpp
 /// `isExtended`: the arguments are f32 values, so f64 alone is precise enough.
-llvm::Value *emitPow64(const Lanes &l, llvm::Value *x, llvm::Value *y, bool isExtended);
-llvm::Value *emitCbrt64(const Lanes &l, llvm::Value *x);
+llvm::Value *emitPow(const Lanes &l, llvm::Value *x, llvm::Value *y, bool isExtended);
+/// x^y as products if y is the constant 1, 2, 3 or 4, else null.
+llvm::Value *emitPowerOfConstant(const Lanes &l, llvm::Value *x, llvm::Value *y);
+llvm::Value *emitCbrt(const Lanes &l, llvm::Value *x);
 
 // MathTrigonometric.cpp
 enum class Periodic { Sin, Cos, Tan };
-/// Tan is for f64 only.
 llvm::Value *emitPeriodic(const Lanes &l, Periodic function, llvm::Value *x);
 
 // MathInverseTrigonometric.cpp
@@ -55,7 +55,7 @@ llvm::Value *emitAtan2(const Lanes &l, llvm::Value *y, llvm::Value *x);
 
 // MathErrorFunction.cpp
 llvm::Value *emitErf(const Lanes &l, llvm::Value *x);
-llvm::Value *emitErfc64(const Lanes &l, llvm::Value *x);
+llvm::Value *emitErfc(const Lanes &l, llvm::Value *x);
 
 // MathRounding.cpp
 llvm::Value *emitFloor(const Lanes &l, llvm::Value *x);
@@ -63,7 +63,7 @@ llvm::Value *emitCeil(const Lanes &l, llvm::Value *x);
 llvm::Value *emitTrunc(const Lanes &l, llvm::Value *x);
 llvm::Value *emitRoundAway(const Lanes &l, llvm::Value *x);
 llvm::Value *emitRoundEven(const Lanes &l, llvm::Value *x);
-llvm::Value *emitFmod64(const Lanes &l, llvm::Value *x, llvm::Value *y);
+llvm::Value *emitFmod(const Lanes &l, llvm::Value *x, llvm::Value *y);
 llvm::Value *emitFma(const Lanes &l, llvm::Value *x, llvm::Value *y, llvm::Value *z);
 
 } // namespace sectile::backends

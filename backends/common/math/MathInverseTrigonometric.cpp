@@ -29,7 +29,7 @@ V emitAsin(const Lanes &l, V x) {
   // asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2))
   V halved = l.mul(l.sub(l.number(1), magnitude), l.number(0.5));
   V z = l.select(isLarge, halved, l.mul(x, x));
-  V t = l.select(isLarge, l.sqrt(halved), magnitude);
+  V t = l.select(isLarge, l.root(halved), magnitude);
   V tail = asinTail(l, t, z);
   V angle = l.add(t, tail);
   V complement = l.sub(l.sub(l.number(kPi / 2), l.add(t, t)),
@@ -42,7 +42,7 @@ V emitAcos(const Lanes &l, V x) {
   V isLarge = l.less(l.number(0.5), magnitude);
   V halved = l.mul(l.sub(l.number(1), magnitude), l.number(0.5));
   V z = l.select(isLarge, halved, l.mul(x, x));
-  V t = l.select(isLarge, l.sqrt(halved), x);
+  V t = l.select(isLarge, l.root(halved), x);
   V tail = asinTail(l, t, z);
   V twice = l.add(l.add(t, t), l.add(tail, tail));
   // x > 1/2: 2 asin(t); x < -1/2: pi - 2 asin(t); else pi/2 - asin(x)
@@ -58,7 +58,7 @@ static V atanOfRatio(const Lanes &l, V numerator, V denominator) {
   V isUpper = l.less(l.mul(denominator, l.number(0x1.a827999fcef32p-2)), numerator);
   V top = l.select(isUpper, l.sub(numerator, denominator), numerator);
   V bottom = l.select(isUpper, l.add(numerator, denominator), denominator);
-  V t = l.div(top, bottom);
+  V t = l.ratio(top, bottom);
   V z = l.mul(t, t);
   V p =
       l.isDouble ? l.polynomial(z, coefficients::kAtan64) : l.polynomial(z, coefficients::kAtan32);
@@ -84,15 +84,17 @@ V emitAtan2(const Lanes &l, V y, V x) {
   V height = l.abs(y), width = l.abs(x);
   V isSteep = l.less(width, height);
   V larger = l.select(isSteep, height, width), smaller = l.select(isSteep, width, height);
-  // The angle between two infinities is 45 degrees; 0 / 0 counts as 0 / 1.
-  V bothInfinite = l.equal(smaller, l.infinity());
-  larger = l.select(bothInfinite, l.number(1), larger);
-  smaller = l.select(bothInfinite, l.number(1), smaller);
+  // The angle between two infinities is 45 degrees, that of one and a number 0; 0 / 0 counts as
+  // 0 / 1.
+  V isInfinite = l.equal(larger, l.infinity());
+  V beside = l.select(l.equal(smaller, l.infinity()), l.number(1), l.number(0));
+  larger = l.select(isInfinite, l.number(1), larger);
+  smaller = l.select(isInfinite, beside, smaller);
   larger = l.select(l.equal(larger, l.number(0)), l.number(1), larger);
   // Sums of the two must not overflow, and parts of them not be rounded to subnormal numbers.
   V isHuge = l.less(l.number(l.isDouble ? 0x1p1000 : 0x1p120), larger);
   V isTiny = l.less(larger, l.number(l.isDouble ? 0x1p-960 : 0x1p-100));
-  V scale = l.select(isHuge, l.number(0.25), l.number(1));
+  V scale = l.select(isHuge, l.number(0x1p-8), l.number(1));
   scale = l.select(isTiny, l.number(l.isDouble ? 0x1p64 : 0x1p32), scale);
   V angle = atanOfRatio(l, l.mul(smaller, scale), l.mul(larger, scale));
   angle =

@@ -13,6 +13,14 @@ Decomposed decompose(const Lanes &l, V x) {
   V normal = l.select(isSubnormal, l.mul(x, l.number(l.isDouble ? 0x1p54 : 0x1p25)), x);
   V sqrtHalf = l.integer(l.isDouble ? 0x3fe6a09e667f3bcd : 0x3f3504f3);
   V offset = b.CreateSub(l.bitsOf(normal), sqrtHalf);
+  V shift = l.select(isSubnormal, l.number(l.isDouble ? -54 : -25), l.number(0));
+  if (l.host.oneThread && !l.isDouble) {
+    // The exponent as a multiple of 2^23 goes through both ways.
+    V units = b.CreateAnd(offset, l.integer(0xff800000));
+    V one = l.floatOf(b.CreateSub(l.bitsOf(normal), units));
+    V exponent = l.mulAdd(b.CreateSIToFP(units, l.type), l.number(0x1p-23), shift);
+    return {l.sub(one, l.number(1)), exponent};
+  }
   V mantissaMask = l.integer((uint64_t(1) << l.mantissaBits()) - 1);
   V mantissa = l.floatOf(b.CreateAdd(b.CreateAnd(offset, mantissaMask), sqrtHalf));
   V whole = b.CreateAShr(offset, l.integer(l.mantissaBits()));
@@ -24,13 +32,22 @@ Decomposed decompose(const Lanes &l, V x) {
   } else {
     exponent = b.CreateSIToFP(whole, l.type);
   }
-  V shift = l.select(isSubnormal, l.number(l.isDouble ? -54 : -25), l.number(0));
   return {l.sub(mantissa, l.number(1)), l.add(exponent, shift)};
+}
+
+/// (log(1 + f) - f) / f^2 in f32, in as few instructions as possible.
+static V shortLogTail(const Lanes &l, V f) {
+  V sum = l.number(llvm::ArrayRef(coefficients::kLog32).back());
+  for (double next : llvm::reverse(llvm::ArrayRef(coefficients::kLog32).drop_back()))
+    sum = l.mulAdd(sum, f, l.number(next));
+  return l.mulAdd(sum, f, l.number(-0.5));
 }
 
 /// log(1 + f) - f.
 static V logTail(const Lanes &l, V f) {
   V square = l.mul(f, f);
+  if (!l.isDouble && l.host.oneThread)
+    return l.mul(square, shortLogTail(l, f));
   if (!l.isDouble) {
     V p = l.polynomial(f, coefficients::kLog32);
     return l.mulAdd(square, l.number(-0.5), l.mul(l.mul(square, f), p));
@@ -44,10 +61,10 @@ static V logTail(const Lanes &l, V f) {
 
 /// `result` for positive finite x, else what every logarithm gives.
 static V withSpecialCases(const Lanes &l, V x, V result) {
-  V isOrdinary = l.builder.CreateAnd(l.less(l.number(0), x), l.less(x, l.infinity()));
-  V negative = l.select(l.less(x, l.number(0)), l.nan(), x); // keeps infinity and NaN
-  V special = l.select(l.equal(x, l.number(0)), l.neg(l.infinity()), negative);
-  return l.select(isOrdinary, result, special);
+  return l.usually(l.isPositiveFinite(x), result, [&] {
+    V negative = l.select(l.less(x, l.number(0)), l.nan(), x); // keeps infinity and NaN
+    return l.select(l.equal(x, l.number(0)), l.neg(l.infinity()), negative);
+  });
 }
 
 /// exponent * ln 2 + f + tail.
@@ -60,6 +77,10 @@ static V sumLog(const Lanes &l, const Decomposed &d, V tail) {
 
 V emitLog(const Lanes &l, V x) {
   Decomposed d = decompose(l, x);
+  if (!l.isDouble && l.host.oneThread) {
+    V ofMantissa = l.mulAdd(l.mul(d.f, d.f), shortLogTail(l, d.f), d.f);
+    return withSpecialCases(l, x, l.mulAdd(d.exponent, l.number(0x1.62e43p-1), ofMantissa));
+  }
   return withSpecialCases(l, x, sumLog(l, d, logTail(l, d.f)));
 }
 
@@ -85,38 +106,38 @@ V emitLog1p(const Lanes &l, V x) {
   Lanes::Pair u = l.twoSum(l.number(1), x);
   Decomposed d = decompose(l, u.high);
   // What 1 + x lost: log(u + c) = log(u) + c / u.
-  V tail = l.add(logTail(l, d.f), l.div(u.low, u.high));
+  V tail = l.mulAdd(u.low, l.inverse(u.high), logTail(l, d.f));
   V result = withSpecialCases(l, u.high, sumLog(l, d, tail));
   V isTiny = l.less(l.abs(x), l.number(l.isDouble ? 0x1p-54 : 0x1p-25));
   return l.select(isTiny, x, result);
 }
 
 // Hull, Fairgrieve, Tang and others: through log1p, whose argument is formed without cancellation.
-V emitAsinh64(const Lanes &l, V x) {
+V emitAsinh(const Lanes &l, V x) {
   V magnitude = l.abs(x);
-  V isHuge = l.less(l.number(0x1p28), magnitude);
+  V isHuge = l.less(l.number(l.isDouble ? 0x1p28 : 0x1p13), magnitude);
   V square = l.mul(magnitude, magnitude);
-  V root = l.add(l.sqrt(l.add(square, l.number(1))), l.number(1));
+  V root = l.add(l.root(l.add(square, l.number(1))), l.number(1));
   V shifted = l.sub(magnitude, l.number(1)); // log1p(x - 1) = log(x)
-  V argument = l.select(isHuge, shifted, l.add(magnitude, l.div(square, root)));
+  V argument = l.select(isHuge, shifted, l.add(magnitude, l.ratio(square, root)));
   V result = emitLog1p(l, argument);
   return l.copySign(l.select(isHuge, l.add(result, l.number(0x1.62e42fefa39efp-1)), result), x);
 }
 
-V emitAcosh64(const Lanes &l, V x) {
-  V isHuge = l.less(l.number(0x1p28), x);
+V emitAcosh(const Lanes &l, V x) {
+  V isHuge = l.less(l.number(l.isDouble ? 0x1p28 : 0x1p13), x);
   V t = l.sub(x, l.number(1));
-  V inner = l.add(t, l.sqrt(l.mulAdd(t, t, l.add(t, t))));
+  V inner = l.add(t, l.root(l.mulAdd(t, t, l.add(t, t))));
   V result = emitLog1p(l, l.select(isHuge, t, inner));
   result = l.select(isHuge, l.add(result, l.number(0x1.62e42fefa39efp-1)), result);
   return l.select(l.less(x, l.number(1)), l.nan(), result);
 }
 
-V emitAtanh64(const Lanes &l, V x) {
+V emitAtanh(const Lanes &l, V x) {
   V magnitude = l.abs(x);
-  V argument = l.div(l.add(magnitude, magnitude), l.sub(l.number(1), magnitude));
+  V argument = l.mul(l.add(magnitude, magnitude), l.inverse(l.sub(l.number(1), magnitude)));
   V result = l.mul(l.number(0.5), emitLog1p(l, argument));
-  V isTiny = l.less(magnitude, l.number(0x1p-28));
+  V isTiny = l.less(magnitude, l.number(l.isDouble ? 0x1p-28 : 0x1p-13));
   return l.copySign(l.select(isTiny, magnitude, result), x);
 }
 

@@ -1,49 +1,102 @@
 // pow: exp2(y log2|x|) with the logarithm to about 70 bits, as the exponent multiplies its error by
 // up to 1024. Signs and special values follow C's annex F. And cbrt.
+#include "backends/common/math/LaneFunctions.h"
 #include "backends/common/math/MathCoefficients.h"
 #include "backends/common/math/MathFamilies.h"
+
+#include <cmath>
 
 namespace sectile::backends {
 
 using V = llvm::Value *;
 
+/// A constant of two parts: its number in the lanes' type, and what that leaves.
+static Lanes::Pair constantPair(const Lanes &l, double high, double low) {
+  return {l.number(high), l.number(low)};
+}
+
+/// a * (b.high + b.low), but for the last bits of the lower part.
+static Lanes::Pair times(const Lanes &l, const Lanes::Pair &a, const Lanes::Pair &b) {
+  Lanes::Pair product = l.twoProduct(a.high, b.high);
+  return {product.high, l.mulAdd(a.high, b.low, l.mulAdd(a.low, b.high, product.low))};
+}
+
+static llvm::ConstantFP *constantOf(V value) {
+  auto *constant = llvm::dyn_cast<llvm::Constant>(value);
+  if (constant && constant->getType()->isVectorTy())
+    constant = constant->getSplatValue();
+  return llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
+}
+
 /// log2 of a positive finite number: exponent + log2(1 + f), log(1 + f) = 2 atanh(f / (2 + f)).
 static Lanes::Pair log2Pair(const Lanes &l, V x) {
+  if (auto *number = constantOf(x);
+      number && !l.isDouble && number->getValue().isFiniteNonZero() && !number->isNegative()) {
+    const double log = std::log2(double(number->getValue().convertToFloat()));
+    return constantPair(l, float(log), log - float(log));
+  }
   Decomposed d = decompose(l, x);
   // s = f / (2 + f): the quotient and its remainder's.
   Lanes::Pair bottom = l.fastTwoSum(l.number(2), d.f);
-  V s = l.div(d.f, bottom.high);
+  V inverse = l.inverse(bottom.high);
+  V s = l.mul(d.f, inverse);
   Lanes::Pair back = l.twoProduct(s, bottom.high);
   V rest = l.sub(l.sub(d.f, back.high), l.mulAdd(s, bottom.low, back.low));
-  V sLow = l.div(rest, bottom.high);
+  V sLow = l.mul(rest, inverse);
 
   // s^2 and s^3 as pairs, for the term 2/3 s^3; the terms from s^5 on need one number only.
   Lanes::Pair z = l.twoProduct(s, s);
-  V zLow = l.mulAdd(l.add(s, s), sLow, z.low);
+  z.low = l.mulAdd(l.add(s, s), sLow, z.low);
   Lanes::Pair cube = l.twoProduct(z.high, s);
-  V cubeLow = l.add(l.mulAdd(z.high, sLow, l.mul(zLow, s)), cube.low);
-  const double twoThirds = 0x1.5555555555555p-1, twoThirdsLow = 0x1.5555555555555p-55;
-  Lanes::Pair third = l.twoProduct(cube.high, l.number(twoThirds));
-  V thirdLow = l.mulAdd(cube.high, l.number(twoThirdsLow),
-                        l.mulAdd(cubeLow, l.number(twoThirds), third.low));
-  V fifth = l.mul(l.mul(cube.high, z.high), l.polynomial(z.high, coefficients::kLogDouble));
+  cube.low = l.add(l.mulAdd(z.high, sLow, l.mul(z.low, s)), cube.low);
+  Lanes::Pair third =
+      times(l, cube,
+            l.isDouble ? constantPair(l, 0x1.5555555555555p-1, 0x1.5555555555555p-55)
+                       : constantPair(l, 0x1.555556p-1, -0x1.555556p-26));
+  V tail = l.isDouble ? l.polynomial(z.high, coefficients::kLogDouble)
+                      : l.polynomial(z.high, coefficients::kLogDouble32);
+  V fifth = l.mul(l.mul(cube.high, z.high), tail);
 
   Lanes::Pair log = l.fastTwoSum(l.add(s, s), third.high);
-  V logLow = l.add(log.low, l.add(l.add(thirdLow, fifth), l.add(sLow, sLow)));
+  V logLow = l.add(log.low, l.add(l.add(third.low, fifth), l.add(sLow, sLow)));
   log = l.fastTwoSum(log.high, logLow);
 
-  const double log2e = 0x1.71547652b82fep0, log2eLow = 0x1.777d0ffda0d24p-56;
-  Lanes::Pair scaled = l.twoProduct(log.high, l.number(log2e));
-  V scaledLow =
-      l.mulAdd(log.high, l.number(log2eLow), l.mulAdd(log.low, l.number(log2e), scaled.low));
-  Lanes::Pair sum = l.twoSum(d.exponent, scaled.high);
-  return l.fastTwoSum(sum.high, l.add(sum.low, scaledLow));
+  Lanes::Pair scaled =
+      times(l, log,
+            l.isDouble ? constantPair(l, 0x1.71547652b82fep0, 0x1.777d0ffda0d24p-56)
+                       : constantPair(l, 0x1.715476p0, 0x1.4ae0cp-26));
+  // The exponent is 0 or the larger one.
+  Lanes::Pair sum = l.fastTwoSum(d.exponent, scaled.high);
+  return l.fastTwoSum(sum.high, l.add(sum.low, scaled.low));
 }
 
-V emitPow64(const Lanes &l, V x, V y, bool isExtended) {
+/// 2^(log * y).
+static V powerOfLog(const Lanes &l, const Lanes::Pair &log, V y) {
+  V zero = l.number(0);
+  Lanes::Pair exponent = l.twoProduct(log.high, y);
+  V low = l.mulAdd(log.low, y, exponent.low);
+  V high = l.isDouble ? l.clamp(exponent.high, -1100, 1100) : l.clamp(exponent.high, -160, 140);
+  low = l.select(l.equal(high, exponent.high), low, zero);
+  low = l.select(l.isNan(low), zero, low); // infinite or huge factors
+  Lanes::Whole n = l.nearest(high);
+  V r = l.add(l.sub(high, n.whole), low);
+  V p = l.isDouble ? l.polynomial(r, coefficients::kExp2_64)
+                   : l.polynomial(r, coefficients::kExp2_32);
+  return l.scale(l.mulAdd(r, p, l.number(1)), n);
+}
+
+/// Whether y is an integer, and an odd one.
+static std::pair<V, V> integerAndOdd(const Lanes &l, V y) {
+  V isInteger = l.equal(emitTrunc(l, y), y);
+  V half = l.mul(y, l.number(0.5));
+  return {isInteger,
+          l.builder.CreateAnd(isInteger, l.builder.CreateFCmpONE(emitTrunc(l, half), half))};
+}
+
+/// For all arguments.
+static V powOfAny(const Lanes &l, V x, V y, bool isExtended) {
   llvm::IRBuilderBase &b = l.builder;
   V base = l.abs(x), zero = l.number(0), one = l.number(1);
-
   Lanes::Pair log;
   if (isExtended)
     log = {emitLog2(l, base), zero}; // zero, infinity and NaN included
@@ -52,21 +105,10 @@ V emitPow64(const Lanes &l, V x, V y, bool isExtended) {
   log.high = l.select(b.CreateFCmpULT(base, l.infinity()), log.high, base);
   log.high = l.select(l.equal(base, zero), l.neg(l.infinity()), log.high);
   log.high = l.select(l.isNan(base), base, log.high);
-
-  Lanes::Pair exponent = l.twoProduct(log.high, y);
-  V low = l.mulAdd(log.low, y, exponent.low);
-  V high = l.clamp(exponent.high, -1100, 1100);
-  low = l.select(l.equal(high, exponent.high), low, zero);
-  low = l.select(l.isNan(low), zero, low); // infinite or huge factors
-  Lanes::Whole n = l.nearest(high);
-  V r = l.add(l.sub(high, n.whole), low);
-  V p = l.polynomial(r, coefficients::kExp2_64);
-  V result = l.scale(l.mulAdd(r, p, one), n);
+  V result = powerOfLog(l, log, y);
 
   // Odd exponents keep the sign of the base; others than integers have no value for negative bases.
-  V isInteger = l.equal(emitTrunc(l, y), y);
-  V half = l.mul(y, l.number(0.5));
-  V isOdd = b.CreateAnd(isInteger, b.CreateFCmpONE(emitTrunc(l, half), half));
+  auto [isInteger, isOdd] = integerAndOdd(l, y);
   result = l.select(isOdd, l.copySign(result, x), result);
   V isUndefined =
       b.CreateAnd(b.CreateAnd(l.less(x, zero), b.CreateNot(isInteger)), l.less(base, l.infinity()));
@@ -78,33 +120,76 @@ V emitPow64(const Lanes &l, V x, V y, bool isExtended) {
   return l.select(isOne, one, result);
 }
 
-V emitCbrt64(const Lanes &l, V x) {
+// An intermediate product overflows or underflows only where the result does.
+V emitPowerOfConstant(const Lanes &l, V x, V y) {
+  llvm::ConstantFP *number = constantOf(y);
+  if (!number)
+    return nullptr;
+  if (number->isExactlyValue(1))
+    return x;
+  V square = l.mul(x, x);
+  if (number->isExactlyValue(2))
+    return square;
+  if (number->isExactlyValue(3))
+    return l.mul(square, x);
+  return number->isExactlyValue(4) ? l.mul(square, square) : nullptr;
+}
+
+V emitPow(const Lanes &l, V x, V y, bool isExtended) {
+  if (!l.host.oneThread)
+    return powOfAny(l, x, y, isExtended);
+  // One thread: numbers other than 0, with the sign in a branch of its own; the rest is a call.
+  llvm::IRBuilderBase &b = l.builder;
+  V base = l.abs(x), zero = l.number(0);
+  V isOrdinary = b.CreateAnd(l.isPositiveFinite(base), l.less(l.abs(y), l.infinity()));
+  V result = powerOfLog(l, log2Pair(l, base), y);
+  result = l.usually(l.less(zero, x), result, [&] {
+    auto [isInteger, isOdd] = integerAndOdd(l, y);
+    return l.select(isInteger, l.select(isOdd, l.neg(result), result), l.nan());
+  });
+  return l.usually(isOrdinary, result, [&] {
+    llvm::Function &parent = *b.GetInsertBlock()->getParent();
+    std::string name = laneFunctionName("pow", l.type);
+    llvm::Function *function = parent.getParent()->getFunction(name);
+    if (!function) {
+      function = createLaneFunction(parent, name, l.type, {l.type, l.type});
+      llvm::IRBuilder<> inner(&function->getEntryBlock());
+      Lanes lanes(inner, l.host, l.type);
+      inner.CreateRet(powOfAny(lanes, function->getArg(0), function->getArg(1), false));
+    }
+    return b.CreateCall(function, {x, y});
+  });
+}
+
+V emitCbrt(const Lanes &l, V x) {
   llvm::IRBuilderBase &b = l.builder;
   V magnitude = l.abs(x);
-  V isSubnormal = l.less(magnitude, l.number(0x1p-1022));
-  V normal = l.select(isSubnormal, l.mul(magnitude, l.number(0x1p54)), magnitude);
-  // magnitude = m * 2^(3k) with 1 <= m < 8: thirds of the biased exponent, in floating point.
+  V isSubnormal = l.less(magnitude, l.number(l.isDouble ? 0x1p-1022 : 0x1p-126));
+  V normal =
+      l.select(isSubnormal, l.mul(magnitude, l.number(l.isDouble ? 0x1p54 : 0x1p24)), magnitude);
+  // magnitude = m * 2^(3k) with 1 <= m < 8: thirds of the biased exponent, in floating point. The
+  // bias of f32 is 3 * 42 + 1, that of f64 3 * 341.
   V bits = l.bitsOf(normal);
-  V field = b.CreateLShr(bits, l.integer(52));
-  V magic = l.number(0x1p52);
-  V biased = l.sub(l.floatOf(b.CreateOr(field, l.bitsOf(magic))), magic);
+  V field = b.CreateLShr(bits, l.integer(l.mantissaBits()));
+  const double offset = l.isDouble ? 0x1p52 : 0x1p23, beyondThirds = l.isDouble ? 0 : 1;
+  V biased = l.sub(l.floatOf(b.CreateOr(field, l.bitsOf(l.number(offset)))),
+                   l.number(offset + beyondThirds));
   V third = emitFloor(l, l.mul(l.add(biased, l.number(0.5)), l.number(1.0 / 3))); // biased / 3
   V left = l.negMulAdd(third, l.number(3), biased);                               // 0, 1 or 2
-  V fraction = b.CreateAnd(bits, l.integer((uint64_t(1) << 52) - 1));
-  V m = l.floatOf(b.CreateOr(fraction, l.integer(uint64_t(1023) << 52)));
+  V fraction = b.CreateAnd(bits, l.integer((uint64_t(1) << l.mantissaBits()) - 1));
+  V m = l.floatOf(b.CreateOr(fraction, l.bitsOf(l.number(1))));
   m = l.select(l.equal(left, l.number(1)), l.add(m, m), m);
   m = l.select(l.equal(left, l.number(2)), l.mul(m, l.number(4)), m);
   // Halley's iteration triples the digits: 9, 28, 84.
   V root = l.polynomial(m, coefficients::kCbrt);
-  for (int step = 0; step < 2; ++step) {
+  for (int step = 0; step < (l.isDouble ? 2 : 1); ++step) {
     V cube = l.mul(l.mul(root, root), root);
-    V error = l.div(l.sub(m, cube), l.mulAdd(cube, l.number(2), m));
+    V error = l.ratio(l.sub(m, cube), l.mulAdd(cube, l.number(2), m));
     root = l.mulAdd(root, error, root);
   }
-  // 1023 = 3 * 341, so 2^k with k = third - 341.
-  V k = l.sub(third, l.number(341));
+  V k = l.sub(third, l.number(l.isDouble ? 341 : 42));
   V result = l.mul(root, l.powerOfTwo(l.nearest(k)));
-  result = l.select(isSubnormal, l.mul(result, l.number(0x1p-18)), result);
+  result = l.select(isSubnormal, l.mul(result, l.number(l.isDouble ? 0x1p-18 : 0x1p-8)), result);
   V isOrdinary = b.CreateAnd(l.less(l.number(0), magnitude), l.less(magnitude, l.infinity()));
   return l.copySign(l.select(isOrdinary, result, magnitude), x);
 }

@@ -166,18 +166,30 @@ static V fmodBody(const Lanes &l, V x, V y) {
   V dividend = l.abs(x), divisor = l.abs(y);
   // With a quotient that fits a mantissa, dividend - quotient * divisor is exact. The division may
   // have rounded up to the next integer.
-  V quotient = emitTrunc(l, l.div(dividend, divisor));
-  Lanes::Pair product = l.twoProduct(quotient, divisor);
-  V rest = l.sub(l.sub(dividend, product.high), product.low);
+  const double most = l.isDouble ? 0x1p51 : 0x1p22, least = l.isDouble ? 0x1p-900 : 0x1p-100;
+  V quotient = emitTrunc(l, l.ratio(dividend, divisor));
+  V rest;
+  if (l.hasFma()) {
+    rest = l.negMulAdd(quotient, divisor, dividend);
+  } else {
+    Lanes::Pair product = l.twoProduct(quotient, divisor);
+    rest = l.sub(l.sub(dividend, product.high), product.low);
+  }
+  if (l.host.oneThread) { // whose ratio may have come to less than an integer, too
+    V next = l.negMulAdd(l.add(quotient, l.number(1)), divisor, dividend);
+    rest = l.select(l.lessEqual(divisor, rest), next, rest);
+  }
   rest = l.select(l.less(rest, l.number(0)), l.add(rest, divisor), rest);
   rest = l.select(l.less(dividend, divisor), dividend, rest);
   V isHard = b.CreateOr(
-      b.CreateFCmpOGE(quotient, l.number(0x1p51)),
-      b.CreateOr(l.less(divisor, l.number(0x1p-900)), l.less(l.number(0x1p900), divisor)));
+      b.CreateFCmpUGE(quotient, l.number(most)), // or NaN, of a ratio that is infinite
+      b.CreateOr(l.less(divisor, l.number(least)), l.less(l.number(1 / least), divisor)));
   V isRegular = b.CreateAnd(l.less(dividend, l.infinity()), l.less(l.number(0), divisor));
   isHard = b.CreateAnd(b.CreateAnd(isHard, isRegular), l.lessEqual(divisor, dividend));
   auto exact = [&](llvm::ArrayRef<V> numbers) -> llvm::SmallVector<V> {
-    return {b.CreateCall(exactRemainder(function), numbers)};
+    V exact = b.CreateCall(exactRemainder(function), {b.CreateFPCast(numbers[0], b.getDoubleTy()),
+                                                      b.CreateFPCast(numbers[1], b.getDoubleTy())});
+    return {b.CreateFPCast(exact, l.type->getScalarType())};
   };
   rest = repairLanes(b, isHard, {dividend, divisor}, {rest}, exact)[0];
   V isInvalid =
@@ -185,7 +197,9 @@ static V fmodBody(const Lanes &l, V x, V y) {
   return l.copySign(l.select(isInvalid, l.nan(), rest), x);
 }
 
-V emitFmod64(const Lanes &caller, V x, V y) {
+V emitFmod(const Lanes &caller, V x, V y) {
+  if (caller.host.oneThread)
+    return fmodBody(caller, x, y);
   llvm::Function &parent = *caller.builder.GetInsertBlock()->getParent();
   std::string name = laneFunctionName("fmod", caller.type);
   llvm::Function *function = parent.getParent()->getFunction(name);

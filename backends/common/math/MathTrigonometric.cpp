@@ -189,7 +189,7 @@ V evaluate(const Lanes &l, Periodic kind, V x) {
   V isOdd = b.CreateICmpNE(b.CreateAnd(quadrant, l.integer(1)), l.integer(0));
   V result;
   if (kind == Periodic::Tan) {
-    result = l.div(l.select(isOdd, l.neg(cos), sin), l.select(isOdd, sin, cos));
+    result = l.ratio(l.select(isOdd, l.neg(cos), sin), l.select(isOdd, sin, cos));
   } else {
     V sign = b.CreateShl(b.CreateAnd(quadrant, l.integer(2)), l.integer(l.bits() - 2));
     result = l.floatOf(b.CreateXor(l.bitsOf(l.select(isOdd, cos, sin)), sign));
@@ -202,6 +202,8 @@ V evaluate(const Lanes &l, Periodic kind, V x) {
 } // namespace
 
 V emitPeriodic(const Lanes &caller, Periodic kind, V x) {
+  if (caller.host.oneThread)
+    return evaluate(caller, kind, x);
   llvm::Function &parent = *caller.builder.GetInsertBlock()->getParent();
   const char *stems[] = {"sin", "cos", "tan"};
   std::string name = laneFunctionName(stems[int(kind)], caller.type);

@@ -8,8 +8,8 @@ namespace sectile::backends {
 
 using V = llvm::Value *;
 
-/// Seldom used functions have an f64 form only: f32 goes there and back, which also rounds well.
-static bool isDoubleOnly(MathFunction function) {
+/// Seldom used functions of f32 go to f64 and back where that costs little, which also rounds well.
+static bool goesByDouble(MathFunction function) {
   switch (function) {
   case MathFunction::Tan:
   case MathFunction::Asinh:
@@ -25,27 +25,27 @@ static bool isDoubleOnly(MathFunction function) {
   }
 }
 
-static V emitDoubleOnly(const Lanes &l, MathFunction function, llvm::ArrayRef<V> x,
+static V emitSeldomUsed(const Lanes &l, MathFunction function, llvm::ArrayRef<V> x,
                         bool isExtended) {
   switch (function) {
   case MathFunction::Tan:
     return emitPeriodic(l, Periodic::Tan, x[0]);
   case MathFunction::Asinh:
-    return emitAsinh64(l, x[0]);
+    return emitAsinh(l, x[0]);
   case MathFunction::Acosh:
-    return emitAcosh64(l, x[0]);
+    return emitAcosh(l, x[0]);
   case MathFunction::Atanh:
-    return emitAtanh64(l, x[0]);
+    return emitAtanh(l, x[0]);
   case MathFunction::Erfc:
-    return emitErfc64(l, x[0]);
+    return emitErfc(l, x[0]);
   case MathFunction::Cbrt:
-    return emitCbrt64(l, x[0]);
+    return emitCbrt(l, x[0]);
   case MathFunction::Pow:
-    return emitPow64(l, x[0], x[1], isExtended);
+    return emitPow(l, x[0], x[1], isExtended);
   case MathFunction::Fmod:
-    return emitFmod64(l, x[0], x[1]);
+    return emitFmod(l, x[0], x[1]);
   default:
-    llvm_unreachable("has a form for f32");
+    llvm_unreachable("never goes by f64");
   }
 }
 
@@ -110,22 +110,25 @@ static V emitAnyWidth(const Lanes &l, MathFunction function, llvm::ArrayRef<V> x
   case MathFunction::Fma:
     return emitFma(l, x[0], x[1], x[2]);
   default:
-    llvm_unreachable("has a form for f64 only");
+    llvm_unreachable("is seldom used");
   }
 }
 
 V emitMath(llvm::IRBuilderBase &builder, const ArithmeticFeatures &host, MathFunction function,
            llvm::ArrayRef<V> arguments) {
   Lanes lanes(builder, host, arguments[0]->getType());
-  if (!isDoubleOnly(function))
+  if (function == MathFunction::Pow)
+    if (V product = emitPowerOfConstant(lanes, arguments[0], arguments[1]))
+      return product;
+  if (!goesByDouble(function))
     return emitAnyWidth(lanes, function, arguments);
-  if (lanes.isDouble)
-    return emitDoubleOnly(lanes, function, arguments, false);
+  if (lanes.isDouble || host.oneThread)
+    return emitSeldomUsed(lanes, function, arguments, false);
   Lanes wide(builder, host, lanes.withElement(builder.getDoubleTy()));
   llvm::SmallVector<V> extended;
   for (V argument : arguments)
     extended.push_back(builder.CreateFPExt(argument, wide.type));
-  return builder.CreateFPTrunc(emitDoubleOnly(wide, function, extended, true), lanes.type);
+  return builder.CreateFPTrunc(emitSeldomUsed(wide, function, extended, true), lanes.type);
 }
 
 llvm::Value *emitFloatExtremum(llvm::IRBuilderBase &builder, FloatExtremum kind, llvm::Value *lhs,

@@ -5,9 +5,10 @@
 //
 //   llvm::Value *e = emitMath(builder, host, MathFunction::Exp, {x}); // x: <16 x float>
 //
-// Invariant: the builder stays in its block. Functions that need control flow (sin and its kin far
-// from zero, fmod with huge quotients) become internal functions of the same module, made once per
-// type. Fast-math flags of the builder are ignored: the algorithms depend on every rounding.
+// Invariant: the builder stays in its block, but where a target is one thread of a GPU
+// (`oneThread`). Vector functions that need control flow (sin and its kin far from zero, fmod with
+// huge quotients) become internal functions of the same module, made once per type. Fast-math flags
+// of the builder are ignored: the algorithms depend on every rounding.
 #pragma once
 
 #include "backends/common/math/ArithmeticFeatures.h"

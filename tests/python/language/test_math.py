@@ -1,6 +1,7 @@
 """Math functions against float64 (float32) and long double (float64) references."""
 
 import math
+import runpy
 
 import numpy as np
 import pytest
@@ -124,3 +125,28 @@ def test_libdevice_asin():
     out = np.empty_like(x)
     kernel[(1,)](x, out, N=1000)
     assert_close(out, np.arcsin(x.astype(np.float64)), "float32", ulps=4)
+
+
+FUNCTIONS_OF_F32 = (
+    "tl.log(x)", "tl.log2(x)", "tl.exp(x)", "libdevice.tanh(x)", "libdevice.atan(x)", "libdevice.pow(x, x)",
+    "libdevice.pow(x, 3.0)", "libdevice.exp10(x)", "libdevice.cbrt(x)", "libdevice.erfc(x)", "libdevice.asinh(x)",
+    "libdevice.acosh(x)", "libdevice.atanh(x)", "libdevice.hypot(x, x)", "libdevice.log1p(x)", "libdevice.sinh(x)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("formula", FUNCTIONS_OF_F32)
+def test_functions_of_f32_stay_in_f32_on_gpus(formula, tmp_path):
+    # Most GPUs have 32 or 64 times fewer units for f64, and `div.rn` and `sqrt.rn` are calls.
+    path = tmp_path / "kernels.py"
+    path.write_text(
+        "import sectile as st, sectile.language as tl\n"
+        "from sectile.language.extra import libdevice\n"
+        "@st.jit\n"
+        "def kernel(p):\n"
+        "    i = tl.arange(0, 128)\n"
+        "    x = tl.load(p + i)\n"
+        f"    tl.store(p + i, {formula})\n"
+    )
+    namespace = runpy.run_path(str(path))
+    ptx = st.compile(namespace["kernel"], {"p": "*fp32:16"}, target="cuda:90").asm["ptx"]
+    assert ".f64" not in ptx and "div.rn" not in ptx and "sqrt.rn" not in ptx, formula

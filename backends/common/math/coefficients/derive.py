@@ -136,7 +136,9 @@ def main():
     z_max = s_max**2 * mpf("1.0001")
     atanhq = near_zero(lambda z: (mp.atanh(sqrt(z)) / sqrt(z) - 1) / z * 2, [2 / mpf(2 * k + 3) for k in range(40)], mpf("0.003"))
     fit("kLog64", "log((1 + s) / (1 - s)) = 2s + s^3 p(s^2).", atanhq, lambda z: z / 2, 6, mpf(0), z_max, 64)
-    fit("kLogDouble", "The same to more digits, behind a leading 2/3 (for pow).", near_zero(lambda z: ((mp.atanh(sqrt(z)) / sqrt(z) - 1) / z - mpf(1) / 3) / z * 2, [2 / mpf(2 * k + 5) for k in range(40)], mpf("0.003")), lambda z: z**2 / 2, 8, mpf(0), z_max, 64)
+    fifth = near_zero(lambda z: ((mp.atanh(sqrt(z)) / sqrt(z) - 1) / z - mpf(1) / 3) / z * 2, [2 / mpf(2 * k + 5) for k in range(40)], mpf("0.003"))
+    fit("kLogDouble", "The same to more digits, behind a leading 2/3 (for pow).", fifth, lambda z: z**2 / 2, 8, mpf(0), z_max, 64)
+    fit("kLogDouble32", "The same for f32.", fifth, lambda z: z**2 / 2, 2, mpf(0), z_max, 32)
     eighth = (pi / 4 * mpf("1.001"))**2
     sinq = near_zero(lambda z: (sin(sqrt(z)) / sqrt(z) - 1) / z, [(-1)**(k + 1) / fact(2 * k + 3) for k in range(20)], mpf("0.01"))
     fit("kSin32", "sin(r) = r + r^3 p(r^2), |r| <= pi/4.", sinq, lambda z: z / (sinq(z) * z + 1), 2, mpf(0), eighth, 32)
@@ -161,6 +163,7 @@ def main():
         x = 4 * (1 + q) / (1 - q)
         return (1 + 2 * x) * exp(x * x) * erfc(x)
     fit("kErfc64", "exp(x^2) erfc(x) = p((x - 4) / (x + 4)) / (1 + 2x), 0 <= x <= 28.", scaled, lambda q: 1 / scaled(q), 22, mpf(-1), mpf(24) / 32, 64)
+    fit("kErfc32", "The same for f32, 1/2 <= x <= 10.2.", scaled, lambda q: 1 / scaled(q), 9, mpf("-3.5") / mpf("4.5") - mpf("0.001"), mpf("6.2") / mpf("14.2"), 32)
     fit("kCbrt", "cbrt(m) as first guess, 1 <= m < 8.", lambda m: mp.cbrt(m), lambda m: 1 / mp.cbrt(m), 4, mpf(1), mpf(8), 64)
     print("\n} // namespace sectile::cpu::coefficients")
 
