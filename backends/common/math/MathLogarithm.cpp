@@ -134,7 +134,7 @@ V emitAcosh(const Lanes &l, V x) {
 }
 
 V emitAtanh(const Lanes &l, V x) {
-  V magnitude = l.abs(x);
+  V magnitude = l.min(l.abs(x), 2); // NaN from there on
   V argument = l.mul(l.add(magnitude, magnitude), l.inverse(l.sub(l.number(1), magnitude)));
   V result = l.mul(l.number(0.5), emitLog1p(l, argument));
   V isTiny = l.less(magnitude, l.number(l.isDouble ? 0x1p-28 : 0x1p-13));

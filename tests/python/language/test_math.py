@@ -9,6 +9,7 @@ from support import assert_close, random
 
 import sectile as st
 import sectile.language as tl
+from sectile.language.extra import libdevice
 
 
 @st.jit
@@ -150,3 +151,35 @@ def test_functions_of_f32_stay_in_f32_on_gpus(formula, tmp_path):
     namespace = runpy.run_path(str(path))
     ptx = st.compile(namespace["kernel"], {"p": "*fp32:16"}, target="cuda:90").asm["ptx"]
     assert ".f64" not in ptx and "div.rn" not in ptx and "sqrt.rn" not in ptx, formula
+
+
+EXTREMES = {
+    "log": (tl.log, np.log), "log2": (tl.log2, np.log2), "log10": (libdevice.log10, np.log10),
+    "log1p": (libdevice.log1p, np.log1p), "tanh": (libdevice.tanh, np.tanh), "atan": (libdevice.atan, np.arctan),
+    "sinh": (libdevice.sinh, np.sinh), "cosh": (libdevice.cosh, np.cosh), "asinh": (libdevice.asinh, np.arcsinh),
+    "acosh": (libdevice.acosh, np.arccosh), "atanh": (libdevice.atanh, np.arctanh), "cbrt": (libdevice.cbrt, np.cbrt),
+    "asin": (libdevice.asin, np.arcsin), "acos": (libdevice.acos, np.arccos), "expm1": (libdevice.expm1, np.expm1),
+    "erfc": (libdevice.erfc, np.vectorize(math.erfc, otypes=[float])),
+    "exp10": (libdevice.exp10, lambda x: np.power(10.0, x)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXTREMES)
+def test_extreme_arguments(name, device):
+    # Where a GPU's instruction for reciprocals gives 0 or infinity, which quotients must not be made of.
+    f, reference = EXTREMES[name]
+    powers = np.exp2(np.arange(-149.0, 128.0))
+    some = np.array([0, np.inf, np.nan, np.finfo(np.float32).max, 0.5, 1, 1.5, 2, 10])
+    x = np.concatenate([powers, powers * 1.25, some])
+    x = np.concatenate([x, -x]).astype(np.float32)
+    x = np.resize(x, 2048)
+    got = np.empty_like(x)
+    unary[(1,)](x, got, N=x.size, f=f)
+    with np.errstate(all="ignore"):
+        expected = reference(x.astype(np.float64)).astype(np.float32)
+    assert (np.isnan(got) == np.isnan(expected)).all(), x[np.isnan(got) != np.isnan(expected)]
+    numbers = ~np.isnan(expected)
+    with np.errstate(invalid="ignore"):
+        near = np.abs(got - expected) <= 1e-6 * np.abs(expected) + 5 * 2.0**-149
+    wrong = numbers & ~((got == expected) | near)
+    assert not wrong.any(), list(zip(x[wrong], got[wrong], expected[wrong]))[:8]
