@@ -1,4 +1,4 @@
-//===-- Branch.h - code of one thread that runs where a condition holds ---------------------------===//
+//===-- Branch.h - code of one thread that runs where a condition holds -----------------------===//
 #pragma once
 
 #include "llvm/ADT/STLFunctionalExtras.h"
