@@ -65,7 +65,7 @@ const Case cases[] = {
     {"tanh", MathFunction::Tanh, 1, UNARY(tanhl), -12, 12, 2, 2.5, -148, 6},
     {"asinh", MathFunction::Asinh, 1, UNARY(asinhl), -9, 9, 0.6, 3, -148, 127, 2},
     {"acosh", MathFunction::Acosh, 1, UNARY(acoshl), 1, 9, 0.6, 3, 0, 127, 2},
-    {"atanh", MathFunction::Atanh, 1, UNARY(atanhl), -1, 1, 0.6, 3, -148, -1, 2.2},
+    {"atanh", MathFunction::Atanh, 1, UNARY(atanhl), -1, 1, 0.6, 3, -148, -1, 2.6},
     {"erf", MathFunction::Erf, 1, UNARY(erfl), -5, 5, 2, 2, -148, 6},
     {"erfc", MathFunction::Erfc, 1, UNARY(erfcl), -5, 11, 0.6, 3.3, -148, 3, 4},
     {"sqrt", MathFunction::Sqrt, 1, UNARY(sqrtl), 0, 9, 0.5, 0.5, -148, 127},

@@ -102,7 +102,24 @@ V emitLog10(const Lanes &l, V x) {
   return withSpecialCases(l, x, l.mulAdd(d.exponent, l.number(high), sum));
 }
 
+/// log(1 + x) in f32 without what 1 + x loses: 2^-i (1 + x) - 1, where i is the exponent of 1 + x,
+/// is rounded once.
+static V shortLog1p(const Lanes &l, V x) {
+  llvm::IRBuilderBase &b = l.builder;
+  V sum = l.add(x, l.number(1));
+  V units = b.CreateAnd(b.CreateSub(l.bitsOf(sum), l.integer(0x3f3504f3)), l.integer(0xff800000));
+  // 2^-i itself may be subnormal.
+  V fourth = l.floatOf(b.CreateSub(l.integer(0x40800000), units)); // 2^(2 - i)
+  V f = l.mulAdd(l.mul(x, l.number(0.25)), fourth, l.mulAdd(fourth, l.number(0.25), l.number(-1)));
+  V result = l.mulAdd(l.mul(f, f), shortLogTail(l, f), f);
+  result = l.mulAdd(b.CreateSIToFP(units, l.type), l.number(0x1.62e43p-24), result);
+  result = withSpecialCases(l, sum, result);
+  return l.select(l.less(l.abs(x), l.number(0x1p-25)), x, result);
+}
+
 V emitLog1p(const Lanes &l, V x) {
+  if (!l.isDouble && l.host.oneThread)
+    return shortLog1p(l, x);
   Lanes::Pair u = l.twoSum(l.number(1), x);
   Decomposed d = decompose(l, u.high);
   // What 1 + x lost: log(u + c) = log(u) + c / u.

@@ -141,6 +141,8 @@ V emitPow(const Lanes &l, V x, V y, bool isExtended) {
   // One thread: numbers other than 0, with the sign in a branch of its own; the rest is a call.
   llvm::IRBuilderBase &b = l.builder;
   V base = l.abs(x), zero = l.number(0);
+  if (llvm::ConstantFP *known = constantOf(x)) // as the builder does not compute |x|
+    base = llvm::ConstantFP::get(l.type, llvm::abs(known->getValue()));
   V isOrdinary = b.CreateAnd(l.isPositiveFinite(base), l.less(l.abs(y), l.infinity()));
   V result = powerOfLog(l, log2Pair(l, base), y);
   result = l.usually(l.less(zero, x), result, [&] {
