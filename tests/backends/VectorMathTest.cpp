@@ -246,27 +246,6 @@ TEST_P(VectorMath, of_one_thread_within_units_in_the_last_place) {
   checkUlp<double>(GetParam(), host, 1, 30000);
 }
 
-// A power whose exponent is a small constant is a product, with all special values of a power.
-TEST(VectorMathPower, of_a_constant_exponent) {
-  for (int exponent : {1, 2, 3, 4, 5}) {
-    auto code = compileLanes(runnableLevels().front(), 4, {Element::F32}, Element::F32,
-                             [&](llvm::IRBuilderBase &b, llvm::ArrayRef<llvm::Value *> x) {
-                               llvm::Value *y = llvm::ConstantFP::get(x[0]->getType(), exponent);
-                               llvm::Value *power = backends::emitMath(
-                                   b, runnableLevels().front(), MathFunction::Pow, {x[0], y});
-                               EXPECT_EQ(power == x[0], exponent == 1);
-                               return power;
-                             });
-    ASSERT_EQ(code->error(), "");
-    const Case c{"pow", MathFunction::Pow, 1, UNARY(expl), -9, 9, 1.5, 1.5, -148, 127};
-    std::mt19937_64 random(3);
-    std::vector<float> x = samples<float>(c, random, 0, 4096), out(4096);
-    (*code)(x.data(), out.data(), int64_t(4096));
-    for (size_t k = 0; k < x.size(); ++k)
-      ASSERT_LE(ulpError(out[k], powl(x[k], exponent)), 2) << x[k] << " ^ " << exponent;
-  }
-}
-
 // An instruction that makes or takes a subnormal number costs some hundred cycles on x86. Rows are
 // padded with minus infinity, so exp of that must meet none, nor on the way to a subnormal result.
 // The processor notes both in MXCSR: underflow (bit 4), denormal operand (bit 1).

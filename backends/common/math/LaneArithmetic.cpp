@@ -18,6 +18,13 @@ Lanes::Lanes(llvm::IRBuilderBase &builder, const ArithmeticFeatures &host, llvm:
   builder.clearFastMathFlags();
 }
 
+llvm::ConstantFP *constantOf(V lanes) {
+  auto *constant = llvm::dyn_cast<llvm::Constant>(lanes);
+  if (constant && constant->getType()->isVectorTy())
+    constant = constant->getSplatValue();
+  return llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
+}
+
 V Lanes::number(double value) const {
   return llvm::ConstantFP::get(type, value);
 }

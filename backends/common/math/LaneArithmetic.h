@@ -118,4 +118,7 @@ private:
   llvm::IRBuilderBase::FastMathFlagGuard guard;
 };
 
+/// The number that all lanes are; null where that is not known.
+llvm::ConstantFP *constantOf(llvm::Value *lanes);
+
 } // namespace sectile::backends

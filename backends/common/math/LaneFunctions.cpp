@@ -32,6 +32,24 @@ llvm::Function *createLaneFunction(const llvm::Function &caller, llvm::StringRef
   return function;
 }
 
+V callLaneFunction(const Lanes &caller, llvm::StringRef stem, llvm::ArrayRef<V> arguments,
+                   llvm::function_ref<V(const Lanes &, llvm::ArrayRef<V>)> body) {
+  llvm::Function &parent = *caller.builder.GetInsertBlock()->getParent();
+  std::string name = laneFunctionName(stem, caller.type);
+  llvm::Function *function = parent.getParent()->getFunction(name);
+  if (!function) {
+    const llvm::SmallVector<llvm::Type *> types(arguments.size(), caller.type);
+    function = createLaneFunction(parent, name, caller.type, types);
+    llvm::IRBuilder<> b(&function->getEntryBlock());
+    llvm::SmallVector<V> parameters;
+    for (llvm::Argument &argument : function->args())
+      parameters.push_back(&argument);
+    Lanes lanes(b, caller.host, caller.type);
+    b.CreateRet(body(lanes, parameters));
+  }
+  return caller.builder.CreateCall(function, arguments);
+}
+
 llvm::SmallVector<V>
 repairLanes(llvm::IRBuilderBase &b, V condition, llvm::ArrayRef<V> arguments,
             llvm::ArrayRef<V> results,

@@ -18,6 +18,12 @@ std::string laneFunctionName(llvm::StringRef stem, llvm::Type *type);
 llvm::Function *createLaneFunction(const llvm::Function &caller, llvm::StringRef name,
                                    llvm::Type *result, llvm::ArrayRef<llvm::Type *> parameters);
 
+/// Calls the internal function of that stem and the lanes' type, which is made of `body` the first
+/// time. All arguments and the result have the lanes' type.
+llvm::Value *callLaneFunction(
+    const Lanes &caller, llvm::StringRef stem, llvm::ArrayRef<llvm::Value *> arguments,
+    llvm::function_ref<llvm::Value *(const Lanes &, llvm::ArrayRef<llvm::Value *>)> body);
+
 /// For each lane where `condition` holds, replaces the elements of `results` by exact(elements of
 /// `arguments`). Leaves the builder in a new block.
 llvm::SmallVector<llvm::Value *> repairLanes(

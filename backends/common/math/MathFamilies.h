@@ -39,8 +39,6 @@ Decomposed decompose(const Lanes &l, llvm::Value *x);
 // MathPower.cpp
 /// `isExtended`: the arguments are f32 values, so f64 alone is precise enough.
 llvm::Value *emitPow(const Lanes &l, llvm::Value *x, llvm::Value *y, bool isExtended);
-/// x^y as products if y is the constant 1, 2, 3 or 4, else null.
-llvm::Value *emitPowerOfConstant(const Lanes &l, llvm::Value *x, llvm::Value *y);
 llvm::Value *emitCbrt(const Lanes &l, llvm::Value *x);
 
 // MathTrigonometric.cpp

@@ -21,13 +21,6 @@ static Lanes::Pair times(const Lanes &l, const Lanes::Pair &a, const Lanes::Pair
   return {product.high, l.mulAdd(a.high, b.low, l.mulAdd(a.low, b.high, product.low))};
 }
 
-static llvm::ConstantFP *constantOf(V value) {
-  auto *constant = llvm::dyn_cast<llvm::Constant>(value);
-  if (constant && constant->getType()->isVectorTy())
-    constant = constant->getSplatValue();
-  return llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
-}
-
 /// log2 of a positive finite number: exponent + log2(1 + f), log(1 + f) = 2 atanh(f / (2 + f)).
 static Lanes::Pair log2Pair(const Lanes &l, V x) {
   if (auto *number = constantOf(x);
@@ -120,21 +113,6 @@ static V powOfAny(const Lanes &l, V x, V y, bool isExtended) {
   return l.select(isOne, one, result);
 }
 
-// An intermediate product overflows or underflows only where the result does.
-V emitPowerOfConstant(const Lanes &l, V x, V y) {
-  llvm::ConstantFP *number = constantOf(y);
-  if (!number)
-    return nullptr;
-  if (number->isExactlyValue(1))
-    return x;
-  V square = l.mul(x, x);
-  if (number->isExactlyValue(2))
-    return square;
-  if (number->isExactlyValue(3))
-    return l.mul(square, x);
-  return number->isExactlyValue(4) ? l.mul(square, square) : nullptr;
-}
-
 V emitPow(const Lanes &l, V x, V y, bool isExtended) {
   if (!l.host.oneThread)
     return powOfAny(l, x, y, isExtended);
@@ -150,16 +128,9 @@ V emitPow(const Lanes &l, V x, V y, bool isExtended) {
     return l.select(isInteger, l.select(isOdd, l.neg(result), result), l.nan());
   });
   return l.usually(isOrdinary, result, [&] {
-    llvm::Function &parent = *b.GetInsertBlock()->getParent();
-    std::string name = laneFunctionName("pow", l.type);
-    llvm::Function *function = parent.getParent()->getFunction(name);
-    if (!function) {
-      function = createLaneFunction(parent, name, l.type, {l.type, l.type});
-      llvm::IRBuilder<> inner(&function->getEntryBlock());
-      Lanes lanes(inner, l.host, l.type);
-      inner.CreateRet(powOfAny(lanes, function->getArg(0), function->getArg(1), false));
-    }
-    return b.CreateCall(function, {x, y});
+    return callLaneFunction(l, "pow", {x, y}, [](const Lanes &inner, llvm::ArrayRef<V> a) {
+      return powOfAny(inner, a[0], a[1], false);
+    });
   });
 }
 

@@ -64,11 +64,8 @@ static V addRoundToOdd(const Lanes &l, V a, V b) {
 
 /// Whether all lanes are the constant `number`, with its sign.
 static bool isConstant(V value, double number) {
-  auto *constant = llvm::dyn_cast<llvm::Constant>(value);
-  if (constant && constant->getType()->isVectorTy())
-    constant = constant->getSplatValue();
-  auto *floating = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
-  return floating && floating->isExactlyValue(number);
+  llvm::ConstantFP *constant = constantOf(value);
+  return constant && constant->isExactlyValue(number);
 }
 
 V emitFma(const Lanes &l, V x, V y, V z) {
@@ -200,16 +197,9 @@ static V fmodBody(const Lanes &l, V x, V y) {
 V emitFmod(const Lanes &caller, V x, V y) {
   if (caller.host.oneThread)
     return fmodBody(caller, x, y);
-  llvm::Function &parent = *caller.builder.GetInsertBlock()->getParent();
-  std::string name = laneFunctionName("fmod", caller.type);
-  llvm::Function *function = parent.getParent()->getFunction(name);
-  if (!function) {
-    function = createLaneFunction(parent, name, caller.type, {caller.type, caller.type});
-    llvm::IRBuilder<> b(&function->getEntryBlock());
-    Lanes l(b, caller.host, caller.type);
-    b.CreateRet(fmodBody(l, function->getArg(0), function->getArg(1)));
-  }
-  return caller.builder.CreateCall(function, {x, y});
+  return callLaneFunction(caller, "fmod", {x, y}, [](const Lanes &l, llvm::ArrayRef<V> a) {
+    return fmodBody(l, a[0], a[1]);
+  });
 }
 
 } // namespace sectile::backends

@@ -204,17 +204,10 @@ V evaluate(const Lanes &l, Periodic kind, V x) {
 V emitPeriodic(const Lanes &caller, Periodic kind, V x) {
   if (caller.host.oneThread)
     return evaluate(caller, kind, x);
-  llvm::Function &parent = *caller.builder.GetInsertBlock()->getParent();
   const char *stems[] = {"sin", "cos", "tan"};
-  std::string name = laneFunctionName(stems[int(kind)], caller.type);
-  llvm::Function *function = parent.getParent()->getFunction(name);
-  if (!function) {
-    function = createLaneFunction(parent, name, caller.type, {caller.type});
-    llvm::IRBuilder<> b(&function->getEntryBlock());
-    Lanes l(b, caller.host, caller.type);
-    b.CreateRet(evaluate(l, kind, function->getArg(0)));
-  }
-  return caller.builder.CreateCall(function, {x});
+  return callLaneFunction(
+      caller, stems[int(kind)], {x},
+      [kind](const Lanes &l, llvm::ArrayRef<V> a) { return evaluate(l, kind, a[0]); });
 }
 
 } // namespace sectile::backends

@@ -117,9 +117,6 @@ static V emitAnyWidth(const Lanes &l, MathFunction function, llvm::ArrayRef<V> x
 V emitMath(llvm::IRBuilderBase &builder, const ArithmeticFeatures &host, MathFunction function,
            llvm::ArrayRef<V> arguments) {
   Lanes lanes(builder, host, arguments[0]->getType());
-  if (function == MathFunction::Pow)
-    if (V product = emitPowerOfConstant(lanes, arguments[0], arguments[1]))
-      return product;
   if (!goesByDouble(function))
     return emitAnyWidth(lanes, function, arguments);
   if (lanes.isDouble || host.oneThread)
