@@ -6,7 +6,7 @@ namespace sectile::cpu {
 
 std::string CpuBackend::targetName(const backends::CompileOptions &options) const {
   auto host = HostFeatures::named(options.arch);
-  return "x86_64:" + (host ? host->cpuName : options.arch);
+  return "x86_64:" + (host ? host->name : options.arch);
 }
 
 } // namespace sectile::cpu

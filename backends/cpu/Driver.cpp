@@ -10,6 +10,7 @@
 #include "backends/cpu/TilePermission.h"
 #include "backends/plain/ForkSafeMutex.h"
 #include "backends/plain/PrintFormat.h"
+#include "backends/plain/ProcessorLevels.h"
 
 #include <algorithm>
 #include <atomic>
@@ -230,7 +231,7 @@ static LaunchFailure foreign(const KernelImage &image, const std::string &reason
   return failure;
 }
 
-/// Code for another processor, which is to be put into an archive.
+/// Code for another processor, which can be looked at and put into an archive.
 class ForeignKernel final : public backends::LoadedKernel {
 public:
   ForeignKernel(const KernelImage &image, std::string reason)
@@ -275,10 +276,8 @@ public:
       return 0;
     const std::string_view processor =
         targetName.substr(std::min(targetName.find(':') + 1, targetName.size()));
-    constexpr std::string_view kLevels[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
-    const auto *level = std::find(std::begin(kLevels), std::end(kLevels), processor);
-    // What is compiled for one processor by its name uses all it has.
-    return 1 + static_cast<int>(level - std::begin(kLevels));
+    // What is compiled for the very processor uses all it has.
+    return 1 + backends::processorLevelOf(processor);
   }
 
   std::unique_ptr<backends::LoadedKernel> load(const KernelImage &image,
@@ -290,12 +289,8 @@ public:
       return nullptr;
     };
     std::string reason;
-    if (!canRun(image.targetName, reason)) {
-      if (image.options.forElsewhere)
-        return std::make_unique<ForeignKernel>(image, reason);
-      failure = foreign(image, reason);
-      return nullptr;
-    }
+    if (!canRun(image.targetName, reason))
+      return std::make_unique<ForeignKernel>(image, reason);
     if (uint64_t limit = scratchLimit(threadCount()); image.scratchBytes > limit)
       return fail("tiles need " + std::to_string(image.scratchBytes >> 20) +
                       " MiB of scratch memory per thread, and this machine can give " +

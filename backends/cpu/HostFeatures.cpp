@@ -10,6 +10,9 @@
 
 namespace sectile::cpu {
 
+using backends::kProcessorLevelCount, backends::kProcessorLevels, backends::processorLevelOf,
+    backends::ProcessorLevel;
+
 HostFeatures HostFeatures::detect() {
   const llvm::StringMap<bool, llvm::MallocAllocator> features = llvm::sys::getHostCPUFeatures();
   auto has = [&](llvm::StringRef name) { return features.lookup(name); };
@@ -28,7 +31,7 @@ HostFeatures HostFeatures::detect() {
   host.amxBf16 = hasTiles && has("amx-bf16");
   host.amxInt8 = hasTiles && has("amx-int8");
   host.vectorBits = host.avx512 ? 512 : host.avx2 ? 256 : 128;
-  host.cpuName = llvm::sys::getHostCPUName().str();
+  host.name = host.cpuName = llvm::sys::getHostCPUName().str();
 
   // A virtual machine may hide what its processor's name promises, so each feature is listed. The
   // list is in order of name, because the string is part of cache keys.
@@ -42,13 +45,21 @@ HostFeatures HostFeatures::detect() {
   return host;
 }
 
-HostFeatures HostFeatures::level(unsigned psAbiLevel) {
+HostFeatures HostFeatures::level(ProcessorLevel level) {
   HostFeatures host;
-  host.sse41 = psAbiLevel >= 2;
-  host.avx = host.avx2 = host.fma = host.f16c = psAbiLevel >= 3;
-  host.avx512 = psAbiLevel >= 4;
+  host.sse41 = level >= ProcessorLevel::V2;
+  host.avx = host.avx2 = host.fma = host.f16c = level >= ProcessorLevel::V3;
+  host.avx512 = level >= ProcessorLevel::V4;
+  host.avx512Bf16 = host.avx512Vnni = level >= ProcessorLevel::NarrowDots;
+  host.amxBf16 = host.amxInt8 = level >= ProcessorLevel::TileDots;
   host.vectorBits = host.avx512 ? 512 : host.avx2 ? 256 : 128;
-  host.cpuName = psAbiLevel <= 1 ? "x86-64" : "x86-64-v" + std::to_string(psAbiLevel);
+  host.name = kProcessorLevels[int(level)];
+  // LLVM knows the psABI's levels by name.
+  host.cpuName = kProcessorLevels[int(std::min(level, ProcessorLevel::V4))];
+  if (host.avx512Bf16)
+    host.featureString = "+avx512bf16,+avx512vnni";
+  if (host.amxBf16)
+    host.featureString += ",+amx-tile,+amx-bf16,+amx-int8";
   return host;
 }
 
@@ -58,13 +69,10 @@ std::optional<HostFeatures> HostFeatures::named(llvm::StringRef name) {
     static const HostFeatures host = detect();
     return host;
   }
-  if (name == "x86-64")
-    return level(1);
-  unsigned number = 0;
-  if (name.consume_front("x86-64-v") && !name.getAsInteger(10, number) && number >= 1 &&
-      number <= 4)
-    return level(number);
-  return std::nullopt;
+  const int number = processorLevelOf(name);
+  if (number == kProcessorLevelCount)
+    return std::nullopt;
+  return level(ProcessorLevel(number));
 }
 
 bool HostFeatures::covers(const HostFeatures &other) const {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "backends/common/math/ArithmeticFeatures.h"
+#include "backends/plain/ProcessorLevels.h"
 
 #include "llvm/ADT/StringRef.h"
 
@@ -26,14 +27,16 @@ struct HostFeatures : backends::ArithmeticFeatures {
   /// Products in tile registers, and the system lets this process use them.
   bool amxBf16 = false;
   bool amxInt8 = false;
+  /// The processor's own name, or that of its level.
+  std::string name = "x86-64";
   /// For llvm::TargetMachine: "znver5" and "+avx2,-avx512f,...".
   std::string cpuName = "x86-64";
   std::string featureString;
 
   /// The machine at hand.
   static HostFeatures detect();
-  /// A level of the x86-64 psABI: 1 (SSE2), 2 (SSE4.2), 3 (AVX2, FMA, F16C), 4 (AVX-512).
-  static HostFeatures level(unsigned psAbiLevel);
+  /// What every processor of a level has.
+  static HostFeatures level(backends::ProcessorLevel level);
   /// From a name a user gave: "x86-64-v3"; "" is the machine at hand. Nothing for an unknown name.
   static std::optional<HostFeatures> named(llvm::StringRef name);
 

@@ -1,5 +1,7 @@
 #include "backends/cpu/HostProcessor.h"
 
+#include "backends/plain/ProcessorLevels.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -9,6 +11,8 @@
 #endif
 
 namespace sectile::cpu {
+
+using backends::kProcessorLevelCount, backends::processorLevelOf;
 
 #if defined(__x86_64__)
 namespace {
@@ -50,37 +54,54 @@ std::string hostFingerprint() {
 
 namespace {
 
-/// What a level of the x86-64 psABI adds to the one below: bits of CPUID, and the register files
-/// that the operating system has to save for them.
+/// What a level adds to the one below: bits of CPUID, and the register files that the operating
+/// system has to save for them.
 struct Level {
-  std::string_view name;
-  unsigned basic;    // leaf 1, ECX
-  unsigned extended; // leaf 7, EBX
-  unsigned amd;      // leaf 0x80000001, ECX
-  uint64_t saved;    // XCR0
+  unsigned basic = 0;     // leaf 1, ECX
+  unsigned extended = 0;  // leaf 7, EBX
+  unsigned extendedC = 0; // leaf 7, ECX
+  unsigned extendedD = 0; // leaf 7, EDX
+  unsigned extended1 = 0; // leaf 7.1, EAX
+  unsigned amd = 0;       // leaf 0x80000001, ECX
+  uint64_t saved = 0;     // XCR0
 };
-constexpr uint64_t kSavesAvx = 0x6, kSavesAvx512 = 0xe6;
+// <cpuid.h> has these only from GCC 11 and 12 on.
+constexpr unsigned kAvx512Bf16 = 1u << 5, kAmxBf16 = 1u << 22, kAmxTile = 1u << 24,
+                   kAmxInt8 = 1u << 25;
+constexpr uint64_t kSavesAvx = 0x6, kSavesAvx512 = 0xe6, kSavesTiles = 0x60000;
+/// In the order of ProcessorLevel.
 constexpr Level kLevels[] = {
-    {"x86-64-v2", bit_CMPXCHG16B | bit_POPCNT | bit_SSE3 | bit_SSE4_1 | bit_SSE4_2 | bit_SSSE3, 0,
-     bit_LAHF_LM, 0},
-    {"x86-64-v3", bit_AVX | bit_F16C | bit_FMA | bit_MOVBE | bit_OSXSAVE,
-     bit_AVX2 | bit_BMI | bit_BMI2, bit_LZCNT, kSavesAvx},
-    {"x86-64-v4", 0, bit_AVX512F | bit_AVX512BW | bit_AVX512CD | bit_AVX512DQ | bit_AVX512VL, 0,
-     kSavesAvx512},
+    {},
+    {.basic = bit_CMPXCHG16B | bit_POPCNT | bit_SSE3 | bit_SSE4_1 | bit_SSE4_2 | bit_SSSE3,
+     .amd = bit_LAHF_LM},
+    {.basic = bit_AVX | bit_F16C | bit_FMA | bit_MOVBE | bit_OSXSAVE,
+     .extended = bit_AVX2 | bit_BMI | bit_BMI2,
+     .amd = bit_LZCNT,
+     .saved = kSavesAvx},
+    {.extended = bit_AVX512F | bit_AVX512BW | bit_AVX512CD | bit_AVX512DQ | bit_AVX512VL,
+     .saved = kSavesAvx512},
+    {.extendedC = bit_AVX512VNNI, .extended1 = kAvx512Bf16},
+    {.extendedD = kAmxTile | kAmxBf16 | kAmxInt8, .saved = kSavesTiles},
 };
+static_assert(std::size(kLevels) == kProcessorLevelCount);
 
-/// Returns the first level that the processor at hand lacks. Asks the processor itself, once:
-/// __builtin_cpu_supports() reads a table of the libgcc that a program is linked with, and GCC 11's
-/// knows no levels.
-const Level *firstMissingLevel() {
-  static const Level *const missing = [] {
-    const unsigned basic = cpuid(1).ecx, extended = cpuid(7).ebx, amd = cpuid(0x80000001).ecx;
+/// Returns the number of the first level that the processor at hand lacks. Asks the processor
+/// itself, once: __builtin_cpu_supports() reads a table of the libgcc that a program is linked
+/// with, and GCC 11's knows no levels.
+int firstMissingLevel() {
+  static const int missing = [] {
+    const Registers basic = cpuid(1), extended = cpuid(7), extended1 = cpuid(7, 1),
+                    amd = cpuid(0x80000001);
     const uint64_t saved = extendedControl();
-    return std::find_if(std::begin(kLevels), std::end(kLevels), [&](const Level &level) {
-      auto lacks = [](uint64_t bits, uint64_t wanted) { return (bits & wanted) != wanted; };
-      return lacks(basic, level.basic) || lacks(extended, level.extended) ||
-             lacks(amd, level.amd) || lacks(saved, level.saved);
-    });
+    const auto *level =
+        std::find_if(std::begin(kLevels), std::end(kLevels), [&](const Level &wanted) {
+          auto lacks = [](uint64_t bits, uint64_t all) { return (bits & all) != all; };
+          return lacks(basic.ecx, wanted.basic) || lacks(extended.ebx, wanted.extended) ||
+                 lacks(extended.ecx, wanted.extendedC) || lacks(extended.edx, wanted.extendedD) ||
+                 lacks(extended1.eax, wanted.extended1) || lacks(amd.ecx, wanted.amd) ||
+                 lacks(saved, wanted.saved);
+        });
+    return int(level - std::begin(kLevels));
   }();
   return missing;
 }
@@ -88,9 +109,8 @@ const Level *firstMissingLevel() {
 } // namespace
 
 bool hostCovers(std::string_view processor, std::string &reason) {
-  const Level *asked = std::find_if(std::begin(kLevels), std::end(kLevels),
-                                    [&](const Level &level) { return level.name == processor; });
-  const bool isCovered = asked == std::end(kLevels) || asked < firstMissingLevel();
+  const int asked = processorLevelOf(processor);
+  const bool isCovered = asked == kProcessorLevelCount || asked < firstMissingLevel();
   if (!isCovered)
     reason = "this processor is not an " + std::string(processor);
   return isCovered;

@@ -19,8 +19,8 @@ FailureOr<backends::KernelImage> CpuBackend::compile(ModuleOp module,
   const backends::CompileOptions &options = context.options;
   auto host = HostFeatures::named(options.arch);
   if (!host)
-    return module.emitError() << "unknown CPU '" << options.arch
-                              << "': expected x86-64, x86-64-v2, x86-64-v3 or x86-64-v4";
+    return module.emitError() << "unknown CPU '" << options.arch << "': expected "
+                              << backends::processorLevelNames();
   func::FuncOp function = backends::kernelOf(module);
   if (!function)
     return module.emitError() << "module has no function with the attribute " << tile::kKernelAttr;

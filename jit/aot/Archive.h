@@ -12,7 +12,8 @@
 //
 // Of the targets in the archive a launch gets the best that its device runs: machine code of the
 // very architecture, then of a lower one of its generation, then what the driver assembles; on the
-// CPU code for this very processor, then x86-64-v4, v3, v2. Thread-safe.
+// CPU code for this very processor, then that of the highest level (ProcessorLevels.h).
+// Thread-safe.
 #pragma once
 
 #include "jit/Api.h"

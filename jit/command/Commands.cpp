@@ -72,7 +72,7 @@ Runs FILE.py, compiles the kernels that it exports (@st.aot.export) for each tar
 
 Needs none of the targets' devices. Equal input gives equal bytes.
 
-  --target LIST   cpu:x86-64-v3 (without it), cpu:x86-64-v4, cpu (this very processor), cuda:80, cuda:90,
+  --target LIST   cpu:x86-64-v3 (without it), cpu:x86-64-v4-amx, cpu (this very processor), cuda:80, cuda:90,
                   cuda:90+ptx (assembled by the driver, on later GPUs, too), hip:gfx942; separated by commas
   -q, --quiet     no line for each variant
   --depfile FILE  writes there which modules the kernels came with, as make reads it

@@ -1,5 +1,6 @@
 #include "LaunchOptions.h"
 
+#include "backends/plain/ProcessorLevels.h"
 #include "jit/TargetName.h"
 #include "jit/runtime/Knobs.h"
 #include "jit/runtime/Runtime.h"
@@ -119,7 +120,7 @@ uint16_t readArch(PyObject *value, const std::string &kernelName) {
     PyErr_Clear();
     throwCallError(kernelName + ": arch is " + std::string(py::repr(value)) +
                        ", not the name of a processor",
-                   "x86-64, x86-64-v2, x86-64-v3 and x86-64-v4 are known; None is this machine");
+                   "expected " + backends::processorLevelNames() + "; None is this machine");
   }
   return namedArchs().numberOf(text);
 }

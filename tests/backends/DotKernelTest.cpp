@@ -281,8 +281,8 @@ TEST(DotKernel, words_of_narrow_elements) {
 
 // Emitted, not run: a processor with tile registers need not be at hand.
 TEST(DotKernel, products_fetch_the_rows_that_they_are_given) {
-  cpu::HostFeatures tiles = cpu::HostFeatures::level(4), vectors = tiles;
-  tiles.avx512Bf16 = vectors.avx512Bf16 = tiles.amxBf16 = true;
+  const auto vectors = cpu::HostFeatures::level(backends::ProcessorLevel::NarrowDots),
+             tiles = cpu::HostFeatures::level(backends::ProcessorLevel::TileDots);
   for (const cpu::HostFeatures &host : {vectors, tiles}) {
     SCOPED_TRACE(host.amxBf16 ? "tiles" : "vectors");
     llvm::LLVMContext context;

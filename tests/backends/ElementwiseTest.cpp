@@ -178,9 +178,9 @@ void check(const Type &source, const std::vector<Op> &ops, const std::vector<uin
   for (const cpu::HostFeatures &host : runnableLevels())
     for (bool isTile : {true, false}) {
       backends::CompileOptions options;
-      if (llvm::StringRef(host.cpuName).starts_with("x86-64"))
-        options.arch = host.cpuName;
-      SCOPED_TRACE(std::string(source.name) + (isTile ? " tiles " : " scalars ") + host.cpuName);
+      if (llvm::StringRef(host.name).starts_with("x86-64"))
+        options.arch = host.name;
+      SCOPED_TRACE(std::string(source.name) + (isTile ? " tiles " : " scalars ") + host.name);
       std::string text = kernelText(source, ops, isTile);
       HostKernelUnderTest kernel(text, options);
       ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics() << text;

@@ -41,15 +41,17 @@ void *HostCode::entry() const {
 std::vector<cpu::HostFeatures> runnableLevels() {
   cpu::HostFeatures host = cpu::HostFeatures::detect();
   std::vector<cpu::HostFeatures> levels;
-  for (unsigned level = 1; level <= 4; ++level)
-    if (host.covers(cpu::HostFeatures::level(level)))
-      levels.push_back(cpu::HostFeatures::level(level));
+  for (int number = 0; number <= int(backends::ProcessorLevel::V4); ++number) {
+    auto level = cpu::HostFeatures::level(backends::ProcessorLevel(number));
+    if (host.covers(level))
+      levels.push_back(level);
+  }
   levels.push_back(host);
   return levels;
 }
 
 std::string levelName(const cpu::HostFeatures &host) {
-  return host.cpuName;
+  return host.name;
 }
 
 llvm::Type *elementType(llvm::LLVMContext &context, Element element) {

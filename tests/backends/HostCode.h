@@ -40,7 +40,7 @@ private:
   std::unique_ptr<HostLibrary> library;
 };
 
-/// The levels this machine can run: SSE2, SSE4.2, AVX2, AVX-512, and itself.
+/// The levels of the psABI that this machine can run, and itself.
 std::vector<cpu::HostFeatures> runnableLevels();
 std::string levelName(const cpu::HostFeatures &host);
 

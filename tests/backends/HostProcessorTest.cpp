@@ -15,6 +15,8 @@ TEST(HostProcessor, LevelsAreThoseOfTheFeaturesThatLlvmFinds) {
       {"x86-64-v2", {"cx16", "sahf", "popcnt", "sse3", "ssse3", "sse4.1", "sse4.2"}},
       {"x86-64-v3", {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"}},
       {"x86-64-v4", {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}},
+      {"x86-64-v4-bf16", {"avx512bf16", "avx512vnni"}},
+      {"x86-64-v4-amx", {"amx-tile", "amx-bf16", "amx-int8"}},
   };
   for (const auto &[level, names] : levels) {
     for (const char *name : names)

@@ -164,7 +164,7 @@ TEST(NarrowMoved, bf16_is_not_rounded) {
   auto *function = llvm::Function::Create(llvm::FunctionType::get(bits, {bits, flags}, false),
                                           llvm::GlobalValue::ExternalLinkage, "moved", module);
   llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "entry", function));
-  cpu::HostFeatures host = cpu::HostFeatures::level(4);
+  cpu::HostFeatures host = cpu::HostFeatures::level(backends::ProcessorLevel::V4);
   llvm::Value *widened = backends::emitWiden(b, host, function->getArg(0), NarrowFloat::BF16);
   EXPECT_EQ(backends::emitNarrow(b, host, widened, NarrowFloat::BF16), function->getArg(0));
   auto constant = [&](double number) { return llvm::ConstantFP::get(widened->getType(), number); };
