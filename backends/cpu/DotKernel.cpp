@@ -290,6 +290,8 @@ private:
                                    llvm::Constant::getNullValue(vector));
         else
           sum = b.CreateAlignedLoad(vector, address, align);
+        if (shape.isFirst)
+          sum = b.CreateSelect(shape.isFirst, llvm::Constant::getNullValue(vector), sum);
         if (!rows.biases.empty())
           sum = b.CreateSub(sum, b.CreateVectorSplat(unsigned(lanes), rows.biases[i]));
         sums.push_back(sum);

@@ -67,7 +67,11 @@ struct DotShape {
   /// Instead of lhs and lhsStride: an array of the addresses of its rows. They may lie in the
   /// user's memory, which is then read without a copy.
   llvm::Value *lhsRows = nullptr;
+  /// Not for products in tile registers (`usesTileRegisters`): the copies that they multiply take
+  /// what lies far away in long runs, and asking ahead for it measured slower.
   llvm::SmallVector<DotPrefetch, 2> prefetches = {};
+  /// Where this holds (i1), acc has nothing in it yet, and the sums begin at zero. Null: never.
+  llvm::Value *isFirst = nullptr;
   DotWord word = DotWord::Element;
 };
 

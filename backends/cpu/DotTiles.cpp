@@ -19,18 +19,14 @@
 #include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/Module.h"
 
-#include <algorithm>
-
 namespace sectile::cpu {
 namespace {
 
 using V = llvm::Value *;
 
 constexpr int64_t kTileRows = 16, kTileWords = 16, kWordBytes = 4;
-/// Of a first-level cache of 48 KiB, what rows of lhs may take beside a pair of panels.
-constexpr int64_t kFirstCacheBytes = 24 << 10;
 constexpr uint8_t kRhsTile = 4, kLhsTile = 6;
-static_assert(kTileWords == kPanelColumns);
+static_assert(kTileWords == kPanelColumns && kTileRows == kTileWords);
 
 class TileDotEmitter {
 public:
@@ -40,26 +36,10 @@ public:
         accStride(shape.accStride ? shape.accStride : shape.columns) {}
 
   void emit() {
-    // Pairs of tiles, and one alone where the number is odd: as many blocks as pairs, rounded up.
-    int64_t rowTiles = shape.rows / kTileRows, columnTiles = shape.columns / kTileWords;
-    int64_t rowBlocks = (rowTiles + 1) / 2, columnBlocks = (columnTiles + 1) / 2;
-    blockCount = rowBlocks * columnBlocks;
-    // Rows of lhs that stay in the first-level cache while all of rhs passes by, a pair of panels
-    // at a time: rhs comes from further away once for each of these groups, lhs once in all.
-    int64_t pairBytes = 2 * kTileRows * shape.depth * kWordBytes;
-    int64_t groupTiles =
-        2 * std::clamp<int64_t>(kFirstCacheBytes / pairBytes, 1, std::max<int64_t>(rowBlocks, 1));
-    forEachRun(rowTiles, groupTiles, [&](V group, int64_t tiles) {
-      forEachRun(columnTiles, 2, [&](V columnBlock, int64_t width) {
-        forEachRun(tiles, 2, [&](V blockInGroup, int64_t height) {
-          V rowBlock = b.CreateAdd(b.CreateMul(group, index(groupTiles / 2)), blockInGroup);
-          V before = b.CreateMul(group, index(groupTiles / 2 * columnBlocks));
-          V number = b.CreateAdd(
-              before, b.CreateAdd(b.CreateMul(columnBlock, index((tiles + 1) / 2)), blockInGroup));
-          emitBlock(number, b.CreateMul(rowBlock, index(2 * kTileRows)),
-                    b.CreateMul(columnBlock, index(2 * kTileWords)), height, width);
-        });
-      });
+    // A pair of rows of tiles stays in the first-level cache while all of rhs passes by.
+    forEachPair(shape.rows / kTileRows, [&](V row, int64_t height) {
+      forEachPair(shape.columns / kTileWords,
+                  [&](V column, int64_t width) { emitBlock(row, column, height, width); });
     });
   }
 
@@ -68,7 +48,6 @@ private:
   const DotShape &shape;
   V lhs, rhs, acc;
   int64_t lhsStride, accStride; // in words
-  int64_t blockCount = 0;
 
   V index(int64_t value) { return b.getInt64(uint64_t(value)); }
   V wordAt(V base, V row, int64_t stride, V column) {
@@ -85,31 +64,53 @@ private:
          {b.getInt8(uint8_t(tile)), from, index(stride * kWordBytes)});
   }
 
-  void loop(int64_t count, llvm::function_ref<void(V)> body) {
-    emitCountedLoop(b, count, "tiles", body);
+  /// body(first row or column, tiles) for each pair of tiles, and for one alone where the number is
+  /// odd.
+  void forEachPair(int64_t tiles, llvm::function_ref<void(V, int64_t)> body) {
+    emitCountedLoop(b, tiles / 2, "tiles",
+                    [&](V pair) { body(b.CreateMul(pair, index(2 * kTileRows)), 2); });
+    if (tiles % 2)
+      body(index((tiles - 1) * kTileRows), 1);
   }
 
-  /// body(number, tiles) for each run of `most` tiles, and for the shorter rest.
-  void forEachRun(int64_t tiles, int64_t most, llvm::function_ref<void(V, int64_t)> body) {
-    loop(tiles / most, [&](V run) { body(run, most); });
-    if (tiles % most)
-      body(index(tiles / most), tiles % most);
+  /// Loads the tiles of the accumulator, or clears them where it has nothing in it yet.
+  void loadAccumulators(int64_t height, int64_t width, llvm::function_ref<V(int64_t, int64_t)> at) {
+    auto forEach = [&](llvm::function_ref<void(int64_t, int64_t)> body) {
+      for (int64_t i = 0; i < height; ++i)
+        for (int64_t j = 0; j < width; ++j)
+          body(i, j);
+    };
+    auto loadAll = [&] {
+      forEach([&](int64_t i, int64_t j) { load(2 * i + j, at(i, j), accStride); });
+    };
+    if (!shape.isFirst)
+      return loadAll();
+    llvm::Function *function = b.GetInsertBlock()->getParent();
+    auto block = [&](const char *name) {
+      return llvm::BasicBlock::Create(b.getContext(), name, function);
+    };
+    auto *clear = block("tiles.clear"), *fill = block("tiles.load"), *after = block("tiles.ready");
+    b.CreateCondBr(shape.isFirst, clear, fill);
+    b.SetInsertPoint(clear);
+    forEach([&](int64_t i, int64_t j) {
+      call(llvm::Intrinsic::x86_tilezero, {b.getInt8(uint8_t(2 * i + j))});
+    });
+    b.CreateBr(after);
+    b.SetInsertPoint(fill);
+    loadAll();
+    b.CreateBr(after);
+    b.SetInsertPoint(after);
   }
 
-  void emitBlock(V number, V row, V column, int64_t height, int64_t width) {
+  void emitBlock(V row, V column, int64_t height, int64_t width) {
     V target = wordAt(acc, row, accStride, column);
     auto accTile = [&](int64_t i, int64_t j) {
       return at(target, i * kTileRows * accStride + j * kTileWords);
     };
-    for (int64_t i = 0; i < height; ++i)
-      for (int64_t j = 0; j < width; ++j)
-        load(2 * i + j, accTile(i, j), accStride);
+    loadAccumulators(height, width, accTile);
     V left = wordAt(lhs, row, lhsStride, index(0)),
       panel = b.CreateGEP(b.getInt32Ty(), rhs, b.CreateMul(column, index(shape.depth)));
-    int64_t steps = shape.depth / kTileWords;
-    loop(steps, [&](V k) {
-      emitShareOfPrefetches(b, shape.prefetches, b.CreateAdd(b.CreateMul(number, index(steps)), k),
-                            blockCount * steps);
+    emitCountedLoop(b, shape.depth / kTileWords, "tiles", [&](V k) {
       V leftNow = b.CreateGEP(b.getInt32Ty(), left, b.CreateMul(k, index(kTileWords)));
       V panelNow =
           b.CreateGEP(b.getInt32Ty(), panel, b.CreateMul(k, index(kTileRows * kPanelColumns)));

@@ -133,27 +133,75 @@ static bool looksUp(scf::ForOp op) {
   });
 }
 
+static bool isZeros(Value value) {
+  if (auto splat = value.getDefiningOp<SplatOp>())
+    value = splat.getSrc();
+  Attribute number;
+  if (!matchPattern(value, m_Constant(&number)))
+    return false;
+  if (auto elements = dyn_cast<SplatElementsAttr>(number))
+    number = elements.getSplatValue<Attribute>();
+  if (auto real = dyn_cast<FloatAttr>(number))
+    return real.getValue().isPosZero();
+  auto integer = dyn_cast<IntegerAttr>(number);
+  return integer && integer.getValue().isZero();
+}
+
+/// The product that alone uses what the loop carries, in its buffer, and begins with zeros: its
+/// first round need not read them.
+static DotOp sumFromZero(scf::ForOp loop, unsigned number,
+                         const llvm::DenseSet<Operation *> &dotsInPlace) {
+  auto dot = loop.getBody()->getTerminator()->getOperand(number).getDefiningOp<DotOp>();
+  Value carried = loop.getRegionIterArg(number);
+  return dot && dotsInPlace.contains(dot) && dot.getAcc() == carried && carried.hasOneUse() &&
+                 isZeros(loop.getInitArgs()[number])
+             ? dot
+             : DotOp{};
+}
+
+void KernelEmitter::writeTileIf(llvm::Value *condition, Value value, TileBuffer *target) {
+  llvm::Instruction *after = &*builder.GetInsertPoint();
+  llvm::BasicBlock *start = builder.GetInsertBlock();
+  llvm::BasicBlock *exit = start->splitBasicBlock(after, "written");
+  start->getTerminator()->eraseFromParent();
+  auto *write = llvm::BasicBlock::Create(builder.getContext(), "write", kernel, exit);
+  builder.SetInsertPoint(start);
+  builder.CreateCondBr(condition, write, exit);
+  builder.SetInsertPoint(write);
+  builder.SetInsertPoint(builder.CreateBr(exit));
+  writeTile(value, target);
+  builder.SetInsertPoint(after);
+}
+
 LogicalResult KernelEmitter::emitFor(scf::ForOp op) {
+  bool isSigned = !op.getUnsignedCmp();
+  llvm::Value *low = scalar(op.getLowerBound()), *high = scalar(op.getUpperBound()),
+              *step = scalar(op.getStep());
+  SmallVector<DotOp> sumsFromZero;
   SmallVector<TileBuffer *> targets;
   SmallVector<llvm::Value *, 4> initial;
-  for (auto [init, argument, result] :
-       llvm::zip(op.getInitArgs(), op.getRegionIterArgs(), op.getResults())) {
+  for (auto [number, init, argument, result] :
+       llvm::enumerate(op.getInitArgs(), op.getRegionIterArgs(), op.getResults())) {
     if (!isTile(init)) {
       targets.push_back(nullptr);
       initial.push_back(scalar(init));
       continue;
     }
     TileBuffer *carried = allocateFor(argument);
-    writeTile(init, carried);
+    if (DotOp dot = sumFromZero(op, unsigned(number), plan.dotsInPlace)) {
+      sumsFromZero.push_back(dot);
+      llvm::Value *isEmpty =
+          isSigned ? builder.CreateICmpSGE(low, high) : builder.CreateICmpUGE(low, high);
+      writeTileIf(isEmpty, init, carried);
+    } else {
+      writeTile(init, carried);
+    }
     setBuffer(argument, carried);
     setBuffer(result, carried);
     targets.push_back(carried);
   }
   int64_t frameAtEntry = frameBytes;
   prepareOperandsAhead(op);
-  bool isSigned = !op.getUnsignedCmp();
-  llvm::Value *low = scalar(op.getLowerBound()), *high = scalar(op.getUpperBound()),
-              *step = scalar(op.getStep());
   llvm::Value *lastButOne = nullptr;
   if (mayPassEndOfType(high, step, isSigned))
     lastButOne = builder.CreateBinaryIntrinsic(
@@ -161,6 +209,8 @@ LogicalResult KernelEmitter::emitFor(scf::ForOp op) {
   EmittedLoop loop = beginLoop(low, high, step, initial, /*mayBeEmpty=*/true, isSigned);
   loop.lastButOne = lastButOne;
   setScalar(op.getInductionVar(), loop.induction);
+  for (DotOp dot : sumsFromZero)
+    startsAtZero[dot] = builder.CreateICmpEQ(loop.induction, low);
   unsigned next = 0;
   for (Value argument : op.getRegionIterArgs())
     if (!isTile(argument))

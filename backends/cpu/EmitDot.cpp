@@ -223,13 +223,15 @@ LogicalResult KernelEmitter::emitDotStep(DotOp op) {
   if (shape.word == DotWord::Element)
     shape.rhsStride = rhs->strides[rank - 2];
   shape.accStride = acc->strides[rank - 2];
+  shape.isFirst = startsAtZero.lookup(op);
   if (rank == 2) {
-    for (auto [operand, addresses] :
-         {std::pair(op.getLhs(), lhsAddresses), std::pair(op.getRhs(), rhsAddresses)})
-      if (auto prefetch = operandAhead(operand, addresses)) {
-        prefetch->isOfNextBlock = addresses && addresses == lhsAddresses;
-        shape.prefetches.push_back(*prefetch);
-      }
+    if (!cpu::usesTileRegisters(host, shape))
+      for (auto [operand, addresses] :
+           {std::pair(op.getLhs(), lhsAddresses), std::pair(op.getRhs(), rhsAddresses)})
+        if (auto prefetch = operandAhead(operand, addresses)) {
+          prefetch->isOfNextBlock = addresses && addresses == lhsAddresses;
+          shape.prefetches.push_back(*prefetch);
+        }
     emitDotHere(shape, lhs ? lhs->base : nullptr, rhs->base, acc->base);
   } else {
     EmittedLoop loop = beginLoop(index(0), index(acc->shape[0]), index(1), {}, false);

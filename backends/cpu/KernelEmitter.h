@@ -186,6 +186,8 @@ private:
                                                 llvm::ArrayRef<TileBuffer *> targets,
                                                 mlir::ValueRange overwritten);
   void writeTile(mlir::Value value, TileBuffer *target);
+  /// The same where the condition (i1) holds.
+  void writeTileIf(llvm::Value *condition, mlir::Value value, TileBuffer *target);
   /// A buffer that holds `value` in elements of `element`, made by a nest if there is none.
   TileBuffer *operandBuffer(mlir::Value value, llvm::Type *element);
   /// Before a loop: makes room for where the operands of its products lay one round before.
@@ -229,6 +231,9 @@ private:
   llvm::DenseMap<mlir::Value, TileBuffer *> denseConstants;
   /// For operands of products in loops: where their first element lay one round before.
   llvm::DenseMap<mlir::Value, TileBuffer *> earlierAddress;
+  /// Of products that accumulate in a loop's buffer, which is not written before: true (i1) in the
+  /// first round.
+  llvm::DenseMap<mlir::Operation *, llvm::Value *> startsAtZero;
   int64_t frameBytes = 0, framePeak = 0;
   llvm::MDNode *scopeLists[2] = {};
   bool hasFailed = false;

@@ -235,6 +235,9 @@ V emitNarrow(llvm::IRBuilderBase &b, const ArithmeticFeatures &host, V value, Na
   Lanes l(b, host, value->getType());
   const Format format = formatOf(kind);
   llvm::Type *narrowType = l.intType->getWithNewBitWidth(format.bits);
+  if (kind == NarrowFloat::BF16 && narrowing == Narrowing::Form)
+    return b.CreateTrunc(b.CreateLShr(l.bitsOf(value), l.integer(format.droppedBits())),
+                         narrowType);
   if (kind == NarrowFloat::F16 && host.f16c && rounding == FloatRounding::NearestEven)
     return b.CreateBitCast(b.CreateFPTrunc(value, halfLike(value)), narrowType);
   Magnitude x = magnitudeOf(l, value);
@@ -254,6 +257,13 @@ V emitRound(llvm::IRBuilderBase &b, const ArithmeticFeatures &host, V value, Nar
     return b.CreateFPExt(b.CreateFPTrunc(value, halfLike(value)), l.type);
 
   const Format format = formatOf(kind);
+  if (kind == NarrowFloat::BF16 && rounding == FloatRounding::NearestEven) {
+    // The carry of a large number runs into the exponent and gives infinity: the sign stays.
+    V all = l.bitsOf(value);
+    V isNan = b.CreateICmpUGT(b.CreateShl(all, l.integer(1)), l.integer(kInfinityBits << 1));
+    V quiet = b.CreateOr(all, l.integer(0x00400000));
+    return l.floatOf(l.select(isNan, quiet, roundLowBits(l, all, format.droppedBits(), rounding)));
+  }
   Magnitude x = magnitudeOf(l, value);
   V rounded = roundLowBits(l, x.bits, format.droppedBits(), rounding);
   if (format.bias != 127) {
@@ -269,9 +279,7 @@ V emitRound(llvm::IRBuilderBase &b, const ArithmeticFeatures &host, V value, Nar
     V isInfinite = b.CreateICmpEQ(x.bits, l.integer(kInfinityBits));
     limit = l.select(isInfinite, limit, l.integer(largest));
   }
-  // An f32 overflows to infinity in bf16 by the carry alone.
-  if (format.bias != 127 || rounding == FloatRounding::TowardZero)
-    rounded = l.select(isTooLarge, limit, rounded);
+  rounded = l.select(isTooLarge, limit, rounded);
   rounded = l.select(x.isNan, b.CreateOr(x.bits, l.integer(0x00400000)), rounded);
   V result = l.floatOf(b.CreateOr(rounded, x.sign));
   return format.hasNegativeZero ? result : l.add(result, l.number(0));

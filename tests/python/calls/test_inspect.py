@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -362,3 +363,52 @@ def test_operands_that_stay_where_they_lie_are_accesses():
     assert [remark.text for remark in loads if remark.numbers["argument"] == 0] == [
         "read by the product where it lies"
     ]
+
+
+@st.jit
+def _narrow_product(a, b, out, BLOCK: tl.constexpr):
+    places = tl.arange(0, BLOCK)[:, None] * BLOCK + tl.arange(0, BLOCK)[None, :]
+    tl.store(out + places, tl.dot(tl.load(a + places), tl.load(b + places)))
+
+
+@pytest.mark.parametrize("kind", ("bf16", "i8"))
+@pytest.mark.parametrize("level, has_tiles", (("v4", False), ("v4-bf16", False), ("v4-amx", True)))
+def test_products_of_processors_that_are_not_here(kind, level, has_tiles):
+    out = "*fp32" if kind == "bf16" else "*i32"
+    kernel = st.compile(
+        _narrow_product,
+        {"a": f"*{kind}", "b": f"*{kind}", "out": out},
+        {"BLOCK": 64},
+        target=f"cpu:x86-64-{level}",
+    )
+    assert kernel.metadata.target == f"x86_64:x86-64-{level}"
+    assert (b"sectile_uses_tile_registers" in kernel.asm["so"]) == has_tiles
+    # tdpbf16ps and tdpbssd of tile registers: VEX.128, map 0F38, F3 or F2, W0, opcode 5C or 5E.
+    code = (
+        rb"\xc4\xe2[\x42\x4a\x52\x5a\x62\x6a\x72\x7a]\x5c"
+        if kind == "bf16"
+        else rb"\xc4\xe2[\x43\x4b\x53\x5b\x63\x6b\x73\x7b]\x5e"
+    )
+    assert bool(re.search(code, kernel.asm["so"], re.DOTALL)) == has_tiles
+
+
+def test_code_for_another_processor_is_refused_when_it_is_launched():
+    if all(flag in open("/proc/cpuinfo").read() for flag in ("amx_bf16", "amx_int8")):
+        pytest.skip("this processor has tile registers")
+    a = np.zeros((64, 64), np.int8)
+    out = np.full((64, 64), 7, np.int32)
+    with pytest.raises(st.MachineError, match="this processor is not an x86-64-v4-amx"):
+        _narrow_product[(1,)](a, a, out, BLOCK=64, target="cpu:x86-64-v4-amx")
+    assert (out == 7).all()
+
+
+def test_unknown_processors_are_answered_by_the_known_names():
+    with pytest.raises(
+        st.SectileError, match="expected x86-64, x86-64-v2, .* x86-64-v4-bf16 or x86-64-v4-amx"
+    ):
+        st.compile(
+            _one_product,
+            {"a": "*fp32", "b": "*fp32", "out": "*fp32"},
+            {"BLOCK": 32},
+            target="cpu:486",
+        )
