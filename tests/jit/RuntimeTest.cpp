@@ -236,7 +236,7 @@ TEST_F(RuntimeTest, DamageIsAMissAndIsReplaced) {
   EXPECT_EQ(makeRuntime()->getKernel(fakeRequest("addValue 7")).origin, Origin::Disk);
 }
 
-TEST_F(RuntimeTest, CodeForAProcessorThatThisOneIsNotIsNotLoaded) {
+TEST_F(RuntimeTest, CodeForAProcessorThatThisOneIsNotIsNotLaunched) {
   backends::KernelImage image = testImage("addValue");
   image.targetName = "riscv64:any";
   compiler->body = [&](const CompileRequest &) {
@@ -245,10 +245,15 @@ TEST_F(RuntimeTest, CodeForAProcessorThatThisOneIsNotIsNotLoaded) {
     return result;
   };
   KernelResult result = makeRuntime()->getKernel(fakeRequest("k"));
-  EXPECT_FALSE(result.kernel);
-  EXPECT_EQ(result.status.error().kind, Error::Kind::Machine);
+  ASSERT_TRUE(result.kernel) << "it can be looked at";
+  int64_t out = 0;
+  uint64_t slots[] = {reinterpret_cast<uintptr_t>(&out)};
+  Status status = result.kernel->launch({1}, slots);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(out, 0);
+  EXPECT_EQ(status.error().kind, Error::Kind::Machine);
   EXPECT_EQ(
-      result.status.error().message,
+      status.error().message,
       "fake: compiled for riscv64:any, which this machine cannot run: the code is for riscv64 "
       "processors");
 }
