@@ -12,6 +12,11 @@ void emitCountedLoop(llvm::IRBuilderBase &b, int64_t count, llvm::StringRef name
     return;
   if (count == 1)
     return body(b.getInt64(0));
+  emitCountedLoop(b, b.getInt64(uint64_t(count)), name, body);
+}
+
+void emitCountedLoop(llvm::IRBuilderBase &b, V count, llvm::StringRef name,
+                     llvm::function_ref<void(V)> body) {
   llvm::BasicBlock *before = b.GetInsertBlock();
   llvm::Function *function = before->getParent();
   llvm::BasicBlock *head = llvm::BasicBlock::Create(b.getContext(), name, function);
@@ -23,7 +28,7 @@ void emitCountedLoop(llvm::IRBuilderBase &b, int64_t count, llvm::StringRef name
   body(i);
   V next = b.CreateAdd(i, b.getInt64(1));
   i->addIncoming(next, b.GetInsertBlock());
-  b.CreateCondBr(b.CreateICmpULT(next, b.getInt64(uint64_t(count))), head, after);
+  b.CreateCondBr(b.CreateICmpULT(next, count), head, after);
   b.SetInsertPoint(after);
 }
 

@@ -16,6 +16,9 @@ namespace sectile::cpu {
 /// for (i = 0; i < count; ++i) body(i), i an i64; no loop for a count of 0 or 1.
 void emitCountedLoop(llvm::IRBuilderBase &builder, int64_t count, llvm::StringRef name,
                      llvm::function_ref<void(llvm::Value *)> body);
+/// The same for a count (i64) that is known when it runs, and at least 1.
+void emitCountedLoop(llvm::IRBuilderBase &builder, llvm::Value *count, llvm::StringRef name,
+                     llvm::function_ref<void(llvm::Value *)> body);
 
 /// Asks for the share of slot `number` (i64) of `slotCount` slots: pieces of a product that take
 /// about the same time. Leaves the builder in a new block.

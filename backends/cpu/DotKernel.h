@@ -72,6 +72,9 @@ struct DotShape {
   llvm::SmallVector<DotPrefetch, 2> prefetches = {};
   /// Where this holds (i1), acc has nothing in it yet, and the sums begin at zero. Null: never.
   llvm::Value *isFirst = nullptr;
+  /// Products in tile registers: lhs and rhs are those of so many rounds of a loop (i64, at least
+  /// 1), one behind the other, and acc gets the sum of the rounds' products. Null: of one.
+  llvm::Value *rounds = nullptr;
   DotWord word = DotWord::Element;
 };
 
@@ -96,6 +99,11 @@ struct DotRows {
   /// Adds 128 to each i8, as products in vectors want (`takesUnsigned`).
   bool asUnsigned = false;
 };
+
+/// Words that `columns` columns of packed rows take, of a depth in words.
+inline int64_t packedWords(int64_t columns, int64_t depth) {
+  return (columns + kPanelColumns - 1) / kPanelColumns * kPanelColumns * depth;
+}
 
 /// Packs rows into panels of words at `to`. A row may be read up to a vector past its end if
 /// `columns` is no multiple of kPanelColumns; the last panel is written whole in any case.

@@ -110,7 +110,21 @@ private:
     loadAccumulators(height, width, accTile);
     V left = wordAt(lhs, row, lhsStride, index(0)),
       panel = b.CreateGEP(b.getInt32Ty(), rhs, b.CreateMul(column, index(shape.depth)));
-    emitCountedLoop(b, shape.depth / kTileWords, "tiles", [&](V k) {
+    auto forEachStep = [&](llvm::function_ref<void(V, V, V)> body) {
+      auto steps = [&](V left, V panel) {
+        emitCountedLoop(b, shape.depth / kTileWords, "tiles", [&](V k) { body(k, left, panel); });
+      };
+      if (!shape.rounds)
+        return steps(left, panel);
+      emitCountedLoop(b, shape.rounds, "rounds", [&](V round) {
+        auto behind = [&](V pointer, int64_t words) {
+          return b.CreateGEP(b.getInt32Ty(), pointer, b.CreateMul(round, index(words)));
+        };
+        steps(behind(left, shape.rows * lhsStride),
+              behind(panel, packedWords(shape.columns, shape.depth)));
+      });
+    };
+    forEachStep([&](V k, V left, V panel) {
       V leftNow = b.CreateGEP(b.getInt32Ty(), left, b.CreateMul(k, index(kTileWords)));
       V panelNow =
           b.CreateGEP(b.getInt32Ty(), panel, b.CreateMul(k, index(kTileRows * kPanelColumns)));

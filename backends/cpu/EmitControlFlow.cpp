@@ -159,17 +159,18 @@ static DotOp sumFromZero(scf::ForOp loop, unsigned number,
              : DotOp{};
 }
 
-void KernelEmitter::writeTileIf(llvm::Value *condition, Value value, TileBuffer *target) {
+void KernelEmitter::emitWhen(llvm::Value *condition, const char *name,
+                             llvm::function_ref<void()> emit) {
   llvm::Instruction *after = &*builder.GetInsertPoint();
   llvm::BasicBlock *start = builder.GetInsertBlock();
-  llvm::BasicBlock *exit = start->splitBasicBlock(after, "written");
+  llvm::BasicBlock *exit = start->splitBasicBlock(after, llvm::Twine(name) + ".end");
   start->getTerminator()->eraseFromParent();
-  auto *write = llvm::BasicBlock::Create(builder.getContext(), "write", kernel, exit);
+  auto *body = llvm::BasicBlock::Create(builder.getContext(), name, kernel, exit);
   builder.SetInsertPoint(start);
-  builder.CreateCondBr(condition, write, exit);
-  builder.SetInsertPoint(write);
+  builder.CreateCondBr(condition, body, exit);
+  builder.SetInsertPoint(body);
   builder.SetInsertPoint(builder.CreateBr(exit));
-  writeTile(value, target);
+  emit();
   builder.SetInsertPoint(after);
 }
 
@@ -192,7 +193,7 @@ LogicalResult KernelEmitter::emitFor(scf::ForOp op) {
       sumsFromZero.push_back(dot);
       llvm::Value *isEmpty =
           isSigned ? builder.CreateICmpSGE(low, high) : builder.CreateICmpUGE(low, high);
-      writeTileIf(isEmpty, init, carried);
+      emitWhen(isEmpty, "zeros", [&] { writeTile(init, carried); });
     } else {
       writeTile(init, carried);
     }
@@ -201,6 +202,7 @@ LogicalResult KernelEmitter::emitFor(scf::ForOp op) {
     targets.push_back(carried);
   }
   int64_t frameAtEntry = frameBytes;
+  prepareDotRounds(op);
   prepareOperandsAhead(op);
   llvm::Value *lastButOne = nullptr;
   if (mayPassEndOfType(high, step, isSigned))

@@ -165,6 +165,16 @@ private:
   mlir::LogicalResult emitWhile(mlir::scf::WhileOp op);
   mlir::LogicalResult emitDotStep(tile::DotOp op);
   void emitDotHere(const DotShape &shape, llvm::Value *lhs, llvm::Value *rhs, llvm::Value *acc);
+  /// Extents, element and word of a product; its accumulator has elements of `compute`.
+  DotShape dotShapeOf(tile::DotOp op, llvm::Type *compute);
+  llvm::Type *computeType(tile::DotOp op);
+  /// rhs of a product in words: where the rows to be packed lie, and their addresses if they lie in
+  /// the user's array.
+  std::pair<DotRows, TileBuffer *> narrowRows(tile::DotOp op, const DotShape &shape,
+                                              llvm::Type *held);
+  /// Allocates, before a loop, what its products need that run once for several rounds.
+  void prepareDotRounds(mlir::scf::ForOp loop);
+  void emitDotInRounds(tile::DotOp op, const DotShape &shape, llvm::Type *held, TileBuffer *acc);
   void roundBuffer(TileBuffer *buffer, NarrowFloat kind);
   mlir::LogicalResult emitScan(tile::ScanOp op);
   mlir::LogicalResult emitSort(tile::SortOp op);
@@ -186,8 +196,6 @@ private:
                                                 llvm::ArrayRef<TileBuffer *> targets,
                                                 mlir::ValueRange overwritten);
   void writeTile(mlir::Value value, TileBuffer *target);
-  /// The same where the condition (i1) holds.
-  void writeTileIf(llvm::Value *condition, mlir::Value value, TileBuffer *target);
   /// A buffer that holds `value` in elements of `element`, made by a nest if there is none.
   TileBuffer *operandBuffer(mlir::Value value, llvm::Type *element);
   /// Before a loop: makes room for where the operands of its products lay one round before.
@@ -206,6 +214,8 @@ private:
   /// dimension `along`.
   TileBuffer *rowAddresses(mlir::Value pointers, unsigned along);
   void inOwnBlocks(const char *name, llvm::function_ref<void()> emit);
+  /// Emits what runs only where the condition (i1) holds.
+  void emitWhen(llvm::Value *condition, const char *name, llvm::function_ref<void()> emit);
   /// What to ask for during the product so that the next round finds its operand in the cache.
   /// `addresses`: of the operand's rows, if they have been computed; else null.
   std::optional<DotPrefetch> operandAhead(mlir::Value operand, TileBuffer *addresses);
@@ -231,6 +241,15 @@ private:
   llvm::DenseMap<mlir::Value, TileBuffer *> denseConstants;
   /// For operands of products in loops: where their first element lay one round before.
   llvm::DenseMap<mlir::Value, TileBuffer *> earlierAddress;
+  /// Products in tile registers that alone add to what a loop carries: their operands are copied
+  /// for up to `most` rounds, one behind the other, then multiplied at once, so that the
+  /// accumulator passes through registers once for all of them.
+  struct DotRounds {
+    int64_t most;
+    TileBuffer *lhs, *rhs; // of `most` rounds
+    TileBuffer *begun;     // rounds of the loop that have begun (i64)
+  };
+  llvm::DenseMap<mlir::Operation *, DotRounds> dotRounds;
   /// Of products that accumulate in a loop's buffer, which is not written before: true (i1) in the
   /// first round.
   llvm::DenseMap<mlir::Operation *, llvm::Value *> startsAtZero;
