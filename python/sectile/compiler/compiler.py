@@ -109,14 +109,15 @@ class ASTSource:
         from ..language import constexpr
 
         names = self.fn.arg_names
-        is_constexpr = {parameter.name: parameter.is_constexpr for parameter in self.fn.params}
+        params = {parameter.name: parameter for parameter in self.fn.params}
 
         def argument(name: str, kind: Any, path: tuple[int, ...]) -> Any:
             if path in self.constants:
-                # A parameter that is no tl.constexpr is folded only if the value is marked.
+                # A parameter that is no tl.constexpr is folded only if the value is marked, or is 1.
                 value = self.constants[path]
-                is_plain = isinstance(value, (bool, int, float)) and not is_constexpr[name]
-                return constexpr(value) if is_plain else value
+                is_plain = isinstance(value, (bool, int, float)) and not params[name].is_constexpr
+                is_one = type(value) is int and value == 1 and not params[name].do_not_specialize
+                return constexpr(value) if is_plain and not is_one else value
             if isinstance(kind, tuple):
                 items = [argument(name, item, (*path, index)) for index, item in enumerate(kind)]
                 return kind._make(items) if hasattr(kind, "_make") else tuple(items)

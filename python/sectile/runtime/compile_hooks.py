@@ -80,13 +80,21 @@ def _description(kernel: JITFunction, index: int, variant: tuple, is_warmup: boo
 
 
 def _as_text(kernel, key, signature, constants, attributes, options) -> str:
-    """A variant as JSON, by Triton's names: what a program may write down and compile again elsewhere."""
+    """A variant as JSON, by Triton's names: what a program may write down and compile again elsewhere, by
+    `JITFunction.preload`. Dtypes are texts, as in Triton, and functions are named by where they are defined."""
     import json
+
+    from ..language import dtype
+    from .jit import JITFunction
 
     def plain(value):
         if getattr(value, "__sectile_constexpr__", False) is True:
             return {"constexpr": plain(value.value)}
-        return value if isinstance(value, (type(None), bool, int, float, str)) else str(value)
+        if isinstance(value, JITFunction):
+            return {"jit_function": f"{value.module}:{value.__qualname__}"}
+        if isinstance(value, (type(None), bool, int, float, str)):
+            return value
+        return str(value) if isinstance(value, dtype) else {"no_text_for": repr(value)}
 
     return json.dumps(
         {
@@ -101,6 +109,93 @@ def _as_text(kernel, key, signature, constants, attributes, options) -> str:
         },
         default=str,
     )
+
+
+def described_variant(kernel: JITFunction, text: str):
+    """The `ASTSource` and the options of a variant that `_as_text` described.
+
+    Raises:
+        ValueError: the text is no such description, or has a value that no text says.
+        RuntimeError: it describes another kernel.
+    """
+    import json
+
+    from ..compiler.compiler import ASTSource
+
+    title = f"{kernel.__name__}: preload"
+    try:
+        known = json.loads(text)
+        name, signature, options = known["name"], known["signature"], known["options"]
+        paths = [tuple(path) for path in known["constant_keys"]]
+        values = known["constant_vals"]
+        attributes = {
+            tuple(path): value for path, value in zip(known["attrs_keys"], known["attrs_vals"])
+        }
+        if len(paths) != len(values) or not all(isinstance(d, dict) for d in (signature, options)):
+            raise TypeError("constant_keys and constant_vals, or signature and options, do not fit")
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{title}: this is no description of a variant: {type(error).__name__}: {error}\n"
+            '  help: pass the text that jit_cache_hook receives as compile["specialization_data"]'
+        ) from None
+    if name != kernel._fn_name:
+        raise RuntimeError(
+            f"{title}: the description is of {name}, not of {kernel._fn_name}\n"
+            f"  Specialization data is for {name} but trying to preload for {kernel._fn_name}"
+        )
+    names = kernel.arg_names
+
+    def constant(path, value):
+        place = f"{title}: {names[path[0]] if path[0] < len(names) else path}"
+        if isinstance(value, str):
+            return _dtype_of(value) or value
+        if not isinstance(value, dict):
+            return value
+        if "constexpr" in value:
+            from ..language import constexpr
+
+            return constexpr(constant(path, value["constexpr"]))
+        if "jit_function" in value:
+            return _function_named(value["jit_function"], place)
+        raise ValueError(
+            f"{place} is {value.get('no_text_for', value)}, which a text cannot hold\n"
+            "  help: compile this variant by warmup() or precompile(), with the object itself"
+        )
+
+    def tuples(kind):
+        return tuple(map(tuples, kind)) if isinstance(kind, list) else kind
+
+    constants = {path: constant(path, value) for path, value in zip(paths, values)}
+    source = ASTSource(
+        kernel, {name: tuples(kind) for name, kind in signature.items()}, constants, attributes
+    )
+    return source, options
+
+
+def _dtype_of(text: str):
+    """The dtype that is written so; None for any other text."""
+    from ..language._dtypes import str_to_ty
+
+    try:
+        found = str_to_ty(text)
+    except ValueError:
+        return None
+    return found if str(found) == text else None
+
+
+def _function_named(text: str, place: str):
+    """The kernel function ``"module:qualified.name"``."""
+    import importlib
+    from operator import attrgetter
+
+    module, _, name = text.partition(":")
+    try:
+        return attrgetter(name)(importlib.import_module(module))
+    except (ImportError, AttributeError) as error:
+        raise ValueError(
+            f"{place} is the function {name} of the module {module}, which is not there: {error}\n"
+            "  help: functions that a description names have to be globals of modules that can be imported"
+        ) from None
 
 
 def _event(compiled, origin: str) -> dict:

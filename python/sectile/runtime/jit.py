@@ -271,6 +271,28 @@ class JITFunction(_native.KernelBase, KernelInterface[P, R]):
     def _fn_name(self) -> str:
         return f"{self.module}.{self.__qualname__}"
 
+    def preload(self, specialization_data: str) -> CompiledKernel:
+        """Compiles the variant that a text describes, or takes it from the cache on disk: `warmup`, for a program that
+        wrote down which variants it launched and has them ready before the first launch the next time.
+
+        Args:
+            specialization_data: what `knobs.runtime.jit_cache_hook` received as
+                ``compile["specialization_data"]``, in this process or in another: JSON, in Triton's form.
+
+        Returns:
+            The compiled kernel, for the device at hand.
+
+        Raises:
+            ValueError: the text is no such description, or a constant of the variant is an object that no text
+                says.
+            RuntimeError: the text describes another kernel.
+        """
+        from ..compiler.compiler import compile
+        from .compile_hooks import described_variant
+
+        source, options = described_variant(self, specialization_data)
+        return compile(source, options=options)
+
     def get_capture_scope(self) -> dict[str, Any]:
         """The global and closure variables of the Python function, by name."""
         from inspect import getclosurevars

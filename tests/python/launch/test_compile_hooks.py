@@ -1,5 +1,7 @@
 """Hooks that hear of variants: `jit_cache_hook`, `jit_post_compile_hook`, `compilation.listener`."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -146,3 +148,63 @@ def test_the_listener(x):
     assert sum(time for _, time in times.lowering_stages) <= times.total
     assert events[0]["cache_hit"] == (times.total == 0)
     assert events[1]["times"].total == 0
+
+
+@st.jit
+def doubled(x):
+    return x * 2
+
+
+@st.jit
+def described(x, y, n, pair, f: tl.constexpr, kind: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    value = f(tl.load(x + i, i < n)).to(kind) + pair[0] * pair[1]
+    tl.store(y + i, value, i < n)
+
+
+def described_arguments(size):
+    x = np.arange(64, dtype=np.float32)
+    return x, np.zeros(64, np.float32), size, (3, 5), doubled, tl.float32
+
+
+@pytest.mark.parametrize("size", (1, 16, 33))
+def test_variants_are_compiled_again_from_their_text(heard, size):
+    x, y, *rest = described_arguments(size)
+    first = described[(1,)](x, y, *rest, BLOCK=64, num_warps=2)
+    (text,) = {event["compile"]["specialization_data"] for _, event in heard}
+    described._forget()
+    heard.clear()
+    again = described.preload(text)
+    assert again.metadata == first.metadata
+    for _, event in heard:
+        assert event["is_manual_warmup"]
+        told = json.loads(event["compile"]["specialization_data"])
+        assert {**told, "key": ""} == {**json.loads(text), "key": ""}
+    heard.clear()
+    described[(1,)](x, y, *rest, BLOCK=64, num_warps=2)
+    assert not heard, "the launch found the variant"
+    assert (y[:size] == 2 * x[:size] + 15).all() and not y[size:].any()
+
+
+def test_texts_that_describe_no_variant_are_refused(heard, x):
+    kernel = make()
+    kernel[(1,)](x, 16, BLOCK=32)
+    text = heard[0][1]["compile"]["specialization_data"]
+    with pytest.raises(
+        RuntimeError,
+        match="Specialization data is for .*kernel but trying to preload for .*described",
+    ):
+        described.preload(text)
+    for wrong in ("", "{}", "[1]", text.replace('"options"', '"choices"')):
+        with pytest.raises(
+            ValueError, match="kernel: preload: this is no description of a variant"
+        ):
+            kernel.preload(wrong)
+    with pytest.raises(
+        ValueError, match="kernel: preload: BLOCK is <object>, which a text cannot hold"
+    ):
+        kernel.preload(text.replace("[32]", '[{"no_text_for": "<object>"}]'))
+    with pytest.raises(
+        ValueError, match="BLOCK is the function gone of the module nowhere, which is not there"
+    ):
+        kernel.preload(text.replace("[32]", '[{"jit_function": "nowhere:gone"}]'))
