@@ -131,7 +131,8 @@ def described_variant(kernel: JITFunction, text: str):
         attributes = {
             tuple(path): value for path, value in zip(known["attrs_keys"], known["attrs_vals"])
         }
-        if len(paths) != len(values) or not all(isinstance(d, dict) for d in (signature, options)):
+        is_table = isinstance(signature, dict) and isinstance(options, dict)
+        if len(paths) != len(values) or not all(paths) or not is_table:
             raise TypeError("constant_keys and constant_vals, or signature and options, do not fit")
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(

@@ -195,7 +195,13 @@ def test_texts_that_describe_no_variant_are_refused(heard, x):
         match="Specialization data is for .*kernel but trying to preload for .*described",
     ):
         described.preload(text)
-    for wrong in ("", "{}", "[1]", text.replace('"options"', '"choices"')):
+    for wrong in (
+        "",
+        "{}",
+        "[1]",
+        text.replace('"options"', '"choices"'),
+        text.replace("[[2]]", "[[]]"),
+    ):
         with pytest.raises(
             ValueError, match="kernel: preload: this is no description of a variant"
         ):
