@@ -17,9 +17,11 @@ class Walker {
 public:
   explicit Walker(DenseMap<Value, IndexFacts> &facts) : facts(facts) {}
 
-  void walk(func::FuncOp function) {
+  void walk(func::FuncOp function, IndexAnalysis::Integers arguments) {
     for (BlockArgument argument : function.getArguments()) {
       IndexFacts known = unknownFacts(argument.getType());
+      known.isNonNegative |= arguments == IndexAnalysis::Integers::NotNegative &&
+                             isa<IntegerType>(argument.getType());
       if (auto divisor = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
                                                                 tile::kDivisibilityAttr))
         for (DimensionFacts &dim : known.dimensions)
@@ -254,8 +256,8 @@ int64_t IndexFacts::commonDivisor(int64_t elementBytes) const {
   return best;
 }
 
-IndexAnalysis::IndexAnalysis(func::FuncOp function) {
-  Walker(facts).walk(function);
+IndexAnalysis::IndexAnalysis(func::FuncOp function, Integers arguments) {
+  Walker(facts).walk(function, arguments);
 }
 
 const IndexFacts &IndexAnalysis::of(Value value) const {

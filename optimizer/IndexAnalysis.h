@@ -109,7 +109,9 @@ struct IndexFacts {
 
 class IndexAnalysis {
 public:
-  explicit IndexAnalysis(mlir::func::FuncOp function);
+  /// What is known of the kernel's integer arguments besides.
+  enum class Integers : uint8_t { Any, NotNegative };
+  explicit IndexAnalysis(mlir::func::FuncOp function, Integers arguments = Integers::Any);
 
   /// Facts of an integer, truth value or pointer, scalar or tile. Of anything else: that nothing is
   /// known, with the right extents.

@@ -1,7 +1,12 @@
-// Global memory. There are no predicated instructions: an access with a predicate stands in a
-// branch of its own, which becomes a mask of lanes.
+// Global memory. In a buffer a predicate moves the offset outside, where nothing is accessed. There
+// are no predicated instructions else: an access with a predicate stands in a branch of its own,
+// which becomes a mask of lanes.
 #include "backends/amd/AmdTarget.h"
 #include "backends/common/math/Branch.h"
+#include "optimizer/gpu/BufferAccesses.h"
+
+#include "llvm/IR/IntrinsicsAMDGPU.h"
+#include "llvm/Support/AMDGPUAddrSpace.h"
 
 using namespace mlir;
 
@@ -19,10 +24,14 @@ llvm::Align alignmentOf(llvm::Type *type) {
   return llvm::Align(count * (type->isPointerTy() ? 8 : type->getPrimitiveSizeInBits() / 8));
 }
 
-/// What was loaded or stored once is not kept in caches.
+/// Whether what is loaded or stored once need not be kept in caches.
+bool isPassing(const gpu::GlobalAccess &access) {
+  return access.cache == tile::CacheModifier::CS || access.cache == tile::CacheModifier::CG ||
+         access.eviction == tile::EvictionPolicy::EvictFirst;
+}
+
 void setModifiers(llvm::Instruction *instruction, const gpu::GlobalAccess &access) {
-  if (access.cache != tile::CacheModifier::CS && access.cache != tile::CacheModifier::CG &&
-      access.eviction != tile::EvictionPolicy::EvictFirst)
+  if (!isPassing(access))
     return;
   llvm::LLVMContext &context = instruction->getContext();
   auto *one =
@@ -34,6 +43,67 @@ bool isVolatile(const gpu::GlobalAccess &access) {
   return access.isVolatile || access.cache == tile::CacheModifier::CV;
 }
 
+//===-- buffers -------------------------------------------------------------------------------===//
+
+/// The words of a buffer's description behind its address and extent: elements are bytes, and an
+/// offset outside the extent is looked for.
+uint32_t bufferFlags(const AmdArch &arch) {
+  constexpr uint32_t kFormat = 7 << 12 | 4 << 15; // 32 bits, of any kind; GFX9's number and data
+  // GFX11 and GFX12: the offset alone is compared with the extent.
+  constexpr uint32_t kRaw = 3u << 28, kLevel = 1 << 24;
+  return arch.isCdna() ? kFormat : kFormat | kRaw | kLevel;
+}
+
+/// The bits of LLVM's intrinsics for what metadata says of other accesses ("nontemporal").
+uint32_t cachePolicy(const AmdArch &arch, const gpu::GlobalAccess &access) {
+  if (!isPassing(access))
+    return 0;
+  constexpr uint32_t kGlc = 1, kSlc = 2, kDlc = 4, kNontemporal942 = 2, kNontemporal12 = 1;
+  if (arch.isGfx12())
+    return kNontemporal12;
+  if (!arch.isCdna())
+    return kSlc | kDlc;
+  return arch.name == "gfx90a" ? kGlc | kSlc : kNontemporal942;
+}
+
+/// What the instructions of buffers load and store, of as many bytes: words, or one smaller number.
+llvm::Type *wordsOf(llvm::IRBuilderBase &b, llvm::Type *type) {
+  const llvm::DataLayout &data = b.GetInsertBlock()->getModule()->getDataLayout();
+  const unsigned bytes = data.getTypeStoreSize(type);
+  if (bytes <= 4)
+    return b.getIntNTy(8 * bytes);
+  return llvm::FixedVectorType::get(b.getInt32Ty(), bytes / 4);
+}
+
+/// Bits of one type as another's of the same size; pointers pass through integers.
+V bitsAs(llvm::IRBuilderBase &b, V value, llvm::Type *type) {
+  auto integersFor = [&](llvm::Type *pointers) { return pointers->getWithNewType(b.getInt64Ty()); };
+  if (value->getType()->isPtrOrPtrVectorTy())
+    value = b.CreatePtrToInt(value, integersFor(value->getType()));
+  if (type->isPtrOrPtrVectorTy())
+    return b.CreateIntToPtr(b.CreateBitCast(value, integersFor(type)), type);
+  return b.CreateBitCast(value, type);
+}
+
+/// The operands of a buffer's instruction: its description, the lane's offset, a scalar one, policy.
+llvm::SmallVector<V, 4> bufferOperands(llvm::IRBuilderBase &b, const AmdArch &arch,
+                                       const gpu::GlobalAccess &access, V predicate) {
+  auto *description = b.getPtrTy(llvm::AMDGPUAS::BUFFER_RESOURCE);
+  V buffer = b.CreateIntrinsic(llvm::Intrinsic::amdgcn_make_buffer_rsrc,
+                               {description, access.buffer->getType()},
+                               {access.buffer, b.getInt16(0), b.getInt64(optimizer::kBufferBytes),
+                                b.getInt32(bufferFlags(arch))});
+  // Outside, and so far from the end of 32 bits that no constant leads back to the beginning.
+  constexpr uint32_t kOutside = 1u << 31;
+  static_assert(kOutside > optimizer::kBufferBytes);
+  V offset = access.offset;
+  if (predicate)
+    offset = b.CreateSelect(predicate, offset, b.getInt32(kOutside));
+  if (access.constantOffset)
+    offset = b.CreateAdd(offset, b.getInt32(access.constantOffset));
+  return {buffer, offset, b.getInt32(0), b.getInt32(cachePolicy(arch, access))};
+}
+
 } // namespace
 
 V AmdTarget::load(llvm::IRBuilderBase &b, const gpu::GlobalAccess &access, V other) const {
@@ -43,6 +113,17 @@ V AmdTarget::load(llvm::IRBuilderBase &b, const gpu::GlobalAccess &access, V oth
     if (known->isZero())
       return rest;
     predicate = nullptr;
+  }
+  if (access.buffer) {
+    llvm::Type *words = wordsOf(b, access.type);
+    V loaded = bitsAs(b,
+                      b.CreateIntrinsic(llvm::Intrinsic::amdgcn_raw_ptr_buffer_load, {words},
+                                        bufferOperands(b, architecture, access, predicate)),
+                      access.type);
+    // A lane that is outside gets zeros.
+    const bool isZero = llvm::isa<llvm::Constant>(rest) &&
+                        llvm::cast<llvm::Constant>(rest)->isNullValue();
+    return predicate && !isZero ? b.CreateSelect(predicate, loaded, rest) : loaded;
   }
   auto plain = [&] {
     auto *load = b.CreateAlignedLoad(access.type, access.address, alignmentOf(access.type),
@@ -66,6 +147,13 @@ void AmdTarget::store(llvm::IRBuilderBase &b, const gpu::GlobalAccess &access, V
     if (known->isZero())
       return;
     predicate = nullptr;
+  }
+  if (access.buffer) {
+    llvm::SmallVector<V, 5> operands{bitsAs(b, value, wordsOf(b, access.type))};
+    operands.append(bufferOperands(b, architecture, access, predicate));
+    b.CreateIntrinsic(llvm::Intrinsic::amdgcn_raw_ptr_buffer_store, {operands[0]->getType()},
+                      operands);
+    return;
   }
   auto plain = [&] {
     setModifiers(

@@ -45,6 +45,7 @@ public:
   layout::SharedBanks sharedBanks() const override { return architecture.banks; }
   bool takesAssembly() const override { return false; }
   bool hasScalarLoads() const override { return true; }
+  bool hasBuffers() const override { return true; }
   const gpu::MatrixProducts *matrixProducts() const override { return &products; }
   llvm::Value *load(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,
                     llvm::Value *other) const override;

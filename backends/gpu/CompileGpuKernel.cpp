@@ -27,6 +27,7 @@ optimizer::GpuShape shapeOf(const GpuTarget &target, int64_t warpCount) {
     return target.atomicWidth(op.getKind(), tile::elementTypeOf(op.getResult().getType()));
   };
   shape.hasAsyncCopy = target.asyncCopies() != nullptr;
+  shape.hasBuffers = target.hasBuffers();
   shape.mostTensorMaps = target.tensorCopies() ? int64_t(backends::kMostTensorMaps) : 0;
   shape.matrixInstructions = [&target](tile::DotOp dot) { return matrixInstructions(dot, target); };
   if (const BufferProducts *products = target.bufferProducts())
@@ -110,6 +111,9 @@ static FailureOr<LaidOut> layOut(func::FuncOp function, const GpuTarget &target,
   // What runs ahead is not checked.
   gpu.runAhead = !options.checkBounds;
   gpu.argumentsOverlap = options.argumentsOverlap;
+  gpu.largeArrays = options.largeArrays;
+  // What is checked is a pointer, wherever it points to.
+  gpu.shape.hasBuffers &= !options.checkBounds;
   // Programs of a cooperative launch all run at once, each in a block of its own.
   gpu.persistent = options.persistent && !options.cooperativeGrid;
   gpu.verifyEachPass = context.verifyCode;
@@ -128,6 +132,8 @@ static FailureOr<LaidOut> layOut(func::FuncOp function, const GpuTarget &target,
         optimizer::constantArguments(function, options.argumentsOverlap, assumed->apart);
   for (optimizer::ApartArguments pair : assumed->apart)
     image.overlapHazards.push_back({pair.written, pair.other, pair.evenIfSame});
+  llvm::sort(assumed->bufferArguments);
+  image.bufferArguments.assign(assumed->bufferArguments.begin(), assumed->bufferArguments.end());
   return decided;
 }
 

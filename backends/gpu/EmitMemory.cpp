@@ -30,6 +30,32 @@ llvm::Value *GpuEmitter::addressOf(Value pointers, unsigned reg) {
   return address;
 }
 
+void GpuEmitter::setPlace(GlobalAccess &access, Value pointers, unsigned reg) {
+  auto add = pointers.getDefiningOp<PtrAddOp>();
+  if (!add || !add.getInBuffer()) {
+    access.address = addressOf(pointers, reg);
+    return;
+  }
+  unsigned bytes = memoryBytes(cast<PtrType>(elementTypeOf(pointers.getType())).getPointee());
+  RegisterAddress relative =
+      relativeAddress(layoutOf(pointers), indexFacts().of(pointers), bytes, int(reg));
+  access.buffer = scalar(add.getPtr().getDefiningOp<SplatOp>().getSrc());
+  llvm::Value *offset =
+      builder.CreateMul(registers(add.getOffset())[relative.base], builder.getInt32(bytes));
+  for (auto [symbol, factor] : relative.scaled) {
+    llvm::Value *steps = builder.CreateSExtOrTrunc(scalar(symbol), builder.getInt32Ty());
+    offset = builder.CreateAdd(
+        offset, builder.CreateMul(steps, builder.getInt32(uint32_t(uint64_t(factor)))));
+  }
+  // An instruction adds to an offset what is not negative, and far below what a buffer reaches.
+  constexpr int64_t kMostConstant = 1 << 20;
+  const bool isConstant = relative.bytes >= 0 && relative.bytes <= kMostConstant;
+  access.constantOffset = isConstant ? int32_t(relative.bytes) : 0;
+  if (!isConstant)
+    offset = builder.CreateAdd(offset, builder.getInt32(uint32_t(uint64_t(relative.bytes))));
+  access.offset = offset;
+}
+
 llvm::Value *vectorOf(llvm::IRBuilderBase &builder, ArrayRef<llvm::Value *> values) {
   if (values.size() == 1)
     return values.front();
@@ -86,7 +112,7 @@ LogicalResult GpuEmitter::emitLoad(LoadOp op) {
     int first = group.front();
     if (layout.isPaddingRegister(first))
       continue;
-    access.address = addressOf(op.getPtr(), first);
+    setPlace(access, op.getPtr(), first);
     access.type = width == 1 ? memory : llvm::FixedVectorType::get(memory, width);
     llvm::Value *mask = masks.empty() ? nullptr : orAlways(masks[first]);
     access.predicate = both(mask, isInside(layout, first));
@@ -139,7 +165,7 @@ LogicalResult GpuEmitter::emitStore(StoreOp op) {
     int first = group.front();
     if (layout.isPaddingRegister(first) || !unique.contains(first))
       continue;
-    access.address = addressOf(op.getPtr(), first);
+    setPlace(access, op.getPtr(), first);
     access.type = width == 1 ? memory : llvm::FixedVectorType::get(memory, width);
     llvm::Value *mask = masks.empty() ? nullptr : orAlways(masks[first]);
     access.predicate = both(both(mask, firstCopy), isInside(layout, first));

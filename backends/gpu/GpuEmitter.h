@@ -90,6 +90,9 @@ public:
   /// The pointer in register `reg` of a tile of pointers, computed from as few pointers per thread
   /// as possible.
   llvm::Value *addressOf(mlir::Value pointers, unsigned reg);
+  /// Says where `access` takes place: at the pointer in register `reg`, or in the buffer that
+  /// `pointers` lie in.
+  void setPlace(GlobalAccess &access, mlir::Value pointers, unsigned reg);
   /// i1: true in the one thread that performs the effect (a store, an atomic) when several hold
   /// copies; null means always true.
   llvm::Value *isFirstCopy(const layout::TileLayout &layout);

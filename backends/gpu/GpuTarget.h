@@ -26,6 +26,11 @@ inline constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;
 /// most `GpuFacts::maxAccessBytes`, aligned to its size.
 struct GlobalAccess {
   llvm::Value *address = nullptr; // ptr addrspace(1)
+  /// Of a target that has buffers, in the place of the address: the start of a buffer, the same in
+  /// all lanes (ptr addrspace(1)), and the bytes behind it, below 2^31 where the access happens.
+  llvm::Value *buffer = nullptr, *offset = nullptr; // i32
+  /// A constant that is added to the offset.
+  int32_t constantOffset = 0;
   /// The type of memory elements: iN, half, bfloat, float, double, ptr addrspace(1), or a vector of
   /// them.
   llvm::Type *type = nullptr;
@@ -120,6 +125,8 @@ public:
   virtual bool takesAssembly() const = 0;
 
   //-- Global memory
+  /// Whether accesses may be given by a buffer and an offset (optimizer/gpu/BufferAccesses.h).
+  virtual bool hasBuffers() const { return false; }
   /// Whether a number for the whole program is loaded once for all lanes, where nothing can change
   /// it while the kernel runs. The launch's arguments are then taken to be apart for such loads.
   virtual bool hasScalarLoads() const { return false; }

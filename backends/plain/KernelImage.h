@@ -95,6 +95,10 @@ struct KernelImage {
   /// others (DeviceAbi.h). Where one cannot be made, the launch wants the variant that was compiled
   /// with CompileOptions::pointersOnly, which has none.
   std::vector<TensorMap> tensorMaps;
+  /// Arguments (their indices) of which the code assumes that an array ends less than 2 GiB behind
+  /// its pointer, or that an integer is not negative. A launch for which that is wrong wants the
+  /// variant that was compiled with CompileOptions::largeArrays.
+  std::vector<uint32_t> bufferArguments;
   std::vector<TrapSite> trapSites;
   std::vector<PrintSite> printSites;
   /// How it was compiled, for st.inspect and `sectile compile --remarks`.

@@ -277,7 +277,8 @@ private:
     std::string options;
     for (Iterator variant = first; driver && variant != last; ++variant) {
       if (variant->options.backend != launch.backend || variant->options.argumentsOverlap ||
-          variant->options.deviceMemory || variant->options.pointersOnly)
+          variant->options.deviceMemory || variant->options.pointersOnly ||
+          variant->options.largeArrays)
         continue;
       if (!variant->hostFingerprint.empty() &&
           variant->hostFingerprint != driver->hostFingerprint())

@@ -25,7 +25,7 @@ void visit(auto &stream, Is<CacheEntry> auto &entry) {
 namespace {
 
 constexpr char kMagic[8] = {'S', 'E', 'C', 'T', 'I', 'L', 'E', '\n'};
-constexpr uint32_t kFormatVersion = 8;
+constexpr uint32_t kFormatVersion = 9;
 
 struct Header {
   char magic[8];
@@ -48,9 +48,10 @@ bool isConsistent(const backends::KernelImage &image) {
       return false;
   if (!image.options.hasKnownWords())
     return false;
-  for (uint32_t argument : image.atomicArguments)
-    if (argument >= image.arguments.size())
-      return false;
+  for (const auto &listed : {image.atomicArguments, image.bufferArguments})
+    for (uint32_t argument : listed)
+      if (argument >= image.arguments.size())
+        return false;
   if (!backends::areWellFormed(image.tensorMaps, image.arguments))
     return false;
   for (const backends::TrapSite &site : image.trapSites)

@@ -74,6 +74,11 @@ public:
   bool wantsPointers(const BoundArguments &arguments) const {
     return readsByTensorMaps && !canMapArrays(arguments);
   }
+  /// Whether this launch wants a variant compiled with CompileOptions::largeArrays: this one lists
+  /// arguments of buffers, and one of them exceeds what the code assumes.
+  bool exceedsBuffers(const BoundArguments &arguments) const {
+    return readsByBuffers && !fitBuffers(arguments);
+  }
 
   /// launch() returns when the kernel is in the stream, before it is done.
   bool isAsynchronous() const { return code->isAsynchronous(); }
@@ -85,6 +90,7 @@ private:
   Kernel();
   bool combinesInDeviceMemory(const BoundArguments &arguments) const;
   bool canMapArrays(const BoundArguments &arguments) const;
+  bool fitBuffers(const BoundArguments &arguments) const;
   Status run(const Grid &grid, const backends::LaunchArguments &arguments) const;
   /// Error, or ok for arguments that this kernel can be launched with.
   Status checkArguments(const BoundArguments &arguments) const;
@@ -105,6 +111,8 @@ private:
   bool combinesAtomically = false;
   /// The image has tensorMaps.
   bool readsByTensorMaps = false;
+  /// The image has bufferArguments.
+  bool readsByBuffers = false;
 };
 
 } // namespace sectile::jit

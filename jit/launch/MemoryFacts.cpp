@@ -19,8 +19,7 @@ static bool meetsHazard(const backends::KernelImage &image,
 MemoryFacts MemoryFacts::of(const BoundArguments &arguments) {
   const auto &overlaps = arguments.overlaps;
   return {{overlaps.data(), overlaps.data() + overlaps.size()},
-          arguments.isOfDevice,
-          arguments.isUnmappable};
+          arguments.isOfDevice, arguments.isUnmappable, arguments.isLarge};
 }
 
 bool MemoryFacts::changeOptions(const backends::KernelImage &image,
@@ -29,6 +28,7 @@ bool MemoryFacts::changeOptions(const backends::KernelImage &image,
   bool isChanged = set(options.argumentsOverlap, meetsHazard(image, overlaps));
   isChanged |= set(options.deviceMemory, isOfDevice && !image.atomicArguments.empty());
   isChanged |= set(options.pointersOnly, isUnmappable && !image.tensorMaps.empty());
+  isChanged |= set(options.largeArrays, isLarge && !image.bufferArguments.empty());
   return isChanged;
 }
 
@@ -42,9 +42,10 @@ std::vector<MemoryFacts> unusualMemory(const backends::KernelImage &usual) {
   for (int overlaps = 0; overlaps <= !every.empty(); ++overlaps)
     for (int isOfDevice = 0; isOfDevice <= !usual.atomicArguments.empty(); ++isOfDevice)
       for (int isUnmappable = 0; isUnmappable <= !usual.tensorMaps.empty(); ++isUnmappable)
-        if (overlaps || isOfDevice || isUnmappable)
-          result.push_back({overlaps ? every : std::vector<backends::ArgumentOverlap>(),
-                            isOfDevice != 0, isUnmappable != 0});
+        for (int isLarge = 0; isLarge <= !usual.bufferArguments.empty(); ++isLarge)
+          if (overlaps || isOfDevice || isUnmappable || isLarge)
+            result.push_back({overlaps ? every : std::vector<backends::ArgumentOverlap>(),
+                              isOfDevice != 0, isUnmappable != 0, isLarge != 0});
   return result;
 }
 
@@ -66,6 +67,7 @@ void copyMemoryOptions(const backends::CompileOptions &ofImage, backends::Compil
   options.argumentsOverlap = ofImage.argumentsOverlap;
   options.deviceMemory = ofImage.deviceMemory;
   options.pointersOnly = ofImage.pointersOnly;
+  options.largeArrays = ofImage.largeArrays;
 }
 
 } // namespace sectile::jit

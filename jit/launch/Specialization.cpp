@@ -329,7 +329,7 @@ Status Specializer::bind(std::span<const ArgumentValue> values, BoundArguments &
   result.readOnly.clear();
   result.anyReadOnly = false;
   result.overlaps.clear();
-  result.isOfDevice = result.isUnmappable = false;
+  result.isOfDevice = result.isUnmappable = result.isLarge = false;
   OverlapFinder overlaps(result);
   // All room is made before the loop, which then only writes: every launch passes here.
   constexpr size_t kMostOfKey = sizeof(uint8_t) + sizeof(uint64_t);

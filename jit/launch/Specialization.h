@@ -285,8 +285,9 @@ struct BoundArguments {
   bool anyReadOnly = false;
   /// Pairs of arrays that share memory, by slot.
   ArgumentBuffer<backends::ArgumentOverlap, 4> overlaps;
-  /// MemoryFacts::isOfDevice and isUnmappable; set by setOfDevice() and setUnmappable() alone.
-  bool isOfDevice = false, isUnmappable = false;
+  /// MemoryFacts::isOfDevice, isUnmappable and isLarge; set by setOfDevice(), setUnmappable() and
+  /// setLarge() alone.
+  bool isOfDevice = false, isUnmappable = false, isLarge = false;
   /// Where a GPU kernel runs (backends::LaunchArguments).
   int32_t device = 0;
   void *stream = nullptr;
@@ -305,10 +306,11 @@ struct BoundArguments {
   /// with options alone has its length.
   void setOfDevice() { addFact(isOfDevice, 1); }
   void setUnmappable() { addFact(isUnmappable, 2); }
+  void setLarge() { addFact(isLarge, 4); }
 
 private:
   void addFact(bool &fact, uint8_t bit) {
-    if (isOfDevice || isUnmappable)
+    if (isOfDevice || isUnmappable || isLarge)
       key.data()[key.size() - 1] |= bit;
     else
       key.push(bit);

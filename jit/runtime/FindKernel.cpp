@@ -170,6 +170,7 @@ std::shared_ptr<Kernel> Runtime::State::load(backends::KernelImage image, backen
   kernel->needsRanges = checksBounds(kernel->kernelImage);
   kernel->combinesAtomically = !kernel->kernelImage.atomicArguments.empty();
   kernel->readsByTensorMaps = !kernel->kernelImage.tensorMaps.empty();
+  kernel->readsByBuffers = !kernel->kernelImage.bufferArguments.empty();
   if (made) {
     kernel->times = std::move(made->times);
     kernel->compileWarnings = std::move(made->diagnostics);

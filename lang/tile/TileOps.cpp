@@ -200,6 +200,17 @@ static LogicalResult checkBlock(Operation *op, Value named, Type tile, const cha
   return success();
 }
 
+LogicalResult PtrAddOp::verify() {
+  if (!getInBuffer())
+    return success();
+  if (!getPtr().getDefiningOp<SplatOp>())
+    return emitOpError("in a buffer moves pointers that are not one pointer, repeated");
+  if (!elementTypeOf(getOffset().getType()).isInteger(32))
+    return emitOpError("in a buffer has offsets of i32, not ")
+           << elementTypeOf(getOffset().getType());
+  return success();
+}
+
 LogicalResult LoadOp::verify() {
   if (getOther() && !getMask())
     return emitOpError("`other` without a mask");

@@ -323,11 +323,19 @@ def Tile_PtrAddOp : Tile_Op<"ptr_add", [Pure, AllTypesMatch<["ptr", "result"]>,
   let summary = "moves pointers by signed offsets counted in elements";
   let description = [{
     The offset is sign-extended to 64 bits and multiplied by the element size.
-    Example: `%q = tile.ptr_add %p, %i : tensor<8x!tile.ptr<f32>>, tensor<8xi32>`
+    With `in_buffer` the pointers are one pointer, repeated, with i32 offsets: accesses through them may count on it
+    that an offset, in bytes and modulo 2^32, is that of the element, and below 2^31, wherever memory is touched.
+    Example:
+    ```mlir
+    %q = tile.ptr_add %p, %i : tensor<8x!tile.ptr<f32>>, tensor<8xi32>
+    %s = tile.splat %x : !tile.ptr<f32> -> tensor<8x!tile.ptr<f32>>
+    %r = tile.ptr_add %s, %i in_buffer : tensor<8x!tile.ptr<f32>>, tensor<8xi32>
+    ```
   }];
-  let arguments = (ins Tile_PtrLike:$ptr, Tile_IntLike:$offset);
+  let arguments = (ins Tile_PtrLike:$ptr, Tile_IntLike:$offset, UnitAttr:$inBuffer);
   let results = (outs Tile_PtrLike:$result);
-  let assemblyFormat = "$ptr `,` $offset attr-dict `:` type($ptr) `,` type($offset)";
+  let assemblyFormat = "$ptr `,` $offset (`in_buffer` $inBuffer^)? attr-dict `:` type($ptr) `,` type($offset)";
+  let hasVerifier = 1;
   let hasFolder = 1;
   let hasCanonicalizer = 1;
 }

@@ -38,19 +38,21 @@ struct NamedOptions : PassPipelineOptions<NamedOptions> {
         shared(*this, "shared", llvm::cl::init(kept.shape.sharedBytes)),
         maps(*this, "maps", llvm::cl::init(kept.shape.mostTensorMaps)),
         async(*this, "async", llvm::cl::init(kept.shape.hasAsyncCopy)),
+        buffers(*this, "buffers", llvm::cl::init(kept.shape.hasBuffers)),
         matrix(*this, "matrix", llvm::cl::init(false)),
         wgmma(*this, "wgmma", llvm::cl::init(false)),
         fixed(*this, "fixed", llvm::cl::init(kept.shape.fixedOrders)),
         exact(*this, "exact", llvm::cl::init(kept.shape.exactSums)),
         stages(*this, "stages", llvm::cl::init(kept.stageCount)),
         overlap(*this, "overlap", llvm::cl::init(kept.argumentsOverlap)),
+        large(*this, "large", llvm::cl::init(kept.largeArrays)),
         ahead(*this, "ahead", llvm::cl::init(kept.runAhead)),
         persistent(*this, "persistent", llvm::cl::init(kept.persistent)) {}
 
   Option<int64_t> warps, lanes, bytes, registers, each, shared, maps;
-  Option<bool> async, matrix, wgmma, fixed, exact;
+  Option<bool> async, buffers, matrix, wgmma, fixed, exact;
   Option<int64_t> stages;
-  Option<bool> overlap, ahead, persistent;
+  Option<bool> overlap, large, ahead, persistent;
 };
 
 } // namespace
@@ -70,6 +72,7 @@ LogicalResult readGpuOptions(StringRef text, GpuPipelineOptions &options,
   options.shape.sharedBytes = named.shared;
   options.shape.hasAsyncCopy = named.async;
   options.shape.mostTensorMaps = named.maps;
+  options.shape.hasBuffers = named.buffers;
   if (named.matrix)
     options.shape.matrixInstructions = commonInstructions;
   if (named.wgmma) {
@@ -82,6 +85,7 @@ LogicalResult readGpuOptions(StringRef text, GpuPipelineOptions &options,
   options.shape.exactSums = named.exact;
   options.stageCount = named.stages;
   options.argumentsOverlap = named.overlap;
+  options.largeArrays = named.large;
   options.runAhead = named.ahead;
   options.persistent = named.persistent;
   return success();

@@ -8,8 +8,9 @@
 //
 //   sectile opt --assign-layouts=warps=8,matrix=true --pipeline-loops=async=true,stages=4
 //
-// All such passes take the same names: warps, lanes, bytes, registers, each, shared, async, engine,
-// matrix, wgmma, fixed, exact, stages, overlap, ahead, persistent (`NamedOptions` in GpuPass.cpp).
+// All such passes take the same names: warps, lanes, bytes, registers, each, shared, maps, async,
+// buffers, matrix, wgmma, fixed, exact, stages, overlap, large, ahead, persistent (`NamedOptions` in
+// GpuPass.cpp).
 // A pass's description lists those that change what it does, with their defaults.
 //
 // A pass that needs none of this is an ordinary one (HoistLoads).
@@ -32,6 +33,9 @@ struct GpuPipelineOptions {
   bool runAhead = true;
   /// Any two arguments may share memory.
   bool argumentsOverlap = false;
+  /// An array may reach further than a buffer, and integers among the arguments may be negative
+  /// (BufferAccesses.h).
+  bool largeArrays = false;
   /// A block of threads may run several programs.
   bool persistent = true;
   /// The IR and its layouts are verified after every pass (SECTILE_VERIFY).
@@ -41,6 +45,9 @@ struct GpuPipelineOptions {
 /// Assumptions that the code of the laid-out kernel relies on, and remarks for the user.
 struct GpuAssumptions {
   llvm::SmallVector<ApartArguments> apart;
+  /// Arrays that end within a buffer behind their pointer, and integers that are not negative
+  /// (BufferAccesses.h).
+  llvm::SmallVector<unsigned> bufferArguments;
   /// Registers should be few enough for so many programs on a multiprocessor; 0: as it comes.
   int64_t programs = 0;
   /// What runs ahead and what does not, and why.

@@ -29,6 +29,8 @@ struct GpuShape {
   std::function<int64_t(tile::AtomicRmwOp)> atomicWidth;
   /// Copies from global to shared memory that a thread need not wait for.
   bool hasAsyncCopy = false;
+  /// Accesses by one pointer and offsets of 32 bits (BufferAccesses.h).
+  bool hasBuffers = false;
   /// Maps of arrays that a kernel may have for the engine that copies their blocks; 0: there is no
   /// such engine.
   int64_t mostTensorMaps = 0;

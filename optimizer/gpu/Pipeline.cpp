@@ -4,6 +4,7 @@
 #include "optimizer/UnheededHints.h"
 #include "optimizer/gpu/AssignAccessWidths.h"
 #include "optimizer/gpu/AssignLayouts.h"
+#include "optimizer/gpu/BufferAccesses.h"
 #include "optimizer/gpu/BufferProducts.h"
 #include "optimizer/gpu/HoistLoads.h"
 #include "optimizer/gpu/MakePersistent.h"
@@ -78,8 +79,11 @@ void buildGpuPipeline(OpPassManager &passes, const GpuPipelineOptions &options,
     add(createStageStores(options, assumed));
   // After all that moves loads.
   add(createOrderStores(options, assumed));
-  // Last, because a width depends on what is known of the address at the access's final place.
+  // A width depends on what is known of the address at the access's final place.
   add(createAssignAccessWidths(options));
+  // Last, because it takes pointers apart, of which the facts that widths need are known.
+  if (options.shape.hasBuffers)
+    add(createBufferAccesses(options, assumed));
 }
 
 /// Explains why the loads of loops wait for their turn in checked kernels.
@@ -125,6 +129,7 @@ void registerGpuPasses() {
     registerPass([] { return createStageStores(); });
     registerPass([] { return createOrderStores(); });
     registerPass([] { return createAssignAccessWidths(); });
+    registerPass([] { return createBufferAccesses(); });
     registerPass([] { return createVerifyLayouts(); });
     registerPassPipeline(
         "optimize-for-gpu",

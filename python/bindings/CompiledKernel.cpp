@@ -70,6 +70,7 @@ py::object metadataOf(const jit::Kernel &kernel) {
   fields["arguments_overlap"] = options.argumentsOverlap;
   fields["device_memory"] = options.deviceMemory;
   fields["pointers_only"] = options.pointersOnly;
+  fields["large_arrays"] = options.largeArrays;
   fields["tensor_maps"] = image.tensorMaps.size();
   fields["hidden_parameters"] = image.gpu.hiddenParameters != 0;
   fields["alias_hazards"] =

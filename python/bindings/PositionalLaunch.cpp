@@ -170,6 +170,11 @@ const jit::Kernel *PositionalLaunch::kernelFor(const jit::BoundArguments &bound)
                        ": the copy engine cannot describe one of the arrays (its address or a "
                        "stride is no multiple of 16 bytes), and this code relies on it",
                    "launch the @jit function, which finds or compiles the code that fits");
+  if (kernel->exceedsBuffers(bound)) [[unlikely]]
+    throwCallError(kernel->image().kernelName +
+                       ": an array ends 2 GiB or more behind its pointer, or an integer is "
+                       "negative, and this code relies on neither",
+                   "launch the @jit function, which finds or compiles the code that fits");
   return kernel.get();
 }
 
