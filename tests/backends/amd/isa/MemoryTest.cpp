@@ -291,6 +291,20 @@ TEST_F(AmdIsaHazards, results_are_read_too_early) {
   EXPECT_EQ(run("gfx942", std::string(load) + "global_load_dword v2, v1, s[0:1]"), "");
 }
 
+TEST_F(AmdIsaHazards, a_full_counter_holds_loads_back) {
+  std::string loads;
+  for (int number = 0; number < 63; ++number)
+    loads += "global_load_dword v" + std::to_string(10 + number) + ", v1, s[0:1]\n";
+  const std::string read = "v_mov_b32 v4, v10", one = "global_load_dword v80, v1, s[0:1]\n";
+  for (const char *chip : {"gfx942", "gfx1100", "gfx1201"}) {
+    EXPECT_EQ(run(chip, loads + read),
+              "v10 is read before the memory operation that fills it was waited for");
+    EXPECT_EQ(run(chip, loads + one + read), "");
+    EXPECT_EQ(run(chip, loads + one + "v_mov_b32 v4, v11"),
+              "v11 is read before the memory operation that fills it was waited for");
+  }
+}
+
 TEST_F(AmdIsaHazards, gfx9_counts_stores_with_loads) {
   std::string text = "global_load_dword v2, v1, s[0:1]\nglobal_store_dword v1, v1, s[0:1]\n";
   EXPECT_EQ(run("gfx942", text + "s_waitcnt vmcnt(1)\nv_mov_b32 v4, v2"), "");

@@ -21,8 +21,14 @@ void WorkGroup::openBarrier() {
     }
 }
 
+/// What a counter of loads or stores holds; one more is issued when the oldest is done.
+static constexpr uint32_t kMostUnderWay = 63;
+
 void Wave::issue(Stream stream, const Instruction &instruction) {
-  uint32_t serial = ++progress()[unsigned(stream)].issued;
+  Progress &made = progress()[unsigned(stream)];
+  uint32_t serial = ++made.issued;
+  if ((stream == Stream::Load || stream == Stream::Store) && serial > kMostUnderWay)
+    made.completed = std::max(made.completed, serial - kMostUnderWay);
   for (RegisterRange range : instruction.writes)
     for (unsigned word = 0; word < range.words; ++word)
       (range.isVector ? vectorArrivals[range.index + word]
