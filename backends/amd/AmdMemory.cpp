@@ -3,7 +3,7 @@
 // which becomes a mask of lanes.
 #include "backends/amd/AmdTarget.h"
 #include "backends/common/math/Branch.h"
-#include "optimizer/gpu/BufferAccesses.h"
+#include "lang/plain/BufferBytes.h"
 
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/Support/AMDGPUAddrSpace.h"
@@ -85,17 +85,18 @@ V bitsAs(llvm::IRBuilderBase &b, V value, llvm::Type *type) {
   return b.CreateBitCast(value, type);
 }
 
-/// The operands of a buffer's instruction: its description, the lane's offset, a scalar one, policy.
+/// The operands of a buffer's instruction: its description, the lane's offset, a scalar one,
+/// policy.
 llvm::SmallVector<V, 4> bufferOperands(llvm::IRBuilderBase &b, const AmdArch &arch,
                                        const gpu::GlobalAccess &access, V predicate) {
   auto *description = b.getPtrTy(llvm::AMDGPUAS::BUFFER_RESOURCE);
   V buffer = b.CreateIntrinsic(llvm::Intrinsic::amdgcn_make_buffer_rsrc,
                                {description, access.buffer->getType()},
-                               {access.buffer, b.getInt16(0), b.getInt64(optimizer::kBufferBytes),
+                               {access.buffer, b.getInt16(0), b.getInt64(lang::kBufferBytes),
                                 b.getInt32(bufferFlags(arch))});
   // Outside, and so far from the end of 32 bits that no constant leads back to the beginning.
   constexpr uint32_t kOutside = 1u << 31;
-  static_assert(kOutside > optimizer::kBufferBytes);
+  static_assert(kOutside > lang::kBufferBytes);
   V offset = access.offset;
   if (predicate)
     offset = b.CreateSelect(predicate, offset, b.getInt32(kOutside));
@@ -121,8 +122,8 @@ V AmdTarget::load(llvm::IRBuilderBase &b, const gpu::GlobalAccess &access, V oth
                                         bufferOperands(b, architecture, access, predicate)),
                       access.type);
     // A lane that is outside gets zeros.
-    const bool isZero = llvm::isa<llvm::Constant>(rest) &&
-                        llvm::cast<llvm::Constant>(rest)->isNullValue();
+    const bool isZero =
+        llvm::isa<llvm::Constant>(rest) && llvm::cast<llvm::Constant>(rest)->isNullValue();
     return predicate && !isZero ? b.CreateSelect(predicate, loaded, rest) : loaded;
   }
   auto plain = [&] {

@@ -1,5 +1,6 @@
 #include "jit/launch/Kernel.h"
 
+#include "backends/plain/BufferArguments.h"
 #include "jit/launch/PrintTarget.h"
 #include "jit/launch/Specialization.h"
 
@@ -130,18 +131,9 @@ bool Kernel::canMapArrays(const BoundArguments &arguments) const {
 }
 
 bool Kernel::fitBuffers(const BoundArguments &arguments) const {
-  constexpr uint64_t kReach = (uint64_t{1} << 31) - 1;
-  if (arguments.slots.size() != kernelImage.arguments.size())
-    return true; // the launch is refused
-  return std::all_of(
-      kernelImage.bufferArguments.begin(), kernelImage.bufferArguments.end(), [&](uint32_t index) {
-        const uint64_t slot = arguments.slots[index];
-        const lang::DType dtype = kernelImage.arguments[index].dtype;
-        if (dtype.isPointer)
-          return arguments.ranges[2 * size_t{index} + 1] - slot <= kReach;
-        return dtype.bits() > 32 ? static_cast<int64_t>(slot) >= 0
-                                 : static_cast<int32_t>(slot) >= 0;
-      });
+  // A launch with another number of arguments is refused.
+  return arguments.slots.size() != kernelImage.arguments.size() ||
+         backends::fitsBuffers(kernelImage, arguments.slots.data(), arguments.ranges.data());
 }
 
 Status Kernel::renderFailure(const backends::LaunchFailure &failure, const Grid &grid,

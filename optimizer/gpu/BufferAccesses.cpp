@@ -1,5 +1,6 @@
 #include "optimizer/gpu/BufferAccesses.h"
 
+#include "lang/plain/BufferBytes.h"
 #include "optimizer/IndexAnalysis.h"
 #include "optimizer/IndexRules.h"
 
@@ -273,8 +274,8 @@ private:
   }
 
   SplitSum added(Location loc, const SplitSum &a, const SplitSum &b) {
-    return {joined<arith::AddIOp>(loc, a.scalar, b.scalar),
-            a.scalarRange + b.scalarRange, joined<arith::AddIOp>(loc, a.rest, b.rest), a.range + b.range};
+    return {joined<arith::AddIOp>(loc, a.scalar, b.scalar), a.scalarRange + b.scalarRange,
+            joined<arith::AddIOp>(loc, a.rest, b.rest), a.range + b.range};
   }
 
   SplitSum subtracted(Location loc, const SplitSum &a, const SplitSum &b) {
@@ -387,7 +388,7 @@ private:
     const int64_t bytes = elementBytes(pointers.getType());
     const Interval &range = split->offset.range;
     const __int128 low = std::min<__int128>(range.low, 0);
-    if ((range.high - low + 1) * bytes <= kBufferBytes && low >= -kBufferBytes)
+    if ((range.high - low + 1) * bytes <= lang::kBufferBytes)
       return splitter.inBuffer(pointers, *split, int64_t(low));
     if (largeArrays)
       return refuse(op, "an array may be larger than 2 GiB, or an argument negative");

@@ -31,9 +31,6 @@
 
 namespace sectile::optimizer {
 
-/// What a buffer reaches, in bytes.
-inline constexpr int64_t kBufferBytes = (int64_t(1) << 31) - 1;
-
 /// --buffer-accesses=large=false
 std::unique_ptr<mlir::Pass> createBufferAccesses(const GpuPipelineOptions &options = {},
                                                  GpuAssumptions *assumed = nullptr);

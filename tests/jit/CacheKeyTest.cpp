@@ -113,6 +113,7 @@ TEST(CacheKey, EveryInputChangesTheSourceKey) {
       [](Inputs &in) { in.options.numerics = backends::Numerics::Strict; },
       [](Inputs &in) { in.options.deviceMemory = true; },
       [](Inputs &in) { in.options.pointersOnly = true; },
+      [](Inputs &in) { in.options.largeArrays = true; },
       [](Inputs &in) { in.options.injectFailure = "cannot-select"; },
       [](Inputs &in) { in.options.arch = "a;warpCount=8"; },
       [](Inputs &in) { in.context.buildId = "build2"; },

@@ -12,10 +12,10 @@ namespace {
 
 /// A value of each field that is not the usual one, as text.
 std::map<std::string, std::string> otherValues() {
-  std::map<std::string, std::string> values = {{"backend", "cuda"},    {"arch", "sm_90a"},
-                                               {"ptx_version", "85"},  {"arguments_overlap", "1"},
-                                               {"device_memory", "1"}, {"pointers_only", "1"},
-                                               {"for_elsewhere", "1"}, {"inject_failure", "crash"}};
+  std::map<std::string, std::string> values = {
+      {"backend", "cuda"},        {"arch", "sm_90a"},     {"ptx_version", "85"},
+      {"arguments_overlap", "1"}, {"device_memory", "1"}, {"pointers_only", "1"},
+      {"large_arrays", "1"},      {"for_elsewhere", "1"}, {"inject_failure", "crash"}};
   for (const OptionDescription &option : optionTable())
     switch (option.kind) {
     case OptionDescription::Kind::Count:

@@ -57,7 +57,9 @@ CacheEntry fullEntry() {
   image.options.injectFailure = "cannot-select";
   image.options.deviceMemory = true;
   image.options.pointersOnly = true;
+  image.options.largeArrays = true;
   image.atomicArguments = {2, 0};
+  image.bufferArguments = {1, 2};
   using Step = backends::LaunchExpression::Kind;
   backends::TensorMap map;
   map.argument = 1;
@@ -103,6 +105,7 @@ TEST(ImageFile, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(image.scratchBytes, entry.image.scratchBytes);
   EXPECT_EQ(image.atomicArguments, entry.image.atomicArguments);
   EXPECT_EQ(image.tensorMaps, entry.image.tensorMaps);
+  EXPECT_EQ(image.bufferArguments, entry.image.bufferArguments);
   ASSERT_EQ(image.trapSites.size(), 1u);
   EXPECT_EQ(image.trapSites[0].kind, backends::TrapSite::Kind::Store);
   EXPECT_EQ(image.trapSites[0].message, "message");
@@ -165,6 +168,15 @@ TEST(ImageFile, TensorMapsThatNobodyCanMakeAreRefused) {
   CacheEntry entry = fullEntry(), read;
   entry.image.tensorMaps.resize(backends::kMostTensorMaps + 1, entry.image.tensorMaps[0]);
   EXPECT_EQ(readImageFile(writeImageFile(entry), read), "malformed");
+}
+
+TEST(ImageFile, ArgumentsThatAreNotThereAreRefused) {
+  for (auto list :
+       {&backends::KernelImage::atomicArguments, &backends::KernelImage::bufferArguments}) {
+    CacheEntry entry = fullEntry(), read;
+    (entry.image.*list).push_back(3);
+    EXPECT_EQ(readImageFile(writeImageFile(entry), read), "malformed");
+  }
 }
 
 TEST(ImageFile, PlacesFollowTheFiles) {

@@ -1,5 +1,5 @@
-// Which variant is launched for what arrays: some overlap, have atomics in the device's own memory,
-// or cannot be read by tensor maps.
+// Which variant is launched for what arguments: some arrays overlap, have atomics in the device's
+// own memory, cannot be read by tensor maps, or reach further than buffers.
 #include "jit/launch/MemoryFacts.h"
 
 #include "../backends/FakeCuda.h"
@@ -38,6 +38,11 @@ protected:
       image.targetName = targetPrefix + arch;
       auto pointer = lang::DType::pointer(lang::ScalarKind::Float32);
       image.arguments = {{"x", pointer, 0, false}, {"out", pointer, 1, true}};
+      if (integerBits)
+        image.arguments[1] = {"n",
+                              lang::DType::scalar(integerBits == 32 ? lang::ScalarKind::Int32
+                                                                    : lang::ScalarKind::Int64),
+                              1, false};
       image.options = request.options;
       image.gpu.threads = image.gpu.lanes = 64;
       image.binary = "\x7f"
@@ -51,6 +56,8 @@ protected:
         map.extents = map.strides = {{{{backends::LaunchExpression::Kind::Constant, 1}}}};
         image.tensorMaps = {map};
       }
+      if (!inBuffers.empty() && !request.options.largeArrays)
+        image.bufferArguments = inBuffers;
       if (hasHazard && !request.options.argumentsOverlap)
         image.overlapHazards = {{1, 0, true}};
       CompileResult result;
@@ -104,7 +111,8 @@ protected:
   static std::string textOf(const Kernel &kernel) {
     const backends::CompileOptions &of = kernel.image().options;
     return std::string(of.deviceMemory ? "device" : "any") +
-           (of.argumentsOverlap ? " overlap" : "") + (of.pointersOnly ? " pointers" : "");
+           (of.argumentsOverlap ? " overlap" : "") + (of.pointersOnly ? " pointers" : "") +
+           (of.largeArrays ? " large" : "");
   }
   std::vector<std::string> optionsOfVariants() const {
     std::vector<std::string> result;
@@ -119,6 +127,9 @@ protected:
   TemporaryFolder folder;
   std::shared_ptr<FakeCompiler> compiler = std::make_shared<FakeCompiler>();
   bool combinesAtomically = true, hasHazard = false, readsByMaps = false;
+  std::vector<uint32_t> inBuffers;
+  /// Of the second argument, where it is none of arrays.
+  int integerBits = 0;
   Specializer specializer{"count", {{"x"}, {"out"}}};
   std::unique_ptr<Runtime> runtime = start();
   KernelTable table;
@@ -215,6 +226,110 @@ TEST_F(MemoryFactsTest, StandInsForArraysGetBothAhead) {
   EXPECT_EQ(launch(kOfHost, kOfDevice), "device");
   EXPECT_EQ(launch(kOfDevice, kOfHost), "any");
   EXPECT_EQ(prepare(kOfDevice, 0), "device");
+}
+
+/// Launches of count(x, out), whose code for any arguments accesses `x` by a buffer.
+class BufferFactsTest : public MemoryFactsTest {
+protected:
+  BufferFactsTest() {
+    combinesAtomically = false;
+    inBuffers = {0};
+  }
+  static constexpr uint64_t kReach = (uint64_t{1} << 31) - 1;
+
+  /// Launches with an x that ends so many bytes behind its pointer.
+  std::string launchReaching(uint64_t bytes, bool isAhead = false) {
+    auto values = valuesOf(kOfDevice, kOfHost, isAhead ? ArgumentValue::kAnywhere : 0);
+    values[0].rangeBegin = kOfDevice - 0x1000; // strides may be negative
+    values[0].rangeEnd = kOfDevice + bytes;
+    values[1].rangeEnd = ~uint64_t{0}; // in no buffer
+    BoundArguments bound;
+    EXPECT_TRUE(specializer.bind(values, bound).ok());
+    bound.addOption(1);
+    auto get = [&] { return obtain(values, bound); };
+    const Kernel *kernel = isAhead ? selectAhead(bound, values, get) : selectForMemory(bound, get);
+    return kernel ? textOf(*kernel) : "none";
+  }
+};
+
+TEST_F(BufferFactsTest, ArraysThatReachFurtherHaveAVariant) {
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(launchReaching(kReach), "any");
+    EXPECT_EQ(launchReaching(kReach + 1), "any large");
+    EXPECT_EQ(launchReaching(0), "any");
+    EXPECT_EQ(launchReaching(~uint64_t{0} - kOfDevice), "any large") << "nothing is known of it";
+  }
+  EXPECT_EQ(compiler->compileCount, 2);
+  EXPECT_THAT(optionsOfVariants(), ElementsAre("", "large_arrays=1"));
+}
+
+TEST_F(BufferFactsTest, KernelsWithoutBuffersTakeArraysOfAnySize) {
+  inBuffers.clear();
+  EXPECT_EQ(launchReaching(kReach + 1), "any");
+  EXPECT_EQ(compiler->compileCount, 1);
+}
+
+TEST_F(BufferFactsTest, IntegersThatAreNegativeHaveAVariant) {
+  specializer = Specializer("count", {{"x"}, {"n"}});
+  for (int bits : {32, 64}) {
+    table.clear();
+    integerBits = bits;
+    inBuffers = {1};
+    auto launchWith = [&](int64_t number) {
+      auto values = valuesOf(kOfDevice, kOfHost);
+      values[1] = ArgumentValue::integer(number, lang::DType::scalar(lang::ScalarKind::Int64));
+      if (bits == 32)
+        values[1].dtype = lang::DType::scalar(lang::ScalarKind::Int32);
+      BoundArguments bound;
+      EXPECT_TRUE(specializer.bind(values, bound).ok());
+      bound.addOption(uint64_t(bits));
+      const Kernel *kernel = selectForMemory(bound, [&] { return obtain(values, bound); });
+      return kernel ? textOf(*kernel) : "none";
+    };
+    EXPECT_EQ(launchWith(7), "any");
+    EXPECT_EQ(launchWith(-7), "any large");
+    EXPECT_EQ(launchWith(0), "any");
+    EXPECT_EQ(launchWith(INT32_MAX), "any");
+    EXPECT_EQ(launchWith(INT32_MIN), "any large");
+  }
+}
+
+TEST_F(BufferFactsTest, StandInsGetTheVariantWithBuffers) {
+  EXPECT_EQ(launchReaching(~uint64_t{0} - kOfDevice, /*isAhead=*/true), "any");
+  EXPECT_EQ(compiler->compileCount, 1);
+  runtime->seal();
+  EXPECT_EQ(launchReaching(kReach), "any");
+  EXPECT_EQ(launchReaching(kReach + 1), "none");
+  EXPECT_THAT(problem, HasSubstr("large_arrays: 1 instead of 0"));
+}
+
+TEST_F(BufferFactsTest, TheDiskKeepsBoth) {
+  EXPECT_EQ(launchReaching(kReach + 1), "any large");
+  runtime = start();
+  runtime->seal();
+  table.clear();
+  EXPECT_EQ(launchReaching(kReach + 1), "any large") << problem;
+  EXPECT_EQ(launchReaching(kReach), "any");
+  EXPECT_EQ(compiler->compileCount, 2);
+}
+
+TEST_F(BufferFactsTest, ArchivesHoldEveryVariant) {
+  backends::KernelImage usual;
+  usual.bufferArguments = {0};
+  usual.atomicArguments = {1};
+  std::vector<MemoryFacts> unusual = unusualMemory(usual);
+  ASSERT_EQ(unusual.size(), 3u);
+  int large = 0;
+  for (const MemoryFacts &memory : unusual) {
+    backends::CompileOptions options;
+    EXPECT_TRUE(memory.changeOptions(usual, options));
+    EXPECT_EQ(options.largeArrays, memory.isLarge);
+    backends::CompileOptions copied;
+    copyMemoryOptions(options, copied);
+    EXPECT_EQ(copied, options);
+    large += memory.isLarge;
+  }
+  EXPECT_EQ(large, 2);
 }
 
 /// Launches of count(x, out), whose code for any memory reads `x` by a tensor map.
@@ -364,35 +479,39 @@ TEST_F(TensorMapFactsTest, IntegersThatStandForOthersLeaveMapsOpen) {
 TEST(BoundArgumentsTest, NoOptionsGiveTheKeyOfAFact) {
   Specializer specializer("count", {{"n"}});
   ArgumentValue values[] = {ArgumentValue::integer(100)};
-  enum Facts { kNone, kOfDevice, kUnmappable, kBoth, kBothTheOtherWay };
+  enum Facts { kNone, kOfDevice, kUnmappable, kBoth, kBothTheOtherWay, kLarge, kAll };
   auto keyOf = [&](std::vector<uint64_t> words, Facts facts) {
     BoundArguments bound;
     EXPECT_TRUE(specializer.bind(values, bound).ok());
     for (uint64_t word : words)
       bound.addOption(word);
+    if (facts == kLarge || facts == kAll)
+      bound.setLarge();
     if (facts == kUnmappable || facts == kBothTheOtherWay)
       bound.setUnmappable();
-    if (facts != kNone && facts != kUnmappable)
+    if (facts != kNone && facts != kUnmappable && facts != kLarge)
       bound.setOfDevice();
-    if (facts == kBoth)
+    if (facts == kBoth || facts == kAll)
       bound.setUnmappable();
     MemoryFacts said = MemoryFacts::of(bound);
     EXPECT_EQ(said.isUsual(), facts == kNone);
-    EXPECT_EQ(said.isOfDevice, facts != kNone && facts != kUnmappable);
-    EXPECT_EQ(said.isUnmappable, facts >= kUnmappable);
+    EXPECT_EQ(said.isOfDevice, facts != kNone && facts != kUnmappable && facts != kLarge);
+    EXPECT_EQ(said.isUnmappable, facts >= kUnmappable && facts != kLarge);
+    EXPECT_EQ(said.isLarge, facts >= kLarge);
     return std::string(reinterpret_cast<const char *>(bound.key.data()), bound.key.size());
   };
   std::set<std::string> keys;
   for (std::vector<uint64_t> words : {std::vector<uint64_t>{}, {1}, {2}, {1, 1}, {3}})
-    for (Facts facts : {kNone, kOfDevice, kUnmappable, kBoth})
+    for (Facts facts : {kNone, kOfDevice, kUnmappable, kBoth, kLarge, kAll})
       keys.insert(keyOf(words, facts));
-  EXPECT_EQ(keys.size(), 20u);
+  EXPECT_EQ(keys.size(), 30u);
   EXPECT_EQ(keyOf({1}, kBoth), keyOf({1}, kBothTheOtherWay));
   BoundArguments bound;
   bound.setOfDevice();
   bound.setUnmappable();
+  bound.setLarge();
   EXPECT_TRUE(specializer.bind(values, bound).ok());
-  EXPECT_FALSE(bound.isOfDevice || bound.isUnmappable)
+  EXPECT_FALSE(bound.isOfDevice || bound.isUnmappable || bound.isLarge)
       << "a launch with other arguments begins anew";
 }
 

@@ -100,6 +100,8 @@ struct SimulatedOptions {
   bool persistent = true;
   /// The kernel has no tensor maps, whatever the abilities are.
   bool pointersOnly = false;
+  /// Nothing is assumed of how far arrays reach, nor that integers are not negative.
+  bool largeArrays = false;
   uint64_t seed = 1; // see SimulatedProgram
 };
 
@@ -116,6 +118,8 @@ public:
   /// Why no tensor map can be made for such a launch, which wants the variant with `pointersOnly`
   /// then; empty when all can be made.
   std::string mapProblem(const std::vector<HostArgument> &arguments) const;
+  /// Whether such a launch wants the variant with `largeArrays`.
+  bool exceedsBuffers(const std::vector<HostArgument> &arguments) const;
 
   int64_t sharedBytes = 0;
   /// Its sites and properties.

@@ -1,5 +1,6 @@
 #include "SimulatedGpu.h"
 #include "backends/gpu/CompileGpuKernel.h"
+#include "backends/plain/BufferArguments.h"
 #include "backends/plain/DeviceAbi.h"
 #include "optimizer/Pipeline.h"
 #include "optimizer/gpu/AssignAccessWidths.h"
@@ -107,6 +108,7 @@ SimulatedKernel::SimulatedKernel(llvm::StringRef text, SimulatedOptions options)
   compile.options.dependentLaunch = options.dependentLaunch;
   compile.options.argumentsOverlap = options.argumentsOverlap;
   compile.options.pointersOnly = options.pointersOnly;
+  compile.options.largeArrays = options.largeArrays;
   compile.options.persistent = options.persistent;
   compile.verifyCode = true;
   compile.observe = [&](llvm::StringRef stage, llvm::function_ref<std::string()> print) {
@@ -137,6 +139,15 @@ SimulatedKernel::~SimulatedKernel() = default;
 std::string SimulatedKernel::mapProblem(const std::vector<HostArgument> &arguments) const {
   std::vector<SimulatedTensorMap> maps;
   return makeMaps(image, arguments, maps);
+}
+
+bool SimulatedKernel::exceedsBuffers(const std::vector<HostArgument> &arguments) const {
+  std::vector<uint64_t> slots, ranges;
+  for (const HostArgument &argument : arguments) {
+    slots.push_back(argument.slot);
+    ranges.insert(ranges.end(), {argument.begin, argument.end});
+  }
+  return !fitsBuffers(image, slots.data(), ranges.data());
 }
 
 SimulatedReport SimulatedKernel::run(std::vector<int32_t> grid,

@@ -1,5 +1,7 @@
 #include "SimulatedTarget.h"
 
+#include "lang/plain/BufferBytes.h"
+
 #include "llvm/IR/Module.h"
 
 namespace sectile::testing {
@@ -140,12 +142,25 @@ llvm::Value *SimulatedTarget::anyThread(llvm::IRBuilderBase &builder, llvm::Valu
   return builder.CreateICmpNE(any, builder.getInt32(0));
 }
 
+/// Where an access takes place. What a buffer does not reach is no memory.
+static llvm::Value *addressOf(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access) {
+  if (!access.buffer)
+    return access.address;
+  llvm::Value *offset = builder.CreateAdd(builder.CreateZExt(access.offset, builder.getInt64Ty()),
+                                          builder.getInt64(access.constantOffset));
+  llvm::Value *isInside = builder.CreateICmpULE(
+      offset, builder.getInt64(lang::kBufferBytes - int64_t(bytesOf(access.type))));
+  llvm::Value *nowhere = llvm::ConstantPointerNull::get(builder.getPtrTy(gpu::kGlobalSpace));
+  return builder.CreateSelect(isInside, builder.CreatePtrAdd(access.buffer, offset), nowhere);
+}
+
 /// The address, or that of some bytes nobody reads where the predicate is false.
-llvm::Value *SimulatedTarget::guarded(llvm::IRBuilderBase &builder, llvm::Value *address,
-                                      llvm::Value *predicate, unsigned bytes,
+llvm::Value *SimulatedTarget::guarded(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,
                                       bool isWritten) const {
   llvm::Module &module = *builder.GetInsertBlock()->getModule();
-  llvm::Value *plain = builder.CreateAddrSpaceCast(address, builder.getPtrTy());
+  llvm::Value *predicate = access.predicate;
+  const unsigned bytes = bytesOf(access.type);
+  llvm::Value *plain = builder.CreateAddrSpaceCast(addressOf(builder, access), builder.getPtrTy());
   llvm::Value *truth = predicate ? builder.CreateZExt(predicate, builder.getInt32Ty())
                                  : (llvm::Value *)builder.getInt32(1);
   emitSimulatedCall(
@@ -165,9 +180,9 @@ llvm::Value *SimulatedTarget::guarded(llvm::IRBuilderBase &builder, llvm::Value 
 
 llvm::Value *SimulatedTarget::load(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,
                                    llvm::Value *other) const {
-  unsigned bytes = bytesOf(access.type);
-  llvm::Value *address = guarded(builder, access.address, access.predicate, bytes, false);
-  llvm::Value *loaded = builder.CreateAlignedLoad(access.type, address, llvm::Align(bytes));
+  llvm::Value *address = guarded(builder, access, false);
+  llvm::Value *loaded =
+      builder.CreateAlignedLoad(access.type, address, llvm::Align(bytesOf(access.type)));
   if (!access.predicate)
     return loaded;
   llvm::Value *rest = other ? other : llvm::Constant::getNullValue(access.type);
@@ -176,9 +191,8 @@ llvm::Value *SimulatedTarget::load(llvm::IRBuilderBase &builder, const gpu::Glob
 
 void SimulatedTarget::store(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,
                             llvm::Value *value) const {
-  unsigned bytes = bytesOf(access.type);
-  llvm::Value *address = guarded(builder, access.address, access.predicate, bytes, true);
-  builder.CreateAlignedStore(value, address, llvm::Align(bytes));
+  llvm::Value *address = guarded(builder, access, true);
+  builder.CreateAlignedStore(value, address, llvm::Align(bytesOf(access.type)));
 }
 
 } // namespace sectile::testing

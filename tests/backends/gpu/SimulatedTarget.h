@@ -96,6 +96,8 @@ public:
   }
   layout::SharedBanks sharedBanks() const override { return banks; }
   bool takesAssembly() const override { return false; }
+  /// AMD's chips have them.
+  bool hasBuffers() const override { return *abilities.chip != 0; }
   const gpu::AsyncCopies *asyncCopies() const override;
   const gpu::MatrixProducts *matrixProducts() const override;
   const gpu::BufferProducts *bufferProducts() const override;
@@ -108,8 +110,8 @@ public:
              llvm::Value *value) const override;
 
 private:
-  llvm::Value *guarded(llvm::IRBuilderBase &builder, llvm::Value *address, llvm::Value *predicate,
-                       unsigned bytes, bool isWritten) const;
+  llvm::Value *guarded(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,
+                       bool isWritten) const;
 
   std::unique_ptr<backends::MathTarget> mathTarget;
   SimulatedAbilities abilities;

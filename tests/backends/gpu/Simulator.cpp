@@ -54,6 +54,7 @@ SimulatedOptions simulatedOptions(const sectile::backends::CompileOptions &given
   options.numerics = given.numerics;
   options.argumentsOverlap = given.argumentsOverlap;
   options.pointersOnly = given.pointersOnly;
+  options.largeArrays = given.largeArrays;
   options.persistent = given.persistent;
   return options;
 }
@@ -88,8 +89,11 @@ std::string run(std::istringstream &line, Gpu gpu) {
     }
   }
   // As a launch does.
-  if (!kernel->mapProblem(arguments).empty()) {
-    options.pointersOnly = true;
+  const bool isUnmappable = !kernel->mapProblem(arguments).empty(),
+             isLarge = kernel->exceedsBuffers(arguments);
+  if (isUnmappable || isLarge) {
+    options.pointersOnly |= isUnmappable;
+    options.largeArrays |= isLarge;
     kernel.emplace(text, options);
     if (!kernel->compiled())
       return "failed " + oneLine(kernel->diagnostics());

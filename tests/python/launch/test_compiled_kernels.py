@@ -95,6 +95,7 @@ def test_what_a_compiled_kernel_says_of_itself():
     values = compiled.metadata._asdict()
     assert values["num_warps"] == 8 and values["hash"] == compiled.hash
     assert values["tensor_maps"] == 0 and values["pointers_only"] is False
+    assert values["large_arrays"] is False
     assert set(compiled.metadata._fields) == set(values)
     source = compiled.src
     assert source.fn is scale and source.constants == {(3,): 1, (4,): 16}
