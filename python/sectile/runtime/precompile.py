@@ -107,7 +107,8 @@ def variants(kernel: JITFunction) -> list[Variant]:
             nearest = min(differences, key=len)
             variant.reason = (
                 ", ".join(nearest)
-                or "how its arrays overlap, where they lie, how they are laid out, or its device"
+                or "how its arrays overlap, where they lie, how they are laid out or how far "
+                "they reach, or its device"
             )
         elif result:
             variant.reason = "its source, or something that it refers to, changed"

@@ -39,8 +39,9 @@ class Addresses:
         """(an int32 expression of that shape, all different where `injective`; the greatest value + 1)"""
         choose = self.random.choice
         kind = choose(
-            ["rows", "rows", "rows", "rows", "columns", "reverse", "strided", "leading", "permuted"]
-        )
+            ["rows", "rows", "rows", "rows", "columns", "reverse", "strided", "leading", "permuted",
+             "downward"]
+        )  # fmt: skip
         order = list(range(len(shape)))
         if kind == "columns":
             self.random.shuffle(order)
@@ -59,6 +60,9 @@ class Addresses:
         text = " + ".join(terms)
         if kind == "reverse":
             text = f"{stride - 1} - ({text})"
+        if kind == "downward":  # a stride of the launch, which is negative
+            steps = -self.case.scalars["down"]
+            return f"({text}) * down + {(stride - 1) * steps}", (stride - 1) * steps + 1
         if kind == "permuted" and not injective:
             return f"(({text}) * {choose([3, 5, 77])}) % 8192", 8192
         if not injective and self.random.random() < 0.25:  # an index that wraps

@@ -133,6 +133,7 @@ class Builder(Statements, Products, ScaledProducts, LibdeviceCalls, Blocks):
             "k": choose([1, 2, 3, 16, 32]),
             "ld": choose([64, 100, 128, 131, 256]),
             "depth": choose([1, 16, 30, 48, 64, 77, 96]),
+            "down": choose([-1, -2]),
         }
         self.case.options = {
             "num_warps": choose([1, 2, 4, 4, 8, 16]),

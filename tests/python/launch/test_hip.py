@@ -202,3 +202,38 @@ def test_launches_are_refused():
     x = np.zeros(64, np.float32)
     with pytest.raises(st.SectileError, match="leave target= out: the arrays select it"):
         softmax[(1,)](x, x.copy(), 64, BLOCK=64, target="hip:gfx942")
+
+
+@st.jit
+def gather(x, out, n, stride, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i * stride, i < n, other=3.0), i < n)
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_masks_take_no_branch(arch):
+    kinds = {"x": "*fp32:16", "out": "*fp32:16", "n": "i32", "stride": "i32"}
+    with st.knobs.scope(keep_stages=True):
+        made = st.compile(gather, kinds, {"BLOCK": 1024}, f"hip:{arch}")
+    text = made.asm["amdgcn"]
+    assert "buffer_load_" in text and "buffer_store_" in text
+    assert not [word for word in ("saveexec", "global_load", "global_store") if word in text]
+    assert made.metadata.large_arrays is False
+    assert not [remark for remark in st.inspect(made).remarks if remark.kind == "not-in-buffer"]
+
+
+def test_pointers_that_no_buffer_holds_are_explained():
+    @st.jit
+    def chase(x, where, out, BLOCK: tl.constexpr):
+        i = tl.arange(0, BLOCK)
+        tl.store(out + i, tl.load(x + tl.load(where + i)))
+
+    kinds = {"x": "*fp32:16", "where": "*i64:16", "out": "*fp32:16"}
+    made = st.compile(chase, kinds, {"BLOCK": 256}, "hip:gfx942")
+    said = [remark for remark in st.inspect(made).remarks if remark.kind == "not-in-buffer"]
+    assert [remark.text for remark in said] == ["an offset may be negative"]
+    assert not [
+        remark
+        for remark in st.inspect(st.compile(chase, kinds, {"BLOCK": 256}, "cuda:90")).remarks
+        if remark.kind == "not-in-buffer"
+    ]

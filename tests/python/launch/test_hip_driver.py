@@ -418,3 +418,76 @@ assert (c == 2).all()
 """,
         tmp_path,
     )
+
+
+BUFFERS = """
+@st.jit
+def gather(x, out, n, stride, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i * stride, i < n, other=3.0), i < n)
+
+class Claims(OnGpu):
+    '''An array that says it is larger, or runs downward.'''
+
+    def __init__(self, values, shape=None, step=1):
+        super().__init__(values)
+        self.shape, self.step = shape or values.shape, step
+
+    @property
+    def __cuda_array_interface__(self):
+        address = self.memory.address + (0 if self.step > 0 else 4 * (self.values.size - 1))
+        return {"shape": self.shape, "typestr": "<f4", "data": (address, False), "version": 3,
+                "strides": (4 * self.step,)}
+
+host = np.random.default_rng(0).standard_normal(1000).astype(np.float32)
+
+def launched(x, n, stride):
+    out = OnGpu(np.zeros(1000, np.float32))
+    made = gather[(4,)](x, out, n, stride, BLOCK=256)
+    expected = np.zeros(1000, np.float32)
+    expected[:n] = host[::stride][:n]
+    np.testing.assert_array_equal(out.values, expected)
+    return made.metadata.large_arrays
+"""
+
+
+@pytest.mark.parametrize("chip", ["gfx942", "gfx1201"])
+def test_buffers_are_for_arrays_below_2_gib_and_strides_upward(chip, tmp_path):
+    run(
+        BUFFERS
+        + """
+assert not launched(Claims(host), 500, 2)
+assert not launched(Claims(host, (2**29 - 1,)), 500, 2)
+assert launched(Claims(host, (2**29,)), 500, 2)
+assert launched(Claims(host, step=-1), 999, -1)
+assert not launched(Claims(host), 333, 3)
+large = {each.compiled.metadata.large_arrays for each in gather.variants()}
+assert large == {False, True}
+assert any("how far they reach" in each.reason for each in gather.variants())
+bound = gather[(4,)].bind(Claims(host), OnGpu(host), 500, 2, BLOCK=256)
+assert not bound.kernel.metadata.large_arrays
+bound.update(x=Claims(host, (2**29,)))
+assert bound.kernel.metadata.large_arrays
+bound.update(x=Claims(host), stride=-2)
+assert bound.kernel.metadata.large_arrays
+""",
+        tmp_path,
+        chip,
+    )
+
+
+def test_compiled_kernels_refuse_what_their_buffers_do_not_reach(tmp_path):
+    run(
+        BUFFERS
+        + """
+usual = gather[(4,)](Claims(host), OnGpu(host), 500, 2, BLOCK=256)
+out = OnGpu(np.zeros(1000, np.float32))
+usual.launch((4,), Claims(host), out, 500, 2)
+assert (out.values[:500] == host[::2]).all()
+for x, stride in ((Claims(host, (2**29,)), 2), (Claims(host), -2)):
+    assert "2 GiB or more behind its pointer, or an integer is negative" in message(
+        lambda: usual.launch((4,), x, out, 500, stride)
+    )
+""",
+        tmp_path,
+    )
