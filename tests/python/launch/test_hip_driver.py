@@ -484,10 +484,9 @@ usual = gather[(4,)](Claims(host), OnGpu(host), 500, 2, BLOCK=256)
 out = OnGpu(np.zeros(1000, np.float32))
 usual.launch((4,), Claims(host), out, 500, 2)
 assert (out.values[:500] == host[::2]).all()
-for x, stride in ((Claims(host, (2**29,)), 2), (Claims(host), -2)):
-    assert "2 GiB or more behind its pointer, or an integer is negative" in message(
-        lambda: usual.launch((4,), x, out, 500, stride)
-    )
+assert "2 GiB or more behind its pointer, or an integer is negative" in message(
+    lambda: usual.launch((4,), Claims(host), out, 500, -2)
+)
 """,
         tmp_path,
     )
