@@ -4,14 +4,26 @@
 
 #include "llvm/Support/MathExtras.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace sectile::tile;
 
 namespace sectile::gpu {
 
-int64_t operandBytes(RankedTensorType type) {
-  int64_t bytes = std::max(1u, type.getElementTypeBitWidth() / 8);
-  return llvm::alignTo(type.getNumElements() * bytes, 16);
+MultiplyAddOperands::MultiplyAddOperands(DotOp op) {
+  constexpr int64_t kMostBytes = 16; // of one access to shared memory
+  auto bytesOf = [](RankedTensorType type) -> int64_t {
+    return std::max(1u, type.getElementTypeBitWidth() / 8);
+  };
+  RankedTensorType lhs = op.getLhs().getType(), rhs = op.getRhs().getType();
+  const int64_t depth = lhs.getShape().back(), bytes = bytesOf(lhs);
+  steps = std::gcd(depth, kMostBytes / bytes);
+  // Rows of whole accesses are apart by one more.
+  const bool isPadded = depth * bytes % kMostBytes == 0;
+  lhsPitch = isPadded ? depth + kMostBytes / bytes : depth;
+  lhsBytes = llvm::alignTo(lhs.getNumElements() / depth * lhsPitch * bytes, kMostBytes);
+  rhsBytes = llvm::alignTo(rhs.getNumElements() * bytesOf(rhs), kMostBytes);
 }
 
 layout::MatrixInstructions matrixInstructions(DotOp op, const GpuTarget &target) {
@@ -66,7 +78,8 @@ bool readsAhead(DotOp op) {
 int64_t dotScratchBytes(DotOp op) {
   if (op.getInstruction())
     return 0;
-  return operandBytes(op.getLhs().getType()) + operandBytes(op.getRhs().getType());
+  const MultiplyAddOperands operands(op);
+  return operands.lhsBytes + operands.rhsBytes;
 }
 
 } // namespace sectile::gpu

@@ -20,8 +20,17 @@ const layout::MatrixInstruction *instructionOf(tile::DotAsyncOp op, const GpuTar
 /// more in registers then (optimizer/gpu/StageLoads.h).
 bool readsAhead(tile::DotOp op);
 
-/// Returns the bytes of a rank-2 or batched operand in shared memory, row-major.
-int64_t operandBytes(mlir::RankedTensorType type);
+/// How a product by multiply-adds has its operands in shared memory, both row-major: the left one
+/// first, with the rows so far apart that threads read several at once from different banks.
+struct MultiplyAddOperands {
+  explicit MultiplyAddOperands(tile::DotOp op);
+
+  int64_t lhsPitch;           // elements from one row of the left operand to the next
+  int64_t lhsBytes, rhsBytes; // multiples of 16
+  /// Steps of depth that a thread reads of a row at once: a power of two that divides the depth.
+  int64_t steps;
+};
+
 /// Returns the bytes of shared memory for the operands of a product by multiply-adds; 0 with matrix
 /// instructions.
 int64_t dotScratchBytes(tile::DotOp op);

@@ -3,6 +3,7 @@
 #include "optimizer/gpu/DotLayouts.h"
 
 #include <map>
+#include <numeric>
 
 using namespace mlir;
 using namespace sectile::tile;
@@ -134,14 +135,14 @@ Registers GpuEmitter::emitMultiplyAdds(DotOp op, Registers acc, Type inner) {
   int rank = lhsType.getRank();
   int64_t rows = lhsType.getDimSize(rank - 2), depth = lhsType.getDimSize(rank - 1),
           columns = rhsType.getDimSize(rank - 1);
-  int64_t rhsScratch = scratch + operandBytes(lhsType);
-  storeRowMajor(op.getLhs(), scratch);
+  const MultiplyAddOperands operands(op);
+  int64_t rhsScratch = scratch + operands.lhsBytes;
+  storeRowMajor(op.getLhs(), scratch, operands.lhsPitch);
   storeRowMajor(op.getRhs(), rhsScratch);
   barrier();
 
   // Where the rows and columns of this thread start; each is needed by many registers.
   const TileLayout &layout = layoutOf(op.getResult());
-  Type lhsElement = lhsType.getElementType(), rhsElement = rhsType.getElementType();
   auto clamped = [&](unsigned reg, int axis, int64_t extent) {
     llvm::Value *at = coordinate(layout, reg, axis);
     if (!layout.isPadded(axis))
@@ -156,12 +157,31 @@ Registers GpuEmitter::emitMultiplyAdds(DotOp op, Registers acc, Type inner) {
                             clamped(reg, axis, lhsType.getDimSize(axis)));
     return batch;
   };
+  // Neighbouring columns of a thread are read at once, and so are neighbouring steps of its rows.
+  Type lhsElement = lhsType.getElementType(), rhsElement = rhsType.getElementType();
+  int64_t width = 1;
+  if (!layout.isPadded(rank - 1)) {
+    width = std::min<int64_t>(layout.contiguousRegisters(rank - 1), 16 / memoryBytes(rhsElement));
+    width = std::gcd(std::max<int64_t>(width, 1), columns);
+  }
+  constexpr int64_t kMostInLoop = 256; // multiply-adds in the loop's body
+  int64_t steps = operands.steps;
+  while (steps > 1 && steps * int64_t(acc.size()) > kMostInLoop)
+    steps /= 2;
+
   using Key = std::vector<int32_t>;
   auto keyOf = [&](unsigned reg, int leftOut) {
     Coordinates at = layout.constantOf(reg);
     Key key(at.begin(), at.end());
     key.erase(key.begin() + leftOut);
     return key;
+  };
+  // Of the first of the columns that are read together, and which of them it is.
+  auto columnOf = [&](unsigned reg) {
+    Key key = keyOf(reg, rank - 2);
+    const int32_t within = key.back() % int32_t(width);
+    key.back() -= within;
+    return std::pair(key, within);
   };
   std::map<Key, llvm::Value *> rowStarts, columnStarts;
   for (unsigned reg = 0; reg < acc.size(); ++reg) {
@@ -170,9 +190,12 @@ Registers GpuEmitter::emitMultiplyAdds(DotOp op, Registers acc, Type inner) {
       llvm::Value *number = builder.CreateAdd(
           builder.CreateMul(batchOf(reg), builder.getInt32(rows)), clamped(reg, rank - 2, rows));
       row = builder.CreateGEP(memoryType(lhsElement), sharedAddress(scratch),
-                              builder.CreateMul(number, builder.getInt32(depth)));
+                              builder.CreateMul(number, builder.getInt32(operands.lhsPitch)));
     }
-    llvm::Value *&column = columnStarts[keyOf(reg, rank - 2)];
+    auto [columnKey, within] = columnOf(reg);
+    if (within != 0)
+      continue;
+    llvm::Value *&column = columnStarts[columnKey];
     if (!column) {
       llvm::Value *number =
           builder.CreateAdd(builder.CreateMul(batchOf(reg), builder.getInt32(depth * columns)),
@@ -194,29 +217,40 @@ Registers GpuEmitter::emitMultiplyAdds(DotOp op, Registers acc, Type inner) {
     sums.push_back(builder.CreatePHI(value->getType(), 2));
     sums.back()->addIncoming(value, before);
   }
-  auto read = [&](llvm::Value *start, Type element, int64_t step) {
-    llvm::Value *offset = builder.CreateMul(k, builder.getInt32(step));
-    llvm::Value *address = builder.CreateGEP(memoryType(element), start, offset);
-    llvm::Value *value =
-        builder.CreateAlignedLoad(memoryType(element), address, llvm::Align(memoryBytes(element)));
-    return castForDot(fromMemory(value, element), element, inner);
+  auto read = [&](llvm::Value *start, Type element, llvm::Value *number, int64_t count) {
+    llvm::Type *memory = memoryType(element);
+    llvm::Value *address = builder.CreateGEP(memory, start, number);
+    llvm::Value *loaded =
+        builder.CreateAlignedLoad(count == 1 ? memory : llvm::FixedVectorType::get(memory, count),
+                                  address, llvm::Align(memoryBytes(element) * count));
+    Registers values;
+    for (int64_t one = 0; one < count; ++one)
+      values.push_back(
+          castForDot(fromMemory(elementOf(builder, loaded, one), element), element, inner));
+    return values;
   };
-  std::map<Key, llvm::Value *> rowValues, columnValues;
+  std::map<Key, Registers> rowValues;
   for (auto &[key, start] : rowStarts)
-    rowValues[key] = read(start, lhsElement, 1);
-  for (auto &[key, start] : columnStarts)
-    columnValues[key] = read(start, rhsElement, columns);
-  Registers next;
-  for (unsigned reg = 0; reg < acc.size(); ++reg) {
-    llvm::Value *a = rowValues[keyOf(reg, rank - 1)], *b = columnValues[keyOf(reg, rank - 2)];
-    if (isa<IntegerType>(inner))
-      next.push_back(builder.CreateAdd(sums[reg], builder.CreateMul(a, b)));
-    else
-      next.push_back(
-          builder.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, sums[reg]}));
-    sums[reg]->addIncoming(next.back(), body);
+    rowValues[key] = read(start, lhsElement, k, steps);
+  Registers next(sums.begin(), sums.end());
+  for (int64_t step = 0; step < steps; ++step) {
+    llvm::Value *row =
+        builder.CreateMul(builder.CreateAdd(k, builder.getInt32(step)), builder.getInt32(columns));
+    std::map<Key, Registers> columnValues;
+    for (auto &[key, start] : columnStarts)
+      columnValues[key] = read(start, rhsElement, row, width);
+    for (unsigned reg = 0; reg < acc.size(); ++reg) {
+      auto [columnKey, within] = columnOf(reg);
+      llvm::Value *a = rowValues[keyOf(reg, rank - 1)][step], *b = columnValues[columnKey][within];
+      next[reg] =
+          isa<IntegerType>(inner)
+              ? builder.CreateAdd(next[reg], builder.CreateMul(a, b))
+              : builder.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, next[reg]});
+    }
   }
-  llvm::Value *following = builder.CreateAdd(k, builder.getInt32(1));
+  for (unsigned reg = 0; reg < acc.size(); ++reg)
+    sums[reg]->addIncoming(next[reg], body);
+  llvm::Value *following = builder.CreateAdd(k, builder.getInt32(steps));
   k->addIncoming(following, body);
   builder.CreateCondBr(builder.CreateICmpULT(following, builder.getInt32(depth)), body, after);
   builder.SetInsertPoint(after);
@@ -224,23 +258,44 @@ Registers GpuEmitter::emitMultiplyAdds(DotOp op, Registers acc, Type inner) {
 }
 
 /// Where a register's element lies in a row-major copy of the tile at `offset` of shared memory.
-llvm::Value *GpuEmitter::rowMajorAddress(Value tile, int reg, int64_t offset) {
+llvm::Value *GpuEmitter::rowMajorAddress(Value tile, int reg, int64_t offset, int64_t pitch) {
+  llvm::Value *number = rowMajorNumber(layoutOf(tile), reg);
+  const int64_t row = cast<RankedTensorType>(tile.getType()).getShape().back();
+  if (pitch && pitch != row) {
+    llvm::Value *rows = builder.CreateUDiv(number, builder.getInt32(row));
+    number = builder.CreateAdd(number, builder.CreateMul(rows, builder.getInt32(pitch - row)));
+  }
   return builder.CreateGEP(memoryType(elementTypeOf(tile.getType())), sharedAddress(offset),
-                           rowMajorNumber(layoutOf(tile), reg));
+                           number);
 }
 
-void GpuEmitter::storeRowMajor(Value tile, int64_t offset) {
+void GpuEmitter::storeRowMajor(Value tile, int64_t offset, int64_t pitch) {
   const TileLayout &layout = layoutOf(tile);
   Type element = elementTypeOf(tile.getType());
   const Registers &values = registers(tile);
+  const unsigned bytes = memoryBytes(element);
+  auto shape = cast<RankedTensorType>(tile.getType()).getShape();
+  const int axis = int(shape.size()) - 1;
+  int64_t width = 1;
+  if (!layout.isPadded(axis)) {
+    width = std::min<int64_t>(layout.contiguousRegisters(axis), std::max(1u, 16 / bytes));
+    width = std::gcd(std::gcd(width, shape[axis]), pitch);
+    while (offset % (width * bytes) != 0)
+      width /= 2;
+  }
+  SmallVector<int, 16> unique = layout.uniqueRegisters();
   emitIf(isFirstCopy(layout), [&] {
-    for (int reg : layout.uniqueRegisters()) {
-      if (layout.isPaddingRegister(reg))
+    for (const layout::RegisterGroup &group : layout.accessGroups(axis, width)) {
+      const int first = group.front();
+      if (layout.isPaddingRegister(first) || !llvm::is_contained(unique, first))
         continue;
-      emitIf(isInside(layout, reg), [&] {
-        builder.CreateAlignedStore(toMemory(values[reg], element),
-                                   rowMajorAddress(tile, reg, offset),
-                                   llvm::Align(memoryBytes(element)));
+      emitIf(isInside(layout, first), [&] {
+        SmallVector<llvm::Value *, 16> stored;
+        for (int reg : group)
+          stored.push_back(toMemory(values[reg], element));
+        builder.CreateAlignedStore(vectorOf(builder, stored),
+                                   rowMajorAddress(tile, first, offset, pitch),
+                                   llvm::Align(bytes * width));
       });
     }
   });

@@ -215,8 +215,9 @@ private:
   Registers emitMultiplyAdds(tile::DotOp op, Registers acc, mlir::Type inner);
   llvm::Value *castForDot(llvm::Value *value, mlir::Type from, mlir::Type to);
   /// The tile's elements, each once, row-major from `offset` of shared memory on; and back.
-  void storeRowMajor(mlir::Value tile, int64_t offset);
-  llvm::Value *rowMajorAddress(mlir::Value tile, int reg, int64_t offset);
+  /// `pitch`: elements from one row to the next; 0: they follow each other.
+  void storeRowMajor(mlir::Value tile, int64_t offset, int64_t pitch = 0);
+  llvm::Value *rowMajorAddress(mlir::Value tile, int reg, int64_t offset, int64_t pitch = 0);
   void loadRowMajor(mlir::Value tile, int64_t offset);
   // EmitBuffers.cpp
   /// Copies, their groups, and waits for them; an error where the target has none of these, which
