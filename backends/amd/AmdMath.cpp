@@ -14,7 +14,8 @@ using backends::MathFunction;
 using backends::NarrowFloat;
 
 AmdMath::AmdMath(const AmdArch &arch)
-    : MathTarget(backends::ArithmeticFeatures::gpu({id::amdgcn_rcp, id::amdgcn_sqrt})),
+    : MathTarget(backends::ArithmeticFeatures::gpu(
+          {id::amdgcn_rcp, id::amdgcn_sqrt, id::amdgcn_log, id::amdgcn_exp2})),
       hasMaximum(arch.hasMaximum()), fp8(arch.fp8) {}
 
 llvm::Value *AmdMath::math(Builder &builder, MathFunction function,

@@ -118,6 +118,22 @@ std::optional<MathFunction> mathFunctionOf(Operation *op) {
       .Default([](Operation *) { return std::nullopt; });
 }
 
+/// A step of a formula carries `afn` and `contract`: an instruction may do, and others correct it
+/// or bear with it. (`afn` alone is on functions of the language, for all arguments.)
+std::optional<MathFunction> formulaStepOf(Operation *op) {
+  auto fast = dyn_cast<arith::ArithFastMathInterface>(op);
+  const auto wanted = arith::FastMathFlags::afn | arith::FastMathFlags::contract;
+  if (!fast || !fast.getFastMathFlagsAttr() ||
+      !arith::bitEnumContainsAll(fast.getFastMathFlagsAttr().getValue(), wanted))
+    return std::nullopt;
+  return llvm::TypeSwitch<Operation *, std::optional<MathFunction>>(op)
+      .Case([](arith::DivFOp) { return MathFunction::NearInverse; })
+      .Case([](math::SqrtOp) { return MathFunction::NearRoot; })
+      .Case([](math::Log2Op) { return MathFunction::NearLog2; })
+      .Case([](math::Exp2Op) { return MathFunction::NearExp2; })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
 std::optional<FloatExtremum> floatExtremumOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, std::optional<FloatExtremum>>(op)
       .Case([](arith::MaximumFOp) { return FloatExtremum::Maximum; })
@@ -329,6 +345,11 @@ llvm::SmallVector<llvm::Value *, 2> ElementwiseEmitter::emit(Operation *op,
     return {narrowResult ? rounded(value, *narrowResult) : value};
   };
 
+  if (auto step = formulaStepOf(op)) {
+    builder.clearFastMathFlags();
+    // The dividend is 1.
+    return finish(target.math(builder, *step, operands.back(), /*mayApproximate=*/false));
+  }
   if (auto kind = binaryOf(op)) {
     if (isa<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(op))
       return {emitShift(builder, *kind, operands[0], operands[1])};

@@ -13,7 +13,8 @@ using llvm::Intrinsic::ID;
 
 NvidiaMath::NvidiaMath(int capability)
     : MathTarget(backends::ArithmeticFeatures::gpu(
-          {llvm::Intrinsic::nvvm_rcp_approx_ftz_f, llvm::Intrinsic::nvvm_sqrt_approx_f})),
+          {llvm::Intrinsic::nvvm_rcp_approx_ftz_f, llvm::Intrinsic::nvvm_sqrt_approx_ftz_f,
+           llvm::Intrinsic::nvvm_lg2_approx_ftz_f, llvm::Intrinsic::nvvm_ex2_approx_ftz})),
       capability(capability) {}
 
 llvm::Value *NvidiaMath::math(Builder &builder, MathFunction function,

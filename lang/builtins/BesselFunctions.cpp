@@ -6,9 +6,11 @@
 //
 // upward where that is stable (Y, and J of orders below x), else downward from an order where J
 // vanishes, as Miller did (DLMF 3.6, 10.74). The turns of these loops are as many as the element of
-// the tile that takes most of them needs, about its order.
+// the tile that takes most of them needs, about its order. They are of f64, and round to f32; order
+// 0 and 1 of f32 are in SingleBesselFunctions.cpp.
 #include "lang/builtins/ExactArithmetic.h"
 #include "lang/builtins/LibdeviceTable.h"
+#include "lang/builtins/SingleFunctions.h"
 #include "lang/builtins/SpecialCoefficients.h"
 #include "lang/semantics/CountedLoop.h"
 
@@ -279,15 +281,20 @@ FailureOr<Operand> ofOrder(Arguments &args, Kind kind) {
 void addBesselFunctions(BuiltinTable &table) {
   struct {
     const char *signature;
-    Term (*function)(int, Term, Precision);
+    Term (*ofSingle)(int, Term);
+    Term (*ofDouble)(int, Term, Precision);
     int order;
-  } const functions[] = {
-      {"j0(x)", besselJ, 0}, {"j1(x)", besselJ, 1}, {"y0(x)", besselY, 0}, {"y1(x)", besselY, 1}};
-  for (auto [signature, function, order] : functions)
-    addInDouble(table, signature,
-                [function = function, order = order](ArrayRef<Term> t, Precision precision) {
-                  return function(order, t[0], precision);
-                });
+  } const functions[] = {{"j0(x)", single::besselJ, besselJ, 0},
+                         {"j1(x)", single::besselJ, besselJ, 1},
+                         {"y0(x)", single::besselY, besselY, 0},
+                         {"y1(x)", single::besselY, besselY, 1}};
+  for (const auto &function : functions)
+    addForEachWidth(
+        table, function.signature,
+        [function](ArrayRef<Term> t) { return function.ofSingle(function.order, t[0]); },
+        [function](ArrayRef<Term> t) {
+          return function.ofDouble(function.order, t[0], Precision::Double);
+        });
   table.add("jn(n, x)", [](Arguments &args) { return ofOrder(args, Kind::J); });
   table.add("yn(n, x)", [](Arguments &args) { return ofOrder(args, Kind::Y); });
 }

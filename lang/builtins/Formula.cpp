@@ -64,20 +64,25 @@ static Term apply(Term first, Terms... rest) {
 
 /// The operation as a GPU may approximate it, in f32.
 template <class Op, class... Terms>
-static Term applyNearly(Term first, Terms... rest) {
+static Term applyNearly(arith::FastMathFlags flags, Term first, Terms... rest) {
   SmallVector<Term, 2> operands = {first, rest...};
-  return first.formula->node(first.dtype(), operands, [](Formula &formula, ArrayRef<Value> values) {
-    OpBuilder &builder = formula.sema.builder;
-    Location at = formula.sema.location();
-    auto flag = arith::FastMathFlagsAttr::get(
-        builder.getContext(),
-        values[0].type.dtype.bits() == 64 ? arith::FastMathFlags::none : arith::FastMathFlags::afn);
-    if constexpr (sizeof...(Terms) == 0)
-      return mlir::Value(Op::create(builder, at, values[0].ir, flag));
-    else
-      return mlir::Value(Op::create(builder, at, values[0].ir, values[1].ir, flag));
-  });
+  return first.formula->node(
+      first.dtype(), operands, [flags](Formula &formula, ArrayRef<Value> values) {
+        OpBuilder &builder = formula.sema.builder;
+        Location at = formula.sema.location();
+        auto flag = arith::FastMathFlagsAttr::get(
+            builder.getContext(),
+            values[0].type.dtype.bits() == 64 ? arith::FastMathFlags::none : flags);
+        if constexpr (sizeof...(Terms) == 0)
+          return mlir::Value(Op::create(builder, at, values[0].ir, flag));
+        else
+          return mlir::Value(Op::create(builder, at, values[0].ir, values[1].ir, flag));
+      });
 }
+
+/// What marks a step of a formula (backends/common/ElementwiseEmitter.cpp).
+static const arith::FastMathFlags kStep =
+    arith::FastMathFlags::afn | arith::FastMathFlags::contract;
 
 template <class OfFloats, class OfIntegers>
 static Term applyEither(Term x, Term y) {
@@ -97,10 +102,19 @@ Term operator/(Term x, Term y) {
   return apply<arith::DivFOp>(x, y);
 }
 Term nearQuotient(Term x, Term y) {
-  return applyNearly<arith::DivFOp>(x, y);
+  return applyNearly<arith::DivFOp>(arith::FastMathFlags::afn, x, y);
+}
+Term nearInverse(Term x) {
+  return applyNearly<arith::DivFOp>(kStep, literal(1.0, x), x);
 }
 Term nearRoot(Term x) {
-  return applyNearly<math::SqrtOp>(x);
+  return applyNearly<math::SqrtOp>(kStep, x);
+}
+Term nearLog2(Term x) {
+  return applyNearly<math::Log2Op>(kStep, x);
+}
+Term nearExp2(Term x) {
+  return applyNearly<math::Exp2Op>(kStep, x);
 }
 Term operator-(Term x) {
   return x.dtype().isFloat() ? apply<arith::NegFOp>(x) : literal(0, x) - x;

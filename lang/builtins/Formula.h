@@ -66,7 +66,13 @@ Term operator/(Term x, Term y); // of floats, correctly rounded
 /// Within some units in the last place in f32, by an instruction where there is one: for steps that
 /// others correct.
 Term nearQuotient(Term x, Term y);
+/// The same, and faster, where argument and result are normal numbers, 0 or infinite: 1 / x and the
+/// root within one unit, 2^x within two, and log2(x) within 2^-22 of itself, or absolutely where x
+/// is in (1/2, 2).
+Term nearInverse(Term x);
 Term nearRoot(Term x);
+Term nearLog2(Term x);
+Term nearExp2(Term x);
 Term operator-(Term x);
 Term operator&(Term x, Term y); // of integers, or of truth values
 Term operator|(Term x, Term y);

@@ -1,6 +1,7 @@
 // The rest of the elementary functions, by the names CUDA's device library has for them.
 #include "lang/builtins/ExactArithmetic.h"
 #include "lang/builtins/LibdeviceTable.h"
+#include "lang/builtins/SingleFunctions.h"
 
 using namespace mlir;
 
@@ -247,9 +248,9 @@ ScaledSquares sumOfSquares(ArrayRef<Term> lengths) {
   return {scale, unscale, *sum, isAnyInfinite};
 }
 
-/// 1 / cbrt(x), one step of Newton's behind the rounded quotient.
+/// 1 / cbrt(x), one step of Newton's behind the quotient.
 Term reciprocalCubeRoot(Term x) {
-  Term guess = 1.0 / cbrt(x);
+  Term guess = nearInverse(cbrt(x));
   TermPair first = twoProduct(x, guess), square = twoProduct(guess, guess);
   Term rest = fma(-first.high, square.high, literal(1.0, x));
   rest = rest - (first.high * square.low + first.low * square.high);
@@ -380,12 +381,10 @@ void addLibdeviceOps(BuiltinTable &table) {
   addFloat(table, "cospi", cosPi);
   addFloat(table, "sinpi", sinPi);
   addFloat(table, "signbit", signBit);
-  addFloat(table, "exp10", [](Emitter &emit, const Value &x) -> FailureOr<Value> {
-    Value ten = emit.literal(10.0, x);
-    return emit.apply<math::PowFOp>(ten, x);
-  });
-  addInDouble(table, "rcbrt(x)",
-              [](ArrayRef<Term> t, Precision) { return reciprocalCubeRoot(t[0]); });
+  addForEachWidth(
+      table, "exp10(x)", [](ArrayRef<Term> t) { return single::exp10(t[0]); },
+      [](ArrayRef<Term> t) { return pow(literal(10.0, t[0]), t[0]); });
+  addOfFloats(table, "rcbrt(x)", [](ArrayRef<Term> t) { return reciprocalCubeRoot(t[0]); });
   addRounding<math::RoundEvenOp>(table, "llrint");
   addRounding<math::RoundOp>(table, "llround");
   addClassification<math::IsNaNOp>(table, "isnan");
@@ -397,10 +396,13 @@ void addLibdeviceOps(BuiltinTable &table) {
   table.add("pow(x, y)", power);
   addFloatPairOp<arith::RemFOp>(table, "fmod(x, y)");
   addFloatPair(table, "fdim(x, y)", positiveDifference);
-  for (StringRef parameters : {"hypot(x, y)", "norm3d(x, y, z)", "norm4d(x, y, z, w)"}) {
+  addForEachWidth(
+      table, "hypot(x, y)", [](ArrayRef<Term> t) { return single::hypot(t[0], t[1]); },
+      euclideanNorm);
+  for (StringRef parameters : {"norm3d(x, y, z)", "norm4d(x, y, z, w)"})
     addOfFloats(table, parameters, euclideanNorm);
-    addOfFloats(table, ("r" + parameters).str(), reciprocalNorm);
-  }
+  for (StringRef parameters : {"rhypot(x, y)", "rnorm3d(x, y, z)", "rnorm4d(x, y, z, w)"})
+    addOfFloats(table, parameters, reciprocalNorm);
 
   addInteger(table, "clz", countBits<math::CountLeadingZerosOp>);
   addInteger(table, "popc", countBits<math::CtPopOp>);

@@ -128,6 +128,14 @@ void addInDouble(BuiltinTable &table, StringRef signature,
   });
 }
 
+void addForEachWidth(BuiltinTable &table, StringRef signature,
+                     std::function<Term(ArrayRef<Term>)> ofSingle,
+                     std::function<Term(ArrayRef<Term>)> ofDouble) {
+  addOfFloats(table, signature, [ofSingle, ofDouble](ArrayRef<Term> given) {
+    return given[0].isDouble() ? ofDouble(given) : ofSingle(given);
+  });
+}
+
 void addOfIntegers(BuiltinTable &table, StringRef signature, IntegerWidths widths,
                    std::function<Term(ArrayRef<Term>)> function) {
   table.add(

@@ -15,6 +15,10 @@ void addOfFloats(BuiltinTable &table, llvm::StringRef signature,
 /// The same, but computed in f64, with the digits of the result's type.
 void addInDouble(BuiltinTable &table, llvm::StringRef signature,
                  std::function<Term(llvm::ArrayRef<Term>, Precision)> function);
+/// The parameters are floats that are promoted and broadcast; each type has a function of its own.
+void addForEachWidth(BuiltinTable &table, llvm::StringRef signature,
+                     std::function<Term(llvm::ArrayRef<Term>)> ofSingle,
+                     std::function<Term(llvm::ArrayRef<Term>)> ofDouble);
 /// The parameters are integers of 32 (or `mayBe64`: 64) bits that are promoted and broadcast.
 enum class IntegerWidths { Only32, Also64 };
 void addOfIntegers(BuiltinTable &table, llvm::StringRef signature, IntegerWidths widths,

@@ -6,11 +6,17 @@
 
 namespace sectile::lang {
 
-/// A polynomial in x - center, lowest degree first: one with an error below f64's rounding, and a
-/// shorter one, also for f64, with an error below f32's.
+/// A polynomial in x - center, lowest degree first: one with an error below f64's rounding, and,
+/// where functions of f32 are computed in f64 with it, a shorter one with an error below f32's.
 struct Polynomial {
   double center;
   llvm::ArrayRef<double> full, shorter;
+};
+
+/// A polynomial in x - center, lowest degree first, whose coefficients are numbers of f32.
+struct SinglePolynomial {
+  double center;
+  llvm::ArrayRef<double> series;
 };
 
 /// A real number as the sum of an f64 and a far smaller one.
@@ -23,5 +29,6 @@ enum class Precision { Single, Double };
 
 /// Horner's scheme. A back end may fuse its products, which does the error no harm.
 Term evaluate(const Polynomial &polynomial, Term x, Precision precision);
+Term evaluate(const SinglePolynomial &polynomial, Term x);
 
 } // namespace sectile::lang

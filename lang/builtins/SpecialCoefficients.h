@@ -23,115 +23,83 @@ inline constexpr Polynomial kStirling = {0.0, kStirling64, kStirling32};
 
 /// x (lgamma(x) - (x - 1/2) log(x) + x - log(2 pi) / 2) in 1 / x^2, x >= 8.
 /// f64: degree 6, error 2^-56.9.
-/// f32: degree 3, error 2^-37.7.
 inline constexpr double kLogStirling64[] = {0x1.5555555555555p-4, -0x1.6c16c16c149f4p-9, 0x1.a01a017dcf9e1p-11, -0x1.38134d4f8896fp-11, 0x1.b92c33f9445e5p-11, -0x1.ef8d748aeb0f2p-10, 0x1.4bffc9d8b455bp-8};
-inline constexpr double kLogStirling32[] = {0x1.555555554ee56p-4, -0x1.6c16bafa5f149p-9, 0x1.9ff998fa2738dp-11, -0x1.2aebd65128751p-11};
-inline constexpr Polynomial kLogStirling = {0.0, kLogStirling64, kLogStirling32};
+inline constexpr Polynomial kLogStirling = {0.0, kLogStirling64, {}};
 
 /// lgamma(1 + y) / y, -1/4 <= y <= 1/2.
 /// f64: degree 21, error 2^-57.9.
-/// f32: degree 11, error 2^-31.6.
 inline constexpr double kLogGamma164[] = {-0x1.2788cfc6fb619p-1, 0x1.a51a6625307d2p-1, -0x1.9a4d55beab2c4p-2, 0x1.151322ac7db9cp-2, -0x1.a8b9c17aa9c64p-3, 0x1.5b40cb0fc39f4p-3, -0x1.2703a1da97545p-3, 0x1.010b36c410c2bp-3, -0x1.c80671e55b5c6p-4, 0x1.9a01de862d236p-4, -0x1.748bf24c17204p-4, 0x1.556aec4fa64abp-4, -0x1.3b23b37421646p-4, 0x1.24a144f64297ap-4, -0x1.10cb30e11664ep-4, 0x1.fde3fbc39bbe0p-5, -0x1.e32532015052ap-5, 0x1.da5587f945840p-5, -0x1.ceff20fd48b23p-5, 0x1.7eaacf80ba41bp-5, -0x1.a9c46e157cb82p-6, 0x1.c01a68a3fec1bp-8};
-inline constexpr double kLogGamma132[] = {-0x1.2788cfc785122p-1, 0x1.a51a660ce0643p-1, -0x1.9a4d530d4917ep-2, 0x1.1513429f3e118p-2, -0x1.a8bc2888ca363p-3, 0x1.5b37871813874p-3, -0x1.269fb5f3cde97p-3, 0x1.012399b3cd8dcp-3, -0x1.d4b17e7032a86p-4, 0x1.b0e9cfb73d4efp-4, -0x1.43f550be18b67p-4, 0x1.f2f17b7cdcf19p-6};
-inline constexpr Polynomial kLogGamma1 = {0.0, kLogGamma164, kLogGamma132};
+inline constexpr Polynomial kLogGamma1 = {0.0, kLogGamma164, {}};
 
 /// lgamma(2 + y) / y, |y| <= 1/2.
 /// f64: degree 19, error 2^-61.5.
-/// f32: degree 11, error 2^-37.0.
 inline constexpr double kLogGamma264[] = {0x1.b0ee6072093cep-2, 0x1.4a34cc4a60fa6p-2, -0x1.13e001a55760ap-4, 0x1.51322ac7d848ap-6, -0x1.e404fc218dbaep-8, 0x1.7add6eadb5317p-9, -0x1.38ac5c2d48207p-10, 0x1.0b36af8779ca0p-11, -0x1.d3fd4b679c1c4p-13, 0x1.a127afee53e7dp-14, -0x1.78de9ab752b81p-15, 0x1.580e0afa55850p-16, -0x1.3cb3be36ad88bp-17, 0x1.258f3057730fap-18, -0x1.1276ebd557fb0p-19, 0x1.012012be3900ap-20, -0x1.ce17528bcf460p-22, 0x1.b40adb09a1e12p-23, -0x1.2009c1a550d0dp-23, 0x1.11fa5e7c86f7bp-24};
-inline constexpr double kLogGamma232[] = {0x1.b0ee60720f144p-2, 0x1.4a34cc4a5e442p-2, -0x1.13e001bf9b68ap-4, 0x1.51322af89f70dp-6, -0x1.e404afd21cd14p-8, 0x1.7add27d2db2a1p-9, -0x1.38c08bc30f720p-10, 0x1.0b496d499e088p-11, -0x1.cf3295be08744p-13, 0x1.9cb4f2ee64828p-14, -0x1.bacfb050da62fp-15, 0x1.953f327c6696cp-16};
-inline constexpr Polynomial kLogGamma2 = {0.0, kLogGamma264, kLogGamma232};
+inline constexpr Polynomial kLogGamma2 = {0.0, kLogGamma264, {}};
 
 /// lgamma(x) / (x - 2), 2.5 <= x <= 4.5.
 /// f64: degree 19, error 2^-58.8.
-/// f32: degree 10, error 2^-33.0.
 inline constexpr double kLogGamma364[] = {0x1.99eeacb740d9dp-1, 0x1.9d060f61a717ap-3, -0x1.8e995e2a4c528p-6, 0x1.130357a6f4a2fp-8, -0x1.bad54a47e27aep-11, 0x1.84ad78e6e60f7p-13, -0x1.6857bbea7c6d6p-15, 0x1.5ad2ab6d1104bp-17, -0x1.56ef97396c0fdp-19, 0x1.59ffc3a9df9c0p-21, -0x1.628d6a8e5e1b5p-23, 0x1.6fc829592493ap-25, -0x1.81221dc407ab4p-27, 0x1.96b0ce7805e0bp-29, -0x1.b364630f9295dp-31, 0x1.d17fc95d1e5adp-33, -0x1.ca48d759b6506p-35, 0x1.edb4562487e2dp-37, -0x1.a8239c0b5322bp-38, 0x1.cd5f44efdc0b1p-40};
-inline constexpr double kLogGamma332[] = {0x1.99eeacb740d9dp-1, 0x1.9d060f74e0532p-3, -0x1.8e995e52b0706p-6, 0x1.130327c2a1892p-8, -0x1.bad4e5a8b468cp-11, 0x1.84ceb28c86df1p-13, -0x1.687aa2089f70cp-15, 0x1.56294c713e0dcp-17, -0x1.520a6ed252c11p-19, 0x1.a1b6a2804a374p-21, -0x1.add091c59a90ep-23};
-inline constexpr Polynomial kLogGamma3 = {3.5, kLogGamma364, kLogGamma332};
+inline constexpr Polynomial kLogGamma3 = {3.5, kLogGamma364, {}};
 
 /// lgamma(x), 4.5 <= x <= 8.
 /// f64: degree 18, error 2^-57.4.
-/// f32: degree 10, error 2^-34.0.
 inline constexpr double kLogGamma664[] = {0x1.4e0dfde18c6e8p+2, 0x1.c01db8eb222d4p+0, 0x1.634914879f474p-4, -0x1.47e8aab793da4p-8, 0x1.c4dcc5ccbfac6p-12, -0x1.765d8c81ea48dp-15, 0x1.570f189cd386fp-18, -0x1.500ec3e6e560ap-21, 0x1.58e3f468e1976p-24, -0x1.6e4575beddc05p-27, 0x1.8f3f67bcd5ed4p-30, -0x1.bc18bf8cb1252p-33, 0x1.f637c68f65406p-36, -0x1.210aa5edd1e8ep-38, 0x1.4f01bc057e5cbp-41, -0x1.6ff8ee5e9bf03p-44, 0x1.b124c4d906b8dp-47, -0x1.7da1cb6c7cc51p-49, 0x1.c8f57b4f69470p-52};
-inline constexpr double kLogGamma632[] = {0x1.4e0dfde18c6e8p+2, 0x1.c01db8e82423dp+0, 0x1.6349148e6b5d9p-4, -0x1.47e8973c8719ap-8, 0x1.c4dc998d464e8p-12, -0x1.766f377e55746p-15, 0x1.57232856f530ep-18, -0x1.4cd06777b9040p-21, 0x1.553576fa335bap-24, -0x1.afb49eb1c6ddap-27, 0x1.d9748a01638f3p-30};
-inline constexpr Polynomial kLogGamma6 = {6.25, kLogGamma664, kLogGamma632};
+inline constexpr Polynomial kLogGamma6 = {6.25, kLogGamma664, {}};
 
 /// erfinv(x) / x, w = -log(1 - x^2), in w <= 6.25.
 /// f64: degree 24, error 2^-56.9.
-/// f32: degree 13, error 2^-32.1.
 inline constexpr double kErfInverse164[] = {0x1.a755e7c99ae86p+0, 0x1.ebd80d9b13dfap-3, -0x1.8b6c33114ea2fp-8, -0x1.84576948359ddp-11, 0x1.879c2a20aeb2ep-13, -0x1.d1d1f7c9ffa6dp-17, -0x1.6e8a53c7ac2ffp-20, 0x1.c6b4f8868f532p-22, -0x1.f36ceed4416aep-26, -0x1.1a9eb00326b9bp-28, 0x1.20f544d62fff1p-30, -0x1.dc3f457145cd3p-35, -0x1.c8a6afa1550f4p-37, 0x1.7236b79e1d57ep-39, -0x1.6b86f85109f07p-44, -0x1.6877e8ae70f27p-45, 0x1.d5e95ecc5f898p-48, -0x1.6b6b0fc6a580fp-55, -0x1.19ac650194dcap-53, 0x1.1e1f9ee618b29p-56, 0x1.669b9213d3cdfp-61, -0x1.9a137911c05cfp-62, 0x1.79a647e43b44ep-66, 0x1.e2aa7ddd776b6p-69, -0x1.b2643e45e1856p-72};
-inline constexpr double kErfInverse132[] = {0x1.a755e7c9e4f12p+0, 0x1.ebd80d99dfd30p-3, -0x1.8b6c35f4e6dc2p-8, -0x1.84575d3250309p-11, 0x1.879cbe105bcd2p-13, -0x1.d1d6f068cc954p-17, -0x1.6eb58eebaf8d8p-20, 0x1.c71783a4fe241p-22, -0x1.f090161784bb3p-26, -0x1.21ed784b04103p-28, 0x1.1b7ccfda548f9p-30, -0x1.4c863698a0b60p-35, -0x1.b42bae93247f9p-37, 0x1.8000901a2e569p-40};
-inline constexpr Polynomial kErfInverse1 = {3.125, kErfInverse164, kErfInverse132};
+inline constexpr Polynomial kErfInverse1 = {3.125, kErfInverse164, {}};
 
 /// erfinv(x) / x, w = -log(1 - x^2), in sqrt(w), 2.5 to 4.
 /// f64: degree 20, error 2^-59.6.
-/// f32: degree 10, error 2^-33.3.
 inline constexpr double kErfInverse264[] = {0x1.8abcc380d5a48p+1, 0x1.0158a6d641d55p+0, 0x1.5ffcfe5b6cd38p-8, -0x1.ebadabba02be5p-9, 0x1.468eeca944c44p-9, -0x1.ba9240d8768c3p-10, 0x1.f3cc545d9ca81p-11, -0x1.7448bcc8e9aa7p-12, 0x1.932e8fd4360edp-16, 0x1.1e6abbe66ca02p-14, -0x1.8cf463501e9a0p-15, 0x1.a241c6f237f34p-17, 0x1.899aa0e374402p-19, -0x1.0b79e820e8497p-18, 0x1.8db69feb41fb6p-20, -0x1.da75906425fdap-26, -0x1.079a074d69940p-22, 0x1.1a9484c4d3628p-23, -0x1.674f1725daa65p-26, -0x1.06f1da245bfd3p-26, 0x1.07e3c2020286fp-27};
-inline constexpr double kErfInverse232[] = {0x1.8abcc380d5a48p+1, 0x1.0158a6e6e6166p+0, 0x1.5ffd0ae9289a5p-8, -0x1.ebb25f1ea0a3ep-9, 0x1.468b7590fa711p-9, -0x1.ba30a6ecc944fp-10, 0x1.f4540e9345fdcp-11, -0x1.7afec57f41b35p-12, 0x1.509ef6aa4b1b0p-16, 0x1.5623ed34b0284p-14, -0x1.569cb86feae0ep-15};
-inline constexpr Polynomial kErfInverse2 = {3.25, kErfInverse264, kErfInverse232};
+inline constexpr Polynomial kErfInverse2 = {3.25, kErfInverse264, {}};
 
 /// erfinv(x) / x, w = -log(1 - x^2), in sqrt(w), 4 to 6.1.
 /// f64: degree 19, error 2^-59.8.
-/// f32: degree 8, error 2^-31.8.
 inline constexpr double kErfInverse364[] = {0x1.3664ddd1ad7fbp+2, 0x1.02a30d1fba10bp+0, -0x1.22ea5df1cc9c4p-13, -0x1.c2f36aa17712fp-13, 0x1.3ebf4efb41405p-14, -0x1.4a349034ee281p-16, 0x1.2fbcfd6d3a07ep-18, -0x1.0a903b291e5ccp-20, 0x1.ebe32e01b51e0p-23, -0x1.22365bfec563dp-24, 0x1.f287e2e4c7c33p-26, -0x1.0579155654168p-26, 0x1.0cc365e09cc20p-27, -0x1.e4761087eb669p-29, 0x1.699080fbc38a4p-30, -0x1.abd2c01830e36p-32, 0x1.337cc90f91bdbp-34, 0x1.4b5efb75f7d1ap-36, -0x1.68184d5c94400p-36, 0x1.61eac4086d30cp-38};
-inline constexpr double kErfInverse332[] = {0x1.3664ddd169e64p+2, 0x1.02a30d340506dp+0, -0x1.22e6ad77d2d93p-13, -0x1.c31341257a997p-13, 0x1.3ea6c8c1bdad0p-14, -0x1.46e83bceda9fcp-16, 0x1.2f86287b284f7p-18, -0x1.47d8c0c4a10c3p-20, 0x1.331417eaa8aa0p-22};
-inline constexpr Polynomial kErfInverse3 = {5.0, kErfInverse364, kErfInverse332};
+inline constexpr Polynomial kErfInverse3 = {5.0, kErfInverse364, {}};
 
 /// erfinv(x) / x, w = -log(1 - x^2), in sqrt(w), 6.1 to 12.1.
 /// f64: degree 19, error 2^-57.0.
-/// f32: degree 9, error 2^-31.3.
 inline constexpr double kErfInverse464[] = {0x1.1c4bf1ab3c8b6p+3, 0x1.01b8e2742818cp+0, -0x1.accd56c8eaa2bp-12, 0x1.58dc927c02726p-16, -0x1.fc7f5894172bdp-23, -0x1.461c7ab46ee66p-23, 0x1.1a167f292b016p-25, -0x1.5e5f534495e1dp-28, 0x1.7fef62516ca4dp-31, -0x1.89998c3d078c2p-34, 0x1.82f5240edc30dp-37, -0x1.714cb523456fap-40, 0x1.584d2298c4522p-43, -0x1.3cbda2a2745f8p-46, 0x1.23131d9ff21efp-49, -0x1.f9362b52d47a3p-53, 0x1.7f10aafe72191p-56, -0x1.82a700ad892c3p-59, 0x1.13285495c4a6dp-61, -0x1.801e801993953p-65};
-inline constexpr double kErfInverse432[] = {0x1.1c4bf1ac0592ep+3, 0x1.01b8e27aaba7ap+0, -0x1.accf92cf3f427p-12, 0x1.58d3ddc48b58dp-16, -0x1.ec52f9531125fp-23, -0x1.44fe5d28d5e91p-23, 0x1.05d649024a95fp-25, -0x1.5bb797117710cp-28, 0x1.103e1617021f1p-30, -0x1.e6a4fa9f94dbep-34};
-inline constexpr Polynomial kErfInverse4 = {9.0, kErfInverse464, kErfInverse432};
+inline constexpr Polynomial kErfInverse4 = {9.0, kErfInverse464, {}};
 
 /// erfinv(x) / x, w = -log(1 - x^2), in sqrt(w), 12 to 27.4.
 /// f64: degree 21, error 2^-58.1.
-/// f32: degree 8, error 2^-31.8.
 inline constexpr double kErfInverse564[] = {0x1.3ed950ca8ee88p+4, 0x1.009a19588301dp+0, -0x1.6ae5d7524f16ep-14, 0x1.ba197e5705badp-19, -0x1.0ebbae94bbe59p-23, 0x1.47334addf2e4ep-28, -0x1.7e803c0c47013p-33, 0x1.a3111f2d398ebp-38, -0x1.9140d074aa849p-43, 0x1.04aee145ecb1cp-48, 0x1.01050c8c5973cp-54, -0x1.efc5b87d0faa2p-57, 0x1.57502bd0bb77fp-60, -0x1.80224d90d5ef5p-64, 0x1.6f8c1fe5cbb38p-68, -0x1.3f6b4ac38e911p-72, 0x1.80e397522b63dp-76, -0x1.c37db6ee8ab8bp-80, 0x1.4cfdb767f870cp-86, 0x1.30a9a689709f9p-89, 0x1.d4f040e6539bcp-92, -0x1.298c79308f926p-95};
-inline constexpr double kErfInverse532[] = {0x1.3ed950ca9454cp+4, 0x1.009a195961835p+0, -0x1.6ae61098f830bp-14, 0x1.ba192ee2644b6p-19, -0x1.0ea71aef62393p-23, 0x1.46ff7008d6f42p-28, -0x1.829823f9434b7p-33, 0x1.b0d85eec99909p-38, -0x1.4cbe8b291181ep-43};
-inline constexpr Polynomial kErfInverse5 = {20.0, kErfInverse564, kErfInverse532};
+inline constexpr Polynomial kErfInverse5 = {20.0, kErfInverse564, {}};
 
 /// (x + 1/2) exp(x^2) erfc(x) in (x - 4) / (x + 4), x >= 1.
 /// f64: degree 21, error 2^-56.7.
-/// f32: degree 12, error 2^-31.6.
 inline constexpr double kErfcx64[] = {0x1.3ba5916e9fd7fp-1, -0x1.1df1ad154a295p-4, 0x1.f7f5df66fd152p-8, 0x1.16ecefcfa5b25p-5, -0x1.9ddb23c3e5fedp-5, 0x1.7fee004dfd96ap-5, -0x1.0fb06dfe8c01fp-5, 0x1.3079edf9d49abp-6, -0x1.0962387b58364p-7, 0x1.49c6715c7cd6fp-9, -0x1.8d4a9d607cf9cp-12, -0x1.a1de32a44c301p-14, 0x1.3bdfe03f5e4b2p-14, -0x1.997611b2c657bp-17, -0x1.784b174240abep-18, 0x1.8010fb3e96457p-19, 0x1.20770031ff74dp-23, -0x1.bfc97047a6e7bp-22, 0x1.ec80103f06680p-25, 0x1.a0cc8fc7445d5p-25, -0x1.6a1d2049ef161p-26, 0x1.6438170d953c8p-29};
-inline constexpr double kErfcx32[] = {0x1.3ba5916ed8d10p-1, -0x1.1df1ade4704e0p-4, 0x1.f7f5d1cbf4b2ap-8, 0x1.16ed3c19f6dafp-5, -0x1.9ddb1c21d4186p-5, 0x1.7fe9fc999f7d7p-5, -0x1.0faeb15ad08b2p-5, 0x1.30a69705bbfbbp-6, -0x1.09ae1f9c33182p-7, 0x1.467558f64aa60p-9, -0x1.6b6dfaa798ee9p-12, -0x1.59bfe2ac6c686p-14, 0x1.2849febaa28f0p-15};
-inline constexpr Polynomial kErfcx = {0.0, kErfcx64, kErfcx32};
+inline constexpr Polynomial kErfcx = {0.0, kErfcx64, {}};
 
 /// exp(x^2) erfc(x), 0 <= x <= 1.
 /// f64: degree 17, error 2^-56.5.
-/// f32: degree 10, error 2^-31.4.
 inline constexpr double kErfcxNear64[] = {0x1.3b3bc3c98b0f3p-1, -0x1.067f263ec85e7p-1, 0x1.6ff861544dbc7p-2, -0x1.c6ad7a6f37cf4p-3, 0x1.fc9a0571055d7p-4, -0x1.0605940f2e6f3p-4, 0x1.f7744f3383957p-6, -0x1.c71017354dde5p-7, 0x1.85b04a993c3a4p-8, -0x1.3de7217756c96p-9, 0x1.f056c7c39ad76p-11, -0x1.7428ce5e7c884p-12, 0x1.0ce98121d9b97p-13, -0x1.775e4847fae74p-15, 0x1.f87de3f80a34bp-17, -0x1.4b0743afe62d6p-18, 0x1.d78bdb0f34d96p-20, -0x1.23264e43f18b6p-21};
-inline constexpr double kErfcxNear32[] = {0x1.3b3bc3c98b0f3p-1, -0x1.067f2661ad206p-1, 0x1.6ff8616d5f155p-2, -0x1.c6ad4ee2ae6d4p-3, 0x1.fc99e6270c08ap-4, -0x1.060d2b3bc91ddp-4, 0x1.f77f382c6a87dp-6, -0x1.c4e95f7cdc99bp-7, 0x1.84244e2a1e9d8p-8, -0x1.5fb8a7c80b2a3p-9, 0x1.10839a975b604p-10};
-inline constexpr Polynomial kErfcxNear = {0.5, kErfcxNear64, kErfcxNear32};
+inline constexpr Polynomial kErfcxNear = {0.5, kErfcxNear64, {}};
 
 /// I0(x) in x^2 / 4, x <= 8.
 /// f64: degree 16, error 2^-61.1.
-/// f32: degree 11, error 2^-31.9.
 inline constexpr double kBesselI064[] = {0x1.0000000000000p+0, 0x1.0000000000000p+0, 0x1.0000000000002p-2, 0x1.c71c71c71c6dfp-6, 0x1.c71c71c71cbe1p-10, 0x1.23456789a8318p-14, 0x1.02e85c08d260ap-19, 0x1.522a43f155552p-25, 0x1.522a444603fe2p-31, 0x1.0b312ee43b7c5p-37, 0x1.5601c7e411b36p-44, 0x1.69c76363ac35fp-51, 0x1.41b6c17a09391p-58, 0x1.e56f7ffb05c87p-66, 0x1.46a4446d3e276p-73, 0x1.31d00bad6ba1ap-81, 0x1.20d247d00eeebp-88};
-inline constexpr double kBesselI032[] = {0x1.fffffffdcb230p-1, 0x1.00000013da385p+0, 0x1.fffffe2793d6dp-3, 0x1.c71c82f3c8de1p-6, 0x1.c71bcce4be7eep-10, 0x1.23490ba397e17p-14, 0x1.02ce550ab2805p-19, 0x1.531e4c09647c9p-25, 0x1.4c3cc00f7d4adp-31, 0x1.234c94c56c434p-37, 0x1.b83220c1e48a2p-45, 0x1.5d383bc4c1e51p-50};
-inline constexpr Polynomial kBesselI0 = {0.0, kBesselI064, kBesselI032};
+inline constexpr Polynomial kBesselI0 = {0.0, kBesselI064, {}};
 
 /// sqrt(x) exp(-x) I0(x) in 1 / x, x >= 8.
 /// f64: degree 24, error 2^-57.1.
-/// f32: degree 7, error 2^-32.3.
 inline constexpr double kBesselI0Large64[] = {0x1.9bd428ad249a5p-2, 0x1.b87969bb93b75p-5, 0x1.1daa72b5e650cp-5, 0x1.75e5ee71edd14p-5, 0x1.8e513a1d5e52bp-4, 0x1.3f49a6bcfc2d9p-2, 0x1.7d0f75812d9bcp+0, 0x1.51ced7b713adcp+3, 0x1.7224b1828e507p+6, 0x1.03896efb09a41p+9, -0x1.ce768f00b5374p+12, -0x1.cc90f59ec1228p+17, -0x1.77cc956faaa2fp+20, 0x1.0317d4c7b215ap+25, 0x1.047454ffcb608p+29, -0x1.df1549cddfaf8p+31, -0x1.a9411c5b0ad08p+36, 0x1.9bbbfe31d81e9p+38, 0x1.0ab5ef575d285p+44, -0x1.31c908a5dd531p+45, -0x1.e8fd992032bedp+50, 0x1.42a55974d41b8p+51, 0x1.1ce14787c5bdep+57, -0x1.52109c25bd9ecp+56, -0x1.36e52c10032d7p+62};
-inline constexpr double kBesselI0Large32[] = {0x1.9bd428ac75fd1p-2, 0x1.b8796a2484ee8p-5, 0x1.1dab29fa3a14ep-5, 0x1.75d91e60aa877p-5, 0x1.8c11e9e2c5df0p-4, 0x1.463d010b3e4a0p-2, 0x1.d49747a145d29p+0, 0x1.20ede94d34bdep+3};
-inline constexpr Polynomial kBesselI0Large = {0.0625, kBesselI0Large64, kBesselI0Large32};
+inline constexpr Polynomial kBesselI0Large = {0.0625, kBesselI0Large64, {}};
 
 /// I1(x) / x in x^2 / 4, x <= 8.
 /// f64: degree 15, error 2^-59.0.
-/// f32: degree 11, error 2^-35.6.
 inline constexpr double kBesselI164[] = {0x1.0000000000000p-1, 0x1.0000000000001p-2, 0x1.5555555555540p-5, 0x1.c71c71c71c9ecp-9, 0x1.6c16c16c13a93p-13, 0x1.845c8a0d26f80p-18, 0x1.27e4fb73f1ad7p-23, 0x1.522a443ba2a26p-29, 0x1.2c97552280795p-35, 0x1.ab8234c2c46fbp-42, 0x1.f17258b099a34p-49, 0x1.e290ec0d14f98p-56, 0x1.8a6faa072cdf9p-63, 0x1.1dc3a22d140b2p-70, 0x1.1ec8e2d9b0ddbp-78, 0x1.20de50ee937a2p-85};
-inline constexpr double kBesselI132[] = {0x1.ffffffffd638ep-2, 0x1.00000002efc9ap-2, 0x1.5555550f717a7p-5, 0x1.c71c76dc3cb7bp-9, 0x1.6c16909d0c135p-13, 0x1.845eb21d0b466p-18, 0x1.27d58edd575fep-23, 0x1.52baffe65364ap-29, 0x1.291241e309bb4p-35, 0x1.c830370b9fc2dp-42, 0x1.5ffa5ba179b0dp-49, 0x1.bb5e9645db2e2p-55};
-inline constexpr Polynomial kBesselI1 = {0.0, kBesselI164, kBesselI132};
+inline constexpr Polynomial kBesselI1 = {0.0, kBesselI164, {}};
 
 /// sqrt(x) exp(-x) I1(x) in 1 / x, x >= 8.
 /// f64: degree 24, error 2^-57.0.
-/// f32: degree 7, error 2^-32.2.
 inline constexpr double kBesselI1Large64[] = {0x1.8ebe783a84030p-2, -0x1.3f796198ee628p-3, -0x1.cbc54df1ece76p-5, -0x1.f89c23066d278p-5, -0x1.ec8e101744487p-4, -0x1.76137e6905189p-2, -0x1.ad8db6e1fecbbp+0, -0x1.727a73a8063a8p+3, -0x1.9180f82a1d429p+6, -0x1.21895bb7ba33fp+9, 0x1.cd81846fb3ff1p+12, 0x1.e20e7d69649cap+17, 0x1.9f203cf2783b7p+20, -0x1.0630cddd4e099p+25, -0x1.1465ce7d29637p+29, 0x1.d4345a69bfc30p+31, 0x1.bdc8daed57db9p+36, -0x1.858c7591014bdp+38, -0x1.162964d5f91dbp+44, 0x1.1aee882806184p+45, 0x1.fce6b32270b52p+50, -0x1.272ae05110368p+51, -0x1.2839623e2341cp+57, 0x1.33e83e12ca3b4p+56, 0x1.432b0a4121172p+62};
-inline constexpr double kBesselI1Large32[] = {0x1.8ebe783b59c09p-2, -0x1.3f7961b35d006p-3, -0x1.cbc62cce289f4p-5, -0x1.f88f405d331b0p-5, -0x1.e9e58599225d8p-4, -0x1.7cfc0d8e4b86fp-2, -0x1.08893a744e8a6p+1, -0x1.452e4764e49e5p+3};
-inline constexpr Polynomial kBesselI1Large = {0.0625, kBesselI1Large64, kBesselI1Large32};
+inline constexpr Polynomial kBesselI1Large = {0.0625, kBesselI1Large64, {}};
 
 /// Zero 1 of J0.
 inline constexpr SplitNumber kZeroOfJ0_1 = {0x1.33d152e971b40p+1, -0x1.0f539d7da258ep-53};
@@ -257,5 +225,125 @@ inline constexpr Polynomial kHankelP1 = {0.0, kHankelP164, kHankelP132};
 inline constexpr double kHankelQ164[] = {0x1.8000000000000p-2, -0x1.a3ffffffff1cfp-10, 0x1.1c3cfffbc985fp-14, -0x1.fe58107b95b99p-18, 0x1.b3f929ffd8b99p-20, -0x1.2dc37079e94f3p-21, 0x1.31f84ad89d327p-22, -0x1.9e42b106ecc89p-23, 0x1.4b2b7eb44802bp-23, -0x1.0d897bd70aca6p-23, 0x1.85ab5738d4d11p-24, -0x1.bfed60d93d342p-25, 0x1.717a40b175561p-26, -0x1.7d9393a6e4800p-28, 0x1.6f044f2b7f8d2p-31};
 inline constexpr double kHankelQ132[] = {0x1.7fffffff6a713p-2, -0x1.a3ffd5a5eb3fbp-10, 0x1.1c1d04a1fa8c8p-14, -0x1.f52a416eda32cp-18, 0x1.621cea7b8f85bp-20, -0x1.99587861b8c73p-23};
 inline constexpr Polynomial kHankelQ1 = {0.0, kHankelQ164, kHankelQ132};
+
+/// (log(1 + f) - f) / f^2, sqrt(1/2) <= 1 + f <= sqrt(2).
+/// f32: degree 8, error 2^-27.8.
+inline constexpr double kSingleLogSeries[] = {-0x1.fffff80000000p-2, 0x1.5555500000000p-2, -0x1.0004300000000p-2, 0x1.99a3da0000000p-3, -0x1.5425f40000000p-3, 0x1.2274f40000000p-3, -0x1.0f46400000000p-3, 0x1.0830e80000000p-3, -0x1.37a7480000000p-4};
+inline constexpr SinglePolynomial kSingleLog = {0.0, kSingleLogSeries};
+
+/// lgamma(2 + y) / (y (1 + y)), -1 <= y <= 1.
+/// f32: degree 10, error 2^-23.4.
+inline constexpr double kSingleLogGammaSeries[] = {0x1.b0ee600000000p-2, -0x1.9ae6b60000000p-4, 0x1.0e0ddc0000000p-5, -0x1.958fa20000000p-7, 0x1.47231a0000000p-8, -0x1.1998b40000000p-9, 0x1.eeea2e0000000p-11, -0x1.4edac20000000p-12, 0x1.12966c0000000p-13, -0x1.4d13720000000p-13, 0x1.47743e0000000p-14};
+inline constexpr SinglePolynomial kSingleLogGamma = {0.0, kSingleLogGammaSeries};
+
+/// x (lgamma(x) - (x - 1/2) log(x) + x - log(2 pi) / 2) in 1 / x^2, x >= 3.
+/// f32: degree 2, error 2^-22.0.
+inline constexpr double kSingleLogStirlingSeries[] = {0x1.5555500000000p-4, -0x1.6ba7340000000p-9, 0x1.73d2620000000p-11};
+inline constexpr SinglePolynomial kSingleLogStirling = {0.0, kSingleLogStirlingSeries};
+
+/// sin(pi r) / (pi r) in r^2, |r| <= 1/2.
+/// f32: degree 4, error 2^-27.2.
+inline constexpr double kSingleSinePiSeries[] = {0x1.0000000000000p+0, -0x1.a51a5a0000000p+0, 0x1.9f993a0000000p-1, -0x1.8607800000000p-3, 0x1.94fb880000000p-6};
+inline constexpr SinglePolynomial kSingleSinePi = {0.0, kSingleSinePiSeries};
+
+/// erfinv(x) / x - 1, w = -log(1 - x^2), in w <= 5.75.
+/// f32: degree 9, error 2^-24.9.
+inline constexpr double kSingleErfInverse1Series[] = {-0x1.d203be0000000p-4, 0x1.db2a7c0000000p-3, 0x1.7a45aa0000000p-7, -0x1.309e160000000p-9, -0x1.2268860000000p-13, 0x1.acc1840000000p-15, 0x1.cc65b60000000p-20, -0x1.9884ca0000000p-20, 0x1.71c3b20000000p-23, -0x1.c6910c0000000p-28};
+inline constexpr SinglePolynomial kSingleErfInverse1 = {0.0, kSingleErfInverse1Series};
+
+/// erfinv(x) / x - 1, w = -log(1 - x^2), in sqrt(w), 2.4 to 4.
+/// f32: degree 8, error 2^-25.5.
+inline constexpr double kSingleErfInverse2Series[] = {0x1.d53df80000000p+0, 0x1.006dcc0000000p+0, 0x1.3568a40000000p-7, -0x1.f510940000000p-8, 0x1.7727f60000000p-8, -0x1.d327a80000000p-9, 0x1.5cb8e20000000p-10, -0x1.a998340000000p-15, -0x1.b8c3140000000p-14};
+inline constexpr SinglePolynomial kSingleErfInverse2 = {3.0, kSingleErfInverse2Series};
+
+/// erfinv(x) / x - 1, w = -log(1 - x^2), in sqrt(w), 4.0 to 10.25.
+/// f32: degree 9, error 2^-25.5.
+inline constexpr double kSingleErfInverse3Series[] = {0x1.779e040000000p+2, 0x1.0233520000000p+0, -0x1.0cb3ac0000000p-11, 0x1.acf11a0000000p-18, 0x1.99a2140000000p-18, -0x1.c20e4e0000000p-20, 0x1.28aefa0000000p-22, -0x1.69539e0000000p-25, 0x1.eadb600000000p-27, -0x1.4915980000000p-29};
+inline constexpr SinglePolynomial kSingleErfInverse3 = {7.0, kSingleErfInverse3Series};
+
+/// (x + 2) exp(x^2) erfc(x) in (x - 2) / (x + 2), x >= 0.
+/// f32: degree 10, error 2^-25.8.
+inline constexpr double kSingleErfcxSeries[] = {0x1.0586720000000p+0, -0x1.5fd3860000000p-1, 0x1.1e2dba0000000p-2, -0x1.2a8a840000000p-5, -0x1.604c0e0000000p-6, 0x1.a90eac0000000p-8, 0x1.90acf20000000p-9, -0x1.c2ed000000000p-11, -0x1.3952940000000p-11, 0x1.30d2420000000p-14, 0x1.603de20000000p-14};
+inline constexpr SinglePolynomial kSingleErfcx = {0.0, kSingleErfcxSeries};
+
+/// J0(x) / ((x^2 - z1^2) (x^2 - z2^2)) in x^2, x <= 8.
+/// f32: degree 8, error 2^-25.1.
+inline constexpr double kSingleJ0Series[] = {0x1.70d7800000000p-14, -0x1.86c88c0000000p-17, 0x1.a200200000000p-22, -0x1.ae432c0000000p-28, 0x1.0ac5e00000000p-34, -0x1.b889c60000000p-42, 0x1.1efa640000000p-49, -0x1.601c1e0000000p-58, 0x1.4c90020000000p-65};
+inline constexpr SinglePolynomial kSingleJ0 = {64.0, kSingleJ0Series};
+
+/// J0(x) in x^2, x <= 2.5; the error is absolute.
+/// f32: degree 5, error 2^-26.0.
+inline constexpr double kSingleJ0ShortSeries[] = {0x1.0000000000000p+0, -0x1.fffff20000000p-3, 0x1.fffe080000000p-7, -0x1.c6ee360000000p-12, 0x1.c362e40000000p-18, -0x1.fffa060000000p-25};
+inline constexpr SinglePolynomial kSingleJ0Short = {0.0, kSingleJ0ShortSeries};
+
+/// What kBesselY0Near is, x <= 2.5.
+/// f32: degree 5, error 2^-25.5.
+inline constexpr double kSingleY0NearSeries[] = {0x1.7508120000000p-3, -0x1.12585c0000000p-6, 0x1.268ea80000000p-11, -0x1.4c6a0e0000000p-17, 0x1.d6f8220000000p-24, -0x1.ddfdd20000000p-31};
+inline constexpr SinglePolynomial kSingleY0Near = {0.0, kSingleY0NearSeries};
+
+/// Y0(x) over its zeros up to 8 but the first, 2.5 <= x <= 8.
+/// f32: degree 10, error 2^-24.5.
+inline constexpr double kSingleY0FarSeries[] = {0x1.22977c0000000p-3, -0x1.bfc2ae0000000p-14, -0x1.978caa0000000p-7, 0x1.d4cbe60000000p-13, 0x1.86ad640000000p-12, -0x1.7d07760000000p-18, -0x1.a639960000000p-18, 0x1.0341e80000000p-23, 0x1.e6bf3c0000000p-25, 0x1.2264d60000000p-30, -0x1.55162a0000000p-31};
+inline constexpr SinglePolynomial kSingleY0Far = {5.0, kSingleY0FarSeries};
+
+/// P of Hankel's expansion of order 0, in (8 / x)^2, x >= 8; the error is absolute.
+/// f32: degree 3, error 2^-28.9.
+inline constexpr double kSingleHankelP0Series[] = {0x1.0000000000000p+0, -0x1.1ffd400000000p-10, 0x1.c6eff60000000p-16, -0x1.c165a40000000p-20};
+inline constexpr SinglePolynomial kSingleHankelP0 = {0.0, kSingleHankelP0Series};
+
+/// x Q of Hankel's expansion of order 0, in (8 / x)^2, x >= 8; the error is absolute, of Q.
+/// f32: degree 2, error 2^-26.8.
+inline constexpr double kSingleHankelQ0Series[] = {-0x1.ffff7a0000000p-4, 0x1.2ae6bc0000000p-10, -0x1.84adbc0000000p-15};
+inline constexpr SinglePolynomial kSingleHankelQ0 = {0.0, kSingleHankelQ0Series};
+
+/// I0(x) in x^2 / 4, x <= 8.
+/// f32: degree 10, error 2^-30.9.
+inline constexpr double kSingleI0Series[] = {0x1.0000000000000p+0, 0x1.0000000000000p+0, 0x1.0000000000000p-2, 0x1.c71c6a0000000p-6, 0x1.c71d320000000p-10, 0x1.233e500000000p-14, 0x1.032ce00000000p-19, 0x1.4f389a0000000p-25, 0x1.6540fe0000000p-31, 0x1.8789160000000p-38, 0x1.354e720000000p-43};
+inline constexpr SinglePolynomial kSingleI0 = {0.0, kSingleI0Series};
+
+/// sqrt(x) exp(-x) I0(x) in 1 / x, x >= 8.
+/// f32: degree 5, error 2^-25.1.
+inline constexpr double kSingleI0LargeSeries[] = {0x1.9884540000000p-2, 0x1.987d380000000p-5, 0x1.ce18ee0000000p-6, 0x1.bfd4420000000p-6, 0x1.5d5aa20000000p-5, 0x1.b461620000000p-3};
+inline constexpr SinglePolynomial kSingleI0Large = {0.0, kSingleI0LargeSeries};
+
+/// J1(x) / (x (x^2 - z1^2) (x^2 - z2^2)) in x^2, x <= 8.
+/// f32: degree 8, error 2^-27.3.
+inline constexpr double kSingleJ1Series[] = {0x1.517f300000000p-15, -0x1.3848be0000000p-19, 0x1.bdc3440000000p-25, -0x1.5dc41a0000000p-31, 0x1.606fa60000000p-38, -0x1.f18f000000000p-46, 0x1.0c39060000000p-53, -0x1.6884640000000p-62, 0x1.c613b40000000p-70};
+inline constexpr SinglePolynomial kSingleJ1 = {64.0, kSingleJ1Series};
+
+/// J1(x) / x in x^2, x <= 3; the error is absolute.
+/// f32: degree 5, error 2^-26.7.
+inline constexpr double kSingleJ1ShortSeries[] = {0x1.0000000000000p-1, -0x1.ffffe80000000p-5, 0x1.5552fc0000000p-9, -0x1.c6cf9a0000000p-15, 0x1.67c5de0000000p-21, -0x1.4b386c0000000p-28};
+inline constexpr SinglePolynomial kSingleJ1Short = {0.0, kSingleJ1ShortSeries};
+
+/// What kBesselY1Near is, x <= 3.
+/// f32: degree 6, error 2^-24.5.
+inline constexpr double kSingleY1NearSeries[] = {0x1.0e14be0000000p-3, 0x1.0699540000000p-6, -0x1.7c30b20000000p-10, 0x1.5be1280000000p-15, -0x1.5277980000000p-21, 0x1.beaa6a0000000p-28, -0x1.fa57100000000p-35};
+inline constexpr SinglePolynomial kSingleY1Near = {0.0, kSingleY1NearSeries};
+
+/// Y1(x) over its zeros up to 8 but the first, 3 <= x <= 8.
+/// f32: degree 10, error 2^-23.5.
+inline constexpr double kSingleY1FarSeries[] = {-0x1.6061c80000000p-2, -0x1.cc113a0000000p-7, 0x1.b8e3060000000p-5, -0x1.fe6ab40000000p-13, -0x1.336eaa0000000p-9, 0x1.3315f40000000p-16, 0x1.b43b540000000p-15, -0x1.d6a4120000000p-21, -0x1.2f7bf80000000p-21, -0x1.acd8f60000000p-28, 0x1.7b41b80000000p-28};
+inline constexpr SinglePolynomial kSingleY1Far = {5.0, kSingleY1FarSeries};
+
+/// P of Hankel's expansion of order 1, in (8 / x)^2, x >= 8; the error is absolute.
+/// f32: degree 3, error 2^-28.7.
+inline constexpr double kSingleHankelP1Series[] = {0x1.0000000000000p+0, 0x1.dffcda0000000p-10, -0x1.24c65e0000000p-15, 0x1.0c58380000000p-19};
+inline constexpr SinglePolynomial kSingleHankelP1 = {0.0, kSingleHankelP1Series};
+
+/// x Q of Hankel's expansion of order 1, in (8 / x)^2, x >= 8; the error is absolute, of Q.
+/// f32: degree 2, error 2^-26.5.
+inline constexpr double kSingleHankelQ1Series[] = {0x1.7fffda0000000p-2, -0x1.a2bc0c0000000p-10, 0x1.e002220000000p-15};
+inline constexpr SinglePolynomial kSingleHankelQ1 = {0.0, kSingleHankelQ1Series};
+
+/// I1(x) / x in x^2 / 4, x <= 8.
+/// f32: degree 10, error 2^-32.4.
+inline constexpr double kSingleI1Series[] = {0x1.0000000000000p-1, 0x1.0000000000000p-2, 0x1.5555560000000p-5, 0x1.c71c5a0000000p-9, 0x1.6c17f40000000p-13, 0x1.844d200000000p-18, 0x1.2855aa0000000p-23, 0x1.4e4b5a0000000p-29, 0x1.4153ce0000000p-35, 0x1.2898ec0000000p-42, 0x1.d13e420000000p-48};
+inline constexpr SinglePolynomial kSingleI1 = {0.0, kSingleI1Series};
+
+/// sqrt(x) exp(-x) I1(x) in 1 / x, x >= 8.
+/// f32: degree 5, error 2^-25.1.
+inline constexpr double kSingleI1LargeSeries[] = {0x1.9884540000000p-2, -0x1.3265c00000000p-3, -0x1.7c383a0000000p-5, -0x1.9732960000000p-5, 0x1.56acae0000000p-5, -0x1.1c01480000000p-1};
+inline constexpr SinglePolynomial kSingleI1Large = {0.0, kSingleI1LargeSeries};
 
 } // namespace sectile::lang::coefficients

@@ -12,7 +12,11 @@ namespace sectile::backends {
 /// argument and result are normal numbers. Functions are made of exact ones where there are none.
 struct FloatInstructions {
   llvm::Intrinsic::ID reciprocal = llvm::Intrinsic::not_intrinsic,
-                      squareRoot = llvm::Intrinsic::not_intrinsic;
+                      squareRoot = llvm::Intrinsic::not_intrinsic,
+                      // To base 2. Absolute error 2^-22 for arguments in (1/2, 2).
+      logarithm = llvm::Intrinsic::not_intrinsic,
+                      // Of 2, within two units in the last place.
+      power = llvm::Intrinsic::not_intrinsic;
 };
 
 struct ArithmeticFeatures {

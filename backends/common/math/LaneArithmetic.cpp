@@ -45,23 +45,22 @@ V Lanes::sqrt(V a) const {
   return builder.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, a);
 }
 
-/// What an instruction of f32 gives; null where there is none.
-static V approximation(const Lanes &l, ID instruction, V x) {
-  if (l.isDouble || instruction == llvm::Intrinsic::not_intrinsic)
+V Lanes::approximation(ID instruction, V a) const {
+  if (isDouble || instruction == llvm::Intrinsic::not_intrinsic)
     return nullptr;
   llvm::SmallVector<llvm::Type *, 1> types;
   if (llvm::Intrinsic::isOverloaded(instruction))
-    types.push_back(l.type);
-  return l.builder.CreateIntrinsic(instruction, types, {x});
+    types.push_back(type);
+  return builder.CreateIntrinsic(instruction, types, {a});
 }
 
 V Lanes::inverse(V b) const {
-  V close = approximation(*this, host.instructions.reciprocal, b);
+  V close = approximation(host.instructions.reciprocal, b);
   return close ? close : div(number(1), b);
 }
 
 V Lanes::ratio(V a, V b) const {
-  V close = approximation(*this, host.instructions.reciprocal, b);
+  V close = approximation(host.instructions.reciprocal, b);
   if (!close)
     return div(a, b);
   V quotient = mul(a, close);
@@ -69,7 +68,7 @@ V Lanes::ratio(V a, V b) const {
 }
 
 V Lanes::root(V a) const {
-  V close = approximation(*this, host.instructions.squareRoot, a);
+  V close = approximation(host.instructions.squareRoot, a);
   return close ? close : sqrt(a);
 }
 

@@ -60,6 +60,8 @@ public:
   V negMulAdd(V a, V b, V c) const { return mulAdd(neg(a), b, c); }
   /// The square root of 0 or a normal number within one unit in the last place.
   V root(V a) const;
+  /// What an instruction of the target gives for f32; null where there is none.
+  V approximation(llvm::Intrinsic::ID instruction, V a) const;
   V copySign(V magnitude, V sign) const;
   /// The smaller or larger one; NaN in `a` stays.
   V min(V a, double limit) const;

@@ -103,5 +103,8 @@ inline constexpr double kErfc32[] = {
 inline constexpr double kCbrt[] = {0x1.412bdf03d53e6p-1, 0x1.cbfd6805554d1p-2,
                                    -0x1.572e966fb5e36p-4, 0x1.3a1cd818e4b97p-7,
                                    -0x1.c53ee4c974c7cp-12};
+/// sinh(t) = t + t^3 p(t^2), |t| <= 1, for f32. Error 2^-25.3.
+inline constexpr double kSinh32[] = {0x1.5555980000000p-3, 0x1.10f7600000000p-7,
+                                     0x1.ab419c0000000p-13};
 
 } // namespace sectile::backends::coefficients

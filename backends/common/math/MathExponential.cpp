@@ -35,14 +35,20 @@ V emitExp2(const Lanes &l, V x) {
   return l.scale(l.mulAdd(r, p, l.number(1)), n);
 }
 
-static Lanes::Whole oneLess(const Lanes &l, const Lanes::Whole &n) {
-  return {l.sub(n.whole, l.number(1)), l.builder.CreateSub(n.raw, l.integer(1))};
+V emitNearExp2(const Lanes &l, V x) {
+  V close = l.approximation(l.host.instructions.power, x);
+  return close ? close : emitExp2(l, x);
+}
+
+/// `n` less an integer.
+static Lanes::Whole lowered(const Lanes &l, const Lanes::Whole &n, unsigned by) {
+  return {l.sub(n.whole, l.number(by)), l.builder.CreateSub(n.raw, l.integer(by))};
 }
 
 /// (exp(x) - 1) / 2: half, because 2^(n - 1) is finite wherever the result is.
 static V halfExpm1(const Lanes &l, V x) {
   Exponential e = reduceExp(l, x);
-  V power = l.powerOfTwo(oneLess(l, e.n));
+  V power = l.powerOfTwo(lowered(l, e.n, 1));
   return l.mulAdd(e.p, power, l.sub(power, l.number(0.5)));
 }
 
@@ -60,27 +66,34 @@ V emitTanh(const Lanes &l, V x) {
   return l.copySign(l.ratio(half, l.add(half, l.number(1))), x);
 }
 
-/// exp(|x|) / 2.
-static V halfExpOfMagnitude(const Lanes &l, V magnitude) {
+/// exp(|x|) / 4, which is finite wherever the results are.
+static V quarterExpOfMagnitude(const Lanes &l, V magnitude) {
   Exponential e = reduceExp(l, l.min(magnitude, l.isDouble ? 711 : 90));
-  return l.scale(l.add(e.p, l.number(1)), oneLess(l, e.n));
+  return l.mul(l.add(e.p, l.number(1)), l.powerOfTwo(lowered(l, e.n, 2)));
 }
 
 V emitCosh(const Lanes &l, V x) {
-  V half = halfExpOfMagnitude(l, l.abs(x));
-  return l.add(half, l.mul(l.number(0.25), l.inverse(half)));
+  V quarter = quarterExpOfMagnitude(l, l.abs(x));
+  return l.mulAdd(quarter, l.number(2), l.mul(l.number(0.125), l.inverse(quarter)));
 }
 
 V emitSinh(const Lanes &l, V x) {
   V magnitude = l.abs(x);
-  V half = halfExpOfMagnitude(l, magnitude);
-  V large = l.sub(half, l.mul(l.number(0.25), l.inverse(half)));
-  // Near zero that difference cancels: m + m / (2m + 1) with m = expm1(|x|) / 2.
-  V m = halfExpm1(l, l.min(magnitude, 1));
-  V small = l.add(m, l.ratio(m, l.add(l.add(m, m), l.number(1))));
-  V result = l.select(l.less(magnitude, l.number(1)), small, large);
-  V isTiny = l.less(magnitude, l.number(l.isDouble ? 0x1p-28 : 0x1p-13));
-  return l.copySign(l.select(isTiny, magnitude, result), x);
+  V quarter = quarterExpOfMagnitude(l, magnitude);
+  V large = l.mulAdd(quarter, l.number(2), l.mul(l.number(-0.125), l.inverse(quarter)));
+  // Near zero that difference cancels.
+  V small;
+  if (l.isDouble) {
+    // m + m / (2m + 1) with m = expm1(|x|) / 2.
+    V m = halfExpm1(l, l.min(magnitude, 1));
+    small = l.add(m, l.ratio(m, l.add(l.add(m, m), l.number(1))));
+    small = l.select(l.less(magnitude, l.number(0x1p-28)), magnitude, small);
+  } else {
+    V square = l.mul(magnitude, magnitude);
+    V p = l.polynomial(square, coefficients::kSinh32);
+    small = l.mulAdd(l.mul(magnitude, square), p, magnitude);
+  }
+  return l.copySign(l.select(l.less(magnitude, l.number(1)), small, large), x);
 }
 
 } // namespace sectile::backends

@@ -9,6 +9,7 @@ namespace sectile::backends {
 // MathExponential.cpp
 llvm::Value *emitExp(const Lanes &l, llvm::Value *x);
 llvm::Value *emitExp2(const Lanes &l, llvm::Value *x);
+llvm::Value *emitNearExp2(const Lanes &l, llvm::Value *x);
 llvm::Value *emitExpm1(const Lanes &l, llvm::Value *x);
 llvm::Value *emitSinh(const Lanes &l, llvm::Value *x);
 llvm::Value *emitCosh(const Lanes &l, llvm::Value *x);
@@ -24,6 +25,7 @@ Exponential reduceExp(const Lanes &l, llvm::Value *x, llvm::Value *tail = nullpt
 // MathLogarithm.cpp
 llvm::Value *emitLog(const Lanes &l, llvm::Value *x);
 llvm::Value *emitLog2(const Lanes &l, llvm::Value *x);
+llvm::Value *emitNearLog2(const Lanes &l, llvm::Value *x);
 llvm::Value *emitLog10(const Lanes &l, llvm::Value *x);
 llvm::Value *emitLog1p(const Lanes &l, llvm::Value *x);
 llvm::Value *emitAsinh(const Lanes &l, llvm::Value *x);

@@ -91,6 +91,11 @@ V emitLog2(const Lanes &l, V x) {
   return withSpecialCases(l, x, l.mulAdd(d.f, factor, sum));
 }
 
+V emitNearLog2(const Lanes &l, V x) {
+  V close = l.approximation(l.host.instructions.logarithm, x);
+  return close ? close : emitLog2(l, x);
+}
+
 V emitLog10(const Lanes &l, V x) {
   Decomposed d = decompose(l, x);
   V factor = l.number(0x1.bcb7b1526e50ep-2);

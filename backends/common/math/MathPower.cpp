@@ -134,19 +134,33 @@ V emitPow(const Lanes &l, V x, V y, bool isExtended) {
   });
 }
 
+/// In f32, for one thread: 2^(log2(x) / 3) by instructions has 17 bits or more, Newton's step
+/// doubles them.
+static V shortCbrt(const Lanes &l, V x) {
+  V magnitude = l.abs(x);
+  V isSubnormal = l.less(magnitude, l.number(0x1p-126));
+  V normal = l.select(isSubnormal, l.mul(magnitude, l.number(0x1p24)), magnitude);
+  V root = emitNearExp2(l, l.mul(emitNearLog2(l, normal), l.number(1.0 / 3)));
+  V square = l.mul(root, root);
+  V rest = l.negMulAdd(square, root, normal);
+  V result = l.mulAdd(rest, l.mul(l.inverse(square), l.number(1.0 / 3)), root);
+  result = l.select(isSubnormal, l.mul(result, l.number(0x1p-8)), result);
+  return l.copySign(l.select(l.isPositiveFinite(magnitude), result, magnitude), x);
+}
+
 V emitCbrt(const Lanes &l, V x) {
+  if (!l.isDouble)
+    return shortCbrt(l, x);
   llvm::IRBuilderBase &b = l.builder;
   V magnitude = l.abs(x);
-  V isSubnormal = l.less(magnitude, l.number(l.isDouble ? 0x1p-1022 : 0x1p-126));
-  V normal =
-      l.select(isSubnormal, l.mul(magnitude, l.number(l.isDouble ? 0x1p54 : 0x1p24)), magnitude);
+  V isSubnormal = l.less(magnitude, l.number(0x1p-1022));
+  V normal = l.select(isSubnormal, l.mul(magnitude, l.number(0x1p54)), magnitude);
   // magnitude = m * 2^(3k) with 1 <= m < 8: thirds of the biased exponent, in floating point. The
-  // bias of f32 is 3 * 42 + 1, that of f64 3 * 341.
+  // bias is 3 * 341.
   V bits = l.bitsOf(normal);
   V field = b.CreateLShr(bits, l.integer(l.mantissaBits()));
-  const double offset = l.isDouble ? 0x1p52 : 0x1p23, beyondThirds = l.isDouble ? 0 : 1;
-  V biased = l.sub(l.floatOf(b.CreateOr(field, l.bitsOf(l.number(offset)))),
-                   l.number(offset + beyondThirds));
+  const double offset = 0x1p52;
+  V biased = l.sub(l.floatOf(b.CreateOr(field, l.bitsOf(l.number(offset)))), l.number(offset));
   V third = emitFloor(l, l.mul(l.add(biased, l.number(0.5)), l.number(1.0 / 3))); // biased / 3
   V left = l.negMulAdd(third, l.number(3), biased);                               // 0, 1 or 2
   V fraction = b.CreateAnd(bits, l.integer((uint64_t(1) << l.mantissaBits()) - 1));
@@ -155,14 +169,13 @@ V emitCbrt(const Lanes &l, V x) {
   m = l.select(l.equal(left, l.number(2)), l.mul(m, l.number(4)), m);
   // Halley's iteration triples the digits: 9, 28, 84.
   V root = l.polynomial(m, coefficients::kCbrt);
-  for (int step = 0; step < (l.isDouble ? 2 : 1); ++step) {
+  for (int step = 0; step < 2; ++step) {
     V cube = l.mul(l.mul(root, root), root);
     V error = l.ratio(l.sub(m, cube), l.mulAdd(cube, l.number(2), m));
     root = l.mulAdd(root, error, root);
   }
-  V k = l.sub(third, l.number(l.isDouble ? 341 : 42));
-  V result = l.mul(root, l.powerOfTwo(l.nearest(k)));
-  result = l.select(isSubnormal, l.mul(result, l.number(l.isDouble ? 0x1p-18 : 0x1p-8)), result);
+  V result = l.mul(root, l.powerOfTwo(l.nearest(l.sub(third, l.number(341)))));
+  result = l.select(isSubnormal, l.mul(result, l.number(0x1p-18)), result);
   V isOrdinary = b.CreateAnd(l.less(l.number(0), magnitude), l.less(magnitude, l.infinity()));
   return l.copySign(l.select(isOrdinary, result, magnitude), x);
 }

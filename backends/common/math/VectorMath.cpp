@@ -103,6 +103,14 @@ static V emitAnyWidth(const Lanes &l, MathFunction function, llvm::ArrayRef<V> x
     return l.isNan(x[0]);
   case MathFunction::IsInf:
     return l.equal(l.abs(x[0]), l.infinity());
+  case MathFunction::NearInverse:
+    return l.inverse(x[0]);
+  case MathFunction::NearRoot:
+    return l.root(x[0]);
+  case MathFunction::NearLog2:
+    return emitNearLog2(l, x[0]);
+  case MathFunction::NearExp2:
+    return emitNearExp2(l, x[0]);
   case MathFunction::Atan2:
     return emitAtan2(l, x[0], x[1]);
   case MathFunction::CopySign:

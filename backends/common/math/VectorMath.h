@@ -52,6 +52,12 @@ enum class MathFunction {
   Abs,
   IsNan,
   IsInf, // i1 per lane
+  // Steps of formulas, by an instruction of the target where it has one (FloatInstructions says how
+  // near): arguments and results are normal numbers, or a zero that has a root.
+  NearInverse,
+  NearRoot,
+  NearLog2,
+  NearExp2,
   // two arguments
   Atan2,
   Pow,

@@ -4,11 +4,16 @@
 Each polynomial interpolates at Chebyshev nodes, in 60-digit arithmetic; that is within a small factor of the
 minimax error, which a higher degree makes up for. The degree is the least one whose error, relative to
 the function that is interpolated and before coefficients are rounded, is below 2^-56, and below 2^-31 for
-the shorter polynomial that f32 takes. The variable is the argument less `center`.
+the shorter polynomial of functions of f32 that are computed in f64. The variable is the argument less `center`.
+
+Polynomials that are evaluated in f32 (`fit_single`) are minimax polynomials, whose coefficients are rounded to f32 from
+the lowest degree up and the others fitted again after each. Their fits are weighted least squares, where weights
+grow with the errors (Lawson, 1961). Needs numpy, too.
 """
 
 import sys
 
+import numpy as np
 from mpmath import (
     besseli,
     besselj,
@@ -28,6 +33,9 @@ from mpmath import (
 )
 
 mp.dps = 60
+
+# What tgamma, jn and yn of f32 take.
+USED_BY_SINGLE = ("kReciprocalGamma", "kStirling", "kBesselJ", "kBesselY", "kHankel")
 
 
 def chebyshev_nodes(low, high, count):
@@ -60,13 +68,14 @@ def horner(series, x):
 
 
 def fit(name, comment, function, low, high, center=0):
+    """A polynomial for f64, and a shorter one where f32 is computed in f64 with it (USED_BY_SINGLE)."""
     low, high, center = mpf(low), mpf(high), mpf(center)
     # Interpolating wants more digits than the result has: the power series of high degree cancels.
     grid = chebyshev_nodes(low, high, 150)
     exact = [function(x) for x in grid]
     print(f"/// {comment}")
     tables = []
-    for bits in (56, 31):
+    for bits in (56, 31) if name.startswith(USED_BY_SINGLE) else (56,):
         for degree in range(2, 60):
             nodes = chebyshev_nodes(low, high, degree + 1)
             series = interpolated([x - center for x in nodes], [function(x) for x in nodes])
@@ -80,8 +89,47 @@ def fit(name, comment, function, low, high, center=0):
         )
         tables.append(", ".join(float(c).hex() for c in series))
     print(f"inline constexpr double {name}64[] = {{{tables[0]}}};")
-    print(f"inline constexpr double {name}32[] = {{{tables[1]}}};")
-    print(f"inline constexpr Polynomial {name} = {{{float(center)!r}, {name}64, {name}32}};\n")
+    shorter = "{}"
+    if len(tables) > 1:
+        print(f"inline constexpr double {name}32[] = {{{tables[1]}}};")
+        shorter = f"{name}32"
+    print(f"inline constexpr Polynomial {name} = {{{float(center)!r}, {name}64, {shorter}}};\n")
+    sys.stdout.flush()
+
+
+def lawson(powers, target, weight):
+    """Coefficients of about the least greatest error |weight * (powers @ c - target)|."""
+    emphasis = np.ones_like(target)
+    best, least = None, np.inf
+    for _ in range(40):
+        row = weight * np.sqrt(emphasis)
+        found = np.linalg.lstsq(powers * row[:, None], target * row, rcond=None)[0]
+        errors = np.abs((powers @ found - target) * weight)
+        if errors.max() < least:
+            best, least = found, errors.max()
+        emphasis *= errors / errors.max() + 1e-3
+        emphasis /= emphasis.max()
+    return best
+
+
+def fit_single(name, comment, function, degree, low, high, center=0, weight=None):
+    """A polynomial of this degree for f32. `weight(x, y)`: what an error in function(x) = y counts; 1 / |y| if not given."""
+    grid = chebyshev_nodes(mpf(low), mpf(high), 150)
+    exact = [function(x) for x in grid]
+    weight = weight or (lambda x, y: 1 / abs(y))
+    weights = np.array([float(weight(x, y)) for x, y in zip(grid, exact)])
+    t = np.array([float(x - mpf(center)) for x in grid])
+    left = np.array([float(y) for y in exact])
+    scale = np.abs(t).max()
+    series = []
+    for k in range(degree + 1):
+        powers = np.stack([(t / scale) ** j for j in range(k, degree + 1)], 1)
+        series.append(float(np.float32(lawson(powers, left, weights)[0] / scale**k)))
+        left = left - series[-1] * t**k
+    print(f"/// {comment}")
+    print(f"/// f32: degree {degree}, error 2^{np.log2(np.abs(left * weights).max()):.1f}.")
+    print(f"inline constexpr double {name}Series[] = {{{', '.join(c.hex() for c in series)}}};")
+    print(f"inline constexpr SinglePolynomial {name} = {{{float(center)!r}, {name}Series}};\n")
     sys.stdout.flush()
 
 
@@ -110,6 +158,27 @@ def erfc_inverse(w):
 
 def erf_of(w):
     return sqrt(-mp.expm1(-w))
+
+
+def log_stirling(w):
+    x = 1 / sqrt(w)
+    return x * (loggamma(x) - (x - mpf(1) / 2) * log(x) + x - log(2 * pi) / 2)
+
+
+def scaled_erfc(x, shift):
+    return (x + shift) * exp(x * x) * erfc(x)
+
+
+def near_origin(order, zeros):
+    """What is left of Y where the logarithm is taken off, without its first zero, as a function of x^2."""
+    root = zeros[order, 1]
+
+    def function(u):
+        x = sqrt(u)
+        rest = bessely(order, x) - 2 / pi * log(x / root) * besselj(order, x)
+        return rest * x**order / (u - root**2)
+
+    return function
 
 
 def modulus_and_phase(order, which):
@@ -150,15 +219,7 @@ def main():
     fit(
         "kLogStirling",
         "x (lgamma(x) - (x - 1/2) log(x) + x - log(2 pi) / 2) in 1 / x^2, x >= 8.",
-        lambda w: (
-            (
-                loggamma(1 / sqrt(w))
-                - (1 / sqrt(w) - mpf(1) / 2) * log(1 / sqrt(w))
-                + 1 / sqrt(w)
-                - log(2 * pi) / 2
-            )
-            / sqrt(w)
-        ),
+        log_stirling,
         0,
         mpf(1) / 64,
     )
@@ -206,11 +267,7 @@ def main():
     fit(
         "kErfcx",
         "(x + 1/2) exp(x^2) erfc(x) in (x - 4) / (x + 4), x >= 1.",
-        lambda q: (
-            (4 * (1 + q) / (1 - q) + mpf(1) / 2)
-            * exp((4 * (1 + q) / (1 - q)) ** 2)
-            * erfc(4 * (1 + q) / (1 - q))
-        ),
+        lambda q: scaled_erfc(4 * (1 + q) / (1 - q), mpf(1) / 2),
         mpf(-3) / 5,
         1,
     )
@@ -269,19 +326,9 @@ def main():
             far,
         )
 
-    def near_origin(order):
-        root = y[order, 1]
-
-        def function(u):
-            x = sqrt(u)
-            rest = bessely(order, x) - 2 / pi * log(x / root) * besselj(order, x)
-            return rest * x**order / (u - root**2)
-
-        return function
-
     text = "(Y{0}(x) - 2/pi log(x / z1) J{0}(x)) {1}/ (x^2 - z1^2) in x^2, x <= {2}."
-    fit("kBesselY0Near", text.format(0, "", 2.5), near_origin(0), 0, 6.25, 3.125)
-    fit("kBesselY1Near", text.format(1, "x ", 4), near_origin(1), 0, 16, 8)
+    fit("kBesselY0Near", text.format(0, "", 2.5), near_origin(0, y), 0, 6.25, 3.125)
+    fit("kBesselY1Near", text.format(1, "x ", 4), near_origin(1, y), 0, 16, 8)
     for name, order, k, low, high, center in (
         ("kBesselY0Middle", 0, 2, 2.5, 5.5, 4),
         ("kBesselY0Far", 0, 3, 5.5, 8, 6.75),
@@ -304,7 +351,147 @@ def main():
                 0,
                 1,
             )
+    single(j, y)
     print("} // namespace sectile::lang::coefficients")
+
+
+def single(j, y):
+    """What SingleFunctions.cpp and SingleBesselFunctions.cpp take. `j`, `y`: zeros of Bessel functions, by order and number."""
+    fit_single(
+        "kSingleLog",
+        "(log(1 + f) - f) / f^2, sqrt(1/2) <= 1 + f <= sqrt(2).",
+        lambda f: (mp.log1p(f) - f) / f**2,
+        8,
+        sqrt(mpf(1) / 2) - 1,
+        sqrt(mpf(2)) - 1,
+        weight=lambda f, _: abs(f * f / mp.log1p(f)),
+    )
+    fit_single(
+        "kSingleLogGamma",
+        "lgamma(2 + y) / (y (1 + y)), -1 <= y <= 1.",
+        lambda y: loggamma(2 + y) / (y * (1 + y)),
+        10,
+        -1,
+        1,
+    )
+    fit_single(
+        "kSingleLogStirling",
+        "x (lgamma(x) - (x - 1/2) log(x) + x - log(2 pi) / 2) in 1 / x^2, x >= 3.",
+        log_stirling,
+        2,
+        0,
+        mpf(1) / 9,
+    )
+    fit_single(
+        "kSingleSinePi",
+        "sin(pi r) / (pi r) in r^2, |r| <= 1/2.",
+        lambda w: sin(pi * sqrt(w)) / (pi * sqrt(w)),
+        4,
+        0,
+        0.25,
+    )
+
+    def above(w):  # erfinv(x) / x - 1
+        return erfc_inverse(w) / erf_of(w) - 1
+
+    text = "erfinv(x) / x - 1, w = -log(1 - x^2), "
+    relative = {"weight": lambda _, y: 1 / (1 + y)}
+    fit_single("kSingleErfInverse1", text + "in w <= 5.75.", above, 9, 0, 5.75, **relative)
+    for name, degree, low, high, center in (
+        ("2", 8, sqrt(mpf(5.75)), 4, 3),
+        ("3", 9, 4, 10.25, 7),
+    ):
+        fit_single(
+            f"kSingleErfInverse{name}",
+            f"{text}in sqrt(w), {float(low):.3} to {high}.",
+            lambda s: above(s * s),
+            degree,
+            low,
+            high,
+            center,
+            **relative,
+        )
+    fit_single(
+        "kSingleErfcx",
+        "(x + 2) exp(x^2) erfc(x) in (x - 2) / (x + 2), x >= 0.",
+        lambda q: scaled_erfc(2 * (1 + q) / (1 - q), 2),
+        10,
+        -1,
+        1,
+    )
+
+    def over_zeros(order, value, zeros):
+        def function(x):
+            return value(order, x) / mp.fprod(
+                x - zeros[order, k] for k in (2, 3) if (order, k) in zeros
+            )
+
+        return function
+
+    for order, split in ((0, 2.5), (1, 3)):
+        first, second = j[order, 1] ** 2, j[order, 2] ** 2
+        fit_single(
+            f"kSingleJ{order}",
+            f"J{order}(x) / ({'x ' * order}(x^2 - z1^2) (x^2 - z2^2)) in x^2, x <= 8.",
+            lambda u: besselj(order, sqrt(u)) / sqrt(u) ** order / ((u - first) * (u - second)),
+            8,
+            0,
+            64,
+            64,
+        )
+        fit_single(
+            f"kSingleJ{order}Short",
+            f"J{order}(x) {'/ x ' * order}in x^2, x <= {split}; the error is absolute.",
+            lambda u: besselj(order, sqrt(u)) / sqrt(u) ** order,
+            5,
+            0,
+            mpf(split) ** 2,
+            weight=lambda _, y: 1,
+        )
+        fit_single(
+            f"kSingleY{order}Near",
+            f"What kBesselY{order}Near is, x <= {split}.",
+            near_origin(order, y),
+            6 if order else 5,
+            0,
+            mpf(split) ** 2,
+        )
+        fit_single(
+            f"kSingleY{order}Far",
+            f"Y{order}(x) over its zeros up to 8 but the first, {split} <= x <= 8.",
+            over_zeros(order, bessely, y),
+            10,
+            split,
+            8,
+            5,
+        )
+        for which in "PQ":
+            fit_single(
+                f"kSingleHankel{which}{order}",
+                f"{'P' if which == 'P' else 'x Q'} of Hankel's expansion of order {order}, in (8 / x)^2, x >= 8; "
+                f"the error is absolute{', of Q' if which == 'Q' else ''}.",
+                modulus_and_phase(order, which),
+                3 if which == "P" else 2,
+                0,
+                1,
+                weight=lambda w, y: 1 if which == "P" else sqrt(w) / 8,
+            )
+        fit_single(
+            f"kSingleI{order}",
+            f"I{order}(x) {'/ x ' * order}in x^2 / 4, x <= 8.",
+            lambda u: besseli(order, 2 * sqrt(u)) / (2 * sqrt(u)) ** order,
+            10,
+            0,
+            16,
+        )
+        fit_single(
+            f"kSingleI{order}Large",
+            f"sqrt(x) exp(-x) I{order}(x) in 1 / x, x >= 8.",
+            lambda v: besseli(order, 1 / v) * exp(-1 / v) / sqrt(v),
+            5,
+            0,
+            0.125,
+        )
 
 
 if __name__ == "__main__":

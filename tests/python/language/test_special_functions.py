@@ -251,3 +251,66 @@ def test_lengths_of_infinite_sides(name):
     y = np.array([NAN, 1, INF, 2, 0, -0.0], name)
     np.testing.assert_array_equal(computed("rhypot", x, y), [0, 0, 0, NAN, INF, INF])
     np.testing.assert_array_equal(computed("hypot", x, y), [INF, INF, INF, NAN, 0, 0])
+
+
+# -- fp32 in fp32 arithmetic, against the same function of fp64
+
+DENSE = {**{name: bound for name, (bound, _) in BOUNDS.items()}, "exp10": 2, "sinh": 3, "cosh": 2}
+INTERVALS = {"tgamma": (-40, 40), "lgamma": (-2.2637, 40), "erfinv": (-1, 1), "erfcinv": (0, 2)}
+INTERVALS |= {"normcdfinv": (0, 1), "normcdf": (-15, 6), "erfcx": (-9.5, 30), "exp10": (-46, 39)}
+INTERVALS |= {"cyl_bessel_i0": (-92, 92), "cyl_bessel_i1": (-92, 92)}
+INTERVALS |= {"sinh": (-90, 90), "cosh": (-90, 90)}
+
+
+def dense(function):
+    """Random patterns of all numbers, all magnitudes, and numbers of the interval where most use the function."""
+    rng = np.random.default_rng(23)
+    low, high = INTERVALS.get(function, (-8, 8))
+    patterns = rng.integers(0, 1 << 32, 20_000, dtype="uint32").view("float32")
+    magnitudes = rng.choice([-1, 1], 20_000) * 2.0 ** rng.uniform(-149, 127, 20_000)
+    near_ends = [end * (1 - 2.0 ** rng.uniform(-24, -1, 10_000)) for end in (low, high)]
+    x = np.concatenate([magnitudes, *near_ends, rng.uniform(low, high, 60_000)])
+    return np.concatenate([patterns, x.astype("float32")])
+
+
+@pytest.mark.parametrize("function", DENSE)
+def test_single_is_as_near_to_double_as_cuda_states(function):
+    x = dense(function)
+    with np.errstate(over="ignore", invalid="ignore"):
+        got, exact = computed(function, x), computed(function, x.astype("float64"))
+        expected = exact.astype("float32")
+        ulps = errors_in_ulps(got, exact, LONG(0))
+        apart = np.abs(got - exact)
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(expected))
+    is_right = np.isnan(got) | (got == expected) | (ulps <= DENSE[function])
+    # What is next to infinity may be it, or the other way round.
+    most = np.finfo("float32").max
+    is_right |= np.isinf(got) & (np.abs(exact) > most * (1 - DENSE[function] * 2.0**-24))
+    is_right |= (got == np.copysign(most, exact)) & np.isinf(expected)
+    if function in ("j0", "j1", "y0", "y1"):
+        is_right |= (np.abs(x) >= 8) & (apart <= 2e-7)
+    if function == "lgamma":
+        is_right |= (x < -2.2637) & (x > -23.0001) & (apart <= 1e-5)
+    if not is_right.all():
+        at = int(np.flatnonzero(~is_right)[0])
+        raise AssertionError(f"{x[at]!r} gives {got[at]!r}, not {exact[at]!r}: {ulps[at]} ulp")
+
+
+def test_hypot_of_single():
+    """Within three units, from subnormal sides to sides whose squares overflow."""
+    rng = np.random.default_rng(24)
+    scale = 2.0 ** rng.uniform(-149, 127.5, 50_000)
+    ratio = 2.0 ** rng.uniform(-30, 0, 50_000)
+    with np.errstate(over="ignore"):
+        x, y = (
+            (scale * rng.uniform(-1, 1, 50_000)).astype("float32"),
+            (scale * ratio).astype("float32"),
+        )
+        x[:100] = y[:100] = np.finfo("float32").max
+    got = computed("hypot", x, y)
+    exact = np.hypot(x.astype("float64"), y.astype("float64"))
+    with np.errstate(over="ignore", invalid="ignore"):
+        expected = exact.astype("float32")
+        is_right = (got == expected) | (errors_in_ulps(got, exact, LONG(0)) <= 3)
+    assert is_right.all(), (x[~is_right][0], y[~is_right][0], got[~is_right][0])
+    assert np.isinf(expected).any()

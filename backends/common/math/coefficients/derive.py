@@ -116,10 +116,10 @@ def near_zero(function, coefficients, radius):
 
 
 def main():
-    print("//===-- MathCoefficients.h - minimax polynomials ---------------------------------------------------===//")
+    print("//===-- MathCoefficients.h - minimax polynomials ----------------------------------------------===//")
     print("// Made by coefficients/derive.py, lowest degree first. `Error`: relative to the function's result.")
     print("#pragma once\n")
-    print("namespace sectile::cpu::coefficients {\n")
+    print("namespace sectile::backends::coefficients {\n")
     fact = mp.factorial
     ln2 = log(mpf(2))
     half = ln2 / 2 * mpf("1.001")
@@ -165,7 +165,9 @@ def main():
     fit("kErfc64", "exp(x^2) erfc(x) = p((x - 4) / (x + 4)) / (1 + 2x), 0 <= x <= 28.", scaled, lambda q: 1 / scaled(q), 22, mpf(-1), mpf(24) / 32, 64)
     fit("kErfc32", "The same for f32, 1/2 <= x <= 10.2.", scaled, lambda q: 1 / scaled(q), 9, mpf("-3.5") / mpf("4.5") - mpf("0.001"), mpf("6.2") / mpf("14.2"), 32)
     fit("kCbrt", "cbrt(m) as first guess, 1 <= m < 8.", lambda m: mp.cbrt(m), lambda m: 1 / mp.cbrt(m), 4, mpf(1), mpf(8), 64)
-    print("\n} // namespace sectile::cpu::coefficients")
+    sinhq = near_zero(lambda z: (mp.sinh(sqrt(z)) / sqrt(z) - 1) / z, [1 / fact(2 * k + 3) for k in range(20)], mpf("0.003"))
+    fit("kSinh32", "sinh(t) = t + t^3 p(t^2), |t| <= 1, for f32.", sinhq, lambda z: z / (sinhq(z) * z + 1), 2, mpf(0), mpf("1.0001"), 32)
+    print("\n} // namespace sectile::backends::coefficients")
 
 
 main()

@@ -1,0 +1,165 @@
+// Special functions of f32, in f32 arithmetic.
+#include "lang/builtins/SingleFunctions.h"
+
+#include "lang/builtins/ExactArithmetic.h"
+#include "lang/builtins/SpecialCoefficients.h"
+
+namespace sectile::lang::single {
+
+using namespace coefficients;
+
+namespace {
+
+const double kLog2 = 0x1.62e42fefa39efp-1;
+const double kLeastNormal = 0x1p-126;
+
+/// NaN stays.
+Term atMost(Term x, double limit) {
+  return select(x > limit, limit, x);
+}
+Term atLeast(Term x, double limit) {
+  return select(x < limit, limit, x);
+}
+
+/// exp(scale x^2) for a scale that is a power of two or its negative: the rounding of the square is
+/// made good.
+Term expOfSquare(Term x, double scale) {
+  TermPair square = twoProduct(x, x);
+  Term power = exp(square.high * scale);
+  return select(isInfinite(power), power, fma(power, square.low * scale, power));
+}
+
+} // namespace
+
+//===-- elementary functions ------------------------------------------------------------------===//
+
+/// x = (1 + f) 2^k, sqrt(1/2) <= 1 + f < sqrt(2): by integers, and k as a multiple of 2^23.
+Term logOfNormal(Term x) {
+  Term bits = bitsOf(x);
+  Term units = (bits - 0x3f3504f3) & int64_t(-0x800000);
+  Term f = reinterpret(bits - units, x.dtype()) - 1.0;
+  Term ofMantissa = fma(f * f, evaluate(kSingleLog, f), f);
+  return fma(convert(units, x.dtype()), literal(kLog2 * 0x1p-23, x), ofMantissa);
+}
+
+Term logOfPositive(Term x) {
+  Term isSubnormal = x < kLeastNormal;
+  Term result = logOfNormal(select(isSubnormal, x * 0x1p64, x));
+  return result - select(isSubnormal, literal(64 * kLog2, x), 0.0);
+}
+
+/// 2^n 2^r with n the integer next to log2(10) x. r has the digits of two products.
+Term exp10(Term x) {
+  Term limited = atLeast(atMost(x, 39), -46); // beyond these infinity or 0
+  const double log10 = 0x1.a934f0979a371p1;   // to base 2
+  Term factor = literal(float(log10), x);
+  // The sum's last bit counts ones.
+  Term biased = fma(limited, factor, literal(0x1.8p23, x));
+  Term whole = biased - 0x1.8p23;
+  Term rest = fma(limited, literal(log10 - float(log10), x), fma(limited, factor, -whole));
+  // Twice: 2^n may be beyond the range where the result is not, and rounds once then.
+  Term n = bitsOf(biased) - 0x4b400000, half = n >> 1;
+  return nearExp2(rest) * powerOfTwo(half, x) * powerOfTwo(n - half, x);
+}
+
+/// The longer side is brought to [1/2, 4) by a power of two.
+Term hypot(Term x, Term y) {
+  Term longest = maximum(abs(x), abs(y));
+  Term exponent = bitsOf(longest) & 0x7f800000;
+  exponent = select(exponent > 0x7e000000, 0x7e000000, exponent);
+  Term scale = reinterpret(0x7e800000 - exponent, x.dtype());
+  Term unscale = reinterpret(exponent + 0x00800000, x.dtype());
+  Term a = x * scale, b = y * scale;
+  Term length = nearRoot(fma(a, a, b * b)) * unscale;
+  return select(isInfinite(x) | isInfinite(y), INFINITY, length);
+}
+
+//===-- gamma ---------------------------------------------------------------------------------===//
+
+/// Below 3 a polynomial for lgamma(t), 1 <= t <= 3, that has the zeros at 1 and 2 taken out; left
+/// of 1 t is u + 1, and log(u) comes off. From 3 on Stirling's series. Negative numbers by
+///
+///   lgamma(-u) = -log(sin(pi u) / pi) - lgamma(1 + u)
+///
+/// whose last term is the polynomial's value as it is, or lgamma(u) + log(u). (DLMF 5.5, 5.11.)
+Term logGamma(Term x) {
+  Term u = abs(x), isReflected = x < 0.0, isBelowOne = u < 1.0, isNear = u < 3.0;
+  Term y = u - select(isBelowOne, literal(1.0, x), 2.0);
+  Term near = (y * (y + 1.0)) * evaluate(kSingleLogGamma, y);
+
+  // sin(pi u) / pi, times u where log(u) goes with it.
+  Term rest = abs(u - roundEven(u));
+  Term sine = rest * evaluate(kSingleSinePi, rest * rest);
+  Term reflecting = select(isBelowOne, sine, sine * u);
+
+  Term logarithm = logOfPositive(select(isReflected & isNear, reflecting, u));
+  Term z = nearInverse(u);
+  const double constant = 0x1.acfe390c97d69p-2; // (log(2 pi) - 1) / 2
+  Term tail = fma(evaluate(kSingleLogStirling, z * z), z, literal(constant, x));
+  Term large = fma(u - 0.5, logarithm - 1.0, tail);
+
+  Term value = select(isNear, near, large);
+  Term right = value - select(isBelowOne, logarithm, 0.0);
+  // Far from zero the absolute error is what counts.
+  Term left = -(value + select(isNear, logarithm, nearLog2(reflecting) * kLog2));
+  Term isPole = (x <= 0.0) & !(rest > 0.0); // infinities, too
+  return select(isPole, INFINITY, select(isReflected, left, right));
+}
+
+//===-- error function ------------------------------------------------------------------------===//
+
+/// erfinv(x) / x - 1 as a function of w = -log(1 - x^2), or of its root: Giles, Approximating the
+/// erfinv Function, GPU Computing Gems Jade, 2011.
+static Term inverseRatio(Term w, int pieces) {
+  Term root = nearRoot(w);
+  root = fma(fma(-root, root, w), literal(0.156, w), root); // most of what an instruction leaves
+  Term far = evaluate(kSingleErfInverse2, root);
+  if (pieces > 2)
+    far = select(root > 4.0, evaluate(kSingleErfInverse3, root), far);
+  return select(w < 5.75, evaluate(kSingleErfInverse1, w), far);
+}
+
+Term inverseErf(Term x) {
+  Term ratio = inverseRatio(-logOfNormal(fma(-x, x, literal(1.0, x))), 2);
+  Term v = abs(x);
+  Term atEnd = select(v == 1.0, INFINITY, literal(NAN, x));
+  return copySign(select(v < 1.0, fma(v, ratio, v), atEnd), x);
+}
+
+Term inverseErfc(Term y) {
+  Term x = 1.0 - y;
+  Term ratio = inverseRatio(-logOfPositive(y * (2.0 - y)), 3);
+  Term atEnd = select((y == 0.0) | (y == 2.0), x * INFINITY, NAN);
+  return select((y > 0.0) & (y < 2.0), fma(x, ratio, x), atEnd);
+}
+
+/// exp(x^2) erfc(x), 0 <= x <= 2^60: a polynomial in q = (x - 2) / (x + 2), over x + 2. Shepherd,
+/// Laframboise: Chebyshev Approximation of (1 + 2x) exp(x^2) erfc x, Math. Comp. 36, 1981.
+static Term scaledComplement(Term x) {
+  Term sum = x + 2.0, lost = x - (sum - 2.0);
+  Term inverse = nearInverse(sum);
+  Term rest = fma(-lost, inverse, fma(-sum, inverse, literal(1.0, x)));
+  inverse = fma(rest, inverse, inverse);
+  Term q = fma(inverse, literal(-4.0, x), literal(1.0, x));
+  return evaluate(kSingleErfcx, q) * inverse;
+}
+
+Term erfcx(Term x) {
+  Term v = abs(x), isHuge = v > 0x1p60;
+  Term right = scaledComplement(atMost(v, 0x1p60));
+  right = select(isHuge, right * nearInverse(v * 0x1p-60), right);
+  right = select(isInfinite(v), 0.0, right);
+  Term left = expOfSquare(atMost(v, 10), 1) * 2.0 - right;
+  return select(x < 0.0, left, right);
+}
+
+/// exp(-x^2 / 2) erfcx(|x| / sqrt(2)) / 2.
+Term normalDistribution(Term x) {
+  Term v = atMost(abs(x), 15);
+  const double sqrtHalf = 0x1.6a09e667f3bcdp-1;
+  Term tail =
+      (scaledComplement(roundedProduct(v, literal(sqrtHalf, x))) * 0.5) * expOfSquare(v, -0.5);
+  return select(x < 0.0, tail, 1.0 - tail);
+}
+
+} // namespace sectile::lang::single
