@@ -60,11 +60,12 @@ Term nearY(int order, Term x) {
   SplitNumber zero = order ? kZeroOfY1_1 : kZeroOfY0_1;
   Term logarithmic = (logOfRatio(x, zero) * kTwoOverPi) * (order ? x * ofJ : ofJ);
   Term rest = squareDistance(x, zero) * evaluate(order ? kSingleY1Near : kSingleY0Near, square);
+  SplitNumber second = order ? kZeroOfY1_2 : kZeroOfY0_2, third = order ? kZeroOfY1_3 : kZeroOfY0_3;
+  Term far =
+      distance(x, second) * distance(x, third) * evaluate(order ? kSingleY1Far : kSingleY0Far, x);
   if (order)
-    return select(x < 3.0, logarithmic + nearQuotient(rest, x),
-                  distance(x, kZeroOfY1_2) * evaluate(kSingleY1Far, x));
-  return select(x < 2.5, logarithmic + rest,
-                distance(x, kZeroOfY0_2) * distance(x, kZeroOfY0_3) * evaluate(kSingleY0Far, x));
+    return select(x < 3.0, logarithmic + nearQuotient(rest, x), far);
+  return select(x < 2.5, logarithmic + rest, far);
 }
 
 enum class Kind { J, Y };

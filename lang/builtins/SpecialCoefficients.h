@@ -128,6 +128,9 @@ inline constexpr SplitNumber kZeroOfY1_1 = {0x1.193bed4dff243p+1, -0x1.bd1e50d21
 /// Zero 2 of Y1.
 inline constexpr SplitNumber kZeroOfY1_2 = {0x1.5b7fe4e87b02ep+2, 0x1.dfe7bac228e8cp-52};
 
+/// Zero 3 of Y1.
+inline constexpr SplitNumber kZeroOfY1_3 = {0x1.13127ae6169b4p+3, 0x1.479cc068d9046p-52};
+
 /// (J0(x) - 1) / x^2 in x^2, x <= 1.5.
 /// f64: degree 7, error 2^-58.4.
 /// f32: degree 4, error 2^-32.0.
@@ -281,7 +284,7 @@ inline constexpr SinglePolynomial kSingleJ0Short = {0.0, kSingleJ0ShortSeries};
 inline constexpr double kSingleY0NearSeries[] = {0x1.7508120000000p-3, -0x1.12585c0000000p-6, 0x1.268ea80000000p-11, -0x1.4c6a0e0000000p-17, 0x1.d6f8220000000p-24, -0x1.ddfdd20000000p-31};
 inline constexpr SinglePolynomial kSingleY0Near = {0.0, kSingleY0NearSeries};
 
-/// Y0(x) over its zeros up to 8 but the first, 2.5 <= x <= 8.
+/// Y0(x) / ((x - z2) (x - z3)), 2.5 <= x <= 8.
 /// f32: degree 10, error 2^-24.5.
 inline constexpr double kSingleY0FarSeries[] = {0x1.22977c0000000p-3, -0x1.bfc2ae0000000p-14, -0x1.978caa0000000p-7, 0x1.d4cbe60000000p-13, 0x1.86ad640000000p-12, -0x1.7d07760000000p-18, -0x1.a639960000000p-18, 0x1.0341e80000000p-23, 0x1.e6bf3c0000000p-25, 0x1.2264d60000000p-30, -0x1.55162a0000000p-31};
 inline constexpr SinglePolynomial kSingleY0Far = {5.0, kSingleY0FarSeries};
@@ -321,9 +324,9 @@ inline constexpr SinglePolynomial kSingleJ1Short = {0.0, kSingleJ1ShortSeries};
 inline constexpr double kSingleY1NearSeries[] = {0x1.0e14be0000000p-3, 0x1.0699540000000p-6, -0x1.7c30b20000000p-10, 0x1.5be1280000000p-15, -0x1.5277980000000p-21, 0x1.beaa6a0000000p-28, -0x1.fa57100000000p-35};
 inline constexpr SinglePolynomial kSingleY1Near = {0.0, kSingleY1NearSeries};
 
-/// Y1(x) over its zeros up to 8 but the first, 3 <= x <= 8.
-/// f32: degree 10, error 2^-23.5.
-inline constexpr double kSingleY1FarSeries[] = {-0x1.6061c80000000p-2, -0x1.cc113a0000000p-7, 0x1.b8e3060000000p-5, -0x1.fe6ab40000000p-13, -0x1.336eaa0000000p-9, 0x1.3315f40000000p-16, 0x1.b43b540000000p-15, -0x1.d6a4120000000p-21, -0x1.2f7bf80000000p-21, -0x1.acd8f60000000p-28, 0x1.7b41b80000000p-28};
+/// Y1(x) / ((x - z2) (x - z3)), 3 <= x <= 8.
+/// f32: degree 10, error 2^-26.4.
+inline constexpr double kSingleY1FarSeries[] = {0x1.87f86e0000000p-4, 0x1.f3f9c40000000p-6, -0x1.a8b1a00000000p-8, -0x1.c6ab480000000p-10, 0x1.6480e40000000p-13, 0x1.6203880000000p-15, -0x1.7224a40000000p-19, -0x1.1adc700000000p-21, 0x1.4502f80000000p-26, 0x1.c184b80000000p-28, -0x1.0d92b40000000p-31};
 inline constexpr SinglePolynomial kSingleY1Far = {5.0, kSingleY1FarSeries};
 
 /// P of Hankel's expansion of order 1, in (8 / x)^2, x >= 8; the error is absolute.

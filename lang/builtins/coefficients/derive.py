@@ -296,7 +296,7 @@ def main():
         for k, start in enumerate(starts, 1):
             root = findroot(lambda x: besselj(order, x), start)
             j[order, k] = zero(f"kZeroOfJ{order}_{k}", f"Zero {k} of J{order}.", root)
-    for order, starts in ((0, (0.8936, 3.9577, 7.0861)), (1, (2.1971, 5.4297))):
+    for order, starts in ((0, (0.8936, 3.9577, 7.0861)), (1, (2.1971, 5.4297, 8.596))):
         for k, start in enumerate(starts, 1):
             root = findroot(lambda x: bessely(order, x), start)
             y[order, k] = zero(f"kZeroOfY{order}_{k}", f"Zero {k} of Y{order}.", root)
@@ -420,14 +420,6 @@ def single(j, y):
         1,
     )
 
-    def over_zeros(order, value, zeros):
-        def function(x):
-            return value(order, x) / mp.fprod(
-                x - zeros[order, k] for k in (2, 3) if (order, k) in zeros
-            )
-
-        return function
-
     for order, split in ((0, 2.5), (1, 3)):
         first, second = j[order, 1] ** 2, j[order, 2] ** 2
         fit_single(
@@ -458,8 +450,8 @@ def single(j, y):
         )
         fit_single(
             f"kSingleY{order}Far",
-            f"Y{order}(x) over its zeros up to 8 but the first, {split} <= x <= 8.",
-            over_zeros(order, bessely, y),
+            f"Y{order}(x) / ((x - z2) (x - z3)), {split} <= x <= 8.",
+            lambda x: bessely(order, x) / ((x - y[order, 2]) * (x - y[order, 3])),
             10,
             split,
             8,

@@ -56,11 +56,11 @@ def quaternary(x_ptr, y_ptr, z_ptr, w_ptr, out_ptr, f: tl.constexpr, N: tl.const
         tl.store(out_ptr + i, f(x, y, z))
 
 
-def computed(name, *arguments):
+def computed(name, *arguments, **options):
     out = np.empty_like(arguments[-1])
     kernel = unary if len(arguments) == 1 else binary
     kernel[(st.cdiv(out.size, 128),)](
-        *arguments, out, out.size, f=getattr(libdevice, name), BLOCK=128
+        *arguments, out, out.size, f=getattr(libdevice, name), BLOCK=128, **options
     )
     return out
 
@@ -273,11 +273,13 @@ def dense(function):
     return np.concatenate([patterns, x.astype("float32")])
 
 
+@pytest.mark.parametrize("numerics", ["default", "strict"])  # products may be fused, or are not
 @pytest.mark.parametrize("function", DENSE)
-def test_single_is_as_near_to_double_as_cuda_states(function):
+def test_single_is_as_near_to_double_as_cuda_states(function, numerics):
     x = dense(function)
     with np.errstate(over="ignore", invalid="ignore"):
-        got, exact = computed(function, x), computed(function, x.astype("float64"))
+        got = computed(function, x, numerics=numerics)
+        exact = computed(function, x.astype("float64"))
         expected = exact.astype("float32")
         ulps = errors_in_ulps(got, exact, LONG(0))
         apart = np.abs(got - exact)
