@@ -5,8 +5,6 @@ using namespace mlir;
 
 namespace sectile::lang {
 
-static const DType kFloat32 = DType::scalar(ScalarKind::Float32);
-static const DType kFloat64 = DType::scalar(ScalarKind::Float64);
 static const DType kInt32 = DType::scalar(ScalarKind::Int32);
 
 namespace {
@@ -114,18 +112,6 @@ void addOfFloats(BuiltinTable &table, StringRef signature,
                 return failure();
               return build(args, values, function);
             });
-}
-
-void addInDouble(BuiltinTable &table, StringRef signature,
-                 std::function<Term(ArrayRef<Term>, Precision)> function) {
-  addOfFloats(table, signature, [function](ArrayRef<Term> given) {
-    if (given[0].isDouble())
-      return function(given, Precision::Double);
-    SmallVector<Term> wide;
-    for (Term term : given)
-      wide.push_back(convert(term, kFloat64));
-    return convert(function(wide, Precision::Single), kFloat32);
-  });
 }
 
 void addForEachWidth(BuiltinTable &table, StringRef signature,

@@ -12,9 +12,6 @@ void addTyped(BuiltinTable &table, llvm::StringRef signature, llvm::ArrayRef<DTy
 /// The parameters are floats, fp32 or fp64, that are promoted and broadcast.
 void addOfFloats(BuiltinTable &table, llvm::StringRef signature,
                  std::function<Term(llvm::ArrayRef<Term>)> function);
-/// The same, but computed in f64, with the digits of the result's type.
-void addInDouble(BuiltinTable &table, llvm::StringRef signature,
-                 std::function<Term(llvm::ArrayRef<Term>, Precision)> function);
 /// The parameters are floats that are promoted and broadcast; each type has a function of its own.
 void addForEachWidth(BuiltinTable &table, llvm::StringRef signature,
                      std::function<Term(llvm::ArrayRef<Term>)> ofSingle,

@@ -13,6 +13,10 @@ namespace {
 const double kLog2 = 0x1.62e42fefa39efp-1;
 const double kLeastNormal = 0x1p-126;
 
+/// A number up to 2^22 plus this is rounded to an integer, which the sum's low bits hold.
+const double kRounding = 0x1.8p23;
+const int kRoundingBits = 0x4b400000;
+
 /// NaN stays.
 Term atMost(Term x, double limit) {
   return select(x > limit, limit, x);
@@ -29,17 +33,31 @@ Term expOfSquare(Term x, double scale) {
   return select(isInfinite(power), power, fma(power, square.low * scale, power));
 }
 
+/// x 2^n, where 2^n may be beyond the range and the result is not: the first product is exact.
+Term timesPower(Term x, Term n) {
+  Term half = n >> 1;
+  return x * powerOfTwo(half, x) * powerOfTwo(n - half, x);
+}
+
+/// A positive normal number as (1 + f) 2^exponent, sqrt(1/2) <= 1 + f < sqrt(2); the exponent as a
+/// multiple of 2^23.
+struct Decomposed {
+  Term f, units;
+};
+Decomposed decompose(Term x) {
+  Term bits = bitsOf(x);
+  Term units = (bits - 0x3f3504f3) & int64_t(-0x800000);
+  return {reinterpret(bits - units, x.dtype()) - 1.0, convert(units, x.dtype())};
+}
+
 } // namespace
 
 //===-- elementary functions ------------------------------------------------------------------===//
 
-/// x = (1 + f) 2^k, sqrt(1/2) <= 1 + f < sqrt(2): by integers, and k as a multiple of 2^23.
 Term logOfNormal(Term x) {
-  Term bits = bitsOf(x);
-  Term units = (bits - 0x3f3504f3) & int64_t(-0x800000);
-  Term f = reinterpret(bits - units, x.dtype()) - 1.0;
+  auto [f, units] = decompose(x);
   Term ofMantissa = fma(f * f, evaluate(kSingleLog, f), f);
-  return fma(convert(units, x.dtype()), literal(kLog2 * 0x1p-23, x), ofMantissa);
+  return fma(units, literal(kLog2 * 0x1p-23, x), ofMantissa);
 }
 
 Term logOfPositive(Term x) {
@@ -53,13 +71,10 @@ Term exp10(Term x) {
   Term limited = atLeast(atMost(x, 39), -46); // beyond these infinity or 0
   const double log10 = 0x1.a934f0979a371p1;   // to base 2
   Term factor = literal(float(log10), x);
-  // The sum's last bit counts ones.
-  Term biased = fma(limited, factor, literal(0x1.8p23, x));
-  Term whole = biased - 0x1.8p23;
+  Term biased = fma(limited, factor, literal(kRounding, x));
+  Term whole = biased - kRounding;
   Term rest = fma(limited, literal(log10 - float(log10), x), fma(limited, factor, -whole));
-  // Twice: 2^n may be beyond the range where the result is not, and rounds once then.
-  Term n = bitsOf(biased) - 0x4b400000, half = n >> 1;
-  return nearExp2(rest) * powerOfTwo(half, x) * powerOfTwo(n - half, x);
+  return timesPower(nearExp2(rest), bitsOf(biased) - kRoundingBits);
 }
 
 /// The longer side is brought to [1/2, 4) by a power of two.
@@ -76,6 +91,91 @@ Term hypot(Term x, Term y) {
 
 //===-- gamma ---------------------------------------------------------------------------------===//
 
+namespace {
+
+/// log2 of a number in [1, 45] with an error below 2^-30: log(1 + f) = 2 atanh(f / (2 + f)).
+TermPair log2Pair(Term x) {
+  auto [f, units] = decompose(x);
+  Term sum = f + 2.0, lost = f - (sum - 2.0);
+  Term inverse = nearInverse(sum);
+  Term s = roundedProduct(f, inverse);
+  Term ofS = fma(-s, lost, fma(-s, sum, f)) * inverse; // what s lacks
+  const double factor = 0x1.71547652b82fep1;           // 2 / log(2)
+  Term high = literal(float(factor), x), low = literal(factor - float(factor), x);
+  TermPair linear = twoProduct(s, high);
+  Term square = s * s;
+  Term tail = fma(square * s, evaluate(kSingleLog2Tail, square), fma(s, low, linear.low));
+  TermPair result = fastTwoSum(units * 0x1p-23, linear.high);
+  return {result.high, result.low + fma(ofS, high, tail)};
+}
+
+/// sin(pi x) / pi, 0 <= x <= 1/2.
+Term sineOfHalfTurns(Term x) {
+  Term square = x * x;
+  return fma(square * evaluate(kSingleSinePi, square), x, x);
+}
+
+/// 2^exponent times mantissa; the exponent is an int32.
+struct Scaled {
+  Term mantissa, exponent;
+};
+
+/// gamma(v) of 3 <= v <= 45 by Stirling's formula: of (v - 1/2) log2(v) - v log2(e) the integer and
+/// the rest.
+Scaled stirling(Term v) {
+  TermPair log2 = log2Pair(v);
+  Term shifted = v - 0.5;
+  TermPair rising = twoProduct(shifted, log2.high);
+  const double log2e = 0x1.71547652b82fep0;
+  Term factor = literal(float(log2e), v);
+  TermPair falling = twoProduct(v, factor);
+  Term low =
+      fma(shifted, log2.low, rising.low) - fma(v, literal(log2e - float(log2e), v), falling.low);
+  Term biased = (rising.high - falling.high) + kRounding;
+  // Both differences are exact.
+  Term rest = ((rising.high - (biased - kRounding)) - falling.high) + low;
+  Term power = roundedProduct(rest, evaluate(kSingleExp2, rest)); // less 1
+  const double sqrtTwoPi = 0x1.40d931ff62706p1;
+  Term z = nearInverse(v), leading = literal(float(sqrtTwoPi), v);
+  Term correction = fma(z, evaluate(kSingleStirling, z), literal(sqrtTwoPi - float(sqrtTwoPi), v));
+  TermPair series = fastTwoSum(leading, correction);
+  Term mantissa = series.high + fma(power, series.high, series.low);
+  return {mantissa, bitsOf(biased) - kRoundingBits};
+}
+
+} // namespace
+
+/// Below 3 of 1 / gamma(t), 1 <= t <= 3, a polynomial; left of 1 t is u + 1, and u a divisor. From
+/// 3 on Stirling's formula. Negative numbers by gamma(-u) = -pi / (u sin(pi u) gamma(u)). The
+/// result is a quotient whose parts do not leave the range, times a power of two. (DLMF 5.5, 5.11.)
+Term gamma(Term x) {
+  Term u = abs(x), isReflected = x < 0.0, isBelowOne = u < 1.0, isNear = u < 3.0;
+  Term reciprocal = evaluate(kSingleReciprocalGamma, u - select(isBelowOne, literal(1.0, x), 2.0));
+  Scaled far = stirling(select(isNear, 3.0, atMost(u, 45)));
+
+  // sin(pi u) / pi: whole periods come off exactly, and so does the reflection at 1/2.
+  Term turn = u - roundEven(u * 0.5) * 2.0, rest = abs(turn);
+  rest = select(rest > 0.5, 1.0 - rest, rest);
+  Term isTiny = u < 0x1p-100; // and one over it beyond the range
+  rest = select(isTiny, rest * 0x1p64, rest);
+  Term sine = copySign(sineOfHalfTurns(rest), turn);
+
+  Term one = literal(1.0, x);
+  Term ofFar = select(isNear, one, far.mantissa);
+  Term divisor = select(isBelowOne, select(isTiny, u * 0x1p64, u), one);
+  Term below = select(isReflected, sine * select(isBelowOne, one, u) * ofFar,
+                      select(isNear, reciprocal * divisor, one));
+  Term above = select(isReflected, -select(isNear, reciprocal, one), ofFar);
+  Term inverse = nearInverse(below), quotient = roundedProduct(above, inverse);
+  quotient = fma(fma(-quotient, below, above), inverse, quotient);
+
+  Term exponent = select(isReflected, -far.exponent, far.exponent);
+  exponent = select(isNear, select(isTiny, literal(64, exponent), 0), exponent);
+  Term result = timesPower(quotient, exponent);
+  result = select(x == 0.0, copySign(literal(INFINITY, x), x), result);
+  return select(isReflected & !(rest > 0.0), NAN, result); // whole numbers, and -infinity
+}
+
 /// Below 3 a polynomial for lgamma(t), 1 <= t <= 3, that has the zeros at 1 and 2 taken out; left
 /// of 1 t is u + 1, and log(u) comes off. From 3 on Stirling's series. Negative numbers by
 ///
@@ -89,7 +189,7 @@ Term logGamma(Term x) {
 
   // sin(pi u) / pi, times u where log(u) goes with it.
   Term rest = abs(u - roundEven(u));
-  Term sine = rest * evaluate(kSingleSinePi, rest * rest);
+  Term sine = sineOfHalfTurns(rest);
   Term reflecting = select(isBelowOne, sine, sine * u);
 
   Term logarithm = logOfPositive(select(isReflected & isNear, reflecting, u));

@@ -15,6 +15,7 @@ Term logOfPositive(Term x);
 Term exp10(Term x);
 /// sqrt(x^2 + y^2).
 Term hypot(Term x, Term y);
+Term gamma(Term x);
 Term logGamma(Term x);
 Term inverseErf(Term x);
 Term inverseErfc(Term y);

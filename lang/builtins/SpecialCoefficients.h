@@ -244,9 +244,29 @@ inline constexpr SinglePolynomial kSingleLogGamma = {0.0, kSingleLogGammaSeries}
 inline constexpr double kSingleLogStirlingSeries[] = {0x1.5555500000000p-4, -0x1.6ba7340000000p-9, 0x1.73d2620000000p-11};
 inline constexpr SinglePolynomial kSingleLogStirling = {0.0, kSingleLogStirlingSeries};
 
-/// sin(pi r) / (pi r) in r^2, |r| <= 1/2.
-/// f32: degree 4, error 2^-27.2.
-inline constexpr double kSingleSinePiSeries[] = {0x1.0000000000000p+0, -0x1.a51a5a0000000p+0, 0x1.9f993a0000000p-1, -0x1.8607800000000p-3, 0x1.94fb880000000p-6};
+/// 1 / gamma(2 + y), -1 <= y <= 1.
+/// f32: degree 10, error 2^-27.5.
+inline constexpr double kSingleReciprocalGammaSeries[] = {0x1.0000000000000p+0, -0x1.b0ee640000000p-2, -0x1.dd603c0000000p-3, 0x1.875b420000000p-3, -0x1.9246a40000000p-6, -0x1.212d180000000p-6, 0x1.06fbbe0000000p-7, -0x1.a0a2820000000p-11, -0x1.7f44e60000000p-12, 0x1.1f2d760000000p-13, -0x1.c22d8a0000000p-17};
+inline constexpr SinglePolynomial kSingleReciprocalGamma = {0.0, kSingleReciprocalGammaSeries};
+
+/// x (gamma(x) / (x^(x - 1/2) exp(-x)) - sqrt(2 pi)) in 1 / x, x >= 3; the error is that of gamma.
+/// f32: degree 3, error 2^-27.6.
+inline constexpr double kSingleStirlingSeries[] = {0x1.abcb9a0000000p-3, 0x1.1e74520000000p-7, -0x1.d07f6a0000000p-8, 0x1.b72e220000000p-11};
+inline constexpr SinglePolynomial kSingleStirling = {0.0, kSingleStirlingSeries};
+
+/// (log2((1 + s) / (1 - s)) - 2 s / log(2)) / s^3 in s^2, (1 + s) / (1 - s) <= sqrt(2).
+/// f32: degree 3, error 2^-27.0.
+inline constexpr double kSingleLog2TailSeries[] = {0x1.ec709e0000000p-1, 0x1.27766a0000000p-1, 0x1.a62c1e0000000p-2, 0x1.504d960000000p-2};
+inline constexpr SinglePolynomial kSingleLog2Tail = {0.0, kSingleLog2TailSeries};
+
+/// (2^r - 1) / r, |r| <= 1/2; the error is that of 2^r.
+/// f32: degree 5, error 2^-28.3.
+inline constexpr double kSingleExp2Series[] = {0x1.62e4300000000p-1, 0x1.ebfbdc0000000p-3, 0x1.c6af7a0000000p-5, 0x1.3b2dd20000000p-7, 0x1.5f09480000000p-10, 0x1.417a700000000p-13};
+inline constexpr SinglePolynomial kSingleExp2 = {0.0, kSingleExp2Series};
+
+/// (sin(pi r) / (pi r) - 1) / r^2 in r^2, |r| <= 1/2; the error is that of the sine.
+/// f32: degree 3, error 2^-27.2.
+inline constexpr double kSingleSinePiSeries[] = {-0x1.a51a5a0000000p+0, 0x1.9f993a0000000p-1, -0x1.8607800000000p-3, 0x1.94fb880000000p-6};
 inline constexpr SinglePolynomial kSingleSinePi = {0.0, kSingleSinePiSeries};
 
 /// erfinv(x) / x - 1, w = -log(1 - x^2), in w <= 5.75.

@@ -1,5 +1,5 @@
 // Gamma functions, the error function's relatives, and modified Bessel functions of order 0 and 1.
-// These are of f64; those of f32 are in SingleFunctions.cpp, but for tgamma.
+// These are of f64; those of f32 are in SingleFunctions.cpp.
 #include "lang/builtins/ExactArithmetic.h"
 #include "lang/builtins/LibdeviceTable.h"
 #include "lang/builtins/SingleFunctions.h"
@@ -181,6 +181,7 @@ void addSpecialFunctions(BuiltinTable &table) {
     Term (*ofSingle)(Term);
     Term (*ofDouble)(Term);
   } const functions[] = {
+      {"tgamma(x)", single::gamma, [](Term x) { return gammaOf(x, Precision::Double); }},
       {"lgamma(x)", single::logGamma, logGamma},
       {"erfinv(x)", single::inverseErf, inverseErf},
       {"erfcinv(x)", single::inverseErfc, inverseErfc},
@@ -197,8 +198,6 @@ void addSpecialFunctions(BuiltinTable &table) {
     addForEachWidth(
         table, signature, [ofSingle = ofSingle](ArrayRef<Term> t) { return ofSingle(t[0]); },
         [ofDouble = ofDouble](ArrayRef<Term> t) { return ofDouble(t[0]); });
-  addInDouble(table, "tgamma(x)",
-              [](ArrayRef<Term> t, Precision precision) { return gammaOf(t[0], precision); });
 }
 
 } // namespace sectile::lang

@@ -34,7 +34,7 @@ from mpmath import (
 
 mp.dps = 60
 
-# What tgamma, jn and yn of f32 take.
+# What jn and yn of f32 take.
 USED_BY_SINGLE = ("kReciprocalGamma", "kStirling", "kBesselJ", "kBesselY", "kHankel")
 
 
@@ -383,12 +383,48 @@ def single(j, y):
         mpf(1) / 9,
     )
     fit_single(
+        "kSingleReciprocalGamma",
+        "1 / gamma(2 + y), -1 <= y <= 1.",
+        lambda y: rgamma(2 + y),
+        10,
+        -1,
+        1,
+    )
+    root = sqrt(2 * pi)
+    fit_single(
+        "kSingleStirling",
+        "x (gamma(x) / (x^(x - 1/2) exp(-x)) - sqrt(2 pi)) in 1 / x, x >= 3; the error is that of gamma.",
+        lambda z: (exp(loggamma(1 / z) - (1 / z - mpf(1) / 2) * log(1 / z) + 1 / z) - root) / z,
+        3,
+        0,
+        mpf(1) / 3,
+        weight=lambda z, y: z / (root + z * y),
+    )
+    fit_single(
+        "kSingleLog2Tail",
+        "(log2((1 + s) / (1 - s)) - 2 s / log(2)) / s^3 in s^2, (1 + s) / (1 - s) <= sqrt(2).",
+        lambda z: (log((1 + sqrt(z)) / (1 - sqrt(z))) - 2 * sqrt(z)) / (sqrt(z) ** 3 * log(2)),
+        3,
+        0,
+        ((sqrt(mpf(2)) - 1) / (sqrt(mpf(2)) + 1)) ** 2,
+    )
+    fit_single(
+        "kSingleExp2",
+        "(2^r - 1) / r, |r| <= 1/2; the error is that of 2^r.",
+        lambda r: (mpf(2) ** r - 1) / r,
+        5,
+        -0.5,
+        0.5,
+        weight=lambda r, _: abs(r) / mpf(2) ** r,
+    )
+    fit_single(
         "kSingleSinePi",
-        "sin(pi r) / (pi r) in r^2, |r| <= 1/2.",
-        lambda w: sin(pi * sqrt(w)) / (pi * sqrt(w)),
-        4,
+        "(sin(pi r) / (pi r) - 1) / r^2 in r^2, |r| <= 1/2; the error is that of the sine.",
+        lambda w: (sin(pi * sqrt(w)) / (pi * sqrt(w)) - 1) / w,
+        3,
         0,
         0.25,
+        weight=lambda w, y: w / (1 + w * y),
     )
 
     def above(w):  # erfinv(x) / x - 1
