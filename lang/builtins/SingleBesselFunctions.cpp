@@ -1,5 +1,5 @@
 // Bessel functions of f32 of order 0 and 1, in f32 arithmetic. Left of 8 polynomials with the zeros
-// that are there taken out, from 8 on Hankel's expansion (DLMF 10.17), as in BesselFunctions.cpp.
+// that are there taken out, from 8 on modulus and phase.
 #include "lang/builtins/ExactArithmetic.h"
 #include "lang/builtins/SingleFunctions.h"
 #include "lang/builtins/SpecialCoefficients.h"
@@ -11,7 +11,6 @@ using namespace coefficients;
 namespace {
 
 const double kTwoOverPi = 0x1.45f306dc9c883p-1;
-const double kOneOverPi = 0x1.45f306dc9c883p-2;
 
 /// The number in two parts of f32.
 SplitNumber inSingle(SplitNumber number) {
@@ -70,19 +69,41 @@ Term nearY(int order, Term x) {
 
 enum class Kind { J, Y };
 
-/// x >= 8: sqrt(2 / (pi x)) (P cos(t) - Q sin(t)) and (P sin(t) + Q cos(t)) with t = x - pi/4, or
-/// x - 3 pi/4, whose sine and cosine are sums of those of x over sqrt(2).
+/// What x is too large for: the results are below 1e-7 then, and 0.
+const double kFarthest = 0x1p46;
+
+/// x >= 8: modulus times the cosine or sine of the phase, x - pi/4 or x - 3 pi/4 and what vanishes
+/// as 1 / x. Turns are taken off x by products without rounding; where they are more than 2^24, and
+/// so no number has all their digits, what is left is still some turns. (DLMF 10.18.)
 Term farAway(Kind kind, int order, Term x) {
   Term inverse = nearInverse(x), z = inverse * 8.0, w = z * z;
-  Term p = evaluate(order ? kSingleHankelP1 : kSingleHankelP0, w);
-  Term q = evaluate(order ? kSingleHankelQ1 : kSingleHankelQ0, w) * inverse;
-  Term sine = sin(x), cosine = cos(x);
-  Term sum = cosine + sine, difference = sine - cosine;
-  // Of t, times sqrt(2).
-  Term cosineOfPhase = order ? difference : sum, sineOfPhase = order ? -sum : difference;
-  Term wave =
-      kind == Kind::J ? p * cosineOfPhase - q * sineOfPhase : p * sineOfPhase + q * cosineOfPhase;
-  return select(isInfinite(x), 0.0, nearRoot(inverse * kOneOverPi) * wave);
+  Term modulus = evaluate(order ? kSingleModulus1 : kSingleModulus0, w);
+  Term bend = evaluate(order ? kSinglePhase1 : kSinglePhase0, w);
+  const double pi = 0x1.921fb54442d18p1, piLow = 0x1.1a62633145c07p-53;
+  bend = fma(bend, inverse, literal(-(2 * order + 1) * pi / 4, x));
+
+  // Parts of 2 pi, of pi / 2.
+  const double first = float(2 * pi), second = float(2 * pi - first),
+               third = (2 * pi - first - second) + 2 * piLow;
+  Term turns = roundEven(x * (1 / (2 * pi)));
+  Term rest = fma(-turns, literal(first, x), x);
+  rest = fma(-turns, literal(second, x), rest);
+  rest = rest + fma(-turns, literal(third, x), bend);
+  const double rounding = 0x1.8p23; // brings the number of quarters to the low bits
+  Term biased = fma(rest, literal(2 / pi, x), literal(rounding, x));
+  Term quarters = biased - rounding;
+  Term r = fma(-quarters, literal(first / 4, x), rest);
+  r = fma(-quarters, literal(second / 4, x), r);
+
+  Term square = r * r;
+  Term sine = fma(square * evaluate(kSingleSine, square), r, r);
+  Term cosine = fma(square, evaluate(kSingleCosine, square), literal(1.0, x));
+  // cos(r + n pi/2), and sin(t) = cos(t - pi/2).
+  Term n = bitsOf(biased) - (kind == Kind::Y ? 1 : 0);
+  Term wave = select((n & 1) == 0, cosine, sine);
+  Term sign = ((n + 1) & 2) << 30;
+  wave = reinterpret(bitsOf(wave) ^ sign, x.dtype());
+  return select(x > kFarthest, 0.0, nearRoot(inverse * (2 / pi)) * modulus * wave);
 }
 
 } // namespace

@@ -289,6 +289,16 @@ inline constexpr SinglePolynomial kSingleErfInverse3 = {7.0, kSingleErfInverse3S
 inline constexpr double kSingleErfcxSeries[] = {0x1.0586720000000p+0, -0x1.5fd3860000000p-1, 0x1.1e2dba0000000p-2, -0x1.2a8a840000000p-5, -0x1.604c0e0000000p-6, 0x1.a90eac0000000p-8, 0x1.90acf20000000p-9, -0x1.c2ed000000000p-11, -0x1.3952940000000p-11, 0x1.30d2420000000p-14, 0x1.603de20000000p-14};
 inline constexpr SinglePolynomial kSingleErfcx = {0.0, kSingleErfcxSeries};
 
+/// (sin(r) / r - 1) / r^2 in r^2, |r| <= pi/4; the error is that of the sine.
+/// f32: degree 2, error 2^-27.9.
+inline constexpr double kSingleSineSeries[] = {-0x1.5555460000000p-3, 0x1.1107780000000p-7, -0x1.9954080000000p-13};
+inline constexpr SinglePolynomial kSingleSine = {0.0, kSingleSineSeries};
+
+/// (cos(r) - 1) / r^2 in r^2, |r| <= pi/4; the error is that of the cosine.
+/// f32: degree 3, error 2^-33.0.
+inline constexpr double kSingleCosineSeries[] = {-0x1.0000000000000p-1, 0x1.55554a0000000p-5, -0x1.6c0c2a0000000p-10, 0x1.99e9140000000p-16};
+inline constexpr SinglePolynomial kSingleCosine = {0.0, kSingleCosineSeries};
+
 /// J0(x) / ((x^2 - z1^2) (x^2 - z2^2)) in x^2, x <= 8.
 /// f32: degree 8, error 2^-25.1.
 inline constexpr double kSingleJ0Series[] = {0x1.70d7800000000p-14, -0x1.86c88c0000000p-17, 0x1.a200200000000p-22, -0x1.ae432c0000000p-28, 0x1.0ac5e00000000p-34, -0x1.b889c60000000p-42, 0x1.1efa640000000p-49, -0x1.601c1e0000000p-58, 0x1.4c90020000000p-65};
@@ -309,15 +319,15 @@ inline constexpr SinglePolynomial kSingleY0Near = {0.0, kSingleY0NearSeries};
 inline constexpr double kSingleY0FarSeries[] = {0x1.22977c0000000p-3, -0x1.bfc2ae0000000p-14, -0x1.978caa0000000p-7, 0x1.d4cbe60000000p-13, 0x1.86ad640000000p-12, -0x1.7d07760000000p-18, -0x1.a639960000000p-18, 0x1.0341e80000000p-23, 0x1.e6bf3c0000000p-25, 0x1.2264d60000000p-30, -0x1.55162a0000000p-31};
 inline constexpr SinglePolynomial kSingleY0Far = {5.0, kSingleY0FarSeries};
 
-/// P of Hankel's expansion of order 0, in (8 / x)^2, x >= 8; the error is absolute.
-/// f32: degree 3, error 2^-28.9.
-inline constexpr double kSingleHankelP0Series[] = {0x1.0000000000000p+0, -0x1.1ffd400000000p-10, 0x1.c6eff60000000p-16, -0x1.c165a40000000p-20};
-inline constexpr SinglePolynomial kSingleHankelP0 = {0.0, kSingleHankelP0Series};
+/// Modulus of J0 + i Y0 times sqrt(pi x / 2), in (8 / x)^2, x >= 8.
+/// f32: degree 3, error 2^-29.0.
+inline constexpr double kSingleModulus0Series[] = {0x1.0000000000000p+0, -0x1.fffaba0000000p-11, 0x1.a3be1a0000000p-16, -0x1.a873400000000p-20};
+inline constexpr SinglePolynomial kSingleModulus0 = {0.0, kSingleModulus0Series};
 
-/// x Q of Hankel's expansion of order 0, in (8 / x)^2, x >= 8; the error is absolute, of Q.
-/// f32: degree 2, error 2^-26.8.
-inline constexpr double kSingleHankelQ0Series[] = {-0x1.ffff7a0000000p-4, 0x1.2ae6bc0000000p-10, -0x1.84adbc0000000p-15};
-inline constexpr SinglePolynomial kSingleHankelQ0 = {0.0, kSingleHankelQ0Series};
+/// x (phase of J0 + i Y0, less x - pi/4), in (8 / x)^2, x >= 8; the error is absolute, of the phase.
+/// f32: degree 2, error 2^-26.9.
+inline constexpr double kSinglePhase0Series[] = {-0x1.ffff820000000p-4, 0x1.09a18a0000000p-10, -0x1.6500920000000p-15};
+inline constexpr SinglePolynomial kSinglePhase0 = {0.0, kSinglePhase0Series};
 
 /// I0(x) in x^2 / 4, x <= 8.
 /// f32: degree 10, error 2^-30.9.
@@ -349,15 +359,15 @@ inline constexpr SinglePolynomial kSingleY1Near = {0.0, kSingleY1NearSeries};
 inline constexpr double kSingleY1FarSeries[] = {0x1.87f86e0000000p-4, 0x1.f3f9c40000000p-6, -0x1.a8b1a00000000p-8, -0x1.c6ab480000000p-10, 0x1.6480e40000000p-13, 0x1.6203880000000p-15, -0x1.7224a40000000p-19, -0x1.1adc700000000p-21, 0x1.4502f80000000p-26, 0x1.c184b80000000p-28, -0x1.0d92b40000000p-31};
 inline constexpr SinglePolynomial kSingleY1Far = {5.0, kSingleY1FarSeries};
 
-/// P of Hankel's expansion of order 1, in (8 / x)^2, x >= 8; the error is absolute.
-/// f32: degree 3, error 2^-28.7.
-inline constexpr double kSingleHankelP1Series[] = {0x1.0000000000000p+0, 0x1.dffcda0000000p-10, -0x1.24c65e0000000p-15, 0x1.0c58380000000p-19};
-inline constexpr SinglePolynomial kSingleHankelP1 = {0.0, kSingleHankelP1Series};
+/// Modulus of J1 + i Y1 times sqrt(pi x / 2), in (8 / x)^2, x >= 8.
+/// f32: degree 3, error 2^-28.6.
+inline constexpr double kSingleModulus1Series[] = {0x1.0000000000000p+0, 0x1.7ffe360000000p-9, -0x1.891e120000000p-15, 0x1.43d9140000000p-19};
+inline constexpr SinglePolynomial kSingleModulus1 = {0.0, kSingleModulus1Series};
 
-/// x Q of Hankel's expansion of order 1, in (8 / x)^2, x >= 8; the error is absolute, of Q.
-/// f32: degree 2, error 2^-26.5.
-inline constexpr double kSingleHankelQ1Series[] = {0x1.7fffda0000000p-2, -0x1.a2bc0c0000000p-10, 0x1.e002220000000p-15};
-inline constexpr SinglePolynomial kSingleHankelQ1 = {0.0, kSingleHankelQ1Series};
+/// x (phase of J1 + i Y1, less x - 3 pi/4), in (8 / x)^2, x >= 8; the error is absolute, of the phase.
+/// f32: degree 2, error 2^-26.2.
+inline constexpr double kSinglePhase1Series[] = {0x1.7fffd00000000p-2, -0x1.4f38ba0000000p-9, 0x1.4641b20000000p-14};
+inline constexpr SinglePolynomial kSinglePhase1 = {0.0, kSinglePhase1Series};
 
 /// I1(x) / x in x^2 / 4, x <= 8.
 /// f32: degree 10, error 2^-32.4.

@@ -70,7 +70,7 @@ const Case cases[] = {
     {"erfc", MathFunction::Erfc, 1, UNARY(erfcl), -5, 11, 0.6, 3.3, -148, 3, 4},
     {"sqrt", MathFunction::Sqrt, 1, UNARY(sqrtl), 0, 9, 0.5, 0.5, -148, 127},
     {"rsqrt", MathFunction::Rsqrt, 1, rsqrtReference, 0, 9, 1.5, 1.5, -148, 127},
-    {"cbrt", MathFunction::Cbrt, 1, UNARY(cbrtl), -9, 9, 0.6, 1.5, -148, 127, 1.1},
+    {"cbrt", MathFunction::Cbrt, 1, UNARY(cbrtl), -9, 9, 0.6, 1.5, -148, 127, 0.8},
     {"floor", MathFunction::Floor, 1, UNARY(floorl), -9, 9, 0, 0, -148, 127},
     {"ceil", MathFunction::Ceil, 1, UNARY(ceill), -9, 9, 0, 0, -148, 127},
     {"trunc", MathFunction::Trunc, 1, UNARY(truncl), -9, 9, 0, 0, -148, 127},

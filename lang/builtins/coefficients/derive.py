@@ -181,17 +181,20 @@ def near_origin(order, zeros):
     return function
 
 
+def hankel_function(order, w):
+    """P + i Q of Hankel's expansion: J + i Y over its first term, at 8 / sqrt(w)."""
+    x = 8 / sqrt(w)
+    chi = x - (2 * order + 1) * pi / 4
+    value = mp.mpc(besselj(order, x), bessely(order, x))
+    return sqrt(pi * x / 2) * value * mp.mpc(cos(chi), -sin(chi))
+
+
 def modulus_and_phase(order, which):
     """P and x Q of Hankel's expansion, as functions of (8 / x)^2."""
 
     def function(w):
-        x = 8 / sqrt(w)
-        chi = x - (2 * order + 1) * pi / 4
-        j, y = besselj(order, x), bessely(order, x)
-        scale = sqrt(pi * x / 2)
-        if which == "P":
-            return scale * (j * cos(chi) + y * sin(chi))
-        return scale * (y * cos(chi) - j * sin(chi)) * x
+        value = hankel_function(order, w)
+        return value.real if which == "P" else value.imag * 8 / sqrt(w)
 
     return function
 
@@ -456,6 +459,24 @@ def single(j, y):
         1,
     )
 
+    fit_single(
+        "kSingleSine",
+        "(sin(r) / r - 1) / r^2 in r^2, |r| <= pi/4; the error is that of the sine.",
+        lambda w: (sin(sqrt(w)) / sqrt(w) - 1) / w,
+        2,
+        0,
+        pi**2 / 16,
+        weight=lambda w, y: w / (1 + w * y),
+    )
+    fit_single(
+        "kSingleCosine",
+        "(cos(r) - 1) / r^2 in r^2, |r| <= pi/4; the error is that of the cosine.",
+        lambda w: (cos(sqrt(w)) - 1) / w,
+        3,
+        0,
+        pi**2 / 16,
+        weight=lambda w, y: w / (1 + w * y),
+    )
     for order, split in ((0, 2.5), (1, 3)):
         first, second = j[order, 1] ** 2, j[order, 2] ** 2
         fit_single(
@@ -493,17 +514,24 @@ def single(j, y):
             8,
             5,
         )
-        for which in "PQ":
-            fit_single(
-                f"kSingleHankel{which}{order}",
-                f"{'P' if which == 'P' else 'x Q'} of Hankel's expansion of order {order}, in (8 / x)^2, x >= 8; "
-                f"the error is absolute{', of Q' if which == 'Q' else ''}.",
-                modulus_and_phase(order, which),
-                3 if which == "P" else 2,
-                0,
-                1,
-                weight=lambda w, y: 1 if which == "P" else sqrt(w) / 8,
-            )
+        fit_single(
+            f"kSingleModulus{order}",
+            f"Modulus of J{order} + i Y{order} times sqrt(pi x / 2), in (8 / x)^2, x >= 8.",
+            lambda w: abs(hankel_function(order, w)),
+            3,
+            0,
+            1,
+        )
+        fit_single(
+            f"kSinglePhase{order}",
+            f"x (phase of J{order} + i Y{order}, less x - {'3 ' * order}pi/4), in (8 / x)^2, x >= 8; "
+            f"the error is absolute, of the phase.",
+            lambda w: mp.arg(hankel_function(order, w)) * 8 / sqrt(w),
+            2,
+            0,
+            1,
+            weight=lambda w, _: sqrt(w) / 8,
+        )
         fit_single(
             f"kSingleI{order}",
             f"I{order}(x) {'/ x ' * order}in x^2 / 4, x <= 8.",
