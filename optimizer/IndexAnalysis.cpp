@@ -20,8 +20,8 @@ public:
   void walk(func::FuncOp function, IndexAnalysis::Integers arguments) {
     for (BlockArgument argument : function.getArguments()) {
       IndexFacts known = unknownFacts(argument.getType());
-      known.isNonNegative |= arguments == IndexAnalysis::Integers::NotNegative &&
-                             isa<IntegerType>(argument.getType());
+      known.isNonNegative |=
+          arguments == IndexAnalysis::Integers::NotNegative && isa<IntegerType>(argument.getType());
       if (auto divisor = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
                                                                 tile::kDivisibilityAttr))
         for (DimensionFacts &dim : known.dimensions)

@@ -19,7 +19,9 @@ static bool meetsHazard(const backends::KernelImage &image,
 MemoryFacts MemoryFacts::of(const BoundArguments &arguments) {
   const auto &overlaps = arguments.overlaps;
   return {{overlaps.data(), overlaps.data() + overlaps.size()},
-          arguments.isOfDevice, arguments.isUnmappable, arguments.isLarge};
+          arguments.isOfDevice,
+          arguments.isUnmappable,
+          arguments.isLarge};
 }
 
 bool MemoryFacts::changeOptions(const backends::KernelImage &image,

@@ -13,8 +13,8 @@
 // The usual variant is always obtained first: nothing but its image says what matters. Which arrays
 // overlap is found by every launch (Specializer::bind), and is part of its key. Where memory lies
 // is a question to the driver, which only launches of kernels with atomic arguments ask, each time.
-// Maps are made, or found, for each launch of a kernel that lists some, and arguments of buffers are
-// looked at by each launch of a kernel that lists some:
+// Maps are made, or found, for each launch of a kernel that lists some, and arguments of buffers
+// are looked at by each launch of a kernel that lists some:
 //
 //   const Kernel *kernel = selectForMemory(bound, [&]() -> const Kernel * {
 //     if (const Kernel *found = table.find(bound))

@@ -9,9 +9,8 @@
 //   sectile opt --assign-layouts=warps=8,matrix=true --pipeline-loops=async=true,stages=4
 //
 // All such passes take the same names: warps, lanes, bytes, registers, each, shared, maps, async,
-// buffers, matrix, wgmma, fixed, exact, stages, overlap, large, ahead, persistent (`NamedOptions` in
-// GpuPass.cpp).
-// A pass's description lists those that change what it does, with their defaults.
+// buffers, matrix, wgmma, fixed, exact, stages, overlap, large, ahead, persistent (`NamedOptions`
+// in GpuPass.cpp). A pass's description lists those that change what it does, with their defaults.
 //
 // A pass that needs none of this is an ordinary one (HoistLoads).
 #pragma once

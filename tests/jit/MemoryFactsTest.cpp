@@ -501,7 +501,7 @@ TEST(BoundArgumentsTest, NoOptionsGiveTheKeyOfAFact) {
     return std::string(reinterpret_cast<const char *>(bound.key.data()), bound.key.size());
   };
   std::set<std::string> keys;
-  for (std::vector<uint64_t> words : {std::vector<uint64_t>{}, {1}, {2}, {1, 1}, {3}})
+  for (const std::vector<uint64_t> &words : {std::vector<uint64_t>{}, {1}, {2}, {1, 1}, {3}})
     for (Facts facts : {kNone, kOfDevice, kUnmappable, kBoth, kLarge, kAll})
       keys.insert(keyOf(words, facts));
   EXPECT_EQ(keys.size(), 30u);
