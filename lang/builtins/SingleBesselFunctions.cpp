@@ -132,7 +132,7 @@ Term besselI(int order, Term x) {
   Term scaled = evaluate(order ? kSingleI1Large : kSingleI0Large, inverse) * nearRoot(inverse);
   const double expOf64 = 0x1.425982cf597cdp92;
   Term far = (power * scaled) * select(isHuge, literal(expOf64, x), 1.0);
-  far = select(isInfinite(v), INFINITY, far);
+  far = select(v > 100.0, INFINITY, far); // where the inverse may be no normal number, too
   if (order)
     return select(v < 8.0, x * near, copySign(far, x));
   return select(v < 8.0, near, far);
