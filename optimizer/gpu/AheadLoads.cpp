@@ -84,7 +84,8 @@ static bool leadsToProduct(Value tile, Block *body, int steps = 12) {
 }
 
 bool AheadLoads::considerBeside(LoadOp load) {
-  if (!leadsToProduct(load.getResult(), loop.getBody()))
+  // A product that reads the tile itself wants it in its own way, and was asked before.
+  if (isReadByProduct(load) || !leadsToProduct(load.getResult(), loop.getBody()))
     return false;
   std::string whyNot;
   std::optional<AsyncLoad> ahead = asAsyncLoad(load, shape, analysis, whyNot);

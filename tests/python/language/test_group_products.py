@@ -161,6 +161,36 @@ def test_results(device, turned, extents, depth, num_warps, num_stages):
 
 
 @st.jit
+def _gram(a, out, depth, M: tl.constexpr, BK: tl.constexpr):
+    rows, step = tl.arange(0, M), tl.arange(0, BK)
+    total = tl.zeros((M, M), tl.float32)
+    for k in range(0, depth, BK):
+        x = tl.load(a + (k + step)[None, :] * M + rows[:, None])
+        total += tl.dot(x, tl.trans(x))
+    tl.store(out + rows[:, None] * M + rows[None, :], total)
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("num_warps", [4, 8])
+def test_a_tile_and_its_transpose_are_verified(num_warps):
+    """Both products' operands are one load, which they may want in shared memory in two ways."""
+    with st.knobs.scope(verify=True):
+        st.compile(
+            _gram, {"a": "*fp16:16", "out": "*fp32:16", "depth": "i32:16"}, {"M": 64, "BK": 16},
+            "cuda:90", num_warps=num_warps, num_stages=4,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("num_warps", [4, 8])
+def test_a_tile_times_its_transpose(device, num_warps):
+    a = np.random.default_rng(6).standard_normal((64, 64)).astype(np.float16)
+    out = np.zeros((64, 64), np.float32)
+    _gram[(1,)](a, out, 64, 64, 16, num_warps=num_warps, num_stages=4)
+    exact = a.astype(np.float64)
+    np.testing.assert_allclose(out, exact.T @ exact, rtol=1e-4, atol=1e-3)
+
+
+@st.jit
 def _sums_in_memory(a, b, out, held, K, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr):
     rows, columns, depth = tl.arange(0, M)[:, None], tl.arange(0, N)[None, :], tl.arange(0, BK)
     sums = tl.zeros((M, N), tl.float32)
