@@ -118,6 +118,20 @@ std::optional<MathFunction> mathFunctionOf(Operation *op) {
       .Default([](Operation *) { return std::nullopt; });
 }
 
+/// Whether the function of a number of few digits has no more of them: nothing is to be rounded.
+bool staysInItsType(MathFunction function) {
+  switch (function) {
+  case MathFunction::Abs:
+  case MathFunction::Floor:
+  case MathFunction::Ceil:
+  case MathFunction::Trunc:
+  case MathFunction::RoundEven:
+    return true;
+  default:
+    return false;
+  }
+}
+
 /// A step of a formula carries `afn` and `contract`: an instruction may do, and others correct it
 /// or bear with it. (`afn` alone is on functions of the language, for all arguments.)
 std::optional<MathFunction> formulaStepOf(Operation *op) {
@@ -364,7 +378,10 @@ llvm::SmallVector<llvm::Value *, 2> ElementwiseEmitter::emit(Operation *op,
   if (auto function = mathFunctionOf(op)) {
     const bool mayApproximate = builder.getFastMathFlags().approxFunc();
     builder.clearFastMathFlags();
-    return finish(target.math(builder, *function, operands, mayApproximate));
+    llvm::Value *value = target.math(builder, *function, operands, mayApproximate);
+    if (staysInItsType(*function))
+      return {value};
+    return finish(value);
   }
 
   return llvm::TypeSwitch<Operation *, llvm::SmallVector<llvm::Value *, 2>>(op)

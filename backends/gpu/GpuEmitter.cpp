@@ -315,11 +315,19 @@ void GpuEmitter::narrowEach(llvm::MutableArrayRef<llvm::Value *> values, Type el
     value = builder.CreateFPTrunc(value, registerType(element));
 }
 
+/// Whether the operation changes nothing but the sign of numbers of 16 bits.
+static bool isOfSigns(Operation *op) {
+  if (!isa<math::AbsFOp, arith::NegFOp>(op))
+    return false;
+  Type element = elementTypeOf(op->getResult(0).getType());
+  return element.isF16() || element.isBF16();
+}
+
 SmallVector<Registers, 2> GpuEmitter::emitElementwise(Operation *op, ArrayRef<Registers> operands,
                                                       size_t count) {
   SmallVector<Registers, 2> results(op->getNumResults());
-  // Bits that only move need no arithmetic.
-  const bool isMove = isa<arith::SelectOp, arith::BitcastOp>(op);
+  // Bits that only move need no arithmetic, and a sign is a bit.
+  const bool isMove = isa<arith::SelectOp, arith::BitcastOp>(op) || isOfSigns(op);
   // Registers go in pairs, as conversions of fp8 do.
   for (size_t first = 0; first < count; first += 2) {
     const size_t pair = std::min<size_t>(2, count - first);
@@ -354,6 +362,12 @@ llvm::SmallVector<llvm::Value *, 2> GpuEmitter::emitOne(Operation *op,
   if (isa<arith::BitcastOp>(op))
     return {builder.CreateBitCast(operands[0],
                                   registerType(elementTypeOf(op->getResult(0).getType())))};
+  if (isOfSigns(op)) {
+    llvm::Value *bits = builder.CreateBitCast(operands[0], builder.getInt16Ty());
+    bits =
+        isa<math::AbsFOp>(op) ? builder.CreateAnd(bits, 0x7fff) : builder.CreateXor(bits, 0x8000);
+    return {builder.CreateBitCast(bits, operands[0]->getType())};
+  }
   auto results = elementwise.emit(op, operands);
   if (results.empty() && op->getNumResults())
     fail(op, "no lowering to GPU code");

@@ -1,6 +1,7 @@
 #include "backends/nvidia/NvidiaMath.h"
 
 #include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace sectile::nvidia {
@@ -165,21 +166,34 @@ llvm::Value *NvidiaMath::floatToInt(Builder &builder, Value *value, llvm::Type *
   if ((!isDouble && !value->getType()->isFloatTy()) || bits < 8 || (isDouble && bits < 32) ||
       llvm::isa<llvm::Constant>(value))
     return MathTarget::floatToInt(builder, value, integerType, isSigned);
+  // The conversion of a rounded number rounds by itself.
+  auto *rounded = llvm::dyn_cast<llvm::IntrinsicInst>(value);
+  const bool isRounded = rounded && rounded->getIntrinsicID() == llvm::Intrinsic::roundeven;
+  if (isRounded)
+    value = rounded->getArgOperand(0);
   if (bits < 32) {
     // A number of 8 bits is in a register of 32.
     llvm::Type *held = builder.getIntNTy(bits == 8 ? 32 : 16);
     auto *assembly = llvm::InlineAsm::get(llvm::FunctionType::get(held, {value->getType()}, false),
-                                          "cvt.rzi." + std::string(isSigned ? "s" : "u") +
+                                          (isRounded ? "cvt.rni." : "cvt.rzi.") +
+                                              std::string(isSigned ? "s" : "u") +
                                               std::to_string(bits) + ".f32 $0, $1;",
                                           bits == 8 ? "=r,f" : "=h,f", /*hasSideEffects=*/false);
     return builder.CreateTrunc(builder.CreateCall(assembly, {value}), builder.getIntNTy(bits));
   }
-  const ID ofFloat[] = {llvm::Intrinsic::nvvm_f2ui_rz, llvm::Intrinsic::nvvm_f2i_rz,
-                        llvm::Intrinsic::nvvm_f2ull_rz, llvm::Intrinsic::nvvm_f2ll_rz},
-           ofDouble[] = {llvm::Intrinsic::nvvm_d2ui_rz, llvm::Intrinsic::nvvm_d2i_rz,
-                         llvm::Intrinsic::nvvm_d2ull_rz, llvm::Intrinsic::nvvm_d2ll_rz};
+  using llvm::Intrinsic::nvvm_d2i_rn, llvm::Intrinsic::nvvm_d2i_rz, llvm::Intrinsic::nvvm_d2ll_rn,
+      llvm::Intrinsic::nvvm_d2ll_rz, llvm::Intrinsic::nvvm_d2ui_rn, llvm::Intrinsic::nvvm_d2ui_rz,
+      llvm::Intrinsic::nvvm_d2ull_rn, llvm::Intrinsic::nvvm_d2ull_rz, llvm::Intrinsic::nvvm_f2i_rn,
+      llvm::Intrinsic::nvvm_f2i_rz, llvm::Intrinsic::nvvm_f2ll_rn, llvm::Intrinsic::nvvm_f2ll_rz,
+      llvm::Intrinsic::nvvm_f2ui_rn, llvm::Intrinsic::nvvm_f2ui_rz, llvm::Intrinsic::nvvm_f2ull_rn,
+      llvm::Intrinsic::nvvm_f2ull_rz;
+  // By type, by rounding, by width and sign.
+  constexpr ID kConversions[2][2][4] = {{{nvvm_f2ui_rz, nvvm_f2i_rz, nvvm_f2ull_rz, nvvm_f2ll_rz},
+                                         {nvvm_f2ui_rn, nvvm_f2i_rn, nvvm_f2ull_rn, nvvm_f2ll_rn}},
+                                        {{nvvm_d2ui_rz, nvvm_d2i_rz, nvvm_d2ull_rz, nvvm_d2ll_rz},
+                                         {nvvm_d2ui_rn, nvvm_d2i_rn, nvvm_d2ull_rn, nvvm_d2ll_rn}}};
   Value *result = builder.CreateIntrinsic(
-      (isDouble ? ofDouble : ofFloat)[(bits == 64 ? 2 : 0) + isSigned], {}, {value});
+      kConversions[isDouble][isRounded][(bits == 64 ? 2 : 0) + isSigned], {}, {value});
   if (!isDouble && bits == 32)
     return result;
   return builder.CreateSelect(builder.CreateFCmpUNO(value, value),

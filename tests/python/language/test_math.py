@@ -183,3 +183,28 @@ def test_extreme_arguments(name, device):
         near = np.abs(got - expected) <= 1e-6 * np.abs(expected) + 5 * 2.0**-149
     wrong = numbers & ~((got == expected) | near)
     assert not wrong.any(), list(zip(x[wrong], got[wrong], expected[wrong]))[:8]
+
+
+@st.jit
+def quantize(x, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    v = tl.load(x + i)
+    tl.store(out + i, libdevice.llrint(tl.abs(v).to(tl.float32) * 100.0))
+
+
+@pytest.mark.host
+def test_signs_of_halves_and_rounded_conversions_are_one_instruction():
+    ptx = st.compile(quantize, {"x": "*fp16:16", "out": "*i64:16"}, {"N": 128}, "cuda:90").asm[
+        "ptx"
+    ]
+    assert "cvt.rni.s64.f32" in ptx
+    assert "cvt.rni.f32.f32" not in ptx and "cvt.rn.f16.f32" not in ptx
+
+
+@pytest.mark.parametrize("name", ["float16", "float32"])
+def test_rounded_conversions(device, name):
+    x = np.array([0.005, -0.015, 0.025, 3.7, -655.04, 0.0, -0.0, 1e-7], name).repeat(16)
+    out = np.zeros(x.size, np.int64)
+    quantize[(1,)](x, out, x.size)
+    expected = np.rint((np.abs(x).astype(np.float32) * np.float32(100)).astype(np.float64))
+    np.testing.assert_array_equal(out, expected.astype(np.int64))
