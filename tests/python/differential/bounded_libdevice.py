@@ -164,7 +164,8 @@ def rounded_to_int(step):
 
 
 def away_from_zero(x):
-    return np.copysign(np.floor(np.abs(x) + x.dtype.type(0.5)), x)
+    whole = np.floor(np.abs(x))  # a sum with one half would be rounded
+    return np.copysign(whole + (np.abs(x) - whole >= 0.5).astype(x.dtype), x)
 
 
 def of_integers(function):
