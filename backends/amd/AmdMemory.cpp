@@ -55,14 +55,14 @@ uint32_t bufferFlags(const AmdArch &arch) {
 }
 
 /// The bits of LLVM's intrinsics for what metadata says of other accesses ("nontemporal").
-uint32_t cachePolicy(const AmdArch &arch, const gpu::GlobalAccess &access) {
+uint32_t cachePolicy(const AmdArch &arch, const gpu::GlobalAccess &access, bool isStore) {
   if (!isPassing(access))
     return 0;
   constexpr uint32_t kGlc = 1, kSlc = 2, kDlc = 4, kNontemporal942 = 2, kNontemporal12 = 1;
   if (arch.isGfx12())
     return kNontemporal12;
   if (!arch.isCdna())
-    return kSlc | kDlc;
+    return kSlc | kDlc | (isStore ? kGlc : 0);
   return arch.name == "gfx90a" ? kGlc | kSlc : kNontemporal942;
 }
 
@@ -88,7 +88,7 @@ V bitsAs(llvm::IRBuilderBase &b, V value, llvm::Type *type) {
 /// The operands of a buffer's instruction: its description, the lane's offset, a scalar one,
 /// policy.
 llvm::SmallVector<V, 4> bufferOperands(llvm::IRBuilderBase &b, const AmdArch &arch,
-                                       const gpu::GlobalAccess &access, V predicate) {
+                                       const gpu::GlobalAccess &access, V predicate, bool isStore) {
   auto *description = b.getPtrTy(llvm::AMDGPUAS::BUFFER_RESOURCE);
   V buffer = b.CreateIntrinsic(llvm::Intrinsic::amdgcn_make_buffer_rsrc,
                                {description, access.buffer->getType()},
@@ -102,7 +102,7 @@ llvm::SmallVector<V, 4> bufferOperands(llvm::IRBuilderBase &b, const AmdArch &ar
     offset = b.CreateSelect(predicate, offset, b.getInt32(kOutside));
   if (access.constantOffset)
     offset = b.CreateAdd(offset, b.getInt32(access.constantOffset));
-  return {buffer, offset, b.getInt32(0), b.getInt32(cachePolicy(arch, access))};
+  return {buffer, offset, b.getInt32(0), b.getInt32(cachePolicy(arch, access, isStore))};
 }
 
 } // namespace
@@ -117,10 +117,11 @@ V AmdTarget::load(llvm::IRBuilderBase &b, const gpu::GlobalAccess &access, V oth
   }
   if (access.buffer) {
     llvm::Type *words = wordsOf(b, access.type);
-    V loaded = bitsAs(b,
-                      b.CreateIntrinsic(llvm::Intrinsic::amdgcn_raw_ptr_buffer_load, {words},
-                                        bufferOperands(b, architecture, access, predicate)),
-                      access.type);
+    V loaded = bitsAs(
+        b,
+        b.CreateIntrinsic(llvm::Intrinsic::amdgcn_raw_ptr_buffer_load, {words},
+                          bufferOperands(b, architecture, access, predicate, /*isStore=*/false)),
+        access.type);
     // A lane that is outside gets zeros.
     const bool isZero =
         llvm::isa<llvm::Constant>(rest) && llvm::cast<llvm::Constant>(rest)->isNullValue();
@@ -151,7 +152,7 @@ void AmdTarget::store(llvm::IRBuilderBase &b, const gpu::GlobalAccess &access, V
   }
   if (access.buffer) {
     llvm::SmallVector<V, 5> operands{bitsAs(b, value, wordsOf(b, access.type))};
-    operands.append(bufferOperands(b, architecture, access, predicate));
+    operands.append(bufferOperands(b, architecture, access, predicate, /*isStore=*/true));
     b.CreateIntrinsic(llvm::Intrinsic::amdgcn_raw_ptr_buffer_store, {operands[0]->getType()},
                       operands);
     return;

@@ -237,27 +237,37 @@ TEST_P(AmdCodeObject, what_is_used_once_is_not_kept_in_caches) {
                {"cache = cs", "cache = cs", true},
                {"cache = cg", "cache = cg", true},
                {"evict = evict_first", "evict = evict_first", true}};
-  for (const auto &[load, store, isOnce] : hints) {
-    SCOPED_TRACE(std::string(load) + ", " + store);
-    std::string pointers = " : tensor<512x!tile.ptr<f32>>\n";
-    std::string code =
-        compile(kernelText(pointer("x", "f32") + ", " + pointer("out", "f32"),
-                           pointerTile("p", "x", {512}, "f32") + "%v = tile.load %p " + load +
-                               pointers + pointerTile("o", "out", {512}, "f32") +
-                               "tile.store %o, %v " + store + pointers),
-                chip)
-            .stages["amdgcn"];
-    size_t accesses = 0;
-    llvm::SmallVector<llvm::StringRef> lines;
-    llvm::StringRef(code).split(lines, '\n');
-    for (llvm::StringRef line : lines)
-      for (bool isStore : {false, true})
-        if (line.contains(isStore ? "global_store_" : "global_load_")) {
-          ++accesses;
-          EXPECT_EQ(line.ends_with(once[isStore]), isOnce) << line.str();
-        }
-    EXPECT_GE(accesses, 2u);
-  }
+  for (const auto &[load, store, isOnce] : hints)
+    for (const std::string kind : {"buffer", "global"}) {
+      SCOPED_TRACE(kind + ": " + load + ", " + store);
+      backends::CompileOptions options;
+      options.checkBounds = kind == "global";
+      std::string pointers = " : tensor<512x!tile.ptr<f32>>\n";
+      std::string code =
+          compile(kernelText(pointer("x", "f32") + ", " + pointer("out", "f32"),
+                             pointerTile("p", "x", {512}, "f32") + "%v = tile.load %p " + load +
+                                 pointers + pointerTile("o", "out", {512}, "f32") +
+                                 "tile.store %o, %v " + store + pointers),
+                  chip, options)
+              .stages["amdgcn"];
+      // Checks have accesses of their own, by pointers, without hints.
+      size_t accesses = 0, hinted = 0;
+      llvm::SmallVector<llvm::StringRef> lines;
+      llvm::StringRef(code).split(lines, '\n');
+      for (llvm::StringRef line : lines)
+        for (bool isStore : {false, true})
+          if (line.contains(kind + (isStore ? "_store_" : "_load_"))) {
+            ++accesses;
+            hinted += line.ends_with(once[isStore]);
+          }
+      EXPECT_GE(accesses, 2u);
+      if (!isOnce)
+        EXPECT_EQ(hinted, 0u) << code;
+      else if (kind == "buffer")
+        EXPECT_EQ(hinted, accesses) << code;
+      else
+        EXPECT_GE(hinted, 2u) << code;
+    }
 }
 
 /// out[row, :] = ids[row], row by row; `more` is in the loop, too.
