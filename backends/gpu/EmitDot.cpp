@@ -280,7 +280,7 @@ void GpuEmitter::storeRowMajor(Value tile, int64_t offset, int64_t pitch) {
   if (!layout.isPadded(axis)) {
     width = std::min<int64_t>(layout.contiguousRegisters(axis), std::max(1u, 16 / bytes));
     width = std::gcd(std::gcd(width, shape[axis]), pitch);
-    while (offset % (width * bytes) != 0)
+    while (width > 1 && offset % (width * bytes) != 0)
       width /= 2;
   }
   SmallVector<int, 16> unique = layout.uniqueRegisters();
