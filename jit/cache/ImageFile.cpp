@@ -48,8 +48,8 @@ bool isConsistent(const backends::KernelImage &image) {
       return false;
   if (!image.options.hasKnownWords())
     return false;
-  for (const auto &listed : {image.atomicArguments, image.bufferArguments})
-    for (uint32_t argument : listed)
+  for (const auto *listed : {&image.atomicArguments, &image.bufferArguments})
+    for (uint32_t argument : *listed)
       if (argument >= image.arguments.size())
         return false;
   if (!backends::areWellFormed(image.tensorMaps, image.arguments))
