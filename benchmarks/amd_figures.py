@@ -57,8 +57,8 @@ def _body(assembly):
     return labels, instructions
 
 
-def loop_figures(assembly):
-    """Counts of `KEYS` in the loop with the most matrix instructions, or, without any, of the whole kernel.
+def main_loop(assembly):
+    """The instructions of the loop with the most matrix instructions, or, without any, of the whole kernel.
 
     Args:
         assembly: ``compiled.asm["amdgcn"]``.
@@ -74,4 +74,9 @@ def loop_figures(assembly):
         matrix = _counts(body)["matrix"]
         return matrix and len(body) < len(instructions), matrix, -len(body)
 
-    return _counts(max(loops, key=worth))
+    return max(loops, key=worth)
+
+
+def loop_figures(assembly):
+    """Counts of `KEYS` in the main loop of ``compiled.asm["amdgcn"]``."""
+    return _counts(main_loop(assembly))

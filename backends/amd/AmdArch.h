@@ -33,6 +33,9 @@ struct AmdArch {
   /// 32-bit registers that a lane may have, accumulation registers included.
   int64_t threadWords() const { return isCdna() ? 512 : 256; }
   bool isGfx950() const { return name == "gfx950"; }
+  /// Copies from global memory to LDS have 16 bytes of a lane (4 on gfx90a and gfx942, none on
+  /// RDNA).
+  bool hasWideCopies() const { return isGfx950(); }
   bool isGfx12() const { return name == "gfx1201"; }
   /// v_maximum_f32 or v_maximum3_f32, in which NaN wins, and their like.
   bool hasMaximum() const { return isGfx12() || isGfx950(); }

@@ -170,4 +170,62 @@ void AmdTarget::store(llvm::IRBuilderBase &b, const gpu::GlobalAccess &access, V
   keepAccessesInOrder(b);
 }
 
+//===-- copies to LDS -------------------------------------------------------------------------===//
+
+/// Scopes that keep copies and reads of buffers apart. They never meet in one stage at one time;
+/// without saying so LLVM waits for all copies in front of each read.
+static std::pair<llvm::MDNode *, llvm::MDNode *> copyScopes(llvm::LLVMContext &context) {
+  auto named = [&](llvm::ArrayRef<llvm::Metadata *> operands) {
+    return llvm::MDNode::get(context, operands);
+  };
+  llvm::MDNode *domain = named({llvm::MDString::get(context, "sectile.copies")});
+  auto scope = [&](const char *name) {
+    return named({named({llvm::MDString::get(context, name), domain})});
+  };
+  return {scope("sectile.copies.copy"), scope("sectile.copies.read")};
+}
+
+llvm::AAMDNodes AmdCopies::aliasingOfReads(llvm::LLVMContext &context) const {
+  llvm::AAMDNodes nodes;
+  std::tie(nodes.NoAlias, nodes.Scope) = copyScopes(context);
+  return nodes;
+}
+
+void AmdCopies::copy(llvm::IRBuilderBase &b, V shared, const gpu::GlobalAccess &access,
+                     unsigned bytes) const {
+  llvm::AAMDNodes nodes;
+  std::tie(nodes.Scope, nodes.NoAlias) = copyScopes(b.getContext());
+  // A constant offset of the instruction would move the place in LDS, too.
+  V size = b.getInt32(bytes), none = b.getInt32(0);
+  if (access.buffer) {
+    auto from = bufferOperands(b, arch, access, access.predicate, /*isStore=*/false);
+    // What is outside the buffer comes as zeros.
+    b.CreateIntrinsic(llvm::Intrinsic::amdgcn_raw_ptr_buffer_load_lds, {},
+                      {from[0], shared, size, from[1], from[2], none, from[3]})
+        ->setAAMetadata(nodes);
+    return;
+  }
+  auto plain = [&] {
+    b.CreateIntrinsic(llvm::Intrinsic::amdgcn_global_load_lds, {},
+                      {access.address, shared, size, none,
+                       b.getInt32(cachePolicy(arch, access, /*isStore=*/false))})
+        ->setAAMetadata(nodes);
+  };
+  if (!access.predicate)
+    return plain();
+  backends::emitWhere(b, access.predicate, plain);
+  backends::emitWhere(b, b.CreateNot(access.predicate), [&] {
+    V lane = b.CreateIntrinsic(llvm::Intrinsic::amdgcn_mbcnt_lo, {}, {b.getInt32(~0u), none});
+    lane = b.CreateIntrinsic(llvm::Intrinsic::amdgcn_mbcnt_hi, {}, {b.getInt32(~0u), lane});
+    V place = b.CreateGEP(b.getInt8Ty(), shared, b.CreateMul(lane, size));
+    auto *zeros = llvm::FixedVectorType::get(b.getInt32Ty(), bytes / 4);
+    b.CreateAlignedStore(llvm::Constant::getNullValue(zeros), place, llvm::Align(bytes));
+  });
+}
+
+void AmdCopies::wait(llvm::IRBuilderBase &b, unsigned) const {
+  constexpr uint32_t kLoadsOnGfx9 = 0x0f70; // vmcnt(0), the other counters at their most
+  b.CreateIntrinsic(b.getVoidTy(), llvm::Intrinsic::amdgcn_s_waitcnt, {b.getInt32(kLoadsOnGfx9)});
+}
+
 } // namespace sectile::amd

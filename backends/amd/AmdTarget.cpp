@@ -52,7 +52,7 @@ AmdTarget::AmdTarget(AmdArch arch, int32_t matrixExtent)
                  .registerWords = arch.registerWords,
                  .threadWords = arch.threadWords()}),
       architecture(std::move(arch)), mathematics(architecture),
-      products(architecture, matrixExtent) {}
+      products(architecture, matrixExtent), copies(architecture) {}
 
 void AmdTarget::declareKernel(llvm::Function &kernel, unsigned threads,
                               const backends::CompileOptions &options) const {
@@ -168,6 +168,11 @@ V AmdTarget::shuffleXor(llvm::IRBuilderBase &b, V value, unsigned mask) const {
 }
 
 V AmdTarget::shuffleFrom(llvm::IRBuilderBase &b, V value, V source) const {
+  // Into a scalar register, which LLVM knows to be the same in all lanes.
+  if (llvm::isa<llvm::Constant>(source))
+    return inWords(b, value, [&](V word) -> V {
+      return b.CreateIntrinsic(id::amdgcn_readlane, {b.getInt32Ty()}, {word, source});
+    });
   V bytes = b.CreateShl(source, 2);
   return inWords(b, value, [&](V word) -> V {
     return b.CreateIntrinsic(id::amdgcn_ds_bpermute, {}, {bytes, word});

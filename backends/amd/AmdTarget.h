@@ -10,6 +10,22 @@
 
 namespace sectile::amd {
 
+/// Copies of 16 bytes a lane into LDS, those of a wave behind each other, without registers.
+class AmdCopies final : public gpu::AsyncCopies {
+public:
+  explicit AmdCopies(const AmdArch &arch) : arch(arch) {}
+  optimizer::AsyncKind kind() const override { return optimizer::AsyncKind::WholeWarps; }
+  void copy(llvm::IRBuilderBase &builder, llvm::Value *shared, const gpu::GlobalAccess &access,
+            unsigned bytes) const override;
+  llvm::AAMDNodes aliasingOfReads(llvm::LLVMContext &context) const override;
+  /// There are no groups: all copies are waited for.
+  void commit(llvm::IRBuilderBase &) const override {}
+  void wait(llvm::IRBuilderBase &builder, unsigned pending) const override;
+
+private:
+  const AmdArch &arch;
+};
+
 class AmdTarget final : public gpu::GpuTarget {
 public:
   /// `matrixExtent`: rows and columns of matrix instructions that are preferred, 0 for the best.
@@ -46,6 +62,9 @@ public:
   bool takesAssembly() const override { return false; }
   bool hasScalarLoads() const override { return true; }
   bool hasBuffers() const override { return true; }
+  const gpu::AsyncCopies *asyncCopies() const override {
+    return architecture.hasWideCopies() ? &copies : nullptr;
+  }
   const gpu::MatrixProducts *matrixProducts() const override { return &products; }
   llvm::Value *load(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,
                     llvm::Value *other) const override;
@@ -67,6 +86,7 @@ private:
   AmdArch architecture;
   AmdMath mathematics;
   AmdMatrixProducts products;
+  AmdCopies copies;
 };
 
 } // namespace sectile::amd

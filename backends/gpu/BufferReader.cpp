@@ -25,6 +25,8 @@ BufferReader::BufferReader(GpuEmitter &emitter, BufferLoadOp load) : emitter(emi
     }
   }
   places.emplace(emitter, layout::accessShared(tile, shared, bits), memory, start);
+  if (const AsyncCopies *copies = emitter.target.asyncCopies())
+    places->setAliasing(copies->aliasingOfReads(emitter.builder.getContext()));
 }
 
 llvm::SmallVector<llvm::Value *, 4> BufferReader::readWords(unsigned group) {

@@ -26,7 +26,8 @@ optimizer::GpuShape shapeOf(const GpuTarget &target, int64_t warpCount) {
   shape.atomicWidth = [&target](tile::AtomicRmwOp op) {
     return target.atomicWidth(op.getKind(), tile::elementTypeOf(op.getResult().getType()));
   };
-  shape.hasAsyncCopy = target.asyncCopies() != nullptr;
+  if (const AsyncCopies *copies = target.asyncCopies())
+    shape.asyncCopies = copies->kind();
   shape.hasBuffers = target.hasBuffers();
   shape.mostTensorMaps = target.tensorCopies() ? int64_t(backends::kMostTensorMaps) : 0;
   shape.matrixInstructions = [&target](tile::DotOp dot) { return matrixInstructions(dot, target); };

@@ -38,16 +38,28 @@ LogicalResult GpuEmitter::emitAsync(Operation *op) {
   return success();
 }
 
+/// Whether lane i accesses what lies i accesses behind lane 0's place.
+static bool areInLaneOrder(const layout::SharedAccess &access) {
+  for (auto [bit, basis] : llvm::enumerate(access.laneBases))
+    if (basis != access.width << bit)
+      return false;
+  return access.strides.empty() && !access.padding.interval;
+}
+
 LogicalResult GpuEmitter::emitAsyncCopy(const AsyncCopies &copies, AsyncCopyOp op) {
   const layout::TileLayout &layout = layoutOf(op.getPtr());
   auto buffer = cast<BufferType>(op.getBuffer().getType());
   Type element = buffer.getElement();
   unsigned bytes = memoryBytes(element);
   noteAccess(op, "async-copy", op.getWidth(), target.maxAccessBytes);
-  SharedAddresses places(*this,
-                         layout::accessShared(layout, buffer.getLayout().getLayout(), bytes * 8,
-                                              op.getWidth() * bytes),
-                         memoryType(element), stageAddress(op.getBuffer(), op.getStage()));
+  layout::SharedAccess access = layout::accessShared(layout, buffer.getLayout().getLayout(),
+                                                     bytes * 8, op.getWidth() * bytes);
+  const bool areOfWarps = copies.kind() == optimizer::AsyncKind::WholeWarps;
+  if (areOfWarps && !areInLaneOrder(access))
+    return fail(op, "copies of whole warps fill neighbouring places lane by lane"), failure();
+  SharedAddresses places(
+      *this, std::move(access), memoryType(element), stageAddress(op.getBuffer(), op.getStage()),
+      areOfWarps ? SharedAddresses::Of::FirstLanes : SharedAddresses::Of::EachLane);
   Registers masks = op.getMask() ? registers(op.getMask()) : Registers();
   emitIf(isFirstCopy(layout), [&] {
     places.prepare(); // copies stand in branches of their own
@@ -61,10 +73,12 @@ LogicalResult GpuEmitter::emitAsyncCopy(const AsyncCopies &copies, AsyncCopyOp o
       unsigned size = group.registers.size() * bytes;
       if (size < 4)
         return fail(op, "elements of less than four bytes cannot be copied one by one");
-      llvm::Value *predicate = masks.empty() ? nullptr : masks[first];
       auto copy = [&] {
-        copies.copy(builder, places.address(number), addressOf(op.getPtr(), first), size,
-                    predicate);
+        GlobalAccess global;
+        setPlace(global, op.getPtr(), unsigned(first));
+        global.type = memoryType(element);
+        global.predicate = masks.empty() ? nullptr : masks[first];
+        copies.copy(builder, places.address(number), global, size);
       };
       // Beyond the tile there is no place in the buffer.
       emitIf(isInside(layout, first), copy);

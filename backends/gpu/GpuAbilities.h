@@ -17,21 +17,30 @@
 #include "lang/layout/BufferOperand.h"
 #include "lang/layout/MatrixInstruction.h"
 #include "lang/tile/TileDialect.h"
+#include "optimizer/gpu/GpuShape.h"
 
 #include "llvm/IR/IRBuilder.h"
 
 namespace sectile::gpu {
 
+struct GlobalAccess;
+
 /// Copies from global to shared memory that run while the thread goes on.
 class AsyncCopies {
 public:
   virtual ~AsyncCopies() = default;
-  /// Starts a copy of 4, 8 or 16 bytes, or of zeros where `predicate` (may be null) is false.
-  virtual void copy(llvm::IRBuilderBase &builder, llvm::Value *shared, llvm::Value *global,
-                    unsigned bytes, llvm::Value *predicate) const = 0;
+  /// Never None.
+  virtual optimizer::AsyncKind kind() const = 0;
+  /// Starts a copy of 4, 8 or 16 bytes, or of zeros where the access does not happen. `shared` is
+  /// where the lane's bytes go; of copies of whole warps, where the first lane's do.
+  virtual void copy(llvm::IRBuilderBase &builder, llvm::Value *shared, const GlobalAccess &access,
+                    unsigned bytes) const = 0;
+  /// What reads of buffers are known to be apart from: copies under way, which fill other stages. A
+  /// compiler that does not see that would wait for them.
+  virtual llvm::AAMDNodes aliasingOfReads(llvm::LLVMContext &context) const = 0;
   /// The thread's copies since the last commit become a group.
   virtual void commit(llvm::IRBuilderBase &builder) const = 0;
-  /// Waits until all but the latest `pending` groups of the thread are done.
+  /// Waits until all but the latest `pending` groups of the thread are done; 0 for whole warps.
   virtual void wait(llvm::IRBuilderBase &builder, unsigned pending) const = 0;
 };
 

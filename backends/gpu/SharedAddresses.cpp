@@ -37,9 +37,11 @@ SharedAddresses::SharedAddresses(GpuEmitter &emitter, layout::SharedAccess acces
     : SharedAddresses(emitter, std::move(access), type, emitter.sharedAddress(offset)) {}
 
 SharedAddresses::SharedAddresses(GpuEmitter &emitter, layout::SharedAccess access, llvm::Type *type,
-                                 llvm::Value *start)
+                                 llvm::Value *start, Of of)
     : emitter(emitter), builder(emitter.builder), accesses(std::move(access)), type(type),
-      start(start), elementBytes(scratchBytesOf(type)) {
+      start(start), of(of), elementBytes(scratchBytesOf(type)) {
+  if (of == Of::FirstLanes)
+    accesses.laneBases.assign(accesses.laneBases.size(), 0);
   for (const auto *bases : {&accesses.laneBases, &accesses.warpBases})
     for (int64_t basis : *bases)
       threadBits |= basis;
@@ -51,7 +53,11 @@ llvm::Value *SharedAddresses::emitIndexed(llvm::ArrayRef<int64_t> laneBases,
   if (llvm::any_of(laneBases, [](int64_t basis) { return basis != 0; }))
     sum = emitXorOfBases(builder, emitter.laneIndex(), laneBases);
   if (llvm::any_of(warpBases, [](int64_t basis) { return basis != 0; }))
-    sum = emitXor(builder, sum, emitXorOfBases(builder, emitter.warpIndex(), warpBases));
+    sum = emitXor(
+        builder, sum,
+        emitXorOfBases(builder,
+                       of == Of::FirstLanes ? emitter.uniformWarpIndex() : emitter.warpIndex(),
+                       warpBases));
   return sum;
 }
 
@@ -156,14 +162,17 @@ void SharedAddresses::load(unsigned number, Registers &values, llvm::Value *more
   const layout::RegisterGroup &group = accesses.groups[number].registers;
   llvm::Align align(group.size() * elementBytes);
   llvm::Value *where = address(number, more);
+  auto read = [&](llvm::Type *read) {
+    llvm::LoadInst *load = builder.CreateAlignedLoad(read, where, align);
+    load->setAAMetadata(aliasing);
+    return load;
+  };
   if (group.size() == 1) {
-    llvm::Value *loaded = builder.CreateAlignedLoad(scratchType(type), where, align);
-    values[group.front()] = fromScratch(builder, loaded, type);
+    values[group.front()] = fromScratch(builder, read(scratchType(type)), type);
     return;
   }
   auto *vectorType = llvm::FixedVectorType::get(scratchType(type), group.size());
-  llvm::Value *loaded = builder.CreateAlignedLoad(wordsOf(vectorType), where, align);
-  loaded = builder.CreateBitCast(loaded, vectorType);
+  llvm::Value *loaded = builder.CreateBitCast(read(wordsOf(vectorType)), vectorType);
   for (auto [index, reg] : llvm::enumerate(group))
     values[reg] = fromScratch(builder, builder.CreateExtractElement(loaded, index), type);
 }

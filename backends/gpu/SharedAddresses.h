@@ -21,11 +21,16 @@ public:
   /// `type` is a register's. `offset`: bytes into shared memory.
   SharedAddresses(GpuEmitter &emitter, layout::SharedAccess access, llvm::Type *type,
                   int64_t offset);
+  /// Whose places are computed: each lane's, or of a warp whose lanes' places follow each other
+  /// that of the first, in registers which all lanes share.
+  enum class Of : uint8_t { EachLane, FirstLanes };
   /// From an address on.
   SharedAddresses(GpuEmitter &emitter, layout::SharedAccess access, llvm::Type *type,
-                  llvm::Value *start);
+                  llvm::Value *start, Of of = Of::EachLane);
 
   const layout::SharedAccess &access() const { return accesses; }
+  /// Notes what loads are known to be apart from.
+  void setAliasing(llvm::AAMDNodes nodes) { aliasing = nodes; }
   /// Computes here what several accesses share, so that branches may contain the accesses.
   void prepare();
   /// The address of the first element of a group, plus `more` bytes, which may be null.
@@ -48,10 +53,12 @@ private:
   layout::SharedAccess accesses;
   llvm::Type *type;
   llvm::Value *start;
+  Of of;
   int64_t elementBytes;
   llvm::Value *thread = nullptr;
   bool hasThread = false;
   int64_t threadBits = 0;
+  llvm::AAMDNodes aliasing;
   llvm::DenseMap<int64_t, llvm::Value *> byXor;
 };
 

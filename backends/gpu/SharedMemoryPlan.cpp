@@ -125,9 +125,16 @@ public:
       auto wait = dyn_cast<TensorStoreWaitOp>(op);
       return wait && !wait.getPending();
     };
-    if (llvm::any_of(uses, llvm::IsaPred<AsyncCopyOp>))
-      while (last && !waitsForAll(last))
-        last = last->getNextNode();
+    Operation *copied = nullptr;
+    for (Operation *use : uses)
+      if (Operation *here = common->findAncestorOpInBlock(*use);
+          isa<AsyncCopyOp>(use) && (!copied || copied->isBeforeInBlock(here)))
+        copied = here;
+    if (copied) {
+      while (copied && !waitsForAll(copied))
+        copied = copied->getNextNode();
+      last = copied && copied->isBeforeInBlock(last) ? last : copied;
+    }
     // The engine reads it until then.
     if (llvm::any_of(uses, llvm::IsaPred<TensorStoreOp>))
       while (last && !isWaitForAllStores(last))

@@ -22,22 +22,26 @@ llvm::CallInst *emitAssembly(llvm::IRBuilderBase &builder, llvm::Type *result,
 
 class CopiesByCpAsync final : public gpu::AsyncCopies {
 public:
-  void copy(llvm::IRBuilderBase &builder, llvm::Value *shared, llvm::Value *global, unsigned bytes,
-            llvm::Value *predicate) const override {
+  optimizer::AsyncKind kind() const override { return optimizer::AsyncKind::PerLane; }
+
+  void copy(llvm::IRBuilderBase &builder, llvm::Value *shared, const gpu::GlobalAccess &access,
+            unsigned bytes) const override {
     std::string size = std::to_string(bytes);
     // Only whole 16 bytes may pass by the first-level cache.
     std::string text = std::string("cp.async.") + (bytes == 16 ? "cg" : "ca") +
                        ".shared.global [$0], [$1], " + size;
-    llvm::SmallVector<llvm::Value *, 3> operands{shared, global};
+    llvm::SmallVector<llvm::Value *, 3> operands{shared, access.address};
     std::string constraints = "r,l";
-    if (predicate) {
+    if (access.predicate) {
       text += ", $2";
       constraints += ",r";
       operands.push_back(
-          builder.CreateSelect(predicate, builder.getInt32(bytes), builder.getInt32(0)));
+          builder.CreateSelect(access.predicate, builder.getInt32(bytes), builder.getInt32(0)));
     }
     emitAssembly(builder, builder.getVoidTy(), text + ";", constraints + ",~{memory}", operands);
   }
+
+  llvm::AAMDNodes aliasingOfReads(llvm::LLVMContext &) const override { return llvm::AAMDNodes(); }
 
   void commit(llvm::IRBuilderBase &builder) const override {
     emitAssembly(builder, builder.getVoidTy(), "cp.async.commit_group;", "~{memory}", {});

@@ -84,9 +84,11 @@ void startCopy(OpBuilder &builder, const AsyncLoad &ahead, const IRMapping &ther
   LoadOp load = ahead.load;
   Location place = load.getLoc();
   Value pointer = there.lookupOrDefault(load.getPtr());
-  Value mask = SplatOp::create(builder, place, maskOf(pointer.getType()), exists);
-  if (Value own = load.getMask())
-    mask = arith::AndIOp::create(builder, place, there.lookupOrDefault(own), mask);
+  Value mask = load.getMask() ? there.lookupOrDefault(load.getMask()) : Value();
+  if (exists) {
+    Value ofRound = SplatOp::create(builder, place, maskOf(pointer.getType()), exists);
+    mask = mask ? arith::AndIOp::create(builder, place, mask, ofRound).getResult() : ofRound;
+  }
   AsyncCopyOp::create(builder, place, pointer, ahead.buffer, stage, mask,
                       builder.getI32IntegerAttr(ahead.axis),
                       builder.getI32IntegerAttr(ahead.width));

@@ -41,7 +41,7 @@ tile::BufferType bufferOf(const AsyncLoad &ahead, int64_t stages);
 void allocateBuffer(AsyncLoad &ahead, int64_t stages);
 
 /// Copies what the load would read with the pointer and mask that `there` has, if the iteration
-/// `exists`. A commit is the caller's. Only of loads that threads copy.
+/// `exists` (null: it does). A commit is the caller's. Only of loads that threads copy.
 void startCopy(mlir::OpBuilder &builder, const AsyncLoad &ahead, const mlir::IRMapping &there,
                mlir::Value stage, mlir::Value exists);
 

@@ -365,7 +365,7 @@ public:
             if (!load.getIsVolatile() && load.getCache() != CacheModifier::CV)
               accesses.push_back(op);
           })
-          .Case([&](StoreOp) { accesses.push_back(op); });
+          .Case<StoreOp, AsyncCopyOp>([&](auto) { accesses.push_back(op); });
     });
     for (Operation *op : accesses) {
       Value pointers = op->getOperand(0);

@@ -1,5 +1,6 @@
 #include "optimizer/gpu/ChooseLayouts.h"
 
+#include "lang/layout/WarpCopies.h"
 #include "optimizer/gpu/BlockedLayouts.h"
 #include "optimizer/gpu/LayoutCost.h"
 
@@ -156,7 +157,7 @@ private:
   /// memory into which threads store it: what makes up a word of its operand should be in one
   /// thread before, too. -1: none.
   int runAxisOf(const Component &component) const {
-    if (!shape.hasAsyncCopy)
+    if (shape.asyncCopies != AsyncKind::PerLane)
       for (int node : component.nodes)
         for (int number : linksOf[node])
           if (const LayoutLink &link = links[number]; link.canBeAhead && link.from == node)
@@ -181,10 +182,30 @@ private:
             fragments.insert({table.numberOf(layout), node});
         }
       }
+      const int runAxis = runAxisOf(component);
       for (const layout::TileLayout &layout :
-           blockedCandidates(members, shape, kKeptSeeds, runAxisOf(component)))
+           blockedCandidates(members, shape, kKeptSeeds, runAxis)) {
         add(component, layout);
+        if (shape.asyncCopies == AsyncKind::WholeWarps && runAxis >= 0)
+          seedForWarpCopies(component, layout, runAxis);
+      }
     }
+  }
+
+  /// Layouts whose pieces are exchanged already, for tiles that whole warps copy to where a product
+  /// reads them. Which exchange is free of conflicts depends on the product's instruction.
+  void seedForWarpCopies(Component &component, const layout::TileLayout &layout, int axis) {
+    for (int node : component.nodes)
+      for (const MemoryAccess &access : nodes[node].accesses) {
+        const int64_t width = shape.maxAccessBytes / access.bytes;
+        if (access.isWrite || layout.contiguousRegisters(axis) < width)
+          continue;
+        const auto bits = unsigned(8 * access.bytes);
+        add(component, layout::exchangePieces(layout, axis, width, bits, shape.sharedBanks));
+        add(component, layout::exchangePieces(layout, axis, width, bits, shape.sharedBanks,
+                                              /*skipped=*/1, layout::PieceOrder::HighestFirst));
+        return;
+      }
   }
 
   /// What a candidate of one component makes of its neighbours.
@@ -249,8 +270,15 @@ private:
       cost = conversion(from, table.numberOf(*pulled), link.bits);
       if (link.canBeAhead) {
         cost = cost == 0 ? kExposedLoad : sharedReadCost(*pulled, link.bits);
-        if (!shape.hasAsyncCopy)
+        if (shape.asyncCopies == AsyncKind::WholeWarps &&
+            layout::filledByWarpsFor(table[from], *pulled, link.bits, shape.maxAccessBytes,
+                                     shape.sharedBanks))
+          return linkCosts[{number, from, to}] = link.trips * cost;
+        if (shape.asyncCopies != AsyncKind::PerLane)
           cost += repackCost(table[from], *pulled, link.bits);
+        // A thread stores it there itself.
+        if (shape.asyncCopies == AsyncKind::WholeWarps)
+          cost += sharedReadCost(table[from], link.bits);
       }
     } else if (!link.instructions.empty()) { // a product reads it out of a buffer
       cost = link.canBeAhead ? 0 : storedForProductCost(table[from], link.bits);

@@ -37,7 +37,11 @@ struct NamedOptions : PassPipelineOptions<NamedOptions> {
         each(*this, "each", llvm::cl::init(kept.shape.threadWords)),
         shared(*this, "shared", llvm::cl::init(kept.shape.sharedBytes)),
         maps(*this, "maps", llvm::cl::init(kept.shape.mostTensorMaps)),
-        async(*this, "async", llvm::cl::init(kept.shape.hasAsyncCopy)),
+        async(*this, "async", llvm::cl::init(kept.shape.asyncCopies),
+              llvm::cl::values(
+                  clEnumValN(AsyncKind::None, "none", "no asynchronous copies"),
+                  clEnumValN(AsyncKind::PerLane, "lanes", "each lane's by itself"),
+                  clEnumValN(AsyncKind::WholeWarps, "warps", "those of a warp behind each other"))),
         buffers(*this, "buffers", llvm::cl::init(kept.shape.hasBuffers)),
         matrix(*this, "matrix", llvm::cl::init(false)),
         wgmma(*this, "wgmma", llvm::cl::init(false)),
@@ -50,7 +54,8 @@ struct NamedOptions : PassPipelineOptions<NamedOptions> {
         persistent(*this, "persistent", llvm::cl::init(kept.persistent)) {}
 
   Option<int64_t> warps, lanes, bytes, registers, each, shared, maps;
-  Option<bool> async, buffers, matrix, wgmma, fixed, exact;
+  Option<AsyncKind> async;
+  Option<bool> buffers, matrix, wgmma, fixed, exact;
   Option<int64_t> stages;
   Option<bool> overlap, large, ahead, persistent;
 };
@@ -70,7 +75,7 @@ LogicalResult readGpuOptions(StringRef text, GpuPipelineOptions &options,
   options.shape.registerWords = named.registers;
   options.shape.threadWords = named.each;
   options.shape.sharedBytes = named.shared;
-  options.shape.hasAsyncCopy = named.async;
+  options.shape.asyncCopies = named.async;
   options.shape.mostTensorMaps = named.maps;
   options.shape.hasBuffers = named.buffers;
   if (named.matrix)

@@ -4,7 +4,7 @@
 //
 //   GpuShape shape;
 //   shape.warpCount = 8;
-//   shape.hasAsyncCopy = true;
+//   shape.asyncCopies = AsyncKind::PerLane;
 #pragma once
 
 #include "lang/layout/MatrixInstruction.h"
@@ -14,6 +14,11 @@
 #include <functional>
 
 namespace sectile::optimizer {
+
+/// How copies from global to shared memory run while the thread goes on: not at all; each lane's
+/// wherever it likes; or those of a warp behind each other, in the order of its lanes, as many
+/// bytes of each as an access has at most (lang/layout/WarpCopies.h).
+enum class AsyncKind : uint8_t { None, PerLane, WholeWarps };
 
 struct GpuShape {
   int64_t warpCount = 4;          // a power of two
@@ -27,8 +32,7 @@ struct GpuShape {
   int64_t maxAccessBytes = 16; // of one thread's access to global memory
   /// Neighbours that one instruction of a thread may combine into memory. Null: one, of any kind.
   std::function<int64_t(tile::AtomicRmwOp)> atomicWidth;
-  /// Copies from global to shared memory that a thread need not wait for.
-  bool hasAsyncCopy = false;
+  AsyncKind asyncCopies = AsyncKind::None;
   /// Accesses by one pointer and offsets of 32 bits (BufferAccesses.h).
   bool hasBuffers = false;
   /// Maps of arrays that a kernel may have for the engine that copies their blocks; 0: there is no

@@ -696,13 +696,21 @@ void PipelineLoops::runOnOperation() {
   const LoopWrites allWrites(function, provenance, options.argumentsOverlap);
   for (scf::ForOp loop : loops) {
     LoopWrites writes(loop, provenance, options.argumentsOverlap);
-    if (!shape().hasAsyncCopy) {
+    if (shape().asyncCopies == AsyncKind::None) {
       if (multiplies(loop))
-        stageLoads(loop, shape(), writes, assumed());
+        stageLoads(loop, shape(), nullptr, writes, assumed());
       continue;
     }
     if (!analysis)
       analysis.emplace(function);
+    if (shape().asyncCopies == AsyncKind::WholeWarps) {
+      if (multiplies(loop)) {
+        stageLoads(loop, shape(), &*analysis, writes, assumed());
+        // It is of the loops as they were.
+        analysis.reset();
+      }
+      continue;
+    }
     LoopPipeliner pipeliner(loop, shape(), stagesOf(loop, options.stageCount), *analysis, writes,
                             allWrites, assumed());
     pipeliner.run();

@@ -161,8 +161,8 @@ private:
   /// All tiles, if two stages of them (`bytes` each, of all programs) fit beside what else programs
   /// exchange there.
   bool moveToSharedMemory(int64_t bytes, const IndexAnalysis &analysis) {
-    if (!shape.hasAsyncCopy) {
-      whyNot = "the target has no asynchronous copies";
+    if (shape.asyncCopies != AsyncKind::PerLane) {
+      whyNot = "the target has no asynchronous copies of single threads";
       return false;
     }
     if (2 * bytes > shape.sharedBytes * 2 / 3) {

@@ -1,7 +1,9 @@
 #include "optimizer/gpu/StageLoads.h"
 
 #include "lang/layout/Conversion.h"
+#include "lang/layout/WarpCopies.h"
 #include "optimizer/RebuildLoop.h"
+#include "optimizer/gpu/AsyncLoads.h"
 #include "optimizer/gpu/CheapValues.h"
 #include "optimizer/gpu/DotLayouts.h"
 #include "optimizer/gpu/LoopSlice.h"
@@ -45,7 +47,9 @@ constexpr int64_t kLeastPrograms = 2, kUsualPrograms = 4;
 
 struct StagedLoad {
   LoadOp load;
-  Value buffer;
+  Value buffer = {};
+  /// The copy of whole warps that takes the place of load and store, if there may be one.
+  std::optional<AsyncLoad> copy = {};
 };
 
 /// The layout that a product wants of what is loaded.
@@ -58,9 +62,10 @@ const layout::TileLayout &layoutOfProduct(LoadOp load) {
 
 class LoopStager {
 public:
-  LoopStager(scf::ForOp loop, const GpuShape &shape, const LoopWrites &writes,
-             GpuAssumptions &assumed)
-      : loop(loop), shape(shape), writes(writes), assumed(assumed), builder(loop), slice(loop) {}
+  LoopStager(scf::ForOp loop, const GpuShape &shape, const IndexAnalysis *analysis,
+             const LoopWrites &writes, GpuAssumptions &assumed)
+      : loop(loop), shape(shape), analysis(analysis), writes(writes), assumed(assumed),
+        builder(loop), slice(loop) {}
 
   void run() {
     SmallVector<ApartArguments> apart;
@@ -71,10 +76,16 @@ public:
     }
     if (loads.empty())
       return;
-    const int64_t words = wordsAhead(CheapValues(loop->getParentOfType<func::FuncOp>()));
+    const CheapValues cheap(loop->getParentOfType<func::FuncOp>());
+    int64_t words = wordsAhead(cheap);
     if (!decideStages(words))
       return;
+    if (stages > 1)
+      words = wordsAhead(cheap, /*copied=*/true);
     const int64_t most = std::min(shape.threadWords, shape.registerWords / shape.threadCount());
+    if (stages == 1 || words > most)
+      for (StagedLoad &one : loads)
+        one.copy.reset();
     if (words > most) {
       noteAll("not-pipelined", "a thread would need about " + std::to_string(words) +
                                    " registers, and has " + std::to_string(most));
@@ -106,16 +117,40 @@ private:
       return writes.whyNotPassedBy(load);
     if (!slice.add({load.getPtr(), load.getMask(), load.getOther()}))
       return kAddressNeedsIteration;
-    loads.push_back({load, {}});
+    loads.push_back({load});
+    loads.back().copy = asWarpCopy(load);
     return {};
+  }
+
+  /// Whole warps copy it, if the way it lies in threads puts it where the product can read it.
+  std::optional<AsyncLoad> asWarpCopy(LoadOp load) const {
+    if (shape.asyncCopies != AsyncKind::WholeWarps || !warpFilled(load))
+      return std::nullopt;
+    std::string whyNot;
+    auto copy = asAsyncLoad(load, shape, *analysis, whyNot);
+    const int64_t bytes = elementTypeOf(load.getType()).getIntOrFloatBitWidth() / 8;
+    if (!copy || copy->width * bytes != shape.maxAccessBytes ||
+        load.getCache() == CacheModifier::CV)
+      return std::nullopt;
+    return copy;
+  }
+
+  std::optional<layout::SharedLayout> warpFilled(LoadOp load) const {
+    auto type = cast<RankedTensorType>(load.getType());
+    return layout::filledByWarpsFor(*layoutOf(type), layoutOfProduct(load),
+                                    type.getElementTypeBitWidth(), shape.maxAccessBytes,
+                                    shape.sharedBanks);
   }
 
   //-- How many stages, and how far ahead ----------------------------------------------------------
 
-  BufferType bufferOf(LoadOp load, int64_t stages) const {
+  BufferType bufferOf(const StagedLoad &one, int64_t stages) const {
+    LoadOp load = one.load;
     auto type = cast<RankedTensorType>(load.getType());
-    auto shared = layout::sharedBetween(*layoutOf(type), layoutOfProduct(load),
-                                        type.getElementTypeBitWidth(), shape.sharedBanks);
+    auto shared = one.copy
+                      ? *warpFilled(load)
+                      : layout::sharedBetween(*layoutOf(type), layoutOfProduct(load),
+                                              type.getElementTypeBitWidth(), shape.sharedBanks);
     return BufferType::get(load.getContext(), stages, type.getShape(), type.getElementType(),
                            SharedLayoutAttr::get(load.getContext(), shared));
   }
@@ -139,13 +174,14 @@ private:
   /// False where there is too little shared memory for one.
   bool decideStages(int64_t words) {
     int64_t bytes = 0;
-    for (StagedLoad one : loads)
-      bytes += bufferOf(one.load, 1).getStageBytes();
+    for (const StagedLoad &one : loads)
+      bytes += bufferOf(one, 1).getStageBytes();
     int64_t rest = scratchOfRest();
     // Another program hides what the first one waits for at its barriers: stages leave shared
     // memory for as many as have registers.
+    // Copies of whole warps take no registers and no stores, and need a second stage.
     int64_t programs = std::clamp(shape.registerWords / (shape.threadCount() * words),
-                                  kLeastPrograms, kUsualPrograms);
+                                  kLeastPrograms, hasCopies() ? kLeastPrograms : kUsualPrograms);
     stages = kMostStages * bytes + rest <= shape.sharedBytes / programs ? kMostStages : 1;
     if (bytes + rest <= shape.sharedBytes)
       return true;
@@ -157,10 +193,11 @@ private:
   /// Registers of a thread when the loads of the next round are under way in it: these, the tiles
   /// that live through the loop, and a product's result and operands of two steps; and a quarter
   /// more, for what is computed in between.
-  int64_t wordsAhead(const CheapValues &cheap) const {
+  int64_t wordsAhead(const CheapValues &cheap, bool copied = false) const {
     int64_t words = kOtherWords;
-    for (StagedLoad one : loads)
-      words += wordsPerThread(one.load.getType());
+    for (const StagedLoad &one : loads)
+      if (LoadOp load = one.load; !copied || !one.copy)
+        words += wordsPerThread(load.getType());
     scf::ForOp loop = this->loop;
     llvm::SmallDenseSet<Value, 16> living(loop.getRegionIterArgs().begin(),
                                           loop.getRegionIterArgs().end());
@@ -193,23 +230,26 @@ private:
   //-- Remarks -------------------------------------------------------------------------------------
 
   void noteAll(StringRef kind, const std::string &text) {
-    for (StagedLoad one : loads)
+    for (StagedLoad &one : loads)
       addRemark(assumed.remarks, one.load.getLoc(), kind, text);
   }
 
   void notePipelined() {
-    for (StagedLoad one : loads)
+    for (StagedLoad &one : loads)
       addRemark(assumed.remarks, one.load.getLoc(), "pipelined",
-                "1 iteration ahead, in registers, and through " + std::to_string(stages) +
-                    (stages == 1 ? " stage" : " stages") + " in shared memory",
+                std::string("1 iteration ahead, ") +
+                    (one.copy ? "by copies of whole warps" : "in registers, and") + " through " +
+                    std::to_string(stages) + (stages == 1 ? " stage" : " stages") +
+                    " in shared memory",
                 {{"iterations_ahead", 1},
                  {"stages", stages},
                  {"through_shared_memory", 1},
-                 {"stage_bytes", bufferOf(one.load, stages).getStageBytes()}});
+                 {"by_warp_copies", one.copy ? 1 : 0},
+                 {"stage_bytes", bufferOf(one, stages).getStageBytes()}});
     if (int64_t asked = stagesOf(loop, kMostStages); asked > kMostStages)
       addRemark(assumed.remarks, loop.getLoc(), "hint",
                 "num_stages=" + std::to_string(asked) +
-                    ": without asynchronous copies a loop loads one iteration ahead");
+                    ": on this GPU a loop loads one iteration ahead");
   }
 
   //-- The loop ------------------------------------------------------------------------------------
@@ -219,15 +259,27 @@ private:
   }
   void barrier() { BarrierOp::create(builder, loop.getLoc(), /*sharedOnly=*/true); }
 
+  bool hasCopies() const {
+    return llvm::any_of(loads, [](const StagedLoad &one) { return one.copy.has_value(); });
+  }
+  /// Copies land before the warps meet.
+  void waitForCopies() {
+    if (hasCopies())
+      AsyncWaitOp::create(builder, loop.getLoc(), builder.getI32IntegerAttr(0));
+  }
+
   void allocateBuffers() {
     auto function = loop->getParentOfType<func::FuncOp>();
     auto atEntry = OpBuilder::atBlockBegin(&function.getBody().front());
-    for (StagedLoad &one : loads)
-      one.buffer = BufferAllocOp::create(atEntry, one.load.getLoc(), bufferOf(one.load, stages));
+    for (StagedLoad &one : loads) {
+      one.buffer = BufferAllocOp::create(atEntry, one.load.getLoc(), bufferOf(one, stages));
+      if (one.copy)
+        one.copy->buffer = one.buffer;
+    }
   }
 
   Value bufferOf(Operation *load) const {
-    for (StagedLoad one : loads)
+    for (const StagedLoad &one : loads)
       if (one.load == load)
         return one.buffer;
     return {};
@@ -272,13 +324,18 @@ private:
     return mapping;
   }
 
-  /// The loads of the round of `index`, where it `exists` (null: it does); `carried` becomes the
-  /// next one's.
-  SmallVector<Value> load(Value index, SmallVector<Value> &carried, Value exists) {
+  /// The loads of the round of `index`, where it `exists` (null: it does), and copies to `stage`,
+  /// for which there is null among what is loaded; `carried` becomes the next round's.
+  SmallVector<Value> load(Value index, SmallVector<Value> &carried, Value exists, Value stage) {
     IRMapping there = slice.clone(builder, index, carried);
     SmallVector<Value> loaded;
-    for (StagedLoad one : loads) {
+    for (const StagedLoad &one : loads) {
       LoadOp load = one.load;
+      if (one.copy) {
+        startCopy(builder, *one.copy, there, stage, exists);
+        loaded.push_back({});
+        continue;
+      }
       auto ahead = cast<LoadOp>(builder.clone(*load, there));
       if (exists) {
         builder.setInsertionPoint(ahead);
@@ -291,13 +348,16 @@ private:
       }
       loaded.push_back(ahead);
     }
+    if (hasCopies())
+      AsyncCommitOp::create(builder, loop.getLoc());
     carried = slice.next(there);
     return loaded;
   }
 
   void store(ValueRange loaded, Value stage) {
     for (auto [one, value] : llvm::zip(loads, loaded))
-      BufferStoreOp::create(builder, one.load.getLoc(), value, one.buffer, stage);
+      if (value)
+        BufferStoreOp::create(builder, one.load.getLoc(), value, one.buffer, stage);
   }
 
   void runAhead() {
@@ -307,7 +367,7 @@ private:
     LoopBounds bounds = LoopBounds::of(loop);
     Value first = extent.hasFirst(builder), zero = number(0), one = number(1);
     SmallVector<Value> ahead = slice.initial();
-    store(load(bounds.lower, ahead, first), zero);
+    store(load(bounds.lower, ahead, first, zero), zero);
 
     // As far as the second last round: i + step < end is i < end - step where there is such a
     // round.
@@ -325,21 +385,24 @@ private:
     auto arguments = made.getRegionIterArgs();
 
     builder.setInsertionPointToStart(made.getBody());
-    Value index = made.getInductionVar(), stage = arguments.back();
+    Value index = made.getInductionVar(), stage = arguments.back(), other = stage;
+    auto takeOther = [&] { other = arith::SubIOp::create(builder, place, one, stage); };
+    waitForCopies();
     barrier();
+    if (hasCopies())
+      takeOther();
     Value next = extent.later(builder, index);
     ahead.assign(arguments.slice(ownCount, ahead.size()).begin(),
                  arguments.slice(ownCount, ahead.size()).end());
-    SmallVector<Value> loaded = load(next, ahead, {});
+    SmallVector<Value> loaded = load(next, ahead, {}, other);
     ScheduleBarrierOp::create(builder, place);
     SmallVector<Value> yielded = cloneBody(mapTo(index, arguments.take_front(ownCount)), stage);
     // Nothing that waits for the loads moves up among the products.
     ScheduleBarrierOp::create(builder, place);
-    Value other = stage;
     if (stages == 1)
       barrier();
-    else
-      other = arith::SubIOp::create(builder, place, one, stage);
+    else if (!hasCopies())
+      takeOther();
     store(loaded, other);
     llvm::append_range(yielded, ahead);
     yielded.push_back(next);
@@ -347,6 +410,7 @@ private:
     scf::YieldOp::create(builder, place, yielded);
 
     builder.setInsertionPointAfter(made);
+    waitForCopies();
     auto results = made.getResults();
     auto last = scf::IfOp::create(builder, place, loop.getResultTypes(), first,
                                   /*withElseRegion=*/ownCount > 0);
@@ -398,7 +462,7 @@ private:
         }
       });
     }
-    for (StagedLoad one : loads)
+    for (const StagedLoad &one : loads)
       for (Operation *user : llvm::make_early_inc_range(one.load->getUsers()))
         if (isa<ConvertLayoutOp>(user))
           user->erase();
@@ -406,6 +470,7 @@ private:
 
   scf::ForOp loop;
   const GpuShape &shape;
+  const IndexAnalysis *analysis;
   const LoopWrites &writes;
   GpuAssumptions &assumed;
   OpBuilder builder;
@@ -416,9 +481,9 @@ private:
 
 } // namespace
 
-void stageLoads(scf::ForOp loop, const GpuShape &shape, const LoopWrites &writes,
-                GpuAssumptions &assumed) {
-  LoopStager(loop, shape, writes, assumed).run();
+void stageLoads(scf::ForOp loop, const GpuShape &shape, const IndexAnalysis *analysis,
+                const LoopWrites &writes, GpuAssumptions &assumed) {
+  LoopStager(loop, shape, analysis, writes, assumed).run();
 }
 
 } // namespace sectile::optimizer

@@ -17,8 +17,18 @@
 // thread has too few registers to hold the next round, the loop stays one, and its loads go to the
 // buffers in the round that reads them: products then read step by step, and no operand fills the
 // registers.
+//
+// Where the copies of whole warps (AsyncKind::WholeWarps) put a tile so that the product reads it
+// without bank conflicts (lang/layout/WarpCopies.h; ChooseLayouts sees to that), one takes the
+// place of its load and store. It goes to the other stage, so there are two:
+//
+//   for i, but not the last:
+//     wait for copies; barrier
+//     copy p + step to stage (i + 1) mod 2
+//     acc = dot (stage i mod 2), ...
 #pragma once
 
+#include "optimizer/IndexAnalysis.h"
 #include "optimizer/gpu/GpuPass.h"
 
 namespace sectile::optimizer {
@@ -29,7 +39,8 @@ std::string whyNotStaged(tile::LoadOp load, mlir::scf::ForOp loop);
 
 /// Rewrites a laid-out loop of a kernel, and remarks on each tile that a loop with products loads.
 /// A loop where nothing qualifies stays as it is.
-void stageLoads(mlir::scf::ForOp loop, const GpuShape &shape, const LoopWrites &writes,
-                GpuAssumptions &assumed);
+/// `analysis` is asked only where whole warps copy, and may be null elsewhere.
+void stageLoads(mlir::scf::ForOp loop, const GpuShape &shape, const IndexAnalysis *analysis,
+                const LoopWrites &writes, GpuAssumptions &assumed);
 
 } // namespace sectile::optimizer

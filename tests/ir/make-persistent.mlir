@@ -1,4 +1,4 @@
-// PIPELINE: --expand-blocks=keep-blocks=true --canonicalize --cse --assign-layouts=warps=4,wgmma=true --start-products=warps=4,wgmma=true --make-persistent=warps=4,async=true,maps=16,wgmma=true,shared=232448 --canonicalize --cse
+// PIPELINE: --expand-blocks=keep-blocks=true --canonicalize --cse --assign-layouts=warps=4,wgmma=true --start-products=warps=4,wgmma=true --make-persistent=warps=4,async=lanes,maps=16,wgmma=true,shared=232448 --canonicalize --cse
 
 // What follows from the arguments stays in front, also what divides; the rest is run for one program after another.
 // CHECK-LABEL: func.func @product

@@ -1,4 +1,4 @@
-// PIPELINE: --expand-blocks=keep-blocks=true --canonicalize --cse --assign-layouts=warps=4,wgmma=true --start-products=warps=4,wgmma=true --pipeline-loops=warps=4,async=true,maps=16,wgmma=true,shared=232448 --drop-blocks --canonicalize --cse
+// PIPELINE: --expand-blocks=keep-blocks=true --canonicalize --cse --assign-layouts=warps=4,wgmma=true --start-products=warps=4,wgmma=true --pipeline-loops=warps=4,async=lanes,maps=16,wgmma=true,shared=232448 --drop-blocks --canonicalize --cse
 
 // Copies go on from round to round of the outer loop. Barriers are made in front of it, and the first copies start
 // there: those of the first round without a branch for each where it is long enough.

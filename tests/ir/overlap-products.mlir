@@ -1,4 +1,4 @@
-// PIPELINE: --expand-blocks=keep-blocks=true --canonicalize --cse --assign-layouts=warps=4,wgmma=true --start-products=warps=4,wgmma=true --pipeline-loops=warps=4,async=true,maps=16,wgmma=true,shared=60000,stages=2 --overlap-products --drop-blocks --canonicalize --cse
+// PIPELINE: --expand-blocks=keep-blocks=true --canonicalize --cse --assign-layouts=warps=4,wgmma=true --start-products=warps=4,wgmma=true --pipeline-loops=warps=4,async=lanes,maps=16,wgmma=true,shared=60000,stages=2 --overlap-products --drop-blocks --canonicalize --cse
 
 !q = tensor<64x64xf16>
 !s = tensor<64x64xf32>

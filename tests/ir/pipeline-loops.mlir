@@ -1,4 +1,4 @@
-// PIPELINE: --assign-layouts=warps=4,matrix=true --pipeline-loops=async=true,stages=3
+// PIPELINE: --assign-layouts=warps=4,matrix=true --pipeline-loops=async=lanes,stages=3
 
 // Two turns are on their way before the loop; each turn waits for its own, starts the copies of the turn two
 // ahead and multiplies from the buffers. Behind the loop nothing is on its way.

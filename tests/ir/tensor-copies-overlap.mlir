@@ -1,4 +1,4 @@
-// PIPELINE: --expand-blocks=keep-blocks=true --canonicalize --cse --assign-layouts=warps=8,wgmma=true --start-products=warps=8,wgmma=true --pipeline-loops=warps=8,async=true,maps=16,wgmma=true,shared=232448,overlap=true --drop-blocks --stage-stores=maps=16,shared=232448,overlap=true --canonicalize --cse
+// PIPELINE: --expand-blocks=keep-blocks=true --canonicalize --cse --assign-layouts=warps=8,wgmma=true --start-products=warps=8,wgmma=true --pipeline-loops=warps=8,async=lanes,maps=16,wgmma=true,shared=232448,overlap=true --drop-blocks --stage-stores=maps=16,shared=232448,overlap=true --canonicalize --cse
 
 // Any two arguments may share memory: what the kernel writes to one may be what it reads through the other, which the
 // engine would not see.

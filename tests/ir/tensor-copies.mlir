@@ -1,4 +1,4 @@
-// PIPELINE: --expand-blocks=keep-blocks=true --canonicalize --cse --assign-layouts=warps=8,wgmma=true --start-products=warps=8,wgmma=true --pipeline-loops=warps=8,async=true,maps=16,wgmma=true,shared=232448 --drop-blocks --stage-stores=maps=16,shared=232448 --canonicalize --cse
+// PIPELINE: --expand-blocks=keep-blocks=true --canonicalize --cse --assign-layouts=warps=8,wgmma=true --start-products=warps=8,wgmma=true --pipeline-loops=warps=8,async=lanes,maps=16,wgmma=true,shared=232448 --drop-blocks --stage-stores=maps=16,shared=232448 --canonicalize --cse
 
 // Maps are made from the arguments at the entry. The engine fills four stages, two rounds ahead: one thread announces
 // what is to come, and each round waits for a phase of its stage. Warps do not meet in a round: each says when it is

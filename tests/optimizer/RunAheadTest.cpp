@@ -36,7 +36,7 @@ Outcome optimized(const std::string &text, bool argumentsOverlap = false, int wa
   if (!module)
     return outcome;
   optimizer::GpuPipelineOptions options{gpuShape(warps)};
-  options.shape.hasAsyncCopy = true;
+  options.shape.asyncCopies = optimizer::AsyncKind::PerLane;
   options.shape.sharedBytes = 1 << 20;
   options.argumentsOverlap = argumentsOverlap;
   options.verifyEachPass = true;

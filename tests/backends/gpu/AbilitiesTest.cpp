@@ -121,6 +121,23 @@ TEST(GpuAbilities, products_of_f16_are_right_with_any_of_them) {
 }
 
 // Scratch and stages want shared memory ordered; what the kernel orders is all memory.
+/// Copies of whole warps take the place of loads and stores of the operand that lies along the
+/// depth; the other one's neighbours are across it.
+TEST(GpuAbilities, products_are_right_with_copies_of_whole_warps) {
+  Operands<_Float16> operands([](auto &random) { return _Float16(int(random() % 9) - 4); });
+  SimulatedAbilities abilities = SimulatedAbilities::all();
+  abilities.matrixLoads = false;
+  abilities.chip = "gfx950", abilities.copiesOfWarps = true;
+  const layout::SharedBanks banks{64, {1, 2, 4 ^ 8, 4 ^ 16}};
+  for (unsigned warps : {1u, 2u, 4u}) {
+    SimulatedKernel kernel(productText("f16"),
+                           {.warps = warps, .lanes = 64, .abilities = abilities, .banks = banks});
+    EXPECT_EQ(run(kernel, operands), operands.products());
+    EXPECT_THAT(kernel.tileText, HasSubstr("tile.async_copy"));
+    EXPECT_THAT(kernel.tileText, HasSubstr("tile.buffer_store"));
+  }
+}
+
 TEST(GpuAbilities, barriers_order_global_memory_where_the_kernel_says_so) {
   Operands<_Float16> operands([](auto &random) { return _Float16(int(random() % 9) - 4); });
   std::vector<float> out(kRows * kColumns);

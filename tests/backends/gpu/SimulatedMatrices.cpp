@@ -126,14 +126,30 @@ public:
 
 class SimulatedCopies final : public gpu::AsyncCopies {
 public:
-  void copy(llvm::IRBuilderBase &builder, llvm::Value *shared, llvm::Value *global, unsigned bytes,
-            llvm::Value *predicate) const override {
-    llvm::Value *truth = predicate ? builder.CreateZExt(predicate, builder.getInt32Ty())
-                                   : (llvm::Value *)builder.getInt32(1);
+  SimulatedCopies(const SimulatedTarget &target, bool areOfWarps)
+      : target(target), areOfWarps(areOfWarps) {}
+
+  optimizer::AsyncKind kind() const override {
+    return areOfWarps ? optimizer::AsyncKind::WholeWarps : optimizer::AsyncKind::PerLane;
+  }
+
+  void copy(llvm::IRBuilderBase &builder, llvm::Value *shared, const gpu::GlobalAccess &access,
+            unsigned bytes) const override {
+    if (areOfWarps) {
+      llvm::Value *lane =
+          builder.CreateURem(target.threadIndex(builder), builder.getInt32(target.laneCount));
+      shared = builder.CreatePtrAdd(shared, builder.CreateMul(lane, builder.getInt32(bytes)));
+    }
+    llvm::Value *truth = access.predicate
+                             ? builder.CreateZExt(access.predicate, builder.getInt32Ty())
+                             : (llvm::Value *)builder.getInt32(1);
     emitSimulatedCall(builder, SimulatedCall::AsyncCopy, builder.getVoidTy(),
-                      {plainPointer(builder, shared), plainPointer(builder, global),
+                      {plainPointer(builder, shared),
+                       plainPointer(builder, globalAddress(builder, access)),
                        builder.getInt32(bytes), truth});
   }
+
+  llvm::AAMDNodes aliasingOfReads(llvm::LLVMContext &) const override { return llvm::AAMDNodes(); }
 
   void commit(llvm::IRBuilderBase &builder) const override {
     emitSimulatedCall(builder, SimulatedCall::AsyncCommit, builder.getVoidTy(), {});
@@ -143,6 +159,10 @@ public:
     emitSimulatedCall(builder, SimulatedCall::AsyncWait, builder.getVoidTy(),
                       {builder.getInt32(pending)});
   }
+
+private:
+  const SimulatedTarget &target;
+  bool areOfWarps;
 };
 
 class SimulatedLoads final : public gpu::MatrixLoads {
@@ -173,9 +193,12 @@ std::unique_ptr<gpu::MatrixProducts> simulatedProducts(const SimulatedAbilities 
                                                  : layout::amdProductInstructions(chip));
 }
 
+std::unique_ptr<gpu::AsyncCopies> simulatedCopies(const SimulatedTarget &target, bool areOfWarps) {
+  return std::make_unique<SimulatedCopies>(target, areOfWarps);
+}
+
 const gpu::AsyncCopies *SimulatedTarget::asyncCopies() const {
-  static const SimulatedCopies copies;
-  return abilities.asyncCopies ? &copies : nullptr;
+  return abilities.asyncCopies ? copies.get() : nullptr;
 }
 
 const gpu::MatrixProducts *SimulatedTarget::matrixProducts() const {

@@ -74,7 +74,8 @@ SimulatedTarget::SimulatedTarget(unsigned lanes, SimulatedAbilities abilities,
                  .registerWords = 65536,
                  .threadWords = 255}),
       mathTarget(std::make_unique<backends::MathTarget>(backends::ArithmeticFeatures::gpu())),
-      abilities(abilities), products(simulatedProducts(abilities)), banks(std::move(banks)) {}
+      abilities(abilities), products(simulatedProducts(abilities)),
+      copies(simulatedCopies(*this, abilities.copiesOfWarps)), banks(std::move(banks)) {}
 
 SimulatedTarget::~SimulatedTarget() = default;
 
@@ -142,8 +143,7 @@ llvm::Value *SimulatedTarget::anyThread(llvm::IRBuilderBase &builder, llvm::Valu
   return builder.CreateICmpNE(any, builder.getInt32(0));
 }
 
-/// Where an access takes place. What a buffer does not reach is no memory.
-static llvm::Value *addressOf(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access) {
+llvm::Value *globalAddress(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access) {
   if (!access.buffer)
     return access.address;
   llvm::Value *offset = builder.CreateAdd(builder.CreateZExt(access.offset, builder.getInt64Ty()),
@@ -160,7 +160,8 @@ llvm::Value *SimulatedTarget::guarded(llvm::IRBuilderBase &builder, const gpu::G
   llvm::Module &module = *builder.GetInsertBlock()->getModule();
   llvm::Value *predicate = access.predicate;
   const unsigned bytes = bytesOf(access.type);
-  llvm::Value *plain = builder.CreateAddrSpaceCast(addressOf(builder, access), builder.getPtrTy());
+  llvm::Value *plain =
+      builder.CreateAddrSpaceCast(globalAddress(builder, access), builder.getPtrTy());
   llvm::Value *truth = predicate ? builder.CreateZExt(predicate, builder.getInt32Ty())
                                  : (llvm::Value *)builder.getInt32(1);
   emitSimulatedCall(

@@ -59,6 +59,8 @@ struct SimulatedAbilities {
   bool bufferProducts = false;
   /// cp.async.bulk.tensor and mbarrier.
   bool tensorCopies = false;
+  /// Where there are copies, those of a warp go behind each other, as AMD's do.
+  bool copiesOfWarps = false;
   static constexpr SimulatedAbilities all() { return {true, true, true, true}; }
 };
 
@@ -116,11 +118,18 @@ private:
   std::unique_ptr<backends::MathTarget> mathTarget;
   SimulatedAbilities abilities;
   std::unique_ptr<gpu::MatrixProducts> products;
+  std::unique_ptr<gpu::AsyncCopies> copies;
   layout::SharedBanks banks;
 };
 
 /// The matrix instructions that go with `abilities`.
 std::unique_ptr<gpu::MatrixProducts> simulatedProducts(const SimulatedAbilities &abilities);
+
+/// The copies of `target`, of single lanes or of warps.
+std::unique_ptr<gpu::AsyncCopies> simulatedCopies(const SimulatedTarget &target, bool areOfWarps);
+
+/// Where an access takes place. What a buffer does not reach is no memory.
+llvm::Value *globalAddress(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access);
 
 /// `count` of a type, for the time of the function; and a pointer as plain code takes it.
 llvm::Value *localArray(llvm::IRBuilderBase &builder, llvm::Type *type, unsigned count);

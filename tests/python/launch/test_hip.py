@@ -1,6 +1,7 @@
 """Kernels compiled for AMD GPUs, without ROCm and without a GPU. What the code computes is for the interpreter of
 tests/backends/amd to say."""
 
+import importlib
 import os
 import subprocess
 import sys
@@ -123,37 +124,78 @@ def test_the_extent_of_matrix_instructions(arch):
 
 #: Per chip: instructions, LDS reads and barriers in a round of the main loop, and vector registers, at most. The
 #: first two and registers are within Triton 3.6's own counts, but for registers of the last two (Triton's: 199 and
-#: 147): as many waves have room as with these. With 168 a SIMD of the first two has room for three waves.
+#: 147): as many waves have room as with these. With 168 a SIMD of the first three has room for three waves.
 FIGURES = {
     "gfx90a": (124, 16, 2, 168),
     "gfx942": (124, 16, 2, 168),
-    "gfx950": (136, 16, 1, 200),
+    "gfx950": (136, 16, 1, 168),
     "gfx1100": (122, 32, 1, 216),
     "gfx1201": (112, 16, 1, 168),
 }
 
 
-@pytest.mark.parametrize("arch", ARCHS)
-def test_figures_of_a_product(arch):
-    """f16, 128x128: what a wave does in a round (benchmarks/amd.py)."""
+def of_benchmarks(name):
+    """A module of benchmarks/, which an installed package has no part of."""
     folder = Path(__file__).resolve().parents[3] / "benchmarks"
-    if not (folder / "amd.py").exists():
+    if not folder.exists():
         pytest.skip("benchmarks/ is not beside the tests")
     sys.path.insert(0, str(folder))
     try:
-        from amd import compile_product
-        from amd_figures import loop_figures
+        return importlib.import_module(name)
     finally:
         sys.path.remove(str(folder))
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_figures_of_a_product(arch):
+    """f16, 128x128: what a wave does in a round (benchmarks/amd.py)."""
+    amd, amd_figures = of_benchmarks("amd"), of_benchmarks("amd_figures")
     with st.knobs.scope(keep_stages=True):
-        made = compile_product(f"hip:{arch}", arch)
-    found = loop_figures(made.asm["amdgcn"])
+        made = amd.compile_product(f"hip:{arch}", arch)
+    found = amd_figures.loop_figures(made.asm["amdgcn"])
     instructions, reads, barriers, registers = FIGURES[arch]
     assert found["matrix"] == (32 if arch in ("gfx90a", "gfx942") else 16)
     assert found["global_loads"] == (8 if arch.startswith("gfx9") else 4)
     assert found["barriers"] == barriers
     assert found["all"] <= instructions and found["lds_reads"] <= reads
     assert made.n_regs <= registers and made.n_spills == 0
+
+
+@pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
+def test_copies_to_lds_take_the_place_of_loads_and_stores(arch):
+    """Of the operand whose rows go along the depth; the number of its copies on gfx950, none on gfx942."""
+    kinds = {"a": "*fp16:16", "b": "*fp16:16", "out": "*fp16:16", "M": "i32:16", "N": "i32:16",
+             "K": "i32:16"}  # fmt: skip
+    amd_figures = of_benchmarks("amd_figures")
+    with st.knobs.scope(keep_stages=True):
+        made = st.compile(
+            rows_by_rows, kinds, {"BLOCK": 128, "DEPTH": 64}, f"hip:{arch}", num_warps=4
+        )
+    loop = amd_figures.main_loop(made.asm["amdgcn"])
+    found = amd_figures.loop_figures(made.asm["amdgcn"])
+    waits = [line for line in loop if line.startswith("s_waitcnt") and "vmcnt" in line]
+    copies = [line for line in loop if line.endswith(" lds")]
+    assert found["global_loads"] == 8
+    if arch == "gfx942":
+        assert not copies and found["lds_writes"] > 0
+    else:
+        assert len(copies) == 8 and found["lds_writes"] == 0
+        # One wait, at the barrier: no read of the other stage waits for the copies.
+        assert len(waits) == 1 and "vmcnt(0)" in waits[0]
+
+
+@st.jit
+def rows_by_rows(a, b, out, M, N, K, BLOCK: tl.constexpr, DEPTH: tl.constexpr):
+    m = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    n = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    k = tl.arange(0, DEPTH)
+    left, right = a + m[:, None] * K + k[None, :], b + n[None, :] * K + k[:, None]
+    total = tl.zeros((BLOCK, BLOCK), tl.float32)
+    for _ in range(0, K, DEPTH):
+        total = tl.dot(tl.load(left), tl.load(right), total)
+        left += DEPTH
+        right += DEPTH
+    tl.store(out + m[:, None] * N + n[None, :], total.to(tl.float16))
 
 
 def test_options_of_amd_are_none_of_others():
