@@ -145,6 +145,7 @@ def test_installing_twice_changes_nothing():
 NAMES = """
 triton: AsyncCompileMode CompilationError Config FutureKernel JITFunction KernelInterface MockTensor OutOfResources TensorWrapper TritonError
 triton: autotune cdiv compile constexpr_function heuristics jit must_use_result next_power_of_2 reinterpret set_allocator
+triton._filecheck: MatchError filecheck_test run_filecheck run_filecheck_test run_parser stub_target
 triton._utils: BITWIDTH_DICT canonicalize_dtype find_paths_if get_iterable_path get_primitive_bitwidth validate_block_shape
 triton.backends: BaseBackend DriverBase backends
 triton.backends.compiler: BaseBackend GPUTarget Language
@@ -211,6 +212,35 @@ def test_what_is_missing_names_the_guide():
     """)
     assert "module 'triton' has no attribute 'foo'" in text and 'the guide "From Triton"' in text
     assert "has no attribute 'lod'; did you mean 'load'?" in text
+
+
+def test_there_is_no_text_of_mlir_to_check(tmp_path):
+    path = tmp_path / "checks.py"
+    path.write_text(textwrap.dedent("""
+        import sectile.as_triton; sectile.as_triton.install()
+        import triton, triton.language as tl
+        from triton._filecheck import filecheck_test, run_filecheck, run_parser
+
+        @filecheck_test
+        @triton.jit
+        def check_store(x):
+            # CHECK: tt.store
+            tl.store(x, 1)
+
+        print(check_store.__name__)
+        for call in check_store, lambda: run_parser(check_store), lambda: run_filecheck("a", "b", "c"):
+            try:
+                call()
+            except NotImplementedError as error:
+                print(error)
+    """))  # fmt: skip
+    name, *errors = run(str(path)).stdout.splitlines()
+    assert name == "check_store"
+    assert [error.partition(":")[0] for error in errors[::2]] == [
+        f"triton._filecheck.{each}"
+        for each in ("run_filecheck_test", "run_parser", "run_filecheck")
+    ]
+    assert all('the guide "From Triton"' in error for error in errors[1::2])
 
 
 def test_installed_packages_know_it():
