@@ -298,7 +298,7 @@ public:
                   "use smaller blocks, or fewer threads (SECTILE_NUM_THREADS)");
     std::string error;
     std::unique_ptr<SharedObject> object =
-        SharedObject::load(image.binary, image.kernelName, settings->codeDirectory(), error);
+        SharedObject::load(image.binary, image.variantName, settings->codeDirectory(), error);
     if (!object)
       return fail("compiled code cannot be loaded: " + error,
                   "memory files or the folder TMPDIR must allow executable code");

@@ -64,7 +64,7 @@ std::string entryPointOf(llvm::StringRef name) {
 } // namespace
 
 void describeKernel(func::FuncOp function, std::string targetName, backends::KernelImage &image) {
-  image.kernelName = function.getName().str();
+  image.variantName = function.getName().str();
   image.backend = "cpu";
   image.targetName = std::move(targetName);
   image.entryPoint = entryPointOf(function.getName());

@@ -189,7 +189,7 @@ FailureOr<backends::KernelImage> compileLaidOutKernel(func::FuncOp function,
     auto module = function->getParentOfType<ModuleOp>();
     return backends::printed(module);
   });
-  image.kernelName = function.getName().str();
+  image.variantName = function.getName().str();
   image.gpu.threads = options.warpCount * int32_t(target.laneCount);
   image.gpu.lanes = int32_t(target.laneCount);
   image.gpu.isCooperative = options.cooperativeGrid;

@@ -80,10 +80,12 @@ struct GpuLaunch {
 };
 
 struct KernelImage {
-  std::string kernelName;
+  /// The function, and this variant of it: KernelSignature has both. Backends know the name of the
+  /// IR's function, which is the variant's.
+  std::string kernelName, variantName;
   std::string backend;    // "cpu"
   std::string targetName; // "x86_64:znver5"; a kernel of another target is never loaded
-  std::string entryPoint; // symbol
+  std::string entryPoint; // symbol: variantName in the letters that the target allows
   std::vector<KernelArgument> arguments;
   uint64_t scratchBytes = 0; // per thread (cpu)
   std::vector<OverlapHazard> overlapHazards;

@@ -71,8 +71,8 @@ inline void seal() {
   jit::Runtime::instance().seal();
 }
 
-/// A compile: kernelName, target, variant, options, reason, cacheMiss, seconds, succeeded; text()
-/// is the line of SECTILE_LOG=compile.
+/// A compile: kernelName, variantName (the same in C++), target, variant, options, reason,
+/// cacheMiss, seconds, succeeded; text() is the line of SECTILE_LOG=compile.
 using CompileEvent = jit::CompileEvent;
 
 /// `listener` is called after every compile, by the thread that did it, perhaps by several at once;

@@ -88,7 +88,7 @@ SECTILE_API VariantToArchive variantOf(const Kernel &kernel, lang::KernelSignatu
                                        CodeForm form = CodeForm::AsCompiled);
 
 /// The version of what archives contain, and of how runtimes call it.
-inline constexpr uint32_t kArchiveVersion = 1;
+inline constexpr uint32_t kArchiveVersion = 2;
 
 /// Two signatures with one key are launched with the same code.
 std::string signatureKey(const lang::KernelSignature &signature);

@@ -99,7 +99,7 @@ std::string sourceKey(const std::string &sourceDigest, const lang::KernelSignatu
                       const backends::CompileOptions &options, const KeyContext &context) {
   Digest digest("source key");
   digest.add(context.buildId).add(context.hostFingerprint).add(uint64_t{context.wantStages});
-  digest.add(options.fingerprint()).add(sourceDigest);
+  digest.add(options.fingerprint()).add(sourceDigest).add(signature.variantName);
   addToDigest(digest, signature);
   return digest.hex();
 }

@@ -27,7 +27,8 @@ std::string irKey(const std::string &irDigest, const backends::CompileOptions &o
 
 class Digest;
 /// What a kernel is specialised on: its name and its parameters. Functions and objects among the
-/// constants are known by their names.
+/// constants are known by their names. What the variant is called is left out: who looks for code
+/// that fits a launch does not know it.
 void addToDigest(Digest &digest, const lang::KernelSignature &signature);
 
 /// Kind and value as bytes; equal only for equal constants of one kind (1, 1.0 and True differ).

@@ -170,7 +170,7 @@ void visit(auto &stream, Is<RecordedRead> auto &read) {
 // A new field must be written and read, and the format versions of ImageFile.cpp and of
 // aot/ArchiveIndex.cpp raised.
 #if defined(__x86_64__) && defined(__GLIBCXX__)
-static_assert(sizeof(backends::KernelImage) - sizeof(backends::CompileOptions) == 448 &&
+static_assert(sizeof(backends::KernelImage) - sizeof(backends::CompileOptions) == 480 &&
               sizeof(backends::GpuLaunch) == 40 && sizeof(backends::TrapSite) == 152 &&
               sizeof(backends::KernelArgument) == 48 && sizeof(backends::PrintSite) == 64 &&
               sizeof(lang::Remark) == 192 && sizeof(backends::TensorMap) == 88 &&
@@ -200,6 +200,7 @@ void visit(auto &stream, Is<backends::GpuLaunch> auto &gpu) {
 }
 void visit(auto &stream, Is<backends::KernelImage> auto &image) {
   stream.field(image.kernelName);
+  stream.field(image.variantName);
   stream.field(image.backend);
   stream.field(image.targetName);
   stream.field(image.entryPoint);

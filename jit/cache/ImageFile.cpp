@@ -25,7 +25,7 @@ void visit(auto &stream, Is<CacheEntry> auto &entry) {
 namespace {
 
 constexpr char kMagic[8] = {'S', 'E', 'C', 'T', 'I', 'L', 'E', '\n'};
-constexpr uint32_t kFormatVersion = 9;
+constexpr uint32_t kFormatVersion = 10;
 
 struct Header {
   char magic[8];

@@ -195,11 +195,13 @@ void listJson(const CacheFolder &folder, bool isLayer, bool &isFirst) {
                 static_cast<long long>(item.file.modified), jsonText(item.problem).c_str());
     isFirst = false;
     if (item.problem.empty())
-      std::printf(", \"kernel\": %s, \"target\": %s, \"variant\": %s, \"options\": %s, "
-                  "\"source_digest\": %s, \"source_files\": [",
-                  jsonText(item.entry.image.kernelName).c_str(),
-                  jsonText(item.entry.image.targetName).c_str(), jsonText(made.variant).c_str(),
-                  jsonText(made.options).c_str(), jsonText(made.sourceDigest).c_str());
+      std::printf(
+          ", \"kernel\": %s, \"name\": %s, \"target\": %s, \"variant\": %s, \"options\": %s, "
+          "\"source_digest\": %s, \"source_files\": [",
+          jsonText(item.entry.image.kernelName).c_str(),
+          jsonText(item.entry.image.variantName).c_str(),
+          jsonText(item.entry.image.targetName).c_str(), jsonText(made.variant).c_str(),
+          jsonText(made.options).c_str(), jsonText(made.sourceDigest).c_str());
     if (item.problem.empty()) {
       for (size_t i = 0; i < item.entry.sourceFiles.size(); ++i)
         std::printf("%s%s", i ? ", " : "", jsonText(item.entry.sourceFiles[i]).c_str());
@@ -229,8 +231,11 @@ void listText(const CacheFolder &folder, bool isLayer) {
     std::string what = item.names.front().substr(0, 16) + "...: " + item.problem;
     if (item.problem.empty()) {
       const Provenance &made = item.entry.provenance;
-      what = item.entry.image.kernelName + "  " + item.entry.image.targetName + "  " +
-             made.variant + (made.options.empty() ? "" : "  [" + made.options + "]") +
+      const backends::KernelImage &image = item.entry.image;
+      what = image.kernelName +
+             (image.variantName == image.kernelName ? "" : " (" + image.variantName + ")") + "  " +
+             item.entry.image.targetName + "  " + made.variant +
+             (made.options.empty() ? "" : "  [" + made.options + "]") +
              (item.entry.buildId == buildId() ? "" : "  (another build)");
     }
     std::printf("%10s  %8s  %9s  %9s  %s\n", sizeText(item.bytes).c_str(),

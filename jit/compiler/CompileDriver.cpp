@@ -258,8 +258,8 @@ bool Compilation::generateCode() {
     if (site.sourceLine.empty())
       site.sourceLine =
           lineOf(request, {site.file, site.line, site.column, site.line, site.column});
-  if (made.kernelName.empty())
-    made.kernelName = request.signature.kernelName;
+  const std::string &kernelName = request.signature.kernelName;
+  made.kernelName = kernelName.empty() ? made.variantName : kernelName; // empty: it is tile IR
   made.options = request.options;
   return true;
 }

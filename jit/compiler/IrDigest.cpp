@@ -38,6 +38,8 @@ std::string irDigest(ModuleOp module, llvm::StringRef text, const lang::KernelSi
                      const backends::CompileOptions &options) {
   llvm::SHA256 hash;
   hash.update(text);
+  if (!signature.variantName.empty()) // the text knows the name of the variant alone
+    hash.update(signature.kernelName);
   if (codeNamesPlaces(module, options))
     hash.update(placesOf(module));
   lang::forEachLeaf(signature, [&](const lang::KernelParameter &parameter, size_t) {

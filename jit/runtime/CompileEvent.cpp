@@ -8,6 +8,7 @@ CompileEvent CompileEvent::of(const KernelRequest &request, const KernelResult &
                               const std::string &cacheMiss, double seconds) {
   CompileEvent event;
   event.kernelName = request.signature.kernelName;
+  event.variantName = request.signature.nameOfCode();
   event.target = targetOf(request.options);
   event.variant = describe(request.signature);
   event.options = describe(request.options);
@@ -21,8 +22,10 @@ CompileEvent CompileEvent::of(const KernelRequest &request, const KernelResult &
 std::string CompileEvent::text() const {
   char time[32];
   std::snprintf(time, sizeof time, "%.1f ms", seconds * 1e3);
-  std::string text = (succeeded ? "compiled " : "failed to compile ") + kernelName + " for " +
-                     target + " in " + time + ": " + reason + " [" + variant;
+  std::string text = (succeeded ? "compiled " : "failed to compile ") + kernelName;
+  if (variantName != kernelName)
+    text += " (" + variantName + ")";
+  text += " for " + target + " in " + time + ": " + reason + " [" + variant;
   if (!options.empty())
     text += "; " + options;
   return text + "] (disk cache: " + cacheMiss + ")";

@@ -79,7 +79,8 @@ struct KernelResult;
 
 /// A compile that was done, or failed.
 struct CompileEvent {
-  std::string kernelName;
+  /// The function, and what the code of the variant is called, often the same.
+  std::string kernelName, variantName;
   /// "cuda:sm_90a"; "x: *fp32, BLOCK = 64"; "num_warps=8".
   std::string target, variant, options;
   /// What sets it apart from the nearest variant there was: "BLOCK: 64 instead of 32".

@@ -104,6 +104,11 @@ void NearestVariant::consider(const lang::KernelSignature &other,
       total += 2;
       difference.changes.push_back({-1, fields[i].first, fields[i].second, before[i].second});
     }
+  // A name that differs along with what it names needs no mention.
+  if (difference.changes.empty() && signature.variantName != other.variantName) {
+    total += 1;
+    difference.changes.push_back({-1, "name", signature.nameOfCode(), other.nameOfCode()});
+  }
   if (difference.changes.empty())
     difference.kind = Kind::Same;
   if (total <= nearestDistance) {

@@ -29,8 +29,13 @@ struct KernelParameter {
 };
 
 struct KernelSignature {
+  /// The function, which has many variants. Messages, the history of variants, lists of the cache
+  /// and archives go by it.
   std::string kernelName;
   std::vector<KernelParameter> parameters;
+  /// What the code of this variant is called, where profilers, debuggers and launch hooks show it
+  /// (@jit's `repr`). Empty: what the function is called.
+  std::string variantName = {};
   /// Sums, differences and products of integers below 64 bits are asserted not to overflow.
   bool sanitizeOverflow = false;
   /// The warps of a program, and the capability of an NVIDIA GPU (90 for 9.0; 0 elsewhere), which
@@ -38,6 +43,8 @@ struct KernelSignature {
   int32_t warpCount = 4, cudaCapability = 0;
   /// static_print shows types as Triton does.
   bool printsAsTriton = false;
+
+  const std::string &nameOfCode() const { return variantName.empty() ? kernelName : variantName; }
 };
 
 /// "*fp32:16", "i32", the value of a constant, "(i32, 1)": how what a parameter is specialised on

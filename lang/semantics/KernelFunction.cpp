@@ -20,7 +20,7 @@ KernelFunction createKernelFunction(OpBuilder &builder, const KernelSignature &s
     if (!parameter.constant)
       types.push_back(sema.irType(parameter.dtype));
   });
-  kernel.function = func::FuncOp::create(builder, location, signature.kernelName,
+  kernel.function = func::FuncOp::create(builder, location, signature.nameOfCode(),
                                          builder.getFunctionType(types, {}));
   kernel.function->setAttr(tile::kKernelAttr, builder.getUnitAttr());
   Block *body = kernel.function.addEntryBlock();

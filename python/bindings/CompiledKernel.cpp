@@ -53,7 +53,7 @@ std::string hashOf(const jit::Kernel &kernel) {
 py::object metadataOf(const jit::Kernel &kernel) {
   const backends::KernelImage &image = kernel.image();
   py::dict fields;
-  fields["name"] = image.kernelName;
+  fields["name"] = image.variantName;
   fields["target"] = image.targetName;
   fields["backend"] = image.backend;
   fields["hash"] = hashOf(kernel);
@@ -277,8 +277,8 @@ void registerCompiledKernel(py::module_ &module) {
   py::class_<KernelCode>(module, "KernelCode",
                          "The code of a compiled kernel; sectile.runtime.compiled.CompiledKernel "
                          "documents it.")
-      .def_property_readonly("name",
-                             [](const KernelCode &self) { return self.kernel->image().kernelName; })
+      .def_property_readonly(
+          "name", [](const KernelCode &self) { return self.kernel->image().variantName; })
       .def_property_readonly("asm", &stagesOf)
       .def_property_readonly("metadata",
                              [](const KernelCode &self) { return metadataOf(*self.kernel); })
@@ -310,7 +310,7 @@ void registerCompiledKernel(py::module_ &module) {
       .def("__reduce__", &reduceCode)
       .def("__repr__", [](const KernelCode &self) {
         const backends::KernelImage &image = self.kernel->image();
-        return "<KernelCode " + image.kernelName + " for " + image.targetName + ">";
+        return "<KernelCode " + image.variantName + " for " + image.targetName + ">";
       });
 }
 

@@ -69,6 +69,7 @@ void setCompileListener(py::object listener) {
       try {
         py::dict fields;
         fields["kernel"] = event.kernelName;
+        fields["name"] = event.variantName;
         fields["target"] = event.target;
         fields["variant"] = event.variant;
         fields["options"] = event.options;

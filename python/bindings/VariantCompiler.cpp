@@ -3,6 +3,7 @@
 
 #include "KernelSource.h"
 #include "Launcher.h"
+#include "VariantName.h"
 #include "jit/runtime/Runtime.h"
 #include "jit/runtime/VariantHistory.h"
 
@@ -123,6 +124,7 @@ Variant getVariant(KernelState &state, const LaunchedKernel &launched, jit::Memo
   request.makeCompileRequest = [&](jit::CompileRequest &compile) { return source.fill(compile); };
   Variant variant;
   variant.signature = signatureOf(state, request.signature, read);
+  request.signature.variantName = variantName(state, launched.kernel, variant.signature);
   variant.parameters = KernelParameters::of(request.signature, state.specializer->parameters());
   variant.codeSignature = std::make_shared<const lang::KernelSignature>(request.signature);
   variant.options = options.unusual();

@@ -137,6 +137,9 @@ def run_program(arguments: list[str]) -> int:
 
 # ---- for the modules in _as_triton ----
 
+#: The remedy of whatever asks for something of Triton's that is not there.
+SEE_GUIDE = "  help: this triton is Sectile's; the guide \"From Triton\" says what of Triton's internals it has"
+
 
 def missing(module: str) -> Callable[[str], Any]:
     """The ``__getattr__`` of a module of Triton's: what is not there is an error that names the guide."""
@@ -148,8 +151,7 @@ def missing(module: str) -> Callable[[str], Any]:
 
         known = [each for each in vars(sys.modules[module]) if not each.startswith("_")]
         raise AttributeError(
-            f"module {module!r} has no attribute {name!r}{did_you_mean(name, known)}\n"
-            "  help: this triton is Sectile's; the guide \"From Triton\" says what of Triton's internals it has"
+            f"module {module!r} has no attribute {name!r}{did_you_mean(name, known)}\n{SEE_GUIDE}"
         )
 
     return __getattr__

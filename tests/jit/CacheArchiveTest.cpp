@@ -33,7 +33,9 @@ protected:
       entry.irKey = std::string(64, static_cast<char>('a' + digit - '1'));
     entry.hostFingerprint = "host";
     entry.image = testImage("addValue", 1);
-    entry.image.kernelName = std::string("kernel") + digit;
+    entry.image.kernelName = entry.image.variantName = std::string("kernel") + digit;
+    if (digit == '2')
+      entry.image.variantName = "named";
     entry.image.binary = std::string(100, digit);
     return entry;
   }
@@ -164,7 +166,9 @@ TEST_F(CacheArchiveTest, Commands) {
   EXPECT_EQ(listed, 0);
   EXPECT_THAT(list, HasSubstr("3 files"));
   EXPECT_THAT(list, HasSubstr("kernel1  x86_64:x86-64"));
-  EXPECT_THAT(run({"ls", "--json"}).second, HasSubstr("\"kernel\": \"kernel2\""));
+  EXPECT_THAT(list, HasSubstr("kernel2 (named)  x86_64:x86-64"));
+  EXPECT_THAT(run({"ls", "--json"}).second,
+              HasSubstr("\"kernel\": \"kernel2\", \"name\": \"named\""));
   EXPECT_EQ(run({"verify"}).first, 0);
   std::string damaged = here.path + "/" + std::string(64, '3') + ".kernel";
   std::ofstream(damaged, std::ios::trunc) << "damage";

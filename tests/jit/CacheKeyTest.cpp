@@ -53,6 +53,7 @@ TEST(CacheKey, EveryInputChangesTheSourceKey) {
       [](Inputs &) {},
       [](Inputs &in) { in.sourceDigest = "source2"; },
       [](Inputs &in) { in.signature.kernelName = "other"; },
+      [](Inputs &in) { in.signature.variantName = "other"; },
       [](Inputs &in) { in.signature.parameters[0].name = "y"; },
       [](Inputs &in) { in.signature.parameters[0].divisibleBy16 = false; },
       [](Inputs &in) { in.signature.parameters[0].dtype.isConst = true; },

@@ -19,6 +19,7 @@ CacheEntry fullEntry() {
   entry.reads = {{"BLOCK", "64"}, {"module.X", "'y'"}};
   backends::KernelImage &image = entry.image;
   image.kernelName = "softmax";
+  image.variantName = "softmax_1024";
   image.backend = "cpu";
   image.targetName = "x86_64:znver5";
   image.entryPoint = "sectile_kernel";
@@ -92,6 +93,7 @@ TEST(ImageFile, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(read.reads[1].answer, "'y'");
   const backends::KernelImage &image = read.image;
   EXPECT_EQ(image.kernelName, "softmax");
+  EXPECT_EQ(image.variantName, "softmax_1024");
   EXPECT_EQ(image.backend, "cpu");
   EXPECT_EQ(image.targetName, "x86_64:znver5");
   EXPECT_EQ(image.entryPoint, "sectile_kernel");

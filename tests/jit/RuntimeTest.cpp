@@ -419,6 +419,7 @@ TEST_F(RuntimeTest, CompilesAreReportedWithTheirReason) {
   EXPECT_EQ(shared->getKernel(variantOf(true, 64)).reason, "n: i32:16 instead of i32");
   ASSERT_EQ(events.size(), 1u) << "the second has the IR of the first";
   EXPECT_EQ(events[0].kernelName, "fake");
+  EXPECT_EQ(events[0].variantName, "fake");
   EXPECT_EQ(events[0].target, "cpu");
   EXPECT_EQ(events[0].variant, "n: i32, BLOCK = 64");
   EXPECT_EQ(events[0].reason, "the first variant");

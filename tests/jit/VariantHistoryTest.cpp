@@ -49,6 +49,24 @@ TEST(VariantHistory, ComparesWithTheNearestVariant) {
   EXPECT_EQ(text(other), "the first variant");
 }
 
+TEST(VariantHistory, NamesMatterWhereNothingElseDiffers) {
+  VariantHistory history;
+  auto named = [](lang::KernelSignature what, const char *name) {
+    what.variantName = name;
+    return what;
+  };
+  auto text = [&](const lang::KernelSignature &what) {
+    return history.compare("s", what, options()).text();
+  };
+  history.add("s", named(signature(64), "add_64"), options());
+  EXPECT_EQ(text(named(signature(32), "add_32")), "BLOCK: 32 instead of 64");
+  EXPECT_EQ(text(named(signature(64), "sum_64")), "name: sum_64 instead of add_64");
+  EXPECT_EQ(text(signature(64)), "name: add instead of add_64");
+  history.add("s", signature(64), options());
+  EXPECT_EQ(text(signature(64)),
+            "compiled before, but its code or the text of its stages was not kept");
+}
+
 TEST(VariantHistory, BackEndAndProcessorAreOneTarget) {
   VariantHistory history;
   auto of = [](const char *backend, const char *arch) {

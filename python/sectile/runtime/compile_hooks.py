@@ -10,49 +10,22 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from .. import _native, knobs
-from .compiled import constants_of, source_of
+from .compiled import source_of
 from .device_caches import variant_key
+from .specialization import described
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
-    from typing import Any
-
     from .jit import JITFunction
 
 _OPTIONS = [name for name, kind, *_ in _native.launch_options() if kind != "keyword"]
-
-
-def _described(kind, path: tuple, attributes: dict, constants: dict):
-    """A kind as Triton writes it: without divisibility, which goes to `attributes`; of items of tuples
-    values go to `constants`."""
-    if hasattr(kind, "__sectile_tensor_descriptor__"):
-        element = kind.base.partition(":")[0].lstrip("*")
-        return f"tensordesc<{element}{list(getattr(kind.block_shape, 'value', kind.block_shape))}>"
-    if isinstance(kind, tuple):
-        items = [_described(item, (*path, i), attributes, constants) for i, item in enumerate(kind)]
-        return kind._make(items) if hasattr(kind, "_make") else tuple(items)
-    if not isinstance(kind, str):
-        constants[path] = getattr(kind, "value", kind)
-        return "constexpr"
-    if kind.endswith(":16"):
-        attributes[path] = [["tt.divisibility", 16]]
-    return kind.partition(":")[0]
 
 
 def _description(kernel: JITFunction, index: int, variant: tuple, is_warmup: bool) -> dict:
     """The data that the two hooks receive, by Triton's names."""
     compiled, kinds, *_ = variant
     key = variant_key(index, compiled)
-    constants = constants_of(kernel, kinds)
-    signature: dict[str, Any] = {}
-    attributes: dict[tuple[int, ...], Any] = {}
-    folded: dict[tuple[int, ...], Any] = {}
-    places = {name: (place,) for place, name in enumerate(kernel.arg_names)}
-    for name, kind in kinds.items():
-        signature[name] = (
-            "constexpr" if name in constants else _described(kind, places[name], attributes, folded)
-        )
-    folded.update((places[name], value) for name, value in constants.items())
+    signature, folded, attributes = described(kernel, kinds)
     chosen = {name: getattr(compiled.metadata, name) for name in _OPTIONS}
     request = {
         **chosen,

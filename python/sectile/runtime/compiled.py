@@ -53,7 +53,7 @@ class CompiledKernel:
     that another process of the same build, on the same kind of machine, launches it without the kernel's source.
 
     Attributes:
-        name: of the kernel; in profilers and debuggers, too.
+        name: of the code, in profilers and debuggers, too: the function's, or what `repr` of `jit` calls the variant.
         asm: the text of each stage that was kept, ``"tile"``, ``"llvm"``, ``"asm"``; and ``"so"``, the loadable
             code (GPUs: ``"ptx"``, ``"cubin"``, ``"hsaco"``). ``SECTILE_KEEP_STAGES=1`` keeps all.
         metadata: ``num_warps``, ``num_stages`` ..., ``target``, ``backend``, ``shared`` (bytes; on the CPU those of

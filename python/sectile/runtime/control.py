@@ -137,7 +137,8 @@ def set_print(handler: Callable[[str], object] | None) -> None:
 def set_compile_listener(listener: Callable[[SimpleNamespace], object] | None) -> None:
     """`listener(event)` is called after every compile, by the thread that did it; None: nothing is called.
 
-    The event has ``kernel``, ``target``, ``variant`` (the kinds of its arguments), ``options``, ``reason``
+    The event has ``kernel`` (the function's name), ``name`` (that of the variant's code, the same unless `jit` was given
+    a `repr`), ``target``, ``variant`` (the kinds of its arguments), ``options``, ``reason``
     (what sets it apart from the nearest variant there was: ``"n: i32 instead of 1"``), ``cache_miss`` (why the
     disk cache did not have it), ``seconds`` and ``succeeded``. `SECTILE_LOG=compile` prints the same.
 

@@ -264,8 +264,18 @@ class JITFunction(_native.KernelBase, KernelInterface[P, R]):
         return ast.parse(self.src)
 
     def repr(self, specialization: Any) -> str:
-        """The name of a variant in profilers: from the decorator's `repr`, else the function's full name."""
-        return self._repr(specialization) if self._repr else self._fn_name
+        """The name of a variant: what the decorator's `repr` returns for it, else the function's full name.
+
+        Args:
+            specialization: has ``constants`` and ``signature``; see `jit`.
+        """
+        return self._fn_name if self._repr is None else self._repr(specialization)
+
+    @property
+    def _names_variants(self) -> bool:
+        """Whether the code of variants is called otherwise than the function; programs of Triton's may replace
+        the method, too."""
+        return self._repr is not None or callable(self.__dict__.get("repr"))
 
     @property
     def _fn_name(self) -> str:
@@ -521,7 +531,14 @@ def jit(
         do_not_specialize_on_alignment: names or positions whose divisibility by 16 makes none.
         debug: ``tl.device_assert`` is active and integer overflow is checked.
         version, noinline: accepted and ignored. Calls to helpers are always inlined.
-        repr, launch_metadata: kept for profilers, as ``kernel._repr`` and ``kernel.launch_metadata``.
+        repr: a function that names a variant: ``repr(specialization)`` is called once for each, before it is
+            compiled or loaded, with ``specialization.constants`` (parameter -> value, of all parameters that
+            are constants of the code: of `tl.constexpr`, integers that are 1, None) and
+            ``specialization.signature`` (parameter -> ``"*fp32"``, ``"i32"``, ``"constexpr"``). What follows the
+            last dot of the text that it returns is the name of the code, in profilers, ``compiled.name``,
+            ``compiled.metadata.name``, ``compiled.asm`` and launch hooks. Without it that is the function's.
+        launch_metadata: a function ``launch_metadata(grid, metadata, arguments)`` of which the dictionary that
+            it returns is part of what launch hooks get.
 
     Example:
         @st.jit
@@ -532,6 +549,16 @@ def jit(
         x = np.zeros(100, np.int32)
         add_one[(st.cdiv(100, 64),)](x, 100, BLOCK=64)
         print(x.sum())  # 100
+
+        @st.jit(repr=lambda s: f"fill_{s.constants['BLOCK']}_{s.signature['x'][1:]}")
+        def fill(x, BLOCK: tl.constexpr):
+            tl.store(x + tl.arange(0, BLOCK), 1)
+
+        print(fill[(1,)](x, BLOCK=64).name)  # fill_64_i32
+
+    Raises:
+        TypeError: `fn` is no function, or a lambda.
+        CompilationError: at a launch, when `repr` returned no name.
     """
 
     def decorate(function: Callable[..., Any]) -> JITFunction:

@@ -69,6 +69,18 @@ TEST(Archive, launches_get_the_variant_for_their_arguments) {
   EXPECT_EQ(status.error().parameter, 3);
 }
 
+TEST(Archive, launches_find_a_variant_whatever_it_is_called) {
+  Memory memory;
+  auto values = addValues(memory.out, memory.x + 1, 3, "a");
+  VariantToArchive named = addVariant(values, 7);
+  named.signature.variantName = named.image.variantName = "add_a";
+  Status status;
+  const std::string bytes = archiveOf({named});
+  auto archive = Archive::ofMemory(bytes, "test", status);
+  ASSERT_TRUE(archive) << status.error().text();
+  EXPECT_EQ(run(*archive, values, memory, status), 7);
+}
+
 TEST(Archive, a_launch_gets_the_best_target_it_can_run) {
   Memory memory;
   auto values = addValues(memory.out, memory.x + 1, 3, "a");
@@ -285,7 +297,7 @@ TEST(ArchiveDamage, another_version_says_so) {
   bytes[8] = 99; // and the header's checksum with it
   uint64_t sum = checksum64({bytes.data(), 56});
   std::memcpy(bytes.data() + 56, &sum, sizeof sum);
-  EXPECT_EQ(readAll(bytes), "it is of version 99, and this is a runtime for 1; make it with the "
+  EXPECT_EQ(readAll(bytes), "it is of version 99, and this is a runtime for 2; make it with the "
                             "Sectile of this runtime, or use the runtime that it was made with");
 }
 

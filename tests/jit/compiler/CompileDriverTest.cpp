@@ -62,7 +62,7 @@ public:
       return "the llvm text";
     });
     backends::KernelImage image;
-    image.kernelName = function.getName().str();
+    image.variantName = function.getName().str();
     image.binary = "code";
     return image;
   }
@@ -124,6 +124,23 @@ TEST(CompileDriver, makes_an_image_with_arguments_and_the_tile_stage) {
   EXPECT_EQ(FakeBackend::printed, 0); // text nobody wants is not made
   EXPECT_EQ(result.irDigest.size(), 64u);
   EXPECT_EQ(result.times.back().first, "total");
+}
+
+TEST(CompileDriver, tells_the_kernel_from_the_variant_by_name) {
+  CompileDriver driver = makeDriver();
+  auto compiled = [&](const char *kernel, const char *variant) {
+    CompileRequest request;
+    request.tileText = kKernel; // whose function is called k
+    request.signature.kernelName = kernel;
+    request.signature.variantName = variant;
+    return driver.compile(request);
+  };
+  CompileResult text = compiled("", ""), one = compiled("add", "k"), other = compiled("sub", "k");
+  ASSERT_TRUE(text.image && one.image && other.image);
+  EXPECT_EQ(text.image->kernelName, text.image->variantName);
+  EXPECT_EQ(one.image->kernelName, "add");
+  EXPECT_EQ(one.image->variantName, text.image->variantName);
+  EXPECT_NE(one.irDigest, other.irDigest) << "the image of one would speak of the other";
 }
 
 TEST(CompileDriver, keeps_every_stage_when_asked) {

@@ -145,6 +145,7 @@ def test_installing_twice_changes_nothing():
 NAMES = """
 triton: AsyncCompileMode CompilationError Config FutureKernel JITFunction KernelInterface MockTensor OutOfResources TensorWrapper TritonError
 triton: autotune cdiv compile constexpr_function heuristics jit must_use_result next_power_of_2 reinterpret set_allocator
+triton._filecheck: MatchError filecheck_test run_filecheck run_filecheck_test run_parser stub_target
 triton._utils: BITWIDTH_DICT canonicalize_dtype find_paths_if get_iterable_path get_primitive_bitwidth validate_block_shape
 triton.backends: BaseBackend DriverBase backends
 triton.backends.compiler: BaseBackend GPUTarget Language
@@ -211,6 +212,75 @@ def test_what_is_missing_names_the_guide():
     """)
     assert "module 'triton' has no attribute 'foo'" in text and 'the guide "From Triton"' in text
     assert "has no attribute 'lod'; did you mean 'load'?" in text
+
+
+def test_there_is_no_text_of_mlir_to_check(tmp_path):
+    path = tmp_path / "checks.py"
+    path.write_text(textwrap.dedent("""
+        import sectile.as_triton; sectile.as_triton.install()
+        import triton, triton.language as tl
+        from triton._filecheck import filecheck_test, run_filecheck, run_parser
+
+        @filecheck_test
+        @triton.jit
+        def check_store(x):
+            # CHECK: tt.store
+            tl.store(x, 1)
+
+        print(check_store.__name__)
+        for call in check_store, lambda: run_parser(check_store), lambda: run_filecheck("a", "b", "c"):
+            try:
+                call()
+            except NotImplementedError as error:
+                print(error)
+    """))  # fmt: skip
+    name, *errors = run(str(path)).stdout.splitlines()
+    assert name == "check_store"
+    assert [error.partition(":")[0] for error in errors[::2]] == [
+        f"triton._filecheck.{each}"
+        for each in ("run_filecheck_test", "run_parser", "run_filecheck")
+    ]
+    assert all('the guide "From Triton"' in error for error in errors[1::2])
+
+
+def test_kernels_have_the_names_of_repr(tmp_path):
+    """What `repr` is given, and what becomes of its text, is what Triton 3.6 does with this program."""
+    path = tmp_path / "named.py"
+    path.write_text(textwrap.dedent("""
+        import sectile.as_triton; sectile.as_triton.install()
+        import triton, triton.language as tl
+        from triton.backends.compiler import GPUTarget
+        from triton.compiler import ASTSource
+
+        def name(specialization):
+            print({**specialization.constants, "D": str(specialization.constants["D"])}, specialization.signature)
+            return f"package.add_{specialization.constants['BLOCK']}"
+
+        @triton.jit(repr=name)
+        def add(x, n, m, t, BLOCK: tl.constexpr, D: tl.constexpr):
+            tl.store(x, n)
+
+        signature = {"x": "*fp32", "n": "i32", "m": "constexpr", "t": ("i32", "constexpr"), "BLOCK": "constexpr",
+                     "D": "constexpr"}
+        source = ASTSource(add, signature, {"m": 1, (3, 1): 7, "BLOCK": 64, "D": tl.float32}, {(0,): [["tt.divisibility", 16]]})
+        compiled = triton.compile(source, GPUTarget("cuda", 90, 32), {"enable_reflect_ftz": False})
+        print(compiled.name, compiled.metadata.name, ".visible .entry add_64(" in compiled.asm["ptx"])
+        compiled = triton.compile(ASTSource(triton.jit(add.fn), signature, source.constants), GPUTarget("cuda", 90, 32))
+        print(compiled.name)
+        try:
+            add._repr = lambda specialization: "x-y"
+            add.clear()
+            triton.compile(source, GPUTarget("cuda", 90, 32))
+        except triton.CompilationError as error:
+            print(error.error_message)
+    """))  # fmt: skip
+    assert run(str(path)).stdout.splitlines() == [
+        "{'m': 1, 'BLOCK': 64, 'D': 'fp32'} {'x': '*fp32', 'n': 'i32', 'm': 'constexpr', "
+        "'t': ('i32', 'constexpr'), 'BLOCK': 'constexpr', 'D': 'constexpr'}",
+        "add_64 add_64 True",
+        "add",
+        "invalid function identifier: x-y",
+    ]
 
 
 def test_installed_packages_know_it():

@@ -26,7 +26,7 @@ PARAMETERS = "\n  help: the parameters are x, out, n, factor, BLOCK"
 OPTIONS = (
     "; launch options are num_warps, num_stages, num_ctas, maxnreg, check, debug, sanitize_overflow, "
     "enable_fp_fusion, launch_cooperative_grid, launch_pdl, numerics, persistent, waves_per_eu, matrix_instr_nonkdim, arch, "
-    "target, stream, extern_libs, ir_override, kpack, schedule_hint"
+    "target, stream, extern_libs, ir_override, enable_reflect_ftz, kpack, schedule_hint"
 )
 GRID = (
     "\n  help: a grid is an int, a tuple of one to three ints, or a function of the arguments that "

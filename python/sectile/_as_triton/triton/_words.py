@@ -48,6 +48,8 @@ _WORDS = (
      r"NameError(Cannot access global variable \1 from within @jit'ed function. Triton kernels can only access global "
      r"variables that are instanstiated as constexpr (`x = triton.language.constexpr(42)`).)", NameError),
     (r"arange: \[(.*)\) does not fit int32", r"arange's arguments must fit in int32, and \1 is out of range", ValueError),
+    (r"\w+: repr returned '(?:.*\.)?([^.]*)', which is no name for the code of a variant",
+     r"invalid function identifier: \1", None),
     (r"static assertion failed.*", None, None),
 )  # fmt: skip
 
