@@ -57,10 +57,11 @@ void runOnFunctions(llvm::Module &module, llvm::TargetMachine &machine,
       passes.run(function, analyses.functions);
 }
 
-void runDefaultPasses(llvm::Module &module, llvm::TargetMachine &machine) {
+void runPasses(llvm::Module &module, llvm::TargetMachine &machine, llvm::StringRef names) {
   Analyses analyses(machine);
-  analyses.builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
-      .run(module, analyses.modules);
+  llvm::ModulePassManager passes;
+  llvm::cantFail(analyses.builder.parsePassPipeline(passes, names));
+  passes.run(module, analyses.modules);
 }
 
 namespace {

@@ -26,8 +26,9 @@ void addCleanup(llvm::FunctionPassManager &passes);
 void runOnFunctions(llvm::Module &module, llvm::TargetMachine &machine,
                     llvm::FunctionPassManager &passes);
 
-/// All of LLVM's own passes at -O2, with those that the machine adds.
-void runDefaultPasses(llvm::Module &module, llvm::TargetMachine &machine);
+/// Passes as `opt -passes` takes them, the machine's own included; a name that is none ends the
+/// process.
+void runPasses(llvm::Module &module, llvm::TargetMachine &machine, llvm::StringRef names);
 
 /// Writes the module as code of the machine, guarded: false with `error` set where it cannot.
 /// Consumes the module's code. `leftOut` names optional passes of the code generator, by their
