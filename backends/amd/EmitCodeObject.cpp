@@ -53,15 +53,20 @@ void fixSharedMemory(llvm::Module &module, int64_t bytes) {
 
 } // namespace
 
-AmdCodegen::AmdCodegen(const AmdArch &arch) : archName(arch.name) {
+/// Null where LLVM has no such target.
+static llvm::TargetMachine *makeMachine(const AmdArch &arch) {
   initializeOnce();
   std::string error;
   llvm::Triple triple("amdgcn-amd-amdhsa");
-  if (const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error))
-    machine.reset(target->createTargetMachine(triple, arch.name, "", llvm::TargetOptions(),
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  return target ? target->createTargetMachine(triple, arch.name, "", llvm::TargetOptions(),
                                               llvm::Reloc::PIC_, std::nullopt,
-                                              llvm::CodeGenOptLevel::Default));
+                                              llvm::CodeGenOptLevel::Default)
+                : nullptr;
 }
+
+AmdCodegen::AmdCodegen(const AmdArch &arch)
+    : archName(arch.name), machine("hip:" + arch.name, [&] { return makeMachine(arch); }) {}
 
 AmdCodegen::~AmdCodegen() = default;
 
@@ -102,8 +107,8 @@ bool AmdCodegen::optimize(llvm::Module &module, std::string &error) {
   module.setDataLayout(machine->createDataLayout());
   module.addModuleFlag(llvm::Module::Error, "amdhsa_code_object_version", kCodeObjectVersion);
   inlineAll(module);
-  return backends::runGuarded(module, error,
-                              [&] { backends::runPasses(module, *machine, kPasses); });
+  return machine.isWhole(
+      backends::runGuarded(module, error, [&] { backends::runPasses(module, *machine, kPasses); }));
 }
 
 bool AmdCodegen::emit(llvm::Module &module, backends::KernelImage &image, CodeObserver observe,
@@ -113,13 +118,13 @@ bool AmdCodegen::emit(llvm::Module &module, backends::KernelImage &image, CodeOb
     std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
     llvm::SmallString<0> text;
     std::string reason;
-    backends::generateCode(*copy, *machine, llvm::CodeGenFileType::AssemblyFile, text, reason,
-                           kLeftOut);
+    machine.isWhole(backends::generateCode(*copy, *machine, llvm::CodeGenFileType::AssemblyFile,
+                                           text, reason, kLeftOut));
     return reason.empty() ? std::string(text) : reason;
   });
   llvm::SmallString<0> object;
-  if (!backends::generateCode(module, *machine, llvm::CodeGenFileType::ObjectFile, object, error,
-                              kLeftOut))
+  if (!machine.isWhole(backends::generateCode(module, *machine, llvm::CodeGenFileType::ObjectFile,
+                                              object, error, kLeftOut)))
     return false;
   llvm::Expected<std::string> linked = backends::linkElf(object, {"-shared", "--no-undefined"});
   if (!linked) {

@@ -3,12 +3,9 @@
 //   if (!codegen.optimize(module, error) || !codegen.emit(module, image, observe, error)) ...
 #pragma once
 
+#include "backends/KeptMachine.h"
 #include "backends/amd/AmdArch.h"
 #include "backends/gpu/CompileGpuKernel.h"
-
-namespace llvm {
-class TargetMachine;
-}
 
 namespace sectile::amd {
 
@@ -26,7 +23,7 @@ public:
 
 private:
   std::string archName;
-  std::unique_ptr<llvm::TargetMachine> machine;
+  backends::KeptMachine machine;
 };
 
 } // namespace sectile::amd

@@ -37,17 +37,22 @@ void initializeOnce() {
 
 } // namespace
 
-ObjectEmitter::ObjectEmitter(const HostFeatures &host) {
+/// Null where LLVM has no such target.
+static llvm::TargetMachine *makeMachine(const HostFeatures &host) {
   initializeOnce();
   std::string error;
   llvm::Triple triple(kTriple);
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
-  llvm::TargetOptions options;
-  if (target)
-    machine.reset(target->createTargetMachine(triple, host.cpuName, host.featureString, options,
-                                              llvm::Reloc::PIC_, llvm::CodeModel::Small,
-                                              llvm::CodeGenOptLevel::Default));
+  return target
+             ? target->createTargetMachine(triple, host.cpuName, host.featureString,
+                                           llvm::TargetOptions(), llvm::Reloc::PIC_,
+                                           llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default)
+             : nullptr;
 }
+
+ObjectEmitter::ObjectEmitter(const HostFeatures &host)
+    : machine("cpu:" + std::string(host.cpuName) + ":" + std::string(host.featureString),
+              [&] { return makeMachine(host); }) {}
 
 ObjectEmitter::~ObjectEmitter() = default;
 
@@ -102,27 +107,27 @@ bool ObjectEmitter::optimize(llvm::Module &module, std::string &error) {
     // No loop becomes a call to memset or memcpy.
     function.addFnAttr("no-builtins");
   }
-  return backends::runGuarded(module, error, [&] {
+  return machine.isWhole(backends::runGuarded(module, error, [&] {
     llvm::FunctionPassManager passes;
     backends::addCleanup(passes);
     backends::runOnFunctions(module, *machine, passes);
     for (llvm::Function &function : module)
       scalarizeStoresOfOneLane(function);
-  });
+  }));
 }
 
 bool ObjectEmitter::emit(llvm::Module &module, llvm::SmallVectorImpl<char> &object,
                          std::string &error) {
-  return backends::generateCode(module, *machine, llvm::CodeGenFileType::ObjectFile, object, error,
-                                kLeftOut);
+  return machine.isWhole(backends::generateCode(module, *machine, llvm::CodeGenFileType::ObjectFile,
+                                                object, error, kLeftOut));
 }
 
 std::string ObjectEmitter::assembly(const llvm::Module &module) {
   llvm::SmallString<0> text;
   std::string error;
   auto copy = llvm::CloneModule(module);
-  bool isDone = backends::generateCode(*copy, *machine, llvm::CodeGenFileType::AssemblyFile, text,
-                                       error, kLeftOut);
+  bool isDone = machine.isWhole(backends::generateCode(
+      *copy, *machine, llvm::CodeGenFileType::AssemblyFile, text, error, kLeftOut));
   return isDone ? std::string(text) : "; " + error + "\n";
 }
 

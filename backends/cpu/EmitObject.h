@@ -3,17 +3,13 @@
 // fatal- error handler and under CrashRecoveryContext, and a failure comes back as text.
 #pragma once
 
+#include "backends/KeptMachine.h"
 #include "backends/cpu/HostFeatures.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/Module.h"
 
-#include <memory>
 #include <string>
-
-namespace llvm {
-class TargetMachine;
-}
 
 namespace sectile::cpu {
 
@@ -28,7 +24,7 @@ public:
   std::string assembly(const llvm::Module &module);
 
 private:
-  std::unique_ptr<llvm::TargetMachine> machine;
+  backends::KeptMachine machine;
 };
 
 /// For tests: puts code into the module that LLVM cannot select ("cannot-select"), or that needs a

@@ -61,21 +61,28 @@ std::string PtxCodegen::symbolOf(llvm::StringRef kernelName) const {
   return isWord ? "_" + text + "_" : text;
 }
 
-PtxCodegen::PtxCodegen(const NvidiaArch &arch) {
+/// Null where LLVM has no such target.
+static llvm::TargetMachine *makeMachine(const NvidiaArch &arch) {
   initializeOnce();
   std::string error;
   llvm::Triple triple("nvptx64-nvidia-cuda");
+  llvm::TargetMachine *machine = nullptr;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target)
-    return;
+    return machine;
   // Addresses in shared memory have 32 bits. The machine asks for this option as it is made, and
   // LLVM offers no other way to say so.
   backends::withLlvmFlag("nvptx-short-ptr", [&] {
-    machine.reset(target->createTargetMachine(
+    machine = target->createTargetMachine(
         triple, arch.name, "+ptx" + std::to_string(arch.ptxVersion), llvm::TargetOptions(),
-        std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Default));
+        std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Default);
   });
+  return machine;
 }
+
+PtxCodegen::PtxCodegen(const NvidiaArch &arch)
+    : machine("cuda:" + arch.name + ":" + std::to_string(arch.ptxVersion),
+              [&] { return makeMachine(arch); }) {}
 
 PtxCodegen::~PtxCodegen() = default;
 
@@ -95,7 +102,7 @@ bool PtxCodegen::optimize(llvm::Module &module, std::string &error) {
   }
   module.setTargetTriple(machine->getTargetTriple());
   module.setDataLayout(machine->createDataLayout());
-  return backends::runGuarded(module, error, [&] {
+  return machine.isWhole(backends::runGuarded(module, error, [&] {
     llvm::FunctionPassManager passes;
     // Pointers that no access takes go first, round the loops that carry them.
     passes.addPass(llvm::ADCEPass());
@@ -103,14 +110,14 @@ bool PtxCodegen::optimize(llvm::Module &module, std::string &error) {
     backends::runOnFunctions(module, *machine, passes);
     shiftBeforeUnpack(module);
     foldBehindBranches(module);
-  });
+  }));
 }
 
 bool PtxCodegen::emit(llvm::Module &module, backends::KernelImage &image, CodeObserver observe,
                       std::string &error) {
   llvm::SmallString<0> text;
-  bool isDone = backends::generateCode(module, *machine, llvm::CodeGenFileType::AssemblyFile, text,
-                                       error, kLeftOut);
+  bool isDone = machine.isWhole(backends::generateCode(
+      module, *machine, llvm::CodeGenFileType::AssemblyFile, text, error, kLeftOut));
   image.binary = splitWideProducts(wrapAbsoluteValues(negateBeforeExtrema(std::string(text))));
   if (isDone)
     observe([&] { return image.binary; });

@@ -2,14 +2,9 @@
 // A short pass pipeline and LLVM's NVPTX code generator, guarded: a failure comes back as text.
 #pragma once
 
+#include "backends/KeptMachine.h"
 #include "backends/gpu/CompileGpuKernel.h"
 #include "backends/nvidia/NvidiaArch.h"
-
-#include <memory>
-
-namespace llvm {
-class TargetMachine;
-}
 
 namespace sectile::nvidia {
 
@@ -27,7 +22,7 @@ public:
             std::string &error) override;
 
 private:
-  std::unique_ptr<llvm::TargetMachine> machine;
+  backends::KeptMachine machine;
 };
 
 } // namespace sectile::nvidia
