@@ -275,6 +275,27 @@ int64_t IndexAnalysis::accessRun(Value pointer, unsigned dimension, Value mask) 
   return run >= dim.extent ? same : same >= dim.extent ? run : std::gcd(run, same);
 }
 
+int64_t IndexAnalysis::prefixRun(Value mask, unsigned dimension) const {
+  const DimensionFacts &dim = of(mask).dimensions[dimension];
+  if (dim.isPrefix || dim.isConstant())
+    return dim.extent;
+  Operation *op = mask.getDefiningOp();
+  // Where all of several hold is a prefix where each is one.
+  if (auto both = dyn_cast_if_present<arith::AndIOp>(op)) {
+    const int64_t left = prefixRun(both.getLhs(), dimension),
+                  right = prefixRun(both.getRhs(), dimension);
+    return left >= dim.extent ? right : right >= dim.extent ? left : std::gcd(left, right);
+  }
+  if (auto broadcast = dyn_cast_if_present<tile::BroadcastOp>(op))
+    if (tile::shapeOf(broadcast.getSrc().getType())[dimension] == dim.extent)
+      return prefixRun(broadcast.getSrc(), dimension);
+  if (auto expand = dyn_cast_if_present<tile::ExpandDimsOp>(op))
+    return prefixRun(expand.getSrc(), dimension > expand.getAxis() ? dimension - 1 : dimension);
+  if (auto convert = dyn_cast_if_present<tile::ConvertLayoutOp>(op))
+    return prefixRun(convert.getSrc(), dimension);
+  return dim.constancy();
+}
+
 bool IndexAnalysis::isInjective(Value value) const {
   const IndexFacts &facts = of(value);
   SmallVector<std::pair<int64_t, int64_t>, 3> steps; // |stride|, extent

@@ -120,6 +120,9 @@ public:
   /// Elements that one vector access through `pointer` along `dimension` may take: neighbouring in
   /// memory, and where a mask is given, all on or all off.
   int64_t accessRun(mlir::Value pointer, unsigned dimension, mlir::Value mask = {}) const;
+  /// Length of aligned runs along a dimension within which a truth value is trues followed by
+  /// falses.
+  int64_t prefixRun(mlir::Value mask, unsigned dimension) const;
   /// Are all elements different, for all that is known of them?
   bool isInjective(mlir::Value value) const;
   /// Largest power of two (bytes) that divides every address at which a run along `dimension`

@@ -192,7 +192,9 @@ llvm::AAMDNodes AmdCopies::aliasingOfReads(llvm::LLVMContext &context) const {
 }
 
 void AmdCopies::copy(llvm::IRBuilderBase &b, V shared, const gpu::GlobalAccess &access,
-                     unsigned bytes) const {
+                     unsigned bytes, V validBytes) const {
+  assert(!validBytes && "copies of whole warps are not partial");
+  (void)validBytes;
   llvm::AAMDNodes nodes;
   std::tie(nodes.Scope, nodes.NoAlias) = copyScopes(b.getContext());
   // A constant offset of the instruction would move the place in LDS, too.

@@ -16,7 +16,7 @@ public:
   explicit AmdCopies(const AmdArch &arch) : arch(arch) {}
   optimizer::AsyncKind kind() const override { return optimizer::AsyncKind::WholeWarps; }
   void copy(llvm::IRBuilderBase &builder, llvm::Value *shared, const gpu::GlobalAccess &access,
-            unsigned bytes) const override;
+            unsigned bytes, llvm::Value *validBytes) const override;
   llvm::AAMDNodes aliasingOfReads(llvm::LLVMContext &context) const override;
   /// There are no groups: all copies are waited for.
   void commit(llvm::IRBuilderBase &) const override {}

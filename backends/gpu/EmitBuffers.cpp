@@ -46,6 +46,23 @@ static bool areInLaneOrder(const layout::SharedAccess &access) {
   return access.strides.empty() && !access.padding.interval;
 }
 
+/// How many elements of a group a mask is on for, which are its first ones: i32. Of several that
+/// have to hold it is the fewest; so what rows have in common is computed once for all of them.
+llvm::Value *GpuEmitter::countOn(Value mask, ArrayRef<int> group) {
+  if (auto both = mask.getDefiningOp<arith::AndIOp>())
+    return builder.CreateBinaryIntrinsic(llvm::Intrinsic::umin, countOn(both.getLhs(), group),
+                                         countOn(both.getRhs(), group));
+  const Registers &truths = registers(mask);
+  const auto areOne = [&](int reg) { return truths[reg] == truths[group.front()]; };
+  if (llvm::all_of(group, areOne))
+    return builder.CreateSelect(truths[group.front()], builder.getInt32(uint32_t(group.size())),
+                                builder.getInt32(0));
+  llvm::Value *count = builder.getInt32(0);
+  for (int reg : group)
+    count = builder.CreateAdd(count, builder.CreateZExt(truths[reg], builder.getInt32Ty()));
+  return count;
+}
+
 LogicalResult GpuEmitter::emitAsyncCopy(const AsyncCopies &copies, AsyncCopyOp op) {
   const layout::TileLayout &layout = layoutOf(op.getPtr());
   auto buffer = cast<BufferType>(op.getBuffer().getType());
@@ -77,8 +94,13 @@ LogicalResult GpuEmitter::emitAsyncCopy(const AsyncCopies &copies, AsyncCopyOp o
         GlobalAccess global;
         setPlace(global, op.getPtr(), unsigned(first));
         global.type = memoryType(element);
-        global.predicate = masks.empty() ? nullptr : masks[first];
-        copies.copy(builder, places.address(number), global, size);
+        llvm::Value *validBytes = nullptr;
+        if (op.getPartial() && op.getMask())
+          validBytes =
+              builder.CreateMul(countOn(op.getMask(), group.registers), builder.getInt32(bytes));
+        else
+          global.predicate = masks.empty() ? nullptr : masks[first];
+        copies.copy(builder, places.address(number), global, size, validBytes);
       };
       // Beyond the tile there is no place in the buffer.
       emitIf(isInside(layout, first), copy);

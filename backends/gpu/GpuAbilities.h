@@ -32,9 +32,10 @@ public:
   /// Never None.
   virtual optimizer::AsyncKind kind() const = 0;
   /// Starts a copy of 4, 8 or 16 bytes, or of zeros where the access does not happen. `shared` is
-  /// where the lane's bytes go; of copies of whole warps, where the first lane's do.
+  /// where the lane's bytes go; of copies of whole warps, where the first lane's do. With
+  /// `validBytes` (i32, of single lanes only) so many are copied, and zeros behind them.
   virtual void copy(llvm::IRBuilderBase &builder, llvm::Value *shared, const GlobalAccess &access,
-                    unsigned bytes) const = 0;
+                    unsigned bytes, llvm::Value *validBytes) const = 0;
   /// What reads of buffers are known to be apart from: copies under way, which fill other stages. A
   /// compiler that does not see that would wait for them.
   virtual llvm::AAMDNodes aliasingOfReads(llvm::LLVMContext &context) const = 0;

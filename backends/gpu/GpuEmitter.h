@@ -223,6 +223,7 @@ private:
   /// Copies, their groups, and waits for them; an error where the target has none of these, which
   /// passes are to ask for (GpuAbilities.h).
   mlir::LogicalResult emitAsync(mlir::Operation *op);
+  llvm::Value *countOn(mlir::Value mask, llvm::ArrayRef<int> group);
   mlir::LogicalResult emitAsyncCopy(const AsyncCopies &copies, tile::AsyncCopyOp op);
   mlir::LogicalResult emitBufferLoad(tile::BufferLoadOp op);
   mlir::LogicalResult emitBufferStore(tile::BufferStoreOp op);

@@ -25,18 +25,20 @@ public:
   optimizer::AsyncKind kind() const override { return optimizer::AsyncKind::PerLane; }
 
   void copy(llvm::IRBuilderBase &builder, llvm::Value *shared, const gpu::GlobalAccess &access,
-            unsigned bytes) const override {
+            unsigned bytes, llvm::Value *validBytes) const override {
     std::string size = std::to_string(bytes);
     // Only whole 16 bytes may pass by the first-level cache.
     std::string text = std::string("cp.async.") + (bytes == 16 ? "cg" : "ca") +
                        ".shared.global [$0], [$1], " + size;
     llvm::SmallVector<llvm::Value *, 3> operands{shared, access.address};
     std::string constraints = "r,l";
-    if (access.predicate) {
+    if (access.predicate)
+      validBytes =
+          builder.CreateSelect(access.predicate, builder.getInt32(bytes), builder.getInt32(0));
+    if (validBytes) {
       text += ", $2";
       constraints += ",r";
-      operands.push_back(
-          builder.CreateSelect(access.predicate, builder.getInt32(bytes), builder.getInt32(0)));
+      operands.push_back(validBytes);
     }
     emitAssembly(builder, builder.getVoidTy(), text + ";", constraints + ",~{memory}", operands);
   }

@@ -131,6 +131,27 @@ FailureOr<Operand> blockAt(Arguments &args) {
 
 //-- descriptors -----------------------------------------------------------------------------------
 
+/// What divides the address of an array and the bytes from one row to the next.
+constexpr int64_t kDescriptorBytes = 16;
+
+/// Whether an address was a number in memory, of which a launch knows nothing.
+bool isLoaded(mlir::Value pointer) {
+  for (;;) {
+    Operation *op = pointer.getDefiningOp();
+    if (!isa_and_present<tile::PtrAddOp, tile::PtrCastOp, tile::HintOp>(op))
+      return isa_and_present<tile::IntToPtrOp, tile::LoadOp>(op);
+    pointer = op->getOperand(0);
+  }
+}
+
+mlir::Value multipleOf(Semantics &sema, mlir::Value number, int64_t divisor) {
+  if (divisor <= 1)
+    return number;
+  auto divisors = DenseI64ArrayAttr::get(sema.builder.getContext(), {divisor});
+  return tile::HintOp::create(sema.builder, sema.location(), number.getType(), number, divisors,
+                              DenseI64ArrayAttr(), DenseI64ArrayAttr());
+}
+
 FailureOr<Operand> makeDescriptor(Arguments &args) {
   Semantics &sema = args.sema;
   ArrayOfBlocks array;
@@ -174,6 +195,11 @@ FailureOr<Operand> makeDescriptor(Arguments &args) {
   array.strides = *strides;
   array.blockShape = *extents;
   array.last = {*padding};
+  if (sema.cudaCapability > 0 && isLoaded(array.base.ir)) {
+    array.base.ir = multipleOf(sema, array.base.ir, kDescriptorBytes);
+    for (Value &stride : llvm::MutableArrayRef(array.strides).drop_back())
+      stride.ir = multipleOf(sema, stride.ir, kDescriptorBytes / element.bytes());
+  }
   return makeTensorDescriptor(array);
 }
 

@@ -25,7 +25,8 @@ def Tile_AsyncCopyOp : Tile_Op<"async_copy", [MemoryEffects<[MemRead, MemWrite]>
   let description = [{
     The pointers are a tile of the buffer's shape and element type. Where `mask` is false the buffer gets zeros.
     `width` elements along `axis`, a power of two that divides the extent, are neighbours in memory, in one thread,
-    all under one mask, and aligned to their number. The copy joins the group that the next `async_commit` ends.
+    all under one mask, and aligned to their number; if `partial`, the mask may be on for the first of them and off
+    for the rest. The copy joins the group that the next `async_commit` ends.
     Example:
     ```mlir
     tile.async_copy %p, %b[%stage], %m {axis = 1 : i32, width = 8 : i32}
@@ -33,9 +34,10 @@ def Tile_AsyncCopyOp : Tile_Op<"async_copy", [MemoryEffects<[MemRead, MemWrite]>
     ```
   }];
   let arguments = (ins RankedTensorOf<[Tile_Ptr]>:$ptr, Tile_Buffer:$buffer, I32:$stage,
-                       Optional<RankedTensorOf<[I1]>>:$mask, I32Attr:$axis, I32Attr:$width);
+                       Optional<RankedTensorOf<[I1]>>:$mask, I32Attr:$axis, I32Attr:$width,
+                       UnitAttr:$partial);
   let assemblyFormat = [{
-    $ptr `,` $buffer `[` $stage `]` (`,` $mask^)? attr-dict `:` type($ptr) `,` type($buffer)
+    $ptr `,` $buffer `[` $stage `]` (`,` $mask^)? (`partial` $partial^)? attr-dict `:` type($ptr) `,` type($buffer)
   }];
   let hasVerifier = 1;
 }

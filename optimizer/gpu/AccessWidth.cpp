@@ -4,6 +4,8 @@
 
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace sectile::tile;
@@ -30,8 +32,39 @@ int64_t mostElements(Operation *op, const GpuShape &shape) {
   return isa<AtomicCasOp>(op) ? 1 : most;
 }
 
+bool isZeroOrNothing(Value other) {
+  if (!other)
+    return true;
+  SplatElementsAttr splat;
+  if (!matchPattern(other, m_Constant(&splat)))
+    return false;
+  if (auto number = dyn_cast<FloatAttr>(splat.getSplatValue<Attribute>()))
+    return number.getValue().isPosZero();
+  auto number = dyn_cast<IntegerAttr>(splat.getSplatValue<Attribute>());
+  return number && number.getValue().isZero();
+}
+
+/// Whether nothing takes the tile but products, as it is or turned.
+static bool isForProducts(Value tile) {
+  return !tile.use_empty() && llvm::all_of(tile.getUses(), [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (isa<DotOp, DotAsyncOp>(user))
+      return use.getOperandNumber() < 2;
+    return isa<TransposeOp, ConvertLayoutOp, ToBufferOp>(user) && isForProducts(user->getResult(0));
+  });
+}
+
+Masks masksOf(Operation *access, const GpuShape &shape) {
+  auto load = dyn_cast<LoadOp>(access);
+  const bool mayBeCopied = load && shape.asyncCopies == AsyncKind::PerLane && load.getMask() &&
+                           load->getParentOfType<scf::ForOp>() && !load.getIsVolatile() &&
+                           isZeroOrNothing(load.getOther()) && isForProducts(load.getResult());
+  return mayBeCopied ? Masks::Prefixes : Masks::Whole;
+}
+
 AxisAccess accessAlong(const MemoryOperands &access, unsigned axis, int64_t most,
-                       const layout::TileLayout *layout, const IndexAnalysis &analysis) {
+                       const layout::TileLayout *layout, const IndexAnalysis &analysis,
+                       Masks masks) {
   using Reason = AccessLimit::Reason;
   const DimensionFacts &facts = analysis.of(access.pointer).dimensions[axis];
   const int64_t alignment =
@@ -43,10 +76,14 @@ AxisAccess accessAlong(const MemoryOperands &access, unsigned axis, int64_t most
   limit(Reason::Alignment, alignment);
   // Runs of a mask and of neighbours start at multiples of their own lengths, so an access crosses
   // none of either only if its width divides both. A run of a whole row ends where the row does.
-  int64_t run = analysis.accessRun(access.pointer, axis, access.mask);
+  const bool arePrefixes = access.mask && masks == Masks::Prefixes;
+  int64_t run = analysis.accessRun(access.pointer, axis, arePrefixes ? Value() : access.mask);
   along.width = std::min({layout::lowestBit(run), alignment, most});
   if (access.mask) {
-    int64_t same = analysis.of(access.mask).dimensions[axis].constancy();
+    int64_t same = arePrefixes ? analysis.prefixRun(access.mask, axis)
+                               : analysis.of(access.mask).dimensions[axis].constancy();
+    if (arePrefixes && same < facts.extent)
+      along.width = std::min(along.width, layout::lowestBit(same));
     limit(Reason::Mask, same == facts.extent ? same : layout::lowestBit(same));
   }
   limit(Reason::Instruction, most);
@@ -63,10 +100,11 @@ AxisAccess accessAlong(const MemoryOperands &access, unsigned axis, int64_t most
 }
 
 AccessWidth accessWidth(const MemoryOperands &access, int64_t most,
-                        const layout::TileLayout &layout, const IndexAnalysis &analysis) {
+                        const layout::TileLayout &layout, const IndexAnalysis &analysis,
+                        Masks masks) {
   AccessWidth best;
   for (int axis = 0; axis < layout.rank(); ++axis)
-    if (int64_t width = accessAlong(access, axis, most, &layout, analysis).width;
+    if (int64_t width = accessAlong(access, axis, most, &layout, analysis, masks).width;
         width > best.width)
       best = {axis, width};
   return best;

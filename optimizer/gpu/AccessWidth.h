@@ -53,10 +53,23 @@ struct AxisAccess {
   llvm::SmallVector<AccessLimit, 7> limits;
 };
 
+/// What an access makes of masks that are on for its first elements and off for the rest.
+enum class Masks : uint8_t {
+  Whole,    // it cannot have such
+  Prefixes, // it takes as many elements as are on
+};
+
+/// Whether what is masked off is zero, or nothing.
+bool isZeroOrNothing(mlir::Value other);
+/// Prefixes for loads that may become asynchronous copies of threads, to which products lead: a
+/// copy takes as many bytes as are there, and zeros behind them.
+Masks masksOf(mlir::Operation *access, const GpuShape &shape);
+
 /// Returns how wide accesses along `axis` are if one instruction takes `most` elements. Without a
 /// layout (null): how wide the best one would make them.
 AxisAccess accessAlong(const MemoryOperands &access, unsigned axis, int64_t most,
-                       const layout::TileLayout *layout, const IndexAnalysis &analysis);
+                       const layout::TileLayout *layout, const IndexAnalysis &analysis,
+                       Masks masks = Masks::Whole);
 
 /// The decision: `width` neighbours along `axis` at a time.
 struct AccessWidth {
@@ -66,6 +79,7 @@ struct AccessWidth {
 
 /// Returns the axis along which accesses are widest, the first of several.
 AccessWidth accessWidth(const MemoryOperands &access, int64_t most,
-                        const layout::TileLayout &layout, const IndexAnalysis &analysis);
+                        const layout::TileLayout &layout, const IndexAnalysis &analysis,
+                        Masks masks = Masks::Whole);
 
 } // namespace sectile::optimizer

@@ -3,24 +3,11 @@
 #include "optimizer/gpu/AccessWidth.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace sectile::tile;
 
 namespace sectile::optimizer {
-
-static bool isZeroOrNothing(Value other) {
-  if (!other)
-    return true;
-  SplatElementsAttr splat;
-  if (!matchPattern(other, m_Constant(&splat)))
-    return false;
-  if (auto number = dyn_cast<FloatAttr>(splat.getSplatValue<Attribute>()))
-    return number.getValue().isPosZero();
-  auto number = dyn_cast<IntegerAttr>(splat.getSplatValue<Attribute>());
-  return number && number.getValue().isZero();
-}
 
 std::optional<AsyncLoad> asAsyncLoad(LoadOp load, const GpuShape &shape,
                                      const IndexAnalysis &analysis, std::string &whyNot) {
@@ -41,12 +28,18 @@ std::optional<AsyncLoad> asAsyncLoad(LoadOp load, const GpuShape &shape,
   int64_t bits = type.getElementType().getIntOrFloatBitWidth();
   if (bits < 8)
     return no("asynchronous copies are of whole bytes");
-  AccessWidth access =
-      accessWidth(memoryOperandsOf(load), mostElements(load, shape), *layout, analysis);
+  auto widthWith = [&](Masks masks) {
+    return accessWidth(memoryOperandsOf(load), mostElements(load, shape), *layout, analysis, masks);
+  };
+  AccessWidth access = widthWith(Masks::Whole);
+  bool isPartial = false;
+  if (load.getMask() && shape.asyncCopies == AsyncKind::PerLane)
+    if (AccessWidth partial = widthWith(Masks::Prefixes); partial.width > access.width)
+      access = partial, isPartial = true;
   if (access.width * bits < 32)
     return no("a thread has " + std::to_string(access.width * bits / 8) +
               " neighbouring bytes at a time, and asynchronous copies take 4, 8 or 16");
-  return AsyncLoad{load, access.axis, access.width, {}};
+  return AsyncLoad{load, access.axis, access.width, isPartial};
 }
 
 BufferType bufferOf(const AsyncLoad &ahead, int64_t stages) {
@@ -90,8 +83,8 @@ void startCopy(OpBuilder &builder, const AsyncLoad &ahead, const IRMapping &ther
     mask = mask ? arith::AndIOp::create(builder, place, mask, ofRound).getResult() : ofRound;
   }
   AsyncCopyOp::create(builder, place, pointer, ahead.buffer, stage, mask,
-                      builder.getI32IntegerAttr(ahead.axis),
-                      builder.getI32IntegerAttr(ahead.width));
+                      builder.getI32IntegerAttr(ahead.axis), builder.getI32IntegerAttr(ahead.width),
+                      ahead.isPartial ? builder.getUnitAttr() : UnitAttr());
 }
 
 } // namespace sectile::optimizer

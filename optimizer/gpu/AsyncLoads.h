@@ -20,6 +20,8 @@ struct AsyncLoad {
   /// Each thread copies `width` neighbours along `axis` at a time.
   int axis = 0;
   int64_t width = 1;
+  /// Its mask may be on for the first of them alone.
+  bool isPartial = false;
   mlir::Value buffer = {};
   /// What the copy engine copies, if it does; `map` describes the array.
   std::optional<ArrayBlock> block = {};

@@ -22,7 +22,9 @@ int contiguousAxisOf(Value tile, const GpuShape &shape, const IndexAnalysis &ana
     if (auto axis = rowAxisOf(block); axis && block.getStrides().size() == 2)
       return *axis;
   if (load)
-    return accessWidth(memoryOperandsOf(load), mostElements(load, shape), layout, analysis).axis;
+    return accessWidth(memoryOperandsOf(load), mostElements(load, shape), layout, analysis,
+                       masksOf(load, shape))
+        .axis;
   return layout.contiguousRegisters(0) > layout.contiguousRegisters(1) ? 0 : 1;
 }
 

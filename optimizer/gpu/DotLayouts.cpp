@@ -231,7 +231,7 @@ static bool takesOrder(const layout::MatrixInstruction &one, layout::MatrixSide 
     return one.places(side).registers;
   auto widthAlong = [&, load = load](int along) {
     return accessAlong(memoryOperandsOf(load), unsigned(along), mostElements(load, shape),
-                       /*layout=*/nullptr, analysis)
+                       /*layout=*/nullptr, analysis, masksOf(load, shape))
         .width;
   };
   return widthAlong(axis) > widthAlong(1 - axis);

@@ -287,6 +287,7 @@ private:
   MemoryAccess describeAccess(Operation *op, double trips) {
     const MemoryOperands operands = memoryOperandsOf(op);
     const int64_t most = mostElements(op, shape);
+    const Masks masks = masksOf(op, shape);
     MemoryAccess access;
     access.isWrite = !isa<LoadOp>(op);
     access.bytes = operands.bytes;
@@ -296,7 +297,7 @@ private:
       entry.neighbours = facts.contiguity();
       entry.alignment = analysis.alignment(operands.pointer, axis);
       entry.isConstant = facts.isConstant();
-      entry.width = accessAlong(operands, axis, most, /*layout=*/nullptr, analysis).width;
+      entry.width = accessAlong(operands, axis, most, /*layout=*/nullptr, analysis, masks).width;
     }
     return access;
   }

@@ -96,7 +96,8 @@ def make_tensor_descriptor(
     """A description of an array that is read and written block by block.
 
     Args:
-        base: pointer to the first element of the array; for a GPU's copy engine, aligned to 16 bytes.
+        base: pointer to the first element of the array; for a GPU's copy engine, aligned to 16 bytes. On NVIDIA's
+            GPUs an address that was loaded is taken to be, as in Triton, and nothing checks it or its strides.
         shape: extents of the array, 1 to 5 of them.
         strides: elements between neighbors, per dimension; the last is 1, the others multiples of 16 bytes.
         block_shape: extents of the blocks, constant; a row of a block has at least 16 bytes.

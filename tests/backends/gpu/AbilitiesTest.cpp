@@ -121,6 +121,44 @@ TEST(GpuAbilities, products_of_f16_are_right_with_any_of_them) {
 }
 
 // Scratch and stages want shared memory ordered; what the kernel orders is all memory.
+/// Rows of the left operand end after `depth` numbers in all, which no vector's width divides. What
+/// is behind them, NaN here, is not copied.
+TEST(GpuAbilities, copies_end_where_rows_do) {
+  constexpr int64_t kEnd = (kSteps - 1) * kDepth + 17;
+  Operands<_Float16> operands([](auto &random) { return _Float16(int(random() % 9) - 4); });
+  std::string text = productText("f16");
+  const std::string plain = "%x = tile.load %x_p : ";
+  const size_t at = text.find(plain);
+  ASSERT_NE(at, std::string::npos);
+  text.replace(at, plain.size(),
+               "%c = tile.arange 0, 32 : tensor<32xi32>\n"
+               "%columns = tile.expand_dims %c {axis = 0 : i32} : tensor<32xi32> -> "
+               "tensor<1x32xi32>\n"
+               "%end = arith.constant " +
+                   std::to_string(kEnd) +
+                   " : i32\n%depth = arith.constant 32 : i32\n"
+                   "%done = arith.muli %k, %depth : i32\n%left = arith.subi %end, %done : i32\n"
+                   "%ends = tile.splat %left : i32 -> tensor<1x32xi32>\n"
+                   "%in = arith.cmpi slt, %columns, %ends : tensor<1x32xi32>\n"
+                   "%mask = tile.broadcast %in : tensor<1x32xi1> -> tensor<64x32xi1>\n"
+                   "%x = tile.load %x_p, %mask : ");
+  for (int64_t row = 0; row < kRows; ++row)
+    for (int64_t column = kEnd - (kSteps - 1) * kDepth; column < kDepth; ++column)
+      operands.a[(kSteps - 1) * kRows * kDepth + row * kDepth + column] = 0;
+  const std::vector<float> expected = operands.products();
+  for (_Float16 &number : operands.a)
+    if (&number >= &operands.a[(kSteps - 1) * kRows * kDepth] &&
+        (&number - operands.a.data()) % kDepth >= kEnd - (kSteps - 1) * kDepth)
+      number = _Float16(NAN);
+  for (bool ofBuffers : {false, true}) {
+    SimulatedAbilities abilities = SimulatedAbilities::all();
+    abilities.bufferProducts = ofBuffers;
+    SimulatedKernel kernel = compiled(text, abilities);
+    EXPECT_EQ(run(kernel, operands), expected);
+    EXPECT_THAT(kernel.tileText, HasSubstr(" partial {axis = 1 : i32, width = 8 : i32}"));
+  }
+}
+
 /// Copies of whole warps take the place of loads and stores of the operand that lies along the
 /// depth; the other one's neighbours are across it.
 TEST(GpuAbilities, products_are_right_with_copies_of_whole_warps) {

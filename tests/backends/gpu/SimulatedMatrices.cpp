@@ -134,19 +134,21 @@ public:
   }
 
   void copy(llvm::IRBuilderBase &builder, llvm::Value *shared, const gpu::GlobalAccess &access,
-            unsigned bytes) const override {
+            unsigned bytes, llvm::Value *validBytes) const override {
     if (areOfWarps) {
       llvm::Value *lane =
           builder.CreateURem(target.threadIndex(builder), builder.getInt32(target.laneCount));
       shared = builder.CreatePtrAdd(shared, builder.CreateMul(lane, builder.getInt32(bytes)));
     }
-    llvm::Value *truth = access.predicate
-                             ? builder.CreateZExt(access.predicate, builder.getInt32Ty())
-                             : (llvm::Value *)builder.getInt32(1);
+    if (access.predicate)
+      validBytes =
+          builder.CreateSelect(access.predicate, builder.getInt32(bytes), builder.getInt32(0));
+    else if (!validBytes)
+      validBytes = builder.getInt32(bytes);
     emitSimulatedCall(builder, SimulatedCall::AsyncCopy, builder.getVoidTy(),
                       {plainPointer(builder, shared),
                        plainPointer(builder, globalAddress(builder, access)),
-                       builder.getInt32(bytes), truth});
+                       builder.getInt32(bytes), validBytes});
   }
 
   llvm::AAMDNodes aliasingOfReads(llvm::LLVMContext &) const override { return llvm::AAMDNodes(); }
@@ -292,17 +294,23 @@ void SimulatedBlock::multiply(Thread *lanes) {
   });
 }
 
-void SimulatedBlock::asyncCopy(uint64_t shared, uint64_t global, int32_t bytes, int32_t predicate) {
+void SimulatedBlock::asyncCopy(uint64_t shared, uint64_t global, int32_t bytes, int32_t valid) {
   SimulatedBlock &block = *current();
-  block.touchGlobal(global, bytes, false, predicate);
+  // What is not copied may lie outside, and the whole is aligned.
+  if (valid && global % uint64_t(bytes) != 0)
+    block.problem("an asynchronous copy of " + std::to_string(bytes) + " bytes is not aligned");
+  if (valid == 0 || valid == bytes)
+    block.touchGlobal(global, bytes, false, valid != 0);
+  else
+    for (int32_t byte = 0; byte < valid; ++byte)
+      block.touchGlobal(global + uint64_t(byte), 1, false, true);
   auto *content = reinterpret_cast<uint8_t *>(shared);
   std::memset(content, 0xcd, bytes);
   block.touchShared(shared, bytes, true, -1);
   for (int32_t offset = 0; offset < bytes; ++offset)
     block.inFlight.insert(shared + offset);
   PendingCopy copy{shared, std::vector<uint8_t>(bytes)};
-  if (predicate)
-    std::memcpy(copy.content.data(), reinterpret_cast<const void *>(global), bytes);
+  std::memcpy(copy.content.data(), reinterpret_cast<const void *>(global), size_t(valid));
   block.threads[block.running].copies.push_back(std::move(copy));
 }
 

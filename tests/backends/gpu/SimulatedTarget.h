@@ -19,7 +19,7 @@ enum class SimulatedCall : unsigned {
   Global,       // (ptr address, i32 bytes, i32 is written, i32 predicate, i32 site)
   Shared,       // (ptr address, i32 bytes, i32 is written, i32 site)
   Matrix,       // (ptr fragments, ptr instruction, i32 site)
-  AsyncCopy,    // (ptr shared, ptr global, i32 bytes, i32 predicate)
+  AsyncCopy,    // (ptr shared, ptr global, i32 bytes, i32 of them valid)
   AsyncCommit,  // ()
   AsyncWait,    // (i32 pending)
   LoadMatrices, // (ptr row, i32 matrices, i32 is transposed, ptr words, i32 site)

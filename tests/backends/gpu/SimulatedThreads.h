@@ -205,7 +205,7 @@ private:
   static void shared(uint64_t address, int32_t bytes, int32_t isWritten, int32_t site);
   static void matrix(uint64_t *fragments, const layout::MatrixInstruction *instruction,
                      int32_t site);
-  static void asyncCopy(uint64_t shared, uint64_t global, int32_t bytes, int32_t predicate);
+  static void asyncCopy(uint64_t shared, uint64_t global, int32_t bytes, int32_t valid);
   static void asyncCommit();
   static void asyncWait(int32_t pending);
   static void loadMatrices(uint64_t row, int32_t matrices, int32_t isTransposed, uint32_t *words,
