@@ -102,9 +102,9 @@ std::optional<SharedLayout> filledByWarpsFor(const TileLayout &source, const Til
                                              unsigned elementBits, int64_t pieceBytes,
                                              const SharedBanks &banks) {
   const int64_t elementBytes = (elementBits + 7) / 8, width = pieceBytes / elementBytes;
-  int axisNumber = source.rank();
-  while (axisNumber-- > 0 && source.contiguousRegisters(axisNumber) < width) {
-  }
+  int axisNumber = source.rank() - 1;
+  while (axisNumber >= 0 && source.contiguousRegisters(axisNumber) < width)
+    --axisNumber;
   if (axisNumber < 0 || width < 1)
     return std::nullopt;
   std::optional<SharedLayout> filled = filledByWarps(source, axisNumber, width);
