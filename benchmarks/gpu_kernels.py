@@ -226,6 +226,80 @@ def product_of_blocks(
 
 
 @dsl.jit
+def grouped(
+    a_list, b_list, c_list, sizes, rows, products, STEP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+    BK: tl.constexpr,
+):  # fmt: skip
+    """c[i] = a[i] @ b[i] in one launch, as Triton's tutorial 08 writes it: lists of addresses, of M, N and K, and of
+    the rows' lengths. Programs walk over the tiles of all products in turn; blocks divide the products."""
+    tile = tl.program_id(0)
+    done = 0
+    for product in range(products):
+        M = tl.load(sizes + 3 * product)
+        N = tl.load(sizes + 3 * product + 1)
+        K = tl.load(sizes + 3 * product + 2)
+        across = tl.cdiv(N, BN)
+        tiles = tl.cdiv(M, BM) * across
+        while tile >= done and tile < done + tiles:
+            row_a = tl.load(rows + 3 * product)
+            row_b = tl.load(rows + 3 * product + 1)
+            row_c = tl.load(rows + 3 * product + 2)
+            a = tl.load(a_list + product).to(tl.pointer_type(tl.float16))
+            b = tl.load(b_list + product).to(tl.pointer_type(tl.float16))
+            c = tl.load(c_list + product).to(tl.pointer_type(tl.float16))
+            m = (tile - done) // across * BM + tl.arange(0, BM)
+            n = (tile - done) % across * BN + tl.arange(0, BN)
+            k = tl.arange(0, BK)
+            left = a + m[:, None] * row_a + k[None, :]
+            right = b + k[:, None] * row_b + n[None, :]
+            total = tl.zeros((BM, BN), dtype=tl.float32)
+            for _ in range(0, tl.cdiv(K, BK)):
+                tl.multiple_of(left, [16, 16])
+                tl.multiple_of(right, [16, 16])
+                total += tl.dot(tl.load(left), tl.load(right))
+                left += BK
+                right += BK * row_b
+            tl.store(c + row_c * m[:, None] + n[None, :], total.to(tl.float16))
+            tile += STEP
+        done += tiles
+
+
+@dsl.jit
+def grouped_of_blocks(
+    a_list, b_list, c_list, sizes, rows, products, STEP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+    BK: tl.constexpr,
+):  # fmt: skip
+    """The same by descriptors made in the kernel; the arrays of b are N x K."""
+    tile = tl.program_id(0)
+    done = 0
+    for product in range(products):
+        M = tl.load(sizes + 3 * product)
+        N = tl.load(sizes + 3 * product + 1)
+        K = tl.load(sizes + 3 * product + 2)
+        across = tl.cdiv(N, BN)
+        tiles = tl.cdiv(M, BM) * across
+        if tile >= done and tile < done + tiles:
+            row_a = tl.load(rows + 3 * product)
+            row_b = tl.load(rows + 3 * product + 1)
+            row_c = tl.load(rows + 3 * product + 2)
+            a = tl.load(a_list + product).to(tl.pointer_type(tl.float16))
+            b = tl.load(b_list + product).to(tl.pointer_type(tl.float16))
+            c = tl.load(c_list + product).to(tl.pointer_type(tl.float16))
+            left = tl.make_tensor_descriptor(a, [M, K], [row_a, 1], [BM, BK])
+            right = tl.make_tensor_descriptor(b, [N, K], [row_b, 1], [BN, BK])
+            out = tl.make_tensor_descriptor(c, [M, N], [row_c, 1], [BM, BN])
+            while tile >= done and tile < done + tiles:
+                m = (tile - done) // across * BM
+                n = (tile - done) % across * BN
+                total = tl.zeros((BM, BN), dtype=tl.float32)
+                for k in range(0, tl.cdiv(K, BK)):
+                    total += tl.dot(left.load([m, k * BK]), right.load([n, k * BK]).T)
+                out.store([m, n], total.to(tl.float16))
+                tile += STEP
+        done += tiles
+
+
+@dsl.jit
 def attention(
     out_ptr, q_ptr, k_ptr, v_ptr, length, scale, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip

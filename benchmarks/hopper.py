@@ -1,14 +1,15 @@
 """Matrix products and attention on Hopper against cuBLAS, cuDNN and Triton: one process, one GPU, in turn.
 
     ./dev bench hopper [--save] [--only products] [--only blocks] [--only deep] [--only attention] [--only attention_blocks]
+                       [--only grouped]
     ./dev bench hopper --block-each     # Sectile with a block of threads for each program
 
 Sectile and Triton compile the same text (`product` and `attention` of gpu_kernels.py) and each has the best
 of the same configurations. Each is timed in turn with the library (library, contestant, library ...), in
 slots of 10 to 20 ms, and its figure is the median of the ratios of neighbours: from 4096 cubed on the chip is
 held back by power, and whoever runs after a slow one finds it cool. Data is random, and every result is
-compared with one in float64 first, from a poisoned output. `--save` writes benchmarks/results/hopper-<card>.md
-and attention-<card>.md.
+compared with one in float64 first, from a poisoned output. `--save` writes benchmarks/results/hopper-<card>.md,
+attention-<card>.md and grouped-<card>.md.
 """
 
 import argparse
@@ -50,6 +51,15 @@ BLOCKS = [
     (64, 128, 128, 4, 6),
     (64, 64, 128, 4, 4),
     (64, 64, 128, 4, 6),
+]
+# BLOCK_M, BLOCK_N, bytes of a block along the depth, warps, stages, programs of a multiprocessor.
+GROUPED = [
+    (128, 256, 128, 8, 3, 1),
+    (128, 256, 128, 8, 4, 1),
+    (128, 256, 128, 8, 4, 2),
+    (128, 128, 128, 4, 3, 2),
+    (128, 128, 128, 4, 4, 1),
+    (128, 128, 128, 8, 4, 2),
 ]
 # BLOCK_M, BLOCK_N, warps, stages.
 ATTENTION = [
@@ -228,6 +238,53 @@ class Benchmark:
         what = f"{kind} {extent}" + (" (blocks)" if product == self.product_of_blocks else "")
         product(what, size, size, depth, a, b, out, library, tolerance, bar, sums)
 
+    def grouped(self):
+        for what, sizes in (
+            ("4 x 4096^3", [4096] * 4),
+            ("16 of 512 to 1536", [512, 768, 1024, 1536] * 4),
+        ):
+            for kernel, turned in (("grouped", False), ("grouped_of_blocks", True)):
+                kinds = f"f16 {'NxK' if turned else 'KxN'} {what}" + (" (blocks)" if turned else "")
+                self.group(kinds, kernel, [(size, size, size) for size in sizes], turned, 1.0)
+
+    def group(self, what, kernel, shapes, turned, bar):
+        """Products of `shapes` (M, N, K) in one launch against a loop of the library's."""
+
+        def random(rows, columns):
+            return torch.randn(rows, columns, device="cuda", dtype=torch.float16)
+
+        a = [random(M, K) for M, N, K in shapes]
+        held = [random(N, K) if turned else random(K, N) for M, N, K in shapes]
+        b = [each.T if turned else each for each in held]
+        out = torch.empty(sum(M * N for M, N, _ in shapes), device="cuda", dtype=torch.float16)
+        parts = out.split([M * N for M, N, _ in shapes])
+        c = [part.view(M, N) for part, (M, N, _) in zip(parts, shapes)]
+        expected = torch.cat([(x.double() @ y.double()).flatten() for x, y in zip(a, b)])
+
+        def numbers(values, dtype):
+            return torch.tensor(values, device="cuda", dtype=dtype)
+
+        lists = [
+            numbers([each.data_ptr() for each in group], torch.int64) for group in (a, held, c)
+        ]
+        sizes = numbers(shapes, torch.int32)
+        rows = numbers([[x.stride(0) for x in each] for each in zip(a, held, c)], torch.int32)
+        units = torch.cuda.get_device_properties(0).multi_processor_count
+
+        def launch(module, configuration):
+            block_m, block_n, depth, warps, stages, programs = configuration
+            getattr(module, kernel)[(units * programs,)](
+                *lists, sizes, rows, len(shapes), STEP=units * programs, BM=block_m, BN=block_n, BK=depth // 2,
+                num_warps=warps, num_stages=stages, **self.options_for(module),
+            )  # fmt: skip
+
+        def library():
+            for x, y, z in zip(a, b, c):
+                torch.matmul(x, y, out=z)
+
+        work = sum(2 * M * N * K for M, N, K in shapes)
+        self.compare(what, library, launch, GROUPED, out, expected, 1e-3, work, bar)
+
     def products(self):
         torch.backends.cuda.matmul.allow_tf32 = True
         bars = {512: None, 1024: 0.95, 2048: 0.95, 4096: 0.98, 8192: 1.0}
@@ -341,6 +398,7 @@ def main():
     files = {
         "hopper": ("Products on Hopper", ["products", "blocks", "deep"]),
         "attention": ("Attention on Hopper", ["attention", "attention_blocks"]),
+        "grouped": ("Grouped products on Hopper", ["grouped"]),
     }
     parts = [part for _, of_file in files.values() for part in of_file]
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -348,7 +406,7 @@ def main():
     parser.add_argument(
         "--save",
         action="store_true",
-        help="write benchmarks/results/hopper-<card>.md and attention-<card>.md",
+        help="write benchmarks/results/hopper-<card>.md and its like",
     )
     parser.add_argument("--block-each", action="store_true", help="persistent=False; is not saved")
     arguments = parser.parse_args()
@@ -365,6 +423,10 @@ def main():
         os.environ["TRITON_CACHE_DIR"] = f"{folder}/triton"
         kernels = contenders(folder)
         triton = sys.modules.get("triton")
+        if triton:  # keeps descriptors that kernels make in memory of its caller's
+            triton.set_allocator(
+                lambda size, align, stream: torch.empty(size, device="cuda", dtype=torch.int8)
+            )
         setting = f"{torch.cuda.get_device_name()}, torch {torch.__version__}, " + (
             f"Triton {triton.__version__}" if triton else "no Triton"
         )
