@@ -90,7 +90,8 @@ private:
     }
   }
 
-  /// Position at which everything `value` is made from exists; and its last load.
+  /// Position at which everything `value` is made from exists, in memory as well: what its loads
+  /// read has been written. And its last load.
   struct Sources {
     double available = -1;
     int64_t lastLoad = -1;
@@ -114,6 +115,7 @@ private:
           made->loads.insert(inner.loads.begin(), inner.loads.end());
         }
         if (isa<LoadOp>(op)) {
+          made->available = std::max(made->available, lastWriteBefore(indexOf(op)));
           made->lastLoad = std::max(made->lastLoad, indexOf(op));
           made->loads.insert(op);
         }
@@ -277,6 +279,18 @@ private:
     }
   }
 
+  /// The position of the last write that a load at `at` has to follow.
+  double lastWriteBefore(int64_t at) {
+    double last = -1;
+    for (Operation *write : writes)
+      if (indexOf(write) < at) {
+        auto group = groupOf.find(write);
+        last = std::max(last, group == groupOf.end() ? double(indexOf(write))
+                                                     : groups[group->second].position);
+      }
+    return last;
+  }
+
   /// The position of the first write that a load at `at` has to precede.
   double firstWriteAfter(int64_t at) {
     double first = std::numeric_limits<double>::infinity();
@@ -386,7 +400,13 @@ private:
     if (!canAttach) {
       auto nest = std::make_unique<Nest>();
       nest->shape.assign(shapeOf(value.getType()).begin(), shapeOf(value.getType()).end());
-      double at = std::min(group.position, lastPosition) - 0.5;
+      // In front of its user, and behind what it is made from: a chain of such nests has any number
+      // of them between.
+      const double before = std::min(group.position, lastPosition),
+                   available = sourcesOf(value).available;
+      double at = before - 0.5;
+      if (at <= available)
+        at = (available + before) / 2;
       if (load && load.getIsVolatile())
         at = indexOf(op);
       home = addGroup(nest.get(), nullptr, at);

@@ -440,3 +440,45 @@ def test_a_tile_that_turns_round_in_a_loop(count):
     out = np.zeros_like(x)
     flipped_again_and_again[(1,)](x, out, count, 16, 5, num_warps=4)
     np.testing.assert_array_equal(out, x[::-1] if count % 2 else x)
+
+
+@st.jit
+def summed_behind_stores(x, out, memory, SIZE: tl.constexpr):
+    i = tl.arange(0, SIZE)
+    tl.store(memory + i, tl.load(x + i))
+    tl.debug_barrier()
+    value = tl.load(memory + i)
+    tl.store(out + tl.arange(0, 1), tl.full([1], 5, tl.float32))
+    tl.store(out + 1, tl.sum(value))
+
+
+@pytest.mark.parametrize("numerics", ["default", "reproducible"])
+@pytest.mark.parametrize("size", [16, 64, 1024])
+def test_a_sum_of_what_was_stored(size, numerics):
+    """On CPUs a sum in a fixed order is a chain of steps. Each was to be half a place in front of the next, so that
+    the first ones came before the store of what they read."""
+    x = np.random.default_rng(size).integers(-4, 5, size).astype(np.float32)
+    out, memory = np.zeros(2, np.float32), np.zeros_like(x)
+    summed_behind_stores[(1,)](x, out, memory, size, num_warps=1, numerics=numerics)
+    assert out.tolist() == [5, x.sum(dtype=np.float64)]
+
+
+@st.jit
+def product_summed_behind_a_store(x, out, K: tl.constexpr):
+    i, j = tl.arange(0, 128)[:, None], tl.arange(0, 16)
+    total = tl.zeros([128, 17], tl.float32)
+    for _ in range(0, K, 16):
+        y = tl.load(x + tl.arange(0, 17)[:, None] + j[None, :])
+        total = tl.dot(tl.load(x + i + j[None, :]), tl.trans(y), total)
+    tl.store(out + tl.arange(0, 1), tl.full([1], 5, tl.float32))
+    tl.store(out + 1, tl.sum(total))
+
+
+@pytest.mark.parametrize("numerics", ["default", "reproducible"])
+def test_a_sum_of_what_a_loop_made(numerics):
+    """As above: before the loop whose result it sums, for which there was no code."""
+    x = np.random.default_rng(5).integers(-4, 5, 160).astype(np.float16)
+    out = np.zeros(2, np.float32)
+    product_summed_behind_a_store[(1,)](x, out, 32, num_warps=1, numerics=numerics)
+    window = x.astype(np.float64)[np.arange(128)[:, None] + np.arange(16)[None, :]]
+    assert out.tolist() == [5, 2 * (window @ window[:17].T).sum()]
