@@ -98,6 +98,28 @@ class MemoryStatements:
         self.stored[dtype] = (start + extent + 15) // 16 * 16
         return name
 
+    def reread(self):
+        """Stores a tile and reads it back; and often sums what came back, behind a store of one element."""
+        choose, roll = self.random.choice, self.random.random
+        name = self.tile(lambda tile: tile.dtype in ("int32", "float32", "float64"))
+        if not name or not self.shape(name):
+            return None
+        dtype = self.dtype(name)
+        index, extent = self.index(self.shape(name), injective=True)
+        start = self.stored.get(dtype, 0)
+        if start + extent > 1 << 14:
+            return None
+        pointer = f"{self.array('o', dtype)} + pid * {1 << 14} + {start} + ({index})"
+        # On a GPU other threads may read it than have written it.
+        if not self.attempt(f"tl.store({pointer}, {name})", "tl.debug_barrier()"):
+            return None
+        self.stored[dtype] = (start + extent + 15) // 16 * 16
+        back = self.define(f"tl.load({pointer})")
+        if back and roll() < 0.7:
+            self.store(self.define(f"tl.full([1], {choose([0, 5])}, tl.{dtype})"))
+            self.store(self.define(f"tl.cast(tl.sum({back}, axis=None), tl.{dtype})"))
+        return back
+
     def scalar(self):
         choose = self.random.choice
         text = choose(
