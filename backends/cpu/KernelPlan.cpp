@@ -105,8 +105,7 @@ private:
     Operation *op = value.getDefiningOp();
     if (op && isLocal(value)) {
       if (isStepOp(op) || isScalarOp(op)) {
-        auto group = groupOf.find(op);
-        made->available = group == groupOf.end() ? indexOf(op) : groups[group->second].position;
+        made->available = positionOf(op);
       } else {
         for (Value operand : op->getOperands()) {
           const Sources &inner = sourcesOf(operand);
@@ -279,15 +278,18 @@ private:
     }
   }
 
+  /// That of its group, if it is in one by now.
+  double positionOf(Operation *op) {
+    auto group = groupOf.find(op);
+    return group == groupOf.end() ? double(indexOf(op)) : groups[group->second].position;
+  }
+
   /// The position of the last write that a load at `at` has to follow.
   double lastWriteBefore(int64_t at) {
     double last = -1;
     for (Operation *write : writes)
-      if (indexOf(write) < at) {
-        auto group = groupOf.find(write);
-        last = std::max(last, group == groupOf.end() ? double(indexOf(write))
-                                                     : groups[group->second].position);
-      }
+      if (indexOf(write) < at)
+        last = std::max(last, positionOf(write));
     return last;
   }
 
@@ -295,11 +297,8 @@ private:
   double firstWriteAfter(int64_t at) {
     double first = std::numeric_limits<double>::infinity();
     for (Operation *write : writes)
-      if (indexOf(write) > at) {
-        auto group = groupOf.find(write);
-        first = std::min(first, group == groupOf.end() ? double(indexOf(write))
-                                                       : groups[group->second].position);
-      }
+      if (indexOf(write) > at)
+        first = std::min(first, positionOf(write));
     return first;
   }
 

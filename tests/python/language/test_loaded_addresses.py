@@ -1,0 +1,100 @@
+"""Products of arrays whose addresses are loaded, by descriptors made in the kernel and by pointers: rows begin at
+multiples of 16 bytes, and end anywhere."""
+
+import numpy as np
+import pytest
+
+import sectile as st
+import sectile.language as tl
+
+
+@st.jit
+def _of_addresses(
+    a,
+    b,
+    out,
+    nothing,
+    M,
+    N,
+    K,
+    lda,
+    ldb,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    BK: tl.constexpr,
+    TURNED: tl.constexpr,
+    DESCRIBED: tl.constexpr,
+):
+    """The arrays are addresses that were loaded, as in a list of products; nobody knows what divides M, N and K."""
+    more = tl.load(nothing)
+    x = (a.to(tl.int64) + more).to(tl.pointer_type(tl.float16))
+    y = (b.to(tl.int64) + more).to(tl.pointer_type(tl.float16))
+    m = tl.program_id(0) * BM + tl.arange(0, BM)[:, None]
+    n = tl.program_id(1) * BN + tl.arange(0, BN)[None, :]
+    total = tl.zeros((BM, BN), dtype=tl.float32)
+    if DESCRIBED:
+        left = tl.make_tensor_descriptor(x, [M, K], [lda, 1], [BM, BK])
+        if TURNED:
+            right = tl.make_tensor_descriptor(y, [N, K], [ldb, 1], [BN, BK])
+        else:
+            right = tl.make_tensor_descriptor(y, [K, N], [ldb, 1], [BK, BN])
+    for turn in range(0, tl.cdiv(K, BK)):
+        if DESCRIBED:
+            p = left.load([tl.program_id(0) * BM, turn * BK])
+            if TURNED:
+                q = right.load([tl.program_id(1) * BN, turn * BK]).T
+            else:
+                q = right.load([turn * BK, tl.program_id(1) * BN])
+        else:
+            across = turn * BK + tl.arange(0, BK)[None, :]
+            down = turn * BK + tl.arange(0, BK)[:, None]
+            at = tl.multiple_of(x + m * lda + across, [1, 16])
+            p = tl.load(at, (m < M) & (across < K), other=0)
+            if TURNED:
+                at = tl.multiple_of(y + n * ldb + down, [16, 1])
+            else:
+                at = tl.multiple_of(y + down * ldb + n, [1, 16])
+            q = tl.load(at, (down < K) & (n < N), other=0)
+        total = tl.dot(p, q, total)
+    tl.store(out + m * N + n, total, mask=(m < M) & (n < N))
+
+
+@pytest.mark.parametrize("described", [True, False])
+@pytest.mark.parametrize("turned", [True, False])
+@pytest.mark.parametrize("M, N, K", [(64, 64, 64), (65, 130, 77), (130, 61, 201), (3, 5, 1)])
+def test_products_of_loaded_addresses(device, M, N, K, turned, described):
+    """Rows are multiples of 16 bytes apart, and end anywhere; what is behind them is not read."""
+
+    def padded(values):
+        rows, columns = values.shape
+        wide = np.full((rows, (columns + 7) // 8 * 8 + 8), np.nan, np.float16)
+        wide[:, :columns] = values
+        return wide
+
+    random = np.random.default_rng(M * N + K)
+    a, b = (random.standard_normal(shape).astype(np.float16) for shape in ((M, K), (K, N)))
+    wide_a, wide_b = padded(a), padded(np.ascontiguousarray(b.T) if turned else b)
+    out = np.full((M, N), np.nan, np.float32)
+    for warps, blocks in ((4, (64, 64, 32)), (4, (64, 128, 64))):
+        grid = (-(-M // blocks[0]), -(-N // blocks[1]))
+        _of_addresses[grid](
+            wide_a, wide_b, out, np.zeros(1, np.int64), M, N, K, wide_a.shape[1], wide_b.shape[1],
+            *blocks, TURNED=turned, DESCRIBED=described, num_warps=warps,
+        )  # fmt: skip
+        np.testing.assert_allclose(
+            out, a.astype(np.float64) @ b.astype(np.float64), rtol=1e-5, atol=1e-3
+        )
+
+
+@pytest.mark.parametrize("described", [True, False])
+def test_copies_end_where_rows_do(described):
+    """16 bytes at a time, of which as many are copied as the row has."""
+    signature = {"a": "*fp16:16", "b": "*fp16:16", "out": "*fp32:16", "nothing": "*i64:16", "M": "i32", "N": "i32",
+                 "K": "i32", "lda": "i32", "ldb": "i32"}  # fmt: skip
+    constants = {"BM": 64, "BN": 64, "BK": 32, "TURNED": True, "DESCRIBED": described}
+    with st.knobs.scope(keep_stages=True):
+        kernel = st.compile(_of_addresses, signature, constants, "cuda:90", num_warps=4)
+    copies = [line for line in kernel.asm["tile-gpu"].splitlines() if "tile.async_copy" in line]
+    assert copies and all("partial" in line and "width = 8" in line for line in copies)
+    ptx = kernel.asm["ptx"]
+    assert "cp.async.cg" in ptx and "cp.async.ca" not in ptx
