@@ -111,12 +111,14 @@ void GpuEmitter::noteAccess(Operation *op, StringRef kind, int64_t elements, uns
              {"is_masked", access.mask != nullptr}});
 }
 
-void GpuEmitter::noteBoxes(Operation *op, StringRef kind, TensorMapOp map) {
-  const int64_t bytes = memoryBytes(map.getType().getElement());
+void GpuEmitter::noteBoxes(Operation *op, StringRef kind, Value map) {
+  auto type = cast<TensorMapType>(map.getType());
+  const int64_t bytes = memoryBytes(type.getElement());
+  auto byHost = map.getDefiningOp<TensorMapOp>();
   addRemark(image.remarks, op->getLoc(), kind, "by the copy engine",
-            {{"bytes", ShapedType::getNumElements(map.getType().getBox()) * bytes},
+            {{"bytes", ShapedType::getNumElements(type.getBox()) * bytes},
              {"element_bytes", bytes},
-             {"argument", cast<BlockArgument>(map.getBase()).getArgNumber()},
+             {"argument", byHost ? cast<BlockArgument>(byHost.getBase()).getArgNumber() : -1},
              {"is_masked", 0}});
 }
 

@@ -29,7 +29,10 @@ optimizer::GpuShape shapeOf(const GpuTarget &target, int64_t warpCount) {
   if (const AsyncCopies *copies = target.asyncCopies())
     shape.asyncCopies = copies->kind();
   shape.hasBuffers = target.hasBuffers();
-  shape.mostTensorMaps = target.tensorCopies() ? int64_t(backends::kMostTensorMaps) : 0;
+  if (const TensorCopies *copies = target.tensorCopies()) {
+    shape.mostTensorMaps = int64_t(backends::kMostTensorMaps);
+    shape.editsTensorMaps = copies->editsMaps();
+  }
   shape.matrixInstructions = [&target](tile::DotOp dot) { return matrixInstructions(dot, target); };
   if (const BufferProducts *products = target.bufferProducts())
     shape.bufferInstruction = [products](llvm::StringRef name) { return products->named(name); };

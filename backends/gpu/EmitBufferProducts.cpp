@@ -169,10 +169,10 @@ LogicalResult GpuEmitter::emitDotWait(DotWaitOp op) {
 }
 
 LogicalResult GpuEmitter::emitProxyFence(ProxyFenceOp op) {
-  if (const BufferProducts *products = target.bufferProducts())
+  if (const TensorCopies *copies = target.tensorCopies())
+    copies->fence(builder, op.getGlobal());
+  else if (const BufferProducts *products = target.bufferProducts())
     products->fence(builder);
-  else if (const TensorCopies *copies = target.tensorCopies())
-    copies->fence(builder);
   else
     return fail(op, "nothing on this GPU reads or writes shared memory by itself"), failure();
   return success();

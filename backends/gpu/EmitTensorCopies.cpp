@@ -72,6 +72,29 @@ LogicalResult GpuEmitter::describeMap(TensorMapOp op) {
   return success();
 }
 
+CopyingWarp GpuEmitter::copyingWarp() {
+  return {builder.CreateICmpEQ(uniformWarpIndex(), builder.getInt32(0)), isFirstThread(),
+          laneIndex()};
+}
+
+void GpuEmitter::emitEditedMap(EditedMapOp op, const TensorCopies &copies) {
+  TensorMapType type = op.getType();
+  ArrayDescription array;
+  array.elementBytes = memoryBytes(type.getElement());
+  array.swizzleBytes = type.getSwizzle();
+  array.box.assign(type.getBox().begin(), type.getBox().end());
+  array.base = scalar(op.getBase());
+  for (auto [extent, stride] : llvm::zip(op.getShape(), op.getStrides())) {
+    array.extents.push_back(scalar(extent));
+    array.strides.push_back(scalar(stride));
+  }
+  llvm::Value *map =
+      builder.CreateConstGEP1_64(builder.getInt8Ty(), mapMemories.lookup(op.getMemory()),
+                                 uint64_t(op.getNumber()) * backends::kTensorMapBytes);
+  copies.editMap(builder, map, sharedAddress(plan.scratchOf(op)), array, copyingWarp());
+  tensorMaps[op] = map;
+}
+
 llvm::Value *GpuEmitter::memoryBarrier(Value barriers, llvm::Value *stage) {
   llvm::Value *start = sharedAddress(plan.scratchOf(barriers.getDefiningOp()));
   return builder.CreateGEP(builder.getInt64Ty(), start, stage);
@@ -113,6 +136,21 @@ LogicalResult GpuEmitter::emitTensorCopy(Operation *op) {
       visit(memoryBarrier(barriers, builder.getInt32(uint32_t(stage))));
   };
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](MapMemoryOp memory) {
+        const auto count = unsigned(memory.getType().getCount());
+        mapMemories[memory] = copies->claimMaps(builder, count, threadCount(), copyingWarp());
+        return success();
+      })
+      .Case([&](EditedMapOp edit) {
+        emitEditedMap(edit, *copies);
+        return success();
+      })
+      .Case([&](MapMemoryEndOp end) {
+        const auto count = unsigned(end.getMemory().getType().getCount());
+        copies->releaseMaps(builder, mapMemories.lookup(end.getMemory()), count, threadCount(),
+                            copyingWarp());
+        return success();
+      })
       .Case([&](MBarrierInitOp init) {
         forEachStage(init.getBarriers(), [&](llvm::Value *barrier) {
           copies->initBarrier(builder, barrier, init.getArrivals().value_or(1), isFirstThread());
@@ -145,7 +183,7 @@ LogicalResult GpuEmitter::emitTensorCopy(Operation *op) {
         return success();
       })
       .Case([&](TensorCopyOp copy) {
-        noteBoxes(op, "tensor-copy", copy.getMap().getDefiningOp<TensorMapOp>());
+        noteBoxes(op, "tensor-copy", copy.getMap());
         llvm::Value *barrier = memoryBarrier(copy.getBarriers(), scalar(copy.getNumber()));
         llvm::Value *starts = builder.CreateAnd(scalar(copy.getExists()), isFirstThread());
         return forEachBox(copy, [&](llvm::Value *shared, ArrayRef<llvm::Value *> at) {
@@ -153,7 +191,7 @@ LogicalResult GpuEmitter::emitTensorCopy(Operation *op) {
         });
       })
       .Case([&](TensorStoreOp store) {
-        noteBoxes(op, "tensor-store", store.getMap().getDefiningOp<TensorMapOp>());
+        noteBoxes(op, "tensor-store", store.getMap());
         llvm::Value *starts = isFirstThread();
         LogicalResult result =
             forEachBox(store, [&](llvm::Value *shared, ArrayRef<llvm::Value *> at) {

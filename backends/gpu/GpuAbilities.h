@@ -111,6 +111,23 @@ public:
   virtual void fence(llvm::IRBuilderBase &builder) const = 0;
 };
 
+/// An array as a program describes it to the copy engine itself. The first dimension is the
+/// outermost; in the last one elements are neighbours.
+struct ArrayDescription {
+  int64_t elementBytes = 1, swizzleBytes = 128;
+  llvm::SmallVector<int64_t, 2> box;
+  llvm::Value *base = nullptr;                 // ptr addrspace(1)
+  llvm::SmallVector<llvm::Value *, 2> extents; // i64
+  llvm::SmallVector<llvm::Value *, 2> strides; // i64, elements; the last is 1
+};
+
+/// The warp whose first thread starts all copies.
+struct CopyingWarp {
+  llvm::Value *isHere;  // i1: whether the thread is one of its
+  llvm::Value *isFirst; // i1: whether it is the first of them
+  llvm::Value *lane;    // i32
+};
+
 /// Copies of boxes of arrays from global to shared memory by an engine of their own. One thread
 /// starts them; an object in shared memory, a memory barrier, knows when their bytes have arrived.
 class TensorCopies {
@@ -129,8 +146,8 @@ public:
   virtual void endBarrier(llvm::IRBuilderBase &builder, llvm::Value *barrier,
                           llvm::Value *predicate) const = 0;
   /// Lets the engine, and copies that are started behind a barrier of the threads, see what the
-  /// thread has stored to shared memory.
-  virtual void fence(llvm::IRBuilderBase &builder) const = 0;
+  /// thread has stored to shared memory; where `isGlobal`, to global memory as well.
+  virtual void fence(llvm::IRBuilderBase &builder, bool isGlobal) const = 0;
   /// Arrives at the barrier and announces so many bytes, in the threads whose `predicate` (i1) is
   /// true: one.
   virtual void expect(llvm::IRBuilderBase &builder, llvm::Value *barrier, int64_t bytes,
@@ -163,6 +180,22 @@ public:
   /// later.
   virtual void waitForStores(llvm::IRBuilderBase &builder, bool areWritten,
                              unsigned pending) const = 0;
+
+  /// Whether programs can describe arrays themselves, by the three functions that follow.
+  virtual bool editsMaps() const = 0;
+  /// Shared memory that `editMap` writes, and whose bytes are free behind it.
+  static constexpr int64_t kEditBytes = 128;
+  /// Returns global memory (ptr, of 128 bytes for each map) that no other program has until
+  /// `releaseMaps`; what threads of other warps get means nothing. A program has so many `threads`.
+  virtual llvm::Value *claimMaps(llvm::IRBuilderBase &builder, unsigned count, unsigned threads,
+                                 const CopyingWarp &warp) const = 0;
+  /// Makes a map, which copies that the warp starts behind it may go by. Those by the map that was
+  /// there have ended. `scratch` (ptr addrspace(3)) is aligned to 128 bytes.
+  virtual void editMap(llvm::IRBuilderBase &builder, llvm::Value *map, llvm::Value *scratch,
+                       const ArrayDescription &array, const CopyingWarp &warp) const = 0;
+  /// Gives back what `claimMaps` has returned for the same numbers. All copies have ended.
+  virtual void releaseMaps(llvm::IRBuilderBase &builder, llvm::Value *memory, unsigned count,
+                           unsigned threads, const CopyingWarp &warp) const = 0;
 };
 
 /// What products of f32 by way of tf32 need besides their instruction.

@@ -155,9 +155,9 @@ LogicalResult GpuEmitter::emitOp(Operation *op) {
       // Placed by the plan; a view is an address.
       .Case<BufferAllocOp, BufferViewOp, MBarrierAllocOp>([&](Operation *) { return success(); })
       .Case([&](TensorMapOp) { return success(); }) // a parameter
-      .Case<MBarrierInitOp, MBarrierEndOp, MBarrierExpectOp, MBarrierArriveOp, MBarrierWaitOp,
-            TensorCopyOp, TensorStoreOp, TensorStoreWaitOp>(
-          [&](Operation *op) { return emitTensorCopy(op); })
+      .Case<MapMemoryOp, EditedMapOp, MapMemoryEndOp, MBarrierInitOp, MBarrierEndOp,
+            MBarrierExpectOp, MBarrierArriveOp, MBarrierWaitOp, TensorCopyOp, TensorStoreOp,
+            TensorStoreWaitOp>([&](Operation *op) { return emitTensorCopy(op); })
       .Case([&](DotAsyncOp dot) { return emitDotAsync(dot); })
       .Case([&](DotWaitOp wait) { return emitDotWait(wait); })
       .Case([&](ProxyFenceOp fence) { return emitProxyFence(fence); })

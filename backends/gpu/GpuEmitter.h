@@ -182,7 +182,7 @@ private:
   /// Remarks that a thread's accesses are of so many elements, and why not of more.
   void noteAccess(mlir::Operation *op, llvm::StringRef kind, int64_t elements, unsigned maxBytes);
   /// The same of an access by the engine.
-  void noteBoxes(mlir::Operation *op, llvm::StringRef kind, tile::TensorMapOp map);
+  void noteBoxes(mlir::Operation *op, llvm::StringRef kind, mlir::Value map);
   // EmitAtomics.cpp
   mlir::LogicalResult emitAtomic(mlir::Operation *op);
   bool isDeviceMemory(tile::AtomicRmwOp op);
@@ -230,6 +230,9 @@ private:
   // EmitTensorCopies.cpp
   /// Adds the map to those of the image.
   mlir::LogicalResult describeMap(tile::TensorMapOp op);
+  void emitEditedMap(tile::EditedMapOp op, const TensorCopies &copies);
+  /// The program's first warp.
+  CopyingWarp copyingWarp();
   /// A copy or a store by the engine, or what is done with memory barriers.
   mlir::LogicalResult emitTensorCopy(mlir::Operation *op);
   /// Calls `visit` with the place in shared memory and the coordinates of each box of a copy, or a
@@ -297,7 +300,7 @@ private:
   /// results.
   llvm::DenseMap<mlir::Value, Registers> keptForProducts;
   /// The parameters that are tensor maps.
-  llvm::DenseMap<mlir::Value, llvm::Value *> tensorMaps;
+  llvm::DenseMap<mlir::Value, llvm::Value *> tensorMaps, mapMemories;
   std::vector<std::pair<layout::TileLayout, llvm::SmallVector<llvm::Value *, 3>>> coordinates;
   bool hasFailed = false;
 };

@@ -67,6 +67,7 @@ int64_t scratchBytes(Operation *op, const GpuTarget &target) {
       .Case([&](DotOp dot) { return dotScratchBytes(dot); })
       .Case<AtomicRmwOp, AtomicCasOp>([&](Operation *atomic) { return atomicScratchBytes(atomic); })
       .Case([](ClockOp) -> int64_t { return sizeof(uint64_t); })
+      .Case([](EditedMapOp) { return TensorCopies::kEditBytes; })
       .Case([&](PrintOp print) { return printScratchBytes(print); })
       .Default([&](Operation *other) -> int64_t {
         return isRearrangement(other) ? rearrangeScratchBytes(other, target) : 0;

@@ -202,6 +202,16 @@ bool isAllocation(Operation *op) {
   return isa<BufferAllocOp, MBarrierAllocOp>(op);
 }
 
+/// Whether the program's threads meet between what an operation writes to its scratch and what it
+/// reads there: all do but one whose scratch is one warp's.
+bool meetsWithin(Operation *op) {
+  return !isa<EditedMapOp>(op);
+}
+
+int64_t alignmentOf(Operation *op) {
+  return isa<EditedMapOp>(op) ? TensorCopies::kEditBytes : kAlignment;
+}
+
 int64_t bufferBytes(Operation *alloc, int64_t mostStages = INT64_MAX) {
   if (auto barriers = dyn_cast<MBarrierAllocOp>(alloc))
     return std::min(barriers.getType().getStages(), mostStages) * int64_t(sizeof(int64_t));
@@ -225,7 +235,7 @@ public:
     function.walk([&](Operation *op) {
       if (int64_t bytes = scratchBytes(op, target)) {
         sizes[op] = bytes;
-        needed = std::max(needed, heldAt(op).firstFit(bytes) + bytes);
+        needed = std::max(needed, heldAt(op).firstFit(bytes, alignmentOf(op)) + bytes);
       }
     });
     if (!function.getBody().empty())
@@ -297,9 +307,11 @@ private:
         pending.clear();
       } else if (auto found = sizes.find(&op); found != sizes.end()) {
         int64_t begin = place(&op, found->second, pending), end = begin + found->second;
-        if (pending.overlaps(begin, end))
+        const bool waits = pending.overlaps(begin, end);
+        if (waits)
           plan.barriersBefore.insert(&op);
-        pending.clear();
+        if (waits || meetsWithin(&op))
+          pending.clear();
         pending.add(begin, end);
       }
       for (const PlacedBuffer &buffer : buffers)
@@ -327,10 +339,11 @@ private:
       return known->second;
     Bytes held = heldAt(op), unfree = pending;
     unfree.add(held);
-    int64_t offset = unfree.firstFit(size);
+    const int64_t alignment = alignmentOf(op);
+    int64_t offset = unfree.firstFit(size, alignment);
     int64_t budget = std::max(needed, std::min(held.end() + kFreeBytes, maxBytes));
     if (offset + size > budget)
-      offset = held.firstFit(size);
+      offset = held.firstFit(size, alignment);
     plan.scratch[op] = offset;
     plan.bytes = std::max(plan.bytes, offset + size);
     return offset;

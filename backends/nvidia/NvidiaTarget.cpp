@@ -13,7 +13,8 @@ NvidiaTarget::NvidiaTarget(NvidiaArch arch)
                  .maxAccessBytes = 16,
                  .registerWords = 65536,
                  .threadWords = 255}),
-      architecture(std::move(arch)), mathematics(architecture.capability), products(architecture) {}
+      architecture(std::move(arch)), mathematics(architecture.capability), products(architecture),
+      engine(architecture.ptxVersion) {}
 
 void NvidiaTarget::declareKernel(llvm::Function &kernel, unsigned threads,
                                  const backends::CompileOptions &options) const {

@@ -7,8 +7,13 @@
 
 namespace sectile::nvidia {
 
+/// From CUDA 12.5 on, of this PTX, assemblers take strides of edited maps as they are; older ones
+/// want them in pieces of 16 bytes.
+inline constexpr int kEditingPtxVersion = 85;
+
 class NvidiaTensorCopies final : public gpu::TensorCopies {
 public:
+  explicit NvidiaTensorCopies(int ptxVersion) : ptxVersion(ptxVersion) {}
   void declareMap(llvm::Function &kernel, unsigned parameter) const override;
   void initBarrier(llvm::IRBuilderBase &builder, llvm::Value *barrier, uint32_t arrivals,
                    llvm::Value *predicate) const override;
@@ -16,7 +21,7 @@ public:
               llvm::Value *predicate) const override;
   void endBarrier(llvm::IRBuilderBase &builder, llvm::Value *barrier,
                   llvm::Value *predicate) const override;
-  void fence(llvm::IRBuilderBase &builder) const override;
+  void fence(llvm::IRBuilderBase &builder, bool isGlobal) const override;
   void expect(llvm::IRBuilderBase &builder, llvm::Value *barrier, int64_t bytes,
               llvm::Value *predicate) const override;
   void copy(llvm::IRBuilderBase &builder, llvm::Value *shared, llvm::Value *map,
@@ -30,6 +35,16 @@ public:
   void commitStores(llvm::IRBuilderBase &builder) const override;
   void waitForStores(llvm::IRBuilderBase &builder, bool areWritten,
                      unsigned pending) const override;
+  bool editsMaps() const override { return ptxVersion >= kEditingPtxVersion; }
+  llvm::Value *claimMaps(llvm::IRBuilderBase &builder, unsigned count, unsigned threads,
+                         const gpu::CopyingWarp &warp) const override;
+  void editMap(llvm::IRBuilderBase &builder, llvm::Value *map, llvm::Value *scratch,
+               const gpu::ArrayDescription &array, const gpu::CopyingWarp &warp) const override;
+  void releaseMaps(llvm::IRBuilderBase &builder, llvm::Value *memory, unsigned count,
+                   unsigned threads, const gpu::CopyingWarp &warp) const override;
+
+private:
+  int ptxVersion;
 };
 
 } // namespace sectile::nvidia

@@ -28,17 +28,26 @@ backends::TargetFacts NvidiaBackend::facts(const backends::CompileOptions &optio
           .hasTensorCopies = target.tensorCopies() && gpu::takesTensorCopies(options)};
 }
 
-/// Products of fp8 need a newer PTX than the architecture does; only kernels that have some ask for
-/// it, and they do without the instruction where the driver (`newest`; 0: any) is older.
+/// Products of fp8, and maps of arrays that programs edit, need a newer PTX than the architecture
+/// does; only kernels that may have some ask for it, and they do without where the driver
+/// (`newest`; 0: any) is older.
 static int ptxVersionFor(func::FuncOp function, const NvidiaArch &arch, int newest) {
-  if (!hasFp8Products(arch.capability) || (newest && newest < kFp8PtxVersion))
-    return arch.ptxVersion;
-  bool hasFp8 = false;
-  function.walk([&](tile::DotOp dot) {
-    Type element = dot.getLhs().getType().getElementType();
-    hasFp8 |= isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8;
+  int version = arch.ptxVersion;
+  auto ask = [&](int wanted) {
+    if (!newest || newest >= wanted)
+      version = std::max(version, wanted);
+  };
+  function.walk([&](Operation *op) {
+    if (auto dot = dyn_cast<tile::DotOp>(op); dot && hasFp8Products(arch.capability)) {
+      Type element = dot.getLhs().getType().getElementType();
+      if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8)
+        ask(kFp8PtxVersion);
+    }
+    // An array that begins elsewhere than at an argument.
+    if (auto block = dyn_cast<tile::BlockAtOp>(op); block && !isa<BlockArgument>(block.getBase()))
+      ask(kEditingPtxVersion);
   });
-  return hasFp8 ? std::max(arch.ptxVersion, kFp8PtxVersion) : arch.ptxVersion;
+  return version;
 }
 
 FailureOr<backends::KernelImage> NvidiaBackend::compile(ModuleOp module,

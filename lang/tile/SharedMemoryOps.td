@@ -93,13 +93,52 @@ def Tile_ScheduleBarrierOp : Tile_Op<"schedule_barrier", [MemoryEffects<[MemRead
 def Tile_TensorMapOp : Tile_Op<"tensor_map", [Pure, SameVariadicOperandSize]> {
   let summary = "an array, described for the copy engine";
   let description = [{
-    `base` is an argument of the kernel; `shape` and `strides` follow from its arguments by sums and products alone, as
-    the host makes the map when the kernel is launched. Neighbours along the last axis lie one element apart.
+    Where `base` is an argument of the kernel, and `shape` and `strides` follow from its arguments by sums and products
+    alone, the host makes the map when the kernel is launched. Any other one becomes an `edited_map` (EditMaps).
+    Neighbours along the last axis lie one element apart.
     Example: `%map = tile.tensor_map %p of [%m, %n] by [%s, %one] : !tile.ptr<f16> -> !tile.tensor_map<[64, 64], f16, 128>`
   }];
   let arguments = (ins Tile_Ptr:$base, Variadic<I64>:$shape, Variadic<I64>:$strides);
   let results = (outs Tile_TensorMap:$result);
   let assemblyFormat = "$base `of` `[` $shape `]` `by` `[` $strides `]` attr-dict `:` type($base) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_MapMemoryOp : Tile_Op<"map_memory", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "takes global memory for the maps that the program edits";
+  let description = [{
+    No other program has it until a `map_memory_end`. Example: `%memory = tile.map_memory : !tile.map_memory<2>`
+  }];
+  let results = (outs Tile_MapMemory:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def Tile_MapMemoryEndOp : Tile_Op<"map_memory_end", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "gives the memory of maps back";
+  let description = [{ All copies by them are done. Example: `tile.map_memory_end %memory : !tile.map_memory<2>` }];
+  let arguments = (ins Tile_MapMemory:$memory);
+  let assemblyFormat = "$memory attr-dict `:` type($memory)";
+}
+
+def Tile_EditedMapOp : Tile_Op<"edited_map", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
+  let summary = "an array, described for the copy engine by the program itself";
+  let description = [{
+    The map is number `number` in the memory, and takes the place of the one that was there, whose copies are done. All
+    that the host checks of its maps is taken for granted: base and strides are multiples of 16 bytes, no stride is
+    negative. An array with an extent below 1 reads as zeros.
+    Example:
+    ```mlir
+    %map = tile.edited_map %memory[1], %p of [%m, %n] by [%s, %one]
+        : !tile.map_memory<2>, !tile.ptr<f16> -> !tile.tensor_map<[64, 64], f16, 128>
+    ```
+  }];
+  let arguments = (ins Tile_MapMemory:$memory, ConfinedAttr<I32Attr, [IntNonNegative]>:$number, Tile_Ptr:$base,
+                       Variadic<I64>:$shape, Variadic<I64>:$strides);
+  let results = (outs Tile_TensorMap:$result);
+  let assemblyFormat = [{
+    $memory `[` $number `]` `,` $base `of` `[` $shape `]` `by` `[` $strides `]` attr-dict
+    `:` type($memory) `,` type($base) `->` type($result)
+  }];
   let hasVerifier = 1;
 }
 
@@ -304,9 +343,11 @@ def Tile_ProxyFenceOp : Tile_Op<"proxy_fence", [MemoryEffects<[MemRead, MemWrite
   let description = [{
     Products of other threads see what it has stored behind a barrier that follows, and copies into the same bytes come
     later there. Copies by `async_copy` count as stores of the thread that has waited for them; those by `tensor_copy`
-    need no fence. Example: `tile.proxy_fence`
+    need no fence. With `global`, copies that are started behind the barrier see what it has stored in global memory,
+    too. Examples: `tile.proxy_fence`, `tile.proxy_fence global`
   }];
-  let assemblyFormat = "attr-dict";
+  let arguments = (ins UnitAttr:$global);
+  let assemblyFormat = "(`global` $global^)? attr-dict";
 }
 
 #endif

@@ -148,10 +148,18 @@ def Tile_MBarriersType : Tile_Type<"MBarriers", "mbarriers"> {
   let assemblyFormat = "`<` $stages `>`";
 }
 
+def Tile_MapMemoryType : Tile_Type<"MapMemory", "map_memory"> {
+  let summary = "global memory for the tensor maps that a program edits";
+  let description = [{ So many maps, which no other program has meanwhile: `!tile.map_memory<2>`. }];
+  let parameters = (ins "int64_t":$count);
+  let assemblyFormat = "`<` $count `>`";
+}
+
 class Tile_ValueOf<string name, string text>
     : Type<CPred<"::mlir::isa<::sectile::tile::" # name # ">($_self)">, text, "::sectile::tile::" # name>;
 def Tile_TensorMap : Tile_ValueOf<"TensorMapType", "tensor map">;
 def Tile_MBarriers : Tile_ValueOf<"MBarriersType", "memory barriers">;
+def Tile_MapMemory : Tile_ValueOf<"MapMemoryType", "memory for tensor maps">;
 def Tile_Block : Tile_ValueOf<"BlockType", "block">,
                  BuildableType<"$_builder.getType<::sectile::tile::BlockType>()">;
 

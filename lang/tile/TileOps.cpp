@@ -427,15 +427,29 @@ LogicalResult AsyncCopyOp::verify() {
   return checkAccess(*this, pointers, int32_t(getAxis()), int32_t(getWidth()));
 }
 
-LogicalResult TensorMapOp::verify() {
-  TensorMapType map = getType();
-  if (map.getBox().size() != getShape().size() || map.getBox().empty())
-    return emitOpError() << "its boxes have " << map.getBox().size() << " dimensions, the array "
-                         << getShape().size();
-  if (getBase().getType().getPointee() != map.getElement())
-    return emitOpError() << "describes elements of type " << map.getElement() << ", the array has "
-                         << getBase().getType().getPointee();
+/// What maps have in common, whoever makes them.
+template <class Op>
+static LogicalResult checkMap(Op op) {
+  TensorMapType map = op.getType();
+  if (map.getBox().size() != op.getShape().size() || map.getBox().empty() ||
+      op.getStrides().size() != op.getShape().size())
+    return op.emitOpError() << "its boxes have " << map.getBox().size() << " dimensions, the array "
+                            << op.getShape().size();
+  if (op.getBase().getType().getPointee() != map.getElement())
+    return op.emitOpError() << "describes elements of type " << map.getElement()
+                            << ", the array has " << op.getBase().getType().getPointee();
   return success();
+}
+
+LogicalResult TensorMapOp::verify() {
+  return checkMap(*this);
+}
+
+LogicalResult EditedMapOp::verify() {
+  if (int64_t(getNumber()) >= getMemory().getType().getCount())
+    return emitOpError() << "the memory has " << getMemory().getType().getCount()
+                         << " maps, and none of number " << getNumber();
+  return checkMap(*this);
 }
 
 /// What copies and stores of the engine have in common; `verb` is what they do with elements.

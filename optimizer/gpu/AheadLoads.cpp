@@ -27,11 +27,20 @@ bool AheadLoads::areAllByEngine() {
     if (std::string whyNot = consider(load);
         !whyNot.empty() && isa<RankedTensorType>(load.getType()))
       return false;
-  return areByEngine() && !areByThreads();
+  return areByEngine() && !areByThreads() && !areEdited();
 }
 
 bool AheadLoads::areByEngine() const {
   return llvm::any_of(loads, [](const AsyncLoad &ahead) { return ahead.block.has_value(); });
+}
+
+bool AheadLoads::areEdited() const {
+  return llvm::any_of(loads,
+                      [](const AsyncLoad &ahead) { return ahead.block && ahead.block->isEdited; });
+}
+
+bool AheadLoads::areBehindStores() const {
+  return llvm::any_of(loads, [](const AsyncLoad &ahead) { return ahead.isBehindStores; });
 }
 
 bool AheadLoads::areByThreads() const {
@@ -125,10 +134,19 @@ std::optional<AsyncLoad> AheadLoads::asEngineLoad(LoadOp load) {
     ahead.block = arrayBlockOf(
         load.getBlock(), load.getType(), analysis, shape,
         llvm::count_if(loads, [](const AsyncLoad &other) { return other.block; }), whyNot);
-  // The engine does not see what threads write, in this program or in others that it waits for.
-  if (ahead.block && !allWrites.mayBePassedBy(load, assumed.apart)) {
+  if (ahead.block && ahead.block->isEdited && !isSameThroughout(*ahead.block, loop)) {
     ahead.block.reset();
-    whyNot = allWrites.whyNotPassedBy(load);
+    whyNot = "the array's address is loaded in the loop";
+  }
+  // The engine does not see what threads write, in this program or in others that it waits for;
+  // what this program has stored before the loop, behind a fence. Which array an address is of that
+  // is loaded nobody knows.
+  if (ahead.block && !allWrites.mayBePassedBy(load, assumed.apart)) {
+    ahead.isBehindStores = ahead.block->isEdited && allWrites.areOwnStores();
+    if (!ahead.isBehindStores) {
+      ahead.block.reset();
+      whyNot = allWrites.whyNotPassedBy(load);
+    }
   }
   if (ahead.block) {
     ahead.axis = ahead.block->rowAxis;

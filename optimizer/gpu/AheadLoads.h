@@ -36,6 +36,8 @@ public:
 
   bool areByEngine() const;
   bool areByThreads() const;
+  /// Whether the engine is to see what threads have stored before the loop.
+  bool areBehindStores() const;
   bool has(mlir::Operation *load) const;
 
   llvm::SmallVector<AsyncLoad, 2> loads;
@@ -43,6 +45,8 @@ public:
   LoopSlice slice;
 
 private:
+  /// Whether the program describes an array of theirs itself.
+  bool areEdited() const;
   /// Why it stays as it is; empty: it goes to `loads`.
   std::string consider(tile::LoadOp load);
   /// Whether a load goes to `loads` of which threads make what products take.

@@ -26,6 +26,8 @@ struct AsyncLoad {
   /// What the copy engine copies, if it does; `map` describes the array.
   std::optional<ArrayBlock> block = {};
   mlir::Value map = {};
+  /// The engine is to see what the program has stored in front of the loop.
+  bool isBehindStores = false;
   /// Threads take it from the stage, and no product or conversion alone.
   bool isBeside = false;
 };

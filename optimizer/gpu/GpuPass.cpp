@@ -37,6 +37,7 @@ struct NamedOptions : PassPipelineOptions<NamedOptions> {
         each(*this, "each", llvm::cl::init(kept.shape.threadWords)),
         shared(*this, "shared", llvm::cl::init(kept.shape.sharedBytes)),
         maps(*this, "maps", llvm::cl::init(kept.shape.mostTensorMaps)),
+        edits(*this, "edits", llvm::cl::init(kept.shape.editsTensorMaps)),
         async(*this, "async", llvm::cl::init(kept.shape.asyncCopies),
               llvm::cl::values(
                   clEnumValN(AsyncKind::None, "none", "no asynchronous copies"),
@@ -54,6 +55,7 @@ struct NamedOptions : PassPipelineOptions<NamedOptions> {
         persistent(*this, "persistent", llvm::cl::init(kept.persistent)) {}
 
   Option<int64_t> warps, lanes, bytes, registers, each, shared, maps;
+  Option<bool> edits;
   Option<AsyncKind> async;
   Option<bool> buffers, matrix, wgmma, fixed, exact;
   Option<int64_t> stages;
@@ -77,6 +79,7 @@ LogicalResult readGpuOptions(StringRef text, GpuPipelineOptions &options,
   options.shape.sharedBytes = named.shared;
   options.shape.asyncCopies = named.async;
   options.shape.mostTensorMaps = named.maps;
+  options.shape.editsTensorMaps = named.edits;
   options.shape.hasBuffers = named.buffers;
   if (named.matrix)
     options.shape.matrixInstructions = commonInstructions;

@@ -38,6 +38,9 @@ struct GpuShape {
   /// Maps of arrays that a kernel may have for the engine that copies their blocks; 0: there is no
   /// such engine.
   int64_t mostTensorMaps = 0;
+  /// Whether a program can describe arrays to that engine itself, whose addresses the host does not
+  /// know.
+  bool editsTensorMaps = false;
   /// The matrix instructions for a product's elements, the preferred first; they outlive all that
   /// is compiled. Null: there are none.
   std::function<layout::MatrixInstructions(tile::DotOp)> matrixInstructions;

@@ -32,7 +32,7 @@ LoopWrites::LoopWrites(Block &body, const char *scope, const PointerProvenance &
     if (auto argument = provenance.argumentOf(pointer))
       written.push_back(*argument);
     else
-      isOpaque = true;
+      writesAnywhere = true;
   };
   body.walk([&](Operation *op) {
     llvm::TypeSwitch<Operation *>(op)
@@ -40,19 +40,19 @@ LoopWrites::LoopWrites(Block &body, const char *scope, const PointerProvenance &
         .Case([&](AtomicRmwOp atomic) {
           write(atomic.getPtr());
           // A kernel that uses the result may be waiting for another program's data.
-          isOpaque |= !atomic->use_empty();
+          ordersMemory |= !atomic->use_empty();
         })
-        .Case([&](LoadOp load) { isOpaque |= load.getIsVolatile(); })
+        .Case([&](LoadOp load) { ordersMemory |= load.getIsVolatile(); })
         .Case<PrintOp, AssertOp, AssumeOp>([](Operation *) {})
         .Default([&](Operation *op) {
-          isOpaque |= !touchesOnlySharedMemory(op) && !isMemoryEffectFree(op) &&
-                      !op->hasTrait<OpTrait::HasRecursiveMemoryEffects>();
+          ordersMemory |= !touchesOnlySharedMemory(op) && !isMemoryEffectFree(op) &&
+                          !op->hasTrait<OpTrait::HasRecursiveMemoryEffects>();
         });
   });
 }
 
 bool LoopWrites::mayBePassedBy(LoadOp load, SmallVectorImpl<ApartArguments> &apart) const {
-  if (isOpaque)
+  if (ordersMemory || writesAnywhere)
     return false;
   auto read = provenance.argumentOf(load.getPtr());
   if (!written.empty() && (!read || argumentsOverlap || llvm::is_contained(written, *read)))
@@ -64,7 +64,7 @@ bool LoopWrites::mayBePassedBy(LoadOp load, SmallVectorImpl<ApartArguments> &apa
 
 std::string LoopWrites::whyNotPassedBy(LoadOp load) const {
   const std::string the = std::string("the ") + scope;
-  if (isOpaque)
+  if (ordersMemory || writesAnywhere)
     return the + " orders memory (by a barrier, an atomic whose result is used or a volatile "
                  "load), or writes through a pointer whose argument is not known";
   if (argumentsOverlap)

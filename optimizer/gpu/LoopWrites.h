@@ -36,6 +36,9 @@ public:
   bool mayBePassedBy(tile::LoadOp load, llvm::SmallVectorImpl<ApartArguments> &apart) const;
   /// Returns the reason why it must not, as the text of a remark.
   std::string whyNotPassedBy(tile::LoadOp load) const;
+  /// Whether no load waits for what other programs write, so that all that the scope writes are
+  /// stores of its own.
+  bool areOwnStores() const { return !ordersMemory; }
 
 private:
   LoopWrites(mlir::Block &body, const char *scope, const PointerProvenance &provenance,
@@ -44,8 +47,8 @@ private:
   const char *const scope; // "loop" or "kernel", for remarks
   const PointerProvenance &provenance;
   const bool argumentsOverlap;
-  /// Whether the scope orders memory, or writes to memory of an unknown argument.
-  bool isOpaque = false;
+  bool ordersMemory = false;
+  bool writesAnywhere = false;            // to memory of an unknown argument
   llvm::SmallVector<unsigned, 4> written; // arguments
 };
 

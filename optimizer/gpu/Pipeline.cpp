@@ -6,6 +6,7 @@
 #include "optimizer/gpu/AssignLayouts.h"
 #include "optimizer/gpu/BufferAccesses.h"
 #include "optimizer/gpu/BufferProducts.h"
+#include "optimizer/gpu/EditMaps.h"
 #include "optimizer/gpu/HoistLoads.h"
 #include "optimizer/gpu/MakePersistent.h"
 #include "optimizer/gpu/MergeReductions.h"
@@ -77,6 +78,9 @@ void buildGpuPipeline(OpPassManager &passes, const GpuPipelineOptions &options,
   // looks at.
   if (options.shape.hasTensorCopy())
     add(createStageStores(options, assumed));
+  // After both that leave accesses to the engine.
+  if (options.shape.editsTensorMaps)
+    add(createEditMaps());
   // After all that moves loads.
   add(createOrderStores(options, assumed));
   // A width depends on what is known of the address at the access's final place.
@@ -127,6 +131,7 @@ void registerGpuPasses() {
     registerPass([] { return createFillBuffers(); });
     registerPass([] { return createHoistLoads(); });
     registerPass([] { return createStageStores(); });
+    registerPass([] { return createEditMaps(); });
     registerPass([] { return createOrderStores(); });
     registerPass([] { return createAssignAccessWidths(); });
     registerPass([] { return createBufferAccesses(); });

@@ -224,6 +224,12 @@ private:
       return;
     nest.emplace(outer, loop, slice);
     std::string whyNot = nest->whyNot();
+    if (whyNot.empty() && chosen.areBehindStores())
+      whyNot = "the engine is to see what is stored in front of it";
+    if (whyNot.empty() && llvm::any_of(loads, [&](const AsyncLoad &ahead) {
+          return ahead.block->isEdited && !isSameThroughout(*ahead.block, outer);
+        }))
+      whyNot = "it reads other arrays then, whose addresses are loaded";
     if (whyNot.empty() && hasOtherProductLoops())
       whyNot = "another loop there has products, too";
     if (whyNot.empty() && (!isRoomFor(stageCount) || leavesFewerPrograms()))
@@ -411,8 +417,9 @@ private:
       MBarrierInitOp::create(builder, place, over,
                              builder.getI32IntegerAttr(int32_t(shape.warpCount)));
     }
-    ProxyFenceOp::create(builder, place);
-    BarrierOp::create(builder, place, /*sharedOnly=*/true);
+    const bool isBehindStores = chosen.areBehindStores();
+    ProxyFenceOp::create(builder, place, /*global=*/isBehindStores);
+    BarrierOp::create(builder, place, /*sharedOnly=*/!isBehindStores);
   }
 
   /// Lets the warp that starts copies wait until all are through with the round before that whose

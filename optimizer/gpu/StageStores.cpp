@@ -311,7 +311,7 @@ private:
     OpBuilder builder(store);
     auto atEntry = OpBuilder::atBlockBegin(&function.getBody().front());
     Value buffer = BufferAllocOp::create(atEntry, place, one.buffer);
-    Value map = tensorMapOf(*one.block, one.buffer);
+    Value map = tensorMapOf(*one.block, one.buffer, store);
     const int64_t stages = one.buffer.getStages();
     for (auto [number, piece] : llvm::enumerate(piecesOf(builder, one))) {
       Value stage = arith::ConstantOp::create(
@@ -411,6 +411,11 @@ std::optional<ArrayBlock> storedBlockOf(StoreOp store, const IndexAnalysis &anal
   }
   std::optional<ArrayBlock> block =
       arrayBlockOf(store.getBlock(), tile, analysis, shape, planned, whyNot);
+  // Nobody knows what else the program reads there.
+  if (block && block->isEdited) {
+    whyNot = "the array does not begin at an argument";
+    return std::nullopt;
+  }
   if (block && !hasWholePieces(*block, tile, analysis)) {
     whyNot = "its rows are not known to end at a multiple of 16 bytes, up to which the engine "
              "writes";

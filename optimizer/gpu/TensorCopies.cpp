@@ -41,9 +41,26 @@ Value cloneOf(Value number, OpBuilder &builder, IRMapping &made) {
   return made.lookup(number);
 }
 
+/// Whether the address is one that the kernel has loaded, or made of numbers.
+bool isLoaded(Value address) {
+  for (Operation *op = address.getDefiningOp(); op; op = op->getOperand(0).getDefiningOp()) {
+    if (isa<IntToPtrOp, LoadOp>(op))
+      return true;
+    if (!isa<HintOp, PtrAddOp, PtrCastOp>(op))
+      return false;
+  }
+  return false;
+}
+
 bool isOne(Value number) {
   APInt known;
   return matchPattern(number, m_ConstantInt(&known)) && known.isOne();
+}
+
+/// Whether the code says of an axis that it ends nowhere.
+bool isEndless(Value extent) {
+  APInt known;
+  return matchPattern(extent, m_ConstantInt(&known)) && known.getSExtValue() == kEndlessAxis;
 }
 
 std::optional<layout::BufferOperand> placesOf(BufferType buffer, int rowAxis) {
@@ -97,9 +114,12 @@ std::optional<ArrayBlock> arrayBlockOf(Value named, Type tile, const IndexAnalys
   if (at.getOffsets().size() != 2)
     return no("the array has " + std::to_string(at.getOffsets().size()) + " dimensions, not two");
   auto base = dyn_cast<BlockArgument>(at.getBase());
-  if (!base || !isa<func::FuncOp>(base.getOwner()->getParentOp()))
+  const bool isEdited = isLoaded(at.getBase());
+  if (!isEdited && (!base || !isa<func::FuncOp>(base.getOwner()->getParentOp())))
     return no("the array does not begin at an argument");
-  if (analysis.alignment(base, 0) < kAlignment)
+  if (isEdited && !shape.editsTensorMaps)
+    return no("the array's address is loaded, and programs cannot describe arrays to the engine");
+  if (analysis.alignment(at.getBase(), 0) < kAlignment)
     return no("the array is not known to begin at a multiple of 16 bytes");
   std::optional<int> rowAxis = rowAxisOf(at);
   if (!rowAxis)
@@ -108,16 +128,28 @@ std::optional<ArrayBlock> arrayBlockOf(Value named, Type tile, const IndexAnalys
   at->getParentOfType<func::FuncOp>().walk([&](TensorMapOp) { ++maps; });
   if (maps >= shape.mostTensorMaps)
     return no("the kernel has " + std::to_string(maps) + " maps of arrays already");
+  const int64_t bytes = element.getIntOrFloatBitWidth() / 8;
   for (OperandRange numbers : {at.getShape(), at.getStrides()})
-    if (!llvm::all_of(numbers, [](Value number) { return isOfArguments(number); }))
+    if (!isEdited && !llvm::all_of(numbers, [](Value number) { return isOfArguments(number); }))
       return no("its extents and strides do not follow from the arguments by sums and products");
-  ArrayBlock block{at, *rowAxis, {}};
+  if (isEdited) {
+    if (!llvm::all_of(at.getShape(), [&](Value extent) {
+          return analysis.of(extent).high <= INT32_MAX || isEndless(extent);
+        }))
+      return no("its extents may not fit 32 bits, and its address is loaded");
+    if (analysis.of(at.getStrides()[1 - *rowAxis]).commonDivisor() * bytes % kAlignment)
+      return no("its rows are not known to lie multiples of 16 bytes apart, and its address is "
+                "loaded");
+  }
+  ArrayBlock block{at, *rowAxis, {}, isEdited};
   for (Value offset : at.getOffsets()) {
     const IndexFacts &facts = analysis.of(offset);
     block.isNarrow.push_back(facts.low >= INT32_MIN && facts.high <= INT32_MAX);
   }
+  // The host refuses arrays that go on behind the last coordinate.
+  if (isEdited && !llvm::all_of(block.isNarrow, [](bool isNarrow) { return isNarrow; }))
+    return no("its offsets may not fit 32 bits, and its address is loaded");
   // Rows from other places on stop the engine of an H200 (illegal instruction).
-  const int64_t bytes = element.getIntOrFloatBitWidth() / 8;
   if (analysis.of(at.getOffsets()[*rowAxis]).commonDivisor() * bytes % kAlignment)
     return no("its rows are not known to begin at a multiple of 16 bytes within the array");
   // There is no outside to put a block at.
@@ -137,16 +169,33 @@ static SmallVector<int32_t, 2> orderOf(const ArrayBlock &block) {
   return {1 - block.rowAxis, block.rowAxis};
 }
 
-Value tensorMapOf(const ArrayBlock &block, BufferType buffer) {
+bool isSameThroughout(const ArrayBlock &block, LoopLikeOpInterface loop) {
+  BlockAtOp at = block.at;
+  return loop.isDefinedOutsideOfLoop(at.getBase()) &&
+         llvm::all_of(at.getShape(),
+                      [&](Value number) { return loop.isDefinedOutsideOfLoop(number); }) &&
+         llvm::all_of(at.getStrides(),
+                      [&](Value number) { return loop.isDefinedOutsideOfLoop(number); });
+}
+
+Value tensorMapOf(const ArrayBlock &block, BufferType buffer, Operation *user) {
   BlockAtOp at = block.at;
   auto function = at->getParentOfType<func::FuncOp>();
   auto builder = OpBuilder::atBlockBegin(&function.getBody().front());
+  if (block.isEdited) {
+    auto around = dyn_cast<LoopLikeOpInterface>(user->getParentOp());
+    for (; around && isSameThroughout(block, around);
+         around = dyn_cast<LoopLikeOpInterface>(user->getParentOp()))
+      user = around;
+    builder.setInsertionPoint(user);
+  }
   const int64_t panel = placesOf(buffer, block.rowAxis)->panelBytes;
   const int64_t columns = panel * 8 / buffer.getElement().getIntOrFloatBitWidth();
   IRMapping made;
   auto atEntry = [&](OperandRange numbers) {
-    return llvm::map_to_vector(orderOf(block),
-                               [&](int32_t axis) { return cloneOf(numbers[axis], builder, made); });
+    return llvm::map_to_vector(orderOf(block), [&](int32_t axis) {
+      return block.isEdited ? Value(numbers[axis]) : cloneOf(numbers[axis], builder, made);
+    });
   };
   SmallVector<Value> shape = atEntry(at.getShape()), strides = atEntry(at.getStrides());
   auto type = TensorMapType::get(

@@ -4,6 +4,8 @@
 //
 //   - the array begins at an argument of the kernel, at a multiple of 16 bytes, and its extents and
 //     strides follow from the arguments by sums and products: the host makes its map at a launch;
+//   - or its address is loaded, and all that the host would check is known: the program edits its
+//     map itself (EditMaps.h);
 //   - the buffer has the layout that the engine reads and writes (layout::bufferOperandOf).
 //
 // That no thread accesses what the engine does is for the passes to find out: PipelineLoops, whose
@@ -11,7 +13,7 @@
 //
 //   std::optional<ArrayBlock> block = arrayBlockOf(load.getBlock(), tile, analysis, whyNot);
 //   ...
-//   Value map = tensorMapOf(*block, buffer);               // at the kernel's entry
+//   Value map = tensorMapOf(*block, buffer, loop);         // in front of the loop, or farther out
 //   startTensorCopy(builder, *block, map, slice.clone(...), buffer, stage, full, number, exists);
 #pragma once
 
@@ -20,6 +22,7 @@
 #include "optimizer/gpu/GpuShape.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Pass/Pass.h"
 
 #include <optional>
@@ -37,6 +40,8 @@ struct ArrayBlock {
   int rowAxis = 1;
   /// By dimension, whether an offset is known to fit 32 bits.
   llvm::SmallVector<bool, 2> isNarrow;
+  /// Whether the program describes the array itself.
+  bool isEdited = false;
 };
 
 /// What an access of a tile within `block`, null for one that names none, is to the engine. Nothing
@@ -50,8 +55,12 @@ std::optional<ArrayBlock> arrayBlockOf(mlir::Value block, mlir::Type tile,
 /// `rowAxis`.
 bool isOfEngine(tile::BufferType buffer, int rowAxis);
 
-/// Describes the array at the kernel's entry, in boxes for the buffer.
-mlir::Value tensorMapOf(const ArrayBlock &block, tile::BufferType buffer);
+/// Whether the array is the same in all iterations of the loop.
+bool isSameThroughout(const ArrayBlock &block, mlir::LoopLikeOpInterface loop);
+
+/// Describes the array, in boxes for the buffer: at the kernel's entry, or where the program edits
+/// it, in front of `user` and of the loops around that in which it stays the same.
+mlir::Value tensorMapOf(const ArrayBlock &block, tile::BufferType buffer, mlir::Operation *user);
 
 /// Copies the block at the offsets that `there` has, if the iteration `exists`. The memory barrier
 /// of that number among `full` knows when it has arrived.

@@ -82,7 +82,8 @@ public:
   }
 
   void fence(llvm::IRBuilderBase &builder) const override {
-    emitSimulatedCall(builder, SimulatedCall::ProxyFence, builder.getVoidTy(), {});
+    emitSimulatedCall(builder, SimulatedCall::ProxyFence, builder.getVoidTy(),
+                      {builder.getInt32(0)});
   }
 
 private:
@@ -359,7 +360,7 @@ void SimulatedBlock::productWait(uint64_t *words, int32_t count, int32_t pending
     block.finishProduct(thread, number);
 }
 
-void SimulatedBlock::proxyFence() {
+void SimulatedBlock::proxyFence(int32_t isGlobal) {
   SimulatedBlock &block = *current();
   Thread &thread = block.threads[block.running];
   for (uint64_t address : thread.unfenced) {
@@ -376,6 +377,12 @@ void SimulatedBlock::proxyFence() {
       barrier.fenceEpoch = block.epoch;
     }
   thread.unfenced.clear();
+  if (!isGlobal)
+    return;
+  for (uint64_t address : thread.unfencedGlobal)
+    if (GlobalByte &byte = block.storedGlobal[address]; byte.writer == int32_t(block.running))
+      byte.fenceEpoch = block.epoch;
+  thread.unfencedGlobal.clear();
 }
 
 } // namespace sectile::testing

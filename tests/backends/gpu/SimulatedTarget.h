@@ -30,7 +30,7 @@ enum class SimulatedCall : unsigned {
   ProductStart,
   ProductCommit, // ()
   ProductWait,   // (ptr words, i32 how many, i32 pending)
-  ProxyFence,    // ()
+  ProxyFence,    // (i32 is of global memory too)
   BarrierInit,   // (ptr barrier, i32 arrivals, i32 predicate)
   BarrierEnd,    // (ptr barrier, i32 predicate)
   BarrierExpect, // (ptr barrier, i64 bytes, i32 predicate)
@@ -42,6 +42,9 @@ enum class SimulatedCall : unsigned {
   TensorStore,
   StoresCommit, // ()
   StoresWait,   // (i32 are written, i32 pending)
+  MapsClaim,    // (i32 how many, i32 is in the first warp) -> i64 address
+  MapEdit,      // (ptr map, ptr shared, ptr array: SimulatedArray, i32 is in the first warp)
+  MapsRelease,  // (ptr maps, i32 how many, i32 is the first thread)
   Count
 };
 

@@ -44,8 +44,9 @@ public:
                       {plainPointer(builder, barrier), truth(builder, predicate)});
   }
 
-  void fence(llvm::IRBuilderBase &builder) const override {
-    emitSimulatedCall(builder, SimulatedCall::ProxyFence, builder.getVoidTy(), {});
+  void fence(llvm::IRBuilderBase &builder, bool isGlobal) const override {
+    emitSimulatedCall(builder, SimulatedCall::ProxyFence, builder.getVoidTy(),
+                      {builder.getInt32(isGlobal)});
   }
 
   void expect(llvm::IRBuilderBase &builder, llvm::Value *barrier, int64_t bytes,
@@ -91,7 +92,50 @@ public:
                       {builder.getInt32(areWritten), builder.getInt32(pending)});
   }
 
+  bool editsMaps() const override { return true; }
+
+  llvm::Value *claimMaps(llvm::IRBuilderBase &builder, unsigned count, unsigned threads,
+                         const gpu::CopyingWarp &warp) const override {
+    llvm::Value *address =
+        emitSimulatedCall(builder, SimulatedCall::MapsClaim, builder.getInt64Ty(),
+                          {builder.getInt32(count), truth(builder, warp.isHere)});
+    return builder.CreateIntToPtr(address, builder.getPtrTy());
+  }
+
+  void editMap(llvm::IRBuilderBase &builder, llvm::Value *map, llvm::Value *scratch,
+               const gpu::ArrayDescription &array, const gpu::CopyingWarp &warp) const override {
+    emitSimulatedCall(builder, SimulatedCall::MapEdit, builder.getVoidTy(),
+                      {map, plainPointer(builder, scratch), described(builder, array),
+                       truth(builder, warp.isHere)});
+  }
+
+  void releaseMaps(llvm::IRBuilderBase &builder, llvm::Value *memory, unsigned count,
+                   unsigned threads, const gpu::CopyingWarp &warp) const override {
+    emitSimulatedCall(builder, SimulatedCall::MapsRelease, builder.getVoidTy(),
+                      {memory, builder.getInt32(count), truth(builder, warp.isFirst)});
+  }
+
 private:
+  /// Returns the address of a SimulatedTensorMap on the thread's stack.
+  static llvm::Value *described(llvm::IRBuilderBase &builder, const gpu::ArrayDescription &array) {
+    using Map = SimulatedTensorMap;
+    llvm::Type *wide = builder.getInt64Ty(), *word = builder.getInt32Ty();
+    llvm::Value *memory = localArray(builder, wide, sizeof(Map) / 8);
+    auto put = [&](size_t byte, llvm::Value *value) {
+      builder.CreateStore(value, builder.CreateConstGEP1_64(builder.getInt8Ty(), memory, byte));
+    };
+    auto constant = [&](int64_t value) { return llvm::ConstantInt::get(word, uint64_t(value)); };
+    put(offsetof(Map, base), builder.CreatePtrToInt(array.base, wide));
+    for (size_t dim = 0; dim < array.box.size(); ++dim) {
+      put(offsetof(Map, extents) + dim * 8, array.extents[dim]);
+      put(offsetof(Map, strides) + dim * 8, array.strides[dim]);
+      put(offsetof(Map, box) + dim * 4, constant(array.box[dim]));
+    }
+    put(offsetof(Map, elementBytes), constant(array.elementBytes));
+    put(offsetof(Map, swizzleBytes), constant(array.swizzleBytes));
+    put(offsetof(Map, rank), constant(int64_t(array.box.size())));
+    return memory;
+  }
   static llvm::Value *arrayOf(llvm::IRBuilderBase &builder,
                               llvm::ArrayRef<llvm::Value *> coordinates) {
     llvm::Type *word = builder.getInt32Ty();
@@ -406,8 +450,13 @@ SimulatedBlock::TensorCopy SimulatedBlock::boxAt(const SimulatedTensorMap *map,
   if (map->rank < 1 || map->rank > SimulatedTensorMap::kMaxRank || map->rank != rank)
     refuse("of an array of rank " + std::to_string(map->rank) + " by " + std::to_string(rank) +
            " coordinates");
-  TensorCopy copy{
-      .map = *map, .start = {}, .shared = shared, .barrier = 0, .phase = 0, .content = {}};
+  TensorCopy copy{.by = map,
+                  .map = *map,
+                  .start = {},
+                  .shared = shared,
+                  .barrier = 0,
+                  .phase = 0,
+                  .content = {}};
   for (auto dim = size_t(0); dim < size_t(rank); ++dim) {
     copy.start[dim] = coordinates[dim];
     if (map->box[dim] < 1 || map->box[dim] > kMaxBox)
@@ -453,6 +502,7 @@ void SimulatedBlock::tensorCopy(uint64_t shared, const SimulatedTensorMap *map,
   TensorCopy copy = block.boxAt(map, coordinates, rank, shared, "starts a copy");
   copy.barrier = barrierAddress;
   copy.phase = barrier.phase;
+  block.checkStoresIn(copy, /*isStart=*/true);
   copy.forEachPlace([&](size_t, uint64_t address) {
     block.claimForCopy(address);
     block.inFlight.insert(address);
@@ -481,14 +531,26 @@ bool SimulatedBlock::advanceCopies(bool mustMove) {
   return moved;
 }
 
+void SimulatedBlock::checkStoresIn(const TensorCopy &copy, bool isStart) {
+  copy.forEachRow([&](int64_t, int64_t, int64_t count, uint64_t address) {
+    for (int64_t offset = 0; offset < count; ++offset) {
+      const uint64_t place = address + uint64_t(offset);
+      const auto found = storedGlobal.find(place);
+      const bool isSeen =
+          found == storedGlobal.end() ||
+          (found->second.fenceEpoch >= 0 && !(isStart && found->second.fenceEpoch == epoch &&
+                                              found->second.writer != int32_t(running)));
+      if (!isSeen || tensorStored.contains(place))
+        problem("race: a tensor copy reads global memory where a thread of the program stores");
+    }
+  });
+}
+
 void SimulatedBlock::readBox(TensorCopy &copy) {
   copy.hasRead = true;
+  checkStoresIn(copy, /*isStart=*/false);
   copy.content.assign(size_t(copy.rows() * copy.rowBytes()), 0);
   copy.forEachRow([&](int64_t row, int64_t first, int64_t count, uint64_t address) {
-    for (int64_t offset = 0; offset < count; ++offset)
-      if (storedGlobal.contains(address + uint64_t(offset)) ||
-          tensorStored.contains(address + uint64_t(offset)))
-        problem("race: a tensor copy reads global memory where a thread of the program stores");
     std::memcpy(&copy.content[size_t(row * copy.rowBytes() + first)],
                 reinterpret_cast<const void *>(address), size_t(count));
   });
@@ -532,6 +594,8 @@ void SimulatedBlock::checkEnd() {
   });
   if (!tensorCopies.empty())
     problem("a copy is still under way when the program ends");
+  if (editedMaps && !hasReleasedMaps)
+    problem("the program has not given the memory of its maps back");
   for (const Arrival &arrival : arrivals)
     if (!arrival.knowing)
       problem("a copy is still under way when the program ends: nobody has waited for it");

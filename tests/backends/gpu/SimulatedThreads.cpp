@@ -51,7 +51,9 @@ void SimulatedBlock::trampoline() {
       reinterpret_cast<void *>(barrierEnd),    reinterpret_cast<void *>(barrierExpect),
       reinterpret_cast<void *>(barrierArrive), reinterpret_cast<void *>(barrierWait),
       reinterpret_cast<void *>(tensorCopy),    reinterpret_cast<void *>(tensorStore),
-      reinterpret_cast<void *>(storesCommit),  reinterpret_cast<void *>(storesWait)};
+      reinterpret_cast<void *>(storesCommit),  reinterpret_cast<void *>(storesWait),
+      reinterpret_cast<void *>(mapsClaim),     reinterpret_cast<void *>(mapEdit),
+      reinterpret_cast<void *>(mapsRelease)};
   SimulatedBlock &block = *current();
   block.launch.entry(const_cast<void **>(table.data()), block.launch.slots);
   block.threads[block.running].state = State::Done;
@@ -243,9 +245,11 @@ void SimulatedBlock::touchGlobal(uint64_t address, int32_t bytes, bool isWritten
     if (tensorStored.contains(address + uint64_t(offset)))
       problem("race: thread " + std::to_string(running) + (isWritten ? " writes" : " reads") +
               " global memory where a tensor store of the program writes");
-  if (isWritten && launch.hasTensorMaps)
-    for (int32_t offset = 0; offset < bytes; ++offset)
-      storedGlobal.insert(address + uint64_t(offset));
+  if (isWritten && (launch.hasTensorMaps || editedMaps))
+    for (int32_t offset = 0; offset < bytes; ++offset) {
+      storedGlobal[address + uint64_t(offset)] = {.writer = int32_t(running)};
+      thread.unfencedGlobal.push_back(address + uint64_t(offset));
+    }
 }
 
 bool SimulatedBlock::isInArray(uint64_t address, int64_t bytes) const {

@@ -27,7 +27,7 @@ public:
     std::vector<std::pair<uint64_t, uint64_t>> arrays;
     std::pair<uint64_t, uint64_t> shared; // begin, end
     bool acceptsDifferentWrites = false;
-    bool hasTensorMaps = false;
+    bool hasTensorMaps = false; // the host has made some
     uint64_t seed = 1;
   };
   SimulatedBlock(const Launch &launch, SimulatedReport &report);
@@ -95,8 +95,9 @@ private:
     std::vector<unsigned> uncommitted;
     std::deque<std::vector<unsigned>> productGroups;
     bool hasBegun = false;
-    std::vector<uint64_t> unfenced; // bytes that it has stored
-    uint64_t memoryBarrier = 0;     // that it waits at
+    std::vector<uint64_t> unfenced; // bytes of shared memory that it has stored
+    std::vector<uint64_t> unfencedGlobal;
+    uint64_t memoryBarrier = 0; // that it waits at
     int32_t parity = 0;
     /// How often it has been at mbarrier_arrive, and how often, as it knows, all others have.
     int64_t rounds = 0, roundsKnown = -1;
@@ -150,8 +151,14 @@ private:
     std::vector<bool> knows;
     size_t knowing = 0;
   };
+  /// Who has stored a byte of global memory last, and when it was fenced; -1: it was not.
+  struct GlobalByte {
+    int32_t writer = -1;
+    int64_t fenceEpoch = -1;
+  };
   /// A copy or a store of a box that is under way: first it reads, then it lands.
   struct TensorCopy {
+    const SimulatedTensorMap *by = nullptr;
     SimulatedTensorMap map;
     std::array<int64_t, SimulatedTensorMap::kMaxRank> start;
     uint64_t shared, barrier;
@@ -216,7 +223,7 @@ private:
                            int32_t site);
   static void productCommit();
   static void productWait(uint64_t *words, int32_t count, int32_t pending);
-  static void proxyFence();
+  static void proxyFence(int32_t isGlobal);
   static void barrierInit(uint64_t barrier, int32_t arrivals, int32_t predicate);
   static void barrierArrive(uint64_t barrier, int32_t predicate);
   static void barrierEnd(uint64_t barrier, int32_t predicate);
@@ -226,6 +233,9 @@ private:
                          int32_t rank, uint64_t barrier, int32_t predicate);
   static void tensorStore(uint64_t shared, const SimulatedTensorMap *map,
                           const int32_t *coordinates, int32_t rank, int32_t predicate);
+  static uint64_t mapsClaim(int32_t count, int32_t isHere);
+  static void mapEdit(SimulatedTensorMap *map, uint64_t shared, const void *array, int32_t isHere);
+  static void mapsRelease(SimulatedTensorMap *maps, int32_t count, int32_t isFirst);
   static void storesCommit();
   static void storesWait(int32_t areWritten, int32_t pending);
   static void trampoline();
@@ -261,8 +271,12 @@ private:
   /// the thread stops. `text` is what it does.
   TensorCopy boxAt(const SimulatedTensorMap *map, const int32_t *coordinates, int32_t rank,
                    uint64_t shared, const std::string &text);
+  /// What threads have stored in the box is fenced, if `isStart` with a barrier behind.
+  void checkStoresIn(const TensorCopy &copy, bool isStart);
   void readBox(TensorCopy &copy);
   void land(const TensorCopy &copy);
+  // SimulatedEditedMaps.cpp
+  bool isUnderWay(const SimulatedTensorMap *map) const;
   // SimulatedTensorStores.cpp
   void claimForStore(uint64_t address);
   void readStage(TensorCopy &store);
@@ -285,7 +299,9 @@ private:
   std::vector<Arrival> arrivals;
   std::vector<int32_t> openArrivals; // those that some threads do not know
   std::vector<TensorCopy> tensorCopies;
-  std::unordered_set<uint64_t> storedGlobal; // bytes, where there are tensor maps
+  std::unordered_map<uint64_t, GlobalByte> storedGlobal; // where there are tensor maps
+  std::unique_ptr<SimulatedTensorMap[]> editedMaps;      // that the program has claimed
+  bool hasReleasedMaps = false;
   /// What tensor stores write: the bytes, and those that no thread has seen written.
   std::unordered_set<uint64_t> tensorStored, unorderedStored;
   /// What tensor stores read, and nobody has waited for, with the thread that has started them.

@@ -82,7 +82,7 @@ public:
   void endBarrier(int64_t byte, unsigned by = 0) {
     copies().endBarrier(builder, at(byte), isThread(by));
   }
-  void fence() { copies().fence(builder); }
+  void fence(bool isGlobal = false) { copies().fence(builder, isGlobal); }
   void meet() { target.barrier(builder, kThreads, gpu::Ordered::Shared, 0); }
   /// Initialises a barrier as it should be.
   void makeBarrier(int64_t byte) {

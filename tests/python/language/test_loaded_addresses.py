@@ -88,13 +88,28 @@ def test_products_of_loaded_addresses(device, M, N, K, turned, described):
 
 @pytest.mark.parametrize("described", [True, False])
 def test_copies_end_where_rows_do(described):
-    """16 bytes at a time, of which as many are copied as the row has."""
+    """16 bytes at a time, of which as many are copied as the row has, where threads copy."""
     signature = {"a": "*fp16:16", "b": "*fp16:16", "out": "*fp32:16", "nothing": "*i64:16", "M": "i32", "N": "i32",
                  "K": "i32", "lda": "i32", "ldb": "i32"}  # fmt: skip
     constants = {"BM": 64, "BN": 64, "BK": 32, "TURNED": True, "DESCRIBED": described}
     with st.knobs.scope(keep_stages=True):
-        kernel = st.compile(_of_addresses, signature, constants, "cuda:90", num_warps=4)
+        kernel = st.compile(_of_addresses, signature, constants, "cuda:80" if described else "cuda:90", num_warps=4)
     copies = [line for line in kernel.asm["tile-gpu"].splitlines() if "tile.async_copy" in line]
     assert copies and all("partial" in line and "width = 8" in line for line in copies)
     ptx = kernel.asm["ptx"]
     assert "cp.async.cg" in ptx and "cp.async.ca" not in ptx
+
+
+@pytest.mark.parametrize("turned", [True, False])
+def test_programs_describe_arrays_to_the_copy_engine(turned):
+    """Hopper's engine copies what descriptors made of loaded addresses load; the maps are the kernel's own."""
+    signature = {"a": "*fp16:16", "b": "*fp16:16", "out": "*fp32:16", "nothing": "*i64:16", "M": "i32", "N": "i32",
+                 "K": "i32", "lda": "i32", "ldb": "i32"}  # fmt: skip
+    constants = {"BM": 64, "BN": 64, "BK": 64, "TURNED": turned, "DESCRIBED": True}
+    with st.knobs.scope(keep_stages=True):
+        kernel = st.compile(_of_addresses, signature, constants, "cuda:90", num_warps=4)
+    laid_out, ptx = kernel.asm["tile-gpu"], kernel.asm["ptx"]
+    assert laid_out.count("tile.edited_map") == 2 and "tile.async_copy" not in laid_out
+    assert "tensormap.replace.tile.global_address" in ptx and "cp.async.bulk.tensor.2d" in ptx
+    # What it is given back for: another program's maps.
+    assert ptx.count("atom.acquire.gpu.global.or.b32") == ptx.count("red.release.gpu.global.and.b32") == 1

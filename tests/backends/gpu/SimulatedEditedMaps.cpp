@@ -1,0 +1,82 @@
+// Maps that programs of the simulated GPU edit. The memory is a program's from its claim to its
+// release. A map is edited by the first warp, all of whose lanes write the scratch, and not while
+// copies by it are under way; the host would accept it.
+#include "SimulatedThreads.h"
+
+namespace sectile::testing {
+
+/// Returns whether the engine has still to do something by the map.
+bool SimulatedBlock::isUnderWay(const SimulatedTensorMap *map) const {
+  return llvm::any_of(tensorCopies, [&](const TensorCopy &copy) { return copy.by == map; });
+}
+
+uint64_t SimulatedBlock::mapsClaim(int32_t count, int32_t isHere) {
+  SimulatedBlock &block = *current();
+  // What threads of other warps get is no address.
+  if (!isHere)
+    return 1;
+  if (block.running >= block.launch.lanes)
+    block.problem("a thread of another warp than the first claims maps");
+  if (!block.editedMaps) {
+    block.editedMaps = std::make_unique<SimulatedTensorMap[]>(size_t(count));
+    for (int32_t number = 0; number < count; ++number)
+      block.editedMaps[size_t(number)].magic = 0;
+  }
+  return reinterpret_cast<uint64_t>(block.editedMaps.get());
+}
+
+void SimulatedBlock::mapEdit(SimulatedTensorMap *map, uint64_t shared, const void *array,
+                             int32_t isHere) {
+  SimulatedBlock &block = *current();
+  if (!isHere)
+    return;
+  const unsigned lane = block.running % block.launch.lanes;
+  const uint64_t place = shared + lane * sizeof(uint32_t);
+  if (shared % sizeof(SimulatedTensorMap))
+    block.problem("the scratch of a map is not aligned");
+  block.touchShared(place, sizeof(uint32_t), /*isWritten=*/true, /*site=*/-1);
+  *reinterpret_cast<uint32_t *>(place) = 0xcdcdcdcd;
+  if (lane)
+    return;
+  if (block.isUnderWay(map))
+    block.problem("race: a map is edited while the engine copies by it");
+  if (block.hasReleasedMaps)
+    block.problem("a map is edited in memory that the program has given back");
+  SimulatedTensorMap made;
+  std::memcpy(&made, array, sizeof made); // a thread's stack is not aligned for one
+  made.magic = SimulatedTensorMap::kMagic;
+  backends::TensorMap form;
+  form.elementBytes = made.elementBytes;
+  form.box.assign(made.box.begin(), made.box.begin() + made.rank);
+  form.extents.resize(size_t(made.rank));
+  backends::TensorMapValues values{};
+  values.base = made.base;
+  values.rank = uint64_t(made.rank);
+  const bool isEmpty = std::any_of(made.extents.begin(), made.extents.begin() + made.rank,
+                                   [](int64_t extent) { return extent < 1; });
+  for (size_t dim = 0; dim < size_t(made.rank); ++dim) {
+    // Nothing is inside of such an array.
+    if (isEmpty)
+      made.extents[dim] = 0;
+    const bool isEndless = made.extents[dim] == backends::kEndlessAxis;
+    values.extents[dim] = isEmpty || isEndless ? 1 : made.extents[dim];
+    values.strides[dim] = made.strides[dim];
+  }
+  if (!isReadable(form, values))
+    block.problem("the program describes an array that the engine cannot read");
+  *map = made;
+}
+
+void SimulatedBlock::mapsRelease(SimulatedTensorMap *maps, int32_t count, int32_t isFirst) {
+  SimulatedBlock &block = *current();
+  if (!isFirst)
+    return;
+  if (maps != block.editedMaps.get() || block.hasReleasedMaps)
+    block.problem("the program gives memory back that is not its");
+  for (int32_t number = 0; number < count; ++number)
+    if (block.isUnderWay(maps + number))
+      block.problem("the program gives a map back while the engine copies by it");
+  block.hasReleasedMaps = true;
+}
+
+} // namespace sectile::testing
