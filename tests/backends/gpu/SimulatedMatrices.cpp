@@ -169,13 +169,20 @@ private:
 
 class SimulatedLoads final : public gpu::MatrixLoads {
 public:
+  std::optional<layout::MatrixAccess> access(const layout::TileLayout &tile,
+                                             const layout::SharedLayout &shared,
+                                             unsigned elementBits) const override {
+    return layout::accessSharedMatrices(tile, shared, elementBits);
+  }
+
   llvm::SmallVector<llvm::Value *, 4> load(llvm::IRBuilderBase &builder, llvm::Value *row,
-                                           unsigned matrices, bool isTransposed) const override {
+                                           Kind kind) const override {
+    const unsigned matrices = kind.words;
     llvm::Type *word = builder.getInt32Ty();
     llvm::Value *array = localArray(builder, word, matrices);
     emitSimulatedCall(builder, SimulatedCall::LoadMatrices, builder.getVoidTy(),
                       {plainPointer(builder, row), builder.getInt32(matrices),
-                       builder.getInt32(isTransposed), array,
+                       builder.getInt32(kind.isTransposed), array,
                        nextSite(*builder.GetInsertBlock()->getModule())});
     llvm::SmallVector<llvm::Value *, 4> words;
     for (unsigned i = 0; i < matrices; ++i)

@@ -148,9 +148,9 @@ void checkMatrices(const TileLayout &tile, const SharedLayout &buffer, unsigned 
   std::set<int> registers;
   for (int64_t warp = 0; warp < tile.warpCount(); ++warp)
     for (auto [number, group] : llvm::enumerate(access->rows.groups)) {
-      ASSERT_EQ(int(group.registers.size()), access->matrices * perWord);
+      ASSERT_EQ(int(group.registers.size()), access->words * perWord);
       for (int lane = 0; lane < 32; ++lane)
-        for (int matrix = 0; matrix < access->matrices; ++matrix)
+        for (int matrix = 0; matrix < access->words; ++matrix)
           for (int place = 0; place < perWord; ++place) {
             int row = transposed ? lane % 4 * 2 + place : lane / 4;
             int column = transposed ? lane / 4 : lane % 4 * perWord + place;
