@@ -8,8 +8,10 @@
 namespace sectile::layout {
 namespace {
 
-/// Sixteen lanes read the columns of a row together.
+/// Sixteen lanes read the columns of a row together, and those that act at once read rows that are
+/// fewer than 32 apart.
 constexpr int64_t kTransposedColumns = 16;
+constexpr int32_t kTransposedRows = 32;
 
 /// The step along the axis if `basis` moves along no other; 0: it does.
 int32_t stepAlong(llvm::ArrayRef<int32_t> basis, int axisNumber) {
@@ -78,6 +80,8 @@ TileLayout exchangePieces(const TileLayout &tile, int axisNumber, int64_t width,
   if (order == PieceOrder::Sixteens) {
     least = llvm::Log2_64(std::max<int64_t>(1, kTransposedColumns / width));
     exchanging = pieceBits > least ? rows.size() : 0;
+    llvm::erase_if(rows,
+                   [](Coordinates *row) { return *llvm::max_element(*row) >= kTransposedRows; });
     llvm::sort(rows, [](Coordinates *one, Coordinates *other) { return *one < *other; });
   }
   for (auto [number, row] : llvm::enumerate(llvm::ArrayRef(rows).take_front(exchanging))) {

@@ -25,8 +25,8 @@ std::optional<SharedLayout> filledByWarps(const TileLayout &tile, int axisNumber
 /// exchange pieces by the bits of their numbers, the lowest first, or the highest.
 ///
 /// `Sixteens` is for reads that transpose: rows next to each other exchange the greatest stretches,
-/// whatever holds them, none exchanges less than sixteen elements, and all further rows exchange
-/// these.
+/// whatever holds them, none exchanges less than sixteen elements, and all further rows that are
+/// read at once exchange these.
 enum class PieceOrder : uint8_t { LowestFirst, HighestFirst, Sixteens };
 TileLayout exchangePieces(const TileLayout &tile, int axisNumber, int64_t width,
                           unsigned elementBits, const SharedBanks &banks, unsigned skipped = 0,
