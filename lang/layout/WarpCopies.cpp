@@ -8,10 +8,10 @@
 namespace sectile::layout {
 namespace {
 
-/// Sixteen lanes read the columns of a row together, and those that act at once read rows that are
-/// fewer than 32 apart.
+/// Sixteen lanes read the columns of a row together.
 constexpr int64_t kTransposedColumns = 16;
-constexpr int32_t kTransposedRows = 32;
+/// What a lane holds of a matrix instruction's operand, at most.
+constexpr int64_t kMatrixLaneBytes = 16;
 
 /// The step along the axis if `basis` moves along no other; 0: it does.
 int32_t stepAlong(llvm::ArrayRef<int32_t> basis, int axisNumber) {
@@ -79,10 +79,12 @@ TileLayout exchangePieces(const TileLayout &tile, int axisNumber, int64_t width,
   unsigned least = 0, exchanging = pieceBits;
   if (order == PieceOrder::Sixteens) {
     least = llvm::Log2_64(std::max<int64_t>(1, kTransposedColumns / width));
-    exchanging = pieceBits > least ? rows.size() : 0;
-    llvm::erase_if(rows,
-                   [](Coordinates *row) { return *llvm::max_element(*row) >= kTransposedRows; });
+    // Lanes that act at once read the rows of two lanes.
+    llvm::erase_if(rows, [&](Coordinates *row) {
+      return *llvm::max_element(*row) > kMatrixLaneBytes * 8 / elementBits;
+    });
     llvm::sort(rows, [](Coordinates *one, Coordinates *other) { return *one < *other; });
+    exchanging = pieceBits > least ? rows.size() : 0;
   }
   for (auto [number, row] : llvm::enumerate(llvm::ArrayRef(rows).take_front(exchanging))) {
     const auto place = unsigned(number);

@@ -4,7 +4,7 @@
 // 64 and 32 bytes exchanged by the lowest bits of the row's number. Nothing goes by registers.
 // CHECK-LABEL: func.func @both_are_copied
 // CHECK: %[[A:.*]] = tile.buffer_alloc : <2, [64, 64], f16,
-// CHECK-NEXT: %[[B:.*]] = tile.buffer_alloc : <2, [64, 64], f16, <64x64, offset = [(0, 1) (0, 2) (0, 4) (0, 8) (0, 16) (0, 32) (1, 32) (2, 16) (4, 16) (8, 16) (16, 16) (32, 0)]>>
+// CHECK-NEXT: %[[B:.*]] = tile.buffer_alloc : <2, [64, 64], f16, <64x64, offset = [(0, 1) (0, 2) (0, 4) (0, 8) (0, 16) (0, 32) (1, 32) (2, 16) (4, 16) (8, 16) (16, 0) (32, 0)]>>
 // CHECK-NOT: tile.load
 // CHECK-NOT: tile.buffer_store
 // CHECK: tile.async_copy %{{.*}}, %[[A]][%[[ZERO:.*]]], %{{.*}} {axis = 1 : i32, width = 8 : i32}
