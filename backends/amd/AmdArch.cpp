@@ -3,12 +3,13 @@
 namespace sectile::amd {
 
 // LLVM's AMDGPUUsage, "Processors"; registers and LDS from AMD's ISA manuals; which lanes read 16
-// bytes at once on gfx942 and gfx950 from triton-lang/triton's pull request 11365. The others'
-// order is not known: they are taken to act in order.
+// bytes at once on gfx942 and gfx950 from triton-lang/triton's pull request 11365, and what
+// gfx950's reads that transpose exchange from its layouts for them. The others' order is not known:
+// they are taken to act in order.
 static const AmdArch kArchs[] = {
     {"gfx90a", 64, 64 << 10, 4 * 512 * 64},
     {"gfx942", 64, 64 << 10, 4 * 512 * 64, {32, {1, 2, 4 ^ 16}}, Fp8Kinds::Fnuz, true},
-    {"gfx950", 64, 160 << 10, 4 * 512 * 64, {64, {1, 2, 4 ^ 8, 4 ^ 16}}, Fp8Kinds::Ocp, true},
+    {"gfx950", 64, 160 << 10, 4 * 512 * 64, {64, {1, 2, 4 ^ 8, 4 ^ 16}, true}, Fp8Kinds::Ocp, true},
     {"gfx1100", 32, 64 << 10, 2 * 1536 * 32},
     {"gfx1201", 32, 64 << 10, 2 * 1536 * 32, {}, Fp8Kinds::Ocp, true}};
 

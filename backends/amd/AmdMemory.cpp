@@ -225,6 +225,20 @@ void AmdCopies::copy(llvm::IRBuilderBase &b, V shared, const gpu::GlobalAccess &
   });
 }
 
+llvm::SmallVector<V, 4> AmdTransposingReads::load(llvm::IRBuilderBase &b, V row, Kind kind) const {
+  const bool isOf16 = kind.elementBits == 16;
+  auto *loaded =
+      llvm::FixedVectorType::get(isOf16 ? b.getInt16Ty() : b.getInt32Ty(), isOf16 ? 4 : 2);
+  llvm::CallInst *call = b.CreateIntrinsic(isOf16 ? llvm::Intrinsic::amdgcn_ds_read_tr16_b64
+                                                  : llvm::Intrinsic::amdgcn_ds_read_tr8_b64,
+                                           {loaded}, {row});
+  llvm::AAMDNodes nodes;
+  std::tie(nodes.NoAlias, nodes.Scope) = copyScopes(b.getContext());
+  call->setAAMetadata(nodes);
+  V words = bitsAs(b, call, llvm::FixedVectorType::get(b.getInt32Ty(), 2));
+  return {b.CreateExtractElement(words, uint64_t(0)), b.CreateExtractElement(words, uint64_t(1))};
+}
+
 void AmdCopies::wait(llvm::IRBuilderBase &b, unsigned) const {
   constexpr uint32_t kLoadsOnGfx9 = 0x0f70; // vmcnt(0), the other counters at their most
   b.CreateIntrinsic(b.getVoidTy(), llvm::Intrinsic::amdgcn_s_waitcnt, {b.getInt32(kLoadsOnGfx9)});

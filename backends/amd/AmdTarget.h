@@ -26,6 +26,18 @@ private:
   const AmdArch &arch;
 };
 
+/// gfx950's reads of LDS that transpose, 8 bytes a lane.
+class AmdTransposingReads final : public gpu::MatrixLoads {
+public:
+  std::optional<layout::MatrixAccess> access(const layout::TileLayout &tile,
+                                             const layout::SharedLayout &shared,
+                                             unsigned elementBits) const override {
+    return layout::accessSharedTransposed(tile, shared, elementBits);
+  }
+  llvm::SmallVector<llvm::Value *, 4> load(llvm::IRBuilderBase &builder, llvm::Value *row,
+                                           Kind kind) const override;
+};
+
 class AmdTarget final : public gpu::GpuTarget {
 public:
   /// `matrixExtent`: rows and columns of matrix instructions that are preferred, 0 for the best.
@@ -66,6 +78,9 @@ public:
     return architecture.hasWideCopies() ? &copies : nullptr;
   }
   const gpu::MatrixProducts *matrixProducts() const override { return &products; }
+  const gpu::MatrixLoads *matrixLoads() const override {
+    return architecture.banks.transposes ? &transposingReads : nullptr;
+  }
   llvm::Value *load(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,
                     llvm::Value *other) const override;
   void store(llvm::IRBuilderBase &builder, const gpu::GlobalAccess &access,
@@ -87,6 +102,7 @@ private:
   AmdMath mathematics;
   AmdMatrixProducts products;
   AmdCopies copies;
+  AmdTransposingReads transposingReads;
 };
 
 } // namespace sectile::amd

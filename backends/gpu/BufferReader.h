@@ -3,8 +3,9 @@
 //   for (unsigned group = 0; group < reader.groupCount(); ++group)
 //     reader.read(group, values);
 //
-// By ldmatrix where layouts and target allow, else by vector loads as wide as can be. A caller that
-// needs only some registers at a time reads only their groups.
+// By the target's matrix loads (ldmatrix, reads that transpose) where layouts allow, else by vector
+// loads as wide as can be. A caller that needs only some registers at a time reads only their
+// groups.
 #pragma once
 
 #include "backends/gpu/SharedAddresses.h"
@@ -23,17 +24,13 @@ public:
   /// The registers of the group, in `values`, which has one for each register of the tile.
   void read(unsigned group, Registers &values);
   /// Groups come as words of 32 bits of neighbouring registers.
-  bool givesWords() const { return matrices > 0; }
+  bool givesWords() const { return places->areMatrices(); }
   /// i32 each, in the order of the group's registers.
-  llvm::SmallVector<llvm::Value *, 4> readWords(unsigned group);
+  llvm::SmallVector<llvm::Value *, 4> readWords(unsigned group) { return places->loadWords(group); }
 
 private:
   GpuEmitter &emitter;
   mlir::Type element;
-  llvm::Type *registerType;
-  unsigned bits;
-  int matrices = 0; // per ldmatrix; 0: vector loads
-  bool isTransposed = false;
   std::optional<SharedAddresses> places;
 };
 

@@ -166,6 +166,8 @@ Registers GpuEmitter::convert(const Registers &values, const TileLayout &from, c
   }
   SharedAddresses write(*this, plan.shared.write, type, scratch);
   SharedAddresses read(*this, plan.shared.read, type, scratch);
+  if (plan.shared.isReadTransposed)
+    read.loadByMatrices({2, scratchBytesOf(type) * 8, /*isTransposed=*/true});
   write.prepare();
   llvm::Value *acts = isFirstCopy(from);
   for (auto [number, round] : llvm::enumerate(plan.shared.rounds)) {

@@ -16,6 +16,7 @@
 
 #include "lang/layout/BufferOperand.h"
 #include "lang/layout/MatrixInstruction.h"
+#include "lang/layout/SharedLayout.h"
 #include "lang/tile/TileDialect.h"
 #include "optimizer/gpu/GpuShape.h"
 
@@ -210,9 +211,19 @@ public:
 class MatrixLoads {
 public:
   virtual ~MatrixLoads() = default;
-  /// ldmatrix: `matrices` words of 32 bits for each lane, rows given by the lanes' addresses.
+  /// How such loads read the tile out of a buffer; nothing where plain loads have to.
+  virtual std::optional<layout::MatrixAccess> access(const layout::TileLayout &tile,
+                                                     const layout::SharedLayout &shared,
+                                                     unsigned elementBits) const = 0;
+  /// What a load gives to a lane.
+  struct Kind {
+    unsigned words; // of 32 bits
+    unsigned elementBits;
+    bool isTransposed;
+  };
+  /// One load, of the row at each lane's address, by all lanes of the warp.
   virtual llvm::SmallVector<llvm::Value *, 4> load(llvm::IRBuilderBase &builder, llvm::Value *row,
-                                                   unsigned matrices, bool isTransposed) const = 0;
+                                                   Kind kind) const = 0;
 };
 
 /// Launches that begin before the one ahead of them in the stream is done.

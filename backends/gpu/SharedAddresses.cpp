@@ -158,8 +158,27 @@ void SharedAddresses::store(unsigned number, const Registers &values, llvm::Valu
   builder.CreateAlignedStore(builder.CreateBitCast(vector, wordsOf(vectorType)), where, align);
 }
 
+llvm::SmallVector<llvm::Value *, 4> SharedAddresses::loadWords(unsigned number) {
+  return emitter.target.matrixLoads()->load(builder, address(number), *matrix);
+}
+
 void SharedAddresses::load(unsigned number, Registers &values, llvm::Value *more) {
   const layout::RegisterGroup &group = accesses.groups[number].registers;
+  if (areMatrices()) {
+    assert(!more);
+    const unsigned perWord = 32 / matrix->elementBits;
+    llvm::Type *held = scratchType(type);
+    if (perWord > 1)
+      held = llvm::FixedVectorType::get(held, perWord);
+    for (auto [position, word] : llvm::enumerate(loadWords(number))) {
+      llvm::Value *elements = builder.CreateBitCast(word, held);
+      for (unsigned i = 0; i < perWord; ++i)
+        values[group[position * perWord + i]] = fromScratch(
+            builder, perWord > 1 ? builder.CreateExtractElement(elements, uint64_t(i)) : elements,
+            type);
+    }
+    return;
+  }
   llvm::Align align(group.size() * elementBytes);
   llvm::Value *where = address(number, more);
   auto read = [&](llvm::Type *read) {

@@ -31,6 +31,11 @@ public:
   const layout::SharedAccess &access() const { return accesses; }
   /// Notes what loads are known to be apart from.
   void setAliasing(llvm::AAMDNodes nodes) { aliasing = nodes; }
+  /// Loads are the target's `matrixLoads`.
+  void loadByMatrices(MatrixLoads::Kind kind) { matrix = kind; }
+  bool areMatrices() const { return matrix.has_value(); }
+  /// What a load by matrices gives, i32 each, in the order of the group's registers.
+  llvm::SmallVector<llvm::Value *, 4> loadWords(unsigned group);
   /// Computes here what several accesses share, so that branches may contain the accesses.
   void prepare();
   /// The address of the first element of a group, plus `more` bytes, which may be null.
@@ -59,6 +64,7 @@ private:
   bool hasThread = false;
   int64_t threadBits = 0;
   llvm::AAMDNodes aliasing;
+  std::optional<MatrixLoads::Kind> matrix;
   llvm::DenseMap<int64_t, llvm::Value *> byXor;
 };
 

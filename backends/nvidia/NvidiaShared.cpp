@@ -57,8 +57,15 @@ public:
 
 class LoadsByLdmatrix final : public gpu::MatrixLoads {
 public:
+  std::optional<layout::MatrixAccess> access(const layout::TileLayout &tile,
+                                             const layout::SharedLayout &shared,
+                                             unsigned elementBits) const override {
+    return layout::accessSharedMatrices(tile, shared, elementBits);
+  }
+
   llvm::SmallVector<llvm::Value *, 4> load(llvm::IRBuilderBase &builder, llvm::Value *row,
-                                           unsigned matrices, bool isTransposed) const override {
+                                           Kind kind) const override {
+    const unsigned matrices = kind.words;
     std::string list, constraints;
     for (unsigned i = 0; i < matrices; ++i) {
       list += (i ? ", $" : "$") + std::to_string(i);
@@ -71,7 +78,7 @@ public:
                                      llvm::SmallVector<llvm::Type *, 4>(matrices, word));
     llvm::CallInst *call = emitAssembly(builder, result,
                                         "ldmatrix.sync.aligned.m8n8.x" + std::to_string(matrices) +
-                                            (isTransposed ? ".trans" : "") + ".shared.b16 {" +
+                                            (kind.isTransposed ? ".trans" : "") + ".shared.b16 {" +
                                             list + "}, [$" + std::to_string(matrices) + "];",
                                         constraints + ",r,~{memory}", {row});
     call->setConvergent();

@@ -65,6 +65,8 @@ struct SharedRound {
 
 struct SharedPlan {
   SharedAccess write, read; // only threads without copies need to write
+  /// The reads transpose (accessSharedTransposed).
+  bool isReadTransposed = false;
   llvm::SmallVector<SharedRound, 4> rounds;
   int64_t bytes = 0;
 };
@@ -88,8 +90,8 @@ ConversionPlan planConversion(const TileLayout &source, const TileLayout &destin
                               unsigned elementBits, const ConversionSettings &settings = {});
 
 /// Where the elements lie in shared memory, all at once, between threads that write them from one
-/// layout and read them in the other: accesses are as wide as both layouts allow, and free of bank
-/// conflicts.
+/// layout and read them in the other: accesses are as wide as both layouts allow, or where reads
+/// transpose as wide as each does, and free of bank conflicts.
 SharedLayout sharedBetween(const TileLayout &source, const TileLayout &destination,
                            unsigned elementBits, const SharedBanks &banks = {});
 

@@ -305,13 +305,72 @@ std::optional<MatrixAccess> accessSharedMatrices(const TileLayout &tile, const S
   llvm::SmallVector<unsigned, 4> groupBits(word.begin(), word.end());
   llvm::append_range(groupBits, matrixBits);
   MatrixAccess result;
-  result.matrices = 1 << matrixBits.size();
+  result.words = 1 << matrixBits.size();
+  result.isTransposed = transposed;
   addressing.access.width = rowElements;
   addressing.access.laneBases = rowBases;
   forEachGroup(tile, maskOf(groupBits),
                [&](int number) { addressing.addGroup(groupFrom(number, groupBits)); });
   result.rows = addressing.finish();
   return result;
+}
+
+std::optional<MatrixAccess> accessSharedMatrices(const TileLayout &tile, const SharedLayout &shared,
+                                                 unsigned elementBits) {
+  for (bool transposed : {false, true})
+    if (auto access = accessSharedMatrices(tile, shared, elementBits, transposed))
+      return access;
+  return std::nullopt;
+}
+
+//===-- reads that transpose ------------------------------------------------------------------===//
+// A lane receives as many rows as 8 bytes have elements: the lowest register bits number them, lane
+// bits 0-3 the sixteen columns. Of those the lowest, which number the columns of one address, must
+// be neighbours in the buffer; where the others and the rows lie is free.
+
+std::optional<MatrixAccess>
+accessSharedTransposed(const TileLayout &tile, const SharedLayout &shared, unsigned elementBits) {
+  constexpr unsigned kColumnBits = 4;
+  if (elementBits != 8 && elementBits != 16)
+    return std::nullopt;
+  Addressing addressing(tile, shared);
+  const unsigned rowBits = elementBits == 16 ? 2 : 3, width = 1u << rowBits;
+  llvm::ArrayRef<int64_t> lanes = addressing.access.laneBases;
+  // A stride moves with the lanes that hold data, not with those that supply rows.
+  if (lanes.size() < kColumnBits || addressing.registerOffsets.size() < rowBits ||
+      !addressing.access.strides.empty())
+    return std::nullopt;
+  for (unsigned bit = 0; bit < rowBits; ++bit)
+    if (lanes[bit] != int64_t(1) << bit ||
+        !isInsideBlock(shared, tile.block().basis(Dim::Register, bit)))
+      return std::nullopt;
+  if (touchedBits(addressing, /*takenRegisters=*/0, /*takenLanes=*/width - 1) & (width - 1))
+    return std::nullopt;
+
+  llvm::SmallVector<unsigned, 4> groupBits;
+  llvm::SmallVector<int64_t, 8> rowBases(lanes.slice(rowBits, kColumnBits - rowBits));
+  for (unsigned bit = 0; bit < rowBits; ++bit) {
+    groupBits.push_back(bit);
+    rowBases.push_back(addressing.registerOffsets[bit]);
+  }
+  llvm::append_range(rowBases, lanes.drop_front(kColumnBits));
+  MatrixAccess result;
+  result.words = 2;
+  result.isTransposed = true;
+  addressing.access.width = width;
+  addressing.access.laneBases = rowBases;
+  forEachGroup(tile, maskOf(groupBits),
+               [&](int number) { addressing.addGroup(groupFrom(number, groupBits)); });
+  result.rows = addressing.finish();
+  return result;
+}
+
+SharedAccess readShared(const TileLayout &tile, const SharedLayout &shared, unsigned elementBits,
+                        const SharedBanks &banks) {
+  if (banks.transposes)
+    if (auto transposed = accessSharedTransposed(tile, shared, elementBits))
+      return std::move(transposed->rows);
+  return accessShared(tile, shared, elementBits);
 }
 
 //===-- bank conflicts ------------------------------------------------------------------------===//

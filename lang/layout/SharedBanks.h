@@ -19,6 +19,8 @@ struct SharedBanks {
   int64_t count = 32; // of 4 bytes; a power of two
   /// What spans the lanes that act at once in a read of 16 bytes; empty: they act in order.
   Words wideReads = {};
+  /// Lanes may read 8 bytes each and get what the others read: see `accessSharedTransposed`.
+  bool transposes = false;
 
   /// A row of all banks.
   int64_t rowBytes() const { return 4 * count; }

@@ -134,17 +134,38 @@ struct SharedAccess {
 SharedAccess accessShared(const TileLayout &tile, const SharedLayout &shared, unsigned elementBits,
                           int64_t maxBytes = 16);
 
-/// Access by ldmatrix/stmatrix: 8x8 matrices of 16-bit units, a row of 16 bytes from each address.
-/// The offsets are of the rows that a *lane supplies*: lanes 0-7 those of the first matrix, 8-15 of
-/// the second, ... Registers are what a lane receives: matrix by matrix, within a matrix in the
-/// order of the 32-bit word. `transposed` is ldmatrix.trans (16-bit elements only). nullopt when
-/// the layouts do not fit.
+/// Access by all lanes of a warp together, which get what others read. The offsets are of the rows
+/// that a *lane supplies*, `rows.width` elements of each; registers are what a lane receives, in
+/// the order of its words of 32 bits.
 struct MatrixAccess {
-  int matrices = 1; // 1, 2 or 4 per instruction
+  int words = 1; // of a lane per instruction
+  bool isTransposed = false;
   SharedAccess rows;
 };
+/// Access by ldmatrix/stmatrix: 8x8 matrices of 16-bit units, a row of 16 bytes from each address.
+/// Lanes 0-7 supply the rows of the first matrix, 8-15 those of the second, ... A lane receives a
+/// word of each of 1, 2 or 4 matrices. `transposed` is ldmatrix.trans (16-bit elements only).
+/// nullopt when the layouts do not fit.
 std::optional<MatrixAccess> accessSharedMatrices(const TileLayout &tile, const SharedLayout &shared,
                                                  unsigned elementBits, bool transposed);
+/// Either of them, ldmatrix first.
+std::optional<MatrixAccess> accessSharedMatrices(const TileLayout &tile, const SharedLayout &shared,
+                                                 unsigned elementBits);
+/// Access by reads that transpose (SharedBanks::transposes), of elements of 16 or 8 bits. Sixteen
+/// lanes together read rows of sixteen elements, 8 bytes from each address, and get columns:
+///
+///   16 bits, four rows of four lanes              8 bits, eight rows of two lanes
+///     lane 4 k + c supplies     row k,              lane 2 k + c supplies     row k,
+///                               4 c to 4 c + 3                                8 c to 8 c + 7
+///     lane i receives column i, rows 0 to 3         lane i receives column i, rows 0 to 7
+///
+/// nullopt when the layouts do not fit.
+std::optional<MatrixAccess>
+accessSharedTransposed(const TileLayout &tile, const SharedLayout &shared, unsigned elementBits);
+/// How threads read the tile where banks serve them so: transposed where they can, else as
+/// accessShared says.
+SharedAccess readShared(const TileLayout &tile, const SharedLayout &shared, unsigned elementBits,
+                        const SharedBanks &banks);
 
 /// Wavefronts that the worst access of a warp takes beyond what its bytes need: 0 is free of bank
 /// conflicts. Lanes that read one word share it.

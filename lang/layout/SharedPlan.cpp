@@ -14,6 +14,7 @@
 // but 0 with either: it is made of vectors outside A + B and of sums a + b of a vector only in A
 // with one only in B. There are enough, because A and B are no larger than a row of banks.
 #include "lang/layout/ConversionView.h"
+#include "lang/layout/WarpCopies.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -158,15 +159,34 @@ Scratch designScratch(const ConversionViews &views, unsigned elementBytes, unsig
 
 SharedLayout sharedBetween(const TileLayout &source, const TileLayout &destination,
                            unsigned elementBits, const SharedBanks &banks) {
+  if (auto buffer = transposedBetween(source, destination, elementBits, banks))
+    return *buffer;
   ConversionViews views = alignBlocks(source, destination);
   unsigned allBits = views.source.block.totalOutBits();
   return {designScratch(views, (elementBits + 7) / 8, allBits, banks).offsets, source.shape()};
+}
+
+/// In one round.
+static SharedPlan planTransposed(const TileLayout &source, const TileLayout &destination,
+                                 const SharedLayout &buffer, unsigned elementBits) {
+  SharedPlan plan;
+  plan.write = accessShared(source, buffer, elementBits);
+  plan.read = accessSharedTransposed(destination, buffer, elementBits)->rows;
+  plan.isReadTransposed = true;
+  plan.bytes = buffer.bytes(elementBits);
+  SharedRound &round = plan.rounds.emplace_back();
+  llvm::append_range(round.stores, llvm::seq<int>(0, plan.write.groups.size()));
+  llvm::append_range(round.loads, llvm::seq<int>(0, plan.read.groups.size()));
+  return plan;
 }
 
 SharedPlan planShared(const ConversionViews &views, unsigned elementBits, int64_t maxBytes,
                       const SharedBanks &banks) {
   const TileLayout &source = *views.source.tile, &destination = *views.destination.tile;
   unsigned elementBytes = (elementBits + 7) / 8;
+  if (auto buffer = transposedBetween(source, destination, elementBits, banks);
+      buffer && buffer->bytes(elementBits) <= maxBytes)
+    return planTransposed(source, destination, *buffer, elementBits);
   unsigned total = views.source.block.totalOutBits();
   int64_t repetitions = views.source.repetitionCount();
   bool allAtOnce = (repetitions << total) * elementBytes <= maxBytes;

@@ -3,8 +3,15 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <map>
+
 namespace sectile::layout {
 namespace {
+
+/// Sixteen lanes read the columns of a row together.
+constexpr int64_t kTransposedColumns = 16;
+/// What a lane holds of a matrix instruction's operand, at most.
+constexpr int64_t kMatrixLaneBytes = 16;
 
 /// The step along the axis if `basis` moves along no other; 0: it does.
 int32_t stepAlong(llvm::ArrayRef<int32_t> basis, int axisNumber) {
@@ -54,28 +61,41 @@ TileLayout exchangePieces(const TileLayout &tile, int axisNumber, int64_t width,
   if (inRow < 2 || inRowOfBanks < 2)
     return tile;
   const unsigned pieceBits = llvm::Log2_64(std::min(inRow, inRowOfBanks));
-  unsigned still = llvm::Log2_64(std::max<int64_t>(1, inRowOfBanks / inRow)) + skipped,
-           exchanged = 0;
-  llvm::SmallVector<LinearLayout::NamedBases, 4> all;
-  for (const DimBits &in : block.inDims()) {
-    llvm::SmallVector<Coordinates, 8> bases;
-    for (unsigned bit = 0; bit < in.bits; ++bit) {
-      Coordinates basis = block.basis(in.dim, bit);
-      const bool isOfRows = (in.dim == Dim::Lane || in.dim == Dim::Warp) &&
-                            stepAlong(basis, axisNumber) == 0 &&
-                            llvm::any_of(basis, [](int32_t step) { return step != 0; });
-      if (isOfRows && still > 0) {
-        --still;
-      } else if (isOfRows && exchanged < pieceBits) {
-        const unsigned piece =
-            order == PieceOrder::LowestFirst ? exchanged : pieceBits - 1 - exchanged;
-        basis[axisNumber] ^= int32_t(width << piece);
-        ++exchanged;
-      }
-      bases.push_back(std::move(basis));
-    }
-    all.push_back({in.dim, std::move(bases)});
+  std::map<Dim, llvm::SmallVector<Coordinates, 8>> bases;
+  for (const DimBits &in : block.inDims())
+    for (unsigned bit = 0; bit < in.bits; ++bit)
+      bases[in.dim].push_back(block.basis(in.dim, bit));
+
+  // What moves from row to row.
+  llvm::SmallVector<Coordinates *, 12> rows;
+  for (Dim dim : {Dim::Lane, Dim::Warp, Dim::Register})
+    for (Coordinates &basis : bases[dim])
+      if ((dim != Dim::Register || order == PieceOrder::Sixteens) &&
+          stepAlong(basis, axisNumber) == 0 &&
+          llvm::any_of(basis, [](int32_t step) { return step != 0; }))
+        rows.push_back(&basis);
+  const unsigned still = llvm::Log2_64(std::max<int64_t>(1, inRowOfBanks / inRow)) + skipped;
+  rows.erase(rows.begin(), rows.begin() + std::min<size_t>(still, rows.size()));
+  unsigned least = 0, exchanging = pieceBits;
+  if (order == PieceOrder::Sixteens) {
+    least = llvm::Log2_64(std::max<int64_t>(1, kTransposedColumns / width));
+    // Lanes that act at once read the rows of two lanes.
+    llvm::erase_if(rows, [&](Coordinates *row) {
+      return *llvm::max_element(*row) > kMatrixLaneBytes * 8 / elementBits;
+    });
+    llvm::sort(rows, [](Coordinates *one, Coordinates *other) { return *one < *other; });
+    exchanging = pieceBits > least ? rows.size() : 0;
   }
+  for (auto [number, row] : llvm::enumerate(llvm::ArrayRef(rows).take_front(exchanging))) {
+    const auto place = unsigned(number);
+    const unsigned piece = order == PieceOrder::LowestFirst
+                               ? place
+                               : std::max(least, pieceBits - 1 - std::min(place, pieceBits - 1));
+    (*row)[axisNumber] ^= int32_t(width << piece);
+  }
+  llvm::SmallVector<LinearLayout::NamedBases, 4> all;
+  for (const DimBits &in : block.inDims())
+    all.push_back({in.dim, std::move(bases[in.dim])});
   return TileLayout(LinearLayout::fromBases(block.outExtents(), all), tile.shape());
 }
 
@@ -110,11 +130,30 @@ std::optional<SharedLayout> filledByWarpsFor(const TileLayout &source, const Til
   std::optional<SharedLayout> filled = filledByWarps(source, axisNumber, width);
   if (!filled)
     return std::nullopt;
-  const SharedAccess read = accessShared(reader, *filled, elementBits);
+  const SharedAccess read = readShared(reader, *filled, elementBits, banks);
   if (read.width * elementBytes < 4 ||
       !isFreeOfConflicts(read, reader.lanesPerWarp(), elementBytes, banks, SharedDirection::Read))
     return std::nullopt;
   return filled;
+}
+
+std::optional<SharedLayout> transposedBetween(const TileLayout &source, const TileLayout &reader,
+                                              unsigned elementBits, const SharedBanks &banks) {
+  constexpr int64_t kPieceBytes = 16;
+  if (!banks.transposes || (elementBits != 8 && elementBits != 16))
+    return std::nullopt;
+  const int64_t width = kPieceBytes * 8 / elementBits;
+  for (int axisNumber = source.rank(); axisNumber-- > 0;) {
+    if (source.contiguousRegisters(axisNumber) < width)
+      continue;
+    for (const TileLayout &filling :
+         {source, exchangePieces(source, axisNumber, width, elementBits, banks, /*skipped=*/0,
+                                 PieceOrder::Sixteens)})
+      if (auto buffer = filledByWarpsFor(filling, reader, elementBits, kPieceBytes, banks);
+          buffer && accessSharedTransposed(reader, *buffer, elementBits))
+        return buffer;
+  }
+  return std::nullopt;
 }
 
 } // namespace sectile::layout

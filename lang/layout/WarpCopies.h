@@ -23,16 +23,25 @@ std::optional<SharedLayout> filledByWarps(const TileLayout &tile, int axisNumber
 /// different banks. Rows are taken in the order of lanes, then warps; those that follow each other
 /// in one row of banks stay as they are, and `skipped` rows (a power's exponent) more. The others
 /// exchange pieces by the bits of their numbers, the lowest first, or the highest.
-enum class PieceOrder : uint8_t { LowestFirst, HighestFirst };
+///
+/// `Sixteens` is for reads that transpose: rows next to each other exchange the greatest stretches,
+/// whatever holds them, none exchanges less than sixteen elements, and all further rows that are
+/// read at once exchange these.
+enum class PieceOrder : uint8_t { LowestFirst, HighestFirst, Sixteens };
 TileLayout exchangePieces(const TileLayout &tile, int axisNumber, int64_t width,
                           unsigned elementBits, const SharedBanks &banks, unsigned skipped = 0,
                           PieceOrder order = PieceOrder::LowestFirst);
 
 /// The layout of a buffer that copies of whole warps fill with a tile in `source`, each lane
 /// `pieceBytes` at a time, and out of which a tile in `reader` is read without bank conflicts, in
-/// words of 32 bits or wider. Nothing where there is none.
+/// words of 32 bits or wider, or transposed. Nothing where there is none.
 std::optional<SharedLayout> filledByWarpsFor(const TileLayout &source, const TileLayout &reader,
                                              unsigned elementBits, int64_t pieceBytes,
                                              const SharedBanks &banks);
+
+/// The layout of a buffer that threads fill with a tile in `source`, 16 bytes at a time, and out of
+/// which a tile in `reader` is read transposed without bank conflicts. Nothing where there is none.
+std::optional<SharedLayout> transposedBetween(const TileLayout &source, const TileLayout &reader,
+                                              unsigned elementBits, const SharedBanks &banks);
 
 } // namespace sectile::layout

@@ -193,18 +193,30 @@ private:
   }
 
   /// Layouts whose pieces are exchanged already, for tiles that whole warps copy to where a product
-  /// reads them. Which exchange is free of conflicts depends on the product's instruction.
-  void seedForWarpCopies(Component &component, const layout::TileLayout &layout, int axis) {
+  /// reads them. Which exchange is free of conflicts depends on the product's instruction. Tiles
+  /// whose rows lie across the depth, the axis `runAxis`, are read transposed.
+  void seedForWarpCopies(Component &component, const layout::TileLayout &layout, int runAxis) {
     for (int node : component.nodes)
       for (const MemoryAccess &access : nodes[node].accesses) {
         const int64_t width = shape.maxAccessBytes / access.bytes;
-        if (access.isWrite || layout.contiguousRegisters(axis) < width)
+        if (access.isWrite)
           continue;
         const auto bits = unsigned(8 * access.bytes);
-        add(component, layout::exchangePieces(layout, axis, width, bits, shape.sharedBanks));
-        add(component, layout::exchangePieces(layout, axis, width, bits, shape.sharedBanks,
-                                              /*skipped=*/1, layout::PieceOrder::HighestFirst));
-        return;
+        const auto exchanged = [&](int axis, unsigned skipped, layout::PieceOrder order) {
+          return layout::exchangePieces(layout, axis, width, bits, shape.sharedBanks, skipped,
+                                        order);
+        };
+        if (layout.contiguousRegisters(runAxis) >= width) {
+          add(component, exchanged(runAxis, 0, layout::PieceOrder::LowestFirst));
+          add(component, exchanged(runAxis, 1, layout::PieceOrder::HighestFirst));
+          return;
+        }
+        const int rank = layout.rank(), across = runAxis == rank - 1 ? rank - 2 : rank - 1;
+        if (shape.sharedBanks.transposes && access.bytes <= 2 &&
+            layout.contiguousRegisters(across) >= width) {
+          add(component, exchanged(across, 0, layout::PieceOrder::Sixteens));
+          return;
+        }
       }
   }
 

@@ -1,5 +1,6 @@
 #include "optimizer/gpu/GpuPass.h"
 
+#include "lang/layout/AmdMatrixInstructions.h"
 #include "lang/layout/NvidiaMatrixInstructions.h"
 #include "optimizer/gpu/DotLayouts.h"
 
@@ -44,7 +45,8 @@ struct NamedOptions : PassPipelineOptions<NamedOptions> {
                   clEnumValN(AsyncKind::PerLane, "lanes", "each lane's by itself"),
                   clEnumValN(AsyncKind::WholeWarps, "warps", "those of a warp behind each other"))),
         buffers(*this, "buffers", llvm::cl::init(kept.shape.hasBuffers)),
-        matrix(*this, "matrix", llvm::cl::init(false)),
+        transposes(*this, "transposes", llvm::cl::init(kept.shape.sharedBanks.transposes)),
+        chip(*this, "chip", llvm::cl::init("")), matrix(*this, "matrix", llvm::cl::init(false)),
         wgmma(*this, "wgmma", llvm::cl::init(false)),
         fixed(*this, "fixed", llvm::cl::init(kept.shape.fixedOrders)),
         exact(*this, "exact", llvm::cl::init(kept.shape.exactSums)),
@@ -57,7 +59,9 @@ struct NamedOptions : PassPipelineOptions<NamedOptions> {
   Option<int64_t> warps, lanes, bytes, registers, each, shared, maps;
   Option<bool> edits;
   Option<AsyncKind> async;
-  Option<bool> buffers, matrix, wgmma, fixed, exact;
+  Option<bool> buffers, transposes;
+  Option<std::string> chip;
+  Option<bool> matrix, wgmma, fixed, exact;
   Option<int64_t> stages;
   Option<bool> overlap, large, ahead, persistent;
 };
@@ -81,8 +85,15 @@ LogicalResult readGpuOptions(StringRef text, GpuPipelineOptions &options,
   options.shape.mostTensorMaps = named.maps;
   options.shape.editsTensorMaps = named.edits;
   options.shape.hasBuffers = named.buffers;
+  options.shape.sharedBanks.transposes = named.transposes;
   if (named.matrix)
     options.shape.matrixInstructions = commonInstructions;
+  if (const std::string &chip = named.chip; !chip.empty())
+    options.shape.matrixInstructions = [table =
+                                            layout::amdProductInstructions(chip)](tile::DotOp dot) {
+      auto elements = matrixElements(dot);
+      return elements ? layout::instructionsFor(table, *elements) : layout::MatrixInstructions();
+    };
   if (named.wgmma) {
     options.shape.matrixInstructions = hopperInstructions;
     options.shape.bufferInstruction = [](StringRef name) {

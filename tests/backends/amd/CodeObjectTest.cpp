@@ -218,6 +218,78 @@ TEST_P(AmdCodeObject, matrix_instructions_multiply) {
   EXPECT_EQ(notes->vectorRegisters, compiled.image.gpu.registers);
 }
 
+/// As productText, in steps of the depth: x has them one behind the other, y below one another.
+std::string productLoopText(int64_t m, int64_t n, int64_t k, const std::string &element,
+                            const std::string &sum) {
+  Shape lhs{m, k}, rhs{k, n}, acc{m, n};
+  const std::string sums = tileType(acc, sum);
+  auto stepTo = [&](const std::string &array, int64_t elements) {
+    return "%" + array + "_size = arith.constant " + std::to_string(elements) + " : i32\n%" +
+           array + "_offset = arith.muli %k, %" + array + "_size : i32\n%" + array +
+           "_here = tile.ptr_add %" + array + ", %" + array + "_offset : !tile.ptr<" + element +
+           ">, i32\n";
+  };
+  auto aligned = [](const std::string &name, const std::string &type) {
+    return "%" + name + ": !tile.ptr<" + type + "> {tile.divisibility = 16 : i64}, ";
+  };
+  return kernelText(
+      aligned("x", element) + aligned("y", element) + aligned("out", sum) + "%n: i32",
+      "%zero = arith.constant 0 : i32\n%one = arith.constant 1 : i32\n"
+      "%none = arith.constant dense<" +
+          std::string(sum == "i32" ? "0" : "0.0") + "> : " + sums +
+          "\n%sum = scf.for %k = %zero to %n step %one iter_args(%before = %none) -> (" + sums +
+          ") : i32 {\n" + stepTo("x", m * k) + stepTo("y", k * n) +
+          loadTile("a", "x_here", lhs, element) + loadTile("b", "y_here", rhs, element) +
+          "%next = tile.dot %a, %b, %before : " + tileType(lhs, element) + " * " +
+          tileType(rhs, element) + " -> " + sums + "\nscf.yield %next : " + sums + "\n}\n" +
+          storeTile("sum", "out", acc, sum));
+}
+
+/// Row-major right operands lie across the depth. On gfx950 whole waves copy them to LDS, of loops,
+/// and reads transpose them; elsewhere no read does.
+TEST_P(AmdCodeObject, operands_across_the_depth_are_read_transposed) {
+  const bool isGfx950 = GetParam() == std::string("gfx950");
+  const int64_t m = 64, n = 64, k = 64, steps = 3;
+  backends::CompileOptions options;
+  options.warpCount = 4;
+  auto check = [&]<class T, class Sum>(const char *element, const char *sum, const char *read, T,
+                                       Sum) {
+    SCOPED_TRACE(element);
+    auto x = numbers<int8_t>(steps * m * k, -9, 9), y = numbers<int8_t>(steps * k * n, -9, 9);
+    std::vector<T> a(x.begin(), x.end()), b(y.begin(), y.end());
+    for (int32_t stages : {1, 2}) {
+      options.stageCount = stages;
+      Compiled loop = compile(productLoopText(m, n, k, element, sum), GetParam(), options);
+      ASSERT_EQ(loop.problem, "");
+      const std::string &code = loop.stages["amdgcn"];
+      EXPECT_EQ(countOf(code, "_tr_b"), countOf(code, read));
+      EXPECT_EQ(countOf(code, read) > 0, isGfx950);
+      if (isGfx950 && stages == 1) // threads store 16 bytes, too
+        EXPECT_EQ(countOf(code, "ds_write"), countOf(code, "ds_write_b128"));
+      if (isGfx950 && stages == 2) {
+        EXPECT_EQ(countOf(code, "ds_write"), 0u);
+        EXPECT_GT(countOf(code, " lds\n"), 0u);
+      }
+      std::vector<Sum> out(m * n);
+      amdisa::Buffers buffers;
+      add(buffers, a), add(buffers, b), add(buffers, out);
+      ASSERT_EQ(run(productLoopText(m, n, k, element, sum), options, 1,
+                    {Argument::of(a.data()), Argument::of(b.data()), Argument::of(out.data()),
+                     Argument::of(int32_t(steps))},
+                    buffers),
+                "");
+      for (int64_t i = 0; i < m * n; ++i) {
+        int expected = 0;
+        for (int64_t at = 0; at < steps * k; ++at)
+          expected += int(x[at / k * m * k + i / n * k + at % k]) * y[at * n + i % n];
+        ASSERT_EQ(out[i], Sum(expected)) << i / n << ", " << i % n;
+      }
+    }
+  };
+  check("f16", "f32", "ds_read_b64_tr_b16", _Float16(), float());
+  check("i8", "i32", "ds_read_b64_tr_b8", int8_t(), int32_t());
+}
+
 /// What a kernel says of caches is in the instructions.
 TEST_P(AmdCodeObject, what_is_used_once_is_not_kept_in_caches) {
   const std::string chip = GetParam();

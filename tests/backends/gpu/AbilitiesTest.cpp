@@ -176,6 +176,30 @@ TEST(GpuAbilities, products_are_right_with_copies_of_whole_warps) {
   }
 }
 
+/// Where reads transpose, the other operand is copied, too.
+TEST(GpuAbilities, products_are_right_with_reads_that_transpose) {
+  Operands<_Float16> halves([](auto &random) { return _Float16(int(random() % 9) - 4); });
+  Operands<int8_t, int32_t> bytes([](auto &random) { return int8_t(int(random() % 9) - 4); });
+  SimulatedAbilities abilities = SimulatedAbilities::all();
+  abilities.chip = "gfx950", abilities.copiesOfWarps = true;
+  const layout::SharedBanks banks{64, {1, 2, 4 ^ 8, 4 ^ 16}, true};
+  for (bool areCopied : {true, false})
+    for (unsigned warps : {1u, 2u, 4u}) {
+      SCOPED_TRACE(warps);
+      abilities.asyncCopies = areCopied;
+      const SimulatedOptions options{
+          .warps = warps, .lanes = 64, .abilities = abilities, .banks = banks};
+      SimulatedKernel kernel(productText("f16"), options);
+      EXPECT_EQ(run(kernel, halves), halves.products());
+      EXPECT_EQ(kernel.tileText.find("tile.async_copy") != std::string::npos, areCopied);
+      // Four warps have 8 bytes of a thread, which such copies are not of.
+      EXPECT_EQ(kernel.tileText.find("tile.buffer_store") != std::string::npos,
+                !areCopied || warps == 4);
+      SimulatedKernel ofBytes(productText("i8", "i32"), options);
+      EXPECT_EQ(run(ofBytes, bytes), bytes.products());
+    }
+}
+
 TEST(GpuAbilities, barriers_order_global_memory_where_the_kernel_says_so) {
   Operands<_Float16> operands([](auto &random) { return _Float16(int(random() % 9) - 4); });
   std::vector<float> out(kRows * kColumns);

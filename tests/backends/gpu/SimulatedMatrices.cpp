@@ -169,19 +169,32 @@ private:
 
 class SimulatedLoads final : public gpu::MatrixLoads {
 public:
+  explicit SimulatedLoads(bool areSixteens) : areSixteens(areSixteens) {}
+
+  std::optional<layout::MatrixAccess> access(const layout::TileLayout &tile,
+                                             const layout::SharedLayout &shared,
+                                             unsigned elementBits) const override {
+    return areSixteens ? layout::accessSharedTransposed(tile, shared, elementBits)
+                       : layout::accessSharedMatrices(tile, shared, elementBits);
+  }
+
   llvm::SmallVector<llvm::Value *, 4> load(llvm::IRBuilderBase &builder, llvm::Value *row,
-                                           unsigned matrices, bool isTransposed) const override {
+                                           Kind kind) const override {
+    const unsigned matrices = kind.words;
     llvm::Type *word = builder.getInt32Ty();
     llvm::Value *array = localArray(builder, word, matrices);
     emitSimulatedCall(builder, SimulatedCall::LoadMatrices, builder.getVoidTy(),
                       {plainPointer(builder, row), builder.getInt32(matrices),
-                       builder.getInt32(isTransposed), array,
+                       builder.getInt32(areSixteens ? kind.elementBits : kind.isTransposed), array,
                        nextSite(*builder.GetInsertBlock()->getModule())});
     llvm::SmallVector<llvm::Value *, 4> words;
     for (unsigned i = 0; i < matrices; ++i)
       words.push_back(builder.CreateLoad(word, builder.CreateConstGEP1_32(word, array, i)));
     return words;
   }
+
+private:
+  bool areSixteens; // reads that transpose (SharedBanks::transposes), instead of ldmatrix
 };
 
 } // namespace
@@ -208,7 +221,9 @@ const gpu::MatrixProducts *SimulatedTarget::matrixProducts() const {
 }
 
 const gpu::MatrixLoads *SimulatedTarget::matrixLoads() const {
-  static const SimulatedLoads loads;
+  static const SimulatedLoads loads(/*areSixteens=*/false), sixteens(/*areSixteens=*/true);
+  if (banks.transposes)
+    return &sixteens;
   return abilities.matrixLoads && laneCount == 32 ? &loads : nullptr;
 }
 
@@ -338,7 +353,9 @@ void SimulatedBlock::loadMatrices(uint64_t row, int32_t matrices, int32_t isTran
                                   uint32_t *words, int32_t site) {
   SimulatedBlock &block = *current();
   Thread &thread = block.threads[block.running];
-  if (int32_t(block.running % block.launch.lanes) < 8 * matrices)
+  if (isTransposed > 1)
+    block.touchShared(row, 8, false, site);
+  else if (int32_t(block.running % block.launch.lanes) < 8 * matrices)
     block.touchShared(row, 16, false, site);
   thread.row = row;
   thread.rows = words;
@@ -348,8 +365,20 @@ void SimulatedBlock::loadMatrices(uint64_t row, int32_t matrices, int32_t isTran
   block.wait();
 }
 
-void SimulatedBlock::readMatrices(Thread *lanes) {
+void SimulatedBlock::readMatrices(llvm::MutableArrayRef<Thread> lanes) {
   int32_t matrices = lanes[0].matrices, isTransposed = lanes[0].isTransposed;
+  if (isTransposed > 1) {
+    // Sixteen lanes supply rows of 8 bytes each, and get columns.
+    const unsigned bytes = unsigned(isTransposed) / 8, width = 8 / bytes;
+    for (unsigned lane = 0; lane < lanes.size(); ++lane)
+      for (unsigned row = 0; row < width; ++row) {
+        const unsigned column = lane % 16, from = lane - column + 16 / width * row + column / width;
+        std::memcpy(reinterpret_cast<uint8_t *>(lanes[lane].rows) + row * bytes,
+                    reinterpret_cast<const uint8_t *>(lanes[from].row) + column % width * bytes,
+                    bytes);
+      }
+    return;
+  }
   for (unsigned lane = 0; lane < 32; ++lane)
     for (int32_t i = 0; i < matrices; ++i) {
       auto element = [&](unsigned row, unsigned column) {

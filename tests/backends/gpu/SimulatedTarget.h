@@ -22,7 +22,8 @@ enum class SimulatedCall : unsigned {
   AsyncCopy,    // (ptr shared, ptr global, i32 bytes, i32 of them valid)
   AsyncCommit,  // ()
   AsyncWait,    // (i32 pending)
-  LoadMatrices, // (ptr row, i32 matrices, i32 is transposed, ptr words, i32 site)
+  LoadMatrices, // (ptr row, i32 matrices, i32 is transposed, ptr words, i32 site): 16 or 8 for
+                // reads of sixteen lanes that transpose elements of so many bits
   Clock,        // () -> i64
   ProductBegin, // ()
   // (ptr words of sums and of a's registers, ptr instruction, i64 a, i64 b, i64 a's place,

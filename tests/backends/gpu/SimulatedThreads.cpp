@@ -123,7 +123,7 @@ bool SimulatedBlock::releaseWarps() {
     if (meeting == State::AtMatrix)
       multiply(lanes);
     if (meeting == State::AtMatrices)
-      readMatrices(lanes);
+      readMatrices({lanes, launch.lanes});
     for (unsigned lane = 0; lane < launch.lanes; ++lane) {
       Thread &thread = lanes[lane];
       if (meeting == State::AtMatrix || meeting == State::AtMatrices)

@@ -243,7 +243,7 @@ private:
   static SimulatedBlock *&current();
 
   void multiply(Thread *lanes);
-  static void readMatrices(Thread *lanes);
+  static void readMatrices(llvm::MutableArrayRef<Thread> lanes);
   bool releaseProducts();
   /// Returns the sums of a product that is under way, or done and not asked for; of others nothing.
   static ProductSums sumsOf(const Thread &thread, unsigned product);

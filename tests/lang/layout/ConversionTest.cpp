@@ -124,9 +124,22 @@ Threads runShared(const SharedPlan &plan, const TileLayout &source, const TileLa
       if (value != kUndefined)
         cell = value;
     });
-    visit(plan.read, round.loads, [&](int64_t warp, int64_t lane, int number, int64_t &cell) {
-      to[warp][lane][number] = cell;
-    });
+    if (!plan.isReadTransposed) {
+      visit(plan.read, round.loads, [&](int64_t warp, int64_t lane, int number, int64_t &cell) {
+        to[warp][lane][number] = cell;
+      });
+      continue;
+    }
+    // Sixteen lanes supply rows, and get columns.
+    const int64_t width = plan.read.width;
+    for (size_t warp = 0; warp < to.size(); ++warp)
+      for (int64_t lane = 0; lane < int64_t(to[warp].size()); ++lane)
+        for (int group : round.loads)
+          for (auto [row, number] : llvm::enumerate(plan.read.groups[group].registers)) {
+            const int64_t column = lane % 16,
+                          from = lane - column + 16 / width * int64_t(row) + column / width;
+            to[warp][lane][number] = memory[plan.read.offsetOf(group, from, warp) + column % width];
+          }
   }
   return to;
 }
@@ -378,6 +391,35 @@ TEST_F(Conversions, scratch_suits_the_banks_of_each_gpu) {
   // What is free of conflicts on one GPU is not on another.
   EXPECT_GT(conflictsOfOrder, 0);
   EXPECT_GT(wideReads, 20);
+}
+
+TEST_F(Conversions, scratch_of_operands_across_the_depth_is_read_transposed) {
+  ConversionSettings settings{.way = Way::Shared};
+  settings.banks = kGfx950Banks;
+  settings.banks.transposes = true;
+  for (const MatrixInstruction &one : amdProductInstructions("gfx950")) {
+    const unsigned bits = bitsOf(one.elements.rhs);
+    SCOPED_TRACE(one.name);
+    const int64_t width = 128 / bits, along = 64 / width;
+    const TileLayout rows = blocked({128, 64}, {1, width}, {64 / along, along}, {4, 1}, {1, 0});
+    const TileLayout operand = operandOf(one, MatrixSide::Rhs, {128, 64}, {2, 2});
+    ConversionPlan made = planConversion(rows, operand, bits, settings);
+    check(rows, operand, bits, made);
+    EXPECT_EQ(made.shared.isReadTransposed, bits <= 16);
+    if (bits > 16)
+      continue;
+    EXPECT_EQ(made.shared.write.width, width);
+    EXPECT_EQ(made.shared.read.width, 64 / bits);
+    EXPECT_EQ(made.shared.bytes, 128 * 64 * bits / 8);
+    // Back there is nothing to transpose, and a scratch buffer that is too small goes in rounds.
+    check(operand, rows, bits, planConversion(operand, rows, bits, settings));
+    settings.maxSharedBytes = 4096;
+    made = planConversion(rows, operand, bits, settings);
+    settings.maxSharedBytes = 32 * 1024;
+    check(rows, operand, bits, made);
+    EXPECT_FALSE(made.shared.isReadTransposed);
+    EXPECT_GT(made.shared.rounds.size(), 1u);
+  }
 }
 
 TEST_F(Conversions, vectors_are_as_wide_as_both_sides_allow) {

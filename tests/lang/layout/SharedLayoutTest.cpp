@@ -3,6 +3,7 @@
 
 #include "MmaFragments.h"
 #include "RandomLayouts.h"
+#include "lang/layout/AmdMatrixInstructions.h"
 #include "lang/layout/LayoutText.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -148,9 +149,9 @@ void checkMatrices(const TileLayout &tile, const SharedLayout &buffer, unsigned 
   std::set<int> registers;
   for (int64_t warp = 0; warp < tile.warpCount(); ++warp)
     for (auto [number, group] : llvm::enumerate(access->rows.groups)) {
-      ASSERT_EQ(int(group.registers.size()), access->matrices * perWord);
+      ASSERT_EQ(int(group.registers.size()), access->words * perWord);
       for (int lane = 0; lane < 32; ++lane)
-        for (int matrix = 0; matrix < access->matrices; ++matrix)
+        for (int matrix = 0; matrix < access->words; ++matrix)
           for (int place = 0; place < perWord; ++place) {
             int row = transposed ? lane % 4 * 2 + place : lane / 4;
             int column = transposed ? lane / 4 : lane % 4 * perWord + place;
@@ -210,6 +211,73 @@ TEST_F(Buffers, ldmatrix_is_refused_where_rows_are_torn) {
   EXPECT_FALSE(accessSharedMatrices(wide, contiguousShared({64, 64}, {1, 0}), 16, false));
   EXPECT_FALSE(accessSharedMatrices(mmaOperand(MatrixSide::Lhs, {64, 64}, {4, 1}, 64),
                                     contiguousShared({64, 64}, {1, 0}), 64, false));
+}
+
+/// What reads that transpose do: lane i of sixteen gets column i of the rows that they supply.
+void checkTransposed(const TileLayout &tile, const SharedLayout &buffer, unsigned bits) {
+  auto access = accessSharedTransposed(tile, buffer, bits);
+  ASSERT_TRUE(access);
+  EXPECT_EQ(access->words, 2);
+  EXPECT_TRUE(access->isTransposed);
+  std::map<int64_t, Coordinates> contents;
+  forEachElement(tile.shape(),
+                 [&](const Coordinates &element) { contents[buffer.offsetOf(element)] = element; });
+  const int width = 64 / int(bits), inRow = 16 / width;
+  std::set<int> registers;
+  for (int64_t warp = 0; warp < tile.warpCount(); ++warp)
+    for (auto [number, group] : llvm::enumerate(access->rows.groups)) {
+      ASSERT_EQ(int(group.registers.size()), width);
+      for (int lane = 0; lane < 64; ++lane)
+        for (int row = 0; row < width; ++row) {
+          const int column = lane % 16, from = lane - column + inRow * row + column / width;
+          const int64_t start = access->rows.offsetOf(number, from, warp);
+          EXPECT_EQ(start % width, 0);
+          registers.insert(group.registers[row]);
+          Coordinates element = tile.elementOf(group.registers[row], lane, warp);
+          if (tile.isInside(element))
+            EXPECT_EQ(contents[start + column % width], element);
+          else
+            EXPECT_LT(start + column % width, buffer.elements());
+        }
+    }
+  EXPECT_EQ(int64_t(registers.size()), tile.registersPerThread());
+}
+
+TEST_F(Buffers, operands_across_the_depth_are_read_transposed) {
+  for (const MatrixInstruction &one : amdProductInstructions("gfx950")) {
+    const unsigned bits = bitsOf(one.elements.lhs);
+    if (bits > 16 || one.lhs.inSize(Dim::Register) < 64 / bits)
+      continue;
+    SCOPED_TRACE(one.name);
+    const TileLayout a = operandOf(one, MatrixSide::Lhs, {64, 128}, {2, 2}),
+                     b = operandOf(one, MatrixSide::Rhs, {128, 64}, {2, 2});
+    for (int64_t phases : {1, 4, 8}) {
+      checkTransposed(b, swizzledShared({128, 64}, {1, 0}, 64 / bits, 1, phases), bits);
+      checkTransposed(a, swizzledShared({64, 128}, {0, 1}, 64 / bits, 2, phases), bits);
+    }
+    checkTransposed(b, paddedShared({128, 64}, {1, 0}, 64 / bits), bits);
+    checkTransposed(operandOf(one, MatrixSide::Rhs, {192, 96}, {1, 1}),
+                    contiguousShared({192, 96}, {1, 0}), bits);
+    checkTransposed(operandOf(one, MatrixSide::Rhs, {64, 8}, {1, 1}),
+                    contiguousShared({64, 8}, {1, 0}), bits);
+  }
+}
+
+TEST_F(Buffers, reads_that_transpose_are_refused_where_rows_are_torn) {
+  const MatrixInstruction *one =
+      instructionNamed(amdProductInstructions("gfx950"), "mfma.m32n32k16.f32.f16.f16");
+  ASSERT_TRUE(one);
+  const TileLayout b = operandOf(*one, MatrixSide::Rhs, {64, 64}, {2, 2});
+  EXPECT_TRUE(accessSharedTransposed(b, contiguousShared({64, 64}, {1, 0}), 16));
+  EXPECT_FALSE(accessSharedTransposed(b, contiguousShared({64, 64}, {0, 1}), 16));
+  EXPECT_FALSE(accessSharedTransposed(b, swizzledShared({64, 64}, {1, 0}, 2, 1, 8), 16));
+  EXPECT_FALSE(accessSharedTransposed(b, paddedShared({64, 64}, {1, 0}, 2), 16));
+  EXPECT_FALSE(accessSharedTransposed(b, contiguousShared({64, 64}, {1, 0}), 32));
+  // Plain reads take over.
+  const SharedBanks transposing{64, {1, 2, 4 ^ 8, 4 ^ 16}, true};
+  EXPECT_EQ(readShared(b, contiguousShared({64, 64}, {1, 0}), 16, transposing).width, 4);
+  EXPECT_EQ(readShared(b, contiguousShared({64, 64}, {1, 0}), 16, {}).width, 1);
+  EXPECT_EQ(readShared(b, contiguousShared({64, 64}, {0, 1}), 16, transposing).width, 8);
 }
 
 TEST_F(Buffers, conflicts_are_counted) {

@@ -83,6 +83,54 @@ TEST(WarpCopies, are_read_without_conflicts_where_a_layout_is_given) {
   EXPECT_GT(found, 20u);
 }
 
+/// gfx950's operands whose rows lie across the depth: one exchange suits all instructions. Threads
+/// that hold pieces of their own order store them where such copies would put them.
+TEST(WarpCopies, are_read_transposed_without_conflicts) {
+  SharedBanks banks = kBanks;
+  banks.transposes = true;
+  unsigned found = 0;
+  for (const MatrixInstruction &one : amdProductInstructions("gfx950"))
+    for (MatrixSide side : {MatrixSide::Lhs, MatrixSide::Rhs})
+      for (int64_t columns : {32, 64, 128, 256}) {
+        const bool isLhs = side == MatrixSide::Lhs;
+        const unsigned bits = bitsOf(one.elementOf(side));
+        const int64_t width = kPieceBytes * 8 / bits, depth = 128;
+        if (bits > 16)
+          continue;
+        SCOPED_TRACE(one.name + " " + std::to_string(columns));
+        const TileLayout reader =
+            operandOf(one, side, isLhs ? Extents{columns, depth} : Extents{depth, columns}, {1, 1});
+        // Of one warp, so that rows of a few pieces are in it, too.
+        const int64_t along = std::min<int64_t>(64, columns / width);
+        TileLayout source =
+            blocked({depth, columns}, {1, width}, {64 / along, along}, {1, 1}, {1, 0});
+        if (isLhs)
+          source = transpose(source, {1, 0});
+        const int axisNumber = isLhs ? 0 : 1;
+        const TileLayout exchanged = exchangePieces(source, axisNumber, width, bits, banks,
+                                                    /*skipped=*/0, PieceOrder::Sixteens);
+        const SharedLayout buffer = *filledByWarps(exchanged, axisNumber, width);
+        auto access = accessSharedTransposed(reader, buffer, bits);
+        ASSERT_TRUE(access);
+        const bool isFree =
+            bankConflicts(access->rows, 64, bits, banks, SharedDirection::Read) == 0;
+        EXPECT_EQ(filledByWarpsFor(exchanged, reader, bits, kPieceBytes, banks).has_value(),
+                  isFree);
+        EXPECT_FALSE(filledByWarpsFor(exchanged, reader, bits, kPieceBytes, kBanks));
+        EXPECT_TRUE(isFree || columns * bits / 8 < 64);
+        found += isFree;
+        auto between = transposedBetween(source, reader, bits, banks);
+        ASSERT_EQ(between.has_value(), isFree);
+        if (!between)
+          continue;
+        const SharedAccess write = accessShared(source, *between, bits);
+        EXPECT_EQ(write.width, width);
+        EXPECT_EQ(bankConflicts(write, 64, bits, banks, SharedDirection::Write), 0);
+        EXPECT_FALSE(transposedBetween(source, reader, bits, kBanks));
+      }
+  EXPECT_GT(found, 60u);
+}
+
 /// Where pieces stay in order, 16 rows of a column lie in two pieces of a row of banks.
 TEST(WarpCopies, conflict_where_pieces_are_not_exchanged) {
   const MatrixInstruction *one =

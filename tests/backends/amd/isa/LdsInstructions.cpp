@@ -74,6 +74,39 @@ void write(Wave &wave, const Instruction &instruction) {
   }
 }
 
+/// The reads of gfx950 that transpose. Sixteen neighbouring lanes together supply rows of sixteen
+/// elements, 8 bytes from each of their addresses, and get columns, one each:
+///
+///   lane i of the sixteen reads    row i / n, columns from w (i mod n) on, w of them
+///   lane i then holds              column i, rows 0 to w - 1
+///
+/// with w elements in 8 bytes and n = 16 / w lanes to a row. (CDNA4's manual, 11.4, "MFMA transpose
+/// load from LDS", which wants all lanes to be on.)
+template <unsigned elementBytes>
+void readTransposed(Wave &wave, const Instruction &instruction) {
+  constexpr unsigned rowLanes = 16, width = 8 / elementBytes, inRow = rowLanes / width;
+  wave.issue(Stream::Lds, instruction);
+  if (wave.exec() != wave.allLanes())
+    return wave.fail("a read that transposes needs all lanes");
+  const uint32_t *addresses = wave.row(instruction.operands[1].index);
+  uint8_t rows[64][8], columns[64][8];
+  for (unsigned lane = 0; lane < wave.lanes; ++lane) {
+    const uint32_t address = addresses[lane] + uint32_t(instruction.modifiers.offset);
+    if (address % 8 != 0)
+      return wave.failLane(lane, "a read that transposes needs an address that 8 divides");
+    if (!readLds(wave, lane, address, rows[lane], 8))
+      return;
+  }
+  for (unsigned lane = 0; lane < wave.lanes; ++lane)
+    for (unsigned row = 0; row < width; ++row) {
+      const unsigned column = lane % rowLanes, from = lane - column + inRow * row + column / width;
+      std::memcpy(columns[lane] + row * elementBytes, rows[from] + column % width * elementBytes,
+                  elementBytes);
+    }
+  for (unsigned lane = 0; lane < wave.lanes; ++lane)
+    putLoaded<Width{8}>(wave, instruction.operands[0], lane, columns[lane]);
+}
+
 template <class T>
 T valueOf(Wave &wave, const Operand &operand, unsigned lane) {
   Raw<T> raw = wave.row(operand.index)[lane];
@@ -232,6 +265,8 @@ void addMoves(Semantics &table) {
   table.add("DS_READ2_B64", read<Width{8}, 2, 1>);
   table.add("DS_READ2ST64_B32", read<Width{4}, 2, 64>);
   table.add("DS_READ2ST64_B64", read<Width{8}, 2, 64>);
+  table.add("DS_READ_B64_TR_B16", readTransposed<2>);
+  table.add("DS_READ_B64_TR_B8", readTransposed<1>);
   table.add("DS_WRITE2_B32", write<Width{4}, 2, 1>);
   table.add("DS_WRITE2_B64", write<Width{8}, 2, 1>);
   table.add("DS_WRITE2ST64_B32", write<Width{4}, 2, 64>);

@@ -89,6 +89,77 @@ TEST(AmdIsaLds, compare_and_store_of_gfx11_has_the_new_value_first) {
   EXPECT_EQ(wave.vector(5), 9u);
 }
 
+/// A wave whose LDS has in each unit of 16 (8) bits the number of the unit.
+struct NumberedLds : TestWave {
+  explicit NumberedLds(unsigned elementBits) : TestWave("gfx950", 4096) {
+    const unsigned perWord = 32 / elementBits;
+    setVector(1, [](unsigned lane) { return 4 * lane; });
+    for (unsigned part = 0; part < 16; ++part) {
+      setVector(2, [&](unsigned lane) {
+        uint32_t word = 0;
+        for (unsigned i = 0; i < perWord; ++i)
+          word |= (((part * 64 + lane) * perWord + i) & ((1u << elementBits) - 1))
+                  << (i * elementBits);
+        return word;
+      });
+      EXPECT_EQ(run("ds_write_b32 v1, v2 offset:" + std::to_string(part * 256) +
+                    "\ns_waitcnt lgkmcnt(0)"),
+                "");
+    }
+  }
+};
+
+TEST(AmdIsaLds, reads_of_16_bits_transpose_four_rows_of_sixteen) {
+  NumberedLds wave(16);
+  // Rows of 128 bytes; each sixteen lanes have four rows of their own, 16 columns further right.
+  auto rowStart = [](unsigned sixteen, unsigned row) {
+    return (4 * sixteen + row) * 128 + sixteen * 32;
+  };
+  wave.setVector(3, [&](unsigned lane) {
+    return uint32_t(rowStart(lane / 16, lane % 16 / 4) + lane % 4 * 8);
+  });
+  ASSERT_EQ(wave.run("ds_read_b64_tr_b16 v[4:5], v3 offset:512\ns_waitcnt lgkmcnt(0)"), "");
+  for (unsigned lane = 0; lane < 64; ++lane)
+    for (unsigned row = 0; row < 4; ++row)
+      EXPECT_EQ(wave.wide(4, lane) >> (16 * row) & 0xffff,
+                (rowStart(lane / 16, row) + 512) / 2 + lane % 16)
+          << lane << ' ' << row;
+}
+
+TEST(AmdIsaLds, reads_of_8_bits_transpose_eight_rows_of_sixteen) {
+  NumberedLds wave(8);
+  // Neighbouring rows lie in reverse order, and 16 bytes of 24.
+  auto rowStart = [](unsigned sixteen, unsigned row) { return 1024 - 24 * (8 * sixteen + row); };
+  wave.setVector(3, [&](unsigned lane) {
+    return uint32_t(rowStart(lane / 16, lane % 16 / 2) + lane % 2 * 8);
+  });
+  ASSERT_EQ(wave.run("ds_read_b64_tr_b8 v[4:5], v3\ns_waitcnt lgkmcnt(0)"), "");
+  for (unsigned lane = 0; lane < 64; ++lane)
+    for (unsigned row = 0; row < 8; ++row)
+      EXPECT_EQ(wave.wide(4, lane) >> (8 * row) & 0xff,
+                (rowStart(lane / 16, row) + lane % 16) & 0xff)
+          << lane << ' ' << row;
+}
+
+TEST(AmdIsaLds, reads_that_transpose_take_part_in_what_is_checked) {
+  const std::string read = "ds_read_b64_tr_b16 v[4:5], v3";
+  NumberedLds wave(16);
+  wave.setVector(3, [](unsigned lane) { return 8 * lane; });
+  EXPECT_EQ(wave.run(read + "\nv_mov_b32 v6, v5"),
+            "v5 is read before the memory operation that fills it was waited for");
+  EXPECT_EQ(wave.run("s_waitcnt lgkmcnt(0)\n" + read + " offset:3592"),
+            "lane 63: LDS address 4096 lies outside the 4096 bytes of the work-group");
+  wave.setVector(7, [](unsigned lane) { return 8 * lane + 4 * (lane == 9); });
+  EXPECT_EQ(wave.run("s_waitcnt lgkmcnt(0)\nds_read_b64_tr_b16 v[4:5], v7"),
+            "lane 9: a read that transposes needs an address that 8 divides");
+  EXPECT_EQ(wave.run("s_waitcnt lgkmcnt(0)\ns_mov_b32 exec_hi, 0\n" + read),
+            "a read that transposes needs all lanes");
+  TestWave empty("gfx950");
+  empty.setVector(3, [](unsigned lane) { return 8 * lane; });
+  EXPECT_EQ(empty.run(read), "lane 0: LDS byte 0 is read before anything was written to it");
+  EXPECT_NE(TestWave("gfx942").run(read), "");
+}
+
 TEST(AmdIsaLds, what_may_not_be_read) {
   TestWave wave("gfx942", 256);
   wave.setVector(1, [](unsigned lane) { return lane * 4; });
