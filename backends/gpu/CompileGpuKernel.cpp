@@ -29,6 +29,8 @@ optimizer::GpuShape shapeOf(const GpuTarget &target, int64_t warpCount) {
   if (const AsyncCopies *copies = target.asyncCopies())
     shape.asyncCopies = copies->kind();
   shape.hasBuffers = target.hasBuffers();
+  // There masks cost nothing and branches do.
+  shape.storesPartly = !target.hasBuffers();
   if (const TensorCopies *copies = target.tensorCopies()) {
     shape.mostTensorMaps = int64_t(backends::kMostTensorMaps);
     shape.editsTensorMaps = copies->editsMaps();

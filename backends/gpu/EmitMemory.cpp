@@ -161,21 +161,42 @@ LogicalResult GpuEmitter::emitStore(StoreOp op) {
   llvm::SmallDenseSet<int> unique;
   for (int reg : layout.uniqueRegisters())
     unique.insert(reg);
-  for (const layout::RegisterGroup &group : layout.accessGroups(decision.getAxis(), width)) {
-    int first = group.front();
-    if (layout.isPaddingRegister(first) || !unique.contains(first))
-      continue;
-    setPlace(access, op.getPtr(), first);
-    access.type = width == 1 ? memory : llvm::FixedVectorType::get(memory, width);
-    llvm::Value *mask = masks.empty() ? nullptr : orAlways(masks[first]);
-    access.predicate = both(both(mask, firstCopy), isInside(layout, first));
-    if (isNever(access.predicate))
-      continue;
-    SmallVector<llvm::Value *, 8> stored;
-    for (int reg : group)
-      stored.push_back(toMemory(values[reg], element));
-    target.store(builder, access, vectorOf(builder, stored));
+  auto storeAll = [&](int64_t elements) {
+    for (const layout::RegisterGroup &group : layout.accessGroups(decision.getAxis(), elements)) {
+      int first = group.front();
+      if (layout.isPaddingRegister(first) || !unique.contains(first))
+        continue;
+      setPlace(access, op.getPtr(), first);
+      access.type = elements == 1 ? memory : llvm::FixedVectorType::get(memory, elements);
+      llvm::Value *mask = masks.empty() ? nullptr : orAlways(masks[first]);
+      access.predicate = both(both(mask, firstCopy), isInside(layout, first));
+      if (isNever(access.predicate))
+        continue;
+      SmallVector<llvm::Value *, 8> stored;
+      for (int reg : group)
+        stored.push_back(toMemory(values[reg], element));
+      target.store(builder, access, vectorOf(builder, stored));
+    }
+  };
+  if (!decision.getPartial()) {
+    storeAll(width);
+    return success(!hasFailed);
   }
+  // One branch for all of a thread's accesses: few tiles of a kernel lie where rows end.
+  llvm::Value *isCut = builder.getFalse();
+  for (const layout::RegisterGroup &group : layout.accessGroups(decision.getAxis(), width))
+    if (!layout.isPaddingRegister(group.front()))
+      isCut = builder.CreateOr(isCut, builder.CreateXor(masks[group.front()], masks[group.back()]));
+  llvm::BasicBlock *apart = newBlock("apart"), *whole = newBlock("whole"),
+                   *after = newBlock("stored");
+  builder.CreateCondBr(isCut, apart, whole);
+  builder.SetInsertPoint(apart);
+  storeAll(1);
+  builder.CreateBr(after);
+  builder.SetInsertPoint(whole);
+  storeAll(width);
+  builder.CreateBr(after);
+  builder.SetInsertPoint(after);
   return success(!hasFailed);
 }
 

@@ -88,9 +88,14 @@ def Tile_AccessAttr : AttrDef<Tile_Dialect, "Access"> {
   let description = [{
     Of a laid-out tile: `#tile.access<axis = 1, width = 8>`. The width is a power of two. Of the elements along the
     axis, each thread accesses so many that it holds and that follow each other in memory at once, under one mask and
-    at an address that is a multiple of their size. optimizer/gpu/AccessWidth.h decides it.
+    at an address that is a multiple of their size. Where it is `partial`, the mask may be on for the first of them
+    alone, which are then stored one by one: `#tile.access<axis = 1, width = 8, partial = true>`.
+    optimizer/gpu/AccessWidth.h decides it.
   }];
-  let parameters = (ins "int32_t":$axis, "int64_t":$width);
+  let parameters = (ins "int32_t":$axis, "int64_t":$width, DefaultValuedParameter<"bool", "false">:$partial);
+  let builders = [AttrBuilder<(ins "int32_t":$axis, "int64_t":$width), [{
+    return $_get($_ctxt, axis, width, /*partial=*/false);
+  }]>];
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

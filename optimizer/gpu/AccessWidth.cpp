@@ -1,6 +1,7 @@
 #include "optimizer/gpu/AccessWidth.h"
 
 #include "lang/layout/PowersOfTwo.h"
+#include "optimizer/gpu/CheapValues.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -54,7 +55,24 @@ static bool isForProducts(Value tile) {
   });
 }
 
+/// Whether a product gives the tile, or what it is computed from element by element.
+static bool isOfProduct(Value tile, int steps = 12) {
+  Operation *op = tile.getDefiningOp();
+  if (!op || steps == 0 || !isa<RankedTensorType>(tile.getType()))
+    return false;
+  if (isa<DotOp, DotAsyncOp>(op))
+    return true;
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return isOfProduct(loop.getYieldedValues()[cast<OpResult>(tile).getResultNumber()], steps - 1);
+  return (isElementwise(op) || isa<ConvertLayoutOp>(op)) &&
+         llvm::any_of(op->getOperands(),
+                      [&](Value operand) { return isOfProduct(operand, steps - 1); });
+}
+
 Masks masksOf(Operation *access, const GpuShape &shape) {
+  if (auto store = dyn_cast<StoreOp>(access))
+    return shape.storesPartly && store.getMask() && isOfProduct(store.getValue()) ? Masks::Prefixes
+                                                                                  : Masks::Whole;
   auto load = dyn_cast<LoadOp>(access);
   const bool mayBeCopied = load && shape.asyncCopies == AsyncKind::PerLane && load.getMask() &&
                            load->getParentOfType<scf::ForOp>() && !load.getIsVolatile() &&
@@ -108,6 +126,17 @@ AccessWidth accessWidth(const MemoryOperands &access, int64_t most,
         width > best.width)
       best = {axis, width};
   return best;
+}
+
+AccessWidth widestAccess(const MemoryOperands &access, int64_t most,
+                         const layout::TileLayout &layout, const IndexAnalysis &analysis,
+                         bool mayBePartial) {
+  AccessWidth whole = accessWidth(access, most, layout, analysis);
+  if (!mayBePartial || !access.mask)
+    return whole;
+  AccessWidth partial = accessWidth(access, most, layout, analysis, Masks::Prefixes);
+  partial.isPartial = true;
+  return partial.width > whole.width ? partial : whole;
 }
 
 } // namespace sectile::optimizer

@@ -62,7 +62,8 @@ enum class Masks : uint8_t {
 /// Whether what is masked off is zero, or nothing.
 bool isZeroOrNothing(mlir::Value other);
 /// Prefixes for loads that may become asynchronous copies of threads, to which products lead: a
-/// copy takes as many bytes as are there, and zeros behind them.
+/// copy takes as many bytes as are there, and zeros behind them; and for stores of what products
+/// give, whose layout is another than the product's anyway (`GpuShape::storesPartly`).
 Masks masksOf(mlir::Operation *access, const GpuShape &shape);
 
 /// Returns how wide accesses along `axis` are if one instruction takes `most` elements. Without a
@@ -75,11 +76,18 @@ AxisAccess accessAlong(const MemoryOperands &access, unsigned axis, int64_t most
 struct AccessWidth {
   int axis = 0;
   int64_t width = 1;
+  /// Its mask may be on for the first of them alone.
+  bool isPartial = false;
 };
 
 /// Returns the axis along which accesses are widest, the first of several.
 AccessWidth accessWidth(const MemoryOperands &access, int64_t most,
                         const layout::TileLayout &layout, const IndexAnalysis &analysis,
                         Masks masks = Masks::Whole);
+
+/// Returns that of accesses that may be partial, if it is wider than that of others.
+AccessWidth widestAccess(const MemoryOperands &access, int64_t most,
+                         const layout::TileLayout &layout, const IndexAnalysis &analysis,
+                         bool mayBePartial);
 
 } // namespace sectile::optimizer

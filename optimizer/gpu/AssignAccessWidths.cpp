@@ -16,9 +16,11 @@ void assignAccessWidths(func::FuncOp function, const GpuShape &shape) {
       const layout::TileLayout *layout = layoutOf(access.getPtr().getType());
       if (!layout) // a scalar
         return;
-      AccessWidth decided =
-          accessWidth(memoryOperandsOf(op), mostElements(op, shape), *layout, analysis);
-      access.setAccessAttr(AccessAttr::get(op->getContext(), decided.axis, decided.width));
+      const AccessWidth decided =
+          widestAccess(memoryOperandsOf(op), mostElements(op, shape), *layout, analysis,
+                       /*mayBePartial=*/isa<StoreOp>(op) && shape.storesPartly);
+      access.setAccessAttr(
+          AccessAttr::get(op->getContext(), decided.axis, decided.width, decided.isPartial));
     });
   });
 }

@@ -28,18 +28,13 @@ std::optional<AsyncLoad> asAsyncLoad(LoadOp load, const GpuShape &shape,
   int64_t bits = type.getElementType().getIntOrFloatBitWidth();
   if (bits < 8)
     return no("asynchronous copies are of whole bytes");
-  auto widthWith = [&](Masks masks) {
-    return accessWidth(memoryOperandsOf(load), mostElements(load, shape), *layout, analysis, masks);
-  };
-  AccessWidth access = widthWith(Masks::Whole);
-  bool isPartial = false;
-  if (load.getMask() && shape.asyncCopies == AsyncKind::PerLane)
-    if (AccessWidth partial = widthWith(Masks::Prefixes); partial.width > access.width)
-      access = partial, isPartial = true;
+  const AccessWidth access =
+      widestAccess(memoryOperandsOf(load), mostElements(load, shape), *layout, analysis,
+                   /*mayBePartial=*/shape.asyncCopies == AsyncKind::PerLane);
   if (access.width * bits < 32)
     return no("a thread has " + std::to_string(access.width * bits / 8) +
               " neighbouring bytes at a time, and asynchronous copies take 4, 8 or 16");
-  return AsyncLoad{load, access.axis, access.width, isPartial};
+  return AsyncLoad{load, access.axis, access.width, access.isPartial};
 }
 
 BufferType bufferOf(const AsyncLoad &ahead, int64_t stages) {

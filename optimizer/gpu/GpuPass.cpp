@@ -38,6 +38,7 @@ struct NamedOptions : PassPipelineOptions<NamedOptions> {
         each(*this, "each", llvm::cl::init(kept.shape.threadWords)),
         shared(*this, "shared", llvm::cl::init(kept.shape.sharedBytes)),
         maps(*this, "maps", llvm::cl::init(kept.shape.mostTensorMaps)),
+        partly(*this, "partly", llvm::cl::init(kept.shape.storesPartly)),
         edits(*this, "edits", llvm::cl::init(kept.shape.editsTensorMaps)),
         async(*this, "async", llvm::cl::init(kept.shape.asyncCopies),
               llvm::cl::values(
@@ -57,7 +58,7 @@ struct NamedOptions : PassPipelineOptions<NamedOptions> {
         persistent(*this, "persistent", llvm::cl::init(kept.persistent)) {}
 
   Option<int64_t> warps, lanes, bytes, registers, each, shared, maps;
-  Option<bool> edits;
+  Option<bool> partly, edits;
   Option<AsyncKind> async;
   Option<bool> buffers, transposes;
   Option<std::string> chip;
@@ -84,6 +85,7 @@ LogicalResult readGpuOptions(StringRef text, GpuPipelineOptions &options,
   options.shape.asyncCopies = named.async;
   options.shape.mostTensorMaps = named.maps;
   options.shape.editsTensorMaps = named.edits;
+  options.shape.storesPartly = named.partly;
   options.shape.hasBuffers = named.buffers;
   options.shape.sharedBanks.transposes = named.transposes;
   if (named.matrix)

@@ -33,6 +33,9 @@ struct GpuShape {
   /// Neighbours that one instruction of a thread may combine into memory. Null: one, of any kind.
   std::function<int64_t(tile::AtomicRmwOp)> atomicWidth;
   AsyncKind asyncCopies = AsyncKind::None;
+  /// Whether stores of neighbours, whose mask ends among them, are better made wide and with a
+  /// branch for those few than narrow.
+  bool storesPartly = false;
   /// Accesses by one pointer and offsets of 32 bits (BufferAccesses.h).
   bool hasBuffers = false;
   /// Maps of arrays that a kernel may have for the engine that copies their blocks; 0: there is no

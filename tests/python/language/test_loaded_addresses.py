@@ -86,14 +86,13 @@ def test_products_of_loaded_addresses(device, M, N, K, turned, described):
         )
 
 
-@pytest.mark.parametrize("described", [True, False])
-def test_copies_end_where_rows_do(described):
+def test_copies_end_where_rows_do():
     """16 bytes at a time, of which as many are copied as the row has, where threads copy."""
     signature = {"a": "*fp16:16", "b": "*fp16:16", "out": "*fp32:16", "nothing": "*i64:16", "M": "i32", "N": "i32",
                  "K": "i32", "lda": "i32", "ldb": "i32"}  # fmt: skip
-    constants = {"BM": 64, "BN": 64, "BK": 32, "TURNED": True, "DESCRIBED": described}
+    constants = {"BM": 64, "BN": 64, "BK": 32, "TURNED": True, "DESCRIBED": False}
     with st.knobs.scope(keep_stages=True):
-        kernel = st.compile(_of_addresses, signature, constants, "cuda:80" if described else "cuda:90", num_warps=4)
+        kernel = st.compile(_of_addresses, signature, constants, "cuda:90", num_warps=4)
     copies = [line for line in kernel.asm["tile-gpu"].splitlines() if "tile.async_copy" in line]
     assert copies and all("partial" in line and "width = 8" in line for line in copies)
     ptx = kernel.asm["ptx"]
@@ -113,3 +112,35 @@ def test_programs_describe_arrays_to_the_copy_engine(turned):
     assert "tensormap.replace.tile.global_address" in ptx and "cp.async.bulk.tensor.2d" in ptx
     # What it is given back for: another program's maps.
     assert ptx.count("atom.acquire.gpu.global.or.b32") == ptx.count("red.release.gpu.global.and.b32") == 1
+
+
+@st.jit
+def _doubled_product(a, b, out, N, row, B: tl.constexpr):
+    m, n = tl.arange(0, B)[:, None], tl.arange(0, B)[None, :]
+    total = tl.dot(tl.load(a + m * B + n), tl.load(b + m * B + n))
+    first = tl.program_id(0) * B
+    tl.store(out + m * row + first + n, (total * 2).to(tl.float16), mask=(first + n < N) & (m < B - 3))
+
+
+@pytest.mark.parametrize("N", [64, 1, 7, 8, 9, 63, 127, 130, 192])
+def test_stores_end_where_rows_do(device, N):
+    """What is behind a row's end is not written, nor the last rows."""
+    random = np.random.default_rng(N)
+    a, b = (random.standard_normal((64, 64)).astype(np.float16) for _ in range(2))
+    row = -(-N // 64) * 64
+    out = np.full((64, row), -7, np.float16)
+    _doubled_product[(row // 64,)](a, b, out, N, row, B=64)
+    once = 2 * (a.astype(np.float64) @ b.astype(np.float64))
+    wanted = np.full((64, row), -7.0)
+    wanted[:61, :N] = np.tile(once, row // 64)[:61, :N]
+    np.testing.assert_allclose(out, wanted, rtol=2e-3, atol=2e-2)
+
+
+def test_stores_of_cut_rows_are_wide():
+    """16 bytes at a time where the mask is on for all of them, and one branch for those that are cut."""
+    signature = {"a": "*fp16:16", "b": "*fp16:16", "out": "*fp16:16", "N": "i32", "row": "i32:16"}
+    with st.knobs.scope(keep_stages=True):
+        kernel = st.compile(_doubled_product, signature, {"B": 64}, "cuda:90", num_warps=4)
+    assert "width = 8, partial = true" in kernel.asm["tile-gpu"]
+    ptx = kernel.asm["ptx"]
+    assert ptx.count("st.global.v4") == 4 and ptx.count("st.global.b16") == 32
