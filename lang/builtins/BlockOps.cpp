@@ -1,5 +1,6 @@
 // Block pointers and tensor descriptors: blocks of an array of memory.
 #include "lang/builtins/BuiltinTable.h"
+#include "lang/tile/LoadedAddress.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -134,16 +135,6 @@ FailureOr<Operand> blockAt(Arguments &args) {
 /// What divides the address of an array and the bytes from one row to the next.
 constexpr int64_t kDescriptorBytes = 16;
 
-/// Whether an address was a number in memory, of which a launch knows nothing.
-bool isLoaded(mlir::Value pointer) {
-  for (;;) {
-    Operation *op = pointer.getDefiningOp();
-    if (!isa_and_present<tile::PtrAddOp, tile::PtrCastOp, tile::HintOp>(op))
-      return isa_and_present<tile::IntToPtrOp, tile::LoadOp>(op);
-    pointer = op->getOperand(0);
-  }
-}
-
 mlir::Value multipleOf(Semantics &sema, mlir::Value number, int64_t divisor) {
   if (divisor <= 1)
     return number;
@@ -195,7 +186,7 @@ FailureOr<Operand> makeDescriptor(Arguments &args) {
   array.strides = *strides;
   array.blockShape = *extents;
   array.last = {*padding};
-  if (sema.cudaCapability > 0 && isLoaded(array.base.ir)) {
+  if (sema.cudaCapability > 0 && tile::isLoadedAddress(array.base.ir)) {
     array.base.ir = multipleOf(sema, array.base.ir, kDescriptorBytes);
     for (Value &stride : llvm::MutableArrayRef(array.strides).drop_back())
       stride.ir = multipleOf(sema, stride.ir, kDescriptorBytes / element.bytes());

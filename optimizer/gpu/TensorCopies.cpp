@@ -1,6 +1,7 @@
 #include "optimizer/gpu/TensorCopies.h"
 
 #include "lang/layout/BufferOperand.h"
+#include "lang/tile/LoadedAddress.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -39,17 +40,6 @@ Value cloneOf(Value number, OpBuilder &builder, IRMapping &made) {
     cloneOf(operand, builder, made);
   builder.clone(*op, made);
   return made.lookup(number);
-}
-
-/// Whether the address is one that the kernel has loaded, or made of numbers.
-bool isLoaded(Value address) {
-  for (Operation *op = address.getDefiningOp(); op; op = op->getOperand(0).getDefiningOp()) {
-    if (isa<IntToPtrOp, LoadOp>(op))
-      return true;
-    if (!isa<HintOp, PtrAddOp, PtrCastOp>(op))
-      return false;
-  }
-  return false;
 }
 
 bool isOne(Value number) {
@@ -114,7 +104,7 @@ std::optional<ArrayBlock> arrayBlockOf(Value named, Type tile, const IndexAnalys
   if (at.getOffsets().size() != 2)
     return no("the array has " + std::to_string(at.getOffsets().size()) + " dimensions, not two");
   auto base = dyn_cast<BlockArgument>(at.getBase());
-  const bool isEdited = isLoaded(at.getBase());
+  const bool isEdited = isLoadedAddress(at.getBase());
   if (!isEdited && (!base || !isa<func::FuncOp>(base.getOwner()->getParentOp())))
     return no("the array does not begin at an argument");
   if (isEdited && !shape.editsTensorMaps)

@@ -382,7 +382,13 @@ def div_rn(a, b):
     return quotient(a, b, finish=Tile.nearest)
 
 
+def pointer_type(element):
+    return f"pointer to {element}"
+
+
 def cast(x, dtype, bitcast=False):
+    if hasattr(x, "memory"):  # a pointer, which stays one as an integer
+        return x
     if not isinstance(x, Tile):
         return literal(x, dtype)
     if bitcast:

@@ -79,6 +79,7 @@ from bounded_tiles import (  # noqa: F401 - a part of the language
     int32,
     int64,
     is_float,
+    pointer_type,
     refuse_unless,
     same,
     uint8,

@@ -261,8 +261,9 @@ class Products:
             if way == "mask":
                 text = self.block_by_pointers(array, extents, lengths, row, start, moves)
             elif way == "descriptor":
+                base = self.loaded(array, dtype, row)
                 before.append(
-                    f"{pointer} = tl.make_tensor_descriptor({array}, {shape}, ({row}, 1), {extents})"
+                    f"{pointer} = tl.make_tensor_descriptor({base}, {shape}, ({row}, 1), {extents})"
                 )
                 text = f"{pointer}.load([{start[0]}, {start[1]}])"
             else:
@@ -315,6 +316,13 @@ class Products:
         self.stored.update(kept)
         self.pool.append(acc)
         return acc
+
+    def loaded(self, array, dtype, row):
+        """The array, or an address that might be any: then it, and its rows, begin at multiples of 16 bytes."""
+        isAligned = row in (128, 256, 144) and array not in self.case.shifted
+        if self.random.random() < 0.6 or not isAligned:
+            return array
+        return f"tl.cast(tl.cast({array}, tl.int64) + pid // 1000, tl.pointer_type(tl.{dtype}))"
 
     def block_by_pointers(self, array, extents, lengths, row, start, moves):
         """The text of a load of a block through pointers and masks, as Triton's tutorials write it, or with numbers
@@ -382,7 +390,8 @@ class Products:
         made, stores = [], []
         if way == "descriptor":
             made.append(
-                f"{name} = tl.make_tensor_descriptor({array}, ({down}, {across}), ({row}, 1), {extents})"
+                f"{name} = tl.make_tensor_descriptor({self.loaded(array, dtype, row)}, ({down}, {across}), "
+                f"({row}, 1), {extents})"
             )
         for step in choose([[0], [0], [0, 0], [0, m], [0, n]]):
             moved = f" + TURN * {m}" if m * 4 <= rows and roll() < 0.3 else ""

@@ -98,7 +98,7 @@ CONSTRUCTS = """numerics=strict,numerics=reproducible,num_ctas=2,num_ctas=8,brea
 not,chain of comparisons,conditional expression,return from the kernel,slice with a step,slice with a negative step,
 reduce of a tuple,scan of a tuple,combining function: branch,combining function: loop,combining function: calls another,
 combining function: several returns,combining function: atomic,combining function: store,combining function: load,
-combining function: effects and branches,tl.map_elementwise""".replace("\n", "")
+combining function: effects and branches,tl.map_elementwise,tl.pointer_type""".replace("\n", "")
 
 
 @pytest.mark.host
