@@ -111,7 +111,11 @@ def test_programs_describe_arrays_to_the_copy_engine(turned):
     assert laid_out.count("tile.edited_map") == 2 and "tile.async_copy" not in laid_out
     assert "tensormap.replace.tile.global_address" in ptx and "cp.async.bulk.tensor.2d" in ptx
     # What it is given back for: another program's maps.
-    assert ptx.count("atom.acquire.gpu.global.or.b32") == ptx.count("red.release.gpu.global.and.b32") == 1
+    assert (
+        ptx.count("atom.acquire.gpu.global.or.b32")
+        == ptx.count("red.release.gpu.global.and.b32")
+        == 1
+    )
 
 
 @st.jit
@@ -119,7 +123,9 @@ def _doubled_product(a, b, out, N, row, B: tl.constexpr):
     m, n = tl.arange(0, B)[:, None], tl.arange(0, B)[None, :]
     total = tl.dot(tl.load(a + m * B + n), tl.load(b + m * B + n))
     first = tl.program_id(0) * B
-    tl.store(out + m * row + first + n, (total * 2).to(tl.float16), mask=(first + n < N) & (m < B - 3))
+    tl.store(
+        out + m * row + first + n, (total * 2).to(tl.float16), mask=(first + n < N) & (m < B - 3)
+    )
 
 
 @pytest.mark.parametrize("N", [64, 1, 7, 8, 9, 63, 127, 130, 192])
