@@ -224,6 +224,36 @@ TEST(GpuEditedMaps, a_product_reads_what_the_one_before_has_stored) {
   }
 }
 
+/// The second tile of a row reads what the first has stored: c begins where a does, and is wider.
+TEST(GpuEditedMaps, a_tile_reads_what_the_one_before_has_stored) {
+  constexpr int64_t kRows = 64, kColumns = 128, kDepth = 64;
+  for (uint64_t seed = 1; seed <= 8; ++seed) {
+    SimulatedOptions options = hopper();
+    options.seed = seed;
+    SimulatedKernel kernel(groupedText(), options);
+    ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+    Matrix a(kRows, kColumns, 3), b(kColumns, kDepth, 5);
+    Matrix before = a;
+    std::vector<_Float16> memory(a.content);
+    memory.insert(memory.end(), b.content.begin(), b.content.end());
+    const auto at = int64_t(reinterpret_cast<uint64_t>(memory.data()));
+    std::vector<int64_t> lists{at, at + int64_t(a.content.size() * sizeof(_Float16)), at};
+    std::vector<int32_t> sizes{
+        kRows, kColumns, kDepth, int32_t(a.apart), int32_t(b.apart), int32_t(a.apart)};
+    SimulatedReport report =
+        kernel.run({1}, {argument(lists), argument(sizes), argument(int32_t(1)), argument(memory)});
+    ASSERT_EQ(report.problem, "") << seed;
+    std::copy(memory.begin(), memory.begin() + ptrdiff_t(a.content.size()), a.content.begin());
+    for (int64_t i = 0; i < kRows; ++i)
+      for (int64_t j = 0; j < kColumns; ++j) {
+        double sum = 0;
+        for (int64_t d = 0; d < kDepth; ++d)
+          sum += double((j < 64 ? before : a).at(i, d)) * double(b.at(j, d));
+        ASSERT_NEAR(double(a.at(i, j)), sum, 0.002 * (1 + std::abs(sum))) << i << ", " << j;
+      }
+  }
+}
+
 /// A map is made once for all tiles of a product: in front of their loop.
 TEST(GpuEditedMaps, maps_are_made_where_their_arrays_are_known) {
   SimulatedKernel kernel(groupedText(), hopper());
