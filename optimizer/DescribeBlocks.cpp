@@ -215,6 +215,20 @@ std::optional<TileSum> tileSum(Value tile) {
         along->modulus = modulus.getSrc();
         return TileSum{{}, {*along}, {}};
       })
+      .Case([&](arith::SelectOp choice) -> Result {
+        // where(x < n, x, 0) is x % n but for what is beyond n.
+        auto isInside = choice.getCondition().getDefiningOp<arith::CmpIOp>();
+        if (!isInside || isInside.getPredicate() != arith::CmpIPredicate::slt ||
+            isInside.getLhs() != choice.getTrueValue())
+          return std::nullopt;
+        auto extent = isInside.getRhs().getDefiningOp<SplatOp>();
+        std::optional<ScalarSum> beyond = uniform(choice.getFalseValue());
+        std::optional<AlongAxis> along = consecutive(choice.getTrueValue());
+        if (!extent || !beyond || !beyond->isZero() || !along || along->modulus)
+          return std::nullopt;
+        along->modulus = extent.getSrc();
+        return TileSum{{}, {*along}, {}};
+      })
       .Default([](Operation *) { return std::nullopt; });
 }
 

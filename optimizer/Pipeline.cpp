@@ -8,6 +8,7 @@
 #include "optimizer/FlattenMaps.h"
 #include "optimizer/HoistInvariants.h"
 #include "optimizer/HoistUniformOffsets.h"
+#include "optimizer/NestLoops.h"
 #include "optimizer/PassTimer.h"
 #include "optimizer/ReorderBroadcast.h"
 #include "optimizer/SpreadHints.h"
@@ -37,6 +38,8 @@ void buildPipeline(OpPassManager &passes, const Options &options) {
   passes.addNestedPass<func::FuncOp>(createExpandReductions(options.fixedOrders));
   // Functions of elements become operations on tiles where that computes the same.
   passes.addNestedPass<func::FuncOp>(createFlattenMaps());
+  // Before loops are unrolled, and while branches are as the kernel says them.
+  passes.addNestedPass<func::FuncOp>(createNestLoops());
   // Early, so that copies of bodies are simplified with the rest.
   passes.addNestedPass<func::FuncOp>(createUnrollLoops());
   // Folds constants and simplifies control flow, so that what follows sees few forms. Control flow
@@ -89,6 +92,7 @@ void registerPasses() {
     registerPass([] { return createSpreadHints(); });
     registerPass([] { return createHoistInvariants(); });
     registerPass([] { return createHoistUniformOffsets(); });
+    registerPass([] { return createNestLoops(); });
     registerPass([] { return createUnrollLoops(); });
     registerPassPipeline(
         "optimize", "the passes for every target, in the order compiles use",

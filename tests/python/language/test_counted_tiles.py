@@ -1,0 +1,353 @@
+"""One loop over the steps of all tiles, with a counter of its own and branches at the first and the last step of each,
+as persistent products are written: what it computes, whether the compiler makes two loops of it or not."""
+
+import types
+
+import numpy as np
+import pytest
+
+import sectile as st
+import sectile.language as tl
+
+
+def plain(out, n, m, start):
+    """A number that the first step gives, one that all change, one that the last step begins anew."""
+    ki = -1
+    tile = start - 5
+    total = 7
+    steps = 0
+    for _ in range(0, n * m):
+        ki = tl.where(ki == n - 1, 0, ki + 1)
+        if ki == 0:
+            tile += 5
+        steps += tile + ki
+        total += ki * tile
+        if ki == n - 1:
+            tl.store(out + tile - start, total + steps)
+            total = 1
+    tl.store(out + 400, total + 3 * tile + steps)
+
+
+def factors_turned(out, n, m, start):
+    ki = -1
+    tile = start
+    total = 0
+    for _ in range(0, m * n):
+        ki = tl.where(ki == n - 1, 0, ki + 1)
+        if ki == 0:
+            tile = tile + 3
+            total = 0 - tile
+        total += ki
+        if ki == n - 1:
+            tl.store(out + tile - start, total * 2 + ki)
+    tl.store(out + 400, total)
+
+
+def no_first(out, n, m, start):
+    ki = -1
+    at = 0
+    total = start
+    for _ in range(0, n * m):
+        ki = tl.where(ki == n - 1, 0, ki + 1)
+        total += ki * ki
+        if ki == n - 1:
+            tl.store(out + at, total)
+            at += 2
+            total = start
+    tl.store(out + 400, total + at)
+
+
+def of_memory(out, n, m, start):
+    """The first step loads what the last one before has stored."""
+    ki = -1
+    at = 0
+    seen = 0
+    for _ in range(0, n * m):
+        ki = tl.where(ki == n - 1, 0, ki + 1)
+        if ki == 0:
+            seen = tl.load(out + at) + 1
+            at += 1
+        seen += 2
+        if ki == n - 1:
+            tl.store(out + at, seen + ki)
+    tl.store(out + 400, seen)
+
+
+def rotated(out, n, m, start):
+    """The last step takes what was carried into it."""
+    ki = -1
+    one = start
+    two = 0
+    for i in range(0, n * m):
+        ki = tl.where(ki == n - 1, 0, ki + 1)
+        three = one + 1
+        if ki == n - 1:
+            tl.store(out + two - two % 2 + ki, one + 10 * two)
+        two = one % 50
+        one = three
+    tl.store(out + 400, one + two)
+
+
+def begun_twice(out, n, m, start):
+    """Two numbers begin with what one was."""
+    ki = -1
+    one = start
+    two = 3
+    for _ in range(0, n * m):
+        ki = tl.where(ki == n - 1, 0, ki + 1)
+        if ki == 0:
+            two = one * 2
+            one = one + 1
+        two += ki
+        if ki == n - 1:
+            tl.store(out + two % 300, one)
+    tl.store(out + 400, one + two)
+
+
+def given_on(out, n, m, start):
+    """What the first step gives becomes another number, which the last step takes."""
+    ki = -1
+    one = start
+    two = 3
+    three = 0
+    for _ in range(0, n * m):
+        ki = tl.where(ki == n - 1, 0, ki + 1)
+        if ki == 0:
+            one += three + 1
+            three = 5
+        three += 2
+        if ki == n - 1:
+            tl.store(out + three % 300, one + two)
+        two = one
+    tl.store(out + 400, one + two + three)
+
+
+def read_before(out, n, m, start):
+    """What the first step gives is read in front of it, too."""
+    ki = -1
+    tile = start
+    total = 0
+    for _ in range(0, n * m):
+        ki = tl.where(ki == n - 1, 0, ki + 1)
+        total += tile
+        if ki == 0:
+            tile += 2
+        if ki == n - 1:
+            tl.store(out + tile - start, total)
+    tl.store(out + 400, total + tile)
+
+
+def changed_again(out, n, m, start):
+    """What the first step gives changes in others."""
+    ki = -1
+    tile = start
+    for _ in range(0, n * m):
+        ki = tl.where(ki == n - 1, 0, ki + 1)
+        if ki == 0:
+            tile += 2
+        tile += ki
+        if ki == n - 1:
+            tl.store(out + tile % 300, tile)
+    tl.store(out + 400, tile)
+
+
+def counter_behind(out, n, m, start):
+    ki = -1
+    for _ in range(0, n * m):
+        ki = tl.where(ki == n - 1, 0, ki + 1)
+        if ki == n - 1:
+            tl.store(out + ki, start)
+    tl.store(out + 400, ki)
+
+
+def turn_used(out, n, m, start):
+    ki = -1
+    for i in range(0, n * m):
+        ki = tl.where(ki == n - 1, 0, ki + 1)
+        if ki == n - 1:
+            tl.store(out + i, start + ki)
+    tl.store(out + 400, n)
+
+
+def other_factor(out, n, m, start):
+    """The counter goes round elsewhere than the product says."""
+    ki = -1
+    total = 0
+    for _ in range(0, (n + 1) * m):
+        ki = tl.where(ki == n - 1, 0, ki + 1)
+        total += ki
+        if ki == n - 1:
+            tl.store(out + total % 300, start)
+    tl.store(out + 400, total)
+
+
+def does_otherwise(out, n, m, start):
+    ki = -1
+    total = 0
+    for _ in range(0, n * m):
+        ki = tl.where(ki == n - 1, 0, ki + 1)
+        if ki == n - 1:
+            tl.store(out + total % 300, total)
+            total += 3
+        else:
+            total += ki + 1
+    tl.store(out + 400, total)
+
+
+def stores_behind(out, n, m, start):
+    """Something is stored behind the last step, and read by it."""
+    ki = -1
+    total = 0
+    for _ in range(0, n * m):
+        ki = tl.where(ki == n - 1, 0, ki + 1)
+        total += ki + 1
+        if ki == n - 1:
+            total += tl.load(out + 399)
+        tl.store(out + 399, total)
+    tl.store(out + 400, total)
+
+
+class Memory:
+    def __init__(self, array, at=0):
+        self.array, self.at = array, at
+
+    def __add__(self, more):
+        return Memory(self.array, self.at + more)
+
+    __radd__ = __add__
+
+    def __sub__(self, less):
+        return self + -less
+
+
+class Language:
+    @staticmethod
+    def where(condition, x, y):
+        return x if condition else y
+
+    @staticmethod
+    def store(pointer, value):
+        pointer.array[pointer.at] = value
+
+    @staticmethod
+    def load(pointer):
+        return int(pointer.array[pointer.at])
+
+
+NESTED = [plain, factors_turned, no_first, of_memory, begun_twice, changed_again]
+OTHERS = [
+    given_on, rotated, read_before, counter_behind, turn_used, other_factor, does_otherwise, stores_behind,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", NESTED + OTHERS, ids=lambda function: function.__name__)
+def test_steps_of_tiles(device, function):
+    kernel = st.jit(function)
+    for n, m in ((1, 1), (3, 4), (1, 5), (4, 1), (0, 3), (3, 0), (7, 11)):
+        out = np.zeros(401, np.int32)
+        kernel[(1,)](out, n, m, 20)
+        wanted = np.zeros(401, np.int32)
+        types.FunctionType(function.__code__, {"tl": Language})(Memory(wanted), n, m, 20)
+        np.testing.assert_array_equal(out, wanted, err_msg=f"n = {n}, m = {m}")
+
+
+@pytest.mark.parametrize("function", NESTED + OTHERS, ids=lambda function: function.__name__)
+def test_which_become_two_loops(function):
+    signature = {"out": "*i32", "n": "i32", "m": "i32", "start": "i32"}
+    with st.knobs.scope(keep_stages=True):
+        text = st.compile(st.jit(function), signature, {}, "cuda:90").asm["tile-optimized"]
+    assert text.count("scf.for") == (2 if function in NESTED else 1)
+
+
+@st.jit
+def _persistent(
+    a, b, c, M, N, K, lda, ldb, ldc, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, PROGRAMS: tl.constexpr,
+    WAY: tl.constexpr,
+):  # fmt: skip
+    start = tl.program_id(0)
+    down, across, k_tiles = tl.cdiv(M, BM), tl.cdiv(N, BN), tl.cdiv(K, BK)
+    tiles = down * across
+    tiles_here = tiles // PROGRAMS
+    if start < tiles % PROGRAMS:
+        tiles_here += 1
+    tile = start - PROGRAMS
+    ki = -1
+    m = 0
+    n = 0
+    rows = tl.arange(0, BM)
+    columns = tl.arange(0, BN)
+    if WAY == "descriptors":
+        left = tl.make_tensor_descriptor(a, [M, K], [lda, 1], [BM, BK])
+        right = tl.make_tensor_descriptor(b, [K, N], [ldb, 1], [BK, BN])
+    total = tl.zeros((BM, BN), dtype=tl.float32)
+    for _ in range(0, k_tiles * tiles_here):
+        ki = tl.where(ki == k_tiles - 1, 0, ki + 1)
+        if ki == 0:
+            tile += PROGRAMS
+            m = tile // across * BM
+            n = tile % across * BN
+            rows = m + tl.arange(0, BM)
+            columns = n + tl.arange(0, BN)
+            if WAY == "where":
+                rows = tl.where(rows < M, rows, 0)
+                columns = tl.where(columns < N, columns, 0)
+            else:
+                rows = rows % M
+                columns = columns % N
+        if WAY == "descriptors":
+            x = left.load([m, ki * BK])
+            y = right.load([ki * BK, n])
+        else:
+            k = ki * BK + tl.arange(0, BK)
+            x = tl.load(
+                a + rows[:, None] * lda + k[None, :],
+                mask=tl.arange(0, BK)[None, :] < K - ki * BK,
+                other=0.0,
+            )
+            y = tl.load(
+                b + k[:, None] * ldb + columns[None, :],
+                mask=tl.arange(0, BK)[:, None] < K - ki * BK,
+                other=0.0,
+            )
+        total = tl.dot(x, y, total)
+        if ki == k_tiles - 1:
+            i = m + tl.arange(0, BM)
+            j = n + tl.arange(0, BN)
+            tl.store(
+                c + i[:, None] * ldc + j[None, :],
+                total.to(tl.float16),
+                mask=(i[:, None] < M) & (j[None, :] < N),
+            )
+            total = tl.zeros((BM, BN), dtype=tl.float32)
+
+
+@pytest.mark.parametrize("way", ["where", "modulo", "descriptors"])
+@pytest.mark.parametrize(
+    "M, N, K", [(64, 64, 64), (200, 136, 72), (257, 200, 136), (64, 64, 0), (65, 40, 8)]
+)
+def test_persistent_products(device, M, N, K, way):
+    random = np.random.default_rng(M + N + K)
+    lda, ldb, ldc = max(16, (K + 15) // 16 * 16), (N + 15) // 16 * 16, (N + 15) // 16 * 16
+    a, b = np.full((M, lda), np.nan, np.float16), np.full((max(K, 1), ldb), np.nan, np.float16)
+    a[:, :K] = random.standard_normal((M, K))
+    b[:K, :N] = random.standard_normal((K, N))
+    for programs in (1, 3):
+        c = np.full((M, ldc), -3, np.float16)
+        _persistent[(programs,)](
+            a, b, c, M, N, K, lda, ldb, ldc, BM=64, BN=64, BK=32, PROGRAMS=programs, WAY=way, num_warps=4
+        )  # fmt: skip
+        wanted = np.full((M, ldc), -3.0)
+        if K:  # otherwise the loop has no steps, and nothing is stored
+            wanted[:, :N] = a[:, :K].astype(np.float64) @ b[:K, :N].astype(np.float64)
+        np.testing.assert_allclose(c, wanted, rtol=2e-3, atol=3e-2)
+
+
+@pytest.mark.parametrize("way", ["where", "modulo", "descriptors"])
+def test_copies_of_persistent_products_go_on_across_tiles(way):
+    signature = {"a": "*fp16:16", "b": "*fp16:16", "c": "*fp16:16", "M": "i32:16", "N": "i32:16", "K": "i32:16",
+                 "lda": "i32:16", "ldb": "i32:16", "ldc": "i32:16"}  # fmt: skip
+    constants = {"BM": 128, "BN": 128, "BK": 64, "PROGRAMS": 132, "WAY": way}
+    with st.knobs.scope(keep_stages=True):
+        text = st.compile(_persistent, signature, constants, "cuda:90", num_warps=8).asm["tile-gpu"]
+    assert "tile.tensor_copy" in text and "tile.async_copy" not in text
+    assert "tile.dot_wait 1" in text
