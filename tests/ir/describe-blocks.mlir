@@ -211,3 +211,71 @@ func.func @narrow_and_wide(%a: !tile.ptr<f16>, %c: !tile.ptr<f32>, %m: i32, %b: 
   tile.store %cs, %sum : tensor<16x16x!tile.ptr<f32>>
   return
 }
+
+// Rows beyond the extent are row 0, and the store masks off what is made of them.
+// CHECK-LABEL: func.func @rows_or_0
+// CHECK-DAG: %[[ROWS:.*]] = arith.extsi %arg3
+// CHECK-DAG: %[[DEPTHS:.*]] = arith.extsi %arg4
+// CHECK: tile.block %arg0[%{{.*}}, %{{.*}}] of[%[[ROWS]], %[[DEPTHS]]]
+func.func @rows_or_0(%a: !tile.ptr<f16>, %b: !tile.ptr<f16>, %c: !tile.ptr<f32>, %m: i32, %k: i32,
+    %lda: i32 {tile.divisibility = 16 : i64}) attributes {tile.kernel} {
+  %zero = arith.constant 0 : i32
+  %step = arith.constant 32 : i32
+  %none = arith.constant dense<0.0> : tensor<32x16xf16>
+  %nothing = arith.constant dense<0.0> : tensor<32x32xf16>
+  %start = arith.constant dense<0.0> : tensor<32x16xf32>
+  %width = arith.constant dense<16> : tensor<32x1xi32>
+  %steps = arith.constant dense<32> : tensor<32x32xi32>
+  %rows16 = arith.constant dense<512> : tensor<32x16xi32>
+  %x = tile.program_id 0
+  %first = arith.muli %x, %step : i32
+  %r = tile.arange 0, 32 : tensor<32xi32>
+  %n = tile.arange 0, 16 : tensor<16xi32>
+  %firsts = tile.splat %first : i32 -> tensor<32xi32>
+  %row = arith.addi %firsts, %r : tensor<32xi32>
+  %ms = tile.splat %m : i32 -> tensor<32xi32>
+  %nowhere = arith.constant dense<0> : tensor<32xi32>
+  %inside = arith.cmpi slt, %row, %ms : tensor<32xi32>
+  %turned = arith.select %inside, %row, %nowhere : tensor<32xi1>, tensor<32xi32>
+  %down = tile.expand_dims %turned {axis = 1 : i32} : tensor<32xi32> -> tensor<32x1xi32>
+  %ld = tile.splat %lda : i32 -> tensor<32x1xi32>
+  %rows = arith.muli %down, %ld : tensor<32x1xi32>
+  %ap = tile.splat %a : !tile.ptr<f16> -> tensor<32x1x!tile.ptr<f16>>
+  %ar = tile.ptr_add %ap, %rows : tensor<32x1x!tile.ptr<f16>>, tensor<32x1xi32>
+  %deep = tile.expand_dims %r {axis = 0 : i32} : tensor<32xi32> -> tensor<1x32xi32>
+  %arb = tile.broadcast %ar : tensor<32x1x!tile.ptr<f16>> -> tensor<32x32x!tile.ptr<f16>>
+  %deeps = tile.broadcast %deep : tensor<1x32xi32> -> tensor<32x32xi32>
+  %as = tile.ptr_add %arb, %deeps : tensor<32x32x!tile.ptr<f16>>, tensor<32x32xi32>
+  %tall = tile.expand_dims %r {axis = 1 : i32} : tensor<32xi32> -> tensor<32x1xi32>
+  %talls = arith.muli %tall, %width : tensor<32x1xi32>
+  %bp = tile.splat %b : !tile.ptr<f16> -> tensor<32x1x!tile.ptr<f16>>
+  %br = tile.ptr_add %bp, %talls : tensor<32x1x!tile.ptr<f16>>, tensor<32x1xi32>
+  %wide = tile.expand_dims %n {axis = 0 : i32} : tensor<16xi32> -> tensor<1x16xi32>
+  %brb = tile.broadcast %br : tensor<32x1x!tile.ptr<f16>> -> tensor<32x16x!tile.ptr<f16>>
+  %wides = tile.broadcast %wide : tensor<1x16xi32> -> tensor<32x16xi32>
+  %bs = tile.ptr_add %brb, %wides : tensor<32x16x!tile.ptr<f16>>, tensor<32x16xi32>
+  %sum:3 = scf.for %i = %zero to %k step %step iter_args(%acc = %start, %p = %as, %q = %bs)
+      -> (tensor<32x16xf32>, tensor<32x32x!tile.ptr<f16>>, tensor<32x16x!tile.ptr<f16>>) : i32 {
+    %left = arith.subi %k, %i : i32
+    %lefts = tile.splat %left : i32 -> tensor<1x32xi32>
+    %is = arith.cmpi slt, %deep, %lefts : tensor<1x32xi32>
+    %mask = tile.broadcast %is : tensor<1x32xi1> -> tensor<32x32xi1>
+    %l = tile.load %p, %mask, %nothing : tensor<32x32x!tile.ptr<f16>>
+    %heights = tile.splat %left : i32 -> tensor<32x1xi32>
+    %isin = arith.cmpi sgt, %heights, %tall : tensor<32x1xi32>
+    %masks = tile.broadcast %isin : tensor<32x1xi1> -> tensor<32x16xi1>
+    %t = tile.load %q, %masks, %none : tensor<32x16x!tile.ptr<f16>>
+    %next = tile.dot %l, %t, %acc : tensor<32x32xf16> * tensor<32x16xf16> -> tensor<32x16xf32>
+    %pn = tile.ptr_add %p, %steps : tensor<32x32x!tile.ptr<f16>>, tensor<32x32xi32>
+    %qn = tile.ptr_add %q, %rows16 : tensor<32x16x!tile.ptr<f16>>, tensor<32x16xi32>
+    scf.yield %next, %pn, %qn : tensor<32x16xf32>, tensor<32x32x!tile.ptr<f16>>, tensor<32x16x!tile.ptr<f16>>
+  }
+  %outs = tile.splat %c : !tile.ptr<f32> -> tensor<32x16x!tile.ptr<f32>>
+  %o = tile.ptr_add %outs, %wides : tensor<32x16x!tile.ptr<f32>>, tensor<32x16xi32>
+  %within = arith.cmpi slt, %row, %ms : tensor<32xi32>
+  %column = tile.expand_dims %within {axis = 1 : i32} : tensor<32xi1> -> tensor<32x1xi1>
+  %kept = tile.broadcast %column : tensor<32x1xi1> -> tensor<32x16xi1>
+  %twice = arith.addf %sum#0, %sum#0 : tensor<32x16xf32>
+  tile.store %o, %twice, %kept : tensor<32x16x!tile.ptr<f32>>
+  return
+}
