@@ -422,6 +422,10 @@ def cast(x, dtype, bitcast=False):
 
 
 def where(condition, x, y):
+    if not any(isinstance(each, Tile) for each in (condition, x, y)):
+        return x if condition else y  # numbers of the program's own
+    if not isinstance(x, Tile) and not isinstance(y, Tile):
+        x = literal(x, "int32")
     x, y = same(x, y)
     return chosen(condition.value, x, y)
 

@@ -311,11 +311,38 @@ class Products:
                 for line in stores
             ),
         ]
+        if roll() < 0.25:
+            lines = [
+                *before,
+                *made,
+                zeros,
+                *self.counted_tiles(i, turn, k, end, zeros, body, stores),
+            ]
         if not self.attempt(*lines):
             return None
         self.stored.update(kept)
         self.pool.append(acc)
         return acc
+
+    def counted_tiles(self, i, turn, k, end, zeros, body, stores):
+        """One loop over the steps of several tiles, with a counter and branches at their first and last ones."""
+        choose, step, steps = self.random.choice, self.fresh(), self.fresh()
+        turns = choose([f"{steps} * {choose([1, 2, 3])}", f"(pid % 2 + 1) * {steps}"])
+        first = choose([[f"{turn} += 1"], [f"{turn} += 1", zeros], [f"{turn} = {turn} + 1"]])
+        last = [line.replace("TURN", turn) for line in stores] + choose([[zeros], [zeros], []])
+        return [
+            f"{steps} = (({end} + {k - 1}) // {k})",
+            f"{step} = -1",
+            f"{turn} = -1",
+            f"for {self.fresh()} in range(0, {turns}):",
+            f"    {step} = tl.where({step} == {steps} - 1, 0, {step} + 1)",
+            f"    if {step} == 0:",
+            *("        " + line for line in first),
+            f"    {i} = {step} * {k}",
+            *("    " + line for line in body),
+            *([f"    if {step} == {steps} - 1:"] if last else []),
+            *("        " + line for line in last),
+        ]
 
     def loaded(self, array, dtype, row):
         """The array, or an address that might be any: then it, and its rows, begin at multiples of 16 bytes."""
