@@ -15,14 +15,6 @@ using ::testing::Not;
 
 namespace {
 
-SimulatedOptions hopper() {
-  SimulatedOptions options;
-  options.abilities = SimulatedAbilities::all();
-  options.abilities.bufferProducts = options.abilities.tensorCopies = true;
-  options.maxSharedBytes = 227 << 10;
-  return options;
-}
-
 /// Products c = a b^T of a list, by programs that share the tiles of each. `lists` has the
 /// addresses of a, b and c, and `sizes` m, n, k and the rows' distances of each product.
 std::string groupedText(bool isOrdered = false) {
@@ -199,7 +191,7 @@ TEST(GpuEditedMaps, products_of_a_list_whenever_copies_land) {
       {{64, 64, 64}, {130, 61, 201}, {1, 1, 1}, {64, 128, 0}, {0, 64, 64}, {200, 72, 136}}};
   for (uint64_t seed = 1; seed <= 3; ++seed)
     for (unsigned stages : {2, 3, 4}) {
-      SimulatedOptions options = hopper();
+      SimulatedOptions options = hopperOptions();
       options.seed = seed;
       options.stages = stages;
       SimulatedKernel kernel(groupedText(), options);
@@ -216,7 +208,7 @@ TEST(GpuEditedMaps, products_of_a_list_whenever_copies_land) {
 TEST(GpuEditedMaps, a_product_reads_what_the_one_before_has_stored) {
   const Group chain{{{64, 64, 64}, {64, 40, 64}, {64, 72, 40}, {64, 64, 72}}, /*isChained=*/true};
   for (uint64_t seed = 1; seed <= 8; ++seed) {
-    SimulatedOptions options = hopper();
+    SimulatedOptions options = hopperOptions();
     options.seed = seed;
     SimulatedKernel kernel(groupedText(), options);
     EXPECT_THAT(kernel.tileText, HasSubstr("tile.proxy_fence global"));
@@ -228,7 +220,7 @@ TEST(GpuEditedMaps, a_product_reads_what_the_one_before_has_stored) {
 TEST(GpuEditedMaps, a_tile_reads_what_the_one_before_has_stored) {
   constexpr int64_t kRows = 64, kColumns = 128, kDepth = 64;
   for (uint64_t seed = 1; seed <= 8; ++seed) {
-    SimulatedOptions options = hopper();
+    SimulatedOptions options = hopperOptions();
     options.seed = seed;
     SimulatedKernel kernel(groupedText(), options);
     ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
@@ -256,7 +248,7 @@ TEST(GpuEditedMaps, a_tile_reads_what_the_one_before_has_stored) {
 
 /// A map is made once for all tiles of a product: in front of their loop.
 TEST(GpuEditedMaps, maps_are_made_where_their_arrays_are_known) {
-  SimulatedKernel kernel(groupedText(), hopper());
+  SimulatedKernel kernel(groupedText(), hopperOptions());
   ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
   const std::string &text = kernel.tileText;
   const size_t map = text.find("tile.edited_map"), group = text.find("scf.for"),
@@ -267,7 +259,7 @@ TEST(GpuEditedMaps, maps_are_made_where_their_arrays_are_known) {
 }
 
 TEST(GpuEditedMaps, kernels_that_order_memory_leave_such_arrays_to_threads) {
-  SimulatedKernel kernel(groupedText(/*isOrdered=*/true), hopper());
+  SimulatedKernel kernel(groupedText(/*isOrdered=*/true), hopperOptions());
   ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
   EXPECT_THAT(kernel.tileText, Not(HasSubstr("tile.edited_map")));
   EXPECT_TRUE(llvm::any_of(kernel.image.remarks, [](const lang::Remark &remark) {

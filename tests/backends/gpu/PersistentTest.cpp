@@ -64,14 +64,6 @@ struct Product {
   }
 };
 
-SimulatedOptions hopper() {
-  SimulatedOptions options;
-  options.abilities = SimulatedAbilities::all();
-  options.abilities.bufferProducts = options.abilities.tensorCopies = true;
-  options.maxSharedBytes = 227 << 10;
-  return options;
-}
-
 /// Runs the product of an n x depth array, and returns what is wrong with the run or its result.
 template <class Out>
 std::string outcome(SimulatedKernel &kernel, int64_t n, int64_t depth, int32_t programs,
@@ -110,7 +102,7 @@ bool has(const SimulatedKernel &kernel, const char *kind) {
 TEST(GpuPersistent, a_block_of_threads_runs_several_programs) {
   for (unsigned stages : {2, 3, 4})
     for (int32_t workers : {1, 2, 3, 5}) {
-      SimulatedOptions options = hopper();
+      SimulatedOptions options = hopperOptions();
       options.stages = stages;
       options.workers = workers;
       SimulatedKernel kernel(Product().text(), options);
@@ -127,7 +119,7 @@ TEST(GpuPersistent, a_block_of_threads_runs_several_programs) {
 TEST(GpuPersistent, copies_may_land_at_any_time) {
   for (uint64_t seed = 1; seed <= 12; ++seed)
     for (bool hasOwnLoop : {false, true}) {
-      SimulatedOptions options = hopper();
+      SimulatedOptions options = hopperOptions();
       options.seed = seed;
       SimulatedKernel kernel(Product{.hasOwnLoop = hasOwnLoop}.text(), options);
       EXPECT_EQ(outcome<float>(kernel, 144, 192, hasOwnLoop ? 2 : 0), "") << seed;
@@ -135,7 +127,7 @@ TEST(GpuPersistent, copies_may_land_at_any_time) {
 }
 
 TEST(GpuPersistent, copies_go_on_across_the_rounds_of_the_kernels_own_loop) {
-  SimulatedKernel kernel(Product{.hasOwnLoop = true, .out = "f16"}.text(), hopper());
+  SimulatedKernel kernel(Product{.hasOwnLoop = true, .out = "f16"}.text(), hopperOptions());
   ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
   EXPECT_FALSE(has(kernel, "persistent"));
   EXPECT_FALSE(has(kernel, "not-across-rounds"));
@@ -148,7 +140,7 @@ TEST(GpuPersistent, copies_go_on_across_the_rounds_of_the_kernels_own_loop) {
 }
 
 TEST(GpuPersistent, each_program_has_a_block_where_that_is_asked_for) {
-  SimulatedOptions options = hopper();
+  SimulatedOptions options = hopperOptions();
   options.persistent = false;
   SimulatedKernel kernel(Product().text(), options);
   EXPECT_EQ(outcome<float>(kernel, 144, 128, 0), "");
@@ -164,7 +156,7 @@ TEST(GpuPersistent, tiles_are_stored_in_pieces_where_they_do_not_fit) {
     int pieces; // 0: threads store
   };
   for (const Case &one : {Case{33, "f32", 1}, {17, "f32", 2}, {17, "f16", 1}, {9, "f32", 0}}) {
-    SimulatedOptions options = hopper();
+    SimulatedOptions options = hopperOptions();
     options.maxSharedBytes = (72 + one.left) << 10;
     SimulatedKernel kernel(Product{.out = one.out, .rows = 128}.text(), options);
     ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
@@ -184,7 +176,7 @@ TEST(GpuPersistent, tiles_are_stored_in_pieces_where_they_do_not_fit) {
 
 /// Eight warps, and a tile of 64 KiB in four pieces through two stages.
 TEST(GpuPersistent, two_stages_take_turns) {
-  SimulatedOptions options = hopper();
+  SimulatedOptions options = hopperOptions();
   options.warps = 8;
   options.maxSharedBytes = (3 * 40 + 35) << 10;
   for (uint64_t seed = 1; seed <= 4; ++seed) {
@@ -228,7 +220,7 @@ func.func @k(%a: !tile.ptr<f16> {tile.divisibility = 16 : i64}, %b: !tile.ptr<f1
   return
 }
 )";
-  SimulatedOptions options = hopper();
+  SimulatedOptions options = hopperOptions();
   options.warps = 8;
   SimulatedKernel kernel(text, options);
   ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();

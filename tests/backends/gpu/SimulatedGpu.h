@@ -105,6 +105,15 @@ struct SimulatedOptions {
   uint64_t seed = 1; // see SimulatedProgram
 };
 
+/// What NVIDIA's sm_90a can do.
+inline SimulatedOptions hopperOptions() {
+  SimulatedOptions options;
+  options.abilities = SimulatedAbilities::all();
+  options.abilities.bufferProducts = options.abilities.tensorCopies = true;
+  options.maxSharedBytes = 227 << 10;
+  return options;
+}
+
 /// Tile IR text, compiled by the code that all GPUs share. Tiles without layouts are given some by
 /// the passes; text that says layouts is taken as it stands.
 class SimulatedKernel {
