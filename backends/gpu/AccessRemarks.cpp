@@ -63,7 +63,7 @@ static std::string wordsOf(AccessLimit limit, int64_t elementBytes, int64_t exte
 
 /// The limits that are least, of those below `most`.
 static std::string whyNarrow(const optimizer::IndexAnalysis &analysis, const TileLayout &layout,
-                             const MemoryOperands &access, int64_t most) {
+                             const MemoryOperands &access, int64_t most, optimizer::Masks masks) {
   const auto &dimensions = analysis.of(access.pointer).dimensions;
   int axis = -1;
   for (int each = layout.rank(); each-- > 0;)
@@ -79,7 +79,8 @@ static std::string whyNarrow(const optimizer::IndexAnalysis &analysis, const Til
   // Lists all limits that tie: lifting only one does not widen the access.
   int64_t least = most;
   std::string reasons;
-  for (AccessLimit limit : optimizer::accessAlong(access, axis, most, &layout, analysis).limits) {
+  for (AccessLimit limit :
+       optimizer::accessAlong(access, axis, most, &layout, analysis, masks).limits) {
     if (limit.elements > least || limit.elements >= most)
       continue;
     // The layout follows from the other limits; it is a reason only where they would allow more.
@@ -93,6 +94,15 @@ static std::string whyNarrow(const optimizer::IndexAnalysis &analysis, const Til
   return reasons;
 }
 
+/// Returns which masks the access was decided for.
+static optimizer::Masks masksOf(Operation *op) {
+  auto store = dyn_cast<StoreOp>(op);
+  auto copy = dyn_cast<AsyncCopyOp>(op);
+  const bool isPartial = (store && store.getAccessAttr() && store.getAccessAttr().getPartial()) ||
+                         (copy && copy.getPartial());
+  return isPartial ? optimizer::Masks::Prefixes : optimizer::Masks::Whole;
+}
+
 void GpuEmitter::noteAccess(Operation *op, StringRef kind, int64_t elements, unsigned maxBytes) {
   const MemoryOperands access = optimizer::memoryOperandsOf(op);
   int64_t most = std::max<int64_t>(1, maxBytes / access.bytes);
@@ -100,7 +110,7 @@ void GpuEmitter::noteAccess(Operation *op, StringRef kind, int64_t elements, uns
   if (!isa<RankedTensorType>(access.pointer.getType()))
     text = "one number for the whole program";
   else if (elements < most)
-    text = whyNarrow(indexFacts(), layoutOf(access.pointer), access, most);
+    text = whyNarrow(indexFacts(), layoutOf(access.pointer), access, most, masksOf(op));
   if (!provenance)
     provenance.emplace(function);
   auto argument = provenance->argumentOf(access.pointer);

@@ -272,6 +272,8 @@ void NvidiaTensorCopies::editMap(llvm::IRBuilderBase &builder, llvm::Value *map,
     if (dimension > 0) {
       llvm::Value *stride =
           builder.CreateMul(array.strides[ours], builder.getInt64(uint64_t(array.elementBytes)));
+      // Rows without elements may lie at any distance.
+      stride = builder.CreateSelect(isEmpty, builder.getInt64(16), stride);
       replace("global_stride", 64, std::to_string(dimension - 1) + ", " + operand(stride, "l"));
     }
   }

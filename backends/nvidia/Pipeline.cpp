@@ -6,6 +6,7 @@
 #include "backends/nvidia/NvidiaBackend.h"
 #include "backends/nvidia/NvidiaTarget.h"
 #include "backends/nvidia/TargetNames.h"
+#include "lang/tile/LoadedAddress.h"
 
 using namespace mlir;
 
@@ -43,8 +44,8 @@ static int ptxVersionFor(func::FuncOp function, const NvidiaArch &arch, int newe
       if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8)
         ask(kFp8PtxVersion);
     }
-    // An array that begins elsewhere than at an argument.
-    if (auto block = dyn_cast<tile::BlockAtOp>(op); block && !isa<BlockArgument>(block.getBase()))
+    if (auto block = dyn_cast<tile::BlockAtOp>(op);
+        block && arch.capability == 90 && tile::isLoadedAddress(block.getBase()))
       ask(kEditingPtxVersion);
   });
   return version;

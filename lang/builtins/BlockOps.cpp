@@ -140,7 +140,7 @@ mlir::Value multipleOf(Semantics &sema, mlir::Value number, int64_t divisor) {
     return number;
   auto divisors = DenseI64ArrayAttr::get(sema.builder.getContext(), {divisor});
   return tile::HintOp::create(sema.builder, sema.location(), number.getType(), number, divisors,
-                              DenseI64ArrayAttr(), DenseI64ArrayAttr());
+                              DenseI64ArrayAttr(), DenseI64ArrayAttr(), /*described=*/true);
 }
 
 FailureOr<Operand> makeDescriptor(Arguments &args) {

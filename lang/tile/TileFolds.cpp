@@ -299,7 +299,8 @@ struct MergeHints : OpRewritePattern<HintOp> {
     if (!divisibility || !contiguity || !constancy)
       return failure();
     rewriter.replaceOpWithNewOp<HintOp>(op, op.getType(), inner.getSrc(), *divisibility,
-                                        *contiguity, *constancy);
+                                        *contiguity, *constancy,
+                                        op.getDescribed() || inner.getDescribed());
     return success();
   }
 };

@@ -701,11 +701,13 @@ def Tile_HintOp : Tile_Op<"hint", [Pure, SameOperandsAndResultType]> {
   let description = [{
     One number per dimension (one for a scalar). `divisibility`: the first element of every aligned run
     is a multiple of it; `contiguity`: length of runs of consecutive numbers; `constancy`: length of
-    runs of equal numbers. Example: `%j = tile.hint %i {divisibility = array<i64: 16>} : tensor<64xi32>`
+    runs of equal numbers. With `described` it is what a descriptor
+    promises of its base, or of a stride, which is then at least 1; the kernel has not said it of other uses of the value.
+    Example: `%j = tile.hint %i {divisibility = array<i64: 16>} : tensor<64xi32>`
   }];
   let arguments = (ins Tile_Value:$src, OptionalAttr<DenseI64ArrayAttr>:$divisibility,
                        OptionalAttr<DenseI64ArrayAttr>:$contiguity,
-                       OptionalAttr<DenseI64ArrayAttr>:$constancy);
+                       OptionalAttr<DenseI64ArrayAttr>:$constancy, UnitAttr:$described);
   let results = (outs Tile_Value:$result);
   let assemblyFormat = "$src attr-dict `:` type($result)";
   let hasVerifier = 1;

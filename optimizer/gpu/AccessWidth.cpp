@@ -64,7 +64,8 @@ static bool isOfProduct(Value tile, int steps = 12) {
     return true;
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return isOfProduct(loop.getYieldedValues()[cast<OpResult>(tile).getResultNumber()], steps - 1);
-  return (isElementwise(op) || isa<ConvertLayoutOp>(op)) &&
+  return (isElementwise(op) ||
+          isa<ConvertLayoutOp, ReshapeOp, TransposeOp, SplitOp, ExpandDimsOp>(op)) &&
          llvm::any_of(op->getOperands(),
                       [&](Value operand) { return isOfProduct(operand, steps - 1); });
 }

@@ -47,6 +47,13 @@ bool isOne(Value number) {
   return matchPattern(number, m_ConstantInt(&known)) && known.isOne();
 }
 
+/// Whether a stride is known to be at least 1, or a descriptor promises it.
+bool isPositive(Value stride, const IndexAnalysis &analysis) {
+  const IndexFacts &facts = analysis.of(stride);
+  auto hint = stride.getDefiningOp<HintOp>();
+  return facts.high >= 1 && (facts.low >= 1 || (hint && hint.getDescribed()));
+}
+
 /// Whether the code says of an axis that it ends nowhere.
 bool isEndless(Value extent) {
   APInt known;
@@ -130,6 +137,10 @@ std::optional<ArrayBlock> arrayBlockOf(Value named, Type tile, const IndexAnalys
     if (analysis.of(at.getStrides()[1 - *rowAxis]).commonDivisor() * bytes % kAlignment)
       return no("its rows are not known to lie multiples of 16 bytes apart, and its address is "
                 "loaded");
+    if (!isPositive(at.getStrides()[1 - *rowAxis], analysis))
+      return no(
+          "its rows are not known to follow each other in ascending order, and its address is "
+          "loaded");
   }
   ArrayBlock block{at, *rowAxis, {}, isEdited};
   for (Value offset : at.getOffsets()) {

@@ -63,8 +63,8 @@ func.func @k(%lists: !tile.ptr<i64>, %sizes: !tile.ptr<i32>, %count: i32, %x: !t
     %ra0 = arith.extsi %ra : i32 to i64
     %rb0 = arith.extsi %rb : i32 to i64
     %rc64 = arith.extsi %rc : i32 to i64
-    %ra64 = tile.hint %ra0 {divisibility = array<i64: 8>} : i64
-    %rb64 = tile.hint %rb0 {divisibility = array<i64: 8>} : i64
+    %ra64 = tile.hint %ra0 {described, divisibility = array<i64: 8>} : i64
+    %rb64 = tile.hint %rb0 {described, divisibility = array<i64: 8>} : i64
     %more = arith.addi %n, %less : i32
     %across = arith.divsi %more, %step : i32
     %more2 = arith.addi %m, %less : i32

@@ -59,7 +59,11 @@ void SimulatedBlock::mapEdit(SimulatedTensorMap *map, uint64_t shared, const voi
     if (isEmpty)
       made.extents[dim] = 0;
     const bool isEndless = made.extents[dim] == backends::kEndlessAxis;
-    values.extents[dim] = isEmpty || isEndless ? 1 : made.extents[dim];
+    // Programs may describe longer ones than launches.
+    values.extents[dim] =
+        isEmpty || isEndless ? 1 : std::min(made.extents[dim], backends::kLongestAxis);
+    if (isEmpty && dim + 1 < size_t(made.rank))
+      made.strides[dim] = 16;
     values.strides[dim] = made.strides[dim];
   }
   if (!isReadable(form, values))

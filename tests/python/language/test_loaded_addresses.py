@@ -150,3 +150,62 @@ def test_stores_of_cut_rows_are_wide():
     assert "width = 8, partial = true" in kernel.asm["tile-gpu"]
     ptx = kernel.asm["ptx"]
     assert ptx.count("st.global.v4") == 4 and ptx.count("st.global.b16") == 32
+
+
+@st.jit
+def _of_block_pointers(addresses, out, M, lda, B: tl.constexpr):
+    x = tl.multiple_of(tl.load(addresses).to(tl.pointer_type(tl.float16)), 16)
+    row = tl.multiple_of(lda.to(tl.int64), 8)
+    left = tl.make_block_ptr(x, [M, B], [row, 1], [0, 0], [B, B], [1, 0])
+    total = tl.zeros((B, B), dtype=tl.float32)
+    for _ in range(0, 3):
+        p = tl.load(left, boundary_check=(0, 1), padding_option="zero")
+        total = tl.dot(p, p, total)
+        left = tl.advance(left, [0, 16])
+    at = tl.arange(0, B)[:, None] * B + tl.arange(0, B)[None, :]
+    tl.store(out + at, total)
+
+
+def test_block_pointers_promise_nothing_of_strides():
+    """Rows may follow each other in descending order, or be one: the engine cannot read such arrays."""
+    signature = {"addresses": "*i64", "out": "*fp32:16", "M": "i32", "lda": "i32"}
+    with st.knobs.scope(keep_stages=True):
+        kernel = st.compile(_of_block_pointers, signature, {"B": 64}, "cuda:90", num_warps=4)
+    assert "tile.edited_map" not in kernel.asm["tile-gpu"]
+    assert "ascending" in " ".join(remark["text"] for remark in kernel.remarks)
+
+
+@st.jit
+def _of_unread_descriptor(addresses, out, rows, N, B: tl.constexpr):
+    x = tl.load(addresses).to(tl.pointer_type(tl.float16))
+    row = tl.load(rows)
+    tl.make_tensor_descriptor(x, [N, N], [row, 1], [B, B])
+    at = tl.arange(0, B)
+    tl.store(out + at[:, None] * B + at[None, :], tl.load(x + at[:, None] * row + at[None, :]))
+
+
+def test_unread_descriptors_promise_nothing_of_pointers():
+    """Other accesses of the array are as narrow as they would be without."""
+    signature = {"addresses": "*i64", "out": "*fp16:16", "rows": "*i64", "N": "i32"}
+    with st.knobs.scope(keep_stages=True):
+        kernel = st.compile(_of_unread_descriptor, signature, {"B": 64}, "cuda:90", num_warps=4)
+    assert "ld.global.v" not in kernel.asm["ptx"]
+
+
+@st.jit
+def _of_offset_blocks(q, out, head, N, B: tl.constexpr):
+    left = tl.make_block_ptr(q + head * N, [N, B], [B, 1], [0, 0], [B, B], [1, 0])
+    total = tl.zeros((B, B), dtype=tl.float32)
+    for _ in range(0, N, B):
+        p = tl.load(left)
+        total = tl.dot(p, p, total)
+        left = tl.advance(left, [B, 0])
+    at = tl.arange(0, B)[:, None] * B + tl.arange(0, B)[None, :]
+    tl.store(out + at, total)
+
+
+def test_only_kernels_that_edit_maps_ask_for_newer_drivers():
+    signature = {"q": "*fp16:16", "out": "*fp32:16", "head": "i32", "N": "i32:16"}
+    with st.knobs.scope(keep_stages=True):
+        kernel = st.compile(_of_offset_blocks, signature, {"B": 64}, "cuda:90", num_warps=4)
+    assert ".version 8.1" in kernel.asm["ptx"]
