@@ -1,9 +1,8 @@
 #include "backends/KeptMachine.h"
 
-#include "backends/plain/ForkSafeMutex.h"
-
 #include "llvm/ADT/STLExtras.h"
 
+#include <mutex>
 #include <vector>
 
 namespace sectile::backends {
@@ -17,8 +16,11 @@ struct Kept {
   std::unique_ptr<llvm::TargetMachine> machine;
 };
 
+/// Nobody waits for the mutex: a compile that does not get it at once makes a machine, or drops
+/// one. Compiles run under a ForkShield, which a fork waits for while it may have locked all
+/// ForkSafeMutexes of this library; and a child that finds it locked does without.
 struct Machines {
-  ForkSafeMutex mutex;
+  std::mutex mutex;
   std::vector<Kept> idle; // the one used last is the last
 };
 
@@ -34,12 +36,14 @@ KeptMachine::KeptMachine(std::string name, llvm::function_ref<llvm::TargetMachin
     : name(std::move(name)) {
   {
     Machines &all = machines();
-    std::lock_guard lock(all.mutex);
-    auto found = llvm::find_if(all.idle, [&](const Kept &kept) { return kept.name == this->name; });
-    if (found != all.idle.end()) {
-      machine = std::move(found->machine);
-      all.idle.erase(found);
-      return;
+    if (std::unique_lock lock(all.mutex, std::try_to_lock); lock) {
+      auto found =
+          llvm::find_if(all.idle, [&](const Kept &kept) { return kept.name == this->name; });
+      if (found != all.idle.end()) {
+        machine = std::move(found->machine);
+        all.idle.erase(found);
+        return;
+      }
     }
   }
   machine.reset(make());
@@ -52,7 +56,9 @@ KeptMachine::~KeptMachine() {
   }
   Kept dropped; // destroyed without the lock
   Machines &all = machines();
-  std::lock_guard lock(all.mutex);
+  std::unique_lock lock(all.mutex, std::try_to_lock);
+  if (!lock)
+    return;
   if (all.idle.size() == kMostKept) {
     dropped = std::move(all.idle.front());
     all.idle.erase(all.idle.begin());
