@@ -70,10 +70,15 @@ static bool isOfProduct(Value tile, int steps = 12) {
                       [&](Value operand) { return isOfProduct(operand, steps - 1); });
 }
 
+bool mayStorePartly(StoreOp store, const GpuShape &shape) {
+  constexpr int64_t kWidestBytes = 2;
+  return shape.storesPartly && store.getMask() && memoryOperandsOf(store).bytes <= kWidestBytes;
+}
+
 Masks masksOf(Operation *access, const GpuShape &shape) {
   if (auto store = dyn_cast<StoreOp>(access))
-    return shape.storesPartly && store.getMask() && isOfProduct(store.getValue()) ? Masks::Prefixes
-                                                                                  : Masks::Whole;
+    return mayStorePartly(store, shape) && isOfProduct(store.getValue()) ? Masks::Prefixes
+                                                                         : Masks::Whole;
   auto load = dyn_cast<LoadOp>(access);
   const bool mayBeCopied = load && shape.asyncCopies == AsyncKind::PerLane && load.getMask() &&
                            load->getParentOfType<scf::ForOp>() && !load.getIsVolatile() &&

@@ -61,6 +61,10 @@ enum class Masks : uint8_t {
 
 /// Whether what is masked off is zero, or nothing.
 bool isZeroOrNothing(mlir::Value other);
+/// Whether a store's mask may end among the neighbours that it takes at once: of numbers of up to
+/// two bytes. Lanes that store single words side by side fill memory's lines as well, and need
+/// fewer registers.
+bool mayStorePartly(tile::StoreOp store, const GpuShape &shape);
 /// Prefixes for loads that may become asynchronous copies of threads, to which products lead: a
 /// copy takes as many bytes as are there, and zeros behind them; and for stores of what products
 /// give, whose layout is another than the product's anyway (`GpuShape::storesPartly`).

@@ -16,9 +16,9 @@ void assignAccessWidths(func::FuncOp function, const GpuShape &shape) {
       const layout::TileLayout *layout = layoutOf(access.getPtr().getType());
       if (!layout) // a scalar
         return;
-      const AccessWidth decided =
-          widestAccess(memoryOperandsOf(op), mostElements(op, shape), *layout, analysis,
-                       /*mayBePartial=*/isa<StoreOp>(op) && shape.storesPartly);
+      const AccessWidth decided = widestAccess(
+          memoryOperandsOf(op), mostElements(op, shape), *layout, analysis,
+          /*mayBePartial=*/isa<StoreOp>(op) && mayStorePartly(cast<StoreOp>(op), shape));
       access.setAccessAttr(
           AccessAttr::get(op->getContext(), decided.axis, decided.width, decided.isPartial));
     });
