@@ -177,6 +177,9 @@ static LogicalResult checkAccess(Operation *op, Type tile, int64_t axis, int64_t
 static LogicalResult checkAccess(Operation *op, Value pointer, AccessAttr access) {
   if (!access)
     return success();
+  auto store = dyn_cast<StoreOp>(op);
+  if (access.getPartial() && !(store && store.getMask()))
+    return op->emitOpError("only stores with a mask are partial");
   return checkAccess(op, pointer.getType(), access.getAxis(), access.getWidth());
 }
 

@@ -121,3 +121,27 @@ func.func @barriers_of_other_stages(%map: !tile.tensor_map<[64, 64], f16, 128>, 
   tile.tensor_copy %map[%i, %i], %b[%i], %f[%i] order = [0, 1] if %t : !tile.tensor_map<[64, 64], f16, 128>, !tile.buffer<2, [64, 64], f16, #tile.shared_layout<64x64, offset = [(0, 1) (0, 2) (0, 4) (0, 8) (0, 16) (0, 32) (1, 0) (2, 0) (4, 0) (8, 0) (16, 0) (32, 0)]>>, !tile.mbarriers<1>
   return
 }
+
+// -----
+
+func.func @partial_without_a_mask(%p: tensor<8x!tile.ptr<f16>>, %x: tensor<8xf16>) {
+  // expected-error @below {{'tile.store' op only stores with a mask are partial}}
+  tile.store %p, %x access = <axis = 0, width = 8, partial = true> : tensor<8x!tile.ptr<f16>>
+  return
+}
+
+// -----
+
+func.func @partial_load(%p: tensor<8x!tile.ptr<f16>>, %m: tensor<8xi1>) {
+  // expected-error @below {{'tile.load' op only stores with a mask are partial}}
+  %x = tile.load %p, %m access = <axis = 0, width = 8, partial = true> : tensor<8x!tile.ptr<f16>>
+  return
+}
+
+// -----
+
+func.func @more_maps_than_memory(%memory: !tile.map_memory<1>, %p: !tile.ptr<f16>, %n: i64) {
+  // expected-error @below {{the memory has 1 maps, and none of number 1}}
+  %map = tile.edited_map %memory[1], %p of [%n, %n] by [%n, %n] : !tile.map_memory<1>, !tile.ptr<f16> -> !tile.tensor_map<[64, 64], f16, 128>
+  return
+}
