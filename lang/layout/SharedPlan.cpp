@@ -124,7 +124,14 @@ Scratch designScratch(const ConversionViews &views, unsigned elementBytes, unsig
   Words onlyWriting = beyond(writing, both), onlyReading = beyond(reading, both);
   Words lanes(writing);
   llvm::append_range(lanes, reading);
-  Words rows = beyond(space, lanes);
+  // What a thread reads lies in the order of its registers, so that one instruction of two
+  // addresses reads neighbours.
+  Words spread;
+  if (rounds.empty())
+    llvm::copy_if(ownRegisters(views.destination), std::back_inserter(spread),
+                  [&](Word column) { return !isVector(column); });
+  llvm::append_range(spread, space);
+  Words rows = beyond(spread, lanes);
   for (auto [write, read] : llvm::zip(onlyWriting, onlyReading))
     rows.push_back(write ^ read);
   size_t inRow = word.size() + bankBits;

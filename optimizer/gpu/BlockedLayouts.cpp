@@ -198,9 +198,17 @@ LayoutList blockedCandidates(llvm::ArrayRef<const LayoutNode *> nodes, const Gpu
     });
     for (Rated &entry : llvm::MutableArrayRef(rated).take_front(kept)) {
       candidates.push_back(std::move(entry.layout));
+      if (runAxis < 0 || runAxis == axis)
+        continue;
+      constexpr int64_t kRunBytes = 8;
       Blocking blocking = entry.blocking;
-      blocking.run = std::min(8 / wishes.bytes, widest / std::max<int64_t>(1, blocking.width));
-      if (runAxis < 0 || runAxis == axis || blocking.run < 2)
+      const auto run = [&] {
+        return std::min(kRunBytes / wishes.bytes, widest / std::max<int64_t>(1, blocking.width));
+      };
+      while (run() * wishes.bytes < kRunBytes && blocking.width * wishes.bytes > kRunBytes)
+        blocking.width /= 2;
+      blocking.run = run();
+      if (blocking.run < 2)
         continue;
       blocking.runAxis = runAxis;
       candidates.push_back(Blocker(extents, shape, blocking).make());

@@ -15,7 +15,8 @@ layout::TileLayout defaultLayout(llvm::ArrayRef<int64_t> extents, const GpuShape
 /// For nodes of one shape that should share a layout, the best `kept` of each fast axis by the
 /// costs of the nodes themselves. `runAxis` (-1: none) is one along which a user wants neighbours
 /// in a thread: each candidate that is contiguous along another axis comes a second time, with as
-/// many rows of a thread side by side as fill 8 bytes.
+/// many rows of a thread side by side as fill 8 bytes; a thread that has too few elements for that
+/// takes narrower pieces of them, of 8 bytes at least.
 LayoutList blockedCandidates(llvm::ArrayRef<const LayoutNode *> nodes, const GpuShape &shape,
                              unsigned kept, int runAxis = -1);
 
