@@ -7,7 +7,7 @@
 #include "backends/gpu/ScratchBytes.h"
 #include "optimizer/gpu/ConstantArguments.h"
 #include "optimizer/gpu/Pipeline.h"
-#include "optimizer/gpu/WarpsForSums.h"
+#include "optimizer/gpu/WarpsForTiles.h"
 
 using namespace mlir;
 
@@ -81,14 +81,14 @@ static void noteBlocks(func::FuncOp function, const backends::CompileOptions &op
   addRemark(remarks, function.getLoc(), "hint", std::move(text));
 }
 
-/// Returns how many warps run the program: those that are asked for, or more where a loop's sums
-/// would be spilled otherwise. A user who bounds registers by hand (maxnreg) gets what was asked
+/// Returns how many warps run the program: those that are asked for, or more where tiles would be
+/// spilled otherwise. A user who bounds registers by hand (maxnreg) gets what was asked
 /// for.
 static int32_t warpsThatHold(func::FuncOp function, const GpuTarget &target,
                              const backends::CompileOptions &options) {
   if (options.maxRegisters)
     return options.warpCount;
-  const int64_t warps = optimizer::warpsForSums(function, shapeOf(target, options.warpCount));
+  const int64_t warps = optimizer::warpsForTiles(function, shapeOf(target, options.warpCount));
   return int32_t(std::min<int64_t>(warps, mostWarps(target)));
 }
 
@@ -96,7 +96,7 @@ static void noteWarps(func::FuncOp function, int32_t asked, int32_t warps, lang:
   if (asked != warps)
     addRemark(remarks, function.getLoc(), "hint",
               llvm::formatv("num_warps={0}: the program runs in {1} warps, because the threads of "
-                            "{0} cannot hold a loop's sums in registers",
+                            "{0} cannot hold its tiles in registers",
                             asked, warps));
 }
 

@@ -1,10 +1,11 @@
-//===-- WarpsForSums.h - as many warps as a loop's sums need registers -----------------------===//
-// A loop that multiplies keeps what it carries, and the sums of the product under way, in
-// registers: attention's gradient of 128-wide heads two tiles of 128 x 128 f32, which is 256
-// registers of each of 128 threads, and a thread has 255. What does not fit is spilled in every
-// round. Twice as many warps have the room.
+//===-- WarpsForTiles.h - as many warps as a kernel's tiles need registers --------------------===//
+// What threads cannot hold in registers is spilled. A loop that multiplies keeps what it carries,
+// and the sums of the product under way: attention's gradient of 128-wide heads two tiles of
+// 128 x 128 f32, which is 256 registers of each of 128 threads, and a thread has 255. A kernel
+// without products keeps what it has loaded and still needs: a softmax of 32,768 a row of as many
+// numbers. Twice as many warps have the room.
 //
-//   shape.warpCount = warpsForSums(function, shape);
+//   shape.warpCount = warpsForTiles(function, shape);
 #pragma once
 
 #include "optimizer/gpu/GpuShape.h"
@@ -13,8 +14,8 @@
 
 namespace sectile::optimizer {
 
-/// Returns `shape.warpCount`, or more warps where their threads can hold what a loop with products
-/// keeps and those could not. The kernel is not laid out.
-int64_t warpsForSums(mlir::func::FuncOp function, const GpuShape &shape);
+/// Returns `shape.warpCount`, or more warps where their threads can hold what the kernel keeps and
+/// those could not. The kernel is not laid out.
+int64_t warpsForTiles(mlir::func::FuncOp function, const GpuShape &shape);
 
 } // namespace sectile::optimizer

@@ -237,7 +237,7 @@ TEST(GpuOrderProducts, more_warps_run_a_program_whose_sums_would_be_spilled) {
     SimulatedKernel kernel(text, options);
     EXPECT_TRUE(kernel.compiled()) << kernel.diagnostics();
     isSaid = llvm::any_of(kernel.image.remarks, [](const lang::Remark &remark) {
-      return remark.text.find("cannot hold a loop's sums") != std::string::npos;
+      return remark.text.find("cannot hold its tiles") != std::string::npos;
     });
     return kernel.image.gpu.threads;
   };
@@ -247,6 +247,25 @@ TEST(GpuOrderProducts, more_warps_run_a_program_whose_sums_would_be_spilled) {
   EXPECT_EQ(threadsOf(8, isSaid), 8 * 32);
   EXPECT_FALSE(isSaid);
   EXPECT_EQ(threadsOf(16, isSaid), 16 * 32);
+}
+
+/// Two rows of 16384 f32 at a time are 256 registers of a thread in 4 warps; one is 128, however
+/// many operations follow each other.
+TEST(GpuOrderProducts, more_warps_run_a_program_whose_tiles_would_be_spilled) {
+  const std::string row = tileType({16384}, "f32");
+  auto threadsOf = [&](const std::string &second) {
+    SimulatedOptions options;
+    options.warps = 4;
+    SimulatedKernel kernel(
+        kernelText(pointer("a", "f32") + ", " + pointer("b", "f32") + ", " + pointer("out", "f32"),
+                   loadTile("x", "a", {16384}, "f32") + second + "%r = arith.addf %x, %y : " + row +
+                       "\n" + storeTile("r", "out", {16384}, "f32")),
+        options);
+    EXPECT_TRUE(kernel.compiled()) << kernel.diagnostics();
+    return kernel.image.gpu.threads;
+  };
+  EXPECT_EQ(threadsOf(loadTile("y", "b", {16384}, "f32")), 8 * 32);
+  EXPECT_EQ(threadsOf("%y = arith.mulf %x, %x : " + row + "\n"), 4 * 32);
 }
 
 } // namespace
