@@ -57,8 +57,12 @@ void runOnFunctions(llvm::Module &module, llvm::TargetMachine &machine,
       passes.run(function, analyses.functions);
 }
 
-void runPasses(llvm::Module &module, llvm::TargetMachine &machine, llvm::StringRef names) {
+void runPasses(llvm::Module &module, llvm::TargetMachine &machine, llvm::StringRef names,
+               OwnPasses own) {
   Analyses analyses(machine);
+  analyses.builder.registerPipelineParsingCallback(
+      [&](llvm::StringRef name, llvm::FunctionPassManager &passes,
+          llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) { return own(name, passes); });
   llvm::ModulePassManager passes;
   llvm::cantFail(analyses.builder.parsePassPipeline(passes, names));
   passes.run(module, analyses.modules);

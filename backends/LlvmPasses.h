@@ -5,6 +5,7 @@
 //   if (!generateCode(module, *machine, llvm::CodeGenFileType::ObjectFile, object, error)) ...
 #pragma once
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PassManager.h"
@@ -26,9 +27,13 @@ void addCleanup(llvm::FunctionPassManager &passes);
 void runOnFunctions(llvm::Module &module, llvm::TargetMachine &machine,
                     llvm::FunctionPassManager &passes);
 
-/// Passes as `opt -passes` takes them, the machine's own included; a name that is none ends the
-/// process.
-void runPasses(llvm::Module &module, llvm::TargetMachine &machine, llvm::StringRef names);
+/// Adds a pass of our own to a function's, where `name` is its name.
+using OwnPasses = llvm::function_ref<bool(llvm::StringRef name, llvm::FunctionPassManager &passes)>;
+
+/// Passes as `opt -passes` takes them, the machine's own and `own` included; a name that is none
+/// ends the process.
+void runPasses(llvm::Module &module, llvm::TargetMachine &machine, llvm::StringRef names,
+               OwnPasses own);
 
 /// Writes the module as code of the machine, guarded: false with `error` set where it cannot.
 /// Consumes the module's code. `leftOut` names optional passes of the code generator, by their

@@ -97,13 +97,14 @@ AmdMatrixProducts::instructions(const layout::MatrixElements &elements) const {
 }
 
 /// Threads store a few neighbours of the depth together, 8 bytes, and two such pieces at one
-/// address and a constant make one ds_read2_b64: those of two steps of MFMA.
+/// address and a constant make one ds_read2_b64: those of two steps of MFMA where a step takes 8
+/// bytes of a lane.
 int64_t AmdMatrixProducts::stepsReadTogether(const layout::MatrixInstruction &instruction) const {
   if (!arch.isCdna())
     return 1;
   int64_t laneBytes = instruction.m * instruction.k * layout::bitsOf(instruction.elements.lhs) /
                       (8 * instruction.laneCount());
-  return std::max<int64_t>(2, 16 / std::max<int64_t>(1, laneBytes));
+  return std::max<int64_t>(1, 16 / std::max<int64_t>(1, laneBytes));
 }
 
 llvm::SmallVector<V, 4> AmdMatrixProducts::multiply(llvm::IRBuilderBase &b,

@@ -2,6 +2,7 @@
 #include "backends/amd/AmdTarget.h"
 
 #include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/MemoryModelRelaxationAnnotations.h"
 #include "llvm/IR/Module.h"
@@ -181,11 +182,23 @@ V AmdTarget::shuffleFrom(llvm::IRBuilderBase &b, V value, V source) const {
 
 //===-- The work-group ------------------------------------------------------------------------===//
 
+/// Whether an instruction of the block's own waits for shared memory already.
+static bool waitsForShared(const llvm::BasicBlock &block) {
+  return llvm::any_of(llvm::reverse(block), [](const llvm::Instruction &one) {
+    auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&one);
+    return call && (call->getIntrinsicID() == id::amdgcn_s_waitcnt ||
+                    call->getIntrinsicID() == id::amdgcn_s_wait_dscnt);
+  });
+}
+
 /// Waits for the memory that a barrier is to order. The fence before a barrier asks for it, but
 /// LLVM 22 drops that wait at the head of a loop in whose last round alone something is under way:
-/// its pass over waits comes to the head before it knows what the round leaves.
+/// its pass over waits comes to the head before it knows what the round leaves. Behind a wait of
+/// the same block the pass knows, and leaves the fence's wait out where nothing is under way.
 void AmdTarget::waitForMemory(llvm::IRBuilderBase &b, gpu::Ordered ordered) const {
   const bool ofAll = ordered == gpu::Ordered::All;
+  if (!ofAll && waitsForShared(*b.GetInsertBlock()))
+    return;
   auto wait = [&](llvm::Intrinsic::ID counter) {
     b.CreateIntrinsic(b.getVoidTy(), counter, {b.getInt16(0)});
   };

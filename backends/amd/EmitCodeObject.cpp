@@ -3,7 +3,9 @@
 #include "backends/GuardedCodegen.h"
 #include "backends/LinkElf.h"
 #include "backends/LlvmPasses.h"
+#include "backends/amd/CarryVectors.h"
 #include "backends/amd/CodeObjectNotes.h"
+#include "backends/amd/RematerializeBehindLoops.h"
 
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -84,14 +86,23 @@ static void inlineAll(llvm::Module &module) {
     }
 }
 
-/// What kernels want of -O2's list: their code is unrolled, in one function, and out of loops what
-/// does not change in them (README.md). The attributor finds the registers that a kernel is not
-/// handed.
+/// What kernels want of -O2's list, and passes of our own: their code is unrolled, in one function,
+/// and out of loops what does not change in them (README.md). The attributor finds the registers
+/// that a kernel is not handed.
 static const char kPasses[] =
     "always-inline,"
-    "function(infer-address-spaces,sroa<modify-cfg>,early-cse<memssa>,simplifycfg,"
+    "function(infer-address-spaces,sroa<modify-cfg>,early-cse<memssa>,simplifycfg,carry-vectors,"
     "instcombine<no-verify-fixpoint>,correlated-propagation,loop(loop-rotate),early-cse<memssa>,"
-    "instcombine<no-verify-fixpoint>,loop-unroll,simplifycfg,adce),amdgpu-attributor";
+    "instcombine<no-verify-fixpoint>,loop-unroll,simplifycfg,adce),amdgpu-attributor,"
+    "function(rematerialize-behind-loops)";
+
+static bool addOwnPass(llvm::StringRef name, llvm::FunctionPassManager &passes) {
+  if (name == "carry-vectors")
+    return passes.addPass(CarryVectors()), true;
+  if (name == "rematerialize-behind-loops")
+    return passes.addPass(RematerializeBehindLoops()), true;
+  return false;
+}
 
 /// Passes of the code generator that find nothing: differences of addresses are made by the
 /// emitter, and looking for others takes time with the square of their number (0.8 of the 1.0 s
@@ -107,8 +118,8 @@ bool AmdCodegen::optimize(llvm::Module &module, std::string &error) {
   module.setDataLayout(machine->createDataLayout());
   module.addModuleFlag(llvm::Module::Error, "amdhsa_code_object_version", kCodeObjectVersion);
   inlineAll(module);
-  return machine.isWhole(
-      backends::runGuarded(module, error, [&] { backends::runPasses(module, *machine, kPasses); }));
+  return machine.isWhole(backends::runGuarded(
+      module, error, [&] { backends::runPasses(module, *machine, kPasses, addOwnPass); }));
 }
 
 bool AmdCodegen::emit(llvm::Module &module, backends::KernelImage &image, CodeObserver observe,

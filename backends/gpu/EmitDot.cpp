@@ -85,7 +85,7 @@ Registers GpuEmitter::emitMatrixProduct(DotOp op, Registers acc) {
   const int64_t ahead = readsAhead(op) ? together : 0;
   auto prepare = [&](int64_t first) {
     bool reads = false;
-    for (int64_t k = first; k < first + together; ++k) {
+    for (int64_t k = first + together - 1; k >= first; --k) {
       reads |= a.prepare(k);
       reads |= b.prepare(k);
     }
@@ -96,8 +96,11 @@ Registers GpuEmitter::emitMatrixProduct(DotOp op, Registers acc) {
   bool reads = false;
   // Depth outside: neighbouring instructions do not wait for each other's sum.
   for (int64_t k = 0; k < steps; ++k) {
-    if (k % together == 0)
+    if (k % together == 0) {
       reads = prepare(k + ahead);
+      if (reads && ahead)
+        target.scheduleBarrier(builder);
+    }
     for (auto &[place, numbers] : accFragments.byPlace) {
       Fragments::Place aPlace = place, bPlace = place;
       aPlace.back() = k;
