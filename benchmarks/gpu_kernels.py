@@ -355,3 +355,61 @@ def attention_of_blocks(
         mixed = tl.dot(weights.to(tl.float16), v.load([head + start, 0]), mixed * shrink[:, None])
         top = new_top
     out.store([head + first, 0], (mixed / total[:, None]).to(tl.float16))
+
+
+@dsl.jit
+def decode(
+    q, k, v, parts, tops, length, scale, GROUP: tl.constexpr, ROWS: tl.constexpr, D: tl.constexpr, BN: tl.constexpr,
+    BLOCKS: tl.constexpr,
+):  # fmt: skip
+    """One query of each of GROUP heads, which share keys and values of length x D, on a part of these: what the part
+    gives, normalised, and the logarithm to base 2 of its weights' sum. Where BLOCKS, k and v are tensor descriptors.
+    """
+    head, part, span = tl.program_id(0), tl.program_id(1), tl.cdiv(length, tl.num_programs(1))
+    span = tl.cdiv(span, BN) * BN
+    row = tl.arange(0, ROWS)
+    d = tl.arange(0, D)
+    in_group = row < GROUP
+    queries = tl.load(
+        q + (head * GROUP + row[:, None]) * D + d[None, :], mask=in_group[:, None], other=0.0
+    )
+    top = tl.full((ROWS,), -float("inf"), tl.float32)
+    total = tl.zeros((ROWS,), tl.float32)
+    mixed = tl.zeros((ROWS, D), tl.float32)
+    for start in range(part * span, min(part * span + span, length), BN):
+        n = start + tl.arange(0, BN)
+        columns = (head * length + n)[:, None] * D + d[None, :]
+        if BLOCKS:
+            keys = k.load([head * length + start, 0])
+        else:
+            keys = tl.load(k + columns, mask=(n < length)[:, None], other=0.0)
+        scores = tl.where(n < length, tl.dot(queries, keys.T), -float("inf"))
+        if BLOCKS:
+            values = v.load([head * length + start, 0])
+        else:
+            values = tl.load(v + columns, mask=(n < length)[:, None], other=0.0)
+        new_top = tl.maximum(top, tl.max(scores, axis=1) * scale)
+        shrink = tl.exp2(top - new_top)
+        weights = tl.exp2(scores * scale - new_top[:, None])
+        total = total * shrink + tl.sum(weights, axis=1)
+        mixed = tl.dot(weights.to(values.dtype), values, mixed * shrink[:, None])
+        top = new_top
+    total = tl.maximum(total, 1.0)  # the largest weight is 1; without keys there is none
+    place = (head * tl.num_programs(1) + part) * GROUP + row
+    tl.store(
+        parts + place[:, None] * D + d[None, :], mixed / total[:, None], mask=in_group[:, None]
+    )
+    tl.store(tops + place, top + tl.log2(total), mask=in_group)
+
+
+@dsl.jit
+def combine(out, parts, tops, GROUP: tl.constexpr, D: tl.constexpr, PARTS: tl.constexpr):
+    """Puts together what `decode` made of PARTS parts, a power of two, of a head's query."""
+    head, row = tl.program_id(0), tl.program_id(1)
+    place = (head * PARTS + tl.arange(0, PARTS)) * GROUP + row
+    d = tl.arange(0, D)
+    top = tl.load(tops + place)
+    weights = tl.exp2(top - tl.max(top, axis=0))
+    values = tl.load(parts + place[:, None] * D + d[None, :])
+    mixed = tl.sum(values * weights[:, None], axis=0) / tl.sum(weights, axis=0)
+    tl.store(out + (head * GROUP + row) * D + d, mixed.to(out.dtype.element_ty))

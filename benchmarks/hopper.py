@@ -1,7 +1,7 @@
 """Matrix products and attention on Hopper against cuBLAS, cuDNN and Triton: one process, one GPU, in turn.
 
     ./dev bench hopper [--save] [--only products] [--only blocks] [--only deep] [--only attention] [--only attention_blocks]
-                       [--only grouped]
+                       [--only decoding] [--only grouped]
     ./dev bench hopper --block-each     # Sectile with a block of threads for each program
 
 Sectile and Triton compile the same text (`product` and `attention` of gpu_kernels.py) and each has the best
@@ -72,6 +72,18 @@ ATTENTION = [
     (128, 64, 4, 3),
 ]
 
+# Rows of queries, BLOCK_N, warps, stages, parts of the keys.
+DECODING = [
+    (16, 64, 4, 4, 8),
+    (16, 128, 4, 3, 8),
+    (16, 128, 8, 3, 8),
+    (16, 128, 4, 3, 16),
+    (16, 64, 4, 4, 16),
+    (64, 64, 4, 3, 8),
+    (64, 128, 4, 2, 8),
+    (64, 128, 4, 2, 16),
+]
+
 
 LOG2_E = 1.4426950408889634
 
@@ -116,10 +128,11 @@ class Benchmark:
         self.table = Table(40, 92, 24)
 
     def compare(
-        self, what, library, launch, configurations, out, expected, tolerance, work, bar, pick=lambda out: out
+        self, what, library, launch, configurations, out, expected, tolerance, work, bar, pick=lambda out: out,
+        unit="TFLOP/s",
     ):  # fmt: skip
         """`launch(module, configuration)` runs a kernel into `out`, of which `pick(out)` should be as
-        `expected`; `work`: operations of a run."""
+        `expected`; `work`: operations of a run, or bytes."""
         figures = {}
         for name, module in self.kernels.items():
             found = []
@@ -150,7 +163,7 @@ class Benchmark:
         if "sectile" not in figures:
             return self.table.add(what, "FAILED", f">= {bar}x" if bar else "", False)
         rate = work / figures["sectile"][1] / 1e12
-        text = f"library {rate:.0f} TFLOP/s; " + ", ".join(
+        text = f"library {rate:.{0 if rate >= 10 else 2}f} {unit}; " + ", ".join(
             f"{name} {best:.2f}x {'x'.join(map(str, configuration))}"
             for name, (best, _, configuration) in figures.items()
         )
@@ -354,6 +367,41 @@ class Benchmark:
                 what = f"attention f16 d{depth}{' causal' if is_causal else ''} {length} (blocks)"
                 self.attend(what, depth, 2048 // depth, length, is_causal, run, bar)
 
+    def decoding(self):
+        """A query for each of 32 heads, of which four share keys and values, in 16 sequences of 32768; the library negates
+        the keys, which moves as many bytes as reading them and the values."""
+        heads, group, depth, length = 16 * 8, 4, 128, 32768
+        q = torch.randn(heads, group, depth, device="cuda").half()
+        k, v = (torch.randn(heads, length, depth, device="cuda").half() for _ in range(2))
+        out, copied = torch.empty_like(q), torch.empty_like(k)
+        some = slice(0, heads, 16)
+        scores = q[some].double() @ k[some].double().mT / depth**0.5
+        expected = scores.softmax(-1) @ v[some].double()
+        for blocks in (False, True):
+
+            def launch(module, configuration, blocks=blocks):
+                rows, block_n, warps, stages, split = configuration
+                parts = torch.empty(heads, split, group, depth, device="cuda")
+                tops = torch.empty(heads, split, group, device="cuda")
+                keys, values = k, v
+                if blocks:
+                    tools = f"{module.dsl.__name__}.tools.tensor_descriptor"
+                    describe = importlib.import_module(tools).TensorDescriptor.from_tensor
+                    keys, values = (describe(x.view(-1, depth), [block_n, depth]) for x in (k, v))
+                module.decode[(heads, split)](
+                    q, keys, values, parts, tops, length, depth**-0.5 * LOG2_E, GROUP=group, ROWS=rows, D=depth,
+                    BN=block_n, BLOCKS=blocks, num_warps=warps, num_stages=stages, **self.options_for(module),
+                )  # fmt: skip
+                module.combine[(heads, group)](
+                    out, parts, tops, GROUP=group, D=depth, PARTS=split, num_warps=1
+                )
+
+            what = f"decoding f16 d128 16x32768{' (blocks)' if blocks else ''}"
+            self.compare(
+                what, lambda: torch.neg(k, out=copied), launch, DECODING, out, expected, 2e-3, 2 * k.nbytes, 0.85,
+                pick=lambda out: out[some], unit="TB/s",
+            )  # fmt: skip
+
     def attend(self, what, depth, heads, length, is_causal, run, bar=None):
         """Compares `run` with torch's attention: 16384 rows in all, `heads` x `depth`."""
         batch = 16384 // length
@@ -397,7 +445,7 @@ def state():
 def main():
     files = {
         "hopper": ("Products on Hopper", ["products", "blocks", "deep"]),
-        "attention": ("Attention on Hopper", ["attention", "attention_blocks"]),
+        "attention": ("Attention on Hopper", ["attention", "attention_blocks", "decoding"]),
         "grouped": ("Grouped products on Hopper", ["grouped"]),
     }
     parts = [part for _, of_file in files.values() for part in of_file]
@@ -443,7 +491,7 @@ def main():
             if arguments.save:
                 (HERE / "results" / f"{name}-{card}.md").write_text(
                     f"# {title}\n\n`{command}` on {setting}; power and clock at the end: {last}. x: times the "
-                    f"library in turn (cuBLAS, cuBLASLt with fast accumulation for e4m3, torch's attention).\n\n"
+                    f"library in turn (cuBLAS, cuBLASLt with fast accumulation for e4m3, torch's attention; for decoding, torch's elementwise kernel that moves as many bytes).\n\n"
                     f"{benchmark.table.markdown()}"
                 )
 
