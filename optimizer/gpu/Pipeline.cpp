@@ -15,6 +15,7 @@
 #include "optimizer/gpu/OverlapProducts.h"
 #include "optimizer/gpu/PipelineLoops.h"
 #include "optimizer/gpu/PrefetchLoads.h"
+#include "optimizer/gpu/SkipMasks.h"
 #include "optimizer/gpu/StageStores.h"
 #include "optimizer/gpu/TensorCopies.h"
 #include "optimizer/gpu/VerifyLayouts.h"
@@ -83,6 +84,8 @@ void buildGpuPipeline(OpPassManager &passes, const GpuPipelineOptions &options,
     add(createEditMaps());
   // After all that moves loads.
   add(createOrderStores(options, assumed));
+  // After all that look at what stands between a loop's products.
+  add(createSkipMasks(options, assumed));
   // A width depends on what is known of the address at the access's final place.
   add(createAssignAccessWidths(options));
   // Last, because it takes pointers apart, of which the facts that widths need are known.
@@ -130,6 +133,7 @@ void registerGpuPasses() {
     registerPass([] { return createPrefetchLoads(); });
     registerPass([] { return createFillBuffers(); });
     registerPass([] { return createHoistLoads(); });
+    registerPass([] { return createSkipMasks(); });
     registerPass([] { return createStageStores(); });
     registerPass([] { return createEditMaps(); });
     registerPass([] { return createOrderStores(); });

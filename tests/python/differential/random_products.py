@@ -491,6 +491,15 @@ class Products:
             f"        {key} = {loads[0]}",
             f"        {s} = tl.dot({q}, tl.trans({key}){precision}) * 0.125",
         ]
+        if roll() < 0.5:  # of numbers of rows and columns: true everywhere in some rounds
+            row, column = f"tl.arange(0, {m})[:, None]", f"({j} + tl.arange(0, {n}))[None, :]"
+
+            def seen():
+                shift = self.random.randrange(-64, 160)
+                return f"({row} + {shift} {choose(['>=', '>', '<', '<='])} {column})"
+
+            seen_too = choose(["", "", f" & {seen()}", f" | {seen()}"])
+            lines.append(f"        {s} = tl.where({seen()}{seen_too}, {s}, {choose([-8.0, 0.5])})")
         if roll() < 0.7:
             if hidden:
                 lines.append(
