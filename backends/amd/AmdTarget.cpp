@@ -182,12 +182,25 @@ V AmdTarget::shuffleFrom(llvm::IRBuilderBase &b, V value, V source) const {
 
 //===-- The work-group ------------------------------------------------------------------------===//
 
-/// Whether an instruction of the block's own waits for shared memory already.
+/// lgkmcnt(0), the other counters at their most.
+constexpr uint32_t kSharedOnGfx9 = 0xc07f, kSharedOnGfx11 = 0xfc07;
+/// All of what loads count on, too.
+constexpr uint32_t kLoadsOnGfx11 = 0x0007;
+
+/// Whether an instruction of the block's own waits for all of shared memory already. (Others wait
+/// for copies to it.)
 static bool waitsForShared(const llvm::BasicBlock &block) {
   return llvm::any_of(llvm::reverse(block), [](const llvm::Instruction &one) {
     auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&one);
-    return call && (call->getIntrinsicID() == id::amdgcn_s_waitcnt ||
-                    call->getIntrinsicID() == id::amdgcn_s_wait_dscnt);
+    if (!call)
+      return false;
+    auto counts = [&](std::initializer_list<uint64_t> allowed) {
+      auto *operand = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(0));
+      return operand && llvm::is_contained(allowed, operand->getZExtValue());
+    };
+    if (call->getIntrinsicID() == id::amdgcn_s_waitcnt)
+      return counts({kSharedOnGfx9, kSharedOnGfx11, kLoadsOnGfx11});
+    return call->getIntrinsicID() == id::amdgcn_s_wait_dscnt && counts({0});
   });
 }
 
@@ -208,9 +221,7 @@ void AmdTarget::waitForMemory(llvm::IRBuilderBase &b, gpu::Ordered ordered) cons
       wait(id::amdgcn_s_wait_loadcnt), wait(id::amdgcn_s_wait_storecnt);
     return;
   }
-  // lgkmcnt(0), the other counters at their most. The waves of a work-group on gfx9 are on one
-  // compute unit, where global memory stays in order.
-  constexpr uint32_t kSharedOnGfx9 = 0xc07f, kSharedOnGfx11 = 0xfc07, kLoadsOnGfx11 = 0x0007;
+  // The waves of a work-group on gfx9 are on one compute unit, where global memory stays in order.
   b.CreateIntrinsic(b.getVoidTy(), id::amdgcn_s_waitcnt,
                     {b.getInt32(architecture.isCdna() ? kSharedOnGfx9
                                 : ofAll               ? kLoadsOnGfx11

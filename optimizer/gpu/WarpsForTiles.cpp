@@ -49,7 +49,11 @@ public:
   int64_t most() const { return highest; }
 
 private:
-  using Live = llvm::SmallDenseSet<Value, 16>;
+  /// Values that are wanted later, and the words of those that are tiles.
+  struct Live {
+    llvm::DenseSet<Value> values;
+    int64_t words = 0;
+  };
 
   int64_t wordsOf(Value value) const {
     auto tile = dyn_cast<RankedTensorType>(value.getType());
@@ -60,61 +64,68 @@ private:
     return tile.getNumElements() * tile.getElementTypeBitWidth() / 32;
   }
 
-  int64_t wordsOf(const Live &live) const {
-    int64_t words = 0;
-    for (Value value : live)
-      words += wordsOf(value);
-    return words;
+  void add(Live &live, Value value) const {
+    if (live.values.insert(value).second)
+      live.words += wordsOf(value);
+  }
+  void remove(Live &live, Value value) const {
+    if (live.values.erase(value))
+      live.words -= wordsOf(value);
   }
 
-  /// Adds what the value is computed of element by element, or the value.
-  void addSources(Value value, Live &sources, Live &seen) const {
+  /// Adds what the value is computed of element by element, or the value, where that is nothing
+  /// that is kept: of positions alone, by so much that it is not computed twice.
+  void addSources(Value value, Live &sources, llvm::DenseSet<Value> &seen) const {
     Operation *maker = value.getDefiningOp();
     if (!wordsOf(value) || !seen.insert(value).second)
       return;
-    if (!maker || !isElementwise(maker)) {
-      sources.insert(value);
-      return;
-    }
+    if (!maker || !isElementwise(maker) ||
+        llvm::none_of(maker->getOperands(), [&](Value operand) { return wordsOf(operand) > 0; }))
+      return add(sources, value);
     for (Value operand : maker->getOperands())
       addSources(operand, sources, seen);
   }
 
   void note(const Live &live) {
-    int64_t words = wordsOf(live);
-    if (words <= highest)
+    // An eighth more than before is worth a look at how it is made.
+    if (live.words <= highest || live.words <= looked + looked / 8)
       return;
-    Live sources, seen;
-    for (Value value : live)
+    looked = live.words;
+    Live sources;
+    llvm::DenseSet<Value> seen;
+    for (Value value : live.values)
       addSources(value, sources, seen);
-    highest = std::max(highest, std::min(words, wordsOf(sources)));
+    highest = std::max(highest, std::min(live.words, sources.words));
   }
 
   /// `live` is what is used behind the block.
   void visit(Block &block, Live live) {
     for (Operation &op : llvm::reverse(block)) {
-      live.insert(op.result_begin(), op.result_end());
+      for (Value result : op.getResults())
+        add(live, result);
       note(live);
       for (Value result : op.getResults())
-        live.erase(result);
+        remove(live, result);
       for (Region &region : op.getRegions()) {
         // What a loop uses it needs again in its next round.
         region.walk([&](Operation *inner) {
           for (Value operand : inner->getOperands())
             if (!region.isAncestor(operand.getParentRegion()))
-              live.insert(operand);
+              add(live, operand);
         });
       }
-      for (Region &region : op.getRegions())
-        for (Block &inner : region)
-          visit(inner, live);
-      live.insert(op.operand_begin(), op.operand_end());
+      if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
+        for (Region &region : op.getRegions())
+          for (Block &inner : region)
+            visit(inner, live);
+      for (Value operand : op.getOperands())
+        add(live, operand);
       note(live);
     }
   }
 
   CheapValues cheap;
-  int64_t highest = 0;
+  int64_t highest = 0, looked = 0;
 };
 
 } // namespace

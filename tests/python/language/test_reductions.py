@@ -295,3 +295,25 @@ def test_places_that_wrap_have_no_order(device):
     out = np.zeros(1, np.int32)
     first_place[(1,)](out, 2**31 - 700, 1024)
     assert out[0] == -(2**31)
+
+
+@st.jit
+def squares_everywhere(x, rows, out, all_out, BM: tl.constexpr, BN: tl.constexpr):
+    m = tl.arange(0, BM)
+    n = tl.arange(0, BN)
+    v = tl.load(x + m[:, None] * BN + n[None, :])
+    s = tl.sum(v * v, axis=1)
+    tl.store(out + m[:, None] * BN + n[None, :], s[:, None] + tl.zeros((BM, BN), tl.float32))
+    top = tl.max(v, axis=1)
+    whole = tl.sum(top * top)
+    tl.store(all_out + m[:, None] * BN + n[None, :], whole + tl.zeros((BM, BN), tl.float32))
+
+
+@pytest.mark.parametrize("shape,warps", (((4, 256), 1), ((16, 64), 4), ((64, 64), 8)))
+def test_all_threads_have_the_same_sum(shape, warps):
+    """To the last bit, although a product and a sum may be one instruction."""
+    x = np.random.default_rng(7).standard_normal(shape).astype(np.float32)
+    out, all_out = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
+    squares_everywhere[(1,)](x, shape[0], out, all_out, *shape, num_warps=warps)
+    np.testing.assert_allclose(out[:, 0], (x.astype(np.float64) ** 2).sum(axis=1), rtol=1e-5)
+    assert (out == out[:, :1]).all() and (all_out == all_out[0, 0]).all()

@@ -198,6 +198,39 @@ def rows_by_rows(a, b, out, M, N, K, BLOCK: tl.constexpr, DEPTH: tl.constexpr):
     tl.store(out + m[:, None] * N + n[None, :], total.to(tl.float16))
 
 
+@st.jit
+def rows_and_columns(a, b, out, M, N, K, step, BLOCK: tl.constexpr, DEPTH: tl.constexpr):
+    m = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    n = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK, BLOCK), tl.float32)
+    for start in range(0, K, DEPTH):
+        k = start + tl.arange(0, DEPTH)
+        x = tl.load(a + m[:, None] * K + k[None, :], (m[:, None] < M) & (k[None, :] < K), other=0)
+        y = tl.load(
+            b + n[None, :] * step + k[:, None], (n[None, :] < N) & (k[:, None] < K), other=0
+        )
+        total = tl.dot(x, y, total)
+    tl.store(out + m[:, None] * N + n[None, :], total, (m[:, None] < M) & (n[None, :] < N))
+
+
+def test_barriers_of_copies_wait_for_stores_too():
+    """Where threads store the other operand, whose rows begin anywhere, at the end of a round."""
+    kinds = {"a": "*fp16:16", "b": "*fp16:16", "out": "*fp32:16", "M": "i32:16", "N": "i32",
+             "K": "i32:16", "step": "i32"}  # fmt: skip
+    amd_figures = of_benchmarks("amd_figures")
+    with st.knobs.scope(keep_stages=True):
+        made = st.compile(
+            rows_and_columns, kinds, {"BLOCK": 64, "DEPTH": 128}, "hip:gfx950", num_warps=4
+        )
+    loop = amd_figures.main_loop(made.asm["amdgcn"])
+    assert any(line.endswith(" lds") for line in loop)
+    assert any(line.startswith("ds_write") for line in loop)
+    # The wait of our own: LLVM drops the fence's at the head of some loops.
+    text = made.asm["llvm"]
+    head = text[text.index("\nloop:") :].split("@llvm.amdgcn.s.barrier")[0]
+    assert "@llvm.amdgcn.s.waitcnt(i32 49279)" in head  # lgkmcnt(0)
+
+
 def test_options_of_amd_are_none_of_others():
     one, other = (
         make_product(target="cuda:90", waves_per_eu=waves, matrix_instr_nonkdim=extent)

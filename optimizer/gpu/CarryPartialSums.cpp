@@ -1,0 +1,300 @@
+#include "optimizer/gpu/CarryPartialSums.h"
+
+#include "lang/layout/Builders.h"
+
+#include "llvm/Support/MathExtras.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace sectile::tile;
+
+namespace sectile::optimizer {
+namespace {
+
+/// Registers that parts may take where sums took fewer, as threads had none to spare for copies.
+constexpr int64_t kMostCarried = 32;
+
+/// An axis of a tile cut into axes of which each is held by registers alone, or by threads alone.
+struct CutAxis {
+  struct Part {
+    int64_t extent;
+    bool ofThreads;
+  };
+  llvm::SmallVector<Part, 4> parts; // the slowest first
+};
+
+/// The sum that a loop carries, and how each round goes on with it.
+struct CarriedSum {
+  unsigned number;     // among what the loop carries
+  Value factor;        // of what is carried; null: 1
+  ReduceOp reduce;     // what is added
+  Operation *addition; // what is yielded
+};
+
+bool isZero(Value value) {
+  auto constant = value.getDefiningOp<arith::ConstantOp>();
+  if (!constant)
+    return false;
+  Attribute number = constant.getValue();
+  if (auto elements = dyn_cast<DenseElementsAttr>(number)) {
+    if (!elements.isSplat())
+      return false;
+    number = elements.getSplatValue<Attribute>();
+  }
+  if (auto real = dyn_cast<FloatAttr>(number))
+    return real.getValue().isPosZero();
+  auto integer = dyn_cast<IntegerAttr>(number);
+  return integer && integer.getValue().isZero();
+}
+
+/// Whether the operation reduces one tile by addition, and nothing else.
+bool isSum(ReduceOp reduce) {
+  if (reduce.getSrcs().size() != 1)
+    return false;
+  Block &combiner = reduce.getCombiner().front();
+  Operation *first = &combiner.front();
+  return isa<arith::AddFOp, arith::AddIOp>(first) && first->getNextNode() &&
+         first->getNextNode() == combiner.getTerminator() &&
+         combiner.getTerminator()->getOperand(0) == first->getResult(0);
+}
+
+bool isAddition(Operation *op) {
+  return isa_and_nonnull<arith::AddFOp, arith::AddIOp>(op);
+}
+
+class Carrier {
+public:
+  Carrier(scf::ForOp loop, const GpuShape &shape) : loop(loop), shape(shape), builder(loop) {}
+
+  void run() {
+    for (unsigned number = 0; number < loop.getNumRegionIterArgs(); ++number)
+      if (auto sum = find(number))
+        carry(*sum);
+  }
+
+private:
+  std::optional<CarriedSum> find(unsigned number) {
+    BlockArgument carried = loop.getRegionIterArg(number);
+    Value yielded = loop.getYieldedValues()[number];
+    Operation *addition = yielded.getDefiningOp();
+    if (!isAddition(addition) || addition->getBlock() != loop.getBody() || !yielded.hasOneUse() ||
+        !carried.hasOneUse() || !isZero(loop.getInitArgs()[number]))
+      return std::nullopt;
+    const bool isReal = isa<arith::AddFOp>(addition);
+    if (isReal && (shape.fixedOrders || shape.exactSums))
+      return std::nullopt;
+    for (unsigned side : {0u, 1u}) {
+      Value added = addition->getOperand(side);
+      if (auto convert = added.getDefiningOp<ConvertLayoutOp>(); convert && added.hasOneUse())
+        added = convert.getSrc();
+      auto reduce = added.getDefiningOp<ReduceOp>();
+      if (!reduce || reduce->getBlock() != loop.getBody() || !isSum(reduce) || !added.hasOneUse())
+        continue;
+      CarriedSum sum{number, {}, reduce, addition};
+      Value old = addition->getOperand(1 - side);
+      if (old == carried)
+        return sum;
+      auto product = isReal ? old.getDefiningOp<arith::MulFOp>() : nullptr;
+      if (!product || product->getBlock() != loop.getBody() || !old.hasOneUse())
+        continue;
+      if (product.getLhs() == carried)
+        sum.factor = product.getRhs();
+      else if (product.getRhs() == carried)
+        sum.factor = product.getLhs();
+      else
+        continue;
+      return sum;
+    }
+    return std::nullopt;
+  }
+
+  /// nullopt where threads hold none of the axis, or its extent is no power of two.
+  static std::optional<CutAxis> cut(const layout::TileLayout &tile, int axis) {
+    const int64_t extent = tile.shape()[axis];
+    if (!llvm::isPowerOf2_64(extent) || tile.paddedExtent(axis) != extent ||
+        tile.repetitions()[axis] != 1)
+      return std::nullopt;
+    const auto ofThreads = uint32_t(tile.threadBits(axis));
+    if (!ofThreads)
+      return std::nullopt;
+    CutAxis made;
+    for (unsigned bit = llvm::Log2_64(extent); bit-- > 0;) {
+      const bool isOfThreads = ofThreads >> bit & 1;
+      if (!made.parts.empty() && made.parts.back().ofThreads == isOfThreads)
+        made.parts.back().extent *= 2;
+      else
+        made.parts.push_back({2, isOfThreads});
+    }
+    return made;
+  }
+
+  RankedTensorType typeOf(Type like, const layout::TileLayout &layout) {
+    return RankedTensorType::get(layout.shape(), elementTypeOf(like),
+                                 LayoutAttr::get(loop.getContext(), layout));
+  }
+
+  /// The layout that is left when the axes of the parts that are (not) of threads are summed up.
+  static layout::TileLayout without(layout::TileLayout layout, const CutAxis &cut, int axis,
+                                    bool ofThreads) {
+    int place = axis + int(cut.parts.size());
+    for (const CutAxis::Part &part : llvm::reverse(cut.parts)) {
+      --place;
+      if (part.ofThreads == ofThreads)
+        layout = layout::sliceOf(layout, place);
+    }
+    return layout;
+  }
+
+  Value sumOver(Value tile, int axis, ReduceOp like) {
+    const layout::TileLayout &layout = *layoutOf(tile.getType());
+    Type result = layout.rank() == 1 ? elementTypeOf(tile.getType())
+                                     : Type(typeOf(tile.getType(), layout::sliceOf(layout, axis)));
+    auto reduce = ReduceOp::create(builder, like.getLoc(), TypeRange{result}, ValueRange{tile},
+                                   builder.getI32IntegerAttr(axis));
+    IRMapping mapping;
+    like.getCombiner().cloneInto(&reduce.getCombiner(), mapping);
+    return reduce.getResult(0);
+  }
+
+  /// The factor for each part of a sum; null where its layout is not that of the parts.
+  Value factorFor(Value factor, RankedTensorType parts, const CutAxis &cut, int axis) {
+    if (!isa<RankedTensorType>(factor.getType()))
+      return SplatOp::create(builder, factor.getLoc(), parts, factor);
+    int place = axis;
+    for (const CutAxis::Part &part : cut.parts) {
+      if (!part.ofThreads)
+        continue;
+      auto layout = layout::expandDims(*layoutOf(factor.getType()), place);
+      factor = ExpandDimsOp::create(builder, factor.getLoc(), typeOf(factor.getType(), layout),
+                                    factor, builder.getI32IntegerAttr(place));
+      ++place;
+    }
+    return BroadcastOp::create(builder, factor.getLoc(), parts, factor);
+  }
+
+  bool isFactorHeld(Value factor, const layout::TileLayout &parts, const CutAxis &cut, int axis) {
+    if (!factor || !isa<RankedTensorType>(factor.getType()))
+      return true;
+    layout::TileLayout layout = *layoutOf(factor.getType());
+    layout::Extents extents(layout.shape());
+    int place = axis;
+    for (const CutAxis::Part &part : cut.parts)
+      if (part.ofThreads) {
+        layout = layout::expandDims(layout, place);
+        extents.insert(extents.begin() + place, 1);
+        ++place;
+      }
+    return layout::broadcastOperand(parts, extents) == layout;
+  }
+
+  void carry(const CarriedSum &sum) {
+    ReduceOp reduce = sum.reduce;
+    Value tile = reduce.getSrcs().front();
+    const layout::TileLayout &whole = *layoutOf(tile.getType());
+    const int axis = int(reduce.getAxis());
+    auto cutAxis = cut(whole, axis);
+    if (!cutAxis)
+      return;
+    layout::Extents extents(whole.shape().take_front(axis));
+    for (const CutAxis::Part &part : cutAxis->parts)
+      extents.push_back(part.extent);
+    llvm::append_range(extents, whole.shape().drop_front(axis + 1));
+    auto reshaped = layout::reshape(whole, extents);
+    if (!reshaped)
+      return;
+    const layout::TileLayout held = without(*reshaped, *cutAxis, axis, /*ofThreads=*/false);
+    const Type old = sum.addition->getResult(0).getType();
+    CutAxis left;
+    llvm::copy_if(cutAxis->parts, std::back_inserter(left.parts),
+                  [](const CutAxis::Part &part) { return part.ofThreads; });
+    // Where a sum has to move between threads, a factor would, too.
+    const bool moves =
+        isa<RankedTensorType>(old) && without(held, left, axis, true) != *layoutOf(old);
+    if (moves && (sum.factor || held.registersPerThread() > kMostCarried))
+      return;
+    if (!isFactorHeld(sum.factor, held, *cutAxis, axis))
+      return;
+    const RankedTensorType parts = typeOf(old, held);
+
+    builder.setInsertionPoint(reduce);
+    Value added =
+        ReshapeOp::create(builder, reduce.getLoc(), typeOf(tile.getType(), *reshaped), tile);
+    int place = axis + int(cutAxis->parts.size());
+    for (const CutAxis::Part &part : llvm::reverse(cutAxis->parts)) {
+      --place;
+      if (!part.ofThreads)
+        added = sumOver(added, place, reduce);
+    }
+
+    builder.setInsertionPoint(loop);
+    loop.getInitArgsMutable()[sum.number].assign(
+        arith::ConstantOp::create(builder, loop.getLoc(), builder.getZeroAttr(parts)));
+    builder.setInsertionPoint(sum.addition);
+    BlockArgument carried = loop.getRegionIterArg(sum.number);
+    Value before = carried;
+    Operation *product = *carried.user_begin();
+    carried.setType(parts);
+    if (sum.factor) {
+      Value factor = factorFor(sum.factor, parts, *cutAxis, axis);
+      auto scaled = arith::MulFOp::create(builder, product->getLoc(), before, factor);
+      scaled->setAttrs(product->getAttrs());
+      before = scaled;
+    }
+    Location place2 = sum.addition->getLoc();
+    Operation *total = nullptr;
+    if (isa<arith::AddFOp>(sum.addition))
+      total = arith::AddFOp::create(builder, place2, before, added);
+    else
+      total = arith::AddIOp::create(builder, place2, before, added);
+    total->setAttrs(sum.addition->getAttrs());
+    loop.getBody()->getTerminator()->setOperand(sum.number, total->getResult(0));
+    sum.addition->erase();
+    if (sum.factor)
+      product->erase();
+
+    Value result = loop.getResult(sum.number);
+    result.setType(parts);
+    builder.setInsertionPointAfter(loop);
+    Value combined = result;
+    place = axis + int(left.parts.size());
+    Operation *firstUser = nullptr;
+    for (size_t part = left.parts.size(); part-- > 0;) {
+      combined = sumOver(combined, --place, reduce);
+      if (!firstUser)
+        firstUser = combined.getDefiningOp();
+    }
+    if (moves)
+      combined = ConvertLayoutOp::create(builder, loop.getLoc(), old, combined);
+    result.replaceAllUsesExcept(combined, firstUser);
+    if (!reduce->use_empty())
+      reduce->user_begin()->erase(); // the conversion
+    reduce.erase();
+  }
+
+  scf::ForOp loop;
+  const GpuShape &shape;
+  OpBuilder builder;
+};
+
+struct CarryPartialSums : GpuPass<CarryPartialSums> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CarryPartialSums)
+  using GpuPass::GpuPass;
+
+  StringRef getArgument() const override { return "carry-partial-sums"; }
+  StringRef getDescription() const override {
+    return "combine sums that loops carry among threads behind the loop: fixed=false, exact=false";
+  }
+  void runOnOperation() override {
+    getOperation().walk([&](scf::ForOp loop) { Carrier(loop, shape()).run(); });
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createCarryPartialSums(const GpuPipelineOptions &options,
+                                             GpuAssumptions *assumed) {
+  return std::make_unique<CarryPartialSums>(options, assumed);
+}
+
+} // namespace sectile::optimizer
