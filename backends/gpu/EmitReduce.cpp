@@ -150,7 +150,8 @@ private:
       Partial both = combiner.combine(own, other);
       // Were it fused with what made a lane's own number, each lane would round the other's alone.
       for (llvm::Value *value : both.values)
-        if (auto *sum = dyn_cast<llvm::BinaryOperator>(value); sum && isa<llvm::FPMathOperator>(sum))
+        if (auto *sum = dyn_cast<llvm::BinaryOperator>(value);
+            sum && isa<llvm::FPMathOperator>(sum))
           sum->setHasAllowContract(false);
       return both;
     }
