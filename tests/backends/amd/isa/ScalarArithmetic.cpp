@@ -376,12 +376,31 @@ void addNumbers(Semantics &table) {
   table.add("S_CVT_F32_I32", scalar<[](int32_t a) { return float(a); }>);
   table.add("S_CVT_F32_U32", scalar<[](uint32_t a) { return float(a); }>);
   table.add("S_CVT_F32_F16", scalar<[](F16 a) { return a.value; }>);
+  table.add("S_CVT_HI_F32_F16", scalar<[](uint32_t a) { return halfToFloat(uint16_t(a >> 16)); }>);
   table.add("S_CVT_F16_F32", scalar<[](float a) { return uint32_t(halfFromFloat(a)); }>);
+  table.add("S_CVT_PK_RTZ_F16_F32", scalar<[](float a, float b) {
+              return uint32_t(halfTowardsZero(a)) | uint32_t(halfTowardsZero(b)) << 16;
+            }>);
   addNumberComparisons<float>(table, "F32");
   addNumberComparisons<F16>(table, "F16");
   table.add("S_ADD_F16", scalar<[](F16 a, F16 b) { return halfResult(a + b); }>);
   table.add("S_SUB_F16", scalar<[](F16 a, F16 b) { return halfResult(a - b); }>);
   table.add("S_MUL_F16", scalar<[](F16 a, F16 b) { return halfResult(a * b); }>);
+  table.add("S_FMAC_F16", [](Wave &wave, const Instruction &instruction) {
+    auto number = [&](unsigned operand) {
+      return double(scalarSource<F16>(wave, instruction.operands[operand]));
+    };
+    storeScalar<uint32_t>(wave, instruction.operands[0],
+                          halfFromDouble(number(1) * number(2) + number(0)));
+  });
+  table.add("S_MIN_F16",
+            scalar<[](F16 a, F16 b) { return halfResult(minimumNumber<float>(a, b)); }>);
+  table.add("S_MAX_F16",
+            scalar<[](F16 a, F16 b) { return halfResult(maximumNumber<float>(a, b)); }>);
+  table.add("S_MINIMUM_F16",
+            scalar<[](F16 a, F16 b) { return halfResult(minimumOrNan<float>(a, b)); }>);
+  table.add("S_MAXIMUM_F16",
+            scalar<[](F16 a, F16 b) { return halfResult(maximumOrNan<float>(a, b)); }>);
   table.add("S_CEIL_F16", scalar<[](F16 a) { return halfResult(std::ceil(a.value)); }>);
   table.add("S_FLOOR_F16", scalar<[](F16 a) { return halfResult(std::floor(a.value)); }>);
   table.add("S_TRUNC_F16", scalar<[](F16 a) { return halfResult(std::trunc(a.value)); }>);

@@ -23,6 +23,29 @@ TEST(AmdIsaScalar, sums_set_carry_or_overflow) {
   EXPECT_EQ(wave.scalar(17), 0u);
 }
 
+TEST(AmdIsaScalar, halves) {
+  TestWave wave("gfx1201");
+  wave.scalar(1) = 0x3c00; // 1
+  wave.scalar(2) = 0xc200; // -3
+  wave.scalar(3) = 0x7e00; // NaN
+  wave.scalar(4) = 0x42003c00;
+  wave.scalar(5) = 0x3f801fff; // 1 + 2^-10 * 0.9998...
+  wave.scalar(10) = 0x4400;    // 4
+  ASSERT_EQ(
+      wave.run("s_fmac_f16 s10, s1, s2\ns_min_num_f16 s11, s1, s2\ns_max_num_f16 s12, s2, s3\n"
+               "s_minimum_f16 s13, s1, s3\ns_maximum_f16 s14, s1, s2\n"
+               "s_cvt_hi_f32_f16 s15, s4\ns_cvt_pk_rtz_f16_f32 s16, s5, s15"),
+      "");
+  EXPECT_EQ(wave.scalar(10), 0x3c00u);
+  EXPECT_EQ(wave.scalar(11), 0xc200u);
+  EXPECT_EQ(wave.scalar(12), 0xc200u);
+  EXPECT_EQ(wave.scalar(13) & 0x7c00u, 0x7c00u);
+  EXPECT_NE(wave.scalar(13) & 0x3ffu, 0u);
+  EXPECT_EQ(wave.scalar(14), 0x3c00u);
+  EXPECT_EQ(wave.scalar(15), 0x40400000u); // 3
+  EXPECT_EQ(wave.scalar(16), 0x42003c00u);
+}
+
 TEST(AmdIsaScalar, fields_and_counts) {
   TestWave wave("gfx1100");
   wave.scalar(0) = 0x80f0;
