@@ -268,4 +268,32 @@ TEST(GpuOrderProducts, more_warps_run_a_program_whose_tiles_would_be_spilled) {
   EXPECT_EQ(threadsOf("%y = arith.mulf %x, %x : " + row + "\n"), 4 * 32);
 }
 
+/// What is computed of positions alone, but at length, is kept where a reduction stands between its
+/// uses; a cheap one is made again.
+TEST(GpuOrderProducts, more_warps_run_a_program_that_keeps_what_it_has_computed_at_length) {
+  const std::string row = tileType({32768}, "f32");
+  auto threadsOf = [&](unsigned steps) {
+    std::string text = "%i = tile.arange 0, 32768 : " + tileType({32768}, "i32") +
+                       "\n%v0 = arith.sitofp %i : " + tileType({32768}, "i32") + " to " + row +
+                       "\n";
+    for (unsigned step = 0; step < steps; ++step)
+      text += "%v" + std::to_string(step + 1) + " = math.sin %v" + std::to_string(step) + " : " +
+              row + "\n";
+    const std::string last = "%v" + std::to_string(steps);
+    text +=
+        "%s = tile.reduce(" + last + ") axis 0 : (" + row +
+        ") -> f32 {\n^bb0(%a: f32, %b: f32):\n" +
+        "%m = arith.maxnumf %a, %b : f32\ntile.yield %m : f32\n}\n%ss = tile.splat %s : f32 -> " +
+        row + "\n%r = arith.subf " + last + ", %ss : " + row + "\n" +
+        storeTile("r", "out", {32768}, "f32");
+    SimulatedOptions options;
+    options.warps = 4;
+    SimulatedKernel kernel(kernelText(pointer("out", "f32"), text), options);
+    EXPECT_TRUE(kernel.compiled()) << kernel.diagnostics();
+    return kernel.image.gpu.threads;
+  };
+  EXPECT_EQ(threadsOf(5), 8 * 32);
+  EXPECT_EQ(threadsOf(1), 4 * 32);
+}
+
 } // namespace
