@@ -12,7 +12,7 @@ using namespace sectile::tile;
 namespace sectile::optimizer {
 namespace {
 
-/// Registers that parts may take where sums took fewer, as threads had none to spare for copies.
+/// Registers of a thread that parts of sums may take where sums took fewer.
 constexpr int64_t kMostCarried = 32;
 
 /// An axis of a tile cut into axes of which each is held by registers alone, or by threads alone.
@@ -157,35 +157,31 @@ private:
     return reduce.getResult(0);
   }
 
-  /// The factor for each part of a sum; null where its layout is not that of the parts.
-  Value factorFor(Value factor, RankedTensorType parts, const CutAxis &cut, int axis) {
-    if (!isa<RankedTensorType>(factor.getType()))
-      return SplatOp::create(builder, factor.getLoc(), parts, factor);
-    int place = axis;
-    for (const CutAxis::Part &part : cut.parts) {
-      if (!part.ofThreads)
-        continue;
-      auto layout = layout::expandDims(*layoutOf(factor.getType()), place);
-      factor = ExpandDimsOp::create(builder, factor.getLoc(), typeOf(factor.getType(), layout),
-                                    factor, builder.getI32IntegerAttr(place));
-      ++place;
+  /// The types of a factor as it gets the axes of threads, one after another; nullopt where threads
+  /// do not hold it as they hold the parts of sums. None for a number of the whole program.
+  std::optional<llvm::SmallVector<RankedTensorType, 2>>
+  typesOfFactor(Value factor, const layout::TileLayout &parts, const CutAxis &left, int axis) {
+    llvm::SmallVector<RankedTensorType, 2> types;
+    if (!factor || !isa<RankedTensorType>(factor.getType()))
+      return types;
+    layout::TileLayout layout = *layoutOf(factor.getType());
+    for (size_t part = 0; part < left.parts.size(); ++part) {
+      layout = layout::expandDims(layout, axis + int(part));
+      types.push_back(typeOf(factor.getType(), layout));
     }
-    return BroadcastOp::create(builder, factor.getLoc(), parts, factor);
+    if (layout::broadcastOperand(parts, types.back().getShape()) != layout)
+      return std::nullopt;
+    return types;
   }
 
-  bool isFactorHeld(Value factor, const layout::TileLayout &parts, const CutAxis &cut, int axis) {
-    if (!factor || !isa<RankedTensorType>(factor.getType()))
-      return true;
-    layout::TileLayout layout = *layoutOf(factor.getType());
-    layout::Extents extents(layout.shape());
-    int place = axis;
-    for (const CutAxis::Part &part : cut.parts)
-      if (part.ofThreads) {
-        layout = layout::expandDims(layout, place);
-        extents.insert(extents.begin() + place, 1);
-        ++place;
-      }
-    return layout::broadcastOperand(parts, extents) == layout;
+  Value factorFor(Value factor, RankedTensorType parts, ArrayRef<RankedTensorType> types,
+                  int axis) {
+    if (types.empty())
+      return SplatOp::create(builder, factor.getLoc(), parts, factor);
+    for (auto [part, type] : llvm::enumerate(types))
+      factor = ExpandDimsOp::create(builder, factor.getLoc(), type, factor,
+                                    builder.getI32IntegerAttr(axis + int32_t(part)));
+    return BroadcastOp::create(builder, factor.getLoc(), parts, factor);
   }
 
   void carry(const CarriedSum &sum) {
@@ -208,12 +204,13 @@ private:
     CutAxis left;
     llvm::copy_if(cutAxis->parts, std::back_inserter(left.parts),
                   [](const CutAxis::Part &part) { return part.ofThreads; });
+    const layout::TileLayout *own = layoutOf(old); // null: the sum is a number
     // Where a sum has to move between threads, a factor would, too.
-    const bool moves =
-        isa<RankedTensorType>(old) && without(held, left, axis, true) != *layoutOf(old);
-    if (moves && (sum.factor || held.registersPerThread() > kMostCarried))
-      return;
-    if (!isFactorHeld(sum.factor, held, *cutAxis, axis))
+    const bool moves = own && without(held, left, axis, true) != *own;
+    const int64_t before = own ? own->registersPerThread() : 1;
+    auto factorTypes = typesOfFactor(sum.factor, held, left, axis);
+    if ((moves && sum.factor) || !factorTypes ||
+        held.registersPerThread() > std::max(before, kMostCarried))
       return;
     const RankedTensorType parts = typeOf(old, held);
 
@@ -232,22 +229,18 @@ private:
         arith::ConstantOp::create(builder, loop.getLoc(), builder.getZeroAttr(parts)));
     builder.setInsertionPoint(sum.addition);
     BlockArgument carried = loop.getRegionIterArg(sum.number);
-    Value before = carried;
+    Value scaled = carried;
     Operation *product = *carried.user_begin();
     carried.setType(parts);
     if (sum.factor) {
-      Value factor = factorFor(sum.factor, parts, *cutAxis, axis);
-      auto scaled = arith::MulFOp::create(builder, product->getLoc(), before, factor);
-      scaled->setAttrs(product->getAttrs());
-      before = scaled;
+      Value factor = factorFor(sum.factor, parts, *factorTypes, axis);
+      auto again = arith::MulFOp::create(builder, product->getLoc(), scaled, factor);
+      again->setAttrs(product->getAttrs());
+      scaled = again;
     }
-    Location place2 = sum.addition->getLoc();
-    Operation *total = nullptr;
-    if (isa<arith::AddFOp>(sum.addition))
-      total = arith::AddFOp::create(builder, place2, before, added);
-    else
-      total = arith::AddIOp::create(builder, place2, before, added);
-    total->setAttrs(sum.addition->getAttrs());
+    Operation *total = builder.clone(*sum.addition);
+    total->setOperands({scaled, added});
+    total->getResult(0).setType(parts);
     loop.getBody()->getTerminator()->setOperand(sum.number, total->getResult(0));
     sum.addition->erase();
     if (sum.factor)
