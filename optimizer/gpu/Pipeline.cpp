@@ -6,7 +6,7 @@
 #include "optimizer/gpu/AssignLayouts.h"
 #include "optimizer/gpu/BufferAccesses.h"
 #include "optimizer/gpu/BufferProducts.h"
-#include "optimizer/gpu/CarryPartialSums.h"
+#include "optimizer/gpu/CarryPartials.h"
 #include "optimizer/gpu/EditMaps.h"
 #include "optimizer/gpu/HoistLoads.h"
 #include "optimizer/gpu/MakePersistent.h"
@@ -87,7 +87,7 @@ void buildGpuPipeline(OpPassManager &passes, const GpuPipelineOptions &options,
   add(createOrderStores(options, assumed));
   // After all that look at what stands between a loop's products.
   add(createSkipMasks(options, assumed));
-  add(createCarryPartialSums(options, assumed));
+  add(createCarryPartials(options, assumed));
   // A width depends on what is known of the address at the access's final place.
   add(createAssignAccessWidths(options));
   // Last, because it takes pointers apart, of which the facts that widths need are known.
@@ -135,7 +135,7 @@ void registerGpuPasses() {
     registerPass([] { return createPrefetchLoads(); });
     registerPass([] { return createFillBuffers(); });
     registerPass([] { return createHoistLoads(); });
-    registerPass([] { return createCarryPartialSums(); });
+    registerPass([] { return createCarryPartials(); });
     registerPass([] { return createSkipMasks(); });
     registerPass([] { return createStageStores(); });
     registerPass([] { return createEditMaps(); });

@@ -1,4 +1,4 @@
-// PIPELINE: --assign-layouts=warps=4 --carry-partial-sums
+// PIPELINE: --assign-layouts=warps=4 --carry-partials
 
 // Each thread carries what its registers hold of the rows; lanes meet behind the loop.
 // CHECK-LABEL: func.func @scaled

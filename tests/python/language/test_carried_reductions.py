@@ -1,4 +1,4 @@
-"""Sums that loops carry, of what each round reduces: threads may combine theirs behind the loop."""
+"""Sums and extrema that loops carry, of what each round reduces: threads may combine theirs behind the loop."""
 
 import numpy as np
 import pytest
@@ -110,3 +110,58 @@ def test_whole_numbers(shape, axis, warps):
     out = np.full(shape[1 - axis], 77, np.int32)
     whole_sums[(1,)](x, out, 7, axis, *shape, num_warps=warps)
     np.testing.assert_array_equal(out, x.astype(np.int32).sum(axis=0).sum(axis=axis))
+
+
+@st.jit
+def extrema(
+    x, out, rounds, first: tl.constexpr, AXIS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr
+):
+    """The largest and the smallest number, and how far the largest had come in the round before the last."""
+    m = tl.arange(0, BM)
+    n = tl.arange(0, BN)
+    if AXIS == 2:
+        top = tl.zeros((), x.dtype.element_ty) + first
+    else:
+        top = tl.full((BN if AXIS == 0 else BM,), first, x.dtype.element_ty)
+    bottom = top
+    slow = top
+    before = top
+    for i in range(rounds):
+        numbers = tl.load(x + i * BM * BN + m[:, None] * BN + n[None, :])
+        most = tl.max(numbers) if AXIS == 2 else tl.max(numbers, axis=AXIS)
+        least = tl.min(numbers) if AXIS == 2 else tl.min(numbers, axis=AXIS)
+        top = tl.maximum(top, most)
+        bottom = tl.minimum(least, bottom)
+        before = slow
+        slow = tl.maximum(slow, most)
+    if AXIS == 2:
+        tl.store(out, top)
+        tl.store(out + 256, bottom)
+        tl.store(out + 512, before)
+    else:
+        kept = n if AXIS == 0 else m
+        tl.store(out + kept, top)
+        tl.store(out + 256 + kept, bottom)
+        tl.store(out + 512 + kept, before)
+
+
+@pytest.mark.parametrize("warps", (1, 4))
+@pytest.mark.parametrize("dtype", ("float32", "int32", "uint32"))
+@pytest.mark.parametrize("axis", (0, 1, 2))
+@pytest.mark.parametrize("shape", ((16, 64), (64, 32), (1, 128), (128, 1)))
+def test_extrema(shape, axis, dtype, warps):
+    over = (0, 1, 2) if axis == 2 else (0, axis + 1)
+    for rounds, first in ((0, 3), (1, 3), (6, 3), (6, 0), (6, 100)):
+        x = np.random.default_rng(rounds + first).integers(0, 200, (rounds, *shape)).astype(dtype)
+        if dtype != "uint32":
+            x -= 100
+        kept = 1 if axis == 2 else shape[1 - axis]
+        out = np.full(768, 77, dtype)
+        extrema[(1,)](x, out, rounds, first, axis, *shape, num_warps=warps)
+        begin = np.full((1, *shape), first, dtype)
+        all_of = np.concatenate([begin, x])
+        np.testing.assert_array_equal(out[:kept], all_of.max(axis=over))
+        np.testing.assert_array_equal(out[256 : 256 + kept], all_of.min(axis=over))
+        np.testing.assert_array_equal(
+            out[512 : 512 + kept], all_of[: max(rounds, 1)].max(axis=over)
+        )

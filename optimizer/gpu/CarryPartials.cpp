@@ -1,4 +1,4 @@
-#include "optimizer/gpu/CarryPartialSums.h"
+#include "optimizer/gpu/CarryPartials.h"
 
 #include "lang/layout/Builders.h"
 
@@ -24,43 +24,49 @@ struct CutAxis {
   llvm::SmallVector<Part, 4> parts; // the slowest first
 };
 
-/// The sum that a loop carries, and how each round goes on with it.
+/// The sum, or extremum, that a loop carries, and how each round goes on with it.
 struct CarriedSum {
   unsigned number;     // among what the loop carries
+  TypedAttr first;     // what it begins with
   Value factor;        // of what is carried; null: 1
   ReduceOp reduce;     // what is added
   Operation *addition; // what is yielded
 };
 
-bool isZero(Value value) {
+/// The number that all elements of a constant have, if one.
+TypedAttr constantOf(Value value) {
   auto constant = value.getDefiningOp<arith::ConstantOp>();
   if (!constant)
-    return false;
-  Attribute number = constant.getValue();
-  if (auto elements = dyn_cast<DenseElementsAttr>(number)) {
-    if (!elements.isSplat())
-      return false;
-    number = elements.getSplatValue<Attribute>();
-  }
+    return {};
+  if (auto elements = dyn_cast<DenseElementsAttr>(constant.getValue()))
+    return elements.isSplat() ? elements.getSplatValue<TypedAttr>() : TypedAttr();
+  return constant.getValue();
+}
+
+bool isZero(TypedAttr number) {
   if (auto real = dyn_cast<FloatAttr>(number))
     return real.getValue().isPosZero();
   auto integer = dyn_cast<IntegerAttr>(number);
   return integer && integer.getValue().isZero();
 }
 
-/// Whether the operation reduces one tile by addition, and nothing else.
-bool isSum(ReduceOp reduce) {
+bool isAddition(Operation *op) {
+  return isa<arith::AddFOp, arith::AddIOp>(op);
+}
+/// Whether it may take a number in twice.
+bool isExtremum(Operation *op) {
+  return isa<arith::MaxNumFOp, arith::MinNumFOp, arith::MaximumFOp, arith::MinimumFOp,
+             arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp>(op);
+}
+
+/// Whether the operation reduces one tile by nothing but operations such as `like`.
+bool reducesLike(ReduceOp reduce, Operation *like) {
   if (reduce.getSrcs().size() != 1)
     return false;
   Block &combiner = reduce.getCombiner().front();
   Operation *first = &combiner.front();
-  return isa<arith::AddFOp, arith::AddIOp>(first) && first->getNextNode() &&
-         first->getNextNode() == combiner.getTerminator() &&
+  return first->getName() == like->getName() && first->getNextNode() == combiner.getTerminator() &&
          combiner.getTerminator()->getOperand(0) == first->getResult(0);
-}
-
-bool isAddition(Operation *op) {
-  return isa_and_nonnull<arith::AddFOp, arith::AddIOp>(op);
 }
 
 class Carrier {
@@ -78,24 +84,26 @@ private:
     BlockArgument carried = loop.getRegionIterArg(number);
     Value yielded = loop.getYieldedValues()[number];
     Operation *addition = yielded.getDefiningOp();
-    if (!isAddition(addition) || addition->getBlock() != loop.getBody() || !yielded.hasOneUse() ||
-        !carried.hasOneUse() || !isZero(loop.getInitArgs()[number]))
+    TypedAttr first = constantOf(loop.getInitArgs()[number]);
+    if (!addition || addition->getBlock() != loop.getBody() || !yielded.hasOneUse() ||
+        !carried.hasOneUse() || !first ||
+        !(isAddition(addition) ? isZero(first) : isExtremum(addition)))
       return std::nullopt;
-    const bool isReal = isa<arith::AddFOp>(addition);
-    if (isReal && (shape.fixedOrders || shape.exactSums))
+    if (isa<FloatType>(elementTypeOf(yielded.getType())) && (shape.fixedOrders || shape.exactSums))
       return std::nullopt;
     for (unsigned side : {0u, 1u}) {
       Value added = addition->getOperand(side);
       if (auto convert = added.getDefiningOp<ConvertLayoutOp>(); convert && added.hasOneUse())
         added = convert.getSrc();
       auto reduce = added.getDefiningOp<ReduceOp>();
-      if (!reduce || reduce->getBlock() != loop.getBody() || !isSum(reduce) || !added.hasOneUse())
+      if (!reduce || reduce->getBlock() != loop.getBody() || !reducesLike(reduce, addition) ||
+          !added.hasOneUse())
         continue;
-      CarriedSum sum{number, {}, reduce, addition};
+      CarriedSum sum{number, first, {}, reduce, addition};
       Value old = addition->getOperand(1 - side);
       if (old == carried)
         return sum;
-      auto product = isReal ? old.getDefiningOp<arith::MulFOp>() : nullptr;
+      auto product = isa<arith::AddFOp>(addition) ? old.getDefiningOp<arith::MulFOp>() : nullptr;
       if (!product || product->getBlock() != loop.getBody() || !old.hasOneUse())
         continue;
       if (product.getLhs() == carried)
@@ -225,8 +233,8 @@ private:
     }
 
     builder.setInsertionPoint(loop);
-    loop.getInitArgsMutable()[sum.number].assign(
-        arith::ConstantOp::create(builder, loop.getLoc(), builder.getZeroAttr(parts)));
+    loop.getInitArgsMutable()[sum.number].assign(arith::ConstantOp::create(
+        builder, loop.getLoc(), DenseElementsAttr::get(parts, Attribute(sum.first))));
     builder.setInsertionPoint(sum.addition);
     BlockArgument carried = loop.getRegionIterArg(sum.number);
     Value scaled = carried;
@@ -270,13 +278,14 @@ private:
   OpBuilder builder;
 };
 
-struct CarryPartialSums : GpuPass<CarryPartialSums> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CarryPartialSums)
+struct CarryPartials : GpuPass<CarryPartials> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CarryPartials)
   using GpuPass::GpuPass;
 
-  StringRef getArgument() const override { return "carry-partial-sums"; }
+  StringRef getArgument() const override { return "carry-partials"; }
   StringRef getDescription() const override {
-    return "combine sums that loops carry among threads behind the loop: fixed=false, exact=false";
+    return "combine sums and extrema that loops carry among threads behind the loop: fixed=false, "
+           "exact=false";
   }
   void runOnOperation() override {
     getOperation().walk([&](scf::ForOp loop) { Carrier(loop, shape()).run(); });
@@ -285,9 +294,9 @@ struct CarryPartialSums : GpuPass<CarryPartialSums> {
 
 } // namespace
 
-std::unique_ptr<Pass> createCarryPartialSums(const GpuPipelineOptions &options,
-                                             GpuAssumptions *assumed) {
-  return std::make_unique<CarryPartialSums>(options, assumed);
+std::unique_ptr<Pass> createCarryPartials(const GpuPipelineOptions &options,
+                                          GpuAssumptions *assumed) {
+  return std::make_unique<CarryPartials>(options, assumed);
 }
 
 } // namespace sectile::optimizer
