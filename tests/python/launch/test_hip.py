@@ -3,6 +3,7 @@ tests/backends/amd to say."""
 
 import importlib
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -159,6 +160,9 @@ def test_figures_of_a_product(arch):
     assert found["barriers"] == barriers and found["waits"] <= waits
     assert found["all"] <= instructions and found["lds_reads"] <= reads
     assert made.n_regs <= registers and made.n_spills == 0
+    # Sums go round as vectors.
+    phis = re.findall(r"= phi (?:contract )?(float|<)", made.asm["llvm-optimized"])
+    assert "<" in phis and "float" not in phis
 
 
 @pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
