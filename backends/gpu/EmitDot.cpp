@@ -83,6 +83,7 @@ Registers GpuEmitter::emitMatrixProduct(DotOp op, Registers acc) {
   int64_t steps = layoutOf(op.getLhs()).paddedExtent(rank - 1) / step;
   const int64_t together = target.matrixProducts()->stepsReadTogether(*instruction);
   const int64_t ahead = readsAhead(op) ? together : 0;
+  // What is wanted first is read last: shared memory answers in order, and one wait is for all.
   auto prepare = [&](int64_t first) {
     bool reads = false;
     for (int64_t k = first + together - 1; k >= first; --k) {
@@ -98,6 +99,7 @@ Registers GpuEmitter::emitMatrixProduct(DotOp op, Registers acc) {
   for (int64_t k = 0; k < steps; ++k) {
     if (k % together == 0) {
       reads = prepare(k + ahead);
+      // Else schedulers would sink the reads to the end of the products, where they are waited for.
       if (reads && ahead)
         target.scheduleBarrier(builder);
     }

@@ -51,6 +51,7 @@ MatrixOperand::MatrixOperand(GpuEmitter &emitter, Value tile, Fragments fragment
 bool MatrixOperand::prepare(int64_t step) {
   if (!reader || step >= int64_t(groupsOfStep.size()))
     return false;
+  // What the first instruction takes comes last (emitMatrixProduct).
   for (unsigned group : llvm::reverse(groupsOfStep[step])) {
     if (!reader->givesWords()) {
       reader->read(group, values);
