@@ -95,8 +95,10 @@ private:
   const llvm::Loop &loop;
   const llvm::UniformityInfo &uniformity;
   llvm::DominatorTree &tree;
-  llvm::SetVector<BasicBlock *> blocks; // those that the loop's end leads to, in the same round
-}; // of the loop around it
+  /// Those that the loop's end leads to, in the same rounds of the loops around it: what dominates
+  /// the loop dominates each of them that dominates others of them.
+  llvm::SetVector<BasicBlock *> blocks;
+};
 
 void Behind::findBlocks() {
   llvm::SmallVector<BasicBlock *, 8> work;

@@ -5,6 +5,7 @@
 #include "llvm/Support/MathExtras.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace sectile::tile;
@@ -43,11 +44,8 @@ TypedAttr constantOf(Value value) {
   return constant.getValue();
 }
 
-bool isZero(TypedAttr number) {
-  if (auto real = dyn_cast<FloatAttr>(number))
-    return real.getValue().isPosZero();
-  auto integer = dyn_cast<IntegerAttr>(number);
-  return integer && integer.getValue().isZero();
+bool isZero(Value value) {
+  return matchPattern(value, m_PosZeroFloat()) || matchPattern(value, m_Zero());
 }
 
 bool isAddition(Operation *op) {
@@ -87,7 +85,7 @@ private:
     TypedAttr first = constantOf(loop.getInitArgs()[number]);
     if (!addition || addition->getBlock() != loop.getBody() || !yielded.hasOneUse() ||
         !carried.hasOneUse() || !first ||
-        !(isAddition(addition) ? isZero(first) : isExtremum(addition)))
+        !(isAddition(addition) ? isZero(loop.getInitArgs()[number]) : isExtremum(addition)))
       return std::nullopt;
     if (isa<FloatType>(elementTypeOf(yielded.getType())) && (shape.fixedOrders || shape.exactSums))
       return std::nullopt;

@@ -2,9 +2,9 @@
 
 #include "optimizer/gpu/CheapValues.h"
 
-#include "llvm/ADT/SetVector.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 #include <limits>
 
@@ -13,6 +13,10 @@ using namespace sectile::tile;
 
 namespace sectile::optimizer {
 namespace {
+
+/// Operations that a comparison is looked through: a sum of more is no position of an element, and
+/// one that is added to itself again and again has no end.
+constexpr unsigned kMostSteps = 64;
 
 /// Elements of a thread from which on a branch costs less than the mask.
 constexpr int64_t kLeastElements = 8;
@@ -37,7 +41,7 @@ class Bounds {
 public:
   std::optional<BoundedSum> of(Value tile) {
     Operation *op = tile.getDefiningOp();
-    if (!op)
+    if (!op || ++steps > kMostSteps)
       return std::nullopt;
     if (auto splat = dyn_cast<SplatOp>(op)) {
       Value number = splat.getSrc();
@@ -49,8 +53,9 @@ public:
     }
     if (auto range = dyn_cast<ArangeOp>(op))
       return BoundedSum{{}, range.getStart(), int64_t(range.getEnd()) - 1};
-    if (auto number = constantOf(op))
-      return BoundedSum{{}, *number, *number};
+    // Sums of a few numbers of 32 bits stay far from the end of 64.
+    if (llvm::APInt number; matchPattern(tile, m_ConstantInt(&number)) && number.isSignedIntN(32))
+      return BoundedSum{{}, number.getSExtValue(), number.getSExtValue()};
     if (isa<BroadcastOp, ExpandDimsOp, TransposeOp, HintOp>(op))
       return of(op->getOperand(0));
     if (isa<arith::AddIOp>(op))
@@ -69,15 +74,7 @@ public:
   llvm::SmallVector<BoundedSum, 4> narrow;
 
 private:
-  static std::optional<int64_t> constantOf(Operation *op) {
-    auto constant = dyn_cast<arith::ConstantOp>(op);
-    auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : nullptr;
-    if (!elements || !elements.isSplat() || !elements.getElementType().isInteger())
-      return std::nullopt;
-    const int64_t number = elements.getSplatValue<APInt>().getSExtValue();
-    // Sums of a few such numbers stay far from the end of 64 bits.
-    return kLeast32 <= number && number <= kMost32 ? std::optional(number) : std::nullopt;
-  }
+  unsigned steps = 0;
 
   std::optional<BoundedSum> combined(Operation *op, int64_t sign) {
     auto a = of(op->getOperand(0)), b = of(op->getOperand(1));
@@ -117,6 +114,7 @@ private:
 
   void skip(arith::SelectOp choice) {
     builder.setInsertionPoint(choice);
+    steps = 0;
     Value isWhole = allTrue(choice.getCondition());
     if (!isWhole)
       return;
@@ -149,7 +147,7 @@ private:
   /// everywhere; null: there is none.
   Value allTrue(Value mask) {
     Operation *op = mask.getDefiningOp();
-    if (!op)
+    if (!op || ++steps > kMostSteps)
       return {};
     if (auto splat = dyn_cast<SplatOp>(op))
       return splat.getSrc();
@@ -224,6 +222,7 @@ private:
   const GpuShape &shape;
   GpuAssumptions &assumed;
   OpBuilder builder;
+  unsigned steps = 0; // of the mask at hand
 };
 
 struct SkipMasks : GpuPass<SkipMasks> {

@@ -76,14 +76,18 @@ private:
   /// Adds what the value is computed of element by element, or the value, where that is nothing
   /// that is kept: of positions alone, by so much that it is not computed twice.
   void addSources(Value value, Live &sources, llvm::DenseSet<Value> &seen) const {
-    Operation *maker = value.getDefiningOp();
-    if (!wordsOf(value) || !seen.insert(value).second)
-      return;
-    if (!maker || !isElementwise(maker) ||
-        llvm::none_of(maker->getOperands(), [&](Value operand) { return wordsOf(operand) > 0; }))
-      return add(sources, value);
-    for (Value operand : maker->getOperands())
-      addSources(operand, sources, seen);
+    llvm::SmallVector<Value> pending{value};
+    while (!pending.empty()) {
+      Value next = pending.pop_back_val();
+      if (!wordsOf(next) || !seen.insert(next).second)
+        continue;
+      Operation *maker = next.getDefiningOp();
+      if (maker && isElementwise(maker) &&
+          llvm::any_of(maker->getOperands(), [&](Value operand) { return wordsOf(operand) > 0; }))
+        llvm::append_range(pending, maker->getOperands());
+      else
+        add(sources, next);
+    }
   }
 
   void note(const Live &live) {
