@@ -517,6 +517,21 @@ class Products:
             between = choose([f"{s} * 0.0625", f"tl.maximum({s}, 0.0)", f"tl.abs({s} - 1.0)"])
             lines.append(f"        {p} = {between}")
             scaled = choose([acc, acc, f"{acc} * 0.5"])
+        # What rounds do not look at, which threads combine behind the loop.
+        carried = [self.fresh() for _ in range(choose([0, 0, 1, 2]))]
+        for each in carried:
+            axis, extent = choose([(0, n), (1, m), (None, 1)])
+            of_axis, of_all = (f", axis={axis}", f"[{extent}]") if axis is not None else ("", "[1]")
+            first, update = choose(
+                [
+                    ("0.0", f"{each} + tl.sum({p}{of_axis})"),
+                    ("0.0", f"{each} * 0.5 + tl.sum({p}{of_axis})"),
+                    ("-4.0", f"tl.maximum({each}, tl.max({p}{of_axis}))"),
+                    ("4.0", f"tl.minimum(tl.min({p}{of_axis}), {each})"),
+                ]
+            )
+            lines.insert(0, f"{each} = tl.full({of_all}, {first}, tl.float32)")
+            lines.append(f"        {each} = {update}")
         lines.append(f"        {value} = {loads[1]}")
         product = f"tl.cast({p}, tl.{dtype}), {value}"
         lines += choose(
@@ -531,5 +546,5 @@ class Products:
         )
         if not self.attempt(*lines):
             return None
-        self.pool += [norm, acc]
+        self.pool += [norm, acc, *carried]
         return self.define(f"{acc} / ({norm} + 1)[:, None]")
