@@ -1,7 +1,5 @@
 #include "optimizer/UnheededHints.h"
 
-#include "lang/tile/TileDialect.h"
-
 using namespace mlir;
 
 namespace sectile::optimizer {
@@ -38,16 +36,21 @@ std::string withoutStages(Operation *loop, LoadsAhead ahead) {
 
 } // namespace
 
-void noteUnheededHints(func::FuncOp function, LoadsAhead ahead, lang::Remarks &remarks) {
+void noteSumsTogether(tile::DotOp product, lang::Remarks &remarks) {
+  if (product.getMaxImpreciseAcc().value_or(0))
+    addRemark(remarks, product.getLoc(), "hint",
+              "max_num_imprecise_acc: no partial sums are kept apart; products of fp8 do without "
+              "wgmma, whose sums keep fewer digits");
+}
+
+void noteUnheededHints(func::FuncOp function, LoadsAhead ahead, SumsApart apart,
+                       lang::Remarks &remarks) {
   auto note = [&](Operation *op, std::string text) {
     addRemark(remarks, op->getLoc(), "hint", std::move(text));
   };
   function.walk([&](Operation *op) {
-    // Partial sums are kept apart nowhere; 0 asks for none (UnheededHints.h).
-    if (auto product = dyn_cast<tile::DotOp>(op);
-        product && product.getMaxImpreciseAcc().value_or(0))
-      note(op, "max_num_imprecise_acc: no partial sums are kept apart; products of fp8 do without "
-               "wgmma, whose sums keep fewer digits");
+    if (auto product = dyn_cast<tile::DotOp>(op); product && apart == SumsApart::Never)
+      noteSumsTogether(product, remarks);
     for (const Answer &answer : kAnswers)
       if (op->hasAttr(answer.attribute))
         note(op, answer.text.str());

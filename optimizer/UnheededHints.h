@@ -3,13 +3,13 @@
 // num_stages on the CPU, tl.dot(..., max_num_imprecise_acc=32). Each such wish gets a remark of the
 // kind "hint", at the loop or product, that says what happens instead.
 //
-// No target keeps partial sums of so many products apart, as max_num_imprecise_acc asks, so it gets
-// a remark on every target, whatever the operands. One thing follows from it all the same: products
-// of fp8 are done without Hopper's wgmma, whose sums keep fewer digits (canBeOfBuffers in
-// gpu/DotLayouts.cpp). For 0 that is all that was asked, so it gets no remark.
+// Sums of fp8 are kept apart, as max_num_imprecise_acc asks, where the instruction keeps fewer
+// digits than they have: Hopper's wgmma. Other products of fp8 do without (canBeOfBuffers in
+// gpu/DotLayouts.cpp); for 0 that is all that was asked, so it gets no remark.
 #pragma once
 
 #include "lang/tile/SourcePlace.h"
+#include "lang/tile/TileDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -21,7 +21,17 @@ enum class LoadsAhead {
   Staged, // PipelineLoops and PrefetchLoads have remarks for each load
 };
 
+/// What the back end makes of max_num_imprecise_acc.
+enum class SumsApart {
+  Never,
+  ByProduct, // StartProducts has remarks for each product
+};
+
+/// Adds the remark of a product whose sums are not kept apart, if it wishes so.
+void noteSumsTogether(tile::DotOp product, lang::Remarks &remarks);
+
 /// Adds the remarks of a kernel as the optimiser leaves it, before loops are pipelined.
-void noteUnheededHints(mlir::func::FuncOp function, LoadsAhead ahead, lang::Remarks &remarks);
+void noteUnheededHints(mlir::func::FuncOp function, LoadsAhead ahead, SumsApart apart,
+                       lang::Remarks &remarks);
 
 } // namespace sectile::optimizer

@@ -43,7 +43,8 @@ FailureOr<backends::KernelImage> CpuBackend::compile(ModuleOp module,
 
   backends::KernelImage image;
   describeKernel(function, targetName(options), image);
-  optimizer::noteUnheededHints(function, optimizer::LoadsAhead::Never, image.remarks);
+  optimizer::noteUnheededHints(function, optimizer::LoadsAhead::Never, optimizer::SumsApart::Never,
+                               image.remarks);
 
   // Needs the whole kernel at once: which values cross from nest to nest.
   KernelPlan plan;

@@ -78,8 +78,8 @@ LogicalResult GpuEmitter::emitDotAsync(DotAsyncOp op) {
   if (!products || !instruction)
     return fail(op, "the target has no such matrix instruction"), failure();
   const layout::TileLayout &accLayout = layoutOf(op.getResult());
-  const auto shape = cast<BufferType>(op.getRhs().getType()).getShape();
-  const int64_t steps = shape[0] / instruction->k;
+  const auto [from, to] = op.depthRange();
+  const int64_t firstStep = from / instruction->k, steps = (to - from) / instruction->k;
 
   std::optional<OperandInBuffer> aBuffer;
   std::optional<MatrixOperand> aRegisters;
@@ -103,7 +103,7 @@ LogicalResult GpuEmitter::emitDotAsync(DotAsyncOp op) {
   if (aRegisters)
     for (auto &[place, numbers] : fragments.byPlace)
       for (int64_t k = 0; k < steps && place[1] == fragments.byPlace.begin()->first[1]; ++k) {
-        Fragments::Place here{place[0], int32_t(k)};
+        Fragments::Place here{place[0], int32_t(firstStep + k)};
         if (!aRegisters->has(here))
           return fail(op, "the layouts of a matrix product do not meet"), failure();
         kept.append(aRegisters->words(here));
@@ -132,12 +132,12 @@ LogicalResult GpuEmitter::emitDotAsync(DotAsyncOp op) {
     for (int64_t k = 0; k < steps; ++k) {
       BufferProducts::Operand a;
       if (aBuffer)
-        a = aBuffer->at(place[0], k);
+        a = aBuffer->at(place[0], firstStep + k);
       else
         a.words =
             llvm::ArrayRef(kept).slice(firstWords[place[0]] + size_t(k) * wordsOfStep, wordsOfStep);
-      auto made =
-          products->start(builder, *instruction, a, b.at(place[1], k), sums, isFresh && k == 0);
+      auto made = products->start(builder, *instruction, a, b.at(place[1], firstStep + k), sums,
+                                  isFresh && k == 0);
       sums.assign(made.begin(), made.end());
     }
     for (auto [number, sum] : llvm::zip(numbers, sums))

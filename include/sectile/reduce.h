@@ -184,7 +184,7 @@ inline Value cumprod(const Operand &x, const Operand &axis = 0,
 
 struct DotOptions {
   const char *input_precision = nullptr;         // "tf32" "tf32x3" "ieee" "bf16x3" "bf16x6"
-  std::optional<int> max_num_imprecise_acc = {}; // fp8 does without wgmma, whose sums lose digits
+  std::optional<int> max_num_imprecise_acc = {}; // fp8: so many may lose digits (wgmma)
   DType out_dtype = DType::scalar(ScalarKind::Float32);
 };
 

@@ -300,7 +300,8 @@ def Tile_DotAsyncOp : Tile_Op<"dot_async", [MemoryEffects<[MemRead, MemWrite]>,
     have been started after it: until then no thread may fill the buffer anew, and the result may only be another
     `dot_async`'s accumulator, be carried by a loop, or be given to such a wait. One that is `delayable` may run a round
     of its loop later, one that is `lasting` may still be under way in the next round: the buffers that it reads hold
-    their bytes so long.
+    their bytes so long. With `depth = [from, to]` it multiplies no more than columns `from` to `to`, exclusive, of lhs
+    by as many rows of rhs.
     Example:
     ```mlir
     %d = tile.dot_async %a, %b, %c instruction = "wgmma.m64n256k16.f32.f16.f16"
@@ -309,11 +310,15 @@ def Tile_DotAsyncOp : Tile_Op<"dot_async", [MemoryEffects<[MemRead, MemWrite]>,
   }];
   let arguments = (ins AnyTypeOf<[RankedTensorOf<[Tile_Number]>, Tile_Buffer]>:$lhs, Tile_Buffer:$rhs,
                        RankedTensorOf<[Tile_Number]>:$acc, StrAttr:$instruction, UnitAttr:$delayable,
-                       UnitAttr:$lasting);
+                       UnitAttr:$lasting, OptionalAttr<DenseI32ArrayAttr>:$depth);
   let results = (outs RankedTensorOf<[Tile_Number]>:$result);
   let assemblyFormat = [{
-    $lhs `,` $rhs `,` $acc `instruction` `=` $instruction (`delayable` $delayable^)? (`lasting` $lasting^)? attr-dict
-    `:` type($lhs) `*` type($rhs) `->` type($result)
+    $lhs `,` $rhs `,` $acc `instruction` `=` $instruction (`delayable` $delayable^)? (`lasting` $lasting^)?
+    (`depth` `=` $depth^)? attr-dict `:` type($lhs) `*` type($rhs) `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    /// Returns the columns of lhs that it multiplies, from the first to behind the last.
+    std::pair<int64_t, int64_t> depthRange();
   }];
   let hasVerifier = 1;
 }

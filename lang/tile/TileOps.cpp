@@ -551,7 +551,20 @@ LogicalResult DotAsyncOp::verify() {
   };
   if (shapeOf(getType()).size() != 2)
     return emitOpError("multiplies matrices, no batches of them");
-  return checkProduct(*this, extents(getLhs()), extents(getRhs()), shapeOf(getType()));
+  if (failed(checkProduct(*this, extents(getLhs()), extents(getRhs()), shapeOf(getType()))))
+    return failure();
+  if (std::optional<ArrayRef<int32_t>> depth = getDepth())
+    if (depth->size() != 2 || depth->front() < 0 || depth->front() >= depth->back() ||
+        depth->back() > extents(getLhs()).back())
+      return emitOpError("depth is a part of the inner extent, which is ")
+             << extents(getLhs()).back();
+  return success();
+}
+
+std::pair<int64_t, int64_t> DotAsyncOp::depthRange() {
+  if (std::optional<ArrayRef<int32_t>> depth = getDepth())
+    return {depth->front(), depth->back()};
+  return {0, cast<BufferType>(getRhs().getType()).getShape().front()};
 }
 
 void DotWaitOp::build(OpBuilder &builder, OperationState &state, TypeRange results,

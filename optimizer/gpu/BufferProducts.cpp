@@ -1,6 +1,7 @@
 #include "optimizer/gpu/BufferProducts.h"
 
 #include "lang/layout/BufferOperand.h"
+#include "optimizer/UnheededHints.h"
 #include "optimizer/gpu/AccessWidth.h"
 #include "optimizer/gpu/DotLayouts.h"
 #include "optimizer/gpu/TensorCopies.h"
@@ -30,18 +31,23 @@ int contiguousAxisOf(Value tile, const GpuShape &shape, const IndexAnalysis &ana
 
 class ProductStarter {
 public:
-  ProductStarter(func::FuncOp function, const GpuShape &shape)
-      : function(function), shape(shape), analysis(function), builder(function.getContext()) {}
+  ProductStarter(func::FuncOp function, const GpuShape &shape, lang::Remarks &remarks)
+      : function(function), shape(shape), analysis(function), remarks(remarks),
+        builder(function.getContext()) {}
 
   void run() {
     SmallVector<DotOp> dots;
     function.walk([&](DotOp dot) { dots.push_back(dot); });
-    for (DotOp dot : dots)
-      for (const layout::MatrixInstruction *one : matrixInstructions(dot, shape))
-        if (one->isOfBuffers() && one->name == dot.getInstruction()) {
-          start(dot, *one);
-          break;
-        }
+    for (DotOp dot : dots) {
+      auto all = matrixInstructions(dot, shape);
+      const auto *named = llvm::find_if(all, [&](const layout::MatrixInstruction *one) {
+        return one->isOfBuffers() && one->name == dot.getInstruction();
+      });
+      if (named != all.end())
+        start(dot, **named);
+      else
+        noteSumsTogether(dot, remarks);
+    }
     SmallVector<Operation *> ways; // to operands
     function.walk([&](Operation *op) {
       if (isa<TransposeOp, ConvertLayoutOp>(op))
@@ -58,12 +64,61 @@ private:
     Value lhs = operand(dot, instruction, MatrixSide::Lhs),
           rhs = operand(dot, instruction, MatrixSide::Rhs);
     builder.setInsertionPoint(dot);
-    Value started = DotAsyncOp::create(builder, dot.getLoc(), dot.getType(), lhs, rhs, dot.getAcc(),
-                                       dot.getInstructionAttr());
-    auto wait = DotWaitOp::create(builder, dot.getLoc(), TypeRange{dot.getType()},
-                                  builder.getI32IntegerAttr(0), ValueRange{started});
-    dot.replaceAllUsesWith(wait.getResult(0));
+    auto begin = [&](Value acc, DenseI32ArrayAttr depth) -> Value {
+      return DotAsyncOp::create(builder, dot.getLoc(), dot.getType(), lhs, rhs, acc,
+                                dot.getInstructionAttr(), /*delayable=*/UnitAttr(),
+                                /*lasting=*/UnitAttr(), depth);
+    };
+    Value sum;
+    if (std::optional<int64_t> apart = sumsApart(dot, instruction))
+      sum = sumOfParts(dot, *apart, begin);
+    else
+      sum = wait(begin(dot.getAcc(), {}), 0);
+    dot.replaceAllUsesWith(sum);
     dot.erase();
+  }
+
+  /// Returns the product's result when no more than `pending` of those that are started behind it
+  /// are under way.
+  Value wait(Value started, int32_t pending) {
+    return DotWaitOp::create(builder, started.getLoc(), TypeRange{started.getType()},
+                             builder.getI32IntegerAttr(pending), ValueRange{started})
+        .getResult(0);
+  }
+
+  /// Adds the products of parts of the depth, each computed apart, to the accumulator: one under
+  /// the instructions of the next, where a thread has registers for both.
+  Value sumOfParts(DotOp dot, int64_t part,
+                   llvm::function_ref<Value(Value acc, DenseI32ArrayAttr depth)> begin) {
+    Location place = dot.getLoc();
+    const int64_t depth = shapeOf(dot.getLhs().getType()).back();
+    addRemark(remarks, place, "sums-apart",
+              "the sums of " + std::to_string(part) +
+                  " products each are computed apart, and then added to the accumulator",
+              {{"products", part}});
+    const size_t underWay = holdsSums(dot, 3, shape) ? 2 : 1;
+    Value none = arith::ConstantOp::create(builder, place, builder.getZeroAttr(dot.getType()));
+    Value sum = dot.getAcc();
+    bool isFirst = matchPattern(sum, m_PosZeroFloat());
+    SmallVector<Value, 2> started;
+    bool isUnderway = false; // an addition, under the part that is waited for next
+    auto addFirst = [&] {
+      Value more = wait(started.front(), int32_t(started.size()) - 1);
+      more.getDefiningOp<DotWaitOp>().setPinned(isUnderway);
+      isUnderway = started.size() > 1;
+      started.erase(started.begin());
+      sum = isFirst ? more : arith::AddFOp::create(builder, place, sum, more).getResult();
+      isFirst = false;
+    };
+    for (int64_t from = 0; from < depth; from += part) {
+      const int64_t to = std::min(from + part, depth);
+      started.push_back(begin(none, builder.getDenseI32ArrayAttr({int32_t(from), int32_t(to)})));
+      if (started.size() == underWay)
+        addFirst();
+    }
+    while (!started.empty())
+      addFirst();
+    return sum;
   }
 
   Value operand(DotOp dot, const layout::MatrixInstruction &instruction, layout::MatrixSide side) {
@@ -99,12 +154,14 @@ private:
   func::FuncOp function;
   const GpuShape &shape;
   IndexAnalysis analysis;
+  lang::Remarks &remarks;
   OpBuilder builder;
 };
 
 struct StartProducts : GpuPass<StartProducts> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(StartProducts)
-  explicit StartProducts(const GpuPipelineOptions &options) : GpuPass(options) {}
+  StartProducts(const GpuPipelineOptions &options, GpuAssumptions *assumed)
+      : GpuPass(options, assumed) {}
 
   StringRef getArgument() const override { return "start-products"; }
   StringRef getDescription() const override {
@@ -115,7 +172,7 @@ struct StartProducts : GpuPass<StartProducts> {
     bool multiplies = false;
     getOperation().walk([&](DotOp) { multiplies = true; });
     if (multiplies)
-      ProductStarter(getOperation(), shape()).run();
+      ProductStarter(getOperation(), shape(), assumed().remarks).run();
   }
 };
 
@@ -265,8 +322,9 @@ std::optional<CarriedProduct> carriedProduct(scf::ForOp loop) {
   return asCarried(products.front(), loop);
 }
 
-std::unique_ptr<Pass> createStartProducts(const GpuPipelineOptions &options) {
-  return std::make_unique<StartProducts>(options);
+std::unique_ptr<Pass> createStartProducts(const GpuPipelineOptions &options,
+                                          GpuAssumptions *assumed) {
+  return std::make_unique<StartProducts>(options, assumed);
 }
 
 std::unique_ptr<Pass> createFillBuffers() {

@@ -8,6 +8,15 @@
 //                                     s = dot_async x, y, c
 //                                     d = dot_wait 0, s
 //
+// Where the instruction adds with fewer digits than the accumulator has, and the kernel says of how
+// many products it may (max_num_imprecise_acc), so many are summed up apart (sumsApart in
+// DotLayouts.h):
+//
+//                                     s = dot_async x, y, 0 depth = [0, 64]
+//                                     t = dot_async x, y, 0 depth = [64, 128]
+//                                     u = addf c, (dot_wait 1, s)
+//                                     d = addf u, (dot_wait 0, t)
+//
 // An operand that the instruction takes from registers, and that is no load, stays there. A
 // transposed operand is a view of the buffer of what was transposed. PipelineLoops puts the stages
 // of its buffers in place of tiles that are loaded in a loop; fill-buffers stores the rest:
@@ -29,7 +38,8 @@ namespace sectile::optimizer {
 /// --start-products=warps=4,lanes=32,bytes=16,registers=65536,each=255,wgmma=false,fixed=false:
 /// takes a kernel that is laid out. A product whose instruction these options do not allow stays as
 /// it is, so they should be those of assign-layouts.
-std::unique_ptr<mlir::Pass> createStartProducts(const GpuPipelineOptions &options = {});
+std::unique_ptr<mlir::Pass> createStartProducts(const GpuPipelineOptions &options = {},
+                                                GpuAssumptions *assumed = nullptr);
 
 /// --fill-buffers: takes a kernel whose products are started and whose loops are pipelined, if they
 /// are to be.

@@ -186,6 +186,30 @@ static bool fitTogether(DotOp dot, const GpuShape &shape) {
   return still + mostInRound <= shape.sharedBytes;
 }
 
+/// Whether an instruction that reads buffers adds with fewer digits than its sums have.
+static bool losesDigits(const layout::MatrixInstruction &one) {
+  return bitsOf(one.elements.lhs) == 8 && one.elements.lhs != layout::MatrixElement::I8;
+}
+
+bool holdsSums(DotOp dot, int64_t times, const GpuShape &shape) {
+  constexpr int64_t kBesideSums = 26, kMostSums = 200;
+  const int64_t sums = dot.getType().getNumElements() / shape.threadCount() * times,
+                words = std::min(shape.threadWords, shape.registerWords / shape.threadCount());
+  return sums <= std::min(kMostSums, words - kBesideSums);
+}
+
+std::optional<int64_t> sumsApart(DotOp dot, const layout::MatrixInstruction &instruction) {
+  std::optional<uint32_t> most = dot.getMaxImpreciseAcc();
+  if (!most || !losesDigits(instruction))
+    return std::nullopt;
+  const int64_t depth = shapeOf(dot.getLhs().getType()).back(),
+                part = int64_t(*most) / instruction.k * instruction.k;
+  if (part < depth)
+    return part;
+  // A product that is added to nothing is apart as it is.
+  return matchPattern(dot.getAcc(), mlir::m_PosZeroFloat()) ? std::nullopt : std::optional(depth);
+}
+
 /// Whether the product can be done by an instruction that reads buffers, one of `all`.
 static bool canBeOfBuffers(DotOp dot, const layout::MatrixInstruction &one,
                            const layout::MatrixInstructions &all, const GpuShape &shape) {
@@ -197,17 +221,12 @@ static bool canBeOfBuffers(DotOp dot, const layout::MatrixInstruction &one,
     if (!llvm::all_of(shapeOf(operand.getType()),
                       [](int64_t extent) { return llvm::isPowerOf2_64(uint64_t(extent)); }))
       return false;
-  const bool isFp8 = bitsOf(one.elements.lhs) == 8 && one.elements.lhs != layout::MatrixElement::I8;
-  if (isFp8 && (shape.exactSums || dot.getMaxImpreciseAcc().has_value()))
+  const std::optional<int64_t> apart = sumsApart(dot, one);
+  if (losesDigits(one) && (shape.exactSums || apart == 0))
     return false;
   if (!fitsInBuffers(dot, one, shape))
     return false;
-  // Sums stay in registers, all of them: ptxas refuses an instruction that has too few beside its
-  // own, and where sums are spilled instructions of one warp are faster.
-  constexpr int64_t kBesideSums = 26, kMostSums = 200;
-  const int64_t sums = extents[0] * extents[1] / shape.threadCount(),
-                words = std::min(shape.threadWords, shape.registerWords / shape.threadCount());
-  if (sums > std::min(kMostSums, words - kBesideSums))
+  if (!holdsSums(dot, apart ? 2 : 1, shape))
     return false;
   // Three products take operands that are rounded and what that leaves.
   if (dot.getPrecision() == InputPrecision::Tf32x3 &&

@@ -32,14 +32,23 @@ bool isHeldAs(mlir::Type type, layout::MatrixElement element);
 /// Those that read shared memory themselves (MatrixInstruction::isOfBuffers) are among them where
 ///   - the product is of two axes, whose extents are all powers of two;
 ///   - there is a split of the warps that leaves each group of them whole instructions;
-///   - a thread has registers for its sums, which are of the accumulator's own type;
+///   - a thread has registers for its sums, which are of the accumulator's own type, and for those
+///     that are kept apart from them (sumsApart);
 ///   - sums may depend on the number of warps (not GpuShape::fixedOrders);
-///   - operands are not of fp8, or sums may lose digits (not GpuShape::exactSums, and the product's
-///     max_num_imprecise_acc is not given);
+///   - operands are not of fp8, or sums may lose digits: not GpuShape::exactSums, and the product's
+///     max_num_imprecise_acc is not given or allows as many as an instruction adds;
 ///   - the operands that are read there fit shared memory, also beside those of other products that
 ///     lie still while a loop runs;
 ///   - f32 is not multiplied as tf32x3.
 layout::MatrixInstructions matrixInstructions(tile::DotOp dot, const GpuShape &shape);
+/// Whether a thread has registers for so many times the product's sums, by an instruction that
+/// reads shared memory itself. All of them stay there: ptxas refuses an instruction that has too
+/// few beside its own, and where sums are spilled instructions of one warp are faster.
+bool holdsSums(tile::DotOp dot, int64_t times, const GpuShape &shape);
+/// Returns how much of the depth is added up apart from the accumulator, and then added to it, if
+/// the product is done by the instruction, which reads buffers: what max_num_imprecise_acc allows,
+/// in whole instructions. nullopt: nothing is kept apart.
+std::optional<int64_t> sumsApart(tile::DotOp dot, const layout::MatrixInstruction &instruction);
 /// Returns those of them that layouts are chosen for, which are of one kind. It is the kind that
 /// reads shared memory if the instruction takes each operand as it comes: from registers, or in the
 /// order in which it is loaded.

@@ -87,7 +87,10 @@ struct MakePersistent : GpuPass<MakePersistent> {
       return;
     // Programs that share a multiprocessor multiply while another one computes between its
     // products; what a loop around takes of registers and shared memory would cost one of them.
-    if (llvm::range_size(loop.getOps<DotAsyncOp>()) > 1) {
+    llvm::SmallDenseSet<std::pair<Value, Value>, 2> multiplied; // parts of one product are one
+    for (auto product : loop.getOps<DotAsyncOp>())
+      multiplied.insert({product.getLhs(), product.getRhs()});
+    if (multiplied.size() > 1) {
       addRemark(assumed().remarks, loop.getLoc(), "not-persistent",
                 "its loop has several products, whose waits other programs hide");
       return;

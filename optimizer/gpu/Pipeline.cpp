@@ -49,7 +49,7 @@ void buildGpuPipeline(OpPassManager &passes, const GpuPipelineOptions &options,
   const bool hasBufferProducts = options.shape.bufferInstruction != nullptr;
   if (hasBufferProducts) {
     // Layouts say which products read shared memory.
-    add(createStartProducts(options));
+    add(createStartProducts(options, assumed));
     // Equal operands share a buffer.
     add(createCSEPass());
   }
@@ -107,7 +107,9 @@ static void noteNoneAhead(func::FuncOp function, lang::Remarks &remarks) {
 FailureOr<GpuAssumptions> optimizeForGpu(func::FuncOp function, const GpuPipelineOptions &options,
                                          llvm::function_ref<void(StringRef, double)> time) {
   GpuAssumptions assumed;
-  noteUnheededHints(function, LoadsAhead::Staged, assumed.remarks);
+  noteUnheededHints(function, LoadsAhead::Staged,
+                    options.shape.bufferInstruction ? SumsApart::ByProduct : SumsApart::Never,
+                    assumed.remarks);
   PassManager passes(function.getContext(), func::FuncOp::getOperationName());
   passes.enableVerifier(options.verifyEachPass);
   buildGpuPipeline(passes, options, &assumed);

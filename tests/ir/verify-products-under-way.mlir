@@ -245,3 +245,32 @@ func.func @left_operand(%x: !half, %c: !sum, %n: i32) {
   %e:3 = tile.dot_wait 0, %u#0, %u#1, %u#2 : (!sum, !sum, !sum) -> (!sum, !sum, !sum)
   return
 }
+
+// -----
+
+// Of a part of the depth: whole instructions.
+#acc = #tile.layout<64x64, register = [(0, 1) (8, 0) (0, 8) (0, 16) (0, 32)], lane = [(0, 2) (0, 4) (1, 0) (2, 0) (4, 0)], warp = [(16, 0) (32, 0)]>
+#rows = #tile.shared_layout<64x64, offset = [(0, 1) (0, 2) (0, 4) (0, 8) (0, 16) (0, 32) (1, 8) (2, 16) (4, 32) (8, 0) (16, 0) (32, 0)]>
+!sum = tensor<64x64xf32, #acc>
+!buffer = !tile.buffer<1, [64, 64], f16, #rows>
+func.func @of_a_part(%c: !sum) {
+  %a = tile.buffer_alloc : !buffer
+  %s = tile.dot_async %a, %a, %c instruction = "wgmma.m64n64k16.f32.f16.f16" depth = [16, 64] : !buffer * !buffer -> !sum
+  // expected-error @below {{layouts: its depth is not one of whole instructions, of 16}}
+  %t = tile.dot_async %a, %a, %s instruction = "wgmma.m64n64k16.f32.f16.f16" depth = [16, 40] : !buffer * !buffer -> !sum
+  %w = tile.dot_wait 0, %t : (!sum) -> !sum
+  return
+}
+
+// -----
+
+#acc = #tile.layout<64x64, register = [(0, 1) (8, 0) (0, 8) (0, 16) (0, 32)], lane = [(0, 2) (0, 4) (1, 0) (2, 0) (4, 0)], warp = [(16, 0) (32, 0)]>
+#rows = #tile.shared_layout<64x64, offset = [(0, 1) (0, 2) (0, 4) (0, 8) (0, 16) (0, 32) (1, 8) (2, 16) (4, 32) (8, 0) (16, 0) (32, 0)]>
+!sum = tensor<64x64xf32, #acc>
+!buffer = !tile.buffer<1, [64, 64], f16, #rows>
+func.func @of_too_much(%c: !sum) {
+  %a = tile.buffer_alloc : !buffer
+  // expected-error @below {{'tile.dot_async' op depth is a part of the inner extent, which is 64}}
+  %s = tile.dot_async %a, %a, %c instruction = "wgmma.m64n64k16.f32.f16.f16" depth = [32, 80] : !buffer * !buffer -> !sum
+  return
+}

@@ -33,10 +33,11 @@ def dot(
         input_precision: for fp32 operands: ``"ieee"``, ``"tf32"``, ``"tf32x3"``, ``"bf16x3"`` or
             ``"bf16x6"``. The CPU always computes in full fp32.
         allow_tf32: older spelling of `input_precision`: True is ``"tf32"``, False ``"ieee"``.
-        max_num_imprecise_acc: where given, products of fp8 do without Hopper's wgmma, whose sums keep fewer digits.
-            Nothing else follows from the number: partial sums are not kept apart, every instruction adds to the
-            accumulator itself. Above 0, a remark of the kind ``"hint"`` says the latter, which `sectile.inspect`
-            shows.
+        max_num_imprecise_acc: of fp8 on Hopper, whose wgmma keeps fewer digits of sums than fp32 has: the sums of so
+            many products along K, rounded down to a multiple of 32, are computed apart, and added to the accumulator
+            in fp32. A thread needs registers for both. Below 32, and where registers are short, such a product does
+            without wgmma and loses no digits. None: all sums are wgmma's own. Elsewhere nothing follows from it. Remarks
+            of the kinds ``"sums-apart"`` and ``"hint"`` say which, which `sectile.inspect` shows.
         out_dtype: of the result, when there is no `acc`; int8 operands give int32.
 
     Shapes: ``[.., M, K]`` times ``[.., K, N]`` gives ``[.., M, N]``; any extents.

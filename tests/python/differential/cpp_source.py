@@ -207,7 +207,9 @@ class Writer:
             return call(name, *given[:2], self.helpers[helpers[0]], *reverse)
         if name == "dot":
             options = [
-                f".{k} = {named.pop(k)}" for k in ("input_precision", "out_dtype") if k in named
+                f".{k} = {named.pop(k)}"
+                for k in ("input_precision", "max_num_imprecise_acc", "out_dtype")
+                if k in named
             ]
             accumulator = given[2:] or ["none"]
             return call(

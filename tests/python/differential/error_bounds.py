@@ -284,7 +284,7 @@ PRECISION = {
 WHOLE = {"ieee": 2**24, "tf32": 2**10, "tf32x3": 2**20, "bf16x3": 2**8, "bf16x6": 2**16}
 
 
-def dot(a, b, acc=None, input_precision="tf32", out_dtype=float32):
+def dot(a, b, acc=None, input_precision="tf32", max_num_imprecise_acc=None, out_dtype=float32):
     assert a.dtype == b.dtype or "float8" in a.dtype
     if bounded_tiles.numerics == "strict":
         input_precision = "ieee"
@@ -313,7 +313,11 @@ def dot(a, b, acc=None, input_precision="tf32", out_dtype=float32):
     ):
         made = Tile(product, out_dtype)
     else:
-        unit = builtins.max(4 * unit, 2.0**-13 if "float8" in a.dtype else 0)
+        # Of 32 products and more, Hopper's sums of fp8 keep fewer digits.
+        loses = "float8" in a.dtype and (
+            max_num_imprecise_acc is None or max_num_imprecise_acc >= 32
+        )
+        unit = builtins.max(4 * unit, 2.0**-13 if loses else 0)
         error = error + (2 * loss + (depth + 2) * unit) * absolute + (depth + 2) * least
         made = Tile(product, out_dtype, error)
     # acc + dot(a, b) may be dot(a, b, acc).

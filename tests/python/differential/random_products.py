@@ -90,11 +90,14 @@ class Products:
             return f"{rows} + {columns} * {shape[0]}"
         return f"{rows} * {shape[1]} + {columns}"
 
-    def product_options(self, dtype):
-        """(dtype of rhs, text of further arguments, dtype of the result)"""
+    def product_options(self, dtype, depth):
+        """(dtype of rhs, text of further arguments, dtype of the result); `depth`: the inner extent."""
         other = dtype
         if "float8" in dtype:
             other = self.random.choice(["float8e4nv", "float8e5"])
+            if self.random.random() < 0.5:
+                most = self.random.choice([depth, depth // 2, self.random.randint(0, depth)])
+                return other, f", max_num_imprecise_acc={most}", "float32"
         if dtype == "float32":
             return (
                 other,
@@ -120,7 +123,7 @@ class Products:
         )
         if known and not batch and self.random.random() < 0.5:  # chained products
             m, k = self.shape(known)
-        right_dtype, options, result = self.product_options(dtype)
+        right_dtype, options, result = self.product_options(dtype, k)
         left, right = self.operand(dtype, (*batch, m, k)), self.operand(right_dtype, (*batch, k, n))
         if not left or not right:
             return None
@@ -143,7 +146,7 @@ class Products:
         if total > 6 * k or max(m, n) * max(total, k) > 8192:
             return None
         dtype = choose(OPERANDS)
-        right_dtype, options, result = self.product_options(dtype)
+        right_dtype, options, result = self.product_options(dtype, k)
         left_source = choose(
             [dtype, dtype, dtype, {"float16": "int8", "bfloat16": "int8"}.get(dtype, dtype)]
         )
@@ -232,7 +235,7 @@ class Products:
         dtype = choose(["float16", "float16", "bfloat16", "float32", "int8", "float8e4nv"])
         if self.for_engines and roll() < 0.7:
             dtype = choose(["float16", "bfloat16"])
-        right_dtype, options, result = self.product_options(dtype)
+        right_dtype, options, result = self.product_options(dtype, k)
         i, acc, turn = self.fresh(), self.fresh(), self.fresh()
         before, body = [], []
 

@@ -1,6 +1,9 @@
 """Products of four warps together (wgmma), which Hopper has: their code needs no GPU; results elsewhere are those of
 any product."""
 
+import re
+
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -95,13 +98,59 @@ def _product_of_digits(a, b, out, MOST: tl.constexpr):
     tl.store(out + rows * 64 + columns, tl.dot(x, y, max_num_imprecise_acc=MOST))
 
 
-@pytest.mark.parametrize("most", [None, 0, 32])
-def test_fp8_keeps_its_digits_where_that_is_asked_for(most):
+@pytest.mark.parametrize("most, products", [(None, 1), (0, 0), (31, 0), (32, 2), (63, 2), (64, 1)])
+def test_fp8_keeps_its_digits_where_that_is_asked_for(most, products):
+    """Sums of so many are computed apart, by whole instructions of 32; or none by those that lose digits."""
     signature = {"a": "*fp8e4nv:16", "b": "*fp8e4nv:16", "out": "*fp32:16"}
     kernel = st.compile(
         _product_of_digits, signature=signature, constexprs={"MOST": most}, target="cuda:90"
     )
-    assert ("wgmma" in kernel.asm["ptx"]) == (most is None)
+    ptx = kernel.asm["ptx"]
+    assert ptx.count("wgmma.commit_group") == products and ("wgmma" in ptx) == (products > 0)
+    assert len(re.findall(r"\badd\.(?:rn\.)?f32", ptx)) == (32 if products == 2 else 0)
+    kinds = [remark["kind"] for remark in kernel.remarks]
+    assert ("sums-apart" in kinds) == (products == 2)
+    assert ("hint" in kinds) == (most == 31)
+
+
+@st.jit
+def _sums_apart(a, b, out, K, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr, MOST: tl.constexpr,
+                COMPUTED: tl.constexpr):  # fmt: skip
+    rows, columns, depth = tl.arange(0, M), tl.arange(0, N), tl.arange(0, BK)
+    total = tl.full((M, N), 1.5, tl.float32)
+    for k in range(0, K, BK):
+        x = tl.load(a + rows[:, None] * K + k + depth[None, :])
+        if COMPUTED:
+            x = (-x.to(tl.float32)).to(tl.float8e4nv)
+        y = tl.load(b + columns[None, :] * K + k + depth[:, None])
+        total = tl.dot(x, y, total, max_num_imprecise_acc=MOST)
+    tl.store(out + rows[:, None] * N + columns[None, :], total)
+
+
+@pytest.mark.parametrize("computed", [False, True])
+@pytest.mark.parametrize(
+    "extents, depth, num_warps",
+    [((64, 64, 64), 256, 4), ((128, 128, 128), 512, 8), ((128, 64, 128), 128, 4), ((64, 32, 256), 1024, 4)],
+)  # fmt: skip
+def test_sums_apart(device, extents, depth, num_warps, computed):
+    M, N, BK = extents
+    random = np.random.default_rng(7)
+    a = random.uniform(0.5, 2, (M, depth)).astype(ml_dtypes.float8_e4m3fn)
+    b = random.uniform(0.5, 2, (N, depth)).astype(ml_dtypes.float8_e4m3fn)
+    exact = 1.5 + (-1 if computed else 1) * (a.astype(np.float64) @ b.astype(np.float64).T)
+
+    def error(most):
+        out = np.full((M, N), np.nan, np.float32)
+        held = [st.reinterpret(array.view(np.uint8), tl.float8e4nv) for array in (a, b)]
+        _sums_apart[(1,)](*held, out, depth, M, N, BK, most, computed, num_warps=num_warps)
+        return np.abs(out - exact).max() / np.abs(exact).max()
+
+    most_of_all = error(None)
+    assert most_of_all < 1e-2
+    for most in (BK, 96, 64, 32, 0):
+        if most <= BK:
+            assert error(most) <= max(most_of_all, 1e-6)
+    assert error(0) < 1e-6
 
 
 @pytest.mark.parametrize(
