@@ -226,6 +226,49 @@ def product_of_blocks(
 
 
 @dsl.jit
+def product_with_digits(
+    a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr,
+    MOST: tl.constexpr, UNROLL: tl.constexpr,
+):  # fmt: skip
+    """c = a b^T of fp8, of whose sums no more than MOST products are added with fewer digits than fp32 has."""
+    program = tl.program_id(0)
+    tiles_m = tl.cdiv(M, BM)
+    in_group = GROUP * tl.cdiv(N, BN)
+    first = program // in_group * GROUP
+    height = min(tiles_m - first, GROUP)
+    m = (first + program % in_group % height) * BM
+    n = (program % in_group // height) * BN
+    total = tl.zeros((BM, BN), dtype=tl.float32)
+    for k in tl.range(0, K, BK, loop_unroll_factor=UNROLL):
+        total = tl.dot(a.load([m, k]), b.load([n, k]).T, total, max_num_imprecise_acc=MOST)
+    c.store([m, n], total.to(tl.bfloat16))
+
+
+@dsl.jit
+def product_of_scaled_blocks(
+    a, b, c, a_scales, b_scales, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+    GROUP: tl.constexpr, UNROLL: tl.constexpr,
+):  # fmt: skip
+    """The same of fp8 with a scale for 128 of each row of a (a_scales: K / 128 x M), and for 128 x 128 of b (b_scales:
+    N / 128 x K / 128), as DeepSeek's models have them; BK is 128, and BN divides it."""
+    program = tl.program_id(0)
+    tiles_m = tl.cdiv(M, BM)
+    in_group = GROUP * tl.cdiv(N, BN)
+    first = program // in_group * GROUP
+    height = min(tiles_m - first, GROUP)
+    m = (first + program % in_group % height) * BM
+    n = (program % in_group // height) * BN
+    rows = m + tl.arange(0, BM)
+    total = tl.zeros((BM, BN), dtype=tl.float32)
+    for k in tl.range(0, K, BK, loop_unroll_factor=UNROLL):
+        scale = tl.load(a_scales + k // 128 * M + rows) * tl.load(
+            b_scales + n // 128 * (K // 128) + k // 128
+        )
+        total += tl.dot(a.load([m, k]), b.load([n, k]).T) * scale[:, None]
+    c.store([m, n], total.to(tl.bfloat16))
+
+
+@dsl.jit
 def grouped(
     a_list, b_list, c_list, sizes, rows, products, STEP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
     BK: tl.constexpr,

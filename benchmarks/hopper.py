@@ -1,7 +1,7 @@
 """Matrix products and attention on Hopper against cuBLAS, cuDNN and Triton: one process, one GPU, in turn.
 
     ./dev bench hopper [--save] [--only products] [--only blocks] [--only deep] [--only attention] [--only attention_blocks]
-                       [--only decoding] [--only grouped]
+                       [--only decoding] [--only grouped] [--only with_digits]
     ./dev bench hopper --block-each     # Sectile with a block of threads for each program
 
 Sectile and Triton compile the same text (`product` and `attention` of gpu_kernels.py) and each has the best
@@ -9,7 +9,7 @@ of the same configurations. Each is timed in turn with the library (library, con
 slots of 10 to 20 ms, and its figure is the median of the ratios of neighbours: from 4096 cubed on the chip is
 held back by power, and whoever runs after a slow one finds it cool. Data is random, and every result is
 compared with one in float64 first, from a poisoned output. `--save` writes benchmarks/results/hopper-<card>.md,
-attention-<card>.md and grouped-<card>.md.
+attention-<card>.md, grouped-<card>.md and fp8-<card>.md.
 """
 
 import argparse
@@ -51,6 +51,14 @@ BLOCKS = [
     (64, 128, 128, 4, 6),
     (64, 64, 128, 4, 4),
     (64, 64, 128, 4, 6),
+]
+# BLOCK_M, BLOCK_N, bytes of a block along the depth, warps, stages, rounds at a time.
+WITH_DIGITS = [
+    (128, 128, 128, 8, 3, 2),
+    (128, 128, 128, 8, 4, 1),
+    (128, 128, 256, 8, 3, 1),
+    (64, 128, 128, 4, 4, 1),
+    (128, 128, 128, 4, 3, 1),
 ]
 # BLOCK_M, BLOCK_N, bytes of a block along the depth, warps, stages, programs of a multiprocessor.
 GROUPED = [
@@ -251,6 +259,59 @@ class Benchmark:
         what = f"{kind} {extent}" + (" (blocks)" if product == self.product_of_blocks else "")
         product(what, size, size, depth, a, b, out, library, tolerance, bar, sums)
 
+    def with_digits(self):
+        """Products of fp8 whose sums keep the digits of fp32, beside the library's own (no fast accumulation), and of
+        blocks of 128 with scales of their own."""
+        for size in (2048, 4096, 8192):
+            for most in (128, 64):
+                self.fp8(size, most)
+            self.fp8(size, None)
+
+    def fp8(self, size, most):
+        """`most`: of so many products digits may get lost; None: of blocks with scales."""
+        M = N = K = size
+        a, b = (torch.randn(size, size, device="cuda").to(torch.float8_e4m3fn) for _ in "ab")
+        out = torch.empty(size, size, device="cuda", dtype=torch.bfloat16)
+        one = torch.ones((), device="cuda")
+        a_scales = torch.rand(K // 128, M, device="cuda") + 0.5
+        b_scales = torch.rand(N // 128, K // 128, device="cuda") + 0.5
+        exact = [each.double() for each in (a, b)]
+        if most is None:
+            exact[0] *= a_scales.T.double().repeat_interleave(128, 1)
+            exact[1] *= b_scales.double().repeat_interleave(128, 0).repeat_interleave(128, 1)
+        expected = exact[0] @ exact[1].T
+        del exact
+
+        def library():
+            scales = (one, one) if most else (a_scales.T, b_scales.T)
+            return torch._scaled_mm(
+                a, b.T, scale_a=scales[0], scale_b=scales[1], out_dtype=torch.bfloat16, use_fast_accum=False
+            )  # fmt: skip
+
+        def launch(module, configuration):
+            block_m, block_n, block_k, warps, stages, rounds = configuration
+            if most is None and block_k > 128:
+                raise RuntimeError("a block has one scale")
+            tools = f"{module.dsl.__name__}.tools.tensor_descriptor"
+            describe = importlib.import_module(tools).TensorDescriptor.from_tensor
+            blocks = (
+                describe(a, [block_m, block_k]), describe(b, [block_n, block_k]), describe(out, [block_m, block_n]),
+            )  # fmt: skip
+            numbers = dict(BM=block_m, BN=block_n, BK=block_k, GROUP=8, UNROLL=rounds)
+            options = dict(num_warps=warps, num_stages=stages, **self.options_for(module))
+            grid = (M // block_m * (N // block_n),)
+            if most is None:
+                module.product_of_scaled_blocks[grid](
+                    *blocks, a_scales, b_scales, M, N, K, **numbers, **options
+                )
+            else:
+                module.product_with_digits[grid](*blocks, M, N, K, **numbers, MOST=most, **options)
+
+        what = f"e4m3 NxK {size}^3, " + (
+            f"sums of {most} apart" if most else "scaled blocks of 128"
+        )
+        self.compare(what, library, launch, WITH_DIGITS, out, expected, 4e-3, 2 * M * N * K, None)
+
     def grouped(self):
         for what, sizes in (
             ("4 x 4096^3", [4096] * 4),
@@ -447,6 +508,7 @@ def main():
         "hopper": ("Products on Hopper", ["products", "blocks", "deep"]),
         "attention": ("Attention on Hopper", ["attention", "attention_blocks", "decoding"]),
         "grouped": ("Grouped products on Hopper", ["grouped"]),
+        "fp8": ("Products of fp8 with all their digits on Hopper", ["with_digits"]),
     }
     parts = [part for _, of_file in files.values() for part in of_file]
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -491,7 +553,7 @@ def main():
             if arguments.save:
                 (HERE / "results" / f"{name}-{card}.md").write_text(
                     f"# {title}\n\n`{command}` on {setting}; power and clock at the end: {last}. x: times the "
-                    f"library in turn (cuBLAS, cuBLASLt with fast accumulation for e4m3, torch's attention; for decoding, torch's elementwise kernel that moves as many bytes).\n\n"
+                    f"library in turn (cuBLAS, cuBLASLt for e4m3, with fast accumulation but for sums apart and scaled blocks, torch's attention; for decoding, torch's elementwise kernel that moves as many bytes).\n\n"
                     f"{benchmark.table.markdown()}"
                 )
 

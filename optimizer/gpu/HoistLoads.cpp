@@ -28,7 +28,7 @@ public:
       if (auto load = dyn_cast<LoadOp>(op); load && !load.getIsVolatile())
         consider(load);
       else if (hasElementRegion(&op) || (isPure(&op) && !op.getNumRegions()) ||
-               touchesOnlySharedMemory(&op))
+               touchesOnlySharedMemory(&op) || isa<TensorCopyOp, AsyncCopyOp>(op))
         waiting.insert(&op); // loads pass it that do not need its results
       else
         startBehind(&op);

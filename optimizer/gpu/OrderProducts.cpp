@@ -34,6 +34,13 @@ bool mayBePassed(Operation *op) {
          (load && !load.getIsVolatile());
 }
 
+/// Whether the operation is of the copies of later rounds, which a product may begin before: they
+/// fill no stage that its round reads.
+bool isOfLaterCopies(Operation *op) {
+  auto wait = dyn_cast<MBarrierWaitOp>(op);
+  return isa<TensorCopyOp, MBarrierExpectOp>(op) || (wait && wait.getOfCopies());
+}
+
 bool takesResultOf(Operation *op, Operation *maker) {
   return llvm::any_of(op->getOperands(),
                       [&](Value operand) { return operand.getDefiningOp() == maker; });
@@ -88,7 +95,7 @@ private:
     Operation *place = product;
     bool passesWait = false;
     for (Operation *before = product->getPrevNode(); before; before = before->getPrevNode()) {
-      if (!mayBePassed(before))
+      if (!mayBePassed(before) && !isOfLaterCopies(before))
         break;
       // What shows a stage comes along.
       if (llvm::any_of(moved, [&](Operation *op) { return takesResultOf(op, before); })) {
@@ -97,10 +104,9 @@ private:
         moved.push_back(before);
         continue;
       }
-      if (isa<DotWaitOp>(before)) {
-        passesWait = true;
+      passesWait |= isa<DotWaitOp>(before);
+      if (passesWait && (isa<DotWaitOp>(before) || isOfLaterCopies(before)))
         place = before;
-      }
     }
     if (!passesWait)
       return false;
@@ -174,14 +180,20 @@ private:
     }
   }
 
-  /// Lets each wait leave those products under way that have begun behind its own.
+  /// Lets each wait leave those products under way that have begun behind its own, and stay behind
+  /// what is computed under its product.
   void countPending() {
     for (DotWaitOp wait : waits) {
       auto product = wait.getValues().front().getDefiningOp<DotAsyncOp>();
       int32_t later = 0;
-      for (Operation *op = product->getNextNode(); op != wait; op = op->getNextNode())
+      bool computes = false; // of sums, and nothing that a product takes
+      for (Operation *op = product->getNextNode(); op != wait; op = op->getNextNode()) {
         later += isa<DotAsyncOp>(op);
+        computes &= !isa<DotAsyncOp>(op);
+        computes |= isElementwise(op) && op->getResultTypes() == wait->getResultTypes();
+      }
       wait.setPending(later);
+      wait.setPinned(computes);
     }
   }
 

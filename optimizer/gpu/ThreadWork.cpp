@@ -14,16 +14,22 @@ int64_t peakWords(scf::ForOp loop, const CheapValues &cheap) {
                   !elementTypeOf(value.getType()).isInteger(1);
     return isHeld ? wordsPerThread(value.getType()) : 0;
   };
+  // A broadcast tile is the registers of what is broadcast.
+  auto heldAs = [](Value value) {
+    while (isa_and_nonnull<BroadcastOp, ExpandDimsOp>(value.getDefiningOp()))
+      value = value.getDefiningOp()->getOperand(0);
+    return value;
+  };
   llvm::SmallDenseSet<Value, 32> live;
   int64_t words = 0, most = 0;
   auto use = [&](Operation *op) {
-    for (Value operand : op->getOperands())
+    for (Value operand : llvm::map_range(op->getOperands(), heldAs))
       if (live.insert(operand).second)
         words += wordsOf(operand);
   };
   // What is made before the loop lives through it.
   loop.getBody()->walk([&](Operation *op) {
-    for (Value operand : op->getOperands())
+    for (Value operand : llvm::map_range(op->getOperands(), heldAs))
       if (operand.getParentBlock() != loop.getBody() &&
           operand.getParentRegion()->isProperAncestor(&loop.getRegion()) &&
           live.insert(operand).second)

@@ -61,3 +61,37 @@ func.func @written_by_the_round(%l: !h, %n: i32) -> (!s, !s, !s) {
   }
   return %r#0, %r#1, %r#2 : !s, !s, !s
 }
+
+// Sums that the round computes with: the second product begins before what starts copies waits, and the first one's sums
+// are added under it. The wait for it stays behind that (`pinned`).
+// CHECK-LABEL: func.func @added_by_the_round
+// CHECK: scf.for {{.*}} iter_args(%[[SUM:[a-z0-9]*]] = %{{.*}})
+// CHECK: tile.mbarrier_wait %[[FULL:.*]][%{{.*}}], %{{.*}} :
+// CHECK-NEXT: %[[ONE:.*]] = tile.dot_async
+// CHECK-NEXT: %[[TWO:.*]] = tile.dot_async
+// CHECK-NEXT: tile.mbarrier_wait %{{.*}} of_copies
+// CHECK-NEXT: %[[A:.*]] = tile.dot_wait 1, %[[ONE]] :
+// CHECK-NEXT: %[[B:.*]] = arith.addf %[[SUM]], %[[A]]
+// CHECK-NEXT: %[[C:.*]] = tile.dot_wait 0 pinned, %[[TWO]] :
+// CHECK-NEXT: %[[D:.*]] = arith.addf %[[B]], %[[C]]
+// CHECK-NEXT: scf.yield %[[D]]
+func.func @added_by_the_round(%n: i32) -> !s {
+  %zero = arith.constant 0 : i32
+  %step = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : !s
+  %x = tile.buffer_alloc : !b
+  %full = tile.mbarrier_alloc : !tile.mbarriers<2>
+  %over = tile.mbarrier_alloc : !tile.mbarriers<2>
+  %r = scf.for %k = %zero to %n step %step iter_args(%sum = %none) -> (!s) : i32 {
+    tile.mbarrier_wait %full[%zero], %zero : !tile.mbarriers<2>
+    %a = tile.dot_async %x, %x, %none instruction = "wgmma.m64n64k16.f32.f16.f16" : !b * !b -> !s
+    tile.mbarrier_wait %over[%zero], %zero of_copies : !tile.mbarriers<2>
+    %a1 = tile.dot_wait 0, %a : (!s) -> !s
+    %a2 = arith.addf %sum, %a1 : !s
+    %b = tile.dot_async %x, %x, %none instruction = "wgmma.m64n64k16.f32.f16.f16" : !b * !b -> !s
+    %b1 = tile.dot_wait 0, %b : (!s) -> !s
+    %b2 = arith.addf %a2, %b1 : !s
+    scf.yield %b2 : !s
+  }
+  return %r : !s
+}
