@@ -142,6 +142,43 @@ private:
 
 } // namespace
 
+/// Bytes go through the plan as words of those that go the same way.
+Registers GpuEmitter::moveByShuffles(const layout::ShufflePlan &plan, const Registers &values,
+                                     llvm::Type *type) {
+  if (type->isPointerTy() || type->getScalarSizeInBits() != 8)
+    return ShuffleEmitter(*this, plan, type).emit(values);
+  constexpr unsigned bits = 8;
+  const layout::PackedShuffles packed = layout::packShuffles(plan, bits);
+  llvm::Type *bitsType = builder.getIntNTy(bits),
+             *wordType = builder.getIntNTy(bits * unsigned(packed.perWord));
+  Registers words;
+  for (size_t first = 0; first < packed.sources.size(); first += size_t(packed.perWord)) {
+    llvm::Value *word = nullptr;
+    for (int64_t element = 0; element < packed.perWord; ++element) {
+      const int source = packed.sources[first + size_t(element)];
+      if (source < 0)
+        continue;
+      // Padding among them, poison for LLVM, must not spread over the word.
+      llvm::Value *value = builder.CreateFreeze(builder.CreateBitCast(values[source], bitsType));
+      value = builder.CreateShl(builder.CreateZExt(value, wordType), uint64_t(element) * bits);
+      word = word ? builder.CreateOr(word, value) : value;
+    }
+    words.push_back(word ? word : llvm::Constant::getNullValue(wordType));
+  }
+  const Registers moved = ShuffleEmitter(*this, packed.plan, wordType).emit(words);
+  Registers results;
+  for (int place : packed.destinations) {
+    if (place < 0) {
+      results.push_back(paddingOf(type));
+      continue;
+    }
+    llvm::Value *word = moved[size_t(place / packed.perWord)];
+    word = builder.CreateLShr(word, uint64_t(place % packed.perWord) * bits);
+    results.push_back(builder.CreateBitCast(builder.CreateTrunc(word, bitsType), type));
+  }
+  return results;
+}
+
 //===-- Conversions ---------------------------------------------------------------------------===//
 
 Registers GpuEmitter::convert(const Registers &values, const TileLayout &from, const TileLayout &to,
@@ -157,7 +194,7 @@ Registers GpuEmitter::convert(const Registers &values, const TileLayout &from, c
         result = values[source];
     return results;
   case ConversionKind::WithinWarp:
-    return ShuffleEmitter(*this, plan.shuffles, type).emit(values);
+    return moveByShuffles(plan.shuffles, values, type);
   case ConversionKind::BetweenBlocks:
     hasFailed = true;
     return results;

@@ -30,6 +30,10 @@
 
 #include "llvm/ADT/DenseMap.h"
 
+namespace sectile::layout {
+struct ShufflePlan;
+}
+
 namespace sectile::gpu {
 
 /// One value per register of a layout.
@@ -114,6 +118,8 @@ public:
   llvm::Value *anyThread(llvm::Value *truth);
   /// Registers of `value` moved from one layout to another, by way of what is cheapest; `scratch`
   /// is the offset of bytes set aside for it, or -1 when none are needed.
+  Registers moveByShuffles(const layout::ShufflePlan &plan, const Registers &values,
+                           llvm::Type *type);
   Registers convert(const Registers &values, const layout::TileLayout &from,
                     const layout::TileLayout &to, llvm::Type *type, int64_t scratch);
 

@@ -130,18 +130,21 @@ bool areComparable(const TileLayout &source, const TileLayout &destination) {
 
 /// Shuffles cost one issue each, selects about half; a round trip a store and a load per 32 bits,
 /// and a barrier.
-bool areShufflesCheaper(const ShufflePlan &plan, const ConversionViews &views,
+bool areShufflesCheaper(const PackedShuffles &packed, const ConversionViews &views,
                         unsigned elementBits) {
   int64_t registers =
       views.source.tile->registersPerThread() + views.destination.tile->registersPerThread();
   int64_t words = llvm::divideCeil(uint64_t(registers * elementBits), 32u);
-  return plan.shuffleCount(elementBits) + plan.selectCount() / 2 <= words + 20;
+  return packed.plan.shuffleCount(elementBits * unsigned(packed.perWord)) +
+             packed.plan.selectCount() / 2 <=
+         words + 20;
 }
 
 struct Choice {
   ConversionKind kind;
   std::optional<WarpMap> map;
   std::optional<ShufflePlan> shuffles;
+  int64_t perWord = 1; // elements that these move together
 };
 
 Choice choose(const ConversionViews &views, unsigned elementBits, ConversionSettings::Way way) {
@@ -154,8 +157,11 @@ Choice choose(const ConversionViews &views, unsigned elementBits, ConversionSett
     return choice;
   }
   choice.shuffles = planShuffles(views, *choice.map);
-  if (choice.shuffles &&
-      (way == Way::Shuffles || areShufflesCheaper(*choice.shuffles, views, elementBits)))
+  if (!choice.shuffles)
+    return choice;
+  const PackedShuffles packed = packShuffles(*choice.shuffles, elementBits);
+  choice.perWord = packed.perWord;
+  if (way == Way::Shuffles || areShufflesCheaper(packed, views, elementBits))
     choice.kind = ConversionKind::WithinWarp;
   return choice;
 }
@@ -180,13 +186,16 @@ ConversionPlan planConversion(const TileLayout &source, const TileLayout &destin
 }
 
 ConversionKind classifyConversion(const TileLayout &source, const TileLayout &destination,
-                                  unsigned elementBits) {
+                                  unsigned elementBits, int64_t *perWord) {
   if (source == destination)
     return ConversionKind::Same;
   if (!areComparable(source, destination))
     return ConversionKind::BetweenBlocks;
-  ConversionViews views = alignBlocks(source, destination);
-  return choose(views, elementBits, ConversionSettings::Way::Cheapest).kind;
+  const ConversionViews views = alignBlocks(source, destination);
+  const Choice choice = choose(views, elementBits, ConversionSettings::Way::Cheapest);
+  if (perWord)
+    *perWord = choice.perWord;
+  return choice.kind;
 }
 
 } // namespace sectile::layout

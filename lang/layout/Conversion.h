@@ -38,6 +38,12 @@ struct ShuffleStep {
   llvm::SmallVector<int, 8> from, to;
 };
 
+/// Source slots s and s xor `from` go the same way, to destination slots t and t xor `to`. Each is
+/// a power of two, of which no other pair and no swap has any.
+struct SlotPairs {
+  int64_t from, to;
+};
+
 /// slots <- source registers; `before`; `steps`; `after`; destination registers <- slots.
 struct ShufflePlan {
   llvm::SmallVector<int, 16> sourceRegisters; // of each slot; -1: undefined
@@ -47,6 +53,7 @@ struct ShufflePlan {
   llvm::SmallVector<int64_t, 6> laneBases, warpBases, blockBases;
   llvm::SmallVector<ShuffleStep, 8> steps;
   llvm::SmallVector<int, 16> destinationSlots; // of each destination register; -1: undefined
+  llvm::SmallVector<SlotPairs, 2> together;
 
   /// True when `step` moves nothing between lanes.
   bool staysInLane(const ShuffleStep &step) const;
@@ -57,6 +64,22 @@ struct ShufflePlan {
   int64_t shuffleCount(unsigned elementBits) const;
   int64_t selectCount() const;
 };
+
+/// A plan whose slots are words of several small elements that go the same way: a select or a
+/// shuffle is for all of them.
+struct PackedShuffles {
+  ShufflePlan plan;
+  int64_t perWord = 1;
+  /// The source register of each element of each word in turn; -1: undefined.
+  llvm::SmallVector<int, 16> sources;
+  /// The element of the moved words that each destination register has; -1: undefined.
+  llvm::SmallVector<int, 16> destinations;
+};
+
+/// Packs as many bytes as 32 bits hold and the plan's `together` allows. Larger elements stay
+/// alone: if theirs were as cheap, loads of products would be converted by shuffles that way, where
+/// copies to shared memory can run ahead.
+PackedShuffles packShuffles(const ShufflePlan &plan, unsigned elementBits);
 
 /// Rounds share the same bytes: store, barrier, load, barrier, store ...
 struct SharedRound {
@@ -95,8 +118,9 @@ ConversionPlan planConversion(const TileLayout &source, const TileLayout &destin
 SharedLayout sharedBetween(const TileLayout &source, const TileLayout &destination,
                            unsigned elementBits, const SharedBanks &banks = {});
 
-/// Only which case holds: what a pass that removes conversions asks often.
+/// Only which case holds: what a pass that removes conversions asks often. Within a warp,
+/// `perWord` becomes the number of elements that move in a word.
 ConversionKind classifyConversion(const TileLayout &source, const TileLayout &destination,
-                                  unsigned elementBits);
+                                  unsigned elementBits, int64_t *perWord = nullptr);
 
 } // namespace sectile::layout

@@ -226,11 +226,14 @@ std::string drawConversion(const TileLayout &source, const TileLayout &destinati
   switch (plan.kind) {
   case ConversionKind::Same:
     return "conversion: within each thread, registers are renamed\n";
-  case ConversionKind::WithinWarp:
-    return llvm::formatv("conversion: within each warp, {0}{1}, {2}\n",
-                         plural(plan.shuffles.shuffleCount(elementBits), "shuffle"),
-                         plan.shuffles.isButterfly() ? " (butterfly)" : "",
-                         plural(plan.shuffles.selectCount(), "select"));
+  case ConversionKind::WithinWarp: {
+    const PackedShuffles packed = packShuffles(plan.shuffles, elementBits);
+    return llvm::formatv(
+        "conversion: within each warp, {0}{1}, {2}\n",
+        plural(packed.plan.shuffleCount(elementBits * unsigned(packed.perWord)), "shuffle"),
+        packed.plan.isButterfly() ? " (butterfly)" : "",
+        plural(packed.plan.selectCount(), "select"));
+  }
   case ConversionKind::ThroughShared:
     return llvm::formatv("conversion: through {0} bytes of shared memory in {1}\n"
                          "  writes {2} of {3} per thread, bank conflicts: {4}\n"

@@ -16,6 +16,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <map>
+#include <numeric>
 
 namespace sectile::layout {
 
@@ -153,6 +154,20 @@ std::optional<ShufflePlan> planShuffles(const ConversionViews &views, WarpMap ma
     addSwap(plan.before, Dim::Block, bit,
             map.registerOfBlock[bit] ^ combine(choice, map.laneOfBlock[bit]));
 
+  // Elements whose slots differ in a bit that nothing else depends on.
+  auto isSwapped = [](const auto &swaps, int64_t bit) {
+    return llvm::any_of(swaps, [&](const ConditionalSwap &swap) { return swap.slotXor & bit; });
+  };
+  for (unsigned bit = 0; bit < map.registerOfRegister.size(); ++bit) {
+    const Word from = map.registerOfRegister[bit];
+    int64_t takers = 0; // slots, by their bits, that come from such a slot
+    for (auto [number, lane] : llvm::zip(map.registerOfRegister, map.laneOfRegister))
+      takers += ((number ^ combine(choice, lane)) & from) != 0;
+    if (llvm::isPowerOf2_64(uint64_t(from)) && map.laneOfRegister[bit] == 0 && takers == 1 &&
+        !isSwapped(plan.before, int64_t(from)) && !isSwapped(plan.after, int64_t(1) << bit))
+      plan.together.push_back({int64_t(from), int64_t(1) << bit});
+  }
+
   int64_t sourceCount = views.source.registersPerBlock();
   int64_t destinationCount = views.destination.registersPerBlock();
   int64_t repetitions = views.source.repetitionCount();
@@ -184,6 +199,67 @@ std::optional<ShufflePlan> planShuffles(const ConversionViews &views, WarpMap ma
   for (auto &[lane, step] : steps)
     plan.steps.push_back(std::move(step));
   return plan;
+}
+
+PackedShuffles packShuffles(const ShufflePlan &plan, unsigned elementBits) {
+  PackedShuffles packed;
+  packed.plan = plan;
+  packed.sources = plan.sourceRegisters;
+  packed.destinations = plan.destinationSlots;
+  for (const SlotPairs &pairs : plan.together) {
+    if (elementBits > 8 || packed.perWord == 4)
+      break;
+    // Bits below are gone by now.
+    auto withoutBit = [](int64_t slot, int64_t bit) {
+      return (slot & (bit - 1)) | (slot >> 1 & ~(bit - 1));
+    };
+    int64_t from = pairs.from, to = pairs.to;
+    for (const SlotPairs &before : plan.together) {
+      if (&before == &pairs)
+        break;
+      from >>= before.from < pairs.from;
+      to >>= before.to < pairs.to;
+    }
+    llvm::SmallVector<int, 16> sources;
+    const int64_t slots = int64_t(packed.sources.size()) / packed.perWord;
+    for (int64_t slot = 0; slot < slots; ++slot)
+      if (!(slot & from))
+        for (int64_t half : {slot, slot | from})
+          for (int64_t element = 0; element < packed.perWord; ++element)
+            sources.push_back(packed.sources[half * packed.perWord + element]);
+    packed.sources = std::move(sources);
+    for (int &place : packed.destinations)
+      if (place >= 0) {
+        const int64_t slot = place / packed.perWord, element = place % packed.perWord;
+        place = int(2 * packed.perWord * withoutBit(slot, to) + (slot & to ? packed.perWord : 0) +
+                    element);
+      }
+    for (ConditionalSwap &swap : packed.plan.before)
+      swap.slotXor = withoutBit(swap.slotXor, from);
+    for (ConditionalSwap &swap : packed.plan.after)
+      swap.slotXor = withoutBit(swap.slotXor, to);
+    for (ShuffleStep &step : packed.plan.steps) {
+      ShuffleStep words{step.laneXor, {}, {}};
+      for (auto [source, target] : llvm::zip(step.from, step.to))
+        if (!(target & to)) {
+          words.from.push_back(int(withoutBit(source, from)));
+          words.to.push_back(int(withoutBit(target, to)));
+        }
+      step = std::move(words);
+    }
+    packed.perWord *= 2;
+  }
+  auto count = [](llvm::SmallVectorImpl<int> &slots, int64_t size) {
+    slots.resize(size_t(size));
+    std::iota(slots.begin(), slots.end(), 0);
+  };
+  count(packed.plan.sourceRegisters, int64_t(packed.sources.size()) / packed.perWord);
+  int64_t moved = 0;
+  for (const ShuffleStep &step : packed.plan.steps)
+    moved += int64_t(step.to.size());
+  count(packed.plan.destinationSlots, moved);
+  packed.plan.together.clear();
+  return packed;
 }
 
 //===-- questions -----------------------------------------------------------------------------===//

@@ -175,12 +175,13 @@ double roundTripCost(const TileLayout &layout, unsigned bits) {
 }
 
 double conversionCost(const TileLayout &from, const TileLayout &to, unsigned bits) {
-  switch (layout::classifyConversion(from, to, bits)) {
+  int64_t perWord = 1;
+  switch (layout::classifyConversion(from, to, bits, &perWord)) {
   case layout::ConversionKind::Same:
     return 0;
   case layout::ConversionKind::WithinWarp: {
     double words = std::max(1.0, bits / 32.0);
-    return kShuffles + kPerShuffle * words * warpRegisters(to);
+    return kShuffles + kPerShuffle * words * warpRegisters(to) / double(perWord);
   }
   default: {
     // Only one of several copies is written.

@@ -129,8 +129,8 @@ LogicalResult verifyDotAsync(DotAsyncOp dot, const GpuShape &shape) {
       return dot.emitOpError("layouts: the operand in registers does not fit the accumulator");
     }
   }
-  auto [from, to] = dot.depthRange();
-  if (from % instruction->k != 0 || to % instruction->k != 0)
+  if (auto [from, to] = dot.depthRange();
+      dot.getDepth() && (from % instruction->k != 0 || to % instruction->k != 0))
     return dot.emitOpError("layouts: its depth is not one of whole instructions, of ")
            << instruction->k;
   llvm::SmallDenseSet<Value, 4> seen;

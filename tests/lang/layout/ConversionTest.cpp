@@ -67,7 +67,7 @@ void runSwaps(llvm::ArrayRef<ConditionalSwap> swaps, int64_t lane, int64_t warp,
 }
 
 Threads runShuffles(const ShufflePlan &plan, const TileLayout &destination, const Threads &from) {
-  Threads to = threadsOf(destination, destination.registersPerThread());
+  Threads to = threadsOf(destination, plan.destinationSlots.size());
   int slots = 0;
   for (const ShuffleStep &step : plan.steps)
     for (int slot : step.to)
@@ -92,6 +92,34 @@ Threads runShuffles(const ShufflePlan &plan, const TileLayout &destination, cons
           to[warp][lane][number] = values[slot];
     }
   }
+  return to;
+}
+
+int64_t mostPerWord = 0;
+
+/// The same with words of several elements, each by its number in a list of them.
+Threads runPacked(const ShufflePlan &plan, unsigned elementBits, const TileLayout &destination,
+                  const Threads &from) {
+  const PackedShuffles packed = packShuffles(plan, elementBits);
+  EXPECT_LE(packed.perWord * elementBits, 32);
+  mostPerWord = std::max(mostPerWord, packed.perWord);
+  std::vector<int64_t> elements;
+  Threads words = threadsOf(destination, 0), to = threadsOf(destination, 0);
+  for (size_t warp = 0; warp < words.size(); ++warp)
+    for (size_t lane = 0; lane < words[warp].size(); ++lane)
+      for (auto [place, source] : llvm::enumerate(packed.sources)) {
+        if (place % size_t(packed.perWord) == 0)
+          words[warp][lane].push_back(int64_t(elements.size()));
+        elements.push_back(source < 0 ? kUndefined : from[warp][lane][source]);
+      }
+  const Threads moved = runShuffles(packed.plan, destination, words);
+  for (size_t warp = 0; warp < words.size(); ++warp)
+    for (size_t lane = 0; lane < words[warp].size(); ++lane)
+      for (int place : packed.destinations)
+        to[warp][lane].push_back(
+            place < 0 ? kUndefined
+                      : elements[size_t(moved[warp][lane][size_t(place / packed.perWord)] +
+                                        place % packed.perWord)]);
   return to;
 }
 
@@ -154,6 +182,8 @@ void check(const TileLayout &source, const TileLayout &destination, unsigned ele
     break;
   case ConversionKind::WithinWarp:
     to = runShuffles(plan.shuffles, destination, from);
+    for (unsigned bits : {8, 16, 32})
+      EXPECT_EQ(runPacked(plan.shuffles, bits, destination, from), to) << bits;
     break;
   case ConversionKind::ThroughShared:
     to = runShared(plan.shared, source, destination, elementBits, from);
@@ -224,6 +254,7 @@ TEST_F(Conversions, shuffles_reach_whatever_a_warp_holds) {
         plan(source, destination, 32, Way::Shuffles);
       }
   EXPECT_GT(counts[int(ConversionKind::WithinWarp)], 200);
+  EXPECT_EQ(mostPerWord, 4);
   EXPECT_EQ(counts[int(ConversionKind::ThroughShared)], 0);
 }
 
