@@ -373,8 +373,10 @@ def attention(
 @dsl.jit
 def attention_of_blocks(
     q, k, v, out, length, scale, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, CAUSAL: tl.constexpr,
+    OF_FP8: tl.constexpr,
 ):  # fmt: skip
-    """The same of tensor descriptors of (heads * length) x D; where CAUSAL, no row sees later ones."""
+    """The same of tensor descriptors of (heads * length) x D; where CAUSAL, no row sees later ones. OF_FP8: q, k and v
+    are of fp8, and v of (heads * D) x length, as Hopper's products want it."""
     head = tl.program_id(1) * length
     first = tl.program_id(0) * BM
     if CAUSAL:
@@ -395,7 +397,13 @@ def attention_of_blocks(
         shrink = tl.exp2(top - new_top)
         weights = tl.exp2(scores * scale - new_top[:, None])
         total = total * shrink + tl.sum(weights, axis=1)
-        mixed = tl.dot(weights.to(tl.float16), v.load([head + start, 0]), mixed * shrink[:, None])
+        if OF_FP8:
+            values = v.load([tl.program_id(1) * D, start]).T
+            mixed = tl.dot(weights.to(tl.float8e4nv), values, mixed * shrink[:, None])
+        else:
+            mixed = tl.dot(
+                weights.to(tl.float16), v.load([head + start, 0]), mixed * shrink[:, None]
+            )
         top = new_top
     out.store([head + first, 0], (mixed / total[:, None]).to(tl.float16))
 

@@ -1,7 +1,7 @@
 """Matrix products and attention on Hopper against cuBLAS, cuDNN and Triton: one process, one GPU, in turn.
 
     ./dev bench hopper [--save] [--only products] [--only blocks] [--only deep] [--only attention] [--only attention_blocks]
-                       [--only decoding] [--only grouped] [--only with_digits]
+                       [--only attention_fp8] [--only decoding] [--only grouped] [--only with_digits]
     ./dev bench hopper --block-each     # Sectile with a block of threads for each program
 
 Sectile and Triton compile the same text (`product` and `attention` of gpu_kernels.py) and each has the best
@@ -412,7 +412,7 @@ class Benchmark:
             module.attention_of_blocks[grid](
                 describe(q, [block_m, depth]), describe(k, [block_n, depth]),
                 describe(v, [block_n, depth]), describe(out, [block_m, depth]), length,
-                depth**-0.5 * LOG2_E, D=depth, BM=block_m, BN=block_n, CAUSAL=is_causal,
+                depth**-0.5 * LOG2_E, D=depth, BM=block_m, BN=block_n, CAUSAL=is_causal, OF_FP8=False,
                 num_warps=warps, num_stages=stages, **self.options_for(module),
             )  # fmt: skip
 
@@ -427,6 +427,51 @@ class Benchmark:
             for length, bar in lengths.items():
                 what = f"attention f16 d{depth}{' causal' if is_causal else ''} {length} (blocks)"
                 self.attend(what, depth, 2048 // depth, length, is_causal, run, bar)
+
+    def attention_fp8(self):
+        """Attention of e4m3 beside Sectile's own of f16, the best of its configurations."""
+        depth, heads = 128, 16
+        for length, is_causal in ((4096, False), (16384, False), (4096, True), (16384, True)):
+            batch = 16384 // length
+            halves = [
+                torch.randn(batch * heads, length, depth, device="cuda").half() for _ in range(3)
+            ]
+            q, k, v = (x.to(torch.float8_e4m3fn) for x in halves)
+            turned = v.mT.contiguous()
+            out = torch.empty_like(halves[0])
+
+            def launch(module, configuration, of_fp8=True, length=length, is_causal=is_causal):
+                block_m, block_n, warps, stages = configuration
+                tools = f"{module.dsl.__name__}.tools.tensor_descriptor"
+                describe = importlib.import_module(tools).TensorDescriptor.from_tensor
+                queries, keys, values = (q, k, turned) if of_fp8 else halves
+                blocks = ((queries, block_m, depth), (keys, block_n, depth),
+                          (values, depth, block_n) if of_fp8 else (values, block_n, depth), (out, block_m, depth))  # fmt: skip
+                module.attention_of_blocks[(length // block_m, batch * heads)](
+                    *(describe(x.view(-1, x.shape[-1]), [rows, columns]) for x, rows, columns in blocks), length,
+                    depth**-0.5 * LOG2_E, D=depth, BM=block_m, BN=block_n, CAUSAL=is_causal, OF_FP8=of_fp8,
+                    num_warps=warps, num_stages=stages, **self.options_for(module),
+                )  # fmt: skip
+
+            def halved(configuration):
+                launch(self.kernels["sectile"], configuration, of_fp8=False)
+
+            best = min(
+                ((128, 64, 8, 2), (128, 128, 8, 2), (128, 128, 8, 3)),
+                key=lambda c: statistics.median(Repeated(lambda: halved(c), 5).seconds() for _ in range(3)),
+            )  # fmt: skip
+            rows = slice(length - 64, length)
+            scores = q[:2, rows].double() @ k[:2].double().mT / depth**0.5
+            if is_causal:
+                scores.masked_fill_(
+                    torch.arange(length, device="cuda") > torch.arange(length, device="cuda")[rows, None], -torch.inf
+                )  # fmt: skip
+            expected = scores.softmax(-1) @ v[:2].double()
+            self.compare(
+                f"attention e4m3 d128{' causal' if is_causal else ''} {length} (blocks)", lambda: halved(best), launch,
+                ATTENTION, out, expected, 4e-2, 4 * batch * heads * length**2 * depth / (2 if is_causal else 1), 1.25,
+                pick=lambda out: out[:2, rows],
+            )  # fmt: skip
 
     def decoding(self):
         """A query for each of 32 heads, of which four share keys and values, in 16 sequences of 32768; the library negates
@@ -506,7 +551,10 @@ def state():
 def main():
     files = {
         "hopper": ("Products on Hopper", ["products", "blocks", "deep"]),
-        "attention": ("Attention on Hopper", ["attention", "attention_blocks", "decoding"]),
+        "attention": (
+            "Attention on Hopper",
+            ["attention", "attention_blocks", "attention_fp8", "decoding"],
+        ),
         "grouped": ("Grouped products on Hopper", ["grouped"]),
         "fp8": ("Products of fp8 with all their digits on Hopper", ["with_digits"]),
     }
@@ -553,7 +601,7 @@ def main():
             if arguments.save:
                 (HERE / "results" / f"{name}-{card}.md").write_text(
                     f"# {title}\n\n`{command}` on {setting}; power and clock at the end: {last}. x: times the "
-                    f"library in turn (cuBLAS, cuBLASLt for e4m3, with fast accumulation but for sums apart and scaled blocks, torch's attention; for decoding, torch's elementwise kernel that moves as many bytes).\n\n"
+                    f"library in turn (cuBLAS, cuBLASLt for e4m3, with fast accumulation but for sums apart and scaled blocks, torch's attention, Sectile's own of f16 for that of e4m3; for decoding, torch's elementwise kernel that moves as many bytes).\n\n"
                     f"{benchmark.table.markdown()}"
                 )
 
