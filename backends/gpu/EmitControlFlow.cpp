@@ -27,9 +27,7 @@ Registers GpuEmitter::flatten(ValueRange values, const llvm::BitVector &inWords)
       llvm::append_range(all, own);
     else
       for (size_t first = 0; first < own.size(); first += count)
-        all.push_back(builder.CreateBitCast(
-            vectorOf(builder, ArrayRef<llvm::Value *>(own).slice(first, count)),
-            builder.getInt32Ty()));
+        all.push_back(wordOf(builder, ArrayRef<llvm::Value *>(own).slice(first, count)));
   }
   return all;
 }

@@ -56,6 +56,48 @@ void GpuEmitter::setPlace(GlobalAccess &access, Value pointers, unsigned reg) {
   access.offset = offset;
 }
 
+/// Returns the word of 32 bits that the value is a byte of, and which, as conversions within warps
+/// leave them.
+static std::optional<std::pair<llvm::Value *, int>> asByteOfWord(llvm::Value *value) {
+  auto *byte = llvm::dyn_cast<llvm::TruncInst>(value);
+  if (!byte || !byte->getType()->isIntegerTy(8) || !byte->getSrcTy()->isIntegerTy(32))
+    return std::nullopt;
+  llvm::Value *word = byte->getOperand(0);
+  auto *shift = llvm::dyn_cast<llvm::BinaryOperator>(word);
+  if (!shift || shift->getOpcode() != llvm::Instruction::LShr)
+    return std::pair(word, 0);
+  auto *bits = llvm::dyn_cast<llvm::ConstantInt>(shift->getOperand(1));
+  if (!bits || bits->getZExtValue() % 8 != 0)
+    return std::nullopt;
+  return std::pair(shift->getOperand(0), int(bits->getZExtValue() / 8));
+}
+
+/// Returns the word of these bytes where they come from two others: an instruction on most GPUs.
+static llvm::Value *joinedFromWords(llvm::IRBuilderBase &builder,
+                                    llvm::ArrayRef<llvm::Value *> bytes) {
+  llvm::SmallSetVector<llvm::Value *, 2> words;
+  llvm::SmallVector<int, 4> places;
+  for (llvm::Value *byte : bytes) {
+    auto found = asByteOfWord(byte);
+    if (!found || (words.insert(found->first) && words.size() > 2))
+      return nullptr;
+    const int64_t number = llvm::find(words, found->first) - words.begin();
+    places.push_back(int(4 * number) + found->second);
+  }
+  auto *type = llvm::FixedVectorType::get(builder.getInt8Ty(), 4);
+  llvm::Value *first = builder.CreateBitCast(words.front(), type),
+              *second = builder.CreateBitCast(words.back(), type);
+  return builder.CreateBitCast(builder.CreateShuffleVector(first, second, places),
+                               builder.getInt32Ty());
+}
+
+llvm::Value *wordOf(llvm::IRBuilderBase &builder, ArrayRef<llvm::Value *> elements) {
+  if (elements.size() == 4)
+    if (llvm::Value *joined = joinedFromWords(builder, elements))
+      return joined;
+  return builder.CreateBitCast(vectorOf(builder, elements), builder.getInt32Ty());
+}
+
 llvm::Value *vectorOf(llvm::IRBuilderBase &builder, ArrayRef<llvm::Value *> values) {
   if (values.size() == 1)
     return values.front();

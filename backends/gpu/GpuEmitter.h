@@ -48,6 +48,8 @@ inline llvm::Constant *paddingOf(llvm::Type *type) {
 /// The values as one vector, or the value itself; and back (EmitMemory.cpp).
 llvm::Value *vectorOf(llvm::IRBuilderBase &builder, llvm::ArrayRef<llvm::Value *> values);
 llvm::Value *elementOf(llvm::IRBuilderBase &builder, llvm::Value *vector, unsigned lane);
+/// Several elements of 32 bits together, as a word.
+llvm::Value *wordOf(llvm::IRBuilderBase &builder, llvm::ArrayRef<llvm::Value *> elements);
 
 class GpuEmitter {
 public:

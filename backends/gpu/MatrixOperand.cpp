@@ -68,13 +68,14 @@ llvm::Value *MatrixOperand::wordAt(llvm::ArrayRef<int> registers) {
   if (word)
     return word;
   llvm::Value *first = values[registers.front()];
-  llvm::Type *type = first->getType();
   if (form.perWord == 1)
-    return word = type->isDoubleTy() ? first : builder.CreateBitCast(first, builder.getInt32Ty());
-  llvm::Value *vector = llvm::PoisonValue::get(llvm::FixedVectorType::get(type, form.perWord));
-  for (auto [i, reg] : llvm::enumerate(registers))
-    vector = builder.CreateInsertElement(vector, values[reg], uint64_t(i));
-  return word = builder.CreateBitCast(vector, builder.getInt32Ty());
+    return word = first->getType()->isDoubleTy()
+                      ? first
+                      : builder.CreateBitCast(first, builder.getInt32Ty());
+  Registers elements;
+  for (int reg : registers)
+    elements.push_back(values[reg]);
+  return word = wordOf(builder, elements);
 }
 
 llvm::Value *MatrixOperand::asFloat(int reg) {

@@ -457,7 +457,7 @@ class Products:
         total = self.case.scalars["depth"]
         if total * d > 8192 or total > 6 * n:
             return None
-        dtype = choose(["float16", "float16", "bfloat16", "float32"])
+        dtype = choose(["float16", "float16", "bfloat16", "float32", "float8e4nv"])
         x = self.array("x", dtype)
         q, top, norm, acc, j, key, value, s, p, new, old, turn = (self.fresh() for _ in range(12))
 
@@ -465,7 +465,8 @@ class Products:
             return f"tl.arange(0, {rows})[:, None] * {d} + tl.arange(0, {d})[None, :]"
 
         precision = ', input_precision="ieee"' if dtype == "float32" else ""
-        of_blocks = roll() < 0.4
+        of_fp8 = dtype == "float8e4nv"
+        of_blocks = roll() < 0.4 and not of_fp8
         masked = not of_blocks and (total % n != 0 or roll() < 0.3)
         mask = f", mask=tl.arange(0, {n})[:, None] < depth - {j}, other=0" if masked else ""
         hidden = masked or (of_blocks and total % n != 0) or roll() < 0.2
@@ -481,6 +482,10 @@ class Products:
             loads = [
                 f"tl.load({x} + {start}{j} * {d} + ({grid(n)}){mask})" for start in ("", "1024 + ")
             ]
+        if of_fp8 and roll() < 0.8:  # values along the depth, as Hopper's products want them
+            turned = f"tl.arange(0, {d})[:, None] * {total} + ({j} + tl.arange(0, {n}))[None, :]"
+            inside = f", mask=tl.arange(0, {n})[None, :] < depth - {j}, other=0" if masked else ""
+            loads[1] = f"tl.trans(tl.load({x} + 1024 + {turned}{inside}))"
         hint = choose(["", "", ", num_stages=1", ", num_stages=2", ", num_stages=4"])
         end = choose(["depth", "depth", str(total)])
         # The sums may go on through several rounds of a loop around.

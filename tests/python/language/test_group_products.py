@@ -153,6 +153,56 @@ def test_sums_apart(device, extents, depth, num_warps, computed):
     assert error(0) < 1e-6
 
 
+@st.jit
+def _chain_of_fp8(q, k, v, out, length, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):
+    rows, columns, depth = tl.arange(0, M), tl.arange(0, N), tl.arange(0, D)
+    x = tl.load(q + rows[:, None] * D + depth[None, :])
+    total = tl.zeros((M, D), tl.float32)
+    for start in range(0, length, N):
+        y = tl.load(k + (start + columns)[None, :] * D + depth[:, None])
+        weights = tl.exp2(tl.dot(x, y) * 0.0625)
+        z = tl.load(v + depth[None, :] * length + (start + columns)[:, None])
+        total = tl.dot(weights.to(tl.float8e4nv), z, total)
+    tl.store(out + rows[:, None] * D + depth[None, :], total)
+
+
+@pytest.mark.parametrize("num_warps", [4, 8])
+def test_sums_become_operands_of_fp8_without_shared_memory(num_warps):
+    """A thread has pairs of neighbours and wants four in a row: words of two pairs go from lane to lane, so that 64 numbers
+    take 16 shuffles, 16 permutations of bytes on either side, and no barrier."""
+    kernel = st.compile(
+        _chain_of_fp8, target="cuda:90", num_warps=num_warps,
+        signature={"q": "*fp8e4nv:16", "k": "*fp8e4nv:16", "v": "*fp8e4nv:16", "out": "*fp32:16", "length": "i32:16"},
+        constexprs={"M": 16 * num_warps, "N": 128, "D": 64},
+    )  # fmt: skip
+    ptx = kernel.asm["ptx"]
+    assert "mma.sync" not in ptx and "ld.shared" not in ptx and "ldmatrix" not in ptx
+    # Copies of the chain: one may stand before the loop. One more shuffle tells all lanes the warp's number.
+    chains = ptx.count("m64n64k32.f32.e4m3.e4m3") // 4
+    assert (
+        ptx.count("shfl.sync.idx") - 16 * chains in (0, 1) and ptx.count("prmt.b32") <= 32 * chains
+    )
+
+
+@pytest.mark.parametrize("num_warps", [4, 8])
+@pytest.mark.parametrize("length", [128, 384])
+def test_a_chain_of_fp8(device, length, num_warps):
+    M, N, D = 16 * num_warps, 128, 64
+    random = np.random.default_rng(9)
+    q, k, v = (
+        random.standard_normal(shape).astype(ml_dtypes.float8_e4m3fn)
+        for shape in ((M, D), (length, D), (D, length))
+    )
+    out = np.full((M, D), np.nan, np.float32)
+    held = [st.reinterpret(array.view(np.uint8), tl.float8e4nv) for array in (q, k, v)]
+    _chain_of_fp8[(1,)](*held, out, length, M, N, D, num_warps=num_warps)
+    weights = np.exp2(q.astype(np.float64) @ k.astype(np.float64).T * 0.0625)
+    rounded = weights.astype(np.float32).astype(ml_dtypes.float8_e4m3fn).astype(np.float64)
+    expected = rounded @ v.astype(np.float64).T
+    # A weight beside the middle of two numbers of fp8 may become either.
+    np.testing.assert_allclose(out, expected, rtol=0, atol=2e-2 * np.abs(expected).max())
+
+
 @pytest.mark.parametrize(
     "change",
     [
