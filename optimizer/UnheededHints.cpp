@@ -36,11 +36,17 @@ std::string withoutStages(Operation *loop, LoadsAhead ahead) {
 
 } // namespace
 
-void noteSumsTogether(tile::DotOp product, lang::Remarks &remarks) {
-  if (product.getMaxImpreciseAcc().value_or(0))
-    addRemark(remarks, product.getLoc(), "hint",
-              "max_num_imprecise_acc: no partial sums are kept apart; products of fp8 do without "
-              "wgmma, whose sums keep fewer digits");
+void noteSumsTogether(tile::DotOp product, SumsApart apart, lang::Remarks &remarks) {
+  auto element = dyn_cast<FloatType>(product.getLhs().getType().getElementType());
+  if (!element || element.getWidth() != 8 || !product.getMaxImpreciseAcc().value_or(0))
+    return;
+  addRemark(remarks, product.getLoc(), "hint",
+            apart == SumsApart::Never
+                ? "max_num_imprecise_acc: no partial sums are kept apart; on this target none is "
+                  "added by wgmma, whose sums keep fewer digits"
+                : "max_num_imprecise_acc: no partial sums are kept apart, as this product does "
+                  "without wgmma, whose sums keep fewer digits; of 32 products and more it would "
+                  "do them, with room for a thread's sums twice in its registers");
 }
 
 void noteUnheededHints(func::FuncOp function, LoadsAhead ahead, SumsApart apart,
@@ -50,7 +56,7 @@ void noteUnheededHints(func::FuncOp function, LoadsAhead ahead, SumsApart apart,
   };
   function.walk([&](Operation *op) {
     if (auto product = dyn_cast<tile::DotOp>(op); product && apart == SumsApart::Never)
-      noteSumsTogether(product, remarks);
+      noteSumsTogether(product, apart, remarks);
     for (const Answer &answer : kAnswers)
       if (op->hasAttr(answer.attribute))
         note(op, answer.text.str());

@@ -27,8 +27,8 @@ enum class SumsApart {
   ByProduct, // StartProducts has remarks for each product
 };
 
-/// Adds the remark of a product whose sums are not kept apart, if it wishes so.
-void noteSumsTogether(tile::DotOp product, lang::Remarks &remarks);
+/// Adds the remark of a product of fp8 whose sums are not kept apart, if it wishes so.
+void noteSumsTogether(tile::DotOp product, SumsApart apart, lang::Remarks &remarks);
 
 /// Adds the remarks of a kernel as the optimiser leaves it, before loops are pipelined.
 void noteUnheededHints(mlir::func::FuncOp function, LoadsAhead ahead, SumsApart apart,

@@ -38,7 +38,11 @@ int32_t numberBefore(std::string_view text, std::string_view mark) {
 }
 
 void readStatistics(Assembled &result) {
-  result.registers = numberBefore(result.log, " registers");
+  // Warnings in front of it may speak of registers, too.
+  const std::string_view log = result.log;
+  const size_t used = log.find("Used ");
+  result.registers =
+      numberBefore(used == std::string_view::npos ? log : log.substr(used), " registers");
   result.localBytes = numberBefore(result.log, " bytes stack frame");
 }
 

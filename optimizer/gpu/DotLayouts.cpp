@@ -191,11 +191,11 @@ static bool losesDigits(const layout::MatrixInstruction &one) {
   return bitsOf(one.elements.lhs) == 8 && one.elements.lhs != layout::MatrixElement::I8;
 }
 
-bool holdsSums(DotOp dot, int64_t times, const GpuShape &shape) {
+bool holdsSums(mlir::RankedTensorType sums, int64_t times, const GpuShape &shape) {
   constexpr int64_t kBesideSums = 26, kMostSums = 200;
-  const int64_t sums = dot.getType().getNumElements() / shape.threadCount() * times,
+  const int64_t count = sums.getNumElements() / shape.threadCount() * times,
                 words = std::min(shape.threadWords, shape.registerWords / shape.threadCount());
-  return sums <= std::min(kMostSums, words - kBesideSums);
+  return count <= std::min(kMostSums, words - kBesideSums);
 }
 
 std::optional<int64_t> sumsApart(DotOp dot, const layout::MatrixInstruction &instruction) {
@@ -208,6 +208,16 @@ std::optional<int64_t> sumsApart(DotOp dot, const layout::MatrixInstruction &ins
     return part;
   // A product that is added to nothing is apart as it is.
   return matchPattern(dot.getAcc(), mlir::m_PosZeroFloat()) ? std::nullopt : std::optional(depth);
+}
+
+/// Returns how many tiles like its result a thread holds for a product of which so much of the
+/// depth is added up apart: the accumulator and a part; of more than two parts one that ptxas has
+/// not added yet, and the sum of parts where they are not added to the accumulator.
+static int64_t timesHeld(DotOp dot, std::optional<int64_t> apart) {
+  if (!apart)
+    return 1;
+  const int64_t depth = shapeOf(dot.getLhs().getType()).back();
+  return 2 + (2 * *apart < depth) + (matchPattern(dot.getAcc(), mlir::m_PosZeroFloat()) ? 1 : 0);
 }
 
 /// Whether the product can be done by an instruction that reads buffers, one of `all`.
@@ -226,7 +236,7 @@ static bool canBeOfBuffers(DotOp dot, const layout::MatrixInstruction &one,
     return false;
   if (!fitsInBuffers(dot, one, shape))
     return false;
-  if (!holdsSums(dot, apart ? 2 : 1, shape))
+  if (!holdsSums(dot.getType(), timesHeld(dot, apart), shape))
     return false;
   // Three products take operands that are rounded and what that leaves.
   if (dot.getPrecision() == InputPrecision::Tf32x3 &&

@@ -41,10 +41,10 @@ bool isHeldAs(mlir::Type type, layout::MatrixElement element);
 ///     lie still while a loop runs;
 ///   - f32 is not multiplied as tf32x3.
 layout::MatrixInstructions matrixInstructions(tile::DotOp dot, const GpuShape &shape);
-/// Whether a thread has registers for so many times the product's sums, by an instruction that
+/// Whether a thread has registers for so many times a product's sums, by an instruction that
 /// reads shared memory itself. All of them stay there: ptxas refuses an instruction that has too
 /// few beside its own, and where sums are spilled instructions of one warp are faster.
-bool holdsSums(tile::DotOp dot, int64_t times, const GpuShape &shape);
+bool holdsSums(mlir::RankedTensorType sums, int64_t times, const GpuShape &shape);
 /// Returns how much of the depth is added up apart from the accumulator, and then added to it, if
 /// the product is done by the instruction, which reads buffers: what max_num_imprecise_acc allows,
 /// in whole instructions. nullopt: nothing is kept apart.

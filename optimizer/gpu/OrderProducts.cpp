@@ -135,9 +135,13 @@ private:
     auto product = wait.getValues().front().getDefiningOp<DotAsyncOp>();
     if (!readsStages(product, loop))
       return;
+    auto isOfLater = [&](Operation *op) { // done when that one is
+      auto other = dyn_cast<DotWaitOp>(op);
+      return other && product->isBeforeInBlock(other.getValues().front().getDefiningOp());
+    };
     Operation *place = wait->getNextNode();
     while (!place->hasTrait<OpTrait::IsTerminator>() && mayBePassed(place) &&
-           !usesWithin(place, wait))
+           !usesWithin(place, wait) && !isOfLater(place))
       place = place->getNextNode();
     wait->moveBefore(place);
   }

@@ -16,7 +16,8 @@ TEST_F(CudaDriverTest, AssemblesWithTheDriver) {
   image = test::addImage();
   image.targetName = "nvptx64:sm_90a";
   options.settings.assembler = "driver";
-  fake.assemblerLog = "ptxas info    : 8 bytes stack frame, 0 bytes spill stores\n"
+  fake.assemblerLog = "ptxas info    : (C7517) waits are added to allow use of registers\n"
+                      "ptxas info    : 8 bytes stack frame, 0 bytes spill stores\n"
                       "ptxas info    : Used 40 registers, used 1 barriers\n";
   ASSERT_TRUE(driver().finish(image, failure)) << failure.message;
   EXPECT_EQ(image.binary, fake.cubin);

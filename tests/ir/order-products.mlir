@@ -95,3 +95,27 @@ func.func @added_by_the_round(%n: i32) -> !s {
   }
   return %r : !s
 }
+
+// A wait does not pass that of a later product, which would have waited for both: they stand in their products' order.
+// CHECK-LABEL: func.func @used_together
+// CHECK: scf.for
+// CHECK-NEXT: %[[ONE:.*]] = tile.dot_async
+// CHECK-NEXT: %[[TWO:.*]] = tile.dot_async
+// CHECK-NEXT: %[[A:.*]] = tile.dot_wait 1, %[[ONE]] :
+// CHECK-NEXT: %[[B:.*]] = tile.dot_wait 0, %[[TWO]] :
+// CHECK-NEXT: arith.addf %[[A]], %[[B]]
+func.func @used_together(%n: i32) -> (!s, !s) {
+  %zero = arith.constant 0 : i32
+  %step = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : !s
+  %x = tile.buffer_alloc : !b
+  %r:2 = scf.for %k = %zero to %n step %step iter_args(%p = %none, %q = %none) -> (!s, !s) : i32 {
+    %a = tile.dot_async %x, %x, %p instruction = "wgmma.m64n64k16.f32.f16.f16" : !b * !b -> !s
+    %a1 = tile.dot_wait 0, %a : (!s) -> !s
+    %b = tile.dot_async %x, %x, %q instruction = "wgmma.m64n64k16.f32.f16.f16" : !b * !b -> !s
+    %b1 = tile.dot_wait 0, %b : (!s) -> !s
+    %c = arith.addf %a1, %b1 : !s
+    scf.yield %b1, %c : !s, !s
+  }
+  return %r#0, %r#1 : !s, !s
+}
