@@ -17,6 +17,9 @@
 //                                     u = addf c, (dot_wait 1, s)
 //                                     d = addf u, (dot_wait 0, t)
 //
+// More than two parts, and two where registers are short, take turns: each begins when the one
+// before is added.
+//
 // An operand that the instruction takes from registers, and that is no load, stays there. A
 // transposed operand is a view of the buffer of what was transposed. PipelineLoops puts the stages
 // of its buffers in place of tiles that are loaded in a loop; fill-buffers stores the rest:
