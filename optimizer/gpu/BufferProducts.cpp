@@ -3,11 +3,8 @@
 #include "lang/layout/BufferOperand.h"
 #include "optimizer/UnheededHints.h"
 #include "optimizer/gpu/AccessWidth.h"
-#include "optimizer/gpu/CheapValues.h"
 #include "optimizer/gpu/DotLayouts.h"
-#include "optimizer/gpu/StageRoom.h"
 #include "optimizer/gpu/TensorCopies.h"
-#include "optimizer/gpu/ThreadWork.h"
 
 using namespace mlir;
 using namespace sectile::tile;
@@ -59,11 +56,6 @@ public:
     for (Operation *op : llvm::reverse(ways))
       if (op->use_empty())
         op->erase();
-    if (inParts.empty())
-      return;
-    const CheapValues cheap(function);
-    for (Parts &parts : inParts)
-      takeTurns(parts, cheap);
   }
 
 private:
@@ -81,29 +73,21 @@ private:
     if (std::optional<int64_t> apart = sumsApart(dot, instruction))
       sum = sumOfParts(dot, *apart, begin);
     else
-      sum = wait(begin(dot.getAcc(), {}), 0);
+      sum = wait(begin(dot.getAcc(), {}));
     dot.replaceAllUsesWith(sum);
     dot.erase();
   }
 
-  /// Returns the product's result when no more than `pending` of those that are started behind it
-  /// are under way.
-  Value wait(Value started, int32_t pending) {
+  Value wait(Value started) {
     return DotWaitOp::create(builder, started.getLoc(), TypeRange{started.getType()},
-                             builder.getI32IntegerAttr(pending), ValueRange{started})
+                             builder.getI32IntegerAttr(0), ValueRange{started})
         .getResult(0);
   }
 
-  /// The parts of one product, in their order: each is started, waited for and added; nothing is
-  /// added for the first one if that is all there is yet.
-  struct Parts {
-    SmallVector<DotAsyncOp, 4> starts;
-    SmallVector<DotWaitOp, 4> waits;
-    SmallVector<Operation *, 4> sums;
-  };
-
-  /// Adds the products of parts of the depth, each computed apart, to the accumulator: one under
-  /// the instructions of the next, unless takeTurns finds that registers are short.
+  /// Adds the products of parts of the depth, each computed apart, to the accumulator. Where a
+  /// thread would hold too many of them, because there are more than two or other products in the
+  /// block, each begins behind what adds those before: a pinned wait for nothing, across which
+  /// ptxas moves no addition. OrderProducts leaves these alone, and lets two overlap.
   Value sumOfParts(DotOp dot, int64_t part,
                    llvm::function_ref<Value(Value acc, DenseI32ArrayAttr depth)> begin) {
     Location place = dot.getLoc();
@@ -115,54 +99,26 @@ private:
     Value none = arith::ConstantOp::create(builder, place, builder.getZeroAttr(dot.getType()));
     Value sum = dot.getAcc();
     bool isFirst = matchPattern(sum, m_PosZeroFloat());
-    Parts parts;
-    auto add = [&](int32_t pending) {
-      Value more = wait(parts.starts[parts.waits.size()].getResult(), pending);
-      parts.waits.push_back(more.getDefiningOp<DotWaitOp>());
-      parts.waits.back().setPinned(parts.waits.size() > 1);
-      sum = isFirst ? more : arith::AddFOp::create(builder, place, sum, more).getResult();
-      isFirst = false;
-      parts.sums.push_back(sum.getDefiningOp());
-    };
+    int32_t before = 0; // products of the block
+    bool isAlone = true;
+    for (Operation &op : *dot->getBlock()) {
+      before += isa<DotAsyncOp>(op);
+      isAlone &= &op == dot || !isa<DotOp, DotAsyncOp>(op);
+    }
+    const bool takesTurns = part < depth && (2 * part < depth || !isAlone);
     for (int64_t from = 0; from < depth; from += part) {
       const int64_t to = std::min(from + part, depth);
-      Value started = begin(none, builder.getDenseI32ArrayAttr({int32_t(from), int32_t(to)}));
-      parts.starts.push_back(started.getDefiningOp<DotAsyncOp>());
-      if (parts.starts.size() >= 2)
-        add(1);
+      if (takesTurns && (from || before))
+        DotWaitOp::create(builder, place, TypeRange(), builder.getI32IntegerAttr(from ? 0 : before),
+                          ValueRange())
+            .setPinned(true);
+      Value more =
+          wait(begin(none, part < depth ? builder.getDenseI32ArrayAttr({int32_t(from), int32_t(to)})
+                                        : DenseI32ArrayAttr()));
+      sum = isFirst ? more : arith::AddFOp::create(builder, place, sum, more).getResult();
+      isFirst = false;
     }
-    add(0);
-    if (parts.starts.size() > 1)
-      inParts.push_back(std::move(parts));
     return sum;
-  }
-
-  /// Lets each part begin when the one before is added, if a thread lacks registers for two. Of
-  /// more parts ptxas would add late, and hold three, and so behind parts of another product.
-  void takeTurns(Parts &parts, const CheapValues &cheap) {
-    DotAsyncOp first = parts.starts.front();
-    const int64_t most = std::min(shape.threadWords, shape.registerWords / shape.threadCount()) -
-                         kOtherWordsOfChains;
-    auto loop = dyn_cast<scf::ForOp>(first->getParentOp());
-    bool isAlone = true; // in its block
-    for (auto product : first->getBlock()->getOps<DotAsyncOp>())
-      isAlone &= llvm::is_contained(parts.starts, product);
-    if (isAlone && parts.starts.size() == 2 && holdsSums(first.getType(), 3, shape) &&
-        (!loop || peakWords(loop, cheap) <= most))
-      return;
-    for (auto [number, wait] : llvm::enumerate(parts.waits)) {
-      wait.setPending(0);
-      wait.setPinned(false);
-      if (number)
-        parts.starts[number]->moveAfter(parts.sums[number - 1]);
-    }
-    for (size_t number = 1; number < parts.waits.size(); ++number) {
-      parts.waits[number]->moveAfter(parts.starts[number]);
-      builder.setInsertionPoint(parts.starts[number]);
-      DotWaitOp::create(builder, parts.starts[number].getLoc(), TypeRange(),
-                        builder.getI32IntegerAttr(0), ValueRange())
-          .setPinned(true);
-    }
   }
 
   Value operand(DotOp dot, const layout::MatrixInstruction &instruction, layout::MatrixSide side) {
@@ -200,7 +156,6 @@ private:
   IndexAnalysis analysis;
   lang::Remarks &remarks;
   OpBuilder builder;
-  SmallVector<Parts> inParts;
 };
 
 struct StartProducts : GpuPass<StartProducts> {

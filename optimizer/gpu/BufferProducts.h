@@ -13,12 +13,11 @@
 // DotLayouts.h):
 //
 //                                     s = dot_async x, y, 0 depth = [0, 64]
+//                                     u = addf c, (dot_wait 0, s)
 //                                     t = dot_async x, y, 0 depth = [64, 128]
-//                                     u = addf c, (dot_wait 1, s)
 //                                     d = addf u, (dot_wait 0, t)
 //
-// More than two parts, and two where registers are short, take turns: each begins when the one
-// before is added.
+// OrderProducts then begins the second before the first is waited for, if registers suffice.
 //
 // An operand that the instruction takes from registers, and that is no load, stays there. A
 // transposed operand is a view of the buffer of what was transposed. PipelineLoops puts the stages

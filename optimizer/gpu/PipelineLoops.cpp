@@ -167,22 +167,12 @@ private:
     return inLoop ? inLoop.getValue().getDefiningOp() : nullptr;
   }
 
-  /// Returns the loop's first product, of parts the last that is started with the first, where
-  /// warps may start it before they meet: each has waited for the bytes that the engine has
-  /// brought, and what the next copies overwrite it does not read. While the matrix units work none
-  /// is kept from its products by a warp that comes later.
+  /// Returns the loop's first product where warps may start it before they meet: each has waited
+  /// for the bytes that the engine has brought, and what the next copies overwrite it does not
+  /// read. While the matrix units work none is kept from its products by a warp that comes later.
   DotAsyncOp firstBeforeCopies() {
     auto products = loop.getOps<DotAsyncOp>();
-    if (chosen.areByThreads() || products.empty())
-      return {};
-    DotAsyncOp first = *products.begin();
-    for (Operation *next = first->getNextNode(); next; next = next->getNextNode()) {
-      auto part = dyn_cast<DotAsyncOp>(next);
-      if (!part || part.getLhs() != first.getLhs() || part.getRhs() != first.getRhs())
-        break;
-      first = part;
-    }
-    return first;
+    return chosen.areByThreads() || products.empty() ? DotAsyncOp() : *products.begin();
   }
 
   /// Whether no warp waits for others in a round, but the one that starts copies: it waits until

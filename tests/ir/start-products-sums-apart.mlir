@@ -1,14 +1,14 @@
 // PIPELINE: --expand-blocks --canonicalize --cse --assign-layouts=warps=4,wgmma=true --start-products=warps=4,wgmma=true --verify-layouts=warps=4,wgmma=true
 
 // Sums of fp8 lose digits in the instruction. Of 64 products each they are computed apart, from zeros, and then added to
-// the accumulator, while the next 64 are multiplied.
+// the accumulator. Two parts are left to order-products.
 // CHECK-LABEL: func.func @of_parts
 // CHECK: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : tensor<64x64xf32
 // CHECK: %[[S:.*]] = tile.dot_async %[[A:.*]], %[[B:.*]], %[[ZERO]] instruction = "wgmma.m64n64k32.f32.e4m3.e4m3" depth = [0, 64] :
-// CHECK-NEXT: %[[T:.*]] = tile.dot_async %[[A]], %[[B]], %[[ZERO]] instruction = "wgmma.m64n64k32.f32.e4m3.e4m3" depth = [64, 128] :
-// CHECK-NEXT: %[[P:.*]] = tile.dot_wait 1, %[[S]] :
+// CHECK-NEXT: %[[P:.*]] = tile.dot_wait 0, %[[S]] :
 // CHECK-NEXT: %[[SUM:.*]] = arith.addf %[[ACC:.*]], %[[P]] :
-// CHECK-NEXT: %[[Q:.*]] = tile.dot_wait 0 pinned, %[[T]] :
+// CHECK-NEXT: %[[T:.*]] = tile.dot_async %[[A]], %[[B]], %[[ZERO]] instruction = "wgmma.m64n64k32.f32.e4m3.e4m3" depth = [64, 128] :
+// CHECK-NEXT: %[[Q:.*]] = tile.dot_wait 0, %[[T]] :
 // CHECK-NEXT: %[[ALL:.*]] = arith.addf %[[SUM]], %[[Q]] :
 // CHECK-NOT: tile.dot
 // CHECK: return
