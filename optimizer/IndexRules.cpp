@@ -647,6 +647,12 @@ SmallVector<IndexFacts, 1> applyRules(Operation *op, Lookup of) {
             id.isNonNegative = true;
             return id;
           })
+          .Case([&](tile::TeamIdOp) {
+            IndexFacts id = unknownFacts(type);
+            id.low = 0, id.high = tile::kTeams - 1;
+            id.isNonNegative = true;
+            return id;
+          })
           .Case<tile::NumProgramsOp, tile::NumWorkersOp>([&](Operation *) {
             IndexFacts count = unknownFacts(type);
             count.low = 1, count.high = std::numeric_limits<int32_t>::max();

@@ -232,7 +232,7 @@ void AmdTarget::waitForMemory(llvm::IRBuilderBase &b, gpu::Ordered ordered) cons
   }
 }
 
-void AmdTarget::barrier(llvm::IRBuilderBase &b, unsigned, gpu::Ordered ordered, unsigned) const {
+void AmdTarget::barrier(llvm::IRBuilderBase &b, unsigned, gpu::Ordered ordered, V) const {
   llvm::LLVMContext &context = b.getContext();
   auto scope = context.getOrInsertSyncScopeID("workgroup");
   auto fence = [&](llvm::AtomicOrdering ordering) {
@@ -261,8 +261,7 @@ void AmdTarget::scheduleBarrier(llvm::IRBuilderBase &b) const {
   b.CreateIntrinsic(b.getVoidTy(), id::amdgcn_sched_barrier, {b.getInt32(kNothingPasses)});
 }
 
-V AmdTarget::anyThread(llvm::IRBuilderBase &b, V truth, unsigned threads, V scratch,
-                       unsigned number) const {
+V AmdTarget::anyThread(llvm::IRBuilderBase &b, V truth, unsigned threads, V scratch, V team) const {
   auto *lanes = b.getIntNTy(laneCount);
   V any = b.CreateICmpNE(b.CreateIntrinsic(id::amdgcn_ballot, {lanes}, {truth}),
                          llvm::ConstantInt::get(lanes, 0));
@@ -272,9 +271,9 @@ V AmdTarget::anyThread(llvm::IRBuilderBase &b, V truth, unsigned threads, V scra
   // There is no barrier that votes: each wave leaves its answer in LDS.
   llvm::Type *word = b.getInt32Ty();
   V wave = b.CreateLShr(threadIndex(b), llvm::Log2_32(laneCount));
-  barrier(b, threads, gpu::Ordered::Shared, number); // the answers to the vote before are read
+  barrier(b, threads, gpu::Ordered::Shared, team); // the answers to the vote before are read
   b.CreateStore(b.CreateZExt(any, word), b.CreateGEP(word, scratch, wave));
-  barrier(b, threads, gpu::Ordered::Shared, number);
+  barrier(b, threads, gpu::Ordered::Shared, team);
   V all = b.getInt32(0);
   for (unsigned each = 0; each < waves; ++each)
     all = b.CreateOr(all, b.CreateLoad(word, b.CreateConstGEP1_32(word, scratch, each)));

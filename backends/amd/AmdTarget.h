@@ -62,12 +62,12 @@ public:
   llvm::Value *shuffleFrom(llvm::IRBuilderBase &builder, llvm::Value *value,
                            llvm::Value *source) const override;
   void barrier(llvm::IRBuilderBase &builder, unsigned threads, gpu::Ordered ordered,
-               unsigned barrier) const override;
+               llvm::Value *barrier) const override;
   /// Empty text that may access all memory: LLVM moves no access across it. No instruction.
   static void keepAccessesInOrder(llvm::IRBuilderBase &b);
   void scheduleBarrier(llvm::IRBuilderBase &builder) const override;
   llvm::Value *anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth, unsigned threads,
-                         llvm::Value *scratch, unsigned barrier) const override;
+                         llvm::Value *scratch, llvm::Value *barrier) const override;
   /// A word for each wave's answer.
   int64_t voteBytes(int64_t warps) const override { return warps > 1 ? 4 * warps : 0; }
   layout::SharedBanks sharedBanks() const override { return architecture.banks; }

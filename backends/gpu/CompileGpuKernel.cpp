@@ -36,8 +36,10 @@ optimizer::GpuShape shapeOf(const GpuTarget &target, int64_t warpCount) {
     shape.editsTensorMaps = copies->editsMaps();
   }
   shape.matrixInstructions = [&target](tile::DotOp dot) { return matrixInstructions(dot, target); };
-  if (const BufferProducts *products = target.bufferProducts())
+  if (const BufferProducts *products = target.bufferProducts()) {
     shape.bufferInstruction = [products](llvm::StringRef name) { return products->named(name); };
+    shape.leastTurnWords = products->leastTurnWords();
+  }
   return shape;
 }
 
@@ -195,7 +197,7 @@ FailureOr<backends::KernelImage> compileLaidOutKernel(func::FuncOp function,
     return backends::printed(module);
   });
   image.variantName = function.getName().str();
-  image.gpu.threads = options.warpCount * int32_t(target.laneCount);
+  image.gpu.threads = options.warpCount * int32_t(target.laneCount * tile::teamsOf(function));
   image.gpu.lanes = int32_t(target.laneCount);
   image.gpu.isCooperative = options.cooperativeGrid;
   image.gpu.isDependent = options.dependentLaunch;

@@ -42,7 +42,22 @@ llvm::Value *GpuEmitter::recordField(uint64_t offset) {
 }
 
 llvm::Value *GpuEmitter::isFirstThread() {
-  return builder.CreateICmpEQ(threadIndex(), builder.getInt32(0));
+  if (teams == 1)
+    return builder.CreateICmpEQ(threadIndex(), builder.getInt32(0));
+  if (!oneLaneValue) {
+    llvm::IRBuilderBase::InsertPointGuard guard(builder);
+    builder.SetInsertPoint(entryEnd);
+    oneLaneValue = target.oneLane(builder);
+  }
+  return builder.CreateAnd(oneLaneValue,
+                           builder.CreateICmpEQ(uniformWarpIndex(), builder.getInt32(0)));
+}
+
+llvm::Value *GpuEmitter::isFirstOfBlock() {
+  llvm::Value *first = isFirstThread();
+  return teams > 1
+             ? builder.CreateAnd(first, builder.CreateICmpEQ(teamIndex(), builder.getInt32(0)))
+             : first;
 }
 
 llvm::Value *GpuEmitter::linearProgram() {
@@ -59,7 +74,7 @@ llvm::Value *GpuEmitter::linearProgram() {
 
 llvm::Value *GpuEmitter::anyThread(llvm::Value *truth) {
   llvm::Value *scratch = plan.voteOffset >= 0 ? sharedAddress(plan.voteOffset) : nullptr;
-  return target.anyThread(builder, truth, threadCount(), scratch);
+  return target.anyThread(builder, truth, threadCount(), scratch, barrierOfTeam());
 }
 
 void GpuEmitter::returnIf(llvm::Value *condition, llvm::function_ref<void()> before) {

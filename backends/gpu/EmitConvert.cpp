@@ -24,15 +24,27 @@ llvm::Value *GpuEmitter::sharedAddress(int64_t offset) {
                                       nullptr, llvm::GlobalValue::NotThreadLocal, kSharedSpace);
     shared->setAlignment(llvm::Align(uint64_t(plan.alignment)));
   }
-  return offset ? builder.CreateConstGEP1_64(builder.getInt8Ty(), shared, offset) : shared;
+  llvm::Value *start = shared;
+  if (offset >= plan.firstOfTeam && teams > 1)
+    start = builder.CreateGEP(builder.getInt8Ty(), start,
+                              builder.CreateMul(teamIndex(), builder.getInt32(plan.teamBytes)));
+  return offset ? builder.CreateConstGEP1_64(builder.getInt8Ty(), start, offset) : start;
+}
+
+llvm::Value *GpuEmitter::barrierOfTeam() {
+  return teams > 1 ? builder.CreateAdd(teamIndex(), builder.getInt32(1)) : nullptr;
 }
 
 void GpuEmitter::barrier() {
-  target.barrier(builder, threadCount(), Ordered::Shared);
+  target.barrier(builder, threadCount(), Ordered::Shared, barrierOfTeam());
+}
+
+void GpuEmitter::barrierOfBlock() {
+  target.barrier(builder, threadCount() * teams, Ordered::Shared);
 }
 
 void GpuEmitter::barrierOfAllMemory() {
-  target.barrier(builder, threadCount(), Ordered::All);
+  target.barrier(builder, threadCount(), Ordered::All, barrierOfTeam());
 }
 
 //===-- Lane shuffles -------------------------------------------------------------------------===//

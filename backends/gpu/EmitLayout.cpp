@@ -15,7 +15,9 @@ llvm::Value *GpuEmitter::threadIndex() {
     threadIndexValue = target.threadIndex(builder);
     if (auto *call = llvm::dyn_cast<llvm::CallInst>(threadIndexValue))
       call->addRangeRetAttr(
-          llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, threadCount())));
+          llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, threadCount() * teams)));
+    if (teams > 1)
+      threadIndexValue = builder.CreateAnd(threadIndexValue, threadCount() - 1);
   }
   return threadIndexValue;
 }
@@ -48,6 +50,17 @@ llvm::Value *GpuEmitter::uniformWarpIndex() {
     uniformWarpIndexValue = target.shuffleFrom(builder, warp, builder.getInt32(0));
   }
   return uniformWarpIndexValue;
+}
+
+llvm::Value *GpuEmitter::teamIndex() {
+  if (!teamIndexValue) {
+    llvm::IRBuilderBase::InsertPointGuard guard(builder);
+    builder.SetInsertPoint(entryEnd);
+    llvm::Value *team =
+        builder.CreateLShr(target.threadIndex(builder), llvm::Log2_32(threadCount()));
+    teamIndexValue = target.shuffleFrom(builder, team, builder.getInt32(0));
+  }
+  return teamIndexValue;
 }
 
 /// The xor of `bases` over the set bits of `index`. Runs of bits whose bases double are moved in

@@ -153,13 +153,13 @@ LogicalResult GpuEmitter::emitTensorCopy(Operation *op) {
       })
       .Case([&](MBarrierInitOp init) {
         forEachStage(init.getBarriers(), [&](llvm::Value *barrier) {
-          copies->initBarrier(builder, barrier, init.getArrivals().value_or(1), isFirstThread());
+          copies->initBarrier(builder, barrier, init.getArrivals().value_or(1), isFirstOfBlock());
         });
         return success();
       })
       .Case([&](MBarrierEndOp end) {
         forEachStage(end.getBarriers(), [&](llvm::Value *barrier) {
-          copies->endBarrier(builder, barrier, isFirstThread());
+          copies->endBarrier(builder, barrier, isFirstOfBlock());
         });
         return success();
       })
@@ -170,8 +170,11 @@ LogicalResult GpuEmitter::emitTensorCopy(Operation *op) {
         return success();
       })
       .Case([&](MBarrierArriveOp arrive) {
+        llvm::Value *arrives = builder.CreateICmpEQ(laneIndex(), builder.getInt32(0));
+        if (Value exists = arrive.getExists())
+          arrives = builder.CreateAnd(arrives, scalar(exists));
         copies->arrive(builder, memoryBarrier(arrive.getBarriers(), scalar(arrive.getStage())),
-                       builder.CreateICmpEQ(laneIndex(), builder.getInt32(0)));
+                       arrives);
         return success();
       })
       .Case([&](MBarrierWaitOp wait) {

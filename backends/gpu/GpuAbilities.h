@@ -81,6 +81,8 @@ public:
   virtual layout::MatrixInstructions instructions(const layout::MatrixElements &elements) const = 0;
   /// Null when there is none of that name.
   virtual const layout::MatrixInstruction *named(llvm::StringRef name) const = 0;
+  /// GpuShape::leastTurnWords.
+  virtual int64_t leastTurnWords() const = 0;
 
   /// An operand of one instruction.
   struct Operand {

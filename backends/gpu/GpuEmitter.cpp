@@ -16,7 +16,8 @@ GpuEmitter::GpuEmitter(func::FuncOp function, const GpuTarget &target, const Sha
     : builder(llvmContext), target(target), plan(plan), options(options), image(image),
       elementwise(builder, target.math(), options.enableFpFusion, kGlobalSpace,
                   backends::ElementwiseEmitter::Rounding::ByCaller),
-      function(function), warpCount(unsigned(options.warpCount)) {}
+      function(function), warpCount(unsigned(options.warpCount)),
+      teams(unsigned(teamsOf(function))) {}
 
 void GpuEmitter::fail(Operation *op, StringRef what) {
   if (!hasFailed)
@@ -57,7 +58,7 @@ std::unique_ptr<llvm::Module> GpuEmitter::emit() {
   }
   kernel = llvm::Function::Create(llvm::FunctionType::get(builder.getVoidTy(), types, false),
                                   llvm::GlobalValue::ExternalLinkage, function.getName(), *module);
-  target.declareKernel(*kernel, threadCount(), options);
+  target.declareKernel(*kernel, threadCount() * teams, options);
   lines.emplace(*module, *kernel, function.getLoc(), backends::LineInfo::Form::Directives,
                 options.forElsewhere ? backends::LineInfo::Folders::LeftOut
                                      : backends::LineInfo::Folders::Named);
@@ -133,6 +134,10 @@ LogicalResult GpuEmitter::emitOp(Operation *op) {
         setScalar(id, target.programIndex(builder, 0));
         return success();
       })
+      .Case([&](TeamIdOp id) {
+        setScalar(id, teamIndex());
+        return success();
+      })
       .Case([&](NumWorkersOp count) {
         setScalar(count, target.programCount(builder, 0));
         return success();
@@ -171,7 +176,7 @@ LogicalResult GpuEmitter::emitOp(Operation *op) {
       .Case([&](PrintOp print) { return emitPrint(print); })
       .Case([&](AssertOp assertion) { return emitAssert(assertion); })
       .Case([&](BarrierOp op) {
-        op.getSharedOnly() ? barrier() : barrierOfAllMemory();
+        op.getOfBlock() ? barrierOfBlock() : op.getSharedOnly() ? barrier() : barrierOfAllMemory();
         return success();
       })
       .Case([&](GridWaitOp) {

@@ -81,13 +81,16 @@ public:
   llvm::Constant *constantOf(mlir::Attribute attribute, mlir::Type element);
 
   //-- Threads and layouts (EmitLayout.cpp) --------------------------------------------------------
+  /// Of a program; the block has those of all its teams.
   unsigned threadCount() const { return warpCount * target.laneCount; }
-  /// Within the warps this code runs in; i32.
+  /// Within the program's team; i32.
   llvm::Value *threadIndex();
   llvm::Value *laneIndex();
   llvm::Value *warpIndex();
   /// The same, as a value that the assembler knows to be one for all lanes of the warp.
   llvm::Value *uniformWarpIndex();
+  /// The number of the team, known to be one for all lanes of the warp.
+  llvm::Value *teamIndex();
   /// Where register 0 of this thread lies, one i32 per dimension; made once per layout at the
   /// function's entry.
   llvm::ArrayRef<llvm::Value *> threadCoordinate(const layout::TileLayout &layout);
@@ -110,13 +113,14 @@ public:
   llvm::Value *isFirstThread();
 
   //-- Shared memory (EmitConvert.cpp) -------------------------------------------------------------
-  /// ptr addrspace(3): `offset` bytes into the block's shared memory.
+  /// ptr addrspace(3): `offset` bytes into the block's shared memory, or of the team's part of it.
   llvm::Value *sharedAddress(int64_t offset);
-  /// A barrier of all threads of the region, which guards scratch.
+  /// A barrier of all threads of the team, which guards scratch.
   void barrier();
+  void barrierOfBlock();
   /// One that orders global memory, too.
   void barrierOfAllMemory();
-  /// i1: true in all threads of the region if it is in any.
+  /// i1: true in all threads of the team if it is in any.
   llvm::Value *anyThread(llvm::Value *truth);
   /// Registers of `value` moved from one layout to another, by way of what is cheapest; `scratch`
   /// is the offset of bytes set aside for it, or -1 when none are needed.
@@ -248,6 +252,10 @@ private:
   template <class Op>
   mlir::LogicalResult
   forEachBox(Op op, llvm::function_ref<void(llvm::Value *, llvm::ArrayRef<llvm::Value *>)> visit);
+  /// The number of the team's barrier; null where it is the block's.
+  llvm::Value *barrierOfTeam();
+  /// The thread that makes what is of the block.
+  llvm::Value *isFirstOfBlock();
   /// ptr addrspace(3): the memory barrier of a stage (i32).
   llvm::Value *memoryBarrier(mlir::Value barriers, llvm::Value *stage);
   // EmitBufferProducts.cpp
@@ -286,7 +294,7 @@ private:
 
   backends::ElementwiseEmitter elementwise;
   mlir::func::FuncOp function;
-  unsigned warpCount;
+  unsigned warpCount, teams;
   std::optional<optimizer::IndexAnalysis> analysis;
   std::unique_ptr<llvm::Module> module;
   llvm::Function *kernel = nullptr;
@@ -301,7 +309,7 @@ private:
   std::optional<optimizer::PointerProvenance> provenance;
   llvm::DenseMap<unsigned, std::pair<llvm::Value *, llvm::Value *>> argumentRanges;
   llvm::Value *threadIndexValue = nullptr, *laneIndexValue = nullptr, *warpIndexValue = nullptr,
-              *uniformWarpIndexValue = nullptr;
+              *uniformWarpIndexValue = nullptr, *teamIndexValue = nullptr, *oneLaneValue = nullptr;
   backends::EmittedScalars scalars;
   llvm::DenseMap<mlir::Value, Registers> tiles;
   /// The registers that products which have been started read until they are done, by their

@@ -19,6 +19,11 @@ void GpuTarget::fence(llvm::IRBuilderBase &builder, MemoryScope scope) const {
                       builder.getContext().getOrInsertSyncScopeID(syncScope(scope)));
 }
 
+llvm::Value *GpuTarget::oneLane(llvm::IRBuilderBase &builder) const {
+  llvm::Value *lane = builder.CreateAnd(threadIndex(builder), laneCount - 1);
+  return builder.CreateICmpEQ(lane, builder.getInt32(0));
+}
+
 llvm::Value *GpuTarget::atomicRmw(llvm::IRBuilderBase &builder, const AtomicAccess &access,
                                   RmwKind kind, llvm::Value *value, mlir::Type, bool) const {
   auto scope = builder.getContext().getOrInsertSyncScopeID(syncScope(access.scope));

@@ -80,6 +80,10 @@ public:
 
   //-- Where a thread is; i32
   virtual llvm::Value *threadIndex(llvm::IRBuilderBase &builder) const = 0;
+  /// i1: true in one lane of each warp, whose lanes are all here, and always in the same; not
+  /// necessarily the first. Assemblers that start what one thread starts in a loop over those that
+  /// may see that it is one.
+  virtual llvm::Value *oneLane(llvm::IRBuilderBase &builder) const;
   virtual llvm::Value *programIndex(llvm::IRBuilderBase &builder, unsigned axis) const = 0;
   virtual llvm::Value *programCount(llvm::IRBuilderBase &builder, unsigned axis) const = 0;
 
@@ -97,9 +101,10 @@ public:
                                    llvm::Value *source) const = 0;
   //-- Among threads of the block
   /// A barrier of `threads`: what they did to the memory that is `ordered` before it is seen by all
-  /// of them behind it. `barrier` is the number of a partition, 0 for the whole block.
+  /// of them behind it. `barrier` (i32) is the number of a team's, from 1 on; null: they are
+  /// the whole block.
   virtual void barrier(llvm::IRBuilderBase &builder, unsigned threads, Ordered ordered,
-                       unsigned barrier = 0) const = 0;
+                       llvm::Value *barrier = nullptr) const = 0;
   /// Keeps the instructions before it before those behind it. A target whose assembler decides
   /// that, or that has nothing to say so with, emits nothing.
   virtual void scheduleBarrier(llvm::IRBuilderBase &builder) const {}
@@ -107,7 +112,7 @@ public:
   /// true in any. `scratch` has the bytes that votes take (ptr addrspace(3); null: they take none);
   /// one vote may follow another at once.
   virtual llvm::Value *anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth, unsigned threads,
-                                 llvm::Value *scratch, unsigned barrier = 0) const = 0;
+                                 llvm::Value *scratch, llvm::Value *barrier = nullptr) const = 0;
   /// Bytes of shared memory that votes of so many warps take, all of them the same.
   virtual int64_t voteBytes(int64_t warps) const = 0;
   virtual layout::SharedBanks sharedBanks() const = 0;

@@ -226,11 +226,19 @@ public:
   /// Plans as if no buffer had more than `mostStages`.
   Planner(func::FuncOp function, const GpuTarget &target, int64_t mostStages = INT64_MAX)
       : maxBytes(target.maxSharedBytes) {
-    // Barriers last, where buffers leave room.
-    function.walk([&](BufferAllocOp alloc) { placeBuffer(alloc, bufferBytes(alloc, mostStages)); });
-    function.walk([&](MBarrierAllocOp alloc) {
-      place(alloc, BufferLife(alloc), bufferBytes(alloc, mostStages), sizeof(int64_t));
-    });
+    // What is there once comes first. Barriers last, where buffers leave room.
+    for (bool isOfBlock : {true, false}) {
+      function.walk([&](BufferAllocOp alloc) {
+        if (alloc.getOfBlock() == isOfBlock)
+          placeBuffer(alloc, bufferBytes(alloc, mostStages));
+      });
+      function.walk([&](MBarrierAllocOp alloc) {
+        if (alloc.getOfBlock() == isOfBlock)
+          place(alloc, BufferLife(alloc), bufferBytes(alloc, mostStages), sizeof(int64_t));
+      });
+      if (isOfBlock && teamsOf(function) > 1)
+        keepForBlock();
+    }
     needed = plan.bytes;
     function.walk([&](Operation *op) {
       if (int64_t bytes = scratchBytes(op, target)) {
@@ -240,11 +248,18 @@ public:
     });
     if (!function.getBody().empty())
       walk(function.getBody().front(), {});
+    if (const int64_t teams = teamsOf(function); teams > 1) {
+      plan.teamBytes = llvm::alignTo(plan.bytes - plan.firstOfTeam, plan.alignment);
+      plan.bytes = plan.firstOfTeam + teams * plan.teamBytes;
+    }
   }
 
   SharedMemoryPlan plan;
 
 private:
+  /// What has been placed keeps its bytes, and what follows has others.
+  void keepForBlock() { plan.firstOfTeam = plan.bytes = llvm::alignTo(plan.bytes, plan.alignment); }
+
   void placeBuffer(BufferAllocOp alloc, int64_t size) {
     int64_t alignment = kBufferAlignment;
     auto type = cast<BufferType>(alloc.getType());
@@ -261,7 +276,7 @@ private:
   }
 
   void place(Operation *alloc, BufferLife life, int64_t size, int64_t alignment) {
-    Bytes held;
+    Bytes held = heldForBlock();
     for (const PlacedBuffer &other : buffers)
       if (life.meets(other.life))
         held.add(other.begin, other.end);
@@ -271,9 +286,16 @@ private:
     plan.bytes = std::max(plan.bytes, begin + size);
   }
 
+  Bytes heldForBlock() const {
+    Bytes held;
+    if (plan.firstOfTeam)
+      held.add(0, plan.firstOfTeam);
+    return held;
+  }
+
   /// Returns the bytes that buffers hold while `op` runs.
   Bytes heldAt(Operation *op) const {
-    Bytes held;
+    Bytes held = heldForBlock();
     for (const PlacedBuffer &buffer : buffers)
       if (buffer.life.isAliveAt(op))
         held.add(buffer.begin, buffer.end);

@@ -31,6 +31,9 @@ struct SharedMemoryPlan {
   int64_t bytes = 0;
   int64_t alignment = 128; // of the first byte; 1024 where products read buffers themselves
   int64_t voteOffset = -1; // of the bytes that votes take; -1: none
+  /// Where programs share a block (tile.teams): what is there once comes first, and from here on
+  /// each team has so many bytes of its own; offsets are those of the first team's.
+  int64_t firstOfTeam = 0, teamBytes = 0;
   llvm::DenseMap<mlir::Operation *, int64_t> scratch;
   llvm::DenseSet<mlir::Operation *> barriersBefore;
 

@@ -21,6 +21,9 @@ struct NvidiaArch {
   /// A launch may begin before the one before it in the stream is done.
   bool hasDependentLaunch() const { return capability >= 90; }
 
+  /// A warp may elect one of its lanes.
+  bool hasElection() const { return capability >= 90; }
+
   /// A program of Triton's may have several blocks.
   bool hasClusters() const { return capability >= 90; }
 

@@ -44,6 +44,14 @@ llvm::Value *NvidiaTarget::threadIndex(llvm::IRBuilderBase &builder) const {
   return specialRegister(builder, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, 0, maxThreadsPerBlock);
 }
 
+llvm::Value *NvidiaTarget::oneLane(llvm::IRBuilderBase &builder) const {
+  if (!architecture.hasElection())
+    return GpuTarget::oneLane(builder);
+  llvm::Value *elected = builder.CreateIntrinsic(
+      llvm::Intrinsic::nvvm_elect_sync, llvm::ArrayRef<llvm::Type *>(), {builder.getInt32(~0u)});
+  return builder.CreateExtractValue(elected, 1);
+}
+
 llvm::Value *NvidiaTarget::programIndex(llvm::IRBuilderBase &builder, unsigned axis) const {
   static constexpr llvm::Intrinsic::ID ids[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x,
                                                 llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
@@ -97,22 +105,22 @@ llvm::Value *NvidiaTarget::shuffleFrom(llvm::IRBuilderBase &builder, llvm::Value
 }
 
 void NvidiaTarget::barrier(llvm::IRBuilderBase &builder, unsigned threads, gpu::Ordered,
-                           unsigned barrier) const {
-  if (barrier == 0)
+                           llvm::Value *barrier) const {
+  if (!barrier)
     builder.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {},
                             {builder.getInt32(0)});
   else
     builder.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_count, {},
-                            {builder.getInt32(barrier), builder.getInt32(threads)});
+                            {barrier, builder.getInt32(threads)});
 }
 
 llvm::Value *NvidiaTarget::anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth,
-                                     unsigned threads, llvm::Value *, unsigned barrier) const {
-  if (barrier == 0)
+                                     unsigned threads, llvm::Value *, llvm::Value *barrier) const {
+  if (!barrier)
     return builder.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_red_or_aligned_all, {},
                                    {builder.getInt32(0), truth});
   return builder.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_red_or_aligned_count, {},
-                                 {builder.getInt32(barrier), builder.getInt32(threads), truth});
+                                 {barrier, builder.getInt32(threads), truth});
 }
 
 llvm::StringRef NvidiaTarget::syncScope(tile::MemoryScope scope) const {

@@ -24,6 +24,7 @@ public:
   const backends::MathTarget &math() const override { return mathematics; }
 
   llvm::Value *threadIndex(llvm::IRBuilderBase &builder) const override;
+  llvm::Value *oneLane(llvm::IRBuilderBase &builder) const override;
   llvm::Value *programIndex(llvm::IRBuilderBase &builder, unsigned axis) const override;
   llvm::Value *programCount(llvm::IRBuilderBase &builder, unsigned axis) const override;
   llvm::Value *clock(llvm::IRBuilderBase &builder) const override;
@@ -34,9 +35,9 @@ public:
                            llvm::Value *source) const override;
   /// Orders all memory of the block, always.
   void barrier(llvm::IRBuilderBase &builder, unsigned threads, gpu::Ordered ordered,
-               unsigned barrier) const override;
+               llvm::Value *barrier) const override;
   llvm::Value *anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth, unsigned threads,
-                         llvm::Value *scratch, unsigned barrier) const override;
+                         llvm::Value *scratch, llvm::Value *barrier) const override;
   int64_t voteBytes(int64_t warps) const override { return 0; }
   layout::SharedBanks sharedBanks() const override { return {}; }
   bool takesAssembly() const override { return true; }

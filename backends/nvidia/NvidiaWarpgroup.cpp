@@ -151,6 +151,11 @@ Values NvidiaWarpgroupProducts::start(llvm::IRBuilderBase &builder,
   return assembly.emit(text + ";");
 }
 
+/// Those of 128x128 in four warps. Of smaller tiles several programs share a multiprocessor.
+int64_t NvidiaWarpgroupProducts::leastTurnWords() const {
+  return 128;
+}
+
 void NvidiaWarpgroupProducts::commit(llvm::IRBuilderBase &builder) const {
   (void)InPlace(builder, {}).emit("wgmma.commit_group.sync.aligned;");
 }

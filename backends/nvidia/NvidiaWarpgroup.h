@@ -12,6 +12,7 @@ class NvidiaWarpgroupProducts final : public gpu::BufferProducts {
 public:
   layout::MatrixInstructions instructions(const layout::MatrixElements &elements) const override;
   const layout::MatrixInstruction *named(llvm::StringRef name) const override;
+  int64_t leastTurnWords() const override;
   llvm::SmallVector<llvm::Value *, 4> begin(llvm::IRBuilderBase &builder,
                                             llvm::ArrayRef<llvm::Value *> values) const override;
   llvm::SmallVector<llvm::Value *, 4> start(llvm::IRBuilderBase &builder,

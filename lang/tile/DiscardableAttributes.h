@@ -11,6 +11,8 @@
 #define SECTILE_DISCARDABLE_ATTRIBUTES(ATTRIBUTE)                                                  \
   /* The function is a kernel. */                                                                  \
   ATTRIBUTE(kKernelAttr, "tile.kernel", Function)                                                  \
+  /* How many programs share a block of threads (tile.team_id). */                                 \
+  ATTRIBUTE(kTeamsAttr, "tile.teams", Function)                                                    \
   /* What divides an integer, or the address in bytes of a pointer. */                             \
   ATTRIBUTE(kDivisibilityAttr, "tile.divisibility", Argument)                                      \
   ATTRIBUTE(kArgumentNameAttr, "tile.name", Argument)                                              \

@@ -12,11 +12,12 @@ def Tile_BufferAllocOp : Tile_Op<"buffer_alloc", [MemoryEffects<[MemAlloc]>]> {
     too, and so is the `dot_wait` for a `dot_async` that reads it. Its bytes are its own until the last of them; where
     copies fill it, until an `async_wait 0` behind that (or the program's end). Where it cannot be seen which wait ends
     a product, they are its own throughout the program. A stage may be filled again when all reads of it are done, in
-    all threads.
+    all threads. `of_block`: there is one for all teams (`tile.team_id`), and its bytes are never anything else's.
     Example: `%b = tile.buffer_alloc : !tile.buffer<3, [128, 64], f16, #shared>`
   }];
+  let arguments = (ins UnitAttr:$ofBlock);
   let results = (outs Tile_Buffer:$result);
-  let assemblyFormat = "attr-dict `:` type($result)";
+  let assemblyFormat = "(`of_block` $ofBlock^)? attr-dict `:` type($result)";
 }
 
 def Tile_AsyncCopyOp : Tile_Op<"async_copy", [MemoryEffects<[MemRead, MemWrite]>,
@@ -145,10 +146,12 @@ def Tile_EditedMapOp : Tile_Op<"edited_map", [MemoryEffects<[MemRead, MemWrite]>
 def Tile_MBarrierAllocOp : Tile_Op<"mbarrier_alloc", [MemoryEffects<[MemAlloc]>]> {
   let summary = "shared memory for memory barriers";
   let description = [{
-    They live from an `mbarrier_init` to the `mbarrier_end` behind it. Example: `%full = tile.mbarrier_alloc : !tile.mbarriers<4>`
+    They live from an `mbarrier_init` to the `mbarrier_end` behind it. `of_block`: all teams have the same
+    (`tile.team_id`). Example: `%full = tile.mbarrier_alloc : !tile.mbarriers<4>`
   }];
+  let arguments = (ins UnitAttr:$ofBlock);
   let results = (outs Tile_MBarriers:$result);
-  let assemblyFormat = "attr-dict `:` type($result)";
+  let assemblyFormat = "(`of_block` $ofBlock^)? attr-dict `:` type($result)";
 }
 
 class Tile_MBarrierOp<string mnemonic> : Tile_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>]>;
@@ -185,10 +188,12 @@ def Tile_MBarrierArriveOp : Tile_MBarrierOp<"mbarrier_arrive"> {
   let summary = "each warp arrives at a memory barrier, without waiting";
   let description = [{
     What a warp's products have read, when it has waited for them, is behind the phase that its arrival ends.
-    Example: `tile.mbarrier_arrive %over[%stage] : !tile.mbarriers<4>`
+    Nothing happens where `exists` is false.
+    Examples: `tile.mbarrier_arrive %over[%stage] : !tile.mbarriers<4>`,
+    `tile.mbarrier_arrive %over[%stage] if %exists : !tile.mbarriers<4>`
   }];
-  let arguments = (ins Tile_MBarriers:$barriers, I32:$stage);
-  let assemblyFormat = "$barriers `[` $stage `]` attr-dict `:` type($barriers)";
+  let arguments = (ins Tile_MBarriers:$barriers, I32:$stage, Optional<I1>:$exists);
+  let assemblyFormat = "$barriers `[` $stage `]` (`if` $exists^)? attr-dict `:` type($barriers)";
 }
 
 def Tile_MBarrierWaitOp : Tile_MBarrierOp<"mbarrier_wait"> {

@@ -101,6 +101,14 @@ namespace sectile::tile {
 inline bool hasElementRegion(mlir::Operation *op) {
   return mlir::isa<ReduceOp, ScanOp, MapOp>(op);
 }
+/// The teams of a block, where programs share one.
+inline constexpr int64_t kTeams = 2;
+/// How many programs share a block of threads of the kernel.
+inline int64_t teamsOf(mlir::Operation *function) {
+  auto teams = function->getAttrOfType<mlir::IntegerAttr>(kTeamsAttr);
+  return teams ? teams.getInt() : 1;
+}
+
 /// Whether the operation has no effect but on shared memory, its own products and copies under way:
 /// accesses of global memory may change places with it.
 inline bool touchesOnlySharedMemory(mlir::Operation *op) {

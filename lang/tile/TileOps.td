@@ -60,6 +60,15 @@ def Tile_NumWorkersOp : Tile_WorkerOp<"num_workers"> {
   let description = [{ At least 1, and at most `tile.num_programs 0`. Example: `%n = tile.num_workers` }];
 }
 
+def Tile_TeamIdOp : Tile_WorkerOp<"team_id"> {
+  let summary = "which of the teams of a block of threads this is";
+  let description = [{
+    Made by `pipeline-loops` for functions with `tile.teams`: the block has so many times the threads of a program, and
+    each team runs programs of its own. What the kernel does is done by each team for itself, its barriers included;
+    what is `of_block` belongs to all. A number in `[0, teams)`. Example: `%t = tile.team_id`
+  }];
+}
+
 //===-- creation ------------------------------------------------------------------------------===//
 
 def Tile_ArangeOp : Tile_Op<"arange", [Pure]> {
@@ -727,11 +736,12 @@ def Tile_AssumeOp : Tile_Op<"assume", [MemoryEffects<[MemWrite]>]> {
 def Tile_BarrierOp : Tile_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "all threads of the program see its earlier memory accesses";
   let description = [{
-    `shared`: those to shared memory only, which is what buffers need; made by passes.
+    `shared`: those to shared memory only, which is what buffers need; made by passes. `of_block`: the threads of all
+    teams meet (`tile.team_id`).
     Example: `tile.barrier`, `tile.barrier shared`
   }];
-  let arguments = (ins UnitAttr:$sharedOnly);
-  let assemblyFormat = "(`shared` $sharedOnly^)? attr-dict";
+  let arguments = (ins UnitAttr:$sharedOnly, UnitAttr:$ofBlock);
+  let assemblyFormat = "(`shared` $sharedOnly^)? (`of_block` $ofBlock^)? attr-dict";
 }
 
 def Tile_GridWaitOp : Tile_Op<"grid_wait", [MemoryEffects<[MemRead, MemWrite]>]> {

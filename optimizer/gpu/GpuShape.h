@@ -54,6 +54,9 @@ struct GpuShape {
   /// (numerics="reproducible"): there is one instruction for it, the first of those of single
   /// warps, whatever layouts cost.
   bool fixedOrders = false;
+  /// The sums that a thread holds at least, in words, for two programs to share a block and
+  /// multiply by turns (TeamTurns.h); 0: they never do.
+  int64_t leastTurnWords = 0;
   /// Whether sums must keep all digits of their type (numerics="strict", "reproducible"). Sums of
   /// fp8 products by several warps together do not, so such products are left to single warps.
   bool exactSums = false;

@@ -176,6 +176,25 @@ NestPosition NestSlice::advance(OpBuilder &builder, const NestPosition &position
   return result;
 }
 
+NestPosition NestSlice::skipRound(OpBuilder &builder, const NestPosition &position,
+                                  const NestPosition &crossing) {
+  NestPosition result = crossing;
+  result.innerIndex = position.innerIndex;
+  if (crossing.innerCarried.empty())
+    return result;
+  auto rounds = scf::ForOp::create(builder, inner.getLoc(), inner.getLowerBound(),
+                                   position.innerIndex, inner.getStep(), crossing.innerCarried,
+                                   /*bodyBuilder=*/nullptr, inner.getUnsignedCmp());
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(rounds.getBody());
+  NestPosition here = crossing;
+  here.innerIndex = rounds.getInductionVar();
+  here.innerCarried.assign(rounds.getRegionIterArgs().begin(), rounds.getRegionIterArgs().end());
+  scf::YieldOp::create(builder, inner.getLoc(), innerSlice.next(clone(builder, here)));
+  result.innerCarried.assign(rounds.getResults().begin(), rounds.getResults().end());
+  return result;
+}
+
 void NestSlice::reuse(OpBuilder &builder, const NestPosition &position) {
   Location place = inner.getLoc();
   Value isThere = arith::CmpIOp::create(builder, place, arith::CmpIPredicate::eq,

@@ -79,6 +79,12 @@ public:
   NestPosition advance(mlir::OpBuilder &builder, const NestPosition &position,
                        const mlir::IRMapping &there, const NestPosition &crossing);
 
+  /// Returns the position an outer round behind `position`, whose `crossing` leads into that round:
+  /// as far into it as `position` is into its own. Of the result only what changes from inner round
+  /// to inner round is meant.
+  NestPosition skipRound(mlir::OpBuilder &builder, const NestPosition &position,
+                         const NestPosition &crossing);
+
   /// In the outer loop's body, at its begin, takes what `position` has for what the body computes
   /// itself, where the position is in that round.
   void reuse(mlir::OpBuilder &builder, const NestPosition &position);

@@ -1,14 +1,8 @@
 #include "optimizer/gpu/PipelineLoops.h"
 
 #include "optimizer/RebuildLoop.h"
-#include "optimizer/gpu/AheadLoads.h"
-#include "optimizer/gpu/BufferProducts.h"
-#include "optimizer/gpu/NestSlice.h"
-#include "optimizer/gpu/OrderProducts.h"
-#include "optimizer/gpu/OverlapProducts.h"
 #include "optimizer/gpu/StageLoads.h"
-#include "optimizer/gpu/StageRoom.h"
-#include "optimizer/gpu/ThreadWork.h"
+#include "optimizer/gpu/StagePlan.h"
 
 using namespace mlir;
 using namespace sectile::tile;
@@ -16,303 +10,20 @@ using namespace sectile::tile;
 namespace sectile::optimizer {
 namespace {
 
-bool multiplies(scf::ForOp loop) {
-  return loop.getBody()
-      ->walk([](Operation *op) {
-        return isa<DotOp, DotAsyncOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
-void noteNotPipelined(lang::Remarks &remarks, LoadOp load, const std::string &whyNot) {
-  if (isa<RankedTensorType>(load.getType()))
-    addRemark(remarks, load.getLoc(), "not-pipelined", whyNot);
-}
-
-/// Stages with which copies still run two rounds ahead where one stage is a product's.
-constexpr int64_t kStagesOfTwoAhead = 4;
-
-class LoopPipeliner {
+/// Rewrites a loop as is planned.
+class LoopPipeliner : StagePlan {
 public:
-  LoopPipeliner(scf::ForOp loop, const GpuShape &shape, int64_t stageCount,
-                const IndexAnalysis &analysis, const LoopWrites &writes,
-                const LoopWrites &allWrites, GpuAssumptions &assumed)
-      : loop(loop), shape(shape), stageCount(stageCount), assumed(assumed), builder(loop),
-        room(loop, shape, analysis), chosen(loop, shape, analysis, writes, allWrites, assumed),
-        loads(chosen.loads), slice(chosen.slice) {}
+  using StagePlan::StagePlan;
 
-  void run() {
-    auto left = chosen.choose();
-    if (!isRoomForPrograms())
-      for (LoadOp load : chosen.dropBeside())
-        left.push_back({load, "its stages would leave too little shared memory"});
-    if (multiplies(loop))
-      for (auto &[load, whyNot] : left)
-        noteNotPipelined(assumed.remarks, load, whyNot);
-    if (loads.empty())
-      return;
-    goOnAcrossRounds();
-    keepProductInFlight();
-    delayProduct();
-    letProductsLast();
-    for (const AsyncLoad &ahead : loads)
-      notePipelined(ahead);
+  /// Returns whether anything has changed.
+  bool run() {
+    if (!decide())
+      return false;
     rewrite();
+    return true;
   }
-
-  bool hasChanged() const { return !loads.empty(); }
 
 private:
-  int64_t distance() const { return stageCount - (isReadOn() ? 2 : 1); }
-
-  /// Whether a stage is read for one round more.
-  bool isReadOn() const { return (inFlight && !meetsTwice) || delayed || !lasting.empty(); }
-
-  /// Decides whether a product is under way from one round to the next: its operands are what this
-  /// loop copies, or lie still. The stage that the product before reads is free when all warps have
-  /// waited for it. Either they meet once more a round to know that, or copies run two stages short
-  /// of all instead of one, and there is one more stage, unless that would leave room for fewer
-  /// programs. Where it would, four stages are enough for copies to be two rounds ahead without
-  /// it, if another program hides what copies still take.
-  void keepProductInFlight() {
-    inFlight = carriedProduct(loop);
-    if (!inFlight)
-      return;
-    if (!isStageOrStill(inFlight->start.getLhs()) || !isStageOrStill(inFlight->start.getRhs())) {
-      inFlight.reset();
-      return;
-    }
-    const int64_t programs =
-        std::clamp<int64_t>(programsWith(stageCount), 1,
-                            room.programsByRegisters(wordsPerThread(inFlight->start.getType())));
-    if (programsWith(stageCount + 1) >= programs && (!nest || isRoomFor(stageCount + 1)))
-      ++stageCount;
-    else
-      meetsTwice = programs == 1 || stageCount < kStagesOfTwoAhead;
-  }
-
-  /// Decides whether the second of two products in a chain runs a round late (OverlapProducts.h).
-  /// The stage that it reads is then free a round later: there is one stage more, or copies run one
-  /// round less ahead where that leaves them one.
-  void delayProduct() {
-    const std::optional<DelayedProduct> chain = delayedProduct(loop);
-    if (!chain)
-      return;
-    DotAsyncOp start = chain->start, before = chain->before;
-    auto refuse = [&](const std::string &whyNot) {
-      // One that only adds may go on into the next round instead.
-      if (!llvm::is_contained(productsCarriedOn(loop), start))
-        addRemark(assumed.remarks, start.getLoc(), "not-overlapped", whyNot);
-      delayed.reset();
-    };
-    if (!isStageOrStill(start.getRhs()))
-      return refuse("what it multiplies by is filled anew in each round");
-    if (chosen.areByThreads())
-      return refuse("threads copy what it multiplies by, and meet in each round");
-    // The sums of both, and where the product runs late, what it takes from registers.
-    const int64_t sums = wordsPerThread(start.getType()) + wordsPerThread(before.getType()),
-                  words = sums + wordsPerThread(start.getLhs().getType());
-    if (words + kOtherWords > shape.threadWords)
-      return refuse("a thread would hold " + std::to_string(words) +
-                    " registers of sums and operands at once, beside some " +
-                    std::to_string(kOtherWords) + " others; it has " +
-                    std::to_string(shape.threadWords) +
-                    ": smaller tiles, or more warps, would fit");
-    if (int64_t programs =
-            std::min(room.programsByRegisters(sums, kOtherWordsOfChains), programsWith(stageCount));
-        programs > 1)
-      return refuse("there is room for " + std::to_string(programs) +
-                    " programs on a multiprocessor, which hide each other's waits");
-    delayed = chain;
-    if (isRoomFor(stageCount + 1))
-      ++stageCount;
-    else if (stageCount < 3)
-      return refuse("shared memory does not suffice for a third stage, " +
-                    std::to_string(bytesOfStages(3)) + " bytes in all");
-    addRemark(assumed.remarks, start.getLoc(), "overlapped",
-              "runs under the next round's computation, one round late");
-  }
-
-  /// Decides whether those of several products that only add to what the loop carries are under way
-  /// from one round to the next (OrderProducts.h). The stages that they read are then free a round
-  /// later, as behind a single product.
-  void letProductsLast() {
-    if (delayed)
-      return;
-    for (DotAsyncOp product : productsCarriedOn(loop)) {
-      const bool lhsIsThere =
-          !isa<BufferType>(product.getLhs().getType()) || isStageOrStill(product.getLhs());
-      if (lhsIsThere && isStageOrStill(product.getRhs()))
-        lasting.push_back(product);
-    }
-    if (lasting.empty())
-      return;
-    const int64_t programs =
-        std::clamp<int64_t>(programsWith(stageCount), 1, programsByRegisters());
-    if (programsWith(stageCount + 1) >= programs && isRoomFor(stageCount + 1))
-      ++stageCount;
-    else if (stageCount < 3)
-      lasting.clear();
-  }
-
-  /// Whether a product's operand is what this loop copies ahead, or lies still.
-  bool isStageOrStill(Value operand) const {
-    Operation *maker = bufferBehind(operand, loop).getDefiningOp();
-    return maker && (!loop->isAncestor(maker) || chosen.has(loadBehind(operand)));
-  }
-
-  /// The load of the loop that fills the buffer of an operand; null where it is filled otherwise.
-  Operation *loadBehind(Value operand) const {
-    auto inLoop = bufferBehind(operand, loop).getDefiningOp<ToBufferOp>();
-    return inLoop ? inLoop.getValue().getDefiningOp() : nullptr;
-  }
-
-  /// Returns the loop's first product where warps may start it before they meet: each has waited
-  /// for the bytes that the engine has brought, and what the next copies overwrite it does not
-  /// read. While the matrix units work none is kept from its products by a warp that comes later.
-  DotAsyncOp firstBeforeCopies() {
-    auto products = loop.getOps<DotAsyncOp>();
-    return chosen.areByThreads() || products.empty() ? DotAsyncOp() : *products.begin();
-  }
-
-  /// Whether no warp waits for others in a round, but the one that starts copies: it waits until
-  /// all are through with the round before. Then nothing but products may read the stages. Warps
-  /// that all multiply together meet anyway, and a barrier is cheaper (1024 cubed on an H200,
-  /// 64x128x64: 1.01 of cuBLAS, 0.94 so).
-  bool countsRounds() {
-    bool isReadElsewhere = false;
-    for (const AsyncLoad &ahead : loads)
-      isReadElsewhere |= !llvm::all_of(ahead.load->getUsers(), llvm::IsaPred<ToBufferOp>);
-    DotAsyncOp first = firstBeforeCopies();
-    const layout::MatrixInstruction *instruction =
-        first && shape.bufferInstruction ? shape.bufferInstruction(first.getInstruction())
-                                         : nullptr;
-    return instruction && instruction->warpCount() < shape.warpCount && !meetsTwice &&
-           !isReadElsewhere;
-  }
-
-  /// Programs on a multiprocessor whose loop has so many stages.
-  int64_t programsWith(int64_t stages) {
-    return room.programsWith(bytesOfStages(stages) + room.still() +
-                             room.scratchBeside(besideStages(), StageRoom::Pieces::Least));
-  }
-
-  /// Whether shared memory suffices for the stages of two programs, or of one where registers do
-  /// for no more.
-  bool isRoomForPrograms() {
-    return isRoomFor(stageCount) &&
-           programsWith(stageCount) >= std::min<int64_t>(2, programsByRegisters());
-  }
-
-  /// Programs on a multiprocessor that registers suffice for if a thread holds the sums of all the
-  /// loop's products at once.
-  int64_t programsByRegisters() {
-    int64_t words = 0;
-    loop.getBody()->walk([&](Operation *op) {
-      if (isa<DotOp, DotAsyncOp>(op))
-        words += wordsPerThread(op->getResult(0).getType());
-    });
-    return room.programsByRegisters(words);
-  }
-
-  /// Decides whether copies go on into the next round of the loop around this one: all are the
-  /// engine's, for which a round is a few numbers, and the stages may keep their bytes while the
-  /// rest of the outer loop's body runs.
-  void goOnAcrossRounds() {
-    outer = dyn_cast<scf::ForOp>(loop->getParentOp());
-    if (!outer || chosen.areByThreads())
-      return;
-    nest.emplace(outer, loop, slice);
-    std::string whyNot = nest->whyNot();
-    if (whyNot.empty() && chosen.areBehindStores())
-      whyNot = "the engine is to see what is stored in front of it";
-    if (whyNot.empty() && llvm::any_of(loads, [&](const AsyncLoad &ahead) {
-          return ahead.block->isEdited && !isSameThroughout(*ahead.block, outer);
-        }))
-      whyNot = "it reads other arrays then, whose addresses are loaded";
-    if (whyNot.empty() && hasOtherProductLoops())
-      whyNot = "another loop there has products, too";
-    if (whyNot.empty() && (!isRoomFor(stageCount) || leavesFewerPrograms()))
-      whyNot = "shared memory does not suffice for its stages beside what follows the loop";
-    if (whyNot.empty())
-      return;
-    nest.reset();
-    addRemark(assumed.remarks, loop.getLoc(), "not-across-rounds",
-              "its copies end with it, and begin anew in the next round of the loop around it: " +
-                  whyNot);
-  }
-
-  /// Whether the outer loop has other loops with products, whose stages would want room beside.
-  bool hasOtherProductLoops() {
-    bool has = false;
-    outer.getBody()->walk([&](scf::ForOp other) { has |= other != loop && multiplies(other); });
-    return has;
-  }
-
-  /// Whether bytes of the stages that nothing else can take cost a program on each multiprocessor.
-  bool leavesFewerPrograms() {
-    int64_t most = INT64_MAX;
-    loop.getBody()->walk([&](Operation *op) {
-      if (isa<DotOp, DotAsyncOp>(op))
-        most = std::min(most, room.programsByRegisters(wordsPerThread(op->getResult(0).getType())));
-    });
-    const int64_t bytes = bytesOfStages(stageCount),
-                  later = room.scratchBeside(outer, StageRoom::Pieces::Least) + room.otherBuffers();
-    return std::min(most, room.programsWith(bytes + later)) <
-           std::min(most, room.programsWith(std::max(bytes, later)));
-  }
-
-  /// The loop beside whose body the stages keep their bytes.
-  scf::ForOp besideStages() const { return nest ? outer : loop; }
-
-  /// Shared memory of so many stages.
-  int64_t bytesOfStages(int64_t stages) const {
-    int64_t bytes = 0;
-    for (const AsyncLoad &ahead : loads)
-      bytes += bufferOf(ahead, 1).getStageBytes() * (isFreedEarly(ahead) ? stages - 1 : stages);
-    return bytes;
-  }
-
-  /// Whether the stages of a load are free a round before those that a delayed product reads, so
-  /// that one fewer suffices.
-  bool isFreedEarly(const AsyncLoad &ahead) const {
-    if (!delayed)
-      return false;
-    DotAsyncOp late = delayed->start;
-    return ahead.load != loadBehind(late.getRhs());
-  }
-
-  int64_t stagesOf(const AsyncLoad &ahead) const {
-    return isFreedEarly(ahead) ? stageCount - 1 : stageCount;
-  }
-
-  bool isRoomFor(int64_t stages) {
-    // Two memory barriers for each stage.
-    return room.otherBuffers() + bytesOfStages(stages) +
-               room.scratchBeside(besideStages(), StageRoom::Pieces::Whole) +
-               int64_t(2 * sizeof(int64_t)) * stages <=
-           shape.sharedBytes;
-  }
-
-  void notePipelined(const AsyncLoad &ahead) {
-    LoadOp load = ahead.load;
-    const int64_t stages = stagesOf(ahead);
-    auto type = cast<RankedTensorType>(load.getType());
-    int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
-    addRemark(assumed.remarks, load.getLoc(), "pipelined",
-              std::to_string(distance()) +
-                  (distance() == 1 ? " iteration ahead, through " : " iterations ahead, through ") +
-                  std::to_string(stages) + " stages in shared memory" +
-                  (ahead.block ? ", by the copy engine" : "") +
-                  (nest ? ", on into the next round of the loop around" : ""),
-              {{"iterations_ahead", distance()},
-               {"stages", stages},
-               {"through_shared_memory", 1},
-               {"stage_bytes", bytes},
-               {"by_copy_engine", ahead.block ? 1 : 0},
-               {"across_rounds", nest ? 1 : 0}});
-  }
-
   /// Numbers of the stages of a round: of buffers that have them all, and memory barriers, and of
   /// those that have one fewer.
   struct Stages {
@@ -330,6 +41,8 @@ private:
 
   /// Starts the copies of an iteration whose slice `there` has, if it exists, into those stages.
   void startCopies(const IRMapping &there, const Stages &stages, Value exists) {
+    if (turns && isBeforeTurns)
+      exists = arith::AndIOp::create(builder, loop.getLoc(), exists, turns->isFirst());
     if (full) {
       int64_t bytes = 0;
       for (const AsyncLoad &ahead : loads) {
@@ -408,18 +121,23 @@ private:
     Location place = loop.getLoc();
     auto function = loop->getParentOfType<func::FuncOp>();
     auto atEntry = OpBuilder::atBlockBegin(&function.getBody().front());
-    full = MBarrierAllocOp::create(atEntry, place,
-                                   MBarriersType::get(builder.getContext(), stageCount));
+    full = MBarrierAllocOp::create(
+        atEntry, place, MBarriersType::get(builder.getContext(), stageCount), turns.has_value());
     // Whatever the bytes of the stages held before is out of the engine's way, too.
     MBarrierInitOp::create(builder, place, full);
     if (countsRounds()) {
-      over = MBarrierAllocOp::create(atEntry, place, full.getType());
+      over = MBarrierAllocOp::create(atEntry, place, full.getType(), turns.has_value());
       MBarrierInitOp::create(builder, place, over,
                              builder.getI32IntegerAttr(int32_t(shape.warpCount)));
     }
+    if (turns)
+      turns->make(builder, function, shape.warpCount);
     const bool isBehindStores = chosen.areBehindStores();
     ProxyFenceOp::create(builder, place, /*global=*/isBehindStores);
-    BarrierOp::create(builder, place, /*sharedOnly=*/!isBehindStores);
+    if (turns)
+      turns->begin(builder, over);
+    else
+      BarrierOp::create(builder, place, /*sharedOnly=*/!isBehindStores);
   }
 
   /// Lets the warp that starts copies wait until all are through with the round before that whose
@@ -444,6 +162,7 @@ private:
     bool hasFewer = false; // stages of some buffer
     for (AsyncLoad &ahead : loads) {
       allocateBuffer(ahead, stagesOf(ahead));
+      ahead.buffer.getDefiningOp<BufferAllocOp>().setOfBlock(turns.has_value());
       hasFewer |= isFreedEarly(ahead);
     }
     if (nest)
@@ -455,6 +174,7 @@ private:
     SmallVector<Value> running;
     if (nest) {
       position = startFirstOfNest(extent);
+      isBeforeTurns = false;
       crossing = nest->behind(builder, position);
       running = position.ofInner();
     } else {
@@ -472,13 +192,25 @@ private:
       const size_t outerOwn = outer.getNumRegionIterArgs();
       SmallVector<Value> carried(running);
       llvm::append_range(carried, crossing.all());
+      if (turns) {
+        turns->countRounds(builder, loop);
+        for (auto [first, second] :
+             llvm::zip(carried, behindOtherTeam(carried, position, crossing)))
+          first = arith::SelectOp::create(builder, place, turns->isSecond(), second, first);
+        carried.push_back(turns->firstParity(builder));
+      }
       outer = carryMore(builder, outer, carried);
       nest.emplace(outer, loop, slice);
       ValueRange arguments = ValueRange(outer.getRegionIterArgs()).drop_front(outerOwn);
+      builder.setInsertionPoint(loop);
+      if (turns) {
+        turnParity = arguments.back();
+        turns->await(builder, turnParity);
+        arguments = arguments.drop_back();
+      }
       running.assign(arguments.begin(), arguments.begin() + running.size());
       position.setOfInner(arguments.take_front(aheadCount));
       crossing.setAll(arguments.drop_front(running.size()));
-      builder.setInsertionPoint(loop);
     }
 
     SmallVector<Value> initial(loop.getInitArgs());
@@ -578,8 +310,13 @@ private:
         startLater();
       }
     }
-    if (over)
-      MBarrierArriveOp::create(builder, place, over, read.all);
+    if (over) {
+      Value isNotFirst;
+      if (turns) // whether the product before is done the other team knows
+        isNotFirst = arith::CmpIOp::create(builder, place, arith::CmpIPredicate::ne, now,
+                                           loop.getLowerBound());
+      MBarrierArriveOp::create(builder, place, over, read.all, isNotFirst);
+    }
     auto isLastStage = [&](Value stage, int64_t count) -> Value {
       return arith::CmpIOp::create(builder, place, arith::CmpIPredicate::eq, stage,
                                    constant(i32, count - 1));
@@ -608,9 +345,15 @@ private:
     // Copies of rounds that do not exist write zeros; behind them the buffers' bytes are free.
     builder.setInsertionPointAfter(made);
     SmallVector<Value> carried(made.getResults().drop_front(ownCount));
+    if (turns)
+      turns->pass(builder);
     if (nest) {
       // Under the last product, whose wait follows.
       llvm::append_range(carried, nest->behind(builder, crossing).all());
+      if (turns) {
+        carried = behindOtherTeam(carried, position, crossing);
+        carried.push_back(arith::XOrIOp::create(builder, place, turnParity, constant(i32, 1)));
+      }
       Operation *end = outer.getBody()->getTerminator();
       end->insertOperands(end->getNumOperands(), carried);
     }
@@ -621,15 +364,19 @@ private:
                                   builder.getI32IntegerAttr(0), ValueRange{product})
                     .getResult(0);
     }
+    if (turns)
+      MBarrierArriveOp::create(builder, place, over, made.getResult(firstStage), Value());
     if (chosen.areByThreads())
       AsyncWaitOp::create(builder, place, builder.getI32IntegerAttr(0));
     if (nest)
       builder.setInsertionPointAfter(outer);
     if (full) {
-      BarrierOp::create(builder, place, /*sharedOnly=*/true);
+      BarrierOp::create(builder, place, /*sharedOnly=*/true, /*ofBlock=*/turns.has_value());
       MBarrierEndOp::create(builder, place, full);
       if (over)
         MBarrierEndOp::create(builder, place, over);
+      if (turns)
+        turns->end(builder);
     }
     loop.replaceAllUsesWith(results);
     loop.erase();
@@ -637,6 +384,23 @@ private:
       builder.setInsertionPointToStart(outer.getBody());
       nest->reuse(builder, position);
     }
+    if (turns)
+      turns->share(builder, outer);
+  }
+
+  /// Returns what the outer loop carries, an outer round later: position, stages and parity of the
+  /// inner loop, and the crossing. `position` and `crossing` are such.
+  SmallVector<Value> behindOtherTeam(ValueRange state, NestPosition position,
+                                     NestPosition crossing) {
+    const size_t aheadCount = position.ofInner().size();
+    position.setOfInner(state.take_front(aheadCount));
+    Value read = state[aheadCount], write = state[aheadCount + 1], parity = state[aheadCount + 2];
+    crossing.setAll(state.drop_front(aheadCount + 3));
+    SmallVector<Value> later = nest->skipRound(builder, position, crossing).ofInner();
+    auto [laterRead, laterParity] = turns->skip(builder, read, parity);
+    llvm::append_values(later, laterRead, turns->skip(builder, write, parity).first, laterParity);
+    llvm::append_range(later, nest->behind(builder, crossing).all());
+    return later;
   }
 
   Value stageOf(ToBufferOp toBuffer, Value ring, Value stage) {
@@ -646,23 +410,11 @@ private:
                                 builder.getDenseI32ArrayAttr(order));
   }
 
-  scf::ForOp loop;
-  const GpuShape &shape;
-  int64_t stageCount;
-  GpuAssumptions &assumed;
-  OpBuilder builder;
-  StageRoom room;
-  AheadLoads chosen;
-  SmallVectorImpl<AsyncLoad> &loads;
-  LoopSlice &slice;
+  OpBuilder builder{loop};
   Value over; // memory barriers that warps arrive at when a round is over; null: there are none
   Value full; // memory barriers of the stages that the engine fills; null: it fills none
-  std::optional<CarriedProduct> inFlight;
-  std::optional<DelayedProduct> delayed;
-  SmallVector<DotAsyncOp, 2> lasting; // products that go on into the next round
-  bool meetsTwice = false;
-  scf::ForOp outer;              // around the loop, if one is
-  std::optional<NestSlice> nest; // of both, if copies go on from round to round of the outer one
+  bool isBeforeTurns = true; // what is emitted now
+  Value turnParity;          // of the phase that the next turn waits for
 };
 
 struct PipelineLoops : GpuPass<PipelineLoops> {
@@ -720,9 +472,8 @@ void PipelineLoops::runOnOperation() {
     }
     LoopPipeliner pipeliner(loop, shape(), stagesOf(loop, options.stageCount), *analysis, writes,
                             allWrites, assumed());
-    pipeliner.run();
     // It is of the loops as they were.
-    if (pipeliner.hasChanged())
+    if (pipeliner.run())
       analysis.reset();
   }
 }

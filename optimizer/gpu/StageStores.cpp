@@ -230,9 +230,14 @@ private:
         return "its rows are too short";
       const int64_t bytes = one.buffer.getStageBytes();
       std::optional<layout::TileLayout> half;
-      if (one.isInLoop && bytes / 2 >= kLeastPieceBytes)
+      const char *EXP = getenv("SECTILE_EXP_PIECE");
+      if (one.isInLoop && bytes / 2 >= (EXP ? atoi(EXP) : kLeastPieceBytes))
         half = halve(piece, one, block);
       // Two stages of smaller pieces are better than one: nobody waits for the engine's reads.
+      if (EXP && bytes > atoi(EXP) && half) {
+        piece = *half;
+        continue;
+      }
       const bool isWhole = one.pieces == 1, isForTwo = !isWhole && 2 * bytes <= room;
       if (bytes <= room && (isWhole || isForTwo || !half)) {
         if (isForTwo)
@@ -283,6 +288,8 @@ private:
     });
     if (!one.isInLoop)
       return std::max(others, all / 4) - taken;
+    if (const int64_t teams = teamsOf(function); teams > 1)
+      return (all - others) / teams - scratch - taken - kTeamAlignment;
     const int64_t held = others + scratch;
     for (int64_t programs = std::clamp<int64_t>(all / std::max<int64_t>(held, 1), 1, kMostPrograms);
          programs > 0; --programs)
@@ -368,6 +375,8 @@ private:
     (void)runRegionDCE(rewriter, function->getRegions());
   }
 
+  /// What the parts of teams may leave empty.
+  static constexpr int64_t kTeamAlignment = 1024;
   /// Programs on a multiprocessor whose number a buffer in a loop should not lower.
   static constexpr int64_t kMostPrograms = 4;
 

@@ -15,7 +15,8 @@
 // the engine keeps no order among stores, and the buffer has bytes of its own. Where these would
 // leave room for fewer programs on a multiprocessor the tile goes in pieces that threads have in
 // registers of their own, one after another through two stages, or one if there is no room for
-// more. A stage is filled again when the engine has read what it had:
+// more. A stage is filled again when the engine has read what it had. (Of programs that multiply by
+// turns pieces are half as large, and each tile is as many as that makes.)
 //
 //   %l, %r = halves of %x                        tile.buffer_store %l, %b[0]; ...
 //                                        ==>     tile.tensor_store %b[0], %map[%i, %j]

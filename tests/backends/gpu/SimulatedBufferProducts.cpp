@@ -48,6 +48,9 @@ public:
     return layout::instructionNamed(layout::wgmmaInstructions(), name);
   }
 
+  /// Few, so that random kernels of small tiles take turns, too.
+  int64_t leastTurnWords() const override { return 32; }
+
   Values begin(llvm::IRBuilderBase &builder, llvm::ArrayRef<llvm::Value *> values) const override {
     emitSimulatedCall(builder, SimulatedCall::ProductBegin, builder.getVoidTy(), {});
     return Values(values);
@@ -234,12 +237,12 @@ void SimulatedBlock::startProduct(llvm::MutableArrayRef<Thread> group) {
           Byte &byte = this->bytes[address + offset];
           if (inFlight.contains(address + offset))
             problem("race: a product reads shared memory that an asynchronous copy is writing");
-          if (byte.writeEpoch == epoch)
+          if (byte.writer >= 0 && isOpen(byte.writeEpoch, halfOf(byte.writer)))
             problem("race: a product reads shared memory that a thread writes, with no barrier "
                     "between");
           if (byte.isUnfenced)
             problem("a product reads what a thread has stored without a fence");
-          else if (byte.fenceEpoch == epoch)
+          else if (byte.writer >= 0 && isOpen(byte.fenceEpoch, halfOf(byte.writer)))
             problem("a product reads what a thread has stored with no barrier behind its fence");
           if (byte.isBarrier)
             problem("a product reads shared memory where a memory barrier lives");
@@ -250,9 +253,7 @@ void SimulatedBlock::startProduct(llvm::MutableArrayRef<Thread> group) {
                         "not all its threads have waited for it");
             known = byte.arrival;
           }
-          byte.reader = -2;
-          byte.readEpoch = epoch;
-          byte.readRound = std::max(byte.readRound, threads[running].rounds);
+          noteRead(byte, int32_t(running), /*isOneOfSeveral=*/true);
           ++byte.readingProducts;
         }
         values.push_back(readElement(address, element));
@@ -310,7 +311,8 @@ void SimulatedBlock::finishProduct(Thread &thread, unsigned number) {
   std::shared_ptr<Product> product = std::move(thread.products[number]);
   thread.products[number] = nullptr;
   auto self = int32_t(&thread - threads.data());
-  product->finisher = product->finishEpoch == epoch && product->finisher != self ? -2 : self;
+  const bool isFirst = product->finishEpoch < metEpochs[halfOf(self)] || product->finisher == self;
+  product->finisher = isFirst ? self : -2;
   product->finishEpoch = epoch;
   if (product.use_count() > 1) // other threads have not waited
     return;
@@ -322,10 +324,7 @@ void SimulatedBlock::finishProduct(Thread &thread, unsigned number) {
           Byte &byte = this->bytes[address + offset];
           --byte.readingProducts;
           // The threads that have waited know of their own parts of it.
-          bool isOther = byte.readEpoch == epoch && byte.reader != product->finisher;
-          byte.reader = isOther ? -2 : product->finisher;
-          byte.readEpoch = epoch;
-          byte.readRound = std::max(byte.readRound, threads[running].rounds);
+          noteRead(byte, self, /*isOneOfSeveral=*/product->finisher != self);
         }
       });
 }

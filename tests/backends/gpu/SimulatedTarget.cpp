@@ -113,21 +113,23 @@ llvm::Value *SimulatedTarget::shuffleFrom(llvm::IRBuilderBase &builder, llvm::Va
 }
 
 void SimulatedTarget::barrier(llvm::IRBuilderBase &builder, unsigned threads, gpu::Ordered ordered,
-                              unsigned barrier) const {
+                              llvm::Value *barrier) const {
   emitSimulatedCall(builder, SimulatedCall::Barrier, builder.getVoidTy(),
                     {builder.getInt32(threads), builder.getInt32(ordered == gpu::Ordered::All),
-                     builder.getInt32(barrier), nextSite(*builder.GetInsertBlock()->getModule())});
+                     barrier ? barrier : builder.getInt32(0),
+                     nextSite(*builder.GetInsertBlock()->getModule())});
 }
 
 llvm::Value *SimulatedTarget::anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth,
                                         unsigned threads, llvm::Value *scratch,
-                                        unsigned barrier) const {
+                                        llvm::Value *barrier) const {
   llvm::Type *word = builder.getInt32Ty();
   llvm::Value *any = builder.CreateZExt(truth, word);
   if (!abilities.votesInSharedMemory) {
-    any = emitSimulatedCall(builder, SimulatedCall::AnyThread, word,
-                            {any, builder.getInt32(threads), builder.getInt32(barrier),
-                             nextSite(*builder.GetInsertBlock()->getModule())});
+    any =
+        emitSimulatedCall(builder, SimulatedCall::AnyThread, word,
+                          {any, builder.getInt32(threads), barrier ? barrier : builder.getInt32(0),
+                           nextSite(*builder.GetInsertBlock()->getModule())});
     return builder.CreateICmpNE(any, builder.getInt32(0));
   }
   // The lanes of a warp, then a word of each warp.

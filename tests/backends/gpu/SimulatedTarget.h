@@ -93,9 +93,9 @@ public:
   llvm::Value *shuffleFrom(llvm::IRBuilderBase &builder, llvm::Value *value,
                            llvm::Value *source) const override;
   void barrier(llvm::IRBuilderBase &builder, unsigned threads, gpu::Ordered ordered,
-               unsigned barrier) const override;
+               llvm::Value *barrier) const override;
   llvm::Value *anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth, unsigned threads,
-                         llvm::Value *scratch, unsigned barrier) const override;
+                         llvm::Value *scratch, llvm::Value *barrier) const override;
   /// A word for each warp.
   int64_t voteBytes(int64_t warps) const override {
     return abilities.votesInSharedMemory ? 4 * warps : 0;

@@ -192,7 +192,9 @@ void SimulatedBlock::learn(unsigned thread, int32_t arrival) {
 }
 
 void SimulatedBlock::learnPhases(unsigned thread, const MemoryBarrier &barrier) {
-  threads[thread].roundsKnown = std::max(threads[thread].roundsKnown, barrier.roundsEnded);
+  for (size_t half : {0, 1})
+    threads[thread].roundsKnown[half] =
+        std::max(threads[thread].roundsKnown[half], barrier.roundsEnded[half]);
   for (int32_t arrival : barrier.ended)
     learn(thread, arrival);
 }
@@ -212,7 +214,7 @@ void SimulatedBlock::shareArrivals(const std::vector<Thread *> &group) {
 }
 
 void SimulatedBlock::noteUse(MemoryBarrier &barrier, int32_t thread) {
-  barrier.user = barrier.useEpoch == epoch && barrier.user != thread ? -2 : thread;
+  barrier.user = barrier.useEpoch >= metEpoch && barrier.user != thread ? -2 : thread;
   barrier.useEpoch = epoch;
 }
 
@@ -226,7 +228,7 @@ SimulatedBlock::MemoryBarrier &SimulatedBlock::usedBarrier(uint64_t address, con
     stop();
   }
   MemoryBarrier &barrier = found->second;
-  if (barrier.maker != int32_t(running) && barrier.madeEpoch == epoch)
+  if (barrier.maker != int32_t(running) && barrier.madeEpoch >= metEpoch)
     problem(self + "the memory barrier at byte " + placeText(address) +
             ", and no barrier of the threads stands behind its initialisation");
   return barrier;
@@ -270,7 +272,7 @@ void SimulatedBlock::barrierEnd(uint64_t address, int32_t predicate) {
   for (const TensorCopy &copy : block.tensorCopies)
     if (copy.barrier == address)
       block.problem(text + ", and a copy that it counts is under way");
-  if (barrier.useEpoch == block.epoch && barrier.user != int32_t(block.running))
+  if (barrier.useEpoch >= block.metEpoch && barrier.user != int32_t(block.running))
     block.problem("race: " + text + " that another uses, with no barrier between");
   barrier.isAlive = false;
   for (int64_t offset = 0; offset < kBarrierBytes; ++offset)
@@ -321,7 +323,8 @@ void SimulatedBlock::barrierArrive(uint64_t address, int32_t predicate) {
                   ", at which enough have arrived in this phase");
   else
     --barrier.pendingArrivals;
-  barrier.rounds = barrier.rounds < 0 ? warp.rounds : std::min(barrier.rounds, warp.rounds);
+  int64_t &fewest = barrier.rounds[block.halfOf(int32_t(block.running))];
+  fewest = fewest < 0 ? warp.rounds : std::min(fewest, warp.rounds);
   warp = {};
   block.endPhaseIfDone(barrier);
 }
@@ -333,8 +336,9 @@ void SimulatedBlock::endPhaseIfDone(MemoryBarrier &barrier) {
     barrier.ended.push_back(barrier.arrival);
   barrier.arrival = -1;
   barrier.pendingArrivals = barrier.arrivals;
-  barrier.roundsEnded = std::max(barrier.roundsEnded, barrier.rounds);
-  barrier.rounds = -1;
+  for (size_t half : {0, 1})
+    barrier.roundsEnded[half] = std::max(barrier.roundsEnded[half], barrier.rounds[half]);
+  barrier.rounds = {-1, -1};
   ++barrier.phase;
 }
 
@@ -425,14 +429,15 @@ void SimulatedBlock::claimForCopy(uint64_t address) {
     problem("race: " + text + "that a product under way reads");
   if (byte.readingStores)
     problem("race: " + text + "that a tensor store may still read");
-  if (byte.readEpoch == epoch && byte.reader != self &&
-      byte.readRound >= threads[running].roundsKnown)
-    problem("race: " + text + "that another reads, with no barrier between");
-  if (byte.writeEpoch == epoch && byte.writer != self)
+  for (size_t half : {0, 1})
+    if (const Reads &reads = byte.reads[half]; isOpen(reads.epoch, half) && reads.reader != self &&
+                                               reads.round >= threads[running].roundsKnown[half])
+      problem("race: " + text + "that another reads, with no barrier between");
+  if (isWrittenByOther(byte))
     problem("race: " + text + "that another writes, with no barrier between");
   if (byte.isUnfenced)
     problem(text + "where a thread has stored without a fence");
-  else if (byte.fenceEpoch == epoch && byte.writer != self)
+  else if (isFencedByOther(byte))
     problem(text + "where another has stored, with no barrier behind its fence");
   if (!knows(running, byte.arrival))
     problem("race: " + text + "that a tensor copy has filled, and has not waited for it");
@@ -493,7 +498,7 @@ void SimulatedBlock::tensorCopy(uint64_t shared, const SimulatedTensorMap *map,
     block.problem("thread " + std::to_string(block.running) +
                   " starts a copy counted by the memory barrier at byte " +
                   block.placeText(barrierAddress) + ", whose initialisation is not fenced");
-  else if (barrier.fenceEpoch == block.epoch && barrier.maker != int32_t(block.running))
+  else if (barrier.fenceEpoch >= block.metEpoch && barrier.maker != int32_t(block.running))
     block.problem("thread " + std::to_string(block.running) +
                   " starts a copy counted by the memory barrier at byte " +
                   block.placeText(barrierAddress) +
@@ -538,7 +543,7 @@ void SimulatedBlock::checkStoresIn(const TensorCopy &copy, bool isStart) {
       const auto found = storedGlobal.find(place);
       const bool isSeen =
           found == storedGlobal.end() ||
-          (found->second.fenceEpoch >= 0 && !(isStart && found->second.fenceEpoch == epoch &&
+          (found->second.fenceEpoch >= 0 && !(isStart && found->second.fenceEpoch >= metEpoch &&
                                               found->second.writer != int32_t(running)));
       if (!isSeen || tensorStored.contains(place))
         problem("race: a tensor copy reads global memory where a thread of the program stores");

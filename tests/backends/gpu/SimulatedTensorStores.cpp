@@ -22,11 +22,11 @@ void SimulatedBlock::claimForStore(uint64_t address) {
     problem("race: " + text + "that an asynchronous copy is still writing");
   if (byte.isBarrier)
     problem(text + "where a memory barrier lives");
-  if (byte.writeEpoch == epoch && byte.writer != self)
+  if (isWrittenByOther(byte))
     problem("race: " + text + "that another writes, with no barrier between");
   if (byte.isUnfenced)
     problem(text + "where a thread has stored without a fence");
-  else if (byte.fenceEpoch == epoch && byte.writer != self)
+  else if (isFencedByOther(byte))
     problem(text + "where another has stored, with no barrier behind its fence");
   if (!knows(running, byte.arrival))
     problem("race: " + text + "that a tensor copy has filled, and has not waited for it");
@@ -92,8 +92,7 @@ void SimulatedBlock::endStores(unsigned thread) {
       return false;
     Byte &byte = bytes[stored.address];
     --byte.readingStores;
-    byte.reader = byte.readEpoch == epoch && byte.reader != int32_t(thread) ? -2 : int32_t(thread);
-    byte.readEpoch = epoch;
+    noteRead(byte, int32_t(thread));
     return true;
   });
   if (threads[thread].areWritten && threads[thread].storesAwaited == threads[thread].storeGroup)

@@ -163,6 +163,10 @@ bool SimulatedBlock::releaseBarriers() {
     }
     shareArrivals(group);
     ++epoch;
+    if (group.size() == threads.size())
+      metEpoch = epoch;
+    for (const Thread *thread : group)
+      metEpochs[halfOf(int32_t(thread - threads.data()))] = epoch;
     moved = true;
   }
   return moved;
@@ -266,6 +270,15 @@ void SimulatedBlock::stop() {
   wait();
 }
 
+void SimulatedBlock::noteRead(Byte &byte, int32_t thread, bool isOneOfSeveral) {
+  const size_t half = halfOf(thread);
+  Reads &reads = byte.reads[half];
+  isOneOfSeveral |= reads.epoch >= metEpochs[half] && reads.reader != thread;
+  reads.reader = isOneOfSeveral ? -2 : thread;
+  reads.epoch = epoch;
+  reads.round = std::max(reads.round, threads[thread].rounds);
+}
+
 /// Stores are reported after, loads before they are done.
 void SimulatedBlock::touchShared(uint64_t address, int32_t count, bool isWritten, int32_t site) {
   Thread &thread = threads[running];
@@ -291,8 +304,10 @@ void SimulatedBlock::touchShared(uint64_t address, int32_t count, bool isWritten
     if (!knows(running, byte.arrival))
       problem("race: thread " + std::to_string(self) + (isWritten ? " writes" : " reads") +
               " shared memory that a tensor copy has filled, and has not waited for it");
-    bool wrote = byte.writeEpoch == epoch && byte.writer != self;
-    bool read = byte.readEpoch == epoch && byte.reader != self;
+    const bool wrote = isWrittenByOther(byte);
+    bool read = false;
+    for (size_t half : {0, 1})
+      read |= isOpen(byte.reads[half].epoch, half) && byte.reads[half].reader != self;
     if (isWritten) {
       if (read)
         problem("race: thread " + std::to_string(self) +
@@ -318,9 +333,7 @@ void SimulatedBlock::touchShared(uint64_t address, int32_t count, bool isWritten
       if (wrote)
         problem("race: thread " + std::to_string(self) +
                 " reads shared memory that another writes, with no barrier between");
-      byte.reader = byte.readEpoch == epoch && byte.reader != self ? -2 : self;
-      byte.readEpoch = epoch;
-      byte.readRound = std::max(byte.readRound, thread.rounds);
+      noteRead(byte, self);
     }
   }
   if (site < 0) // not an instruction of the thread

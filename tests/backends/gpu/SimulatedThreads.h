@@ -99,18 +99,25 @@ private:
     std::vector<uint64_t> unfencedGlobal;
     uint64_t memoryBarrier = 0; // that it waits at
     int32_t parity = 0;
-    /// How often it has been at mbarrier_arrive, and how often, as it knows, all others have.
-    int64_t rounds = 0, roundsKnown = -1;
+    /// How often it has been at mbarrier_arrive, and how often, as it knows, all others of each
+    /// half of the block have.
+    int64_t rounds = 0;
+    std::array<int64_t, 2> roundsKnown{-1, -1};
     bool areWritten = false; // what it waits for: its tensor stores are written, not read only
     /// Groups of its tensor stores: which it adds to, and the first that it does not wait for.
     int64_t storeGroup = 0, storesAwaited = 0;
   };
+  /// Who of a half of the block has read a byte since its last barrier.
+  struct Reads {
+    int64_t epoch = -1;
+    int64_t round = -1;  // Thread::rounds of the reader that has most
+    int32_t reader = -1; // -2: several
+  };
   /// What happened to a byte of shared memory since the last barrier.
   struct Byte {
-    int64_t writeEpoch = -1, readEpoch = -1;
-    /// Thread::rounds of the reader that has most.
-    int64_t readRound = -1;
-    int32_t writer = -1, reader = -1; // reader -2: several
+    int64_t writeEpoch = -1;
+    std::array<Reads, 2> reads = {};
+    int32_t writer = -1;
     uint8_t value = 0;
     bool isUnfenced = false; // for products that read it
     int64_t fenceEpoch = -1;
@@ -138,9 +145,9 @@ private:
       int64_t rounds = 0;
     };
     std::map<unsigned, Warp> warps = {};
-    /// The fewest rounds that threads have ended which arrived in this phase, and in one that is
-    /// over; -1: none.
-    int64_t rounds = -1, roundsEnded = -1;
+    /// The fewest rounds that threads of each half have ended which arrived in this phase, and in
+    /// one that is over; -1: none.
+    std::array<int64_t, 2> rounds{-1, -1}, roundsEnded{-1, -1};
     int64_t pendingBytes = 0;
     int32_t arrival = -1;            // of the phase; -1: no copy has landed in it
     std::vector<int32_t> ended = {}; // arrivals of phases that have ended
@@ -194,6 +201,23 @@ private:
   void problem(const std::string &what);
   /// The running thread never goes on: that could end the process.
   void stop();
+  /// Of the thread; programs that share a block have one each.
+  size_t halfOf(int32_t thread) const { return size_t(thread) * 2 / threads.size(); }
+  /// Whether no barrier since that epoch has been of threads of that half, and of the running one.
+  bool isOpen(int64_t then, size_t half) const {
+    return then >= (half == halfOf(int32_t(running)) ? metEpochs[half] : metEpoch);
+  }
+  /// Whether another thread has written the byte, and no barrier is between.
+  bool isWrittenByOther(const Byte &byte) const {
+    return byte.writer >= 0 && byte.writer != int32_t(running) &&
+           isOpen(byte.writeEpoch, halfOf(byte.writer));
+  }
+  bool isFencedByOther(const Byte &byte) const {
+    return byte.writer >= 0 && byte.writer != int32_t(running) &&
+           isOpen(byte.fenceEpoch, halfOf(byte.writer));
+  }
+  /// The thread, or one of several, has read the byte.
+  void noteRead(Byte &byte, int32_t thread, bool isOneOfSeveral = false);
   void touchShared(uint64_t address, int32_t bytes, bool isWritten, int32_t site);
   void touchGlobal(uint64_t address, int32_t bytes, bool isWritten, bool predicate);
   bool isInArray(uint64_t address, int64_t bytes) const;
@@ -292,7 +316,10 @@ private:
   std::vector<Thread> threads;
   ucontext_t scheduler;
   unsigned running = 0;
-  int64_t epoch = 0;
+  /// Counts barriers; that of the last one of the whole block, and of the last ones that threads of
+  /// each half have come past.
+  int64_t epoch = 0, metEpoch = 0;
+  std::array<int64_t, 2> metEpochs{0, 0};
   std::unordered_map<uint64_t, Byte> bytes;
   std::unordered_set<uint64_t> inFlight;            // bytes that asynchronous copies will write
   std::map<uint64_t, MemoryBarrier> memoryBarriers; // by their addresses

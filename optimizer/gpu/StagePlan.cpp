@@ -1,0 +1,293 @@
+#include "optimizer/gpu/StagePlan.h"
+
+#include "optimizer/gpu/OrderProducts.h"
+#include "optimizer/gpu/ThreadWork.h"
+
+using namespace mlir;
+using namespace sectile::tile;
+
+namespace sectile::optimizer {
+
+/// Stages with which copies still run two rounds ahead where one stage is a product's.
+static constexpr int64_t kStagesOfTwoAhead = 4;
+
+bool multiplies(scf::ForOp loop) {
+  return loop.getBody()
+      ->walk([](Operation *op) {
+        return isa<DotOp, DotAsyncOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+void noteNotPipelined(lang::Remarks &remarks, LoadOp load, const std::string &whyNot) {
+  if (isa<RankedTensorType>(load.getType()))
+    addRemark(remarks, load.getLoc(), "not-pipelined", whyNot);
+}
+
+bool StagePlan::decide() {
+  auto left = chosen.choose();
+  if (!isRoomForPrograms())
+    for (LoadOp load : chosen.dropBeside())
+      left.push_back({load, "its stages would leave too little shared memory"});
+  if (multiplies(loop))
+    for (auto &[load, whyNot] : left)
+      noteNotPipelined(assumed.remarks, load, whyNot);
+  if (loads.empty())
+    return false;
+  goOnAcrossRounds();
+  keepProductInFlight();
+  delayProduct();
+  letProductsLast();
+  takeTurns();
+  for (const AsyncLoad &ahead : loads)
+    notePipelined(ahead);
+  return true;
+}
+
+void StagePlan::keepProductInFlight() {
+  inFlight = carriedProduct(loop);
+  if (!inFlight)
+    return;
+  if (!isStageOrStill(inFlight->start.getLhs()) || !isStageOrStill(inFlight->start.getRhs())) {
+    inFlight.reset();
+    return;
+  }
+  const int64_t programs =
+      std::clamp<int64_t>(programsWith(stageCount), 1,
+                          room.programsByRegisters(wordsPerThread(inFlight->start.getType())));
+  if (programsWith(stageCount + 1) >= programs && (!nest || isRoomFor(stageCount + 1)))
+    ++stageCount;
+  else
+    meetsTwice = programs == 1 || stageCount < kStagesOfTwoAhead;
+}
+
+void StagePlan::delayProduct() {
+  const std::optional<DelayedProduct> chain = delayedProduct(loop);
+  if (!chain)
+    return;
+  DotAsyncOp start = chain->start, before = chain->before;
+  auto refuse = [&](const std::string &whyNot) {
+    // One that only adds may go on into the next round instead.
+    if (!llvm::is_contained(productsCarriedOn(loop), start))
+      addRemark(assumed.remarks, start.getLoc(), "not-overlapped", whyNot);
+    delayed.reset();
+  };
+  if (!isStageOrStill(start.getRhs()))
+    return refuse("what it multiplies by is filled anew in each round");
+  if (chosen.areByThreads())
+    return refuse("threads copy what it multiplies by, and meet in each round");
+  // The sums of both, and where the product runs late, what it takes from registers.
+  const int64_t sums = wordsPerThread(start.getType()) + wordsPerThread(before.getType()),
+                words = sums + wordsPerThread(start.getLhs().getType());
+  if (words + kOtherWords > shape.threadWords)
+    return refuse("a thread would hold " + std::to_string(words) +
+                  " registers of sums and operands at once, beside some " +
+                  std::to_string(kOtherWords) + " others; it has " +
+                  std::to_string(shape.threadWords) + ": smaller tiles, or more warps, would fit");
+  if (int64_t programs =
+          std::min(room.programsByRegisters(sums, kOtherWordsOfChains), programsWith(stageCount));
+      programs > 1)
+    return refuse("there is room for " + std::to_string(programs) +
+                  " programs on a multiprocessor, which hide each other's waits");
+  delayed = chain;
+  if (isRoomFor(stageCount + 1))
+    ++stageCount;
+  else if (stageCount < 3)
+    return refuse("shared memory does not suffice for a third stage, " +
+                  std::to_string(bytesOfStages(3)) + " bytes in all");
+  addRemark(assumed.remarks, start.getLoc(), "overlapped",
+            "runs under the next round's computation, one round late");
+}
+
+void StagePlan::letProductsLast() {
+  if (delayed)
+    return;
+  for (DotAsyncOp product : productsCarriedOn(loop)) {
+    const bool lhsIsThere =
+        !isa<BufferType>(product.getLhs().getType()) || isStageOrStill(product.getLhs());
+    if (lhsIsThere && isStageOrStill(product.getRhs()))
+      lasting.push_back(product);
+  }
+  if (lasting.empty())
+    return;
+  const int64_t programs = std::clamp<int64_t>(programsWith(stageCount), 1, programsByRegisters());
+  if (programsWith(stageCount + 1) >= programs && isRoomFor(stageCount + 1))
+    ++stageCount;
+  else if (stageCount < 3)
+    lasting.clear();
+}
+
+void StagePlan::takeTurns() {
+  if (!nest || !inFlight || !shape.leastTurnWords || !isOfWorkers(outer))
+    return;
+  DotAsyncOp product = inFlight->start;
+  const layout::MatrixInstruction *instruction = shape.bufferInstruction(product.getInstruction());
+  const int64_t words = wordsPerThread(product.getType());
+  auto isStage = [&](Value operand) { return chosen.has(loadBehind(operand)); };
+  if (words < shape.leastTurnWords || !instruction || instruction->warpCount() != shape.warpCount ||
+      !isStage(product.getLhs()) || !isStage(product.getRhs()) || areReadElsewhere() ||
+      llvm::any_of(
+          loads, [](const AsyncLoad &ahead) { return ahead.block->isEdited; }) ||
+      kTeams * shape.threadCount() > kMostThreads ||
+      kTeams * shape.threadCount() * (words + kOtherWords) > shape.registerWords)
+    return;
+  for (int64_t stages = kTeams * askedStages; stages >= kLeastStagesOfTurns; --stages)
+    if (isRoomForTeams(stages)) {
+      stageCount = stages;
+      meetsTwice = false;
+      turns.emplace(loop.getLoc(), stages);
+      addRemark(assumed.remarks, loop.getLoc(), "turns",
+                "two programs share a block of threads: one multiplies while the other ends",
+                {{"programs", kTeams}, {"stages", stages}});
+      return;
+    }
+}
+
+bool StagePlan::isRoomForTeams(int64_t stages) {
+  constexpr int64_t kAlignment = 1024;
+  // For each stage two memory barriers, and one for each team's turns.
+  const int64_t ofBlock = bytesOfStages(stages) + int64_t(sizeof(int64_t)) * (2 * stages + kTeams);
+  const int64_t ofTeam = room.otherBuffers() + room.scratchBeside(outer, StageRoom::Pieces::Least);
+  return int64_t(llvm::alignTo(ofBlock, kAlignment)) +
+             kTeams * int64_t(llvm::alignTo(ofTeam, kAlignment)) <=
+         shape.sharedBytes;
+}
+
+bool StagePlan::areReadElsewhere() {
+  return llvm::any_of(loads, [](const AsyncLoad &ahead) {
+    return !llvm::all_of(ahead.load->getUsers(), llvm::IsaPred<ToBufferOp>);
+  });
+}
+
+bool StagePlan::isStageOrStill(Value operand) const {
+  Operation *maker = bufferBehind(operand, loop).getDefiningOp();
+  return maker && (!loop->isAncestor(maker) || chosen.has(loadBehind(operand)));
+}
+
+Operation *StagePlan::loadBehind(Value operand) const {
+  auto inLoop = bufferBehind(operand, loop).getDefiningOp<ToBufferOp>();
+  return inLoop ? inLoop.getValue().getDefiningOp() : nullptr;
+}
+
+DotAsyncOp StagePlan::firstBeforeCopies() {
+  auto products = loop.getOps<DotAsyncOp>();
+  return chosen.areByThreads() || products.empty() ? DotAsyncOp() : *products.begin();
+}
+
+bool StagePlan::countsRounds() {
+  if (turns)
+    return true;
+  DotAsyncOp first = firstBeforeCopies();
+  const layout::MatrixInstruction *instruction =
+      first && shape.bufferInstruction ? shape.bufferInstruction(first.getInstruction()) : nullptr;
+  return instruction && instruction->warpCount() < shape.warpCount && !meetsTwice &&
+         !areReadElsewhere();
+}
+
+int64_t StagePlan::programsWith(int64_t stages) {
+  return room.programsWith(bytesOfStages(stages) + room.still() +
+                           room.scratchBeside(besideStages(), StageRoom::Pieces::Least));
+}
+
+bool StagePlan::isRoomForPrograms() {
+  return isRoomFor(stageCount) &&
+         programsWith(stageCount) >= std::min<int64_t>(2, programsByRegisters());
+}
+
+int64_t StagePlan::programsByRegisters() {
+  int64_t words = 0;
+  loop.getBody()->walk([&](Operation *op) {
+    if (isa<DotOp, DotAsyncOp>(op))
+      words += wordsPerThread(op->getResult(0).getType());
+  });
+  return room.programsByRegisters(words);
+}
+
+void StagePlan::goOnAcrossRounds() {
+  outer = dyn_cast<scf::ForOp>(loop->getParentOp());
+  if (!outer || chosen.areByThreads())
+    return;
+  nest.emplace(outer, loop, slice);
+  std::string whyNot = nest->whyNot();
+  if (whyNot.empty() && chosen.areBehindStores())
+    whyNot = "the engine is to see what is stored in front of it";
+  if (whyNot.empty() && llvm::any_of(loads, [&](const AsyncLoad &ahead) {
+        return ahead.block->isEdited && !isSameThroughout(*ahead.block, outer);
+      }))
+    whyNot = "it reads other arrays then, whose addresses are loaded";
+  if (whyNot.empty() && hasOtherProductLoops())
+    whyNot = "another loop there has products, too";
+  if (whyNot.empty() && (!isRoomFor(stageCount) || leavesFewerPrograms()))
+    whyNot = "shared memory does not suffice for its stages beside what follows the loop";
+  if (whyNot.empty())
+    return;
+  nest.reset();
+  addRemark(assumed.remarks, loop.getLoc(), "not-across-rounds",
+            "its copies end with it, and begin anew in the next round of the loop around it: " +
+                whyNot);
+}
+
+bool StagePlan::hasOtherProductLoops() {
+  bool has = false;
+  outer.getBody()->walk([&](scf::ForOp other) { has |= other != loop && multiplies(other); });
+  return has;
+}
+
+bool StagePlan::leavesFewerPrograms() {
+  int64_t most = INT64_MAX;
+  loop.getBody()->walk([&](Operation *op) {
+    if (isa<DotOp, DotAsyncOp>(op))
+      most = std::min(most, room.programsByRegisters(wordsPerThread(op->getResult(0).getType())));
+  });
+  const int64_t bytes = bytesOfStages(stageCount),
+                later = room.scratchBeside(outer, StageRoom::Pieces::Least) + room.otherBuffers();
+  return std::min(most, room.programsWith(bytes + later)) <
+         std::min(most, room.programsWith(std::max(bytes, later)));
+}
+
+int64_t StagePlan::bytesOfStages(int64_t stages) const {
+  int64_t bytes = 0;
+  for (const AsyncLoad &ahead : loads)
+    bytes += bufferOf(ahead, 1).getStageBytes() * (isFreedEarly(ahead) ? stages - 1 : stages);
+  return bytes;
+}
+
+bool StagePlan::isFreedEarly(const AsyncLoad &ahead) const {
+  if (!delayed)
+    return false;
+  DotAsyncOp late = delayed->start;
+  return ahead.load != loadBehind(late.getRhs());
+}
+
+int64_t StagePlan::stagesOf(const AsyncLoad &ahead) const {
+  return isFreedEarly(ahead) ? stageCount - 1 : stageCount;
+}
+
+bool StagePlan::isRoomFor(int64_t stages) {
+  // Two memory barriers for each stage.
+  return room.otherBuffers() + bytesOfStages(stages) +
+             room.scratchBeside(besideStages(), StageRoom::Pieces::Whole) +
+             int64_t(2 * sizeof(int64_t)) * stages <=
+         shape.sharedBytes;
+}
+
+void StagePlan::notePipelined(const AsyncLoad &ahead) {
+  LoadOp load = ahead.load;
+  const int64_t stages = stagesOf(ahead);
+  auto type = cast<RankedTensorType>(load.getType());
+  int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+  addRemark(assumed.remarks, load.getLoc(), "pipelined",
+            std::to_string(distance()) +
+                (distance() == 1 ? " iteration ahead, through " : " iterations ahead, through ") +
+                std::to_string(stages) + " stages in shared memory" +
+                (ahead.block ? ", by the copy engine" : "") +
+                (nest ? ", on into the next round of the loop around" : ""),
+            {{"iterations_ahead", distance()},
+             {"stages", stages},
+             {"through_shared_memory", 1},
+             {"stage_bytes", bytes},
+             {"by_copy_engine", ahead.block ? 1 : 0},
+             {"across_rounds", nest ? 1 : 0}});
+}
+
+} // namespace sectile::optimizer

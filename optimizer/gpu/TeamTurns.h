@@ -1,0 +1,84 @@
+//===-- TeamTurns.h - two programs of a block of threads that multiply by turns ---------------===//
+// While a program stores its tile nothing multiplies, unless another program on the multiprocessor
+// does. Two programs in blocks of their own have half of the stages each, too few to multiply at
+// full speed alone, and nothing makes them end their tiles at different times. So where a block of
+// threads runs several programs anyway (MakePersistent.h), it may have two teams of threads, whose
+// programs use one ring of stages by turns:
+//
+//   team 0:  | products of 0 |  store 0  | products of 2 |  store 2  | ...
+//   team 1:                  | products of 1 |  store 1  | products of 3 | ...
+//
+//   %t = tile.team_id
+//   for %i = %worker + %t * %workers to %programs step 2 * %workers:
+//     wait for turns[%t]
+//     for k: wait for full[s]; dot_async; the warp of copies: wait for over[s - 1]; tensor_copy ...
+//            dot_wait 1; arrive at over[s], but in the first round
+//     arrive at turns[1 - %t]
+//     dot_wait 0; arrive at over[s + 1]      for the other team's first round
+//     store ...
+//
+// Rounds are counted through the programs of both teams: the team whose turn it is copies what the
+// other one multiplies first, and each passes over the rounds of the other (NestSlice::skipRound).
+// That the product of the round before is done, only the team knows that has started it; for the
+// first round of a program that is the other one.
+#pragma once
+
+#include "lang/tile/TileDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace sectile::optimizer {
+
+/// The stages that programs which take turns have at least: with five, of 128x128x64 on an H200,
+/// two blocks of three stages each were as fast, and with four faster.
+inline constexpr int64_t kLeastStagesOfTurns = 6;
+/// The threads that a block has at most.
+inline constexpr int64_t kMostThreads = 1024;
+
+/// Whether the loop is that of a block of threads that runs several programs, and carries nothing
+/// from one to the next.
+bool isOfWorkers(mlir::scf::ForOp loop);
+
+class TeamTurns {
+public:
+  /// The ring of stages has so many.
+  TeamTurns(mlir::Location place, int64_t stageCount) : place(place), stageCount(stageCount) {}
+
+  /// Makes the function one of two teams, and the memory barriers of their turns, at which `warps`
+  /// arrive; the builder stands before the loop of programs.
+  void make(mlir::OpBuilder &builder, mlir::func::FuncOp function, int64_t warps);
+  /// All threads of the block meet, and of what is before the first round of all the second team
+  /// says that it is over.
+  void begin(mlir::OpBuilder &builder, mlir::Value over);
+
+  /// Of this team and the other one; i1.
+  mlir::Value isFirst() const { return isFirstTeam; }
+  mlir::Value isSecond() const { return isSecondTeam; }
+
+  /// Returns the parity of the phase that a team's first turn waits for.
+  mlir::Value firstParity(mlir::OpBuilder &builder);
+  void await(mlir::OpBuilder &builder, mlir::Value parity);
+  void pass(mlir::OpBuilder &builder);
+
+  /// Says how many rounds the inner loop has, at the builder's place.
+  void countRounds(mlir::OpBuilder &builder, mlir::scf::ForOp inner);
+  /// Returns the stage, and the parity of its phase, so many rounds later.
+  std::pair<mlir::Value, mlir::Value> skip(mlir::OpBuilder &builder, mlir::Value stage,
+                                           mlir::Value parity);
+
+  /// Lets each team go through its own programs alone.
+  void share(mlir::OpBuilder &builder, mlir::scf::ForOp programs);
+  /// Ends the turns, behind the loop of programs, where all threads have met.
+  void end(mlir::OpBuilder &builder);
+
+private:
+  mlir::Value constant(mlir::OpBuilder &builder, int64_t number);
+
+  mlir::Location place;
+  int64_t stageCount;
+  mlir::Value team, isFirstTeam, isSecondTeam, barriers;
+  mlir::Value rounds; // i32, less what full turns of the ring and its parities are
+};
+
+} // namespace sectile::optimizer
