@@ -365,7 +365,7 @@ private:
                     .getResult(0);
     }
     if (turns)
-      MBarrierArriveOp::create(builder, place, over, made.getResult(firstStage), Value());
+      turns->endRounds(builder, over, made.getResult(firstStage));
     if (chosen.areByThreads())
       AsyncWaitOp::create(builder, place, builder.getI32IntegerAttr(0));
     if (nest)

@@ -223,6 +223,9 @@ private:
   std::string whyNoBuffer(EngineStore &one, const ArrayBlock &block) {
     auto type = cast<RankedTensorType>(one.tile.getType());
     const int64_t room = roomFor(one);
+    // Small pieces follow one another while another program has its turn to multiply.
+    const bool takesTurns = teamsOf(function) > 1;
+    const int64_t leastPiece = takesTurns ? kLeastPieceBytes / kTeams : kLeastPieceBytes;
     layout::TileLayout piece = *layoutOf(type);
     for (;; one.pieces *= 2) {
       one.buffer = bufferFor(1, piece.shape(), type.getElementType(), block.rowAxis);
@@ -230,16 +233,11 @@ private:
         return "its rows are too short";
       const int64_t bytes = one.buffer.getStageBytes();
       std::optional<layout::TileLayout> half;
-      const char *EXP = getenv("SECTILE_EXP_PIECE");
-      if (one.isInLoop && bytes / 2 >= (EXP ? atoi(EXP) : kLeastPieceBytes))
+      if (one.isInLoop && bytes / 2 >= leastPiece)
         half = halve(piece, one, block);
       // Two stages of smaller pieces are better than one: nobody waits for the engine's reads.
-      if (EXP && bytes > atoi(EXP) && half) {
-        piece = *half;
-        continue;
-      }
       const bool isWhole = one.pieces == 1, isForTwo = !isWhole && 2 * bytes <= room;
-      if (bytes <= room && (isWhole || isForTwo || !half)) {
+      if (bytes <= room && !(takesTurns && half) && (isWhole || isForTwo || !half)) {
         if (isForTwo)
           one.buffer = bufferFor(2, piece.shape(), type.getElementType(), block.rowAxis);
         return {};

@@ -57,7 +57,7 @@ void TeamTurns::countRounds(OpBuilder &builder, scf::ForOp inner) {
     return arith::ConstantOp::create(builder, place, builder.getIntegerAttr(type, value));
   };
   auto before = inner.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
-  Value isAny =
+  hasRounds =
       arith::CmpIOp::create(builder, place, before, inner.getLowerBound(), inner.getUpperBound());
   // As unsigned numbers, which the distance is exact in.
   Value step = arith::MaxUIOp::create(builder, place, inner.getStep(), number(1));
@@ -72,7 +72,11 @@ void TeamTurns::countRounds(OpBuilder &builder, scf::ForOp inner) {
   if (rest.getType() != i32)
     rest = arith::ExtUIOp::create(builder, place, i32, rest);
   rest = arith::AddIOp::create(builder, place, rest, constant(builder, 1));
-  rounds = arith::SelectOp::create(builder, place, isAny, rest, constant(builder, 0));
+  rounds = arith::SelectOp::create(builder, place, hasRounds, rest, constant(builder, 0));
+}
+
+void TeamTurns::endRounds(OpBuilder &builder, Value over, Value stage) {
+  MBarrierArriveOp::create(builder, place, over, stage, hasRounds);
 }
 
 std::pair<Value, Value> TeamTurns::skip(OpBuilder &builder, Value stage, Value parity) {

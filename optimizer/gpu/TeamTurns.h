@@ -63,6 +63,9 @@ public:
 
   /// Says how many rounds the inner loop has, at the builder's place.
   void countRounds(mlir::OpBuilder &builder, mlir::scf::ForOp inner);
+  /// Says behind the wait for the last product, where there was one, that the round before `stage`
+  /// is over for the other team's first one.
+  void endRounds(mlir::OpBuilder &builder, mlir::Value over, mlir::Value stage);
   /// Returns the stage, and the parity of its phase, so many rounds later.
   std::pair<mlir::Value, mlir::Value> skip(mlir::OpBuilder &builder, mlir::Value stage,
                                            mlir::Value parity);
@@ -78,7 +81,8 @@ private:
   mlir::Location place;
   int64_t stageCount;
   mlir::Value team, isFirstTeam, isSecondTeam, barriers;
-  mlir::Value rounds; // i32, less what full turns of the ring and its parities are
+  mlir::Value hasRounds; // i1
+  mlir::Value rounds;    // i32, less what full turns of the ring and its parities are
 };
 
 } // namespace sectile::optimizer

@@ -147,6 +147,109 @@ TEST(GpuPersistent, each_program_has_a_block_where_that_is_asked_for) {
   EXPECT_EQ(kernel.image.gpu.hiddenParameters, 0);
 }
 
+//===-- Programs that take turns (optimizer/gpu/TeamTurns.h) ----------------------------------===//
+
+/// Three stages of each of two programs.
+SimulatedOptions optionsOfTurns(uint64_t seed = 1, int32_t workers = 2) {
+  SimulatedOptions options = hopperOptions();
+  options.stages = 3;
+  options.seed = seed;
+  options.workers = workers;
+  return options;
+}
+
+TEST(GpuPersistent, two_programs_take_turns_to_multiply) {
+  for (uint64_t seed = 1; seed <= 2; ++seed)
+    for (int32_t workers : {1, 3, 8}) {
+      SimulatedKernel kernel(Product{.out = "f16"}.text(), optionsOfTurns(seed, workers));
+      ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+      EXPECT_TRUE(has(kernel, "turns"));
+      EXPECT_EQ(kernel.image.gpu.threads, 256);
+      // One program, three by three of them; rounds of no, one, two and more than all stages; a
+      // ring's length in turns and parities, and other numbers.
+      for (auto [n, depth] : {std::pair(64, 64),
+                              {64, 512},
+                              {144, 0},
+                              {144, 64},
+                              {144, 128},
+                              {144, 384},
+                              {144, 400},
+                              {272, 768}})
+        EXPECT_EQ(outcome<_Float16>(kernel, n, depth, 0), "")
+            << n << " " << depth << ", " << workers << " workers, seed " << seed;
+    }
+}
+
+/// A program has half of what is left of shared memory, and stores its tile in pieces.
+TEST(GpuPersistent, programs_that_take_turns_store_in_small_pieces) {
+  SimulatedOptions options = optionsOfTurns();
+  options.maxSharedBytes = (6 * 16 + 2 * 17 + 1) << 10;
+  SimulatedKernel kernel(Product().text(), options);
+  ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+  EXPECT_TRUE(has(kernel, "turns"));
+  EXPECT_NE(kernel.tileText.find("buffer_alloc : <2, [64, 32], f32"), std::string::npos);
+  EXPECT_LE(kernel.sharedBytes, options.maxSharedBytes);
+  for (int64_t depth : {64, 320})
+    EXPECT_EQ(outcome<float>(kernel, 272, depth, 0), "") << depth;
+}
+
+/// With fewer stages blocks of single programs are faster, and a loop of the kernel's own has as
+/// many blocks as its launch says.
+TEST(GpuPersistent, turns_want_six_stages_and_blocks_that_the_launch_counts) {
+  SimulatedOptions options = optionsOfTurns();
+  options.stages = 2;
+  EXPECT_FALSE(has(SimulatedKernel(Product().text(), options), "turns"));
+  options = optionsOfTurns();
+  options.maxSharedBytes = 100 << 10;
+  EXPECT_FALSE(has(SimulatedKernel(Product().text(), options), "turns"));
+  EXPECT_FALSE(has(SimulatedKernel(Product{.hasOwnLoop = true}.text(), optionsOfTurns()), "turns"));
+  options = optionsOfTurns();
+  options.persistent = false;
+  EXPECT_FALSE(has(SimulatedKernel(Product().text(), options), "turns"));
+}
+
+/// Returns what goes wrong at the first of several seeds at which something does, after `from`,
+/// searched behind `mark`, has become `to`.
+std::string outcomeOfTurns(const std::string &mark, const std::string &from,
+                           const std::string &to) {
+  const std::string text = SimulatedKernel(Product{.out = "f16"}.text(), optionsOfTurns()).tileText;
+  const size_t at = text.find(from, text.find(mark));
+  EXPECT_NE(at, std::string::npos) << from;
+  if (at == std::string::npos)
+    return "";
+  std::string changed = text;
+  changed.replace(at, from.size(), to);
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    SimulatedKernel kernel(changed, optionsOfTurns(seed));
+    if (std::string what = outcome<_Float16>(kernel, 208, 448, 0); !what.empty())
+      return what;
+  }
+  return "";
+}
+
+TEST(GpuPersistent, each_part_of_a_turn_is_needed) {
+  EXPECT_EQ(outcomeOfTurns("", "tile.team_id", "tile.team_id"), "");
+  const std::string text = SimulatedKernel(Product{.out = "f16"}.text(), optionsOfTurns()).tileText;
+  auto lineOf = [&](const char *mark, const char *piece) {
+    size_t at = text.find(piece, text.find(mark));
+    size_t begin = text.rfind('\n', at) + 1;
+    return text.substr(begin, text.find('\n', at) - begin);
+  };
+  // The programs' loop is the first one with a turn to wait for.
+  const char *programs = "tile.num_workers";
+  const std::string turn = lineOf(programs, "tile.mbarrier_wait");
+  for (const std::string &line : {turn, lineOf("scf.yield %", "tile.mbarrier_arrive"),
+                                  lineOf("tile.barrier shared of_block", "tile.mbarrier_arrive"),
+                                  lineOf("tile.dot_wait 0", "tile.mbarrier_arrive"),
+                                  lineOf("tile.dot_wait 1", "tile.mbarrier_arrive")})
+    EXPECT_NE(outcomeOfTurns("", line, ""), "") << line;
+  // All threads of the block see the memory barriers.
+  EXPECT_NE(outcomeOfTurns("", "tile.barrier shared of_block", "tile.barrier shared"), "");
+  // Whether the product before the first round is done, the team does not know.
+  const std::string over = lineOf("tile.dot_wait 1", "tile.mbarrier_arrive");
+  EXPECT_NE(outcomeOfTurns("", over, over.substr(0, over.find(" if")) + " : <6>"), "");
+}
+
 /// A tile is stored as a whole, in pieces through two stages or one, or by threads, as shared
 /// memory allows; the loop's three stages of 24 KiB leave so much.
 TEST(GpuPersistent, tiles_are_stored_in_pieces_where_they_do_not_fit) {

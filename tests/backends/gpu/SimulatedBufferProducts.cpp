@@ -214,6 +214,7 @@ SimulatedBlock::ProductSums SimulatedBlock::sumsOf(const Thread &thread, unsigne
 
 void SimulatedBlock::startProduct(llvm::MutableArrayRef<Thread> group) {
   const Thread &first = group.front();
+  running = unsigned(&first - threads.data());
   auto product = std::make_shared<Product>();
   product->instruction = first.instruction;
   const MatrixInstruction &one = *product->instruction;

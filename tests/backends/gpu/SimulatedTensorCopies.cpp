@@ -315,6 +315,10 @@ void SimulatedBlock::barrierArrive(uint64_t address, int32_t predicate) {
   if (++warp.threads < block.launch.lanes)
     return;
   const std::string place = " the memory barrier at byte " + block.placeText(address);
+  if (!warp.arrivals) { // it does not exist
+    warp = {};
+    return;
+  }
   if (warp.arrivals != 1)
     block.problem(std::to_string(warp.arrivals) + " threads of a warp arrive at" + place +
                   " instead of one");
@@ -325,6 +329,15 @@ void SimulatedBlock::barrierArrive(uint64_t address, int32_t predicate) {
     --barrier.pendingArrivals;
   int64_t &fewest = barrier.rounds[block.halfOf(int32_t(block.running))];
   fewest = fewest < 0 ? warp.rounds : std::min(fewest, warp.rounds);
+  // What the warp has seen those see that wait for this phase.
+  const unsigned first = block.running / block.launch.lanes * block.launch.lanes;
+  for (int32_t arrival : block.openArrivals) {
+    bool isKnown = true;
+    for (unsigned lane = 0; lane < block.launch.lanes; ++lane)
+      isKnown &= block.knows(first + lane, arrival);
+    if (isKnown && !llvm::is_contained(barrier.passed, arrival))
+      barrier.passed.push_back(arrival);
+  }
   warp = {};
   block.endPhaseIfDone(barrier);
 }
@@ -334,6 +347,8 @@ void SimulatedBlock::endPhaseIfDone(MemoryBarrier &barrier) {
     return;
   if (barrier.arrival >= 0)
     barrier.ended.push_back(barrier.arrival);
+  llvm::append_range(barrier.ended, barrier.passed);
+  barrier.passed.clear();
   barrier.arrival = -1;
   barrier.pendingArrivals = barrier.arrivals;
   for (size_t half : {0, 1})

@@ -149,8 +149,9 @@ private:
     /// one that is over; -1: none.
     std::array<int64_t, 2> rounds{-1, -1}, roundsEnded{-1, -1};
     int64_t pendingBytes = 0;
-    int32_t arrival = -1;            // of the phase; -1: no copy has landed in it
-    std::vector<int32_t> ended = {}; // arrivals of phases that have ended
+    int32_t arrival = -1;             // of the phase; -1: no copy has landed in it
+    std::vector<int32_t> ended = {};  // arrivals of phases that have ended
+    std::vector<int32_t> passed = {}; // that warps have seen which arrived in this phase
   };
   /// What copies have brought in one phase of a memory barrier, and the threads that know that it
   /// is there: they have waited for the phase, or met one that knew it.
