@@ -147,7 +147,7 @@ def Tile_MBarrierAllocOp : Tile_Op<"mbarrier_alloc", [MemoryEffects<[MemAlloc]>]
   let summary = "shared memory for memory barriers";
   let description = [{
     They live from an `mbarrier_init` to the `mbarrier_end` behind it. `of_block`: all teams have the same
-    (`tile.team_id`). Example: `%full = tile.mbarrier_alloc : !tile.mbarriers<4>`
+    (`tile.team_id`), and nothing need end them. Example: `%full = tile.mbarrier_alloc : !tile.mbarriers<4>`
   }];
   let arguments = (ins UnitAttr:$ofBlock);
   let results = (outs Tile_MBarriers:$result);

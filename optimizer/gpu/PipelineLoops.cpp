@@ -194,9 +194,15 @@ private:
       llvm::append_range(carried, crossing.all());
       if (turns) {
         turns->countRounds(builder, loop);
-        for (auto [first, second] :
-             llvm::zip(carried, behindOtherTeam(carried, position, crossing)))
-          first = arith::SelectOp::create(builder, place, turns->isSecond(), second, first);
+        // The first team multiplies as soon as it can.
+        auto second = scf::IfOp::create(builder, place, ValueRange(carried).getTypes(),
+                                        turns->isSecond(), /*withElseRegion=*/true);
+        builder.setInsertionPointToStart(second.thenBlock());
+        scf::YieldOp::create(builder, place, behindOtherTeam(carried, position, crossing));
+        builder.setInsertionPointToStart(second.elseBlock());
+        scf::YieldOp::create(builder, place, carried);
+        builder.setInsertionPointAfter(second);
+        carried.assign(second.getResults().begin(), second.getResults().end());
         carried.push_back(turns->firstParity(builder));
       }
       outer = carryMore(builder, outer, carried);
@@ -370,13 +376,11 @@ private:
       AsyncWaitOp::create(builder, place, builder.getI32IntegerAttr(0));
     if (nest)
       builder.setInsertionPointAfter(outer);
-    if (full) {
-      BarrierOp::create(builder, place, /*sharedOnly=*/true, /*ofBlock=*/turns.has_value());
+    if (full && !turns) {
+      BarrierOp::create(builder, place, /*sharedOnly=*/true);
       MBarrierEndOp::create(builder, place, full);
       if (over)
         MBarrierEndOp::create(builder, place, over);
-      if (turns)
-        turns->end(builder);
     }
     loop.replaceAllUsesWith(results);
     loop.erase();

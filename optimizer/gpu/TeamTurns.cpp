@@ -99,8 +99,4 @@ void TeamTurns::share(OpBuilder &builder, scf::ForOp programs) {
   programs.getStepMutable().assign(step);
 }
 
-void TeamTurns::end(OpBuilder &builder) {
-  MBarrierEndOp::create(builder, place, barriers);
-}
-
 } // namespace sectile::optimizer

@@ -70,10 +70,9 @@ public:
   std::pair<mlir::Value, mlir::Value> skip(mlir::OpBuilder &builder, mlir::Value stage,
                                            mlir::Value parity);
 
-  /// Lets each team go through its own programs alone.
+  /// Lets each team go through its own programs alone. The memory barriers live as long as the
+  /// block: a team that has no program left does not wait for the other one.
   void share(mlir::OpBuilder &builder, mlir::scf::ForOp programs);
-  /// Ends the turns, behind the loop of programs, where all threads have met.
-  void end(mlir::OpBuilder &builder);
 
 private:
   mlir::Value constant(mlir::OpBuilder &builder, int64_t number);
