@@ -147,7 +147,7 @@ bool StagePlan::isRoomForTeams(int64_t stages) {
   constexpr int64_t kAlignment = 1024;
   // For each stage two memory barriers, and one for each team's turns.
   const int64_t ofBlock = bytesOfStages(stages) + int64_t(sizeof(int64_t)) * (2 * stages + kTeams);
-  const int64_t ofTeam = room.otherBuffers() + room.scratchBeside(outer, StageRoom::Pieces::Least);
+  const int64_t ofTeam = room.otherBuffers() + room.besideTurns(outer);
   return int64_t(llvm::alignTo(ofBlock, kAlignment)) +
              kTeams * int64_t(llvm::alignTo(ofTeam, kAlignment)) <=
          shape.sharedBytes;

@@ -47,6 +47,21 @@ int64_t StageRoom::scratchBeside(scf::ForOp stagesOwner, Pieces pieces) const {
   return most;
 }
 
+int64_t StageRoom::besideTurns(scf::ForOp stagesOwner) const {
+  int64_t most = 0, stored = 0;
+  if (shape.scratchBytes)
+    stagesOwner.getBody()->walk([&](Operation *op) {
+      const int64_t bytes = shape.scratchBytes(op);
+      StoreOp store = bytes ? storeBehind(op) : StoreOp();
+      if (std::optional<int64_t> pieces =
+              store ? bytesInTurns(store, analysis, shape) : std::nullopt)
+        stored += *pieces;
+      else
+        most = std::max(most, bytes);
+    });
+  return most + stored;
+}
+
 bool StageRoom::mayBeStoredByEngine(Operation *op) const {
   std::string whyNot;
   StoreOp store = storeBehind(op);

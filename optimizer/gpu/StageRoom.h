@@ -32,6 +32,9 @@ public:
   enum class Pieces { Whole, Least };
   /// Shared memory that the most demanding operation in a loop takes.
   int64_t scratchBeside(mlir::scf::ForOp stagesOwner, Pieces pieces) const;
+  /// Shared memory that a program takes in a loop beside the stages if it takes turns with another:
+  /// for what it stores, and for the most demanding operation besides.
+  int64_t besideTurns(mlir::scf::ForOp stagesOwner) const;
   /// Programs on a multiprocessor that each take so many bytes of shared memory.
   int64_t programsWith(int64_t bytes) const {
     return shape.sharedBytes / std::max<int64_t>(1, bytes);

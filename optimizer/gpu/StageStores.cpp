@@ -181,6 +181,22 @@ public:
       dropUnused();
   }
 
+  /// bytesInTurns(), of what may be stored by the engine.
+  static int64_t bytesInTurns(StoreOp store, const ArrayBlock &block) {
+    EngineStore one{store, {}, {}, {}, /*isInLoop=*/true};
+    one.tile = store.getValue().getDefiningOp<ConvertLayoutOp>().getSrc();
+    auto type = cast<RankedTensorType>(one.tile.getType());
+    layout::TileLayout piece = *layoutOf(type);
+    int64_t bytes = bytesOf(one.tile);
+    for (; bytes / 2 >= kLeastPieceOfTurns; bytes /= 2, one.pieces *= 2) {
+      std::optional<layout::TileLayout> half = halve(piece, one, block);
+      if (!half)
+        break;
+      piece = *half;
+    }
+    return one.pieces > 1 && 2 * bytes <= kLeastPieceBytes ? 2 * bytes : bytes;
+  }
+
 private:
   struct EngineStore {
     StoreOp store;
@@ -225,7 +241,7 @@ private:
     const int64_t room = roomFor(one);
     // Small pieces follow one another while another program has its turn to multiply.
     const bool takesTurns = teamsOf(function) > 1;
-    const int64_t leastPiece = takesTurns ? kLeastPieceBytes / kTeams : kLeastPieceBytes;
+    const int64_t leastPiece = takesTurns ? kLeastPieceOfTurns : kLeastPieceBytes;
     layout::TileLayout piece = *layoutOf(type);
     for (;; one.pieces *= 2) {
       one.buffer = bufferFor(1, piece.shape(), type.getElementType(), block.rowAxis);
@@ -287,7 +303,9 @@ private:
     if (!one.isInLoop)
       return std::max(others, all / 4) - taken;
     if (const int64_t teams = teamsOf(function); teams > 1)
-      return (all - others) / teams - scratch - taken - kTeamAlignment;
+      return int64_t(llvm::alignDown((all - int64_t(llvm::alignTo(others, kTeamAlignment))) / teams,
+                                     kTeamAlignment)) -
+             scratch - taken;
     const int64_t held = others + scratch;
     for (int64_t programs = std::clamp<int64_t>(all / std::max<int64_t>(held, 1), 1, kMostPrograms);
          programs > 0; --programs)
@@ -373,7 +391,8 @@ private:
     (void)runRegionDCE(rewriter, function->getRegions());
   }
 
-  /// What the parts of teams may leave empty.
+  static constexpr int64_t kLeastPieceOfTurns = kLeastPieceBytes / kTeams;
+  /// Of the parts of teams.
   static constexpr int64_t kTeamAlignment = 1024;
   /// Programs on a multiprocessor whose number a buffer in a loop should not lower.
   static constexpr int64_t kMostPrograms = 4;
@@ -429,6 +448,20 @@ std::optional<ArrayBlock> storedBlockOf(StoreOp store, const IndexAnalysis &anal
     return std::nullopt;
   }
   return block;
+}
+
+std::optional<int64_t> bytesInTurns(StoreOp store, const IndexAnalysis &analysis,
+                                    const GpuShape &shape) {
+  std::string whyNot;
+  SmallVector<ApartArguments> dropped;
+  auto moved = store.getValue().getDefiningOp<ConvertLayoutOp>();
+  if (!moved || !store.getBlock() || !llvm::all_of(shapeOf(moved.getType()), llvm::isPowerOf2_64) ||
+      !KernelAccesses(store->getParentOfType<func::FuncOp>()).whyNotLate(store, dropped).empty())
+    return std::nullopt;
+  std::optional<ArrayBlock> block = storedBlockOf(store, analysis, shape, /*planned=*/0, whyNot);
+  if (!block)
+    return std::nullopt;
+  return StoreStager::bytesInTurns(store, *block);
 }
 
 StoreOp storeBehind(Operation *op) {

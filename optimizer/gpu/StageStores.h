@@ -46,6 +46,11 @@ std::optional<ArrayBlock> storedBlockOf(tile::StoreOp store, const IndexAnalysis
 /// Returns the store for which threads exchange elements in `op`, if that is all that `op` is for.
 tile::StoreOp storeBehind(mlir::Operation *op);
 
+/// Returns the shared memory that the store takes at least if a program that takes turns leaves it
+/// to the engine; nothing where it does not.
+std::optional<int64_t> bytesInTurns(tile::StoreOp store, const IndexAnalysis &analysis,
+                                    const GpuShape &shape);
+
 /// --stage-stores=maps=0,shared=49152,overlap=false; behind it no store names a block.
 std::unique_ptr<mlir::Pass> createStageStores(const GpuPipelineOptions &options = {},
                                               GpuAssumptions *assumed = nullptr);

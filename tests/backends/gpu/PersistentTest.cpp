@@ -193,6 +193,24 @@ TEST(GpuPersistent, programs_that_take_turns_store_in_small_pieces) {
     EXPECT_EQ(outcome<float>(kernel, 272, depth, 0), "") << depth;
 }
 
+/// Eight stages of 24 KiB, and the pieces of one array of each program, would leave nothing for a
+/// second one.
+TEST(GpuPersistent, turns_leave_room_for_all_that_is_stored) {
+  std::string text = Product{.out = "f16", .rows = 128}.text();
+  text.insert(text.find("%n: i64"), "%e: !tile.ptr<f32> {tile.divisibility = 16 : i64}, ");
+  text.insert(
+      text.find("  return"),
+      "  %w = arith.addf %none, %sum : tensor<128x64xf32>\n"
+      "  tile.block_store %w, %e[%i, %j] of [%n, %n] by [%n, %one] checked = [true, true] : "
+      "tensor<128x64xf32>, !tile.ptr<f32>\n");
+  SimulatedOptions options = optionsOfTurns();
+  options.stages = 5;
+  SimulatedKernel kernel(text, options);
+  ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+  EXPECT_TRUE(has(kernel, "turns"));
+  EXPECT_LE(kernel.sharedBytes, options.maxSharedBytes);
+}
+
 /// With fewer stages blocks of single programs are faster, and a loop of the kernel's own has as
 /// many blocks as its launch says.
 TEST(GpuPersistent, turns_want_six_stages_and_blocks_that_the_launch_counts) {
