@@ -128,7 +128,6 @@ void StagePlan::takeTurns() {
       !isStage(product.getLhs()) || !isStage(product.getRhs()) || areReadElsewhere() ||
       llvm::any_of(
           loads, [](const AsyncLoad &ahead) { return ahead.block->isEdited; }) ||
-      kTeams * shape.threadCount() > kMostThreads ||
       kTeams * shape.threadCount() * (words + kOtherWords) > shape.registerWords)
     return;
   for (int64_t stages = kTeams * askedStages; stages >= kLeastStagesOfTurns; --stages)

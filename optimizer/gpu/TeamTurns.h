@@ -33,8 +33,6 @@ namespace sectile::optimizer {
 /// The stages that programs which take turns have at least: with five, of 128x128x64 on an H200,
 /// two blocks of three stages each were as fast, and with four faster.
 inline constexpr int64_t kLeastStagesOfTurns = 6;
-/// The threads that a block has at most.
-inline constexpr int64_t kMostThreads = 1024;
 
 /// Whether the loop is that of a block of threads that runs several programs, and carries nothing
 /// from one to the next.
