@@ -63,9 +63,8 @@ def Tile_NumWorkersOp : Tile_WorkerOp<"num_workers"> {
 def Tile_TeamIdOp : Tile_WorkerOp<"team_id"> {
   let summary = "which of the teams of a block of threads this is";
   let description = [{
-    Made by `pipeline-loops` for functions with `tile.teams`: the block has so many times the threads of a program, and
-    each team runs programs of its own. What the kernel does is done by each team for itself, its barriers included;
-    what is `of_block` belongs to all. A number in `[0, teams)`. Example: `%t = tile.team_id`
+    A block with `tile.teams` has the threads of so many programs. What a kernel does each team does for itself, barriers
+    included; what is `of_block` belongs to all. A number in `[0, teams)`. Example: `%t = tile.team_id`
   }];
 }
 
